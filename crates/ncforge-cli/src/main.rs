@@ -1,0 +1,3 @@
+//! The `ncforge` command.
+
+fn main() {}

@@ -1,0 +1,69 @@
+//! What every format offers to the engine and to whole-file work.
+
+use std::fmt::Debug;
+use std::sync::Arc;
+
+use crate::error::Result;
+use crate::layout::VarLayout;
+use crate::model::{Attribute, DimId, Schema, Value, VarId};
+use crate::store::Store;
+
+/// An open dataset: its description, and where each variable's bytes lie.
+pub trait Container: Send + Sync + Debug {
+    /// The description.
+    fn schema(&self) -> &Schema;
+    /// Where the bytes live.
+    fn store(&self) -> &Arc<dyn Store>;
+    /// Where a variable's bytes lie. Cheap; chunk indexes are loaded on first use, not here.
+    fn layout(&self, var: VarId) -> Result<Arc<VarLayout>>;
+    /// Turns stored elements of a heap type (as the engine read them, [`crate::layout::Element::size`] bytes each) into
+    /// values. Formats without heap types need not implement it.
+    fn decode_heap(&self, var: VarId, stored: &[u8]) -> Result<Vec<Value>> {
+        let _ = stored;
+        Err(crate::Error::Invalid(format!("`{}` has no heap values", self.schema().var_path(var))))
+    }
+    /// What a person should know about the file: "shorter than its header says by 400 bytes; missing values
+    /// read as zero". Shown by `info`.
+    fn notes(&self) -> Vec<String> {
+        Vec::new()
+    }
+    /// Bytes of the metadata that the container can tell apart from data (header, indexes), if it can.
+    fn metadata_bytes(&self) -> Option<u64> {
+        None
+    }
+}
+
+/// A dataset that is being written or updated.
+///
+/// Contiguous and record data is written through the store at the place that [`Container::layout`] tells;
+/// chunks are handed over encoded, in the order in which they shall lie in the file. Nothing is promised to be
+/// durable before [`ContainerMut::sync`].
+pub trait ContainerMut: Container {
+    /// Adds to, or changes, the description: new dimensions, variables, groups, types at the ends of their
+    /// arenas; attributes at will; renamed dimensions and variables. Data that must move is moved.
+    fn redefine(&mut self, schema: Schema) -> Result<()>;
+    /// Sets the current length of an unlimited dimension (it never shrinks).
+    fn grow(&mut self, dim: DimId, len: u64) -> Result<()>;
+    /// Stores one encoded chunk of a chunked variable. Replacing a chunk never overwrites the old bytes before
+    /// the next [`ContainerMut::sync`].
+    fn place_chunk(&mut self, var: VarId, at: &[u64], encoded: &[u8], mask: u32) -> Result<()>;
+    /// Turns heap values of type `dtype` into stored elements ([`crate::layout::Element::size`] bytes each), storing what
+    /// they refer to.
+    fn encode_heap(&mut self, var: VarId, values: &[Value]) -> Result<Vec<u8>> {
+        let _ = values;
+        Err(crate::Error::Invalid(format!("`{}` has no heap values", self.schema().var_path(var))))
+    }
+    /// Makes everything durable: data first, then what points to it. After a crash the file is in the state of
+    /// the last sync, or of this one.
+    fn sync(&mut self) -> Result<()>;
+    /// The read-only view.
+    fn as_container(&self) -> &dyn Container;
+}
+
+/// Replaces or adds an attribute in a list, keeping its place.
+pub fn put_attribute(attrs: &mut Vec<Attribute>, attr: Attribute) {
+    match attrs.iter_mut().find(|a| a.name == attr.name) {
+        Some(old) => *old = attr,
+        None => attrs.push(attr),
+    }
+}

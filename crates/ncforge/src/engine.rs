@@ -1,0 +1,1 @@
+//! Moves bytes: plan, fetch, decode, scatter; gather, encode, place.

@@ -1,0 +1,144 @@
+//! The crate's one error type. Every variant carries the facts: which file, which object, which byte.
+//!
+//! Messages follow one grammar: what failed, where, why; the command adds a `hint:` line from [`Error::hint`].
+
+use std::path::PathBuf;
+
+/// What every fallible function of this crate returns.
+pub type Result<T, E = Error> = std::result::Result<T, E>;
+
+/// Everything that can go wrong, with the facts needed to mend it.
+#[derive(Debug, thiserror::Error)]
+#[non_exhaustive]
+pub enum Error {
+    /// The operating system refused a request.
+    #[error("cannot {op} `{path}`: {source}")]
+    Io {
+        /// What was tried: "open", "read 4096 bytes at offset 128 of", …
+        op: String,
+        /// The file, or the name of the store.
+        path: String,
+        /// What the system said.
+        source: std::io::Error,
+    },
+    /// The bytes do not follow their format.
+    #[error("`{path}` is damaged{}: {what}", at(*.offset))]
+    Corrupt {
+        /// The file, or the name of the store.
+        path: String,
+        /// Where in the file, in bytes, when one place is to blame.
+        offset: Option<u64>,
+        /// What was found, and what the format asks for.
+        what: String,
+    },
+    /// The file is none of the formats that ncforge reads.
+    #[error("`{path}` is not a netCDF file: {what}")]
+    NotNetcdf {
+        /// The file.
+        path: String,
+        /// What its first bytes look like.
+        what: String,
+    },
+    /// Legal, but not supported; names the feature.
+    #[error("`{path}`: {what} is not supported")]
+    Unsupported {
+        /// The file, or file and object.
+        path: String,
+        /// The feature: "a virtual dataset", "filter 32013 (zfp)".
+        what: String,
+    },
+    /// A name that is not in the file.
+    #[error("no {kind} `{name}` in `{path}`")]
+    NotFound {
+        /// "variable", "dimension", "group", "attribute", "type".
+        kind: &'static str,
+        /// The name asked for.
+        name: String,
+        /// The file.
+        path: String,
+    },
+    /// A request that makes no sense for this file: a selection out of range, a type that does not fit.
+    #[error("{0}")]
+    Invalid(String),
+    /// The target format cannot hold this.
+    #[error("{format} cannot hold {what}")]
+    NotRepresentable {
+        /// The target format's name.
+        format: &'static str,
+        /// The object and why.
+        what: String,
+    },
+    /// The output exists and overwriting was not asked for.
+    #[error("`{}` exists already", .0.display())]
+    Exists(PathBuf),
+    /// The memory budget is too small for the smallest unit of work.
+    #[error("{what} needs {needed} bytes of memory, the budget is {budget}")]
+    Budget {
+        /// The work.
+        what: String,
+        /// Bytes needed.
+        needed: u64,
+        /// Bytes allowed.
+        budget: u64,
+    },
+    /// The work was asked to stop; what is done is kept and can be resumed.
+    #[error("interrupted: {0}")]
+    Interrupted(String),
+    /// A verification found a difference.
+    #[error("verification failed: {0}")]
+    Verify(String),
+}
+
+fn at(offset: Option<u64>) -> String {
+    offset.map_or_else(String::new, |o| format!(" at byte {o}"))
+}
+
+impl Error {
+    /// An [`Error::Io`].
+    pub fn io(op: impl Into<String>, path: impl Into<String>, source: std::io::Error) -> Self {
+        Error::Io { op: op.into(), path: path.into(), source }
+    }
+
+    /// An [`Error::Corrupt`] at a byte offset.
+    pub fn corrupt(path: impl Into<String>, offset: impl Into<Option<u64>>, what: impl Into<String>) -> Self {
+        Error::Corrupt { path: path.into(), offset: offset.into(), what: what.into() }
+    }
+
+    /// The exit code of the command (see the table in `docs/command.md`): 1 operation failed, 2 usage,
+    /// 3 differences found, 4 input unreadable or corrupt, 5 interrupted and resumable.
+    pub fn exit_code(&self) -> u8 {
+        match self {
+            Error::Corrupt { .. } | Error::NotNetcdf { .. } => 4,
+            Error::Io { op, .. } if op.starts_with("open") || op.starts_with("read") => 4,
+            Error::Exists(_) | Error::Budget { .. } | Error::NotFound { .. } => 2,
+            Error::Verify(_) => 3,
+            Error::Interrupted(_) => 5,
+            Error::Io { .. }
+            | Error::Unsupported { .. }
+            | Error::Invalid(_)
+            | Error::NotRepresentable { .. } => 1,
+        }
+    }
+
+    /// What the user can do about it, when there is something.
+    pub fn hint(&self) -> Option<&'static str> {
+        match self {
+            Error::Exists(_) => Some("give -O to overwrite it"),
+            Error::Budget { .. } => Some("give a larger --memory, or smaller chunks"),
+            Error::Interrupted(_) => Some("run the same command with --resume to go on"),
+            _ => None,
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn messages_name_file_and_byte() {
+        let e = Error::corrupt("a.nc", 12, "tag 7 where a dimension list (10) belongs");
+        assert_eq!(e.to_string(), "`a.nc` is damaged at byte 12: tag 7 where a dimension list (10) belongs");
+        assert_eq!(e.exit_code(), 4);
+    }
+}

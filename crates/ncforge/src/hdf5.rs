@@ -1,0 +1,1 @@
+//! The HDF5 file format, with no netCDF in it.

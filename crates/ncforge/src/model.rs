@@ -1,0 +1,20 @@
+//! What is in a file: groups, dimensions, variables, attributes, types and values, in the netCDF data model.
+//!
+//! A [`Schema`] is one flat arena per kind of object; ids ([`DimId`], [`VarId`], [`GroupId`], [`TypeId`]) are
+//! positions in those arenas, in the order in which the file defines them. The same schema describes what was
+//! read and what is to be written: it includes storage (chunk shape, filters, byte order).
+//!
+//! References: NetCDF Enhanced Data Model (NUG, "The netCDF data model").
+
+mod dtype;
+mod name;
+mod schema;
+mod value;
+
+pub use dtype::{Atomic, DType, Field, UserKind, UserType};
+pub use name::{decode_name, encode_name};
+pub use schema::{
+    Attribute, DimId, Dimension, Endian, Fill, Filter, Format, Group, GroupId, Schema, Skipped, Storage,
+    TypeId, VarId, Variable,
+};
+pub use value::{Value, Values};

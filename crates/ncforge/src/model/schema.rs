@@ -1,0 +1,424 @@
+//! The description of a whole dataset, in flat arenas.
+
+use super::dtype::{Atomic, DType, UserKind, UserType};
+use super::value::{Value, Values};
+
+macro_rules! id {
+    ($(#[$doc:meta])* $name:ident) => {
+        $(#[$doc])*
+        #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
+        pub struct $name(pub usize);
+    };
+}
+id!(/// Position of a dimension in [`Schema::dims`].
+    DimId);
+id!(/// Position of a variable in [`Schema::vars`].
+    VarId);
+id!(/// Position of a group in [`Schema::groups`]; 0 is the root.
+    GroupId);
+id!(/// Position of a user-defined type in [`Schema::types`].
+    TypeId);
+
+/// The formats of netCDF files.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub enum Format {
+    /// CDF-1, "classic".
+    Cdf1,
+    /// CDF-2, "64-bit offset".
+    Cdf2,
+    /// CDF-5, "64-bit data".
+    Cdf5,
+    /// netCDF-4 (HDF5) with the enhanced model.
+    Netcdf4,
+    /// netCDF-4 (HDF5) restricted to the classic model (`_nc3_strict`).
+    Netcdf4Classic,
+}
+
+impl Format {
+    /// What `ncdump -k` prints.
+    pub const fn kind(self) -> &'static str {
+        match self {
+            Format::Cdf1 => "classic",
+            Format::Cdf2 => "64-bit offset",
+            Format::Cdf5 => "cdf5",
+            Format::Netcdf4 => "netCDF-4",
+            Format::Netcdf4Classic => "netCDF-4 classic model",
+        }
+    }
+
+    /// Whether the container is the classic one (CDF-1, 2, 5).
+    pub const fn is_classic(self) -> bool {
+        matches!(self, Format::Cdf1 | Format::Cdf2 | Format::Cdf5)
+    }
+}
+
+/// A dimension, shared by the variables of its group and the groups below.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Dimension {
+    /// Its name, unique in its group.
+    pub name: String,
+    /// The group that defines it.
+    pub group: GroupId,
+    /// Current length.
+    pub len: u64,
+    /// Whether it can grow.
+    pub unlimited: bool,
+}
+
+/// A group; only the root (id 0, name "", no parent) in classic files.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Group {
+    /// Its name; empty for the root.
+    pub name: String,
+    /// The group that holds it; `None` for the root.
+    pub parent: Option<GroupId>,
+    /// Its attributes, in the order of the file.
+    pub attrs: Vec<Attribute>,
+}
+
+/// An attribute of a group (then "global") or of a variable: a one-dimensional row of values.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Attribute {
+    /// Its name.
+    pub name: String,
+    /// Type of its values.
+    pub dtype: DType,
+    /// The values. Text (`char`) is one byte a value.
+    pub values: Values,
+}
+
+/// A variable.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Variable {
+    /// Its name, unique in its group.
+    pub name: String,
+    /// The group that holds it.
+    pub group: GroupId,
+    /// Type of its values.
+    pub dtype: DType,
+    /// Its dimensions, slowest first; empty for a scalar.
+    pub dims: Vec<DimId>,
+    /// Its attributes, in the order of the file (`_FillValue` among them).
+    pub attrs: Vec<Attribute>,
+    /// How it is stored, or shall be.
+    pub storage: Storage,
+    /// Byte order in the file (netCDF-4; classic is always big).
+    pub endian: Endian,
+    /// What unwritten values read as.
+    pub fill: Fill,
+}
+
+/// How a variable's bytes are arranged.
+#[derive(Clone, Debug, PartialEq)]
+pub enum Storage {
+    /// One run of bytes (in classic files: also records).
+    Contiguous,
+    /// Inside the metadata (netCDF-4, at most 64 KiB).
+    Compact,
+    /// In chunks (netCDF-4).
+    Chunked {
+        /// Chunk lengths, one a dimension, slowest first.
+        chunks: Vec<u64>,
+        /// The filters, in the order in which they are applied on writing.
+        filters: Vec<Filter>,
+    },
+}
+
+/// A filter of HDF5's pipeline, as the file stores it.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Filter {
+    /// The registered number: 1 deflate, 2 shuffle, 3 fletcher32, 32015 zstd, …
+    pub id: u16,
+    /// Parameters ("client data").
+    pub params: Vec<u32>,
+    /// Whether a chunk may be written without it when it fails.
+    pub optional: bool,
+}
+
+/// Byte order of stored numbers.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Default)]
+pub enum Endian {
+    /// The machine's own (little, on those that ncforge runs on).
+    #[default]
+    Native,
+    /// Least significant byte first.
+    Little,
+    /// Most significant byte first.
+    Big,
+}
+
+/// What values read as that nobody wrote.
+#[derive(Clone, Debug, PartialEq, Default)]
+pub enum Fill {
+    /// The default of the type, or the `_FillValue` attribute if there is one.
+    #[default]
+    Default,
+    /// Nothing is filled (`NC_NOFILL`): such values are whatever the file holds.
+    None,
+}
+
+/// An object that the file holds and ncforge leaves out, and why (as netCDF-C drops references and such).
+#[derive(Clone, Debug, PartialEq)]
+pub struct Skipped {
+    /// Full path of the object.
+    pub path: String,
+    /// Why.
+    pub why: String,
+}
+
+/// The description of a dataset: everything but the values.
+///
+/// Objects of one kind stand in one arena, in the order of their definition; a group's own are those whose
+/// `group` says so.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Schema {
+    /// The file's format.
+    pub format: Format,
+    /// Groups; the root is first, parents stand before their children.
+    pub groups: Vec<Group>,
+    /// Dimensions.
+    pub dims: Vec<Dimension>,
+    /// Variables.
+    pub vars: Vec<Variable>,
+    /// User-defined types; a type stands after those it uses.
+    pub types: Vec<UserType>,
+    /// What was left out.
+    pub skipped: Vec<Skipped>,
+    /// Text of `_NCProperties`, if the file has one (netCDF-4): who wrote it.
+    pub provenance: Option<String>,
+}
+
+impl Schema {
+    /// A dataset with nothing in it.
+    pub fn new(format: Format) -> Self {
+        Schema {
+            format,
+            groups: vec![Group { name: String::new(), parent: None, attrs: Vec::new() }],
+            dims: Vec::new(),
+            vars: Vec::new(),
+            types: Vec::new(),
+            skipped: Vec::new(),
+            provenance: None,
+        }
+    }
+
+    /// The root group.
+    pub const ROOT: GroupId = GroupId(0);
+
+    /// A dimension by id.
+    pub fn dim(&self, id: DimId) -> &Dimension {
+        &self.dims[id.0]
+    }
+
+    /// A variable by id.
+    pub fn var(&self, id: VarId) -> &Variable {
+        &self.vars[id.0]
+    }
+
+    /// A group by id.
+    pub fn group(&self, id: GroupId) -> &Group {
+        &self.groups[id.0]
+    }
+
+    /// A user-defined type by id.
+    pub fn user_type(&self, id: TypeId) -> &UserType {
+        &self.types[id.0]
+    }
+
+    /// Ids of all variables, in order.
+    pub fn var_ids(&self) -> impl Iterator<Item = VarId> + use<> {
+        (0..self.vars.len()).map(VarId)
+    }
+
+    /// Ids of the variables of one group.
+    pub fn vars_in(&self, group: GroupId) -> impl Iterator<Item = VarId> + '_ {
+        self.var_ids().filter(move |v| self.var(*v).group == group)
+    }
+
+    /// Ids of the dimensions that one group defines.
+    pub fn dims_in(&self, group: GroupId) -> impl Iterator<Item = DimId> + '_ {
+        (0..self.dims.len()).map(DimId).filter(move |d| self.dim(*d).group == group)
+    }
+
+    /// Ids of the types that one group defines.
+    pub fn types_in(&self, group: GroupId) -> impl Iterator<Item = TypeId> + '_ {
+        (0..self.types.len()).map(TypeId).filter(move |t| self.user_type(*t).group == group)
+    }
+
+    /// Ids of the groups directly below one group.
+    pub fn children(&self, group: GroupId) -> impl Iterator<Item = GroupId> + '_ {
+        (0..self.groups.len()).map(GroupId).filter(move |g| self.group(*g).parent == Some(group))
+    }
+
+    /// Full path of a group: "/" for the root, else "/a/b".
+    pub fn group_path(&self, id: GroupId) -> String {
+        let mut parts = Vec::new();
+        let mut at = Some(id);
+        while let Some(g) = at {
+            let group = self.group(g);
+            if group.parent.is_some() {
+                parts.push(group.name.as_str());
+            }
+            at = group.parent;
+        }
+        parts.reverse();
+        format!("/{}", parts.join("/"))
+    }
+
+    /// The path by which people name a variable: its bare name in the root, else "/group/name".
+    pub fn var_path(&self, id: VarId) -> String {
+        let v = self.var(id);
+        if v.group == Self::ROOT {
+            v.name.clone()
+        } else {
+            format!("{}/{}", self.group_path(v.group), v.name)
+        }
+    }
+
+    /// The variable with this path ("name", "/name", "group/name").
+    pub fn find_var(&self, path: &str) -> Option<VarId> {
+        let (dir, name) = path.rsplit_once('/').unwrap_or(("", path));
+        let group = self.find_group(dir)?;
+        self.vars_in(group).find(|v| self.var(*v).name == name)
+    }
+
+    /// The group with this path ("", "/", "a/b", "/a/b").
+    pub fn find_group(&self, path: &str) -> Option<GroupId> {
+        let mut at = Self::ROOT;
+        for part in path.split('/').filter(|p| !p.is_empty()) {
+            at = self.children(at).find(|g| self.group(*g).name == part)?;
+        }
+        Some(at)
+    }
+
+    /// The dimension of this name that is visible from a group: its own, else its ancestors'.
+    pub fn find_dim(&self, from: GroupId, name: &str) -> Option<DimId> {
+        let mut at = Some(from);
+        while let Some(g) = at {
+            if let Some(d) = self.dims_in(g).find(|d| self.dim(*d).name == name) {
+                return Some(d);
+            }
+            at = self.group(g).parent;
+        }
+        None
+    }
+
+    /// Current shape of a variable: the lengths of its dimensions, slowest first.
+    pub fn shape(&self, id: VarId) -> Vec<u64> {
+        self.var(id).dims.iter().map(|d| self.dim(*d).len).collect()
+    }
+
+    /// Bytes of one element in memory for fixed-size types; `None` for heap types (those that hold strings or
+    /// ragged rows).
+    pub fn fixed_size(&self, dtype: DType) -> Option<usize> {
+        match dtype {
+            DType::Atomic(a) => Some(a.size()),
+            DType::String => None,
+            DType::User(t) => match &self.user_type(t).kind {
+                UserKind::Compound { size, fields } => {
+                    fields.iter().all(|f| self.fixed_size(f.dtype).is_some()).then_some(*size)
+                }
+                UserKind::Enum { base, .. } => Some(base.size()),
+                UserKind::Vlen { .. } => None,
+                UserKind::Opaque { size } => Some(*size),
+            },
+        }
+    }
+
+    /// Bytes that one element takes inside a compound in memory: its fixed size, 8 for a string, 16 for a
+    /// ragged row, the record size for a compound (the sizes of the C structures on 64-bit machines).
+    pub fn memory_size(&self, dtype: DType) -> usize {
+        match dtype {
+            DType::Atomic(a) => a.size(),
+            DType::String => 8,
+            DType::User(t) => match &self.user_type(t).kind {
+                UserKind::Compound { size, .. } | UserKind::Opaque { size } => *size,
+                UserKind::Enum { base, .. } => base.size(),
+                UserKind::Vlen { .. } => 16,
+            },
+        }
+    }
+
+    /// Whether elements of the type are trees of [`Value`].
+    pub fn is_heap(&self, dtype: DType) -> bool {
+        self.fixed_size(dtype).is_none()
+    }
+
+    /// Name of a type as CDL prints it.
+    pub fn type_name(&self, dtype: DType) -> &str {
+        match dtype {
+            DType::Atomic(a) => a.cdl_name(),
+            DType::String => "string",
+            DType::User(t) => &self.user_type(t).name,
+        }
+    }
+
+    /// The default fill element of a fixed-size type in native byte order: netCDF's for atomic types, zeros
+    /// for the rest.
+    pub fn default_fill(&self, dtype: DType) -> Option<Vec<u8>> {
+        match dtype {
+            DType::Atomic(a) => Some(a.default_fill()),
+            _ => self.fixed_size(dtype).map(|n| vec![0; n]),
+        }
+    }
+}
+
+impl Variable {
+    /// A variable of the root group, contiguous, without attributes.
+    pub fn new(name: impl Into<String>, dtype: impl Into<DType>, dims: Vec<DimId>) -> Self {
+        Variable {
+            name: name.into(),
+            group: Schema::ROOT,
+            dtype: dtype.into(),
+            dims,
+            attrs: Vec::new(),
+            storage: Storage::Contiguous,
+            endian: Endian::Native,
+            fill: Fill::Default,
+        }
+    }
+
+    /// An attribute by name.
+    pub fn attr(&self, name: &str) -> Option<&Attribute> {
+        self.attrs.iter().find(|a| a.name == name)
+    }
+}
+
+impl Attribute {
+    /// A text attribute (`char`).
+    pub fn text(name: impl Into<String>, text: &str) -> Self {
+        Attribute { name: name.into(), dtype: Atomic::Char.into(), values: Values::fixed(text.as_bytes()) }
+    }
+
+    /// An attribute of `NC_STRING` values.
+    pub fn strings<'a>(name: impl Into<String>, strings: impl IntoIterator<Item = &'a str>) -> Self {
+        let values = strings.into_iter().map(|s| Value::String(Some(s.as_bytes().to_vec()))).collect();
+        Attribute { name: name.into(), dtype: DType::String, values: Values::Heap(values) }
+    }
+
+    /// The text of a `char` attribute, or of a single string; trailing NULs dropped. `None` for other types or
+    /// text that is not UTF-8.
+    pub fn as_text(&self) -> Option<&str> {
+        let bytes = match (&self.values, self.dtype) {
+            (Values::Fixed(b), DType::Atomic(Atomic::Char)) => &b[..],
+            (Values::Heap(v), DType::String) if v.len() == 1 => match &v[0] {
+                Value::String(Some(s)) => &s[..],
+                _ => return None,
+            },
+            _ => return None,
+        };
+        let end = bytes.iter().rposition(|&b| b != 0).map_or(0, |i| i + 1);
+        std::str::from_utf8(&bytes[..end]).ok()
+    }
+
+    /// Number of values, given the schema that its type belongs to.
+    pub fn len(&self, schema: &Schema) -> usize {
+        match &self.values {
+            Values::Heap(v) => v.len(),
+            Values::Fixed(b) => match schema.fixed_size(self.dtype) {
+                Some(n) if n > 0 => b.len() / n,
+                _ => 0,
+            },
+        }
+    }
+}

@@ -1,0 +1,1 @@
+//! netCDF's conventions on HDF5.

@@ -1,0 +1,65 @@
+//! Where bytes live: a file, or memory. (A packed file, an object: later, behind the same trait.)
+
+mod file;
+mod memory;
+
+use std::fmt::Debug;
+
+use crate::error::{Error, Result};
+
+pub use file::FileStore;
+pub use memory::MemoryStore;
+
+/// A flat, random-access run of bytes that any number of threads may use at once.
+///
+/// Offsets and lengths are in bytes. Reads past the end are errors, never short.
+pub trait Store: Send + Sync + Debug {
+    /// Current length.
+    fn len(&self) -> u64;
+    /// Name for messages: the path of a file.
+    fn name(&self) -> &str;
+    /// Fills `buf` from `offset`.
+    fn read_at(&self, buf: &mut [u8], offset: u64) -> Result<()>;
+    /// The whole store as one slice, where that costs nothing (mapped, or in memory).
+    fn as_slice(&self) -> Option<&[u8]> {
+        None
+    }
+    /// Writes all of `buf` at `offset`; the store grows as needed.
+    fn write_at(&self, buf: &[u8], offset: u64) -> Result<()> {
+        let _ = (buf, offset);
+        Err(Error::Invalid(format!("`{}` is open for reading only", self.name())))
+    }
+    /// Sets the length; new bytes are zero.
+    fn set_len(&self, len: u64) -> Result<()> {
+        let _ = len;
+        Err(Error::Invalid(format!("`{}` is open for reading only", self.name())))
+    }
+    /// Reserves space on disk up to `len` where the system can; not an error where it cannot.
+    fn reserve(&self, len: u64) -> Result<()> {
+        let _ = len;
+        Ok(())
+    }
+    /// Makes everything written so far durable.
+    fn sync(&self) -> Result<()> {
+        Ok(())
+    }
+    /// Whether the store holds no byte.
+    fn is_empty(&self) -> bool {
+        self.len() == 0
+    }
+    /// Reads `len` bytes at `offset` into a new vector. `len` is checked against the store first, so that a
+    /// damaged length never allocates more than the file holds.
+    fn read_vec(&self, offset: u64, len: u64) -> Result<Vec<u8>> {
+        let end = offset.checked_add(len);
+        if end.is_none_or(|e| e > self.len()) {
+            return Err(Error::corrupt(
+                self.name(),
+                offset,
+                format!("{len} bytes are needed here, the file ends at byte {}", self.len()),
+            ));
+        }
+        let mut v = vec![0; usize::try_from(len).expect("a length within the store fits memory")];
+        self.read_at(&mut v, offset)?;
+        Ok(v)
+    }
+}

@@ -1,0 +1,141 @@
+//! A file on disk: `pread`, `pwrite`, and for reading optionally a map.
+
+use std::fs::{File, OpenOptions};
+use std::os::unix::fs::FileExt;
+use std::path::{Path, PathBuf};
+
+use memmap2::Mmap;
+
+use super::Store;
+use super::memory::past_end;
+use crate::error::{Error, Result};
+
+/// A file.
+///
+/// Reading never uses a map unless it was asked for ([`FileStore::open_mapped`]): a mapped file that another
+/// process truncates turns into a signal, which a library cannot report.
+#[derive(Debug)]
+pub struct FileStore {
+    file: File,
+    path: PathBuf,
+    name: String,
+    map: Option<Mmap>,
+}
+
+impl FileStore {
+    fn from_file(file: File, path: &Path, map: Option<Mmap>) -> Self {
+        Self { file, path: path.to_owned(), name: path.display().to_string(), map }
+    }
+
+    /// Opens an existing file for reading.
+    pub fn open(path: &Path) -> Result<Self> {
+        let file = File::open(path).map_err(|e| Error::io("open", path.display().to_string(), e))?;
+        let meta = file.metadata().map_err(|e| Error::io("open", path.display().to_string(), e))?;
+        if meta.is_dir() {
+            let e = std::io::Error::from(std::io::ErrorKind::IsADirectory);
+            return Err(Error::io("open", path.display().to_string(), e));
+        }
+        Ok(Self::from_file(file, path, None))
+    }
+
+    /// Opens an existing file for reading and maps it.
+    pub fn open_mapped(path: &Path) -> Result<Self> {
+        let mut store = Self::open(path)?;
+        // SAFETY: the map is read-only; that nobody truncates the file meanwhile is the caller's word.
+        let map = unsafe { Mmap::map(&store.file) };
+        store.map = map.ok();
+        Ok(store)
+    }
+
+    /// Opens an existing file for reading and writing.
+    pub fn open_rw(path: &Path) -> Result<Self> {
+        let file = OpenOptions::new()
+            .read(true)
+            .write(true)
+            .open(path)
+            .map_err(|e| Error::io("open for writing", path.display().to_string(), e))?;
+        Ok(Self::from_file(file, path, None))
+    }
+
+    /// Creates a file, or empties the one that is there, for reading and writing.
+    pub fn create(path: &Path) -> Result<Self> {
+        let file = OpenOptions::new()
+            .read(true)
+            .write(true)
+            .create(true)
+            .truncate(true)
+            .open(path)
+            .map_err(|e| Error::io("create", path.display().to_string(), e))?;
+        Ok(Self::from_file(file, path, None))
+    }
+
+    /// Its path.
+    pub fn path(&self) -> &Path {
+        &self.path
+    }
+
+    /// The file itself.
+    pub fn file(&self) -> &File {
+        &self.file
+    }
+}
+
+impl Store for FileStore {
+    fn len(&self) -> u64 {
+        match &self.map {
+            Some(m) => m.len() as u64,
+            None => self.file.metadata().map_or(0, |m| m.len()),
+        }
+    }
+
+    fn name(&self) -> &str {
+        &self.name
+    }
+
+    fn read_at(&self, buf: &mut [u8], offset: u64) -> Result<()> {
+        self.file.read_exact_at(buf, offset).map_err(|e| {
+            if e.kind() == std::io::ErrorKind::UnexpectedEof {
+                past_end(&self.name, buf.len(), offset, self.len())
+            } else {
+                Error::io(format!("read {} bytes at offset {offset} of", buf.len()), &self.name, e)
+            }
+        })
+    }
+
+    fn as_slice(&self) -> Option<&[u8]> {
+        self.map.as_deref()
+    }
+
+    fn write_at(&self, buf: &[u8], offset: u64) -> Result<()> {
+        self.file
+            .write_all_at(buf, offset)
+            .map_err(|e| Error::io(format!("write {} bytes at offset {offset} of", buf.len()), &self.name, e))
+    }
+
+    fn set_len(&self, len: u64) -> Result<()> {
+        self.file.set_len(len).map_err(|e| Error::io(format!("set the length to {len} of"), &self.name, e))
+    }
+
+    fn reserve(&self, len: u64) -> Result<()> {
+        #[cfg(target_os = "linux")]
+        {
+            use std::os::fd::AsRawFd;
+            let len = libc::off_t::try_from(len).map_err(|_| Error::Invalid(format!("file length {len}")))?;
+            if len > 0 {
+                // SAFETY: a plain system call on our own descriptor.
+                let rc = unsafe { libc::fallocate(self.file.as_raw_fd(), libc::FALLOC_FL_KEEP_SIZE, 0, len) };
+                if rc != 0 {
+                    let e = std::io::Error::last_os_error();
+                    if e.raw_os_error() == Some(libc::ENOSPC) {
+                        return Err(Error::io(format!("reserve {len} bytes for"), &self.name, e));
+                    }
+                }
+            }
+        }
+        Ok(())
+    }
+
+    fn sync(&self) -> Result<()> {
+        self.file.sync_data().map_err(|e| Error::io("sync", &self.name, e))
+    }
+}

@@ -1,0 +1,67 @@
+//! Bytes in memory: for tests, for in-memory datasets, and for parsing without a file.
+
+use std::sync::{PoisonError, RwLock};
+
+use super::Store;
+use crate::error::{Error, Result};
+
+/// A growable store in memory.
+#[derive(Debug)]
+pub struct MemoryStore {
+    name: String,
+    bytes: RwLock<Vec<u8>>,
+}
+
+impl MemoryStore {
+    /// A store holding `bytes`; `name` is used in messages.
+    pub fn new(name: impl Into<String>, bytes: Vec<u8>) -> Self {
+        Self { name: name.into(), bytes: RwLock::new(bytes) }
+    }
+
+    /// A copy of the contents.
+    pub fn to_vec(&self) -> Vec<u8> {
+        self.bytes.read().unwrap_or_else(PoisonError::into_inner).clone()
+    }
+}
+
+impl Store for MemoryStore {
+    fn len(&self) -> u64 {
+        self.bytes.read().unwrap_or_else(PoisonError::into_inner).len() as u64
+    }
+
+    fn name(&self) -> &str {
+        &self.name
+    }
+
+    fn read_at(&self, buf: &mut [u8], offset: u64) -> Result<()> {
+        let bytes = self.bytes.read().unwrap_or_else(PoisonError::into_inner);
+        let part = usize::try_from(offset)
+            .ok()
+            .and_then(|from| bytes.get(from..from.checked_add(buf.len())?))
+            .ok_or_else(|| past_end(&self.name, buf.len(), offset, bytes.len() as u64))?;
+        buf.copy_from_slice(part);
+        Ok(())
+    }
+
+    fn write_at(&self, buf: &[u8], offset: u64) -> Result<()> {
+        let mut bytes = self.bytes.write().unwrap_or_else(PoisonError::into_inner);
+        let from =
+            usize::try_from(offset).map_err(|_| Error::Invalid(format!("offset {offset} in memory")))?;
+        let end = from + buf.len();
+        if bytes.len() < end {
+            bytes.resize(end, 0);
+        }
+        bytes[from..end].copy_from_slice(buf);
+        Ok(())
+    }
+
+    fn set_len(&self, len: u64) -> Result<()> {
+        let len = usize::try_from(len).map_err(|_| Error::Invalid(format!("length {len} in memory")))?;
+        self.bytes.write().unwrap_or_else(PoisonError::into_inner).resize(len, 0);
+        Ok(())
+    }
+}
+
+pub(super) fn past_end(name: &str, len: usize, offset: u64, end: u64) -> Error {
+    Error::corrupt(name, offset, format!("{len} bytes are needed here, the file ends at byte {end}"))
+}
