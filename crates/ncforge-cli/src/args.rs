@@ -1,0 +1,154 @@
+//! The command line, declared apart from what it does. One file a sub-command; help, manual pages and shell
+//! completions all come from these declarations.
+
+mod compare;
+mod copy;
+mod global;
+mod info;
+mod nccopy;
+mod shell;
+mod size;
+
+use std::ffi::OsString;
+use std::path::Path;
+
+use clap::{CommandFactory, Parser, Subcommand};
+
+pub(crate) use compare::CompareArgs;
+pub(crate) use copy::{ChunksArg, CodecArg, CopyArgs, FormatArg};
+pub(crate) use global::{ColorWhen, GlobalArgs, ProgressKind};
+pub(crate) use info::InfoArgs;
+pub(crate) use nccopy::NccopyArgs;
+pub(crate) use shell::{CompletionsArgs, ManArgs};
+pub(crate) use size::Size;
+
+use crate::exit::Exit;
+
+/// Fast netCDF: look at files, copy them into the shape you need, compare them.
+///
+/// Reads and writes netCDF classic (CDF-1, CDF-2, CDF-5) and netCDF-4 files, on all cores, in bounded memory.
+#[derive(Debug, Parser)]
+#[command(name = "ncforge", version, max_term_width = 100, arg_required_else_help = true)]
+#[command(after_help = AFTER_HELP)]
+pub(crate) struct Cli {
+    /// Options that every command takes; they may stand before or behind the command's name.
+    #[command(flatten)]
+    pub(crate) global: GlobalArgs,
+    /// What to do.
+    #[command(subcommand)]
+    pub(crate) command: Command,
+}
+
+const AFTER_HELP: &str = "\
+Environment:
+  NCFORGE_THREADS, NCFORGE_MEMORY   as --threads and --memory, where those are not given
+  NO_COLOR                          no colours
+
+Exit codes:
+  0 done   1 the operation failed   2 usage, or the output exists   3 differences or problems found
+  4 input unreadable or damaged   5 interrupted, go on with --resume   130 ended by Ctrl-C";
+
+/// The sub-commands.
+#[derive(Debug, Subcommand)]
+pub(crate) enum Command {
+    /// Copy a file into another format, chunk shape or compression
+    Copy(Box<CopyArgs>),
+    /// Show what is in a file and how it is stored
+    Info(InfoArgs),
+    /// Compare two files: structure and every value
+    Compare(CompareArgs),
+    /// Copy with the options of netCDF's `nccopy`
+    Nccopy(Box<NccopyArgs>),
+    /// Print a completion script for a shell
+    Completions(CompletionsArgs),
+    /// Print or write the manual pages
+    Man(ManArgs),
+}
+
+impl Command {
+    /// The options of every command that stand behind the command's name.
+    fn global(&self) -> Option<&GlobalArgs> {
+        match self {
+            Command::Copy(a) => Some(&a.global),
+            Command::Info(a) => Some(&a.global),
+            Command::Compare(a) => Some(&a.global),
+            Command::Nccopy(_) | Command::Completions(_) | Command::Man(_) => None,
+        }
+    }
+}
+
+/// `nccopy …` becomes `ncforge nccopy …` when the command is called by that name (through a link).
+pub(crate) fn under_its_name(mut argv: Vec<OsString>) -> Vec<OsString> {
+    let called_nccopy = argv.first().is_some_and(|a| Path::new(a).file_stem().is_some_and(|s| s == "nccopy"));
+    if called_nccopy {
+        argv[0] = "ncforge".into();
+        argv.insert(1, "nccopy".into());
+    }
+    argv
+}
+
+/// The arguments, or the exit code when there is nothing left to do: help and version were asked for, or the
+/// command line makes no sense (told on stderr, exit code 2).
+pub(crate) fn parse(argv: &[OsString]) -> Result<Cli, Exit> {
+    match Cli::try_parse_from(argv) {
+        Ok(mut cli) => {
+            if let Some(own) = cli.command.global() {
+                cli.global = cli.global.overridden_by(own);
+            }
+            Ok(cli)
+        }
+        Err(e) if e.use_stderr() => {
+            let told = e.render().to_string();
+            eprint!("ncforge: {}", told.strip_prefix("error: ").unwrap_or(&told));
+            Err(Exit::Usage)
+        }
+        Err(e) => {
+            // Help that cannot be printed (a closed pipe) is no failure.
+            let _ = e.print();
+            Err(Exit::Ok)
+        }
+    }
+}
+
+/// The whole command line as clap sees it: for completions and manual pages.
+pub(crate) fn declaration() -> clap::Command {
+    Cli::command()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn words(line: &str) -> Vec<OsString> {
+        line.split(' ').map(Into::into).collect()
+    }
+
+    #[test]
+    fn the_declaration_is_consistent() {
+        declaration().debug_assert();
+    }
+
+    #[test]
+    fn global_options_stand_on_either_side() {
+        let cli = parse(&words("ncforge -v -j 3 info a.nc -v --memory 1G")).expect("parses");
+        assert_eq!(cli.global.verbose, 2);
+        assert_eq!(cli.global.threads.map(usize::from), Some(3));
+        assert_eq!(cli.global.memory, Some(Size(1 << 30)));
+    }
+
+    #[test]
+    fn called_as_nccopy() {
+        let argv = under_its_name(words("/usr/local/bin/nccopy -d 1 a b"));
+        assert!(matches!(parse(&argv).expect("parses").command, Command::Nccopy(_)));
+    }
+
+    #[test]
+    fn only_the_agreed_short_options_exist() {
+        let agreed = "34567OovqjnhsV";
+        for sub in declaration().get_subcommands().filter(|c| c.get_name() != "nccopy") {
+            for short in sub.get_arguments().filter_map(clap::Arg::get_short) {
+                assert!(agreed.contains(short), "-{short} of {}", sub.get_name());
+            }
+        }
+    }
+}

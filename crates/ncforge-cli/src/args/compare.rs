@@ -1,0 +1,32 @@
+//! `ncforge compare`
+
+use std::path::PathBuf;
+
+use clap::Args;
+
+use super::GlobalArgs;
+
+/// Compare two files: dimensions, types, attributes, order, and every value.
+///
+/// Values are compared bit by bit, except that any NaN equals any NaN. Storage (format, chunks, compression,
+/// byte order) is not compared. Exit code 0: the same; 3: they differ.
+#[derive(Args, Debug)]
+pub(crate) struct CompareArgs {
+    /// One file
+    #[arg(value_name = "A")]
+    pub(crate) left: PathBuf,
+    /// The other
+    #[arg(value_name = "B")]
+    pub(crate) right: PathBuf,
+    /// Numbers are the same when |a - b| <= TOL
+    #[arg(long, value_name = "TOL")]
+    pub(crate) tolerance: Option<f64>,
+    /// Only these variables
+    #[arg(long, value_name = "A,B", value_delimiter = ',')]
+    pub(crate) vars: Vec<String>,
+    /// The result as JSON
+    #[arg(long)]
+    pub(crate) json: bool,
+    #[command(flatten)]
+    pub(crate) global: GlobalArgs,
+}

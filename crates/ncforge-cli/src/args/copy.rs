@@ -1,0 +1,161 @@
+//! `ncforge copy`
+
+use std::path::PathBuf;
+use std::str::FromStr;
+
+use clap::{Args, ValueEnum};
+
+use super::GlobalArgs;
+
+/// Formats to copy to.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
+pub(crate) enum FormatArg {
+    /// The input's own format
+    Keep,
+    /// netCDF classic, CDF-1
+    #[value(alias = "cdf1", alias = "nc3")]
+    Classic,
+    /// netCDF 64-bit offset, CDF-2
+    #[value(alias = "64-bit-offset", alias = "nc6")]
+    Cdf2,
+    /// netCDF 64-bit data, CDF-5
+    #[value(alias = "64-bit-data", alias = "nc5")]
+    Cdf5,
+    /// netCDF-4
+    #[value(alias = "nc4", alias = "netCDF-4")]
+    Netcdf4,
+    /// netCDF-4 restricted to the classic model
+    #[value(alias = "nc7", alias = "nc4c")]
+    Netcdf4Classic,
+}
+
+/// Codecs to compress with.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
+pub(crate) enum CodecArg {
+    /// What the input has
+    Keep,
+    /// No compression
+    None,
+    /// zlib: read by every netCDF-4 reader
+    #[value(alias = "zlib")]
+    Deflate,
+    /// Zstandard: faster; needs a plugin in other readers
+    Zstd,
+}
+
+/// Chunk shapes to write.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) enum ChunksArg {
+    /// What the input has.
+    Keep,
+    /// Chosen by ncforge.
+    Auto,
+    /// A specification as of `nccopy -c`.
+    Spec(String),
+}
+
+impl FromStr for ChunksArg {
+    type Err = std::convert::Infallible;
+
+    fn from_str(s: &str) -> Result<Self, Self::Err> {
+        Ok(match s {
+            "keep" => ChunksArg::Keep,
+            "auto" => ChunksArg::Auto,
+            spec => ChunksArg::Spec(spec.to_owned()),
+        })
+    }
+}
+
+/// Copy a file into another format, chunk shape or compression.
+///
+/// Memory stays within the budget whatever the file's size. The output appears under its name only when it is
+/// whole. Without options the copy keeps everything as it is in the input.
+#[derive(Args, Debug)]
+#[command(after_long_help = AFTER)]
+pub(crate) struct CopyArgs {
+    /// The file to copy
+    #[arg(value_name = "IN")]
+    pub(crate) input: PathBuf,
+    /// The file to write
+    #[arg(value_name = "OUT")]
+    pub(crate) output: PathBuf,
+    /// Format of the output
+    #[arg(long, value_enum, default_value = "keep")]
+    pub(crate) format: FormatArg,
+    /// Short for --format classic
+    #[arg(short = '3', group = "short_format", conflicts_with = "format")]
+    pub(crate) classic: bool,
+    /// Short for --format netcdf4
+    #[arg(short = '4', group = "short_format", conflicts_with = "format")]
+    pub(crate) netcdf4: bool,
+    /// Short for --format cdf5
+    #[arg(short = '5', group = "short_format", conflicts_with = "format")]
+    pub(crate) cdf5: bool,
+    /// Short for --format cdf2
+    #[arg(short = '6', group = "short_format", conflicts_with = "format")]
+    pub(crate) cdf2: bool,
+    /// Short for --format netcdf4-classic
+    #[arg(short = '7', group = "short_format", conflicts_with = "format")]
+    pub(crate) netcdf4_classic: bool,
+    /// Chunk shapes: keep, auto, or a specification such as `time/365,lat/40,lon/40` or `sst:365,40,40`
+    #[arg(long, value_name = "keep|auto|SPEC", default_value = "keep")]
+    pub(crate) chunks: ChunksArg,
+    /// Compression
+    #[arg(long, value_enum, default_value = "keep")]
+    pub(crate) codec: CodecArg,
+    /// Level of compression: 0-9 for deflate (0: none), 1-22 for zstd
+    #[arg(long, value_name = "N")]
+    pub(crate) level: Option<u32>,
+    /// Shuffle bytes before compression [default: yes, where numbers are longer than a byte]
+    #[arg(long, overrides_with = "no_shuffle")]
+    pub(crate) shuffle: bool,
+    /// Do not shuffle
+    #[arg(long, overrides_with = "shuffle")]
+    pub(crate) no_shuffle: bool,
+    /// Add a checksum to every chunk
+    #[arg(long)]
+    pub(crate) fletcher32: bool,
+    /// Only these variables, with their dimensions and coordinates
+    #[arg(long, value_name = "A,B", value_delimiter = ',')]
+    pub(crate) vars: Vec<String>,
+    /// Read the output back and compare every value
+    #[arg(long)]
+    pub(crate) verify: bool,
+    /// Show what would be done, and do nothing
+    #[arg(short = 'n', long)]
+    pub(crate) dry_run: bool,
+    /// Go on with an interrupted copy
+    #[arg(long)]
+    pub(crate) resume: bool,
+    /// Do not write the command line into the `history` attribute
+    #[arg(long)]
+    pub(crate) no_history: bool,
+    /// Overwrite the output if it exists
+    #[arg(short = 'O', long)]
+    pub(crate) overwrite: bool,
+    /// The report (or the plan) as JSON
+    #[arg(long)]
+    pub(crate) json: bool,
+    #[command(flatten)]
+    pub(crate) global: GlobalArgs,
+}
+
+const AFTER: &str = "\
+Examples:
+  ncforge copy in.nc out.nc --format netcdf4 --chunks auto --codec deflate --verify
+  ncforge copy in.nc out.nc --chunks time/365,lat/40,lon/40 --codec zstd --level 3
+  ncforge copy -5 in.nc out.nc";
+
+impl CopyArgs {
+    /// The format asked for, by `--format` or by digit.
+    pub(crate) fn format(&self) -> FormatArg {
+        match () {
+            () if self.classic => FormatArg::Classic,
+            () if self.netcdf4 => FormatArg::Netcdf4,
+            () if self.cdf5 => FormatArg::Cdf5,
+            () if self.cdf2 => FormatArg::Cdf2,
+            () if self.netcdf4_classic => FormatArg::Netcdf4Classic,
+            () => self.format,
+        }
+    }
+}

@@ -1,0 +1,71 @@
+//! Options that every command takes.
+
+use std::num::NonZeroUsize;
+
+use clap::{ArgAction, Args, ValueEnum};
+
+use super::Size;
+
+/// How to show progress.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
+pub(crate) enum ProgressKind {
+    /// A bar on a terminal, plain lines otherwise
+    Auto,
+    /// A bar
+    Bar,
+    /// A line every few seconds
+    Plain,
+    /// One JSON object a line
+    Json,
+    /// Nothing
+    None,
+}
+
+/// When to use colours.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
+pub(crate) enum ColorWhen {
+    /// On a terminal, unless NO_COLOR is set
+    Auto,
+    /// Always
+    Always,
+    /// Never
+    Never,
+}
+
+/// The options themselves.
+#[derive(Args, Clone, Debug, Default)]
+#[command(next_help_heading = "Options of every command")]
+pub(crate) struct GlobalArgs {
+    /// Say more about what is done (twice: still more)
+    #[arg(short, long, action = ArgAction::Count)]
+    pub(crate) verbose: u8,
+    /// Say nothing but errors
+    #[arg(short, long)]
+    pub(crate) quiet: bool,
+    /// Worker threads [default: NCFORGE_THREADS, else what the machine or the job allows]
+    #[arg(short = 'j', long, value_name = "N")]
+    pub(crate) threads: Option<NonZeroUsize>,
+    /// Memory budget, such as 500M or 4G [default: NCFORGE_MEMORY, else a share of what the machine or the job has]
+    #[arg(long, value_name = "SIZE")]
+    pub(crate) memory: Option<Size>,
+    /// How to show progress [default: auto]
+    #[arg(long, value_name = "HOW")]
+    pub(crate) progress: Option<ProgressKind>,
+    /// When to use colours [default: auto]
+    #[arg(long, value_name = "WHEN")]
+    pub(crate) color: Option<ColorWhen>,
+}
+
+impl GlobalArgs {
+    /// These options with those that were given behind the command's name on top.
+    pub(crate) fn overridden_by(&self, own: &GlobalArgs) -> GlobalArgs {
+        GlobalArgs {
+            verbose: self.verbose.saturating_add(own.verbose),
+            quiet: self.quiet || own.quiet,
+            threads: own.threads.or(self.threads),
+            memory: own.memory.or(self.memory),
+            progress: own.progress.or(self.progress),
+            color: own.color.or(self.color),
+        }
+    }
+}

@@ -1,0 +1,117 @@
+//! `ncforge nccopy`: the options of netCDF's own `nccopy`, letter by letter.
+
+use std::num::NonZeroUsize;
+use std::path::PathBuf;
+
+use clap::Args;
+
+use super::{ProgressKind, Size};
+
+/// Copy with the options of netCDF's `nccopy`, which mean the same here.
+///
+/// Replace `nccopy` by `ncforge nccopy` in a script, or link `nccopy` to `ncforge`. As with nccopy, an output
+/// that exists is overwritten and no history is written.
+#[derive(Args, Debug)]
+#[command(disable_help_flag = true, after_long_help = AFTER)]
+pub(crate) struct NccopyArgs {
+    /// Kind of the output: classic, '64-bit offset', cdf5, netCDF-4, 'netCDF-4 classic model', and their other
+    /// names and numbers
+    #[arg(short = 'k', value_name = "KIND")]
+    pub(crate) kind: Option<String>,
+    /// netCDF classic, as -k classic
+    #[arg(short = '3', group = "digit")]
+    pub(crate) classic: bool,
+    /// netCDF-4, as -k netCDF-4
+    #[arg(short = '4', group = "digit")]
+    pub(crate) netcdf4: bool,
+    /// CDF-5, as -k cdf5
+    #[arg(short = '5', group = "digit")]
+    pub(crate) cdf5: bool,
+    /// 64-bit offset, as -k '64-bit offset'
+    #[arg(short = '6', group = "digit")]
+    pub(crate) cdf2: bool,
+    /// netCDF-4 classic model, as -k 'netCDF-4 classic model'
+    #[arg(short = '7', group = "digit")]
+    pub(crate) netcdf4_classic: bool,
+    /// Deflate level of all variables, 0 (none) to 9 [default: as in the input]
+    #[arg(short = 'd', value_name = "N", value_parser = clap::value_parser!(u32).range(0..=9))]
+    pub(crate) deflate: Option<u32>,
+    /// Shuffle before deflating
+    #[arg(short = 's')]
+    pub(crate) shuffle: bool,
+    /// Chunk lengths: 'dim/N,…', 'var:N,…', 'var:' or '/' for none; may be repeated
+    #[arg(short = 'c', value_name = "CHUNKSPEC")]
+    pub(crate) chunks: Vec<String>,
+    /// Make unlimited dimensions fixed
+    #[arg(short = 'u')]
+    pub(crate) fixed: bool,
+    /// Data of these variables only, definitions of all
+    #[arg(short = 'v', value_name = "VAR,…", value_delimiter = ',', conflicts_with = "only_vars")]
+    pub(crate) data_vars: Vec<String>,
+    /// These variables only
+    #[arg(short = 'V', value_name = "VAR,…", value_delimiter = ',')]
+    pub(crate) only_vars: Vec<String>,
+    /// Data of these groups only, definitions of all
+    #[arg(short = 'g', value_name = "GROUP,…", value_delimiter = ',', conflicts_with = "only_groups")]
+    pub(crate) data_groups: Vec<String>,
+    /// These groups only
+    #[arg(short = 'G', value_name = "GROUP,…", value_delimiter = ',')]
+    pub(crate) only_groups: Vec<String>,
+    /// Filters of variables: 'var,id,param,…', '*,zstd,3', 'var,none', 'none'; may be repeated
+    #[arg(short = 'F', value_name = "FILTERSPEC")]
+    pub(crate) filters: Vec<String>,
+    /// Variables of fewer bytes are not chunked [default: 8192]
+    #[arg(short = 'M', value_name = "SIZE")]
+    pub(crate) min_chunked: Option<String>,
+    /// Copy buffer: not needed, ncforge plans its own (see --memory)
+    #[arg(short = 'm', value_name = "SIZE")]
+    pub(crate) buffer: Option<String>,
+    /// Chunk cache bytes: not needed
+    #[arg(short = 'h', value_name = "SIZE")]
+    pub(crate) cache_bytes: Option<String>,
+    /// Chunk cache slots: not needed
+    #[arg(short = 'e', value_name = "N")]
+    pub(crate) cache_slots: Option<String>,
+    /// Read the input into memory first: not needed
+    #[arg(short = 'r')]
+    pub(crate) diskless_input: bool,
+    /// Write the output when it is complete: always so
+    #[arg(short = 'w')]
+    pub(crate) diskless_output: bool,
+    /// Estimated chunk caches: not needed
+    #[arg(short = 'x', hide = true)]
+    pub(crate) estimated_caches: bool,
+    /// Log level: as --verbose when above 0
+    #[arg(short = 'L', value_name = "N")]
+    pub(crate) log_level: Option<u8>,
+    /// Worker threads
+    #[arg(long, value_name = "N", help_heading = NOT_NCCOPY)]
+    pub(crate) threads: Option<NonZeroUsize>,
+    /// Memory budget
+    #[arg(long, value_name = "SIZE", help_heading = NOT_NCCOPY)]
+    pub(crate) memory: Option<Size>,
+    /// Read the output back and compare every value
+    #[arg(long, help_heading = NOT_NCCOPY)]
+    pub(crate) verify: bool,
+    /// How to show progress [default: none]
+    #[arg(long, value_name = "HOW", help_heading = NOT_NCCOPY)]
+    pub(crate) progress: Option<ProgressKind>,
+    /// Print help
+    #[arg(long, action = clap::ArgAction::Help, help_heading = NOT_NCCOPY)]
+    help: Option<bool>,
+    /// The file to copy
+    #[arg(value_name = "INFILE")]
+    pub(crate) input: PathBuf,
+    /// The file to write
+    #[arg(value_name = "OUTFILE")]
+    pub(crate) output: PathBuf,
+}
+
+const NOT_NCCOPY: &str = "Options that nccopy does not have";
+
+const AFTER: &str = "\
+Sizes take the suffixes K, M, G and T, powers of 1000 as in nccopy (--memory: powers of 1024).
+
+Examples:
+  ncforge nccopy -d 1 -s -c time/365,lat/40,lon/40 in.nc out.nc
+  ncforge nccopy -k cdf5 in.nc out.nc";

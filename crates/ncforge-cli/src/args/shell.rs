@@ -1,0 +1,29 @@
+//! `ncforge completions`, `ncforge man`
+
+use std::path::PathBuf;
+
+use clap::Args;
+
+/// Print a completion script for a shell.
+#[derive(Args, Debug)]
+#[command(
+    after_long_help = "Example:\n  ncforge completions bash > ~/.local/share/bash-completion/completions/ncforge"
+)]
+pub(crate) struct CompletionsArgs {
+    /// The shell
+    #[arg(value_enum)]
+    pub(crate) shell: clap_complete::Shell,
+}
+
+/// Print or write the manual pages.
+#[derive(Args, Debug)]
+#[command(
+    after_long_help = "Examples:\n  ncforge man copy | man -l -\n  ncforge man --dir ~/.local/share/man/man1"
+)]
+pub(crate) struct ManArgs {
+    /// The command whose page is printed [default: ncforge itself]
+    pub(crate) command: Option<String>,
+    /// Write all pages into this folder instead
+    #[arg(long, value_name = "DIR", conflicts_with = "command")]
+    pub(crate) dir: Option<PathBuf>,
+}

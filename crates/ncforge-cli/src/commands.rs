@@ -1,0 +1,72 @@
+//! What the sub-commands do: one file each. They turn arguments into the library's options, call it, and
+//! print what it returns.
+
+mod compare;
+mod copy;
+mod info;
+mod nccopy;
+mod shell;
+
+use std::ffi::OsString;
+
+use crate::args::{Cli, Command, GlobalArgs};
+use crate::exit::Exit;
+use crate::printer::Printer;
+
+/// What a sub-command knows besides its own arguments.
+pub(crate) struct Context<'a> {
+    /// Options of every command.
+    pub(crate) global: &'a GlobalArgs,
+    /// The command line as given, program name first: for `history`.
+    pub(crate) argv: &'a [OsString],
+    /// Where to print.
+    pub(crate) printer: &'a Printer,
+}
+
+impl Context<'_> {
+    /// The command line as one line that a shell would accept.
+    pub(crate) fn command_line(&self) -> String {
+        self.argv.iter().map(|a| quoted(&a.to_string_lossy())).collect::<Vec<_>>().join(" ")
+    }
+}
+
+/// Runs a sub-command, tells its failure, gives its exit code.
+pub(crate) fn run(cli: Cli, argv: &[OsString]) -> Exit {
+    let printer = Printer::new(&cli.global);
+    let cx = Context { global: &cli.global, argv, printer: &printer };
+    let done = match cli.command {
+        Command::Copy(a) => copy::run(&a, &cx),
+        Command::Info(a) => info::run(&a, &cx),
+        Command::Compare(a) => compare::run(&a, &cx),
+        Command::Nccopy(a) => nccopy::run(&a, &cx),
+        Command::Completions(a) => shell::completions(&a, &printer),
+        Command::Man(a) => shell::man(&a, &printer),
+    };
+    done.unwrap_or_else(|failure| {
+        printer.failure(&failure);
+        failure.exit
+    })
+}
+
+/// A word as a POSIX shell reads it back.
+fn quoted(word: &str) -> String {
+    let plain = |c: char| c.is_alphanumeric() || "-_./,:=+@%^".contains(c);
+    if !word.is_empty() && word.chars().all(plain) {
+        word.to_owned()
+    } else {
+        format!("'{}'", word.replace('\'', r"'\''"))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn words_are_quoted_when_they_must_be() {
+        assert_eq!(quoted("time/365"), "time/365");
+        assert_eq!(quoted("64-bit offset"), "'64-bit offset'");
+        assert_eq!(quoted("it's"), r"'it'\''s'");
+        assert_eq!(quoted(""), "''");
+    }
+}

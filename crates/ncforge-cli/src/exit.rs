@@ -1,0 +1,71 @@
+//! Exit codes, and failures that know theirs.
+
+use std::process::ExitCode;
+
+use ncforge::Error;
+
+/// What a sub-command returns.
+pub(crate) type Result<T = Exit, E = Failure> = std::result::Result<T, E>;
+
+/// The exit codes of the command; the table is in `docs/command.md`.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Exit {
+    /// Done.
+    Ok = 0,
+    /// The operation failed.
+    Failed = 1,
+    /// The command line makes no sense, or would overwrite something.
+    Usage = 2,
+    /// A check found problems, a comparison differences.
+    Differences = 3,
+    /// An input cannot be read or is damaged.
+    BadInput = 4,
+    /// Interrupted; the same command with `--resume` goes on.
+    Interrupted = 5,
+    /// Ended by Ctrl-C, nothing kept.
+    Sigint = 130,
+}
+
+impl From<Exit> for ExitCode {
+    fn from(e: Exit) -> Self {
+        ExitCode::from(e as u8)
+    }
+}
+
+impl Exit {
+    /// The code that the library gives to an error.
+    pub(crate) fn of(e: &Error) -> Exit {
+        match e.exit_code() {
+            2 => Exit::Usage,
+            3 => Exit::Differences,
+            4 => Exit::BadInput,
+            5 => Exit::Interrupted,
+            130 => Exit::Sigint,
+            _ => Exit::Failed,
+        }
+    }
+}
+
+/// Why a sub-command failed: one message, perhaps a hint, and the exit code.
+#[derive(Debug)]
+pub(crate) struct Failure {
+    /// What failed, where, why. No full stop, no "error:".
+    pub(crate) message: String,
+    /// What the user can do about it.
+    pub(crate) hint: Option<String>,
+    /// The exit code.
+    pub(crate) exit: Exit,
+}
+
+impl Failure {
+    /// A command line that makes no sense (exit code 2).
+    pub(crate) fn usage(message: impl Into<String>, hint: impl Into<String>) -> Self {
+        Failure { message: message.into(), hint: Some(hint.into()), exit: Exit::Usage }
+    }
+}
+
+impl From<Error> for Failure {
+    fn from(e: Error) -> Self {
+        Failure { hint: e.hint().map(str::to_owned), exit: Exit::of(&e), message: e.to_string() }
+    }
+}

@@ -1,0 +1,36 @@
+//! Ctrl-C and termination requests.
+//!
+//! Commands that only read leave the signals alone: the process ends, the shell sees 130. A command that
+//! writes asks for [`catch`]: the first signal then only raises a flag, which the work looks at between two
+//! pieces, so that it can stop at a point from which it can be resumed (exit code 5) or clean up (130); a
+//! second signal ends the process at once.
+
+use std::sync::atomic::{AtomicBool, Ordering};
+
+/// Raised by the first signal after [`catch`].
+static REQUESTED: AtomicBool = AtomicBool::new(false);
+
+/// The exit code of a process that Ctrl-C ended: 128 + SIGINT.
+const ENDED_BY_SIGINT: i32 = 130;
+
+extern "C" fn on_signal(_signal: libc::c_int) {
+    if REQUESTED.swap(true, Ordering::SeqCst) {
+        // SAFETY: `_exit` is async-signal-safe and takes no pointer.
+        unsafe { libc::_exit(ENDED_BY_SIGINT) }
+    }
+}
+
+/// From now on SIGINT and SIGTERM raise the returned flag instead of ending the process.
+pub(crate) fn catch() -> &'static AtomicBool {
+    let handler = on_signal as extern "C" fn(libc::c_int) as libc::sighandler_t;
+    for signal in [libc::SIGINT, libc::SIGTERM] {
+        // SAFETY: the handler touches an atomic and calls `_exit` only, both async-signal-safe.
+        unsafe { libc::signal(signal, handler) };
+    }
+    &REQUESTED
+}
+
+/// Whether a signal came since [`catch`].
+pub(crate) fn requested() -> bool {
+    REQUESTED.load(Ordering::SeqCst)
+}

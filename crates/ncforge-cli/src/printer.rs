@@ -1,0 +1,134 @@
+//! All printing of the command: data to stdout, everything else to stderr.
+//!
+//! Messages follow one grammar: `ncforge: what failed, where, why`, then a line `hint: …` when there is
+//! something to be done about it. Colour is used on terminals only, unless `--color` says otherwise;
+//! `NO_COLOR` is obeyed. When the reader of stdout goes away early (`ncforge info x.nc | head`), the rest of
+//! the output is dropped and the work goes on: that is not a failure.
+
+use std::fmt::Display;
+use std::io::{IsTerminal, Write};
+use std::sync::atomic::{AtomicBool, Ordering};
+
+use anstyle::{AnsiColor, Style};
+
+use crate::args::{ColorWhen, GlobalArgs, ProgressKind};
+use crate::exit::Failure;
+
+/// Where and how to print.
+#[derive(Debug)]
+pub(crate) struct Printer {
+    quiet: bool,
+    verbose: u8,
+    color_out: bool,
+    color_err: bool,
+    progress: ProgressKind,
+    stdout_closed: AtomicBool,
+}
+
+const BOLD: Style = Style::new().bold();
+const DIM: Style = Style::new().dimmed();
+const RED: Style = AnsiColor::Red.on_default().bold();
+const YELLOW: Style = AnsiColor::Yellow.on_default().bold();
+const CYAN: Style = AnsiColor::Cyan.on_default().bold();
+
+impl Printer {
+    /// A printer as the global options ask for it.
+    pub(crate) fn new(global: &GlobalArgs) -> Self {
+        let no_color = std::env::var_os("NO_COLOR").is_some_and(|v| !v.is_empty());
+        let color = |terminal: bool| match global.color {
+            Some(ColorWhen::Always) => true,
+            Some(ColorWhen::Never) => false,
+            Some(ColorWhen::Auto) | None => terminal && !no_color,
+        };
+        let on_terminal = std::io::stderr().is_terminal();
+        let progress = match global.progress.unwrap_or(ProgressKind::Auto) {
+            _ if global.quiet => ProgressKind::None,
+            ProgressKind::Auto if on_terminal => ProgressKind::Bar,
+            ProgressKind::Auto => ProgressKind::Plain,
+            asked => asked,
+        };
+        Printer {
+            quiet: global.quiet,
+            verbose: global.verbose,
+            color_out: color(std::io::stdout().is_terminal()),
+            color_err: color(on_terminal),
+            progress,
+            stdout_closed: AtomicBool::new(false),
+        }
+    }
+
+    /// How progress is to be shown: never [`ProgressKind::Auto`].
+    pub(crate) fn progress_kind(&self) -> ProgressKind {
+        self.progress
+    }
+
+    /// Text for stdout, as it is.
+    pub(crate) fn data(&self, text: &str) {
+        if self.stdout_closed.load(Ordering::Relaxed) {
+            return;
+        }
+        let mut out = std::io::stdout().lock();
+        if let Err(e) = out.write_all(text.as_bytes()).and_then(|()| out.flush()) {
+            self.stdout_closed.store(true, Ordering::Relaxed);
+            if e.kind() != std::io::ErrorKind::BrokenPipe {
+                self.warn(format_args!("cannot write to the standard output: {e}"));
+            }
+        }
+    }
+
+    /// One line for stdout.
+    pub(crate) fn line(&self, text: impl Display) {
+        self.data(&format!("{text}\n"));
+    }
+
+    /// A JSON document for stdout.
+    pub(crate) fn json(&self, value: &serde_json::Value) {
+        let text = serde_json::to_string_pretty(value).expect("a JSON value always has a text");
+        self.line(text);
+    }
+
+    /// A message for the user; silent under `--quiet`.
+    pub(crate) fn note(&self, text: impl Display) {
+        if !self.quiet {
+            self.err(format_args!("{text}"));
+        }
+    }
+
+    /// A message for the curious: only with `-v`.
+    pub(crate) fn detail(&self, text: impl Display) {
+        if self.verbose > 0 && !self.quiet {
+            self.err(format_args!("{}", self.dim(text)));
+        }
+    }
+
+    /// A warning.
+    pub(crate) fn warn(&self, text: impl Display) {
+        self.err(format_args!("ncforge: {} {text}", paint(self.color_err, YELLOW, "warning:")));
+    }
+
+    /// Tells a failure: what, and what to do about it.
+    pub(crate) fn failure(&self, f: &Failure) {
+        self.err(format_args!("{} {}", paint(self.color_err, RED, "ncforge:"), f.message));
+        if let Some(hint) = &f.hint {
+            self.err(format_args!("{} {hint}", paint(self.color_err, CYAN, "hint:")));
+        }
+    }
+
+    /// A heading on stdout, bold where colours are allowed.
+    pub(crate) fn heading(&self, text: impl Display) -> String {
+        paint(self.color_out, BOLD, text)
+    }
+
+    fn dim(&self, text: impl Display) -> String {
+        paint(self.color_err, DIM, text)
+    }
+
+    fn err(&self, text: std::fmt::Arguments<'_>) {
+        // Nobody is left to be told when stderr itself fails.
+        let _ = writeln!(std::io::stderr().lock(), "{text}");
+    }
+}
+
+fn paint(on: bool, style: Style, text: impl Display) -> String {
+    if on { format!("{style}{text}{style:#}") } else { text.to_string() }
+}
