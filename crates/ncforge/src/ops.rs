@@ -1,1 +1,9 @@
-//! Work on whole files, each on the engine.
+//! Work on whole files, each piece of it on the [engine](crate::engine).
+//!
+//! * [`copy`] – any container into any container: other format, other chunks, other codec, in bounded memory;
+//! * [`compare`] – whether two files say the same, and where they first differ;
+//! * [`chunking`] – the chunk shape when nobody gave one;
+//! * [`progress`] – how long work tells what it has done, and hears that it shall stop.
+
+pub mod chunking;
+pub mod progress;
