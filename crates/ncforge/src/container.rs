@@ -6,6 +6,7 @@ use std::sync::Arc;
 use crate::error::Result;
 use crate::layout::VarLayout;
 use crate::model::{Attribute, DimId, Schema, Value, VarId};
+use crate::select::Hyperslab;
 use crate::store::Store;
 
 /// An open dataset: its description, and where each variable's bytes lie.
@@ -35,8 +36,8 @@ pub trait Container: Send + Sync + Debug {
 
 /// A dataset that is being written or updated.
 ///
-/// Contiguous and record data is written through the store at the place that [`Container::layout`] tells;
-/// chunks are handed over encoded, in the order in which they shall lie in the file. Nothing is promised to be
+/// Contiguous and record data is announced by [`ContainerMut::will_write`] and then written through the store
+/// at the place that [`Container::layout`] tells; chunks are handed over encoded, in the order in which they shall lie in the file. Nothing is promised to be
 /// durable before [`ContainerMut::sync`].
 pub trait ContainerMut: Container {
     /// Adds to, or changes, the description: new dimensions, variables, groups, types at the ends of their
@@ -47,6 +48,19 @@ pub trait ContainerMut: Container {
     /// Stores one encoded chunk of a chunked variable. Replacing a chunk never overwrites the old bytes before
     /// the next [`ContainerMut::sync`].
     fn place_chunk(&mut self, var: VarId, at: &[u64], encoded: &[u8], mask: u32) -> Result<()>;
+    /// Says that a region of a contiguous or record variable is about to be written through the store. Called
+    /// once for every write, *before* its first byte: a format that fills what nobody writes (classic) keeps
+    /// account here, and may fill the rest at any time from now on.
+    fn will_write(&mut self, var: VarId, region: &Hyperslab) -> Result<()> {
+        let _ = (var, region);
+        Ok(())
+    }
+    /// Makes a variable readable as it stands: what was never written reads as fill from here on. Call it
+    /// before reading from a dataset that is being written. Nothing is made durable.
+    fn settle(&mut self, var: VarId) -> Result<()> {
+        let _ = var;
+        Ok(())
+    }
     /// Turns heap values of type `dtype` into stored elements ([`crate::layout::Element::size`] bytes each), storing what
     /// they refer to.
     fn encode_heap(&mut self, var: VarId, values: &[Value]) -> Result<Vec<u8>> {

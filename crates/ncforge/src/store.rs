@@ -2,6 +2,7 @@
 
 mod file;
 mod memory;
+mod replace;
 
 use std::fmt::Debug;
 
@@ -42,6 +43,13 @@ pub trait Store: Send + Sync + Debug {
     /// Makes everything written so far durable.
     fn sync(&self) -> Result<()> {
         Ok(())
+    }
+    /// Replaces everything in one step: `build` writes the new contents into an empty store beside this one,
+    /// which then takes this one's place. Whatever happens in between, who opens the name sees either all of
+    /// the old bytes or all of the new ones. Needs room for both.
+    fn replace(&self, build: &mut dyn FnMut(&dyn Store) -> Result<()>) -> Result<()> {
+        let _ = build;
+        Err(Error::Unsupported { path: self.name().to_owned(), what: "replacing this kind of store".into() })
     }
     /// Whether the store holds no byte.
     fn is_empty(&self) -> bool {

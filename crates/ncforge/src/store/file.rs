@@ -8,6 +8,7 @@ use memmap2::Mmap;
 
 use super::Store;
 use super::memory::past_end;
+use super::replace::replace_file;
 use crate::error::{Error, Result};
 
 /// A file.
@@ -23,7 +24,7 @@ pub struct FileStore {
 }
 
 impl FileStore {
-    fn from_file(file: File, path: &Path, map: Option<Mmap>) -> Self {
+    pub(super) fn from_file(file: File, path: &Path, map: Option<Mmap>) -> Self {
         Self { file, path: path.to_owned(), name: path.display().to_string(), map }
     }
 
@@ -137,5 +138,9 @@ impl Store for FileStore {
 
     fn sync(&self) -> Result<()> {
         self.file.sync_data().map_err(|e| Error::io("sync", &self.name, e))
+    }
+
+    fn replace(&self, build: &mut dyn FnMut(&dyn Store) -> Result<()>) -> Result<()> {
+        replace_file(self, build)
     }
 }

@@ -60,6 +60,14 @@ impl Store for MemoryStore {
         self.bytes.write().unwrap_or_else(PoisonError::into_inner).resize(len, 0);
         Ok(())
     }
+
+    fn replace(&self, build: &mut dyn FnMut(&dyn Store) -> Result<()>) -> Result<()> {
+        let beside = MemoryStore::new(self.name.clone(), Vec::new());
+        build(&beside)?;
+        let new = beside.bytes.into_inner().unwrap_or_else(PoisonError::into_inner);
+        *self.bytes.write().unwrap_or_else(PoisonError::into_inner) = new;
+        Ok(())
+    }
 }
 
 pub(super) fn past_end(name: &str, len: usize, offset: u64, end: u64) -> Error {
