@@ -50,7 +50,8 @@ pub trait ContainerMut: Container {
     fn place_chunk(&mut self, var: VarId, at: &[u64], encoded: &[u8], mask: u32) -> Result<()>;
     /// Says that a region of a contiguous or record variable is about to be written through the store. Called
     /// once for every write, *before* its first byte: a format that fills what nobody writes (classic) keeps
-    /// account here, and may fill the rest at any time from now on.
+    /// account here, and may fill the rest at any time from now on. The place may be given only now: ask
+    /// [`Container::layout`] afterwards.
     fn will_write(&mut self, var: VarId, region: &Hyperslab) -> Result<()> {
         let _ = (var, region);
         Ok(())
@@ -60,6 +61,11 @@ pub trait ContainerMut: Container {
     fn settle(&mut self, var: VarId) -> Result<()> {
         let _ = var;
         Ok(())
+    }
+    /// Replaces all stored bytes of a variable that lies inside the metadata ([`crate::layout::Place::Inline`]).
+    fn place_inline(&mut self, var: VarId, bytes: &[u8]) -> Result<()> {
+        let _ = bytes;
+        Err(crate::Error::Invalid(format!("`{}` is not stored inline", self.schema().var_path(var))))
     }
     /// Turns heap values of type `dtype` into stored elements ([`crate::layout::Element::size`] bytes each), storing what
     /// they refer to.
