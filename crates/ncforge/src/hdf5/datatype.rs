@@ -1,0 +1,306 @@
+//! Datatypes (message type 3): all classes of the format, as plain data.
+//!
+//! [`Datatype::parse`] reads versions 1 to 5 of the message (format specification, "The Datatype Message").
+
+mod parse;
+
+/// A type of elements as the file stores them.
+#[derive(Clone, Debug, PartialEq, Eq, Hash)]
+pub struct Datatype {
+    /// Bytes of one stored element.
+    pub size: u32,
+    /// What the bytes mean.
+    pub class: Class,
+}
+
+/// Byte order of stored numbers.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub enum ByteOrder {
+    /// Least significant byte first.
+    Little,
+    /// Most significant byte first.
+    Big,
+    /// VAX mixed order (floats only).
+    Vax,
+}
+
+/// How fixed-length text ends.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub enum StringPadding {
+    /// At the first NUL.
+    NullTerminated,
+    /// Padded with NULs.
+    NullPadded,
+    /// Padded with blanks.
+    SpacePadded,
+}
+
+/// Encoding of text.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub enum Charset {
+    /// US-ASCII (in practice anything).
+    Ascii,
+    /// UTF-8.
+    Utf8,
+}
+
+/// Where a float keeps its parts, in bits from the least significant.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub struct FloatLayout {
+    /// Byte order.
+    pub order: ByteOrder,
+    /// First bit in use.
+    pub bit_offset: u16,
+    /// Bits in use.
+    pub precision: u16,
+    /// Bit of the sign.
+    pub sign_location: u8,
+    /// First bit of the exponent.
+    pub exponent_location: u8,
+    /// Bits of the exponent.
+    pub exponent_size: u8,
+    /// First bit of the mantissa.
+    pub mantissa_location: u8,
+    /// Bits of the mantissa.
+    pub mantissa_size: u8,
+    /// What is subtracted from the exponent.
+    pub exponent_bias: u32,
+    /// 0 not normalised, 1 most significant bit always set, 2 that bit implied.
+    pub normalisation: u8,
+}
+
+/// A member of a compound.
+#[derive(Clone, Debug, PartialEq, Eq, Hash)]
+pub struct Member {
+    /// Its name, as stored.
+    pub name: Vec<u8>,
+    /// Byte offset in the compound.
+    pub offset: u32,
+    /// Its type.
+    pub datatype: Datatype,
+}
+
+/// A member of an enumeration.
+#[derive(Clone, Debug, PartialEq, Eq, Hash)]
+pub struct EnumMember {
+    /// Its name, as stored.
+    pub name: Vec<u8>,
+    /// Its value: the stored bytes of the base type.
+    pub value: Vec<u8>,
+}
+
+/// What a reference points to.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub enum ReferenceKind {
+    /// An object: the address of its header.
+    Object,
+    /// A region of a dataset.
+    Region,
+    /// One of the kinds that came with HDF5 1.12 (object 2, region 3, attribute 4).
+    Newer(u8),
+}
+
+/// The classes of datatypes.
+#[derive(Clone, Debug, PartialEq, Eq, Hash)]
+pub enum Class {
+    /// Integers.
+    Fixed {
+        /// Byte order.
+        order: ByteOrder,
+        /// Two's complement.
+        signed: bool,
+        /// First bit in use.
+        bit_offset: u16,
+        /// Bits in use.
+        precision: u16,
+    },
+    /// Floating point.
+    Float(FloatLayout),
+    /// Times (never finished in HDF5).
+    Time {
+        /// Byte order.
+        order: ByteOrder,
+        /// Bits in use.
+        precision: u16,
+    },
+    /// Text of fixed length.
+    String {
+        /// How it ends.
+        padding: StringPadding,
+        /// Its encoding.
+        charset: Charset,
+    },
+    /// Bits.
+    Bitfield {
+        /// Byte order.
+        order: ByteOrder,
+        /// First bit in use.
+        bit_offset: u16,
+        /// Bits in use.
+        precision: u16,
+    },
+    /// Bytes that mean nothing to HDF5.
+    Opaque {
+        /// A word about them.
+        tag: Vec<u8>,
+    },
+    /// A record.
+    Compound {
+        /// Its members, in order of definition.
+        members: Vec<Member>,
+    },
+    /// A reference.
+    Reference(ReferenceKind),
+    /// Named integers.
+    Enum {
+        /// The integer type.
+        base: Box<Datatype>,
+        /// Names and values.
+        members: Vec<EnumMember>,
+    },
+    /// A ragged row, in the global heap.
+    Vlen {
+        /// The type of its elements.
+        base: Box<Datatype>,
+    },
+    /// Text of any length, in the global heap.
+    VlenString {
+        /// How it ends.
+        padding: StringPadding,
+        /// Its encoding.
+        charset: Charset,
+    },
+    /// A small array of fixed shape.
+    Array {
+        /// Its shape, slowest dimension first.
+        dims: Vec<u32>,
+        /// The type of its elements.
+        base: Box<Datatype>,
+    },
+    /// A complex number (HDF5 2.0).
+    Complex {
+        /// The type of both parts.
+        base: Box<Datatype>,
+    },
+}
+
+impl Datatype {
+    /// An integer that uses all its bits.
+    pub fn integer(size: u32, signed: bool, order: ByteOrder) -> Self {
+        let precision = (8 * size) as u16;
+        Datatype { size, class: Class::Fixed { order, signed, bit_offset: 0, precision } }
+    }
+
+    /// IEEE binary32.
+    pub fn f32(order: ByteOrder) -> Self {
+        Datatype { size: 4, class: Class::Float(FloatLayout::binary32(order)) }
+    }
+
+    /// IEEE binary64.
+    pub fn f64(order: ByteOrder) -> Self {
+        Datatype { size: 8, class: Class::Float(FloatLayout::binary64(order)) }
+    }
+
+    /// Fixed-length text, NUL-terminated ASCII as C writers make it.
+    pub fn string(size: u32) -> Self {
+        let class = Class::String { padding: StringPadding::NullTerminated, charset: Charset::Ascii };
+        Datatype { size, class }
+    }
+
+    /// What it is called in messages: "a reference", "a 2-byte float", …
+    pub fn describe(&self) -> String {
+        let size = self.size;
+        match &self.class {
+            Class::Fixed { precision, .. } if u32::from(*precision) == 8 * size => {
+                format!("a {size}-byte integer")
+            }
+            Class::Fixed { precision, .. } => format!("a {size}-byte integer of {precision} bits"),
+            Class::Float(_) => format!("a {size}-byte float"),
+            Class::Time { .. } => "a time".into(),
+            Class::String { .. } => format!("a string of {size} bytes"),
+            Class::Bitfield { .. } => "a bit field".into(),
+            Class::Opaque { .. } => "an opaque type".into(),
+            Class::Compound { .. } => "a compound".into(),
+            Class::Reference(_) => "a reference".into(),
+            Class::Enum { .. } => "an enumeration".into(),
+            Class::Vlen { base } => format!("a ragged row of {}", base.describe()),
+            Class::VlenString { .. } => "a string".into(),
+            Class::Array { base, .. } => format!("an array of {}", base.describe()),
+            Class::Complex { .. } => "a complex number".into(),
+        }
+    }
+
+    /// The same type with all byte orders little and text conventions plain: two types with equal normal forms
+    /// hold the same values in the same places.
+    pub fn normal(&self) -> Datatype {
+        let le = ByteOrder::Little;
+        let class = match &self.class {
+            Class::Fixed { signed, bit_offset, precision, .. } => {
+                Class::Fixed { order: le, signed: *signed, bit_offset: *bit_offset, precision: *precision }
+            }
+            Class::Float(f) if f.order == ByteOrder::Big => Class::Float(FloatLayout { order: le, ..*f }),
+            Class::Time { precision, .. } => Class::Time { order: le, precision: *precision },
+            Class::Bitfield { bit_offset, precision, .. } => {
+                Class::Bitfield { order: le, bit_offset: *bit_offset, precision: *precision }
+            }
+            Class::String { .. } => Datatype::string(1).class,
+            Class::VlenString { .. } => {
+                Class::VlenString { padding: StringPadding::NullTerminated, charset: Charset::Ascii }
+            }
+            Class::Compound { members } => {
+                let normal = |m: &Member| Member { datatype: m.datatype.normal(), ..m.clone() };
+                Class::Compound { members: members.iter().map(normal).collect() }
+            }
+            Class::Enum { base, members } => {
+                let big = matches!(base.class, Class::Fixed { order: ByteOrder::Big, .. });
+                let normal = |m: &EnumMember| {
+                    let mut m = m.clone();
+                    if big {
+                        m.value.reverse();
+                    }
+                    m
+                };
+                Class::Enum { base: Box::new(base.normal()), members: members.iter().map(normal).collect() }
+            }
+            Class::Vlen { base } => Class::Vlen { base: Box::new(base.normal()) },
+            Class::Array { dims, base } => Class::Array { dims: dims.clone(), base: Box::new(base.normal()) },
+            Class::Complex { base } => Class::Complex { base: Box::new(base.normal()) },
+            other => other.clone(),
+        };
+        Datatype { size: self.size, class }
+    }
+}
+
+impl FloatLayout {
+    /// IEEE binary32.
+    pub fn binary32(order: ByteOrder) -> Self {
+        FloatLayout {
+            order,
+            bit_offset: 0,
+            precision: 32,
+            sign_location: 31,
+            exponent_location: 23,
+            exponent_size: 8,
+            mantissa_location: 0,
+            mantissa_size: 23,
+            exponent_bias: 127,
+            normalisation: 2,
+        }
+    }
+
+    /// IEEE binary64.
+    pub fn binary64(order: ByteOrder) -> Self {
+        FloatLayout {
+            order,
+            bit_offset: 0,
+            precision: 64,
+            sign_location: 63,
+            exponent_location: 52,
+            exponent_size: 11,
+            mantissa_location: 0,
+            mantissa_size: 52,
+            exponent_bias: 1023,
+            normalisation: 2,
+        }
+    }
+}

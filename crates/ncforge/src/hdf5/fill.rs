@@ -1,0 +1,69 @@
+//! Fill value messages: the old one (type 4) and versions 1 to 3 of the new (type 5).
+
+use super::cursor::Cursor;
+use crate::error::Result;
+
+/// What a dataset says about values that were never written.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct FillValue {
+    /// When storage is allocated: 1 early, 2 late, 3 incrementally (0: not said).
+    pub alloc_time: u8,
+    /// When the fill value is written: 0 on allocation, 1 never, 2 if it was set by the user.
+    pub write_time: u8,
+    /// The value.
+    pub value: FillKind,
+}
+
+/// The fill value itself.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub enum FillKind {
+    /// HDF5's default: all bytes zero.
+    #[default]
+    Default,
+    /// Explicitly none.
+    Undefined,
+    /// Set by the user: one element in stored form.
+    User(Vec<u8>),
+}
+
+impl FillValue {
+    /// Reads the old message (type 4): only a value.
+    pub fn parse_old(c: &mut Cursor<'_>) -> Result<Self> {
+        let size = c.u32()?;
+        let value = match size {
+            0 => FillKind::Default,
+            n => FillKind::User(c.bytes(n as usize)?.to_vec()),
+        };
+        Ok(FillValue { alloc_time: 0, write_time: 2, value })
+    }
+
+    /// Reads the new message (type 5).
+    pub fn parse(c: &mut Cursor<'_>) -> Result<Self> {
+        let version = c.version("a fill value message", 1..=3)?;
+        if version == 3 {
+            let flags = c.u8()?;
+            let value = match (flags & 0x10 != 0, flags & 0x20 != 0) {
+                (true, true) => return Err(c.fail("a fill value that is both defined and undefined")),
+                (true, false) => FillKind::Undefined,
+                (false, true) => Self::sized(c)?,
+                (false, false) => FillKind::Default,
+            };
+            return Ok(FillValue { alloc_time: flags & 3, write_time: flags >> 2 & 3, value });
+        }
+        let (alloc_time, write_time, defined) = (c.u8()?, c.u8()?, c.u8()?);
+        // Version 1 holds a size in any case, version 2 only when a value is defined.
+        let value = match (version, defined) {
+            (1, _) | (_, 1..) => Self::sized(c)?,
+            _ => FillKind::Undefined,
+        };
+        Ok(FillValue { alloc_time, write_time, value })
+    }
+
+    fn sized(c: &mut Cursor<'_>) -> Result<FillKind> {
+        Ok(match c.u32()? {
+            0 => FillKind::Default,
+            u32::MAX => FillKind::Undefined,
+            n => FillKind::User(c.bytes(n as usize)?.to_vec()),
+        })
+    }
+}

@@ -1,0 +1,163 @@
+//! Data layout messages (type 8), versions 1 to 5: where a dataset's bytes are, or the index that knows.
+
+use super::cursor::Cursor;
+use super::dataspace::MAX_RANK;
+use crate::error::Result;
+
+/// Where a dataset's bytes are. Addresses are relative to the file's base address.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Layout {
+    /// In the message itself.
+    Compact(Vec<u8>),
+    /// In one run.
+    Contiguous {
+        /// Where; `None` if nothing was written.
+        address: Option<u64>,
+        /// Bytes; versions 1 and 2 do not say.
+        size: Option<u64>,
+    },
+    /// In chunks.
+    Chunked(Chunked),
+    /// In other datasets.
+    Virtual,
+}
+
+/// A chunked layout.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Chunked {
+    /// Chunk lengths, slowest first, without the element size that the message lists last.
+    pub chunk: Vec<u64>,
+    /// Bytes of an element as the message says.
+    pub element_size: u64,
+    /// Whether chunks that stick out of the dataset are stored without filters.
+    pub edge_unfiltered: bool,
+    /// The kind of index.
+    pub index: IndexKind,
+    /// Where the index (or the single chunk, or the array of chunks) lies; `None` if nothing was written.
+    pub address: Option<u64>,
+}
+
+/// The six kinds of chunk index.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum IndexKind {
+    /// The B-tree of version 1, for layout messages up to version 3.
+    BtreeV1,
+    /// There is one chunk only.
+    Single {
+        /// Its stored length and filter mask, when there are filters.
+        filtered: Option<(u64, u32)>,
+    },
+    /// All chunks one after the other, unfiltered.
+    Implicit,
+    /// A fixed array.
+    FixedArray,
+    /// An extensible array: one unlimited dimension.
+    ExtensibleArray,
+    /// The B-tree of version 2: several unlimited dimensions.
+    BtreeV2,
+}
+
+impl Layout {
+    /// Reads a layout message.
+    pub fn parse(c: &mut Cursor<'_>) -> Result<Self> {
+        let start = *c;
+        match c.version("a data layout message", 1..=5)? {
+            1 | 2 => parse_old(c),
+            version => {
+                let class = c.u8()?;
+                match class {
+                    0 => {
+                        let size = c.u16()?;
+                        Ok(Layout::Compact(c.bytes(usize::from(size))?.to_vec()))
+                    }
+                    1 => Ok(Layout::Contiguous { address: c.address()?, size: Some(c.length()?) }),
+                    2 if version == 3 => chunked_v3(c),
+                    2 => chunked_v4(c),
+                    3 if version >= 4 => Ok(Layout::Virtual),
+                    n => Err(start.fail(format!("data layout class {n} is not known"))),
+                }
+            }
+        }
+    }
+}
+
+fn parse_old(c: &mut Cursor<'_>) -> Result<Layout> {
+    let rank = usize::from(c.u8()?);
+    let class = c.u8()?;
+    c.skip(5)?;
+    if rank > MAX_RANK + 1 {
+        return Err(c.fail(format!("a data layout of {rank} dimensions")));
+    }
+    let address = if class == 0 { None } else { c.address()? };
+    let dims = (0..rank).map(|_| c.u32().map(u64::from)).collect::<Result<Vec<_>>>()?;
+    match class {
+        0 => {
+            let size = c.u32()?;
+            Ok(Layout::Compact(c.bytes(size as usize)?.to_vec()))
+        }
+        1 => Ok(Layout::Contiguous { address, size: None }),
+        2 => chunked(c, dims, false, IndexKind::BtreeV1, address),
+        n => Err(c.fail(format!("data layout class {n} is not known"))),
+    }
+}
+
+fn chunked_v3(c: &mut Cursor<'_>) -> Result<Layout> {
+    let rank = rank(c)?;
+    let address = c.address()?;
+    let dims = (0..rank).map(|_| c.u32().map(u64::from)).collect::<Result<Vec<_>>>()?;
+    chunked(c, dims, false, IndexKind::BtreeV1, address)
+}
+
+fn chunked_v4(c: &mut Cursor<'_>) -> Result<Layout> {
+    let flags = c.u8()?;
+    let rank = rank(c)?;
+    let width = usize::from(c.u8()?);
+    if !(1..=8).contains(&width) {
+        return Err(c.fail(format!("chunk lengths of {width} bytes")));
+    }
+    let dims = (0..rank).map(|_| c.uint(width)).collect::<Result<Vec<_>>>()?;
+    let index = match c.u8()? {
+        1 if flags & 2 != 0 => IndexKind::Single { filtered: Some((c.length()?, c.u32()?)) },
+        1 => IndexKind::Single { filtered: None },
+        2 => IndexKind::Implicit,
+        // The creation parameters stand in the arrays' and the tree's own headers again.
+        3 => {
+            c.skip(1)?;
+            IndexKind::FixedArray
+        }
+        4 => {
+            c.skip(5)?;
+            IndexKind::ExtensibleArray
+        }
+        5 => {
+            c.skip(6)?;
+            IndexKind::BtreeV2
+        }
+        n => return Err(c.fail(format!("chunk index type {n} is not known"))),
+    };
+    let address = c.address()?;
+    chunked(c, dims, flags & 1 != 0, index, address)
+}
+
+fn rank(c: &mut Cursor<'_>) -> Result<usize> {
+    let rank = usize::from(c.u8()?);
+    if rank < 2 || rank > MAX_RANK + 1 {
+        return Err(c.fail(format!("a chunked layout of {rank} dimensions (element size included)")));
+    }
+    Ok(rank)
+}
+
+fn chunked(
+    c: &Cursor<'_>,
+    mut dims: Vec<u64>,
+    edge_unfiltered: bool,
+    index: IndexKind,
+    address: Option<u64>,
+) -> Result<Layout> {
+    let element_size = dims.pop().unwrap_or(0);
+    let bytes = dims.iter().try_fold(element_size, |a, &n| a.checked_mul(n));
+    if dims.is_empty() || bytes.is_none_or(|b| b == 0 || b > i64::MAX as u64) {
+        return Err(c.fail(format!("chunks of shape {dims:?} of {element_size} bytes")));
+    }
+    Ok(Layout::Chunked(Chunked { chunk: dims, element_size, edge_unfiltered, index, address }))
+}

@@ -1,0 +1,217 @@
+//! Object headers, versions 1 and 2: the list of messages that describe a group, a dataset or a type.
+//!
+//! Format specification, "Data Object Headers". A header is a chain of blocks; continuation messages name the
+//! next ones. Messages of unknown kind are ignored unless they say that a reader which does not know them must
+//! give up.
+
+use super::cursor::Cursor;
+use super::source::Source;
+use crate::error::Result;
+
+/// Kinds of messages.
+#[allow(missing_docs)]
+pub mod kind {
+    pub const NIL: u16 = 0x00;
+    pub const DATASPACE: u16 = 0x01;
+    pub const LINK_INFO: u16 = 0x02;
+    pub const DATATYPE: u16 = 0x03;
+    pub const FILL_OLD: u16 = 0x04;
+    pub const FILL: u16 = 0x05;
+    pub const LINK: u16 = 0x06;
+    pub const EXTERNAL_FILES: u16 = 0x07;
+    pub const LAYOUT: u16 = 0x08;
+    pub const BOGUS: u16 = 0x09;
+    pub const GROUP_INFO: u16 = 0x0A;
+    pub const PIPELINE: u16 = 0x0B;
+    pub const ATTRIBUTE: u16 = 0x0C;
+    pub const COMMENT: u16 = 0x0D;
+    pub const MTIME_OLD: u16 = 0x0E;
+    pub const SHARED_TABLE: u16 = 0x0F;
+    pub const CONTINUATION: u16 = 0x10;
+    pub const SYMBOL_TABLE: u16 = 0x11;
+    pub const MTIME: u16 = 0x12;
+    pub const BTREE_K: u16 = 0x13;
+    pub const DRIVER_INFO: u16 = 0x14;
+    pub const ATTRIBUTE_INFO: u16 = 0x15;
+    pub const REFERENCE_COUNT: u16 = 0x16;
+    pub const FILE_SPACE_INFO: u16 = 0x17;
+    pub const CACHE_IMAGE: u16 = 0x18;
+}
+
+/// One message.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Message {
+    /// Its kind, see [`kind`].
+    pub kind: u16,
+    /// Its flags: bit 1 shared, bit 3 and 7 "fail if unknown".
+    pub flags: u8,
+    /// Number in the order of creation (version 2 headers that track attributes).
+    pub order: Option<u16>,
+    /// Address of its body.
+    pub address: u64,
+    /// Its body.
+    pub body: Vec<u8>,
+}
+
+impl Message {
+    /// Whether the body is only a pointer to the real message.
+    pub fn is_shared(&self) -> bool {
+        self.flags & 2 != 0
+    }
+}
+
+/// An object header.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct ObjectHeader {
+    /// Its address, which identifies the object.
+    pub address: u64,
+    /// 1 or 2.
+    pub version: u8,
+    /// Flags of version 2 (bit 2: order of attributes tracked); 0 in version 1.
+    pub flags: u8,
+    /// Its messages, in the order of the file; continuations and gaps left out.
+    pub messages: Vec<Message>,
+}
+
+impl ObjectHeader {
+    /// The first message of a kind.
+    pub fn find(&self, kind: u16) -> Option<&Message> {
+        self.messages.iter().find(|m| m.kind == kind)
+    }
+
+    /// Whether it has a message of a kind.
+    pub fn has(&self, kind: u16) -> bool {
+        self.find(kind).is_some()
+    }
+
+    /// Whether the order of creation of attributes is tracked.
+    pub fn attributes_tracked(&self) -> bool {
+        self.flags & 4 != 0
+    }
+
+    /// Reads the header at an address.
+    pub fn read(source: &Source, address: u64) -> Result<Self> {
+        let head = source.peek(address, 16.min(source.len()))?;
+        if head.starts_with(b"OHDR") { read_v2(source, address) } else { read_v1(source, address, &head) }
+    }
+}
+
+/// Blocks to come: address and length. No block may be visited twice, so a chain that bites its tail ends.
+struct Blocks {
+    todo: std::collections::VecDeque<(u64, u64)>,
+    seen: Vec<u64>,
+}
+
+impl Blocks {
+    fn push(&mut self, source: &Source, address: u64, len: u64) -> Result<()> {
+        if self.seen.contains(&address) {
+            return Err(
+                source.fail(address, "an object header continues in a block that it has been through")
+            );
+        }
+        if self.seen.len() >= 1 << 16 {
+            return Err(source.fail(address, "an object header of more than 65536 blocks"));
+        }
+        self.seen.push(address);
+        self.todo.push_back((address, len));
+        Ok(())
+    }
+}
+
+fn read_v1(source: &Source, address: u64, head: &[u8]) -> Result<ObjectHeader> {
+    let mut c = source.cursor(head, address);
+    if head[0] != 1 {
+        return Err(c.fail(format!("an object header is expected here, found byte {}", head[0])));
+    }
+    c.skip(2)?;
+    let count = usize::from(c.u16()?);
+    c.skip(4)?;
+    let size = u64::from(c.u32()?);
+    source.read(address, 16)?;
+    let mut header = ObjectHeader { address, version: 1, flags: 0, messages: Vec::new() };
+    let mut blocks = Blocks { todo: [(address.saturating_add(16), size)].into(), seen: vec![address + 16] };
+    let mut left = count;
+    while let Some((at, len)) = blocks.todo.pop_front() {
+        let bytes = source.read(at, len)?;
+        let mut c = source.cursor(&bytes, at);
+        while c.remaining() >= 8 && left > 0 {
+            left -= 1;
+            let kind = c.u16()?;
+            let size = usize::from(c.u16()?);
+            let flags = c.u8()?;
+            c.skip(3)?;
+            let address = at + c.pos() as u64;
+            let body = c.bytes(size)?.to_vec();
+            keep(source, &mut header, &mut blocks, Message { kind, flags, order: None, address, body })?;
+        }
+    }
+    Ok(header)
+}
+
+fn read_v2(source: &Source, address: u64) -> Result<ObjectHeader> {
+    let head = source.peek_up_to(address, 40)?;
+    let mut c = source.cursor(&head, address);
+    c.signature(b"OHDR")?;
+    c.version("an object header", 2..=2)?;
+    let flags = c.u8()?;
+    c.skip(if flags & 0x20 != 0 { 16 } else { 0 } + if flags & 0x10 != 0 { 4 } else { 0 })?;
+    let size = c.uint(1 << (flags & 3))?;
+    let prefix = c.pos() as u64;
+    let total = size.checked_add(prefix + 4).ok_or_else(|| c.fail("an object header of impossible size"))?;
+    let mut header = ObjectHeader { address, version: 2, flags, messages: Vec::new() };
+    let mut blocks = Blocks { todo: [(address, total)].into(), seen: vec![address] };
+    let mut first = true;
+    while let Some((at, len)) = blocks.todo.pop_front() {
+        let bytes = source.read_checked(at, len, "an object header")?;
+        let body = bytes.len() - 4;
+        let mut c = source.cursor(&bytes[..body], at);
+        if first {
+            c.skip(prefix as usize)?;
+        } else {
+            c.signature(b"OCHK")?;
+        }
+        first = false;
+        let head = if flags & 4 != 0 { 6 } else { 4 };
+        // What is too short for a message is a gap.
+        while c.remaining() >= head {
+            let kind = u16::from(c.u8()?);
+            let size = usize::from(c.u16()?);
+            let message_flags = c.u8()?;
+            let order = if flags & 4 != 0 { Some(c.u16()?) } else { None };
+            let address = at + c.pos() as u64;
+            let body = c.bytes(size)?.to_vec();
+            keep(
+                source,
+                &mut header,
+                &mut blocks,
+                Message { kind, flags: message_flags, order, address, body },
+            )?;
+        }
+    }
+    Ok(header)
+}
+
+fn keep(source: &Source, header: &mut ObjectHeader, blocks: &mut Blocks, message: Message) -> Result<()> {
+    match message.kind {
+        kind::NIL => {}
+        kind::CONTINUATION => {
+            let mut c = source.cursor(&message.body, message.address);
+            let (at, len) = (c.defined_address("a continuation")?, c.length()?);
+            if header.version == 2 && len < 8 {
+                return Err(c.fail(format!("an object header block of {len} bytes")));
+            }
+            blocks.push(source, at, len)?;
+        }
+        kind::DATASPACE..=kind::CACHE_IMAGE => header.messages.push(message),
+        n if message.flags & 0x80 != 0 => {
+            return Err(source.unsupported(format!("an object with a message of kind {n}")));
+        }
+        _ => {}
+    }
+    Ok(())
+}
+
+/// A cursor over a message's body.
+pub fn cursor<'a>(source: &'a Source, message: &'a Message) -> Cursor<'a> {
+    source.cursor(&message.body, message.address)
+}
