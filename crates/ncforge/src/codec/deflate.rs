@@ -1,0 +1,59 @@
+//! Filter 1, deflate: one zlib stream (RFC 1950, RFC 1951) per chunk; parameter: the level, 0 to 9.
+//!
+//! libdeflate does both directions on whole buffers: the chunk's size is known, so nothing streams.
+//! Streams of any level and window size are read; bytes after the stream are ignored, as HDF5 does.
+//!
+//! Guarantee on writing: level N is never larger than zlib's level N would be, beyond a few bytes. libdeflate's
+//! own levels 1 to 12 are mapped for that (the mapping that htslib established); level 0 stores.
+
+use std::cell::RefCell;
+
+use libdeflater::{CompressionLvl, Compressor, DecompressionError, Decompressor};
+
+use super::damaged;
+use super::scratch::grow;
+use crate::error::{Error, Result};
+
+const NAME: &str = "deflate";
+
+/// No deflate stream expands further than this: one match of 258 bytes takes at least two bits.
+pub(super) const MAX_EXPANSION: usize = 1032;
+
+/// libdeflate's level for each of zlib's.
+const LEVELS: [i32; 10] = [0, 1, 2, 3, 5, 6, 7, 8, 10, 12];
+
+thread_local! {
+    static INFLATE: RefCell<Decompressor> = RefCell::new(Decompressor::new());
+    /// The last compressor and its level: a thread mostly stays with one level, and setting one up is not free.
+    static DEFLATE: RefCell<Option<(u32, Compressor)>> = const { RefCell::new(None) };
+}
+
+/// Inflates into `dst`; gives the number of bytes, which may be smaller than `dst`.
+pub fn decode(src: &[u8], dst: &mut [u8]) -> Result<usize> {
+    let inflated = INFLATE.with(|d| d.borrow_mut().zlib_decompress(src, dst));
+    inflated.map_err(|e| match e {
+        DecompressionError::BadData => damaged(NAME, "the zlib stream is damaged"),
+        DecompressionError::InsufficientSpace => {
+            damaged(NAME, format!("the zlib stream holds more than {} bytes", dst.len()))
+        }
+    })
+}
+
+/// Deflates into the front of `out`; gives the number of bytes.
+pub fn encode(src: &[u8], level: u32, out: &mut Vec<u8>) -> Result<usize> {
+    DEFLATE.with(|cell| {
+        let mut slot = cell.borrow_mut();
+        if slot.as_ref().is_none_or(|(l, _)| *l != level) {
+            let native = LEVELS[(level as usize).min(9)];
+            let native = CompressionLvl::new(native)
+                .map_err(|_| Error::Invalid(format!("deflate level {level} does not exist")))?;
+            *slot = Some((level, Compressor::new(native)));
+        }
+        let Some((_, compressor)) = slot.as_mut() else { unreachable!("set above") };
+        let bound = compressor.zlib_compress_bound(src.len());
+        grow(out, bound);
+        compressor
+            .zlib_compress(src, &mut out[..bound])
+            .map_err(|e| Error::Invalid(format!("deflate: {} bytes could not be encoded: {e}", src.len())))
+    })
+}

@@ -1,0 +1,135 @@
+//! One filter of a chain, its parameters understood.
+
+use super::{CHUNK, damaged, deflate, filter_name, filters, fletcher32, kernels, zstd};
+use crate::codec::scratch::grow;
+use crate::error::{Error, Result};
+use crate::model::Filter;
+
+/// A filter that can at least be decoded.
+#[derive(Clone, Debug)]
+pub(super) enum Step {
+    /// Nothing happens to bytes on reading (the quantizations).
+    Identity {
+        /// The filter's number.
+        id: u16,
+    },
+    Deflate {
+        level: u32,
+    },
+    Shuffle {
+        size: usize,
+    },
+    Fletcher32,
+    Zstd {
+        level: i32,
+    },
+}
+
+impl Step {
+    /// Understands a filter as a file describes it. Unknown filters are [`Error::Unsupported`].
+    pub(super) fn new(filter: &Filter, element_size: usize) -> Result<Step> {
+        let param = |i: usize| filter.params.get(i).copied();
+        Ok(match filter.id {
+            filters::DEFLATE => Step::Deflate { level: param(0).unwrap_or(6).min(9) },
+            filters::SHUFFLE => match param(0).map_or(element_size, |p| p as usize) {
+                0 => return Err(damaged("shuffle", "an element size of 0")),
+                size => Step::Shuffle { size },
+            },
+            filters::FLETCHER32 => Step::Fletcher32,
+            // The level is a signed number in an unsigned parameter.
+            filters::ZSTD => Step::Zstd { level: param(0).unwrap_or(3).cast_signed() },
+            id @ (filters::BITGROOM | filters::GRANULAR_BITROUND | filters::BITROUND) => {
+                Step::Identity { id }
+            }
+            id => {
+                let name = filter_name(id);
+                let what = if name == filters::UNKNOWN {
+                    format!("filter {id}")
+                } else {
+                    format!("filter {id} ({name})")
+                };
+                return Err(Error::Unsupported { path: CHUNK.into(), what });
+            }
+        })
+    }
+
+    /// The filter's name, for messages.
+    pub(super) fn name(&self) -> &'static str {
+        filter_name(match self {
+            Step::Identity { id } => *id,
+            Step::Deflate { .. } => filters::DEFLATE,
+            Step::Shuffle { .. } => filters::SHUFFLE,
+            Step::Fletcher32 => filters::FLETCHER32,
+            Step::Zstd { .. } => filters::ZSTD,
+        })
+    }
+
+    /// How many bytes come out of encoding `len` bytes, where that does not depend on the bytes.
+    pub(super) fn encoded_len(&self, len: usize) -> Option<usize> {
+        match self {
+            Step::Identity { .. } | Step::Shuffle { .. } => Some(len),
+            Step::Fletcher32 => len.checked_add(4),
+            _ => None,
+        }
+    }
+
+    /// At most so many times more bytes come out of decoding than went in.
+    pub(super) fn max_expansion(&self) -> usize {
+        match self {
+            Step::Identity { .. } | Step::Shuffle { .. } | Step::Fletcher32 => 1,
+            Step::Deflate { .. } => deflate::MAX_EXPANSION,
+            Step::Zstd { .. } => zstd::MAX_EXPANSION,
+        }
+    }
+
+    /// Undoes the filter; gives the number of bytes written to the front of `dst`, which is as long as the
+    /// result may be at most, and exactly as long as it is where [`Step::encoded_len`] knows it.
+    pub(super) fn decode(&self, src: &[u8], dst: &mut [u8]) -> Result<usize> {
+        match self {
+            Step::Identity { .. } => copy(src, dst, self.name()),
+            Step::Fletcher32 => copy(fletcher32::verify(src)?, dst, self.name()),
+            Step::Deflate { .. } => deflate::decode(src, dst),
+            Step::Zstd { .. } => zstd::decode(src, dst),
+            Step::Shuffle { size } => {
+                let dst = fit(src.len(), dst, self.name())?;
+                kernels::unshuffle(src, dst, *size);
+                Ok(src.len())
+            }
+        }
+    }
+
+    /// Applies the filter; gives the number of bytes written to the front of `out`, or `None` when the bytes
+    /// do not get smaller and the filter's format has no way to store them as they are.
+    pub(super) fn encode(&self, src: &[u8], out: &mut Vec<u8>) -> Result<Option<usize>> {
+        match self {
+            Step::Identity { .. } => Err(Error::Unsupported {
+                path: CHUNK.into(),
+                what: format!("writing with filter {}", self.name()),
+            }),
+            Step::Deflate { level } => deflate::encode(src, *level, out).map(Some),
+            Step::Zstd { level } => zstd::encode(src, *level, out).map(Some),
+            Step::Shuffle { size } => {
+                grow(out, src.len());
+                kernels::shuffle(src, &mut out[..src.len()], *size);
+                Ok(Some(src.len()))
+            }
+            Step::Fletcher32 => {
+                let len = src.len() + 4;
+                grow(out, len);
+                out[..src.len()].copy_from_slice(src);
+                out[src.len()..len].copy_from_slice(&fletcher32::checksum(src).to_le_bytes());
+                Ok(Some(len))
+            }
+        }
+    }
+}
+
+fn fit<'a>(len: usize, dst: &'a mut [u8], name: &str) -> Result<&'a mut [u8]> {
+    let room = dst.len();
+    dst.get_mut(..len).ok_or_else(|| damaged(name, format!("{len} bytes where {room} belong")))
+}
+
+fn copy(src: &[u8], dst: &mut [u8], name: &str) -> Result<usize> {
+    fit(src.len(), dst, name)?.copy_from_slice(src);
+    Ok(src.len())
+}

@@ -1,0 +1,49 @@
+//! Filter 32015, zstd: one Zstandard frame (RFC 8878) per chunk; parameter: the level (a signed number).
+//!
+//! Frames with or without a content size, and several frames in a row, are read. Windows are never allocated:
+//! decoding goes straight into a buffer of the chunk's size.
+
+use std::cell::RefCell;
+
+use zstd::bulk::{Compressor, Decompressor};
+
+use super::damaged;
+use super::scratch::grow;
+use crate::error::{Error, Result};
+
+const NAME: &str = "zstd";
+
+/// A block of at most 128 KiB takes at least four bytes.
+pub(super) const MAX_EXPANSION: usize = 32 * 1024;
+
+thread_local! {
+    static DECODER: RefCell<Option<Decompressor<'static>>> = const { RefCell::new(None) };
+    static ENCODER: RefCell<Option<(i32, Compressor<'static>)>> = const { RefCell::new(None) };
+}
+
+/// Decodes into `dst`; gives the number of bytes, which may be smaller than `dst`.
+pub fn decode(src: &[u8], dst: &mut [u8]) -> Result<usize> {
+    DECODER.with(|cell| {
+        let mut slot = cell.borrow_mut();
+        let decoder = match &mut *slot {
+            Some(d) => d,
+            empty => empty.insert(Decompressor::new().map_err(|e| damaged(NAME, e))?),
+        };
+        decoder.decompress_to_buffer(src, dst).map_err(|e| damaged(NAME, e))
+    })
+}
+
+/// Encodes into the front of `out`; gives the number of bytes.
+pub fn encode(src: &[u8], level: i32, out: &mut Vec<u8>) -> Result<usize> {
+    let failed = |e: std::io::Error| Error::Invalid(format!("zstd level {level}: {e}"));
+    ENCODER.with(|cell| {
+        let mut slot = cell.borrow_mut();
+        if slot.as_ref().is_none_or(|(l, _)| *l != level) {
+            *slot = Some((level, Compressor::new(level).map_err(failed)?));
+        }
+        let Some((_, encoder)) = slot.as_mut() else { unreachable!("set above") };
+        let bound = zstd::zstd_safe::compress_bound(src.len());
+        grow(out, bound);
+        encoder.compress_to_buffer(src, &mut out[..bound]).map_err(failed)
+    })
+}
