@@ -1,0 +1,170 @@
+//! A classic file that is open for reading.
+
+use std::sync::{Arc, OnceLock};
+
+use super::header::{Header, parse, record_dim};
+use super::layout::Layout;
+use super::order::swap_stored;
+use super::version::Version;
+use crate::container::Container;
+use crate::error::{Error, Result};
+use crate::layout::{Element, Place, VarLayout};
+use crate::model::{Atomic, DType, Endian, Schema, VarId, Variable};
+use crate::store::Store;
+
+/// An open classic file: its header, and the places of its variables.
+#[derive(Debug)]
+pub(super) struct ClassicFile {
+    pub(super) store: Arc<dyn Store>,
+    pub(super) version: Version,
+    pub(super) schema: Schema,
+    pub(super) layout: Layout,
+    /// Whether the header leaves the record count open.
+    pub(super) streaming: bool,
+    notes: Vec<String>,
+    /// Made when first asked for: files may have thousands of variables.
+    places: Vec<OnceLock<Arc<VarLayout>>>,
+}
+
+impl ClassicFile {
+    /// Reads and checks the header.
+    pub(super) fn open(store: Arc<dyn Store>) -> Result<Self> {
+        let header = parse(&*store)?;
+        let corrupt = |what: String| Error::corrupt(store.name(), None, what);
+        let Header { version, records, len, file_len, .. } = header;
+        let layout = Layout::of_file(&header.schema, version, &header.begins, len).map_err(corrupt)?;
+        let count = records.unwrap_or_else(|| layout.records_in(file_len).min(version.max_records()));
+        let data_end = layout
+            .data_end(count)
+            .ok_or_else(|| corrupt(format!("{count} records of {} bytes", layout.record_size)))?;
+        let record_dim = header.record_dim();
+        let Header { mut schema, mut notes, .. } = header;
+        if let Some(dim) = record_dim {
+            schema.dims[dim.0].len = count;
+        }
+        describe(&mut notes, &layout, records, count, file_len, data_end);
+        Ok(Self::new(store, version, schema, layout, records.is_none(), notes))
+    }
+
+    pub(super) fn new(
+        store: Arc<dyn Store>,
+        version: Version,
+        schema: Schema,
+        layout: Layout,
+        streaming: bool,
+        notes: Vec<String>,
+    ) -> Self {
+        let places = schema.vars.iter().map(|_| OnceLock::new()).collect();
+        ClassicFile { store, version, schema, layout, streaming, notes, places }
+    }
+
+    /// Current number of records.
+    pub(super) fn records(&self) -> u64 {
+        record_dim(&self.schema).map_or(0, |d| self.schema.dim(d).len)
+    }
+
+    /// Forgets the places of variables after the schema or the layout has changed.
+    pub(super) fn forget_places(&mut self) {
+        self.places = self.schema.vars.iter().map(|_| OnceLock::new()).collect();
+    }
+
+    fn place(&self, id: VarId) -> VarLayout {
+        let var = self.schema.var(id);
+        let extent = &self.layout.vars[id.0];
+        let place = if extent.record {
+            Place::Records { begin: extent.begin, stride: self.layout.record_size }
+        } else {
+            Place::Contiguous { offset: extent.begin }
+        };
+        VarLayout {
+            name: var.name.clone(),
+            shape: self.schema.shape(id),
+            element: Element::atomic(atomic(var), Endian::Big),
+            fill: stored_fill(var),
+            place,
+        }
+    }
+}
+
+/// The sentences that `info` shows.
+fn describe(
+    notes: &mut Vec<String>,
+    layout: &Layout,
+    stored: Option<u64>,
+    records: u64,
+    file_len: u64,
+    data_end: u64,
+) {
+    if stored.is_none() {
+        notes.push(format!(
+            "the record count is left open (a stream); {records} whole records were counted from the file's size"
+        ));
+    }
+    if let Some(first) = layout.first_data()
+        && first > layout.header
+    {
+        notes.push(format!("{} bytes are free between the header and the data", first - layout.header));
+    }
+    if data_end > file_len {
+        notes.push(format!(
+            "the file is {} bytes shorter than its header says; missing values read as zero",
+            data_end - file_len
+        ));
+    }
+    let there = layout.records_in(file_len);
+    if stored.is_some() && there > records {
+        notes.push(format!(
+            "{} whole records follow after the last one that the header counts (an interrupted append?)",
+            there - records
+        ));
+    }
+}
+
+impl Container for ClassicFile {
+    fn schema(&self) -> &Schema {
+        &self.schema
+    }
+
+    fn store(&self) -> &Arc<dyn Store> {
+        &self.store
+    }
+
+    fn layout(&self, var: VarId) -> Result<Arc<VarLayout>> {
+        let cell = self.places.get(var.0).ok_or_else(|| Error::NotFound {
+            kind: "variable",
+            name: format!("number {}", var.0),
+            path: self.store.name().to_owned(),
+        })?;
+        Ok(cell.get_or_init(|| Arc::new(self.place(var))).clone())
+    }
+
+    fn notes(&self) -> Vec<String> {
+        self.notes.clone()
+    }
+
+    fn metadata_bytes(&self) -> Option<u64> {
+        Some(self.layout.header)
+    }
+}
+
+/// The type of a variable of a classic schema, which has no others.
+fn atomic(var: &Variable) -> Atomic {
+    match var.dtype {
+        DType::Atomic(a) => a,
+        DType::String | DType::User(_) => Atomic::Byte,
+    }
+}
+
+/// One fill element in stored form: the `_FillValue` attribute if it is one value of the variable's type (as
+/// netCDF-C asks), else the type's default.
+pub(super) fn stored_fill(var: &Variable) -> Vec<u8> {
+    let dtype = atomic(var);
+    let mut fill = var
+        .attr("_FillValue")
+        .filter(|a| a.dtype == var.dtype)
+        .and_then(|a| a.values.bytes())
+        .filter(|b| b.len() == dtype.size())
+        .map_or_else(|| dtype.default_fill(), <[u8]>::to_vec);
+    swap_stored(&mut fill, dtype.size());
+    fill
+}

@@ -1,0 +1,3 @@
+//! Unit tests of the classic format: worked examples, malformed headers, round trips.
+
+mod headers;

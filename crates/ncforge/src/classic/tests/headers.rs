@@ -1,0 +1,421 @@
+//! Headers byte by byte: the specification's example, and everything that may be wrong with one.
+
+use std::sync::Arc;
+
+use crate::classic::open;
+use crate::container::Container;
+use crate::error::Error;
+use crate::layout::Place;
+use crate::model::{Format, VarId};
+use crate::store::MemoryStore;
+
+/// Builds a header word by word.
+pub(in crate::classic) struct Bytes {
+    pub(in crate::classic) out: Vec<u8>,
+    version: u8,
+}
+
+impl Bytes {
+    pub(in crate::classic) fn new(version: u8) -> Self {
+        Self { out: vec![b'C', b'D', b'F', version], version }
+    }
+
+    /// A tag or type: always four bytes.
+    pub(in crate::classic) fn word(mut self, w: u32) -> Self {
+        self.out.extend(w.to_be_bytes());
+        self
+    }
+
+    /// A count: four bytes, eight in CDF-5.
+    pub(in crate::classic) fn count(mut self, n: u64) -> Self {
+        if self.version == 5 {
+            self.out.extend(n.to_be_bytes());
+        } else {
+            self.out.extend((n as u32).to_be_bytes());
+        }
+        self
+    }
+
+    pub(in crate::classic) fn begin(mut self, n: u64) -> Self {
+        if self.version == 1 {
+            self.out.extend((n as u32).to_be_bytes());
+        } else {
+            self.out.extend(n.to_be_bytes());
+        }
+        self
+    }
+
+    pub(in crate::classic) fn raw(mut self, bytes: &[u8]) -> Self {
+        self.out.extend_from_slice(bytes);
+        self
+    }
+
+    pub(in crate::classic) fn name(self, name: &str, padding: u8) -> Self {
+        let fill = vec![padding; name.len().next_multiple_of(4) - name.len()];
+        self.count(name.len() as u64).raw(name.as_bytes()).raw(&fill)
+    }
+
+    fn absent(self) -> Self {
+        self.word(0).count(0)
+    }
+
+    fn open(self) -> crate::Result<Box<dyn Container>> {
+        open(Arc::new(MemoryStore::new("test.nc", self.out)))
+    }
+}
+
+/// `netcdf small { dimensions: dim = 5; variables: short vx(dim); data: vx = 3, 1, 4, 1, 5; }`, the example
+/// of the format specification: 92 bytes.
+const SMALL: [u8; 92] = *b"CDF\x01\0\0\0\0\0\0\0\x0a\0\0\0\x01\0\0\0\x03dim\0\0\0\0\x05\
+\0\0\0\0\0\0\0\0\0\0\0\x0b\0\0\0\x01\0\0\0\x02vx\0\0\0\0\0\x01\0\0\0\0\0\0\0\0\0\0\0\0\
+\0\0\0\x03\0\0\0\x0c\0\0\0\x50\0\x03\0\x01\0\x04\0\x01\0\x05\x80\x01";
+
+#[test]
+fn the_example_of_the_specification() {
+    let file = open(Arc::new(MemoryStore::new("small.nc", SMALL.to_vec()))).unwrap();
+    let schema = file.schema();
+    assert_eq!(schema.format, Format::Cdf1);
+    assert_eq!(
+        (schema.dims[0].name.as_str(), schema.dims[0].len, schema.dims[0].unlimited),
+        ("dim", 5, false)
+    );
+    let layout = file.layout(VarId(0)).unwrap();
+    assert!(matches!(layout.place, Place::Contiguous { offset: 80 }));
+    assert_eq!((layout.shape.as_slice(), layout.element.size), (&[5][..], 2));
+    assert_eq!(layout.fill, (-32767i16).to_be_bytes());
+    assert_eq!(file.metadata_bytes(), Some(80));
+    assert_eq!(file.notes(), [""; 0]);
+    assert!(file.layout(VarId(1)).is_err());
+}
+
+#[test]
+fn files_that_are_none() {
+    for bytes in [&b""[..], b"CD", b"CDF", b"CDF\x03\0\0\0\0", b"\x89HDF\r\n\x1a\n", b"0CDF"] {
+        let err = open(Arc::new(MemoryStore::new("x", bytes.to_vec()))).unwrap_err();
+        assert!(matches!(err, Error::NotNetcdf { .. }), "{err}");
+        assert_eq!(err.exit_code(), 4);
+    }
+}
+
+/// One fixed variable `fix_var` of type `xtype` in an otherwise empty file, its data beginning at `begin`.
+fn scalar(version: u8, count: u64, xtype: u32, begin: u64) -> Bytes {
+    Bytes::new(version)
+        .count(0)
+        .absent()
+        .absent()
+        .word(11)
+        .count(count)
+        .name("fix_var", 0)
+        .count(0)
+        .absent()
+        .word(xtype)
+        .count(4)
+        .begin(begin)
+}
+
+/// What PnetCDF's `ncvalidator` calls bad, rebuilt: every one is an error that says where.
+#[test]
+fn malformed_headers_are_refused() {
+    for v in [1, 2, 5] {
+        let dims = |tag| Bytes::new(v).count(0).word(tag).count(1).name("dimX", 0).count(1).absent().absent();
+        let gatt = |tag, xtype| {
+            Bytes::new(v)
+                .count(0)
+                .absent()
+                .word(tag)
+                .count(1)
+                .name("attr", 0)
+                .word(xtype)
+                .count(1)
+                .word(7)
+                .absent()
+        };
+        let vatt = |tag, n| {
+            Bytes::new(v)
+                .count(0)
+                .absent()
+                .absent()
+                .word(11)
+                .count(1)
+                .name("v", 0)
+                .count(0)
+                .word(tag)
+                .count(n)
+                .name("attr", 0)
+                .word(4)
+                .count(1)
+                .word(7)
+                .word(4)
+                .count(4)
+                .begin(512)
+        };
+        let var = |rank, id| {
+            Bytes::new(v)
+                .count(0)
+                .word(10)
+                .count(1)
+                .name("d", 0)
+                .count(2)
+                .absent()
+                .word(11)
+                .count(1)
+                .name("v", 0)
+                .count(rank)
+                .count(id)
+                .absent()
+                .word(4)
+                .count(8)
+                .begin(512)
+        };
+        let bad = [
+            ("tag", dims(0)),
+            ("tag", dims(11)),
+            ("tag", dims(99_999)),
+            ("tag", gatt(11, 4)),
+            ("tag", vatt(10, 1)),
+            ("fit", vatt(12, 0x7fff_ffff)),
+            ("type", gatt(12, 0)),
+            ("type", gatt(12, 12)),
+            ("type", scalar(v, 1, 0, 512)),
+            ("type", scalar(v, 1, if v == 5 { 12 } else { 7 }, 512)),
+            ("fit", scalar(v, 0x8000_0000, 4, 512)),
+            ("fit", scalar(v, 2, 4, 512)),
+            ("before", scalar(v, 1, 4, 8)),
+            ("dimension id", var(1, 1)),
+            ("dimension id", var(1, 0x7fff_ffff)),
+            ("fit", var(0x7fff_ffff, 0)),
+            ("fit", var(50, 0)),
+            (
+                "both record dimensions",
+                Bytes::new(v)
+                    .count(0)
+                    .word(10)
+                    .count(2)
+                    .name("a", 0)
+                    .count(0)
+                    .name("b", 0)
+                    .count(0)
+                    .absent()
+                    .absent(),
+            ),
+            (
+                "record dimension",
+                Bytes::new(v)
+                    .count(0)
+                    .word(10)
+                    .count(2)
+                    .name("a", 0)
+                    .count(3)
+                    .name("t", 0)
+                    .count(0)
+                    .absent()
+                    .word(11)
+                    .count(1)
+                    .name("v", 0)
+                    .count(2)
+                    .count(0)
+                    .count(1)
+                    .absent()
+                    .word(4)
+                    .count(8)
+                    .begin(512),
+            ),
+            ("ends", Bytes::new(v).count(0).absent()),
+            ("name", Bytes::new(v).count(0).word(10).count(1).count(0x7000_0000).raw(&[0; 40])),
+        ];
+        for (i, (expect, bytes)) in bad.into_iter().enumerate() {
+            let err = bytes.open().expect_err(expect);
+            assert_eq!(err.exit_code(), 4, "{err}");
+            assert!(err.to_string().contains(expect), "CDF-{v}, case {i}: {err}");
+        }
+        dims(10).open().unwrap();
+        gatt(12, 4).open().unwrap();
+        vatt(12, 1).open().unwrap();
+        var(1, 0).open().unwrap();
+    }
+}
+
+#[test]
+fn begins_that_overlap_or_fall_are_refused_and_gaps_are_not() {
+    let two = |b0, b1, dim| {
+        Bytes::new(5)
+            .count(1)
+            .word(10)
+            .count(1)
+            .name("d", 0)
+            .count(dim)
+            .absent()
+            .word(11)
+            .count(2)
+            .name("a", 0)
+            .count(1)
+            .count(0)
+            .absent()
+            .word(6)
+            .count(8)
+            .begin(b0)
+            .name("b", 0)
+            .count(1)
+            .count(0)
+            .absent()
+            .word(6)
+            .count(8)
+            .begin(b1)
+    };
+    for dim in [0, 3] {
+        let size = if dim == 0 { 8 } else { 24 };
+        two(512, 512 + size, dim).open().unwrap();
+        two(512, 4096, dim).open().unwrap();
+        for (b0, b1) in [(512, 512), (512, 512 + size - 4), (600, 512), (1 << 63, 512)] {
+            let err = two(b0, b1, dim).open().unwrap_err();
+            assert!(matches!(err, Error::Corrupt { .. }), "{err}");
+        }
+    }
+}
+
+#[test]
+fn variables_beyond_the_limits_are_refused() {
+    // Two-byte elements over Z = 2^32-4: legal only as the last variable (PnetCDF: bad_large_fixed_var).
+    let file = |first: u64, second: u64| {
+        let var = |b: Bytes, name: &str, dim: u64, begin: u64| {
+            b.name(name, 0).count(1).count(dim).absent().word(3).count(0xffff_ffff).begin(begin)
+        };
+        let head = Bytes::new(2)
+            .count(0)
+            .word(10)
+            .count(2)
+            .name("big", 0)
+            .count(0xffff_fffc)
+            .name("x", 0)
+            .count(2)
+            .absent()
+            .word(11)
+            .count(2);
+        var(var(head, "a", first, 512), "b", second, if first == 0 { 9 << 30 } else { 516 })
+    };
+    assert!(file(0, 1).open().unwrap_err().to_string().contains("`a`"));
+    file(1, 0).open().unwrap();
+    // The product of lengths passes 2^63.
+    let huge = Bytes::new(5)
+        .count(0)
+        .word(10)
+        .count(1)
+        .name("d", 0)
+        .count(1 << 62)
+        .absent()
+        .word(11)
+        .count(1)
+        .name("v", 0)
+        .count(2)
+        .count(0)
+        .count(0)
+        .absent()
+        .word(6)
+        .count(0)
+        .begin(512);
+    assert!(huge.open().unwrap_err().to_string().contains("2^63"));
+    // So does the number of records.
+    let records = Bytes::new(5)
+        .count(1 << 62)
+        .word(10)
+        .count(1)
+        .name("d", 0)
+        .count(0)
+        .absent()
+        .word(11)
+        .count(1)
+        .name("v", 0)
+        .count(1)
+        .count(0)
+        .absent()
+        .word(6)
+        .count(8)
+        .begin(512);
+    assert!(records.open().unwrap_err().to_string().contains("records"));
+}
+
+#[test]
+fn harmless_oddities_are_accepted() {
+    for v in [1, 2, 5] {
+        // Padding that is not zero, a name with a byte that is no UTF-8, the tag of an empty list.
+        let odd = Bytes::new(v)
+            .count(0)
+            .word(10)
+            .count(1)
+            .name("dimXY", 0xAA)
+            .count(1)
+            .word(77)
+            .count(0)
+            .word(11)
+            .count(1)
+            .count(2)
+            .raw(b"\xE9/\xFF\xFF")
+            .count(0)
+            .word(12)
+            .count(0)
+            .word(1)
+            .count(4)
+            .begin(512);
+        let file = odd.open().unwrap();
+        assert_eq!(file.schema().vars[0].name, "\u{F7E9}/");
+        assert_eq!(file.schema().dims[0].name, "dimXY");
+        assert!(file.notes().iter().any(|n| n.contains("tag 77")), "{:?}", file.notes());
+    }
+}
+
+#[test]
+fn record_counts_of_streams_are_counted() {
+    for v in [1, 2, 5] {
+        let head = |count: u64, types: &[u32]| {
+            let size = |t: u32| if t == 3 { 2u64 } else { 1 };
+            let mut b = Bytes::new(v)
+                .count(count)
+                .word(10)
+                .count(1)
+                .name("t", 0)
+                .count(0)
+                .absent()
+                .word(11)
+                .count(types.len() as u64);
+            for (i, &t) in types.iter().enumerate() {
+                b = b
+                    .name("v", 0)
+                    .count(1)
+                    .count(0)
+                    .absent()
+                    .word(t)
+                    .count(size(t).next_multiple_of(4))
+                    .begin(512 + 4 * i as u64);
+            }
+            b.out.resize(512, 0);
+            b
+        };
+        // One record variable of shorts: nothing is padded, 7 bytes are three records and a half.
+        let open = head(u64::MAX, &[3]).raw(&[1; 7]).open().unwrap();
+        assert_eq!(open.schema().dims[0].len, 3);
+        assert!(open.notes()[0].contains("3 whole records"), "{:?}", open.notes());
+        assert!(matches!(open.layout(VarId(0)).unwrap().place, Place::Records { begin: 512, stride: 2 }));
+        // Two: each takes four bytes; the last padding may be missing.
+        let open = head(u64::MAX, &[3, 1]).raw(&[1; 13]).open().unwrap();
+        assert_eq!(open.schema().dims[0].len, 2);
+        assert!(matches!(open.layout(VarId(1)).unwrap().place, Place::Records { begin: 516, stride: 8 }));
+        // A count that the file is too short for stands: the missing values read as zero.
+        let open = head(5, &[3, 1]).raw(&[1; 13]).open().unwrap();
+        assert_eq!(open.schema().dims[0].len, 5);
+        assert!(open.notes().iter().any(|n| n.contains("24 bytes shorter")), "{:?}", open.notes());
+        // Records beyond the count are said.
+        let open = head(1, &[3, 1]).raw(&[1; 16]).open().unwrap();
+        assert!(open.notes().iter().any(|n| n.contains("1 whole records follow")), "{:?}", open.notes());
+    }
+}
+
+#[test]
+fn large_headers_are_fetched_piece_by_piece() {
+    let mut b = Bytes::new(2).count(0).absent().word(12).count(2000);
+    for i in 0..2000 {
+        b = b.name(&format!("attribute_{i:04}"), 0).word(2).count(50).raw(&[b'x'; 52]);
+    }
+    let file = b.absent().open().unwrap();
+    assert_eq!(file.schema().groups[0].attrs.len(), 2000);
+    assert!(file.metadata_bytes().unwrap() > 128 << 10);
+}
