@@ -1,0 +1,85 @@
+# ncforge: everything that a person or CI runs. `make help` lists it.
+#
+# Every target does its own set-up: Debian packages (where it may install them), a virtual environment in
+# .venv, the builds. Stamps make the second time quick. Nothing is fetched but packages.
+
+SHELL := bash
+.SHELLFLAGS := -euo pipefail -c
+.DELETE_ON_ERROR:
+.DEFAULT_GOAL := help
+
+PYTHON ?= python3
+VENV := .venv
+PY := $(VENV)/bin/python
+# Seconds that `make fuzz` gives each target.
+FUZZ_SECONDS ?= 60
+# The cargo profile of the command and the extension module that the tests drive. (The demo measures: release.)
+PROFILE ?= dev
+export CARGO_TERM_COLOR ?= auto
+
+# `make` remembers here what is installed. The last two go away with the environment.
+STAMP_DEMO := .make/system-demo
+STAMP_TEST := .make/system-test
+STAMP_PIP := $(VENV)/.stamp-requirements
+STAMP_EXTENSION := $(VENV)/.stamp-extension-$(PROFILE)
+RUST_SOURCES := $(shell find crates -name '*.rs' -o -name Cargo.toml) Cargo.toml Cargo.lock
+PY_SOURCES := $(shell find python -name '*.py' -o -name '*.pyi')
+
+.PHONY: help setup demo test lint test-rust test-python test-files fuzz wheel docs clean-ish
+
+help: ## This list
+	@grep -hE '^[a-z-]+:.*## ' $(MAKEFILE_LIST) | sed -E 's/:.*## /\t/' | expand -t 14
+
+setup: $(STAMP_TEST) $(STAMP_PIP) ## Install what the tests need: Debian packages, .venv
+
+$(STAMP_DEMO) $(STAMP_TEST): .make/system-%: scripts/system-packages.sh
+	@bash scripts/system-packages.sh $*
+	@mkdir -p $(@D) && touch $@
+
+$(STAMP_PIP): requirements-dev.txt | $(STAMP_DEMO)
+	@bash scripts/venv.sh $(PYTHON) $(VENV) requirements-dev.txt
+	@touch $@
+
+# The extension module, in the virtual environment.
+$(STAMP_EXTENSION): $(STAMP_PIP) $(RUST_SOURCES) $(PY_SOURCES) pyproject.toml
+	@rm -f $(VENV)/.stamp-extension-*
+	@bash scripts/extension.sh $(VENV) $(PROFILE)
+	@touch $@
+
+demo: $(STAMP_DEMO) $(STAMP_PIP) ## Copy real files, and see what changed
+	@cargo build --quiet --locked --release -p ncforge-cli
+	@$(PY) examples/demo.py --binary "$$(bash scripts/target-dir.sh release)/ncforge"
+
+test: lint test-rust test-python test-files fuzz ## What CI runs
+	@echo "make test: all green"
+
+lint: $(STAMP_PIP) ## Formatting, clippy, ruff, mypy
+	cargo fmt --all --check
+	cargo clippy --quiet --locked --workspace --all-targets -- -D warnings
+	$(PY) -m ruff format --check .
+	$(PY) -m ruff check .
+	$(PY) -m mypy
+
+test-rust: $(STAMP_TEST) $(STAMP_PIP) ## Rust unit, integration and doc tests
+	cargo test --quiet --locked --workspace --exclude ncforge-py
+
+test-python: $(STAMP_TEST) $(STAMP_EXTENSION) ## Tests across tools (pytest)
+	cargo build --quiet --locked --profile $(PROFILE) -p ncforge-cli
+	NCFORGE_BIN="$$(bash scripts/target-dir.sh $(PROFILE))/ncforge" $(PY) -m pytest tests
+
+test-files: $(STAMP_TEST) $(STAMP_PIP) ## Copy and compare every netCDF file of three Debian packages
+	cargo build --quiet --locked --profile $(PROFILE) -p ncforge-cli
+	NCFORGE_BIN="$$(bash scripts/target-dir.sh $(PROFILE))/ncforge" bash scripts/test-files.sh $(PY)
+
+fuzz: ## Each fuzz target for FUZZ_SECONDS (default 60)
+	@bash fuzz/run.sh $(FUZZ_SECONDS)
+
+wheel: $(STAMP_PIP) ## The Python wheel, in target/wheels
+	$(PY) -m maturin build --release --locked
+
+docs: ## The Rust documentation, warnings are errors
+	RUSTDOCFLAGS="-D warnings" cargo doc --locked --no-deps --workspace --exclude ncforge-py
+
+clean-ish: ## Remove what tests and demo leave behind; keep builds and .venv
+	rm -rf tests/out examples/out .pytest_cache .mypy_cache .ruff_cache .hypothesis
+	find python tests examples -name __pycache__ -type d -prune -exec rm -rf {} +

@@ -1,0 +1,66 @@
+#!/usr/bin/env bash
+# Makes sure that the tools and files that demo and tests use are on this machine.
+#
+#   scripts/system-packages.sh demo|test
+#
+# Looks first; installs Debian packages only for what is missing, as root or by sudo without a password; says
+# what to do where it may not.
+set -euo pipefail
+
+level=${1:-test}
+
+# What is needed, as "package<TAB>how to see that it is there". The Python and C tools come first: a slim
+# image lacks them.
+needs() {
+    printf '%s\t%s\n' gcc 'command -v cc'
+    printf '%s\t%s\n' python3 'command -v python3'
+    printf '%s\t%s\n' python3-venv 'python3 -c "import ensurepip, venv"'
+    printf '%s\t%s\n' netcdf-bin 'command -v ncdump && command -v nccopy && command -v ncgen'
+    [ "$level" = demo ] && return
+    printf '%s\t%s\n' g++ 'command -v c++'
+    printf '%s\t%s\n' nco 'command -v ncks && command -v ncatted'
+    printf '%s\t%s\n' hdf5-tools 'command -v h5dump'
+    printf '%s\t%s\n' ferret-datasets 'test -d /usr/share/ferret-vis/data'
+    printf '%s\t%s\n' libncarg-data 'test -d /usr/share/ncarg/data'
+    printf '%s\t%s\n' gmt-gshhg-low 'test -d /usr/share/gmt-gshhg'
+}
+
+missing=()
+while IFS=$'\t' read -r package probe; do
+    bash -c "$probe" >/dev/null 2>&1 || missing+=("$package")
+done < <(needs)
+
+if ! command -v cargo >/dev/null 2>&1; then
+    echo "error: no \`cargo\` on the path" >&2
+    echo "hint: install Rust (the oldest version that will do stands in Cargo.toml as rust-version)" >&2
+    exit 1
+fi
+[ ${#missing[@]} -eq 0 ] && exit 0
+
+explain() {
+    echo "error: missing on this machine: ${missing[*]}" >&2
+    echo "hint: $1" >&2
+    exit 1
+}
+
+if ! command -v apt-get >/dev/null 2>&1; then
+    explain "this is not Debian; install the netCDF and HDF5 command-line tools and NCO by your own package manager"
+fi
+if [ "$(id -u)" = 0 ]; then
+    as_root=()
+elif command -v sudo >/dev/null 2>&1 && sudo -n true 2>/dev/null; then
+    as_root=(sudo -n)
+else
+    explain "run as root: apt-get install ${missing[*]}"
+fi
+
+echo "Installing Debian packages: ${missing[*]}"
+run() { "${as_root[@]}" env DEBIAN_FRONTEND=noninteractive "$@" </dev/null; }
+log=$(mktemp)
+trap 'rm -f "$log"' EXIT
+install() { run apt-get install -y -q --no-install-recommends "${missing[@]}" >>"$log" 2>&1; }
+# Package lists may be absent (slim images) or old: refresh them when the first try fails.
+if ! install && ! { run apt-get update -q >>"$log" 2>&1 && install; }; then
+    tail -n 20 "$log" >&2
+    explain "apt-get could not install them (see above); is there a network, and are the package sources right?"
+fi
