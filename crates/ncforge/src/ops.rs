@@ -3,7 +3,9 @@
 //! * [`copy`] – any container into any container: other format, other chunks, other codec, in bounded memory;
 //! * [`compare`] – whether two files say the same, and where they first differ;
 //! * [`chunking`] – the chunk shape when nobody gave one;
+//! * [`describe`] – the header as CDL, how everything is stored, and both as JSON;
 //! * [`progress`] – how long work tells what it has done, and hears that it shall stop.
 
 pub mod chunking;
+pub mod describe;
 pub mod progress;

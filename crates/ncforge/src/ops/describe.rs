@@ -1,0 +1,23 @@
+//! A dataset in words: its header as CDL, how it is stored, and both as JSON.
+//!
+//! * [`cdl`] – the header byte for byte as `ncdump -h` prints it, or `ncdump -hs` with storage as special
+//!   attributes (`_Storage`, `_ChunkSizes`, `_DeflateLevel`, …), after netCDF-C 4.9;
+//! * [`storage`] – for every variable its place, sizes, chunks, filters: [`VarStorage`];
+//! * [`table`] – the same for people, as CDL comments;
+//! * [`json`] – everything, for programs, without loss.
+//!
+//! Only metadata is read: the header, and the chunk indexes where sizes are asked for.
+
+mod cdl;
+mod json;
+mod number;
+mod special;
+mod storage;
+mod table;
+mod text;
+mod values;
+
+pub use cdl::{CdlOptions, cdl, cdl_of};
+pub use json::json;
+pub use storage::{FileStorage, VarStorage, storage};
+pub use table::{human_bytes, table};
