@@ -11,6 +11,7 @@ mod exit;
 mod interrupt;
 mod panics;
 mod printer;
+mod progress;
 
 use std::ffi::OsString;
 use std::process::ExitCode;

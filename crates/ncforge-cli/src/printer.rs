@@ -13,6 +13,7 @@ use anstyle::{AnsiColor, Style};
 
 use crate::args::{ColorWhen, GlobalArgs, ProgressKind};
 use crate::exit::Failure;
+use crate::progress::Reporter;
 
 /// Where and how to print.
 #[derive(Debug)]
@@ -57,18 +58,23 @@ impl Printer {
         }
     }
 
-    /// How progress is to be shown: never [`ProgressKind::Auto`].
-    pub(crate) fn progress_kind(&self) -> ProgressKind {
-        self.progress
+    /// Shows how far a piece of work has come, in the way of `--progress`.
+    pub(crate) fn progress(&self) -> Reporter {
+        Reporter::new(self.progress)
     }
 
     /// Text for stdout, as it is.
     pub(crate) fn data(&self, text: &str) {
+        self.bytes(text.as_bytes());
+    }
+
+    /// Bytes for stdout, as they are: text of old files need not be UTF-8.
+    pub(crate) fn bytes(&self, text: &[u8]) {
         if self.stdout_closed.load(Ordering::Relaxed) {
             return;
         }
         let mut out = std::io::stdout().lock();
-        if let Err(e) = out.write_all(text.as_bytes()).and_then(|()| out.flush()) {
+        if let Err(e) = out.write_all(text).and_then(|()| out.flush()) {
             self.stdout_closed.store(true, Ordering::Relaxed);
             if e.kind() != std::io::ErrorKind::BrokenPipe {
                 self.warn(format_args!("cannot write to the standard output: {e}"));

@@ -46,22 +46,7 @@ fn prefix(letter: u8) -> Result<u32, String> {
 impl fmt::Display for Size {
     /// As a person reads it: three digits and a binary unit.
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let mut x = self.0 as f64;
-        let mut unit = "B";
-        for next in ["KiB", "MiB", "GiB", "TiB", "PiB", "EiB"] {
-            if x < 999.5 {
-                break;
-            }
-            x /= 1024.0;
-            unit = next;
-        }
-        if unit == "B" || x >= 99.95 {
-            write!(f, "{x:.0} {unit}")
-        } else if x >= 9.995 {
-            write!(f, "{x:.1} {unit}")
-        } else {
-            write!(f, "{x:.2} {unit}")
-        }
+        f.write_str(&ncforge::ops::describe::human_bytes(self.0))
     }
 }
 
