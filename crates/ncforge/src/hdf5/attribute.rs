@@ -1,0 +1,143 @@
+//! Attributes: messages of type 12 (versions 1 to 3), in object headers or in dense storage.
+
+use super::btree2;
+use super::cursor::Cursor;
+use super::dataspace::Dataspace;
+use super::datatype::Datatype;
+use super::file::{Body, File};
+use super::fractal_heap::FractalHeap;
+use super::message::{ObjectHeader, cursor, kind};
+use crate::error::Result;
+
+/// An attribute with its value.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Attribute {
+    /// Its name, as stored.
+    pub name: Vec<u8>,
+    /// Its number in the order of creation.
+    pub order: Option<u32>,
+    /// Its type.
+    pub datatype: Datatype,
+    /// The committed type that it has.
+    pub committed: Option<u64>,
+    /// Its shape.
+    pub space: Dataspace,
+    /// Its elements in stored form: exactly as many bytes as shape and type say.
+    pub data: Vec<u8>,
+}
+
+/// Where an object keeps its attributes when they are many.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct AttributeInfo {
+    /// Whether the order of creation is tracked.
+    pub tracked: bool,
+    /// The fractal heap of dense attributes.
+    pub heap: Option<u64>,
+    /// The v2 B-tree that sorts them by name.
+    pub names: Option<u64>,
+    /// The v2 B-tree that sorts them by order of creation.
+    pub orders: Option<u64>,
+}
+
+impl AttributeInfo {
+    /// Reads an attribute info message.
+    pub fn parse(c: &mut Cursor<'_>) -> Result<Self> {
+        c.version("an attribute info message", 0..=0)?;
+        let flags = c.u8()?;
+        if flags & 1 != 0 {
+            c.skip(2)?;
+        }
+        let (heap, names) = (c.address()?, c.address()?);
+        let orders = if flags & 2 != 0 { c.address()? } else { None };
+        Ok(AttributeInfo { tracked: flags & 1 != 0, heap, names, orders })
+    }
+}
+
+impl File {
+    /// All attributes of an object: in order of creation where that is tracked; else those of the header in
+    /// the order of the header, dense ones by name.
+    pub fn attributes(&self, header: &ObjectHeader) -> Result<Vec<Attribute>> {
+        let mut out = Vec::new();
+        for m in header.messages.iter().filter(|m| m.kind == kind::ATTRIBUTE) {
+            let body = self.body(m)?;
+            let mut attr = self.attribute(&body)?;
+            attr.order = m.order.map(u32::from);
+            out.push(attr);
+        }
+        let mut tracked = header.attributes_tracked();
+        if let Some(m) = header.find(kind::ATTRIBUTE_INFO) {
+            let info = AttributeInfo::parse(&mut cursor(&self.source, m))?;
+            tracked |= info.tracked;
+            if let (Some(heap), Some(names)) = (info.heap, info.names) {
+                let mut dense = self.dense_attributes(heap, names)?;
+                dense.sort_by(|a, b| a.name.cmp(&b.name));
+                out.extend(dense);
+            }
+        }
+        if tracked {
+            out.sort_by_key(|a| a.order);
+        }
+        Ok(out)
+    }
+
+    fn dense_attributes(&self, heap: u64, names: u64) -> Result<Vec<Attribute>> {
+        let source = &self.source;
+        let heap = FractalHeap::read(source, heap)?;
+        let records = btree2::read(source, names)?;
+        if records.kind != 8 {
+            return Err(
+                source.fail(names, format!("a B-tree of type {} where attributes (8) belong", records.kind))
+            );
+        }
+        let mut out = Vec::new();
+        for r in records.iter() {
+            let mut c = source.cursor(r, names);
+            let id = c.bytes(8)?;
+            let flags = c.u8()?;
+            let order = c.u32()?;
+            let body = if flags & 2 != 0 {
+                self.from_shared_heap(id, kind::ATTRIBUTE)?
+            } else {
+                Body { bytes: heap.get(source, id)?.into(), address: names, owner: None }
+            };
+            out.push(Attribute { order: Some(order), ..self.attribute(&body)? });
+        }
+        Ok(out)
+    }
+
+    fn attribute(&self, body: &Body<'_>) -> Result<Attribute> {
+        let mut c = self.cursor(body);
+        let version = c.version("an attribute message", 1..=3)?;
+        let flags = c.u8()?;
+        let flags = if version == 1 { 0 } else { flags };
+        let (name_len, type_len, space_len) =
+            (usize::from(c.u16()?), usize::from(c.u16()?), usize::from(c.u16()?));
+        if version == 3 {
+            c.skip(1)?;
+        }
+        // Only version 1 pads its parts.
+        let padded = |n: usize| if version == 1 { n.next_multiple_of(8) } else { n };
+        let name = c.bytes(padded(name_len))?;
+        let end = name.iter().position(|&b| b == 0).unwrap_or(name.len());
+        let name = name[..end].to_vec();
+        let mut part = c.sub(padded(type_len))?;
+        let (datatype, committed) = if flags & 1 != 0 {
+            let body = self.pointed(&mut part, kind::DATATYPE)?;
+            (Datatype::parse(&mut self.cursor(&body))?, body.owner)
+        } else {
+            (Datatype::parse(&mut part)?, None)
+        };
+        let mut part = c.sub(padded(space_len))?;
+        let space = if flags & 2 != 0 {
+            let body = self.pointed(&mut part, kind::DATASPACE)?;
+            Dataspace::parse(&mut self.cursor(&body))?
+        } else {
+            Dataspace::parse(&mut part)?
+        };
+        let bytes = space.count().and_then(|n| n.checked_mul(u64::from(datatype.size)));
+        let bytes = bytes.and_then(|n| usize::try_from(n).ok());
+        let bytes = bytes.ok_or_else(|| c.fail("an attribute of more bytes than memory can hold"))?;
+        let data = c.bytes(bytes)?.to_vec();
+        Ok(Attribute { name, order: None, datatype, committed, space, data })
+    }
+}

@@ -1,0 +1,175 @@
+//! Finding the chunks of a dataset, through all six kinds of index.
+//!
+//! An index is read on first use, whole, into a compact table; after that a look-up is arithmetic (most chunks
+//! stored) or a binary search. Any number of threads may look up; the first one loads.
+
+mod extensible_array;
+mod fixed_array;
+mod table;
+mod trees;
+
+use std::sync::{Arc, Mutex, OnceLock, PoisonError};
+
+use super::dataset::Dataset;
+use super::dataspace::UNLIMITED;
+use super::file::File;
+use super::layout::{Chunked, IndexKind};
+use crate::error::{Error, Result};
+use crate::layout::{ChunkIndex, ChunkRecord};
+use crate::select::coordinates;
+
+use table::{Builder, Table};
+
+/// The chunks of one dataset.
+#[derive(Debug)]
+pub struct DatasetChunks {
+    file: Arc<File>,
+    layout: Chunked,
+    shape: Vec<u64>,
+    max: Vec<u64>,
+    filtered: bool,
+    chunk_bytes: u64,
+    /// Chunks along each dimension of the current shape.
+    counts: Vec<u64>,
+    table: OnceLock<Table>,
+    loading: Mutex<()>,
+}
+
+impl DatasetChunks {
+    /// The chunks of a dataset with a chunked layout. Reads nothing yet.
+    pub fn new(file: &Arc<File>, dataset: &Dataset, layout: &Chunked) -> Result<Self> {
+        let shape = dataset.space.dims().to_vec();
+        let counts: Vec<u64> = shape.iter().zip(&layout.chunk).map(|(&n, &c)| n.div_ceil(c)).collect();
+        if counts.iter().try_fold(1u64, |a, &n| a.checked_mul(n)).is_none() {
+            return Err(file.source.unsupported("a dataset of more than 2^64 chunks"));
+        }
+        if matches!(layout.index, IndexKind::Single { .. }) && counts.iter().any(|&n| n > 1) {
+            let what = format!("a single chunk of {:?} for a dataset of {shape:?}", layout.chunk);
+            return Err(file.source.fail(layout.address.unwrap_or(0), what));
+        }
+        let size = u64::from(dataset.datatype.size);
+        let chunk_bytes = layout.chunk.iter().try_fold(size, |a, &n| a.checked_mul(n));
+        let chunk_bytes =
+            chunk_bytes.ok_or_else(|| file.source.unsupported("chunks of more than 2^64 bytes"))?;
+        Ok(DatasetChunks {
+            file: file.clone(),
+            layout: layout.clone(),
+            shape,
+            max: dataset.space.max().to_vec(),
+            filtered: !dataset.filters.is_empty(),
+            chunk_bytes,
+            counts,
+            table: OnceLock::new(),
+            loading: Mutex::new(()),
+        })
+    }
+
+    fn table(&self) -> Result<&Table> {
+        if let Some(table) = self.table.get() {
+            return Ok(table);
+        }
+        let _one_loads = self.loading.lock().unwrap_or_else(PoisonError::into_inner);
+        if self.table.get().is_none() {
+            let _ = self.table.set(self.load()?);
+        }
+        Ok(self.table.get().expect("just set"))
+    }
+
+    fn load(&self) -> Result<Table> {
+        let mut builder = Builder::new(&self.counts);
+        if let Some(address) = self.layout.address {
+            match &self.layout.index {
+                IndexKind::BtreeV1 => self.load_btree1(address, &mut builder)?,
+                IndexKind::BtreeV2 => self.load_btree2(address, &mut builder)?,
+                IndexKind::FixedArray => self.load_fixed_array(address, &mut builder)?,
+                IndexKind::ExtensibleArray => self.load_extensible_array(address, &mut builder)?,
+                IndexKind::Single { .. } | IndexKind::Implicit => {}
+            }
+        }
+        builder.finish().map_err(|at| {
+            self.file
+                .source
+                .fail(self.layout.address.unwrap_or(0), format!("the chunk at {at:?} is stored twice"))
+        })
+    }
+
+    /// A record of a chunk that lies at a file address (relative to the superblock).
+    fn record(&self, address: u64, len: u64, mask: u32) -> ChunkRecord {
+        ChunkRecord { offset: self.file.superblock.base.saturating_add(address), len, mask }
+    }
+
+    /// Chunks along each dimension of the largest shape; an error if one is unlimited.
+    fn max_counts(&self) -> Result<Vec<u64>> {
+        if self.max.contains(&UNLIMITED) {
+            return Err(self.file.source.fail(
+                self.layout.address.unwrap_or(0),
+                "an index for datasets of bounded size under an unlimited dimension",
+            ));
+        }
+        Ok(self.max.iter().zip(&self.layout.chunk).map(|(&n, &c)| n.div_ceil(c)).collect())
+    }
+
+    /// The record as it is given out: unfiltered edge chunks say so, and nothing reaches past the file.
+    fn checked(&self, at: &[u64], mut r: ChunkRecord) -> Result<ChunkRecord> {
+        let source = &self.file.source;
+        if r.offset.checked_add(r.len).is_none_or(|end| end > source.len()) {
+            let what = format!("chunk {at:?} of {} bytes reaches past the end of the file", r.len);
+            return Err(Error::corrupt(source.name(), r.offset, what));
+        }
+        if self.layout.edge_unfiltered && self.filtered {
+            let sticks_out =
+                (0..at.len()).any(|d| (at[d] + 1).saturating_mul(self.layout.chunk[d]) > self.shape[d]);
+            if sticks_out {
+                r.mask = u32::MAX;
+            }
+        }
+        Ok(r)
+    }
+
+    fn find(&self, at: &[u64]) -> Result<Option<ChunkRecord>> {
+        if at.len() != self.counts.len() || at.iter().zip(&self.counts).any(|(i, n)| i >= n) {
+            return Ok(None);
+        }
+        let Some(address) = self.layout.address else { return Ok(None) };
+        match &self.layout.index {
+            IndexKind::Single { filtered } => {
+                let (len, mask) = filtered.unwrap_or((self.chunk_bytes, 0));
+                Ok(Some(self.record(address, len, mask)))
+            }
+            IndexKind::Implicit => {
+                let linear = at
+                    .iter()
+                    .zip(self.max_counts()?)
+                    .try_fold(0u64, |a, (&i, n)| a.checked_mul(n).and_then(|a| a.checked_add(i)));
+                let offset = linear.and_then(|l| l.checked_mul(self.chunk_bytes));
+                let place = offset.and_then(|o| o.checked_add(address)).unwrap_or(u64::MAX);
+                Ok(Some(self.record(place, self.chunk_bytes, 0)))
+            }
+            _ => Ok(self.table()?.get(at)),
+        }
+    }
+}
+
+impl ChunkIndex for DatasetChunks {
+    fn get(&self, at: &[u64]) -> Result<Option<ChunkRecord>> {
+        self.find(at)?.map(|r| self.checked(at, r)).transpose()
+    }
+
+    fn list(&self) -> Result<Vec<(Vec<u64>, ChunkRecord)>> {
+        let stored = match &self.layout.index {
+            IndexKind::Single { .. } | IndexKind::Implicit => {
+                let ranges: Vec<_> = self.counts.iter().map(|&n| 0..n).collect();
+                let mut out = Vec::new();
+                for at in coordinates(&ranges) {
+                    if let Some(r) = self.find(&at)? {
+                        // The first chunk past the end of the file ends a list that could be endless.
+                        out.push((at.clone(), self.checked(&at, r)?));
+                    }
+                }
+                return Ok(out);
+            }
+            _ => self.table()?.list(),
+        };
+        stored.into_iter().map(|(at, r)| self.checked(&at, r).map(|r| (at, r))).collect()
+    }
+}

@@ -1,0 +1,133 @@
+//! The compact table that an index is read into.
+
+use crate::layout::ChunkRecord;
+
+const ABSENT: ChunkRecord = ChunkRecord { offset: u64::MAX, len: 0, mask: 0 };
+
+/// Chunks by their row-major number in the grid.
+#[derive(Debug)]
+pub(super) struct Table {
+    counts: Vec<u64>,
+    rows: Rows,
+}
+
+#[derive(Debug)]
+enum Rows {
+    /// One entry a grid cell; [`ABSENT`] where nothing is stored.
+    Dense(Vec<ChunkRecord>),
+    /// Stored chunks only, sorted.
+    Sorted(Vec<(u64, ChunkRecord)>),
+}
+
+/// Gathers records in any order.
+#[derive(Debug)]
+pub(super) struct Builder {
+    counts: Vec<u64>,
+    rows: Vec<(u64, ChunkRecord)>,
+}
+
+impl Builder {
+    pub(super) fn new(counts: &[u64]) -> Self {
+        Builder { counts: counts.to_vec(), rows: Vec::new() }
+    }
+
+    /// Adds the chunk at grid coordinates `at`. One outside of the grid (the dataset shrank) is ignored.
+    pub(super) fn push(&mut self, at: &[u64], record: ChunkRecord) {
+        if at.len() == self.counts.len() && at.iter().zip(&self.counts).all(|(i, n)| i < n) {
+            self.rows.push((linear(&self.counts, at), record));
+        }
+    }
+
+    /// The table, or the coordinates of a chunk that was added twice.
+    pub(super) fn finish(self) -> Result<Table, Vec<u64>> {
+        let Builder { counts, mut rows } = self;
+        if !rows.is_sorted_by_key(|r| r.0) {
+            rows.sort_unstable_by_key(|r| r.0);
+        }
+        if let Some(w) = rows.windows(2).find(|w| w[0].0 == w[1].0) {
+            return Err(unlinear(&counts, w[0].0));
+        }
+        let cells: u64 = counts.iter().product();
+        let rows = if cells <= 2 * rows.len() as u64 {
+            let mut dense = vec![ABSENT; cells as usize];
+            for (i, r) in rows {
+                dense[i as usize] = r;
+            }
+            Rows::Dense(dense)
+        } else {
+            rows.shrink_to_fit();
+            Rows::Sorted(rows)
+        };
+        Ok(Table { counts, rows })
+    }
+}
+
+impl Table {
+    pub(super) fn get(&self, at: &[u64]) -> Option<ChunkRecord> {
+        let i = linear(&self.counts, at);
+        match &self.rows {
+            Rows::Dense(rows) => rows.get(i as usize).copied().filter(|r| *r != ABSENT),
+            Rows::Sorted(rows) => rows.binary_search_by_key(&i, |r| r.0).ok().map(|p| rows[p].1),
+        }
+    }
+
+    pub(super) fn list(&self) -> Vec<(Vec<u64>, ChunkRecord)> {
+        let entry = |(i, r): (u64, ChunkRecord)| (unlinear(&self.counts, i), r);
+        match &self.rows {
+            Rows::Dense(rows) => {
+                let stored = (0..).zip(rows.iter().copied()).filter(|(_, r)| *r != ABSENT);
+                stored.map(entry).collect()
+            }
+            Rows::Sorted(rows) => rows.iter().copied().map(entry).collect(),
+        }
+    }
+}
+
+fn linear(counts: &[u64], at: &[u64]) -> u64 {
+    at.iter().zip(counts).fold(0, |a, (&i, &n)| a * n + i)
+}
+
+/// Grid coordinates of a row-major number; zeros in a grid without cells.
+pub(super) fn unlinear(counts: &[u64], mut i: u64) -> Vec<u64> {
+    let mut at = vec![0; counts.len()];
+    for d in (0..counts.len()).rev() {
+        let n = counts[d].max(1);
+        at[d] = i % n;
+        i /= n;
+    }
+    at
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn record(offset: u64) -> ChunkRecord {
+        ChunkRecord { offset, len: 1, mask: 0 }
+    }
+
+    #[test]
+    fn full_and_sparse_tables_find_the_same() {
+        for counts in [[2, 3], [200, 300]] {
+            let mut b = Builder::new(&counts);
+            for (i, at) in [[1, 2], [0, 0], [1, 0], [0, 2]].iter().enumerate() {
+                b.push(at, record(i as u64));
+            }
+            b.push(&[counts[0], 0], record(9));
+            let t = b.finish().unwrap();
+            assert_eq!(t.get(&[1, 0]), Some(record(2)));
+            assert_eq!(t.get(&[0, 1]), None);
+            let list = t.list();
+            assert_eq!(list.len(), 4);
+            assert_eq!(list[0], (vec![0, 0], record(1)));
+        }
+    }
+
+    #[test]
+    fn a_chunk_stored_twice_is_told() {
+        let mut b = Builder::new(&[4]);
+        b.push(&[3], record(0));
+        b.push(&[3], record(1));
+        assert_eq!(b.finish().unwrap_err(), [3]);
+    }
+}

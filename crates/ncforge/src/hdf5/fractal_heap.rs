@@ -1,0 +1,270 @@
+//! Fractal heaps: where groups with many links and objects with many attributes keep them.
+//!
+//! Format specification, "Fractal Heap". Objects are managed (in direct blocks, found through indirect blocks
+//! of doubling sizes), huge (on their own, found directly or through a v2 B-tree) or tiny (inside their id).
+//! Heaps whose blocks are filtered are reported as unsupported: no library makes them for metadata by default.
+
+use std::cell::RefCell;
+use std::collections::{HashMap, HashSet};
+use std::rc::Rc;
+
+use super::btree2::{self, bytes_for};
+use super::source::Source;
+use crate::error::Result;
+
+/// Bytes of direct blocks that are kept while a heap is read.
+const CACHE: usize = 8 << 20;
+
+/// A direct block: where its bytes stand in the heap's address space and in the file.
+#[derive(Clone, Copy, Debug)]
+struct Block {
+    offset: u64,
+    size: u64,
+    address: u64,
+}
+
+/// A fractal heap, ready to look up objects.
+#[derive(Debug)]
+pub struct FractalHeap {
+    address: u64,
+    id_len: usize,
+    max_managed: u64,
+    offset_bytes: usize,
+    length_bytes: usize,
+    checksummed: bool,
+    huge_tree: Option<u64>,
+    blocks: Vec<Block>,
+    cache: RefCell<(HashMap<u64, Rc<Vec<u8>>>, usize)>,
+    huge: RefCell<Option<HashMap<u64, (u64, u64)>>>,
+}
+
+/// The doubling table: sizes of blocks by row.
+#[derive(Clone, Copy, Debug)]
+struct Table {
+    width: u64,
+    start: u64,
+    max_direct: u64,
+    offset_bytes: usize,
+}
+
+impl Table {
+    fn row_size(&self, row: u64) -> Option<u64> {
+        if row == 0 { Some(self.start) } else { self.start.checked_mul(1u64.checked_shl(row as u32 - 1)?) }
+    }
+
+    fn direct_rows(&self) -> u64 {
+        u64::from(self.max_direct.ilog2() - self.start.ilog2()) + 2
+    }
+
+    /// Rows of an indirect block that covers `size` bytes.
+    fn rows(&self, size: u64) -> u64 {
+        let first = self.start.ilog2() + self.width.ilog2();
+        u64::from(size.max(1).ilog2().saturating_sub(first)) + 1
+    }
+}
+
+impl FractalHeap {
+    /// Reads the header and the directory of blocks.
+    pub fn read(source: &Source, address: u64) -> Result<Self> {
+        let (o, l) = (u64::from(source.sizes().offset), u64::from(source.sizes().length));
+        let head = source.peek(address, 9)?;
+        let mut c = source.cursor(&head, address);
+        c.signature(b"FRHP")?;
+        c.version("a fractal heap", 0..=0)?;
+        let (id_len, filter_len) = (usize::from(c.u16()?), u64::from(c.u16()?));
+        if filter_len > 0 {
+            return Err(source.unsupported("a fractal heap with filters"));
+        }
+        // 9 bytes were read; then flags, sizes, statistics, the doubling table, the checksum.
+        let len = 9 + 1 + 4 + 12 * l + 3 * o + 2 + 2 + 2 + 2 + 4;
+        let head = source.read_checked(address, len, "a fractal heap header")?;
+        let mut c = source.cursor(&head, address);
+        c.skip(9)?;
+        let flags = c.u8()?;
+        let max_managed = u64::from(c.u32()?);
+        c.length()?;
+        let huge_tree = c.address()?;
+        c.length()?;
+        c.address()?;
+        c.skip(8 * l as usize)?;
+        let width = u64::from(c.u16()?);
+        let (start, max_direct) = (c.length()?, c.length()?);
+        let max_bits = u32::from(c.u16()?);
+        c.skip(2)?;
+        let root = c.address()?;
+        let rows = u64::from(c.u16()?);
+        let powers = [width, start, max_direct].iter().all(|n| n.is_power_of_two());
+        if !powers
+            || start > max_direct
+            || max_direct > 1 << 32
+            || max_bits == 0
+            || max_bits > 64
+            || id_len < 4
+        {
+            return Err(c.fail(format!(
+                "a fractal heap of width {width}, blocks of {start} to {max_direct} bytes, {max_bits} bits, ids of \
+                 {id_len} bytes"
+            )));
+        }
+        let offset_bytes = max_bits.div_ceil(8) as usize;
+        let length_bytes = (max_direct.ilog2().div_ceil(8) as usize).min(bytes_for(max_managed));
+        let table = Table { width, start, max_direct, offset_bytes };
+        let mut heap = FractalHeap {
+            address,
+            id_len,
+            max_managed,
+            offset_bytes,
+            length_bytes,
+            checksummed: flags & 2 != 0,
+            huge_tree,
+            blocks: Vec::new(),
+            cache: RefCell::default(),
+            huge: RefCell::default(),
+        };
+        match root {
+            None => {}
+            Some(root) if rows == 0 => heap.blocks.push(Block { offset: 0, size: start, address: root }),
+            Some(root) => heap.directory(source, &table, root, rows, 0, 0, &mut HashSet::new())?,
+        }
+        heap.blocks.sort_by_key(|b| b.offset);
+        Ok(heap)
+    }
+
+    #[allow(clippy::too_many_arguments)]
+    fn directory(
+        &mut self,
+        source: &Source,
+        table: &Table,
+        address: u64,
+        rows: u64,
+        start: u64,
+        depth: u32,
+        seen: &mut HashSet<u64>,
+    ) -> Result<()> {
+        if depth > 64 || !seen.insert(address) {
+            return Err(source.fail(address, "a fractal heap block is reached twice"));
+        }
+        let o = u64::from(source.sizes().offset);
+        let prefix = 5 + o + table.offset_bytes as u64;
+        let bytes =
+            source.read_checked(address, prefix + rows * table.width * o + 4, "an indirect heap block")?;
+        let mut c = source.cursor(&bytes, address);
+        c.signature(b"FHIB")?;
+        c.skip(prefix as usize - 4)?;
+        let mut offset = start;
+        for row in 0..rows {
+            let size = table.row_size(row).ok_or_else(|| c.fail("a fractal heap of too many rows"))?;
+            for _ in 0..table.width {
+                let child = c.address()?;
+                match child {
+                    None => {}
+                    Some(child) if row < table.direct_rows() => {
+                        self.blocks.push(Block { offset, size, address: child });
+                    }
+                    Some(child) => {
+                        self.directory(source, table, child, table.rows(size), offset, depth + 1, seen)?;
+                    }
+                }
+                offset = offset.checked_add(size).ok_or_else(|| c.fail("a fractal heap of too many rows"))?;
+            }
+        }
+        Ok(())
+    }
+
+    /// Bytes of an id.
+    pub fn id_len(&self) -> usize {
+        self.id_len
+    }
+
+    /// The bytes of an object. `id` may be longer than the heap's ids; what is beyond is ignored.
+    pub fn get(&self, source: &Source, id: &[u8]) -> Result<Vec<u8>> {
+        let mut c = source.cursor(id, self.address);
+        let head = c.u8()?;
+        match head >> 4 & 3 {
+            0 => {
+                let (offset, len) = (c.uint(self.offset_bytes)?, c.uint(self.length_bytes)?);
+                self.managed(source, offset, len)
+            }
+            1 => self.huge(source, &mut c),
+            2 => {
+                let len = if self.id_len <= 17 {
+                    usize::from(head & 15) + 1
+                } else {
+                    (usize::from(head & 15) << 8 | usize::from(c.u8()?)) + 1
+                };
+                Ok(c.bytes(len)?.to_vec())
+            }
+            n => Err(source.fail(self.address, format!("a heap object of kind {n}"))),
+        }
+    }
+
+    fn managed(&self, source: &Source, offset: u64, len: u64) -> Result<Vec<u8>> {
+        let i = self.blocks.partition_point(|b| b.offset <= offset);
+        let bad = || source.fail(self.address, format!("no heap object of {len} bytes at offset {offset}"));
+        let block = i.checked_sub(1).and_then(|i| self.blocks.get(i)).ok_or_else(bad)?;
+        let from = (offset - block.offset) as usize;
+        if len > self.max_managed.max(1) {
+            return Err(bad());
+        }
+        let bytes = self.block(source, block)?;
+        let part = from.checked_add(len as usize).and_then(|end| bytes.get(from..end)).ok_or_else(bad)?;
+        Ok(part.to_vec())
+    }
+
+    fn block(&self, source: &Source, block: &Block) -> Result<Rc<Vec<u8>>> {
+        if let Some(found) = self.cache.borrow().0.get(&block.offset) {
+            return Ok(found.clone());
+        }
+        let bytes = source.read(block.address, block.size)?;
+        let mut c = source.cursor(&bytes, block.address);
+        c.signature(b"FHDB")?;
+        if self.checksummed {
+            let at = 5 + usize::from(source.sizes().offset) + self.offset_bytes;
+            c.skip(at - 4)?;
+            let sum = c.u32()?;
+            // The sum is over the block with the sum's own place zeroed.
+            let mut zeroed = bytes.clone();
+            zeroed[at..at + 4].fill(0);
+            if super::checksum::lookup3(&zeroed) != sum {
+                return Err(source.fail(block.address, "the checksum of a heap block does not match"));
+            }
+        }
+        let bytes = Rc::new(bytes);
+        let (map, total) = &mut *self.cache.borrow_mut();
+        if *total > CACHE {
+            map.clear();
+            *total = 0;
+        }
+        *total += bytes.len();
+        map.insert(block.offset, bytes.clone());
+        Ok(bytes)
+    }
+
+    fn huge(&self, source: &Source, c: &mut super::cursor::Cursor<'_>) -> Result<Vec<u8>> {
+        let sizes = source.sizes();
+        if usize::from(sizes.offset) + usize::from(sizes.length) < self.id_len {
+            let (address, len) = (c.defined_address("a huge heap object")?, c.length()?);
+            return source.read(address, len);
+        }
+        let key = c.uint((self.id_len - 1).min(usize::from(sizes.length)))?;
+        if self.huge.borrow().is_none() {
+            let mut map = HashMap::new();
+            if let Some(tree) = self.huge_tree {
+                let records = btree2::read(source, tree)?;
+                if records.kind != 1 {
+                    return Err(source.unsupported(format!("huge heap objects of kind {}", records.kind)));
+                }
+                for r in records.iter() {
+                    let mut c = source.cursor(r, tree);
+                    let (address, len) = (c.defined_address("a huge heap object")?, c.length()?);
+                    map.insert(c.length()?, (address, len));
+                }
+            }
+            *self.huge.borrow_mut() = Some(map);
+        }
+        let found = self.huge.borrow().as_ref().and_then(|m| m.get(&key).copied());
+        let (address, len) =
+            found.ok_or_else(|| source.fail(self.address, format!("no huge heap object {key}")))?;
+        source.read(address, len)
+    }
+}
