@@ -19,8 +19,6 @@ pub(super) struct ClassicFile {
     pub(super) version: Version,
     pub(super) schema: Schema,
     pub(super) layout: Layout,
-    /// Whether the header leaves the record count open.
-    pub(super) streaming: bool,
     notes: Vec<String>,
     /// Made when first asked for: files may have thousands of variables.
     places: Vec<OnceLock<Arc<VarLayout>>>,
@@ -43,7 +41,7 @@ impl ClassicFile {
             schema.dims[dim.0].len = count;
         }
         describe(&mut notes, &layout, records, count, file_len, data_end);
-        Ok(Self::new(store, version, schema, layout, records.is_none(), notes))
+        Ok(Self::new(store, version, schema, layout, notes))
     }
 
     pub(super) fn new(
@@ -51,11 +49,10 @@ impl ClassicFile {
         version: Version,
         schema: Schema,
         layout: Layout,
-        streaming: bool,
         notes: Vec<String>,
     ) -> Self {
         let places = schema.vars.iter().map(|_| OnceLock::new()).collect();
-        ClassicFile { store, version, schema, layout, streaming, notes, places }
+        ClassicFile { store, version, schema, layout, notes, places }
     }
 
     /// Current number of records.

@@ -66,7 +66,8 @@ impl Bytes {
 
 /// `netcdf small { dimensions: dim = 5; variables: short vx(dim); data: vx = 3, 1, 4, 1, 5; }`, the example
 /// of the format specification: 92 bytes.
-const SMALL: [u8; 92] = *b"CDF\x01\0\0\0\0\0\0\0\x0a\0\0\0\x01\0\0\0\x03dim\0\0\0\0\x05\
+pub(in crate::classic) const SMALL: [u8; 92] =
+    *b"CDF\x01\0\0\0\0\0\0\0\x0a\0\0\0\x01\0\0\0\x03dim\0\0\0\0\x05\
 \0\0\0\0\0\0\0\0\0\0\0\x0b\0\0\0\x01\0\0\0\x02vx\0\0\0\0\0\x01\0\0\0\0\0\0\0\0\0\0\0\0\
 \0\0\0\x03\0\0\0\x0c\0\0\0\x50\0\x03\0\x01\0\x04\0\x01\0\x05\x80\x01";
 

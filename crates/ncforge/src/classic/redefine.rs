@@ -1,0 +1,144 @@
+//! Changes the description of a file in use: in place where there is room, else by moving its data.
+
+use std::collections::HashSet;
+
+use super::emit;
+use super::layout::{Extent, Layout, record_size};
+use super::limits;
+use super::rebuild::rebuild;
+use super::writer::ClassicWriter;
+use super::written::Written;
+use crate::container::ContainerMut;
+use crate::error::{Error, Result};
+use crate::model::{DimId, Schema};
+
+/// What `ContainerMut::redefine` does. Nothing has changed when it fails before data had to move.
+pub(super) fn redefine(w: &mut ClassicWriter, schema: Schema) -> Result<()> {
+    let version = w.file.version;
+    if schema.format != version.format() {
+        let (from, to) = (version.name(), schema.format.kind());
+        return Err(Error::Invalid(format!("`{}` is {from}; to make it {to}, copy it", w.file.store.name())));
+    }
+    let mut schema = limits::normalise(schema, version);
+    continues(&w.file.schema, &schema)?;
+    limits::check(&schema, version, &names(&w.file.schema))?;
+
+    // First with the records that are there; then grow.
+    let mut grown = None;
+    for (i, dim) in schema.dims.iter_mut().enumerate().filter(|(_, d)| d.unlimited) {
+        let records = w.file.schema.dims.get(i).map_or(0, |d| d.len);
+        grown = (dim.len > records).then_some((DimId(i), dim.len));
+        dim.len = records;
+    }
+    let sizes = limits::sizes(&schema, version)?;
+    let header = emit::header_len(&schema, version)?;
+    let stays = if has_data(w) {
+        extend(&w.file.layout, &sizes, header, w.file.records())
+    } else {
+        Some(limits::place(&schema, version, &sizes, w.options.header_room)?)
+    };
+    match stays {
+        Some(layout) if fits(&schema, &layout, w).is_ok() => {
+            w.written.resize(schema.vars.len(), Written::default());
+            w.adopt(schema, layout);
+            w.redefined = true;
+            w.touched = true;
+            w.skip_unfilled();
+        }
+        _ => {
+            let layout = limits::place(&schema, version, &sizes, w.options.header_room)?;
+            fits(&schema, &layout, w)?;
+            rebuild(w, schema, layout)?;
+        }
+    }
+    match grown {
+        Some((dim, len)) => w.grow(dim, len),
+        None => Ok(()),
+    }
+}
+
+fn names(schema: &Schema) -> HashSet<&str> {
+    let vars = schema.vars.iter().flat_map(|v| v.attrs.iter().map(|a| &a.name).chain([&v.name]));
+    let attrs = schema.groups[0].attrs.iter().map(|a| &a.name);
+    schema.dims.iter().map(|d| &d.name).chain(attrs).chain(vars).map(String::as_str).collect()
+}
+
+/// An error unless `new` begins with the dimensions and variables of `old` (whose names may differ).
+fn continues(old: &Schema, new: &Schema) -> Result<()> {
+    let invalid = |what: String| Err(Error::Invalid(what));
+    if new.dims.len() < old.dims.len() || new.vars.len() < old.vars.len() {
+        return invalid("redefinition adds dimensions and variables, it cannot remove them".into());
+    }
+    for (a, b) in old.dims.iter().zip(&new.dims) {
+        if a.unlimited != b.unlimited || (!a.unlimited && a.len != b.len) {
+            return invalid(format!("redefinition cannot change the length of dimension `{}`", a.name));
+        }
+    }
+    for (a, b) in old.vars.iter().zip(&new.vars) {
+        if a.dtype != b.dtype || a.dims != b.dims {
+            return invalid(format!(
+                "redefinition cannot change the type or the shape of variable `{}`",
+                a.name
+            ));
+        }
+    }
+    Ok(())
+}
+
+/// Whether any byte of data has its place.
+fn has_data(w: &ClassicWriter) -> bool {
+    let records = w.file.records();
+    w.file.layout.vars.iter().any(|e| !e.record || records > 0)
+}
+
+fn fits(schema: &Schema, layout: &Layout, w: &ClassicWriter) -> Result<()> {
+    limits::check_offsets(schema, w.file.version, layout)?;
+    match layout.file_len(w.file.records()) {
+        Some(_) => Ok(()),
+        None => Err(Error::NotRepresentable {
+            format: w.file.version.name(),
+            what: "data of more than 2^63 bytes".into(),
+        }),
+    }
+}
+
+/// The layout with more variables and a header of another length in which no old data move, if there is one.
+fn extend(old: &Layout, sizes: &[Extent], header: u64, records: u64) -> Option<Layout> {
+    let live = |e: &&Extent| !e.record || records > 0;
+    let first = old.vars.iter().filter(live).map(|e| e.begin).min()?;
+    if header > first {
+        return None;
+    }
+    let count = old.vars.len();
+    let mut vars = sizes.to_vec();
+    for (new, old) in vars.iter_mut().zip(&old.vars) {
+        new.begin = old.begin;
+    }
+    let records_stay = records > 0 && old.record_size > 0;
+    let need = vars[count..].iter().filter(|e| !e.record).try_fold(0u64, |n, e| n.checked_add(e.padded()))?;
+    let mut at = if old.vars.iter().any(|e| !e.record) {
+        old.fixed_end()
+    } else {
+        // Only records so far: as close before them as can be, so that the header's room stays.
+        (old.records_begin / 4 * 4).checked_sub(need).filter(|&at| at >= header)?
+    };
+    for e in vars[count..].iter_mut().filter(|e| !e.record) {
+        e.begin = at;
+        at = at.checked_add(e.padded())?;
+    }
+    let records_begin = if records_stay {
+        if at > old.records_begin || vars[count..].iter().any(|e| e.record) {
+            return None;
+        }
+        old.records_begin
+    } else {
+        let begin = at;
+        for e in vars.iter_mut().filter(|e| e.record) {
+            e.begin = at;
+            at = at.checked_add(e.padded())?;
+        }
+        begin
+    };
+    let record_size = record_size(&vars)?;
+    Some(Layout { header, vars, records_begin, record_size })
+}
