@@ -1,1 +1,35 @@
 //! netCDF's conventions on HDF5.
+//!
+//! A netCDF-4 file is an HDF5 file in which dimensions are dimension scales, user-defined types are committed
+//! datatypes, and a few hidden attributes say the rest (`_Netcdf4Dimid`, `_Netcdf4Coordinates`, `_nc3_strict`,
+//! `_NCProperties`). [`open`] reads any of them, and plain HDF5 files too, as netCDF-C does: dimensions that
+//! nobody named are made up (`phony_dim_0`), and what netCDF cannot express is left out with a note in
+//! [`crate::Schema::skipped`] while the rest stays readable.
+
+pub mod read;
+
+use std::sync::Arc;
+
+use crate::container::Container;
+use crate::error::Result;
+use crate::hdf5::superblock;
+use crate::store::Store;
+
+/// Whether a store holds an HDF5 file.
+pub fn detect(store: &dyn Store) -> Result<bool> {
+    superblock::find(store).map(|at| at.is_some())
+}
+
+/// Opens a netCDF-4 file (or a plain HDF5 file) for reading.
+///
+/// ```no_run
+/// use std::{path::Path, sync::Arc};
+/// use ncforge::store::FileStore;
+/// let store = Arc::new(FileStore::open(Path::new("sst.nc"))?);
+/// let file = ncforge::netcdf4::open(store)?;
+/// println!("{} variables", file.schema().vars.len());
+/// # Ok::<(), ncforge::Error>(())
+/// ```
+pub fn open(store: Arc<dyn Store>) -> Result<Box<dyn Container>> {
+    Ok(Box::new(read::open(store)?))
+}

@@ -1,0 +1,180 @@
+//! Reading netCDF-4: an HDF5 file as a netCDF dataset.
+
+pub(crate) mod attrs;
+mod container;
+pub(crate) mod dims;
+pub(crate) mod scan;
+pub(crate) mod types;
+pub(crate) mod values;
+
+use std::collections::HashSet;
+use std::sync::Arc;
+
+pub use container::Netcdf4File;
+
+use crate::error::Result;
+use crate::hdf5::dataset::Dataset;
+use crate::hdf5::dataspace::Dataspace;
+use crate::hdf5::file::File;
+use crate::hdf5::fill::FillKind;
+use crate::hdf5::layout::Layout;
+use crate::model::{Fill, Format, GroupId, Schema, Skipped, Storage, Variable, decode_name};
+use crate::store::Store;
+
+use attrs::{convert, is_hidden, text};
+use dims::Dims;
+use scan::Found;
+use types::{Types, endian};
+
+/// How the dataset of a variable is called that has the name of a dimension without being its coordinate.
+const NON_COORDINATE: &str = "_nc4_non_coord_";
+
+/// Where the objects of a schema stand in the file; parallel to the schema's arenas.
+#[derive(Clone, Debug, Default)]
+pub(crate) struct Objects {
+    /// Object headers of groups, and whether each tracks the order of its links.
+    pub(crate) groups: Vec<(u64, bool)>,
+    /// Object headers of variables.
+    pub(crate) vars: Vec<u64>,
+    /// Object headers of dimension scales (a coordinate variable's own, or one without a variable).
+    pub(crate) scales: Vec<Option<u64>>,
+    /// Object headers of committed types.
+    pub(crate) types: Vec<Option<u64>>,
+}
+
+/// Opens a store.
+pub(crate) fn open(store: Arc<dyn Store>) -> Result<Netcdf4File> {
+    let file = Arc::new(File::open(store)?);
+    let found = scan::scan(&file)?;
+    let builder = Builder { file: &file, schema: Schema::new(Format::Netcdf4), notes: Vec::new() };
+    let (schema, objects, datasets, notes) = builder.build(found)?;
+    file.source.forget();
+    Ok(Netcdf4File::new(file, schema, objects, datasets, notes))
+}
+
+struct Builder<'a> {
+    file: &'a File,
+    schema: Schema,
+    notes: Vec<String>,
+}
+
+type Built = (Schema, Objects, Vec<Dataset>, Vec<String>);
+
+impl Builder<'_> {
+    fn build(mut self, mut found: Found) -> Result<Built> {
+        self.schema.groups = std::mem::take(&mut found.tree);
+        self.schema.skipped = std::mem::take(&mut found.skipped);
+        let root = &found.groups[0].attrs;
+        if root.iter().any(|a| a.name == b"_nc3_strict") {
+            self.schema.format = Format::Netcdf4Classic;
+        }
+        self.schema.provenance = text(root, b"_NCProperties").map(|t| decode_name(&t));
+
+        let mut types = self.types(&found);
+        let dims = Dims::new(&found);
+        let mut is_variable = vec![false; found.datasets.len()];
+        let mut dtypes = Vec::with_capacity(found.datasets.len());
+        for (i, d) in found.datasets.iter().enumerate() {
+            let dtype = if dims.is_bare(i) {
+                None
+            } else if d.dataset.space == Dataspace::Null {
+                self.skip(d.group, &d.name, "a dataset without a value (null dataspace)");
+                None
+            } else {
+                match types.of(&d.dataset.datatype, d.dataset.committed, d.group) {
+                    Ok(dtype) => Some(dtype),
+                    Err(why) => {
+                        self.skip(d.group, &d.name, &why);
+                        None
+                    }
+                }
+            };
+            is_variable[i] = dtype.is_some();
+            dtypes.push(dtype);
+        }
+        found.tree = self.schema.groups;
+        let dims = dims.finish(self.file, &found, &is_variable);
+        self.schema.groups = std::mem::take(&mut found.tree);
+        self.schema.dims = dims.dims;
+        self.notes.extend(dims.notes);
+
+        let mut objects = Objects { scales: dims.scales, ..Objects::default() };
+        for (i, g) in found.groups.iter().enumerate() {
+            objects.groups.push((g.address, g.tracked));
+            let attrs = self.attrs(&mut types, GroupId(i), "", &g.attrs)?;
+            self.schema.groups[i].attrs = attrs;
+        }
+        let mut datasets = Vec::new();
+        let mut names: HashSet<(GroupId, String)> = HashSet::new();
+        let rest = found.datasets.into_iter().zip(dtypes).zip(dims.of_dataset);
+        for ((d, dtype), dims) in rest {
+            let (Some(dtype), Some(dims)) = (dtype, dims) else { continue };
+            let short = d.name.strip_prefix(NON_COORDINATE).filter(|n| !n.is_empty()).unwrap_or(&d.name);
+            let name = if names.insert((d.group, short.to_owned())) { short } else { &d.name }.to_owned();
+            let attrs = self.attrs(&mut types, d.group, &name, &d.attrs)?;
+            let (storage, fill) = (storage(&d.dataset), fill(&d.dataset));
+            let endian = endian(&d.dataset.datatype);
+            self.schema.vars.push(Variable {
+                name,
+                group: d.group,
+                dtype,
+                dims,
+                attrs,
+                storage,
+                endian,
+                fill,
+            });
+            objects.vars.push(d.address);
+            datasets.push(d.dataset);
+        }
+        objects.types = types.addresses;
+        self.schema.types = types.types;
+        Ok((self.schema, objects, datasets, self.notes))
+    }
+
+    fn types(&mut self, found: &Found) -> Types {
+        let mut skipped = Vec::new();
+        let types = Types::new(&found.types, &mut skipped, |g| self.schema.group_path(g));
+        self.schema.skipped.extend(skipped);
+        types
+    }
+
+    fn skip(&mut self, group: GroupId, name: &str, why: &str) {
+        let path = format!("{}/{name}", self.schema.group_path(group).trim_end_matches('/'));
+        self.schema.skipped.push(Skipped { path, why: why.to_owned() });
+    }
+
+    /// The attributes that are a user's.
+    fn attrs(
+        &mut self,
+        types: &mut Types,
+        group: GroupId,
+        var: &str,
+        stored: &[crate::hdf5::attribute::Attribute],
+    ) -> Result<Vec<crate::model::Attribute>> {
+        let mut out = Vec::new();
+        for a in stored.iter().filter(|a| !is_hidden(&a.name)) {
+            match convert(self.file, types, group, a)? {
+                Ok(attr) => out.push(attr),
+                Err(why) => self.skip(group, &format!("{var}:{}", decode_name(&a.name)), &why),
+            }
+        }
+        Ok(out)
+    }
+}
+
+fn storage(d: &Dataset) -> Storage {
+    match &d.layout {
+        Layout::Compact(_) => Storage::Compact,
+        Layout::Contiguous { .. } | Layout::Virtual => Storage::Contiguous,
+        Layout::Chunked(c) => Storage::Chunked { chunks: c.chunk.clone(), filters: d.filters.clone() },
+    }
+}
+
+/// netCDF-C takes a dataset without a fill value of the user's for one that is not filled.
+fn fill(d: &Dataset) -> Fill {
+    match d.fill.value {
+        FillKind::User(_) => Fill::Default,
+        FillKind::Default | FillKind::Undefined => Fill::None,
+    }
+}

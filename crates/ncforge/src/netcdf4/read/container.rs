@@ -1,0 +1,161 @@
+//! The open file, as the engine sees it.
+
+use std::sync::{Arc, OnceLock};
+
+use super::Objects;
+use super::types::element;
+use super::values::{Decoder, is_heap};
+use crate::codec::CodecChain;
+use crate::container::Container;
+use crate::error::{Error, Result};
+use crate::hdf5::chunk_index::DatasetChunks;
+use crate::hdf5::dataset::Dataset;
+use crate::hdf5::file::File;
+use crate::hdf5::fill::FillKind;
+use crate::hdf5::layout::{IndexKind, Layout};
+use crate::layout::{Place, VarLayout};
+use crate::model::{Schema, Value, VarId};
+use crate::store::Store;
+
+/// An open netCDF-4 file.
+#[derive(Debug)]
+pub struct Netcdf4File {
+    file: Arc<File>,
+    schema: Schema,
+    objects: Objects,
+    datasets: Vec<Dataset>,
+    layouts: Vec<OnceLock<Arc<VarLayout>>>,
+    notes: Vec<String>,
+    metadata: u64,
+}
+
+impl Netcdf4File {
+    pub(super) fn new(
+        file: Arc<File>,
+        schema: Schema,
+        objects: Objects,
+        datasets: Vec<Dataset>,
+        notes: Vec<String>,
+    ) -> Self {
+        let layouts = datasets.iter().map(|_| OnceLock::new()).collect();
+        let metadata = file.source.metadata_bytes();
+        Netcdf4File { file, schema, objects, datasets, layouts, notes, metadata }
+    }
+
+    /// The HDF5 file underneath.
+    pub fn file(&self) -> &Arc<File> {
+        &self.file
+    }
+
+    /// The HDF5 dataset of a variable.
+    pub fn dataset(&self, var: VarId) -> &Dataset {
+        &self.datasets[var.0]
+    }
+
+    /// Where the schema's objects stand in the file.
+    #[allow(dead_code, reason = "the way to update in place")]
+    pub(crate) fn objects(&self) -> &Objects {
+        &self.objects
+    }
+
+    fn make_layout(&self, var: VarId) -> Result<VarLayout> {
+        let d = &self.datasets[var.0];
+        let name = self.schema.var_path(var);
+        let size = d.datatype.size as usize;
+        let heap = is_heap(&d.datatype);
+        let Some(element) = element(&d.datatype, heap) else {
+            return Err(self
+                .file
+                .source
+                .unsupported(format!("the type of `{name}` (more than 65536 numbers)")));
+        };
+        let fill = match &d.fill.value {
+            FillKind::User(bytes) if bytes.len() == size => bytes.clone(),
+            _ => vec![0; size],
+        };
+        let place = self.place(&name, d)?;
+        Ok(VarLayout { name, shape: d.space.dims().to_vec(), element, fill, place })
+    }
+
+    fn place(&self, name: &str, d: &Dataset) -> Result<Place> {
+        let source = &self.file.source;
+        let corrupt = |what: String| Error::corrupt(source.name(), None, format!("`{name}`: {what}"));
+        let size = u64::from(d.datatype.size);
+        if d.external {
+            return Ok(Place::Unsupported("a dataset whose bytes are in external files".into()));
+        }
+        let needed = d.space.count().and_then(|n| n.checked_mul(size));
+        match &d.layout {
+            Layout::Virtual => Ok(Place::Unsupported("a virtual dataset".into())),
+            Layout::Compact(bytes) => {
+                let part = needed.and_then(|n| bytes.get(..usize::try_from(n).ok()?));
+                let part = part.ok_or_else(|| {
+                    corrupt(format!("{} bytes of compact data for shape {:?}", bytes.len(), d.space.dims()))
+                })?;
+                Ok(Place::Inline(part.into()))
+            }
+            Layout::Contiguous { address: None, .. } => Ok(Place::Nowhere),
+            Layout::Contiguous { address: Some(address), size: stored } => {
+                let place =
+                    needed.filter(|n| stored.is_none_or(|s| *n <= s)).and_then(|n| source.place(*address, n));
+                let offset = place.ok_or_else(|| {
+                    corrupt(format!(
+                        "shape {:?} of {size}-byte values does not fit between byte {address} and the end of the file",
+                        d.space.dims()
+                    ))
+                })?;
+                Ok(Place::Contiguous { offset })
+            }
+            Layout::Chunked(c) => {
+                if c.element_size != size {
+                    return Err(corrupt(format!(
+                        "chunks of {}-byte values, the type has {size}",
+                        c.element_size
+                    )));
+                }
+                let bytes = c.chunk.iter().try_fold(size, |a, &n| a.checked_mul(n));
+                if c.index == IndexKind::BtreeV1 && bytes.is_none_or(|b| b > u64::from(u32::MAX)) {
+                    return Err(corrupt(format!("chunks of shape {:?}, more than 4 GiB", c.chunk)));
+                }
+                let codecs = match CodecChain::new(&d.filters, size as usize) {
+                    Ok(codecs) => codecs,
+                    Err(Error::Unsupported { what, .. }) => return Ok(Place::Unsupported(what)),
+                    Err(e) => return Err(e),
+                };
+                let index = Arc::new(DatasetChunks::new(&self.file, d, c)?);
+                Ok(Place::Chunked { chunk: c.chunk.clone(), codecs, index })
+            }
+        }
+    }
+}
+
+impl Container for Netcdf4File {
+    fn schema(&self) -> &Schema {
+        &self.schema
+    }
+
+    fn store(&self) -> &Arc<dyn Store> {
+        self.file.source.store()
+    }
+
+    fn layout(&self, var: VarId) -> Result<Arc<VarLayout>> {
+        let slot = &self.layouts[var.0];
+        if let Some(layout) = slot.get() {
+            return Ok(layout.clone());
+        }
+        let layout = Arc::new(self.make_layout(var)?);
+        Ok(slot.get_or_init(|| layout).clone())
+    }
+
+    fn decode_heap(&self, var: VarId, stored: &[u8]) -> Result<Vec<Value>> {
+        Decoder::new(&self.file).heap(&self.datasets[var.0].datatype, stored)
+    }
+
+    fn notes(&self) -> Vec<String> {
+        self.notes.clone()
+    }
+
+    fn metadata_bytes(&self) -> Option<u64> {
+        Some(self.metadata)
+    }
+}

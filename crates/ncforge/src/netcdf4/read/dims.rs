@@ -1,0 +1,281 @@
+//! Dimensions: dimension scales, and what else says which dimension a dataset has.
+//!
+//! netCDF-4 keeps a dimension as an HDF5 dimension scale (a dataset with `CLASS` = `DIMENSION_SCALE`). Which
+//! ones a variable has is said, in this order of trust, by its `_Netcdf4Coordinates` (numbers of dimensions),
+//! by its `DIMENSION_LIST` (references to scales), and else by nothing: then dimensions are made up from the
+//! lengths (`phony_dim_0`, …), numbered as netCDF-C numbers them.
+
+use std::collections::{HashMap, HashSet};
+
+use super::attrs::text;
+use super::scan::{Found, FoundDataset};
+use super::values::integers;
+use crate::hdf5::dataspace::{Dataspace, UNLIMITED};
+use crate::hdf5::datatype::{Class, ReferenceKind};
+use crate::hdf5::file::File;
+use crate::hdf5::global_heap::HeapId;
+use crate::model::{DimId, Dimension, Group, GroupId};
+
+/// How the `NAME` of a scale begins that is a dimension but no variable.
+const NO_VARIABLE: &[u8] = b"This is a netCDF dimension but not a netCDF variable.";
+
+/// A dimension in the making.
+#[derive(Clone, Debug)]
+struct Candidate {
+    dim: Dimension,
+    /// netCDF's number for it.
+    number: i64,
+    /// The scale's object header; `None` for made-up ones.
+    scale: Option<u64>,
+    /// Whether it is no variable.
+    bare: bool,
+}
+
+/// The dimensions of a file.
+#[derive(Debug, Default)]
+pub(crate) struct Dims {
+    all: Vec<Candidate>,
+    /// The scale that a dataset (by position) is.
+    own: HashMap<usize, usize>,
+    next: i64,
+    /// What is odd.
+    pub(crate) notes: Vec<String>,
+}
+
+/// What [`Dims::finish`] gives: the schema's dimensions, the object header of each one's scale, and for each
+/// dataset that is a variable its dimensions.
+pub(crate) struct Resolved {
+    pub(crate) dims: Vec<Dimension>,
+    pub(crate) scales: Vec<Option<u64>>,
+    pub(crate) of_dataset: Vec<Option<Vec<DimId>>>,
+    pub(crate) notes: Vec<String>,
+}
+
+impl Dims {
+    /// Takes in the scales, in the order in which they were found.
+    pub(crate) fn new(found: &Found) -> Self {
+        let mut dims = Dims::default();
+        for (i, d) in found.datasets.iter().enumerate() {
+            let is_scale = text(&d.attrs, b"CLASS").is_some_and(|t| t == b"DIMENSION_SCALE");
+            let (Dataspace::Simple { dims: lens, max }, true) = (&d.dataset.space, is_scale) else {
+                continue;
+            };
+            let number = hidden_integers(d, b"_Netcdf4Dimid").and_then(|v| v.first().copied());
+            let number = number.filter(|n| (0..i64::from(i32::MAX)).contains(n)).unwrap_or(dims.next);
+            dims.next = dims.next.max(number + 1);
+            let bare = text(&d.attrs, b"NAME").is_some_and(|t| t.starts_with(NO_VARIABLE));
+            let unlimited = max[0] == UNLIMITED;
+            let dim = Dimension { name: d.name.clone(), group: d.group, len: lens[0], unlimited };
+            dims.own.insert(i, dims.all.len());
+            dims.all.push(Candidate { dim, number, scale: Some(d.address), bare });
+        }
+        dims
+    }
+
+    /// Whether a dataset is a dimension and no variable.
+    pub(crate) fn is_bare(&self, dataset: usize) -> bool {
+        self.own.get(&dataset).is_some_and(|&d| self.all[d].bare)
+    }
+
+    /// Finds the dimensions of every dataset for which `is_variable` holds.
+    pub(crate) fn finish(mut self, file: &File, found: &Found, is_variable: &[bool]) -> Resolved {
+        let mut of: Vec<Option<Vec<usize>>> = vec![None; found.datasets.len()];
+        let by_number = first_of(self.all.iter().map(|c| c.number));
+        let mut by_scale: HashMap<u64, Vec<usize>> = HashMap::new();
+        for (i, c) in self.all.iter().enumerate() {
+            by_scale.entry(c.scale.unwrap_or(u64::MAX)).or_default().push(i);
+        }
+        let mut of_group: Vec<Vec<usize>> = vec![Vec::new(); found.tree.len()];
+        for (i, d) in found.datasets.iter().enumerate() {
+            if is_variable[i] {
+                of_group[d.group.0].push(i);
+            }
+        }
+        // Groups below come first: so netCDF-C numbers the dimensions that it makes up.
+        for g in depth_last(&found.tree) {
+            for &i in &of_group[g] {
+                let d = &found.datasets[i];
+                let named = self.named(file, d, i, &by_number, &by_scale, &found.tree);
+                of[i] = Some(self.complete(d, named));
+            }
+        }
+        self.lengths(found, &of);
+        let mut order: Vec<usize> = (0..self.all.len()).collect();
+        order.sort_by_key(|&i| self.all[i].number);
+        let mut place = vec![DimId(0); order.len()];
+        for (new, &old) in order.iter().enumerate() {
+            place[old] = DimId(new);
+        }
+        Resolved {
+            dims: order.iter().map(|&i| self.all[i].dim.clone()).collect(),
+            scales: order.iter().map(|&i| self.all[i].scale).collect(),
+            of_dataset: of
+                .into_iter()
+                .map(|v| v.map(|v| v.into_iter().map(|i| place[i]).collect()))
+                .collect(),
+            notes: self.notes,
+        }
+    }
+
+    /// The dimensions that the file names for a dataset; `None` where it does not.
+    fn named(
+        &self,
+        file: &File,
+        d: &FoundDataset,
+        index: usize,
+        by_number: &HashMap<i64, usize>,
+        by_scale: &HashMap<u64, Vec<usize>>,
+        tree: &[Group],
+    ) -> Vec<Option<usize>> {
+        let rank = d.dataset.space.dims().len();
+        let mut named = vec![None; rank];
+        let own = self.own.get(&index).copied();
+        if let (Some(own), 1) = (own, rank) {
+            return vec![Some(own)];
+        }
+        if let Some(numbers) = hidden_integers(d, b"_Netcdf4Coordinates").filter(|v| v.len() == rank) {
+            named = numbers.iter().map(|n| by_number.get(n).copied()).collect();
+        } else if own.is_none() {
+            for (slot, scales) in named.iter_mut().zip(attached(file, d)) {
+                // The scale that was attached last is the one that netCDF-C sees.
+                *slot = scales.iter().rev().find_map(|s| self.visible(by_scale.get(s)?, d.group, tree));
+            }
+        }
+        if let (Some(own), Some(first)) = (own, named.first_mut()) {
+            first.get_or_insert(own);
+        }
+        named
+    }
+
+    /// The one of several dimensions that is nearest above a group.
+    fn visible(&self, candidates: &[usize], group: GroupId, tree: &[Group]) -> Option<usize> {
+        let mut at = Some(group);
+        while let Some(g) = at {
+            if let Some(&found) = candidates.iter().find(|&&c| self.all[c].dim.group == g) {
+                return Some(found);
+            }
+            at = tree[g.0].parent;
+        }
+        None
+    }
+
+    /// Makes up what is missing, and replaces what cannot be: a fixed dimension of another length than the
+    /// dataset has.
+    fn complete(&mut self, d: &FoundDataset, named: Vec<Option<usize>>) -> Vec<usize> {
+        let (lens, max) = (d.dataset.space.dims(), d.dataset.space.max());
+        let mut out: Vec<usize> = Vec::with_capacity(named.len());
+        for (i, name) in named.iter().enumerate() {
+            let fits = |c: &Candidate| c.dim.unlimited || c.dim.len == lens[i];
+            if let Some(c) = name.filter(|&c| fits(&self.all[c])) {
+                out.push(c);
+                continue;
+            }
+            if let Some(c) = name {
+                let dim = &self.all[*c].dim;
+                self.notes.push(format!(
+                    "`{}` is {} long where its dimension `{}` is {}; another dimension is made up for it",
+                    d.name, lens[i], dim.name, dim.len
+                ));
+            }
+            let unlimited = max[i] == UNLIMITED;
+            let same = |c: &Candidate| {
+                c.dim.group == d.group && c.dim.len == lens[i] && c.dim.unlimited == unlimited
+            };
+            let found = (0..self.all.len()).find(|k| same(&self.all[*k]) && !out.contains(k));
+            let made = found.unwrap_or_else(|| self.make_up(d.group, lens[i], unlimited));
+            out.push(made);
+        }
+        out
+    }
+
+    fn make_up(&mut self, group: GroupId, len: u64, unlimited: bool) -> usize {
+        let taken: HashSet<&str> =
+            self.all.iter().filter(|c| c.dim.group == group).map(|c| c.dim.name.as_str()).collect();
+        let number = self.next;
+        let mut name = format!("phony_dim_{number}");
+        while taken.contains(name.as_str()) {
+            name.push('_');
+        }
+        self.next += 1;
+        let dim = Dimension { name, group, len, unlimited };
+        self.all.push(Candidate { dim, number, scale: None, bare: true });
+        self.all.len() - 1
+    }
+
+    /// An unlimited dimension is as long as the longest of the variables that use it.
+    fn lengths(&mut self, found: &Found, of: &[Option<Vec<usize>>]) {
+        for c in &mut self.all {
+            if c.dim.unlimited {
+                c.dim.len = 0;
+            }
+        }
+        for (d, dims) in found.datasets.iter().zip(of) {
+            for (&i, &len) in dims.iter().flatten().zip(d.dataset.space.dims()) {
+                let dim = &mut self.all[i].dim;
+                if dim.unlimited {
+                    dim.len = dim.len.max(len);
+                }
+            }
+        }
+    }
+}
+
+/// Position of the first of each value.
+fn first_of(values: impl Iterator<Item = i64>) -> HashMap<i64, usize> {
+    let mut map = HashMap::new();
+    for (i, v) in values.enumerate() {
+        map.entry(v).or_insert(i);
+    }
+    map
+}
+
+/// Groups so that each stands after all below it, siblings in order.
+fn depth_last(tree: &[Group]) -> Vec<usize> {
+    let mut children: Vec<Vec<usize>> = vec![Vec::new(); tree.len()];
+    for (i, g) in tree.iter().enumerate() {
+        if let Some(p) = g.parent {
+            children[p.0].push(i);
+        }
+    }
+    let (mut out, mut todo) = (Vec::new(), vec![(0, false)]);
+    while let Some((g, opened)) = todo.pop() {
+        if opened {
+            out.push(g);
+        } else {
+            todo.push((g, true));
+            todo.extend(children[g].iter().rev().map(|&c| (c, false)));
+        }
+    }
+    out
+}
+
+fn hidden_integers(d: &FoundDataset, name: &[u8]) -> Option<Vec<i64>> {
+    let a = d.attrs.iter().find(|a| a.name == name)?;
+    integers(&a.datatype, &a.data)
+}
+
+/// The scales attached to each dimension of a dataset (`DIMENSION_LIST`: rows of object references). A damaged
+/// list attaches nothing.
+fn attached(file: &File, d: &FoundDataset) -> Vec<Vec<u64>> {
+    let rank = d.dataset.space.dims().len();
+    let mut out = vec![Vec::new(); rank];
+    let Some(a) = d.attrs.iter().find(|a| a.name == b"DIMENSION_LIST") else { return out };
+    let Class::Vlen { base } = &a.datatype.class else { return out };
+    if base.class != Class::Reference(ReferenceKind::Object) {
+        return out;
+    }
+    let unit = base.size as usize;
+    for (slot, stored) in out.iter_mut().zip(a.data.chunks_exact(a.datatype.size as usize)) {
+        let Ok(id) = HeapId::parse(&mut file.source.cursor(stored, 0)) else { continue };
+        let Some(collection) = id.address.and_then(|a| file.heap.collection(&file.source, a).ok()) else {
+            continue;
+        };
+        let row = collection.get(id.index).unwrap_or(&[]);
+        for one in row.chunks_exact(unit.max(1)).take(id.count as usize) {
+            if let Ok(Some(address)) = file.source.cursor(one, 0).address() {
+                slot.push(address);
+            }
+        }
+    }
+    out
+}

@@ -1,0 +1,221 @@
+//! A walk over the whole file: every group, dataset and committed type, in netCDF's order.
+//!
+//! Within a group, links come in order of creation where that is tracked, else by name; groups below follow
+//! after all else, depth first (as netCDF-C numbers them). Soft links inside the file are followed; external
+//! ones are left out with a note.
+
+use crate::error::{Error, Result};
+use crate::hdf5::attribute::Attribute;
+use crate::hdf5::dataset::Dataset;
+use crate::hdf5::datatype::Datatype;
+use crate::hdf5::file::{File, ObjectKind};
+use crate::hdf5::link::{Link, Target};
+use crate::hdf5::message::ObjectHeader;
+use crate::model::{Group, GroupId, Skipped, decode_name};
+
+/// Groups may nest this deep; no real file comes near.
+const MAX_DEPTH: usize = 128;
+/// Soft links that lead to soft links.
+const MAX_HOPS: usize = 32;
+
+/// A group as it was found.
+#[derive(Debug)]
+pub(crate) struct FoundGroup {
+    /// Address of its header.
+    pub(crate) address: u64,
+    /// Its attributes.
+    pub(crate) attrs: Vec<Attribute>,
+    /// Whether the order of links is tracked.
+    pub(crate) tracked: bool,
+}
+
+/// A dataset as it was found.
+#[derive(Debug)]
+pub(crate) struct FoundDataset {
+    /// The group whose link led here.
+    pub(crate) group: GroupId,
+    /// The link's name.
+    pub(crate) name: String,
+    /// Address of its header.
+    pub(crate) address: u64,
+    /// Its description.
+    pub(crate) dataset: Dataset,
+    /// Its attributes, hidden ones among them.
+    pub(crate) attrs: Vec<Attribute>,
+}
+
+/// A committed type as it was found.
+#[derive(Clone, Debug)]
+pub(crate) struct FoundType {
+    pub(crate) group: GroupId,
+    pub(crate) name: String,
+    pub(crate) address: u64,
+    pub(crate) datatype: Datatype,
+}
+
+/// Everything in a file.
+#[derive(Debug, Default)]
+pub(crate) struct Found {
+    /// The schema's groups, without attributes yet.
+    pub(crate) tree: Vec<Group>,
+    /// Beside each group of `tree`, what the file says.
+    pub(crate) groups: Vec<FoundGroup>,
+    pub(crate) datasets: Vec<FoundDataset>,
+    pub(crate) types: Vec<FoundType>,
+    pub(crate) skipped: Vec<Skipped>,
+}
+
+/// Walks a file from its root.
+pub(crate) fn scan(file: &File) -> Result<Found> {
+    // A link takes at least 16 bytes of the file; a file that shows more objects than it can name holds
+    // groups that are linked many times over.
+    let left = file.source.len() / 16 + 64;
+    let mut scan = Scan { file, out: Found::default(), left, open: Vec::new() };
+    let root = file.object(file.superblock.root)?;
+    if File::kind(&root) != ObjectKind::Group {
+        return Err(file.source.fail(root.address, "the root is not a group"));
+    }
+    scan.group(&root, String::new(), None, "")?;
+    Ok(scan.out)
+}
+
+struct Scan<'a> {
+    file: &'a File,
+    out: Found,
+    left: u64,
+    /// Addresses of the groups that are being walked, to notice circles.
+    open: Vec<u64>,
+}
+
+impl Scan<'_> {
+    fn group(
+        &mut self,
+        header: &ObjectHeader,
+        name: String,
+        parent: Option<GroupId>,
+        path: &str,
+    ) -> Result<()> {
+        let id = GroupId(self.out.tree.len());
+        let links = self.file.links(header)?;
+        let attrs = self.file.attributes(header)?;
+        self.out.tree.push(Group { name, parent, attrs: Vec::new() });
+        self.out.groups.push(FoundGroup { address: header.address, attrs, tracked: links.tracked });
+        self.open.push(header.address);
+        let mut below = Vec::new();
+        for link in links.links {
+            let name = decode_name(&link.name);
+            let full = format!("{path}/{name}");
+            if self.left == 0 {
+                return Err(self
+                    .file
+                    .source
+                    .fail(header.address, "more links to objects than the file has room for"));
+            }
+            self.left -= 1;
+            match self.target(header, &link)? {
+                Lead::At(address) => self.object(id, name, full, address, &mut below)?,
+                Lead::Skip(why) => self.out.skipped.push(Skipped { path: full, why }),
+            }
+        }
+        for (name, full, child) in below {
+            if self.open.contains(&child.address) {
+                let why = "a group that contains itself".into();
+                self.out.skipped.push(Skipped { path: full, why });
+            } else if self.open.len() >= MAX_DEPTH {
+                return Err(self
+                    .file
+                    .source
+                    .fail(child.address, format!("groups nested more than {MAX_DEPTH} deep")));
+            } else {
+                self.group(&child, name, Some(id), &full)?;
+            }
+        }
+        self.open.pop();
+        Ok(())
+    }
+
+    fn object(
+        &mut self,
+        group: GroupId,
+        name: String,
+        full: String,
+        address: u64,
+        below: &mut Vec<(String, String, ObjectHeader)>,
+    ) -> Result<()> {
+        let mut skip = |why: String| self.out.skipped.push(Skipped { path: full.clone(), why });
+        let header = match self.file.object(address) {
+            Ok(header) => header,
+            Err(Error::Unsupported { what, .. }) => {
+                skip(what);
+                return Ok(());
+            }
+            Err(e) => return Err(e),
+        };
+        match File::kind(&header) {
+            ObjectKind::Group => below.push((name, full, header)),
+            ObjectKind::Unknown => skip("an object of unknown kind".into()),
+            ObjectKind::Datatype => {
+                let (datatype, _) = self.file.datatype(&header)?;
+                self.out.types.push(FoundType { group, name, address, datatype });
+            }
+            ObjectKind::Dataset => match dataset(self.file, &header) {
+                Ok((dataset, attrs)) => {
+                    self.out.datasets.push(FoundDataset { group, name, address, dataset, attrs });
+                }
+                Err(Error::Unsupported { what, .. }) => skip(what),
+                Err(e) => return Err(e),
+            },
+        }
+        Ok(())
+    }
+
+    /// The object that a link means.
+    fn target(&self, group: &ObjectHeader, link: &Link) -> Result<Lead> {
+        Ok(match &link.target {
+            Target::Hard(address) => Lead::At(*address),
+            Target::Soft(path) => match self.resolve(group.address, path, MAX_HOPS)? {
+                Some(address) => Lead::At(address),
+                None => Lead::Skip(format!("a soft link to `{}`, which is not there", decode_name(path))),
+            },
+            Target::External { file, path } => {
+                Lead::Skip(format!("an external link to `{}` in `{}`", decode_name(path), decode_name(file)))
+            }
+            Target::Other(kind) => Lead::Skip(format!("a user-defined link of kind {kind}")),
+        })
+    }
+
+    /// The object at a path, from a group or (with a leading slash) from the root.
+    fn resolve(&self, from: u64, path: &[u8], hops: usize) -> Result<Option<u64>> {
+        if hops == 0 {
+            return Ok(None);
+        }
+        let mut at = if path.starts_with(b"/") { self.file.superblock.root } else { from };
+        for part in path.split(|&b| b == b'/').filter(|p| !p.is_empty() && *p != b".") {
+            let header = self.file.object(at)?;
+            if File::kind(&header) != ObjectKind::Group {
+                return Ok(None);
+            }
+            let links = self.file.links(&header)?;
+            let Some(link) = links.links.iter().find(|l| l.name == part) else { return Ok(None) };
+            at = match &link.target {
+                Target::Hard(address) => *address,
+                Target::Soft(path) => match self.resolve(at, path, hops - 1)? {
+                    Some(address) => address,
+                    None => return Ok(None),
+                },
+                _ => return Ok(None),
+            };
+        }
+        Ok(Some(at))
+    }
+}
+
+fn dataset(file: &File, header: &ObjectHeader) -> Result<(Dataset, Vec<Attribute>)> {
+    Ok((file.dataset(header)?, file.attributes(header)?))
+}
+
+/// Where a link leads.
+enum Lead {
+    At(u64),
+    Skip(String),
+}
