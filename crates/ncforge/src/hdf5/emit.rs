@@ -14,7 +14,6 @@
 mod assemble;
 mod btree;
 mod bytes;
-mod checksum;
 pub mod chunks;
 mod datatype;
 mod dense;
@@ -25,11 +24,7 @@ mod messages;
 mod superblock;
 
 pub use bytes::UNDEFINED;
-pub use checksum::lookup3;
 pub use chunks::{ChunkSource, ChunkTable, Planned};
-pub use datatype::{Datatype, Member};
-pub use image::{
-    AllocTime, Attribute, Blob, Dataset, FillTime, Image, Kind, Layout, Link, Object, ObjectId, Space,
-    Target, UNLIMITED,
-};
+pub use datatype::encode_datatype;
+pub use image::{Attribute, Blob, Dataset, Image, Kind, Layout, Link, Object, ObjectId, Target};
 pub use superblock::{SUPERBLOCK_SIZE, superblock};

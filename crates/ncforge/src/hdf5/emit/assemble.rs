@@ -2,6 +2,7 @@
 
 use super::btree::{self, TreePlan};
 use super::bytes::UNDEFINED;
+use super::datatype::encode_datatype;
 use super::dense::{self, Dense};
 use super::header::{self, Attributes, MAX_MESSAGE, Message};
 use super::heap::{Content, HeapPlan};
@@ -141,7 +142,7 @@ impl<'i, 'a> Placed<'i, 'a> {
             .zip(&self.contents[i])
             .map(|(a, c)| {
                 let data = c.resolve(&at.objects, &at.collections);
-                messages::attribute(&a.name, a.utf8, &a.datatype.encoded, &a.space, &data)
+                messages::attribute(&a.name, a.utf8, &encode_datatype(&a.datatype)?, &a.space, &data)
             })
             .collect()
     }
@@ -157,7 +158,7 @@ impl<'i, 'a> Placed<'i, 'a> {
             }
             Kind::Type(t) => {
                 let flags = flag::CONSTANT | flag::DONT_SHARE;
-                list.push(Message::new(kind::DATATYPE, flags, t.encoded.clone()));
+                list.push(Message::new(kind::DATATYPE, flags, encode_datatype(t)?));
             }
             Kind::Dataset(d) => self.dataset(i, d, at, &mut list)?,
         }
@@ -191,8 +192,8 @@ impl<'i, 'a> Placed<'i, 'a> {
     fn dataset(&self, i: usize, d: &Dataset<'_>, at: &Addresses, list: &mut Vec<Message>) -> Result<()> {
         let tree = self.trees[i].as_ref().map_or(UNDEFINED, |t| t.root(at.trees[i]));
         list.push(Message::new(kind::DATASPACE, 0, messages::dataspace(&d.space)?));
-        list.push(Message::new(kind::DATATYPE, flag::CONSTANT, d.datatype.encoded.clone()));
-        list.push(Message::new(kind::FILL, flag::CONSTANT, messages::fill(d, d.fill.as_deref())?));
+        list.push(Message::new(kind::DATATYPE, flag::CONSTANT, encode_datatype(&d.datatype)?));
+        list.push(Message::new(kind::FILL, flag::CONSTANT, messages::fill(&d.fill)?));
         if !d.filters.is_empty() {
             list.push(Message::new(kind::FILTERS, flag::CONSTANT, messages::filters(&d.filters)?));
         }

@@ -52,7 +52,7 @@ impl Out {
 
     /// The checksum of everything so far, appended.
     pub(super) fn checksum(&mut self) -> &mut Self {
-        let sum = super::checksum::lookup3(&self.0);
+        let sum = crate::hdf5::checksum::lookup3(&self.0);
         self.u32(sum)
     }
 }

@@ -7,10 +7,10 @@
 //! that add attributes later make heap blocks and split nodes as they need.
 
 use super::bytes::{Out, UNDEFINED, too_large};
-use super::checksum::lookup3;
 use super::image::Attribute;
 use super::messages::DenseAddresses;
 use crate::error::Result;
+use crate::hdf5::checksum::lookup3;
 
 /// Bytes of a heap id, as the library uses for attributes.
 const ID_LEN: usize = 8;

@@ -1,11 +1,10 @@
 //! What is to be emitted: a plain description of every object of a file.
 
 use super::chunks::ChunkSource;
-use super::datatype::Datatype;
+use crate::hdf5::dataspace::Dataspace;
+use crate::hdf5::datatype::Datatype;
+use crate::hdf5::fill::FillValue;
 use crate::model::Filter;
-
-/// "No limit" as a maximum extent.
-pub const UNLIMITED: u64 = u64::MAX;
 
 /// Position of an object in [`Image::objects`].
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
@@ -64,62 +63,13 @@ pub struct Dataset<'a> {
     /// Type of its elements.
     pub datatype: Datatype,
     /// Its extents.
-    pub space: Space,
-    /// When space is allocated.
-    pub alloc: AllocTime,
-    /// When the fill value is written.
-    pub fill_time: FillTime,
-    /// The fill value in stored form; `None` for the library's default (zeros).
-    pub fill: Option<Vec<u8>>,
+    pub space: Dataspace,
+    /// What unwritten elements are.
+    pub fill: FillValue,
     /// The filters, in writing order.
     pub filters: Vec<Filter>,
     /// Where its bytes lie.
     pub layout: Layout<'a>,
-}
-
-/// When space for a dataset is allocated.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum AllocTime {
-    /// On creation (compact data).
-    Early,
-    /// On the first write (contiguous data).
-    Late,
-    /// As chunks are written.
-    Incremental,
-}
-
-/// When the fill value is written into allocated space.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum FillTime {
-    /// Always.
-    Always,
-    /// Never.
-    Never,
-    /// If the user set one.
-    IfSet,
-}
-
-/// Extents of a dataset or an attribute.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub enum Space {
-    /// One element.
-    Scalar,
-    /// No element.
-    Null,
-    /// An array.
-    Simple {
-        /// Current extents, slowest first.
-        dims: Vec<u64>,
-        /// Maximum extents; [`UNLIMITED`] for no limit.
-        max: Vec<u64>,
-    },
-}
-
-impl Space {
-    /// An array of fixed extents.
-    pub fn fixed(dims: &[u64]) -> Self {
-        Space::Simple { dims: dims.to_vec(), max: dims.to_vec() }
-    }
 }
 
 /// Where a dataset's bytes lie.
@@ -155,7 +105,7 @@ pub struct Attribute {
     /// Type of its elements.
     pub datatype: Datatype,
     /// Its extents.
-    pub space: Space,
+    pub space: Dataspace,
     /// Its elements.
     pub data: Blob,
 }

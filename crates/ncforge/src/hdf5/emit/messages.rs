@@ -2,8 +2,10 @@
 //! the 1.8 series reads and writes.
 
 use super::bytes::{Out, UNDEFINED, to_u16, to_u32, too_large};
-use super::image::{AllocTime, Dataset, FillTime, Layout, Space};
+use super::image::Layout;
 use crate::error::{Error, Result};
+use crate::hdf5::dataspace::Dataspace;
+use crate::hdf5::fill::{FillKind, FillValue};
 use crate::model::Filter;
 
 /// Message types.
@@ -36,16 +38,16 @@ pub(super) const DENSE_MIN: u16 = 6;
 /// What objects that say nothing have as their limit (the library's default).
 pub(super) const COMPACT_DEFAULT: usize = 8;
 
-pub(super) fn dataspace(space: &Space) -> Result<Vec<u8>> {
+pub(super) fn dataspace(space: &Dataspace) -> Result<Vec<u8>> {
     let mut o = Out::new();
     match space {
-        Space::Scalar => {
+        Dataspace::Scalar => {
             o.bytes(&[2, 0, 0, 0]);
         }
-        Space::Null => {
+        Dataspace::Null => {
             o.bytes(&[2, 0, 0, 2]);
         }
-        Space::Simple { dims, max } => {
+        Dataspace::Simple { dims, max } => {
             let rank = u8::try_from(dims.len()).ok().filter(|&r| r <= 32);
             let rank = rank.ok_or_else(|| too_large("a dataspace of rank", dims.len() as u64, 32))?;
             o.bytes(&[2, rank, 1, 1]);
@@ -57,22 +59,16 @@ pub(super) fn dataspace(space: &Space) -> Result<Vec<u8>> {
     Ok(o.0)
 }
 
-pub(super) fn fill(dataset: &Dataset<'_>, value: Option<&[u8]>) -> Result<Vec<u8>> {
-    let alloc = match dataset.alloc {
-        AllocTime::Early => 1,
-        AllocTime::Late => 2,
-        AllocTime::Incremental => 3,
-    };
-    let time = match dataset.fill_time {
-        FillTime::Always => 0,
-        FillTime::Never => 1,
-        FillTime::IfSet => 2,
-    };
+pub(super) fn fill(fill: &FillValue) -> Result<Vec<u8>> {
     let mut o = Out::new();
-    o.u8(3).u8(alloc | time << 2 | if value.is_some() { 0x20 } else { 0 });
-    if let Some(v) = value {
-        o.u32(to_u32(v.len() as u64, "a fill value with bytes")?).bytes(v);
-    }
+    let times = fill.alloc_time & 3 | (fill.write_time & 3) << 2;
+    match &fill.value {
+        FillKind::Default => o.u8(3).u8(times),
+        FillKind::Undefined => o.u8(3).u8(times | 0x10),
+        FillKind::User(v) => {
+            o.u8(3).u8(times | 0x20).u32(to_u32(v.len() as u64, "a fill value with bytes")?).bytes(v)
+        }
+    };
     Ok(o.0)
 }
 
@@ -190,7 +186,7 @@ pub(super) fn attribute(
     name: &[u8],
     utf8: bool,
     datatype: &[u8],
-    space: &Space,
+    space: &Dataspace,
     data: &[u8],
 ) -> Result<Vec<u8>> {
     let space = dataspace(space)?;
