@@ -30,7 +30,8 @@ fn first() {
     s.vars.push(v);
     s.vars.push(Variable::new("bnds", Atomic::Short, vec![DimId(1), DimId(2)]));
     s.vars[0].fill = ncforge::model::Fill::Default;
-    let mut f = create(Path::new("/tmp/h5w/first.nc"), s);
+    let dir = tempfile::tempdir().unwrap();
+    let mut f = create(&dir.path().join("first.nc"), s);
     for t in 0..3u64 {
         let b: Vec<u8> = (0..4).flat_map(|i| (t as f32 * 10.0 + i as f32).to_le_bytes()).collect();
         f.place_chunk(ncforge::model::VarId(1), &[t, 0], &b, 0).unwrap();
