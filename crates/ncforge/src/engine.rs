@@ -1,1 +1,171 @@
-//! Moves bytes: plan, fetch, decode, scatter; gather, encode, place.
+//! Moves bytes: plan, fetch, decode, scatter for reading; gather, encode, place for writing.
+//!
+//! A format says where a variable's bytes lie ([`VarLayout`](crate::VarLayout)); the engine does the rest, the
+//! same way for every format. An [`Engine`] is a pool of threads, a memory budget, and a cache of decoded
+//! chunks under that budget; it is cheap to clone, and one per process is enough ([`Engine::global`]).
+//!
+//! What is guaranteed:
+//! * a read touches the bytes that its selection needs, and decodes each chunk once;
+//! * a chunk that a read consumes whole is decoded straight into the caller's memory and not kept; a chunk of
+//!   which a part was read is kept under the budget ([`EngineStats`] counts);
+//! * results, errors and the bytes of written files do not depend on the number of threads;
+//! * no lock is held while bytes are fetched or decoded.
+//!
+//! ```
+//! use ncforge::engine::{Engine, EngineOptions};
+//! let engine = Engine::new(EngineOptions { threads: Some(2), memory: Some(64 << 20) })?;
+//! assert_eq!(engine.threads(), 2);
+//! # Ok::<(), ncforge::Error>(())
+//! ```
+
+mod boxes;
+mod cache;
+mod chunked;
+mod linear;
+mod machine;
+mod options;
+mod plan;
+mod pool;
+mod read;
+mod scratch;
+mod shared;
+mod stats;
+mod strips;
+#[cfg(test)]
+mod testing;
+#[cfg(test)]
+mod tests;
+mod writer;
+
+use std::sync::atomic::AtomicU64;
+use std::sync::{Arc, OnceLock};
+
+use crate::container::Container;
+use crate::error::Result;
+use crate::model::{Values, VarId};
+use crate::select::Hyperslab;
+
+pub use options::{EngineOptions, parse_size};
+pub use stats::EngineStats;
+pub use writer::Writer;
+
+use cache::Cache;
+use pool::Pool;
+use scratch::Scratch;
+use stats::Counters;
+
+/// A pool of threads, a memory budget, and the decoded chunks kept under it. Clones share all of it.
+#[derive(Clone, Debug)]
+pub struct Engine {
+    inner: Arc<Inner>,
+}
+
+#[derive(Debug)]
+struct Inner {
+    pool: Pool,
+    memory: u64,
+    cache: Cache,
+    scratch: Scratch,
+    counters: Counters,
+    /// Number of the latest read; the cache knows by it what the current read has touched.
+    reads: AtomicU64,
+}
+
+impl Engine {
+    /// An engine of its own. What the options leave open is taken from the environment and the machine, see
+    /// [`EngineOptions`].
+    pub fn new(options: EngineOptions) -> Result<Self> {
+        Ok(Self::from_resolved(&options.resolve()?))
+    }
+
+    /// The engine that everything uses which was not given another one. A malformed environment variable is
+    /// passed over here; [`Engine::new`] reports it.
+    pub fn global() -> Self {
+        static GLOBAL: OnceLock<Engine> = OnceLock::new();
+        GLOBAL
+            .get_or_init(|| {
+                let resolved = EngineOptions::default().resolve();
+                Self::from_resolved(&resolved.unwrap_or_else(|_| options::Resolved::of_machine()))
+            })
+            .clone()
+    }
+
+    fn from_resolved(resolved: &options::Resolved) -> Self {
+        let inner = Inner {
+            pool: Pool::new(resolved.threads),
+            memory: resolved.memory,
+            cache: Cache::new(resolved.memory / 2),
+            scratch: Scratch::new(resolved.memory / 8),
+            counters: Counters::default(),
+            reads: AtomicU64::new(0),
+        };
+        Self { inner: Arc::new(inner) }
+    }
+
+    /// Threads that work on one request, the caller's included.
+    pub fn threads(&self) -> usize {
+        self.inner.pool.threads()
+    }
+
+    /// The memory budget in bytes. Half of it is for decoded chunks, a quarter for chunks being gathered by a
+    /// [`Writer`], the rest for scratch; results are the caller's and do not count.
+    pub fn memory(&self) -> u64 {
+        self.inner.memory
+    }
+
+    /// What the engine has done so far.
+    pub fn stats(&self) -> EngineStats {
+        self.inner.counters.snapshot(self.inner.cache.bytes())
+    }
+
+    /// Lets go of all decoded chunks.
+    pub fn clear_cache(&self) {
+        self.inner.cache.clear();
+    }
+
+    /// Reads a selection of a variable of a fixed-size type into `out`: row-major, no gaps, native byte order.
+    /// `out` must have exactly the selection's size.
+    pub fn read_bytes(
+        &self,
+        container: &dyn Container,
+        var: VarId,
+        slab: &Hyperslab,
+        out: &mut [u8],
+    ) -> Result<()> {
+        read::read_bytes(self, container, var, slab, out)
+    }
+
+    /// Reads a selection of a variable of any type.
+    pub fn read(&self, container: &dyn Container, var: VarId, slab: &Hyperslab) -> Result<Values> {
+        read::read(self, container, var, slab)
+    }
+
+    /// The encoded bytes of one chunk and its filter mask, as they lie in the store; `None` for a chunk that
+    /// was never written. For moving chunks without decoding them; see [`Writer::write_chunk_raw`].
+    pub fn raw_chunk(
+        &self,
+        container: &dyn Container,
+        var: VarId,
+        at: &[u64],
+    ) -> Result<Option<(Vec<u8>, u32)>> {
+        read::raw_chunk(container, var, at)
+    }
+
+    /// Runs `work` for every index below `n` on the engine's threads, the caller's among them. Indexes are
+    /// begun in order; of several errors the one of the lowest index is returned.
+    pub fn for_each(&self, n: usize, work: impl Fn(usize) -> Result<()> + Sync) -> Result<()> {
+        self.inner.pool.run(n, true, work)
+    }
+
+    /// Runs `produce` for every index below `n` on the engine's threads, and hands the results to `consume` on
+    /// the calling thread in the order of the indexes. At most `window` results exist at a time.
+    pub fn ordered<T: Send>(
+        &self,
+        n: usize,
+        window: usize,
+        produce: impl Fn(usize) -> Result<T> + Sync,
+        consume: impl FnMut(usize, T) -> Result<()>,
+    ) -> Result<()> {
+        self.inner.pool.ordered(n, window, produce, consume)
+    }
+}

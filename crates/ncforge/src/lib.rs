@@ -12,6 +12,7 @@
 //! * [`container`] – what every format offers to the engine;
 //! * [`classic`], [`hdf5`], [`netcdf4`] – the formats;
 //! * [`engine`] – plan, fetch, decode, scatter; gather, encode, place;
+//! * [`dataset`] – files of any format as users hold them: [`Dataset`], [`DatasetMut`];
 //! * [`ops`] – work on whole files.
 #![deny(unsafe_op_in_unsafe_fn)]
 
@@ -19,6 +20,7 @@ pub mod buffer;
 pub mod classic;
 pub mod codec;
 pub mod container;
+pub mod dataset;
 pub mod engine;
 pub mod error;
 pub mod hdf5;
@@ -31,6 +33,7 @@ pub mod store;
 
 pub use buffer::Buffer;
 pub use container::{Container, ContainerMut};
+pub use dataset::{CreateOptions, Dataset, DatasetMut, OpenOptions};
 pub use error::{Error, Result};
 pub use layout::VarLayout;
 pub use model::{Atomic, Attribute, DType, Dimension, Format, Group, Schema, Value, Values, Variable};

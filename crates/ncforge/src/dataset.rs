@@ -1,0 +1,153 @@
+//! Datasets as users hold them: a file of any format, opened, with an engine to read it.
+//!
+//! [`Dataset`] reads; it is cheap to clone, and any number of threads may use it at once. [`DatasetMut`]
+//! creates a file, or updates one in place.
+//!
+//! ```
+//! use ncforge::dataset::{CreateOptions, Dataset, DatasetMut};
+//! use ncforge::model::{Atomic, DimId, Dimension, Format, Schema, Variable};
+//! use ncforge::Hyperslab;
+//!
+//! let dir = tempfile::tempdir()?;
+//! let path = dir.path().join("t.nc");
+//! let mut schema = Schema::new(Format::Cdf2);
+//! schema.dims.push(Dimension { name: "x".into(), group: Schema::ROOT, len: 3, unlimited: false });
+//! schema.vars.push(Variable::new("v", Atomic::Short, vec![DimId(0)]));
+//! let v = schema.find_var("v").unwrap();
+//!
+//! let mut new = DatasetMut::create(&path, schema, CreateOptions::default())?;
+//! let values: Vec<u8> = [1i16, 2, 3].iter().flat_map(|n| n.to_ne_bytes()).collect();
+//! new.write_bytes(v, &Hyperslab::all(&[3]), &values)?;
+//! new.close()?;
+//!
+//! let back = Dataset::open(&path)?;
+//! assert_eq!(back.read(v, &Hyperslab::all(&[3]))?.bytes(), Some(&values[..]));
+//! # Ok::<(), Box<dyn std::error::Error>>(())
+//! ```
+
+mod detect;
+mod formats;
+mod identity;
+mod mutable;
+mod partial;
+
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+
+use crate::container::Container;
+use crate::engine::Engine;
+use crate::error::{Error, Result};
+use crate::model::{Schema, Values, VarId};
+use crate::select::Hyperslab;
+use crate::store::{FileStore, Store};
+
+pub use identity::FileId;
+pub use mutable::{CreateOptions, DatasetMut};
+pub use partial::partial_path;
+
+/// A dataset that is open for reading. Clones share it.
+#[derive(Clone, Debug)]
+pub struct Dataset {
+    inner: Arc<Inner>,
+}
+
+#[derive(Debug)]
+struct Inner {
+    container: Box<dyn Container>,
+    engine: Engine,
+    path: PathBuf,
+    id: Option<FileId>,
+}
+
+/// How a file is opened.
+#[derive(Clone, Debug, Default)]
+pub struct OpenOptions {
+    /// The engine to read with; the process' own when `None`.
+    pub engine: Option<Engine>,
+    /// Map the file into memory instead of reading it piece by piece. Faster for files that are in the
+    /// system's cache; but when another process cuts the file short meanwhile, this one is killed.
+    pub map: bool,
+}
+
+impl Dataset {
+    /// Opens a file for reading.
+    pub fn open(path: impl AsRef<Path>) -> Result<Self> {
+        Self::open_options(path, &OpenOptions::default())
+    }
+
+    /// Opens a file for reading with an engine.
+    pub fn open_with(path: impl AsRef<Path>, engine: &Engine) -> Result<Self> {
+        Self::open_options(path, &OpenOptions { engine: Some(engine.clone()), map: false })
+    }
+
+    /// Opens a file for reading, with options.
+    pub fn open_options(path: impl AsRef<Path>, options: &OpenOptions) -> Result<Self> {
+        let path = path.as_ref();
+        let store = if options.map { FileStore::open_mapped(path)? } else { FileStore::open(path)? };
+        let id = FileId::of(path, store.file())?;
+        let container = formats::open(Arc::new(store))?;
+        let engine = options.engine.clone().unwrap_or_else(Engine::global);
+        Ok(Self { inner: Arc::new(Inner { container, engine, path: path.to_owned(), id: Some(id) }) })
+    }
+
+    /// Opens a dataset in any store, a [`crate::store::MemoryStore`] for one.
+    pub fn from_store(store: Arc<dyn Store>, engine: &Engine) -> Result<Self> {
+        Ok(Self::from_container(formats::open(store)?, engine))
+    }
+
+    /// A dataset over a container that is open already.
+    pub fn from_container(container: Box<dyn Container>, engine: &Engine) -> Self {
+        let path = PathBuf::from(container.store().name());
+        Self { inner: Arc::new(Inner { container, engine: engine.clone(), path, id: None }) }
+    }
+
+    /// What is in the file.
+    pub fn schema(&self) -> &Schema {
+        self.inner.container.schema()
+    }
+
+    /// The file as its format sees it.
+    pub fn container(&self) -> &dyn Container {
+        &*self.inner.container
+    }
+
+    /// The engine that reads.
+    pub fn engine(&self) -> &Engine {
+        &self.inner.engine
+    }
+
+    /// The path that it was opened by; the store's name if it is not a file.
+    pub fn path(&self) -> &Path {
+        &self.inner.path
+    }
+
+    /// Which file this was when it was opened; `None` if it is not a file.
+    pub fn id(&self) -> Option<&FileId> {
+        self.inner.id.as_ref()
+    }
+
+    /// Reads a selection of a variable.
+    pub fn read(&self, var: VarId, slab: &Hyperslab) -> Result<Values> {
+        self.engine().read(self.container(), var, slab)
+    }
+
+    /// Reads all of a variable.
+    pub fn read_all(&self, var: VarId) -> Result<Values> {
+        self.read(var, &Hyperslab::all(&self.schema().shape(var)))
+    }
+
+    /// Reads a selection of a variable of a fixed-size type into memory of the caller, see
+    /// [`Engine::read_bytes`].
+    pub fn read_bytes(&self, var: VarId, slab: &Hyperslab, out: &mut [u8]) -> Result<()> {
+        self.engine().read_bytes(self.container(), var, slab, out)
+    }
+
+    /// The variable with this path.
+    pub fn var(&self, path: &str) -> Result<VarId> {
+        self.schema().find_var(path).ok_or_else(|| Error::NotFound {
+            kind: "variable",
+            name: path.to_owned(),
+            path: self.path().display().to_string(),
+        })
+    }
+}

@@ -1,0 +1,164 @@
+//! Creating files, and updating them in place.
+
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+
+use super::formats;
+use super::partial::Partial;
+use crate::container::Container;
+use crate::engine::{Engine, Writer};
+use crate::error::Result;
+use crate::model::{DimId, Schema, Values, VarId};
+use crate::select::Hyperslab;
+use crate::store::{FileStore, Store};
+
+/// How a file is created.
+#[derive(Clone, Debug)]
+pub struct CreateOptions {
+    /// Replace a file that has this name.
+    pub overwrite: bool,
+    /// The engine to write with; the process' own when `None`.
+    pub engine: Option<Engine>,
+    /// Fill what nobody writes (classic formats; netCDF-4 does not need to).
+    pub fill: bool,
+    /// Bytes kept free behind the header, so that it can grow without moving data; the format's default when
+    /// `None`.
+    pub header_room: Option<u64>,
+    /// Leave the unfinished file under its [temporary name](super::partial_path) when this is dropped before
+    /// [`DatasetMut::close`], to be resumed.
+    pub keep_partial: bool,
+}
+
+impl Default for CreateOptions {
+    fn default() -> Self {
+        Self { overwrite: false, engine: None, fill: true, header_room: None, keep_partial: false }
+    }
+}
+
+/// A dataset that is being created, or updated in place.
+///
+/// A new file is written under a temporary name beside its destination and takes its own name at
+/// [`DatasetMut::close`], when all of it is on disk. Dropped before, it leaves nothing behind. An update in
+/// place is durable at [`DatasetMut::sync`] and `close`; dropped before, what was written since the last sync
+/// may or may not be there.
+#[derive(Debug)]
+pub struct DatasetMut {
+    writer: Writer,
+    path: PathBuf,
+    partial: Option<Partial>,
+}
+
+impl DatasetMut {
+    /// Creates a file with this description.
+    pub fn create(path: impl AsRef<Path>, schema: Schema, options: CreateOptions) -> Result<Self> {
+        let path = path.as_ref();
+        let (mut partial, store) = Partial::create(path, options.overwrite)?;
+        let container = formats::create(Arc::new(store), schema, &options)?;
+        partial.keep(options.keep_partial);
+        let engine = options.engine.unwrap_or_else(Engine::global);
+        Ok(Self { writer: Writer::new(engine, container), path: path.to_owned(), partial: Some(partial) })
+    }
+
+    /// Goes on with a file that an interrupted run left under its [temporary name](super::partial_path). What
+    /// was synced then is there.
+    pub fn resume(path: impl AsRef<Path>, options: CreateOptions) -> Result<Self> {
+        let path = path.as_ref();
+        let (mut partial, store) = Partial::resume(path, options.overwrite)?;
+        partial.keep(true);
+        let container = formats::open_mut(Arc::new(store))?;
+        partial.keep(options.keep_partial);
+        let engine = options.engine.unwrap_or_else(Engine::global);
+        Ok(Self { writer: Writer::new(engine, container), path: path.to_owned(), partial: Some(partial) })
+    }
+
+    /// Opens a file for updates in place.
+    pub fn open(path: impl AsRef<Path>) -> Result<Self> {
+        Self::open_with(path, &Engine::global())
+    }
+
+    /// Opens a file for updates in place, with an engine.
+    pub fn open_with(path: impl AsRef<Path>, engine: &Engine) -> Result<Self> {
+        let path = path.as_ref();
+        let container = formats::open_mut(Arc::new(FileStore::open_rw(path)?))?;
+        Ok(Self { writer: Writer::new(engine.clone(), container), path: path.to_owned(), partial: None })
+    }
+
+    /// Creates a dataset in any empty store, a [`crate::store::MemoryStore`] for one. There is no temporary
+    /// name then.
+    pub fn create_in(store: Arc<dyn Store>, schema: Schema, options: CreateOptions) -> Result<Self> {
+        let path = PathBuf::from(store.name());
+        let container = formats::create(store, schema, &options)?;
+        let engine = options.engine.unwrap_or_else(Engine::global);
+        Ok(Self { writer: Writer::new(engine, container), path, partial: None })
+    }
+
+    /// The path that it is, or will be, found under.
+    pub fn path(&self) -> &Path {
+        self.partial.as_ref().map_or(&self.path, |p| p.destination())
+    }
+
+    /// The current description.
+    pub fn schema(&self) -> &Schema {
+        self.writer.schema()
+    }
+
+    /// The file as its format sees it, without what the writer still holds.
+    pub fn container(&self) -> &dyn Container {
+        self.writer.container()
+    }
+
+    /// The engine.
+    pub fn engine(&self) -> &Engine {
+        self.writer.engine()
+    }
+
+    /// The writer, for work on chunks.
+    pub fn writer(&mut self) -> &mut Writer {
+        &mut self.writer
+    }
+
+    /// Writes a selection, see [`Writer::write`]. Writing past the end of an unlimited dimension grows it.
+    pub fn write(&mut self, var: VarId, slab: &Hyperslab, values: &Values) -> Result<()> {
+        self.writer.write(var, slab, values)
+    }
+
+    /// Writes a selection of a fixed-size type, see [`Writer::write_bytes`].
+    pub fn write_bytes(&mut self, var: VarId, slab: &Hyperslab, bytes: &[u8]) -> Result<()> {
+        self.writer.write_bytes(var, slab, bytes)
+    }
+
+    /// Reads back a selection, what was just written included.
+    pub fn read(&mut self, var: VarId, slab: &Hyperslab) -> Result<Values> {
+        self.writer.read(var, slab)
+    }
+
+    /// Reads back a selection of a fixed-size type.
+    pub fn read_bytes(&mut self, var: VarId, slab: &Hyperslab, out: &mut [u8]) -> Result<()> {
+        self.writer.read_bytes(var, slab, out)
+    }
+
+    /// Changes the description: attributes at will; new dimensions, variables, groups and types at the ends of
+    /// their arenas; names.
+    pub fn redefine(&mut self, schema: Schema) -> Result<()> {
+        self.writer.redefine(schema)
+    }
+
+    /// Sets the length of an unlimited dimension; it never shrinks.
+    pub fn grow(&mut self, dim: DimId, len: u64) -> Result<()> {
+        self.writer.grow(dim, len)
+    }
+
+    /// Makes everything written so far durable.
+    pub fn sync(&mut self) -> Result<()> {
+        self.writer.sync()
+    }
+
+    /// Makes everything durable and, for a new file, gives it its name.
+    pub fn close(self) -> Result<()> {
+        self.writer.finish()?;
+        match self.partial {
+            Some(partial) => partial.commit(),
+            None => Ok(()),
+        }
+    }
+}

@@ -1,0 +1,353 @@
+//! Decoded chunks, kept under a byte limit.
+//!
+//! The enemy is the scan that comes round again and is a little larger than the cache: with least-recently-used
+//! replacement it finds nothing, ever. So here
+//! * what the current read has touched is never let go for what the same read still brings;
+//! * the victim is the oldest of a few taken at random;
+//! * when chunks come back that were let go before (a *returning miss*), the cache holds too little for what is
+//!   going on: from then on only one newcomer in sixteen is let in, and the rest of the cache stays as it is and
+//!   keeps serving its share. The first misses that are new end that.
+//!
+//! Entries are found by the store and the chunk's place in it. A weak handle keeps the store's address from being
+//! used again while an entry lives.
+
+use std::collections::{HashMap, HashSet};
+use std::hash::{BuildHasher, RandomState};
+use std::sync::atomic::{AtomicI64, AtomicU64, Ordering};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError, Weak};
+
+use super::scratch::Block;
+use crate::store::Store;
+
+const SHARDS: usize = 16;
+/// Entries looked at to find a victim.
+const SAMPLE: usize = 8;
+/// Let-go chunks remembered, per shard and generation.
+const GHOSTS: usize = 4096;
+/// Returning misses, less new ones, from which on the cache holds still.
+const RETURNING_FROM: i64 = 4;
+const RETURNING_MAX: i64 = 64;
+
+/// Which decoded chunk.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub(super) struct Key {
+    store: usize,
+    var: usize,
+    offset: u64,
+}
+
+impl Key {
+    /// The chunk of a variable whose encoded bytes lie at `offset`.
+    pub(super) fn new(store: &Arc<dyn Store>, var: usize, offset: u64) -> Self {
+        Self { store: address(store), var, offset }
+    }
+}
+
+fn address(store: &Arc<dyn Store>) -> usize {
+    Arc::as_ptr(store).cast::<u8>() as usize
+}
+
+#[derive(Debug)]
+pub(super) struct Cache {
+    limit: u64,
+    bytes: AtomicU64,
+    shards: Vec<Mutex<Shard>>,
+    hasher: RandomState,
+    /// State of a small generator of random numbers.
+    random: AtomicU64,
+    /// Returning misses less new ones, bounded.
+    returning: AtomicI64,
+}
+
+#[derive(Debug, Default)]
+struct Shard {
+    places: HashMap<Key, usize>,
+    entries: Vec<Entry>,
+    ghosts: HashSet<Key>,
+    older_ghosts: HashSet<Key>,
+}
+
+#[derive(Debug)]
+struct Entry {
+    key: Key,
+    store: Weak<dyn Store>,
+    block: Arc<Block>,
+    /// The last read that touched it.
+    read: u64,
+}
+
+impl Cache {
+    pub(super) fn new(limit: u64) -> Self {
+        Self {
+            limit,
+            bytes: AtomicU64::new(0),
+            shards: (0..SHARDS).map(|_| Mutex::default()).collect(),
+            hasher: RandomState::new(),
+            random: AtomicU64::new(0x9E37_79B9_7F4A_7C15),
+            returning: AtomicI64::new(0),
+        }
+    }
+
+    /// Bytes kept now.
+    pub(super) fn bytes(&self) -> u64 {
+        self.bytes.load(Ordering::Relaxed)
+    }
+
+    /// A decoded chunk, if it is here. `read` is the number of the current read.
+    pub(super) fn get(&self, key: Key, read: u64) -> Option<Arc<Block>> {
+        if self.bytes() == 0 {
+            return None;
+        }
+        let mut shard = self.shard(key);
+        let place = *shard.places.get(&key)?;
+        let entry = &mut shard.entries[place];
+        entry.read = entry.read.max(read);
+        Some(Arc::clone(&entry.block))
+    }
+
+    /// Whether a chunk of `size` bytes that was missed shall be kept. When it shall, room has been made, and
+    /// blocks that were let go for it are in `freed` if nobody uses them.
+    pub(super) fn admit(&self, key: Key, size: u64, read: u64, freed: &mut Vec<Block>) -> bool {
+        if size > self.limit {
+            return false;
+        }
+        self.note_miss(key);
+        if self.bytes() + size <= self.limit {
+            return true;
+        }
+        let holding_still = self.returning.load(Ordering::Relaxed) >= RETURNING_FROM;
+        let refused = holding_still && self.next_random() % 16 != 0;
+        if refused || !self.make_room(size, read, freed) {
+            self.remember(key);
+            return false;
+        }
+        true
+    }
+
+    /// Keeps a decoded chunk that was admitted.
+    pub(super) fn insert(&self, key: Key, store: &Arc<dyn Store>, block: Arc<Block>, read: u64) {
+        let size = block.footprint();
+        let mut shard = self.shard(key);
+        if shard.places.contains_key(&key) {
+            return;
+        }
+        self.bytes.fetch_add(size, Ordering::Relaxed);
+        let place = shard.entries.len();
+        shard.places.insert(key, place);
+        shard.entries.push(Entry { key, store: Arc::downgrade(store), block, read });
+    }
+
+    /// Forgets everything of one store, because it is being written.
+    pub(super) fn forget_store(&self, store: &Arc<dyn Store>) {
+        let store = address(store);
+        self.retain(|e| e.key.store != store);
+    }
+
+    pub(super) fn clear(&self) {
+        self.retain(|_| false);
+    }
+
+    fn retain(&self, keep: impl Fn(&Entry) -> bool) {
+        if self.bytes() == 0 {
+            return;
+        }
+        for shard in &self.shards {
+            let mut shard = lock(shard);
+            let mut i = 0;
+            while i < shard.entries.len() {
+                if keep(&shard.entries[i]) {
+                    i += 1;
+                } else {
+                    self.remove(&mut shard, i);
+                }
+            }
+        }
+    }
+
+    fn shard(&self, key: Key) -> MutexGuard<'_, Shard> {
+        lock(&self.shards[self.hasher.hash_one(key) as usize % SHARDS])
+    }
+
+    fn remove(&self, shard: &mut Shard, place: usize) -> Entry {
+        let entry = shard.entries.swap_remove(place);
+        shard.places.remove(&entry.key);
+        if let Some(moved) = shard.entries.get(place) {
+            shard.places.insert(moved.key, place);
+        }
+        self.bytes.fetch_sub(entry.block.footprint(), Ordering::Relaxed);
+        entry
+    }
+
+    /// Lets go of chunks until `size` bytes fit; false when what is left belongs to the current read.
+    fn make_room(&self, size: u64, read: u64, freed: &mut Vec<Block>) -> bool {
+        let mut shards_tried = 0;
+        let mut at = self.next_random() as usize;
+        while self.bytes() + size > self.limit {
+            if shards_tried == SHARDS {
+                return false;
+            }
+            let mut shard = lock(&self.shards[at % SHARDS]);
+            let Some(victim) = self.victim(&shard, read) else {
+                at = at.wrapping_add(1);
+                shards_tried += 1;
+                continue;
+            };
+            let entry = self.remove(&mut shard, victim);
+            if entry.store.strong_count() > 0 {
+                shard.remember(entry.key);
+            }
+            drop(shard);
+            freed.extend(Arc::into_inner(entry.block));
+            // Spread the loss over all shards.
+            at = self.next_random() as usize;
+            shards_tried = 0;
+        }
+        true
+    }
+
+    /// The oldest of some entries that the current read has not touched.
+    fn victim(&self, shard: &Shard, read: u64) -> Option<usize> {
+        let n = shard.entries.len();
+        if n == 0 {
+            return None;
+        }
+        let candidate = |i: usize| {
+            let e = &shard.entries[i];
+            let age = if e.store.strong_count() == 0 { u64::MAX } else { read.saturating_sub(e.read) };
+            (age > 0).then_some((age, i))
+        };
+        let mut from = self.next_random() as usize;
+        let sampled = (0..SAMPLE.min(n)).filter_map(|_| {
+            from = from.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1_442_695_040_888_963_407);
+            candidate((from >> 33) % n)
+        });
+        sampled.max().or_else(|| (0..n).find_map(candidate)).map(|(_, i)| i)
+    }
+
+    fn note_miss(&self, key: Key) {
+        let known = self.shard(key).knows(key);
+        let _ = self.returning.fetch_update(Ordering::Relaxed, Ordering::Relaxed, |n| {
+            Some(if known { (n + 1).min(RETURNING_MAX) } else { (n - 2).max(0) })
+        });
+    }
+
+    fn remember(&self, key: Key) {
+        self.shard(key).remember(key);
+    }
+
+    fn next_random(&self) -> u64 {
+        // SplitMix64, whose state is a plain counter and so needs no lock.
+        let mut z = self.random.fetch_add(0x9E37_79B9_7F4A_7C15, Ordering::Relaxed);
+        z = (z ^ (z >> 30)).wrapping_mul(0xBF58_476D_1CE4_E5B9);
+        z = (z ^ (z >> 27)).wrapping_mul(0x94D0_49BB_1331_11EB);
+        z ^ (z >> 31)
+    }
+}
+
+impl Shard {
+    fn knows(&self, key: Key) -> bool {
+        self.ghosts.contains(&key) || self.older_ghosts.contains(&key)
+    }
+
+    fn remember(&mut self, key: Key) {
+        if self.ghosts.len() >= GHOSTS {
+            self.older_ghosts = std::mem::take(&mut self.ghosts);
+        }
+        self.ghosts.insert(key);
+    }
+}
+
+fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
+    mutex.lock().unwrap_or_else(PoisonError::into_inner)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::scratch::Scratch;
+    use super::*;
+    use crate::store::MemoryStore;
+
+    const SIZE: u64 = 4096;
+
+    struct Rig {
+        cache: Cache,
+        scratch: Scratch,
+        store: Arc<dyn Store>,
+        read: u64,
+    }
+
+    impl Rig {
+        fn new(chunks: u64) -> Self {
+            let store: Arc<dyn Store> = Arc::new(MemoryStore::new("m", Vec::new()));
+            Self { cache: Cache::new(chunks * SIZE), scratch: Scratch::new(0), store, read: 0 }
+        }
+
+        /// One read of these chunks: all are looked up first, as the engine does. Gives the hits.
+        fn read(&mut self, chunks: std::ops::Range<u64>) -> usize {
+            self.read += 1;
+            let keys: Vec<Key> = chunks.map(|c| Key::new(&self.store, 0, c)).collect();
+            let missed: Vec<Key> =
+                keys.iter().copied().filter(|k| self.cache.get(*k, self.read).is_none()).collect();
+            for key in &missed {
+                if self.cache.admit(*key, SIZE, self.read, &mut Vec::new()) {
+                    let block = Arc::new(self.scratch.take(SIZE as usize));
+                    self.cache.insert(*key, &self.store, block, self.read);
+                }
+            }
+            assert!(self.cache.bytes() <= self.cache.limit);
+            keys.len() - missed.len()
+        }
+    }
+
+    #[test]
+    fn a_scan_within_one_read_hits_its_share() {
+        let mut rig = Rig::new(100);
+        rig.read(0..200);
+        for _ in 0..10 {
+            assert_eq!(rig.read(0..200), 100);
+        }
+    }
+
+    #[test]
+    fn a_cyclic_scan_of_many_reads_hits_nearly_its_share() {
+        for held in [25, 50, 100, 180] {
+            let mut rig = Rig::new(held);
+            let mut hits = 0;
+            for cycle in 0..20 {
+                let got: usize = (0..200).map(|c| rig.read(c..c + 1)).sum();
+                if cycle >= 10 {
+                    hits += got;
+                }
+            }
+            let share = hits as f64 / 2000.0;
+            assert!(share > 0.8 * held as f64 / 200.0, "{held} of 200 held, {share} hit");
+        }
+    }
+
+    #[test]
+    fn a_new_row_of_chunks_takes_the_place_of_the_old_one() {
+        let mut rig = Rig::new(100);
+        for row in 0..20u64 {
+            for pass in 0..8 {
+                let hits = rig.read(row * 60..row * 60 + 60);
+                assert!(pass == 0 || hits == 60, "row {row}, pass {pass}: {hits} hits");
+            }
+        }
+    }
+
+    #[test]
+    fn closed_stores_go_first_and_written_stores_are_forgotten() {
+        let mut rig = Rig::new(10);
+        rig.read(0..10);
+        let other: Arc<dyn Store> = Arc::new(MemoryStore::new("n", Vec::new()));
+        let key = Key::new(&other, 0, 0);
+        assert!(rig.cache.get(key, 2).is_none());
+        rig.cache.forget_store(&other);
+        assert_eq!(rig.cache.bytes(), 10 * SIZE);
+        rig.cache.forget_store(&rig.store);
+        assert_eq!(rig.cache.bytes(), 0);
+        rig.read(0..10);
+        rig.store = other;
+        assert!(rig.cache.admit(key, SIZE, rig.read, &mut Vec::new()));
+    }
+}

@@ -1,0 +1,369 @@
+//! Reads selections of chunked variables: look up, fetch in file order, decode, scatter.
+
+use std::sync::Arc;
+
+use super::Engine;
+use super::boxes::{self, Axis};
+use super::cache::Key;
+use super::linear::{LinearBox, PastEnd};
+use super::plan::{ChunkPlan, Piece};
+use super::scratch::Block;
+use super::shared::SharedOut;
+use super::stats::add;
+use crate::codec::{self, CodecChain, Stage, kernels};
+use crate::error::{Error, Result};
+use crate::layout::{ChunkIndex, ChunkRecord, Order, VarLayout};
+use crate::select::Hyperslab;
+use crate::store::Store;
+
+/// Pieces planned at a time: bounds the memory of a plan, however many chunks a selection touches.
+const WINDOW: u64 = 1 << 16;
+/// Neighbouring encoded chunks are fetched together up to this many bytes, …
+const JOIN_MAX: u64 = 1 << 20;
+/// … over gaps up to this many.
+const JOIN_GAP: u64 = 16 << 10;
+/// Work below this many decoded bytes stays on the calling thread. (Measured: a helper wakes in 25–50 µs.)
+const PARALLEL_FROM: u64 = 64 << 10;
+/// Rows of at least this many bytes are unshuffled one by one straight into their place.
+const STAGED_ROW: u64 = 64;
+
+/// One read of a chunked variable.
+pub(super) struct ChunkedRead<'a> {
+    pub(super) engine: &'a Engine,
+    pub(super) store: &'a Arc<dyn Store>,
+    pub(super) var: usize,
+    pub(super) layout: &'a VarLayout,
+    pub(super) chunk: &'a [u64],
+    pub(super) codecs: &'a CodecChain,
+    pub(super) index: &'a dyn ChunkIndex,
+    /// One element as it is in memory, for chunks that were never written.
+    pub(super) fill: &'a [u8],
+    /// The number of this read, for the cache.
+    pub(super) number: u64,
+}
+
+/// A piece whose chunk is in the store.
+#[derive(Clone, Copy)]
+struct Stored {
+    number: u64,
+    record: ChunkRecord,
+}
+
+/// What one thread does at a time.
+enum Task {
+    Fill(u64),
+    Kept(u64, Arc<Block>),
+    /// A run of the stored pieces, fetched in one request.
+    Fetch(std::ops::Range<usize>),
+}
+
+impl ChunkedRead<'_> {
+    /// Reads `slab`, which lies inside the layout's shape, into memory with the given byte steps.
+    ///
+    /// # Safety
+    /// Nobody else may touch the selection's elements in the destination meanwhile.
+    pub(super) unsafe fn read(&self, slab: &Hyperslab, out_steps: &[u64], out: &SharedOut<'_>) -> Result<()> {
+        let size = self.layout.element.size;
+        let plan = ChunkPlan::new(&self.layout.shape, self.chunk, slab, out_steps, size)?;
+        let mut from = 0;
+        while from < plan.len() {
+            let to = plan.len().min(from + WINDOW);
+            // SAFETY: windows are disjoint parts of the selection.
+            unsafe { self.read_window(&plan, from..to, out)? };
+            from = to;
+        }
+        Ok(())
+    }
+
+    /// # Safety
+    /// As for [`ChunkedRead::read`].
+    unsafe fn read_window(
+        &self,
+        plan: &ChunkPlan,
+        numbers: std::ops::Range<u64>,
+        out: &SharedOut<'_>,
+    ) -> Result<()> {
+        let inner = &*self.engine.inner;
+        let chunk_bytes = self.chunk_bytes()?;
+        let mut stored = Vec::new();
+        let mut tasks = Vec::new();
+        let mut at = Vec::new();
+        let kept_possible = !self.codecs.is_empty() && !inner.pool.is_forked();
+        for number in numbers.clone() {
+            plan.at(number, &mut at);
+            let Some(record) = self.index.get(&at).map_err(|e| self.explain(e, &at, None))? else {
+                tasks.push(Task::Fill(number));
+                continue;
+            };
+            let key = Key::new(self.store, self.var, record.offset);
+            match kept_possible.then(|| inner.cache.get(key, self.number)).flatten() {
+                Some(block) if block.len() as u64 == chunk_bytes => tasks.push(Task::Kept(number, block)),
+                _ => stored.push(Stored { number, record }),
+            }
+        }
+        let count = |f: fn(&Task) -> bool| tasks.iter().filter(|t| f(t)).count() as u64;
+        add(&inner.counters.hits, count(|t| matches!(t, Task::Kept(..))));
+        add(&inner.counters.misses, stored.len() as u64);
+
+        stored.sort_by_key(|s| (s.record.offset, s.number));
+        let total: u64 = stored.iter().fold(0, |n, s| n.saturating_add(s.record.len));
+        let share = total / (4 * self.engine.threads() as u64);
+        join(&stored, JOIN_MAX.min(share.max(64 << 10)), |range| tasks.push(Task::Fetch(range)));
+
+        let weight = chunk_bytes.saturating_mul(numbers.end - numbers.start);
+        inner.pool.run(tasks.len(), weight >= PARALLEL_FROM, |i| {
+            // SAFETY: every piece is in one task, and pieces are disjoint parts of the selection.
+            unsafe {
+                match &tasks[i] {
+                    Task::Fill(number) => {
+                        let piece = plan.piece(*number);
+                        boxes::fill_box(self.fill, out, piece.to, &piece.axes, self.layout.element.size);
+                        Ok(())
+                    }
+                    Task::Kept(number, block) => {
+                        self.scatter(&plan.piece(*number), block, out);
+                        Ok(())
+                    }
+                    Task::Fetch(range) => self.fetch(plan, &stored[range.clone()], out),
+                }
+            }
+        })
+    }
+
+    /// Fetches and decodes a run of neighbouring chunks.
+    ///
+    /// # Safety
+    /// As for [`ChunkedRead::read`].
+    unsafe fn fetch(&self, plan: &ChunkPlan, run: &[Stored], out: &SharedOut<'_>) -> Result<()> {
+        let inner = &*self.engine.inner;
+        if let [one] = run {
+            if self.codecs.is_empty() {
+                // SAFETY: the piece is the caller's alone.
+                return unsafe { self.read_plain(plan, one, out) };
+            }
+        }
+        let first = run[0].record.offset;
+        let end = run.iter().map(|s| s.record.offset.saturating_add(s.record.len)).max().unwrap_or(first);
+        let explain = |e| {
+            let mut at = Vec::new();
+            plan.at(run[0].number, &mut at);
+            self.explain(e, &at, Some(first))
+        };
+        let mapped = self.store.as_slice();
+        let fetched;
+        let bytes: &[u8] = match mapped {
+            Some(all) => all
+                .get(first as usize..end as usize)
+                .ok_or_else(|| explain(past_end(&**self.store, first, end - first)))?,
+            None => {
+                // A damaged length must not become an allocation.
+                if end > self.store.len() {
+                    return Err(explain(past_end(&**self.store, first, end - first)));
+                }
+                let mut lease = inner.scratch.lease((end - first) as usize);
+                self.store.read_at(&mut lease, first).map_err(explain)?;
+                fetched = lease;
+                &fetched
+            }
+        };
+        add(&inner.counters.fetched, end - first);
+        for s in run {
+            let piece = plan.piece(s.number);
+            let from = (s.record.offset - first) as usize;
+            let encoded = &bytes[from..from + s.record.len as usize];
+            // SAFETY: the piece is the caller's alone.
+            unsafe { self.decode(&piece, s.record, encoded, out) }
+                .map_err(|e| self.explain(e, &piece.at, Some(s.record.offset)))?;
+        }
+        Ok(())
+    }
+
+    /// A chunk without filters is a small row-major array in the store: only what is needed is read.
+    ///
+    /// # Safety
+    /// As for [`ChunkedRead::read`].
+    unsafe fn read_plain(&self, plan: &ChunkPlan, one: &Stored, out: &SharedOut<'_>) -> Result<()> {
+        let piece = plan.piece(one.number);
+        let explain = |e| self.explain(e, &piece.at, Some(one.record.offset));
+        let want = self.chunk_bytes()?;
+        if one.record.len != want {
+            return Err(explain(wrong_length(self.store.name(), one.record, want)));
+        }
+        let part = LinearBox {
+            store: &**self.store,
+            offset: one.record.offset.saturating_add(piece.within),
+            to: piece.to,
+            axes: piece.axes.clone(),
+            element: &self.layout.element,
+            past_end: PastEnd::Error,
+        };
+        // SAFETY: the piece is the caller's alone.
+        unsafe { part.read(self.engine, out, false) }.map_err(explain)
+    }
+
+    /// Decodes a chunk and moves the selected part of it to its place.
+    ///
+    /// # Safety
+    /// As for [`ChunkedRead::read`].
+    unsafe fn decode(
+        &self,
+        piece: &Piece,
+        record: ChunkRecord,
+        encoded: &[u8],
+        out: &SharedOut<'_>,
+    ) -> Result<()> {
+        let inner = &*self.engine.inner;
+        let element = &self.layout.element;
+        let chunk_bytes = self.chunk_bytes()?;
+        if self.codecs.is_empty() {
+            if record.len != chunk_bytes {
+                return Err(wrong_length(self.store.name(), record, chunk_bytes));
+            }
+            // SAFETY: the piece is the caller's alone.
+            unsafe { self.scatter(piece, encoded, out) };
+            return Ok(());
+        }
+        let len = chunk_bytes as usize;
+        // A damaged chunk shape must not become an allocation.
+        self.codecs.check_len(encoded.len(), record.mask, len)?;
+        add(&inner.counters.decoded, chunk_bytes);
+        if boxes::single_run(&piece.axes, element.size) == Some(chunk_bytes) && element.order == Order::Keep {
+            // SAFETY: the piece is the caller's alone.
+            let dst = unsafe { out.slice(piece.to as usize, len) };
+            return self.codecs.decode(encoded, record.mask, dst);
+        }
+        let key = Key::new(self.store, self.var, record.offset);
+        let mut freed = Vec::new();
+        let keep = !piece.whole
+            && !inner.pool.is_forked()
+            && inner.cache.admit(key, chunk_bytes, self.number, &mut freed);
+        freed.into_iter().for_each(|block| inner.scratch.give(block));
+        if !keep {
+            return codec::Scratch::with(|scratch| {
+                let stage = self.codecs.decode_staged(encoded, record.mask, len, scratch)?;
+                // SAFETY: the piece is the caller's alone.
+                unsafe { self.scatter_stage(piece, stage, out) };
+                Ok(())
+            });
+        }
+        let mut block = inner.scratch.take(len);
+        let decoded = self.codecs.decode(encoded, record.mask, &mut block);
+        if decoded.is_ok() {
+            // SAFETY: the piece is the caller's alone.
+            unsafe { self.scatter(piece, &block, out) };
+            inner.cache.insert(key, self.store, Arc::new(block), self.number);
+        } else {
+            inner.scratch.give(block);
+        }
+        decoded
+    }
+
+    /// Moves the selected part of a chunk whose shuffle is not undone yet.
+    ///
+    /// # Safety
+    /// As for [`ChunkedRead::read`].
+    unsafe fn scatter_stage(&self, piece: &Piece, stage: Stage<'_>, out: &SharedOut<'_>) {
+        let element = &self.layout.element;
+        let size = element.size;
+        let bytes = match stage {
+            Stage::Plain(bytes) => bytes,
+            Stage::Shuffled(planes, width) => {
+                let (row, outer) = piece.axes.split_last().expect("merged axes are never empty");
+                let row_bytes = row.count * size as u64;
+                if row.from == size as u64 && row.to == size as u64 && row_bytes >= STAGED_ROW {
+                    boxes::for_each_origin(outer, piece.within, piece.to, |from, to| {
+                        // SAFETY: the piece is the caller's alone.
+                        let dst = unsafe { out.slice(to as usize, row_bytes as usize) };
+                        stage.read(element, from as usize / size, dst);
+                    });
+                } else {
+                    // Short rows: all at once into scratch, which stays in cache, and from there.
+                    let mut block = self.engine.inner.scratch.lease(planes.len());
+                    kernels::unshuffle(planes, &mut block, width);
+                    // SAFETY: the piece is the caller's alone.
+                    unsafe { self.scatter(piece, &block, out) };
+                }
+                return;
+            }
+        };
+        // SAFETY: the piece is the caller's alone.
+        unsafe { self.scatter(piece, bytes, out) };
+    }
+
+    /// # Safety
+    /// As for [`ChunkedRead::read`].
+    unsafe fn scatter(&self, piece: &Piece, chunk: &[u8], out: &SharedOut<'_>) {
+        // SAFETY: the piece is the caller's alone.
+        unsafe { boxes::move_box(chunk, piece.within, out, piece.to, &piece.axes, &self.layout.element) };
+    }
+
+    fn chunk_bytes(&self) -> Result<u64> {
+        chunk_bytes(self.chunk, self.layout.element.size)
+    }
+
+    /// Adds the variable and the chunk to what a lower room said.
+    fn explain(&self, error: Error, at: &[u64], offset: Option<u64>) -> Error {
+        explain(error, self.store.name(), &self.layout.name, at, offset)
+    }
+}
+
+/// Bytes of one decoded chunk.
+pub(super) fn chunk_bytes(chunk: &[u64], size: usize) -> Result<u64> {
+    chunk
+        .iter()
+        .try_fold(size as u64, |n, &c| n.checked_mul(c))
+        .filter(|&n| isize::try_from(n).is_ok())
+        .ok_or_else(|| Error::Invalid(format!("chunks of shape {chunk:?} are too large to address")))
+}
+
+/// Adds the variable and the chunk to what a lower room said.
+pub(super) fn explain(error: Error, store: &str, var: &str, at: &[u64], offset: Option<u64>) -> Error {
+    let place = format!("variable `{var}`, chunk {at:?}");
+    match codec::locate(error, store, offset) {
+        Error::Corrupt { path, offset: own, what } => {
+            Error::Corrupt { path, offset: own.or(offset), what: format!("{place}: {what}") }
+        }
+        Error::Unsupported { path, what } => Error::Unsupported { path: format!("{path}: {place}"), what },
+        Error::Invalid(what) => Error::Invalid(format!("`{store}`, {place}: {what}")),
+        other => other,
+    }
+}
+
+fn wrong_length(store: &str, record: ChunkRecord, want: u64) -> Error {
+    Error::corrupt(
+        store,
+        record.offset,
+        format!("{} stored bytes cannot be a chunk of {want} bytes", record.len),
+    )
+}
+
+fn past_end(store: &dyn Store, offset: u64, len: u64) -> Error {
+    Error::corrupt(
+        store.name(),
+        offset,
+        format!("{len} bytes are needed here, the file ends at byte {}", store.len()),
+    )
+}
+
+/// Cuts stored pieces, sorted by offset, into runs that are fetched together.
+fn join(stored: &[Stored], most: u64, mut run: impl FnMut(std::ops::Range<usize>)) {
+    let mut first = 0;
+    for i in 1..=stored.len() {
+        let joined = i < stored.len() && {
+            let (start, last, next) = (stored[first].record, stored[i - 1].record, stored[i].record);
+            let last_end = last.offset.saturating_add(last.len);
+            next.offset >= last_end
+                && next.offset - last_end <= JOIN_GAP
+                && next.offset.saturating_add(next.len) - start.offset <= most
+        };
+        if !joined {
+            run(first..i);
+            first = i;
+        }
+    }
+}
+
+/// The box of a selection as it lies in memory, for filling.
+pub(super) fn memory_axes(count: &[u64], out_steps: &[u64]) -> Vec<Axis> {
+    count.iter().zip(out_steps).map(|(&count, &to)| Axis { count, from: to, to }).collect()
+}

@@ -1,0 +1,114 @@
+//! Reads boxes of row-major arrays that are stored as they are: contiguous variables, records, and chunks
+//! without filters.
+
+use super::boxes::{self, Axis};
+use super::shared::SharedOut;
+use super::stats::add;
+use super::strips::{Side, Strips, Unit};
+use super::{Engine, Inner};
+use crate::error::Result;
+use crate::layout::{Element, Order};
+use crate::store::Store;
+
+/// Bytes of one request: they stay in the second-level cache between the system's copy and the conversion.
+const BLOCK: u64 = 256 << 10;
+/// Gaps up to this many bytes are read through: that costs less than another request.
+const GAP: u64 = 4096;
+/// Work of about this many bytes is given to a thread at once.
+const TASK: u64 = 1 << 20;
+/// Below this many bytes waking a helper takes longer than the read. (Measured: 25–50 µs to wake, 4 GB/s.)
+const PARALLEL_FROM: u64 = 512 << 10;
+/// Requests count like this many bytes each when work is weighed.
+const REQUEST_COST: u64 = 4096;
+
+/// What happens when a box runs past the end of the store.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum PastEnd {
+    /// The missing bytes are zero: classic files may be shorter than their header says.
+    Zero {
+        /// Length of the store.
+        end: u64,
+    },
+    /// That is an error.
+    Error,
+}
+
+/// A box in the store, ready to be read.
+pub(super) struct LinearBox<'a> {
+    pub(super) store: &'a dyn Store,
+    /// Byte offset of the box's first element in the store.
+    pub(super) offset: u64,
+    /// Byte offset of the box's first element in the destination.
+    pub(super) to: u64,
+    /// The box; unmerged, no count is 0.
+    pub(super) axes: Vec<Axis>,
+    pub(super) element: &'a Element,
+    pub(super) past_end: PastEnd,
+}
+
+impl LinearBox<'_> {
+    /// Reads the box into the destination, on several threads where it pays.
+    ///
+    /// # Safety
+    /// Nobody else may touch the box's elements in the destination meanwhile.
+    pub(super) unsafe fn read(self, engine: &Engine, out: &SharedOut<'_>, parallel: bool) -> Result<()> {
+        let inner = &*engine.inner;
+        let axes = boxes::merge(self.axes.iter().copied(), self.element.size);
+        let strips = Strips::new(axes, Side::From, self.element.size, BLOCK, GAP);
+        let cost = strips.unit_bytes().saturating_add(REQUEST_COST);
+        let total = cost.saturating_mul(strips.len());
+        // At least four tasks a thread, so that all threads end at about the same time.
+        let share = total / (4 * engine.threads() as u64);
+        let per_task = (TASK.min(share) / cost).max(1);
+        let tasks = strips.len().div_ceil(per_task);
+        inner.pool.run(tasks as usize, parallel && total >= PARALLEL_FROM, |task| {
+            let first = task as u64 * per_task;
+            for number in first..(first + per_task).min(strips.len()) {
+                // SAFETY: units are disjoint parts of the caller's box.
+                unsafe { self.read_unit(inner, out, &strips.unit(number))? };
+            }
+            Ok(())
+        })
+    }
+
+    /// # Safety
+    /// As for [`LinearBox::read`].
+    unsafe fn read_unit(&self, inner: &Inner, out: &SharedOut<'_>, unit: &Unit) -> Result<()> {
+        let offset = self.offset.saturating_add(unit.from);
+        let to = self.to + unit.to;
+        let size = self.element.size;
+        add(&inner.counters.fetched, unit.span);
+        if let Some(src) = self.mapped(offset, unit.span) {
+            // SAFETY: the unit is the caller's alone.
+            unsafe { boxes::move_box(src, 0, out, to, &unit.axes, self.element) };
+            return Ok(());
+        }
+        if self.element.order == Order::Keep && boxes::single_run(&unit.axes, size).is_some() {
+            // SAFETY: the unit is the caller's alone.
+            return self.fetch(offset, unsafe { out.slice(to as usize, unit.span as usize) });
+        }
+        let mut scratch = inner.scratch.lease(unit.span as usize);
+        self.fetch(offset, &mut scratch)?;
+        // SAFETY: the unit is the caller's alone.
+        unsafe { boxes::move_box(&scratch, 0, out, to, &unit.axes, self.element) };
+        Ok(())
+    }
+
+    fn mapped(&self, offset: u64, len: u64) -> Option<&[u8]> {
+        let all = self.store.as_slice()?;
+        all.get(usize::try_from(offset).ok()?..)?.get(..usize::try_from(len).ok()?)
+    }
+
+    fn fetch(&self, offset: u64, buf: &mut [u8]) -> Result<()> {
+        let there = match self.past_end {
+            PastEnd::Error => buf.len(),
+            PastEnd::Zero { end } => (end.saturating_sub(offset)).min(buf.len() as u64) as usize,
+        };
+        let (bytes, missing) = buf.split_at_mut(there);
+        if !bytes.is_empty() {
+            self.store.read_at(bytes, offset)?;
+        }
+        missing.fill(0);
+        Ok(())
+    }
+}

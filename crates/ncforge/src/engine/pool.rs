@@ -1,0 +1,308 @@
+//! The engine's threads, and the two ways in which work is spread over them.
+//!
+//! The calling thread always works too: a caller makes progress however busy the pool is. Helpers take one
+//! item at a time and queue up again behind others, so that no request waits for the whole of another.
+
+use std::collections::HashMap;
+use std::panic::{AssertUnwindSafe, catch_unwind};
+use std::sync::atomic::{AtomicUsize, Ordering};
+use std::sync::{Condvar, Mutex, MutexGuard, OnceLock, PoisonError};
+
+use rayon::{ScopeFifo, ThreadPool, ThreadPoolBuilder};
+
+use crate::error::{Error, Result};
+
+pub(super) struct Pool {
+    threads: usize,
+    /// Helpers are started on first use; `None` where the system refuses threads.
+    helpers: OnceLock<Option<ThreadPool>>,
+    /// A forked child has none of its parent's threads: it works on the calling thread alone.
+    pid: u32,
+}
+
+impl std::fmt::Debug for Pool {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        write!(f, "Pool({} threads)", self.threads)
+    }
+}
+
+impl Pool {
+    pub(super) fn new(threads: usize) -> Self {
+        Self { threads: threads.max(1), helpers: OnceLock::new(), pid: std::process::id() }
+    }
+
+    pub(super) fn threads(&self) -> usize {
+        self.threads
+    }
+
+    /// Whether this process is a fork of the one that made the pool. Locks may be held for ever there.
+    pub(super) fn is_forked(&self) -> bool {
+        std::process::id() != self.pid
+    }
+
+    fn helpers(&self) -> Option<&ThreadPool> {
+        if self.threads == 1 || self.is_forked() {
+            return None;
+        }
+        let build = || {
+            ThreadPoolBuilder::new()
+                .num_threads(self.threads - 1)
+                .thread_name(|i| format!("ncforge-{i}"))
+                .build()
+                .ok()
+        };
+        self.helpers.get_or_init(build).as_ref()
+    }
+
+    /// Runs `work` for every index below `n`, begun in order. Of several errors the one of the lowest index is
+    /// returned; what stands behind it may not have run.
+    pub(super) fn run(
+        &self,
+        n: usize,
+        parallel: bool,
+        work: impl Fn(usize) -> Result<()> + Sync,
+    ) -> Result<()> {
+        let helpers = if parallel && n > 1 { self.helpers() } else { None };
+        let Some(pool) = helpers else {
+            return (0..n).try_for_each(|i| guarded(|| work(i)));
+        };
+        let next = AtomicUsize::new(0);
+        let stop = AtomicUsize::new(usize::MAX);
+        let failure: Mutex<Option<(usize, Error)>> = Mutex::new(None);
+        let step = || {
+            let i = next.fetch_add(1, Ordering::Relaxed);
+            if i >= n || i > stop.load(Ordering::Relaxed) {
+                return false;
+            }
+            if let Err(e) = guarded(|| work(i)) {
+                stop.fetch_min(i, Ordering::Relaxed);
+                let mut slot = lock(&failure);
+                if slot.as_ref().is_none_or(|(first, _)| i < *first) {
+                    *slot = Some((i, e));
+                }
+            }
+            true
+        };
+        pool.in_place_scope_fifo(|scope| {
+            for _ in 0..(self.threads - 1).min(n - 1) {
+                scope.spawn_fifo(|s| help(s, &step));
+            }
+            while step() {}
+        });
+        match failure.into_inner().unwrap_or_else(PoisonError::into_inner) {
+            Some((_, e)) => Err(e),
+            None => Ok(()),
+        }
+    }
+
+    /// Runs `produce` for every index below `n` on all threads and gives the results to `consume` in order on
+    /// this one; at most `window` results are in the making or waiting.
+    pub(super) fn ordered<T: Send>(
+        &self,
+        n: usize,
+        window: usize,
+        produce: impl Fn(usize) -> Result<T> + Sync,
+        mut consume: impl FnMut(usize, T) -> Result<()>,
+    ) -> Result<()> {
+        let helpers = if n > 1 && window > 1 { self.helpers() } else { None };
+        let Some(pool) = helpers else {
+            return (0..n).try_for_each(|i| consume(i, guarded(|| produce(i))?));
+        };
+        let line = Line { n, window, state: Mutex::new(LineState::default()), changed: Condvar::new() };
+        let produce = |i| guarded(|| produce(i));
+        pool.in_place_scope_fifo(|scope| {
+            let result = loop {
+                let mut state = lock(&line.state);
+                let wanted = line.claimable(&state).min(self.threads - 1);
+                let spawn = wanted.saturating_sub(state.helpers);
+                state.helpers += spawn;
+                let ready = {
+                    let first = state.consumed;
+                    state.ready.remove(&first)
+                };
+                let claimed = if ready.is_none() { line.claim(&mut state) } else { None };
+                if let Some(result) = ready {
+                    let i = state.consumed;
+                    state.consumed += 1;
+                    drop(state);
+                    spawn_helpers(scope, spawn, &line, &produce);
+                    if let Err(e) = result.and_then(|t| consume(i, t)) {
+                        break Err(e);
+                    }
+                } else if let Some(i) = claimed {
+                    drop(state);
+                    spawn_helpers(scope, spawn, &line, &produce);
+                    let result = produce(i);
+                    lock(&line.state).ready.insert(i, result);
+                } else if state.consumed == n {
+                    break Ok(());
+                } else {
+                    // Somebody is producing the next one.
+                    drop(line.changed.wait(state).unwrap_or_else(PoisonError::into_inner));
+                }
+            };
+            lock(&line.state).stopped = true;
+            result
+        })
+    }
+}
+
+/// Runs one item and queues up again.
+fn help<'s>(scope: &ScopeFifo<'s>, step: &'s (impl Fn() -> bool + Sync)) {
+    if step() {
+        scope.spawn_fifo(move |s| help(s, step));
+    }
+}
+
+/// An assembly line: items are claimed in order, finished in any order, consumed in order.
+struct Line<T> {
+    n: usize,
+    window: usize,
+    state: Mutex<LineState<T>>,
+    changed: Condvar,
+}
+
+struct LineState<T> {
+    claimed: usize,
+    consumed: usize,
+    helpers: usize,
+    stopped: bool,
+    ready: HashMap<usize, Result<T>>,
+}
+
+impl<T> Default for LineState<T> {
+    fn default() -> Self {
+        Self { claimed: 0, consumed: 0, helpers: 0, stopped: false, ready: HashMap::new() }
+    }
+}
+
+impl<T> Line<T> {
+    fn claimable(&self, state: &LineState<T>) -> usize {
+        if state.stopped { 0 } else { self.n.min(state.consumed.saturating_add(self.window)) - state.claimed }
+    }
+
+    fn claim(&self, state: &mut LineState<T>) -> Option<usize> {
+        (self.claimable(state) > 0).then(|| {
+            state.claimed += 1;
+            state.claimed - 1
+        })
+    }
+}
+
+fn spawn_helpers<'s, T: Send>(
+    scope: &ScopeFifo<'s>,
+    count: usize,
+    line: &'s Line<T>,
+    produce: &'s (impl Fn(usize) -> Result<T> + Sync),
+) {
+    for _ in 0..count {
+        scope.spawn_fifo(move |s| help_produce(s, line, produce));
+    }
+}
+
+fn help_produce<'s, T: Send>(
+    scope: &ScopeFifo<'s>,
+    line: &'s Line<T>,
+    produce: &'s (impl Fn(usize) -> Result<T> + Sync),
+) {
+    let claimed = {
+        let mut state = lock(&line.state);
+        let claimed = line.claim(&mut state);
+        if claimed.is_none() {
+            state.helpers -= 1;
+        }
+        claimed
+    };
+    if let Some(i) = claimed {
+        let result = produce(i);
+        lock(&line.state).ready.insert(i, result);
+        line.changed.notify_one();
+        scope.spawn_fifo(move |s| help_produce(s, line, produce));
+    }
+}
+
+pub(super) fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
+    mutex.lock().unwrap_or_else(PoisonError::into_inner)
+}
+
+/// Turns a panic, which would be a defect of this crate, into an error: it must not cross into the caller.
+fn guarded<T>(work: impl FnOnce() -> Result<T>) -> Result<T> {
+    catch_unwind(AssertUnwindSafe(work)).unwrap_or_else(|payload| {
+        let text = payload
+            .downcast_ref::<String>()
+            .map(String::as_str)
+            .or_else(|| payload.downcast_ref::<&str>().copied())
+            .unwrap_or("a panic");
+        Err(Error::Invalid(format!("internal error in the engine: {text}")))
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn every_index_runs_once_and_the_first_error_wins() {
+        for threads in [1, 2, 3, 8] {
+            let pool = Pool::new(threads);
+            let sum = AtomicUsize::new(0);
+            pool.run(1000, true, |i| {
+                sum.fetch_add(i, Ordering::Relaxed);
+                Ok(())
+            })
+            .unwrap();
+            assert_eq!(sum.into_inner(), 499_500);
+            for _ in 0..20 {
+                let e = pool.run(500, true, |i| match i {
+                    _ if i % 100 == 99 => Err(Error::Invalid(i.to_string())),
+                    _ => Ok(()),
+                });
+                assert_eq!(e.unwrap_err().to_string(), "99");
+            }
+        }
+    }
+
+    #[test]
+    fn results_come_in_order_within_the_window() {
+        for threads in [1, 2, 3, 8] {
+            let pool = Pool::new(threads);
+            for window in [1, 2, 5] {
+                let (alive, most) = (AtomicUsize::new(0), AtomicUsize::new(0));
+                let mut seen = Vec::new();
+                pool.ordered(
+                    200,
+                    window,
+                    |i| {
+                        most.fetch_max(alive.fetch_add(1, Ordering::SeqCst) + 1, Ordering::SeqCst);
+                        Ok(i * 2)
+                    },
+                    |i, twice| {
+                        alive.fetch_sub(1, Ordering::SeqCst);
+                        assert_eq!(twice, i * 2);
+                        seen.push(i);
+                        Ok(())
+                    },
+                )
+                .unwrap();
+                assert_eq!(seen, (0..200).collect::<Vec<_>>());
+                assert!(most.into_inner() <= window + 1);
+            }
+        }
+    }
+
+    #[test]
+    fn errors_and_panics_of_producers_and_consumers_come_back() {
+        let pool = Pool::new(3);
+        let fail = |at: usize| move |i| if i == at { Err(Error::Invalid("no".into())) } else { Ok(i) };
+        assert!(pool.ordered(50, 4, fail(10), |_, _| Ok(())).is_err());
+        assert!(pool.ordered(50, 4, Ok, |i, _| fail(20)(i).map(drop)).is_err());
+        let e = pool.run(10, true, |i| if i == 5 { panic!("five") } else { Ok(()) }).unwrap_err();
+        assert!(e.to_string().contains("five"));
+    }
+
+    #[test]
+    fn nested_work_does_not_lock_up() {
+        let pool = Pool::new(2);
+        pool.run(8, true, |_| pool.run(8, true, |_| pool.ordered(4, 2, Ok, |_, _| Ok(())))).unwrap();
+    }
+}

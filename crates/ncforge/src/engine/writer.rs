@@ -1,0 +1,245 @@
+//! Writing selections: gather, encode, place.
+
+mod chunks;
+mod encode;
+mod gather;
+mod linear;
+
+use std::collections::BTreeSet;
+
+use super::{Engine, boxes};
+use crate::container::{Container, ContainerMut};
+use crate::error::{Error, Result};
+use crate::layout::{Place, VarLayout};
+use crate::model::{DimId, Schema, Values, VarId};
+use crate::select::Hyperslab;
+
+use gather::Gather;
+
+/// Writes hyperslabs of any shape, in any order, into a container.
+///
+/// Chunked variables: parts are gathered until a chunk is whole; whole chunks are encoded on the engine's
+/// threads in batches and placed in the order in which they became whole, row-major within one call, so that
+/// **the file's bytes do not depend on the number of threads**. A chunk that one call covers is encoded straight
+/// from the caller's memory. When the parts outgrow their share of the budget some are written as they are, and
+/// read back when more of them comes. Contiguous variables and records are converted block by block on all
+/// threads, and written in place.
+///
+/// Writing past the end of an unlimited dimension grows it. Errors may come late, from data of an earlier call;
+/// nothing is sure to be in the file before [`Writer::sync`] or [`Writer::finish`]. A writer that is dropped
+/// without them loses what it still holds.
+#[derive(Debug)]
+pub struct Writer {
+    engine: Engine,
+    container: Box<dyn ContainerMut>,
+    gather: Gather,
+    /// Unlimited dimensions that grew by writing past their end: their last chunks are likely to get more.
+    growing: BTreeSet<DimId>,
+}
+
+impl Writer {
+    /// A writer into `container`.
+    pub fn new(engine: Engine, container: Box<dyn ContainerMut>) -> Self {
+        let gather = Gather::new(engine.memory());
+        Self { engine, container, gather, growing: BTreeSet::new() }
+    }
+
+    /// The engine that does the work.
+    pub fn engine(&self) -> &Engine {
+        &self.engine
+    }
+
+    /// What is being written. Data that is still being gathered is not visible in it before
+    /// [`Writer::flush`].
+    pub fn container(&self) -> &dyn Container {
+        self.container.as_container()
+    }
+
+    /// The current description.
+    pub fn schema(&self) -> &Schema {
+        self.container.schema()
+    }
+
+    /// Writes a selection of a variable of any type.
+    pub fn write(&mut self, var: VarId, slab: &Hyperslab, values: &Values) -> Result<()> {
+        match values {
+            Values::Fixed(bytes) => self.write_bytes(var, slab, bytes),
+            Values::Heap(values) => {
+                if values.len() as u64 != slab.len() {
+                    return Err(Error::Invalid(format!(
+                        "`{}`: {} values for a selection of {}",
+                        self.schema().var_path(self.known(var)?),
+                        values.len(),
+                        slab.len()
+                    )));
+                }
+                self.make_room(var, slab)?;
+                if !self.layout(var)?.element.heap {
+                    return Err(Error::Invalid(format!(
+                        "`{}` holds elements of fixed size, not strings or ragged rows",
+                        self.schema().var_path(var)
+                    )));
+                }
+                let stored = self.container.encode_heap(var, values)?;
+                self.write_stored(var, slab, &stored)
+            }
+        }
+    }
+
+    /// Writes a selection of a variable of a fixed-size type: row-major, no gaps, native byte order.
+    pub fn write_bytes(&mut self, var: VarId, slab: &Hyperslab, bytes: &[u8]) -> Result<()> {
+        self.make_room(var, slab)?;
+        if self.layout(var)?.element.heap {
+            return Err(Error::Invalid(format!(
+                "`{}` holds strings or ragged rows, which have no plain bytes",
+                self.schema().var_path(var)
+            )));
+        }
+        self.write_stored(var, slab, bytes)
+    }
+
+    /// Stores one chunk that is encoded already (see [`Engine::raw_chunk`]); parts of it gathered so far are
+    /// dropped. Its grid coordinates must lie inside the variable's shape.
+    pub fn write_chunk_raw(&mut self, var: VarId, at: &[u64], encoded: &[u8], mask: u32) -> Result<()> {
+        let var = self.known(var)?;
+        let layout = self.layout(var)?;
+        let Place::Chunked { chunk, .. } = &layout.place else {
+            return Err(Error::Invalid(format!("`{}` is not stored in chunks", layout.name)));
+        };
+        let shape = self.schema().shape(var);
+        let inside = at.len() == chunk.len()
+            && at.iter().zip(chunk).zip(&shape).all(|((&i, &c), &n)| i.checked_mul(c).is_some_and(|s| s < n));
+        if !inside {
+            return Err(Error::Invalid(format!("`{}` has no chunk {at:?}", layout.name)));
+        }
+        // Keeps the order in which chunks became whole.
+        self.flush_pending()?;
+        self.gather.drop_chunk(&self.engine, var, at);
+        self.container.place_chunk(var, at, encoded, mask)?;
+        self.forget();
+        Ok(())
+    }
+
+    /// Reads back a selection of any type, what was just written included.
+    pub fn read(&mut self, var: VarId, slab: &Hyperslab) -> Result<Values> {
+        self.before_read(var)?;
+        self.engine.read(self.container.as_container(), var, slab)
+    }
+
+    /// Reads back a selection of a fixed-size type, see [`Engine::read_bytes`].
+    pub fn read_bytes(&mut self, var: VarId, slab: &Hyperslab, out: &mut [u8]) -> Result<()> {
+        self.before_read(var)?;
+        self.engine.read_bytes(self.container.as_container(), var, slab, out)
+    }
+
+    /// Changes the description, see [`ContainerMut::redefine`].
+    pub fn redefine(&mut self, schema: Schema) -> Result<()> {
+        self.flush()?;
+        self.container.redefine(schema)?;
+        self.forget();
+        Ok(())
+    }
+
+    /// Sets the length of an unlimited dimension; it never shrinks. A chunk at the edge is whole from then on
+    /// when all up to this length is written.
+    pub fn grow(&mut self, dim: DimId, len: u64) -> Result<()> {
+        self.container.grow(dim, len)
+    }
+
+    /// Encodes and places everything that is being gathered, whole or not.
+    pub fn flush(&mut self) -> Result<()> {
+        for part in self.gather.take_all(None) {
+            self.enqueue(part)?;
+        }
+        self.flush_pending()
+    }
+
+    /// Makes everything written so far durable.
+    pub fn sync(&mut self) -> Result<()> {
+        self.flush()?;
+        self.container.sync()?;
+        self.forget();
+        Ok(())
+    }
+
+    /// Makes everything durable and closes.
+    pub fn finish(mut self) -> Result<()> {
+        self.sync()
+    }
+
+    fn before_read(&mut self, var: VarId) -> Result<()> {
+        let var = self.known(var)?;
+        for part in self.gather.take_all(Some(var)) {
+            self.enqueue(part)?;
+        }
+        self.flush_pending()?;
+        self.container.settle(var)
+    }
+
+    fn known(&self, var: VarId) -> Result<VarId> {
+        if var.0 < self.schema().vars.len() {
+            return Ok(var);
+        }
+        Err(Error::Invalid(format!("there is no variable number {}", var.0)))
+    }
+
+    fn layout(&self, var: VarId) -> Result<std::sync::Arc<VarLayout>> {
+        self.container.layout(var)
+    }
+
+    /// Decoded chunks of this store may be out of date.
+    fn forget(&self) {
+        self.engine.inner.cache.forget_store(self.container.store());
+    }
+
+    /// Checks a selection, and grows unlimited dimensions that it runs past.
+    fn make_room(&mut self, var: VarId, slab: &Hyperslab) -> Result<()> {
+        let var = self.known(var)?;
+        let schema = self.schema();
+        let mut shape = schema.shape(var);
+        if slab.rank() == shape.len() && slab.count.len() == shape.len() && !slab.is_empty() {
+            for (len, &d) in shape.iter_mut().zip(&schema.var(var).dims) {
+                if schema.dim(d).unlimited {
+                    *len = u64::MAX;
+                }
+            }
+        }
+        slab.check(&shape, &schema.var_path(var))?;
+        if slab.is_empty() {
+            return Ok(());
+        }
+        let dims = schema.var(var).dims.clone();
+        for (d, dim) in dims.into_iter().enumerate() {
+            if slab.end(d) > self.schema().dim(dim).len {
+                self.container.grow(dim, slab.end(d))?;
+                self.growing.insert(dim);
+            }
+        }
+        Ok(())
+    }
+
+    /// Writes elements: fixed-size ones in native order, heap ones as they are stored.
+    fn write_stored(&mut self, var: VarId, slab: &Hyperslab, bytes: &[u8]) -> Result<()> {
+        let layout = self.layout(var)?;
+        let size = layout.element.size;
+        let want = slab.count.iter().try_fold(size as u64, |n, &c| n.checked_mul(c));
+        if want != Some(bytes.len() as u64) {
+            return Err(Error::Invalid(format!(
+                "`{}`: {} bytes for a selection of {} elements of {size} bytes",
+                layout.name,
+                bytes.len(),
+                slab.len()
+            )));
+        }
+        if bytes.is_empty() {
+            return Ok(());
+        }
+        let steps = boxes::steps(&slab.count, size)?;
+        if let Place::Chunked { .. } = &layout.place {
+            return self.write_chunks(var, slab, &steps, bytes);
+        }
+        self.container.will_write(var, slab)?;
+        let layout = self.layout(var)?;
+        linear::write(&self.engine, &mut *self.container, var, &layout, slab, &steps, bytes)
+    }
+}

@@ -1,0 +1,299 @@
+//! A selection on its way into chunks: what it covers whole goes to the encoder, the rest is gathered.
+
+use std::sync::Mutex;
+
+use super::super::boxes::{self, Axis};
+use super::super::chunked::{self, chunk_bytes};
+use super::super::plan::{ChunkPlan, Piece};
+use super::super::scratch::Block;
+use super::super::shared::SharedOut;
+use super::super::{Engine, pool};
+use super::Writer;
+use super::gather::{ChunkId, Part};
+use crate::codec::CodecChain;
+use crate::error::{Error, Result};
+use crate::layout::{ChunkRecord, Place, VarLayout};
+use crate::model::VarId;
+use crate::select::Hyperslab;
+use crate::store::Store;
+
+/// What happens to one piece.
+enum Step {
+    /// The selection covers the chunk.
+    Whole,
+    /// More of a chunk that is being gathered, or the first of one.
+    Gather(Box<Begin>),
+}
+
+/// A part about to be written into.
+struct Begin {
+    /// The part, if there is one; once the work is done, always.
+    part: Option<Part>,
+    /// Where the chunk lies in the file already, if it does.
+    record: Option<ChunkRecord>,
+}
+
+/// A chunk that is whole now.
+enum Done {
+    Covered(u64),
+    Gathered(Part),
+}
+
+impl Writer {
+    /// Writes a selection of a chunked variable; `steps` are the byte steps of `bytes`.
+    pub(super) fn write_chunks(
+        &mut self,
+        var: VarId,
+        slab: &Hyperslab,
+        steps: &[u64],
+        bytes: &[u8],
+    ) -> Result<()> {
+        let layout = self.layout(var)?;
+        let Place::Chunked { chunk, .. } = &layout.place else {
+            return Err(Error::Invalid(format!("`{}` is not stored in chunks", layout.name)));
+        };
+        let chunk = chunk.clone();
+        if chunk.len() != slab.rank() || chunk.contains(&0) {
+            return Err(Error::Invalid(format!("`{}` has chunks of shape {chunk:?}", layout.name)));
+        }
+        // Where a dimension is growing, a chunk is whole only when it is full.
+        let schema = self.schema();
+        let shape: Vec<u64> = (schema.var(var).dims.iter().zip(&chunk))
+            .map(|(&d, &c)| {
+                let len = schema.dim(d).len;
+                if self.growing.contains(&d) { len.div_ceil(c).saturating_mul(c) } else { len }
+            })
+            .collect();
+        let size = layout.element.size;
+        let bytes_each = chunk_bytes(&chunk, size)?;
+        let plan = ChunkPlan::new(&shape, &chunk, slab, steps, size)?;
+        let window = self.gather.window(bytes_each);
+        let mut from = 0;
+        while from < plan.len() {
+            let to = plan.len().min(from + window);
+            self.write_window(var, &plan, from..to, &shape, bytes)?;
+            from = to;
+        }
+        Ok(())
+    }
+
+    fn write_window(
+        &mut self,
+        var: VarId,
+        plan: &ChunkPlan,
+        numbers: std::ops::Range<u64>,
+        shape: &[u64],
+        bytes: &[u8],
+    ) -> Result<()> {
+        self.settle_pending(var, plan, numbers.clone())?;
+        // Placing chunks may have changed the layout.
+        let layout = self.layout(var)?;
+        let Place::Chunked { chunk, codecs, index } = &layout.place else {
+            return Err(Error::Invalid(format!("`{}` is not stored in chunks", layout.name)));
+        };
+        let mut todo = Vec::new();
+        let mut at = Vec::new();
+        for number in numbers.clone() {
+            plan.at(number, &mut at);
+            let id: ChunkId = (var, at.clone());
+            if plan.is_whole(number) {
+                self.gather.drop_chunk(&self.engine, var, &at);
+                todo.push(Step::Whole);
+                continue;
+            }
+            let part = self.gather.take(&id);
+            let mut record = None;
+            if part.is_none() {
+                self.gather.note_begin(&id);
+                let explain = |e| chunked::explain(e, self.container.store().name(), &layout.name, &at, None);
+                record = index.get(&at).map_err(explain)?;
+            }
+            todo.push(Step::Gather(Box::new(Begin { part, record })));
+        }
+
+        let store = self.container.store().clone();
+        let job = Job { engine: &self.engine, store: &*store, layout: &layout, chunk, codecs, bytes };
+        let todo: Vec<Mutex<Step>> = todo.into_iter().map(Mutex::new).collect();
+        let weight = todo.len() as u64 * chunk_bytes(chunk, layout.element.size)?;
+        self.engine.inner.pool.run(todo.len(), weight >= 256 << 10, |i| {
+            let mut step = pool::lock(&todo[i]);
+            let Step::Gather(begin) = &mut *step else { return Ok(()) };
+            job.gather(var, &plan.piece(numbers.start + i as u64), begin)
+        })?;
+
+        let mut done = Vec::new();
+        for (step, number) in todo.into_iter().zip(numbers) {
+            match step.into_inner().unwrap_or_else(std::sync::PoisonError::into_inner) {
+                Step::Whole => done.push(Done::Covered(number)),
+                Step::Gather(begin) => {
+                    let Some(part) = begin.part else { continue };
+                    if part.written >= elements_inside(&part.id.1, chunk, shape) {
+                        done.push(Done::Gathered(part));
+                    } else {
+                        self.gather.put(part);
+                    }
+                }
+            }
+        }
+        self.finish_chunks(var, plan, &layout, chunk, codecs, bytes, done)?;
+        while let Some(part) = self.gather.overflow() {
+            self.enqueue(part)?;
+        }
+        Ok(())
+    }
+
+    /// Chunks that wait for the encoder and are touched again must be in the file first.
+    fn settle_pending(&mut self, var: VarId, plan: &ChunkPlan, numbers: std::ops::Range<u64>) -> Result<()> {
+        if self.gather.pending.is_empty() {
+            return Ok(());
+        }
+        let mut at = Vec::new();
+        let touched = numbers.into_iter().any(|number| {
+            plan.at(number, &mut at);
+            self.gather.is_pending(var, &at)
+        });
+        if touched { self.flush_pending() } else { Ok(()) }
+    }
+
+    /// Encodes and places whole chunks: many of them at once straight from the caller's memory, few of them
+    /// when more have come.
+    #[allow(clippy::too_many_arguments)]
+    fn finish_chunks(
+        &mut self,
+        var: VarId,
+        plan: &ChunkPlan,
+        layout: &VarLayout,
+        chunk: &[u64],
+        codecs: &CodecChain,
+        bytes: &[u8],
+        done: Vec<Done>,
+    ) -> Result<()> {
+        let engine = self.engine.clone();
+        let store = self.container.store().clone();
+        let job = Job { engine: &engine, store: &*store, layout, chunk, codecs, bytes };
+        if done.len() < 4 * engine.threads() {
+            for one in done {
+                let part = match one {
+                    Done::Gathered(part) => part,
+                    Done::Covered(number) => {
+                        let piece = plan.piece(number);
+                        let block = job.cover(&piece)?;
+                        Part { id: (var, piece.at), block, written: 0 }
+                    }
+                };
+                self.enqueue(part)?;
+            }
+            return Ok(());
+        }
+        self.flush_pending()?;
+        let id = |i: usize| match &done[i] {
+            Done::Gathered(part) => part.id.clone(),
+            Done::Covered(number) => {
+                let mut at = Vec::new();
+                plan.at(*number, &mut at);
+                (var, at)
+            }
+        };
+        self.place(done.len(), id, |i| match &done[i] {
+            Done::Gathered(part) => codecs.encode(&part.block),
+            Done::Covered(number) => {
+                let piece = plan.piece(*number);
+                if let Some(raw) = job.as_it_is(&piece) {
+                    return codecs.encode(raw);
+                }
+                let block = job.cover(&piece)?;
+                let encoded = codecs.encode(&block);
+                engine.inner.scratch.give(block);
+                encoded
+            }
+        })?;
+        for one in done {
+            if let Done::Gathered(part) = one {
+                engine.inner.scratch.give(part.block);
+            }
+        }
+        Ok(())
+    }
+}
+
+/// Elements of a chunk that lie inside an array.
+fn elements_inside(at: &[u64], chunk: &[u64], shape: &[u64]) -> u64 {
+    at.iter().zip(chunk).zip(shape).map(|((&i, &c), &n)| c.min(n.saturating_sub(i * c))).product()
+}
+
+struct Job<'a> {
+    engine: &'a Engine,
+    store: &'a dyn Store,
+    layout: &'a VarLayout,
+    chunk: &'a [u64],
+    codecs: &'a CodecChain,
+    bytes: &'a [u8],
+}
+
+impl Job<'_> {
+    /// The caller's bytes of a chunk, where they are already what the encoder wants.
+    fn as_it_is(&self, piece: &Piece) -> Option<&[u8]> {
+        let element = &self.layout.element;
+        let len = chunk_bytes(self.chunk, element.size).ok()?;
+        let same = element.order == crate::layout::Order::Keep
+            && boxes::single_run(&piece.axes, element.size) == Some(len);
+        same.then(|| &self.bytes[piece.to as usize..][..len as usize])
+    }
+
+    /// A block with all of a chunk that the selection covers; fill where the chunk sticks out of the array.
+    fn cover(&self, piece: &Piece) -> Result<Block> {
+        let len = chunk_bytes(self.chunk, self.layout.element.size)?;
+        let mut block = self.engine.inner.scratch.take(len as usize);
+        if elements(piece) * self.layout.element.size as u64 != len {
+            boxes::fill_run(&self.layout.fill, &mut block);
+        }
+        self.move_in(piece, &mut block);
+        Ok(block)
+    }
+
+    /// Writes a piece into its part, which starts as what the file holds, or as fill.
+    fn gather(&self, var: VarId, piece: &Piece, begin: &mut Begin) -> Result<()> {
+        let part = match &mut begin.part {
+            Some(part) => part,
+            none => {
+                let len = chunk_bytes(self.chunk, self.layout.element.size)?;
+                let explain = |e: Error, offset| {
+                    chunked::explain(e, self.store.name(), &self.layout.name, &piece.at, offset)
+                };
+                let block = match begin.record {
+                    Some(record) => self.load(record, len).map_err(|e| explain(e, Some(record.offset)))?,
+                    None => {
+                        let mut block = self.engine.inner.scratch.take(len as usize);
+                        boxes::fill_run(&self.layout.fill, &mut block);
+                        block
+                    }
+                };
+                none.insert(Part { id: (var, piece.at.clone()), block, written: 0 })
+            }
+        };
+        self.move_in(piece, &mut part.block);
+        part.written += elements(piece);
+        Ok(())
+    }
+
+    fn load(&self, record: ChunkRecord, len: u64) -> Result<Block> {
+        let encoded = self.store.read_vec(record.offset, record.len)?;
+        self.codecs.check_len(encoded.len(), record.mask, len as usize)?;
+        let mut block = self.engine.inner.scratch.take(len as usize);
+        self.codecs.decode(&encoded, record.mask, &mut block)?;
+        Ok(block)
+    }
+
+    fn move_in(&self, piece: &Piece, block: &mut [u8]) {
+        let axes: Vec<Axis> = piece.axes.iter().map(|a| a.reversed()).collect();
+        // SAFETY: the block is this thread's own.
+        unsafe {
+            let out = SharedOut::new(block);
+            boxes::move_box(self.bytes, piece.to, &out, piece.within, &axes, &self.layout.element);
+        }
+    }
+}
+
+fn elements(piece: &Piece) -> u64 {
+    piece.axes.iter().map(|a| a.count).product()
+}

@@ -1,0 +1,91 @@
+//! Whole chunks to encoded bytes to their place, in order.
+
+use super::super::chunked;
+use super::Writer;
+use super::gather::Part;
+use crate::codec::CodecChain;
+use crate::error::{Error, Result};
+use crate::layout::Place;
+use crate::model::VarId;
+
+/// Encoded results that may wait for their turn, per thread.
+const WAITING: usize = 3;
+
+impl Writer {
+    /// Takes a chunk that is to be encoded and placed, after those that came before.
+    pub(super) fn enqueue(&mut self, part: Part) -> Result<()> {
+        self.gather.pending_bytes += part.block.footprint();
+        self.gather.pending.push(part);
+        let many = self.gather.pending.len() >= 8 * self.engine.threads();
+        if many || self.gather.pending_bytes > self.gather.pending_limit {
+            self.flush_pending()?;
+        }
+        Ok(())
+    }
+
+    /// Encodes and places all chunks that wait.
+    pub(super) fn flush_pending(&mut self) -> Result<()> {
+        if self.gather.pending.is_empty() {
+            return Ok(());
+        }
+        let parts = std::mem::take(&mut self.gather.pending);
+        self.gather.pending_bytes = 0;
+        // Chunks of one variable mostly stand together.
+        let mut chains: Vec<(VarId, CodecChain)> = Vec::new();
+        let mut chain_of = Vec::with_capacity(parts.len());
+        for part in &parts {
+            let known = chains.iter().rposition(|(v, _)| *v == part.id.0);
+            chain_of.push(match known {
+                Some(i) => i,
+                None => {
+                    chains.push((part.id.0, self.chain(part.id.0)?));
+                    chains.len() - 1
+                }
+            });
+        }
+        let encode = |i: usize| chains[chain_of[i]].1.encode(&parts[i].block);
+        let ids: Vec<_> = parts.iter().map(|p| &p.id).collect();
+        self.place(parts.len(), |i| (ids[i].0, ids[i].1.clone()), encode)?;
+        for part in parts {
+            self.engine.inner.scratch.give(part.block);
+        }
+        Ok(())
+    }
+
+    /// Encodes `n` chunks on all threads, and places them one after the other.
+    pub(super) fn place(
+        &mut self,
+        n: usize,
+        id: impl Fn(usize) -> (VarId, Vec<u64>) + Sync,
+        encode: impl Fn(usize) -> Result<(Vec<u8>, u32)> + Sync,
+    ) -> Result<()> {
+        let container = &mut self.container;
+        let store = container.store().clone();
+        let schema = container.schema();
+        let names: Vec<String> = schema.var_ids().map(|v| schema.var_path(v)).collect();
+        let explain = |e: Error, i: usize| {
+            let (var, at) = id(i);
+            chunked::explain(e, store.name(), &names[var.0], &at, None)
+        };
+        let window = WAITING * self.engine.threads();
+        let placed = self.engine.ordered(
+            n,
+            window,
+            |i| encode(i).map_err(|e| explain(e, i)),
+            |i, (encoded, mask)| {
+                let (var, at) = id(i);
+                container.place_chunk(var, &at, &encoded, mask).map_err(|e| explain(e, i))
+            },
+        );
+        self.forget();
+        placed
+    }
+
+    fn chain(&self, var: VarId) -> Result<CodecChain> {
+        let layout = self.layout(var)?;
+        match &layout.place {
+            Place::Chunked { codecs, .. } => Ok(codecs.clone()),
+            _ => Err(Error::Invalid(format!("`{}` is not stored in chunks any more", layout.name))),
+        }
+    }
+}

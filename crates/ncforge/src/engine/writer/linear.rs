@@ -1,0 +1,130 @@
+//! Writes into variables that are stored as they are: contiguous, records, inline.
+
+use super::super::boxes::{self, Axis};
+use super::super::shared::SharedOut;
+use super::super::strips::{Side, Strips, Unit};
+use super::super::{Engine, read};
+use crate::container::ContainerMut;
+use crate::error::{Error, Result};
+use crate::layout::{Order, Place, VarLayout};
+use crate::model::VarId;
+use crate::select::Hyperslab;
+use crate::store::Store;
+
+/// Bytes converted and written at a time: they stay in cache from one to the other.
+const BLOCK: u64 = 512 << 10;
+/// Bytes written at a time when nothing is to convert.
+const PLAIN_BLOCK: u64 = 4 << 20;
+/// Over gaps up to this many bytes, what stands there is read and written back: that costs less than a request
+/// for every few bytes.
+const GAP: u64 = 1024;
+/// Below this many bytes the calling thread does it alone.
+const PARALLEL_FROM: u64 = 1 << 20;
+
+/// Writes a selection that was announced to the container already.
+pub(super) fn write(
+    engine: &Engine,
+    container: &mut dyn ContainerMut,
+    var: VarId,
+    layout: &VarLayout,
+    slab: &Hyperslab,
+    memory_steps: &[u64],
+    bytes: &[u8],
+) -> Result<()> {
+    slab.check(&layout.shape, &layout.name)?;
+    let (offset, axes) = match &layout.place {
+        Place::Contiguous { offset } => {
+            let (from, axes) = read::dense_axes(layout, slab, memory_steps)?;
+            (offset.saturating_add(from), axes)
+        }
+        Place::Records { begin, stride } => {
+            let (from, axes) = read::record_axes(layout, slab, memory_steps, *stride)?;
+            (begin.saturating_add(from), axes)
+        }
+        Place::Inline(old) => return write_inline(container, var, layout, slab, memory_steps, bytes, old),
+        Place::Nowhere | Place::Chunked { .. } => {
+            return Err(Error::Unsupported {
+                path: format!("{}: {}", container.store().name(), layout.name),
+                what: "writing to a variable without a place in the file".to_owned(),
+            });
+        }
+        Place::Unsupported(what) => {
+            return Err(Error::Unsupported {
+                path: format!("{}: {}", container.store().name(), layout.name),
+                what: what.clone(),
+            });
+        }
+    };
+    let size = layout.element.size;
+    let axes = boxes::merge(axes.into_iter().map(Axis::reversed), size);
+    let plain = layout.element.order == Order::Keep;
+    let block = if plain { PLAIN_BLOCK } else { BLOCK };
+    let strips = Strips::new(axes, Side::To, size, block, GAP);
+    let per_task = (block / strips.unit_bytes().max(1)).max(1);
+    let tasks = strips.len().div_ceil(per_task);
+    let job = Job { engine, store: &**container.store(), offset, layout, bytes };
+    engine.inner.pool.run(tasks as usize, bytes.len() as u64 >= PARALLEL_FROM, |task| {
+        let first = task as u64 * per_task;
+        (first..(first + per_task).min(strips.len())).try_for_each(|u| job.write_unit(&strips.unit(u)))
+    })
+}
+
+struct Job<'a> {
+    engine: &'a Engine,
+    store: &'a dyn Store,
+    offset: u64,
+    layout: &'a VarLayout,
+    bytes: &'a [u8],
+}
+
+impl Job<'_> {
+    fn write_unit(&self, unit: &Unit) -> Result<()> {
+        let element = &self.layout.element;
+        let offset = self.offset.saturating_add(unit.to);
+        let run = boxes::single_run(&unit.axes, element.size);
+        if let (Some(len), Order::Keep) = (run, &element.order) {
+            let from = unit.from as usize;
+            return self.store.write_at(&self.bytes[from..from + len as usize], offset);
+        }
+        let mut block = self.engine.inner.scratch.lease(unit.span as usize);
+        if run.is_none() && unit.span > element.size as u64 {
+            // There are gaps: what stands in them stays.
+            let there = self.store.len().saturating_sub(offset).min(unit.span) as usize;
+            if there > 0 {
+                self.store.read_at(&mut block[..there], offset)?;
+            }
+            block[there..].fill(0);
+        }
+        // SAFETY: the block is this thread's own.
+        unsafe {
+            boxes::move_box(self.bytes, unit.from, &SharedOut::new(&mut block), 0, &unit.axes, element);
+        }
+        self.store.write_at(&block, offset)
+    }
+}
+
+fn write_inline(
+    container: &mut dyn ContainerMut,
+    var: VarId,
+    layout: &VarLayout,
+    slab: &Hyperslab,
+    memory_steps: &[u64],
+    bytes: &[u8],
+    old: &[u8],
+) -> Result<()> {
+    let size = layout.element.size;
+    let (to, axes) = read::dense_axes(layout, slab, memory_steps)?;
+    let whole = Hyperslab::all(&layout.shape).len().saturating_mul(size as u64);
+    if old.len() as u64 != whole {
+        return Err(Error::corrupt(
+            container.store().name(),
+            None,
+            format!("`{}` stores {} bytes, its shape asks for {whole}", layout.name, old.len()),
+        ));
+    }
+    let mut new = old.to_vec();
+    let axes = boxes::merge(axes.into_iter().map(Axis::reversed), size);
+    // SAFETY: `new` is ours alone.
+    unsafe { boxes::move_box(bytes, 0, &SharedOut::new(&mut new), to, &axes, &layout.element) };
+    container.place_inline(var, &new)
+}
