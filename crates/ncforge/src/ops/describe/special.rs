@@ -83,20 +83,27 @@ pub(super) fn of_variable(schema: &Schema, id: VarId) -> Vec<Special> {
     all
 }
 
-/// The byte order that `ncdump` shows: only numbers have one, and in classic files it is always big.
+/// The byte order that `ncdump` shows: only plain numbers have one, and in classic files it is always big.
 fn endian(schema: &Schema, id: VarId) -> Endian {
     let var = schema.var(id);
     match var.dtype {
-        DType::Atomic(Atomic::Char | Atomic::Byte | Atomic::UByte) | DType::String => Endian::Native,
-        _ if schema.format.is_classic() => Endian::Big,
-        DType::Atomic(_) | DType::User(_) => var.endian,
+        DType::Atomic(Atomic::Char | Atomic::Byte | Atomic::UByte) => Endian::Native,
+        DType::Atomic(_) if schema.format.is_classic() => Endian::Big,
+        DType::Atomic(_) => var.endian,
+        DType::String | DType::User(_) => Endian::Native,
     }
 }
 
-/// A filter as `_Filter` spells it: number and parameters with commas.
+/// A filter as `_Filter` spells it: number and parameters with commas. Of szip's four parameters netCDF-C
+/// shows the two that a user gives: the coding (entropy 4, nearest neighbour 32), and pixels per block.
 fn spelled(filter: &Filter) -> String {
+    const SZIP_CODING: u32 = 4 | 32;
     let mut text = filter.id.to_string();
-    for p in &filter.params {
+    let params = match filter.params[..] {
+        [mask, pixels, _, _] if filter.id == filters::SZIP => vec![mask & SZIP_CODING, pixels],
+        _ => filter.params.clone(),
+    };
+    for p in params {
         text.push(',');
         text.push_str(&p.to_string());
     }

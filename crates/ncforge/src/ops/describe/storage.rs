@@ -18,8 +18,9 @@ pub struct VarStorage {
     /// Bytes of the values in memory, as the current shape says (saturating). For strings and rows these are
     /// the bytes of the references, as their lengths are known only after reading them.
     pub logical_bytes: u64,
-    /// Bytes that the values take in the file, encoded. Bytes past the end of a short file are not counted.
-    pub stored_bytes: u64,
+    /// Bytes that the values take in the file, encoded; `None` where they cannot be counted (see `trouble`).
+    /// Bytes past the end of a short file are not counted.
+    pub stored_bytes: Option<u64>,
     /// Chunk lengths, slowest first, for chunked variables.
     pub chunks: Option<Vec<u64>>,
     /// The filters, in the order in which they are applied on writing.
@@ -37,7 +38,7 @@ pub struct VarStorage {
 impl VarStorage {
     /// How many times smaller the values are in the file than in memory; `None` when nothing is stored.
     pub fn ratio(&self) -> Option<f64> {
-        (self.stored_bytes > 0).then(|| self.logical_bytes as f64 / self.stored_bytes as f64)
+        self.stored_bytes.filter(|&n| n > 0).map(|n| self.logical_bytes as f64 / n as f64)
     }
 }
 
@@ -74,7 +75,7 @@ pub fn storage(container: &dyn Container) -> FileStorage {
     FileStorage {
         file_bytes: container.store().len(),
         logical_bytes: sum(|v| v.logical_bytes),
-        stored_bytes: sum(|v| v.stored_bytes),
+        stored_bytes: sum(|v| v.stored_bytes.unwrap_or(0)),
         metadata_bytes: container.metadata_bytes(),
         vars,
         notes: container.notes(),
@@ -101,7 +102,7 @@ fn of_variable(container: &dyn Container, id: VarId) -> VarStorage {
         },
         offset: None,
         logical_bytes: elements(&schema.shape(id)).saturating_mul(schema.memory_size(var.dtype) as u64),
-        stored_bytes: 0,
+        stored_bytes: None,
         chunks,
         filters,
         chunks_stored: None,
@@ -117,33 +118,38 @@ fn of_variable(container: &dyn Container, id: VarId) -> VarStorage {
 }
 
 fn count(container: &dyn Container, layout: &VarLayout, facts: &mut VarStorage) -> Result<()> {
+    let shape = container.schema().shape(facts.var);
     let file = container.store().len();
     let element = layout.element.size as u64;
     match &layout.place {
-        Place::Nowhere => facts.place = "nothing stored",
+        Place::Nowhere => {
+            facts.place = "nothing stored";
+            facts.stored_bytes = Some(0);
+        }
         Place::Inline(bytes) => {
             facts.place = "compact";
-            facts.stored_bytes = bytes.len() as u64;
+            facts.stored_bytes = Some(bytes.len() as u64);
         }
         Place::Contiguous { offset } => {
             facts.offset = Some(*offset);
             let bytes = elements(&layout.shape).saturating_mul(element);
-            facts.stored_bytes = bytes.min(file.saturating_sub(*offset));
+            facts.stored_bytes = Some(bytes.min(file.saturating_sub(*offset)));
         }
         Place::Records { begin, stride } => {
             facts.place = "records";
             facts.offset = Some(*begin);
             let records = layout.shape.first().copied().unwrap_or(0);
             let each = elements(layout.shape.get(1..).unwrap_or_default()).saturating_mul(element);
-            facts.stored_bytes = record_bytes(records, each, *stride, file.saturating_sub(*begin));
+            let room = file.saturating_sub(*begin);
+            facts.stored_bytes = Some(record_bytes(records, each, *stride, room));
         }
         Place::Chunked { chunk, index, .. } => {
             let list = index.list()?;
-            let possible = ChunkGrid::new(&layout.shape, chunk).len();
-            facts.chunks_possible = Some(if layout.shape.contains(&0) { 0 } else { possible });
+            // Other variables may have made an unlimited dimension longer than this one's own extent.
+            facts.chunks_possible = Some(ChunkGrid::new(&shape, chunk).len());
             facts.chunks_stored = Some(list.len() as u64);
             facts.offset = list.iter().map(|c| c.1.offset).min();
-            facts.stored_bytes = list.iter().map(|c| c.1.len).fold(0, u64::saturating_add);
+            facts.stored_bytes = Some(list.iter().map(|c| c.1.len).fold(0, u64::saturating_add));
             let smallest = list.iter().map(|c| c.1.len).min();
             facts.chunk_bytes = smallest.zip(list.iter().map(|c| c.1.len).max());
         }

@@ -88,7 +88,7 @@ fn row(schema: &Schema, v: &VarStorage) -> [String; 7] {
         printable(schema.type_name(var.dtype)),
         shown,
         human_bytes(v.logical_bytes),
-        human_bytes(v.stored_bytes),
+        v.stored_bytes.map_or_else(|| "?".to_owned(), human_bytes),
         v.ratio().map_or_else(|| "-".to_owned(), |r| format!("{r:.2}")),
         stored_as(schema, v),
     ]
