@@ -45,7 +45,12 @@ impl CodecChain {
         if filters.len() > MAX_FILTERS {
             return Err(damaged("filters", format!("{} of them, the format allows 32", filters.len())));
         }
-        let steps = filters.iter().map(|f| Step::new(f, element_size)).collect::<Result<_>>()?;
+        let mut steps = filters.iter().map(|f| Step::new(f, element_size)).collect::<Result<Vec<_>>>()?;
+        for i in 1..steps.len() {
+            if let [Step::Shuffle { size }, Step::Deflate { planes, .. }] = &mut steps[i - 1..=i] {
+                *planes = *size;
+            }
+        }
         Ok(Self { inner: Arc::new(Inner { filters: filters.to_vec(), steps, element_size }) })
     }
 

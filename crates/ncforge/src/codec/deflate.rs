@@ -1,14 +1,27 @@
 //! Filter 1, deflate: one zlib stream (RFC 1950, RFC 1951) per chunk; parameter: the level, 0 to 9.
 //!
-//! libdeflate does both directions on whole buffers: the chunk's size is known, so nothing streams.
-//! Streams of any level and window size are read; bytes after the stream are ignored, as HDF5 does.
+//! libdeflate inflates, on whole buffers: the chunk's size is known, so nothing streams. Streams of any level and
+//! window size are read; bytes after the stream are ignored, as HDF5 does.
 //!
-//! Guarantee on writing: level N is never larger than zlib's level N would be, beyond a few bytes. libdeflate's
-//! own levels 1 to 12 are mapped for that (the mapping that htslib established); level 0 stores.
+//! Writing has two encoders. Shuffled chunks at levels 1 to 6 go to [`PlaneEncoder`], which treats each byte
+//! plane as it deserves; everything else goes to libdeflate, whose own levels 1 to 12 are mapped so that level N
+//! is not larger than zlib's (the mapping that htslib established); level 0 stores. Level numbers keep zlib's
+//! meaning: measured sizes at level N stay within 2 % of zlib's level N, and are mostly smaller.
+
+mod bits;
+mod block;
+mod huffman;
+mod matcher;
+mod planes;
+mod symbols;
+#[cfg(test)]
+mod tests;
 
 use std::cell::RefCell;
 
 use libdeflater::{CompressionLvl, Compressor, DecompressionError, Decompressor};
+
+pub use planes::PlaneEncoder;
 
 use super::damaged;
 use super::scratch::grow;
@@ -26,7 +39,12 @@ thread_local! {
     static INFLATE: RefCell<Decompressor> = RefCell::new(Decompressor::new());
     /// The last compressor and its level: a thread mostly stays with one level, and setting one up is not free.
     static DEFLATE: RefCell<Option<(u32, Compressor)>> = const { RefCell::new(None) };
+    /// The last encoder of planes; it knows its level.
+    static PLANES: RefCell<Option<PlaneEncoder>> = const { RefCell::new(None) };
 }
+
+/// Levels at which the plane encoder's search is as deep as zlib's.
+const PLANE_LEVELS: std::ops::RangeInclusive<u32> = 1..=6;
 
 /// Inflates into `dst`; gives the number of bytes, which may be smaller than `dst`.
 pub fn decode(src: &[u8], dst: &mut [u8]) -> Result<usize> {
@@ -39,8 +57,12 @@ pub fn decode(src: &[u8], dst: &mut [u8]) -> Result<usize> {
     })
 }
 
-/// Deflates into the front of `out`; gives the number of bytes.
-pub fn encode(src: &[u8], level: u32, out: &mut Vec<u8>) -> Result<usize> {
+/// Deflates into the front of `out`; gives the number of bytes. `planes` says of how many byte planes of equal
+/// length `src` consists: the element size after a shuffle, else 1.
+pub fn encode(src: &[u8], level: u32, planes: usize, out: &mut Vec<u8>) -> Result<usize> {
+    if planes > 1 && PLANE_LEVELS.contains(&level) {
+        return Ok(encode_planes(src, level, planes, out));
+    }
     DEFLATE.with(|cell| {
         let mut slot = cell.borrow_mut();
         if slot.as_ref().is_none_or(|(l, _)| *l != level) {
@@ -55,5 +77,16 @@ pub fn encode(src: &[u8], level: u32, out: &mut Vec<u8>) -> Result<usize> {
         compressor
             .zlib_compress(src, &mut out[..bound])
             .map_err(|e| Error::Invalid(format!("deflate: {} bytes could not be encoded: {e}", src.len())))
+    })
+}
+
+fn encode_planes(src: &[u8], level: u32, planes: usize, out: &mut Vec<u8>) -> usize {
+    grow(out, PlaneEncoder::bound(src.len(), planes));
+    PLANES.with(|cell| {
+        let mut slot = cell.borrow_mut();
+        match slot.as_mut() {
+            Some(encoder) if encoder.level() == level => encoder.encode(src, planes, out),
+            _ => slot.insert(PlaneEncoder::new(level)).encode(src, planes, out),
+        }
     })
 }

@@ -15,6 +15,8 @@ pub(super) enum Step {
     },
     Deflate {
         level: u32,
+        /// Byte planes in what comes in: the element size right after a shuffle, else 1.
+        planes: usize,
     },
     Shuffle {
         size: usize,
@@ -30,7 +32,7 @@ impl Step {
     pub(super) fn new(filter: &Filter, element_size: usize) -> Result<Step> {
         let param = |i: usize| filter.params.get(i).copied();
         Ok(match filter.id {
-            filters::DEFLATE => Step::Deflate { level: param(0).unwrap_or(6).min(9) },
+            filters::DEFLATE => Step::Deflate { level: param(0).unwrap_or(6).min(9), planes: 1 },
             filters::SHUFFLE => match param(0).map_or(element_size, |p| p as usize) {
                 0 => return Err(damaged("shuffle", "an element size of 0")),
                 size => Step::Shuffle { size },
@@ -106,7 +108,7 @@ impl Step {
                 path: CHUNK.into(),
                 what: format!("writing with filter {}", self.name()),
             }),
-            Step::Deflate { level } => deflate::encode(src, *level, out).map(Some),
+            Step::Deflate { level, planes } => deflate::encode(src, *level, *planes, out).map(Some),
             Step::Zstd { level } => zstd::encode(src, *level, out).map(Some),
             Step::Shuffle { size } => {
                 grow(out, src.len());

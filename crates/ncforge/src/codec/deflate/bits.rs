@@ -1,0 +1,59 @@
+//! Bits, least significant first, into a byte slice (RFC 1951 §3.1.1).
+
+/// Writes bit strings into a slice that the caller made long enough.
+///
+/// Bits gather in one 64-bit word; [`Bits::flush`] moves whole bytes out. Between two flushes at most
+/// [`Bits::ROOM`] bits may be put.
+pub(super) struct Bits<'a> {
+    out: &'a mut [u8],
+    at: usize,
+    word: u64,
+    held: u32,
+}
+
+impl<'a> Bits<'a> {
+    /// Bits that may be put between two flushes: 64, less the 7 that a flush may leave behind.
+    pub(super) const ROOM: u32 = 57;
+    /// A flush stores a whole word, so so many bytes beyond the last one must exist.
+    pub(super) const SLACK: usize = 8;
+
+    pub(super) fn new(out: &'a mut [u8]) -> Self {
+        Self { out, at: 0, word: 0, held: 0 }
+    }
+
+    /// Adds the low `count` bits of `value`; higher bits of `value` must be zero.
+    #[inline(always)]
+    pub(super) fn put(&mut self, value: u64, count: u32) {
+        debug_assert!(count < 64 && value >> count == 0 && self.held + count <= 64);
+        self.word |= value << self.held;
+        self.held += count;
+    }
+
+    /// Moves whole bytes to the slice.
+    #[inline(always)]
+    pub(super) fn flush(&mut self) {
+        self.out[self.at..self.at + 8].copy_from_slice(&self.word.to_le_bytes());
+        self.at += (self.held >> 3) as usize;
+        self.word >>= self.held & !7;
+        self.held &= 7;
+    }
+
+    /// Fills up to the next byte with zeros.
+    pub(super) fn align(&mut self) {
+        self.held = self.held.next_multiple_of(8);
+        self.flush();
+    }
+
+    /// Copies bytes; the writer must be aligned.
+    pub(super) fn bytes(&mut self, bytes: &[u8]) {
+        debug_assert!(self.held == 0);
+        self.out[self.at..self.at + bytes.len()].copy_from_slice(bytes);
+        self.at += bytes.len();
+    }
+
+    /// Ends the stream; gives its length in bytes.
+    pub(super) fn finish(mut self) -> usize {
+        self.align();
+        self.at
+    }
+}

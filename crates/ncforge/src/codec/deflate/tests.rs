@@ -1,0 +1,95 @@
+//! The plane encoder against libdeflate's and zlib's view of what is a legal stream.
+
+use proptest::prelude::*;
+
+use super::planes::PlaneEncoder;
+use super::{decode, encode};
+
+/// Encodes and decodes; gives the stream's length.
+fn round_trip(bytes: &[u8], level: u32, planes: usize) -> usize {
+    let mut out = vec![0; PlaneEncoder::bound(bytes.len(), planes)];
+    let n = PlaneEncoder::new(level).encode(bytes, planes, &mut out);
+    let mut back = vec![0; bytes.len()];
+    assert_eq!(decode(&out[..n], &mut back).expect("a legal stream"), bytes.len());
+    assert!(back == bytes, "level {level}, {planes} planes, {} bytes", bytes.len());
+    n
+}
+
+/// Bytes of a simple generator: without pattern, and the same on every run.
+fn noise(len: usize) -> Vec<u8> {
+    let mut state = 0x2545_F491_4F6C_DD1Du64;
+    let mut next = || {
+        state ^= state << 13;
+        state ^= state >> 7;
+        state ^= state << 17;
+        (state >> 32) as u8
+    };
+    (0..len).map(|_| next()).collect()
+}
+
+#[test]
+fn lengths_around_block_and_sample_borders_survive() {
+    let all = noise(300_000);
+    for len in [0, 1, 2, 3, 4, 5, 7, 8, 255, 4095, 16384, 65535, 65536, 65537, 131_073, 300_000] {
+        for planes in [1, 2, 4, 8] {
+            round_trip(&all[..len], 1, planes);
+            round_trip(&vec![7; len], 4, planes);
+        }
+    }
+}
+
+#[test]
+fn random_planes_are_stored_and_constant_ones_vanish() {
+    let mut bytes = noise(1 << 18);
+    bytes.extend(vec![66; 1 << 18]);
+    let n = round_trip(&bytes, 4, 2);
+    assert!(n > 1 << 18 && n < (1 << 18) + 2000, "{n} bytes");
+}
+
+#[test]
+fn repeats_of_whole_rows_are_found() {
+    let row = noise(1500);
+    let bytes: Vec<u8> = row.iter().copied().cycle().take(200_000).collect();
+    for level in 1..=9 {
+        let n = round_trip(&bytes, level, 1);
+        assert!(n < 10_000, "{n} bytes at level {level}");
+    }
+}
+
+#[test]
+fn encoding_does_not_depend_on_what_was_encoded_before() {
+    let (first, second) = (noise(100_000), vec![3; 50_000]);
+    let mut alone = Vec::new();
+    let n = encode(&second, 4, 4, &mut alone).expect("encodes");
+    let mut out = Vec::new();
+    encode(&first, 4, 4, &mut out).expect("encodes");
+    let m = encode(&second, 4, 4, &mut out).expect("encodes");
+    assert_eq!(alone[..n], out[..m]);
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig::with_cases(64))]
+
+    #[test]
+    fn any_mix_of_runs_copies_and_noise_survives(
+        parts in prop::collection::vec((0u8..4, 1usize..5000, any::<u8>()), 0..40),
+        level in 1u32..=9,
+        planes in 1usize..9,
+    ) {
+        let fresh = noise(5000);
+        let mut bytes: Vec<u8> = Vec::new();
+        for (kind, len, value) in parts {
+            match kind {
+                0 => bytes.extend(std::iter::repeat_n(value, len)),
+                1 => bytes.extend(fresh.iter().take(len)),
+                2 => bytes.extend(fresh.iter().take(len).map(|b| b % (value | 1))),
+                _ => {
+                    let from = bytes.len().saturating_sub(len * 7);
+                    let copy: Vec<u8> = bytes[from..].iter().copied().take(len).collect();
+                    bytes.extend(copy);
+                }
+            }
+        }
+        round_trip(&bytes, level, planes);
+    }
+}
