@@ -203,10 +203,8 @@ impl Matcher {
     ) -> usize {
         let bytes = &bytes[..to];
         let (mut start, mut at) = (from, from);
-        let mut pending: Option<(usize, usize)> = None;
         while at + CHAIN_LEAST <= to {
-            let (mut length, mut distance) =
-                pending.take().unwrap_or_else(|| self.longest(bytes, at, depth, CHAIN_LEAST - 1, nice));
+            let (mut length, mut distance) = self.longest(bytes, at, depth, CHAIN_LEAST - 1, nice);
             if length < CHAIN_LEAST {
                 at += 1;
                 continue;
