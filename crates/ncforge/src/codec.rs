@@ -8,6 +8,14 @@
 //! | 1 | [`deflate`] (zlib streams) | yes | yes |
 //! | 2 | [`shuffle`](kernels::shuffle) | yes | yes |
 //! | 3 | [`fletcher32`] | yes | yes |
+//! | 4 | [`szip`] (CCSDS 121.0-B) | yes | no |
+//! | 5 | [`nbit`] | yes | no |
+//! | 6 | [`scaleoffset`] | yes | no |
+//! | 307 | [`bzip2`] | yes | yes |
+//! | 32000 | [`lzf`] | yes | yes |
+//! | 32001 | [`blosc`] (version 1; all compressors but Snappy) | yes | yes |
+//! | 32004 | [`lz4`] | yes | yes |
+//! | 32008 | [`bitshuffle`], with LZ4 or zstd or neither | yes | yes |
 //! | 32015 | [`zstd`] | yes | yes |
 //! | 32022, 32023, 37373 | quantizations (BitGroom, Granular BitRound, BitRound) | nothing to undo | no |
 //!
@@ -35,14 +43,23 @@
 //! # Ok::<(), ncforge::Error>(())
 //! ```
 
+mod bits;
+pub mod bitshuffle;
+pub mod blosc;
+pub mod bzip2;
 mod chain;
 pub mod deflate;
 pub mod filters;
 pub mod fletcher32;
 pub mod kernels;
+pub mod lz4;
+pub mod lzf;
+pub mod nbit;
+pub mod scaleoffset;
 mod scratch;
 mod stage;
 mod step;
+pub mod szip;
 pub mod zstd;
 
 #[cfg(test)]

@@ -18,6 +18,7 @@ pub mod cursor;
 pub mod dataset;
 pub mod dataspace;
 pub mod datatype;
+pub mod emit;
 pub mod file;
 pub mod fill;
 pub mod fractal_heap;

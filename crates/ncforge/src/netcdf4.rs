@@ -7,6 +7,7 @@
 //! [`crate::Schema::skipped`] while the rest stays readable.
 
 pub mod read;
+pub mod write;
 
 use std::sync::Arc;
 
@@ -14,6 +15,8 @@ use crate::container::Container;
 use crate::error::Result;
 use crate::hdf5::superblock;
 use crate::store::Store;
+
+pub use write::{CreateOptions, create};
 
 /// Whether a store holds an HDF5 file.
 pub fn detect(store: &dyn Store) -> Result<bool> {

@@ -115,7 +115,7 @@ impl CodecChain {
     /// let stage = chain.decode_staged(&encoded, mask, raw.len(), &mut scratch)?;
     /// assert!(matches!(stage, Stage::Shuffled(_, 4)));
     /// let mut row = [0; 8];
-    /// stage.read(&Element::atomic(Atomic::U32, Endian::Little), 1, &mut row);
+    /// stage.read(&Element::atomic(Atomic::UInt, Endian::Little), 1, &mut row);
     /// assert_eq!(row[..4], 20u32.to_ne_bytes());
     /// # Ok::<(), ncforge::Error>(())
     /// ```

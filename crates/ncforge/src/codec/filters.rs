@@ -56,6 +56,38 @@ pub fn zstd(level: i32) -> Filter {
     filter(ZSTD, vec![level.cast_unsigned()])
 }
 
+/// bzip2 with blocks of 100 kB times `level`, 1 to 9.
+pub fn bzip2(level: u32) -> Filter {
+    filter(BZIP2, vec![level.clamp(1, 9)])
+}
+
+/// LZF for chunks of `chunk_bytes` bytes, with the versions that h5py writes.
+pub fn lzf(chunk_bytes: usize) -> Filter {
+    filter(LZF, vec![4, 0x0105, u32::try_from(chunk_bytes).unwrap_or(u32::MAX)])
+}
+
+/// LZ4 in blocks of `block` bytes; 0 makes the whole chunk one block.
+pub fn lz4(block: u32) -> Filter {
+    filter(LZ4, vec![block])
+}
+
+/// Blosc for elements and chunks of so many bytes: level 0 to 9; shuffle 0 none, 1 bytes, 2 bits; compressor
+/// 0 BloscLZ, 1 LZ4, 2 LZ4HC, 4 zlib, 5 zstd. The parameters are those that netCDF-C stores.
+pub fn blosc(element_size: usize, chunk_bytes: usize, level: u32, shuffle: u32, compressor: u32) -> Filter {
+    let word = |n: usize| u32::try_from(n).unwrap_or(u32::MAX);
+    filter(BLOSC, vec![0, 0, word(element_size), word(chunk_bytes), level.min(9), shuffle, compressor])
+}
+
+/// Bitshuffle of elements of `element_size` bytes, in blocks of the library's choice, followed by nothing (0),
+/// LZ4 (2) or zstd (3, with its level).
+pub fn bitshuffle(element_size: usize, compressor: u32, level: i32) -> Filter {
+    let mut params = vec![0, 5, u32::try_from(element_size).unwrap_or(u32::MAX), 0, compressor];
+    if compressor == 3 {
+        params.push(level.cast_unsigned());
+    }
+    filter(BITSHUFFLE, params)
+}
+
 fn filter(id: u16, params: Vec<u32>) -> Filter {
     Filter { id, params, optional: true }
 }

@@ -28,10 +28,12 @@ macro_rules! multiversion {
     };
 }
 
+mod bitshuffle;
 mod order;
 mod shuffle;
 mod swap;
 
+pub use bitshuffle::{bitshuffle, bitunshuffle};
 pub use order::{order_copy, order_in_place};
 pub use shuffle::{shuffle, unshuffle, unshuffle_into};
 pub use swap::{swap_copy, swap_in_place};

@@ -61,3 +61,21 @@ pub(super) fn grow(buffer: &mut Vec<u8>, len: usize) {
         }
     }
 }
+
+/// Runs with `len` bytes of this thread's own room for one block inside a chunk. What they hold is arbitrary.
+pub(super) fn with_block<T>(len: usize, run: impl FnOnce(&mut [u8]) -> T) -> T {
+    thread_local! {
+        static BLOCK: RefCell<Vec<u8>> = const { RefCell::new(Vec::new()) };
+    }
+    BLOCK.with(|own| match own.try_borrow_mut() {
+        Ok(mut room) => {
+            grow(&mut room, len);
+            let result = run(&mut room[..len]);
+            if room.capacity() > KEEP {
+                *room = Vec::new();
+            }
+            result
+        }
+        Err(_) => run(&mut vec![0; len]),
+    })
+}

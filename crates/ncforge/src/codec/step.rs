@@ -1,6 +1,11 @@
 //! One filter of a chain, its parameters understood.
 
-use super::{CHUNK, damaged, deflate, filter_name, filters, fletcher32, kernels, zstd};
+use super::bitshuffle::{self, Bitshuffle};
+use super::blosc::{self, Blosc};
+use super::nbit::Nbit;
+use super::scaleoffset::ScaleOffset;
+use super::szip::{self, Szip};
+use super::{CHUNK, bzip2, damaged, deflate, filter_name, filters, fletcher32, kernels, lz4, lzf, zstd};
 use crate::codec::scratch::grow;
 use crate::error::{Error, Result};
 use crate::model::Filter;
@@ -25,6 +30,18 @@ pub(super) enum Step {
     Zstd {
         level: i32,
     },
+    Bzip2 {
+        level: u32,
+    },
+    Lz4 {
+        block: usize,
+    },
+    Lzf,
+    Blosc(Blosc),
+    Bitshuffle(Bitshuffle),
+    Szip(Szip),
+    Nbit(Nbit),
+    ScaleOffset(ScaleOffset),
 }
 
 impl Step {
@@ -40,6 +57,14 @@ impl Step {
             filters::FLETCHER32 => Step::Fletcher32,
             // The level is a signed number in an unsigned parameter.
             filters::ZSTD => Step::Zstd { level: param(0).unwrap_or(3).cast_signed() },
+            filters::BZIP2 => Step::Bzip2 { level: param(0).unwrap_or(9) },
+            filters::LZ4 => Step::Lz4 { block: param(0).unwrap_or(0) as usize },
+            filters::LZF => Step::Lzf,
+            filters::BLOSC => Step::Blosc(Blosc::new(&filter.params, element_size)),
+            filters::BITSHUFFLE => Step::Bitshuffle(Bitshuffle::new(&filter.params, element_size)?),
+            filters::SZIP => Step::Szip(Szip::new(&filter.params)?),
+            filters::NBIT => Step::Nbit(Nbit::new(&filter.params)?),
+            filters::SCALEOFFSET => Step::ScaleOffset(ScaleOffset::new(&filter.params)?),
             id @ (filters::BITGROOM | filters::GRANULAR_BITROUND | filters::BITROUND) => {
                 Step::Identity { id }
             }
@@ -63,6 +88,14 @@ impl Step {
             Step::Shuffle { .. } => filters::SHUFFLE,
             Step::Fletcher32 => filters::FLETCHER32,
             Step::Zstd { .. } => filters::ZSTD,
+            Step::Bzip2 { .. } => filters::BZIP2,
+            Step::Lz4 { .. } => filters::LZ4,
+            Step::Lzf => filters::LZF,
+            Step::Blosc(_) => filters::BLOSC,
+            Step::Bitshuffle(_) => filters::BITSHUFFLE,
+            Step::Szip(_) => filters::SZIP,
+            Step::Nbit(_) => filters::NBIT,
+            Step::ScaleOffset(_) => filters::SCALEOFFSET,
         })
     }
 
@@ -81,6 +114,14 @@ impl Step {
             Step::Identity { .. } | Step::Shuffle { .. } | Step::Fletcher32 => 1,
             Step::Deflate { .. } => deflate::MAX_EXPANSION,
             Step::Zstd { .. } => zstd::MAX_EXPANSION,
+            Step::Bzip2 { .. } => bzip2::MAX_EXPANSION,
+            Step::Lz4 { .. } => lz4::MAX_EXPANSION,
+            Step::Lzf => lzf::MAX_EXPANSION,
+            Step::Blosc(_) => blosc::MAX_EXPANSION,
+            Step::Bitshuffle(_) => bitshuffle::MAX_EXPANSION,
+            Step::Szip(_) => szip::MAX_EXPANSION,
+            // No bits at all may stand for a chunk.
+            Step::Nbit(_) | Step::ScaleOffset(_) => usize::MAX,
         }
     }
 
@@ -92,6 +133,14 @@ impl Step {
             Step::Fletcher32 => copy(fletcher32::verify(src)?, dst, self.name()),
             Step::Deflate { .. } => deflate::decode(src, dst),
             Step::Zstd { .. } => zstd::decode(src, dst),
+            Step::Bzip2 { .. } => bzip2::decode(src, dst),
+            Step::Lz4 { .. } => lz4::decode(src, dst),
+            Step::Lzf => lzf::decode(src, dst),
+            Step::Blosc(_) => blosc::decode(src, dst),
+            Step::Bitshuffle(b) => b.decode(src, dst),
+            Step::Szip(s) => s.decode(src, dst),
+            Step::Nbit(n) => n.decode(src, dst),
+            Step::ScaleOffset(s) => s.decode(src, dst),
             Step::Shuffle { size } => {
                 let dst = fit(src.len(), dst, self.name())?;
                 kernels::unshuffle(src, dst, *size);
@@ -104,12 +153,19 @@ impl Step {
     /// do not get smaller and the filter's format has no way to store them as they are.
     pub(super) fn encode(&self, src: &[u8], out: &mut Vec<u8>) -> Result<Option<usize>> {
         match self {
-            Step::Identity { .. } => Err(Error::Unsupported {
-                path: CHUNK.into(),
-                what: format!("writing with filter {}", self.name()),
-            }),
+            Step::Identity { .. } | Step::Szip(_) | Step::Nbit(_) | Step::ScaleOffset(_) => {
+                Err(Error::Unsupported {
+                    path: CHUNK.into(),
+                    what: format!("writing with filter {}", self.name()),
+                })
+            }
             Step::Deflate { level, planes } => deflate::encode(src, *level, *planes, out).map(Some),
             Step::Zstd { level } => zstd::encode(src, *level, out).map(Some),
+            Step::Bzip2 { level } => bzip2::encode(src, *level, out).map(Some),
+            Step::Lz4 { block } => lz4::encode(src, *block, out).map(Some),
+            Step::Lzf => Ok(lzf::encode(src, out)),
+            Step::Blosc(b) => b.encode(src, out).map(Some),
+            Step::Bitshuffle(b) => b.encode(src, out).map(Some),
             Step::Shuffle { size } => {
                 grow(out, src.len());
                 kernels::shuffle(src, &mut out[..src.len()], *size);

@@ -18,6 +18,12 @@ fn chain_of() -> impl Strategy<Value = Vec<Filter>> {
         (1usize..12).prop_map(filters::shuffle),
         Just(filters::fletcher32()),
         (-3i32..8).prop_map(filters::zstd),
+        (1u32..10).prop_map(filters::bzip2),
+        Just(filters::lzf(0)),
+        (0u32..3000).prop_map(filters::lz4),
+        (1usize..20, 0u32..10, 0u32..3, 0u32..6).prop_map(|(e, l, s, c)| filters::blosc(e, 0, l, s, c)),
+        (1usize..20, prop_oneof![Just(0u32), Just(2), Just(3)])
+            .prop_map(|(e, c)| filters::bitshuffle(e, c, 1)),
     ];
     prop::collection::vec(one, 0..5)
 }
@@ -38,9 +44,10 @@ proptest! {
         prop_assert_eq!(&back, &raw);
 
         // The same with some filters skipped for this chunk.
-        let applied: Vec<Filter> =
-            filters.iter().enumerate().filter(|(i, _)| masked & 1 << i == 0).map(|(_, f)| f.clone()).collect();
-        let (encoded, _) = CodecChain::new(&applied, 4).unwrap().encode(&raw).unwrap();
+        let applied: Vec<usize> = (0..filters.len()).filter(|i| masked & 1 << i == 0).collect();
+        let some: Vec<Filter> = applied.iter().map(|i| filters[*i].clone()).collect();
+        let (encoded, own) = CodecChain::new(&some, 4).unwrap().encode(&raw).unwrap();
+        let masked = applied.iter().enumerate().fold(masked, |m, (j, i)| m | (own >> j & 1) << i);
         chain.decode(&encoded, masked, &mut back).unwrap();
         prop_assert_eq!(&back, &raw);
     }

@@ -1,0 +1,182 @@
+//! Filter 32008, bitshuffle: bits into planes block by block, then optionally LZ4 or zstd per block.
+//!
+//! Parameters: library version (two words), element size, elements per block (0: the library's choice),
+//! compressor (0 none, 2 LZ4, 3 zstd), zstd level.
+//!
+//! Without a compressor the blocks follow each other. With one, all numbers big-endian: bytes decoded (8), block
+//! size in bytes (4); then per block its stored size (4) and bytes. In both cases a last block has what is left,
+//! rounded down to eight elements, and up to seven elements after it are stored as they are.
+
+use super::kernels;
+use super::lz4::raw_block_into;
+use super::scratch::{grow, with_block};
+use super::{damaged, zstd};
+use crate::error::{Error, Result};
+
+const NAME: &str = "bitshuffle";
+
+/// As for [`zstd`].
+pub(super) const MAX_EXPANSION: usize = zstd::MAX_EXPANSION;
+
+/// What happens to each block's rows of bits.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Compressor {
+    /// They are stored.
+    None,
+    /// An LZ4 block.
+    Lz4,
+    /// A zstd frame of this level.
+    Zstd(i32),
+}
+
+/// The filter with its parameters understood.
+#[derive(Clone, Copy, Debug)]
+pub struct Bitshuffle {
+    /// Bytes of one element, at least 1.
+    pub element: usize,
+    /// Elements per block; 0 means the library's choice.
+    pub block: usize,
+    /// What happens after.
+    pub compressor: Compressor,
+}
+
+impl Bitshuffle {
+    /// Understands the parameters.
+    pub fn new(params: &[u32], element_size: usize) -> Result<Self> {
+        let param = |i: usize| params.get(i).copied().unwrap_or(0);
+        let element = params.get(2).map_or(element_size, |e| *e as usize);
+        let block = param(3) as usize;
+        let fits = block.checked_mul(element).is_some_and(|bytes| bytes <= 1 << 31);
+        if element == 0 || !block.is_multiple_of(8) || !fits {
+            return Err(damaged(NAME, format!("elements of {element} bytes in blocks of {block}")));
+        }
+        let compressor = match param(4) {
+            0 => Compressor::None,
+            2 => Compressor::Lz4,
+            3 => Compressor::Zstd(params.get(5).map_or(0, |l| l.cast_signed())),
+            other => return Err(damaged(NAME, format!("compressor {other}, which does not exist"))),
+        };
+        Ok(Self { element, block, compressor })
+    }
+
+    /// Elements per block as the library chooses: some 8 KiB, so that a block stays in the first cache.
+    fn block_or_default(&self) -> usize {
+        if self.block > 0 { self.block } else { (8192 / self.element / 8 * 8).max(128) }
+    }
+
+    /// Decodes into `dst`; gives the number of bytes, which may be smaller than `dst`.
+    pub fn decode(&self, src: &[u8], dst: &mut [u8]) -> Result<usize> {
+        if self.compressor == Compressor::None {
+            let room = dst.len();
+            let dst = dst
+                .get_mut(..src.len())
+                .ok_or_else(|| damaged(NAME, format!("{} bytes where {room} belong", src.len())))?;
+            return self.decode_stored(src, dst).map(|()| src.len());
+        }
+        let (Some((size, rest)), Some(block)) = (src.split_first_chunk::<8>(), src.get(8..12)) else {
+            return Err(damaged(NAME, "the chunk ends in its header"));
+        };
+        let size = u64::from_be_bytes(*size);
+        let room = dst.len();
+        let dst = usize::try_from(size)
+            .ok()
+            .and_then(|n| dst.get_mut(..n))
+            .ok_or_else(|| damaged(NAME, format!("the chunk holds {size} bytes where {room} belong")))?;
+        let block = block.iter().fold(0usize, |n, b| n << 8 | usize::from(*b));
+        if block == 0 || !block.is_multiple_of(8 * self.element) {
+            return Err(damaged(NAME, format!("blocks of {block} bytes, of elements of {}", self.element)));
+        }
+        self.decode_blocks(&rest[4..], dst, block)?;
+        Ok(dst.len())
+    }
+
+    fn decode_stored(&self, src: &[u8], dst: &mut [u8]) -> Result<()> {
+        let block = self.block_or_default().checked_mul(self.element);
+        let block = block.ok_or_else(|| damaged(NAME, "a block larger than memory"))?;
+        let whole = src.len() / (8 * self.element) * (8 * self.element);
+        dst[whole..].copy_from_slice(&src[whole..]);
+        with_block(block.min(whole), |planes| {
+            for (s, d) in src[..whole].chunks(block).zip(dst[..whole].chunks_mut(block)) {
+                kernels::bitunshuffle(s, d, planes, self.element);
+            }
+        });
+        Ok(())
+    }
+
+    fn decode_blocks(&self, mut rest: &[u8], dst: &mut [u8], block: usize) -> Result<()> {
+        let (whole, tail) = dst.split_at_mut(dst.len() / (8 * self.element) * (8 * self.element));
+        let block = block.min(whole.len().max(1));
+        with_block(2 * block, |room| {
+            let (rows, planes) = room.split_at_mut(block);
+            for part in whole.chunks_mut(block) {
+                let stored = rest
+                    .split_first_chunk::<4>()
+                    .and_then(|(n, after)| after.split_at_checked(u32::from_be_bytes(*n) as usize));
+                let Some((stored, after)) = stored else {
+                    return Err(damaged(NAME, "the chunk ends in a block"));
+                };
+                rest = after;
+                let rows = &mut rows[..part.len()];
+                if let Compressor::Zstd(_) = self.compressor {
+                    let n = zstd::decode(stored, rows)?;
+                    if n != rows.len() {
+                        return Err(damaged(
+                            NAME,
+                            format!("a block of {n} bytes where {} belong", rows.len()),
+                        ));
+                    }
+                } else {
+                    raw_block_into(NAME, stored, rows)?;
+                }
+                kernels::bitunshuffle(rows, part, planes, self.element);
+            }
+            Ok(())
+        })?;
+        match rest.get(..tail.len()) {
+            Some(bytes) => tail.copy_from_slice(bytes),
+            None => return Err(damaged(NAME, "the chunk ends before its last elements")),
+        }
+        Ok(())
+    }
+
+    /// Encodes into the front of `out`; gives the number of bytes.
+    pub fn encode(&self, src: &[u8], out: &mut Vec<u8>) -> Result<usize> {
+        let block = (self.block_or_default() * self.element).min(src.len().max(1));
+        let (whole, tail) = src.split_at(src.len() / (8 * self.element) * (8 * self.element));
+        if self.compressor == Compressor::None {
+            grow(out, src.len());
+            with_block(block, |planes| {
+                for (s, d) in whole.chunks(block).zip(out[..whole.len()].chunks_mut(block)) {
+                    kernels::bitshuffle(s, d, planes, self.element);
+                }
+            });
+            out[whole.len()..src.len()].copy_from_slice(tail);
+            return Ok(src.len());
+        }
+        let declared = self.block_or_default() * self.element;
+        out.clear();
+        out.extend_from_slice(&(src.len() as u64).to_be_bytes());
+        out.extend_from_slice(&(declared as u32).to_be_bytes());
+        let mut packed = Vec::new();
+        with_block(2 * block, |room| {
+            let (rows, planes) = room.split_at_mut(block);
+            for part in whole.chunks(declared) {
+                let rows = &mut rows[..part.len()];
+                kernels::bitshuffle(part, rows, planes, self.element);
+                let n = match self.compressor {
+                    Compressor::Zstd(level) => zstd::encode(rows, level, &mut packed)?,
+                    _ => {
+                        grow(&mut packed, lz4_flex::block::get_maximum_output_size(rows.len()));
+                        lz4_flex::block::compress_into(rows, &mut packed)
+                            .map_err(|e| Error::Invalid(format!("bitshuffle: {e}")))?
+                    }
+                };
+                out.extend_from_slice(&(n as u32).to_be_bytes());
+                out.extend_from_slice(&packed[..n]);
+            }
+            Ok::<(), Error>(())
+        })?;
+        out.extend_from_slice(tail);
+        Ok(out.len())
+    }
+}

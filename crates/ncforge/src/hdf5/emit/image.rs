@@ -1,0 +1,129 @@
+//! What is to be emitted: a plain description of every object of a file.
+
+use super::chunks::ChunkSource;
+use crate::hdf5::dataspace::Dataspace;
+use crate::hdf5::datatype::Datatype;
+use crate::hdf5::fill::FillValue;
+use crate::model::Filter;
+
+/// Position of an object in [`Image::objects`].
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
+pub struct ObjectId(pub usize);
+
+/// All objects of a file; the first is the root group. Their metadata is emitted in this order.
+#[derive(Debug, Default)]
+pub struct Image<'a> {
+    /// The objects.
+    pub objects: Vec<Object<'a>>,
+}
+
+/// A group, a committed datatype or a dataset, and its attributes.
+#[derive(Debug)]
+pub struct Object<'a> {
+    /// What it is.
+    pub kind: Kind<'a>,
+    /// Its attributes, in creation order.
+    pub attrs: Vec<Attribute>,
+}
+
+/// The three kinds of objects.
+#[derive(Debug)]
+pub enum Kind<'a> {
+    /// A group: links in creation order.
+    Group(Vec<Link>),
+    /// A committed datatype.
+    Type(Datatype),
+    /// A dataset.
+    Dataset(Box<Dataset<'a>>),
+}
+
+/// A name in a group, and where it leads.
+#[derive(Clone, Debug)]
+pub struct Link {
+    /// The name's bytes.
+    pub name: Vec<u8>,
+    /// Whether the name is declared to be UTF-8.
+    pub utf8: bool,
+    /// Where it leads.
+    pub target: Target,
+}
+
+/// Where a link leads.
+#[derive(Clone, Debug)]
+pub enum Target {
+    /// To an object of the image.
+    Object(ObjectId),
+    /// To a path, resolved when it is followed.
+    Soft(Vec<u8>),
+}
+
+/// A dataset.
+#[derive(Debug)]
+pub struct Dataset<'a> {
+    /// Type of its elements.
+    pub datatype: Datatype,
+    /// Its extents.
+    pub space: Dataspace,
+    /// What unwritten elements are.
+    pub fill: FillValue,
+    /// The filters, in writing order.
+    pub filters: Vec<Filter>,
+    /// Where its bytes lie.
+    pub layout: Layout<'a>,
+}
+
+/// Where a dataset's bytes lie.
+#[derive(Debug)]
+pub enum Layout<'a> {
+    /// In the object header.
+    Compact(Vec<u8>),
+    /// In one run.
+    Contiguous {
+        /// Byte offset in the file; `None` if nothing was written yet.
+        address: Option<u64>,
+        /// Bytes.
+        size: u64,
+    },
+    /// In chunks.
+    Chunked {
+        /// Chunk lengths, slowest first.
+        chunk: Vec<u64>,
+        /// Bytes of one element.
+        element_size: u32,
+        /// The chunks.
+        chunks: &'a dyn ChunkSource,
+    },
+}
+
+/// An attribute.
+#[derive(Clone, Debug)]
+pub struct Attribute {
+    /// The name's bytes.
+    pub name: Vec<u8>,
+    /// Whether the name is declared to be UTF-8.
+    pub utf8: bool,
+    /// Type of its elements.
+    pub datatype: Datatype,
+    /// Its extents.
+    pub space: Dataspace,
+    /// Its elements.
+    pub data: Blob,
+}
+
+/// Bytes in which addresses are still to be filled in.
+#[derive(Clone, Debug, Default)]
+pub struct Blob {
+    /// The bytes.
+    pub bytes: Vec<u8>,
+    /// At these positions stand the 8-byte addresses of these objects.
+    pub references: Vec<(usize, ObjectId)>,
+    /// At these positions stand 12-byte ids (collection address, index) of these objects of the global heap.
+    /// (In a ragged row's or string's 16 bytes they follow the 4-byte count.)
+    pub heap: Vec<(usize, Blob)>,
+}
+
+impl From<Vec<u8>> for Blob {
+    fn from(bytes: Vec<u8>) -> Self {
+        Blob { bytes, ..Blob::default() }
+    }
+}

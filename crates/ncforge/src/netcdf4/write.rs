@@ -1,0 +1,27 @@
+//! Writing netCDF-4 files: creation and update in place.
+//!
+//! A file is a superblock, one block of metadata in front, sized exactly for what the schema describes, and
+//! data after it. Every [`ContainerMut::sync`](crate::ContainerMut::sync) writes the whole metadata anew into
+//! space that the committed state does not use (the front block the first time), makes it and the data durable,
+//! and then replaces the 48 bytes of the superblock, which lie in one sector: that write is the commit. A crash
+//! leaves the state of the last sync, or the new one. (Contiguous data that was there before is overwritten in
+//! place, as everywhere.)
+//!
+//! The conventions are those of netcdf-c (see [`create`]); the HDF5 is the subset that libraries of the 1.8
+//! series read and modify.
+
+mod commit;
+mod container;
+mod coverage;
+mod create;
+mod heap;
+mod image;
+mod kept;
+mod redefine;
+mod scales;
+mod space;
+mod state;
+mod types;
+mod values;
+
+pub use create::{CreateOptions, create};

@@ -1,0 +1,255 @@
+//! A netCDF-4 file that is being written, as the engine sees it.
+
+use std::sync::Arc;
+
+use super::coverage::{Coverage, runs};
+use super::heap::HeapWriter;
+use super::kept::Kept;
+use super::redefine;
+use super::space::{Extent, FileSpace};
+use super::state::{PlaceState, VarState};
+use super::values::Encoder;
+use crate::container::{Container, ContainerMut};
+use crate::error::{Error, Result};
+use crate::layout::{ChunkRecord, VarLayout};
+use crate::model::{DimId, Fill, Schema, Value, VarId};
+use crate::select::{ChunkGrid, Hyperslab};
+use crate::store::Store;
+
+/// Contiguous data starts at a multiple of this.
+const DATA_ALIGN: u64 = 64;
+/// A selection of more byte runs than this is not tracked run by run: its surroundings are filled instead.
+const MOST_RUNS: usize = 4096;
+/// Bytes written at once when filling.
+const FILL_BUFFER: usize = 1 << 20;
+
+/// A file that is being written.
+#[derive(Debug)]
+pub(super) struct Netcdf4Writer {
+    pub(super) store: Arc<dyn Store>,
+    pub(super) schema: Schema,
+    pub(super) vars: Vec<VarState>,
+    /// Forms that are not netcdf-c's, kept from the file.
+    pub(super) kept: Kept,
+    pub(super) space: FileSpace,
+    pub(super) heap: HeapWriter,
+    /// Room for metadata: at most the committed block and one other.
+    pub(super) rooms: Vec<Extent>,
+    /// Which of them holds the committed metadata.
+    pub(super) current: Option<Extent>,
+    /// Whether anything changed since the last commit.
+    pub(super) dirty: bool,
+}
+
+impl Netcdf4Writer {
+    fn path(&self, var: VarId) -> String {
+        self.schema.var_path(var)
+    }
+
+    /// New space in the file.
+    pub(super) fn take(&mut self, len: u64, align: u64) -> Result<u64> {
+        self.space
+            .take(len, align)
+            .ok_or_else(|| Error::Invalid(format!("`{}` would be larger than 2^63 bytes", self.store.name())))
+    }
+
+    /// Fills `from..to` (relative bytes) of a contiguous variable that lies at `offset`.
+    fn fill(&self, var: VarId, offset: u64, ranges: &[(u64, u64)]) -> Result<()> {
+        let pattern = &self.vars[var.0].pattern;
+        let size = pattern.len().max(1) as u64;
+        let most = ranges.iter().map(|r| r.1 - r.0).max().unwrap_or(0);
+        let count = (most.min(FILL_BUFFER as u64) / size).max(1) as usize;
+        let buffer = pattern.repeat(count);
+        for &(from, to) in ranges {
+            let mut at = from;
+            while at < to {
+                let n = (to - at).min(buffer.len() as u64);
+                self.store.write_at(&buffer[..n as usize], offset + at)?;
+                at += n;
+            }
+        }
+        Ok(())
+    }
+
+    fn check(&self, var: VarId) -> Result<()> {
+        if var.0 < self.vars.len() {
+            return Ok(());
+        }
+        Err(Error::Invalid(format!("`{}` has no variable {}", self.store.name(), var.0)))
+    }
+}
+
+impl Container for Netcdf4Writer {
+    fn schema(&self) -> &Schema {
+        &self.schema
+    }
+
+    fn store(&self) -> &Arc<dyn Store> {
+        &self.store
+    }
+
+    fn layout(&self, var: VarId) -> Result<Arc<VarLayout>> {
+        self.check(var)?;
+        Ok(Arc::new(self.vars[var.0].layout(self.path(var), self.schema.shape(var))))
+    }
+}
+
+impl ContainerMut for Netcdf4Writer {
+    fn redefine(&mut self, schema: Schema) -> Result<()> {
+        redefine::redefine(self, schema)
+    }
+
+    fn grow(&mut self, dim: DimId, len: u64) -> Result<()> {
+        let d = self.schema.dims.get_mut(dim.0);
+        let d = d.ok_or_else(|| Error::Invalid(format!("there is no dimension {}", dim.0)))?;
+        if len <= d.len {
+            return Ok(());
+        }
+        if !d.unlimited {
+            let (name, old) = (&d.name, d.len);
+            return Err(Error::Invalid(format!("dimension `{name}` has a fixed length of {old}, not {len}")));
+        }
+        if len > i64::MAX as u64 {
+            return Err(Error::Invalid(format!("dimension `{}` of length {len}", d.name)));
+        }
+        d.len = len;
+        self.dirty = true;
+        Ok(())
+    }
+
+    fn place_chunk(&mut self, var: VarId, at: &[u64], encoded: &[u8], mask: u32) -> Result<()> {
+        self.check(var)?;
+        let path = self.path(var);
+        let shape = self.schema.shape(var);
+        let state = &self.vars[var.0];
+        let PlaceState::Chunked { chunk, filters, table, .. } = &state.place else {
+            return Err(Error::Invalid(format!("`{path}` is not stored in chunks")));
+        };
+        let counts = ChunkGrid::new(&shape, chunk).counts();
+        if at.len() != counts.len() || at.iter().zip(&counts).any(|(i, n)| i >= n) {
+            return Err(Error::Invalid(format!("`{path}` has no chunk {at:?}; its grid is {counts:?}")));
+        }
+        let whole: u64 = chunk.iter().product::<u64>() * u64::from(state.stored.size);
+        let len = encoded.len() as u64;
+        if len == 0 || u32::try_from(len).is_err() || (filters.is_empty() && len != whole) {
+            return Err(Error::Invalid(format!("a chunk of `{path}` of {len} bytes (unencoded: {whole})")));
+        }
+        let table = Arc::clone(table);
+        let old = table.read().get(at);
+        let offset = match old {
+            // Nothing on disk refers to it yet.
+            Some(old) if self.space.is_new(old.offset) && len <= old.len => {
+                self.space.release(Extent { offset: old.offset + len, len: old.len - len });
+                old.offset
+            }
+            Some(old) => {
+                self.space.release(Extent { offset: old.offset, len: old.len });
+                self.take(len, 1)?
+            }
+            None => self.take(len, 1)?,
+        };
+        self.store.write_at(encoded, offset)?;
+        table.insert(at, ChunkRecord { offset, len, mask })?;
+        self.dirty = true;
+        Ok(())
+    }
+
+    fn will_write(&mut self, var: VarId, region: &Hyperslab) -> Result<()> {
+        self.check(var)?;
+        let shape = self.schema.shape(var);
+        region.check(&shape, &self.path(var))?;
+        let bytes = self.vars[var.0].bytes(&shape);
+        let element = u64::from(self.vars[var.0].stored.size);
+        let place = match &self.vars[var.0].place {
+            PlaceState::Contiguous { offset, .. } => *offset,
+            _ => return Ok(()),
+        };
+        if region.is_empty() {
+            return Ok(());
+        }
+        let place = match place {
+            Some(at) => at,
+            None => self.take(bytes, if bytes >= DATA_ALIGN { DATA_ALIGN } else { 8 })?,
+        };
+        let ranges = runs(region, &shape, element, MOST_RUNS);
+        let bounds = || {
+            // From the first selected element to the last.
+            let mut stride = element;
+            let (mut from, mut to) = (0, element);
+            for d in (0..shape.len()).rev() {
+                from += region.start[d] * stride;
+                to += (region.end(d) - 1) * stride;
+                stride *= shape[d];
+            }
+            (from, to)
+        };
+        let unknown = ranges.is_none().then(bounds);
+        let gaps = match (&self.vars[var.0].place, unknown) {
+            (PlaceState::Contiguous { written, .. }, Some((from, to))) => written.gaps(from, to),
+            _ => Vec::new(),
+        };
+        self.fill(var, place, &gaps)?;
+        if let PlaceState::Contiguous { offset, written } = &mut self.vars[var.0].place {
+            self.dirty |= offset.is_none();
+            *offset = Some(place);
+            for (from, to) in ranges.unwrap_or_default().into_iter().chain(unknown) {
+                written.add(from, to);
+            }
+        }
+        Ok(())
+    }
+
+    fn settle(&mut self, var: VarId) -> Result<()> {
+        self.check(var)?;
+        self.heap.flush(&*self.store)?;
+        let bytes = self.vars[var.0].bytes(&self.schema.shape(var));
+        let (at, gaps) = match &self.vars[var.0].place {
+            PlaceState::Contiguous { offset: Some(at), written } => (*at, written.gaps(0, bytes)),
+            _ => return Ok(()),
+        };
+        if self.schema.var(var).fill != Fill::None {
+            self.fill(var, at, &gaps)?;
+        }
+        if let PlaceState::Contiguous { written, .. } = &mut self.vars[var.0].place {
+            *written = Coverage::whole(bytes);
+        }
+        if self.store.len() < at + bytes {
+            self.store.set_len(at + bytes)?;
+        }
+        Ok(())
+    }
+
+    fn place_inline(&mut self, var: VarId, bytes: &[u8]) -> Result<()> {
+        self.check(var)?;
+        let path = self.path(var);
+        let PlaceState::Compact(old) = &mut self.vars[var.0].place else {
+            return Err(Error::Invalid(format!("`{path}` is not stored inline")));
+        };
+        if old.len() != bytes.len() {
+            return Err(Error::Invalid(format!(
+                "{} bytes for `{path}`, which has {}",
+                bytes.len(),
+                old.len()
+            )));
+        }
+        old.copy_from_slice(bytes);
+        self.dirty = true;
+        Ok(())
+    }
+
+    fn encode_heap(&mut self, var: VarId, values: &[Value]) -> Result<Vec<u8>> {
+        self.check(var)?;
+        let variable = self.schema.var(var);
+        let encoder = Encoder { schema: &self.schema, endian: variable.endian };
+        let blob = encoder.list(variable.dtype, &self.vars[var.0].stored, values)?;
+        self.heap.store(blob, &mut self.space, &*self.store)
+    }
+
+    fn sync(&mut self) -> Result<()> {
+        self.commit()
+    }
+
+    fn as_container(&self) -> &dyn Container {
+        self
+    }
+}

@@ -1,0 +1,101 @@
+//! Creation of a file from a schema.
+
+use std::sync::Arc;
+
+use super::container::Netcdf4Writer;
+use super::heap::HeapWriter;
+use super::image::{Builder, Chunks};
+use super::kept::Kept;
+use super::redefine::{check_schema, new_state};
+use super::space::{Extent, FileSpace};
+use super::state::{PlaceState, VarState};
+use crate::container::ContainerMut;
+use crate::error::{Error, Result};
+use crate::hdf5::emit::{Planned, SUPERBLOCK_SIZE};
+use crate::model::{Format, Schema};
+use crate::select::ChunkGrid;
+use crate::store::Store;
+
+/// Most chunks that room is reserved for in front; the index of a variable with more stands behind the data.
+const RESERVED_CHUNKS: u64 = 8 << 20;
+
+/// How a netCDF-4 file is created.
+#[derive(Clone, Debug, Default)]
+pub struct CreateOptions {
+    /// Bytes of room in the front metadata block beyond what the schema needs: for attributes and variables
+    /// that are added later, and for chunks of unlimited dimensions beyond their present length.
+    pub spare: u64,
+}
+
+/// Starts a new file in an empty store, holding what `schema` describes. Nothing is readable before the first
+/// [`ContainerMut::sync`].
+///
+/// Present lengths of unlimited dimensions are taken from the schema (the front block is sized for them).
+/// `_NCProperties` is set to say that ncforge made the file.
+///
+/// ```
+/// use std::sync::Arc;
+/// use ncforge::model::{Atomic, DimId, Dimension, Format, Variable};
+/// use ncforge::store::MemoryStore;
+/// use ncforge::store::Store;
+/// use ncforge::{Container, ContainerMut, Schema, netcdf4};
+///
+/// let mut schema = Schema::new(Format::Netcdf4);
+/// schema.dims.push(Dimension { name: "x".into(), group: Schema::ROOT, len: 4, unlimited: false });
+/// schema.vars.push(Variable::new("t", Atomic::Short, vec![DimId(0)]));
+/// let store: Arc<dyn Store> = Arc::new(MemoryStore::new("a.nc", Vec::new()));
+/// let mut file = netcdf4::create(Arc::clone(&store), schema, &netcdf4::CreateOptions::default())?;
+/// file.sync()?;
+/// assert!(store.len() > 48);
+/// # Ok::<(), ncforge::Error>(())
+/// ```
+pub fn create(
+    store: Arc<dyn Store>,
+    mut schema: Schema,
+    options: &CreateOptions,
+) -> Result<Box<dyn ContainerMut>> {
+    if !matches!(schema.format, Format::Netcdf4 | Format::Netcdf4Classic) {
+        return Err(Error::Invalid(format!("a netCDF-4 file of format {}", schema.format.kind())));
+    }
+    check_schema(&schema)?;
+    schema.provenance = Some(format!("version=2,ncforge={}", env!("CARGO_PKG_VERSION")));
+    store.set_len(0)?;
+    let vars = schema.var_ids().map(|v| VarState::new(&schema, v)).collect::<Result<Vec<_>>>()?;
+    let kept = Kept::default();
+    let room = front_room(&schema, &vars, &kept)?.checked_add(options.spare);
+    let room = room.and_then(|r| r.checked_next_multiple_of(8));
+    let room = room.filter(|&r| r < i64::MAX as u64 / 2);
+    let room = room.ok_or_else(|| Error::Invalid("the metadata is too large".into()))?;
+    let front = Extent { offset: SUPERBLOCK_SIZE, len: room };
+    let mut writer = Netcdf4Writer {
+        space: FileSpace::new(front.end()),
+        store,
+        schema,
+        vars,
+        kept,
+        heap: HeapWriter::new(),
+        rooms: vec![front],
+        current: None,
+        dirty: true,
+    };
+    for id in writer.schema.var_ids() {
+        new_state(&mut writer, id)?;
+    }
+    Ok(Box::new(writer))
+}
+
+/// Bytes that the metadata takes when every chunk of the present shapes has been written.
+fn front_room(schema: &Schema, vars: &[VarState], kept: &Kept) -> Result<u64> {
+    let chunks: Vec<Chunks<'_>> = schema
+        .var_ids()
+        .zip(vars)
+        .map(|(id, state)| match &state.place {
+            PlaceState::Chunked { chunk, .. } => {
+                let n = ChunkGrid::new(&schema.shape(id), chunk).len();
+                Chunks::Planned(Planned(if n > RESERVED_CHUNKS { 0 } else { n }))
+            }
+            _ => Chunks::Planned(Planned(0)),
+        })
+        .collect();
+    Builder { schema, vars, chunks: &chunks, kept }.build()?.size()
+}

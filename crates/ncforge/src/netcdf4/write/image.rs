@@ -1,0 +1,365 @@
+//! From a netCDF schema to the HDF5 objects that hold it, with netCDF's conventions.
+
+use super::kept::Kept;
+use super::scales::{Member, Scales, check_names};
+use super::state::{LiveIndex, PlaceState, VarState};
+use super::types::{atomic_type, byte_order, stored_type, string_type};
+use super::values::Encoder;
+use crate::error::{Error, Result};
+use crate::hdf5::dataspace::{Dataspace, UNLIMITED};
+use crate::hdf5::datatype::{ByteOrder, Class, Datatype, Member as Field, ReferenceKind};
+use crate::hdf5::emit::{
+    Attribute, Blob, ChunkSource, Dataset, Image, Kind, Layout, Link, Object, ObjectId, Planned, Target,
+};
+use crate::hdf5::fill::{FillKind, FillValue};
+use crate::layout::ChunkRecord;
+use crate::model::{
+    self, Atomic, DType, DimId, Endian, Format, GroupId, Schema, TypeId, Values, VarId, encode_name,
+};
+
+/// Names of attributes that belong to the conventions, on datasets.
+const RESERVED: [&str; 6] =
+    ["CLASS", "NAME", "REFERENCE_LIST", "DIMENSION_LIST", "_Netcdf4Dimid", "_Netcdf4Coordinates"];
+/// The same, on groups.
+const RESERVED_GLOBAL: [&str; 3] = ["_NCProperties", "_nc3_strict", "_Netcdf4Dimid"];
+/// What the `NAME` of a dimension without a variable begins with.
+const NOT_A_VARIABLE: &str = "This is a netCDF dimension but not a netCDF variable.";
+
+/// Where chunks come from: the live table, or only a number while sizes are planned.
+#[derive(Debug)]
+pub(super) enum Chunks<'a> {
+    Live(&'a LiveIndex),
+    Planned(Planned),
+}
+
+impl ChunkSource for Chunks<'_> {
+    fn count(&self) -> u64 {
+        match self {
+            Chunks::Live(t) => t.read().count(),
+            Chunks::Planned(n) => n.count(),
+        }
+    }
+
+    fn each(&self, f: &mut dyn FnMut(&[u64], ChunkRecord) -> Result<()>) -> Result<()> {
+        match self {
+            Chunks::Live(t) => t.read().each(f),
+            Chunks::Planned(n) => n.each(f),
+        }
+    }
+}
+
+/// The chunks of every variable (empty for those that are not chunked).
+pub(super) fn live_chunks(vars: &[VarState]) -> Vec<Chunks<'_>> {
+    vars.iter()
+        .map(|v| match &v.place {
+            PlaceState::Chunked { table, .. } => Chunks::Live(table),
+            _ => Chunks::Planned(Planned(0)),
+        })
+        .collect()
+}
+
+/// Builds the image of a file.
+pub(super) struct Builder<'a> {
+    pub(super) schema: &'a Schema,
+    pub(super) vars: &'a [VarState],
+    pub(super) chunks: &'a [Chunks<'a>],
+    pub(super) kept: &'a Kept,
+}
+
+/// Which object each part of the schema is.
+struct Ids {
+    groups: Vec<ObjectId>,
+    types: Vec<ObjectId>,
+    vars: Vec<ObjectId>,
+    dims: Vec<ObjectId>,
+}
+
+/// What stands at a position of the image.
+#[derive(Clone, Copy)]
+enum Part {
+    Group(GroupId),
+    Type(TypeId),
+    Member(Member),
+}
+
+impl<'a> Builder<'a> {
+    pub(super) fn build(&self) -> Result<Image<'a>> {
+        let scales = Scales::of(self.schema);
+        let (parts, ids) = self.number(&scales);
+        let references = self.references(&scales, &ids);
+        let mut image = Image::default();
+        for part in parts {
+            image.objects.push(match part {
+                Part::Group(g) => self.group(g, &scales, &ids)?,
+                Part::Type(t) => self.user_type(t)?,
+                Part::Member(Member::Dim(d)) => self.dimension(d, &references[d.0])?,
+                Part::Member(Member::Var(v)) => self.variable(v, &scales, &ids, &references)?,
+            });
+        }
+        Ok(image)
+    }
+
+    /// Groups first, then each group's types and datasets.
+    fn number(&self, scales: &Scales) -> (Vec<Part>, Ids) {
+        let s = self.schema;
+        let mut parts: Vec<Part> = (0..s.groups.len()).map(|g| Part::Group(GroupId(g))).collect();
+        let none = ObjectId(0);
+        let mut ids = Ids {
+            groups: (0..s.groups.len()).map(ObjectId).collect(),
+            types: vec![none; s.types.len()],
+            vars: vec![none; s.vars.len()],
+            dims: vec![none; s.dims.len()],
+        };
+        for g in 0..s.groups.len() {
+            for t in s.types_in(GroupId(g)) {
+                ids.types[t.0] = ObjectId(parts.len());
+                parts.push(Part::Type(t));
+            }
+            for m in scales.members(s, GroupId(g)) {
+                match m {
+                    Member::Dim(d) => ids.dims[d.0] = ObjectId(parts.len()),
+                    Member::Var(v) => ids.vars[v.0] = ObjectId(parts.len()),
+                }
+                parts.push(Part::Member(m));
+            }
+        }
+        for (d, v) in scales.coordinate.iter().enumerate() {
+            if let Some(v) = v {
+                ids.dims[d] = ids.vars[v.0];
+            }
+        }
+        (parts, ids)
+    }
+
+    /// Per dimension: the variables that use it, and as which of their dimensions. Scales do not use scales.
+    fn references(&self, scales: &Scales, ids: &Ids) -> Vec<Vec<(ObjectId, u32)>> {
+        let mut all = vec![Vec::new(); self.schema.dims.len()];
+        for v in self.schema.var_ids().filter(|v| scales.scale_of[v.0].is_none()) {
+            for (i, d) in self.schema.var(v).dims.iter().enumerate() {
+                all[d.0].push((ids.vars[v.0], i as u32));
+            }
+        }
+        all
+    }
+
+    fn group(&self, id: GroupId, scales: &Scales, ids: &Ids) -> Result<Object<'a>> {
+        let s = self.schema;
+        let mut links: Vec<(Vec<u8>, ObjectId)> = Vec::new();
+        links.extend(s.types_in(id).map(|t| (encode_name(&s.user_type(t).name), ids.types[t.0])));
+        links.extend(s.children(id).map(|g| (encode_name(&s.group(g).name), ids.groups[g.0])));
+        links.extend(scales.members(s, id).into_iter().map(|m| match m {
+            Member::Dim(d) => (encode_name(&s.dim(d).name), ids.dims[d.0]),
+            Member::Var(v) => (scales.stored_name(s, v), ids.vars[v.0]),
+        }));
+        let path = s.group_path(id);
+        check_names(&path, links.iter().map(|l| l.0.clone()))?;
+        let links = links
+            .into_iter()
+            .map(|(name, target)| Link { name, utf8: false, target: Target::Object(target) })
+            .collect();
+        let root = id == Schema::ROOT;
+        let mut attrs = Vec::new();
+        if root && s.format == Format::Netcdf4Classic {
+            attrs.push(int_attribute("_nc3_strict", Dataspace::Scalar, &[1]));
+        }
+        self.user_attributes(&s.group(id).attrs, &path, &RESERVED_GLOBAL, &mut attrs)?;
+        if let Some(text) = s.provenance.as_deref().filter(|t| root && !t.is_empty()) {
+            attrs.push(text_attribute("_NCProperties", text.as_bytes().to_vec()));
+        }
+        Ok(Object { kind: Kind::Group(links), attrs })
+    }
+
+    fn user_type(&self, id: TypeId) -> Result<Object<'a>> {
+        let t = stored_type(self.schema, DType::User(id), byte_order(Endian::Native))?;
+        Ok(Object { kind: Kind::Type(t), attrs: Vec::new() })
+    }
+
+    /// A dimension without a variable.
+    fn dimension(&self, id: DimId, users: &[(ObjectId, u32)]) -> Result<Object<'a>> {
+        let dim = self.schema.dim(id);
+        let max = if dim.unlimited { UNLIMITED } else { dim.len };
+        let layout = if dim.unlimited {
+            Layout::Chunked { chunk: vec![1], element_size: 4, chunks: &Planned(0) }
+        } else {
+            let size = dim.len.checked_mul(4).ok_or_else(|| Error::NotRepresentable {
+                format: "netCDF-4",
+                what: format!("dimension `{}` of length {}", dim.name, dim.len),
+            })?;
+            Layout::Contiguous { address: None, size }
+        };
+        let alloc_time = if dim.unlimited { 3 } else { 2 };
+        let dataset = Dataset {
+            datatype: Datatype::f32(ByteOrder::Big),
+            space: Dataspace::Simple { dims: vec![dim.len], max: vec![max] },
+            fill: FillValue { alloc_time, write_time: 2, value: FillKind::Default },
+            filters: Vec::new(),
+            layout,
+        };
+        // netcdf-c prints the length as "%10d" of an `int`.
+        let name = format!("{NOT_A_VARIABLE}{:10}", dim.len as i32);
+        let mut attrs = Vec::from(scale_attributes(name.into_bytes()));
+        attrs.push(int_attribute("_Netcdf4Dimid", Dataspace::Scalar, &[id.0 as i32]));
+        attrs.extend(reference_list(users));
+        Ok(Object { kind: Kind::Dataset(Box::new(dataset)), attrs })
+    }
+
+    fn variable(
+        &self,
+        id: VarId,
+        scales: &Scales,
+        ids: &Ids,
+        references: &[Vec<(ObjectId, u32)>],
+    ) -> Result<Object<'a>> {
+        let (var, state) = (self.schema.var(id), &self.vars[id.0]);
+        let path = self.schema.var_path(id);
+        let mut attrs = Vec::new();
+        if !var.dims.is_empty() {
+            let dimids: Vec<i32> = var.dims.iter().map(|d| d.0 as i32).collect();
+            let space = Dataspace::fixed(&[dimids.len() as u64]);
+            attrs.push(int_attribute("_Netcdf4Coordinates", space, &dimids));
+        }
+        if let Some(dim) = scales.scale_of[id.0] {
+            attrs.extend(scale_attributes(encode_name(&var.name)));
+            attrs.push(int_attribute("_Netcdf4Dimid", Dataspace::Scalar, &[dim.0 as i32]));
+        }
+        self.user_attributes(&var.attrs, &path, &RESERVED, &mut attrs)?;
+        match scales.scale_of[id.0] {
+            Some(dim) => attrs.extend(reference_list(&references[dim.0])),
+            None if !var.dims.is_empty() => {
+                attrs.push(dimension_list(&var.dims.iter().map(|d| ids.dims[d.0]).collect::<Vec<_>>()));
+            }
+            None => {}
+        }
+        Ok(Object { kind: Kind::Dataset(Box::new(self.dataset(id, state))), attrs })
+    }
+
+    fn dataset(&self, id: VarId, state: &VarState) -> Dataset<'a> {
+        let var = self.schema.var(id);
+        let shape = self.schema.shape(id);
+        let max =
+            var.dims.iter().map(|d| self.schema.dim(*d)).map(|d| if d.unlimited { UNLIMITED } else { d.len });
+        let space = match shape.is_empty() {
+            true => Dataspace::Scalar,
+            false => Dataspace::Simple { dims: shape.clone(), max: max.collect() },
+        };
+        let (layout, filters) = match &state.place {
+            PlaceState::Compact(bytes) => (Layout::Compact(bytes.clone()), Vec::new()),
+            PlaceState::Contiguous { offset, .. } => {
+                (Layout::Contiguous { address: *offset, size: state.bytes(&shape) }, Vec::new())
+            }
+            PlaceState::Chunked { chunk, filters, .. } => {
+                let (chunk, element_size) = (chunk.clone(), state.stored.size);
+                let chunks: &dyn ChunkSource = &self.chunks[id.0];
+                (Layout::Chunked { chunk, element_size, chunks }, filters.clone())
+            }
+        };
+        Dataset { datatype: state.stored.clone(), space, fill: state.fill.clone(), filters, layout }
+    }
+
+    fn user_attributes(
+        &self,
+        attrs: &[model::Attribute],
+        owner: &str,
+        reserved: &[&str],
+        out: &mut Vec<Attribute>,
+    ) -> Result<()> {
+        for a in attrs {
+            let refuse = |why: &str| Error::NotRepresentable {
+                format: "netCDF-4",
+                what: format!("attribute `{}` of `{owner}`: {why}", a.name),
+            };
+            if reserved.contains(&a.name.as_str()) {
+                return Err(refuse("the name belongs to the format"));
+            }
+            let name = encode_name(&a.name);
+            if name.is_empty() || name.contains(&0) {
+                return Err(refuse("the name cannot be stored"));
+            }
+            if out.iter().any(|o| o.name == name) {
+                return Err(refuse("the name is there twice"));
+            }
+            out.push(self.kept.attribute(owner, a).map_or_else(|| self.attribute(a), Ok)?);
+        }
+        Ok(())
+    }
+
+    /// An attribute as netcdf-c stores it: text is one string of fixed length, all else a row.
+    fn attribute(&self, a: &model::Attribute) -> Result<Attribute> {
+        let name = encode_name(&a.name);
+        if let (DType::Atomic(Atomic::Char), Values::Fixed(text)) = (a.dtype, &a.values) {
+            if text.is_empty() {
+                let (datatype, space) = (Datatype::string(1), Dataspace::Null);
+                return Ok(Attribute { name, utf8: false, datatype, space, data: Blob::default() });
+            }
+            return Ok(text_attribute(&a.name, text.to_vec()));
+        }
+        let encoder = Encoder { schema: self.schema, endian: Endian::Native };
+        let datatype = match a.dtype {
+            DType::String => string_type(),
+            other => stored_type(self.schema, other, byte_order(Endian::Native))?,
+        };
+        let data = encoder.values(a.dtype, &datatype, &a.values)?;
+        let n = data.bytes.len() as u64 / u64::from(datatype.size);
+        let space = if n == 0 { Dataspace::Null } else { Dataspace::fixed(&[n]) };
+        Ok(Attribute { name, utf8: false, datatype, space, data })
+    }
+}
+
+fn int_attribute(name: &str, space: Dataspace, values: &[i32]) -> Attribute {
+    let order = byte_order(Endian::Native);
+    let bytes: Vec<u8> = values.iter().flat_map(|v| v.to_ne_bytes()).collect();
+    let datatype = atomic_type(Atomic::Int, order);
+    Attribute { name: name.into(), utf8: false, datatype, space, data: bytes.into() }
+}
+
+fn text_attribute(name: &str, text: Vec<u8>) -> Attribute {
+    let datatype = Datatype::string(text.len() as u32);
+    Attribute { name: encode_name(name), utf8: false, datatype, space: Dataspace::Scalar, data: text.into() }
+}
+
+/// What makes a dataset a dimension scale (HDF5 Dimension Scale Specification).
+fn scale_attributes(mut name: Vec<u8>) -> [Attribute; 2] {
+    name.push(0);
+    [text_attribute("CLASS", b"DIMENSION_SCALE\0".to_vec()), text_attribute("NAME", name)]
+}
+
+/// On a scale: which datasets use it, and as which dimension.
+fn reference_list(users: &[(ObjectId, u32)]) -> Option<Attribute> {
+    if users.is_empty() {
+        return None;
+    }
+    let order = byte_order(Endian::Native);
+    let member = |name: &[u8], offset, datatype| Field { name: name.to_vec(), offset, datatype };
+    let members = vec![
+        member(b"dataset", 0, object_reference()),
+        member(b"dimension", 8, Datatype::integer(4, false, order)),
+    ];
+    let datatype = Datatype { size: 16, class: Class::Compound { members } };
+    let mut data = Blob::default();
+    for &(id, dimension) in users {
+        data.references.push((data.bytes.len(), id));
+        data.bytes.extend([0; 8]);
+        data.bytes.extend(dimension.to_ne_bytes());
+        data.bytes.extend([0; 4]);
+    }
+    let space = Dataspace::fixed(&[users.len() as u64]);
+    Some(Attribute { name: b"REFERENCE_LIST".to_vec(), utf8: false, datatype, space, data })
+}
+
+/// On a variable: the scale of each of its dimensions.
+fn dimension_list(scales: &[ObjectId]) -> Attribute {
+    let datatype = Datatype { size: 16, class: Class::Vlen { base: Box::new(object_reference()) } };
+    let mut data = Blob::default();
+    for &id in scales {
+        let target = Blob { bytes: vec![0; 8], references: vec![(0, id)], heap: Vec::new() };
+        data.bytes.extend(1u32.to_le_bytes());
+        data.heap.push((data.bytes.len(), target));
+        data.bytes.extend([0; 12]);
+    }
+    let space = Dataspace::fixed(&[scales.len() as u64]);
+    Attribute { name: b"DIMENSION_LIST".to_vec(), utf8: false, datatype, space, data }
+}
+
+fn object_reference() -> Datatype {
+    Datatype { size: 8, class: Class::Reference(ReferenceKind::Object) }
+}

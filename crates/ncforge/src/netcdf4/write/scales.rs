@@ -1,0 +1,135 @@
+//! Which object stands for each dimension, and what every object is called: netCDF's dimension scales.
+//!
+//! A dimension is the dataset of its coordinate variable (same name, same group, first dimension), or else a
+//! dataset of its own without data. Names follow netcdf-c (libhdf5/nc4hdf.c, hdf5var.c): a variable that is named
+//! like a dimension of its group without being its coordinate is stored under a prefixed name.
+
+use std::collections::HashSet;
+
+use crate::error::{Error, Result};
+use crate::model::{DimId, GroupId, Schema, VarId, encode_name};
+
+/// What stands before the name of a variable that is named like a dimension but is not its coordinate.
+const NON_COORDINATE: &str = "_nc4_non_coord_";
+
+/// The coordinate variable of each dimension.
+pub(super) struct Scales {
+    /// Per dimension.
+    pub(super) coordinate: Vec<Option<VarId>>,
+    /// Per variable: the dimension it is the coordinate of.
+    pub(super) scale_of: Vec<Option<DimId>>,
+}
+
+/// A dimension or a variable, in the order in which netcdf-c would create their datasets.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Member {
+    Dim(DimId),
+    Var(VarId),
+}
+
+impl Scales {
+    pub(super) fn of(schema: &Schema) -> Self {
+        let mut coordinate = vec![None; schema.dims.len()];
+        let mut scale_of = vec![None; schema.vars.len()];
+        for id in schema.var_ids() {
+            let var = schema.var(id);
+            let Some(&first) = var.dims.first() else { continue };
+            let dim = schema.dim(first);
+            if dim.group == var.group && dim.name == var.name && coordinate[first.0].is_none() {
+                coordinate[first.0] = Some(id);
+                scale_of[id.0] = Some(first);
+            }
+        }
+        Scales { coordinate, scale_of }
+    }
+
+    /// The dimensions and variables of a group: dimensions without a variable stand before the next coordinate
+    /// variable of a later dimension, so that readers which number dimensions by creation order agree with us.
+    pub(super) fn members(&self, schema: &Schema, group: GroupId) -> Vec<Member> {
+        let mut out = Vec::new();
+        let mut dims = schema.dims_in(group);
+        let mut vars = schema.vars_in(group).peekable();
+        loop {
+            let mut wait = None;
+            for d in dims.by_ref() {
+                match self.coordinate[d.0] {
+                    None => out.push(Member::Dim(d)),
+                    Some(v) => {
+                        wait = Some(v);
+                        break;
+                    }
+                }
+            }
+            let done = wait.is_none();
+            // A coordinate that was written already (defined before an earlier one) is not waited for.
+            if let Some(v) = wait {
+                if out.contains(&Member::Var(v)) {
+                    continue;
+                }
+            }
+            for v in vars.by_ref() {
+                out.push(Member::Var(v));
+                if Some(v) == wait {
+                    break;
+                }
+            }
+            if done {
+                return out;
+            }
+        }
+    }
+
+    /// The name under which a variable is stored.
+    pub(super) fn stored_name(&self, schema: &Schema, id: VarId) -> Vec<u8> {
+        let var = schema.var(id);
+        let clash = self.scale_of[id.0].is_none()
+            && schema.dims_in(var.group).any(|d| schema.dim(d).name == var.name);
+        if clash { encode_name(&format!("{NON_COORDINATE}{}", var.name)) } else { encode_name(&var.name) }
+    }
+}
+
+/// An error when two objects of a group would have the same name, or a name cannot be stored.
+pub(super) fn check_names(group: &str, names: impl IntoIterator<Item = Vec<u8>>) -> Result<()> {
+    let mut seen = HashSet::new();
+    for name in names {
+        let shown = String::from_utf8_lossy(&name).into_owned();
+        if name.is_empty() || name.contains(&b'/') || name.contains(&0) || name == b"." {
+            return Err(Error::NotRepresentable { format: "netCDF-4", what: format!("the name `{shown}`") });
+        }
+        if !seen.insert(name) {
+            return Err(Error::NotRepresentable {
+                format: "netCDF-4",
+                what: format!("two objects named `{shown}` in group `{group}`"),
+            });
+        }
+    }
+    Ok(())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::model::{Atomic, Dimension, Format, Variable};
+
+    #[test]
+    fn members_keep_both_orders() {
+        let mut s = Schema::new(Format::Netcdf4);
+        for name in ["a", "b", "c", "d"] {
+            s.dims.push(Dimension { name: name.into(), group: Schema::ROOT, len: 2, unlimited: false });
+        }
+        let mut var = |name: &str, dim: usize| {
+            s.vars.push(Variable::new(name, Atomic::Int, vec![DimId(dim)]));
+        };
+        var("d", 3);
+        var("x", 0);
+        var("b", 1);
+        var("a", 1);
+        let scales = Scales::of(&s);
+        assert_eq!(scales.coordinate, [None, Some(VarId(2)), None, Some(VarId(0))]);
+        let members = scales.members(&s, Schema::ROOT);
+        let (d, v) = (|i| Member::Dim(DimId(i)), |i| Member::Var(VarId(i)));
+        assert_eq!(members, [d(0), v(0), v(1), v(2), d(2), v(3)]);
+        assert_eq!(scales.stored_name(&s, VarId(3)), b"_nc4_non_coord_a");
+        assert_eq!(scales.stored_name(&s, VarId(0)), b"d");
+    }
+}

@@ -1,0 +1,135 @@
+//! Where in the file new bytes go.
+//!
+//! Nothing that the last committed state refers to is ever given out again: what dies becomes free only with
+//! the commit that no longer refers to it. Requests are served first fit, lowest address first, so the same
+//! sequence of requests always gives the same places.
+
+/// A run of bytes of the file.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub(super) struct Extent {
+    pub(super) offset: u64,
+    pub(super) len: u64,
+}
+
+impl Extent {
+    pub(super) fn end(self) -> u64 {
+        self.offset + self.len
+    }
+}
+
+/// The allocator.
+#[derive(Debug)]
+pub(super) struct FileSpace {
+    /// One past the last byte given out.
+    end: u64,
+    /// Free, sorted by offset, never adjacent.
+    free: Vec<Extent>,
+    /// Free after the next commit.
+    dying: Vec<Extent>,
+    /// Places at or after this byte were given out since the last commit.
+    committed_end: u64,
+}
+
+impl FileSpace {
+    /// A file that is in use up to `end`.
+    pub(super) fn new(end: u64) -> Self {
+        Self { end, free: Vec::new(), dying: Vec::new(), committed_end: end }
+    }
+
+    /// One past the last byte given out.
+    pub(super) fn end(&self) -> u64 {
+        self.end
+    }
+
+    /// `len` bytes at a multiple of `align`; `None` when the file would pass 2^63 bytes.
+    pub(super) fn take(&mut self, len: u64, align: u64) -> Option<u64> {
+        for i in 0..self.free.len() {
+            let f = self.free[i];
+            let at = f.offset.next_multiple_of(align);
+            if at + len > f.end() || len == 0 {
+                continue;
+            }
+            let (before, after) = (at - f.offset, f.end() - at - len);
+            self.free.remove(i);
+            if after > 0 {
+                self.free.insert(i, Extent { offset: at + len, len: after });
+            }
+            if before > 0 {
+                self.free.insert(i, Extent { offset: f.offset, len: before });
+            }
+            return Some(at);
+        }
+        let at = self.end.checked_next_multiple_of(align)?;
+        let end = at.checked_add(len).filter(|&e| e <= i64::MAX as u64)?;
+        if at > self.end {
+            self.add_free(Extent { offset: self.end, len: at - self.end });
+        }
+        self.end = end;
+        Some(at)
+    }
+
+    /// Whether a place was given out at the end of the file since the last commit, so that no state on disk
+    /// refers to it.
+    pub(super) fn is_new(&self, offset: u64) -> bool {
+        offset >= self.committed_end
+    }
+
+    /// Takes back what nothing refers to any more: at once if it is new, else with the next commit.
+    pub(super) fn release(&mut self, extent: Extent) {
+        if extent.len == 0 {
+        } else if self.is_new(extent.offset) {
+            self.add_free(extent);
+        } else {
+            self.dying.push(extent);
+        }
+    }
+
+    /// Gives back the tail of the last thing given out.
+    pub(super) fn shrink_end(&mut self, from: u64, to: u64) -> bool {
+        let last = self.end == from && to <= from && self.is_new(to);
+        if last {
+            self.end = to;
+        }
+        last
+    }
+
+    /// The new state is durable: what died before it is free now.
+    pub(super) fn commit(&mut self) {
+        for e in std::mem::take(&mut self.dying) {
+            self.add_free(e);
+        }
+        self.committed_end = self.end;
+    }
+
+    fn add_free(&mut self, e: Extent) {
+        let i = self.free.partition_point(|f| f.offset < e.offset);
+        self.free.insert(i, e);
+        if i + 1 < self.free.len() && self.free[i].end() == self.free[i + 1].offset {
+            self.free[i].len += self.free.remove(i + 1).len;
+        }
+        if i > 0 && self.free[i - 1].end() == self.free[i].offset {
+            self.free[i - 1].len += self.free.remove(i).len;
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn dead_space_is_reused_only_after_a_commit() {
+        let mut s = FileSpace::new(100);
+        let a = s.take(50, 1).unwrap();
+        let b = s.take(10, 64).unwrap();
+        assert_eq!((a, b), (100, 192));
+        assert_eq!(s.take(42, 1), Some(150));
+        s.commit();
+        s.release(Extent { offset: a, len: 50 });
+        assert_eq!(s.take(20, 1), Some(202));
+        s.release(Extent { offset: 202, len: 20 });
+        assert_eq!(s.take(20, 1), Some(202));
+        s.commit();
+        assert_eq!(s.take(50, 1), Some(100));
+    }
+}

@@ -1,0 +1,221 @@
+//! One variable while its file is being written: how it is stored, and where.
+
+use std::sync::{Arc, PoisonError, RwLock};
+
+use super::coverage::Coverage;
+use super::types::{byte_order, element, reorder, stored_type};
+use super::values::Encoder;
+use crate::codec::CodecChain;
+use crate::error::{Error, Result};
+use crate::hdf5::datatype::Datatype;
+use crate::hdf5::emit::ChunkTable;
+use crate::hdf5::fill::{FillKind, FillValue};
+use crate::layout::{ChunkIndex, ChunkRecord, Element, Place, VarLayout};
+use crate::model::{DType, Fill, Filter, Schema, Storage, VarId};
+use crate::select::ChunkGrid;
+
+/// Most bytes of compact data: what fits a header message beside its head.
+const MAX_COMPACT: u64 = 65_520;
+
+/// A variable's storage.
+#[derive(Debug)]
+pub(super) struct VarState {
+    /// Type of stored elements.
+    pub(super) stored: Datatype,
+    /// Relation of stored elements to those in memory.
+    pub(super) element: Element,
+    /// The fill value as the file has it.
+    pub(super) fill: FillValue,
+    /// One stored element of what was never written.
+    pub(super) pattern: Vec<u8>,
+    /// Where the bytes are.
+    pub(super) place: PlaceState,
+}
+
+/// Where a variable's bytes are.
+#[derive(Debug)]
+pub(super) enum PlaceState {
+    /// In the metadata.
+    Compact(Vec<u8>),
+    /// In one run.
+    Contiguous {
+        /// Its first byte; `None` before the first write.
+        offset: Option<u64>,
+        /// What was written.
+        written: Coverage,
+    },
+    /// In chunks.
+    Chunked {
+        /// Chunk lengths.
+        chunk: Vec<u64>,
+        /// The filters, as stored.
+        filters: Vec<Filter>,
+        /// The filters, ready to run; or why they cannot.
+        codecs: Result<CodecChain, String>,
+        /// The chunks.
+        table: Arc<LiveIndex>,
+    },
+}
+
+/// A chunk table that readers of the dataset see grow.
+#[derive(Debug, Default)]
+pub(super) struct LiveIndex(pub(super) RwLock<ChunkTable>);
+
+impl LiveIndex {
+    pub(super) fn new(table: ChunkTable) -> Arc<Self> {
+        Arc::new(Self(RwLock::new(table)))
+    }
+
+    pub(super) fn read(&self) -> std::sync::RwLockReadGuard<'_, ChunkTable> {
+        self.0.read().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    pub(super) fn insert(&self, at: &[u64], record: ChunkRecord) -> Result<Option<ChunkRecord>> {
+        self.0.write().unwrap_or_else(PoisonError::into_inner).insert(at, record)
+    }
+}
+
+impl ChunkIndex for LiveIndex {
+    fn get(&self, at: &[u64]) -> Result<Option<ChunkRecord>> {
+        Ok(self.read().get(at))
+    }
+
+    fn list(&self) -> Result<Vec<(Vec<u64>, ChunkRecord)>> {
+        Ok(self.read().list())
+    }
+}
+
+impl VarState {
+    /// The state of a new variable. Fill values of string types are set by the caller (they lie in the heap).
+    pub(super) fn new(schema: &Schema, id: VarId) -> Result<Self> {
+        let var = schema.var(id);
+        let path = schema.var_path(id);
+        let stored = stored_type(schema, var.dtype, byte_order(var.endian))?;
+        let element = element(schema, var.dtype, &stored, var.endian);
+        let pattern = fill_pattern(schema, id, &stored, &element)?;
+        let shape = schema.shape(id);
+        let unlimited = var.dims.iter().any(|d| schema.dim(*d).unlimited);
+        let refuse = |why: String| Error::Invalid(format!("`{path}` {why}"));
+        let (place, alloc_time) = match &var.storage {
+            Storage::Contiguous | Storage::Compact if unlimited => {
+                return Err(refuse("has an unlimited dimension, so it must be stored in chunks".into()));
+            }
+            Storage::Contiguous => {
+                size_of(&shape, stored.size).ok_or_else(|| refuse("has more than 2^63 bytes".into()))?;
+                (PlaceState::Contiguous { offset: None, written: Coverage::default() }, 2)
+            }
+            Storage::Compact => {
+                let size = size_of(&shape, stored.size).filter(|&n| n <= MAX_COMPACT);
+                let size = size.ok_or_else(|| {
+                    refuse(format!("has more than the {MAX_COMPACT} bytes that compact storage can hold"))
+                })?;
+                (PlaceState::Compact(pattern.repeat(size as usize / stored.size as usize)), 1)
+            }
+            Storage::Chunked { chunks, filters } => {
+                check_chunks(schema, id, chunks, stored.size).map_err(refuse)?;
+                let filters = complete(filters, stored.size);
+                let codecs = CodecChain::new(&filters, stored.size as usize)?;
+                let table = ChunkTable::new(&ChunkGrid::new(&shape, chunks).counts())?;
+                let table = LiveIndex::new(table);
+                (PlaceState::Chunked { chunk: chunks.clone(), filters, codecs: Ok(codecs), table }, 3)
+            }
+        };
+        let fill = match var.fill {
+            Fill::None => FillValue { alloc_time, write_time: 1, value: FillKind::Default },
+            Fill::Default => FillValue { alloc_time, write_time: 2, value: FillKind::User(pattern.clone()) },
+        };
+        Ok(VarState { stored, element, fill, pattern, place })
+    }
+
+    /// Bytes of all elements.
+    pub(super) fn bytes(&self, shape: &[u64]) -> u64 {
+        size_of(shape, self.stored.size).unwrap_or(u64::MAX)
+    }
+
+    /// Whether no data was stored yet.
+    pub(super) fn is_untouched(&self) -> bool {
+        match &self.place {
+            PlaceState::Compact(bytes) => bytes.chunks(self.pattern.len().max(1)).all(|b| b == self.pattern),
+            PlaceState::Contiguous { offset, .. } => offset.is_none(),
+            PlaceState::Chunked { table, .. } => table.read().is_empty(),
+        }
+    }
+
+    /// The engine's view.
+    pub(super) fn layout(&self, name: String, shape: Vec<u64>) -> VarLayout {
+        let place = match &self.place {
+            PlaceState::Compact(bytes) => Place::Inline(bytes.as_slice().into()),
+            PlaceState::Contiguous { offset: Some(offset), .. } => Place::Contiguous { offset: *offset },
+            PlaceState::Contiguous { offset: None, .. } => Place::Nowhere,
+            PlaceState::Chunked { codecs: Err(why), .. } => Place::Unsupported(why.clone()),
+            PlaceState::Chunked { chunk, codecs: Ok(codecs), table, .. } => Place::Chunked {
+                chunk: chunk.clone(),
+                codecs: codecs.clone(),
+                index: Arc::clone(table) as Arc<dyn ChunkIndex>,
+            },
+        };
+        VarLayout { name, shape, element: self.element.clone(), fill: self.pattern.clone(), place }
+    }
+}
+
+/// Bytes of an array, if they are fewer than 2^63.
+fn size_of(shape: &[u64], element: u32) -> Option<u64> {
+    if shape.contains(&0) {
+        return Some(0);
+    }
+    let n = shape.iter().try_fold(u64::from(element), |a, &n| a.checked_mul(n))?;
+    i64::try_from(n).is_ok().then_some(n)
+}
+
+fn check_chunks(schema: &Schema, id: VarId, chunks: &[u64], element: u32) -> Result<(), String> {
+    let var = schema.var(id);
+    if var.dims.is_empty() {
+        return Err("is a scalar, which cannot be stored in chunks".into());
+    }
+    if chunks.len() != var.dims.len() {
+        return Err(format!("has {} dimensions, its chunk shape has {}", var.dims.len(), chunks.len()));
+    }
+    for (&c, dim) in chunks.iter().zip(&var.dims) {
+        let dim = schema.dim(*dim);
+        if c == 0 || u32::try_from(c).is_err() {
+            return Err(format!("has a chunk length of {c} along `{}`", dim.name));
+        }
+        if !dim.unlimited && c > dim.len.max(1) {
+            let name = &dim.name;
+            return Err(format!("has a chunk length of {c} along `{name}`, whose length is {}", dim.len));
+        }
+    }
+    match size_of(chunks, element) {
+        Some(n) if u32::try_from(n).is_ok() => Ok(()),
+        _ => Err("has chunks of 4 GiB or more".into()),
+    }
+}
+
+/// Filters that take the element's size get it where it is missing (HDF5 stores it with shuffle).
+fn complete(filters: &[Filter], element: u32) -> Vec<Filter> {
+    let mut filters = filters.to_vec();
+    for f in &mut filters {
+        if f.id == 2 && f.params.is_empty() {
+            f.params.push(element);
+        }
+    }
+    filters
+}
+
+/// One stored element of what unwritten values read as.
+fn fill_pattern(schema: &Schema, id: VarId, stored: &Datatype, element: &Element) -> Result<Vec<u8>> {
+    let var = schema.var(id);
+    if element.heap || var.fill == Fill::None {
+        return Ok(vec![0; stored.size as usize]);
+    }
+    if let Some(a) = var.attr("_FillValue").filter(|a| a.dtype == var.dtype && a.len(schema) == 1) {
+        let encoder = Encoder { schema, endian: var.endian };
+        return Ok(encoder.values(var.dtype, stored, &a.values)?.bytes);
+    }
+    let mut native = match var.dtype {
+        DType::Atomic(a) => a.default_fill(),
+        _ => vec![0; element.size],
+    };
+    reorder(element, &mut native);
+    Ok(native)
+}

@@ -1,0 +1,138 @@
+//! How netCDF types are stored in HDF5, as netcdf-c stores them.
+
+use crate::error::{Error, Result};
+use crate::hdf5::datatype::{ByteOrder, Charset, Class, Datatype, EnumMember, Member, StringPadding};
+use crate::layout::{Element, Order};
+use crate::model::{Atomic, DType, Endian, Schema, UserKind, encode_name};
+
+/// The byte order of the file for a variable's choice.
+pub(super) fn byte_order(endian: Endian) -> ByteOrder {
+    match endian {
+        Endian::Little => ByteOrder::Little,
+        Endian::Big => ByteOrder::Big,
+        Endian::Native if cfg!(target_endian = "big") => ByteOrder::Big,
+        Endian::Native => ByteOrder::Little,
+    }
+}
+
+/// A string of any length, declared to be UTF-8.
+pub(super) fn string_type() -> Datatype {
+    let class = Class::VlenString { padding: StringPadding::NullTerminated, charset: Charset::Utf8 };
+    Datatype { size: 16, class }
+}
+
+/// The stored type of an atomic type.
+pub(super) fn atomic_type(a: Atomic, order: ByteOrder) -> Datatype {
+    match a {
+        Atomic::Char => Datatype::string(1),
+        Atomic::Float => Datatype::f32(order),
+        Atomic::Double => Datatype::f64(order),
+        Atomic::Byte | Atomic::Short | Atomic::Int | Atomic::Int64 => {
+            Datatype::integer(a.size() as u32, true, order)
+        }
+        Atomic::UByte | Atomic::UShort | Atomic::UInt | Atomic::UInt64 => {
+            Datatype::integer(a.size() as u32, false, order)
+        }
+    }
+}
+
+/// The stored type of a netCDF type.
+pub(super) fn stored_type(schema: &Schema, dtype: DType, order: ByteOrder) -> Result<Datatype> {
+    let t = match dtype {
+        DType::Atomic(a) => return Ok(atomic_type(a, order)),
+        DType::String => return Ok(string_type()),
+        DType::User(t) => schema.user_type(t),
+    };
+    let size32 = |n: usize| {
+        u32::try_from(n).ok().filter(|&n| n > 0).ok_or_else(|| Error::NotRepresentable {
+            format: "netCDF-4",
+            what: format!("type `{}` of {n} bytes", t.name),
+        })
+    };
+    match &t.kind {
+        UserKind::Opaque { size } => {
+            Ok(Datatype { size: size32(*size)?, class: Class::Opaque { tag: Vec::new() } })
+        }
+        UserKind::Vlen { base } => {
+            let base = Box::new(stored_type(schema, *base, order)?);
+            Ok(Datatype { size: 16, class: Class::Vlen { base } })
+        }
+        UserKind::Enum { base, members } => {
+            let values = members.iter().map(|(name, value)| {
+                let value = enum_value(*base, *value, order).ok_or_else(|| {
+                    Error::Invalid(format!("`{name}` of enumeration `{}` does not fit its type", t.name))
+                })?;
+                Ok(EnumMember { name: encode_name(name), value })
+            });
+            let members = values.collect::<Result<_>>()?;
+            let base = Box::new(atomic_type(*base, order));
+            Ok(Datatype { size: base.size, class: Class::Enum { base, members } })
+        }
+        UserKind::Compound { size, fields } => {
+            // Strings take more room in the file (16 bytes) than in memory (8): what follows moves on.
+            let mut moved = 0;
+            let mut members = Vec::with_capacity(fields.len());
+            for f in fields {
+                let element = stored_type(schema, f.dtype, order)?;
+                let memory = schema.memory_size(f.dtype);
+                let count = f.shape.iter().try_fold(1usize, |a, &n| a.checked_mul(n as usize));
+                let total = count.and_then(|n| n.checked_mul(element.size as usize));
+                let (Some(count), Some(total)) = (count, total) else {
+                    return Err(Error::Invalid(format!("field `{}` of `{}` is too large", f.name, t.name)));
+                };
+                let datatype = if f.shape.is_empty() {
+                    element.clone()
+                } else {
+                    let base = Box::new(element.clone());
+                    Datatype { size: size32(total)?, class: Class::Array { dims: f.shape.clone(), base } }
+                };
+                let offset = u32::try_from(f.offset + moved).map_err(|_| {
+                    Error::Invalid(format!("field `{}` of `{}` is too far out", f.name, t.name))
+                })?;
+                members.push(Member { name: encode_name(&f.name), offset, datatype });
+                moved += count * (element.size as usize).saturating_sub(memory);
+            }
+            Ok(Datatype { size: size32(size + moved)?, class: Class::Compound { members } })
+        }
+    }
+}
+
+fn enum_value(base: Atomic, value: i128, order: ByteOrder) -> Option<Vec<u8>> {
+    let bits = 8 * base.size() as u32;
+    let signed = matches!(base, Atomic::Byte | Atomic::Short | Atomic::Int | Atomic::Int64);
+    let (low, high) =
+        if signed { (-(1i128 << (bits - 1)), (1i128 << (bits - 1)) - 1) } else { (0, (1i128 << bits) - 1) };
+    if value < low || value > high {
+        return None;
+    }
+    let mut bytes = value.to_le_bytes()[..base.size()].to_vec();
+    if order == ByteOrder::Big {
+        bytes.reverse();
+    }
+    Some(bytes)
+}
+
+/// How stored elements of a type relate to those in memory.
+pub(super) fn element(schema: &Schema, dtype: DType, stored: &Datatype, endian: Endian) -> Element {
+    Element::of(schema, dtype, endian).unwrap_or(Element {
+        size: stored.size as usize,
+        order: Order::Keep,
+        heap: true,
+    })
+}
+
+/// Turns fixed-size elements from memory form to stored form, or back.
+pub(super) fn reorder(element: &Element, bytes: &mut [u8]) {
+    match &element.order {
+        Order::Keep => {}
+        Order::Swap(n) => bytes.chunks_exact_mut(*n).for_each(<[u8]>::reverse),
+        Order::Fields(fields) => {
+            for one in bytes.chunks_exact_mut(element.size) {
+                for f in fields {
+                    let run = &mut one[f.offset..f.offset + f.unit * f.count];
+                    run.chunks_exact_mut(f.unit).for_each(<[u8]>::reverse);
+                }
+            }
+        }
+    }
+}
