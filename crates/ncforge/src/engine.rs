@@ -35,6 +35,7 @@ mod strips;
 mod testing;
 #[cfg(test)]
 mod tests;
+mod tuning;
 mod writer;
 
 use std::sync::atomic::AtomicU64;

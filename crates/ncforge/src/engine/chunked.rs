@@ -10,22 +10,12 @@ use super::plan::{ChunkPlan, Piece};
 use super::scratch::Block;
 use super::shared::SharedOut;
 use super::stats::add;
+use super::tuning::{DECODE_PARALLEL, JOIN_GAP, JOIN_MAX, JOIN_MIN, PLAN_WINDOW, STAGED_ROW};
 use crate::codec::{self, CodecChain, Stage, kernels};
 use crate::error::{Error, Result};
 use crate::layout::{ChunkIndex, ChunkRecord, Order, VarLayout};
 use crate::select::Hyperslab;
 use crate::store::Store;
-
-/// Pieces planned at a time: bounds the memory of a plan, however many chunks a selection touches.
-const WINDOW: u64 = 1 << 16;
-/// Neighbouring encoded chunks are fetched together up to this many bytes, …
-const JOIN_MAX: u64 = 1 << 20;
-/// … over gaps up to this many.
-const JOIN_GAP: u64 = 16 << 10;
-/// Work below this many decoded bytes stays on the calling thread. (Measured: a helper wakes in 25–50 µs.)
-const PARALLEL_FROM: u64 = 64 << 10;
-/// Rows of at least this many bytes are unshuffled one by one straight into their place.
-const STAGED_ROW: u64 = 64;
 
 /// One read of a chunked variable.
 pub(super) struct ChunkedRead<'a> {
@@ -67,7 +57,7 @@ impl ChunkedRead<'_> {
         let plan = ChunkPlan::new(&self.layout.shape, self.chunk, slab, out_steps, size)?;
         let mut from = 0;
         while from < plan.len() {
-            let to = plan.len().min(from + WINDOW);
+            let to = plan.len().min(from + PLAN_WINDOW);
             // SAFETY: windows are disjoint parts of the selection.
             unsafe { self.read_window(&plan, from..to, out)? };
             from = to;
@@ -108,10 +98,10 @@ impl ChunkedRead<'_> {
         stored.sort_by_key(|s| (s.record.offset, s.number));
         let total: u64 = stored.iter().fold(0, |n, s| n.saturating_add(s.record.len));
         let share = total / (4 * self.engine.threads() as u64);
-        join(&stored, JOIN_MAX.min(share.max(64 << 10)), |range| tasks.push(Task::Fetch(range)));
+        join(&stored, JOIN_MAX.min(share.max(JOIN_MIN)), |range| tasks.push(Task::Fetch(range)));
 
         let weight = chunk_bytes.saturating_mul(numbers.end - numbers.start);
-        inner.pool.run(tasks.len(), weight >= PARALLEL_FROM, |i| {
+        inner.pool.run(tasks.len(), weight >= DECODE_PARALLEL, |i| {
             // SAFETY: every piece is in one task, and pieces are disjoint parts of the selection.
             unsafe {
                 match &tasks[i] {

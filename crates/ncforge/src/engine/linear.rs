@@ -5,21 +5,11 @@ use super::boxes::{self, Axis};
 use super::shared::SharedOut;
 use super::stats::add;
 use super::strips::{Side, Strips, Unit};
+use super::tuning::{READ_BLOCK, READ_GAP, READ_PARALLEL, READ_TASK, REQUEST_COST};
 use super::{Engine, Inner};
 use crate::error::Result;
 use crate::layout::{Element, Order};
 use crate::store::Store;
-
-/// Bytes of one request: they stay in the second-level cache between the system's copy and the conversion.
-const BLOCK: u64 = 256 << 10;
-/// Gaps up to this many bytes are read through: that costs less than another request.
-const GAP: u64 = 4096;
-/// Work of about this many bytes is given to a thread at once.
-const TASK: u64 = 1 << 20;
-/// Below this many bytes waking a helper takes longer than the read. (Measured: 25–50 µs to wake, 4 GB/s.)
-const PARALLEL_FROM: u64 = 512 << 10;
-/// Requests count like this many bytes each when work is weighed.
-const REQUEST_COST: u64 = 4096;
 
 /// What happens when a box runs past the end of the store.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -54,14 +44,14 @@ impl LinearBox<'_> {
     pub(super) unsafe fn read(self, engine: &Engine, out: &SharedOut<'_>, parallel: bool) -> Result<()> {
         let inner = &*engine.inner;
         let axes = boxes::merge(self.axes.iter().copied(), self.element.size);
-        let strips = Strips::new(axes, Side::From, self.element.size, BLOCK, GAP);
+        let strips = Strips::new(axes, Side::From, self.element.size, READ_BLOCK, READ_GAP);
         let cost = strips.unit_bytes().saturating_add(REQUEST_COST);
         let total = cost.saturating_mul(strips.len());
         // At least four tasks a thread, so that all threads end at about the same time.
         let share = total / (4 * engine.threads() as u64);
-        let per_task = (TASK.min(share) / cost).max(1);
+        let per_task = (READ_TASK.min(share) / cost).max(1);
         let tasks = strips.len().div_ceil(per_task);
-        inner.pool.run(tasks as usize, parallel && total >= PARALLEL_FROM, |task| {
+        inner.pool.run(tasks as usize, parallel && total >= READ_PARALLEL, |task| {
             let first = task as u64 * per_task;
             for number in first..(first + per_task).min(strips.len()) {
                 // SAFETY: units are disjoint parts of the caller's box.

@@ -7,6 +7,7 @@ use super::chunked::{self, ChunkedRead};
 use super::linear::{LinearBox, PastEnd};
 use super::shared::SharedOut;
 use super::stats::add;
+use super::tuning::FILL_BLOCK;
 use super::{Engine, machine};
 use crate::buffer::Buffer;
 use crate::codec::kernels;
@@ -15,9 +16,6 @@ use crate::error::{Error, Result};
 use crate::layout::{Place, VarLayout};
 use crate::model::{Values, VarId};
 use crate::select::Hyperslab;
-
-/// Results are filled in parallel by parts of about this many bytes.
-const FILL_BLOCK: u64 = 1 << 20;
 
 pub(super) fn read_bytes(
     engine: &Engine,

@@ -197,7 +197,7 @@ impl Writer {
         let var = self.known(var)?;
         let schema = self.schema();
         let mut shape = schema.shape(var);
-        if slab.rank() == shape.len() && slab.count.len() == shape.len() && !slab.is_empty() {
+        if slab.rank() == shape.len() {
             for (len, &d) in shape.iter_mut().zip(&schema.var(var).dims) {
                 if schema.dim(d).unlimited {
                     *len = u64::MAX;

@@ -7,6 +7,7 @@ use super::super::chunked::{self, chunk_bytes};
 use super::super::plan::{ChunkPlan, Piece};
 use super::super::scratch::Block;
 use super::super::shared::SharedOut;
+use super::super::tuning::GATHER_PARALLEL;
 use super::super::{Engine, pool};
 use super::Writer;
 use super::gather::{ChunkId, Part};
@@ -115,7 +116,7 @@ impl Writer {
         let job = Job { engine: &self.engine, store: &*store, layout: &layout, chunk, codecs, bytes };
         let todo: Vec<Mutex<Step>> = todo.into_iter().map(Mutex::new).collect();
         let weight = todo.len() as u64 * chunk_bytes(chunk, layout.element.size)?;
-        self.engine.inner.pool.run(todo.len(), weight >= 256 << 10, |i| {
+        self.engine.inner.pool.run(todo.len(), weight >= GATHER_PARALLEL, |i| {
             let mut step = pool::lock(&todo[i]);
             let Step::Gather(begin) = &mut *step else { return Ok(()) };
             job.gather(var, &plan.piece(numbers.start + i as u64), begin)

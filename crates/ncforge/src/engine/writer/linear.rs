@@ -3,6 +3,7 @@
 use super::super::boxes::{self, Axis};
 use super::super::shared::SharedOut;
 use super::super::strips::{Side, Strips, Unit};
+use super::super::tuning::{WRITE_BLOCK, WRITE_GAP, WRITE_PARALLEL, WRITE_PLAIN_BLOCK};
 use super::super::{Engine, read};
 use crate::container::ContainerMut;
 use crate::error::{Error, Result};
@@ -10,16 +11,6 @@ use crate::layout::{Order, Place, VarLayout};
 use crate::model::VarId;
 use crate::select::Hyperslab;
 use crate::store::Store;
-
-/// Bytes converted and written at a time: they stay in cache from one to the other.
-const BLOCK: u64 = 512 << 10;
-/// Bytes written at a time when nothing is to convert.
-const PLAIN_BLOCK: u64 = 4 << 20;
-/// Over gaps up to this many bytes, what stands there is read and written back: that costs less than a request
-/// for every few bytes.
-const GAP: u64 = 1024;
-/// Below this many bytes the calling thread does it alone.
-const PARALLEL_FROM: u64 = 1 << 20;
 
 /// Writes a selection that was announced to the container already.
 pub(super) fn write(
@@ -58,12 +49,12 @@ pub(super) fn write(
     let size = layout.element.size;
     let axes = boxes::merge(axes.into_iter().map(Axis::reversed), size);
     let plain = layout.element.order == Order::Keep;
-    let block = if plain { PLAIN_BLOCK } else { BLOCK };
-    let strips = Strips::new(axes, Side::To, size, block, GAP);
+    let block = if plain { WRITE_PLAIN_BLOCK } else { WRITE_BLOCK };
+    let strips = Strips::new(axes, Side::To, size, block, WRITE_GAP);
     let per_task = (block / strips.unit_bytes().max(1)).max(1);
     let tasks = strips.len().div_ceil(per_task);
     let job = Job { engine, store: &**container.store(), offset, layout, bytes };
-    engine.inner.pool.run(tasks as usize, bytes.len() as u64 >= PARALLEL_FROM, |task| {
+    engine.inner.pool.run(tasks as usize, bytes.len() as u64 >= WRITE_PARALLEL, |task| {
         let first = task as u64 * per_task;
         (first..(first + per_task).min(strips.len())).try_for_each(|u| job.write_unit(&strips.unit(u)))
     })

@@ -1,0 +1,48 @@
+//! The numbers that decide how work is cut, in one place.
+//!
+//! Tests run with tiny values, so that arrays of a few hundred bytes meet every cut, join, window and thread.
+
+/// A number for the product and one for tests.
+const fn pick(real: u64, test: u64) -> u64 {
+    if cfg!(test) { test } else { real }
+}
+
+/// Reading plain arrays: bytes of one request. They stay in the second-level cache between the system's copy
+/// and the conversion.
+pub(super) const READ_BLOCK: u64 = pick(256 << 10, 64);
+/// Reading plain arrays: gaps up to this many bytes are read through, which costs less than another request.
+pub(super) const READ_GAP: u64 = pick(4096, 16);
+/// Reading plain arrays: about this many bytes are given to a thread at once.
+pub(super) const READ_TASK: u64 = pick(1 << 20, 256);
+/// Reading plain arrays: below this many bytes waking a helper (25–50 µs) takes longer than the read (4 GB/s).
+pub(super) const READ_PARALLEL: u64 = pick(512 << 10, 0);
+/// A request counts like this many bytes when work is weighed.
+pub(super) const REQUEST_COST: u64 = pick(4096, 1);
+
+/// Chunked variables: pieces planned at a time. Bounds a plan's memory, however many chunks are touched.
+pub(super) const PLAN_WINDOW: u64 = pick(1 << 16, 7);
+/// Chunked variables: neighbouring encoded chunks are fetched together up to this many bytes, …
+pub(super) const JOIN_MAX: u64 = pick(1 << 20, 200);
+/// … over gaps up to this many.
+pub(super) const JOIN_GAP: u64 = pick(16 << 10, 10);
+/// Chunked variables: joined requests are not cut below this many bytes for the sake of more threads.
+pub(super) const JOIN_MIN: u64 = pick(64 << 10, 50);
+/// Chunked variables: below this many decoded bytes the calling thread does it alone.
+pub(super) const DECODE_PARALLEL: u64 = pick(64 << 10, 0);
+/// Chunked variables: rows of at least this many bytes are unshuffled one by one straight into their place.
+pub(super) const STAGED_ROW: u64 = pick(64, 12);
+
+/// Results of nothing but fill are filled in parallel by parts of about this many bytes.
+pub(super) const FILL_BLOCK: u64 = pick(1 << 20, 64);
+
+/// Writing plain arrays: bytes converted and written at a time.
+pub(super) const WRITE_BLOCK: u64 = pick(512 << 10, 64);
+/// Writing plain arrays: bytes written at a time when nothing is to convert.
+pub(super) const WRITE_PLAIN_BLOCK: u64 = pick(4 << 20, 128);
+/// Writing plain arrays: over gaps up to this many bytes, what stands there is read and written back, which
+/// costs less than a request for every few bytes.
+pub(super) const WRITE_GAP: u64 = pick(1024, 20);
+/// Writing plain arrays: below this many bytes the calling thread does it alone.
+pub(super) const WRITE_PARALLEL: u64 = pick(1 << 20, 0);
+/// Writing chunks: below this many bytes parts are gathered by the calling thread alone.
+pub(super) const GATHER_PARALLEL: u64 = pick(256 << 10, 0);
