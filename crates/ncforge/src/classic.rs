@@ -7,7 +7,8 @@
 //! **Reading** ([`open`]): the header is checked length by length against the file before anything is
 //! allocated; what is wrong is an error with its byte offset. What real files get wrong without harm is
 //! accepted: padding that is not zero, names that no writer would take today, gaps between header and data,
-//! files shorter than their header says (missing values read as zero), record counts left open by a stream.
+//! files shorter than their header says (missing values read as zero, unless the header promises a thousand
+//! times what the file has), record counts left open by a stream.
 //!
 //! ```
 //! use std::sync::Arc;

@@ -70,7 +70,7 @@ impl ClassicWriter {
 
     /// Opens a file for update.
     pub(super) fn open(store: Arc<dyn Store>) -> Result<Self> {
-        let file = ClassicFile::open(store)?;
+        let file = ClassicFile::open_for_update(store)?;
         if file.layout.records_overlap() {
             let path = file.store.name().to_owned();
             return Err(Error::Unsupported {
