@@ -67,12 +67,13 @@ pub(crate) enum Command {
 
 impl Command {
     /// The options of every command that stand behind the command's name.
-    fn global(&self) -> Option<&GlobalArgs> {
+    fn global(&self) -> GlobalArgs {
         match self {
-            Command::Copy(a) => Some(&a.global),
-            Command::Info(a) => Some(&a.global),
-            Command::Compare(a) => Some(&a.global),
-            Command::Nccopy(_) | Command::Completions(_) | Command::Man(_) => None,
+            Command::Copy(a) => a.global.clone(),
+            Command::Info(a) => a.global.clone(),
+            Command::Compare(a) => a.global.clone(),
+            Command::Nccopy(a) => a.global(),
+            Command::Completions(_) | Command::Man(_) => GlobalArgs::default(),
         }
     }
 }
@@ -92,9 +93,7 @@ pub(crate) fn under_its_name(mut argv: Vec<OsString>) -> Vec<OsString> {
 pub(crate) fn parse(argv: &[OsString]) -> Result<Cli, Exit> {
     match Cli::try_parse_from(argv) {
         Ok(mut cli) => {
-            if let Some(own) = cli.command.global() {
-                cli.global = cli.global.overridden_by(own);
-            }
+            cli.global = cli.global.overridden_by(&cli.command.global());
             Ok(cli)
         }
         Err(e) if e.use_stderr() => {

@@ -9,8 +9,10 @@ mod shell;
 
 use std::ffi::OsString;
 
+use ncforge::engine::{Engine, EngineOptions};
+
 use crate::args::{Cli, Command, GlobalArgs};
-use crate::exit::Exit;
+use crate::exit::{Exit, Failure, Result};
 use crate::printer::Printer;
 
 /// What a sub-command knows besides its own arguments.
@@ -24,6 +26,16 @@ pub(crate) struct Context<'a> {
 }
 
 impl Context<'_> {
+    /// The engine, with the threads and the memory that were asked for.
+    pub(crate) fn engine(&self) -> Result<Engine> {
+        let options = EngineOptions {
+            threads: self.global.threads.map(usize::from),
+            memory: self.global.memory.map(|size| size.0),
+        };
+        // What cannot be obeyed stands on the command line or in the environment.
+        Engine::new(options).map_err(|e| Failure { exit: Exit::Usage, ..e.into() })
+    }
+
     /// The command line as one line that a shell would accept.
     pub(crate) fn command_line(&self) -> String {
         self.argv.iter().map(|a| quoted(&a.to_string_lossy())).collect::<Vec<_>>().join(" ")
