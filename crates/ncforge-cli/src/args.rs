@@ -1,6 +1,7 @@
 //! The command line, declared apart from what it does. One file a sub-command; help, manual pages and shell
 //! completions all come from these declarations.
 
+mod bench;
 mod compare;
 mod copy;
 mod global;
@@ -14,6 +15,7 @@ use std::path::Path;
 
 use clap::{CommandFactory, Parser, Subcommand};
 
+pub(crate) use bench::{AccessArgs, BenchArgs, PatternArg, Workload};
 pub(crate) use compare::CompareArgs;
 pub(crate) use copy::{ChunksArg, CodecArg, CopyArgs, FormatArg};
 pub(crate) use global::{ColorWhen, GlobalArgs, ProgressKind};
@@ -57,6 +59,8 @@ pub(crate) enum Command {
     Info(InfoArgs),
     /// Compare two files: structure and every value
     Compare(CompareArgs),
+    /// Measure how fast files are read
+    Bench(BenchArgs),
     /// Copy with the options of netCDF's `nccopy`
     Nccopy(Box<NccopyArgs>),
     /// Print a completion script for a shell
@@ -72,6 +76,9 @@ impl Command {
             Command::Copy(a) => a.global.clone(),
             Command::Info(a) => a.global.clone(),
             Command::Compare(a) => a.global.clone(),
+            Command::Bench(a) => match &a.workload {
+                Workload::Access(a) => a.global.clone(),
+            },
             Command::Nccopy(a) => a.global(),
             Command::Completions(_) | Command::Man(_) => GlobalArgs::default(),
         }

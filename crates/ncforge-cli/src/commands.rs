@@ -1,6 +1,7 @@
 //! What the sub-commands do: one file each. They turn arguments into the library's options, call it, and
 //! print what it returns.
 
+mod bench;
 mod compare;
 mod copy;
 mod info;
@@ -50,6 +51,7 @@ pub(crate) fn run(cli: Cli, argv: &[OsString]) -> Exit {
         Command::Copy(a) => copy::run(&a, &cx),
         Command::Info(a) => info::run(&a, &cx),
         Command::Compare(a) => compare::run(&a, &cx),
+        Command::Bench(a) => bench::run(&a, &cx),
         Command::Nccopy(a) => nccopy::run(&a, &cx),
         Command::Completions(a) => shell::completions(&a, &printer),
         Command::Man(a) => shell::man(&a, &printer),
