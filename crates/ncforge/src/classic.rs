@@ -26,7 +26,9 @@
 //! container keeps account of them and fills only what nobody wrote, when it is synced. A sync makes data
 //! durable before the header (and its record count) speaks of them. Redefinition happens in the room after the
 //! header where it suffices; otherwise the data move into a new file that takes the old one's place in one
-//! step. What a crash can do to a header change of more than a page is said in `rewrite`.
+//! step. After a crash a file is in the state of its last sync, apart from values that were overwritten since,
+//! with one exception: a header change of more than a page (4 KiB) in a file of more than 64 MiB is written in
+//! place, and a power cut in the midst of that one request can tear the header.
 //!
 //! ```
 //! use std::sync::Arc;
