@@ -4,7 +4,7 @@ use std::fmt::Debug;
 use std::sync::Arc;
 
 use crate::error::Result;
-use crate::layout::VarLayout;
+use crate::layout::{ChunkRecord, VarLayout};
 use crate::model::{Attribute, DimId, Schema, Value, VarId};
 use crate::select::Hyperslab;
 use crate::store::Store;
@@ -48,6 +48,13 @@ pub trait ContainerMut: Container {
     /// Stores one encoded chunk of a chunked variable. Replacing a chunk never overwrites the old bytes before
     /// the next [`ContainerMut::sync`].
     fn place_chunk(&mut self, var: VarId, at: &[u64], encoded: &[u8], mask: u32) -> Result<()>;
+    /// Takes over a chunk that an earlier, interrupted writer of the same dataset stored at `record`, as if it had
+    /// just been placed. Everything must be taken over in the order in which it was written; a record that is
+    /// not where this writer would have placed the chunk is an error.
+    fn adopt_chunk(&mut self, var: VarId, at: &[u64], record: ChunkRecord) -> Result<()> {
+        let _ = (at, record);
+        Err(crate::Error::Invalid(format!("`{}` is not stored in chunks", self.schema().var_path(var))))
+    }
     /// Says that a region of a contiguous or record variable is about to be written through the store. Called
     /// once for every write, *before* its first byte: a format that fills what nobody writes (classic) keeps
     /// account here, and may fill the rest at any time from now on. The place may be given only now: ask

@@ -6,6 +6,9 @@
 //! * [`describe`] – the header as CDL, how everything is stored, and both as JSON;
 //! * [`progress`] – how long work tells what it has done, and hears that it shall stop.
 
+mod boxes;
 pub mod chunking;
+pub mod compare;
+pub mod copy;
 pub mod describe;
 pub mod progress;

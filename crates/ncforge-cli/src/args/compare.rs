@@ -9,7 +9,7 @@ use super::GlobalArgs;
 /// Compare two files: dimensions, types, attributes, order, and every value.
 ///
 /// Values are compared bit by bit, except that any NaN equals any NaN. Storage (format, chunks, compression,
-/// byte order) is not compared. Exit code 0: the same; 3: they differ.
+/// byte order) is not compared, nor lines that one file has in front of the other's `history`. Exit code 0: the same; 3: they differ.
 #[derive(Args, Debug)]
 pub(crate) struct CompareArgs {
     /// One file
@@ -24,6 +24,9 @@ pub(crate) struct CompareArgs {
     /// Only these variables
     #[arg(long, value_name = "A,B", value_delimiter = ',')]
     pub(crate) vars: Vec<String>,
+    /// Also compare what a copy may change: lines in front of the attribute `history`
+    #[arg(long)]
+    pub(crate) strict: bool,
     /// The result as JSON
     #[arg(long)]
     pub(crate) json: bool,

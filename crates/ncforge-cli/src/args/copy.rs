@@ -115,7 +115,7 @@ pub(crate) struct CopyArgs {
     /// Add a checksum to every chunk
     #[arg(long)]
     pub(crate) fletcher32: bool,
-    /// Only these variables, with their dimensions and coordinates
+    /// Only these variables, and the dimensions that they use
     #[arg(long, value_name = "A,B", value_delimiter = ',')]
     pub(crate) vars: Vec<String>,
     /// Read the output back and compare every value

@@ -1,12 +1,57 @@
 //! `ncforge compare`
 
+use ncforge::Dataset;
+use ncforge::ops::compare::{CompareOptions, Comparison, compare};
+use ncforge::ops::describe::human_bytes;
+
 use super::Context;
+use super::copy::engine;
 use crate::args::CompareArgs;
-use crate::exit::Result;
+use crate::exit::{Exit, Failure, Result};
+use crate::printer::Printer;
 
 /// Runs the command.
 pub(crate) fn run(args: &CompareArgs, cx: &Context<'_>) -> Result {
-    let _ = cx.printer;
-    Err(ncforge::Error::Unsupported { path: args.left.display().to_string(), what: "this command".into() }
-        .into())
+    if args.tolerance.is_some_and(|t| t.is_nan() || t < 0.0) {
+        return Err(Failure::usage("a tolerance is a number of at least 0", "such as --tolerance 1e-6"));
+    }
+    let engine = engine(cx.global)?;
+    let left = Dataset::open_with(&args.left, &engine)?;
+    let right = Dataset::open_with(&args.right, &engine)?;
+    let options = CompareOptions {
+        tolerance: args.tolerance,
+        strict: args.strict,
+        vars: (!args.vars.is_empty()).then(|| args.vars.clone()),
+    };
+    let progress = cx.printer.progress();
+    let found = compare(&left, &right, &options, &progress);
+    progress.finish();
+    let found = found?;
+    if args.json {
+        let mut value = serde_json::to_value(&found).expect("a comparison is plain data");
+        value["same"] = found.is_same().into();
+        cx.printer.json(&value);
+    } else {
+        tell(&found, cx.printer);
+    }
+    Ok(if found.is_same() { Exit::Ok } else { Exit::Differences })
+}
+
+fn tell(found: &Comparison, printer: &Printer) {
+    for d in &found.differences {
+        printer.line(d);
+    }
+    for note in &found.notes {
+        printer.detail(format_args!("note: {note}"));
+    }
+    let compared = format!(
+        "{} variables, {} values ({}) compared",
+        found.variables,
+        found.values,
+        human_bytes(found.bytes)
+    );
+    match found.differences.len() {
+        0 => printer.note(format_args!("the same: {compared}")),
+        n => printer.note(format_args!("{n} differences: {compared}, {} differ", found.differing_values)),
+    }
 }

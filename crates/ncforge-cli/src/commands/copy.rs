@@ -1,12 +1,128 @@
 //! `ncforge copy`
 
+mod report;
+
+use ncforge::engine::{Engine, EngineOptions};
+use ncforge::model::Format;
+use ncforge::ops::copy::{ChunkSpec, Chunks, Codec, CopyOptions, Names, copy, history_line, plan};
+use ncforge::{Dataset, Error};
+
 use super::Context;
-use crate::args::CopyArgs;
-use crate::exit::Result;
+use crate::args::{ChunksArg, CodecArg, CopyArgs, FormatArg, GlobalArgs};
+use crate::exit::{Exit, Failure, Result};
+use crate::interrupt;
 
 /// Runs the command.
 pub(crate) fn run(args: &CopyArgs, cx: &Context<'_>) -> Result {
-    let _ = cx.printer;
-    Err(ncforge::Error::Unsupported { path: args.input.display().to_string(), what: "this command".into() }
-        .into())
+    let options = options(args, cx)?;
+    let engine = engine(cx.global)?;
+    if args.dry_run {
+        let source = Dataset::open_with(&args.input, &engine)?;
+        let plan = plan(&source, &options, &engine)?;
+        report::plan(&plan, args.json, cx.printer);
+        return Ok(Exit::Ok);
+    }
+    copy_and_report(&args.input, &args.output, &options, &engine, args.json, cx)
+}
+
+/// Copies, shows progress, tells what was done; `nccopy` ends here, too.
+pub(super) fn copy_and_report(
+    input: &std::path::Path,
+    output: &std::path::Path,
+    options: &CopyOptions,
+    engine: &Engine,
+    json: bool,
+    cx: &Context<'_>,
+) -> Result {
+    interrupt::catch();
+    let progress = cx.printer.progress();
+    let done = copy(input, output, options, engine, &progress);
+    progress.finish();
+    match done {
+        Ok(report) => {
+            report::done(&report, json, cx.printer);
+            Ok(Exit::Ok)
+        }
+        Err(Error::Exists(path)) => {
+            Err(Failure { hint: Some(exists_hint(input, &path)), ..Failure::from(Error::Exists(path)) })
+        }
+        Err(e) => Err(e.into()),
+    }
+}
+
+fn exists_hint(input: &std::path::Path, output: &std::path::Path) -> String {
+    let same = std::fs::canonicalize(input).ok() == std::fs::canonicalize(output).ok();
+    match same {
+        true => "it is the input itself; -O replaces it when the copy is complete".into(),
+        false => "give -O to overwrite it".into(),
+    }
+}
+
+/// An engine with the threads and the memory that the options of every command ask for.
+pub(super) fn engine(global: &GlobalArgs) -> Result<Engine> {
+    let options =
+        EngineOptions { threads: global.threads.map(Into::into), memory: global.memory.map(|m| m.0) };
+    Engine::new(options).map_err(|e| Failure { exit: Exit::Usage, ..Failure::from(e) })
+}
+
+fn options(args: &CopyArgs, cx: &Context<'_>) -> Result<CopyOptions> {
+    let chunks = match &args.chunks {
+        ChunksArg::Keep => Chunks::Keep,
+        ChunksArg::Auto => Chunks::Auto,
+        ChunksArg::Spec(text) => Chunks::Spec(ChunkSpec::parse(text).map_err(|e| {
+            Failure::usage(
+                e.to_string(),
+                "write keep, auto, time/365,lat/40,lon/40 (dimensions) or sst:365,40,40 (a variable)",
+            )
+        })?),
+    };
+    let codec = match args.codec {
+        CodecArg::Keep => Codec::Keep,
+        CodecArg::None => Codec::None,
+        CodecArg::Deflate => Codec::Deflate,
+        CodecArg::Zstd => Codec::Zstd,
+    };
+    check_level(codec, args.level)?;
+    let format = match args.format() {
+        FormatArg::Keep => None,
+        FormatArg::Classic => Some(Format::Cdf1),
+        FormatArg::Cdf2 => Some(Format::Cdf2),
+        FormatArg::Cdf5 => Some(Format::Cdf5),
+        FormatArg::Netcdf4 => Some(Format::Netcdf4),
+        FormatArg::Netcdf4Classic => Some(Format::Netcdf4Classic),
+    };
+    Ok(CopyOptions {
+        format,
+        chunks,
+        codec,
+        level: args.level,
+        shuffle: match (args.shuffle, args.no_shuffle) {
+            (true, _) => Some(true),
+            (_, true) => Some(false),
+            _ => None,
+        },
+        fletcher32: args.fletcher32,
+        only: (!args.vars.is_empty()).then(|| Names { vars: args.vars.clone(), groups: Vec::new() }),
+        history: (!args.no_history).then(|| history_line(&cx.command_line())),
+        overwrite: args.overwrite,
+        resume: args.resume,
+        verify: args.verify,
+        ..CopyOptions::default()
+    })
+}
+
+fn check_level(codec: Codec, level: Option<u32>) -> Result<()> {
+    let (name, range) = match codec {
+        Codec::Deflate => ("deflate", 0..=9),
+        Codec::Zstd => ("zstd", 1..=22),
+        Codec::Keep => ("keep", 0..=22),
+        Codec::None => ("none", 0..=0),
+    };
+    match level {
+        Some(n) if !range.contains(&n) => Err(Failure::usage(
+            format!("level {n} makes no sense with --codec {name}"),
+            "deflate has levels 0 to 9, zstd 1 to 22",
+        )),
+        _ => Ok(()),
+    }
 }

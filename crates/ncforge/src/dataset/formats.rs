@@ -36,7 +36,7 @@ pub(super) fn create(
         let options = classic::CreateOptions { header_room: options.header_room, fill: options.fill };
         return classic::create(store, schema, &options);
     }
-    Err(missing(&*store))
+    netcdf4::create(store, schema, &netcdf4::CreateOptions::default())
 }
 
 fn missing(store: &dyn Store) -> Error {

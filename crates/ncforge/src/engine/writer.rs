@@ -10,7 +10,7 @@ use std::collections::BTreeSet;
 use super::{Engine, boxes};
 use crate::container::{Container, ContainerMut};
 use crate::error::{Error, Result};
-use crate::layout::{Place, VarLayout};
+use crate::layout::{ChunkRecord, Place, VarLayout};
 use crate::model::{DimId, Schema, Values, VarId};
 use crate::select::Hyperslab;
 
@@ -118,6 +118,18 @@ impl Writer {
         self.container.place_chunk(var, at, encoded, mask)?;
         self.forget();
         Ok(())
+    }
+
+    /// Takes over a chunk whose encoded bytes lie in the file already, see [`ContainerMut::adopt_chunk`].
+    pub fn adopt_chunk(&mut self, var: VarId, at: &[u64], record: ChunkRecord) -> Result<()> {
+        let var = self.known(var)?;
+        self.container.adopt_chunk(var, at, record)
+    }
+
+    /// Takes over a region of a variable without chunks: its values are in the file already.
+    pub fn adopt_region(&mut self, var: VarId, region: &Hyperslab) -> Result<()> {
+        let var = self.known(var)?;
+        self.container.will_write(var, region)
     }
 
     /// Reads back a selection of any type, what was just written included.

@@ -154,6 +154,27 @@ impl ContainerMut for Netcdf4Writer {
         Ok(())
     }
 
+    fn adopt_chunk(&mut self, var: VarId, at: &[u64], record: ChunkRecord) -> Result<()> {
+        self.check(var)?;
+        let path = self.path(var);
+        let PlaceState::Chunked { table, .. } = &self.vars[var.0].place else {
+            return Err(Error::Invalid(format!("`{path}` is not stored in chunks")));
+        };
+        let table = Arc::clone(table);
+        // The allocator must come out as it was: everything after this chunk depends on it.
+        let offset = self.take(record.len, 1)?;
+        let inside = offset.checked_add(record.len).is_some_and(|end| end <= self.store.len());
+        if offset != record.offset || !inside || record.len == 0 || table.read().get(at).is_some() {
+            return Err(Error::Invalid(format!(
+                "chunk {at:?} of `{path}` cannot lie at byte {}",
+                record.offset
+            )));
+        }
+        table.insert(at, record)?;
+        self.dirty = true;
+        Ok(())
+    }
+
     fn will_write(&mut self, var: VarId, region: &Hyperslab) -> Result<()> {
         self.check(var)?;
         let shape = self.schema.shape(var);

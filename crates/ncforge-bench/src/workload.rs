@@ -1,3 +1,0 @@
-//! What drivers are asked to do, and what came out.
-
-pub mod access;

@@ -1,0 +1,100 @@
+//! What a copy did, or would do, for people and as JSON.
+
+use ncforge::ops::copy::{CopyReport, Plan};
+use ncforge::ops::describe::human_bytes;
+
+use crate::printer::Printer;
+
+/// Tells what was done.
+pub(super) fn done(r: &CopyReport, json: bool, printer: &Printer) {
+    for note in &r.notes {
+        printer.warn(note);
+    }
+    if json {
+        printer.json(&serde_json::to_value(r).expect("a report is plain data"));
+        return;
+    }
+    if r.was_complete {
+        printer.note(format_args!("{} is complete already", r.output));
+        return;
+    }
+    let rate = r.values_bytes as f64 / r.seconds.max(1e-3);
+    let mut text = format!(
+        "{} -> {}: {} {} -> {} {}, {} variables, {:.2} s ({}/s)",
+        r.input,
+        r.output,
+        human_bytes(r.input_bytes),
+        r.source_format,
+        human_bytes(r.output_bytes),
+        r.format,
+        r.variables,
+        r.seconds,
+        human_bytes(rate as u64),
+    );
+    if r.resumed_steps > 0 {
+        text += &format!(", {} steps were done before", r.resumed_steps);
+    }
+    if r.verified {
+        text += ", verified";
+    }
+    printer.note(text);
+}
+
+/// Tells what would be done.
+pub(super) fn plan(p: &Plan, json: bool, printer: &Printer) {
+    if json {
+        printer.json(&serde_json::to_value(p).expect("a plan is plain data"));
+        return;
+    }
+    for note in &p.notes {
+        printer.warn(note);
+    }
+    printer.line(printer.heading(format_args!("{} ({}) -> {}", p.input, p.source_format, p.format)));
+    let mut rows = vec![["variable", "values", "from", "to", "way", "boxes", "passes"].map(String::from)];
+    for v in &p.variables {
+        rows.push([
+            v.name.clone(),
+            human_bytes(v.values_bytes),
+            v.source.clone(),
+            v.target.clone(),
+            v.route.to_string(),
+            v.boxes.to_string(),
+            format!("{:.1}", v.passes),
+        ]);
+    }
+    let widths: Vec<usize> =
+        (0..7).map(|i| rows.iter().map(|r| r[i].chars().count()).max().unwrap_or(0)).collect();
+    for row in &rows {
+        let cells: Vec<String> = row
+            .iter()
+            .zip(&widths)
+            .enumerate()
+            .map(|(i, (cell, &w))| {
+                // Names and storage read from the left, numbers from the right.
+                if matches!(i, 1 | 5 | 6) { format!("{cell:>w$}") } else { format!("{cell:<w$}") }
+            })
+            .collect();
+        printer.line(cells.join("  ").trim_end());
+    }
+    let t = &p.totals;
+    printer.line(format_args!(
+        "{} of values; read {}, decode {}, encode {}, write about {}{}",
+        human_bytes(t.values_bytes),
+        human_bytes(t.read),
+        human_bytes(t.decoded),
+        human_bytes(t.encoded),
+        human_bytes(t.written),
+        match t.spilled {
+            0 => String::new(),
+            n => format!(", temporary file of {}", human_bytes(n)),
+        },
+    ));
+    let largest = p.variables.iter().map(|v| v.memory).max().unwrap_or(0);
+    printer.line(format_args!(
+        "memory: boxes up to {} of a budget of {}; {} threads; about {} s",
+        human_bytes(largest),
+        human_bytes(p.memory),
+        p.threads,
+        t.seconds.ceil(),
+    ));
+}

@@ -1,0 +1,283 @@
+//! The values of one variable in two files, in bounded memory and on all threads.
+
+pub(super) mod element;
+
+use std::sync::{Mutex, PoisonError};
+
+use self::element::{Equality, Tolerance, format_element, format_value, same_value};
+use super::types::same_type;
+use super::{Comparison, Difference, Kind};
+use crate::buffer::Buffer;
+use crate::dataset::Dataset;
+use crate::engine::Engine;
+use crate::error::Result;
+use crate::layout::Place;
+use crate::model::{Schema, Values, VarId};
+use crate::ops::boxes::{Side, Walk, choose, unravel};
+use crate::ops::progress::{Progress, check_stop};
+use crate::select::Hyperslab;
+
+/// Seconds to decode a byte on one thread, for weighing one walk against another.
+const DECODE: f64 = 1.0 / 600e6;
+/// Elements of a heap type compared at a time.
+const HEAP_BATCH: u64 = 1 << 14;
+/// Elements that one thread compares at a time.
+const GRAIN: usize = 1 << 16;
+/// The same for heap types.
+const HEAP_GRAIN: usize = 1 << 10;
+/// What one box of one file may take, when more would not save work.
+const COMFORTABLE: u64 = 64 << 20;
+
+/// Bytes that progress counts for a variable: its values once; 16 bytes for an element of a heap type.
+pub(crate) fn work_bytes(s: &Schema, v: VarId) -> u64 {
+    let size = s.fixed_size(s.var(v).dtype).unwrap_or(16) as u64;
+    s.shape(v).iter().fold(size, |b, &n| b.saturating_mul(n))
+}
+
+/// How values are compared.
+#[derive(Clone, Copy)]
+pub(crate) struct How<'a> {
+    /// Numbers are the same when they are no further apart than this.
+    pub(crate) tolerance: Option<f64>,
+    /// Memory for a box of one file; two are held.
+    pub(crate) box_bytes: u64,
+    /// Who is told.
+    pub(crate) progress: &'a dyn Progress,
+}
+
+/// Compares the values of one variable. Different types or shapes are one difference; a variable that one file
+/// cannot give is told as such, unless both cannot.
+pub(crate) fn compare_values(
+    a: &Dataset,
+    va: VarId,
+    b: &Dataset,
+    vb: VarId,
+    how: How<'_>,
+) -> Result<Comparison> {
+    let progress = how.progress;
+    let path = a.schema().var_path(va);
+    let mut out = Comparison::default();
+    let (shape, other) = (a.schema().shape(va), b.schema().shape(vb));
+    let types = same_type(a.schema(), a.schema().var(va).dtype, b.schema(), b.schema().var(vb).dtype);
+    if shape != other || !types {
+        progress.advance(work_bytes(a.schema(), va));
+        if types {
+            out.differences.push(
+                Difference::new(Kind::Values, path, "values not compared, the shapes differ")
+                    .sides(format!("{shape:?}"), format!("{other:?}")),
+            );
+        }
+        return Ok(out);
+    }
+    match (unsupported(a, va), unsupported(b, vb)) {
+        (None, None) => {}
+        (Some(x), Some(_)) => {
+            out.notes.push(format!("the values of `{path}` cannot be read in either file: {x}"));
+            return Ok(out);
+        }
+        (x, y) => {
+            out.differences
+                .push(Difference::new(Kind::Unreadable, path, "values cannot be read").sides(x, y));
+            return Ok(out);
+        }
+    }
+    out.variables = 1;
+    out.values = shape.iter().fold(1u64, |x, &n| x.saturating_mul(n));
+    let job = Job { a, va, b, vb, how, path, shape };
+    let found = match a.schema().fixed_size(a.schema().var(va).dtype) {
+        Some(size) => {
+            out.bytes = out.values.saturating_mul(size as u64);
+            job.fixed(size)?
+        }
+        None => job.heap()?,
+    };
+    if let Some(first) = found.first {
+        out.differing_values = found.count;
+        let of = out.values;
+        let mut d = Difference::new(Kind::Values, job.path, format!("{} of {of} values differ", found.count))
+            .sides(first.left, first.right);
+        d.index = (!first.index.is_empty()).then_some(first.index);
+        d.differing = Some(found.count);
+        d.of = Some(of);
+        out.differences.push(d);
+    }
+    Ok(out)
+}
+
+fn unsupported(d: &Dataset, v: VarId) -> Option<String> {
+    match d.container().layout(v) {
+        Ok(layout) => match &layout.place {
+            Place::Unsupported(why) => Some(why.clone()),
+            _ => None,
+        },
+        Err(e) => Some(e.to_string()),
+    }
+}
+
+struct Job<'a> {
+    a: &'a Dataset,
+    va: VarId,
+    b: &'a Dataset,
+    vb: VarId,
+    how: How<'a>,
+    path: String,
+    shape: Vec<u64>,
+}
+
+/// How many elements differ, and the first of them in row-major order.
+#[derive(Default)]
+struct Found {
+    count: u64,
+    first: Option<First>,
+}
+
+struct First {
+    index: Vec<u64>,
+    left: String,
+    right: String,
+}
+
+impl Found {
+    fn add(&mut self, count: u64, first: impl FnOnce() -> First) {
+        if count == 0 {
+            return;
+        }
+        self.count += count;
+        let new = first();
+        // Boxes are not visited in row-major order of their elements.
+        if self.first.as_ref().is_none_or(|old| new.index < old.index) {
+            self.first = Some(new);
+        }
+    }
+}
+
+impl Job<'_> {
+    fn walk(&self, size: u64, budget: u64) -> Result<Walk> {
+        let side = |d: &Dataset, v| -> Result<Side> {
+            Ok(match &d.container().layout(v)?.place {
+                Place::Chunked { chunk, .. } => {
+                    Side::Chunks { lens: chunk.clone(), seconds_per_byte: DECODE }
+                }
+                Place::Contiguous { .. } | Place::Records { .. } => Side::Runs,
+                _ => Side::Free,
+            })
+        };
+        let sides = [side(self.a, self.va)?, side(self.b, self.vb)?];
+        let ones = vec![1; self.shape.len()];
+        let modest = choose(&self.shape, size, &sides, &ones, budget.min(COMFORTABLE));
+        if budget <= COMFORTABLE {
+            return Ok(modest);
+        }
+        let large = choose(&self.shape, size, &sides, &ones, budget);
+        Ok(if large.seconds < 0.9 * modest.seconds { large } else { modest })
+    }
+
+    fn fixed(&self, size: usize) -> Result<Found> {
+        let mut found = Found::default();
+        if self.shape.contains(&0) || size == 0 {
+            return Ok(found);
+        }
+        let (sa, sb) = (self.a.schema(), self.b.schema());
+        let (ta, tb) = (sa.var(self.va).dtype, sb.var(self.vb).dtype);
+        let equality = Equality::new((sa, ta), (sb, tb), Tolerance::new(self.how.tolerance));
+        let (m, n) = equality.sizes();
+        let walk = self.walk(m.max(n) as u64, self.how.box_bytes)?;
+        let largest = usize::try_from(walk.box_at(0).len()).expect("a box is within memory");
+        let (mut left, mut right) = (Buffer::zeroed(largest * m), Buffer::zeroed(largest * n));
+        for i in 0..walk.len() {
+            check_stop(self.how.progress, "comparison")?;
+            let slab = walk.box_at(i);
+            let len = slab.len() as usize;
+            let (left, right) = (&mut left[..len * m], &mut right[..len * n]);
+            self.a.read_bytes(self.va, &slab, left)?;
+            self.b.read_bytes(self.vb, &slab, right)?;
+            let (left, right) = (&*left, &*right);
+            let (count, first) = count_pieces(self.a.engine(), len, GRAIN, |r| {
+                let (x, y) = (&left[r.start * m..r.end * m], &right[r.start * n..r.end * n]);
+                // Most pieces are the same bytes: comparing those at once is far faster than element by element.
+                if m == n && x == y {
+                    return (0, None);
+                }
+                differences_in(r, |i| equality.same(&left[i * m..(i + 1) * m], &right[i * n..(i + 1) * n]))
+            })?;
+            found.add(count, || {
+                let at = first.expect("a counted difference has a place");
+                First {
+                    index: index_in(&slab, at as u64),
+                    left: format_element(sa, ta, &left[at * m..(at + 1) * m]),
+                    right: format_element(sb, tb, &right[at * n..(at + 1) * n]),
+                }
+            });
+            self.how.progress.advance(slab.len().saturating_mul(size as u64));
+        }
+        Ok(found)
+    }
+
+    fn heap(&self) -> Result<Found> {
+        let mut found = Found::default();
+        let (sa, sb) = (self.a.schema(), self.b.schema());
+        let (ta, tb) = (sa.var(self.va).dtype, sb.var(self.vb).dtype);
+        let walk = self.walk(1, HEAP_BATCH)?;
+        for i in 0..walk.len() {
+            check_stop(self.how.progress, "comparison")?;
+            let slab = walk.box_at(i);
+            let (x, y) = (self.a.read(self.va, &slab)?, self.b.read(self.vb, &slab)?);
+            let (Values::Heap(x), Values::Heap(y)) = (x, y) else { continue };
+            let tolerance = Tolerance::new(self.how.tolerance);
+            let len = x.len().min(y.len());
+            let (count, first) = count_pieces(self.a.engine(), len, HEAP_GRAIN, |r| {
+                differences_in(r, |i| same_value((sa, ta, &x[i]), (sb, tb, &y[i]), tolerance))
+            })?;
+            found.add(count, || {
+                let at = first.expect("a counted difference has a place");
+                First {
+                    index: index_in(&slab, at as u64),
+                    left: format_value(&x[at]),
+                    right: format_value(&y[at]),
+                }
+            });
+            self.how.progress.advance(slab.len().saturating_mul(16));
+        }
+        Ok(found)
+    }
+}
+
+fn index_in(slab: &Hyperslab, at: u64) -> Vec<u64> {
+    unravel(at, &slab.count).iter().zip(&slab.start).map(|(i, s)| i + s).collect()
+}
+
+/// How many of `n` elements differ, and the position of the first; `piece` looks at a range of them.
+fn count_pieces(
+    engine: &Engine,
+    n: usize,
+    grain: usize,
+    piece: impl Fn(std::ops::Range<usize>) -> (u64, Option<usize>) + Sync,
+) -> Result<(u64, Option<usize>)> {
+    let total = Mutex::new((0u64, None::<usize>));
+    engine.for_each(n.div_ceil(grain), |i| {
+        let (count, first) = piece(i * grain..((i + 1) * grain).min(n));
+        if count > 0 {
+            let mut sum = total.lock().unwrap_or_else(PoisonError::into_inner);
+            sum.0 += count;
+            sum.1 = sum.1.into_iter().chain(first).min();
+        }
+        Ok(())
+    })?;
+    Ok(total.into_inner().unwrap_or_else(PoisonError::into_inner))
+}
+
+/// How many elements of a range differ, and the position of the first.
+fn differences_in(
+    range: std::ops::Range<usize>,
+    mut same: impl FnMut(usize) -> bool,
+) -> (u64, Option<usize>) {
+    let mut count = 0;
+    let mut first = None;
+    for i in range {
+        if !same(i) {
+            count += 1;
+            first.get_or_insert(i);
+        }
+    }
+    (count, first)
+}

@@ -1,0 +1,230 @@
+//! Copies a dataset into any format, chunk shape and compression, in bounded memory.
+//!
+//! The output says what the source says: groups, dimensions, types, variables, attributes and values, in the
+//! same order. What changes is how it is stored, and (only if asked for) one line in front of `history`.
+//!
+//! What is guaranteed:
+//! * the memory budget is kept whatever the size of the source, and however source and output are cut: see
+//!   [`plan`];
+//! * the output appears under its name only when it is whole and durable. Until then it lies beside its place as
+//!   `.NAME.ncforge-partial`, with a journal `.NAME.ncforge-journal` from which an interrupted copy can
+//!   [resume](CopyOptions::resume);
+//! * source and output may be the same file (if it may be overwritten);
+//! * the bytes of the output do not depend on the number of threads, nor on interruptions.
+//!
+//! ```no_run
+//! use std::path::Path;
+//! use ncforge::Format;
+//! use ncforge::engine::Engine;
+//! use ncforge::ops::copy::{Chunks, Codec, CopyOptions, copy};
+//! use ncforge::ops::progress::Silent;
+//!
+//! let options = CopyOptions {
+//!     format: Some(Format::Netcdf4),
+//!     chunks: Chunks::Auto,
+//!     codec: Codec::Deflate,
+//!     verify: true,
+//!     ..CopyOptions::default()
+//! };
+//! let report = copy(Path::new("in.nc"), Path::new("out.nc"), &options, &Engine::global(), &Silent)?;
+//! println!("{} -> {} bytes", report.input_bytes, report.output_bytes);
+//! # Ok::<(), ncforge::Error>(())
+//! ```
+
+mod history;
+mod journal;
+mod options;
+mod output;
+mod plan;
+mod run;
+mod schema;
+mod spec;
+mod spill;
+mod storage;
+#[cfg(test)]
+mod tests;
+mod verify;
+
+use std::path::Path;
+use std::time::Instant;
+
+use serde::Serialize;
+
+use crate::dataset::Dataset;
+use crate::engine::{Engine, EngineOptions};
+use crate::error::{Error, Result};
+use crate::ops::progress::Progress;
+
+use self::journal::{Header, Journal, VERSION};
+use self::output::{Identity, Output};
+use self::plan::Memory;
+
+pub use history::history_line;
+pub use options::{Chunks, Codec, CopyOptions, Names};
+pub use plan::{Plan, Totals, VarPlan, plan};
+pub use spec::{ChunkSpec, FilterSpec, VarChunks};
+
+/// What a copy did.
+#[derive(Clone, Debug, Serialize)]
+pub struct CopyReport {
+    /// The source.
+    pub input: String,
+    /// The output.
+    pub output: String,
+    /// The source's format, as `ncdump -k` calls it.
+    pub source_format: &'static str,
+    /// The output's.
+    pub format: &'static str,
+    /// Bytes of the source file.
+    pub input_bytes: u64,
+    /// Bytes of the output file.
+    pub output_bytes: u64,
+    /// Variables in the output.
+    pub variables: usize,
+    /// Bytes of values copied (by this run and by those it went on from).
+    pub values_bytes: u64,
+    /// Variables whose chunks were moved without decoding.
+    pub raw_variables: usize,
+    /// Variables that went through a temporary file.
+    pub spilled_variables: usize,
+    /// Whether the output was read back and found to be the same.
+    pub verified: bool,
+    /// Steps that an earlier, interrupted run had done already.
+    pub resumed_steps: u64,
+    /// Whether there was nothing left to do: an earlier run had finished the output.
+    pub was_complete: bool,
+    /// Seconds that it took.
+    pub seconds: f64,
+    /// What a person should know: objects that were left out.
+    pub notes: Vec<String>,
+}
+
+/// Copies `input` to `output`. Threads and memory are those of `engine`.
+pub fn copy(
+    input: &Path,
+    output: &Path,
+    options: &CopyOptions,
+    engine: &Engine,
+    progress: &dyn Progress,
+) -> Result<CopyReport> {
+    let begun = Instant::now();
+    let memory = Memory::of(engine.memory());
+    // Boxes are the copy's own; the engine under it must get along with the rest.
+    let small = Engine::new(EngineOptions { threads: Some(engine.threads()), memory: Some(memory.engine) })?;
+    let source = Dataset::open_with(input, &small)?;
+    let identity = Identity::of(input)?;
+    let mut plan = plan(&source, options, engine)?;
+    for work in plan.work.iter().filter(|w| w.moved.values) {
+        plan::check_readable(&source, work.moved.from)?;
+    }
+    let mut report = report_of(&plan, output, &identity);
+    if options.resume && is_complete(output, &plan, &small) {
+        report.was_complete = true;
+        report.output_bytes = Identity::of(output)?.len();
+        report.seconds = begun.elapsed().as_secs_f64();
+        return Ok(report);
+    }
+
+    let claim = Output::claim(output, options.overwrite)?;
+    let mut header = Header {
+        journal: VERSION,
+        source: identity,
+        plan: plan.identity(),
+        history: options.history.clone(),
+    };
+    let done = match options.resume {
+        true => earlier_steps(&claim, &mut header)?,
+        false => Vec::new(),
+    };
+    if header.history != options.history {
+        // The output began its life with the first run's line; its bytes must stay as they would have been.
+        let options = CopyOptions { history: header.history.clone(), ..options.clone() };
+        plan = plan::plan(&source, &options, engine)?;
+    }
+    report.resumed_steps = done.len() as u64;
+    let verified = run::run(
+        run::Task { source: &source, plan: &plan, engine: &small, memory, progress, header },
+        &claim,
+        done,
+    )
+    .and_then(|()| match options.verify {
+        true => verify::verify(&source, &plan, &claim, &small, memory, progress),
+        false => Ok(()),
+    });
+    match verified {
+        Ok(()) => {}
+        // A full disk or a signal is no reason to begin anew: what is done stays.
+        Err(e @ (Error::Interrupted(_) | Error::Io { .. })) => return Err(e),
+        Err(e) => {
+            claim.abandon();
+            return Err(e);
+        }
+    }
+    report.output_bytes = Identity::of(&claim.partial)?.len();
+    claim.finish()?;
+    report.verified = options.verify;
+    report.seconds = begun.elapsed().as_secs_f64();
+    Ok(report)
+}
+
+fn report_of(plan: &Plan, output: &Path, identity: &Identity) -> CopyReport {
+    let routes = |name: &str| plan.variables.iter().filter(|v| v.route == name).count();
+    CopyReport {
+        input: plan.input.clone(),
+        output: output.display().to_string(),
+        source_format: plan.source_format,
+        format: plan.format,
+        input_bytes: identity.len(),
+        output_bytes: 0,
+        variables: plan.variables.len(),
+        values_bytes: plan.work.iter().map(plan::VarWork::bytes).sum(),
+        raw_variables: routes("raw"),
+        spilled_variables: routes("spill"),
+        verified: false,
+        resumed_steps: 0,
+        was_complete: false,
+        seconds: 0.0,
+        notes: plan.notes.clone(),
+    }
+}
+
+/// Whether an earlier run had brought the output to its end: it is there, it is younger than the source, nothing
+/// is left of the work, and it is described as this copy's output would be.
+fn is_complete(output: &Path, plan: &Plan, engine: &Engine) -> bool {
+    let younger = || {
+        let made = output.metadata().and_then(|m| m.modified()).ok()?;
+        let source = Path::new(&plan.input).metadata().and_then(|m| m.modified()).ok()?;
+        Some(made >= source)
+    };
+    if output::beside(output, "partial").exists() || younger() != Some(true) {
+        return false;
+    }
+    let same_file = Identity::of(output).ok() == Identity::of(Path::new(&plan.input)).ok();
+    !same_file
+        && Dataset::open_with(output, engine).is_ok_and(|d| {
+            d.schema().format == plan.schema.format
+                && crate::ops::compare::compare_schemas(&plan.schema, d.schema(), false).is_same()
+        })
+}
+
+/// What an interrupted run has done. Sets the header's history to that run's.
+fn earlier_steps(claim: &Output, header: &mut Header) -> Result<Vec<journal::Step>> {
+    if !claim.partial.exists() {
+        return Ok(Vec::new());
+    }
+    let Some((old, steps)) = Journal::read(claim.journal_file()?) else { return Ok(Vec::new()) };
+    let partial = claim.partial.display();
+    if old.source != header.source {
+        return Err(Error::Invalid(format!(
+            "cannot resume: the source has changed since `{partial}` was begun; copy without --resume"
+        )));
+    }
+    if old.plan != header.plan {
+        return Err(Error::Invalid(format!(
+            "cannot resume: `{partial}` was begun with other options or another memory budget; give the same \
+             ones, or copy without --resume"
+        )));
+    }
+    header.history = old.history;
+    Ok(steps)
+}

@@ -1,0 +1,108 @@
+//! What a copy is asked to do.
+
+use super::spec::{ChunkSpec, FilterSpec};
+use crate::model::Format;
+
+/// Chunk shapes of the output.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub enum Chunks {
+    /// The source's; where the source has none and the output needs some, chosen.
+    #[default]
+    Keep,
+    /// Chosen by [`crate::ops::chunking::auto`].
+    Auto,
+    /// As the user says; what the specification does not name is kept.
+    Spec(ChunkSpec),
+}
+
+/// Compression of the output.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum Codec {
+    /// The source's filters.
+    #[default]
+    Keep,
+    /// No compression.
+    None,
+    /// Deflate (zlib), which every netCDF-4 reader knows.
+    Deflate,
+    /// Zstandard.
+    Zstd,
+}
+
+/// Some of a file's variables.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Names {
+    /// Paths of variables.
+    pub vars: Vec<String>,
+    /// Paths of groups: all of their variables, and those of the groups below.
+    pub groups: Vec<String>,
+}
+
+impl Names {
+    /// Nothing was named.
+    pub fn is_empty(&self) -> bool {
+        self.vars.is_empty() && self.groups.is_empty()
+    }
+}
+
+/// What a copy is asked to do. The default is a copy that changes nothing.
+#[derive(Clone, Debug)]
+pub struct CopyOptions {
+    /// Format of the output; `None`: the source's.
+    pub format: Option<Format>,
+    /// Chunk shapes.
+    pub chunks: Chunks,
+    /// Compression.
+    pub codec: Codec,
+    /// Level of compression: 0 (none) to 9 for deflate, 1 to 22 for zstd. With [`Codec::Keep`] it changes the
+    /// level of those filters where the source has them.
+    pub level: Option<u32>,
+    /// Whether bytes are shuffled before compression. `None`: yes where the elements are larger than a byte, and
+    /// with [`Codec::Keep`] as in the source.
+    pub shuffle: Option<bool>,
+    /// Whether every chunk gets a checksum (besides those that have one in the source and are kept).
+    pub fletcher32: bool,
+    /// Filters of single variables; they win over the codec.
+    pub filters: Vec<FilterSpec>,
+    /// A variable of fixed shape with fewer bytes is not chunked, unless its source is and chunks are kept.
+    pub min_chunked: u64,
+    /// Only these variables, and the dimensions and types that they use. `None`: all.
+    pub only: Option<Names>,
+    /// With `only`: keep all dimensions all the same.
+    pub all_dimensions: bool,
+    /// Values of these variables only; the others are defined and read as fill. `None`: all.
+    pub values_of: Option<Names>,
+    /// Whether unlimited dimensions become fixed ones of their current length.
+    pub unlimited_to_fixed: bool,
+    /// A line to put in front of the global attribute `history`. `None`: the attribute is left alone.
+    pub history: Option<String>,
+    /// Whether an existing output may be replaced (at the end, in one step).
+    pub overwrite: bool,
+    /// Whether to go on with an interrupted copy, if there is one.
+    pub resume: bool,
+    /// Whether to read the output back and compare all of it before it gets its name.
+    pub verify: bool,
+}
+
+impl Default for CopyOptions {
+    fn default() -> Self {
+        CopyOptions {
+            format: None,
+            chunks: Chunks::Keep,
+            codec: Codec::Keep,
+            level: None,
+            shuffle: None,
+            fletcher32: false,
+            filters: Vec::new(),
+            min_chunked: 8 << 10,
+            only: None,
+            all_dimensions: false,
+            values_of: None,
+            unlimited_to_fixed: false,
+            history: None,
+            overwrite: false,
+            resume: false,
+            verify: false,
+        }
+    }
+}

@@ -1,0 +1,534 @@
+//! How a copy is going to be done: for every variable the way its bytes take, and what that costs.
+//!
+//! Four ways, the cheapest that is possible is taken:
+//!
+//! * **raw** – source and output agree on chunk lengths, filters and byte order: encoded chunks are moved as
+//!   they are;
+//! * **boxes** – the array is walked in boxes that are whole chunks of the output and as large as the budget
+//!   allows; a source chunk that several boxes touch is decoded several times;
+//! * **spill** – where that would decode the source many times over: the source is decoded once, in its own
+//!   order, into a temporary file cut by the output's boxes, and then encoded box by box. The temporary file is as
+//!   large as the variable's values, at most;
+//! * **heap** – strings and ragged rows, in batches.
+//!
+//! The plan depends on the two files, the options and the memory budget; never on the number of threads.
+
+use serde::Serialize;
+
+use super::options::CopyOptions;
+use super::schema::{Moved, Translation, translate};
+use super::storage::decide;
+use crate::codec::{filter_name, filters};
+use crate::dataset::Dataset;
+use crate::engine::Engine;
+use crate::error::Result;
+use crate::layout::{Element, Place, VarLayout};
+use crate::model::{Filter, Schema, Storage, VarId};
+use crate::ops::boxes::{Side, Walk, choose};
+
+/// Bytes a second of one thread or of the disk; rough, measured on a machine of 2020. They weigh one way
+/// against another and give the estimate of time that a dry run prints; nothing else depends on them.
+mod rates {
+    pub(super) const INFLATE: f64 = 600e6;
+    pub(super) const DEFLATE: f64 = 200e6;
+    pub(super) const ZSTD_DECODE: f64 = 1200e6;
+    pub(super) const ZSTD_ENCODE: f64 = 350e6;
+    pub(super) const MEMORY: f64 = 3e9;
+    pub(super) const DISK: f64 = 1e9;
+    /// A compressed file is this part of its values, when nothing is known.
+    pub(super) const RATIO: f64 = 0.5;
+}
+
+/// Boxes of this size keep every thread busy and memory warm; larger ones are taken only where they save work.
+const COMFORTABLE: u64 = 64 << 20;
+/// Elements of a heap type in one batch.
+const HEAP_BATCH: u64 = 1 << 14;
+/// What an element of a heap type counts for in sizes.
+const HEAP_ELEMENT: u64 = 16;
+/// A larger budget must save this part of a walk's cost to be used.
+const WORTH: f64 = 0.9;
+
+/// The memory of a copy, by use.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) struct Memory {
+    /// All of it.
+    pub(crate) total: u64,
+    /// The box being moved.
+    pub(crate) boxes: u64,
+    /// The engine below: cache, chunks being encoded, scratch.
+    pub(crate) engine: u64,
+}
+
+impl Memory {
+    pub(crate) fn of(total: u64) -> Memory {
+        Memory { total, boxes: total / 2, engine: total / 4 }
+    }
+}
+
+/// The way a variable's bytes take.
+#[derive(Clone, Debug, PartialEq)]
+pub(crate) enum Route {
+    /// There is nothing to move, and what is not written reads right.
+    Nothing,
+    /// The variable's values are not copied, but its place must be filled.
+    Fill,
+    /// Encoded chunks as they are.
+    Raw,
+    /// Box by box.
+    Boxes,
+    /// Through a temporary file; the walk over the source's pieces.
+    Spill(Walk),
+    /// Trees of values, in batches.
+    Heap,
+}
+
+/// The work on one variable.
+#[derive(Clone, Debug)]
+pub(crate) struct VarWork {
+    pub(crate) moved: Moved,
+    pub(crate) route: Route,
+    /// The boxes: the steps of the work, each done or not done.
+    pub(crate) walk: Walk,
+    /// Bytes of one element in memory; [`HEAP_ELEMENT`] for heap types.
+    pub(crate) element: u64,
+    /// Whether a chunk that the source never wrote need not be written to the output either.
+    pub(crate) sparse: bool,
+}
+
+impl VarWork {
+    /// Bytes of its largest box.
+    pub(crate) fn largest_box(&self) -> u64 {
+        match self.walk.len() {
+            0 => 0,
+            _ => self.walk.box_at(0).len().saturating_mul(self.element),
+        }
+    }
+
+    /// Bytes of values that its steps move.
+    pub(crate) fn bytes(&self) -> u64 {
+        if matches!(self.route, Route::Nothing) {
+            return 0;
+        }
+        self.walk.grid.shape.iter().fold(self.element, |b, &n| b.saturating_mul(n))
+    }
+}
+
+/// One variable's part of a [`Plan`].
+#[derive(Clone, Debug, PartialEq, Serialize)]
+pub struct VarPlan {
+    /// Its path.
+    pub name: String,
+    /// Its type's name.
+    pub dtype: String,
+    /// Its shape.
+    pub shape: Vec<u64>,
+    /// Bytes of its values.
+    pub values_bytes: u64,
+    /// How the source stores it.
+    pub source: String,
+    /// How the output will.
+    pub target: String,
+    /// The way its bytes take: `raw`, `boxes`, `spill`, `heap`, `fill`, `nothing`.
+    pub route: &'static str,
+    /// Shape of the boxes.
+    pub box_shape: Vec<u64>,
+    /// Their number.
+    pub boxes: u64,
+    /// How often the source is decoded, on average (1: each chunk once).
+    pub passes: f64,
+    /// Bytes read from the source, with repetitions.
+    pub read: u64,
+    /// Bytes that come out of the source's codec, with repetitions.
+    pub decoded: u64,
+    /// Bytes that go into the output's codec.
+    pub encoded: u64,
+    /// Bytes of the temporary file.
+    pub spilled: u64,
+    /// Bytes of the largest box.
+    pub memory: u64,
+}
+
+/// Sums over all variables.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Serialize)]
+pub struct Totals {
+    /// Bytes of values.
+    pub values_bytes: u64,
+    /// Bytes read from the source.
+    pub read: u64,
+    /// Bytes decoded.
+    pub decoded: u64,
+    /// Bytes encoded.
+    pub encoded: u64,
+    /// Bytes of the largest temporary file.
+    pub spilled: u64,
+    /// Bytes written to the output, estimated.
+    pub written: u64,
+    /// Estimated seconds.
+    pub seconds: f64,
+}
+
+/// How a copy is going to be done.
+#[derive(Clone, Debug, Serialize)]
+pub struct Plan {
+    /// The source.
+    pub input: String,
+    /// The source's format, as `ncdump -k` calls it.
+    pub source_format: &'static str,
+    /// The output's format.
+    pub format: &'static str,
+    /// The memory budget.
+    pub memory: u64,
+    /// Threads.
+    pub threads: usize,
+    /// Every variable.
+    pub variables: Vec<VarPlan>,
+    /// Sums.
+    pub totals: Totals,
+    /// What is left out, and why.
+    pub notes: Vec<String>,
+    #[serde(skip)]
+    pub(crate) schema: Schema,
+    #[serde(skip)]
+    pub(crate) work: Vec<VarWork>,
+}
+
+impl Plan {
+    /// A number that is the same for two plans that put the same bytes at the same places: what a journal
+    /// belongs to. The text of `history` does not count.
+    pub(crate) fn identity(&self) -> u64 {
+        let mut schema = self.schema.clone();
+        schema.groups[0].attrs.retain(|a| a.name != "history");
+        let text = format!("{schema:?} {:?}", self.work);
+        fnv1a(text.as_bytes())
+    }
+}
+
+/// The FNV-1a hash of 64 bits.
+pub(crate) fn fnv1a(bytes: &[u8]) -> u64 {
+    bytes.iter().fold(0xcbf2_9ce4_8422_2325, |h, &b| (h ^ u64::from(b)).wrapping_mul(0x100_0000_01b3))
+}
+
+/// Plans a copy, and does nothing.
+pub fn plan(source: &Dataset, options: &CopyOptions, engine: &Engine) -> Result<Plan> {
+    let memory = Memory::of(engine.memory());
+    let input = source.path().display().to_string();
+    let Translation { mut schema, vars, notes } = translate(source.schema(), &input, options)?;
+    decide(&mut schema, source.schema().format.is_classic(), options)?;
+    let mut variables = Vec::with_capacity(vars.len());
+    let mut work = Vec::with_capacity(vars.len());
+    let mut totals = Totals::default();
+    for moved in vars {
+        let job = Planner { source, schema: &schema, moved, memory, threads: engine.threads() as f64 };
+        let (w, report, seconds) = job.plan()?;
+        totals.values_bytes += report.values_bytes;
+        totals.read += report.read;
+        totals.decoded += report.decoded;
+        totals.encoded += report.encoded;
+        totals.spilled = totals.spilled.max(report.spilled);
+        let stored = if report.encoded > 0 { rates::RATIO } else { 1.0 };
+        totals.written +=
+            if report.route == "raw" { report.read } else { (report.values_bytes as f64 * stored) as u64 };
+        totals.seconds += seconds;
+        work.push(w);
+        variables.push(report);
+    }
+    Ok(Plan {
+        input,
+        source_format: source.schema().format.kind(),
+        format: schema.format.kind(),
+        memory: memory.total,
+        threads: engine.threads(),
+        variables,
+        totals,
+        notes,
+        schema,
+        work,
+    })
+}
+
+struct Planner<'a> {
+    source: &'a Dataset,
+    schema: &'a Schema,
+    moved: Moved,
+    memory: Memory,
+    threads: f64,
+}
+
+impl Planner<'_> {
+    fn plan(&self) -> Result<(VarWork, VarPlan, f64)> {
+        let layout = self.source.container().layout(self.moved.from)?;
+        let var = self.schema.var(self.moved.to);
+        let shape = self.schema.shape(self.moved.to);
+        let heap = self.schema.is_heap(var.dtype);
+        let element = self.schema.fixed_size(var.dtype).map_or(HEAP_ELEMENT, |n| n as u64);
+        let (align, target) = match &var.storage {
+            Storage::Chunked { chunks, filters } => (
+                chunks.clone(),
+                Side::Chunks { lens: chunks.clone(), seconds_per_byte: encode_seconds(filters) },
+            ),
+            Storage::Compact => (shape.clone().into_iter().map(|n| n.max(1)).collect(), Side::Free),
+            Storage::Contiguous => (vec![1; shape.len()], Side::Runs),
+        };
+        let source = match &layout.place {
+            Place::Chunked { chunk, codecs, .. } => {
+                Side::Chunks { lens: chunk.clone(), seconds_per_byte: decode_seconds(codecs.filters()) }
+            }
+            Place::Contiguous { .. } | Place::Records { .. } => Side::Runs,
+            _ => Side::Free,
+        };
+        let sides = [source, target];
+        let sparse = self.is_sparse(&layout)?;
+        let mut route = self.route(&layout, heap, sparse);
+        let walk = match route {
+            Route::Heap => choose(&shape, 1, &[Side::Free, Side::Free], &align, HEAP_BATCH),
+            Route::Raw | Route::Nothing | Route::Fill => {
+                choose(&shape, element, &[Side::Free, Side::Free], &align, COMFORTABLE.min(self.memory.boxes))
+            }
+            Route::Boxes | Route::Spill(_) => self.boxes(&shape, element, &sides, &align),
+        };
+        if route == Route::Boxes {
+            if let Some(bands) = self.spill(&layout, &shape, element, &sides, &walk) {
+                route = Route::Spill(bands);
+            }
+        }
+        let work = VarWork { moved: self.moved, route, walk, element, sparse };
+        let (report, seconds) = self.report(&layout, &shape, &sides, &work)?;
+        Ok((work, report, seconds))
+    }
+
+    /// Whether unwritten source chunks may stay unwritten: the output is chunked, and reads the same there.
+    fn is_sparse(&self, layout: &VarLayout) -> Result<bool> {
+        let var = self.schema.var(self.moved.to);
+        let stays = matches!(var.storage, Storage::Chunked { .. });
+        let fill = match var.attr("_FillValue").filter(|a| a.dtype == var.dtype) {
+            Some(a) => a.values.bytes().map(<[u8]>::to_vec),
+            None => self.schema.default_fill(var.dtype),
+        };
+        let native = self.native_fill(layout);
+        Ok(stays && fill.is_some() && fill == native)
+    }
+
+    /// The source's fill element in native byte order, for numbers.
+    fn native_fill(&self, layout: &VarLayout) -> Option<Vec<u8>> {
+        let mut bytes = layout.fill.clone();
+        match layout.element.order {
+            crate::layout::Order::Keep => Some(bytes),
+            crate::layout::Order::Swap(n) if n == bytes.len() => {
+                bytes.reverse();
+                Some(bytes)
+            }
+            _ => None,
+        }
+    }
+
+    fn route(&self, layout: &VarLayout, heap: bool, sparse: bool) -> Route {
+        let var = self.schema.var(self.moved.to);
+        let shape = self.schema.shape(self.moved.to);
+        let chunked = matches!(var.storage, Storage::Chunked { .. });
+        if shape.contains(&0) {
+            return Route::Nothing;
+        }
+        if !self.moved.values {
+            return if chunked || heap { Route::Nothing } else { Route::Fill };
+        }
+        if heap {
+            return Route::Heap;
+        }
+        if sparse && matches!(layout.place, Place::Nowhere) {
+            return Route::Nothing;
+        }
+        let (Place::Chunked { chunk, codecs, .. }, Storage::Chunked { chunks, filters }) =
+            (&layout.place, &var.storage)
+        else {
+            return Route::Boxes;
+        };
+        let same_bytes = Element::of(self.schema, var.dtype, var.endian).as_ref() == Some(&layout.element);
+        if chunk == chunks && same_bytes && same_filters(codecs.filters(), filters) {
+            return Route::Raw;
+        }
+        Route::Boxes
+    }
+
+    fn boxes(&self, shape: &[u64], element: u64, sides: &[Side], align: &[u64]) -> Walk {
+        let budget = self.memory.boxes;
+        let modest = choose(shape, element, sides, align, budget.min(COMFORTABLE));
+        if budget <= COMFORTABLE {
+            return modest;
+        }
+        let large = choose(shape, element, sides, align, budget);
+        if large.seconds < WORTH * modest.seconds { large } else { modest }
+    }
+
+    /// The walk over the source, if a temporary file is cheaper than decoding again and again.
+    fn spill(
+        &self,
+        layout: &VarLayout,
+        shape: &[u64],
+        element: u64,
+        sides: &[Side],
+        walk: &Walk,
+    ) -> Option<Walk> {
+        let Place::Chunked { chunk, .. } = &layout.place else { return None };
+        let Side::Chunks { seconds_per_byte, .. } = &sides[0] else { return None };
+        if walk.len() < 2 {
+            return None;
+        }
+        // Cut by the boxes as rarely as possible: each cut is one block of the temporary file.
+        let cuts = Side::Chunks { lens: walk.grid.chunk.clone(), seconds_per_byte: 1.0 };
+        let bands = choose(shape, element, &[cuts], chunk, self.memory.boxes / 2);
+        let once = padded(shape, chunk).saturating_mul(element);
+        let again = walk.touched[0].saturating_sub(once) as f64 * seconds_per_byte / self.threads;
+        let values = shape.iter().fold(element, |b, &n| b.saturating_mul(n)) as f64;
+        let through = 2.0 * values * (1.0 / rates::DISK + 1.0 / rates::MEMORY);
+        (again > through).then_some(bands)
+    }
+
+    fn report(
+        &self,
+        layout: &VarLayout,
+        shape: &[u64],
+        sides: &[Side],
+        work: &VarWork,
+    ) -> Result<(VarPlan, f64)> {
+        let var = self.schema.var(self.moved.to);
+        let values = shape.iter().fold(work.element, |b, &n| b.saturating_mul(n));
+        let stored = match &layout.place {
+            Place::Chunked { index, .. } => index.list()?.iter().map(|(_, r)| r.len).sum(),
+            Place::Nowhere => 0,
+            _ => values,
+        };
+        let (chunk, filtered) = match &layout.place {
+            Place::Chunked { chunk, codecs, .. } => (Some(chunk), !codecs.is_empty()),
+            _ => (None, false),
+        };
+        let once = chunk.map_or(values, |c| padded(shape, c).saturating_mul(work.element));
+        let passes = match &work.route {
+            Route::Boxes if chunk.is_some() && once > 0 => work.walk.touched[0] as f64 / once as f64,
+            Route::Nothing | Route::Fill => 0.0,
+            _ => 1.0,
+        };
+        let filters_out = match &var.storage {
+            Storage::Chunked { filters, .. } => filters.as_slice(),
+            _ => &[],
+        };
+        let moves = matches!(work.route, Route::Boxes | Route::Spill(_));
+        let decoded = if moves && filtered { (once as f64 * passes) as u64 } else { 0 };
+        let encoded = if moves && !filters_out.is_empty() { values } else { 0 };
+        let spilled = if matches!(work.route, Route::Spill(_)) { values } else { 0 };
+        let read = (stored as f64 * passes) as u64;
+        let decode = match &sides[0] {
+            Side::Chunks { seconds_per_byte, .. } => decoded as f64 * seconds_per_byte,
+            _ => 0.0,
+        };
+        let cpu = decode
+            + encoded as f64 * encode_seconds(filters_out)
+            + if moves { 2.0 * values as f64 / rates::MEMORY } else { 0.0 };
+        let disk = read as f64 + 2.0 * spilled as f64 + if encoded > 0 { 0.5 } else { 1.0 } * values as f64;
+        let seconds = cpu / self.threads + disk / rates::DISK;
+        let report = VarPlan {
+            name: self.schema.var_path(self.moved.to),
+            dtype: self.schema.type_name(var.dtype).to_string(),
+            shape: shape.to_vec(),
+            values_bytes: values,
+            source: describe_place(&layout.place),
+            target: describe_storage(&var.storage),
+            route: match work.route {
+                Route::Nothing => "nothing",
+                Route::Fill => "fill",
+                Route::Raw => "raw",
+                Route::Boxes => "boxes",
+                Route::Spill(_) => "spill",
+                Route::Heap => "heap",
+            },
+            box_shape: work.walk.grid.chunk.iter().zip(shape).map(|(&b, &n)| b.min(n)).collect(),
+            boxes: work.walk.len(),
+            passes,
+            read,
+            decoded,
+            encoded,
+            spilled,
+            memory: work.largest_box(),
+        };
+        Ok((report, seconds))
+    }
+}
+
+/// Elements of all chunks, the ones at the edges counted whole.
+fn padded(shape: &[u64], chunk: &[u64]) -> u64 {
+    shape.iter().zip(chunk).fold(1u64, |e, (&n, &c)| e.saturating_mul(n.div_ceil(c).saturating_mul(c)))
+}
+
+/// Whether two filter chains do the same; whether a filter may be skipped does not matter for chunks that exist.
+fn same_filters(a: &[Filter], b: &[Filter]) -> bool {
+    a.len() == b.len() && a.iter().zip(b).all(|(x, y)| x.id == y.id && x.params == y.params)
+}
+
+fn decode_seconds(list: &[Filter]) -> f64 {
+    let mut s = 1.0 / rates::MEMORY;
+    for f in list {
+        s += match f.id {
+            filters::ZSTD => 1.0 / rates::ZSTD_DECODE,
+            filters::SHUFFLE | filters::FLETCHER32 => 1.0 / rates::MEMORY,
+            _ => 1.0 / rates::INFLATE,
+        };
+    }
+    s
+}
+
+fn encode_seconds(list: &[Filter]) -> f64 {
+    let mut s = 1.0 / rates::MEMORY;
+    for f in list {
+        s += match f.id {
+            filters::DEFLATE => {
+                // Level 9 takes about ten times as long as level 1.
+                let level = f64::from(f.params.first().copied().unwrap_or(6).min(9));
+                10f64.powf((level - 1.0).max(0.0) / 8.0) / rates::DEFLATE
+            }
+            filters::ZSTD => 1.0 / rates::ZSTD_ENCODE,
+            filters::SHUFFLE | filters::FLETCHER32 => 1.0 / rates::MEMORY,
+            _ => 1.0 / rates::DEFLATE,
+        };
+    }
+    s
+}
+
+fn describe_place(p: &Place) -> String {
+    match p {
+        Place::Nowhere => "not written".into(),
+        Place::Inline(_) => "compact".into(),
+        Place::Contiguous { .. } => "contiguous".into(),
+        Place::Records { .. } => "records".into(),
+        Place::Chunked { chunk, codecs, .. } => describe_chunks(chunk, codecs.filters()),
+        Place::Unsupported(why) => why.clone(),
+    }
+}
+
+fn describe_storage(s: &Storage) -> String {
+    match s {
+        Storage::Contiguous => "contiguous".into(),
+        Storage::Compact => "compact".into(),
+        Storage::Chunked { chunks, filters } => describe_chunks(chunks, filters),
+    }
+}
+
+fn describe_chunks(chunks: &[u64], list: &[Filter]) -> String {
+    let lens: Vec<String> = chunks.iter().map(u64::to_string).collect();
+    let mut text = format!("chunks {}", lens.join("x"));
+    for f in list {
+        text.push(' ');
+        text.push_str(filter_name(f.id));
+        if let (filters::DEFLATE | filters::ZSTD, Some(level)) = (f.id, f.params.first()) {
+            text.push_str(&format!(" {}", *level as i32));
+        }
+    }
+    text
+}
+
+/// Whether a source variable can be copied at all; the error names the feature that is missing.
+pub(crate) fn check_readable(source: &Dataset, v: VarId) -> Result<()> {
+    if let Place::Unsupported(what) = &source.container().layout(v)?.place {
+        let path = format!("{}: {}", source.path().display(), source.schema().var_path(v));
+        return Err(crate::Error::Unsupported { path, what: what.clone() });
+    }
+    Ok(())
+}

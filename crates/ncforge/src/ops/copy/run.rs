@@ -1,0 +1,369 @@
+//! Does what the plan says, step by step, and notes each step in the journal.
+
+use std::ops::Range;
+use std::sync::Arc;
+use std::time::{Duration, Instant};
+
+use super::journal::{Header, Journal, Step};
+use super::output::{Output, free_space};
+use super::plan::{Memory, Plan, Route, VarWork};
+use super::spill::Spill;
+use crate::buffer::Buffer;
+use crate::container::ContainerMut;
+use crate::dataset::Dataset;
+use crate::engine::{Engine, Writer};
+use crate::error::{Error, Result};
+use crate::layout::{ChunkIndex, Place};
+use crate::model::{Format, Schema, Storage};
+use crate::ops::progress::{Progress, check_stop};
+use crate::select::{ChunkGrid, Hyperslab, coordinates};
+use crate::store::{FileStore, Store};
+use crate::{classic, netcdf4};
+
+/// How often finished steps are made durable.
+const CHECKPOINT: Duration = Duration::from_secs(2);
+/// A box is looked through for chunks that the source never wrote only if it has at most so many.
+const MOST_PROBES: u64 = 1 << 16;
+
+/// One copy.
+pub(crate) struct Task<'a> {
+    pub(crate) source: &'a Dataset,
+    pub(crate) plan: &'a Plan,
+    pub(crate) engine: &'a Engine,
+    pub(crate) memory: Memory,
+    pub(crate) progress: &'a dyn Progress,
+    pub(crate) header: Header,
+}
+
+/// Writes the partial output from its beginning, or from behind the steps that are `done`.
+pub(crate) fn run(task: Task<'_>, output: &Output, done: Vec<Step>) -> Result<()> {
+    let store: Arc<dyn Store> = match done.is_empty() {
+        true => Arc::new(FileStore::create(&output.partial)?),
+        false => Arc::new(Resumed(FileStore::open_rw(&output.partial)?)),
+    };
+    let container = create(Arc::clone(&store), task.plan.schema.clone())?;
+    let journal =
+        Journal::begin(output.journal_file()?, output.journal.display().to_string(), &task.header, &done)?;
+    let largest = task.plan.work.iter().map(|w| w.largest_box()).max().unwrap_or(0);
+    if largest > task.memory.total {
+        return Err(Error::Budget {
+            what: "a box of whole chunks".into(),
+            needed: largest,
+            budget: task.memory.total,
+        });
+    }
+    let mut run = Run {
+        writer: Writer::new(task.engine.clone(), container),
+        store,
+        journal,
+        output,
+        buffer: Buffer::zeroed(0),
+        last: Instant::now(),
+        pending: Vec::new(),
+        task,
+    };
+    run.task.progress.begin("copy", run.task.plan.work.iter().map(VarWork::bytes).sum());
+    match run.all(done) {
+        Ok(()) => run.writer.finish().map(drop),
+        Err(e) => {
+            if matches!(e, Error::Interrupted(_)) {
+                run.checkpoint()?;
+            }
+            Err(e)
+        }
+    }
+}
+
+/// The partial output of an earlier run. A format that creates a dataset empties its store first; this one keeps
+/// its bytes, because the same bytes are going to be at the same places.
+#[derive(Debug)]
+struct Resumed(FileStore);
+
+impl Store for Resumed {
+    fn len(&self) -> u64 {
+        self.0.len()
+    }
+    fn name(&self) -> &str {
+        self.0.name()
+    }
+    fn read_at(&self, buf: &mut [u8], offset: u64) -> Result<()> {
+        self.0.read_at(buf, offset)
+    }
+    fn write_at(&self, buf: &[u8], offset: u64) -> Result<()> {
+        self.0.write_at(buf, offset)
+    }
+    fn set_len(&self, len: u64) -> Result<()> {
+        if len > self.0.len() { self.0.set_len(len) } else { Ok(()) }
+    }
+    fn reserve(&self, len: u64) -> Result<()> {
+        self.0.reserve(len)
+    }
+    fn sync(&self) -> Result<()> {
+        self.0.sync()
+    }
+}
+
+/// An empty dataset of the schema's format.
+fn create(store: Arc<dyn Store>, schema: Schema) -> Result<Box<dyn ContainerMut>> {
+    match schema.format {
+        Format::Cdf1 | Format::Cdf2 | Format::Cdf5 => {
+            classic::create(store, schema, &classic::CreateOptions::default())
+        }
+        Format::Netcdf4 | Format::Netcdf4Classic => {
+            netcdf4::create(store, schema, &netcdf4::CreateOptions::default())
+        }
+    }
+}
+
+struct Run<'a> {
+    task: Task<'a>,
+    output: &'a Output,
+    writer: Writer,
+    store: Arc<dyn Store>,
+    journal: Journal,
+    /// One box; as large as the largest so far.
+    buffer: Buffer,
+    last: Instant,
+    /// Steps that are done but not in the journal: variable and box.
+    pending: Vec<(usize, u64)>,
+}
+
+impl Run<'_> {
+    fn all(&mut self, done: Vec<Step>) -> Result<()> {
+        let plan = self.task.plan;
+        let order = order(plan);
+        // Heap values are written again from their beginning: the same bytes at the same places, in less time than
+        // it takes to account for every one of them.
+        for &i in order.iter().filter(|&&i| plan.work[i].route == Route::Heap) {
+            self.variable(i, 0)?;
+        }
+        let mut first = vec![0u64; plan.work.len()];
+        for step in done {
+            first[step.var] = step.at + 1;
+            self.adopt(&step)?;
+        }
+        for &i in order.iter().filter(|&&i| plan.work[i].route != Route::Heap) {
+            self.variable(i, first[i])?;
+        }
+        Ok(())
+    }
+
+    /// Takes over a step of an earlier run: its bytes are in the file.
+    fn adopt(&mut self, step: &Step) -> Result<()> {
+        let damaged = || {
+            Error::corrupt(self.output.journal.display().to_string(), None, "a step that is not in the plan")
+        };
+        let work = self.task.plan.work.get(step.var).ok_or_else(damaged)?;
+        if step.at >= work.walk.len() {
+            return Err(damaged());
+        }
+        let slab = work.walk.box_at(step.at);
+        match self.chunk_grid(work) {
+            None => self.writer.adopt_region(work.moved.to, &slab)?,
+            Some(grid) => {
+                let at: Vec<Vec<u64>> = coordinates(&grid.touched(&slab)).collect();
+                if at.len() != step.chunks.len() {
+                    return Err(damaged());
+                }
+                for (at, record) in at.iter().zip(&step.chunks) {
+                    if let Some(record) = Step::unpack(*record) {
+                        self.writer.adopt_chunk(work.moved.to, at, record)?;
+                    }
+                }
+            }
+        }
+        self.task.progress.advance(slab.len() * work.element);
+        Ok(())
+    }
+
+    /// Copies one variable from box `first` on.
+    fn variable(&mut self, i: usize, first: u64) -> Result<()> {
+        let work = &self.task.plan.work[i];
+        self.task.progress.item(&self.task.plan.schema.var_path(work.moved.to));
+        let todo = first..work.walk.len();
+        if todo.is_empty() || work.route == Route::Nothing {
+            return Ok(());
+        }
+        let spill = match &work.route {
+            Route::Spill(bands) if self.has_room(work) => Some(Spill::fill(
+                self.task.source,
+                work.moved.from,
+                work.element,
+                bands,
+                &work.walk,
+                todo.clone(),
+                &self.output.path,
+                self.task.engine,
+                self.task.progress,
+            )?),
+            _ => None,
+        };
+        for b in todo {
+            check_stop(self.task.progress, &format!("`{}` is not finished", self.output.path.display()))?;
+            let slab = work.walk.box_at(b);
+            match &work.route {
+                Route::Heap => {
+                    let values = self.task.source.read(work.moved.from, &slab)?;
+                    self.writer.write(work.moved.to, &slab, &values)?;
+                }
+                Route::Raw => self.raw(work, &slab)?,
+                Route::Fill => self.fill(work, &slab)?,
+                Route::Boxes | Route::Spill(_) => self.boxed(work, b, &slab, spill.as_ref())?,
+                Route::Nothing => {}
+            }
+            if work.route != Route::Heap {
+                self.pending.push((i, b));
+                if self.last.elapsed() >= CHECKPOINT {
+                    self.checkpoint()?;
+                }
+            }
+            self.task.progress.advance(slab.len().saturating_mul(work.element));
+        }
+        // The next variable's place must not depend on which chunks of this one still wait for the encoder.
+        self.writer.flush()
+    }
+
+    /// Whether the disk holds a temporary file of the variable's size; if it does not, the source is decoded
+    /// several times instead.
+    fn has_room(&self, work: &VarWork) -> bool {
+        free_space(&self.output.path).is_none_or(|free| free > work.bytes().saturating_mul(2))
+    }
+
+    fn boxed(&mut self, work: &VarWork, b: u64, slab: &Hyperslab, spill: Option<&Spill>) -> Result<()> {
+        if spill.is_none() && work.sparse && self.is_unwritten(work, slab)? {
+            return Ok(());
+        }
+        self.with_buffer(work, slab, |run, bytes| {
+            match spill {
+                Some(spill) => spill.get(b, bytes)?,
+                None => run.task.source.read_bytes(work.moved.from, slab, bytes)?,
+            }
+            run.writer.write_bytes(work.moved.to, slab, bytes)
+        })
+    }
+
+    fn fill(&mut self, work: &VarWork, slab: &Hyperslab) -> Result<()> {
+        let schema = &self.task.plan.schema;
+        let var = schema.var(work.moved.to);
+        let own = var.attr("_FillValue").filter(|a| a.dtype == var.dtype).and_then(|a| a.values.bytes());
+        let Some(fill) = own.map(<[u8]>::to_vec).or_else(|| schema.default_fill(var.dtype)) else {
+            return Ok(());
+        };
+        self.with_buffer(work, slab, |run, bytes| {
+            bytes.chunks_exact_mut(fill.len().max(1)).for_each(|e| e.copy_from_slice(&fill));
+            run.writer.write_bytes(work.moved.to, slab, bytes)
+        })
+    }
+
+    /// Moves encoded chunks as they are. A chunk that is not there is written as fill, unless the output reads
+    /// the same without it.
+    fn raw(&mut self, work: &VarWork, slab: &Hyperslab) -> Result<()> {
+        let (from, to) = (work.moved.from, work.moved.to);
+        let Some(grid) = self.chunk_grid(work) else { return Ok(()) };
+        let at: Vec<Vec<u64>> = coordinates(&grid.touched(slab)).collect();
+        let source = self.task.source;
+        let engine = self.task.engine;
+        let writer = &mut self.writer;
+        engine.ordered(
+            at.len(),
+            2 * engine.threads(),
+            |i| engine.raw_chunk(source.container(), from, &at[i]),
+            |i, chunk| match chunk {
+                Some((bytes, mask)) => writer.write_chunk_raw(to, &at[i], &bytes, mask),
+                None if work.sparse => Ok(()),
+                None => {
+                    let (start, count) = grid.region(&at[i]);
+                    let slab = Hyperslab::new(&start, &count);
+                    let mut fill = Buffer::zeroed((slab.len() * work.element) as usize);
+                    source.read_bytes(from, &slab, &mut fill)?;
+                    writer.write_bytes(to, &slab, &fill)
+                }
+            },
+        )
+    }
+
+    /// Whether the source stores no chunk inside a box.
+    fn is_unwritten(&self, work: &VarWork, slab: &Hyperslab) -> Result<bool> {
+        let layout = self.task.source.container().layout(work.moved.from)?;
+        let Place::Chunked { chunk, index, .. } = &layout.place else { return Ok(false) };
+        let touched = ChunkGrid::new(&work.walk.grid.shape, chunk).touched(slab);
+        if touched.iter().fold(1u64, |n, r| n.saturating_mul(r.end - r.start)) > MOST_PROBES {
+            return Ok(false);
+        }
+        for at in coordinates(&touched) {
+            if index.get(&at)?.is_some() {
+                return Ok(false);
+            }
+        }
+        Ok(true)
+    }
+
+    /// The output's chunks, if the variable has any.
+    fn chunk_grid(&self, work: &VarWork) -> Option<ChunkGrid> {
+        match &self.task.plan.schema.var(work.moved.to).storage {
+            Storage::Chunked { chunks, .. } => Some(ChunkGrid::new(&work.walk.grid.shape, chunks)),
+            _ => None,
+        }
+    }
+
+    /// The journal's line for a step whose chunks are placed.
+    fn step(&self, var: usize, at: u64) -> Result<Step> {
+        let work = &self.task.plan.work[var];
+        let slab = work.walk.box_at(at);
+        let mut chunks = Vec::new();
+        if let Some(grid) = self.chunk_grid(work) {
+            let layout = self.writer.container().layout(work.moved.to)?;
+            let index: Option<&Arc<dyn ChunkIndex>> = match &layout.place {
+                Place::Chunked { index, .. } => Some(index),
+                _ => None,
+            };
+            for c in coordinates(&grid.touched(&slab)) {
+                chunks.push(Step::pack(match index {
+                    Some(index) => index.get(&c)?,
+                    None => None,
+                }));
+            }
+        }
+        Ok(Step { var, at, chunks })
+    }
+
+    /// Makes durable what is done, and then says so.
+    fn checkpoint(&mut self) -> Result<()> {
+        if !self.pending.is_empty() {
+            self.writer.flush()?;
+            self.store.sync()?;
+            let steps =
+                self.pending.iter().map(|&(var, at)| self.step(var, at)).collect::<Result<Vec<_>>>()?;
+            self.journal.commit(&steps)?;
+            self.pending.clear();
+        }
+        self.last = Instant::now();
+        Ok(())
+    }
+
+    /// Lends the buffer, so that large boxes touch fresh memory only once.
+    fn with_buffer(
+        &mut self,
+        work: &VarWork,
+        slab: &Hyperslab,
+        use_it: impl FnOnce(&mut Self, &mut [u8]) -> Result<()>,
+    ) -> Result<()> {
+        let len = (slab.len() * work.element) as usize;
+        let mut buffer = std::mem::replace(&mut self.buffer, Buffer::zeroed(0));
+        if buffer.len() < len {
+            // The old one first: two at once would pass the budget.
+            drop(buffer);
+            buffer = Buffer::zeroed(len);
+        }
+        let done = use_it(self, &mut buffer[..len]);
+        self.buffer = buffer;
+        done
+    }
+}
+
+/// The order in which variables are copied: heap types first (see [`Run::all`]), else as in the file.
+fn order(plan: &Plan) -> Vec<usize> {
+    let all: Range<usize> = 0..plan.work.len();
+    let heap = |i: &usize| plan.work[*i].route == Route::Heap;
+    all.clone().filter(heap).chain(all.filter(|i| !heap(i))).collect()
+}

@@ -1,0 +1,275 @@
+//! How each variable of the output is stored: chunk lengths and filters.
+
+use super::options::{Chunks, Codec, CopyOptions};
+use super::spec::VarChunks;
+use crate::codec::filters;
+use crate::error::{Error, Result};
+use crate::model::{DType, Filter, Schema, Storage, VarId};
+use crate::ops::chunking::{Axis, Target, auto, forced};
+
+const DEFLATE: u16 = 1;
+const SHUFFLE: u16 = 2;
+const FLETCHER32: u16 = 3;
+const ZSTD: u16 = 32015;
+
+/// Level of deflate when none was asked for: higher ones gain a few per cent on measured data and cost a
+/// multiple of the time.
+const DEFLATE_LEVEL: u32 = 1;
+/// Level of zstd when none was asked for (the library's own default).
+const ZSTD_LEVEL: u32 = 3;
+/// HDF5 stores the length of a chunk in 32 bits.
+const MAX_CHUNK_BYTES: u64 = (1 << 32) - 1;
+/// The most that fits beside the metadata of a variable.
+const MAX_COMPACT: u64 = 32 << 10;
+/// A chunk made of whole dimensions, where a specification leaves them open, may have this size.
+const OPEN_LENGTHS: u64 = 16 << 20;
+
+/// Sets the storage of every variable of the output's schema, which still holds the source's.
+pub(crate) fn decide(schema: &mut Schema, from_classic: bool, options: &CopyOptions) -> Result<()> {
+    check_names(schema, options)?;
+    for v in schema.var_ids().collect::<Vec<_>>() {
+        let storage = if schema.format.is_classic() {
+            Storage::Contiguous
+        } else {
+            of_variable(schema, v, from_classic, options)?
+        };
+        schema.vars[v.0].storage = storage;
+    }
+    Ok(())
+}
+
+/// Names in a specification that mean nothing are mistakes.
+fn check_names(schema: &Schema, options: &CopyOptions) -> Result<()> {
+    let unknown = |kind, name: &str| Error::NotFound { kind, name: name.into(), path: "the source".into() };
+    if let Chunks::Spec(spec) = &options.chunks {
+        for (name, _) in &spec.vars {
+            schema.find_var(name).ok_or_else(|| unknown("variable", name))?;
+        }
+        for (name, _) in &spec.dims {
+            let path = name.trim_start_matches('/');
+            (0..schema.dims.len())
+                .any(|d| schema.dims[d].name == *name || dim_path(schema, d).trim_start_matches('/') == path)
+                .then_some(())
+                .ok_or_else(|| unknown("dimension", name))?;
+        }
+    }
+    for name in options.filters.iter().filter_map(|f| f.vars.as_ref()).flatten() {
+        schema.find_var(name).ok_or_else(|| unknown("variable", name))?;
+    }
+    Ok(())
+}
+
+fn dim_path(schema: &Schema, d: usize) -> String {
+    let dim = &schema.dims[d];
+    match schema.group_path(dim.group).as_str() {
+        "/" => format!("/{}", dim.name),
+        group => format!("{group}/{}", dim.name),
+    }
+}
+
+fn of_variable(schema: &Schema, v: VarId, from_classic: bool, options: &CopyOptions) -> Result<Storage> {
+    let var = schema.var(v);
+    let element = schema.fixed_size(var.dtype).unwrap_or_else(|| schema.memory_size(var.dtype)) as u64;
+    let axes: Vec<Axis> =
+        var.dims.iter().map(|&d| Axis::new(schema.dim(d).len, schema.dim(d).unlimited)).collect();
+    let filters = filters_of(schema, v, options)?;
+    let old: Option<Vec<u64>> = match &var.storage {
+        Storage::Chunked { chunks, .. } if !from_classic && chunks.len() == axes.len() => {
+            Some(clip(chunks, &axes))
+        }
+        _ => None,
+    };
+    let compact = matches!(var.storage, Storage::Compact) && !from_classic;
+    let unlimited = axes.iter().any(|a| a.unlimited);
+    let bytes = axes.iter().fold(element, |b, a| b.saturating_mul(a.len));
+    let small = bytes < options.min_chunked && !unlimited;
+    let target = Target { small: options.min_chunked, ..Target::default() };
+    let plain = |compact: bool| {
+        if compact && !unlimited && bytes <= MAX_COMPACT { Storage::Compact } else { Storage::Contiguous }
+    };
+
+    let chunks = match &options.chunks {
+        Chunks::Keep => match old {
+            Some(old) => Some(old),
+            None if unlimited || (!filters.is_empty() && !small) => forced(&axes, element, target),
+            None => None,
+        },
+        Chunks::Auto => auto(&axes, element, target),
+        Chunks::Spec(spec) => match spec.var(&schema.var_path(v)) {
+            Some(VarChunks::Lens(lens)) => {
+                if lens.len() != axes.len() {
+                    return Err(Error::Invalid(format!(
+                        "`{}` has {} dimensions, its chunk specification has {}",
+                        schema.var_path(v),
+                        axes.len(),
+                        lens.len()
+                    )));
+                }
+                (!axes.is_empty()).then(|| clip(lens, &axes))
+            }
+            Some(VarChunks::Contiguous) => needed(unlimited, &axes, element, target),
+            Some(VarChunks::Compact) if !unlimited && bytes <= MAX_COMPACT => return Ok(Storage::Compact),
+            Some(VarChunks::Compact) => {
+                return Err(Error::Invalid(format!(
+                    "`{}` cannot be compact: it has {bytes} bytes{}, the limit is {MAX_COMPACT}",
+                    schema.var_path(v),
+                    if unlimited { " and an unlimited dimension" } else { "" }
+                )));
+            }
+            None if spec.unchunk => needed(unlimited, &axes, element, target),
+            None => {
+                let given = given(schema, v, &axes, spec, old.as_deref());
+                if given.iter().all(|a| a.given.is_none()) || (small && old.is_none()) {
+                    old.or_else(|| {
+                        needed(unlimited || !(filters.is_empty() || small), &axes, element, target)
+                    })
+                } else {
+                    forced(&given, element, Target { bytes: OPEN_LENGTHS, ..target })
+                }
+            }
+        },
+    };
+    let Some(chunks) = chunks.filter(|_| !axes.iter().any(|a| a.len == 0 && !a.unlimited)) else {
+        return Ok(plain(compact));
+    };
+    let size = chunks.iter().fold(element, |b, &c| b.saturating_mul(c));
+    if size > MAX_CHUNK_BYTES {
+        return Err(Error::Invalid(format!(
+            "a chunk of `{}` would have {size} bytes, the format's limit is {MAX_CHUNK_BYTES}",
+            schema.var_path(v)
+        )));
+    }
+    Ok(Storage::Chunked { chunks, filters })
+}
+
+/// Chunks for a variable that shall have none, where it must.
+fn needed(must: bool, axes: &[Axis], element: u64, target: Target) -> Option<Vec<u64>> {
+    must.then(|| forced(axes, element, target)).flatten()
+}
+
+/// No chunk is longer than a dimension that cannot grow.
+fn clip(lens: &[u64], axes: &[Axis]) -> Vec<u64> {
+    lens.iter()
+        .zip(axes)
+        .map(|(&c, a)| if a.unlimited { c.max(1) } else { c.clamp(1, a.len.max(1)) })
+        .collect()
+}
+
+/// The axes with the lengths that a specification gives to their dimensions. Where it gives any to a variable,
+/// its other dimensions keep the source's chunk lengths.
+fn given(
+    schema: &Schema,
+    v: VarId,
+    axes: &[Axis],
+    spec: &super::spec::ChunkSpec,
+    old: Option<&[u64]>,
+) -> Vec<Axis> {
+    let mut out = axes.to_vec();
+    let mut any = false;
+    for (a, &d) in out.iter_mut().zip(&schema.var(v).dims) {
+        if let Some(len) = spec.dim(&dim_path(schema, d.0), &schema.dim(d).name) {
+            let len = len.unwrap_or(a.len).max(1);
+            a.given = Some(if a.unlimited { len } else { len.min(a.len.max(1)) });
+            any = true;
+        }
+    }
+    if let (true, Some(old)) = (any, old) {
+        for (a, &c) in out.iter_mut().zip(old) {
+            a.given.get_or_insert(c);
+        }
+    }
+    out
+}
+
+/// The filters of one variable of the output.
+fn filters_of(schema: &Schema, v: VarId, options: &CopyOptions) -> Result<Vec<Filter>> {
+    let var = schema.var(v);
+    let path = schema.var_path(v);
+    let source: &[Filter] = match &var.storage {
+        Storage::Chunked { filters, .. } => filters,
+        _ => &[],
+    };
+    // What a chunk of strings or ragged rows holds are references: compressing those gains nothing, and
+    // netCDF-C refuses to.
+    if schema.is_heap(var.dtype) {
+        return Ok(if options.codec == Codec::Keep { source.to_vec() } else { Vec::new() });
+    }
+    let size = schema.fixed_size(var.dtype).unwrap_or(1);
+    if let Some(spec) = options.filters.iter().rev().find(|f| f.names(&path)) {
+        return completed(spec.filters.clone(), size);
+    }
+    let shuffled =
+        |on_by_default: bool| options.shuffle.unwrap_or(on_by_default) && shuffles(var.dtype, size);
+    let mut list = match options.codec {
+        Codec::Keep => {
+            let mut list = source.to_vec();
+            if let Some(level) = options.level {
+                for f in &mut list {
+                    match f.id {
+                        DEFLATE => *f = filters::deflate(level),
+                        ZSTD => *f = filters::zstd(level as i32),
+                        _ => {}
+                    }
+                }
+                if level == 0 {
+                    list.retain(|f| f.id != DEFLATE && f.id != SHUFFLE);
+                }
+            }
+            match options.shuffle {
+                Some(false) => list.retain(|f| f.id != SHUFFLE),
+                Some(true)
+                    if shuffled(true)
+                        && list.iter().any(|f| f.id != FLETCHER32)
+                        && !list.iter().any(|f| f.id == SHUFFLE) =>
+                {
+                    list.insert(0, filters::shuffle(size));
+                }
+                _ => {}
+            }
+            list
+        }
+        Codec::None => Vec::new(),
+        Codec::Deflate if options.level == Some(0) => Vec::new(),
+        Codec::Deflate => {
+            let mut list = Vec::new();
+            if shuffled(true) {
+                list.push(filters::shuffle(size));
+            }
+            list.push(filters::deflate(options.level.unwrap_or(DEFLATE_LEVEL)));
+            list
+        }
+        Codec::Zstd => {
+            let mut list = Vec::new();
+            if shuffled(true) {
+                list.push(filters::shuffle(size));
+            }
+            list.push(filters::zstd(options.level.unwrap_or(ZSTD_LEVEL) as i32));
+            list
+        }
+    };
+    if options.fletcher32 && !list.iter().any(|f| f.id == FLETCHER32) {
+        // Last: the checksum is of the bytes in the file, and is checked before they are inflated.
+        list.push(filters::fletcher32());
+    }
+    Ok(list)
+}
+
+fn shuffles(dtype: DType, size: usize) -> bool {
+    // Shuffling a compound mixes bytes of different fields; it still gains, as netCDF-C users know.
+    size > 1 && dtype != DType::String
+}
+
+/// Filters of a specification with the parameters that the user left out.
+fn completed(list: Vec<Filter>, size: usize) -> Result<Vec<Filter>> {
+    list.into_iter()
+        .map(|f| {
+            Ok(match (f.id, f.params.is_empty()) {
+                (DEFLATE, true) => filters::deflate(DEFLATE_LEVEL),
+                (SHUFFLE, _) => filters::shuffle(size),
+                (FLETCHER32, _) => filters::fletcher32(),
+                (ZSTD, true) => filters::zstd(ZSTD_LEVEL as i32),
+                _ => f,
+            })
+        })
+        .collect()
+}

@@ -1,0 +1,38 @@
+//! Reads the finished output back and compares all of it with the source, before it gets its name.
+
+use super::output::Output;
+use super::plan::{Memory, Plan};
+use crate::dataset::Dataset;
+use crate::engine::Engine;
+use crate::error::{Error, Result};
+use crate::ops::compare::{How, compare_schemas, compare_values};
+use crate::ops::progress::{Progress, check_stop};
+
+/// An error that names the first difference, if there is one.
+pub(crate) fn verify(
+    source: &Dataset,
+    plan: &Plan,
+    output: &Output,
+    engine: &Engine,
+    memory: Memory,
+    progress: &dyn Progress,
+) -> Result<()> {
+    let made = Dataset::open_with(&output.partial, engine)
+        .map_err(|e| Error::Verify(format!("the output cannot be opened again: {e}")))?;
+    let mut found = compare_schemas(&plan.schema, made.schema(), true);
+    let how = How { tolerance: None, box_bytes: memory.boxes / 2, progress };
+    let values = || plan.work.iter().filter(|w| w.moved.values);
+    progress.begin("verify", values().map(super::plan::VarWork::bytes).sum());
+    for work in values() {
+        if !found.is_same() {
+            break;
+        }
+        check_stop(progress, "verification")?;
+        progress.item(&plan.schema.var_path(work.moved.to));
+        found.absorb(compare_values(source, work.moved.from, &made, work.moved.to, how)?);
+    }
+    match found.differences.first() {
+        None => Ok(()),
+        Some(d) => Err(Error::Verify(format!("the output differs from the source: {d}"))),
+    }
+}
