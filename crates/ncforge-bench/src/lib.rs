@@ -1,1 +1,26 @@
-//! Under construction.
+//! Honest measurements of netCDF input and output: *workloads* (what is asked) times *drivers* (the library
+//! that does it), with the statistics and the circumstances that a reader needs to believe a number.
+//!
+//! What holds for every measurement:
+//!
+//! * **The same work.** Every read is checksummed outside the timed part; results say whether two files, or
+//!   two drivers, gave the same values.
+//! * **Interleaved.** Repetitions go round all files and patterns in turn, so that a disturbance of the machine
+//!   hits all of them.
+//! * **The cache state is measured, not hoped for.** Before a cold read the file is evicted from the page cache
+//!   and `mincore` tells how much of it is still there; the number stands in the result.
+//! * **No cache inside.** Every timed read uses a newly opened file, so that no library answers from chunks it
+//!   has decoded before.
+//!
+//! The rooms: [`driver`] (libraries behind one trait), [`workload`] (what is measured), [`stats`],
+//! [`environment`], [`cache`] (the page cache), [`report`] (tables).
+
+pub mod cache;
+pub mod driver;
+pub mod environment;
+pub mod error;
+pub mod report;
+pub mod stats;
+pub mod workload;
+
+pub use error::{Error, Result};

@@ -1,6 +1,7 @@
 //! The command line, declared apart from what it does. One file a sub-command; help, manual pages and shell
 //! completions all come from these declarations.
 
+mod bench;
 mod compare;
 mod copy;
 mod global;
@@ -14,6 +15,7 @@ use std::path::Path;
 
 use clap::{CommandFactory, Parser, Subcommand};
 
+pub(crate) use bench::{AccessArgs, BenchArgs, PatternArg, Workload};
 pub(crate) use compare::CompareArgs;
 pub(crate) use copy::{ChunksArg, CodecArg, CopyArgs, FormatArg};
 pub(crate) use global::{ColorWhen, GlobalArgs, ProgressKind};
@@ -57,6 +59,8 @@ pub(crate) enum Command {
     Info(InfoArgs),
     /// Compare two files: structure and every value
     Compare(CompareArgs),
+    /// Measure how fast files are read
+    Bench(BenchArgs),
     /// Copy with the options of netCDF's `nccopy`
     Nccopy(Box<NccopyArgs>),
     /// Print a completion script for a shell
@@ -67,12 +71,16 @@ pub(crate) enum Command {
 
 impl Command {
     /// The options of every command that stand behind the command's name.
-    fn global(&self) -> Option<&GlobalArgs> {
+    fn global(&self) -> GlobalArgs {
         match self {
-            Command::Copy(a) => Some(&a.global),
-            Command::Info(a) => Some(&a.global),
-            Command::Compare(a) => Some(&a.global),
-            Command::Nccopy(_) | Command::Completions(_) | Command::Man(_) => None,
+            Command::Copy(a) => a.global.clone(),
+            Command::Info(a) => a.global.clone(),
+            Command::Compare(a) => a.global.clone(),
+            Command::Bench(a) => match &a.workload {
+                Workload::Access(a) => a.global.clone(),
+            },
+            Command::Nccopy(a) => a.global(),
+            Command::Completions(_) | Command::Man(_) => GlobalArgs::default(),
         }
     }
 }
@@ -92,9 +100,7 @@ pub(crate) fn under_its_name(mut argv: Vec<OsString>) -> Vec<OsString> {
 pub(crate) fn parse(argv: &[OsString]) -> Result<Cli, Exit> {
     match Cli::try_parse_from(argv) {
         Ok(mut cli) => {
-            if let Some(own) = cli.command.global() {
-                cli.global = cli.global.overridden_by(own);
-            }
+            cli.global = cli.global.overridden_by(&cli.command.global());
             Ok(cli)
         }
         Err(e) if e.use_stderr() => {

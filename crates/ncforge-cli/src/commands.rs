@@ -1,6 +1,7 @@
 //! What the sub-commands do: one file each. They turn arguments into the library's options, call it, and
 //! print what it returns.
 
+mod bench;
 mod compare;
 mod copy;
 mod info;
@@ -9,8 +10,10 @@ mod shell;
 
 use std::ffi::OsString;
 
+use ncforge::engine::{Engine, EngineOptions};
+
 use crate::args::{Cli, Command, GlobalArgs};
-use crate::exit::Exit;
+use crate::exit::{Exit, Failure, Result};
 use crate::printer::Printer;
 
 /// What a sub-command knows besides its own arguments.
@@ -24,6 +27,16 @@ pub(crate) struct Context<'a> {
 }
 
 impl Context<'_> {
+    /// The engine, with the threads and the memory that were asked for.
+    pub(crate) fn engine(&self) -> Result<Engine> {
+        let options = EngineOptions {
+            threads: self.global.threads.map(usize::from),
+            memory: self.global.memory.map(|size| size.0),
+        };
+        // What cannot be obeyed stands on the command line or in the environment.
+        Engine::new(options).map_err(|e| Failure { exit: Exit::Usage, ..e.into() })
+    }
+
     /// The command line as one line that a shell would accept.
     pub(crate) fn command_line(&self) -> String {
         self.argv.iter().map(|a| quoted(&a.to_string_lossy())).collect::<Vec<_>>().join(" ")
@@ -38,6 +51,7 @@ pub(crate) fn run(cli: Cli, argv: &[OsString]) -> Exit {
         Command::Copy(a) => copy::run(&a, &cx),
         Command::Info(a) => info::run(&a, &cx),
         Command::Compare(a) => compare::run(&a, &cx),
+        Command::Bench(a) => bench::run(&a, &cx),
         Command::Nccopy(a) => nccopy::run(&a, &cx),
         Command::Completions(a) => shell::completions(&a, &printer),
         Command::Man(a) => shell::man(&a, &printer),

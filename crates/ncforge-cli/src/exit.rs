@@ -35,7 +35,11 @@ impl From<Exit> for ExitCode {
 impl Exit {
     /// The code that the library gives to an error.
     pub(crate) fn of(e: &Error) -> Exit {
-        match e.exit_code() {
+        Self::from_code(e.exit_code())
+    }
+
+    fn from_code(code: u8) -> Exit {
+        match code {
             2 => Exit::Usage,
             3 => Exit::Differences,
             4 => Exit::BadInput,
@@ -67,5 +71,16 @@ impl Failure {
 impl From<Error> for Failure {
     fn from(e: Error) -> Self {
         Failure { hint: e.hint().map(str::to_owned), exit: Exit::of(&e), message: e.to_string() }
+    }
+}
+
+impl From<ncforge_bench::Error> for Failure {
+    fn from(e: ncforge_bench::Error) -> Self {
+        match e {
+            ncforge_bench::Error::Ncforge(e) => e.into(),
+            other => {
+                Failure { hint: None, exit: Exit::from_code(other.exit_code()), message: other.to_string() }
+            }
+        }
     }
 }

@@ -7,7 +7,8 @@
 //! **Reading** ([`open`]): the header is checked length by length against the file before anything is
 //! allocated; what is wrong is an error with its byte offset. What real files get wrong without harm is
 //! accepted: padding that is not zero, names that no writer would take today, gaps between header and data,
-//! files shorter than their header says (missing values read as zero), record counts left open by a stream.
+//! files shorter than their header says (missing values read as zero, unless the header promises a thousand
+//! times what the file has), record counts left open by a stream.
 //!
 //! ```
 //! use std::sync::Arc;
@@ -25,7 +26,9 @@
 //! container keeps account of them and fills only what nobody wrote, when it is synced. A sync makes data
 //! durable before the header (and its record count) speaks of them. Redefinition happens in the room after the
 //! header where it suffices; otherwise the data move into a new file that takes the old one's place in one
-//! step. What a crash can do to a header change of more than a page is said in `rewrite`.
+//! step. After a crash a file is in the state of its last sync, apart from values that were overwritten since,
+//! with one exception: a header change of more than a page (4 KiB) in a file of more than 64 MiB is written in
+//! place, and a power cut in the midst of that one request can tear the header.
 //!
 //! ```
 //! use std::sync::Arc;

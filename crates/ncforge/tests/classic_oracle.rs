@@ -9,6 +9,7 @@ use std::process::Command;
 use std::sync::Arc;
 
 use ncforge::classic::{self, CreateOptions};
+use ncforge::dataset::{self, Dataset, DatasetMut};
 use ncforge::layout::Place;
 use ncforge::model::{Atomic, Attribute, DimId, Dimension, Format, Schema, VarId, Variable};
 use ncforge::store::{FileStore, MemoryStore};
@@ -395,4 +396,77 @@ fn every_type_of_cdf5_survives_a_copy() {
          \x20 assert x.dtype == y.dtype and x.dimensions == y.dimensions and x[...].tobytes() == y[...].tobytes(), n\n\
          \x20 assert [np.array(x.getncattr(k)).tobytes() for k in x.ncattrs()] == [np.array(y.getncattr(k)).tobytes() for k in y.ncattrs()]\n",
     );
+}
+
+/// Scattered hyperslabs through the engine, in a file of fixed and record variables; netCDF-C reads the same.
+#[test]
+fn datasets_written_in_pieces_read_equal_everywhere() {
+    let Some(python) = python() else { return };
+    let dir = tempfile::tempdir().unwrap();
+    let path = dir.path().join("f.nc");
+    let script = |code: &str| run(Command::new(&python).args(["-c", code]).arg(&path));
+    for format in [Format::Cdf1, Format::Cdf2, Format::Cdf5] {
+        let mut s = Schema::new(format);
+        s.dims = vec![dim("t", 0, true), dim("y", 40, false), dim("x", 30, false)];
+        s.vars.push(Variable::new("fixed", Atomic::Short, vec![DimId(1), DimId(2)]));
+        s.vars.push(Variable::new("odd", Atomic::Byte, vec![DimId(0)]));
+        s.vars.push(Variable::new("record", Atomic::Float, vec![DimId(0), DimId(1), DimId(2)]));
+        let options = dataset::CreateOptions { overwrite: true, ..Default::default() };
+        let mut file = DatasetMut::create(&path, s, options).unwrap();
+        let (fixed, odd, record) = (VarId(0), VarId(1), VarId(2));
+        // Every second row and every third column; the rest is fill.
+        let slab = Hyperslab::strided(&[1, 2], &[20, 9], &[2, 3]);
+        let values: Vec<u8> = (0..180i16).flat_map(i16::to_ne_bytes).collect();
+        file.write_bytes(fixed, &slab, &values).unwrap();
+        // Records out of order, past the end: the dimension grows.
+        for r in [4u64, 1] {
+            let values: Vec<u8> = (0..1200).flat_map(|i| (i as f32 + r as f32 / 8.0).to_ne_bytes()).collect();
+            file.write_bytes(record, &Hyperslab::new(&[r, 0, 0], &[1, 40, 30]), &values).unwrap();
+        }
+        file.write_bytes(odd, &Hyperslab::strided(&[0], &[3], &[2]), &[1, 2, 3]).unwrap();
+        let mut s = file.schema().clone();
+        s.groups[0].attrs.push(Attribute::text("late", &"z".repeat(20_000)));
+        file.redefine(s).unwrap();
+        file.close().unwrap();
+        validate(&path);
+        script(
+            "import sys, netCDF4, numpy as np\n\
+             d = netCDF4.Dataset(sys.argv[1]); d.set_auto_mask(False)\n\
+             f = np.full((40, 30), -32767, 'i2'); f[1:40:2, 2:29:3] = np.arange(180).reshape(20, 9)\n\
+             assert (d['fixed'][:] == f).all()\n\
+             r = np.full((5, 40, 30), 9.969209968386869e36, 'f4')\n\
+             for i in 4, 1: r[i] = (np.arange(1200) + i / 8).reshape(40, 30)\n\
+             assert (d['record'][:] == r).all()\n\
+             assert d['odd'][:].tolist() == [1, -127, 2, -127, 3]\n\
+             assert len(d.late) == 20000\n",
+        );
+        assert_eq!(std::fs::read_dir(dir.path()).unwrap().count(), 1, "nothing stays behind");
+    }
+}
+
+#[test]
+fn what_a_short_file_lacks_reads_as_zero() {
+    let dir = tempfile::tempdir().unwrap();
+    let path = dir.path().join("short.nc");
+    let mut s = Schema::new(Format::Cdf2);
+    s.dims = vec![dim("t", 0, true), dim("x", 5, false)];
+    s.vars.push(Variable::new("a", Atomic::Int, vec![DimId(1)]));
+    s.vars.push(Variable::new("b", Atomic::Short, vec![DimId(0), DimId(1)]));
+    let mut file = DatasetMut::create(&path, s, Default::default()).unwrap();
+    file.write_bytes(VarId(0), &Hyperslab::all(&[5]), &[1; 20]).unwrap();
+    file.write_bytes(VarId(1), &Hyperslab::new(&[0, 0], &[4, 5]), &[2; 40]).unwrap();
+    file.close().unwrap();
+    let whole = std::fs::read(&path).unwrap();
+    for cut in [1, 7, 40, 41, 59] {
+        std::fs::write(&path, &whole[..whole.len() - cut]).unwrap();
+        let file = Dataset::open(&path).unwrap();
+        let (mut a, mut b) = ([9; 20], [9; 40]);
+        file.read_bytes(VarId(0), &Hyperslab::all(&[5]), &mut a).unwrap();
+        file.read_bytes(VarId(1), &Hyperslab::all(&[4, 5]), &mut b).unwrap();
+        // Numbers that the cut goes through lack their last byte.
+        let zeros = |bytes: &[u8]| bytes.iter().filter(|&&b| b == 0).count();
+        assert_eq!((zeros(&a), zeros(&b)), (cut.saturating_sub(40), cut.min(40)));
+        let note = format!("{cut} bytes shorter");
+        assert!(file.container().notes().iter().any(|n| n.contains(&note)), "{:?}", file.container().notes());
+    }
 }

@@ -5,7 +5,7 @@ use std::path::PathBuf;
 
 use clap::Args;
 
-use super::{ProgressKind, Size};
+use super::{GlobalArgs, ProgressKind, Size};
 
 /// Copy with the options of netCDF's `nccopy`, which mean the same here.
 ///
@@ -61,41 +61,44 @@ pub(crate) struct NccopyArgs {
     #[arg(short = 'F', value_name = "FILTERSPEC")]
     pub(crate) filters: Vec<String>,
     /// Variables of fewer bytes are not chunked [default: 8192]
-    #[arg(short = 'M', value_name = "SIZE")]
-    pub(crate) min_chunked: Option<String>,
+    #[arg(short = 'M', value_name = "SIZE", value_parser = decimal_size)]
+    pub(crate) min_chunked: Option<u64>,
     /// Copy buffer: not needed, ncforge plans its own (see --memory)
-    #[arg(short = 'm', value_name = "SIZE")]
-    pub(crate) buffer: Option<String>,
+    #[arg(short = 'm', value_name = "SIZE", value_parser = decimal_size)]
+    buffer: Option<u64>,
     /// Chunk cache bytes: not needed
-    #[arg(short = 'h', value_name = "SIZE")]
-    pub(crate) cache_bytes: Option<String>,
+    #[arg(short = 'h', value_name = "SIZE", value_parser = decimal_size)]
+    cache_bytes: Option<u64>,
     /// Chunk cache slots: not needed
-    #[arg(short = 'e', value_name = "N")]
-    pub(crate) cache_slots: Option<String>,
+    #[arg(short = 'e', value_name = "N", value_parser = decimal_size)]
+    cache_slots: Option<u64>,
     /// Read the input into memory first: not needed
     #[arg(short = 'r')]
-    pub(crate) diskless_input: bool,
+    diskless_input: bool,
     /// Write the output when it is complete: always so
     #[arg(short = 'w')]
-    pub(crate) diskless_output: bool,
+    diskless_output: bool,
     /// Estimated chunk caches: not needed
     #[arg(short = 'x', hide = true)]
-    pub(crate) estimated_caches: bool,
+    estimated_caches: bool,
     /// Log level: as --verbose when above 0
     #[arg(short = 'L', value_name = "N")]
-    pub(crate) log_level: Option<u8>,
+    log_level: Option<u8>,
     /// Worker threads
     #[arg(long, value_name = "N", help_heading = NOT_NCCOPY)]
-    pub(crate) threads: Option<NonZeroUsize>,
+    threads: Option<NonZeroUsize>,
     /// Memory budget
     #[arg(long, value_name = "SIZE", help_heading = NOT_NCCOPY)]
-    pub(crate) memory: Option<Size>,
+    memory: Option<Size>,
     /// Read the output back and compare every value
     #[arg(long, help_heading = NOT_NCCOPY)]
     pub(crate) verify: bool,
+    /// Go on with an interrupted copy
+    #[arg(long, help_heading = NOT_NCCOPY)]
+    pub(crate) resume: bool,
     /// How to show progress [default: none]
     #[arg(long, value_name = "HOW", help_heading = NOT_NCCOPY)]
-    pub(crate) progress: Option<ProgressKind>,
+    progress: Option<ProgressKind>,
     /// Print help
     #[arg(long, action = clap::ArgAction::Help, help_heading = NOT_NCCOPY)]
     help: Option<bool>,
@@ -115,3 +118,49 @@ Sizes take the suffixes K, M, G and T, powers of 1000 as in nccopy (--memory: po
 Examples:
   ncforge nccopy -d 1 -s -c time/365,lat/40,lon/40 in.nc out.nc
   ncforge nccopy -k cdf5 in.nc out.nc";
+
+impl NccopyArgs {
+    /// What these options say about those of every command. nccopy shows no progress unasked.
+    pub(crate) fn global(&self) -> GlobalArgs {
+        GlobalArgs {
+            verbose: self.log_level.unwrap_or(0),
+            threads: self.threads,
+            memory: self.memory,
+            progress: Some(self.progress.unwrap_or(ProgressKind::None)),
+            ..GlobalArgs::default()
+        }
+    }
+}
+
+/// A number with an optional suffix, powers of 1000, as nccopy reads it.
+fn decimal_size(text: &str) -> Result<u64, String> {
+    let bad = || format!("`{text}` is not a number with an optional K, M, G, T or P");
+    let split = text.find(|c: char| !(c.is_ascii_digit() || ".eE+-".contains(c))).unwrap_or(text.len());
+    let (number, suffix) = text.split_at(split);
+    let scale = match suffix {
+        "" => 1.0,
+        "K" | "k" => 1e3,
+        "M" | "m" => 1e6,
+        "G" | "g" => 1e9,
+        "T" | "t" => 1e12,
+        "P" | "p" => 1e15,
+        _ => return Err(bad()),
+    };
+    let bytes = number.parse::<f64>().map_err(|_| bad())? * scale;
+    if bytes >= 0.0 && bytes < u64::MAX as f64 { Ok(bytes as u64) } else { Err(bad()) }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::decimal_size;
+
+    #[test]
+    fn sizes_are_decimal() {
+        assert_eq!(decimal_size("4k"), Ok(4000));
+        assert_eq!(decimal_size("1.5M"), Ok(1_500_000));
+        assert_eq!(decimal_size("5000000"), Ok(5_000_000));
+        for bad in ["", "x", "-1", "1KiB"] {
+            assert!(decimal_size(bad).is_err(), "{bad}");
+        }
+    }
+}

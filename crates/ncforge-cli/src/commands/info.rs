@@ -1,15 +1,81 @@
-//! `ncforge info`
+//! `ncforge info`: a file's header as CDL and how it is stored.
+
+use std::path::Path;
+
+use ncforge::Dataset;
+use ncforge::ops::describe::{self, CdlOptions};
 
 use super::Context;
 use crate::args::InfoArgs;
-use crate::exit::Result;
+use crate::exit::{Exit, Result};
 
-/// Runs the command.
+/// Shows one file after the other. With several, all are tried; the first failure gives the exit code.
 pub(crate) fn run(args: &InfoArgs, cx: &Context<'_>) -> Result {
-    let _ = cx.printer;
-    Err(ncforge::Error::Unsupported {
-        path: args.files[0].display().to_string(),
-        what: "this command".into(),
+    let engine = cx.engine()?;
+    let mut worst = Exit::Ok;
+    let mut documents = Vec::new();
+    for (i, path) in args.files.iter().enumerate() {
+        let dataset = match Dataset::open_with(path, &engine) {
+            Ok(d) => d,
+            Err(e) if args.files.len() == 1 => return Err(e.into()),
+            Err(e) => {
+                let failure = e.into();
+                cx.printer.failure(&failure);
+                worst = if worst == Exit::Ok { failure.exit } else { worst };
+                continue;
+            }
+        };
+        if args.json {
+            documents.push(describe::json(dataset.container()));
+            continue;
+        }
+        if i > 0 && !args.kind {
+            cx.printer.line("");
+        }
+        show(args, path, &dataset, cx);
     }
-    .into())
+    match documents.len() {
+        0 => {}
+        1 if args.files.len() == 1 => cx.printer.json(&documents[0]),
+        _ => cx.printer.json(&documents.into()),
+    }
+    Ok(worst)
+}
+
+fn show(args: &InfoArgs, path: &Path, dataset: &Dataset, cx: &Context<'_>) {
+    let container = dataset.container();
+    if args.kind {
+        return cx.printer.line(container.schema().format.kind());
+    }
+    if !args.storage {
+        let name = args.name.clone().unwrap_or_else(|| dataset_name(path));
+        let special = !args.header;
+        cx.printer.bytes(&describe::cdl(container, &CdlOptions { name, special }));
+    }
+    if !args.header && !args.special {
+        let table = describe::table(container, &describe::storage(container));
+        cx.printer.data(&table);
+    }
+}
+
+/// The dataset's name as `ncdump` makes it: the file's name without its last extension.
+fn dataset_name(path: &Path) -> String {
+    let file = path.file_name().unwrap_or_default();
+    let name = ncforge::model::decode_name(file.as_encoded_bytes());
+    match name.rfind('.') {
+        Some(at) => name[..at].to_owned(),
+        None => name,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn datasets_are_called_after_their_files() {
+        for (path, name) in [("/a/b.c/sst.2020.nc", "sst.2020"), ("plain", "plain"), (".hidden", "")] {
+            assert_eq!(dataset_name(Path::new(path)), name);
+        }
+    }
 }

@@ -26,12 +26,14 @@ pub(super) fn read_or_zero(store: &dyn Store, buf: &mut [u8], offset: u64) -> Re
 /// A hole: a byte range of the file, and the element (stored form) that fills it from its first byte on.
 struct Hole {
     range: Range<u64>,
-    element: Vec<u8>,
+    /// In the first `size` bytes. There are as many holes as records: nothing is allocated for one.
+    element: [u8; 8],
+    size: usize,
 }
 
 impl Hole {
     fn fill(&self, out: &mut [u8]) {
-        for part in out.chunks_mut(self.element.len()) {
+        for part in out.chunks_mut(self.size) {
             part.copy_from_slice(&self.element[..part.len()]);
         }
     }
@@ -50,9 +52,12 @@ impl<'s> Filler<'s> {
         Filler { store, zero_from, holes: Vec::new() }
     }
 
-    /// Fills `range`, which lies after all ranges given before.
+    /// Fills `range`, which lies after all ranges given before, with an element of at most eight bytes.
     pub(super) fn add(&mut self, range: Range<u64>, element: &[u8]) -> Result<()> {
         let end = if element.iter().all(|&b| b == 0) { range.end.min(self.zero_from) } else { range.end };
+        let size = element.len();
+        let mut padded = [0; 8];
+        padded[..size].copy_from_slice(element);
         let mut start = range.start;
         while start < end {
             // Pieces of whole elements: SPAN is a multiple of every element size.
@@ -62,7 +67,7 @@ impl<'s> Filler<'s> {
             {
                 self.flush()?;
             }
-            self.holes.push(Hole { range: start..stop, element: element.to_vec() });
+            self.holes.push(Hole { range: start..stop, element: padded, size });
             start = stop;
         }
         Ok(())

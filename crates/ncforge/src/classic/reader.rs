@@ -12,6 +12,11 @@ use crate::layout::{Element, Place, VarLayout};
 use crate::model::{Atomic, DType, Endian, Schema, VarId, Variable};
 use crate::store::Store;
 
+/// A file may lack this many bytes of a variable, or …
+const SHORT_BYTES: u64 = 64 << 20;
+/// … this many times its own length, and they read as zero. When it lacks more, the header is not to be trusted.
+const SHORT_TIMES: u64 = 1024;
+
 /// An open classic file: its header, and the places of its variables.
 #[derive(Debug)]
 pub(super) struct ClassicFile {
@@ -19,6 +24,8 @@ pub(super) struct ClassicFile {
     pub(super) version: Version,
     pub(super) schema: Schema,
     pub(super) layout: Layout,
+    /// Length of the file when it was opened for reading; `None` when it is being written.
+    read_len: Option<u64>,
     notes: Vec<String>,
     /// Made when first asked for: files may have thousands of variables.
     places: Vec<OnceLock<Arc<VarLayout>>>,
@@ -41,7 +48,16 @@ impl ClassicFile {
             schema.dims[dim.0].len = count;
         }
         describe(&mut notes, &layout, records, count, file_len, data_end);
-        Ok(Self::new(store, version, schema, layout, notes))
+        let mut file = Self::new(store, version, schema, layout, notes);
+        file.read_len = Some(file_len);
+        Ok(file)
+    }
+
+    /// As [`ClassicFile::open`], for a file whose data may yet be written.
+    pub(super) fn open_for_update(store: Arc<dyn Store>) -> Result<Self> {
+        let mut file = Self::open(store)?;
+        file.read_len = None;
+        Ok(file)
     }
 
     pub(super) fn new(
@@ -52,7 +68,7 @@ impl ClassicFile {
         notes: Vec<String>,
     ) -> Self {
         let places = schema.vars.iter().map(|_| OnceLock::new()).collect();
-        ClassicFile { store, version, schema, layout, notes, places }
+        ClassicFile { store, version, schema, layout, read_len: None, notes, places }
     }
 
     /// Current number of records.
@@ -63,6 +79,27 @@ impl ClassicFile {
     /// Forgets the places of variables after the schema or the layout has changed.
     pub(super) fn forget_places(&mut self) {
         self.places = self.schema.vars.iter().map(|_| OnceLock::new()).collect();
+    }
+
+    /// An error if the file is out of all proportion to what its header says of a variable: a few bytes that
+    /// promise terabytes would be read as that many zeros.
+    fn check_proportion(&self, id: VarId) -> Result<()> {
+        let (Some(len), e) = (self.read_len, &self.layout.vars[id.0]) else { return Ok(()) };
+        let before = match (e.record, self.records()) {
+            (false, _) => 0,
+            (true, 0) => return Ok(()),
+            (true, n) => (n - 1) * self.layout.record_size,
+        };
+        let missing = (e.begin + before + e.bytes).saturating_sub(len);
+        if missing > SHORT_BYTES && missing / SHORT_TIMES > len {
+            let what = format!(
+                "the data of `{}` should reach to byte {}, the file ends at byte {len}",
+                self.schema.var(id).name,
+                len + missing
+            );
+            return Err(Error::corrupt(self.store.name(), e.begin, what));
+        }
+        Ok(())
     }
 
     fn place(&self, id: VarId) -> VarLayout {
@@ -132,6 +169,10 @@ impl Container for ClassicFile {
             name: format!("number {}", var.0),
             path: self.store.name().to_owned(),
         })?;
+        if let Some(place) = cell.get() {
+            return Ok(place.clone());
+        }
+        self.check_proportion(var)?;
         Ok(cell.get_or_init(|| Arc::new(self.place(var))).clone())
     }
 

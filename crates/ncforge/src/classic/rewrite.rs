@@ -18,14 +18,14 @@ const COPY_UP_TO: u64 = 64 << 20;
 const BLOCK: u64 = 4 << 20;
 
 /// Replaces the header `old`, which the file holds, by `new`. The data behind stay where they are; what the
-/// new header speaks of must be durable already. Durable on return.
-pub(super) fn header(store: &dyn Store, old: &[u8], new: &[u8]) -> Result<()> {
+/// new header speaks of must be durable already. Durable on return. Without `protect`, a crash may cost the file.
+pub(super) fn header(store: &dyn Store, old: &[u8], new: &[u8], protect: bool) -> Result<()> {
     // What remains of a longer old header becomes zeros.
     let mut image = new.to_vec();
     image.resize(new.len().max(old.len()), 0);
     let Some(first) = (0..image.len()).find(|&i| old.get(i) != Some(&image[i])) else { return Ok(()) };
     let last = (0..image.len()).rfind(|&i| old.get(i) != Some(&image[i])).unwrap_or(first);
-    if first / PAGE != last / PAGE && store.len() <= COPY_UP_TO {
+    if protect && first / PAGE != last / PAGE && store.len() <= COPY_UP_TO {
         match store.replace(&mut |beside| copy_with(store, &image, beside)) {
             // A store that cannot be replaced, or a folder that may not be written.
             Err(Error::Unsupported { .. } | Error::Io { .. }) => {}

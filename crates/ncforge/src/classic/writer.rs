@@ -43,6 +43,8 @@ pub(super) struct ClassicWriter {
     pub(super) redefined: bool,
     /// Whether anything has changed since the last sync.
     pub(super) touched: bool,
+    /// A new file that was never synced: nobody counts on its state, so nothing needs protection.
+    pub(super) fresh: bool,
 }
 
 impl ClassicWriter {
@@ -61,6 +63,7 @@ impl ClassicWriter {
             on_disk,
             redefined: false,
             touched: true,
+            fresh: true,
         };
         writer.reserve()?;
         writer.file.store.write_at(&writer.on_disk, 0)?;
@@ -70,7 +73,7 @@ impl ClassicWriter {
 
     /// Opens a file for update.
     pub(super) fn open(store: Arc<dyn Store>) -> Result<Self> {
-        let file = ClassicFile::open(store)?;
+        let file = ClassicFile::open_for_update(store)?;
         if file.layout.records_overlap() {
             let path = file.store.name().to_owned();
             return Err(Error::Unsupported {
@@ -100,6 +103,7 @@ impl ClassicWriter {
             on_disk,
             redefined: false,
             touched: false,
+            fresh: false,
         })
     }
 
@@ -289,7 +293,8 @@ impl ContainerMut for ClassicWriter {
         }
         store.sync()?;
         let header = self.header()?;
-        rewrite::header(&**store, &self.on_disk, &header)?;
+        rewrite::header(&**store, &self.on_disk, &header, !self.fresh)?;
+        self.fresh = false;
         self.on_disk = header;
         self.redefined = false;
         self.touched = false;

@@ -54,8 +54,8 @@ impl AttributeInfo {
 }
 
 impl File {
-    /// All attributes of an object: in order of creation where that is tracked; else those of the header in
-    /// the order of the header, dense ones by name.
+    /// All attributes of an object: in order of creation where that is tracked; else in the order in which
+    /// they stand in the header or in the index of dense ones (which libhdf5 gives out, too).
     pub fn attributes(&self, header: &ObjectHeader) -> Result<Vec<Attribute>> {
         let mut out = Vec::new();
         for m in header.messages.iter().filter(|m| m.kind == kind::ATTRIBUTE) {
@@ -69,9 +69,7 @@ impl File {
             let info = AttributeInfo::parse(&mut cursor(&self.source, m))?;
             tracked |= info.tracked;
             if let (Some(heap), Some(names)) = (info.heap, info.names) {
-                let mut dense = self.dense_attributes(heap, names)?;
-                dense.sort_by(|a, b| a.name.cmp(&b.name));
-                out.extend(dense);
+                out.extend(self.dense_attributes(heap, names)?);
             }
         }
         if tracked {

@@ -211,7 +211,7 @@ impl Datatype {
     pub fn describe(&self) -> String {
         let size = self.size;
         match &self.class {
-            Class::Fixed { precision, .. } if u32::from(*precision) == 8 * size => {
+            Class::Fixed { precision, .. } if u64::from(*precision) == 8 * u64::from(size) => {
                 format!("a {size}-byte integer")
             }
             Class::Fixed { precision, .. } => format!("a {size}-byte integer of {precision} bits"),

@@ -411,6 +411,48 @@ fn record_counts_of_streams_are_counted() {
 }
 
 #[test]
+fn a_file_out_of_all_proportion_to_its_header_opens_but_does_not_read() {
+    let file = |records: u64, len: usize| {
+        let mut b = Bytes::new(1)
+            .count(records)
+            .word(10)
+            .count(2)
+            .name("t", 0)
+            .count(0)
+            .name("x", 0)
+            .count(1 << 20)
+            .absent()
+            .word(11)
+            .count(2)
+            .name("r", 0)
+            .count(1)
+            .count(0)
+            .absent()
+            .word(6)
+            .count(8)
+            .begin(512 + (1 << 20))
+            .name("f", 0)
+            .count(1)
+            .count(1)
+            .absent()
+            .word(1)
+            .count(1 << 20)
+            .begin(512);
+        b.out.resize(len, 0);
+        b.open().unwrap()
+    };
+    // 8 MB missing of a file of half a kilobyte: rows of zeros. 8 GB: no.
+    file(1 << 20, 512).layout(VarId(0)).unwrap();
+    let odd = file(1 << 30, 512);
+    let err = odd.layout(VarId(0)).unwrap_err();
+    assert!(matches!(err, Error::Corrupt { .. }) && err.to_string().contains("`r`"), "{err}");
+    odd.layout(VarId(1)).unwrap();
+    assert!(odd.notes().iter().any(|n| n.contains("shorter")));
+    // Of a file that holds a thousandth of it, it is believed.
+    file(1 << 30, 9 << 20).layout(VarId(0)).unwrap();
+}
+
+#[test]
 fn large_headers_are_fetched_piece_by_piece() {
     let mut b = Bytes::new(2).count(0).absent().word(12).count(2000);
     for i in 0..2000 {

@@ -1,0 +1,82 @@
+//! ncforge itself as a driver.
+
+use std::path::Path;
+
+use ncforge::codec::filter_name;
+use ncforge::engine::{Engine, EngineOptions};
+use ncforge::model::{DType, Storage};
+use ncforge::{Dataset, Hyperslab};
+
+use super::{Driver, Session, VarInfo};
+use crate::error::{Error, Result};
+
+/// Reads through ncforge's own engine; each session has an engine of its own, hence empty caches.
+#[derive(Clone, Debug, Default)]
+pub struct NcforgeDriver {
+    options: EngineOptions,
+}
+
+impl NcforgeDriver {
+    /// A driver with this many threads and this memory budget (`None`: the library's defaults).
+    pub fn new(threads: Option<usize>, memory: Option<u64>) -> Self {
+        Self { options: EngineOptions { threads, memory } }
+    }
+}
+
+impl Driver for NcforgeDriver {
+    fn name(&self) -> &str {
+        "ncforge"
+    }
+
+    fn version(&self) -> String {
+        env!("CARGO_PKG_VERSION").to_owned()
+    }
+
+    fn open(&self, path: &Path) -> Result<Box<dyn Session>> {
+        let engine = Engine::new(self.options)?;
+        Ok(Box::new(NcforgeSession { dataset: Dataset::open_with(path, &engine)? }))
+    }
+}
+
+struct NcforgeSession {
+    dataset: Dataset,
+}
+
+impl Session for NcforgeSession {
+    fn format(&self) -> String {
+        self.dataset.schema().format.kind().to_owned()
+    }
+
+    fn variables(&self) -> Vec<VarInfo> {
+        let schema = self.dataset.schema();
+        schema
+            .var_ids()
+            .filter_map(|id| {
+                let var = schema.var(id);
+                let DType::Atomic(atomic) = var.dtype else { return None };
+                let (chunks, filters) = match &var.storage {
+                    Storage::Chunked { chunks, filters } => {
+                        (Some(chunks.clone()), filters.iter().map(|f| filter_name(f.id).to_owned()).collect())
+                    }
+                    Storage::Contiguous | Storage::Compact => (None, Vec::new()),
+                };
+                Some(VarInfo {
+                    name: schema.var_path(id),
+                    shape: schema.shape(id),
+                    size: atomic.size(),
+                    chunks,
+                    filters,
+                })
+            })
+            .collect()
+    }
+
+    fn read(&mut self, var: &str, slab: &Hyperslab, out: &mut [u8]) -> Result<()> {
+        let id = self
+            .dataset
+            .schema()
+            .find_var(var)
+            .ok_or_else(|| Error::Invalid(format!("no variable `{var}`")))?;
+        Ok(self.dataset.read_bytes(id, slab, out)?)
+    }
+}

@@ -1,0 +1,41 @@
+//! The errors of a measurement.
+
+/// What every fallible function of this crate returns.
+pub type Result<T, E = Error> = std::result::Result<T, E>;
+
+/// Why a measurement could not be made.
+#[derive(Debug, thiserror::Error)]
+#[non_exhaustive]
+pub enum Error {
+    /// ncforge could not do what was asked.
+    #[error(transparent)]
+    Ncforge(#[from] ncforge::Error),
+    /// The system refused something that the measurement needs.
+    #[error("cannot {op} `{path}`: {source}")]
+    Io {
+        /// What was tried.
+        op: &'static str,
+        /// The file.
+        path: String,
+        /// What the system said.
+        source: std::io::Error,
+    },
+    /// A request that makes no sense for these files.
+    #[error("{0}")]
+    Invalid(String),
+}
+
+impl Error {
+    pub(crate) fn io(op: &'static str, path: &std::path::Path, source: std::io::Error) -> Self {
+        Error::Io { op, path: path.display().to_string(), source }
+    }
+
+    /// The exit code of the command: that of the library's error, 2 for a request that makes no sense.
+    pub fn exit_code(&self) -> u8 {
+        match self {
+            Error::Ncforge(e) => e.exit_code(),
+            Error::Io { .. } => 1,
+            Error::Invalid(_) => 2,
+        }
+    }
+}

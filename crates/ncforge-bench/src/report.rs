@@ -1,0 +1,140 @@
+//! Results as tables for people.
+
+use std::fmt::Write;
+
+use crate::workload::access::{AccessReport, FileFacts};
+
+/// The table of the workload `access`: what was read, from where, and how long it took.
+pub fn access_table(report: &AccessReport) -> String {
+    let mut out = String::new();
+    for (i, file) in report.files.iter().enumerate() {
+        let _ = writeln!(out, "[{}] {}", i + 1, describe(file));
+    }
+    let mut rows: Vec<[String; 8]> =
+        vec![["read", "file", "bytes", "median", "min", "max", "rate", "values"].map(str::to_owned)];
+    for row in &report.rows {
+        let same = match row.same_values {
+            _ if row.file == 0 => "-",
+            Some(true) => "same",
+            Some(false) => "DIFFER",
+            None => "other shape",
+        };
+        rows.push([
+            row.pattern.name().to_owned(),
+            format!("[{}]", row.file + 1),
+            bytes(row.bytes),
+            seconds(row.summary.median),
+            seconds(row.summary.min),
+            seconds(row.summary.max),
+            format!("{}/s", bytes((row.bytes as f64 / row.summary.median.max(1e-9)) as u64)),
+            same.to_owned(),
+        ]);
+    }
+    out.push('\n');
+    out.push_str(&aligned(&rows));
+    let _ = writeln!(out, "\n{}", circumstances(report));
+    out
+}
+
+fn describe(file: &FileFacts) -> String {
+    let list = |v: &[u64]| v.iter().map(u64::to_string).collect::<Vec<_>>().join(" × ");
+    let storage = match &file.chunks {
+        Some(c) => format!("chunks {}", list(c)),
+        None => "contiguous".to_owned(),
+    };
+    let filters =
+        if file.filters.is_empty() { String::new() } else { format!(", {}", file.filters.join(" + ")) };
+    format!(
+        "{} ({}, {}): {} {}, {storage}{filters}; by {} {}",
+        file.path.display(),
+        file.format,
+        bytes(file.bytes),
+        file.variable,
+        list(&file.shape),
+        file.driver,
+        file.driver_version
+    )
+}
+
+fn circumstances(report: &AccessReport) -> String {
+    let resident = report.rows.iter().filter_map(|r| r.resident_before).reduce(f64::max);
+    let cache = match (report.options.cold, resident) {
+        (true, Some(share)) => {
+            format!("cold: at most {:.0} % of a file in the page cache before a read", share * 100.0)
+        }
+        (true, None) => "cold as far as the system allows; residency unknown".to_owned(),
+        (false, _) => "warm page cache".to_owned(),
+    };
+    let e = &report.environment;
+    let mut text = format!(
+        "{} repetitions, interleaved; {cache}; file opened anew for each (not timed); {} cpus{}",
+        report.options.repetitions,
+        e.cpus,
+        e.cpu.as_ref().map_or_else(String::new, |c| format!(", {c}"))
+    );
+    if !e.optimised {
+        text.push_str("\nUNOPTIMISED BUILD: these numbers mean nothing");
+    }
+    text
+}
+
+/// Columns of equal width; the first two to the left, numbers to the right.
+fn aligned(rows: &[[String; 8]]) -> String {
+    let width = |c: usize| rows.iter().map(|r| r[c].chars().count()).max().unwrap_or(0);
+    let widths: Vec<usize> = (0..8).map(width).collect();
+    let mut out = String::new();
+    for row in rows {
+        let mut line = String::new();
+        for (c, cell) in row.iter().enumerate() {
+            let pad = " ".repeat(widths[c] - cell.chars().count());
+            let _ =
+                if c < 2 || c == 7 { write!(line, "{cell}{pad}  ") } else { write!(line, "{pad}{cell}  ") };
+        }
+        out.push_str(line.trim_end());
+        out.push('\n');
+    }
+    out
+}
+
+/// A number of bytes as people write it: "5.5 MB" (decimal units).
+pub fn bytes(n: u64) -> String {
+    let mut value = n as f64;
+    for unit in ["B", "kB", "MB", "GB"] {
+        if value < 999.5 {
+            return if unit == "B" || value >= 99.95 {
+                format!("{value:.0} {unit}")
+            } else {
+                format!("{value:.1} {unit}")
+            };
+        }
+        value /= 1000.0;
+    }
+    format!("{value:.1} TB")
+}
+
+/// A time as people write it: "1.24 ms".
+pub fn seconds(s: f64) -> String {
+    let (value, unit) = match s {
+        s if s < 1e-3 => (s * 1e6, "µs"),
+        s if s < 1.0 => (s * 1e3, "ms"),
+        s => (s, "s"),
+    };
+    let digits = if value < 10.0 { 2 } else { usize::from(value < 100.0) };
+    format!("{value:.digits$} {unit}")
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn numbers_read_well() {
+        assert_eq!(bytes(0), "0 B");
+        assert_eq!(bytes(5_549_472), "5.5 MB");
+        assert_eq!(bytes(999_600), "1.0 MB");
+        assert_eq!(bytes(132_000_000_000), "132 GB");
+        assert_eq!(seconds(0.001_236), "1.24 ms");
+        assert_eq!(seconds(0.000_045), "45.0 µs");
+        assert_eq!(seconds(12.0), "12.0 s");
+    }
+}

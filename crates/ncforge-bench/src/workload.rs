@@ -1,0 +1,3 @@
+//! What drivers are asked to do, and what came out.
+
+pub mod access;

@@ -1,0 +1,257 @@
+//! The workload `access`: how long the reads take that people do: a map, a series, all of a variable.
+//!
+//! ```no_run
+//! use ncforge_bench::driver::NcforgeDriver;
+//! use ncforge_bench::workload::access::{AccessOptions, run};
+//!
+//! let driver = NcforgeDriver::default();
+//! let report = run(&[&driver], &["sst.nc".into()], &AccessOptions::default())?;
+//! print!("{}", ncforge_bench::report::access_table(&report));
+//! # Ok::<(), ncforge_bench::Error>(())
+//! ```
+
+mod pattern;
+
+use std::path::{Path, PathBuf};
+use std::time::Instant;
+
+use serde::Serialize;
+
+use crate::cache;
+use crate::driver::{Driver, Session, VarInfo};
+use crate::environment::Environment;
+use crate::error::{Error, Result};
+use crate::stats::{Positions, Summary, checksum};
+
+pub use pattern::Pattern;
+
+/// What to measure.
+#[derive(Clone, Debug, Serialize)]
+pub struct AccessOptions {
+    /// The variable; the largest numeric one of the first file by default.
+    pub var: Option<String>,
+    /// The reads.
+    pub patterns: Vec<Pattern>,
+    /// How often each is repeated. Every repetition reads at another position.
+    pub repetitions: usize,
+    /// Evict the file from the page cache before every read.
+    pub cold: bool,
+    /// Where the sequence of positions starts.
+    pub seed: u64,
+}
+
+impl Default for AccessOptions {
+    fn default() -> Self {
+        AccessOptions { var: None, patterns: Pattern::ALL.to_vec(), repetitions: 5, cold: false, seed: 1 }
+    }
+}
+
+/// All that was measured, and where.
+#[derive(Clone, Debug, Serialize)]
+pub struct AccessReport {
+    /// The machine.
+    pub environment: Environment,
+    /// What was asked.
+    pub options: AccessOptions,
+    /// The files, in the order given, each once a driver.
+    pub files: Vec<FileFacts>,
+    /// The measurements: patterns in order, within a pattern the files in order.
+    pub rows: Vec<AccessRow>,
+}
+
+/// A file under measurement.
+#[derive(Clone, Debug, Serialize)]
+pub struct FileFacts {
+    /// Its path, as given.
+    pub path: PathBuf,
+    /// Bytes on disk.
+    pub bytes: u64,
+    /// Its format, as `ncdump -k` names it.
+    pub format: String,
+    /// The library that reads it.
+    pub driver: String,
+    /// That library's version.
+    pub driver_version: String,
+    /// The variable read.
+    pub variable: String,
+    /// Its shape, slowest dimension first.
+    pub shape: Vec<u64>,
+    /// Its chunk lengths, if it is chunked.
+    pub chunks: Option<Vec<u64>>,
+    /// Its filters.
+    pub filters: Vec<String>,
+    /// Bytes of its values.
+    pub variable_bytes: u64,
+}
+
+/// One pattern on one file.
+#[derive(Clone, Debug, Serialize)]
+pub struct AccessRow {
+    /// Position of the file in [`AccessReport::files`].
+    pub file: usize,
+    /// The pattern.
+    pub pattern: Pattern,
+    /// Elements read on each dimension.
+    pub count: Vec<u64>,
+    /// Bytes of values read.
+    pub bytes: u64,
+    /// The largest share of the file that was in the page cache before a repetition; `None` where the system
+    /// cannot tell.
+    pub resident_before: Option<f64>,
+    /// Every repetition, in seconds, in the order in which they ran. Opening the file is not part of them.
+    pub seconds: Vec<f64>,
+    /// Their summary.
+    pub summary: Summary,
+    /// Checksum over the values of all repetitions.
+    pub checksum: u64,
+    /// Whether the first file gave the same values for this pattern; `None` where the shapes differ.
+    pub same_values: Option<bool>,
+}
+
+/// Runs the workload on every file by every driver.
+pub fn run(drivers: &[&dyn Driver], files: &[PathBuf], options: &AccessOptions) -> Result<AccessReport> {
+    if options.repetitions == 0 || options.patterns.is_empty() || files.is_empty() || drivers.is_empty() {
+        return Err(Error::Invalid(
+            "a measurement needs a file, a pattern and at least one repetition".into(),
+        ));
+    }
+    let subjects = subjects(drivers, files, options)?;
+    let mut cells: Vec<Cell> =
+        (0..options.patterns.len() * subjects.len()).map(|_| Cell::default()).collect();
+    for repetition in 0..options.repetitions {
+        for (p, pattern) in options.patterns.iter().enumerate() {
+            for (s, subject) in subjects.iter().enumerate() {
+                // The same positions for every subject, so that all do the same work.
+                let mut positions = Positions::new(options.seed.wrapping_add(repetition as u64 * 1009));
+                let slab = pattern.slab(&subject.var.shape, &mut positions);
+                cells[p * subjects.len() + s].measure(subject, &slab, options.cold)?;
+            }
+        }
+    }
+    let mut rows = Vec::with_capacity(cells.len());
+    for (p, &pattern) in options.patterns.iter().enumerate() {
+        let base = p * subjects.len();
+        for (s, subject) in subjects.iter().enumerate() {
+            let cell = &cells[base + s];
+            let count = pattern.slab(&subject.var.shape, &mut Positions::new(0)).count;
+            let comparable =
+                subject.var.shape == subjects[0].var.shape && subject.var.size == subjects[0].var.size;
+            rows.push(AccessRow {
+                file: s,
+                pattern,
+                bytes: count.iter().product::<u64>() * subject.var.size as u64,
+                count,
+                resident_before: cell.resident,
+                summary: Summary::of(&cell.seconds).expect("at least one repetition"),
+                seconds: cell.seconds.clone(),
+                checksum: cell.checksum,
+                same_values: comparable.then(|| cell.checksum == cells[base].checksum),
+            });
+        }
+    }
+    let files = subjects.iter().map(Subject::facts).collect();
+    Ok(AccessReport { environment: Environment::capture(), options: options.clone(), files, rows })
+}
+
+/// One file under one driver.
+struct Subject<'a> {
+    driver: &'a dyn Driver,
+    path: &'a Path,
+    bytes: u64,
+    format: String,
+    var: VarInfo,
+}
+
+impl Subject<'_> {
+    fn facts(&self) -> FileFacts {
+        FileFacts {
+            path: self.path.to_owned(),
+            bytes: self.bytes,
+            format: self.format.clone(),
+            driver: self.driver.name().to_owned(),
+            driver_version: self.driver.version(),
+            variable: self.var.name.clone(),
+            shape: self.var.shape.clone(),
+            chunks: self.var.chunks.clone(),
+            filters: self.var.filters.clone(),
+            variable_bytes: self.var.bytes(),
+        }
+    }
+}
+
+fn subjects<'a>(
+    drivers: &[&'a dyn Driver],
+    files: &'a [PathBuf],
+    options: &AccessOptions,
+) -> Result<Vec<Subject<'a>>> {
+    let mut wanted = options.var.clone();
+    let mut subjects = Vec::new();
+    for path in files {
+        for &driver in drivers {
+            let session = driver.open(path)?;
+            let var = choose(&*session, path, wanted.as_deref())?;
+            wanted.get_or_insert_with(|| var.name.clone());
+            let bytes = std::fs::metadata(path).map_err(|e| Error::io("measure", path, e))?.len();
+            subjects.push(Subject { driver, path, bytes, format: session.format(), var });
+            if !options.cold {
+                cache::warm(path)?;
+            }
+        }
+    }
+    Ok(subjects)
+}
+
+fn choose(session: &dyn Session, path: &Path, wanted: Option<&str>) -> Result<VarInfo> {
+    let file = path.display();
+    let var = match wanted {
+        Some(name) => session
+            .variables()
+            .into_iter()
+            .find(|v| v.name.trim_start_matches('/') == name.trim_start_matches('/'))
+            .ok_or_else(|| Error::Invalid(format!("no numeric variable `{name}` in `{file}`")))?,
+        None => session
+            .variables()
+            .into_iter()
+            // The first of the largest.
+            .rev()
+            .max_by_key(VarInfo::bytes)
+            .ok_or_else(|| Error::Invalid(format!("no numeric variable in `{file}`")))?,
+    };
+    if var.bytes() == 0 {
+        return Err(Error::Invalid(format!("`{}` in `{file}` has no values yet", var.name)));
+    }
+    Ok(var)
+}
+
+/// What one pattern on one subject gave so far.
+#[derive(Default)]
+struct Cell {
+    seconds: Vec<f64>,
+    resident: Option<f64>,
+    checksum: u64,
+    /// Reused, so that the first touch of fresh memory is not part of later repetitions.
+    out: Vec<u8>,
+}
+
+impl Cell {
+    fn measure(&mut self, subject: &Subject<'_>, slab: &ncforge::Hyperslab, cold: bool) -> Result<()> {
+        let bytes = slab
+            .len()
+            .checked_mul(subject.var.size as u64)
+            .and_then(|n| usize::try_from(n).ok())
+            .ok_or_else(|| Error::Invalid(format!("`{}` is too large for memory", subject.var.name)))?;
+        self.out.resize(bytes, 0);
+        let mut session = subject.driver.open(subject.path)?;
+        if cold {
+            cache::evict(subject.path)?;
+        }
+        if let Ok(share) = cache::resident(subject.path) {
+            self.resident = Some(self.resident.map_or(share, |r| r.max(share)));
+        }
+        let start = Instant::now();
+        session.read(&subject.var.name, slab, &mut self.out)?;
+        self.seconds.push(start.elapsed().as_secs_f64());
+        self.checksum = self.checksum.rotate_left(1) ^ checksum(&self.out);
+        Ok(())
+    }
+}

@@ -1,0 +1,49 @@
+//! `ncforge bench`: runs a workload and prints its report.
+
+use ncforge_bench::driver::NcforgeDriver;
+use ncforge_bench::report::access_table;
+use ncforge_bench::workload::access::{AccessOptions, Pattern, run as run_access};
+
+use super::Context;
+use crate::args::{AccessArgs, BenchArgs, PatternArg, Workload};
+use crate::exit::{Exit, Failure, Result};
+
+/// Runs the workload that was asked for.
+pub(crate) fn run(args: &BenchArgs, cx: &Context<'_>) -> Result {
+    match &args.workload {
+        Workload::Access(a) => access(a, cx),
+    }
+}
+
+/// Exit code 3 when two files of the same shape gave different values.
+fn access(args: &AccessArgs, cx: &Context<'_>) -> Result {
+    let options = AccessOptions {
+        var: args.var.clone(),
+        patterns: args.patterns.iter().map(|p| pattern(*p)).collect(),
+        repetitions: args.repetitions.get(),
+        cold: args.cold,
+        seed: args.seed,
+    };
+    let driver = NcforgeDriver::new(cx.global.threads.map(usize::from), cx.global.memory.map(|size| size.0));
+    let report = run_access(&[&driver], &args.files, &options)?;
+    if args.json {
+        let document = serde_json::to_value(&report).map_err(|e| Failure {
+            message: format!("cannot write the report as JSON: {e}"),
+            hint: None,
+            exit: Exit::Failed,
+        })?;
+        cx.printer.json(&document);
+    } else {
+        cx.printer.data(&access_table(&report));
+    }
+    let differ = report.rows.iter().any(|row| row.same_values == Some(false));
+    Ok(if differ { Exit::Differences } else { Exit::Ok })
+}
+
+fn pattern(asked: PatternArg) -> Pattern {
+    match asked {
+        PatternArg::Map => Pattern::Map,
+        PatternArg::Series => Pattern::Series,
+        PatternArg::Full => Pattern::Full,
+    }
+}

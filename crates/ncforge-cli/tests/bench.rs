@@ -1,0 +1,37 @@
+//! `ncforge bench`.
+
+mod common;
+
+use common::Place;
+
+#[test]
+fn access_reads_files_in_turn_and_compares_their_values() {
+    let p = Place::new();
+    p.real("uv300.nc");
+    let ran = p.run("bench access uv300.nc uv300.nc --repetitions 2").exits(0).prints("series").prints("same");
+    assert!(ran.err.is_empty(), "{}", ran.err);
+    let doc = p.run("bench access uv300.nc --patterns map --json --var U --seed 3").exits(0).json();
+    assert_eq!(doc["rows"].as_array().expect("rows").len(), 1);
+    assert_eq!(doc["rows"][0]["seconds"].as_array().expect("times").len(), 5);
+    assert_eq!(doc["rows"][0]["count"], serde_json::json!([1, 64, 128]));
+}
+
+#[test]
+fn different_values_exit_3() {
+    let p = Place::new();
+    let mut bytes = std::fs::read(p.real("uv300.nc")).expect("readable");
+    let last = bytes.len() - 1;
+    bytes[last] ^= 1;
+    p.file("other.nc", &bytes);
+    p.run("bench access uv300.nc other.nc --var V --patterns full").exits(3).prints("DIFFER");
+}
+
+#[test]
+fn mistakes_are_told() {
+    let p = Place::new();
+    p.real("uv300.nc");
+    p.run("bench").exits(2);
+    p.run("bench access uv300.nc --var nothing").exits(2).says("nothing");
+    p.run("bench access uv300.nc --repetitions 0").exits(2);
+    p.run("bench access no.nc").exits(4).says("no.nc");
+}
