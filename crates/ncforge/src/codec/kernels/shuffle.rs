@@ -6,29 +6,45 @@
 /// Elements handled at a time by the general loops, so that all planes of a block stay in the first cache.
 const BLOCK: usize = 256;
 
+// The loops below count with an index on purpose: rows of a chunk are short, and the compiler's vector loop for
+// an iterator starts to pay only at a few hundred elements (measured: 64 floats 19 against 6 GB/s).
+
 multiversion! {
     fn join2(p: [&[u8]; 2], dst: &mut [[u8; 2]]) {
-        let p = p.map(|q| &q[..dst.len()]);
-        for (i, d) in dst.iter_mut().enumerate() {
-            *d = [p[0][i], p[1][i]];
+        let n = dst.len();
+        let p = p.map(|q| &q[..n]);
+        for i in 0..n {
+            dst[i] = [p[0][i], p[1][i]];
         }
     }
 }
 
 multiversion! {
     fn join4(p: [&[u8]; 4], dst: &mut [[u8; 4]]) {
-        let p = p.map(|q| &q[..dst.len()]);
-        for (i, d) in dst.iter_mut().enumerate() {
-            *d = [p[0][i], p[1][i], p[2][i], p[3][i]];
+        let n = dst.len();
+        let p = p.map(|q| &q[..n]);
+        for i in 0..n {
+            dst[i] = [p[0][i], p[1][i], p[2][i], p[3][i]];
         }
     }
 }
 
 multiversion! {
     fn join8(p: [&[u8]; 8], dst: &mut [[u8; 8]]) {
-        let p = p.map(|q| &q[..dst.len()]);
-        for (i, d) in dst.iter_mut().enumerate() {
-            *d = [p[0][i], p[1][i], p[2][i], p[3][i], p[4][i], p[5][i], p[6][i], p[7][i]];
+        // Blocks of fixed length: the compiler then keeps eight planes in registers also for short rows.
+        let (blocks, rest) = dst.as_chunks_mut::<32>();
+        let done = blocks.len() * 32;
+        let q = p.map(|q| q.as_chunks::<32>().0);
+        for (i, block) in blocks.iter_mut().enumerate() {
+            let [a, b, c, d, e, f, g, h] = q.map(|q| &q[i]);
+            for j in 0..32 {
+                block[j] = [a[j], b[j], c[j], d[j], e[j], f[j], g[j], h[j]];
+            }
+        }
+        let n = rest.len();
+        let [a, b, c, d, e, f, g, h] = p.map(|q| &q[done..][..n]);
+        for i in 0..n {
+            rest[i] = [a[i], b[i], c[i], d[i], e[i], f[i], g[i], h[i]];
         }
     }
 }
