@@ -470,3 +470,62 @@ fn what_a_short_file_lacks_reads_as_zero() {
         assert!(file.container().notes().iter().any(|n| n.contains(&note)), "{:?}", file.container().notes());
     }
 }
+
+/// Sparse files past the limits of 32-bit sizes and offsets.
+#[test]
+fn variables_of_gigabytes_are_found_by_netcdf_c() {
+    let Some(python) = python() else { return };
+    let dir = tempfile::tempdir().unwrap();
+    let path = dir.path().join("large.nc");
+    let large = (5u64 << 30) / 8;
+    // What is written, and the version that it needs.
+    let cases = [
+        (Format::Cdf1, vec![("small", vec![2]), ("last", vec![1])]),
+        (Format::Cdf2, vec![("half", vec![3]), ("other", vec![3]), ("last", vec![1])]),
+        (Format::Cdf5, vec![("first", vec![1]), ("last", vec![1])]),
+        (Format::Cdf1, vec![("small", vec![2]), ("last", vec![0, 1])]),
+    ];
+    for (format, vars) in cases {
+        let mut s = Schema::new(Format::Netcdf4);
+        s.dims = vec![
+            dim("t", 0, true),
+            dim("large", large, false),
+            dim("x", 3, false),
+            dim("half", large / 4, false),
+        ];
+        for (name, dims) in vars {
+            s.vars.push(Variable::new(name, Atomic::Double, dims.into_iter().map(DimId).collect()));
+        }
+        s.format = classic::version_needed(&s).unwrap();
+        assert_eq!(s.format, format);
+        let options = dataset::CreateOptions { overwrite: true, fill: false, ..Default::default() };
+        let mut file = DatasetMut::create(&path, s, options).unwrap();
+        let first = Hyperslab::all(&[3]);
+        if file.schema().vars[0].name == "small" {
+            file.write_bytes(VarId(0), &first, &[1.5f64, 2.5, 3.5].map(f64::to_ne_bytes).concat()).unwrap();
+        }
+        let last = file.schema().find_var("last").unwrap();
+        let slab = if file.schema().var(last).dims.len() == 2 {
+            Hyperslab::new(&[2, large - 1], &[1, 1])
+        } else {
+            Hyperslab::new(&[large - 1], &[1])
+        };
+        file.write_bytes(last, &slab, &42.5f64.to_ne_bytes()).unwrap();
+        file.close().unwrap();
+        validate(&path);
+        run(Command::new(&python)
+            .arg("-c")
+            .arg(
+                "import sys, netCDF4\n\
+             d = netCDF4.Dataset(sys.argv[1]); d.set_auto_mask(False)\n\
+             v = d['last']\n\
+             assert v[..., -1].ravel()[-1] == 42.5 and v.shape[-1] == 671088640\n\
+             if v.ndim == 2: assert v.shape[0] == 3\n\
+             if 'small' in d.variables: assert d['small'][:].tolist() == [1.5, 2.5, 3.5]\n",
+            )
+            .arg(&path));
+        let mut got = [0; 8];
+        Dataset::open(&path).unwrap().read_bytes(last, &slab, &mut got).unwrap();
+        assert_eq!(got, 42.5f64.to_ne_bytes());
+    }
+}

@@ -124,6 +124,13 @@ impl Emitter {
             let (DType::Atomic(atomic), Some(bytes)) = (attr.dtype, attr.values.bytes()) else {
                 return self.cannot("string");
             };
+            if !bytes.len().is_multiple_of(atomic.size()) {
+                let (n, kind) = (bytes.len(), atomic.cdl_name());
+                return Err(Error::Invalid(format!(
+                    "attribute `{}`: {n} bytes are no {kind} values",
+                    attr.name
+                )));
+            }
             self.count((bytes.len() / atomic.size()) as u64)?;
             let from = self.out.len();
             self.out.extend_from_slice(bytes);

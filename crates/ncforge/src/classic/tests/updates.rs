@@ -205,6 +205,9 @@ fn redefinition_keeps_what_is_there() {
     assert!(refused(&mut file, &|s| s.format = Format::Cdf5).contains("copy"));
     assert!(refused(&mut file, &|s| s.vars.push(var("u", Atomic::UInt, &[]))).contains("uint"));
     assert!(refused(&mut file, &|s| s.vars.push(var("-", Atomic::Int, &[]))).contains("name"));
+    let odd =
+        Attribute { name: "odd".into(), dtype: Atomic::Int.into(), values: crate::Values::fixed(&[0; 6]) };
+    assert!(refused(&mut file, &|s| s.groups[0].attrs.push(odd.clone())).contains("6 bytes"));
     assert_eq!(file.schema(), &s);
 }
 

@@ -228,7 +228,9 @@ impl Types {
 /// The atomic type of a datatype that uses all bits of 1, 2, 4 or 8 bytes.
 pub(crate) fn atomic(d: &Datatype) -> Option<Atomic> {
     match &d.class {
-        Class::Fixed { signed, bit_offset: 0, precision, .. } if u64::from(*precision) == 8 * u64::from(d.size) => {
+        Class::Fixed { signed, bit_offset: 0, precision, .. }
+            if u64::from(*precision) == 8 * u64::from(d.size) =>
+        {
             Some(match (d.size, signed) {
                 (1, true) => Atomic::Byte,
                 (1, false) => Atomic::UByte,
