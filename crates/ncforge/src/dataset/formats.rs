@@ -36,7 +36,8 @@ pub(super) fn create(
         let options = classic::CreateOptions { header_room: options.header_room, fill: options.fill };
         return classic::create(store, schema, &options);
     }
-    netcdf4::create(store, schema, &netcdf4::CreateOptions::default())
+    let options = netcdf4::CreateOptions { spare: options.header_room.unwrap_or_default() };
+    netcdf4::create(store, schema, &options)
 }
 
 fn missing(store: &dyn Store) -> Error {

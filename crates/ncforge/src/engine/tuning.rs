@@ -46,3 +46,13 @@ pub(super) const WRITE_GAP: u64 = pick(1024, 20);
 pub(super) const WRITE_PARALLEL: u64 = pick(1 << 20, 0);
 /// Writing chunks: below this many bytes parts are gathered by the calling thread alone.
 pub(super) const GATHER_PARALLEL: u64 = pick(256 << 10, 0);
+
+// The next three decide when a container hears of a chunk, and so where the chunk lies in the file: they must not
+// depend on the number of threads.
+
+/// Writing chunks: whole chunks that wait for the encoder, at most this many, …
+pub(super) const PENDING_CHUNKS: u64 = pick(128, 5);
+/// … and this many bytes, or an eighth of the budget.
+pub(super) const PENDING_BYTES: u64 = 256 << 20;
+/// Writing chunks: from this many whole chunks at a time on, they are encoded straight from the caller's memory.
+pub(super) const DIRECT_CHUNKS: u64 = pick(16, 3);

@@ -7,7 +7,7 @@ use super::super::chunked::{self, chunk_bytes};
 use super::super::plan::{ChunkPlan, Piece};
 use super::super::scratch::Block;
 use super::super::shared::SharedOut;
-use super::super::tuning::GATHER_PARALLEL;
+use super::super::tuning::{DIRECT_CHUNKS, GATHER_PARALLEL};
 use super::super::{Engine, pool};
 use super::Writer;
 use super::gather::{ChunkId, Part};
@@ -172,7 +172,7 @@ impl Writer {
         let engine = self.engine.clone();
         let store = self.container.store().clone();
         let job = Job { engine: &engine, store: &*store, layout, chunk, codecs, bytes };
-        if done.len() < 4 * engine.threads() {
+        if (done.len() as u64) < DIRECT_CHUNKS {
             for one in done {
                 let part = match one {
                     Done::Gathered(part) => part,

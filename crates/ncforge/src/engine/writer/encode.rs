@@ -1,6 +1,7 @@
 //! Whole chunks to encoded bytes to their place, in order.
 
 use super::super::chunked;
+use super::super::tuning::PENDING_CHUNKS;
 use super::Writer;
 use super::gather::Part;
 use crate::codec::CodecChain;
@@ -16,8 +17,9 @@ impl Writer {
     pub(super) fn enqueue(&mut self, part: Part) -> Result<()> {
         self.gather.pending_bytes += part.block.footprint();
         self.gather.pending.push(part);
-        let many = self.gather.pending.len() >= 8 * self.engine.threads();
-        if many || self.gather.pending_bytes > self.gather.pending_limit {
+        if self.gather.pending.len() as u64 >= PENDING_CHUNKS
+            || self.gather.pending_bytes > self.gather.pending_limit
+        {
             self.flush_pending()?;
         }
         Ok(())

@@ -4,6 +4,7 @@ use std::collections::{BTreeMap, HashMap, HashSet};
 
 use super::super::Engine;
 use super::super::scratch::Block;
+use super::super::tuning::PENDING_BYTES;
 use crate::model::VarId;
 
 /// Which chunk of which variable.
@@ -44,7 +45,7 @@ impl Gather {
     pub(super) fn new(memory: u64) -> Self {
         Self {
             limit: memory / 4,
-            pending_limit: memory / 8,
+            pending_limit: (memory / 8).min(PENDING_BYTES),
             parts: HashMap::new(),
             by_time: BTreeMap::new(),
             bytes: 0,
