@@ -1,1 +1,28 @@
-//! Under construction.
+//! The extension module `ncforge._core`: the Rust library as plain calls that exchange numbers, bytes and
+//! lists. What Python programs see (`Dataset`, `Variable`, NumPy types, indexing) is `python/ncforge/`.
+//!
+//! What is guaranteed: the interpreter is released around all input and output; every failure is one of
+//! `ncforge.errors`; no panic crosses into Python (it becomes `ncforge.InternalError`).
+// Arguments come from Python by value: that is how they are converted.
+#![allow(clippy::needless_pass_by_value)]
+
+mod define;
+mod describe;
+mod errors;
+mod file;
+mod ops;
+mod state;
+mod values;
+
+use pyo3::prelude::*;
+
+#[pymodule(gil_used = false)]
+fn _core(module: &Bound<'_, PyModule>) -> PyResult<()> {
+    module.add("__version__", env!("CARGO_PKG_VERSION"))?;
+    module.add_class::<file::File>()?;
+    module.add_function(wrap_pyfunction!(ops::copy, module)?)?;
+    module.add_function(wrap_pyfunction!(ops::compare, module)?)?;
+    module.add_function(wrap_pyfunction!(ops::info_cdl, module)?)?;
+    module.add_function(wrap_pyfunction!(ops::info_json, module)?)?;
+    Ok(())
+}

@@ -124,7 +124,14 @@ def committed(s):
     calm = field((24, 30), "i4", noise=0) // 1000
     for coding in ["nn", "ec"]:
         for ppb in [4, 8, 32]:
-            from_netcdf(s, f"nc-szip-{coding}{ppb}", calm, compression="szip", szip_coding=coding, szip_pixels_per_block=ppb)
+            from_netcdf(
+                s,
+                f"nc-szip-{coding}{ppb}",
+                calm,
+                compression="szip",
+                szip_coding=coding,
+                szip_pixels_per_block=ppb,
+            )
     from_netcdf(s, "nc-szip-i2", i2, compression="szip", szip_coding="nn", szip_pixels_per_block=8)
     for c in ["blosc_lz", "blosc_lz4", "blosc_lz4hc", "blosc_zlib", "blosc_zstd"]:
         from_netcdf(s, f"nc-{c}", big, compression=c, complevel=5, blosc_shuffle=1)
@@ -156,7 +163,9 @@ def committed(s):
     t = h5py.h5t
     raw = (np.arange(90, dtype="u4") * 37 * 4099 % 2**17 << 3).astype("<u4")
     low_level(s, "h5-nbit-17", bits(t.STD_U32LE, 17, 3), raw.tobytes(), (90,), h5py.h5z.FILTER_NBIT)
-    low_level(s, "h5-nbit-be", bits(t.STD_U32BE, 17, 3), raw.astype(">u4").tobytes(), (90,), h5py.h5z.FILTER_NBIT)
+    low_level(
+        s, "h5-nbit-be", bits(t.STD_U32BE, 17, 3), raw.astype(">u4").tobytes(), (90,), h5py.h5z.FILTER_NBIT
+    )
     low_level(s, "h5-nbit-full", t.STD_I16LE, field((77,), "<i2").tobytes(), (77,), h5py.h5z.FILTER_NBIT)
     c = t.create(t.COMPOUND, 16)
     c.insert(b"a", 0, bits(t.STD_U16LE, 11, 2))
@@ -164,8 +173,17 @@ def committed(s):
     c.insert(b"c", 11, bits(t.STD_U8LE, 5, 1))
     c.insert(b"d", 12, t.IEEE_F32LE)
     rng = np.random.default_rng(5)
-    rec = np.zeros(40, np.dtype({"names": list("abcd"), "formats": ["<u2", (">u4", 2), "u1", "<f4"],
-                                 "offsets": [0, 2, 11, 12], "itemsize": 16}))
+    rec = np.zeros(
+        40,
+        np.dtype(
+            {
+                "names": list("abcd"),
+                "formats": ["<u2", (">u4", 2), "u1", "<f4"],
+                "offsets": [0, 2, 11, 12],
+                "itemsize": 16,
+            }
+        ),
+    )
     rec["a"], rec["b"] = rng.integers(0, 2**11, 40) << 2, rng.integers(0, 2**20, (40, 2)) << 5
     rec["c"], rec["d"] = rng.integers(0, 32, 40) << 1, rng.standard_normal(40)
     low_level(s, "h5-nbit-compound", c, rec.tobytes(), (40,), h5py.h5z.FILTER_NBIT)
@@ -174,7 +192,9 @@ def committed(s):
     o = t.create(t.OPAQUE, 5)
     o.set_tag(b"x")
     c.insert(b"o", 4, o)
-    rec = np.zeros(20, np.dtype({"names": ["a", "o"], "formats": ["<u4", "V5"], "offsets": [0, 4], "itemsize": 12}))
+    rec = np.zeros(
+        20, np.dtype({"names": ["a", "o"], "formats": ["<u4", "V5"], "offsets": [0, 4], "itemsize": 12})
+    )
     rec["a"] = rng.integers(0, 2**19, 20)
     rec["o"] = [bytes(rng.integers(0, 256, 5, "u1")) for _ in range(20)]
     low_level(s, "h5-nbit-opaque", c, rec.tobytes(), (20,), h5py.h5z.FILTER_NBIT)
@@ -183,9 +203,24 @@ def committed(s):
         one(s, f"plugin-bitshuffle-{c}", f4, compression=hdf5plugin.Bitshuffle(nelems=64, cname=c))
         one(s, f"plugin-bitshuffle-{c}-odd", i2, compression=hdf5plugin.Bitshuffle(cname=c))
     for c in ["blosclz", "lz4", "zlib", "zstd"]:
-        one(s, f"plugin-blosc-{c}", big, compression=hdf5plugin.Blosc(cname=c, clevel=5, shuffle=hdf5plugin.Blosc.SHUFFLE))
-    one(s, "plugin-blosc-bits", big, compression=hdf5plugin.Blosc(cname="lz4", clevel=9, shuffle=hdf5plugin.Blosc.BITSHUFFLE))
-    one(s, "plugin-blosc-noshuffle", field((900,), "u1", noise=0) // 8, compression=hdf5plugin.Blosc(cname="blosclz", clevel=9, shuffle=0))
+        one(
+            s,
+            f"plugin-blosc-{c}",
+            big,
+            compression=hdf5plugin.Blosc(cname=c, clevel=5, shuffle=hdf5plugin.Blosc.SHUFFLE),
+        )
+    one(
+        s,
+        "plugin-blosc-bits",
+        big,
+        compression=hdf5plugin.Blosc(cname="lz4", clevel=9, shuffle=hdf5plugin.Blosc.BITSHUFFLE),
+    )
+    one(
+        s,
+        "plugin-blosc-noshuffle",
+        field((900,), "u1", noise=0) // 8,
+        compression=hdf5plugin.Blosc(cname="blosclz", clevel=9, shuffle=0),
+    )
     one(s, "plugin-blosc-stored", noise, compression=hdf5plugin.Blosc(cname="lz4", clevel=1, shuffle=0))
     one(s, "plugin-lz4", f4, compression=hdf5plugin.LZ4())
     one(s, "plugin-lz4-blocks", f4, compression=hdf5plugin.LZ4(nbytes=1000))
@@ -195,14 +230,30 @@ def committed(s):
 
 def random(s, count):
     rng = np.random.default_rng()
-    blosc = [hdf5plugin.Blosc(cname=c, clevel=l, shuffle=h) for c in ["blosclz", "lz4", "lz4hc", "zlib", "zstd"] for l in [1, 5, 9] for h in [0, 1, 2]]
+    blosc = [
+        hdf5plugin.Blosc(cname=c, clevel=l, shuffle=h)
+        for c in ["blosclz", "lz4", "lz4hc", "zlib", "zstd"]
+        for l in [1, 5, 9]
+        for h in [0, 1, 2]
+    ]
     shuf = [hdf5plugin.Bitshuffle(nelems=n, cname=c) for c in ["none", "lz4", "zstd"] for n in [0, 8, 1024]]
-    other = [hdf5plugin.LZ4(), hdf5plugin.LZ4(nbytes=4096), hdf5plugin.Zstd(), hdf5plugin.BZip2(), "lzf", "gzip"]
+    other = [
+        hdf5plugin.LZ4(),
+        hdf5plugin.LZ4(nbytes=4096),
+        hdf5plugin.Zstd(),
+        hdf5plugin.BZip2(),
+        "lzf",
+        "gzip",
+    ]
     for i in range(count):
         rank = rng.integers(1, 4)
         shape = tuple(int(v) for v in rng.integers(1, [20000, 150, 30][rank - 1], rank))
-        dtype = rng.choice(["u1", "i1", "<i2", ">i2", "<u2", "<i4", ">i4", "<u4", "<f4", ">f4", "<i8", ">i8", "<f8", ">f8"])
-        data = field(shape, dtype, seed=int(rng.integers(1 << 30)), noise=float(rng.choice([0, 0.001, 0.1, 3])))
+        dtype = rng.choice(
+            ["u1", "i1", "<i2", ">i2", "<u2", "<i4", ">i4", "<u4", "<f4", ">f4", "<i8", ">i8", "<f8", ">f8"]
+        )
+        data = field(
+            shape, dtype, seed=int(rng.integers(1 << 30)), noise=float(rng.choice([0, 0.001, 0.1, 3]))
+        )
         if rng.random() < 0.2:
             data[...] = data.flat[0]
         if rng.random() < 0.3:
@@ -215,7 +266,13 @@ def random(s, count):
                 one(s, name, data, compression="szip", compression_opts=opts)
             elif kind == "scaleoffset":
                 fill = {} if rng.random() < 0.5 else {"fillvalue": data.flat[int(rng.integers(data.size))]}
-                so = int(rng.integers(-2, 8)) if data.dtype.kind == "f" else int(rng.choice([0, 0, 30, 12])) if data.dtype.itemsize > 2 else 0
+                so = (
+                    int(rng.integers(-2, 8))
+                    if data.dtype.kind == "f"
+                    else int(rng.choice([0, 0, 30, 12]))
+                    if data.dtype.itemsize > 2
+                    else 0
+                )
                 one(s, name, data, scaleoffset=so, **fill)
             elif kind == "nbit":
                 size = int(rng.choice([1, 2, 4, 8]))

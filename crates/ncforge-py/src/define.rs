@@ -1,0 +1,237 @@
+//! Definitions: new dimensions, groups, types, variables; attributes.
+
+use ncforge::codec::filters;
+use ncforge::container::put_attribute;
+use ncforge::model::{
+    Atomic, Attribute, DType, DimId, Dimension, Endian, Field, Fill, Filter, Group, GroupId, Schema, Storage, TypeId,
+    UserKind, UserType, VarId, Variable,
+};
+use ncforge::ops::chunking::{Axis, Target, forced};
+use ncforge::{Result, Values};
+use pyo3::prelude::*;
+
+use crate::describe::code;
+use crate::errors::invalid;
+use crate::values::checked;
+
+/// A type as Python names it.
+#[derive(FromPyObject)]
+pub(crate) enum TypeName {
+    User(usize),
+    Named(String),
+}
+
+impl TypeName {
+    pub(crate) fn resolve(&self, schema: &Schema) -> Result<DType> {
+        match self {
+            TypeName::User(t) => {
+                checked(&schema.types, *t, "type")?;
+                Ok(DType::User(TypeId(*t)))
+            }
+            TypeName::Named(name) if name == "str" => Ok(DType::String),
+            TypeName::Named(name) => Ok(DType::Atomic(atomic(name)?)),
+        }
+    }
+}
+
+fn atomic(name: &str) -> Result<Atomic> {
+    Atomic::ALL.into_iter().find(|&a| code(a) == name).ok_or_else(|| invalid(format!("no type `{name}`")))
+}
+
+/// The kind of a new user-defined type.
+#[derive(FromPyObject)]
+#[pyo3(from_item_all)]
+pub(crate) struct NewType {
+    kind: String,
+    #[pyo3(default)]
+    size: usize,
+    #[pyo3(default)]
+    fields: Vec<(String, usize, TypeName, Vec<u32>)>,
+    #[pyo3(default)]
+    base: Option<TypeName>,
+    #[pyo3(default)]
+    members: Vec<(String, i128)>,
+}
+
+/// How a new variable is stored.
+#[derive(FromPyObject)]
+#[pyo3(from_item_all)]
+pub(crate) struct NewStorage {
+    contiguous: bool,
+    chunks: Option<Vec<u64>>,
+    shuffle: bool,
+    deflate: Option<u32>,
+    zstd: Option<i32>,
+    fletcher32: bool,
+    endian: String,
+    fill: bool,
+}
+
+pub(crate) fn dim(schema: &mut Schema, group: usize, name: &str, len: Option<u64>) -> Result<usize> {
+    checked(&schema.groups, group, "group")?;
+    let group = GroupId(group);
+    if schema.dims_in(group).any(|d| schema.dim(d).name == name) {
+        return Err(invalid(format!("there is a dimension `{name}` already")));
+    }
+    schema.dims.push(Dimension { name: name.into(), group, len: len.unwrap_or(0), unlimited: len.is_none() });
+    Ok(schema.dims.len() - 1)
+}
+
+pub(crate) fn group(schema: &mut Schema, parent: usize, name: &str) -> Result<usize> {
+    checked(&schema.groups, parent, "group")?;
+    let parent = GroupId(parent);
+    if let Some(old) = schema.children(parent).find(|&g| schema.group(g).name == name) {
+        return Ok(old.0);
+    }
+    schema.groups.push(Group { name: name.into(), parent: Some(parent), attrs: Vec::new() });
+    Ok(schema.groups.len() - 1)
+}
+
+pub(crate) fn user_type(schema: &mut Schema, group: usize, name: &str, new: NewType) -> Result<usize> {
+    checked(&schema.groups, group, "group")?;
+    let group = GroupId(group);
+    if schema.types_in(group).any(|t| schema.user_type(t).name == name) {
+        return Err(invalid(format!("there is a type `{name}` already")));
+    }
+    let base = || new.base.as_ref().ok_or_else(|| invalid("the type needs a base type"))?.resolve(schema);
+    let kind = match new.kind.as_str() {
+        "compound" => {
+            let fields = new.fields.iter().map(|(name, offset, dtype, shape)| {
+                Ok(Field { name: name.clone(), offset: *offset, dtype: dtype.resolve(schema)?, shape: shape.clone() })
+            });
+            UserKind::Compound { size: new.size, fields: fields.collect::<Result<_>>()? }
+        }
+        "enum" => match base()? {
+            DType::Atomic(base) => UserKind::Enum { base, members: new.members },
+            _ => return Err(invalid("the base of an enum is an integer type")),
+        },
+        "vlen" => UserKind::Vlen { base: base()? },
+        "opaque" => UserKind::Opaque { size: new.size },
+        other => return Err(invalid(format!("no kind of type `{other}`"))),
+    };
+    schema.types.push(UserType { name: name.into(), group, kind });
+    Ok(schema.types.len() - 1)
+}
+
+pub(crate) fn var(
+    schema: &mut Schema,
+    group: usize,
+    name: &str,
+    dtype: &TypeName,
+    dims: &[usize],
+    storage: NewStorage,
+) -> Result<usize> {
+    checked(&schema.groups, group, "group")?;
+    let group = GroupId(group);
+    if schema.vars_in(group).any(|v| schema.var(v).name == name) {
+        return Err(invalid(format!("there is a variable `{name}` already")));
+    }
+    for &d in dims {
+        checked(&schema.dims, d, "dimension")?;
+    }
+    let dtype = dtype.resolve(schema)?;
+    let dims: Vec<DimId> = dims.iter().copied().map(DimId).collect();
+    let mut var = Variable::new(name, dtype, dims);
+    var.group = group;
+    var.endian = match storage.endian.as_str() {
+        "native" => Endian::Native,
+        "little" => Endian::Little,
+        "big" => Endian::Big,
+        other => return Err(invalid(format!("no byte order `{other}`"))),
+    };
+    var.fill = if storage.fill { Fill::Default } else { Fill::None };
+    var.storage = layout(schema, &var, storage)?;
+    schema.vars.push(var);
+    Ok(schema.vars.len() - 1)
+}
+
+fn layout(schema: &Schema, var: &Variable, new: NewStorage) -> Result<Storage> {
+    if schema.format.is_classic() || var.dims.is_empty() {
+        return Ok(Storage::Contiguous);
+    }
+    let size = schema.fixed_size(var.dtype).unwrap_or_else(|| schema.memory_size(var.dtype));
+    let list = filter_list(&new, size);
+    let unlimited = var.dims.iter().any(|&d| schema.dim(d).unlimited);
+    let chunked = new.chunks.is_some() || unlimited || !list.is_empty();
+    if new.contiguous && chunked {
+        return Err(invalid(format!(
+            "`{}` cannot be contiguous: it has chunk sizes, filters or an unlimited dimension",
+            var.name
+        )));
+    }
+    if !chunked {
+        return Ok(Storage::Contiguous);
+    }
+    let axes: Vec<Axis> = var.dims.iter().map(|&d| Axis::new(schema.dim(d).len, schema.dim(d).unlimited)).collect();
+    let chunks = match new.chunks {
+        Some(chunks) if chunks.len() != axes.len() => {
+            return Err(invalid(format!("{} chunk sizes for {} dimensions", chunks.len(), axes.len())));
+        }
+        Some(chunks) if chunks.contains(&0) => return Err(invalid("chunk sizes are at least 1")),
+        Some(chunks) => chunks,
+        None => forced(&axes, size as u64, Target::default())
+            .ok_or_else(|| invalid(format!("`{}` has a dimension of length 0 and cannot be chunked", var.name)))?,
+    };
+    Ok(Storage::Chunked { chunks, filters: list })
+}
+
+fn filter_list(new: &NewStorage, size: usize) -> Vec<Filter> {
+    let mut list = Vec::new();
+    let compressed = new.deflate.is_some() || new.zstd.is_some();
+    if new.shuffle && compressed && size > 1 {
+        list.push(filters::shuffle(size));
+    }
+    list.extend(new.deflate.map(filters::deflate));
+    list.extend(new.zstd.map(filters::zstd));
+    if new.fletcher32 {
+        list.push(filters::fletcher32());
+    }
+    list
+}
+
+/// The attributes of a variable, or of a group when `var` is `None`.
+pub(crate) fn attributes(schema: &Schema, group: usize, var: Option<usize>) -> Result<&Vec<Attribute>> {
+    match var {
+        Some(v) => {
+            checked(&schema.vars, v, "variable")?;
+            Ok(&schema.var(VarId(v)).attrs)
+        }
+        None => {
+            checked(&schema.groups, group, "group")?;
+            Ok(&schema.group(GroupId(group)).attrs)
+        }
+    }
+}
+
+fn attributes_mut(schema: &mut Schema, group: usize, var: Option<usize>) -> Result<&mut Vec<Attribute>> {
+    attributes(schema, group, var)?;
+    Ok(match var {
+        Some(v) => &mut schema.vars[v].attrs,
+        None => &mut schema.groups[group].attrs,
+    })
+}
+
+pub(crate) fn set_attribute(
+    schema: &mut Schema,
+    group: usize,
+    var: Option<usize>,
+    name: &str,
+    dtype: DType,
+    values: Values,
+) -> Result<()> {
+    let attr = Attribute { name: name.into(), dtype, values };
+    put_attribute(attributes_mut(schema, group, var)?, attr);
+    Ok(())
+}
+
+pub(crate) fn delete_attribute(schema: &mut Schema, group: usize, var: Option<usize>, name: &str) -> Result<()> {
+    let list = attributes_mut(schema, group, var)?;
+    let at = list.iter().position(|a| a.name == name);
+    let at = at.ok_or_else(|| ncforge::Error::NotFound {
+        kind: "attribute",
+        name: name.into(),
+        path: "the dataset".into(),
+    })?;
+    list.remove(at);
+    Ok(())
+}

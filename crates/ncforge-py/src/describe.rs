@@ -1,0 +1,92 @@
+//! The description of a file as plain Python data.
+//!
+//! A type is a string for the atomic types (NumPy's codes: "i1", "S1", "f4", …), "str" for strings, and an
+//! integer, its position among the user-defined types, for those.
+
+use ncforge::codec::filter_name;
+use ncforge::model::{Atomic, DType, Endian, Format, Storage, UserKind, UserType, Variable};
+use pyo3::prelude::*;
+use pyo3::types::{PyDict, PyList};
+
+/// NumPy's code of an atomic type.
+pub(crate) fn code(atomic: Atomic) -> &'static str {
+    match atomic {
+        Atomic::Byte => "i1",
+        Atomic::Char => "S1",
+        Atomic::Short => "i2",
+        Atomic::Int => "i4",
+        Atomic::Float => "f4",
+        Atomic::Double => "f8",
+        Atomic::UByte => "u1",
+        Atomic::UShort => "u2",
+        Atomic::UInt => "u4",
+        Atomic::Int64 => "i8",
+        Atomic::UInt64 => "u8",
+    }
+}
+
+/// A type as Python sees it.
+pub(crate) fn dtype<'py>(py: Python<'py>, dtype: DType) -> PyResult<Bound<'py, PyAny>> {
+    Ok(match dtype {
+        DType::Atomic(a) => code(a).into_pyobject(py)?.into_any(),
+        DType::String => "str".into_pyobject(py)?.into_any(),
+        DType::User(t) => t.0.into_pyobject(py)?.into_any(),
+    })
+}
+
+/// A user-defined type: a dictionary with `name`, `group`, `kind` and what the kind needs.
+pub(crate) fn user_type<'py>(py: Python<'py>, t: &UserType) -> PyResult<Bound<'py, PyDict>> {
+    let out = PyDict::new(py);
+    out.set_item("name", &t.name)?;
+    out.set_item("group", t.group.0)?;
+    match &t.kind {
+        UserKind::Compound { size, fields } => {
+            out.set_item("kind", "compound")?;
+            out.set_item("size", size)?;
+            let list = PyList::empty(py);
+            for f in fields {
+                list.append((&f.name, f.offset, dtype(py, f.dtype)?, f.shape.clone()))?;
+            }
+            out.set_item("fields", list)?;
+        }
+        UserKind::Enum { base, members } => {
+            out.set_item("kind", "enum")?;
+            out.set_item("base", code(*base))?;
+            out.set_item("members", members.clone())?;
+        }
+        UserKind::Vlen { base } => {
+            out.set_item("kind", "vlen")?;
+            out.set_item("base", dtype(py, *base)?)?;
+        }
+        UserKind::Opaque { size } => {
+            out.set_item("kind", "opaque")?;
+            out.set_item("size", size)?;
+        }
+    }
+    Ok(out)
+}
+
+/// How a variable is stored: a dictionary.
+pub(crate) fn storage<'py>(py: Python<'py>, format: Format, var: &Variable) -> PyResult<Bound<'py, PyDict>> {
+    let out = PyDict::new(py);
+    let (kind, chunks, filters): (_, Option<Vec<u64>>, &[_]) = match &var.storage {
+        Storage::Contiguous => ("contiguous", None, &[]),
+        Storage::Compact => ("compact", None, &[]),
+        Storage::Chunked { chunks, filters } => ("chunked", Some(chunks.clone()), filters),
+    };
+    out.set_item("kind", kind)?;
+    out.set_item("chunks", chunks)?;
+    let list = PyList::empty(py);
+    for f in filters {
+        list.append((f.id, filter_name(f.id), f.params.clone()))?;
+    }
+    out.set_item("filters", list)?;
+    let endian = match var.endian {
+        _ if format.is_classic() => "big",
+        Endian::Native => "native",
+        Endian::Little => "little",
+        Endian::Big => "big",
+    };
+    out.set_item("endian", endian)?;
+    Ok(out)
+}

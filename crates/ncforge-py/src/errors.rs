@@ -1,0 +1,65 @@
+//! Errors of the library as Python exceptions, and the wall that panics do not pass.
+
+use std::panic::{AssertUnwindSafe, catch_unwind};
+
+use ncforge::Error;
+use pyo3::exceptions::PyRuntimeError;
+use pyo3::prelude::*;
+
+/// Runs `work` without the interpreter; an error, or a panic, becomes a Python exception.
+pub(crate) fn outside<T: Send>(py: Python<'_>, work: impl FnOnce() -> ncforge::Result<T> + Send) -> PyResult<T> {
+    match py.detach(|| catch_unwind(AssertUnwindSafe(work))) {
+        Ok(Ok(value)) => Ok(value),
+        Ok(Err(error)) => Err(to_python(py, &error)),
+        Err(panic) => {
+            let what = panic
+                .downcast_ref::<&str>()
+                .map(|s| (*s).to_owned())
+                .or_else(|| panic.downcast_ref::<String>().cloned())
+                .unwrap_or_default();
+            Err(exception(py, "InternalError", &format!("a bug in ncforge: {what}"), None, None))
+        }
+    }
+}
+
+/// The Python exception of an error.
+pub(crate) fn to_python(py: Python<'_>, error: &Error) -> PyErr {
+    let mut message = error.to_string();
+    if let Some(hint) = error.hint() {
+        message.push_str(" (hint: ");
+        message.push_str(hint);
+        message.push(')');
+    }
+    let (class, errno, path) = match error {
+        Error::Io { path, source, .. } => ("IoError", source.raw_os_error(), Some(path.as_str())),
+        Error::Corrupt { path, .. } => ("CorruptError", None, Some(path.as_str())),
+        Error::NotNetcdf { path, .. } => ("NotNetcdfError", None, Some(path.as_str())),
+        Error::Unsupported { path, .. } => ("UnsupportedError", None, Some(path.as_str())),
+        Error::NotFound { .. } => ("NotFoundError", None, None),
+        Error::NotRepresentable { .. } => ("NotRepresentableError", None, None),
+        Error::Exists(_) => ("ExistsError", None, None),
+        Error::Budget { .. } => ("BudgetError", None, None),
+        Error::Interrupted(_) => ("InterruptedCopyError", None, None),
+        Error::Verify(_) => ("VerifyError", None, None),
+        _ => ("InvalidError", None, None),
+    };
+    exception(py, class, &message, errno, path)
+}
+
+/// An exception made by `ncforge.errors.build`, which knows the classes.
+fn exception(py: Python<'_>, class: &str, message: &str, errno: Option<i32>, path: Option<&str>) -> PyErr {
+    let made = py
+        .import("ncforge.errors")
+        .and_then(|module| module.getattr("build"))
+        .and_then(|build| build.call1((class, message, errno, path)));
+    match made {
+        Ok(instance) => PyErr::from_value(instance),
+        // The package is not importable (the module alone was copied somewhere): the message still counts.
+        Err(_) => PyRuntimeError::new_err(message.to_owned()),
+    }
+}
+
+/// A request that makes no sense.
+pub(crate) fn invalid(what: impl Into<String>) -> Error {
+    Error::Invalid(what.into())
+}

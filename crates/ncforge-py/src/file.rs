@@ -1,0 +1,299 @@
+//! The class `ncforge._core.File`: one open file.
+
+use std::path::PathBuf;
+use std::sync::Arc;
+
+use ncforge::model::{DType, DimId, Format, VarId};
+use ncforge::{Hyperslab, Values};
+use numpy::{PyReadonlyArray1, PyReadwriteArray1};
+use pyo3::prelude::*;
+use pyo3::types::{PyDict, PyList};
+
+use crate::define::{self, NewStorage, NewType, TypeName};
+use crate::describe;
+use crate::errors::{invalid, outside};
+use crate::state::{Shared, State};
+use crate::values::{checked, from_python, to_python_values};
+
+type Dims = Vec<u64>;
+
+/// One open file. Groups, dimensions, types and variables are named by their position.
+#[pyclass(frozen, module = "ncforge._core")]
+pub(crate) struct File {
+    state: Shared,
+}
+
+impl File {
+    /// A copy of a part of the description, taken outside the interpreter.
+    fn look<T: Send>(
+        &self,
+        py: Python<'_>,
+        part: impl FnOnce(&ncforge::Schema) -> ncforge::Result<T> + Send,
+    ) -> PyResult<T> {
+        outside(py, || self.state.schema(part))
+    }
+}
+
+#[pymethods]
+impl File {
+    /// Opens a file for reading.
+    #[staticmethod]
+    fn open(py: Python<'_>, path: PathBuf) -> PyResult<Self> {
+        outside(py, || State::read(path)).map(|s| File { state: Arc::new(s) })
+    }
+
+    /// Opens a file for updates in place.
+    #[staticmethod]
+    fn update(py: Python<'_>, path: PathBuf) -> PyResult<Self> {
+        outside(py, || State::update(path)).map(|s| File { state: Arc::new(s) })
+    }
+
+    /// Begins a new file; it gets its name when it is closed.
+    #[staticmethod]
+    fn create(py: Python<'_>, path: PathBuf, format: &str, overwrite: bool) -> PyResult<Self> {
+        let format = format_of(format);
+        outside(py, || State::create(path, format?, overwrite)).map(|s| File { state: Arc::new(s) })
+    }
+
+    /// The path as it was given.
+    #[getter]
+    fn path(&self) -> PathBuf {
+        self.state.path().clone()
+    }
+
+    /// Whether it is open.
+    fn is_open(&self, py: Python<'_>) -> PyResult<bool> {
+        outside(py, || Ok(self.state.is_open()))
+    }
+
+    /// Makes everything so far durable.
+    fn sync(&self, py: Python<'_>) -> PyResult<()> {
+        outside(py, || self.state.sync())
+    }
+
+    /// Completes and closes the file.
+    fn close(&self, py: Python<'_>) -> PyResult<()> {
+        outside(py, || self.state.close())
+    }
+
+    /// The format, in netCDF4-python's words.
+    fn format(&self, py: Python<'_>) -> PyResult<&'static str> {
+        self.look(py, |s| {
+            Ok(match s.format {
+                Format::Cdf1 => "NETCDF3_CLASSIC",
+                Format::Cdf2 => "NETCDF3_64BIT_OFFSET",
+                Format::Cdf5 => "NETCDF3_64BIT_DATA",
+                Format::Netcdf4 => "NETCDF4",
+                Format::Netcdf4Classic => "NETCDF4_CLASSIC",
+            })
+        })
+    }
+
+    /// Name and parent of every group; the root is first.
+    fn groups(&self, py: Python<'_>) -> PyResult<Vec<(String, Option<usize>)>> {
+        self.look(py, |s| Ok(s.groups.iter().map(|g| (g.name.clone(), g.parent.map(|p| p.0))).collect()))
+    }
+
+    /// Name, group and whether it is unlimited, of every dimension.
+    fn dims(&self, py: Python<'_>) -> PyResult<Vec<(String, usize, bool)>> {
+        self.look(py, |s| Ok(s.dims.iter().map(|d| (d.name.clone(), d.group.0, d.unlimited)).collect()))
+    }
+
+    /// Current length of a dimension.
+    fn dim_len(&self, py: Python<'_>, dim: usize) -> PyResult<u64> {
+        self.look(py, |s| {
+            checked(&s.dims, dim, "dimension")?;
+            Ok(s.dim(DimId(dim)).len)
+        })
+    }
+
+    /// The user-defined types.
+    fn types<'py>(&self, py: Python<'py>) -> PyResult<Vec<Bound<'py, PyDict>>> {
+        let types = self.look(py, |s| Ok(s.types.clone()))?;
+        types.iter().map(|t| describe::user_type(py, t)).collect()
+    }
+
+    /// Name, group, type and dimensions of every variable.
+    fn vars<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyList>> {
+        let vars = self.look(py, |s| {
+            let facts = |v: &ncforge::Variable| {
+                (v.name.clone(), v.group.0, v.dtype, v.dims.iter().map(|d| d.0).collect::<Vec<_>>())
+            };
+            Ok(s.vars.iter().map(facts).collect::<Vec<_>>())
+        })?;
+        let out = PyList::empty(py);
+        for (name, group, dtype, dims) in vars {
+            out.append((name, group, describe::dtype(py, dtype)?, dims))?;
+        }
+        Ok(out)
+    }
+
+    /// Current shape of a variable.
+    fn shape(&self, py: Python<'_>, var: usize) -> PyResult<Dims> {
+        self.look(py, |s| {
+            checked(&s.vars, var, "variable")?;
+            Ok(s.shape(VarId(var)))
+        })
+    }
+
+    /// How a variable is stored.
+    fn storage<'py>(&self, py: Python<'py>, var: usize) -> PyResult<Bound<'py, PyDict>> {
+        let (format, var) = self.look(py, |s| {
+            checked(&s.vars, var, "variable")?;
+            Ok((s.format, s.var(VarId(var)).clone()))
+        })?;
+        describe::storage(py, format, &var)
+    }
+
+    /// Names of the attributes of a variable, or of a group.
+    #[pyo3(signature = (group, var=None))]
+    fn attr_names(&self, py: Python<'_>, group: usize, var: Option<usize>) -> PyResult<Vec<String>> {
+        self.look(py, |s| Ok(define::attributes(s, group, var)?.iter().map(|a| a.name.clone()).collect()))
+    }
+
+    /// Type and values of an attribute; `None` if there is no such attribute.
+    fn attr<'py>(
+        &self,
+        py: Python<'py>,
+        group: usize,
+        var: Option<usize>,
+        name: &str,
+    ) -> PyResult<Option<(Bound<'py, PyAny>, Bound<'py, PyAny>)>> {
+        let found = self.look(py, |s| {
+            Ok(define::attributes(s, group, var)?.iter().find(|a| a.name == name).cloned())
+        })?;
+        found.map(|a| Ok((describe::dtype(py, a.dtype)?, to_python_values(py, &a.values)?))).transpose()
+    }
+
+    /// Sets an attribute.
+    fn set_attr(
+        &self,
+        py: Python<'_>,
+        group: usize,
+        var: Option<usize>,
+        name: &str,
+        dtype: TypeName,
+        values: &Bound<'_, PyAny>,
+    ) -> PyResult<()> {
+        let (dtype, schema) = self.typed(py, &dtype)?;
+        let values = from_python(&schema, dtype, values)?;
+        outside(py, || self.state.define(|s| define::set_attribute(s, group, var, name, dtype, values)))
+    }
+
+    /// Removes an attribute.
+    fn del_attr(&self, py: Python<'_>, group: usize, var: Option<usize>, name: &str) -> PyResult<()> {
+        outside(py, || self.state.define(|s| define::delete_attribute(s, group, var, name)))
+    }
+
+    /// Defines a dimension; without a length it is unlimited.
+    #[pyo3(signature = (group, name, len=None))]
+    fn def_dim(&self, py: Python<'_>, group: usize, name: &str, len: Option<u64>) -> PyResult<usize> {
+        outside(py, || self.state.define(|s| define::dim(s, group, name, len)))
+    }
+
+    /// Defines a group; an existing one is given back.
+    fn def_group(&self, py: Python<'_>, parent: usize, name: &str) -> PyResult<usize> {
+        outside(py, || self.state.define(|s| define::group(s, parent, name)))
+    }
+
+    /// Defines a type.
+    fn def_type(&self, py: Python<'_>, group: usize, name: &str, new: NewType) -> PyResult<usize> {
+        outside(py, || self.state.define(|s| define::user_type(s, group, name, new)))
+    }
+
+    /// Defines a variable.
+    fn def_var(
+        &self,
+        py: Python<'_>,
+        group: usize,
+        name: &str,
+        dtype: TypeName,
+        dims: Vec<usize>,
+        storage: NewStorage,
+    ) -> PyResult<usize> {
+        outside(py, || self.state.define(|s| define::var(s, group, name, &dtype, &dims, storage)))
+    }
+
+    /// Reads values of fixed size into the bytes of an array.
+    fn read_fixed(
+        &self,
+        py: Python<'_>,
+        var: usize,
+        start: Dims,
+        count: Dims,
+        stride: Dims,
+        mut out: PyReadwriteArray1<'_, u8>,
+    ) -> PyResult<()> {
+        let out = out.as_slice_mut()?;
+        outside(py, || self.state.read_bytes(VarId(var), &Hyperslab { start, count, stride }, out))
+    }
+
+    /// Reads strings, ragged rows and compounds of them, as a list.
+    fn read_heap<'py>(
+        &self,
+        py: Python<'py>,
+        var: usize,
+        start: Dims,
+        count: Dims,
+        stride: Dims,
+    ) -> PyResult<Bound<'py, PyAny>> {
+        let values = outside(py, || self.state.read_values(VarId(var), &Hyperslab { start, count, stride }))?;
+        to_python_values(py, &values)
+    }
+
+    /// Writes values of fixed size from the bytes of an array.
+    fn write_fixed(
+        &self,
+        py: Python<'_>,
+        var: usize,
+        start: Dims,
+        count: Dims,
+        stride: Dims,
+        data: PyReadonlyArray1<'_, u8>,
+    ) -> PyResult<()> {
+        let values = Values::fixed(data.as_slice()?);
+        outside(py, || self.state.write(VarId(var), &Hyperslab { start, count, stride }, &values))
+    }
+
+    /// Writes strings, ragged rows and compounds of them, from a list.
+    fn write_heap(
+        &self,
+        py: Python<'_>,
+        var: usize,
+        start: Dims,
+        count: Dims,
+        stride: Dims,
+        data: &Bound<'_, PyAny>,
+    ) -> PyResult<()> {
+        let (schema, dtype) = self.look(py, |s| {
+            checked(&s.vars, var, "variable")?;
+            Ok((types_only(s), s.var(VarId(var)).dtype))
+        })?;
+        let values = from_python(&schema, dtype, data)?;
+        outside(py, || self.state.write(VarId(var), &Hyperslab { start, count, stride }, &values))
+    }
+}
+
+impl File {
+    fn typed(&self, py: Python<'_>, name: &TypeName) -> PyResult<(DType, ncforge::Schema)> {
+        self.look(py, |s| Ok((name.resolve(s)?, types_only(s))))
+    }
+}
+
+/// A schema with the types of another, and nothing else: what conversions need.
+fn types_only(schema: &ncforge::Schema) -> ncforge::Schema {
+    let mut out = ncforge::Schema::new(schema.format);
+    out.types.clone_from(&schema.types);
+    out
+}
+
+fn format_of(name: &str) -> ncforge::Result<Format> {
+    Ok(match name {
+        "NETCDF4" => Format::Netcdf4,
+        "NETCDF4_CLASSIC" => Format::Netcdf4Classic,
+        "NETCDF3_CLASSIC" => Format::Cdf1,
+        "NETCDF3_64BIT" | "NETCDF3_64BIT_OFFSET" => Format::Cdf2,
+        "NETCDF3_64BIT_DATA" => Format::Cdf5,
+        other => return Err(invalid(format!("no format `{other}`"))),
+    })
+}

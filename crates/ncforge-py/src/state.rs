@@ -1,0 +1,195 @@
+//! An open file: reading (no lock held while bytes move), or writing with definitions that are collected and
+//! carried out together before the next data.
+
+use std::path::PathBuf;
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+
+use ncforge::dataset::CreateOptions;
+use ncforge::model::{Format, VarId};
+use ncforge::{Dataset, DatasetMut, Error, Hyperslab, Result, Schema, Values};
+
+use crate::errors::invalid;
+
+/// What a file is open for.
+enum Mode {
+    /// Reading: clones of the handle read side by side.
+    Read(Dataset),
+    /// Writing or updating.
+    Write(Writing),
+    /// Closed.
+    Closed,
+}
+
+struct Writing {
+    /// `None` before the first definitions of a new file are carried out.
+    open: Option<DatasetMut>,
+    /// How to create it then.
+    create: CreateOptions,
+    path: PathBuf,
+    /// Definitions that the file does not have yet.
+    pending: Option<Schema>,
+}
+
+/// An open file behind one lock; the lock is never held while the interpreter is waited for.
+pub(crate) struct State {
+    mode: Mutex<Mode>,
+    path: PathBuf,
+}
+
+impl State {
+    pub(crate) fn read(path: PathBuf) -> Result<Self> {
+        let dataset = Dataset::open(&path)?;
+        Ok(State { mode: Mutex::new(Mode::Read(dataset)), path })
+    }
+
+    pub(crate) fn update(path: PathBuf) -> Result<Self> {
+        let open = Some(DatasetMut::open(&path)?);
+        let writing = Writing { open, create: CreateOptions::default(), path: path.clone(), pending: None };
+        Ok(State { mode: Mutex::new(Mode::Write(writing)), path })
+    }
+
+    pub(crate) fn create(path: PathBuf, format: Format, overwrite: bool) -> Result<Self> {
+        if !overwrite && path.exists() {
+            return Err(Error::Exists(path));
+        }
+        let create = CreateOptions { overwrite, ..CreateOptions::default() };
+        let pending = Some(Schema::new(format));
+        let writing = Writing { open: None, create, path: path.clone(), pending };
+        Ok(State { mode: Mutex::new(Mode::Write(writing)), path })
+    }
+
+    fn lock(&self) -> MutexGuard<'_, Mode> {
+        // A panic while writing leaves the file as it was; what follows is an error of its own.
+        self.mode.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    pub(crate) fn path(&self) -> &PathBuf {
+        &self.path
+    }
+
+    pub(crate) fn is_open(&self) -> bool {
+        !matches!(*self.lock(), Mode::Closed)
+    }
+
+    /// The description as it is now, definitions included that the file does not have yet.
+    pub(crate) fn schema<T>(&self, look: impl FnOnce(&Schema) -> Result<T>) -> Result<T> {
+        match &*self.lock() {
+            Mode::Read(dataset) => look(dataset.schema()),
+            Mode::Write(w) => look(w.schema()),
+            Mode::Closed => Err(closed()),
+        }
+    }
+
+    /// Changes the description. It is carried out before the next data. A change that fails must leave the
+    /// description as it was.
+    pub(crate) fn define<T>(&self, change: impl FnOnce(&mut Schema) -> Result<T>) -> Result<T> {
+        match &mut *self.lock() {
+            Mode::Write(w) => {
+                if w.pending.is_none() {
+                    w.pending = Some(w.schema().clone());
+                }
+                change(w.pending.as_mut().expect("just set"))
+            }
+            Mode::Read(_) => Err(read_only()),
+            Mode::Closed => Err(closed()),
+        }
+    }
+
+    /// Reads values of fixed size into `out`.
+    pub(crate) fn read_bytes(&self, var: VarId, slab: &Hyperslab, out: &mut [u8]) -> Result<()> {
+        let dataset = match &mut *self.lock() {
+            Mode::Read(dataset) => dataset.clone(),
+            Mode::Write(w) => {
+                let values = w.carried_out()?.read(var, slab)?;
+                let bytes = values.bytes().ok_or_else(|| invalid("these values have no fixed size"))?;
+                if bytes.len() != out.len() {
+                    return Err(invalid(format!("{} bytes of room for {} bytes", out.len(), bytes.len())));
+                }
+                out.copy_from_slice(bytes);
+                return Ok(());
+            }
+            Mode::Closed => return Err(closed()),
+        };
+        dataset.read_bytes(var, slab, out)
+    }
+
+    /// Reads values of any type.
+    pub(crate) fn read_values(&self, var: VarId, slab: &Hyperslab) -> Result<Values> {
+        let dataset = match &mut *self.lock() {
+            Mode::Read(dataset) => dataset.clone(),
+            Mode::Write(w) => return w.carried_out()?.read(var, slab),
+            Mode::Closed => return Err(closed()),
+        };
+        dataset.read(var, slab)
+    }
+
+    /// Writes values; past the end of an unlimited dimension the file grows.
+    pub(crate) fn write(&self, var: VarId, slab: &Hyperslab, values: &Values) -> Result<()> {
+        match &mut *self.lock() {
+            Mode::Write(w) => w.carried_out()?.write(var, slab, values),
+            Mode::Read(_) => Err(read_only()),
+            Mode::Closed => Err(closed()),
+        }
+    }
+
+    /// Makes everything so far durable.
+    pub(crate) fn sync(&self) -> Result<()> {
+        match &mut *self.lock() {
+            Mode::Write(w) => w.carried_out()?.sync(),
+            Mode::Read(_) => Ok(()),
+            Mode::Closed => Err(closed()),
+        }
+    }
+
+    /// Completes the file and closes it. Closing a closed file does nothing.
+    pub(crate) fn close(&self) -> Result<()> {
+        match std::mem::replace(&mut *self.lock(), Mode::Closed) {
+            Mode::Write(mut w) => {
+                w.carried_out()?;
+                w.open.take().map_or(Ok(()), DatasetMut::close)
+            }
+            Mode::Read(_) | Mode::Closed => Ok(()),
+        }
+    }
+}
+
+impl Writing {
+    fn schema(&self) -> &Schema {
+        match (&self.pending, &self.open) {
+            (Some(pending), _) => pending,
+            (None, Some(open)) => open.schema(),
+            (None, None) => unreachable!("a new file has pending definitions until it is open"),
+        }
+    }
+
+    /// The file with all definitions carried out. When that fails the definitions are dropped, so that the file
+    /// can still be closed; a new file then stays undefined and the error comes back each time.
+    fn carried_out(&mut self) -> Result<&mut DatasetMut> {
+        match (&mut self.open, self.pending.take()) {
+            (Some(open), Some(schema)) => open.redefine(schema)?,
+            (Some(_), None) => {}
+            (open @ None, Some(schema)) => {
+                match DatasetMut::create(&self.path, schema.clone(), self.create.clone()) {
+                    Ok(created) => *open = Some(created),
+                    Err(error) => {
+                        self.pending = Some(schema);
+                        return Err(error);
+                    }
+                }
+            }
+            (None, None) => {}
+        }
+        self.open.as_mut().ok_or_else(|| invalid("the file was not created"))
+    }
+}
+
+fn closed() -> Error {
+    invalid("the dataset is closed")
+}
+
+fn read_only() -> Error {
+    invalid("the dataset is open for reading only (mode 'r')")
+}
+
+/// Shares one state between the Python object and work outside the interpreter.
+pub(crate) type Shared = Arc<State>;

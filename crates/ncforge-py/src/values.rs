@@ -1,0 +1,99 @@
+//! Heap values (strings, ragged rows, compounds of them) as plain Python objects, and back.
+//!
+//! A fixed leaf is `bytes`, a string is `bytes` or `None`, a row of fixed elements is `bytes`, a row of heap
+//! values is a `list`, a compound is a `tuple`. NumPy types are put on by `python/ncforge/_values.py`.
+
+use ncforge::model::{DType, Schema, UserKind, Value};
+use ncforge::{Result, Values};
+use pyo3::prelude::*;
+use pyo3::types::{PyBytes, PyList, PyTuple};
+
+use crate::errors::{invalid, to_python};
+
+/// Values as Python data: `bytes` for fixed-size types, else a list.
+pub(crate) fn to_python_values<'py>(py: Python<'py>, values: &Values) -> PyResult<Bound<'py, PyAny>> {
+    match values {
+        Values::Fixed(bytes) => Ok(PyBytes::new(py, bytes).into_any()),
+        Values::Heap(list) => Ok(to_list(py, list)?.into_any()),
+    }
+}
+
+fn to_list<'py>(py: Python<'py>, values: &[Value]) -> PyResult<Bound<'py, PyList>> {
+    let out = PyList::empty(py);
+    for value in values {
+        out.append(to_object(py, value)?)?;
+    }
+    Ok(out)
+}
+
+fn to_object<'py>(py: Python<'py>, value: &Value) -> PyResult<Bound<'py, PyAny>> {
+    Ok(match value {
+        Value::Fixed(bytes) | Value::Row(bytes) | Value::String(Some(bytes)) => PyBytes::new(py, bytes).into_any(),
+        Value::String(None) => py.None().into_bound(py),
+        Value::HeapRow(list) => to_list(py, list)?.into_any(),
+        Value::Compound(fields) => {
+            let fields = fields.iter().map(|f| to_object(py, f)).collect::<PyResult<Vec<_>>>()?;
+            PyTuple::new(py, fields)?.into_any()
+        }
+    })
+}
+
+/// Values of a type from Python data in the same form.
+pub(crate) fn from_python(schema: &Schema, dtype: DType, data: &Bound<'_, PyAny>) -> PyResult<Values> {
+    let py = data.py();
+    if let Some(size) = schema.fixed_size(dtype) {
+        let bytes: &[u8] = data.extract()?;
+        if size == 0 || bytes.len() % size != 0 {
+            return Err(to_python(py, &invalid(format!("{} bytes are no values of {size} bytes", bytes.len()))));
+        }
+        return Ok(Values::fixed(bytes));
+    }
+    Ok(Values::Heap(from_list(schema, dtype, data)?))
+}
+
+fn from_list(schema: &Schema, dtype: DType, data: &Bound<'_, PyAny>) -> PyResult<Vec<Value>> {
+    data.try_iter()?.map(|item| from_object(schema, dtype, &item?)).collect()
+}
+
+fn from_object(schema: &Schema, dtype: DType, data: &Bound<'_, PyAny>) -> PyResult<Value> {
+    let wrong = |what: String| to_python(data.py(), &invalid(what));
+    if let Some(size) = schema.fixed_size(dtype) {
+        let bytes: &[u8] = data.extract()?;
+        if bytes.len() != size {
+            return Err(wrong(format!("{} bytes for a value of {size}", bytes.len())));
+        }
+        return Ok(Value::Fixed(bytes.to_vec()));
+    }
+    match dtype {
+        DType::String => Ok(Value::String(data.extract::<Option<&[u8]>>()?.map(<[u8]>::to_vec))),
+        DType::Atomic(_) => Err(wrong("an atomic type has a fixed size".into())),
+        DType::User(t) => match &schema.user_type(t).kind {
+            UserKind::Vlen { base } => match schema.fixed_size(*base) {
+                Some(_) => match from_python(schema, *base, data)? {
+                    Values::Fixed(bytes) => Ok(Value::Row(bytes.to_vec())),
+                    Values::Heap(_) => Err(wrong("a row of fixed-size values is bytes".into())),
+                },
+                None => Ok(Value::HeapRow(from_list(schema, *base, data)?)),
+            },
+            UserKind::Compound { fields, .. } => {
+                let items = data.cast::<PyTuple>()?;
+                let types: Vec<DType> =
+                    fields.iter().flat_map(|f| std::iter::repeat_n(f.dtype, f.count())).collect();
+                if items.len() != types.len() {
+                    return Err(wrong(format!("{} fields for a compound of {}", items.len(), types.len())));
+                }
+                let values =
+                    types.iter().zip(items.iter()).map(|(&t, item)| from_object(schema, t, &item));
+                Ok(Value::Compound(values.collect::<PyResult<_>>()?))
+            }
+            UserKind::Enum { .. } | UserKind::Opaque { .. } => {
+                Err(wrong("enums and opaque values have a fixed size".into()))
+            }
+        },
+    }
+}
+
+/// An error for positions that came from Python and do not exist.
+pub(crate) fn checked<T>(list: &[T], at: usize, what: &str) -> Result<()> {
+    if at < list.len() { Ok(()) } else { Err(invalid(format!("no {what} number {at}"))) }
+}

@@ -1,0 +1,98 @@
+"""Attributes of datasets, groups and variables, with netCDF4-python's methods."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+import numpy as np
+
+from ncforge._core import File
+from ncforge._values import ATOMIC, TypeName, Types, exact
+from ncforge.errors import InvalidError, NotFoundError
+
+
+class Attributes:
+    """Access to attributes: as Python attributes, and by ``getncattr`` and its friends."""
+
+    _core: File
+    _types: Types
+    _group_id: int
+    _var_id: int | None
+
+    def ncattrs(self) -> list[str]:
+        """Names of the attributes, in the order of the file."""
+        return self._core.attr_names(self._group_id, self._var_id)
+
+    def getncattr(self, name: str) -> Any:
+        """The value of an attribute: text, a number, or an array of numbers or list of text."""
+        found = self._core.attr(self._group_id, self._var_id, name)
+        if found is None:
+            raise AttributeError(f"no attribute `{name}`")
+        kind, values = found
+        if kind == "S1":
+            return values.rstrip(b"\0").decode("utf-8", "surrogateescape")
+        if kind == "str":
+            texts = [self._types.item("str", v) for v in values]
+            return texts[0] if len(texts) == 1 else texts
+        count = len(values) if self._types.is_heap(kind) else len(values) // self._types.dtype(kind).itemsize
+        array = self._types.array(kind, values, (count,))
+        return array[0] if count == 1 else array
+
+    def setncattr(self, name: str, value: Any) -> None:
+        """Sets an attribute. Text becomes ``char``, a list of text ``string``, numbers keep their type."""
+        kind, plain = self._attribute(value)
+        self._core.set_attr(self._group_id, self._var_id, name, kind, plain)
+
+    def setncattr_string(self, name: str, value: str | list[str]) -> None:
+        """Sets an attribute of type ``string``."""
+        texts = [value] if isinstance(value, str) else list(value)
+        self._core.set_attr(self._group_id, self._var_id, name, "str", self._types.plain("str", texts))
+
+    def setncatts(self, values: Mapping[str, Any]) -> None:
+        """Sets several attributes."""
+        for name, value in values.items():
+            self.setncattr(name, value)
+
+    def delncattr(self, name: str) -> None:
+        """Removes an attribute."""
+        self._core.del_attr(self._group_id, self._var_id, name)
+
+    def _attribute(self, value: Any) -> tuple[TypeName, Any]:
+        if isinstance(value, str):
+            return "S1", value.encode("utf-8", "surrogateescape")
+        if isinstance(value, bytes):
+            return "S1", value
+        array = np.asarray(value)
+        if array.dtype.kind in "UO" and all(isinstance(v, str) for v in array.reshape(-1)):
+            return "str", self._types.plain("str", [str(v) for v in array.reshape(-1)])
+        if array.dtype.kind == "S":
+            return "S1", array.tobytes()
+        code = "i1" if array.dtype.kind == "b" else f"{array.dtype.kind}{array.dtype.itemsize}"
+        if code == "i8" and self._core.format() in (
+            "NETCDF3_CLASSIC",
+            "NETCDF3_64BIT_OFFSET",
+            "NETCDF4_CLASSIC",
+        ):
+            # Python's integers are 64 bits wide, those formats' are not.
+            code = "i4"
+        if code not in ATOMIC:
+            raise InvalidError(f"an attribute cannot have values of type {array.dtype}")
+        return code, exact(array.reshape(-1), np.dtype(code)).tobytes()
+
+    def __getattr__(self, name: str) -> Any:
+        if name.startswith("_") and name != "_FillValue":
+            raise AttributeError(name)
+        return self.getncattr(name)
+
+    def __setattr__(self, name: str, value: Any) -> None:
+        if name.startswith("_") or hasattr(type(self), name):
+            object.__setattr__(self, name, value)
+        else:
+            self.setncattr(name, value)
+
+    def __delattr__(self, name: str) -> None:
+        try:
+            self.delncattr(name)
+        except NotFoundError as e:
+            raise AttributeError(str(e)) from None

@@ -1,0 +1,171 @@
+"""Between the extension module's plain values and NumPy arrays."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator
+from typing import Any
+
+import numpy as np
+
+from ncforge._core import File
+from ncforge.errors import InvalidError
+
+TypeName = str | int
+"""As the extension module names types: NumPy's code, "str", or the position of a user-defined type."""
+
+ATOMIC = ("i1", "S1", "i2", "i4", "f4", "f8", "u1", "u2", "u4", "i8", "u8")
+
+
+class Types:
+    """The types of one open file."""
+
+    def __init__(self, core: File) -> None:
+        self._core = core
+        self._list: list[dict[str, Any]] = []
+
+    def info(self, ident: int) -> dict[str, Any]:
+        """The description of a user-defined type."""
+        if ident >= len(self._list):
+            self._list = self._core.types()
+        return self._list[ident]
+
+    def dtype(self, name: TypeName) -> np.dtype[Any]:
+        """The NumPy type of an array of such values; objects for strings and ragged rows."""
+        if isinstance(name, str):
+            return np.dtype("O") if name == "str" else np.dtype(name)
+        info = self.info(name)
+        match info["kind"]:
+            case "enum":
+                return np.dtype(info["base"])
+            case "opaque":
+                return np.dtype((np.void, info["size"]))
+            case "vlen":
+                return np.dtype("O")
+            case _:
+                return self._compound(info)
+
+    def _compound(self, info: dict[str, Any]) -> np.dtype[Any]:
+        fields = info["fields"]
+        formats = [(self.dtype(t), tuple(shape)) for _, _, t, shape in fields]
+        names = [n for n, _, _, _ in fields]
+        if any(self.is_heap(t) for _, _, t, _ in fields):
+            # Objects are pointers wherever NumPy puts them; the file's offsets mean nothing here.
+            return np.dtype(list(zip(names, (f[0] for f in formats), (f[1] for f in formats), strict=True)))
+        return np.dtype(
+            {
+                "names": names,
+                "formats": formats,
+                "offsets": [offset for _, offset, _, _ in fields],
+                "itemsize": info["size"],
+            }
+        )
+
+    def is_heap(self, name: TypeName) -> bool:
+        """Whether values are strings, ragged rows, or compounds of them."""
+        if isinstance(name, str):
+            return name == "str"
+        info = self.info(name)
+        match info["kind"]:
+            case "vlen":
+                return True
+            case "compound":
+                return any(self.is_heap(t) for _, _, t, _ in info["fields"])
+            case _:
+                return False
+
+    # Reading
+
+    def array(self, name: TypeName, values: Any, shape: tuple[int, ...]) -> np.ndarray:
+        """An array of values as the extension module gave them."""
+        dtype = self.dtype(name)
+        if not self.is_heap(name):
+            return np.frombuffer(values, dtype).reshape(shape).copy()
+        out = np.empty(len(values), dtype)
+        for i, value in enumerate(values):
+            out[i] = self.item(name, value)
+        return out.reshape(shape)
+
+    def item(self, name: TypeName, value: Any) -> Any:
+        """One value."""
+        if name == "str":
+            return "" if value is None else value.decode("utf-8", "surrogateescape")
+        if not self.is_heap(name):
+            return np.frombuffer(value, self.dtype(name))[0]
+        assert isinstance(name, int)
+        info = self.info(name)
+        if info["kind"] == "vlen":
+            base = info["base"]
+            count = len(value) if self.is_heap(base) else len(value) // self.dtype(base).itemsize
+            return self.array(base, value, (count,))
+        items = iter(value)
+        return tuple(self._field(t, shape, items) for _, _, t, shape in info["fields"])
+
+    def _field(self, name: TypeName, shape: list[int], items: Iterator[Any]) -> Any:
+        if not shape:
+            return self.item(name, next(items))
+        values = [self.item(name, next(items)) for _ in range(int(np.prod(shape)))]
+        out = np.empty(len(values), self.dtype(name))
+        for i, value in enumerate(values):
+            out[i] = value
+        return out.reshape(shape)
+
+    # Writing
+
+    def plain(self, name: TypeName, values: Any) -> Any:
+        """Values as the extension module takes them: bytes for fixed-size types, else a list."""
+        if not self.is_heap(name):
+            return exact(values, self.dtype(name)).tobytes()
+        return [self.plain_item(name, v) for v in _flat(values)]
+
+    def plain_item(self, name: TypeName, value: Any) -> Any:
+        """One value."""
+        if name == "str":
+            if isinstance(value, bytes):
+                return value
+            # An element that nobody assigned in an array of objects.
+            return "" if value is None else str(value).encode("utf-8", "surrogateescape")
+        if not self.is_heap(name):
+            return exact(value, self.dtype(name)).tobytes()
+        assert isinstance(name, int)
+        info = self.info(name)
+        if info["kind"] == "vlen":
+            row: Any = [] if value is None else value
+            if not self.is_heap(info["base"]):
+                row = np.atleast_1d(np.asarray(row, self.dtype(info["base"]) if len(row) == 0 else None))
+            return self.plain(info["base"], row)
+        items: list[Any] = []
+        for part, (_, _, t, shape) in zip(value, info["fields"], strict=True):
+            items += [self.plain_item(t, v) for v in (_flat(part) if shape else [part])]
+        return tuple(items)
+
+
+def _flat(values: Any) -> Iterable[Any]:
+    if isinstance(values, np.ndarray):
+        return values.reshape(-1)
+    return np.asarray(values, object).reshape(-1) if isinstance(values, str | bytes) else values
+
+
+def exact(values: Any, dtype: np.dtype[Any]) -> np.ndarray:
+    """The values in this type. A conversion to integers that would change a value is an error."""
+    if isinstance(values, np.ma.MaskedArray):
+        if np.ma.is_masked(values):
+            raise InvalidError("masked values: fill them before writing (`.filled(value)`)")
+        values = values.data
+    if dtype.kind == "S" and isinstance(values, str):
+        values = values.encode()
+    if dtype.kind == "S" and isinstance(values, bytes):
+        return np.frombuffer(values, "S1")
+    array = np.asarray(values)
+    if array.dtype == dtype:
+        return np.ascontiguousarray(array)
+    if dtype.kind == "S" and array.dtype.kind == "U":
+        return np.char.encode(array, "utf-8").astype(dtype)
+    if dtype.kind not in "iu" or array.dtype.kind not in "iufb" or np.can_cast(array.dtype, dtype):
+        return np.ascontiguousarray(array.astype(dtype))
+    with np.errstate(invalid="ignore"):
+        out = array.astype(dtype)
+        # Sign and size, each way: a large unsigned number would come back from a signed one unchanged.
+        same = (out == array) & ((out < 0) == (array < 0))
+    if not np.all(same):
+        raise InvalidError(f"values of type {array.dtype} do not fit {dtype} without change")
+    return np.ascontiguousarray(out)

@@ -1,0 +1,358 @@
+"""Datasets and groups."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Iterable, Mapping
+from types import TracebackType
+from typing import Any
+
+import numpy as np
+
+from ncforge._attributes import Attributes
+from ncforge._core import File
+from ncforge._values import ATOMIC, TypeName, Types
+from ncforge.dimension import Dimension
+from ncforge.errors import InvalidError, NotFoundError
+from ncforge.types import CompoundType, EnumType, OpaqueType, UserType, VLType
+from ncforge.variable import Variable
+
+__all__ = ["Dataset", "Group"]
+
+_NAMES = {"b": "i1", "B": "u1", "h": "i2", "H": "u2", "i": "i4", "l": "i4", "f": "f4", "d": "f8", "c": "S1"}
+
+
+class Group(Attributes):
+    """A group of a dataset: dimensions, variables, attributes, and groups below."""
+
+    def __init__(self, core: File, types: Types, parent: Group | None, ident: int, name: str) -> None:
+        self._core = core
+        self._types = types
+        self._parent = parent
+        self._group_id = ident
+        self._var_id = None
+        self._name = name
+
+    # What is in it. Asked for anew each time: an open file can be extended.
+
+    @property
+    def name(self) -> str:
+        """Its name; "/" for the root."""
+        return self._name
+
+    @property
+    def path(self) -> str:
+        """Its path from the root."""
+        if self._parent is None:
+            return "/"
+        return f"{self._parent.path.rstrip('/')}/{self._name}"
+
+    @property
+    def parent(self) -> Group | None:
+        """The group that holds it."""
+        return self._parent
+
+    @property
+    def dimensions(self) -> dict[str, Dimension]:
+        """The dimensions that it defines, by name."""
+        own = ((i, d) for i, d in enumerate(self._core.dims()) if d[1] == self._group_id)
+        return {name: Dimension(self, i, name, unlimited) for i, (name, _, unlimited) in own}
+
+    @property
+    def variables(self) -> dict[str, Variable]:
+        """Its variables, by name, in the order of the file."""
+        own = ((i, v) for i, v in enumerate(self._core.vars()) if v[1] == self._group_id)
+        return {name: Variable(self, i, name, kind, dims) for i, (name, _, kind, dims) in own}
+
+    @property
+    def groups(self) -> dict[str, Group]:
+        """The groups below it, by name."""
+        below = ((i, g) for i, g in enumerate(self._core.groups()) if g[1] == self._group_id)
+        return {name: Group(self._core, self._types, self, i, name) for i, (name, _) in below}
+
+    @property
+    def cmptypes(self) -> dict[str, UserType]:
+        """Its compound types, by name."""
+        return self._user_types("compound")
+
+    @property
+    def vltypes(self) -> dict[str, UserType]:
+        """Its ragged types, by name."""
+        return self._user_types("vlen")
+
+    @property
+    def enumtypes(self) -> dict[str, UserType]:
+        """Its enum types, by name."""
+        return self._user_types("enum")
+
+    def _user_types(self, kind: str) -> dict[str, UserType]:
+        out: dict[str, UserType] = {}
+        for i, info in enumerate(self._core.types()):
+            if info["kind"] == kind and info["group"] == self._group_id:
+                found = self._datatype(i)
+                assert isinstance(found, UserType)
+                out[found.name] = found
+        return out
+
+    def _datatype(self, kind: TypeName) -> Any:
+        if isinstance(kind, str):
+            return str if kind == "str" else np.dtype(kind)
+        info = self._types.info(kind)
+        dtype = self._types.dtype(kind)
+        match info["kind"]:
+            case "enum":
+                return EnumType(info["name"], dtype, kind, dict(info["members"]))
+            case "vlen":
+                base = info["base"]
+                return VLType(info["name"], dtype, kind, str if base == "str" else self._types.dtype(base))
+            case "opaque":
+                return OpaqueType(info["name"], dtype, kind)
+            case _:
+                return CompoundType(info["name"], dtype, kind)
+
+    def __getitem__(self, path: str) -> Variable | Group:
+        at: Group = self
+        if path.startswith("/"):
+            while at._parent is not None:
+                at = at._parent
+        *above, last = [p for p in path.split("/") if p] or [""]
+        for part in above:
+            if part not in at.groups:
+                raise NotFoundError(f"no group `{part}` in `{at.path}`")
+            at = at.groups[part]
+        if last == "":
+            return at
+        found = at.variables.get(last) or at.groups.get(last)
+        if found is None:
+            raise NotFoundError(f"no variable or group `{last}` in `{at.path}`")
+        return found
+
+    # Definitions
+
+    def createDimension(self, dimname: str, size: int | None = None) -> Dimension:
+        """Defines a dimension. ``None`` or 0 is an unlimited one."""
+        ident = self._core.def_dim(self._group_id, dimname, size or None)
+        return Dimension(self, ident, dimname, not size)
+
+    def createGroup(self, groupname: str) -> Group:
+        """Defines a group; with a path, also those above. An existing one is given back."""
+        at = self
+        for part in [p for p in groupname.split("/") if p]:
+            at = Group(self._core, self._types, at, self._core.def_group(at._group_id, part), part)
+        return at
+
+    def createCompoundType(self, datatype: Any, datatype_name: str) -> UserType:
+        """Defines a compound type from a structured NumPy type.
+
+        A field of NumPy type ``O`` is a string.
+        """
+        dtype = np.dtype(datatype)
+        if dtype.names is None or dtype.fields is None:
+            raise InvalidError("a compound type is made from a structured NumPy type")
+        fields = []
+        for name in dtype.names:
+            field, offset = dtype.fields[name][:2]
+            base, shape = field.subdtype or (field, ())
+            fields.append((name, offset, self._kind(base), list(shape)))
+        return self._define(datatype_name, {"kind": "compound", "size": dtype.itemsize, "fields": fields})
+
+    def createVLType(self, datatype: Any, datatype_name: str) -> UserType:
+        """Defines a ragged type."""
+        return self._define(datatype_name, {"kind": "vlen", "base": self._kind(datatype)})
+
+    def createEnumType(self, datatype: Any, datatype_name: str, enum_dict: Mapping[str, int]) -> UserType:
+        """Defines an enum type: an integer type, and names for values."""
+        members = [(name, int(value)) for name, value in enum_dict.items()]
+        return self._define(datatype_name, {"kind": "enum", "base": self._kind(datatype), "members": members})
+
+    def _define(self, name: str, new: dict[str, Any]) -> UserType:
+        ident = self._core.def_type(self._group_id, name, new)
+        made = self._datatype(ident)
+        assert isinstance(made, UserType)
+        return made
+
+    def _kind(self, datatype: Any) -> TypeName:
+        """The name of a type, from all that netCDF4-python's users write for one."""
+        if isinstance(datatype, UserType):
+            return datatype._id
+        if (
+            datatype is str
+            or datatype in ("str", "S")
+            or (isinstance(datatype, np.dtype) and datatype.kind == "O")
+        ):
+            return "str"
+        if isinstance(datatype, str) and datatype in _NAMES:
+            return _NAMES[datatype]
+        dtype = np.dtype(datatype)
+        if dtype.names is not None:
+            # A structured type inside another: by the fields that a compound type of this file has.
+            for i, info in enumerate(self._core.types()):
+                if info["kind"] == "compound" and self._types.dtype(i) == dtype:
+                    return i
+            raise InvalidError("define the inner compound type first")
+        code = f"{dtype.kind}{dtype.itemsize}"
+        if code not in ATOMIC:
+            raise InvalidError(f"netCDF has no type like {dtype}")
+        return code
+
+    def createVariable(
+        self,
+        varname: str,
+        datatype: Any,
+        dimensions: str | Iterable[str | Dimension] = (),
+        compression: str | None = None,
+        zlib: bool = False,
+        complevel: int = 4,
+        shuffle: bool = True,
+        fletcher32: bool = False,
+        contiguous: bool = False,
+        chunksizes: Iterable[int] | None = None,
+        endian: str = "native",
+        fill_value: Any = None,
+    ) -> Variable:
+        """Defines a variable.
+
+        Parameters
+        ----------
+        varname
+            Its name, or its path; groups on the way are made.
+        datatype
+            A NumPy type, ``str``, or a user-defined type.
+        dimensions
+            Names, slowest dimension first.
+        compression
+            ``None``, "zlib" or "zstd".
+        zlib
+            The same as ``compression="zlib"``.
+        complevel
+            0 to 9 for zlib, 1 to 22 for zstd.
+        shuffle
+            Whether bytes are shuffled before compression.
+        fletcher32
+            Whether every chunk gets a checksum.
+        contiguous
+            Whether it shall not be chunked.
+        chunksizes
+            Chunk lengths; chosen when the variable must be chunked and nothing is given.
+        endian
+            Byte order in the file: "native", "little" or "big".
+        fill_value
+            What values read as that nobody wrote (``_FillValue``); ``False``: they are not filled.
+        """
+        if "/" in varname.strip("/"):
+            path, varname = varname.strip("/").rsplit("/", 1)
+            names = (dimensions,) if isinstance(dimensions, str) else dimensions
+            return self.createGroup(path).createVariable(
+                varname, datatype, names, compression, zlib, complevel, shuffle, fletcher32,
+                contiguous, chunksizes, endian, fill_value,
+            )  # fmt: skip
+        if compression not in (None, "zlib", "zstd"):
+            raise InvalidError(f"compression is None, 'zlib' or 'zstd', not {compression!r}")
+        names = (dimensions,) if isinstance(dimensions, str) else dimensions
+        dims = [self._dimension(d.name if isinstance(d, Dimension) else d) for d in names]
+        kind = self._kind(datatype)
+        zipped = (zlib or compression == "zlib") and complevel > 0
+        storage = {
+            "contiguous": contiguous,
+            "chunks": None if chunksizes is None else [int(c) for c in chunksizes],
+            "shuffle": shuffle,
+            "deflate": complevel if zipped else None,
+            "zstd": complevel if compression == "zstd" else None,
+            "fletcher32": fletcher32,
+            "endian": endian,
+            "fill": fill_value is not False,
+        }
+        ident = self._core.def_var(self._group_id, varname, kind, dims, storage)
+        var = Variable(self, ident, varname, kind, dims)
+        if fill_value is not None and fill_value is not False:
+            fill = [fill_value] if self._types.is_heap(kind) else fill_value
+            plain = self._types.plain(kind, fill)
+            self._core.set_attr(self._group_id, ident, "_FillValue", kind, plain)
+        return var
+
+    def _dimension(self, name: str) -> int:
+        dims = self._core.dims()
+        at: Group | None = self
+        while at is not None:
+            for i, (n, group, _) in enumerate(dims):
+                if n == name and group == at._group_id:
+                    return i
+            at = at._parent
+        raise NotFoundError(f"no dimension `{name}` in `{self.path}` or above")
+
+    def __repr__(self) -> str:
+        return (
+            f"<ncforge.{type(self).__name__} {self.path!r}: {len(self.dimensions)} dimensions, "
+            f"{len(self.variables)} variables, {len(self.groups)} groups>"
+        )
+
+
+class Dataset(Group):
+    """An open netCDF file.
+
+    Parameters
+    ----------
+    filename
+        Its path.
+    mode
+        "r" reads; "r+" updates in place; "a" the same, and creates the file if it is not there; "w" creates it;
+        "x" creates it and refuses to replace one.
+    clobber
+        Whether "w" may replace an existing file.
+    format
+        Of a new file: "NETCDF4", "NETCDF4_CLASSIC", "NETCDF3_CLASSIC", "NETCDF3_64BIT_OFFSET" or
+        "NETCDF3_64BIT_DATA".
+
+    A new file appears under its name when it is closed, complete. Reading takes no lock: threads may read the same
+    dataset, and different ones, side by side.
+    """
+
+    def __init__(
+        self, filename: str | os.PathLike[str], mode: str = "r", clobber: bool = True, format: str = "NETCDF4"
+    ) -> None:
+        path = os.fspath(filename)
+        if mode == "a" and not os.path.exists(path):
+            mode = "w"
+        match mode:
+            case "r":
+                core = File.open(path)
+            case "r+" | "a":
+                core = File.update(path)
+            case "w":
+                core = File.create(path, format, clobber)
+            case "x":
+                core = File.create(path, format, False)
+            case _:
+                raise InvalidError(f"mode is 'r', 'r+', 'a', 'w' or 'x', not {mode!r}")
+        super().__init__(core, Types(core), None, 0, "/")
+
+    def filepath(self) -> str:
+        """The path that it was opened with."""
+        return os.fspath(self._core.path)
+
+    @property
+    def data_model(self) -> str:
+        """Its format, in the words of the argument ``format``."""
+        return self._core.format()
+
+    file_format = data_model
+
+    def isopen(self) -> bool:
+        """Whether it is open."""
+        return self._core.is_open()
+
+    def sync(self) -> None:
+        """Makes everything written so far durable."""
+        self._core.sync()
+
+    def close(self) -> None:
+        """Completes the file and closes it."""
+        self._core.close()
+
+    def __enter__(self) -> Dataset:
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        self.close()

@@ -1,0 +1,43 @@
+"""Dimensions."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from ncforge.dataset import Group
+
+
+class Dimension:
+    """A named length, shared by variables."""
+
+    def __init__(self, group: Group, ident: int, name: str, unlimited: bool) -> None:
+        self._group = group
+        self._id = ident
+        self._name = name
+        self._unlimited = unlimited
+
+    @property
+    def name(self) -> str:
+        """Its name."""
+        return self._name
+
+    @property
+    def size(self) -> int:
+        """Its current length."""
+        return self._group._core.dim_len(self._id)
+
+    def group(self) -> Group:
+        """The group that defines it."""
+        return self._group
+
+    def isunlimited(self) -> bool:
+        """Whether it can grow."""
+        return self._unlimited
+
+    def __len__(self) -> int:
+        return self.size
+
+    def __repr__(self) -> str:
+        unlimited = ", unlimited" if self._unlimited else ""
+        return f"<ncforge.Dimension {self._name!r}: {self.size}{unlimited}>"

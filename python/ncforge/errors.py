@@ -1,0 +1,108 @@
+"""The exceptions of ncforge.
+
+Each is a :class:`NcforgeError` and also the built-in exception that a Python programmer expects there, so that
+``except OSError`` or ``except KeyError`` work as usual.
+"""
+
+from __future__ import annotations
+
+import errno as errno_codes
+
+
+class NcforgeError(Exception):
+    """Something that ncforge could not do."""
+
+
+class IoError(NcforgeError, OSError):
+    """The operating system refused a request."""
+
+
+class MissingFileError(IoError, FileNotFoundError):
+    """There is no such file."""
+
+
+class AccessError(IoError, PermissionError):
+    """The system does not allow it."""
+
+
+class CorruptError(NcforgeError, OSError):
+    """The bytes do not follow their format; the message says where."""
+
+
+class NotNetcdfError(NcforgeError, OSError):
+    """The file is none of the formats that ncforge reads."""
+
+
+class UnsupportedError(NcforgeError, OSError):
+    """Legal, but not supported; the message names the feature."""
+
+
+class NotFoundError(NcforgeError, KeyError):
+    """A name that is not in the file."""
+
+    def __str__(self) -> str:  # KeyError would print the repr of the message
+        return str(self.args[0]) if self.args else ""
+
+
+class NotRepresentableError(NcforgeError, ValueError):
+    """The target format cannot hold this."""
+
+
+class InvalidError(NcforgeError, ValueError):
+    """A request that makes no sense for this file."""
+
+
+class ExistsError(NcforgeError, FileExistsError):
+    """The output exists, and overwriting was not asked for."""
+
+
+class BudgetError(NcforgeError, MemoryError):
+    """The memory budget is too small for the smallest unit of work."""
+
+
+class InterruptedCopyError(NcforgeError):
+    """The work was stopped; what is done is kept and can be resumed."""
+
+
+class VerifyError(NcforgeError):
+    """A verification found a difference."""
+
+
+class InternalError(NcforgeError, RuntimeError):
+    """A bug in ncforge."""
+
+
+class SelectionError(NcforgeError, IndexError):
+    """An index out of range, or of a kind that is not supported."""
+
+
+_CLASSES: dict[str, type[NcforgeError]] = {
+    c.__name__: c
+    for c in (
+        IoError,
+        CorruptError,
+        NotNetcdfError,
+        UnsupportedError,
+        NotFoundError,
+        NotRepresentableError,
+        InvalidError,
+        ExistsError,
+        BudgetError,
+        InterruptedCopyError,
+        VerifyError,
+        InternalError,
+    )
+}
+
+
+def build(name: str, message: str, errno: int | None, path: str | None) -> NcforgeError:
+    """The exception that the extension module raises. ``errno`` and ``filename`` are set for system errors."""
+    kind = _CLASSES.get(name, NcforgeError)
+    if kind is not IoError or errno is None:
+        return kind(message)
+    by_code = {
+        errno_codes.ENOENT: MissingFileError,
+        errno_codes.EACCES: AccessError,
+        errno_codes.EPERM: AccessError,
+    }
+    return by_code.get(errno, IoError)(errno, message, path)

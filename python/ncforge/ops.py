@@ -1,0 +1,193 @@
+"""Work on whole files: what the command ``ncforge`` does, as functions."""
+
+from __future__ import annotations
+
+import json
+import os
+from collections.abc import Callable, Iterable
+from dataclasses import dataclass, field
+from typing import Any
+
+from ncforge import _core
+
+__all__ = ["Comparison", "CopyReport", "Difference", "Info", "compare", "copy", "info"]
+
+Path = str | os.PathLike[str]
+Progress = Callable[[str, int, int], object]
+"""Called with the stage, and bytes of values done and in all. What it raises stops the work."""
+
+
+@dataclass(frozen=True)
+class CopyReport:
+    """What a copy did."""
+
+    input: str
+    output: str
+    source_format: str
+    format: str
+    input_bytes: int
+    output_bytes: int
+    variables: int
+    values_bytes: int
+    verified: bool
+    seconds: float
+    notes: list[str] = field(default_factory=list)
+    """What a person should know, such as objects that were left out."""
+    raw: dict[str, Any] = field(default_factory=dict, repr=False)
+    """All that the command's ``--json`` has."""
+
+
+@dataclass(frozen=True)
+class Difference:
+    """One difference between two files."""
+
+    kind: str
+    path: str
+    what: str
+    left: str | None = None
+    right: str | None = None
+    index: list[int] | None = None
+    differing: int | None = None
+    of: int | None = None
+
+
+@dataclass(frozen=True)
+class Comparison:
+    """What a comparison found. True when the files say the same."""
+
+    differences: list[Difference]
+    notes: list[str]
+    values: int
+    """Values compared."""
+    differing_values: int
+
+    @property
+    def same(self) -> bool:
+        """Whether nothing differs."""
+        return not self.differences
+
+    def __bool__(self) -> bool:
+        return self.same
+
+
+@dataclass(frozen=True)
+class Info:
+    """A file's header. ``str()`` of it is CDL, as ``ncdump -h`` prints it."""
+
+    cdl: str
+    data: dict[str, Any] = field(repr=False)
+    """Everything: dimensions, variables, attributes, storage, sizes on disk."""
+
+    def __str__(self) -> str:
+        return self.cdl
+
+
+def _only(kind: type, values: dict[str, Any]) -> Any:
+    return kind(**{k: v for k, v in values.items() if k in kind.__dataclass_fields__})
+
+
+def copy(
+    source: Path,
+    target: Path,
+    *,
+    format: str = "keep",
+    chunks: str = "keep",
+    codec: str = "keep",
+    level: int | None = None,
+    shuffle: bool | None = None,
+    fletcher32: bool = False,
+    vars: Iterable[str] | None = None,
+    memory: str | int | None = None,
+    threads: int | None = None,
+    verify: bool = False,
+    overwrite: bool = False,
+    resume: bool = False,
+    history: str | None = None,
+    progress: Progress | None = None,
+) -> CopyReport:
+    """Copies a file into another format, chunk shape or compression, in bounded memory.
+
+    Parameters
+    ----------
+    source, target
+        The files. The target appears under its name when it is whole.
+    format
+        "keep", "classic", "cdf2", "cdf5", "netcdf4" or "netcdf4-classic".
+    chunks
+        "keep", "auto", or a specification such as "time/365,lat/40,lon/40".
+    codec
+        "keep", "none", "deflate" or "zstd".
+    level
+        0 to 9 for deflate, 1 to 22 for zstd.
+    shuffle
+        Whether bytes are shuffled before compression; where it helps by default.
+    fletcher32
+        Whether every chunk gets a checksum.
+    vars
+        Only these variables, with what they need.
+    memory
+        The budget, in bytes or as "512M".
+    threads
+        How many may work.
+    verify
+        Whether the target is read back and compared before it gets its name.
+    overwrite
+        Whether an existing target may be replaced.
+    resume
+        Whether to go on with an interrupted copy.
+    history
+        What to put in front of the attribute ``history``, after the date; nothing by default.
+    progress
+        Called with the stage, and bytes of values done and in all.
+    """
+    request = {
+        "format": format,
+        "chunks": chunks,
+        "codec": codec,
+        "level": level,
+        "shuffle": shuffle,
+        "fletcher32": fletcher32,
+        "vars": None if vars is None else list(vars),
+        "memory": None if memory is None else str(memory),
+        "threads": threads,
+        "verify": verify,
+        "overwrite": overwrite,
+        "resume": resume,
+        "history": history,
+    }
+    raw = json.loads(_core.copy(source, target, request, progress))
+    report: CopyReport = _only(CopyReport, {**raw, "raw": raw})
+    return report
+
+
+def compare(
+    left: Path,
+    right: Path,
+    *,
+    tolerance: float | None = None,
+    strict: bool = False,
+    vars: Iterable[str] | None = None,
+    progress: Progress | None = None,
+) -> Comparison:
+    """Compares two files: dimensions, attributes, types, order, and every value, bit by bit (NaN equals NaN).
+
+    Parameters
+    ----------
+    tolerance
+        Numbers no further apart are the same.
+    strict
+        Whether a ``history`` that has grown is a difference, too.
+    vars
+        Only these variables.
+    """
+    found = _core.compare(left, right, tolerance, strict, None if vars is None else list(vars), progress)
+    raw = json.loads(found)
+    raw["differences"] = [_only(Difference, d) for d in raw["differences"]]
+    comparison: Comparison = _only(Comparison, raw)
+    return comparison
+
+
+def info(path: Path, *, special: bool = False) -> Info:
+    """A file's header, storage and sizes. ``special`` shows storage in the CDL, as ``ncdump -hs``."""
+    cdl = _core.info_cdl(path, special).decode("utf-8", "surrogateescape")
+    return Info(cdl, json.loads(_core.info_json(path)))

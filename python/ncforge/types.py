@@ -1,0 +1,47 @@
+"""User-defined types of netCDF-4."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+__all__ = ["CompoundType", "EnumType", "OpaqueType", "UserType", "VLType"]
+
+
+@dataclass(frozen=True)
+class UserType:
+    """What all user-defined types have in common."""
+
+    name: str
+    """Its name, unique in its group."""
+    dtype: np.dtype[Any]
+    """The NumPy type of one value in an array."""
+    _id: int
+
+
+@dataclass(frozen=True)
+class CompoundType(UserType):
+    """A record with named fields: a structured NumPy type. Fields of strings and ragged rows are objects."""
+
+
+@dataclass(frozen=True)
+class EnumType(UserType):
+    """Named integers."""
+
+    enum_dict: dict[str, int]
+    """The names and their values."""
+
+
+@dataclass(frozen=True)
+class VLType(UserType):
+    """Ragged rows: each value is an array of its own."""
+
+    base: Any
+    """The NumPy type of one value of a row (``str`` for strings)."""
+
+
+@dataclass(frozen=True)
+class OpaqueType(UserType):
+    """Blobs of fixed size: NumPy's ``V`` types."""
