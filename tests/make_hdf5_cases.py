@@ -12,6 +12,7 @@ import shutil
 import subprocess
 import sys
 from pathlib import Path
+from typing import Any
 
 import h5netcdf
 import h5py
@@ -103,7 +104,7 @@ def nc_user_types(path: Path) -> None:
         big = nc.createEnumType("i8", "big_t", {"low": -(2**62), "high": 2**62})
         nc.createVariable("big", big, ("x",))[:] = [-(2**62), 2**62, 2**62, -(2**62)]
         point = np.dtype([("lat", "f4"), ("n", "i8"), ("name", "S1", (6,))], align=True)
-        point_t = nc.createCompoundType(point, "point_t")
+        nc.createCompoundType(point, "point_t")
         outer = np.dtype([("where", point), ("values", "i2", (2, 3)), ("flag", "u1")], align=True)
         outer_t = nc.createCompoundType(outer, "outer_t")
         data = np.zeros(4, outer)
@@ -193,11 +194,12 @@ def nc_classic_model(path: Path) -> None:
 def h5_indexes(path: Path, libver: str) -> None:
     """All chunk indexes that a library version writes."""
     with h5py.File(path, "w", libver=libver) as f:
-        for name, how in {
+        kinds: dict[str, dict[str, Any]] = {
             "plain": {},
             "gzip": {"compression": "gzip"},
             "all": {"compression": "gzip", "shuffle": True, "fletcher32": True},
-        }.items():
+        }
+        for name, how in kinds.items():
             g = f.create_group(name)
             # A single chunk; a fixed array; the same with pages; unlimited once, twice, thrice; sparse ones.
             g.create_dataset("single", data=ramp((6, 8), "i4"), chunks=(6, 8), **how)

@@ -13,11 +13,10 @@ from pathlib import Path
 from typing import Any
 
 import h5py
+import make_hdf5_cases
 import netCDF4
 import numpy as np
 import pytest
-
-import make_hdf5_cases
 
 # netCDF4-python warns of types that it leaves out.
 pytestmark = pytest.mark.filterwarnings("ignore::UserWarning")
@@ -202,8 +201,8 @@ def check_with_netcdf(seen: Seen, path: Path) -> int:
             # netCDF4-python has no opaque types, and no strings in compounds.
             ours = [v for v in ours if v["name"] not in {"opaque", "text_in_compound"}]
             # netCDF-C takes a 2-byte float for a string.
-            theirs = [name for name in g.variables if name != "half"]
-            assert [v["name"] for v in ours] == theirs
+            names = [name for name in g.variables if name != "half"]
+            assert [v["name"] for v in ours] == names
             for v in ours:
                 var = g.variables[v["name"]]
                 assert v["dims"] == list(var.dimensions)
@@ -212,7 +211,7 @@ def check_with_netcdf(seen: Seen, path: Path) -> int:
                 # netCDF-C gets these wrong: where an unlimited dimension is longer than a dataset that has it
                 # inside, or has two of them, it appends fill values (too few of them) to the end of the data.
                 # Of text in a compound it sees the first byte.
-                wrong = path.name == "nc_unlimited.nc" and v["name"] in {"late", "a"} or v["name"] == "mixed"
+                wrong = (path.name == "nc_unlimited.nc" and v["name"] in {"late", "a"}) or v["name"] == "mixed"
                 if "error" not in v["values"] and not wrong:
                     check_values(seen, v["dtype"], v["values"], var[...])
     return compared
@@ -252,7 +251,7 @@ def test_h5py_reads_the_same(cases: list[Path], dump_json: Path) -> None:
             seen = Seen(dump(dump_json, path))
             assert "error" not in seen.dumped, seen.dumped
             check_with_h5py(seen, path)
-        except Exception as e:  # noqa: BLE001 - all files are tried before the test fails
+        except Exception as e:
             failed.append(f"{path.name}: {e!r}")
     assert not failed, "\n".join(failed)
 
@@ -270,7 +269,7 @@ def test_netcdf_reads_the_same(cases: list[Path], dump_json: Path) -> None:
             assert "error" not in seen.dumped, seen.dumped
             check_with_netcdf(seen, path)
             opened += 1
-        except Exception as e:  # noqa: BLE001 - all files are tried before the test fails
+        except Exception as e:
             failed.append(f"{path.name}: {e!r}")
     assert not failed, "\n".join(failed)
     assert opened > 0

@@ -36,7 +36,7 @@ class Types:
         info = self.info(name)
         match info["kind"]:
             case "enum":
-                return np.dtype(info["base"])
+                return np.dtype(str(info["base"]))
             case "opaque":
                 return np.dtype((np.void, info["size"]))
             case "vlen":

@@ -175,11 +175,7 @@ class Group(Attributes):
         """The name of a type, from all that netCDF4-python's users write for one."""
         if isinstance(datatype, UserType):
             return datatype._id
-        if (
-            datatype is str
-            or datatype in ("str", "S")
-            or (isinstance(datatype, np.dtype) and datatype.kind == "O")
-        ):
+        if datatype is str or datatype in ("str", "S") or (isinstance(datatype, np.dtype) and datatype.kind == "O"):
             return "str"
         if isinstance(datatype, str) and datatype in _NAMES:
             return _NAMES[datatype]

@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 import os
 from collections.abc import Callable, Iterable
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, fields
 from typing import Any
 
 from ncforge import _core
@@ -82,8 +82,9 @@ class Info:
         return self.cdl
 
 
-def _only(kind: type, values: dict[str, Any]) -> Any:
-    return kind(**{k: v for k, v in values.items() if k in kind.__dataclass_fields__})
+def _only(kind: Any, values: dict[str, Any]) -> Any:
+    known = {f.name for f in fields(kind)}
+    return kind(**{k: v for k, v in values.items() if k in known})
 
 
 def copy(

@@ -12,7 +12,6 @@ from ncforge._values import TypeName, exact
 
 if TYPE_CHECKING:
     from ncforge.dataset import Group
-    from ncforge.types import UserType
 
 
 class Variable(Attributes):
@@ -71,7 +70,7 @@ class Variable(Attributes):
         return str if self._kind == "str" else self._types.dtype(self._kind)
 
     @property
-    def datatype(self) -> np.dtype[Any] | type[str] | UserType:
+    def datatype(self) -> Any:
         """Its type: a NumPy type, ``str``, or a user-defined type."""
         return self._group._datatype(self._kind)
 
@@ -176,5 +175,5 @@ class Variable(Attributes):
 def _is_row(value: Any) -> bool:
     """Whether this is one ragged row, not several: a one-dimensional array or list of plain numbers or text."""
     if isinstance(value, np.ndarray):
-        return value.dtype != np.dtype("O")
+        return bool(value.dtype != np.dtype("O"))
     return not any(isinstance(v, list | tuple | np.ndarray) for v in value)

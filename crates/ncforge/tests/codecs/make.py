@@ -163,9 +163,7 @@ def committed(s):
     t = h5py.h5t
     raw = (np.arange(90, dtype="u4") * 37 * 4099 % 2**17 << 3).astype("<u4")
     low_level(s, "h5-nbit-17", bits(t.STD_U32LE, 17, 3), raw.tobytes(), (90,), h5py.h5z.FILTER_NBIT)
-    low_level(
-        s, "h5-nbit-be", bits(t.STD_U32BE, 17, 3), raw.astype(">u4").tobytes(), (90,), h5py.h5z.FILTER_NBIT
-    )
+    low_level(s, "h5-nbit-be", bits(t.STD_U32BE, 17, 3), raw.astype(">u4").tobytes(), (90,), h5py.h5z.FILTER_NBIT)
     low_level(s, "h5-nbit-full", t.STD_I16LE, field((77,), "<i2").tobytes(), (77,), h5py.h5z.FILTER_NBIT)
     c = t.create(t.COMPOUND, 16)
     c.insert(b"a", 0, bits(t.STD_U16LE, 11, 2))
@@ -192,9 +190,7 @@ def committed(s):
     o = t.create(t.OPAQUE, 5)
     o.set_tag(b"x")
     c.insert(b"o", 4, o)
-    rec = np.zeros(
-        20, np.dtype({"names": ["a", "o"], "formats": ["<u4", "V5"], "offsets": [0, 4], "itemsize": 12})
-    )
+    rec = np.zeros(20, np.dtype({"names": ["a", "o"], "formats": ["<u4", "V5"], "offsets": [0, 4], "itemsize": 12}))
     rec["a"] = rng.integers(0, 2**19, 20)
     rec["o"] = [bytes(rng.integers(0, 256, 5, "u1")) for _ in range(20)]
     low_level(s, "h5-nbit-opaque", c, rec.tobytes(), (20,), h5py.h5z.FILTER_NBIT)
@@ -251,9 +247,7 @@ def random(s, count):
         dtype = rng.choice(
             ["u1", "i1", "<i2", ">i2", "<u2", "<i4", ">i4", "<u4", "<f4", ">f4", "<i8", ">i8", "<f8", ">f8"]
         )
-        data = field(
-            shape, dtype, seed=int(rng.integers(1 << 30)), noise=float(rng.choice([0, 0.001, 0.1, 3]))
-        )
+        data = field(shape, dtype, seed=int(rng.integers(1 << 30)), noise=float(rng.choice([0, 0.001, 0.1, 3])))
         if rng.random() < 0.2:
             data[...] = data.flat[0]
         if rng.random() < 0.3:
