@@ -8,7 +8,8 @@ use common::Place;
 fn access_reads_files_in_turn_and_compares_their_values() {
     let p = Place::new();
     p.real("uv300.nc");
-    let ran = p.run("bench access uv300.nc uv300.nc --repetitions 2").exits(0).prints("series").prints("same");
+    let ran =
+        p.run("bench access uv300.nc uv300.nc --repetitions 2").exits(0).prints("series").prints("same");
     assert!(ran.err.is_empty(), "{}", ran.err);
     let doc = p.run("bench access uv300.nc --patterns map --json --var U --seed 3").exits(0).json();
     assert_eq!(doc["rows"].as_array().expect("rows").len(), 1);

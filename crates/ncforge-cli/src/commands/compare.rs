@@ -5,7 +5,6 @@ use ncforge::ops::compare::{CompareOptions, Comparison, compare};
 use ncforge::ops::describe::human_bytes;
 
 use super::Context;
-use super::copy::engine;
 use crate::args::CompareArgs;
 use crate::exit::{Exit, Failure, Result};
 use crate::printer::Printer;
@@ -15,7 +14,7 @@ pub(crate) fn run(args: &CompareArgs, cx: &Context<'_>) -> Result {
     if args.tolerance.is_some_and(|t| t.is_nan() || t < 0.0) {
         return Err(Failure::usage("a tolerance is a number of at least 0", "such as --tolerance 1e-6"));
     }
-    let engine = engine(cx.global)?;
+    let engine = cx.engine()?;
     let left = Dataset::open_with(&args.left, &engine)?;
     let right = Dataset::open_with(&args.right, &engine)?;
     let options = CompareOptions {

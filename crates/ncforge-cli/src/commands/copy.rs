@@ -2,20 +2,20 @@
 
 mod report;
 
-use ncforge::engine::{Engine, EngineOptions};
+use ncforge::engine::Engine;
 use ncforge::model::Format;
 use ncforge::ops::copy::{ChunkSpec, Chunks, Codec, CopyOptions, Names, copy, history_line, plan};
 use ncforge::{Dataset, Error};
 
 use super::Context;
-use crate::args::{ChunksArg, CodecArg, CopyArgs, FormatArg, GlobalArgs};
+use crate::args::{ChunksArg, CodecArg, CopyArgs, FormatArg};
 use crate::exit::{Exit, Failure, Result};
 use crate::interrupt;
 
 /// Runs the command.
 pub(crate) fn run(args: &CopyArgs, cx: &Context<'_>) -> Result {
     let options = options(args, cx)?;
-    let engine = engine(cx.global)?;
+    let engine = cx.engine()?;
     if args.dry_run {
         let source = Dataset::open_with(&args.input, &engine)?;
         let plan = plan(&source, &options, &engine)?;
@@ -25,8 +25,8 @@ pub(crate) fn run(args: &CopyArgs, cx: &Context<'_>) -> Result {
     copy_and_report(&args.input, &args.output, &options, &engine, args.json, cx)
 }
 
-/// Copies, shows progress, tells what was done; `nccopy` ends here, too.
-pub(super) fn copy_and_report(
+/// Copies, shows progress, tells what was done.
+fn copy_and_report(
     input: &std::path::Path,
     output: &std::path::Path,
     options: &CopyOptions,
@@ -56,13 +56,6 @@ fn exists_hint(input: &std::path::Path, output: &std::path::Path) -> String {
         true => "it is the input itself; -O replaces it when the copy is complete".into(),
         false => "give -O to overwrite it".into(),
     }
-}
-
-/// An engine with the threads and the memory that the options of every command ask for.
-pub(super) fn engine(global: &GlobalArgs) -> Result<Engine> {
-    let options =
-        EngineOptions { threads: global.threads.map(Into::into), memory: global.memory.map(|m| m.0) };
-    Engine::new(options).map_err(|e| Failure { exit: Exit::Usage, ..Failure::from(e) })
 }
 
 fn options(args: &CopyArgs, cx: &Context<'_>) -> Result<CopyOptions> {

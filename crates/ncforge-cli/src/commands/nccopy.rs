@@ -1,12 +1,33 @@
-//! `ncforge nccopy`
+//! `ncforge nccopy`: nccopy's options, translated into those of a copy.
+
+mod translate;
+
+use ncforge::Dataset;
+use ncforge::ops::copy::copy;
 
 use super::Context;
 use crate::args::NccopyArgs;
-use crate::exit::Result;
+use crate::exit::{Exit, Result};
+use crate::interrupt;
 
-/// Runs the command.
+/// Copies; says nothing when all is well, as nccopy does.
 pub(crate) fn run(args: &NccopyArgs, cx: &Context<'_>) -> Result {
-    let _ = cx.printer;
-    Err(ncforge::Error::Unsupported { path: args.input.display().to_string(), what: "this command".into() }
-        .into())
+    let engine = cx.engine()?;
+    let options = {
+        let source = Dataset::open_with(&args.input, &engine)?;
+        translate::translate(args, source.schema())?
+    };
+    interrupt::catch();
+    let progress = cx.printer.progress();
+    let done = copy(&args.input, &args.output, &options, &engine, &progress);
+    progress.finish();
+    let report = done?;
+    for note in &report.notes {
+        cx.printer.warn(note);
+    }
+    cx.printer.detail(format_args!(
+        "{} variables, {} bytes -> {} bytes, {:.1} s",
+        report.variables, report.input_bytes, report.output_bytes, report.seconds
+    ));
+    Ok(Exit::Ok)
 }

@@ -1,0 +1,321 @@
+//! nccopy's options in the words of [`CopyOptions`].
+//!
+//! Reference: `nccopy(1)` of netCDF-C 4.9, and where the manual is silent, what the program does.
+
+use ncforge::codec::filters::{self, FLETCHER32};
+use ncforge::model::{Filter, GroupId, Storage, VarId};
+use ncforge::ops::copy::{ChunkSpec, Chunks, CopyOptions, FilterSpec, Names};
+use ncforge::{Format, Schema};
+
+use crate::args::NccopyArgs;
+use crate::exit::{Failure, Result};
+
+/// What nccopy's options ask for, given what is in the source. An output that exists is overwritten and no
+/// history is written, as nccopy does.
+pub(super) fn translate(args: &NccopyArgs, source: &Schema) -> Result<CopyOptions> {
+    let mut options = CopyOptions {
+        format: format(args, source)?,
+        chunks: chunks(&args.chunks)?,
+        unlimited_to_fixed: args.fixed,
+        overwrite: true,
+        verify: args.verify,
+        resume: args.resume,
+        ..CopyOptions::default()
+    };
+    let suppress_all = add_filters(args, source, &mut options)?;
+    // What is compressed or filtered on request is chunked however small it is, as in nccopy.
+    let filtered = args.deflate.is_some_and(|n| n > 0) || (!args.filters.is_empty() && !suppress_all);
+    options.min_chunked = match args.min_chunked {
+        Some(bytes) => bytes,
+        None if filtered => 0,
+        None => options.min_chunked,
+    };
+    choose_objects(args, source, &mut options)?;
+    Ok(options)
+}
+
+/// The output's format; `None` is the source's.
+fn format(args: &NccopyArgs, source: &Schema) -> Result<Option<Format>> {
+    let digit = match () {
+        () if args.classic => Some(Format::Cdf1),
+        () if args.cdf2 => Some(Format::Cdf2),
+        () if args.netcdf4 => Some(Format::Netcdf4),
+        () if args.netcdf4_classic => Some(Format::Netcdf4Classic),
+        () if args.cdf5 => Some(Format::Cdf5),
+        () => None,
+    };
+    let asked = match &args.kind {
+        Some(kind) => Some(kind_named(kind).ok_or_else(|| {
+            Failure::usage(
+                format!("no kind of file is called `{kind}`"),
+                "the kinds are classic, '64-bit offset', cdf5, netCDF-4, 'netCDF-4 classic model'",
+            )
+        })?),
+        None => digit,
+    };
+    if asked.is_some() {
+        return Ok(asked);
+    }
+    if args.filters.iter().any(|f| !suppresses_all(f)) {
+        return Ok(Some(Format::Netcdf4));
+    }
+    let storage_asked = args.deflate.is_some_and(|n| n > 0) || args.shuffle || !args.chunks.is_empty();
+    Ok((source.format.is_classic() && storage_asked).then_some(Format::Netcdf4Classic))
+}
+
+/// The names and the old numbers of kinds that `nccopy -k` knows.
+fn kind_named(kind: &str) -> Option<Format> {
+    Some(match kind {
+        "classic" | "nc3" | "1" => Format::Cdf1,
+        "64-bit offset" | "64-bit-offset" | "nc6" | "2" => Format::Cdf2,
+        "netCDF-4" | "netCDF4" | "nc4" | "hdf5" | "enhanced" | "3" => Format::Netcdf4,
+        "netCDF-4 classic model"
+        | "netCDF-4-classic"
+        | "netCDF-4_classic"
+        | "netCDF4_classic"
+        | "nc7"
+        | "hdf5-nc3"
+        | "enhanced-nc3"
+        | "4" => Format::Netcdf4Classic,
+        "64-bit data" | "64-bit-data" | "cdf5" | "nc5" | "5" => Format::Cdf5,
+        _ => return None,
+    })
+}
+
+/// All of `-c`. The first specification of a variable or of a dimension counts; `/` beats all others.
+fn chunks(specs: &[String]) -> Result<Chunks> {
+    if specs.is_empty() {
+        return Ok(Chunks::Keep);
+    }
+    let mut all = ChunkSpec::default();
+    for text in specs {
+        let mut one = ChunkSpec::default();
+        one.add(text).map_err(|e| {
+            Failure::usage(e.to_string(), "write 'dim/length,…', 'var:length,…', 'var:' or '/'")
+        })?;
+        all.unchunk |= one.unchunk;
+        all.vars.extend(one.vars);
+        all.dims.extend(one.dims);
+    }
+    if all.unchunk {
+        return Ok(Chunks::Spec(ChunkSpec { unchunk: true, ..ChunkSpec::default() }));
+    }
+    keep_first(&mut all.vars);
+    keep_first(&mut all.dims);
+    Ok(Chunks::Spec(all))
+}
+
+fn keep_first<T>(named: &mut Vec<(String, T)>) {
+    let mut seen = std::collections::HashSet::new();
+    named.retain(|(name, _)| seen.insert(name.trim_start_matches('/').to_owned()));
+}
+
+/// `none` and `*,none`: no filters at all but those asked for.
+fn suppresses_all(spec: &str) -> bool {
+    spec == "none" || spec.eq_ignore_ascii_case("*,none")
+}
+
+/// `-d`, `-s` and `-F`, as filters of each variable. Gives whether all filters are suppressed.
+fn add_filters(args: &NccopyArgs, source: &Schema, options: &mut CopyOptions) -> Result<bool> {
+    let suppress_all = args.filters.iter().any(|f| suppresses_all(f));
+    // Deflate: a checksum that the source has stays, every other filter goes.
+    if args.deflate.is_some() || suppress_all {
+        for v in source.var_ids().filter(|v| !source.is_heap(source.var(*v).dtype)) {
+            let size = source.fixed_size(source.var(v).dtype).unwrap_or(1);
+            let mut list: Vec<Filter> = Vec::new();
+            if let Some(level) = args.deflate.filter(|&n| n > 0) {
+                if args.shuffle && size > 1 {
+                    list.push(filters::shuffle(size));
+                }
+                list.push(filters::deflate(level));
+            }
+            if !suppress_all {
+                list.extend(filters_in(source, v).iter().filter(|f| f.id == FLETCHER32).cloned());
+            }
+            options.filters.push(FilterSpec { vars: Some(vec![source.var_path(v)]), filters: list });
+        }
+    }
+    for text in args.filters.iter().filter(|f| !suppresses_all(f)) {
+        let spec = FilterSpec::parse(text).map_err(|e| {
+            Failure::usage(
+                e.to_string(),
+                "write 'var,filter,parameter,…' or '*,filter,…'; a filter is a number or a name",
+            )
+        })?;
+        options.filters.push(spec);
+    }
+    Ok(suppress_all)
+}
+
+fn filters_in(source: &Schema, v: VarId) -> &[Filter] {
+    match &source.var(v).storage {
+        Storage::Chunked { filters, .. } => filters,
+        Storage::Contiguous | Storage::Compact => &[],
+    }
+}
+
+/// `-v -V -g -G`: which variables, and of which the values.
+fn choose_objects(args: &NccopyArgs, source: &Schema, options: &mut CopyOptions) -> Result<()> {
+    if !args.data_vars.is_empty() {
+        options.values_of = Some(variables(source, &args.data_vars)?);
+    }
+    if !args.only_vars.is_empty() {
+        options.only = Some(variables(source, &args.only_vars)?);
+        options.all_dimensions = true;
+    }
+    if !args.data_groups.is_empty() {
+        options.values_of = Some(variables_of_groups(source, &args.data_groups)?);
+    }
+    if !args.only_groups.is_empty() {
+        options.only = Some(variables_of_groups(source, &args.only_groups)?);
+    }
+    Ok(())
+}
+
+/// Variables by absolute path, or all those whose path ends like a relative one.
+fn variables(source: &Schema, names: &[String]) -> Result<Names> {
+    let mut chosen = Names::default();
+    for name in names {
+        let found: Vec<VarId> = source.var_ids().filter(|&v| means(name, &full_path(source, v))).collect();
+        if found.is_empty() {
+            return Err(missing("variable", name));
+        }
+        chosen.vars.extend(found.into_iter().map(|v| full_path(source, v)));
+    }
+    Ok(chosen)
+}
+
+/// The variables of groups, without those of the groups below, as nccopy has it.
+fn variables_of_groups(source: &Schema, names: &[String]) -> Result<Names> {
+    if source.format != Format::Netcdf4 {
+        return Err(Failure::usage("the input has no groups", "-g and -G are for netCDF-4 files"));
+    }
+    let mut chosen = Names::default();
+    for name in names {
+        let found: Vec<GroupId> =
+            (0..source.groups.len()).map(GroupId).filter(|&g| means(name, &source.group_path(g))).collect();
+        if found.is_empty() {
+            return Err(missing("group", name));
+        }
+        let vars = found.iter().flat_map(|&g| source.vars_in(g));
+        chosen.vars.extend(vars.map(|v| full_path(source, v)));
+    }
+    Ok(chosen)
+}
+
+fn full_path(source: &Schema, v: VarId) -> String {
+    let path = source.var_path(v);
+    if path.starts_with('/') { path } else { format!("/{path}") }
+}
+
+fn means(name: &str, path: &str) -> bool {
+    if name.starts_with('/') { path == name } else { path.ends_with(&format!("/{name}")) }
+}
+
+fn missing(kind: &str, name: &str) -> Failure {
+    Failure::usage(format!("the input has no {kind} `{name}`"), "`ncforge info` shows what is in it")
+}
+
+#[cfg(test)]
+mod tests {
+    use clap::Parser;
+    use ncforge::model::{Atomic, Dimension, Group, Variable};
+    use ncforge::ops::copy::VarChunks;
+
+    use super::*;
+
+    #[derive(Parser)]
+    struct Line {
+        #[command(flatten)]
+        args: NccopyArgs,
+    }
+
+    fn source(format: Format) -> Schema {
+        let mut s = Schema::new(format);
+        for (name, unlimited) in [("time", true), ("x", false)] {
+            s.dims.push(Dimension { name: name.into(), group: Schema::ROOT, len: 10, unlimited });
+        }
+        s.groups.push(Group { name: "g".into(), parent: Some(Schema::ROOT), attrs: Vec::new() });
+        let dims = vec![ncforge::model::DimId(0), ncforge::model::DimId(1)];
+        s.vars.push(Variable::new("t", Atomic::Float, dims.clone()));
+        let mut sum = Variable::new("sum", Atomic::Byte, dims);
+        sum.group = GroupId(1);
+        sum.storage = Storage::Chunked {
+            chunks: vec![1, 10],
+            filters: vec![filters::deflate(9), filters::fletcher32()],
+        };
+        s.vars.push(sum);
+        s
+    }
+
+    fn translated(line: &str, format: Format) -> Result<CopyOptions> {
+        let words = std::iter::once("nccopy").chain(line.split(' ')).chain(["in", "out"]);
+        translate(&Line::parse_from(words).args, &source(format))
+    }
+
+    fn ids(options: &CopyOptions, path: &str) -> Option<Vec<u16>> {
+        let of = |f: &&FilterSpec| f.vars.as_ref().is_none_or(|v| v.iter().any(|p| p == path));
+        options.filters.iter().rev().find(of).map(|f| f.filters.iter().map(|f| f.id).collect())
+    }
+
+    #[test]
+    fn kinds_have_many_names() {
+        for (line, format) in [
+            ("-3", Format::Cdf1),
+            ("-k nc6", Format::Cdf2),
+            ("-k3", Format::Netcdf4),
+            ("-k 4", Format::Netcdf4Classic),
+            ("-k cdf5", Format::Cdf5),
+            ("-7", Format::Netcdf4Classic),
+        ] {
+            assert_eq!(translated(line, Format::Cdf1).expect(line).format, Some(format), "{line}");
+        }
+        assert!(translated("-k nonsense", Format::Cdf1).is_err());
+    }
+
+    #[test]
+    fn storage_makes_classic_files_netcdf4() {
+        for line in ["-d1", "-s", "-c x/5"] {
+            let format = translated(line, Format::Cdf5).expect(line).format;
+            assert_eq!(format, Some(Format::Netcdf4Classic), "{line}");
+        }
+        assert_eq!(translated("-d0", Format::Cdf1).expect("parses").format, None);
+        assert_eq!(translated("-d1", Format::Netcdf4).expect("parses").format, None);
+        assert_eq!(translated("-F *,32015,3", Format::Cdf1).expect("parses").format, Some(Format::Netcdf4));
+    }
+
+    #[test]
+    fn deflate_keeps_checksums_and_replaces_the_rest() {
+        let o = translated("-d 4 -s", Format::Netcdf4).expect("parses");
+        assert_eq!(ids(&o, "t"), Some(vec![2, 1]));
+        assert_eq!(ids(&o, "/g/sum"), Some(vec![1, 3]));
+        assert_eq!(o.min_chunked, 0);
+        let o = translated("-d 0", Format::Netcdf4).expect("parses");
+        assert_eq!(ids(&o, "/g/sum"), Some(vec![3]));
+        let o = translated("-F none", Format::Netcdf4).expect("parses");
+        assert_eq!(ids(&o, "/g/sum"), Some(vec![]));
+        let o = translated("-d 4 -F t,none", Format::Netcdf4).expect("parses");
+        assert_eq!(ids(&o, "t"), Some(vec![]));
+    }
+
+    #[test]
+    fn the_first_chunk_specification_counts() {
+        let o = translated("-c x/5,time/2 -c t:1,2 -c t:3,3 -c /x/7", Format::Netcdf4);
+        let Chunks::Spec(spec) = o.expect("parses").chunks else { panic!("a specification") };
+        assert_eq!(spec.vars, [("t".to_owned(), VarChunks::Lens(vec![1, 2]))]);
+        assert_eq!(spec.dims.len(), 2);
+        let o = translated("-c t:1,2 -c /", Format::Netcdf4).expect("parses");
+        assert!(matches!(o.chunks, Chunks::Spec(s) if s.unchunk && s.vars.is_empty()));
+        assert!(translated("-c x=5", Format::Netcdf4).is_err());
+    }
+
+    #[test]
+    fn relative_names_mean_every_group() {
+        let o = translated("-v sum,/t", Format::Netcdf4).expect("parses");
+        assert_eq!(o.values_of.expect("names").vars, ["/g/sum", "/t"]);
+        let o = translated("-G g", Format::Netcdf4).expect("parses");
+        assert_eq!(o.only.expect("names").vars, ["/g/sum"]);
+        assert!(translated("-V nothing", Format::Netcdf4).is_err());
+        assert!(translated("-g g", Format::Cdf1).is_err());
+    }
+}

@@ -1,0 +1,124 @@
+//! The contracts of the command: streams, exit codes, options, help.
+
+mod common;
+
+use common::Place;
+
+#[test]
+fn help_is_data_and_lists_the_commands() {
+    let p = Place::new();
+    let help = p.run("--help").exits(0).prints("copy").prints("info").prints("compare").prints("nccopy");
+    assert!(help.err.is_empty());
+    assert!(help.out.contains("Exit codes:"));
+    for command in ["copy", "info", "compare", "nccopy"] {
+        let short = p.run(&format!("help {command}")).exits(0);
+        assert!(short.out.contains("Usage:"), "{}", short.out);
+        p.run(&format!("{command} --help")).exits(0).prints("Usage:");
+    }
+    p.run("--version").exits(0).prints(env!("CARGO_PKG_VERSION"));
+}
+
+#[test]
+fn usage_errors_exit_2_and_say_what_is_wrong() {
+    let p = Place::new();
+    p.run("").exits(2);
+    for line in [
+        "nonsense",
+        "info",
+        "info --nonsense a.nc",
+        "copy a.nc",
+        "copy a.nc b.nc --codec nonsense",
+        "copy a.nc b.nc --memory much",
+        "copy -3 -4 a.nc b.nc",
+        "compare a.nc",
+        "-j 0 info a.nc",
+        "nccopy a.nc",
+        "nccopy -d 10 a.nc b.nc",
+    ] {
+        let ran = p.run(line).exits(2).says("ncforge: ");
+        assert!(ran.out.is_empty(), "{line}: {}", ran.out);
+    }
+    p.run("cpoy a.nc b.nc").exits(2).says("copy");
+}
+
+#[test]
+fn a_missing_input_exits_4() {
+    let p = Place::new();
+    for line in ["info no.nc", "copy no.nc out.nc", "compare no.nc no2.nc", "nccopy no.nc out.nc"] {
+        let ran = p.run(line).exits(4).says("ncforge: ").says("no.nc");
+        assert!(ran.out.is_empty());
+    }
+    assert!(p.files().is_empty(), "{:?}", p.files());
+}
+
+#[test]
+fn what_is_no_netcdf_file_exits_4() {
+    let p = Place::new();
+    p.file("text.nc", b"This is not a netCDF file, it is text.\n");
+    p.file("empty.nc", b"");
+    p.file("short.nc", b"CDF\x01");
+    for name in ["text.nc", "empty.nc", "short.nc", "."] {
+        p.run(&format!("info {name}")).exits(4).says("ncforge: ");
+        p.run(&format!("copy {name} out.nc")).exits(4);
+    }
+    assert!(!p.files().contains(&"out.nc".to_owned()));
+}
+
+#[test]
+fn an_output_that_exists_is_refused_without_leave() {
+    let p = Place::new();
+    p.real("uv300.nc");
+    p.file("out.nc", b"precious");
+    p.run("copy uv300.nc out.nc").exits(2).says("out.nc").says("hint: ").says("-O");
+    assert_eq!(std::fs::read(p.path("out.nc")).expect("still there"), b"precious");
+    p.run("copy -O -q uv300.nc out.nc").exits(0);
+    p.run("compare uv300.nc out.nc").exits(0);
+    // nccopy overwrites, as it always has.
+    p.file("out2.nc", b"precious");
+    p.run("nccopy uv300.nc out2.nc").exits(0);
+    assert_eq!(p.files(), ["out.nc", "out2.nc", "uv300.nc"]);
+}
+
+#[test]
+fn differences_exit_3() {
+    let p = Place::new();
+    p.real("uv300.nc");
+    p.real("etopo60.cdf");
+    p.run("compare uv300.nc uv300.nc").exits(0);
+    p.run("compare uv300.nc etopo60.cdf").exits(3);
+    let mut bytes = std::fs::read(p.path("uv300.nc")).expect("readable");
+    let last = bytes.len() - 1;
+    bytes[last] ^= 1;
+    p.file("other.nc", &bytes);
+    let ran = p.run("compare --json uv300.nc other.nc").exits(3);
+    assert!(ran.json().is_object());
+}
+
+#[test]
+fn several_files_are_all_tried() {
+    let p = Place::new();
+    p.real("uv300.nc");
+    let ran = p.run("info --kind no.nc uv300.nc").exits(4).says("no.nc");
+    assert_eq!(ran.out, "classic\n");
+}
+
+#[test]
+fn completions_and_manuals_come_from_the_declaration() {
+    let p = Place::new();
+    for shell in ["bash", "zsh", "fish"] {
+        p.run(&format!("completions {shell}")).exits(0).prints("dry-run");
+    }
+    p.run("completions tcsh").exits(2);
+    p.run("man").exits(0).prints(".TH ncforge 1");
+    p.run("man copy").exits(0).prints("ncforge-copy");
+    p.run("man nonsense").exits(2).says("hint: ");
+    p.run("man --dir pages").exits(0);
+    assert!(p.path("pages/ncforge-nccopy.1").exists());
+}
+
+#[test]
+fn messages_are_plain_when_nobody_wants_colour() {
+    let p = Place::new();
+    assert!(!p.run("info no.nc").exits(4).err.contains('\x1b'));
+    assert!(p.run("--color always info no.nc").exits(4).err.contains('\x1b'));
+}
