@@ -3,7 +3,7 @@
 use std::borrow::Cow;
 use std::sync::{Arc, OnceLock};
 
-use super::cursor::Cursor;
+use super::cursor::{Cursor, Sizes};
 use super::datatype::Datatype;
 use super::fractal_heap::FractalHeap;
 use super::global_heap::GlobalHeap;
@@ -70,6 +70,16 @@ impl File {
         };
         let _ = file.shared.set(indexes);
         Ok(file)
+    }
+
+    /// The bytes of a store as an HDF5 file that has no superblock yet: for reading the heap of a file that is
+    /// being written.
+    pub(crate) fn detached(store: Arc<dyn Store>) -> Self {
+        let sizes = Sizes::default();
+        let end = store.len();
+        let superblock = Superblock { version: 2, sizes, base: 0, end, root: 0, extension: None, flags: 0 };
+        let source = Source::new(store, 0, sizes);
+        File { source, superblock, heap: GlobalHeap::default(), shared: OnceLock::new() }
     }
 
     /// The object header at an address.

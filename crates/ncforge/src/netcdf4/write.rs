@@ -22,6 +22,8 @@ mod scales;
 mod space;
 mod state;
 mod types;
+mod update;
 mod values;
 
 pub use create::{CreateOptions, create};
+pub use update::open_mut;

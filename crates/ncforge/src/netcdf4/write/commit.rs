@@ -3,9 +3,10 @@
 use super::container::Netcdf4Writer;
 use super::image::{Builder, live_chunks};
 use super::space::Extent;
+use super::state::PlaceState;
 use crate::container::ContainerMut;
 use crate::error::{Error, Result};
-use crate::hdf5::emit::{SUPERBLOCK_SIZE, superblock};
+use crate::hdf5::emit::{ChunkSource, SUPERBLOCK_SIZE, superblock};
 
 /// Metadata is written in pieces of about this many bytes.
 const PIECE: usize = 4 << 20;
@@ -13,6 +14,9 @@ const PIECE: usize = 4 << 20;
 impl Netcdf4Writer {
     /// Makes the present state durable and visible, in this order: everything that the new metadata refers to
     /// and the metadata itself, in space that the committed state does not use; then the superblock.
+    ///
+    /// When that leaves the metadata behind a gap that could hold it (the space in front that it had before),
+    /// it moves there in a second commit, so that it stays in front and the file leaves no hole at each sync.
     pub(super) fn commit(&mut self) -> Result<()> {
         for id in self.schema.var_ids() {
             self.settle(id)?;
@@ -23,25 +27,56 @@ impl Netcdf4Writer {
         }
         let size = self.with_image(|image| image.size())?;
         let room = self.room(size)?;
-        let root = self.write_metadata(room, size)?;
+        self.switch_to(room, size)?;
+        if self.reclaim {
+            let live = self.live()?;
+            self.space.set_live(live, SUPERBLOCK_SIZE);
+            self.space.commit();
+            self.reclaim = false;
+        }
+        if let Some(offset) = self.space.take_below(size, 8, room.offset) {
+            self.switch_to(Extent { offset, len: size }, size)?;
+        }
+        self.dirty = false;
         let end = self.space.end().max(SUPERBLOCK_SIZE);
+        if self.store.len() > end { self.store.set_len(end) } else { Ok(()) }
+    }
+
+    /// Writes the metadata to `room` and lets the superblock point there; what it had before is free then.
+    fn switch_to(&mut self, room: Extent, size: u64) -> Result<()> {
+        let root = self.write_metadata(room, size)?;
+        let end = self.space.end_without(self.current).max(SUPERBLOCK_SIZE);
         if self.store.len() < end {
             self.store.set_len(end)?;
         }
         self.store.sync()?;
         self.store.write_at(&superblock(end, root), 0)?;
         self.store.sync()?;
-        self.current = Some(room);
-        // One spare room is enough; what is too small for today's metadata will not do tomorrow either.
-        let (keep, drop): (Vec<_>, Vec<_>) = self.rooms.iter().partition(|r| **r == room || r.len >= size);
-        self.rooms = keep;
+        let old = self.current.replace(room);
         self.space.commit();
-        for extent in drop {
-            self.space.release(extent);
+        if let Some(old) = old {
+            self.space.release(old);
+            self.space.commit();
         }
-        self.space.commit();
-        self.dirty = false;
         Ok(())
+    }
+
+    /// Everything that the committed state refers to.
+    fn live(&self) -> Result<Vec<Extent>> {
+        let mut live: Vec<Extent> = self.current.into_iter().collect();
+        for (id, state) in self.schema.var_ids().zip(&self.vars) {
+            match &state.place {
+                PlaceState::Compact(_) | PlaceState::Contiguous { offset: None, .. } => {}
+                PlaceState::Contiguous { offset: Some(offset), .. } => {
+                    live.push(Extent { offset: *offset, len: state.bytes(&self.schema.shape(id)) });
+                }
+                PlaceState::Chunked { table, .. } => table.read().each(&mut |_, r| {
+                    live.push(Extent { offset: r.offset, len: r.len });
+                    Ok(())
+                })?,
+            }
+        }
+        Ok(live)
     }
 
     fn with_image<T>(&self, f: impl FnOnce(&crate::hdf5::emit::Image<'_>) -> Result<T>) -> Result<T> {
@@ -50,18 +85,20 @@ impl Netcdf4Writer {
         f(&builder.build()?)
     }
 
-    /// Room for `size` bytes that the committed state does not use: the foremost that is large enough.
+    /// Room for `size` bytes that the committed state does not use.
     fn room(&mut self, size: u64) -> Result<Extent> {
-        let free = self.rooms.iter().filter(|r| Some(**r) != self.current && r.len >= size);
-        if let Some(room) = free.min_by_key(|r| r.offset) {
-            return Ok(*room);
+        if let Some(front) = self.front.take() {
+            if front.len >= size {
+                return Ok(front);
+            }
+            self.space.release(front);
+        }
+        if let Some(offset) = self.space.take_below(size, 8, u64::MAX) {
+            return Ok(Extent { offset, len: size });
         }
         // A file that outgrew its room will grow again.
         let len = (size + size / 4).next_multiple_of(8);
-        let offset = self.take(len, 8)?;
-        let room = Extent { offset, len };
-        self.rooms.push(room);
-        Ok(room)
+        Ok(Extent { offset: self.take(len, 8)?, len })
     }
 
     fn write_metadata(&self, room: Extent, size: u64) -> Result<u64> {

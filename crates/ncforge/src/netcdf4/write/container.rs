@@ -11,8 +11,10 @@ use super::state::{PlaceState, VarState};
 use super::values::Encoder;
 use crate::container::{Container, ContainerMut};
 use crate::error::{Error, Result};
+use crate::hdf5::file::File;
 use crate::layout::{ChunkRecord, VarLayout};
 use crate::model::{DimId, Fill, Schema, Value, VarId};
+use crate::netcdf4::read::values::Decoder;
 use crate::select::{ChunkGrid, Hyperslab};
 use crate::store::Store;
 
@@ -33,10 +35,12 @@ pub(super) struct Netcdf4Writer {
     pub(super) kept: Kept,
     pub(super) space: FileSpace,
     pub(super) heap: HeapWriter,
-    /// Room for metadata: at most the committed block and one other.
-    pub(super) rooms: Vec<Extent>,
-    /// Which of them holds the committed metadata.
+    /// Room for the first metadata block of a new file.
+    pub(super) front: Option<Extent>,
+    /// Where the committed metadata lies, as far as is known.
     pub(super) current: Option<Extent>,
+    /// Whether, after the next commit, everything that is not data of a variable is free.
+    pub(super) reclaim: bool,
     /// Whether anything changed since the last commit.
     pub(super) dirty: bool,
 }
@@ -91,6 +95,12 @@ impl Container for Netcdf4Writer {
     fn layout(&self, var: VarId) -> Result<Arc<VarLayout>> {
         self.check(var)?;
         Ok(Arc::new(self.vars[var.0].layout(self.path(var), self.schema.shape(var))))
+    }
+
+    fn decode_heap(&self, var: VarId, stored: &[u8]) -> Result<Vec<Value>> {
+        self.check(var)?;
+        let file = File::detached(Arc::clone(&self.store));
+        Decoder::new(&file).heap(&self.vars[var.0].stored, stored)
     }
 }
 

@@ -74,8 +74,9 @@ pub fn create(
         vars,
         kept,
         heap: HeapWriter::new(),
-        rooms: vec![front],
+        front: Some(front),
         current: None,
+        reclaim: false,
         dirty: true,
     };
     for id in writer.schema.var_ids() {

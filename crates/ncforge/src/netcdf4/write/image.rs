@@ -84,7 +84,7 @@ enum Part {
 
 impl<'a> Builder<'a> {
     pub(super) fn build(&self) -> Result<Image<'a>> {
-        let scales = Scales::of(self.schema);
+        let scales = Scales::of(self.schema, self.kept.phony(self.schema));
         let (parts, ids) = self.number(&scales);
         let references = self.references(&scales, &ids);
         let mut image = Image::default();
@@ -111,7 +111,7 @@ impl<'a> Builder<'a> {
             dims: vec![none; s.dims.len()],
         };
         for g in 0..s.groups.len() {
-            for t in s.types_in(GroupId(g)) {
+            for t in s.types_in(GroupId(g)).filter(|t| !self.kept.is_nameless(*t)) {
                 ids.types[t.0] = ObjectId(parts.len());
                 parts.push(Part::Type(t));
             }
@@ -145,7 +145,8 @@ impl<'a> Builder<'a> {
     fn group(&self, id: GroupId, scales: &Scales, ids: &Ids) -> Result<Object<'a>> {
         let s = self.schema;
         let mut links: Vec<(Vec<u8>, ObjectId)> = Vec::new();
-        links.extend(s.types_in(id).map(|t| (encode_name(&s.user_type(t).name), ids.types[t.0])));
+        let types = s.types_in(id).filter(|t| !self.kept.is_nameless(*t));
+        links.extend(types.map(|t| (encode_name(&s.user_type(t).name), ids.types[t.0])));
         links.extend(s.children(id).map(|g| (encode_name(&s.group(g).name), ids.groups[g.0])));
         links.extend(scales.members(s, id).into_iter().map(|m| match m {
             Member::Dim(d) => (encode_name(&s.dim(d).name), ids.dims[d.0]),
@@ -163,6 +164,7 @@ impl<'a> Builder<'a> {
             attrs.push(int_attribute("_nc3_strict", Dataspace::Scalar, &[1]));
         }
         self.user_attributes(&s.group(id).attrs, &path, &RESERVED_GLOBAL, &mut attrs)?;
+        attrs.extend_from_slice(self.kept.hidden(&path));
         if let Some(text) = s.provenance.as_deref().filter(|t| root && !t.is_empty()) {
             attrs.push(text_attribute("_NCProperties", text.as_bytes().to_vec()));
         }
@@ -213,7 +215,8 @@ impl<'a> Builder<'a> {
         let (var, state) = (self.schema.var(id), &self.vars[id.0]);
         let path = self.schema.var_path(id);
         let mut attrs = Vec::new();
-        if !var.dims.is_empty() {
+        let named = !var.dims.iter().any(|d| scales.phony.contains(d));
+        if !var.dims.is_empty() && named {
             let dimids: Vec<i32> = var.dims.iter().map(|d| d.0 as i32).collect();
             let space = Dataspace::fixed(&[dimids.len() as u64]);
             attrs.push(int_attribute("_Netcdf4Coordinates", space, &dimids));
@@ -223,12 +226,14 @@ impl<'a> Builder<'a> {
             attrs.push(int_attribute("_Netcdf4Dimid", Dataspace::Scalar, &[dim.0 as i32]));
         }
         self.user_attributes(&var.attrs, &path, &RESERVED, &mut attrs)?;
+        attrs.extend_from_slice(self.kept.hidden(&path));
         match scales.scale_of[id.0] {
             Some(dim) => attrs.extend(reference_list(&references[dim.0])),
-            None if !var.dims.is_empty() => {
-                attrs.push(dimension_list(&var.dims.iter().map(|d| ids.dims[d.0]).collect::<Vec<_>>()));
+            None if var.dims.iter().all(|d| scales.phony.contains(d)) => {}
+            None => {
+                let scale = |d: &DimId| (!scales.phony.contains(d)).then(|| ids.dims[d.0]);
+                attrs.push(dimension_list(&var.dims.iter().map(scale).collect::<Vec<_>>()));
             }
-            None => {}
         }
         Ok(Object { kind: Kind::Dataset(Box::new(self.dataset(id, state))), attrs })
     }
@@ -347,14 +352,17 @@ fn reference_list(users: &[(ObjectId, u32)]) -> Option<Attribute> {
 }
 
 /// On a variable: the scale of each of its dimensions.
-fn dimension_list(scales: &[ObjectId]) -> Attribute {
+fn dimension_list(scales: &[Option<ObjectId>]) -> Attribute {
     let datatype = Datatype { size: 16, class: Class::Vlen { base: Box::new(object_reference()) } };
     let mut data = Blob::default();
-    for &id in scales {
-        let target = Blob { bytes: vec![0; 8], references: vec![(0, id)], heap: Vec::new() };
-        data.bytes.extend(1u32.to_le_bytes());
-        data.heap.push((data.bytes.len(), target));
-        data.bytes.extend([0; 12]);
+    for scale in scales {
+        let at = data.bytes.len();
+        data.bytes.extend([0; 16]);
+        if let &Some(id) = scale {
+            let target = Blob { bytes: vec![0; 8], references: vec![(0, id)], heap: Vec::new() };
+            data.bytes[at..at + 4].copy_from_slice(&1u32.to_le_bytes());
+            data.heap.push((at + 4, target));
+        }
     }
     let space = Dataspace::fixed(&[scales.len() as u64]);
     Attribute { name: b"DIMENSION_LIST".to_vec(), utf8: false, datatype, space, data }

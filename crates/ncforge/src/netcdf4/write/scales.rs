@@ -18,6 +18,8 @@ pub(super) struct Scales {
     pub(super) coordinate: Vec<Option<VarId>>,
     /// Per variable: the dimension it is the coordinate of.
     pub(super) scale_of: Vec<Option<DimId>>,
+    /// Dimensions that no dataset stands for.
+    pub(super) phony: HashSet<DimId>,
 }
 
 /// A dimension or a variable, in the order in which netcdf-c would create their datasets.
@@ -28,26 +30,27 @@ pub(super) enum Member {
 }
 
 impl Scales {
-    pub(super) fn of(schema: &Schema) -> Self {
+    pub(super) fn of(schema: &Schema, phony: HashSet<DimId>) -> Self {
         let mut coordinate = vec![None; schema.dims.len()];
         let mut scale_of = vec![None; schema.vars.len()];
         for id in schema.var_ids() {
             let var = schema.var(id);
             let Some(&first) = var.dims.first() else { continue };
             let dim = schema.dim(first);
-            if dim.group == var.group && dim.name == var.name && coordinate[first.0].is_none() {
+            let coordinates = dim.group == var.group && dim.name == var.name && !phony.contains(&first);
+            if coordinates && coordinate[first.0].is_none() {
                 coordinate[first.0] = Some(id);
                 scale_of[id.0] = Some(first);
             }
         }
-        Scales { coordinate, scale_of }
+        Scales { coordinate, scale_of, phony }
     }
 
     /// The dimensions and variables of a group: dimensions without a variable stand before the next coordinate
     /// variable of a later dimension, so that readers which number dimensions by creation order agree with us.
     pub(super) fn members(&self, schema: &Schema, group: GroupId) -> Vec<Member> {
         let mut out = Vec::new();
-        let mut dims = schema.dims_in(group);
+        let mut dims = schema.dims_in(group).filter(|d| !self.phony.contains(d));
         let mut vars = schema.vars_in(group).peekable();
         loop {
             let mut wait = None;
@@ -83,7 +86,7 @@ impl Scales {
     pub(super) fn stored_name(&self, schema: &Schema, id: VarId) -> Vec<u8> {
         let var = schema.var(id);
         let clash = self.scale_of[id.0].is_none()
-            && schema.dims_in(var.group).any(|d| schema.dim(d).name == var.name);
+            && schema.dims_in(var.group).any(|d| schema.dim(d).name == var.name && !self.phony.contains(&d));
         if clash { encode_name(&format!("{NON_COORDINATE}{}", var.name)) } else { encode_name(&var.name) }
     }
 }
@@ -124,7 +127,7 @@ mod tests {
         var("x", 0);
         var("b", 1);
         var("a", 1);
-        let scales = Scales::of(&s);
+        let scales = Scales::of(&s, HashSet::new());
         assert_eq!(scales.coordinate, [None, Some(VarId(2)), None, Some(VarId(0))]);
         let members = scales.members(&s, Schema::ROOT);
         let (d, v) = (|i| Member::Dim(DimId(i)), |i| Member::Var(VarId(i)));

@@ -84,6 +84,43 @@ impl FileSpace {
         }
     }
 
+    /// `len` bytes that end at or before `limit`, from what is free now.
+    pub(super) fn take_below(&mut self, len: u64, align: u64, limit: u64) -> Option<u64> {
+        let f = self.free.iter().find(|f| f.offset.next_multiple_of(align) + len <= f.end())?;
+        if f.offset.next_multiple_of(align) + len > limit { None } else { self.take(len, align) }
+    }
+
+    /// Where the file will end once `extent` is free.
+    pub(super) fn end_without(&self, extent: Option<Extent>) -> u64 {
+        let Some(e) = extent.filter(|e| e.end() == self.end) else { return self.end };
+        self.free.last().filter(|f| f.end() == e.offset).map_or(e.offset, |f| f.offset)
+    }
+
+    /// Everything but these extents is free: they are all that the committed state refers to.
+    pub(super) fn set_live(&mut self, mut live: Vec<Extent>, start: u64) {
+        live.sort_unstable();
+        self.free.clear();
+        let mut at = start;
+        for e in live.into_iter().filter(|e| e.len > 0) {
+            if e.offset > at {
+                self.free.push(Extent { offset: at, len: e.offset - at });
+            }
+            at = at.max(e.end());
+        }
+        if self.end > at {
+            self.free.push(Extent { offset: at, len: self.end - at });
+        }
+        self.trim();
+    }
+
+    /// Free space at the end of the file is no part of it.
+    fn trim(&mut self) {
+        if let Some(last) = self.free.last().copied().filter(|f| f.end() == self.end) {
+            self.free.pop();
+            self.end = last.offset;
+        }
+    }
+
     /// Gives back the tail of the last thing given out.
     pub(super) fn shrink_end(&mut self, from: u64, to: u64) -> bool {
         let last = self.end == from && to <= from && self.is_new(to);
@@ -98,6 +135,7 @@ impl FileSpace {
         for e in std::mem::take(&mut self.dying) {
             self.add_free(e);
         }
+        self.trim();
         self.committed_end = self.end;
     }
 
@@ -131,5 +169,20 @@ mod tests {
         assert_eq!(s.take(20, 1), Some(202));
         s.commit();
         assert_eq!(s.take(50, 1), Some(100));
+    }
+
+    #[test]
+    fn the_end_moves_back_over_free_space() {
+        let ext = |offset, len| Extent { offset, len };
+        let mut s = FileSpace::new(1000);
+        s.set_live(vec![ext(200, 100), ext(600, 100)], 48);
+        assert_eq!(s.end(), 700);
+        assert_eq!(s.end_without(Some(ext(600, 100))), 300);
+        assert_eq!(s.take_below(310, 8, 600), None);
+        assert_eq!(s.take_below(150, 8, 200), Some(48));
+        s.commit();
+        s.release(ext(600, 100));
+        s.commit();
+        assert_eq!(s.end(), 300);
     }
 }

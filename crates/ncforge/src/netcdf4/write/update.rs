@@ -1,0 +1,265 @@
+//! Opening an existing file for changes.
+//!
+//! Everything the file describes is read, and where its data lies; the next commit writes the description anew
+//! (see [`super`]), and data stays where it is. So a file can be opened only if all of it can be written again:
+//! what netCDF cannot see, or this writer cannot say, is an error that names it.
+
+mod forms;
+
+use std::collections::HashMap;
+use std::sync::Arc;
+
+use super::container::Netcdf4Writer;
+use super::coverage::Coverage;
+use super::heap::HeapWriter;
+use super::image::{Builder, live_chunks};
+use super::kept::Kept;
+use super::space::{Extent, FileSpace};
+use super::state::{LiveIndex, PlaceState, VarState};
+use crate::container::{Container, ContainerMut};
+use crate::error::{Error, Result};
+use crate::hdf5::chunk_index::DatasetChunks;
+use crate::hdf5::dataset::Dataset;
+use crate::hdf5::datatype::Class;
+use crate::hdf5::emit::ChunkTable;
+use crate::hdf5::file::File;
+use crate::hdf5::layout::Layout;
+use crate::hdf5::message::kind;
+use crate::layout::{ChunkIndex, Place};
+use crate::model::{DimId, GroupId, Schema, TypeId, VarId};
+use crate::netcdf4::read;
+use crate::netcdf4::read::attrs::is_hidden;
+use crate::netcdf4::read::scan::{self, Found, FoundDataset};
+use crate::netcdf4::read::values::is_heap;
+use crate::select::ChunkGrid;
+use crate::store::Store;
+
+/// Most bytes of metadata that are compared to find out whether they are this writer's own.
+const MOST_COMPARED: u64 = 256 << 20;
+/// Hidden attributes of datasets and of the root that every commit makes anew.
+const REMADE: [&[u8]; 6] = [
+    b"DIMENSION_LIST",
+    b"REFERENCE_LIST",
+    b"_Netcdf4Coordinates",
+    b"_Netcdf4Dimid",
+    b"_NCProperties",
+    b"_nc3_strict",
+];
+
+/// Opens a netCDF-4 file for changes: written by ncforge, netCDF-C, h5netcdf or h5py.
+///
+/// The first [`ContainerMut::sync`] after a change replaces the superblock by one of version 2, and chunk indexes
+/// of any kind by version 1 B-trees, which every library reads. What cannot be written again (virtual datasets,
+/// external files, references, objects with two names, …) makes this an error that names it.
+///
+/// ```no_run
+/// use std::{path::Path, sync::Arc};
+/// use ncforge::model::Attribute;
+/// use ncforge::store::FileStore;
+/// use ncforge::{Container, ContainerMut, container, netcdf4};
+///
+/// let store = Arc::new(FileStore::open_rw(Path::new("sst.nc"))?);
+/// let mut file = netcdf4::open_mut(store)?;
+/// let mut schema = file.schema().clone();
+/// container::put_attribute(&mut schema.groups[0].attrs, Attribute::text("title", "SST"));
+/// file.redefine(schema)?;
+/// file.sync()?;
+/// # Ok::<(), ncforge::Error>(())
+/// ```
+pub fn open_mut(store: Arc<dyn Store>) -> Result<Box<dyn ContainerMut>> {
+    let file = Arc::new(File::open(Arc::clone(&store))?);
+    let refuse = |what: String| Error::Unsupported {
+        path: store.name().to_owned(),
+        what: format!("changing a file with {what}"),
+    };
+    let sb = &file.superblock;
+    if sb.base != 0 {
+        return Err(refuse(format!("a user block of {} bytes before its HDF5 data", sb.base)));
+    }
+    if (sb.sizes.offset, sb.sizes.length) != (8, 8) {
+        return Err(refuse(format!("{}-byte addresses", sb.sizes.offset)));
+    }
+    let found = scan::scan(&file)?;
+    let container = read::open(Arc::clone(&store))?;
+    let schema = container.schema().clone();
+    if let Some(s) = schema.skipped.first() {
+        return Err(refuse(format!("`{}`: {}", s.path, s.why)));
+    }
+    if let Some(why) = obstacle(&file, &found, &container)? {
+        return Err(refuse(why));
+    }
+    let kept = kept(&file, &found, &container)?;
+    let mut vars = Vec::with_capacity(schema.vars.len());
+    for id in schema.var_ids() {
+        vars.push(state(&file, &container, &schema, id)?.map_err(refuse)?);
+    }
+    let reclaim = !container_uses_heap(&container, &schema);
+    let end = store.len().max(sb.end);
+    let root = sb.root;
+    let mut writer = Netcdf4Writer {
+        store: Arc::clone(&store),
+        schema,
+        vars,
+        kept,
+        space: FileSpace::new(end),
+        heap: HeapWriter::new(),
+        front: None,
+        current: None,
+        reclaim,
+        dirty: false,
+    };
+    writer.current = own_block(&writer, root)?;
+    Ok(Box::new(writer))
+}
+
+/// Why the file cannot be written again from its schema: every object must be in it, under one name.
+fn obstacle(file: &File, found: &Found, container: &read::Netcdf4File) -> Result<Option<String>> {
+    let schema = container.schema();
+    let objects = container.objects();
+    let mut seen: HashMap<u64, String> = HashMap::new();
+    let groups = (0..found.groups.len()).map(|g| (found.groups[g].address, schema.group_path(GroupId(g))));
+    let path = |g: GroupId, name: &str| format!("{}/{name}", schema.group_path(g).trim_end_matches('/'));
+    let datasets = found.datasets.iter().map(|d| (d.address, path(d.group, &d.name)));
+    let types = found.types.iter().map(|t| (t.address, path(t.group, &t.name)));
+    for (address, name) in groups.chain(datasets).chain(types) {
+        let header = file.object(address)?;
+        if header.has(kind::COMMENT) {
+            return Ok(Some(format!("a comment on `{name}`")));
+        }
+        if let Some(other) = seen.insert(address, name.clone()) {
+            return Ok(Some(format!("one object under two names, `{other}` and `{name}`")));
+        }
+    }
+    for t in &found.types {
+        let name = path(t.group, &t.name);
+        if !objects.types.contains(&Some(t.address)) {
+            return Ok(Some(format!("the named type `{name}`, which netCDF does not need")));
+        }
+        if !file.attributes(&file.object(t.address)?)?.is_empty() {
+            return Ok(Some(format!("attributes on the type `{name}`")));
+        }
+    }
+    for d in &found.datasets {
+        let is_variable = objects.vars.contains(&d.address);
+        let attr = d.attrs.iter().find(|a| !is_hidden(&a.name));
+        if let Some(a) = attr.filter(|_| !is_variable) {
+            let (attr, name) = (String::from_utf8_lossy(&a.name).into_owned(), path(d.group, &d.name));
+            return Ok(Some(format!("attribute `{attr}` on `{name}`, a dimension without a variable")));
+        }
+    }
+    Ok(None)
+}
+
+/// What the file says in its own way.
+fn kept(file: &File, found: &Found, container: &read::Netcdf4File) -> Result<Kept> {
+    let schema = container.schema();
+    let objects = container.objects();
+    let mut kept = Kept::new(schema.vars.len());
+    for (i, address) in objects.types.iter().enumerate() {
+        if address.is_none() {
+            kept.insert_nameless(TypeId(i));
+        }
+    }
+    for (i, scale) in objects.scales.iter().enumerate() {
+        if scale.is_none() {
+            kept.insert_phony(DimId(i), &schema.dims[i].name);
+        }
+    }
+    for (g, f) in found.groups.iter().enumerate() {
+        let owner = schema.group_path(GroupId(g));
+        forms::keep(file, &owner, &schema.groups[g].attrs, &f.attrs, &REMADE, &mut kept)?;
+    }
+    let by_address: HashMap<u64, &FoundDataset> = found.datasets.iter().map(|d| (d.address, d)).collect();
+    for id in schema.var_ids() {
+        let Some(d) = by_address.get(&objects.vars[id.0]) else { continue };
+        let scale = objects.scales.contains(&Some(d.address));
+        // `CLASS` and `NAME` of scales are made anew; other conventions use the same names.
+        let mut remade = REMADE.to_vec();
+        if scale {
+            remade.extend([&b"CLASS"[..], b"NAME"]);
+        }
+        forms::keep(file, &schema.var_path(id), &schema.var(id).attrs, &d.attrs, &remade, &mut kept)?;
+    }
+    Ok(kept)
+}
+
+/// The state of an existing variable; or why it cannot be written again.
+fn state(
+    file: &Arc<File>,
+    container: &read::Netcdf4File,
+    schema: &Schema,
+    id: VarId,
+) -> Result<std::result::Result<VarState, String>> {
+    let dataset = container.dataset(id);
+    let path = schema.var_path(id);
+    let layout = container.layout(id)?;
+    let shape = &layout.shape;
+    let place = match &layout.place {
+        Place::Inline(bytes) => PlaceState::Compact(bytes.to_vec()),
+        Place::Nowhere => PlaceState::Contiguous { offset: None, written: Coverage::default() },
+        Place::Contiguous { offset } => {
+            let bytes = shape.iter().fold(u64::from(dataset.datatype.size), |a, &n| a.saturating_mul(n));
+            PlaceState::Contiguous { offset: Some(*offset), written: Coverage::whole(bytes) }
+        }
+        Place::Chunked { chunk, codecs, index, .. } => PlaceState::Chunked {
+            chunk: chunk.clone(),
+            filters: dataset.filters.clone(),
+            codecs: Ok(codecs.clone()),
+            table: LiveIndex::new(table(&**index, shape, chunk)?),
+        },
+        Place::Unsupported(why) => match &dataset.layout {
+            // A filter that is not known: its chunks can stay as they are.
+            Layout::Chunked(c) if !dataset.external => PlaceState::Chunked {
+                chunk: c.chunk.clone(),
+                filters: dataset.filters.clone(),
+                codecs: Err(why.clone()),
+                table: LiveIndex::new(table(&DatasetChunks::new(file, dataset, c)?, shape, &c.chunk)?),
+            },
+            _ => return Ok(Err(format!("`{path}`: {why}"))),
+        },
+        Place::Records { .. } => return Ok(Err(format!("`{path}`: records"))),
+    };
+    Ok(Ok(VarState {
+        stored: dataset.datatype.clone(),
+        element: layout.element.clone(),
+        fill: dataset.fill.clone(),
+        pattern: layout.fill.clone(),
+        place,
+    }))
+}
+
+fn table(index: &dyn ChunkIndex, shape: &[u64], chunk: &[u64]) -> Result<ChunkTable> {
+    let mut table = ChunkTable::new(&ChunkGrid::new(shape, chunk).counts())?;
+    for (at, record) in index.list()? {
+        table.insert(&at, record)?;
+    }
+    Ok(table)
+}
+
+/// Whether data of variables refers to heap collections, whose places are not known without reading all of it.
+fn container_uses_heap(container: &read::Netcdf4File, schema: &Schema) -> bool {
+    let uses = |d: &Dataset| is_heap(&d.datatype) && !matches!(d.datatype.class, Class::String { .. });
+    schema.var_ids().any(|v| uses(container.dataset(v)))
+}
+
+/// The committed metadata, if it is exactly what this writer would write in its place: then it was, and its
+/// extent is known.
+fn own_block(writer: &Netcdf4Writer, root: u64) -> Result<Option<Extent>> {
+    let chunks = live_chunks(&writer.vars);
+    let (schema, vars, kept) = (&writer.schema, &writer.vars, &writer.kept);
+    let image = Builder { schema, vars, chunks: &chunks, kept }.build()?;
+    let size = image.size()?;
+    let store = &writer.store;
+    if size > MOST_COMPARED || root.checked_add(size).is_none_or(|end| end > store.len()) {
+        return Ok(None);
+    }
+    let (mut same, mut at) = (true, root);
+    image.write(root, &mut |bytes| {
+        if same {
+            same = store.read_vec(at, bytes.len() as u64)? == bytes;
+            at += bytes.len() as u64;
+        }
+        Ok(())
+    })?;
+    Ok(same.then_some(Extent { offset: root, len: size }))
+}

@@ -1,0 +1,89 @@
+//! Attributes in the form in which a file holds them, detached from their place.
+
+use crate::error::Result;
+use crate::hdf5::attribute::Attribute as Stored;
+use crate::hdf5::datatype::{Class, Datatype};
+use crate::hdf5::emit::{Attribute, Blob};
+use crate::hdf5::file::File;
+use crate::hdf5::global_heap::HeapId;
+use crate::model::{self, encode_name};
+use crate::netcdf4::read::attrs::is_hidden;
+
+use super::super::kept::Kept;
+
+/// Keeps the forms of an object's attributes: those that the schema shows, and hidden ones that are not made
+/// anew by every commit.
+pub(super) fn keep(
+    file: &File,
+    owner: &str,
+    shown: &[model::Attribute],
+    stored: &[Stored],
+    remade: &[&[u8]],
+    kept: &mut Kept,
+) -> Result<()> {
+    for a in stored {
+        if is_hidden(&a.name) {
+            if !remade.contains(&a.name.as_slice()) {
+                kept.insert_hidden(owner, form(file, a)?);
+            }
+        } else if let Some(value) = shown.iter().find(|v| encode_name(&v.name) == a.name) {
+            kept.insert(owner, value.clone(), form(file, a)?);
+        }
+    }
+    Ok(())
+}
+
+fn form(file: &File, a: &Stored) -> Result<Attribute> {
+    let mut data = Blob::from(a.data.clone());
+    let size = (a.datatype.size as usize).max(1);
+    for at in (0..a.data.len() / size).map(|i| i * size) {
+        detach(file, &a.datatype, at, &mut data)?;
+    }
+    Ok(Attribute {
+        name: a.name.clone(),
+        utf8: false,
+        datatype: a.datatype.clone(),
+        space: a.space.clone(),
+        data,
+    })
+}
+
+/// Takes what the element at byte `at` refers to out of the heap.
+fn detach(file: &File, d: &Datatype, at: usize, blob: &mut Blob) -> Result<()> {
+    match &d.class {
+        Class::Vlen { base } => row(file, Some(base), at, blob),
+        Class::VlenString { .. } => row(file, None, at, blob),
+        Class::Compound { members } => {
+            members.iter().try_for_each(|m| detach(file, &m.datatype, at + m.offset as usize, blob))
+        }
+        Class::Array { base, .. } => {
+            let size = (base.size as usize).max(1);
+            (0..d.size as usize / size).try_for_each(|i| detach(file, base, at + i * size, blob))
+        }
+        _ => Ok(()),
+    }
+}
+
+fn row(file: &File, base: Option<&Datatype>, at: usize, blob: &mut Blob) -> Result<()> {
+    let source = &file.source;
+    let id = HeapId::parse(&mut source.cursor(&blob.bytes[at..at + 16], 0))?;
+    let Some(address) = id.address else { return Ok(()) };
+    if id.count == 0 && id.index == 0 {
+        blob.bytes[at..at + 16].fill(0);
+        return Ok(());
+    }
+    let collection = file.heap.collection(source, address)?;
+    let Some(bytes) = collection.get(id.index) else {
+        return Err(source.fail(address, format!("no object {} in this heap collection", id.index)));
+    };
+    let mut object = Blob::from(bytes.to_vec());
+    if let Some(base) = base {
+        let size = (base.size as usize).max(1);
+        let count = (id.count as usize).min(bytes.len() / size);
+        for i in 0..count {
+            detach(file, base, i * size, &mut object)?;
+        }
+    }
+    blob.heap.push((at + 4, object));
+    Ok(())
+}
