@@ -1,0 +1,51 @@
+//! Files that ncforge writes through [`ncforge::ContainerMut`], judged by everybody else.
+
+mod make;
+mod peers;
+
+use std::path::Path;
+
+fn judged(name: &str, make: impl Fn(&Path)) {
+    let dir = tempfile::tempdir().unwrap();
+    let path = dir.path().join(format!("{name}.nc"));
+    make(&path);
+    if let Ok(k) = std::env::var("KEEP") {
+        std::fs::copy(&path, Path::new(&k).join(format!("{name}.nc"))).unwrap();
+    }
+    let again = dir.path().join("again.nc");
+    make(&again);
+    assert!(std::fs::read(&path).unwrap() == std::fs::read(&again).unwrap(), "the same bytes every time");
+    peers::tools_accept(&path, name == "all");
+    peers::check(name, &path);
+}
+
+#[test]
+fn every_type_is_read_by_others() {
+    judged("all", make::all);
+}
+
+#[test]
+fn a_thousand_variables_are_read_by_others() {
+    judged("many", |p| make::many(p, 1000));
+}
+
+#[test]
+fn a_hundred_thousand_chunks_are_read_by_others() {
+    judged("chunks", |p| make::chunks(p, 100_000));
+}
+
+#[test]
+fn nothing_is_read_by_others() {
+    judged("empty", make::empty);
+}
+
+#[test]
+fn attributes_larger_than_a_header_message_are_read_by_others() {
+    judged("large", make::large);
+}
+
+/// The list of users of a shared dimension grows past 64 KiB.
+#[test]
+fn five_thousand_variables_on_one_dimension_are_read_by_others() {
+    judged("five_thousand", |p| make::many(p, 5000));
+}
