@@ -76,7 +76,8 @@ def all(path):
                 h[name].attrs[a] if a != "list" else None
 
 
-def many(path, count=1000):
+def many(path):
+    count = 1000
     with netCDF4.Dataset(path) as d:
         assert list(d.variables) == [f"v{i:05}" for i in range(count)]
         assert d.ncattrs() == [f"a{i:03}" for i in range(300)]
@@ -110,8 +111,21 @@ def many(path, count=1000):
         assert len(d["v00000"].ncattrs()) == 52
 
 
-def five_thousand(path):
-    many(path, 5000)
+def shared(path):
+    with h5py.File(path) as h:
+        refs = h["x"].attrs["REFERENCE_LIST"]
+        assert len(refs) == 4800
+        assert h[refs[4799][0]].name == "/v299" and refs[4799][1] == 15
+        same(h["v77"][...], np.full([1] * 16, 77))
+    with netCDF4.Dataset(path, "a") as d:
+        v = d.createVariable("more", "i4", ["x"] * 3)
+        v[:] = 5
+        v.units = "m"
+    with netCDF4.Dataset(path) as d:
+        assert len(d.variables) == 301 and d["more"].dimensions == ("x",) * 3
+        same(d["more"][:], np.full((1, 1, 1), 5))
+    with h5py.File(path) as h:
+        assert len(h["x"].attrs["REFERENCE_LIST"]) == 4803
 
 
 def chunks(path):

@@ -322,6 +322,20 @@ pub(crate) fn empty(path: &Path) {
     create(path, s).sync().unwrap();
 }
 
+/// So many uses of one dimension that the list of its users is larger than a header message.
+pub(crate) fn shared(path: &Path) {
+    let mut s = Schema::new(Format::Netcdf4);
+    s.dims = vec![dim("x", 1, false)];
+    for i in 0..300 {
+        s.vars.push(Variable::new(format!("v{i}"), Atomic::Int, vec![DimId(0); 16]));
+    }
+    let mut f = create(path, s);
+    for i in 0..300i32 {
+        put(&mut f, VarId(i as usize), &i.to_le_bytes());
+    }
+    f.sync().unwrap();
+}
+
 /// Attributes too large for a header.
 pub(crate) fn large(path: &Path) {
     let mut s = Schema::new(Format::Netcdf4);
