@@ -3,8 +3,8 @@
 use ncforge::codec::filters;
 use ncforge::container::put_attribute;
 use ncforge::model::{
-    Atomic, Attribute, DType, DimId, Dimension, Endian, Field, Fill, Filter, Group, GroupId, Schema, Storage, TypeId,
-    UserKind, UserType, VarId, Variable,
+    Atomic, Attribute, DType, DimId, Dimension, Endian, Field, Fill, Filter, Group, GroupId, Schema, Storage,
+    TypeId, UserKind, UserType, VarId, Variable,
 };
 use ncforge::ops::chunking::{Axis, Target, forced};
 use ncforge::{Result, Values};
@@ -97,7 +97,12 @@ pub(crate) fn user_type(schema: &mut Schema, group: usize, name: &str, new: NewT
     let kind = match new.kind.as_str() {
         "compound" => {
             let fields = new.fields.iter().map(|(name, offset, dtype, shape)| {
-                Ok(Field { name: name.clone(), offset: *offset, dtype: dtype.resolve(schema)?, shape: shape.clone() })
+                Ok(Field {
+                    name: name.clone(),
+                    offset: *offset,
+                    dtype: dtype.resolve(schema)?,
+                    shape: shape.clone(),
+                })
             });
             UserKind::Compound { size: new.size, fields: fields.collect::<Result<_>>()? }
         }
@@ -162,15 +167,17 @@ fn layout(schema: &Schema, var: &Variable, new: NewStorage) -> Result<Storage> {
     if !chunked {
         return Ok(Storage::Contiguous);
     }
-    let axes: Vec<Axis> = var.dims.iter().map(|&d| Axis::new(schema.dim(d).len, schema.dim(d).unlimited)).collect();
+    let axes: Vec<Axis> =
+        var.dims.iter().map(|&d| Axis::new(schema.dim(d).len, schema.dim(d).unlimited)).collect();
     let chunks = match new.chunks {
         Some(chunks) if chunks.len() != axes.len() => {
             return Err(invalid(format!("{} chunk sizes for {} dimensions", chunks.len(), axes.len())));
         }
         Some(chunks) if chunks.contains(&0) => return Err(invalid("chunk sizes are at least 1")),
         Some(chunks) => chunks,
-        None => forced(&axes, size as u64, Target::default())
-            .ok_or_else(|| invalid(format!("`{}` has a dimension of length 0 and cannot be chunked", var.name)))?,
+        None => forced(&axes, size as u64, Target::default()).ok_or_else(|| {
+            invalid(format!("`{}` has a dimension of length 0 and cannot be chunked", var.name))
+        })?,
     };
     Ok(Storage::Chunked { chunks, filters: list })
 }
@@ -224,7 +231,12 @@ pub(crate) fn set_attribute(
     Ok(())
 }
 
-pub(crate) fn delete_attribute(schema: &mut Schema, group: usize, var: Option<usize>, name: &str) -> Result<()> {
+pub(crate) fn delete_attribute(
+    schema: &mut Schema,
+    group: usize,
+    var: Option<usize>,
+    name: &str,
+) -> Result<()> {
     let list = attributes_mut(schema, group, var)?;
     let at = list.iter().position(|a| a.name == name);
     let at = at.ok_or_else(|| ncforge::Error::NotFound {

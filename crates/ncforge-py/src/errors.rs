@@ -7,7 +7,10 @@ use pyo3::exceptions::PyRuntimeError;
 use pyo3::prelude::*;
 
 /// Runs `work` without the interpreter; an error, or a panic, becomes a Python exception.
-pub(crate) fn outside<T: Send>(py: Python<'_>, work: impl FnOnce() -> ncforge::Result<T> + Send) -> PyResult<T> {
+pub(crate) fn outside<T: Send>(
+    py: Python<'_>,
+    work: impl FnOnce() -> ncforge::Result<T> + Send,
+) -> PyResult<T> {
     match py.detach(|| catch_unwind(AssertUnwindSafe(work))) {
         Ok(Ok(value)) => Ok(value),
         Ok(Err(error)) => Err(to_python(py, &error)),

@@ -159,9 +159,8 @@ impl File {
         var: Option<usize>,
         name: &str,
     ) -> PyResult<Option<(Bound<'py, PyAny>, Bound<'py, PyAny>)>> {
-        let found = self.look(py, |s| {
-            Ok(define::attributes(s, group, var)?.iter().find(|a| a.name == name).cloned())
-        })?;
+        let found = self
+            .look(py, |s| Ok(define::attributes(s, group, var)?.iter().find(|a| a.name == name).cloned()))?;
         found.map(|a| Ok((describe::dtype(py, a.dtype)?, to_python_values(py, &a.values)?))).transpose()
     }
 

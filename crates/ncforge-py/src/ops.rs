@@ -4,7 +4,7 @@ use std::path::PathBuf;
 
 use ncforge::engine::{Engine, EngineOptions, parse_size};
 use ncforge::ops::compare::CompareOptions;
-use ncforge::ops::copy::{Chunks, ChunkSpec, Codec, CopyOptions, Names, history_line};
+use ncforge::ops::copy::{ChunkSpec, Chunks, Codec, CopyOptions, Names, history_line};
 use ncforge::ops::describe::{self, CdlOptions};
 use ncforge::ops::progress::{Progress, Silent};
 use ncforge::{Dataset, Format, Result};
@@ -111,7 +111,8 @@ impl Callback {
             (s.stage.clone(), s.done, s.total)
         };
         // The lock is not held while the interpreter is waited for.
-        let result = Python::attach(|py| self.call.call1(py, told).map(drop).and_then(|()| py.check_signals()));
+        let result =
+            Python::attach(|py| self.call.call1(py, told).map(drop).and_then(|()| py.check_signals()));
         if let Err(error) = result {
             self.lock().error.get_or_insert(error);
         }
@@ -124,7 +125,12 @@ impl Callback {
 
 impl Progress for Callback {
     fn begin(&self, stage: &str, total: u64) {
-        self.update(|s| *s = CallbackState { stage: stage.into(), total, error: s.error.take(), ..Default::default() }, true);
+        self.update(
+            |s| {
+                *s = CallbackState { stage: stage.into(), total, error: s.error.take(), ..Default::default() }
+            },
+            true,
+        );
     }
 
     fn advance(&self, bytes: u64) {

@@ -28,7 +28,9 @@ fn to_list<'py>(py: Python<'py>, values: &[Value]) -> PyResult<Bound<'py, PyList
 
 fn to_object<'py>(py: Python<'py>, value: &Value) -> PyResult<Bound<'py, PyAny>> {
     Ok(match value {
-        Value::Fixed(bytes) | Value::Row(bytes) | Value::String(Some(bytes)) => PyBytes::new(py, bytes).into_any(),
+        Value::Fixed(bytes) | Value::Row(bytes) | Value::String(Some(bytes)) => {
+            PyBytes::new(py, bytes).into_any()
+        }
         Value::String(None) => py.None().into_bound(py),
         Value::HeapRow(list) => to_list(py, list)?.into_any(),
         Value::Compound(fields) => {
@@ -44,7 +46,10 @@ pub(crate) fn from_python(schema: &Schema, dtype: DType, data: &Bound<'_, PyAny>
     if let Some(size) = schema.fixed_size(dtype) {
         let bytes: &[u8] = data.extract()?;
         if size == 0 || bytes.len() % size != 0 {
-            return Err(to_python(py, &invalid(format!("{} bytes are no values of {size} bytes", bytes.len()))));
+            return Err(to_python(
+                py,
+                &invalid(format!("{} bytes are no values of {size} bytes", bytes.len())),
+            ));
         }
         return Ok(Values::fixed(bytes));
     }
@@ -82,8 +87,7 @@ fn from_object(schema: &Schema, dtype: DType, data: &Bound<'_, PyAny>) -> PyResu
                 if items.len() != types.len() {
                     return Err(wrong(format!("{} fields for a compound of {}", items.len(), types.len())));
                 }
-                let values =
-                    types.iter().zip(items.iter()).map(|(&t, item)| from_object(schema, t, &item));
+                let values = types.iter().zip(items.iter()).map(|(&t, item)| from_object(schema, t, &item));
                 Ok(Value::Compound(values.collect::<PyResult<_>>()?))
             }
             UserKind::Enum { .. } | UserKind::Opaque { .. } => {

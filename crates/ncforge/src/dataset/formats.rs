@@ -5,7 +5,7 @@ use std::sync::Arc;
 use super::CreateOptions;
 use super::detect::{Family, family};
 use crate::container::{Container, ContainerMut};
-use crate::error::{Error, Result};
+use crate::error::Result;
 use crate::model::Schema;
 use crate::store::Store;
 use crate::{classic, netcdf4};
@@ -22,7 +22,7 @@ pub(super) fn open(store: Arc<dyn Store>) -> Result<Box<dyn Container>> {
 pub(super) fn open_mut(store: Arc<dyn Store>) -> Result<Box<dyn ContainerMut>> {
     match family(&*store)? {
         Family::Classic => classic::open_mut(store),
-        Family::Netcdf4 => Err(missing(&*store)),
+        Family::Netcdf4 => netcdf4::open_mut(store),
     }
 }
 
@@ -38,8 +38,4 @@ pub(super) fn create(
     }
     let options = netcdf4::CreateOptions { spare: options.header_room.unwrap_or_default() };
     netcdf4::create(store, schema, &options)
-}
-
-fn missing(store: &dyn Store) -> Error {
-    Error::Unsupported { path: store.name().to_owned(), what: "this format".to_owned() }
 }
