@@ -62,6 +62,10 @@ impl Netcdf4File {
         let d = &self.datasets[var.0];
         let name = self.schema.var_path(var);
         let size = d.datatype.size as usize;
+        if size as u64 > self.file.source.len() {
+            let what = format!("`{name}`: values of {size} bytes, more than the file has");
+            return Err(Error::corrupt(self.file.source.name(), None, what));
+        }
         let heap = is_heap(&d.datatype);
         let Some(element) = element(&d.datatype, heap) else {
             return Err(self
