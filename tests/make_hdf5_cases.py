@@ -41,7 +41,7 @@ def nc_atomic(path: Path) -> None:
         nc.setncattr("strings", ["a", "", "longer text"])
         for code in [*INTEGERS, "f4", "f8", "S1"]:
             for endian in ["native"] if code == "S1" else ["little", "big"]:
-                v = nc.createVariable(f"{code}_{endian}", code, ("y", "x"), endian=endian)  # type: ignore[call-overload]
+                v = nc.createVariable(f"{code}_{endian}", code, ("y", "x"), endian=endian)  # type: ignore
                 if code == "S1":
                     v[:] = np.frombuffer(b"abcdefghijklmnopqrstuvwxyzABCDEFGHI", "S1").reshape(5, 7)
                 else:
@@ -72,6 +72,7 @@ def nc_unlimited(path: Path) -> None:
         nc.createVariable("t", "f8", ("t",))[:] = np.arange(6) / 2
         nc.createVariable("a", "f4", ("t", "z", "x"), chunksizes=(2, 3, 4))[0:5, 0:7, :] = ramp((5, 7, 4), "f4")
         nc.createVariable("short", "i2", ("t", "x"), fill_value=-9)[0:2] = ramp((2, 4), "i2")
+        nc.createVariable("short_unfilled", "i2", ("t", "x"), fill_value=False)[0:2] = ramp((2, 4), "i2")
         nc.createVariable("nothing", "i2", ("never", "x"))
         g = nc.createGroup("g")
         g.createDimension("z", 2)
@@ -83,7 +84,7 @@ def nc_unlimited(path: Path) -> None:
 
 
 def nc_odd_coordinates(path: Path) -> None:
-    """A two-dimensional coordinate variable, a variable that has a dimension's name, dimensions out of order."""
+    """A two-dimensional coordinate variable, a variable named like a dimension, dimensions out of order."""
     with netCDF4.Dataset(path, "w") as nc:
         nc.createDimension("n", 3)
         nc.createDimension("m", 4)
@@ -136,7 +137,7 @@ def nc_filters(path: Path) -> None:
         nc.createDimension("x", 53)
         data = ramp((37, 53), "f4") / 7
 
-        def var(name: str, dtype: str = "f4", **how) -> None:
+        def var(name: str, dtype: str = "f4", **how: Any) -> None:
             v = nc.createVariable(name, dtype, ("y", "x"), chunksizes=(10, 20), **how)
             v[:] = data.astype(dtype)
 
@@ -243,7 +244,7 @@ def h5_indexes(path: Path, libver: str) -> None:
 
 
 def h5_objects(path: Path, libver: str, odd: bool) -> None:
-    """Types, attributes and links beyond what netCDF-C writes; ``odd`` ones are such that it opens no such file."""
+    """Types, attributes, links beyond what netCDF-C writes; with ``odd`` ones it does not open the file."""
     with h5py.File(path, "w", libver=libver) as f:
         f.create_dataset("scalar", data=1.5)
         f.create_dataset("bool", data=np.array([True, False, True]))

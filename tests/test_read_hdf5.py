@@ -36,8 +36,6 @@ ATOMIC = {
 }
 HIDDEN = {"CLASS", "NAME", "DIMENSION_LIST", "REFERENCE_LIST", "_Netcdf4Coordinates", "_Netcdf4Dimid"}
 HIDDEN |= {"_NCProperties", "_nc3_strict"}
-#: Filters that ncforge names and does not decode.
-UNDECODED = ("blosc", "szip")
 
 
 @pytest.fixture(scope="session")
@@ -53,7 +51,8 @@ def dump_json() -> Path:
 def dump(program: Path, path: Path) -> dict[str, Any]:
     """A file as ncforge sees it."""
     out = subprocess.run([program, path], check=True, capture_output=True, text=True, timeout=60).stdout
-    return json.loads(out)
+    dumped: dict[str, Any] = json.loads(out)
+    return dumped
 
 
 class Seen:
@@ -159,12 +158,15 @@ def check_with_h5py(seen: Seen, path: Path) -> int:
             d = f[prefixed] if prefixed in f else f[inside]
             if "error" in v["values"]:
                 error = v["values"]["error"]
-                assert any(word in error for word in [*UNDECODED, "virtual"]), error
+                assert "virtual" in error, error
                 continue
             try:
                 theirs = d[()]
             except OSError:
                 # A filter that this h5py has not, strings that were never written: netCDF4 reads those.
+                continue
+            if v["name"] == "short_unfilled":
+                # What is beyond its end is netCDF's default fill value, of which h5py knows nothing.
                 continue
             if list(d.shape) != v["shape"]:
                 # What is beyond the dataset's own extent reads as its fill value.
@@ -262,7 +264,7 @@ def test_netcdf_reads_the_same(cases: list[Path], dump_json: Path) -> None:
     for path in cases:
         try:
             netCDF4.Dataset(path).close()
-        except OSError:
+        except (OSError, TypeError):
             continue
         try:
             seen = Seen(dump(dump_json, path))

@@ -1,5 +1,5 @@
-//! Prints everything that a netCDF-4 file holds as JSON, read straight from layouts and chunk records: what the
-//! oracle tests compare with other readers. `cargo run --example dump_json -- FILE…`
+//! Prints everything that a netCDF-4 file holds as JSON: what the oracle tests compare with other readers. Values
+//! are read twice, by the engine and one element at a time from layouts and chunk records, and must agree. `cargo run --example dump_json -- FILE…`
 //!
 //! Values of fixed size are hexadecimal bytes in native order; strings, ragged rows and compounds of them are
 //! JSON.
@@ -7,11 +7,12 @@
 use std::path::Path;
 use std::sync::Arc;
 
+use ncforge::engine::Engine;
 use ncforge::layout::{Order, Place, VarLayout};
 use ncforge::model::{DType, Schema, UserKind, Value, Values, VarId};
 use ncforge::select::{ChunkGrid, coordinates};
 use ncforge::store::FileStore;
-use ncforge::{Container, Result, netcdf4};
+use ncforge::{Container, Hyperslab, Result, netcdf4};
 use serde_json::{Value as Json, json};
 
 fn main() {
@@ -111,8 +112,19 @@ fn value(v: &Value) -> Json {
     }
 }
 
-/// All of a variable, the plain way: one element at a time.
+/// All of a variable, by the engine.
 fn read(file: &dyn Container, v: VarId) -> Result<Json> {
+    let all = Hyperslab::all(&file.schema().shape(v));
+    let json = match Engine::global().read(file, v, &all)? {
+        Values::Fixed(b) => json!({ "hex": hex(&b) }),
+        Values::Heap(v) => json!({ "heap": v.iter().map(value).collect::<Vec<_>>() }),
+    };
+    assert_eq!(json, read_plainly(file, v)?, "{}", file.schema().var_path(v));
+    Ok(json)
+}
+
+/// All of a variable, the plain way: one element at a time.
+fn read_plainly(file: &dyn Container, v: VarId) -> Result<Json> {
     let layout = file.layout(v)?;
     let stored = stored(file, &layout, &file.schema().shape(v))?;
     if layout.element.heap {

@@ -225,7 +225,7 @@ impl FractalHeap {
             // The sum is over the block with the sum's own place zeroed.
             let mut zeroed = bytes.clone();
             zeroed[at..at + 4].fill(0);
-            if super::checksum::lookup3(&zeroed) != sum {
+            if !super::checksum::matches(&zeroed, sum) {
                 return Err(source.fail(block.address, "the checksum of a heap block does not match"));
             }
         }

@@ -9,7 +9,7 @@ use std::collections::HashMap;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, Mutex, PoisonError};
 
-use super::checksum::lookup3;
+use super::checksum;
 use super::cursor::{Cursor, Sizes};
 use crate::error::{Error, Result};
 use crate::store::Store;
@@ -114,7 +114,7 @@ impl Source {
     pub fn check(&self, bytes: &[u8], address: u64, what: &str) -> Result<()> {
         let fine = bytes
             .split_last_chunk::<4>()
-            .is_some_and(|(body, sum)| lookup3(body) == u32::from_le_bytes(*sum));
+            .is_some_and(|(body, sum)| checksum::matches(body, u32::from_le_bytes(*sum)));
         if fine { Ok(()) } else { Err(self.fail(address, format!("the checksum of {what} does not match"))) }
     }
 

@@ -3,7 +3,7 @@
 //! The signature stands at byte 0, or at 512, 1024, 2048, … after a user block. Addresses in the file are
 //! relative to where it was found.
 
-use super::checksum::lookup3;
+use super::checksum;
 use super::cursor::{Cursor, Sizes};
 use crate::error::{Error, Result};
 use crate::store::Store;
@@ -122,9 +122,9 @@ fn new(c: &mut Cursor<'_>, version: u8, bytes: &[u8]) -> Result<(Superblock, u64
     let extension = c.address()?;
     let end = c.defined_address("the end of the file")?;
     let root = c.defined_address("the root group")?;
-    let sum = lookup3(&bytes[..used + c.pos()]);
+    let covered = &bytes[..used + c.pos()];
     let here = c;
-    if c.u32()? != sum {
+    if !checksum::matches(covered, c.u32()?) {
         return Err(here.fail("the checksum of the superblock does not match"));
     }
     Ok((Superblock { version, sizes, base, end, root, extension, flags }, base))

@@ -4,7 +4,7 @@ use std::sync::{Arc, OnceLock};
 
 use super::Objects;
 use super::types::element;
-use super::values::{Decoder, is_heap};
+use super::values::{Decoder, is_heap, to_native};
 use crate::codec::CodecChain;
 use crate::container::Container;
 use crate::error::{Error, Result};
@@ -14,7 +14,7 @@ use crate::hdf5::file::File;
 use crate::hdf5::fill::FillKind;
 use crate::hdf5::layout::{IndexKind, Layout};
 use crate::layout::{Place, VarLayout};
-use crate::model::{Schema, Value, VarId};
+use crate::model::{DType, Schema, Value, VarId};
 use crate::store::Store;
 
 /// An open netCDF-4 file.
@@ -75,7 +75,16 @@ impl Netcdf4File {
         };
         let fill = match &d.fill.value {
             FillKind::User(bytes) if bytes.len() == size => bytes.clone(),
-            _ => vec![0; size],
+            // Without a fill value, HDF5 reads zeros inside a dataset; netCDF reads the type's default where an
+            // unlimited dimension is longer than the dataset.
+            _ => match self.schema.var(var).dtype {
+                DType::Atomic(a) if d.space.dims() != self.schema.shape(var) => {
+                    let mut fill = a.default_fill();
+                    to_native(&element, &mut fill);
+                    fill
+                }
+                _ => vec![0; size],
+            },
         };
         let place = self.place(&name, d)?;
         Ok(VarLayout { name, shape: d.space.dims().to_vec(), element, fill, place })
