@@ -141,12 +141,12 @@ impl Progress for Reporter {
             ProgressKind::Auto | ProgressKind::Bar | ProgressKind::None => return,
         };
         // Who finds the lock taken leaves the telling to the one who has it.
-        if let Ok(mut state) = self.state.try_lock() {
-            if state.last.elapsed() >= every {
-                state.last = Instant::now();
-                state.spoke = true;
-                self.tell(&state);
-            }
+        if let Ok(mut state) = self.state.try_lock()
+            && state.last.elapsed() >= every
+        {
+            state.last = Instant::now();
+            state.spoke = true;
+            self.tell(&state);
         }
     }
 

@@ -98,3 +98,23 @@ fn unlimited_dimensions_become_fixed() {
     let doc = info(&p, "u.nc");
     assert!(doc["dimensions"].as_array().expect("a list").iter().all(|d| d["unlimited"] == false));
 }
+
+#[test]
+fn help_names_every_option_of_nccopy() {
+    let p = Place::new();
+    let help = p.run("nccopy --help").exits(0);
+    for letter in "k3456 7dscuwvVgGmheMLrF".chars().filter(|c| c.is_alphanumeric()) {
+        assert!(help.out.contains(&format!("  -{letter}")), "-{letter}");
+    }
+    // A link of that name is nccopy.
+    p.real("uv300.nc");
+    let link = p.path("nccopy");
+    std::os::unix::fs::symlink(env!("CARGO_BIN_EXE_ncforge"), &link).expect("a link");
+    let output = std::process::Command::new(&link)
+        .args(["-7", "uv300.nc", "linked.nc"])
+        .current_dir(link.parent().expect("a folder"))
+        .output()
+        .expect("it runs");
+    common::Ran::of("-7".into(), &output).exits(0);
+    p.run("info --kind linked.nc").exits(0).prints("netCDF-4 classic model");
+}

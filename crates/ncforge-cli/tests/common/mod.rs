@@ -6,30 +6,30 @@ use std::path::{Path, PathBuf};
 use std::process::{Command, Output};
 
 /// An empty folder that goes away with the test, in which commands run.
-pub struct Place {
+pub(crate) struct Place {
     dir: tempfile::TempDir,
 }
 
 impl Place {
     /// A new one.
-    pub fn new() -> Self {
+    pub(crate) fn new() -> Self {
         Place { dir: tempfile::tempdir().expect("a temporary folder") }
     }
 
     /// A path inside.
-    pub fn path(&self, name: &str) -> PathBuf {
+    pub(crate) fn path(&self, name: &str) -> PathBuf {
         self.dir.path().join(name)
     }
 
     /// A file with these bytes.
-    pub fn file(&self, name: &str, bytes: &[u8]) -> PathBuf {
+    pub(crate) fn file(&self, name: &str, bytes: &[u8]) -> PathBuf {
         let path = self.path(name);
         std::fs::write(&path, bytes).expect("a file can be written");
         path
     }
 
     /// A copy of one of the real files in `data/`.
-    pub fn real(&self, name: &str) -> PathBuf {
+    pub(crate) fn real(&self, name: &str) -> PathBuf {
         let from = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../data").join(name);
         let to = self.path(name);
         std::fs::copy(&from, &to).unwrap_or_else(|e| panic!("{}: {e}", from.display()));
@@ -37,12 +37,12 @@ impl Place {
     }
 
     /// Runs `ncforge` with the words of a line.
-    pub fn run(&self, line: &str) -> Ran {
+    pub(crate) fn run(&self, line: &str) -> Ran {
         self.run_words(&line.split_whitespace().collect::<Vec<_>>())
     }
 
     /// Runs `ncforge` with these words.
-    pub fn run_words(&self, words: &[&str]) -> Ran {
+    pub(crate) fn run_words(&self, words: &[&str]) -> Ran {
         let mut command = Command::new(env!("CARGO_BIN_EXE_ncforge"));
         command.args(words).current_dir(self.dir.path());
         for name in ["NCFORGE_THREADS", "NCFORGE_MEMORY", "NO_COLOR", "RUST_BACKTRACE"] {
@@ -52,7 +52,7 @@ impl Place {
     }
 
     /// Names of all files, sorted.
-    pub fn files(&self) -> Vec<String> {
+    pub(crate) fn files(&self) -> Vec<String> {
         let entries = std::fs::read_dir(self.dir.path()).expect("the folder is there");
         let mut names: Vec<String> =
             entries.map(|e| e.expect("an entry").file_name().to_string_lossy().into_owned()).collect();
@@ -62,19 +62,19 @@ impl Place {
 }
 
 /// What a command did.
-pub struct Ran {
+pub(crate) struct Ran {
     line: String,
     /// Its exit code; `None` when a signal ended it.
-    pub code: Option<i32>,
+    pub(crate) code: Option<i32>,
     /// What it printed as data.
-    pub out: String,
+    pub(crate) out: String,
     /// What it printed as messages.
-    pub err: String,
+    pub(crate) err: String,
 }
 
 impl Ran {
     /// Of a finished process.
-    pub fn of(line: String, output: &Output) -> Self {
+    pub(crate) fn of(line: String, output: &Output) -> Self {
         Ran {
             line,
             code: output.status.code(),
@@ -85,7 +85,7 @@ impl Ran {
 
     /// Asserts the exit code; shows everything when it is another.
     #[track_caller]
-    pub fn exits(self, code: i32) -> Self {
+    pub(crate) fn exits(self, code: i32) -> Self {
         assert_eq!(
             self.code,
             Some(code),
@@ -99,21 +99,21 @@ impl Ran {
 
     /// Asserts that the messages contain a text.
     #[track_caller]
-    pub fn says(self, text: &str) -> Self {
+    pub(crate) fn says(self, text: &str) -> Self {
         assert!(self.err.contains(text), "`ncforge {}` does not say {text:?}:\n{}", self.line, self.err);
         self
     }
 
     /// Asserts that the data contains a text.
     #[track_caller]
-    pub fn prints(self, text: &str) -> Self {
+    pub(crate) fn prints(self, text: &str) -> Self {
         assert!(self.out.contains(text), "`ncforge {}` does not print {text:?}:\n{}", self.line, self.out);
         self
     }
 
     /// The data as JSON.
     #[track_caller]
-    pub fn json(&self) -> serde_json::Value {
+    pub(crate) fn json(&self) -> serde_json::Value {
         serde_json::from_str(&self.out)
             .unwrap_or_else(|e| panic!("`ncforge {}` prints no JSON ({e}):\n{}", self.line, self.out))
     }

@@ -4,7 +4,7 @@
 
 use ncforge::codec::filters::{self, FLETCHER32};
 use ncforge::model::{Filter, GroupId, Storage, VarId};
-use ncforge::ops::copy::{ChunkSpec, Chunks, CopyOptions, FilterSpec, Names};
+use ncforge::ops::copy::{ChunkSpec, Chunks, CopyOptions, FilterSpec, Names, VarChunks};
 use ncforge::{Format, Schema};
 
 use crate::args::NccopyArgs;
@@ -15,7 +15,6 @@ use crate::exit::{Failure, Result};
 pub(super) fn translate(args: &NccopyArgs, source: &Schema) -> Result<CopyOptions> {
     let mut options = CopyOptions {
         format: format(args, source)?,
-        chunks: chunks(&args.chunks)?,
         unlimited_to_fixed: args.fixed,
         overwrite: true,
         verify: args.verify,
@@ -23,6 +22,7 @@ pub(super) fn translate(args: &NccopyArgs, source: &Schema) -> Result<CopyOption
         ..CopyOptions::default()
     };
     let suppress_all = add_filters(args, source, &mut options)?;
+    options.chunks = chunks(&args.chunks, source, &options.filters)?;
     // What is compressed or filtered on request is chunked however small it is, as in nccopy.
     let filtered = args.deflate.is_some_and(|n| n > 0) || (!args.filters.is_empty() && !suppress_all);
     options.min_chunked = match args.min_chunked {
@@ -82,8 +82,9 @@ fn kind_named(kind: &str) -> Option<Format> {
     })
 }
 
-/// All of `-c`. The first specification of a variable or of a dimension counts; `/` beats all others.
-fn chunks(specs: &[String]) -> Result<Chunks> {
+/// All of `-c`. The first specification of a variable or of a dimension counts; `/` beats all others, and takes
+/// the chunks of every variable that has no filters (filters need chunks).
+fn chunks(specs: &[String], source: &Schema, filters: &[FilterSpec]) -> Result<Chunks> {
     if specs.is_empty() {
         return Ok(Chunks::Keep);
     }
@@ -98,7 +99,10 @@ fn chunks(specs: &[String]) -> Result<Chunks> {
         all.dims.extend(one.dims);
     }
     if all.unchunk {
-        return Ok(Chunks::Spec(ChunkSpec { unchunk: true, ..ChunkSpec::default() }));
+        let bare = source.var_ids().filter(|&v| !is_filtered(source, v, filters));
+        let vars: Vec<_> = bare.map(|v| (source.var_path(v), VarChunks::Contiguous)).collect();
+        let spec = ChunkSpec { vars, ..ChunkSpec::default() };
+        return Ok(if spec.vars.is_empty() { Chunks::Keep } else { Chunks::Spec(spec) });
     }
     keep_first(&mut all.vars);
     keep_first(&mut all.dims);
@@ -124,7 +128,7 @@ fn add_filters(args: &NccopyArgs, source: &Schema, options: &mut CopyOptions) ->
             let size = source.fixed_size(source.var(v).dtype).unwrap_or(1);
             let mut list: Vec<Filter> = Vec::new();
             if let Some(level) = args.deflate.filter(|&n| n > 0) {
-                if args.shuffle && size > 1 {
+                if args.shuffle {
                     list.push(filters::shuffle(size));
                 }
                 list.push(filters::deflate(level));
@@ -145,6 +149,19 @@ fn add_filters(args: &NccopyArgs, source: &Schema, options: &mut CopyOptions) ->
         options.filters.push(spec);
     }
     Ok(suppress_all)
+}
+
+/// Whether a variable of the output has filters: those that the last specification of it gives, else its own.
+fn is_filtered(source: &Schema, v: VarId, asked: &[FilterSpec]) -> bool {
+    let path = full_path(source, v);
+    let names_it = |f: &&FilterSpec| {
+        let same = |name: &String| name.trim_start_matches('/') == path.trim_start_matches('/');
+        f.vars.as_ref().is_none_or(|names| names.iter().any(same))
+    };
+    match asked.iter().rev().find(names_it) {
+        Some(spec) => !spec.filters.is_empty(),
+        None => !filters_in(source, v).is_empty(),
+    }
 }
 
 fn filters_in(source: &Schema, v: VarId) -> &[Filter] {
@@ -220,7 +237,6 @@ fn missing(kind: &str, name: &str) -> Failure {
 mod tests {
     use clap::Parser;
     use ncforge::model::{Atomic, Dimension, Group, Variable};
-    use ncforge::ops::copy::VarChunks;
 
     use super::*;
 
@@ -288,7 +304,7 @@ mod tests {
     fn deflate_keeps_checksums_and_replaces_the_rest() {
         let o = translated("-d 4 -s", Format::Netcdf4).expect("parses");
         assert_eq!(ids(&o, "t"), Some(vec![2, 1]));
-        assert_eq!(ids(&o, "/g/sum"), Some(vec![1, 3]));
+        assert_eq!(ids(&o, "/g/sum"), Some(vec![2, 1, 3]));
         assert_eq!(o.min_chunked, 0);
         let o = translated("-d 0", Format::Netcdf4).expect("parses");
         assert_eq!(ids(&o, "/g/sum"), Some(vec![3]));
@@ -305,7 +321,9 @@ mod tests {
         assert_eq!(spec.vars, [("t".to_owned(), VarChunks::Lens(vec![1, 2]))]);
         assert_eq!(spec.dims.len(), 2);
         let o = translated("-c t:1,2 -c /", Format::Netcdf4).expect("parses");
-        assert!(matches!(o.chunks, Chunks::Spec(s) if s.unchunk && s.vars.is_empty()));
+        let bare = [("t".to_owned(), VarChunks::Contiguous)];
+        assert!(matches!(o.chunks, Chunks::Spec(s) if s.vars == bare), "the compressed one keeps its chunks");
+        assert_eq!(translated("-c / -d 1", Format::Netcdf4).expect("parses").chunks, Chunks::Keep);
         assert!(translated("-c x=5", Format::Netcdf4).is_err());
     }
 
