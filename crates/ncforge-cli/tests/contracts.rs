@@ -122,3 +122,68 @@ fn messages_are_plain_when_nobody_wants_colour() {
     assert!(!p.run("info no.nc").exits(4).err.contains('\x1b'));
     assert!(p.run("--color always info no.nc").exits(4).err.contains('\x1b'));
 }
+
+#[test]
+fn ctrl_c_stops_a_copy_so_that_it_can_go_on() {
+    let p = Place::new();
+    big_file(&p.path("big.nc"));
+    let options = ["copy", "big.nc", "out.nc", "--format", "netcdf4", "--codec", "deflate", "--level", "9"];
+    let mut child = std::process::Command::new(env!("CARGO_BIN_EXE_ncforge"))
+        .args(options)
+        .current_dir(p.path("."))
+        .stdout(std::process::Stdio::null())
+        .stderr(std::process::Stdio::null())
+        .spawn()
+        .expect("it starts");
+    // When the partial output is there, signals are caught.
+    let partial = p.path(".out.nc.ncforge-partial");
+    for _ in 0..500 {
+        if partial.exists() || child.try_wait().expect("a child").is_some() {
+            break;
+        }
+        std::thread::sleep(std::time::Duration::from_millis(2));
+    }
+    let pid = child.id().to_string();
+    std::process::Command::new("kill").args(["-INT", &pid]).status().expect("kill is everywhere");
+    let code = child.wait().expect("it ends").code();
+    if code == Some(0) {
+        return; // A machine so fast that the copy was complete first.
+    }
+    assert_eq!(code, Some(5));
+    assert!(!p.path("out.nc").exists());
+    let mut words = options.to_vec();
+    words.push("--resume");
+    p.run_words(&words).exits(0);
+    p.run("compare big.nc out.nc").exits(0);
+    assert!(!partial.exists());
+}
+
+/// A CDF-5 file of one variable of 24 MB that does not compress well.
+fn big_file(path: &std::path::Path) {
+    const N: u64 = 6_000_000;
+    let mut file = b"CDF\x05".to_vec();
+    file.extend(0u64.to_be_bytes()); // records
+    file.extend(10u32.to_be_bytes());
+    file.extend(1u64.to_be_bytes()); // one dimension
+    file.extend(1u64.to_be_bytes());
+    file.extend(b"x\0\0\0");
+    file.extend(N.to_be_bytes());
+    file.extend([0; 12]); // no attributes
+    file.extend(11u32.to_be_bytes());
+    file.extend(1u64.to_be_bytes()); // one variable
+    file.extend(1u64.to_be_bytes());
+    file.extend(b"v\0\0\0");
+    file.extend(1u64.to_be_bytes());
+    file.extend(0u64.to_be_bytes()); // along the dimension
+    file.extend([0; 12]); // no attributes
+    file.extend(4u32.to_be_bytes()); // int
+    file.extend((N * 4).to_be_bytes());
+    let begin = file.len() as u64 + 8;
+    file.extend(begin.to_be_bytes());
+    let mut x = 1u32;
+    for _ in 0..N {
+        x = x.wrapping_mul(1_664_525).wrapping_add(1_013_904_223);
+        file.extend((x >> 12).to_be_bytes());
+    }
+    std::fs::write(path, file).expect("a file can be written");
+}

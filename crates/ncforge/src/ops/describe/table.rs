@@ -42,7 +42,8 @@ pub fn human_bytes(n: u64) -> String {
 pub fn table(container: &dyn Container, facts: &FileStorage) -> String {
     let schema = container.schema();
     let mut out = String::from("// storage:\n");
-    let _ = writeln!(out, "//   {}", totals(schema, facts));
+    let file = printable(container.store().name());
+    let _ = writeln!(out, "//   {file}: {}", totals(schema, facts));
     if !facts.vars.is_empty() {
         out.push_str("//\n");
         push_rows(&mut out, facts.vars.iter().map(|v| row(schema, v)).collect());
