@@ -212,8 +212,8 @@ pub(crate) fn fnv1a(bytes: &[u8]) -> u64 {
 pub fn plan(source: &Dataset, options: &CopyOptions, engine: &Engine) -> Result<Plan> {
     let memory = Memory::of(engine.memory());
     let input = source.path().display().to_string();
-    let Translation { mut schema, vars, notes } = translate(source.schema(), &input, options)?;
-    decide(&mut schema, source.schema().format.is_classic(), options)?;
+    let Translation { mut schema, vars, mut notes } = translate(source.schema(), &input, options)?;
+    notes.extend(decide(&mut schema, source.schema().format.is_classic(), options)?);
     let mut variables = Vec::with_capacity(vars.len());
     let mut work = Vec::with_capacity(vars.len());
     let mut totals = Totals::default();

@@ -25,8 +25,10 @@ const MAX_COMPACT: u64 = 32 << 10;
 const OPEN_LENGTHS: u64 = 16 << 20;
 
 /// Sets the storage of every variable of the output's schema, which still holds the source's.
-pub(crate) fn decide(schema: &mut Schema, from_classic: bool, options: &CopyOptions) -> Result<()> {
+/// Gives what a person should know.
+pub(crate) fn decide(schema: &mut Schema, from_classic: bool, options: &CopyOptions) -> Result<Vec<String>> {
     check_names(schema, options)?;
+    let notes = if schema.format.is_classic() { classic_has_none(schema, options)? } else { Vec::new() };
     for v in schema.var_ids().collect::<Vec<_>>() {
         let storage = if schema.format.is_classic() {
             Storage::Contiguous
@@ -35,7 +37,36 @@ pub(crate) fn decide(schema: &mut Schema, from_classic: bool, options: &CopyOpti
         };
         schema.vars[v.0].storage = storage;
     }
-    Ok(())
+    Ok(notes)
+}
+
+/// Chunks and compression were asked for, and the output's format has neither. Where the format was asked for,
+/// too, that wins and the rest is told; where it is just the source's, the wish cannot be met.
+fn classic_has_none(schema: &Schema, options: &CopyOptions) -> Result<Vec<String>> {
+    let mut wishes = Vec::new();
+    if options.chunks != Chunks::Keep {
+        wishes.push("chunks");
+    }
+    if matches!(options.codec, Codec::Deflate | Codec::Zstd)
+        || options.filters.iter().any(|f| !f.filters.is_empty())
+    {
+        wishes.push("compression");
+    }
+    if options.fletcher32 {
+        wishes.push("checksums");
+    }
+    if wishes.is_empty() {
+        return Ok(Vec::new());
+    }
+    let wishes = wishes.join(" and ");
+    let format = schema.format.kind();
+    match options.format {
+        Some(_) => Ok(vec![format!("the format {format} has no {wishes}: nothing of that was done")]),
+        None => Err(Error::NotRepresentable {
+            format,
+            what: format!("{wishes} (--format netcdf4 or netcdf4-classic can)"),
+        }),
+    }
 }
 
 /// Names in a specification that mean nothing are mistakes.
