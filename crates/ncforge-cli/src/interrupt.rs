@@ -13,18 +13,23 @@ static REQUESTED: AtomicBool = AtomicBool::new(false);
 /// The exit code of a process that Ctrl-C ended: 128 + SIGINT.
 const ENDED_BY_SIGINT: i32 = 130;
 
+const STOPPING: &[u8] =
+    b"\nncforge: stopping at the next point from which the work can go on (Ctrl-C again: at once)\n";
+
 extern "C" fn on_signal(_signal: libc::c_int) {
     if REQUESTED.swap(true, Ordering::SeqCst) {
         // SAFETY: `_exit` is async-signal-safe and takes no pointer.
         unsafe { libc::_exit(ENDED_BY_SIGINT) }
     }
+    // SAFETY: `write` is async-signal-safe; the text is ours and lives for ever.
+    unsafe { libc::write(libc::STDERR_FILENO, STOPPING.as_ptr().cast(), STOPPING.len()) };
 }
 
 /// From now on SIGINT and SIGTERM raise the returned flag instead of ending the process.
 pub(crate) fn catch() -> &'static AtomicBool {
     let handler = on_signal as extern "C" fn(libc::c_int) as libc::sighandler_t;
     for signal in [libc::SIGINT, libc::SIGTERM] {
-        // SAFETY: the handler touches an atomic and calls `_exit` only, both async-signal-safe.
+        // SAFETY: the handler touches an atomic and calls `write` and `_exit` only, all async-signal-safe.
         unsafe { libc::signal(signal, handler) };
     }
     &REQUESTED

@@ -127,7 +127,10 @@ fn messages_are_plain_when_nobody_wants_colour() {
 fn ctrl_c_stops_a_copy_so_that_it_can_go_on() {
     let p = Place::new();
     big_file(&p.path("big.nc"));
-    let options = ["copy", "big.nc", "out.nc", "--format", "netcdf4", "--codec", "deflate", "--level", "9"];
+    let options = [
+        "copy", "big.nc", "out.nc", "--format", "netcdf4", "--codec", "deflate", "--level", "9", "--memory",
+        "16M",
+    ];
     let mut child = std::process::Command::new(env!("CARGO_BIN_EXE_ncforge"))
         .args(options)
         .current_dir(p.path("."))
