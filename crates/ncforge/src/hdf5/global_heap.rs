@@ -54,6 +54,11 @@ impl Collection {
         Ok(Collection { bytes, objects })
     }
 
+    /// Bytes that the collection takes in the file.
+    pub fn size(&self) -> u64 {
+        self.bytes.len() as u64
+    }
+
     /// The bytes of an object.
     pub fn get(&self, index: u32) -> Option<&[u8]> {
         let range = self.objects.get(&u16::try_from(index).ok()?)?;

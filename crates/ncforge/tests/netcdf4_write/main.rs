@@ -1,7 +1,10 @@
 //! Files that ncforge writes through [`ncforge::ContainerMut`], judged by everybody else.
 
+mod crash;
+mod logged;
 mod make;
 mod peers;
+mod update;
 
 use std::path::Path;
 

@@ -19,10 +19,6 @@ pub(crate) fn create(path: &Path, schema: Schema) -> Box<dyn ContainerMut> {
     netcdf4::create(store, schema, &netcdf4::CreateOptions::default()).unwrap()
 }
 
-pub(crate) fn open(path: &Path) -> Box<dyn ContainerMut> {
-    netcdf4::open_mut(Arc::new(FileStore::open_rw(path).unwrap())).unwrap()
-}
-
 /// Writes stored bytes of a whole contiguous variable.
 pub(crate) fn put(f: &mut Box<dyn ContainerMut>, var: VarId, stored: &[u8]) {
     let shape = f.schema().shape(var);

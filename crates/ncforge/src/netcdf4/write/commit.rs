@@ -29,10 +29,7 @@ impl Netcdf4Writer {
         let room = self.room(size)?;
         self.switch_to(room, size)?;
         if self.reclaim {
-            let live = self.live()?;
-            self.space.set_live(live, SUPERBLOCK_SIZE);
-            self.space.commit();
-            self.reclaim = false;
+            self.reclaim()?;
         }
         if let Some(offset) = self.space.take_below(size, 8, room.offset) {
             self.switch_to(Extent { offset, len: size }, size)?;
@@ -61,9 +58,19 @@ impl Netcdf4Writer {
         Ok(())
     }
 
+    /// Takes all space that the committed state does not refer to.
+    pub(super) fn reclaim(&mut self) -> Result<()> {
+        let live = self.live()?;
+        self.space.set_live(live, SUPERBLOCK_SIZE);
+        self.space.commit();
+        self.reclaim = false;
+        Ok(())
+    }
+
     /// Everything that the committed state refers to.
     fn live(&self) -> Result<Vec<Extent>> {
-        let mut live: Vec<Extent> = self.current.into_iter().collect();
+        let mut live: Vec<Extent> =
+            self.current.into_iter().chain(self.heap.extents().iter().copied()).collect();
         for (id, state) in self.schema.var_ids().zip(&self.vars) {
             match &state.place {
                 PlaceState::Compact(_) | PlaceState::Contiguous { offset: None, .. } => {}

@@ -39,7 +39,7 @@ pub(super) struct Netcdf4Writer {
     pub(super) front: Option<Extent>,
     /// Where the committed metadata lies, as far as is known.
     pub(super) current: Option<Extent>,
-    /// Whether, after the next commit, everything that is not data of a variable is free.
+    /// Whether, after the next commit, everything that neither it nor data of a variable uses is free.
     pub(super) reclaim: bool,
     /// Whether anything changed since the last commit.
     pub(super) dirty: bool,

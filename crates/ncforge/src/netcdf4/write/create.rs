@@ -73,7 +73,7 @@ pub fn create(
         schema,
         vars,
         kept,
-        heap: HeapWriter::new(),
+        heap: HeapWriter::new(Vec::new()),
         front: Some(front),
         current: None,
         reclaim: false,

@@ -27,11 +27,19 @@ pub(super) struct HeapWriter {
     /// Whether `open` holds objects that the store does not.
     dirty: bool,
     next: u64,
+    /// All collections that variables refer to, as far as they are known.
+    extents: Vec<Extent>,
 }
 
 impl HeapWriter {
-    pub(super) fn new() -> Self {
-        Self { open: None, dirty: false, next: MIN_COLLECTION }
+    /// For a file with these collections.
+    pub(super) fn new(extents: Vec<Extent>) -> Self {
+        Self { open: None, dirty: false, next: MIN_COLLECTION, extents }
+    }
+
+    /// All collections.
+    pub(super) fn extents(&self) -> &[Extent] {
+        &self.extents
     }
 
     /// Stores everything a blob refers to; gives its bytes with the references in place.
@@ -86,7 +94,7 @@ impl HeapWriter {
             }
         }
         self.flush(store)?;
-        self.open = None;
+        self.extents.extend(self.open.take().map(|o| o.place));
         Ok(())
     }
 }

@@ -4,6 +4,7 @@
 //! (see [`super`]), and data stays where it is. So a file can be opened only if all of it can be written again:
 //! what netCDF cannot see, or this writer cannot say, is an error that names it.
 
+mod collections;
 mod forms;
 
 use std::collections::HashMap;
@@ -19,8 +20,6 @@ use super::state::{LiveIndex, PlaceState, VarState};
 use crate::container::{Container, ContainerMut};
 use crate::error::{Error, Result};
 use crate::hdf5::chunk_index::DatasetChunks;
-use crate::hdf5::dataset::Dataset;
-use crate::hdf5::datatype::Class;
 use crate::hdf5::emit::ChunkTable;
 use crate::hdf5::file::File;
 use crate::hdf5::layout::Layout;
@@ -30,7 +29,6 @@ use crate::model::{DimId, GroupId, Schema, TypeId, VarId};
 use crate::netcdf4::read;
 use crate::netcdf4::read::attrs::is_hidden;
 use crate::netcdf4::read::scan::{self, Found, FoundDataset};
-use crate::netcdf4::read::values::is_heap;
 use crate::select::ChunkGrid;
 use crate::store::Store;
 
@@ -93,7 +91,7 @@ pub fn open_mut(store: Arc<dyn Store>) -> Result<Box<dyn ContainerMut>> {
     for id in schema.var_ids() {
         vars.push(state(&file, &container, &schema, id)?.map_err(refuse)?);
     }
-    let reclaim = !container_uses_heap(&container, &schema);
+    let heap = collections::collections(&file, &container)?;
     let end = store.len().max(sb.end);
     let root = sb.root;
     let mut writer = Netcdf4Writer {
@@ -102,13 +100,16 @@ pub fn open_mut(store: Arc<dyn Store>) -> Result<Box<dyn ContainerMut>> {
         vars,
         kept,
         space: FileSpace::new(end),
-        heap: HeapWriter::new(),
+        reclaim: heap.is_some(),
+        heap: HeapWriter::new(heap.unwrap_or_default()),
         front: None,
         current: None,
-        reclaim,
         dirty: false,
     };
     writer.current = own_block(&writer, root)?;
+    if writer.reclaim && writer.current.is_some() {
+        writer.reclaim()?;
+    }
     Ok(Box::new(writer))
 }
 
@@ -234,12 +235,6 @@ fn table(index: &dyn ChunkIndex, shape: &[u64], chunk: &[u64]) -> Result<ChunkTa
         table.insert(&at, record)?;
     }
     Ok(table)
-}
-
-/// Whether data of variables refers to heap collections, whose places are not known without reading all of it.
-fn container_uses_heap(container: &read::Netcdf4File, schema: &Schema) -> bool {
-    let uses = |d: &Dataset| is_heap(&d.datatype) && !matches!(d.datatype.class, Class::String { .. });
-    schema.var_ids().any(|v| uses(container.dataset(v)))
 }
 
 /// The committed metadata, if it is exactly what this writer would write in its place: then it was, and its

@@ -1,0 +1,172 @@
+//! The power is cut at any point: the file is in the state of the last sync, or of the one that was going on.
+
+use std::sync::Arc;
+
+use ncforge::dataset::{Dataset, DatasetMut};
+use ncforge::engine::{Engine, EngineOptions, Writer};
+use ncforge::model::{Atomic, Attribute, DType, DimId, Format, Storage, Value, Values, VarId, Variable};
+use ncforge::store::{MemoryStore, Store};
+use ncforge::{Hyperslab, Schema, netcdf4};
+
+use crate::logged::{LoggedStore, crashes};
+use crate::make::dim;
+
+fn engine() -> Engine {
+    Engine::new(EngineOptions { threads: Some(1), memory: Some(16 << 20) }).unwrap()
+}
+
+/// Everything in a file, as text; `None` if it cannot be opened or read.
+fn state(bytes: &[u8]) -> Option<String> {
+    let store = Arc::new(MemoryStore::new("after.nc", bytes.to_vec()));
+    let d = Dataset::from_store(store, &engine()).ok()?;
+    let mut out = format!("{:?}\n", d.schema());
+    for v in d.schema().var_ids() {
+        out += &format!("{:?}\n", d.read_all(v).ok()?);
+    }
+    Some(out)
+}
+
+fn random() -> impl FnMut(usize) -> usize {
+    let mut seed = 0x9E37_79B9_7F4A_7C15_u64;
+    move |n| {
+        seed ^= seed << 13;
+        seed ^= seed >> 7;
+        seed ^= seed << 17;
+        (seed % n as u64) as usize
+    }
+}
+
+fn ints(n: i32, count: usize) -> Vec<u8> {
+    (0..count as i32).flat_map(|i| (n + i).to_ne_bytes()).collect()
+}
+
+fn schema() -> Schema {
+    let mut s = Schema::new(Format::Netcdf4);
+    s.dims = vec![dim("t", 0, true), dim("x", 5, false)];
+    let mut v = Variable::new("a", Atomic::Int, vec![DimId(0), DimId(1)]);
+    v.storage = Storage::Chunked {
+        chunks: vec![1, 3],
+        filters: vec![ncforge::codec::filters::shuffle(4), ncforge::codec::filters::deflate(1)],
+    };
+    s.vars.push(v);
+    let mut v = Variable::new("s", DType::String, vec![DimId(0)]);
+    v.storage = Storage::Chunked { chunks: vec![2], filters: vec![] };
+    s.vars.push(v);
+    s
+}
+
+/// One step of work after another; each ends in a sync.
+fn steps() -> Vec<Box<dyn Fn(&mut Writer)>> {
+    let record = |w: &mut Writer, t: u64, n: i32| {
+        w.write_bytes(VarId(0), &Hyperslab::new(&[t, 0], &[1, 5]), &ints(n, 5)).unwrap();
+        let text = Value::String(Some(format!("record {n}").into_bytes()));
+        w.write(VarId(1), &Hyperslab::new(&[t], &[1]), &Values::Heap(vec![text])).unwrap();
+    };
+    vec![
+        Box::new(move |w| (0..3).for_each(|t| record(w, t, t as i32 * 10))),
+        Box::new(move |w| record(w, 3, 30)),
+        Box::new(move |w| record(w, 1, 1000)),
+        Box::new(move |w| {
+            let mut s = w.schema().clone();
+            s.groups[0].attrs.push(Attribute::text("history", &"made ".repeat(100)));
+            s.vars.push(Variable::new("late", Atomic::Short, vec![DimId(1)]));
+            w.redefine(s).unwrap();
+            w.write_bytes(VarId(2), &Hyperslab::new(&[1], &[2]), &[1, 0, 2, 0]).unwrap();
+        }),
+        Box::new(move |w| (4..9).for_each(|t| record(w, t, t as i32 * 10))),
+        Box::new(move |w| {
+            let mut s = w.schema().clone();
+            s.vars[0].name = "renamed".into();
+            s.groups[0].attrs.clear();
+            w.redefine(s).unwrap();
+        }),
+        Box::new(move |w| record(w, 0, 7)),
+    ]
+}
+
+fn run(
+    store: &Arc<LoggedStore>,
+    mut w: Writer,
+    steps: &[Box<dyn Fn(&mut Writer)>],
+    mut old: Option<String>,
+    start: Vec<u8>,
+) {
+    let mut before = start;
+    let mut choose = random();
+    for (i, step) in steps.iter().enumerate() {
+        step(&mut w);
+        w.sync().unwrap();
+        let mut after = vec![0; store.len() as usize];
+        store.read_at(&mut after, 0).unwrap();
+        let new = state(&after);
+        assert!(new.is_some(), "step {i} gives a file");
+        let mut seen = (0, 0);
+        for crashed in crashes(&before, &store.take_log(), &mut choose) {
+            let got = state(&crashed);
+            if got == new {
+                seen.1 += 1;
+            } else {
+                assert_eq!(got, old, "step {i}: neither the old state nor the new one");
+                seen.0 += 1;
+            }
+        }
+        assert!(seen.0 > 0 && seen.1 > 0, "both states are met in step {i}: {seen:?}");
+        (old, before) = (new, after);
+    }
+}
+
+#[test]
+fn a_crash_while_a_file_is_made_leaves_the_last_sync() {
+    let store = Arc::new(LoggedStore::new(Vec::new()));
+    let container =
+        netcdf4::create(Arc::clone(&store) as Arc<dyn Store>, schema(), &netcdf4::CreateOptions::default())
+            .unwrap();
+    run(&store, Writer::new(engine(), container), &steps(), None, Vec::new());
+}
+
+#[test]
+fn a_crash_while_a_file_is_changed_leaves_the_last_sync() {
+    let bytes = {
+        let store = Arc::new(MemoryStore::new("a.nc", Vec::new()));
+        let container = netcdf4::create(
+            Arc::clone(&store) as Arc<dyn Store>,
+            schema(),
+            &netcdf4::CreateOptions::default(),
+        )
+        .unwrap();
+        let mut w = Writer::new(engine(), container);
+        steps()[0](&mut w);
+        w.finish().unwrap();
+        store.to_vec()
+    };
+    let store = Arc::new(LoggedStore::new(bytes.clone()));
+    let container = netcdf4::open_mut(Arc::clone(&store) as Arc<dyn Store>).unwrap();
+    let old = state(&bytes);
+    run(&store, Writer::new(engine(), container), &steps()[1..], old, bytes);
+}
+
+/// Sessions that each add a little must not leave a dead description behind.
+#[test]
+fn many_small_sessions_leave_no_holes() {
+    let dir = tempfile::tempdir().unwrap();
+    let path = dir.path().join("a.nc");
+    let mut s = schema();
+    s.vars.truncate(1);
+    for i in 0..20 {
+        s.groups[0].attrs.push(Attribute::text(format!("a{i}"), &"x".repeat(200)));
+    }
+    DatasetMut::create(&path, s, ncforge::dataset::CreateOptions::default()).unwrap().close().unwrap();
+    for t in 0..100u64 {
+        let mut d = DatasetMut::open(&path).unwrap();
+        d.write_bytes(VarId(0), &Hyperslab::new(&[t, 0], &[1, 5]), &ints(t as i32, 5)).unwrap();
+        d.close().unwrap();
+    }
+    let d = Dataset::open(&path).unwrap();
+    let values = d.read_all(VarId(0)).unwrap();
+    let want: Vec<u8> = (0..100).flat_map(|t| ints(t, 5)).collect();
+    assert_eq!(values.bytes(), Some(&want[..]));
+    let len = std::fs::metadata(&path).unwrap().len();
+    // 200 chunks of some 20 bytes, their index (five nodes of 2616 bytes), and 6 KiB of descriptions: the live
+    // one, and room that it left.
+    assert!(len < 60_000, "{len} bytes");
+}
