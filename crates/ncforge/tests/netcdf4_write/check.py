@@ -50,6 +50,7 @@ def all(path):
         same(p["v"][1], [[10, 11], [12, 13]])
         assert list(d.enumtypes) == ["color"] and list(d.vltypes) == ["ragged"], (d.enumtypes, d.vltypes)
         same(d["strings"][:], [["s0", "ä"], ["s1", "ä"], ["s2", "ä"]])
+        same(d["blank"][:], [["", ""]] * 3)
         assert d["scalar"][...] == 42
         same(d["t"][:], [0.5, 1.5, 2.5])
         same(d["compact"][:], [1, 2, 3, 4])

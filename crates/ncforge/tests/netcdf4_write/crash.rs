@@ -55,8 +55,10 @@ fn schema() -> Schema {
     s
 }
 
+type Step = Box<dyn Fn(&mut Writer)>;
+
 /// One step of work after another; each ends in a sync.
-fn steps() -> Vec<Box<dyn Fn(&mut Writer)>> {
+fn steps() -> Vec<Step> {
     let record = |w: &mut Writer, t: u64, n: i32| {
         w.write_bytes(VarId(0), &Hyperslab::new(&[t, 0], &[1, 5]), &ints(n, 5)).unwrap();
         let text = Value::String(Some(format!("record {n}").into_bytes()));
@@ -84,13 +86,7 @@ fn steps() -> Vec<Box<dyn Fn(&mut Writer)>> {
     ]
 }
 
-fn run(
-    store: &Arc<LoggedStore>,
-    mut w: Writer,
-    steps: &[Box<dyn Fn(&mut Writer)>],
-    mut old: Option<String>,
-    start: Vec<u8>,
-) {
+fn run(store: &Arc<LoggedStore>, mut w: Writer, steps: &[Step], mut old: Option<String>, start: Vec<u8>) {
     let mut before = start;
     let mut choose = random();
     for (i, step) in steps.iter().enumerate() {

@@ -1,6 +1,7 @@
 //! Files that ncforge writes through [`ncforge::ContainerMut`], judged by everybody else.
 
 mod crash;
+mod damage;
 mod logged;
 mod make;
 mod peers;

@@ -146,6 +146,9 @@ pub(crate) fn all(path: &Path) {
     v.storage = chunked(&[1, 2], vec![]);
     v.attrs.push(Attribute::strings("_FillValue", ["nothing"]));
     s.vars.push(v);
+    let mut v = Variable::new("blank", DType::String, vec![DimId(0), DimId(2)]);
+    v.storage = chunked(&[1, 2], vec![]);
+    s.vars.push(v);
     s.vars.push(Variable::new("scalar", Atomic::Int, vec![]));
     let mut v = Variable::new("t", Atomic::Double, vec![DimId(0)]);
     v.storage = chunked(&[512], vec![]);

@@ -94,14 +94,14 @@ impl<'a> Level<'a> {
 
     fn push(&mut self, key: Key, child: u64, out: &mut dyn FnMut(&[u8]) -> Result<()>) -> Result<()> {
         if self.children.len() as u64 == CHILDREN {
-            self.flush(key.clone(), out)?;
+            self.flush(&key, out)?;
         }
         self.keys.push(key);
         self.children.push(child);
         Ok(())
     }
 
-    fn flush(&mut self, right: Key, out: &mut dyn FnMut(&[u8]) -> Result<()>) -> Result<()> {
+    fn flush(&mut self, right: &[u8], out: &mut dyn FnMut(&[u8]) -> Result<()>) -> Result<()> {
         let size = self.plan.node_size();
         let address = |n: u64| self.base + n * size;
         let mut o = Out::new();
@@ -111,7 +111,7 @@ impl<'a> Level<'a> {
         for (key, child) in self.keys.iter().zip(&self.children) {
             o.bytes(key).u64(*child);
         }
-        o.bytes(&right);
+        o.bytes(right);
         o.0.resize(size as usize, 0);
         out(&o.0)?;
         self.above.push((std::mem::take(&mut self.keys[0]), address(self.done)));
@@ -144,7 +144,7 @@ pub(super) fn write(
     })?;
     let Some((at, _)) = last else { return Ok(()) };
     let right = key(ChunkRecord { offset: 0, len: 0, mask: 0 }, &at, chunk, 1, element)?;
-    level.flush(right.clone(), out)?;
+    level.flush(&right, out)?;
     let mut base = base + plan.levels[0] * plan.node_size();
     for height in 1..plan.levels.len() {
         let below = std::mem::take(&mut level.above);
@@ -152,7 +152,7 @@ pub(super) fn write(
         for (key, address) in below {
             level.push(key, address, out)?;
         }
-        level.flush(right.clone(), out)?;
+        level.flush(&right, out)?;
         base += plan.levels[height] * plan.node_size();
     }
     Ok(())

@@ -6,7 +6,7 @@ use super::space::Extent;
 use super::state::PlaceState;
 use crate::container::ContainerMut;
 use crate::error::{Error, Result};
-use crate::hdf5::emit::{ChunkSource, SUPERBLOCK_SIZE, superblock};
+use crate::hdf5::emit::{ChunkSource, Image, SUPERBLOCK_SIZE, superblock};
 
 /// Metadata is written in pieces of about this many bytes.
 const PIECE: usize = 4 << 20;
@@ -25,7 +25,7 @@ impl Netcdf4Writer {
         if !self.dirty {
             return self.store.sync();
         }
-        let size = self.with_image(|image| image.size())?;
+        let size = self.metadata_size()?;
         let room = self.room(size)?;
         self.switch_to(room, size)?;
         if self.reclaim {
@@ -86,7 +86,15 @@ impl Netcdf4Writer {
         Ok(live)
     }
 
-    fn with_image<T>(&self, f: impl FnOnce(&crate::hdf5::emit::Image<'_>) -> Result<T>) -> Result<T> {
+    #[allow(
+        clippy::redundant_closure_for_method_calls,
+        reason = "the method's path is not general enough in its lifetime"
+    )]
+    fn metadata_size(&self) -> Result<u64> {
+        self.with_image(|image| image.size())
+    }
+
+    fn with_image<T>(&self, f: impl FnOnce(&Image<'_>) -> Result<T>) -> Result<T> {
         let chunks = live_chunks(&self.vars);
         let builder = Builder { schema: &self.schema, vars: &self.vars, chunks: &chunks, kept: &self.kept };
         f(&builder.build()?)

@@ -1,7 +1,7 @@
 //! From a netCDF schema to the HDF5 objects that hold it, with netCDF's conventions.
 
 use super::kept::Kept;
-use super::scales::{Member, Scales, check_names};
+use super::scales::{Lead, Member, Scales, check_links, links};
 use super::state::{LiveIndex, PlaceState, VarState};
 use super::types::{atomic_type, byte_order, stored_type, string_type};
 use super::values::Encoder;
@@ -84,6 +84,7 @@ enum Part {
 
 impl<'a> Builder<'a> {
     pub(super) fn build(&self) -> Result<Image<'a>> {
+        check_links(self.schema, self.kept)?;
         let scales = Scales::of(self.schema, self.kept.phony(self.schema));
         let (parts, ids) = self.number(&scales);
         let references = self.references(&scales, &ids);
@@ -144,20 +145,17 @@ impl<'a> Builder<'a> {
 
     fn group(&self, id: GroupId, scales: &Scales, ids: &Ids) -> Result<Object<'a>> {
         let s = self.schema;
-        let mut links: Vec<(Vec<u8>, ObjectId)> = Vec::new();
-        let types = s.types_in(id).filter(|t| !self.kept.is_nameless(*t));
-        links.extend(types.map(|t| (encode_name(&s.user_type(t).name), ids.types[t.0])));
-        links.extend(s.children(id).map(|g| (encode_name(&s.group(g).name), ids.groups[g.0])));
-        links.extend(scales.members(s, id).into_iter().map(|m| match m {
-            Member::Dim(d) => (encode_name(&s.dim(d).name), ids.dims[d.0]),
-            Member::Var(v) => (scales.stored_name(s, v), ids.vars[v.0]),
-        }));
         let path = s.group_path(id);
-        check_names(&path, links.iter().map(|l| l.0.clone()))?;
-        let links = links
-            .into_iter()
-            .map(|(name, target)| Link { name, utf8: false, target: Target::Object(target) })
-            .collect();
+        let links = links(s, id, scales, self.kept).into_iter().map(|(name, lead)| {
+            let target = match lead {
+                Lead::Type(t) => ids.types[t.0],
+                Lead::Group(g) => ids.groups[g.0],
+                Lead::Member(Member::Dim(d)) => ids.dims[d.0],
+                Lead::Member(Member::Var(v)) => ids.vars[v.0],
+            };
+            Link { name, utf8: false, target: Target::Object(target) }
+        });
+        let links = links.collect();
         let root = id == Schema::ROOT;
         let mut attrs = Vec::new();
         if root && s.format == Format::Netcdf4Classic {

@@ -75,16 +75,15 @@ impl Kept {
         out
     }
 
-    /// An owner has a new name.
-    pub(super) fn rename(&mut self, from: &str, to: &str) {
-        let moved: Vec<_> = self.attributes.keys().filter(|k| k.0 == from).cloned().collect();
-        for key in moved {
-            if let Some(v) = self.attributes.remove(&key) {
-                self.attributes.insert((to.to_owned(), key.1), v);
-            }
+    /// Owners have new names, all at once (two may have exchanged theirs).
+    pub(super) fn rename(&mut self, names: &HashMap<String, String>) {
+        if names.is_empty() {
+            return;
         }
-        if let Some(v) = self.hidden.remove(from) {
-            self.hidden.insert(to.to_owned(), v);
-        }
+        let renamed = |owner: String| names.get(&owner).cloned().unwrap_or(owner);
+        let attributes = std::mem::take(&mut self.attributes);
+        self.attributes = attributes.into_iter().map(|((o, a), v)| ((renamed(o), a), v)).collect();
+        let hidden = std::mem::take(&mut self.hidden);
+        self.hidden = hidden.into_iter().map(|(o, v)| (renamed(o), v)).collect();
     }
 }

@@ -1,11 +1,14 @@
 //! Changes of the description: what may change, and what follows from it.
 
+use std::collections::{HashMap, HashSet};
+
 use super::container::Netcdf4Writer;
+use super::scales::check_links;
 use super::state::VarState;
 use super::values::Encoder;
 use crate::error::{Error, Result};
 use crate::hdf5::fill::FillKind;
-use crate::model::{Atomic, DType, Fill, Format, Schema, VarId};
+use crate::model::{Atomic, DType, Fill, Format, GroupId, Schema, VarId};
 
 /// Whether a schema is consistent, and what the format can hold.
 pub(super) fn check_schema(s: &Schema) -> Result<()> {
@@ -19,11 +22,12 @@ pub(super) fn check_schema(s: &Schema) -> Result<()> {
             return broken(format!("group `{}` stands before its parent", g.name));
         }
     }
+    let mut names = HashSet::new();
     for d in &s.dims {
         if d.group.0 >= groups {
             return broken(format!("dimension `{}` is in no group", d.name));
         }
-        if s.dims.iter().filter(|o| o.group == d.group && o.name == d.name).count() > 1 {
+        if !names.insert((d.group, d.name.as_str())) {
             return broken(format!("two dimensions `{}` in one group", d.name));
         }
     }
@@ -179,7 +183,7 @@ pub(super) fn redefine(w: &mut Netcdf4Writer, mut new: Schema) -> Result<()> {
 }
 
 fn take_over(w: &mut Netcdf4Writer, old: &Schema) -> Result<()> {
-    // Names are checked before anything changes.
+    check_links(&w.schema, &w.kept)?;
     let mut fresh = Vec::new();
     for id in w.schema.var_ids() {
         let var = w.schema.var(id);
@@ -195,19 +199,14 @@ fn take_over(w: &mut Netcdf4Writer, old: &Schema) -> Result<()> {
             fresh.push((id, VarState::new(&w.schema, id)?));
         }
     }
-    let renames: Vec<(String, String)> = (0..old.vars.len())
+    let groups = (0..old.groups.len()).map(GroupId);
+    let renames: HashMap<String, String> = (0..old.vars.len())
         .map(VarId)
         .map(|v| (old.var_path(v), w.schema.var_path(v)))
-        .chain(
-            (0..old.groups.len())
-                .map(crate::model::GroupId)
-                .map(|g| (old.group_path(g), w.schema.group_path(g))),
-        )
+        .chain(groups.map(|g| (old.group_path(g), w.schema.group_path(g))))
         .filter(|(a, b)| a != b)
         .collect();
-    for (from, to) in &renames {
-        w.kept.rename(from, to);
-    }
+    w.kept.rename(&renames);
     for (id, state) in fresh {
         if id.0 < w.vars.len() {
             w.vars[id.0] = state;

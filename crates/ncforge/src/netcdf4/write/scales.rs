@@ -6,8 +6,9 @@
 
 use std::collections::HashSet;
 
+use super::kept::Kept;
 use crate::error::{Error, Result};
-use crate::model::{DimId, GroupId, Schema, VarId, encode_name};
+use crate::model::{DimId, GroupId, Schema, TypeId, VarId, encode_name};
 
 /// What stands before the name of a variable that is named like a dimension but is not its coordinate.
 const NON_COORDINATE: &str = "_nc4_non_coord_";
@@ -50,6 +51,7 @@ impl Scales {
     /// variable of a later dimension, so that readers which number dimensions by creation order agree with us.
     pub(super) fn members(&self, schema: &Schema, group: GroupId) -> Vec<Member> {
         let mut out = Vec::new();
+        let mut written = vec![false; schema.vars.len()];
         let mut dims = schema.dims_in(group).filter(|d| !self.phony.contains(d));
         let mut vars = schema.vars_in(group).peekable();
         loop {
@@ -65,13 +67,12 @@ impl Scales {
             }
             let done = wait.is_none();
             // A coordinate that was written already (defined before an earlier one) is not waited for.
-            if let Some(v) = wait {
-                if out.contains(&Member::Var(v)) {
-                    continue;
-                }
+            if wait.is_some_and(|v| written[v.0]) {
+                continue;
             }
             for v in vars.by_ref() {
                 out.push(Member::Var(v));
+                written[v.0] = true;
                 if Some(v) == wait {
                     break;
                 }
@@ -91,19 +92,41 @@ impl Scales {
     }
 }
 
+/// What the links of a group are called and lead to: types, groups, then dimensions and variables.
+pub(super) fn links(schema: &Schema, group: GroupId, scales: &Scales, kept: &Kept) -> Vec<(Vec<u8>, Lead)> {
+    let types = schema.types_in(group).filter(|t| !kept.is_nameless(*t));
+    let types = types.map(|t| (encode_name(&schema.user_type(t).name), Lead::Type(t)));
+    let groups = schema.children(group).map(|g| (encode_name(&schema.group(g).name), Lead::Group(g)));
+    let members = scales.members(schema, group).into_iter().map(|m| match m {
+        Member::Dim(d) => (encode_name(&schema.dim(d).name), Lead::Member(m)),
+        Member::Var(v) => (scales.stored_name(schema, v), Lead::Member(m)),
+    });
+    types.chain(groups).chain(members).collect()
+}
+
+/// What a link leads to.
+#[derive(Clone, Copy, Debug)]
+pub(super) enum Lead {
+    Type(TypeId),
+    Group(GroupId),
+    Member(Member),
+}
+
 /// An error when two objects of a group would have the same name, or a name cannot be stored.
-pub(super) fn check_names(group: &str, names: impl IntoIterator<Item = Vec<u8>>) -> Result<()> {
-    let mut seen = HashSet::new();
-    for name in names {
-        let shown = String::from_utf8_lossy(&name).into_owned();
-        if name.is_empty() || name.contains(&b'/') || name.contains(&0) || name == b"." {
-            return Err(Error::NotRepresentable { format: "netCDF-4", what: format!("the name `{shown}`") });
-        }
-        if !seen.insert(name) {
-            return Err(Error::NotRepresentable {
-                format: "netCDF-4",
-                what: format!("two objects named `{shown}` in group `{group}`"),
-            });
+pub(super) fn check_links(schema: &Schema, kept: &Kept) -> Result<()> {
+    let scales = Scales::of(schema, kept.phony(schema));
+    let refuse = |what: String| Err(Error::NotRepresentable { format: "netCDF-4", what });
+    for g in (0..schema.groups.len()).map(GroupId) {
+        let mut seen = HashSet::new();
+        for (name, _) in links(schema, g, &scales, kept) {
+            let shown = String::from_utf8_lossy(&name).into_owned();
+            if name.is_empty() || name.contains(&b'/') || name.contains(&0) || name == b"." {
+                return refuse(format!("the name `{shown}`"));
+            }
+            if !seen.insert(name) {
+                let group = schema.group_path(g);
+                return refuse(format!("two objects named `{shown}` in group `{group}`"));
+            }
         }
     }
     Ok(())

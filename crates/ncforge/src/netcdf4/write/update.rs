@@ -64,6 +64,7 @@ const REMADE: [&[u8]; 6] = [
 /// file.sync()?;
 /// # Ok::<(), ncforge::Error>(())
 /// ```
+#[allow(clippy::needless_pass_by_value, reason = "every format is opened in the same way")]
 pub fn open_mut(store: Arc<dyn Store>) -> Result<Box<dyn ContainerMut>> {
     let file = Arc::new(File::open(Arc::clone(&store))?);
     let refuse = |what: String| Error::Unsupported {

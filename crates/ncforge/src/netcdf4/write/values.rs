@@ -36,7 +36,7 @@ impl Encoder<'_> {
     fn fixed(&self, dtype: DType, bytes: &[u8]) -> Result<Vec<u8>> {
         let element = Element::of(self.schema, dtype, self.endian).filter(|e| e.size > 0);
         let element = element.ok_or_else(|| self.mismatch(dtype))?;
-        if bytes.len() % element.size != 0 {
+        if !bytes.len().is_multiple_of(element.size) {
             return Err(self.mismatch(dtype));
         }
         let mut bytes = bytes.to_vec();
