@@ -26,5 +26,5 @@ mod superblock;
 pub use bytes::UNDEFINED;
 pub use chunks::{ChunkSource, ChunkTable, Planned};
 pub use datatype::encode_datatype;
-pub use image::{Attribute, Blob, Dataset, Image, Kind, Layout, Link, Object, ObjectId, Target};
+pub use image::{Attribute, Blob, Dataset, Image, Kind, Layout, Link, Object, ObjectId};
 pub use superblock::{SUPERBLOCK_SIZE, superblock};

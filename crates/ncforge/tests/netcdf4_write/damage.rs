@@ -58,6 +58,9 @@ fn message(s: Schema) -> String {
     }
 }
 
+/// A change of a schema, and a word of the answer.
+type Case<'a> = (&'a dyn Fn(&mut Schema), &'a str);
+
 #[test]
 fn what_cannot_be_is_said() {
     let base = || {
@@ -76,7 +79,7 @@ fn what_cannot_be_is_said() {
         v.storage = storage;
         v
     };
-    let cases: [(&dyn Fn(&mut Schema), &str); 11] = [
+    let cases: [Case<'_>; 11] = [
         (&|_| {}, "fine"),
         (&|s| s.vars.push(var(Storage::Contiguous, &[0])), "has an unlimited dimension"),
         (&|s| s.vars.push(var(chunks(&[4]), &[1])), "chunk length of 4 along `x`, whose length is 3"),

@@ -6,8 +6,8 @@ use super::datatype::encode_datatype;
 use super::dense::{self, Dense};
 use super::header::{self, Attributes, MAX_MESSAGE, Message};
 use super::heap::{Content, HeapPlan};
-use super::image::{Dataset, Image, Kind, Layout, Link, Object, Target};
-use super::messages::{self, DenseAddresses, LinkTo, flag, kind};
+use super::image::{Dataset, Image, Kind, Layout, Object};
+use super::messages::{self, DenseAddresses, flag, kind};
 use crate::error::{Error, Result};
 
 /// Headers and trees start on multiples of this.
@@ -74,9 +74,7 @@ impl<'i, 'a> Placed<'i, 'a> {
         for object in &image.objects {
             let Kind::Group(list) = &object.kind else { continue };
             for link in list {
-                if let Target::Object(id) = link.target {
-                    links[id.0] += 1;
-                }
+                links[link.target.0] += 1;
             }
         }
         let trees = image.objects.iter().map(tree_plan).collect();
@@ -142,7 +140,7 @@ impl<'i, 'a> Placed<'i, 'a> {
             .zip(&self.contents[i])
             .map(|(a, c)| {
                 let data = c.resolve(&at.objects, &at.collections);
-                messages::attribute(&a.name, a.utf8, &encode_datatype(&a.datatype)?, &a.space, &data)
+                messages::attribute(&a.name, &encode_datatype(&a.datatype)?, &a.space, &data)
             })
             .collect()
     }
@@ -183,7 +181,11 @@ impl<'i, 'a> Placed<'i, 'a> {
         }
         if let Kind::Group(links) = &object.kind {
             for (k, link) in links.iter().enumerate() {
-                list.push(Message::new(kind::LINK, 0, link_message(link, k, &at.objects)?));
+                list.push(Message::new(
+                    kind::LINK,
+                    0,
+                    messages::link(&link.name, k as u64, at.objects[link.target.0])?,
+                ));
             }
         }
         header::encode(&list, if ordered { Attributes::Ordered(compact) } else { Attributes::Plain })
@@ -248,14 +250,6 @@ fn tree_plan(object: &Object<'_>) -> Option<TreePlan> {
         },
         _ => None,
     }
-}
-
-fn link_message(link: &Link, order: usize, objects: &[u64]) -> Result<Vec<u8>> {
-    let to = match &link.target {
-        Target::Object(id) => LinkTo::Address(objects[id.0]),
-        Target::Soft(path) => LinkTo::Path(path),
-    };
-    messages::link(&link.name, link.utf8, order as u64, &to)
 }
 
 fn step(at: u64, size: u64) -> Result<u64> {

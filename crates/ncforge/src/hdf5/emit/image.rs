@@ -37,24 +37,13 @@ pub enum Kind<'a> {
     Dataset(Box<Dataset<'a>>),
 }
 
-/// A name in a group, and where it leads.
+/// A name in a group, and the object that it leads to.
 #[derive(Clone, Debug)]
 pub struct Link {
     /// The name's bytes.
     pub name: Vec<u8>,
-    /// Whether the name is declared to be UTF-8.
-    pub utf8: bool,
-    /// Where it leads.
-    pub target: Target,
-}
-
-/// Where a link leads.
-#[derive(Clone, Debug)]
-pub enum Target {
-    /// To an object of the image.
-    Object(ObjectId),
-    /// To a path, resolved when it is followed.
-    Soft(Vec<u8>),
+    /// The object.
+    pub target: ObjectId,
 }
 
 /// A dataset.
@@ -100,8 +89,6 @@ pub enum Layout<'a> {
 pub struct Attribute {
     /// The name's bytes.
     pub name: Vec<u8>,
-    /// Whether the name is declared to be UTF-8.
-    pub utf8: bool,
     /// Type of its elements.
     pub datatype: Datatype,
     /// Its extents.

@@ -132,33 +132,16 @@ pub(super) fn group_info(links: usize) -> Vec<u8> {
     o.0
 }
 
-/// Where a link leads.
-pub(super) enum LinkTo<'a> {
-    Address(u64),
-    Path(&'a [u8]),
-}
-
-pub(super) fn link(name: &[u8], utf8: bool, order: u64, to: &LinkTo<'_>) -> Result<Vec<u8>> {
+/// A hard link, with its number in the order of creation. Names are declared ASCII, as netcdf-c does for all.
+pub(super) fn link(name: &[u8], order: u64, address: u64) -> Result<Vec<u8>> {
     if name.is_empty() {
         return Err(Error::Invalid("an object without a name cannot be stored".into()));
     }
     let wide = name.len() > 255;
-    let soft = matches!(to, LinkTo::Path(_));
-    let mut o = Out::new();
-    o.u8(1).u8(0x04 | u8::from(wide) | if soft { 0x08 } else { 0 } | if utf8 { 0x10 } else { 0 });
-    if soft {
-        o.u8(1);
-    }
-    o.u64(order);
-    if utf8 {
-        o.u8(1);
-    }
     let len = to_u16(name.len(), "a name with bytes")?;
-    o.uint(u64::from(len), if wide { 2 } else { 1 }).bytes(name);
-    match to {
-        LinkTo::Address(a) => o.u64(*a),
-        LinkTo::Path(p) => o.u16(to_u16(p.len(), "a soft link with bytes")?).bytes(p),
-    };
+    let mut o = Out::new();
+    o.u8(1).u8(0x04 | u8::from(wide)).u64(order);
+    o.uint(u64::from(len), if wide { 2 } else { 1 }).bytes(name).u64(address);
     Ok(o.0)
 }
 
@@ -182,19 +165,13 @@ pub(super) fn attribute_info(count: usize, dense: DenseAddresses) -> Result<Vec<
 }
 
 /// Attribute message, version 3.
-pub(super) fn attribute(
-    name: &[u8],
-    utf8: bool,
-    datatype: &[u8],
-    space: &Dataspace,
-    data: &[u8],
-) -> Result<Vec<u8>> {
+pub(super) fn attribute(name: &[u8], datatype: &[u8], space: &Dataspace, data: &[u8]) -> Result<Vec<u8>> {
     let space = dataspace(space)?;
     let mut o = Out::new();
     o.u8(3).u8(0);
     o.u16(to_u16(name.len() + 1, "an attribute name with bytes")?);
     o.u16(to_u16(datatype.len(), "an attribute type with bytes")?);
     o.u16(space.len() as u16);
-    o.u8(u8::from(utf8)).cstr(name).bytes(datatype).bytes(&space).bytes(data);
+    o.u8(0).cstr(name).bytes(datatype).bytes(&space).bytes(data);
     Ok(o.0)
 }

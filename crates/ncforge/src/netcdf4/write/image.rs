@@ -9,7 +9,7 @@ use crate::error::{Error, Result};
 use crate::hdf5::dataspace::{Dataspace, UNLIMITED};
 use crate::hdf5::datatype::{ByteOrder, Class, Datatype, Member as Field, ReferenceKind};
 use crate::hdf5::emit::{
-    Attribute, Blob, ChunkSource, Dataset, Image, Kind, Layout, Link, Object, ObjectId, Planned, Target,
+    Attribute, Blob, ChunkSource, Dataset, Image, Kind, Layout, Link, Object, ObjectId, Planned,
 };
 use crate::hdf5::fill::{FillKind, FillValue};
 use crate::layout::ChunkRecord;
@@ -153,7 +153,7 @@ impl<'a> Builder<'a> {
                 Lead::Member(Member::Dim(d)) => ids.dims[d.0],
                 Lead::Member(Member::Var(v)) => ids.vars[v.0],
             };
-            Link { name, utf8: false, target: Target::Object(target) }
+            Link { name, target }
         });
         let links = links.collect();
         let root = id == Schema::ROOT;
@@ -292,7 +292,7 @@ impl<'a> Builder<'a> {
         if let (DType::Atomic(Atomic::Char), Values::Fixed(text)) = (a.dtype, &a.values) {
             if text.is_empty() {
                 let (datatype, space) = (Datatype::string(1), Dataspace::Null);
-                return Ok(Attribute { name, utf8: false, datatype, space, data: Blob::default() });
+                return Ok(Attribute { name, datatype, space, data: Blob::default() });
             }
             return Ok(text_attribute(&a.name, text.to_vec()));
         }
@@ -304,7 +304,7 @@ impl<'a> Builder<'a> {
         let data = encoder.values(a.dtype, &datatype, &a.values)?;
         let n = data.bytes.len() as u64 / u64::from(datatype.size);
         let space = if n == 0 { Dataspace::Null } else { Dataspace::fixed(&[n]) };
-        Ok(Attribute { name, utf8: false, datatype, space, data })
+        Ok(Attribute { name, datatype, space, data })
     }
 }
 
@@ -312,12 +312,12 @@ fn int_attribute(name: &str, space: Dataspace, values: &[i32]) -> Attribute {
     let order = byte_order(Endian::Native);
     let bytes: Vec<u8> = values.iter().flat_map(|v| v.to_ne_bytes()).collect();
     let datatype = atomic_type(Atomic::Int, order);
-    Attribute { name: name.into(), utf8: false, datatype, space, data: bytes.into() }
+    Attribute { name: name.into(), datatype, space, data: bytes.into() }
 }
 
 fn text_attribute(name: &str, text: Vec<u8>) -> Attribute {
     let datatype = Datatype::string(text.len() as u32);
-    Attribute { name: encode_name(name), utf8: false, datatype, space: Dataspace::Scalar, data: text.into() }
+    Attribute { name: encode_name(name), datatype, space: Dataspace::Scalar, data: text.into() }
 }
 
 /// What makes a dataset a dimension scale (HDF5 Dimension Scale Specification).
@@ -346,7 +346,7 @@ fn reference_list(users: &[(ObjectId, u32)]) -> Option<Attribute> {
         data.bytes.extend([0; 4]);
     }
     let space = Dataspace::fixed(&[users.len() as u64]);
-    Some(Attribute { name: b"REFERENCE_LIST".to_vec(), utf8: false, datatype, space, data })
+    Some(Attribute { name: b"REFERENCE_LIST".to_vec(), datatype, space, data })
 }
 
 /// On a variable: the scale of each of its dimensions.
@@ -363,7 +363,7 @@ fn dimension_list(scales: &[Option<ObjectId>]) -> Attribute {
         }
     }
     let space = Dataspace::fixed(&[scales.len() as u64]);
-    Attribute { name: b"DIMENSION_LIST".to_vec(), utf8: false, datatype, space, data }
+    Attribute { name: b"DIMENSION_LIST".to_vec(), datatype, space, data }
 }
 
 fn object_reference() -> Datatype {

@@ -39,13 +39,7 @@ fn form(file: &File, a: &Stored) -> Result<Attribute> {
     for at in (0..a.data.len() / size).map(|i| i * size) {
         detach(file, &a.datatype, at, &mut data)?;
     }
-    Ok(Attribute {
-        name: a.name.clone(),
-        utf8: false,
-        datatype: a.datatype.clone(),
-        space: a.space.clone(),
-        data,
-    })
+    Ok(Attribute { name: a.name.clone(), datatype: a.datatype.clone(), space: a.space.clone(), data })
 }
 
 /// Takes what the element at byte `at` refers to out of the heap.
