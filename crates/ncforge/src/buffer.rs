@@ -11,7 +11,6 @@ use std::ptr::NonNull;
 
 /// From this many bytes on, a buffer is aligned to 2 MiB and advised to use huge pages.
 const HUGE_FROM: usize = 4 << 20;
-const HUGE_PAGE: usize = 2 << 20;
 const CACHE_LINE: usize = 64;
 
 /// A fixed-length, zero-initialised byte buffer, aligned for any element type.
@@ -31,9 +30,9 @@ unsafe impl Send for Buffer {}
 // SAFETY: shared access is read-only through &[u8].
 unsafe impl Sync for Buffer {}
 
+/// Small buffers come from the allocator.
 fn layout(len: usize) -> Layout {
-    let align = if len >= HUGE_FROM { HUGE_PAGE } else { CACHE_LINE };
-    Layout::from_size_align(len, align).expect("a buffer length below isize::MAX")
+    Layout::from_size_align(len, CACHE_LINE).expect("a buffer length below isize::MAX")
 }
 
 impl Buffer {
@@ -42,26 +41,90 @@ impl Buffer {
         if len == 0 {
             return Self { ptr: NonNull::dangling(), len };
         }
-        let layout = layout(len);
-        // SAFETY: the layout has a non-zero size.
-        let raw = unsafe { alloc_zeroed(layout) };
-        let Some(ptr) = NonNull::new(raw) else { handle_alloc_error(layout) };
-        #[cfg(target_os = "linux")]
-        if len >= HUGE_FROM {
-            // SAFETY: the range is our own allocation, aligned to 2 MiB; the advice has no effect on contents.
-            unsafe { libc::madvise(ptr.as_ptr().cast(), len, libc::MADV_HUGEPAGE) };
-        }
+        let ptr = if len >= HUGE_FROM { pages::map(len) } else { None };
+        let ptr = ptr.unwrap_or_else(|| {
+            let layout = layout(len);
+            // SAFETY: the layout has a non-zero size.
+            let raw = unsafe { alloc_zeroed(layout) };
+            NonNull::new(raw).unwrap_or_else(|| handle_alloc_error(layout))
+        });
         Self { ptr, len }
     }
 }
 
 impl Drop for Buffer {
     fn drop(&mut self) {
-        if self.len > 0 {
+        if self.len == 0 {
+            return;
+        }
+        if self.len >= HUGE_FROM && pages::MAPS {
+            // SAFETY: mapped in `zeroed` with the same length.
+            unsafe { pages::unmap(self.ptr, self.len) };
+        } else {
             // SAFETY: allocated in `zeroed` with the same layout.
             unsafe { dealloc(self.ptr.as_ptr(), layout(self.len)) };
         }
     }
+}
+
+/// Large buffers come from the system itself: the standard allocator clears memory of more than its usual
+/// alignment by writing to it, page by small page, before any advice could be given.
+#[cfg(target_os = "linux")]
+mod pages {
+    use std::alloc::{Layout, handle_alloc_error};
+    use std::ptr::{NonNull, null_mut};
+
+    const HUGE_PAGE: usize = 2 << 20;
+    pub(super) const MAPS: bool = true;
+
+    /// Fresh zero pages, aligned to a huge page. Never `None` here.
+    pub(super) fn map(len: usize) -> Option<NonNull<u8>> {
+        let layout = Layout::from_size_align(len, HUGE_PAGE).expect("a buffer length below isize::MAX");
+        let whole = len.checked_next_multiple_of(HUGE_PAGE).and_then(|n| n.checked_add(HUGE_PAGE));
+        let Some(whole) = whole else { handle_alloc_error(layout) };
+        let (prot, flags) = (libc::PROT_READ | libc::PROT_WRITE, libc::MAP_PRIVATE | libc::MAP_ANONYMOUS);
+        // SAFETY: a new anonymous mapping at an address of the system's choice.
+        let raw = unsafe { libc::mmap(null_mut(), whole, prot, flags, -1, 0) };
+        if raw == libc::MAP_FAILED {
+            handle_alloc_error(layout);
+        }
+        let raw = raw.cast::<u8>();
+        let head = raw.align_offset(HUGE_PAGE);
+        let kept = len.next_multiple_of(HUGE_PAGE);
+        // SAFETY: head + kept ≤ whole, all inside the mapping; what is given back is not used again. The advice
+        // has no effect on contents.
+        unsafe {
+            let aligned = raw.add(head);
+            if head > 0 {
+                libc::munmap(raw.cast(), head);
+            }
+            if whole > head + kept {
+                libc::munmap(aligned.add(kept).cast(), whole - head - kept);
+            }
+            libc::madvise(aligned.cast(), kept, libc::MADV_HUGEPAGE);
+            NonNull::new(aligned)
+        }
+    }
+
+    /// # Safety
+    /// `ptr` came from [`map`] with this length, and is not used again.
+    pub(super) unsafe fn unmap(ptr: NonNull<u8>, len: usize) {
+        // SAFETY: the mapping that `map` kept.
+        unsafe { libc::munmap(ptr.as_ptr().cast(), len.next_multiple_of(HUGE_PAGE)) };
+    }
+}
+
+#[cfg(not(target_os = "linux"))]
+mod pages {
+    use std::ptr::NonNull;
+
+    pub(super) const MAPS: bool = false;
+
+    pub(super) fn map(_: usize) -> Option<NonNull<u8>> {
+        None
+    }
+
+    pub(super) unsafe fn unmap(_: NonNull<u8>, _: usize) {}
 }
 
 impl Deref for Buffer {
@@ -114,6 +177,14 @@ impl fmt::Debug for Buffer {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn large_buffers_lie_on_huge_pages() {
+        for extra in [0, 1, 3 << 20] {
+            let b = Buffer::zeroed(HUGE_FROM + extra);
+            assert!(!cfg!(target_os = "linux") || (b.as_ptr() as usize).is_multiple_of(2 << 20));
+        }
+    }
 
     #[test]
     fn large_and_empty_buffers_work() {
