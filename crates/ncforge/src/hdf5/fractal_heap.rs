@@ -34,9 +34,12 @@ pub struct FractalHeap {
     checksummed: bool,
     huge_tree: Option<u64>,
     blocks: Vec<Block>,
-    cache: RefCell<(HashMap<u64, Rc<Vec<u8>>>, usize)>,
+    cache: RefCell<Cache>,
     huge: RefCell<Option<HashMap<u64, (u64, u64)>>>,
 }
+
+/// Direct blocks by their offset in the heap, and the bytes of all of them.
+type Cache = (HashMap<u64, Rc<Vec<u8>>>, usize);
 
 /// The doubling table: sizes of blocks by row.
 #[derive(Clone, Copy, Debug)]

@@ -141,7 +141,7 @@ fn chunked_v4(c: &mut Cursor<'_>) -> Result<Layout> {
 
 fn rank(c: &mut Cursor<'_>) -> Result<usize> {
     let rank = usize::from(c.u8()?);
-    if rank < 2 || rank > MAX_RANK + 1 {
+    if !(2..=MAX_RANK + 1).contains(&rank) {
         return Err(c.fail(format!("a chunked layout of {rank} dimensions (element size included)")));
     }
     Ok(rank)

@@ -57,7 +57,7 @@ pub(crate) fn convert(
         let values = Values::fixed(&stored.data);
         return Ok(Ok(Attribute { name, dtype: Atomic::Char.into(), values }));
     }
-    let mut decoder = Decoder::new(file);
+    let mut decoder = Decoder::new(file, &stored.data);
     if is_text {
         let values = Values::Heap(decoder.heap(datatype, &stored.data)?);
         return Ok(Ok(Attribute { name, dtype: DType::String, values }));

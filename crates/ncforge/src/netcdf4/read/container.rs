@@ -161,11 +161,24 @@ impl Container for Netcdf4File {
     }
 
     fn decode_heap(&self, var: VarId, stored: &[u8]) -> Result<Vec<Value>> {
-        Decoder::new(&self.file).heap(&self.datasets[var.0].datatype, stored)
+        Decoder::new(&self.file, stored).heap(&self.datasets[var.0].datatype, stored)
     }
 
     fn notes(&self) -> Vec<String> {
-        self.notes.clone()
+        let mut notes = self.notes.clone();
+        if self.file.superblock.flags & 5 != 0 {
+            notes.push("it is open for writing elsewhere, or its writer did not close it".into());
+        }
+        for var in self.schema.var_ids() {
+            match self.layout(var).as_deref() {
+                Ok(VarLayout { name, place: Place::Unsupported(what), .. }) => {
+                    notes.push(format!("`{name}` cannot be read: {what} is not supported"));
+                }
+                Ok(_) => {}
+                Err(e) => notes.push(e.to_string()),
+            }
+        }
+        notes
     }
 
     fn metadata_bytes(&self) -> Option<u64> {

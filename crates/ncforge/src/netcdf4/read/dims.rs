@@ -5,7 +5,7 @@
 //! by its `DIMENSION_LIST` (references to scales), and else by nothing: then dimensions are made up from the
 //! lengths (`phony_dim_0`, …), numbered as netCDF-C numbers them.
 
-use std::collections::{HashMap, HashSet};
+use std::collections::HashMap;
 
 use super::attrs::text;
 use super::scan::{Found, FoundDataset};
@@ -96,7 +96,7 @@ impl Dims {
             for &i in &of_group[g] {
                 let d = &found.datasets[i];
                 let named = self.named(file, d, i, &by_number, &by_scale, &found.tree);
-                of[i] = Some(self.complete(d, named));
+                of[i] = Some(self.complete(d, &named));
             }
         }
         self.lengths(found, &of);
@@ -161,7 +161,7 @@ impl Dims {
 
     /// Makes up what is missing, and replaces what cannot be: a fixed dimension of another length than the
     /// dataset has.
-    fn complete(&mut self, d: &FoundDataset, named: Vec<Option<usize>>) -> Vec<usize> {
+    fn complete(&mut self, d: &FoundDataset, named: &[Option<usize>]) -> Vec<usize> {
         let (lens, max) = (d.dataset.space.dims(), d.dataset.space.max());
         let mut out: Vec<usize> = Vec::with_capacity(named.len());
         for (i, name) in named.iter().enumerate() {
@@ -189,11 +189,9 @@ impl Dims {
     }
 
     fn make_up(&mut self, group: GroupId, len: u64, unlimited: bool) -> usize {
-        let taken: HashSet<&str> =
-            self.all.iter().filter(|c| c.dim.group == group).map(|c| c.dim.name.as_str()).collect();
         let number = self.next;
         let mut name = format!("phony_dim_{number}");
-        while taken.contains(name.as_str()) {
+        while self.all.iter().any(|c| c.dim.group == group && c.dim.name == name) {
             name.push('_');
         }
         self.next += 1;

@@ -4,6 +4,8 @@
 //! after all else, depth first (as netCDF-C numbers them). Soft links inside the file are followed; external
 //! ones are left out with a note.
 
+use std::collections::HashMap;
+
 use crate::error::{Error, Result};
 use crate::hdf5::attribute::Attribute;
 use crate::hdf5::dataset::Dataset;
@@ -70,7 +72,7 @@ pub(crate) fn scan(file: &File) -> Result<Found> {
     // A link takes at least 16 bytes of the file; a file that shows more objects than it can name holds
     // groups that are linked many times over.
     let left = file.source.len() / 16 + 64;
-    let mut scan = Scan { file, out: Found::default(), left, open: Vec::new() };
+    let mut scan = Scan { file, out: Found::default(), left, known: HashMap::new(), open: Vec::new() };
     let root = file.object(file.superblock.root)?;
     if File::kind(&root) != ObjectKind::Group {
         return Err(file.source.fail(root.address, "the root is not a group"));
@@ -83,6 +85,8 @@ struct Scan<'a> {
     file: &'a File,
     out: Found,
     left: u64,
+    /// Links of the groups that soft links led through, by the groups' addresses.
+    known: HashMap<u64, HashMap<Vec<u8>, Target>>,
     /// Addresses of the groups that are being walked, to notice circles.
     open: Vec<u64>,
 }
@@ -170,7 +174,7 @@ impl Scan<'_> {
     }
 
     /// The object that a link means.
-    fn target(&self, group: &ObjectHeader, link: &Link) -> Result<Lead> {
+    fn target(&mut self, group: &ObjectHeader, link: &Link) -> Result<Lead> {
         Ok(match &link.target {
             Target::Hard(address) => Lead::At(*address),
             Target::Soft(path) => match self.resolve(group.address, path, MAX_HOPS)? {
@@ -185,21 +189,24 @@ impl Scan<'_> {
     }
 
     /// The object at a path, from a group or (with a leading slash) from the root.
-    fn resolve(&self, from: u64, path: &[u8], hops: usize) -> Result<Option<u64>> {
+    fn resolve(&mut self, from: u64, path: &[u8], hops: usize) -> Result<Option<u64>> {
         if hops == 0 {
             return Ok(None);
         }
         let mut at = if path.starts_with(b"/") { self.file.superblock.root } else { from };
         for part in path.split(|&b| b == b'/').filter(|p| !p.is_empty() && *p != b".") {
-            let header = self.file.object(at)?;
-            if File::kind(&header) != ObjectKind::Group {
-                return Ok(None);
+            if !self.known.contains_key(&at) {
+                let header = self.file.object(at)?;
+                let links = match File::kind(&header) {
+                    ObjectKind::Group => self.file.links(&header)?.links,
+                    _ => Vec::new(),
+                };
+                self.known.insert(at, links.into_iter().map(|l| (l.name, l.target)).collect());
             }
-            let links = self.file.links(&header)?;
-            let Some(link) = links.links.iter().find(|l| l.name == part) else { return Ok(None) };
-            at = match &link.target {
-                Target::Hard(address) => *address,
-                Target::Soft(path) => match self.resolve(at, path, hops - 1)? {
+            let target = self.known.get(&at).and_then(|links| links.get(part)).cloned();
+            at = match target {
+                Some(Target::Hard(address)) => address,
+                Some(Target::Soft(path)) => match self.resolve(at, &path, hops - 1)? {
                     Some(address) => address,
                     None => return Ok(None),
                 },

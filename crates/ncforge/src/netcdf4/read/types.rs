@@ -312,20 +312,17 @@ pub(crate) fn element(d: &Datatype, heap: bool) -> Option<Element> {
 }
 
 fn swaps(d: &Datatype, offset: usize, out: &mut Vec<SwapField>) -> Option<()> {
-    let endian = match order(d) {
-        Some(ByteOrder::Little) => Some(Endian::Little),
-        Some(ByteOrder::Big) => Some(Endian::Big),
-        _ => None,
-    };
     if out.len() > MAX_SWAPS {
         return None;
     }
-    match &d.class {
-        _ if endian.is_some() => {
-            if d.size > 1 && endian.is_some_and(is_swapped) {
-                out.push(SwapField { offset, unit: d.size as usize, count: 1 });
-            }
+    if let Some(order) = order(d) {
+        let endian = if order == ByteOrder::Big { Endian::Big } else { Endian::Little };
+        if d.size > 1 && is_swapped(endian) {
+            out.push(SwapField { offset, unit: d.size as usize, count: 1 });
         }
+        return Some(());
+    }
+    match &d.class {
         Class::Compound { members } => {
             for m in members {
                 swaps(&m.datatype, offset + m.offset as usize, out)?;

@@ -9,8 +9,9 @@ use crate::model::Value;
 
 use super::types::{element, order};
 
-/// Decodes elements of one or several datasets, within a budget: every object of the heap belongs to one
-/// element, so all that are read together cannot be larger than the file.
+/// Decodes elements of a dataset or an attribute, within a budget: an object of the heap belongs to one
+/// element, so all that are read together are no larger than the file. (Only the fill value is shared, by any
+/// number of elements; hence some bytes for each, too.) A damaged file cannot use one object over and over.
 pub(crate) struct Decoder<'a> {
     file: &'a File,
     left: u64,
@@ -51,9 +52,10 @@ pub(crate) fn to_native(element: &Element, bytes: &mut [u8]) {
 }
 
 impl<'a> Decoder<'a> {
-    /// A decoder for one call.
-    pub(crate) fn new(file: &'a File) -> Self {
-        Decoder { file, left: file.source.len().saturating_mul(2) }
+    /// A decoder for `stored` bytes of elements.
+    pub(crate) fn new(file: &'a File, stored: &[u8]) -> Self {
+        let shared = 64 * stored.len() as u64 + (8 << 20);
+        Decoder { file, left: file.source.len().saturating_add(shared) }
     }
 
     /// The elements of fixed-size type in native order.

@@ -100,7 +100,7 @@ impl Container for Netcdf4Writer {
     fn decode_heap(&self, var: VarId, stored: &[u8]) -> Result<Vec<Value>> {
         self.check(var)?;
         let file = File::detached(Arc::clone(&self.store));
-        Decoder::new(&file).heap(&self.vars[var.0].stored, stored)
+        Decoder::new(&file, stored).heap(&self.vars[var.0].stored, stored)
     }
 }
 
