@@ -5,7 +5,8 @@
 
 use std::sync::Arc;
 
-use ncforge::codec::CodecChain;
+use ncforge::codec::{CodecChain, Scratch};
+use ncforge::layout::{Element, Order, Place};
 use ncforge::model::Filter;
 use ncforge::store::{MemoryStore, Store};
 use ncforge::{Container, Hyperslab};
@@ -23,7 +24,11 @@ pub fn walk(container: &dyn Container) {
     let schema = container.schema();
     let engine = ncforge::engine::Engine::global();
     for var in schema.var_ids() {
-        let _ = container.layout(var);
+        if let Ok(layout) = container.layout(var)
+            && let Place::Chunked { index, .. } = &layout.place
+        {
+            let _ = index.list();
+        }
         let mut left = MAX_ELEMENTS;
         let count: Vec<u64> = schema
             .shape(var)
@@ -40,16 +45,28 @@ pub fn walk(container: &dyn Container) {
     let _ = container.notes();
 }
 
-/// Decodes the input as one chunk of one filter. Its first bytes choose the element size and the parameters.
+/// Decodes the input as one chunk of one filter.
+///
+/// The input: the element size (one byte, a choice of eight), elements (two bytes), the number of parameters (one
+/// byte), the parameters (four bytes each), all little-endian; the rest is the chunk. `seeds/codecs.py` writes it.
 pub fn decode(id: u16, data: &[u8]) {
-    let Some((head, encoded)) = data.split_first_chunk::<12>() else { return };
-    let element = [1, 2, 3, 4, 8, 16, 24, 100][usize::from(head[0] & 7)];
-    let elements = usize::from(u16::from_le_bytes([head[1], head[2]]) & 0x0FFF);
-    let params = (0..usize::from(head[3] & 7)).map(|i| u32::from(head[4 + i % 8])).collect();
+    let Some((&[element, low, high, params], rest)) = data.split_first_chunk::<4>() else { return };
+    let Some((params, encoded)) = rest.split_at_checked(usize::from(params & 63) * 4) else { return };
+    let element = [1, 2, 3, 4, 8, 12, 16, 100][usize::from(element & 7)];
+    let elements = usize::from(u16::from_le_bytes([low, high]) & 0x3FFF);
+    let params = params.as_chunks().0.iter().map(|p| u32::from_le_bytes(*p)).collect();
     let filter = Filter { id, params, optional: false };
     let Ok(chain) = CodecChain::new(&[filter], element) else { return };
     let mut out = vec![0; element * elements];
-    let _ = chain.decode(encoded, 0, &mut out);
+    let whole = chain.decode(encoded, 0, &mut out);
+    let mut scratch = Scratch::new();
+    if let Ok(stage) = chain.decode_staged(encoded, 0, out.len(), &mut scratch) {
+        assert!(whole.is_ok(), "filter {id} decodes in stages only");
+        let keep = Element { size: element, order: Order::Keep, heap: false };
+        let mut rows = vec![0; out.len()];
+        stage.read(&keep, 0, &mut rows);
+        assert_eq!(rows, out, "filter {id}: stages give other bytes");
+    }
     // What it encodes, it must decode to the same.
     let len = encoded.len() / element * element;
     if let Ok((again, mask)) = chain.encode(&encoded[..len]) {

@@ -46,8 +46,7 @@ impl Bitshuffle {
         let param = |i: usize| params.get(i).copied().unwrap_or(0);
         let element = params.get(2).map_or(element_size, |e| *e as usize);
         let block = param(3) as usize;
-        let fits = block.checked_mul(element).is_some_and(|bytes| bytes <= 1 << 31);
-        if element == 0 || !block.is_multiple_of(8) || !fits {
+        if element == 0 || !block.is_multiple_of(8) {
             return Err(damaged(NAME, format!("elements of {element} bytes in blocks of {block}")));
         }
         let compressor = match param(4) {
@@ -56,7 +55,12 @@ impl Bitshuffle {
             3 => Compressor::Zstd(params.get(5).map_or(0, |l| l.cast_signed())),
             other => return Err(damaged(NAME, format!("compressor {other}, which does not exist"))),
         };
-        Ok(Self { element, block, compressor })
+        let filter = Self { element, block, compressor };
+        // A block's size is stored in 32 bits; the library's own choice can be larger, too, for huge elements.
+        match filter.block_or_default().checked_mul(element) {
+            Some(bytes) if bytes <= 1 << 31 => Ok(filter),
+            _ => Err(damaged(NAME, format!("elements of {element} bytes in blocks of {block}"))),
+        }
     }
 
     /// Elements per block as the library chooses: some 8 KiB, so that a block stays in the first cache.
@@ -178,5 +182,18 @@ impl Bitshuffle {
         })?;
         out.extend_from_slice(tail);
         Ok(out.len())
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_block_that_32_bits_cannot_tell_is_refused() {
+        for params in [[0, 5, 0x3ec1_e7c7, 0, 2], [0, 5, 4, 1 << 30, 2], [0, 5, 0, 8, 0], [0, 5, 4, 12, 0]] {
+            assert!(Bitshuffle::new(&params, 4).is_err(), "{params:?}");
+        }
+        assert!(Bitshuffle::new(&[0, 5, 1 << 24, 0, 2], 4).is_ok());
     }
 }
