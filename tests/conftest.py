@@ -1,0 +1,63 @@
+"""What the tests across tools share: where things are, and how the command is run."""
+
+from __future__ import annotations
+
+import os
+import shutil
+import subprocess
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+
+ROOT = Path(__file__).resolve().parent.parent
+DATA = ROOT / "data"
+
+Run = Callable[..., subprocess.CompletedProcess[str]]
+
+
+def find_binary() -> Path:
+    """The command under test: ``NCFORGE_BIN``, else the newest that cargo built."""
+    if given := os.environ.get("NCFORGE_BIN"):
+        return Path(given)
+    target = Path(os.environ.get("CARGO_TARGET_DIR", ROOT / "target"))
+    built = [p for profile in ("release", "debug") if (p := target / profile / "ncforge").exists()]
+    if not built:
+        raise FileNotFoundError("no `ncforge` command: run `cargo build -p ncforge-cli`, or set NCFORGE_BIN")
+    return max(built, key=lambda p: p.stat().st_mtime)
+
+
+@pytest.fixture(scope="session")
+def ncforge_bin() -> Path:
+    """The command under test."""
+    return find_binary()
+
+
+@pytest.fixture
+def run(ncforge_bin: Path) -> Run:
+    """Runs the command; fails the test on another exit code than ``code``."""
+
+    def run(*args: str | Path, code: int = 0, timeout: float = 120) -> subprocess.CompletedProcess[str]:
+        command = [str(ncforge_bin), *map(str, args)]
+        done = subprocess.run(
+            command, capture_output=True, text=True, errors="surrogateescape", timeout=timeout, stdin=subprocess.DEVNULL
+        )
+        assert done.returncode == code, f"{command} gave {done.returncode}\n{done.stdout[-2000:]}{done.stderr[-2000:]}"
+        return done
+
+    return run
+
+
+@pytest.fixture
+def tool() -> Callable[..., str]:
+    """Runs a tool of another project, or skips the test where it is not installed."""
+
+    def tool(name: str, *args: str | Path, timeout: float = 120) -> str:
+        if shutil.which(name) is None:
+            pytest.skip(f"{name} is not installed (make setup installs it on Debian)")
+        command = [name, *map(str, args)]
+        done = subprocess.run(command, capture_output=True, text=True, errors="surrogateescape", timeout=timeout)
+        assert done.returncode == 0, f"{command} gave {done.returncode}\n{done.stdout[-2000:]}{done.stderr[-2000:]}"
+        return done.stdout
+
+    return tool

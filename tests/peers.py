@@ -1,0 +1,82 @@
+"""Comparison of what ncforge reads with what netCDF4-python reads."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+import netCDF4
+import numpy as np
+
+import ncforge
+
+
+def open_netcdf4(path: Path, mode: str = "r") -> netCDF4.Dataset:
+    """A file by netCDF4-python, values as they are in the file."""
+    nc = netCDF4.Dataset(path, mode)
+    nc.set_auto_maskandscale(False)
+    nc.set_auto_chartostring(False)
+    return nc
+
+
+def assert_equal(ours: Any, theirs: Any, where: str) -> None:
+    """Equal values, bit by bit but for NaN; ragged rows and compounds element by element."""
+    if isinstance(theirs, np.ndarray) and theirs.dtype.names is not None:
+        for name in theirs.dtype.names:
+            assert_equal(ours[name], theirs[name], f"{where}.{name}")
+    elif isinstance(theirs, np.ndarray) and theirs.dtype == np.dtype("O"):
+        assert np.shape(ours) == np.shape(theirs), where
+        for a, b in zip(np.ravel(ours), np.ravel(theirs), strict=True):
+            assert_equal(a, b, where)
+    elif isinstance(theirs, str | list):
+        assert ours == theirs, where
+    else:
+        a, b = np.asarray(ours), np.asarray(theirs)
+        assert a.shape == b.shape, f"{where}: {a.shape} and {b.shape}"
+        if b.dtype.kind in "SU":
+            assert np.array_equal(a.astype("S"), b.astype("S")), where
+        else:
+            assert a.dtype == b.dtype or a.dtype.kind in "SUV" or b.dtype.kind == "V", f"{where}: {a.dtype}, {b.dtype}"
+            np.testing.assert_array_equal(a, b, err_msg=where)
+
+
+def assert_same(path: Path, skip: set[str] | None = None) -> int:
+    """All that netCDF4-python finds in a file, ncforge finds, and the same. Gives the number of variables."""
+    with open_netcdf4(path) as theirs, ncforge.Dataset(path) as ours:
+        assert ours.data_model == theirs.data_model
+        return _same_group(ours, theirs, path.name, skip or set())
+
+
+def _same_group(ours: ncforge.Group, theirs: Any, where: str, skip: set[str]) -> int:
+    assert list(ours.dimensions) == list(theirs.dimensions), where
+    for name, dim in theirs.dimensions.items():
+        mine = ours.dimensions[name]
+        assert (len(mine), mine.isunlimited()) == (len(dim), dim.isunlimited()), f"{where}: dimension {name}"
+    _same_attributes(ours, theirs, where)
+    assert [n for n in ours.variables if n not in skip] == [n for n in theirs.variables if n not in skip], where
+    count = 0
+    for name, var in theirs.variables.items():
+        if name in skip:
+            continue
+        mine_var = ours.variables[name]
+        at = f"{where}: {name}"
+        assert mine_var.dimensions == var.dimensions, at
+        assert mine_var.shape == var.shape, at
+        _same_attributes(mine_var, var, at)
+        assert_equal(mine_var[...], var[...], at)
+        count += 1
+    assert list(ours.groups) == list(theirs.groups), where
+    for name, group in theirs.groups.items():
+        count += _same_group(ours.groups[name], group, f"{where}/{name}", skip)
+    return count
+
+
+def _same_attributes(ours: Any, theirs: Any, where: str) -> None:
+    assert ours.ncattrs() == theirs.ncattrs(), where
+    for name in theirs.ncattrs():
+        try:
+            value = theirs.getncattr(name)
+        except (KeyError, NotImplementedError):
+            # Attributes of user-defined types that netCDF4-python cannot read.
+            continue
+        assert_equal(ours.getncattr(name), value, f"{where}:{name}")

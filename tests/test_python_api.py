@@ -1,0 +1,219 @@
+"""The Python package by itself: modes, indexing, attributes, errors, whole-file functions."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+
+import ncforge
+from conftest import DATA
+
+
+@pytest.fixture
+def small(tmp_path: Path) -> Path:
+    """A file with one variable of 4 × 5 numbers."""
+    path = tmp_path / "small.nc"
+    with ncforge.Dataset(path, "w") as ds:
+        ds.createDimension("t", None)
+        ds.createDimension("x", 5)
+        ds.createVariable("v", "i4", ("t", "x"))[0:4] = np.arange(20).reshape(4, 5)
+    return path
+
+
+def test_indexing_is_numpys(small: Path) -> None:
+    keys: list[Any] = [
+        ...,
+        (),
+        0,
+        -1,
+        slice(None),
+        slice(1, 3),
+        slice(None, None, 2),
+        slice(None, None, -1),
+        slice(3, 0, -2),
+        slice(10, 20),
+        (slice(None), 2),
+        (slice(None), -5),
+        (..., slice(1, None, 3)),
+        (1, ...),
+        (2, 3),
+        (slice(0, 0), slice(None)),
+        (np.int64(1), np.int32(2)),
+    ]
+    with ncforge.Dataset(small) as ds:
+        v = ds.variables["v"]
+        whole = v[...]
+        for key in keys:
+            got = v[key]
+            assert np.shape(got) == whole[key].shape, key
+            assert np.array_equal(got, whole[key]), key
+        for key in [4, -5, (0, 5), (0, 0, 0), [1, 2], "a", True, None, (..., ...), slice(None, None, 0)]:
+            with pytest.raises(IndexError):
+                v[key]
+        assert len(v) == 4
+        assert np.array_equal(np.asarray(v), whole)
+
+
+def test_assignment_is_numpys(small: Path) -> None:
+    with ncforge.Dataset(small, "r+") as ds:
+        v = ds.variables["v"]
+        whole = v[...]
+        assignments: list[tuple[Any, Any]] = [
+            ((0, 0), 7),
+            (1, 9),
+            ((slice(None), 1), [1, 2, 3, 4]),
+            ((slice(None, None, -1), 2), [1, 2, 3, 4]),
+            ((slice(0, 4, 3), slice(None, None, -2)), [[1, 2, 3], [4, 5, 6]]),
+            (..., np.arange(5)),
+            (slice(1, 1), 5),
+        ]
+        for key, value in assignments:
+            whole[key] = value
+            v[key] = value
+            assert np.array_equal(v[...], whole), key
+        with pytest.raises(ValueError, match="broadcast"):
+            v[0] = [1, 2]
+        with pytest.raises(ValueError, match="do not fit"):
+            v[0] = 2**40
+        with pytest.raises(ValueError, match="do not fit"):
+            v[0] = 0.5
+        with pytest.raises(ValueError, match="masked"):
+            v[0] = np.ma.masked_equal(np.arange(5), 3)
+
+
+def test_growth(small: Path) -> None:
+    with ncforge.Dataset(small, "a") as ds:
+        v = ds.variables["v"]
+        v[5] = 1
+        assert v.shape == (6, 5)
+        v[6:8] = 2
+        v[len(v) :] = np.full((3, 5), 3)
+        assert v.shape == (11, 5)
+        assert len(ds.dimensions["t"]) == 11
+        with pytest.raises(IndexError):
+            v[0, 5] = 1
+    with ncforge.Dataset(small) as ds:
+        v = ds.variables["v"]
+        assert v[4, 0] == -2147483647
+        assert list(v[5:, 0]) == [1, 2, 2, 3, 3, 3]
+
+
+def test_modes(small: Path, tmp_path: Path) -> None:
+    with pytest.raises(FileNotFoundError):
+        ncforge.Dataset(tmp_path / "none.nc")
+    with pytest.raises(FileExistsError):
+        ncforge.Dataset(small, "x")
+    with pytest.raises(FileExistsError):
+        ncforge.Dataset(small, "w", clobber=False)
+    with pytest.raises(ValueError, match="mode"):
+        ncforge.Dataset(small, "q")
+    ds = ncforge.Dataset(small)
+    assert ds.isopen()
+    with pytest.raises(ValueError, match="reading only"):
+        ds.variables["v"][0] = 1
+    ds.close()
+    ds.close()
+    assert not ds.isopen()
+    with pytest.raises(ValueError, match="closed"):
+        ds.ncattrs()
+    junk = tmp_path / "junk.nc"
+    junk.write_bytes(b"not netCDF at all")
+    with pytest.raises(OSError, match="junk.nc") as caught:
+        ncforge.Dataset(junk)
+    assert isinstance(caught.value, ncforge.NotNetcdfError)
+    new = tmp_path / "new.nc"
+    with ncforge.Dataset(new, "a") as ds:
+        ds.title = "made by append"
+        assert not new.exists()
+    assert ncforge.Dataset(new).title == "made by append"
+
+
+def test_attributes(small: Path) -> None:
+    given: dict[str, Any] = {
+        "text": "some text",
+        "empty": "",
+        "umlaut": "Größe",
+        "number": 3,
+        "real": 2.5,
+        "array": np.array([1, 2, 3], "u2"),
+        "strings": ["a", "bc"],
+        "single": np.float32(1.5),
+    }
+    with ncforge.Dataset(small, "r+") as ds:
+        ds.setncatts(given)
+        ds.gone = 1
+        del ds.gone
+        v = ds.variables["v"]
+        v.units = "K"
+    with ncforge.Dataset(small) as ds:
+        assert ds.ncattrs() == list(given)
+        for name, value in given.items():
+            got = ds.getncattr(name)
+            assert np.array_equal(got, value), name
+        assert ds.array.dtype == np.dtype("u2")
+        assert ds.single.dtype == np.dtype("f4")
+        assert ds.variables["v"].units == "K"
+        with pytest.raises(AttributeError):
+            _ = ds.nothing
+        with pytest.raises(KeyError):
+            _ = ds["nothing"]
+
+
+def test_wrong_definitions(tmp_path: Path) -> None:
+    with ncforge.Dataset(tmp_path / "a.nc", "w") as ds:
+        ds.createDimension("x", 3)
+        for bad in [
+            lambda: ds.createDimension("x", 4),
+            lambda: ds.createVariable("v", "f4", ("nothing",)),
+            lambda: ds.createVariable("v", "c16", ("x",)),
+            lambda: ds.createVariable("v", "f4", ("x",), compression="lzma"),
+            lambda: ds.createVariable("v", "f4", ("x",), chunksizes=(1, 2)),
+            lambda: ds.createVariable("v", "f4", ("x",), zlib=True, contiguous=True),
+        ]:
+            with pytest.raises((ValueError, KeyError)):
+                bad()
+        ds.createVariable("v", "f4", ("x",))[:] = [1, 2, 3]
+    with ncforge.Dataset(tmp_path / "a.nc") as ds:
+        assert list(ds.variables) == ["v"]
+
+
+def test_copy_compare_info(tmp_path: Path) -> None:
+    source, target = DATA / "sst30e_netcdf.nc", tmp_path / "out.nc"
+    seen: list[tuple[str, int, int]] = []
+    report = ncforge.copy(
+        source,
+        target,
+        format="netcdf4",
+        chunks="auto",
+        codec="deflate",
+        verify=True,
+        threads=2,
+        memory="64M",
+        progress=lambda stage, done, total: seen.append((stage, done, total)),
+    )
+    assert report.verified
+    assert report.output_bytes == target.stat().st_size < source.stat().st_size
+    assert seen
+    assert seen[-1][1] == seen[-1][2]
+    assert ncforge.compare(source, target)
+    with pytest.raises(FileExistsError):
+        ncforge.copy(source, target)
+    with ncforge.Dataset(target, "r+") as ds:
+        ds["sst"][3, 4, 5] = 99
+    found = ncforge.compare(source, target)
+    assert not found
+    assert found.differing_values == 1
+    assert found.differences[0].index == [3, 4, 5]
+    assert "float sst(time, latitude, longitude) ;" in str(ncforge.info(target))
+
+
+def test_what_a_progress_callback_raises_stops_the_copy(tmp_path: Path) -> None:
+    def stop(*_: object) -> None:
+        raise KeyboardInterrupt
+
+    with pytest.raises(KeyboardInterrupt):
+        ncforge.copy(DATA / "navy_winds.nc", tmp_path / "out.nc", codec="deflate", progress=stop)
+    assert not (tmp_path / "out.nc").exists()
