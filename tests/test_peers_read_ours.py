@@ -177,8 +177,8 @@ def test_strings_groups_and_user_types(tmp_path: Path, tool: Callable[..., str])
         g.note = "below"
         g.createDimension("y", None)
         g.createVariable("v", "i8", ("y", "x"))[0:3] = np.arange(6).reshape(3, 2)
-        sky = ds.createEnumType("u1", "sky", {"clear": 0, "cloudy": 7})
-        ds.createVariable("e", sky, ("x",), fill_value=7)[:] = [0, 7]
+        sky = ds.createEnumType("u1", "sky", {"clear": 0, "cloudy": 7, "none": 255})
+        ds.createVariable("e", sky, ("x",), fill_value=255)[:] = [0, 7]
         where = ds.createCompoundType(point, "where")
         ds.createVariable("c", where, ("x",))[:] = points
         ragged = ds.createVLType("i4", "ragged")
@@ -189,7 +189,7 @@ def test_strings_groups_and_user_types(tmp_path: Path, tool: Callable[..., str])
         assert list(nc["s"][:]) == ["", "längere Zeichen"]
         assert nc["deep/down/v"].shape == (3, 2)
         assert nc["deep/down"].note == "below"
-        assert nc.enumtypes["sky"].enum_dict == {"clear": 0, "cloudy": 7}
+        assert nc.enumtypes["sky"].enum_dict == {"clear": 0, "cloudy": 7, "none": 255}
         assert list(nc["e"][:]) == [0, 7]
         assert_equal(nc["c"][:], points, "c")
         assert_equal(nc["r"][:], rows, "r")

@@ -30,6 +30,9 @@ REAL = sorted(
 )
 #: Variables whose type netCDF4-python leaves out or takes for another.
 LEFT_OUT = {"opaque", "text_in_compound", "half"}
+#: Of one file: netCDF-C gives wrong values, or none at all, for variables that are shorter than an unlimited
+#: dimension that is not their slowest one; h5py reads them as ncforge does (``test_read_hdf5.py``).
+SHORTER = {"late", "a"}
 
 
 @pytest.fixture(scope="session")
@@ -77,7 +80,7 @@ def test_random_hyperslabs_of_real_files() -> None:
 def test_netcdf4_python_and_hdf5_cases(cases: Path) -> None:
     count = 0
     for path in sorted(cases.glob("nc*.nc")):
-        count += assert_same(path, LEFT_OUT)
+        count += assert_same(path, LEFT_OUT | (SHORTER if path.name == "nc_unlimited.nc" else set()))
     assert count > 50
 
 
