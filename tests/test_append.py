@@ -6,10 +6,9 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
+import ncforge
 import numpy as np
 import pytest
-
-import ncforge
 from peers import assert_equal, assert_same, open_netcdf4
 
 FORMATS = ["NETCDF3_CLASSIC", "NETCDF3_64BIT_OFFSET", "NETCDF3_64BIT_DATA", "NETCDF4_CLASSIC", "NETCDF4"]
@@ -20,13 +19,7 @@ def by_ours(path: Path, mode: str, file_format: str = "NETCDF4") -> Any:
 
 
 def by_theirs(path: Path, mode: str, file_format: str = "NETCDF4") -> Any:
-    if mode != "w":
-        return open_netcdf4(path, mode)
-    import netCDF4
-
-    nc = netCDF4.Dataset(path, "w", format=file_format)
-    nc.set_auto_maskandscale(False)
-    return nc
+    return open_netcdf4(path, mode, file_format)
 
 
 Opener = Callable[..., Any]
@@ -66,7 +59,11 @@ def check(path: Path, stop: int) -> None:
         assert nc.title == f"made, extended to {stop}"
 
 
-STORAGE: list[dict[str, Any]] = [{}, {"zlib": True, "chunksizes": (2, 2, 3)}, {"chunksizes": (5, 3, 4), "fletcher32": True}]
+STORAGE: list[dict[str, Any]] = [
+    {},
+    {"zlib": True, "chunksizes": (2, 2, 3)},
+    {"chunksizes": (5, 3, 4), "fletcher32": True},
+]
 
 
 @pytest.mark.parametrize("how", STORAGE, ids=str)

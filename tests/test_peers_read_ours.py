@@ -8,10 +8,9 @@ from typing import Any
 
 import h5netcdf
 import h5py
+import ncforge
 import numpy as np
 import pytest
-
-import ncforge
 from peers import assert_equal, assert_same, open_netcdf4
 
 CLASSIC = ["i1", "S1", "i2", "i4", "f4", "f8"]
@@ -156,7 +155,9 @@ def test_storage(tmp_path: Path, how: dict[str, Any], dtype: str) -> None:
         filters = theirs.filters()
         assert filters["zlib"] == bool(how.get("zlib"))
         assert filters["fletcher32"] == bool(how.get("fletcher32"))
-        assert filters["shuffle"] == (bool(how.get("zlib") or how.get("compression")) and how.get("shuffle", True) and dtype != "i1")
+        assert filters["shuffle"] == (
+            bool(how.get("zlib") or how.get("compression")) and how.get("shuffle", True) and dtype != "i1"
+        )
         assert theirs.chunking() == ours.chunking()
         if "chunksizes" in how:
             assert theirs.chunking() == list(how["chunksizes"])

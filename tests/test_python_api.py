@@ -5,10 +5,9 @@ from __future__ import annotations
 from pathlib import Path
 from typing import Any
 
+import ncforge
 import numpy as np
 import pytest
-
-import ncforge
 from conftest import DATA
 
 
@@ -121,7 +120,7 @@ def test_modes(small: Path, tmp_path: Path) -> None:
         ds.ncattrs()
     junk = tmp_path / "junk.nc"
     junk.write_bytes(b"not netCDF at all")
-    with pytest.raises(OSError, match="junk.nc") as caught:
+    with pytest.raises(OSError, match=r"junk\.nc") as caught:
         ncforge.Dataset(junk)
     assert isinstance(caught.value, ncforge.NotNetcdfError)
     new = tmp_path / "new.nc"

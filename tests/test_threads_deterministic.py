@@ -10,9 +10,8 @@ from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
-import numpy as np
-
 import ncforge
+import numpy as np
 from conftest import DATA
 
 WRITER = """

@@ -5,13 +5,13 @@ from __future__ import annotations
 import glob
 from collections.abc import Callable
 from pathlib import Path
+from typing import Any
 
 import h5netcdf
-import numpy as np
-import pytest
-
 import make_hdf5_cases
 import ncforge
+import numpy as np
+import pytest
 from conftest import DATA
 from peers import assert_equal, assert_same, open_netcdf4
 
@@ -110,7 +110,8 @@ def test_nco(tmp_path: Path, flag: str, tool: Callable[..., str]) -> None:
 def test_netcdf4_python_filters(tmp_path: Path) -> None:
     expected = (np.arange(4000) * 3 % 1000).astype("f4").reshape(40, 100)
     made = []
-    for compression in ["zlib", "zstd", "bzip2", "szip", "blosc_lz4", "blosc_zstd", "blosc_zlib", "blosc_lz4hc"]:
+    compressions: list[Any] = ["zlib", "zstd", "bzip2", "szip", "blosc_lz4", "blosc_zstd", "blosc_zlib", "blosc_lz4hc"]
+    for compression in compressions:
         for fletcher32 in [False, True]:
             path = tmp_path / f"{compression}{fletcher32}.nc"
             try:

@@ -11,8 +11,17 @@ except ImportError as e:
     sys.exit(77)
 
 TYPES = {
-    "byte": "i1", "char": "S1", "short": "i2", "int": "i4", "float": "f4", "double": "f8",
-    "ubyte": "u1", "ushort": "u2", "uint": "u4", "int64": "i8", "uint64": "u8",
+    "byte": "i1",
+    "char": "S1",
+    "short": "i2",
+    "int": "i4",
+    "float": "f4",
+    "double": "f8",
+    "ubyte": "u1",
+    "ushort": "u2",
+    "uint": "u4",
+    "int64": "i8",
+    "uint64": "u8",
 }
 
 
@@ -32,7 +41,10 @@ def all(path):
             for order in ["le", "be"]:
                 flat, boxed = [1, 2, 3, 4], np.arange(12).reshape(3, 4)
                 if name == "char":
-                    flat, boxed = [chr(97 + i).encode() for i in flat], np.vectorize(lambda i: chr(97 + i).encode())(boxed)
+                    flat, boxed = (
+                        [chr(97 + i).encode() for i in flat],
+                        np.vectorize(lambda i: chr(97 + i).encode())(boxed),
+                    )
                 v = d[f"{name}_{order}"]
                 assert v.dtype.newbyteorder("=") == np.dtype(code), (v.dtype, code)
                 same(v[:], flat)
