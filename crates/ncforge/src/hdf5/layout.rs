@@ -161,3 +161,34 @@ fn chunked(
     }
     Ok(Layout::Chunked(Chunked { chunk: dims, element_size, edge_unfiltered, index, address }))
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::hdf5::cursor::Sizes;
+
+    fn parse(bytes: &[u8]) -> Result<Layout> {
+        Layout::parse(&mut Cursor::new("l.h5", bytes, 0, Sizes::default()))
+    }
+
+    #[test]
+    fn chunks_of_old_and_new_messages_say_the_same() {
+        let v3 = [&[3, 2, 2][..], &99u64.to_le_bytes(), &5u32.to_le_bytes(), &8u32.to_le_bytes()].concat();
+        let v4 = [&[4, 2, 0, 2, 1, 5, 8, 3, 10][..], &99u64.to_le_bytes()].concat();
+        for (bytes, kind) in [(v3, IndexKind::BtreeV1), (v4, IndexKind::FixedArray)] {
+            let Layout::Chunked(c) = parse(&bytes).unwrap() else { panic!("chunks") };
+            assert_eq!((c.chunk, c.element_size, c.address, c.index), (vec![5], 8, Some(99), kind));
+        }
+    }
+
+    #[test]
+    fn chunks_without_elements_are_damage() {
+        let v4 = [&[4, 2, 0, 2, 1, 0, 8, 3, 10][..], &99u64.to_le_bytes()].concat();
+        assert!(parse(&v4).is_err());
+    }
+
+    #[test]
+    fn virtual_datasets_are_recognised() {
+        assert_eq!(parse(&[4, 3]).unwrap(), Layout::Virtual);
+    }
+}

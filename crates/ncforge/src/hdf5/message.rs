@@ -215,3 +215,56 @@ fn keep(source: &Source, header: &mut ObjectHeader, blocks: &mut Blocks, message
 pub fn cursor<'a>(source: &'a Source, message: &'a Message) -> Cursor<'a> {
     source.cursor(&message.body, message.address)
 }
+
+#[cfg(test)]
+mod tests {
+    use std::sync::Arc;
+
+    use super::*;
+    use crate::hdf5::cursor::Sizes;
+    use crate::store::MemoryStore;
+
+    fn source(bytes: Vec<u8>) -> Source {
+        Source::new(Arc::new(MemoryStore::new("m.h5", bytes)), 0, Sizes::default())
+    }
+
+    /// A version 1 header at byte 0: one continuation message to `to`, then a block of `len` bytes.
+    fn continued(to: u64, len: u64) -> Vec<u8> {
+        let mut bytes = vec![1, 0, 9, 0, 1, 0, 0, 0, 24, 0, 0, 0, 0, 0, 0, 0];
+        bytes.extend([0x10, 0, 16, 0, 0, 0, 0, 0]);
+        bytes.extend(to.to_le_bytes());
+        bytes.extend(len.to_le_bytes());
+        // The block at byte 40: a comment of 8 bytes, then what is unknown.
+        bytes.extend([0x0D, 0, 8, 0, 0, 0, 0, 0]);
+        bytes.extend(*b"comment\0");
+        bytes.extend([0xEE, 0, 0, 0, 0, 0, 0, 0]);
+        bytes
+    }
+
+    #[test]
+    fn continuations_are_followed_and_unknown_messages_ignored() {
+        let header = ObjectHeader::read(&source(continued(40, 24)), 0).unwrap();
+        assert_eq!(header.messages.iter().map(|m| m.kind).collect::<Vec<_>>(), [kind::COMMENT]);
+        assert_eq!(header.find(kind::COMMENT).unwrap().body, b"comment\0");
+    }
+
+    #[test]
+    fn a_chain_that_bites_its_tail_is_damage() {
+        let error = ObjectHeader::read(&source(continued(16, 24)), 0).unwrap_err();
+        assert!(error.to_string().contains("been through"), "{error}");
+    }
+
+    #[test]
+    fn a_block_past_the_end_is_damage() {
+        let error = ObjectHeader::read(&source(continued(40, u64::MAX)), 0).unwrap_err();
+        assert!(error.to_string().contains("the file ends"), "{error}");
+    }
+
+    #[test]
+    fn a_message_that_must_be_known_is_unsupported() {
+        let mut bytes = continued(40, 24);
+        let at = bytes.len() - 8;
+        bytes[at + 4] = 0x80;
+        assert!(matches!(ObjectHeader::read(&source(bytes), 0), Err(crate::Error::Unsupported { .. })));
+    }
+}

@@ -187,3 +187,58 @@ fn array(c: &mut Cursor<'_>, version: u8, size: u32, depth: u32) -> Result<Class
     }
     Ok(Class::Array { dims, base: Box::new(base) })
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::hdf5::cursor::Sizes;
+
+    fn parse_bytes(bytes: &[u8]) -> Result<Datatype> {
+        Datatype::parse(&mut Cursor::new("t.h5", bytes, 0, Sizes::default()))
+    }
+
+    const I32: [u8; 12] = [0x10, 0x08, 0, 0, 4, 0, 0, 0, 0, 0, 32, 0];
+
+    #[test]
+    fn integers_say_size_sign_and_order() {
+        assert_eq!(parse_bytes(&I32).unwrap(), Datatype::integer(4, true, ByteOrder::Little));
+        let big = [0x10, 0x01, 0, 0, 2, 0, 0, 0, 0, 0, 16, 0];
+        assert_eq!(parse_bytes(&big).unwrap(), Datatype::integer(2, false, ByteOrder::Big));
+    }
+
+    #[test]
+    fn compounds_of_all_versions_say_the_same() {
+        // One member `n` at offset 4 of 8 bytes.
+        let v1 =
+            [&[0x16, 1, 0, 0, 8, 0, 0, 0][..], b"n\0\0\0\0\0\0\0", &[4, 0, 0, 0], &[0; 28], &I32].concat();
+        let v2 = [&[0x26, 1, 0, 0, 8, 0, 0, 0][..], b"n\0\0\0\0\0\0\0", &[4, 0, 0, 0], &I32].concat();
+        let v3 = [&[0x36, 1, 0, 0, 8, 0, 0, 0][..], b"n\0", &[4], &I32].concat();
+        let first = parse_bytes(&v1).unwrap();
+        assert_eq!(first, parse_bytes(&v2).unwrap());
+        assert_eq!(first, parse_bytes(&v3).unwrap());
+        let Class::Compound { members } = first.class else { panic!("a compound") };
+        assert_eq!((members[0].name.as_slice(), members[0].offset), (&b"n"[..], 4));
+    }
+
+    #[test]
+    fn members_outside_of_their_compound_are_damage() {
+        let v3 = [&[0x36, 1, 0, 0, 7, 0, 0, 0][..], b"n\0", &[4], &I32].concat();
+        assert!(parse_bytes(&v3).unwrap_err().to_string().contains("does not fit"));
+    }
+
+    #[test]
+    fn nesting_without_end_is_damage() {
+        // A ragged row of a ragged row of …
+        let row = [0x19, 0, 0, 0, 16, 0, 0, 0];
+        assert!(parse_bytes(&row.repeat(10_000)).unwrap_err().to_string().contains("nested"));
+    }
+
+    #[test]
+    fn every_short_message_is_an_error() {
+        let v3 = [&[0x38, 1, 0, 0, 4, 0, 0, 0][..], &I32, b"red\0", &[1, 0, 0, 0]].concat();
+        assert!(parse_bytes(&v3).is_ok());
+        for n in 0..v3.len() {
+            assert!(parse_bytes(&v3[..n]).is_err());
+        }
+    }
+}

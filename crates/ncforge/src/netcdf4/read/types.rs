@@ -348,3 +348,93 @@ fn swaps(d: &Datatype, offset: usize, out: &mut Vec<SwapField>) -> Option<()> {
     }
     Some(())
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::hdf5::datatype::Charset;
+    use crate::hdf5::datatype::{EnumMember, Member, StringPadding};
+
+    const ROOT: GroupId = GroupId(0);
+
+    fn member(name: &str, offset: u32, datatype: Datatype) -> Member {
+        Member { name: name.into(), offset, datatype }
+    }
+
+    fn string() -> Datatype {
+        let class = Class::VlenString { padding: StringPadding::NullTerminated, charset: Charset::Utf8 };
+        Datatype { size: 16, class }
+    }
+
+    #[test]
+    fn a_type_stands_after_those_it_uses() {
+        let inner = Datatype {
+            size: 6,
+            class: Class::Compound {
+                members: vec![member("i", 2, Datatype::integer(4, true, ByteOrder::Big))],
+            },
+        };
+        let outer =
+            Datatype { size: 8, class: Class::Compound { members: vec![member("in", 1, inner.clone())] } };
+        let found =
+            |name: &str, address, datatype| FoundType { group: ROOT, name: name.into(), address, datatype };
+        let mut skipped = Vec::new();
+        let types =
+            Types::new(&[found("a_outer", 1, outer), found("b_inner", 2, inner)], &mut skipped, |_| {
+                "/".into()
+            });
+        assert!(skipped.is_empty());
+        assert_eq!(types.types.iter().map(|t| t.name.as_str()).collect::<Vec<_>>(), ["b_inner", "a_outer"]);
+        assert_eq!(types.addresses, [Some(2), Some(1)]);
+    }
+
+    #[test]
+    fn compounds_with_strings_lie_in_memory_as_in_c() {
+        let members =
+            vec![member("n", 0, Datatype::integer(2, true, ByteOrder::Little)), member("s", 2, string())];
+        let mut types = Types::default();
+        let d = Datatype { size: 18, class: Class::Compound { members } };
+        let dtype = types.of(&d, None, ROOT).unwrap();
+        assert_eq!(dtype, DType::User(TypeId(0)));
+        assert_eq!(types.types[0].name, "_AnonymousCompound1");
+        let UserKind::Compound { size, fields } = &types.types[0].kind else { panic!("a compound") };
+        assert_eq!((*size, fields[1].offset), (16, 8));
+        assert_eq!(types.of(&d, None, ROOT), Ok(dtype), "the same type again is no new one");
+    }
+
+    #[test]
+    fn enumerations_keep_signs_in_both_orders() {
+        for order in [ByteOrder::Little, ByteOrder::Big] {
+            let value = if order == ByteOrder::Big { (-2i16).to_be_bytes() } else { (-2i16).to_le_bytes() };
+            let members = vec![EnumMember { name: b"low".to_vec(), value: value.to_vec() }];
+            let base = Box::new(Datatype::integer(2, true, order));
+            let mut types = Types::default();
+            types.of(&Datatype { size: 2, class: Class::Enum { base, members } }, None, ROOT).unwrap();
+            let UserKind::Enum { base, members } = &types.types[0].kind else { panic!("an enumeration") };
+            assert_eq!((*base, members.as_slice()), (Atomic::Short, &[("low".to_owned(), -2)][..]));
+        }
+    }
+
+    #[test]
+    fn numbers_that_netcdf_has_not_are_named() {
+        let half = Datatype { size: 2, ..Datatype::f32(ByteOrder::Little) };
+        assert!(Types::default().of(&half, None, ROOT).unwrap_err().contains("2-byte float"));
+        assert!(Types::default().of(&Datatype::integer(3, true, ByteOrder::Little), None, ROOT).is_err());
+    }
+
+    #[test]
+    fn only_numbers_of_the_other_order_are_swapped() {
+        let big = Datatype::integer(4, true, ByteOrder::Big);
+        let array = Datatype { size: 12, class: Class::Array { dims: vec![3], base: Box::new(big.clone()) } };
+        let members = vec![
+            member("a", 0, Datatype::f64(ByteOrder::Little)),
+            member("b", 8, array),
+            member("c", 20, big),
+        ];
+        let d = Datatype { size: 24, class: Class::Compound { members } };
+        let swap = |offset, count| SwapField { offset, unit: 4, count };
+        if cfg!(target_endian = "little") {
+            assert_eq!(element(&d, false).unwrap().order, Order::Fields(vec![swap(8, 3), swap(20, 1)]));
+        }
+    }
+}
