@@ -12,8 +12,9 @@ const fn pick(real: u64, test: u64) -> u64 {
 pub(super) const READ_BLOCK: u64 = pick(256 << 10, 64);
 /// Reading plain arrays: gaps up to this many bytes are read through, which costs less than another request.
 pub(super) const READ_GAP: u64 = pick(4096, 16);
-/// Reading plain arrays: about this many bytes are given to a thread at once.
-pub(super) const READ_TASK: u64 = pick(1 << 20, 256);
+/// Reading plain arrays: about this many bytes are given to a thread at once: two of
+/// the huge pages that results lie on, so that two threads seldom clear the same one.
+pub(super) const READ_TASK: u64 = pick(4 << 20, 256);
 /// Reading plain arrays: below this many bytes waking a helper (25–50 µs) takes longer than the read (4 GB/s).
 pub(super) const READ_PARALLEL: u64 = pick(512 << 10, 0);
 /// A request counts like this many bytes when work is weighed.
