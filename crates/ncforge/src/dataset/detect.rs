@@ -18,10 +18,8 @@ pub(super) fn family(store: &dyn Store) -> Result<Family> {
     let n = store.len().min(512) as usize;
     store.read_at(&mut first[..n], 0)?;
     let first = &first[..n];
-    if let Some(magic) = first.first_chunk::<8>() {
-        if crate::classic::detect(magic) {
-            return Ok(Family::Classic);
-        }
+    if first.first_chunk::<8>().is_some_and(crate::classic::detect) {
+        return Ok(Family::Classic);
     }
     if has_hdf5_signature(store, first)? {
         return Ok(Family::Netcdf4);

@@ -215,11 +215,11 @@ pub(super) fn fill_run(fill: &[u8], out: &mut [u8]) {
     }
     let n = fill.len().min(out.len());
     out[..n].copy_from_slice(&fill[..n]);
+    // Copy what is there until all is: first doubling, then by whole elements that stay in cache.
+    let most = ((1 << 16) / fill.len() * fill.len()).max(fill.len());
     let mut done = n;
-    // Copy what is there until all is: doubling, but from cache.
     while done < out.len() {
-        let step = done.min(out.len() - done).min(1 << 16).max(1);
-        let step = if step < done { step - step % fill.len().max(1) } else { step }.max(1);
+        let step = done.min(most).min(out.len() - done);
         out.copy_within(0..step, done);
         done += step;
     }

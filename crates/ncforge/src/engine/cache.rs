@@ -5,13 +5,14 @@
 //! * what the current read has touched is never let go for what the same read still brings;
 //! * the victim is the oldest of a few taken at random;
 //! * when chunks come back that were let go before (a *returning miss*), the cache holds too little for what is
-//!   going on: from then on only one newcomer in sixteen is let in, and the rest of the cache stays as it is and
-//!   keeps serving its share. The first misses that are new end that.
+//!   going on: from then on it holds still and keeps serving its share; only one newcomer in sixty-four is let in,
+//!   for a victim taken at random. How long returning chunks were away tells what is stale: entries that nobody
+//!   touched for twice that time make room at once. Misses that are new end the holding still.
 //!
 //! Entries are found by the store and the chunk's place in it. A weak handle keeps the store's address from being
 //! used again while an entry lives.
 
-use std::collections::{HashMap, HashSet};
+use std::collections::HashMap;
 use std::hash::{BuildHasher, RandomState};
 use std::sync::atomic::{AtomicI64, AtomicU64, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError, Weak};
@@ -57,14 +58,28 @@ pub(super) struct Cache {
     random: AtomicU64,
     /// Returning misses less new ones, bounded.
     returning: AtomicI64,
+    /// For how many reads returning chunks were away, lately.
+    away: AtomicU64,
+}
+
+/// Why room is needed, and what may go for it.
+#[derive(Clone, Copy)]
+enum Mode {
+    /// Anything that the current read has not touched, the oldest first.
+    Free,
+    /// Only what is older than this many reads.
+    StaleOnly(u64),
+    /// What is older than this many reads, else anything.
+    Any(u64),
 }
 
 #[derive(Debug, Default)]
 struct Shard {
     places: HashMap<Key, usize>,
     entries: Vec<Entry>,
-    ghosts: HashSet<Key>,
-    older_ghosts: HashSet<Key>,
+    /// Chunks that were let go or not let in, and the read that touched them last; in two generations.
+    ghosts: HashMap<Key, u64>,
+    older_ghosts: HashMap<Key, u64>,
 }
 
 #[derive(Debug)]
@@ -85,6 +100,7 @@ impl Cache {
             hasher: RandomState::new(),
             random: AtomicU64::new(0x9E37_79B9_7F4A_7C15),
             returning: AtomicI64::new(0),
+            away: AtomicU64::new(0),
         }
     }
 
@@ -111,17 +127,23 @@ impl Cache {
         if size > self.limit {
             return false;
         }
-        self.note_miss(key);
+        self.note_miss(key, read);
         if self.bytes() + size <= self.limit {
             return true;
         }
-        let holding_still = self.returning.load(Ordering::Relaxed) >= RETURNING_FROM;
-        let refused = holding_still && self.next_random() % 16 != 0;
-        if refused || !self.make_room(size, read, freed) {
-            self.remember(key);
-            return false;
+        let stale = self.away.load(Ordering::Relaxed).saturating_mul(2);
+        let mode = if self.returning.load(Ordering::Relaxed) < RETURNING_FROM {
+            Mode::Free
+        } else if self.next_random().is_multiple_of(64) {
+            Mode::Any(stale)
+        } else {
+            Mode::StaleOnly(stale)
+        };
+        let admitted = self.make_room(size, read, mode, freed);
+        if !admitted {
+            self.shard(key).remember(key, read);
         }
-        true
+        admitted
     }
 
     /// Keeps a decoded chunk that was admitted.
@@ -179,22 +201,23 @@ impl Cache {
     }
 
     /// Lets go of chunks until `size` bytes fit; false when what is left belongs to the current read.
-    fn make_room(&self, size: u64, read: u64, freed: &mut Vec<Block>) -> bool {
+    fn make_room(&self, size: u64, read: u64, mode: Mode, freed: &mut Vec<Block>) -> bool {
         let mut shards_tried = 0;
         let mut at = self.next_random() as usize;
         while self.bytes() + size > self.limit {
-            if shards_tried == SHARDS {
+            if shards_tried >= SHARDS {
                 return false;
             }
             let mut shard = lock(&self.shards[at % SHARDS]);
-            let Some(victim) = self.victim(&shard, read) else {
+            let Some(victim) = self.victim(&shard, read, mode) else {
                 at = at.wrapping_add(1);
-                shards_tried += 1;
+                // Looking through all of them is for when anything would do.
+                shards_tried += if matches!(mode, Mode::StaleOnly(_)) { SHARDS / 2 } else { 1 };
                 continue;
             };
             let entry = self.remove(&mut shard, victim);
             if entry.store.strong_count() > 0 {
-                shard.remember(entry.key);
+                shard.remember(entry.key, entry.read);
             }
             drop(shard);
             freed.extend(Arc::into_inner(entry.block));
@@ -205,8 +228,8 @@ impl Cache {
         true
     }
 
-    /// The oldest of some entries that the current read has not touched.
-    fn victim(&self, shard: &Shard, read: u64) -> Option<usize> {
+    /// One of some entries that the current read has not touched, as the mode says.
+    fn victim(&self, shard: &Shard, read: u64, mode: Mode) -> Option<usize> {
         let n = shard.entries.len();
         if n == 0 {
             return None;
@@ -216,23 +239,35 @@ impl Cache {
             let age = if e.store.strong_count() == 0 { u64::MAX } else { read.saturating_sub(e.read) };
             (age > 0).then_some((age, i))
         };
-        let mut from = self.next_random() as usize;
-        let sampled = (0..SAMPLE.min(n)).filter_map(|_| {
-            from = from.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1_442_695_040_888_963_407);
-            candidate((from >> 33) % n)
-        });
-        sampled.max().or_else(|| (0..n).find_map(candidate)).map(|(_, i)| i)
+        let start = self.next_random() as usize;
+        let mut sampled = Vec::with_capacity(SAMPLE);
+        // Neighbours in the list came at about the same time: the sample is spread over all of it.
+        sampled
+            .extend((0..SAMPLE.min(n)).filter_map(|k| candidate((start % n + k * (n / SAMPLE).max(1)) % n)));
+        let oldest = sampled.iter().copied().max();
+        match mode {
+            Mode::Free => oldest.or_else(|| (0..n).find_map(candidate)),
+            Mode::StaleOnly(stale) => oldest.filter(|(age, _)| *age > stale),
+            Mode::Any(stale) => oldest
+                .filter(|(age, _)| *age > stale)
+                .or_else(|| sampled.first().copied())
+                .or_else(|| (0..n).find_map(candidate)),
+        }
+        .map(|(_, i)| i)
     }
 
-    fn note_miss(&self, key: Key) {
-        let known = self.shard(key).knows(key);
+    fn note_miss(&self, key: Key, read: u64) {
+        let last = self.shard(key).last_touched(key);
+        if let Some(last) = last {
+            // The longest absence counts, and is forgotten slowly.
+            let now = read.saturating_sub(last);
+            let _ = self.away.fetch_update(Ordering::Relaxed, Ordering::Relaxed, |old| {
+                Some(now.max(old - old.div_ceil(32)))
+            });
+        }
         let _ = self.returning.fetch_update(Ordering::Relaxed, Ordering::Relaxed, |n| {
-            Some(if known { (n + 1).min(RETURNING_MAX) } else { (n - 2).max(0) })
+            Some(if last.is_some() { (n + 1).min(RETURNING_MAX) } else { (n - 2).max(0) })
         });
-    }
-
-    fn remember(&self, key: Key) {
-        self.shard(key).remember(key);
     }
 
     fn next_random(&self) -> u64 {
@@ -245,15 +280,15 @@ impl Cache {
 }
 
 impl Shard {
-    fn knows(&self, key: Key) -> bool {
-        self.ghosts.contains(&key) || self.older_ghosts.contains(&key)
+    fn last_touched(&self, key: Key) -> Option<u64> {
+        self.ghosts.get(&key).or_else(|| self.older_ghosts.get(&key)).copied()
     }
 
-    fn remember(&mut self, key: Key) {
+    fn remember(&mut self, key: Key, read: u64) {
         if self.ghosts.len() >= GHOSTS {
             self.older_ghosts = std::mem::take(&mut self.ghosts);
         }
-        self.ghosts.insert(key);
+        self.ghosts.insert(key, read);
     }
 }
 
@@ -333,6 +368,18 @@ mod tests {
                 assert!(pass == 0 || hits == 60, "row {row}, pass {pass}: {hits} hits");
             }
         }
+    }
+
+    #[test]
+    fn a_scan_takes_the_place_of_what_is_stale() {
+        let mut rig = Rig::new(100);
+        // Something else filled the cache, and is over.
+        rig.read(10_000..10_100);
+        for _ in 0..12 {
+            let _: usize = (0..200).map(|c| rig.read(c..c + 1)).sum();
+        }
+        let hits: usize = (0..200).map(|c| rig.read(c..c + 1)).sum();
+        assert!(hits > 75, "{hits} hits of 100 possible");
     }
 
     #[test]

@@ -126,11 +126,9 @@ impl ChunkedRead<'_> {
     /// As for [`ChunkedRead::read`].
     unsafe fn fetch(&self, plan: &ChunkPlan, run: &[Stored], out: &SharedOut<'_>) -> Result<()> {
         let inner = &*self.engine.inner;
-        if let [one] = run {
-            if self.codecs.is_empty() {
-                // SAFETY: the piece is the caller's alone.
-                return unsafe { self.read_plain(plan, one, out) };
-            }
+        if let ([one], true) = (run, self.codecs.is_empty()) {
+            // SAFETY: the piece is the caller's alone.
+            return unsafe { self.read_plain(plan, one, out) };
         }
         let first = run[0].record.offset;
         let end = run.iter().map(|s| s.record.offset.saturating_add(s.record.len)).max().unwrap_or(first);

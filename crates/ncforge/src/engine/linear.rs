@@ -15,10 +15,7 @@ use crate::store::Store;
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum PastEnd {
     /// The missing bytes are zero: classic files may be shorter than their header says.
-    Zero {
-        /// Length of the store.
-        end: u64,
-    },
+    Zero,
     /// That is an error.
     Error,
 }
@@ -90,11 +87,16 @@ impl LinearBox<'_> {
     }
 
     fn fetch(&self, offset: u64, buf: &mut [u8]) -> Result<()> {
-        let there = match self.past_end {
-            PastEnd::Error => buf.len(),
-            PastEnd::Zero { end } => (end.saturating_sub(offset)).min(buf.len() as u64) as usize,
+        let refused = match self.store.read_at(buf, offset) {
+            Ok(()) => return Ok(()),
+            Err(e) => e,
         };
-        let (bytes, missing) = buf.split_at_mut(there);
+        // Asking for the length first would cost every small read a second system call.
+        let there = self.store.len().saturating_sub(offset);
+        if self.past_end == PastEnd::Error || there >= buf.len() as u64 {
+            return Err(refused);
+        }
+        let (bytes, missing) = buf.split_at_mut(there as usize);
         if !bytes.is_empty() {
             self.store.read_at(bytes, offset)?;
         }

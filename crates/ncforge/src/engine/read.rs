@@ -83,8 +83,8 @@ fn checked_layout(
     if var.0 >= schema.vars.len() {
         return Err(Error::Invalid(format!("there is no variable number {}", var.0)));
     }
-    slab.check(&schema.shape(var), &schema.var_path(var))?;
     let layout = container.layout(var)?;
+    slab.check(&schema.shape(var), &layout.name)?;
     if layout.shape.len() != slab.rank() {
         return Err(Error::Invalid(format!("`{}`: {} stored dimensions", layout.name, layout.shape.len())));
     }
@@ -163,7 +163,7 @@ fn read_stored(
                 to: 0,
                 axes,
                 element: &layout.element,
-                past_end: PastEnd::Zero { end: store.len() },
+                past_end: PastEnd::Zero,
             };
             // SAFETY: `out` is ours.
             unsafe { part.read(engine, &out, true) }
@@ -176,7 +176,7 @@ fn read_stored(
                 to: 0,
                 axes,
                 element: &layout.element,
-                past_end: PastEnd::Zero { end: store.len() },
+                past_end: PastEnd::Zero,
             };
             // SAFETY: `out` is ours.
             unsafe { part.read(engine, &out, true) }

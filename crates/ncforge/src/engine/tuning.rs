@@ -15,8 +15,9 @@ pub(super) const READ_GAP: u64 = pick(4096, 16);
 /// Reading plain arrays: about this many bytes are given to a thread at once: two of
 /// the huge pages that results lie on, so that two threads seldom clear the same one.
 pub(super) const READ_TASK: u64 = pick(4 << 20, 256);
-/// Reading plain arrays: below this many bytes waking a helper (25–50 µs) takes longer than the read (4 GB/s).
-pub(super) const READ_PARALLEL: u64 = pick(512 << 10, 0);
+/// Reading plain arrays: below this many bytes the calling thread does it alone. Calling helpers costs
+/// it 10–12 µs, and they begin some 20 µs later (measured on two processors); this much is read in 130 µs.
+pub(super) const READ_PARALLEL: u64 = pick(512 << 10, 1);
 /// A request counts like this many bytes when work is weighed.
 pub(super) const REQUEST_COST: u64 = pick(4096, 1);
 
@@ -28,8 +29,8 @@ pub(super) const JOIN_MAX: u64 = pick(1 << 20, 200);
 pub(super) const JOIN_GAP: u64 = pick(16 << 10, 10);
 /// Chunked variables: joined requests are not cut below this many bytes for the sake of more threads.
 pub(super) const JOIN_MIN: u64 = pick(64 << 10, 50);
-/// Chunked variables: below this many decoded bytes the calling thread does it alone.
-pub(super) const DECODE_PARALLEL: u64 = pick(64 << 10, 0);
+/// Chunked variables: below this many decoded bytes, 60 µs of work, the calling thread does it alone.
+pub(super) const DECODE_PARALLEL: u64 = pick(64 << 10, 1);
 /// Chunked variables: rows of at least this many bytes are unshuffled one by one straight into their place.
 pub(super) const STAGED_ROW: u64 = pick(64, 12);
 
@@ -44,9 +45,9 @@ pub(super) const WRITE_PLAIN_BLOCK: u64 = pick(4 << 20, 128);
 /// costs less than a request for every few bytes.
 pub(super) const WRITE_GAP: u64 = pick(1024, 20);
 /// Writing plain arrays: below this many bytes the calling thread does it alone.
-pub(super) const WRITE_PARALLEL: u64 = pick(1 << 20, 0);
+pub(super) const WRITE_PARALLEL: u64 = pick(1 << 20, 1);
 /// Writing chunks: below this many bytes parts are gathered by the calling thread alone.
-pub(super) const GATHER_PARALLEL: u64 = pick(256 << 10, 0);
+pub(super) const GATHER_PARALLEL: u64 = pick(256 << 10, 1);
 
 // The next three decide when a container hears of a chunk, and so where the chunk lies in the file: they must not
 // depend on the number of threads.
