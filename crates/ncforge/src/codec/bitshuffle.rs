@@ -75,7 +75,8 @@ impl Bitshuffle {
             let dst = dst
                 .get_mut(..src.len())
                 .ok_or_else(|| damaged(NAME, format!("{} bytes where {room} belong", src.len())))?;
-            return self.decode_stored(src, dst).map(|()| src.len());
+            self.decode_stored(src, dst);
+            return Ok(src.len());
         }
         let (Some((size, rest)), Some(block)) = (src.split_first_chunk::<8>(), src.get(8..12)) else {
             return Err(damaged(NAME, "the chunk ends in its header"));
@@ -94,9 +95,8 @@ impl Bitshuffle {
         Ok(dst.len())
     }
 
-    fn decode_stored(&self, src: &[u8], dst: &mut [u8]) -> Result<()> {
-        let block = self.block_or_default().checked_mul(self.element);
-        let block = block.ok_or_else(|| damaged(NAME, "a block larger than memory"))?;
+    fn decode_stored(&self, src: &[u8], dst: &mut [u8]) {
+        let block = self.block_or_default() * self.element;
         let whole = src.len() / (8 * self.element) * (8 * self.element);
         dst[whole..].copy_from_slice(&src[whole..]);
         with_block(block.min(whole), |planes| {
@@ -104,7 +104,6 @@ impl Bitshuffle {
                 kernels::bitunshuffle(s, d, planes, self.element);
             }
         });
-        Ok(())
     }
 
     fn decode_blocks(&self, mut rest: &[u8], dst: &mut [u8], block: usize) -> Result<()> {

@@ -6,7 +6,7 @@
 //! Writing has two encoders. Shuffled chunks at levels 1 to 6 go to [`PlaneEncoder`], which treats each byte
 //! plane as it deserves; everything else goes to libdeflate, whose own levels 1 to 12 are mapped so that level N
 //! is not larger than zlib's, beyond half a percent; level 0 stores. Level numbers keep zlib's meaning: measured
-//! sizes of shuffled chunks at level N stay within 2 % of zlib's level N, and are mostly smaller.
+//! sizes of shuffled chunks at level N stay within 3 % of zlib's level N, and are mostly smaller.
 
 mod bits;
 mod block;
