@@ -1,6 +1,7 @@
 //! The values of one variable in two files, in bounded memory and on all threads.
 
 pub(super) mod element;
+mod fingerprint;
 
 use std::sync::{Mutex, PoisonError};
 
@@ -12,7 +13,7 @@ use crate::dataset::Dataset;
 use crate::engine::Engine;
 use crate::error::Result;
 use crate::layout::Place;
-use crate::model::{Schema, Values, VarId};
+use crate::model::{DType, Schema, Values, VarId};
 use crate::ops::boxes::{Side, Walk, choose, unravel};
 use crate::ops::progress::{Progress, check_stop};
 use crate::select::Hyperslab;
@@ -25,6 +26,8 @@ const HEAP_BATCH: u64 = 1 << 14;
 const GRAIN: usize = 1 << 16;
 /// The same for heap types.
 const HEAP_GRAIN: usize = 1 << 10;
+/// Boxes are given up for sums when they would take so many times longer.
+const WORTH_SUMS: f64 = 1.5;
 /// What one box of one file may take, when more would not save work.
 const COMFORTABLE: u64 = 64 << 20;
 
@@ -152,24 +155,43 @@ impl Found {
 }
 
 impl Job<'_> {
-    fn walk(&self, size: u64, budget: u64) -> Result<Walk> {
-        let side = |d: &Dataset, v| -> Result<Side> {
-            Ok(match &d.container().layout(v)?.place {
-                Place::Chunked { chunk, .. } => {
-                    Side::Chunks { lens: chunk.clone(), seconds_per_byte: DECODE }
-                }
-                Place::Contiguous { .. } | Place::Records { .. } => Side::Runs,
-                _ => Side::Free,
-            })
-        };
-        let sides = [side(self.a, self.va)?, side(self.b, self.vb)?];
+    /// How a file holds the variable.
+    fn side(d: &Dataset, v: VarId) -> Result<Side> {
+        Ok(match &d.container().layout(v)?.place {
+            Place::Chunked { chunk, .. } => Side::Chunks { lens: chunk.clone(), seconds_per_byte: DECODE },
+            Place::Contiguous { .. } | Place::Records { .. } => Side::Runs,
+            _ => Side::Free,
+        })
+    }
+
+    fn walk(&self, size: u64, sides: &[Side], budget: u64) -> Walk {
         let ones = vec![1; self.shape.len()];
-        let modest = choose(&self.shape, size, &sides, &ones, budget.min(COMFORTABLE));
+        let modest = choose(&self.shape, size, sides, &ones, budget.min(COMFORTABLE));
         if budget <= COMFORTABLE {
-            return Ok(modest);
+            return modest;
         }
-        let large = choose(&self.shape, size, &sides, &ones, budget);
-        Ok(if large.seconds < 0.9 * modest.seconds { large } else { modest })
+        let large = choose(&self.shape, size, sides, &ones, budget);
+        if large.seconds < 0.9 * modest.seconds { large } else { modest }
+    }
+
+    /// Whether the variable is the same in both files, where boxes for both would cost much more than reading
+    /// each once in its own order. `None`: that is not so, or cannot be told this way.
+    fn same_by_sums(&self, sides: &[Side; 2], walk: &Walk) -> Result<Option<bool>> {
+        let dtype = self.a.schema().var(self.va).dtype;
+        let DType::Atomic(kind) = dtype else { return Ok(None) };
+        if self.how.tolerance.is_some() || !sides.iter().all(|s| matches!(s, Side::Chunks { .. })) {
+            return Ok(None);
+        }
+        let own: Vec<Walk> = sides
+            .iter()
+            .map(|s| self.walk(kind.size() as u64, std::slice::from_ref(s), self.how.box_bytes))
+            .collect();
+        if walk.seconds < WORTH_SUMS * own.iter().map(|w| w.seconds).sum::<f64>() {
+            return Ok(None);
+        }
+        let left = fingerprint::sum(self.a, self.va, kind, &own[0], self.how.progress)?;
+        let right = fingerprint::sum(self.b, self.vb, kind, &own[1], self.how.progress)?;
+        Ok(Some(left == right))
     }
 
     fn fixed(&self, size: usize) -> Result<Found> {
@@ -181,7 +203,11 @@ impl Job<'_> {
         let (ta, tb) = (sa.var(self.va).dtype, sb.var(self.vb).dtype);
         let equality = Equality::new((sa, ta), (sb, tb), Tolerance::new(self.how.tolerance));
         let (m, n) = equality.sizes();
-        let walk = self.walk(m.max(n) as u64, self.how.box_bytes)?;
+        let sides = [Self::side(self.a, self.va)?, Self::side(self.b, self.vb)?];
+        let walk = self.walk(m.max(n) as u64, &sides, self.how.box_bytes);
+        if self.same_by_sums(&sides, &walk)? == Some(true) {
+            return Ok(found);
+        }
         let largest = usize::try_from(walk.box_at(0).len()).expect("a box is within memory");
         let (mut left, mut right) = (Buffer::zeroed(largest * m), Buffer::zeroed(largest * n));
         for i in 0..walk.len() {
@@ -217,7 +243,8 @@ impl Job<'_> {
         let mut found = Found::default();
         let (sa, sb) = (self.a.schema(), self.b.schema());
         let (ta, tb) = (sa.var(self.va).dtype, sb.var(self.vb).dtype);
-        let walk = self.walk(1, HEAP_BATCH)?;
+        let sides = [Self::side(self.a, self.va)?, Self::side(self.b, self.vb)?];
+        let walk = self.walk(1, &sides, HEAP_BATCH);
         for i in 0..walk.len() {
             check_stop(self.how.progress, "comparison")?;
             let slab = walk.box_at(i);
