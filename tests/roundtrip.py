@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 """Copies every netCDF file it is given through ncforge and asks other tools what they see.
 
-    roundtrip.py [--ncforge PATH] [--jobs N] [--quick] FILE-OR-FOLDER...
+    roundtrip.py [--binary PATH] [--jobs N] [--quick] FILE-OR-FOLDER...
 
 For every netCDF file F:
 
@@ -231,11 +231,11 @@ def main() -> int:
     """The command line."""
     parser = argparse.ArgumentParser(description=(__doc__ or "").splitlines()[0])
     parser.add_argument("paths", nargs="+", type=Path)
-    parser.add_argument("--ncforge", type=Path, default=None, help="the command (default: the newest one built)")
+    parser.add_argument("--binary", type=Path, default=None, help="the command (default: the newest one built)")
     parser.add_argument("--jobs", type=int, default=os.cpu_count() or 1)
     parser.add_argument("--quick", action="store_true", help="netcdf4 only, not cdf5 and classic")
     args = parser.parse_args()
-    ncforge = args.ncforge or built()
+    ncforge = args.binary or built()
     files = find(args.paths)
     if not files:
         print("no netCDF file found", file=sys.stderr)
@@ -255,7 +255,9 @@ def main() -> int:
 
 
 def built() -> Path:
-    """The newest command in the target folder, else the one on the path."""
+    """NCFORGE_BIN, else the newest command in the target folder, else the one on the path."""
+    if given := os.environ.get("NCFORGE_BIN"):
+        return Path(given)
     target = Path(__file__).resolve().parent.parent / "target"
     here = [p for p in (target / "release" / "ncforge", target / "debug" / "ncforge") if p.exists()]
     if here:

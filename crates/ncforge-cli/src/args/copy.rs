@@ -127,6 +127,9 @@ pub(crate) struct CopyArgs {
     /// Go on with an interrupted copy
     #[arg(long)]
     pub(crate) resume: bool,
+    /// Seconds between two notes of what is done, from which --resume goes on
+    #[arg(long, value_name = "SECONDS", default_value = "2", hide = true)]
+    pub(crate) checkpoint: f64,
     /// Do not write the command line into the `history` attribute
     #[arg(long)]
     pub(crate) no_history: bool,

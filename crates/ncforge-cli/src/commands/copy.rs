@@ -99,6 +99,9 @@ fn options(args: &CopyArgs, cx: &Context<'_>) -> Result<CopyOptions> {
         history: (!args.no_history).then(|| history_line(&cx.command_line())),
         overwrite: args.overwrite,
         resume: args.resume,
+        checkpoint: std::time::Duration::try_from_secs_f64(args.checkpoint).map_err(|e| {
+            Failure::usage(format!("--checkpoint {}: {e}", args.checkpoint), "a number of seconds")
+        })?,
         verify: args.verify,
         ..CopyOptions::default()
     })

@@ -80,12 +80,12 @@ pub(crate) fn choose(shape: &[u64], element: u64, sides: &[Side], align: &[u64],
         let lens: Vec<u64> = pick.iter().zip(&lists).map(|(&i, l)| l[i]).collect();
         let bytes = lens.iter().zip(shape).fold(element, |b, (&l, &n)| b.saturating_mul(l.min(n.max(1))));
         if bytes <= budget {
-            let walk = price(shape, element, sides, lens);
+            let walk = price(shape, element, sides, &lens);
             if best.as_ref().is_none_or(|b| walk.seconds < b.seconds) {
                 best = Some(walk);
             }
         } else if best.is_none() && smallest.as_ref().is_none_or(|(b, _)| bytes < *b) {
-            smallest = Some((bytes, price(shape, element, sides, lens)));
+            smallest = Some((bytes, price(shape, element, sides, &lens)));
         }
         let Some(d) = (0..pick.len()).rev().find(|&d| pick[d] + 1 < lists[d].len()) else { break };
         pick[d] += 1;
@@ -95,8 +95,8 @@ pub(crate) fn choose(shape: &[u64], element: u64, sides: &[Side], align: &[u64],
 }
 
 /// What boxes of lengths `lens` cost.
-pub(crate) fn price(shape: &[u64], element: u64, sides: &[Side], lens: Vec<u64>) -> Walk {
-    let grid = ChunkGrid::new(shape, &lens);
+pub(crate) fn price(shape: &[u64], element: u64, sides: &[Side], lens: &[u64]) -> Walk {
+    let grid = ChunkGrid::new(shape, lens);
     let mut seconds = grid.len() as f64 * BOX_SECONDS;
     let mut touched = Vec::with_capacity(sides.len());
     for side in sides {
@@ -228,7 +228,7 @@ mod tests {
             let shape: Vec<u64> = dims.iter().map(|d| d.0).collect();
             let lens: Vec<u64> = dims.iter().map(|d| d.1).collect();
             let side: Vec<u64> = dims.iter().map(|d| d.2).collect();
-            let walk = price(&shape, 1, &[chunks(&side)], lens);
+            let walk = price(&shape, 1, &[chunks(&side)], &lens);
             let grid = ChunkGrid::new(&shape, &side);
             let count: u64 = (0..walk.len()).map(|i| coordinates(&grid.touched(&walk.box_at(i))).count() as u64).sum();
             prop_assert_eq!(walk.touched[0], count * grid.chunk_len());
@@ -247,7 +247,7 @@ mod tests {
             prop_assert_eq!(sum, shape.iter().product::<u64>());
             for d in 0..shape.len() {
                 let b = walk.grid.chunk[d];
-                prop_assert!(b % align[d] == 0 || b >= shape[d], "{b} {}", align[d]);
+                prop_assert!(b.is_multiple_of(align[d]) || b >= shape[d], "{b} {}", align[d]);
             }
         }
     }

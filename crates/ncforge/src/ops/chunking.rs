@@ -198,8 +198,12 @@ fn near(len: u64, ideal: f64) -> Vec<u64> {
     let down = (ideal as u64).clamp(1, len);
     list.push(down);
     // The nearest exact divisor below and above, if one is within a factor of 1.5.
-    list.extend((1..=down).rev().take_while(|&c| c as f64 * 1.5 >= ideal).take(4096).find(|c| len % c == 0));
-    list.extend((down..=len).take_while(|&c| c as f64 <= ideal * 1.5).take(4096).find(|c| len % c == 0));
+    list.extend(
+        (1..=down).rev().take_while(|&c| c as f64 * 1.5 >= ideal).take(4096).find(|c| len.is_multiple_of(*c)),
+    );
+    list.extend(
+        (down..=len).take_while(|&c| c as f64 <= ideal * 1.5).take(4096).find(|c| len.is_multiple_of(*c)),
+    );
     list.sort_unstable();
     list.dedup();
     list

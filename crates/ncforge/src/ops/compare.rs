@@ -6,8 +6,9 @@
 //!
 //! Not compared, because a copy changes it and no program reads other values for it: the format, the storage
 //! (chunks, filters, byte order, fill mode), who wrote the file. And unless [`CompareOptions::strict`] asks for
-//! it, the global attribute `history` may have grown: when one file's text ends with the other's, that is told
-//! as a note, not as a difference (a file without `history` counts as one with an empty text).
+//! it, the global attribute `history` may differ in lines that were put in front: when one file's text ends with
+//! the other's, or both end with the same oldest line, that is told as a note, not as a difference. (A file
+//! without `history` counts as one with an empty text; lines that a copy of this library made do not count.)
 //!
 //! Memory stays within the engine's budget whatever the size of the files.
 

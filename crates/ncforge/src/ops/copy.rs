@@ -143,7 +143,15 @@ pub fn copy(
     }
     report.resumed_steps = done.len() as u64;
     let verified = run::run(
-        run::Task { source: &source, plan: &plan, engine: &small, memory, progress, header },
+        run::Task {
+            source: &source,
+            plan: &plan,
+            engine: &small,
+            memory,
+            progress,
+            header,
+            checkpoint: options.checkpoint,
+        },
         &claim,
         done,
     )

@@ -86,7 +86,8 @@ fn same_values((sa, x): (&Schema, &Attribute), (sb, y): (&Schema, &Attribute)) -
     }
 }
 
-/// Whether both are text (or absent), they differ, and one ends with the other, whole lines before it.
+/// Whether both are text (or absent), they differ, and they differ only in lines that were put in front: behind
+/// the lines that this library's copies make, one ends with the other, or both end with the same oldest line.
 fn history_grew(a: Option<&Attribute>, b: Option<&Attribute>) -> bool {
     let text = |x: Option<&Attribute>| match x {
         None => Some((String::new(), None)),
@@ -96,10 +97,26 @@ fn history_grew(a: Option<&Attribute>, b: Option<&Attribute>) -> bool {
     if a == b && ta.is_some() == tb.is_some() || ta.zip(tb).is_some_and(|(x, y)| x != y) {
         return false;
     }
-    let (short, long) = if a.len() <= b.len() { (&a, &b) } else { (&b, &a) };
-    match long.strip_suffix(short.as_str()) {
-        Some(head) => head.is_empty() || short.is_empty() || head.ends_with('\n'),
-        None => false,
+    let (a, b) = (without_copies(&a), without_copies(&b));
+    let (short, long) = if a.len() <= b.len() { (a, b) } else { (b, a) };
+    let oldest = |t: &str| t.lines().last().map(str::to_owned);
+    match long.strip_suffix(short) {
+        Some(head) if head.is_empty() || short.is_empty() || head.ends_with('\n') => true,
+        _ => oldest(short) == oldest(long),
+    }
+}
+
+/// A history without the lines in front that [`crate::ops::copy::history_line`] made.
+fn without_copies(mut text: &str) -> &str {
+    const PATTERN: &[u8] = b"0000-00-00T00:00:00Z: ";
+    loop {
+        let line = text.split('\n').next().unwrap_or_default();
+        let made = line.len() > PATTERN.len()
+            && line.bytes().zip(PATTERN).all(|(c, &p)| if p == b'0' { c.is_ascii_digit() } else { c == p });
+        if !made {
+            return text;
+        }
+        text = text[line.len()..].strip_prefix('\n').unwrap_or_default();
     }
 }
 
@@ -155,6 +172,11 @@ mod tests {
         assert!(run(std::slice::from_ref(&old), std::slice::from_ref(&new), true).is_same());
         assert!(!run(std::slice::from_ref(&old), std::slice::from_ref(&new), false).is_same());
         assert!(run(std::slice::from_ref(&title), &[title.clone(), new.clone()], true).is_same());
+        let copies = ["2026-01-02T03:04:05Z: ncforge copy a b", "2025-01-02T03:04:05Z: ncforge copy a c"];
+        let [x, y] = copies.map(|t| Attribute::text("history", t));
+        assert!(run(&[x], &[y], true).is_same());
+        let [x, y] = ["one\nmade", "two\nmade"].map(|t| Attribute::text("history", t));
+        assert!(run(&[x], &[y], true).is_same());
         let other = Attribute::text("history", "something else");
         assert!(!run(&[old], &[other], true).is_same());
     }

@@ -1,5 +1,7 @@
 //! What a copy is asked to do.
 
+use std::time::Duration;
+
 use super::spec::{ChunkSpec, FilterSpec};
 use crate::model::Format;
 
@@ -80,6 +82,8 @@ pub struct CopyOptions {
     pub overwrite: bool,
     /// Whether to go on with an interrupted copy, if there is one.
     pub resume: bool,
+    /// How often what is done is made durable and noted, so that it need not be done again.
+    pub checkpoint: Duration,
     /// Whether to read the output back and compare all of it before it gets its name.
     pub verify: bool,
 }
@@ -102,6 +106,7 @@ impl Default for CopyOptions {
             history: None,
             overwrite: false,
             resume: false,
+            checkpoint: Duration::from_secs(2),
             verify: false,
         }
     }

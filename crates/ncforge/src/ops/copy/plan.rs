@@ -286,10 +286,10 @@ impl Planner<'_> {
             }
             Route::Boxes | Route::Spill(_) => self.boxes(&shape, element, &sides, &align),
         };
-        if route == Route::Boxes {
-            if let Some(bands) = self.spill(&layout, &shape, element, &sides, &walk) {
-                route = Route::Spill(bands);
-            }
+        if route == Route::Boxes
+            && let Some(bands) = self.spill(&layout, &shape, element, &sides, &walk)
+        {
+            route = Route::Spill(bands);
         }
         let work = VarWork { moved: self.moved, route, walk, element, sparse };
         let (report, seconds) = self.report(&layout, &shape, &sides, &work)?;

@@ -20,8 +20,6 @@ use crate::select::{ChunkGrid, Hyperslab, coordinates};
 use crate::store::{FileStore, Store};
 use crate::{classic, netcdf4};
 
-/// How often finished steps are made durable.
-const CHECKPOINT: Duration = Duration::from_secs(2);
 /// A box is looked through for chunks that the source never wrote only if it has at most so many.
 const MOST_PROBES: u64 = 1 << 16;
 
@@ -33,6 +31,8 @@ pub(crate) struct Task<'a> {
     pub(crate) memory: Memory,
     pub(crate) progress: &'a dyn Progress,
     pub(crate) header: Header,
+    /// How often finished steps are made durable.
+    pub(crate) checkpoint: Duration,
 }
 
 /// Writes the partial output from its beginning, or from behind the steps that are `done`.
@@ -44,7 +44,7 @@ pub(crate) fn run(task: Task<'_>, output: &Output, done: Vec<Step>) -> Result<()
     let container = create(Arc::clone(&store), task.plan.schema.clone())?;
     let journal =
         Journal::begin(output.journal_file()?, output.journal.display().to_string(), &task.header, &done)?;
-    let largest = task.plan.work.iter().map(|w| w.largest_box()).max().unwrap_or(0);
+    let largest = task.plan.work.iter().map(VarWork::largest_box).max().unwrap_or(0);
     if largest > task.memory.total {
         return Err(Error::Budget {
             what: "a box of whole chunks".into(),
@@ -213,7 +213,7 @@ impl Run<'_> {
             }
             if work.route != Route::Heap {
                 self.pending.push((i, b));
-                if self.last.elapsed() >= CHECKPOINT {
+                if self.last.elapsed() >= self.task.checkpoint {
                     self.checkpoint()?;
                 }
             }

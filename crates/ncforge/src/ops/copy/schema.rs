@@ -287,10 +287,10 @@ fn check_classic(s: &Schema, format: Format) -> Result<()> {
             ));
         }
     }
-    if format.is_classic() {
-        if let Some(d) = s.dims.iter().find(|d| d.len == 0 && !d.unlimited) {
-            return cannot(format!("dimension `{}`: a fixed dimension of length 0", d.name));
-        }
+    if format.is_classic()
+        && let Some(d) = s.dims.iter().find(|d| d.len == 0 && !d.unlimited)
+    {
+        return cannot(format!("dimension `{}`: a fixed dimension of length 0", d.name));
     }
     Ok(())
 }

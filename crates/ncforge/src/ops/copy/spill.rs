@@ -160,7 +160,7 @@ mod tests {
             dims in prop::collection::vec((1u64..9, 1u64..9, 1u64..9), 0..4),
         ) {
             let shape: Vec<u64> = dims.iter().map(|d| d.0).collect();
-            let walk = |lens: Vec<u64>| price(&shape, 2, &[Side::Free], lens);
+            let walk = |lens: Vec<u64>| price(&shape, 2, &[Side::Free], &lens);
             let (bands, boxes) =
                 (walk(dims.iter().map(|d| d.1).collect()), walk(dims.iter().map(|d| d.2).collect()));
             let dir = tempfile::tempdir().unwrap();

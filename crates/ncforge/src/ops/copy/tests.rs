@@ -44,12 +44,7 @@ fn make(path: &Path, schema: &Schema, engine: &Engine) {
     d.close().unwrap();
 }
 
-fn schema(
-    format: Format,
-    shape: &[u64],
-    chunks: Option<&[u64]>,
-    filters: Vec<crate::model::Filter>,
-) -> Schema {
+fn schema(format: Format, shape: &[u64], chunks: Option<&[u64]>, filters: &[crate::model::Filter]) -> Schema {
     let mut s = Schema::new(format);
     for (i, &len) in shape.iter().enumerate() {
         s.dims.push(Dimension {
@@ -63,7 +58,7 @@ fn schema(
     for (name, t) in [("f", Atomic::Float), ("s", Atomic::Short), ("d", Atomic::Double)] {
         let mut v = Variable::new(name, t, dims.clone());
         if let Some(c) = chunks.filter(|_| !dims.is_empty()) {
-            v.storage = Storage::Chunked { chunks: c.to_vec(), filters: filters.clone() };
+            v.storage = Storage::Chunked { chunks: c.to_vec(), filters: filters.to_vec() };
         }
         v.attrs.push(Attribute::text("units", "K"));
         s.vars.push(v);
@@ -118,7 +113,7 @@ fn the_routes_are_taken_where_they_should_be() {
     let room = Room::new();
     let e = engine(64 << 20, 2);
     let deflate = vec![crate::codec::filters::deflate(1)];
-    make(&room.path("a.nc"), &schema(Format::Netcdf4, &[256, 40, 50], Some(&[1, 40, 50]), deflate), &e);
+    make(&room.path("a.nc"), &schema(Format::Netcdf4, &[256, 40, 50], Some(&[1, 40, 50]), &deflate), &e);
     let source = Dataset::open_with(room.path("a.nc"), &e).unwrap();
     let routes = |o: &CopyOptions, e: &Engine| -> Vec<&'static str> {
         plan(&source, o, e).unwrap().variables.iter().map(|v| v.route).collect()
@@ -140,7 +135,7 @@ fn slabs_become_columns_through_a_temporary_file() {
     let room = Room::new();
     let (e, small) = (engine(64 << 20, 2), engine(1 << 20, 2));
     let deflate = vec![crate::codec::filters::deflate(1)];
-    make(&room.path("a.nc"), &schema(Format::Netcdf4, &[256, 40, 50], Some(&[1, 40, 50]), deflate), &e);
+    make(&room.path("a.nc"), &schema(Format::Netcdf4, &[256, 40, 50], Some(&[1, 40, 50]), &deflate), &e);
     let options = netcdf4("d0/256,d1/2,d2/2", Codec::Deflate);
     let r = copy(&room.path("a.nc"), &room.path("b.nc"), &options, &small, &Silent).unwrap();
     assert!(r.spilled_variables > 0 && r.verified);
@@ -152,7 +147,7 @@ fn slabs_become_columns_through_a_temporary_file() {
 fn bytes_do_not_depend_on_threads() {
     let room = Room::new();
     let e = engine(64 << 20, 2);
-    make(&room.path("a.nc"), &schema(Format::Cdf2, &[30, 40, 50], None, vec![]), &e);
+    make(&room.path("a.nc"), &schema(Format::Cdf2, &[30, 40, 50], None, &[]), &e);
     for (name, threads) in [("1.nc", 1), ("3.nc", 3)] {
         let o = netcdf4("d0/7,d1/7,d2/11", Codec::Deflate);
         copy(&room.path("a.nc"), &room.path(name), &o, &engine(2 << 20, threads), &Silent).unwrap();
@@ -181,7 +176,7 @@ fn an_interrupted_copy_resumes_to_the_same_bytes() {
         let room = Room::new();
         let e = engine(1 << 20, 2);
         let deflate = vec![crate::codec::filters::deflate(1)];
-        let mut s = schema(Format::Netcdf4, &[64, 40, 50], Some(&[4, 40, 50]), deflate);
+        let mut s = schema(Format::Netcdf4, &[64, 40, 50], Some(&[4, 40, 50]), &deflate);
         if target == Format::Netcdf4 {
             s.vars.insert(2, Variable::new("names", DType::String, vec![DimId(1)]));
             s.vars.push(Variable::new("late", Atomic::Double, vec![DimId(1), DimId(2)]));
@@ -214,7 +209,7 @@ fn an_interrupted_copy_resumes_to_the_same_bytes() {
 fn resuming_asks_for_the_same_source_and_options() {
     let room = Room::new();
     let e = engine(1 << 20, 2);
-    make(&room.path("a.nc"), &schema(Format::Cdf2, &[64, 40, 50], None, vec![]), &e);
+    make(&room.path("a.nc"), &schema(Format::Cdf2, &[64, 40, 50], None, &[]), &e);
     let (a, b) = (room.path("a.nc"), room.path("b.nc"));
     let begin = || {
         let stop = StopAt(Counter::default(), 400_000);
@@ -231,7 +226,7 @@ fn resuming_asks_for_the_same_source_and_options() {
     std::fs::remove_file(&b).unwrap();
     begin();
     std::fs::remove_file(&a).unwrap();
-    make(&a, &schema(Format::Cdf2, &[64, 40, 51], None, vec![]), &e);
+    make(&a, &schema(Format::Cdf2, &[64, 40, 51], None, &[]), &e);
     let same = CopyOptions { resume: true, ..netcdf4("auto", Codec::Zstd) };
     assert!(copy(&a, &b, &same, &e, &Silent).is_err());
 }
@@ -240,7 +235,7 @@ fn resuming_asks_for_the_same_source_and_options() {
 fn a_file_can_be_copied_onto_itself() {
     let room = Room::new();
     let e = engine(8 << 20, 2);
-    make(&room.path("a.nc"), &schema(Format::Cdf2, &[30, 40, 50], None, vec![]), &e);
+    make(&room.path("a.nc"), &schema(Format::Cdf2, &[30, 40, 50], None, &[]), &e);
     std::fs::copy(room.path("a.nc"), room.path("old.nc")).unwrap();
     let options = netcdf4("auto", Codec::Deflate);
     let refused = copy(&room.path("a.nc"), &room.path("a.nc"), &options, &e, &Silent);
@@ -255,7 +250,7 @@ fn a_file_can_be_copied_onto_itself() {
 fn damage_is_found_by_verifying() {
     let room = Room::new();
     let e = engine(8 << 20, 2);
-    make(&room.path("a.nc"), &schema(Format::Cdf2, &[30, 40, 50], None, vec![]), &e);
+    make(&room.path("a.nc"), &schema(Format::Cdf2, &[30, 40, 50], None, &[]), &e);
     let source = Dataset::open_with(room.path("a.nc"), &e).unwrap();
     let plan = plan(&source, &netcdf4("auto", Codec::None), &e).unwrap();
     let claim = Output::claim(&room.path("b.nc"), false).unwrap();
@@ -266,7 +261,15 @@ fn damage_is_found_by_verifying() {
         plan: 0,
         history: None,
     };
-    let task = run::Task { source: &source, plan: &plan, engine: &e, memory, progress: &Silent, header };
+    let task = run::Task {
+        source: &source,
+        plan: &plan,
+        engine: &e,
+        memory,
+        progress: &Silent,
+        header,
+        checkpoint: std::time::Duration::MAX,
+    };
     run::run(task, &claim, vec![]).unwrap();
     verify::verify(&source, &plan, &claim, &e, memory, &Silent).unwrap();
     let mut bytes = std::fs::read(&claim.partial).unwrap();
@@ -293,7 +296,7 @@ proptest! {
         let source: Vec<u64> = dims.iter().zip(&shape).enumerate()
             .map(|(i, (d, &n))| if i == 0 { d.1 } else { d.1.min(n) }).collect();
         let filters = vec![crate::codec::filters::shuffle(4), crate::codec::filters::deflate(1)];
-        let s = schema(Format::Netcdf4, &shape, (source_chunked && !shape.is_empty()).then_some(&source), filters);
+        let s = schema(Format::Netcdf4, &shape, (source_chunked && !shape.is_empty()).then_some(&source), &filters);
         if !source_chunked && shape.first() == Some(&0) {
             return Ok(());
         }

@@ -99,7 +99,7 @@ mod tests {
     use crate::ops::boxes::{Side, price};
 
     fn total(values: &[f32], shape: &[u64], lens: &[u64]) -> u64 {
-        let walk = price(shape, 4, &[Side::Free], lens.to_vec());
+        let walk = price(shape, 4, &[Side::Free], lens);
         let all = Hyperslab::all(shape);
         (0..walk.len())
             .map(|i| {

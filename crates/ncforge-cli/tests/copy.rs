@@ -1,0 +1,164 @@
+//! `ncforge copy`: options, exit codes, what is left behind.
+
+mod common;
+
+use common::Place;
+use serde_json::Value;
+
+fn storage(p: &Place, file: &str, var: &str) -> Value {
+    let doc = p.run(&format!("info --json {file}")).exits(0).json();
+    let vars = doc["variables"].as_array().expect("a list");
+    vars.iter().find(|v| v["name"] == var).expect(var)["storage"].clone()
+}
+
+#[test]
+fn every_format_and_codec_compares_equal() {
+    let p = Place::new();
+    p.real("uv300.nc");
+    for (options, kind) in [
+        ("", "classic"),
+        ("--format classic", "classic"),
+        ("-3", "classic"),
+        ("--format cdf2", "64-bit offset"),
+        ("-5", "cdf5"),
+        ("--format netcdf4", "netCDF-4"),
+        ("-7 --codec deflate --level 9", "netCDF-4 classic model"),
+        ("-4 --codec zstd --chunks auto --fletcher32", "netCDF-4"),
+        ("-4 --codec deflate --no-shuffle --chunks lat/16,lon/32", "netCDF-4"),
+    ] {
+        let ran = p.run(&format!("copy uv300.nc out.nc -O --verify {options}")).exits(0).says("verified");
+        assert!(ran.out.is_empty(), "messages are for stderr: {}", ran.out);
+        p.run("info --kind out.nc").exits(0).prints(&format!("{kind}\n"));
+        p.run("compare uv300.nc out.nc").exits(0);
+    }
+    assert_eq!(p.files(), ["out.nc", "uv300.nc"]);
+}
+
+#[test]
+fn storage_is_as_asked() {
+    let p = Place::new();
+    p.real("uv300.nc");
+    p.run("copy uv300.nc a.nc -4 --codec deflate --level 3 --chunks U:1,16,32 --fletcher32 -q").exits(0);
+    let s = storage(&p, "a.nc", "U");
+    assert_eq!(s["chunks"], serde_json::json!([1, 16, 32]));
+    let ids: Vec<u64> =
+        s["filters"].as_array().expect("filters").iter().map(|f| f["id"].as_u64().expect("id")).collect();
+    assert_eq!(ids, [2, 1, 3]);
+    // What is kept is moved as it is.
+    let plan = p.run("copy a.nc b.nc --dry-run --json").exits(0).json();
+    let u = plan["variables"].as_array().expect("list").iter().find(|v| v["name"] == "U").expect("U").clone();
+    assert_eq!(u["route"], "raw");
+    p.run("copy a.nc b.nc --codec none --chunks /").exits(0);
+    assert_eq!(storage(&p, "b.nc", "U")["layout"], "contiguous");
+    p.run("compare uv300.nc b.nc").exits(0);
+}
+
+#[test]
+fn some_variables_only() {
+    let p = Place::new();
+    p.real("uv300.nc");
+    p.run("copy uv300.nc a.nc --vars U,lat").exits(0);
+    let doc = p.run("info --json a.nc").exits(0).json();
+    let names: Vec<&str> = doc["variables"]
+        .as_array()
+        .expect("list")
+        .iter()
+        .map(|v| v["name"].as_str().expect("name"))
+        .collect();
+    assert_eq!(names, ["lat", "U"]);
+    p.run("compare uv300.nc a.nc --vars U,lat").exits(0);
+    p.run("compare uv300.nc a.nc").exits(3);
+    p.run("copy uv300.nc b.nc --vars nothing").exits(2).says("no variable `nothing`");
+    assert_eq!(p.files(), ["a.nc", "uv300.nc"]);
+}
+
+#[test]
+fn history_gets_the_command_line_unless_told_not_to() {
+    let p = Place::new();
+    p.real("uv300.nc");
+    p.run("copy uv300.nc a.nc -q").exits(0);
+    p.run("info --header a.nc").exits(0).prints("Z: ").prints("copy uv300.nc a.nc -q");
+    p.run("compare uv300.nc a.nc").exits(0);
+    p.run("compare --strict uv300.nc a.nc").exits(3).prints("history");
+    p.run("copy uv300.nc b.nc --no-history").exits(0);
+    p.run("compare --strict uv300.nc b.nc").exits(0);
+}
+
+#[test]
+fn outputs_that_exist_are_refused() {
+    let p = Place::new();
+    let before = std::fs::read(p.real("uv300.nc")).expect("readable");
+    p.file("out.nc", b"precious");
+    p.run("copy uv300.nc out.nc").exits(2).says("exists already").says("hint: give -O");
+    assert_eq!(std::fs::read(p.path("out.nc")).expect("readable"), b"precious");
+    p.run("copy uv300.nc uv300.nc").exits(2).says("it is the input itself");
+    assert_eq!(std::fs::read(p.path("uv300.nc")).expect("readable"), before);
+    p.run("copy uv300.nc kept.nc").exits(0);
+    p.run("copy uv300.nc uv300.nc -O -4 --codec deflate --chunks auto").exits(0);
+    p.run("compare kept.nc uv300.nc").exits(0);
+    p.run("copy uv300.nc .").exits(1).says("directory");
+    p.run("copy uv300.nc nowhere/out.nc").exits(1).says("cannot create");
+    assert_eq!(p.files(), ["kept.nc", "out.nc", "uv300.nc"]);
+}
+
+#[test]
+fn inputs_that_cannot_be_read_exit_4() {
+    let p = Place::new();
+    p.file("text.nc", b"this is not a netCDF file, it is text");
+    p.file("empty.nc", b"");
+    for name in ["text.nc", "empty.nc", "missing.nc", "."] {
+        p.run(&format!("copy {name} out.nc")).exits(4).says("ncforge: ");
+        p.run(&format!("compare {name} {name}")).exits(4);
+    }
+    assert_eq!(p.files(), ["empty.nc", "text.nc"]);
+}
+
+#[test]
+fn what_a_format_cannot_hold_is_named() {
+    let p = Place::new();
+    p.real("nc4uvt.nc");
+    p.real("uv300.nc");
+    p.run("copy nc4uvt.nc out.nc -5").exits(1).says("cannot hold group `/grp1`");
+    p.run("copy uv300.nc out.nc --codec deflate").exits(1).says("--format netcdf4");
+    // The format was asked for, too: it wins, and that is told.
+    p.run("copy uv300.nc out.nc -3 --codec deflate").exits(0).says("warning: ");
+    p.run("copy uv300.nc out.nc -O -4 --chunks lat").exits(2).says("chunk specification");
+    p.run("copy uv300.nc out.nc -O -4 --chunks nothing/5").exits(2).says("no dimension `nothing`");
+    p.run("copy uv300.nc out.nc -O -4 --codec deflate --level 12").exits(2).says("level 12");
+}
+
+#[test]
+fn a_dry_run_does_nothing() {
+    let p = Place::new();
+    p.real("uv300.nc");
+    p.run("copy uv300.nc out.nc -n -4 --chunks auto --codec deflate")
+        .exits(0)
+        .prints("boxes")
+        .prints("memory: ");
+    let plan = p.run("copy uv300.nc out.nc -n --json -4 --chunks auto").exits(0).json();
+    assert_eq!(plan["format"], "netCDF-4");
+    assert!(plan["totals"]["values_bytes"].as_u64().expect("bytes") > 0);
+    assert_eq!(p.files(), ["uv300.nc"]);
+    let report = p.run("copy uv300.nc out.nc --json").exits(0).json();
+    assert_eq!(report["input_bytes"], report["input_bytes"]);
+    assert_eq!(report["verified"], false);
+}
+
+#[test]
+fn resume_of_nothing_copies_and_of_the_whole_does_nothing() {
+    let p = Place::new();
+    p.real("uv300.nc");
+    p.run("copy uv300.nc out.nc --resume").exits(0);
+    p.run("copy uv300.nc out.nc --resume").exits(0).says("complete already");
+    p.run("copy uv300.nc out.nc --resume -4").exits(2).says("exists already");
+}
+
+#[test]
+fn progress_can_be_json() {
+    let p = Place::new();
+    p.real("uv300.nc");
+    let ran = p.run("copy uv300.nc out.nc --progress json --verify").exits(0);
+    let first = ran.err.lines().next().expect("a line");
+    let doc: Value = serde_json::from_str(first).expect("JSON");
+    assert_eq!(doc["stage"], "copy");
+}
