@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 """Makes seeds/hdf5: small files with every chunk index and group form that h5py writes. Needs h5py.
 
-    python hdf5.py OUT
+python hdf5.py OUT
 """
 
 import pathlib

@@ -15,7 +15,7 @@ enum Mode {
     /// Reading: clones of the handle read side by side.
     Read(Dataset),
     /// Writing or updating.
-    Write(Writing),
+    Write(Box<Writing>),
     /// Closed.
     Closed,
 }
@@ -45,7 +45,7 @@ impl State {
     pub(crate) fn update(path: PathBuf) -> Result<Self> {
         let open = Some(DatasetMut::open(&path)?);
         let writing = Writing { open, create: CreateOptions::default(), path: path.clone(), pending: None };
-        Ok(State { mode: Mutex::new(Mode::Write(writing)), path })
+        Ok(State { mode: Mutex::new(Mode::Write(Box::new(writing))), path })
     }
 
     pub(crate) fn create(path: PathBuf, format: Format, overwrite: bool) -> Result<Self> {
@@ -55,7 +55,7 @@ impl State {
         let create = CreateOptions { overwrite, ..CreateOptions::default() };
         let pending = Some(Schema::new(format));
         let writing = Writing { open: None, create, path: path.clone(), pending };
-        Ok(State { mode: Mutex::new(Mode::Write(writing)), path })
+        Ok(State { mode: Mutex::new(Mode::Write(Box::new(writing))), path })
     }
 
     fn lock(&self) -> MutexGuard<'_, Mode> {

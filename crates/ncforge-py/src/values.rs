@@ -45,7 +45,7 @@ pub(crate) fn from_python(schema: &Schema, dtype: DType, data: &Bound<'_, PyAny>
     let py = data.py();
     if let Some(size) = schema.fixed_size(dtype) {
         let bytes: &[u8] = data.extract()?;
-        if size == 0 || bytes.len() % size != 0 {
+        if size == 0 || !bytes.len().is_multiple_of(size) {
             return Err(to_python(
                 py,
                 &invalid(format!("{} bytes are no values of {size} bytes", bytes.len())),
