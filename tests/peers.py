@@ -5,9 +5,10 @@ from __future__ import annotations
 from pathlib import Path
 from typing import Any
 
-import ncforge
 import netCDF4
 import numpy as np
+
+import ncforge
 
 
 def open_netcdf4(path: Path, mode: Any = "r", file_format: Any = "NETCDF4") -> Any:

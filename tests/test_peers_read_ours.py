@@ -8,9 +8,10 @@ from typing import Any
 
 import h5netcdf
 import h5py
-import ncforge
 import numpy as np
 import pytest
+
+import ncforge
 from peers import assert_equal, assert_same, open_netcdf4
 
 CLASSIC = ["i1", "S1", "i2", "i4", "f4", "f8"]

@@ -5,9 +5,10 @@ from __future__ import annotations
 from pathlib import Path
 from typing import Any
 
-import ncforge
 import numpy as np
 import pytest
+
+import ncforge
 from conftest import DATA
 
 

@@ -13,10 +13,11 @@ from pathlib import Path
 from typing import Any
 
 import h5py
-import make_hdf5_cases
 import netCDF4
 import numpy as np
 import pytest
+
+import make_hdf5_cases
 
 # netCDF4-python warns of types that it leaves out.
 pytestmark = pytest.mark.filterwarnings("ignore::UserWarning")

@@ -10,8 +10,9 @@ from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
-import ncforge
 import numpy as np
+
+import ncforge
 from conftest import DATA
 
 WRITER = """

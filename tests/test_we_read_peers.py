@@ -8,10 +8,11 @@ from pathlib import Path
 from typing import Any
 
 import h5netcdf
-import make_hdf5_cases
-import ncforge
 import numpy as np
 import pytest
+
+import make_hdf5_cases
+import ncforge
 from conftest import DATA
 from peers import assert_equal, assert_same, open_netcdf4
 
