@@ -63,9 +63,10 @@ lint: $(STAMP_PIP) ## Formatting, clippy, ruff, mypy
 test-rust: $(STAMP_TEST) $(STAMP_PIP) ## Rust unit, integration and doc tests
 	cargo test --quiet --locked --workspace --exclude ncforge-py
 
-test-python: $(STAMP_TEST) $(STAMP_EXTENSION) ## Tests across tools (pytest)
+test-python: $(STAMP_TEST) $(STAMP_EXTENSION) ## Tests across tools (pytest), and the stubs against the extension
 	cargo build --quiet --locked --profile $(PROFILE) -p ncforge-cli
 	NCFORGE_BIN="$$(bash scripts/target-dir.sh $(PROFILE))/ncforge" $(PY) -m pytest tests
+	$(PY) -m mypy.stubtest --concise ncforge._core
 
 test-files: $(STAMP_TEST) $(STAMP_PIP) ## Copy and compare every netCDF file of three Debian packages
 	cargo build --quiet --locked --profile $(PROFILE) -p ncforge-cli

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import gc
 from pathlib import Path
 from typing import Any
 
@@ -129,6 +130,19 @@ def test_modes(small: Path, tmp_path: Path) -> None:
         ds.title = "made by append"
         assert not new.exists()
     assert ncforge.Dataset(new).title == "made by append"
+
+
+def test_a_dataset_that_nobody_holds_is_closed(tmp_path: Path) -> None:
+    path = tmp_path / "a.nc"
+    ds = ncforge.Dataset(path, "w")
+    ds.createDimension("x", 3)
+    v = ds.createVariable("v", "i4", ("x",))
+    del ds
+    gc.collect()
+    v[:] = [1, 2, 3]
+    del v
+    gc.collect()
+    assert list(ncforge.Dataset(path).variables["v"][:]) == [1, 2, 3]
 
 
 def test_attributes(small: Path) -> None:

@@ -5,6 +5,8 @@ from typing import Any, final
 import numpy as np
 import numpy.typing as npt
 
+__all__ = ["__version__", "File", "copy", "compare", "info_cdl", "info_json"]
+
 __version__: str
 
 _Path = str | os.PathLike[str]

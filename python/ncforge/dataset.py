@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import os
 from collections.abc import Iterable, Mapping
 from types import TracebackType
@@ -344,6 +345,14 @@ class Dataset(Group):
     def close(self) -> None:
         """Completes the file and closes it."""
         self._core.close()
+
+    def __del__(self) -> None:
+        # A dataset that nobody holds any more is closed, so that a script without `close` loses nothing.
+        # (Variables and groups hold their dataset.)
+        core = self.__dict__.get("_core")
+        if core is not None:
+            with contextlib.suppress(Exception):
+                core.close()
 
     def __enter__(self) -> Dataset:
         return self
