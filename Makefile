@@ -9,6 +9,7 @@ SHELL := bash
 .DEFAULT_GOAL := help
 
 PYTHON ?= python3
+export PYTHON
 VENV := .venv
 PY := $(VENV)/bin/python
 # Seconds that `make fuzz` gives each target.

@@ -13,8 +13,8 @@ level=${1:-test}
 # image lacks them.
 needs() {
     printf '%s\t%s\n' gcc 'command -v cc'
-    printf '%s\t%s\n' python3 'command -v python3'
-    printf '%s\t%s\n' python3-venv 'python3 -c "import ensurepip, venv"'
+    printf '%s\t%s\n' python3 'command -v "${PYTHON:-python3}"'
+    printf '%s\t%s\n' python3-venv '"${PYTHON:-python3}" -c "import ensurepip, venv"'
     printf '%s\t%s\n' netcdf-bin 'command -v ncdump && command -v nccopy && command -v ncgen'
     [ "$level" = demo ] && return
     printf '%s\t%s\n' g++ 'command -v c++'

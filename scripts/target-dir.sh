@@ -5,5 +5,5 @@
 set -euo pipefail
 dir=${1:-dev}
 [ "$dir" = dev ] && dir=debug
-target=$(cargo metadata --no-deps --format-version 1 --offline 2>/dev/null || cargo metadata --no-deps --format-version 1)
-echo "$(python3 -c 'import json, sys; print(json.load(sys.stdin)["target_directory"])' <<<"$target")/$dir"
+target=$(cargo metadata --no-deps --format-version 1 | sed -E 's/.*"target_directory":"([^"]*)".*/\1/')
+echo "$target/$dir"
