@@ -23,7 +23,7 @@ use crate::dataset::Dataset;
 use crate::engine::Engine;
 use crate::error::Result;
 use crate::layout::{Element, Place, VarLayout};
-use crate::model::{Filter, Schema, Storage, VarId};
+use crate::model::{Fill, Filter, Schema, Storage, VarId};
 use crate::ops::boxes::{Side, Walk, choose};
 
 /// Bytes a second of one thread or of the disk; rough, measured on a machine of 2020. They weigh one way
@@ -301,6 +301,8 @@ impl Planner<'_> {
         let var = self.schema.var(self.moved.to);
         let stays = matches!(var.storage, Storage::Chunked { .. });
         let fill = match var.attr("_FillValue").filter(|a| a.dtype == var.dtype) {
+            // What nobody fills reads as zeros in a new file.
+            _ if var.fill == Fill::None => self.schema.fixed_size(var.dtype).map(|n| vec![0; n]),
             Some(a) => a.values.bytes().map(<[u8]>::to_vec),
             None => self.schema.default_fill(var.dtype),
         };

@@ -264,13 +264,24 @@ impl Run<'_> {
         let source = self.task.source;
         let engine = self.task.engine;
         let writer = &mut self.writer;
+        // Where the source ends inside a chunk that the output fills further, the rest of the stored chunk is
+        // anything; such chunks go by their values.
+        let stored = source.container().layout(from)?.shape.clone();
+        let whole = |at: &[u64]| {
+            let (start, count) = grid.region(at);
+            (0..start.len()).all(|d| start[d] + count[d] <= stored[d])
+                || start.iter().zip(&stored).any(|(s, n)| s >= n)
+        };
         engine.ordered(
             at.len(),
             2 * engine.threads(),
-            |i| engine.raw_chunk(source.container(), from, &at[i]),
+            |i| match whole(&at[i]) {
+                true => engine.raw_chunk(source.container(), from, &at[i]),
+                false => Ok(None),
+            },
             |i, chunk| match chunk {
                 Some((bytes, mask)) => writer.write_chunk_raw(to, &at[i], &bytes, mask),
-                None if work.sparse => Ok(()),
+                None if work.sparse && whole(&at[i]) => Ok(()),
                 None => {
                     let (start, count) = grid.region(&at[i]);
                     let slab = Hyperslab::new(&start, &count);
