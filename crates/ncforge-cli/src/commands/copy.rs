@@ -4,7 +4,9 @@ mod report;
 
 use ncforge::engine::Engine;
 use ncforge::model::Format;
-use ncforge::ops::copy::{ChunkSpec, Chunks, Codec, CopyOptions, Names, copy, history_line, plan};
+use ncforge::ops::copy::{
+    ChunkSpec, Chunks, Codec, CopyOptions, Names, copy, history_line, partial_path, plan,
+};
 use ncforge::{Dataset, Error};
 
 use super::Context;
@@ -46,6 +48,13 @@ fn copy_and_report(
         Err(Error::Exists(path)) => {
             Err(Failure { hint: Some(exists_hint(input, &path)), ..Failure::from(Error::Exists(path)) })
         }
+        Err(e @ Error::Io { .. }) if partial_path(output).exists() => Err(Failure {
+            hint: Some(format!(
+                "what is done is kept: --resume goes on; to give up, remove `{}`",
+                partial_path(output).display()
+            )),
+            ..Failure::from(e)
+        }),
         Err(e) => Err(e.into()),
     }
 }

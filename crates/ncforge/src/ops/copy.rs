@@ -175,6 +175,11 @@ pub fn copy(
     Ok(report)
 }
 
+/// Where a copy to `output` keeps what it has, until it is whole.
+pub fn partial_path(output: &Path) -> std::path::PathBuf {
+    output::beside(output, "partial")
+}
+
 fn report_of(plan: &Plan, output: &Path, identity: &Identity) -> CopyReport {
     let routes = |name: &str| plan.variables.iter().filter(|v| v.route == name).count();
     CopyReport {
