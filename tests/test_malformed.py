@@ -6,10 +6,10 @@ codes, the messages and the memory of the whole process are looked at.
 
 from __future__ import annotations
 
-import os
+import json
 import random
 import subprocess
-import threading
+import sys
 from pathlib import Path
 
 import pytest
@@ -36,15 +36,10 @@ COMMANDS = [
 def run(binary: Path, command: list[str], path: Path) -> tuple[int, str, int]:
     """Exit code, messages, and the most memory that the process had."""
     args = [str(binary), *(a.replace("{}", str(path)) for a in command)]
-    with (path.parent / "stderr").open("w+b") as stderr:
-        process = subprocess.Popen(args, stdout=subprocess.DEVNULL, stderr=stderr, stdin=subprocess.DEVNULL)
-        limit = threading.Timer(HANGS, process.kill)
-        limit.start()
-        _, status, usage = os.wait4(process.pid, 0)
-        limit.cancel()
-        process.returncode = 0  # waited for above
-        stderr.seek(0)
-        return os.waitstatus_to_exitcode(status), stderr.read().decode(errors="replace"), usage.ru_maxrss * 1024
+    measured = [sys.executable, "-S", "-E", str(ROOT / "tests" / "measured.py"), str(HANGS), *args]
+    done = subprocess.run(measured, capture_output=True, stdin=subprocess.DEVNULL, check=True)
+    told = json.loads(done.stdout)
+    return told["code"], done.stderr.decode(errors="replace"), told["peak"]
 
 
 def damaged(whole: bytes, count: int) -> list[tuple[str, bytes]]:
