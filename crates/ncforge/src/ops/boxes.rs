@@ -33,7 +33,7 @@ const RUN_SECONDS: f64 = 3e-6;
 /// Seconds that one box costs besides its bytes.
 const BOX_SECONDS: f64 = 1e-4;
 /// How many candidate boxes are priced, at most.
-const MOST_CANDIDATES: usize = 40_000;
+const MOST_CANDIDATES: usize = 8_000;
 
 /// A walk through an array in equal boxes, and what it costs.
 #[derive(Clone, Debug, PartialEq)]
@@ -72,6 +72,11 @@ pub(crate) fn unravel(mut i: u64, counts: &[u64]) -> Vec<u64> {
 /// Chooses boxes of at most `budget` bytes, multiples of `align` (which may be all ones), so that touching both
 /// sides is cheapest. A box is never smaller than `align`, even when that is larger than the budget.
 pub(crate) fn choose(shape: &[u64], element: u64, sides: &[Side], align: &[u64], budget: u64) -> Walk {
+    // One box is the best there is, whatever the sides.
+    let all: Vec<u64> = shape.iter().map(|&n| n.max(1)).collect();
+    if all.iter().fold(element, |b, &n| b.saturating_mul(n)) <= budget {
+        return price(shape, element, sides, &all);
+    }
     let lists = candidates(shape, sides, align);
     let mut best: Option<Walk> = None;
     let mut smallest: Option<(u64, Walk)> = None;

@@ -37,6 +37,7 @@ pub(crate) struct Task<'a> {
 
 /// Writes the partial output from its beginning, or from behind the steps that are `done`.
 pub(crate) fn run(task: Task<'_>, output: &Output, done: Vec<Step>) -> Result<()> {
+    check_budget(&task)?;
     let store: Arc<dyn Store> = match done.is_empty() {
         true => Arc::new(FileStore::create(&output.partial)?),
         false => Arc::new(Resumed(FileStore::open_rw(&output.partial)?)),
@@ -44,14 +45,6 @@ pub(crate) fn run(task: Task<'_>, output: &Output, done: Vec<Step>) -> Result<()
     let container = create(Arc::clone(&store), task.plan.schema.clone())?;
     let journal =
         Journal::begin(output.journal_file()?, output.journal.display().to_string(), &task.header, &done)?;
-    let largest = task.plan.work.iter().map(VarWork::largest_box).max().unwrap_or(0);
-    if largest > task.memory.total {
-        return Err(Error::Budget {
-            what: "a box of whole chunks".into(),
-            needed: largest,
-            budget: task.memory.total,
-        });
-    }
     let mut run = Run {
         writer: Writer::new(task.engine.clone(), container),
         store,
@@ -72,6 +65,26 @@ pub(crate) fn run(task: Task<'_>, output: &Output, done: Vec<Step>) -> Result<()
             Err(e)
         }
     }
+}
+
+/// An error where the smallest unit of work, a chunk on either side, passes the whole budget.
+fn check_budget(task: &Task<'_>) -> Result<()> {
+    let budget = task.memory.total;
+    for work in &task.plan.work {
+        let name = task.plan.schema.var_path(work.moved.to);
+        let too_small = |what: String, needed: u64| Err(Error::Budget { what, needed, budget });
+        if work.largest_box() > budget {
+            return too_small(format!("a box of whole chunks of `{name}`"), work.largest_box());
+        }
+        let layout = task.source.container().layout(work.moved.from)?;
+        if let (Place::Chunked { chunk, .. }, false) = (&layout.place, work.route == Route::Nothing) {
+            let bytes = chunk.iter().fold(layout.element.size as u64, |b, &c| b.saturating_mul(c));
+            if bytes > budget {
+                return too_small(format!("a chunk of `{name}` in the source"), bytes);
+            }
+        }
+    }
+    Ok(())
 }
 
 /// The partial output of an earlier run. A format that creates a dataset empties its store first; this one keeps
@@ -272,9 +285,11 @@ impl Run<'_> {
             (0..start.len()).all(|d| start[d] + count[d] <= stored[d])
                 || start.iter().zip(&stored).any(|(s, n)| s >= n)
         };
+        let chunk_bytes = grid.chunk_len().saturating_mul(work.element);
+        let window = (self.task.memory.boxes / chunk_bytes.max(1)).clamp(1, 2 * engine.threads() as u64);
         engine.ordered(
             at.len(),
-            2 * engine.threads(),
+            window as usize,
             |i| match whole(&at[i]) {
                 true => engine.raw_chunk(source.container(), from, &at[i]),
                 false => Ok(None),
