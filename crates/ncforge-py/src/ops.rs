@@ -6,7 +6,7 @@ use ncforge::engine::{Engine, EngineOptions, parse_size};
 use ncforge::ops::compare::CompareOptions;
 use ncforge::ops::copy::{ChunkSpec, Chunks, Codec, CopyOptions, Names, history_line};
 use ncforge::ops::describe::{self, CdlOptions};
-use ncforge::ops::progress::{Progress, Silent};
+use ncforge::ops::progress::Progress;
 use ncforge::{Dataset, Format, Result};
 use pyo3::prelude::*;
 use pyo3::types::PyBytes;
@@ -80,9 +80,10 @@ fn engine(threads: Option<usize>, memory: Option<&str>) -> Result<Engine> {
     Engine::new(EngineOptions { threads, memory: memory.map(parse_size).transpose()? })
 }
 
-/// Calls a Python function with (stage, bytes done, bytes in all); what it raises stops the work.
+/// Calls a Python function with (stage, bytes done, bytes in all), if there is one, and looks for Ctrl-C; what is
+/// raised stops the work.
 struct Callback {
-    call: Py<PyAny>,
+    call: Option<Py<PyAny>>,
     state: std::sync::Mutex<CallbackState>,
 }
 
@@ -111,8 +112,12 @@ impl Callback {
             (s.stage.clone(), s.done, s.total)
         };
         // The lock is not held while the interpreter is waited for.
-        let result =
-            Python::attach(|py| self.call.call1(py, told).map(drop).and_then(|()| py.check_signals()));
+        let result = Python::attach(|py| {
+            if let Some(call) = &self.call {
+                call.call1(py, told)?;
+            }
+            py.check_signals()
+        });
         if let Err(error) = result {
             self.lock().error.get_or_insert(error);
         }
@@ -142,15 +147,14 @@ impl Progress for Callback {
     }
 }
 
-/// Runs work that reports its progress to a Python function, if there is one. What that function raised is what
-/// the caller sees.
+/// Runs work that reports its progress to a Python function, if there is one. What that function raised, or
+/// `KeyboardInterrupt`, is what the caller sees.
 fn reporting<T: Send>(
     py: Python<'_>,
     callback: Option<Py<PyAny>>,
     work: impl FnOnce(&dyn Progress) -> Result<T> + Send,
 ) -> PyResult<T> {
-    let Some(call) = callback else { return outside(py, || work(&Silent)) };
-    let callback = Callback { call, state: std::sync::Mutex::default() };
+    let callback = Callback { call: callback, state: std::sync::Mutex::default() };
     let result = outside(py, || work(&callback));
     let raised = callback.lock().error.take();
     match (result, raised) {
