@@ -14,7 +14,7 @@ if [ ${#folders[@]} = 0 ]; then
     echo "error: none of the packages ferret-datasets, libncarg-data, gmt-gshhg-low is installed" >&2
     exit 1
 fi
-if "$python" tests/roundtrip.py --ncforge "$NCFORGE_BIN" "${folders[@]}" data | tee "$log"; then
+if "$python" tests/roundtrip.py --binary "$NCFORGE_BIN" "${folders[@]}" data | tee "$log"; then
     echo "test-files: $(tail -n 1 "$log")"
 else
     echo "test-files: FAILED: $(tail -n 1 "$log")"
