@@ -13,6 +13,7 @@
 //! * [`classic`], [`hdf5`], [`netcdf4`] – the formats;
 //! * [`engine`] – plan, fetch, decode, scatter; gather, encode, place;
 //! * [`dataset`] – files of any format as users hold them: [`Dataset`], [`DatasetMut`];
+//! * [`tune`] – choosing chunk shapes;
 //! * [`ops`] – work on whole files.
 #![deny(unsafe_op_in_unsafe_fn)]
 
@@ -30,6 +31,7 @@ pub mod netcdf4;
 pub mod ops;
 pub mod select;
 pub mod store;
+pub mod tune;
 
 pub use buffer::Buffer;
 pub use container::{Container, ContainerMut};

@@ -1,0 +1,380 @@
+//! From the description of an array and its reads to a chunk shape, with the reasons.
+
+use super::axes::Axis;
+use super::cost::{Coding, Cost, Grid, Machine};
+use super::geometric::Geometric;
+use super::pattern::{Access, Kind, Pattern};
+use super::search::{candidates, descend, nearest};
+use crate::error::{Error, Result};
+
+/// Bounds that have nothing to do with the reads.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Limits {
+    /// Chunks are not smaller than this many bytes, where the array is larger: every chunk costs an index entry,
+    /// and compresses worse when small.
+    pub min_bytes: u64,
+    /// Chunks are not larger than this. Other libraries keep chunks in caches of 1 MiB (HDF5 up to 1.14) to 64 MiB
+    /// (netCDF-C).
+    pub max_bytes: u64,
+    /// An array has about so many chunks at most; where `min_bytes` gives more, chunks become larger.
+    pub most_chunks: u64,
+    /// Memory of a program that appends one record at a time and holds every chunk of the row open.
+    pub writer_memory: Option<u64>,
+}
+
+impl Default for Limits {
+    fn default() -> Self {
+        Limits { min_bytes: 16 << 10, max_bytes: 4 << 20, most_chunks: 1 << 20, writer_memory: Some(1 << 30) }
+    }
+}
+
+/// HDF5 stores the size of a chunk in 32 bits.
+const FORMAT_LIMIT: u64 = (1 << 32) - 1;
+/// A chunk along a dimension that grows has this many bytes at least, even when it is still short.
+const MIN_RECORDS: u64 = 8 << 10;
+/// How much a stored byte more than needed counts beside a read that takes longer by the same share.
+const SIZE_WEIGHT: f64 = 0.5;
+/// Weight of a small box where nobody asked for one: it decides between shapes that serve all else equally.
+const BOX_WEIGHT: f64 = 0.03;
+
+/// What is asked.
+#[derive(Clone, Debug)]
+pub struct Request<'a> {
+    /// The array's axes.
+    pub axes: &'a [Axis],
+    /// Bytes of an element.
+    pub element: u64,
+    /// How chunks will be encoded.
+    pub coding: Coding,
+    /// How the array will be read.
+    pub accesses: Vec<Access>,
+    /// The machine that reads.
+    pub machine: &'a Machine,
+    /// Bounds.
+    pub limits: Limits,
+    /// How the array is cut and encoded now, for comparison: chunk lengths (`None`: one run).
+    pub before: Option<(Option<Vec<u64>>, Coding)>,
+}
+
+impl<'a> Request<'a> {
+    /// A request with the usual accesses and limits.
+    pub fn new(axes: &'a [Axis], element: u64, coding: Coding, machine: &'a Machine) -> Self {
+        Request {
+            axes,
+            element,
+            coding,
+            accesses: Access::usual(),
+            machine,
+            limits: Limits::default(),
+            before: None,
+        }
+    }
+}
+
+/// What one kind of read will cost.
+#[derive(Clone, Debug)]
+pub struct Told {
+    /// The read.
+    pub pattern: Pattern,
+    /// Its cost with the chosen chunks.
+    pub chosen: Cost,
+    /// Its cost with the best chunks for it alone …
+    pub best: Cost,
+    /// … which are these.
+    pub best_chunks: Vec<u64>,
+    /// Its cost as the array is stored now.
+    pub before: Option<Cost>,
+}
+
+/// The answer.
+#[derive(Clone, Debug)]
+pub struct Choice {
+    /// Chunk lengths, one an axis, at least 1.
+    pub chunks: Vec<u64>,
+    /// Bytes of a chunk.
+    pub bytes: u64,
+    /// What every read will cost.
+    pub told: Vec<Told>,
+    /// Weighted mean of the reads' costs, each divided by its own best.
+    pub mean: f64,
+    /// The choice in words, one sentence a line.
+    pub reasons: Vec<String>,
+}
+
+/// Chooses the chunk lengths of an array.
+///
+/// # Errors
+/// [`Error::Invalid`] when the bounds cannot be met: an element larger than a chunk may be, or given lengths that
+/// make one.
+pub fn choose(request: &Request<'_>) -> Result<Choice> {
+    let problem = Problem::new(request)?;
+    let mut patterns = Pattern::bind(&request.accesses, &problem.axes);
+    let asked = patterns.len();
+    let corner =
+        Access { kind: Kind::Box, weight: BOX_WEIGHT * patterns.iter().map(|p| p.weight).sum::<f64>() };
+    let corners = Pattern::bind(&[corner], &problem.axes);
+    let new = |b: &Pattern| patterns.iter().all(|p| p.counts != b.counts);
+    let corners: Vec<Pattern> = corners.into_iter().filter(new).collect();
+    patterns.extend(corners);
+    let alone: Vec<(Vec<u64>, f64)> =
+        patterns.iter().map(|p| problem.best(&[(p.clone(), 1.0)], &[])).collect();
+    let mix: Vec<(Pattern, f64)> =
+        patterns.iter().zip(&alone).map(|(p, (_, best))| (p.clone(), p.weight / best)).collect();
+    let starts: Vec<&[u64]> = alone.iter().map(|(c, _)| &c[..]).collect();
+    let (chunks, _) = problem.best(&mix, &starts);
+    let bytes = chunks.iter().fold(problem.element, |b, &c| b.saturating_mul(c));
+
+    let told: Vec<Told> = patterns
+        .into_iter()
+        .zip(alone)
+        .take(asked)
+        .map(|(pattern, (best_chunks, _))| Told {
+            chosen: problem.grid(&chunks).read(&pattern, request.machine),
+            best: problem.grid(&best_chunks).read(&pattern, request.machine),
+            before: request.before.as_ref().map(|(chunk, coding)| {
+                Grid {
+                    lens: &problem.lens,
+                    chunk: chunk.as_deref(),
+                    element: problem.element,
+                    coding: *coding,
+                }
+                .read(&pattern, request.machine)
+            }),
+            best_chunks,
+            pattern,
+        })
+        .collect();
+    let weights: f64 = told.iter().map(|t| t.pattern.weight).sum();
+    let mean =
+        told.iter().map(|t| t.pattern.weight * t.chosen.seconds / t.best.seconds).sum::<f64>() / weights;
+    let reasons = reasons(&problem, &chunks, bytes, &told);
+    Ok(Choice { chunks, bytes, told, mean, reasons })
+}
+
+/// The request with its bounds worked out.
+struct Problem<'a> {
+    axes: Vec<Axis>,
+    lens: Vec<u64>,
+    element: u64,
+    coding: Coding,
+    machine: &'a Machine,
+    bytes: (u64, u64),
+    writer_memory: Option<u64>,
+    lists: Vec<Vec<u64>>,
+}
+
+impl<'a> Problem<'a> {
+    fn new(request: &Request<'a>) -> Result<Self> {
+        let element = request.element.max(1);
+        let limits = &request.limits;
+        let most = limits.max_bytes.clamp(1, FORMAT_LIMIT).max(element);
+        if element > FORMAT_LIMIT {
+            return Err(Error::Invalid(format!(
+                "an element of {element} bytes is larger than a chunk may be ({FORMAT_LIMIT} bytes)"
+            )));
+        }
+        let mut axes = request.axes.to_vec();
+        for a in &mut axes {
+            a.len = a.len.max(1);
+        }
+        let total = |axes: &[Axis]| axes.iter().fold(element, |b, a| b.saturating_mul(a.len));
+        // A dimension that has just begun to grow: enough of it for a chunk worth its name.
+        let row = total(&axes);
+        if let Some(a) = axes.iter_mut().find(|a| a.unlimited && a.given.is_none()) {
+            a.len = a.len.max(MIN_RECORDS / (row / a.len).max(1));
+        }
+        let given = axes.iter().filter_map(|a| a.given).fold(element, |b, c| b.saturating_mul(c.max(1)));
+        if given > FORMAT_LIMIT {
+            return Err(Error::Invalid(format!(
+                "the given chunk lengths alone make {given} bytes, the format's limit is {FORMAT_LIMIT}"
+            )));
+        }
+        let most = most.max(given);
+        let least = limits.min_bytes.max(total(&axes) / limits.most_chunks.max(1));
+        // Room between the bounds, so that shapes stay free.
+        let least = least.min(total(&axes)).min((most / 4).max(element));
+        let lists = axes
+            .iter()
+            .map(|a| match a.given {
+                Some(c) => vec![if a.unlimited { c.max(1) } else { c.clamp(1, a.len) }],
+                None => candidates(a.len, false, (most / element).max(1)),
+            })
+            .collect();
+        let lens = axes.iter().map(|a| a.len).collect();
+        Ok(Problem {
+            lens,
+            axes,
+            element,
+            coding: request.coding,
+            machine: request.machine,
+            bytes: (least, most),
+            writer_memory: limits.writer_memory,
+            lists,
+        })
+    }
+
+    fn grid<'b>(&'b self, chunks: &'b [u64]) -> Grid<'b> {
+        Grid { lens: &self.lens, chunk: Some(chunks), element: self.element, coding: self.coding }
+    }
+
+    /// The best lengths for a mix of reads (with factors for their costs), and their price.
+    fn best(&self, mix: &[(Pattern, f64)], starts: &[&[u64]]) -> (Vec<u64>, f64) {
+        let total: f64 = mix.iter().map(|(_, w)| w).sum();
+        let mut price =
+            |chunks: &[u64]| self.price(chunks, mix) / if mix.len() == 1 { 1.0 } else { total.max(1e-300) };
+        let mut best: Option<(Vec<usize>, f64)> = None;
+        let smooth = self.continuous(mix);
+        let mut begin: Vec<Vec<usize>> = vec![self.places(smooth.iter().copied())];
+        begin.extend(starts.iter().map(|c| self.places(c.iter().map(|&c| c as f64))));
+        begin.push(self.places(self.lens.iter().map(|&l| l as f64)));
+        for start in begin {
+            let start = self.legal(start);
+            let (at, p) = descend(&self.lists, &start, &mut price);
+            if best.as_ref().is_none_or(|(_, b)| p < *b) {
+                best = Some((at, p));
+            }
+        }
+        let (at, p) = best.expect("there is a start");
+        (at.iter().zip(&self.lists).map(|(&i, l)| l[i]).collect(), p)
+    }
+
+    fn places(&self, lens: impl Iterator<Item = f64>) -> Vec<usize> {
+        lens.zip(&self.lists).map(|(c, list)| nearest(list, c.max(1.0))).collect()
+    }
+
+    /// Shortens the longest chunk length until the bounds are kept, so that the way down begins inside.
+    fn legal(&self, mut at: Vec<usize>) -> Vec<usize> {
+        loop {
+            let lens: Vec<u64> = at.iter().zip(&self.lists).map(|(&i, l)| l[i]).collect();
+            if self.allowed(&lens) {
+                return at;
+            }
+            let Some(d) = (0..at.len()).filter(|&d| at[d] > 0).max_by_key(|&d| lens[d]) else { return at };
+            at[d] -= 1;
+        }
+    }
+
+    fn volume(&self, chunks: &[u64]) -> u64 {
+        chunks.iter().fold(self.element, |b, &c| b.saturating_mul(c))
+    }
+
+    fn allowed(&self, chunks: &[u64]) -> bool {
+        let open = |memory: u64| {
+            // A row of chunks: the chunk length of the axis that grows, times all of the others.
+            let Some(t) = self.axes.iter().position(|a| a.unlimited) else { return true };
+            let row =
+                (0..chunks.len()).filter(|&d| d != t).fold(chunks[t].saturating_mul(self.element), |b, d| {
+                    b.saturating_mul(self.lens[d].div_ceil(chunks[d]).saturating_mul(chunks[d]))
+                });
+            row <= memory || self.lists[t].first() == Some(&chunks[t])
+        };
+        self.volume(chunks) <= self.bytes.1 && self.writer_memory.is_none_or(open)
+    }
+
+    fn price(&self, chunks: &[u64], mix: &[(Pattern, f64)]) -> f64 {
+        if !self.allowed(chunks) {
+            return f64::INFINITY;
+        }
+        let grid = self.grid(chunks);
+        let reads: f64 = mix.iter().map(|(p, w)| w * grid.read(p, self.machine).seconds).sum();
+        let scale: f64 =
+            if mix.len() == 1 { reads } else { mix.iter().map(|(_, w)| w).sum::<f64>().min(reads) };
+        // Stored bytes beyond those of the array in the largest chunks.
+        let volume = self.volume(chunks) as f64;
+        let count: f64 = self.lens.iter().zip(chunks).map(|(l, c)| l.div_ceil(*c) as f64).product();
+        let needed = self.lens.iter().map(|&l| l as f64).product::<f64>() * self.element as f64;
+        let stored = count * self.coding.stored(volume);
+        let excess = (stored / self.coding.stored(needed).max(1.0) - 1.0).max(0.0);
+        // Chunks below the least size are allowed where nothing else is, and are dear.
+        let small = (self.bytes.0 as f64 / volume - 1.0).max(0.0);
+        reads + scale * (SIZE_WEIGHT * excess.min(10.0) + 4.0 * small)
+    }
+
+    fn continuous(&self, mix: &[(Pattern, f64)]) -> Vec<f64> {
+        let lens: Vec<f64> = self.lens.iter().map(|&l| l as f64).collect();
+        let bounds: Vec<(f64, f64)> = self
+            .lists
+            .iter()
+            .map(|l| (l[0] as f64, *l.last().expect("lists are never empty") as f64))
+            .collect();
+        let patterns: Vec<Pattern> = mix.iter().map(|(p, w)| Pattern { weight: *w, ..p.clone() }).collect();
+        let m = self.machine;
+        let stored = if self.coding.filtered { self.coding.fraction } else { 1.0 };
+        Geometric {
+            lens: &lens,
+            bounds: &bounds,
+            patterns: &patterns,
+            element: self.element as f64,
+            latency: m.chunk + m.request / m.in_flight,
+            rate: 1.0 / (1.0 / (self.coding.decode * m.decoder) + 1.0 / m.keep + stored / m.bandwidth),
+            bytes: (self.bytes.0 as f64, self.bytes.1 as f64),
+        }
+        .minimum()
+    }
+}
+
+fn reasons(problem: &Problem<'_>, chunks: &[u64], bytes: u64, told: &[Told]) -> Vec<String> {
+    let mut out = Vec::new();
+    let lens: Vec<String> = problem
+        .axes
+        .iter()
+        .zip(chunks)
+        .map(|(a, c)| match a.given {
+            Some(_) => format!("{}={c} (given)", a.name),
+            None => format!("{}={c} of {}", a.name, a.len),
+        })
+        .collect();
+    out.push(format!("chunks of {}: {}", size(bytes as f64), lens.join(", ")));
+    for t in told {
+        let c = &t.chosen;
+        let mut line = format!(
+            "{}: {} of {} to deliver {}, about {}",
+            t.pattern.name,
+            number(c.chunks, "chunk"),
+            size(if c.decoded > 0.0 { c.decoded } else { c.fetched }),
+            size(c.delivered),
+            time(c.seconds),
+        );
+        line += &format!(" ({:.1} times the best for it alone", c.seconds / t.best.seconds);
+        if let Some(before) = &t.before {
+            let (ratio, word) = match c.seconds <= before.seconds {
+                true => (before.seconds / c.seconds, "faster"),
+                false => (c.seconds / before.seconds, "slower"),
+            };
+            line += &format!("; {ratio:.1} times {word} than now");
+        }
+        out.push(line + ")");
+    }
+    out
+}
+
+fn number(n: f64, what: &str) -> String {
+    let n = if n < 10.0 { (n * 10.0).round() / 10.0 } else { n.round() };
+    format!("{n} {what}{}", if n == 1.0 { "" } else { "s" })
+}
+
+/// Bytes in words, in powers of 1024.
+pub fn size(bytes: f64) -> String {
+    let units = ["B", "KiB", "MiB", "GiB", "TiB", "PiB"];
+    let mut unit = 0;
+    let mut n = bytes;
+    while n >= 1023.5 && unit + 1 < units.len() {
+        n /= 1024.0;
+        unit += 1;
+    }
+    if n < 9.95 && unit > 0 { format!("{n:.1} {}", units[unit]) } else { format!("{n:.0} {}", units[unit]) }
+}
+
+/// Seconds in words.
+pub fn time(seconds: f64) -> String {
+    let (n, unit) = match seconds {
+        s if s < 1e-3 => (s * 1e6, "µs"),
+        s if s < 1.0 => (s * 1e3, "ms"),
+        s => (s, "s"),
+    };
+    if n < 9.95 { format!("{n:.1} {unit}") } else { format!("{n:.0} {unit}") }
+}
+
+#[cfg(test)]
+#[path = "choose/tests.rs"]
+mod tests;
