@@ -16,29 +16,37 @@ PY := $(VENV)/bin/python
 FUZZ_SECONDS ?= 60
 # The cargo profile of the command and the extension module that the tests drive. (The demo measures: release.)
 PROFILE ?= dev
+# Options of `make bench`; `make bench BENCH_ARGS=--help` lists them.
+BENCH_ARGS ?=
 export CARGO_TERM_COLOR ?= auto
 
-# `make` remembers here what is installed. The last two go away with the environment.
+# `make` remembers here what is installed. The last three go away with the environment.
 STAMP_DEMO := .make/system-demo
 STAMP_TEST := .make/system-test
+STAMP_BENCH := .make/system-bench
 STAMP_PIP := $(VENV)/.stamp-requirements
+STAMP_PIP_BENCH := $(VENV)/.stamp-requirements-bench
 STAMP_EXTENSION := $(VENV)/.stamp-extension-$(PROFILE)
 RUST_SOURCES := $(shell find crates -name '*.rs' -o -name Cargo.toml) Cargo.toml Cargo.lock
 PY_SOURCES := $(shell find python -name '*.py' -o -name '*.pyi')
 
-.PHONY: help setup demo test lint test-rust test-python test-files fuzz wheel docs clean-ish
+.PHONY: help setup demo test lint test-rust test-python test-files fuzz bench wheel docs clean-ish
 
 help: ## This list
 	@grep -hE '^[a-z-]+:.*## ' $(MAKEFILE_LIST) | sed -E 's/:.*## /\t/' | expand -t 14
 
 setup: $(STAMP_TEST) $(STAMP_PIP) ## Install what the tests need: Debian packages, .venv
 
-$(STAMP_DEMO) $(STAMP_TEST): .make/system-%: scripts/system-packages.sh
+$(STAMP_DEMO) $(STAMP_TEST) $(STAMP_BENCH): .make/system-%: scripts/system-packages.sh
 	@bash scripts/system-packages.sh $*
 	@mkdir -p $(@D) && touch $@
 
 $(STAMP_PIP): requirements-dev.txt | $(STAMP_DEMO)
 	@bash scripts/venv.sh $(PYTHON) $(VENV) requirements-dev.txt
+	@touch $@
+
+$(STAMP_PIP_BENCH): requirements-bench.txt $(STAMP_PIP)
+	@bash scripts/venv.sh $(PYTHON) $(VENV) requirements-bench.txt
 	@touch $@
 
 # The extension module, in the virtual environment.
@@ -76,6 +84,12 @@ test-files: $(STAMP_TEST) $(STAMP_PIP) ## Copy and compare every netCDF file of 
 fuzz: ## Each fuzz target for FUZZ_SECONDS (default 60)
 	@bash fuzz/run.sh $(FUZZ_SECONDS)
 
+# What is measured is optimised. The extension of the tests comes back with `make test-python`.
+bench: $(STAMP_BENCH) $(STAMP_PIP_BENCH) ## Side by side with peers (docs/benchmarks.md); BENCH_ARGS="--only read --rounds 3"
+	cargo build --quiet --locked --release -p ncforge-bench -p ncforge-cli
+	@$(MAKE) --no-print-directory PROFILE=release $(VENV)/.stamp-extension-release
+	@$(PY) benches/run.py --target-dir "$$(dirname "$$(bash scripts/target-dir.sh release)")" $(BENCH_ARGS)
+
 wheel: $(STAMP_PIP) ## The Python wheel, in target/wheels
 	$(PY) -m maturin build --release --locked
 
@@ -84,4 +98,4 @@ docs: ## The Rust documentation, warnings are errors
 
 clean-ish: ## Remove what tests and demo leave behind; keep builds and .venv
 	rm -rf tests/out examples/out .pytest_cache .mypy_cache .ruff_cache .hypothesis
-	find python tests examples -name __pycache__ -type d -prune -exec rm -rf {} +
+	find python tests examples benches -name __pycache__ -type d -prune -exec rm -rf {} +

@@ -1,7 +1,7 @@
 #!/usr/bin/env bash
-# Makes sure that the tools and files that demo and tests use are on this machine.
+# Makes sure that the tools and files that demo, tests and benchmarks use are on this machine.
 #
-#   scripts/system-packages.sh demo|test
+#   scripts/system-packages.sh demo|test|bench
 #
 # Looks first; installs Debian packages only for what is missing, as root or by sudo without a password; says
 # what to do where it may not.
@@ -17,6 +17,13 @@ needs() {
     printf '%s\t%s\n' python3-venv '"${PYTHON:-python3}" -c "import ensurepip, venv"'
     printf '%s\t%s\n' netcdf-bin 'command -v ncdump && command -v nccopy && command -v ncgen'
     [ "$level" = demo ] && return
+    if [ "$level" = bench ]; then
+        printf '%s\t%s\n' libnetcdf-dev 'nc-config --libs'
+        printf '%s\t%s\n' nco 'command -v ncks'
+        printf '%s\t%s\n' hdf5-tools 'command -v h5repack'
+        printf '%s\t%s\n' cdo 'command -v cdo'
+        return
+    fi
     printf '%s\t%s\n' g++ 'command -v c++'
     printf '%s\t%s\n' nco 'command -v ncks && command -v ncatted'
     printf '%s\t%s\n' hdf5-tools 'command -v h5dump'

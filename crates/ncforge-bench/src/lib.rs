@@ -13,7 +13,7 @@
 //!   has decoded before.
 //!
 //! The rooms: [`driver`] (libraries behind one trait), [`workload`] (what is measured), [`stats`],
-//! [`environment`], [`cache`] (the page cache), [`report`] (tables).
+//! [`environment`], [`cache`] (the page cache), [`report`] (tables); [`worker`] is the process that `benches/` drives.
 
 pub mod cache;
 pub mod driver;
@@ -21,6 +21,7 @@ pub mod environment;
 pub mod error;
 pub mod report;
 pub mod stats;
+pub mod worker;
 pub mod workload;
 
 pub use error::{Error, Result};

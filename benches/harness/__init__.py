@@ -1,0 +1,1 @@
+"""Runs what `rows` describe: data, worker processes, rounds, reports."""

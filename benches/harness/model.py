@@ -1,0 +1,113 @@
+"""What a measurement is: contestants, rows, files, results."""
+
+from __future__ import annotations
+
+from dataclasses import asdict, dataclass, field
+from pathlib import Path
+from typing import Any
+
+Fields = dict[str, Any]
+
+
+@dataclass(frozen=True)
+class FileSpec:
+    """A file that is read: one variable ``v`` of a kind of data, or for ``kind="many"`` a thousand of them."""
+
+    path: Path
+    kind: str
+    shape: tuple[int, ...]
+    format: str = "netcdf4"
+    chunks: tuple[int, ...] | None = None
+    deflate: int = 0
+    # The backend that writes it. What ncforge wrote is made anew in every run, for its code may have changed.
+    writer: str = "netCDF4"
+    # Removed as soon as no further row needs it.
+    temporary: bool = False
+
+    def layout(self) -> Fields:
+        """The fields of a `write` request that describe it."""
+        return {
+            "format": self.format,
+            "shape": ",".join(map(str, self.shape)),
+            "chunks": ",".join(map(str, self.chunks or ())),
+            "deflate": self.deflate,
+            "shuffle": int(self.deflate > 0),
+        }
+
+
+@dataclass(frozen=True)
+class Entry:
+    """One contestant of a row: a worker and what it is asked."""
+
+    backend: str
+    fields: Fields
+    # What it is called in results, if not by the library's name.
+    label: str | None = None
+    # Its version, if the worker does not tell it.
+    version: str | None = None
+    # Memory budget in bytes (ncforge).
+    memory: int | None = None
+    # The file that it makes; removed before and after every run.
+    output: Path | None = None
+    # Ways to set it up, of which the quickest is found first and then measured.
+    choices: tuple[Fields, ...] = ()
+
+
+@dataclass(frozen=True)
+class Peer:
+    """A contestant and the ratio that ncforge shall reach against it (``None``: for information)."""
+
+    entry: Entry
+    target: float | None = None
+    # The same for bytes of the output file (`size`) and for peak memory (`peak`) of commands.
+    size_target: float | None = None
+    peak_target: float | None = None
+
+
+@dataclass(frozen=True)
+class Row:
+    """Work that several contestants do, in turn."""
+
+    name: str
+    threads: int
+    ours: Entry
+    peers: tuple[Peer, ...]
+    files: tuple[FileSpec, ...] = ()
+    unit: str = "s"
+    # What a time is divided by: the "task", the reads that were done ("read"), or for a sweep that may be cut
+    # short the share of all its reads that was done ("sweep").
+    per: str = "task"
+    reads: int = 1
+    # The kind and shape whose values every contestant must have read or written.
+    expected: tuple[str, tuple[int, ...]] | None = None
+    # Fields added to the requests that check values; `None` for work that has no values to check.
+    check: Fields | None = field(default_factory=dict)
+    # Whether it makes sense with files evicted from the page cache.
+    cold: bool = False
+    # Whether sizes of output files are compared.
+    sizes: bool = False
+
+
+@dataclass
+class Result:
+    """One comparison. ``ratio`` is peer ÷ ours: above 1, ncforge is better."""
+
+    name: str
+    unit: str
+    ours: float
+    peer: float
+    peer_name: str
+    peer_version: str
+    ratio: float
+    threads: int
+    cache: str
+    rounds: int
+    target: float | None = None
+    met: bool | None = None
+    # The same by processor time of all threads, which other load disturbs less.
+    ratio_cpu: float | None = None
+    ours_name: str = "ncforge"
+
+    def as_dict(self) -> dict[str, Any]:
+        """For JSON."""
+        return asdict(self)

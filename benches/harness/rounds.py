@@ -1,0 +1,161 @@
+"""Rounds: every contestant of a row checked once, then timed in turn."""
+
+from __future__ import annotations
+
+import statistics
+from dataclasses import dataclass, field
+from typing import Any
+
+from harness.data import Data
+from harness.model import Entry, Fields, Peer, Result, Row
+from harness.processes import WorkerError, Workers
+
+UNITS = {"s": 1.0, "ms": 1e3, "µs": 1e6}
+# A row whose contestants need longer than this for one round gets fewer rounds.
+LONG_ROUND = 12.0
+# Seconds that each setting of a contestant with choices is tried for.
+PROBE = 0.5
+
+
+@dataclass
+class Measured:
+    """What is known about one contestant."""
+
+    entry: Entry
+    fields: Fields
+    label: str
+    version: str
+    wall: list[float] = field(default_factory=list)
+    cpu: list[float] = field(default_factory=list)
+    peak: list[float] = field(default_factory=list)
+    size: int | None = None
+
+
+class Rounds:
+    """Measures rows."""
+
+    def __init__(self, workers: Workers, data: Data, rounds: int, cold: bool) -> None:
+        self.workers = workers
+        self.data = data
+        self.rounds = rounds
+        self.cold = cold
+        self._sums: dict[tuple[str, tuple[int, ...]], str] = {}
+
+    def measure(self, row: Row) -> list[Result]:
+        """All results of a row. Different values are an error."""
+        for spec in row.files:
+            self.data.ensure(spec)
+        ours = self._contestant(row, row.ours)
+        there = [peer for peer in row.peers if self.workers.available(peer.entry.backend)]
+        peers = [self._contestant(row, peer.entry) for peer in there]
+        everyone = [ours, *peers]
+        self._check(row, everyone)
+        first = sum(self._time(row, one) for one in everyone)
+        rounds = self.rounds if first <= LONG_ROUND else max(2, min(self.rounds, int(self.rounds * LONG_ROUND / first)))
+        for n in range(1, rounds):
+            for one in everyone if n % 2 == 0 else reversed(everyone):
+                self._time(row, one)
+        results = []
+        for peer, theirs in zip(there, peers, strict=True):
+            results += self._results(row, ours, peer, theirs)
+        return results
+
+    def _contestant(self, row: Row, entry: Entry) -> Measured:
+        hello = self.workers.get(entry.backend, row.threads, entry.memory).hello
+        fields = dict(entry.fields)
+        label = entry.label or hello["name"]
+        one = Measured(entry, fields, label, entry.version or hello["version"])
+        if len(entry.choices) > 1:
+            cost = [self._cost(row, self._ask(row, one, choice | {"limit": PROBE})) for choice in entry.choices]
+            one.fields |= entry.choices[cost.index(min(cost))]
+        elif entry.choices:
+            one.fields |= entry.choices[0]
+        if one.fields.get("cache") not in (None, ""):
+            one.label += f", cache {int(one.fields['cache']) / 2**20:g} MiB"
+        return one
+
+    def _ask(self, row: Row, one: Measured, more: Fields | None = None) -> dict[str, Any]:
+        worker = self.workers.get(one.entry.backend, row.threads, one.entry.memory)
+        if one.entry.output:
+            one.entry.output.unlink(missing_ok=True)
+        if self.cold:
+            for spec in row.files:
+                self.workers.get("ncforge", 1).ask({"do": "evict", "path": spec.path})
+        return worker.ask(one.fields | (more or {}))
+
+    def _check(self, row: Row, everyone: list[Measured]) -> None:
+        """Every contestant does its work once, and its values are compared."""
+        if row.check is None:
+            return
+        wanted = self._expected(row)
+        for one in everyone:
+            # The bare codec knows no values, and plain writes no format: only their bytes can be counted.
+            answer = self._ask(row, one, row.check | {"check": 1})
+            got = answer.get("checksum")
+            if one.entry.output and one.entry.output.exists():
+                one.size = one.entry.output.stat().st_size
+                if one.entry.backend != "system":
+                    got = self._values_of(str(one.entry.output))
+                one.entry.output.unlink()
+            if got is None:
+                continue
+            wanted = wanted or got
+            if got != wanted:
+                raise WorkerError(f"{row.name}: {one.label} has other values ({got}) than expected ({wanted})")
+
+    def _values_of(self, path: str) -> str:
+        """The checksum of what netCDF4-python reads."""
+        answer = self.workers.get("netCDF4", 1).ask({"do": "read", "path": path, "var": "v", "check": 1})
+        return str(answer["checksum"])
+
+    def _expected(self, row: Row) -> str | None:
+        """The checksum of the values that a row is about."""
+        if row.expected is None:
+            return None
+        if row.expected not in self._sums:
+            import numpy as np
+
+            from workers.main import checksum
+
+            source = self.data.source(*row.expected)
+            self._sums[row.expected] = f"{checksum(np.fromfile(source, np.uint8)):016x}"
+        return self._sums[row.expected]
+
+    def _time(self, row: Row, one: Measured) -> float:
+        answer = self._ask(row, one)
+        if one.entry.output:
+            one.entry.output.unlink(missing_ok=True)
+        one.wall.append(self._cost(row, answer))
+        one.cpu.append(self._cost(row, answer, "cpu"))
+        if "peak" in answer:
+            one.peak.append(float(answer["peak"]))
+        return float(answer["wall"])
+
+    def _cost(self, row: Row, answer: dict[str, Any], clock: str = "wall") -> float:
+        value = float(answer[clock])
+        if row.per == "read":
+            value /= answer["reads"]
+        elif row.per == "sweep" and answer["reads"] > 1:
+            value *= row.reads / answer["reads"]
+        return value * UNITS[row.unit]
+
+    def _results(self, row: Row, ours: Measured, peer: Peer, theirs: Measured) -> list[Result]:
+        def result(name: str, unit: str, a: float, b: float, target: float | None) -> Result:
+            ratio = b / a if a > 0 else float("inf")
+            cache = "cold" if self.cold else "warm"
+            met = None if target is None else ratio >= target
+            return Result(
+                name, unit, a, b, theirs.label, theirs.version, ratio, row.threads, cache, len(ours.wall),
+                target, met, ours_name=ours.label,
+            )  # fmt: skip
+
+        wall = (statistics.median(ours.wall), statistics.median(theirs.wall))
+        cpu = (statistics.median(ours.cpu), statistics.median(theirs.cpu))
+        results = [result(row.name, row.unit, *wall, peer.target)]
+        results[0].ratio_cpu = cpu[1] / cpu[0] if cpu[0] > 0 else None
+        if row.sizes and ours.size and theirs.size and peer.size_target is not None:
+            results.append(result(f"{row.name}/size", "bytes", ours.size, theirs.size, peer.size_target))
+        if ours.peak and theirs.peak:
+            peaks = (statistics.median(ours.peak), statistics.median(theirs.peak))
+            results.append(result(f"{row.name}/memory", "bytes", *peaks, peer.peak_target))
+        return results

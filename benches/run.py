@@ -1,0 +1,109 @@
+"""Measures ncforge side by side with its peers: ``make bench``, or ``python benches/run.py --help``.
+
+docs/benchmarks.md says how to read the result.
+"""
+
+from __future__ import annotations
+
+import argparse
+import fnmatch
+import subprocess
+import sys
+import time
+from collections.abc import Iterable, Iterator
+from importlib import import_module
+from pathlib import Path
+
+from harness import report
+from harness.data import Data
+from harness.model import FileSpec, Result, Row
+from harness.plan import Plan
+from harness.processes import WorkerError, Workers
+from harness.rounds import Rounds
+
+ROOT = Path(__file__).resolve().parent.parent
+# Modules of `rows`, in the order of the table.
+PARTS = ("reading", "writing", "classic")
+
+
+def arguments() -> argparse.Namespace:
+    """The command line."""
+    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
+    parser.add_argument("--only", action="append", metavar="PATTERN", help="rows with this in their name; repeatable")
+    parser.add_argument("--threads", type=int, choices=(1, 2), help="only rows with so many threads")
+    parser.add_argument("--rounds", type=int, help="rounds of every row (default 7; 3 with --quick)")
+    parser.add_argument("--quick", action="store_true", help="small data: shows that it works, no numbers to quote")
+    parser.add_argument("--cold", action="store_true", help="rows that read files, evicted from the page cache")
+    parser.add_argument("--list", action="store_true", help="names of the rows, and no more")
+    parser.add_argument("--target-dir", type=Path, default=ROOT / "target", help="cargo's target folder")
+    parser.add_argument("--out", type=Path, default=ROOT / "target" / "bench", help="folder for data and results")
+    return parser.parse_args()
+
+
+def compile_netcdf_c(folder: Path) -> Path:
+    """Builds the worker of netcdf-c."""
+    folder.mkdir(parents=True, exist_ok=True)
+    binary = folder / "netcdf-c-worker"
+    sources = [str(p) for p in sorted((ROOT / "benches/workers/netcdf_c").glob("*.c"))]
+    flags = subprocess.run(["nc-config", "--cflags", "--libs"], capture_output=True, text=True, check=True)
+    build = ["cc", "-O2", "-std=gnu11", "-o", str(binary), *sources, *flags.stdout.split()]
+    subprocess.run(build, check=True)
+    return binary
+
+
+def selected(plan: Plan, args: argparse.Namespace) -> Iterator[Row]:
+    """The rows that were asked for."""
+    for part in PARTS:
+        for row in import_module(f"rows.{part}").rows(plan):
+            wanted = not args.only or any(fnmatch.fnmatch(row.name, f"*{p}*") for p in args.only)
+            if wanted and args.threads in (None, row.threads) and (row.cold or not args.cold):
+                yield row
+
+
+def last_uses(rows: Iterable[Row]) -> dict[FileSpec, int]:
+    """For each temporary file the number of the last row that needs it."""
+    return {spec: n for n, row in enumerate(rows) for spec in row.files if spec.temporary}
+
+
+def main() -> int:
+    """Measures, and writes after every row what is known by then."""
+    args = arguments()
+    binaries = args.target_dir / "release"
+    workers = Workers(binaries / "bench-worker", compile_netcdf_c(args.out))
+    data = Data(args.out / ("data-quick" if args.quick else "data"), workers)
+    rows = list(selected(Plan(data, args.quick, binaries / "ncforge"), args))
+    if args.list:
+        print("\n".join(dict.fromkeys(row.name for row in rows)))
+        return 0
+    rounds = Rounds(workers, data, args.rounds or (3 if args.quick else 7), args.cold)
+    about, began, failed = report.machine(), time.monotonic(), 0
+    if args.quick:
+        about += "; QUICK: small data, not to be quoted"
+    print(about, flush=True)
+    results: list[Result] = []
+    keep = last_uses(rows)
+    for n, row in enumerate(rows):
+        print(f"[{n + 1}/{len(rows)}] {row.name}, threads {row.threads}", file=sys.stderr, flush=True)
+        try:
+            found = rounds.measure(row)
+        except WorkerError as e:
+            failed += 1
+            print(f"FAILED: {e}", file=sys.stderr, flush=True)
+            found = []
+        for result in found:
+            print("  " + "  ".join(report.line(result)), file=sys.stderr, flush=True)
+        results += found
+        report.write(results, args.out, about)
+        for spec in row.files:
+            if keep.get(spec) == n:
+                data.forget(spec)
+        if n + 1 < len(rows) and rows[n + 1].name.split("/")[0] != row.name.split("/")[0]:
+            workers.release()
+    workers.release()
+    print(report.table(results, about))
+    print(f"{args.out / 'results.json'}: {len(results)} results in {time.monotonic() - began:.0f} s")
+    return 1 if failed else 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())

@@ -1,0 +1,1 @@
+"""Processes that carry out timed tasks, one library each. The protocol: crates/ncforge-bench/src/worker.rs."""

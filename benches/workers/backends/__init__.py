@@ -1,0 +1,63 @@
+"""Libraries behind one interface. Each is imported by its own worker process only."""
+
+from __future__ import annotations
+
+from importlib import import_module
+from typing import Any
+
+import numpy as np
+
+Request = dict[str, str]
+
+BACKENDS = {
+    "ncforge-python": "ncforge_package:Ncforge",
+    "netCDF4": "netcdf4_python:Netcdf4",
+    "h5py": "h5py_library:H5py",
+    "hidefix": "hidefix_library:Hidefix",
+    "numpy": "system:Fromfile",
+    "system": "system:System",
+}
+
+
+class Backend:
+    """What a library does for the tasks; those it does not have stay unimplemented."""
+
+    name = ""
+    # Whether a file is on disk when it is closed.
+    syncs = False
+
+    def version(self) -> str:
+        """Its version, with that of the libraries below."""
+        raise NotImplementedError
+
+    def prepare(self, request: Request) -> None:
+        """What shall not be timed."""
+
+    def read(self, request: Request) -> np.ndarray:
+        """Opens a file, reads a whole variable, closes."""
+        raise NotImplementedError(f"{self.name} does not read here")
+
+    def native(self, values: np.ndarray, request: Request) -> np.ndarray:
+        """What was read, in the machine's byte order."""
+        return values
+
+    def write(self, request: Request, values: np.ndarray) -> None:
+        """Creates a file with one variable and writes all of it."""
+        raise NotImplementedError(f"{self.name} does not write here")
+
+    def attributes(self, request: Request) -> list[Any]:
+        """Opens a file and gets the values of all attributes of all variables."""
+        raise NotImplementedError(f"{self.name} does not open here")
+
+
+def load_backend(name: str) -> Backend:
+    """The backend of a name."""
+    module, cls = BACKENDS[name].split(":")
+    backend = getattr(import_module(f"workers.backends.{module}"), cls)()
+    assert isinstance(backend, Backend)
+    return backend
+
+
+def lengths(request: Request, key: str) -> list[int] | None:
+    """Numbers separated by commas; ``None`` when there are none."""
+    return [int(n) for n in request[key].split(",")] if request.get(key) else None

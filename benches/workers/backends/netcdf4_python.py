@@ -1,0 +1,52 @@
+"""netCDF4-python, with masks and scaling off."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import netCDF4
+import numpy as np
+
+from workers.backends import Backend, Request, lengths
+
+FORMATS: dict[str, Any] = {"cdf5": "NETCDF3_64BIT_DATA", "netcdf4": "NETCDF4"}
+
+
+class Netcdf4(Backend):
+    """The wheel, which brings its own netcdf-c and HDF5."""
+
+    name = "netCDF4-python"
+
+    def version(self) -> str:
+        c = netCDF4.__netcdf4libversion__.split()[0]
+        return f"{netCDF4.__version__} (netcdf-c {c}, HDF5 {netCDF4.__hdf5libversion__})"
+
+    def read(self, request: Request) -> np.ndarray:
+        with netCDF4.Dataset(request["path"]) as data:
+            data.set_auto_maskandscale(False)
+            return np.asarray(data[request["var"]][...])
+
+    def write(self, request: Request, values: np.ndarray) -> None:
+        level: Any = int(request.get("deflate") or 0)
+        chunks = lengths(request, "chunks")
+        with netCDF4.Dataset(request["path"], "w", format=FORMATS[request["format"]]) as new:
+            new.set_fill_off()
+            for i, n in enumerate(values.shape):
+                new.createDimension(f"d{i}", n)
+            create: Any = new.createVariable
+            var = create(
+                request["var"],
+                values.dtype.str[1:],
+                [f"d{i}" for i in range(values.ndim)],
+                compression="zlib" if level else None,
+                complevel=level,
+                shuffle=request.get("shuffle") == "1",
+                contiguous=chunks is None and request["format"] == "netcdf4",
+                chunksizes=chunks,
+            )
+            var.set_auto_maskandscale(False)
+            var[...] = values
+
+    def attributes(self, request: Request) -> list[Any]:
+        with netCDF4.Dataset(request["path"]) as data:
+            return [var.getncattr(name) for var in data.variables.values() for name in var.ncattrs()]

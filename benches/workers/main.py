@@ -1,0 +1,111 @@
+"""The worker process of a Python library: ``python -m workers.main BACKEND``."""
+
+from __future__ import annotations
+
+import json
+import os
+import sys
+import time
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+
+from workers.backends import Backend, Request, load_backend
+
+BLOCK = 1 << 20  # words
+
+
+def checksum(values: np.ndarray) -> int:
+    """The checksum of the protocol: little-endian 64-bit words, each times 2 i + 1, added modulo 2^64."""
+    data = np.ascontiguousarray(values).reshape(-1).view(np.uint8)
+    total = 0
+    for at in range(0, len(data), 8 * BLOCK):
+        part = data[at : at + 8 * BLOCK]
+        if len(part) % 8:
+            part = np.concatenate([part, np.zeros(-len(part) % 8, np.uint8)])
+        words = part.view(np.uint64)
+        weights = np.arange(at // 8, at // 8 + len(words), dtype=np.uint64) * np.uint64(2) + np.uint64(1)
+        total += int((words * weights).sum(dtype=np.uint64))
+    return total % 2**64
+
+
+class Worker:
+    """The state of the process between requests."""
+
+    def __init__(self, backend: Backend) -> None:
+        self.backend = backend
+        self.source: tuple[str, np.ndarray] | None = None
+
+    def answer(self, request: Request) -> dict[str, Any]:
+        """Carries out one request."""
+        tasks: dict[str, Callable[[Request], dict[str, Any]]] = {
+            "hello": lambda _: {"name": self.backend.name, "version": self.backend.version()},
+            "read": self.read,
+            "write": self.write,
+            "open": self.open,
+        }
+        return tasks[request["do"]](request)
+
+    def read(self, request: Request) -> dict[str, Any]:
+        """Opens, reads all of a variable, closes."""
+        self.backend.prepare(request)
+        clock = (time.perf_counter(), time.process_time())
+        values = self.backend.read(request)
+        reply = stopped(clock, values.nbytes)
+        if request.get("check") == "1":
+            reply["checksum"] = f"{checksum(self.backend.native(values, request)):016x}"
+        return reply
+
+    def write(self, request: Request) -> dict[str, Any]:
+        """Creates a file with one variable, writes all of it, closes; with durable=1: and syncs."""
+        shape = tuple(int(n) for n in request["shape"].split(","))
+        if self.source is None or self.source[0] != request["source"]:
+            self.source = None
+            self.source = (request["source"], np.fromfile(request["source"], np.uint8))
+        values = self.source[1].view(request["type"]).reshape(shape)
+        clock = (time.perf_counter(), time.process_time())
+        self.backend.write(request, values)
+        if request.get("durable") == "1" and not self.backend.syncs:
+            fd = os.open(request["path"], os.O_RDONLY)
+            os.fsync(fd)
+            os.close(fd)
+        return stopped(clock, values.nbytes)
+
+    def open(self, request: Request) -> dict[str, Any]:
+        """Opens, gets all attributes of all variables, closes; ``repeat`` times."""
+        repeat = int(request.get("repeat") or 1)
+        clock = (time.perf_counter(), time.process_time())
+        for _ in range(repeat):
+            attributes = self.backend.attributes(request)
+        reply = stopped(clock, 0) | {"reads": repeat}
+        if request.get("check") == "1":
+            reply["checksum"] = f"{checksum(np.frombuffer(b''.join(map(encoded, attributes)), np.uint8)):016x}"
+        return reply
+
+
+def encoded(value: Any) -> bytes:
+    """An attribute's value as bytes: text in UTF-8, numbers as they are."""
+    return value.encode() if isinstance(value, str) else np.asarray(value).tobytes()
+
+
+def stopped(clock: tuple[float, float], nbytes: int) -> dict[str, Any]:
+    """The answer of a task that ends now."""
+    wall, cpu = time.perf_counter() - clock[0], time.process_time() - clock[1]
+    return {"wall": wall, "cpu": cpu, "reads": 1, "bytes": nbytes}
+
+
+def main() -> None:
+    """Answers requests until the input ends."""
+    worker = Worker(load_backend(sys.argv[1]))
+    for line in sys.stdin:
+        try:
+            request = dict(field.split("=", 1) for field in line.rstrip("\n").split("\t"))
+            reply = worker.answer(request)
+        except Exception as e:  # Whatever it is, the harness says it.
+            reply = {"error": f"{type(e).__name__}: {e}"}
+        print(json.dumps(reply), flush=True)
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,87 @@
+//! Writes: a new file with one variable.
+
+use std::path::Path;
+use std::sync::Arc;
+
+use ncforge::model::{DimId, Filter, Storage};
+use ncforge::{Atomic, CreateOptions, DatasetMut, Dimension, Format, Hyperslab, Schema, Variable};
+
+use super::unsynced::Unsynced;
+use super::{Answer, Clock, Fields, Worker};
+use crate::error::{Error, Result};
+
+/// Numbers of HDF5's filters.
+const DEFLATE: u16 = 1;
+const SHUFFLE: u16 = 2;
+
+impl Worker {
+    /// `write`: create a file with one variable, write all of it, close. The values are those of the file
+    /// `source`, loaded before. With `durable=1` the file is on disk at the end; without, as with the peers,
+    /// in the hands of the system.
+    pub(super) fn write(&mut self, request: &Fields<'_>) -> Result<Answer> {
+        self.load(request.text("source")?)?;
+        let values = self.source.as_ref().map_or(&[][..], |(_, values)| values);
+        let schema = schema(request)?;
+        let path = Path::new(request.text("path")?);
+        let slab = Hyperslab::all(&request.numbers("shape")?);
+        let options = CreateOptions {
+            overwrite: true,
+            engine: Some(self.engine.clone()),
+            fill: request.flag("fill"),
+            ..CreateOptions::default()
+        };
+        let clock = Clock::start();
+        let mut new = if request.flag("durable") {
+            DatasetMut::create(path, schema, options)?
+        } else {
+            DatasetMut::create_in(Arc::new(Unsynced::create(path)?), schema, options)?
+        };
+        let var = new.schema().var_ids().next().ok_or_else(|| Error::Invalid("no variable".to_owned()))?;
+        new.write_bytes(var, &slab, values)?;
+        new.close()?;
+        Ok(Answer { bytes: values.len() as u64, ..clock.stop() })
+    }
+
+    fn load(&mut self, source: &str) -> Result<()> {
+        if self.source.as_ref().is_none_or(|(name, _)| name != source) {
+            self.source = None;
+            let values = std::fs::read(source).map_err(|e| Error::io("read", Path::new(source), e))?;
+            self.source = Some((source.to_owned(), values));
+        }
+        Ok(())
+    }
+}
+
+fn schema(request: &Fields<'_>) -> Result<Schema> {
+    let format = match request.text("format")? {
+        "cdf5" => Format::Cdf5,
+        "netcdf4" => Format::Netcdf4,
+        other => return Err(Error::Invalid(format!("no format `{other}`"))),
+    };
+    let atomic = match request.text("type")? {
+        "f4" => Atomic::Float,
+        "f8" => Atomic::Double,
+        "i2" => Atomic::Short,
+        other => return Err(Error::Invalid(format!("no type `{other}`"))),
+    };
+    let mut schema = Schema::new(format);
+    for (i, len) in request.numbers("shape")?.into_iter().enumerate() {
+        schema.dims.push(Dimension { name: format!("d{i}"), group: Schema::ROOT, len, unlimited: false });
+    }
+    let mut var = Variable::new(request.text("var")?, atomic, (0..schema.dims.len()).map(DimId).collect());
+    let chunks = request.numbers("chunks")?;
+    if !chunks.is_empty() {
+        let filter = |id, params| Filter { id, params, optional: true };
+        let mut filters = Vec::new();
+        if request.flag("shuffle") {
+            filters.push(filter(SHUFFLE, vec![atomic.size() as u32]));
+        }
+        match request.number("deflate", 0u32)? {
+            0 => {}
+            level => filters.push(filter(DEFLATE, vec![level])),
+        }
+        var.storage = Storage::Chunked { chunks, filters };
+    }
+    schema.vars.push(var);
+    Ok(schema)
+}
