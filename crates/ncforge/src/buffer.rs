@@ -4,7 +4,7 @@
 //! 4 KiB page faults on first touch; 2 MiB pages make that cost small. So every large result and scratch
 //! buffer of this crate is a [`Buffer`].
 
-use std::alloc::{Layout, alloc_zeroed, dealloc, handle_alloc_error};
+use std::alloc::{Layout, alloc, alloc_zeroed, dealloc, handle_alloc_error};
 use std::fmt;
 use std::ops::{Deref, DerefMut};
 use std::ptr::NonNull;
@@ -12,8 +12,11 @@ use std::ptr::NonNull;
 /// From this many bytes on, a buffer is aligned to 2 MiB and advised to use huge pages.
 const HUGE_FROM: usize = 4 << 20;
 const CACHE_LINE: usize = 64;
+/// From this many bytes on, a buffer is aligned to a cache line; smaller ones (attributes, by the ten thousand)
+/// to what their elements can need, which the allocator gives several times faster.
+const ALIGNED_FROM: usize = 512;
 
-/// A fixed-length, zero-initialised byte buffer, aligned for any element type.
+/// A fixed-length, zero-initialised byte buffer, aligned for any element that fits in it.
 ///
 /// ```
 /// let mut b = ncforge::Buffer::zeroed(8);
@@ -32,7 +35,8 @@ unsafe impl Sync for Buffer {}
 
 /// Small buffers come from the allocator.
 fn layout(len: usize) -> Layout {
-    Layout::from_size_align(len, CACHE_LINE).expect("a buffer length below isize::MAX")
+    let align = if len < ALIGNED_FROM { (1 << len.max(1).ilog2()).min(16) } else { CACHE_LINE };
+    Layout::from_size_align(len, align).expect("a buffer length below isize::MAX")
 }
 
 impl Buffer {
@@ -150,6 +154,15 @@ impl Clone for Buffer {
 
 impl From<&[u8]> for Buffer {
     fn from(bytes: &[u8]) -> Self {
+        if (1..ALIGNED_FROM).contains(&bytes.len()) {
+            let layout = layout(bytes.len());
+            // SAFETY: the layout has a non-zero size; all of the new allocation is written before it is used.
+            unsafe {
+                let ptr = NonNull::new(alloc(layout)).unwrap_or_else(|| handle_alloc_error(layout));
+                ptr.copy_from_nonoverlapping(NonNull::from(bytes).cast(), bytes.len());
+                return Self { ptr, len: bytes.len() };
+            }
+        }
         let mut b = Self::zeroed(bytes.len());
         b.copy_from_slice(bytes);
         b
@@ -188,12 +201,20 @@ mod tests {
 
     #[test]
     fn large_and_empty_buffers_work() {
-        for len in [0, 1, 63, HUGE_FROM, HUGE_FROM + 5] {
+        for len in [0, 1, 2, 3, 4, 7, 8, 63, ALIGNED_FROM - 1, ALIGNED_FROM, HUGE_FROM, HUGE_FROM + 5] {
             let mut b = Buffer::zeroed(len);
             assert_eq!(b.len(), len);
             assert!(b.iter().all(|&x| x == 0));
             b.fill(3);
             assert_eq!(b.clone(), b);
+            let copy = Buffer::from(&b[..]);
+            assert_eq!(copy, b);
+            for size in [1, 2, 4, 8, 16] {
+                assert!(
+                    size > len || (copy.as_ptr() as usize).is_multiple_of(size),
+                    "{len} bytes, align {size}"
+                );
+            }
         }
     }
 }

@@ -142,12 +142,15 @@ impl Dataset {
         self.engine().read_bytes(self.container(), var, slab, out)
     }
 
-    /// The variable with this path.
+    /// The variable with this path. The error says whether it is not there, or there but damaged or of a kind
+    /// that is not supported ([`crate::model::Skipped`]).
     pub fn var(&self, path: &str) -> Result<VarId> {
-        self.schema().find_var(path).ok_or_else(|| Error::NotFound {
-            kind: "variable",
-            name: path.to_owned(),
-            path: self.path().display().to_string(),
+        self.schema().find_var(path).ok_or_else(|| {
+            let file = self.path().display().to_string();
+            match self.schema().find_skipped(path) {
+                Some(skipped) => skipped.error(&file),
+                None => Error::NotFound { kind: "variable", name: path.to_owned(), path: file },
+            }
         })
     }
 }

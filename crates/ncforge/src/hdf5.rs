@@ -1,7 +1,7 @@
 //! The HDF5 file format, with no netCDF in it.
 //!
-//! Follows the HDF5 File Format Specification, versions 1 to 4. From the bottom up: [`cursor`] and [`source`] read
-//! bytes within bounds; [`superblock`], [`message`] (object headers) and one module a message kind turn them into
+//! Follows the HDF5 File Format Specification, versions 1 to 4. From the bottom up: [`cursor`], [`source`] and
+//! [`span`] read bytes within bounds; [`superblock`], [`message`] (object headers) and one module a message kind turn them into
 //! plain data; [`btree1`], [`btree2`], [`local_heap`], [`global_heap`] and [`fractal_heap`] find things;
 //! [`file`], [`group`], [`attribute`] and [`dataset`] put it together; [`chunk_index`] finds chunks.
 //!
@@ -30,4 +30,5 @@ pub mod local_heap;
 pub mod message;
 pub mod pipeline;
 pub mod source;
+pub mod span;
 pub mod superblock;

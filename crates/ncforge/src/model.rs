@@ -14,7 +14,7 @@ mod value;
 pub use dtype::{Atomic, DType, Field, UserKind, UserType};
 pub use name::{decode_name, encode_name};
 pub use schema::{
-    Attribute, DimId, Dimension, Endian, Fill, Filter, Format, Group, GroupId, Schema, Skipped, Storage,
-    TypeId, VarId, Variable,
+    Attribute, Cause, DimId, Dimension, Endian, Fill, Filter, Format, Group, GroupId, Schema, Skipped,
+    Storage, TypeId, VarId, Variable,
 };
 pub use value::{Value, Values};

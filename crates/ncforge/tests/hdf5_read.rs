@@ -14,7 +14,7 @@ use ncforge::model::{
     Value, Values, Variable,
 };
 use ncforge::store::{FileStore, MemoryStore};
-use ncforge::{Attribute, Container, Error, Hyperslab, Result, netcdf4};
+use ncforge::{Attribute, Container, Dataset, Error, Hyperslab, Result, netcdf4};
 
 fn data(name: &str) -> PathBuf {
     Path::new(env!("CARGO_MANIFEST_DIR")).join("../../data").join(name)
@@ -181,4 +181,52 @@ fn what_is_no_hdf5_is_named() {
     let error = open_bytes(b"CDF\x01 and more".to_vec()).unwrap_err();
     assert!(matches!(error, Error::NotNetcdf { .. }), "{error}");
     assert!(open_bytes(Vec::new()).is_err());
+}
+
+/// Every byte of the metadata of three variables is damaged in turn. Whatever happens to the file, it is never that a
+/// variable is silently gone: it is read right, or asking for it says what is damaged; and damage in one
+/// variable's header leaves the others readable.
+#[test]
+fn damage_in_one_header_leaves_the_rest() {
+    let dir = tempfile::tempdir().unwrap();
+    let path = dir.path().join("three.nc");
+    let mut s = Schema::new(Format::Netcdf4);
+    s.dims.push(Dimension { name: "x".into(), group: Schema::ROOT, len: 4, unlimited: false });
+    for name in ["first", "second", "third"] {
+        let mut v = Variable::new(name, Atomic::Int, vec![DimId(0)]);
+        v.attrs = vec![Attribute::text("units", "m"), Attribute::strings("who", ["me", "you"])];
+        s.vars.push(v);
+    }
+    let mut file = DatasetMut::create(&path, s, CreateOptions::default()).unwrap();
+    let values: Vec<u8> = (0..4i32).flat_map(i32::to_ne_bytes).collect();
+    for v in file.schema().var_ids() {
+        file.write_bytes(v, &Hyperslab::all(&[4]), &values).unwrap();
+    }
+    file.close().unwrap();
+    let whole = std::fs::read(&path).unwrap();
+    let engine = Engine::global();
+    let (mut isolated, mut damaged_files) = ([0; 3], 0);
+    for at in 0..whole.len() {
+        let mut bytes = whole.clone();
+        bytes[at] ^= 0x55;
+        let Ok(data) = Dataset::from_store(Arc::new(MemoryStore::new("three.nc", bytes)), &engine) else {
+            damaged_files += 1;
+            continue;
+        };
+        let found = ["first", "second", "third"].map(|name| data.var(name).and_then(|v| data.read_all(v)));
+        let good = found.iter().filter(|v| v.is_ok()).count();
+        for (i, v) in found.iter().enumerate() {
+            if let Err(e) = v {
+                let text = e.to_string();
+                assert!(matches!(e, Error::Corrupt { offset: Some(_), .. }), "byte {at}: {text}");
+                assert!(
+                    text.contains("three.nc") && text.contains(["first", "second", "third"][i]),
+                    "{text}"
+                );
+                isolated[i] += usize::from(good == 2);
+            }
+        }
+    }
+    assert!(isolated.iter().all(|&n| n > 100), "bytes that took one variable only: {isolated:?}");
+    assert!(damaged_files < whole.len() / 2, "{damaged_files} of {} bytes took the file", whole.len());
 }

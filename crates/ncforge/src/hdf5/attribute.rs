@@ -7,13 +7,14 @@ use super::datatype::Datatype;
 use super::file::{Body, File};
 use super::fractal_heap::FractalHeap;
 use super::message::{ObjectHeader, cursor, kind};
+use super::span::Span;
 use crate::error::Result;
 
 /// An attribute with its value.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Attribute {
     /// Its name, as stored.
-    pub name: Vec<u8>,
+    pub name: Span,
     /// Its number in the order of creation.
     pub order: Option<u32>,
     /// Its type.
@@ -23,7 +24,15 @@ pub struct Attribute {
     /// Its shape.
     pub space: Dataspace,
     /// Its elements in stored form: exactly as many bytes as shape and type say.
-    pub data: Vec<u8>,
+    pub data: Span,
+}
+
+impl Attribute {
+    /// The same, holding on to no more of the file than it needs.
+    #[must_use]
+    pub fn detach(&self) -> Self {
+        Attribute { name: self.name.detach(), data: self.data.detach(), ..self.clone() }
+    }
 }
 
 /// Where an object keeps its attributes when they are many.
@@ -96,14 +105,14 @@ impl File {
             let body = if flags & 2 != 0 {
                 self.from_shared_heap(id, kind::ATTRIBUTE)?
             } else {
-                Body { bytes: heap.get(source, id)?.into(), address: names, owner: None }
+                Body { bytes: heap.get(source, id)?, address: names, owner: None }
             };
             out.push(Attribute { order: Some(order), ..self.attribute(&body)? });
         }
         Ok(out)
     }
 
-    fn attribute(&self, body: &Body<'_>) -> Result<Attribute> {
+    fn attribute(&self, body: &Body) -> Result<Attribute> {
         let mut c = self.cursor(body);
         let version = c.version("an attribute message", 1..=3)?;
         let flags = c.u8()?;
@@ -115,9 +124,10 @@ impl File {
         }
         // Only version 1 pads its parts.
         let padded = |n: usize| if version == 1 { n.next_multiple_of(8) } else { n };
+        let from = c.pos();
         let name = c.bytes(padded(name_len))?;
         let end = name.iter().position(|&b| b == 0).unwrap_or(name.len());
-        let name = name[..end].to_vec();
+        let name = body.bytes.slice(from..from + end);
         let mut part = c.sub(padded(type_len))?;
         let (datatype, committed) = if flags & 1 != 0 {
             let body = self.pointed(&mut part, kind::DATATYPE)?;
@@ -135,7 +145,9 @@ impl File {
         let bytes = space.count().and_then(|n| n.checked_mul(u64::from(datatype.size)));
         let bytes = bytes.and_then(|n| usize::try_from(n).ok());
         let bytes = bytes.ok_or_else(|| c.fail("an attribute of more bytes than memory can hold"))?;
-        let data = c.bytes(bytes)?.to_vec();
+        let from = c.pos();
+        c.skip(bytes)?;
+        let data = body.bytes.slice(from..from + bytes);
         Ok(Attribute { name, order: None, datatype, committed, space, data })
     }
 }

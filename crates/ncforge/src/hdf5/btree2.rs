@@ -6,6 +6,7 @@
 use std::collections::HashSet;
 
 use super::source::Source;
+use super::span::Span;
 use crate::error::Result;
 
 /// Signature, version, type and checksum of every node.
@@ -18,7 +19,7 @@ pub struct Records {
     pub kind: u8,
     /// Bytes of one record.
     pub record_size: usize,
-    bytes: Vec<u8>,
+    bytes: Span,
 }
 
 impl Records {
@@ -74,12 +75,12 @@ pub fn read(source: &Source, address: u64) -> Result<Records> {
             "a v2 B-tree of depth {depth} with nodes of {node_size} and records of {record_size} bytes"
         )));
     }
-    let mut records = Records { kind, record_size: record_size as usize, bytes: Vec::new() };
-    let Some(root) = root else { return Ok(records) };
+    let records = |bytes: Vec<u8>| Records { kind, record_size: record_size as usize, bytes: bytes.into() };
+    let Some(root) = root else { return Ok(records(Vec::new())) };
     let shape = Shape::new(kind, node_size, record_size, depth, o);
-    let mut seen = HashSet::new();
-    shape.node(source, root, root_records, usize::from(depth), &mut seen, &mut records.bytes)?;
-    Ok(records)
+    let (mut seen, mut bytes) = (HashSet::new(), Vec::new());
+    shape.node(source, root, root_records, usize::from(depth), &mut seen, &mut bytes)?;
+    Ok(records(bytes))
 }
 
 impl Shape {
@@ -106,7 +107,8 @@ impl Shape {
         seen: &mut HashSet<u64>,
         out: &mut Vec<u8>,
     ) -> Result<()> {
-        if !seen.insert(address) {
+        // A tree that is one leaf has no circles.
+        if self.max_records.len() > 1 && !seen.insert(address) {
             return Err(source.fail(address, "a v2 B-tree node is reached twice"));
         }
         if count > self.max_records[depth] {

@@ -83,21 +83,39 @@ impl<'a> Cursor<'a> {
     }
 
     /// The next `n` bytes.
+    #[inline]
     pub fn bytes(&mut self, n: usize) -> Result<&'a [u8]> {
-        let part = self.pos.checked_add(n).and_then(|end| self.data.get(self.pos..end));
-        let part = part.ok_or_else(|| {
-            self.fail(format!("{n} bytes are needed here, the structure has {} left", self.remaining()))
-        })?;
+        let Some(part) = self.data.get(self.pos..).and_then(|rest| rest.get(..n)) else {
+            return Err(self.too_short(n));
+        };
         self.pos += n;
         Ok(part)
     }
 
+    /// The next `N` bytes.
+    #[inline]
+    fn array<const N: usize>(&mut self) -> Result<[u8; N]> {
+        let Some(part) = self.data.get(self.pos..).and_then(|rest| rest.first_chunk()) else {
+            return Err(self.too_short(N));
+        };
+        self.pos += N;
+        Ok(*part)
+    }
+
+    #[cold]
+    #[inline(never)]
+    fn too_short(&self, n: usize) -> Error {
+        self.fail(format!("{n} bytes are needed here, the structure has {} left", self.remaining()))
+    }
+
     /// Passes over `n` bytes.
+    #[inline]
     pub fn skip(&mut self, n: usize) -> Result<()> {
         self.bytes(n).map(|_| ())
     }
 
     /// A cursor over the next `n` bytes, which are passed.
+    #[inline]
     pub fn sub(&mut self, n: usize) -> Result<Cursor<'a>> {
         let at = self.file_offset();
         let data = self.bytes(n)?;
@@ -105,7 +123,16 @@ impl<'a> Cursor<'a> {
     }
 
     /// An unsigned integer of `n` ≤ 8 bytes.
+    #[inline]
     pub fn uint(&mut self, n: usize) -> Result<u64> {
+        match n {
+            8 => self.u64(),
+            4 => self.u32().map(u64::from),
+            _ => self.odd_uint(n),
+        }
+    }
+
+    fn odd_uint(&mut self, n: usize) -> Result<u64> {
         let mut eight = [0; 8];
         if n > 8 {
             return Err(self.fail(format!("an integer of {n} bytes")));
@@ -115,23 +142,27 @@ impl<'a> Cursor<'a> {
     }
 
     /// One byte.
+    #[inline]
     pub fn u8(&mut self) -> Result<u8> {
-        Ok(self.bytes(1)?[0])
+        self.array::<1>().map(|[b]| b)
     }
 
     /// Two bytes.
+    #[inline]
     pub fn u16(&mut self) -> Result<u16> {
-        self.uint(2).map(|v| v as u16)
+        self.array().map(u16::from_le_bytes)
     }
 
     /// Four bytes.
+    #[inline]
     pub fn u32(&mut self) -> Result<u32> {
-        self.uint(4).map(|v| v as u32)
+        self.array().map(u32::from_le_bytes)
     }
 
     /// Eight bytes.
+    #[inline]
     pub fn u64(&mut self) -> Result<u64> {
-        self.uint(8)
+        self.array().map(u64::from_le_bytes)
     }
 
     /// A length.
@@ -183,6 +214,7 @@ impl<'a> Cursor<'a> {
     }
 
     /// Checks the next bytes against a signature.
+    #[inline]
     pub fn signature(&mut self, expected: &[u8; 4]) -> Result<()> {
         let here = *self;
         let got = self.bytes(4)?;
@@ -197,6 +229,7 @@ impl<'a> Cursor<'a> {
     }
 
     /// Checks a version byte.
+    #[inline]
     pub fn version(&mut self, what: &str, known: std::ops::RangeInclusive<u8>) -> Result<u8> {
         let here = *self;
         let v = self.u8()?;

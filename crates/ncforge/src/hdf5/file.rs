@@ -1,6 +1,5 @@
 //! An open HDF5 file: object headers, and what their messages say once sharing is resolved.
 
-use std::borrow::Cow;
 use std::sync::{Arc, OnceLock};
 
 use super::cursor::{Cursor, Sizes};
@@ -9,6 +8,7 @@ use super::fractal_heap::FractalHeap;
 use super::global_heap::GlobalHeap;
 use super::message::{self, Message, ObjectHeader, kind};
 use super::source::Source;
+use super::span::Span;
 use super::superblock::Superblock;
 use crate::error::Result;
 use crate::store::Store;
@@ -35,9 +35,9 @@ struct SharedIndex {
 
 /// The body of a message after sharing is resolved.
 #[derive(Clone, Debug)]
-pub struct Body<'a> {
+pub struct Body {
     /// The bytes.
-    pub bytes: Cow<'a, [u8]>,
+    pub bytes: Span,
     /// Their address, for messages.
     pub address: u64,
     /// The object header that the message really stands in, when it is another one: for datatypes, the
@@ -101,18 +101,16 @@ impl File {
     }
 
     /// A message's real body.
-    pub fn body<'a>(&self, message: &'a Message) -> Result<Body<'a>> {
+    pub fn body(&self, message: &Message) -> Result<Body> {
         if message.is_shared() {
             let mut c = message::cursor(&self.source, message);
-            return self
-                .pointed(&mut c, message.kind)
-                .map(|b| Body { bytes: Cow::Owned(b.bytes.into_owned()), ..b });
+            return self.pointed(&mut c, message.kind);
         }
-        Ok(Body { bytes: Cow::Borrowed(&message.body), address: message.address, owner: None })
+        Ok(Body { bytes: message.body.clone(), address: message.address, owner: None })
     }
 
     /// The message of a kind that a shared-message pointer means.
-    pub fn pointed(&self, c: &mut Cursor<'_>, kind: u16) -> Result<Body<'static>> {
+    pub fn pointed(&self, c: &mut Cursor<'_>, kind: u16) -> Result<Body> {
         let version = c.version("a shared message", 1..=3)?;
         let place = c.u8()?;
         if version == 1 {
@@ -132,11 +130,11 @@ impl File {
         if message.is_shared() {
             return Err(here.fail("a shared message that points to a shared message"));
         }
-        Ok(Body { bytes: Cow::Owned(message.body), address: message.address, owner: Some(address) })
+        Ok(Body { bytes: message.body, address: message.address, owner: Some(address) })
     }
 
     /// A message of a kind in the heap of shared messages.
-    pub fn from_shared_heap(&self, id: &[u8], kind: u16) -> Result<Body<'static>> {
+    pub fn from_shared_heap(&self, id: &[u8], kind: u16) -> Result<Body> {
         let indexes = self.shared.get().map_or(&[][..], |v| v);
         let heap = indexes.iter().find(|i| kind < 16 && i.kinds >> kind & 1 == 1).and_then(|i| i.heap);
         let Some(heap) = heap else {
@@ -145,11 +143,11 @@ impl File {
                 .fail(0, format!("a shared message of kind {kind} without a heap for it")));
         };
         let bytes = FractalHeap::read(&self.source, heap)?.get(&self.source, id)?;
-        Ok(Body { bytes: Cow::Owned(bytes), address: heap, owner: None })
+        Ok(Body { bytes, address: heap, owner: None })
     }
 
     /// A cursor over a body.
-    pub fn cursor<'a>(&'a self, body: &'a Body<'_>) -> Cursor<'a> {
+    pub fn cursor<'a>(&'a self, body: &'a Body) -> Cursor<'a> {
         self.source.cursor(&body.bytes, body.address)
     }
 

@@ -6,10 +6,10 @@
 
 use std::cell::RefCell;
 use std::collections::{HashMap, HashSet};
-use std::rc::Rc;
 
 use super::btree2::{self, bytes_for};
 use super::source::Source;
+use super::span::Span;
 use crate::error::Result;
 
 /// Bytes of direct blocks that are kept while a heap is read.
@@ -38,8 +38,14 @@ pub struct FractalHeap {
     huge: RefCell<Option<HashMap<u64, (u64, u64)>>>,
 }
 
-/// Direct blocks by their offset in the heap, and the bytes of all of them.
-type Cache = (HashMap<u64, Rc<Vec<u8>>>, usize);
+/// Direct blocks by their offset in the heap, and the bytes of all that are in the table.
+#[derive(Debug, Default)]
+struct Cache {
+    /// The block that was used last.
+    last: Option<(u64, Span)>,
+    blocks: HashMap<u64, Span>,
+    bytes: usize,
+}
 
 /// The doubling table: sizes of blocks by row.
 #[derive(Clone, Copy, Debug)]
@@ -180,7 +186,7 @@ impl FractalHeap {
     }
 
     /// The bytes of an object. `id` may be longer than the heap's ids; what is beyond is ignored.
-    pub fn get(&self, source: &Source, id: &[u8]) -> Result<Vec<u8>> {
+    pub fn get(&self, source: &Source, id: &[u8]) -> Result<Span> {
         let mut c = source.cursor(id, self.address);
         let head = c.u8()?;
         match head >> 4 & 3 {
@@ -195,13 +201,13 @@ impl FractalHeap {
                 } else {
                     (usize::from(head & 15) << 8 | usize::from(c.u8()?)) + 1
                 };
-                Ok(c.bytes(len)?.to_vec())
+                Ok(c.bytes(len)?.to_vec().into())
             }
             n => Err(source.fail(self.address, format!("a heap object of kind {n}"))),
         }
     }
 
-    fn managed(&self, source: &Source, offset: u64, len: u64) -> Result<Vec<u8>> {
+    fn managed(&self, source: &Source, offset: u64, len: u64) -> Result<Span> {
         let i = self.blocks.partition_point(|b| b.offset <= offset);
         let bad = || source.fail(self.address, format!("no heap object of {len} bytes at offset {offset}"));
         let block = i.checked_sub(1).and_then(|i| self.blocks.get(i)).ok_or_else(bad)?;
@@ -210,40 +216,47 @@ impl FractalHeap {
             return Err(bad());
         }
         let bytes = self.block(source, block)?;
-        let part = from.checked_add(len as usize).and_then(|end| bytes.get(from..end)).ok_or_else(bad)?;
-        Ok(part.to_vec())
+        let end = from.checked_add(len as usize).filter(|&end| end <= bytes.len()).ok_or_else(bad)?;
+        Ok(bytes.slice(from..end))
     }
 
-    fn block(&self, source: &Source, block: &Block) -> Result<Rc<Vec<u8>>> {
-        if let Some(found) = self.cache.borrow().0.get(&block.offset) {
-            return Ok(found.clone());
+    fn block(&self, source: &Source, block: &Block) -> Result<Span> {
+        if let Some((_, bytes)) = self.cache.borrow().last.as_ref().filter(|l| l.0 == block.offset) {
+            return Ok(bytes.clone());
         }
+        let mut cache = self.cache.borrow_mut();
+        let bytes = match cache.blocks.get(&block.offset) {
+            Some(known) => known.clone(),
+            None => self.read_block(source, block)?,
+        };
+        // The one before this goes to the others: a heap of one block needs no table.
+        if let Some((offset, old)) = cache.last.replace((block.offset, bytes.clone())) {
+            if cache.bytes > CACHE {
+                cache.blocks.clear();
+                cache.bytes = 0;
+            }
+            cache.bytes += old.len();
+            cache.blocks.insert(offset, old);
+        }
+        Ok(bytes)
+    }
+
+    fn read_block(&self, source: &Source, block: &Block) -> Result<Span> {
         let bytes = source.read(block.address, block.size)?;
         let mut c = source.cursor(&bytes, block.address);
         c.signature(b"FHDB")?;
         if self.checksummed {
             let at = 5 + usize::from(source.sizes().offset) + self.offset_bytes;
             c.skip(at - 4)?;
-            let sum = c.u32()?;
             // The sum is over the block with the sum's own place zeroed.
-            let mut zeroed = bytes.clone();
-            zeroed[at..at + 4].fill(0);
-            if !super::checksum::matches(&zeroed, sum) {
+            if !super::checksum::matches_without(&bytes, at, c.u32()?) {
                 return Err(source.fail(block.address, "the checksum of a heap block does not match"));
             }
         }
-        let bytes = Rc::new(bytes);
-        let (map, total) = &mut *self.cache.borrow_mut();
-        if *total > CACHE {
-            map.clear();
-            *total = 0;
-        }
-        *total += bytes.len();
-        map.insert(block.offset, bytes.clone());
         Ok(bytes)
     }
 
-    fn huge(&self, source: &Source, c: &mut super::cursor::Cursor<'_>) -> Result<Vec<u8>> {
+    fn huge(&self, source: &Source, c: &mut super::cursor::Cursor<'_>) -> Result<Span> {
         let sizes = source.sizes();
         if usize::from(sizes.offset) + usize::from(sizes.length) < self.id_len {
             let (address, len) = (c.defined_address("a huge heap object")?, c.length()?);

@@ -33,7 +33,7 @@ impl Collection {
         if size < head.len() as u64 {
             return Err(c.fail(format!("a global heap collection of {size} bytes")));
         }
-        let bytes = source.read(address, size)?;
+        let bytes = source.read(address, size)?.to_vec();
         let mut c = source.cursor(&bytes, address);
         c.skip(head.len())?;
         let mut objects = HashMap::new();

@@ -1,13 +1,14 @@
 //! Local heaps: the names of old groups.
 
 use super::source::Source;
+use super::span::Span;
 use crate::error::Result;
 
 /// A local heap's data segment.
 #[derive(Clone, Debug)]
 pub struct LocalHeap {
     address: u64,
-    bytes: Vec<u8>,
+    bytes: Span,
 }
 
 impl LocalHeap {

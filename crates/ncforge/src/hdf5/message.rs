@@ -6,6 +6,7 @@
 
 use super::cursor::Cursor;
 use super::source::Source;
+use super::span::Span;
 use crate::error::Result;
 
 /// Kinds of messages.
@@ -50,7 +51,7 @@ pub struct Message {
     /// Address of its body.
     pub address: u64,
     /// Its body.
-    pub body: Vec<u8>,
+    pub body: Span,
 }
 
 impl Message {
@@ -128,7 +129,7 @@ fn read_v1(source: &Source, address: u64, head: &[u8]) -> Result<ObjectHeader> {
     c.skip(4)?;
     let size = u64::from(c.u32()?);
     source.read(address, 16)?;
-    let mut header = ObjectHeader { address, version: 1, flags: 0, messages: Vec::new() };
+    let mut header = ObjectHeader { address, version: 1, flags: 0, messages: Vec::with_capacity(8) };
     let mut blocks = Blocks { todo: [(address.saturating_add(16), size)].into(), seen: vec![address + 16] };
     let mut left = count;
     while let Some((at, len)) = blocks.todo.pop_front() {
@@ -141,7 +142,9 @@ fn read_v1(source: &Source, address: u64, head: &[u8]) -> Result<ObjectHeader> {
             let flags = c.u8()?;
             c.skip(3)?;
             let address = at + c.pos() as u64;
-            let body = c.bytes(size)?.to_vec();
+            let from = c.pos();
+            c.skip(size)?;
+            let body = bytes.slice(from..from + size);
             keep(source, &mut header, &mut blocks, Message { kind, flags, order: None, address, body })?;
         }
     }
@@ -158,7 +161,7 @@ fn read_v2(source: &Source, address: u64) -> Result<ObjectHeader> {
     let size = c.uint(1 << (flags & 3))?;
     let prefix = c.pos() as u64;
     let total = size.checked_add(prefix + 4).ok_or_else(|| c.fail("an object header of impossible size"))?;
-    let mut header = ObjectHeader { address, version: 2, flags, messages: Vec::new() };
+    let mut header = ObjectHeader { address, version: 2, flags, messages: Vec::with_capacity(8) };
     let mut blocks = Blocks { todo: [(address, total)].into(), seen: vec![address] };
     let mut first = true;
     while let Some((at, len)) = blocks.todo.pop_front() {
@@ -179,7 +182,9 @@ fn read_v2(source: &Source, address: u64) -> Result<ObjectHeader> {
             let message_flags = c.u8()?;
             let order = if flags & 4 != 0 { Some(c.u16()?) } else { None };
             let address = at + c.pos() as u64;
-            let body = c.bytes(size)?.to_vec();
+            let from = c.pos();
+            c.skip(size)?;
+            let body = bytes.slice(from..from + size);
             keep(
                 source,
                 &mut header,
@@ -245,7 +250,7 @@ mod tests {
     fn continuations_are_followed_and_unknown_messages_ignored() {
         let header = ObjectHeader::read(&source(continued(40, 24)), 0).unwrap();
         assert_eq!(header.messages.iter().map(|m| m.kind).collect::<Vec<_>>(), [kind::COMMENT]);
-        assert_eq!(header.find(kind::COMMENT).unwrap().body, b"comment\0");
+        assert_eq!(&header.find(kind::COMMENT).unwrap().body[..], b"comment\0");
     }
 
     #[test]

@@ -1,16 +1,18 @@
-//! Metadata reads: bounded, checksummed, and few system calls.
+//! Metadata reads: bounded, checksummed, few system calls and few copies.
 //!
-//! HDF5 metadata is many small structures. A [`Source`] fetches pages of the file and serves structures from
-//! them: the beginning of the file (where ncforge and newer writers gather metadata) at once, the rest on
-//! demand, with a window that doubles while reads go forward. No structure may reach past the end of the file,
-//! so damaged lengths allocate nothing.
+//! HDF5 metadata is many small structures. A [`Source`] fetches pieces of the file and serves structures from
+//! them as [`Span`]s: the beginning of the file (where ncforge and newer writers gather metadata) at once, the
+//! rest on demand, with a window that doubles while reads go forward. No structure may reach past the end of
+//! the file, so damaged lengths allocate nothing.
 
 use std::collections::HashMap;
+use std::hash::{BuildHasherDefault, Hasher};
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, Mutex, PoisonError};
 
 use super::checksum;
 use super::cursor::{Cursor, Sizes};
+use super::span::Span;
 use crate::error::{Error, Result};
 use crate::store::Store;
 
@@ -33,9 +35,45 @@ pub struct Source {
 
 #[derive(Debug, Default)]
 struct Pages {
-    map: HashMap<u64, Box<[u8]>>,
+    /// By page number, the piece that holds it.
+    map: HashMap<u64, Piece, BuildHasherDefault<PageHasher>>,
+    /// The piece that was used last.
+    last: Option<Piece>,
     window: u64,
     next: u64,
+}
+
+/// Bytes that were fetched together.
+#[derive(Clone, Debug)]
+struct Piece {
+    /// Byte of the store where they begin.
+    at: u64,
+    bytes: Arc<Vec<u8>>,
+}
+
+impl Piece {
+    /// The bytes from `at` to `end` of the store, if all of them are here.
+    fn span(&self, at: u64, end: u64) -> Option<Span> {
+        let from = at.checked_sub(self.at)?;
+        let to = end - self.at;
+        (to <= self.bytes.len() as u64).then(|| Span::of(self.bytes.clone(), from as usize..to as usize))
+    }
+}
+
+/// Page numbers are small and mostly consecutive: a multiplication spreads them well enough.
+#[derive(Default)]
+struct PageHasher(u64);
+
+impl Hasher for PageHasher {
+    fn finish(&self) -> u64 {
+        self.0
+    }
+    fn write(&mut self, bytes: &[u8]) {
+        bytes.iter().for_each(|&b| self.write_u64(self.0 ^ u64::from(b)));
+    }
+    fn write_u64(&mut self, n: u64) {
+        self.0 = n.wrapping_mul(0x9E37_79B9_7F4A_7C15).rotate_left(32);
+    }
 }
 
 impl Source {
@@ -97,14 +135,14 @@ impl Source {
     }
 
     /// Reads a structure of `len` bytes.
-    pub fn read(&self, address: u64, len: u64) -> Result<Vec<u8>> {
+    pub fn read(&self, address: u64, len: u64) -> Result<Span> {
         let out = self.peek(address, len)?;
         self.metadata.fetch_add(len, Ordering::Relaxed);
         Ok(out)
     }
 
     /// Reads a structure of `len` bytes whose last four are the checksum of those before.
-    pub fn read_checked(&self, address: u64, len: u64, what: &str) -> Result<Vec<u8>> {
+    pub fn read_checked(&self, address: u64, len: u64, what: &str) -> Result<Span> {
         let bytes = self.read(address, len)?;
         self.check(&bytes, address, what)?;
         Ok(bytes)
@@ -119,44 +157,52 @@ impl Source {
     }
 
     /// Reads bytes without counting them as metadata: a look at a structure's head before its length is known.
-    pub fn peek(&self, address: u64, len: u64) -> Result<Vec<u8>> {
+    pub fn peek(&self, address: u64, len: u64) -> Result<Span> {
         let Some(at) = self.place(address, len) else {
             return Err(self
                 .fail(address, format!("{len} bytes are needed here, the file ends at byte {}", self.len)));
         };
         if len > MAX_WINDOW {
-            return self.store.read_vec(at, len);
+            return self.store.read_vec(at, len).map(Span::from);
         }
-        let mut out = Vec::with_capacity(len as usize);
         let end = at + len;
         let mut pages = self.pages.lock().unwrap_or_else(PoisonError::into_inner);
+        if let Some(span) = pages.last.as_ref().and_then(|p| p.span(at, end)) {
+            return Ok(span);
+        }
+        let first = self.page(&mut pages, at / PAGE, end)?;
+        let span = first.span(at, end);
+        if let Some(span) = span {
+            pages.last = Some(first);
+            return Ok(span);
+        }
+        // Pieces that were fetched apart meet inside this structure.
+        let mut out = Vec::with_capacity(len as usize);
         let mut pos = at;
         while pos < end {
-            let number = pos / PAGE;
-            if !pages.map.contains_key(&number) {
-                self.load(&mut pages, number, end)?;
-            }
-            let Some(page) = pages.map.get(&number) else {
+            let piece = self.page(&mut pages, pos / PAGE, end)?;
+            let stop = end.min((pos / PAGE + 1) * PAGE);
+            let part = piece.span(pos, stop.min(piece.at + piece.bytes.len() as u64));
+            let Some(part) = part.filter(|p| !p.is_empty()) else {
                 return Err(self.fail(address, "the file became shorter while it was read"));
             };
-            let from = (pos - number * PAGE) as usize;
-            let part = page.get(from..page.len().min(from + (end - pos) as usize)).unwrap_or(&[]);
-            if part.is_empty() {
-                return Err(self.fail(address, "the file became shorter while it was read"));
-            }
-            out.extend_from_slice(part);
+            out.extend_from_slice(&part);
             pos += part.len() as u64;
         }
-        Ok(out)
+        Ok(Span::from(out))
     }
 
     /// Reads bytes up to `len`, or up to the end of the file.
-    pub fn peek_up_to(&self, address: u64, len: u64) -> Result<Vec<u8>> {
+    pub fn peek_up_to(&self, address: u64, len: u64) -> Result<Span> {
         let at = self.base.saturating_add(address);
         self.peek(address, len.min(self.len.saturating_sub(at)))
     }
 
-    fn load(&self, pages: &mut Pages, number: u64, need: u64) -> Result<()> {
+    /// The piece that holds a page; fetched if it is not there, up to `need` or further.
+    fn page(&self, pages: &mut Pages, number: u64, need: u64) -> Result<Piece> {
+        if let Some(piece) = pages.map.get(&number) {
+            return Ok(piece.clone());
+        }
         if pages.map.len() >= MAX_PAGES {
             pages.map.clear();
         }
@@ -173,12 +219,15 @@ impl Source {
             last += 1;
         }
         let to = to.min(last * PAGE);
-        let bytes = self.store.read_vec(from, to - from)?;
-        for (i, page) in bytes.chunks(PAGE as usize).enumerate() {
-            pages.map.insert(number + i as u64, page.into());
+        if to < from {
+            return Err(self.fail(need, "the file became shorter while it was read"));
+        }
+        let piece = Piece { at: from, bytes: Arc::new(self.store.read_vec(from, to - from)?) };
+        for page in number..last {
+            pages.map.insert(page, piece.clone());
         }
         pages.next = last;
-        Ok(())
+        Ok(piece)
     }
 
     /// Lets go of the pages: what is read from now on is read from the store.

@@ -15,6 +15,9 @@ const ESCAPE: u32 = 0xF700;
 /// assert_eq!(encode_name(&decode_name(&odd)), odd);
 /// ```
 pub fn decode_name(bytes: &[u8]) -> String {
+    if let Ok(text) = std::str::from_utf8(bytes) {
+        return text.to_owned();
+    }
     let mut out = String::with_capacity(bytes.len());
     for chunk in bytes.utf8_chunks() {
         out.push_str(chunk.valid());

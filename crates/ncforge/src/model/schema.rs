@@ -2,6 +2,7 @@
 
 use super::dtype::{Atomic, DType, UserKind, UserType};
 use super::value::{Value, Values};
+use crate::error::Error;
 
 macro_rules! id {
     ($(#[$doc:meta])* $name:ident) => {
@@ -164,6 +165,36 @@ pub struct Skipped {
     pub path: String,
     /// Why.
     pub why: String,
+    /// Whether that is in order.
+    pub cause: Cause,
+}
+
+/// What kind of reason leaves an object out.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Cause {
+    /// It is whole, but netCDF has nothing like it, or ncforge does not support it.
+    Foreign,
+    /// Its description is damaged. What else is in the file can be read.
+    Damaged {
+        /// The byte of the file that is to blame, if it is one place.
+        at: Option<u64>,
+    },
+}
+
+impl Skipped {
+    /// The error of asking for this object of `file`.
+    pub fn error(&self, file: &str) -> Error {
+        let what = format!("`{}`: {}", self.path, self.why);
+        match self.cause {
+            Cause::Foreign => Error::Unsupported { path: file.to_owned(), what },
+            Cause::Damaged { at } => Error::corrupt(file, at, what),
+        }
+    }
+
+    /// Whether it is damaged.
+    pub fn is_damaged(&self) -> bool {
+        matches!(self.cause, Cause::Damaged { .. })
+    }
 }
 
 /// The description of a dataset: everything but the values.
@@ -280,6 +311,24 @@ impl Schema {
         let (dir, name) = path.rsplit_once('/').unwrap_or(("", path));
         let group = self.find_group(dir)?;
         self.vars_in(group).find(|v| self.var(*v).name == name)
+    }
+
+    /// The object with this path that was left out, or the group above it that was.
+    ///
+    /// ```
+    /// use ncforge::model::{Cause, Format, Schema, Skipped};
+    /// let mut schema = Schema::new(Format::Netcdf4);
+    /// let cause = Cause::Damaged { at: Some(4096) };
+    /// schema.skipped.push(Skipped { path: "/model/t".into(), why: "its checksum does not match".into(), cause });
+    /// assert!(schema.find_skipped("model/t").is_some_and(|s| s.is_damaged()));
+    /// assert!(schema.find_skipped("model").is_none());
+    /// ```
+    pub fn find_skipped(&self, path: &str) -> Option<&Skipped> {
+        let path = path.trim_start_matches('/');
+        self.skipped.iter().find(|s| {
+            let rest = path.strip_prefix(s.path.trim_start_matches('/'));
+            rest.is_some_and(|rest| rest.is_empty() || rest.starts_with('/'))
+        })
     }
 
     /// The group with this path ("", "/", "a/b", "/a/b").

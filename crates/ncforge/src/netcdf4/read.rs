@@ -3,6 +3,7 @@
 pub(crate) mod attrs;
 mod container;
 pub(crate) mod dims;
+mod hints;
 pub(crate) mod scan;
 pub(crate) mod types;
 pub(crate) mod values;
@@ -12,16 +13,18 @@ use std::sync::Arc;
 
 pub use container::Netcdf4File;
 
-use crate::error::Result;
+use crate::error::{Error, Result};
 use crate::hdf5::dataset::Dataset;
 use crate::hdf5::dataspace::Dataspace;
 use crate::hdf5::file::File;
 use crate::hdf5::fill::FillKind;
 use crate::hdf5::layout::Layout;
-use crate::model::{Fill, Format, GroupId, Schema, Skipped, Storage, Variable, decode_name};
+use crate::model::{
+    Attribute, Cause, Fill, Format, GroupId, Schema, Skipped, Storage, Variable, decode_name,
+};
 use crate::store::Store;
 
-use attrs::{convert, is_hidden, text};
+use attrs::{FoundAttr, convert};
 use dims::Dims;
 use scan::Found;
 use types::{Types, endian};
@@ -64,11 +67,10 @@ impl Builder<'_> {
     fn build(mut self, mut found: Found) -> Result<Built> {
         self.schema.groups = std::mem::take(&mut found.tree);
         self.schema.skipped = std::mem::take(&mut found.skipped);
-        let root = &found.groups[0].attrs;
-        if root.iter().any(|a| a.name == b"_nc3_strict") {
+        if found.strict {
             self.schema.format = Format::Netcdf4Classic;
         }
-        self.schema.provenance = text(root, b"_NCProperties").map(|t| decode_name(&t));
+        self.schema.provenance = found.provenance.take().map(|t| decode_name(&t));
 
         let mut types = self.types(&found);
         let dims = Dims::new(&found);
@@ -99,9 +101,17 @@ impl Builder<'_> {
         self.notes.extend(dims.notes);
 
         let mut objects = Objects { scales: dims.scales, ..Objects::default() };
-        for (i, g) in found.groups.iter().enumerate() {
+        for (i, g) in found.groups.iter_mut().enumerate() {
             objects.groups.push((g.address, g.tracked));
-            let attrs = self.attrs(&mut types, GroupId(i), "", &g.attrs)?;
+            let attrs = std::mem::take(&mut g.attrs);
+            let attrs = match self.attrs(&mut types, GroupId(i), "", attrs) {
+                Ok(attrs) => attrs,
+                Err(e) if i > 0 => {
+                    self.leave_out(GroupId(i), "", e)?;
+                    Vec::new()
+                }
+                Err(e) => return Err(e),
+            };
             self.schema.groups[i].attrs = attrs;
         }
         let mut datasets = Vec::new();
@@ -111,7 +121,13 @@ impl Builder<'_> {
             let (Some(dtype), Some(dims)) = (dtype, dims) else { continue };
             let short = d.name.strip_prefix(NON_COORDINATE).filter(|n| !n.is_empty()).unwrap_or(&d.name);
             let name = if names.insert((d.group, short.to_owned())) { short } else { &d.name }.to_owned();
-            let attrs = self.attrs(&mut types, d.group, &name, &d.attrs)?;
+            let attrs = match self.attrs(&mut types, d.group, &name, d.attrs) {
+                Ok(attrs) => attrs,
+                Err(e) => {
+                    self.leave_out(d.group, &name, e)?;
+                    continue;
+                }
+            };
             let (storage, fill) = (storage(&d.dataset), fill(&d.dataset));
             let endian = endian(&d.dataset.datatype);
             self.schema.vars.push(Variable {
@@ -139,9 +155,19 @@ impl Builder<'_> {
         types
     }
 
+    fn path(&self, group: GroupId, name: &str) -> String {
+        format!("{}/{name}", self.schema.group_path(group).trim_end_matches('/'))
+    }
+
     fn skip(&mut self, group: GroupId, name: &str, why: &str) {
-        let path = format!("{}/{name}", self.schema.group_path(group).trim_end_matches('/'));
-        self.schema.skipped.push(Skipped { path, why: why.to_owned() });
+        let path = self.path(group, name);
+        self.schema.skipped.push(Skipped { path, why: why.to_owned(), cause: Cause::Foreign });
+    }
+
+    fn leave_out(&mut self, group: GroupId, name: &str, e: Error) -> Result<()> {
+        let skipped = scan::skipped(&self.path(group, name), e)?;
+        self.schema.skipped.push(skipped);
+        Ok(())
     }
 
     /// The attributes that are a user's.
@@ -150,13 +176,16 @@ impl Builder<'_> {
         types: &mut Types,
         group: GroupId,
         var: &str,
-        stored: &[crate::hdf5::attribute::Attribute],
-    ) -> Result<Vec<crate::model::Attribute>> {
-        let mut out = Vec::new();
-        for a in stored.iter().filter(|a| !is_hidden(&a.name)) {
-            match convert(self.file, types, group, a)? {
-                Ok(attr) => out.push(attr),
-                Err(why) => self.skip(group, &format!("{var}:{}", decode_name(&a.name)), &why),
+        found: Vec<FoundAttr>,
+    ) -> Result<Vec<Attribute>> {
+        let mut out = Vec::with_capacity(found.len());
+        for a in found {
+            match a {
+                FoundAttr::Ready(attr) => out.push(attr),
+                FoundAttr::Raw(stored) => match convert(self.file, types, group, &stored)? {
+                    Ok(attr) => out.push(attr),
+                    Err(why) => self.skip(group, &format!("{var}:{}", decode_name(&stored.name)), &why),
+                },
             }
         }
         Ok(out)

@@ -20,7 +20,7 @@ mod values;
 use serde::Serialize;
 
 use crate::dataset::Dataset;
-use crate::error::{Error, Result};
+use crate::error::Result;
 use crate::model::{Schema, VarId};
 use crate::ops::progress::{Progress, check_stop};
 
@@ -163,8 +163,16 @@ pub fn compare(
     progress: &dyn Progress,
 ) -> Result<Comparison> {
     let (a, b) = (left.schema(), right.schema());
+    let damaged = |d: &Dataset| match d.schema().skipped.iter().find(|s| s.is_damaged()) {
+        Some(s) => Err(s.error(&d.path().display().to_string())),
+        None => Ok(()),
+    };
     let pairs = match &options.vars {
-        None => same_paths(a, b),
+        None => {
+            damaged(left)?;
+            damaged(right)?;
+            same_paths(a, b)
+        }
         Some(names) => named(left, right, names)?,
     };
     let mut out = match &options.vars {
@@ -192,12 +200,5 @@ fn same_paths(a: &Schema, b: &Schema) -> Vec<(VarId, VarId)> {
 }
 
 fn named(left: &Dataset, right: &Dataset, names: &[String]) -> Result<Vec<(VarId, VarId)>> {
-    let find = |d: &Dataset, name: &String| {
-        d.schema().find_var(name).ok_or_else(|| Error::NotFound {
-            kind: "variable",
-            name: name.clone(),
-            path: d.path().display().to_string(),
-        })
-    };
-    names.iter().map(|n| Ok((find(left, n)?, find(right, n)?))).collect()
+    names.iter().map(|n| Ok((left.var(n)?, right.var(n)?))).collect()
 }

@@ -4,14 +4,16 @@
 //! of no values. Beyond it: arrays of more dimensions are flattened, and an attribute whose type nothing else
 //! uses gets a named type rather than being dropped.
 
-use super::types::Types;
-use super::values::{Decoder, is_heap};
+use super::types::{Types, atomic, order};
+use super::values::{Decoder, is_heap, to_native};
+use crate::buffer::Buffer;
 use crate::error::Result;
 use crate::hdf5::attribute::Attribute as Stored;
 use crate::hdf5::dataspace::Dataspace;
-use crate::hdf5::datatype::{Class, Datatype};
+use crate::hdf5::datatype::{ByteOrder, Class, Datatype};
 use crate::hdf5::file::File;
-use crate::model::{Atomic, Attribute, DType, GroupId, Values, decode_name};
+use crate::layout::Element;
+use crate::model::{Atomic, Attribute, DType, Endian, GroupId, Values, decode_name};
 
 /// Attributes that carry netCDF's or HDF5's own conventions and are no user's.
 const HIDDEN: [&[u8]; 17] = [
@@ -36,7 +38,60 @@ const HIDDEN: [&[u8]; 17] = [
 
 /// Whether an attribute is one of the conventions' own.
 pub(crate) fn is_hidden(name: &[u8]) -> bool {
-    HIDDEN.contains(&name)
+    // Few attributes of users begin like these.
+    matches!(name.first(), Some(b'_' | b'C' | b'D' | b'N' | b'R')) && HIDDEN.contains(&name)
+}
+
+/// An attribute as the walk over the file leaves it.
+#[derive(Clone, Debug)]
+pub(crate) enum FoundAttr {
+    /// One that needs no more than itself to be understood: nearly all.
+    Ready(Attribute),
+    /// One of a user-defined type, which is known only when all types are.
+    Raw(Stored),
+}
+
+/// The attributes that are a user's, understood as far as they can be without the file's types.
+pub(crate) fn understood(file: &File, stored: &[Stored]) -> Result<Vec<FoundAttr>> {
+    let mut out = Vec::with_capacity(stored.len());
+    for a in stored.iter().filter(|a| !is_hidden(&a.name)) {
+        out.push(match plain(file, a)? {
+            Some(attr) => FoundAttr::Ready(attr),
+            None => FoundAttr::Raw(a.detach()),
+        });
+    }
+    Ok(out)
+}
+
+/// The datatype without the shape that an array type is: netCDF flattens shapes.
+fn flat(stored: &Stored) -> (&Datatype, Option<u64>) {
+    let (mut datatype, mut committed) = (&stored.datatype, stored.committed);
+    while let Class::Array { base, .. } = &datatype.class {
+        (datatype, committed) = (base, None);
+    }
+    (datatype, committed)
+}
+
+/// An attribute of numbers, text or strings; `None` for all others.
+fn plain(file: &File, stored: &Stored) -> Result<Option<Attribute>> {
+    let (datatype, committed) = flat(stored);
+    let name = || decode_name(&stored.name);
+    let is_text = matches!(datatype.class, Class::String { .. });
+    if is_text && !matches!(stored.space, Dataspace::Simple { .. }) {
+        let values = Values::fixed(&stored.data);
+        return Ok(Some(Attribute { name: name(), dtype: Atomic::Char.into(), values }));
+    }
+    if is_text || matches!(datatype.class, Class::VlenString { .. }) && committed.is_none() {
+        let values = Values::Heap(Decoder::new(file, &stored.data).heap(datatype, &stored.data)?);
+        return Ok(Some(Attribute { name: name(), dtype: DType::String, values }));
+    }
+    let Some(atomic) = atomic(datatype).filter(|_| committed.is_none()) else { return Ok(None) };
+    let mut bytes = Buffer::from(&stored.data[..]);
+    if let Some(order) = order(datatype) {
+        let endian = if order == ByteOrder::Big { Endian::Big } else { Endian::Little };
+        to_native(&Element::atomic(atomic, endian), &mut bytes);
+    }
+    Ok(Some(Attribute { name: name(), dtype: atomic.into(), values: Values::Fixed(bytes) }))
 }
 
 /// A netCDF attribute, or why there is none.
@@ -46,37 +101,23 @@ pub(crate) fn convert(
     group: GroupId,
     stored: &Stored,
 ) -> Result<std::result::Result<Attribute, String>> {
-    let name = decode_name(&stored.name);
-    // An array type is a shape; netCDF flattens shapes.
-    let (mut datatype, mut committed) = (&stored.datatype, stored.committed);
-    while let Class::Array { base, .. } = &datatype.class {
-        (datatype, committed) = (base, None);
-    }
-    let is_text = matches!(datatype.class, Class::String { .. });
-    if is_text && !matches!(stored.space, Dataspace::Simple { .. }) {
-        let values = Values::fixed(&stored.data);
-        return Ok(Ok(Attribute { name, dtype: Atomic::Char.into(), values }));
-    }
-    let mut decoder = Decoder::new(file, &stored.data);
-    if is_text {
-        let values = Values::Heap(decoder.heap(datatype, &stored.data)?);
-        return Ok(Ok(Attribute { name, dtype: DType::String, values }));
-    }
+    let (datatype, committed) = flat(stored);
     let dtype = match types.of(datatype, committed, group) {
         Ok(dtype) => dtype,
         Err(why) => return Ok(Err(why)),
     };
+    let mut decoder = Decoder::new(file, &stored.data);
     let values = if is_heap(datatype) {
         Values::Heap(decoder.heap(datatype, &stored.data)?)
     } else {
         Values::fixed(&decoder.fixed(datatype, &stored.data)?)
     };
-    Ok(Ok(Attribute { name, dtype, values }))
+    Ok(Ok(Attribute { name: decode_name(&stored.name), dtype, values }))
 }
 
 /// The text of a hidden attribute of fixed-length text.
 pub(crate) fn text(attrs: &[Stored], name: &[u8]) -> Option<Vec<u8>> {
-    let a = attrs.iter().find(|a| a.name == name)?;
+    let a = attrs.iter().find(|a| a.name[..] == *name)?;
     let Datatype { class: Class::String { .. }, .. } = a.datatype else { return None };
     let end = a.data.iter().position(|&b| b == 0).unwrap_or(a.data.len());
     Some(a.data[..end].to_vec())

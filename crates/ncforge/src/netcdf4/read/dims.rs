@@ -7,17 +7,12 @@
 
 use std::collections::HashMap;
 
-use super::attrs::text;
 use super::scan::{Found, FoundDataset};
-use super::values::integers;
 use crate::hdf5::dataspace::{Dataspace, UNLIMITED};
 use crate::hdf5::datatype::{Class, ReferenceKind};
 use crate::hdf5::file::File;
 use crate::hdf5::global_heap::HeapId;
 use crate::model::{DimId, Dimension, Group, GroupId};
-
-/// How the `NAME` of a scale begins that is a dimension but no variable.
-const NO_VARIABLE: &[u8] = b"This is a netCDF dimension but not a netCDF variable.";
 
 /// A dimension in the making.
 #[derive(Clone, Debug)]
@@ -56,14 +51,12 @@ impl Dims {
     pub(crate) fn new(found: &Found) -> Self {
         let mut dims = Dims::default();
         for (i, d) in found.datasets.iter().enumerate() {
-            let is_scale = text(&d.attrs, b"CLASS").is_some_and(|t| t == b"DIMENSION_SCALE");
-            let (Dataspace::Simple { dims: lens, max }, true) = (&d.dataset.space, is_scale) else {
+            let (Dataspace::Simple { dims: lens, max }, true) = (&d.dataset.space, d.hints.scale) else {
                 continue;
             };
-            let number = hidden_integers(d, b"_Netcdf4Dimid").and_then(|v| v.first().copied());
-            let number = number.filter(|n| (0..i64::from(i32::MAX)).contains(n)).unwrap_or(dims.next);
+            let number = d.hints.number.filter(|n| (0..i64::from(i32::MAX)).contains(n)).unwrap_or(dims.next);
             dims.next = dims.next.max(number + 1);
-            let bare = text(&d.attrs, b"NAME").is_some_and(|t| t.starts_with(NO_VARIABLE));
+            let bare = d.hints.bare;
             let unlimited = max[0] == UNLIMITED;
             let dim = Dimension { name: d.name.clone(), group: d.group, len: lens[0], unlimited };
             dims.own.insert(i, dims.all.len());
@@ -133,7 +126,7 @@ impl Dims {
         if let (Some(own), 1) = (own, rank) {
             return vec![Some(own)];
         }
-        if let Some(numbers) = hidden_integers(d, b"_Netcdf4Coordinates").filter(|v| v.len() == rank) {
+        if let Some(numbers) = &d.hints.coordinates {
             named = numbers.iter().map(|n| by_number.get(n).copied()).collect();
         } else if own.is_none() {
             for (slot, scales) in named.iter_mut().zip(attached(file, d)) {
@@ -247,17 +240,12 @@ fn depth_last(tree: &[Group]) -> Vec<usize> {
     out
 }
 
-fn hidden_integers(d: &FoundDataset, name: &[u8]) -> Option<Vec<i64>> {
-    let a = d.attrs.iter().find(|a| a.name == name)?;
-    integers(&a.datatype, &a.data)
-}
-
 /// The scales attached to each dimension of a dataset (`DIMENSION_LIST`: rows of object references). A damaged
 /// list attaches nothing.
 fn attached(file: &File, d: &FoundDataset) -> Vec<Vec<u64>> {
     let rank = d.dataset.space.dims().len();
     let mut out = vec![Vec::new(); rank];
-    let Some(a) = d.attrs.iter().find(|a| a.name == b"DIMENSION_LIST") else { return out };
+    let Some(a) = &d.hints.list else { return out };
     let Class::Vlen { base } = &a.datatype.class else { return out };
     if base.class != Class::Reference(ReferenceKind::Object) {
         return out;

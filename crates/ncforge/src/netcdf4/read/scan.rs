@@ -3,22 +3,30 @@
 //! Within a group, links come in order of creation where that is tracked, else by name; groups below follow
 //! after all else, depth first (as netCDF-C numbers them). Soft links inside the file are followed; external
 //! ones are left out with a note.
+//!
+//! Each header is read once. Damage in one object leaves that object out ([`Cause::Damaged`]) and nothing else;
+//! only the root must be whole.
 
 use std::collections::HashMap;
 
 use crate::error::{Error, Result};
-use crate::hdf5::attribute::Attribute;
 use crate::hdf5::dataset::Dataset;
 use crate::hdf5::datatype::Datatype;
 use crate::hdf5::file::{File, ObjectKind};
+use crate::hdf5::group::Links;
 use crate::hdf5::link::{Link, Target};
 use crate::hdf5::message::ObjectHeader;
-use crate::model::{Group, GroupId, Skipped, decode_name};
+use crate::model::{Cause, Group, GroupId, Skipped, decode_name};
+
+use super::attrs::{FoundAttr, text, understood};
+use super::hints::Hints;
 
 /// Groups may nest this deep; no real file comes near.
 const MAX_DEPTH: usize = 128;
 /// Soft links that lead to soft links.
 const MAX_HOPS: usize = 32;
+/// When more objects than this are damaged, the file is: the rest is not worth the telling.
+const MAX_DAMAGED: usize = 4096;
 
 /// A group as it was found.
 #[derive(Debug)]
@@ -26,7 +34,7 @@ pub(crate) struct FoundGroup {
     /// Address of its header.
     pub(crate) address: u64,
     /// Its attributes.
-    pub(crate) attrs: Vec<Attribute>,
+    pub(crate) attrs: Vec<FoundAttr>,
     /// Whether the order of links is tracked.
     pub(crate) tracked: bool,
 }
@@ -42,8 +50,10 @@ pub(crate) struct FoundDataset {
     pub(crate) address: u64,
     /// Its description.
     pub(crate) dataset: Dataset,
-    /// Its attributes, hidden ones among them.
-    pub(crate) attrs: Vec<Attribute>,
+    /// Its attributes.
+    pub(crate) attrs: Vec<FoundAttr>,
+    /// What its hidden attributes say.
+    pub(crate) hints: Hints,
 }
 
 /// A committed type as it was found.
@@ -65,6 +75,10 @@ pub(crate) struct Found {
     pub(crate) datasets: Vec<FoundDataset>,
     pub(crate) types: Vec<FoundType>,
     pub(crate) skipped: Vec<Skipped>,
+    /// Whether the file keeps to the classic model (`_nc3_strict`).
+    pub(crate) strict: bool,
+    /// Text of `_NCProperties`.
+    pub(crate) provenance: Option<Vec<u8>>,
 }
 
 /// Walks a file from its root.
@@ -72,7 +86,8 @@ pub(crate) fn scan(file: &File) -> Result<Found> {
     // A link takes at least 16 bytes of the file; a file that shows more objects than it can name holds
     // groups that are linked many times over.
     let left = file.source.len() / 16 + 64;
-    let mut scan = Scan { file, out: Found::default(), left, known: HashMap::new(), open: Vec::new() };
+    let mut scan =
+        Scan { file, out: Found::default(), left, known: HashMap::new(), open: Vec::new(), damaged: 0 };
     let root = file.object(file.superblock.root)?;
     if File::kind(&root) != ObjectKind::Group {
         return Err(file.source.fail(root.address, "the root is not a group"));
@@ -89,6 +104,7 @@ struct Scan<'a> {
     known: HashMap<u64, HashMap<Vec<u8>, Target>>,
     /// Addresses of the groups that are being walked, to notice circles.
     open: Vec<u64>,
+    damaged: usize,
 }
 
 impl Scan<'_> {
@@ -100,15 +116,16 @@ impl Scan<'_> {
         path: &str,
     ) -> Result<()> {
         let id = GroupId(self.out.tree.len());
-        let links = self.file.links(header)?;
-        let attrs = self.file.attributes(header)?;
+        let (links, attrs) = match self.contents(header, parent.is_none()) {
+            Ok(contents) => contents,
+            Err(e) if parent.is_some() => return self.leave_out(path, e),
+            Err(e) => return Err(e),
+        };
         self.out.tree.push(Group { name, parent, attrs: Vec::new() });
         self.out.groups.push(FoundGroup { address: header.address, attrs, tracked: links.tracked });
         self.open.push(header.address);
         let mut below = Vec::new();
         for link in links.links {
-            let name = decode_name(&link.name);
-            let full = format!("{path}/{name}");
             if self.left == 0 {
                 return Err(self
                     .file
@@ -116,15 +133,22 @@ impl Scan<'_> {
                     .fail(header.address, "more links to objects than the file has room for"));
             }
             self.left -= 1;
-            match self.target(header, &link)? {
-                Lead::At(address) => self.object(id, name, full, address, &mut below)?,
-                Lead::Skip(why) => self.out.skipped.push(Skipped { path: full, why }),
+            let name = decode_name(&link.name);
+            let full = |name: &str| format!("{path}/{name}");
+            match self.target(header, &link) {
+                Ok(Lead::At(address)) => match self.object(id, name, address) {
+                    Ok(None) => {}
+                    Ok(Some((name, header))) => below.push((name, header)),
+                    Err((name, e)) => self.leave_out(&full(&name), e)?,
+                },
+                Ok(Lead::Skip(why)) => self.skip(full(&name), why),
+                Err(e) => self.leave_out(&full(&name), e)?,
             }
         }
-        for (name, full, child) in below {
+        for (name, child) in below {
+            let full = format!("{path}/{name}");
             if self.open.contains(&child.address) {
-                let why = "a group that contains itself".into();
-                self.out.skipped.push(Skipped { path: full, why });
+                self.skip(full, "a group that contains itself".into());
             } else if self.open.len() >= MAX_DEPTH {
                 return Err(self
                     .file
@@ -138,39 +162,64 @@ impl Scan<'_> {
         Ok(())
     }
 
+    /// The links and attributes of a group.
+    fn contents(&mut self, header: &ObjectHeader, root: bool) -> Result<(Links, Vec<FoundAttr>)> {
+        let links = self.file.links(header)?;
+        let stored = self.file.attributes(header)?;
+        if root {
+            self.out.strict = stored.iter().any(|a| a.name[..] == *b"_nc3_strict");
+            self.out.provenance = text(&stored, b"_NCProperties");
+        }
+        Ok((links, understood(self.file, &stored)?))
+    }
+
+    fn skip(&mut self, path: String, why: String) {
+        self.out.skipped.push(Skipped { path, why, cause: Cause::Foreign });
+    }
+
+    /// Leaves out an object that cannot be understood. Errors that say nothing of the object (the system would
+    /// not read) are handed back.
+    fn leave_out(&mut self, path: &str, e: Error) -> Result<()> {
+        if matches!(e, Error::Corrupt { .. }) {
+            self.damaged += 1;
+            if self.damaged > MAX_DAMAGED {
+                return Err(e);
+            }
+        }
+        self.out.skipped.push(skipped(path, e)?);
+        Ok(())
+    }
+
+    /// Takes in the object at an address; a group is given back, to be walked later. The name comes back with
+    /// the error.
     fn object(
         &mut self,
         group: GroupId,
         name: String,
-        full: String,
         address: u64,
-        below: &mut Vec<(String, String, ObjectHeader)>,
-    ) -> Result<()> {
-        let mut skip = |why: String| self.out.skipped.push(Skipped { path: full.clone(), why });
+    ) -> std::result::Result<Option<(String, ObjectHeader)>, (String, Error)> {
         let header = match self.file.object(address) {
             Ok(header) => header,
-            Err(Error::Unsupported { what, .. }) => {
-                skip(what);
-                return Ok(());
-            }
-            Err(e) => return Err(e),
+            Err(e) => return Err((name, e)),
         };
         match File::kind(&header) {
-            ObjectKind::Group => below.push((name, full, header)),
-            ObjectKind::Unknown => skip("an object of unknown kind".into()),
-            ObjectKind::Datatype => {
-                let (datatype, _) = self.file.datatype(&header)?;
-                self.out.types.push(FoundType { group, name, address, datatype });
+            ObjectKind::Group => return Ok(Some((name, header))),
+            ObjectKind::Unknown => {
+                let e = self.file.source.unsupported("an object of unknown kind");
+                return Err((name, e));
             }
+            ObjectKind::Datatype => match self.file.datatype(&header) {
+                Ok((datatype, _)) => self.out.types.push(FoundType { group, name, address, datatype }),
+                Err(e) => return Err((name, e)),
+            },
             ObjectKind::Dataset => match dataset(self.file, &header) {
-                Ok((dataset, attrs)) => {
-                    self.out.datasets.push(FoundDataset { group, name, address, dataset, attrs });
+                Ok((dataset, attrs, hints)) => {
+                    self.out.datasets.push(FoundDataset { group, name, address, dataset, attrs, hints });
                 }
-                Err(Error::Unsupported { what, .. }) => skip(what),
-                Err(e) => return Err(e),
+                Err(e) => return Err((name, e)),
             },
         }
-        Ok(())
+        Ok(None)
     }
 
     /// The object that a link means.
@@ -217,8 +266,21 @@ impl Scan<'_> {
     }
 }
 
-fn dataset(file: &File, header: &ObjectHeader) -> Result<(Dataset, Vec<Attribute>)> {
-    Ok((file.dataset(header)?, file.attributes(header)?))
+fn dataset(file: &File, header: &ObjectHeader) -> Result<(Dataset, Vec<FoundAttr>, Hints)> {
+    let dataset = file.dataset(header)?;
+    let stored = file.attributes(header)?;
+    let hints = Hints::new(&stored, &dataset.space);
+    Ok((dataset, understood(file, &stored)?, hints))
+}
+
+/// What is left out because of an error; errors that say nothing of the object come back.
+pub(crate) fn skipped(path: &str, e: Error) -> Result<Skipped> {
+    let (why, cause) = match e {
+        Error::Unsupported { what, .. } => (what, Cause::Foreign),
+        Error::Corrupt { what, offset, .. } => (what, Cause::Damaged { at: offset }),
+        e => return Err(e),
+    };
+    Ok(Skipped { path: path.to_owned(), why, cause })
 }
 
 /// Where a link leads.

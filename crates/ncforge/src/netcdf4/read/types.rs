@@ -9,7 +9,9 @@ use std::collections::HashMap;
 use super::scan::FoundType;
 use crate::hdf5::datatype::{ByteOrder, Class, Datatype, FloatLayout};
 use crate::layout::{Element, Order, SwapField, is_swapped};
-use crate::model::{Atomic, DType, Endian, Field, GroupId, Skipped, TypeId, UserKind, UserType, decode_name};
+use crate::model::{
+    Atomic, Cause, DType, Endian, Field, GroupId, Skipped, TypeId, UserKind, UserType, decode_name,
+};
 
 /// Runs of swapped numbers that one element may have; more is no real type.
 const MAX_SWAPS: usize = 1 << 16;
@@ -52,7 +54,7 @@ impl Types {
             let result = types.commit(t);
             if let Err(why) = &result {
                 let path = format!("{}/{}", path(t.group).trim_end_matches('/'), t.name);
-                skipped.push(Skipped { path, why: why.clone() });
+                skipped.push(Skipped { path, why: why.clone(), cause: Cause::Foreign });
             }
             let entry = result.map_or_else(Committed::Unsupported, Committed::Is);
             types.committed.insert(t.address, entry);

@@ -7,7 +7,7 @@
 mod collections;
 mod forms;
 
-use std::collections::HashMap;
+use std::collections::{HashMap, HashSet};
 use std::sync::Arc;
 
 use super::container::Netcdf4Writer;
@@ -25,10 +25,10 @@ use crate::hdf5::file::File;
 use crate::hdf5::layout::Layout;
 use crate::hdf5::message::kind;
 use crate::layout::{ChunkIndex, Place};
-use crate::model::{DimId, GroupId, Schema, TypeId, VarId};
+use crate::model::{Cause, DimId, GroupId, Schema, TypeId, VarId};
 use crate::netcdf4::read;
 use crate::netcdf4::read::attrs::is_hidden;
-use crate::netcdf4::read::scan::{self, Found, FoundDataset};
+use crate::netcdf4::read::scan::{self, Found};
 use crate::select::ChunkGrid;
 use crate::store::Store;
 
@@ -82,7 +82,10 @@ pub fn open_mut(store: Arc<dyn Store>) -> Result<Box<dyn ContainerMut>> {
     let container = read::open(Arc::clone(&store))?;
     let schema = container.schema().clone();
     if let Some(s) = schema.skipped.first() {
-        return Err(refuse(format!("`{}`: {}", s.path, s.why)));
+        return Err(match s.cause {
+            Cause::Foreign => refuse(format!("`{}`: {}", s.path, s.why)),
+            Cause::Damaged { .. } => s.error(store.name()),
+        });
     }
     if let Some(why) = obstacle(&file, &found, &container)? {
         return Err(refuse(why));
@@ -141,10 +144,13 @@ fn obstacle(file: &File, found: &Found, container: &read::Netcdf4File) -> Result
             return Ok(Some(format!("attributes on the type `{name}`")));
         }
     }
+    let variables: HashSet<u64> = objects.vars.iter().copied().collect();
     for d in &found.datasets {
-        let is_variable = objects.vars.contains(&d.address);
-        let attr = d.attrs.iter().find(|a| !is_hidden(&a.name));
-        if let Some(a) = attr.filter(|_| !is_variable) {
+        if variables.contains(&d.address) {
+            continue;
+        }
+        let attrs = file.attributes(&file.object(d.address)?)?;
+        if let Some(a) = attrs.iter().find(|a| !is_hidden(&a.name)) {
             let (attr, name) = (String::from_utf8_lossy(&a.name).into_owned(), path(d.group, &d.name));
             return Ok(Some(format!("attribute `{attr}` on `{name}`, a dimension without a variable")));
         }
@@ -169,18 +175,20 @@ fn kept(file: &File, found: &Found, container: &read::Netcdf4File) -> Result<Kep
     }
     for (g, f) in found.groups.iter().enumerate() {
         let owner = schema.group_path(GroupId(g));
-        forms::keep(file, &owner, &schema.groups[g].attrs, &f.attrs, &REMADE, &mut kept)?;
+        let stored = file.attributes(&file.object(f.address)?)?;
+        forms::keep(file, &owner, &schema.groups[g].attrs, &stored, &REMADE, &mut kept)?;
     }
-    let by_address: HashMap<u64, &FoundDataset> = found.datasets.iter().map(|d| (d.address, d)).collect();
+    let scales: HashSet<u64> = objects.scales.iter().copied().flatten().collect();
     for id in schema.var_ids() {
-        let Some(d) = by_address.get(&objects.vars[id.0]) else { continue };
-        let scale = objects.scales.contains(&Some(d.address));
+        let address = objects.vars[id.0];
+        let scale = scales.contains(&address);
         // `CLASS` and `NAME` of scales are made anew; other conventions use the same names.
         let mut remade = REMADE.to_vec();
         if scale {
             remade.extend([&b"CLASS"[..], b"NAME"]);
         }
-        forms::keep(file, &schema.var_path(id), &schema.var(id).attrs, &d.attrs, &remade, &mut kept)?;
+        let stored = file.attributes(&file.object(address)?)?;
+        forms::keep(file, &schema.var_path(id), &schema.var(id).attrs, &stored, &remade, &mut kept)?;
     }
     Ok(kept)
 }

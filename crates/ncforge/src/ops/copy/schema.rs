@@ -34,7 +34,11 @@ pub(crate) fn translate(source: &Schema, path: &str, options: &CopyOptions) -> R
     let format = options.format.unwrap_or(source.format);
     let wanted = match &options.only {
         Some(names) => chosen(source, names, path)?,
-        None => source.var_ids().collect(),
+        // A copy that lacks what is damaged would pass for the whole.
+        None => match source.skipped.iter().find(|s| s.is_damaged()) {
+            Some(damaged) => return Err(damaged.error(path)),
+            None => source.var_ids().collect(),
+        },
     };
     let with_values = match &options.values_of {
         Some(names) => chosen(source, names, path)?,
@@ -73,7 +77,10 @@ pub(crate) fn translate(source: &Schema, path: &str, options: &CopyOptions) -> R
 
 /// The variables that names mean, in the source's order.
 fn chosen(source: &Schema, names: &Names, path: &str) -> Result<BTreeSet<VarId>> {
-    let missing = |kind, name: &str| Error::NotFound { kind, name: name.into(), path: path.into() };
+    let missing = |kind, name: &str| match source.find_skipped(name) {
+        Some(skipped) => skipped.error(path),
+        None => Error::NotFound { kind, name: name.into(), path: path.into() },
+    };
     let mut set = BTreeSet::new();
     for name in &names.vars {
         set.insert(source.find_var(name).ok_or_else(|| missing("variable", name))?);
@@ -81,6 +88,10 @@ fn chosen(source: &Schema, names: &Names, path: &str) -> Result<BTreeSet<VarId>>
     for name in &names.groups {
         let top = source.find_group(name).ok_or_else(|| missing("group", name))?;
         set.extend(source.var_ids().filter(|&v| is_below(source, source.var(v).group, top)));
+        let within = format!("{}/", source.group_path(top).trim_end_matches('/'));
+        if let Some(s) = source.skipped.iter().find(|s| s.is_damaged() && s.path.starts_with(&within)) {
+            return Err(s.error(path));
+        }
     }
     Ok(set)
 }

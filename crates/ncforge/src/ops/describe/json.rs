@@ -49,7 +49,7 @@ pub fn json(container: &dyn Container) -> Json {
         "variables": variables(schema, &facts),
         "notes": facts.notes,
         "skipped": schema.skipped.iter()
-            .map(|s| object!({ "path": s.path, "why": s.why }))
+            .map(|s| object!({ "path": s.path, "why": s.why, "damaged": s.is_damaged() }))
             .collect::<Vec<_>>(),
     })
 }

@@ -5,7 +5,7 @@ use std::fmt::Write;
 use super::storage::{FileStorage, VarStorage};
 use crate::codec::describe;
 use crate::container::Container;
-use crate::model::{Endian, Fill, Schema};
+use crate::model::{Cause, Endian, Fill, Schema};
 
 /// The columns of the table.
 const HEAD: [&str; 7] = ["variable", "type", "shape", "raw", "on disk", "ratio", "stored as"];
@@ -48,7 +48,11 @@ pub fn table(container: &dyn Container, facts: &FileStorage) -> String {
         out.push_str("//\n");
         push_rows(&mut out, facts.vars.iter().map(|v| row(schema, v)).collect());
     }
-    let skipped = schema.skipped.iter().map(|s| format!("left out: {} ({})", s.path, s.why));
+    let skipped = schema.skipped.iter().map(|s| match s.cause {
+        Cause::Foreign => format!("left out: {} ({})", s.path, s.why),
+        Cause::Damaged { at: Some(at) } => format!("damaged at byte {at}: {} ({})", s.path, s.why),
+        Cause::Damaged { at: None } => format!("damaged: {} ({})", s.path, s.why),
+    });
     let trouble = facts.vars.iter().filter_map(|v| {
         v.trouble.as_ref().map(|why| format!("{} cannot be read: {why}", schema.var_path(v.var)))
     });

@@ -23,10 +23,10 @@ pub(super) fn keep(
 ) -> Result<()> {
     for a in stored {
         if is_hidden(&a.name) {
-            if !remade.contains(&a.name.as_slice()) {
+            if !remade.contains(&&a.name[..]) {
                 kept.insert_hidden(owner, form(file, a)?);
             }
-        } else if let Some(value) = shown.iter().find(|v| encode_name(&v.name) == a.name) {
+        } else if let Some(value) = shown.iter().find(|v| encode_name(&v.name) == a.name[..]) {
             kept.insert(owner, value.clone(), form(file, a)?);
         }
     }
@@ -34,12 +34,12 @@ pub(super) fn keep(
 }
 
 fn form(file: &File, a: &Stored) -> Result<Attribute> {
-    let mut data = Blob::from(a.data.clone());
+    let mut data = Blob::from(a.data.to_vec());
     let size = (a.datatype.size as usize).max(1);
     for at in (0..a.data.len() / size).map(|i| i * size) {
         detach(file, &a.datatype, at, &mut data)?;
     }
-    Ok(Attribute { name: a.name.clone(), datatype: a.datatype.clone(), space: a.space.clone(), data })
+    Ok(Attribute { name: a.name.to_vec(), datatype: a.datatype.clone(), space: a.space.clone(), data })
 }
 
 /// Takes what the element at byte `at` refers to out of the heap.
