@@ -24,6 +24,32 @@ def small(tmp_path: Path) -> Path:
     return path
 
 
+def test_large_results_are_arrays_like_others(tmp_path: Path) -> None:
+    path = tmp_path / "large.nc"
+    values = np.arange(600_000, dtype=np.float64).reshape(600, 1000)
+    for fmt in ("NETCDF3_64BIT_DATA", "NETCDF4"):
+        with ncforge.Dataset(path, "w", format=fmt, clobber=True) as ds:
+            ds.createDimension("y", 600)
+            ds.createDimension("x", 1000)
+            ds.createVariable("v", "f8", ("y", "x"))[...] = values
+        with ncforge.Dataset(path) as ds:
+            v = ds.variables["v"]
+            first = v[...]
+            assert first.dtype == values.dtype and first.flags.writeable and first.flags.c_contiguous
+            for _ in range(3):
+                # Memory of the one that goes is used by the next; what lives is not touched.
+                second = v[::-1, :]
+                assert np.array_equal(second, values[::-1])
+                second[...] = -1
+                view = v[1:, 3:][5:, 2:]
+                assert np.array_equal(view, values[6:, 5:])
+                del second
+            first += 1
+        gc.collect()
+        assert np.array_equal(first, values + 1), "results outlive the file"
+        assert np.array_equal(view, values[6:, 5:])
+
+
 def test_indexing_is_numpys(small: Path) -> None:
     keys: list[Any] = [
         ...,

@@ -5,13 +5,14 @@ use std::sync::Arc;
 
 use ncforge::model::{DType, DimId, Format, VarId};
 use ncforge::{Hyperslab, Values};
-use numpy::{PyReadonlyArray1, PyReadwriteArray1};
+use numpy::{PyArray1, PyReadonlyArray1, PyReadwriteArray1};
 use pyo3::prelude::*;
 use pyo3::types::{PyDict, PyList};
 
 use crate::define::{self, NewStorage, NewType, TypeName};
 use crate::describe;
 use crate::errors::{invalid, outside};
+use crate::memory::to_array;
 use crate::state::{Shared, State};
 use crate::values::{checked, from_python, to_python_values};
 
@@ -225,6 +226,19 @@ impl File {
     ) -> PyResult<()> {
         let out = out.as_slice_mut()?;
         outside(py, || self.state.read_bytes(VarId(var), &Hyperslab { start, count, stride }, out))
+    }
+
+    /// Reads values of fixed size into a new array of bytes, in memory that goes back to the engine with it.
+    fn read_new<'py>(
+        &self,
+        py: Python<'py>,
+        var: usize,
+        start: Dims,
+        count: Dims,
+        stride: Dims,
+    ) -> PyResult<Bound<'py, PyArray1<u8>>> {
+        let values = outside(py, || self.state.read_values(VarId(var), &Hyperslab { start, count, stride }))?;
+        to_array(py, values)
     }
 
     /// Reads strings, ragged rows and compounds of them, as a list.

@@ -10,6 +10,7 @@ mod define;
 mod describe;
 mod errors;
 mod file;
+mod memory;
 mod ops;
 mod state;
 mod values;

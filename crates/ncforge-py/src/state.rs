@@ -99,15 +99,7 @@ impl State {
     pub(crate) fn read_bytes(&self, var: VarId, slab: &Hyperslab, out: &mut [u8]) -> Result<()> {
         let dataset = match &mut *self.lock() {
             Mode::Read(dataset) => dataset.clone(),
-            Mode::Write(w) => {
-                let values = w.carried_out()?.read(var, slab)?;
-                let bytes = values.bytes().ok_or_else(|| invalid("these values have no fixed size"))?;
-                if bytes.len() != out.len() {
-                    return Err(invalid(format!("{} bytes of room for {} bytes", out.len(), bytes.len())));
-                }
-                out.copy_from_slice(bytes);
-                return Ok(());
-            }
+            Mode::Write(w) => return w.carried_out()?.read_bytes(var, slab, out),
             Mode::Closed => return Err(closed()),
         };
         dataset.read_bytes(var, slab, out)

@@ -18,6 +18,7 @@
 //! # Ok::<(), ncforge::Error>(())
 //! ```
 
+mod align;
 mod boxes;
 mod cache;
 mod chunked;
@@ -41,6 +42,7 @@ mod writer;
 use std::sync::atomic::AtomicU64;
 use std::sync::{Arc, OnceLock};
 
+use crate::buffer::Recycler;
 use crate::container::Container;
 use crate::error::Result;
 use crate::model::{Values, VarId};
@@ -67,6 +69,8 @@ struct Inner {
     memory: u64,
     cache: Cache,
     scratch: Scratch,
+    /// Memory of results that were dropped.
+    results: Arc<Recycler>,
     counters: Counters,
     /// Number of the latest read; the cache knows by it what the current read has touched.
     reads: AtomicU64,
@@ -97,6 +101,7 @@ impl Engine {
             memory: resolved.memory,
             cache: Cache::new(resolved.memory / 2),
             scratch: Scratch::new(resolved.memory / 8),
+            results: Recycler::new(resolved.memory / 8),
             counters: Counters::default(),
             reads: AtomicU64::new(0),
         };
@@ -109,7 +114,8 @@ impl Engine {
     }
 
     /// The memory budget in bytes. Half of it is for decoded chunks, a quarter for chunks being gathered by a
-    /// [`Writer`], the rest for scratch; results are the caller's and do not count.
+    /// [`Writer`], an eighth for scratch, and an eighth for memory of dropped results, kept for the next ones;
+    /// results themselves are the caller's and do not count.
     pub fn memory(&self) -> u64 {
         self.inner.memory
     }
@@ -119,9 +125,10 @@ impl Engine {
         self.inner.counters.snapshot(self.inner.cache.bytes())
     }
 
-    /// Lets go of all decoded chunks.
+    /// Lets go of all decoded chunks, and of the memory of results that were dropped.
     pub fn clear_cache(&self) {
         self.inner.cache.clear();
+        self.inner.results.clear();
     }
 
     /// Reads a selection of a variable of a fixed-size type into `out`: row-major, no gaps, native byte order.

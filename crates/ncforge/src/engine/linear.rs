@@ -1,14 +1,16 @@
 //! Reads boxes of row-major arrays that are stored as they are: contiguous variables, records, and chunks
 //! without filters.
 
+use super::align::{self, Aligned};
 use super::boxes::{self, Axis};
 use super::shared::SharedOut;
 use super::stats::add;
 use super::strips::{Side, Strips, Unit};
-use super::tuning::{READ_BLOCK, READ_GAP, READ_PARALLEL, READ_TASK, REQUEST_COST};
+use super::tuning::{DETOUR_FROM, READ_BLOCK, READ_GAP, READ_PARALLEL, READ_TASK, REQUEST_COST};
 use super::{Engine, Inner};
+use crate::codec::kernels;
 use crate::error::Result;
-use crate::layout::{Element, Order};
+use crate::layout::Element;
 use crate::store::Store;
 
 /// What happens when a box runs past the end of the store.
@@ -70,14 +72,25 @@ impl LinearBox<'_> {
             unsafe { boxes::move_box(src, 0, out, to, &unit.axes, self.element) };
             return Ok(());
         }
-        if self.element.order == Order::Keep && boxes::single_run(&unit.axes, size).is_some() {
+        if boxes::single_run(&unit.axes, size).is_some() {
             // SAFETY: the unit is the caller's alone.
-            return self.fetch(offset, unsafe { out.slice(to as usize, unit.span as usize) });
+            let dst = unsafe { out.slice(to as usize, unit.span as usize) };
+            if dst.len() >= DETOUR_FROM && align::slow_to_read(dst, offset) {
+                let mut scratch = Aligned::new(&inner.scratch, dst.len(), offset);
+                self.fetch(offset, scratch.bytes())?;
+                kernels::order_copy(scratch.bytes(), dst, self.element);
+                return Ok(());
+            }
+            self.fetch(offset, dst)?;
+            // In place, where the system's copy has just left it in the cache: a copy from scratch would make
+            // the processor fetch the destination before overwriting it (measured: 4.9 against 4.4 GB/s).
+            kernels::order_in_place(dst, self.element);
+            return Ok(());
         }
-        let mut scratch = inner.scratch.lease(unit.span as usize);
-        self.fetch(offset, &mut scratch)?;
+        let mut scratch = Aligned::new(&inner.scratch, unit.span as usize, offset);
+        self.fetch(offset, scratch.bytes())?;
         // SAFETY: the unit is the caller's alone.
-        unsafe { boxes::move_box(&scratch, 0, out, to, &unit.axes, self.element) };
+        unsafe { boxes::move_box(scratch.bytes(), 0, out, to, &unit.axes, self.element) };
         Ok(())
     }
 

@@ -9,7 +9,6 @@ use super::shared::SharedOut;
 use super::stats::add;
 use super::tuning::FILL_BLOCK;
 use super::{Engine, machine};
-use crate::buffer::Buffer;
 use crate::codec::kernels;
 use crate::container::Container;
 use crate::error::{Error, Result};
@@ -50,7 +49,8 @@ pub(super) fn read(
             budget: machine::memory(),
         });
     }
-    let mut bytes = Buffer::zeroed(len as usize);
+    // Every byte is overwritten, or the buffer is dropped by the error.
+    let mut bytes = engine.inner.results.buffer(len as usize);
     read_stored(engine, container, var, &layout, slab, &mut bytes)?;
     if layout.element.heap {
         return Ok(Values::Heap(container.decode_heap(var, &bytes)?));

@@ -285,6 +285,34 @@ fn short_stores_read_as_zero_and_huge_results_are_refused() {
 }
 
 #[test]
+fn memory_of_results_comes_back_and_old_bytes_do_not() {
+    let (container, model) = deflated(&[200, 200], &[50, 40]);
+    let all = Hyperslab::all(&[200, 200]);
+    for threads in [1, 3] {
+        let engine = engine(threads, 4 << 20);
+        let read = |slab: &Hyperslab| engine.read(&container, VAR, slab);
+        let first = read(&all).unwrap();
+        let at = first.bytes().unwrap().as_ptr();
+        assert_eq!(engine.inner.results.bytes(), 0);
+        drop(first);
+        assert_eq!(engine.inner.results.bytes(), 160_000);
+        // A read that fails half way hands out nothing; its memory serves the next one.
+        let intact = container.index.0.lock().unwrap()[&vec![3, 1]];
+        container.index.0.lock().unwrap().get_mut(&vec![3, 1]).unwrap().offset = 1 << 40;
+        assert!(read(&all).is_err());
+        assert_eq!(engine.inner.results.bytes(), 160_000);
+        container.index.0.lock().unwrap().insert(vec![3, 1], intact);
+        let slab = Hyperslab::new(&[1, 0], &[190, 200]);
+        let second = read(&slab).unwrap();
+        assert_eq!(second.bytes().unwrap().as_ptr(), at);
+        assert_eq!(second.bytes().unwrap(), model.read(&slab));
+        drop(second);
+        engine.clear_cache();
+        assert_eq!(engine.inner.results.bytes(), 0);
+    }
+}
+
+#[test]
 fn chunks_move_without_decoding() {
     let (source, model) = deflated(&[20, 30], &[5, 10]);
     let (target, _) = deflated(&[20, 30], &[5, 10]);

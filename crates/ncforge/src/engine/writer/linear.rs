@@ -1,9 +1,10 @@
 //! Writes into variables that are stored as they are: contiguous, records, inline.
 
+use super::super::align::{self, Aligned};
 use super::super::boxes::{self, Axis};
 use super::super::shared::SharedOut;
 use super::super::strips::{Side, Strips, Unit};
-use super::super::tuning::{WRITE_BLOCK, WRITE_GAP, WRITE_PARALLEL, WRITE_PLAIN_BLOCK};
+use super::super::tuning::{DETOUR_FROM, WRITE_BLOCK, WRITE_GAP, WRITE_PARALLEL, WRITE_PLAIN_BLOCK};
 use super::super::{Engine, read};
 use crate::container::ContainerMut;
 use crate::error::{Error, Result};
@@ -75,9 +76,21 @@ impl Job<'_> {
         let run = boxes::single_run(&unit.axes, element.size);
         if let (Some(len), Order::Keep) = (run, &element.order) {
             let from = unit.from as usize;
-            return self.store.write_at(&self.bytes[from..from + len as usize], offset);
+            let plain = &self.bytes[from..from + len as usize];
+            if plain.len() < DETOUR_FROM || !align::slow_to_write(plain, offset) {
+                return self.store.write_at(plain, offset);
+            }
+            let mut at = offset;
+            for part in plain.chunks(WRITE_BLOCK as usize) {
+                let mut block = Aligned::new(&self.engine.inner.scratch, part.len(), at);
+                block.bytes().copy_from_slice(part);
+                self.store.write_at(block.bytes(), at)?;
+                at += part.len() as u64;
+            }
+            return Ok(());
         }
-        let mut block = self.engine.inner.scratch.lease(unit.span as usize);
+        let mut block = Aligned::new(&self.engine.inner.scratch, unit.span as usize, offset);
+        let block = block.bytes();
         if run.is_none() && unit.span > element.size as u64 {
             // There are gaps: what stands in them stays.
             let there = self.store.len().saturating_sub(offset).min(unit.span) as usize;
@@ -88,9 +101,9 @@ impl Job<'_> {
         }
         // SAFETY: the block is this thread's own.
         unsafe {
-            boxes::move_box(self.bytes, unit.from, &SharedOut::new(&mut block), 0, &unit.axes, element);
+            boxes::move_box(self.bytes, unit.from, &SharedOut::new(block), 0, &unit.axes, element);
         }
-        self.store.write_at(&block, offset)
+        self.store.write_at(block, offset)
     }
 }
 

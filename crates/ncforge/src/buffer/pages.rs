@@ -1,0 +1,85 @@
+//! Memory straight from the system.
+//!
+//! Large buffers are mapped: the standard allocator clears memory of more than its usual alignment by writing
+//! to it, page by small page, before any advice could be given.
+
+#[cfg(target_os = "linux")]
+mod system {
+    use std::alloc::{Layout, handle_alloc_error};
+    use std::ptr::{NonNull, null_mut};
+
+    const HUGE_PAGE: usize = 2 << 20;
+    pub(in super::super) const MAPS: bool = true;
+
+    /// Bytes that a mapping for `len` bytes takes.
+    pub(in super::super) fn mapped_len(len: usize) -> usize {
+        len.next_multiple_of(HUGE_PAGE)
+    }
+
+    /// Fresh zero pages, aligned to a huge page. Never `None` here.
+    pub(in super::super) fn map(len: usize) -> Option<NonNull<u8>> {
+        let layout = Layout::from_size_align(len, HUGE_PAGE).expect("a buffer length below isize::MAX");
+        let whole = len.checked_next_multiple_of(HUGE_PAGE).and_then(|n| n.checked_add(HUGE_PAGE));
+        let Some(whole) = whole else { handle_alloc_error(layout) };
+        let (prot, flags) = (libc::PROT_READ | libc::PROT_WRITE, libc::MAP_PRIVATE | libc::MAP_ANONYMOUS);
+        // SAFETY: a new anonymous mapping at an address of the system's choice.
+        let raw = unsafe { libc::mmap(null_mut(), whole, prot, flags, -1, 0) };
+        if raw == libc::MAP_FAILED {
+            handle_alloc_error(layout);
+        }
+        let raw = raw.cast::<u8>();
+        let head = raw.align_offset(HUGE_PAGE);
+        let kept = mapped_len(len);
+        // SAFETY: head + kept ≤ whole, all inside the mapping; what is given back is not used again. The advice
+        // has no effect on contents.
+        unsafe {
+            let aligned = raw.add(head);
+            if head > 0 {
+                libc::munmap(raw.cast(), head);
+            }
+            if whole > head + kept {
+                libc::munmap(aligned.add(kept).cast(), whole - head - kept);
+            }
+            libc::madvise(aligned.cast(), kept, libc::MADV_HUGEPAGE);
+            NonNull::new(aligned)
+        }
+    }
+
+    /// # Safety
+    /// `ptr` came from [`map`] with a length of the same [`mapped_len`], and is not used again.
+    pub(in super::super) unsafe fn unmap(ptr: NonNull<u8>, len: usize) {
+        // SAFETY: the mapping that `map` kept.
+        unsafe { libc::munmap(ptr.as_ptr().cast(), mapped_len(len)) };
+    }
+
+    /// Tells the system that the contents may go: it takes the pages back when memory is short, and leaves
+    /// them where they are otherwise.
+    ///
+    /// # Safety
+    /// As for [`unmap`], but for the last condition: from now on every byte is either what it was or zero.
+    pub(in super::super) unsafe fn offer(ptr: NonNull<u8>, len: usize) {
+        // SAFETY: inside our own mapping. An error means that the system cannot; then the pages just stay.
+        unsafe { libc::madvise(ptr.as_ptr().cast(), mapped_len(len), libc::MADV_FREE) };
+    }
+}
+
+#[cfg(not(target_os = "linux"))]
+mod system {
+    use std::ptr::NonNull;
+
+    pub(in super::super) const MAPS: bool = false;
+
+    pub(in super::super) fn mapped_len(len: usize) -> usize {
+        len
+    }
+
+    pub(in super::super) fn map(_: usize) -> Option<NonNull<u8>> {
+        None
+    }
+
+    pub(in super::super) unsafe fn unmap(_: NonNull<u8>, _: usize) {}
+
+    pub(in super::super) unsafe fn offer(_: NonNull<u8>, _: usize) {}
+}
+
+pub(super) use system::*;
