@@ -13,6 +13,8 @@ from harness.model import FileSpec
 from harness.processes import BENCHES, Workers
 
 SEED = 20090301
+# Hyperslabs: of each the start and the count.
+Slabs = list[tuple[tuple[int, ...], tuple[int, ...]]]
 DTYPES = {"smooth": "f4", "precip": "f4", "packed": "i2", "floats": "f4"}
 
 
@@ -110,7 +112,7 @@ class Data:
         spec.path.unlink(missing_ok=True)
         self._fresh.discard(spec.path)
 
-    def slabs(self, name: str, slabs: list[tuple[tuple[int, ...], tuple[int, ...]]]) -> Path:
+    def slabs(self, name: str, slabs: Slabs) -> Path:
         """A file with hyperslabs: for each its start and its count."""
         path = self.folder / f"{name}.slabs"
         np.array(slabs, np.uint64).tofile(path)

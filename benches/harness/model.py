@@ -84,6 +84,8 @@ class Row:
     check: Fields | None = field(default_factory=dict)
     # Whether it makes sense with files evicted from the page cache.
     cold: bool = False
+    # At most so many rounds, for rows of which there are many.
+    rounds: int | None = None
     # Whether sizes of output files are compared.
     sizes: bool = False
 

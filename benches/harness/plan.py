@@ -6,7 +6,7 @@ import re
 from dataclasses import dataclass
 from pathlib import Path
 
-from harness.data import Data, dtype_of
+from harness.data import Data, Slabs, dtype_of
 from harness.model import Entry, Fields, FileSpec
 from harness.processes import BENCHES
 
@@ -42,7 +42,7 @@ class Plan:
         """A file that a contestant makes."""
         return self.data.folder / f"out-{name}.nc"
 
-    def slabs(self, name: str, slabs: list[tuple[tuple[int, ...], tuple[int, ...]]]) -> Path:
+    def slabs(self, name: str, slabs: Slabs) -> Path:
         """A list of hyperslabs, in a file."""
         return self.data.slabs(name, slabs)
 
@@ -60,6 +60,11 @@ def write(backend: str, spec: FileSpec, plan: Plan, **fields: object) -> Entry:
     request: Fields = {"do": "write", "path": path, "var": "v", "source": source}
     request |= {"type": dtype_of(spec.kind).str[1:]} | spec.layout()
     return Entry(backend, request | fields, output=path)
+
+
+def netcdf_c_cache(size: int) -> Fields:
+    """A setting of netcdf-c's chunk cache, with slots for any number of chunks."""
+    return {"cache": size, "slots": 100_003, "setting": f"cache of {size / MIB:.4g} MiB"}
 
 
 def locked_version(crate: str) -> str:

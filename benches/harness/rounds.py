@@ -39,10 +39,13 @@ class Rounds:
         self.data = data
         self.rounds = rounds
         self.cold = cold
+        # The greatest share of a file that stayed in the page cache when it was evicted, in the current row.
+        self._resident = 0.0
         self._sums: dict[tuple[str, tuple[int, ...]], str] = {}
 
     def measure(self, row: Row) -> list[Result]:
         """All results of a row. Different values are an error."""
+        self._resident = 0.0
         for spec in row.files:
             self.data.ensure(spec)
         ours = self._contestant(row, row.ours)
@@ -51,7 +54,9 @@ class Rounds:
         everyone = [ours, *peers]
         self._check(row, everyone)
         first = sum(self._time(row, one) for one in everyone)
-        rounds = self.rounds if first <= LONG_ROUND else max(2, min(self.rounds, int(self.rounds * LONG_ROUND / first)))
+        rounds = min(self.rounds, row.rounds or self.rounds)
+        if first > LONG_ROUND:
+            rounds = max(min(rounds, 2), int(rounds * LONG_ROUND / first))
         for n in range(1, rounds):
             for one in everyone if n % 2 == 0 else reversed(everyone):
                 self._time(row, one)
@@ -70,8 +75,8 @@ class Rounds:
             one.fields |= entry.choices[cost.index(min(cost))]
         elif entry.choices:
             one.fields |= entry.choices[0]
-        if one.fields.get("cache") not in (None, ""):
-            one.label += f", cache {int(one.fields['cache']) / 2**20:g} MiB"
+        if "setting" in one.fields:
+            one.label += f", {one.fields['setting']}"
         return one
 
     def _ask(self, row: Row, one: Measured, more: Fields | None = None) -> dict[str, Any]:
@@ -80,7 +85,8 @@ class Rounds:
             one.entry.output.unlink(missing_ok=True)
         if self.cold:
             for spec in row.files:
-                self.workers.get("ncforge", 1).ask({"do": "evict", "path": spec.path})
+                answer = self.workers.get("ncforge", 1).ask({"do": "evict", "path": spec.path})
+                self._resident = max(self._resident, float(answer["resident"]))
         return worker.ask(one.fields | (more or {}))
 
     def _check(self, row: Row, everyone: list[Measured]) -> None:
@@ -142,7 +148,9 @@ class Rounds:
     def _results(self, row: Row, ours: Measured, peer: Peer, theirs: Measured) -> list[Result]:
         def result(name: str, unit: str, a: float, b: float, target: float | None) -> Result:
             ratio = b / a if a > 0 else float("inf")
-            cache = "cold" if self.cold else "warm"
+            cache = "warm"
+            if self.cold:
+                cache = "cold" if self._resident < 0.01 else f"cold, but {self._resident:.0%} resident"
             met = None if target is None else ratio >= target
             return Result(
                 name, unit, a, b, theirs.label, theirs.version, ratio, row.threads, cache, len(ours.wall),

@@ -19,4 +19,5 @@ class Hidefix(Backend):
         return version("hidefix")
 
     def read(self, request: Request) -> np.ndarray:
-        return np.asarray(hidefix.Index(request["path"]).dataset(request["var"])[...])
+        data = hidefix.Index(request["path"]).dataset(request["var"])
+        return np.asarray(data[(slice(None),) * len(data.shape())])
