@@ -40,15 +40,12 @@ def arguments() -> argparse.Namespace:
     return parser.parse_args()
 
 
-def compile_netcdf_c(folder: Path) -> Path:
+def compile_netcdf_c(binary: Path) -> None:
     """Builds the worker of netcdf-c."""
-    folder.mkdir(parents=True, exist_ok=True)
-    binary = folder / "netcdf-c-worker"
     sources = [str(p) for p in sorted((ROOT / "benches/workers/netcdf_c").glob("*.c"))]
     flags = subprocess.run(["nc-config", "--cflags", "--libs"], capture_output=True, text=True, check=True)
     build = ["cc", "-O2", "-std=gnu11", "-o", str(binary), *sources, *flags.stdout.split()]
     subprocess.run(build, check=True)
-    return binary
 
 
 def selected(plan: Plan, args: argparse.Namespace) -> Iterator[Row]:
@@ -69,12 +66,13 @@ def main() -> int:
     """Measures, and writes after every row what is known by then."""
     args = arguments()
     binaries = args.target_dir / "release"
-    workers = Workers(binaries / "bench-worker", compile_netcdf_c(args.out))
+    workers = Workers(binaries / "bench-worker", args.out / "netcdf-c-worker")
     data = Data(args.out / ("data-quick" if args.quick else "data"), workers)
     rows = list(selected(Plan(data, args.quick, binaries / "ncforge"), args))
     if args.list:
         print("\n".join(dict.fromkeys(row.name for row in rows)))
         return 0
+    compile_netcdf_c(args.out / "netcdf-c-worker")
     rounds = Rounds(workers, data, args.rounds or (3 if args.quick else 7), args.cold)
     about, began, failed = report.machine(), time.monotonic(), 0
     if args.quick:

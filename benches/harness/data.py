@@ -80,9 +80,13 @@ class Data:
         self._fresh: set[Path] = set()
         folder.mkdir(parents=True, exist_ok=True)
 
+    def source_path(self, kind: str, shape: tuple[int, ...]) -> Path:
+        """Where the bare values are, once they are made."""
+        return self.folder / f"{kind}-{'x'.join(map(str, shape))}.raw"
+
     def source(self, kind: str, shape: tuple[int, ...]) -> Path:
         """A file with the bare values, native byte order."""
-        path = self.folder / f"{kind}-{'x'.join(map(str, shape))}.raw"
+        path = self.source_path(kind, shape)
         if not path.exists():
             unfinished = path.with_suffix(".tmp")
             rng = np.random.Generator(np.random.PCG64(SEED))

@@ -6,6 +6,7 @@ from dataclasses import asdict, dataclass, field
 from pathlib import Path
 from typing import Any
 
+# Fields of a request. A value that can be called is what it gives when the files are there.
 Fields = dict[str, Any]
 
 

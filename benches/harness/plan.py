@@ -56,7 +56,7 @@ def read(backend: str, spec: FileSpec, **fields: object) -> Entry:
 def write(backend: str, spec: FileSpec, plan: Plan, **fields: object) -> Entry:
     """A file like this, written."""
     path = plan.output(f"{spec.path.stem}-{backend}")
-    source = plan.data.source(spec.kind, spec.shape)
+    source = plan.data.source_path(spec.kind, spec.shape)
     request: Fields = {"do": "write", "path": path, "var": "v", "source": source}
     request |= {"type": dtype_of(spec.kind).str[1:]} | spec.layout()
     return Entry(backend, request | fields, output=path)

@@ -48,6 +48,8 @@ class Rounds:
         self._resident = 0.0
         for spec in row.files:
             self.data.ensure(spec)
+        if row.expected:
+            self.data.source(*row.expected)
         ours = self._contestant(row, row.ours)
         there = [peer for peer in row.peers if self.workers.available(peer.entry.backend)]
         peers = [self._contestant(row, peer.entry) for peer in there]
@@ -67,7 +69,7 @@ class Rounds:
 
     def _contestant(self, row: Row, entry: Entry) -> Measured:
         hello = self.workers.get(entry.backend, row.threads, entry.memory).hello
-        fields = dict(entry.fields)
+        fields = {key: value() if callable(value) else value for key, value in entry.fields.items()}
         label = entry.label or hello["name"]
         one = Measured(entry, fields, label, entry.version or hello["version"])
         if len(entry.choices) > 1:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from dataclasses import replace
 
-from harness.data import nbytes, offset_in_classic
+from harness.data import dtype_of, nbytes, offset_in_classic
 from harness.model import Entry, FileSpec, Peer, Row
 from harness.plan import Plan, read, write
 
@@ -20,8 +20,7 @@ def rows(plan: Plan) -> Iterator[Row]:
 
 def _bare(backend: str, plan: Plan, spec: FileSpec) -> Entry:
     """The values' bytes, read without a netCDF library."""
-    plan.data.ensure(spec)
-    fields = {"type": "f4" if spec.kind == "smooth" else "i2", "offset": offset_in_classic(spec)}
+    fields = {"type": dtype_of(spec.kind).str[1:], "offset": lambda: offset_in_classic(spec)}
     return read(backend, spec, nbytes=nbytes(spec.kind, spec.shape), **fields)
 
 
