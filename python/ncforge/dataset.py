@@ -339,7 +339,7 @@ class Dataset(Group):
         return self._core.is_open()
 
     def sync(self) -> None:
-        """Makes everything written so far durable."""
+        """Makes everything written so far durable. (``close`` of a new file leaves that to the system.)"""
         self._core.sync()
 
     def close(self) -> None:

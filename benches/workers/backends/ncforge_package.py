@@ -16,7 +16,7 @@ class Ncforge(Backend):
     """Threads and memory as the environment says."""
 
     name = "ncforge (Python)"
-    syncs = True
+    syncs = False
 
     def version(self) -> str:
         return ncforge.__version__

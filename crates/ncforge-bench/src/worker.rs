@@ -19,7 +19,6 @@ mod fields;
 mod inflate;
 mod opening;
 mod reading;
-mod unsynced;
 mod writing;
 
 use std::io::{BufRead, Write};

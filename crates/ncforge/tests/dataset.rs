@@ -48,7 +48,8 @@ fn floats(range: std::ops::Range<usize>) -> Vec<u8> {
 
 fn write_all(path: &Path, format: Format, threads: usize) {
     let engine = engine(threads);
-    let mut new = DatasetMut::create(path, schema(format), options(&engine)).unwrap();
+    let options = CreateOptions { durable: threads.is_multiple_of(2), ..options(&engine) };
+    let mut new = DatasetMut::create(path, schema(format), options).unwrap();
     let plane = 30 * 40;
     for t in 0..10 {
         let slab = Hyperslab::new(&[t as u64, 0, 0], &[1, 30, 40]);

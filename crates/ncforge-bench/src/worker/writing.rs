@@ -1,12 +1,10 @@
 //! Writes: a new file with one variable.
 
 use std::path::Path;
-use std::sync::Arc;
 
 use ncforge::model::{DimId, Filter, Storage};
 use ncforge::{Atomic, CreateOptions, DatasetMut, Dimension, Format, Hyperslab, Schema, Variable};
 
-use super::unsynced::Unsynced;
 use super::{Answer, Clock, Fields, Worker};
 use crate::error::{Error, Result};
 
@@ -28,14 +26,11 @@ impl Worker {
             overwrite: true,
             engine: Some(self.engine.clone()),
             fill: request.flag("fill"),
+            durable: request.flag("durable"),
             ..CreateOptions::default()
         };
         let clock = Clock::start();
-        let mut new = if request.flag("durable") {
-            DatasetMut::create(path, schema, options)?
-        } else {
-            DatasetMut::create_in(Arc::new(Unsynced::create(path)?), schema, options)?
-        };
+        let mut new = DatasetMut::create(path, schema, options)?;
         let var = new.schema().var_ids().next().ok_or_else(|| Error::Invalid("no variable".to_owned()))?;
         new.write_bytes(var, &slab, values)?;
         new.close()?;

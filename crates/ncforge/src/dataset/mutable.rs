@@ -27,25 +27,45 @@ pub struct CreateOptions {
     /// Leave the unfinished file under its [temporary name](super::partial_path) when this is dropped before
     /// [`DatasetMut::close`], to be resumed.
     pub keep_partial: bool,
+    /// Wait at [`DatasetMut::close`] until the new file is on disk, so that it outlives a failure of the machine
+    /// from then on. Without, `close` leaves that to the system, as other libraries do; a failure of this
+    /// process loses nothing either way. [`DatasetMut::sync`] always waits.
+    pub durable: bool,
 }
 
 impl Default for CreateOptions {
     fn default() -> Self {
-        Self { overwrite: false, engine: None, fill: true, header_room: None, keep_partial: false }
+        Self {
+            overwrite: false,
+            engine: None,
+            fill: true,
+            header_room: None,
+            keep_partial: false,
+            durable: false,
+        }
     }
 }
 
 /// A dataset that is being created, or updated in place.
 ///
 /// A new file is written under a temporary name beside its destination and takes its own name at
-/// [`DatasetMut::close`], when all of it is on disk. Dropped before, it leaves nothing behind. An update in
+/// [`DatasetMut::close`], when all of it is written ([`CreateOptions::durable`]: and on disk). Dropped before, it
+/// leaves nothing behind. An update in
 /// place is durable at [`DatasetMut::sync`] and `close`; dropped before, what was written since the last sync
 /// may or may not be there.
 #[derive(Debug)]
 pub struct DatasetMut {
     writer: Writer,
     path: PathBuf,
-    partial: Option<Partial>,
+    new: Option<NewFile>,
+}
+
+/// A file that does not have its name yet.
+#[derive(Debug)]
+struct NewFile {
+    partial: Partial,
+    store: Arc<FileStore>,
+    durable: bool,
 }
 
 impl DatasetMut {
@@ -53,10 +73,12 @@ impl DatasetMut {
     pub fn create(path: impl AsRef<Path>, schema: Schema, options: CreateOptions) -> Result<Self> {
         let path = path.as_ref();
         let (mut partial, store) = Partial::create(path, options.overwrite)?;
-        let container = formats::create(Arc::new(store), schema, &options)?;
+        let store = Arc::new(store);
+        let container = formats::create(store.clone(), schema, &options)?;
         partial.keep(options.keep_partial);
         let engine = options.engine.unwrap_or_else(Engine::global);
-        Ok(Self { writer: Writer::new(engine, container), path: path.to_owned(), partial: Some(partial) })
+        let new = Some(NewFile { partial, store, durable: options.durable });
+        Ok(Self { writer: Writer::new(engine, container), path: path.to_owned(), new })
     }
 
     /// Goes on with a file that an interrupted run left under its [temporary name](super::partial_path). What
@@ -65,10 +87,12 @@ impl DatasetMut {
         let path = path.as_ref();
         let (mut partial, store) = Partial::resume(path, options.overwrite)?;
         partial.keep(true);
-        let container = formats::open_mut(Arc::new(store))?;
+        let store = Arc::new(store);
+        let container = formats::open_mut(store.clone())?;
         partial.keep(options.keep_partial);
         let engine = options.engine.unwrap_or_else(Engine::global);
-        Ok(Self { writer: Writer::new(engine, container), path: path.to_owned(), partial: Some(partial) })
+        let new = Some(NewFile { partial, store, durable: options.durable });
+        Ok(Self { writer: Writer::new(engine, container), path: path.to_owned(), new })
     }
 
     /// Opens a file for updates in place.
@@ -80,7 +104,7 @@ impl DatasetMut {
     pub fn open_with(path: impl AsRef<Path>, engine: &Engine) -> Result<Self> {
         let path = path.as_ref();
         let container = formats::open_mut(Arc::new(FileStore::open_rw(path)?))?;
-        Ok(Self { writer: Writer::new(engine.clone(), container), path: path.to_owned(), partial: None })
+        Ok(Self { writer: Writer::new(engine.clone(), container), path: path.to_owned(), new: None })
     }
 
     /// Creates a dataset in any empty store, a [`crate::store::MemoryStore`] for one. There is no temporary
@@ -89,12 +113,12 @@ impl DatasetMut {
         let path = PathBuf::from(store.name());
         let container = formats::create(store, schema, &options)?;
         let engine = options.engine.unwrap_or_else(Engine::global);
-        Ok(Self { writer: Writer::new(engine, container), path, partial: None })
+        Ok(Self { writer: Writer::new(engine, container), path, new: None })
     }
 
     /// The path that it is, or will be, found under.
     pub fn path(&self) -> &Path {
-        self.partial.as_ref().map_or(&self.path, |p| p.destination())
+        self.new.as_ref().map_or(&self.path, |n| n.partial.destination())
     }
 
     /// The current description.
@@ -153,11 +177,15 @@ impl DatasetMut {
         self.writer.sync()
     }
 
-    /// Makes everything durable and, for a new file, gives it its name.
+    /// Writes what is left; gives a new file its name, and makes an update in place durable (a new file only
+    /// with [`CreateOptions::durable`]).
     pub fn close(self) -> Result<()> {
+        if let Some(new) = self.new.as_ref().filter(|new| !new.durable) {
+            new.store.relax();
+        }
         self.writer.finish()?;
-        match self.partial {
-            Some(partial) => partial.commit(),
+        match self.new {
+            Some(new) => new.partial.commit(new.durable),
             None => Ok(()),
         }
     }

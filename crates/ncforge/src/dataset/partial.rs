@@ -82,11 +82,14 @@ impl Partial {
         &self.destination
     }
 
-    /// Gives the file, which must be whole, its own name; durable when this returns.
-    pub(super) fn commit(mut self) -> Result<()> {
+    /// Gives the file, which must be whole, its own name. With `durable`, the file and its name are on disk when
+    /// this returns.
+    pub(super) fn commit(mut self, durable: bool) -> Result<()> {
         let fail = |op: &str, e| Error::io(op, self.destination.display().to_string(), e);
-        // The file under the temporary name may be another one than the locked: stores can be replaced.
-        File::open(&self.path).and_then(|f| f.sync_all()).map_err(|e| fail("sync", e))?;
+        if durable {
+            // The file under the temporary name may be another one than the locked: stores can be replaced.
+            File::open(&self.path).and_then(|f| f.sync_all()).map_err(|e| fail("sync", e))?;
+        }
         if self.overwrite {
             if let Ok(old) = std::fs::metadata(&self.destination) {
                 std::fs::set_permissions(&self.path, old.permissions()).map_err(|e| fail("create", e))?;
@@ -104,6 +107,9 @@ impl Partial {
             }
         }
         self.done = true;
+        if !durable {
+            return Ok(());
+        }
         let parent = self.destination.parent().filter(|p| !p.as_os_str().is_empty());
         let dir = parent.unwrap_or(Path::new("."));
         // The new name becomes durable with its folder; some file systems cannot sync one.
@@ -173,7 +179,7 @@ mod tests {
         assert_eq!(names(), 0, "a dropped file is removed");
         let (partial, store) = Partial::create(&path, false).unwrap();
         store.write_at(b"whole", 0).unwrap();
-        partial.commit().unwrap();
+        partial.commit(false).unwrap();
         assert_eq!(std::fs::read(&path).unwrap(), b"whole");
         assert!(matches!(Partial::create(&path, false), Err(Error::Exists(_))));
         let (mut partial, store) = Partial::create(&path, true).unwrap();
@@ -183,7 +189,7 @@ mod tests {
         assert_eq!(std::fs::read(&path).unwrap(), b"whole");
         let (partial, store) = Partial::resume(&path, true).unwrap();
         assert_eq!(store.read_vec(0, 5).unwrap(), b"later");
-        partial.commit().unwrap();
+        partial.commit(true).unwrap();
         assert_eq!(std::fs::read(&path).unwrap(), b"later");
         assert_eq!(names(), 1);
     }
@@ -194,7 +200,7 @@ mod tests {
         let path = dir.path().join("a.nc");
         let (partial, _store) = Partial::create(&path, false).unwrap();
         std::fs::write(&path, b"theirs").unwrap();
-        assert!(matches!(partial.commit(), Err(Error::Exists(_))));
+        assert!(matches!(partial.commit(true), Err(Error::Exists(_))));
         assert_eq!(std::fs::read(&path).unwrap(), b"theirs");
     }
 }

@@ -3,6 +3,7 @@
 use std::fs::{File, OpenOptions};
 use std::os::unix::fs::FileExt;
 use std::path::{Path, PathBuf};
+use std::sync::atomic::{AtomicBool, Ordering};
 
 use memmap2::Mmap;
 
@@ -21,11 +22,19 @@ pub struct FileStore {
     path: PathBuf,
     name: String,
     map: Option<Mmap>,
+    /// Syncs do nothing.
+    relaxed: AtomicBool,
 }
 
 impl FileStore {
     pub(super) fn from_file(file: File, path: &Path, map: Option<Mmap>) -> Self {
-        Self { file, path: path.to_owned(), name: path.display().to_string(), map }
+        Self {
+            file,
+            path: path.to_owned(),
+            name: path.display().to_string(),
+            map,
+            relaxed: AtomicBool::new(false),
+        }
     }
 
     /// Opens an existing file for reading.
@@ -73,6 +82,12 @@ impl FileStore {
     /// Its path.
     pub fn path(&self) -> &Path {
         &self.path
+    }
+
+    /// From now on, [`Store::sync`] does nothing: nobody needs this file after a failure of the machine, and the
+    /// system may bring it to disk when it likes.
+    pub(crate) fn relax(&self) {
+        self.relaxed.store(true, Ordering::Relaxed);
     }
 
     /// The file itself.
@@ -137,6 +152,9 @@ impl Store for FileStore {
     }
 
     fn sync(&self) -> Result<()> {
+        if self.relaxed.load(Ordering::Relaxed) {
+            return Ok(());
+        }
         self.file.sync_data().map_err(|e| Error::io("sync", &self.name, e))
     }
 
