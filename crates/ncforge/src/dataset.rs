@@ -33,6 +33,7 @@ mod partial;
 
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
 
 use crate::container::Container;
 use crate::engine::Engine;
@@ -57,6 +58,8 @@ struct Inner {
     engine: Engine,
     path: PathBuf,
     id: Option<FileId>,
+    /// Whether anything was read.
+    was_read: AtomicBool,
 }
 
 /// How a file is opened.
@@ -67,6 +70,15 @@ pub struct OpenOptions {
     /// Map the file into memory instead of reading it piece by piece. Faster for files that are in the
     /// system's cache; but when another process cuts the file short meanwhile, this one is killed.
     pub map: bool,
+}
+
+impl Drop for Inner {
+    fn drop(&mut self) {
+        // What is kept of a closed file is of no use to anybody.
+        if *self.was_read.get_mut() {
+            self.engine.forget_store(self.container.store());
+        }
+    }
 }
 
 impl Dataset {
@@ -87,7 +99,15 @@ impl Dataset {
         let id = FileId::of(path, store.file())?;
         let container = formats::open(Arc::new(store))?;
         let engine = options.engine.clone().unwrap_or_else(Engine::global);
-        Ok(Self { inner: Arc::new(Inner { container, engine, path: path.to_owned(), id: Some(id) }) })
+        Ok(Self {
+            inner: Arc::new(Inner {
+                container,
+                engine,
+                path: path.to_owned(),
+                id: Some(id),
+                was_read: AtomicBool::new(false),
+            }),
+        })
     }
 
     /// Opens a dataset in any store, a [`crate::store::MemoryStore`] for one.
@@ -98,7 +118,15 @@ impl Dataset {
     /// A dataset over a container that is open already.
     pub fn from_container(container: Box<dyn Container>, engine: &Engine) -> Self {
         let path = PathBuf::from(container.store().name());
-        Self { inner: Arc::new(Inner { container, engine: engine.clone(), path, id: None }) }
+        Self {
+            inner: Arc::new(Inner {
+                container,
+                engine: engine.clone(),
+                path,
+                id: None,
+                was_read: AtomicBool::new(false),
+            }),
+        }
     }
 
     /// What is in the file.
@@ -128,6 +156,7 @@ impl Dataset {
 
     /// Reads a selection of a variable.
     pub fn read(&self, var: VarId, slab: &Hyperslab) -> Result<Values> {
+        self.inner.was_read.store(true, Ordering::Relaxed);
         self.engine().read(self.container(), var, slab)
     }
 
@@ -139,6 +168,7 @@ impl Dataset {
     /// Reads a selection of a variable of a fixed-size type into memory of the caller, see
     /// [`Engine::read_bytes`].
     pub fn read_bytes(&self, var: VarId, slab: &Hyperslab, out: &mut [u8]) -> Result<()> {
+        self.inner.was_read.store(true, Ordering::Relaxed);
         self.engine().read_bytes(self.container(), var, slab, out)
     }
 

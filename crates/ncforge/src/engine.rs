@@ -18,8 +18,10 @@
 //! # Ok::<(), ncforge::Error>(())
 //! ```
 
+mod ahead;
 mod align;
 mod boxes;
+mod budget;
 mod cache;
 mod chunked;
 mod linear;
@@ -30,6 +32,7 @@ mod pool;
 mod read;
 mod scratch;
 mod shared;
+mod source;
 mod stats;
 mod strips;
 #[cfg(test)]
@@ -47,11 +50,14 @@ use crate::container::Container;
 use crate::error::Result;
 use crate::model::{Values, VarId};
 use crate::select::Hyperslab;
+use crate::store::Store;
 
 pub use options::{EngineOptions, parse_size};
 pub use stats::EngineStats;
 pub use writer::Writer;
 
+use ahead::LookAhead;
+use budget::Budget;
 use cache::Cache;
 use pool::Pool;
 use scratch::Scratch;
@@ -66,11 +72,12 @@ pub struct Engine {
 #[derive(Debug)]
 struct Inner {
     pool: Pool,
-    memory: u64,
+    budget: Arc<Budget>,
     cache: Cache,
     scratch: Scratch,
     /// Memory of results that were dropped.
     results: Arc<Recycler>,
+    ahead: LookAhead,
     counters: Counters,
     /// Number of the latest read; the cache knows by it what the current read has touched.
     reads: AtomicU64,
@@ -80,7 +87,12 @@ impl Engine {
     /// An engine of its own. What the options leave open is taken from the environment and the machine, see
     /// [`EngineOptions`].
     pub fn new(options: EngineOptions) -> Result<Self> {
-        Ok(Self::from_resolved(&options.resolve()?))
+        Ok(Self::from_resolved(&options.resolve()?, true))
+    }
+
+    /// An engine that keeps to what it is asked for: for work that plans its own reads, and its own memory.
+    pub(crate) fn without_look_ahead(options: EngineOptions) -> Result<Self> {
+        Ok(Self::from_resolved(&options.resolve()?, false))
     }
 
     /// The engine that everything uses which was not given another one. A malformed environment variable is
@@ -90,18 +102,20 @@ impl Engine {
         GLOBAL
             .get_or_init(|| {
                 let resolved = EngineOptions::default().resolve();
-                Self::from_resolved(&resolved.unwrap_or_else(|_| options::Resolved::of_machine()))
+                Self::from_resolved(&resolved.unwrap_or_else(|_| options::Resolved::of_machine()), true)
             })
             .clone()
     }
 
-    fn from_resolved(resolved: &options::Resolved) -> Self {
+    fn from_resolved(resolved: &options::Resolved, ahead: bool) -> Self {
+        let budget = Budget::new(resolved.memory);
         let inner = Inner {
             pool: Pool::new(resolved.threads),
-            memory: resolved.memory,
-            cache: Cache::new(resolved.memory / 2),
-            scratch: Scratch::new(resolved.memory / 8),
+            cache: Cache::new(&budget),
+            scratch: Scratch::new(&budget),
             results: Recycler::new(resolved.memory / 8),
+            ahead: LookAhead::new(ahead),
+            budget,
             counters: Counters::default(),
             reads: AtomicU64::new(0),
         };
@@ -114,21 +128,39 @@ impl Engine {
     }
 
     /// The memory budget in bytes. Half of it is for decoded chunks, a quarter for chunks being gathered by a
-    /// [`Writer`], an eighth for scratch, and an eighth for memory of dropped results, kept for the next ones;
-    /// results themselves are the caller's and do not count.
+    /// [`Writer`], an eighth for spare buffers, and an eighth for memory of dropped results, kept for the next
+    /// ones. Where requests follow a pattern, coming ones take precedence over all of these; they may take the
+    /// whole of it, or half while there is a [`Writer`]. Results themselves are the caller's and do not count, nor
+    /// do the chunks that threads have in hand.
     pub fn memory(&self) -> u64 {
-        self.inner.memory
+        self.inner.budget.memory()
     }
 
     /// What the engine has done so far.
     pub fn stats(&self) -> EngineStats {
-        self.inner.counters.snapshot(self.inner.cache.bytes())
+        self.inner.counters.snapshot(self.inner.cache.bytes(), self.inner.budget.ahead())
     }
 
-    /// Lets go of all decoded chunks, and of the memory of results that were dropped.
+    /// Lets go of all decoded chunks, of what was read ahead, and of the memory of results that were dropped.
     pub fn clear_cache(&self) {
         self.inner.cache.clear();
+        self.inner.ahead.clear();
         self.inner.results.clear();
+    }
+
+    /// Lets go of everything of one store.
+    pub(crate) fn forget_store(&self, store: &Arc<dyn Store>) {
+        if !self.inner.pool.is_forked() {
+            self.forget_ahead(store);
+            self.inner.cache.forget_store(store);
+        }
+    }
+
+    /// Lets go of what was read ahead of one store.
+    fn forget_ahead(&self, store: &Arc<dyn Store>) {
+        if self.inner.budget.windows() > 0 && !self.inner.pool.is_forked() {
+            self.inner.ahead.forget_store(store);
+        }
     }
 
     /// Reads a selection of a variable of a fixed-size type into `out`: row-major, no gaps, native byte order.

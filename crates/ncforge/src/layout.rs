@@ -129,6 +129,11 @@ impl Element {
         Some(Element { size, order, heap: false })
     }
 
+    /// The same element as it is in memory.
+    pub(crate) fn in_memory(&self) -> Element {
+        Element { order: Order::Keep, ..self.clone() }
+    }
+
     /// The element of an atomic type.
     pub fn atomic(a: Atomic, endian: Endian) -> Element {
         let order = if a.size() > 1 && is_swapped(endian) { Order::Swap(a.size()) } else { Order::Keep };

@@ -17,6 +17,7 @@ use std::hash::{BuildHasher, RandomState};
 use std::sync::atomic::{AtomicI64, AtomicU64, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError, Weak};
 
+use super::budget::Budget;
 use super::scratch::Block;
 use crate::store::Store;
 
@@ -42,15 +43,25 @@ impl Key {
     pub(super) fn new(store: &Arc<dyn Store>, var: usize, offset: u64) -> Self {
         Self { store: address(store), var, offset }
     }
+
+    /// The store's address.
+    pub(super) fn store(&self) -> usize {
+        self.store
+    }
+
+    /// A number that differs from variable to variable.
+    pub(super) fn spread(&self) -> u64 {
+        (self.store as u64 / 16).wrapping_add(self.var as u64).wrapping_mul(0x9E37_79B9_7F4A_7C15) >> 40
+    }
 }
 
-fn address(store: &Arc<dyn Store>) -> usize {
+pub(super) fn address(store: &Arc<dyn Store>) -> usize {
     Arc::as_ptr(store).cast::<u8>() as usize
 }
 
 #[derive(Debug)]
 pub(super) struct Cache {
-    limit: u64,
+    budget: Arc<Budget>,
     bytes: AtomicU64,
     shards: Vec<Mutex<Shard>>,
     hasher: RandomState,
@@ -92,15 +103,27 @@ struct Entry {
 }
 
 impl Cache {
-    pub(super) fn new(limit: u64) -> Self {
+    pub(super) fn new(budget: &Arc<Budget>) -> Self {
         Self {
-            limit,
+            budget: Arc::clone(budget),
             bytes: AtomicU64::new(0),
             shards: (0..SHARDS).map(|_| Mutex::default()).collect(),
             hasher: RandomState::new(),
             random: AtomicU64::new(0x9E37_79B9_7F4A_7C15),
             returning: AtomicI64::new(0),
             away: AtomicU64::new(0),
+        }
+    }
+
+    /// Bytes that may be kept at most.
+    pub(super) fn limit(&self) -> u64 {
+        self.budget.for_chunks()
+    }
+
+    /// Lets go of what is more than the limit, which may have sunk.
+    pub(super) fn trim(&self) {
+        if self.bytes() > self.limit() {
+            self.make_room(0, u64::MAX, Mode::Free, &mut Vec::new());
         }
     }
 
@@ -121,14 +144,24 @@ impl Cache {
         Some(Arc::clone(&entry.block))
     }
 
+    /// Takes a decoded chunk out, if it is here.
+    pub(super) fn take(&self, key: Key) -> Option<Arc<Block>> {
+        if self.bytes() == 0 {
+            return None;
+        }
+        let mut shard = self.shard(key);
+        let place = *shard.places.get(&key)?;
+        Some(self.remove(&mut shard, place).block)
+    }
+
     /// Whether a chunk of `size` bytes that was missed shall be kept. When it shall, room has been made, and
     /// blocks that were let go for it are in `freed` if nobody uses them.
     pub(super) fn admit(&self, key: Key, size: u64, read: u64, freed: &mut Vec<Block>) -> bool {
-        if size > self.limit {
+        if size > self.limit() {
             return false;
         }
         self.note_miss(key, read);
-        if self.bytes() + size <= self.limit {
+        if self.bytes() + size <= self.limit() {
             return true;
         }
         let stale = self.away.load(Ordering::Relaxed).saturating_mul(2);
@@ -204,7 +237,7 @@ impl Cache {
     fn make_room(&self, size: u64, read: u64, mode: Mode, freed: &mut Vec<Block>) -> bool {
         let mut shards_tried = 0;
         let mut at = self.next_random() as usize;
-        while self.bytes() + size > self.limit {
+        while self.bytes() + size > self.limit() {
             if shards_tried >= SHARDS {
                 return false;
             }
@@ -314,7 +347,12 @@ mod tests {
     impl Rig {
         fn new(chunks: u64) -> Self {
             let store: Arc<dyn Store> = Arc::new(MemoryStore::new("m", Vec::new()));
-            Self { cache: Cache::new(chunks * SIZE), scratch: Scratch::new(0), store, read: 0 }
+            Self {
+                cache: Cache::new(&Budget::new(2 * chunks * SIZE)),
+                scratch: Scratch::new(&Budget::new(0)),
+                store,
+                read: 0,
+            }
         }
 
         /// One read of these chunks: all are looked up first, as the engine does. Gives the hits.
@@ -329,7 +367,7 @@ mod tests {
                     self.cache.insert(*key, &self.store, block, self.read);
                 }
             }
-            assert!(self.cache.bytes() <= self.cache.limit);
+            assert!(self.cache.bytes() <= self.cache.limit());
             keys.len() - missed.len()
         }
     }

@@ -7,10 +7,11 @@ use super::boxes::{self, Axis};
 use super::cache::Key;
 use super::linear::{LinearBox, PastEnd};
 use super::plan::{ChunkPlan, Piece};
-use super::scratch::Block;
+use super::scratch::{Block, Scratch};
 use super::shared::SharedOut;
+use super::source::{How, Keep};
 use super::stats::add;
-use super::tuning::{DECODE_PARALLEL, JOIN_GAP, JOIN_MAX, JOIN_MIN, PLAN_WINDOW, STAGED_ROW};
+use super::tuning::{DECODE_PARALLEL, JOIN_GAP, JOIN_MAX, JOIN_MIN, JOIN_PLAIN, PLAN_WINDOW, STAGED_ROW};
 use crate::codec::{self, CodecChain, Stage, kernels};
 use crate::error::{Error, Result};
 use crate::layout::{ChunkIndex, ChunkRecord, Order, VarLayout};
@@ -28,8 +29,7 @@ pub(super) struct ChunkedRead<'a> {
     pub(super) index: &'a dyn ChunkIndex,
     /// One element as it is in memory, for chunks that were never written.
     pub(super) fill: &'a [u8],
-    /// The number of this read, for the cache.
-    pub(super) number: u64,
+    pub(super) how: How,
 }
 
 /// A piece whose chunk is in the store.
@@ -86,7 +86,11 @@ impl ChunkedRead<'_> {
                 continue;
             };
             let key = Key::new(self.store, self.var, record.offset);
-            match kept_possible.then(|| inner.cache.get(key, self.number)).flatten() {
+            let kept = || match self.how.keep {
+                Keep::Parts => inner.cache.get(key, self.how.number),
+                Keep::Nothing => inner.cache.take(key),
+            };
+            match kept_possible.then(kept).flatten() {
                 Some(block) if block.len() as u64 == chunk_bytes => tasks.push(Task::Kept(number, block)),
                 _ => stored.push(Stored { number, record }),
             }
@@ -98,10 +102,13 @@ impl ChunkedRead<'_> {
         stored.sort_by_key(|s| (s.record.offset, s.number));
         let total: u64 = stored.iter().fold(0, |n, s| n.saturating_add(s.record.len));
         let share = total / (4 * self.engine.threads() as u64);
-        join(&stored, JOIN_MAX.min(share.max(JOIN_MIN)), |range| tasks.push(Task::Fetch(range)));
+        // Of chunks without filters only what is needed is read, unless that is most of it.
+        let alone =
+            |s: &Stored| self.codecs.is_empty() && chunk_bytes > JOIN_PLAIN && !plan.is_whole(s.number);
+        join(&stored, JOIN_MAX.min(share.max(JOIN_MIN)), alone, |range| tasks.push(Task::Fetch(range)));
 
         let weight = chunk_bytes.saturating_mul(numbers.end - numbers.start);
-        inner.pool.run(tasks.len(), weight >= DECODE_PARALLEL, |i| {
+        inner.pool.run(tasks.len(), self.how.parallel && weight >= DECODE_PARALLEL, |i| {
             // SAFETY: every piece is in one task, and pieces are disjoint parts of the selection.
             unsafe {
                 match &tasks[i] {
@@ -222,9 +229,10 @@ impl ChunkedRead<'_> {
         }
         let key = Key::new(self.store, self.var, record.offset);
         let mut freed = Vec::new();
-        let keep = !piece.whole
+        let keep = self.how.keep == Keep::Parts
+            && !piece.whole
             && !inner.pool.is_forked()
-            && inner.cache.admit(key, chunk_bytes, self.number, &mut freed);
+            && inner.cache.admit(key, Scratch::footprint(chunk_bytes), self.how.number, &mut freed);
         freed.into_iter().for_each(|block| inner.scratch.give(block));
         if !keep {
             return codec::Scratch::with(|scratch| {
@@ -234,12 +242,12 @@ impl ChunkedRead<'_> {
                 Ok(())
             });
         }
-        let mut block = inner.scratch.take(len);
+        let mut block = inner.scratch.take_tight(len);
         let decoded = self.codecs.decode(encoded, record.mask, &mut block);
         if decoded.is_ok() {
             // SAFETY: the piece is the caller's alone.
             unsafe { self.scatter(piece, &block, out) };
-            inner.cache.insert(key, self.store, Arc::new(block), self.number);
+            inner.cache.insert(key, self.store, Arc::new(block), self.how.number);
         } else {
             inner.scratch.give(block);
         }
@@ -333,8 +341,14 @@ fn past_end(store: &dyn Store, offset: u64, len: u64) -> Error {
     )
 }
 
-/// Cuts stored pieces, sorted by offset, into runs that are fetched together.
-fn join(stored: &[Stored], most: u64, mut run: impl FnMut(std::ops::Range<usize>)) {
+/// Cuts stored pieces, sorted by offset, into runs that are fetched together; those that are `alone` are not
+/// joined with others.
+fn join(
+    stored: &[Stored],
+    most: u64,
+    alone: impl Fn(&Stored) -> bool,
+    mut run: impl FnMut(std::ops::Range<usize>),
+) {
     let mut first = 0;
     for i in 1..=stored.len() {
         let joined = i < stored.len() && {
@@ -343,6 +357,8 @@ fn join(stored: &[Stored], most: u64, mut run: impl FnMut(std::ops::Range<usize>
             next.offset >= last_end
                 && next.offset - last_end <= JOIN_GAP
                 && next.offset.saturating_add(next.len) - start.offset <= most
+                && !alone(&stored[i - 1])
+                && !alone(&stored[i])
         };
         if !joined {
             run(first..i);

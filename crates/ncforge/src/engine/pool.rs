@@ -6,7 +6,7 @@
 use std::collections::HashMap;
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::atomic::{AtomicUsize, Ordering};
-use std::sync::{Condvar, Mutex, MutexGuard, OnceLock, PoisonError};
+use std::sync::{Arc, Condvar, Mutex, MutexGuard, OnceLock, PoisonError};
 
 use rayon::{ScopeFifo, ThreadPool, ThreadPoolBuilder};
 
@@ -16,6 +16,10 @@ pub(super) struct Pool {
     threads: usize,
     /// Helpers are started on first use; `None` where the system refuses threads.
     helpers: OnceLock<Option<ThreadPool>>,
+    /// Requests that have work for helpers now.
+    busy: AtomicUsize,
+    /// Jobs in the background.
+    background: Arc<AtomicUsize>,
     /// A forked child has none of its parent's threads: it works on the calling thread alone.
     pid: u32,
 }
@@ -28,7 +32,13 @@ impl std::fmt::Debug for Pool {
 
 impl Pool {
     pub(super) fn new(threads: usize) -> Self {
-        Self { threads: threads.max(1), helpers: OnceLock::new(), pid: std::process::id() }
+        Self {
+            threads: threads.max(1),
+            helpers: OnceLock::new(),
+            busy: AtomicUsize::new(0),
+            background: Arc::default(),
+            pid: std::process::id(),
+        }
     }
 
     pub(super) fn threads(&self) -> usize {
@@ -66,6 +76,7 @@ impl Pool {
         let Some(pool) = helpers else {
             return (0..n).try_for_each(|i| guarded(|| work(i)));
         };
+        let _busy = Busy::new(&self.busy);
         let next = AtomicUsize::new(0);
         let stop = AtomicUsize::new(usize::MAX);
         let failure: Mutex<Option<(usize, Error)>> = Mutex::new(None);
@@ -95,6 +106,29 @@ impl Pool {
         }
     }
 
+    /// Whether helpers have nothing to do, as far as can be told.
+    pub(super) fn is_idle(&self) -> bool {
+        self.threads > 1
+            && !self.is_forked()
+            && self.busy.load(Ordering::Relaxed) == 0
+            && self.background.load(Ordering::Relaxed) == 0
+    }
+
+    /// Has idle helpers call `step` until it is false, which it is after about `n` calls; each queues up again
+    /// behind others after every call. Returns at once; false when no helper is idle. `step` must not panic.
+    pub(super) fn background(&self, n: usize, step: impl Fn() -> bool + Send + Sync + 'static) -> bool {
+        if !self.is_idle() {
+            return false;
+        }
+        let Some(pool) = self.helpers() else { return false };
+        let job = Arc::new(Background { step, _counted: Counted::new(&self.background) });
+        for _ in 0..(self.threads - 1).min(n) {
+            let job = Arc::clone(&job);
+            pool.spawn_fifo(move || job.run());
+        }
+        true
+    }
+
     /// Runs `produce` for every index below `n` on all threads and gives the results to `consume` in order on
     /// this one; at most `window` results are in the making or waiting.
     pub(super) fn ordered<T: Send>(
@@ -108,6 +142,7 @@ impl Pool {
         let Some(pool) = helpers else {
             return (0..n).try_for_each(|i| consume(i, guarded(|| produce(i))?));
         };
+        let _busy = Busy::new(&self.busy);
         let line = Line { n, window, state: Mutex::new(LineState::default()), changed: Condvar::new() };
         let produce = |i| guarded(|| produce(i));
         pool.in_place_scope_fifo(|scope| {
@@ -144,6 +179,52 @@ impl Pool {
             lock(&line.state).stopped = true;
             result
         })
+    }
+}
+
+/// Work that nobody waits for.
+struct Background<F> {
+    step: F,
+    _counted: Counted,
+}
+
+impl<F: Fn() -> bool + Send + Sync + 'static> Background<F> {
+    fn run(self: Arc<Self>) {
+        if (self.step)() {
+            rayon::spawn_fifo(move || self.run());
+        }
+    }
+}
+
+/// Counts itself while it lives.
+struct Counted(Arc<AtomicUsize>);
+
+impl Counted {
+    fn new(count: &Arc<AtomicUsize>) -> Self {
+        count.fetch_add(1, Ordering::Relaxed);
+        Self(Arc::clone(count))
+    }
+}
+
+impl Drop for Counted {
+    fn drop(&mut self) {
+        self.0.fetch_sub(1, Ordering::Relaxed);
+    }
+}
+
+/// The same for as long as a request lasts.
+struct Busy<'a>(&'a AtomicUsize);
+
+impl<'a> Busy<'a> {
+    fn new(count: &'a AtomicUsize) -> Self {
+        count.fetch_add(1, Ordering::Relaxed);
+        Self(count)
+    }
+}
+
+impl Drop for Busy<'_> {
+    fn drop(&mut self) {
+        self.0.fetch_sub(1, Ordering::Relaxed);
     }
 }
 
@@ -226,7 +307,7 @@ pub(super) fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
 }
 
 /// Turns a panic, which would be a defect of this crate, into an error: it must not cross into the caller.
-fn guarded<T>(work: impl FnOnce() -> Result<T>) -> Result<T> {
+pub(super) fn guarded<T>(work: impl FnOnce() -> Result<T>) -> Result<T> {
     catch_unwind(AssertUnwindSafe(work)).unwrap_or_else(|payload| {
         let text = payload
             .downcast_ref::<String>()

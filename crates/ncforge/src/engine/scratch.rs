@@ -5,8 +5,9 @@
 
 use std::fmt;
 use std::ops::{Deref, DerefMut};
-use std::sync::{Mutex, PoisonError};
+use std::sync::{Arc, Mutex, PoisonError};
 
+use super::budget::Budget;
 use crate::buffer::Buffer;
 
 /// Buffers kept at most, whatever their size.
@@ -14,7 +15,7 @@ const MAX_KEPT: usize = 64;
 
 #[derive(Debug)]
 pub(super) struct Scratch {
-    limit: u64,
+    budget: Arc<Budget>,
     kept: Mutex<Kept>,
 }
 
@@ -37,17 +38,31 @@ pub(super) struct Lease<'a> {
 }
 
 impl Scratch {
-    pub(super) fn new(limit: u64) -> Self {
-        Self { limit, kept: Mutex::default() }
+    pub(super) fn new(budget: &Arc<Budget>) -> Self {
+        Self { budget: Arc::clone(budget), kept: Mutex::default() }
     }
 
     /// A block of `len` bytes with any contents.
     pub(super) fn take(&self, len: usize) -> Block {
+        self.take_at_most(len, len.saturating_mul(4).max(1 << 16))
+    }
+
+    /// The same for keeping: it takes exactly [`Scratch::footprint`] bytes.
+    pub(super) fn take_tight(&self, len: usize) -> Block {
+        self.take_at_most(len, len.next_multiple_of(round(len)))
+    }
+
+    /// Bytes that a block of `len` bytes takes.
+    pub(super) fn footprint(len: u64) -> u64 {
+        len.next_multiple_of(round(len as usize) as u64)
+    }
+
+    fn take_at_most(&self, len: usize, most: usize) -> Block {
         let found = {
             let mut kept = self.kept.lock().unwrap_or_else(PoisonError::into_inner);
-            // The smallest that fits, and is not wastefully large.
+            // The smallest that fits.
             let fit = (0..kept.buffers.len())
-                .filter(|&i| (len..=len.saturating_mul(4).max(1 << 16)).contains(&kept.buffers[i].len()))
+                .filter(|&i| (len..=most).contains(&kept.buffers[i].len()))
                 .min_by_key(|&i| kept.buffers[i].len());
             fit.map(|i| {
                 let buffer = kept.buffers.swap_remove(i);
@@ -60,6 +75,15 @@ impl Scratch {
         Block { buffer, len }
     }
 
+    /// Lets go of what is more than the limit, which may have sunk.
+    pub(super) fn trim(&self) {
+        let mut kept = self.kept.lock().unwrap_or_else(PoisonError::into_inner);
+        while kept.bytes > self.budget.for_spares() {
+            let Some(old) = kept.buffers.pop() else { break };
+            kept.bytes -= old.len() as u64;
+        }
+    }
+
     /// Like [`Scratch::take`], given back on drop.
     pub(super) fn lease(&self, len: usize) -> Lease<'_> {
         Lease { scratch: self, block: Some(self.take(len)) }
@@ -69,7 +93,7 @@ impl Scratch {
     pub(super) fn give(&self, block: Block) {
         let size = block.buffer.len() as u64;
         let mut kept = self.kept.lock().unwrap_or_else(PoisonError::into_inner);
-        if size == 0 || kept.bytes + size > self.limit {
+        if size == 0 || kept.bytes + size > self.budget.for_spares() {
             return;
         }
         if kept.buffers.len() == MAX_KEPT {
@@ -83,7 +107,8 @@ impl Scratch {
 
 fn round(len: usize) -> usize {
     match len {
-        0..=65_536 => 4096,
+        0..=4096 => 64,
+        4097..=65_536 => 4096,
         65_537..=1_048_576 => 1 << 16,
         _ => 1 << 18,
     }
@@ -142,7 +167,7 @@ mod tests {
 
     #[test]
     fn blocks_are_used_again_within_the_limit() {
-        let scratch = Scratch::new(10_000);
+        let scratch = Scratch::new(&Budget::new(80_000));
         let first = scratch.lease(5000).as_ptr();
         assert_eq!(scratch.lease(4500).as_ptr(), first);
         assert_eq!(scratch.lease(5000).len(), 5000);

@@ -24,6 +24,25 @@ impl<'a> SharedOut<'a> {
         Self { ptr: bytes.as_mut_ptr(), len: bytes.len(), life: PhantomData }
     }
 
+    /// `len` bytes at an address.
+    ///
+    /// # Safety
+    /// They are valid for writing as long as this or a slice of it lives, and used in no other way than through
+    /// a `SharedOut`.
+    pub(super) unsafe fn from_raw(ptr: *mut u8, len: usize) -> Self {
+        Self { ptr, len, life: PhantomData }
+    }
+
+    /// The same destination without its first `at` bytes.
+    ///
+    /// # Panics
+    /// When it has fewer.
+    pub(super) fn from(&self, at: u64) -> Self {
+        let at = usize::try_from(at).ok().filter(|&at| at <= self.len).expect("a place in the destination");
+        // SAFETY: `at` is at most the length: still inside the borrowed bytes, or one past them.
+        Self { ptr: unsafe { self.ptr.add(at) }, len: self.len - at, life: PhantomData }
+    }
+
     /// `len` bytes from `at`.
     ///
     /// # Panics

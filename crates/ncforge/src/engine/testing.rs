@@ -18,7 +18,7 @@ pub(super) const VAR: VarId = VarId(0);
 
 /// An engine with exactly these limits, however small.
 pub(super) fn engine(threads: usize, memory: u64) -> Engine {
-    Engine::from_resolved(&Resolved { threads, memory })
+    Engine::from_resolved(&Resolved { threads, memory }, true)
 }
 
 /// Where the variable of a [`TestContainer`] lies.

@@ -27,12 +27,20 @@ pub(super) const PLAN_WINDOW: u64 = pick(1 << 16, 7);
 pub(super) const JOIN_MAX: u64 = pick(1 << 20, 200);
 /// … over gaps up to this many.
 pub(super) const JOIN_GAP: u64 = pick(16 << 10, 10);
+/// Chunked variables: of chunks without filters of more than this many bytes, a part is read by itself.
+pub(super) const JOIN_PLAIN: u64 = pick(4096, 16);
 /// Chunked variables: joined requests are not cut below this many bytes for the sake of more threads.
 pub(super) const JOIN_MIN: u64 = pick(64 << 10, 50);
 /// Chunked variables: below this many decoded bytes, 60 µs of work, the calling thread does it alone.
 pub(super) const DECODE_PARALLEL: u64 = pick(64 << 10, 1);
 /// Chunked variables: rows of at least this many bytes are unshuffled one by one straight into their place.
 pub(super) const STAGED_ROW: u64 = pick(64, 12);
+
+/// Looking ahead: of what is stored plainly this much is read at once as quickly as a few bytes of it.
+pub(super) const AHEAD_PAGE: u64 = pick(4096, 24);
+/// Looking ahead: bytes that are decoded in the background at a time, at least; enough to make the 20 µs small
+/// that it takes a helper to begin.
+pub(super) const AHEAD_FETCH: u64 = pick(1 << 20, 40);
 
 /// Results of nothing but fill are filled in parallel by parts of about this many bytes.
 pub(super) const FILL_BLOCK: u64 = pick(1 << 20, 64);

@@ -37,10 +37,18 @@ pub struct Writer {
     growing: BTreeSet<DimId>,
 }
 
+impl Drop for Writer {
+    fn drop(&mut self) {
+        self.forget();
+        self.engine.inner.budget.writer_ended();
+    }
+}
+
 impl Writer {
     /// A writer into `container`.
     pub fn new(engine: Engine, container: Box<dyn ContainerMut>) -> Self {
         let gather = Gather::new(engine.memory());
+        engine.inner.budget.writer_begins();
         Self { engine, container, gather, growing: BTreeSet::new() }
     }
 
@@ -201,7 +209,7 @@ impl Writer {
 
     /// Decoded chunks of this store may be out of date.
     fn forget(&self) {
-        self.engine.inner.cache.forget_store(self.container.store());
+        self.engine.forget_store(self.container.store());
     }
 
     /// Checks a selection, and grows unlimited dimensions that it runs past.
@@ -252,6 +260,7 @@ impl Writer {
         }
         self.container.will_write(var, slab)?;
         let layout = self.layout(var)?;
+        self.engine.forget_ahead(self.container.store());
         linear::write(&self.engine, &mut *self.container, var, &layout, slab, &steps, bytes)
     }
 }

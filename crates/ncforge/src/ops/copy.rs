@@ -110,7 +110,8 @@ pub fn copy(
     let begun = Instant::now();
     let memory = Memory::of(engine.memory());
     // Boxes are the copy's own; the engine under it must get along with the rest.
-    let small = Engine::new(EngineOptions { threads: Some(engine.threads()), memory: Some(memory.engine) })?;
+    let small = EngineOptions { threads: Some(engine.threads()), memory: Some(memory.engine) };
+    let small = Engine::without_look_ahead(small)?;
     let source = Dataset::open_with(input, &small)?;
     let identity = Identity::of(input)?;
     let mut plan = plan(&source, options, engine)?;

@@ -5,7 +5,7 @@ use super::super::boxes::{self, Axis};
 use super::super::shared::SharedOut;
 use super::super::strips::{Side, Strips, Unit};
 use super::super::tuning::{DETOUR_FROM, WRITE_BLOCK, WRITE_GAP, WRITE_PARALLEL, WRITE_PLAIN_BLOCK};
-use super::super::{Engine, read};
+use super::super::{Engine, source};
 use crate::container::ContainerMut;
 use crate::error::{Error, Result};
 use crate::layout::{Order, Place, VarLayout};
@@ -26,11 +26,11 @@ pub(super) fn write(
     slab.check(&layout.shape, &layout.name)?;
     let (offset, axes) = match &layout.place {
         Place::Contiguous { offset } => {
-            let (from, axes) = read::dense_axes(layout, slab, memory_steps)?;
+            let (from, axes) = source::dense_axes(layout, slab, memory_steps)?;
             (offset.saturating_add(from), axes)
         }
         Place::Records { begin, stride } => {
-            let (from, axes) = read::record_axes(layout, slab, memory_steps, *stride)?;
+            let (from, axes) = source::record_axes(layout, slab, memory_steps, *stride)?;
             (begin.saturating_add(from), axes)
         }
         Place::Inline(old) => return write_inline(container, var, layout, slab, memory_steps, bytes, old),
@@ -117,7 +117,7 @@ fn write_inline(
     old: &[u8],
 ) -> Result<()> {
     let size = layout.element.size;
-    let (to, axes) = read::dense_axes(layout, slab, memory_steps)?;
+    let (to, axes) = source::dense_axes(layout, slab, memory_steps)?;
     let whole = Hyperslab::all(&layout.shape).len().saturating_mul(size as u64);
     if old.len() as u64 != whole {
         return Err(Error::corrupt(
