@@ -53,7 +53,7 @@ mod tests {
 
     #[test]
     fn scratch_lies_as_the_file_does() {
-        let scratch = Scratch::new(1 << 20);
+        let scratch = Scratch::new(&super::super::budget::Budget::new(8 << 20));
         for offset in [0, 1, 63, 64, 184, 4095, 4096, 1 << 33] {
             for len in [0, 1, 5000] {
                 let mut block = Aligned::new(&scratch, len, offset);
