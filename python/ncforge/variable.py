@@ -122,8 +122,8 @@ class Variable(Attributes):
             flat = self._core.read_heap(self._var_id, s.start, s.count, s.stride)
             array = self._types.array(self._kind, flat, tuple(s.count))
         elif math.prod(s.count) * dtype.itemsize >= _LARGE:
-            flat = self._core.read_new(self._var_id, s.start, s.count, s.stride)
-            array = flat.view(dtype).reshape(s.count)
+            fresh = self._core.read_new(self._var_id, s.start, s.count, s.stride)
+            array = fresh.view(dtype).reshape(s.count)
         else:
             array = np.empty(s.count, dtype)
             out = array.reshape(-1).view(np.uint8)
