@@ -1,5 +1,6 @@
 //! Libraries under the benchmark, behind one trait.
 
+mod libnetcdf;
 mod ncforge;
 
 use std::path::Path;
@@ -8,6 +9,7 @@ use ::ncforge::Hyperslab;
 
 use crate::error::Result;
 
+pub use libnetcdf::LibnetcdfDriver;
 pub use ncforge::NcforgeDriver;
 
 /// A library that can open netCDF files.
@@ -17,7 +19,12 @@ pub trait Driver {
     /// Its version, as it tells it.
     fn version(&self) -> String;
     /// Opens a file for reading. Nothing of an earlier session may be reused: each starts with empty caches.
-    fn open(&self, path: &Path) -> Result<Box<dyn Session>>;
+    fn open(&self, path: &Path) -> Result<Box<dyn Session>> {
+        self.open_cached(path, None)
+    }
+    /// Opens a file for reading, with so many bytes for decoded chunks (of each variable, where the library counts
+    /// so). `None`: what the library does by itself.
+    fn open_cached(&self, path: &Path, cache: Option<u64>) -> Result<Box<dyn Session>>;
 }
 
 /// One open file.

@@ -1,7 +1,10 @@
 //! Results as tables for people.
 
+pub mod chunks;
+
 use std::fmt::Write;
 
+use crate::environment::Environment;
 use crate::workload::access::{AccessReport, FileFacts};
 
 /// The table of the workload `access`: what was read, from where, and how long it took.
@@ -10,8 +13,8 @@ pub fn access_table(report: &AccessReport) -> String {
     for (i, file) in report.files.iter().enumerate() {
         let _ = writeln!(out, "[{}] {}", i + 1, describe(file));
     }
-    let mut rows: Vec<[String; 8]> =
-        vec![["read", "file", "bytes", "median", "min", "max", "rate", "values"].map(str::to_owned)];
+    let mut rows: Vec<Vec<String>> =
+        vec![["read", "file", "bytes", "median", "min", "max", "rate", "values"].map(str::to_owned).to_vec()];
     for row in &report.rows {
         let same = match row.same_values {
             _ if row.file == 0 => "-",
@@ -19,7 +22,7 @@ pub fn access_table(report: &AccessReport) -> String {
             Some(false) => "DIFFER",
             None => "other shape",
         };
-        rows.push([
+        rows.push(vec![
             row.pattern.name().to_owned(),
             format!("[{}]", row.file + 1),
             bytes(row.bytes),
@@ -31,7 +34,7 @@ pub fn access_table(report: &AccessReport) -> String {
         ]);
     }
     out.push('\n');
-    out.push_str(&aligned(&rows));
+    out.push_str(&aligned(&rows, 2));
     let _ = writeln!(out, "\n{}", circumstances(report));
     out
 }
@@ -65,30 +68,38 @@ fn circumstances(report: &AccessReport) -> String {
         (true, None) => "cold as far as the system allows; residency unknown".to_owned(),
         (false, _) => "warm page cache".to_owned(),
     };
-    let e = &report.environment;
-    let mut text = format!(
-        "{} repetitions, interleaved; {cache}; file opened anew for each (not timed); {} cpus{}",
+    format!(
+        "{} repetitions, interleaved; {cache}; file opened anew for each (not timed); {}",
         report.options.repetitions,
-        e.cpus,
-        e.cpu.as_ref().map_or_else(String::new, |c| format!(", {c}"))
-    );
+        machine(&report.environment)
+    )
+}
+
+/// The machine in a few words.
+fn machine(e: &Environment) -> String {
+    let mut text =
+        format!("{} cpus{}", e.cpus, e.cpu.as_ref().map_or_else(String::new, |c| format!(", {c}")));
     if !e.optimised {
         text.push_str("\nUNOPTIMISED BUILD: these numbers mean nothing");
     }
     text
 }
 
-/// Columns of equal width; the first two to the left, numbers to the right.
-fn aligned(rows: &[[String; 8]]) -> String {
+/// Columns of equal width; the first `left` to the left, numbers to the right.
+fn aligned(rows: &[Vec<String>], left: usize) -> String {
+    let columns = rows.first().map_or(0, Vec::len);
     let width = |c: usize| rows.iter().map(|r| r[c].chars().count()).max().unwrap_or(0);
-    let widths: Vec<usize> = (0..8).map(width).collect();
+    let widths: Vec<usize> = (0..columns).map(width).collect();
     let mut out = String::new();
     for row in rows {
         let mut line = String::new();
         for (c, cell) in row.iter().enumerate() {
             let pad = " ".repeat(widths[c] - cell.chars().count());
-            let _ =
-                if c < 2 || c == 7 { write!(line, "{cell}{pad}  ") } else { write!(line, "{pad}{cell}  ") };
+            let _ = if c < left || c + 1 == columns {
+                write!(line, "{cell}{pad}  ")
+            } else {
+                write!(line, "{pad}{cell}  ")
+            };
         }
         out.push_str(line.trim_end());
         out.push('\n');

@@ -1,3 +1,4 @@
 //! What drivers are asked to do, and what came out.
 
 pub mod access;
+pub mod chunks;

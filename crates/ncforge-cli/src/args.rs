@@ -15,7 +15,7 @@ use std::path::Path;
 
 use clap::{CommandFactory, Parser, Subcommand};
 
-pub(crate) use bench::{AccessArgs, BenchArgs, PatternArg, Workload};
+pub(crate) use bench::{AccessArgs, BenchArgs, ChunksBenchArgs, PatternArg, SwitchArg, Workload};
 pub(crate) use compare::CompareArgs;
 pub(crate) use copy::{ChunksArg, CodecArg, CopyArgs, FormatArg};
 pub(crate) use global::{ColorWhen, GlobalArgs, ProgressKind};
@@ -78,6 +78,7 @@ impl Command {
             Command::Compare(a) => a.global.clone(),
             Command::Bench(a) => match &a.workload {
                 Workload::Access(a) => a.global.clone(),
+                Workload::Chunks(a) => a.global.clone(),
             },
             Command::Nccopy(a) => a.global(),
             Command::Completions(_) | Command::Man(_) => GlobalArgs::default(),

@@ -36,3 +36,18 @@ fn mistakes_are_told() {
     p.run("bench access uv300.nc --repetitions 0").exits(2);
     p.run("bench access no.nc").exits(4).says("no.nc");
 }
+
+#[test]
+fn chunks_are_swept_and_judged() {
+    let p = Place::new();
+    p.real("uv300.nc");
+    let shapes = "--shapes 1,64,128;2,16,16 --repetitions 1 --deflate 1";
+    p.run(&format!("bench chunks uv300.nc --var U {shapes}")).exits(0).prints("read_hor(us)");
+    p.run(&format!("bench chunks uv300.nc --var U {shapes} --csv")).exits(0).prints("read_time_ser_us");
+    let doc =
+        p.run(&format!("bench chunks uv300.nc --var U {shapes} --regret --for map --json")).exits(0).json();
+    assert_eq!(doc["mixes"][0]["mix"], "map");
+    p.run("bench chunks uv300.nc --shapes 0,1").exits(2).says("chunk shape");
+    p.run("bench chunks uv300.nc --library nowhere.so").exits(2).says("nowhere.so");
+    p.run("bench chunks uv300.nc --for map").exits(2);
+}

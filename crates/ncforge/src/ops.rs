@@ -4,6 +4,7 @@
 //! * [`compare`] – whether two files say the same, and where they first differ;
 //! * [`chunking`] – the chunk shape when nobody gave one;
 //! * [`describe`] – the header as CDL, how everything is stored, and both as JSON;
+//! * [`sampling`] – how well and how fast a variable is coded, from small parts of it;
 //! * [`progress`] – how long work tells what it has done, and hears that it shall stop.
 
 mod boxes;
@@ -12,3 +13,4 @@ pub mod compare;
 pub mod copy;
 pub mod describe;
 pub mod progress;
+pub mod sampling;

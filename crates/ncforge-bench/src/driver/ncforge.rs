@@ -32,8 +32,8 @@ impl Driver for NcforgeDriver {
         env!("CARGO_PKG_VERSION").to_owned()
     }
 
-    fn open(&self, path: &Path) -> Result<Box<dyn Session>> {
-        let engine = Engine::new(self.options)?;
+    fn open_cached(&self, path: &Path, cache: Option<u64>) -> Result<Box<dyn Session>> {
+        let engine = Engine::new(EngineOptions { memory: cache.or(self.options.memory), ..self.options })?;
         Ok(Box::new(NcforgeSession { dataset: Dataset::open_with(path, &engine)? }))
     }
 }

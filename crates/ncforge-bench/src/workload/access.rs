@@ -223,6 +223,12 @@ fn choose(session: &dyn Session, path: &Path, wanted: Option<&str>) -> Result<Va
     Ok(var)
 }
 
+/// The variable of this name, or the largest numeric one of a file.
+pub fn largest(path: &Path, wanted: Option<&str>) -> Result<VarInfo> {
+    let session = crate::driver::NcforgeDriver::default().open(path)?;
+    choose(&*session, path, wanted)
+}
+
 /// What one pattern on one subject gave so far.
 #[derive(Default)]
 struct Cell {

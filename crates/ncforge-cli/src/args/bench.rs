@@ -5,7 +5,7 @@ use std::path::PathBuf;
 
 use clap::{Args, Subcommand, ValueEnum};
 
-use super::GlobalArgs;
+use super::{GlobalArgs, Size};
 
 /// Measure how fast files are read.
 #[derive(Args, Debug)]
@@ -21,6 +21,8 @@ pub(crate) struct BenchArgs {
 pub(crate) enum Workload {
     /// Time the reads that people do: a map, a series, everything
     Access(AccessArgs),
+    /// Store a variable in many chunk shapes and time reads from each
+    Chunks(Box<ChunksBenchArgs>),
 }
 
 /// Time the reads that people do: a map, a series, everything.
@@ -68,4 +70,101 @@ pub(crate) enum PatternArg {
     Series,
     /// Everything
     Full,
+}
+
+/// Store a variable in many chunk shapes, and time reads from each.
+///
+/// Without `--regret`: all slabs along the slowest dimension are read one after the other, then some series at
+/// random points, in one session, as in Unidata's AR-5 studies; times are microseconds for one slab and one series. The
+/// first row is a classic file. With `--regret`: single reads at random places, and for every mix of reads
+/// (`--for`) how far the shape that ncforge chooses is from the best of all.
+#[derive(Args, Debug)]
+#[command(after_long_help = CHUNKS_AFTER)]
+pub(crate) struct ChunksBenchArgs {
+    /// File with the variable
+    #[arg(value_name = "FILE")]
+    pub(crate) file: PathBuf,
+    /// The variable [default: the largest]
+    #[arg(long, value_name = "NAME")]
+    pub(crate) var: Option<String>,
+    /// Chunk shapes, as 1,128,256;256,16,32 [default: a grid over all shapes]
+    #[arg(long, value_name = "SHAPES", value_delimiter = ';')]
+    pub(crate) shapes: Vec<String>,
+    /// How many shapes the grid has, at most
+    #[arg(long, value_name = "N", default_value = "80")]
+    pub(crate) most_shapes: NonZeroUsize,
+    /// Cache sizes; `default` is what the library does by itself
+    #[arg(long, value_name = "SIZES", value_delimiter = ',', default_value = "default")]
+    pub(crate) caches: Vec<CacheArg>,
+    /// Levels of deflate; 0 is none
+    #[arg(long, value_name = "LEVELS", value_delimiter = ',', default_value = "0,1",
+        value_parser = clap::value_parser!(u32).range(0..=9))]
+    pub(crate) deflate: Vec<u32>,
+    /// Whether bytes are shuffled before compression: off, on, or both ways
+    #[arg(long, value_enum, value_delimiter = ',', default_value = "on")]
+    pub(crate) shuffle: Vec<SwitchArg>,
+    /// How many series are read
+    #[arg(long, value_name = "N", default_value = "5")]
+    pub(crate) series: u64,
+    /// Read the series before the slabs
+    #[arg(long)]
+    pub(crate) series_first: bool,
+    /// A netCDF-C library to measure as well (repeatable); `find` takes the system's
+    #[arg(long, value_name = "PATH")]
+    pub(crate) library: Vec<PathBuf>,
+    /// Leave ncforge out
+    #[arg(long, requires = "library")]
+    pub(crate) only_libraries: bool,
+    /// Rounds over everything
+    #[arg(long, value_name = "N", default_value = "3")]
+    pub(crate) repetitions: NonZeroUsize,
+    /// Evict each file from the system's cache before it is read
+    #[arg(long)]
+    pub(crate) cold: bool,
+    /// Compare the shapes that ncforge chooses with all others, for mixes of reads
+    #[arg(long)]
+    pub(crate) regret: bool,
+    /// A mix of reads for --regret, as series=3,map=1 (repeatable) [default: seven mixes]
+    #[arg(long = "for", value_name = "READS", requires = "regret")]
+    pub(crate) mixes: Vec<String>,
+    /// Folder for the files [default: the system's temporary one; they are removed at the end]
+    #[arg(long, value_name = "DIR")]
+    pub(crate) folder: Option<PathBuf>,
+    /// The table as CSV
+    #[arg(long, conflicts_with = "json")]
+    pub(crate) csv: bool,
+    /// Every measurement, as JSON
+    #[arg(long)]
+    pub(crate) json: bool,
+    #[command(flatten)]
+    pub(crate) global: GlobalArgs,
+}
+
+const CHUNKS_AFTER: &str = "\
+Examples:
+  ncforge bench chunks pr.nc --deflate 0,1 --caches 4M,32M,128M --library find
+  ncforge bench chunks pr.nc --regret --deflate 1 --for series,map --for map=9,series=1";
+
+/// A cache size, or the library's own.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) struct CacheArg(pub(crate) Option<u64>);
+
+impl std::str::FromStr for CacheArg {
+    type Err = String;
+
+    fn from_str(text: &str) -> Result<Self, String> {
+        match text {
+            "default" => Ok(CacheArg(None)),
+            _ => text.parse::<Size>().map(|s| CacheArg(Some(s.0))),
+        }
+    }
+}
+
+/// On or off.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
+pub(crate) enum SwitchArg {
+    /// Without
+    Off,
+    /// With
+    On,
 }

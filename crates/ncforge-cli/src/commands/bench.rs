@@ -1,5 +1,7 @@
 //! `ncforge bench`: runs a workload and prints its report.
 
+mod chunks;
+
 use ncforge_bench::driver::NcforgeDriver;
 use ncforge_bench::report::access_table;
 use ncforge_bench::workload::access::{AccessOptions, Pattern, run as run_access};
@@ -12,6 +14,7 @@ use crate::exit::{Exit, Failure, Result};
 pub(crate) fn run(args: &BenchArgs, cx: &Context<'_>) -> Result {
     match &args.workload {
         Workload::Access(a) => access(a, cx),
+        Workload::Chunks(a) => chunks::run(a, cx),
     }
 }
 

@@ -1,0 +1,313 @@
+//! Any netCDF-C library on the machine as a driver, loaded while the program runs.
+//!
+//! The library is opened with its symbols kept to itself, so that several builds (and the HDF5 that each brings) can
+//! be measured in one run. netCDF-C is not thread-safe: a session must stay on the thread that opened it, and
+//! two sessions of one library are not used at the same time.
+
+mod calls;
+
+use std::ffi::{CStr, CString, c_char, c_int};
+use std::path::{Path, PathBuf};
+use std::rc::Rc;
+
+use ncforge::Hyperslab;
+
+use self::calls::Calls;
+use super::{Driver, Session, VarInfo};
+use crate::error::{Error, Result};
+
+/// Where Linux distributions and conda put the library, by the name that the loader looks up.
+const USUAL: [&str; 3] = ["libnetcdf.so.19", "libnetcdf.so.22", "libnetcdf.so"];
+/// Longest name of an object (`NC_MAX_NAME`), with the zero behind it.
+const NAME: usize = 257;
+const NC_NETCDF4: [c_int; 2] = [3, 4];
+
+/// A netCDF-C library.
+#[derive(Clone, Debug)]
+pub struct LibnetcdfDriver {
+    calls: Rc<Calls>,
+    name: String,
+}
+
+impl LibnetcdfDriver {
+    /// Loads the library at a path, or of a name that the system's loader finds.
+    ///
+    /// # Errors
+    /// [`Error::Invalid`] when it cannot be loaded, or lacks a function of netCDF-C 4.
+    pub fn load(path: &Path) -> Result<Self> {
+        let calls = Calls::load(path)?;
+        let mut name = "libnetcdf".to_owned();
+        if path.components().count() > 1 {
+            name = path.display().to_string();
+        }
+        Ok(Self { calls: Rc::new(calls), name })
+    }
+
+    /// The library that the system's loader finds under one of the usual names, if there is one.
+    pub fn find() -> Option<Self> {
+        USUAL.iter().find_map(|name| Self::load(&PathBuf::from(name)).ok())
+    }
+
+    fn check(&self, code: c_int, what: &str) -> Result<()> {
+        check(&self.calls, code, what)
+    }
+}
+
+fn check(calls: &Calls, code: c_int, what: &str) -> Result<()> {
+    if code == 0 {
+        return Ok(());
+    }
+    // SAFETY: nc_strerror answers any number with a text that lives as long as the library.
+    let text = unsafe { CStr::from_ptr((calls.strerror)(code)) };
+    Err(Error::Invalid(format!("netCDF-C: {what}: {} ({code})", text.to_string_lossy())))
+}
+
+impl Driver for LibnetcdfDriver {
+    fn name(&self) -> &str {
+        &self.name
+    }
+
+    fn version(&self) -> String {
+        // SAFETY: the library's own text, which lives as long as it.
+        let text = unsafe { CStr::from_ptr((self.calls.inq_libvers)()) }.to_string_lossy();
+        text.split_whitespace().next().unwrap_or("unknown").to_owned()
+    }
+
+    fn open_cached(&self, path: &Path, cache: Option<u64>) -> Result<Box<dyn Session>> {
+        let c_path = CString::new(path.as_os_str().as_encoded_bytes())
+            .map_err(|_| Error::Invalid(format!("`{}` holds a zero byte", path.display())))?;
+        let mut ncid = 0;
+        // SAFETY: a string that ends with zero, and room for one number.
+        let code = unsafe { (self.calls.open)(c_path.as_ptr(), 0, &mut ncid) };
+        self.check(code, &path.display().to_string())?;
+        let mut session =
+            LibnetcdfSession { calls: Rc::clone(&self.calls), ncid, vars: Vec::new(), format: 0 };
+        // SAFETY: an open file, and room for one number.
+        check(&session.calls, unsafe { (session.calls.inq_format)(ncid, &mut session.format) }, "format")?;
+        session.walk(ncid, "")?;
+        if let Some(bytes) = cache {
+            session.set_cache(bytes)?;
+        }
+        Ok(Box::new(session))
+    }
+}
+
+struct LibnetcdfSession {
+    calls: Rc<Calls>,
+    ncid: c_int,
+    format: c_int,
+    vars: Vec<Found>,
+}
+
+/// A variable and how the library knows it.
+struct Found {
+    group: c_int,
+    id: c_int,
+    info: VarInfo,
+    chunk_bytes: u64,
+}
+
+impl Drop for LibnetcdfSession {
+    fn drop(&mut self) {
+        // SAFETY: open until here, and never used again. A reader has nothing to lose by an error now.
+        unsafe { (self.calls.close)(self.ncid) };
+    }
+}
+
+impl LibnetcdfSession {
+    fn check(&self, code: c_int, what: &str) -> Result<()> {
+        check(&self.calls, code, what)
+    }
+
+    /// Collects the numeric variables of a group and of those below it.
+    fn walk(&mut self, group: c_int, prefix: &str) -> Result<()> {
+        let mut count = 0;
+        // SAFETY: an open group, and room for one number.
+        self.check(unsafe { (self.calls.inq_nvars)(group, &mut count) }, "variables")?;
+        for id in 0..count {
+            if let Some(found) = self.variable(group, id, prefix)? {
+                self.vars.push(found);
+            }
+        }
+        if !NC_NETCDF4.contains(&self.format) {
+            return Ok(());
+        }
+        let mut count = 0;
+        // SAFETY: as the manual says, a null list asks for the number alone.
+        let code = unsafe { (self.calls.inq_grps)(group, &mut count, std::ptr::null_mut()) };
+        self.check(code, "groups")?;
+        let mut groups = vec![0; count.max(0) as usize];
+        // SAFETY: room for as many groups as were counted.
+        let code = unsafe { (self.calls.inq_grps)(group, &mut count, groups.as_mut_ptr()) };
+        self.check(code, "groups")?;
+        for inner in groups {
+            let mut name = [0 as c_char; NAME];
+            // SAFETY: room for the longest name.
+            self.check(unsafe { (self.calls.inq_grpname)(inner, name.as_mut_ptr()) }, "a group's name")?;
+            let path = format!("{prefix}/{}", text(&name));
+            self.walk(inner, &path)?;
+        }
+        Ok(())
+    }
+
+    fn variable(&self, group: c_int, id: c_int, prefix: &str) -> Result<Option<Found>> {
+        let calls = &self.calls;
+        let mut name = [0 as c_char; NAME];
+        let (mut dtype, mut rank) = (0, 0);
+        let nowhere = std::ptr::null_mut();
+        // SAFETY: an open variable; room for the longest name and for two numbers; null for what is not asked.
+        let code = unsafe {
+            (calls.inq_var)(
+                group,
+                id,
+                name.as_mut_ptr(),
+                &mut dtype,
+                &mut rank,
+                std::ptr::null_mut(),
+                nowhere,
+            )
+        };
+        self.check(code, "a variable")?;
+        let mut dims = vec![0; rank.max(0) as usize];
+        // SAFETY: room for as many dimensions as the variable has.
+        self.check(unsafe { (calls.inq_vardimid)(group, id, dims.as_mut_ptr()) }, "dimensions")?;
+        // The sizes of the atomic types by their numbers; others are not for workloads.
+        let size = match dtype {
+            1 | 2 | 7 => 1,
+            3 | 8 => 2,
+            4 | 5 | 9 => 4,
+            6 | 10 | 11 => 8,
+            _ => return Ok(None),
+        };
+        let mut shape = Vec::with_capacity(dims.len());
+        for dim in dims {
+            let mut len = 0usize;
+            // SAFETY: a dimension of this variable, and room for one number.
+            self.check(unsafe { (calls.inq_dimlen)(group, dim, &mut len) }, "a dimension")?;
+            shape.push(len as u64);
+        }
+        let mut info = VarInfo {
+            name: format!("{prefix}/{}", text(&name)),
+            shape,
+            size,
+            chunks: None,
+            filters: Vec::new(),
+        };
+        if NC_NETCDF4.contains(&self.format) && rank > 0 {
+            let mut storage = 0;
+            let mut lens = vec![0usize; info.shape.len()];
+            // SAFETY: room for one length a dimension.
+            let code = unsafe { (calls.inq_var_chunking)(group, id, &mut storage, lens.as_mut_ptr()) };
+            self.check(code, "chunks")?;
+            if storage == 0 {
+                info.chunks = Some(lens.iter().map(|&n| n as u64).collect());
+            }
+            let (mut shuffle, mut deflate, mut level) = (0, 0, 0);
+            // SAFETY: room for three numbers.
+            let code = unsafe { (calls.inq_var_deflate)(group, id, &mut shuffle, &mut deflate, &mut level) };
+            self.check(code, "filters")?;
+            if shuffle != 0 {
+                info.filters.push("shuffle".to_owned());
+            }
+            if deflate != 0 {
+                info.filters.push("deflate".to_owned());
+            }
+        }
+        let chunk_bytes =
+            info.chunks.as_ref().map_or(0, |c| c.iter().fold(size as u64, |b, &n| b.saturating_mul(n)));
+        Ok(Some(Found { group, id, info, chunk_bytes }))
+    }
+
+    /// Gives every chunked variable a cache of so many bytes, with a table large enough that chunks do not push
+    /// one another out of their slots (HDF5's advice: a hundred slots a chunk, a prime number).
+    fn set_cache(&self, bytes: u64) -> Result<()> {
+        for v in self.vars.iter().filter(|v| v.chunk_bytes > 0) {
+            let held = (bytes / v.chunk_bytes).max(1);
+            let slots = next_prime((held.saturating_mul(100)).clamp(1009, 2_000_003));
+            // SAFETY: an open variable and plain numbers.
+            let code = unsafe {
+                (self.calls.set_var_chunk_cache)(v.group, v.id, bytes as usize, slots as usize, 0.75)
+            };
+            self.check(code, "the chunk cache")?;
+        }
+        Ok(())
+    }
+
+    fn find(&self, var: &str) -> Result<&Found> {
+        let wanted = var.trim_start_matches('/');
+        self.vars
+            .iter()
+            .find(|v| v.info.name.trim_start_matches('/') == wanted)
+            .ok_or_else(|| Error::Invalid(format!("no numeric variable `{var}`")))
+    }
+}
+
+impl Session for LibnetcdfSession {
+    fn format(&self) -> String {
+        match self.format {
+            1 => "classic",
+            2 => "64-bit offset",
+            3 => "netCDF-4",
+            4 => "netCDF-4 classic model",
+            5 => "cdf5",
+            _ => "unknown",
+        }
+        .to_owned()
+    }
+
+    fn variables(&self) -> Vec<VarInfo> {
+        self.vars.iter().map(|v| v.info.clone()).collect()
+    }
+
+    fn read(&mut self, var: &str, slab: &Hyperslab, out: &mut [u8]) -> Result<()> {
+        let v = self.find(var)?;
+        slab.check(&v.info.shape, var)?;
+        if out.len() as u64 != slab.len().saturating_mul(v.info.size as u64) {
+            return Err(Error::Invalid(format!("the selection of `{var}` does not fit its destination")));
+        }
+        let list = |v: &[u64]| -> Vec<usize> { v.iter().map(|&n| n as usize).collect() };
+        let (start, count) = (list(&slab.start), list(&slab.count));
+        let code = if slab.is_dense() {
+            // SAFETY: the selection lies in the variable, and `out` has room for its values in their own type.
+            unsafe {
+                (self.calls.get_vara)(v.group, v.id, start.as_ptr(), count.as_ptr(), out.as_mut_ptr().cast())
+            }
+        } else {
+            let stride: Vec<isize> = slab.stride.iter().map(|&n| n as isize).collect();
+            // SAFETY: as above.
+            unsafe {
+                (self.calls.get_vars)(
+                    v.group,
+                    v.id,
+                    start.as_ptr(),
+                    count.as_ptr(),
+                    stride.as_ptr(),
+                    out.as_mut_ptr().cast(),
+                )
+            }
+        };
+        self.check(code, var)
+    }
+}
+
+fn text(name: &[c_char; NAME]) -> String {
+    let bytes: Vec<u8> = name.iter().take_while(|&&c| c != 0).map(|&c| c as u8).collect();
+    String::from_utf8_lossy(&bytes).into_owned()
+}
+
+fn next_prime(n: u64) -> u64 {
+    let is_prime = |n: u64| n > 1 && (2..).take_while(|d| d * d <= n).all(|d| !n.is_multiple_of(d));
+    (n..).find(|&n| is_prime(n)).unwrap_or(n)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_is_no_library_is_said() {
+        let e = LibnetcdfDriver::load(Path::new("/nowhere/libnetcdf.so")).unwrap_err().to_string();
+        assert!(e.contains("/nowhere/libnetcdf.so"), "{e}");
+        assert_eq!(next_prime(1000), 1009);
+    }
+}

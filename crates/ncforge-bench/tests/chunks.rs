@@ -1,0 +1,74 @@
+//! The workload `chunks`, on a real file.
+
+use std::path::PathBuf;
+
+use ncforge::tune::Machine;
+use ncforge_bench::driver::{Driver, LibnetcdfDriver, NcforgeDriver};
+use ncforge_bench::report::chunks::{regret_csv, regret_table, sweep_csv, sweep_table};
+use ncforge_bench::workload::chunks::regret::{self, RegretOptions};
+use ncforge_bench::workload::chunks::sweep::{self, SweepOptions};
+use ncforge_bench::workload::chunks::{Variant, grid};
+
+fn data(name: &str) -> PathBuf {
+    PathBuf::from(env!("CARGO_MANIFEST_DIR")).join("../../data").join(name)
+}
+
+fn variants() -> Vec<Variant> {
+    let chunked =
+        |chunks: &[u64], deflate| Variant { chunks: Some(chunks.to_vec()), deflate, shuffle: deflate > 0 };
+    vec![Variant::classic(), chunked(&[1, 91, 181], 1), chunked(&[12, 10, 20], 0)]
+}
+
+#[test]
+fn every_driver_reads_the_same_values_from_every_variant() {
+    let ours = NcforgeDriver::default();
+    let theirs = LibnetcdfDriver::find();
+    let mut drivers: Vec<&dyn Driver> = vec![&ours];
+    drivers.extend(theirs.as_ref().map(|l| l as &dyn Driver));
+    let folder = tempfile::tempdir().unwrap();
+    let options = SweepOptions {
+        var: None,
+        variants: variants(),
+        caches: vec![None, Some(4 << 20)],
+        series: 3,
+        series_first: true,
+        repetitions: 1,
+        cold: false,
+    };
+    let report =
+        sweep::run(&drivers, &data("sst30e_netcdf.nc"), folder.path(), &options, &mut |_| {}).unwrap();
+    assert_eq!(report.rows.len(), 3 * 2 * drivers.len());
+    assert!(report.rows.iter().all(|r| r.same_values), "{:#?}", report.rows);
+    let table = sweep_table(&report);
+    assert!(table.contains("cs[0]") && table.contains("read_time_ser(us)"), "{table}");
+    assert_eq!(sweep_csv(&report).lines().count(), 1 + report.rows.len());
+}
+
+#[test]
+fn the_choice_stands_among_all_shapes() {
+    let folder = tempfile::tempdir().unwrap();
+    let file = data("sst30e_netcdf.nc");
+    let shape = {
+        let dataset = ncforge::Dataset::open(&file).unwrap();
+        dataset.schema().shape(dataset.var("sst").unwrap())
+    };
+    let options = RegretOptions {
+        var: Some("sst".into()),
+        shapes: grid(&shape, 4, 6),
+        mixes: vec!["series".into(), "map=2,series=1".into(), "time=3".into()],
+        deflate: 1,
+        repetitions: 1,
+        machine: Machine::default(),
+    };
+    let report = regret::run(&NcforgeDriver::default(), &file, folder.path(), &options, &mut |_| {}).unwrap();
+    assert_eq!(report.mixes.len(), 3);
+    for mix in &report.mixes {
+        assert!(mix.regret >= 1.0 && mix.place >= 1 && mix.cost >= mix.best_cost, "{mix:?}");
+    }
+    assert!(regret_table(&report).contains("regret: median"));
+    assert_eq!(regret_csv(&report).lines().count(), 1 + report.rows.len());
+    let unknown = RegretOptions { mixes: vec!["maps".into()], ..options };
+    let error =
+        regret::run(&NcforgeDriver::default(), &file, folder.path(), &unknown, &mut |_| {}).unwrap_err();
+    assert!(error.to_string().contains("`maps`"), "{error}");
+}
