@@ -29,7 +29,8 @@ pub struct CreateOptions {
     pub keep_partial: bool,
     /// Wait at [`DatasetMut::close`] until the new file is on disk, so that it outlives a failure of the machine
     /// from then on. Without, `close` leaves that to the system, as other libraries do; a failure of this
-    /// process loses nothing either way. [`DatasetMut::sync`] always waits.
+    /// process loses nothing either way. [`DatasetMut::sync`] always waits, and so does `close` where the new file
+    /// takes the place of an old one.
     pub durable: bool,
 }
 

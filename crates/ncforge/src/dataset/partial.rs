@@ -83,10 +83,12 @@ impl Partial {
     }
 
     /// Gives the file, which must be whole, its own name. With `durable`, the file and its name are on disk when
-    /// this returns.
+    /// this returns. A file that takes another's place is always on disk before it does: a failure of the machine
+    /// must not cost both.
     pub(super) fn commit(mut self, durable: bool) -> Result<()> {
         let fail = |op: &str, e| Error::io(op, self.destination.display().to_string(), e);
-        if durable {
+        let replaces = self.overwrite && self.destination.exists();
+        if durable || replaces {
             // The file under the temporary name may be another one than the locked: stores can be replaced.
             File::open(&self.path).and_then(|f| f.sync_all()).map_err(|e| fail("sync", e))?;
         }
