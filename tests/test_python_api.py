@@ -84,6 +84,33 @@ def test_indexing_is_numpys(small: Path) -> None:
         assert np.array_equal(np.asarray(v), whole)
 
 
+def test_reading_into_memory_of_the_caller(small: Path, tmp_path: Path) -> None:
+    values = np.arange(20, dtype="i4").reshape(4, 5)
+    with ncforge.Dataset(small) as ds:
+        v = ds["v"]
+        out = np.zeros((4, 5), "i4")
+        assert v.read_into(out) is out
+        assert np.array_equal(out, values)
+        row = np.zeros(5, "i4")
+        assert np.array_equal(v.read_into(row, 2), values[2])
+        assert np.array_equal(v.read_into(row, np.s_[1, ::-1]), values[1, ::-1])
+        both = np.zeros((2, 5), "i4")
+        assert np.array_equal(v.read_into(both[1], 3), values[3])
+        assert not both[0].any()
+        for wrong in (np.zeros(5, "f4"), np.zeros(4, "i4"), np.zeros((5, 2), "i4")[:, 0], np.zeros(5, ">i4")):
+            with pytest.raises(ValueError, match="destination"):
+                v.read_into(wrong, 0)
+        row.flags.writeable = False
+        with pytest.raises(ValueError, match="writable"):
+            v.read_into(row, 0)
+    path = tmp_path / "text.nc"
+    with ncforge.Dataset(path, "w") as ds:
+        ds.createDimension("x", 2)
+        ds.createVariable("s", str, ("x",))[...] = np.array(["a", "b"], object)
+    with ncforge.Dataset(path) as ds, pytest.raises(TypeError, match="objects"):
+        ds["s"].read_into(np.empty(2, object))
+
+
 def test_assignment_is_numpys(small: Path) -> None:
     with ncforge.Dataset(small, "r+") as ds:
         v = ds.variables["v"]

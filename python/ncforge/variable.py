@@ -116,6 +116,50 @@ class Variable(Attributes):
         selection = select(key, self.shape, self._name)
         return self._read(selection)
 
+    def read_into(self, out: np.ndarray, key: Any = ...) -> np.ndarray:
+        """Read a selection into memory that exists already, and give ``out`` back.
+
+        Memory that was used before is faster than fresh memory, and a caller who reads in a loop needs only one
+        array.
+
+        Parameters
+        ----------
+        out
+            A C-contiguous, writable array with the selection's shape and the variable's ``dtype``.
+        key
+            What would stand in brackets: ``v.read_into(out, np.s_[3, :, 10:20])``. All by default.
+
+        Raises
+        ------
+        ValueError
+            If ``out`` has another shape, another type, or cannot be written to in one run.
+        TypeError
+            If the variable holds strings or ragged rows, which are Python objects.
+
+        Examples
+        --------
+        >>> month = np.empty((180, 360), "f4")                 # doctest: +SKIP
+        >>> for t in range(12):                                # doctest: +SKIP
+        ...     sst.read_into(month, t)
+        """
+        if self._types.is_heap(self._kind):
+            raise TypeError(f"{self._name!r} holds objects: read them by indexing")
+        s = select(key, self.shape, self._name)
+        dtype = self._types.dtype(self._kind)
+        if out.dtype != dtype or out.shape != tuple(s.shape):
+            raise ValueError(
+                f"{self._name!r}: the selection is {dtype} of shape {tuple(s.shape)}, "
+                f"the destination {out.dtype} of shape {out.shape}"
+            )
+        if not (out.flags.c_contiguous and out.flags.writeable):
+            raise ValueError(f"{self._name!r}: the destination must be C-contiguous and writable")
+        if any(s.flipped):
+            out[...] = self._read(s)
+        else:
+            flat = out.reshape(-1).view(np.uint8)
+            self._core.read_fixed(self._var_id, s.start, s.count, s.stride, flat)
+        return out
+
     def _read(self, s: Selection) -> Any:
         dtype = self._types.dtype(self._kind)
         if self._types.is_heap(self._kind):
