@@ -5,7 +5,7 @@ use std::sync::OnceLock;
 
 use super::bits::Bits;
 use super::huffman::Code;
-use super::symbols::{DISTANCES, END, LITLEN, distance_symbol, length_symbol};
+use super::symbols::{DISTANCES, END, LITLEN, MAX_MATCH, distance_symbol, length_symbol};
 
 /// Longest code of a literal or length: four literals then fit between two flushes.
 const LITLEN_LIMIT: usize = 14;
@@ -42,9 +42,14 @@ pub(super) fn write_stored(bits: &mut Bits, bytes: &[u8], last: bool) {
     }
 }
 
-/// Writes one block: `bytes` as told by `sequences`.
-pub(super) fn write_block(bits: &mut Bits, bytes: &[u8], sequences: &[Sequence], last: bool) {
-    let counts = Counts::of(bytes, sequences);
+/// Writes one block: `bytes` as told by `sequences`, whose symbols `counts` counts.
+pub(super) fn write_block(
+    bits: &mut Bits,
+    bytes: &[u8],
+    sequences: &[Sequence],
+    counts: &Counts,
+    last: bool,
+) {
     let litlen = Code::new(&counts.litlen, LITLEN_LIMIT);
     let distance = Code::new(&counts.distance, DISTANCE_LIMIT);
     let header = Header::of(&litlen, &distance);
@@ -67,31 +72,32 @@ pub(super) fn write_block(bits: &mut Bits, bytes: &[u8], sequences: &[Sequence],
     }
 }
 
-/// Bits that a dynamic block would take, not looking for anything cheaper.
-pub(super) fn dynamic_bits(bytes: &[u8], sequences: &[Sequence]) -> u64 {
-    let counts = Counts::of(bytes, sequences);
-    let litlen = Code::new(&counts.litlen, LITLEN_LIMIT);
-    let distance = Code::new(&counts.distance, DISTANCE_LIMIT);
-    litlen.cost(&counts.litlen) + distance.cost(&counts.distance) + counts.extra_bits
-}
-
 /// Bits that stored blocks take.
 pub(super) fn stored_bits(len: usize) -> u64 {
     (len as u64 + 5 * (len as u64).div_ceil(STORED_MAX as u64)) * 8
 }
 
 /// How often each symbol occurs in a block.
-struct Counts {
+#[derive(Clone)]
+pub(super) struct Counts {
     litlen: [u32; LITLEN],
     distance: [u32; DISTANCES],
     extra_bits: u64,
 }
 
 impl Counts {
-    fn of(bytes: &[u8], sequences: &[Sequence]) -> Self {
+    /// Of a block without symbols, but for its end.
+    pub(super) fn none() -> Self {
+        let mut counts = Counts { litlen: [0; LITLEN], distance: [0; DISTANCES], extra_bits: 0 };
+        counts.litlen[END] = 1;
+        counts
+    }
+
+    /// Of `bytes` as told by `sequences`.
+    pub(super) fn of(bytes: &[u8], sequences: &[Sequence]) -> Self {
         // Four tables: equal neighbours would otherwise wait for each other's counter.
         let mut tables = [[0u32; 256]; 4];
-        let mut counts = Counts { litlen: [0; LITLEN], distance: [0; DISTANCES], extra_bits: 0 };
+        let mut counts = Self::none();
         let mut at = 0;
         for s in sequences {
             let literals = &bytes[at..at + s.literals as usize];
@@ -101,8 +107,8 @@ impl Counts {
                     table[b as usize] += 1;
                 }
             }
-            for &b in rest {
-                tables[0][b as usize] += 1;
+            for (table, &b) in tables.iter_mut().zip(rest) {
+                table[b as usize] += 1;
             }
             at += s.literals as usize + s.length as usize;
             if s.length > 0 {
@@ -113,12 +119,77 @@ impl Counts {
                 counts.extra_bits += u64::from(extra + more);
             }
         }
-        for (b, count) in counts.litlen[..256].iter_mut().enumerate() {
-            *count = tables.iter().map(|t| t[b]).sum();
+        let [a, b, c, d] = &tables;
+        for (i, count) in counts.litlen[..256].iter_mut().enumerate() {
+            *count = a[i] + b[i] + c[i] + d[i];
         }
-        counts.litlen[END] = 1;
         counts
     }
+
+    /// Of two neighbouring blocks as one.
+    pub(super) fn with(&self, next: &Counts) -> Counts {
+        let mut sum = self.clone();
+        sum.add(next);
+        sum
+    }
+
+    /// Joins the counts of a neighbouring block.
+    pub(super) fn add(&mut self, next: &Counts) {
+        for (a, b) in self.litlen.iter_mut().zip(&next.litlen) {
+            *a += b;
+        }
+        for (a, b) in self.distance.iter_mut().zip(&next.distance) {
+            *a += b;
+        }
+        self.litlen[END] = 1;
+        self.extra_bits += next.extra_bits;
+    }
+
+    /// About so many bits the symbols take after the best code for them, not counting its description.
+    pub(super) fn bits(&self) -> f32 {
+        entropy(&self.litlen) + entropy(&self.distance) + self.extra_bits as f32
+    }
+
+    /// About so many bits less than expected the symbols of a small sample take, as the code is fitted to
+    /// their chance frequencies (Miller's correction).
+    pub(super) fn bias(&self) -> f32 {
+        let used = |counts: &[u32]| counts.iter().map(|&c| u32::from(c > 0)).sum::<u32>() as f32;
+        0.72 * (used(&self.litlen) + used(&self.distance))
+    }
+
+    /// About so many bits the description of the block's codes takes.
+    pub(super) fn header_bits(&self) -> f32 {
+        let used = |counts: &[u32]| counts.iter().map(|&c| u32::from(c > 0)).sum::<u32>() as f32;
+        50.0 + 4.0 * used(&self.litlen) + 3.0 * used(&self.distance)
+    }
+}
+
+/// Bits of an ideal code for symbols so frequent, all together.
+pub(super) fn entropy(counts: &[u32]) -> f32 {
+    let (mut total, mut own) = ([0u32; 8], [0f32; 8]);
+    let (eights, rest) = counts.as_chunks::<8>();
+    for eight in eights {
+        for i in 0..8 {
+            total[i] += eight[i];
+            own[i] += eight[i] as f32 * log2(eight[i]);
+        }
+    }
+    for &c in rest {
+        total[0] += c;
+        own[0] += c as f32 * log2(c);
+    }
+    let total: u32 = total.iter().sum();
+    (total as f32 * log2(total) - own.iter().sum::<f32>()).max(0.0)
+}
+
+/// The binary logarithm, to about 0.005; of 0 a finite number.
+#[inline(always)]
+fn log2(n: u32) -> f32 {
+    let bits = (n as f32).to_bits();
+    let exponent = (bits >> 23) as i32 - 127;
+    // The mantissa from 1 to 2; a parabola through the logarithm's ends.
+    let m = f32::from_bits(bits & 0x007F_FFFF | 0x3F80_0000);
+    exponent as f32 + (m - 1.0) * (1.0 + 0.346_6 * (2.0 - m))
 }
 
 /// The codes of fixed blocks (RFC 1951 §3.2.6), as two of the alphabet's 288 and 32 symbols never occur.
@@ -237,10 +308,16 @@ fn write_symbols(
     litlen: &Code<LITLEN>,
     distance: &Code<DISTANCES>,
 ) {
-    // One table look-up a literal: code and length side by side.
+    // One table look-up a literal, one a length: code and number of bits side by side.
     let mut literal = [(0u16, 0u8); 256];
     for (entry, (&b, &l)) in literal.iter_mut().zip(litlen.bits.iter().zip(&litlen.lens)) {
         *entry = (b, l);
+    }
+    let mut lengths = [(0u32, 0u8); MAX_MATCH - 2];
+    for (i, entry) in lengths.iter_mut().enumerate() {
+        let (symbol, extra, extra_bits) = length_symbol(i + 3);
+        let len = litlen.lens[symbol];
+        *entry = (u32::from(litlen.bits[symbol]) | extra << len, len + extra_bits as u8);
     }
     let mut at = 0;
     for s in sequences {
@@ -256,12 +333,11 @@ fn write_symbols(
             let (code, len) = literal[b as usize];
             bits.put(u64::from(code), u32::from(len));
         }
-        bits.flush();
         at += s.literals as usize + s.length as usize;
+        bits.flush();
         if s.length > 0 {
-            let (symbol, extra, extra_bits) = length_symbol(s.length as usize);
-            bits.put(u64::from(litlen.bits[symbol]), u32::from(litlen.lens[symbol]));
-            bits.put(u64::from(extra), extra_bits);
+            let (code, len) = lengths[s.length as usize - 3];
+            bits.put(u64::from(code), u32::from(len));
             let (symbol, extra, extra_bits) = distance_symbol(s.distance as usize + 1);
             bits.put(u64::from(distance.bits[symbol]), u32::from(distance.lens[symbol]));
             bits.put(u64::from(extra), extra_bits);

@@ -1,4 +1,8 @@
-//! Finds repeats: one look-up in a hash table for speed, or chains of earlier positions for size.
+//! Finds repeats: runs, a table of the last two places of four bytes or of the last place of three, or chains of
+//! earlier places.
+//!
+//! Tables hold place + base, and the base of a new buffer lies a window beyond all that was entered before: what
+//! a table still knows of earlier buffers is out of reach, and nothing need be cleared between chunks.
 
 use super::block::Sequence;
 use super::symbols::{MAX_MATCH, WINDOW};
@@ -8,36 +12,68 @@ use super::symbols::{MAX_MATCH, WINDOW};
 pub(super) enum Effort {
     /// Only repeats of the byte before: runs.
     Runs,
-    /// One earlier position is tried; where nothing matches, steps grow.
-    Fast {
-        /// Shortest match: 3 or 4.
-        least: usize,
+    /// The last two places of the same four bytes are tried.
+    Pairs {
+        /// Whether the next place is tried before a match is taken.
+        lazy: bool,
     },
-    /// Chains of earlier positions; matches of 4 bytes and more.
+    /// The last four places of the same four bytes are tried.
+    Fours,
+    /// The last place of the same three bytes is tried.
+    Short,
+    /// Chains of earlier places.
     Chains {
-        /// Positions tried at most.
+        /// Shortest match: 3 or 4 bytes.
+        least: usize,
+        /// Places tried at most.
         depth: u32,
         /// A match of this length is taken at once.
         nice: usize,
-        /// Whether the next position is tried before a match is taken.
+        /// Whether the next place is tried before a match is taken.
         lazy: bool,
     },
 }
 
-const HASH_BITS: u32 = 14;
-/// Chains find matches of so many bytes and more: at 3, one rarely pays for its distance.
-const CHAIN_LEAST: usize = 4;
-/// Without a match for 2^SKIP bytes, the step between tries grows by one; shorter matches are rarer and worth
-/// more patience.
-const SKIP: u32 = 6;
-const SKIP_SHORT: u32 = 9;
+/// Buckets of two places: as many places as the window has.
+const PAIR_BITS: u32 = 14;
+/// Three-byte matches are worth having only where nearly all places are known.
+const SHORT_BITS: u32 = 16;
+const HEAD_BITS: u32 = 15;
+/// Where the next place is tried too, a match of three bytes is not taken from further away: it would hardly pay.
+const NEAR: usize = 4096;
+/// Without a match for 2^SKIP bytes, the step between tries grows by one, up to so many.
+const SKIP: u32 = 8;
+const SKIP_MOST: usize = 3;
+/// A match of this length needs no comparing with another.
+const ENOUGH: usize = 32;
+/// Inside longer matches, and inside runs, only the first and last places are entered: for a run, all others
+/// would tell the same.
+const ENTER_ALL: usize = 64;
 
-/// The state of a search through one buffer. Positions are 32-bit: buffers are chunks, below 4 GiB.
+/// The state of a search through one buffer. Places are 32-bit: buffers are chunks, below 4 GiB.
 pub(super) struct Matcher {
-    /// Last position + 1 of each hash; 0: none.
-    head: Vec<u32>,
-    /// Earlier position + 1 of the same hash, for each position of the window.
-    chain: Vec<u32>,
+    pairs: Box<Buckets<1>>,
+    fours: Box<Buckets<2>>,
+    short: Box<[u32; 1 << SHORT_BITS]>,
+    /// Last place of each hash.
+    head: Box<[u32; 1 << HEAD_BITS]>,
+    /// The place of the same hash before, for each place of the window.
+    chain: Box<[u32; WINDOW]>,
+    /// What is added to places of this buffer.
+    base: u32,
+    /// Where the next buffer's places begin, at least.
+    next: u64,
+}
+
+/// The part of a buffer that is searched.
+#[derive(Clone, Copy)]
+pub(super) struct Range {
+    /// First byte.
+    pub(super) from: usize,
+    /// No match and no literal begins here or later.
+    pub(super) stop: usize,
+    /// No match reaches beyond.
+    pub(super) end: usize,
 }
 
 #[inline(always)]
@@ -46,225 +82,256 @@ fn word(bytes: &[u8], at: usize) -> u32 {
 }
 
 #[inline(always)]
-fn hash(word: u32) -> usize {
-    (word.wrapping_mul(0x9E37_79B1) >> (32 - HASH_BITS)) as usize
+fn hash<const BITS: u32>(word: u32) -> usize {
+    (word.wrapping_mul(0x9E37_79B1) >> (32 - BITS)) as usize
 }
 
-/// Keeps the low `bytes` bytes of a word.
-const fn low(bytes: usize) -> u32 {
-    if bytes == 3 { 0x00FF_FFFF } else { u32::MAX }
+#[inline(always)]
+fn word8(bytes: &[u8], at: usize) -> u64 {
+    u64::from_le_bytes(bytes[at..at + 8].try_into().expect("eight bytes"))
 }
 
-/// Runs of one byte as matches of distance 1; gives the first position that no sequence covers.
-fn runs(bytes: &[u8], from: usize, to: usize, out: &mut Vec<Sequence>) -> usize {
-    let bytes = &bytes[..to];
-    let (mut start, mut at) = (from, from.max(1));
-    while at + 4 <= to {
-        let here = word(bytes, at);
-        // Equal to the word one byte earlier: four bytes that repeat the one before.
-        let same = here ^ word(bytes, at - 1);
-        if same != 0 {
-            // Where the last differing byte stands, a run may begin after it.
-            at += 4 - same.leading_zeros() as usize / 8;
-            continue;
-        }
-        let length = common(bytes, at - 1, at, MAX_MATCH.min(to - at));
-        out.push(Sequence { literals: (at - start) as u32, length: length as u16, distance: 0 });
-        at += length;
-        start = at;
-    }
-    start
-}
-
-/// How many bytes from `a` and from `b` on are equal, at most `most`.
+/// How many bytes from `a` and from `b` on are equal, at most `most`; `a` lies before `b`.
 #[inline(always)]
 fn common(bytes: &[u8], a: usize, b: usize, most: usize) -> usize {
     let (left, right) = (&bytes[a..a + most], &bytes[b..b + most]);
-    let (left8, _) = left.as_chunks::<8>();
-    let (right8, _) = right.as_chunks::<8>();
-    for (i, (l, r)) in left8.iter().zip(right8).enumerate() {
-        let diff = u64::from_le_bytes(*l) ^ u64::from_le_bytes(*r);
+    let mut done = 0;
+    while done + 8 <= most {
+        let diff = word8(left, done) ^ word8(right, done);
         if diff != 0 {
-            return i * 8 + diff.trailing_zeros() as usize / 8;
+            return done + diff.trailing_zeros() as usize / 8;
         }
+        done += 8;
     }
-    let done = left8.len() * 8;
     done + left[done..].iter().zip(&right[done..]).take_while(|(l, r)| l == r).count()
+}
+
+/// As [`common`], where eight bytes follow both places; most often the first look answers.
+#[inline(always)]
+fn common8(bytes: &[u8], here: u64, a: usize, b: usize, most: usize) -> usize {
+    let diff = word8(bytes, a) ^ here;
+    if diff != 0 {
+        return diff.trailing_zeros() as usize / 8;
+    }
+    8 + common(bytes, a + 8, b + 8, most - 8)
+}
+
+fn push(out: &mut Vec<Sequence>, literals: usize, length: usize, distance: usize) {
+    out.push(Sequence {
+        literals: literals as u32,
+        length: length as u16,
+        distance: distance.wrapping_sub(1) as u16,
+    });
+}
+
+/// A table of a fixed length on the heap.
+fn table<T: Copy + Default, const N: usize>() -> Box<[T; N]> {
+    vec![T::default(); N]
+        .into_boxed_slice()
+        .try_into()
+        .unwrap_or_else(|_| unreachable!("made with this length"))
 }
 
 impl Matcher {
     pub(super) fn new() -> Self {
-        Self { head: vec![0; 1 << HASH_BITS], chain: vec![0; WINDOW] }
+        let first = WINDOW as u32 + 1;
+        Self {
+            pairs: table(),
+            fours: table(),
+            short: table(),
+            head: table(),
+            chain: table(),
+            base: first,
+            next: first.into(),
+        }
     }
 
-    /// Forgets all positions.
-    pub(super) fn reset(&mut self) {
-        self.head.fill(0);
-        // Chains start at heads, so what they hold is out of reach.
+    /// Begins a buffer of so many bytes: all that was entered is forgotten.
+    pub(super) fn begin(&mut self, len: usize) {
+        if self.next + len as u64 + WINDOW as u64 >= u64::from(u32::MAX) {
+            self.pairs.fill([0]);
+            self.fours.fill([0; 2]);
+            self.short.fill(0);
+            self.head.fill(0);
+            self.next = WINDOW as u64 + 1;
+        }
+        self.base = self.next as u32;
+        self.next += len as u64 + WINDOW as u64 + 1;
     }
 
-    /// Enters the positions of `bytes[from..to]` without looking for matches.
+    /// Enters the places `from..to` without looking for matches.
     pub(super) fn prime(&mut self, bytes: &[u8], effort: Effort, from: usize, to: usize) {
-        let bytes = &bytes[..to];
-        for at in from..to.saturating_sub(3) {
+        for at in from..to.min(bytes.len().saturating_sub(3)) {
             match effort {
                 Effort::Runs => return,
-                Effort::Fast { least: 3 } => self.head[hash(word(bytes, at) & low(3))] = at as u32 + 1,
-                Effort::Fast { .. } => self.head[hash(word(bytes, at))] = at as u32 + 1,
+                Effort::Pairs { .. } => enter(&mut self.pairs, self.base, bytes, at),
+                Effort::Fours => enter(&mut self.fours, self.base, bytes, at),
+                Effort::Short => self.enter_short(bytes, at),
+                Effort::Chains { least: 3, .. } => {
+                    self.enter_chain::<3>(bytes, at);
+                }
                 Effort::Chains { .. } => {
-                    self.insert(bytes, at);
+                    self.enter_chain::<4>(bytes, at);
                 }
             }
         }
     }
 
-    /// Tells `bytes[from..to]` as sequences; matches may reach back before `from`. Between two calls without
-    /// a [`Matcher::reset`] the effort may change from and to [`Effort::Runs`] only.
+    /// Tells the bytes of a range as sequences, added to `out`; matches may reach back before it. Gives where
+    /// it ended: at `stop`, or behind a match that reached further.
     pub(super) fn find(
         &mut self,
         bytes: &[u8],
         effort: Effort,
-        from: usize,
-        to: usize,
-        out: &mut Vec<Sequence>,
-    ) {
-        out.clear();
-        let start = match effort {
-            Effort::Runs => runs(bytes, from, to, out),
-            Effort::Fast { least: 3 } => self.fast::<3>(bytes, from, to, out),
-            Effort::Fast { .. } => self.fast::<4>(bytes, from, to, out),
-            Effort::Chains { depth, nice, lazy } => self.chains(bytes, from, to, out, depth, nice, lazy),
-        };
-        if start < to {
-            out.push(Sequence { literals: (to - start) as u32, length: 0, distance: 0 });
-        }
-    }
-
-    /// Gives the first position that no sequence covers.
-    fn fast<const LEAST: usize>(
-        &mut self,
-        bytes: &[u8],
-        from: usize,
-        to: usize,
+        range: Range,
         out: &mut Vec<Sequence>,
     ) -> usize {
-        let bytes = &bytes[..to];
-        let head: &mut [u32; 1 << HASH_BITS] =
-            self.head.as_mut_slice().try_into().expect("made with this length");
+        let start = match effort {
+            Effort::Runs => runs(bytes, range, out),
+            Effort::Pairs { lazy: false } => {
+                find_bucket::<1, false>(&mut self.pairs, self.base, bytes, range, out)
+            }
+            Effort::Pairs { lazy: true } => {
+                find_bucket::<1, true>(&mut self.pairs, self.base, bytes, range, out)
+            }
+            Effort::Fours => find_bucket::<2, false>(&mut self.fours, self.base, bytes, range, out),
+            Effort::Short => self.find_short(bytes, range, out),
+            Effort::Chains { least: 3, depth, nice, lazy: false } => {
+                self.find_chains::<3, false>(bytes, range, out, depth, nice)
+            }
+            Effort::Chains { least: 3, depth, nice, lazy: true } => {
+                self.find_chains::<3, true>(bytes, range, out, depth, nice)
+            }
+            Effort::Chains { depth, nice, lazy: false, .. } => {
+                self.find_chains::<4, false>(bytes, range, out, depth, nice)
+            }
+            Effort::Chains { depth, nice, lazy: true, .. } => {
+                self.find_chains::<4, true>(bytes, range, out, depth, nice)
+            }
+        };
+        if start < range.stop {
+            push(out, range.stop - start, 0, 0);
+        }
+        start.max(range.stop)
+    }
+
+    #[inline(always)]
+    fn enter_short(&mut self, bytes: &[u8], at: usize) {
+        self.short[hash::<SHORT_BITS>(word(bytes, at) << 8)] = self.base + at as u32;
+    }
+
+    /// Gives the place entered before with the same hash, with its base.
+    #[inline(always)]
+    fn enter_chain<const LEAST: usize>(&mut self, bytes: &[u8], at: usize) -> u32 {
+        let place = self.base + at as u32;
+        let slot = &mut self.head[hash::<HEAD_BITS>(word(bytes, at) << (8 * (4 - LEAST)))];
+        let earlier = *slot;
+        self.chain[place as usize % WINDOW] = earlier;
+        *slot = place;
+        earlier
+    }
+
+    /// Gives the first place that no sequence covers.
+    fn find_short(&mut self, bytes: &[u8], range: Range, out: &mut Vec<Sequence>) -> usize {
+        let Range { from, stop, end } = range;
+        let bytes = &bytes[..end];
         let (mut start, mut at) = (from, from);
-        while at + 4 <= to {
-            let here = word(bytes, at) & low(LEAST);
-            let slot = &mut head[hash(here)];
-            let earlier = *slot as usize;
-            *slot = at as u32 + 1;
-            // Position + 1 of the candidate: a distance of WINDOW is the furthest allowed.
-            if earlier == 0 || at + 1 - earlier > WINDOW || word(bytes, earlier - 1) & low(LEAST) != here {
-                at += 1 + ((at - start) >> if LEAST == 3 { SKIP_SHORT } else { SKIP });
+        while at < stop && at + 4 <= end {
+            let here = word(bytes, at) << 8;
+            let place = self.base + at as u32;
+            let slot = &mut self.short[hash::<SHORT_BITS>(here)];
+            let back = (place - *slot) as usize;
+            *slot = place;
+            if back > WINDOW || word(bytes, at - back) << 8 != here {
+                at += 1;
                 continue;
             }
-            let mut candidate = earlier - 1;
-            // Bytes that were skipped over may match too. The match must still reach beyond the position that
-            // is in the table already.
-            let least_start = start.max((at + LEAST).saturating_sub(MAX_MATCH));
-            while at > least_start && candidate > 0 && bytes[at - 1] == bytes[candidate - 1] {
-                at -= 1;
-                candidate -= 1;
+            let length = common(bytes, at - back, at, MAX_MATCH.min(end - at));
+            push(out, at - start, length, back);
+            start = at + length;
+            let last = start.min(end.saturating_sub(3));
+            for inside in (at + 1..(at + 16).min(last)).chain((start - 3).max(at + 16)..last) {
+                self.enter_short(bytes, inside);
             }
-            let length = common(bytes, candidate, at, MAX_MATCH.min(to - at));
-            let distance = at - candidate;
-            out.push(Sequence {
-                literals: (at - start) as u32,
-                length: length as u16,
-                distance: (distance - 1) as u16,
-            });
-            let end = at + length;
-            // A few positions inside the match are enough to find its like again.
-            for inside in [at + 1, at + 2, end.saturating_sub(3), end.saturating_sub(1)] {
-                if inside > at && inside < end && inside + 4 <= to {
-                    head[hash(word(bytes, inside) & low(LEAST))] = inside as u32 + 1;
-                }
-            }
-            at = end;
-            start = end;
+            at = start;
         }
         start
     }
 
-    #[expect(clippy::too_many_arguments, reason = "the parts of one Effort, unpacked once")]
-    fn chains(
+    /// Gives the first place that no sequence covers.
+    fn find_chains<const LEAST: usize, const LAZY: bool>(
         &mut self,
         bytes: &[u8],
-        from: usize,
-        to: usize,
+        range: Range,
         out: &mut Vec<Sequence>,
         depth: u32,
         nice: usize,
-        lazy: bool,
     ) -> usize {
-        let bytes = &bytes[..to];
+        let Range { from, stop, end } = range;
+        let bytes = &bytes[..end];
         let (mut start, mut at) = (from, from);
-        while at + CHAIN_LEAST <= to {
-            let (mut length, mut distance) = self.longest(bytes, at, depth, CHAIN_LEAST - 1, nice);
-            if length < CHAIN_LEAST {
+        while at < stop && at + 8 <= end {
+            let (mut length, mut distance) = self.longest::<LEAST>(bytes, at, depth, LEAST - 1, nice);
+            if length < LEAST || LAZY && length == 3 && distance > NEAR {
                 at += 1;
                 continue;
             }
+            let mut entered = at + 1;
             // A better match one byte later is worth a literal.
-            while lazy && length < nice && at + 1 + CHAIN_LEAST <= to {
+            while LAZY && length < nice && at + 9 <= end {
                 let tries = if length >= 8 { depth / 4 } else { depth };
-                let (longer, d) = self.longest(bytes, at + 1, tries.max(1), length, nice);
+                let (longer, d) = self.longest::<LEAST>(bytes, at + 1, tries.max(1), length, nice);
+                entered = at + 2;
                 if longer <= length {
                     break;
                 }
                 at += 1;
                 (length, distance) = (longer, d);
             }
-            out.push(Sequence {
-                literals: (at - start) as u32,
-                length: length as u16,
-                distance: (distance - 1) as u16,
-            });
-            let end = at + length;
-            let mut inside = at + 1 + usize::from(lazy && length < nice && at + 1 + CHAIN_LEAST <= to);
-            while inside < end && inside + CHAIN_LEAST <= to {
-                self.insert(bytes, inside);
-                inside += 1;
+            push(out, at - start, length, distance);
+            start = at + length;
+            let last = start.min(end.saturating_sub(3));
+            let few = if distance == 1 { (entered + 4).min(last) } else { last };
+            for inside in (entered..few).chain((start - 4).max(few)..last) {
+                self.enter_chain::<LEAST>(bytes, inside);
             }
-            at = end;
-            start = end;
+            at = start;
         }
         start
     }
 
+    /// The longest match at a place, longer than `least`, and its distance; enters the place.
     #[inline(always)]
-    fn insert(&mut self, bytes: &[u8], at: usize) -> usize {
-        let slot = &mut self.head[hash(word(bytes, at))];
-        let earlier = *slot;
-        self.chain[at % WINDOW] = earlier;
-        *slot = at as u32 + 1;
-        earlier as usize
-    }
-
-    /// The longest match at a position, longer than `least`, and its distance; enters the position.
-    #[inline(always)]
-    fn longest(&mut self, bytes: &[u8], at: usize, depth: u32, least: usize, nice: usize) -> (usize, usize) {
-        let here = word(bytes, at);
-        let mut earlier = self.insert(bytes, at);
+    fn longest<const LEAST: usize>(
+        &mut self,
+        bytes: &[u8],
+        at: usize,
+        depth: u32,
+        least: usize,
+        nice: usize,
+    ) -> (usize, usize) {
+        let here = word8(bytes, at);
+        let place = self.base + at as u32;
+        let mut earlier = self.enter_chain::<LEAST>(bytes, at);
         let most = MAX_MATCH.min(bytes.len() - at);
         let (mut best, mut distance) = (least, 0);
         let mut left = depth;
-        while left > 0 && earlier > 0 && at + 1 - earlier <= WINDOW && best < most {
-            let candidate = earlier - 1;
-            if bytes[candidate + best] == bytes[at + best] && word(bytes, candidate) == here {
-                let length = common(bytes, candidate, at, most);
+        while left > 0 && best < most {
+            let back = (place - earlier) as usize;
+            if back > WINDOW {
+                break;
+            }
+            let candidate = at - back;
+            if bytes[candidate + best] == bytes[at + best] {
+                let length = common8(bytes, here, candidate, at, most);
                 if length > best {
-                    (best, distance) = (length, at - candidate);
+                    (best, distance) = (length, back);
                     if length >= nice {
                         break;
                     }
                 }
             }
-            let next = self.chain[candidate % WINDOW] as usize;
+            let next = self.chain[earlier as usize % WINDOW];
             // A slot that was reused points forward in time: the chain ends there.
             if next >= earlier {
                 break;
@@ -274,4 +341,137 @@ impl Matcher {
         }
         if distance == 0 { (0, 0) } else { (best, distance) }
     }
+}
+
+/// Runs of one byte as matches of distance 1; gives the first place that no sequence covers.
+fn runs(bytes: &[u8], range: Range, out: &mut Vec<Sequence>) -> usize {
+    let Range { from, stop, end } = range;
+    let bytes = &bytes[..end];
+    let (mut start, mut at) = (from, from.max(1));
+    while at < stop && at + 4 <= end {
+        let here = word(bytes, at);
+        // Equal to the word one byte earlier: four bytes that repeat the one before.
+        let same = here ^ word(bytes, at - 1);
+        if same != 0 {
+            // Where the last differing byte stands, a run may begin after it.
+            at += 4 - same.leading_zeros() as usize / 8;
+            continue;
+        }
+        let length = common(bytes, at - 1, at, MAX_MATCH.min(end - at));
+        push(out, at - start, length, 1);
+        at += length;
+        start = at;
+    }
+    start
+}
+
+/// The last places of each hash, newest first: two in each word, the newer one low. Words, because a place that
+/// is read just after it was written must not be put together from two writes.
+type Buckets<const WORDS: usize> = [[u64; WORDS]; 1 << PAIR_BITS];
+
+#[inline(always)]
+fn shift<const WORDS: usize>(bucket: &mut [u64; WORDS], place: u32) {
+    for i in (1..WORDS).rev() {
+        bucket[i] = bucket[i] << 32 | bucket[i - 1] >> 32;
+    }
+    bucket[0] = bucket[0] << 32 | u64::from(place);
+}
+
+/// Enters a place as the newest of its bucket.
+#[inline(always)]
+fn enter<const WORDS: usize>(table: &mut Buckets<WORDS>, base: u32, bytes: &[u8], at: usize) {
+    shift(&mut table[hash::<PAIR_BITS>(word(bytes, at))], base + at as u32);
+}
+
+/// The longest match among the last places of the same hash, and its distance; enters the place. `here` is the
+/// word at the place.
+#[inline(always)]
+fn look<const WORDS: usize>(
+    table: &mut Buckets<WORDS>,
+    base: u32,
+    bytes: &[u8],
+    at: usize,
+    most: usize,
+) -> (usize, usize) {
+    let here = word8(bytes, at);
+    let place = base + at as u32;
+    let bucket = &mut table[hash::<PAIR_BITS>(here as u32)];
+    let earlier = *bucket;
+    shift(bucket, place);
+    let (mut length, mut distance) = (0, 0);
+    for pair in earlier {
+        let back = place.wrapping_sub(pair as u32) as usize;
+        if back > WINDOW {
+            break;
+        }
+        let first = common8(bytes, here, at - back, at, most);
+        if first > length {
+            (length, distance) = (first, back);
+        }
+        let back = place.wrapping_sub((pair >> 32) as u32) as usize;
+        if back > WINDOW || length >= ENOUGH {
+            break;
+        }
+        let second = common8(bytes, here, at - back, at, most);
+        if second > length {
+            (length, distance) = (second, back);
+        }
+    }
+    (length, distance)
+}
+
+/// Tries the last places of the same hash; gives the first place that no sequence covers.
+fn find_bucket<const WORDS: usize, const LAZY: bool>(
+    table: &mut Buckets<WORDS>,
+    base: u32,
+    bytes: &[u8],
+    range: Range,
+    out: &mut Vec<Sequence>,
+) -> usize {
+    let Range { from, stop, end } = range;
+    let bytes = &bytes[..end];
+    let (mut start, mut at) = (from, from);
+    while at < stop && at + 8 <= end {
+        let (mut length, mut distance) = look(table, base, bytes, at, MAX_MATCH.min(end - at));
+        if length < 4 {
+            at += 1 + ((at - start) >> SKIP).min(SKIP_MOST);
+            continue;
+        }
+        let mut entered = at + 1;
+        while LAZY && length < ENOUGH && at + 9 <= end {
+            let (longer, d) = look(table, base, bytes, at + 1, MAX_MATCH.min(end - at - 1));
+            entered = at + 2;
+            // A byte more is worth about four bits; a shorter distance, the difference of its bits.
+            let nearer = d.leading_zeros() as i32 - distance.leading_zeros() as i32;
+            if longer < 4 || longer < length || 4 * (longer - length) as i32 + nearer <= 2 {
+                break;
+            }
+            at += 1;
+            (length, distance) = (longer, d);
+        }
+        // Bytes that were skipped over may match too.
+        let mut first = at;
+        while first > start
+            && first > distance
+            && length < MAX_MATCH
+            && bytes[first - 1] == bytes[first - 1 - distance]
+        {
+            first -= 1;
+            length += 1;
+        }
+        push(out, first - start, length, distance);
+        start = first + length;
+        let last = start.min(end.saturating_sub(3));
+        if length <= ENTER_ALL && distance > 1 {
+            for inside in entered..last {
+                enter(table, base, bytes, inside);
+            }
+        } else {
+            for inside in (entered..(entered + 4).min(last)).chain((start - 4).max(entered + 4)..last) {
+                enter(table, base, bytes, inside);
+            }
+        }
+        at = start;
+    }
+    start
 }

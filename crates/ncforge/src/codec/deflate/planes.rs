@@ -3,23 +3,24 @@
 //!
 //! After a shuffle, byte `k` of all elements stands together. Such a plane is homogeneous: the low mantissa
 //! bytes of measured values are often random, the exponents nearly constant. A general encoder spends most of
-//! its time where it gains nothing. Here each plane is sampled first, and gets the fastest of five treatments
-//! that loses next to nothing against the best: stored (which also decodes at the speed of copying), runs only,
-//! one look-up for repeats of four or of three bytes, or chains as deep as the level asks.
+//! its time where it gains nothing. Here a [`Plan`] is made from samples first; then each plane is stored (which
+//! also decodes at the speed of copying), or searched for runs or repeats as the plan says. The symbols of
+//! neighbouring segments share Huffman codes where that is smaller, also across planes.
 //!
 //! Every reader of zlib streams decodes the result.
 
+use super::super::scratch::grow;
 use super::bits::Bits;
-use super::block::{Sequence, dynamic_bits, stored_bits, write_block, write_stored};
-use super::matcher::{Effort, Matcher};
+use super::block::{Counts, Sequence, entropy, write_block, write_stored};
+use super::matcher::{Effort, Matcher, Range};
+use super::plan::{Plan, Treatment};
 
-/// Bytes that share one pair of Huffman codes.
-const BLOCK: usize = 64 << 10;
-/// Bytes of one sample, and how many are taken of a plane.
-const SAMPLE: usize = 4 << 10;
-const SAMPLES: usize = 3;
-/// So many bytes before a sample are known to the matcher, so that repeats of whole rows are seen.
-const BEFORE: usize = 8 << 10;
+/// Bytes whose symbols are counted together; blocks are whole segments.
+const SEGMENT: usize = 16 << 10;
+/// A segment of a plane that the plan stores is stored indeed if its bytes have so many bits of entropy.
+const RANDOM: f32 = 7.8;
+/// A block of its own must save so many bits beyond its header: building its codes takes time.
+const SPLIT_GAIN: f32 = 200.0;
 
 /// Encodes chunks; keeps its tables between them.
 pub struct PlaneEncoder {
@@ -28,11 +29,11 @@ pub struct PlaneEncoder {
     level: u32,
 }
 
-/// What is done with a plane.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-enum Treatment {
-    Store,
-    Code(Effort),
+/// What is not written yet: segments that will share one block.
+struct Pending {
+    /// Where its bytes begin.
+    from: usize,
+    counts: Counts,
 }
 
 impl PlaneEncoder {
@@ -46,40 +47,38 @@ impl PlaneEncoder {
         self.level
     }
 
+    /// Longest chunk that is encoded, in bytes: places are 32-bit numbers.
+    pub const MOST: usize = 1 << 31;
+
     /// Longest stream that `len` bytes in `planes` planes can become.
     pub fn bound(len: usize, planes: usize) -> usize {
-        // Every block is stored at worst: at most three bits, padding and lengths for each started 64 KiB.
-        len + 6 * (len / BLOCK + 2 * planes + 2) + 16 + Bits::SLACK
-    }
-
-    /// The most that a level spends on a plane.
-    fn thorough(&self) -> Effort {
-        match self.level {
-            1 => Effort::Fast { least: 3 },
-            2 => Effort::Chains { depth: 4, nice: 16, lazy: false },
-            3 => Effort::Chains { depth: 6, nice: 32, lazy: false },
-            4 => Effort::Chains { depth: 8, nice: 32, lazy: true },
-            5 => Effort::Chains { depth: 16, nice: 64, lazy: true },
-            6 => Effort::Chains { depth: 32, nice: 128, lazy: true },
-            7 => Effort::Chains { depth: 64, nice: 128, lazy: true },
-            8 => Effort::Chains { depth: 256, nice: 258, lazy: true },
-            _ => Effort::Chains { depth: 1024, nice: 258, lazy: true },
-        }
-    }
-
-    /// So much larger than the best treatment's result a faster one's may be, in parts of a thousand.
-    fn tolerance(&self) -> u64 {
-        match self.level {
-            1..=4 => 12,
-            5 | 6 => 6,
-            _ => 2,
-        }
+        // Every block is stored at worst: at most three bits, padding and lengths for each started segment.
+        len + 6 * (len / SEGMENT + 2 * planes + 2) + 16 + Bits::SLACK
     }
 
     /// Encodes `bytes`, of which each of `planes` equal parts is one plane (a rest belongs to the last), into
     /// the front of `out`, which is [`PlaneEncoder::bound`] long; gives the length of the stream.
     pub fn encode(&mut self, bytes: &[u8], planes: usize, out: &mut [u8]) -> usize {
         let planes = planes.clamp(1, bytes.len().max(1));
+        let plan = Plan::of(bytes, planes, self.level, &mut self.matcher, &mut self.sequences);
+        self.encode_planned(bytes, &plan, out)
+    }
+
+    /// Encodes bytes that were not shuffled, where repeats of three bytes make them smaller than those of four;
+    /// `None` where they do not. They matter in numbers that hardly get smaller at all.
+    pub(super) fn encode_short(&mut self, bytes: &[u8], out: &mut Vec<u8>) -> Option<usize> {
+        let plan = Plan::short(bytes, self.level, &mut self.matcher, &mut self.sequences)?;
+        grow(out, Self::bound(bytes.len(), 1));
+        Some(self.encode_planned(bytes, &plan, out))
+    }
+
+    /// Encodes bytes that were not shuffled, with a search that suits short or very regular data.
+    pub(super) fn encode_patiently(&mut self, bytes: &[u8], out: &mut [u8]) -> usize {
+        self.encode_planned(bytes, &Plan::patient(self.level), out)
+    }
+
+    fn encode_planned(&mut self, bytes: &[u8], plan: &Plan, out: &mut [u8]) -> usize {
+        let planes = plan.treatments().len();
         let n = bytes.len() / planes;
         let mut bits = Bits::new(out);
         // CMF and FLG: deflate, 32 KiB window; FLEVEL tells the effort; a multiple of 31.
@@ -90,76 +89,109 @@ impl PlaneEncoder {
             _ => 0xDA,
         };
         bits.bytes(&[0x78, flevel]);
-        let mut from = 0;
-        for p in 0..planes {
+        self.matcher.begin(bytes.len());
+        self.sequences.clear();
+        let mut pending = Pending { from: 0, counts: Counts::none() };
+        for (p, &treatment) in plan.treatments().iter().enumerate() {
             let end = if p + 1 == planes { bytes.len() } else { (p + 1) * n };
-            let effort = match self.treatment(&bytes[from..end]) {
-                Treatment::Store => {
-                    write_stored(&mut bits, &bytes[from..end], end == bytes.len());
-                    from = end;
-                    continue;
-                }
-                Treatment::Code(effort) => effort,
-            };
-            self.matcher.reset();
-            let plane = &bytes[from..end];
-            let blocks = plane.len().div_ceil(BLOCK).max(1);
-            // Equal blocks rather than a short last one.
-            let size = plane.len().div_ceil(blocks);
-            let mut at = 0;
-            loop {
-                let to = (at + size).min(plane.len());
-                self.matcher.find(plane, effort, at, to, &mut self.sequences);
-                write_block(&mut bits, &plane[at..to], &self.sequences, from + to == bytes.len());
-                at = to;
-                if at == plane.len() {
-                    break;
-                }
+            let mut at = p * n;
+            if let (true, Treatment::Code(effort)) = (plan.is_echo(p), treatment) {
+                self.matcher.prime(bytes, effort, at - n, at);
             }
-            from = end;
+            while at < end {
+                at = match treatment {
+                    Treatment::Store => self.store(&mut bits, bytes, at, end, &mut pending),
+                    Treatment::Code(effort) => self.code(&mut bits, bytes, at, end, effort, &mut pending),
+                };
+            }
         }
+        // A last block may be empty.
+        write_block(&mut bits, &bytes[pending.from..], &self.sequences, &pending.counts, true);
         let end = bits.finish();
         out[end..end + 4].copy_from_slice(&libdeflater::adler32(bytes).to_be_bytes());
         end + 4
     }
 
-    /// The fastest treatment whose result is about as small as the best one's, judged on samples.
-    fn treatment(&mut self, plane: &[u8]) -> Treatment {
-        if plane.len() < 4 * SAMPLE {
-            return Treatment::Code(self.thorough());
+    /// Codes a segment from `at` on, joined to what is pending or not; gives where it ends.
+    fn code(
+        &mut self,
+        bits: &mut Bits,
+        bytes: &[u8],
+        at: usize,
+        end: usize,
+        effort: Effort,
+        pending: &mut Pending,
+    ) -> usize {
+        let before = self.sequences.len();
+        let range = Range { from: at, stop: (at + SEGMENT).min(end), end };
+        let to = self.matcher.find(bytes, effort, range, &mut self.sequences);
+        let counts = Counts::of(&bytes[at..to], &self.sequences[before..]);
+        let joint = pending.counts.with(&counts);
+        if before == 0
+            || joint.bits() < pending.counts.bits() + counts.bits() + counts.header_bits() + SPLIT_GAIN
+        {
+            pending.counts = joint;
+        } else {
+            let written = &self.sequences[..before];
+            write_block(bits, &bytes[pending.from..at], written, &pending.counts, false);
+            self.sequences.drain(..before);
+            *pending = Pending { from: at, counts };
         }
-        let runs = self.sampled_bits(plane, Effort::Runs);
-        let thorough = self.sampled_bits(plane, self.thorough());
-        let best = thorough.min(runs);
-        let enough = best + best * self.tolerance() / 1000;
-        if stored_bits(SAMPLE) * SAMPLES as u64 <= enough {
-            return Treatment::Store;
-        }
-        if runs <= enough {
-            return Treatment::Code(Effort::Runs);
-        }
-        for effort in [Effort::Fast { least: 4 }, Effort::Fast { least: 3 }] {
-            if effort == self.thorough() || self.sampled_bits(plane, effort) <= enough {
-                return Treatment::Code(effort);
-            }
-        }
-        Treatment::Code(self.thorough())
+        to
     }
 
-    /// Bits that the samples of a plane take after this effort.
-    fn sampled_bits(&mut self, plane: &[u8], effort: Effort) -> u64 {
-        let step = (plane.len() - SAMPLE) / SAMPLES;
-        let mut bits = 0;
-        for i in 1..=SAMPLES {
-            let from = i * step;
-            let sample = from..from + SAMPLE;
-            if effort != Effort::Runs {
-                self.matcher.reset();
-                self.matcher.prime(plane, effort, from.saturating_sub(BEFORE), from);
+    /// Stores what is random from `at` on; gives where that ends.
+    fn store(
+        &mut self,
+        bits: &mut Bits,
+        bytes: &[u8],
+        at: usize,
+        end: usize,
+        pending: &mut Pending,
+    ) -> usize {
+        let mut to = at;
+        while to < end {
+            let next = (to + SEGMENT).min(end);
+            if !is_random(&bytes[to..next]) {
+                break;
             }
-            self.matcher.find(plane, effort, from, sample.end, &mut self.sequences);
-            bits += dynamic_bits(&plane[sample], &self.sequences);
+            to = next;
         }
-        bits
+        if to == at {
+            return self.code(bits, bytes, at, end, Effort::Runs, pending);
+        }
+        if pending.from < at {
+            write_block(bits, &bytes[pending.from..at], &self.sequences, &pending.counts, false);
+            self.sequences.clear();
+        }
+        write_stored(bits, &bytes[at..to], false);
+        *pending = Pending { from: to, counts: Counts::none() };
+        to
     }
+}
+
+/// Whether nothing is gained by coding these bytes one by one, judged by a quarter of them.
+fn is_random(bytes: &[u8]) -> bool {
+    let mut tables = [[0u32; 256]; 4];
+    let mut seen = 0;
+    for line in bytes.chunks(256) {
+        let part = &line[..line.len().div_ceil(4)];
+        let (fours, rest) = part.as_chunks::<4>();
+        for four in fours {
+            for (table, &b) in tables.iter_mut().zip(four) {
+                table[b as usize] += 1;
+            }
+        }
+        for &b in rest {
+            tables[0][b as usize] += 1;
+        }
+        seen += part.len();
+    }
+    let [mut sum, b, c, d] = tables;
+    for (i, s) in sum.iter_mut().enumerate() {
+        *s += b[i] + c[i] + d[i];
+    }
+    // A few thousand bytes seem less random than they are, by about this many bits (Miller's correction).
+    let used = sum.iter().filter(|&&c| c > 0).count();
+    entropy(&sum) + used as f32 * 0.72 >= RANDOM * seen as f32
 }
