@@ -143,6 +143,10 @@ impl Progress for Callback {
     }
 
     fn stop(&self) -> bool {
+        // Between two boxes nothing advances, and Ctrl-C would not be heard.
+        if self.lock().last.is_some_and(|t| t.elapsed() >= CALL_EVERY) {
+            self.update(|_| (), true);
+        }
         self.lock().error.is_some()
     }
 }

@@ -34,6 +34,7 @@ mod scratch;
 mod shared;
 mod source;
 mod stats;
+mod stop;
 mod strips;
 #[cfg(test)]
 mod testing;
@@ -54,6 +55,7 @@ use crate::store::Store;
 
 pub use options::{EngineOptions, parse_size};
 pub use stats::EngineStats;
+pub(crate) use stop::with_stop;
 pub use writer::Writer;
 
 use ahead::LookAhead;

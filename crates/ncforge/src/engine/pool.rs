@@ -10,6 +10,7 @@ use std::sync::{Arc, Condvar, Mutex, MutexGuard, OnceLock, PoisonError};
 
 use rayon::{ScopeFifo, ThreadPool, ThreadPoolBuilder};
 
+use super::stop;
 use crate::error::{Error, Result};
 
 pub(super) struct Pool {
@@ -74,19 +75,19 @@ impl Pool {
     ) -> Result<()> {
         let helpers = if parallel && n > 1 { self.helpers() } else { None };
         let Some(pool) = helpers else {
-            return (0..n).try_for_each(|i| guarded(|| work(i)));
+            return (0..n).try_for_each(|i| stop::check().and_then(|()| guarded(|| work(i))));
         };
         let _busy = Busy::new(&self.busy);
         let next = AtomicUsize::new(0);
-        let stop = AtomicUsize::new(usize::MAX);
+        let last = AtomicUsize::new(usize::MAX);
         let failure: Mutex<Option<(usize, Error)>> = Mutex::new(None);
         let step = || {
             let i = next.fetch_add(1, Ordering::Relaxed);
-            if i >= n || i > stop.load(Ordering::Relaxed) {
+            if i >= n || i > last.load(Ordering::Relaxed) {
                 return false;
             }
             if let Err(e) = guarded(|| work(i)) {
-                stop.fetch_min(i, Ordering::Relaxed);
+                last.fetch_min(i, Ordering::Relaxed);
                 let mut slot = lock(&failure);
                 if slot.as_ref().is_none_or(|(first, _)| i < *first) {
                     *slot = Some((i, e));
@@ -98,7 +99,19 @@ impl Pool {
             for _ in 0..(self.threads - 1).min(n - 1) {
                 scope.spawn_fifo(|s| help(s, &step));
             }
-            while step() {}
+            loop {
+                if let Err(e) = stop::check() {
+                    let i = next.fetch_add(1, Ordering::Relaxed);
+                    last.fetch_min(i, Ordering::Relaxed);
+                    if i < n {
+                        lock(&failure).get_or_insert((i, e));
+                    }
+                    break;
+                }
+                if !step() {
+                    break;
+                }
+            }
         });
         match failure.into_inner().unwrap_or_else(PoisonError::into_inner) {
             Some((_, e)) => Err(e),
@@ -140,13 +153,19 @@ impl Pool {
     ) -> Result<()> {
         let helpers = if n > 1 && window > 1 { self.helpers() } else { None };
         let Some(pool) = helpers else {
-            return (0..n).try_for_each(|i| consume(i, guarded(|| produce(i))?));
+            return (0..n).try_for_each(|i| {
+                stop::check()?;
+                consume(i, guarded(|| produce(i))?)
+            });
         };
         let _busy = Busy::new(&self.busy);
         let line = Line { n, window, state: Mutex::new(LineState::default()), changed: Condvar::new() };
         let produce = |i| guarded(|| produce(i));
         pool.in_place_scope_fifo(|scope| {
             let result = loop {
+                if let Err(e) = stop::check() {
+                    break Err(e);
+                }
                 let mut state = lock(&line.state);
                 let wanted = line.claimable(&state).min(self.threads - 1);
                 let spawn = wanted.saturating_sub(state.helpers);

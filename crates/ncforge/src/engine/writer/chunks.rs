@@ -195,7 +195,8 @@ impl Writer {
                 (var, at)
             }
         };
-        self.place(done.len(), id, |i| match &done[i] {
+        let bytes_each = chunk_bytes(chunk, layout.element.size)?;
+        self.place(done.len(), bytes_each, id, |i| match &done[i] {
             Done::Gathered(part) => codecs.encode(&part.block),
             Done::Covered(number) => {
                 let piece = plan.piece(*number);

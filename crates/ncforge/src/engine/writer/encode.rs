@@ -9,8 +9,10 @@ use crate::error::{Error, Result};
 use crate::layout::Place;
 use crate::model::VarId;
 
-/// Encoded results that may wait for their turn, per thread.
+/// Encoded results that may wait for their turn, per thread, …
 const WAITING: usize = 3;
+/// … or fewer, where chunks of this many bytes in all are in the making or waiting.
+const WAITING_BYTES: u64 = 8 << 20;
 
 impl Writer {
     /// Takes a chunk that is to be encoded and placed, after those that came before.
@@ -47,17 +49,19 @@ impl Writer {
         }
         let encode = |i: usize| chains[chain_of[i]].1.encode(&parts[i].block);
         let ids: Vec<_> = parts.iter().map(|p| &p.id).collect();
-        self.place(parts.len(), |i| (ids[i].0, ids[i].1.clone()), encode)?;
+        let largest = parts.iter().map(|p| p.block.footprint()).max().unwrap_or(0);
+        self.place(parts.len(), largest, |i| (ids[i].0, ids[i].1.clone()), encode)?;
         for part in parts {
             self.engine.inner.scratch.give(part.block);
         }
         Ok(())
     }
 
-    /// Encodes `n` chunks on all threads, and places them one after the other.
+    /// Encodes `n` chunks of up to `bytes_each` bytes on all threads, and places them one after the other.
     pub(super) fn place(
         &mut self,
         n: usize,
+        bytes_each: u64,
         id: impl Fn(usize) -> (VarId, Vec<u64>) + Sync,
         encode: impl Fn(usize) -> Result<(Vec<u8>, u32)> + Sync,
     ) -> Result<()> {
@@ -69,7 +73,9 @@ impl Writer {
             let (var, at) = id(i);
             chunked::explain(e, store.name(), &names[var.0], &at, None)
         };
-        let window = WAITING * self.engine.threads();
+        let threads = self.engine.threads();
+        let few = (WAITING_BYTES / bytes_each.max(1)).min(1 << 16) as usize;
+        let window = few.clamp(threads + 1, WAITING * threads + 1);
         let placed = self.engine.ordered(
             n,
             window,

@@ -11,11 +11,11 @@ use super::spill::Spill;
 use crate::buffer::Buffer;
 use crate::container::ContainerMut;
 use crate::dataset::Dataset;
-use crate::engine::{Engine, Writer};
+use crate::engine::{Engine, Writer, with_stop};
 use crate::error::{Error, Result};
 use crate::layout::{ChunkIndex, Place};
 use crate::model::{Format, Schema, Storage};
-use crate::ops::progress::{Progress, check_stop};
+use crate::ops::progress::Progress;
 use crate::select::{ChunkGrid, Hyperslab, coordinates};
 use crate::store::{FileStore, Store};
 use crate::{classic, netcdf4};
@@ -53,13 +53,16 @@ pub(crate) fn run(task: Task<'_>, output: &Output, done: Vec<Step>) -> Result<()
         buffer: Buffer::zeroed(0),
         last: Instant::now(),
         pending: Vec::new(),
+        writing: false,
         task,
     };
     run.task.progress.begin("copy", run.task.plan.work.iter().map(VarWork::bytes).sum());
     match run.all(done) {
         Ok(()) => run.writer.finish().map(drop),
         Err(e) => {
-            if matches!(e, Error::Interrupted(_)) {
+            // Stopped while a box was written, the writer has lost some of what earlier boxes left in it: then
+            // the last checkpoint counts, as after a crash.
+            if matches!(e, Error::Interrupted(_)) && !run.writing {
                 run.checkpoint()?;
             }
             Err(e)
@@ -139,6 +142,8 @@ struct Run<'a> {
     last: Instant,
     /// Steps that are done but not in the journal: variable and box.
     pending: Vec<(usize, u64)>,
+    /// Whether the writer has begun with the current box.
+    writing: bool,
 }
 
 impl Run<'_> {
@@ -212,18 +217,18 @@ impl Run<'_> {
             _ => None,
         };
         for b in todo {
-            check_stop(self.task.progress, &format!("`{}` is not finished", self.output.path.display()))?;
-            let slab = work.walk.box_at(b);
-            match &work.route {
-                Route::Heap => {
-                    let values = self.task.source.read(work.moved.from, &slab)?;
-                    self.writer.write(work.moved.to, &slab, &values)?;
-                }
-                Route::Raw => self.raw(work, &slab)?,
-                Route::Fill => self.fill(work, &slab)?,
-                Route::Boxes | Route::Spill(_) => self.boxed(work, b, &slab, spill.as_ref())?,
-                Route::Nothing => {}
+            if self.task.progress.stop() {
+                return Err(self.stopped());
             }
+            let slab = work.walk.box_at(b);
+            let progress = self.task.progress;
+            with_stop(&|| progress.stop(), || self.box_of(work, b, &slab, spill.as_ref())).map_err(|e| {
+                match e {
+                    Error::Interrupted(_) => self.stopped(),
+                    e => e,
+                }
+            })?;
+            self.writing = false;
             if work.route != Route::Heap {
                 self.pending.push((i, b));
                 if self.last.elapsed() >= self.task.checkpoint {
@@ -234,6 +239,25 @@ impl Run<'_> {
         }
         // The next variable's place must not depend on which chunks of this one still wait for the encoder.
         self.writer.flush()
+    }
+
+    fn stopped(&self) -> Error {
+        Error::Interrupted(format!("`{}` is not finished", self.output.path.display()))
+    }
+
+    /// Moves one box.
+    fn box_of(&mut self, work: &VarWork, b: u64, slab: &Hyperslab, spill: Option<&Spill>) -> Result<()> {
+        match &work.route {
+            Route::Heap => {
+                let values = self.task.source.read(work.moved.from, slab)?;
+                self.writing = true;
+                self.writer.write(work.moved.to, slab, &values)
+            }
+            Route::Raw => self.raw(work, slab),
+            Route::Fill => self.fill(work, slab),
+            Route::Boxes | Route::Spill(_) => self.boxed(work, b, slab, spill),
+            Route::Nothing => Ok(()),
+        }
     }
 
     /// Whether the disk holds a temporary file of the variable's size; if it does not, the source is decoded
@@ -251,6 +275,7 @@ impl Run<'_> {
                 Some(spill) => spill.get(b, bytes)?,
                 None => run.task.source.read_bytes(work.moved.from, slab, bytes)?,
             }
+            run.writing = true;
             run.writer.write_bytes(work.moved.to, slab, bytes)
         })
     }
@@ -264,6 +289,7 @@ impl Run<'_> {
         };
         self.with_buffer(work, slab, |run, bytes| {
             bytes.chunks_exact_mut(fill.len().max(1)).for_each(|e| e.copy_from_slice(&fill));
+            run.writing = true;
             run.writer.write_bytes(work.moved.to, slab, bytes)
         })
     }
@@ -286,6 +312,7 @@ impl Run<'_> {
                 || start.iter().zip(&stored).any(|(s, n)| s >= n)
         };
         let chunk_bytes = grid.chunk_len().saturating_mul(work.element);
+        self.writing = true;
         let window = (self.task.memory.boxes / chunk_bytes.max(1)).clamp(1, 2 * engine.threads() as u64);
         engine.ordered(
             at.len(),

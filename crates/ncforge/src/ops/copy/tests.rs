@@ -205,6 +205,57 @@ fn an_interrupted_copy_resumes_to_the_same_bytes() {
     }
 }
 
+/// Asks to stop when it was asked so many times: in the midst of boxes too.
+struct StopAfter(std::sync::atomic::AtomicUsize);
+
+impl Progress for StopAfter {
+    fn begin(&self, _stage: &str, _total: u64) {}
+    fn advance(&self, _bytes: u64) {}
+    fn stop(&self) -> bool {
+        use std::sync::atomic::Ordering;
+        self.0.fetch_update(Ordering::Relaxed, Ordering::Relaxed, |n| n.checked_sub(1)).is_err()
+    }
+}
+
+#[test]
+fn a_copy_stopped_within_a_box_resumes_to_the_same_bytes() {
+    for (target, chunks) in
+        [(Format::Netcdf4, "d0/8,d1/9,d2/10"), (Format::Netcdf4, "keep"), (Format::Cdf5, "keep")]
+    {
+        let room = Room::new();
+        let e = engine(1 << 20, 2);
+        let deflate = vec![crate::codec::filters::deflate(1)];
+        make(&room.path("a.nc"), &schema(Format::Netcdf4, &[64, 40, 50], Some(&[4, 40, 50]), &deflate), &e);
+        let options = |resume| CopyOptions {
+            format: Some(target),
+            resume,
+            checkpoint: std::time::Duration::ZERO,
+            ..netcdf4(chunks, Codec::Deflate)
+        };
+        copy(&room.path("a.nc"), &room.path("whole.nc"), &options(false), &e, &Silent).unwrap();
+        let out = room.path("b.nc");
+        let mut polls = 0;
+        loop {
+            let progress = StopAfter(polls.into());
+            match copy(&room.path("a.nc"), &out, &options(false), &e, &progress) {
+                Ok(_) => break,
+                Err(Error::Interrupted(what)) => assert!(what.contains("b.nc"), "{what}"),
+                Err(e) => panic!("{e}"),
+            }
+            assert!(!out.exists());
+            copy(&room.path("a.nc"), &out, &options(true), &e, &Silent).unwrap();
+            assert_eq!(
+                std::fs::read(&out).unwrap(),
+                std::fs::read(room.path("whole.nc")).unwrap(),
+                "{polls}"
+            );
+            std::fs::remove_file(&out).unwrap();
+            polls = polls * 3 / 2 + 1;
+        }
+        assert!(polls > 20, "boxes are asked about within: {polls}");
+    }
+}
+
 #[test]
 fn resuming_asks_for_the_same_source_and_options() {
     let room = Room::new();
