@@ -284,3 +284,24 @@ def test_what_a_progress_callback_raises_stops_the_copy(tmp_path: Path) -> None:
     with pytest.raises(KeyboardInterrupt):
         ncforge.copy(DATA / "navy_winds.nc", tmp_path / "out.nc", codec="deflate", progress=stop)
     assert not (tmp_path / "out.nc").exists()
+
+
+def test_engine_stats_tell_a_sweep(tmp_path: Path) -> None:
+    path = tmp_path / "sweep.nc"
+    values = np.arange(24 * 40 * 50, dtype=np.float32).reshape(24, 40, 50)
+    with ncforge.Dataset(path, "w") as ds:
+        for name, n in zip("tyx", values.shape, strict=True):
+            ds.createDimension(name, n)
+        ds.createVariable("v", "f4", ("t", "y", "x"), zlib=True, chunksizes=(12, 20, 25))[...] = values
+    with ncforge.Dataset(path) as ds:
+        v = ds.variables["v"]
+        before = ncforge.engine_stats()
+        for t in range(24):
+            assert np.array_equal(v[t], values[t])
+        after = ncforge.engine_stats()
+        assert after.misses - before.misses == 8, "each chunk is decoded once"
+        assert after.ahead_hits - before.ahead_hits >= 22
+        assert after.bytes_delivered - before.bytes_delivered == values.nbytes
+        assert after.bytes_kept + after.bytes_ahead <= after.memory and after.threads >= 1
+    ncforge.clear_cache()
+    assert ncforge.engine_stats().bytes_kept == 0

@@ -13,6 +13,7 @@ Values come and go as the file holds them: nothing is masked, scaled or turned i
 from ncforge._core import __version__
 from ncforge.dataset import Dataset, Group
 from ncforge.dimension import Dimension
+from ncforge.engine import EngineStats, clear_cache, engine_stats
 from ncforge.errors import (
     BudgetError,
     CorruptError,
@@ -41,6 +42,7 @@ __all__ = [
     "Dataset",
     "Difference",
     "Dimension",
+    "EngineStats",
     "EnumType",
     "ExistsError",
     "Group",
@@ -59,7 +61,9 @@ __all__ = [
     "Variable",
     "VerifyError",
     "__version__",
+    "clear_cache",
     "compare",
     "copy",
+    "engine_stats",
     "info",
 ]

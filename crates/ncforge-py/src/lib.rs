@@ -8,6 +8,7 @@
 
 mod define;
 mod describe;
+mod engine;
 mod errors;
 mod file;
 mod memory;
@@ -21,6 +22,8 @@ use pyo3::prelude::*;
 fn _core(module: &Bound<'_, PyModule>) -> PyResult<()> {
     module.add("__version__", env!("CARGO_PKG_VERSION"))?;
     module.add_class::<file::File>()?;
+    module.add_function(wrap_pyfunction!(engine::engine_stats, module)?)?;
+    module.add_function(wrap_pyfunction!(engine::clear_cache, module)?)?;
     module.add_function(wrap_pyfunction!(ops::copy, module)?)?;
     module.add_function(wrap_pyfunction!(ops::compare, module)?)?;
     module.add_function(wrap_pyfunction!(ops::info_cdl, module)?)?;

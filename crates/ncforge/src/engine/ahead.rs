@@ -35,7 +35,7 @@ use crate::store::Store;
 
 use job::{Window, Work};
 use pattern::{Level, Pattern};
-use window::{Grid, Plan, Purpose, plan};
+use window::{Grid, Limit, Plan, Purpose, plan};
 
 const SHARDS: usize = 8;
 /// Windows that were not used for this many reads of the engine make room.
@@ -46,6 +46,8 @@ const FORGOTTEN_READS: u64 = 8192;
 const MISSES: u32 = 8;
 /// Requests that followed a pattern before chunks are decoded that nobody asked for.
 const SURE: u32 = 2;
+/// While the cache holds a pattern's chunks, windows hold this many times the requests that followed it so far.
+const GROWTH: u64 = 8;
 
 /// What looking ahead did for a request.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -224,7 +226,10 @@ impl Request<'_> {
         let room = self.share(track).saturating_sub(present);
         let spare = track.spare.take();
         let grid = self.grid();
-        let Some(plan) = plan(&grid, &after.0, &after.1, room, Purpose::Fetch(AHEAD_FETCH)) else { return };
+        let Some(plan) = plan(&grid, &after.0, &after.1, Limit::bytes(room), Purpose::Fetch(AHEAD_FETCH))
+        else {
+            return;
+        };
         // What a later request comes back to is decoded when it can be kept.
         if plan.returns {
             return;
@@ -286,36 +291,38 @@ impl Request<'_> {
 
     /// A window that begins with the request, if there is a pattern and the window serves more than this one.
     fn make(&self, track: &mut Track, is_new: bool) -> Option<Ready> {
+        let inner = &*self.engine.inner;
+        let mut levels = track.pattern.levels().to_vec();
+        if let Some(level) = levels.first() {
+            let d = level.axis;
+            // The second request makes a pattern if it begins where the first ended.
+            let adjacent =
+                level.step.unsigned_abs() == self.slab.count[d].saturating_mul(self.slab.stride[d]);
+            if track.pattern.matched() < SURE && !adjacent {
+                return None;
+            }
+        } else if !is_new {
+            return None;
+        }
         let grid = self.grid();
-        let guess;
-        let levels = match track.pattern.levels() {
-            [] if is_new => {
-                guess = [self.guess(&grid)?];
-                &guess[..]
-            }
-            [] => return None,
-            levels => {
-                let inner = levels[0];
-                let d = inner.axis;
-                // The second request makes a pattern if it begins where the first ended.
-                let adjacent =
-                    inner.step.unsigned_abs() == self.slab.count[d].saturating_mul(self.slab.stride[d]);
-                if track.pattern.matched() < SURE && !adjacent {
-                    return None;
-                }
-                levels
-            }
-        };
+        if levels.is_empty() {
+            levels.push(self.guess(&grid)?);
+        }
         // Cheap in the usual case that requests take whole chunks.
-        let all = plan(&grid, levels, self.slab, u64::MAX, Purpose::Keep)?;
+        let all = plan(&grid, &levels, self.slab, Limit::bytes(u64::MAX), Purpose::Keep)?;
         if all.requests < 2 {
             return None;
         }
-        let levels = levels.to_vec();
         track.retire();
         let share = self.share(track);
         let spare = track.spare.take();
-        let plan = plan(&grid, &levels, self.slab, share, Purpose::Keep)?;
+        let mut limit = Limit::bytes(share);
+        // Where the cache holds the chunks meanwhile, windows grow with what was seen of the pattern: who reads two
+        // slabs need not wait for a thousand.
+        if !is_new && self.chunks_of(&grid, &all.region).is_some_and(|n| n <= inner.cache.limit() / 2) {
+            limit.requests = u64::from(track.pattern.matched()) * GROWTH + GROWTH;
+        }
+        let plan = plan(&grid, &levels, self.slab, limit, Purpose::Keep)?;
         if plan.requests < 2 {
             return None;
         }
@@ -334,11 +341,7 @@ impl Request<'_> {
         if !self.is_encoded() {
             return None;
         }
-        let row = (0..self.slab.rank()).try_fold(grid.size, |n, d| {
-            let (first, last) = (self.slab.start[d] / grid.chunk[d], (self.slab.end(d) - 1) / grid.chunk[d]);
-            n.checked_mul((last - first + 1).checked_mul(grid.chunk[d])?)
-        });
-        if row.is_some_and(|row| row <= self.engine.inner.cache.limit()) {
+        if self.chunks_of(grid, self.slab).is_some_and(|row| row <= self.engine.inner.cache.limit()) {
             return None;
         }
         let whole = |d: usize| self.slab.end(d) - self.slab.start[d] >= grid.chunk[d].min(grid.shape[d]);
@@ -346,6 +349,17 @@ impl Request<'_> {
         let (Some(axis), None) = (thin.next(), thin.next()) else { return None };
         let step = i64::try_from(self.slab.end(axis) - self.slab.start[axis]).ok()?;
         Some(Level { axis, step, first: self.slab.start[axis], index: 0, len: None })
+    }
+
+    /// Bytes of the chunks that a region meets, if it is stored in encoded ones.
+    fn chunks_of(&self, grid: &Grid<'_>, region: &Hyperslab) -> Option<u64> {
+        if !self.is_encoded() {
+            return None;
+        }
+        (0..region.rank()).try_fold(grid.size, |n, d| {
+            let (first, last) = (region.start[d] / grid.chunk[d], (region.end(d) - 1) / grid.chunk[d]);
+            n.checked_mul((last - first + 1).checked_mul(grid.chunk[d])?)
+        })
     }
 
     fn ready(&self, plan: &Plan, grid: &Grid<'_>, keep: Keep, spare: Option<Held>) -> Ready {

@@ -4,6 +4,8 @@
 //! elements stand at `origin + Σ index × step`. One list of [`Axis`] describes the box in both places, so that
 //! axes which are adjacent in both are merged once, and the rest is one loop.
 
+mod transpose;
+
 use super::shared::SharedOut;
 use crate::codec::kernels;
 use crate::error::{Error, Result};
@@ -86,6 +88,15 @@ pub(super) unsafe fn move_box(
     element: &Element,
 ) {
     let Some((row, outer)) = axes.split_last() else { return };
+    if let Some(column) = transpose::column(axes, element) {
+        let (inner, mut others) = (outer[column], outer.to_vec());
+        others.remove(column);
+        for_each_origin(&others, from, to, |f, t| {
+            // SAFETY: the plane is part of the box, which is the caller's alone.
+            unsafe { transpose::move_plane(src, f as usize, out, t as usize, &inner, row, element) };
+        });
+        return;
+    }
     for_each_origin(outer, from, to, |f, t| {
         // SAFETY: the row is part of the box, which is the caller's alone.
         unsafe { move_row(src, f as usize, out, t as usize, row, element) };
@@ -257,6 +268,33 @@ mod tests {
                 assert_eq!(dst[4 + i * 32 + j * 8..][..size], want);
             }
             assert_eq!(dst[8..12], [0; 4]);
+        }
+    }
+
+    #[test]
+    fn planes_are_transposed() {
+        for size in [1usize, 2, 4, 8] {
+            for order in [Order::Keep, Order::Swap(size)] {
+                let element = Element { size, order, heap: false };
+                let (z, y, x) = (3u64, 37u64, 53u64);
+                let src: Vec<u8> = (0..z * y * x * size as u64).map(|i| (i * 31 + i / 251) as u8).collect();
+                let s = size as u64;
+                // From z, y, x to x, z, y.
+                let axes = [
+                    Axis { count: z, from: y * x * s, to: y * s },
+                    Axis { count: y, from: x * s, to: s },
+                    Axis { count: x, from: s, to: z * y * s },
+                ];
+                let mut dst = vec![0u8; src.len()];
+                // SAFETY: one thread.
+                unsafe { move_box(&src, 0, &SharedOut::new(&mut dst), 0, &axes, &element) };
+                for (i, j, k) in (0..z).flat_map(|i| (0..y).flat_map(move |j| (0..x).map(move |k| (i, j, k))))
+                {
+                    let mut want = src[((i * y + j) * x + k) as usize * size..][..size].to_vec();
+                    kernels::order_in_place(&mut want, &element);
+                    assert_eq!(dst[((k * z + i) * y + j) as usize * size..][..size], want);
+                }
+            }
         }
     }
 

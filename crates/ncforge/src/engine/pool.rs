@@ -22,7 +22,7 @@ pub(super) struct Pool {
     /// Jobs in the background.
     background: Arc<AtomicUsize>,
     /// A forked child has none of its parent's threads: it works on the calling thread alone.
-    pid: u32,
+    forks: u32,
 }
 
 impl std::fmt::Debug for Pool {
@@ -38,7 +38,7 @@ impl Pool {
             helpers: OnceLock::new(),
             busy: AtomicUsize::new(0),
             background: Arc::default(),
-            pid: std::process::id(),
+            forks: forks::count(),
         }
     }
 
@@ -48,7 +48,7 @@ impl Pool {
 
     /// Whether this process is a fork of the one that made the pool. Locks may be held for ever there.
     pub(super) fn is_forked(&self) -> bool {
-        std::process::id() != self.pid
+        forks::count() != self.forks
     }
 
     fn helpers(&self) -> Option<&ThreadPool> {
@@ -198,6 +198,28 @@ impl Pool {
             lock(&line.state).stopped = true;
             result
         })
+    }
+}
+
+/// How often this process was forked off, counting from some ancestor. Asking the system for the process' number
+/// would cost every small read a system call or two.
+mod forks {
+    use std::sync::atomic::{AtomicU32, Ordering};
+
+    static FORKS: AtomicU32 = AtomicU32::new(0);
+    pub(super) fn count() -> u32 {
+        #[cfg(unix)]
+        {
+            static WATCH: std::sync::Once = std::sync::Once::new();
+            WATCH.call_once(|| {
+                extern "C" fn in_child() {
+                    FORKS.fetch_add(1, Ordering::Relaxed);
+                }
+                // SAFETY: the handler is a function that lives for ever and only adds to a counter.
+                unsafe { libc::pthread_atfork(None, None, Some(in_child)) };
+            });
+        }
+        FORKS.load(Ordering::Relaxed)
     }
 }
 

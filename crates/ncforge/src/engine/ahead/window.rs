@@ -6,6 +6,20 @@ use crate::select::Hyperslab;
 /// Requests in one window at most.
 const MAX_REQUESTS: u64 = 1 << 16;
 
+/// How large a window may be.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Limit {
+    pub(super) bytes: u64,
+    pub(super) requests: u64,
+}
+
+impl Limit {
+    /// As much as fits so many bytes.
+    pub(super) fn bytes(bytes: u64) -> Self {
+        Self { bytes, requests: MAX_REQUESTS }
+    }
+}
+
 /// What of a variable decides about windows.
 #[derive(Clone, Debug)]
 pub(super) struct Grid<'a> {
@@ -42,15 +56,16 @@ pub(super) struct Plan {
     pub(super) next: Option<(Vec<Level>, Hyperslab)>,
 }
 
-/// The window that begins with the request `slab`, at which the loops `levels` (innermost first) stand, of at most
-/// `limit` bytes; `None` if it does not hold even one request.
+/// The window that begins with the request `slab`, at which the loops `levels` (innermost first) stand, within
+/// `limit`; `None` if it does not hold even one request.
 pub(super) fn plan(
     grid: &Grid<'_>,
     levels: &[Level],
     slab: &Hyperslab,
-    limit: u64,
+    limit: Limit,
     purpose: Purpose,
 ) -> Option<Plan> {
+    let Limit { bytes: limit, requests: most_requests } = limit;
     let bytes = slab.count.iter().try_fold(grid.size, |n, &c| n.checked_mul(c))?;
     if bytes == 0 || bytes > limit {
         return None;
@@ -70,7 +85,7 @@ pub(super) fn plan(
         let (count, step) = (slab.count[level.axis], level.step.unsigned_abs());
         let turn =
             if count > 1 && step > reach.extent { held.saturating_mul(step.div_ceil(count)) } else { held };
-        let most = (limit / turn).min(MAX_REQUESTS / requests).max(1);
+        let most = (limit / turn).min(most_requests / requests).max(1);
         let mut wanted = reach.row.min(reach.all);
         // A whole pass of this loop, when the next one comes back to the same chunks.
         let again = levels.get(l + 1).is_some_and(|outer| {
@@ -216,7 +231,7 @@ mod tests {
     fn slabs_are_looked_ahead_to_the_end_of_the_row_of_chunks() {
         let g = grid(&[100, 8, 8], &[10, 4, 4]);
         let slab = Hyperslab::new(&[3, 0, 0], &[1, 8, 8]);
-        let p = plan(&g, &[level(0, 1, 0, 3, None)], &slab, 1 << 20, Purpose::Keep).unwrap();
+        let p = plan(&g, &[level(0, 1, 0, 3, None)], &slab, Limit::bytes(1 << 20), Purpose::Keep).unwrap();
         assert_eq!(p.region, Hyperslab::new(&[3, 0, 0], &[7, 8, 8]));
         assert_eq!((p.bytes, p.requests, p.returns), (7 * 256, 7, false));
         let (levels, next) = p.next.unwrap();
@@ -226,7 +241,7 @@ mod tests {
             &g,
             &[level(0, 2, 0, 0, None)],
             &Hyperslab::new(&[0; 3], &[1, 8, 8]),
-            4 * 256,
+            Limit::bytes(4 * 256),
             Purpose::Keep,
         );
         let p = p.unwrap();
@@ -237,7 +252,7 @@ mod tests {
             &g,
             &[level(0, -1, 99, 2, None)],
             &Hyperslab::new(&[97, 0, 0], &[1, 8, 8]),
-            1 << 20,
+            Limit::bytes(1 << 20),
             Purpose::Keep,
         );
         assert_eq!(p.unwrap().region, Hyperslab::new(&[90, 0, 0], &[8, 8, 8]));
@@ -247,25 +262,25 @@ mod tests {
     fn series_are_looked_ahead_along_the_row_then_over_rows() {
         let g = grid(&[50, 16, 12], &[1, 8, 4]);
         let slab = Hyperslab::new(&[0, 0, 1], &[50, 1, 1]);
-        let p = plan(&g, &[level(2, 1, 0, 1, None)], &slab, 1 << 20, Purpose::Keep).unwrap();
+        let p = plan(&g, &[level(2, 1, 0, 1, None)], &slab, Limit::bytes(1 << 20), Purpose::Keep).unwrap();
         assert_eq!(p.region, Hyperslab::new(&[0, 0, 1], &[50, 1, 3]));
         assert_eq!(p.order, [2, 0, 1]);
         assert!(p.returns, "other rows of pixels may follow");
         // Once a second row is begun, all rows of pixels of this row of chunks are kept.
         let levels = [level(2, 1, 0, 0, Some(12)), level(1, 1, 0, 1, None)];
         let slab = Hyperslab::new(&[0, 1, 0], &[50, 1, 1]);
-        let p = plan(&g, &levels, &slab, 1 << 20, Purpose::Keep).unwrap();
+        let p = plan(&g, &levels, &slab, Limit::bytes(1 << 20), Purpose::Keep).unwrap();
         assert_eq!(p.region, Hyperslab::new(&[0, 1, 0], &[50, 7, 12]));
         assert_eq!((p.order.clone(), p.requests, p.returns), (vec![1, 2, 0], 84, false));
         assert_eq!(p.next.unwrap().1.start, [0, 8, 0]);
         // Only three of them fit.
-        let p = plan(&g, &levels, &slab, 3 * 12 * 200, Purpose::Keep).unwrap();
+        let p = plan(&g, &levels, &slab, Limit::bytes(3 * 12 * 200), Purpose::Keep).unwrap();
         assert_eq!((p.region.count, p.returns), (vec![50, 3, 12], true));
         // Not even two: along the row of chunks only.
-        let p = plan(&g, &levels, &slab, 2 * 12 * 200 - 1, Purpose::Keep).unwrap();
+        let p = plan(&g, &levels, &slab, Limit::bytes(2 * 12 * 200 - 1), Purpose::Keep).unwrap();
         assert_eq!((p.region.count, p.returns), (vec![50, 1, 4], true));
         assert_eq!(p.next.unwrap().1.start, [0, 1, 4]);
-        assert_eq!(plan(&g, &levels, &slab, 199, Purpose::Keep), None);
+        assert_eq!(plan(&g, &levels, &slab, Limit::bytes(199), Purpose::Keep), None);
     }
 
     #[test]
@@ -273,31 +288,50 @@ mod tests {
         let g = grid(&[100, 8], &[1, 8]);
         let slab = Hyperslab::new(&[5, 0], &[1, 8]);
         let levels = [level(0, 1, 0, 5, None)];
-        assert_eq!(plan(&g, &levels, &slab, 1 << 20, Purpose::Keep).unwrap().requests, 1);
-        let p = plan(&g, &levels, &slab, 1 << 20, Purpose::Fetch(300)).unwrap();
+        assert_eq!(plan(&g, &levels, &slab, Limit::bytes(1 << 20), Purpose::Keep).unwrap().requests, 1);
+        let p = plan(&g, &levels, &slab, Limit::bytes(1 << 20), Purpose::Fetch(300)).unwrap();
         assert_eq!((p.requests, p.region.start), (10, vec![5, 0]));
-        assert_eq!(plan(&g, &levels, &slab, 100, Purpose::Fetch(300)).unwrap().requests, 3);
+        assert_eq!(plan(&g, &levels, &slab, Limit::bytes(100), Purpose::Fetch(300)).unwrap().requests, 3);
         // The last one of all.
         let slab = Hyperslab::new(&[99, 0], &[1, 8]);
-        let p = plan(&g, &[level(0, 1, 0, 99, None)], &slab, 1 << 20, Purpose::Fetch(300)).unwrap();
+        let p =
+            plan(&g, &[level(0, 1, 0, 99, None)], &slab, Limit::bytes(1 << 20), Purpose::Fetch(300)).unwrap();
         assert_eq!((p.requests, p.next), (1, None));
     }
 
     #[test]
     fn blocks_across_chunk_borders_are_whole_requests() {
         let g = grid(&[40], &[8]);
-        let p = plan(&g, &[level(0, 3, 0, 0, None)], &Hyperslab::new(&[0], &[3]), 1 << 20, Purpose::Keep)
-            .unwrap();
+        let p = plan(
+            &g,
+            &[level(0, 3, 0, 0, None)],
+            &Hyperslab::new(&[0], &[3]),
+            Limit::bytes(1 << 20),
+            Purpose::Keep,
+        )
+        .unwrap();
         assert_eq!((p.region.count, p.requests, p.returns), (vec![9], 3, true));
         // Blocks with gaps between them are held with the gaps, overlapping ones once.
-        let p = plan(&g, &[level(0, 4, 0, 0, None)], &Hyperslab::new(&[0], &[2]), 1 << 20, Purpose::Keep)
-            .unwrap();
+        let p = plan(
+            &g,
+            &[level(0, 4, 0, 0, None)],
+            &Hyperslab::new(&[0], &[2]),
+            Limit::bytes(1 << 20),
+            Purpose::Keep,
+        )
+        .unwrap();
         assert_eq!((p.region.count, p.requests), (vec![6], 2));
-        let p = plan(&g, &[level(0, 1, 0, 0, None)], &Hyperslab::new(&[0], &[5]), 1 << 20, Purpose::Keep)
-            .unwrap();
+        let p = plan(
+            &g,
+            &[level(0, 1, 0, 0, None)],
+            &Hyperslab::new(&[0], &[5]),
+            Limit::bytes(1 << 20),
+            Purpose::Keep,
+        )
+        .unwrap();
         assert_eq!((p.region.count, p.requests), (vec![12], 8));
         // Strided requests that interleave are not a box.
         let odd = Hyperslab::strided(&[0], &[3], &[4]);
-        assert_eq!(plan(&g, &[level(0, 1, 0, 0, None)], &odd, 1 << 20, Purpose::Keep), None);
+        assert_eq!(plan(&g, &[level(0, 1, 0, 0, None)], &odd, Limit::bytes(1 << 20), Purpose::Keep), None);
     }
 }
