@@ -128,6 +128,7 @@ impl<'a> Cursor<'a> {
         match n {
             8 => self.u64(),
             4 => self.u32().map(u64::from),
+            2 => self.u16().map(u64::from),
             _ => self.odd_uint(n),
         }
     }

@@ -17,7 +17,7 @@ use crate::error::{Error, Result};
 use crate::store::Store;
 
 const PAGE: u64 = 16 << 10;
-const FIRST_READ: u64 = 256 << 10;
+const FIRST_READ: u64 = 64 << 10;
 const MAX_WINDOW: u64 = 1 << 20;
 /// Pages kept; when there are more, all are let go (metadata is read once, mostly forward).
 const MAX_PAGES: usize = 1024;
@@ -207,9 +207,11 @@ impl Source {
             pages.map.clear();
         }
         let from = number * PAGE;
+        // Metadata lies in clusters: beside what was needed before, more will be needed.
+        let beside = number == pages.next || number > 0 && pages.map.contains_key(&(number - 1));
         pages.window = match () {
             () if number * PAGE < FIRST_READ && pages.next == 0 => FIRST_READ,
-            () if number == pages.next => (pages.window * 2).min(MAX_WINDOW),
+            () if beside => (pages.window * 2).min(MAX_WINDOW),
             () => PAGE,
         };
         let to = need.max(from + pages.window).next_multiple_of(PAGE).min(self.len);
@@ -222,7 +224,10 @@ impl Source {
         if to < from {
             return Err(self.fail(need, "the file became shorter while it was read"));
         }
-        let piece = Piece { at: from, bytes: Arc::new(self.store.read_vec(from, to - from)?) };
+        // Inside the store as long as that is when it was opened; the store says if it is shorter now.
+        let mut bytes = vec![0; (to - from) as usize];
+        self.store.read_at(&mut bytes, from)?;
+        let piece = Piece { at: from, bytes: Arc::new(bytes) };
         for page in number..last {
             pages.map.insert(page, piece.clone());
         }

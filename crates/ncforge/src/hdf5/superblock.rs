@@ -48,13 +48,17 @@ pub fn find(store: &dyn Store) -> Result<Option<u64>> {
 impl Superblock {
     /// Finds and reads the superblock.
     pub fn read(store: &dyn Store) -> Result<Self> {
-        let Some(base) = find(store)? else {
+        // 132 bytes is the longest superblock (version 1 with 8-byte addresses and its root entry).
+        let mut bytes = store.read_vec(0, store.len().min(132))?;
+        let base = if bytes.starts_with(&SIGNATURE) { Some(0) } else { find(store)? };
+        let Some(base) = base else {
             let head = store.read_vec(0, store.len().min(8))?;
             let what = format!("it begins with `{}` and has no HDF5 signature", head.escape_ascii());
             return Err(Error::NotNetcdf { path: store.name().to_owned(), what });
         };
-        // 132 bytes is the longest superblock (version 1 with 8-byte addresses and its root entry).
-        let bytes = store.read_vec(base, (store.len() - base).min(132))?;
+        if base > 0 {
+            bytes = store.read_vec(base, (store.len() - base).min(132))?;
+        }
         let mut c = Cursor::new(store.name(), &bytes, base, Sizes::default());
         c.skip(8)?;
         let version = c.version("the superblock", 0..=3)?;

@@ -24,6 +24,9 @@ pub struct FileStore {
     map: Option<Mmap>,
     /// Syncs do nothing.
     relaxed: AtomicBool,
+    /// Its length when it was opened, if it is open for reading only: asking the system at every read would cost
+    /// as much as a small read. A file that is cut short meanwhile still gives an error, not less.
+    len: Option<u64>,
 }
 
 impl FileStore {
@@ -33,6 +36,7 @@ impl FileStore {
             path: path.to_owned(),
             name: path.display().to_string(),
             map,
+            len: None,
             relaxed: AtomicBool::new(false),
         }
     }
@@ -45,7 +49,7 @@ impl FileStore {
             let e = std::io::Error::from(std::io::ErrorKind::IsADirectory);
             return Err(Error::io("open", path.display().to_string(), e));
         }
-        Ok(Self::from_file(file, path, None))
+        Ok(Self { len: Some(meta.len()), ..Self::from_file(file, path, None) })
     }
 
     /// Opens an existing file for reading and maps it.
@@ -79,6 +83,11 @@ impl FileStore {
         Ok(Self::from_file(file, path, None))
     }
 
+    /// The length that the system tells now.
+    fn file_len(&self) -> u64 {
+        self.file.metadata().map_or(0, |m| m.len())
+    }
+
     /// Its path.
     pub fn path(&self) -> &Path {
         &self.path
@@ -98,9 +107,10 @@ impl FileStore {
 
 impl Store for FileStore {
     fn len(&self) -> u64 {
-        match &self.map {
-            Some(m) => m.len() as u64,
-            None => self.file.metadata().map_or(0, |m| m.len()),
+        match (&self.map, self.len) {
+            (Some(m), _) => m.len() as u64,
+            (None, Some(len)) => len,
+            (None, None) => self.file_len(),
         }
     }
 
@@ -111,7 +121,7 @@ impl Store for FileStore {
     fn read_at(&self, buf: &mut [u8], offset: u64) -> Result<()> {
         self.file.read_exact_at(buf, offset).map_err(|e| {
             if e.kind() == std::io::ErrorKind::UnexpectedEof {
-                past_end(&self.name, buf.len(), offset, self.len())
+                past_end(&self.name, buf.len(), offset, self.file_len())
             } else {
                 Error::io(format!("read {} bytes at offset {offset} of", buf.len()), &self.name, e)
             }
