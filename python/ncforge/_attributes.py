@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -11,33 +11,46 @@ from ncforge._core import File
 from ncforge._values import ATOMIC, TypeName, Types, exact
 from ncforge.errors import InvalidError, NotFoundError
 
+if TYPE_CHECKING:
+    from ncforge._contents import Contents
+
+_CHANGEABLE = (np.ndarray, list)
+
 
 class Attributes:
     """Access to attributes: as Python attributes, and by ``getncattr`` and its friends."""
 
     _core: File
     _types: Types
+    _contents: Contents
     _group_id: int
     _var_id: int | None
+    _key: int
+    """Of this object among all that have attributes."""
 
     def ncattrs(self) -> list[str]:
         """Names of the attributes, in the order of the file."""
-        return self._core.attr_names(self._group_id, self._var_id)
+        return list(self._contents.known.get(self._key) or self._values())
 
     def getncattr(self, name: str) -> Any:
         """The value of an attribute: text, a number, or an array of numbers or list of text."""
-        found = self._core.attr(self._group_id, self._var_id, name)
-        if found is None:
-            raise AttributeError(f"no attribute `{name}`")
-        kind, values = found
-        if kind == "S1":
-            return values.rstrip(b"\0").decode("utf-8", "surrogateescape")
-        if kind == "str":
-            texts = [self._types.item("str", v) for v in values]
-            return texts[0] if len(texts) == 1 else texts
-        count = len(values) if self._types.is_heap(kind) else len(values) // self._types.dtype(kind).itemsize
-        array = self._types.array(kind, values, (count,))
-        return array[0] if count == 1 else array
+        try:
+            value = (self._contents.known.get(self._key) or self._values())[name]
+        except KeyError:
+            raise AttributeError(f"no attribute `{name}`") from None
+        # Those that can be changed are the caller's own.
+        return value.copy() if type(value) in _CHANGEABLE else value
+
+    def _values(self) -> dict[str, Any]:
+        """All attributes; kept if nothing can change them."""
+        values, odd = self._core.attrs(self._group_id, self._var_id)
+        for name in odd:
+            kind, plain = values[name]
+            count = len(plain) if self._types.is_heap(kind) else len(plain) // self._types.dtype(kind).itemsize
+            array = self._types.array(kind, plain, (count,))
+            values[name] = array[0] if count == 1 else array
+        self._contents.keep(self._key, values)
+        return values
 
     def setncattr(self, name: str, value: Any) -> None:
         """Sets an attribute. Text becomes ``char``, a list of text ``string``, numbers keep their type."""

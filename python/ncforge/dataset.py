@@ -11,6 +11,7 @@ from typing import Any
 import numpy as np
 
 from ncforge._attributes import Attributes
+from ncforge._contents import Contents, Variables
 from ncforge._core import File
 from ncforge._values import ATOMIC, TypeName, Types
 from ncforge.dimension import Dimension
@@ -26,15 +27,19 @@ _NAMES = {"b": "i1", "B": "u1", "h": "i2", "H": "u2", "i": "i4", "l": "i4", "f":
 class Group(Attributes):
     """A group of a dataset: dimensions, variables, attributes, and groups below."""
 
-    def __init__(self, core: File, types: Types, parent: Group | None, ident: int, name: str) -> None:
+    def __init__(
+        self, core: File, types: Types, contents: Contents, parent: Group | None, ident: int, name: str
+    ) -> None:
         self._core = core
         self._types = types
+        self._contents = contents
+        self._key = -1 - ident
         self._parent = parent
         self._group_id = ident
         self._var_id = None
         self._name = name
 
-    # What is in it. Asked for anew each time: an open file can be extended.
+    # What is in it.
 
     @property
     def name(self) -> str:
@@ -56,20 +61,19 @@ class Group(Attributes):
     @property
     def dimensions(self) -> dict[str, Dimension]:
         """The dimensions that it defines, by name."""
-        own = ((i, d) for i, d in enumerate(self._core.dims()) if d[1] == self._group_id)
+        own = ((i, d) for i, d in enumerate(self._contents.dims()) if d[1] == self._group_id)
         return {name: Dimension(self, i, name, unlimited) for i, (name, _, unlimited) in own}
 
     @property
-    def variables(self) -> dict[str, Variable]:
-        """Its variables, by name, in the order of the file."""
-        own = ((i, v) for i, v in enumerate(self._core.vars()) if v[1] == self._group_id)
-        return {name: Variable(self, i, name, kind, dims) for i, (name, _, kind, dims) in own}
+    def variables(self) -> Mapping[str, Variable]:
+        """Its variables, by name, in the order of the file. Asking for one that is damaged says what is wrong."""
+        return Variables(self, self._contents.vars(self._group_id))
 
     @property
     def groups(self) -> dict[str, Group]:
         """The groups below it, by name."""
         below = ((i, g) for i, g in enumerate(self._core.groups()) if g[1] == self._group_id)
-        return {name: Group(self._core, self._types, self, i, name) for i, (name, _) in below}
+        return {name: Group(self._core, self._types, self._contents, self, i, name) for i, (name, _) in below}
 
     @property
     def cmptypes(self) -> dict[str, UserType]:
@@ -119,12 +123,16 @@ class Group(Attributes):
         *above, last = [p for p in path.split("/") if p] or [""]
         for part in above:
             if part not in at.groups:
+                self._core.explain(f"{at.path.rstrip('/')}/{part}")
                 raise NotFoundError(f"no group `{part}` in `{at.path}`")
             at = at.groups[part]
         if last == "":
             return at
-        found = at.variables.get(last) or at.groups.get(last)
+        if last in at._contents.vars(at._group_id):
+            return at.variables[last]
+        found = at.groups.get(last)
         if found is None:
+            self._core.explain(f"{at.path.rstrip('/')}/{last}")
             raise NotFoundError(f"no variable or group `{last}` in `{at.path}`")
         return found
 
@@ -139,7 +147,8 @@ class Group(Attributes):
         """Defines a group; with a path, also those above. An existing one is given back."""
         at = self
         for part in [p for p in groupname.split("/") if p]:
-            at = Group(self._core, self._types, at, self._core.def_group(at._group_id, part), part)
+            ident = self._core.def_group(at._group_id, part)
+            at = Group(self._core, self._types, self._contents, at, ident, part)
         return at
 
     def createCompoundType(self, datatype: Any, datatype_name: str) -> UserType:
@@ -268,7 +277,7 @@ class Group(Attributes):
         return var
 
     def _dimension(self, name: str) -> int:
-        dims = self._core.dims()
+        dims = self._contents.dims()
         at: Group | None = self
         while at is not None:
             for i, (n, group, _) in enumerate(dims):
@@ -321,7 +330,7 @@ class Dataset(Group):
                 core = File.create(path, format, False)
             case _:
                 raise InvalidError(f"mode is 'r', 'r+', 'a', 'w' or 'x', not {mode!r}")
-        super().__init__(core, Types(core), None, 0, "/")
+        super().__init__(core, Types(core), Contents(core), None, 0, "/")
 
     def filepath(self) -> str:
         """The path that it was opened with."""
@@ -344,6 +353,7 @@ class Dataset(Group):
 
     def close(self) -> None:
         """Completes the file and closes it."""
+        self._contents.forget()
         self._core.close()
 
     def __del__(self) -> None:

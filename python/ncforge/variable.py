@@ -29,15 +29,26 @@ class Variable(Attributes):
     objects, compounds are structured arrays, enums are their integers.
     """
 
+    _group: Group
+    _var_id: int
+    _name: str
+    _kind: TypeName
+    _dims: list[int]
+
     def __init__(self, group: Group, ident: int, name: str, kind: TypeName, dims: list[int]) -> None:
-        self._core = group._core
-        self._types = group._types
-        self._group = group
-        self._group_id = group._group_id
-        self._var_id: int = ident
-        self._name = name
-        self._kind = kind
-        self._dims = dims
+        # At once: setting one by one would ask each time whether an attribute of the file is meant.
+        self.__dict__.update(
+            _core=group._core,
+            _types=group._types,
+            _contents=group._contents,
+            _group=group,
+            _group_id=group._group_id,
+            _var_id=ident,
+            _key=ident,
+            _name=name,
+            _kind=kind,
+            _dims=dims,
+        )
 
     @property
     def name(self) -> str:
@@ -51,7 +62,7 @@ class Variable(Attributes):
     @property
     def dimensions(self) -> tuple[str, ...]:
         """Names of its dimensions, slowest first."""
-        dims = self._core.dims()
+        dims = self._contents.dims()
         return tuple(dims[d][0] for d in self._dims)
 
     @property
@@ -179,7 +190,7 @@ class Variable(Attributes):
         return array[()] if array.ndim == 0 and dtype == np.dtype("O") else array
 
     def __setitem__(self, key: Any, value: Any) -> None:
-        dims = self._core.dims()
+        dims = self._contents.dims()
         unlimited = [dims[d][2] for d in self._dims]
         heap = self._types.is_heap(self._kind)
         data = self._objects(value) if heap else exact(value, self._types.dtype(self._kind))

@@ -9,9 +9,10 @@ use numpy::{PyArray1, PyReadonlyArray1, PyReadwriteArray1};
 use pyo3::prelude::*;
 use pyo3::types::{PyDict, PyList};
 
+use crate::attributes;
 use crate::define::{self, NewStorage, NewType, TypeName};
 use crate::describe;
-use crate::errors::{invalid, outside};
+use crate::errors::{inside, invalid, outside};
 use crate::memory::to_array;
 use crate::state::{Shared, State};
 use crate::values::{checked, from_python, to_python_values};
@@ -25,13 +26,17 @@ pub(crate) struct File {
 }
 
 impl File {
-    /// A copy of a part of the description, taken outside the interpreter.
+    /// A copy of a part of the description. Taken outside the interpreter where there may be something to wait
+    /// for.
     fn look<T: Send>(
         &self,
         py: Python<'_>,
         part: impl FnOnce(&ncforge::Schema) -> ncforge::Result<T> + Send,
     ) -> PyResult<T> {
-        outside(py, || self.state.schema(part))
+        match self.state.reading() {
+            Some(dataset) => inside(py, || part(dataset.schema())),
+            None => outside(py, || self.state.schema(part)),
+        }
     }
 }
 
@@ -65,6 +70,17 @@ impl File {
     /// Whether it is open.
     fn is_open(&self, py: Python<'_>) -> PyResult<bool> {
         outside(py, || Ok(self.state.is_open()))
+    }
+
+    /// Whether it is open for reading only.
+    fn is_reading(&self) -> bool {
+        self.state.reading().is_some()
+    }
+
+    /// Raises what is wrong with an object that the file has and that was left out.
+    fn explain(&self, py: Python<'_>, path: &str) -> PyResult<()> {
+        let file = self.state.path().display().to_string();
+        self.look(py, |s| s.find_skipped(path).map_or(Ok(()), |skipped| Err(skipped.error(&file))))
     }
 
     /// Makes everything so far durable.
@@ -163,6 +179,23 @@ impl File {
         let found = self
             .look(py, |s| Ok(define::attributes(s, group, var)?.iter().find(|a| a.name == name).cloned()))?;
         found.map(|a| Ok((describe::dtype(py, a.dtype)?, to_python_values(py, &a.values)?))).transpose()
+    }
+
+    /// All attributes of a variable, or of a group: a dictionary, and the names in it whose values are still
+    /// what `attr` gives.
+    #[pyo3(signature = (group, var=None))]
+    fn attrs<'py>(
+        &self,
+        py: Python<'py>,
+        group: usize,
+        var: Option<usize>,
+    ) -> PyResult<(Bound<'py, PyDict>, Vec<String>)> {
+        if let Some(dataset) = self.state.reading() {
+            let list = inside(py, || define::attributes(dataset.schema(), group, var))?;
+            return attributes::all(py, list);
+        }
+        let list = self.look(py, |s| define::attributes(s, group, var).cloned())?;
+        attributes::all(py, &list)
     }
 
     /// Sets an attribute.

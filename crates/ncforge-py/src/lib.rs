@@ -6,6 +6,7 @@
 // Arguments come from Python by value: that is how they are converted.
 #![allow(clippy::needless_pass_by_value)]
 
+mod attributes;
 mod define;
 mod describe;
 mod engine;

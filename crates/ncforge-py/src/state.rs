@@ -71,6 +71,15 @@ impl State {
         !matches!(*self.lock(), Mode::Closed)
     }
 
+    /// The dataset if the file is open for reading, and asking does not mean to wait: a writer may hold the lock
+    /// for as long as it writes, a reader never does.
+    pub(crate) fn reading(&self) -> Option<Dataset> {
+        match &*self.mode.try_lock().ok()? {
+            Mode::Read(dataset) => Some(dataset.clone()),
+            Mode::Write(_) | Mode::Closed => None,
+        }
+    }
+
     /// The description as it is now, definitions included that the file does not have yet.
     pub(crate) fn schema<T>(&self, look: impl FnOnce(&Schema) -> Result<T>) -> Result<T> {
         match &*self.lock() {

@@ -78,7 +78,7 @@ impl File {
             let info = AttributeInfo::parse(&mut cursor(&self.source, m))?;
             tracked |= info.tracked;
             if let (Some(heap), Some(names)) = (info.heap, info.names) {
-                out.extend(self.dense_attributes(heap, names)?);
+                self.dense_attributes(heap, names, &mut out)?;
             }
         }
         if tracked {
@@ -87,7 +87,7 @@ impl File {
         Ok(out)
     }
 
-    fn dense_attributes(&self, heap: u64, names: u64) -> Result<Vec<Attribute>> {
+    fn dense_attributes(&self, heap: u64, names: u64, out: &mut Vec<Attribute>) -> Result<()> {
         let source = &self.source;
         let heap = FractalHeap::read(source, heap)?;
         let records = btree2::read(source, names)?;
@@ -96,7 +96,7 @@ impl File {
                 source.fail(names, format!("a B-tree of type {} where attributes (8) belong", records.kind))
             );
         }
-        let mut out = Vec::new();
+        out.reserve(records.len());
         for r in records.iter() {
             let mut c = source.cursor(r, names);
             let id = c.bytes(8)?;
@@ -109,7 +109,7 @@ impl File {
             };
             out.push(Attribute { order: Some(order), ..self.attribute(&body)? });
         }
-        Ok(out)
+        Ok(())
     }
 
     fn attribute(&self, body: &Body) -> Result<Attribute> {

@@ -24,7 +24,7 @@ use crate::model::{
 };
 use crate::store::Store;
 
-use attrs::{FoundAttr, convert};
+use attrs::{FoundAttrs, convert};
 use dims::Dims;
 use scan::Found;
 use types::{Types, endian};
@@ -176,16 +176,17 @@ impl Builder<'_> {
         types: &mut Types,
         group: GroupId,
         var: &str,
-        found: Vec<FoundAttr>,
+        found: FoundAttrs,
     ) -> Result<Vec<Attribute>> {
-        let mut out = Vec::with_capacity(found.len());
-        for a in found {
-            match a {
-                FoundAttr::Ready(attr) => out.push(attr),
-                FoundAttr::Raw(stored) => match convert(self.file, types, group, &stored)? {
-                    Ok(attr) => out.push(attr),
-                    Err(why) => self.skip(group, &format!("{var}:{}", decode_name(&stored.name)), &why),
-                },
+        let mut out = found.ready;
+        let mut dropped = 0;
+        for (i, stored) in found.raw {
+            match convert(self.file, types, group, &stored)? {
+                Ok(attr) => out.insert(i - dropped, attr),
+                Err(why) => {
+                    dropped += 1;
+                    self.skip(group, &format!("{var}:{}", decode_name(&stored.name)), &why);
+                }
             }
         }
         Ok(out)

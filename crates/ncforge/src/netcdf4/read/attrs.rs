@@ -42,23 +42,24 @@ pub(crate) fn is_hidden(name: &[u8]) -> bool {
     matches!(name.first(), Some(b'_' | b'C' | b'D' | b'N' | b'R')) && HIDDEN.contains(&name)
 }
 
-/// An attribute as the walk over the file leaves it.
-#[derive(Clone, Debug)]
-pub(crate) enum FoundAttr {
-    /// One that needs no more than itself to be understood: nearly all.
-    Ready(Attribute),
-    /// One of a user-defined type, which is known only when all types are.
-    Raw(Stored),
+/// The attributes of an object as the walk over the file leaves them.
+#[derive(Clone, Debug, Default)]
+pub(crate) struct FoundAttrs {
+    /// Those that need no more than themselves to be understood: nearly all.
+    pub(crate) ready: Vec<Attribute>,
+    /// Those of user-defined types, which are known only when all types are; each with its place among all.
+    pub(crate) raw: Vec<(usize, Stored)>,
 }
 
 /// The attributes that are a user's, understood as far as they can be without the file's types.
-pub(crate) fn understood(file: &File, stored: &[Stored]) -> Result<Vec<FoundAttr>> {
-    let mut out = Vec::with_capacity(stored.len());
-    for a in stored.iter().filter(|a| !is_hidden(&a.name)) {
-        out.push(match plain(file, a)? {
-            Some(attr) => FoundAttr::Ready(attr),
-            None => FoundAttr::Raw(a.detach()),
-        });
+pub(crate) fn understood(file: &File, stored: &[Stored]) -> Result<FoundAttrs> {
+    let users = || stored.iter().filter(|a| !is_hidden(&a.name));
+    let mut out = FoundAttrs { ready: Vec::with_capacity(users().count()), raw: Vec::new() };
+    for (i, a) in users().enumerate() {
+        match plain(file, a)? {
+            Some(attr) => out.ready.push(attr),
+            None => out.raw.push((i, a.detach())),
+        }
     }
     Ok(out)
 }

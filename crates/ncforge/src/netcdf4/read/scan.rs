@@ -18,7 +18,7 @@ use crate::hdf5::link::{Link, Target};
 use crate::hdf5::message::ObjectHeader;
 use crate::model::{Cause, Group, GroupId, Skipped, decode_name};
 
-use super::attrs::{FoundAttr, text, understood};
+use super::attrs::{FoundAttrs, text, understood};
 use super::hints::Hints;
 
 /// Groups may nest this deep; no real file comes near.
@@ -34,7 +34,7 @@ pub(crate) struct FoundGroup {
     /// Address of its header.
     pub(crate) address: u64,
     /// Its attributes.
-    pub(crate) attrs: Vec<FoundAttr>,
+    pub(crate) attrs: FoundAttrs,
     /// Whether the order of links is tracked.
     pub(crate) tracked: bool,
 }
@@ -51,7 +51,7 @@ pub(crate) struct FoundDataset {
     /// Its description.
     pub(crate) dataset: Dataset,
     /// Its attributes.
-    pub(crate) attrs: Vec<FoundAttr>,
+    pub(crate) attrs: FoundAttrs,
     /// What its hidden attributes say.
     pub(crate) hints: Hints,
 }
@@ -163,7 +163,7 @@ impl Scan<'_> {
     }
 
     /// The links and attributes of a group.
-    fn contents(&mut self, header: &ObjectHeader, root: bool) -> Result<(Links, Vec<FoundAttr>)> {
+    fn contents(&mut self, header: &ObjectHeader, root: bool) -> Result<(Links, FoundAttrs)> {
         let links = self.file.links(header)?;
         let stored = self.file.attributes(header)?;
         if root {
@@ -266,7 +266,7 @@ impl Scan<'_> {
     }
 }
 
-fn dataset(file: &File, header: &ObjectHeader) -> Result<(Dataset, Vec<FoundAttr>, Hints)> {
+fn dataset(file: &File, header: &ObjectHeader) -> Result<(Dataset, FoundAttrs, Hints)> {
     let dataset = file.dataset(header)?;
     let stored = file.attributes(header)?;
     let hints = Hints::new(&stored, &dataset.space);

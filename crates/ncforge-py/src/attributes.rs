@@ -1,0 +1,79 @@
+//! Attributes as Python values: text as `str`, one number as a NumPy scalar, several as an array.
+
+use ncforge::model::{Atomic, Attribute, DType};
+use ncforge::{Value, Values};
+use numpy::{Element, PyArray1};
+use pyo3::prelude::*;
+use pyo3::types::{PyBytes, PyDict, PyList, PyString};
+
+use crate::describe;
+use crate::values::to_python_values;
+
+/// All attributes of an object, by name in the order of the file; and the names of those that need the file's
+/// types to be understood: for these, type and plain values.
+pub(crate) fn all<'py>(py: Python<'py>, attrs: &[Attribute]) -> PyResult<(Bound<'py, PyDict>, Vec<String>)> {
+    let (values, mut odd) = (PyDict::new(py), Vec::new());
+    for a in attrs {
+        let value = match (&a.values, a.dtype) {
+            (Values::Fixed(bytes), DType::Atomic(Atomic::Char)) => {
+                let end = bytes.iter().rposition(|&b| b != 0).map_or(0, |i| i + 1);
+                text(py, &bytes[..end])?
+            }
+            (Values::Fixed(bytes), DType::Atomic(atomic)) => numbers(py, atomic, bytes)?,
+            (Values::Heap(list), DType::String) => strings(py, list)?,
+            _ => {
+                odd.push(a.name.clone());
+                (describe::dtype(py, a.dtype)?, to_python_values(py, &a.values)?)
+                    .into_pyobject(py)?
+                    .into_any()
+            }
+        };
+        values.set_item(&a.name, value)?;
+    }
+    Ok((values, odd))
+}
+
+/// Bytes that are no UTF-8 become surrogates, as everywhere in the package.
+fn text<'py>(py: Python<'py>, bytes: &[u8]) -> PyResult<Bound<'py, PyAny>> {
+    match std::str::from_utf8(bytes) {
+        Ok(text) => Ok(PyString::new(py, text).into_any()),
+        Err(_) => PyBytes::new(py, bytes).call_method1("decode", ("utf-8", "surrogateescape")),
+    }
+}
+
+fn strings<'py>(py: Python<'py>, list: &[Value]) -> PyResult<Bound<'py, PyAny>> {
+    let one = |v: &Value| match v {
+        Value::String(Some(bytes)) => text(py, bytes),
+        _ => Ok(PyString::new(py, "").into_any()),
+    };
+    match list {
+        [single] => one(single),
+        _ => Ok(PyList::new(py, list.iter().map(one).collect::<PyResult<Vec<_>>>()?)?.into_any()),
+    }
+}
+
+fn numbers<'py>(py: Python<'py>, atomic: Atomic, bytes: &[u8]) -> PyResult<Bound<'py, PyAny>> {
+    macro_rules! of {
+        ($t:ty) => {
+            array(py, bytes.as_chunks().0.iter().map(|b| <$t>::from_ne_bytes(*b)).collect::<Vec<_>>())
+        };
+    }
+    match atomic {
+        Atomic::Byte => of!(i8),
+        Atomic::Char | Atomic::UByte => of!(u8),
+        Atomic::Short => of!(i16),
+        Atomic::UShort => of!(u16),
+        Atomic::Int => of!(i32),
+        Atomic::UInt => of!(u32),
+        Atomic::Int64 => of!(i64),
+        Atomic::UInt64 => of!(u64),
+        Atomic::Float => of!(f32),
+        Atomic::Double => of!(f64),
+    }
+}
+
+#[allow(clippy::needless_pass_by_value, reason = "made for this call")]
+fn array<T: Element>(py: Python<'_>, numbers: Vec<T>) -> PyResult<Bound<'_, PyAny>> {
+    let array = PyArray1::from_slice(py, &numbers);
+    if array.len()? == 1 { array.get_item(0) } else { Ok(array.into_any()) }
+}

@@ -1,0 +1,83 @@
+"""What an open file holds, by name."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from typing import TYPE_CHECKING, Any
+
+from ncforge._core import File
+from ncforge._values import TypeName
+from ncforge.variable import Variable
+
+if TYPE_CHECKING:
+    from ncforge.dataset import Group
+
+Facts = tuple[int, TypeName, list[int]]
+"""Of a variable: its position, type and dimensions."""
+
+
+class Contents:
+    """The names in one open file. They are asked for once if the file is only read, else anew each time."""
+
+    def __init__(self, core: File) -> None:
+        self._core = core
+        self._vars: dict[int, dict[str, Facts]] | None = None
+        self._dims: list[tuple[str, int, bool]] | None = None
+        self._settled = core.is_reading()
+        self.known: dict[int, dict[str, Any]] = {}
+        """Attributes by the key of their object, of those that were asked for."""
+
+    def keep(self, key: int, values: dict[str, Any]) -> None:
+        """Keeps the attributes of an object, if nothing can change them."""
+        if self._settled:
+            self.known[key] = values
+
+    def forget(self) -> None:
+        """Keeps nothing any more: the file is closed."""
+        self._settled = False
+        self.known.clear()
+
+    def vars(self, group: int) -> dict[str, Facts]:
+        """The variables of a group, in the order of the file."""
+        found = self._vars
+        if found is None or not self._settled:
+            found = {}
+            for i, (name, of, kind, dims) in enumerate(self._core.vars()):
+                found.setdefault(of, {})[name] = (i, kind, dims)
+            self._vars = found
+        return found.get(group, {})
+
+    def dims(self) -> list[tuple[str, int, bool]]:
+        """Name, group and whether it is unlimited, of every dimension."""
+        found = self._dims
+        if found is None or not self._settled:
+            found = self._dims = self._core.dims()
+        return found
+
+
+class Variables(Mapping[str, Variable]):
+    """The variables of a group, by name. Like a ``dict`` that makes its values when they are asked for."""
+
+    def __init__(self, group: Group, facts: dict[str, Facts]) -> None:
+        self._group = group
+        self._facts = facts
+
+    def __getitem__(self, name: str) -> Variable:
+        facts = self._facts.get(name)
+        if facts is None:
+            # Says so if it is there, but damaged or not supported.
+            self._group._core.explain(f"{self._group.path.rstrip('/')}/{name}")
+            raise KeyError(name)
+        return Variable(self._group, facts[0], name, facts[1], facts[2])
+
+    def __contains__(self, name: object) -> bool:
+        return name in self._facts
+
+    def __iter__(self) -> Iterator[str]:
+        return iter(self._facts)
+
+    def __len__(self) -> int:
+        return len(self._facts)
+
+    def __repr__(self) -> str:
+        return repr(dict(self))
