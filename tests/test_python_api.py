@@ -305,3 +305,55 @@ def test_engine_stats_tell_a_sweep(tmp_path: Path) -> None:
         assert after.bytes_kept + after.bytes_ahead <= after.memory and after.threads >= 1
     ncforge.clear_cache()
     assert ncforge.engine_stats().bytes_kept == 0
+
+
+def test_damage_in_one_variable_leaves_the_others(tmp_path: Path) -> None:
+    path = tmp_path / "three.nc"
+    with ncforge.Dataset(path, "w") as ds:
+        ds.createDimension("x", 4)
+        for name in ("first", "second", "third"):
+            var = ds.createVariable(name, "f4", ("x",))
+            var.long_name = f"the {name} variable"
+            var[:] = np.arange(4)
+    content = path.read_bytes()
+    path.write_bytes(content.replace(b"the second variable", b"the sec0nd variable"))
+    with ncforge.Dataset(path) as ds:
+        assert list(ds.variables) == ["first", "third"]
+        for name in ("first", "third"):
+            assert ds[name].long_name == f"the {name} variable"
+            assert np.array_equal(ds[name][:], np.arange(4))
+        assert "second" not in ds.variables
+        for ask in (lambda: ds["second"], lambda: ds.variables["second"], lambda: ds["/second"]):
+            with pytest.raises(ncforge.errors.CorruptError, match=r"three\.nc.*at byte \d+.*/second"):
+                ask()
+        with pytest.raises(KeyError):
+            ds.variables["fourth"]
+    with pytest.raises(ncforge.errors.CorruptError, match="second"):
+        ncforge.copy(path, tmp_path / "copy.nc")
+    with pytest.raises(ncforge.errors.CorruptError, match="second"):
+        ncforge.compare(path, path)
+    assert ncforge.copy(path, tmp_path / "copy.nc", vars=["first"]).variables == 1
+    with pytest.raises(ncforge.errors.CorruptError, match="second"):
+        ncforge.Dataset(path, "r+")
+    assert any(s["damaged"] for s in ncforge.info(path).data["skipped"])
+
+
+def test_attributes_are_asked_for_once_and_never_after_closing(tmp_path: Path) -> None:
+    path = tmp_path / "attributes.nc"
+    with ncforge.Dataset(path, "w") as ds:
+        ds.createVariable("v", "i4").setncatts({"text": "é", "numbers": np.array([1.5, 2.5]), "one": np.int16(3)})
+        assert ds["v"].one == 3
+        ds["v"].one = np.int16(4)
+        assert ds["v"].one == 4, "an open file can be changed"
+    ds = ncforge.Dataset(path)
+    var = ds["v"]
+    assert var.ncattrs() == ["text", "numbers", "one"]
+    assert (var.text, var.one, type(var.one)) == ("é", 4, np.int16)
+    var.numbers[0] = 9
+    assert var.numbers[0] == 1.5, "an array is the caller's own"
+    with pytest.raises(AttributeError):
+        _ = var.missing
+    ds.close()
+    for ask in (lambda: var.text, var.ncattrs, lambda: var.getncattr("numbers")):
+        with pytest.raises(ncforge.errors.NcforgeError):
+            ask()

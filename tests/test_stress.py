@@ -129,7 +129,7 @@ def made(tmp_path_factory: pytest.TempPathFactory) -> list[Made]:
         name, peers, make = kinds[i % len(kinds)]
         path, arrays = folder / f"{i:02}-{name}.nc", fields(i)
         make(path, arrays)
-        out.append(Made(path, arrays, {v: ATTRIBUTES for v in arrays}, peers))
+        out.append(Made(path, arrays, dict.fromkeys(arrays, ATTRIBUTES), peers))
     return out
 
 

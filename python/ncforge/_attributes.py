@@ -27,15 +27,17 @@ class Attributes:
     _var_id: int | None
     _key: int
     """Of this object among all that have attributes."""
+    _known: dict[str, Any]
+    """What is known of them for as long as the file is open; empty if nothing is."""
 
     def ncattrs(self) -> list[str]:
         """Names of the attributes, in the order of the file."""
-        return list(self._contents.known.get(self._key) or self._values())
+        return list(self._known or self._values())
 
     def getncattr(self, name: str) -> Any:
         """The value of an attribute: text, a number, or an array of numbers or list of text."""
         try:
-            value = (self._contents.known.get(self._key) or self._values())[name]
+            value = (self._known or self._values())[name]
         except KeyError:
             raise AttributeError(f"no attribute `{name}`") from None
         # Those that can be changed are the caller's own.
@@ -49,7 +51,8 @@ class Attributes:
             count = len(plain) if self._types.is_heap(kind) else len(plain) // self._types.dtype(kind).itemsize
             array = self._types.array(kind, plain, (count,))
             values[name] = array[0] if count == 1 else array
-        self._contents.keep(self._key, values)
+        if self._contents.keep(self._key, values):
+            self.__dict__["_known"] = values
         return values
 
     def setncattr(self, name: str, value: Any) -> None:

@@ -27,14 +27,17 @@ class Contents:
         self.known: dict[int, dict[str, Any]] = {}
         """Attributes by the key of their object, of those that were asked for."""
 
-    def keep(self, key: int, values: dict[str, Any]) -> None:
+    def keep(self, key: int, values: dict[str, Any]) -> bool:
         """Keeps the attributes of an object, if nothing can change them."""
         if self._settled:
             self.known[key] = values
+        return self._settled
 
     def forget(self) -> None:
         """Keeps nothing any more: the file is closed."""
         self._settled = False
+        for values in self.known.values():
+            values.clear()
         self.known.clear()
 
     def vars(self, group: int) -> dict[str, Facts]:

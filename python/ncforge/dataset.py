@@ -34,6 +34,7 @@ class Group(Attributes):
         self._types = types
         self._contents = contents
         self._key = -1 - ident
+        self._known = contents.known.get(self._key, {})
         self._parent = parent
         self._group_id = ident
         self._var_id = None

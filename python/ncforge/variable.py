@@ -45,6 +45,7 @@ class Variable(Attributes):
             _group_id=group._group_id,
             _var_id=ident,
             _key=ident,
+            _known=group._contents.known.get(ident, {}),
             _name=name,
             _kind=kind,
             _dims=dims,

@@ -2,34 +2,36 @@
 //!
 //! ```text
 //! cargo run --release --example opening -- [--rounds N] [--threads N] FILE...
-//! cargo run --release --example opening -- --points VARIABLE FILE
+//! cargo run --release --example opening -- [--map] --points VARIABLE FILE
 //! ```
 //! For each file: opening alone, and opening with every attribute of every variable looked at, in microseconds
 //! of processor time (median and least of all rounds). With `--threads`, all files are opened by so many threads
 //! at once, and wall time is told beside one thread's. With `--points`, single values at random places of a
-//! variable are read.
+//! variable are read, from a map of the file with `--map`.
 
 use std::time::Instant;
 
-use ncforge::{Dataset, Hyperslab, Values};
+use ncforge::{Dataset, Hyperslab, OpenOptions, Values};
 
 fn main() -> ncforge::Result<()> {
     let (mut files, mut rounds, mut threads, mut points) = (Vec::new(), 9usize, 1usize, None);
+    let mut map = false;
     let mut args = std::env::args().skip(1);
     while let Some(arg) = args.next() {
         match arg.as_str() {
             "--rounds" => rounds = args.next().and_then(|n| n.parse().ok()).unwrap_or(rounds).max(1),
             "--threads" => threads = args.next().and_then(|n| n.parse().ok()).unwrap_or(threads).max(1),
             "--points" => points = args.next(),
+            "--map" => map = true,
             _ => files.push(arg),
         }
     }
     if files.is_empty() {
-        eprintln!("usage: opening [--rounds N] [--threads N] [--points VARIABLE] FILE...");
+        eprintln!("usage: opening [--rounds N] [--threads N] [--points VARIABLE [--map]] FILE...");
         std::process::exit(2);
     }
     if let Some(var) = points {
-        return files.iter().try_for_each(|f| random_points(f, &var, rounds));
+        return files.iter().try_for_each(|f| random_points(f, &var, rounds, map));
     }
     for file in &files {
         let alone = times(rounds, || Dataset::open(file).map(|_| Seen::default()))?;
@@ -92,9 +94,9 @@ fn look(file: &str) -> ncforge::Result<Seen> {
     Ok(seen)
 }
 
-fn random_points(file: &str, var: &str, rounds: usize) -> ncforge::Result<()> {
+fn random_points(file: &str, var: &str, rounds: usize, map: bool) -> ncforge::Result<()> {
     const POINTS: usize = 200_000;
-    let data = Dataset::open(file)?;
+    let data = Dataset::open_options(file, &OpenOptions { map, ..OpenOptions::default() })?;
     let id = data.var(var)?;
     let shape = data.schema().shape(id);
     let mut out = vec![0; data.schema().fixed_size(data.schema().var(id).dtype).unwrap_or(0)];

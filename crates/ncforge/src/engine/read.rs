@@ -6,10 +6,12 @@ use std::sync::atomic::Ordering;
 use super::ahead::{Ahead, Request};
 use super::boxes;
 use super::chunked;
+use super::direct;
 use super::shared::SharedOut;
 use super::source::{How, Keep, Source};
 use super::stats::add;
 use super::{Engine, machine};
+use crate::codec::kernels;
 use crate::container::Container;
 use crate::error::{Error, Result};
 use crate::layout::{Place, VarLayout};
@@ -23,6 +25,20 @@ pub(super) fn read_bytes(
     slab: &Hyperslab,
     out: &mut [u8],
 ) -> Result<()> {
+    if var.0 < container.schema().vars.len() {
+        let layout = container.layout(var)?;
+        if let Some((offset, len)) = direct::run(&layout, slab)
+            && len == out.len()
+            && direct::read(&**container.store(), offset, out)
+        {
+            kernels::order_in_place(out, &layout.element);
+            let inner = &*engine.inner;
+            inner.reads.fetch_add(1, Ordering::Relaxed);
+            add(&inner.counters.fetched, len as u64);
+            add(&inner.counters.delivered, len as u64);
+            return Ok(());
+        }
+    }
     let layout = checked_layout(container, var, slab)?;
     if layout.element.heap {
         return Err(Error::Invalid(format!(

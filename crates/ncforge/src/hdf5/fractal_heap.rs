@@ -38,12 +38,10 @@ pub struct FractalHeap {
     huge: RefCell<Option<HashMap<u64, (u64, u64)>>>,
 }
 
-/// Direct blocks by their offset in the heap, and the bytes of all that are in the table.
+/// Direct blocks that were read: one place for each of the heap's blocks.
 #[derive(Debug, Default)]
 struct Cache {
-    /// The block that was used last.
-    last: Option<(u64, Span)>,
-    blocks: HashMap<u64, Span>,
+    blocks: Vec<Option<Span>>,
     bytes: usize,
 }
 
@@ -210,34 +208,29 @@ impl FractalHeap {
     fn managed(&self, source: &Source, offset: u64, len: u64) -> Result<Span> {
         let i = self.blocks.partition_point(|b| b.offset <= offset);
         let bad = || source.fail(self.address, format!("no heap object of {len} bytes at offset {offset}"));
-        let block = i.checked_sub(1).and_then(|i| self.blocks.get(i)).ok_or_else(bad)?;
-        let from = (offset - block.offset) as usize;
+        let i = i.checked_sub(1).ok_or_else(bad)?;
+        let from = (offset - self.blocks[i].offset) as usize;
         if len > self.max_managed.max(1) {
             return Err(bad());
         }
-        let bytes = self.block(source, block)?;
+        let bytes = self.block(source, i)?;
         let end = from.checked_add(len as usize).filter(|&end| end <= bytes.len()).ok_or_else(bad)?;
         Ok(bytes.slice(from..end))
     }
 
-    fn block(&self, source: &Source, block: &Block) -> Result<Span> {
-        if let Some((_, bytes)) = self.cache.borrow().last.as_ref().filter(|l| l.0 == block.offset) {
-            return Ok(bytes.clone());
-        }
+    fn block(&self, source: &Source, i: usize) -> Result<Span> {
         let mut cache = self.cache.borrow_mut();
-        let bytes = match cache.blocks.get(&block.offset) {
-            Some(known) => known.clone(),
-            None => self.read_block(source, block)?,
-        };
-        // The one before this goes to the others: a heap of one block needs no table.
-        if let Some((offset, old)) = cache.last.replace((block.offset, bytes.clone())) {
-            if cache.bytes > CACHE {
-                cache.blocks.clear();
-                cache.bytes = 0;
-            }
-            cache.bytes += old.len();
-            cache.blocks.insert(offset, old);
+        if let Some(Some(known)) = cache.blocks.get(i) {
+            return Ok(known.clone());
         }
+        if cache.bytes > CACHE || cache.blocks.is_empty() {
+            cache.blocks.clear();
+            cache.blocks.resize(self.blocks.len(), None);
+            cache.bytes = 0;
+        }
+        let bytes = self.read_block(source, &self.blocks[i])?;
+        cache.bytes += bytes.len();
+        cache.blocks[i] = Some(bytes.clone());
         Ok(bytes)
     }
 
