@@ -190,6 +190,48 @@ fn several_sweeps_share_the_budget_and_closed_files_give_theirs_back() {
     assert_eq!((engine.stats().bytes_ahead, engine.stats().bytes_kept), (0, 0));
 }
 
+#[test]
+fn threads_that_sweep_the_same_file_and_others_do_not_mix_up() {
+    let files: Vec<_> = (0..3).map(|_| deflated(&[24, 8, 10], &[8, 4, 5])).collect();
+    for memory in [3000, 12_000, 1 << 20] {
+        let engine = engine(3, memory);
+        std::thread::scope(|s| {
+            for t in 0..8usize {
+                let (files, engine) = (&files, &engine);
+                s.spawn(move || {
+                    for round in 0..3 {
+                        let (container, model) = &files[(t / 3 + round) % files.len()];
+                        let (count, order) = match (t + round) % 3 {
+                            0 => ([1, 8, 10], vec![0]),
+                            1 => ([24, 1, 1], vec![2, 1]),
+                            _ => ([8, 4, 5], vec![2, 1, 0]),
+                        };
+                        for slab in nest(&[24, 8, 10], &count, &order) {
+                            let got = engine.read(container, VAR, &slab).unwrap();
+                            assert_eq!(got.bytes().unwrap(), model.read(&slab), "{slab:?}");
+                        }
+                    }
+                });
+            }
+        });
+    }
+}
+
+#[test]
+fn windows_grow_with_their_pattern_while_the_cache_holds_the_chunks() {
+    let (container, model) = deflated(&[200, 4, 4], &[200, 2, 2]);
+    let engine = engine(1, 1 << 20);
+    let requests = nest(&[200, 4, 4], &[1, 4, 4], &[0]);
+    let slab = 4 * 4 * 4;
+    run(&engine, &container, &model, &requests[..2]);
+    let first = engine.stats().bytes_ahead;
+    assert!(first > slab && first <= 16 * slab, "{first}");
+    run(&engine, &container, &model, &requests[2..40]);
+    assert!(engine.stats().bytes_ahead > 2 * first);
+    run(&engine, &container, &model, &requests[40..]);
+    assert_eq!((engine.stats().misses, engine.stats().bytes_kept), (4, 0), "decoded once, and let go");
+}
+
 #[cfg(unix)]
 #[test]
 fn a_forked_child_reads_on_in_the_middle_of_a_sweep() {
