@@ -133,6 +133,15 @@ impl State {
         }
     }
 
+    /// Writes values of fixed size; past the end of an unlimited dimension the file grows.
+    pub(crate) fn write_bytes(&self, var: VarId, slab: &Hyperslab, bytes: &[u8]) -> Result<()> {
+        match &mut *self.lock() {
+            Mode::Write(w) => w.carried_out()?.write_bytes(var, slab, bytes),
+            Mode::Read(_) => Err(read_only()),
+            Mode::Closed => Err(closed()),
+        }
+    }
+
     /// Makes everything so far durable.
     pub(crate) fn sync(&self) -> Result<()> {
         match &mut *self.lock() {
