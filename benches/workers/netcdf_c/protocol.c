@@ -3,7 +3,10 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/mman.h>
 #include <time.h>
+
+enum { HUGE_PAGE = 2 << 20 };
 
 int parse(Request *request, char *line)
 {
@@ -87,13 +90,15 @@ void *warm(size_t bytes)
     static size_t size;
     if (bytes > size) {
         free(memory);
-        memory = malloc(bytes);
+        size = (bytes + HUGE_PAGE - 1) / HUGE_PAGE * HUGE_PAGE;
+        memory = aligned_alloc(HUGE_PAGE, size);
         if (!memory) {
             fprintf(stderr, "no memory\n");
             exit(1);
         }
-        memset(memory, 1, bytes);
-        size = bytes;
+        /* As NumPy does with large arrays. */
+        madvise(memory, size, MADV_HUGEPAGE);
+        memset(memory, 1, size);
     }
     return memory;
 }

@@ -40,7 +40,7 @@ void stop(const Clock *clock, Answer *answer);
 /* The checksum of the protocol. */
 uint64_t checksum(const void *bytes, size_t n);
 
-/* Memory that stays from task to task, written to once. */
+/* Memory that stays from task to task, on huge pages, written to once. */
 void *warm(size_t bytes);
 /* The bytes of a file; the one loaded last stays. */
 const void *load(const char *path, size_t *bytes);

@@ -24,6 +24,7 @@ mod writing;
 use std::io::{BufRead, Write};
 use std::time::Instant;
 
+use ncforge::Buffer;
 use ncforge::engine::{Engine, EngineOptions};
 use serde::Serialize;
 
@@ -57,14 +58,14 @@ pub struct Worker {
     /// The source that was loaded last, and its values.
     source: Option<(String, Vec<u8>)>,
     /// Memory that stays mapped, for reads into warm memory.
-    warm: Vec<u8>,
+    warm: Buffer,
 }
 
 impl Worker {
     /// A worker with an engine as the environment says.
     pub fn new() -> Result<Self> {
         let engine = Engine::new(EngineOptions::default())?;
-        Ok(Self { engine, source: None, warm: Vec::new() })
+        Ok(Self { engine, source: None, warm: Buffer::zeroed(0) })
     }
 
     /// Answers requests until the input ends.
@@ -76,6 +77,14 @@ impl Worker {
             output.flush()?;
         }
         Ok(())
+    }
+
+    /// Sees to it that `bytes` of warm memory are there, every page of them touched.
+    fn warm_up(&mut self, bytes: usize) {
+        if self.warm.len() < bytes {
+            self.warm = Buffer::zeroed(bytes);
+            self.warm.fill(1);
+        }
     }
 
     fn reply(&mut self, line: &str) -> serde_json::Value {

@@ -27,9 +27,7 @@ impl Worker {
     fn read_warm(&mut self, path: &str, name: &str, check: bool) -> Result<Answer> {
         let (shape, size) = self.shape_and_size(path, name)?;
         let bytes = Hyperslab::all(&shape).len() as usize * size;
-        if self.warm.len() < bytes {
-            self.warm = vec![1; bytes];
-        }
+        self.warm_up(bytes);
         let out = &mut self.warm[..bytes];
         let clock = Clock::start();
         let data = Dataset::open_with(path, &self.engine)?;
@@ -50,9 +48,7 @@ impl Worker {
         let mut slabs = load_slabs(Path::new(request.text("slabs")?), shape.len())?;
         slabs.truncate(most);
         let longest = slabs.iter().map(|s| s.len() as usize * size).max().unwrap_or(0);
-        if self.warm.len() < longest {
-            self.warm = vec![1; longest];
-        }
+        self.warm_up(longest);
         let (mut bytes, mut done, mut sums) = (0, 0, Vec::new());
         let clock = Clock::start();
         let data = Dataset::open_with(path, &self.engine)?;
