@@ -14,6 +14,8 @@ const SAMPLES: usize = 4;
 const PART: usize = 128;
 const SHORTEST: usize = 1 << 10;
 const LONGEST: usize = 4 << 10;
+/// So many bytes before a sample are known, at most, unless the whole window matters.
+const KNOWN: usize = 8 << 10;
 /// Planes up to this length are tried as a whole, without samples.
 const SMALL: usize = 8 << 10;
 /// Chunks below so many bits a byte are treated as the level says: small errors of samples would be large.
@@ -107,8 +109,8 @@ struct Judged {
     options: Vec<(Treatment, f64)>,
     /// How many bytes before a sample its repeats may lie in.
     known: usize,
-    /// Whether only storing makes sense.
-    random: bool,
+    /// Whether a deeper search cannot gain anything.
+    settled: bool,
 }
 
 impl Judged {
@@ -198,7 +200,7 @@ impl Plan {
         if level > 1 {
             for (p, j) in judged.iter_mut().enumerate() {
                 // Planes that hardly count are not worth the time.
-                if !j.random && j.best() > total * MINOR {
+                if !j.settled && j.best() > total * MINOR {
                     j.options.push((own, sampler.bits(plane(p), thorough(level), j.known)));
                 }
             }
@@ -257,19 +259,21 @@ impl Sampler<'_> {
         let pairs = Effort::Pairs { lazy: false };
         let len = sample_len(plane);
         let runs = self.bits(plane, Effort::Runs, 0);
-        let mut known = 4 * len;
-        let mut found = self.bits(plane, pairs, known);
-        let (mut options, mut random) = (vec![(Treatment::Store, 8.003)], false);
         // So many strings of three bytes would come again in bytes as frequent but without order.
-        let chance = 1.0 - (-2048.0 / (runs.min(found) * 3.0).exp2()).exp();
-        let mut threes = (level <= 3 || found < 7.0) && repeats_of_three(plane) > 0.002 + 1.5 * chance;
+        let by_chance = |bits: f64| 1.0 - (-2048.0 / (bits * 3.0).exp2()).exp();
+        let often = |bits: f64| repeats_of_three(plane) > 0.002 + 1.5 * by_chance(bits);
+        let store = (Treatment::Store, 8.003);
+        if runs > 7.97 && !often(runs) && !far_repeats(plane) {
+            return Judged { options: vec![store], known: 0, settled: true };
+        }
+        let mut known = (4 * len).min(KNOWN);
+        let mut found = self.bits(plane, pairs, known);
+        let mut options = vec![store];
+        let mut threes = (level <= 3 || found < 7.0) && often(runs.min(found));
         if runs.min(found) > 7.0 {
             // Here few repeats matter, and they may lie anywhere in the window.
-            random = found > 7.97 && !threes && !far_repeats(plane);
-            if !random {
-                known = WINDOW;
-                found = self.bits(plane, pairs, known);
-            }
+            known = WINDOW;
+            found = self.bits(plane, pairs, known);
         } else if threes {
             // Repeats of four bytes may do as well.
             threes = found > 0.8 * runs;
@@ -279,14 +283,14 @@ impl Sampler<'_> {
                 options.push((Treatment::Code(effort), self.bits(plane, effort, known)));
             }
         }
-        if !random {
-            options.push((Treatment::Code(Effort::Runs), runs));
-            options.push((Treatment::Code(pairs), found));
-            if level > 1 && found < runs {
-                options.push((Treatment::Code(Effort::Fours), self.bits(plane, Effort::Fours, known)));
-            }
+        options.push((Treatment::Code(Effort::Runs), runs));
+        options.push((Treatment::Code(pairs), found));
+        if level > 1 && found < runs {
+            options.push((Treatment::Code(Effort::Fours), self.bits(plane, Effort::Fours, known)));
         }
-        Judged { options, known, random }
+        // Where literals make up most and two places find next to nothing, more places do not find more.
+        let settled = !threes && runs > 2.5 && runs < 7.0 && found > 0.985 * runs;
+        Judged { options, known, settled }
     }
 
     /// The smallest treatment of a short plane, each tried on all of it.
@@ -341,7 +345,7 @@ fn far_repeats(plane: &[u8]) -> bool {
     let mut places = [0u32; 1 << 10];
     let (mut seen, mut again) = (0, 0);
     for (b, block) in plane.chunks(32).enumerate() {
-        if !block.iter().fold(false, |any, &x| any | (x == anchor)) {
+        if block.iter().map(|&x| u8::from(x == anchor)).sum::<u8>() == 0 {
             continue;
         }
         for (i, _) in block.iter().enumerate().filter(|(_, x)| **x == anchor) {
