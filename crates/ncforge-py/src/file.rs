@@ -3,8 +3,8 @@
 use std::path::PathBuf;
 use std::sync::Arc;
 
-use ncforge::model::{DType, DimId, Format, VarId};
 use ncforge::Hyperslab;
+use ncforge::model::{DType, DimId, Format, VarId};
 use numpy::{PyArray1, PyReadonlyArray1, PyReadwriteArray1};
 use pyo3::prelude::*;
 use pyo3::types::{PyDict, PyList};

@@ -186,7 +186,11 @@ mod tests {
         let (smooth, v) = field(|i| (i / 180) as f32);
         let got = sample(&smooth, v, &chain, 64 << 20).unwrap().unwrap();
         assert!(got.coding.fraction < 0.2 && got.coding.decode > 0.0, "{got:?}");
-        let (noise, v) = field(|i| f32::from_bits((i as u32).wrapping_mul(2_654_435_761) ^ 0x5bd1_e995));
+        let (noise, v) = field(|i| {
+            let z = (i as u64 + 1).wrapping_mul(0x9E37_79B9_7F4A_7C15);
+            let z = (z ^ (z >> 30)).wrapping_mul(0xBF58_476D_1CE4_E5B9);
+            f32::from_bits((z ^ (z >> 27)).wrapping_mul(0x94D0_49BB_1331_11EB) as u32)
+        });
         let got = sample(&noise, v, &chain, 64 << 20).unwrap().unwrap();
         assert!(got.coding.fraction > 0.5, "{got:?}");
         assert!(sample(&noise, v, &[], 64 << 20).unwrap().is_none());
