@@ -13,8 +13,9 @@ from harness.processes import WorkerError, Workers
 UNITS = {"s": 1.0, "ms": 1e3, "µs": 1e6}
 # A row whose contestants need longer than this for one round gets fewer rounds.
 LONG_ROUND = 12.0
-# Seconds that each setting of a contestant with choices is tried for.
-PROBE = 0.5
+# Seconds that each setting of a contestant with choices is tried for: more than decoding 200 MB takes, so that a cache
+# that is filled by the first read shows what it is good for.
+PROBE = 2.0
 
 
 @dataclass
