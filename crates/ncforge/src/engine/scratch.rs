@@ -89,6 +89,11 @@ impl Scratch {
         Lease { scratch: self, block: Some(self.take(len)) }
     }
 
+    /// A block that shall be given back on drop.
+    pub(super) fn adopt(&self, block: Block) -> Lease<'_> {
+        Lease { scratch: self, block: Some(block) }
+    }
+
     /// Gives a block back.
     pub(super) fn give(&self, block: Block) {
         let size = block.buffer.len() as u64;

@@ -10,6 +10,7 @@ use super::super::shared::SharedOut;
 use super::super::tuning::{DIRECT_CHUNKS, GATHER_PARALLEL};
 use super::super::{Engine, pool};
 use super::Writer;
+use super::encode::Encoded;
 use super::gather::{ChunkId, Part};
 use crate::codec::CodecChain;
 use crate::error::{Error, Result};
@@ -197,16 +198,14 @@ impl Writer {
         };
         let bytes_each = chunk_bytes(chunk, layout.element.size)?;
         self.place(done.len(), bytes_each, id, |i| match &done[i] {
-            Done::Gathered(part) => codecs.encode(&part.block),
+            Done::Gathered(part) => Encoded::of(codecs, &part.block),
             Done::Covered(number) => {
                 let piece = plan.piece(*number);
                 if let Some(raw) = job.as_it_is(&piece) {
-                    return codecs.encode(raw);
+                    return Encoded::of(codecs, raw);
                 }
                 let block = job.cover(&piece)?;
-                let encoded = codecs.encode(&block);
-                engine.inner.scratch.give(block);
-                encoded
+                Encoded::of_block(codecs, engine.inner.scratch.adopt(block))
             }
         })?;
         for one in done {

@@ -1,6 +1,7 @@
 //! Whole chunks to encoded bytes to their place, in order.
 
 use super::super::chunked;
+use super::super::scratch::Lease;
 use super::super::tuning::PENDING_CHUNKS;
 use super::Writer;
 use super::gather::Part;
@@ -13,6 +14,42 @@ use crate::model::VarId;
 const WAITING: usize = 3;
 /// … or fewer, where chunks of this many bytes in all are in the making or waiting.
 const WAITING_BYTES: u64 = 8 << 20;
+
+/// A chunk as it shall lie in the file.
+pub(super) enum Encoded<'a> {
+    /// Made by the filters, with its mask.
+    Filtered(Vec<u8>, u32),
+    /// Gathered, and nothing to be done to it.
+    Gathered(Lease<'a>),
+    /// As it stands in the caller's memory.
+    Plain(&'a [u8]),
+}
+
+impl<'a> Encoded<'a> {
+    /// Through the filters, if there are any: a chain of none would copy into fresh memory.
+    pub(super) fn of(codecs: &CodecChain, raw: &'a [u8]) -> Result<Self> {
+        if codecs.is_empty() {
+            return Ok(Self::Plain(raw));
+        }
+        codecs.encode(raw).map(|(bytes, mask)| Self::Filtered(bytes, mask))
+    }
+
+    /// The same of a block that is not needed afterwards.
+    pub(super) fn of_block(codecs: &CodecChain, block: Lease<'a>) -> Result<Self> {
+        if codecs.is_empty() {
+            return Ok(Self::Gathered(block));
+        }
+        codecs.encode(&block).map(|(bytes, mask)| Self::Filtered(bytes, mask))
+    }
+
+    fn parts(&self) -> (&[u8], u32) {
+        match self {
+            Self::Filtered(bytes, mask) => (bytes, *mask),
+            Self::Gathered(block) => (block, 0),
+            Self::Plain(bytes) => (bytes, 0),
+        }
+    }
+}
 
 impl Writer {
     /// Takes a chunk that is to be encoded and placed, after those that came before.
@@ -47,7 +84,7 @@ impl Writer {
                 }
             });
         }
-        let encode = |i: usize| chains[chain_of[i]].1.encode(&parts[i].block);
+        let encode = |i: usize| Encoded::of(&chains[chain_of[i]].1, &parts[i].block);
         let ids: Vec<_> = parts.iter().map(|p| &p.id).collect();
         let largest = parts.iter().map(|p| p.block.footprint()).max().unwrap_or(0);
         self.place(parts.len(), largest, |i| (ids[i].0, ids[i].1.clone()), encode)?;
@@ -58,12 +95,12 @@ impl Writer {
     }
 
     /// Encodes `n` chunks of up to `bytes_each` bytes on all threads, and places them one after the other.
-    pub(super) fn place(
+    pub(super) fn place<'a>(
         &mut self,
         n: usize,
         bytes_each: u64,
         id: impl Fn(usize) -> (VarId, Vec<u64>) + Sync,
-        encode: impl Fn(usize) -> Result<(Vec<u8>, u32)> + Sync,
+        encode: impl Fn(usize) -> Result<Encoded<'a>> + Sync,
     ) -> Result<()> {
         let container = &mut self.container;
         let store = container.store().clone();
@@ -80,9 +117,10 @@ impl Writer {
             n,
             window,
             |i| encode(i).map_err(|e| explain(e, i)),
-            |i, (encoded, mask)| {
+            |i, encoded| {
                 let (var, at) = id(i);
-                container.place_chunk(var, &at, &encoded, mask).map_err(|e| explain(e, i))
+                let (bytes, mask) = encoded.parts();
+                container.place_chunk(var, &at, bytes, mask).map_err(|e| explain(e, i))
             },
         );
         self.forget();
