@@ -190,6 +190,9 @@ impl Cache {
         let place = shard.entries.len();
         shard.places.insert(key, place);
         shard.entries.push(Entry { key, store: Arc::downgrade(store), block, read });
+        drop(shard);
+        // The limit may have come down while the chunk was decoded, or others admitted into the same room.
+        self.trim();
     }
 
     /// Forgets everything of one store, because it is being written.

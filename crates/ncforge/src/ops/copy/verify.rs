@@ -21,15 +21,22 @@ pub(crate) fn verify(
         .map_err(|e| Error::Verify(format!("the output cannot be opened again: {e}")))?;
     let mut found = compare_schemas(&plan.schema, made.schema(), true);
     let how = How { tolerance: None, box_bytes: memory.boxes / 2, progress };
+    let named = |e| match e {
+        Error::Interrupted(_) => {
+            Error::Interrupted(format!("`{}` is written, but not verified", output.path.display()))
+        }
+        e => e,
+    };
     let values = || plan.work.iter().filter(|w| w.moved.values);
     progress.begin("verify", values().map(super::plan::VarWork::bytes).sum());
     for work in values() {
         if !found.is_same() {
             break;
         }
-        check_stop(progress, "verification")?;
+        check_stop(progress, "verification").map_err(named)?;
         progress.item(&plan.schema.var_path(work.moved.to));
-        found.absorb(compare_values(source, work.moved.from, &made, work.moved.to, how)?);
+        let compared = compare_values(source, work.moved.from, &made, work.moved.to, how).map_err(named)?;
+        found.absorb(compared);
     }
     match found.differences.first() {
         None => Ok(()),
