@@ -22,7 +22,8 @@
 //!     Axis::new("lat", 181, Role::Y),
 //!     Axis::new("lon", 360, Role::X),
 //! ];
-//! let request = Request::new(&axes, 4, Coding::deflate(4), &Machine::default());
+//! let machine = Machine::default();
+//! let request = Request::new(&axes, 4, Coding::deflate(4), &machine);
 //! let choice = choose(&request)?;
 //! // A map and a series are each within a small factor of the best that any shape could give them.
 //! assert!(choice.told.iter().all(|t| t.chosen.seconds < 12.0 * t.best.seconds));
