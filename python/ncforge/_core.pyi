@@ -5,7 +5,7 @@ from typing import Any, final
 import numpy as np
 import numpy.typing as npt
 
-__all__ = ["File", "__version__", "compare", "copy", "info_cdl", "info_json"]
+__all__ = ["File", "__version__", "clear_cache", "compare", "copy", "engine_stats", "info_cdl", "info_json"]
 
 __version__: str
 
