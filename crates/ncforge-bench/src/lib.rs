@@ -16,6 +16,7 @@
 //! [`environment`], [`cache`] (the page cache), [`report`] (tables); [`worker`] is the process that `benches/` drives.
 
 pub mod cache;
+pub mod calibrate;
 pub mod driver;
 pub mod environment;
 pub mod error;

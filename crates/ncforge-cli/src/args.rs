@@ -9,6 +9,7 @@ mod info;
 mod nccopy;
 mod shell;
 mod size;
+mod tune;
 
 use std::ffi::OsString;
 use std::path::Path;
@@ -23,6 +24,7 @@ pub(crate) use info::InfoArgs;
 pub(crate) use nccopy::NccopyArgs;
 pub(crate) use shell::{CompletionsArgs, ManArgs};
 pub(crate) use size::Size;
+pub(crate) use tune::{CalibrateArgs, StorageArg, Tune, TuneArgs, TuneChunksArgs};
 
 use crate::exit::Exit;
 
@@ -59,6 +61,8 @@ pub(crate) enum Command {
     Info(InfoArgs),
     /// Compare two files: structure and every value
     Compare(CompareArgs),
+    /// Choose chunk shapes; measure the machine that they are chosen for
+    Tune(TuneArgs),
     /// Measure how fast files are read
     Bench(BenchArgs),
     /// Copy with the options of netCDF's `nccopy`
@@ -79,6 +83,10 @@ impl Command {
             Command::Bench(a) => match &a.workload {
                 Workload::Access(a) => a.global.clone(),
                 Workload::Chunks(a) => a.global.clone(),
+            },
+            Command::Tune(a) => match &a.what {
+                Tune::Chunks(a) => a.global.clone(),
+                Tune::Calibrate(a) => a.global.clone(),
             },
             Command::Nccopy(a) => a.global(),
             Command::Completions(_) | Command::Man(_) => GlobalArgs::default(),

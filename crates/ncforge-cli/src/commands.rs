@@ -7,6 +7,7 @@ mod copy;
 mod info;
 mod nccopy;
 mod shell;
+mod tune;
 
 use std::ffi::OsString;
 
@@ -51,6 +52,7 @@ pub(crate) fn run(cli: Cli, argv: &[OsString]) -> Exit {
         Command::Copy(a) => copy::run(&a, &cx),
         Command::Info(a) => info::run(&a, &cx),
         Command::Compare(a) => compare::run(&a, &cx),
+        Command::Tune(a) => tune::run(&a, &cx),
         Command::Bench(a) => bench::run(&a, &cx),
         Command::Nccopy(a) => nccopy::run(&a, &cx),
         Command::Completions(a) => shell::completions(&a, &printer),

@@ -2,12 +2,14 @@
 //!
 //! * [`copy`] – any container into any container: other format, other chunks, other codec, in bounded memory;
 //! * [`compare`] – whether two files say the same, and where they first differ;
+//! * [`choosing`] – chunk shapes for the variables of a dataset, from how they will be read;
 //! * [`chunking`] – the chunk shape when nobody gave one;
 //! * [`describe`] – the header as CDL, how everything is stored, and both as JSON;
 //! * [`sampling`] – how well and how fast a variable is coded, from small parts of it;
 //! * [`progress`] – how long work tells what it has done, and hears that it shall stop.
 
 mod boxes;
+pub mod choosing;
 pub mod chunking;
 pub mod compare;
 pub mod copy;

@@ -37,10 +37,12 @@ pub mod axes;
 pub mod choose;
 pub mod cost;
 pub mod geometric;
+pub mod machine;
 pub mod pattern;
 pub mod search;
 
 pub use axes::{Axis, Role, axes_of};
 pub use choose::{Choice, Limits, Request, Told, choose};
 pub use cost::{Coding, Cost, Grid, Machine, touched};
+pub use machine::Calibration;
 pub use pattern::{Access, Extent, Kind, Pattern};

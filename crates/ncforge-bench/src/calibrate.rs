@@ -1,0 +1,202 @@
+//! Measures the rates that [`ncforge::tune`] predicts with: a few seconds on small files.
+//!
+//! Every rate comes from reads that differ in one thing: many small chunks and few large ones give the time of a
+//! chunk, whole and half chunks that of keeping what was not asked for, long rows and single elements that of a row, one
+//! thread and all of them the time until others help. Each is the median of several, every time by a new engine, so that
+//! nothing is answered from memory.
+
+use std::os::unix::fs::FileExt;
+use std::path::Path;
+use std::time::Instant;
+
+use ncforge::codec::filters;
+use ncforge::engine::{Engine, EngineOptions};
+use ncforge::model::{Atomic, DimId, Dimension, GroupId, Storage, VarId, Variable};
+use ncforge::ops::sampling::sample;
+use ncforge::tune::{Calibration, Machine};
+use ncforge::{CreateOptions, Dataset, DatasetMut, Format, Hyperslab, Schema};
+
+use crate::cache;
+use crate::error::{Error, Result};
+use crate::stats::{Positions, Summary};
+
+/// Shape of the measured variables: 8 MiB of floats.
+const SHAPE: [u64; 3] = [512, 64, 64];
+const BYTES: f64 = 8388608.0;
+/// The same values in small chunks of 4 KiB …
+const SMALL: [u64; 3] = [16, 8, 8];
+/// … and in large ones of 256 KiB.
+const LARGE: [u64; 3] = [64, 32, 32];
+/// Bytes of the plain file.
+const PLAIN: usize = 64 << 20;
+const TIMES: usize = 9;
+
+/// Measures this machine with files in `folder`, which are removed again. `threads` as for an engine.
+///
+/// # Errors
+/// When the files cannot be written or read.
+pub fn calibrate(folder: &Path, threads: Option<usize>) -> Result<Calibration> {
+    let io = |op, e| Error::io(op, folder, e);
+    let dir = tempfile::Builder::new().prefix("ncforge-calibrate-").tempdir_in(folder);
+    let dir = dir.map_err(|e| io("create a folder in", e))?;
+    let plain = dir.path().join("plain");
+    let mut random = Positions::new(5);
+    let bytes: Vec<u8> = (0..PLAIN / 8).flat_map(|_| random.below(u64::MAX).to_ne_bytes()).collect();
+    std::fs::write(&plain, bytes).map_err(|e| io("write into", e))?;
+    cache::warm(&plain)?;
+    let (request, bandwidth) = storage(&plain, 2000)?;
+    // On the disk itself. Some file systems live in memory, some containers may not evict: then nothing is known.
+    let evicted = cache::evict(&plain).is_ok() && cache::resident(&plain).is_ok_and(|share| share < 0.05);
+    let cold = if evicted { Some(storage(&plain, 100)?) } else { None };
+
+    let file = dir.path().join("chunks.nc");
+    write(&file)?;
+    cache::warm(&file)?;
+    let one = Bench { path: &file, threads: Some(1) };
+    let all = Bench { path: &file, threads };
+    let whole = Hyperslab::all(&SHAPE);
+    let point = one.time(PLAIN_VAR, &Hyperslab::new(&[100, 10, 10], &[1, 1, 1]))?;
+    let read = (point - request).max(1e-7);
+    let deliver = BYTES / (one.time(PLAIN_VAR, &whole)? - read - BYTES / bandwidth).max(BYTES / 50e9);
+    let count = |chunk: &[u64; 3]| SHAPE.iter().zip(chunk).map(|(n, c)| n / c).product::<u64>() as f64;
+    let (small, large) = (count(&SMALL), count(&LARGE));
+    let large_time = one.time(LARGE_VAR, &whole)?;
+    let chunk = ((one.time(SMALL_VAR, &whole)? - large_time) / (small - large)).max(1e-7);
+    // What the decoder alone takes is known from a sample; the engine's own part is in `deliver` and `chunk`.
+    let dataset = Dataset::open(&file)?;
+    let chain = [filters::shuffle(4), filters::deflate(1)];
+    let decoder = match sample(&dataset, LARGE_VAR, &chain, 64 << 20)? {
+        Some(s) => {
+            let decoding = large_time - read - large * chunk - BYTES / deliver;
+            (BYTES / s.coding.decode / decoding.max(BYTES / 20e9)).clamp(0.2, 2.0)
+        }
+        None => 1.0,
+    };
+    // Half of every chunk, in rows as long as the chunks'.
+    let half = one
+        .time(LARGE_VAR, &Hyperslab::strided(&[0, 0, 0], &[SHAPE[0] / 2, SHAPE[1], SHAPE[2]], &[2, 1, 1]))?;
+    let keep = BYTES / (half - large_time + 0.5 * BYTES / deliver).max(BYTES / 50e9);
+    // One element of every row.
+    let thin = Hyperslab::new(&[0, 0, 5], &[SHAPE[0], SHAPE[1], 1]);
+    let rows = (SHAPE[0] * SHAPE[1]) as f64;
+    // Only half of the chunks are met.
+    let met = 0.5 * (large_time - BYTES / deliver) + 0.5 * BYTES / keep;
+    let row = ((one.time(LARGE_VAR, &thin)? - met) / rows).clamp(0.2e-9, 100e-9);
+    let threads = Engine::new(EngineOptions { threads, memory: None })?.threads();
+    // A read of eight chunks, by one and by all.
+    let few = Hyperslab::new(&[0, 0, 0], &[128, 64, 64]);
+    let (alone, together) = (one.time(LARGE_VAR, &few)?, all.time(LARGE_VAR, &few)?);
+    let wake = if threads > 1 { (together - alone / threads as f64).clamp(1e-6, 1e-3) } else { 0.0 };
+    let machine = Machine {
+        request,
+        in_flight: 1.0,
+        bandwidth,
+        read,
+        chunk,
+        wake,
+        threads: threads as f64,
+        deliver,
+        row,
+        keep,
+        decoder,
+    };
+    Ok(Calibration::new(machine, cold))
+}
+
+const PLAIN_VAR: VarId = VarId(0);
+const SMALL_VAR: VarId = VarId(1);
+const LARGE_VAR: VarId = VarId(2);
+
+/// Time of a small request, and bytes a second in large ones.
+fn storage(path: &Path, requests: usize) -> Result<(f64, f64)> {
+    let file = std::fs::File::open(path).map_err(|e| Error::io("open", path, e))?;
+    let mut block = vec![0u8; 1 << 20];
+    let mut positions = Positions::new(11);
+    let mut seconds = Vec::with_capacity(requests);
+    for _ in 0..requests {
+        let at = positions.below((PLAIN >> 12) as u64) << 12;
+        let begun = Instant::now();
+        file.read_exact_at(&mut block[..4096], at).map_err(|e| Error::io("read", path, e))?;
+        seconds.push(begun.elapsed().as_secs_f64());
+    }
+    let begun = Instant::now();
+    for at in (0..PLAIN).step_by(block.len()) {
+        file.read_exact_at(&mut block, at as u64).map_err(|e| Error::io("read", path, e))?;
+    }
+    let bandwidth = PLAIN as f64 / begun.elapsed().as_secs_f64();
+    let median = Summary::of(&seconds).expect("some requests").median;
+    Ok(((median - 4096.0 / bandwidth).max(0.2e-6), bandwidth))
+}
+
+/// One file with the same field three times: plain, in small chunks, in large ones.
+fn write(path: &Path) -> Result<()> {
+    let mut schema = Schema::new(Format::Netcdf4);
+    for (name, len) in ["t", "y", "x"].into_iter().zip(SHAPE) {
+        schema.dims.push(Dimension { name: name.into(), group: GroupId(0), len, unlimited: false });
+    }
+    let chain = vec![filters::shuffle(4), filters::deflate(1)];
+    for (name, chunks) in [("plain", None), ("small", Some(SMALL)), ("large", Some(LARGE))] {
+        let mut var = Variable::new(name, Atomic::Float, (0..3).map(DimId).collect());
+        if let Some(chunks) = chunks {
+            var.storage = Storage::Chunked { chunks: chunks.to_vec(), filters: chain.clone() };
+        }
+        schema.vars.push(var);
+    }
+    // A smooth field with noise in its last digits.
+    let mut random = Positions::new(3);
+    let [_, ny, nx] = SHAPE;
+    let values: Vec<u8> = (0..SHAPE.iter().product::<u64>())
+        .flat_map(|i| {
+            let (t, y, x) = (i / (ny * nx), i / nx % ny, i % nx);
+            let smooth =
+                280.0 + 15.0 * (t as f32 / 40.0 + y as f32 / 9.0).sin() + 8.0 * (x as f32 / 11.0).cos();
+            (smooth + random.below(1000) as f32 * 2e-5).to_ne_bytes()
+        })
+        .collect();
+    let mut file =
+        DatasetMut::create(path, schema, CreateOptions { overwrite: true, ..CreateOptions::default() })?;
+    for var in [PLAIN_VAR, SMALL_VAR, LARGE_VAR] {
+        file.write_bytes(var, &Hyperslab::all(&SHAPE), &values)?;
+    }
+    Ok(file.close()?)
+}
+
+struct Bench<'a> {
+    path: &'a Path,
+    threads: Option<usize>,
+}
+
+impl Bench<'_> {
+    /// Median seconds of a read into memory that was used before.
+    fn time(&self, var: VarId, slab: &Hyperslab) -> Result<f64> {
+        let mut out = vec![1u8; slab.len() as usize * 4];
+        let mut seconds = Vec::with_capacity(TIMES);
+        for _ in 0..TIMES {
+            let engine = Engine::new(EngineOptions { threads: self.threads, memory: None })?;
+            let dataset = Dataset::open_with(self.path, &engine)?;
+            // The pool's threads start, and the index is read, before the clock does.
+            let mut one = [0u8; 4];
+            dataset.read_bytes(var, &Hyperslab::new(&[511, 63, 63], &[1, 1, 1]), &mut one)?;
+            engine.clear_cache();
+            let begun = Instant::now();
+            dataset.read_bytes(var, slab, &mut out)?;
+            seconds.push(begun.elapsed().as_secs_f64());
+        }
+        Ok(Summary::of(&seconds).expect("some reads").median)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_calibration_is_plausible_and_leaves_nothing_behind() {
+        let dir = tempfile::tempdir().unwrap();
+        let c = calibrate(dir.path(), Some(2)).unwrap();
+        let m = c.machine;
+        assert!(m.request > 0.0 && m.request < 1.0 && m.bandwidth > 1e6, "{m:?}");
+        assert!(m.chunk < 1.0 && m.deliver > 1e6 && m.keep > 1e6 && m.threads == 2.0, "{m:?}");
+        assert_eq!(std::fs::read_dir(dir.path()).unwrap().count(), 0);
+    }
+}

@@ -1,0 +1,88 @@
+//! `ncforge tune`
+
+use std::path::PathBuf;
+
+use clap::{Args, Subcommand, ValueEnum};
+
+use super::GlobalArgs;
+
+/// Choose chunk shapes; measure the machine that they are chosen for.
+#[derive(Args, Debug)]
+#[command(arg_required_else_help = true)]
+pub(crate) struct TuneArgs {
+    /// What to do.
+    #[command(subcommand)]
+    pub(crate) what: Tune,
+}
+
+/// What `tune` can do.
+#[derive(Debug, Subcommand)]
+pub(crate) enum Tune {
+    /// Say which chunk shapes suit the variables of a file, and why
+    Chunks(TuneChunksArgs),
+    /// Measure this machine, so that choices fit it
+    Calibrate(CalibrateArgs),
+}
+
+/// Say which chunk shapes suit the variables of a file, and why. Changes nothing.
+#[derive(Args, Debug)]
+#[command(after_long_help = AFTER)]
+pub(crate) struct TuneChunksArgs {
+    /// The file
+    #[arg(value_name = "FILE")]
+    pub(crate) file: PathBuf,
+    /// Only these variables [default: those larger than a chunk]
+    #[arg(long, value_name = "A,B", value_delimiter = ',')]
+    pub(crate) vars: Vec<String>,
+    /// How the values will be read: map, series, profile, column, box, full with weights, as series=3,map=1;
+    /// or lengths of dimensions, as time=all,lat=1,lon=1 [default: series, map and full alike]
+    #[arg(long = "for", value_name = "READS")]
+    pub(crate) reads: Option<String>,
+    /// The storage that the file will be read from [default: this machine's, as calibrated]
+    #[arg(long, value_enum)]
+    pub(crate) storage: Option<StorageArg>,
+    /// Do not look at the values: compression is taken to be usual
+    #[arg(long)]
+    pub(crate) no_sample: bool,
+    /// Everything, as JSON
+    #[arg(long)]
+    pub(crate) json: bool,
+    #[command(flatten)]
+    pub(crate) global: GlobalArgs,
+}
+
+const AFTER: &str = "\
+Examples:
+  ncforge tune chunks t2m.nc
+  ncforge tune chunks t2m.nc --for series=3,map=1
+  ncforge tune chunks t2m.nc --for time=all,lat=5,lon=5 --storage object";
+
+/// Kinds of storage whose rates are known roughly.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
+pub(crate) enum StorageArg {
+    /// A local disk
+    Local,
+    /// A file server
+    Nfs,
+    /// An object store
+    Object,
+}
+
+/// Measure this machine: requests, bandwidth, decoding. Takes a few seconds and 80 MB in a folder.
+///
+/// The result is kept for the user (NCFORGE_MACHINE, else ncforge/machine.json in the cache folder) and used by every
+/// later choice.
+#[derive(Args, Debug)]
+pub(crate) struct CalibrateArgs {
+    /// A folder on the storage to measure [default: the system's temporary one]
+    #[arg(long, value_name = "DIR")]
+    pub(crate) folder: Option<PathBuf>,
+    /// Print what was measured and keep nothing
+    #[arg(long)]
+    pub(crate) dry_run: bool,
+    /// What was measured, as JSON
+    #[arg(long)]
+    pub(crate) json: bool,
+    #[command(flatten)]
+    pub(crate) global: GlobalArgs,
+}

@@ -1,0 +1,123 @@
+//! `ncforge tune`
+
+use ncforge::Dataset;
+use ncforge::model::VarId;
+use ncforge::ops::choosing::{Choosing, chunks_for};
+use ncforge::tune::choose::{size, time};
+use ncforge::tune::{Access, Calibration, Choice, Limits, Machine};
+use serde_json::{Value, json};
+
+use super::Context;
+use crate::args::{CalibrateArgs, StorageArg, Tune, TuneArgs, TuneChunksArgs};
+use crate::exit::{Exit, Failure, Result};
+
+/// Does what was asked for.
+pub(crate) fn run(args: &TuneArgs, cx: &Context<'_>) -> Result {
+    match &args.what {
+        Tune::Chunks(a) => chunks(a, cx),
+        Tune::Calibrate(a) => calibrate(a, cx),
+    }
+}
+
+fn chunks(args: &TuneChunksArgs, cx: &Context<'_>) -> Result {
+    let dataset = Dataset::open_with(&args.file, &cx.engine()?)?;
+    let schema = dataset.schema();
+    let names: Vec<&str> = schema.dims.iter().map(|d| d.name.as_str()).collect();
+    let limits = Limits::default();
+    let choosing = Choosing {
+        accesses: match &args.reads {
+            Some(text) => {
+                Access::parse(text, &names).map_err(|e| Failure { exit: Exit::Usage, ..e.into() })?
+            }
+            None => Access::usual(),
+        },
+        machine: match args.storage {
+            Some(StorageArg::Local) => Machine::default(),
+            Some(StorageArg::Nfs) => Machine::preset("nfs").unwrap_or_default(),
+            Some(StorageArg::Object) => Machine::preset("object").unwrap_or_default(),
+            None => Machine::of_user(),
+        },
+        limits,
+        sample: !args.no_sample,
+    };
+    let vars: Vec<VarId> = if args.vars.is_empty() {
+        let bytes = |v: VarId| {
+            let size = schema.fixed_size(schema.var(v).dtype).unwrap_or(0) as u64;
+            schema.shape(v).iter().fold(size, |b, &n| b.saturating_mul(n))
+        };
+        schema.var_ids().filter(|&v| bytes(v) > limits.min_bytes).collect()
+    } else {
+        args.vars.iter().map(|name| dataset.var(name)).collect::<ncforge::Result<_>>()?
+    };
+    let mut documents = Vec::new();
+    for var in vars {
+        let Some(choice) = chunks_for(&dataset, var, None, &choosing)? else { continue };
+        let path = schema.var_path(var);
+        if args.json {
+            documents.push(document(&path, &choice));
+            continue;
+        }
+        cx.printer.line(cx.printer.heading(&path));
+        for line in &choice.reasons {
+            cx.printer.line(format!("  {line}"));
+        }
+    }
+    if args.json {
+        cx.printer.json(&Value::Array(documents));
+    }
+    Ok(Exit::Ok)
+}
+
+fn document(path: &str, choice: &Choice) -> Value {
+    let reads: Vec<Value> = choice
+        .told
+        .iter()
+        .map(|t| {
+            json!({
+                "read": t.pattern.name, "counts": t.pattern.counts, "weight": t.pattern.weight,
+                "chosen": t.chosen, "best": t.best, "best_chunks": t.best_chunks, "now": t.before,
+            })
+        })
+        .collect();
+    json!({
+        "variable": path, "chunks": choice.chunks, "chunk_bytes": choice.bytes, "mean": choice.mean,
+        "reads": reads, "reasons": choice.reasons,
+    })
+}
+
+fn calibrate(args: &CalibrateArgs, cx: &Context<'_>) -> Result {
+    let folder = args.folder.clone().unwrap_or_else(std::env::temp_dir);
+    let found = ncforge_bench::calibrate::calibrate(&folder, cx.global.threads.map(usize::from))?;
+    if args.json {
+        cx.printer.json(&serde_json::to_value(found).unwrap_or_default());
+    } else {
+        let m = &found.machine;
+        let rate = |r: f64| format!("{}/s", size(r));
+        let rows = [
+            ("request, in the page cache", time(m.request)),
+            ("bandwidth, in the page cache", rate(m.bandwidth)),
+            ("request, from the disk", found.cold_request.map_or_else(|| "unknown".into(), time)),
+            ("bandwidth, from the disk", found.cold_bandwidth.map_or_else(|| "unknown".into(), rate)),
+            ("a read besides its bytes", time(m.read)),
+            ("a chunk besides its bytes", time(m.chunk)),
+            ("a row besides its bytes", format!("{:.1} ns", m.row * 1e9)),
+            ("until other threads help", time(m.wake)),
+            ("handing over values", rate(m.deliver)),
+            ("keeping chunks of partial reads", rate(m.keep)),
+            ("decoders, beside their rate alone", format!("{:.2}", m.decoder)),
+            ("threads", format!("{:.0}", m.threads)),
+        ];
+        for (what, value) in rows {
+            cx.printer.line(format!("{what:<36}{value:>12}"));
+        }
+    }
+    if args.dry_run {
+        return Ok(Exit::Ok);
+    }
+    let path = Calibration::path().ok_or_else(|| {
+        Failure::usage("there is no home folder to keep the result in", "name a file by NCFORGE_MACHINE")
+    })?;
+    found.store(&path)?;
+    cx.printer.note(format!("kept in {}", path.display()));
+    Ok(Exit::Ok)
+}
