@@ -46,6 +46,7 @@ pub(crate) struct Cli {
 const AFTER_HELP: &str = "\
 Environment:
   NCFORGE_THREADS, NCFORGE_MEMORY   as --threads and --memory, where those are not given
+  NCFORGE_MACHINE                   the file with this machine's rates (ncforge tune calibrate)
   NO_COLOR                          no colours
 
 Exit codes:
