@@ -43,6 +43,6 @@ pub mod search;
 
 pub use axes::{Axis, Role, axes_of};
 pub use choose::{Choice, Limits, Request, Told, choose};
-pub use cost::{Coding, Cost, Grid, Machine, touched};
+pub use cost::{Coding, Cost, Grid, Machine, StorageKind, touched};
 pub use machine::Calibration;
 pub use pattern::{Access, Extent, Kind, Pattern};

@@ -4,7 +4,7 @@ use ncforge::Dataset;
 use ncforge::model::VarId;
 use ncforge::ops::choosing::{Choosing, chunks_for};
 use ncforge::tune::choose::{size, time};
-use ncforge::tune::{Access, Calibration, Choice, Limits, Machine};
+use ncforge::tune::{Access, Calibration, Choice, Limits, Machine, StorageKind};
 use serde_json::{Value, json};
 
 use super::Context;
@@ -31,12 +31,13 @@ fn chunks(args: &TuneChunksArgs, cx: &Context<'_>) -> Result {
             }
             None => Access::usual(),
         },
-        machine: match args.storage {
-            Some(StorageArg::Local) => Machine::default(),
-            Some(StorageArg::Nfs) => Machine::preset("nfs").unwrap_or_default(),
-            Some(StorageArg::Object) => Machine::preset("object").unwrap_or_default(),
-            None => Machine::of_user(),
-        },
+        machine: args.storage.map_or_else(Machine::of_user, |kind| {
+            Machine::with_storage(match kind {
+                StorageArg::Local => StorageKind::Local,
+                StorageArg::Nfs => StorageKind::Nfs,
+                StorageArg::Object => StorageKind::Object,
+            })
+        }),
         limits,
         sample: !args.no_sample,
     };

@@ -70,17 +70,25 @@ impl Default for Machine {
     }
 }
 
+/// Kinds of storage whose rates are known roughly, without a measurement.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub enum StorageKind {
+    /// A solid-state disk or the page cache.
+    Local,
+    /// A file server: a millisecond a request, four in flight, 500 MB/s.
+    Nfs,
+    /// An object store: 25 ms a request, 16 in flight, 800 MB/s in all.
+    Object,
+}
+
 impl Machine {
-    /// Rates of a kind of storage where nothing was measured: `local` (a solid-state disk or the page cache), `nfs`
-    /// (a file server: a millisecond a request, 500 MB/s) or `object` (an object store: 25 ms a request,
-    /// 16 requests in flight, 800 MB/s in all).
-    pub fn preset(storage: &str) -> Option<Machine> {
+    /// The default machine with storage of this kind.
+    pub fn with_storage(storage: StorageKind) -> Machine {
         let machine = Machine::default();
         match storage {
-            "local" => Some(machine),
-            "nfs" => Some(Machine { request: 1e-3, in_flight: 4.0, bandwidth: 500e6, ..machine }),
-            "object" => Some(Machine { request: 25e-3, in_flight: 16.0, bandwidth: 800e6, ..machine }),
-            _ => None,
+            StorageKind::Local => machine,
+            StorageKind::Nfs => Machine { request: 1e-3, in_flight: 4.0, bandwidth: 500e6, ..machine },
+            StorageKind::Object => Machine { request: 25e-3, in_flight: 16.0, bandwidth: 800e6, ..machine },
         }
     }
 }
