@@ -48,6 +48,12 @@ pub trait ContainerMut: Container {
     /// Stores one encoded chunk of a chunked variable. Replacing a chunk never overwrites the old bytes before
     /// the next [`ContainerMut::sync`].
     fn place_chunk(&mut self, var: VarId, at: &[u64], encoded: &[u8], mask: u32) -> Result<()>;
+    /// Says that chunks of so many stored bytes in all will be placed next, so that space can be reserved for them
+    /// at once. A hint: more or fewer may come.
+    fn will_place(&mut self, bytes: u64) -> Result<()> {
+        let _ = bytes;
+        Ok(())
+    }
     /// Takes over a chunk that an earlier, interrupted writer of the same dataset stored at `record`, as if it had
     /// just been placed. Everything must be taken over in the order in which it was written; a record that is
     /// not where this writer would have placed the chunk is an error.

@@ -9,6 +9,7 @@ use std::fmt::Debug;
 use crate::error::{Error, Result};
 
 pub use file::FileStore;
+pub(crate) use file::empty;
 pub use memory::MemoryStore;
 
 /// A flat, random-access run of bytes that any number of threads may use at once.
@@ -35,9 +36,11 @@ pub trait Store: Send + Sync + Debug {
         let _ = len;
         Err(Error::Invalid(format!("`{}` is open for reading only", self.name())))
     }
-    /// Reserves space on disk up to `len` where the system can; not an error where it cannot.
-    fn reserve(&self, len: u64) -> Result<()> {
-        let _ = len;
+    /// Reserves space on disk for `len` bytes from `offset` on, where the system can: what is written there
+    /// later cannot fail for want of space, and is written faster. Changes neither the length nor what is read.
+    /// A full disk is an error, a system that cannot do it is none.
+    fn reserve(&self, offset: u64, len: u64) -> Result<()> {
+        let _ = (offset, len);
         Ok(())
     }
     /// Makes everything written so far durable.

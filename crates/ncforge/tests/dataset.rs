@@ -5,6 +5,7 @@ use std::path::Path;
 use ncforge::codec::filters;
 use ncforge::dataset::partial_path;
 use ncforge::engine::{Engine, EngineOptions};
+use ncforge::layout::Place;
 use ncforge::model::{
     Atomic, DType, DimId, Dimension, Format, Schema, Storage, Value, Values, VarId, Variable,
 };
@@ -189,5 +190,46 @@ fn mapped_and_plain_reading_agree() {
         let mapped = Dataset::open_options(&path, &options).unwrap();
         assert_eq!(mapped.read_all(VarId(0)).unwrap().bytes().unwrap(), floats(0..12_000));
         assert_eq!(mapped.id(), Dataset::open(&path).unwrap().id());
+    }
+}
+
+/// Of the whole file: the offset of its only variable's bytes, or of each of its chunks.
+fn places(path: &Path) -> Vec<u64> {
+    let data = Dataset::open(path).unwrap();
+    match &data.layout(VarId(0)).unwrap().place {
+        Place::Contiguous { offset } => vec![*offset],
+        Place::Chunked { index, .. } => index.list().unwrap().iter().map(|(_, r)| r.offset).collect(),
+        other => panic!("{other:?}"),
+    }
+}
+
+#[test]
+fn large_plain_data_lie_on_pages_and_reserve_no_more_than_they_need() {
+    use std::os::unix::fs::MetadataExt;
+    let dir = tempfile::tempdir().unwrap();
+    let path = dir.path().join("a.nc");
+    let chunked = |filters| Storage::Chunked { chunks: vec![1 << 16], filters };
+    for (storage, paged) in [
+        (Storage::Contiguous, true),
+        (chunked(vec![]), true),
+        (chunked(vec![filters::shuffle(4), filters::deflate(1)]), false),
+    ] {
+        let n = 20 << 16;
+        let mut s = Schema::new(Format::Netcdf4);
+        s.dims = vec![dim("x", n, false)];
+        s.vars.push(Variable { storage, ..Variable::new("v", Atomic::Float, vec![DimId(0)]) });
+        let bytes = floats(0..n as usize);
+        let mut new =
+            DatasetMut::create(&path, s, CreateOptions { overwrite: true, ..options(&engine(2)) }).unwrap();
+        // The second time over what is there already: nothing new is needed.
+        for _ in 0..2 {
+            new.write_bytes(VarId(0), &Hyperslab::all(&[n]), &bytes).unwrap();
+        }
+        new.close().unwrap();
+        assert!(!paged || places(&path).iter().all(|o| o % 4096 == 0));
+        let meta = std::fs::metadata(&path).unwrap();
+        assert!(meta.blocks() * 512 <= meta.len() + (128 << 10), "{} {}", meta.blocks(), meta.len());
+        let data = Dataset::open(&path).unwrap();
+        assert!(data.read(VarId(0), &Hyperslab::all(&[n])).unwrap().bytes() == Some(&bytes[..]));
     }
 }

@@ -122,7 +122,7 @@ impl ClassicWriter {
     fn reserve(&self) -> Result<()> {
         let len = self.file.layout.file_len(self.file.records()).unwrap_or(0);
         if self.options.fill && len >= RESERVE_FROM {
-            self.file.store.reserve(len)?;
+            self.file.store.reserve(0, len)?;
         }
         Ok(())
     }

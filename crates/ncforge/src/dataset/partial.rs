@@ -6,7 +6,7 @@ use std::os::unix::fs::MetadataExt;
 use std::path::{Path, PathBuf};
 
 use crate::error::{Error, Result};
-use crate::store::FileStore;
+use crate::store::{FileStore, empty};
 
 /// The temporary name under which a new file is written before it takes its own: `.NAME.ncforge-partial` in
 /// the same folder.
@@ -66,7 +66,7 @@ impl Partial {
         let lock = lock(&partial, path, fresh)?;
         let mut this = Self { destination, path: partial, overwrite, keep: !fresh, done: false, lock };
         if fresh {
-            this.lock.set_len(0).map_err(|e| Error::io("create", this.path.display().to_string(), e))?;
+            empty(&this.lock).map_err(|e| Error::io("create", this.path.display().to_string(), e))?;
         }
         let store = FileStore::open_rw(&this.path)?;
         this.keep = false;

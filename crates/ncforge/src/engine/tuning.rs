@@ -53,6 +53,8 @@ pub(super) const DETOUR_FROM: usize = pick(8 << 10, 32) as usize;
 pub(super) const WRITE_BLOCK: u64 = pick(512 << 10, 64);
 /// Writing plain arrays: bytes written at a time when nothing is to convert.
 pub(super) const WRITE_PLAIN_BLOCK: u64 = pick(4 << 20, 128);
+/// Writing plain arrays: from this many bytes on, space on disk is reserved first, which costs some 20 µs.
+pub(super) const WRITE_RESERVE: u64 = pick(512 << 10, 64);
 /// Writing plain arrays: over gaps up to this many bytes, what stands there is read and written back, which
 /// costs less than a request for every few bytes.
 pub(super) const WRITE_GAP: u64 = pick(1024, 20);

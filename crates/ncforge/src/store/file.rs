@@ -12,6 +12,12 @@ use super::memory::past_end;
 use super::replace::replace_file;
 use crate::error::{Error, Result};
 
+/// Empties a file. One that is empty already is left alone: the kernel takes a truncation for the sign that a
+/// file is being replaced, and then brings all of its new contents to disk when it is closed (ext4 does).
+pub(crate) fn empty(file: &File) -> std::io::Result<()> {
+    if file.metadata()?.len() > 0 { file.set_len(0) } else { Ok(()) }
+}
+
 /// A file.
 ///
 /// Reading never uses a map unless it was asked for ([`FileStore::open_mapped`]): a mapped file that another
@@ -139,17 +145,23 @@ impl Store for FileStore {
     }
 
     fn set_len(&self, len: u64) -> Result<()> {
+        if len == 0 {
+            return empty(&self.file).map_err(|e| Error::io("empty", &self.name, e));
+        }
         self.file.set_len(len).map_err(|e| Error::io(format!("set the length to {len} of"), &self.name, e))
     }
 
-    fn reserve(&self, len: u64) -> Result<()> {
+    fn reserve(&self, offset: u64, len: u64) -> Result<()> {
         #[cfg(target_os = "linux")]
         {
             use std::os::fd::AsRawFd;
-            let len = libc::off_t::try_from(len).map_err(|_| Error::Invalid(format!("file length {len}")))?;
+            let number =
+                |n: u64| libc::off_t::try_from(n).map_err(|_| Error::Invalid(format!("file length {n}")));
+            let (from, size) = (number(offset)?, number(len)?);
             if len > 0 {
                 // SAFETY: a plain system call on our own descriptor.
-                let rc = unsafe { libc::fallocate(self.file.as_raw_fd(), libc::FALLOC_FL_KEEP_SIZE, 0, len) };
+                let rc =
+                    unsafe { libc::fallocate(self.file.as_raw_fd(), libc::FALLOC_FL_KEEP_SIZE, from, size) };
                 if rc != 0 {
                     let e = std::io::Error::last_os_error();
                     if e.raw_os_error() == Some(libc::ENOSPC) {
@@ -170,5 +182,29 @@ impl Store for FileStore {
 
     fn replace(&self, build: &mut dyn FnMut(&dyn Store) -> Result<()>) -> Result<()> {
         replace_file(self, build)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn reserving_changes_neither_length_nor_bytes() {
+        use std::os::unix::fs::MetadataExt;
+        let dir = tempfile::tempdir().unwrap();
+        let store = FileStore::create(&dir.path().join("f")).unwrap();
+        store.write_at(b"abc", 10).unwrap();
+        store.reserve(5, 2 << 20).unwrap();
+        store.reserve(0, 0).unwrap();
+        assert_eq!(store.len(), 13);
+        assert_eq!(store.read_vec(8, 5).unwrap(), b"\0\0abc");
+        // Not every file system reserves; giving back works on those that do.
+        store.set_len(13).unwrap();
+        assert!(store.file().metadata().unwrap().blocks() * 512 < 1 << 20);
+        assert!(matches!(store.reserve(u64::MAX, 1), Err(Error::Invalid(_))));
+        store.set_len(0).unwrap();
+        store.set_len(0).unwrap();
+        assert!(store.is_empty());
     }
 }

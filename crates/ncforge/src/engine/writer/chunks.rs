@@ -197,6 +197,9 @@ impl Writer {
             }
         };
         let bytes_each = chunk_bytes(chunk, layout.element.size)?;
+        if codecs.is_empty() {
+            self.container.will_place(bytes_each.saturating_mul(done.len() as u64))?;
+        }
         self.place(done.len(), bytes_each, id, |i| match &done[i] {
             Done::Gathered(part) => Encoded::of(codecs, &part.block),
             Done::Covered(number) => {

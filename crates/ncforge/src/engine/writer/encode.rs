@@ -87,6 +87,9 @@ impl Writer {
         let encode = |i: usize| Encoded::of(&chains[chain_of[i]].1, &parts[i].block);
         let ids: Vec<_> = parts.iter().map(|p| &p.id).collect();
         let largest = parts.iter().map(|p| p.block.footprint()).max().unwrap_or(0);
+        if chains.iter().all(|(_, chain)| chain.is_empty()) {
+            self.container.will_place(parts.iter().map(|p| p.block.len() as u64).sum())?;
+        }
         self.place(parts.len(), largest, |i| (ids[i].0, ids[i].1.clone()), encode)?;
         for part in parts {
             self.engine.inner.scratch.give(part.block);

@@ -4,7 +4,9 @@ use super::super::align::{self, Aligned};
 use super::super::boxes::{self, Axis};
 use super::super::shared::SharedOut;
 use super::super::strips::{Side, Strips, Unit};
-use super::super::tuning::{DETOUR_FROM, WRITE_BLOCK, WRITE_GAP, WRITE_PARALLEL, WRITE_PLAIN_BLOCK};
+use super::super::tuning::{
+    DETOUR_FROM, WRITE_BLOCK, WRITE_GAP, WRITE_PARALLEL, WRITE_PLAIN_BLOCK, WRITE_RESERVE,
+};
 use super::super::{Engine, source};
 use crate::container::ContainerMut;
 use crate::error::{Error, Result};
@@ -51,10 +53,13 @@ pub(super) fn write(
     let axes = boxes::merge(axes.into_iter().map(Axis::reversed), size);
     let plain = layout.element.order == Order::Keep;
     let block = if plain { WRITE_PLAIN_BLOCK } else { WRITE_BLOCK };
+    let job = Job { engine, store: &**container.store(), offset, layout, bytes };
+    if let Some(len) = boxes::single_run(&axes, size) {
+        return job.write_run(len, block, plain);
+    }
     let strips = Strips::new(axes, Side::To, size, block, WRITE_GAP);
     let per_task = (block / strips.unit_bytes().max(1)).max(1);
     let tasks = strips.len().div_ceil(per_task);
-    let job = Job { engine, store: &**container.store(), offset, layout, bytes };
     engine.inner.pool.run(tasks as usize, bytes.len() as u64 >= WRITE_PARALLEL, |task| {
         let first = task as u64 * per_task;
         (first..(first + per_task).min(strips.len())).try_for_each(|u| job.write_unit(&strips.unit(u)))
@@ -70,6 +75,32 @@ struct Job<'a> {
 }
 
 impl Job<'_> {
+    /// Writes a selection that is one run of bytes on both sides.
+    ///
+    /// It is cut where the *file's* blocks end, as far as elements allow: the system keeps what is written in the
+    /// largest pages that fit between the ends of a request, and those must begin at multiples of their size.
+    /// (Measured, 200 MB in requests of 512 KiB from byte 184 on: 54 ms, cut at multiples 48 ms, with the space
+    /// reserved as well 36 ms.)
+    fn write_run(&self, len: u64, block: u64, plain: bool) -> Result<()> {
+        if len >= WRITE_RESERVE {
+            self.store.reserve(self.offset, len)?;
+        }
+        let size = self.layout.element.size as u64;
+        let step = (block / size * size).max(size);
+        let lead = (step - self.offset % step) / size * size;
+        let tasks = len.saturating_sub(lead).div_ceil(step) + u64::from(lead > 0);
+        // Requests to write one file wait for each other: other threads help only where there is work besides.
+        let pays = len >= WRITE_PARALLEL && !plain;
+        self.engine.inner.pool.run(tasks as usize, pays, |task| {
+            let cut = |n: u64| (lead + n * step).min(len);
+            let n = task as u64;
+            let (from, to) =
+                if lead == 0 { (cut(n), cut(n + 1)) } else { (n.checked_sub(1).map_or(0, cut), cut(n)) };
+            let axes = vec![Axis { count: (to - from) / size, from: size, to: size }];
+            self.write_unit(&Unit { from, to: from, axes, span: to - from })
+        })
+    }
+
     fn write_unit(&self, unit: &Unit) -> Result<()> {
         let element = &self.layout.element;
         let offset = self.offset.saturating_add(unit.to);

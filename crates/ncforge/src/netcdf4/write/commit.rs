@@ -36,7 +36,10 @@ impl Netcdf4Writer {
         }
         self.dirty = false;
         let end = self.space.end().max(SUPERBLOCK_SIZE);
-        if self.store.len() > end { self.store.set_len(end) } else { Ok(()) }
+        let len = self.store.len();
+        // Space that was reserved and not needed is given back.
+        let surplus = std::mem::take(&mut self.reserved) > end;
+        if len > end || (surplus && len == end) { self.store.set_len(end) } else { Ok(()) }
     }
 
     /// Writes the metadata to `room` and lets the superblock point there; what it had before is free then.

@@ -18,8 +18,17 @@ use crate::netcdf4::read::values::Decoder;
 use crate::select::{ChunkGrid, Hyperslab};
 use crate::store::Store;
 
-/// Contiguous data starts at a multiple of this.
+/// Contiguous data starts at a multiple of this, …
 const DATA_ALIGN: u64 = 64;
+/// … and so many bytes of it, or of chunks that are whole pages, at the beginning of a page of the system: every
+/// page that is written in part is written twice.
+const PAGED_FROM: u64 = 1 << 20;
+/// A page.
+const PAGE: u64 = 4096;
+/// Chunks without filters of at least so many bytes begin on a page, if they end on one.
+const PAGED_CHUNK: u64 = 64 << 10;
+/// For fewer bytes no space is reserved.
+const RESERVE_FROM: u64 = 1 << 20;
 /// A selection of more byte runs than this is not tracked run by run: its surroundings are filled instead.
 const MOST_RUNS: usize = 4096;
 /// Bytes written at once when filling.
@@ -34,6 +43,8 @@ pub(super) struct Netcdf4Writer {
     /// Forms that are not netcdf-c's, kept from the file.
     pub(super) kept: Kept,
     pub(super) space: FileSpace,
+    /// Up to this byte space on disk was reserved for chunks.
+    pub(super) reserved: u64,
     pub(super) heap: HeapWriter,
     /// Room for the first metadata block of a new file.
     pub(super) front: Option<Extent>,
@@ -55,6 +66,12 @@ impl Netcdf4Writer {
         self.space
             .take(len, align)
             .ok_or_else(|| Error::Invalid(format!("`{}` would be larger than 2^63 bytes", self.store.name())))
+    }
+
+    /// Space for a chunk.
+    fn take_for_chunk(&mut self, len: u64, is_plain: bool) -> Result<u64> {
+        let paged = is_plain && len >= PAGED_CHUNK && len.is_multiple_of(PAGE);
+        self.take(len, if paged { PAGE } else { 1 })
     }
 
     /// Fills `from..to` (relative bytes) of a contiguous variable that lies at `offset`.
@@ -80,6 +97,15 @@ impl Netcdf4Writer {
             return Ok(());
         }
         Err(Error::Invalid(format!("`{}` has no variable {}", self.store.name(), var.0)))
+    }
+}
+
+/// Where contiguous data may begin: at multiples of this.
+fn data_align(bytes: u64) -> u64 {
+    match bytes {
+        PAGED_FROM.. => PAGE,
+        DATA_ALIGN.. => DATA_ALIGN,
+        _ => 8,
     }
 }
 
@@ -144,6 +170,7 @@ impl ContainerMut for Netcdf4Writer {
         if len == 0 || u32::try_from(len).is_err() || (filters.is_empty() && len != whole) {
             return Err(Error::Invalid(format!("a chunk of `{path}` of {len} bytes (unencoded: {whole})")));
         }
+        let is_plain = filters.is_empty();
         let table = Arc::clone(table);
         let old = table.read().get(at);
         let offset = match old {
@@ -154,9 +181,9 @@ impl ContainerMut for Netcdf4Writer {
             }
             Some(old) => {
                 self.space.release(Extent { offset: old.offset, len: old.len });
-                self.take(len, 1)?
+                self.take_for_chunk(len, is_plain)?
             }
-            None => self.take(len, 1)?,
+            None => self.take_for_chunk(len, is_plain)?,
         };
         self.store.write_at(encoded, offset)?;
         table.insert(at, ChunkRecord { offset, len, mask })?;
@@ -164,15 +191,26 @@ impl ContainerMut for Netcdf4Writer {
         Ok(())
     }
 
+    fn will_place(&mut self, bytes: u64) -> Result<()> {
+        let from = self.space.end();
+        // With free space inside the file nobody knows how much will go behind its end.
+        if bytes < RESERVE_FROM || self.space.has_free(PAGED_CHUNK) {
+            return Ok(());
+        }
+        self.reserved = from.saturating_add(bytes);
+        self.store.reserve(from, bytes)
+    }
+
     fn adopt_chunk(&mut self, var: VarId, at: &[u64], record: ChunkRecord) -> Result<()> {
         self.check(var)?;
         let path = self.path(var);
-        let PlaceState::Chunked { table, .. } = &self.vars[var.0].place else {
+        let PlaceState::Chunked { table, filters, .. } = &self.vars[var.0].place else {
             return Err(Error::Invalid(format!("`{path}` is not stored in chunks")));
         };
+        let is_plain = filters.is_empty();
         let table = Arc::clone(table);
         // The allocator must come out as it was: everything after this chunk depends on it.
-        let offset = self.take(record.len, 1)?;
+        let offset = self.take_for_chunk(record.len, is_plain)?;
         let inside = offset.checked_add(record.len).is_some_and(|end| end <= self.store.len());
         if offset != record.offset || !inside || record.len == 0 || table.read().get(at).is_some() {
             return Err(Error::Invalid(format!(
@@ -200,7 +238,7 @@ impl ContainerMut for Netcdf4Writer {
         }
         let place = match place {
             Some(at) => at,
-            None => self.take(bytes, if bytes >= DATA_ALIGN { DATA_ALIGN } else { 8 })?,
+            None => self.take(bytes, data_align(bytes))?,
         };
         let ranges = runs(region, &shape, element, MOST_RUNS);
         let bounds = || {

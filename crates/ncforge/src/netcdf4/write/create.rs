@@ -69,6 +69,7 @@ pub fn create(
     let front = Extent { offset: SUPERBLOCK_SIZE, len: room };
     let mut writer = Netcdf4Writer {
         space: FileSpace::new(front.end()),
+        reserved: 0,
         store,
         schema,
         vars,

@@ -84,6 +84,11 @@ impl FileSpace {
         }
     }
 
+    /// Whether so many bytes are free somewhere before the end.
+    pub(super) fn has_free(&self, len: u64) -> bool {
+        self.free.iter().any(|f| f.len >= len)
+    }
+
     /// `len` bytes that end at or before `limit`, from what is free now.
     pub(super) fn take_below(&mut self, len: u64, align: u64, limit: u64) -> Option<u64> {
         let f = self.free.iter().find(|f| f.offset.next_multiple_of(align) + len <= f.end())?;

@@ -111,8 +111,8 @@ impl Store for Resumed {
     fn set_len(&self, len: u64) -> Result<()> {
         if len > self.0.len() { self.0.set_len(len) } else { Ok(()) }
     }
-    fn reserve(&self, len: u64) -> Result<()> {
-        self.0.reserve(len)
+    fn reserve(&self, offset: u64, len: u64) -> Result<()> {
+        self.0.reserve(offset, len)
     }
     fn sync(&self) -> Result<()> {
         self.0.sync()
