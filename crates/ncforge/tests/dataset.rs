@@ -196,7 +196,7 @@ fn mapped_and_plain_reading_agree() {
 /// Of the whole file: the offset of its only variable's bytes, or of each of its chunks.
 fn places(path: &Path) -> Vec<u64> {
     let data = Dataset::open(path).unwrap();
-    match &data.layout(VarId(0)).unwrap().place {
+    match &data.container().layout(VarId(0)).unwrap().place {
         Place::Contiguous { offset } => vec![*offset],
         Place::Chunked { index, .. } => index.list().unwrap().iter().map(|(_, r)| r.offset).collect(),
         other => panic!("{other:?}"),
