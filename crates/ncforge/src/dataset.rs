@@ -39,7 +39,7 @@ use crate::container::Container;
 use crate::engine::Engine;
 use crate::error::{Error, Result};
 use crate::model::{Schema, Values, VarId};
-use crate::select::Hyperslab;
+use crate::select::{Hyperslab, Picks};
 use crate::store::{FileStore, Store};
 
 pub use identity::FileId;
@@ -170,6 +170,19 @@ impl Dataset {
     pub fn read_bytes(&self, var: VarId, slab: &Hyperslab, out: &mut [u8]) -> Result<()> {
         self.inner.was_read.store(true, Ordering::Relaxed);
         self.engine().read_bytes(self.container(), var, slab, out)
+    }
+
+    /// Reads picked positions of a variable, see [`Picks`]. Each chunk that they meet is decoded once.
+    pub fn read_picks(&self, var: VarId, picks: &Picks) -> Result<Values> {
+        self.inner.was_read.store(true, Ordering::Relaxed);
+        self.engine().read_picks(self.container(), var, picks)
+    }
+
+    /// Reads picked positions of a variable of a fixed-size type into memory of the caller, see
+    /// [`Engine::read_picks_bytes`].
+    pub fn read_picks_bytes(&self, var: VarId, picks: &Picks, out: &mut [u8]) -> Result<()> {
+        self.inner.was_read.store(true, Ordering::Relaxed);
+        self.engine().read_picks_bytes(self.container(), var, picks, out)
     }
 
     /// The variable with this path. The error says whether it is not there, or there but damaged or of a kind

@@ -28,6 +28,7 @@ mod direct;
 mod linear;
 mod machine;
 mod options;
+mod picks;
 mod plan;
 mod pool;
 mod read;
@@ -51,7 +52,7 @@ use crate::buffer::Recycler;
 use crate::container::Container;
 use crate::error::Result;
 use crate::model::{Values, VarId};
-use crate::select::Hyperslab;
+use crate::select::{Hyperslab, Picks};
 use crate::store::Store;
 
 pub use options::{EngineOptions, parse_size};
@@ -181,6 +182,23 @@ impl Engine {
     /// Reads a selection of a variable of any type.
     pub fn read(&self, container: &dyn Container, var: VarId, slab: &Hyperslab) -> Result<Values> {
         read::read(self, container, var, slab)
+    }
+
+    /// Reads picked positions of a variable of a fixed-size type into `out`: row-major in the shape of the picks,
+    /// no gaps, native byte order. Each chunk that they meet is decoded once.
+    pub fn read_picks_bytes(
+        &self,
+        container: &dyn Container,
+        var: VarId,
+        picks: &Picks,
+        out: &mut [u8],
+    ) -> Result<()> {
+        picks::read_bytes(self, container, var, picks, out)
+    }
+
+    /// Reads picked positions of a variable of any type.
+    pub fn read_picks(&self, container: &dyn Container, var: VarId, picks: &Picks) -> Result<Values> {
+        picks::read(self, container, var, picks)
     }
 
     /// The encoded bytes of one chunk and its filter mask, as they lie in the store; `None` for a chunk that

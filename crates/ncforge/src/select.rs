@@ -1,8 +1,12 @@
-//! Selections: hyperslabs, and the arithmetic of chunk grids.
+//! Selections: hyperslabs, positions picked one by one, and the arithmetic of chunk grids.
 //!
 //! Shapes, starts, counts and strides are in elements, slowest dimension first.
 
+mod picks;
+
 use crate::error::{Error, Result};
+
+pub use picks::{Pick, Picks};
 
 /// A regular selection of an array: from `start`, `count` elements, `stride` apart, on every dimension.
 ///

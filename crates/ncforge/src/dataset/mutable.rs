@@ -9,7 +9,7 @@ use crate::container::Container;
 use crate::engine::{Engine, Writer};
 use crate::error::Result;
 use crate::model::{DimId, Schema, Values, VarId};
-use crate::select::Hyperslab;
+use crate::select::{Hyperslab, Picks};
 use crate::store::{FileStore, Store};
 
 /// How a file is created.
@@ -160,6 +160,11 @@ impl DatasetMut {
     /// Reads back a selection of a fixed-size type.
     pub fn read_bytes(&mut self, var: VarId, slab: &Hyperslab, out: &mut [u8]) -> Result<()> {
         self.writer.read_bytes(var, slab, out)
+    }
+
+    /// Reads back picked positions, see [`Picks`].
+    pub fn read_picks(&mut self, var: VarId, picks: &Picks) -> Result<Values> {
+        self.writer.read_picks(var, picks)
     }
 
     /// Changes the description: attributes at will; new dimensions, variables, groups and types at the ends of

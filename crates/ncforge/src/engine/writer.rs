@@ -12,7 +12,7 @@ use crate::container::{Container, ContainerMut};
 use crate::error::{Error, Result};
 use crate::layout::{ChunkRecord, Place, VarLayout};
 use crate::model::{DimId, Schema, Values, VarId};
-use crate::select::Hyperslab;
+use crate::select::{Hyperslab, Picks};
 
 use gather::Gather;
 
@@ -150,6 +150,12 @@ impl Writer {
     pub fn read_bytes(&mut self, var: VarId, slab: &Hyperslab, out: &mut [u8]) -> Result<()> {
         self.before_read(var)?;
         self.engine.read_bytes(self.container.as_container(), var, slab, out)
+    }
+
+    /// Reads back picked positions, see [`Engine::read_picks`].
+    pub fn read_picks(&mut self, var: VarId, picks: &Picks) -> Result<Values> {
+        self.before_read(var)?;
+        self.engine.read_picks(self.container.as_container(), var, picks)
     }
 
     /// Changes the description, see [`ContainerMut::redefine`].
