@@ -1,40 +1,76 @@
 """Fast netCDF, classic and netCDF-4, without a C library.
 
 ``Dataset`` has the names and arguments of netCDF4-python; ``copy``, ``info`` and ``compare`` do what the command
-``ncforge`` does.
-
-Values come and go as the file holds them: nothing is masked, scaled or turned into text by itself.
+``ncforge`` does; ``to_netcdf`` writes what xarray holds, and ``engine="ncforge"`` reads for it.
 
 >>> import ncforge
 >>> with ncforge.Dataset("sst.nc") as ds:  # doctest: +SKIP
 ...     january = ds["sst"][0]
+
+Importing the package loads nothing: names are loaded when they are first used.
 """
 
-from ncforge._core import __version__
-from ncforge.dataset import Dataset, Group
-from ncforge.dimension import Dimension
-from ncforge.engine import EngineStats, clear_cache, engine_stats
-from ncforge.errors import (
-    BudgetError,
-    CorruptError,
-    ExistsError,
-    InternalError,
-    InterruptedCopyError,
-    InvalidError,
-    IoError,
-    NcforgeError,
-    NotFoundError,
-    NotNetcdfError,
-    NotRepresentableError,
-    UnsupportedError,
-    VerifyError,
-)
-from ncforge.ops import Comparison, CopyReport, Difference, Info, compare, copy, info
-from ncforge.types import CompoundType, EnumType, OpaqueType, VLType
-from ncforge.variable import Variable
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from ncforge import xarray as xarray
+    from ncforge._core import __version__
+    from ncforge.dataset import Dataset, Group
+    from ncforge.dimension import Dimension
+    from ncforge.engine import EngineStats, clear_cache, engine_stats
+    from ncforge.errors import (
+        BudgetError,
+        ChangedError,
+        CorruptError,
+        ExistsError,
+        InternalError,
+        InterruptedCopyError,
+        InvalidError,
+        IoError,
+        NcforgeError,
+        NotFoundError,
+        NotNetcdfError,
+        NotRepresentableError,
+        UnsupportedError,
+        VerifyError,
+    )
+    from ncforge.ops import Comparison, CopyReport, Difference, Info, compare, copy, info
+    from ncforge.types import CompoundType, EnumType, OpaqueType, VLType
+    from ncforge.variable import Variable
+
+_FROM = {
+    "_core": ("__version__",),
+    "dataset": ("Dataset", "Group"),
+    "dimension": ("Dimension",),
+    "engine": ("EngineStats", "clear_cache", "engine_stats"),
+    "errors": (
+        "BudgetError",
+        "ChangedError",
+        "CorruptError",
+        "ExistsError",
+        "InternalError",
+        "InterruptedCopyError",
+        "InvalidError",
+        "IoError",
+        "NcforgeError",
+        "NotFoundError",
+        "NotNetcdfError",
+        "NotRepresentableError",
+        "UnsupportedError",
+        "VerifyError",
+    ),
+    "ops": ("Comparison", "CopyReport", "Difference", "Info", "compare", "copy", "info"),
+    "types": ("CompoundType", "EnumType", "OpaqueType", "VLType"),
+    "variable": ("Variable",),
+}
+_WHERE = {name: module for module, names in _FROM.items() for name in names}
+_MODULES = ("dataset", "dimension", "engine", "errors", "ops", "types", "variable", "xarray")
 
 __all__ = [
     "BudgetError",
+    "ChangedError",
     "Comparison",
     "CompoundType",
     "CopyReport",
@@ -66,4 +102,28 @@ __all__ = [
     "copy",
     "engine_stats",
     "info",
+    "open",
 ]
+
+
+def open(path: Any, mode: str = "r", **options: Any) -> Dataset:
+    """Opens a file: the same as :class:`Dataset`."""
+    from ncforge.dataset import Dataset
+
+    return Dataset(path, mode, **options)
+
+
+def __getattr__(name: str) -> Any:
+    from importlib import import_module
+
+    if name in _MODULES:
+        return import_module(f"ncforge.{name}")
+    module = _WHERE.get(name)
+    if module is None:
+        raise AttributeError(f"module 'ncforge' has no attribute {name!r}")
+    value = globals()[name] = getattr(import_module(f"ncforge.{module}"), name)
+    return value
+
+
+def __dir__() -> list[str]:
+    return sorted({*globals(), *__all__, *_MODULES})

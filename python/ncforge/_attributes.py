@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from ncforge._core import File
-from ncforge._values import ATOMIC, TypeName, Types, exact
+from ncforge._values import ATOMIC, TypeName, Types, exact, plain_attributes
 from ncforge.errors import InvalidError, NotFoundError
 
 if TYPE_CHECKING:
@@ -45,12 +45,7 @@ class Attributes:
 
     def _values(self) -> dict[str, Any]:
         """All attributes; kept if nothing can change them."""
-        values, odd = self._core.attrs(self._group_id, self._var_id)
-        for name in odd:
-            kind, plain = values[name]
-            count = len(plain) if self._types.is_heap(kind) else len(plain) // self._types.dtype(kind).itemsize
-            array = self._types.array(kind, plain, (count,))
-            values[name] = array[0] if count == 1 else array
+        values = plain_attributes(self._types, *self._core.attrs(self._group_id, self._var_id))
         if self._contents.keep(self._key, values):
             self.__dict__["_known"] = values
         return values

@@ -16,6 +16,14 @@ Facts = tuple[int, TypeName, list[int]]
 """Of a variable: its position, type and dimensions."""
 
 
+def by_group(core: File) -> dict[int, dict[str, Facts]]:
+    """The variables of a file by group and name, in the order of the file."""
+    found: dict[int, dict[str, Facts]] = {}
+    for i, (name, of, kind, dims) in enumerate(core.vars()):
+        found.setdefault(of, {})[name] = (i, kind, dims)
+    return found
+
+
 class Contents:
     """The names in one open file. They are asked for once if the file is only read, else anew each time."""
 
@@ -44,10 +52,7 @@ class Contents:
         """The variables of a group, in the order of the file."""
         found = self._vars
         if found is None or not self._settled:
-            found = {}
-            for i, (name, of, kind, dims) in enumerate(self._core.vars()):
-                found.setdefault(of, {})[name] = (i, kind, dims)
-            self._vars = found
+            found = self._vars = by_group(self._core)
         return found.get(group, {})
 
     def dims(self) -> list[tuple[str, int, bool]]:

@@ -19,13 +19,18 @@ ATOMIC = ("i1", "S1", "i2", "i4", "f4", "f8", "u1", "u2", "u4", "i8", "u8")
 class Types:
     """The types of one open file."""
 
-    def __init__(self, core: File) -> None:
+    def __init__(self, core: File | None, known: list[dict[str, Any]] | None = None) -> None:
         self._core = core
-        self._list: list[dict[str, Any]] = []
+        self._list = known or []
+
+    @classmethod
+    def settled(cls, core: File) -> Types:
+        """Those of a file that nobody changes. They do not keep it open."""
+        return cls(None, core.types())
 
     def info(self, ident: int) -> dict[str, Any]:
         """The description of a user-defined type."""
-        if ident >= len(self._list):
+        if ident >= len(self._list) and self._core is not None:
             self._list = self._core.types()
         return self._list[ident]
 
@@ -137,6 +142,16 @@ class Types:
         for part, (_, _, t, shape) in zip(value, info["fields"], strict=True):
             items += [self.plain_item(t, v) for v in (_flat(part) if shape else [part])]
         return tuple(items)
+
+
+def plain_attributes(types: Types, values: dict[str, Any], odd: list[str]) -> dict[str, Any]:
+    """Attributes as the extension module gave them, with those that need the file's types understood."""
+    for name in odd:
+        kind, plain = values[name]
+        count = len(plain) if types.is_heap(kind) else len(plain) // types.dtype(kind).itemsize
+        array = types.array(kind, plain, (count,))
+        values[name] = array[0] if count == 1 else array
+    return values
 
 
 def _flat(values: Any) -> Iterable[Any]:

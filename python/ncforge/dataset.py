@@ -15,13 +15,35 @@ from ncforge._contents import Contents, Variables
 from ncforge._core import File
 from ncforge._values import ATOMIC, TypeName, Types
 from ncforge.dimension import Dimension
-from ncforge.errors import InvalidError, NotFoundError
+from ncforge.errors import InvalidError, NotFoundError, UnsupportedError
 from ncforge.types import CompoundType, EnumType, OpaqueType, UserType, VLType
 from ncforge.variable import Variable
 
 __all__ = ["Dataset", "Group"]
 
 _NAMES = {"b": "i1", "B": "u1", "h": "i2", "H": "u2", "i": "i4", "l": "i4", "f": "f4", "d": "f8", "c": "S1"}
+
+
+_BLOSC = {"blosc_lz": 0, "blosc_lz4": 1, "blosc_lz4hc": 2, "blosc_zlib": 4, "blosc_zstd": 5}
+"""Compressors by the numbers that blosc gives them."""
+
+
+def _codec(compression: str | None, level: int, blosc_shuffle: int) -> int | tuple[int, int, int] | None:
+    """What the extension module wants to know of a compression; ``None`` for none."""
+    match compression:
+        case None:
+            return None
+        case "zlib":
+            return level if level > 0 else None
+        case "zstd":
+            return level
+        case "bzip2":
+            return min(max(level, 1), 9)
+        case "szip":
+            raise UnsupportedError("ncforge reads szip and does not write it: use zlib or zstd")
+        case _ if compression in _BLOSC:
+            return level, blosc_shuffle, _BLOSC[compression]
+    raise InvalidError(f"compression is None, 'zlib', 'zstd', 'bzip2' or one of {sorted(_BLOSC)}, not {compression!r}")
 
 
 class Group(Attributes):
@@ -211,11 +233,16 @@ class Group(Attributes):
         zlib: bool = False,
         complevel: int = 4,
         shuffle: bool = True,
+        szip_coding: str = "nn",
+        szip_pixels_per_block: int = 8,
+        blosc_shuffle: int = 1,
         fletcher32: bool = False,
         contiguous: bool = False,
         chunksizes: Iterable[int] | None = None,
         endian: str = "native",
+        least_significant_digit: int | None = None,
         fill_value: Any = None,
+        chunk_cache: int | None = None,
     ) -> Variable:
         """Defines a variable.
 
@@ -228,13 +255,18 @@ class Group(Attributes):
         dimensions
             Names, slowest dimension first.
         compression
-            ``None``, "zlib" or "zstd".
+            ``None``, "zlib", "zstd", "bzip2", or "blosc_lz", "blosc_lz4", "blosc_lz4hc", "blosc_zlib", "blosc_zstd".
+            ("szip" is read, not written.)
         zlib
             The same as ``compression="zlib"``.
         complevel
-            0 to 9 for zlib, 1 to 22 for zstd.
+            0 to 9 for zlib and blosc, 1 to 22 for zstd, 1 to 9 for bzip2.
         shuffle
             Whether bytes are shuffled before compression.
+        szip_coding, szip_pixels_per_block
+            For "szip".
+        blosc_shuffle
+            0 none, 1 bytes, 2 bits.
         fletcher32
             Whether every chunk gets a checksum.
         contiguous
@@ -243,28 +275,36 @@ class Group(Attributes):
             Chunk lengths; chosen when the variable must be chunked and nothing is given.
         endian
             Byte order in the file: "native", "little" or "big".
+        least_significant_digit
+            Numbers are rounded at this digit behind the point as they are written (also negative), which makes them
+            compress better. Kept as an attribute.
         fill_value
             What values read as that nobody wrote (``_FillValue``); ``False``: they are not filled.
+        chunk_cache
+            Accepted for the sake of programs that pass it: ncforge chooses what to keep.
         """
         if "/" in varname.strip("/"):
             path, varname = varname.strip("/").rsplit("/", 1)
             names = (dimensions,) if isinstance(dimensions, str) else dimensions
             return self.createGroup(path).createVariable(
-                varname, datatype, names, compression, zlib, complevel, shuffle, fletcher32,
-                contiguous, chunksizes, endian, fill_value,
+                varname, datatype, names, compression, zlib, complevel, shuffle, szip_coding, szip_pixels_per_block,
+                blosc_shuffle, fletcher32, contiguous, chunksizes, endian, least_significant_digit, fill_value,
+                chunk_cache,
             )  # fmt: skip
-        if compression not in (None, "zlib", "zstd"):
-            raise InvalidError(f"compression is None, 'zlib' or 'zstd', not {compression!r}")
+        if zlib and compression is None:
+            compression = "zlib"
+        codec = _codec(compression, complevel, blosc_shuffle)
         names = (dimensions,) if isinstance(dimensions, str) else dimensions
         dims = [self._dimension(d.name if isinstance(d, Dimension) else d) for d in names]
         kind = self._kind(datatype)
-        zipped = (zlib or compression == "zlib") and complevel > 0
         storage = {
             "contiguous": contiguous,
             "chunks": None if chunksizes is None else [int(c) for c in chunksizes],
             "shuffle": shuffle,
-            "deflate": complevel if zipped else None,
-            "zstd": complevel if compression == "zstd" else None,
+            "deflate": codec if compression == "zlib" else None,
+            "zstd": codec if compression == "zstd" else None,
+            "bzip2": codec if compression == "bzip2" else None,
+            "blosc": codec if isinstance(codec, tuple) else None,
             "fletcher32": fletcher32,
             "endian": endian,
             "fill": fill_value is not False,
@@ -275,6 +315,8 @@ class Group(Attributes):
             fill = [fill_value] if self._types.is_heap(kind) else fill_value
             plain = self._types.plain(kind, fill)
             self._core.set_attr(self._group_id, ident, "_FillValue", kind, plain)
+        if least_significant_digit is not None:
+            var.setncattr("least_significant_digit", least_significant_digit)
         return var
 
     def _dimension(self, name: str) -> int:

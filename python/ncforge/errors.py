@@ -29,6 +29,10 @@ class CorruptError(NcforgeError, OSError):
     """The bytes do not follow their format; the message says where."""
 
 
+class ChangedError(NcforgeError, OSError):
+    """A file was replaced, or written to, after it was opened."""
+
+
 class NotNetcdfError(NcforgeError, OSError):
     """The file is none of the formats that ncforge reads."""
 

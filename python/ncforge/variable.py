@@ -2,21 +2,17 @@
 
 from __future__ import annotations
 
-import math
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from ncforge import _read
 from ncforge._attributes import Attributes
 from ncforge._index import Selection, select, select_for_writing
 from ncforge._values import TypeName, exact
 
 if TYPE_CHECKING:
     from ncforge.dataset import Group
-
-# From this many bytes on, results lie in memory of the library, which takes it back when the array goes: fresh memory
-# of the system must be cleared first, which takes a third of the time of reading into it.
-_LARGE = 1 << 20
 
 
 class Variable(Attributes):
@@ -174,16 +170,7 @@ class Variable(Attributes):
 
     def _read(self, s: Selection) -> Any:
         dtype = self._types.dtype(self._kind)
-        if self._types.is_heap(self._kind):
-            flat = self._core.read_heap(self._var_id, s.start, s.count, s.stride)
-            array = self._types.array(self._kind, flat, tuple(s.count))
-        elif math.prod(s.count) * dtype.itemsize >= _LARGE:
-            fresh = self._core.read_new(self._var_id, s.start, s.count, s.stride)
-            array = fresh.view(dtype).reshape(s.count)
-        else:
-            array = np.empty(s.count, dtype)
-            out = array.reshape(-1).view(np.uint8)
-            self._core.read_fixed(self._var_id, s.start, s.count, s.stride, out)
+        array = _read.slab(self._core, self._types, self._var_id, self._kind, s.start, s.count, s.stride)
         if any(s.flipped):
             array = np.ascontiguousarray(array[s.flips()])
         # An array of no dimensions stays one, as with netCDF4-python; except for objects, which it gives bare.

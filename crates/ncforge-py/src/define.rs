@@ -62,6 +62,9 @@ pub(crate) struct NewStorage {
     shuffle: bool,
     deflate: Option<u32>,
     zstd: Option<i32>,
+    bzip2: Option<u32>,
+    /// Level, shuffle (0 none, 1 bytes, 2 bits) and compressor, as the filter numbers them.
+    blosc: Option<(u32, u32, u32)>,
     fletcher32: bool,
     endian: String,
     fill: bool,
@@ -145,19 +148,18 @@ pub(crate) fn var(
         other => return Err(invalid(format!("no byte order `{other}`"))),
     };
     var.fill = if storage.fill { Fill::Default } else { Fill::None };
-    var.storage = layout(schema, &var, storage)?;
+    var.storage = layout(schema, &var, &storage)?;
     schema.vars.push(var);
     Ok(schema.vars.len() - 1)
 }
 
-fn layout(schema: &Schema, var: &Variable, new: NewStorage) -> Result<Storage> {
+fn layout(schema: &Schema, var: &Variable, new: &NewStorage) -> Result<Storage> {
     if schema.format.is_classic() || var.dims.is_empty() {
         return Ok(Storage::Contiguous);
     }
     let size = schema.fixed_size(var.dtype).unwrap_or_else(|| schema.memory_size(var.dtype));
-    let list = filter_list(&new, size);
     let unlimited = var.dims.iter().any(|&d| schema.dim(d).unlimited);
-    let chunked = new.chunks.is_some() || unlimited || !list.is_empty();
+    let chunked = new.chunks.is_some() || unlimited || new.is_filtered();
     if new.contiguous && chunked {
         return Err(invalid(format!(
             "`{}` cannot be contiguous: it has chunk sizes, filters or an unlimited dimension",
@@ -169,7 +171,7 @@ fn layout(schema: &Schema, var: &Variable, new: NewStorage) -> Result<Storage> {
     }
     let axes: Vec<Axis> =
         var.dims.iter().map(|&d| Axis::new(schema.dim(d).len, schema.dim(d).unlimited)).collect();
-    let chunks = match new.chunks {
+    let chunks = match new.chunks.clone() {
         Some(chunks) if chunks.len() != axes.len() => {
             return Err(invalid(format!("{} chunk sizes for {} dimensions", chunks.len(), axes.len())));
         }
@@ -179,21 +181,99 @@ fn layout(schema: &Schema, var: &Variable, new: NewStorage) -> Result<Storage> {
             invalid(format!("`{}` has a dimension of length 0 and cannot be chunked", var.name))
         })?,
     };
-    Ok(Storage::Chunked { chunks, filters: list })
+    let bytes = chunks.iter().fold(size as u64, |n, &c| n.saturating_mul(c));
+    Ok(Storage::Chunked { chunks, filters: filter_list(new, size, bytes as usize) })
 }
 
-fn filter_list(new: &NewStorage, size: usize) -> Vec<Filter> {
+impl NewStorage {
+    fn is_compressed(&self) -> bool {
+        self.deflate.is_some() || self.zstd.is_some() || self.bzip2.is_some() || self.blosc.is_some()
+    }
+
+    fn is_filtered(&self) -> bool {
+        self.is_compressed() || self.fletcher32
+    }
+}
+
+fn filter_list(new: &NewStorage, size: usize, chunk_bytes: usize) -> Vec<Filter> {
     let mut list = Vec::new();
-    let compressed = new.deflate.is_some() || new.zstd.is_some();
+    let compressed = new.is_compressed() && new.blosc.is_none();
     if new.shuffle && compressed && size > 1 {
         list.push(filters::shuffle(size));
     }
     list.extend(new.deflate.map(filters::deflate));
     list.extend(new.zstd.map(filters::zstd));
+    list.extend(new.bzip2.map(filters::bzip2));
+    list.extend(
+        new.blosc.map(|(level, shuffle, compressor)| {
+            filters::blosc(size, chunk_bytes, level, shuffle, compressor)
+        }),
+    );
     if new.fletcher32 {
         list.push(filters::fletcher32());
     }
     list
+}
+
+/// Renames a dimension, variable or group.
+pub(crate) fn rename(schema: &mut Schema, what: &str, at: usize, name: &str) -> Result<()> {
+    let taken = || invalid(format!("there is a {what} `{name}` already"));
+    match what {
+        "dimension" => {
+            checked(&schema.dims, at, what)?;
+            if schema.dims_in(schema.dims[at].group).any(|d| d.0 != at && schema.dim(d).name == name) {
+                return Err(taken());
+            }
+            name.clone_into(&mut schema.dims[at].name);
+        }
+        "variable" => {
+            checked(&schema.vars, at, what)?;
+            if schema.vars_in(schema.vars[at].group).any(|v| v.0 != at && schema.var(v).name == name) {
+                return Err(taken());
+            }
+            name.clone_into(&mut schema.vars[at].name);
+        }
+        "group" => {
+            checked(&schema.groups, at, what)?;
+            let Some(parent) = schema.groups[at].parent else {
+                return Err(invalid("the root group has no name"));
+            };
+            if schema.children(parent).any(|g| g.0 != at && schema.group(g).name == name) {
+                return Err(taken());
+            }
+            name.clone_into(&mut schema.groups[at].name);
+        }
+        other => return Err(invalid(format!("a {other} cannot be renamed"))),
+    }
+    Ok(())
+}
+
+/// Renames an attribute, which keeps its place.
+pub(crate) fn rename_attribute(
+    schema: &mut Schema,
+    group: usize,
+    var: Option<usize>,
+    name: &str,
+    to: &str,
+) -> Result<()> {
+    let list = attributes_mut(schema, group, var)?;
+    if name != to && list.iter().any(|a| a.name == to) {
+        return Err(invalid(format!("there is an attribute `{to}` already")));
+    }
+    let found = list.iter_mut().find(|a| a.name == name).ok_or_else(|| no_attribute(name))?;
+    to.clone_into(&mut found.name);
+    Ok(())
+}
+
+/// Whether values that nobody writes are filled.
+pub(crate) fn set_fill(schema: &mut Schema, var: usize, on: bool) -> Result<()> {
+    checked(&schema.vars, var, "variable")?;
+    schema.vars[var].fill = if on { Fill::Default } else { Fill::None };
+    Ok(())
+}
+
+fn no_attribute(name: &str) -> ncforge::Error {
+    ncforge::Error::NotFound { kind: "attribute", name: name.into(), path: "the dataset".into() }
 }
 
 /// The attributes of a variable, or of a group when `var` is `None`.
@@ -239,11 +319,7 @@ pub(crate) fn delete_attribute(
 ) -> Result<()> {
     let list = attributes_mut(schema, group, var)?;
     let at = list.iter().position(|a| a.name == name);
-    let at = at.ok_or_else(|| ncforge::Error::NotFound {
-        kind: "attribute",
-        name: name.into(),
-        path: "the dataset".into(),
-    })?;
+    let at = at.ok_or_else(|| no_attribute(name))?;
     list.remove(at);
     Ok(())
 }

@@ -4,20 +4,27 @@ use std::path::PathBuf;
 use std::sync::Arc;
 
 use ncforge::Hyperslab;
+use ncforge::layout::Place;
 use ncforge::model::{DType, DimId, Format, VarId};
 use numpy::{PyArray1, PyReadonlyArray1, PyReadwriteArray1};
 use pyo3::prelude::*;
-use pyo3::types::{PyDict, PyList};
+use pyo3::pybacked::PyBackedBytes;
+use pyo3::types::{PyBytes, PyDict, PyList};
 
 use crate::attributes;
 use crate::define::{self, NewStorage, NewType, TypeName};
 use crate::describe;
 use crate::errors::{inside, invalid, outside};
 use crate::memory::to_array;
+use crate::picks::{self, Axes};
 use crate::state::{Shared, State};
+use crate::store::{BytesStore, ObjectStore};
 use crate::values::{checked, from_python, to_python_values};
 
 type Dims = Vec<u64>;
+
+/// Grid coordinates, byte offset, stored bytes, mask of skipped filters.
+type Chunk = (Dims, u64, u64, u32);
 
 /// One open file. Groups, dimensions, types and variables are named by their position.
 #[pyclass(frozen, module = "ncforge._core")]
@@ -48,6 +55,20 @@ impl File {
         outside(py, || State::read(path)).map(|s| File { state: Arc::new(s) })
     }
 
+    /// Opens a file whose bytes Python holds, for reading.
+    #[staticmethod]
+    fn open_bytes(py: Python<'_>, name: String, data: PyBackedBytes) -> PyResult<Self> {
+        let store = Arc::new(BytesStore::new(name, data));
+        outside(py, || State::read_store(store)).map(|s| File { state: Arc::new(s) })
+    }
+
+    /// Opens a file that a Python object with `read`, `seek` and `tell` gives, for reading.
+    #[staticmethod]
+    fn open_object(py: Python<'_>, name: String, object: &Bound<'_, PyAny>) -> PyResult<Self> {
+        let store = Arc::new(ObjectStore::new(name, object)?);
+        outside(py, || State::read_store(store)).map(|s| File { state: Arc::new(s) })
+    }
+
     /// Opens a file for updates in place.
     #[staticmethod]
     fn update(py: Python<'_>, path: PathBuf) -> PyResult<Self> {
@@ -59,6 +80,20 @@ impl File {
     fn create(py: Python<'_>, path: PathBuf, format: &str, overwrite: bool) -> PyResult<Self> {
         let format = format_of(format);
         outside(py, || State::create(path, format?, overwrite)).map(|s| File { state: Arc::new(s) })
+    }
+
+    /// Begins a new file in memory; `close` gives its bytes.
+    #[staticmethod]
+    fn create_in_memory(py: Python<'_>, name: String, format: &str) -> PyResult<Self> {
+        let format = inside(py, || format_of(format))?;
+        Ok(File { state: Arc::new(State::create_in_memory(name, format)) })
+    }
+
+    /// Size, time of the last change in nanoseconds, and inode, when it was opened for reading; `None` for what is
+    /// no file.
+    fn identity(&self) -> Option<(u64, i128, u64)> {
+        let dataset = self.state.reading()?;
+        dataset.id().map(|id| (id.size, id.modified_ns, id.inode))
     }
 
     /// The path as it was given.
@@ -88,9 +123,18 @@ impl File {
         outside(py, || self.state.sync())
     }
 
-    /// Completes and closes the file.
-    fn close(&self, py: Python<'_>) -> PyResult<()> {
-        outside(py, || self.state.close())
+    /// Completes and closes the file. One in memory gives its bytes.
+    fn close<'py>(&self, py: Python<'py>) -> PyResult<Option<Bound<'py, PyBytes>>> {
+        let bytes = outside(py, || self.state.close())?;
+        Ok(bytes.map(|b| PyBytes::new(py, &b)))
+    }
+
+    /// Closes the file without completing it: a new one leaves nothing behind.
+    fn abandon(&self, py: Python<'_>) -> PyResult<()> {
+        outside(py, || {
+            self.state.abandon();
+            Ok(())
+        })
     }
 
     /// The format, in netCDF4-python's words.
@@ -285,6 +329,90 @@ impl File {
     ) -> PyResult<Bound<'py, PyAny>> {
         let values = outside(py, || self.state.read_values(VarId(var), &Hyperslab { start, count, stride }))?;
         to_python_values(py, &values)
+    }
+
+    /// Reads picked positions of a variable of fixed size into the bytes of an array.
+    fn read_picks(
+        &self,
+        py: Python<'_>,
+        var: usize,
+        axes: Axes<'_>,
+        mut out: PyReadwriteArray1<'_, u8>,
+    ) -> PyResult<()> {
+        let (picks, out) = (picks::of(&axes)?, out.as_slice_mut()?);
+        outside(py, || self.state.read_picks_bytes(VarId(var), &picks?, out))
+    }
+
+    /// Reads picked strings, ragged rows and compounds of them, as a list.
+    fn read_picks_heap<'py>(
+        &self,
+        py: Python<'py>,
+        var: usize,
+        axes: Axes<'_>,
+    ) -> PyResult<Bound<'py, PyAny>> {
+        let picks = picks::of(&axes)?;
+        let values = outside(py, || self.state.read_picks(VarId(var), &picks?))?;
+        to_python_values(py, &values)
+    }
+
+    /// Where the stored chunks of a variable lie: grid coordinates, byte offset, stored bytes, and the mask of
+    /// skipped filters, in the order of the file. `None` for what is not stored in chunks.
+    fn chunks(&self, py: Python<'_>, var: usize) -> PyResult<Option<Vec<Chunk>>> {
+        outside(py, || {
+            self.state.container(|c| {
+                checked(&c.schema().vars, var, "variable")?;
+                let layout = c.layout(VarId(var))?;
+                let Place::Chunked { index, .. } = &layout.place else { return Ok(None) };
+                let mut list: Vec<_> =
+                    index.list()?.into_iter().map(|(at, r)| (at, r.offset, r.len, r.mask)).collect();
+                list.sort_unstable_by_key(|&(_, offset, ..)| offset);
+                Ok(Some(list))
+            })
+        })
+    }
+
+    /// Where a variable that is stored row by row begins, and the bytes from one record to the next (0 if it has
+    /// no records). `None` for other places.
+    fn place(&self, py: Python<'_>, var: usize) -> PyResult<Option<(u64, u64)>> {
+        outside(py, || {
+            self.state.container(|c| {
+                checked(&c.schema().vars, var, "variable")?;
+                Ok(match c.layout(VarId(var))?.place {
+                    Place::Contiguous { offset } => Some((offset, 0)),
+                    Place::Records { begin, stride } => Some((begin, stride)),
+                    _ => None,
+                })
+            })
+        })
+    }
+
+    /// Sets the length of an unlimited dimension; it never shrinks.
+    fn grow(&self, py: Python<'_>, dim: usize, len: u64) -> PyResult<()> {
+        self.look(py, |s| checked(&s.dims, dim, "dimension"))?;
+        outside(py, || self.state.grow(DimId(dim), len))
+    }
+
+    /// Renames a dimension, variable, group (by its position), or attribute.
+    fn rename(&self, py: Python<'_>, what: &str, at: usize, name: &str) -> PyResult<()> {
+        outside(py, || self.state.define(|s| define::rename(s, what, at, name)))
+    }
+
+    /// Renames an attribute.
+    #[pyo3(signature = (group, var, name, to))]
+    fn rename_attr(
+        &self,
+        py: Python<'_>,
+        group: usize,
+        var: Option<usize>,
+        name: &str,
+        to: &str,
+    ) -> PyResult<()> {
+        outside(py, || self.state.define(|s| define::rename_attribute(s, group, var, name, to)))
+    }
+
+    /// Whether values that nobody writes are filled.
+    fn set_fill(&self, py: Python<'_>, var: usize, on: bool) -> PyResult<()> {
+        outside(py, || self.state.define(|s| define::set_fill(s, var, on)))
     }
 
     /// Writes values of fixed size from the bytes of an array.

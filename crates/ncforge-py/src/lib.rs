@@ -14,7 +14,9 @@ mod errors;
 mod file;
 mod memory;
 mod ops;
+mod picks;
 mod state;
+mod store;
 mod values;
 
 use pyo3::prelude::*;

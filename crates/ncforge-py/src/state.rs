@@ -5,7 +5,10 @@ use std::path::PathBuf;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use ncforge::dataset::CreateOptions;
+use ncforge::engine::Engine;
 use ncforge::model::{Format, VarId};
+use ncforge::select::Picks;
+use ncforge::store::{MemoryStore, Store};
 use ncforge::{Dataset, DatasetMut, Error, Hyperslab, Result, Schema, Values};
 
 use crate::errors::invalid;
@@ -26,6 +29,8 @@ struct Writing {
     /// How to create it then.
     create: CreateOptions,
     path: PathBuf,
+    /// Where it is created instead of under its path.
+    memory: Option<Arc<MemoryStore>>,
     /// Definitions that the file does not have yet.
     pending: Option<Schema>,
 }
@@ -42,9 +47,16 @@ impl State {
         Ok(State { mode: Mutex::new(Mode::Read(dataset)), path })
     }
 
+    pub(crate) fn read_store(store: Arc<dyn Store>) -> Result<Self> {
+        let path = PathBuf::from(store.name());
+        let dataset = Dataset::from_store(store, &Engine::global())?;
+        Ok(State { mode: Mutex::new(Mode::Read(dataset)), path })
+    }
+
     pub(crate) fn update(path: PathBuf) -> Result<Self> {
         let open = Some(DatasetMut::open(&path)?);
-        let writing = Writing { open, create: CreateOptions::default(), path: path.clone(), pending: None };
+        let create = CreateOptions::default();
+        let writing = Writing { open, create, path: path.clone(), memory: None, pending: None };
         Ok(State { mode: Mutex::new(Mode::Write(Box::new(writing))), path })
     }
 
@@ -54,8 +66,21 @@ impl State {
         }
         let create = CreateOptions { overwrite, ..CreateOptions::default() };
         let pending = Some(Schema::new(format));
-        let writing = Writing { open: None, create, path: path.clone(), pending };
+        let writing = Writing { open: None, create, path: path.clone(), memory: None, pending };
         Ok(State { mode: Mutex::new(Mode::Write(Box::new(writing))), path })
+    }
+
+    /// A new file in memory; closing it gives its bytes.
+    pub(crate) fn create_in_memory(name: String, format: Format) -> Self {
+        let path = PathBuf::from(&name);
+        let writing = Writing {
+            open: None,
+            create: CreateOptions::default(),
+            path: path.clone(),
+            memory: Some(Arc::new(MemoryStore::new(name, Vec::new()))),
+            pending: Some(Schema::new(format)),
+        };
+        State { mode: Mutex::new(Mode::Write(Box::new(writing))), path }
     }
 
     fn lock(&self) -> MutexGuard<'_, Mode> {
@@ -124,6 +149,58 @@ impl State {
         dataset.read(var, slab)
     }
 
+    /// Reads picked positions of a variable of fixed size into `out`.
+    pub(crate) fn read_picks_bytes(&self, var: VarId, picks: &Picks, out: &mut [u8]) -> Result<()> {
+        let dataset = match &mut *self.lock() {
+            Mode::Read(dataset) => dataset.clone(),
+            Mode::Write(w) => {
+                let values = w.carried_out()?.read_picks(var, picks)?;
+                return match values.bytes() {
+                    Some(bytes) if bytes.len() == out.len() => {
+                        out.copy_from_slice(bytes);
+                        Ok(())
+                    }
+                    _ => Err(invalid("the destination does not fit the selection")),
+                };
+            }
+            Mode::Closed => return Err(closed()),
+        };
+        dataset.read_picks_bytes(var, picks, out)
+    }
+
+    /// Reads picked positions of a variable of any type.
+    pub(crate) fn read_picks(&self, var: VarId, picks: &Picks) -> Result<Values> {
+        let dataset = match &mut *self.lock() {
+            Mode::Read(dataset) => dataset.clone(),
+            Mode::Write(w) => return w.carried_out()?.read_picks(var, picks),
+            Mode::Closed => return Err(closed()),
+        };
+        dataset.read_picks(var, picks)
+    }
+
+    /// Looks at the file as its format sees it.
+    pub(crate) fn container<T>(&self, look: impl FnOnce(&dyn ncforge::Container) -> Result<T>) -> Result<T> {
+        let dataset = match &mut *self.lock() {
+            Mode::Read(dataset) => dataset.clone(),
+            Mode::Write(w) => {
+                let open = w.carried_out()?;
+                open.writer().flush()?;
+                return look(open.container());
+            }
+            Mode::Closed => return Err(closed()),
+        };
+        look(dataset.container())
+    }
+
+    /// Sets the length of an unlimited dimension; it never shrinks.
+    pub(crate) fn grow(&self, dim: ncforge::model::DimId, len: u64) -> Result<()> {
+        match &mut *self.lock() {
+            Mode::Write(w) => w.carried_out()?.grow(dim, len),
+            Mode::Read(_) => Err(read_only()),
+            Mode::Closed => Err(closed()),
+        }
+    }
+
     /// Writes values; past the end of an unlimited dimension the file grows.
     pub(crate) fn write(&self, var: VarId, slab: &Hyperslab, values: &Values) -> Result<()> {
         match &mut *self.lock() {
@@ -151,15 +228,21 @@ impl State {
         }
     }
 
-    /// Completes the file and closes it. Closing a closed file does nothing.
-    pub(crate) fn close(&self) -> Result<()> {
+    /// Completes the file and closes it; a new one in memory gives its bytes. Closing a closed file does nothing.
+    pub(crate) fn close(&self) -> Result<Option<Vec<u8>>> {
         match std::mem::replace(&mut *self.lock(), Mode::Closed) {
             Mode::Write(mut w) => {
                 w.carried_out()?;
-                w.open.take().map_or(Ok(()), DatasetMut::close)
+                w.open.take().map_or(Ok(()), DatasetMut::close)?;
+                Ok(w.memory.map(|store| store.to_vec()))
             }
-            Mode::Read(_) | Mode::Closed => Ok(()),
+            Mode::Read(_) | Mode::Closed => Ok(None),
         }
+    }
+
+    /// Closes the file without completing it: a new one leaves nothing behind.
+    pub(crate) fn abandon(&self) {
+        drop(std::mem::replace(&mut *self.lock(), Mode::Closed));
     }
 }
 
@@ -179,7 +262,11 @@ impl Writing {
             (Some(open), Some(schema)) => open.redefine(schema)?,
             (Some(_), None) => {}
             (open @ None, Some(schema)) => {
-                match DatasetMut::create(&self.path, schema.clone(), self.create.clone()) {
+                let made = match &self.memory {
+                    Some(store) => DatasetMut::create_in(store.clone(), schema.clone(), self.create.clone()),
+                    None => DatasetMut::create(&self.path, schema.clone(), self.create.clone()),
+                };
+                match made {
                     Ok(created) => *open = Some(created),
                     Err(error) => {
                         self.pending = Some(schema);

@@ -1,0 +1,207 @@
+"""Files that lazy arrays read from: opened once a process, closed when many others are open, opened again when they
+are needed, and able to travel to other processes.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import io
+import os
+import threading
+import weakref
+from collections import OrderedDict
+from typing import Any
+
+from ncforge._core import File
+from ncforge.errors import ChangedError
+
+Identity = tuple[int, int, int]
+"""Size, time of the last change in nanoseconds, inode."""
+
+
+def _most_open() -> int:
+    """How many files may be open at a time: half of what the system allows, the rest is the program's."""
+    try:
+        import resource
+
+        soft = resource.getrlimit(resource.RLIMIT_NOFILE)[0]
+    except (ImportError, ValueError, OSError):
+        return 128
+    return 4096 if soft == resource.RLIM_INFINITY else max(16, min(4096, soft // 2))
+
+
+class _Shared:
+    """A file as all handles of this process share it."""
+
+    __slots__ = ("__weakref__", "file", "key")
+
+    def __init__(self, key: tuple[str, Identity], file: File | None) -> None:
+        self.key = key
+        self.file = file
+
+
+_known: weakref.WeakValueDictionary[tuple[str, Identity], _Shared] = weakref.WeakValueDictionary()
+_open: OrderedDict[int, weakref.ref[_Shared]] = OrderedDict()
+_lock = threading.Lock()
+_most = _most_open()
+
+
+def _after_fork() -> None:
+    global _lock
+    _lock = threading.Lock()
+
+
+if hasattr(os, "register_at_fork"):
+    os.register_at_fork(after_in_child=_after_fork)
+
+
+def _identity(path: str) -> Identity:
+    found = os.stat(path)
+    return found.st_size, found.st_mtime_ns, found.st_ino
+
+
+def _remember(shared: _Shared) -> None:
+    """Notes that it is open, and lets go of the one that was used longest ago when there are too many."""
+    with _lock:
+        _open[id(shared)] = weakref.ref(shared)
+        _open.move_to_end(id(shared))
+        while len(_open) > _most:
+            _, oldest = _open.popitem(last=False)
+            gone = oldest()
+            if gone is not None and gone is not shared:
+                # Who reads from it at this moment holds the file.
+                gone.file = None
+
+
+def _share(path: str, wanted: Identity | None) -> _Shared:
+    if wanted is not None:
+        shared = _known.get((path, wanted))
+        if shared is not None:
+            return shared
+    else:
+        with contextlib.suppress(OSError):
+            shared = _known.get((path, _identity(path)))
+            if shared is not None:
+                return shared
+    file = File.open(path)
+    identity = file.identity()
+    assert identity is not None
+    if wanted is not None and identity != wanted:
+        raise ChangedError(f"`{path}` is another file, or has other contents, than when it was opened; open it again")
+    shared = _Shared((path, identity), file)
+    _known[path, identity] = shared
+    _remember(shared)
+    return shared
+
+
+class FileHandle:
+    """A file on disk. Travels between processes as its path, size, time of change and inode."""
+
+    __slots__ = ("_shared", "path")
+
+    def __init__(self, path: str, identity: Identity | None = None) -> None:
+        self.path = path
+        self._shared = _share(path, identity)
+
+    def file(self) -> File:
+        """The open file. An error if it is not what it was any more."""
+        shared = self._shared
+        file = shared.file
+        path, identity = shared.key
+        if file is None:
+            if _identity(path) != identity:
+                raise self._changed()
+            file = File.open(path)
+            if file.identity() != identity:
+                raise self._changed()
+            shared.file = file
+            _remember(shared)
+            return file
+        # One that was replaced by another file goes on to be there for who has it open. One that was written over is
+        # not: its header is the old one, its values would be anything.
+        try:
+            now = _identity(path)
+        except OSError:
+            return file
+        if now != identity and now[2] == identity[2]:
+            raise self._changed()
+        return file
+
+    def _changed(self) -> ChangedError:
+        return ChangedError(f"`{self.path}` has changed since it was opened; open it again")
+
+    def __reduce__(self) -> Any:
+        return FileHandle, self._shared.key
+
+    def __dask_tokenize__(self) -> Any:
+        return ("ncforge", *self._shared.key)
+
+
+class BytesHandle:
+    """A file in memory."""
+
+    __slots__ = ("_data", "_file", "path")
+
+    def __init__(self, data: bytes) -> None:
+        self.path = "<bytes>"
+        self._data = data
+        self._file = File.open_bytes(self.path, data)
+
+    def file(self) -> File:
+        """The open file."""
+        return self._file
+
+    def __reduce__(self) -> Any:
+        return BytesHandle, (self._data,)
+
+
+class ObjectHandle:
+    """A file behind an object with ``read``, ``seek`` and ``tell``. Travels if the object does."""
+
+    __slots__ = ("_file", "_object", "path")
+
+    def __init__(self, source: Any) -> None:
+        name = getattr(source, "path", None) or getattr(source, "name", None)
+        self.path = name if isinstance(name, str) else f"<{type(source).__name__}>"
+        self._object = source
+        self._file = File.open_object(self.path, source)
+
+    def file(self) -> File:
+        """The open file."""
+        return self._file
+
+    def __reduce__(self) -> Any:
+        return ObjectHandle, (self._object,)
+
+
+class WritingHandle:
+    """A file that is being written: stays in its process."""
+
+    __slots__ = ("_file", "path")
+
+    def __init__(self, file: File, path: str) -> None:
+        self.path = path
+        self._file = file
+
+    def file(self) -> File:
+        """The open file."""
+        return self._file
+
+    def __reduce__(self) -> Any:
+        raise TypeError("a file that is being written cannot travel to another process")
+
+
+Handle = FileHandle | BytesHandle | ObjectHandle | WritingHandle
+
+
+def handle_of(source: Any) -> Handle:
+    """The handle of a path, bytes, or an object that reads and seeks."""
+    if isinstance(source, bytes | bytearray | memoryview):
+        return BytesHandle(bytes(source))
+    if isinstance(source, io.BytesIO):
+        return BytesHandle(source.getvalue())
+    if isinstance(source, str | os.PathLike):
+        return FileHandle(os.path.abspath(os.path.expanduser(os.fspath(source))))
+    if hasattr(source, "read") and hasattr(source, "seek"):
+        return ObjectHandle(source)
+    raise TypeError(f"neither a path, nor bytes, nor a file object: {type(source).__name__}")

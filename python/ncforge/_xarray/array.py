@@ -1,0 +1,136 @@
+"""Variables as lazy arrays of xarray."""
+
+from __future__ import annotations
+
+import asyncio
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+from xarray.backends.common import BackendArray
+from xarray.coding.strings import create_vlen_dtype
+from xarray.core import indexing
+
+from ncforge import _read
+from ncforge._handle import Handle
+from ncforge._values import TypeName, Types
+from ncforge.errors import SelectionError
+
+
+_TEXT: np.dtype[Any] = create_vlen_dtype(str)  # type: ignore[no-untyped-call]
+"""The type that xarray knows strings by."""
+
+
+class NcforgeArray(BackendArray):
+    """A variable of a file. Reads without a lock, and travels to other processes with its file's handle."""
+
+    __slots__ = ("_handle", "_kind", "_name", "_types", "_var", "dtype", "shape")
+
+    def __init__(self, handle: Handle, var: int, name: str, kind: TypeName, shape: tuple[int, ...], types: Types):
+        self._handle = handle
+        self._var = var
+        self._name = name
+        self._kind = kind
+        self._types: Types | None = types
+        self.shape = shape
+        self.dtype: np.dtype[Any] = _TEXT if kind == "str" else types.dtype(kind)
+
+    def __reduce__(self) -> Any:
+        # The types of the file are asked for anew where they are needed.
+        return _rebuilt, (self._handle, self._var, self._name, self._kind, self.shape, self.dtype)
+
+    def __dask_tokenize__(self) -> Any:
+        from dask.base import normalize_token
+
+        return (normalize_token(self._handle), self._var)
+
+    def __getitem__(self, key: Any) -> Any:
+        if isinstance(key, indexing.VectorizedIndexer):
+            vectorized = indexing.IndexingSupport.VECTORIZED
+            return indexing.explicit_indexing_adapter(key, self.shape, vectorized, self._points)
+        return indexing.explicit_indexing_adapter(key, self.shape, indexing.IndexingSupport.OUTER, self._outer)
+
+    async def async_getitem(self, key: Any) -> Any:
+        """The same without holding up the event loop: the interpreter is free while bytes move."""
+        return await asyncio.to_thread(self.__getitem__, key)
+
+    def _kinds(self) -> Types:
+        if self._types is None:
+            self._types = Types.settled(self._handle.file())
+        return self._types
+
+    def _outer(self, key: tuple[Any, ...]) -> npt.NDArray[Any]:
+        """Integers, slices and lists, each for its own axis."""
+        slices: list[slice | None] = []
+        lists: list[npt.NDArray[np.int64] | None] = []
+        flips: list[slice | int] = []
+        for k, n in zip(key, self.shape, strict=True):
+            if isinstance(k, slice):
+                positions = range(*k.indices(n))
+                at = None
+                forward = positions if positions.step > 0 else positions[::-1]
+                found: slice | None = slice(forward.start, forward.stop, forward.step)
+                flips.append(slice(None) if positions.step > 0 else slice(None, None, -1))
+            elif np.ndim(k) == 0:
+                only = int(self._positions(np.asarray([k]), n)[0])
+                found, at = slice(only, only + 1, 1), None
+                flips.append(0)
+            else:
+                at = self._positions(np.asarray(k).reshape(-1), n)
+                found = _read.as_slice(at)
+                flips.append(slice(None))
+            slices.append(found)
+            lists.append(at)
+        core = self._handle.file()
+        if all(s is not None for s in slices):
+            known = [s for s in slices if s is not None]
+            start = [s.start for s in known]
+            count = [len(range(s.start, s.stop, s.step)) for s in known]
+            # Of an empty selection the start means nothing, and may lie behind the end.
+            start = [s if c else 0 for s, c in zip(start, count, strict=True)]
+            stride = [s.step for s in known]
+            array = _read.slab(core, self._kinds(), self._var, self._kind, start, count, stride)
+        else:
+            axes = [
+                ([d], at if at is not None else np.arange(s.start, s.stop, s.step)[:, None])  # type: ignore[union-attr]
+                for d, (at, s) in enumerate(zip(lists, slices, strict=True))
+            ]
+            array = _read.picks(core, self._kinds(), self._var, self._kind, axes)
+        if any(f != slice(None) for f in flips):
+            array = array[tuple(flips)]
+            if isinstance(array, np.ndarray) and array.ndim:
+                array = np.ascontiguousarray(array)
+        return array
+
+    def _points(self, key: tuple[Any, ...]) -> npt.NDArray[Any]:
+        """Arrays that go together, as in NumPy's fancy indexing; axes of slices come last."""
+        arrays = [(d, k) for d, k in enumerate(key) if not isinstance(k, slice)]
+        axes: list[tuple[list[int], npt.NDArray[np.int64]]] = []
+        points: tuple[int, ...] = ()
+        if arrays:
+            together = np.broadcast_arrays(*(self._positions(np.asarray(k), self.shape[d]) for d, k in arrays))
+            points = together[0].shape
+            axes.append(([d for d, _ in arrays], np.stack([a.reshape(-1) for a in together], axis=-1)))
+        for d, k in enumerate(key):
+            if isinstance(k, slice):
+                axes.append(([d], np.arange(*k.indices(self.shape[d]))[:, None]))
+        array = _read.picks(self._handle.file(), self._kinds(), self._var, self._kind, axes)
+        return array.reshape(points + array.shape[1 if arrays else 0 :])
+
+    def _positions(self, at: npt.NDArray[Any], n: int) -> npt.NDArray[np.int64]:
+        if at.dtype.kind == "b":
+            at = np.flatnonzero(at)
+        at = at.astype(np.int64)
+        at = np.where(at < 0, at + n, at)
+        if at.size and (at.min() < 0 or at.max() >= n):
+            raise SelectionError(f"`{self._name}`: index out of range on a dimension of length {n}")
+        return at
+
+
+def _rebuilt(
+    handle: Handle, var: int, name: str, kind: TypeName, shape: tuple[int, ...], dtype: np.dtype[Any]
+) -> NcforgeArray:
+    new = NcforgeArray.__new__(NcforgeArray)
+    new._handle, new._var, new._name, new._kind, new._types = handle, var, name, kind, None
+    new.shape, new.dtype = shape, _TEXT if kind == "str" else dtype
+    return new

@@ -1,0 +1,54 @@
+"""Opening files for xarray."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from typing import Any
+
+from xarray import Dataset
+from xarray.backends.common import AbstractDataStore
+from xarray.backends.store import StoreBackendEntrypoint
+
+from ncforge._handle import handle_of
+from ncforge._xarray.chunks import Preferred, preferred
+from ncforge._xarray.store import NcforgeDataStore, OpenFile
+
+
+def _store(source: Any, group: str | None, preferred_chunks: Preferred) -> NcforgeDataStore:
+    # A wrong size is told at once, and not by the first chunked variable that some file has.
+    preferred(preferred_chunks, (), (), 1)
+    if isinstance(source, NcforgeDataStore):
+        return source if group is None else source.get_child_store(group)
+    return NcforgeDataStore(OpenFile(handle_of(source)), group, preferred_chunks)
+
+
+def open_dataset(
+    source: Any,
+    drop_variables: str | Iterable[str] | None,
+    group: str | None,
+    preferred_chunks: Preferred,
+    **decode: Any,
+) -> Dataset:
+    """One group as a dataset."""
+    store: AbstractDataStore = _store(source, group, preferred_chunks)
+    return StoreBackendEntrypoint().open_dataset(store, drop_variables=drop_variables, **decode)
+
+
+def open_groups(
+    source: Any,
+    drop_variables: str | Iterable[str] | None,
+    group: str | None,
+    preferred_chunks: Preferred,
+    **decode: Any,
+) -> dict[str, Dataset]:
+    """A group and all below it, by their paths from that group."""
+    root = _store(source, None, preferred_chunks)
+    path = "/" + (group or "").strip("/")
+    found: dict[str, Dataset] = {}
+    for below in root.file.below(root.file.group(path), path):
+        name = "/" + below[len(path.rstrip("/")) :].strip("/")
+        store = NcforgeDataStore(root.file, below, preferred_chunks)
+        found[name if not group else name.strip("/") or "."] = StoreBackendEntrypoint().open_dataset(
+            store, drop_variables=drop_variables, **decode
+        )
+    return found

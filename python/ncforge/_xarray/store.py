@@ -1,0 +1,199 @@
+"""A group of a file as a store of xarray: what the engine reads, and what ``to_netcdf`` writes."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Iterator
+from typing import Any
+
+import numpy as np
+from xarray.backends.common import WritableCFDataStore
+from xarray.core import indexing
+from xarray.core.utils import FrozenDict
+from xarray.core.variable import Variable
+
+from ncforge._contents import by_group
+from ncforge._core import File
+from ncforge._handle import Handle, handle_of
+from ncforge._values import TypeName, Types, plain_attributes
+from ncforge._xarray.array import NcforgeArray
+from ncforge._xarray.chunks import Preferred, preferred
+from ncforge.errors import UnsupportedError
+
+__all__ = ["NcforgeDataStore"]
+
+_FILTERS = {1: "zlib", 4: "szip", 32015: "zstd", 307: "bzip2", 32001: "blosc", 2: "shuffle", 3: "fletcher32"}
+
+
+class OpenFile:
+    """What the stores of all groups of one file share."""
+
+    def __init__(self, handle: Handle) -> None:
+        self.handle = handle
+        core = handle.file()
+        # All that is known of it, so that it need not stay open.
+        self.types = Types.settled(core)
+        self.vars = by_group(core)
+        self.dims = core.dims()
+        self.format = core.format()
+        self.groups = core.groups()
+        self.sizes = [core.dim_len(i) for i in range(len(self.dims))]
+
+    def __reduce__(self) -> Any:
+        return OpenFile, (self.handle,)
+
+    def group(self, path: str | None) -> int:
+        """The number of a group. ``OSError`` if there is none, as other engines of xarray say it."""
+        if path is None:
+            return 0
+        if not isinstance(path, str):
+            raise ValueError("group must be a string or None")
+        at = 0
+        for part in (p for p in path.split("/") if p):
+            below = [i for i, (name, parent) in enumerate(self.groups) if parent == at and name == part]
+            if not below:
+                raise OSError(f"group not found: {path} in {self.handle.path}")
+            at = below[0]
+        return at
+
+    def below(self, group: int, path: str) -> Iterator[str]:
+        """The paths of a group and of all below it, parents first."""
+        yield path
+        for i, (name, parent) in enumerate(self.groups):
+            if parent == group:
+                yield from self.below(i, f"{path.rstrip('/')}/{name}")
+
+
+class NcforgeDataStore(WritableCFDataStore):
+    """One group of a file, open for reading."""
+
+    __slots__ = ("_file", "_group", "_preferred")
+
+    def __init__(self, file: OpenFile, group: str | None = None, preferred_chunks: Preferred = "disk") -> None:
+        self._file = file
+        self._group = file.group(group)
+        self._preferred: Preferred = preferred_chunks
+
+    @classmethod
+    def open(cls, source: Any, *, group: str | None = None, preferred_chunks: Preferred = "disk") -> NcforgeDataStore:
+        """Opens a path, bytes, or an object that reads and seeks."""
+        return cls(OpenFile(handle_of(source)), group, preferred_chunks)
+
+    @property
+    def file(self) -> OpenFile:
+        """The file."""
+        return self._file
+
+    def get_child_store(self, group: str) -> NcforgeDataStore:
+        """The store of a group below."""
+        path = os.path.join(self._path(), group)
+        return NcforgeDataStore(self._file, path, self._preferred)
+
+    def _path(self) -> str:
+        parts = []
+        at: int | None = self._group
+        while at is not None:
+            name, above = self._file.groups[at]
+            if above is not None:
+                parts.append(name)
+            at = above
+        return "/" + "/".join(reversed(parts))
+
+    def get_variables(self) -> Any:
+        """Its variables, lazy."""
+        file = self._file
+        core = file.handle.file()
+        dims = file.dims
+        named = file.vars.get(self._group, {}).items()
+        return FrozenDict(
+            {name: self._variable(core, name, i, kind, tuple(dims[d][0] for d in of)) for name, (i, kind, of) in named}
+        )
+
+    def _variable(self, core: File, name: str, ident: int, kind: TypeName, dims: tuple[str, ...]) -> Variable:
+        file = self._file
+        shape = tuple(core.shape(ident))
+        array = NcforgeArray(file.handle, ident, name, kind, shape, file.types)
+        attrs = plain_attributes(file.types, *core.attrs(self._group, ident))
+        encoding: dict[str, Any] = {"dtype": self._encoded(kind, array.dtype)}
+        if array.dtype.kind == "S" and "_FillValue" in attrs:
+            attrs["_FillValue"] = np.bytes_(attrs["_FillValue"])
+        if not file.format.startswith("NETCDF3"):
+            storage = core.storage(ident)
+            chunks = storage["chunks"]
+            encoding.update(dict.fromkeys(_FILTERS.values(), False), complevel=0)
+            for number, _, params in storage["filters"]:
+                if number in _FILTERS:
+                    encoding[_FILTERS[number]] = _described(number, params)
+                if number in (1, 32015, 307) and params:
+                    encoding["complevel"] = params[0]
+                elif number == 32001 and len(params) > 4:
+                    encoding["complevel"] = params[4]
+            encoding["contiguous"] = chunks is None
+            encoding["chunksizes"] = None if chunks is None else tuple(chunks)
+            if chunks is not None:
+                wanted = preferred(self._preferred, tuple(chunks), shape, array.dtype.itemsize)
+                encoding["preferred_chunks"] = dict(zip(dims, wanted, strict=True))
+        elif self._preferred != "disk" and shape:
+            wanted = preferred(self._preferred, (1, *shape[1:]), shape, array.dtype.itemsize)
+            encoding["preferred_chunks"] = dict(zip(dims, wanted, strict=True))
+        if "least_significant_digit" in attrs:
+            encoding["least_significant_digit"] = attrs.pop("least_significant_digit")
+        encoding["source"] = file.handle.path
+        encoding["original_shape"] = shape
+        return Variable(dims, indexing.LazilyIndexedArray(array), attrs, encoding, fastpath=True)
+
+    def _encoded(self, kind: TypeName, dtype: np.dtype[Any]) -> Any:
+        """The type as an encoding tells it: ``str`` for strings, with names and values for enums."""
+        if kind == "str":
+            return str
+        if isinstance(kind, int):
+            info = self._file.types.info(kind)
+            if info["kind"] == "enum":
+                return np.dtype(dtype, metadata={"enum": dict(info["members"]), "enum_name": info["name"]})
+        return dtype
+
+    def get_attrs(self) -> Any:
+        """Its attributes."""
+        found = self._file.handle.file().attrs(self._group, None)
+        return FrozenDict(plain_attributes(self._file.types, *found))
+
+    def _dims_of(self, group: int) -> dict[str, int]:
+        dims = self._file.dims
+        return {name: self._file.sizes[i] for i, (name, of, _) in enumerate(dims) if of == group}
+
+    def get_dimensions(self) -> Any:
+        """Names and lengths of the dimensions that it defines."""
+        return FrozenDict(self._dims_of(self._group))
+
+    def get_parent_dimensions(self) -> Any:
+        """Names and lengths of those that the groups above define."""
+        found: dict[str, int] = {}
+        above = self._file.groups[self._group][1]
+        while above is not None:
+            found = {**self._dims_of(above), **found}
+            above = self._file.groups[above][1]
+        return FrozenDict(found)
+
+    def get_encoding(self) -> dict[str, Any]:
+        """Its unlimited dimensions, and where it comes from."""
+        dims = self._file.dims
+        unlimited = {name for name, of, grows in dims if grows and of == self._group}
+        return {"unlimited_dims": unlimited, "source": self._file.handle.path}
+
+    def close(self) -> None:
+        """Nothing to do: files are closed when nobody holds a variable of them any more."""
+
+    def set_dimension(self, dim: str, length: int, is_unlimited: bool = False) -> None:
+        """Not for reading."""
+        raise UnsupportedError("this store is open for reading; `ncforge.to_netcdf` writes")
+
+
+def _described(number: int, params: list[int]) -> Any:
+    """What ``Variable.filters()`` of netCDF4-python says of a filter that is on."""
+    if number == 32001 and len(params) > 6:
+        names = {0: "blosc_lz", 1: "blosc_lz4", 2: "blosc_lz4hc", 3: "blosc_snappy", 4: "blosc_zlib", 5: "blosc_zstd"}
+        return {"compressor": names.get(params[6], "blosc_lz"), "shuffle": params[5]}
+    if number == 4 and len(params) > 1:
+        # Bit 5 of the options says nearest neighbour, bit 2 entropy coding (HDF5, H5Zpublic.h).
+        return {"coding": "nn" if params[0] & 32 else "ec", "pixels_per_block": params[1]}
+    return True

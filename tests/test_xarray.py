@@ -1,0 +1,316 @@
+"""The engine "ncforge" of xarray, against xarray's own engines."""
+
+from __future__ import annotations
+
+import asyncio
+import gc
+import io
+import os
+import pickle
+import shutil
+import subprocess
+import sys
+import threading
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+
+import ncforge
+
+xr = pytest.importorskip("xarray")
+pytest.importorskip("dask")
+
+SHAPE = (30, 40, 50)
+
+
+def made(path: Path, fmt: str = "NETCDF4") -> Path:
+    """A file by netCDF4-python: numbers with a fill value and a scale, text, a time."""
+    random = np.random.default_rng(0)
+    ds = xr.Dataset(
+        {
+            "a": (("t", "y", "x"), random.random(SHAPE).astype("f4"), {"units": "K"}),
+            "packed": (("t", "y"), random.random(SHAPE[:2])),
+            "text": ("y", np.array([f"row {i}" for i in range(SHAPE[1])], dtype=object)),
+            "scalar": ((), 3.5),
+        },
+        coords={
+            "t": np.arange(SHAPE[0]) * np.timedelta64(86_400_000_000_000, "ns") + np.datetime64("2000-01-01", "ns")
+        },
+        attrs={"title": "a test"},
+    )
+    encoding: dict[str, Any] = {"packed": {"dtype": "i2", "scale_factor": 1e-4, "_FillValue": -999}}
+    if fmt.startswith("NETCDF4"):
+        encoding["a"] = {"zlib": True, "chunksizes": (7, 8, 10)}
+    ds.to_netcdf(path, engine="netcdf4", format=fmt, encoding=encoding, unlimited_dims=["t"])
+    return path
+
+
+@pytest.fixture(params=["NETCDF4", "NETCDF4_CLASSIC", "NETCDF3_CLASSIC", "NETCDF3_64BIT"])
+def path(request: Any, tmp_path: Path) -> Path:
+    return made(tmp_path / "made.nc", request.param)
+
+
+def both(path: Any, **options: Any) -> tuple[Any, Any]:
+    return xr.open_dataset(path, engine="ncforge", **options), xr.open_dataset(path, engine="netcdf4", **options)
+
+
+def test_datasets_are_those_of_netcdf4(path: Path) -> None:
+    ours, theirs = both(path)
+    xr.testing.assert_identical(ours.load(), theirs.load())
+    assert ours.encoding == theirs.encoding
+    for name, theirs_of in theirs.variables.items():
+        # As text: a fill value may be NaN, which equals nothing.
+        assert {k: repr(v) for k, v in ours[name].encoding.items()} == {
+            k: repr(v) for k, v in theirs_of.encoding.items()
+        }
+
+
+def test_indexing_with_arrays(path: Path) -> None:
+    random = np.random.default_rng(1)
+    ours, theirs = both(path, cache=False)
+    y = xr.DataArray(random.integers(-40, 40, 20), dims="p")
+    x = xr.DataArray(random.integers(0, 50, 20), dims="p")
+    two = xr.DataArray([[1, 2], [30, 4]], dims=("p", "q"))
+    selections: list[dict[str, Any]] = [
+        {"y": y, "x": x},
+        {"x": x},
+        {"t": xr.DataArray([3, 3, 29, 0], dims="p"), "y": 4},
+        {"t": [3, 1, 2], "x": [5, -1]},
+        {"t": slice(None, None, -3), "y": 4},
+        {"y": two, "x": two, "t": slice(20, 3, -2)},
+        {"y": [], "x": [1]},
+        {"y": np.arange(40) % 3 == 0, "t": slice(2, 2)},
+        {"t": -1, "y": -1, "x": -1},
+    ]
+    for by in selections:
+        xr.testing.assert_identical(ours.isel(by).load(), theirs.isel(by).load())
+    for wrong in (slice(None), [0, 1]):
+        with pytest.raises(IndexError):
+            ours["a"].isel(t=wrong, x=[50]).load()
+
+
+def test_scattered_points_decode_each_chunk_once(tmp_path: Path) -> None:
+    ds = xr.open_dataset(made(tmp_path / "p.nc"), engine="ncforge", cache=False)
+    points = {"y": xr.DataArray([0, 39, 1, 38], dims="p"), "x": xr.DataArray([0, 49, 2, 47], dims="p")}
+    before = ncforge.engine_stats()
+    ds["a"].isel(points).load()
+    after = ncforge.engine_stats()
+    assert after.misses - before.misses == 5 * 2, "five chunks of times in two columns"
+
+
+def test_lazy_datasets_travel(path: Path) -> None:
+    ours, theirs = both(path)
+    again = pickle.loads(pickle.dumps(ours))
+    xr.testing.assert_identical(again.load(), theirs)
+    script = "import pickle, sys; print(float(pickle.load(sys.stdin.buffer)['a'].sum()))"
+    done = subprocess.run([sys.executable, "-c", script], input=pickle.dumps(ours), capture_output=True, check=True)
+    assert float(done.stdout) == pytest.approx(float(theirs["a"].sum()))
+
+
+def test_a_changed_file_is_noticed(path: Path, tmp_path: Path) -> None:
+    ours = xr.open_dataset(path, engine="ncforge", cache=False)
+    sent = pickle.dumps(ours)
+    other = made(tmp_path / "other.nc")
+    with xr.open_dataset(other, engine="netcdf4") as ds:
+        expected = ds.load()
+    # Another file takes its place: who has it open goes on to read the old one, nobody else can.
+    values = ours["a"][0].values.copy()
+    del ours
+    ours = xr.open_dataset(path, engine="ncforge", cache=False)
+    os.replace(other, path)
+    assert np.array_equal(ours["a"][0].values, values)
+    del ours
+    gc.collect()
+    with pytest.raises(OSError, match="open it again"):
+        pickle.loads(sent)
+    again = xr.open_dataset(path, engine="ncforge")
+    xr.testing.assert_identical(again.load(), expected)
+    # Other bytes in the same file: its header is the old one, values would be anything.
+    lazy = xr.open_dataset(path, engine="ncforge", cache=False)
+    os.utime(path, ns=(0, 0))
+    with pytest.raises(OSError, match="open it again"):
+        lazy["a"].load()
+
+
+def test_many_files_may_be_open(tmp_path: Path) -> None:
+    resource = pytest.importorskip("resource")
+    first = made(tmp_path / "0.nc")
+    paths = [first]
+    for i in range(1, 80):
+        paths.append(tmp_path / f"{i}.nc")
+        shutil.copy(first, paths[-1])
+    script = f"""
+import resource, sys
+resource.setrlimit(resource.RLIMIT_NOFILE, (64, {resource.getrlimit(resource.RLIMIT_NOFILE)[1]}))
+import xarray as xr
+all = [xr.open_dataset(p, engine="ncforge") for p in sys.argv[1:]]
+print(sum(float(ds["a"][0, 0, 0]) for ds in all), sum(float(ds["scalar"]) for ds in all))
+"""
+    done = subprocess.run([sys.executable, "-c", script, *map(str, paths)], capture_output=True, text=True, check=True)
+    assert done.stdout.split()[1] == str(3.5 * 80)
+
+
+def test_threads_read_side_by_side(tmp_path: Path) -> None:
+    path = made(tmp_path / "t.nc")
+    ours, theirs = both(path, cache=False)
+    expected = theirs["a"].values
+    wrong: list[int] = []
+
+    def work(seed: int) -> None:
+        random = np.random.default_rng(seed)
+        for _ in range(30):
+            at = random.integers(0, 30, 5)
+            if not np.array_equal(ours["a"].isel(t=xr.DataArray(at, dims="p")).values, expected[at]):
+                wrong.append(seed)
+
+    threads = [threading.Thread(target=work, args=(i,)) for i in range(8)]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+    assert not wrong
+
+
+def test_bytes_and_file_objects(path: Path) -> None:
+    data = path.read_bytes()
+    with xr.open_dataset(path, engine="netcdf4") as theirs, open(path, "rb") as file:
+        for source in (data, memoryview(data), io.BytesIO(data), file):
+            ours = xr.open_dataset(source, engine="ncforge")
+            xr.testing.assert_identical(ours.load(), theirs.load())
+    again = pickle.loads(pickle.dumps(xr.open_dataset(data, engine="ncforge")))
+    xr.testing.assert_identical(again.load(), theirs)
+
+
+class Broken(io.RawIOBase):
+    """Reads nothing but errors."""
+
+    def readable(self) -> bool:
+        return True
+
+    def seekable(self) -> bool:
+        return True
+
+    def tell(self) -> int:
+        return 0
+
+    def seek(self, offset: int, whence: int = 0) -> int:
+        return 1000 if whence == 2 else offset
+
+    def read(self, size: int = -1) -> bytes:
+        raise RuntimeError("the network is down")
+
+
+def test_what_a_file_object_raises_is_told() -> None:
+    with pytest.raises(OSError, match="the network is down"):
+        xr.open_dataset(Broken(), engine="ncforge")
+
+
+def test_async_loading(tmp_path: Path) -> None:
+    ours, theirs = both(made(tmp_path / "a.nc"))
+
+    async def load() -> Any:
+        return await ours.load_async()
+
+    xr.testing.assert_identical(asyncio.run(load()), theirs.load())
+
+
+def test_chunks_for_dask(tmp_path: Path) -> None:
+    path = made(tmp_path / "c.nc")
+    disk = xr.open_dataset(path, engine="ncforge", chunks={})
+    assert disk["a"].chunks == ((7, 7, 7, 7, 2), (8,) * 5, (10,) * 5)
+    sized = xr.open_dataset(path, engine="ncforge", chunks={}, preferred_chunks="25kB")
+    assert sized["a"].chunks == ((7, 7, 7, 7, 2), (16, 16, 8), (50,))
+    whole = xr.open_dataset(path, engine="ncforge", chunks={}, preferred_chunks="auto")
+    assert whole["a"].chunks == tuple((n,) for n in SHAPE)
+    xr.testing.assert_identical(sized.compute(), xr.open_dataset(path, engine="netcdf4").load())
+    for wrong in ("a lot", 0, "3 kiloparsec"):
+        with pytest.raises(ValueError, match="size"):
+            xr.open_dataset(path, engine="ncforge", preferred_chunks=wrong)
+
+
+def test_groups_and_trees(tmp_path: Path) -> None:
+    path = tmp_path / "g.nc"
+    tree = xr.DataTree.from_dict(
+        {
+            "/": xr.Dataset({"top": ("x", [1, 2])}, coords={"x": [10, 20]}),
+            "/deep/er": xr.Dataset({"v": (("x", "z"), np.ones((2, 3)))}),
+        }
+    )
+    tree.to_netcdf(path, engine="netcdf4")
+    ours, theirs = (xr.open_datatree(path, engine=e) for e in ("ncforge", "netcdf4"))
+    xr.testing.assert_identical(ours.load(), theirs.load())
+    below, those = (xr.open_datatree(path, engine=e, group="deep") for e in ("ncforge", "netcdf4"))
+    xr.testing.assert_identical(below.load(), those.load())
+    groups, theirs_of = (xr.open_groups(path, engine=e) for e in ("ncforge", "netcdf4"))
+    assert list(groups) == list(theirs_of)
+    inner = xr.open_dataset(path, engine="ncforge", group="/deep/er/")
+    assert inner.sizes == {"x": 2, "z": 3}
+    with pytest.raises(OSError, match="nowhere"):
+        xr.open_dataset(path, engine="ncforge", group="deep/nowhere")
+
+
+def test_guessing(tmp_path: Path) -> None:
+    from ncforge.xarray import NcforgeBackendEntrypoint
+
+    guess = NcforgeBackendEntrypoint().guess_can_open
+    (tmp_path / "no.nc").write_bytes(b"GRIB....")
+    (tmp_path / "user.block").write_bytes(b"\0" * 1024 + b"\x89HDF\r\n\x1a\n")
+    (tmp_path / "CDF.txt").write_bytes(b"CDF\x02\0\0\0\0")
+    with open(tmp_path / "CDF.txt", "rb") as file:
+        assert guess(file)
+        assert file.tell() == 0
+    yes = [
+        tmp_path / "user.block",
+        str(tmp_path / "CDF.txt"),
+        tmp_path / "absent.nc",
+        b"CDF\x01....",
+        io.BytesIO(b"CDF\x05"),
+    ]
+    no = [
+        tmp_path / "no.nc",
+        tmp_path,
+        tmp_path / "absent.txt",
+        "https://host/x.nc",
+        b"",
+        17,
+        None,
+        object(),
+        io.StringIO("x"),
+    ]
+    assert [guess(s) for s in yes] == [True] * len(yes)
+    assert [guess(s) for s in no] == [False] * len(no)
+
+
+def test_looking_for_engines_loads_nothing() -> None:
+    script = """
+import sys, time
+import xarray as xr
+import numpy, pandas
+begin = time.perf_counter()
+import ncforge.xarray
+took = time.perf_counter() - begin
+assert "ncforge" in xr.backends.list_engines()
+heavy = [m for m in ("ncforge._core", "ncforge.dataset", "dask", "netCDF4") if m in sys.modules and m != "netCDF4"]
+print(heavy, took)
+"""
+    done = subprocess.run([sys.executable, "-c", script], capture_output=True, text=True, check=True)
+    assert done.stdout.startswith("[]"), done.stdout
+
+
+def test_types_that_only_netcdf4_has(tmp_path: Path) -> None:
+    import netCDF4
+
+    path = tmp_path / "types.nc"
+    with netCDF4.Dataset(path, "w") as nc:
+        nc.createDimension("x", 3)
+        kinds = nc.createEnumType("u1", "sky_t", {"clear": 0, "cloudy": 1})
+        nc.createVariable("sky", kinds, ("x",))[:] = np.array([0, 1, 1], "u1")
+        nc.createVariable("word", str, ("x",))[:] = np.array(["a", "", "Ω"], object)
+        nc.createVariable("zero", "f8", ("x",), compression="zstd", complevel=3, fletcher32=True)
+    ours, theirs = both(path)
+    xr.testing.assert_identical(ours.load(), theirs.load())
+    assert ours["sky"].encoding["dtype"].metadata == theirs["sky"].encoding["dtype"].metadata
+    for name in theirs:
+        assert ours[name].encoding == theirs[name].encoding, name
