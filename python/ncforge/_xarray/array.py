@@ -16,7 +16,6 @@ from ncforge._handle import Handle
 from ncforge._values import TypeName, Types
 from ncforge.errors import SelectionError
 
-
 _TEXT: np.dtype[Any] = create_vlen_dtype(str)  # type: ignore[no-untyped-call]
 """The type that xarray knows strings by."""
 

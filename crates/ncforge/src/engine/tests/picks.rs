@@ -7,10 +7,10 @@ use crate::select::{Pick, Picks};
 fn picks(shape: &[u64], joins: &[bool], turn: usize, seeds: &[Vec<u64>]) -> Picks {
     let rank = shape.len();
     let mut axes: Vec<Pick> = Vec::new();
-    for k in 0..rank {
+    for (k, &joined) in joins.iter().enumerate().take(rank) {
         let d = (k + turn) % rank;
         match axes.last_mut() {
-            Some(last) if joins[k] => last.dims.push(d),
+            Some(last) if joined => last.dims.push(d),
             _ => axes.push(Pick { dims: vec![d], at: Vec::new() }),
         }
     }
