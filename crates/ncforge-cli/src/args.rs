@@ -4,6 +4,7 @@
 mod bench;
 mod compare;
 mod copy;
+mod doctor;
 mod global;
 mod info;
 mod nccopy;
@@ -18,7 +19,8 @@ use clap::{CommandFactory, Parser, Subcommand};
 
 pub(crate) use bench::{AccessArgs, BenchArgs, ChunksBenchArgs, PatternArg, SwitchArg, Workload};
 pub(crate) use compare::CompareArgs;
-pub(crate) use copy::{ChunksArg, CodecArg, CopyArgs, FormatArg};
+pub(crate) use copy::{ChunksArg, CodecArg, CopyArgs, EndianArg, FormatArg};
+pub(crate) use doctor::{DoctorArgs, FailOn, ProfileArg};
 pub(crate) use global::{ColorWhen, GlobalArgs, ProgressKind};
 pub(crate) use info::InfoArgs;
 pub(crate) use nccopy::NccopyArgs;
@@ -62,6 +64,8 @@ pub(crate) enum Command {
     Info(InfoArgs),
     /// Compare two files: structure and every value
     Compare(CompareArgs),
+    /// Say what is slow in files, and which command mends it
+    Doctor(Box<DoctorArgs>),
     /// Choose chunk shapes; measure the machine that they are chosen for
     Tune(TuneArgs),
     /// Measure how fast files are read
@@ -81,6 +85,7 @@ impl Command {
             Command::Copy(a) => a.global.clone(),
             Command::Info(a) => a.global.clone(),
             Command::Compare(a) => a.global.clone(),
+            Command::Doctor(a) => a.global.clone(),
             Command::Bench(a) => match &a.workload {
                 Workload::Access(a) => a.global.clone(),
                 Workload::Chunks(a) => a.global.clone(),

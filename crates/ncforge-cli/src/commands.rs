@@ -4,6 +4,7 @@
 mod bench;
 mod compare;
 mod copy;
+mod doctor;
 mod info;
 mod nccopy;
 mod shell;
@@ -12,6 +13,7 @@ mod tune;
 use std::ffi::OsString;
 
 use ncforge::engine::{Engine, EngineOptions};
+use ncforge::words::quoted;
 
 use crate::args::{Cli, Command, GlobalArgs};
 use crate::exit::{Exit, Failure, Result};
@@ -52,6 +54,7 @@ pub(crate) fn run(cli: Cli, argv: &[OsString]) -> Exit {
         Command::Copy(a) => copy::run(&a, &cx),
         Command::Info(a) => info::run(&a, &cx),
         Command::Compare(a) => compare::run(&a, &cx),
+        Command::Doctor(a) => doctor::run(&a, &cx),
         Command::Tune(a) => tune::run(&a, &cx),
         Command::Bench(a) => bench::run(&a, &cx),
         Command::Nccopy(a) => nccopy::run(&a, &cx),
@@ -62,27 +65,4 @@ pub(crate) fn run(cli: Cli, argv: &[OsString]) -> Exit {
         printer.failure(&failure);
         failure.exit
     })
-}
-
-/// A word as a POSIX shell reads it back.
-fn quoted(word: &str) -> String {
-    let plain = |c: char| c.is_alphanumeric() || "-_./,:=+@%^".contains(c);
-    if !word.is_empty() && word.chars().all(plain) {
-        word.to_owned()
-    } else {
-        format!("'{}'", word.replace('\'', r"'\''"))
-    }
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn words_are_quoted_when_they_must_be() {
-        assert_eq!(quoted("time/365"), "time/365");
-        assert_eq!(quoted("64-bit offset"), "'64-bit offset'");
-        assert_eq!(quoted("it's"), r"'it'\''s'");
-        assert_eq!(quoted(""), "''");
-    }
 }

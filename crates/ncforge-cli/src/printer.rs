@@ -10,6 +10,7 @@ use std::io::{IsTerminal, Write};
 use std::sync::atomic::{AtomicBool, Ordering};
 
 use anstyle::{AnsiColor, Style};
+use ncforge::ops::doctor::Severity;
 
 use crate::args::{ColorWhen, GlobalArgs, ProgressKind};
 use crate::exit::Failure;
@@ -30,6 +31,7 @@ const BOLD: Style = Style::new().bold();
 const DIM: Style = Style::new().dimmed();
 const RED: Style = AnsiColor::Red.on_default().bold();
 const YELLOW: Style = AnsiColor::Yellow.on_default().bold();
+const GREEN: Style = AnsiColor::Green.on_default();
 const CYAN: Style = AnsiColor::Cyan.on_default().bold();
 
 impl Printer {
@@ -123,6 +125,26 @@ impl Printer {
     /// A heading on stdout, bold where colours are allowed.
     pub(crate) fn heading(&self, text: impl Display) -> String {
         paint(self.color_out, BOLD, text)
+    }
+
+    /// What passes, green where colours are allowed.
+    pub(crate) fn good(&self, text: impl Display) -> String {
+        paint(self.color_out, GREEN, text)
+    }
+
+    /// Text on stdout in the colour of a severity.
+    pub(crate) fn severity(&self, severity: Severity, text: impl Display) -> String {
+        let style = match severity {
+            Severity::Error => RED,
+            Severity::Warning => YELLOW,
+            Severity::Info => CYAN,
+        };
+        paint(self.color_out, style, text)
+    }
+
+    /// A command on stdout that the user may type.
+    pub(crate) fn command(&self, text: impl Display) -> String {
+        paint(self.color_out, GREEN, text)
     }
 
     fn dim(&self, text: impl Display) -> String {

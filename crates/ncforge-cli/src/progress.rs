@@ -8,8 +8,8 @@ use std::sync::{Mutex, PoisonError};
 use std::time::{Duration, Instant};
 
 use indicatif::{ProgressBar, ProgressStyle};
-use ncforge::ops::describe::human_bytes;
 use ncforge::ops::progress::Progress;
+use ncforge::words::bytes;
 
 use crate::args::ProgressKind;
 use crate::interrupt;
@@ -100,7 +100,7 @@ impl Reporter {
 fn plain(s: &State, done: u64, rate: f64, left: Option<f64>) -> String {
     let percent = if s.total > 0 { 100 * u128::from(done) / u128::from(s.total) } else { 100 };
     let mut text = format!("{} {percent} %", s.stage);
-    text += &format!(", {} of {}, {}/s", human_bytes(done), human_bytes(s.total), human_bytes(rate as u64));
+    text += &format!(", {} of {}, {}/s", bytes(done), bytes(s.total), bytes(rate as u64));
     if let Some(left) = left {
         text += &format!(", {left:.0} s left");
     }

@@ -14,7 +14,8 @@
 //! * [`engine`] – plan, fetch, decode, scatter; gather, encode, place;
 //! * [`dataset`] – files of any format as users hold them: [`Dataset`], [`DatasetMut`];
 //! * [`tune`] – choosing chunk shapes;
-//! * [`ops`] – work on whole files.
+//! * [`ops`] – work on whole files;
+//! * [`words`] – numbers and names as people read them.
 #![deny(unsafe_op_in_unsafe_fn)]
 
 pub mod buffer;
@@ -32,6 +33,7 @@ pub mod ops;
 pub mod select;
 pub mod store;
 pub mod tune;
+pub mod words;
 
 pub use buffer::Buffer;
 pub use container::{Container, ContainerMut};

@@ -6,6 +6,7 @@
 //! * [`chunking`] – the chunk shape when nobody gave one;
 //! * [`describe`] – the header as CDL, how everything is stored, and both as JSON;
 //! * [`sampling`] – how well and how fast a variable is coded, from small parts of it;
+//! * [`doctor`] – what is slow in a file, for whom, by how much, and the command that mends it;
 //! * [`progress`] – how long work tells what it has done, and hears that it shall stop.
 
 mod boxes;
@@ -14,5 +15,6 @@ pub mod chunking;
 pub mod compare;
 pub mod copy;
 pub mod describe;
+pub mod doctor;
 pub mod progress;
 pub mod sampling;

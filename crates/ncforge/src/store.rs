@@ -54,6 +54,11 @@ pub trait Store: Send + Sync + Debug {
         let _ = build;
         Err(Error::Unsupported { path: self.name().to_owned(), what: "replacing this kind of store".into() })
     }
+    /// Told of every structure of metadata that a format read (first byte, bytes): for stores that watch what
+    /// is read from another one.
+    fn note_metadata(&self, offset: u64, len: u64) {
+        let _ = (offset, len);
+    }
     /// Whether the store holds no byte.
     fn is_empty(&self) -> bool {
         self.len() == 0

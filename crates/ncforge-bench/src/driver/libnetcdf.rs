@@ -29,6 +29,19 @@ pub struct LibnetcdfDriver {
     name: String,
 }
 
+/// A library's default chunk cache.
+#[derive(Clone, Debug, PartialEq)]
+pub struct DefaultCache {
+    /// The library's version.
+    pub version: String,
+    /// Bytes.
+    pub size: u64,
+    /// Slots.
+    pub slots: u64,
+    /// Preemption.
+    pub preemption: f64,
+}
+
 impl LibnetcdfDriver {
     /// Loads the library at a path, or of a name that the system's loader finds.
     ///
@@ -46,6 +59,21 @@ impl LibnetcdfDriver {
     /// The library that the system's loader finds under one of the usual names, if there is one.
     pub fn find() -> Option<Self> {
         USUAL.iter().find_map(|name| Self::load(&PathBuf::from(name)).ok())
+    }
+
+    /// The cache that the library gives to every variable if it is not told otherwise.
+    pub fn default_cache(&self) -> Option<DefaultCache> {
+        let (mut size, mut slots, mut preemption) = (0usize, 0usize, 0.0f32);
+        // SAFETY: room for the three numbers that the function sets.
+        let code =
+            unsafe { (self.calls.get_chunk_cache)(&raw mut size, &raw mut slots, &raw mut preemption) };
+        (code == 0).then(|| DefaultCache {
+            version: self.version(),
+            size: size as u64,
+            slots: slots as u64,
+            // As people write it, not as the nearest float is.
+            preemption: (f64::from(preemption) * 1e6).round() / 1e6,
+        })
     }
 
     fn check(&self, code: c_int, what: &str) -> Result<()> {

@@ -5,7 +5,7 @@ use std::str::FromStr;
 
 use clap::{Args, ValueEnum};
 
-use super::GlobalArgs;
+use super::{GlobalArgs, ProfileArg};
 
 /// Formats to copy to.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
@@ -41,6 +41,19 @@ pub(crate) enum CodecArg {
     Deflate,
     /// Zstandard: faster; needs a plugin in other readers
     Zstd,
+}
+
+/// Byte orders to write.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
+pub(crate) enum EndianArg {
+    /// What the input has
+    Keep,
+    /// This machine's
+    Native,
+    /// Least significant byte first
+    Little,
+    /// Most significant byte first
+    Big,
 }
 
 /// Chunk shapes to write.
@@ -115,6 +128,21 @@ pub(crate) struct CopyArgs {
     /// Add a checksum to every chunk
     #[arg(long)]
     pub(crate) fletcher32: bool,
+    /// Filters of single variables, as nccopy -F takes them: `tas|pr,shuffle|deflate,1`, `v,none`; repeatable
+    #[arg(long, value_name = "SPEC")]
+    pub(crate) filters: Vec<String>,
+    /// Byte order of numbers in netCDF-4 output
+    #[arg(long, value_enum, default_value = "keep")]
+    pub(crate) endian: EndianArg,
+    /// Leave out chunks that hold nothing but the fill value; they read the same
+    #[arg(long)]
+    pub(crate) skip_fill: bool,
+    /// Make unlimited dimensions fixed ones of their length
+    #[arg(long)]
+    pub(crate) fix_unlimited: bool,
+    /// Lay the output out as somebody requires it
+    #[arg(long, value_enum)]
+    pub(crate) profile: Option<ProfileArg>,
     /// Only these variables, and the dimensions that they use
     #[arg(long, value_name = "A,B", value_delimiter = ',')]
     pub(crate) vars: Vec<String>,

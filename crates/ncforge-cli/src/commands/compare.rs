@@ -2,7 +2,7 @@
 
 use ncforge::Dataset;
 use ncforge::ops::compare::{CompareOptions, Comparison, compare};
-use ncforge::ops::describe::human_bytes;
+use ncforge::words::bytes;
 
 use super::Context;
 use crate::args::CompareArgs;
@@ -43,12 +43,8 @@ fn tell(found: &Comparison, printer: &Printer) {
     for note in &found.notes {
         printer.detail(format_args!("note: {note}"));
     }
-    let compared = format!(
-        "{} variables, {} values ({}) compared",
-        found.variables,
-        found.values,
-        human_bytes(found.bytes)
-    );
+    let compared =
+        format!("{} variables, {} values ({}) compared", found.variables, found.values, bytes(found.bytes));
     match found.differences.len() {
         0 => printer.note(format_args!("the same: {compared}")),
         n => printer.note(format_args!("{n} differences: {compared}, {} differ", found.differing_values)),

@@ -3,14 +3,15 @@
 mod report;
 
 use ncforge::engine::Engine;
-use ncforge::model::Format;
+use ncforge::model::{Endian, Format};
 use ncforge::ops::copy::{
-    ChunkSpec, Chunks, Codec, CopyOptions, Names, copy, history_line, partial_path, plan,
+    ChunkSpec, Chunks, Codec, CopyOptions, FilterSpec, Names, copy, history_line, partial_path, plan,
 };
+use ncforge::ops::doctor::Profile;
 use ncforge::{Dataset, Error};
 
 use super::Context;
-use crate::args::{ChunksArg, CodecArg, CopyArgs, FormatArg};
+use crate::args::{ChunksArg, CodecArg, CopyArgs, EndianArg, FormatArg, ProfileArg};
 use crate::exit::{Exit, Failure, Result};
 use crate::interrupt;
 
@@ -93,7 +94,18 @@ fn options(args: &CopyArgs, cx: &Context<'_>) -> Result<CopyOptions> {
         FormatArg::Netcdf4 => Some(Format::Netcdf4),
         FormatArg::Netcdf4Classic => Some(Format::Netcdf4Classic),
     };
+    let filters = args.filters.iter().map(|text| FilterSpec::parse(text)).collect::<ncforge::Result<_>>();
     Ok(CopyOptions {
+        filters: filters.map_err(|e| Failure::usage(e.to_string(), "write v,shuffle|deflate,1 or v,none"))?,
+        endian: match args.endian {
+            EndianArg::Keep => None,
+            EndianArg::Native => Some(Endian::Native),
+            EndianArg::Little => Some(Endian::Little),
+            EndianArg::Big => Some(Endian::Big),
+        },
+        skip_fill: args.skip_fill,
+        unlimited_to_fixed: args.fix_unlimited,
+        profile: args.profile.map(|ProfileArg::Cmip7| Profile::Cmip7),
         format,
         chunks,
         codec,

@@ -35,6 +35,8 @@ pub struct Writer {
     gather: Gather,
     /// Unlimited dimensions that grew by writing past their end: their last chunks are likely to get more.
     growing: BTreeSet<DimId>,
+    /// Whether chunks of nothing but fill values are left out.
+    skip_fill: bool,
 }
 
 impl Drop for Writer {
@@ -49,7 +51,13 @@ impl Writer {
     pub fn new(engine: Engine, container: Box<dyn ContainerMut>) -> Self {
         let gather = Gather::new(engine.memory());
         engine.inner.budget.writer_begins();
-        Self { engine, container, gather, growing: BTreeSet::new() }
+        Self { engine, container, gather, growing: BTreeSet::new(), skip_fill: false }
+    }
+
+    /// Leaves out chunks that hold nothing but the variable's fill value, where the file has none at their place yet
+    /// and what is not there reads as just that value.
+    pub fn skip_fill(&mut self, skip: bool) {
+        self.skip_fill = skip;
     }
 
     /// The engine that does the work.

@@ -138,6 +138,7 @@ impl Source {
     pub fn read(&self, address: u64, len: u64) -> Result<Span> {
         let out = self.peek(address, len)?;
         self.metadata.fetch_add(len, Ordering::Relaxed);
+        self.store.note_metadata(self.base.saturating_add(address), len);
         Ok(out)
     }
 

@@ -31,6 +31,7 @@
 //! # Ok::<(), ncforge::Error>(())
 //! ```
 
+pub(crate) mod cmip7;
 mod history;
 mod journal;
 mod options;

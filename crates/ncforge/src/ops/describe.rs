@@ -20,4 +20,5 @@ mod values;
 pub use cdl::{CdlOptions, cdl, cdl_of};
 pub use json::json;
 pub use storage::{FileStorage, VarStorage, storage};
-pub use table::{human_bytes, table};
+pub use table::table;
+pub(crate) use values::attribute_words;

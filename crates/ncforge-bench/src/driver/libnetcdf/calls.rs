@@ -51,6 +51,7 @@ calls! {
     inq_dimlen: b"nc_inq_dimlen\0" = fn(c_int, c_int, *mut usize) -> c_int;
     inq_var_chunking: b"nc_inq_var_chunking\0" = fn(c_int, c_int, *mut c_int, *mut usize) -> c_int;
     inq_var_deflate: b"nc_inq_var_deflate\0" = fn(c_int, c_int, *mut c_int, *mut c_int, *mut c_int) -> c_int;
+    get_chunk_cache: b"nc_get_chunk_cache\0" = fn(*mut usize, *mut usize, *mut c_float) -> c_int;
     set_var_chunk_cache: b"nc_set_var_chunk_cache\0" = fn(c_int, c_int, usize, usize, c_float) -> c_int;
     get_vara: b"nc_get_vara\0" = fn(c_int, c_int, *const usize, *const usize, *mut c_void) -> c_int;
     get_vars: b"nc_get_vars\0" =

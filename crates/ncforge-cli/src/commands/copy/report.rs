@@ -1,7 +1,7 @@
 //! What a copy did, or would do, for people and as JSON.
 
 use ncforge::ops::copy::{CopyReport, Plan};
-use ncforge::ops::describe::human_bytes;
+use ncforge::words::bytes;
 
 use crate::printer::Printer;
 
@@ -23,13 +23,13 @@ pub(super) fn done(r: &CopyReport, json: bool, printer: &Printer) {
         "{} -> {}: {} {} -> {} {}, {} variables, {:.2} s ({}/s)",
         r.input,
         r.output,
-        human_bytes(r.input_bytes),
+        bytes(r.input_bytes),
         r.source_format,
-        human_bytes(r.output_bytes),
+        bytes(r.output_bytes),
         r.format,
         r.variables,
         r.seconds,
-        human_bytes(rate as u64),
+        bytes(rate as u64),
     );
     if r.resumed_steps > 0 {
         text += &format!(", {} steps were done before", r.resumed_steps);
@@ -54,7 +54,7 @@ pub(super) fn plan(p: &Plan, json: bool, printer: &Printer) {
     for v in &p.variables {
         rows.push([
             v.name.clone(),
-            human_bytes(v.values_bytes),
+            bytes(v.values_bytes),
             v.source.clone(),
             v.target.clone(),
             v.route.to_string(),
@@ -79,21 +79,21 @@ pub(super) fn plan(p: &Plan, json: bool, printer: &Printer) {
     let t = &p.totals;
     printer.line(format_args!(
         "{} of values; read {}, decode {}, encode {}, write about {}{}",
-        human_bytes(t.values_bytes),
-        human_bytes(t.read),
-        human_bytes(t.decoded),
-        human_bytes(t.encoded),
-        human_bytes(t.written),
+        bytes(t.values_bytes),
+        bytes(t.read),
+        bytes(t.decoded),
+        bytes(t.encoded),
+        bytes(t.written),
         match t.spilled {
             0 => String::new(),
-            n => format!(", temporary file of {}", human_bytes(n)),
+            n => format!(", temporary file of {}", bytes(n)),
         },
     ));
     let largest = p.variables.iter().map(|v| v.memory).max().unwrap_or(0);
     printer.line(format_args!(
         "memory: boxes up to {} of a budget of {}; {} threads; about {} s",
-        human_bytes(largest),
-        human_bytes(p.memory),
+        bytes(largest),
+        bytes(p.memory),
         p.threads,
         t.seconds.ceil(),
     ));

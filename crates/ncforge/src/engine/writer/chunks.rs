@@ -200,14 +200,24 @@ impl Writer {
         if codecs.is_empty() {
             self.container.will_place(bytes_each.saturating_mul(done.len() as u64))?;
         }
+        let skip = self.skip(var)?;
+        let leave_out = |at: &[u64], raw: &[u8]| skip.as_ref().map_or(Ok(false), |s| s.leaves_out(at, raw));
         self.place(done.len(), bytes_each, id, |i| match &done[i] {
+            Done::Gathered(part) if leave_out(&part.id.1, &part.block)? => Ok(Encoded::LeftOut),
             Done::Gathered(part) => Encoded::of(codecs, &part.block),
             Done::Covered(number) => {
                 let piece = plan.piece(*number);
                 if let Some(raw) = job.as_it_is(&piece) {
+                    if leave_out(&piece.at, raw)? {
+                        return Ok(Encoded::LeftOut);
+                    }
                     return Encoded::of(codecs, raw);
                 }
                 let block = job.cover(&piece)?;
+                if leave_out(&piece.at, &block)? {
+                    engine.inner.scratch.give(block);
+                    return Ok(Encoded::LeftOut);
+                }
                 Encoded::of_block(codecs, engine.inner.scratch.adopt(block))
             }
         })?;

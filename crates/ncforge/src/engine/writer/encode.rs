@@ -1,5 +1,7 @@
 //! Whole chunks to encoded bytes to their place, in order.
 
+use std::sync::Arc;
+
 use super::super::chunked;
 use super::super::scratch::Lease;
 use super::super::tuning::PENDING_CHUNKS;
@@ -7,8 +9,8 @@ use super::Writer;
 use super::gather::Part;
 use crate::codec::CodecChain;
 use crate::error::{Error, Result};
-use crate::layout::Place;
-use crate::model::VarId;
+use crate::layout::{ChunkIndex, Place};
+use crate::model::{Fill, VarId};
 
 /// Encoded results that may wait for their turn, per thread, …
 const WAITING: usize = 3;
@@ -23,6 +25,25 @@ pub(super) enum Encoded<'a> {
     Gathered(Lease<'a>),
     /// As it stands in the caller's memory.
     Plain(&'a [u8]),
+    /// Not stored at all.
+    LeftOut,
+}
+
+/// The fill value of a variable whose chunks may be left out when they hold nothing else, and its chunks so far.
+pub(super) struct Skip {
+    fill: Vec<u8>,
+    index: Arc<dyn ChunkIndex>,
+}
+
+impl Skip {
+    /// Whether a chunk is left out.
+    pub(super) fn leaves_out(&self, at: &[u64], raw: &[u8]) -> Result<bool> {
+        let n = self.fill.len();
+        // Every element equals the first when the bytes equal themselves, one element on.
+        let all_fill =
+            n > 0 && raw.len() >= n && raw[..n] == self.fill[..] && raw[n..] == raw[..raw.len() - n];
+        Ok(all_fill && self.index.get(at)?.is_none())
+    }
 }
 
 impl<'a> Encoded<'a> {
@@ -47,6 +68,7 @@ impl<'a> Encoded<'a> {
             Self::Filtered(bytes, mask) => (bytes, *mask),
             Self::Gathered(block) => (block, 0),
             Self::Plain(bytes) => (bytes, 0),
+            Self::LeftOut => (&[], 0),
         }
     }
 }
@@ -72,19 +94,25 @@ impl Writer {
         let parts = std::mem::take(&mut self.gather.pending);
         self.gather.pending_bytes = 0;
         // Chunks of one variable mostly stand together.
-        let mut chains: Vec<(VarId, CodecChain)> = Vec::new();
+        let mut chains: Vec<(VarId, CodecChain, Option<Skip>)> = Vec::new();
         let mut chain_of = Vec::with_capacity(parts.len());
         for part in &parts {
-            let known = chains.iter().rposition(|(v, _)| *v == part.id.0);
+            let known = chains.iter().rposition(|(v, ..)| *v == part.id.0);
             chain_of.push(match known {
                 Some(i) => i,
                 None => {
-                    chains.push((part.id.0, self.chain(part.id.0)?));
+                    chains.push((part.id.0, self.chain(part.id.0)?, self.skip(part.id.0)?));
                     chains.len() - 1
                 }
             });
         }
-        let encode = |i: usize| Encoded::of(&chains[chain_of[i]].1, &parts[i].block);
+        let encode = |i: usize| {
+            let (_, codecs, skip) = &chains[chain_of[i]];
+            match skip {
+                Some(skip) if skip.leaves_out(&parts[i].id.1, &parts[i].block)? => Ok(Encoded::LeftOut),
+                _ => Encoded::of(codecs, &parts[i].block),
+            }
+        };
         let ids: Vec<_> = parts.iter().map(|p| &p.id).collect();
         let largest = parts.iter().map(|p| p.block.footprint()).max().unwrap_or(0);
         if chains.iter().all(|(_, chain)| chain.is_empty()) {
@@ -121,6 +149,9 @@ impl Writer {
             window,
             |i| encode(i).map_err(|e| explain(e, i)),
             |i, encoded| {
+                if matches!(encoded, Encoded::LeftOut) {
+                    return Ok(());
+                }
                 let (var, at) = id(i);
                 let (bytes, mask) = encoded.parts();
                 container.place_chunk(var, &at, bytes, mask).map_err(|e| explain(e, i))
@@ -128,6 +159,19 @@ impl Writer {
         );
         self.forget();
         placed
+    }
+
+    /// What may be left out of a variable.
+    pub(super) fn skip(&self, var: VarId) -> Result<Option<Skip>> {
+        // Of a variable that is not filled, HDF5 leaves to chance what a missing chunk reads as.
+        if !self.skip_fill || self.schema().var(var).fill == Fill::None {
+            return Ok(None);
+        }
+        let layout = self.layout(var)?;
+        Ok(match &layout.place {
+            Place::Chunked { index, .. } => Some(Skip { fill: layout.fill.clone(), index: index.clone() }),
+            _ => None,
+        })
     }
 
     fn chain(&self, var: VarId) -> Result<CodecChain> {

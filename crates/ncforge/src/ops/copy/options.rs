@@ -3,7 +3,8 @@
 use std::time::Duration;
 
 use super::spec::{ChunkSpec, FilterSpec};
-use crate::model::Format;
+use crate::model::{Endian, Format};
+use crate::ops::doctor::Profile;
 
 /// Chunk shapes of the output.
 #[derive(Clone, Debug, Default, PartialEq)]
@@ -74,6 +75,12 @@ pub struct CopyOptions {
     pub all_dimensions: bool,
     /// Values of these variables only; the others are defined and read as fill. `None`: all.
     pub values_of: Option<Names>,
+    /// Byte order of all numbers in netCDF-4 output. `None`: the source's.
+    pub endian: Option<Endian>,
+    /// Whether chunks that hold nothing but the fill value are left out of the output. They read the same.
+    pub skip_fill: bool,
+    /// Requirements that the output's layout shall meet; where they say nothing, the other options count.
+    pub profile: Option<Profile>,
     /// Whether unlimited dimensions become fixed ones of their current length.
     pub unlimited_to_fixed: bool,
     /// A line to put in front of the global attribute `history`. `None`: the attribute is left alone.
@@ -102,6 +109,9 @@ impl Default for CopyOptions {
             only: None,
             all_dimensions: false,
             values_of: None,
+            endian: None,
+            skip_fill: false,
+            profile: None,
             unlimited_to_fixed: false,
             history: None,
             overwrite: false,

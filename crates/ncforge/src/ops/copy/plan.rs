@@ -190,6 +190,8 @@ pub struct Plan {
     pub(crate) schema: Schema,
     #[serde(skip)]
     pub(crate) work: Vec<VarWork>,
+    #[serde(skip)]
+    pub(crate) skip_fill: bool,
 }
 
 impl Plan {
@@ -198,7 +200,7 @@ impl Plan {
     pub(crate) fn identity(&self) -> u64 {
         let mut schema = self.schema.clone();
         schema.groups[0].attrs.retain(|a| a.name != "history");
-        let text = format!("{schema:?} {:?}", self.work);
+        let text = format!("{schema:?} {:?} {}", self.work, self.skip_fill);
         fnv1a(text.as_bytes())
     }
 }
@@ -218,7 +220,8 @@ pub fn plan(source: &Dataset, options: &CopyOptions, engine: &Engine) -> Result<
     let mut work = Vec::with_capacity(vars.len());
     let mut totals = Totals::default();
     for moved in vars {
-        let job = Planner { source, schema: &schema, moved, memory, threads: engine.threads() as f64 };
+        let threads = engine.threads() as f64;
+        let job = Planner { source, schema: &schema, moved, memory, threads, skip_fill: options.skip_fill };
         let (w, report, seconds) = job.plan()?;
         totals.values_bytes += report.values_bytes;
         totals.read += report.read;
@@ -243,6 +246,7 @@ pub fn plan(source: &Dataset, options: &CopyOptions, engine: &Engine) -> Result<
         notes,
         schema,
         work,
+        skip_fill: options.skip_fill,
     })
 }
 
@@ -252,6 +256,7 @@ struct Planner<'a> {
     moved: Moved,
     memory: Memory,
     threads: f64,
+    skip_fill: bool,
 }
 
 impl Planner<'_> {
@@ -345,7 +350,7 @@ impl Planner<'_> {
             return Route::Boxes;
         };
         let same_bytes = Element::of(self.schema, var.dtype, var.endian).as_ref() == Some(&layout.element);
-        if chunk == chunks && same_bytes && same_filters(codecs.filters(), filters) {
+        if !self.skip_fill && chunk == chunks && same_bytes && same_filters(codecs.filters(), filters) {
             return Route::Raw;
         }
         Route::Boxes

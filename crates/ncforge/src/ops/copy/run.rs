@@ -56,6 +56,7 @@ pub(crate) fn run(task: Task<'_>, output: &Output, done: Vec<Step>) -> Result<()
         writing: false,
         task,
     };
+    run.writer.skip_fill(run.task.plan.skip_fill);
     run.task.progress.begin("copy", run.task.plan.work.iter().map(VarWork::bytes).sum());
     match run.all(done) {
         Ok(()) => run.writer.finish().map(drop),

@@ -31,7 +31,7 @@ pub(crate) struct Translation {
 
 /// Translates a description; `path` is the source's, for messages.
 pub(crate) fn translate(source: &Schema, path: &str, options: &CopyOptions) -> Result<Translation> {
-    let format = options.format.unwrap_or(source.format);
+    let format = format_of(source, options);
     let wanted = match &options.only {
         Some(names) => chosen(source, names, path)?,
         // A copy that lacks what is damaged would pass for the whole.
@@ -56,6 +56,9 @@ pub(crate) fn translate(source: &Schema, path: &str, options: &CopyOptions) -> R
         if across {
             v.endian = Endian::Native;
         }
+        if let Some(endian) = options.endian.filter(|_| !format.is_classic()) {
+            v.endian = endian;
+        }
         if format.is_classic() {
             v.fill = Fill::Default;
         }
@@ -73,6 +76,12 @@ pub(crate) fn translate(source: &Schema, path: &str, options: &CopyOptions) -> R
         .collect();
     let notes = source.skipped.iter().map(|s| format!("`{}` is not copied: {}", s.path, s.why)).collect();
     Ok(Translation { schema, vars, notes })
+}
+
+/// The output's format.
+fn format_of(source: &Schema, options: &CopyOptions) -> Format {
+    let needs_netcdf4 = options.profile.is_some() && source.format.is_classic();
+    options.format.unwrap_or(if needs_netcdf4 { Format::Netcdf4Classic } else { source.format })
 }
 
 /// The variables that names mean, in the source's order.

@@ -6,6 +6,7 @@ use crate::codec::filters;
 use crate::error::{Error, Result};
 use crate::model::{DType, Filter, Schema, Storage, VarId};
 use crate::ops::chunking::{Axis, Target, auto, forced};
+use crate::ops::doctor::Profile;
 
 const DEFLATE: u16 = 1;
 const SHUFFLE: u16 = 2;
@@ -36,6 +37,16 @@ pub(crate) fn decide(schema: &mut Schema, from_classic: bool, options: &CopyOpti
             of_variable(schema, v, from_classic, options)?
         };
         schema.vars[v.0].storage = storage;
+    }
+    match options.profile {
+        Some(Profile::Cmip7) if schema.format.is_classic() => {
+            return Err(Error::NotRepresentable {
+                format: schema.format.kind(),
+                what: "the profile cmip7".into(),
+            });
+        }
+        Some(Profile::Cmip7) => super::cmip7::apply(schema),
+        None => {}
     }
     Ok(notes)
 }

@@ -6,36 +6,10 @@ use super::storage::{FileStorage, VarStorage};
 use crate::codec::describe;
 use crate::container::Container;
 use crate::model::{Cause, Endian, Fill, Schema};
+use crate::words::bytes;
 
 /// The columns of the table.
 const HEAD: [&str; 7] = ["variable", "type", "shape", "raw", "on disk", "ratio", "stored as"];
-
-/// A number of bytes as a person reads it: three digits and a binary unit.
-///
-/// ```
-/// use ncforge::ops::describe::human_bytes;
-/// assert_eq!(human_bytes(999), "999 B");
-/// assert_eq!(human_bytes(1 << 20), "1.00 MiB");
-/// assert_eq!(human_bytes(102_400), "100 KiB");
-/// ```
-pub fn human_bytes(n: u64) -> String {
-    let mut x = n as f64;
-    let mut unit = "B";
-    for next in ["KiB", "MiB", "GiB", "TiB", "PiB", "EiB"] {
-        if x < 999.5 {
-            break;
-        }
-        x /= 1024.0;
-        unit = next;
-    }
-    if unit == "B" || x >= 99.95 {
-        format!("{x:.0} {unit}")
-    } else if x >= 9.995 {
-        format!("{x:.1} {unit}")
-    } else {
-        format!("{x:.2} {unit}")
-    }
-}
 
 /// How a file is stored: totals, one line a variable, notes, and what was left out. Every line is a CDL
 /// comment, so that the text may follow a header.
@@ -67,17 +41,17 @@ pub fn table(container: &dyn Container, facts: &FileStorage) -> String {
 }
 
 fn totals(schema: &Schema, facts: &FileStorage) -> String {
-    let mut text = format!("{}, {} on disk", schema.format.kind(), human_bytes(facts.file_bytes));
+    let mut text = format!("{}, {} on disk", schema.format.kind(), bytes(facts.file_bytes));
     match facts.metadata_bytes {
         Some(meta) => {
-            let (data, meta) = (human_bytes(facts.stored_bytes), human_bytes(meta));
+            let (data, meta) = (bytes(facts.stored_bytes), bytes(meta));
             let _ = write!(text, " (values {data}, metadata {meta})");
         }
         None => {
-            let _ = write!(text, " (values {})", human_bytes(facts.stored_bytes));
+            let _ = write!(text, " (values {})", bytes(facts.stored_bytes));
         }
     }
-    let _ = write!(text, ", {} of values in memory", human_bytes(facts.logical_bytes));
+    let _ = write!(text, ", {} of values in memory", bytes(facts.logical_bytes));
     if let Some(r) = facts.ratio() {
         let _ = write!(text, ", ratio {r:.2}");
     }
@@ -92,8 +66,8 @@ fn row(schema: &Schema, v: &VarStorage) -> [String; 7] {
         printable(&schema.var_path(v.var)),
         printable(schema.type_name(var.dtype)),
         shown,
-        human_bytes(v.logical_bytes),
-        v.stored_bytes.map_or_else(|| "?".to_owned(), human_bytes),
+        bytes(v.logical_bytes),
+        v.stored_bytes.map_or_else(|| "?".to_owned(), bytes),
         v.ratio().map_or_else(|| "-".to_owned(), |r| format!("{r:.2}")),
         stored_as(schema, v),
     ]

@@ -13,6 +13,15 @@ pub(super) enum Shown {
     Pieces(Vec<Vec<u8>>),
 }
 
+/// The values of an attribute as CDL writes them, on one line.
+pub(crate) fn attribute_words(schema: &Schema, attr: &Attribute) -> String {
+    let text = match show(schema, attr, false) {
+        Shown::Whole(text) => text,
+        Shown::Pieces(list) => list.join(&b", "[..]),
+    };
+    String::from_utf8_lossy(&text).into_owned()
+}
+
 /// How the values of an attribute look in CDL. `breaks`: newlines in text begin a new quoted piece.
 pub(super) fn show(schema: &Schema, attr: &Attribute, breaks: bool) -> Shown {
     let mut out = Vec::new();

@@ -1,0 +1,135 @@
+//! `ncforge doctor`
+
+mod text;
+
+use ncforge::ops::doctor::{
+    DoctorOptions, Finding, Profile, ReaderCache, Report, Severity, examine, examine_across, json, rules,
+    sarif,
+};
+use ncforge::tune::{Access, Machine, StorageKind};
+use ncforge_bench::driver::LibnetcdfDriver;
+use serde_json::{Value, json as object};
+
+use super::Context;
+use crate::args::{DoctorArgs, FailOn, ProfileArg, StorageArg};
+use crate::exit::{Exit, Failure, Result};
+
+/// Looks at every file; with several, all are tried.
+pub(crate) fn run(args: &DoctorArgs, cx: &Context<'_>) -> Result {
+    if args.rules {
+        list_rules(args, cx);
+        return Ok(Exit::Ok);
+    }
+    let options = options(args)?;
+    let engine = cx.engine()?;
+    let (results, across) = match args.across {
+        true => examine_across(&args.files, &options, &engine),
+        false => (args.files.iter().map(|f| examine(f, &options, &engine)).collect(), Vec::new()),
+    };
+    let mut worst = Exit::Ok;
+    let mut reports = Vec::new();
+    for result in results {
+        match result {
+            Ok(report) => reports.push(report),
+            Err(e) if args.files.len() == 1 => return Err(e.into()),
+            Err(e) => {
+                let failure = Failure::from(e);
+                cx.printer.failure(&failure);
+                worst = if worst == Exit::Ok { failure.exit } else { worst };
+            }
+        }
+    }
+    print(args, &reports, &across, cx);
+    let found = reports.iter().filter_map(Report::worst).chain(across.iter().map(|f| f.rule.severity)).max();
+    let limit = match args.fail_on {
+        FailOn::Info => Some(Severity::Info),
+        FailOn::Warning => Some(Severity::Warning),
+        FailOn::Error => Some(Severity::Error),
+        FailOn::Never => None,
+    };
+    let fails = limit.is_some_and(|limit| found.is_some_and(|f| f >= limit));
+    Ok(if worst == Exit::Ok && fails { Exit::Differences } else { worst })
+}
+
+fn print(args: &DoctorArgs, reports: &[Report], across: &[Finding], cx: &Context<'_>) {
+    if args.sarif {
+        cx.printer.json(&sarif(reports, across));
+        return;
+    }
+    if args.json {
+        let list: Vec<Value> = reports.iter().map(json).collect();
+        match (args.across, args.files.len()) {
+            (true, _) => {
+                let findings: Vec<Value> = across.iter().map(|f| f.json("")).collect();
+                cx.printer.json(&object!({"files": list, "across": findings}));
+            }
+            (false, 1) => list.iter().for_each(|one| cx.printer.json(one)),
+            (false, _) => cx.printer.json(&Value::Array(list)),
+        }
+        return;
+    }
+    for (i, report) in reports.iter().enumerate() {
+        if i > 0 && report.passes.is_none() {
+            cx.printer.line("");
+        }
+        text::report(report, cx.printer);
+    }
+    if args.across {
+        cx.printer.line("");
+        text::across(across, reports.len(), cx.printer);
+    }
+}
+
+fn options(args: &DoctorArgs) -> Result<DoctorOptions> {
+    let usage = |e: ncforge::Error| Failure { exit: Exit::Usage, ..e.into() };
+    Ok(DoctorOptions {
+        accesses: match &args.reads {
+            Some(text) => Access::parse(text, &[]).map_err(usage)?,
+            None => Access::usual(),
+        },
+        machine: args.storage.map_or_else(Machine::of_user, |kind| {
+            Machine::with_storage(match kind {
+                StorageArg::Local => StorageKind::Local,
+                StorageArg::Nfs => StorageKind::Nfs,
+                StorageArg::Object => StorageKind::Object,
+            })
+        }),
+        select: args.select.clone(),
+        ignore: args.ignore.clone(),
+        profile: args.profile.map(|ProfileArg::Cmip7| Profile::Cmip7),
+        cache: cache(args)?,
+        sample: !args.no_sample,
+    })
+}
+
+/// The default cache of the netCDF-C that is there.
+fn cache(args: &DoctorArgs) -> Result<ReaderCache> {
+    let library = match &args.library {
+        Some(path) => Some(LibnetcdfDriver::load(path)?),
+        None if args.profile.is_some() => None,
+        None => LibnetcdfDriver::find(),
+    };
+    let told = library.and_then(|l| l.default_cache());
+    Ok(told.map_or_else(ReaderCache::default, |c| ReaderCache {
+        name: format!("netCDF-C {}", c.version),
+        size: c.size,
+        slots: c.slots,
+        preemption: c.preemption,
+    }))
+}
+
+fn list_rules(args: &DoctorArgs, cx: &Context<'_>) {
+    if args.json {
+        let list: Vec<Value> = rules()
+            .map(|r| {
+                object!({
+                    "code": r.code, "name": r.name, "severity": r.severity, "about": r.about,
+                    "mended_by": r.mended_by,
+                })
+            })
+            .collect();
+        cx.printer.json(&Value::Array(list));
+        return;
+    }
+    text::rules(cx.printer);
+}

@@ -1,0 +1,160 @@
+//! NC2: chunks and the caches of other readers.
+//!
+//! netCDF-C and HDF5 keep decoded chunks in a cache of fixed size, one chunk a slot. A chunk that does not fit is
+//! decoded again at every read that touches it; and when the chunks that one read touches do not fit together,
+//! neighbouring reads find none of them (the least recently used goes first): the cliff. ncforge has none.
+
+use super::Examined;
+use super::facts::VarFacts;
+use super::finding::{CacheAdvice, Finding};
+use super::mend::Mend;
+use super::rules::{Rule, Severity, When, rule};
+use crate::tune::Told;
+use crate::words::{bytes, count, many, shape, times};
+
+pub(super) const RULES: &[Rule] = &[
+    Rule {
+        code: "NC201",
+        name: "chunk-exceeds-cache",
+        severity: Severity::Warning,
+        when: When::Always,
+        about: "A chunk is larger than netCDF-C's default cache, so every read that touches it decodes it again.",
+        mended_by: "copy --chunks, or nc_set_var_chunk_cache",
+    },
+    Rule {
+        code: "NC202",
+        name: "cache-cliff",
+        severity: Severity::Warning,
+        when: When::Always,
+        about: "The chunks that one read touches do not fit netCDF-C's default cache together, so that neighbouring \
+                reads decode all of them again.",
+        mended_by: "copy --chunks, or nc_set_var_chunk_cache",
+    },
+    Rule {
+        code: "NC203",
+        name: "chunk-exceeds-hdf5-cache",
+        severity: Severity::Info,
+        when: When::Always,
+        about: "A chunk is larger than HDF5's default cache (8 MiB; 1 MiB before 2.0), which h5py and other programs on \
+                HDF5 use.",
+        mended_by: "copy --chunks",
+    },
+];
+
+/// HDF5's default cache: since 2.0, and before.
+const HDF5: [u64; 2] = [8 << 20, 1 << 20];
+/// Fewer reads that share a row of chunks are no cliff.
+const SHARING: u64 = 8;
+/// How much faster the read must become, or how much smaller its row of chunks, for other chunks to mend it.
+const GAIN: f64 = 2.0;
+
+pub(super) fn check(x: &Examined<'_>, out: &mut Vec<Finding>) {
+    for v in &x.facts.vars {
+        let Some(choice) = &v.choice else { continue };
+        if !v.is_filtered() || v.bytes == 0 {
+            continue;
+        }
+        // The reads that share chunks, the one that suffers most first.
+        let mut shared: Vec<&Told> = choice.told.iter().filter(|t| v.sharing(t) >= 2).collect();
+        shared.sort_by_key(|t| std::cmp::Reverse(v.sharing(t)));
+        if too_large(x, v, shared.first().copied(), out) {
+            continue;
+        }
+        cliff(x, v, &shared, out);
+        hdf5(v, shared.first().copied(), out);
+    }
+}
+
+/// NC201.
+fn too_large(x: &Examined<'_>, v: &VarFacts, told: Option<&Told>, out: &mut Vec<Finding>) -> bool {
+    let (each, cache) = (v.chunk_bytes(), x.cache);
+    let (Some(choice), Some(told)) = (&v.choice, told) else { return false };
+    if each <= cache.size || choice.bytes >= each {
+        return false;
+    }
+    let message = format!(
+        "a chunk of {} does not fit the cache: {}; each of the {} {} inside one decodes all of it again",
+        bytes(each),
+        cache.says(),
+        count(v.sharing(told)),
+        plural(told),
+    );
+    out.push(
+        Finding::new(rule(RULES, "NC201"), Some(&v.path), message)
+            .weighing(each as f64)
+            .mended_by(Mend::chunks(&v.path, &choice.chunks))
+            .caching(CacheAdvice::of(&told.pattern.name, v.row(told), each)),
+    );
+    true
+}
+
+/// NC202.
+fn cliff(x: &Examined<'_>, v: &VarFacts, shared: &[&Told], out: &mut Vec<Finding>) {
+    let (each, cache) = (v.chunk_bytes(), x.cache);
+    let Some(choice) = &v.choice else { return };
+    for told in shared {
+        let row = v.row(told);
+        let size = row.saturating_mul(each);
+        if v.sharing(told) < SHARING || (size <= cache.size && row <= cache.slots) {
+            continue;
+        }
+        let better =
+            super::facts::row(&told.pattern.counts, &v.axes, &choice.chunks).saturating_mul(choice.bytes);
+        let faster = told.before.map_or(1.0, |b| b.seconds / told.chosen.seconds);
+        if faster < GAIN && (better as f64) * GAIN > size as f64 {
+            continue;
+        }
+        let why =
+            if size > cache.size { bytes(size) } else { format!("one slot each of {}", count(cache.slots)) };
+        let message = format!(
+            "neighbouring {} share {}, {why}: {}, so each of the {} decodes them all again (a cliff of {}); with \
+             chunks of {} they share {}",
+            plural(told),
+            many(row, "chunk"),
+            cache.says(),
+            count(v.sharing(told)),
+            times(v.sharing(told) as f64),
+            shape(&choice.chunks),
+            bytes(better),
+        );
+        out.push(
+            Finding::new(rule(RULES, "NC202"), Some(&v.path), message)
+                .weighing(v.sharing(told) as f64)
+                .mended_by(Mend::chunks(&v.path, &choice.chunks))
+                .caching(CacheAdvice::of(&told.pattern.name, row, each)),
+        );
+        return;
+    }
+}
+
+/// NC203.
+fn hdf5(v: &VarFacts, told: Option<&Told>, out: &mut Vec<Finding>) {
+    let each = v.chunk_bytes();
+    let (Some(choice), Some(told)) = (&v.choice, told) else { return };
+    if each <= HDF5[0] || choice.bytes > HDF5[0] {
+        return;
+    }
+    let message = format!(
+        "a chunk of {} does not fit HDF5's default cache of {} ({} before 2.0): in h5py each of the {} {} inside one \
+         decodes all of it",
+        bytes(each),
+        bytes(HDF5[0]),
+        bytes(HDF5[1]),
+        count(v.sharing(told)),
+        plural(told),
+    );
+    out.push(
+        Finding::new(rule(RULES, "NC203"), Some(&v.path), message)
+            .weighing(each as f64)
+            .mended_by(Mend::chunks(&v.path, &choice.chunks)),
+    );
+}
+
+fn plural(told: &Told) -> String {
+    match told.pattern.name.as_str() {
+        "series" => "series".into(),
+        "box" => "boxes".into(),
+        name if name.contains('=') => format!("reads of {name}"),
+        name => format!("{name}s"),
+    }
+}

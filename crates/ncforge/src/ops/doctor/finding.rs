@@ -1,0 +1,163 @@
+//! What was found: one finding a variable, and findings that are alike put together.
+
+use super::mend::Mend;
+use super::rules::{Rule, Severity};
+
+/// What netCDF-C needs to serve neighbouring reads without decoding chunks again:
+/// `nc_set_var_chunk_cache(ncid, varid, size, slots, preemption)`.
+#[derive(Clone, Debug, PartialEq, serde::Serialize)]
+pub struct CacheAdvice {
+    /// The read: `series`.
+    pub read: String,
+    /// Bytes.
+    pub size: u64,
+    /// Slots of its table (`nelems`).
+    pub slots: u64,
+    /// Which chunks go first.
+    pub preemption: f64,
+}
+
+impl CacheAdvice {
+    /// For reads that meet `chunks` chunks of `bytes` bytes each.
+    ///
+    /// Slots: one chunk a slot, and two chunks that fall into one slot throw each other out, so there are a hundred
+    /// times as many as chunks (a prime, as HDF5's manual advises), at most a million, but twice the chunks.
+    pub fn of(read: &str, chunks: u64, bytes: u64) -> Self {
+        let slots = chunks.saturating_mul(100).clamp(1009, 1_000_003).max(chunks.saturating_mul(2));
+        CacheAdvice {
+            read: read.to_owned(),
+            size: chunks.saturating_mul(bytes),
+            slots: next_prime(slots.min(1 << 40)),
+            preemption: 0.75,
+        }
+    }
+
+    /// The call, as C writes it.
+    pub fn call(&self) -> String {
+        format!("nc_set_var_chunk_cache(ncid, varid, {}, {}, {})", self.size, self.slots, self.preemption)
+    }
+}
+
+fn next_prime(n: u64) -> u64 {
+    let is_prime = |n: u64| n > 1 && (2..).take_while(|d| d * d <= n).all(|d| !n.is_multiple_of(d));
+    (n..).find(|&n| is_prime(n)).unwrap_or(n)
+}
+
+/// One thing that was found.
+#[derive(Clone, Debug)]
+pub struct Finding {
+    /// The rule.
+    pub rule: &'static Rule,
+    /// The variable's (or the dimension's) path; `None`: the file.
+    pub var: Option<String>,
+    /// What is so, with figures.
+    pub message: String,
+    /// How bad it is beside other findings of its rule: the worst of several is shown.
+    pub weight: f64,
+    /// What mends it; `None` where no copy can.
+    pub mend: Option<Mend>,
+    /// What users of netCDF-C can set instead.
+    pub cache: Option<CacheAdvice>,
+    /// The files that differ, where several were looked at together.
+    pub files: Vec<String>,
+}
+
+impl Finding {
+    pub(super) fn new(rule: &'static Rule, var: Option<&str>, message: String) -> Self {
+        Finding {
+            rule,
+            var: var.map(str::to_owned),
+            message,
+            weight: 0.0,
+            mend: None,
+            cache: None,
+            files: Vec::new(),
+        }
+    }
+
+    pub(super) fn weighing(self, weight: f64) -> Self {
+        Finding { weight, ..self }
+    }
+
+    pub(super) fn mended_by(self, mend: Mend) -> Self {
+        Finding { mend: Some(mend), ..self }
+    }
+
+    pub(super) fn caching(self, cache: CacheAdvice) -> Self {
+        Finding { cache: Some(cache), ..self }
+    }
+}
+
+/// Variables with the same findings.
+#[derive(Clone, Debug)]
+pub struct Group {
+    /// The variables; empty: the file itself.
+    pub vars: Vec<String>,
+    /// Their findings, one a rule; the figures are those of the worst.
+    pub findings: Vec<Folded>,
+}
+
+/// A finding of one or several variables.
+#[derive(Clone, Debug)]
+pub struct Folded {
+    /// That with the most weight; its mend is for all of them.
+    pub worst: Finding,
+    /// Whether the others' figures differ.
+    pub differ: bool,
+}
+
+impl Group {
+    /// The worst severity in it.
+    pub fn severity(&self) -> Severity {
+        self.findings.iter().map(|f| f.worst.rule.severity).max().unwrap_or(Severity::Info)
+    }
+}
+
+/// Puts variables together of which the same rules speak, in the order in which they first appear; the file's own
+/// findings come first.
+pub fn fold(findings: &[Finding]) -> Vec<Group> {
+    let mut vars: Vec<Option<&str>> = Vec::new();
+    for f in findings {
+        if !vars.contains(&f.var.as_deref()) {
+            vars.push(f.var.as_deref());
+        }
+    }
+    let of = |var: Option<&str>| -> Vec<&Finding> {
+        let mut list: Vec<&Finding> = findings.iter().filter(|f| f.var.as_deref() == var).collect();
+        list.sort_by_key(|f| (std::cmp::Reverse(f.rule.severity), f.rule.code));
+        list
+    };
+    let mut groups: Vec<(Vec<&'static str>, Vec<Option<&str>>)> = Vec::new();
+    for &var in &vars {
+        let codes: Vec<&'static str> = of(var).iter().map(|f| f.rule.code).collect();
+        match groups.iter_mut().find(|(c, v)| *c == codes && var.is_some() && v[0].is_some()) {
+            Some((_, list)) => list.push(var),
+            None => groups.push((codes, vec![var])),
+        }
+    }
+    groups.sort_by_key(|(_, vars)| vars[0].is_some());
+    groups
+        .into_iter()
+        .map(|(codes, vars)| {
+            let lists: Vec<Vec<&Finding>> = vars.iter().map(|v| of(*v)).collect();
+            let folded = (0..codes.len()).map(|i| {
+                let same: Vec<&Finding> = lists.iter().map(|l| l[i]).collect();
+                let worst = same.iter().max_by(|a, b| a.weight.total_cmp(&b.weight)).expect("there is one");
+                let mut worst = (*worst).clone();
+                for f in &same {
+                    match (&mut worst.mend, &f.mend) {
+                        (Some(all), Some(one)) => all.and(one),
+                        (all @ None, Some(one)) => *all = Some(one.clone()),
+                        _ => {}
+                    }
+                }
+                let differ = same.iter().any(|f| f.message != worst.message);
+                Folded { worst, differ }
+            });
+            Group {
+                findings: folded.collect(),
+                vars: vars.into_iter().flatten().map(str::to_owned).collect(),
+            }
+        })
+        .collect()
+}

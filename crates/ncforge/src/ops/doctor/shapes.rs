@@ -1,0 +1,378 @@
+//! NC1: how chunks are cut, and what reads of them cost.
+//!
+//! Reads are those of [`crate::tune`]: what is decoded is counted exactly from the chunk grid, "how much faster"
+//! is the ratio of predicted times.
+
+use super::facts::VarFacts;
+use super::finding::{CacheAdvice, Finding};
+use super::mend::Mend;
+use super::rules::{Rule, Severity, When, rule};
+use super::{Examined, ReaderCache};
+use crate::tune::{Role, Told};
+use crate::words::{bytes, count, many, shape, times};
+
+pub(super) const RULES: &[Rule] = &[
+    Rule {
+        code: "NC101",
+        name: "time-chunked-by-1",
+        severity: Severity::Warning,
+        when: When::Always,
+        about: "The chunk length on time is 1, so a series at a point decodes a whole chunk for every step.",
+        mended_by: "copy --chunks",
+    },
+    Rule {
+        code: "NC102",
+        name: "read-amplified",
+        severity: Severity::Warning,
+        when: When::Always,
+        about: "A read (map, series, …) decodes many times what it delivers, and other chunks would serve it several \
+                times faster without spoiling the other reads.",
+        mended_by: "copy --chunks",
+    },
+    Rule {
+        code: "NC103",
+        name: "chunks-too-small",
+        severity: Severity::Warning,
+        when: When::Always,
+        about: "Chunks are so small that a reader's cache runs out of slots before it is full, and every chunk \
+                costs more than its values.",
+        mended_by: "copy --chunks",
+    },
+    Rule {
+        code: "NC104",
+        name: "chunks-too-large",
+        severity: Severity::Warning,
+        when: When::Always,
+        about: "Fewer than four chunks fit netCDF-C's default cache.",
+        mended_by: "copy --chunks",
+    },
+    Rule {
+        code: "NC105",
+        name: "tiny-record-chunks",
+        severity: Severity::Warning,
+        when: When::Always,
+        about: "A variable with few values a record is stored in a chunk a record, of some bytes each.",
+        mended_by: "copy --chunks",
+    },
+    Rule {
+        code: "NC106",
+        name: "default-chunks",
+        severity: Severity::Info,
+        when: When::Always,
+        about: "The chunks are what netCDF-C takes when nobody chooses, and reads would be faster with others.",
+        mended_by: "copy --chunks",
+    },
+];
+
+/// A finding about a read: it decodes so many times what it delivers …
+const AMPLIFIED: f64 = 16.0;
+/// … and takes so many times as long as it would.
+const SLOWER: f64 = 4.0;
+/// The same for time chunked by 1, where series are the reads that suffer.
+const SERIES_SLOWER: f64 = 2.0;
+/// Chunks below this are small, …
+const SMALL_CHUNK: u64 = 4 << 10;
+/// … and tiny if the variable has records.
+const TINY_CHUNK: u64 = 1 << 10;
+/// So many chunks are many.
+const MANY: u64 = 256;
+/// Records in tiny chunks that are worth a word.
+const RECORDS: u64 = 32;
+/// Chunks of this size are large for any cache.
+const LARGE_CHUNK: u64 = 64 << 20;
+/// Gain of other chunks over default ones, all reads together.
+const DEFAULT_GAIN: f64 = 1.5;
+
+pub(super) fn check(x: &Examined<'_>, out: &mut Vec<Finding>) {
+    for v in &x.facts.vars {
+        if v.chunk.is_none() || v.bytes == 0 {
+            continue;
+        }
+        if tiny(v, out) {
+            continue;
+        }
+        let series = time_by_one(v, out);
+        amplified(v, series, out);
+        too_small(x, v, out);
+        too_large(v, x.cache, out);
+        default(v, out);
+    }
+}
+
+/// Chunk lengths in words with the names of their dimensions: `time=1, lat=128`.
+fn named(v: &VarFacts) -> String {
+    let chunk = v.chunk.as_deref().unwrap_or_default();
+    v.axes.iter().zip(chunk).map(|(a, c)| format!("{}={c}", a.name)).collect::<Vec<_>>().join(", ")
+}
+
+/// What a read decodes or, of plain chunks, fetches.
+fn touched(told: &Told) -> f64 {
+    told.before.map_or(0.0, |c| c.decoded.max(c.fetched))
+}
+
+fn gain(told: &Told) -> f64 {
+    told.before.map_or(1.0, |c| c.seconds / told.chosen.seconds)
+}
+
+fn read_words(told: &Told) -> String {
+    match told.pattern.name.as_str() {
+        "series" => "a point series".into(),
+        "full" => "reading everything".into(),
+        name if name.contains('=') => format!("a read of {name}"),
+        name => format!("a {name}"),
+    }
+}
+
+fn sentence(told: &Told) -> String {
+    let before = told.before.unwrap_or_default();
+    let verb = if before.decoded > 0.0 { "decodes" } else { "fetches" };
+    format!(
+        "{} {verb} {}, {}, to deliver {} ({})",
+        read_words(told),
+        many(before.chunks.round() as u64, "chunk"),
+        bytes(touched(told) as u64),
+        bytes(before.delivered as u64),
+        times(touched(told) / before.delivered.max(1.0)),
+    )
+}
+
+fn better(v: &VarFacts, told: &Told) -> String {
+    let chunks = v.choice.as_ref().map(|c| shape(&c.chunks)).unwrap_or_default();
+    format!("; chunks of {chunks} would be {} faster", times(gain(told)))
+}
+
+fn advice(v: &VarFacts, told: &Told) -> CacheAdvice {
+    CacheAdvice::of(&told.pattern.name, v.row(told), v.chunk_bytes())
+}
+
+/// NC101. Gives the read that it is about.
+fn time_by_one(v: &VarFacts, out: &mut Vec<Finding>) -> Option<usize> {
+    let choice = v.choice.as_ref()?;
+    let chunk = v.chunk.as_ref()?;
+    let t = v.axes.iter().position(|a| a.role == Role::Time)?;
+    if chunk[t] != 1 || v.axes[t].len < 8 {
+        return None;
+    }
+    let at = choice.told.iter().position(|told| {
+        let whole = told.pattern.counts[t] == v.axes[t].len;
+        whole && touched(told) >= AMPLIFIED * told.chosen.delivered && gain(told) >= SERIES_SLOWER
+    })?;
+    let told = &choice.told[at];
+    let message = format!("{} is chunked by 1: {}{}", v.axes[t].name, sentence(told), better(v, told));
+    let finding = Finding::new(rule(RULES, "NC101"), Some(&v.path), message)
+        .weighing(touched(told) / told.chosen.delivered.max(1.0))
+        .mended_by(Mend::chunks(&v.path, &choice.chunks));
+    out.push(if v.is_filtered() { finding.caching(advice(v, told)) } else { finding });
+    Some(at)
+}
+
+/// NC102.
+fn amplified(v: &VarFacts, but: Option<usize>, out: &mut Vec<Finding>) {
+    let Some(choice) = &v.choice else { return };
+    let worst = (choice.told.iter().enumerate())
+        .filter(|(i, told)| {
+            Some(*i) != but && touched(told) >= AMPLIFIED * told.chosen.delivered && gain(told) >= SLOWER
+        })
+        .max_by(|a, b| gain(a.1).total_cmp(&gain(b.1)));
+    let Some((_, told)) = worst else { return };
+    let message = format!("with chunks of {}, {}{}", named(v), sentence(told), better(v, told));
+    let finding = Finding::new(rule(RULES, "NC102"), Some(&v.path), message)
+        .weighing(gain(told))
+        .mended_by(Mend::chunks(&v.path, &choice.chunks));
+    out.push(if v.is_filtered() { finding.caching(advice(v, told)) } else { finding });
+}
+
+/// NC103.
+fn too_small(x: &Examined<'_>, v: &VarFacts, out: &mut Vec<Finding>) {
+    let (each, n) = (v.chunk_bytes(), v.chunks_stored());
+    let Some(choice) = &v.choice else { return };
+    if each >= SMALL_CHUNK || n < MANY || choice.bytes < 4 * each {
+        return;
+    }
+    let cache = x.cache;
+    let message = format!(
+        "{} of {} each; {} of {}'s cache are full with {} of its {}; chunks of {} would hold {} each",
+        many(n, "chunk"),
+        bytes(each),
+        many(cache.slots, "slot"),
+        cache.name,
+        bytes(cache.slots.saturating_mul(each)),
+        bytes(cache.size),
+        shape(&choice.chunks),
+        bytes(choice.bytes),
+    );
+    out.push(
+        Finding::new(rule(RULES, "NC103"), Some(&v.path), message)
+            .weighing(n as f64)
+            .mended_by(Mend::chunks(&v.path, &choice.chunks)),
+    );
+}
+
+/// NC104.
+fn too_large(v: &VarFacts, cache: &ReaderCache, out: &mut Vec<Finding>) {
+    let each = v.chunk_bytes();
+    let Some(choice) = &v.choice else { return };
+    // One larger than all of the cache is the cliff, NC201.
+    let few = each > cache.size / 4 && each <= cache.size;
+    if !v.is_filtered() || !(few || each > LARGE_CHUNK && each <= cache.size) || choice.bytes >= each {
+        return;
+    }
+    if v.chunks_possible() < 2 {
+        return;
+    }
+    let message = format!(
+        "chunks of {}: one value costs decoding {}, and {} holds {} of them",
+        named(v),
+        bytes(each),
+        cache.says(),
+        count(cache.size / each.max(1)),
+    );
+    let told = choice.told.iter().max_by(|a, b| gain(a).total_cmp(&gain(b)));
+    let finding = Finding::new(rule(RULES, "NC104"), Some(&v.path), message)
+        .weighing(each as f64)
+        .mended_by(Mend::chunks(&v.path, &choice.chunks));
+    out.push(match told {
+        Some(told) => finding.caching(advice(v, told)),
+        None => finding,
+    });
+}
+
+/// NC105: true when it was found; then the other rules have nothing to add.
+fn tiny(v: &VarFacts, out: &mut Vec<Finding>) -> bool {
+    let (each, n) = (v.chunk_bytes(), v.chunks_stored());
+    // Chunks of whole records: a variable that has little to say of each.
+    let chunk = v.chunk.as_deref().unwrap_or_default();
+    let records = v.axes.iter().any(|a| a.unlimited)
+        && v.axes.iter().zip(chunk).all(|(a, &c)| a.unlimited || c >= a.len);
+    if !records || each > TINY_CHUNK || n < RECORDS {
+        return false;
+    }
+    let lens: Vec<crate::ops::chunking::Axis> =
+        v.axes.iter().map(|a| crate::ops::chunking::Axis::new(a.len, a.unlimited)).collect();
+    let chunks = match &v.choice {
+        Some(choice) => Some(choice.chunks.clone()),
+        None => crate::ops::chunking::forced(&lens, v.element, crate::ops::chunking::Target::default()),
+    };
+    let Some(chunks) = chunks else { return false };
+    let better = chunks.iter().fold(v.element, |b, &c| b.saturating_mul(c));
+    if better <= each {
+        return false;
+    }
+    // A key and the address behind it, in a B-tree of version 1.
+    let entry = 24 + 8 * v.axes.len() as u64;
+    let message = format!(
+        "{} of {} each; the index alone takes {} for each{}; chunks of {} would be {}",
+        many(n, "chunk"),
+        bytes(each),
+        bytes(entry),
+        match v.index.as_ref().map(|i| i.nodes.len() as u64) {
+            Some(nodes) if nodes > 1 => format!(" ({})", many(nodes, "node")),
+            _ => String::new(),
+        },
+        shape(&chunks),
+        many(
+            v.axes.iter().zip(&chunks).fold(1u64, |n, (a, &c)| n.saturating_mul(a.len.div_ceil(c.max(1)))),
+            "chunk"
+        ),
+    );
+    out.push(
+        Finding::new(rule(RULES, "NC105"), Some(&v.path), message)
+            .weighing(n as f64)
+            .mended_by(Mend::chunks(&v.path, &chunks)),
+    );
+    true
+}
+
+/// NC106.
+fn default(v: &VarFacts, out: &mut Vec<Finding>) {
+    let (Some(chunk), Some(choice)) = (&v.chunk, &v.choice) else { return };
+    let shape_of: Vec<(u64, bool)> = v.axes.iter().map(|a| (a.len, a.unlimited)).collect();
+    let Some(target) =
+        TARGETS.iter().find(|&&t| default_chunks(&shape_of, v.element, t).as_ref() == Some(chunk))
+    else {
+        return;
+    };
+    let weight: f64 = choice.told.iter().map(|t| t.pattern.weight).sum();
+    let now: f64 =
+        choice.told.iter().map(|t| t.pattern.weight * gain(t)).sum::<f64>() / weight.max(f64::MIN_POSITIVE);
+    if now < DEFAULT_GAIN || choice.chunks == *chunk {
+        return;
+    }
+    let message = format!(
+        "chunks of {} are netCDF-C's default ({} target); with {} reads are {} faster on average",
+        named(v),
+        bytes(*target),
+        shape(&choice.chunks),
+        times(now),
+    );
+    out.push(
+        Finding::new(rule(RULES, "NC106"), Some(&v.path), message)
+            .weighing(now)
+            .mended_by(Mend::chunks(&v.path, &choice.chunks)),
+    );
+}
+
+/// Default sizes of netCDF-C's chunks: built by autotools, built by CMake (since 4.7.4).
+const TARGETS: [u64; 2] = [4 << 20, 16 << 20];
+
+/// The chunks that netCDF-C takes when nobody chooses; `None` where it would store one run.
+///
+/// After `nc4_find_default_chunksizes2` of netCDF-C 4.10 (`libsrc4/nc4var.c`), in words: unlimited dimensions get 1;
+/// alone, 4096 bytes; if all are unlimited, equal sides that fill the target; else every fixed dimension is scaled by
+/// the same factor so that a chunk has the target's size, and then shortened so that the last chunk is nearly full. The
+/// product of the fixed lengths is a C `float` there, and so it is here.
+pub(super) fn default_chunks(dims: &[(u64, bool)], element: u64, target: u64) -> Option<Vec<u64>> {
+    let (n, element) = (dims.len(), element.max(1));
+    let unlimited = dims.iter().filter(|d| d.1).count();
+    if n == 0 || dims.iter().any(|d| d.0 == 0 && !d.1) {
+        return None;
+    }
+    if n == 1 && unlimited == 1 {
+        return Some(vec![(4096u64.min(target / element) / element).max(1)]);
+    }
+    if unlimited == n {
+        let side = ((target / element) as f64).powf(1.0 / n as f64) as u64;
+        return Some(vec![side.max(1); n]);
+    }
+    let values = dims.iter().filter(|d| !d.1).fold(1.0f32, |v, d| v * d.0 as f32);
+    let scale = (target as f64 / (f64::from(values) * element as f64)).powf(1.0 / (n - unlimited) as f64);
+    let mut chunk: Vec<u64> = dims
+        .iter()
+        .map(|&(len, grows)| {
+            if grows {
+                return 1;
+            }
+            let c = (scale * len as f64 - 0.5).max(0.0) as u64;
+            c.clamp(1, len)
+        })
+        .collect();
+    for (c, &(len, grows)) in chunk.iter_mut().zip(dims) {
+        if !grows {
+            let pieces = len.div_ceil(*c);
+            *c -= (pieces * *c - len) / pieces;
+        }
+    }
+    Some(chunk)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn default_chunks_are_those_of_netcdf_c() {
+        // As netCDF-C 4.10.1 (CMake) made them.
+        let of = |dims: &[(u64, bool)], element| default_chunks(dims, element, 16 << 20).unwrap();
+        assert_eq!(of(&[(0, true)], 8), [512]);
+        assert_eq!(of(&[(0, true)], 4), [1024]);
+        assert_eq!(of(&[(5, true), (2, false)], 8), [1, 2]);
+        assert_eq!(of(&[(5, true), (180, false), (360, false)], 4), [1, 180, 360]);
+        assert_eq!(of(&[(5, true), (1800, false), (3600, false)], 4), [1, 900, 1800]);
+        assert_eq!(of(&[(5, true), (7200, false), (14400, false)], 4), [1, 1440, 2880]);
+        assert_eq!(of(&[(5, true), (37, false), (721, false), (1440, false)], 4), [1, 13, 241, 480]);
+        assert_eq!(of(&[(98128, false), (277, false), (349, false)], 4), [7010, 20, 25]);
+        assert_eq!(of(&[(8760, false), (721, false), (1440, false)], 2), [797, 66, 131]);
+        assert_eq!(of(&[(1_000_000, false), (30, false)], 8), [250_000, 6]);
+        assert_eq!(of(&[(0, true), (0, true)], 4), [2048, 2048]);
+    }
+}

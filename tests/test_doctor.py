@@ -1,0 +1,467 @@
+"""``ncforge doctor``: every rule finds what it is for, finds nothing where there is nothing, and its command mends it.
+
+The files are made by netCDF4-python, h5py and NCO; the commands that the findings carry are typed into a shell.
+"""
+
+from __future__ import annotations
+
+import functools
+import json
+import os
+import re
+import shlex
+import shutil
+import subprocess
+import sys
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import h5py
+import netCDF4
+import numpy as np
+import pytest
+
+from test_info import binary
+
+ROOT = Path(__file__).resolve().parent.parent
+N, NY, NX = 512, 32, 64
+
+
+def doctor(*words: str | Path, code: int | None = None, cwd: Path | None = None) -> subprocess.CompletedProcess[str]:
+    """Runs the command."""
+    line = [binary(), "doctor", *map(str, words)]
+    env = {**os.environ, "NCFORGE_MACHINE": "/nonexistent"}
+    done = subprocess.run(line, capture_output=True, text=True, timeout=60, check=False, env=env, cwd=cwd)
+    if code is not None:
+        assert done.returncode == code, done.stdout + done.stderr
+    return done
+
+
+def findings(path: Path, *words: str) -> list[dict[str, Any]]:
+    """What is found in a file."""
+    found: list[dict[str, Any]] = json.loads(doctor("--json", "--fail-on", "never", path, *words, code=0).stdout)[
+        "findings"
+    ]
+    return found
+
+
+def codes(path: Path, *words: str) -> set[str]:
+    """The codes of what is found."""
+    return {f["code"] for f in findings(path, *words)}
+
+
+def smooth(n: int = N, ny: int = NY, nx: int = NX, noise: float = 0.01) -> Any:
+    """A field that compresses as measured ones do."""
+    rng = np.random.default_rng(7)
+    t, y, x = np.arange(n) / 20, np.arange(ny) / 10, np.arange(nx) / 15
+    field = np.sin(t)[:, None, None] + np.cos(y)[:, None] + np.sin(x) + noise * rng.normal(size=(n, ny, nx))
+    return (10 * field).astype("f4")
+
+
+def field(
+    path: Path,
+    shape: tuple[int, int, int] = (N, NY, NX),
+    *,
+    unlimited: bool = True,
+    values: Any = None,
+    dtype: Any = "f4",
+    form: Any = "NETCDF4",
+    bounds: int | None = None,
+    **storage: Any,
+) -> None:
+    """A file with a field ``tas(time, lat, lon)``."""
+    with netCDF4.Dataset(path, "w", format=form) as d:
+        d.createDimension("time", None if unlimited else shape[0])
+        d.createDimension("lat", shape[1])
+        d.createDimension("lon", shape[2])
+        d.variable_id = "tas"
+        chunked = form.startswith("NETCDF4")
+        whole: dict[str, Any] = {"chunksizes": (shape[0],)} if chunked else {}
+        time = d.createVariable("time", "f8", ("time",), **whole)
+        time.units = "days since 2000-01-01"
+        if bounds is not None:
+            d.createDimension("bnds", 2)
+            time.bounds = "time_bnds"
+            d.createVariable("time_bnds", "f8", ("time", "bnds"), chunksizes=(bounds, 2))[:] = np.zeros((shape[0], 2))
+        v = d.createVariable("tas", dtype, ("time", "lat", "lon"), **storage)
+        time[:] = np.arange(shape[0])
+        if values is not False:
+            v[:] = smooth(*shape) if values is None else values
+
+
+def z(chunks: tuple[int, ...], **more: Any) -> dict[str, Any]:
+    """Deflated chunks."""
+    return {"chunksizes": chunks, "zlib": True, "complevel": 1, "shuffle": True, **more}
+
+
+def contiguous(path: Path, dtype: str = "f4", values: Any = None) -> None:
+    """The field in one run."""
+    field(path, unlimited=False, dtype=dtype, values=values)
+
+
+def record_file(path: Path, variables: int) -> None:
+    """Series in a classic file."""
+    with netCDF4.Dataset(path, "w", format="NETCDF3_64BIT_OFFSET") as d:
+        d.createDimension("time", None)
+        for i in range(variables):
+            d.createVariable(f"s{i}", "f4", ("time",))
+        for i in range(variables):
+            d[f"s{i}"][:] = np.random.default_rng(i).random(20_000, dtype="f4")
+
+
+def header_without_room(path: Path) -> None:
+    """A classic file as netCDF-C makes it."""
+    with netCDF4.Dataset(path, "w", format="NETCDF3_CLASSIC") as d:
+        d.createDimension("x", 500_000)
+        d.createVariable("v", "f4", ("x",))[:] = np.random.default_rng(1).random(500_000, dtype="f4")
+
+
+def header_with_room(path: Path) -> None:
+    """The same with room, by NCO."""
+    tight = path.with_name("tight.nc")
+    header_without_room(tight)
+    subprocess.run(["ncks", "-h", "--hdr_pad", "4096", str(tight), str(path)], check=True)
+
+
+def dimensions(path: Path, *, used: bool) -> None:
+    """An unlimited dimension with or without a variable."""
+    with netCDF4.Dataset(path, "w") as d:
+        d.createDimension("time", None)
+        d.createDimension("x", 3)
+        d.createVariable("v", "f4", ("time", "x") if used else ("x",))[:] = np.ones((2, 3) if used else 3)
+
+
+def masked(path: Path, *, fill: bool) -> None:
+    """Chunks of which a part holds nothing but the fill value, stored or not."""
+    with h5py.File(path, "w") as f:
+        v = f.create_dataset("v", (64, 32, 32), "f4", chunks=(4, 32, 32), compression=1, shuffle=True, fillvalue=-9.0)
+        if fill:
+            v[...] = -9
+        v[:32] = smooth(32, 32, 32)
+
+
+def big_endian(path: Path, *, big: bool) -> None:
+    """A netCDF-4 file of the other byte order."""
+    with netCDF4.Dataset(path, "w") as d:
+        d.createDimension("x", 1000)
+        kind: Any = ">f4" if big else "<f4"
+        d.createVariable("v", kind, ("x",), endian="big" if big else "little")[:] = np.arange(1000, dtype=kind)
+
+
+def scattered(path: Path, *, front: bool) -> None:
+    """Many variables, each defined after the data of the one before; or copied by ncforge."""
+    loose = path if not front else path.with_name("loose.nc")
+    with netCDF4.Dataset(loose, "w") as d:
+        d.createDimension("x", 200_000)
+        for i in range(12):
+            d.createVariable(f"v{i}", "f4", ("x",))[:] = np.random.default_rng(i).random(200_000, dtype="f4")
+            d.sync()
+    if front:
+        subprocess.run([binary(), "copy", "-q", str(loose), str(path)], check=True)
+
+
+@functools.cache
+def cache() -> int:
+    """Bytes of the default cache of the netCDF-C that is installed, as the doctor found it."""
+    found = json.loads(doctor("--json", ROOT / "data/navy_winds.nc", "--fail-on", "never").stdout)["reader_cache"]
+    assert found["slots"] > 0 and 0 <= found["preemption"] <= 1
+    size: int = found["size"]
+    return size
+
+
+def noise(n: int, ny: int, nx: int) -> Any:
+    """Values that nothing compresses."""
+    return np.random.default_rng(3).random((n, ny, nx), dtype="f4")
+
+
+Make = Callable[[Path], None]
+
+# For every rule: a file in which it is found, one in which it is not.
+CASES: dict[str, tuple[Make, Make]] = {
+    "NC101": (lambda p: field(p, **z((1, NY, NX))), lambda p: field(p, **z((64, 8, 16)))),
+    "NC102": (lambda p: field(p, **z((N, 1, 1))), lambda p: field(p, **z((64, 8, 16)))),
+    "NC103": (lambda p: field(p, **z((2, 8, 8))), lambda p: field(p, **z((64, 8, 16)))),
+    "NC104": (
+        lambda p: field(
+            p, (9, 1024, cache() // 12288), values=False, unlimited=False, **z((1, 1024, cache() // 12288))
+        ),
+        lambda p: field(p, (20, 720, 1440), values=False, unlimited=False, **z((10, 72, 144))),
+    ),
+    "NC105": (
+        lambda p: field(p, bounds=1, **z((64, 8, 16))),
+        lambda p: field(p, bounds=N, **z((64, 8, 16))),
+    ),
+    "NC106": (lambda p: field(p, zlib=True), lambda p: field(p, **z((64, 8, 16)))),
+    "NC201": (
+        lambda p: field(p, (9, 1024, cache() // 3072), values=False, unlimited=False, **z((1, 1024, cache() // 3072))),
+        lambda p: field(p, (40, 720, 1440), values=False, unlimited=False, **z((10, 72, 144))),
+    ),
+    "NC202": (
+        lambda p: field(p, (400, 360, 720), values=False, **z((1, 360, 720))),
+        lambda p: field(p, **z((64, 8, 16))),
+    ),
+    "NC203": (
+        lambda p: field(p, (10, 720, 1440), values=False, unlimited=False, **z((3, 720, 1440))),
+        lambda p: field(p, (10, 720, 1440), values=False, unlimited=False, **z((5, 72, 144))),
+    ),
+    "NC301": (
+        lambda p: field(p, **z((64, 8, 16), shuffle=False)),
+        lambda p: field(p, **z((64, 8, 16))),
+    ),
+    "NC302": (
+        lambda p: field(p, values=noise(N, NY, NX), **z((64, 8, 16), complevel=9)),
+        lambda p: field(p, values=noise(N, NY, NX), **z((64, 8, 16))),
+    ),
+    "NC303": (
+        lambda p: contiguous(p, values=np.round(smooth())),
+        lambda p: contiguous(p, values=noise(N, NY, NX)),
+    ),
+    "NC304": (lambda p: masked(p, fill=True), lambda p: masked(p, fill=False)),
+    "NC305": (lambda p: big_endian(p, big=True), lambda p: big_endian(p, big=False)),
+    "NC401": (lambda p: record_file(p, 31), lambda p: record_file(p, 1)),
+    "NC402": (lambda p: scattered(p, front=False), lambda p: scattered(p, front=True)),
+    "NC403": (
+        lambda p: field(p, (2000, 32, 32), unlimited=False, values=noise(2000, 32, 32), **z((1, 8, 8))),
+        lambda p: field(p, **z((64, 8, 16))),
+    ),
+    "NC404": (lambda p: dimensions(p, used=False), lambda p: dimensions(p, used=True)),
+    "NC405": (header_without_room, header_with_room),
+}
+CMIP7: dict[str, tuple[Make, Make]] = {
+    "NC701": (lambda p: cmip(p, time=1), lambda p: cmip(p)),
+    "NC702": (lambda p: cmip(p, bounds=1), lambda p: cmip(p)),
+    "NC703": (lambda p: cmip(p, data=1), lambda p: cmip(p)),
+    "NC704": (lambda p: cmip(p, data=1), lambda p: mended_cmip(p)),
+    "NC705": (lambda p: field(p, form="NETCDF3_CLASSIC"), lambda p: cmip(p)),
+}
+
+
+def cmip(path: Path, *, time: int = 160, bounds: int = 160, data: int = 40) -> None:
+    """A file as of CMIP, in front of or behind its packing."""
+    with netCDF4.Dataset(path, "w", format="NETCDF4_CLASSIC") as d:
+        d.createDimension("time", None)
+        d.createDimension("lat", 90)
+        d.createDimension("lon", 300)
+        d.createDimension("bnds", 2)
+        d.variable_id = "tas"
+        t = d.createVariable("time", "f8", ("time",), chunksizes=(time,))
+        t.units, t.bounds = "days since 1850-01-01", "time_bnds"
+        b = d.createVariable("time_bnds", "f8", ("time", "bnds"), chunksizes=(bounds, 2))
+        v = d.createVariable("tas", "f4", ("time", "lat", "lon"), **z((data, 90, 300)))
+        t[:], b[:] = np.arange(160), np.zeros((160, 2))
+        v[:] = np.round(smooth(160, 90, 300))
+
+
+def mended_cmip(path: Path) -> None:
+    """The worst of them, mended."""
+    bad = path.with_name("bad.nc")
+    cmip(bad, time=1, bounds=1, data=1)
+    subprocess.run([binary(), "copy", "-q", "--profile", "cmip7", str(bad), str(path)], check=True)
+
+
+def type_in(command: str, folder: Path) -> Path:
+    """Runs a finding's command in a shell, and compares the files. Gives the new one."""
+    words = shlex.split(command)
+    assert words[:2] == ["ncforge", "copy"], command
+    shell = subprocess.run(
+        ["bash", "-c", f'ncforge() {{ {shlex.quote(binary())} "$@"; }}; {command} -q'],
+        cwd=folder,
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+    assert shell.returncode == 0, command + "\n" + shell.stderr
+    source, copy = folder / words[2], folder / words[3]
+    if "--vars" not in words:
+        subprocess.run([binary(), "compare", "-q", str(source), str(copy)], check=True)
+    return copy
+
+
+@pytest.mark.parametrize("code", [*CASES, *CMIP7])
+def test_rule(code: str, tmp_path: Path) -> None:
+    """A rule's two files, and its command."""
+    bad, good = tmp_path / "bad file.nc", tmp_path / "good.nc"
+    make_bad, make_good = {**CASES, **CMIP7}[code]
+    make_bad(bad)
+    make_good(good)
+    words = ["--profile", "cmip7"] if code in CMIP7 else []
+    assert code not in codes(good, *words), findings(good, *words)
+    found = [f for f in findings(bad, *words) if f["code"] == code]
+    assert found, findings(bad, *words)
+    assert re.search(r"\d|unlimited|format", found[0]["message"]), found[0]["message"]
+    assert found[0]["commands"], "every one of these can be mended"
+    mended = type_in(found[0]["commands"][0], tmp_path)
+    after = [f for f in findings(mended, *words) if f["code"] == code and f["variable"] == found[0]["variable"]]
+    assert not after, after
+
+
+def test_every_rule_has_a_test() -> None:
+    """Rules of the code, of these tests, and of the page in the docs are the same."""
+    listed = json.loads(doctor("--rules", "--json", code=0).stdout)
+    here = {*CASES, *CMIP7, "NC501", "NC502", "NC503", "NC504", "NC505", "NC506", "NC507"}
+    assert {r["code"] for r in listed} == here
+    text = doctor("--rules", code=0).stdout
+    page = (ROOT / "docs/doctor.md").read_text()
+    for rule in listed:
+        assert f"{rule['code']} {rule['severity']}" in text
+        row = f"| {rule['code']} | `{rule['name']}` | {rule['severity']} | {rule['about']} | {rule['mended_by']} |"
+        assert row in page, row
+
+
+def test_the_figures_are_right(tmp_path: Path) -> None:
+    """Maps as chunks: what a series decodes, counted by hand."""
+    path = tmp_path / "maps.nc"
+    field(path, **z((1, NY, NX)))
+    (found,) = [f for f in findings(path) if f["code"] == "NC101"]
+    bytes_each = NY * NX * 4
+    assert found["message"].startswith(
+        f"time is chunked by 1: a point series decodes {N} chunks, {N * bytes_each / 2**20:.2f} MiB, "
+        f"to deliver {N * 4 / 2**10:.2f} KiB ({NY * NX:,}×)"
+    )
+    assert found["severity"] == "warning" and found["variable"] == "tas"
+    cache = found["netcdf_c_cache"]
+    assert cache["size"] == N * bytes_each and cache["slots"] > 2 * N and cache["preemption"] == 0.75
+    # Who reads maps only has nothing to mend there.
+    assert "NC101" not in codes(path, "--for", "map")
+
+
+def test_select_ignore_fail_on(tmp_path: Path) -> None:
+    """Which rules count, and the exit code."""
+    path = tmp_path / "maps.nc"
+    field(path, **z((1, NY, NX), shuffle=False))
+    assert codes(path, "--select", "NC3") == {"NC301"}
+    assert codes(path, "--select", "NC301,time-chunked-by-1") == {"NC101", "NC301"}
+    assert "NC301" not in codes(path, "--ignore", "no-shuffle")
+    doctor(path, code=3)
+    doctor(path, "--fail-on", "error", code=0)
+    doctor(path, "--select", "NC106", code=0)
+    doctor(path, "--select", "NC106", "--fail-on", "info", code=3)
+    doctor(path, "--select", "NC9", code=2)
+    doctor(path, "--for", "mapp", code=2)
+    doctor(tmp_path / "no.nc", code=4)
+    doctor(code=2)
+    (tmp_path / "bad.nc").write_bytes(b"CDF\x01\0\0")
+    assert "tas" in doctor(tmp_path / "bad.nc", path, code=4).stdout
+
+
+def test_the_text_is_folded_and_narrow(tmp_path: Path) -> None:
+    """Variables that are alike share their lines; only commands are longer than 80 columns."""
+    path = tmp_path / "many.nc"
+    with netCDF4.Dataset(path, "w") as d:
+        for name, n in [("time", None), ("lat", NY), ("lon", NX)]:
+            d.createDimension(name, n)
+        for i in range(20):
+            d.createVariable(f"v{i}", "f4", ("time", "lat", "lon"), **z((1, NY, NX)))[:] = smooth(64)
+    text = doctor("many.nc", code=3, cwd=tmp_path).stdout
+    assert text.count("NC101") == 1 and "v0, v1, v2" in text and "and 8 more" in text
+    long = [line for line in text.splitlines() if len(line) > 80]
+    assert all("ncforge copy" in line for line in long), long
+    assert "\x1b[" not in text
+    assert "\x1b[" in doctor("--color", "always", path, code=3).stdout
+    all_of_it = [line for line in text.splitlines() if "ncforge copy" in line][-1].strip()
+    after = codes(type_in(all_of_it, tmp_path))
+    assert "NC101" not in after
+
+
+def test_sarif(tmp_path: Path) -> None:
+    """The log has the shape that SARIF 2.1.0 asks for."""
+    path = tmp_path / "maps.nc"
+    field(path, **z((1, NY, NX)))
+    log = json.loads(doctor("--sarif", path, code=3).stdout)
+    (run,) = log["runs"]
+    assert log["version"] == "2.1.0" and run["tool"]["driver"]["name"] == "ncforge doctor"
+    rules = run["tool"]["driver"]["rules"]
+    assert run["results"]
+    for result in run["results"]:
+        assert rules[result["ruleIndex"]]["id"] == result["ruleId"]
+        assert result["level"] in {"note", "warning", "error"} and result["message"]["text"]
+        assert result["locations"][0]["physicalLocation"]["artifactLocation"]["uri"] == path.as_uri()
+
+
+def test_little_is_read(tmp_path: Path) -> None:
+    """A file of a thousand variables: metadata and a few chunks."""
+    path = tmp_path / "wide.nc"
+    with h5py.File(path, "w") as f:
+        for i in range(1000):
+            v = f.create_dataset(f"v{i}", (40, 16, 32), "f4", chunks=(8, 16, 32), compression=1)
+            if i < 100:
+                v[...] = noise(40, 16, 32)
+    found = json.loads(doctor("--json", "--fail-on", "never", path, code=0).stdout)
+    assert found["variables"] == 1000
+    assert found["bytes_read"] < path.stat().st_size / 2 < 64 << 20
+
+
+def test_across(tmp_path: Path) -> None:
+    """What must agree in files that belong together, and does not."""
+    for name in "abc":
+        field(tmp_path / f"{name}.nc", (64, NY, NX), **z((32, 8, 16)))
+    field(tmp_path / "longer.nc", (128, NY, NX), **z((32, 8, 16)))
+    same = [str(tmp_path / f"{name}.nc") for name in ["a", "b", "c", "longer"]]
+
+    def differ(make: Make) -> dict[str, Any]:
+        path = tmp_path / "d.nc"
+        make(path)
+        out = json.loads(doctor("--across", "--json", "--fail-on", "never", *same, path, code=0).stdout)
+        return {f["code"]: f for f in out["across"] if f["variable"] != "time"}
+
+    assert differ(lambda p: field(p, (64, NY, NX), **z((32, 8, 16)))) == {}
+    other = differ(lambda p: field(p, (64, NY, NX), **z((16, 8, 16))))
+    assert set(other) == {"NC501"} and other["NC501"]["files"] == [str(tmp_path / "d.nc")]
+    assert "32 x 8 x 16 in 4 of 5 files, 16 x 8 x 16" in other["NC501"]["message"]
+    type_in(other["NC501"]["commands"][0].replace(str(tmp_path) + "/", ""), tmp_path)
+    mended = tmp_path / "d-mended.nc"
+    again = doctor("--across", "--select", "NC501", "--fail-on", "never", *same, mended, code=0)
+    assert " tas" not in again.stdout, again.stdout
+    mended.unlink()
+    other = differ(lambda p: field(p, (64, NY, NX), **z((32, 8, 16), complevel=5)))
+    assert set(other) == {"NC502"}
+    type_in(other["NC502"]["commands"][0].replace(str(tmp_path) + "/", ""), tmp_path)
+    assert set(differ(lambda p: field(p, (64, NY, NX), dtype="f8", **z((32, 8, 16))))) == {"NC504"}
+    assert set(differ(lambda p: field(p, (64, NY, 32), **z((32, 8, 16))))) == {"NC505"}
+
+    def packed(p: Path) -> None:
+        field(p, (64, NY, NX), **z((32, 8, 16)))
+        with netCDF4.Dataset(p, "a") as d:
+            d["tas"].scale_factor = 0.1
+
+    assert set(differ(packed)) == {"NC503"}
+
+    def kelvin(p: Path) -> None:
+        field(p, (64, NY, NX), **z((32, 8, 16)))
+        with netCDF4.Dataset(p, "a") as d:
+            d["tas"].units = "K"
+
+    assert set(differ(kelvin)) == {"NC507"}
+
+    def less(p: Path) -> None:
+        field(p.with_name("e.nc"), (64, NY, NX), **z((32, 8, 16)))
+        subprocess.run(["ncks", "-O", "-h", "-C", "-v", "time", str(p.with_name("e.nc")), str(p)], check=True)
+
+    assert set(differ(less)) == {"NC506"}
+    doctor("--across", "--fail-on", "error", *same, tmp_path / "d.nc", code=3)
+
+
+def test_profile_cmip7(tmp_path: Path) -> None:
+    """A verdict a file, and the same one that the archive's checker gives, where that is installed."""
+    files = {"good": tmp_path / "good.nc", "bad": tmp_path / "bad.nc", "mended": tmp_path / "mended.nc"}
+    mended_cmip(files["mended"])
+    cmip(files["good"])
+    field(tmp_path / "tiny.nc", (4, 8, 8), zlib=True)
+    out = doctor("--profile", "cmip7", files["bad"], files["mended"], code=3).stdout
+    assert f"{files['bad']}: fails" in out and f"{files['mended']}: passes" in out
+    assert {"NC701", "NC702", "NC703"} <= codes(files["bad"], "--profile", "cmip7")
+    with netCDF4.Dataset(files["mended"]) as d:
+        assert d["time"].chunking() == [160] and d["time_bnds"].chunking() == [160, 2]
+        chunk = d["tas"].chunking()
+        assert np.prod(chunk) * 4 >= 4 << 20 > np.prod(chunk) * 4 - 90 * 300 * 4 and chunk[1:] == [90, 300]
+        filters = d["tas"].filters()
+        assert filters["zlib"] and filters["complevel"] == 4 and filters["shuffle"] and filters["fletcher32"]
+    subprocess.run([binary(), "compare", "-q", str(files["bad"]), str(files["mended"])], check=True)
+    checker = os.environ.get("CHECK_CMIP7_PACKING") or shutil.which("check_cmip7_packing")
+    if checker is None:
+        pytest.skip("check_cmip7_packing is not installed")
+    for path in [*files.values(), tmp_path / "tiny.nc"]:
+        theirs = subprocess.run([sys.executable, checker, str(path)], capture_output=True, text=True, check=False)
+        ours = doctor("--profile", "cmip7", path)
+        assert (theirs.returncode == 0) == (ours.returncode == 0), theirs.stdout + ours.stdout
