@@ -197,7 +197,7 @@ impl Writer {
             }
         };
         let bytes_each = chunk_bytes(chunk, layout.element.size)?;
-        if codecs.is_empty() {
+        if codecs.is_empty() && !self.skip_fill {
             self.container.will_place(bytes_each.saturating_mul(done.len() as u64))?;
         }
         let skip = self.skip(var)?;

@@ -115,7 +115,7 @@ impl Writer {
         };
         let ids: Vec<_> = parts.iter().map(|p| &p.id).collect();
         let largest = parts.iter().map(|p| p.block.footprint()).max().unwrap_or(0);
-        if chains.iter().all(|(_, chain)| chain.is_empty()) {
+        if !self.skip_fill && chains.iter().all(|(_, chain, _)| chain.is_empty()) {
             self.container.will_place(parts.iter().map(|p| p.block.len() as u64).sum())?;
         }
         self.place(parts.len(), largest, |i| (ids[i].0, ids[i].1.clone()), encode)?;
