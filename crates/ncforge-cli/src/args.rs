@@ -2,6 +2,7 @@
 //! completions all come from these declarations.
 
 mod bench;
+mod combine;
 mod compare;
 mod copy;
 mod doctor;
@@ -18,6 +19,7 @@ use std::path::Path;
 use clap::{CommandFactory, Parser, Subcommand};
 
 pub(crate) use bench::{AccessArgs, BenchArgs, ChunksBenchArgs, PatternArg, SwitchArg, Workload};
+pub(crate) use combine::{CombineArgs, DifferingArg, HolesArg, SchemeArg, TileChunksArg};
 pub(crate) use compare::CompareArgs;
 pub(crate) use copy::{ChunksArg, CodecArg, CopyArgs, EndianArg, FormatArg};
 pub(crate) use doctor::{DoctorArgs, FailOn, ProfileArg};
@@ -60,6 +62,8 @@ Exit codes:
 pub(crate) enum Command {
     /// Copy a file into another format, chunk shape or compression
     Copy(Box<CopyArgs>),
+    /// Put the tiles of a model's processes together into one file
+    Combine(Box<CombineArgs>),
     /// Show what is in a file and how it is stored
     Info(InfoArgs),
     /// Compare two files: structure and every value
@@ -83,6 +87,7 @@ impl Command {
     fn global(&self) -> GlobalArgs {
         match self {
             Command::Copy(a) => a.global.clone(),
+            Command::Combine(a) => a.global.clone(),
             Command::Info(a) => a.global.clone(),
             Command::Compare(a) => a.global.clone(),
             Command::Doctor(a) => a.global.clone(),

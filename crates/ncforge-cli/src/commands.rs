@@ -2,6 +2,7 @@
 //! print what it returns.
 
 mod bench;
+mod combine;
 mod compare;
 mod copy;
 mod doctor;
@@ -52,6 +53,7 @@ pub(crate) fn run(cli: Cli, argv: &[OsString]) -> Exit {
     let cx = Context { global: &cli.global, argv, printer: &printer };
     let done = match cli.command {
         Command::Copy(a) => copy::run(&a, &cx),
+        Command::Combine(a) => combine::run(&a, &cx),
         Command::Info(a) => info::run(&a, &cx),
         Command::Compare(a) => compare::run(&a, &cx),
         Command::Doctor(a) => doctor::run(&a, &cx),

@@ -28,6 +28,10 @@ pub trait Container: Send + Sync + Debug {
     fn notes(&self) -> Vec<String> {
         Vec::new()
     }
+    /// Bytes that the file is shorter than its description says. They read as zeros.
+    fn missing_bytes(&self) -> u64 {
+        0
+    }
     /// Bytes of the metadata that the container can tell apart from data (header, indexes), if it can.
     fn metadata_bytes(&self) -> Option<u64> {
         None

@@ -185,6 +185,11 @@ impl Dataset {
         self.engine().read_picks_bytes(self.container(), var, picks, out)
     }
 
+    /// Says that something of it was read, not by its own methods.
+    pub(crate) fn note_read(&self) {
+        self.inner.was_read.store(true, Ordering::Relaxed);
+    }
+
     /// The variable with this path. The error says whether it is not there, or there but damaged or of a kind
     /// that is not supported ([`crate::model::Skipped`]).
     pub fn var(&self, path: &str) -> Result<VarId> {

@@ -28,6 +28,7 @@ mod direct;
 mod linear;
 mod machine;
 mod options;
+mod parts;
 mod picks;
 mod plan;
 mod pool;
@@ -56,6 +57,7 @@ use crate::select::{Hyperslab, Picks};
 use crate::store::Store;
 
 pub use options::{EngineOptions, parse_size};
+pub(crate) use parts::{Region, overlap};
 pub use stats::EngineStats;
 pub(crate) use stop::with_stop;
 pub use writer::Writer;

@@ -68,6 +68,10 @@ pub enum Error {
         /// The object and why.
         what: String,
     },
+    /// Tiles that do not make one whole: some are missing, two claim one place, they are of different models or
+    /// dates. Names the files.
+    #[error("{0}")]
+    Tiles(String),
     /// The output exists and overwriting was not asked for.
     #[error("`{}` exists already", .0.display())]
     Exists(PathBuf),
@@ -108,7 +112,7 @@ impl Error {
     /// 3 differences found, 4 input unreadable or corrupt, 5 interrupted and resumable.
     pub fn exit_code(&self) -> u8 {
         match self {
-            Error::Corrupt { .. } | Error::NotNetcdf { .. } => 4,
+            Error::Corrupt { .. } | Error::NotNetcdf { .. } | Error::Tiles(_) => 4,
             Error::Io { op, .. } if op.starts_with("open") || op.starts_with("read") => 4,
             Error::Exists(_) | Error::Budget { .. } | Error::NotFound { .. } => 2,
             Error::Verify(_) => 3,

@@ -1,6 +1,7 @@
 //! Work on whole files, each piece of it on the [engine](crate::engine).
 //!
 //! * [`copy`] – any container into any container: other format, other chunks, other codec, in bounded memory;
+//! * [`combine`] – tiles, one a process, into one whole file;
 //! * [`compare`] – whether two files say the same, and where they first differ;
 //! * [`choosing`] – chunk shapes for the variables of a dataset, from how they will be read;
 //! * [`chunking`] – the chunk shape when nobody gave one;
@@ -12,9 +13,11 @@
 mod boxes;
 pub mod choosing;
 pub mod chunking;
+pub mod combine;
 pub mod compare;
 pub mod copy;
 pub mod describe;
 pub mod doctor;
 pub mod progress;
 pub mod sampling;
+mod source;

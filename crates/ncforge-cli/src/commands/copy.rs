@@ -1,6 +1,6 @@
 //! `ncforge copy`
 
-mod report;
+pub(crate) mod report;
 
 use ncforge::engine::Engine;
 use ncforge::model::{Endian, Format};
@@ -79,21 +79,8 @@ fn options(args: &CopyArgs, cx: &Context<'_>) -> Result<CopyOptions> {
             )
         })?),
     };
-    let codec = match args.codec {
-        CodecArg::Keep => Codec::Keep,
-        CodecArg::None => Codec::None,
-        CodecArg::Deflate => Codec::Deflate,
-        CodecArg::Zstd => Codec::Zstd,
-    };
+    let codec = codec(args.codec);
     check_level(codec, args.level)?;
-    let format = match args.format() {
-        FormatArg::Keep => None,
-        FormatArg::Classic => Some(Format::Cdf1),
-        FormatArg::Cdf2 => Some(Format::Cdf2),
-        FormatArg::Cdf5 => Some(Format::Cdf5),
-        FormatArg::Netcdf4 => Some(Format::Netcdf4),
-        FormatArg::Netcdf4Classic => Some(Format::Netcdf4Classic),
-    };
     let filters = args.filters.iter().map(|text| FilterSpec::parse(text)).collect::<ncforge::Result<_>>();
     Ok(CopyOptions {
         filters: filters.map_err(|e| Failure::usage(e.to_string(), "write v,shuffle|deflate,1 or v,none"))?,
@@ -106,7 +93,7 @@ fn options(args: &CopyArgs, cx: &Context<'_>) -> Result<CopyOptions> {
         skip_fill: args.skip_fill,
         unlimited_to_fixed: args.fix_unlimited,
         profile: args.profile.map(|ProfileArg::Cmip7| Profile::Cmip7),
-        format,
+        format: format(args.format()),
         chunks,
         codec,
         level: args.level,
@@ -128,7 +115,30 @@ fn options(args: &CopyArgs, cx: &Context<'_>) -> Result<CopyOptions> {
     })
 }
 
-fn check_level(codec: Codec, level: Option<u32>) -> Result<()> {
+/// The codec that an argument means.
+pub(crate) fn codec(arg: CodecArg) -> Codec {
+    match arg {
+        CodecArg::Keep => Codec::Keep,
+        CodecArg::None => Codec::None,
+        CodecArg::Deflate => Codec::Deflate,
+        CodecArg::Zstd => Codec::Zstd,
+    }
+}
+
+/// The format that an argument means; `None`: the input's.
+pub(crate) fn format(arg: FormatArg) -> Option<Format> {
+    match arg {
+        FormatArg::Keep => None,
+        FormatArg::Classic => Some(Format::Cdf1),
+        FormatArg::Cdf2 => Some(Format::Cdf2),
+        FormatArg::Cdf5 => Some(Format::Cdf5),
+        FormatArg::Netcdf4 => Some(Format::Netcdf4),
+        FormatArg::Netcdf4Classic => Some(Format::Netcdf4Classic),
+    }
+}
+
+/// An error if a level makes no sense for a codec.
+pub(crate) fn check_level(codec: Codec, level: Option<u32>) -> Result<()> {
     let (name, range) = match codec {
         Codec::Deflate => ("deflate", 0..=9),
         Codec::Zstd => ("zstd", 1..=22),

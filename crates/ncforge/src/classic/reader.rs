@@ -26,6 +26,8 @@ pub(super) struct ClassicFile {
     pub(super) layout: Layout,
     /// Length of the file when it was opened for reading; `None` when it is being written.
     read_len: Option<u64>,
+    /// Bytes that the file lacked when it was opened.
+    missing: u64,
     notes: Vec<String>,
     /// Made when first asked for: files may have thousands of variables.
     places: Vec<OnceLock<Arc<VarLayout>>>,
@@ -50,6 +52,7 @@ impl ClassicFile {
         describe(&mut notes, &layout, records, count, file_len, data_end);
         let mut file = Self::new(store, version, schema, layout, notes);
         file.read_len = Some(file_len);
+        file.missing = data_end.saturating_sub(file_len);
         Ok(file)
     }
 
@@ -68,7 +71,7 @@ impl ClassicFile {
         notes: Vec<String>,
     ) -> Self {
         let places = schema.vars.iter().map(|_| OnceLock::new()).collect();
-        ClassicFile { store, version, schema, layout, read_len: None, notes, places }
+        ClassicFile { store, version, schema, layout, read_len: None, missing: 0, notes, places }
     }
 
     /// Current number of records.
@@ -178,6 +181,10 @@ impl Container for ClassicFile {
 
     fn notes(&self) -> Vec<String> {
         self.notes.clone()
+    }
+
+    fn missing_bytes(&self) -> u64 {
+        self.missing
     }
 
     fn metadata_bytes(&self) -> Option<u64> {

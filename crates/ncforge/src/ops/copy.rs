@@ -55,6 +55,7 @@ use crate::dataset::Dataset;
 use crate::engine::{Engine, EngineOptions};
 use crate::error::{Error, Result};
 use crate::ops::progress::Progress;
+use crate::ops::source::Source;
 
 use self::journal::{Header, Journal, VERSION};
 use self::output::{Identity, Output};
@@ -62,6 +63,7 @@ use self::plan::Memory;
 
 pub use history::history_line;
 pub use options::{Chunks, Codec, CopyOptions, Names};
+pub(crate) use plan::plan_of;
 pub use plan::{Plan, Totals, VarPlan, plan};
 pub use spec::{ChunkSpec, FilterSpec, VarChunks};
 
@@ -108,19 +110,45 @@ pub fn copy(
     engine: &Engine,
     progress: &dyn Progress,
 ) -> Result<CopyReport> {
+    let source = Dataset::open_with(input, &engine_below(engine)?)?;
+    copy_of(&source, output, options, engine, progress, Lasting::Durable)
+}
+
+/// The engine under a copy: for the chunks it has in hand; the boxes are the copy's own.
+pub(crate) fn engine_below(engine: &Engine) -> Result<Engine> {
+    let memory = Memory::of(engine.memory());
+    Engine::without_look_ahead(EngineOptions { threads: Some(engine.threads()), memory: Some(memory.engine) })
+}
+
+/// When the system brings an output to disk.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Lasting {
+    /// Before it gets its name: it outlives a failure of the machine from then on.
+    Durable,
+    /// In its own time, as with other programs' files. A failing process loses nothing.
+    Relaxed,
+}
+
+/// Copies any source to `output`. The source reads with an engine of [`engine_below`]; threads and memory of the
+/// whole are those of `engine`.
+pub(crate) fn copy_of(
+    source: &dyn Source,
+    output: &Path,
+    options: &CopyOptions,
+    engine: &Engine,
+    progress: &dyn Progress,
+    lasting: Lasting,
+) -> Result<CopyReport> {
     let begun = Instant::now();
     let memory = Memory::of(engine.memory());
-    // Boxes are the copy's own; the engine under it must get along with the rest.
-    let small = EngineOptions { threads: Some(engine.threads()), memory: Some(memory.engine) };
-    let small = Engine::without_look_ahead(small)?;
-    let source = Dataset::open_with(input, &small)?;
-    let identity = Identity::of(input)?;
-    let mut plan = plan(&source, options, engine)?;
+    let small = source.engine().clone();
+    let identity = Identity::of_all(&source.files())?;
+    let mut plan = plan_of(source, options, engine)?;
     for work in plan.work.iter().filter(|w| w.moved.values) {
-        plan::check_readable(&source, work.moved.from)?;
+        plan::check_readable(source, work.moved.from)?;
     }
     let mut report = report_of(&plan, output, &identity);
-    if options.resume && is_complete(output, &plan, &small) {
+    if options.resume && is_complete(output, &plan, source) {
         report.was_complete = true;
         report.output_bytes = Identity::of(output)?.len();
         report.seconds = begun.elapsed().as_secs_f64();
@@ -141,24 +169,25 @@ pub fn copy(
     if header.history != options.history {
         // The output began its life with the first run's line; its bytes must stay as they would have been.
         let options = CopyOptions { history: header.history.clone(), ..options.clone() };
-        plan = plan::plan(&source, &options, engine)?;
+        plan = plan_of(source, &options, engine)?;
     }
     report.resumed_steps = done.len() as u64;
     let verified = run::run(
         run::Task {
-            source: &source,
+            source,
             plan: &plan,
             engine: &small,
             memory,
             progress,
             header,
             checkpoint: options.checkpoint,
+            lasting,
         },
         &claim,
         done,
     )
     .and_then(|()| match options.verify {
-        true => verify::verify(&source, &plan, &claim, &small, memory, progress),
+        true => verify::verify(source, &plan, &claim, &small, memory, progress),
         false => Ok(()),
     });
     match verified {
@@ -205,18 +234,20 @@ fn report_of(plan: &Plan, output: &Path, identity: &Identity) -> CopyReport {
 
 /// Whether an earlier run had brought the output to its end: it is there, it is younger than the source, nothing
 /// is left of the work, and it is described as this copy's output would be.
-fn is_complete(output: &Path, plan: &Plan, engine: &Engine) -> bool {
+fn is_complete(output: &Path, plan: &Plan, source: &dyn Source) -> bool {
+    let files = source.files();
+    let modified = |p: &Path| p.metadata().and_then(|m| m.modified()).ok();
     let younger = || {
-        let made = output.metadata().and_then(|m| m.modified()).ok()?;
-        let source = Path::new(&plan.input).metadata().and_then(|m| m.modified()).ok()?;
-        Some(made >= source)
+        let made = modified(output)?;
+        files.iter().map(|f| modified(f)).try_fold(true, |all, m| Some(all && made >= m?))
     };
     if output::beside(output, "partial").exists() || younger() != Some(true) {
         return false;
     }
-    let same_file = Identity::of(output).ok() == Identity::of(Path::new(&plan.input)).ok();
+    let own = Identity::of(output).ok();
+    let same_file = files.iter().any(|f| Identity::of(f).ok() == own);
     !same_file
-        && Dataset::open_with(output, engine).is_ok_and(|d| {
+        && Dataset::open_with(output, source.engine()).is_ok_and(|d| {
             d.schema().format == plan.schema.format
                 && crate::ops::compare::compare_schemas(&plan.schema, d.schema(), false).is_same()
         })

@@ -41,7 +41,7 @@ pub(super) fn done(r: &CopyReport, json: bool, printer: &Printer) {
 }
 
 /// Tells what would be done.
-pub(super) fn plan(p: &Plan, json: bool, printer: &Printer) {
+pub(crate) fn plan(p: &Plan, json: bool, printer: &Printer) {
     if json {
         printer.json(&serde_json::to_value(p).expect("a plan is plain data"));
         return;

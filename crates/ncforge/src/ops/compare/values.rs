@@ -9,13 +9,13 @@ use self::element::{Equality, Tolerance, format_element, format_value, same_valu
 use super::types::same_type;
 use super::{Comparison, Difference, Kind};
 use crate::buffer::Buffer;
-use crate::dataset::Dataset;
 use crate::engine::Engine;
 use crate::error::Result;
 use crate::layout::Place;
 use crate::model::{DType, Schema, Values, VarId};
 use crate::ops::boxes::{Side, Walk, choose, unravel};
 use crate::ops::progress::{Progress, check_stop};
+use crate::ops::source::Source;
 use crate::select::Hyperslab;
 
 /// Seconds to decode a byte on one thread, for weighing one walk against another.
@@ -51,9 +51,9 @@ pub(crate) struct How<'a> {
 /// Compares the values of one variable. Different types or shapes are one difference; a variable that one file
 /// cannot give is told as such, unless both cannot.
 pub(crate) fn compare_values(
-    a: &Dataset,
+    a: &dyn Source,
     va: VarId,
-    b: &Dataset,
+    b: &dyn Source,
     vb: VarId,
     how: How<'_>,
 ) -> Result<Comparison> {
@@ -107,8 +107,8 @@ pub(crate) fn compare_values(
     Ok(out)
 }
 
-fn unsupported(d: &Dataset, v: VarId) -> Option<String> {
-    match d.container().layout(v) {
+fn unsupported(d: &dyn Source, v: VarId) -> Option<String> {
+    match d.layout(v) {
         Ok(layout) => match &layout.place {
             Place::Unsupported(why) => Some(why.clone()),
             _ => None,
@@ -118,9 +118,9 @@ fn unsupported(d: &Dataset, v: VarId) -> Option<String> {
 }
 
 struct Job<'a> {
-    a: &'a Dataset,
+    a: &'a dyn Source,
     va: VarId,
-    b: &'a Dataset,
+    b: &'a dyn Source,
     vb: VarId,
     how: How<'a>,
     path: String,
@@ -156,8 +156,8 @@ impl Found {
 
 impl Job<'_> {
     /// How a file holds the variable.
-    fn side(d: &Dataset, v: VarId) -> Result<Side> {
-        Ok(match &d.container().layout(v)?.place {
+    fn side(d: &dyn Source, v: VarId) -> Result<Side> {
+        Ok(match &d.layout(v)?.place {
             Place::Chunked { chunk, .. } => Side::Chunks { lens: chunk.clone(), seconds_per_byte: DECODE },
             Place::Contiguous { .. } | Place::Records { .. } => Side::Runs,
             _ => Side::Free,

@@ -122,6 +122,24 @@ impl Identity {
         })
     }
 
+    /// Of several files: what tells one state of all of them from another.
+    pub(crate) fn of_all(paths: &[PathBuf]) -> Result<Identity> {
+        if let [one] = paths {
+            return Identity::of(one);
+        }
+        let mut all = Identity { device: 0, inode: 0, len: 0, modified_seconds: 0, modified_nanos: 0 };
+        let mut text = String::new();
+        for path in paths {
+            let one = Identity::of(path)?;
+            text.push_str(&format!("{one:?};"));
+            all.len = all.len.saturating_add(one.len);
+        }
+        // The hash stands where a single file has its number.
+        all.inode = super::plan::fnv1a(text.as_bytes());
+        all.device = paths.len() as u64;
+        Ok(all)
+    }
+
     /// Bytes of the file.
     pub(crate) fn len(&self) -> u64 {
         self.len

@@ -25,6 +25,7 @@ use crate::error::Result;
 use crate::layout::{Element, Place, VarLayout};
 use crate::model::{Fill, Filter, Schema, Storage, VarId};
 use crate::ops::boxes::{Side, Walk, choose};
+use crate::ops::source::Source;
 
 /// Bytes a second of one thread or of the disk; rough, measured on a machine of 2020. They weigh one way
 /// against another and give the estimate of time that a dry run prints; nothing else depends on them.
@@ -212,8 +213,13 @@ pub(crate) fn fnv1a(bytes: &[u8]) -> u64 {
 
 /// Plans a copy, and does nothing.
 pub fn plan(source: &Dataset, options: &CopyOptions, engine: &Engine) -> Result<Plan> {
+    plan_of(source, options, engine)
+}
+
+/// Plans a copy of any source.
+pub(crate) fn plan_of(source: &dyn Source, options: &CopyOptions, engine: &Engine) -> Result<Plan> {
     let memory = Memory::of(engine.memory());
-    let input = source.path().display().to_string();
+    let input = source.name();
     let Translation { mut schema, vars, mut notes } = translate(source.schema(), &input, options)?;
     notes.extend(decide(&mut schema, source.schema().format.is_classic(), options)?);
     let mut variables = Vec::with_capacity(vars.len());
@@ -251,7 +257,7 @@ pub fn plan(source: &Dataset, options: &CopyOptions, engine: &Engine) -> Result<
 }
 
 struct Planner<'a> {
-    source: &'a Dataset,
+    source: &'a dyn Source,
     schema: &'a Schema,
     moved: Moved,
     memory: Memory,
@@ -261,7 +267,7 @@ struct Planner<'a> {
 
 impl Planner<'_> {
     fn plan(&self) -> Result<(VarWork, VarPlan, f64)> {
-        let layout = self.source.container().layout(self.moved.from)?;
+        let layout = self.source.layout(self.moved.from)?;
         let var = self.schema.var(self.moved.to);
         let shape = self.schema.shape(self.moved.to);
         let heap = self.schema.is_heap(var.dtype);
@@ -312,7 +318,7 @@ impl Planner<'_> {
             None => self.schema.default_fill(var.dtype),
         };
         let native = self.native_fill(layout);
-        Ok(stays && fill.is_some() && fill == native)
+        Ok(stays && fill.is_some() && fill == native && self.source.has_chunks(self.moved.from))
     }
 
     /// The source's fill element in native byte order, for numbers.
@@ -350,7 +356,8 @@ impl Planner<'_> {
             return Route::Boxes;
         };
         let same_bytes = Element::of(self.schema, var.dtype, var.endian).as_ref() == Some(&layout.element);
-        if !self.skip_fill && chunk == chunks && same_bytes && same_filters(codecs.filters(), filters) {
+        let whole = self.source.has_chunks(self.moved.from) && !self.skip_fill;
+        if whole && chunk == chunks && same_bytes && same_filters(codecs.filters(), filters) {
             return Route::Raw;
         }
         Route::Boxes
@@ -399,11 +406,7 @@ impl Planner<'_> {
     ) -> Result<(VarPlan, f64)> {
         let var = self.schema.var(self.moved.to);
         let values = shape.iter().fold(work.element, |b, &n| b.saturating_mul(n));
-        let stored = match &layout.place {
-            Place::Chunked { index, .. } => index.list()?.iter().map(|(_, r)| r.len).sum(),
-            Place::Nowhere => 0,
-            _ => values,
-        };
+        let stored = self.source.stored_bytes(self.moved.from)?;
         let (chunk, filtered) = match &layout.place {
             Place::Chunked { chunk, codecs, .. } => (Some(chunk), !codecs.is_empty()),
             _ => (None, false),
@@ -466,7 +469,7 @@ fn padded(shape: &[u64], chunk: &[u64]) -> u64 {
 }
 
 /// Whether two filter chains do the same; whether a filter may be skipped does not matter for chunks that exist.
-fn same_filters(a: &[Filter], b: &[Filter]) -> bool {
+pub(crate) fn same_filters(a: &[Filter], b: &[Filter]) -> bool {
     a.len() == b.len() && a.iter().zip(b).all(|(x, y)| x.id == y.id && x.params == y.params)
 }
 
@@ -532,9 +535,9 @@ fn describe_chunks(chunks: &[u64], list: &[Filter]) -> String {
 }
 
 /// Whether a source variable can be copied at all; the error names the feature that is missing.
-pub(crate) fn check_readable(source: &Dataset, v: VarId) -> Result<()> {
-    if let Place::Unsupported(what) = &source.container().layout(v)?.place {
-        let path = format!("{}: {}", source.path().display(), source.schema().var_path(v));
+pub(crate) fn check_readable(source: &dyn Source, v: VarId) -> Result<()> {
+    if let Place::Unsupported(what) = &source.layout(v)?.place {
+        let path = format!("{}: {}", source.name(), source.schema().var_path(v));
         return Err(crate::Error::Unsupported { path, what: what.clone() });
     }
     Ok(())

@@ -4,18 +4,19 @@ use std::ops::Range;
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
+use super::Lasting;
 use super::journal::{Header, Journal, Step};
 use super::output::{Output, free_space};
 use super::plan::{Memory, Plan, Route, VarWork};
 use super::spill::Spill;
 use crate::buffer::Buffer;
 use crate::container::ContainerMut;
-use crate::dataset::Dataset;
 use crate::engine::{Engine, Writer, with_stop};
 use crate::error::{Error, Result};
 use crate::layout::{ChunkIndex, Place};
 use crate::model::{Format, Schema, Storage};
 use crate::ops::progress::Progress;
+use crate::ops::source::{RawChunk, Source};
 use crate::select::{ChunkGrid, Hyperslab, coordinates};
 use crate::store::{FileStore, Store};
 use crate::{classic, netcdf4};
@@ -25,7 +26,7 @@ const MOST_PROBES: u64 = 1 << 16;
 
 /// One copy.
 pub(crate) struct Task<'a> {
-    pub(crate) source: &'a Dataset,
+    pub(crate) source: &'a dyn Source,
     pub(crate) plan: &'a Plan,
     pub(crate) engine: &'a Engine,
     pub(crate) memory: Memory,
@@ -33,15 +34,22 @@ pub(crate) struct Task<'a> {
     pub(crate) header: Header,
     /// How often finished steps are made durable.
     pub(crate) checkpoint: Duration,
+    /// Whether the end waits for the disk.
+    pub(crate) lasting: Lasting,
 }
 
 /// Writes the partial output from its beginning, or from behind the steps that are `done`.
 pub(crate) fn run(task: Task<'_>, output: &Output, done: Vec<Step>) -> Result<()> {
     check_budget(&task)?;
+    let file = Arc::new(match done.is_empty() {
+        true => FileStore::create(&output.partial)?,
+        false => FileStore::open_rw(&output.partial)?,
+    });
     let store: Arc<dyn Store> = match done.is_empty() {
-        true => Arc::new(FileStore::create(&output.partial)?),
-        false => Arc::new(Resumed(FileStore::open_rw(&output.partial)?)),
+        true => file.clone(),
+        false => Arc::new(Resumed(file.clone())),
     };
+    let relaxed = task.lasting == Lasting::Relaxed;
     let container = create(Arc::clone(&store), task.plan.schema.clone())?;
     let journal =
         Journal::begin(output.journal_file()?, output.journal.display().to_string(), &task.header, &done)?;
@@ -59,7 +67,12 @@ pub(crate) fn run(task: Task<'_>, output: &Output, done: Vec<Step>) -> Result<()
     run.writer.skip_fill(run.task.plan.skip_fill);
     run.task.progress.begin("copy", run.task.plan.work.iter().map(VarWork::bytes).sum());
     match run.all(done) {
-        Ok(()) => run.writer.finish().map(drop),
+        Ok(()) => {
+            if relaxed {
+                file.relax();
+            }
+            run.writer.finish().map(drop)
+        }
         Err(e) => {
             // Stopped while a box was written, the writer has lost some of what earlier boxes left in it: then
             // the last checkpoint counts, as after a crash.
@@ -80,7 +93,7 @@ fn check_budget(task: &Task<'_>) -> Result<()> {
         if work.largest_box() > budget {
             return too_small(format!("a box of whole chunks of `{name}`"), work.largest_box());
         }
-        let layout = task.source.container().layout(work.moved.from)?;
+        let layout = task.source.layout(work.moved.from)?;
         if let (Place::Chunked { chunk, .. }, false) = (&layout.place, work.route == Route::Nothing) {
             let bytes = chunk.iter().fold(layout.element.size as u64, |b, &c| b.saturating_mul(c));
             if bytes > budget {
@@ -94,7 +107,7 @@ fn check_budget(task: &Task<'_>) -> Result<()> {
 /// The partial output of an earlier run. A format that creates a dataset empties its store first; this one keeps
 /// its bytes, because the same bytes are going to be at the same places.
 #[derive(Debug)]
-struct Resumed(FileStore);
+struct Resumed(Arc<FileStore>);
 
 impl Store for Resumed {
     fn len(&self) -> u64 {
@@ -306,7 +319,7 @@ impl Run<'_> {
         let writer = &mut self.writer;
         // Where the source ends inside a chunk that the output fills further, the rest of the stored chunk is
         // anything; such chunks go by their values.
-        let stored = source.container().layout(from)?.shape.clone();
+        let stored = source.layout(from)?.shape.clone();
         let whole = |at: &[u64]| {
             let (start, count) = grid.region(at);
             (0..start.len()).all(|d| start[d] + count[d] <= stored[d])
@@ -319,13 +332,13 @@ impl Run<'_> {
             at.len(),
             window as usize,
             |i| match whole(&at[i]) {
-                true => engine.raw_chunk(source.container(), from, &at[i]),
-                false => Ok(None),
+                true => source.raw_chunk(from, &at[i]),
+                false => Ok(RawChunk::Pieces),
             },
             |i, chunk| match chunk {
-                Some((bytes, mask)) => writer.write_chunk_raw(to, &at[i], &bytes, mask),
-                None if work.sparse && whole(&at[i]) => Ok(()),
-                None => {
+                RawChunk::Encoded(bytes, mask) => writer.write_chunk_raw(to, &at[i], &bytes, mask),
+                RawChunk::Unwritten if work.sparse => Ok(()),
+                RawChunk::Unwritten | RawChunk::Pieces => {
                     let (start, count) = grid.region(&at[i]);
                     let slab = Hyperslab::new(&start, &count);
                     let mut fill = Buffer::zeroed((slab.len() * work.element) as usize);
@@ -338,14 +351,14 @@ impl Run<'_> {
 
     /// Whether the source stores no chunk inside a box.
     fn is_unwritten(&self, work: &VarWork, slab: &Hyperslab) -> Result<bool> {
-        let layout = self.task.source.container().layout(work.moved.from)?;
-        let Place::Chunked { chunk, index, .. } = &layout.place else { return Ok(false) };
+        let layout = self.task.source.layout(work.moved.from)?;
+        let Place::Chunked { chunk, .. } = &layout.place else { return Ok(false) };
         let touched = ChunkGrid::new(&work.walk.grid.shape, chunk).touched(slab);
         if touched.iter().fold(1u64, |n, r| n.saturating_mul(r.end - r.start)) > MOST_PROBES {
             return Ok(false);
         }
         for at in coordinates(&touched) {
-            if index.get(&at)?.is_some() {
+            if self.task.source.is_stored(work.moved.from, &at)? {
                 return Ok(false);
             }
         }

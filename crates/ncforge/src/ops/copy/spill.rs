@@ -8,12 +8,12 @@ use std::ops::Range;
 
 use super::output::beside;
 use crate::buffer::Buffer;
-use crate::dataset::Dataset;
 use crate::engine::Engine;
 use crate::error::Result;
 use crate::model::VarId;
 use crate::ops::boxes::Walk;
 use crate::ops::progress::{Progress, check_stop};
+use crate::ops::source::Source;
 use crate::select::{Hyperslab, coordinates};
 use crate::store::{FileStore, Store};
 
@@ -35,7 +35,7 @@ impl Spill {
     /// `output`.
     #[allow(clippy::too_many_arguments, reason = "one call, each argument another thing")]
     pub(crate) fn fill(
-        source: &Dataset,
+        source: &dyn Source,
         var: VarId,
         element: u64,
         bands: &Walk,

@@ -320,6 +320,7 @@ fn damage_is_found_by_verifying() {
         progress: &Silent,
         header,
         checkpoint: std::time::Duration::MAX,
+        lasting: Lasting::Durable,
     };
     run::run(task, &claim, vec![]).unwrap();
     verify::verify(&source, &plan, &claim, &e, memory, &Silent).unwrap();

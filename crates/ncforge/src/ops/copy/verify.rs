@@ -7,10 +7,11 @@ use crate::engine::Engine;
 use crate::error::{Error, Result};
 use crate::ops::compare::{How, compare_schemas, compare_values};
 use crate::ops::progress::{Progress, check_stop};
+use crate::ops::source::Source;
 
 /// An error that names the first difference, if there is one.
 pub(crate) fn verify(
-    source: &Dataset,
+    source: &dyn Source,
     plan: &Plan,
     output: &Output,
     engine: &Engine,

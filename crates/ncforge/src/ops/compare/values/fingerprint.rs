@@ -9,18 +9,24 @@
 use std::sync::atomic::{AtomicU64, Ordering};
 
 use crate::buffer::Buffer;
-use crate::dataset::Dataset;
 use crate::error::Result;
 use crate::model::{Atomic, VarId};
 use crate::ops::boxes::{Walk, unravel};
 use crate::ops::progress::{Progress, check_stop};
+use crate::ops::source::Source;
 use crate::select::Hyperslab;
 
 /// Elements that one thread hashes at a time.
 const GRAIN: u64 = 1 << 18;
 
 /// The sum over all elements of a variable, read in the order of `walk`.
-pub(super) fn sum(d: &Dataset, v: VarId, kind: Atomic, walk: &Walk, progress: &dyn Progress) -> Result<u64> {
+pub(super) fn sum(
+    d: &dyn Source,
+    v: VarId,
+    kind: Atomic,
+    walk: &Walk,
+    progress: &dyn Progress,
+) -> Result<u64> {
     let size = kind.size();
     let total = AtomicU64::new(0);
     let mut buffer = Buffer::zeroed(0);

@@ -1,0 +1,121 @@
+//! `ncforge combine`
+
+mod report;
+
+use ncforge::Error;
+use ncforge::ops::combine::{
+    CombineOptions, Differing, GenericScheme, Holes, Placement, SchemeChoice, TileChunks, combine, plan,
+};
+use ncforge::ops::copy::{ChunkSpec, CopyOptions, Names, history_line, partial_path};
+
+use super::Context;
+use super::copy::{check_level, codec, format};
+use crate::args::{CombineArgs, DifferingArg, HolesArg, SchemeArg, TileChunksArg};
+use crate::exit::{Exit, Failure, Result};
+use crate::interrupt;
+
+/// Runs the command.
+pub(crate) fn run(args: &CombineArgs, cx: &Context<'_>) -> Result {
+    let options = options(args, cx)?;
+    let engine = cx.engine()?;
+    if args.dry_run {
+        let plan = plan(&args.tiles, &args.output, &options, &engine)?;
+        report::plan(&plan, args.json, cx.printer);
+        return Ok(Exit::Ok);
+    }
+    interrupt::catch();
+    let progress = cx.printer.progress();
+    let done = combine(&args.tiles, &args.output, &options, &engine, &progress);
+    progress.finish();
+    match done {
+        Ok(r) => {
+            report::done(&r, args.json, cx.printer);
+            Ok(Exit::Ok)
+        }
+        Err(e @ Error::Interrupted(_)) => Err(Failure {
+            hint: Some(format!(
+                "what is done is kept: --resume goes on; to give up, remove `{}`",
+                partial_path(&args.output).display()
+            )),
+            ..Failure::from(e)
+        }),
+        Err(e) => Err(e.into()),
+    }
+}
+
+fn options(args: &CombineArgs, cx: &Context<'_>) -> Result<CombineOptions> {
+    let codec = codec(args.codec);
+    check_level(codec, args.level)?;
+    let scheme = match args.scheme {
+        SchemeArg::Auto => SchemeChoice::Auto,
+        SchemeArg::Nemo => SchemeChoice::Nemo,
+        SchemeArg::Fms => SchemeChoice::Fms,
+        SchemeArg::Roms => SchemeChoice::Roms,
+        SchemeArg::Wrf => SchemeChoice::Wrf,
+        SchemeArg::Mitgcm => SchemeChoice::Mitgcm,
+        SchemeArg::Generic => generic(args)?,
+    };
+    if scheme_is_given(&scheme) && !(args.place.is_empty() && args.names.is_none()) {
+        return Err(Failure::usage("--place and --names go with --scheme generic", "add --scheme generic"));
+    }
+    let chunks = match &args.chunks {
+        TileChunksArg::Auto => TileChunks::Auto,
+        TileChunksArg::Tiles => TileChunks::Tiles,
+        TileChunksArg::Keep => TileChunks::Keep,
+        TileChunksArg::Spec(text) => TileChunks::Spec(ChunkSpec::parse(text).map_err(|e| {
+            Failure::usage(
+                e.to_string(),
+                "write auto, tiles, keep, time/365,lat/40,lon/40 (dimensions) or sst:365,40,40 (a variable)",
+            )
+        })?),
+    };
+    Ok(CombineOptions {
+        scheme,
+        holes: match args.holes {
+            HolesArg::Fill => Holes::Fill,
+            HolesArg::Zero => Holes::Zero,
+            HolesArg::Error => Holes::Error,
+        },
+        allow_missing: args.allow_missing,
+        allow_ragged: args.allow_ragged,
+        differing: match args.differing {
+            DifferingArg::Error => Differing::Error,
+            DifferingArg::First => Differing::First,
+        },
+        coords: args.coords.clone(),
+        records: args.times.map(|t| (t.0, t.1)),
+        chunks,
+        delete_tiles: args.delete_tiles,
+        copy: CopyOptions {
+            format: format(args.format),
+            codec,
+            level: args.level,
+            only: (!args.vars.is_empty()).then(|| Names { vars: args.vars.clone(), groups: Vec::new() }),
+            history: (!args.no_history).then(|| history_line(&cx.command_line())),
+            overwrite: args.overwrite,
+            resume: args.resume,
+            checkpoint: std::time::Duration::try_from_secs_f64(args.checkpoint).map_err(|e| {
+                Failure::usage(format!("--checkpoint {}: {e}", args.checkpoint), "a number of seconds")
+            })?,
+            verify: args.verify,
+            ..CopyOptions::default()
+        },
+    })
+}
+
+fn scheme_is_given(scheme: &SchemeChoice) -> bool {
+    !matches!(scheme, SchemeChoice::Generic(_))
+}
+
+fn generic(args: &CombineArgs) -> Result<SchemeChoice> {
+    let hint = "as --place x=attr:ibegin,base:1 --place y=tile:j --names 'out_{j}.nc'";
+    if args.place.is_empty() {
+        return Err(Failure::usage("--scheme generic needs --place for every split dimension", hint));
+    }
+    let placements = args
+        .place
+        .iter()
+        .map(|p| Placement::parse(p).map_err(|e| Failure::usage(e.to_string(), hint)))
+        .collect::<Result<_>>()?;
+    Ok(SchemeChoice::Generic(GenericScheme { placements, pattern: args.names.clone() }))
+}

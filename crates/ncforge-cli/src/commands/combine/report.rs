@@ -1,0 +1,116 @@
+//! How tiles lie and what a combination did, or would do, for people and as JSON.
+
+use ncforge::ops::combine::{CombinePlan, CombineReport, Picture};
+use ncforge::words::bytes;
+
+use crate::commands::copy::report::plan as copy_plan;
+use crate::printer::Printer;
+
+/// Holes that are listed.
+const MOST_HOLES: usize = 8;
+
+/// Tells what was done.
+pub(crate) fn done(r: &CombineReport, json: bool, printer: &Printer) {
+    for note in &r.notes {
+        printer.warn(note);
+    }
+    if json {
+        printer.json(&serde_json::to_value(r).expect("a report is plain data"));
+        return;
+    }
+    let c = &r.copy;
+    if c.was_complete {
+        printer.note(format_args!("{} is complete already", c.output));
+        return;
+    }
+    for m in r.mosaics.iter().filter(|m| m.hole_points > 0) {
+        printer.warn(holes(m));
+    }
+    let rate = c.values_bytes as f64 / c.seconds.max(1e-3);
+    let mut text = format!(
+        "{} {} tiles -> {}: {} {} -> {} {}, {} variables ({} moved as they are), {:.2} s ({}/s)",
+        r.tiles,
+        r.scheme,
+        c.output,
+        bytes(c.input_bytes),
+        c.source_format,
+        bytes(c.output_bytes),
+        c.format,
+        c.variables,
+        c.raw_variables,
+        c.seconds,
+        bytes(rate as u64),
+    );
+    if c.resumed_steps > 0 {
+        text += &format!(", {} steps were done before", c.resumed_steps);
+    }
+    if c.verified {
+        text += ", verified";
+    }
+    if r.tiles_removed {
+        text += ", tiles removed";
+    }
+    printer.note(text);
+}
+
+fn holes(m: &Picture) -> String {
+    let all: u64 = m.shape.iter().fold(1, |a, &n| a.saturating_mul(n));
+    let mut text = format!("{} of {all} points of ({}) are in no tile", m.hole_points, m.dims.join(", "));
+    for (i, (start, count)) in m.holes.iter().take(MOST_HOLES).enumerate() {
+        let ranges: Vec<String> = start.iter().zip(count).map(|(s, n)| format!("{s}..{}", s + n)).collect();
+        text += if i == 0 { ": " } else { "; " };
+        text += &ranges.join(" x ");
+    }
+    if m.holes.len() > MOST_HOLES {
+        text += &format!(" and {} more", m.holes.len() - MOST_HOLES);
+    }
+    text
+}
+
+/// Tells how the tiles lie and what would be done.
+pub(crate) fn plan(p: &CombinePlan, json: bool, printer: &Printer) {
+    if json {
+        printer.json(&serde_json::to_value(p).expect("a plan is plain data"));
+        return;
+    }
+    for note in &p.notes {
+        printer.warn(note);
+    }
+    printer.line(printer.heading(format_args!(
+        "{} tiles of the scheme {}, {}",
+        p.tiles,
+        p.scheme,
+        bytes(p.tile_bytes)
+    )));
+    if !p.missing.is_empty() {
+        let list: Vec<String> = p.missing.iter().take(20).map(u64::to_string).collect();
+        let more = if p.missing.len() > 20 { ", …" } else { "" };
+        printer.line(format_args!("missing tiles: {}{more}", list.join(", ")));
+    }
+    for m in &p.mosaics {
+        let shape: Vec<String> = m.shape.iter().map(u64::to_string).collect();
+        let lattice: Vec<String> = m.lattice.iter().map(usize::to_string).collect();
+        let mut line = format!(
+            "({}) = {}: {} tiles, lattice {}",
+            m.dims.join(", "),
+            shape.join(" x "),
+            m.tiles,
+            lattice.join(" x ")
+        );
+        if m.halo.iter().any(|&h| h > 0) {
+            let halo: Vec<String> = m.halo.iter().map(u64::to_string).collect();
+            line += &format!(", halo {} cut off", halo.join(" x "));
+        }
+        printer.line(line);
+        // A row of one-dimensional coordinates says nothing that the map does not.
+        if m.dims.len() > 1 || p.mosaics.iter().all(|m| m.dims.len() == 1) {
+            for row in &m.drawing {
+                printer.line(format_args!("  {row}"));
+            }
+        }
+        if m.hole_points > 0 {
+            printer.line(holes(m));
+        }
+    }
+    copy_plan(&p.copy, false, printer);
+}

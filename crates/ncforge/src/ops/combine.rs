@@ -1,0 +1,191 @@
+//! Combines the tiles of a model's processes into one whole file.
+//!
+//! Models on many processes write one file each. Every such tile says, by the convention of its model, which part of
+//! the whole it holds. The way to the whole: a *scheme* reads that from the headers; the *mosaic* checks that the
+//! tiles make one whole, finds holes, cuts halos off, and then answers like a file; a [copy](crate::ops::copy) of it
+//! is the output. So all that holds for copies holds here: encoded chunks are moved as they are where they can be,
+//! memory is bounded, the output appears when it is whole, an interrupted run can be resumed, and the bytes do not
+//! depend on the number of threads.
+//!
+//! What is guaranteed besides:
+//! * a place that two tiles claim, a tile that is missing, shorter than it says, or of another run is an
+//!   [`Error::Tiles`] (exit code 4) that names the files;
+//! * what is in several tiles is compared, not just taken from the first;
+//! * holes hold `_FillValue`, else `missing_value`, else the type's own fill value, at full precision;
+//! * values of any type and any number of dimensions are moved bit by bit.
+//!
+//! ```no_run
+//! use std::path::{Path, PathBuf};
+//! use ncforge::engine::Engine;
+//! use ncforge::ops::combine::{CombineOptions, combine};
+//! use ncforge::ops::progress::Silent;
+//!
+//! let tiles = [PathBuf::from("ORCA_grid_T_0000.nc")];
+//! let report = combine(&tiles, Path::new("ORCA_grid_T.nc"), &CombineOptions::default(), &Engine::global(), &Silent)?;
+//! println!("{} tiles of {}", report.tiles, report.scheme);
+//! # Ok::<(), ncforge::Error>(())
+//! ```
+
+mod files;
+mod mosaic;
+mod options;
+mod scheme;
+mod storage;
+#[cfg(test)]
+mod tests;
+mod tiles;
+
+use std::path::{Path, PathBuf};
+
+use serde::Serialize;
+
+use crate::engine::Engine;
+use crate::error::{Error, Result};
+use crate::ops::copy::{CopyOptions, CopyReport, Lasting, Plan, copy_of, engine_below};
+use crate::ops::progress::Progress;
+
+use self::mosaic::{Mosaic, build};
+
+pub use mosaic::Picture;
+pub use options::{CombineOptions, Differing, Holes, TileChunks};
+pub use scheme::{GenericScheme, Placement, Position, SchemeChoice};
+
+/// Part of the budget for descriptions of tiles: one in so many.
+const DESCRIPTIONS: u64 = 4;
+
+/// How tiles are going to be combined.
+#[derive(Clone, Debug, Serialize)]
+pub struct CombinePlan {
+    /// The scheme.
+    pub scheme: &'static str,
+    /// Tiles given.
+    pub tiles: usize,
+    /// Bytes of all of them.
+    pub tile_bytes: u64,
+    /// Numbers of tiles that should exist and were not given.
+    pub missing: Vec<u64>,
+    /// How the tiles lie, for every set of split dimensions.
+    pub mosaics: Vec<Picture>,
+    /// For every variable why it is stored as it is: `the tiles' chunks serve readers`, `chosen`, …
+    pub reasons: Vec<Reason>,
+    /// The copy that makes the output.
+    pub copy: Plan,
+    /// What a person should know.
+    pub notes: Vec<String>,
+}
+
+/// Why a variable is stored as it is.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+pub struct Reason {
+    /// The variable.
+    pub name: String,
+    /// Why.
+    pub why: &'static str,
+}
+
+/// What a combination did.
+#[derive(Clone, Debug, Serialize)]
+pub struct CombineReport {
+    /// The scheme.
+    pub scheme: &'static str,
+    /// Tiles.
+    pub tiles: usize,
+    /// Numbers of tiles that should exist and were not given.
+    pub missing: Vec<u64>,
+    /// How the tiles lie.
+    pub mosaics: Vec<Picture>,
+    /// Whether the tiles were removed.
+    pub tiles_removed: bool,
+    /// The copy.
+    pub copy: CopyReport,
+    /// What a person should know.
+    pub notes: Vec<String>,
+}
+
+/// A combination that is ready: the mosaic, and how it is copied.
+struct Ready {
+    mosaic: Mosaic,
+    copy: CopyOptions,
+    reasons: Vec<Reason>,
+}
+
+fn prepare(tiles: &[PathBuf], output: &Path, options: &CombineOptions, engine: &Engine) -> Result<Ready> {
+    let name = output.file_name().unwrap_or_default().to_string_lossy().into_owned();
+    let small = engine_below(engine)?;
+    let mut mosaic = build(tiles, options, &small, engine.memory() / DESCRIPTIONS, &name)?;
+    if mosaic.tiles.paths().iter().any(|p| same_file(p, output)) {
+        return Err(Error::Invalid(format!("the output `{}` is one of the tiles", output.display())));
+    }
+    mosaic.check_values(options.differing)?;
+    let (copy, why) = storage::decide(&mut mosaic, &options.chunks, &options.copy)?;
+    let reasons = mosaic
+        .schema
+        .var_ids()
+        .zip(why)
+        .map(|(v, why)| Reason { name: mosaic.schema.var_path(v).trim_start_matches('/').to_owned(), why })
+        .collect();
+    Ok(Ready { mosaic, copy, reasons })
+}
+
+fn same_file(a: &Path, b: &Path) -> bool {
+    matches!((std::fs::canonicalize(a), std::fs::canonicalize(b)), (Ok(a), Ok(b)) if a == b)
+}
+
+/// Finds out how the tiles lie and how they would be combined, and writes nothing. `tiles` are files, one pattern,
+/// any one tile, or a base name.
+///
+/// # Errors
+/// As [`combine`], but for those of writing.
+pub fn plan(
+    tiles: &[PathBuf],
+    output: &Path,
+    options: &CombineOptions,
+    engine: &Engine,
+) -> Result<CombinePlan> {
+    let Ready { mosaic, copy, reasons } = prepare(tiles, output, options, engine)?;
+    let plan = crate::ops::copy::plan_of(&mosaic, &copy, engine)?;
+    Ok(CombinePlan {
+        scheme: mosaic.scheme.name(),
+        tiles: mosaic.tiles.len(),
+        tile_bytes: mosaic.bytes,
+        missing: mosaic.missing.clone(),
+        mosaics: mosaic::pictures(&mosaic),
+        reasons,
+        notes: mosaic.notes.iter().chain(&plan.notes).cloned().collect(),
+        copy: plan,
+    })
+}
+
+/// Combines tiles into `output`. `tiles` are files, one pattern (`ocean_*.nc`), any one tile, or a base name.
+/// Threads and memory are those of `engine`.
+///
+/// # Errors
+/// [`Error::Tiles`] when the tiles do not make one whole; else as [`crate::ops::copy::copy`].
+pub fn combine(
+    tiles: &[PathBuf],
+    output: &Path,
+    options: &CombineOptions,
+    engine: &Engine,
+    progress: &dyn Progress,
+) -> Result<CombineReport> {
+    let Ready { mosaic, mut copy, .. } = prepare(tiles, output, options, engine)?;
+    // Tiles are removed for an output that is known to hold all of them, on disk.
+    copy.verify |= options.delete_tiles;
+    let lasting = if options.delete_tiles { Lasting::Durable } else { Lasting::Relaxed };
+    let report = copy_of(&mosaic, output, &copy, engine, progress, lasting)?;
+    let remove = options.delete_tiles && (report.verified || report.was_complete);
+    if remove && !report.was_complete {
+        for path in mosaic.tiles.paths() {
+            std::fs::remove_file(path).map_err(|e| Error::io("remove", path.display().to_string(), e))?;
+        }
+    }
+    Ok(CombineReport {
+        scheme: mosaic.scheme.name(),
+        tiles: mosaic.tiles.len(),
+        missing: mosaic.missing.clone(),
+        mosaics: mosaic::pictures(&mosaic),
+        tiles_removed: remove && !report.was_complete,
+        notes: mosaic.notes.iter().chain(&report.notes).cloned().collect(),
+        copy: report,
+    })
+}

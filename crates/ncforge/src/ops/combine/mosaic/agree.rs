@@ -1,0 +1,158 @@
+//! Whether what several tiles say of the same points is the same: variables that are not distributed, and those that
+//! are along some of the split dimensions only (coordinates).
+
+use std::sync::Mutex;
+
+use super::super::options::Differing;
+use super::{From, Mosaic};
+use crate::dataset::Dataset;
+use crate::engine::Region;
+use crate::error::{Error, Result};
+use crate::model::{Values, VarId};
+use crate::select::Hyperslab;
+
+/// Elements compared at a time.
+const BLOCK: u64 = 1 << 20;
+
+/// One comparison: this variable of this tile with that tile's.
+struct Pair {
+    var: VarId,
+    tile: usize,
+    with: usize,
+}
+
+/// Compares all; gives notes where differences are allowed.
+pub(crate) fn agree(mosaic: &Mosaic, differing: Differing) -> Result<Vec<String>> {
+    let mut pairs = Vec::new();
+    for v in mosaic.schema.var_ids() {
+        match mosaic.from[v.0] {
+            From::Tile(with) => pairs.extend(
+                (0..mosaic.tiles.len())
+                    .filter(|&t| t != with && mosaic.facts[t].var(v).is_some())
+                    .map(|tile| Pair { var: v, tile, with }),
+            ),
+            From::Pattern(p) => pairs.extend(mosaic.patterns[p].replicas.iter().map(|&(tile, with)| Pair {
+                var: v,
+                tile,
+                with,
+            })),
+        }
+    }
+    // Tile after tile, so that each is opened once.
+    pairs.sort_by_key(|p| (p.tile, p.var));
+    let mut groups: Vec<&[Pair]> = Vec::new();
+    let mut rest = &pairs[..];
+    while let Some(first) = rest.first() {
+        let n = rest.iter().take_while(|p| p.tile == first.tile).count();
+        let (group, tail) = rest.split_at(n);
+        groups.push(group);
+        rest = tail;
+    }
+    let differences = Mutex::new(Vec::new());
+    mosaic.engine.for_each(groups.len(), |i| {
+        for pair in groups[i] {
+            if let Some(what) = compare(mosaic, pair)? {
+                differences
+                    .lock()
+                    .expect("nothing panics with the lock")
+                    .push((pair.var, pair.tile, pair.with, what));
+            }
+        }
+        Ok(())
+    })?;
+    let mut differences = differences.into_inner().expect("nothing panics with the lock");
+    differences.sort();
+    let Some((var, tile, with, what)) = differences.first() else { return Ok(Vec::new()) };
+    let name = |v: &VarId| mosaic.schema.var_path(*v).trim_start_matches('/').to_owned();
+    if differing == Differing::Error {
+        return Err(Error::Tiles(format!(
+            "`{}` and `{}` do not go together: `{}`, which is not distributed, differs ({what}); with --differing \
+             first the first tile's is taken",
+            mosaic.tiles.name(*with),
+            mosaic.tiles.name(*tile),
+            name(var)
+        )));
+    }
+    let mut notes = Vec::new();
+    let mut last = None;
+    for (var, ..) in &differences {
+        if last != Some(*var) {
+            let n = differences.iter().filter(|d| d.0 == *var).count();
+            notes.push(format!("`{}` differs in {n} tiles: the first tile's is taken", name(var)));
+            last = Some(*var);
+        }
+    }
+    Ok(notes)
+}
+
+/// What differs, if something does.
+fn compare(mosaic: &Mosaic, pair: &Pair) -> Result<Option<String>> {
+    let v = pair.var;
+    let (ours, theirs) = (mosaic.tiles.open(pair.tile)?, mosaic.tiles.open(pair.with)?);
+    let (Some(a), Some(b)) = (mosaic.facts[pair.tile].var(v), mosaic.facts[pair.with].var(v)) else {
+        return Ok(None);
+    };
+    // The part that both have.
+    let dims = &mosaic.schema.var(v).dims;
+    let (mut start_a, mut start_b, mut count) = (vec![], vec![], vec![]);
+    for d in dims {
+        let (x, y) = (mosaic.facts[pair.tile].spans[d.0], mosaic.facts[pair.with].spans[d.0]);
+        start_a.push(x.skip);
+        start_b.push(y.skip);
+        count.push(x.count.min(y.count));
+    }
+    for block in blocks(&count) {
+        let shifted = |start: &[u64]| {
+            let start: Vec<u64> = start.iter().zip(&block.start).map(|(a, b)| a + b).collect();
+            Hyperslab::new(&start, &block.count)
+        };
+        let (x, y) = (read(&ours, a, &shifted(&start_a))?, read(&theirs, b, &shifted(&start_b))?);
+        if x != y {
+            let at = match (&x, &y) {
+                (Values::Fixed(x), Values::Fixed(y)) => {
+                    let size =
+                        (x.len() as u64 / Hyperslab::new(&block.start, &block.count).len().max(1)).max(1);
+                    x.iter().zip(y.iter()).position(|(p, q)| p != q).map_or(0, |i| i as u64 / size)
+                }
+                (Values::Heap(x), Values::Heap(y)) => {
+                    x.iter().zip(y).position(|(p, q)| p != q).unwrap_or(0) as u64
+                }
+                _ => 0,
+            };
+            let index: Vec<u64> = crate::ops::boxes::unravel(at, &block.count)
+                .iter()
+                .zip(&block.start)
+                .map(|(i, s)| i + s)
+                .collect();
+            return Ok(Some(format!("first at {index:?}")));
+        }
+    }
+    Ok(None)
+}
+
+fn read(d: &Dataset, v: VarId, slab: &Hyperslab) -> Result<Values> {
+    d.read(v, slab)
+}
+
+/// An array in blocks of bounded size, along its first dimensions.
+fn blocks(count: &[u64]) -> Vec<Region> {
+    if count.contains(&0) {
+        return Vec::new();
+    }
+    let mut lens = count.to_vec();
+    for d in 0..lens.len() {
+        let inner = count[d + 1..].iter().fold(1u64, |a, &n| a.saturating_mul(n));
+        lens[d] = (BLOCK / inner.max(1)).clamp(1, count[d]);
+        if lens[d] > 1 || inner <= BLOCK {
+            break;
+        }
+    }
+    let grid = crate::select::ChunkGrid::new(count, &lens);
+    let ranges: Vec<std::ops::Range<u64>> = grid.counts().iter().map(|&n| 0..n).collect();
+    crate::select::coordinates(&ranges)
+        .map(|at| {
+            let (start, count) = grid.region(&at);
+            Region { start, count }
+        })
+        .collect()
+}

@@ -1,0 +1,320 @@
+//! From files to a mosaic.
+
+use std::collections::{BTreeMap, BTreeSet, HashMap};
+use std::path::PathBuf;
+
+use super::super::files;
+use super::super::options::{CombineOptions, Holes};
+use super::super::scheme::{self, Header, Scheme};
+use super::super::tiles::Tiles;
+use super::attrs::widen;
+use super::join::{Mapping, join};
+use super::pattern::{MOST_NAMES, Pattern};
+use super::scan::{Scanned, first, scan};
+use super::{DimKind, Facts, From, Mosaic, chunks, coords, dims, fill};
+use crate::engine::Engine;
+use crate::error::{Error, Result};
+use crate::model::{DimId, Schema, VarId};
+
+/// Reads the headers of the tiles that the words of a user mean, and checks that they make one whole. `engine` reads
+/// values later; `memory` bytes may be used for descriptions of tiles; `output` is the name of the file to be made.
+pub(crate) fn build(
+    words: &[PathBuf],
+    options: &CombineOptions,
+    engine: &Engine,
+    memory: u64,
+    output: &str,
+) -> Result<Mosaic> {
+    let found = files::find(words)?;
+    let (paths, scheme, mut notes) = tiles_among(found, words, options, engine)?;
+    let tiles = Tiles::new(paths, engine, memory);
+    let head = first(&tiles)?;
+    let scanned = scan(&tiles, engine, &*scheme, &head)?;
+    let missing = counted(&tiles, &scanned, &*scheme, options)?;
+    let (mut schema, maps) = join(&tiles, &head, &scanned)?;
+    attributes(&tiles, &mut schema, &scanned, &mut notes)?;
+    let found = dims::dims(&tiles, &mut schema, &scanned, &maps, options)?;
+    notes.extend(found.notes);
+    let facts: Vec<Facts> = found
+        .spans
+        .into_iter()
+        .zip(&maps)
+        .zip(&scanned)
+        .map(|((spans, map), one)| Facts {
+            spans,
+            vars: map.as_ref().map(|m| inverted(m, schema.vars.len())),
+            var_count: one.schema.as_ref().map_or(head.schema.vars.len(), |s| s.vars.len()),
+        })
+        .collect();
+    drop_attributes(&mut schema, &*scheme);
+    scheme.finish(&mut schema, output);
+    let (patterns, from) = patterns(&tiles, &schema, &facts, &found.kinds, &mut notes)?;
+    let fills = schema.var_ids().map(|v| fill::fill_of(&schema, v, options.holes)).collect();
+    let bytes = scanned.iter().map(|s| s.bytes).sum();
+    let mut mosaic = Mosaic {
+        layouts: Vec::new(),
+        schema,
+        scheme,
+        tiles,
+        facts,
+        dims: found.kinds,
+        patterns,
+        from,
+        fills,
+        patches: BTreeMap::new(),
+        notes,
+        missing,
+        bytes,
+        windowed: options.records.is_some(),
+        engine: engine.clone(),
+    };
+    check_holes(&mosaic, options)?;
+    mosaic.layouts = chunks::layouts(&mosaic, &head, &scanned)?;
+    coords::patch(&mut mosaic, options)?;
+    Ok(mosaic)
+}
+
+/// The tiles among some files, their scheme, and notes.
+type Among = (Vec<PathBuf>, Box<dyn Scheme>, Vec<String>);
+
+/// Which of the files are tiles, and of which scheme. Files that were searched for by name and are of no scheme are
+/// left out.
+fn tiles_among(
+    found: files::Found,
+    words: &[PathBuf],
+    options: &CombineOptions,
+    engine: &Engine,
+) -> Result<Among> {
+    let mut paths = found.files;
+    let mut notes = Vec::new();
+    // What the user named is a tile, or that is the error to tell.
+    let named = words.first().filter(|w| found.searched && words.len() == 1 && w.exists());
+    let probe = named.cloned().or_else(|| paths.first().cloned());
+    let Some(probe) = probe else { return Err(Error::Invalid("no tiles were named".into())) };
+    let open = |path: &PathBuf| crate::dataset::Dataset::open_with(path, engine);
+    let look = |path: &PathBuf| -> Result<Box<dyn Scheme>> {
+        let dataset = open(path)?;
+        scheme::find(&options.scheme, &Header { schema: dataset.schema(), path })
+    };
+    let scheme = match look(&probe) {
+        Ok(scheme) => scheme,
+        // A pattern or a base name may have met something else first.
+        Err(e) if found.searched && named.is_none() => {
+            paths.iter().skip(1).find_map(|p| look(p).ok()).ok_or(e)?
+        }
+        Err(e) => return Err(e),
+    };
+    if found.searched && paths.len() > 1 {
+        let mut kept = Vec::with_capacity(paths.len());
+        for path in paths {
+            // Only a file that is whole and says nothing of a place is left out: damage is told by the scan.
+            let other =
+                open(&path).is_ok_and(|d| !scheme.detect(&Header { schema: d.schema(), path: &path }));
+            match other {
+                true => {
+                    notes.push(format!("`{}` is no tile of the scheme {}", path.display(), scheme.name()));
+                }
+                false => kept.push(path),
+            }
+        }
+        paths = kept;
+    }
+    Ok((paths, scheme, notes))
+}
+
+/// Numbers of the tiles that should exist and were not given. An error if that is not allowed, or if the tiles do not
+/// agree on how many they are.
+fn counted(
+    tiles: &Tiles,
+    scanned: &[Scanned],
+    scheme: &dyn Scheme,
+    options: &CombineOptions,
+) -> Result<Vec<u64>> {
+    let mut told: Option<(usize, u64)> = None;
+    for (i, one) in scanned.iter().enumerate() {
+        match (told, one.place.total) {
+            (None, Some(n)) => told = Some((i, n)),
+            (Some((other, n)), Some(m)) if n != m => {
+                return Err(Error::Tiles(format!(
+                    "`{}` is one of {n} tiles, `{}` is one of {m}: they are of different runs",
+                    tiles.name(other),
+                    tiles.name(i)
+                )));
+            }
+            _ => {}
+        }
+    }
+    let mut by_number: HashMap<u64, usize> = HashMap::new();
+    for (i, one) in scanned.iter().enumerate() {
+        let Some(number) = one.place.number else { continue };
+        by_number.insert(number, i);
+    }
+    let Some((_, total)) = told else { return Ok(Vec::new()) };
+    let given = scanned.len() as u64;
+    if given > total {
+        return Err(Error::Tiles(format!(
+            "{given} tiles were given, but `{}` says that there are {total}",
+            tiles.name(0)
+        )));
+    }
+    if given == total {
+        return Ok(Vec::new());
+    }
+    let first = scheme.first_number();
+    let missing: Vec<u64> =
+        (first..first.saturating_add(total.min(1 << 20))).filter(|n| !by_number.contains_key(n)).collect();
+    if options.allow_missing {
+        return Ok(missing);
+    }
+    let names: Vec<String> = missing.iter().take(MOST_NAMES).map(|&n| sibling(&tiles.name(0), n)).collect();
+    let more = missing.len().saturating_sub(MOST_NAMES);
+    Err(Error::Tiles(format!(
+        "{} of {total} tiles are missing: {}{}; --allow-missing fills their places",
+        total - given,
+        names.join(", "),
+        if more > 0 { format!(" and {more} more") } else { String::new() }
+    )))
+}
+
+/// The name of the tile with another number.
+fn sibling(path: &str, number: u64) -> String {
+    let cut = path.rfind('/').map_or(0, |i| i + 1);
+    match files::number_in(&path[cut..]) {
+        Some((from, to)) => {
+            format!("`{}{number:0width$}{}`", &path[..cut + from], &path[cut + to..], width = to - from)
+        }
+        None => format!("number {number}"),
+    }
+}
+
+/// Attributes of variables: an error where their meaning differs.
+fn attributes(
+    tiles: &Tiles,
+    schema: &mut Schema,
+    scanned: &[Scanned],
+    notes: &mut Vec<String>,
+) -> Result<()> {
+    let mut others: BTreeSet<&(String, String)> = BTreeSet::new();
+    for (i, one) in scanned.iter().enumerate() {
+        if let Some((var, attr)) = &one.conflicts.meaning {
+            return Err(Error::Tiles(format!(
+                "`{}` and `{}` do not go together: the attribute `{var}:{attr}` differs",
+                tiles.name(0),
+                tiles.name(i)
+            )));
+        }
+        for (v, attr) in &one.conflicts.ranges {
+            if let Some(own) = schema.vars[v.0].attrs.iter_mut().find(|a| a.name == attr.name) {
+                widen(own, attr);
+            }
+        }
+        others.extend(&one.conflicts.others);
+    }
+    for (var, attr) in others.iter().take(MOST_NAMES) {
+        if !scanned[0].place.axes.is_empty() && attr == "domain_decomposition" {
+            continue;
+        }
+        notes.push(format!("the attribute `{var}:{attr}` differs between tiles: the first tile's is taken"));
+    }
+    Ok(())
+}
+
+fn inverted(map: &Mapping, vars: usize) -> Vec<Option<VarId>> {
+    let mut out = vec![None; vars];
+    for (own, whole) in map.vars.iter().enumerate() {
+        out[whole.0] = Some(VarId(own));
+    }
+    out
+}
+
+fn drop_attributes(schema: &mut Schema, scheme: &dyn Scheme) {
+    schema.groups[0].attrs.retain(|a| !scheme.is_of_tile(&a.name));
+    for v in &mut schema.vars {
+        v.attrs.retain(|a| !scheme.is_of_tile_var(&a.name));
+    }
+}
+
+/// The patterns of all variables, each once.
+fn patterns(
+    tiles: &Tiles,
+    schema: &Schema,
+    facts: &[Facts],
+    kinds: &[DimKind],
+    notes: &mut Vec<String>,
+) -> Result<(Vec<Pattern>, Vec<From>)> {
+    let mut known: HashMap<(Vec<DimId>, Option<Vec<usize>>), usize> = HashMap::new();
+    let (mut patterns, mut from) = (Vec::new(), Vec::new());
+    for v in schema.var_ids() {
+        let var = schema.var(v);
+        let who: Vec<usize> = (0..facts.len()).filter(|&t| facts[t].var(v).is_some()).collect();
+        let split: Vec<DimId> = var.dims.iter().copied().filter(|d| kinds[d.0] != DimKind::Whole).collect();
+        if split.is_empty() {
+            // Of tiles with different numbers of records, the one that has the most.
+            let records = |t: usize| var.dims.iter().map(|d| facts[t].spans[d.0].count).min().unwrap_or(1);
+            let longest = who.iter().copied().rev().max_by_key(|&t| records(t));
+            from.push(From::Tile(longest.unwrap_or(0)));
+            continue;
+        }
+        if let Some(d) = split.iter().enumerate().find(|(i, d)| split[..*i].contains(d)).map(|x| x.1) {
+            return Err(Error::Unsupported {
+                path: tiles.name(0),
+                what: format!(
+                    "variable `{}` with the split dimension `{}` twice",
+                    schema.var_path(v),
+                    schema.dim(*d).name
+                ),
+            });
+        }
+        let all = who.len() == facts.len();
+        if !all {
+            notes.push(format!(
+                "`{}` is in {} of {} tiles: its other places are filled",
+                schema.var_path(v),
+                who.len(),
+                facts.len()
+            ));
+        }
+        let key = (split.clone(), (!all).then(|| who.clone()));
+        let next = patterns.len();
+        let at = *known.entry(key).or_insert(next);
+        if at == next {
+            let shape = split.iter().map(|d| schema.dim(*d).len).collect();
+            patterns.push(Pattern::new(split, shape, &who, facts, kinds, tiles)?);
+        }
+        from.push(From::Pattern(at));
+    }
+    Ok((patterns, from))
+}
+
+/// An error where holes are not allowed, or mean files that were not given.
+fn check_holes(mosaic: &Mosaic, options: &CombineOptions) -> Result<()> {
+    let Some(p) = mosaic.patterns.iter().find(|p| p.hole_elements > 0) else { return Ok(()) };
+    let names: Vec<&str> = p.dims.iter().map(|d| mosaic.schema.dim(*d).name.as_str()).collect();
+    let places: Vec<String> = p
+        .holes
+        .iter()
+        .take(MOST_NAMES)
+        .map(|h| {
+            let ranges: Vec<String> =
+                h.start.iter().zip(&h.count).map(|(s, n)| format!("{s}..{}", s + n)).collect();
+            ranges.join(" x ")
+        })
+        .collect();
+    let what = format!(
+        "{} points of ({}) are in no tile: {}{}",
+        p.hole_elements,
+        names.join(", "),
+        places.join("; "),
+        if p.holes.len() > MOST_NAMES { " and more" } else { "" }
+    );
+    if options.holes == Holes::Error {
+        return Err(Error::Tiles(what));
+    }
+    if !options.allow_missing && !mosaic.scheme.leaves_out_tiles() {
+        return Err(Error::Tiles(format!(
+            "{what}. {} writes every tile: some are missing; --allow-missing fills their places",
+            mosaic.scheme.name().to_uppercase()
+        )));
+    }
+    Ok(())
+}

@@ -1,0 +1,143 @@
+//! Reading the headers of all tiles, in parallel.
+
+use std::sync::Mutex;
+
+use super::super::scheme::{Header, Place, Scheme};
+use super::super::tiles::Tiles;
+use super::attrs::{Conflicts, compare_attributes};
+use crate::engine::Engine;
+use crate::error::{Error, Result};
+use crate::layout::{Element, Place as Stored};
+use crate::model::{Filter, Schema, VarId};
+
+/// How a tile stores a variable, as far as moving chunks is concerned.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) enum Form {
+    /// Row-major.
+    Runs,
+    /// In chunks.
+    Chunks(Vec<u64>, Vec<Filter>),
+    /// Inside the metadata, or nowhere.
+    Other,
+}
+
+/// What one header said.
+#[derive(Debug)]
+pub(crate) struct Scanned {
+    pub(crate) place: Place,
+    /// Lengths of its dimensions.
+    pub(crate) lens: Vec<u64>,
+    /// Its description, where it is built differently from the first tile's.
+    pub(crate) schema: Option<Schema>,
+    pub(crate) conflicts: Conflicts,
+    /// Variables (of a tile built as the first) stored in another way than the first tile's.
+    pub(crate) stored_differently: Vec<VarId>,
+    pub(crate) bytes: u64,
+}
+
+/// What the first header said: all others are compared with it.
+#[derive(Debug)]
+pub(crate) struct First {
+    pub(crate) schema: Schema,
+    pub(crate) stored: Vec<(Form, Element)>,
+}
+
+/// Form and element of a tile's variable.
+pub(crate) fn form(tiles: &Tiles, tile: usize, v: VarId) -> Result<(Form, Element)> {
+    let dataset = tiles.open(tile)?;
+    let layout = dataset.container().layout(v)?;
+    let form = match &layout.place {
+        Stored::Contiguous { .. } | Stored::Records { .. } => Form::Runs,
+        Stored::Chunked { chunk, codecs, .. } => Form::Chunks(chunk.clone(), codecs.filters().to_vec()),
+        Stored::Unsupported(what) => {
+            let path = format!("{}: {}", tiles.name(tile), layout.name);
+            return Err(Error::Unsupported { path, what: what.clone() });
+        }
+        Stored::Nowhere | Stored::Inline(_) => Form::Other,
+    };
+    Ok((form, layout.element.clone()))
+}
+
+/// Reads the first header.
+pub(crate) fn first(tiles: &Tiles) -> Result<First> {
+    let schema = tiles.open(0)?.schema().clone();
+    let stored = schema.var_ids().map(|v| form(tiles, 0, v)).collect::<Result<_>>()?;
+    Ok(First { schema, stored })
+}
+
+/// Reads all headers.
+pub(crate) fn scan(
+    tiles: &Tiles,
+    engine: &Engine,
+    scheme: &dyn Scheme,
+    first: &First,
+) -> Result<Vec<Scanned>> {
+    let slots: Vec<Mutex<Option<Scanned>>> = (0..tiles.len()).map(|_| Mutex::new(None)).collect();
+    engine.for_each(tiles.len(), |i| {
+        let one = scan_one(tiles, i, scheme, first)?;
+        *slots[i].lock().expect("nothing panics with the lock") = Some(one);
+        Ok(())
+    })?;
+    Ok(slots
+        .into_iter()
+        .map(|s| s.into_inner().expect("nothing panics with the lock").expect("every tile was scanned"))
+        .collect())
+}
+
+fn scan_one(tiles: &Tiles, i: usize, scheme: &dyn Scheme, first: &First) -> Result<Scanned> {
+    let dataset = tiles.open(i)?;
+    let schema = dataset.schema();
+    let path = &tiles.paths()[i];
+    let header = Header { schema, path };
+    if !scheme.detect(&header) {
+        let other = tiles.name(0);
+        return Err(header.wrong(format!("is no tile of the scheme {}, as `{other}` is", scheme.name())));
+    }
+    let missing = dataset.container().missing_bytes();
+    if missing > 0 {
+        return Err(Error::corrupt(
+            tiles.name(i),
+            None,
+            format!("the file is {missing} bytes shorter than its header says"),
+        ));
+    }
+    if let Some(damaged) = schema.skipped.iter().find(|s| s.is_damaged()) {
+        return Err(damaged.error(&tiles.name(i)));
+    }
+    let place = scheme.place(&header)?;
+    let same = same_structure(schema, &first.schema);
+    let mut stored_differently = Vec::new();
+    for v in schema.var_ids() {
+        // Asked of all, so that what cannot be read is known before the work begins.
+        let (form, element) = form(tiles, i, v)?;
+        if same && (form != first.stored[v.0].0 || element != first.stored[v.0].1) {
+            stored_differently.push(v);
+        }
+    }
+    Ok(Scanned {
+        place,
+        lens: schema.dims.iter().map(|d| d.len).collect(),
+        conflicts: compare_attributes(&first.schema, schema, same),
+        schema: (!same).then(|| schema.clone()),
+        stored_differently,
+        bytes: dataset.container().store().len(),
+    })
+}
+
+/// Whether two descriptions have the same objects in the same order, whatever lengths and attributes are.
+fn same_structure(a: &Schema, b: &Schema) -> bool {
+    a.format == b.format
+        && a.types == b.types
+        && a.groups.len() == b.groups.len()
+        && a.groups.iter().zip(&b.groups).all(|(x, y)| (&x.name, x.parent) == (&y.name, y.parent))
+        && a.dims.len() == b.dims.len()
+        && a.dims
+            .iter()
+            .zip(&b.dims)
+            .all(|(x, y)| (&x.name, x.group, x.unlimited) == (&y.name, y.group, y.unlimited))
+        && a.vars.len() == b.vars.len()
+        && a.vars
+            .iter()
+            .zip(&b.vars)
+            .all(|(x, y)| (&x.name, x.group, x.dtype, &x.dims) == (&y.name, y.group, y.dtype, &y.dims))
+}

@@ -1,0 +1,227 @@
+//! The open files of a set of tiles: as many as memory and descriptors allow.
+//!
+//! A set may have ten thousand tiles. Their descriptions are kept as long as a share of the memory budget holds them;
+//! beyond that a tile is opened anew when it is read, and let go (those that were kept stay: a walk over all tiles,
+//! variable after variable, would make any other rule keep the wrong ones). Descriptors are fewer still, and come
+//! and go below ([`PooledFile`]).
+
+use std::collections::HashMap;
+use std::fs::File;
+use std::os::unix::fs::{FileExt, MetadataExt};
+use std::path::{Path, PathBuf};
+use std::sync::atomic::{AtomicU64, Ordering};
+use std::sync::{Arc, Mutex, OnceLock, PoisonError};
+
+use crate::dataset::Dataset;
+use crate::engine::Engine;
+use crate::error::{Error, Result};
+use crate::store::Store;
+
+/// Descriptors that are open at a time, at most.
+const MOST_DESCRIPTORS: u64 = 256;
+
+/// The files of a set.
+#[derive(Debug)]
+pub(crate) struct Tiles {
+    paths: Vec<PathBuf>,
+    engine: Engine,
+    descriptors: Arc<Descriptors>,
+    kept: Vec<OnceLock<Dataset>>,
+    /// Bytes of descriptions that are kept, and may be.
+    held: AtomicU64,
+    limit: u64,
+}
+
+impl Tiles {
+    /// Of these paths; `memory` bytes for descriptions.
+    pub(crate) fn new(paths: Vec<PathBuf>, engine: &Engine, memory: u64) -> Tiles {
+        Tiles {
+            kept: paths.iter().map(|_| OnceLock::new()).collect(),
+            paths,
+            engine: engine.clone(),
+            descriptors: Arc::new(Descriptors::new(descriptor_limit())),
+            held: AtomicU64::new(0),
+            limit: memory,
+        }
+    }
+
+    /// How many there are.
+    pub(crate) fn len(&self) -> usize {
+        self.paths.len()
+    }
+
+    /// Their paths.
+    pub(crate) fn paths(&self) -> &[PathBuf] {
+        &self.paths
+    }
+
+    /// The path of one, for messages.
+    pub(crate) fn name(&self, tile: usize) -> String {
+        self.paths[tile].display().to_string()
+    }
+
+    /// Opens a tile, or gives the one that is open.
+    pub(crate) fn open(&self, tile: usize) -> Result<Dataset> {
+        if let Some(open) = self.kept[tile].get() {
+            return Ok(open.clone());
+        }
+        let store = PooledFile::open(&self.paths[tile], tile, &self.descriptors)?;
+        let dataset = Dataset::from_store(Arc::new(store), &self.engine)?;
+        let bytes = description_bytes(&dataset);
+        if self.held.fetch_add(bytes, Ordering::Relaxed).saturating_add(bytes) <= self.limit {
+            return Ok(self.kept[tile].get_or_init(|| dataset).clone());
+        }
+        self.held.fetch_sub(bytes, Ordering::Relaxed);
+        Ok(dataset)
+    }
+}
+
+/// About what an open file takes in memory.
+fn description_bytes(d: &Dataset) -> u64 {
+    let schema = d.schema();
+    let attrs: usize =
+        schema.vars.iter().map(|v| v.attrs.len()).sum::<usize>() + schema.groups[0].attrs.len();
+    let objects = schema.vars.len() as u64 * 2048 + schema.dims.len() as u64 * 96 + attrs as u64 * 160;
+    objects + d.container().metadata_bytes().unwrap_or(0) + 4096
+}
+
+/// Half of what the process may open, so that others have room.
+fn descriptor_limit() -> usize {
+    let mut limit = libc::rlimit { rlim_cur: 0, rlim_max: 0 };
+    // SAFETY: a plain system call that writes into our own structure.
+    let rc = unsafe { libc::getrlimit(libc::RLIMIT_NOFILE, &raw mut limit) };
+    let soft = if rc == 0 { limit.rlim_cur } else { 64 };
+    (soft / 2).clamp(4, MOST_DESCRIPTORS) as usize
+}
+
+/// Open files by the number of their tile, and when each was last asked for.
+#[derive(Debug)]
+struct Descriptors {
+    limit: usize,
+    state: Mutex<Pool>,
+}
+
+#[derive(Debug, Default)]
+struct Pool {
+    clock: u64,
+    open: HashMap<usize, (Arc<File>, u64)>,
+}
+
+impl Descriptors {
+    fn new(limit: usize) -> Self {
+        Descriptors { limit, state: Mutex::default() }
+    }
+
+    fn get(&self, id: usize) -> Option<Arc<File>> {
+        let mut pool = self.state.lock().unwrap_or_else(PoisonError::into_inner);
+        pool.clock += 1;
+        let now = pool.clock;
+        pool.open.get_mut(&id).map(|(file, last)| {
+            *last = now;
+            Arc::clone(file)
+        })
+    }
+
+    fn put(&self, id: usize, file: &Arc<File>) {
+        let mut pool = self.state.lock().unwrap_or_else(PoisonError::into_inner);
+        pool.clock += 1;
+        let now = pool.clock;
+        if pool.open.len() >= self.limit
+            && let Some(oldest) = pool.open.iter().min_by_key(|(_, (_, last))| *last).map(|(id, _)| *id)
+        {
+            pool.open.remove(&oldest);
+        }
+        pool.open.insert(id, (Arc::clone(file), now));
+    }
+}
+
+/// A file whose descriptor is closed when others need it, and opened again when it is read.
+#[derive(Debug)]
+struct PooledFile {
+    id: usize,
+    path: PathBuf,
+    name: String,
+    len: u64,
+    inode: u64,
+    descriptors: Arc<Descriptors>,
+}
+
+impl PooledFile {
+    fn open(path: &Path, id: usize, descriptors: &Arc<Descriptors>) -> Result<Self> {
+        let name = path.display().to_string();
+        let file = Arc::new(File::open(path).map_err(|e| Error::io("open", &name, e))?);
+        let meta = file.metadata().map_err(|e| Error::io("open", &name, e))?;
+        if meta.is_dir() {
+            return Err(Error::io("open", name, std::io::ErrorKind::IsADirectory.into()));
+        }
+        descriptors.put(id, &file);
+        let (len, inode) = (meta.len(), meta.ino());
+        Ok(PooledFile { id, path: path.to_owned(), name, len, inode, descriptors: Arc::clone(descriptors) })
+    }
+
+    fn file(&self) -> Result<Arc<File>> {
+        if let Some(file) = self.descriptors.get(self.id) {
+            return Ok(file);
+        }
+        let file = Arc::new(File::open(&self.path).map_err(|e| Error::io("open", &self.name, e))?);
+        let meta = file.metadata().map_err(|e| Error::io("open", &self.name, e))?;
+        if (meta.len(), meta.ino()) != (self.len, self.inode) {
+            return Err(Error::Tiles(format!("`{}` has changed while it was being read", self.name)));
+        }
+        self.descriptors.put(self.id, &file);
+        Ok(file)
+    }
+}
+
+impl Store for PooledFile {
+    fn len(&self) -> u64 {
+        self.len
+    }
+
+    fn name(&self) -> &str {
+        &self.name
+    }
+
+    fn read_at(&self, buf: &mut [u8], offset: u64) -> Result<()> {
+        let end = offset.checked_add(buf.len() as u64);
+        if end.is_none_or(|end| end > self.len) {
+            return Err(Error::corrupt(
+                &self.name,
+                offset,
+                format!("{} bytes are needed here, the file ends at byte {}", buf.len(), self.len),
+            ));
+        }
+        self.file()?
+            .read_exact_at(buf, offset)
+            .map_err(|e| Error::io(format!("read {} bytes at offset {offset} of", buf.len()), &self.name, e))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn descriptors_are_few_and_come_back() {
+        let dir = tempfile::tempdir().unwrap();
+        let pool = Arc::new(Descriptors::new(3));
+        let files: Vec<PooledFile> = (0..10)
+            .map(|i| {
+                let path = dir.path().join(i.to_string());
+                std::fs::write(&path, [i as u8; 4]).unwrap();
+                PooledFile::open(&path, i, &pool).unwrap()
+            })
+            .collect();
+        for round in 0..2 {
+            for (i, f) in files.iter().enumerate() {
+                let mut buf = [0; 2];
+                f.read_at(&mut buf, 2).unwrap();
+                assert_eq!(buf, [i as u8; 2], "{round}");
+                assert!(pool.state.lock().unwrap().open.len() <= 3);
+            }
+        }
+        assert!(files[0].read_at(&mut [0; 2], 3).is_err());
+        std::fs::write(dir.path().join("0"), b"changed").unwrap();
+        assert_eq!(files[0].read_at(&mut [0; 2], 0).unwrap_err().exit_code(), 4);
+    }
+}

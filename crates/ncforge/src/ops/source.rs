@@ -1,0 +1,105 @@
+//! What whole-file work reads from: a file, or something that passes for one file.
+//!
+//! A copy, a verification or a comparison asks a [`Source`] for its description, for how each variable is held, and
+//! for boxes of values. A mosaic of tiles or one tile of a whole answers the same questions as a file does, so that
+//! combining and splitting are copies, with everything that a copy can do.
+
+use std::path::PathBuf;
+use std::sync::Arc;
+
+use crate::dataset::Dataset;
+use crate::engine::Engine;
+use crate::error::Result;
+use crate::layout::{Place, VarLayout};
+use crate::model::{Schema, Values, VarId};
+use crate::select::Hyperslab;
+
+/// A chunk as a source holds it.
+pub(crate) enum RawChunk {
+    /// Its encoded bytes and its filter mask.
+    Encoded(Vec<u8>, u32),
+    /// It was never written.
+    Unwritten,
+    /// It is not to be had in one piece; [`Source::read_bytes`] has its values.
+    Pieces,
+}
+
+/// Something to read variables from.
+pub(crate) trait Source: Sync {
+    /// The description.
+    fn schema(&self) -> &Schema;
+    /// What it is called in messages.
+    fn name(&self) -> String;
+    /// The files behind it: what a journal belongs to.
+    fn files(&self) -> Vec<PathBuf>;
+    /// The engine that reads.
+    fn engine(&self) -> &Engine;
+    /// How a variable is held: extents, element, chunks. Offsets mean something to the source only.
+    fn layout(&self, var: VarId) -> Result<Arc<VarLayout>>;
+    /// Whether the chunks that the layout tells can be asked for by [`Source::raw_chunk`], and those that it does
+    /// not have read as its fill. Otherwise the layout tells costs only.
+    fn has_chunks(&self, var: VarId) -> bool {
+        let _ = var;
+        true
+    }
+    /// Whether the chunk at these coordinates was written, where [`Source::has_chunks`].
+    fn is_stored(&self, var: VarId, at: &[u64]) -> Result<bool> {
+        match &self.layout(var)?.place {
+            Place::Chunked { index, .. } => Ok(index.get(at)?.is_some()),
+            _ => Ok(true),
+        }
+    }
+    /// Reads a selection of a variable of any type.
+    fn read(&self, var: VarId, slab: &Hyperslab) -> Result<Values>;
+    /// Reads a selection of a variable of a fixed-size type: row-major, no gaps, native byte order.
+    fn read_bytes(&self, var: VarId, slab: &Hyperslab, out: &mut [u8]) -> Result<()>;
+    /// One chunk as it is stored.
+    fn raw_chunk(&self, var: VarId, at: &[u64]) -> Result<RawChunk>;
+    /// Bytes that a variable takes in the files, estimated where counting costs much.
+    fn stored_bytes(&self, var: VarId) -> Result<u64> {
+        let layout = self.layout(var)?;
+        let values = layout.shape.iter().fold(layout.element.size as u64, |b, &n| b.saturating_mul(n));
+        Ok(match &layout.place {
+            Place::Chunked { index, .. } => index.list()?.iter().map(|(_, r)| r.len).sum(),
+            Place::Nowhere => 0,
+            _ => values,
+        })
+    }
+}
+
+impl Source for Dataset {
+    fn schema(&self) -> &Schema {
+        Dataset::schema(self)
+    }
+
+    fn name(&self) -> String {
+        self.path().display().to_string()
+    }
+
+    fn files(&self) -> Vec<PathBuf> {
+        vec![self.path().to_owned()]
+    }
+
+    fn engine(&self) -> &Engine {
+        Dataset::engine(self)
+    }
+
+    fn layout(&self, var: VarId) -> Result<Arc<VarLayout>> {
+        self.container().layout(var)
+    }
+
+    fn read(&self, var: VarId, slab: &Hyperslab) -> Result<Values> {
+        Dataset::read(self, var, slab)
+    }
+
+    fn read_bytes(&self, var: VarId, slab: &Hyperslab, out: &mut [u8]) -> Result<()> {
+        Dataset::read_bytes(self, var, slab, out)
+    }
+
+    fn raw_chunk(&self, var: VarId, at: &[u64]) -> Result<RawChunk> {
+        Ok(match self.engine().raw_chunk(self.container(), var, at)? {
+            Some((bytes, mask)) => RawChunk::Encoded(bytes, mask),
+            None => RawChunk::Unwritten,
+        })
+    }
+}
