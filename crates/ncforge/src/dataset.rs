@@ -97,8 +97,8 @@ impl Dataset {
         let path = path.as_ref();
         let store = if options.map { FileStore::open_mapped(path)? } else { FileStore::open(path)? };
         let id = FileId::of(path, store.file())?;
-        let container = formats::open(Arc::new(store))?;
         let engine = options.engine.clone().unwrap_or_else(Engine::global);
+        let container = formats::open(Arc::new(store), &engine)?;
         Ok(Self {
             inner: Arc::new(Inner {
                 container,
@@ -112,7 +112,7 @@ impl Dataset {
 
     /// Opens a dataset in any store, a [`crate::store::MemoryStore`] for one.
     pub fn from_store(store: Arc<dyn Store>, engine: &Engine) -> Result<Self> {
-        Ok(Self::from_container(formats::open(store)?, engine))
+        Ok(Self::from_container(formats::open(store, engine)?, engine))
     }
 
     /// A dataset over a container that is open already.

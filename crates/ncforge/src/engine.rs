@@ -28,6 +28,7 @@ mod direct;
 mod linear;
 mod machine;
 mod options;
+mod packed;
 mod parts;
 mod picks;
 mod plan;
@@ -133,7 +134,8 @@ impl Engine {
         self.inner.pool.threads()
     }
 
-    /// The memory budget in bytes. Half of it is for decoded chunks, a quarter for chunks being gathered by a
+    /// The memory budget in bytes. Half of it is for decoded chunks (and
+    /// blocks of packed files), a quarter for chunks being gathered by a
     /// [`Writer`], an eighth for spare buffers, and an eighth for memory of dropped results, kept for the next
     /// ones. Where requests follow a pattern, coming ones take precedence over all of these; they may take the
     /// whole of it, or half while there is a [`Writer`]. Results themselves are the caller's and do not count, nor
@@ -152,6 +154,7 @@ impl Engine {
         self.inner.cache.clear();
         self.inner.ahead.clear();
         self.inner.results.clear();
+        self.inner.budget.blocks().clear();
     }
 
     /// Lets go of everything of one store.

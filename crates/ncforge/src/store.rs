@@ -1,7 +1,8 @@
-//! Where bytes live: a file, or memory. (A packed file, an object: later, behind the same trait.)
+//! Where bytes live: a file, memory, or the compressed blocks of a packed file.
 
 mod file;
 mod memory;
+pub mod packed;
 mod replace;
 
 use std::fmt::Debug;
@@ -11,6 +12,17 @@ use crate::error::{Error, Result};
 pub use file::FileStore;
 pub(crate) use file::empty;
 pub use memory::MemoryStore;
+
+/// A stretch of a store, as the format sees it that writes there: what a store may know to keep it well.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Part {
+    /// Byte offset of its first byte. It ends where the next one starts.
+    pub start: u64,
+    /// Bytes of an element; 1 for text and what has no elements.
+    pub width: u16,
+    /// Bytes of a record, if it consists of equal records; else 0.
+    pub stride: u32,
+}
 
 /// A flat, random-access run of bytes that any number of threads may use at once.
 ///
@@ -58,6 +70,30 @@ pub trait Store: Send + Sync + Debug {
     /// is read from another one.
     fn note_metadata(&self, offset: u64, len: u64) {
         let _ = (offset, len);
+    }
+    /// Whether all that is written between two syncs takes effect together or not at all. What is written to
+    /// such a store is best written by one thread, in order; the store does its own work in parallel.
+    fn is_transactional(&self) -> bool {
+        false
+    }
+    /// Makes room in front of bytes, which all later bytes move behind: for each pair, in rising order, so many
+    /// bytes in front of the byte that was at that offset before. What the room holds is zero. False, and nothing
+    /// has changed, if the store cannot do that more cheaply than its caller.
+    fn insert(&self, rooms: &[(u64, u64)]) -> Result<bool> {
+        let _ = rooms;
+        Ok(false)
+    }
+    /// Tells what will stand where, from byte 0 on, in rising order. Changes no byte.
+    fn describe(&self, parts: &[Part]) {
+        let _ = parts;
+    }
+    /// The file that the bytes live in, if it is one.
+    fn as_file(&self) -> Option<&std::fs::File> {
+        None
+    }
+    /// The packed file that the bytes live in, if it is one.
+    fn as_packed(&self) -> Option<&packed::PackedStore> {
+        None
     }
     /// Whether the store holds no byte.
     fn is_empty(&self) -> bool {

@@ -46,15 +46,89 @@ pub(super) fn redefine(w: &mut ClassicWriter, schema: Schema) -> Result<()> {
             w.skip_unfilled();
         }
         _ => {
-            let layout = limits::place(&schema, version, &sizes, w.options.header_room)?;
-            fits(&schema, &layout, w)?;
-            rebuild(w, schema, layout)?;
+            if let Some(schema) = widen(w, schema, &sizes, header)? {
+                let layout = limits::place(&schema, version, &sizes, w.options.header_room)?;
+                fits(&schema, &layout, w)?;
+                rebuild(w, schema, layout)?;
+            }
         }
     }
+    w.file.store.describe(&w.file.layout.parts(&w.file.schema));
     match grown {
         Some((dim, len)) => w.grow(dim, len),
         None => Ok(()),
     }
+}
+
+/// Header room that is made beyond what is needed, where room costs nothing.
+const SPARE: u64 = 4096;
+/// Room is made in multiples of this, so that data stay where pages begin.
+const PAGE: u64 = 4096;
+
+/// Makes room where it is needed, if the store can do that without moving data; gives the schema back if it cannot.
+fn widen(w: &mut ClassicWriter, schema: Schema, sizes: &[Extent], header: u64) -> Result<Option<Schema>> {
+    let (old, records) = (&w.file.layout, w.file.records());
+    let Some((layout, rooms)) = widened(old, sizes, header, records) else { return Ok(Some(schema)) };
+    // A store that has no such room to offer is not asked for it with a layout that would not be legal.
+    if fits(&schema, &layout, w).is_err() || !w.file.store.insert(&rooms)? {
+        return Ok(Some(schema));
+    }
+    w.zero_from = w.zero_from.saturating_add(rooms.iter().map(|r| r.1).sum());
+    w.written.resize(schema.vars.len(), Written::default());
+    w.adopt(schema, layout);
+    w.redefined = true;
+    w.touched = true;
+    w.skip_unfilled();
+    Ok(None)
+}
+
+/// The layout with room made in front of the first data, and between fixed variables and records; and those rooms
+/// (byte, bytes). `None` if records must change.
+fn widened(old: &Layout, sizes: &[Extent], header: u64, records: u64) -> Option<(Layout, Vec<(u64, u64)>)> {
+    let live = |e: &&Extent| !e.record || records > 0;
+    let first = old.vars.iter().filter(live).map(|e| e.begin).min()?;
+    let count = old.vars.len();
+    let records_stay = records > 0 && old.record_size > 0;
+    if records_stay && sizes[count..].iter().any(|e| e.record) {
+        return None;
+    }
+    let front = match header.checked_sub(first) {
+        None | Some(0) => 0,
+        Some(lacking) => lacking.checked_add(SPARE)?.checked_next_multiple_of(PAGE)?,
+    };
+    let need =
+        sizes[count..].iter().filter(|e| !e.record).try_fold(0u64, |n, e| n.checked_add(e.padded()))?;
+    let odd = old.records_begin.next_multiple_of(4) - old.records_begin;
+    let middle = if records_stay && need > 0 { (need + odd).checked_next_multiple_of(PAGE)? } else { 0 };
+    let mut vars = sizes.to_vec();
+    for (new, old) in vars.iter_mut().zip(&old.vars) {
+        new.begin = old.begin.checked_add(front)?;
+        if old.record {
+            new.begin = new.begin.checked_add(middle)?;
+        }
+    }
+    // New fixed variables: right before the records, or behind all fixed ones.
+    let fixed_end = if old.vars.iter().any(|e| !e.record) { old.fixed_end() } else { old.records_begin };
+    let mut at = if records_stay { old.records_begin } else { fixed_end }.checked_add(front)?;
+    at = at.checked_next_multiple_of(4)?;
+    for e in vars[count..].iter_mut().filter(|e| !e.record) {
+        e.begin = at;
+        at = at.checked_add(e.padded())?;
+    }
+    let records_begin = if records_stay {
+        old.records_begin.checked_add(front)?.checked_add(middle)?
+    } else {
+        let begin = at;
+        for e in vars.iter_mut().filter(|e| e.record) {
+            e.begin = at;
+            at = at.checked_add(e.padded())?;
+        }
+        begin
+    };
+    let record_size = record_size(&vars)?;
+    let rooms = [(first, front), (old.records_begin, middle)];
+    let rooms = rooms.into_iter().filter(|r| r.1 > 0).collect();
+    Some((Layout { header, vars, records_begin, record_size }, rooms))
 }
 
 fn names(schema: &Schema) -> HashSet<&str> {

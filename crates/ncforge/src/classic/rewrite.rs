@@ -1,6 +1,8 @@
 //! Changes the header of a file that is in use.
 //!
 //! A header has no switch that could turn it from old to new in one step. So:
+//!
+//! * a store that takes all changes back that were not synced needs no care;
 //! * a change within one page of 4 KiB (a record count always; most attribute values) is one write of that
 //!   page's bytes, which disks and kernels do not tear;
 //! * a larger change to a file of moderate size is made in a new file that replaces the old one;
@@ -25,6 +27,7 @@ pub(super) fn header(store: &dyn Store, old: &[u8], new: &[u8], protect: bool) -
     image.resize(new.len().max(old.len()), 0);
     let Some(first) = (0..image.len()).find(|&i| old.get(i) != Some(&image[i])) else { return Ok(()) };
     let last = (0..image.len()).rfind(|&i| old.get(i) != Some(&image[i])).unwrap_or(first);
+    let protect = protect && !store.is_transactional();
     if protect && first / PAGE != last / PAGE && store.len() <= COPY_UP_TO {
         match store.replace(&mut |beside| copy_with(store, &image, beside)) {
             // A store that cannot be replaced, or a folder that may not be written.

@@ -54,6 +54,7 @@ impl ClassicWriter {
         let schema = limits::normalise(schema, version);
         let on_disk = emit::header(&schema, version, 0, &layout.vars)?;
         store.set_len(0)?;
+        store.describe(&layout.parts(&schema));
         let file = ClassicFile::new(store, version, schema, layout, Vec::new());
         let mut writer = ClassicWriter {
             written: vec![Written::default(); file.schema.vars.len()],
@@ -82,6 +83,7 @@ impl ClassicWriter {
             });
         }
         let on_disk = file.store.read_vec(0, file.layout.header)?;
+        file.store.describe(&file.layout.parts(&file.schema));
         let records = file.records();
         let written = file
             .layout
@@ -291,9 +293,15 @@ impl ContainerMut for ClassicWriter {
         if store.len() < len {
             store.set_len(len)?;
         }
-        store.sync()?;
+        if !store.is_transactional() {
+            store.sync()?;
+        }
         let header = self.header()?;
+        let same = header == self.on_disk;
         rewrite::header(&**store, &self.on_disk, &header, !self.fresh)?;
+        if same && store.is_transactional() {
+            store.sync()?;
+        }
         self.fresh = false;
         self.on_disk = header;
         self.redefined = false;

@@ -1,13 +1,15 @@
 //! Which format a file has, by its first bytes.
 
 use crate::error::{Error, Result};
-use crate::store::Store;
+use crate::store::{Store, packed};
 
 /// The formats' families.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Family {
     Classic,
     Netcdf4,
+    /// A classic file in compressed blocks.
+    Packed,
 }
 
 const HDF5_SIGNATURE: &[u8; 8] = b"\x89HDF\r\n\x1a\n";
@@ -21,10 +23,30 @@ pub(super) fn family(store: &dyn Store) -> Result<Family> {
     if first.first_chunk::<8>().is_some_and(crate::classic::detect) {
         return Ok(Family::Classic);
     }
+    if has_packed_magic(store, first)? {
+        return Ok(Family::Packed);
+    }
     if has_hdf5_signature(store, first)? {
         return Ok(Family::Netcdf4);
     }
     Err(Error::NotNetcdf { path: store.name().to_owned(), what: looks_like(first) })
+}
+
+/// Any of the four roots of a packed file will do: the first one may be damaged.
+fn has_packed_magic(store: &dyn Store, first: &[u8]) -> Result<bool> {
+    if first.first_chunk::<8>().is_some_and(packed::detect) {
+        return Ok(true);
+    }
+    for at in packed::OTHER_ROOTS {
+        let mut magic = [0; 8];
+        if at + 512 <= store.len() {
+            store.read_at(&mut magic, at)?;
+            if packed::detect(&magic) {
+                return Ok(true);
+            }
+        }
+    }
+    Ok(false)
 }
 
 /// HDF5 may stand behind a user block: its signature is then at 512, 1024, 2048, … (HDF5 File Format

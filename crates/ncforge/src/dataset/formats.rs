@@ -5,22 +5,28 @@ use std::sync::Arc;
 use super::CreateOptions;
 use super::detect::{Family, family};
 use crate::container::{Container, ContainerMut};
+use crate::engine::Engine;
 use crate::error::Result;
 use crate::model::Schema;
 use crate::store::Store;
+use crate::store::packed::PackedStore;
 use crate::{classic, netcdf4};
 
 /// Opens a store for reading.
-pub(super) fn open(store: Arc<dyn Store>) -> Result<Box<dyn Container>> {
+pub(super) fn open(store: Arc<dyn Store>, engine: &Engine) -> Result<Box<dyn Container>> {
     match family(&*store)? {
+        Family::Packed => classic::open(Arc::new(PackedStore::open(store, engine.packed_resources())?)),
         Family::Classic => classic::open(store),
         Family::Netcdf4 => netcdf4::open(store),
     }
 }
 
 /// Opens a store for updates in place.
-pub(super) fn open_mut(store: Arc<dyn Store>) -> Result<Box<dyn ContainerMut>> {
+pub(super) fn open_mut(store: Arc<dyn Store>, engine: &Engine) -> Result<Box<dyn ContainerMut>> {
     match family(&*store)? {
+        Family::Packed => {
+            classic::open_mut(Arc::new(PackedStore::open_rw(store, engine.packed_resources())?))
+        }
         Family::Classic => classic::open_mut(store),
         Family::Netcdf4 => netcdf4::open_mut(store),
     }
@@ -31,8 +37,13 @@ pub(super) fn create(
     store: Arc<dyn Store>,
     schema: Schema,
     options: &CreateOptions,
+    engine: &Engine,
 ) -> Result<Box<dyn ContainerMut>> {
-    if schema.format.is_classic() {
+    let store: Arc<dyn Store> = match &options.packed {
+        Some(packed) => Arc::new(PackedStore::create(store, packed, engine.packed_resources())?),
+        None => store,
+    };
+    if schema.format.is_classic() || options.packed.is_some() {
         let options = classic::CreateOptions { header_room: options.header_room, fill: options.fill };
         return classic::create(store, schema, &options);
     }

@@ -10,7 +10,7 @@ use crate::engine::{Engine, Writer};
 use crate::error::Result;
 use crate::model::{DimId, Schema, Values, VarId};
 use crate::select::{Hyperslab, Picks};
-use crate::store::{FileStore, Store};
+use crate::store::{FileStore, Store, packed};
 
 /// How a file is created.
 #[derive(Clone, Debug)]
@@ -32,6 +32,10 @@ pub struct CreateOptions {
     /// process loses nothing either way. [`DatasetMut::sync`] always waits, and so does `close` where the new file
     /// takes the place of an old one.
     pub durable: bool,
+    /// Make a packed file: a classic one in compressed blocks. [`DatasetMut::create`] does so with default
+    /// options, too, if the path ends in `.ncz`. A description that is not classic gets the first classic version
+    /// that can hold it.
+    pub packed: Option<packed::Options>,
 }
 
 impl Default for CreateOptions {
@@ -43,6 +47,7 @@ impl Default for CreateOptions {
             header_room: None,
             keep_partial: false,
             durable: false,
+            packed: None,
         }
     }
 }
@@ -71,13 +76,16 @@ struct NewFile {
 
 impl DatasetMut {
     /// Creates a file with this description.
-    pub fn create(path: impl AsRef<Path>, schema: Schema, options: CreateOptions) -> Result<Self> {
+    pub fn create(path: impl AsRef<Path>, schema: Schema, mut options: CreateOptions) -> Result<Self> {
         let path = path.as_ref();
+        if options.packed.is_none() && packed::is_named_packed(path) {
+            options.packed = Some(packed::Options::default());
+        }
+        let engine = options.engine.take().unwrap_or_else(Engine::global);
         let (mut partial, store) = Partial::create(path, options.overwrite)?;
         let store = Arc::new(store);
-        let container = formats::create(store.clone(), schema, &options)?;
+        let container = formats::create(store.clone(), schema, &options, &engine)?;
         partial.keep(options.keep_partial);
-        let engine = options.engine.unwrap_or_else(Engine::global);
         let new = Some(NewFile { partial, store, durable: options.durable });
         Ok(Self { writer: Writer::new(engine, container), path: path.to_owned(), new })
     }
@@ -89,9 +97,9 @@ impl DatasetMut {
         let (mut partial, store) = Partial::resume(path, options.overwrite)?;
         partial.keep(true);
         let store = Arc::new(store);
-        let container = formats::open_mut(store.clone())?;
-        partial.keep(options.keep_partial);
         let engine = options.engine.unwrap_or_else(Engine::global);
+        let container = formats::open_mut(store.clone(), &engine)?;
+        partial.keep(options.keep_partial);
         let new = Some(NewFile { partial, store, durable: options.durable });
         Ok(Self { writer: Writer::new(engine, container), path: path.to_owned(), new })
     }
@@ -104,16 +112,16 @@ impl DatasetMut {
     /// Opens a file for updates in place, with an engine.
     pub fn open_with(path: impl AsRef<Path>, engine: &Engine) -> Result<Self> {
         let path = path.as_ref();
-        let container = formats::open_mut(Arc::new(FileStore::open_rw(path)?))?;
+        let container = formats::open_mut(Arc::new(FileStore::open_rw(path)?), engine)?;
         Ok(Self { writer: Writer::new(engine.clone(), container), path: path.to_owned(), new: None })
     }
 
     /// Creates a dataset in any empty store, a [`crate::store::MemoryStore`] for one. There is no temporary
     /// name then.
-    pub fn create_in(store: Arc<dyn Store>, schema: Schema, options: CreateOptions) -> Result<Self> {
+    pub fn create_in(store: Arc<dyn Store>, schema: Schema, mut options: CreateOptions) -> Result<Self> {
         let path = PathBuf::from(store.name());
-        let container = formats::create(store, schema, &options)?;
-        let engine = options.engine.unwrap_or_else(Engine::global);
+        let engine = options.engine.take().unwrap_or_else(Engine::global);
+        let container = formats::create(store, schema, &options, &engine)?;
         Ok(Self { writer: Writer::new(engine, container), path, new: None })
     }
 

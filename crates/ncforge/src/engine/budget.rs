@@ -4,6 +4,7 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, AtomicUsize, Ordering};
 
 use crate::buffer::Buffer;
+use crate::store::packed::BlockCache;
 
 /// What an engine may keep, and what it keeps of coming requests. Decoded chunks and spare buffers make room for
 /// those.
@@ -13,6 +14,8 @@ pub(super) struct Budget {
     ahead: AtomicU64,
     windows: AtomicU64,
     writers: AtomicUsize,
+    /// Decoded blocks of packed files.
+    blocks: Arc<BlockCache>,
 }
 
 impl Budget {
@@ -22,6 +25,7 @@ impl Budget {
             ahead: AtomicU64::new(0),
             windows: AtomicU64::new(0),
             writers: AtomicUsize::new(0),
+            blocks: Arc::new(BlockCache::new(memory / 4)),
         })
     }
 
@@ -30,9 +34,15 @@ impl Budget {
         self.memory
     }
 
-    /// Bytes of decoded chunks at most, now.
+    /// Bytes of decoded chunks at most, now: blocks of packed files are part of them.
     pub(super) fn for_chunks(&self) -> u64 {
-        (self.memory / 2).min(self.memory.saturating_sub(self.ahead()))
+        let all = (self.memory / 2).min(self.memory.saturating_sub(self.ahead()));
+        all.saturating_sub(self.blocks.bytes())
+    }
+
+    /// Where decoded blocks of packed files are kept: a quarter of the memory at most.
+    pub(super) fn blocks(&self) -> &Arc<BlockCache> {
+        &self.blocks
     }
 
     /// Bytes of spare buffers at most, now.

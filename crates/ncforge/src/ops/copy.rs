@@ -56,6 +56,7 @@ use crate::engine::{Engine, EngineOptions};
 use crate::error::{Error, Result};
 use crate::ops::progress::Progress;
 use crate::ops::source::Source;
+use crate::store::packed;
 
 use self::journal::{Header, Journal, VERSION};
 use self::output::{Identity, Output};
@@ -140,6 +141,11 @@ pub(crate) fn copy_of(
     lasting: Lasting,
 ) -> Result<CopyReport> {
     let begun = Instant::now();
+    let mut options = options.clone();
+    if options.packed.is_none() && packed::is_named_packed(output) {
+        options.packed = Some(packed::Options::default());
+    }
+    let options = &options;
     let memory = Memory::of(engine.memory());
     let small = source.engine().clone();
     let identity = Identity::of_all(&source.files())?;
@@ -148,7 +154,7 @@ pub(crate) fn copy_of(
         plan::check_readable(source, work.moved.from)?;
     }
     let mut report = report_of(&plan, output, &identity);
-    if options.resume && is_complete(output, &plan, source) {
+    if options.resume && is_complete(output, &plan, options.packed.is_some(), source) {
         report.was_complete = true;
         report.output_bytes = Identity::of(output)?.len();
         report.seconds = begun.elapsed().as_secs_f64();
@@ -182,6 +188,7 @@ pub(crate) fn copy_of(
             header,
             checkpoint: options.checkpoint,
             lasting,
+            packed: options.packed,
         },
         &claim,
         done,
@@ -234,7 +241,7 @@ fn report_of(plan: &Plan, output: &Path, identity: &Identity) -> CopyReport {
 
 /// Whether an earlier run had brought the output to its end: it is there, it is younger than the source, nothing
 /// is left of the work, and it is described as this copy's output would be.
-fn is_complete(output: &Path, plan: &Plan, source: &dyn Source) -> bool {
+fn is_complete(output: &Path, plan: &Plan, packed: bool, source: &dyn Source) -> bool {
     let files = source.files();
     let modified = |p: &Path| p.metadata().and_then(|m| m.modified()).ok();
     let younger = || {
@@ -249,6 +256,7 @@ fn is_complete(output: &Path, plan: &Plan, source: &dyn Source) -> bool {
     !same_file
         && Dataset::open_with(output, source.engine()).is_ok_and(|d| {
             d.schema().format == plan.schema.format
+                && d.container().store().as_packed().is_some() == packed
                 && crate::ops::compare::compare_schemas(&plan.schema, d.schema(), false).is_same()
         })
 }

@@ -173,6 +173,10 @@ impl Store for FileStore {
         Ok(())
     }
 
+    fn as_file(&self) -> Option<&File> {
+        Some(&self.file)
+    }
+
     fn sync(&self) -> Result<()> {
         if self.relaxed.load(Ordering::Relaxed) {
             return Ok(());

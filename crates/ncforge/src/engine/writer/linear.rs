@@ -60,7 +60,9 @@ pub(super) fn write(
     let strips = Strips::new(axes, Side::To, size, block, WRITE_GAP);
     let per_task = (block / strips.unit_bytes().max(1)).max(1);
     let tasks = strips.len().div_ceil(per_task);
-    engine.inner.pool.run(tasks as usize, bytes.len() as u64 >= WRITE_PARALLEL, |task| {
+    // A store that works in parallel itself takes what it gets in order: its bytes depend on it.
+    let parallel = bytes.len() as u64 >= WRITE_PARALLEL && !job.store.is_transactional();
+    engine.inner.pool.run(tasks as usize, parallel, |task| {
         let first = task as u64 * per_task;
         (first..(first + per_task).min(strips.len())).try_for_each(|u| job.write_unit(&strips.unit(u)))
     })

@@ -5,6 +5,7 @@ use std::time::Duration;
 use super::spec::{ChunkSpec, FilterSpec};
 use crate::model::{Endian, Format};
 use crate::ops::doctor::Profile;
+use crate::store::packed;
 
 /// Chunk shapes of the output.
 #[derive(Clone, Debug, Default, PartialEq)]
@@ -93,6 +94,10 @@ pub struct CopyOptions {
     pub checkpoint: Duration,
     /// Whether to read the output back and compare all of it before it gets its name.
     pub verify: bool,
+    /// Make the output a packed file: a classic one in compressed blocks. [`copy`](super::copy) does so unasked, with
+    /// default options, if the output's name ends in `.ncz`. Without a format, a source that is not classic gets
+    /// the first classic version that can hold it.
+    pub packed: Option<packed::Options>,
 }
 
 impl Default for CopyOptions {
@@ -118,6 +123,7 @@ impl Default for CopyOptions {
             resume: false,
             checkpoint: Duration::from_secs(2),
             verify: false,
+            packed: None,
         }
     }
 }

@@ -18,6 +18,7 @@ use crate::model::{Format, Schema, Storage};
 use crate::ops::progress::Progress;
 use crate::ops::source::{RawChunk, Source};
 use crate::select::{ChunkGrid, Hyperslab, coordinates};
+use crate::store::packed::{self, PackedStore};
 use crate::store::{FileStore, Store};
 use crate::{classic, netcdf4};
 
@@ -36,6 +37,8 @@ pub(crate) struct Task<'a> {
     pub(crate) checkpoint: Duration,
     /// Whether the end waits for the disk.
     pub(crate) lasting: Lasting,
+    /// Whether the output is a packed file, and how.
+    pub(crate) packed: Option<packed::Options>,
 }
 
 /// Writes the partial output from its beginning, or from behind the steps that are `done`.
@@ -45,9 +48,12 @@ pub(crate) fn run(task: Task<'_>, output: &Output, done: Vec<Step>) -> Result<()
         true => FileStore::create(&output.partial)?,
         false => FileStore::open_rw(&output.partial)?,
     });
-    let store: Arc<dyn Store> = match done.is_empty() {
-        true => file.clone(),
-        false => Arc::new(Resumed(file.clone())),
+    let resources = || task.engine.packed_resources();
+    let store: Arc<dyn Store> = match (done.is_empty(), &task.packed) {
+        (true, None) => file.clone(),
+        (false, None) => Arc::new(Resumed(file.clone())),
+        (true, Some(packed)) => Arc::new(PackedStore::create(file.clone(), packed, resources())?),
+        (false, Some(_)) => Arc::new(Resumed(Arc::new(PackedStore::open_rw(file.clone(), resources())?))),
     };
     let relaxed = task.lasting == Lasting::Relaxed;
     let container = create(Arc::clone(&store), task.plan.schema.clone())?;
@@ -107,9 +113,9 @@ fn check_budget(task: &Task<'_>) -> Result<()> {
 /// The partial output of an earlier run. A format that creates a dataset empties its store first; this one keeps
 /// its bytes, because the same bytes are going to be at the same places.
 #[derive(Debug)]
-struct Resumed(Arc<FileStore>);
+struct Resumed<S>(Arc<S>);
 
-impl Store for Resumed {
+impl<S: Store> Store for Resumed<S> {
     fn len(&self) -> u64 {
         self.0.len()
     }
@@ -130,6 +136,9 @@ impl Store for Resumed {
     }
     fn sync(&self) -> Result<()> {
         self.0.sync()
+    }
+    fn is_transactional(&self) -> bool {
+        self.0.is_transactional()
     }
 }
 

@@ -4,6 +4,7 @@
 use std::collections::BTreeSet;
 
 use super::options::{CopyOptions, Names};
+use crate::classic;
 use crate::error::{Error, Result};
 use crate::model::{
     Atomic, Attribute, DType, DimId, Endian, Fill, Format, GroupId, Schema, TypeId, UserKind, Values, VarId,
@@ -31,7 +32,6 @@ pub(crate) struct Translation {
 
 /// Translates a description; `path` is the source's, for messages.
 pub(crate) fn translate(source: &Schema, path: &str, options: &CopyOptions) -> Result<Translation> {
-    let format = format_of(source, options);
     let wanted = match &options.only {
         Some(names) => chosen(source, names, path)?,
         // A copy that lacks what is damaged would pass for the whole.
@@ -46,6 +46,7 @@ pub(crate) fn translate(source: &Schema, path: &str, options: &CopyOptions) -> R
     };
     let keep = Keep::new(source, &wanted, options);
     let mut schema = keep.apply(source);
+    let format = format_of(source, &schema, options)?;
     schema.format = format;
     if options.unlimited_to_fixed {
         // A dimension without a record yet stays unlimited: length 0 means just that in every netCDF format.
@@ -79,9 +80,20 @@ pub(crate) fn translate(source: &Schema, path: &str, options: &CopyOptions) -> R
 }
 
 /// The output's format.
-fn format_of(source: &Schema, options: &CopyOptions) -> Format {
+fn format_of(source: &Schema, kept: &Schema, options: &CopyOptions) -> Result<Format> {
     let needs_netcdf4 = options.profile.is_some() && source.format.is_classic();
-    options.format.unwrap_or(if needs_netcdf4 { Format::Netcdf4Classic } else { source.format })
+    match options.format {
+        Some(format) if options.packed.is_some() && !format.is_classic() => {
+            Err(Error::Invalid("a packed file holds a classic file, of no other format".into()))
+        }
+        Some(format) => Ok(format),
+        // What no version can hold is told by name later.
+        None if options.packed.is_some() && !source.format.is_classic() => {
+            Ok(classic::version_needed(kept).unwrap_or(Format::Cdf5))
+        }
+        None if needs_netcdf4 && options.packed.is_none() => Ok(Format::Netcdf4Classic),
+        None => Ok(source.format),
+    }
 }
 
 /// The variables that names mean, in the source's order.

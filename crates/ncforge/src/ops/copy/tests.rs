@@ -321,6 +321,7 @@ fn damage_is_found_by_verifying() {
         header,
         checkpoint: std::time::Duration::MAX,
         lasting: Lasting::Durable,
+        packed: None,
     };
     run::run(task, &claim, vec![]).unwrap();
     verify::verify(&source, &plan, &claim, &e, memory, &Silent).unwrap();

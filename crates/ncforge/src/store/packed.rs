@@ -1,0 +1,235 @@
+//! A packed file: the byte image of another file in blocks, each compressed alone, that can be read and written
+//! anywhere like the image itself.
+//!
+//! `docs/packed-format.md` specifies the bytes. What is guaranteed:
+//!
+//! * **Nothing live is overwritten.** Changed blocks, and the index pages that lead to them, go to free space; a
+//!   commit ([`Store::sync`]) makes them durable, and then writes the root that knows them. After a crash the file
+//!   is in the state of the last commit, or of the one that was going on.
+//! * **Nobody reads half a commit.** A reader keeps the state that it found when it opened the file, whatever is
+//!   written meanwhile. There is one writer at a time; locks go with the process that holds them.
+//! * **No wrong byte is returned.** The root vouches for the map, the map for index pages, those for blocks, all by
+//!   CRC-32C: damage is an error that names the block, and costs that block only.
+//! * **What is written does not depend on the number of threads.**
+//!
+//! ```
+//! use std::sync::Arc;
+//! use ncforge::store::packed::{Options, PackedStore, Resources};
+//! use ncforge::store::{MemoryStore, Store};
+//!
+//! let file = Arc::new(MemoryStore::new("a.ncz", Vec::new()));
+//! let store = PackedStore::create(file.clone(), &Options::default(), Resources::default())?;
+//! store.write_at(&[7; 100_000], 50_000)?;
+//! store.sync()?;
+//! drop(store);
+//!
+//! let back = PackedStore::open(file.clone(), Resources::default())?;
+//! assert_eq!(back.len(), 150_000);
+//! assert_eq!(back.read_vec(49_999, 2)?, [0, 7]);
+//! assert!(file.len() < 10_000);
+//! # Ok::<(), ncforge::Error>(())
+//! ```
+
+mod block;
+mod cache;
+mod choice;
+mod commit;
+mod format;
+mod image;
+mod lock;
+mod open;
+mod options;
+mod read;
+mod rebuild;
+mod space;
+mod survey;
+mod tree;
+mod workers;
+mod write;
+
+#[cfg(test)]
+mod tests;
+
+use std::path::Path;
+use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
+use std::sync::{Arc, PoisonError, RwLock, RwLockReadGuard, RwLockWriteGuard};
+
+use super::memory::past_end;
+use super::{Part, Store};
+use crate::error::{Error, Result};
+
+pub use cache::BlockCache;
+pub use options::{Codec, Options, Resources};
+pub use survey::{Damage, Summary, Survey};
+pub use workers::Workers;
+
+use image::Map;
+use lock::Lock;
+use tree::Tree;
+use write::Tx;
+
+/// Byte offsets at which other copies of what [`detect`] looks at may stand.
+pub const OTHER_ROOTS: [u64; 3] = [512, 4096, 4608];
+
+/// Whether a path says by its extension, `.ncz`, that the file is or shall be a packed one.
+///
+/// ```
+/// use ncforge::store::packed::is_named_packed;
+/// assert!(is_named_packed("out/sst.ncz".as_ref()));
+/// assert!(!is_named_packed("out/sst.nc".as_ref()));
+/// ```
+pub fn is_named_packed(path: &Path) -> bool {
+    path.extension().is_some_and(|e| e.eq_ignore_ascii_case("ncz"))
+}
+
+/// Whether a file that starts with these bytes is a packed one.
+pub fn detect(first: &[u8; 8]) -> bool {
+    *first == format::MAGIC
+}
+
+/// A packed file that is open. As a [`Store`] it is the image.
+#[derive(Debug)]
+pub struct PackedStore {
+    /// Keeps a writer's lock or a reader's pin. Declared before what it locks, hence dropped before.
+    _lock: Option<Lock>,
+    backing: Arc<dyn Store>,
+    core: RwLock<Core>,
+    /// Bytes of the image, for those who only ask.
+    len: AtomicU64,
+    /// log2 of the block size.
+    shift: u8,
+    codec: Codec,
+    writable: bool,
+    /// Whether an error left it open what is on disk.
+    poisoned: AtomicBool,
+    resources: Resources,
+    /// This store among those that share a cache.
+    id: u64,
+}
+
+/// What changes while a file is written.
+#[derive(Debug)]
+struct Core {
+    map: Map,
+    /// While contents are built that will replace the image: those.
+    beside: Option<Map>,
+    trees: Vec<Tree>,
+    /// Number of the root that was read or written last; 0: none yet.
+    sequence: u64,
+    /// Of a store that is open for writing.
+    tx: Option<Tx>,
+}
+
+impl PackedStore {
+    /// Bytes of a block.
+    pub fn block_size(&self) -> u64 {
+        1 << self.shift
+    }
+
+    /// How new blocks are compressed.
+    pub fn codec(&self) -> Codec {
+        self.codec
+    }
+
+    /// Number of the commit that is read or was written last.
+    pub fn commit_number(&self) -> u64 {
+        self.core().sequence
+    }
+
+    /// The file itself, as bytes.
+    pub fn backing(&self) -> &Arc<dyn Store> {
+        &self.backing
+    }
+
+    fn core(&self) -> RwLockReadGuard<'_, Core> {
+        self.core.read().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    fn core_mut(&self) -> RwLockWriteGuard<'_, Core> {
+        self.core.write().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    fn next_id() -> u64 {
+        static NEXT: AtomicU64 = AtomicU64::new(1);
+        NEXT.fetch_add(1, Ordering::Relaxed)
+    }
+
+    fn check_writable(&self) -> Result<()> {
+        if !self.writable {
+            return Err(Error::Invalid(format!("`{}` is open for reading only", self.name())));
+        }
+        if self.poisoned.load(Ordering::Relaxed) {
+            return Err(Error::Invalid(format!(
+                "an earlier error left it open what of `{}` is on disk; close it and open it again",
+                self.name()
+            )));
+        }
+        Ok(())
+    }
+}
+
+impl Drop for PackedStore {
+    fn drop(&mut self) {
+        self.resources.cache.forget(self.id);
+    }
+}
+
+impl Store for PackedStore {
+    fn len(&self) -> u64 {
+        self.len.load(Ordering::Acquire)
+    }
+
+    fn name(&self) -> &str {
+        self.backing.name()
+    }
+
+    fn read_at(&self, buf: &mut [u8], offset: u64) -> Result<()> {
+        let len = self.len();
+        if offset.checked_add(buf.len() as u64).is_none_or(|end| end > len) {
+            return Err(past_end(self.name(), buf.len(), offset, len));
+        }
+        self.read_image(buf, offset, false)
+    }
+
+    fn write_at(&self, buf: &[u8], offset: u64) -> Result<()> {
+        self.check_writable()?;
+        self.write_image(buf, offset, false)
+    }
+
+    fn set_len(&self, len: u64) -> Result<()> {
+        self.check_writable()?;
+        self.set_image_len(len, false)
+    }
+
+    fn sync(&self) -> Result<()> {
+        if !self.writable {
+            return Ok(());
+        }
+        self.check_writable()?;
+        self.commit()
+    }
+
+    fn replace(&self, build: &mut dyn FnMut(&dyn Store) -> Result<()>) -> Result<()> {
+        self.check_writable()?;
+        self.rebuild(build)
+    }
+
+    fn is_transactional(&self) -> bool {
+        true
+    }
+
+    fn insert(&self, rooms: &[(u64, u64)]) -> Result<bool> {
+        self.check_writable()?;
+        self.insert_rooms(rooms)
+    }
+
+    fn describe(&self, parts: &[Part]) {
+        if self.writable {
+            self.plan(parts, false);
+        }
+    }
+
+    fn as_packed(&self) -> Option<&PackedStore> {
+        Some(self)
+    }
+}

@@ -1,0 +1,168 @@
+//! Commits: everything new is made durable, then the root that knows of it.
+//!
+//! What is on disk at any moment: the last root and all that it needs, since nothing of that is overwritten; and
+//! beside it what the next root will need, in any state. The next root is written to the other place when all of
+//! that is durable. It stands there twice, in sectors of their own, so that one damaged byte does not take the
+//! newest state away.
+
+use std::sync::atomic::Ordering;
+
+use super::format::{Entry, Kind, MAX_PARTS, ROOT, ROOT_PLACES, Root, SLOT, emit_map, emit_page, fits_root};
+use super::tree::{Sink, Tree};
+use super::write::{parts, used_trees, write_joined};
+use super::{Core, PackedStore, Tx, lock};
+use crate::error::{Error, Result};
+
+/// The free end of a file is cut off if that saves this much, and an eighth of the file.
+const CUT_FROM: u64 = 64 << 10;
+
+/// Index pages get their places and wait to be written.
+struct PageSink<'a>(&'a mut Tx);
+
+impl Sink for PageSink<'_> {
+    fn store(&mut self, level: u8, first: u64, entries: &[Entry]) -> Result<Entry> {
+        let bytes = emit_page(level, first, entries);
+        Ok(place(self.0, Kind::Page, bytes))
+    }
+
+    fn free(&mut self, entry: &Entry) {
+        self.0.free(entry);
+    }
+}
+
+/// A place for bytes of the index.
+fn place(tx: &mut Tx, kind: Kind, bytes: Vec<u8>) -> Entry {
+    let crc = crc32c::crc32c(&bytes);
+    let len = bytes.len() as u32;
+    let slot = tx.space.take(u64::from(len).div_ceil(SLOT));
+    tx.pages.insert(slot, bytes);
+    Entry { kind, slot, len, width: 0, crc }
+}
+
+impl PackedStore {
+    pub(super) fn commit(&self) -> Result<()> {
+        self.commit_core(&mut self.core_mut())
+    }
+
+    pub(super) fn commit_core(&self, core: &mut Core) -> Result<()> {
+        let (_, tx) = parts(core);
+        if !tx.changed && core.sequence > 0 {
+            return self.backing.sync();
+        }
+        self.spill(core, None)?;
+        self.drop_unused(core)?;
+        let (trees, tx) = parts(core);
+        for tree in trees.iter_mut() {
+            tree.write_pages(&mut PageSink(tx))?;
+        }
+        let heads: Vec<_> = trees.iter().map(|t| t.head).collect();
+        let map = emit_map(&core.map.windows, &heads);
+        let (_, tx) = parts(core);
+        let old_map = std::mem::take(&mut tx.map);
+        tx.free(&old_map);
+        let inline = fits_root(&map);
+        let (entry, inline) =
+            if inline { (Entry::default(), map) } else { (place(tx, Kind::Raw, map), Vec::new()) };
+        tx.map = entry;
+        // After a failed attempt these are its pages too, as far as they are still needed.
+        let writes = tx.pages.iter().map(|(slot, bytes)| (*slot, &bytes[..])).collect();
+        write_joined(&*self.backing, writes)?;
+        tx.pages.clear();
+        let (number, level) = self.codec.numbers();
+        let end = tx.space.end();
+        let root = Root {
+            sequence: core.sequence + 1,
+            shift: self.shift,
+            codec: number,
+            level,
+            len: core.map.len,
+            end,
+            map: entry,
+            windows: core.map.windows.len() as u32,
+            trees: core.trees.len() as u32,
+            inline,
+        };
+        // From here on an error leaves it open which root the disk holds.
+        if let Err(e) = self.write_root(&root) {
+            self.poisoned.store(true, Ordering::Relaxed);
+            return Err(e);
+        }
+        core.sequence = root.sequence;
+        let (_, tx) = parts(core);
+        tx.space.committed(root.sequence);
+        (tx.changed, tx.hold, tx.written) = (false, false, 0);
+        self.recycle(core);
+        self.cut_end(core)
+    }
+
+    fn write_root(&self, root: &Root) -> Result<()> {
+        self.backing.sync()?;
+        let bytes = root.emit();
+        let mut twice = bytes.to_vec();
+        twice.extend_from_slice(&bytes);
+        debug_assert_eq!(twice.len(), 2 * ROOT);
+        self.backing.write_at(&twice, ROOT_PLACES[(root.sequence % 2) as usize])?;
+        self.backing.sync()
+    }
+
+    /// What earlier commits freed is available if nobody reads it.
+    pub(super) fn recycle(&self, core: &mut Core) {
+        let (_, tx) = parts(core);
+        tx.space.recycle(|sequence| lock::is_read(&*self.backing, sequence));
+    }
+
+    /// Gives the free end of the file back to the file system, if it is worth it.
+    fn cut_end(&self, core: &mut Core) -> Result<()> {
+        let (_, tx) = parts(core);
+        let end = tx.space.end() * SLOT;
+        let len = self.backing.len();
+        let least = ROOT_PLACES[1] + 2 * ROOT as u64;
+        if tx.space.is_settled() && len > end.max(least) && len - end > CUT_FROM.max(len / 8) {
+            self.backing.set_len(end.max(least))?;
+        }
+        Ok(())
+    }
+
+    /// Trees that no window shows any more are dropped, and the others numbered anew. Nothing is dirty.
+    fn drop_unused(&self, core: &mut Core) -> Result<()> {
+        let used = used_trees(&core.map.windows, core.trees.len());
+        if core.beside.is_some() || used.iter().all(|&u| u) {
+            return Ok(());
+        }
+        let mut gone = Vec::new();
+        for (tree, _) in core.trees.iter().zip(&used).filter(|(_, used)| !**used) {
+            self.collect(tree, &mut gone)?;
+        }
+        let mut numbers = Vec::with_capacity(used.len());
+        let mut next = 0;
+        for &used in &used {
+            numbers.push(next);
+            next += u32::from(used);
+        }
+        for w in &mut core.map.windows {
+            w.tree = numbers[w.tree as usize];
+        }
+        let mut i = 0;
+        core.trees.retain(|_| {
+            i += 1;
+            used[i - 1]
+        });
+        let (_, tx) = parts(core);
+        for entry in gone {
+            tx.free(&entry);
+        }
+        if core.trees.len() > MAX_PARTS {
+            return Err(Error::Invalid("more parts than a packed file can have".into()));
+        }
+        Ok(())
+    }
+
+    /// Everything that a tree has stored.
+    pub(super) fn collect(&self, tree: &Tree, out: &mut Vec<Entry>) -> Result<()> {
+        let fetch = super::read::Fetch { backing: &*self.backing };
+        tree.visit(&fetch, &mut |_, entry| {
+            out.push(*entry);
+            Ok(())
+        })
+    }
+}

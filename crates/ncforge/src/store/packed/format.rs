@@ -1,0 +1,424 @@
+//! The bytes of a packed file: roots, the map of the image, index pages, entries. `docs/packed-format.md` specifies
+//! them; all numbers are little-endian.
+
+use crate::error::{Error, Result};
+
+/// The first bytes of every root.
+pub(crate) const MAGIC: [u8; 8] = *b"\x89NCZ\r\n\x1a\n";
+/// The version that this code writes, and the only one that it reads.
+const VERSION: u16 = 1;
+/// Space is given out in slots of this many bytes.
+pub(super) const SLOT: u64 = 512;
+/// Bytes of a root.
+pub(super) const ROOT: usize = 512;
+/// Byte offsets of the two places for roots. A place holds two copies, one behind the other; the places are 4 KiB
+/// apart, so that a disk that loses a sector of that size loses one of them.
+pub(super) const ROOT_PLACES: [u64; 2] = [0, 4096];
+/// Bytes of the map that a root has room for.
+const INLINE: usize = ROOT - 4 - 64;
+/// Bytes of an entry.
+pub(super) const ENTRY: usize = 16;
+/// Entries of an index page, at most.
+pub(super) const FANOUT: u64 = 255;
+/// Bytes of an index page in front of its entries.
+const PAGE_HEADER: usize = 16;
+const PAGE_MAGIC: [u8; 4] = *b"NCZP";
+/// Index pages above each other, at most: more blocks than this addresses do not fit a file.
+pub(super) const MAX_HEIGHT: u8 = 7;
+/// Bytes of a window, and of a tree, in the map.
+const WINDOW: usize = 24;
+const TREE: usize = 24;
+/// Windows or trees, at most.
+pub(super) const MAX_PARTS: usize = 1 << 16;
+
+/// How the bytes of a block are stored.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
+pub(super) enum Kind {
+    /// Nothing is stored: zeros.
+    #[default]
+    Zero,
+    /// Eight bytes, over and over; they stand in the entry.
+    Pattern([u8; 8]),
+    /// As they are.
+    Raw,
+    /// A zlib stream.
+    Deflate,
+    /// A Zstandard frame.
+    Zstd,
+    /// An LZ4 block.
+    Lz4,
+    /// Not a block but an index page.
+    Page,
+}
+
+/// Where a block or an index page is stored, and how.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
+pub(super) struct Entry {
+    pub(super) kind: Kind,
+    /// The first slot.
+    pub(super) slot: u64,
+    /// Bytes stored.
+    pub(super) len: u32,
+    /// Elements of this many bytes were taken apart into planes before they were compressed; 0: were not.
+    pub(super) width: u16,
+    /// CRC-32C of the stored bytes; of the pattern for one.
+    pub(super) crc: u32,
+}
+
+impl Entry {
+    /// Slots that it takes.
+    pub(super) fn slots(&self) -> u64 {
+        u64::from(self.len).div_ceil(SLOT)
+    }
+
+    /// First slot and number of slots, if anything is stored outside the entry.
+    pub(super) fn extent(&self) -> Option<(u64, u64)> {
+        match self.kind {
+            Kind::Zero | Kind::Pattern(_) => None,
+            _ => Some((self.slot, self.slots())),
+        }
+    }
+
+    /// Byte offset in the file.
+    pub(super) fn offset(&self) -> u64 {
+        self.slot * SLOT
+    }
+
+    pub(super) fn put(&self, out: &mut Vec<u8>) {
+        if let Kind::Pattern(pattern) = self.kind {
+            out.extend_from_slice(&pattern);
+        } else {
+            out.extend_from_slice(&self.slot.to_le_bytes()[..6]);
+            out.extend_from_slice(&self.width.to_le_bytes());
+        }
+        out.push(match self.kind {
+            Kind::Zero => 0,
+            Kind::Pattern(_) => 1,
+            Kind::Raw => 2,
+            Kind::Deflate => 3,
+            Kind::Zstd => 4,
+            Kind::Lz4 => 5,
+            Kind::Page => 15,
+        });
+        out.extend_from_slice(&self.len.to_le_bytes()[..3]);
+        out.extend_from_slice(&self.crc.to_le_bytes());
+    }
+
+    /// The error is a sentence.
+    pub(super) fn parse(bytes: &[u8]) -> Result<Self, String> {
+        let Some(b) = bytes.first_chunk::<ENTRY>() else { return Err("an entry is cut short".into()) };
+        let slot = u64::from_le_bytes([b[0], b[1], b[2], b[3], b[4], b[5], 0, 0]);
+        let width = u16::from_le_bytes([b[6], b[7]]);
+        let len = u32::from_le_bytes([b[9], b[10], b[11], 0]);
+        let crc = u32::from_le_bytes([b[12], b[13], b[14], b[15]]);
+        let kind = match b[8] {
+            0 if b.iter().all(|&x| x == 0) => return Ok(Self::default()),
+            1 => {
+                let pattern = [b[0], b[1], b[2], b[3], b[4], b[5], b[6], b[7]];
+                if crc32c::crc32c(&pattern) != crc || len != 0 {
+                    return Err("the pattern of an entry does not match its checksum".into());
+                }
+                return Ok(Entry { kind: Kind::Pattern(pattern), crc, ..Self::default() });
+            }
+            2 => Kind::Raw,
+            3 => Kind::Deflate,
+            4 => Kind::Zstd,
+            5 => Kind::Lz4,
+            15 => Kind::Page,
+            other => return Err(format!("an entry of the unknown kind {other}")),
+        };
+        if len == 0 {
+            return Err("an entry of no bytes".into());
+        }
+        Ok(Entry { kind, slot, len, width, crc })
+    }
+}
+
+/// A stretch of the image: bytes from `start` on lie in a tree, from its byte `offset` on, until the next window
+/// starts; the last one has no end.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) struct Window {
+    pub(super) start: u64,
+    pub(super) offset: u64,
+    pub(super) tree: u32,
+}
+
+/// What the map says of a tree.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub(super) struct TreeHead {
+    /// Block 0 if the height is 0, else the topmost index page; nothing if there is no block.
+    pub(super) top: Entry,
+    /// Index pages on the way to a block.
+    pub(super) height: u8,
+    /// 0: not chosen; else 1 + the number of the way of taking elements apart, see [`super::choice`].
+    pub(super) choice: u8,
+    /// Bytes of an element, if its writer knew.
+    pub(super) width: u16,
+    /// Bytes of a record, if its writer knew.
+    pub(super) stride: u32,
+}
+
+/// All that one commit wrote into a root.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(super) struct Root {
+    pub(super) sequence: u64,
+    /// log2 of the block size.
+    pub(super) shift: u8,
+    /// Codec and level for blocks to come, in the form of [`super::Codec`].
+    pub(super) codec: u8,
+    pub(super) level: i32,
+    /// Bytes of the image.
+    pub(super) len: u64,
+    /// One past the last slot in use.
+    pub(super) end: u64,
+    /// Where the map is stored; nothing if it stands in the root itself.
+    pub(super) map: Entry,
+    pub(super) windows: u32,
+    pub(super) trees: u32,
+    /// The map, if it fits.
+    pub(super) inline: Vec<u8>,
+}
+
+/// Whether a map of so many bytes fits into a root.
+pub(super) fn fits_root(map: &[u8]) -> bool {
+    map.len() <= INLINE
+}
+
+impl Root {
+    pub(super) fn emit(&self) -> [u8; ROOT] {
+        let mut b = Vec::with_capacity(ROOT);
+        b.extend_from_slice(&MAGIC);
+        b.extend_from_slice(&VERSION.to_le_bytes());
+        b.extend_from_slice(&[self.shift, self.codec]);
+        b.extend_from_slice(&self.level.to_le_bytes());
+        b.extend_from_slice(&self.sequence.to_le_bytes());
+        b.extend_from_slice(&self.len.to_le_bytes());
+        b.extend_from_slice(&self.end.to_le_bytes());
+        self.map.put(&mut b);
+        b.extend_from_slice(&self.windows.to_le_bytes());
+        b.extend_from_slice(&self.trees.to_le_bytes());
+        b.extend_from_slice(&self.inline);
+        b.resize(ROOT - 4, 0);
+        b.extend_from_slice(&crc32c::crc32c(&b).to_le_bytes());
+        b.try_into().expect("a root has its size")
+    }
+
+    /// `None` for bytes that are no whole root. The error is for a root of another version: a sentence.
+    pub(super) fn parse(bytes: &[u8; ROOT]) -> Result<Option<Self>, String> {
+        let (body, crc) = bytes.split_at(ROOT - 4);
+        if body[..8] != MAGIC || crc32c::crc32c(body).to_le_bytes() != crc {
+            return Ok(None);
+        }
+        let u16_at = |i: usize| u16::from_le_bytes([body[i], body[i + 1]]);
+        let u32_at = |i: usize| u32::from_le_bytes(body[i..i + 4].try_into().expect("four bytes"));
+        let u64_at = |i: usize| u64::from_le_bytes(body[i..i + 8].try_into().expect("eight bytes"));
+        if u16_at(8) != VERSION {
+            return Err(format!("version {} of the packed format", u16_at(8)));
+        }
+        let Ok(map) = Entry::parse(&body[40..56]) else { return Ok(None) };
+        let (windows, trees) = (u32_at(56), u32_at(60));
+        let bytes = map_len(windows, trees);
+        let inline = match map.kind {
+            Kind::Zero if bytes <= INLINE => body[64..64 + bytes].to_vec(),
+            Kind::Raw if map.len as usize == bytes => Vec::new(),
+            _ => return Ok(None),
+        };
+        let root = Root {
+            sequence: u64_at(16),
+            shift: body[10],
+            codec: body[11],
+            level: u32_at(12).cast_signed(),
+            len: u64_at(24),
+            end: u64_at(32),
+            map,
+            windows,
+            trees,
+            inline,
+        };
+        let sane = (12..=20).contains(&root.shift)
+            && root.len <= i64::MAX as u64
+            && root.end <= (i64::MAX as u64) / SLOT
+            && windows as usize <= MAX_PARTS
+            && trees as usize <= MAX_PARTS;
+        Ok(sane.then_some(root))
+    }
+}
+
+/// Bytes of a map; more than any file has when the counts are absurd.
+fn map_len(windows: u32, trees: u32) -> usize {
+    (windows as usize).saturating_mul(WINDOW).saturating_add((trees as usize).saturating_mul(TREE))
+}
+
+/// The bytes of a map.
+pub(super) fn emit_map(windows: &[Window], trees: &[TreeHead]) -> Vec<u8> {
+    let mut out = Vec::with_capacity(windows.len() * WINDOW + trees.len() * TREE);
+    for w in windows {
+        out.extend_from_slice(&w.start.to_le_bytes());
+        out.extend_from_slice(&w.offset.to_le_bytes());
+        out.extend_from_slice(&w.tree.to_le_bytes());
+        out.extend_from_slice(&[0; 4]);
+    }
+    for t in trees {
+        t.top.put(&mut out);
+        out.extend_from_slice(&[t.height, t.choice]);
+        out.extend_from_slice(&t.width.to_le_bytes());
+        out.extend_from_slice(&t.stride.to_le_bytes());
+    }
+    out
+}
+
+/// Parses a map. The error is a sentence.
+pub(super) fn parse_map(
+    bytes: &[u8],
+    windows: u32,
+    trees: u32,
+) -> Result<(Vec<Window>, Vec<TreeHead>), String> {
+    if bytes.len() != map_len(windows, trees) || windows == 0 {
+        return Err(format!(
+            "a map of {} bytes for {windows} windows and {trees} trees of blocks",
+            bytes.len()
+        ));
+    }
+    let (w, t) = bytes.split_at(windows as usize * WINDOW);
+    let u64_at = |b: &[u8], i: usize| u64::from_le_bytes(b[i..i + 8].try_into().expect("eight bytes"));
+    let windows: Vec<Window> = w
+        .chunks_exact(WINDOW)
+        .map(|b| Window {
+            start: u64_at(b, 0),
+            offset: u64_at(b, 8),
+            tree: u32::from_le_bytes([b[16], b[17], b[18], b[19]]),
+        })
+        .collect();
+    let rising = windows.windows(2).all(|w| w[0].start < w[1].start);
+    let sane = |w: &Window| w.tree < trees && w.start <= i64::MAX as u64 && w.offset <= i64::MAX as u64;
+    if windows[0].start != 0 || !rising || !windows.iter().all(sane) {
+        return Err("the windows of the map are out of order".into());
+    }
+    let trees = t
+        .chunks_exact(TREE)
+        .map(|b| {
+            let top = Entry::parse(b)?;
+            let (height, choice) = (b[16], b[17]);
+            let fits = match top.kind {
+                Kind::Zero => true,
+                Kind::Page => (1..=MAX_HEIGHT).contains(&height),
+                _ => height == 0,
+            };
+            if !fits {
+                return Err(format!("a tree of height {height} whose top is {:?}", top.kind));
+            }
+            let width = u16::from_le_bytes([b[18], b[19]]);
+            let stride = u32::from_le_bytes([b[20], b[21], b[22], b[23]]);
+            Ok(TreeHead { top, height, choice, width, stride })
+        })
+        .collect::<Result<_, String>>()?;
+    Ok((windows, trees))
+}
+
+/// Bytes of an index page with so many entries.
+pub(super) fn page_len(entries: usize) -> usize {
+    PAGE_HEADER + entries * ENTRY
+}
+
+/// The bytes of an index page. `level` is 0 if its entries are blocks; `first` is the first block below it.
+pub(super) fn emit_page(level: u8, first: u64, entries: &[Entry]) -> Vec<u8> {
+    let mut out = Vec::with_capacity(page_len(entries.len()));
+    out.extend_from_slice(&PAGE_MAGIC);
+    out.extend_from_slice(&[level, 0]);
+    out.extend_from_slice(&(entries.len() as u16).to_le_bytes());
+    out.extend_from_slice(&first.to_le_bytes());
+    for e in entries {
+        e.put(&mut out);
+    }
+    out
+}
+
+/// Parses an index page that should stand at `level` and begin with block `first`. The error is a sentence.
+pub(super) fn parse_page(bytes: &[u8], level: u8, first: u64) -> Result<Vec<Entry>, String> {
+    let Some((head, rest)) = bytes.split_first_chunk::<PAGE_HEADER>() else {
+        return Err("an index page is cut short".into());
+    };
+    let count = u16::from_le_bytes([head[6], head[7]]);
+    let stored = u64::from_le_bytes(head[8..16].try_into().expect("eight bytes"));
+    if head[..4] != PAGE_MAGIC || head[4] != level || stored != first {
+        return Err(format!("an index page of level {level} from block {first} is another one"));
+    }
+    if u64::from(count) > FANOUT || rest.len() != count as usize * ENTRY {
+        return Err(format!("an index page of {count} entries in {} bytes", bytes.len()));
+    }
+    let entries: Vec<Entry> = rest.chunks_exact(ENTRY).map(Entry::parse).collect::<Result<_, String>>()?;
+    let page = |e: &Entry| e.kind == Kind::Page;
+    let right = entries.iter().all(|e| e.kind == Kind::Zero || page(e) == (level > 0));
+    right.then_some(entries).ok_or_else(|| "an index page mixes blocks and pages".into())
+}
+
+/// Whether no file can have bytes where an entry says that they are: on a root, or beyond all offsets.
+pub(super) fn is_beyond(entry: &Entry) -> bool {
+    super::space::is_reserved(entry.slot, entry.slots())
+}
+
+/// An [`Error::Corrupt`] of a packed file.
+pub(super) fn corrupt(name: &str, at: impl Into<Option<u64>>, what: impl Into<String>) -> Error {
+    Error::corrupt(name, at, what)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn entry() -> Entry {
+        Entry { kind: Kind::Zstd, slot: 0x1234_5678_9ABC, len: 0x0A_0B0C, width: 116, crc: 0xDEAD_BEEF }
+    }
+
+    #[test]
+    fn entries_come_back() {
+        let pattern = *b"\x7c\xf0\0\0\x7c\xf0\0\0";
+        let filled =
+            Entry { kind: Kind::Pattern(pattern), crc: crc32c::crc32c(&pattern), ..Entry::default() };
+        for e in [Entry::default(), entry(), filled, Entry { kind: Kind::Page, ..entry() }] {
+            let mut b = Vec::new();
+            e.put(&mut b);
+            assert_eq!(b.len(), ENTRY);
+            assert_eq!(Entry::parse(&b), Ok(e));
+        }
+        assert!(Entry::parse(&[9; 16]).is_err());
+    }
+
+    #[test]
+    fn roots_come_back_and_damaged_ones_do_not() {
+        let windows = [Window { start: 0, offset: 0, tree: 0 }, Window { start: 8192, offset: 0, tree: 1 }];
+        let trees = [TreeHead { top: entry(), ..TreeHead::default() }, TreeHead::default()];
+        let map = emit_map(&windows, &trees);
+        assert!(fits_root(&map));
+        let root = Root {
+            sequence: 7,
+            shift: 16,
+            codec: 4,
+            level: -3,
+            len: 1 << 33,
+            end: 99,
+            map: Entry::default(),
+            windows: 2,
+            trees: 2,
+            inline: map.clone(),
+        };
+        let bytes = root.emit();
+        assert_eq!(Root::parse(&bytes), Ok(Some(root)));
+        assert_eq!(parse_map(&map, 2, 2), Ok((windows.to_vec(), trees.to_vec())));
+        for i in 0..ROOT {
+            let mut bad = bytes;
+            bad[i] ^= 0x10;
+            assert_eq!(Root::parse(&bad), Ok(None), "byte {i}");
+        }
+    }
+
+    #[test]
+    fn pages_come_back_and_belong_to_their_place() {
+        let page = emit_page(0, 510, &[entry(), Entry::default(), entry()]);
+        assert_eq!(page.len(), page_len(3));
+        assert_eq!(parse_page(&page, 0, 510).unwrap(), [entry(), Entry::default(), entry()]);
+        assert!(parse_page(&page, 0, 255).is_err());
+        assert!(parse_page(&page, 1, 510).is_err());
+        assert!(parse_page(&page[..page.len() - 1], 0, 510).is_err());
+    }
+}

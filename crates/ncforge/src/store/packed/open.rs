@@ -1,0 +1,164 @@
+//! Making a packed file, and finding the newest root of one.
+
+use std::sync::atomic::{AtomicBool, AtomicU64};
+use std::sync::{Arc, RwLock};
+
+use super::format::{Kind, ROOT, ROOT_PLACES, Root, corrupt, parse_map};
+use super::image::Map;
+use super::read::{Fetch, stored_bytes};
+use super::space::Space;
+use super::tree::Tree;
+use super::write::Tx;
+use super::{Codec, Core, Lock, Options, PackedStore, Resources, lock};
+use crate::error::{Error, Result};
+use crate::store::Store;
+
+/// The copies of roots in a file: byte offset, and the root if it is whole.
+pub(super) fn roots(backing: &dyn Store) -> Result<Vec<(u64, Option<Root>)>> {
+    let mut found = Vec::new();
+    let mut refused = None;
+    for place in ROOT_PLACES {
+        for at in [place, place + ROOT as u64] {
+            let mut bytes = [0; ROOT];
+            // A file that ends here has no root here; one that cannot be read is another matter.
+            let root = match backing.read_at(&mut bytes, at) {
+                Ok(()) => Root::parse(&bytes).unwrap_or_else(|what| {
+                    refused = Some(what);
+                    None
+                }),
+                Err(Error::Corrupt { .. }) => None,
+                Err(e) => return Err(e),
+            };
+            found.push((at, root));
+        }
+    }
+    match refused {
+        Some(what) if found.iter().all(|(_, r)| r.is_none()) => {
+            Err(Error::Unsupported { path: backing.name().to_owned(), what })
+        }
+        _ => Ok(found),
+    }
+}
+
+/// The root with the highest number.
+fn newest(backing: &dyn Store) -> Result<Root> {
+    let whole = roots(backing)?.into_iter().filter_map(|(_, r)| r);
+    whole
+        .max_by_key(|r| r.sequence)
+        .ok_or_else(|| corrupt(backing.name(), 0, "it begins as a packed file, and no root of one is whole"))
+}
+
+/// The newest root and a pin on it.
+fn pinned(backing: &Arc<dyn Store>) -> Result<(Root, Option<Lock>)> {
+    let mut root = newest(&**backing)?;
+    loop {
+        let pin = lock::pin(backing, root.sequence);
+        // Whoever wrote another root meanwhile may not have seen the pin.
+        let again = newest(&**backing)?;
+        if again.sequence == root.sequence || pin.is_none() {
+            return Ok((again, pin));
+        }
+        root = again;
+    }
+}
+
+/// The map that a root points to.
+fn load_map(backing: &dyn Store, root: &Root) -> Result<(Map, Vec<Tree>)> {
+    let bytes = match root.map.kind {
+        Kind::Zero => root.inline.clone(),
+        _ => stored_bytes(backing, &root.map, &|| "the map of the image".to_owned())?,
+    };
+    let at = (root.map.kind != Kind::Zero).then(|| root.map.offset());
+    let (windows, heads) =
+        parse_map(&bytes, root.windows, root.trees).map_err(|what| corrupt(backing.name(), at, what))?;
+    Ok((Map { len: root.len, windows }, heads.into_iter().map(Tree::new).collect()))
+}
+
+impl PackedStore {
+    /// Opens a packed file for reading, in its newest state, which it keeps.
+    pub fn open(backing: Arc<dyn Store>, resources: Resources) -> Result<Self> {
+        let (root, pin) = pinned(&backing)?;
+        Self::at_root(backing, &root, pin, resources, false)
+    }
+
+    /// Opens a packed file for reading and writing. An error if somebody else has it open for writing.
+    pub fn open_rw(backing: Arc<dyn Store>, resources: Resources) -> Result<Self> {
+        let writer = lock::writer(&backing)?;
+        let root = newest(&*backing)?;
+        // A root that another process wrote, and did not live to make durable, must be before its
+        // predecessor's space is used again.
+        backing.sync()?;
+        let store = Self::at_root(backing, &root, writer, resources, true)?;
+        let mut live = root.map.extent().into_iter().collect::<Vec<_>>();
+        {
+            let mut core = store.core_mut();
+            let fetch = Fetch { backing: &*store.backing };
+            for tree in &core.trees {
+                tree.visit(&fetch, &mut |_, entry| {
+                    live.extend(entry.extent());
+                    Ok(())
+                })?;
+            }
+            let space = Space::rebuild(live, root.sequence).map_err(|slot| {
+                let at = slot.saturating_mul(super::format::SLOT);
+                corrupt(store.name(), at, "two blocks are stored in the same place")
+            })?;
+            core.tx = Some(Tx::new(space, root.map));
+            store.recycle(&mut core);
+        }
+        Ok(store)
+    }
+
+    /// Makes a packed file that holds an empty image; whatever `backing` held is dropped.
+    pub fn create(backing: Arc<dyn Store>, options: &Options, resources: Resources) -> Result<Self> {
+        options.check()?;
+        let writer = lock::writer(&backing)?;
+        backing.set_len(0)?;
+        let space = Space::rebuild(Vec::new(), 1).map_err(|_| Error::Invalid("no space".into()))?;
+        let core = Core {
+            map: Map::new(0),
+            beside: None,
+            trees: vec![Tree::default()],
+            sequence: 0,
+            tx: Some(Tx::new(space, super::format::Entry::default())),
+        };
+        Ok(PackedStore {
+            _lock: writer,
+            backing,
+            core: RwLock::new(core),
+            len: AtomicU64::new(0),
+            shift: options.block.trailing_zeros() as u8,
+            codec: options.codec,
+            writable: true,
+            poisoned: AtomicBool::new(false),
+            resources,
+            id: Self::next_id(),
+        })
+    }
+
+    fn at_root(
+        backing: Arc<dyn Store>,
+        root: &Root,
+        lock: Option<Lock>,
+        resources: Resources,
+        writable: bool,
+    ) -> Result<Self> {
+        let (map, trees) = load_map(&*backing, root)?;
+        let codec = Codec::of_numbers(root.codec, root.level).ok_or_else(|| Error::Unsupported {
+            path: backing.name().to_owned(),
+            what: format!("codec {} at level {} of the packed format", root.codec, root.level),
+        })?;
+        Ok(PackedStore {
+            _lock: lock,
+            len: AtomicU64::new(map.len),
+            core: RwLock::new(Core { map, beside: None, trees, sequence: root.sequence, tx: None }),
+            backing,
+            shift: root.shift,
+            codec,
+            writable,
+            poisoned: AtomicBool::new(false),
+            resources,
+            id: Self::next_id(),
+        })
+    }
+}

@@ -1,0 +1,112 @@
+//! How packed files are made, and what they may use.
+
+use std::sync::Arc;
+
+use super::cache::BlockCache;
+use super::workers::{Alone, Workers};
+use crate::error::{Error, Result};
+
+/// How blocks are compressed.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Codec {
+    /// zlib streams, level 0 to 9.
+    Deflate(u32),
+    /// Zstandard, level −131072 to 22.
+    Zstd(i32),
+    /// LZ4.
+    Lz4,
+}
+
+impl Codec {
+    /// "zstd level 3".
+    pub fn describe(self) -> String {
+        match self {
+            Codec::Deflate(level) => format!("deflate level {level}"),
+            Codec::Zstd(level) => format!("zstd level {level}"),
+            Codec::Lz4 => "lz4".to_owned(),
+        }
+    }
+
+    /// As roots store it: a number, and a level.
+    pub(super) fn numbers(self) -> (u8, i32) {
+        match self {
+            Codec::Deflate(level) => (3, level as i32),
+            Codec::Zstd(level) => (4, level),
+            Codec::Lz4 => (5, 0),
+        }
+    }
+
+    pub(super) fn of_numbers(number: u8, level: i32) -> Option<Self> {
+        match (number, level) {
+            (3, 0..=9) => Some(Codec::Deflate(level.cast_unsigned())),
+            (4, -131_072..=22) => Some(Codec::Zstd(level)),
+            (5, _) => Some(Codec::Lz4),
+            _ => None,
+        }
+    }
+}
+
+/// How a packed file is made.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Options {
+    /// Bytes of a block: a power of two from 4 KiB to 1 MiB. Larger blocks compress a little better, smaller ones
+    /// cost less where single values are read at random.
+    pub block: u64,
+    /// How blocks are compressed.
+    pub codec: Codec,
+}
+
+impl Default for Options {
+    fn default() -> Self {
+        Options { block: 64 << 10, codec: Codec::Zstd(3) }
+    }
+}
+
+impl Options {
+    /// An error that says what is wrong with the options.
+    ///
+    /// ```
+    /// use ncforge::store::packed::{Codec, Options};
+    /// assert!(Options::default().check().is_ok());
+    /// assert!(Options { block: 5000, ..Options::default() }.check().is_err());
+    /// assert!(Options { codec: Codec::Deflate(12), ..Options::default() }.check().is_err());
+    /// ```
+    pub fn check(&self) -> Result<()> {
+        if !self.block.is_power_of_two() || !(4096..=1 << 20).contains(&self.block) {
+            return Err(Error::Invalid(format!(
+                "a block of {} bytes: blocks have a power of two from 4 KiB to 1 MiB",
+                self.block
+            )));
+        }
+        let (number, level) = self.codec.numbers();
+        if Codec::of_numbers(number, level).is_none() {
+            return Err(Error::Invalid(format!("there is no {}", self.codec.describe())));
+        }
+        Ok(())
+    }
+}
+
+/// What a packed file may use of the process: memory and threads. Clones share it.
+#[derive(Clone, Debug)]
+pub struct Resources {
+    /// Where decoded blocks are kept.
+    pub cache: Arc<BlockCache>,
+    /// Who encodes, and decodes ahead.
+    pub workers: Arc<dyn Workers>,
+    /// Bytes of changed blocks that are held before they are compressed and written.
+    pub pending: u64,
+    /// Bytes written after which a file that is being updated is committed unasked.
+    pub commit_every: u64,
+}
+
+impl Default for Resources {
+    /// The calling thread alone, and 16 MiB of decoded blocks.
+    fn default() -> Self {
+        Resources {
+            cache: Arc::new(BlockCache::new(16 << 20)),
+            workers: Arc::new(Alone),
+            pending: 16 << 20,
+            commit_every: 1 << 30,
+        }
+    }
+}

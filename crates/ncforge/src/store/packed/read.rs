@@ -1,0 +1,281 @@
+//! Reading the image: find the block, decode it, copy what is asked for.
+
+use std::sync::Arc;
+use std::sync::atomic::Ordering;
+
+use super::block;
+use super::cache::{BlockCache, Key};
+use super::format::{Entry, Kind, corrupt, is_beyond, page_len, parse_page};
+use super::image::Piece;
+use super::tree::Pages;
+use super::{Core, PackedStore};
+use crate::error::{Error, Result};
+use crate::store::Store;
+
+/// After so many blocks in a row, …
+const STREAK: u64 = 2;
+/// … so many more are decoded in the background.
+const AHEAD: u64 = 8;
+
+/// Loads index pages from the file.
+pub(super) struct Fetch<'a> {
+    pub(super) backing: &'a dyn Store,
+}
+
+impl Pages for Fetch<'_> {
+    fn load(&self, entry: &Entry, level: u8, first: u64) -> Result<Vec<Entry>> {
+        let blamed = || format!("the index page of blocks from {first} on");
+        if entry.len as usize > page_len(super::format::FANOUT as usize) {
+            return Err(corrupt(
+                self.backing.name(),
+                entry.offset(),
+                format!("{}: it is too long", blamed()),
+            ));
+        }
+        let bytes = stored_bytes(self.backing, entry, &blamed)?;
+        parse_page(&bytes, level, first)
+            .map_err(|what| corrupt(self.backing.name(), entry.offset(), format!("{}: {what}", blamed())))
+    }
+}
+
+/// The bytes behind an entry, with their checksum verified. `what` names them in the error.
+pub(super) fn stored_bytes(backing: &dyn Store, entry: &Entry, what: &dyn Fn() -> String) -> Result<Vec<u8>> {
+    let mut bytes = vec![0; entry.len as usize];
+    fetch(backing, entry, &mut bytes, what)?;
+    Ok(bytes)
+}
+
+fn fetch(backing: &dyn Store, entry: &Entry, bytes: &mut [u8], what: &dyn Fn() -> String) -> Result<()> {
+    if is_beyond(entry) {
+        return Err(corrupt(backing.name(), None, format!("{}: its place is out of range", what())));
+    }
+    backing.read_at(bytes, entry.offset()).map_err(|e| match e {
+        Error::Corrupt { path, offset, what: how } => {
+            Error::Corrupt { path, offset, what: format!("{}: {how}", what()) }
+        }
+        other => other,
+    })?;
+    check(backing, entry, bytes, what)
+}
+
+fn check(backing: &dyn Store, entry: &Entry, bytes: &[u8], what: &dyn Fn() -> String) -> Result<()> {
+    if crc32c::crc32c(bytes) == entry.crc {
+        return Ok(());
+    }
+    let how = format!("{}: its {} stored bytes do not match their checksum", what(), entry.len);
+    Err(corrupt(backing.name(), entry.offset(), how))
+}
+
+/// Decodes a block into all of `out`; `what` names it.
+pub(super) fn load_block(
+    backing: &dyn Store,
+    entry: &Entry,
+    out: &mut [u8],
+    what: &dyn Fn() -> String,
+) -> Result<()> {
+    let failed = |how| corrupt(backing.name(), entry.offset(), format!("{}: {how}", what()));
+    if entry.extent().is_none() {
+        return block::decode(entry, &[], out).map_err(failed);
+    }
+    // No encoder's bytes are longer than the block: they would have been stored as they are.
+    if entry.len as usize > out.len() {
+        return Err(failed(format!("{} bytes are stored of {}", entry.len, out.len())));
+    }
+    if let Some(all) = backing.as_slice() {
+        let from = usize::try_from(entry.offset()).ok();
+        if let Some(bytes) = from.and_then(|from| all.get(from..)?.get(..entry.len as usize)) {
+            check(backing, entry, bytes, what)?;
+            return block::decode(entry, bytes, out).map_err(failed);
+        }
+    }
+    with_room(entry.len as usize, |bytes| {
+        fetch(backing, entry, bytes, what)?;
+        block::decode(entry, bytes, out).map_err(failed)
+    })
+}
+
+/// Runs with `len` bytes of the thread's own room; what they hold is arbitrary.
+fn with_room<T>(len: usize, run: impl FnOnce(&mut [u8]) -> T) -> T {
+    thread_local! {
+        static ROOM: std::cell::RefCell<Vec<u8>> = const { std::cell::RefCell::new(Vec::new()) };
+    }
+    ROOM.with(|cell| {
+        let room = &mut *cell.borrow_mut();
+        if room.len() < len {
+            room.resize(len, 0);
+        }
+        run(&mut room[..len])
+    })
+}
+
+impl Core {
+    /// The map of the image, or of what is being built to replace it.
+    pub(super) fn map_of(&self, beside: bool) -> &super::Map {
+        match (&self.beside, beside) {
+            (Some(map), true) => map,
+            _ => &self.map,
+        }
+    }
+
+    /// Which block, in words.
+    pub(super) fn name_of(&self, tree: u32, block: u64, shift: u8) -> String {
+        match self.map.bytes_of(tree, block, shift) {
+            Some((from, to)) => format!("block {block} of tree {tree} (bytes {from} to {to} of the image)"),
+            None => format!("block {block} of tree {tree}"),
+        }
+    }
+}
+
+/// Where a piece's bytes come from.
+enum Found {
+    /// They were copied already.
+    Done,
+    Stored(Entry),
+}
+
+impl PackedStore {
+    /// Reads bytes of the image (or of what is being built to replace it), which has them.
+    pub(super) fn read_image(&self, mut buf: &mut [u8], offset: u64, beside: bool) -> Result<()> {
+        let first = self.core().map_of(beside).pieces(offset, buf.len(), self.shift).next();
+        match first {
+            Some(piece) if piece.len == buf.len() => self.read_piece(piece, buf),
+            None => Ok(()),
+            _ => {
+                let pieces: Vec<Piece> =
+                    self.core().map_of(beside).pieces(offset, buf.len(), self.shift).collect();
+                for piece in pieces {
+                    let (part, rest) = buf.split_at_mut(piece.len);
+                    self.read_piece(piece, part)?;
+                    buf = rest;
+                }
+                Ok(())
+            }
+        }
+    }
+
+    fn read_piece(&self, piece: Piece, out: &mut [u8]) -> Result<()> {
+        let entry = match self.find(piece, out)? {
+            Found::Done => return Ok(()),
+            Found::Stored(entry) => entry,
+        };
+        match self.read_stored(piece, &entry, out) {
+            Err(e @ Error::Corrupt { .. }) if self.writable => {
+                // Somebody may have written and committed since the entry was looked up.
+                match self.find(piece, out)? {
+                    Found::Done => Ok(()),
+                    Found::Stored(now) if now != entry => self.read_stored(piece, &now, out),
+                    Found::Stored(_) => Err(e),
+                }
+            }
+            other => other,
+        }
+    }
+
+    /// Looks a block up, under the lock.
+    fn find(&self, piece: Piece, out: &mut [u8]) -> Result<Found> {
+        let core = self.core();
+        if let Some(tx) = &core.tx
+            && let Some(bytes) = tx.dirty(piece.tree, piece.block)
+        {
+            out.copy_from_slice(&bytes[piece.at..piece.at + piece.len]);
+            return Ok(Found::Done);
+        }
+        let fetch = Fetch { backing: &*self.backing };
+        let tree = &core.trees[piece.tree as usize];
+        let entry = tree.get(piece.block, &fetch)?;
+        if piece.len < 1 << self.shift && tree.last.load(Ordering::Relaxed) != piece.block {
+            self.look_ahead(&core, piece);
+        }
+        Ok(Found::Stored(entry))
+    }
+
+    fn read_stored(&self, piece: Piece, entry: &Entry, out: &mut [u8]) -> Result<()> {
+        match entry.kind {
+            Kind::Zero => out.fill(0),
+            Kind::Pattern(pattern) => block::fill(&pattern, piece.at, out),
+            _ => {
+                let name = || self.core().name_of(piece.tree, piece.block, self.shift);
+                let key = self.key(entry);
+                if let Some(block) = self.resources.cache.get(&key) {
+                    out.copy_from_slice(&block[piece.at..piece.at + piece.len]);
+                } else if out.len() == 1 << self.shift {
+                    load_block(&*self.backing, entry, out, &name)?;
+                } else {
+                    let block = decoded(&*self.backing, entry, self.shift, &name)?;
+                    out.copy_from_slice(&block[piece.at..piece.at + piece.len]);
+                    self.resources.cache.put(key, block);
+                }
+            }
+        }
+        Ok(())
+    }
+
+    pub(super) fn key(&self, entry: &Entry) -> Key {
+        (self.id, entry.slot, entry.crc)
+    }
+
+    /// The block that is being read is another one than the last of its tree: if blocks were read one after the
+    /// other, the next ones are decoded in the background.
+    fn look_ahead(&self, core: &Core, piece: Piece) {
+        let tree = &core.trees[piece.tree as usize];
+        let last = tree.last.swap(piece.block, Ordering::Relaxed);
+        if piece.block != last.wrapping_add(1) {
+            tree.streak.store(0, Ordering::Relaxed);
+            return;
+        }
+        let streak = tree.streak.fetch_add(1, Ordering::Relaxed) + 1;
+        let workers = &self.resources.workers;
+        if streak < STREAK || workers.threads() < 2 {
+            return;
+        }
+        let fetch = Fetch { backing: &*self.backing };
+        let mut coming = Vec::new();
+        for block in piece.block + 1..=piece.block + AHEAD {
+            // Errors belong to those who ask for the block.
+            let Ok(entry) = tree.get(block, &fetch) else { break };
+            let dirty = core.tx.as_ref().is_some_and(|tx| tx.dirty(piece.tree, block).is_some());
+            if entry.extent().is_none() || dirty {
+                continue;
+            }
+            if self.resources.cache.has(&self.key(&entry)) {
+                if coming.is_empty() {
+                    // Enough is on its way.
+                    return;
+                }
+                break;
+            }
+            coming.push(entry);
+        }
+        if coming.is_empty() || self.resources.cache.limit() < (AHEAD + 2) << self.shift {
+            return;
+        }
+        let (backing, cache, shift, id) =
+            (self.backing.clone(), self.resources.cache.clone(), self.shift, self.id);
+        workers.spawn(Box::new(move || decode_ahead(&*backing, &cache, &coming, shift, id)));
+    }
+}
+
+fn decode_ahead(backing: &dyn Store, cache: &BlockCache, coming: &[Entry], shift: u8, id: u64) {
+    for entry in coming {
+        let key = (id, entry.slot, entry.crc);
+        if cache.begin(key) {
+            if let Ok(block) = decoded(backing, entry, shift, &String::new) {
+                cache.put(key, block);
+            }
+            cache.end(&key);
+        }
+    }
+}
+
+/// A whole block, decoded.
+pub(super) fn decoded(
+    backing: &dyn Store,
+    entry: &Entry,
+    shift: u8,
+    name: &dyn Fn() -> String,
+) -> Result<Arc<[u8]>> {
+    let mut block: Arc<[u8]> = std::iter::repeat_n(0, 1 << shift).collect();
+    let bytes = Arc::get_mut(&mut block).expect("nobody else has it yet");
+    load_block(backing, entry, bytes, name)?;
+    Ok(block)
+}

@@ -1,0 +1,84 @@
+//! Replacing the whole image in one step: the new one is built beside it, in the same file.
+
+use super::PackedStore;
+use super::image::Map;
+use super::tree::Tree;
+use super::write::{parts, used_trees};
+use crate::error::{Error, Result};
+use crate::store::memory::past_end;
+use crate::store::{Part, Store};
+
+/// The image that is being built, as a store.
+#[derive(Debug)]
+struct Beside<'a>(&'a PackedStore);
+
+impl Store for Beside<'_> {
+    fn len(&self) -> u64 {
+        self.0.core().map_of(true).len
+    }
+
+    fn name(&self) -> &str {
+        self.0.name()
+    }
+
+    fn read_at(&self, buf: &mut [u8], offset: u64) -> Result<()> {
+        let len = self.len();
+        if offset.checked_add(buf.len() as u64).is_none_or(|end| end > len) {
+            return Err(past_end(self.name(), buf.len(), offset, len));
+        }
+        self.0.read_image(buf, offset, true)
+    }
+
+    fn write_at(&self, buf: &[u8], offset: u64) -> Result<()> {
+        self.0.write_image(buf, offset, true)
+    }
+
+    fn set_len(&self, len: u64) -> Result<()> {
+        self.0.set_image_len(len, true)
+    }
+
+    fn is_transactional(&self) -> bool {
+        true
+    }
+
+    fn describe(&self, parts: &[Part]) {
+        self.0.plan(parts, true);
+    }
+}
+
+impl PackedStore {
+    pub(super) fn rebuild(&self, build: &mut dyn FnMut(&dyn Store) -> Result<()>) -> Result<()> {
+        {
+            let mut core = self.core_mut();
+            if core.beside.is_some() {
+                return Err(Error::Invalid(format!("`{}` is being replaced already", self.name())));
+            }
+            let tree = core.trees.len() as u32;
+            core.trees.push(Tree::default());
+            core.beside = Some(Map::new(tree));
+            let (_, tx) = parts(&mut core);
+            tx.hold = true;
+        }
+        let built = build(&Beside(self));
+        let mut core = self.core_mut();
+        let core = &mut *core;
+        let Some(new) = core.beside.take() else { return built };
+        let dropped = match &built {
+            Ok(()) => std::mem::replace(&mut core.map, new),
+            Err(_) => new,
+        };
+        // Changed blocks of the map that goes need not be stored.
+        let used = used_trees(&core.map.windows, core.trees.len());
+        let (_, tx) = parts(core);
+        for w in &dropped.windows {
+            if !used[w.tree as usize] {
+                tx.drop_dirty(w.tree);
+            }
+        }
+        self.len.store(core.map.len, std::sync::atomic::Ordering::Release);
+        built?;
+        let (_, tx) = parts(core);
+        tx.changed = true;
+        self.commit_core(core)
+    }
+}

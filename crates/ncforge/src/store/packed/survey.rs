@@ -1,0 +1,227 @@
+//! Looking at a packed file as it is stored: how much there is of what, and what is damaged.
+
+use super::format::{Entry, Kind, ROOT_PLACES, SLOT};
+use super::open::roots;
+use super::read::{Fetch, load_block};
+use super::{PackedStore, choice};
+use crate::error::{Error, Result};
+
+/// How some bytes of the image are stored.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Summary {
+    /// Blocks that take space.
+    pub blocks: u64,
+    /// Blocks of nothing but zeros, or of one value over and over, that take none (zeros that nobody wrote are not
+    /// counted).
+    pub constant: u64,
+    /// Bytes that the blocks decode to.
+    pub bytes: u64,
+    /// Bytes that are stored for them.
+    pub stored: u64,
+    /// Bytes of the file that they take, in whole slots.
+    pub space: u64,
+}
+
+impl Summary {
+    fn add(&mut self, entry: &Entry, block: u64) {
+        if entry.extent().is_some() {
+            self.blocks += 1;
+            self.stored += u64::from(entry.len);
+            self.space += entry.slots() * SLOT;
+        } else {
+            self.constant += 1;
+        }
+        self.bytes += block;
+    }
+}
+
+/// A packed file as it is stored.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Survey {
+    /// Everything.
+    pub total: Summary,
+    /// Index pages, and the bytes of the file that they and the map take.
+    pub pages: u64,
+    /// Bytes of the file for index pages and the map.
+    pub index: u64,
+    /// Bytes of the file that nothing uses: free for the next writer, and given back by compacting.
+    pub wasted: u64,
+    /// Bytes of the file.
+    pub file: u64,
+    /// Bytes of the image.
+    pub image: u64,
+    /// Stretches of the image with trees of their own: first byte, byte after the last, bytes of the elements that
+    /// its blocks are taken apart into (1: they are not), and how it is stored.
+    pub stretches: Vec<(u64, u64, u16, Summary)>,
+}
+
+/// Something in a packed file that cannot be read.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Damage {
+    /// What it is, where, and how it is known.
+    pub what: String,
+    /// The bytes of the image that cannot be read because of it; none if nothing is lost by it.
+    pub image: Option<(u64, u64)>,
+}
+
+impl PackedStore {
+    /// Counts what the state that is open has stored. Reads the index, no block. Of a file that is being written:
+    /// the last commit and what was stored since.
+    pub fn survey(&self) -> Result<Survey> {
+        let core = self.core();
+        let fetch = Fetch { backing: &*self.backing };
+        let mut survey = Survey { file: self.backing.len(), image: core.map.len, ..Survey::default() };
+        let mut by_tree = vec![Summary::default(); core.trees.len()];
+        for (tree, summary) in core.trees.iter().zip(&mut by_tree) {
+            tree.visit(&fetch, &mut |block, entry| {
+                if block.is_some() {
+                    summary.add(entry, 1 << self.shift);
+                    survey.total.add(entry, 1 << self.shift);
+                } else if let Some((_, slots)) = entry.extent() {
+                    survey.pages += 1;
+                    survey.index += slots * SLOT;
+                }
+                Ok(())
+            })?;
+        }
+        let map =
+            roots(&*self.backing)?.into_iter().filter_map(|(_, r)| r).find(|r| r.sequence == core.sequence);
+        survey.index += map.and_then(|r| r.map.extent()).map_or(0, |(_, slots)| slots * SLOT);
+        let used = survey.total.space + survey.index + ROOT_PLACES.len() as u64 * 2 * SLOT;
+        survey.wasted = survey.file.saturating_sub(used);
+        for (i, w) in core.map.windows.iter().enumerate() {
+            let end = core.map.end_of(i).min(core.map.len);
+            if w.start < end {
+                let tree = &core.trees[w.tree as usize];
+                let width = choice::width(&tree.head, 1 << self.shift);
+                survey.stretches.push((w.start, end, width, by_tree[w.tree as usize]));
+            }
+        }
+        Ok(survey)
+    }
+
+    /// How the blocks are stored that hold some bytes of the image. Blocks at the ends may hold others too.
+    pub fn survey_range(&self, from: u64, to: u64) -> Result<Summary> {
+        let core = self.core();
+        let fetch = Fetch { backing: &*self.backing };
+        let mut summary = Summary::default();
+        let mut at = from;
+        let to = to.min(core.map.len);
+        while at < to {
+            let len = (to - at).min(1 << 30) as usize;
+            let mut last = None;
+            for piece in core.map.pieces(at, len, self.shift) {
+                let id = (piece.tree, piece.block);
+                if last.replace(id) == Some(id) {
+                    continue;
+                }
+                let entry = core.trees[piece.tree as usize].get(piece.block, &fetch)?;
+                if entry.kind != Kind::Zero {
+                    summary.add(&entry, 1 << self.shift);
+                }
+            }
+            at += len as u64;
+        }
+        Ok(summary)
+    }
+
+    /// Reads everything that is stored and checks it: roots, map, index pages, every block decoded. `progress` is
+    /// called with the bytes of the file that were read.
+    pub fn verify(&self, progress: &mut dyn FnMut(u64) -> Result<()>) -> Result<Vec<Damage>> {
+        let mut found = Vec::new();
+        let core = self.core();
+        let fetch = Fetch { backing: &*self.backing };
+        for (at, root) in roots(&*self.backing)? {
+            // After the first commit only one place has been written.
+            let expected = core.sequence > 1 || at >= ROOT_PLACES[1];
+            if root.is_none() && expected {
+                let what = format!("the copy of a root at byte {at} is damaged (another one is whole)");
+                found.push(Damage { what, image: None });
+            }
+        }
+        let mut room = vec![0; 1 << self.shift];
+        for (number, tree) in core.trees.iter().enumerate() {
+            let number = number as u32;
+            // A damaged page must not hide what comes after it: blocks are asked for one by one then.
+            let mut blocks = Vec::new();
+            let mut pages = Vec::new();
+            let whole = tree.visit(&fetch, &mut |block, entry| {
+                match block {
+                    Some(block) => blocks.push((block, *entry)),
+                    None => pages.push(*entry),
+                }
+                Ok(())
+            });
+            if whole.is_err() {
+                blocks.clear();
+                self.blocks_around_damage(&core, number, &mut blocks, &mut found);
+            }
+            for page in pages {
+                progress(u64::from(page.len))?;
+            }
+            for (block, entry) in blocks {
+                let name = || core.name_of(number, block, self.shift);
+                if let Err(e) = load_block(&*self.backing, &entry, &mut room, &name) {
+                    if !matches!(e, Error::Corrupt { .. } | Error::Io { .. }) {
+                        return Err(e);
+                    }
+                    let image = core.map.bytes_of(number, block, self.shift);
+                    found.push(Damage { what: e.to_string(), image });
+                }
+                progress(u64::from(entry.len))?;
+            }
+        }
+        Ok(found)
+    }
+
+    /// The blocks of a tree some of whose index pages are damaged.
+    fn blocks_around_damage(
+        &self,
+        core: &super::Core,
+        number: u32,
+        blocks: &mut Vec<(u64, Entry)>,
+        found: &mut Vec<Damage>,
+    ) {
+        let fetch = Fetch { backing: &*self.backing };
+        let tree = &core.trees[number as usize];
+        let windows = core.map.windows.iter().enumerate().filter(|(_, w)| w.tree == number);
+        let end = windows
+            .map(|(i, w)| w.offset + (core.map.end_of(i).min(core.map.len.max(w.start)) - w.start))
+            .max()
+            .unwrap_or(0);
+        let mut last: Option<String> = None;
+        for block in 0..end.div_ceil(1 << self.shift) {
+            match tree.get(block, &fetch) {
+                Ok(entry) if entry.kind == Kind::Zero => {}
+                Ok(entry) => blocks.push((block, entry)),
+                Err(e) => {
+                    let what = e.to_string();
+                    let image = core.map.bytes_of(number, block, self.shift);
+                    match (found.last_mut(), &last) {
+                        (Some(Damage { image: Some((_, to)), .. }), Some(l)) if *l == what => {
+                            *to = image.map_or(*to, |(_, t)| t.max(*to));
+                        }
+                        _ => found.push(Damage { what: what.clone(), image }),
+                    }
+                    last = Some(what);
+                }
+            }
+        }
+    }
+
+    /// The stored bytes of every block and page, decoded or not, are read once: for tests of checksums.
+    #[cfg(test)]
+    pub(super) fn touch_all(&self) -> Result<()> {
+        let core = self.core();
+        let fetch = Fetch { backing: &*self.backing };
+        for tree in &core.trees {
+            tree.visit(&fetch, &mut |_, entry| {
+                if entry.extent().is_some() {
+                    super::read::stored_bytes(&*self.backing, entry, &String::new)?;
+                }
+                Ok(())
+            })?;
+        }
+        Ok(())
+    }
+}

@@ -1,0 +1,133 @@
+//! Things that are done to a store, and to a plain vector in the same way.
+
+use proptest::prelude::*;
+
+use super::super::{Codec, Options, PackedStore, Resources};
+use crate::store::{Part, Store};
+
+/// One thing that is done.
+#[derive(Clone, Debug)]
+pub(super) enum Step {
+    /// Where (modulo the length and a bit), how many bytes, from which seed.
+    Write(u64, usize, u64),
+    SetLen(u64),
+    Insert(u64, u64),
+    Describe(Vec<(u64, u16, u32)>),
+    /// New contents of so many bytes, with the old ones behind them or not; fails at the end or not.
+    Replace(usize, bool, bool),
+    Read(u64, usize),
+    Sync,
+    /// Everything since the last sync is lost.
+    Drop,
+}
+
+pub(super) const MOST: u64 = 120_000;
+
+pub(super) fn step() -> impl Strategy<Value = Step> {
+    let at = || prop_oneof![Just(0), 0..200u64, 0..20_000u64, 0..MOST];
+    let len = || prop_oneof![0..20usize, 1..300usize, 4000..9000usize, Just(4096)];
+    let part =
+        (0..MOST, prop_oneof![Just(1u16), Just(2), Just(4), Just(8)], prop_oneof![Just(0u32), 5..200u32]);
+    prop_oneof![
+        12 => (at(), len(), any::<u64>()).prop_map(|(a, n, s)| Step::Write(a, n, s)),
+        1 => at().prop_map(Step::SetLen),
+        2 => (at(), 1..9000u64).prop_map(|(a, n)| Step::Insert(a, n)),
+        1 => prop::collection::vec(part, 1..6).prop_map(Step::Describe),
+        1 => (0..9000usize, any::<bool>(), prop::bool::weighted(0.3)).prop_map(|(n, k, f)| Step::Replace(n, k, f)),
+        3 => (at(), len()).prop_map(|(a, n)| Step::Read(a, n)),
+        3 => Just(Step::Sync),
+        2 => Just(Step::Drop),
+    ]
+}
+
+/// Bytes that compress like data: runs, ramps and noise, by the seed.
+pub(super) fn bytes(n: usize, seed: u64) -> Vec<u8> {
+    let mut x = seed | 1;
+    (0..n)
+        .map(|i| match seed % 4 {
+            0 => 0,
+            1 => [0x7C, 0xF0, 0, 0][i % 4],
+            2 => ((i as u64 / 4 * (seed % 13)) >> (i % 4 * 3)) as u8,
+            _ => {
+                x ^= x << 13;
+                x ^= x >> 7;
+                x ^= x << 17;
+                x as u8
+            }
+        })
+        .collect()
+}
+
+/// Does a step to both. True if it was a commit. `Drop` is for the caller.
+pub(super) fn apply(step: &Step, store: &PackedStore, model: &mut Vec<u8>) -> bool {
+    match step {
+        Step::Write(at, n, seed) => {
+            let (at, new) = (*at as usize % (model.len() + 3000), bytes(*n, *seed));
+            store.write_at(&new, at as u64).unwrap();
+            model.resize(model.len().max(at + n), 0);
+            model[at..at + n].copy_from_slice(&new);
+        }
+        Step::SetLen(n) => {
+            store.set_len(*n).unwrap();
+            model.resize(*n as usize, 0);
+        }
+        Step::Insert(at, n) => {
+            let at = *at % (model.len() as u64 + 1);
+            assert!(store.insert(&[(at, *n)]).unwrap());
+            // Behind the end there is nothing that could move.
+            if (at as usize) < model.len() {
+                model.splice(at as usize..at as usize, vec![0; *n as usize]);
+            }
+        }
+        Step::Describe(parts) => {
+            let mut parts: Vec<Part> =
+                parts.iter().map(|&(start, width, stride)| Part { start, width, stride }).collect();
+            parts.push(Part { start: 0, width: 1, stride: 0 });
+            parts.sort_by_key(|p| p.start);
+            store.describe(&parts);
+        }
+        Step::Replace(n, keep, fail) => {
+            let mut new = bytes(*n, *n as u64);
+            if *keep {
+                new.extend_from_slice(model);
+            }
+            let done = store.replace(&mut |to| {
+                let old = store.read_vec(0, store.len())?;
+                to.set_len(*n as u64)?;
+                to.write_at(&bytes(*n, *n as u64), 0)?;
+                if *keep {
+                    to.write_at(&old, *n as u64)?;
+                }
+                assert_eq!(to.read_vec(0, to.len())?, new);
+                if *fail { Err(crate::Error::Invalid("stop".into())) } else { Ok(()) }
+            });
+            assert_eq!(done.is_err(), *fail);
+            if !fail {
+                *model = new;
+                return true;
+            }
+        }
+        Step::Read(at, n) => {
+            let at = (*at as usize).min(model.len());
+            let n = (*n).min(model.len() - at);
+            assert_eq!(store.read_vec(at as u64, n as u64).unwrap(), model[at..at + n]);
+        }
+        Step::Sync => {
+            store.sync().unwrap();
+            return true;
+        }
+        Step::Drop => {}
+    }
+    assert_eq!(store.len(), model.len() as u64);
+    false
+}
+
+pub(super) fn options(codec: usize) -> Options {
+    let codec = [Codec::Zstd(1), Codec::Deflate(1), Codec::Lz4][codec % 3];
+    Options { block: 4096, codec }
+}
+
+/// So little memory that blocks are stored long before they are committed.
+pub(super) fn tight() -> Resources {
+    Resources { pending: 3 * 4096, ..Resources::default() }
+}
