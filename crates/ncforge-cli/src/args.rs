@@ -9,6 +9,7 @@ mod doctor;
 mod global;
 mod info;
 mod nccopy;
+mod pack;
 mod shell;
 mod size;
 mod tune;
@@ -26,6 +27,7 @@ pub(crate) use doctor::{DoctorArgs, FailOn, ProfileArg};
 pub(crate) use global::{ColorWhen, GlobalArgs, ProgressKind};
 pub(crate) use info::InfoArgs;
 pub(crate) use nccopy::NccopyArgs;
+pub(crate) use pack::{CompactArgs, PackArgs, PackCodec, UnpackArgs, VerifyArgs};
 pub(crate) use shell::{CompletionsArgs, ManArgs};
 pub(crate) use size::Size;
 pub(crate) use tune::{CalibrateArgs, StorageArg, Tune, TuneArgs, TuneChunksArgs};
@@ -70,6 +72,14 @@ pub(crate) enum Command {
     Compare(CompareArgs),
     /// Say what is slow in files, and which command mends it
     Doctor(Box<DoctorArgs>),
+    /// Pack a classic file into compressed blocks, to be used in place
+    Pack(PackArgs),
+    /// Unpack a packed file, to the byte
+    Unpack(UnpackArgs),
+    /// Rewrite a packed file without unused space
+    Compact(CompactArgs),
+    /// Read everything in packed files and check it
+    Verify(VerifyArgs),
     /// Choose chunk shapes; measure the machine that they are chosen for
     Tune(TuneArgs),
     /// Measure how fast files are read
@@ -91,6 +101,10 @@ impl Command {
             Command::Info(a) => a.global.clone(),
             Command::Compare(a) => a.global.clone(),
             Command::Doctor(a) => a.global.clone(),
+            Command::Pack(a) => a.global.clone(),
+            Command::Unpack(a) => a.global.clone(),
+            Command::Compact(a) => a.global.clone(),
+            Command::Verify(a) => a.global.clone(),
             Command::Bench(a) => match &a.workload {
                 Workload::Access(a) => a.global.clone(),
                 Workload::Chunks(a) => a.global.clone(),

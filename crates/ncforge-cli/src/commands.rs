@@ -8,8 +8,10 @@ mod copy;
 mod doctor;
 mod info;
 mod nccopy;
+mod pack;
 mod shell;
 mod tune;
+mod verify;
 
 use std::ffi::OsString;
 
@@ -57,6 +59,10 @@ pub(crate) fn run(cli: Cli, argv: &[OsString]) -> Exit {
         Command::Info(a) => info::run(&a, &cx),
         Command::Compare(a) => compare::run(&a, &cx),
         Command::Doctor(a) => doctor::run(&a, &cx),
+        Command::Pack(a) => pack::run(&a, &cx),
+        Command::Unpack(a) => pack::run_unpack(&a, &cx),
+        Command::Compact(a) => pack::run_compact(&a, &cx),
+        Command::Verify(a) => verify::run(&a, &cx),
         Command::Tune(a) => tune::run(&a, &cx),
         Command::Bench(a) => bench::run(&a, &cx),
         Command::Nccopy(a) => nccopy::run(&a, &cx),

@@ -74,7 +74,7 @@ use std::sync::Arc;
 use crate::container::{Container, ContainerMut};
 use crate::error::Result;
 use crate::model::{Format, Schema};
-use crate::store::Store;
+use crate::store::{Part, Store};
 
 /// How a file is created.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -106,6 +106,12 @@ pub fn detect(first: &[u8; 8]) -> bool {
 /// Opens a classic file for reading. Reads its header, nothing else.
 pub fn open(store: Arc<dyn Store>) -> Result<Box<dyn Container>> {
     Ok(Box::new(reader::ClassicFile::open(store)?))
+}
+
+/// What stands where in a classic file, for a store that wants to know ([`Store::describe`]). Reads its header.
+pub fn parts(store: &Arc<dyn Store>) -> Result<Vec<Part>> {
+    let file = reader::ClassicFile::open(store.clone())?;
+    Ok(file.layout.parts(&file.schema))
 }
 
 /// Opens a classic file for update: overwriting, appending records, redefinition.

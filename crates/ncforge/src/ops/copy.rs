@@ -35,7 +35,7 @@ pub(crate) mod cmip7;
 mod history;
 mod journal;
 mod options;
-mod output;
+pub(crate) mod output;
 mod plan;
 mod run;
 mod schema;

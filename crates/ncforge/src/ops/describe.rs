@@ -11,6 +11,7 @@
 mod cdl;
 mod json;
 mod number;
+mod packed;
 mod special;
 mod storage;
 mod table;
@@ -19,6 +20,7 @@ mod values;
 
 pub use cdl::{CdlOptions, cdl, cdl_of};
 pub use json::json;
+pub use packed::PackedStorage;
 pub use storage::{FileStorage, VarStorage, storage};
 pub use table::table;
 pub(crate) use values::attribute_words;

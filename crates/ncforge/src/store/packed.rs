@@ -34,6 +34,7 @@ mod block;
 mod cache;
 mod choice;
 mod commit;
+mod compact;
 mod format;
 mod image;
 mod lock;

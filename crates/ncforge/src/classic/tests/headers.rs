@@ -2,12 +2,12 @@
 
 use std::sync::Arc;
 
+use super::MemoryStore;
 use crate::classic::open;
 use crate::container::Container;
 use crate::error::Error;
 use crate::layout::Place;
 use crate::model::{Format, VarId};
-use crate::store::MemoryStore;
 
 /// Builds a header word by word.
 pub(in crate::classic) struct Bytes {

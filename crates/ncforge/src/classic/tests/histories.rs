@@ -4,13 +4,14 @@ use std::sync::Arc;
 
 use proptest::prelude::*;
 
+use super::MemoryStore;
 use super::raw::{dim, memory, read, var, write};
 use crate::classic::reader::stored_fill;
 use crate::classic::{CreateOptions, create, open, open_mut};
 use crate::container::Container;
 use crate::model::{Atomic, Attribute, DimId, Format, Schema, Values, VarId};
 use crate::select::{Hyperslab, coordinates};
-use crate::store::{MemoryStore, Store};
+use crate::store::Store;
 
 #[derive(Clone, Debug)]
 enum Step {

@@ -2,11 +2,11 @@
 
 use std::sync::Arc;
 
+use super::MemoryStore;
 use super::headers::Bytes;
 use super::raw::{dim, memory, var};
 use crate::classic::{CreateOptions, create, open, open_mut};
 use crate::model::{Atomic, Attribute, DimId, Format, Schema};
-use crate::store::MemoryStore;
 
 /// A small file with something of everything.
 fn sample(format: Format) -> Vec<u8> {

@@ -2,11 +2,11 @@
 
 use std::sync::Arc;
 
+use super::MemoryStore;
 use crate::container::{Container, ContainerMut};
 use crate::layout::{Place, VarLayout};
 use crate::model::{Atomic, DimId, Dimension, Schema, VarId, Variable};
 use crate::select::{Hyperslab, coordinates};
-use crate::store::MemoryStore;
 
 /// Byte offset in the store of the element at `at`.
 fn offset(layout: &VarLayout, at: &[u64]) -> u64 {
@@ -42,7 +42,7 @@ pub(super) fn read(file: &dyn Container, var: VarId) -> Vec<u8> {
     let mut out = Vec::new();
     for at in positions(&Hyperslab::all(&layout.shape)) {
         let mut element = vec![0; layout.element.size];
-        super::super::fill::read_or_zero(&**file.store(), &mut element, offset(&layout, &at)).unwrap();
+        crate::classic::fill::read_or_zero(&**file.store(), &mut element, offset(&layout, &at)).unwrap();
         out.extend(element);
     }
     out

@@ -3,6 +3,7 @@
 use std::sync::Arc;
 use std::sync::atomic::{AtomicI64, Ordering};
 
+use super::MemoryStore;
 use super::raw::{dim, memory, read, var, write};
 use crate::classic::{CreateOptions, create, open, open_mut, version_needed};
 use crate::container::ContainerMut;
@@ -10,7 +11,7 @@ use crate::error::{Error, Result};
 use crate::layout::Place;
 use crate::model::{Atomic, Attribute, DType, DimId, Fill, Format, Group, Schema, VarId};
 use crate::select::Hyperslab;
-use crate::store::{FileStore, MemoryStore, Store};
+use crate::store::{FileStore, Store};
 
 fn schema(format: Format) -> Schema {
     let mut s = Schema::new(format);
@@ -184,6 +185,7 @@ fn header_room_takes_new_attributes_without_moving_data() {
     // The room is used up now: the data move, and there is room again.
     s.groups[0].attrs.push(Attribute::text("more", &"y".repeat(900)));
     file.redefine(s.clone()).unwrap();
+    file.sync().unwrap();
     let Place::Records { begin, .. } = file.layout(VarId(0)).unwrap().place else { panic!() };
     assert!(begin > file.metadata_bytes().unwrap() + 1000);
     assert_eq!(open(store).unwrap().schema(), &s);

@@ -92,7 +92,7 @@ impl Job<'_> {
         let lead = (step - self.offset % step) / size * size;
         let tasks = len.saturating_sub(lead).div_ceil(step) + u64::from(lead > 0);
         // Requests to write one file wait for each other: other threads help only where there is work besides.
-        let pays = len >= WRITE_PARALLEL && !plain;
+        let pays = len >= WRITE_PARALLEL && !plain && !self.store.is_transactional();
         self.engine.inner.pool.run(tasks as usize, pays, |task| {
             let cut = |n: u64| (lead + n * step).min(len);
             let n = task as u64;

@@ -1,5 +1,6 @@
 //! How each variable is stored: place, bytes, chunks, filters; counted from metadata alone.
 
+use super::packed::{self, PackedStorage};
 use crate::container::Container;
 use crate::error::Result;
 use crate::layout::{Place, VarLayout};
@@ -57,6 +58,8 @@ pub struct FileStorage {
     pub vars: Vec<VarStorage>,
     /// What a person should know about the file.
     pub notes: Vec<String>,
+    /// Of a packed file: what its blocks are like.
+    pub packed: Option<PackedStorage>,
 }
 
 impl FileStorage {
@@ -71,14 +74,19 @@ impl FileStorage {
 /// [`VarStorage::trouble`] and does not stop the count.
 pub fn storage(container: &dyn Container) -> FileStorage {
     let vars: Vec<VarStorage> = container.schema().var_ids().map(|v| of_variable(container, v)).collect();
+    let mut vars = vars;
+    let packed = container.store().as_packed().map(|store| packed::of_store(container, store, &mut vars));
     let sum = |of: fn(&VarStorage) -> u64| vars.iter().map(of).fold(0, u64::saturating_add);
+    let mut notes = container.notes();
+    notes.extend(packed.iter().flat_map(PackedStorage::notes));
     FileStorage {
-        file_bytes: container.store().len(),
+        file_bytes: packed.as_ref().map_or_else(|| container.store().len(), |p| p.file_bytes),
         logical_bytes: sum(|v| v.logical_bytes),
         stored_bytes: sum(|v| v.stored_bytes.unwrap_or(0)),
-        metadata_bytes: container.metadata_bytes(),
+        metadata_bytes: packed.as_ref().map_or_else(|| container.metadata_bytes(), |p| Some(p.index_bytes)),
         vars,
-        notes: container.notes(),
+        notes,
+        packed,
     }
 }
 

@@ -114,7 +114,8 @@ impl PackedStore {
         options.check()?;
         let writer = lock::writer(&backing)?;
         backing.set_len(0)?;
-        let space = Space::rebuild(Vec::new(), 1).map_err(|_| Error::Invalid("no space".into()))?;
+        let mut space = Space::rebuild(Vec::new(), 1).map_err(|_| Error::Invalid("no space".into()))?;
+        space.recycle(|_| false);
         let core = Core {
             map: Map::new(0),
             beside: None,

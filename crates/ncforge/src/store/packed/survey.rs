@@ -100,6 +100,30 @@ impl PackedStore {
         Ok(survey)
     }
 
+    /// Bytes stored for some bytes of the image: of a block that holds others too, their share.
+    pub fn stored_for(&self, from: u64, to: u64) -> Result<u64> {
+        let core = self.core();
+        let fetch = Fetch { backing: &*self.backing };
+        let mut stored = 0.0;
+        let mut at = from;
+        let to = to.min(core.map.len);
+        while at < to {
+            let len = (to - at).min(1 << 30) as usize;
+            for piece in core.map.pieces(at, len, self.shift) {
+                let entry = core.trees[piece.tree as usize].get(piece.block, &fetch)?;
+                if entry.extent().is_none() {
+                    continue;
+                }
+                // The last block of a tree is not full.
+                let whole = core.map.bytes_of(piece.tree, piece.block, self.shift);
+                let whole = whole.map_or(1 << self.shift, |(a, b)| (b - a).min(1 << self.shift));
+                stored += f64::from(entry.len) * piece.len as f64 / whole.max(piece.len as u64) as f64;
+            }
+            at += len as u64;
+        }
+        Ok(stored.round() as u64)
+    }
+
     /// How the blocks are stored that hold some bytes of the image. Blocks at the ends may hold others too.
     pub fn survey_range(&self, from: u64, to: u64) -> Result<Summary> {
         let core = self.core();

@@ -8,3 +8,4 @@ mod crash;
 mod faults;
 mod machine;
 mod steps;
+mod vector;

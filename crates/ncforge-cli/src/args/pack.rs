@@ -1,0 +1,106 @@
+//! `ncforge pack`, `unpack`, `compact`, `verify`
+
+use std::path::PathBuf;
+
+use clap::{Args, ValueEnum};
+
+use super::{GlobalArgs, Size};
+
+/// Pack a classic file into compressed blocks, to be read and written in place.
+///
+/// A packed file (`.ncz` by convention) is used like any other: read, written anywhere, appended to, redefined, by
+/// every command, the library and Python. `unpack` gives back the file to the byte.
+#[derive(Args, Debug)]
+#[command(after_long_help = PACK_AFTER)]
+pub(crate) struct PackArgs {
+    /// The classic file
+    #[arg(value_name = "IN")]
+    pub(crate) input: PathBuf,
+    /// The packed file
+    #[arg(value_name = "OUT")]
+    pub(crate) output: PathBuf,
+    /// Size of a block, a power of two from 4K to 1M: larger ones are smaller on disk, smaller ones faster to read at
+    /// random
+    #[arg(long, value_name = "SIZE", default_value = "64K")]
+    pub(crate) block: Size,
+    /// How blocks are compressed
+    #[arg(long, value_enum, default_value = "zstd")]
+    pub(crate) codec: PackCodec,
+    /// Level of compression: 0 to 9 for deflate, 1 to 22 for zstd [default: 4 for deflate, 3 for zstd]
+    #[arg(long, value_name = "N")]
+    pub(crate) level: Option<u32>,
+    /// Replace an existing output
+    #[arg(short = 'O', long)]
+    pub(crate) overwrite: bool,
+    /// What was done, as JSON
+    #[arg(long)]
+    pub(crate) json: bool,
+    #[command(flatten)]
+    pub(crate) global: GlobalArgs,
+}
+
+const PACK_AFTER: &str = "\
+Examples:
+  ncforge pack sst.nc sst.ncz
+  ncforge info sst.ncz                what it saves, variable by variable
+  ncforge copy model.nc4 model.ncz    a netCDF-4 file is converted first";
+
+/// The compressors.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
+pub(crate) enum PackCodec {
+    /// Small and fast
+    Zstd,
+    /// zlib's format
+    Deflate,
+    /// Fastest to decode, less small
+    Lz4,
+}
+
+/// Unpack a packed file: the classic file that was packed, to the byte, with what was changed since.
+#[derive(Args, Debug)]
+pub(crate) struct UnpackArgs {
+    /// The packed file
+    #[arg(value_name = "IN")]
+    pub(crate) input: PathBuf,
+    /// The classic file
+    #[arg(value_name = "OUT")]
+    pub(crate) output: PathBuf,
+    /// Replace an existing output
+    #[arg(short = 'O', long)]
+    pub(crate) overwrite: bool,
+    /// What was done, as JSON
+    #[arg(long)]
+    pub(crate) json: bool,
+    #[command(flatten)]
+    pub(crate) global: GlobalArgs,
+}
+
+/// Rewrite a packed file without the space that updates left unused, in one step.
+///
+/// Nothing is decoded. `info` tells how much would be gained.
+#[derive(Args, Debug)]
+pub(crate) struct CompactArgs {
+    /// The packed file
+    #[arg(value_name = "FILE")]
+    pub(crate) file: PathBuf,
+    /// What was done, as JSON
+    #[arg(long)]
+    pub(crate) json: bool,
+    #[command(flatten)]
+    pub(crate) global: GlobalArgs,
+}
+
+/// Read everything in packed files and check it: exit code 3 if anything is damaged.
+///
+/// Damage is told with the variables that it touches; everything else stays readable.
+#[derive(Args, Debug)]
+pub(crate) struct VerifyArgs {
+    /// Packed files
+    #[arg(required = true, value_name = "FILE")]
+    pub(crate) files: Vec<PathBuf>,
+    /// What was found, as JSON
+    #[arg(long)]
+    pub(crate) json: bool,
+    #[command(flatten)]
+    pub(crate) global: GlobalArgs,
+}

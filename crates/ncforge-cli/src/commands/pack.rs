@@ -1,0 +1,83 @@
+//! `ncforge pack`, `unpack`, `compact`
+
+use std::path::Path;
+
+use ncforge::Error;
+use ncforge::ops::pack::{PackOptions, PackReport, compact, pack, unpack};
+use ncforge::store::packed::{Codec, Options};
+use ncforge::words::bytes;
+
+use super::Context;
+use crate::args::{CompactArgs, PackArgs, PackCodec, UnpackArgs};
+use crate::exit::{Exit, Failure, Result};
+use crate::interrupt;
+
+/// Packs.
+pub(crate) fn run(args: &PackArgs, cx: &Context<'_>) -> Result {
+    let packed = Options { block: args.block.0, codec: codec(args)? };
+    packed.check().map_err(|e| Failure::usage(e.to_string(), "such as --block 64K"))?;
+    let options = PackOptions { packed, overwrite: args.overwrite };
+    let engine = cx.engine()?;
+    done(cx, args.json, "packed", |progress| pack(&args.input, &args.output, &options, &engine, progress))
+}
+
+/// Unpacks.
+pub(crate) fn run_unpack(args: &UnpackArgs, cx: &Context<'_>) -> Result {
+    let engine = cx.engine()?;
+    let work = |progress: &dyn ncforge::ops::progress::Progress| {
+        unpack(&args.input, &args.output, args.overwrite, &engine, progress)
+    };
+    done(cx, args.json, "unpacked", work)
+}
+
+/// Compacts.
+pub(crate) fn run_compact(args: &CompactArgs, cx: &Context<'_>) -> Result {
+    let engine = cx.engine()?;
+    done(cx, args.json, "compacted", |progress| compact(Path::new(&args.file), &engine, progress))
+}
+
+fn codec(args: &PackArgs) -> Result<Codec> {
+    let usage = |what: String| Err(Failure::usage(what, "deflate has levels 0 to 9, zstd 1 to 22, lz4 none"));
+    match (args.codec, args.level) {
+        (PackCodec::Zstd, level @ (None | Some(1..=22))) => Ok(Codec::Zstd(level.unwrap_or(3) as i32)),
+        (PackCodec::Deflate, level @ (None | Some(0..=9))) => Ok(Codec::Deflate(level.unwrap_or(4))),
+        (PackCodec::Lz4, None) => Ok(Codec::Lz4),
+        (PackCodec::Lz4, Some(n)) => usage(format!("level {n} makes no sense with --codec lz4")),
+        (_, Some(n)) => usage(format!("there is no level {n} of this codec")),
+    }
+}
+
+/// Does the work with a bar, and tells what was done.
+fn done(
+    cx: &Context<'_>,
+    json: bool,
+    word: &str,
+    work: impl FnOnce(&dyn ncforge::ops::progress::Progress) -> ncforge::Result<PackReport>,
+) -> Result {
+    interrupt::catch();
+    let progress = cx.printer.progress();
+    let report = work(&progress);
+    progress.finish();
+    let report = report.map_err(failure)?;
+    if json {
+        cx.printer.json(&serde_json::to_value(&report).expect("a report is plain data"));
+        return Ok(Exit::Ok);
+    }
+    cx.printer.note(format_args!(
+        "{word} {} to {}: {} from {}, {:.1} s",
+        report.input,
+        report.output,
+        bytes(report.output_bytes),
+        bytes(report.input_bytes),
+        report.seconds
+    ));
+    Ok(Exit::Ok)
+}
+
+/// Nothing is kept of work that was stopped.
+pub(super) fn failure(e: Error) -> Failure {
+    match e {
+        Error::Interrupted(what) => Failure { message: what, hint: None, exit: Exit::Sigint },
+        other => other.into(),
+    }
+}

@@ -1,0 +1,58 @@
+//! `ncforge verify`
+
+use ncforge::ops::pack::{VerifyReport, verify};
+
+use super::Context;
+use super::pack::failure;
+use crate::args::VerifyArgs;
+use crate::exit::{Exit, Result};
+use crate::printer::Printer;
+
+/// Verifies one file after the other. With several, all are tried; the first failure gives the exit code.
+pub(crate) fn run(args: &VerifyArgs, cx: &Context<'_>) -> Result {
+    let engine = cx.engine()?;
+    let mut worst = Exit::Ok;
+    let mut reports = Vec::new();
+    for path in &args.files {
+        let progress = cx.printer.progress();
+        let found = verify(path, &engine, &progress);
+        progress.finish();
+        let exit = match found {
+            Ok(report) => {
+                let clean = report.problems.is_empty();
+                if !args.json {
+                    tell(&report, cx.printer);
+                }
+                reports.push(report);
+                if clean { Exit::Ok } else { Exit::Differences }
+            }
+            Err(e) if args.files.len() == 1 => return Err(failure(e)),
+            Err(e) => {
+                let failure = failure(e);
+                cx.printer.failure(&failure);
+                failure.exit
+            }
+        };
+        worst = if worst == Exit::Ok { exit } else { worst };
+    }
+    if args.json {
+        cx.printer.json(&serde_json::to_value(&reports).expect("a report is plain data"));
+    }
+    Ok(worst)
+}
+
+fn tell(report: &VerifyReport, printer: &Printer) {
+    for p in &report.problems {
+        let touches = match p.touches.as_slice() {
+            [] if p.image.is_some() => " (no values)".to_owned(),
+            [] => String::new(),
+            names => format!(" (touches {})", names.join(", ")),
+        };
+        printer.line(format_args!("{}{touches}", p.what));
+    }
+    let what = format!("{} blocks and pages, commit {}", report.blocks, report.commit);
+    match report.problems.len() {
+        0 => printer.note(format_args!("{}: all is well: {what}", report.file)),
+        n => printer.note(format_args!("{}: {n} problems: {what}", report.file)),
+    }
+}

@@ -1,0 +1,14 @@
+//! The tests on a packed file.
+
+use super::image::Image as MemoryStore;
+
+#[path = "headers.rs"]
+mod headers;
+#[path = "histories.rs"]
+mod histories;
+#[path = "mutations.rs"]
+mod mutations;
+#[path = "raw.rs"]
+mod raw;
+#[path = "updates.rs"]
+mod updates;

@@ -1,0 +1,229 @@
+//! Packing: a classic file into compressed blocks that are read and written in place, and back.
+//!
+//! [`pack`] and [`unpack`] are each other's inverse to the byte. [`compact`] gives back space that updates left
+//! behind, [`verify`] reads and checks everything. For *using* a packed file nothing of this is needed: a
+//! [`Dataset`] opens one like any other.
+//!
+//! ```
+//! use ncforge::engine::Engine;
+//! use ncforge::ops::pack::{PackOptions, pack, unpack};
+//! use ncforge::ops::progress::Silent;
+//!
+//! # let dir = tempfile::tempdir()?;
+//! # let (plain, packed, back) = (dir.path().join("a.nc"), dir.path().join("a.ncz"), dir.path().join("b.nc"));
+//! # std::fs::write(&plain, [b"CDF\x01".as_slice(), &[0; 28]].concat())?;
+//! let engine = Engine::global();
+//! pack(&plain, &packed, &PackOptions::default(), &engine, &Silent)?;
+//! assert!(ncforge::Dataset::open(&packed)?.schema().vars.is_empty());
+//! unpack(&packed, &back, false, &engine, &Silent)?;
+//! assert_eq!(std::fs::read(&plain)?, std::fs::read(&back)?);
+//! # Ok::<(), Box<dyn std::error::Error>>(())
+//! ```
+
+mod verify;
+
+use std::path::Path;
+use std::sync::{Arc, Mutex, PoisonError};
+use std::time::Instant;
+
+use serde::Serialize;
+
+use crate::buffer::Buffer;
+use crate::classic;
+use crate::dataset::Dataset;
+use crate::engine::Engine;
+use crate::error::{Error, Result};
+use crate::ops::copy::output::Output;
+use crate::ops::progress::Progress;
+use crate::store::packed::{Options, PackedStore};
+use crate::store::{FileStore, Store};
+
+pub use verify::{Problem, VerifyReport, verify};
+
+/// Bytes of the image that are moved at a time.
+const WINDOW: u64 = 16 << 20;
+
+/// How a file is packed.
+#[derive(Clone, Copy, Debug, Default)]
+pub struct PackOptions {
+    /// Block size, codec and level.
+    pub packed: Options,
+    /// Whether an existing output may be replaced (at the end, in one step).
+    pub overwrite: bool,
+}
+
+/// What packing, unpacking or compacting did.
+#[derive(Clone, Debug, Serialize)]
+pub struct PackReport {
+    /// The source.
+    pub input: String,
+    /// The output.
+    pub output: String,
+    /// Bytes of the source.
+    pub input_bytes: u64,
+    /// Bytes of the output.
+    pub output_bytes: u64,
+    /// Bytes of the file as it is, or would be, unpacked.
+    pub image_bytes: u64,
+    /// Seconds that it took.
+    pub seconds: f64,
+}
+
+/// The packed file at a path, open for reading.
+fn packed_store(path: &Path, engine: &Engine) -> Result<PackedStore> {
+    let file: Arc<dyn Store> = Arc::new(FileStore::open(path)?);
+    // A dataset tells what is wrong with files of other kinds; it opens nothing but headers.
+    let data = Dataset::open_with(path, engine)?;
+    if data.container().store().as_packed().is_none() {
+        let kind = data.schema().format.kind();
+        return Err(Error::Invalid(format!("`{}` is not packed, it is a {kind} file", path.display())));
+    }
+    PackedStore::open(file, engine.packed_resources())
+}
+
+/// Runs `work` on a new output, which gets its name when all of it is on disk.
+fn with_output(
+    output: &Path,
+    overwrite: bool,
+    work: impl FnOnce(Arc<FileStore>) -> Result<()>,
+) -> Result<u64> {
+    let claim = Output::claim(output, overwrite)?;
+    let done = FileStore::create(&claim.partial).map(Arc::new).and_then(|file| {
+        work(file.clone())?;
+        file.sync()?;
+        Ok(file.len())
+    });
+    match done {
+        Ok(bytes) => claim.finish().map(|()| bytes),
+        Err(e) => {
+            claim.abandon();
+            Err(e)
+        }
+    }
+}
+
+fn go_on(progress: &dyn Progress, what: &str) -> Result<()> {
+    if progress.stop() { Err(Error::Interrupted(format!("{what}; nothing was written"))) } else { Ok(()) }
+}
+
+/// Packs a classic file. The image is the file to the byte.
+pub fn pack(
+    input: &Path,
+    output: &Path,
+    options: &PackOptions,
+    engine: &Engine,
+    progress: &dyn Progress,
+) -> Result<PackReport> {
+    let begun = Instant::now();
+    options.packed.check()?;
+    let data = Dataset::open_with(input, engine)?;
+    let shown = input.display();
+    if data.container().store().as_packed().is_some() {
+        return Err(Error::Invalid(format!("`{shown}` is packed already")));
+    }
+    if !data.schema().format.is_classic() {
+        let kind = data.schema().format.kind();
+        return Err(Error::Invalid(format!(
+            "`{shown}` is a {kind} file, and only classic ones can be packed as they are; `ncforge copy` with an \
+             output `.ncz` converts it"
+        )));
+    }
+    let source: Arc<dyn Store> = Arc::new(FileStore::open(input)?);
+    let parts = classic::parts(&source)?;
+    let len = source.len();
+    progress.begin("pack", len);
+    let output_bytes = with_output(output, options.overwrite, |file| {
+        let packed = PackedStore::create(file, &options.packed, engine.packed_resources())?;
+        packed.describe(&parts);
+        let mut buffer = Buffer::zeroed(len.min(WINDOW) as usize);
+        let mut at = 0;
+        while at < len {
+            go_on(progress, "packing")?;
+            let part = &mut buffer[..(len - at).min(WINDOW) as usize];
+            source.read_at(part, at)?;
+            packed.write_at(part, at)?;
+            at += part.len() as u64;
+            progress.advance(part.len() as u64);
+        }
+        packed.sync()
+    })?;
+    Ok(report(input, output, len, output_bytes, len, begun))
+}
+
+/// Unpacks a packed file: the output is what was packed, to the byte, with what was changed since.
+pub fn unpack(
+    input: &Path,
+    output: &Path,
+    overwrite: bool,
+    engine: &Engine,
+    progress: &dyn Progress,
+) -> Result<PackReport> {
+    let begun = Instant::now();
+    let packed = packed_store(input, engine)?;
+    let len = packed.len();
+    let block = packed.block_size() as usize;
+    progress.begin("unpack", len);
+    let output_bytes = with_output(output, overwrite, |file| {
+        file.reserve(0, len)?;
+        let mut buffer = Buffer::zeroed(len.min(WINDOW) as usize);
+        let mut at = 0;
+        while at < len {
+            go_on(progress, "unpacking")?;
+            let part = &mut buffer[..(len - at).min(WINDOW) as usize];
+            {
+                let blocks: Vec<Mutex<&mut [u8]>> = part.chunks_mut(block).map(Mutex::new).collect();
+                engine.for_each(blocks.len(), |i| {
+                    let mut own = blocks[i].lock().unwrap_or_else(PoisonError::into_inner);
+                    packed.read_at(&mut own, at + (i * block) as u64)
+                })?;
+            }
+            file.write_at(part, at)?;
+            at += part.len() as u64;
+            progress.advance(part.len() as u64);
+        }
+        Ok(())
+    })?;
+    Ok(report(input, output, packed.backing().len(), output_bytes, len, begun))
+}
+
+/// Rewrites a packed file without the space that updates left unused: everything live, in order, in a new file
+/// that takes the old one's place in one step. Nobody may have it open for writing meanwhile.
+pub fn compact(path: &Path, engine: &Engine, progress: &dyn Progress) -> Result<PackReport> {
+    let begun = Instant::now();
+    packed_store(path, engine)?;
+    // The writer's lock, so that nobody's updates are lost between reading and renaming.
+    let file: Arc<dyn Store> = Arc::new(FileStore::open_rw(path)?);
+    let packed = PackedStore::open_rw(file, engine.packed_resources())?;
+    let (before, image) = (packed.backing().len(), packed.len());
+    let permissions =
+        std::fs::metadata(path).map_err(|e| Error::io("read", path.display().to_string(), e))?;
+    progress.begin("compact", packed.survey()?.total.stored);
+    let after = with_output(path, true, |file| {
+        packed.compact_into(file.clone(), &mut |bytes| {
+            go_on(progress, "compacting")?;
+            progress.advance(bytes);
+            Ok(())
+        })?;
+        let fail = |e| Error::io("copy the permissions of", path.display().to_string(), e);
+        file.file().set_permissions(permissions.permissions()).map_err(fail)
+    })?;
+    Ok(report(path, path, before, after, image, begun))
+}
+
+fn report(
+    input: &Path,
+    output: &Path,
+    input_bytes: u64,
+    output_bytes: u64,
+    image_bytes: u64,
+    begun: Instant,
+) -> PackReport {
+    PackReport {
+        input: input.display().to_string(),
+        output: output.display().to_string(),
+        input_bytes,
+        output_bytes,
+        image_bytes,
+        seconds: begun.elapsed().as_secs_f64(),
+    }
+}
