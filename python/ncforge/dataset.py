@@ -241,6 +241,8 @@ class Group(Attributes):
         chunksizes: Iterable[int] | None = None,
         endian: str = "native",
         least_significant_digit: int | None = None,
+        significant_digits: int | None = None,
+        quantize_mode: str = "BitGroom",
         fill_value: Any = None,
         chunk_cache: int | None = None,
     ) -> Variable:
@@ -278,6 +280,10 @@ class Group(Attributes):
         least_significant_digit
             Numbers are rounded at this digit behind the point as they are written (also negative), which makes them
             compress better. Kept as an attribute.
+        significant_digits, quantize_mode
+            Floats are rounded as they are written, which makes them compress better: "BitGroom" and
+            "GranularBitRound" keep so many decimal digits, "BitRound" so many bits of the mantissa. An attribute says
+            so, with netCDF-C's name, and the bits are those that netCDF-C writes.
         fill_value
             What values read as that nobody wrote (``_FillValue``); ``False``: they are not filled.
         chunk_cache
@@ -288,8 +294,8 @@ class Group(Attributes):
             names = (dimensions,) if isinstance(dimensions, str) else dimensions
             return self.createGroup(path).createVariable(
                 varname, datatype, names, compression, zlib, complevel, shuffle, szip_coding, szip_pixels_per_block,
-                blosc_shuffle, fletcher32, contiguous, chunksizes, endian, least_significant_digit, fill_value,
-                chunk_cache,
+                blosc_shuffle, fletcher32, contiguous, chunksizes, endian, least_significant_digit, significant_digits,
+                quantize_mode, fill_value, chunk_cache,
             )  # fmt: skip
         if zlib and compression is None:
             compression = "zlib"
@@ -315,6 +321,8 @@ class Group(Attributes):
             fill = [fill_value] if self._types.is_heap(kind) else fill_value
             plain = self._types.plain(kind, fill)
             self._core.set_attr(self._group_id, ident, "_FillValue", kind, plain)
+        if significant_digits is not None:
+            self._core.quantize(ident, quantize_mode, int(significant_digits))
         if least_significant_digit is not None:
             var.setncattr("least_significant_digit", least_significant_digit)
         return var

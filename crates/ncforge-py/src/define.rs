@@ -1,6 +1,7 @@
 //! Definitions: new dimensions, groups, types, variables; attributes.
 
 use ncforge::codec::filters;
+use ncforge::codec::quantize::Quantize;
 use ncforge::container::put_attribute;
 use ncforge::model::{
     Atomic, Attribute, DType, DimId, Dimension, Endian, Field, Fill, Filter, Group, GroupId, Schema, Storage,
@@ -68,6 +69,16 @@ pub(crate) struct NewStorage {
     fletcher32: bool,
     endian: String,
     fill: bool,
+}
+
+/// How values of a variable lose bits, by netCDF4-python's name of the way.
+pub(crate) fn quantize(mode: &str, digits: u32) -> Result<Quantize> {
+    match mode {
+        "BitGroom" => Ok(Quantize::BitGroom(digits)),
+        "BitRound" => Ok(Quantize::BitRound(digits)),
+        "GranularBitRound" => Ok(Quantize::GranularBitRound(digits)),
+        other => Err(invalid(format!("no quantize mode `{other}`"))),
+    }
 }
 
 pub(crate) fn dim(schema: &mut Schema, group: usize, name: &str, len: Option<u64>) -> Result<usize> {

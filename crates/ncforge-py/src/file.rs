@@ -291,6 +291,12 @@ impl File {
         outside(py, || self.state.define(|s| define::var(s, group, name, &dtype, &dims, storage)))
     }
 
+    /// Values that are written to a variable lose bits from now on.
+    fn quantize(&self, py: Python<'_>, var: usize, mode: &str, digits: u32) -> PyResult<()> {
+        self.look(py, |s| checked(&s.vars, var, "variable"))?;
+        outside(py, || self.state.quantize(VarId(var), define::quantize(mode, digits)?))
+    }
+
     /// Reads values of fixed size into the bytes of an array.
     fn read_fixed(
         &self,

@@ -4,6 +4,8 @@
 use std::path::PathBuf;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
+use ncforge::codec::quantize::Quantize;
+use ncforge::container::put_attribute;
 use ncforge::dataset::CreateOptions;
 use ncforge::engine::Engine;
 use ncforge::model::{Format, VarId};
@@ -33,6 +35,8 @@ struct Writing {
     memory: Option<Arc<MemoryStore>>,
     /// Definitions that the file does not have yet.
     pending: Option<Schema>,
+    /// Variables whose values shall lose bits, of which the file does not know yet.
+    rounding: Vec<(VarId, Quantize)>,
 }
 
 /// An open file behind one lock; the lock is never held while the interpreter is waited for.
@@ -56,7 +60,8 @@ impl State {
     pub(crate) fn update(path: PathBuf) -> Result<Self> {
         let open = Some(DatasetMut::open(&path)?);
         let create = CreateOptions::default();
-        let writing = Writing { open, create, path: path.clone(), memory: None, pending: None };
+        let writing =
+            Writing { open, create, path: path.clone(), memory: None, pending: None, rounding: Vec::new() };
         Ok(State { mode: Mutex::new(Mode::Write(Box::new(writing))), path })
     }
 
@@ -66,7 +71,8 @@ impl State {
         }
         let create = CreateOptions { overwrite, ..CreateOptions::default() };
         let pending = Some(Schema::new(format));
-        let writing = Writing { open: None, create, path: path.clone(), memory: None, pending };
+        let writing =
+            Writing { open: None, create, path: path.clone(), memory: None, pending, rounding: Vec::new() };
         Ok(State { mode: Mutex::new(Mode::Write(Box::new(writing))), path })
     }
 
@@ -79,6 +85,7 @@ impl State {
             path: path.clone(),
             memory: Some(Arc::new(MemoryStore::new(name, Vec::new()))),
             pending: Some(Schema::new(format)),
+            rounding: Vec::new(),
         };
         State { mode: Mutex::new(Mode::Write(Box::new(writing))), path }
     }
@@ -123,6 +130,23 @@ impl State {
                     w.pending = Some(w.schema().clone());
                 }
                 change(w.pending.as_mut().expect("just set"))
+            }
+            Mode::Read(_) => Err(read_only()),
+            Mode::Closed => Err(closed()),
+        }
+    }
+
+    /// Values that are written to a variable lose bits from now on.
+    pub(crate) fn quantize(&self, var: VarId, how: Quantize) -> Result<()> {
+        self.define(|s| {
+            how.check(s.var(var).dtype)?;
+            put_attribute(&mut s.vars[var.0].attrs, how.attribute());
+            Ok(())
+        })?;
+        match &mut *self.lock() {
+            Mode::Write(w) => {
+                w.rounding.push((var, how));
+                Ok(())
             }
             Mode::Read(_) => Err(read_only()),
             Mode::Closed => Err(closed()),
@@ -276,7 +300,11 @@ impl Writing {
             }
             (None, None) => {}
         }
-        self.open.as_mut().ok_or_else(|| invalid("the file was not created"))
+        let open = self.open.as_mut().ok_or_else(|| invalid("the file was not created"))?;
+        for (var, how) in self.rounding.drain(..) {
+            open.quantize(var, how)?;
+        }
+        Ok(open)
     }
 }
 

@@ -55,6 +55,7 @@ pub mod kernels;
 pub mod lz4;
 pub mod lzf;
 pub mod nbit;
+pub mod quantize;
 pub mod scaleoffset;
 mod scratch;
 mod stage;

@@ -131,6 +131,13 @@ pub(crate) struct CopyArgs {
     /// Filters of single variables, as nccopy -F takes them: `tas|pr,shuffle|deflate,1`, `v,none`; repeatable
     #[arg(long, value_name = "SPEC")]
     pub(crate) filters: Vec<String>,
+    /// Round floats and doubles to so many significant decimal digits, so that they compress better; coordinates
+    /// keep all of theirs. This changes values
+    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(1..=15), conflicts_with = "keep_bits")]
+    pub(crate) keep_digits: Option<u32>,
+    /// The same, to so many bits of the mantissa
+    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(1..=52))]
+    pub(crate) keep_bits: Option<u32>,
     /// Byte order of numbers in netCDF-4 output
     #[arg(long, value_enum, default_value = "keep")]
     pub(crate) endian: EndianArg,

@@ -2,6 +2,7 @@
 
 pub(crate) mod report;
 
+use ncforge::codec::quantize::Quantize;
 use ncforge::engine::Engine;
 use ncforge::model::{Endian, Format};
 use ncforge::ops::copy::{
@@ -91,6 +92,10 @@ fn options(args: &CopyArgs, cx: &Context<'_>) -> Result<CopyOptions> {
             EndianArg::Big => Some(Endian::Big),
         },
         skip_fill: args.skip_fill,
+        quantize: match (args.keep_digits, args.keep_bits) {
+            (Some(n), _) => Some(Quantize::GranularBitRound(n)),
+            (None, n) => n.map(Quantize::BitRound),
+        },
         unlimited_to_fixed: args.fix_unlimited,
         profile: args.profile.map(|ProfileArg::Cmip7| Profile::Cmip7),
         format: format(args.format()),

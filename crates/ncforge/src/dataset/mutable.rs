@@ -1,11 +1,14 @@
 //! Creating files, and updating them in place.
 
+use std::collections::HashMap;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 use super::formats;
 use super::partial::Partial;
-use crate::container::Container;
+use crate::buffer::Buffer;
+use crate::codec::quantize::Quantize;
+use crate::container::{Container, put_attribute};
 use crate::engine::{Engine, Writer};
 use crate::error::Result;
 use crate::model::{DimId, Schema, Values, VarId};
@@ -64,6 +67,8 @@ pub struct DatasetMut {
     writer: Writer,
     path: PathBuf,
     new: Option<NewFile>,
+    /// How values lose bits as they are written, by variable.
+    quantized: HashMap<VarId, Quantize>,
 }
 
 /// A file that does not have its name yet.
@@ -87,7 +92,12 @@ impl DatasetMut {
         let container = formats::create(store.clone(), schema, &options, &engine)?;
         partial.keep(options.keep_partial);
         let new = Some(NewFile { partial, store, durable: options.durable });
-        Ok(Self { writer: Writer::new(engine, container), path: path.to_owned(), new })
+        Ok(Self {
+            writer: Writer::new(engine, container),
+            path: path.to_owned(),
+            new,
+            quantized: HashMap::new(),
+        })
     }
 
     /// Goes on with a file that an interrupted run left under its [temporary name](super::partial_path). What
@@ -101,7 +111,12 @@ impl DatasetMut {
         let container = formats::open_mut(store.clone(), &engine)?;
         partial.keep(options.keep_partial);
         let new = Some(NewFile { partial, store, durable: options.durable });
-        Ok(Self { writer: Writer::new(engine, container), path: path.to_owned(), new })
+        Ok(Self {
+            writer: Writer::new(engine, container),
+            path: path.to_owned(),
+            new,
+            quantized: HashMap::new(),
+        })
     }
 
     /// Opens a file for updates in place.
@@ -113,7 +128,14 @@ impl DatasetMut {
     pub fn open_with(path: impl AsRef<Path>, engine: &Engine) -> Result<Self> {
         let path = path.as_ref();
         let container = formats::open_mut(Arc::new(FileStore::open_rw(path)?), engine)?;
-        Ok(Self { writer: Writer::new(engine.clone(), container), path: path.to_owned(), new: None })
+        let schema = container.schema();
+        let quantized = schema.var_ids().filter_map(|v| Some((v, Quantize::of(schema.var(v))?))).collect();
+        Ok(Self {
+            writer: Writer::new(engine.clone(), container),
+            path: path.to_owned(),
+            new: None,
+            quantized,
+        })
     }
 
     /// Creates a dataset in any empty store, a [`crate::store::MemoryStore`] for one. There is no temporary
@@ -122,7 +144,7 @@ impl DatasetMut {
         let path = PathBuf::from(store.name());
         let engine = options.engine.take().unwrap_or_else(Engine::global);
         let container = formats::create(store, schema, &options, &engine)?;
-        Ok(Self { writer: Writer::new(engine, container), path, new: None })
+        Ok(Self { writer: Writer::new(engine, container), path, new: None, quantized: HashMap::new() })
     }
 
     /// The path that it is, or will be, found under.
@@ -152,12 +174,37 @@ impl DatasetMut {
 
     /// Writes a selection, see [`Writer::write`]. Writing past the end of an unlimited dimension grows it.
     pub fn write(&mut self, var: VarId, slab: &Hyperslab, values: &Values) -> Result<()> {
-        self.writer.write(var, slab, values)
+        match values {
+            Values::Fixed(bytes) => self.write_bytes(var, slab, bytes),
+            Values::Heap(_) => self.writer.write(var, slab, values),
+        }
     }
 
     /// Writes a selection of a fixed-size type, see [`Writer::write_bytes`].
     pub fn write_bytes(&mut self, var: VarId, slab: &Hyperslab, bytes: &[u8]) -> Result<()> {
-        self.writer.write_bytes(var, slab, bytes)
+        let Some(how) = self.quantized.get(&var) else {
+            return self.writer.write_bytes(var, slab, bytes);
+        };
+        let mut rounded = Buffer::from(bytes);
+        let schema = self.schema();
+        let (dtype, fill) = (schema.var(var).dtype, schema.fill_value(var));
+        how.apply(dtype, &mut rounded, &fill);
+        self.writer.write_bytes(var, slab, &rounded)
+    }
+
+    /// From now on, values that are written to a variable lose bits. The variable's attribute says so; a file that
+    /// is opened for update goes on as its attributes say, as netCDF-C does.
+    ///
+    /// # Errors
+    /// [`crate::Error::Invalid`] for other types than float and double, and for numbers of digits or bits that mean
+    /// nothing for the type.
+    pub fn quantize(&mut self, var: VarId, how: Quantize) -> Result<()> {
+        let mut schema = self.schema().clone();
+        how.check(schema.var(var).dtype)?;
+        put_attribute(&mut schema.vars[var.0].attrs, how.attribute());
+        self.writer.redefine(schema)?;
+        self.quantized.insert(var, how);
+        Ok(())
     }
 
     /// Reads back a selection, what was just written included.

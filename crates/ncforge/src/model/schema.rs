@@ -402,6 +402,14 @@ impl Schema {
         }
     }
 
+    /// A variable's fill element in native byte order: its `_FillValue`, else the default of its type; empty for heap
+    /// types.
+    pub fn fill_value(&self, id: VarId) -> Vec<u8> {
+        let var = self.var(id);
+        let own = var.attr("_FillValue").filter(|a| a.dtype == var.dtype).and_then(|a| a.values.bytes());
+        own.map(<[u8]>::to_vec).or_else(|| self.default_fill(var.dtype)).unwrap_or_default()
+    }
+
     /// The default fill element of a fixed-size type in native byte order: netCDF's for atomic types, zeros
     /// for the rest.
     pub fn default_fill(&self, dtype: DType) -> Option<Vec<u8>> {

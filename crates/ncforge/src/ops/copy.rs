@@ -37,6 +37,7 @@ mod journal;
 mod options;
 pub(crate) mod output;
 mod plan;
+mod quantized;
 mod run;
 mod schema;
 mod spec;

@@ -3,6 +3,7 @@
 use std::time::Duration;
 
 use super::spec::{ChunkSpec, FilterSpec};
+use crate::codec::quantize::Quantize;
 use crate::model::{Endian, Format};
 use crate::ops::doctor::Profile;
 use crate::store::packed;
@@ -80,6 +81,9 @@ pub struct CopyOptions {
     pub endian: Option<Endian>,
     /// Whether chunks that hold nothing but the fill value are left out of the output. They read the same.
     pub skip_fill: bool,
+    /// How values of float and double lose bits, so that they compress better. Coordinates, their bounds, and
+    /// variables that were quantized before keep all of theirs. `None`: no value changes.
+    pub quantize: Option<Quantize>,
     /// Requirements that the output's layout shall meet; where they say nothing, the other options count.
     pub profile: Option<Profile>,
     /// Whether unlimited dimensions become fixed ones of their current length.
@@ -116,6 +120,7 @@ impl Default for CopyOptions {
             values_of: None,
             endian: None,
             skip_fill: false,
+            quantize: None,
             profile: None,
             unlimited_to_fixed: false,
             history: None,

@@ -16,8 +16,10 @@
 use serde::Serialize;
 
 use super::options::CopyOptions;
+use super::quantized;
 use super::schema::{Moved, Translation, translate};
 use super::storage::decide;
+use crate::codec::quantize::Quantize;
 use crate::codec::{filter_name, filters};
 use crate::dataset::Dataset;
 use crate::engine::Engine;
@@ -94,6 +96,15 @@ pub(crate) struct VarWork {
     pub(crate) element: u64,
     /// Whether a chunk that the source never wrote need not be written to the output either.
     pub(crate) sparse: bool,
+    /// How its values lose bits on the way.
+    pub(crate) quantize: Option<Rounding>,
+}
+
+/// A way to lose bits, and the value that keeps its own.
+#[derive(Clone, Debug, PartialEq)]
+pub(crate) struct Rounding {
+    pub(crate) how: Quantize,
+    pub(crate) fill: Vec<u8>,
 }
 
 impl VarWork {
@@ -222,12 +233,25 @@ pub(crate) fn plan_of(source: &dyn Source, options: &CopyOptions, engine: &Engin
     let input = source.name();
     let Translation { mut schema, vars, mut notes } = translate(source.schema(), &input, options)?;
     notes.extend(decide(&mut schema, source.schema().format.is_classic(), options)?);
+    let rounded = match options.quantize {
+        Some(how) => quantized::mark(&mut schema, how, &mut notes)?,
+        None => Vec::new(),
+    };
     let mut variables = Vec::with_capacity(vars.len());
     let mut work = Vec::with_capacity(vars.len());
     let mut totals = Totals::default();
     for moved in vars {
         let threads = engine.threads() as f64;
-        let job = Planner { source, schema: &schema, moved, memory, threads, skip_fill: options.skip_fill };
+        let quantize = rounded.contains(&moved.to).then_some(options.quantize).flatten();
+        let job = Planner {
+            source,
+            schema: &schema,
+            moved,
+            memory,
+            threads,
+            skip_fill: options.skip_fill,
+            quantize,
+        };
         let (w, report, seconds) = job.plan()?;
         totals.values_bytes += report.values_bytes;
         totals.read += report.read;
@@ -263,6 +287,7 @@ struct Planner<'a> {
     memory: Memory,
     threads: f64,
     skip_fill: bool,
+    quantize: Option<Quantize>,
 }
 
 impl Planner<'_> {
@@ -302,7 +327,8 @@ impl Planner<'_> {
         {
             route = Route::Spill(bands);
         }
-        let work = VarWork { moved: self.moved, route, walk, element, sparse };
+        let quantize = self.quantize.map(|how| Rounding { how, fill: self.schema.fill_value(self.moved.to) });
+        let work = VarWork { moved: self.moved, route, walk, element, sparse, quantize };
         let (report, seconds) = self.report(&layout, &shape, &sides, &work)?;
         Ok((work, report, seconds))
     }
@@ -356,8 +382,8 @@ impl Planner<'_> {
             return Route::Boxes;
         };
         let same_bytes = Element::of(self.schema, var.dtype, var.endian).as_ref() == Some(&layout.element);
-        let whole = self.source.has_chunks(self.moved.from) && !self.skip_fill;
-        if whole && chunk == chunks && same_bytes && same_filters(codecs.filters(), filters) {
+        let moves = self.source.has_chunks(self.moved.from) && !self.skip_fill && self.quantize.is_none();
+        if moves && chunk == chunks && same_bytes && same_filters(codecs.filters(), filters) {
             return Route::Raw;
         }
         Route::Boxes

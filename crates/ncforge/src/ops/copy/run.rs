@@ -8,6 +8,7 @@ use super::Lasting;
 use super::journal::{Header, Journal, Step};
 use super::output::{Output, free_space};
 use super::plan::{Memory, Plan, Route, VarWork};
+use super::quantized;
 use super::spill::Spill;
 use crate::buffer::Buffer;
 use crate::container::ContainerMut;
@@ -298,18 +299,28 @@ impl Run<'_> {
                 Some(spill) => spill.get(b, bytes)?,
                 None => run.task.source.read_bytes(work.moved.from, slab, bytes)?,
             }
+            run.quantize(work, bytes)?;
             run.writing = true;
             run.writer.write_bytes(work.moved.to, slab, bytes)
         })
     }
 
+    /// Rounds values that shall lose bits, on all threads.
+    fn quantize(&self, work: &VarWork, bytes: &mut [u8]) -> Result<()> {
+        match &work.quantize {
+            Some(rounding) => {
+                let dtype = self.task.plan.schema.var(work.moved.to).dtype;
+                quantized::round(self.task.engine, rounding, dtype, bytes)
+            }
+            None => Ok(()),
+        }
+    }
+
     fn fill(&mut self, work: &VarWork, slab: &Hyperslab) -> Result<()> {
-        let schema = &self.task.plan.schema;
-        let var = schema.var(work.moved.to);
-        let own = var.attr("_FillValue").filter(|a| a.dtype == var.dtype).and_then(|a| a.values.bytes());
-        let Some(fill) = own.map(<[u8]>::to_vec).or_else(|| schema.default_fill(var.dtype)) else {
+        let fill = self.task.plan.schema.fill_value(work.moved.to);
+        if fill.is_empty() {
             return Ok(());
-        };
+        }
         self.with_buffer(work, slab, |run, bytes| {
             bytes.chunks_exact_mut(fill.len().max(1)).for_each(|e| e.copy_from_slice(&fill));
             run.writing = true;

@@ -2,6 +2,7 @@
 
 use super::output::Output;
 use super::plan::{Memory, Plan};
+use super::quantized;
 use crate::dataset::Dataset;
 use crate::engine::Engine;
 use crate::error::{Error, Result};
@@ -36,6 +37,10 @@ pub(crate) fn verify(
         }
         check_stop(progress, "verification").map_err(named)?;
         progress.item(&plan.schema.var_path(work.moved.to));
+        if let Some(rounding) = &work.quantize {
+            quantized::verify(source, plan, work, rounding, &made, engine, memory.boxes / 2)?;
+            continue;
+        }
         let compared = compare_values(source, work.moved.from, &made, work.moved.to, how).map_err(named)?;
         found.absorb(compared);
     }

@@ -1,0 +1,174 @@
+"""Quantization gives the bits that netCDF-C gives: in copies (``--keep-digits``, ``--keep-bits``) and from Python."""
+
+from __future__ import annotations
+
+import json
+import subprocess
+from pathlib import Path
+from typing import Any
+
+import netCDF4
+import numpy as np
+import pytest
+
+import ncforge
+from test_info import binary
+
+MODES = ["GranularBitRound", "BitRound", "BitGroom"]
+ATTRIBUTES = {
+    "GranularBitRound": "_QuantizeGranularBitRoundNumberOfSignificantDigits",
+    "BitRound": "_QuantizeBitRoundNumberOfSignificantBits",
+    "BitGroom": "_QuantizeBitGroomNumberOfSignificantDigits",
+}
+
+
+def numbers(kind: str, fill: float) -> Any:
+    """Numbers of all sizes and of every kind, infinities excepted."""
+    rng = np.random.default_rng(11)
+    bits = rng.integers(0, 2 ** (8 * int(kind[1])), 20_000, dtype=f"u{kind[1]}").view(kind)
+    bits = bits[~np.isinf(bits)]
+    sizes = (rng.normal(size=20_000) * 10.0 ** rng.integers(-30, 30, 20_000)).astype(kind)
+    info = np.finfo(kind)
+    odd = [0.0, -0.0, np.nan, -np.nan, fill, info.max, info.min, info.tiny, info.smallest_subnormal, -3e-45, 1e-40]
+    tens = np.concatenate([10.0 ** np.arange(-37, 38), 9.9999999 * 10.0 ** np.arange(-37, 37)])
+    return np.concatenate([bits, sizes, np.array([*odd, *tens, *range(-1000, 1000), 0.5, 1 / 3], kind)]).astype(kind)
+
+
+def theirs(path: Path, kind: Any, values: Any, mode: Any, n: int, fill: float | None) -> Any:
+    """What netCDF-C makes of values."""
+    with netCDF4.Dataset(path, "w") as d:
+        d.createDimension("x", len(values))
+        v = d.createVariable("v", kind, ("x",), significant_digits=n, quantize_mode=mode, fill_value=fill)
+        v.set_auto_maskandscale(False)
+        v[:] = values
+    with netCDF4.Dataset(path) as d:
+        d.set_auto_maskandscale(False)
+        assert d["v"].getncattr(ATTRIBUTES[mode]) == n
+        return d["v"][:]
+
+
+def same_bits(a: Any, b: Any) -> None:
+    """Equal bit by bit."""
+    kind = f"u{a.dtype.itemsize}"
+    differ = np.flatnonzero(a.view(kind) != b.view(kind))
+    assert differ.size == 0, (differ[:5], a[differ[:5]], b[differ[:5]])
+
+
+@pytest.mark.parametrize("fill", [None, -999.25])
+@pytest.mark.parametrize("kind", ["f4", "f8"])
+@pytest.mark.parametrize("mode", MODES)
+def test_the_bits_of_netcdf_c(mode: str, kind: str, fill: float | None, tmp_path: Path) -> None:
+    """Every number of digits, in files made from Python, and in copies."""
+    values = numbers(kind, netCDF4.default_fillvals[kind] if fill is None else fill)
+    most = {"f4": 6, "f8": 15}[kind] if mode != "BitRound" else {"f4": 23, "f8": 52}[kind]
+    for n in sorted({1, 2, 3, 4, 5, 6, most // 2, most - 1, most}):
+        wanted = theirs(tmp_path / "theirs.nc", kind, values, mode, n, fill)
+        path = tmp_path / "ours.nc"
+        with ncforge.Dataset(path, "w") as d:
+            d.createDimension("x", len(values))
+            v = d.createVariable("v", kind, ("x",), significant_digits=n, quantize_mode=mode, fill_value=fill)
+            v[:] = values
+        with netCDF4.Dataset(path) as d:
+            d.set_auto_maskandscale(False)
+            same_bits(d["v"][:], wanted)
+            assert d["v"].getncattr(ATTRIBUTES[mode]) == n
+            assert d["v"].quantization() == (n, mode)
+        if mode == "BitGroom":
+            continue
+        with netCDF4.Dataset(tmp_path / "exact.nc", "w") as d:
+            d.createDimension("x", len(values))
+            v = d.createVariable("v", kind, ("x",), fill_value=fill)
+            v.set_auto_maskandscale(False)
+            v[:] = values
+        option = "--keep-bits" if mode == "BitRound" else "--keep-digits"
+        line: list[str | Path] = [
+            binary(),
+            "copy",
+            "-q",
+            "-O",
+            "--verify",
+            option,
+            str(n),
+            tmp_path / "exact.nc",
+            tmp_path / "copy.nc",
+        ]
+        subprocess.run(line, check=True)
+        with netCDF4.Dataset(tmp_path / "copy.nc") as d:
+            d.set_auto_maskandscale(False)
+            same_bits(d["v"][:], wanted)
+            assert d["v"].quantization() == (n, mode)
+
+
+def test_infinities_stay(tmp_path: Path) -> None:
+    """Where netCDF-C 4.10.1 makes zeros and NaNs of them."""
+    for mode in MODES:
+        path = tmp_path / f"{mode}.nc"
+        with ncforge.Dataset(path, "w") as d:
+            d.createDimension("x", 4)
+            v = d.createVariable("v", "f4", ("x",), significant_digits=2, quantize_mode=mode)
+            v[:] = [np.inf, -np.inf, np.inf, 1.0]
+        with ncforge.Dataset(path) as d:
+            np.testing.assert_array_equal(d.variables["v"][:3], [np.inf, -np.inf, np.inf])
+
+
+def test_updates_go_on_as_the_file_says(tmp_path: Path) -> None:
+    """Appending to a quantized variable quantizes, as with netCDF-C."""
+    path = tmp_path / "a.nc"
+    values = np.random.default_rng(1).normal(size=100)
+    wanted = theirs(tmp_path / "t.nc", "f8", np.concatenate([values, values]), "GranularBitRound", 3, None)
+    with ncforge.Dataset(path, "w") as d:
+        d.createDimension("x", None)
+        d.createVariable("v", "f8", ("x",), significant_digits=3, quantize_mode="GranularBitRound")[:] = values
+    with ncforge.Dataset(path, "a") as d:
+        d.variables["v"][100:200] = values
+    with ncforge.Dataset(path) as d:
+        same_bits(d.variables["v"][:], wanted)
+
+
+def test_what_makes_no_sense(tmp_path: Path) -> None:
+    """Types without a mantissa, and more digits than there are."""
+    with ncforge.Dataset(tmp_path / "a.nc", "w") as d:
+        d.createDimension("x", 3)
+        for kind, n, mode in [("i4", 3, "BitRound"), ("f4", 7, "BitGroom"), ("f8", 3, "Round"), ("f8", 0, "BitRound")]:
+            with pytest.raises(Exception, match=r"digits|bits|float|mode"):
+                d.createVariable(f"v{kind}{n}", kind, ("x",), significant_digits=n, quantize_mode=mode)
+
+
+def test_coordinates_keep_all_bits(tmp_path: Path) -> None:
+    """A copy rounds data, and nothing that says where and when they are."""
+    path, out = tmp_path / "a.nc", tmp_path / "b.nc"
+    with netCDF4.Dataset(path, "w") as d:
+        d.createDimension("time", None)
+        d.createDimension("x", 50)
+        d.createDimension("bnds", 2)
+        time = d.createVariable("time", "f8", ("time",))
+        time.bounds = "time_bnds"
+        d.createVariable("time_bnds", "f8", ("time", "bnds"))[:] = np.pi * np.ones((20, 2))
+        time[:] = np.arange(20) + np.pi
+        d.createVariable("lon", "f8", ("x",))[:] = np.arange(50) / 7
+        d.createVariable("n", "i4", ("x",))[:] = np.arange(50)
+        t = d.createVariable("t", "f4", ("time", "x"), zlib=True, chunksizes=(5, 50))
+        t.coordinates = "lon"
+        t[:] = np.random.default_rng(2).normal(size=(20, 50))
+        d.createVariable("old", "f4", ("x",), significant_digits=5)[:] = np.arange(50) / 7
+    done = subprocess.run(
+        [binary(), "copy", "--json", "--verify", "--keep-digits", "2", path, out],
+        capture_output=True,
+        text=True,
+        check=True,
+    )
+    notes = " ".join(json.loads(done.stdout)["notes"])
+    assert (
+        "2 significant digits are kept of t" in notes
+        and "coordinates keep all of theirs: time, time_bnds, lon" in notes
+    )
+    with netCDF4.Dataset(path) as a, netCDF4.Dataset(out) as b:
+        for name in ["time", "time_bnds", "lon", "n", "old"]:
+            np.testing.assert_array_equal(a[name][:], b[name][:])
+            assert a[name].ncattrs() == b[name].ncattrs()
+        assert b["t"].quantization() == (2, "GranularBitRound")
+        assert np.any(a["t"][:] != b["t"][:])
+        # Digits of a value near 1: five hundredths, at most.
+        assert np.max(np.abs(a["t"][:] - b["t"][:]) / np.maximum(np.abs(a["t"][:]), 1e-9)) <= 0.05
+    both: list[str | Path] = [binary(), "copy", "--keep-digits", "2", "--keep-bits", "3", path, tmp_path / "c.nc"]
+    assert subprocess.run(both, capture_output=True, check=False).returncode == 2
