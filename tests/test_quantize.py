@@ -22,7 +22,7 @@ ATTRIBUTES = {
 }
 
 
-def numbers(kind: str, fill: float) -> Any:
+def numbers(kind: str, fill: Any) -> Any:
     """Numbers of all sizes and of every kind, infinities excepted."""
     rng = np.random.default_rng(11)
     bits = rng.integers(0, 2 ** (8 * int(kind[1])), 20_000, dtype=f"u{kind[1]}").view(kind)
@@ -75,11 +75,11 @@ def test_the_bits_of_netcdf_c(mode: str, kind: str, fill: float | None, tmp_path
             assert d["v"].quantization() == (n, mode)
         if mode == "BitGroom":
             continue
-        with netCDF4.Dataset(tmp_path / "exact.nc", "w") as d:
-            d.createDimension("x", len(values))
-            v = d.createVariable("v", kind, ("x",), fill_value=fill)
-            v.set_auto_maskandscale(False)
-            v[:] = values
+        with netCDF4.Dataset(tmp_path / "exact.nc", "w") as plain:
+            plain.createDimension("x", len(values))
+            exact: Any = plain.createVariable("v", kind, ("x",), fill_value=fill)
+            exact.set_auto_maskandscale(False)
+            exact[:] = values
         option = "--keep-bits" if mode == "BitRound" else "--keep-digits"
         line: list[str | Path] = [
             binary(),
