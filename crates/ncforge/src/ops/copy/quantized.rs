@@ -11,6 +11,7 @@ use crate::dataset::Dataset;
 use crate::engine::Engine;
 use crate::error::{Error, Result};
 use crate::model::{DType, Schema, VarId};
+use crate::ops::source::Source;
 use crate::select::Hyperslab;
 
 /// Bytes that one thread rounds at a time.
@@ -104,7 +105,7 @@ pub(super) fn round(engine: &Engine, rounding: &Rounding, dtype: DType, bytes: &
 
 /// An error unless the output holds the source's values, rounded. Looks at `limit` bytes at a time.
 pub(super) fn verify(
-    source: &Dataset,
+    source: &dyn Source,
     plan: &Plan,
     work: &VarWork,
     rounding: &Rounding,
