@@ -524,3 +524,154 @@ def test_bytes_do_not_depend_on_threads_or_memory(tmp_path: Path) -> None:
         combine(mosaic, tmp_path / "out.nc", "-O", "--no-history", *words)
         outputs.append((tmp_path / "out.nc").read_bytes())
     assert outputs[0] == outputs[1]
+
+
+def wholes() -> dict[str, tl.Whole]:
+    """A file for each scheme that `split` writes."""
+    rng = np.random.default_rng(5)
+    ny, nx = 28, 35
+    mask = np.ones((ny, nx), "i1")
+    mask[14:, :9] = 0
+    t = tl.Field(("t",), np.arange(2.0))
+    fill = np.float32(1e20)
+    temp = np.where(mask == 1, rng.standard_normal((2, 3, ny, nx)), 1e20).astype("f4")
+    nemo = tl.Whole(
+        {
+            "t": t,
+            "tmask": tl.Field(("y", "x"), mask, fill=np.int8(0)),
+            "votemper": tl.Field(("t", "z", "y", "x"), temp, fill=fill),
+        }
+    )
+    fms = fms_whole(ny, nx, symmetric=True)
+    roms = tl.Whole(
+        {
+            "t": t,
+            "rho": tl.Field(("t", "eta_rho", "xi_rho"), random((2, ny, nx))),
+            "u": tl.Field(("t", "eta_rho", "xi_u"), random((2, ny, nx - 1), "f8")),
+            "v": tl.Field(("t", "eta_v", "xi_rho"), random((2, ny - 1, nx))),
+        }
+    )
+    wrf = tl.Whole(
+        {
+            "t": t,
+            "T": tl.Field(("t", "bottom_top", "south_north", "west_east"), random((2, 3, ny, nx))),
+            "U": tl.Field(("t", "bottom_top", "south_north", "west_east_stag"), random((2, 3, ny, nx + 1))),
+            "V": tl.Field(("t", "bottom_top", "south_north_stag", "west_east"), random((2, 3, ny + 1, nx))),
+        }
+    )
+    return {"nemo": nemo, "fms": fms, "roms": roms, "wrf": wrf}
+
+
+@pytest.mark.parametrize("scheme", ["nemo", "fms", "roms", "wrf"])
+@pytest.mark.parametrize("tiling", ["1x1", "4x4", "5x7"])
+@pytest.mark.parametrize("storage", [CLASSIC, DEFLATED], ids=["cdf2", "deflated"])
+def test_split_and_back(tmp_path: Path, scheme: str, tiling: str, storage: tl.Storage) -> None:
+    """Splitting and combining gives the same file, whatever the scheme."""
+    whole = wholes()[scheme]
+    path = tmp_path / "whole.nc"
+    tl.write(path, whole, tl.Tile({}, {}), storage)
+    (tmp_path / "tiles").mkdir()
+    words: list[object] = ["--halo", "2"] if scheme == "nemo" else []
+    base = tmp_path / "tiles" / "part"
+    report = json.loads(
+        ncforge("split", path, "-o", base, "--tiles", tiling, "--scheme", scheme, "--json", *words).stdout
+    )
+    nx, ny = map(int, tiling.split("x"))
+    assert report["tiles"] == nx * ny
+    ncforge("combine", report["first"], "-o", tmp_path / "back.nc", "--no-history")
+    difference = ncforge("compare", path, tmp_path / "back.nc", code=0 if scheme != "wrf" else 3).stdout
+    if scheme == "wrf":
+        assert "_PATCH_" in difference, "only what WRF's tiles need is new"
+    tl.check(tmp_path / "back.nc", whole, tl.Mosaic([], [{}]))
+
+
+def test_split_by_mask(tmp_path: Path) -> None:
+    """Tiles of land alone are not written; combining fills them again."""
+    whole = wholes()["nemo"]
+    path = tmp_path / "whole.nc"
+    tl.write(path, whole, tl.Tile({}, {}), DEFLATED)
+    ncforge("split", path, "-o", tmp_path / "p", "--tiles", "4x4", "--mask", "tmask", "--halo", "1")
+    tiles = sorted(tmp_path.glob("p_*.nc"))
+    assert len(tiles) == 14
+    ncforge("combine", tmp_path / "p", "-o", tmp_path / "back.nc", "--no-history")
+    tl.check(tmp_path / "back.nc", whole, tl.Mosaic([], [{}]))
+    done = ncforge("split", path, "-o", tmp_path / "p", "--tiles", "4x4", code=2)
+    assert "exists" in done.stderr
+    ncforge("split", path, "-o", tmp_path / "q", "--tiles", "99x4", code=1)
+
+
+def test_nocscombine(tmp_path: Path) -> None:
+    """The old flags: variables with their coordinates, records from 1, coordinates of land from a file."""
+    whole = ocean()
+    mosaic = tl.nemo(
+        tmp_path, whole, (2, 3), tl.Storage("NETCDF3_CLASSIC"), land=(1,), first_dims=[("axis_nbounds", 2)]
+    )
+    with netCDF4.Dataset(tmp_path / "c.nc", "w") as ds:
+        ds.createDimension("y", 23)
+        ds.createDimension("x", 31)
+        ds.createVariable("nav_lon", "f4", ("y", "x"))[:] = whole.fields["nav_lon"].values
+    out = tmp_path / "out.nc"
+    words = ["-f", mosaic.paths[0], "-o", out, "-d", "votemper", "-ts", 2, "-te", 3, "-c", tmp_path / "c.nc", "-n", 3]
+    done = ncforge("nocscombine", *words, "-v", "-showhaloes")
+    assert "lattice 2 x 3" in done.stdout
+    with netCDF4.Dataset(out) as ds:
+        ds.set_auto_mask(False)
+        assert set(ds.variables) == {"votemper", "nav_lon", "t"}
+        assert ds.data_model == "NETCDF3_64BIT_OFFSET"
+        want = tl.expected(whole, mosaic, "votemper", np.float32(1e20))[1:]
+        assert ds["votemper"][:].tobytes() == want.tobytes()
+        assert ds["nav_lon"][:].tobytes() == whole.fields["nav_lon"].values.tobytes()
+    assert ncforge("nocscombine", *words, "-s").stderr == ""
+    assert "-zz" in ncforge("nocscombine", "-zz", code=2).stderr
+    mosaic.paths[2].unlink()
+    assert mosaic.paths[2].name in ncforge("nocscombine", *words, code=4).stderr
+
+
+def test_rebuild_nemo(tmp_path: Path) -> None:
+    """The script's options, and the program's namelist."""
+    whole = ocean()
+    for width in (4, 5):
+        folder = tmp_path / str(width)
+        folder.mkdir()
+        mosaic = tl.nemo(folder, whole, (2, 3), DEFLATED, width=width)
+        base = folder / "nemo"
+        ncforge("rebuild_nemo", "-m", "-d", 3, "-x", 10, "-y", 8, "-z", 2, "-t", 1, base, 6, "x", "y")
+        tl.check(folder / "nemo.nc", whole, mosaic)
+        with netCDF4.Dataset(folder / "nemo.nc") as ds:
+            assert ds["votemper"].chunking() == [1, 2, 8, 10]
+            assert ds["votemper"].filters()["complevel"] == 3
+        (folder / "nam").write_text(f"&nam_rebuild\n filebase='{base}'\n ndomain=6\n l_maskout=.true.\n/\n")
+        (folder / "nemo.nc").unlink()
+        ncforge("rebuild_nemo", folder / "nam")
+        tl.check(folder / "nemo.nc", whole, mosaic)
+        assert "nemo_0006" in ncforge("rebuild_nemo", base, 7, code=4).stderr
+
+
+def test_mppnccombine(tmp_path: Path) -> None:
+    """Tiles by the name of the output or given; formats, compression, missing tiles, removal."""
+    whole = fms_whole(dtype="i8")
+    mosaic = tl.fms(tmp_path, whole, (3, 4), DEFLATED)
+    out = tmp_path / "ocean.nc"
+    ncforge("mppnccombine", "-v", "-m", "-k", 4, "-h", 16384, out)
+    tl.check(out, whole, mosaic)
+    with netCDF4.Dataset(out) as ds:
+        assert "history" not in ds.ncattrs()
+    ncforge("mppnccombine", out, code=2)
+    other = tmp_path / "other.nc"
+    ncforge("mppnccombine", "-d", 2, "-s", "-M", other, *mosaic.paths)
+    tl.check(other, whole, mosaic)
+    mosaic.paths[7].unlink()
+    out.unlink()
+    assert mosaic.paths[7].name in ncforge("mppnccombine", out, code=4).stderr
+    ncforge("mppnccombine", "-f", "-r", out)
+    with netCDF4.Dataset(out) as ds:
+        ds.set_auto_mask(False)
+        given = tl.Mosaic([], [g for i, g in enumerate(mosaic.given) if i != 7])
+        assert ds["temp"][:].tobytes() == tl.expected(whole, given, "temp", np.int64(7)).tobytes()
+    assert not any(p.exists() for p in mosaic.paths)
+    assert "-a" in ncforge("mppnccombine", "-a", out, code=2).stderr
+    classic = tl.fms(tmp_path, fms_whole(), (1, 2), tl.Storage("NETCDF3_CLASSIC"), base="c.nc")
+    ncforge("mppnccombine", tmp_path / "c.nc")
+    tl.check(tmp_path / "c.nc", fms_whole(), classic)
+    with netCDF4.Dataset(tmp_path / "c.nc") as ds:
+        assert ds.data_model == "NETCDF3_64BIT_OFFSET"

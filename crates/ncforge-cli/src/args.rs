@@ -9,9 +9,11 @@ mod doctor;
 mod global;
 mod info;
 mod nccopy;
+mod old;
 mod pack;
 mod shell;
 mod size;
+mod split;
 mod tune;
 
 use std::ffi::OsString;
@@ -27,9 +29,11 @@ pub(crate) use doctor::{DoctorArgs, FailOn, ProfileArg};
 pub(crate) use global::{ColorWhen, GlobalArgs, ProgressKind};
 pub(crate) use info::InfoArgs;
 pub(crate) use nccopy::NccopyArgs;
+pub(crate) use old::OldArgs;
 pub(crate) use pack::{CompactArgs, PackArgs, PackCodec, UnpackArgs, VerifyArgs};
 pub(crate) use shell::{CompletionsArgs, ManArgs};
 pub(crate) use size::Size;
+pub(crate) use split::{SplitArgs, TileSchemeArg};
 pub(crate) use tune::{CalibrateArgs, StorageArg, Tune, TuneArgs, TuneChunksArgs};
 
 use crate::exit::Exit;
@@ -66,6 +70,8 @@ pub(crate) enum Command {
     Copy(Box<CopyArgs>),
     /// Put the tiles of a model's processes together into one file
     Combine(Box<CombineArgs>),
+    /// Split a file into tiles as models write them
+    Split(Box<SplitArgs>),
     /// Show what is in a file and how it is stored
     Info(InfoArgs),
     /// Compare two files: structure and every value
@@ -84,6 +90,13 @@ pub(crate) enum Command {
     Tune(TuneArgs),
     /// Measure how fast files are read
     Bench(BenchArgs),
+    /// Combine with the options of `mppnccombine` (FMS)
+    Mppnccombine(OldArgs),
+    /// Combine with the options of `nocscombine` (NEMO)
+    Nocscombine(OldArgs),
+    /// Combine with the options of `rebuild_nemo`, or a namelist `nam_rebuild`
+    #[command(name = "rebuild_nemo")]
+    RebuildNemo(OldArgs),
     /// Copy with the options of netCDF's `nccopy`
     Nccopy(Box<NccopyArgs>),
     /// Print a completion script for a shell
@@ -98,6 +111,7 @@ impl Command {
         match self {
             Command::Copy(a) => a.global.clone(),
             Command::Combine(a) => a.global.clone(),
+            Command::Split(a) => a.global.clone(),
             Command::Info(a) => a.global.clone(),
             Command::Compare(a) => a.global.clone(),
             Command::Doctor(a) => a.global.clone(),
@@ -114,17 +128,22 @@ impl Command {
                 Tune::Calibrate(a) => a.global.clone(),
             },
             Command::Nccopy(a) => a.global(),
-            Command::Completions(_) | Command::Man(_) => GlobalArgs::default(),
+            Command::Completions(_)
+            | Command::Man(_)
+            | Command::Mppnccombine(_)
+            | Command::Nocscombine(_)
+            | Command::RebuildNemo(_) => GlobalArgs::default(),
         }
     }
 }
 
-/// `nccopy …` becomes `ncforge nccopy …` when the command is called by that name (through a link).
+/// `nccopy …` becomes `ncforge nccopy …` when the command is called by that name (through a link); the same for the
+/// other tools whose options it takes.
 pub(crate) fn under_its_name(mut argv: Vec<OsString>) -> Vec<OsString> {
-    let called_nccopy = argv.first().is_some_and(|a| Path::new(a).file_stem().is_some_and(|s| s == "nccopy"));
-    if called_nccopy {
+    let called = argv.first().and_then(|a| Path::new(a).file_stem()).and_then(|s| s.to_str());
+    if let Some(name) = old::NAMES.into_iter().find(|n| called == Some(*n)) {
         argv[0] = "ncforge".into();
-        argv.insert(1, "nccopy".into());
+        argv.insert(1, name.into());
     }
     argv
 }

@@ -8,8 +8,10 @@ mod copy;
 mod doctor;
 mod info;
 mod nccopy;
+mod old;
 mod pack;
 mod shell;
+mod split;
 mod tune;
 mod verify;
 
@@ -56,6 +58,7 @@ pub(crate) fn run(cli: Cli, argv: &[OsString]) -> Exit {
     let done = match cli.command {
         Command::Copy(a) => copy::run(&a, &cx),
         Command::Combine(a) => combine::run(&a, &cx),
+        Command::Split(a) => split::run(&a, &cx),
         Command::Info(a) => info::run(&a, &cx),
         Command::Compare(a) => compare::run(&a, &cx),
         Command::Doctor(a) => doctor::run(&a, &cx),
@@ -65,6 +68,9 @@ pub(crate) fn run(cli: Cli, argv: &[OsString]) -> Exit {
         Command::Verify(a) => verify::run(&a, &cx),
         Command::Tune(a) => tune::run(&a, &cx),
         Command::Bench(a) => bench::run(&a, &cx),
+        Command::Mppnccombine(a) => old::mppnccombine(&a, &cx),
+        Command::Nocscombine(a) => old::nocscombine(&a, &cx),
+        Command::RebuildNemo(a) => old::rebuild_nemo(&a, &cx),
         Command::Nccopy(a) => nccopy::run(&a, &cx),
         Command::Completions(a) => shell::completions(&a, &printer),
         Command::Man(a) => shell::man(&a, &printer),

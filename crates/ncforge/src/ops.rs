@@ -8,6 +8,7 @@
 //! * [`describe`] – the header as CDL, how everything is stored, and both as JSON;
 //! * [`sampling`] – how well and how fast a variable is coded, from small parts of it;
 //! * [`doctor`] – what is slow in a file, for whom, by how much, and the command that mends it;
+//! * [`split`] – a whole file into tiles;
 //! * [`pack`] – classic files into compressed blocks and back, compacting and verifying those;
 //! * [`progress`] – how long work tells what it has done, and hears that it shall stop.
 
@@ -23,3 +24,4 @@ pub mod pack;
 pub mod progress;
 pub mod sampling;
 mod source;
+pub mod split;

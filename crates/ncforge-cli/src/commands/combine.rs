@@ -1,6 +1,6 @@
 //! `ncforge combine`
 
-mod report;
+pub(crate) mod report;
 
 use ncforge::Error;
 use ncforge::ops::combine::{

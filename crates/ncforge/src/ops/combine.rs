@@ -30,6 +30,7 @@ mod files;
 mod mosaic;
 mod options;
 mod scheme;
+mod slim;
 mod storage;
 #[cfg(test)]
 mod tests;

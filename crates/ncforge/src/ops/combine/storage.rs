@@ -9,8 +9,11 @@ use crate::model::{Fill, Filter, Format, Storage, VarId};
 use crate::ops::copy::{Chunks, Codec, CopyOptions};
 use crate::tune::{Choice, Coding, Machine, Request, axes_of, choose};
 
-/// The tiles' chunks are kept when reading them costs at most so many times what the best chunks would.
+/// The tiles' chunks are kept when every usual read of them costs at most so many times what it would with chunks of
+/// our choice, …
 const GOOD_ENOUGH: f64 = 2.0;
+/// … or so few seconds.
+const NOT_NOTICED: f64 = 0.1;
 /// Chunks snapped to the tiles are not larger than this.
 const MOST_BYTES: u64 = 16 << 20;
 /// Variables of fixed shape below this are not worth chunks of their own.
@@ -122,16 +125,14 @@ fn storage(
     Ok((Storage::Chunked { chunks: choice.chunks, filters }, "chosen"))
 }
 
-/// Whether the chunks of the tiles are good enough for readers.
+/// Whether the chunks of the tiles are good enough for readers: no usual read is slow with them, unless it is with
+/// the best chunks, too.
 fn serves(choice: &Choice) -> bool {
-    let of = |which: &dyn Fn(&crate::tune::Told) -> Option<f64>| -> Option<f64> {
-        let all: Option<Vec<f64>> = choice.told.iter().map(which).collect();
-        let all = all?;
-        Some(all.iter().sum::<f64>() / all.len().max(1) as f64)
-    };
-    let before = of(&|t| Some(t.before.as_ref()?.seconds / t.best.seconds.max(1e-12)));
-    let chosen = of(&|t| Some(t.chosen.seconds / t.best.seconds.max(1e-12)));
-    matches!((before, chosen), (Some(b), Some(c)) if b <= GOOD_ENOUGH * c)
+    choice.told.iter().all(|t| {
+        t.before.as_ref().is_some_and(|before| {
+            before.seconds <= NOT_NOTICED || before.seconds <= GOOD_ENOUGH * t.chosen.seconds
+        })
+    })
 }
 
 fn coding(options: &CopyOptions, own: &[Filter]) -> Coding {

@@ -1,6 +1,7 @@
 //! The open files of a set of tiles: as many as memory and descriptors allow.
 //!
-//! A set may have ten thousand tiles. Their descriptions are kept as long as a share of the memory budget holds them;
+//! A set may have ten thousand tiles. Where their values lie ([`Slim`]) is kept as long as a share of the memory budget
+//! holds it;
 //! beyond that a tile is opened anew when it is read, and let go (those that were kept stay: a walk over all tiles,
 //! variable after variable, would make any other rule keep the wrong ones). Descriptors are fewer still, and come
 //! and go below ([`PooledFile`]).
@@ -12,6 +13,7 @@ use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, Mutex, OnceLock, PoisonError};
 
+use super::slim::Slim;
 use crate::dataset::Dataset;
 use crate::engine::Engine;
 use crate::error::{Error, Result};
@@ -65,14 +67,23 @@ impl Tiles {
         if let Some(open) = self.kept[tile].get() {
             return Ok(open.clone());
         }
-        let store = PooledFile::open(&self.paths[tile], tile, &self.descriptors)?;
-        let dataset = Dataset::from_store(Arc::new(store), &self.engine)?;
-        let bytes = description_bytes(&dataset);
+        let dataset = self.open_whole(tile)?;
+        // Listing the chunks of a file that is large by itself would cost more than it saves.
+        let small = self.held.load(Ordering::Relaxed) < self.limit;
+        let slim = if small { Slim::of(&dataset)? } else { None };
+        let bytes = slim.as_ref().map_or_else(|| description_bytes(&dataset), Slim::bytes);
+        let kept = slim.map_or(dataset, |s| Dataset::from_container(Box::new(s), &self.engine));
         if self.held.fetch_add(bytes, Ordering::Relaxed).saturating_add(bytes) <= self.limit {
-            return Ok(self.kept[tile].get_or_init(|| dataset).clone());
+            return Ok(self.kept[tile].get_or_init(|| kept).clone());
         }
         self.held.fetch_sub(bytes, Ordering::Relaxed);
-        Ok(dataset)
+        Ok(kept)
+    }
+
+    /// Opens a tile with its attributes, which [`Tiles::open`] may not have.
+    pub(crate) fn open_whole(&self, tile: usize) -> Result<Dataset> {
+        let store = PooledFile::open(&self.paths[tile], tile, &self.descriptors)?;
+        Dataset::from_store(Arc::new(store), &self.engine)
     }
 }
 

@@ -396,7 +396,11 @@ impl Planner<'_> {
             return modest;
         }
         let large = choose(shape, element, sides, align, budget);
-        if large.seconds < WORTH * modest.seconds { large } else { modest }
+        // What a walk saves counts beside the moving of the values, which is the same for both: fresh memory of a
+        // large box costs more than a few boxes more.
+        let values = shape.iter().fold(element, |b, &n| b.saturating_mul(n)) as f64;
+        let moving = 2.0 * values / rates::MEMORY;
+        if large.seconds + moving < WORTH * (modest.seconds + moving) { large } else { modest }
     }
 
     /// The walk over the source, if a temporary file is cheaper than decoding again and again.

@@ -2,6 +2,7 @@
 
 use std::collections::{BTreeMap, BTreeSet, HashMap};
 use std::path::PathBuf;
+use std::sync::atomic::{AtomicBool, Ordering};
 
 use super::super::files;
 use super::super::options::{CombineOptions, Holes};
@@ -105,19 +106,22 @@ fn tiles_among(
         Err(e) => return Err(e),
     };
     if found.searched && paths.len() > 1 {
-        let mut kept = Vec::with_capacity(paths.len());
-        for path in paths {
+        let other: Vec<AtomicBool> = paths.iter().map(|_| AtomicBool::new(false)).collect();
+        engine.for_each(paths.len(), |i| {
+            let path = &paths[i];
             // Only a file that is whole and says nothing of a place is left out: damage is told by the scan.
-            let other =
-                open(&path).is_ok_and(|d| !scheme.detect(&Header { schema: d.schema(), path: &path }));
-            match other {
-                true => {
-                    notes.push(format!("`{}` is no tile of the scheme {}", path.display(), scheme.name()));
-                }
-                false => kept.push(path),
+            let is_other = open(path).is_ok_and(|d| !scheme.detect(&Header { schema: d.schema(), path }));
+            other[i].store(is_other, Ordering::Relaxed);
+            Ok(())
+        })?;
+        let mut other = other.into_iter().map(AtomicBool::into_inner);
+        paths.retain(|path| {
+            let leave = other.next().unwrap_or(false);
+            if leave {
+                notes.push(format!("`{}` is no tile of the scheme {}", path.display(), scheme.name()));
             }
-        }
-        paths = kept;
+            !leave
+        });
     }
     Ok((paths, scheme, notes))
 }

@@ -5,6 +5,7 @@ use std::sync::Mutex;
 use super::super::scheme::{Header, Place, Scheme};
 use super::super::tiles::Tiles;
 use super::attrs::{Conflicts, compare_attributes};
+use crate::dataset::Dataset;
 use crate::engine::Engine;
 use crate::error::{Error, Result};
 use crate::layout::{Element, Place as Stored};
@@ -44,13 +45,16 @@ pub(crate) struct First {
 
 /// Form and element of a tile's variable.
 pub(crate) fn form(tiles: &Tiles, tile: usize, v: VarId) -> Result<(Form, Element)> {
-    let dataset = tiles.open(tile)?;
+    form_in(&tiles.open(tile)?, &tiles.name(tile), v)
+}
+
+fn form_in(dataset: &Dataset, name: &str, v: VarId) -> Result<(Form, Element)> {
     let layout = dataset.container().layout(v)?;
     let form = match &layout.place {
         Stored::Contiguous { .. } | Stored::Records { .. } => Form::Runs,
         Stored::Chunked { chunk, codecs, .. } => Form::Chunks(chunk.clone(), codecs.filters().to_vec()),
         Stored::Unsupported(what) => {
-            let path = format!("{}: {}", tiles.name(tile), layout.name);
+            let path = format!("{name}: {}", layout.name);
             return Err(Error::Unsupported { path, what: what.clone() });
         }
         Stored::Nowhere | Stored::Inline(_) => Form::Other,
@@ -60,8 +64,9 @@ pub(crate) fn form(tiles: &Tiles, tile: usize, v: VarId) -> Result<(Form, Elemen
 
 /// Reads the first header.
 pub(crate) fn first(tiles: &Tiles) -> Result<First> {
-    let schema = tiles.open(0)?.schema().clone();
-    let stored = schema.var_ids().map(|v| form(tiles, 0, v)).collect::<Result<_>>()?;
+    let dataset = tiles.open_whole(0)?;
+    let schema = dataset.schema().clone();
+    let stored = schema.var_ids().map(|v| form_in(&dataset, &tiles.name(0), v)).collect::<Result<_>>()?;
     Ok(First { schema, stored })
 }
 
@@ -85,7 +90,7 @@ pub(crate) fn scan(
 }
 
 fn scan_one(tiles: &Tiles, i: usize, scheme: &dyn Scheme, first: &First) -> Result<Scanned> {
-    let dataset = tiles.open(i)?;
+    let dataset = tiles.open_whole(i)?;
     let schema = dataset.schema();
     let path = &tiles.paths()[i];
     let header = Header { schema, path };
@@ -109,7 +114,7 @@ fn scan_one(tiles: &Tiles, i: usize, scheme: &dyn Scheme, first: &First) -> Resu
     let mut stored_differently = Vec::new();
     for v in schema.var_ids() {
         // Asked of all, so that what cannot be read is known before the work begins.
-        let (form, element) = form(tiles, i, v)?;
+        let (form, element) = form_in(&dataset, &tiles.name(i), v)?;
         if same && (form != first.stored[v.0].0 || element != first.stored[v.0].1) {
             stored_differently.push(v);
         }

@@ -1,0 +1,134 @@
+//! `mppnccombine [options] OUT [TILE…]`
+
+use std::path::PathBuf;
+
+use ncforge::Dataset;
+use ncforge::model::Format;
+use ncforge::ops::combine::{CombineOptions, Differing, SchemeChoice};
+use ncforge::ops::copy::{Codec, CopyOptions};
+
+use super::{Request, Words};
+use crate::args::OldArgs;
+use crate::commands::Context;
+use crate::exit::{Exit, Failure, Result};
+
+const USAGE: &str = "mppnccombine [-v] [-V] [-M] [-f] [-a] [-r] [-n START] [-k BLOCKING] [-e END] [-h HEADERPAD] [-64] \
+                     [-n4] [-d LEVEL] [-s] [-m] [-x] OUT.nc [TILE …]";
+
+/// Runs the command.
+pub(crate) fn run(args: &OldArgs, cx: &Context<'_>) -> Result {
+    let mut words = Words::new("mppnccombine", USAGE, &args.words);
+    let (mut verbose, mut memory, mut force, mut remove, mut dry) = (false, false, false, false, false);
+    let (mut start, mut end): (u64, Option<u64>) = (0, None);
+    let (mut format, mut level, mut shuffle): (Option<Format>, Option<u64>, bool) = (None, None, false);
+    let mut files: Vec<PathBuf> = Vec::new();
+    while let Some(word) = words.next() {
+        match word {
+            "-v" => verbose = true,
+            "-V" => {
+                cx.printer.line(format_args!("mppnccombine by ncforge {}", env!("CARGO_PKG_VERSION")));
+                return Ok(Exit::Ok);
+            }
+            "-M" => memory = true,
+            "-f" => force = true,
+            "-a" => {
+                return Err(Failure::usage(
+                    "mppnccombine: -a (adding to an output that exists) is not supported",
+                    "combine all tiles at once, into a new file",
+                ));
+            }
+            "-r" => remove = true,
+            "-n" => start = words.number(word)?,
+            "-e" => end = Some(words.number(word)?),
+            // Records at a time, bytes behind the header: they have no effect on what the output says.
+            "-k" | "-h" => drop(words.number(word)?),
+            "-64" => format = Some(Format::Cdf2),
+            "-n4" => format = Some(Format::Netcdf4Classic),
+            "-d" => level = Some(words.number(word)?),
+            "-s" => shuffle = true,
+            // Holes hold the missing value in any case.
+            "-m" => {}
+            "-x" => dry = true,
+            "--help" => {
+                cx.printer.line(format_args!("usage: {USAGE}"));
+                return Ok(Exit::Ok);
+            }
+            other if other.starts_with('-') => {
+                return Err(words.wrong(format!("`{other}` is none of its options")));
+            }
+            file => files.push(file.into()),
+        }
+    }
+    if level.is_some_and(|l| l > 9) {
+        return Err(words.wrong("-d takes a level from 0 to 9"));
+    }
+    let Some((output, given)) = files.split_first() else { return Err(words.wrong("an output is needed")) };
+    let tiles = if given.is_empty() { numbered(output, start, end)? } else { given.to_vec() };
+    let first = Dataset::open(&tiles[0])?.schema().format;
+    let format = match (format, level) {
+        (Some(Format::Cdf2), Some(_)) => return Err(words.wrong("-64 and -d exclude each other")),
+        (Some(f), _) => Some(f),
+        (None, Some(_)) if first.is_classic() => Some(Format::Netcdf4Classic),
+        (None, _) if first == Format::Cdf1 => Some(Format::Cdf2),
+        _ => None,
+    };
+    let options = CombineOptions {
+        scheme: SchemeChoice::Fms,
+        differing: Differing::First,
+        allow_missing: force,
+        delete_tiles: remove,
+        copy: CopyOptions {
+            format,
+            codec: if level.is_some() { Codec::Deflate } else { Codec::Keep },
+            level: level.map(|l| l as u32),
+            shuffle: level.is_some().then_some(shuffle),
+            ..CopyOptions::default()
+        },
+        ..CombineOptions::default()
+    };
+    let request =
+        Request { tiles, output: output.clone(), options, verbose, silent: false, show: false, dry };
+    let done = super::run(&request, cx)?;
+    if memory {
+        cx.printer.note(format_args!("mppnccombine: {} KiB of memory at most", peak_kib()));
+    }
+    Ok(done)
+}
+
+/// The tiles `OUT.NNNN` (or six digits) from a number on, to another if there is one.
+fn numbered(output: &std::path::Path, start: u64, end: Option<u64>) -> Result<Vec<PathBuf>> {
+    let name = output.file_name().unwrap_or_default().to_string_lossy().into_owned();
+    let folder =
+        output.parent().filter(|p| !p.as_os_str().is_empty()).map_or(PathBuf::from("."), PathBuf::from);
+    let fail = |e| Failure::from(ncforge::Error::io("open", folder.display().to_string(), e));
+    let mut found: Vec<(u64, PathBuf)> = Vec::new();
+    for entry in std::fs::read_dir(&folder).map_err(fail)? {
+        let entry = entry.map_err(fail)?;
+        let other = entry.file_name().to_string_lossy().into_owned();
+        let digits = other.strip_prefix(&name).and_then(|r| r.strip_prefix('.')).unwrap_or("");
+        if !digits.is_empty()
+            && digits.bytes().all(|b| b.is_ascii_digit())
+            && let Ok(number) = digits.parse::<u64>()
+            && number >= start
+            && end.is_none_or(|e| number <= e)
+        {
+            found.push((number, output.with_file_name(other)));
+        }
+    }
+    found.sort();
+    if found.is_empty() {
+        let e = std::io::Error::new(std::io::ErrorKind::NotFound, "there are no such tiles");
+        return Err(ncforge::Error::io("open", format!("{name}.{start:04}"), e).into());
+    }
+    Ok(found.into_iter().map(|f| f.1).collect())
+}
+
+/// The most memory that the process had.
+fn peak_kib() -> i64 {
+    let mut usage = std::mem::MaybeUninit::<libc::rusage>::zeroed();
+    // SAFETY: a plain system call that writes into our own structure, which is valid when it is all zeros.
+    unsafe {
+        libc::getrusage(libc::RUSAGE_SELF, usage.as_mut_ptr());
+        usage.assume_init().ru_maxrss
+    }
+}

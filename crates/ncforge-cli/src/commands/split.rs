@@ -1,0 +1,70 @@
+//! `ncforge split`
+
+use std::path::PathBuf;
+
+use ncforge::ops::copy::CopyOptions;
+use ncforge::ops::split::{SplitOptions, TileScheme, split};
+use ncforge::words::bytes;
+
+use super::Context;
+use super::copy::{check_level, codec, format};
+use crate::args::{SplitArgs, TileSchemeArg};
+use crate::exit::{Exit, Failure, Result};
+use crate::interrupt;
+
+/// Runs the command.
+pub(crate) fn run(args: &SplitArgs, cx: &Context<'_>) -> Result {
+    let codec = codec(args.codec);
+    check_level(codec, args.level)?;
+    let dims = match &args.dims[..] {
+        [] => None,
+        [x, y] => Some((x.clone(), y.clone())),
+        _ => return Err(Failure::usage("--dims takes two dimensions", "as --dims x,y, the fastest first")),
+    };
+    let options = SplitOptions {
+        tiles: (args.tiles.0, args.tiles.1),
+        scheme: match args.scheme {
+            TileSchemeArg::Nemo => TileScheme::Nemo,
+            TileSchemeArg::Fms => TileScheme::Fms,
+            TileSchemeArg::Roms => TileScheme::Roms,
+            TileSchemeArg::Wrf => TileScheme::Wrf,
+        },
+        halo: args.halo,
+        mask: args.mask.clone(),
+        dims,
+        copy: CopyOptions {
+            format: format(args.format),
+            codec,
+            level: args.level,
+            overwrite: args.overwrite,
+            ..CopyOptions::default()
+        },
+    };
+    let base = args
+        .output
+        .clone()
+        .unwrap_or_else(|| PathBuf::from(args.input.file_stem().unwrap_or(args.input.as_os_str())));
+    let engine = cx.engine()?;
+    interrupt::catch();
+    let progress = cx.printer.progress();
+    let done = split(&args.input, &base, &options, &engine, &progress);
+    progress.finish();
+    let report = done?;
+    if args.json {
+        cx.printer.json(&serde_json::to_value(&report).expect("a report is plain data"));
+        return Ok(Exit::Ok);
+    }
+    let left_out = match report.left_out {
+        0 => String::new(),
+        n => format!(" ({n} left out)"),
+    };
+    cx.printer.note(format_args!(
+        "{} -> {} tiles{left_out}, {} to begin with: {}, {:.2} s",
+        args.input.display(),
+        report.tiles,
+        report.first,
+        bytes(report.output_bytes),
+        report.seconds
+    ));
+    Ok(Exit::Ok)
+}
