@@ -46,7 +46,8 @@ impl Mend {
     /// Other filters for one variable.
     pub(super) fn filters(var: &str, chain: &[Filter]) -> Self {
         if var.contains([',', '|', '&']) {
-            return Mend::option("--codec auto");
+            // A specification cannot say such a name: shuffle and deflate 1 for all.
+            return Mend::option("--codec deflate");
         }
         Mend { filters: vec![(var.to_owned(), chain_text(chain))], ..Mend::default() }
     }
@@ -110,7 +111,7 @@ impl Mend {
                 .collect();
             out.push_str(&format!(" --chunks {}", quoted(&list.join(";"))));
         }
-        if !self.filters.is_empty() && !self.options.contains(&"--codec auto") {
+        if !self.filters.is_empty() {
             // Variables with the same filters share a specification.
             let mut kinds: Vec<(&str, Vec<&str>)> = Vec::new();
             for (var, text) in &self.filters {
