@@ -30,7 +30,7 @@ STAMP_EXTENSION := $(VENV)/.stamp-extension-$(PROFILE)
 RUST_SOURCES := $(shell find crates -name '*.rs' -o -name Cargo.toml) Cargo.toml Cargo.lock
 PY_SOURCES := $(shell find python -name '*.py' -o -name '*.pyi')
 
-.PHONY: help setup demo test lint test-rust test-python test-files fuzz bench wheel docs clean-ish
+.PHONY: help setup demo test lint test-rust test-python conformance test-files fuzz bench wheel docs clean-ish
 
 help: ## This list
 	@grep -hE '^[a-z-]+:.*## ' $(MAKEFILE_LIST) | sed -E 's/:.*## /\t/' | expand -t 14
@@ -76,6 +76,9 @@ test-python: $(STAMP_TEST) $(STAMP_EXTENSION) ## Tests across tools (pytest), an
 	cargo build --quiet --locked --profile $(PROFILE) -p ncforge-cli
 	NCFORGE_BIN="$$(bash scripts/target-dir.sh $(PROFILE))/ncforge" $(PY) -m pytest tests
 	$(PY) -m mypy.stubtest --concise ncforge._core
+
+conformance: $(STAMP_TEST) $(STAMP_EXTENSION) ## xarray's own backend tests against the engine ncforge; prints the count
+	cd tests/conformance && ../../$(PY) -m pytest -q test_xarray.py
 
 test-files: $(STAMP_TEST) $(STAMP_PIP) ## Copy and compare every netCDF file of three Debian packages
 	cargo build --quiet --locked --profile $(PROFILE) -p ncforge-cli

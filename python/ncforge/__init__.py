@@ -39,6 +39,7 @@ if TYPE_CHECKING:
     from ncforge.ops import Comparison, CopyReport, Difference, Info, compare, copy, info
     from ncforge.types import CompoundType, EnumType, OpaqueType, VLType
     from ncforge.variable import Variable
+    from ncforge.xarray import to_netcdf
 
 _FROM = {
     "_core": ("__version__",),
@@ -64,6 +65,7 @@ _FROM = {
     "ops": ("Comparison", "CopyReport", "Difference", "Info", "compare", "copy", "info"),
     "types": ("CompoundType", "EnumType", "OpaqueType", "VLType"),
     "variable": ("Variable",),
+    "xarray": ("to_netcdf",),
 }
 _WHERE = {name: module for module, names in _FROM.items() for name in names}
 _MODULES = ("dataset", "dimension", "engine", "errors", "ops", "types", "variable", "xarray")
@@ -103,6 +105,7 @@ __all__ = [
     "engine_stats",
     "info",
     "open",
+    "to_netcdf",
 ]
 
 

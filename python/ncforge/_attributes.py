@@ -17,6 +17,11 @@ if TYPE_CHECKING:
 _CHANGEABLE = (np.ndarray, list)
 
 
+def _is_ours(name: str) -> bool:
+    """Whether it is of these objects, and not of the file: files have `_FillValue`, `_Unsigned`, `_Encoding`."""
+    return name.startswith("_") and not name[1:2].isupper()
+
+
 class Attributes:
     """Access to attributes: as Python attributes, and by ``getncattr`` and its friends."""
 
@@ -69,6 +74,10 @@ class Attributes:
         """Removes an attribute."""
         self._core.del_attr(self._group_id, self._var_id, name)
 
+    def renameAttribute(self, oldname: str, newname: str) -> None:
+        """Gives an attribute another name."""
+        self._core.rename_attr(self._group_id, self._var_id, oldname, newname)
+
     def _attribute(self, value: Any) -> tuple[TypeName, Any]:
         if isinstance(value, str):
             return "S1", value.encode("utf-8", "surrogateescape")
@@ -92,12 +101,12 @@ class Attributes:
         return code, exact(array.reshape(-1), np.dtype(code)).tobytes()
 
     def __getattr__(self, name: str) -> Any:
-        if name.startswith("_") and name != "_FillValue":
+        if _is_ours(name):
             raise AttributeError(name)
         return self.getncattr(name)
 
     def __setattr__(self, name: str, value: Any) -> None:
-        if name.startswith("_") or hasattr(type(self), name):
+        if _is_ours(name) or hasattr(type(self), name):
             object.__setattr__(self, name, value)
         else:
             self.setncattr(name, value)

@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from typing import TYPE_CHECKING, Any
 
 from ncforge._core import File
+from ncforge._masking import Rules, Switches
 from ncforge._values import TypeName
 from ncforge.variable import Variable
 
@@ -34,6 +35,20 @@ class Contents:
         self._settled = core.is_reading()
         self.known: dict[int, dict[str, Any]] = {}
         """Attributes by the key of their object, of those that were asked for."""
+        self._switches: dict[int, Switches] = {}
+        self._rules: dict[int, Rules] = {}
+
+    def switches(self, var: int) -> Switches:
+        """How a variable's values are given and taken."""
+        return self._switches.setdefault(var, Switches())
+
+    def rules(self, var: int, make: Callable[[], Rules]) -> Rules:
+        """What a variable's attributes say of its values; kept if nothing can change them."""
+        if not self._settled:
+            return make()
+        if var not in self._rules:
+            self._rules[var] = make()
+        return self._rules[var]
 
     def keep(self, key: int, values: dict[str, Any]) -> bool:
         """Keeps the attributes of an object, if nothing can change them."""

@@ -1,12 +1,25 @@
-"""Python's index expressions as hyperslabs."""
+"""Python's index expressions as hyperslabs, and as lists of positions.
+
+Lists and arrays of integers, and one-dimensional arrays of booleans, select on their own axis each (the rows *and* the
+columns), as in netCDF4-python; not point by point, as in NumPy.
+"""
 
 from __future__ import annotations
 
+import itertools
 import operator
+from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import Any
 
+import numpy as np
+import numpy.typing as npt
+
+from ncforge._read import as_slice
 from ncforge.errors import SelectionError
+
+Positions = npt.NDArray[np.int64]
+Item = slice | int | Positions
 
 
 @dataclass
@@ -31,25 +44,109 @@ class Selection:
         return tuple(slice(None, None, -1) if f else slice(None) for f in self.flipped)
 
 
-def select(key: Any, shape: tuple[int, ...], name: str) -> Selection:
+@dataclass
+class Picked:
+    """Positions on every axis, one by one."""
+
+    at: list[Positions]
+    squeezed: list[bool]
+    """Axes chosen by an integer: not part of the result."""
+
+    @property
+    def shape(self) -> tuple[int, ...]:
+        """Shape of the result."""
+        return tuple(len(at) for at, gone in zip(self.at, self.squeezed, strict=True) if not gone)
+
+    def axes(self) -> list[tuple[list[int], Positions]]:
+        """For each axis of the result its dimension, and the positions on it in a column."""
+        return [([d], at[:, None]) for d, at in enumerate(self.at)]
+
+    def plain(self) -> list[tuple[list[int], Positions]]:
+        """The same as the extension module takes it."""
+        return [([d], np.ascontiguousarray(at)) for d, at in enumerate(self.at)]
+
+
+def select(key: Any, shape: tuple[int, ...], name: str) -> Selection | Picked:
     """The selection of ``variable[key]`` for reading."""
-    return _select(key, shape, [False] * len(shape), None, name)
+    items = _expand(key, shape, name)
+    if not any(isinstance(item, np.ndarray) for item in items):
+        return _select(items, shape, [False] * len(shape), None, name)
+    at: list[Positions] = []
+    for d, (item, n) in enumerate(zip(items, shape, strict=True)):
+        if isinstance(item, slice):
+            at.append(np.arange(*item.indices(n), dtype=np.int64))
+        elif isinstance(item, int):
+            at.append(np.array([_position(item, n, False, d, name)], np.int64))
+        else:
+            at.append(_wrapped(item, n, False, d, name))
+    simple = [as_slice(positions) for positions in at]
+    squeezed = [isinstance(item, int) for item in items]
+    if all(s is not None for s in simple):
+        known = [s for s in simple if s is not None]
+        out = Selection([], [], [], [False] * len(shape), squeezed)
+        for s in known:
+            count = len(range(s.start, s.stop, s.step))
+            out.start.append(s.start if count else 0)
+            out.count.append(count)
+            out.stride.append(s.step)
+        return out
+    return Picked(at, squeezed)
 
 
 def select_for_writing(
     key: Any, shape: tuple[int, ...], unlimited: list[bool], data_shape: tuple[int, ...], name: str
-) -> Selection:
-    """The selection of ``variable[key] = data``: on unlimited dimensions it may pass the end.
+) -> Iterator[tuple[Selection, tuple[slice, ...] | None, tuple[int, ...]]]:
+    """The selections of ``variable[key] = data``: on unlimited dimensions they may pass the end. With each, the part of
+    the data that goes there (``None``: all), and the shape that all of the data has.
 
     An open slice (``:``, ``n:``) on an unlimited dimension takes its length from the data.
     """
-    return _select(key, shape, unlimited, data_shape, name)
+    items = _expand(key, shape, name)
+    if not any(isinstance(item, np.ndarray) for item in items):
+        selection = _select(items, shape, unlimited, data_shape, name)
+        yield selection, None, selection.shape
+        return
+    # Every list as runs of evenly spaced positions: a hyperslab for every combination of them.
+    whole = [item if isinstance(item, slice | int) else slice(0, len(item)) for item in items]
+    frame = _select(whole, shape, [True] * len(shape), data_shape, name)
+    runs: list[list[tuple[Item, slice]]] = []
+    for d, item in enumerate(items):
+        if isinstance(item, np.ndarray):
+            runs.append(_runs(_wrapped(item, shape[d], unlimited[d], d, name)))
+        else:
+            runs.append([(item, slice(None))])
+    for combined in itertools.product(*runs):
+        part = tuple(part for (item, part), gone in zip(combined, frame.squeezed, strict=True) if not gone)
+        yield _select([item for item, _ in combined], shape, unlimited, data_shape, name), part, frame.shape
+
+
+def _runs(at: Positions) -> list[tuple[Item, slice]]:
+    """Positions as slices, with the parts of the list that they are."""
+    out: list[tuple[Item, slice]] = []
+    first = 0
+    while first < len(at):
+        last = first + 1
+        step = int(at[last] - at[first]) if last < len(at) else 1
+        if step > 0:
+            while last < len(at) and at[last] - at[last - 1] == step:
+                last += 1
+        else:
+            step = 1
+        out.append((slice(int(at[first]), int(at[last - 1]) + 1, step), slice(first, last)))
+        first = last
+    return out
+
+
+def _wrapped(at: Positions, length: int, grows: bool, axis: int, name: str) -> Positions:
+    at = np.where(at < 0, at + length, at)
+    if at.size and (at.min() < 0 or (at.max() >= length and not grows)):
+        raise SelectionError(f"`{name}`: index out of range on dimension {axis} of length {length}")
+    return at
 
 
 def _select(
-    key: Any, shape: tuple[int, ...], unlimited: list[bool], data_shape: tuple[int, ...] | None, name: str
+    items: list[Any], shape: tuple[int, ...], unlimited: list[bool], data_shape: tuple[int, ...] | None, name: str
 ) -> Selection:
-    items = _expand(key, len(shape), name)
     # Lengths of the data along the axes that stay, aligned from the last one as in broadcasting.
     kept = [d for d, item in enumerate(items) if isinstance(item, slice)]
     lengths: dict[int, int] = {}
@@ -70,8 +167,12 @@ def _select(
     return out
 
 
-def _expand(key: Any, rank: int, name: str) -> list[slice | int]:
+def _expand(key: Any, shape: tuple[int, ...], name: str) -> list[Item]:
+    rank = len(shape)
     keys = list(key) if isinstance(key, tuple) else [key]
+    if rank == 0 and len(keys) == 1 and isinstance(keys[0], slice) and keys[0] == slice(None):
+        # Programs write `v[:]` whatever the variable is.
+        return []
     dots = [i for i, k in enumerate(keys) if k is Ellipsis]
     if len(dots) > 1:
         raise SelectionError(f"`{name}`: more than one `...` in an index")
@@ -80,21 +181,31 @@ def _expand(key: Any, rank: int, name: str) -> list[slice | int]:
         raise SelectionError(f"`{name}` has {rank} dimensions, the index has {len(keys) - len(dots)}")
     at = dots[0] if dots else len(keys)
     keys[at : at + len(dots)] = [slice(None)] * missing
-    out: list[slice | int] = []
-    for k in keys:
-        if isinstance(k, slice):
-            out.append(k)
-            continue
+    return [_item(k, d, shape[d], name) for d, k in enumerate(keys)]
+
+
+def _item(k: Any, d: int, length: int, name: str) -> Item:
+    if isinstance(k, slice):
+        return k
+    if not isinstance(k, bool):
         try:
-            if isinstance(k, bool):
-                raise TypeError
-            out.append(operator.index(k))
+            return operator.index(k)
         except TypeError:
-            raise SelectionError(
-                f"`{name}`: an index is an integer, a slice or `...`, not {type(k).__name__}; "
-                "read a slice and index the array for more"
-            ) from None
-    return out
+            pass
+    if isinstance(k, list | tuple | range | np.ndarray):
+        array = np.asarray(k)
+        if array.ndim == 1 and array.size == 0:
+            array = array.astype(np.int64)
+        if array.ndim == 1 and array.dtype.kind == "b":
+            if len(array) != length:
+                raise SelectionError(f"`{name}`: {len(array)} booleans for dimension {d} of length {length}")
+            return np.flatnonzero(array)
+        if array.ndim == 1 and array.dtype.kind in "iu":
+            return array.astype(np.int64)
+    raise SelectionError(
+        f"`{name}`: an index is an integer, a slice, `...`, or a list or one-dimensional array of integers or "
+        f"booleans, not {type(k).__name__}"
+    )
 
 
 def _position(at: int, length: int, grows: bool, axis: int, name: str) -> int:

@@ -160,8 +160,10 @@ def _flat(values: Any) -> Iterable[Any]:
     return np.asarray(values, object).reshape(-1) if isinstance(values, str | bytes) else values
 
 
-def exact(values: Any, dtype: np.dtype[Any]) -> np.ndarray:
-    """The values in this type. A conversion to integers that would change a value is an error."""
+def exact(values: Any, dtype: np.dtype[Any], truncate: bool = False) -> np.ndarray:
+    """The values in this type. A conversion to integers that would change a value is an error; ``truncate``: but for
+    what stands behind the point, which goes, as in NumPy.
+    """
     if isinstance(values, np.ma.MaskedArray):
         if np.ma.is_masked(values):
             raise InvalidError("masked values: fill them before writing (`.filled(value)`)")
@@ -180,7 +182,8 @@ def exact(values: Any, dtype: np.dtype[Any]) -> np.ndarray:
     with np.errstate(invalid="ignore"):
         out = array.astype(dtype)
         # Sign and size, each way: a large unsigned number would come back from a signed one unchanged.
-        same = (out == array) & ((out < 0) == (array < 0))
+        kept = np.trunc(array) if truncate and array.dtype.kind == "f" else array
+        same = (out == kept) & ((out < 0) == (kept < 0))
     if not np.all(same):
         raise InvalidError(f"values of type {array.dtype} do not fit {dtype} without change")
     return np.ascontiguousarray(out)

@@ -12,10 +12,11 @@ import numpy as np
 
 from ncforge._attributes import Attributes
 from ncforge._contents import Contents, Variables
-from ncforge._core import File
+from ncforge._core import File, info_cdl
+from ncforge._grouptools import GroupTools
 from ncforge._values import ATOMIC, TypeName, Types
 from ncforge.dimension import Dimension
-from ncforge.errors import InvalidError, NotFoundError, UnsupportedError
+from ncforge.errors import ExistsError, InvalidError, NotFoundError, UnsupportedError
 from ncforge.types import CompoundType, EnumType, OpaqueType, UserType, VLType
 from ncforge.variable import Variable
 
@@ -46,7 +47,7 @@ def _codec(compression: str | None, level: int, blosc_shuffle: int) -> int | tup
     raise InvalidError(f"compression is None, 'zlib', 'zstd', 'bzip2' or one of {sorted(_BLOSC)}, not {compression!r}")
 
 
-class Group(Attributes):
+class Group(GroupTools, Attributes):
     """A group of a dataset: dimensions, variables, attributes, and groups below."""
 
     def __init__(
@@ -138,7 +139,8 @@ class Group(Attributes):
             case _:
                 return CompoundType(info["name"], dtype, kind)
 
-    def __getitem__(self, path: str) -> Variable | Group:
+    def __getitem__(self, path: str) -> Any:
+        # A variable or a group; which one, the caller knows.
         at: Group = self
         if path.startswith("/"):
             while at._parent is not None:
@@ -337,6 +339,15 @@ class Group(Attributes):
             at = at._parent
         raise NotFoundError(f"no dimension `{name}` in `{self.path}` or above")
 
+    def __iter__(self) -> Any:
+        raise TypeError("a dataset is not iterated over; use its `variables`, `dimensions` or `groups`")
+
+    def __contains__(self, name: object) -> bool:
+        raise TypeError("`in` does not say what is meant; use `variables`, `dimensions` or `groups`")
+
+    def __reduce__(self) -> Any:
+        raise NotImplementedError("a dataset does not travel between processes; open it there")
+
     def __repr__(self) -> str:
         return (
             f"<ncforge.{type(self).__name__} {self.path!r}: {len(self.dimensions)} dimensions, "
@@ -359,29 +370,78 @@ class Dataset(Group):
     format
         Of a new file: "NETCDF4", "NETCDF4_CLASSIC", "NETCDF3_CLASSIC", "NETCDF3_64BIT_OFFSET" or
         "NETCDF3_64BIT_DATA".
+    diskless
+        A new file is made in memory, and goes when it is closed; with ``persist`` it is written to disk then.
+    memory
+        The bytes of a file, to be read; for a new file any number: it is made in memory, and ``close`` gives its bytes.
+    keepweakref, comm, info
+        Accepted for the sake of programs that pass them.
+    encoding
+        Of a path that is given as bytes.
+    parallel, auto_complex
+        Not supported; must be false.
 
     A new file appears under its name when it is closed, complete. Reading takes no lock: threads may read the same
     dataset, and different ones, side by side.
     """
 
     def __init__(
-        self, filename: str | os.PathLike[str], mode: str = "r", clobber: bool = True, format: str = "NETCDF4"
+        self,
+        filename: str | bytes | os.PathLike[str],
+        mode: str = "r",
+        clobber: bool = True,
+        format: str = "NETCDF4",
+        diskless: bool = False,
+        persist: bool = False,
+        keepweakref: bool = False,
+        memory: bytes | bytearray | memoryview | int | None = None,
+        encoding: str | None = None,
+        parallel: bool = False,
+        comm: Any = None,
+        info: Any = None,
+        auto_complex: bool = False,
+        *,
+        _memory: int | None = None,
     ) -> None:
-        path = os.fspath(filename)
-        if mode == "a" and not os.path.exists(path):
-            mode = "w"
-        match mode:
+        if parallel:
+            raise UnsupportedError("files are not opened by several MPI processes together")
+        if auto_complex:
+            raise UnsupportedError("complex numbers are not read or written as such")
+        plain_path = os.fspath(filename)
+        if isinstance(plain_path, bytes):
+            plain_path = plain_path.decode(encoding or "utf-8", "surrogateescape")
+        path: str = plain_path
+        # "s" is for shared access in netCDF-C; nothing is buffered between processes here.
+        plain = mode[:-1] if len(mode) > 1 and mode.endswith("s") else mode
+        if plain == "a" and not os.path.exists(path):
+            plain = "w"
+        self.__dict__["_persist"] = path if diskless and persist else None
+        match plain:
+            case "r" if memory is not None and not isinstance(memory, int):
+                core = File.open_bytes(path, bytes(memory))
             case "r":
                 core = File.open(path)
+            case "w" | "x" if diskless or memory is not None:
+                if plain == "x" and os.path.exists(path):
+                    raise ExistsError(f"`{path}` exists already")
+                core = File.create_in_memory(path, format)
             case "r+" | "a":
                 core = File.update(path)
             case "w":
-                core = File.create(path, format, clobber)
+                core = File.create(path, format, clobber, _memory)
             case "x":
-                core = File.create(path, format, False)
+                core = File.create(path, format, False, _memory)
             case _:
                 raise InvalidError(f"mode is 'r', 'r+', 'a', 'w' or 'x', not {mode!r}")
         super().__init__(core, Types(core), Contents(core), None, 0, "/")
+
+    @classmethod
+    def _of(cls, core: File) -> Dataset:
+        """The dataset of a file that is open already."""
+        new = cls.__new__(cls)
+        new.__dict__["_persist"] = None
+        Group.__init__(new, core, Types(core), Contents(core), None, 0, "/")
+        return new
 
     def filepath(self) -> str:
         """The path that it was opened with."""
@@ -402,10 +462,33 @@ class Dataset(Group):
         """Makes everything written so far durable. (``close`` of a new file leaves that to the system.)"""
         self._core.sync()
 
-    def close(self) -> None:
-        """Completes the file and closes it."""
+    def close(self) -> memoryview | None:
+        """Completes the file and closes it. One in memory gives its bytes."""
         self._contents.forget()
-        self._core.close()
+        data = self._core.close()
+        if data is None:
+            return None
+        persist = self.__dict__["_persist"]
+        if persist is not None:
+            with open(persist, "wb") as file:
+                file.write(data)
+        return memoryview(data)
+
+    @property
+    def disk_format(self) -> str:
+        """What the file is: "HDF5" or "NETCDF3"."""
+        return "NETCDF3" if self.data_model.startswith("NETCDF3") else "HDF5"
+
+    def tocdl(self, coordvars: bool = False, data: bool = False, outfile: str | None = None) -> str | None:
+        """Its header as CDL, as ``ncdump -h`` prints it. (Values are not printed: ``data`` must be false.)"""
+        if data or coordvars:
+            raise UnsupportedError("tocdl gives the header; values are not printed")
+        text = info_cdl(self.filepath(), False).decode("utf-8", "surrogateescape")
+        if outfile is None:
+            return text
+        with open(outfile, "w", encoding="utf-8", errors="surrogateescape") as file:
+            file.write(text)
+        return None
 
     def __del__(self) -> None:
         # A dataset that nobody holds any more is closed, so that a script without `close` loses nothing.

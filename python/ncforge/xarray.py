@@ -10,9 +10,10 @@ here can fail.
 from __future__ import annotations
 
 import os
-from collections.abc import Iterable
+from collections.abc import Callable, Hashable, Iterable, Mapping
 from typing import TYPE_CHECKING, Any
 
+from xarray import register_dataarray_accessor, register_dataset_accessor, register_datatree_accessor
 from xarray.backends import BackendEntrypoint
 
 if TYPE_CHECKING:
@@ -20,7 +21,7 @@ if TYPE_CHECKING:
 
     from ncforge._xarray.chunks import Preferred
 
-__all__ = ["NcforgeBackendEntrypoint"]
+__all__ = ["NcforgeAccessor", "NcforgeBackendEntrypoint", "register_writer", "to_netcdf"]
 
 _CLASSIC = (b"CDF\x01", b"CDF\x02", b"CDF\x05")
 _HDF5 = b"\x89HDF\r\n\x1a\n"
@@ -168,3 +169,134 @@ class NcforgeBackendEntrypoint(BackendEntrypoint):
 
         groups = self.open_groups_as_dict(filename_or_obj, drop_variables=drop_variables, **options)
         return datatree_from_dict_with_io_cleanup(groups)
+
+
+def register_writer() -> None:
+    """Makes ``ds.to_netcdf(path, engine="ncforge")`` work, until the process ends.
+
+    xarray has a fixed list of engines that write. This adds to it, and is therefore only done when it is asked for;
+    ``ncforge.to_netcdf(ds, path)`` needs no such thing, and can do more.
+    """
+    try:
+        from xarray.backends.writers import WRITEABLE_STORES
+    except ImportError:  # before 2025.10
+        from xarray.backends.api import WRITEABLE_STORES  # type: ignore[attr-defined, no-redef]
+    from ncforge._xarray.writing import WritingStore
+
+    WRITEABLE_STORES["ncforge"] = WritingStore.open  # type: ignore[index]
+
+
+def to_netcdf(
+    data: Any,
+    path: Any = None,
+    mode: str = "w",
+    format: str | None = None,
+    group: str | None = None,
+    engine: str | None = None,
+    encoding: Mapping[Any, Mapping[str, Any]] | None = None,
+    unlimited_dims: Any = None,
+    compute: bool = True,
+    invalid_netcdf: bool = False,
+    auto_complex: bool | None = None,
+    *,
+    append_dim: Hashable | None = None,
+    region: Mapping[str, slice] | str | None = None,
+    chunks: str | Mapping[Any, int] | None = None,
+    codec: str | None = None,
+    level: int | None = None,
+    progress: Callable[[str, int, int], object] | None = None,
+    memory: str | int | None = None,
+    write_inherited_coords: bool = False,
+) -> Any:
+    """Writes a dataset, an array or a tree of xarray to a file.
+
+    The arguments up to ``auto_complex`` are those of xarray's ``to_netcdf``. A new file has its name only when it is
+    whole; when something goes wrong there is none, and an old one of that name is as it was.
+
+    Dask arrays are computed and written block by block, with blocks that are whole chunks of the file. Blocks that are
+    computed by other processes (``distributed``) are written by this one, as they come.
+
+    Parameters
+    ----------
+    data
+        A ``Dataset``, ``DataArray`` or ``DataTree``.
+    path
+        Where to write: a path, or an object with ``write``. ``None`` gives the file as a ``memoryview``.
+    mode
+        "w" writes a new file, "a" adds to one or replaces variables of it.
+    format
+        "NETCDF4" (the default), "NETCDF4_CLASSIC", "NETCDF3_64BIT", "NETCDF3_CLASSIC" or "NETCDF3_64BIT_DATA".
+    group
+        Path of the group to write to.
+    engine
+        Only "ncforge" or ``None``.
+    encoding
+        By variable; for a tree by group, and then by variable.
+    unlimited_dims
+        Dimensions that can grow.
+    compute
+        ``False`` leaves Dask arrays for later, and gives what computes them. The file has its name after that.
+    invalid_netcdf, auto_complex
+        Must be false: what netCDF does not have is not written.
+    append_dim
+        Adds to the end of this dimension. A file that is not there is made. Variables without the dimension are left
+        as they are.
+    region
+        Writes to this part of variables that are there: slices by dimension, "auto" for one or all of them to go by
+        their coordinates.
+    chunks
+        "auto": chunk lengths are chosen, not taken over from the file that the data came from. A mapping: lengths by
+        dimension; the others are whole.
+    codec, level
+        Compression of what ``encoding`` says nothing about: "none", "zlib" (or "deflate"), "zstd", "bzip2".
+    progress
+        Called with "write", and bytes done and in all.
+    memory
+        The budget of the writer, in bytes or as "512MB". Blocks that Dask has in hand come on top.
+    write_inherited_coords
+        For a tree: whether coordinates are written to every group that inherits them.
+
+    Examples
+    --------
+    >>> ncforge.to_netcdf(ds, "new.nc", codec="zstd", chunks={"time": 100})       # doctest: +SKIP
+    >>> ncforge.to_netcdf(next_month, "run.nc", append_dim="time")                # doctest: +SKIP
+    """
+    if engine not in (None, "ncforge"):
+        raise ValueError(f"engine is 'ncforge' here, not {engine!r}")
+    if invalid_netcdf or auto_complex:
+        raise ValueError("complex numbers and other types that netCDF does not have are not written")
+    from ncforge._xarray.write import to_netcdf
+
+    return to_netcdf(
+        data,
+        path,
+        mode,
+        format,
+        group,
+        encoding,
+        unlimited_dims,
+        compute,
+        append_dim=append_dim,
+        region=region,
+        chunks=chunks,
+        codec=codec,
+        level=level,
+        progress=progress,
+        memory=memory,
+        write_inherited_coords=write_inherited_coords,
+    )
+
+
+class NcforgeAccessor:
+    """``ds.ncforge``: what ncforge does with a dataset, an array or a tree."""
+
+    def __init__(self, data: Any) -> None:
+        self._data = data
+
+    def to_netcdf(self, path: Any = None, **options: Any) -> Any:
+        """Writes it, see :func:`to_netcdf`."""
+        return to_netcdf(self._data, path, **options)
+
+
+for _register in (register_dataset_accessor, register_dataarray_accessor, register_datatree_accessor):
+    _register("ncforge")(NcforgeAccessor)

@@ -5,7 +5,7 @@ use std::sync::Arc;
 
 use ncforge::Hyperslab;
 use ncforge::layout::Place;
-use ncforge::model::{DType, DimId, Format, VarId};
+use ncforge::model::{DType, DimId, Fill, Format, VarId};
 use numpy::{PyArray1, PyReadonlyArray1, PyReadwriteArray1};
 use pyo3::prelude::*;
 use pyo3::pybacked::PyBackedBytes;
@@ -77,9 +77,16 @@ impl File {
 
     /// Begins a new file; it gets its name when it is closed.
     #[staticmethod]
-    fn create(py: Python<'_>, path: PathBuf, format: &str, overwrite: bool) -> PyResult<Self> {
+    #[pyo3(signature = (path, format, overwrite, memory=None))]
+    fn create(
+        py: Python<'_>,
+        path: PathBuf,
+        format: &str,
+        overwrite: bool,
+        memory: Option<u64>,
+    ) -> PyResult<Self> {
         let format = format_of(format);
-        outside(py, || State::create(path, format?, overwrite)).map(|s| File { state: Arc::new(s) })
+        outside(py, || State::create(path, format?, overwrite, memory)).map(|s| File { state: Arc::new(s) })
     }
 
     /// Begins a new file in memory; `close` gives its bytes.
@@ -417,6 +424,14 @@ impl File {
     }
 
     /// Whether values that nobody writes are filled.
+    fn fills(&self, py: Python<'_>, var: usize) -> PyResult<bool> {
+        self.look(py, |s| {
+            checked(&s.vars, var, "variable")?;
+            Ok(s.var(VarId(var)).fill == Fill::Default)
+        })
+    }
+
+    /// Sets whether values that nobody writes are filled.
     fn set_fill(&self, py: Python<'_>, var: usize, on: bool) -> PyResult<()> {
         outside(py, || self.state.define(|s| define::set_fill(s, var, on)))
     }

@@ -7,7 +7,7 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use ncforge::codec::quantize::Quantize;
 use ncforge::container::put_attribute;
 use ncforge::dataset::CreateOptions;
-use ncforge::engine::Engine;
+use ncforge::engine::{Engine, EngineOptions};
 use ncforge::model::{Format, VarId};
 use ncforge::select::Picks;
 use ncforge::store::{MemoryStore, Store};
@@ -65,11 +65,19 @@ impl State {
         Ok(State { mode: Mutex::new(Mode::Write(Box::new(writing))), path })
     }
 
-    pub(crate) fn create(path: PathBuf, format: Format, overwrite: bool) -> Result<Self> {
+    /// A new file; `memory` is its own budget in bytes instead of the process'.
+    pub(crate) fn create(
+        path: PathBuf,
+        format: Format,
+        overwrite: bool,
+        memory: Option<u64>,
+    ) -> Result<Self> {
         if !overwrite && path.exists() {
             return Err(Error::Exists(path));
         }
-        let create = CreateOptions { overwrite, ..CreateOptions::default() };
+        let own = |memory| Engine::new(EngineOptions { memory: Some(memory), ..EngineOptions::default() });
+        let engine = memory.map(own).transpose()?;
+        let create = CreateOptions { overwrite, engine, ..CreateOptions::default() };
         let pending = Some(Schema::new(format));
         let writing =
             Writing { open: None, create, path: path.clone(), memory: None, pending, rounding: Vec::new() };

@@ -14,6 +14,7 @@ from xarray.core.variable import Variable
 
 from ncforge._contents import by_group
 from ncforge._core import File
+from ncforge._filters import described
 from ncforge._handle import Handle, handle_of
 from ncforge._values import TypeName, Types, plain_attributes
 from ncforge._xarray.array import NcforgeArray
@@ -21,8 +22,6 @@ from ncforge._xarray.chunks import Preferred, preferred
 from ncforge.errors import UnsupportedError
 
 __all__ = ["NcforgeDataStore"]
-
-_FILTERS = {1: "zlib", 4: "szip", 32015: "zstd", 307: "bzip2", 32001: "blosc", 2: "shuffle", 3: "fletcher32"}
 
 
 class OpenFile:
@@ -113,21 +112,14 @@ class NcforgeDataStore(WritableCFDataStore):
         file = self._file
         shape = tuple(core.shape(ident))
         array = NcforgeArray(file.handle, ident, name, kind, shape, file.types)
-        attrs = plain_attributes(file.types, *core.attrs(self._group, ident))
+        attrs = _readable(plain_attributes(file.types, *core.attrs(self._group, ident)))
         encoding: dict[str, Any] = {"dtype": self._encoded(kind, array.dtype)}
         if array.dtype.kind == "S" and "_FillValue" in attrs:
             attrs["_FillValue"] = np.bytes_(attrs["_FillValue"])
         if not file.format.startswith("NETCDF3"):
             storage = core.storage(ident)
             chunks = storage["chunks"]
-            encoding.update(dict.fromkeys(_FILTERS.values(), False), complevel=0)
-            for number, _, params in storage["filters"]:
-                if number in _FILTERS:
-                    encoding[_FILTERS[number]] = _described(number, params)
-                if number in (1, 32015, 307) and params:
-                    encoding["complevel"] = params[0]
-                elif number == 32001 and len(params) > 4:
-                    encoding["complevel"] = params[4]
+            encoding.update(described(storage["filters"]))
             encoding["contiguous"] = chunks is None
             encoding["chunksizes"] = None if chunks is None else tuple(chunks)
             if chunks is not None:
@@ -155,7 +147,7 @@ class NcforgeDataStore(WritableCFDataStore):
     def get_attrs(self) -> Any:
         """Its attributes."""
         found = self._file.handle.file().attrs(self._group, None)
-        return FrozenDict(plain_attributes(self._file.types, *found))
+        return FrozenDict(_readable(plain_attributes(self._file.types, *found)))
 
     def _dims_of(self, group: int) -> dict[str, int]:
         dims = self._file.dims
@@ -188,12 +180,9 @@ class NcforgeDataStore(WritableCFDataStore):
         raise UnsupportedError("this store is open for reading; `ncforge.to_netcdf` writes")
 
 
-def _described(number: int, params: list[int]) -> Any:
-    """What ``Variable.filters()`` of netCDF4-python says of a filter that is on."""
-    if number == 32001 and len(params) > 6:
-        names = {0: "blosc_lz", 1: "blosc_lz4", 2: "blosc_lz4hc", 3: "blosc_snappy", 4: "blosc_zlib", 5: "blosc_zstd"}
-        return {"compressor": names.get(params[6], "blosc_lz"), "shuffle": params[5]}
-    if number == 4 and len(params) > 1:
-        # Bit 5 of the options says nearest neighbour, bit 2 entropy coding (HDF5, H5Zpublic.h).
-        return {"coding": "nn" if params[0] & 32 else "ec", "pixels_per_block": params[1]}
-    return True
+def _readable(attrs: dict[str, Any]) -> dict[str, Any]:
+    """Attributes whose text can be printed: bytes that are no UTF-8 become question marks, as with netCDF4-python."""
+    for name, value in attrs.items():
+        if isinstance(value, str) and not value.isascii():
+            attrs[name] = value.encode("utf-8", "surrogateescape").decode("utf-8", "replace")
+    return attrs

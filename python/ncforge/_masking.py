@@ -1,0 +1,224 @@
+"""What attributes say of values: which are missing, and how the others are scaled.
+
+The rules are netCDF4-python's: ``missing_value``, ``_FillValue`` (or the default fill value of the type),
+``valid_range``, ``valid_min``, ``valid_max`` mask; ``scale_factor``, ``add_offset`` and ``_Unsigned`` scale.
+"""
+
+from __future__ import annotations
+
+import warnings
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+DEFAULT_FILL: dict[str, Any] = {
+    "S1": b"\0",
+    "i1": -127,
+    "u1": 255,
+    "i2": -32767,
+    "u2": 65535,
+    "i4": -2147483647,
+    "u4": 4294967295,
+    "i8": -9223372036854775806,
+    "u8": 18446744073709551614,
+    "f4": 9.969209968386869e36,
+    "f8": 9.969209968386869e36,
+}
+"""What values read as that nobody wrote (netCDF-C, netcdf.h)."""
+
+
+@dataclass
+class Switches:
+    """How a variable's values are given and taken."""
+
+    mask: bool = True
+    scale: bool = True
+    always_mask: bool = True
+    chartostring: bool = True
+
+
+class Rules:
+    """The rules of one variable."""
+
+    def __init__(self, attrs: Mapping[str, Any], dtype: np.dtype[Any], fills: bool) -> None:
+        self.dtype = dtype
+        self.encoding: str | None = attrs.get("_Encoding")
+        self.unsigned = dtype.kind == "i" and attrs.get("_Unsigned") in ("true", "True")
+        self.missing = self._safe(attrs, "missing_value")
+        self.fill = self._safe(attrs, "_FillValue")
+        if self.fill is not None:
+            self.fill = self.fill.reshape(-1)[:1].reshape(())
+        code = dtype.str[1:]
+        default = DEFAULT_FILL.get(code)
+        self.default = None if default is None else np.array(default, dtype)
+        self.default_masks = self.fill is None and fills and default is not None
+        self.low, self.high = self._limits(attrs)
+        self.factor, self.offset = attrs.get("scale_factor"), attrs.get("add_offset")
+        self.scales = self._scalable()
+        self.digits = attrs.get("least_significant_digit")
+
+    def _safe(self, attrs: Mapping[str, Any], name: str) -> Any:
+        """An attribute in the variable's type, if that changes nothing about it."""
+        value = attrs.get(name)
+        if value is None:
+            return None
+        plain = np.array(value)
+        if self.dtype.kind == "S":
+            text = value.encode() if isinstance(value, str) else value
+            return np.array(text, self.dtype) if isinstance(text, bytes) and len(text) <= 1 else None
+        try:
+            with np.errstate(all="ignore"):
+                typed = plain.astype(self.dtype)
+            same = typed == plain
+            if plain.dtype.kind in "fc":
+                same = same | (np.isnan(plain) if self.dtype.kind in "fc" else False)
+                # Written in more digits than the variable holds.
+                same = same | ((self.dtype.kind == "f") & np.isclose(typed, plain, equal_nan=True))
+        except (TypeError, ValueError):
+            return None
+        if np.all(same):
+            return typed
+        warnings.warn(f"{name} not used since it\ncannot be safely cast to variable data type", stacklevel=5)
+        return None
+
+    def _limits(self, attrs: Mapping[str, Any]) -> tuple[Any, Any]:
+        if self.dtype.kind == "S":
+            return None, None
+        both = self._safe(attrs, "valid_range")
+        if both is not None and both.size == 2:
+            return both.reshape(-1)[0], both.reshape(-1)[1]
+        return self._safe(attrs, "valid_min"), self._safe(attrs, "valid_max")
+
+    def _scalable(self) -> bool:
+        try:
+            for value in (self.factor, self.offset):
+                if value is not None:
+                    float(value)
+        except (TypeError, ValueError):
+            warnings.warn("invalid scale_factor or add_offset attribute, no unpacking done...", stacklevel=5)
+            return False
+        return self.factor is not None or self.offset is not None
+
+    # Reading
+
+    def give(self, data: npt.NDArray[Any], how: Switches) -> Any:
+        """Values as a program gets them, of those in the file."""
+        unsigned = self.unsigned and how.scale
+        if unsigned:
+            data = data.view(f"u{data.dtype.itemsize}")
+        out: Any = self._masked(data, how, unsigned) if how.mask else data
+        return self._scaled(out) if how.scale and self.scales else out
+
+    def _masked(self, data: npt.NDArray[Any], how: Switches, unsigned: bool) -> Any:
+        def same(value: Any) -> Any:
+            value = np.asarray(value)
+            return value.view(f"u{value.dtype.itemsize}") if unsigned else value
+
+        mask: npt.NDArray[np.bool_] | None = None
+        fill: Any = None
+
+        def note(found: Any, value: Any) -> None:
+            nonlocal mask, fill
+            if found.any():
+                mask = np.asarray(found) if mask is None else mask | found
+                fill = value if fill is None else fill
+
+        if self.missing is not None:
+            values = same(self.missing).reshape(-1)
+            for value in values:
+                note(_equal(data, value), values[0])
+        if self.fill is not None:
+            value = same(self.fill)[()]
+            note(_equal(data, value), value)
+        elif self.default_masks:
+            value = same(self.default)[()]
+            note(_equal(data, value), value)
+        with np.errstate(invalid="ignore"):
+            if self.low is not None:
+                note(data < same(self.low), None)
+            if self.high is not None:
+                note(data > same(self.high), None)
+        if mask is None:
+            return np.ma.MaskedArray(data) if how.always_mask else data
+        for other in (self.fill, self.default):
+            if fill is None and other is not None:
+                fill = same(other)[()]
+        return np.ma.MaskedArray(data, mask=mask, fill_value=fill)
+
+    def _scaled(self, data: Any) -> Any:
+        factor, offset = self.factor, self.offset
+        if factor is not None and offset is not None:
+            if offset == 0.0 and factor == 1.0:
+                return data.astype(np.asarray(factor).dtype)
+            return data * factor + offset
+        if factor is not None:
+            return data * factor if factor != 1.0 else data
+        return data + offset if offset != 0.0 else data
+
+    # Writing
+
+    def take(self, data: Any, how: Switches) -> Any:
+        """Values for the file, of those that a program gives."""
+        if isinstance(data, np.ma.MaskedArray):
+            return self._filled(data, how)
+        return self._packed(np.asarray(data), how) if how.scale else data
+
+    def _filled(self, data: Any, how: Switches) -> Any:
+        mask = np.ma.getmaskarray(data)
+        plain = np.asarray(data.data)
+        if not mask.any():
+            return self._packed(plain, how) if how.scale else plain
+        fill: Any = self.missing.reshape(-1)[0] if self.missing is not None else self.fill
+        if fill is None:
+            fill = self.default if self.default is not None else data.fill_value
+        # What is masked may be anything, also what cannot be packed.
+        plain = plain.copy()
+        plain[mask] = plain.dtype.type(self._any()) if plain.dtype.kind in "iuf" else plain.dtype.type()
+        packed = np.array(self._packed(plain, how) if how.scale else plain)
+        if packed.dtype != self.dtype and self.dtype.kind in "iuf" and packed.dtype.kind in "iufb":
+            # Such as a float's mask in an integer variable: the fill value must not go through the float.
+            from ncforge._values import exact
+
+            packed = exact(packed, self.dtype, truncate=True).copy()
+        packed[mask] = np.asarray(fill).astype(packed.dtype)
+        return packed
+
+    def _any(self) -> Any:
+        """A value that can be packed."""
+        return (self.offset or 0) if self.scales and self.offset is not None else 0
+
+    def _packed(self, data: npt.NDArray[Any], how: Switches) -> npt.NDArray[Any]:
+        if self.scales and data.dtype.kind in "iufb":
+            out: Any = data
+            if self.offset is not None:
+                out = out - self.offset
+            if self.factor is not None:
+                out = out / self.factor
+            if self.dtype.kind in "iu":
+                out = np.around(out)
+            data = np.asarray(out)
+        if self.unsigned and data.dtype.kind in "iuf":
+            kind = np.dtype(f"u{self.dtype.itemsize}")
+            if data.dtype.kind != "i" or data.dtype.itemsize != self.dtype.itemsize:
+                from ncforge._values import exact
+
+                data = exact(data, kind, truncate=True).view(self.dtype)
+        if self.digits is not None and data.dtype.kind == "f":
+            data = quantized(data, int(self.digits))
+        return data
+
+
+def quantized(data: npt.NDArray[Any], digits: int) -> npt.NDArray[Any]:
+    """Numbers rounded to so many decimal digits behind the point, on a binary scale, so that trailing bits are zero."""
+    bits = np.ceil(np.log2(10.0**digits))
+    scale = 2.0**bits
+    return np.asarray(np.around(scale * data) / scale, data.dtype)
+
+
+def _equal(data: npt.NDArray[Any], value: Any) -> Any:
+    if np.asarray(value).dtype.kind == "f" and np.isnan(value):
+        return np.isnan(data)
+    return np.asarray(data == value)

@@ -1,0 +1,149 @@
+"""Writing Dask arrays: block by block, aligned with the file's chunks, from one process."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Sequence
+from typing import Any
+
+from xarray.backends.common import ArrayWriter
+from xarray.backends.locks import get_dask_scheduler
+
+Region = tuple[slice, ...] | None
+_BATCH = 256 << 20
+"""Bytes of blocks that are computed at a time where workers are processes of this machine."""
+
+
+def aligned(lengths: Sequence[int], chunk: int, start: int) -> tuple[int, ...]:
+    """Block lengths along one dimension, such that every boundary is one of the file's chunks too. ``start`` is where
+    the first block comes to lie in the file. Blocks do not become longer than they were, unless a chunk is.
+
+    >>> aligned((10, 10, 10), 4, 0)
+    (8, 8, 8, 6)
+    >>> aligned((10, 10, 10), 4, 3)
+    (9, 8, 8, 5)
+    >>> aligned((3, 3), 5, 0)
+    (5, 1)
+    """
+    total = sum(lengths)
+    step = max(1, max(lengths, default=1) // chunk) * chunk
+    out: list[int] = []
+    at = 0
+    while at < total:
+        # To the end of the last chunk that the step reaches.
+        end = (start + at + step) // chunk * chunk - start
+        out.append(min(max(end, at + 1), total) - at)
+        at += out[-1]
+    return tuple(out) or tuple(lengths)
+
+
+def align(source: Any, chunks: Sequence[int] | None, region: Region) -> Any:
+    """A Dask array whose blocks are whole chunks of the file, except at the ends."""
+    if not chunks:
+        return source
+    starts = [0] * source.ndim if region is None else [r.start or 0 for r in region]
+    wanted = tuple(aligned(c, n, s) for c, n, s in zip(source.chunks, chunks, starts, strict=True))
+
+    def crosses(lengths: Sequence[int], chunk: int, start: int) -> bool:
+        at = start
+        for n in lengths[:-1]:
+            at += n
+            if at % chunk:
+                return True
+        return False
+
+    crossing = any(crosses(c, n, s) for c, n, s in zip(source.chunks, chunks, starts, strict=True))
+    return source.rechunk(wanted) if crossing else source
+
+
+class Writes(ArrayWriter):
+    """Collects what is to be written, and writes it at the end: arrays in memory, then Dask arrays by region."""
+
+    def __init__(self, progress: Callable[[str, int, int], object] | None = None) -> None:
+        super().__init__()
+        self._plain: list[tuple[Any, Any, Region]] = []
+        self._progress = progress
+        self._done = 0
+        self._total = 0
+
+    def add(self, source: Any, target: Any, region: Region = None) -> None:
+        """Notes an array and where it goes."""
+        self._total += source.nbytes
+        if hasattr(source, "dask"):
+            self.sources.append(align(source, target.chunks, region))
+            self.targets.append(target)
+            self.regions.append(region)
+        else:
+            self._plain.append((source, target, region))
+
+    def told(self, bytes_: int) -> None:
+        """Notes that so many bytes are written."""
+        self._done += bytes_
+        if self._progress is not None:
+            self._progress("write", min(self._done, self._total), self._total)
+
+    def sync(self, compute: bool = True, chunkmanager_store_kwargs: Any = None) -> Any:
+        """Writes. Without ``compute``, Dask arrays are left for later."""
+        if self._progress is not None:
+            self._progress("write", 0, self._total)
+        for source, target, region in self._plain:
+            target[... if region is None else region] = source
+        self._plain = []
+        if not self.sources:
+            return None
+        if get_dask_scheduler() in ("distributed", "multiprocessing"):
+            if not compute:
+                raise NotImplementedError("compute=False with workers in other processes: one process must write")
+            self._from_here()
+            return None
+        return super().sync(compute=compute, chunkmanager_store_kwargs=chunkmanager_store_kwargs)
+
+    def _from_here(self) -> None:
+        """Blocks are computed by other processes, and written by this one as they come."""
+        from dask.array.core import slices_from_chunks
+
+        blocks, places = [], []
+        for source, target, region in zip(self.sources, self.targets, self.regions, strict=True):
+            starts = [0] * source.ndim if region is None else [r.start or 0 for r in region]
+            blocks += list(source.to_delayed().ravel())
+            for block in slices_from_chunks(source.chunks):
+                at = tuple(slice(b.start + s, b.stop + s) for b, s in zip(block, starts, strict=True))
+                size = math.prod(b.stop - b.start for b in block) * source.dtype.itemsize
+                places.append((target, at if at else ..., size))
+        self.sources, self.targets, self.regions = [], [], []
+        if get_dask_scheduler() == "distributed":
+            _as_they_come(blocks, places)
+        else:
+            _batch_by_batch(blocks, places)
+
+
+def _as_they_come(blocks: list[Any], places: list[Any]) -> None:
+    from distributed import as_completed, default_client
+
+    client = default_client()
+    futures = client.compute(blocks)
+    where: dict[Any, list[int]] = {}
+    for i, future in enumerate(futures):
+        where.setdefault(future.key, []).append(i)
+    waiting = as_completed([futures[i[0]] for i in where.values()], with_results=True)
+    del futures
+    for future, values in waiting:
+        for i in where[future.key]:
+            target, at, _ = places[i]
+            target[at] = values
+        # The worker lets go of it.
+        future.release()
+
+
+def _batch_by_batch(blocks: list[Any], places: list[Any]) -> None:
+    import dask
+
+    first = 0
+    while first < len(blocks):
+        last, size = first, 0
+        while last < len(blocks) and (last == first or size + places[last][2] <= _BATCH):
+            size += places[last][2]
+            last += 1
+        for (target, at, _), values in zip(places[first:last], dask.compute(*blocks[first:last]), strict=True):
+            target[at] = values
+        first = last

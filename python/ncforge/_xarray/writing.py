@@ -1,0 +1,243 @@
+"""A group of a file as a store that xarray writes to."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Callable, Hashable, Mapping
+from typing import Any
+
+import numpy as np
+from xarray.backends.common import WritableCFDataStore
+from xarray.backends.netcdf3 import encode_nc3_attr_value, encode_nc3_variable
+from xarray.coding.strings import CharacterArrayCoder, EncodedStringCoder
+from xarray.core.utils import FrozenDict
+from xarray.core.variable import Variable
+
+from ncforge._core import File
+from ncforge._handle import WritingHandle
+from ncforge._xarray.encoding import arguments, datatype, root
+from ncforge._xarray.store import NcforgeDataStore, OpenFile
+from ncforge.dataset import Dataset, Group
+from ncforge.errors import InvalidError, UnsupportedError
+
+__all__ = ["Target", "WritingStore"]
+
+Defaults = Mapping[str, Any]
+"""Arguments of ``createVariable`` for variables whose encoding says nothing about compression."""
+
+
+class Target:
+    """A variable that takes arrays by region. Any number of threads may write at once, without a lock of their own."""
+
+    __slots__ = ("_told", "_variable", "chunks", "shape")
+
+    def __init__(self, variable: Any, told: Callable[[int], object] | None = None) -> None:
+        self._variable = variable
+        self._told = told
+        self.shape = variable.shape
+        found = variable.chunking()
+        self.chunks: list[int] | None = found if isinstance(found, list) else None
+
+    def __setitem__(self, key: Any, value: Any) -> None:
+        values = np.asarray(value)
+        self._variable._put(key, values)
+        if self._told is not None:
+            self._told(values.nbytes)
+
+    def __dask_tokenize__(self) -> Any:
+        return ("ncforge-target", id(self._variable), self._variable.name)
+
+
+class WritingStore(WritableCFDataStore):
+    """One group of a file that is being written."""
+
+    __slots__ = ("_closing", "_defaults", "_group", "_told")
+
+    def __init__(
+        self,
+        group: Group,
+        closing: Callable[[memoryview | None], object] | None = None,
+        defaults: Defaults | None = None,
+        told: Callable[[int], object] | None = None,
+    ) -> None:
+        self._group = group
+        self._closing = closing
+        self._defaults = dict(defaults or {})
+        self._told = told
+
+    @classmethod
+    def open(
+        cls,
+        target: Any,
+        mode: str = "w",
+        format: str | None = None,
+        group: str | None = None,
+        clobber: bool = True,
+        autoclose: bool = False,
+        *,
+        memory: int | None = None,
+        defaults: Defaults | None = None,
+        told: Callable[[int], object] | None = None,
+        **unknown: Any,
+    ) -> WritingStore:
+        """Creates or opens a file: at a path, or in memory for a file object. The arguments are those that xarray
+        calls writers with.
+        """
+        if autoclose:
+            raise UnsupportedError(
+                "with a distributed or multiprocessing scheduler, xarray opens the file again for every block; "
+                "use ncforge.to_netcdf(ds, path), which writes from one process"
+            )
+        if unknown.get("auto_complex") or unknown.get("invalid_netcdf"):
+            raise UnsupportedError("complex numbers and other types that netCDF does not have are not written")
+        format = format or "NETCDF4"
+        closing: Callable[[memoryview | None], object] | None = None
+        if isinstance(target, str | os.PathLike):
+            ds = Dataset(os.fspath(target), mode, clobber, format, _memory=memory)
+        elif mode == "w":
+            ds = Dataset._of(File.create_in_memory("<memory>", format))
+            closing = _into(target)
+        else:
+            raise InvalidError("a file object is written anew (mode 'w')")
+        store = cls(ds, closing, defaults, told)
+        return store if group is None else store.get_child_store(group)
+
+    @property
+    def ds(self) -> Group:
+        """The group."""
+        return self._group
+
+    @property
+    def format(self) -> str:
+        """The format of the file."""
+        return root(self._group).data_model
+
+    def get_child_store(self, group: str) -> WritingStore:
+        """The store of a group below, which is made if it is not there."""
+        return WritingStore(self._group.createGroup(group), self._closing, self._defaults, self._told)
+
+    def get_variables(self) -> Any:
+        """Its variables as they are now, lazy."""
+        ds = root(self._group)
+        return NcforgeDataStore(OpenFile(WritingHandle(ds._core, ds.filepath())), self._group.path).get_variables()
+
+    def get_attrs(self) -> Any:
+        """Its attributes."""
+        return FrozenDict({k: self._group.getncattr(k) for k in self._group.ncattrs()})
+
+    def get_dimensions(self) -> Any:
+        """Names and lengths of its dimensions."""
+        return FrozenDict({name: len(dim) for name, dim in self._group.dimensions.items()})
+
+    def get_parent_dimensions(self) -> Any:
+        """Names and lengths of those of the groups above."""
+        found: dict[str, int] = {}
+        above = self._group.parent
+        while above is not None:
+            found = {**{name: len(dim) for name, dim in above.dimensions.items()}, **found}
+            above = above.parent
+        return FrozenDict(found)
+
+    def set_dimension(self, dim: str, length: int, is_unlimited: bool = False) -> None:
+        """Defines a dimension."""
+        _check_name(dim)
+        self._group.createDimension(dim, None if is_unlimited else length)
+
+    def set_attribute(self, key: str, value: Any) -> None:
+        """Sets an attribute."""
+        _set(self._group, key, value, self.format)
+
+    def encode_variable(self, variable: Variable, name: Hashable | None = None) -> Variable:
+        """Strings and types as the format has them."""
+        if variable.dtype.byteorder not in "=|":
+            native = variable.data.astype(variable.dtype.newbyteorder("="))
+            variable = Variable(variable.dims, native, variable.attrs, variable.encoding)
+        if self.format == "NETCDF4":
+            for coder in (EncodedStringCoder(allows_unicode=True), CharacterArrayCoder()):
+                variable = coder.encode(variable, name=name)
+            return variable
+        if self.format == "NETCDF3_64BIT_DATA":
+            # All integer types; no strings.
+            for coder in (EncodedStringCoder(allows_unicode=False), CharacterArrayCoder()):
+                variable = coder.encode(variable, name=name)
+            return variable
+        encoded: Variable = encode_nc3_variable(variable, name=name)
+        return encoded
+
+    def prepare_variable(
+        self, name: str, variable: Variable, check_encoding: bool = False, unlimited_dims: Any = None
+    ) -> tuple[Target, Any]:
+        """Defines a variable; gives where its values go, and the values."""
+        _check_name(name)
+        attrs = dict(variable.attrs)
+        fill = attrs.pop("_FillValue", None)
+        if name in self._group.variables:
+            made = self._group.variables[name]
+        else:
+            kind = datatype(self._group, name, variable, check_encoding, self.format == "NETCDF4")
+            given = arguments(variable, check_encoding, unlimited_dims or ())
+            if not {"compression", "contiguous"} & given.keys() and variable.dims and self.format.startswith("NETCDF4"):
+                given = {**self._defaults, **given}
+            if self.format.startswith("NETCDF3"):
+                given = {}
+            made = self._group.createVariable(name, kind, variable.dims, fill_value=fill, **given)  # type: ignore[arg-type]
+        for key, value in attrs.items():
+            _set(made, key, value, self.format)
+        return Target(made, self._told), variable.data
+
+    def sync(self) -> None:
+        """Brings what was written so far to disk."""
+        root(self._group).sync()
+
+    def close(self) -> None:
+        """Completes the file."""
+        ds = root(self._group)
+        if ds.isopen():
+            data = ds.close()
+            if self._closing is not None:
+                self._closing(data)
+
+    def abandon(self) -> None:
+        """Closes the file unfinished: a new one leaves nothing behind."""
+        root(self._group)._core.abandon()
+
+
+def _into(target: Any) -> Callable[[memoryview | None], object]:
+    """What puts the bytes of a file into a target of xarray, or writes them to a file object."""
+
+    def put(data: memoryview | None) -> None:
+        view = memoryview(b"") if data is None else data
+        if hasattr(target, "write"):
+            target.write(view)
+        else:
+            target.getvalue = _Value(view)
+
+    return put
+
+
+class _Value:
+    """A function that gives one value."""
+
+    def __init__(self, value: memoryview) -> None:
+        self._value = value
+
+    def __call__(self) -> memoryview:
+        return self._value
+
+
+def _check_name(name: str) -> None:
+    if "/" in name:
+        raise ValueError(
+            f"Forward slashes '/' are not allowed in variable and dimension names (got {name!r}). "
+            "Forward slashes are used as hierarchy-separators for HDF5-based files."
+        )
+
+
+def _set(of: Any, key: str, value: Any, format: str) -> None:
+    if format not in ("NETCDF4", "NETCDF3_64BIT_DATA"):
+        value = encode_nc3_attr_value(value)
+    array = np.asarray(value)
+    if array.dtype.kind in "US" and array.size > 1 and format == "NETCDF4":
+        of.setncattr_string(key, [v.decode() if isinstance(v, bytes) else str(v) for v in array.reshape(-1)])
+    else:
+        of.setncattr(key, value)

@@ -1,0 +1,340 @@
+"""What a program sees of a file through ``ncforge.Dataset``, against netCDF4-python."""
+
+from __future__ import annotations
+
+import warnings
+from pathlib import Path
+from typing import Any
+
+import netCDF4
+import numpy as np
+import pytest
+
+import ncforge
+
+FORMATS = ["NETCDF4", "NETCDF4_CLASSIC", "NETCDF3_CLASSIC", "NETCDF3_64BIT_OFFSET", "NETCDF3_64BIT_DATA"]
+
+# Name, type, attributes, stored values.
+CASES: dict[str, tuple[str, dict[str, Any], Any]] = {
+    "plain": ("f4", {}, [1, 2.5, 3, 4]),
+    "default fill": ("f4", {}, [1, 9.969209968386869e36, 3, 4]),
+    "default fill of ints": ("i4", {}, [1, -2147483647, 3, 4]),
+    "default fill of bytes": ("i1", {}, [1, -127, 3, 4]),
+    "fill": ("i2", {"_FillValue": np.int16(-9)}, [1, -9, 3, 4]),
+    "fill, none there": ("i2", {"_FillValue": np.int16(-9)}, [1, 2, 3, 4]),
+    "nan fill": ("f8", {"_FillValue": np.nan}, [1, np.nan, 3, 4]),
+    "missing": ("i2", {"missing_value": np.int16(3)}, [1, 2, 3, 4]),
+    "missing, several": ("i2", {"missing_value": np.array([3, 1], "i2")}, [1, 2, 3, 4]),
+    "missing and fill": ("f4", {"missing_value": np.float32(3), "_FillValue": np.float32(1)}, [1, 2, 3, 4]),
+    "missing, nan": ("f4", {"missing_value": np.nan}, [1, np.nan, 3, 4]),
+    "valid range": ("i2", {"valid_range": np.array([2, 3], "i2")}, [1, 2, 3, 4]),
+    "valid min": ("f4", {"valid_min": np.float32(2)}, [1, 2, 3, 4]),
+    "valid max, fill": ("f4", {"valid_max": np.float32(3), "_FillValue": np.float32(-1)}, [1, -1, 3, 4]),
+    "scaled": ("i2", {"scale_factor": 0.01, "add_offset": 273.15}, [1, 2, -3, 400]),
+    "scaled, single": ("i2", {"scale_factor": np.float32(0.01)}, [1, 2, -3, 400]),
+    "offset": ("i2", {"add_offset": np.float32(5)}, [1, 2, -3, 400]),
+    "one and zero": ("i2", {"scale_factor": 1.0, "add_offset": 0.0}, [1, 2, -3, 400]),
+    "scaled, fill": ("i2", {"scale_factor": 0.5, "add_offset": 10.0, "_FillValue": np.int16(-1)}, [1, -1, -3, 400]),
+    "unsigned": ("i1", {"_Unsigned": "true"}, [1, -1, -128, 127]),
+    "unsigned, scaled, fill": (
+        "i1",
+        {"_Unsigned": "true", "scale_factor": 0.5, "_FillValue": np.int8(-1)},
+        [1, -1, -128, 127],
+    ),
+    "not a number": ("i2", {"scale_factor": "lots"}, [1, 2, 3, 4]),
+    "unusable": ("i2", {"missing_value": 1e9}, [1, 2, 3, 4]),
+}
+
+
+def write(path: Path, fmt: Any, kind: str, attrs: dict[str, Any], values: Any) -> None:
+    with netCDF4.Dataset(path, "w", format=fmt) as nc:
+        nc.createDimension("x", len(values))
+        attrs = dict(attrs)
+        v = nc.createVariable("v", kind, ("x",), fill_value=attrs.pop("_FillValue", None))
+        v.set_auto_maskandscale(False)
+        v.setncatts(attrs)
+        v[:] = np.array(values, kind)
+
+
+def assert_same(ours: Any, theirs: Any) -> None:
+    assert type(ours) is type(theirs)
+    assert getattr(ours, "dtype", None) == getattr(theirs, "dtype", None)
+    assert np.shape(ours) == np.shape(theirs)
+    if isinstance(theirs, np.ma.MaskedArray):
+        assert np.array_equal(np.ma.getmaskarray(ours), np.ma.getmaskarray(theirs))
+        assert np.array_equal(ours.compressed(), theirs.compressed(), equal_nan=theirs.dtype.kind == "f")
+        assert ours.fill_value == theirs.fill_value or (
+            ours.fill_value != ours.fill_value and theirs.fill_value != theirs.fill_value
+        )
+    else:
+        assert np.array_equal(ours, theirs, equal_nan=np.asarray(theirs).dtype.kind == "f")
+
+
+@pytest.mark.parametrize("fmt", ["NETCDF4", "NETCDF3_CLASSIC"])
+@pytest.mark.parametrize("case", CASES)
+@pytest.mark.filterwarnings("ignore")
+def test_reading_masks_and_scales(tmp_path: Path, fmt: Any, case: str) -> None:
+    path = tmp_path / "v.nc"
+    write(path, fmt, *CASES[case])
+    with netCDF4.Dataset(path) as nc, ncforge.Dataset(path) as ds:
+        for switches in ((), ("mask",), ("scale",), ("maskandscale",), ("always",)):
+            for of in (nc, ds):
+                of.set_auto_maskandscale(True)
+                of.set_always_mask(True)
+                for name in switches:
+                    if name == "always":
+                        of.set_always_mask(False)
+                    else:
+                        getattr(of["v"], f"set_auto_{name}")(False)
+            for key in (slice(None), slice(0, 2), slice(None, None, -1), [0, 3], slice(1, 1)):
+                assert_same(ds["v"][key], nc["v"][key])
+            assert np.array_equal(np.ma.filled(ds["v"][1], 0), np.ma.filled(nc["v"][1], 0), equal_nan=True)
+            assert np.ma.is_masked(ds["v"][1]) == np.ma.is_masked(nc["v"][1])
+
+
+VALUES: list[Any] = [
+    [1, 2, 3, 4],
+    [1.25, 2.5, -3.75, 4],
+    np.ma.masked_array([1, 2, 3, 4], [False, True, False, False]),
+    np.ma.masked_array([1.5, 2, 3, 4], [False, True, True, False]),
+    np.ma.masked_array([1.5, 2, 3, 4]),
+    7,
+    np.ma.masked,
+]
+
+
+@pytest.mark.parametrize(
+    "case", [c for c in CASES if not any(w in c for w in ("nan", "several", "unsigned", "not a number", "unusable"))]
+)
+@pytest.mark.filterwarnings("ignore")
+def test_writing_packs_and_fills(tmp_path: Path, case: str) -> None:
+    kind, attrs, values = CASES[case]
+    stored: list[list[Any]] = []
+    for i, module in enumerate((netCDF4, ncforge)):
+        path = tmp_path / f"{i}.nc"
+        write(path, "NETCDF4", kind, attrs, values)
+        stored.append([])
+        for value in VALUES:
+            with module.Dataset(path, "r+") as ds:
+                ds["v"][:] = value
+            with netCDF4.Dataset(path) as nc:
+                nc["v"].set_auto_maskandscale(False)
+                stored[-1].append(nc["v"][:].tolist())
+    assert stored[1] == stored[0]
+
+
+@pytest.mark.parametrize("fmt", FORMATS)
+def test_orthogonal_indexing(tmp_path: Path, fmt: Any) -> None:
+    path = tmp_path / "i.nc"
+    with netCDF4.Dataset(path, "w", format=fmt) as nc:
+        for name, n in (("t", None), ("y", 5), ("x", 6)):
+            nc.createDimension(name, n)
+        nc.createVariable("v", "i4", ("t", "y", "x"))[:] = np.arange(120).reshape(4, 5, 6)
+        nc.createVariable("s", "f8")[...] = 3
+    keys: list[Any] = [
+        ([0, 2], [1, 3, 4], [5, 0][::-1]),
+        ([0, 2], slice(None), 1),
+        (..., [1, 3, 5]),
+        (np.array([True, False, True, False]), slice(None, None, -2), [0, 1]),
+        ([3], [4], [5]),
+        (slice(None), [0, -1], slice(None)),
+        (np.arange(2), np.arange(1, 5), 3),
+        (1, 2, 3),
+        -1,
+        (slice(None, None, -1), slice(4, 1, -1), slice(-1, None)),
+        (np.array([True, False, False, True]), 0, [2, 4]),
+    ]
+    with netCDF4.Dataset(path) as nc, ncforge.Dataset(path) as ds:
+        for key in keys:
+            assert np.array_equal(ds["v"][key], nc["v"][key]), key
+            assert ds["v"][key].shape == nc["v"][key].shape, key
+        whole = ds["v"][:]
+        # Also what netCDF4-python refuses: any order, more than once.
+        assert np.array_equal(ds["v"][[3, 0, 0], 1, [5, 2]], whole[[3, 0, 0]][:, 1][:, [5, 2]])
+        assert np.array_equal(ds["s"][:], nc["s"][:]) and ds["s"][:].shape == ()
+        for wrong in ([[0, 4]], (0, [5]), ([[0], [1]],), ([True],), (0.5,), ("a",)):
+            with pytest.raises(IndexError):
+                ds["v"][tuple(wrong)]
+
+
+def test_writing_with_lists_and_past_the_end(tmp_path: Path) -> None:
+    stored = []
+    for module in (netCDF4, ncforge):
+        path = tmp_path / f"{module.__name__}.nc"
+        with module.Dataset(path, "w") as ds:
+            ds.createDimension("t", None)
+            ds.createDimension("x", 6)
+            v = ds.createVariable("v", "i4", ("t", "x"))
+            v[0:3] = np.arange(18).reshape(3, 6)
+            v[[0, 2], [1, 3, 4]] = np.array([[100, 101, 102], [110, 111, 112]])
+            v[:, np.array([True, False, False, False, False, True])] = -5
+            v[5] = 7
+            v[6:, 0:2] = np.array([[1, 2], [3, 4]])
+        with netCDF4.Dataset(path) as nc:
+            stored.append(nc["v"][:])
+    assert np.array_equal(stored[0].mask, stored[1].mask)
+    assert np.array_equal(stored[0], stored[1])
+
+
+@pytest.mark.parametrize(
+    "options",
+    [
+        {},
+        {"zlib": True},
+        {"compression": "zlib", "complevel": 1, "shuffle": False},
+        {"compression": "zstd", "complevel": 3},
+        {"compression": "bzip2", "complevel": 9},
+        {"compression": "blosc_lz4", "complevel": 5, "blosc_shuffle": 2},
+        {"compression": "blosc_zstd"},
+        {"fletcher32": True, "chunksizes": (5, 2)},
+        {"contiguous": True},
+        {"zlib": True, "complevel": 0},
+        {"zlib": True, "least_significant_digit": 2},
+        {"endian": "big"},
+    ],
+    ids=str,
+)
+@pytest.mark.filterwarnings("ignore:endian-ness")
+def test_storage_is_what_netcdf4_makes(tmp_path: Path, options: dict[str, Any]) -> None:
+    values = np.random.default_rng(0).normal(size=(20, 8))
+    told = []
+    for module in (netCDF4, ncforge):
+        path = tmp_path / f"{module.__name__}.nc"
+        with module.Dataset(path, "w") as ds:
+            ds.createDimension("y", 20)
+            ds.createDimension("x", 8)
+            ds.createVariable("v", "f8", ("y", "x"), **options)[:] = values
+        # Each is read by the other one, too.
+        for reader in (netCDF4, ncforge):
+            with reader.Dataset(path) as ds:
+                v = ds["v"]
+                chunks = v.chunking() if "chunksizes" in options or v.chunking() == "contiguous" else None
+                filters = v.filters()
+                if not filters["zlib"]:
+                    # netCDF4-python shuffles for zlib only; here the argument says so for every codec.
+                    del filters["shuffle"]
+                told.append((filters, chunks, v.endian(), v[:].tolist()))
+    assert all(t == told[0] for t in told), told
+
+
+def test_text(tmp_path: Path) -> None:
+    path = tmp_path / "text.nc"
+    for module in (netCDF4, ncforge):
+        with module.Dataset(path, "w") as ds:
+            ds.createDimension("n", 3)
+            ds.createDimension("width", 6)
+            v = ds.createVariable("v", "S1", ("n", "width"))
+            v._Encoding = "utf-8"
+            v[:] = np.array(["abc", "Ωm", ""])
+            raw = ds.createVariable("raw", "S1", ("n", "width"))
+            raw[0] = np.array(list("abcdef"), "S1")
+            ds.createVariable("s", str, ("n",))[:] = np.array(["x", "", "yz"], object)
+        with netCDF4.Dataset(path) as nc, ncforge.Dataset(path) as ds:
+            for key in (slice(None), 0, (slice(None), slice(0, 2)), slice(1, 3)):
+                ours, theirs = ds["v"][key], nc["v"][key]
+                assert ours.dtype == theirs.dtype and np.array_equal(ours, theirs), key
+            for of in (nc, ds):
+                of.set_auto_chartostring(False)
+            assert_same(ds["v"][:], nc["v"][:])
+            assert_same(ds["raw"][:], nc["raw"][:])
+            assert list(ds["s"][:]) == list(nc["s"][:])
+
+
+def test_attributes_and_names(tmp_path: Path) -> None:
+    path = tmp_path / "names.nc"
+    with ncforge.Dataset(path, "w") as ds:
+        ds.createDimension("x", 2)
+        v = ds.createVariable("/below/v", "f4", ("x",), fill_value=-1.0)
+        v.units, v.axis = "m", "X"
+        v.setncatts({"valid_min": np.float32(0), "flags": np.array([1, 2], "i2")})
+        v.setncattr_string("name", "as a string")
+        v.renameAttribute("axis", "_axis")
+        v.delncattr("units")
+        ds.createVariable("w", "i4", ("x",)).axis = "Y"
+        ds.renameDimension("x", "east")
+        ds.renameVariable("w", "width")
+        ds.renameGroup("below", "under")
+        assert [v.name for v in ds.get_variables_by_attributes(axis="Y")] == ["width"]
+        assert ds["under/v"].get_fill_value() == -1
+        assert ds["width"].get_fill_value() == -2147483647
+        for what in (lambda: iter(ds), lambda: "w" in ds):
+            with pytest.raises(TypeError):
+                what()
+        with pytest.raises(KeyError):
+            ds.renameVariable("absent", "x")
+        with pytest.raises(ValueError, match="already"):
+            ds["under/v"].renameAttribute("_axis", "flags")
+    with netCDF4.Dataset(path) as nc:
+        assert list(nc.dimensions) == ["east"]
+        assert list(nc.variables) == ["width"]
+        assert nc["under/v"].ncattrs() == ["_FillValue", "_axis", "valid_min", "flags", "name"]
+        assert nc["under/v"].dimensions == ("east",)
+    with ncforge.Dataset(path) as ds:
+        assert (ds.disk_format, ds.data_model, ds.isopen()) == ("HDF5", "NETCDF4", True)
+        text = ds.tocdl()
+        assert text is not None and "east = 2" in text
+
+
+def test_files_in_memory(tmp_path: Path) -> None:
+    for fmt in FORMATS:
+        ds = ncforge.Dataset("in memory", "w", format=fmt, memory=1024)
+        ds.createDimension("x", 3)
+        ds.createVariable("v", "f4", ("x",))[:] = [1, 2, 3]
+        data = ds.close()
+        assert data is not None
+        with netCDF4.Dataset("m", memory=bytes(data)) as nc:
+            assert nc["v"][:].tolist() == [1, 2, 3]
+        with ncforge.Dataset("m", memory=data) as again:
+            assert again["v"][::-1].tolist() == [3, 2, 1]
+    path = tmp_path / "kept.nc"
+    with ncforge.Dataset(path, "w", diskless=True, persist=True) as ds:
+        ds.createDimension("x", 3)
+        assert not path.exists()
+    assert list(netCDF4.Dataset(path).dimensions) == ["x"]
+
+
+def test_layout_and_its_drawing(tmp_path: Path) -> None:
+    path = tmp_path / "layout.nc"
+    with ncforge.Dataset(path, "w") as ds:
+        for name, n in (("t", 10), ("y", 20), ("x", 30)):
+            ds.createDimension(name, n)
+        v = ds.createVariable("v", "f4", ("t", "y", "x"), zlib=True, chunksizes=(4, 10, 10))
+        v[0:8] = 1
+        ds.createVariable("flat", "f8", ("x",))[:] = 0
+    with ncforge.Dataset(path) as ds:
+        layout = ds["v"].layout
+        assert (layout.kind, layout.chunk_shape, layout.grid) == ("chunked", (4, 10, 10), (3, 2, 3))
+        assert layout.filters == ("shuffle", "deflate")
+        assert layout.values_bytes == 10 * 20 * 30 * 4
+        assert len(layout.pieces) == 2 * 2 * 3, "the last row of chunks was never written"
+        assert layout.stored_bytes == sum(p.size for p in layout.pieces)
+        flat = ds["flat"].layout
+        assert flat.kind == "contiguous" and flat.offset is not None and flat.stored_bytes == 240
+        with open(path, "rb") as file:
+            for piece in layout.pieces:
+                file.seek(piece.offset)
+                assert len(file.read(piece.size)) == piece.size
+        drawn = ds["v"]._repr_html_()
+        assert "<svg" in drawn and "(4, 10, 10)" in drawn and "18" in drawn and "12 stored" in drawn
+
+
+def test_values_as_they_are_stored(tmp_path: Path) -> None:
+    path = tmp_path / "raw.nc"
+    write(path, "NETCDF4", *CASES["scaled, fill"])
+    with ncforge.Dataset(path) as ds:
+        v = ds["v"]
+        assert v.read().tolist() == [1, -1, -3, 400]
+        out = np.zeros(2, "i2")
+        assert v.read([3, 1], out=out) is out
+        assert out.tolist() == [400, -1]
+        assert v.read(slice(1, 3), out=out).tolist() == [-1, -3]
+
+
+def test_nothing_is_warned_of_without_a_reason(tmp_path: Path) -> None:
+    path = tmp_path / "quiet.nc"
+    write(path, "NETCDF4", *CASES["scaled, fill"])
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        with ncforge.Dataset(path, "r+") as ds:
+            ds["v"][:] = ds["v"][:]
+            assert ds["v"][:].tolist() == [10.5, None, 8.5, 210.0]

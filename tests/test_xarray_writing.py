@@ -1,0 +1,190 @@
+"""``ncforge.to_netcdf``: what xarray's own engines read of it."""
+
+from __future__ import annotations
+
+import io
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+
+import ncforge
+
+xr = pytest.importorskip("xarray")
+pytest.importorskip("dask")
+# xarray says that it loads text which is a Dask array.
+pytestmark = pytest.mark.filterwarnings("ignore:variable name has data in the form of a dask array")
+
+
+def dataset(begin: int = 0, days: int = 12) -> Any:
+    random = np.random.default_rng(begin)
+    time = np.datetime64("2000-01-01", "ns") + (begin + np.arange(days)) * np.timedelta64(1, "D")
+    ds = xr.Dataset(
+        {
+            "t2m": (("time", "y", "x"), random.normal(280, 10, (days, 20, 30)).astype("f4"), {"units": "K"}),
+            "packed": (("time", "y"), np.round(random.random((days, 20)), 3)),
+            "name": (("y",), np.array([f"row {i}" for i in range(20)], dtype=object)),
+        },
+        coords={"time": time, "y": np.arange(20.0), "x": np.arange(30)},
+        attrs={"title": "a test"},
+    )
+    ds["packed"].encoding = {"dtype": "i2", "scale_factor": 1e-3, "_FillValue": -9}
+    ds["time"].encoding = {"units": "hours since 1990-01-01", "dtype": "f8"}
+    return ds
+
+
+def back(path: Any) -> Any:
+    with xr.open_dataset(path, engine="netcdf4") as ds:
+        return ds.load()
+
+
+@pytest.mark.parametrize("fmt", [None, "NETCDF4_CLASSIC", "NETCDF3_64BIT", "NETCDF3_CLASSIC", "NETCDF3_64BIT_DATA"])
+@pytest.mark.parametrize("chunks", [None, {"time": 5, "y": 7}])
+def test_others_read_what_is_written(tmp_path: Path, fmt: Any, chunks: Any) -> None:
+    ds = dataset() if chunks is None else dataset().chunk(chunks)
+    told: list[tuple[str, int, int]] = []
+    path = tmp_path / "new.nc"
+    ncforge.to_netcdf(ds, path, format=fmt, progress=lambda *a: told.append(a), memory="32MB")
+    xr.testing.assert_allclose(back(path), dataset(), atol=1e-9)
+    assert told[0][1] == 0
+    assert told[-1][1] == told[-1][2] > 0
+
+
+def test_codec_and_chunks(tmp_path: Path) -> None:
+    path = tmp_path / "c.nc"
+    ds = dataset()
+    ds["t2m"].encoding["chunksizes"] = (1, 20, 30)
+    ds.ncforge.to_netcdf(
+        path, codec="zstd", level=3, chunks={"time": 6, "x": 10}, encoding={"packed": {"dtype": "f4", "zlib": True}}
+    )
+    found = back(path)
+    assert found["t2m"].encoding["zstd"] and found["t2m"].encoding["chunksizes"] == (6, 20, 10)
+    assert found["packed"].encoding["zlib"] and found["packed"].encoding["dtype"] == np.dtype("f4")
+    ncforge.to_netcdf(ds, path, codec="zlib", chunks="auto")
+    assert back(path)["t2m"].encoding["chunksizes"] != (1, 20, 30)
+    for wrong in ({"codec": "magic"}, {"chunks": "some"}, {"level": 3}, {"encoding": {"t2m": {"zlob": True}}}):
+        with pytest.raises(ValueError, match=r"codec|chunks|zlob"):
+            ncforge.to_netcdf(ds, tmp_path / "none.nc", **wrong)
+        assert not (tmp_path / "none.nc").exists()
+
+
+@pytest.mark.parametrize("fmt", [None, "NETCDF3_CLASSIC"])
+@pytest.mark.parametrize("chunked", [False, True])
+def test_appending(tmp_path: Path, fmt: Any, chunked: bool) -> None:
+    path = tmp_path / "run.nc"
+    parts = [dataset(0, 7), dataset(7, 5), dataset(12, 1)]
+    for part in parts:
+        ncforge.to_netcdf(part.chunk(time=3) if chunked else part, path, format=fmt, append_dim="time")
+    whole = xr.concat(parts, dim="time", data_vars="minimal", coords="minimal", compat="override", join="override")
+    xr.testing.assert_allclose(back(path), whole, atol=1e-9)
+    assert back(path).encoding["unlimited_dims"] == {"time"}
+
+
+def test_what_cannot_be_appended(tmp_path: Path) -> None:
+    path = tmp_path / "run.nc"
+    ncforge.to_netcdf(dataset(), path, append_dim="time")
+    before = path.read_bytes()
+    other = dataset(12, 2)
+    for wrong, word in (
+        (other.isel(y=slice(3)), "long"),
+        (other.assign(extra=other["t2m"]), "not in the file"),
+        (other.transpose("y", "x", "time"), "dimensions"),
+        (other.isel(time=0, drop=True), "no dimension"),
+    ):
+        with pytest.raises(ValueError, match=word):
+            ncforge.to_netcdf(wrong, path, append_dim="time")
+    with pytest.raises(ValueError, match="not unlimited"):
+        ncforge.to_netcdf(other.drop_vars("name"), path, append_dim="y")
+    xr.testing.assert_allclose(back(path), dataset(), atol=1e-9)
+    assert before
+
+
+def test_regions(tmp_path: Path) -> None:
+    path = tmp_path / "region.nc"
+    ncforge.to_netcdf(dataset(), path)
+    new = dataset(100)[["t2m"]].assign_coords(time=dataset()["time"])
+    ncforge.to_netcdf(
+        new.isel(time=slice(3, 6)).drop_vars(["y", "x"]).chunk(time=2), path, region={"time": slice(3, 6)}
+    )
+    ncforge.to_netcdf(new.isel(time=slice(8, 9)), path, region="auto")
+    expected = dataset()["t2m"].values.copy()
+    for part in (slice(3, 6), slice(8, 9)):
+        expected[part] = new["t2m"].values[part]
+    assert np.array_equal(back(path)["t2m"].values, expected)
+    with pytest.raises(ValueError, match="no run"):
+        ncforge.to_netcdf(new.isel(time=[1, 4]), path, region="auto")
+
+
+def test_trees_arrays_and_memory(tmp_path: Path) -> None:
+    tree = xr.DataTree.from_dict({"/": dataset(), "/deep/er": dataset().chunk(time=4)})
+    ncforge.to_netcdf(tree, tmp_path / "tree.nc", encoding={"/deep/er": {"t2m": {"zlib": True}}})
+    with xr.open_datatree(tmp_path / "tree.nc", engine="netcdf4") as found:
+        xr.testing.assert_allclose(found.load(), tree.load(), atol=1e-9)
+        assert found["deep/er/t2m"].encoding["zlib"]
+    array = dataset()["t2m"]
+    array.ncforge.to_netcdf(tmp_path / "array.nc")
+    xr.testing.assert_identical(xr.open_dataarray(tmp_path / "array.nc", engine="netcdf4").load(), array)
+    view = ncforge.to_netcdf(dataset())
+    assert isinstance(view, memoryview)
+    xr.testing.assert_allclose(xr.open_dataset(bytes(view), engine="ncforge").load(), dataset(), atol=1e-9)
+    file = io.BytesIO()
+    ncforge.to_netcdf(dataset(), file)
+    assert file.getvalue() == bytes(view)
+
+
+def test_a_failure_leaves_nothing_and_the_old_file(tmp_path: Path) -> None:
+    import dask.array
+
+    path = tmp_path / "f.nc"
+    ncforge.to_netcdf(dataset(), path)
+    before = path.read_bytes()
+
+    def fails(block: Any) -> Any:
+        raise RuntimeError("no values today")
+
+    bad = dask.array.map_blocks(fails, dask.array.zeros((4, 4), chunks=2), dtype="f8", meta=np.zeros((0, 0)))
+    with pytest.raises(RuntimeError, match="no values today"):
+        ncforge.to_netcdf(xr.Dataset({"v": (("a", "b"), bad)}), path)
+    assert path.read_bytes() == before
+    assert [p.name for p in tmp_path.iterdir()] == ["f.nc"]
+
+
+def test_writing_later(tmp_path: Path) -> None:
+    path = tmp_path / "later.nc"
+    later = ncforge.to_netcdf(dataset().chunk(time=4), path, compute=False)
+    assert not path.exists()
+    later.compute()
+    xr.testing.assert_allclose(back(path), dataset(), atol=1e-9)
+
+
+@pytest.mark.filterwarnings("ignore")
+def test_other_processes_compute_and_this_one_writes(tmp_path: Path) -> None:
+    import dask
+
+    distributed = pytest.importorskip("distributed")
+    ds = dataset().chunk(time=5, y=7)
+    with dask.config.set(scheduler="processes", num_workers=2):
+        ncforge.to_netcdf(ds, tmp_path / "p.nc", chunks={"time": 4, "y": 6})
+    xr.testing.assert_allclose(back(tmp_path / "p.nc"), dataset(), atol=1e-9)
+    with (
+        distributed.LocalCluster(n_workers=2, threads_per_worker=1, dashboard_address=None) as cluster,
+        distributed.Client(cluster),
+    ):
+        lazy = xr.open_dataset(tmp_path / "p.nc", engine="ncforge", chunks={})
+        ncforge.to_netcdf(lazy, tmp_path / "d.nc")
+        xr.testing.assert_allclose(back(tmp_path / "d.nc"), dataset(), atol=1e-9)
+
+
+def test_blocks_are_whole_chunks() -> None:
+    import dask.array
+
+    from ncforge._xarray.dask import align, aligned
+
+    for lengths, chunk, start in (((10, 10, 10), 4, 3), ((7,), 3, 2), ((1,) * 9, 4, 1), ((5, 1, 9), 2, 0)):
+        out = aligned(lengths, chunk, start)
+        assert sum(out) == sum(lengths)
+        assert all((start + n) % chunk == 0 for n in np.cumsum(out)[:-1])
+    source = dask.array.zeros((12, 6), chunks=(5, 6))
+    assert align(source, (4, 6), None).chunks == ((4, 4, 4), (6,))
+    assert align(source, (5, 3), None) is source
