@@ -27,6 +27,11 @@ needs() {
     printf '%s\t%s\n' g++ 'command -v c++'
     printf '%s\t%s\n' nco 'command -v ncks && command -v ncatted'
     printf '%s\t%s\n' hdf5-tools 'command -v h5dump'
+    # Benchmarks with several ranks in one file.
+    printf '%s\t%s\n' openmpi-bin 'command -v mpiexec.openmpi'
+    printf '%s\t%s\n' libnetcdf-pnetcdf-19 'ldconfig -p | grep -q libnetcdf_pnetcdf.so.19'
+    printf '%s\t%s\n' mpich 'command -v mpiexec.mpich'
+    printf '%s\t%s\n' procps 'command -v ps'
     printf '%s\t%s\n' ferret-datasets 'test -d /usr/share/ferret-vis/data'
     printf '%s\t%s\n' libncarg-data 'test -d /usr/share/ncarg/data'
     printf '%s\t%s\n' gmt-gshhg-low 'test -d /usr/share/gmt-gshhg'

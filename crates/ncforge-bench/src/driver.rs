@@ -1,16 +1,21 @@
 //! Libraries under the benchmark, behind one trait.
 
+mod blocks;
 mod libnetcdf;
 mod ncforge;
+mod raw;
 
 use std::path::Path;
 
 use ::ncforge::Hyperslab;
 
-use crate::error::Result;
+use crate::error::{Error, Result};
 
+pub use blocks::{Access, BlockFile, ChunkAsk, DimSpec, FileSpec, MARK, VarSpec};
 pub use libnetcdf::LibnetcdfDriver;
 pub use ncforge::NcforgeDriver;
+pub use raw::RawDriver;
+pub(crate) use raw::is_marked;
 
 /// A library that can open netCDF files.
 pub trait Driver {
@@ -25,6 +30,37 @@ pub trait Driver {
     /// Opens a file for reading, with so many bytes for decoded chunks (of each variable, where the library counts
     /// so). `None`: what the library does by itself.
     fn open_cached(&self, path: &Path, cache: Option<u64>) -> Result<Box<dyn Session>>;
+
+    /// Says why this library cannot create or read such a file in this way, before any file is touched.
+    fn refuses(&self, spec: &FileSpec, access: &Access<'_>) -> Option<String> {
+        let _ = (spec, access);
+        Some(format!("{} cannot create files here", self.name()))
+    }
+    /// Creates a file, ready for data: dimensions, variables, storage are defined. Every rank of
+    /// [`Access::Shared`] calls it. An existing file is replaced.
+    fn create<'a>(
+        &self,
+        path: &Path,
+        spec: &FileSpec,
+        access: &Access<'a>,
+    ) -> Result<Box<dyn BlockFile + 'a>> {
+        let _ = (path, access);
+        Err(Error::Invalid(self.refuses(spec, access).unwrap_or_default()))
+    }
+    /// Opens such a file to read blocks of its variables. Every rank of [`Access::Shared`] calls it.
+    fn open_blocks<'a>(
+        &self,
+        path: &Path,
+        spec: &FileSpec,
+        access: &Access<'a>,
+    ) -> Result<Box<dyn BlockFile + 'a>> {
+        let _ = access;
+        blocks::reading_session(self.open(path)?, spec)
+    }
+    /// The ending of its files' names, where they are no netCDF files.
+    fn extension(&self) -> Option<&str> {
+        None
+    }
 }
 
 /// One open file.

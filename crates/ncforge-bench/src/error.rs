@@ -23,6 +23,30 @@ pub enum Error {
     /// A request that makes no sense for these files.
     #[error("{0}")]
     Invalid(String),
+    /// A library under the benchmark said no.
+    #[error("{0}")]
+    Library(String),
+    /// Something that the request needs is not on this machine: MPI, a library.
+    #[error("{0}")]
+    Missing(String),
+    /// A file that is not what the measurement expects.
+    #[error("{0}")]
+    Unreadable(String),
+    /// A rank of the team failed.
+    #[error("rank {rank}: {message}")]
+    Rank {
+        /// Which one.
+        rank: usize,
+        /// What it said.
+        message: String,
+        /// Its exit code.
+        code: u8,
+        /// Whether this process is the one to tell it.
+        told: bool,
+    },
+    /// A signal asked to stop.
+    #[error("stopped by a signal; files of this run are removed")]
+    Stopped,
 }
 
 impl Error {
@@ -34,8 +58,16 @@ impl Error {
     pub fn exit_code(&self) -> u8 {
         match self {
             Error::Ncforge(e) => e.exit_code(),
-            Error::Io { .. } => 1,
+            Error::Io { .. } | Error::Library(_) | Error::Missing(_) => 1,
             Error::Invalid(_) => 2,
+            Error::Unreadable(_) => 4,
+            Error::Rank { code, .. } => *code,
+            Error::Stopped => 130,
         }
+    }
+
+    /// Whether somebody else tells this error.
+    pub fn is_told_elsewhere(&self) -> bool {
+        matches!(self, Error::Rank { told: false, .. })
     }
 }

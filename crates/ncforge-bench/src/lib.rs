@@ -17,11 +17,14 @@
 
 pub mod cache;
 pub mod calibrate;
+pub mod clock;
 pub mod driver;
 pub mod environment;
 pub mod error;
+pub mod noise;
 pub mod report;
 pub mod stats;
+pub mod team;
 pub mod worker;
 pub mod workload;
 

@@ -1,6 +1,7 @@
 //! Results as tables for people.
 
 pub mod chunks;
+pub mod io;
 
 use std::fmt::Write;
 
@@ -105,6 +106,12 @@ fn aligned(rows: &[Vec<String>], left: usize) -> String {
         out.push('\n');
     }
     out
+}
+
+/// CSV as text.
+fn finished(w: csv::Writer<Vec<u8>>) -> String {
+    // Writing to memory cannot fail, and only text went in.
+    w.into_inner().map(|b| String::from_utf8_lossy(&b).into_owned()).unwrap_or_default()
 }
 
 /// A number of bytes as people write it: "5.5 MB" (decimal units).

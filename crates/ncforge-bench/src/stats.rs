@@ -36,6 +36,69 @@ impl Summary {
     }
 }
 
+/// A 95 % interval for the median of repeated measurements, by the bootstrap: the middle 95 % of the medians of 2,000
+/// samples drawn from them with replacement (Efron's percentile interval). `None` for fewer than three, where it would
+/// say nothing.
+///
+/// ```
+/// let i = ncforge_bench::stats::median_interval(&[10.0, 11.0, 10.5, 10.2, 30.0]).unwrap();
+/// assert!(i.0 >= 10.0 && i.1 <= 30.0 && i.0 <= 10.5 && i.1 >= 10.5);
+/// ```
+pub fn median_interval(values: &[f64]) -> Option<(f64, f64)> {
+    if values.len() < 3 {
+        return None;
+    }
+    let draw = |random: &mut Positions| values[random.below(values.len() as u64) as usize];
+    resampled(|random| {
+        let sample: Vec<f64> = values.iter().map(|_| draw(random)).collect();
+        Summary::of(&sample).map_or(0.0, |s| s.median)
+    })
+}
+
+/// How many times larger the median of `a` is than that of `b`, with a 95 % interval by the bootstrap over both. `None`
+/// where one of them is empty.
+pub fn ratio_of_medians(a: &[f64], b: &[f64]) -> Option<(f64, Option<(f64, f64)>)> {
+    let ratio = Summary::of(a)?.median / Summary::of(b)?.median;
+    if a.len() < 3 || b.len() < 3 {
+        return Some((ratio, None));
+    }
+    let sample = |values: &[f64], random: &mut Positions| {
+        let drawn: Vec<f64> =
+            values.iter().map(|_| values[random.below(values.len() as u64) as usize]).collect();
+        Summary::of(&drawn).map_or(0.0, |s| s.median)
+    };
+    Some((ratio, resampled(|random| sample(a, random) / sample(b, random))))
+}
+
+/// The middle 95 % of 2,000 draws, always the same ones.
+fn resampled(mut draw: impl FnMut(&mut Positions) -> f64) -> Option<(f64, f64)> {
+    const DRAWS: usize = 2000;
+    let mut random = Positions::new(17);
+    let mut drawn: Vec<f64> = (0..DRAWS).map(|_| draw(&mut random)).collect();
+    drawn.sort_by(f64::total_cmp);
+    Some((drawn[DRAWS / 40], drawn[DRAWS - 1 - DRAWS / 40]))
+}
+
+/// Positions of the values that stand far outside the others: further than three quartile ranges from the nearer
+/// quartile (Tukey's far-out values). None are named among fewer than five.
+pub fn outliers(values: &[f64]) -> Vec<usize> {
+    let mut sorted = values.to_vec();
+    sorted.sort_by(f64::total_cmp);
+    let Some(low) = percentile(&sorted, 0.25).filter(|_| values.len() >= 5) else { return Vec::new() };
+    let high = percentile(&sorted, 0.75).unwrap_or(low);
+    let far = 3.0 * (high - low);
+    let is_out = |v: f64| v < low - far || v > high + far;
+    (0..values.len()).filter(|&i| is_out(values[i])).collect()
+}
+
+/// The value below which this share (0 to 1) of sorted values lies, interpolated between neighbours.
+pub fn percentile(sorted: &[f64], share: f64) -> Option<f64> {
+    let last = sorted.len().checked_sub(1)?;
+    let at = share.clamp(0.0, 1.0) * last as f64;
+    let (low, part) = (at.floor() as usize, at.fract());
+    Some(sorted[low] + (sorted[(low + 1).min(last)] - sorted[low]) * part)
+}
+
 /// A small generator of reproducible numbers (splitmix64): positions of reads, the same in every run with the
 /// same seed.
 #[derive(Clone, Debug)]
@@ -80,6 +143,20 @@ mod tests {
     fn medians_of_even_and_no_numbers() {
         assert_eq!(Summary::of(&[]), None);
         assert_eq!(Summary::of(&[4.0, 1.0, 2.0, 3.0]).unwrap().median, 2.5);
+    }
+
+    #[test]
+    fn intervals_hold_the_median_and_outliers_stand_out() {
+        let values: Vec<f64> = (0..40).map(|i| 100.0 + f64::from(i % 7)).collect();
+        let (low, high) = median_interval(&values).unwrap();
+        assert!(low <= 103.0 && high >= 103.0 && high - low < 4.0, "{low} {high}");
+        assert_eq!(median_interval(&values), median_interval(&values));
+        let (ratio, interval) = ratio_of_medians(&values, &[50.0, 51.0, 52.0]).unwrap();
+        assert!((ratio - 103.0 / 51.0).abs() < 1e-9);
+        assert!(interval.is_some_and(|(l, h)| l <= ratio && h >= ratio));
+        assert_eq!(outliers(&[1.0, 1.1, 0.9, 1.0, 9.0, 1.05]), [4]);
+        assert!(outliers(&[1.0, 9.0]).is_empty());
+        assert_eq!(percentile(&[1.0, 2.0, 3.0], 0.75), Some(2.5));
     }
 
     #[test]

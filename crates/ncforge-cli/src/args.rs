@@ -21,7 +21,9 @@ use std::path::Path;
 
 use clap::{CommandFactory, Parser, Subcommand};
 
-pub(crate) use bench::{AccessArgs, BenchArgs, ChunksBenchArgs, PatternArg, SwitchArg, Workload};
+pub(crate) use bench::{
+    AccessArgs, BenchArgs, ChunksBenchArgs, Compat, IoArgs, OutputForm, PatternArg, SwitchArg, Workload,
+};
 pub(crate) use combine::{CombineArgs, DifferingArg, HolesArg, SchemeArg, TileChunksArg};
 pub(crate) use compare::CompareArgs;
 pub(crate) use copy::{ChunksArg, CodecArg, CopyArgs, EndianArg, FormatArg};
@@ -122,6 +124,7 @@ impl Command {
             Command::Bench(a) => match &a.workload {
                 Workload::Access(a) => a.global.clone(),
                 Workload::Chunks(a) => a.global.clone(),
+                Workload::Io(a) => a.global.clone(),
             },
             Command::Tune(a) => match &a.what {
                 Tune::Chunks(a) => a.global.clone(),

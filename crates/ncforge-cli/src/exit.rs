@@ -38,8 +38,10 @@ impl Exit {
         Self::from_code(e.exit_code())
     }
 
-    fn from_code(code: u8) -> Exit {
+    /// The code with this number; 1 for others.
+    pub(crate) fn from_code(code: u8) -> Exit {
         match code {
+            0 => Exit::Ok,
             2 => Exit::Usage,
             3 => Exit::Differences,
             4 => Exit::BadInput,

@@ -65,6 +65,18 @@ pub trait ContainerMut: Container {
         let _ = (at, record);
         Err(crate::Error::Invalid(format!("`{}` is not stored in chunks", self.schema().var_path(var))))
     }
+    /// Gives a chunk of `len` encoded bytes its place, which somebody else (another process of a parallel program) fills
+    /// before the dataset is read. Like [`ContainerMut::place_chunk`] otherwise.
+    fn reserve_chunk(&mut self, var: VarId, at: &[u64], len: u64, mask: u32) -> Result<ChunkRecord> {
+        let _ = (at, len, mask);
+        Err(crate::Error::Invalid(format!("`{}` is not stored in chunks", self.schema().var_path(var))))
+    }
+    /// Gives all of a variable its place in the file, as it stands: somebody else writes all of its values
+    /// ([`crate::DatasetMut::open_shared`]). An error for compressed chunks, whose length nobody knows before.
+    fn reserve(&mut self, var: VarId) -> Result<()> {
+        let shape = self.schema().shape(var);
+        self.will_write(var, &Hyperslab::all(&shape))
+    }
     /// Says that a region of a contiguous or record variable is about to be written through the store. Called
     /// once for every write, *before* its first byte: a format that fills what nobody writes (classic) keeps
     /// account here, and may fill the rest at any time from now on. The place may be given only now: ask

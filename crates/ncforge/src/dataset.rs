@@ -30,6 +30,7 @@ mod formats;
 mod identity;
 mod mutable;
 mod partial;
+mod shared;
 
 use std::path::{Path, PathBuf};
 use std::sync::Arc;

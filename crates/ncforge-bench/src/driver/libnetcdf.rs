@@ -4,6 +4,7 @@
 //! be measured in one run. netCDF-C is not thread-safe: a session must stay on the thread that opened it, and
 //! two sessions of one library are not used at the same time.
 
+mod blocks;
 mod calls;
 
 use std::ffi::{CStr, CString, c_char, c_int};
@@ -13,7 +14,7 @@ use std::rc::Rc;
 use ncforge::Hyperslab;
 
 use self::calls::Calls;
-use super::{Driver, Session, VarInfo};
+use super::{Access, BlockFile, Driver, FileSpec, Session, VarInfo};
 use crate::error::{Error, Result};
 
 /// Where Linux distributions and conda put the library, by the name that the loader looks up.
@@ -87,7 +88,7 @@ fn check(calls: &Calls, code: c_int, what: &str) -> Result<()> {
     }
     // SAFETY: nc_strerror answers any number with a text that lives as long as the library.
     let text = unsafe { CStr::from_ptr((calls.strerror)(code)) };
-    Err(Error::Invalid(format!("netCDF-C: {what}: {} ({code})", text.to_string_lossy())))
+    Err(Error::Library(format!("netCDF-C: {what}: {} ({code})", text.to_string_lossy())))
 }
 
 impl Driver for LibnetcdfDriver {
@@ -117,6 +118,28 @@ impl Driver for LibnetcdfDriver {
             session.set_cache(bytes)?;
         }
         Ok(Box::new(session))
+    }
+
+    fn refuses(&self, spec: &FileSpec, access: &Access<'_>) -> Option<String> {
+        blocks::refuses(self, spec, access)
+    }
+
+    fn create<'a>(
+        &self,
+        path: &Path,
+        spec: &FileSpec,
+        access: &Access<'a>,
+    ) -> Result<Box<dyn BlockFile + 'a>> {
+        blocks::create(self, path, spec, access)
+    }
+
+    fn open_blocks<'a>(
+        &self,
+        path: &Path,
+        spec: &FileSpec,
+        access: &Access<'a>,
+    ) -> Result<Box<dyn BlockFile + 'a>> {
+        blocks::open(self, path, spec, access)
     }
 }
 

@@ -1,5 +1,9 @@
 //! ncforge itself as a driver.
 
+mod aggregated;
+mod blocks;
+mod compressed;
+
 use std::path::Path;
 
 use ncforge::codec::filter_name;
@@ -7,7 +11,7 @@ use ncforge::engine::{Engine, EngineOptions};
 use ncforge::model::{DType, Storage};
 use ncforge::{Dataset, Hyperslab};
 
-use super::{Driver, Session, VarInfo};
+use super::{Access, BlockFile, Driver, FileSpec, Session, VarInfo};
 use crate::error::{Error, Result};
 
 /// Reads through ncforge's own engine; each session has an engine of its own, hence empty caches.
@@ -35,6 +39,28 @@ impl Driver for NcforgeDriver {
     fn open_cached(&self, path: &Path, cache: Option<u64>) -> Result<Box<dyn Session>> {
         let engine = Engine::new(EngineOptions { memory: cache.or(self.options.memory), ..self.options })?;
         Ok(Box::new(NcforgeSession { dataset: Dataset::open_with(path, &engine)? }))
+    }
+
+    fn refuses(&self, spec: &FileSpec, access: &Access<'_>) -> Option<String> {
+        blocks::refuses(spec, access)
+    }
+
+    fn create<'a>(
+        &self,
+        path: &Path,
+        spec: &FileSpec,
+        access: &Access<'a>,
+    ) -> Result<Box<dyn BlockFile + 'a>> {
+        blocks::create(self.options, path, spec, access)
+    }
+
+    fn open_blocks<'a>(
+        &self,
+        path: &Path,
+        spec: &FileSpec,
+        access: &Access<'a>,
+    ) -> Result<Box<dyn BlockFile + 'a>> {
+        blocks::open(self.options, path, spec, access)
     }
 }
 

@@ -2,7 +2,7 @@
 
 use std::fmt::Write;
 
-use super::{aligned, bytes, seconds};
+use super::{aligned, bytes, finished, seconds};
 use crate::workload::chunks::regret::RegretReport;
 use crate::workload::chunks::sweep::{SweepReport, SweepRow};
 
@@ -160,9 +160,4 @@ pub fn regret_csv(report: &RegretReport) -> String {
         ]);
     }
     finished(w)
-}
-
-fn finished(w: csv::Writer<Vec<u8>>) -> String {
-    // Writing to memory cannot fail, and only text went in.
-    w.into_inner().map(|b| String::from_utf8_lossy(&b).into_owned()).unwrap_or_default()
 }

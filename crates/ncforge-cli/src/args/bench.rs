@@ -1,11 +1,15 @@
 //! `ncforge bench`
 
+mod io;
+
 use std::num::NonZeroUsize;
 use std::path::PathBuf;
 
 use clap::{Args, Subcommand, ValueEnum};
 
 use super::{GlobalArgs, Size};
+
+pub(crate) use io::{Compat, IoArgs, OutputForm};
 
 /// Measure how fast files are read.
 #[derive(Args, Debug)]
@@ -23,6 +27,8 @@ pub(crate) enum Workload {
     Access(AccessArgs),
     /// Store a variable in many chunk shapes and time reads from each
     Chunks(Box<ChunksBenchArgs>),
+    /// Write and read an array in blocks, by one process or many, with any library
+    Io(Box<IoArgs>),
 }
 
 /// Time the reads that people do: a map, a series, everything.

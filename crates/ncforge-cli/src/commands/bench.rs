@@ -1,6 +1,7 @@
 //! `ncforge bench`: runs a workload and prints its report.
 
 mod chunks;
+mod io;
 
 use ncforge_bench::driver::NcforgeDriver;
 use ncforge_bench::report::access_table;
@@ -15,6 +16,7 @@ pub(crate) fn run(args: &BenchArgs, cx: &Context<'_>) -> Result {
     match &args.workload {
         Workload::Access(a) => access(a, cx),
         Workload::Chunks(a) => chunks::run(a, cx),
+        Workload::Io(a) => io::run_io(a, cx),
     }
 }
 

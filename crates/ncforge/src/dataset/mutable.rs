@@ -6,6 +6,7 @@ use std::sync::Arc;
 
 use super::formats;
 use super::partial::Partial;
+use super::shared::InPlace;
 use crate::buffer::Buffer;
 use crate::codec::quantize::Quantize;
 use crate::container::{Container, put_attribute};
@@ -69,6 +70,8 @@ pub struct DatasetMut {
     new: Option<NewFile>,
     /// How values lose bits as they are written, by variable.
     quantized: HashMap<VarId, Quantize>,
+    /// Others write to the file at the same time.
+    shared: bool,
 }
 
 /// A file that does not have its name yet.
@@ -97,6 +100,7 @@ impl DatasetMut {
             path: path.to_owned(),
             new,
             quantized: HashMap::new(),
+            shared: false,
         })
     }
 
@@ -116,6 +120,7 @@ impl DatasetMut {
             path: path.to_owned(),
             new,
             quantized: HashMap::new(),
+            shared: false,
         })
     }
 
@@ -135,7 +140,55 @@ impl DatasetMut {
             path: path.to_owned(),
             new: None,
             quantized,
+            shared: false,
         })
+    }
+
+    /// Opens a file into which several write at the same time, threads or processes or machines, each of them by a
+    /// `DatasetMut` of its own from this function. Every value has its place before ([`DatasetMut::reserve`]), nothing of
+    /// the description changes, and each value is written by one of them. Contiguous variables, records, and chunks without
+    /// filters can be written so; with chunks it does not matter who else writes into the same one. What is
+    /// written can be read once its writer has closed; it is durable after [`DatasetMut::sync`].
+    ///
+    /// ```
+    /// use ncforge::model::{Atomic, DimId, Dimension, Format, Schema, Variable};
+    /// use ncforge::engine::Engine;
+    /// use ncforge::{CreateOptions, Dataset, DatasetMut, Hyperslab};
+    ///
+    /// let dir = tempfile::tempdir()?;
+    /// let path = dir.path().join("t.nc");
+    /// let mut schema = Schema::new(Format::Cdf5);
+    /// schema.dims.push(Dimension { name: "x".into(), group: Schema::ROOT, len: 4, unlimited: false });
+    /// schema.vars.push(Variable::new("v", Atomic::UByte, vec![DimId(0)]));
+    /// let v = schema.find_var("v").unwrap();
+    /// let mut new = DatasetMut::create(&path, schema, CreateOptions::default())?;
+    /// new.reserve(v)?;
+    /// new.close()?;
+    /// std::thread::scope(|s| {
+    ///     for part in 0..2u8 {
+    ///         let path = &path;
+    ///         s.spawn(move || -> ncforge::Result<()> {
+    ///             let mut file = DatasetMut::open_shared(path, &Engine::global())?;
+    ///             file.write_bytes(v, &Hyperslab::new(&[u64::from(part) * 2], &[2]), &[part, part])?;
+    ///             file.close()
+    ///         });
+    ///     }
+    /// });
+    /// assert_eq!(Dataset::open(&path)?.read_all(v)?.bytes(), Some(&[0, 0, 1, 1][..]));
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
+    pub fn open_shared(path: impl AsRef<Path>, engine: &Engine) -> Result<Self> {
+        let path = path.as_ref();
+        let container = formats::open(Arc::new(FileStore::open_rw(path)?), engine)?;
+        let writer = Writer::shared(engine.clone(), Box::new(InPlace(container)));
+        Ok(Self { writer, path: path.to_owned(), new: None, quantized: HashMap::new(), shared: true })
+    }
+
+    /// Gives all of a variable, as it stands, its place in the file, to be written by others after this is closed
+    /// ([`DatasetMut::open_shared`]): until then its values are whatever the file holds. An error for compressed chunks,
+    /// whose length nobody knows before.
+    pub fn reserve(&mut self, var: VarId) -> Result<()> {
+        self.writer.reserve(var)
     }
 
     /// Creates a dataset in any empty store, a [`crate::store::MemoryStore`] for one. There is no temporary
@@ -144,7 +197,13 @@ impl DatasetMut {
         let path = PathBuf::from(store.name());
         let engine = options.engine.take().unwrap_or_else(Engine::global);
         let container = formats::create(store, schema, &options, &engine)?;
-        Ok(Self { writer: Writer::new(engine, container), path, new: None, quantized: HashMap::new() })
+        Ok(Self {
+            writer: Writer::new(engine, container),
+            path,
+            new: None,
+            quantized: HashMap::new(),
+            shared: false,
+        })
     }
 
     /// The path that it is, or will be, found under.
@@ -240,9 +299,13 @@ impl DatasetMut {
 
     /// Writes what is left; gives a new file its name, and makes an update in place durable (a new file only
     /// with [`CreateOptions::durable`]).
-    pub fn close(self) -> Result<()> {
+    pub fn close(mut self) -> Result<()> {
         if let Some(new) = self.new.as_ref().filter(|new| !new.durable) {
             new.store.relax();
+        }
+        if self.shared {
+            // All went to the file at once; whether it is durable is for all of its writers together to say.
+            return self.writer.flush();
         }
         self.writer.finish()?;
         match self.new {

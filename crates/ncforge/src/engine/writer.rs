@@ -4,9 +4,11 @@ mod chunks;
 mod encode;
 mod gather;
 mod linear;
+mod shared;
 
 use std::collections::BTreeSet;
 
+use super::tuning::WRITE_GAP;
 use super::{Engine, boxes};
 use crate::container::{Container, ContainerMut};
 use crate::error::{Error, Result};
@@ -37,6 +39,8 @@ pub struct Writer {
     growing: BTreeSet<DimId>,
     /// Whether chunks of nothing but fill values are left out.
     skip_fill: bool,
+    /// Others write to the same file at the same time: nothing but the values in question may be touched.
+    shared: bool,
 }
 
 impl Drop for Writer {
@@ -51,7 +55,28 @@ impl Writer {
     pub fn new(engine: Engine, container: Box<dyn ContainerMut>) -> Self {
         let gather = Gather::new(engine.memory());
         engine.inner.budget.writer_begins();
-        Self { engine, container, gather, growing: BTreeSet::new(), skip_fill: false }
+        Self { engine, container, gather, growing: BTreeSet::new(), skip_fill: false, shared: false }
+    }
+
+    /// A writer into a container whose every value has its place already ([`Writer::reserve`]), and which others
+    /// (threads, processes) write to at the same time: each value by one of them. No byte is touched but
+    /// those of the values that are written.
+    pub fn shared(engine: Engine, container: Box<dyn ContainerMut>) -> Self {
+        let mut writer = Self::new(engine, container);
+        writer.shared = true;
+        writer
+    }
+
+    /// Gives all of a variable its place, see [`ContainerMut::reserve`].
+    pub fn reserve(&mut self, var: VarId) -> Result<()> {
+        let var = self.known(var)?;
+        self.container.reserve(var)
+    }
+
+    /// Gives one chunk its place, see [`ContainerMut::reserve_chunk`].
+    pub fn reserve_chunk(&mut self, var: VarId, at: &[u64], len: u64, mask: u32) -> Result<ChunkRecord> {
+        let var = self.known(var)?;
+        self.container.reserve_chunk(var, at, len, mask)
     }
 
     /// Leaves out chunks that hold nothing but the variable's fill value, where the file has none at their place yet
@@ -270,11 +295,23 @@ impl Writer {
         }
         let steps = boxes::steps(&slab.count, size)?;
         if let Place::Chunked { .. } = &layout.place {
+            if self.shared {
+                return shared::write_chunks(
+                    &self.engine,
+                    &mut *self.container,
+                    var,
+                    &layout,
+                    slab,
+                    &steps,
+                    bytes,
+                );
+            }
             return self.write_chunks(var, slab, &steps, bytes);
         }
         self.container.will_write(var, slab)?;
         let layout = self.layout(var)?;
         self.engine.forget_ahead(self.container.store());
-        linear::write(&self.engine, &mut *self.container, var, &layout, slab, &steps, bytes)
+        let gap = if self.shared { 0 } else { WRITE_GAP };
+        linear::write(&self.engine, &mut *self.container, var, &layout, slab, &steps, bytes, gap)
     }
 }

@@ -9,11 +9,20 @@ use libloading::Library;
 use crate::error::{Error, Result};
 
 macro_rules! calls {
-    ($($field:ident: $symbol:literal = fn($($arg:ty),*) -> $out:ty;)*) => {
+    (serial { $($field:ident: $symbol:literal = fn($($arg:ty),*) -> $out:ty;)* }
+     parallel { $($par:ident: $par_symbol:literal = fn($($par_arg:ty),*) -> $par_out:ty;)* }) => {
+        /// What a build for parallel access has besides.
+        #[derive(Clone, Copy, Debug)]
+        pub(super) struct ParallelCalls {
+            $(pub(super) $par: unsafe extern "C" fn($($par_arg),*) -> $par_out,)*
+        }
+
         /// Addresses of functions, and the library that they are in.
         #[derive(Debug)]
         pub(super) struct Calls {
             $(pub(super) $field: unsafe extern "C" fn($($arg),*) -> $out,)*
+            /// Present in builds with MPI.
+            pub(super) parallel: Option<ParallelCalls>,
             /// Never unloaded: HDF5 asks the C library to call it when the program ends.
             _library: ManuallyDrop<Library>,
         }
@@ -26,7 +35,14 @@ macro_rules! calls {
                 };
                 // SAFETY: loading runs the library's initialisers; those of netCDF-C and HDF5 ask nothing of us.
                 let library = unsafe { Library::new(path) }.map_err(explain)?;
+                let parallel = || -> std::result::Result<ParallelCalls, libloading::Error> {
+                    Ok(ParallelCalls {
+                        // SAFETY: the types are those of netcdf_par.h; see there for handles of MPI.
+                        $($par: *unsafe { library.get($par_symbol) }?,)*
+                    })
+                };
                 Ok(Calls {
+                    parallel: parallel().ok(),
                     // SAFETY: the types are those of netcdf.h.
                     $($field: *unsafe { library.get($symbol) }.map_err(explain)?,)*
                     _library: ManuallyDrop::new(library),
@@ -37,6 +53,7 @@ macro_rules! calls {
 }
 
 calls! {
+    serial {
     inq_libvers: b"nc_inq_libvers\0" = fn() -> *const c_char;
     strerror: b"nc_strerror\0" = fn(c_int) -> *const c_char;
     open: b"nc_open\0" = fn(*const c_char, c_int, *mut c_int) -> c_int;
@@ -56,4 +73,24 @@ calls! {
     get_vara: b"nc_get_vara\0" = fn(c_int, c_int, *const usize, *const usize, *mut c_void) -> c_int;
     get_vars: b"nc_get_vars\0" =
         fn(c_int, c_int, *const usize, *const usize, *const isize, *mut c_void) -> c_int;
+    create: b"nc_create\0" = fn(*const c_char, c_int, *mut c_int) -> c_int;
+    def_dim: b"nc_def_dim\0" = fn(c_int, *const c_char, usize, *mut c_int) -> c_int;
+    def_var: b"nc_def_var\0" =
+        fn(c_int, *const c_char, c_int, c_int, *const c_int, *mut c_int) -> c_int;
+    def_var_chunking: b"nc_def_var_chunking\0" = fn(c_int, c_int, c_int, *const usize) -> c_int;
+    def_var_deflate: b"nc_def_var_deflate\0" = fn(c_int, c_int, c_int, c_int, c_int) -> c_int;
+    set_fill: b"nc_set_fill\0" = fn(c_int, c_int, *mut c_int) -> c_int;
+    put_att_text: b"nc_put_att_text\0" = fn(c_int, c_int, *const c_char, usize, *const c_char) -> c_int;
+    enddef: b"nc_enddef\0" = fn(c_int) -> c_int;
+    abort: b"nc_abort\0" = fn(c_int) -> c_int;
+    put_vara: b"nc_put_vara\0" = fn(c_int, c_int, *const usize, *const usize, *const c_void) -> c_int;
+    inq_varid: b"nc_inq_varid\0" = fn(c_int, *const c_char, *mut c_int) -> c_int;
+    }
+    parallel {
+    // Communicators and infos are pointers in one family of MPI and integers in the other. Both go in one register on
+    // the platforms that this runs on; who takes an integer looks at its lower half.
+    create_par: b"nc_create_par\0" = fn(*const c_char, c_int, usize, usize, *mut c_int) -> c_int;
+    open_par: b"nc_open_par\0" = fn(*const c_char, c_int, usize, usize, *mut c_int) -> c_int;
+    var_par_access: b"nc_var_par_access\0" = fn(c_int, c_int, c_int) -> c_int;
+    }
 }

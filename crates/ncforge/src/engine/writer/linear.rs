@@ -4,9 +4,7 @@ use super::super::align::{self, Aligned};
 use super::super::boxes::{self, Axis};
 use super::super::shared::SharedOut;
 use super::super::strips::{Side, Strips, Unit};
-use super::super::tuning::{
-    DETOUR_FROM, WRITE_BLOCK, WRITE_GAP, WRITE_PARALLEL, WRITE_PLAIN_BLOCK, WRITE_RESERVE,
-};
+use super::super::tuning::{DETOUR_FROM, WRITE_BLOCK, WRITE_PARALLEL, WRITE_PLAIN_BLOCK, WRITE_RESERVE};
 use super::super::{Engine, source};
 use crate::container::ContainerMut;
 use crate::error::{Error, Result};
@@ -16,6 +14,10 @@ use crate::select::Hyperslab;
 use crate::store::Store;
 
 /// Writes a selection that was announced to the container already.
+///
+/// `gap`: up to so many bytes of somebody else's between two runs are read and written back, so that there are
+/// fewer requests; 0 where others may be writing them at the same time.
+#[expect(clippy::too_many_arguments, reason = "the two callers have them apart")]
 pub(super) fn write(
     engine: &Engine,
     container: &mut dyn ContainerMut,
@@ -24,6 +26,7 @@ pub(super) fn write(
     slab: &Hyperslab,
     memory_steps: &[u64],
     bytes: &[u8],
+    gap: u64,
 ) -> Result<()> {
     slab.check(&layout.shape, &layout.name)?;
     let (offset, axes) = match &layout.place {
@@ -57,7 +60,7 @@ pub(super) fn write(
     if let Some(len) = boxes::single_run(&axes, size) {
         return job.write_run(len, block, plain);
     }
-    let strips = Strips::new(axes, Side::To, size, block, WRITE_GAP);
+    let strips = Strips::new(axes, Side::To, size, block, gap);
     let per_task = (block / strips.unit_bytes().max(1)).max(1);
     let tasks = strips.len().div_ceil(per_task);
     // A store that works in parallel itself takes what it gets in order: its bytes depend on it.

@@ -7,7 +7,7 @@ use super::heap::HeapWriter;
 use super::kept::Kept;
 use super::redefine;
 use super::space::{Extent, FileSpace};
-use super::state::{PlaceState, VarState};
+use super::state::{LiveIndex, PlaceState, VarState};
 use super::values::Encoder;
 use crate::container::{Container, ContainerMut};
 use crate::error::{Error, Result};
@@ -15,7 +15,7 @@ use crate::hdf5::file::File;
 use crate::layout::{ChunkRecord, VarLayout};
 use crate::model::{DimId, Fill, Schema, Value, VarId};
 use crate::netcdf4::read::values::Decoder;
-use crate::select::{ChunkGrid, Hyperslab};
+use crate::select::{ChunkGrid, Hyperslab, coordinates};
 use crate::store::Store;
 
 /// Contiguous data starts at a multiple of this, …
@@ -92,6 +92,41 @@ impl Netcdf4Writer {
         Ok(())
     }
 
+    /// Where a chunk of `len` encoded bytes goes, and the table to note it in.
+    fn room_for_chunk(&mut self, var: VarId, at: &[u64], len: u64) -> Result<(Arc<LiveIndex>, u64)> {
+        self.check(var)?;
+        let path = self.path(var);
+        let shape = self.schema.shape(var);
+        let state = &self.vars[var.0];
+        let PlaceState::Chunked { chunk, filters, table, .. } = &state.place else {
+            return Err(Error::Invalid(format!("`{path}` is not stored in chunks")));
+        };
+        let counts = ChunkGrid::new(&shape, chunk).counts();
+        if at.len() != counts.len() || at.iter().zip(&counts).any(|(i, n)| i >= n) {
+            return Err(Error::Invalid(format!("`{path}` has no chunk {at:?}; its grid is {counts:?}")));
+        }
+        let whole: u64 = chunk.iter().product::<u64>() * u64::from(state.stored.size);
+        if len == 0 || u32::try_from(len).is_err() || (filters.is_empty() && len != whole) {
+            return Err(Error::Invalid(format!("a chunk of `{path}` of {len} bytes (unencoded: {whole})")));
+        }
+        let is_plain = filters.is_empty();
+        let table = Arc::clone(table);
+        let old = table.read().get(at);
+        let offset = match old {
+            // Nothing on disk refers to it yet.
+            Some(old) if self.space.is_new(old.offset) && len <= old.len => {
+                self.space.release(Extent { offset: old.offset + len, len: old.len - len });
+                old.offset
+            }
+            Some(old) => {
+                self.space.release(Extent { offset: old.offset, len: old.len });
+                self.take_for_chunk(len, is_plain)?
+            }
+            None => self.take_for_chunk(len, is_plain)?,
+        };
+        Ok((table, offset))
+    }
+
     fn check(&self, var: VarId) -> Result<()> {
         if var.0 < self.vars.len() {
             return Ok(());
@@ -154,39 +189,9 @@ impl ContainerMut for Netcdf4Writer {
     }
 
     fn place_chunk(&mut self, var: VarId, at: &[u64], encoded: &[u8], mask: u32) -> Result<()> {
-        self.check(var)?;
-        let path = self.path(var);
-        let shape = self.schema.shape(var);
-        let state = &self.vars[var.0];
-        let PlaceState::Chunked { chunk, filters, table, .. } = &state.place else {
-            return Err(Error::Invalid(format!("`{path}` is not stored in chunks")));
-        };
-        let counts = ChunkGrid::new(&shape, chunk).counts();
-        if at.len() != counts.len() || at.iter().zip(&counts).any(|(i, n)| i >= n) {
-            return Err(Error::Invalid(format!("`{path}` has no chunk {at:?}; its grid is {counts:?}")));
-        }
-        let whole: u64 = chunk.iter().product::<u64>() * u64::from(state.stored.size);
-        let len = encoded.len() as u64;
-        if len == 0 || u32::try_from(len).is_err() || (filters.is_empty() && len != whole) {
-            return Err(Error::Invalid(format!("a chunk of `{path}` of {len} bytes (unencoded: {whole})")));
-        }
-        let is_plain = filters.is_empty();
-        let table = Arc::clone(table);
-        let old = table.read().get(at);
-        let offset = match old {
-            // Nothing on disk refers to it yet.
-            Some(old) if self.space.is_new(old.offset) && len <= old.len => {
-                self.space.release(Extent { offset: old.offset + len, len: old.len - len });
-                old.offset
-            }
-            Some(old) => {
-                self.space.release(Extent { offset: old.offset, len: old.len });
-                self.take_for_chunk(len, is_plain)?
-            }
-            None => self.take_for_chunk(len, is_plain)?,
-        };
+        let (table, offset) = self.room_for_chunk(var, at, encoded.len() as u64)?;
         self.store.write_at(encoded, offset)?;
-        table.insert(at, ChunkRecord { offset, len, mask })?;
+        table.insert(at, ChunkRecord { offset, len: encoded.len() as u64, mask })?;
         self.dirty = true;
         Ok(())
     }
@@ -199,6 +204,36 @@ impl ContainerMut for Netcdf4Writer {
         }
         self.reserved = from.saturating_add(bytes);
         self.store.reserve(from, bytes)
+    }
+
+    fn reserve_chunk(&mut self, var: VarId, at: &[u64], len: u64, mask: u32) -> Result<ChunkRecord> {
+        let (table, offset) = self.room_for_chunk(var, at, len)?;
+        let record = ChunkRecord { offset, len, mask };
+        table.insert(at, record)?;
+        self.dirty = true;
+        Ok(record)
+    }
+
+    fn reserve(&mut self, var: VarId) -> Result<()> {
+        self.check(var)?;
+        let shape = self.schema.shape(var);
+        let (chunk, size) = match &self.vars[var.0] {
+            VarState { place: PlaceState::Chunked { chunk, filters, .. }, stored, .. } => {
+                if !filters.is_empty() {
+                    let what =
+                        "reserving room for compressed chunks, whose length nobody knows before,".into();
+                    return Err(Error::Unsupported { path: self.path(var), what });
+                }
+                (chunk.clone(), u64::from(stored.size))
+            }
+            _ => return self.will_write(var, &Hyperslab::all(&shape)),
+        };
+        let grid = ChunkGrid::new(&shape, &chunk);
+        let ranges: Vec<_> = grid.counts().into_iter().map(|n| 0..n).collect();
+        for at in coordinates(&ranges) {
+            self.reserve_chunk(var, &at, grid.chunk_len() * size, 0)?;
+        }
+        Ok(())
     }
 
     fn adopt_chunk(&mut self, var: VarId, at: &[u64], record: ChunkRecord) -> Result<()> {

@@ -1,0 +1,199 @@
+//! Files that are written and read in blocks: what a workload tells a driver to create, and the open file.
+
+use ncforge::{Atomic, Format, Hyperslab};
+
+use super::Session;
+use crate::error::{Error, Result};
+use crate::team::Team;
+
+/// A global attribute that a benchmark's files carry: such a file may be overwritten without being asked.
+pub const MARK: &str = "ncforge_bench";
+
+/// A file to be created: dimensions, variables, how they are stored.
+#[derive(Clone, Debug)]
+pub struct FileSpec {
+    /// Its format.
+    pub format: Format,
+    /// The dimensions. An unlimited one has the length that it will have at the end.
+    pub dims: Vec<DimSpec>,
+    /// The variables.
+    pub vars: Vec<VarSpec>,
+    /// Whether the library fills what nobody has written yet.
+    pub fill: bool,
+}
+
+/// A dimension.
+#[derive(Clone, Debug)]
+pub struct DimSpec {
+    /// Its name.
+    pub name: String,
+    /// Its length, or final length.
+    pub len: u64,
+    /// Whether it can grow.
+    pub unlimited: bool,
+}
+
+/// A variable.
+#[derive(Clone, Debug)]
+pub struct VarSpec {
+    /// Its name.
+    pub name: String,
+    /// Type of its values.
+    pub dtype: Atomic,
+    /// Positions of its dimensions in [`FileSpec::dims`], slowest first.
+    pub dims: Vec<usize>,
+    /// How it is cut.
+    pub chunks: ChunkAsk,
+    /// Level of deflate; 0: none.
+    pub deflate: u32,
+    /// Whether bytes are shuffled before deflate.
+    pub shuffle: bool,
+}
+
+/// How a variable shall be cut into chunks.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum ChunkAsk {
+    /// As the library does when it is told nothing: in one run where the format allows that. Where chunks are
+    /// needed, libraries choose their own; ours takes the lengths given here.
+    Unasked(Vec<u64>),
+    /// Chunks of these lengths.
+    Lens(Vec<u64>),
+}
+
+impl FileSpec {
+    /// The shape of a variable, once it is complete.
+    pub fn shape(&self, var: usize) -> Vec<u64> {
+        self.vars[var].dims.iter().map(|&d| self.dims[d].len).collect()
+    }
+
+    /// Whether a variable has an unlimited dimension.
+    pub fn is_unlimited(&self, var: usize) -> bool {
+        self.vars[var].dims.iter().any(|&d| self.dims[d].unlimited)
+    }
+
+    /// The chunk lengths that a variable gets where the driver decides itself: as asked, or the fallback where the
+    /// format needs chunks.
+    pub fn chunks(&self, var: usize) -> Option<Vec<u64>> {
+        if self.format.is_classic() {
+            return None;
+        }
+        match &self.vars[var].chunks {
+            ChunkAsk::Lens(lens) => Some(lens.clone()),
+            ChunkAsk::Unasked(lens) => {
+                (self.is_unlimited(var) || self.vars[var].deflate > 0).then(|| lens.clone())
+            }
+        }
+    }
+
+    /// What the classic formats cannot hold of this.
+    pub fn representable(&self) -> Option<String> {
+        if !self.format.is_classic() {
+            return None;
+        }
+        let kind = self.format.kind();
+        for var in &self.vars {
+            if matches!(var.chunks, ChunkAsk::Lens(_)) {
+                return Some(format!(
+                    "{kind} files have no chunks; leave out the chunks, or take --format netcdf4"
+                ));
+            }
+            if var.deflate > 0 {
+                return Some(format!(
+                    "{kind} files are not compressed; leave out the compression, or take --format netcdf4"
+                ));
+            }
+            let old = matches!(self.format, Format::Cdf1 | Format::Cdf2);
+            if old && var.dtype as u32 > Atomic::Double as u32 {
+                return Some(format!(
+                    "{kind} files have no values of this type; take --format cdf5 or netcdf4"
+                ));
+            }
+        }
+        None
+    }
+}
+
+/// Who else has the file open.
+pub enum Access<'a> {
+    /// Nobody: one process, one file.
+    Alone,
+    /// All ranks of a team write to, or read from, one file.
+    Shared {
+        /// The ranks.
+        team: &'a dyn Team,
+        /// All of them make every call together.
+        collective: bool,
+        /// What a rank writes in one call: blocks lie on a grid of this shape.
+        block: &'a [u64],
+    },
+}
+
+impl<'a> Access<'a> {
+    /// The team, where several share the file.
+    pub fn several(&self) -> Option<&'a dyn Team> {
+        match self {
+            Access::Shared { team, .. } if team.size() > 1 => Some(*team),
+            _ => None,
+        }
+    }
+
+    /// Whether calls are collective.
+    pub fn is_collective(&self) -> bool {
+        matches!(self, Access::Shared { collective: true, .. })
+    }
+}
+
+/// A file that is open for blocks. Dropped without [`BlockFile::close`], it may be left in any state.
+pub trait BlockFile {
+    /// Writes a selection of a variable, by its position in [`FileSpec::vars`]: native byte order, row-major.
+    fn write(&mut self, var: usize, slab: &Hyperslab, bytes: &[u8]) -> Result<()>;
+    /// Reads a selection into `out`, which has exactly as many bytes.
+    fn read(&mut self, var: usize, slab: &Hyperslab, out: &mut [u8]) -> Result<()>;
+    /// Closes the file; of a shared one every rank calls this.
+    fn close(self: Box<Self>) -> Result<()>;
+}
+
+/// A session that reads, as a file of blocks: its variables must be those of `spec`.
+pub(super) fn reading_session<'a>(
+    session: Box<dyn Session>,
+    spec: &FileSpec,
+) -> Result<Box<dyn BlockFile + 'a>> {
+    let found = session.variables();
+    for (i, var) in spec.vars.iter().enumerate() {
+        let shape = spec.shape(i);
+        let there = found.iter().find(|v| v.name.trim_start_matches('/') == var.name);
+        let Some(there) = there else {
+            return Err(Error::Unreadable(format!("the file has no variable `{}`", var.name)));
+        };
+        if there.shape != shape || there.size != var.dtype.size() {
+            return Err(Error::Unreadable(format!(
+                "`{}` in the file is {:?} of {} bytes each, not {shape:?} of {}",
+                var.name,
+                there.shape,
+                there.size,
+                var.dtype.size()
+            )));
+        }
+    }
+    let names = spec.vars.iter().map(|v| v.name.clone()).collect();
+    Ok(Box::new(Reading { session, names }))
+}
+
+struct Reading {
+    session: Box<dyn Session>,
+    names: Vec<String>,
+}
+
+impl BlockFile for Reading {
+    fn write(&mut self, var: usize, _slab: &Hyperslab, _bytes: &[u8]) -> Result<()> {
+        Err(Error::Invalid(format!("`{}` is open for reading only", self.names[var])))
+    }
+
+    fn read(&mut self, var: usize, slab: &Hyperslab, out: &mut [u8]) -> Result<()> {
+        self.session.read(&self.names[var], slab, out)
+    }
+
+    fn close(self: Box<Self>) -> Result<()> {
+        Ok(())
+    }
+}

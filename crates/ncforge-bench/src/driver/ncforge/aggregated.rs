@@ -1,0 +1,124 @@
+//! Collective blocks of contiguous variables and records through MPI-IO.
+//!
+//! The place of every value is known (see [`super::blocks`]); ncforge puts values into the file's byte order, MPI-IO
+//! gathers what the ranks have for neighbouring bytes and writes it in large requests.
+
+use std::path::Path;
+
+use ncforge::layout::{Order, Place, VarLayout};
+use ncforge::{Dataset, Hyperslab};
+
+use crate::driver::{BlockFile, FileSpec};
+use crate::error::{Error, Result};
+use crate::team::MpiTeam;
+use crate::team::mpi::{FileBox, MpiFile};
+
+struct Aggregated {
+    file: MpiFile,
+    vars: Vec<VarLayout>,
+    /// A block in the file's byte order.
+    room: Vec<u8>,
+}
+
+/// Opens a complete file for collective calls; every rank calls this.
+pub(super) fn open<'a>(
+    path: &Path,
+    spec: &FileSpec,
+    team: &MpiTeam,
+    write: bool,
+) -> Result<Box<dyn BlockFile + 'a>> {
+    let dataset = Dataset::open(path)?;
+    let mut vars = Vec::with_capacity(spec.vars.len());
+    for var in &spec.vars {
+        let layout = dataset.container().layout(dataset.var(&var.name)?)?;
+        vars.push((*layout).clone());
+    }
+    let file = MpiFile::open(team, path, write)?;
+    Ok(Box::new(Aggregated { file, vars, room: Vec::new() }))
+}
+
+impl Aggregated {
+    /// Splits a selection into boxes of arrays that lie in one run: one, or one a record.
+    fn each(
+        &self,
+        var: usize,
+        slab: &Hyperslab,
+        mut f: impl FnMut(&FileBox<'_>, usize, usize) -> Result<()>,
+    ) -> Result<()> {
+        let layout = &self.vars[var];
+        let size = layout.element.size;
+        match &layout.place {
+            Place::Contiguous { offset } => {
+                let place = FileBox {
+                    offset: *offset,
+                    size,
+                    shape: &layout.shape,
+                    start: &slab.start,
+                    count: &slab.count,
+                };
+                f(&place, 0, slab.len() as usize * size)
+            }
+            Place::Records { begin, stride } => {
+                let len = slab.count[1..].iter().product::<u64>() as usize * size;
+                for r in 0..slab.count[0] {
+                    let offset = begin + (slab.start[0] + r) * stride;
+                    // A record of a variable without other dimensions is an array of one element.
+                    let (one, zero) = ([1], [0]);
+                    let rest = layout.shape.len() > 1;
+                    let place = FileBox {
+                        offset,
+                        size,
+                        shape: if rest { &layout.shape[1..] } else { &one },
+                        start: if rest { &slab.start[1..] } else { &zero },
+                        count: if rest { &slab.count[1..] } else { &one },
+                    };
+                    f(&place, r as usize * len, len)?;
+                }
+                Ok(())
+            }
+            _ => Err(Error::Invalid(format!("`{}` is not stored in one run", layout.name))),
+        }
+    }
+
+    fn swap(&mut self, var: usize, bytes: &mut [u8]) {
+        if let Order::Swap(unit) = self.vars[var].element.order {
+            reverse_all(bytes, unit);
+        }
+    }
+}
+
+/// Reverses every run of `unit` bytes.
+fn reverse_all(bytes: &mut [u8], unit: usize) {
+    // Lengths that the compiler knows become shuffles of whole vectors.
+    match unit {
+        2 => bytes.as_chunks_mut::<2>().0.iter_mut().for_each(|c| c.reverse()),
+        4 => bytes.as_chunks_mut::<4>().0.iter_mut().for_each(|c| c.reverse()),
+        8 => bytes.as_chunks_mut::<8>().0.iter_mut().for_each(|c| c.reverse()),
+        _ => bytes.chunks_mut(unit.max(1)).for_each(<[u8]>::reverse),
+    }
+}
+
+impl BlockFile for Aggregated {
+    fn write(&mut self, var: usize, slab: &Hyperslab, bytes: &[u8]) -> Result<()> {
+        if self.vars[var].element.order == Order::Keep {
+            return self.each(var, slab, |place, at, len| self.file.write_all(place, &bytes[at..at + len]));
+        }
+        let mut room = std::mem::take(&mut self.room);
+        room.clear();
+        room.extend_from_slice(bytes);
+        self.swap(var, &mut room);
+        let done = self.each(var, slab, |place, at, len| self.file.write_all(place, &room[at..at + len]));
+        self.room = room;
+        done
+    }
+
+    fn read(&mut self, var: usize, slab: &Hyperslab, out: &mut [u8]) -> Result<()> {
+        self.each(var, slab, |place, at, len| self.file.read_all(place, &mut out[at..at + len]))?;
+        self.swap(var, out);
+        Ok(())
+    }
+
+    fn close(self: Box<Self>) -> Result<()> {
+        self.file.close()
+    }
+}

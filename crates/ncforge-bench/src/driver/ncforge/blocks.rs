@@ -1,0 +1,218 @@
+//! Blocks by ncforge: one writer, or several in one file.
+//!
+//! Several ranks share a file so: rank 0 creates it and reserves the place of every value; then every rank opens it
+//! ([`DatasetMut::open_shared`]) and writes its own blocks, with no word to the others. Compressed chunks have no place
+//! before they are compressed: see [`super::compressed`]. Collective calls on data without chunks go through MPI-IO
+//! where the team is an MPI job, so that its two-phase aggregation does the writing.
+
+use std::path::Path;
+
+use ncforge::codec::filters;
+use ncforge::engine::{Engine, EngineOptions};
+use ncforge::model::{Attribute, DimId, Dimension, Fill, Storage, VarId, Variable};
+use ncforge::{CreateOptions, Dataset, DatasetMut, Hyperslab, Schema};
+
+use super::compressed;
+use crate::driver::{Access, BlockFile, FileSpec, MARK};
+use crate::error::{Error, Result};
+use crate::team::{Team, agree};
+
+pub(super) fn refuses(spec: &FileSpec, access: &Access<'_>) -> Option<String> {
+    if let Some(why) = spec.representable() {
+        return Some(why);
+    }
+    for var in 0..spec.vars.len() {
+        let Some(chunks) = spec.chunks(var) else { continue };
+        let shape = spec.shape(var);
+        for (d, (&c, &n)) in chunks.iter().zip(&shape).enumerate() {
+            if c > n && !spec.dims[spec.vars[var].dims[d]].unlimited {
+                return Some(format!(
+                    "a chunk length of {c} along `{}`, whose length is {n}",
+                    spec.dims[spec.vars[var].dims[d]].name
+                ));
+            }
+        }
+        let Access::Shared { team, collective, block } = access else { continue };
+        if spec.vars[var].deflate == 0 || team.size() == 1 {
+            continue;
+        }
+        if !collective {
+            return Some("compressed chunks of one file can be written by several ranks only together; take --io-type coll".into());
+        }
+        if let Some(d) =
+            (0..shape.len()).find(|&d| !block[d].is_multiple_of(chunks[d]) && block[d] != shape[d])
+        {
+            return Some(format!(
+                "a compressed chunk is written by one rank, in one call: the chunk length {} along `{}` must divide the block's {}",
+                chunks[d], spec.dims[spec.vars[var].dims[d]].name, block[d]
+            ));
+        }
+    }
+    None
+}
+
+/// The description of a file in ncforge's terms. Unlimited dimensions are empty at first.
+pub(super) fn schema(spec: &FileSpec) -> Schema {
+    let mut schema = Schema::new(spec.format);
+    for dim in &spec.dims {
+        let len = if dim.unlimited { 0 } else { dim.len };
+        schema.dims.push(Dimension {
+            name: dim.name.clone(),
+            group: Schema::ROOT,
+            len,
+            unlimited: dim.unlimited,
+        });
+    }
+    schema.groups[0].attrs.push(Attribute::text(MARK, "blocks"));
+    for (v, var) in spec.vars.iter().enumerate() {
+        let mut new = Variable::new(&var.name, var.dtype, var.dims.iter().map(|&d| DimId(d)).collect());
+        if let Some(chunks) = spec.chunks(v) {
+            let mut chain = Vec::new();
+            if var.deflate > 0 {
+                if var.shuffle {
+                    chain.push(filters::shuffle(var.dtype.size()));
+                }
+                chain.push(filters::deflate(var.deflate));
+            }
+            new.storage = Storage::Chunked { chunks, filters: chain };
+        }
+        new.fill = if spec.fill { Fill::Default } else { Fill::None };
+        schema.vars.push(new);
+    }
+    schema
+}
+
+/// The engine of one rank: processors are shared out among the ranks of a machine, unless the caller says otherwise.
+fn engine(options: EngineOptions, access: &Access<'_>) -> Result<Engine> {
+    let mut options = options;
+    if let (Some(team), None) = (access.several(), options.threads) {
+        let cpus = std::thread::available_parallelism().map_or(1, std::num::NonZero::get);
+        let here = team.size().div_ceil(team.nodes().max(1));
+        options.threads = Some((cpus / here).max(1));
+    }
+    Ok(Engine::new(options)?)
+}
+
+pub(super) fn create<'a>(
+    options: EngineOptions,
+    path: &Path,
+    spec: &FileSpec,
+    access: &Access<'a>,
+) -> Result<Box<dyn BlockFile + 'a>> {
+    let engine = engine(options, access)?;
+    let create = CreateOptions {
+        overwrite: true,
+        engine: Some(engine.clone()),
+        fill: spec.fill,
+        ..CreateOptions::default()
+    };
+    let Some(team) = access.several() else {
+        return Ok(Box::new(Alone { file: DatasetMut::create(path, schema(spec), create)? }));
+    };
+    let compressed = (0..spec.vars.len()).any(|v| spec.chunks(v).is_some() && spec.vars[v].deflate > 0);
+    if compressed {
+        let Access::Shared { block, .. } = access else { unreachable!("several ranks share a file") };
+        return compressed::create(path, spec, team, create, block);
+    }
+    let begun = if team.rank() == 0 { reserve(path, spec, create) } else { Ok(()) };
+    agree(team, begun)?;
+    if access.is_collective()
+        && let Some(mpi) = team.mpi()
+        && (0..spec.vars.len()).all(|v| spec.chunks(v).is_none())
+    {
+        return super::aggregated::open(path, spec, mpi, true);
+    }
+    Ok(Box::new(Alone { file: DatasetMut::open_shared(path, &engine)? }))
+}
+
+/// Creates the file with a place for every value.
+fn reserve(path: &Path, spec: &FileSpec, create: CreateOptions) -> Result<()> {
+    let mut file = DatasetMut::create(path, schema(spec), CreateOptions { fill: false, ..create })?;
+    for (d, dim) in spec.dims.iter().enumerate().filter(|(_, dim)| dim.unlimited) {
+        file.grow(DimId(d), dim.len)?;
+    }
+    for v in 0..spec.vars.len() {
+        file.reserve(VarId(v))?;
+    }
+    Ok(file.close()?)
+}
+
+pub(super) fn open<'a>(
+    options: EngineOptions,
+    path: &Path,
+    spec: &FileSpec,
+    access: &Access<'a>,
+) -> Result<Box<dyn BlockFile + 'a>> {
+    let engine = engine(options, access)?;
+    if access.is_collective()
+        && let Some(mpi) = access.several().and_then(Team::mpi)
+        && (0..spec.vars.len()).all(|v| spec.chunks(v).is_none())
+    {
+        check_variables(&Dataset::open_with(path, &engine)?, path, spec)?;
+        return super::aggregated::open(path, spec, mpi, false);
+    }
+    let dataset = Dataset::open_with(path, &engine)?;
+    let vars = check_variables(&dataset, path, spec)?;
+    Ok(Box::new(Reading { dataset, vars }))
+}
+
+/// The variables of a file that shall be those of the specification.
+fn check_variables(dataset: &Dataset, path: &Path, spec: &FileSpec) -> Result<Vec<VarId>> {
+    let mut vars = Vec::with_capacity(spec.vars.len());
+    for (v, var) in spec.vars.iter().enumerate() {
+        let id = dataset.var(&var.name)?;
+        let there = dataset.schema().shape(id);
+        let same_type = dataset.schema().var(id).dtype == var.dtype.into();
+        if there != spec.shape(v) || !same_type {
+            return Err(Error::Unreadable(format!(
+                "`{}` in `{}` is {there:?} of {}, not {:?} of {}",
+                var.name,
+                path.display(),
+                dataset.schema().type_name(dataset.schema().var(id).dtype),
+                spec.shape(v),
+                dataset.schema().type_name(var.dtype.into()),
+            )));
+        }
+        vars.push(id);
+    }
+    Ok(vars)
+}
+
+/// A file that this process writes by the engine, alone or beside others.
+struct Alone {
+    file: DatasetMut,
+}
+
+impl BlockFile for Alone {
+    fn write(&mut self, var: usize, slab: &Hyperslab, bytes: &[u8]) -> Result<()> {
+        Ok(self.file.write_bytes(VarId(var), slab, bytes)?)
+    }
+
+    fn read(&mut self, var: usize, slab: &Hyperslab, out: &mut [u8]) -> Result<()> {
+        Ok(self.file.read_bytes(VarId(var), slab, out)?)
+    }
+
+    fn close(self: Box<Self>) -> Result<()> {
+        Ok(self.file.close()?)
+    }
+}
+
+/// A file that is read.
+struct Reading {
+    dataset: Dataset,
+    vars: Vec<VarId>,
+}
+
+impl BlockFile for Reading {
+    fn write(&mut self, _var: usize, _slab: &Hyperslab, _bytes: &[u8]) -> Result<()> {
+        Err(Error::Invalid("the file is open for reading only".into()))
+    }
+
+    fn read(&mut self, var: usize, slab: &Hyperslab, out: &mut [u8]) -> Result<()> {
+        Ok(self.dataset.read_bytes(self.vars[var], slab, out)?)
+    }
+
+    fn close(self: Box<Self>) -> Result<()> {
+        Ok(())
+    }
+}

@@ -1,0 +1,258 @@
+//! Reports of the workload `io`: a table for people, CSV, JSON, and NetCDF-Bench's own table.
+
+mod compat;
+mod csv;
+
+use std::fmt::Write;
+
+use super::{aligned, bytes, seconds};
+use crate::stats::{Summary, median_interval, outliers, ratio_of_medians};
+use crate::workload::io::{CacheAsk, DriverAsk, IoReport, PhaseKind, PhaseResult, written};
+
+pub use self::compat::netcdf_bench_table;
+pub use self::csv::io_csv;
+
+/// One row of the table: a case, a kind, a state of the cache, over all repetitions.
+#[derive(Clone, Debug)]
+pub struct Row<'a> {
+    /// Position in [`IoReport::cases`].
+    pub case: usize,
+    /// Writing or reading.
+    pub kind: PhaseKind,
+    /// The state of the cache that was asked for.
+    pub cache: Option<CacheAsk>,
+    /// The repetitions that count.
+    pub runs: Vec<&'a PhaseResult>,
+    /// Bytes a second of the calls alone.
+    pub io: Rates,
+    /// Bytes a second with opening and closing.
+    pub total: Rates,
+    /// Bytes a second until the file was on disk, where that was waited for.
+    pub synced: Option<Rates>,
+    /// The rate in calls against that of plain system calls with the same access, if those were measured.
+    pub of_ceiling: Option<f64>,
+}
+
+/// Rates of repetitions, in bytes a second.
+#[derive(Clone, Debug)]
+pub struct Rates {
+    /// All of them, in the order in which they were measured.
+    pub all: Vec<f64>,
+    /// Minimum, median, maximum.
+    pub summary: Summary,
+    /// 95 % interval of the median.
+    pub interval: Option<(f64, f64)>,
+    /// How many stand far outside.
+    pub outliers: usize,
+}
+
+impl Rates {
+    fn of(all: Vec<f64>) -> Option<Rates> {
+        let summary = Summary::of(&all)?;
+        Some(Rates { summary, interval: median_interval(&all), outliers: outliers(&all).len(), all })
+    }
+}
+
+/// All rows of a report.
+pub fn rows(report: &IoReport) -> Vec<Row<'_>> {
+    let mut rows: Vec<Row<'_>> = report
+        .rows()
+        .into_iter()
+        .filter_map(|(case, kind, cache)| {
+            let runs = report.row(case, kind, cache);
+            let io = Rates::of(runs.iter().map(|p| p.rate_io()).collect())?;
+            let total = Rates::of(runs.iter().map(|p| p.rate_total()).collect())?;
+            let synced: Option<Vec<f64>> = runs.iter().map(|p| p.rate_synced()).collect();
+            Some(Row {
+                case,
+                kind,
+                cache,
+                runs,
+                io,
+                total,
+                synced: synced.and_then(Rates::of),
+                of_ceiling: None,
+            })
+        })
+        .collect();
+    let ceilings: Vec<_> = rows
+        .iter()
+        .filter(|r| report.cases[r.case].ask.driver == DriverAsk::Raw)
+        .map(|r| (r.kind, r.cache, report.cases[r.case].ask.clone(), r.io.summary.median))
+        .collect();
+    for row in &mut rows {
+        let ask = &report.cases[row.case].ask;
+        let same = |c: &&(PhaseKind, Option<CacheAsk>, crate::workload::io::CaseAsk, f64)| {
+            c.0 == row.kind && c.1 == row.cache && c.2.access == ask.access
+        };
+        // The ceiling is the best that plain calls reach in any layout of that access.
+        let best = ceilings.iter().filter(same).map(|c| c.3).fold(0.0, f64::max);
+        row.of_ceiling = (best > 0.0 && ask.driver != DriverAsk::Raw).then(|| row.io.summary.median / best);
+    }
+    rows
+}
+
+/// The table for people.
+pub fn io_table(report: &IoReport) -> String {
+    let mut out = String::new();
+    let g = &report.geometry;
+    let values = g.data.iter().product::<u64>() * report.options.dtype.size() as u64;
+    let _ = writeln!(
+        out,
+        "{} of {} ({}), {} rank{} ({}), blocks {}, {} calls a rank, {}",
+        bytes(values),
+        written(&g.data),
+        g.names.join(":"),
+        g.ranks(),
+        if g.ranks() == 1 { "" } else { "s" },
+        written(&g.grid),
+        written(&g.block),
+        g.calls(),
+        report.team,
+    );
+    for case in &report.cases {
+        let storage = case.audit.as_ref().map_or_else(String::new, |a| {
+            let beside = a.bytes as f64 / a.values.max(1) as f64 * 100.0;
+            format!(
+                "; in the file: {} {}, {} ({beside:.1} % of the values)",
+                a.format,
+                a.describe(),
+                bytes(a.bytes)
+            )
+        });
+        let _ = writeln!(
+            out,
+            "  {}: {} {}, {}{storage}",
+            case.name,
+            case.driver,
+            case.version,
+            case.ask.access.name()
+        );
+    }
+    let rows = rows(report);
+    let with_ceiling = rows.iter().any(|r| r.of_ceiling.is_some());
+    let mut head: Vec<String> =
+        ["case", "phase", "median", "95 % interval", "min … max", "n", "with open+close", "to disk"]
+            .map(str::to_owned)
+            .to_vec();
+    if with_ceiling {
+        head.push("of raw".to_owned());
+    }
+    head.extend(["values", "cache"].map(str::to_owned));
+    let mut table = vec![head];
+    for row in &rows {
+        let rate = |r: f64| format!("{}/s", bytes(r as u64));
+        let mut cells = vec![
+            report.cases[row.case].name.clone(),
+            row.kind.name().to_owned(),
+            rate(row.io.summary.median),
+            row.io.interval.map_or_else(|| "-".to_owned(), |(a, b)| format!("{} … {}", rate(a), rate(b))),
+            format!("{} … {}", rate(row.io.summary.min), rate(row.io.summary.max)),
+            row.runs.len().to_string(),
+            rate(row.total.summary.median),
+            row.synced.as_ref().map_or_else(|| "-".to_owned(), |s| rate(s.summary.median)),
+        ];
+        if with_ceiling {
+            cells.push(row.of_ceiling.map_or_else(|| "-".to_owned(), |s| format!("{:.0} %", s * 100.0)));
+        }
+        cells.push(verdict(row).to_owned());
+        cells.push(cache_text(row));
+        table.push(cells);
+    }
+    out.push('\n');
+    out.push_str(&aligned(&table, 2));
+    out.push('\n');
+    for line in comparisons(report, &rows) {
+        let _ = writeln!(out, "{line}");
+    }
+    for row in &rows {
+        if let Some(line) = latencies(report, row) {
+            let _ = writeln!(out, "{line}");
+        }
+    }
+    for note in &report.notes {
+        let _ = writeln!(out, "note: {note}");
+    }
+    let _ = writeln!(
+        out,
+        "rates: bytes moved, divided by the time from the first rank's start to the last rank's end; {} repetitions in turn after {} for warming up; {}",
+        report.options.repetitions,
+        report.options.warmup,
+        super::machine(&report.environment),
+    );
+    out
+}
+
+/// What the checks of a row say.
+pub fn verdict(row: &Row<'_>) -> &'static str {
+    let seen: Vec<_> = row.runs.iter().filter_map(|p| p.verdict.as_ref()).collect();
+    match seen.iter().all(|v| v.wrong == 0) {
+        _ if seen.is_empty() => "-",
+        true => "all right",
+        false => "WRONG",
+    }
+}
+
+/// The cache's state over a row: the label, with the worst percentage.
+pub fn cache_text(row: &Row<'_>) -> String {
+    let worst = row.runs.iter().min_by(|a, b| {
+        let key = |p: &PhaseResult| p.cache.percent.unwrap_or(f64::INFINITY);
+        key(a).total_cmp(&key(b))
+    });
+    worst.map_or_else(String::new, |p| p.cache.text())
+}
+
+/// Every row against that of the first case, and how sure that is.
+fn comparisons(report: &IoReport, rows: &[Row<'_>]) -> Vec<String> {
+    let mut lines = Vec::new();
+    for base in rows.iter().filter(|r| r.case == 0) {
+        for other in rows.iter().filter(|r| r.case != 0 && r.kind == base.kind && r.cache == base.cache) {
+            let Some((ratio, interval)) = ratio_of_medians(&base.io.all, &other.io.all) else { continue };
+            let (a, b) = (&report.cases[0].name, &report.cases[other.case].name);
+            let (ratio, interval, word) = match ratio >= 1.0 {
+                true => (ratio, interval, "faster"),
+                false => (1.0 / ratio, interval.map(|(l, h)| (1.0 / h, 1.0 / l)), "slower"),
+            };
+            let sure = interval.map_or_else(String::new, |(l, h)| {
+                format!(" [{l:.2}, {h:.2}]{}", if l <= 1.0 { ", which may be chance" } else { "" })
+            });
+            let state = base.cache.map_or_else(String::new, |c| match c {
+                CacheAsk::Warm => " warm".to_owned(),
+                CacheAsk::Cold => " cold".to_owned(),
+                CacheAsk::Any => String::new(),
+            });
+            lines.push(format!("{}{state}: {a} is {ratio:.2}× {word} than {b}{sure}", base.kind.name()));
+        }
+    }
+    lines
+}
+
+/// Times of single calls over all ranks and repetitions of a row, sorted.
+pub fn call_seconds(row: &Row<'_>) -> Vec<f64> {
+    let mut all: Vec<f64> =
+        row.runs.iter().flat_map(|p| &p.ranks).flat_map(|r| &r.calls).map(|&s| f64::from(s)).collect();
+    all.sort_by(f64::total_cmp);
+    all
+}
+
+fn latencies(report: &IoReport, row: &Row<'_>) -> Option<String> {
+    let all = call_seconds(row);
+    let at = |share| crate::stats::percentile(&all, share).map(seconds);
+    if all.len() < 20 {
+        return None;
+    }
+    let state = row.cache.map_or("", |c| match c {
+        CacheAsk::Warm => " warm",
+        CacheAsk::Cold => " cold",
+        CacheAsk::Any => "",
+    });
+    Some(format!(
+        "calls, {} {}{state}: half within {}, 90 % within {}, 99 % within {}, longest {}",
+        report.cases[row.case].name,
+        row.kind.name(),
+        at(0.5)?,
+        at(0.9)?,
+        at(0.99)?,
+        at(1.0)?,
+    ))
+}

@@ -1,0 +1,110 @@
+//! Several processes that measure together: ranks, barriers, exchange of results.
+//!
+//! Three kinds of teams do the same: one process [alone](Alone); processes of this machine that the benchmark starts
+//! itself and that meet in [shared memory](shared); the ranks of an MPI job ([`mpi`]). What a rank does is the same
+//! program with the same options in all of them.
+//!
+//! **Errors.** A rank that fails says so by [`Team::fail`]; the others learn of it at their next barrier, leave by an
+//! error, and nobody waits for who is gone.
+
+mod launch;
+pub mod mpi;
+mod shared;
+
+use crate::error::{Error, Result};
+
+pub use launch::{Launched, launch};
+pub use mpi::MpiTeam;
+pub use shared::SharedTeam;
+
+/// One rank's view of its team.
+pub trait Team {
+    /// This rank, from 0.
+    fn rank(&self) -> usize;
+    /// How many ranks there are.
+    fn size(&self) -> usize;
+    /// On how many machines they run.
+    fn nodes(&self) -> usize {
+        1
+    }
+    /// What holds the team together, in words: "built-in processes".
+    fn kind(&self) -> String;
+    /// Waits until every rank is here.
+    ///
+    /// # Errors
+    /// [`Error::Rank`] when another rank has failed.
+    fn barrier(&self) -> Result<()>;
+    /// Gives everybody the bytes of every rank, in the order of the ranks. Every rank must call it.
+    ///
+    /// # Errors
+    /// As for [`Team::barrier`].
+    fn all_gather(&self, mine: &[u8]) -> Result<Vec<Vec<u8>>>;
+    /// The job as MPI knows it, where it is one.
+    fn mpi(&self) -> Option<&MpiTeam> {
+        None
+    }
+    /// Tells the others that this rank cannot go on. (Under MPI, where nobody could be told, the job ends.)
+    fn fail(&self, error: &Error);
+}
+
+/// A team of one.
+#[derive(Clone, Copy, Debug, Default)]
+pub struct Alone;
+
+impl Team for Alone {
+    fn rank(&self) -> usize {
+        0
+    }
+
+    fn size(&self) -> usize {
+        1
+    }
+
+    fn kind(&self) -> String {
+        "one process".to_owned()
+    }
+
+    fn barrier(&self) -> Result<()> {
+        Ok(())
+    }
+
+    fn all_gather(&self, mine: &[u8]) -> Result<Vec<Vec<u8>>> {
+        Ok(vec![mine.to_vec()])
+    }
+
+    fn fail(&self, _error: &Error) {}
+}
+
+/// Gives everybody a value of every rank.
+///
+/// # Errors
+/// As for [`Team::barrier`].
+pub fn exchange<T: serde::Serialize + serde::de::DeserializeOwned>(
+    team: &dyn Team,
+    mine: &T,
+) -> Result<Vec<T>> {
+    let broken =
+        |e: serde_json::Error| Error::Invalid(format!("what ranks tell one another is damaged: {e}"));
+    let all = team.all_gather(&serde_json::to_vec(mine).map_err(broken)?)?;
+    all.iter().map(|bytes| serde_json::from_slice(bytes).map_err(broken)).collect()
+}
+
+/// Passes on a result when every rank has succeeded; otherwise every rank gets an error, all of them the same. For work
+/// after which nobody waits for anybody: the error reaches the others here.
+///
+/// # Errors
+/// This rank's own, or [`Error::Rank`] with the first one that failed.
+pub fn agree<T>(team: &dyn Team, mine: Result<T>) -> Result<T> {
+    let told = match &mine {
+        Ok(_) => None,
+        // Already known to everybody.
+        Err(Error::Rank { .. }) => return mine,
+        Err(e) => Some((e.exit_code(), e.to_string())),
+    };
+    let all = exchange(team, &told)?;
+    match all.into_iter().enumerate().find_map(|(rank, told)| Some((rank, told?))) {
+        None => mine,
+        Some(_) if team.size() == 1 => mine,
+        Some((rank, (code, message))) => Err(Error::Rank { rank, message, code, told: rank == team.rank() }),
+    }
+}

@@ -1,0 +1,142 @@
+//! A file through MPI-IO: collective calls on boxes of a row-major array.
+
+use std::ffi::{CString, c_int};
+use std::path::Path;
+use std::rc::Rc;
+
+use super::abi::{Abi, Handle};
+use super::{MpiTeam, Team};
+use crate::error::{Error, Result};
+
+const MODE_RDONLY: c_int = 2;
+const MODE_RDWR: c_int = 8;
+
+/// A file that all ranks of a job have open. Every call is collective: MPI-IO gathers what neighbouring ranks write into large requests of a few of them
+/// ("two-phase").
+#[derive(Debug)]
+pub struct MpiFile {
+    abi: Rc<Abi>,
+    handle: Handle,
+    open: bool,
+}
+
+/// A box of a row-major array of bytes-sized elements, in a file.
+#[derive(Clone, Debug)]
+pub struct FileBox<'a> {
+    /// First byte of the array.
+    pub offset: u64,
+    /// Bytes of one element.
+    pub size: usize,
+    /// Shape of the array.
+    pub shape: &'a [u64],
+    /// First element of the box.
+    pub start: &'a [u64],
+    /// Lengths of the box.
+    pub count: &'a [u64],
+}
+
+impl MpiFile {
+    /// Opens an existing file; every rank calls this.
+    pub fn open(team: &MpiTeam, path: &Path, write: bool) -> Result<Self> {
+        let abi = Rc::clone(&team.abi);
+        let name = CString::new(path.as_os_str().as_encoded_bytes())
+            .map_err(|_| Error::Invalid(format!("`{}` holds a zero byte", path.display())))?;
+        let mut handle: Handle = 0;
+        let mode = if write { MODE_RDWR } else { MODE_RDONLY };
+        // SAFETY: a string that ends with zero; room for a handle of either family.
+        let code = unsafe {
+            (abi.calls.file_open)(team.world(), name.as_ptr(), mode, team.info_null(), &mut handle)
+        };
+        abi.check(code, &format!("cannot open `{}`", path.display()))?;
+        team.barrier()?;
+        Ok(MpiFile { abi, handle, open: true })
+    }
+
+    /// Lets the rank see the box of the file alone; gives the box's type.
+    fn view(&self, place: &FileBox<'_>, bytes: usize) -> Result<()> {
+        let abi = &self.abi;
+        let number = |n: u64| {
+            c_int::try_from(n)
+                .map_err(|_| Error::Invalid(format!("MPI-IO takes lengths below 2^31, not {n}")))
+        };
+        let list = |v: &[u64]| v.iter().map(|&n| number(n)).collect::<Result<Vec<c_int>>>();
+        let (shape, start, count) = (list(place.shape)?, list(place.start)?, list(place.count)?);
+        number(bytes as u64)?;
+        let (mut element, mut region): (Handle, Handle) = (0, 0);
+        // SAFETY: arrays with one number a dimension; room for handles; the view keeps what it needs of a type that is freed.
+        unsafe {
+            let size = number(place.size as u64)?;
+            abi.check((abi.calls.type_contiguous)(size, abi.byte, &mut element), "a type")?;
+            abi.check((abi.calls.type_commit)(&mut element), "a type")?;
+            let code = (abi.calls.type_create_subarray)(
+                shape.len() as c_int,
+                shape.as_ptr(),
+                count.as_ptr(),
+                start.as_ptr(),
+                abi.order_c(),
+                element,
+                &mut region,
+            );
+            abi.check(code, "a box")?;
+            abi.check((abi.calls.type_commit)(&mut region), "a box")?;
+            let offset =
+                i64::try_from(place.offset).map_err(|_| Error::Invalid("an offset past 2^63".into()))?;
+            let native = c"native";
+            let code = (abi.calls.file_set_view)(
+                self.handle,
+                offset,
+                element,
+                region,
+                native.as_ptr(),
+                abi.info_null,
+            );
+            abi.check(code, "the view of a file")?;
+            abi.check((abi.calls.type_free)(&mut region), "a box")?;
+            abi.check((abi.calls.type_free)(&mut element), "a type")
+        }
+    }
+
+    /// Writes a box; every rank calls this, each with its own.
+    pub fn write_all(&self, place: &FileBox<'_>, bytes: &[u8]) -> Result<()> {
+        self.view(place, bytes.len())?;
+        let abi = &self.abi;
+        // SAFETY: as many bytes as are there, which `view` has found to be below 2^31.
+        let code = unsafe {
+            (abi.calls.file_write_at_all)(
+                self.handle,
+                0,
+                bytes.as_ptr().cast(),
+                bytes.len() as c_int,
+                abi.byte,
+                abi.status_ignore(),
+            )
+        };
+        abi.check(code, "a collective write")
+    }
+
+    /// Reads a box; every rank calls this, each its own.
+    pub fn read_all(&self, place: &FileBox<'_>, out: &mut [u8]) -> Result<()> {
+        self.view(place, out.len())?;
+        let abi = &self.abi;
+        // SAFETY: room for as many bytes, which `view` has found to be below 2^31.
+        let code = unsafe {
+            (abi.calls.file_read_at_all)(
+                self.handle,
+                0,
+                out.as_mut_ptr().cast(),
+                out.len() as c_int,
+                abi.byte,
+                abi.status_ignore(),
+            )
+        };
+        abi.check(code, "a collective read")
+    }
+
+    /// Closes the file; every rank calls this.
+    pub fn close(mut self) -> Result<()> {
+        self.open = false;
+        // SAFETY: an open file, not used again.
+        let code = unsafe { (self.abi.calls.file_close)(&mut self.handle) };
+        self.abi.check(code, "closing a file")
+    }
+}

@@ -1,0 +1,37 @@
+//! The workload `io`: an array is written to a file, and read from it, in blocks, by one rank or many.
+//!
+//! It replaces NetCDF-Bench: its options mean the same here ([`IoOptions`]), with other drivers beside netCDF-C, any
+//! geometry, values that show every slip, caches in a known state, repetitions in turn, and rates of the whole job: bytes
+//! moved, divided by the time from the first rank's start to the last rank's end.
+//!
+//! ```
+//! use ncforge_bench::team::Alone;
+//! use ncforge_bench::workload::io::{CaseAsk, GeometryRequest, IoOptions, run};
+//!
+//! let dir = tempfile::tempdir()?;
+//! let mut options = IoOptions::new(dir.path().join("t.nc"));
+//! options.geometry = GeometryRequest { data: "4:10:20:5".parse().ok(), ..GeometryRequest::default() };
+//! options.read = true;
+//! let report = run(&Alone, &options, None)?;
+//! assert_eq!(report.cases.len(), 1);
+//! assert!(report.phases.iter().all(|p| p.verdict.as_ref().is_none_or(|v| v.wrong == 0)));
+//! # Ok::<(), Box<dyn std::error::Error>>(())
+//! ```
+
+mod audit;
+mod data;
+mod geometry;
+mod options;
+mod phase;
+mod prepare;
+mod result;
+mod run;
+
+pub use audit::Audit;
+pub use data::{Content, Mismatch, Verdict};
+pub use geometry::{Geometry, GeometryRequest, Lengths, written};
+pub use options::{AccessKind, CacheAsk, CaseAsk, ChunkChoice, DriverAsk, IoOptions};
+pub use options::{format_name, type_name};
+pub use prepare::plan;
+pub use result::{CaseResult, IoReport, PhaseKind, PhaseResult, RankPhase, SCHEMA, Span};
+pub use run::run;

@@ -1,0 +1,67 @@
+//! What really is in a file, read back by ncforge, whoever wrote it.
+
+use std::path::Path;
+
+use ncforge::Dataset;
+use ncforge::codec::filter_name;
+use ncforge::model::Storage;
+use serde::{Deserialize, Serialize};
+
+/// The storage of the variable, as the file has it.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Audit {
+    /// The format, as `ncdump -k` names it; "bytes" for plain ones.
+    pub format: String,
+    /// Chunk lengths; `None`: one run of bytes, or records.
+    pub chunks: Option<Vec<u64>>,
+    /// Names of the filters.
+    pub filters: Vec<String>,
+    /// Whether the first dimension is unlimited.
+    pub unlimited: bool,
+    /// Bytes of all files.
+    pub bytes: u64,
+    /// Bytes of the values.
+    pub values: u64,
+}
+
+impl Audit {
+    /// Looks at a file (the first one, where every rank has its own).
+    pub(super) fn of(path: &Path, var: &str, bytes: u64, values: u64) -> Audit {
+        let plain = Audit { format: "bytes".into(), bytes, values, ..Audit::default() };
+        let Ok(dataset) = Dataset::open(path) else { return plain };
+        let Ok(id) = dataset.var(var) else { return plain };
+        let schema = dataset.schema();
+        let v = schema.var(id);
+        let (chunks, filters) = match &v.storage {
+            Storage::Chunked { chunks, filters } => {
+                (Some(chunks.clone()), filters.iter().map(|f| filter_name(f.id).to_owned()).collect())
+            }
+            _ => (None, Vec::new()),
+        };
+        Audit {
+            format: schema.format.kind().to_owned(),
+            chunks,
+            filters,
+            unlimited: v.dims.first().is_some_and(|d| schema.dim(*d).unlimited),
+            bytes,
+            values,
+        }
+    }
+
+    /// In words: "chunks 1 × 100 × 100 × 10, deflate; 12,578 bytes beside the values".
+    pub fn describe(&self) -> String {
+        let mut text = match &self.chunks {
+            Some(c) => format!("chunks {}", super::written(c)),
+            None if self.unlimited => "records".to_owned(),
+            None => "contiguous".to_owned(),
+        };
+        for f in &self.filters {
+            text.push_str(" + ");
+            text.push_str(f);
+        }
+        if self.unlimited && self.chunks.is_some() {
+            text.push_str(", unlimited");
+        }
+        text
+    }
+}

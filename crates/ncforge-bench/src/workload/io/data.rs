@@ -1,0 +1,261 @@
+//! The values: every element knows its place, so that a slip of any kind is seen.
+//!
+//! A value depends on the element's index in the whole array (row-major) and on the seed, and on nothing else: two ranks,
+//! two time steps, two engines can be told apart, and what was read back can be checked element by element without
+//! keeping what was written. Buffers are poisoned before a read: a library that reads nothing is found out.
+
+use ncforge::{Atomic, Hyperslab};
+use serde::{Deserialize, Serialize};
+
+/// How the values look. What is compressed shows in sizes and times, so it is chosen.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum Content {
+    /// All bits of a hash of the index: cannot be compressed.
+    Hash,
+    /// A smooth field with hashed low bits, as model output is: compresses to about a half.
+    Field,
+    /// The cell values of NetCDF-Bench, `100·t + rank + x + 10·y + 1` with t, x, y counted within the block. Very
+    /// compressible; slips between time steps cannot be seen in it.
+    NetcdfBench,
+}
+
+/// What a value is made of.
+#[derive(Clone, Debug)]
+pub(super) struct Values {
+    /// How they look.
+    pub content: Content,
+    /// Where the hash starts.
+    pub seed: u64,
+    /// Their type.
+    pub dtype: Atomic,
+    /// The whole array.
+    pub shape: Vec<u64>,
+}
+
+/// What a buffer is filled with before a read: no value of it is likely to be right.
+pub(super) const POISON: u8 = 0xA5;
+
+/// An element that was not what it should be.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct Mismatch {
+    /// Its index in the whole array.
+    pub at: Vec<u64>,
+    /// What it should be.
+    pub expected: String,
+    /// What was read.
+    pub found: String,
+}
+
+/// What a check found.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+pub struct Verdict {
+    /// Elements that were compared.
+    pub checked: u64,
+    /// Elements that were wrong.
+    pub wrong: u64,
+    /// The first of them, by index.
+    pub first: Vec<Mismatch>,
+}
+
+/// How many wrong elements are told in full.
+pub(super) const TOLD: usize = 5;
+
+impl Verdict {
+    /// Adds what another rank, or another block, found.
+    pub fn add(&mut self, other: &Verdict) {
+        self.checked += other.checked;
+        self.wrong += other.wrong;
+        self.first.extend(other.first.iter().cloned());
+        self.first.sort_by(|a, b| a.at.cmp(&b.at));
+        self.first.truncate(TOLD);
+    }
+}
+
+/// A hash of 64 bits (splitmix64's finaliser, by Vigna).
+#[inline]
+fn mix(mut z: u64) -> u64 {
+    z = (z ^ (z >> 30)).wrapping_mul(0xBF58_476D_1CE4_E5B9);
+    z = (z ^ (z >> 27)).wrapping_mul(0x94D0_49BB_1331_11EB);
+    z ^ (z >> 31)
+}
+
+const GOLDEN: u64 = 0x9E37_79B9_7F4A_7C15;
+
+impl Values {
+    /// Fills `out` with the values of a block: native byte order, row-major. `rank` matters to
+    /// [`Content::NetcdfBench`] only.
+    ///
+    /// # Panics
+    /// When `out` is not as long as the block has bytes, or the slab has other dimensions than the array.
+    pub(super) fn fill(&self, slab: &Hyperslab, rank: u64, out: &mut [u8]) {
+        let size = self.dtype.size();
+        assert_eq!(out.len() as u64, slab.len() * size as u64);
+        match self.dtype {
+            Atomic::Byte | Atomic::UByte | Atomic::Char => self.rows(slab, rank, out, |v| [v as u8]),
+            Atomic::Short | Atomic::UShort => self.rows(slab, rank, out, |v| (v as u16).to_ne_bytes()),
+            Atomic::Int | Atomic::UInt => self.rows(slab, rank, out, |v| (v as u32).to_ne_bytes()),
+            Atomic::Int64 | Atomic::UInt64 => self.rows(slab, rank, out, u64::to_ne_bytes),
+            // Numbers that are exact: 23 and 52 bits, so that no NaN and no rounding is among them.
+            Atomic::Float => self.rows(slab, rank, out, |v| ((v & 0x7F_FFFF) as f32).to_ne_bytes()),
+            Atomic::Double => self.rows(slab, rank, out, |v| ((v & ((1 << 52) - 1)) as f64).to_ne_bytes()),
+        }
+    }
+
+    fn rows<const N: usize>(
+        &self,
+        slab: &Hyperslab,
+        rank: u64,
+        out: &mut [u8],
+        encode: impl Fn(u64) -> [u8; N],
+    ) {
+        let dims = self.shape.len();
+        let width = slab.count[dims - 1];
+        let (cells, _) = out.as_chunks_mut::<N>();
+        let outer: Vec<_> = slab.count[..dims - 1].iter().map(|&c| 0..c).collect();
+        for (row, at) in cells.chunks_mut(width.max(1) as usize).zip(ncforge::select::coordinates(&outer)) {
+            let index = (0..dims - 1).fold(0u64, |i, d| i * self.shape[d] + slab.start[d] + at[d]);
+            let index = index * self.shape[dims - 1] + slab.start[dims - 1];
+            match self.content {
+                Content::Hash => {
+                    for (cell, i) in row.iter_mut().zip(index..) {
+                        *cell = encode(mix(self.seed.wrapping_add(i.wrapping_mul(GOLDEN))));
+                    }
+                }
+                Content::Field => {
+                    // A wave along every dimension but the last, and a slope along that; the low eight bits are hashed.
+                    let wave: i64 = at
+                        .iter()
+                        .zip(&slab.start)
+                        .enumerate()
+                        .map(|(d, (a, s))| triangle(a + s, 37 + 12 * d as u64))
+                        .sum();
+                    for (cell, i) in row.iter_mut().zip(0u64..) {
+                        let along = triangle(slab.start[dims - 1] + i, 211);
+                        let noise = mix(self.seed.wrapping_add((index + i).wrapping_mul(GOLDEN))) & 0xFF;
+                        *cell = encode(((wave * 64 + along * 32 + 65536) as u64) << 6 ^ noise);
+                    }
+                }
+                Content::NetcdfBench => {
+                    let local = |d: usize| at.get(d).copied().unwrap_or(0);
+                    let value = 100 * local(0) + rank + local(1) + 10 * local(2) + 1;
+                    row.fill(encode(value));
+                }
+            }
+        }
+    }
+
+    /// Compares what was read with what it should be, every element; `expected` is room for a block.
+    pub(super) fn check(&self, slab: &Hyperslab, rank: u64, got: &[u8], expected: &mut Vec<u8>) -> Verdict {
+        expected.resize(got.len(), 0);
+        self.fill(slab, rank, expected);
+        let size = self.dtype.size();
+        let mut verdict = Verdict { checked: slab.len(), ..Verdict::default() };
+        if got == expected.as_slice() {
+            return verdict;
+        }
+        for (i, (g, e)) in got.chunks_exact(size).zip(expected.chunks_exact(size)).enumerate() {
+            if g == e {
+                continue;
+            }
+            verdict.wrong += 1;
+            if verdict.first.len() < TOLD {
+                let mut at = slab.start.clone();
+                let mut rest = i as u64;
+                for d in (0..at.len()).rev() {
+                    at[d] += rest % slab.count[d];
+                    rest /= slab.count[d];
+                }
+                verdict.first.push(Mismatch {
+                    at,
+                    expected: shown(self.dtype, e),
+                    found: shown(self.dtype, g),
+                });
+            }
+        }
+        verdict
+    }
+}
+
+/// A triangle wave of this period, about 0 … 255.
+fn triangle(i: u64, period: u64) -> i64 {
+    let at = i % (2 * period);
+    let up = at.min(2 * period - at);
+    (up * 255 / period) as i64
+}
+
+/// A value as text.
+fn shown(dtype: Atomic, bytes: &[u8]) -> String {
+    macro_rules! text {
+        ($($kind:ident => $t:ty),*) => {
+            match dtype { $(Atomic::$kind => bytes.try_into().map(|b| <$t>::from_ne_bytes(b).to_string()),)* }
+        };
+    }
+    text!(Byte => i8, Char => u8, UByte => u8, Short => i16, UShort => u16, Int => i32, UInt => u32,
+          Int64 => i64, UInt64 => u64, Float => f32, Double => f64)
+    .unwrap_or_default()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn values(content: Content, dtype: Atomic) -> Values {
+        Values { content, seed: 1, dtype, shape: vec![4, 6, 10] }
+    }
+
+    #[test]
+    fn a_value_depends_on_its_place_and_not_on_the_block() {
+        for content in [Content::Hash, Content::Field] {
+            for dtype in Atomic::ALL {
+                let v = values(content, dtype);
+                let size = dtype.size();
+                let mut all = vec![0; 240 * size];
+                v.fill(&Hyperslab::all(&[4, 6, 10]), 0, &mut all);
+                let slab = Hyperslab::new(&[2, 3, 4], &[1, 2, 5]);
+                let mut part = vec![0; 10 * size];
+                v.fill(&slab, 3, &mut part);
+                for (i, cell) in part.chunks(size).enumerate() {
+                    let at = (2 * 6 + 3 + i / 5) * 10 + 4 + i % 5;
+                    assert_eq!(cell, &all[at * size..][..size], "{content:?} {dtype:?}");
+                }
+            }
+        }
+    }
+
+    #[test]
+    fn one_wrong_bit_is_found_and_placed() {
+        let v = values(Content::Hash, Atomic::Int);
+        let slab = Hyperslab::new(&[1, 2, 0], &[2, 2, 10]);
+        let mut got = vec![0; 160];
+        v.fill(&slab, 0, &mut got);
+        let mut room = Vec::new();
+        assert_eq!(v.check(&slab, 0, &got, &mut room), Verdict { checked: 40, ..Verdict::default() });
+        got[33 * 4] ^= 1;
+        let verdict = v.check(&slab, 0, &got, &mut room);
+        assert_eq!((verdict.wrong, verdict.first[0].at.clone()), (1, vec![2, 3, 3]));
+        let poisoned = vec![POISON; 160];
+        assert_eq!(v.check(&slab, 0, &poisoned, &mut room).wrong, 40);
+    }
+
+    #[test]
+    fn neighbours_and_time_steps_differ() {
+        let v = values(Content::Hash, Atomic::Int);
+        let mut all = vec![0; 960];
+        v.fill(&Hyperslab::all(&[4, 6, 10]), 0, &mut all);
+        let distinct: std::collections::BTreeSet<&[u8]> = all.chunks(4).collect();
+        assert_eq!(distinct.len(), 240);
+    }
+
+    #[test]
+    fn the_cells_of_netcdf_bench() {
+        let v =
+            Values { content: Content::NetcdfBench, seed: 0, dtype: Atomic::Int, shape: vec![4, 6, 10, 2] };
+        let mut out = vec![0; 2 * 2 * 3 * 2 * 4];
+        v.fill(&Hyperslab::new(&[2, 2, 3, 0], &[2, 2, 3, 2]), 5, &mut out);
+        let cells: Vec<i32> = out.chunks(4).map(|c| i32::from_ne_bytes(c.try_into().unwrap())).collect();
+        assert_eq!(&cells[..6], [6, 6, 16, 16, 26, 26]);
+        assert_eq!(cells[6], 7);
+        assert_eq!(cells[12], 106);
+    }
+}

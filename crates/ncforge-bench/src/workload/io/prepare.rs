@@ -1,0 +1,365 @@
+//! From what is asked to what is done, everything checked before a file is touched.
+
+use std::path::{Path, PathBuf};
+
+use ncforge::Dataset;
+
+use super::data::{Content, Values};
+use super::geometry::{Geometry, written};
+use super::options::{AccessKind, CacheAsk, CaseAsk, ChunkChoice, DriverAsk, IoOptions, type_name};
+use crate::driver::{
+    Access, ChunkAsk, DimSpec, Driver, FileSpec, LibnetcdfDriver, MARK, NcforgeDriver, RawDriver, VarSpec,
+    is_marked,
+};
+use crate::environment::Filesystem;
+use crate::error::{Error, Result};
+use crate::team::Team;
+
+/// The name of the variable, as NetCDF-Bench has it.
+pub(super) const VARIABLE: &str = "data";
+
+/// A case that is ready to run.
+pub(super) struct Case {
+    pub(super) ask: CaseAsk,
+    pub(super) name: String,
+    pub(super) driver: Box<dyn Driver>,
+    pub(super) spec: FileSpec,
+    /// The file, without the rank's number.
+    pub(super) file: PathBuf,
+}
+
+impl Case {
+    /// The file of a rank.
+    pub(super) fn path(&self, rank: u64) -> PathBuf {
+        match self.ask.access {
+            AccessKind::File => {
+                let mut name = self.file.clone().into_os_string();
+                name.push(format!("-{rank}"));
+                name.into()
+            }
+            _ => self.file.clone(),
+        }
+    }
+
+    /// All files.
+    pub(super) fn paths(&self, ranks: u64) -> Vec<PathBuf> {
+        match self.ask.access {
+            AccessKind::File => (0..ranks).map(|r| self.path(r)).collect(),
+            _ => vec![self.file.clone()],
+        }
+    }
+
+    /// How this rank opens its file.
+    pub(super) fn access<'a>(&self, team: &'a dyn Team, block: &'a [u64]) -> Access<'a> {
+        match self.ask.access {
+            AccessKind::File => Access::Alone,
+            kind => Access::Shared { team, collective: kind == AccessKind::Collective, block },
+        }
+    }
+}
+
+fn invalid<T>(why: impl Into<String>) -> Result<T> {
+    Err(Error::Invalid(why.into()))
+}
+
+/// The cases, each with its file's description. Nothing is written.
+pub(super) fn cases(options: &IoOptions, geometry: &Geometry, team: &dyn Team) -> Result<Vec<Case>> {
+    if options.cases.is_empty() || options.repetitions == 0 || !(options.write || options.read) {
+        return invalid("nothing to measure: a case, a repetition, and reading or writing are needed");
+    }
+    let several = options.cases.len() > 1;
+    let mut cases = Vec::with_capacity(options.cases.len());
+    for (number, ask) in options.cases.iter().enumerate() {
+        let driver = driver(options, &ask.driver)?;
+        let file = match several {
+            false => options.file.clone(),
+            true => derived(&options.file, number, driver.extension()),
+        };
+        let case =
+            Case { name: String::new(), spec: spec(options, ask, geometry)?, driver, file, ask: ask.clone() };
+        check(options, &case, geometry, team)?;
+        cases.push(case);
+    }
+    name_apart(&mut cases);
+    Ok(cases)
+}
+
+fn driver(options: &IoOptions, ask: &DriverAsk) -> Result<Box<dyn Driver>> {
+    Ok(match ask {
+        DriverAsk::Ncforge => Box::new(NcforgeDriver::new(options.threads, None)),
+        DriverAsk::Raw => Box::new(RawDriver),
+        DriverAsk::Libnetcdf(Some(path)) => Box::new(LibnetcdfDriver::load(path)?),
+        DriverAsk::Libnetcdf(None) => Box::new(LibnetcdfDriver::find().ok_or_else(|| {
+            Error::Missing("the system has no netCDF-C library that can be loaded (Debian: libnetcdf19); name one by its path".into())
+        })?),
+    })
+}
+
+/// `t.nc` becomes `t.2.nc`, or `t.2.raw`.
+fn derived(file: &Path, number: usize, extension: Option<&str>) -> PathBuf {
+    let own = file.extension().map(|e| e.to_string_lossy().into_owned());
+    let extension = extension.map(str::to_owned).or(own).unwrap_or_else(|| "nc".to_owned());
+    file.with_extension(format!("{}.{extension}", number + 1))
+}
+
+/// The file that a case needs.
+fn spec(options: &IoOptions, ask: &CaseAsk, geometry: &Geometry) -> Result<FileSpec> {
+    let per_file = match ask.access {
+        // The file of a rank is as wide as its share; NetCDF-Bench's time dimension stays whole, and so does ours
+        // when ranks do not share it.
+        AccessKind::File => geometry.share(),
+        _ => geometry.data.clone(),
+    };
+    let mut auto = geometry.block.clone();
+    if auto.len() > 1 {
+        auto[0] = 1;
+    }
+    let chunks = match &ask.chunks {
+        ChunkChoice::Unasked => ChunkAsk::Unasked(auto),
+        ChunkChoice::Auto => ChunkAsk::Lens(auto),
+        ChunkChoice::Lens(lens) => {
+            let same_names = lens.names.as_ref().is_none_or(|n| *n == geometry.names);
+            if lens.lens.len() != per_file.len() || !same_names {
+                return invalid(format!(
+                    "the chunk {} does not have the dimensions of the data, {}",
+                    written(&lens.lens),
+                    geometry.names.join(":")
+                ));
+            }
+            ChunkAsk::Lens(lens.lens.clone())
+        }
+    };
+    if let ChunkAsk::Lens(lens) = &chunks {
+        for (d, (&c, &n)) in lens.iter().zip(&per_file).enumerate() {
+            if c > n && !(d == 0 && options.unlimited) {
+                return invalid(format!(
+                    "a chunk of {} is larger than the data {} along `{}`; its length there can be at most {n}",
+                    written(lens),
+                    written(&per_file),
+                    geometry.names[d]
+                ));
+            }
+        }
+    }
+    if ask.deflate > 9 {
+        return invalid(format!("a level of deflate is 0 to 9, not {}", ask.deflate));
+    }
+    let dims = geometry
+        .names
+        .iter()
+        .zip(&per_file)
+        .enumerate()
+        .map(|(d, (name, &len))| DimSpec { name: name.clone(), len, unlimited: d == 0 && options.unlimited })
+        .collect();
+    let var = VarSpec {
+        name: VARIABLE.to_owned(),
+        dtype: options.dtype,
+        dims: (0..per_file.len()).collect(),
+        chunks,
+        deflate: ask.deflate,
+        shuffle: ask.shuffle,
+    };
+    Ok(FileSpec { format: options.format, dims, vars: vec![var], fill: options.fill })
+}
+
+/// Combinations that netCDF does not have, for any driver, so that all of them do the same work; then what the driver itself
+/// cannot do.
+fn check(options: &IoOptions, case: &Case, geometry: &Geometry, team: &dyn Team) -> Result<()> {
+    if case.ask.access == AccessKind::Independent {
+        if options.unlimited {
+            return invalid(
+                "unlimited variables are not supported by independent access: netCDF extends them by collective calls only; take --io-type coll",
+            );
+        }
+        if case.ask.deflate > 0 {
+            return invalid(
+                "compressed variables are not supported by independent access: netCDF writes them by collective calls only; take --io-type coll",
+            );
+        }
+    }
+    if geometry.names.iter().any(|n| n == VARIABLE) {
+        return invalid(format!("a dimension cannot be named `{VARIABLE}`, which is the variable's name"));
+    }
+    let access = case.access(team, &geometry.block);
+    let reading_only = !options.write;
+    match case.driver.refuses(&case.spec, &access) {
+        Some(why) if !reading_only => invalid(format!("{}: {why}", case.driver.name())),
+        _ => Ok(()),
+    }
+}
+
+/// Names that tell cases apart, by what differs between them.
+fn name_apart(cases: &mut [Case]) {
+    let first = cases[0].ask.clone();
+    let differs = |f: &dyn Fn(&CaseAsk) -> String| cases.iter().any(|c| f(&c.ask) != f(&first));
+    let chunks = |a: &CaseAsk| match &a.chunks {
+        ChunkChoice::Unasked => "no chunks".to_owned(),
+        ChunkChoice::Auto => "chunks auto".to_owned(),
+        ChunkChoice::Lens(l) => format!("chunks {}", written(&l.lens)),
+    };
+    let codec = |a: &CaseAsk| match (a.deflate, a.shuffle) {
+        (0, _) => "no deflate".to_owned(),
+        (n, false) => format!("deflate {n}"),
+        (n, true) => format!("shuffle + deflate {n}"),
+    };
+    let access = |a: &CaseAsk| a.access.name().to_owned();
+    let (by_access, by_chunks, by_codec) = (differs(&access), differs(&chunks), differs(&codec));
+    for case in cases.iter_mut() {
+        let mut parts = vec![short(case.driver.as_ref())];
+        parts.extend(by_access.then(|| access(&case.ask)));
+        parts.extend(by_chunks.then(|| chunks(&case.ask)));
+        parts.extend(by_codec.then(|| codec(&case.ask)));
+        case.name = parts.join(", ");
+    }
+}
+
+/// A driver's name without folders.
+fn short(driver: &dyn Driver) -> String {
+    match Path::new(driver.name()).file_name() {
+        Some(name) if driver.name().contains('/') => {
+            format!("{} {}", name.to_string_lossy(), driver.version())
+        }
+        _ => driver.name().to_owned(),
+    }
+}
+
+/// The values of a run.
+pub(super) fn values(options: &IoOptions, geometry: &Geometry) -> Values {
+    Values {
+        content: options.content,
+        seed: options.seed,
+        dtype: options.dtype,
+        shape: geometry.data.clone(),
+    }
+}
+
+/// Whether all calls of a rank write the same bytes, so that one buffer serves all of them.
+pub(super) fn is_periodic(options: &IoOptions) -> bool {
+    options.content == Content::NetcdfBench
+}
+
+/// What the files say and the disk allows, asked by rank 0 before the first write: nothing that is not a benchmark's is
+/// overwritten, and everything fits.
+pub(super) fn safe_to_begin(options: &IoOptions, cases: &[Case], geometry: &Geometry) -> Result<()> {
+    let ranks = geometry.ranks();
+    let values = geometry.data.iter().product::<u64>() * options.dtype.size() as u64;
+    for case in cases {
+        for path in case.paths(ranks) {
+            let there = std::fs::symlink_metadata(&path).is_ok();
+            if options.write && there && !options.overwrite && !is_benchmarks(&path) {
+                return invalid(format!(
+                    "`{}` exists, and no benchmark has written it; give -O to overwrite it",
+                    path.display()
+                ));
+            }
+            if !options.write && !there {
+                return Err(Error::Unreadable(format!(
+                    "there is no file `{}` to read; write it first (--write)",
+                    path.display()
+                )));
+            }
+        }
+    }
+    if options.read
+        && options.caches.contains(&CacheAsk::Cold)
+        && let Some(f) = Filesystem::of(&options.file).filter(|f| f.in_memory)
+    {
+        return invalid(format!(
+            "`{}` would lie on a {}, which is memory: no read of it is ever cold; take a file on a disk, or --cache warm",
+            options.file.display(),
+            f.kind
+        ));
+    }
+    if options.write {
+        let need = values.saturating_mul(cases.len() as u64);
+        if let Some(free) = free_space(&options.file)
+            && need.saturating_add(need / 50) > free
+        {
+            return invalid(format!(
+                "{} of {} are needed for the files, {} are free in the folder of `{}`",
+                crate::report::bytes(need),
+                type_name::of(options.dtype),
+                crate::report::bytes(free),
+                options.file.display()
+            ));
+        }
+    }
+    Ok(())
+}
+
+/// Whether a benchmark has written a file.
+fn is_benchmarks(path: &Path) -> bool {
+    if is_marked(path) {
+        return true;
+    }
+    Dataset::open(path).is_ok_and(|d| d.schema().groups[0].attrs.iter().any(|a| a.name == MARK))
+}
+
+/// Bytes that the user may still write into the folder of a file.
+fn free_space(file: &Path) -> Option<u64> {
+    use std::os::unix::ffi::OsStrExt;
+    let folder = std::path::absolute(file).ok()?;
+    let folder = folder.ancestors().skip(1).find(|p| p.exists())?;
+    let name = std::ffi::CString::new(folder.as_os_str().as_bytes()).ok()?;
+    // SAFETY: a string that ends with zero, and room for the answer, of which all bit patterns are valid.
+    unsafe {
+        let mut s: libc::statvfs = std::mem::zeroed();
+        (libc::statvfs(name.as_ptr(), &mut s) == 0).then(|| s.f_bavail.saturating_mul(s.f_frsize))
+    }
+}
+
+/// What a run would do, in words, after all checks that need no ranks: geometry, files, memory, space. Parallel libraries are
+/// looked at by the ranks themselves.
+///
+/// # Errors
+/// [`Error::Invalid`] when something does not fit.
+pub fn plan(options: &IoOptions, ranks: u64) -> Result<String> {
+    use std::fmt::Write;
+    let geometry = Geometry::resolve(&options.geometry, ranks, 1)?;
+    for ask in &options.cases {
+        let spec = spec(options, ask, &geometry)?;
+        if let Some(why) = spec.representable() {
+            return invalid(why);
+        }
+    }
+    let values = geometry.data.iter().product::<u64>() * options.dtype.size() as u64;
+    let block = geometry.block_len() * options.dtype.size() as u64;
+    let mut out = String::new();
+    let size = crate::report::bytes;
+    let _ = writeln!(
+        out,
+        "data     {} ({}), {}",
+        written(&geometry.data),
+        geometry.names.join(":"),
+        size(values)
+    );
+    let _ = writeln!(out, "ranks    {} as {}", ranks, written(&geometry.grid));
+    let _ = writeln!(
+        out,
+        "blocks   {}, {}, {} calls a rank",
+        written(&geometry.block),
+        size(block),
+        geometry.calls()
+    );
+    let held = (options.memory.unwrap_or(256 << 20) / ranks.max(1)).max(block).min(values / ranks.max(1));
+    let _ = writeln!(out, "memory   {} a rank for values", size(held));
+    let rounds = options.warmup + options.repetitions;
+    let reads = if options.read { options.caches.len() } else { 0 };
+    let _ = writeln!(
+        out,
+        "work     {} case{}, {rounds} rounds: {} written, {} read in all",
+        options.cases.len(),
+        if options.cases.len() == 1 { "" } else { "s" },
+        size(values.saturating_mul((rounds * options.cases.len() * usize::from(options.write)) as u64)),
+        size(values.saturating_mul((rounds * options.cases.len() * reads) as u64)),
+    );
+    if let Some(free) = free_space(&options.file) {
+        let _ = writeln!(
+            out,
+            "space    {} for files, {} free",
+            size(values.saturating_mul(options.cases.len() as u64)),
+            size(free)
+        );
+    }
+    Ok(out)
+}

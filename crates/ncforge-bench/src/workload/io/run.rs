@@ -1,0 +1,368 @@
+//! Rounds over all cases, in turn.
+
+use std::path::{Path, PathBuf};
+
+use super::audit::Audit;
+use super::data::Verdict;
+use super::geometry::Geometry;
+use super::options::{CacheAsk, ChunkChoice, IoOptions};
+use super::phase::Bench;
+use super::prepare::{Case, VARIABLE, cases, safe_to_begin, values};
+use super::result::{CaseResult, IoReport, PhaseKind, PhaseResult, RankPhase, SCHEMA, Span};
+use crate::cache::{self, CacheState, PROVEN};
+use crate::driver::ChunkAsk;
+use crate::environment::{Environment, processors};
+use crate::error::{Error, Result};
+use crate::noise::Look;
+use crate::stats::Positions;
+use crate::team::{Team, agree, exchange};
+
+/// Runs the workload; every rank of the team calls this with the same options, and gets the same report.
+/// `stop` is asked now and then whether to give up.
+///
+/// # Errors
+/// What does not fit together is told before any file is touched. When something fails later, the files that this run
+/// has created are removed.
+pub fn run(team: &dyn Team, options: &IoOptions, stop: Option<&dyn Fn() -> bool>) -> Result<IoReport> {
+    let prepared = (|| {
+        let geometry = Geometry::resolve(&options.geometry, team.size() as u64, team.nodes() as u64)?;
+        let cases = cases(options, &geometry, team)?;
+        if team.rank() == 0 {
+            safe_to_begin(options, &cases, &geometry)?;
+        }
+        Ok((geometry, cases))
+    })();
+    let (geometry, cases) = agree(team, prepared).map_err(|e| match e {
+        // All ranks found the same; the first one tells it.
+        Error::Rank { rank: 0, message, code: 2, told: true } => Error::Invalid(message),
+        e => e,
+    })?;
+    let mut run = Run::new(team, options, &geometry, &cases, stop);
+    let outcome = run.rounds();
+    let keep = outcome.is_ok() && (options.keep || cases.len() == 1);
+    if team.rank() == 0 && options.write && !keep {
+        cases.iter().flat_map(|c| c.paths(geometry.ranks())).for_each(|p| remove(&p));
+    }
+    outcome?;
+    let notes = run.notes();
+    let phases = run.phases;
+    let audits = run.audits;
+    Ok(IoReport {
+        schema: SCHEMA,
+        workload: "io".to_owned(),
+        environment: Environment::capture_for(&options.file),
+        team: team.kind(),
+        nodes: team.nodes(),
+        options: options.clone(),
+        cases: cases
+            .iter()
+            .zip(audits)
+            .map(|(c, audit)| CaseResult {
+                name: c.name.clone(),
+                ask: c.ask.clone(),
+                driver: c.driver.name().to_owned(),
+                version: c.driver.version(),
+                chunks: match (&c.ask.chunks, &c.spec.vars[0].chunks) {
+                    (ChunkChoice::Unasked, _) | (_, ChunkAsk::Unasked(_)) => None,
+                    (_, ChunkAsk::Lens(l)) => Some(l.clone()),
+                },
+                audit,
+            })
+            .collect(),
+        geometry,
+        phases,
+        notes,
+        time: std::time::SystemTime::now().duration_since(std::time::UNIX_EPOCH).map_or(0, |d| d.as_secs()),
+        command: None,
+    })
+}
+
+/// Removes a file of the benchmark, and what ncforge has begun for it.
+fn remove(path: &Path) {
+    let _ = std::fs::remove_file(path);
+    let _ = std::fs::remove_file(ncforge::dataset::partial_path(path));
+}
+
+struct Run<'a> {
+    team: &'a dyn Team,
+    options: &'a IoOptions,
+    geometry: &'a Geometry,
+    cases: &'a [Case],
+    bench: Bench<'a>,
+    phases: Vec<PhaseResult>,
+    audits: Vec<Option<Audit>>,
+    crowded: bool,
+    out_of_time: bool,
+    again: usize,
+}
+
+impl<'a> Run<'a> {
+    fn new(
+        team: &'a dyn Team,
+        options: &'a IoOptions,
+        geometry: &'a Geometry,
+        cases: &'a [Case],
+        stop: Option<&'a dyn Fn() -> bool>,
+    ) -> Self {
+        Run {
+            bench: Bench::new(team, geometry, values(options, geometry), options, stop),
+            team,
+            options,
+            geometry,
+            cases,
+            phases: Vec::new(),
+            audits: vec![None; cases.len()],
+            crowded: team.size() / team.nodes().max(1) > processors(),
+            out_of_time: false,
+            again: 0,
+        }
+    }
+
+    fn rounds(&mut self) -> Result<()> {
+        let begun = crate::clock::now();
+        let mut random = Positions::new(self.options.seed);
+        let planned = self.options.warmup + self.options.repetitions;
+        // Disturbed rounds are made again, as many as were planned at most.
+        let most = planned + if self.options.guard { self.options.repetitions } else { 0 };
+        let mut good = 0;
+        for round in 0..most {
+            let counted = round >= self.options.warmup;
+            let mut order: Vec<usize> = (0..self.cases.len()).collect();
+            // A new order in each round: what follows what must not decide (Fisher and Yates' shuffle).
+            for i in (1..order.len()).rev() {
+                order.swap(i, random.below(i as u64 + 1) as usize);
+            }
+            let before = self.phases.len();
+            for case in order {
+                self.once(case, round)?;
+            }
+            if !counted {
+                self.phases.truncate(before);
+                continue;
+            }
+            let disturbed = self.phases[before..].iter().any(|p| p.disturbed);
+            good += usize::from(!disturbed);
+            self.again += usize::from(disturbed);
+            let late = self.options.budget.is_some_and(|b| crate::clock::now() - begun > b);
+            // Clocks of ranks differ by a little; rank 0 decides.
+            let late = exchange(self.team, &late)?[0];
+            let enough = good >= self.options.repetitions || (!self.options.guard && round + 1 >= planned);
+            if late && !enough {
+                self.out_of_time = true;
+            }
+            if enough || late {
+                break;
+            }
+        }
+        Ok(())
+    }
+
+    /// One repetition of a case: written, then read in every state of the cache.
+    fn once(&mut self, number: usize, round: usize) -> Result<()> {
+        let case = &self.cases[number];
+        let paths = case.paths(self.geometry.ranks());
+        if self.options.write {
+            self.remove_old(&paths)?;
+            let look = Look::now();
+            let phase = self.bench.write(case)?;
+            let sync = self.options.sync.then(|| self.sync(&paths)).transpose()?;
+            let state = CacheState { label: "written".into(), percent: None };
+            self.record(number, round, PhaseKind::Write, None, state, &phase, None, sync, &look, &paths)?;
+            if self.audits[number].is_none() {
+                let values = self.geometry.data.iter().product::<u64>() * self.options.dtype.size() as u64;
+                self.audits[number] = Some(Audit::of(&paths[0], VARIABLE, stored(&paths), values));
+            }
+        }
+        if !self.options.read {
+            return Ok(());
+        }
+        for &asked in &self.options.caches {
+            let before = self.bring_into(asked, &paths)?;
+            let look = Look::now();
+            let (phase, verdict) = self.bench.read(case)?;
+            let state = CacheState { label: String::new(), percent: before.map(|s| s * 100.0) };
+            self.record(
+                number,
+                round,
+                PhaseKind::Read,
+                Some(asked),
+                state,
+                &phase,
+                verdict.as_ref(),
+                None,
+                &look,
+                &paths,
+            )?;
+        }
+        Ok(())
+    }
+
+    /// Old files go before the clock starts: giving their pages back is no part of creating new ones.
+    fn remove_old(&self, paths: &[PathBuf]) -> Result<()> {
+        if self.team.rank() == 0 {
+            paths.iter().for_each(|p| remove(p));
+        }
+        self.team.barrier()
+    }
+
+    /// Seconds until the files are on disk.
+    fn sync(&self, paths: &[PathBuf]) -> Result<f64> {
+        self.team.barrier()?;
+        let begin = crate::clock::now();
+        let mine = |(i, _): &(usize, &PathBuf)| i % self.team.size() == self.team.rank();
+        let done = paths.iter().enumerate().filter(mine).try_for_each(|(_, path)| {
+            let file = std::fs::File::open(path).map_err(|e| Error::io("open", path, e))?;
+            file.sync_data().map_err(|e| Error::io("sync", path, e))
+        });
+        let end = crate::clock::now();
+        agree(self.team, done)?;
+        Ok(self.stretch(&exchange(self.team, &Span { begin, end })?))
+    }
+
+    /// Brings the page cache into a state, and gives the share of the files that is in it then.
+    fn bring_into(&self, asked: CacheAsk, paths: &[PathBuf]) -> Result<Option<f64>> {
+        let done = match asked {
+            CacheAsk::Any => Ok(()),
+            // Every machine has a cache of its own; who evicts twice does no harm.
+            CacheAsk::Cold => cache::make_cold(paths),
+            CacheAsk::Warm if self.team.rank() == 0 || self.team.nodes() > 1 => {
+                paths.iter().try_for_each(|p| cache::warm(p))
+            }
+            CacheAsk::Warm => Ok(()),
+        };
+        agree(self.team, done)?;
+        let share = exchange(self.team, &cache::resident_of(paths))?;
+        Ok(share[0])
+    }
+
+    /// From the first rank's begin to the last rank's end. Clocks of several machines are not one: there, the longest
+    /// rank counts, all of which begin at a barrier.
+    fn stretch(&self, spans: &[Span]) -> f64 {
+        if self.team.nodes() > 1 {
+            return spans.iter().map(Span::seconds).fold(0.0, f64::max);
+        }
+        let begin = spans.iter().map(|s| s.begin).fold(f64::INFINITY, f64::min);
+        let end = spans.iter().map(|s| s.end).fold(f64::NEG_INFINITY, f64::max);
+        (end - begin).max(0.0)
+    }
+
+    #[expect(clippy::too_many_arguments, reason = "the parts of one result, from one caller")]
+    fn record(
+        &mut self,
+        case: usize,
+        repetition: usize,
+        kind: PhaseKind,
+        cache_asked: Option<CacheAsk>,
+        mut cache: CacheState,
+        mine: &RankPhase,
+        verdict: Option<&Verdict>,
+        sync: Option<f64>,
+        look: &Look,
+        paths: &[PathBuf],
+    ) -> Result<()> {
+        let ranks = exchange(self.team, mine)?;
+        let verdicts = exchange(self.team, &verdict.cloned())?;
+        let ours: f64 = ranks.iter().map(|r| r.cpu).sum();
+        let noise = look.since(ours);
+        let disturbed = self.options.guard && noise.is_disturbing(self.crowded);
+        // One witness for all, so that all do the same next.
+        let (noise, disturbed, stored) = exchange(self.team, &(noise, disturbed, stored(paths)))?[0];
+        let from_storage = ranks.iter().map(|r| r.from_storage).sum::<Option<u64>>();
+        match cache_asked {
+            Some(CacheAsk::Cold) => {
+                let share = from_storage.map(|n| n as f64 / stored.max(1) as f64);
+                let proven = share.is_some_and(|s| s >= PROVEN);
+                cache.label = if proven { "cold-verified" } else { "cold-unverified" }.into();
+                cache.percent = share.map(|s| (s * 100.0).min(100.0));
+            }
+            Some(CacheAsk::Warm) => {
+                let proven = cache.percent.is_some_and(|p| p >= PROVEN * 100.0);
+                cache.label = if proven { "warm-verified" } else { "warm-unverified" }.into();
+            }
+            Some(CacheAsk::Any) => cache.label = "as-is".into(),
+            None => {}
+        }
+        let column = |f: &dyn Fn(&RankPhase) -> Span| ranks.iter().map(f).collect::<Vec<_>>();
+        let windows = ranks.iter().map(|r| r.io.len()).min().unwrap_or(0);
+        let mut io = 0.0;
+        let mut skew = 0.0f64;
+        for w in 0..windows {
+            let spans = column(&|r| r.io[w]);
+            io += self.stretch(&spans);
+            let first = spans.iter().map(|s| s.begin).fold(f64::INFINITY, f64::min);
+            let last = spans.iter().map(|s| s.begin).fold(f64::NEG_INFINITY, f64::max);
+            skew = skew.max(last - first);
+        }
+        let mut total = None;
+        for v in verdicts.iter().flatten() {
+            total.get_or_insert_with(Verdict::default).add(v);
+        }
+        self.phases.push(PhaseResult {
+            case,
+            repetition: repetition.saturating_sub(self.options.warmup),
+            kind,
+            cache_asked,
+            cache,
+            bytes: ranks.iter().map(|r| r.bytes).sum(),
+            stored,
+            from_storage,
+            open: self.stretch(&column(&|r| r.open)),
+            io,
+            close: self.stretch(&column(&|r| r.close)),
+            sync,
+            skew: if self.team.nodes() > 1 { 0.0 } else { skew },
+            ranks,
+            verdict: total,
+            noise,
+            disturbed,
+        });
+        Ok(())
+    }
+
+    /// What a reader should know.
+    fn notes(&self) -> Vec<String> {
+        let mut notes = Vec::new();
+        if self.crowded {
+            notes.push(format!(
+                "{} ranks share {} processors: ranks wait for one another, and rates say more about the scheduler than about storage",
+                self.team.size(),
+                processors()
+            ));
+        }
+        let disturbed = self.phases.iter().filter(|p| p.disturbed).count();
+        if disturbed > 0 {
+            let quiet = self.phases.len() - disturbed;
+            notes.push(format!(
+                "something else used the machine during {disturbed} of {} measurements{}",
+                self.phases.len(),
+                if quiet < disturbed {
+                    ": these numbers are unreliable"
+                } else {
+                    ", which were made again and are left out where enough others are there"
+                }
+            ));
+        }
+        if self.out_of_time {
+            notes.push("the time allowed was over before all repetitions were made".to_owned());
+        }
+        if self.phases.iter().any(|p| p.skew > 0.1 * p.io && p.io > 0.0 && !self.crowded) {
+            notes.push("ranks started calls further apart than a tenth of their time: small phases, or a busy machine; rates count from the first start to the last end".to_owned());
+        }
+        if self
+            .phases
+            .iter()
+            .any(|p| p.cache_asked == Some(CacheAsk::Cold) && p.cache.label != "cold-verified")
+        {
+            notes.push("not every cold read is proven by bytes from storage".to_owned());
+        }
+        if !self.options.verify && self.options.read {
+            notes.push("values were not checked (--verify)".to_owned());
+        }
+        notes
+    }
+}
+
+/// Bytes of the files.
+fn stored(paths: &[PathBuf]) -> u64 {
+    paths.iter().filter_map(|p| std::fs::metadata(p).ok()).map(|m| m.len()).sum()
+}

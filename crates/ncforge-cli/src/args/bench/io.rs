@@ -1,0 +1,219 @@
+//! `ncforge bench io`: NetCDF-Bench's options, letter by letter, and ours.
+
+use std::num::NonZeroUsize;
+use std::path::PathBuf;
+
+use clap::{Args, ValueEnum};
+use ncforge_bench::workload::io::{AccessKind, CacheAsk, ChunkChoice, Content, DriverAsk, Lengths};
+
+use crate::args::{GlobalArgs, Size};
+
+/// Write and read an array in blocks, by one process or many, with any library.
+///
+/// NetCDF-Bench's options (-n -p -d -b -c -r -w -t -u -z -f -x -F --verify) mean what they mean there. Several ranks
+/// are started by --ranks, or by mpiexec.
+#[derive(Args, Debug)]
+#[command(after_long_help = AFTER)]
+pub(crate) struct IoArgs {
+    /// Nodes of the job [default: what the job has]
+    #[arg(short = 'n', long = "nn", value_name = "N", help_heading = BENCH)]
+    pub(crate) nodes: Option<NonZeroUsize>,
+    /// Ranks on each node
+    #[arg(short = 'p', long, value_name = "N", help_heading = BENCH)]
+    pub(crate) ppn: Option<NonZeroUsize>,
+    /// The array, as t:x:y:z, or time=20:lat=200:lon=100; any number of dimensions [default: 100 : 100·nn : 100·ppn : 10]
+    #[arg(short = 'd', long = "data-geometry", value_name = "LENGTHS", help_heading = BENCH, allow_hyphen_values = true)]
+    pub(crate) data: Option<Lengths>,
+    /// What a rank moves in one call [default: 1 : x/nn : y/ppn : z]
+    #[arg(short = 'b', long = "block-geometry", value_name = "LENGTHS", help_heading = BENCH, allow_hyphen_values = true)]
+    pub(crate) block: Option<Lengths>,
+    /// Chunks: lengths, or auto for one chunk a block [default: as the library does unasked]
+    #[arg(short = 'c', long = "chunk-geometry", value_name = "LENGTHS|auto", help_heading = BENCH, allow_hyphen_values = true)]
+    pub(crate) chunk: Option<ChunkChoice>,
+    /// Read
+    #[arg(short = 'r', long, help_heading = BENCH)]
+    pub(crate) read: bool,
+    /// Write [default, unless --read or --verify is given]
+    #[arg(short = 'w', long, help_heading = BENCH)]
+    pub(crate) write: bool,
+    /// How ranks share: ind (one file, each for itself), coll (one file, together), file (one each) [default: ind; coll with -u or -z]
+    #[arg(short = 't', long = "io-type", value_name = "ind|coll|file", help_heading = BENCH)]
+    pub(crate) access: Option<AccessKind>,
+    /// The first dimension is unlimited
+    #[arg(short = 'u', long, help_heading = BENCH)]
+    pub(crate) unlimited: bool,
+    /// Level of deflate; 0 is none
+    #[arg(short = 'z', long = "compression_level", alias = "compression-level", value_name = "0-9", help_heading = BENCH,
+        allow_hyphen_values = true, value_parser = clap::value_parser!(u32).range(0..=9))]
+    pub(crate) deflate: Option<u32>,
+    /// The file; `-RANK` is appended with --io-type file
+    #[arg(short = 'f', long = "testfile", value_name = "PATH", default_value = "./testfn.nc", help_heading = BENCH)]
+    pub(crate) file: PathBuf,
+    /// human: our table; parser: NetCDF-Bench's, which programs read
+    #[arg(short = 'x', long = "output-format", value_enum, value_name = "FORM", default_value = "human", help_heading = BENCH)]
+    pub(crate) output: OutputForm,
+    /// The library fills what is not written yet
+    #[arg(short = 'F', long = "use-fill-value", help_heading = BENCH)]
+    pub(crate) fill: bool,
+    /// Read, and compare every value with what it should be
+    #[arg(long, help_heading = BENCH)]
+    pub(crate) verify: bool,
+
+    /// Start so many processes, without MPI [default: nn · ppn]
+    #[arg(long, value_name = "N")]
+    pub(crate) ranks: Option<NonZeroUsize>,
+    /// Ranks along each dimension, as 1:2:2:1, if blocks are to be smaller than a rank's share
+    #[arg(long, value_name = "LENGTHS")]
+    pub(crate) split: Option<Lengths>,
+    /// Libraries: ncforge, raw (plain system calls), libnetcdf (the system's) [default: ncforge]
+    #[arg(long, value_name = "A,B", value_delimiter = ',')]
+    pub(crate) driver: Vec<DriverAsk>,
+    /// A netCDF-C library to measure as well, by its path (repeatable)
+    #[arg(long, value_name = "PATH")]
+    pub(crate) library: Vec<PathBuf>,
+    /// Shuffle bytes before deflate
+    #[arg(long)]
+    pub(crate) shuffle: bool,
+    /// Format of the file
+    #[arg(long, value_enum, value_name = "FORMAT", default_value = "netcdf4")]
+    pub(crate) format: FormatName,
+    /// Type of the values: i1 … i8, u1 … u8, f4, f8
+    #[arg(long, value_name = "TYPE", default_value = "i4", value_parser = dtype)]
+    pub(crate) dtype: ncforge::Atomic,
+    /// The values: hash (cannot be compressed), field (as model output), netcdf-bench (its cell values) [default: hash; field with -z; netcdf-bench with --compat]
+    #[arg(long, value_enum, value_name = "KIND")]
+    pub(crate) data_content: Option<ContentArg>,
+    /// Where the values' hash, and the order of cases, start
+    #[arg(long, value_name = "N", default_value = "1")]
+    pub(crate) seed: u64,
+    /// Compare values of an option: chunk=none,auto,1:50:50:10, access=ind,coll, deflate=0,4, shuffle=off,on (repeatable)
+    #[arg(short = 'L', long = "sweep", value_name = "OPTION=A,B")]
+    pub(crate) sweep: Vec<String>,
+    /// Measured repetitions [default: 5; 1 with --compat]
+    #[arg(long, value_name = "N")]
+    pub(crate) reps: Option<NonZeroUsize>,
+    /// Repetitions before that which do not count [default: 1; 0 with --compat]
+    #[arg(long, value_name = "N")]
+    pub(crate) warmup: Option<usize>,
+    /// Begin no new round after so many seconds
+    #[arg(long, value_name = "SECONDS")]
+    pub(crate) budget: Option<f64>,
+    /// States of the page cache to read in: warm, cold, any
+    #[arg(long, value_name = "A,B", value_delimiter = ',', default_value = "warm")]
+    pub(crate) cache: Vec<CacheAsk>,
+    /// Do not wait, after each write, until the file is on disk
+    #[arg(long)]
+    pub(crate) no_sync: bool,
+    /// Do not measure again what something else on the machine disturbed
+    #[arg(long)]
+    pub(crate) no_guard: bool,
+    /// Exit code 3 when the numbers are unreliable
+    #[arg(long)]
+    pub(crate) strict: bool,
+    /// Do not check values that this run has written
+    #[arg(long, conflicts_with = "verify")]
+    pub(crate) no_verify: bool,
+    /// Leave the files of several cases where they are
+    #[arg(long)]
+    pub(crate) keep: bool,
+    /// Replace a file that no benchmark has written
+    #[arg(short = 'O', long)]
+    pub(crate) overwrite: bool,
+    /// Memory for the values held at once, of all ranks [default: 256M]
+    #[arg(long, value_name = "SIZE")]
+    pub(crate) hold: Option<Size>,
+    /// Print the table of another tool
+    #[arg(long, value_enum, value_name = "TOOL")]
+    pub(crate) compat: Option<Compat>,
+    /// Write one row a repetition as CSV; to stdout without a path
+    #[arg(long, value_name = "PATH", num_args = 0..=1, require_equals = true, default_missing_value = "-")]
+    pub(crate) csv: Option<PathBuf>,
+    /// Write everything as JSON; to stdout without a path
+    #[arg(long, value_name = "PATH", num_args = 0..=1, require_equals = true, default_missing_value = "-")]
+    pub(crate) json: Option<PathBuf>,
+    /// Say what would be done, and do nothing
+    #[arg(long)]
+    pub(crate) dry_run: bool,
+    #[command(flatten)]
+    pub(crate) global: GlobalArgs,
+}
+
+const BENCH: &str = "Options of NetCDF-Bench";
+
+const AFTER: &str = "\
+Exit codes: 0 done, 1 failed, 2 usage or a geometry that does not fit, 3 unreliable (--strict), 4 wrong values.
+
+Examples:
+  ncforge bench io -w -r                                   one process, 40 MB
+  ncforge bench io --ranks 4 -w -r -d 20:200:200:10 -n 2 -p 2 -c auto
+  ncforge bench io -w -r --driver raw,ncforge,libnetcdf --cache warm,cold --reps 9 --csv=out.csv
+  mpiexec -n 4 ncforge bench io -w -r -t coll --library libnetcdf_pnetcdf.so.19";
+
+/// Whose table.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
+pub(crate) enum OutputForm {
+    /// Ours
+    Human,
+    /// NetCDF-Bench's
+    Parser,
+}
+
+/// Tools whose table we print.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
+pub(crate) enum Compat {
+    /// NetCDF-Bench
+    NetcdfBench,
+}
+
+/// How values look.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
+pub(crate) enum ContentArg {
+    /// All bits hashed
+    Hash,
+    /// As model output
+    Field,
+    /// NetCDF-Bench's
+    NetcdfBench,
+}
+
+impl From<ContentArg> for Content {
+    fn from(c: ContentArg) -> Content {
+        match c {
+            ContentArg::Hash => Content::Hash,
+            ContentArg::Field => Content::Field,
+            ContentArg::NetcdfBench => Content::NetcdfBench,
+        }
+    }
+}
+
+/// Formats by name.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
+pub(crate) enum FormatName {
+    /// CDF-1
+    Classic,
+    /// CDF-2
+    Cdf2,
+    /// CDF-5
+    Cdf5,
+    /// netCDF-4
+    Netcdf4,
+    /// netCDF-4 classic model
+    Netcdf4Classic,
+}
+
+impl From<FormatName> for ncforge::Format {
+    fn from(f: FormatName) -> ncforge::Format {
+        match f {
+            FormatName::Classic => ncforge::Format::Cdf1,
+            FormatName::Cdf2 => ncforge::Format::Cdf2,
+            FormatName::Cdf5 => ncforge::Format::Cdf5,
+            FormatName::Netcdf4 => ncforge::Format::Netcdf4,
+            FormatName::Netcdf4Classic => ncforge::Format::Netcdf4Classic,
+        }
+    }
+}
+
+fn dtype(text: &str) -> Result<ncforge::Atomic, String> {
+    ncforge_bench::workload::io::type_name::parse(text)
+        .ok_or_else(|| format!("no type `{text}`: i1 i2 i4 i8, u1 u2 u4 u8, f4 f8"))
+}

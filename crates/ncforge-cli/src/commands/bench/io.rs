@@ -1,0 +1,236 @@
+//! `ncforge bench io`
+
+use std::path::Path;
+
+use ncforge_bench::report::io::{io_csv, io_table, netcdf_bench_table};
+use ncforge_bench::team::{Alone, MpiTeam, SharedTeam, Team, launch};
+use ncforge_bench::workload::io::{
+    AccessKind, CaseAsk, ChunkChoice, Content, DriverAsk, GeometryRequest, IoOptions, IoReport, plan, run,
+};
+
+use crate::args::{Compat, IoArgs, OutputForm};
+use crate::commands::Context;
+use crate::exit::{Exit, Failure, Result};
+use crate::interrupt;
+
+/// Runs this process' part: alone, as a rank of a job, or as the one who starts the ranks.
+pub(super) fn run_io(args: &IoArgs, cx: &Context<'_>) -> Result {
+    let options = options(args, cx)?;
+    if let Some(team) = MpiTeam::from_environment()? {
+        return as_rank(&team, args, &options, cx);
+    }
+    if let Some(team) = SharedTeam::from_environment()? {
+        return as_rank(&team, args, &options, cx);
+    }
+    let asked = args.nodes.map_or(1, usize::from) * args.ppn.map_or(1, usize::from);
+    let ranks = args.ranks.map_or(asked, usize::from);
+    if args.dry_run {
+        cx.printer.data(&plan(&options, ranks as u64)?);
+        return Ok(Exit::Ok);
+    }
+    if ranks == 1 {
+        return as_rank(&Alone, args, &options, cx);
+    }
+    // What does not fit is told once, before anything is started.
+    plan(&options, ranks as u64)?;
+    interrupt::catch();
+    let program =
+        std::env::current_exe().map_err(|e| failed(format!("cannot find the program itself: {e}")))?;
+    let ended = launch(&program, &cx.argv[1..], ranks)?;
+    if let Some(message) = ended.message {
+        return Err(failed(message));
+    }
+    Ok(Exit::from_code(ended.code))
+}
+
+fn failed(message: String) -> Failure {
+    Failure { message, hint: None, exit: Exit::Failed }
+}
+
+/// One rank of a team; rank 0 prints.
+fn as_rank(team: &dyn Team, args: &IoArgs, options: &IoOptions, cx: &Context<'_>) -> Result {
+    if args.dry_run {
+        if team.rank() == 0 {
+            cx.printer.data(&plan(options, team.size() as u64)?);
+        }
+        return Ok(Exit::Ok);
+    }
+    interrupt::catch();
+    let stop = || interrupt::requested();
+    let mut report = match run(team, options, Some(&stop)) {
+        Ok(report) => report,
+        Err(e) if e.is_told_elsewhere() => return Ok(Exit::from_code(e.exit_code())),
+        Err(e) => return Err(e.into()),
+    };
+    report.command = Some(cx.command_line());
+    let exit = exit_of(args, &report);
+    if team.rank() == 0 {
+        print(args, &report, cx)?;
+    }
+    Ok(exit)
+}
+
+fn exit_of(args: &IoArgs, report: &IoReport) -> Exit {
+    let disturbed = report.phases.iter().filter(|p| p.disturbed).count();
+    if report.wrong().is_some() {
+        Exit::BadInput
+    } else if args.strict && disturbed * 2 > report.phases.len() {
+        Exit::Differences
+    } else {
+        Exit::Ok
+    }
+}
+
+fn print(args: &IoArgs, report: &IoReport, cx: &Context<'_>) -> std::result::Result<(), Failure> {
+    let to_stdout = |p: &Option<std::path::PathBuf>| p.as_deref() == Some(Path::new("-"));
+    if !to_stdout(&args.csv) && !to_stdout(&args.json) {
+        if compat(args) {
+            cx.printer.data(&netcdf_bench_table(report));
+            if args.verify && !args.read {
+                for rank in 0..report.geometry.ranks() {
+                    let word = if report.wrong().is_some() { "FAILED" } else { "PASSED" };
+                    cx.printer.line(format_args!("TEST {word} [{rank}]"));
+                }
+            }
+        } else {
+            cx.printer.data(&io_table(report));
+        }
+    }
+    let json = |report: &IoReport| serde_json::to_string_pretty(report).unwrap_or_default() + "\n";
+    for (path, text) in [(&args.csv, io_csv as fn(&IoReport) -> String), (&args.json, json)] {
+        let Some(path) = path else { continue };
+        if path == Path::new("-") {
+            cx.printer.data(&text(report));
+        } else {
+            std::fs::write(path, text(report))
+                .map_err(|e| failed(format!("cannot write `{}`: {e}", path.display())))?;
+        }
+    }
+    if let Some((case, phase, verdict)) = report.wrong() {
+        cx.printer.warn(format_args!(
+            "{} of {} values that {} read are wrong",
+            verdict.wrong, verdict.checked, case.name
+        ));
+        for m in &verdict.first {
+            let place: Vec<String> =
+                report.geometry.names.iter().zip(&m.at).map(|(n, i)| format!("{n} {i}")).collect();
+            cx.printer.warn(format_args!("at {}: {} instead of {}", place.join(", "), m.found, m.expected));
+        }
+        let _ = phase;
+    }
+    Ok(())
+}
+
+fn compat(args: &IoArgs) -> bool {
+    args.compat == Some(Compat::NetcdfBench) || args.output == OutputForm::Parser
+}
+
+/// The options in the library's terms.
+fn options(args: &IoArgs, cx: &Context<'_>) -> std::result::Result<IoOptions, Failure> {
+    let as_there = compat(args);
+    let write = args.write || !(args.read || args.verify);
+    let nn = |n: Option<std::num::NonZeroUsize>| n.map(|n| usize::from(n) as u64);
+    let deflate = args.deflate.unwrap_or(0);
+    let together = args.unlimited || deflate > 0;
+    let access =
+        args.access.unwrap_or(if together { AccessKind::Collective } else { AccessKind::Independent });
+    let mut drivers = args.driver.clone();
+    drivers.extend(args.library.iter().map(|p| DriverAsk::Libnetcdf(Some(p.clone()))));
+    if args.driver.is_empty() {
+        drivers.insert(0, DriverAsk::Ncforge);
+    }
+    let base = CaseAsk {
+        driver: DriverAsk::Ncforge,
+        access,
+        chunks: args.chunk.clone().unwrap_or_default(),
+        deflate,
+        shuffle: args.shuffle,
+    };
+    let mut cases: Vec<CaseAsk> =
+        drivers.into_iter().map(|driver| CaseAsk { driver, ..base.clone() }).collect();
+    for sweep in &args.sweep {
+        cases = swept(&cases, sweep)?;
+    }
+    let compressed = cases.iter().any(|c| c.deflate > 0);
+    let content = match args.data_content {
+        Some(content) => content.into(),
+        None if as_there => Content::NetcdfBench,
+        None if compressed => Content::Field,
+        None => Content::Hash,
+    };
+    let few = as_there;
+    Ok(IoOptions {
+        geometry: GeometryRequest {
+            data: args.data.clone(),
+            block: args.block.clone(),
+            split: args.split.clone(),
+            nodes: nn(args.nodes).or_else(|| from_job("SLURM_NNODES")),
+            ppn: nn(args.ppn).or_else(|| from_job("SLURM_NTASKS_PER_NODE")),
+        },
+        cases,
+        write,
+        read: args.read || args.verify,
+        verify: args.verify || (write && !args.no_verify),
+        overwrite: args.overwrite,
+        keep: args.keep,
+        format: args.format.into(),
+        dtype: args.dtype,
+        unlimited: args.unlimited,
+        fill: args.fill,
+        content,
+        seed: args.seed,
+        repetitions: args.reps.map_or(if few { 1 } else { 5 }, usize::from),
+        warmup: args.warmup.unwrap_or(usize::from(!few)),
+        budget: args.budget,
+        caches: args.cache.clone(),
+        sync: !args.no_sync && !as_there,
+        guard: !args.no_guard && !as_there,
+        threads: cx.global.threads.map(usize::from),
+        memory: args.hold.map(|s| s.0),
+        ..IoOptions::new(&args.file)
+    })
+}
+
+/// What the job's manager says, when the ranks come from it.
+fn from_job(name: &str) -> Option<u64> {
+    std::env::var_os("SLURM_PROCID")?;
+    std::env::var(name).ok()?.trim().parse().ok()
+}
+
+/// Every case with every value of one option.
+fn swept(cases: &[CaseAsk], sweep: &str) -> std::result::Result<Vec<CaseAsk>, Failure> {
+    let usage =
+        |why: String| Failure::usage(why, "as -L chunk=none,auto,1:50:50:10 or -L access=ind,coll,file");
+    let (name, values) = sweep.split_once('=').ok_or_else(|| usage(format!("`{sweep}` names no values")))?;
+    let mut out = Vec::new();
+    for case in cases {
+        for value in values.split(',') {
+            let mut case = case.clone();
+            let bad = |e: String| usage(format!("-L {name}: {e}"));
+            match name {
+                "chunk" | "chunks" => case.chunks = value.parse::<ChunkChoice>().map_err(bad)?,
+                "access" | "io-type" => case.access = value.parse().map_err(bad)?,
+                "driver" => case.driver = value.parse().map_err(bad)?,
+                "deflate" => {
+                    case.deflate = value.parse().map_err(|_| bad(format!("`{value}` is no level")))?;
+                }
+                "shuffle" => {
+                    case.shuffle = match value {
+                        "on" => true,
+                        "off" => false,
+                        _ => return Err(bad(format!("`{value}` is neither on nor off"))),
+                    }
+                }
+                _ => {
+                    return Err(usage(format!(
+                        "`{name}` cannot be varied; chunk, access, driver, deflate and shuffle can"
+                    )));
+                }
+            }
+            if !out.contains(&case) {
+                out.push(case);
+            }
+        }
+    }
+    Ok(out)
+}
