@@ -119,6 +119,15 @@ impl MpiTeam {
         self.abi.info_null
     }
 
+    /// The other family, where a library of it was loaded as well: what was built for that cannot take this job's handles.
+    pub fn foreign_family(&self) -> Option<&'static str> {
+        let maps = std::fs::read_to_string("/proc/self/maps").ok()?;
+        match self.abi.family {
+            Family::OpenMpi => maps.contains("/libmpich.so").then_some("MPICH"),
+            Family::Mpich => maps.contains("/libopen-pal.so").then_some("Open MPI"),
+        }
+    }
+
     /// What the library says about itself: "Open MPI v4.1.4 …".
     pub fn version(&self) -> &str {
         &self.version

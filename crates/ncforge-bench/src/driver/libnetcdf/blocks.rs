@@ -60,6 +60,13 @@ pub(super) fn refuses(driver: &LibnetcdfDriver, spec: &FileSpec, access: &Access
             super::Driver::name(driver)
         ));
     }
+    if let Some(family) = team.mpi().and_then(crate::team::MpiTeam::foreign_family) {
+        return Some(format!(
+            "{} was built for {family}, the job runs under {}; start it by the launcher of {family}",
+            super::Driver::name(driver),
+            team.kind()
+        ));
+    }
     if driver.calls.parallel.is_none() {
         return Some(format!(
             "{} is a serial build of netCDF-C; name a parallel one by --library (Debian: libnetcdf_pnetcdf.so.19 of the package libnetcdf-pnetcdf-19)",
