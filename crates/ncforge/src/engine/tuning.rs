@@ -34,7 +34,7 @@ pub(super) const JOIN_MIN: u64 = pick(64 << 10, 50);
 /// Chunked variables: below this many decoded bytes, 60 µs of work, the calling thread does it alone.
 pub(super) const DECODE_PARALLEL: u64 = pick(64 << 10, 1);
 /// Chunked variables: rows of at least this many bytes are unshuffled one by one straight into their place.
-pub(super) const STAGED_ROW: u64 = pick(64, 12);
+pub(super) const STAGED_ROW: u64 = pick(512, 12);
 
 /// Looking ahead: of what is stored plainly this much is read at once as quickly as a few bytes of it.
 pub(super) const AHEAD_PAGE: u64 = pick(4096, 24);
