@@ -27,9 +27,19 @@ const BYTES: f64 = 8388608.0;
 const SMALL: [u64; 3] = [16, 8, 8];
 /// … and in large ones of 256 KiB.
 const LARGE: [u64; 3] = [64, 32, 32];
+/// … and in tiny ones of 512 bytes, which make a long index.
+const TINY: [u64; 3] = [8, 4, 4];
+/// Shape of a result that no cache of a processor holds: 64 MiB of floats.
+const LONG: [u64; 3] = [4096, 64, 64];
+/// The same values in chunks with rows of 64 bytes …
+const NARROW: [u64; 3] = [64, 64, 16];
+/// … and with rows of 4 KiB.
+const WIDE: [u64; 3] = [64, 16, 64];
 /// Bytes of the plain file.
 const PLAIN: usize = 64 << 20;
 const TIMES: usize = 9;
+/// More than the last cache of a processor.
+const DISTURB: usize = 64 << 20;
 
 /// Measures this machine with files in `folder`, which are removed again. `threads` as for an engine.
 ///
@@ -61,6 +71,10 @@ pub fn calibrate(folder: &Path, threads: Option<usize>) -> Result<Calibration> {
     let count = |chunk: &[u64; 3]| SHAPE.iter().zip(chunk).map(|(n, c)| n / c).product::<u64>() as f64;
     let (small, large) = (count(&SMALL), count(&LARGE));
     let large_time = one.time(LARGE_VAR, &whole)?;
+    // The first read of a variable reads its index.
+    let corner = Hyperslab::new(&[0; 3], &[1; 3]);
+    let first = |var| one.time_first(var, &corner);
+    let index = ((first(TINY_VAR)? - first(LARGE_VAR)?) / (count(&TINY) - large)).clamp(1e-9, 1e-6);
     let chunk = ((one.time(SMALL_VAR, &whole)? - large_time) / (small - large)).max(1e-7);
     // What the decoder alone takes is known from a sample; the engine's own part is in `deliver` and `chunk`.
     let dataset = Dataset::open(&file)?;
@@ -68,7 +82,8 @@ pub fn calibrate(folder: &Path, threads: Option<usize>) -> Result<Calibration> {
     let decoder = match sample(&dataset, LARGE_VAR, &chain, 64 << 20)? {
         Some(s) => {
             let decoding = large_time - read - large * chunk - BYTES / deliver;
-            (BYTES / s.coding.decode / decoding.max(BYTES / 20e9)).clamp(0.2, 2.0)
+            let alone = large * s.coding.seconds(BYTES / large);
+            (alone / decoding.max(BYTES / 20e9)).clamp(0.2, 2.0)
         }
         None => 1.0,
     };
@@ -82,6 +97,9 @@ pub fn calibrate(folder: &Path, threads: Option<usize>) -> Result<Calibration> {
     // Only half of the chunks are met.
     let met = 0.5 * (large_time - BYTES / deliver) + 0.5 * BYTES / keep;
     let row = ((one.time(LARGE_VAR, &thin)? - met) / rows).clamp(0.2e-9, 100e-9);
+    let long = Hyperslab::all(&LONG);
+    let narrow_rows = LONG.iter().product::<u64>() as f64 / NARROW[2] as f64;
+    let line = (one.time(NARROW_VAR, &long)? - one.time(WIDE_VAR, &long)?) / narrow_rows - row;
     let threads = Engine::new(EngineOptions { threads, memory: None })?.threads();
     // A read of eight chunks, by one and by all.
     let few = Hyperslab::new(&[0, 0, 0], &[128, 64, 64]);
@@ -92,11 +110,13 @@ pub fn calibrate(folder: &Path, threads: Option<usize>) -> Result<Calibration> {
         in_flight: 1.0,
         bandwidth,
         read,
+        index,
         chunk,
         wake,
         threads: threads as f64,
         deliver,
         row,
+        line: line.clamp(1e-9, 200e-9),
         keep,
         decoder,
     };
@@ -106,6 +126,9 @@ pub fn calibrate(folder: &Path, threads: Option<usize>) -> Result<Calibration> {
 const PLAIN_VAR: VarId = VarId(0);
 const SMALL_VAR: VarId = VarId(1);
 const LARGE_VAR: VarId = VarId(2);
+const TINY_VAR: VarId = VarId(3);
+const NARROW_VAR: VarId = VarId(4);
+const WIDE_VAR: VarId = VarId(5);
 
 /// Time of a small request, and bytes a second in large ones.
 fn storage(path: &Path, requests: usize) -> Result<(f64, f64)> {
@@ -128,15 +151,23 @@ fn storage(path: &Path, requests: usize) -> Result<(f64, f64)> {
     Ok(((median - 4096.0 / bandwidth).max(0.2e-6), bandwidth))
 }
 
-/// One file with the same field three times: plain, in small chunks, in large ones.
+/// One file with the same field several times: plain, in small chunks, in large ones …
 fn write(path: &Path) -> Result<()> {
     let mut schema = Schema::new(Format::Netcdf4);
-    for (name, len) in ["t", "y", "x"].into_iter().zip(SHAPE) {
+    for (name, len) in ["t", "y", "x"].into_iter().zip(SHAPE).chain([("long", LONG[0])]) {
         schema.dims.push(Dimension { name: name.into(), group: GroupId(0), len, unlimited: false });
     }
     let chain = vec![filters::shuffle(4), filters::deflate(1)];
-    for (name, chunks) in [("plain", None), ("small", Some(SMALL)), ("large", Some(LARGE))] {
-        let mut var = Variable::new(name, Atomic::Float, (0..3).map(DimId).collect());
+    let vars = [
+        ("plain", 0, None),
+        ("small", 0, Some(SMALL)),
+        ("large", 0, Some(LARGE)),
+        ("tiny", 0, Some(TINY)),
+        ("narrow", 3, Some(NARROW)),
+        ("wide", 3, Some(WIDE)),
+    ];
+    for (name, first, chunks) in vars {
+        let mut var = Variable::new(name, Atomic::Float, vec![DimId(first), DimId(1), DimId(2)]);
         if let Some(chunks) = chunks {
             var.storage = Storage::Chunked { chunks: chunks.to_vec(), filters: chain.clone() };
         }
@@ -155,8 +186,13 @@ fn write(path: &Path) -> Result<()> {
         .collect();
     let mut file =
         DatasetMut::create(path, schema, CreateOptions { overwrite: true, ..CreateOptions::default() })?;
-    for var in [PLAIN_VAR, SMALL_VAR, LARGE_VAR] {
+    for var in [PLAIN_VAR, SMALL_VAR, LARGE_VAR, TINY_VAR] {
         file.write_bytes(var, &Hyperslab::all(&SHAPE), &values)?;
+    }
+    for var in [NARROW_VAR, WIDE_VAR] {
+        for part in 0..LONG[0] / SHAPE[0] {
+            file.write_bytes(var, &Hyperslab::new(&[part * SHAPE[0], 0, 0], &SHAPE), &values)?;
+        }
     }
     Ok(file.close()?)
 }
@@ -167,23 +203,41 @@ struct Bench<'a> {
 }
 
 impl Bench<'_> {
-    /// Median seconds of a read into memory that was used before.
+    /// Median seconds of a read into memory that was used before, of a variable whose index is known.
     fn time(&self, var: VarId, slab: &Hyperslab) -> Result<f64> {
+        self.median(var, slab, true)
+    }
+
+    /// The same for the first read of a variable.
+    fn time_first(&self, var: VarId, slab: &Hyperslab) -> Result<f64> {
+        self.median(var, slab, false)
+    }
+
+    fn median(&self, var: VarId, slab: &Hyperslab, known: bool) -> Result<f64> {
         let mut out = vec![1u8; slab.len() as usize * 4];
         let mut seconds = Vec::with_capacity(TIMES);
         for _ in 0..TIMES {
             let engine = Engine::new(EngineOptions { threads: self.threads, memory: None })?;
             let dataset = Dataset::open_with(self.path, &engine)?;
-            // The pool's threads start, and the index is read, before the clock does.
+            // The pool's threads start before the clock does.
+            let other = if known { var } else { PLAIN_VAR };
             let mut one = [0u8; 4];
-            dataset.read_bytes(var, &Hyperslab::new(&[511, 63, 63], &[1, 1, 1]), &mut one)?;
+            dataset.read_bytes(other, &Hyperslab::new(&[511, 63, 63], &[1, 1, 1]), &mut one)?;
             engine.clear_cache();
+            // A program's first read finds the processor's caches full of something else.
+            disturb();
             let begun = Instant::now();
             dataset.read_bytes(var, slab, &mut out)?;
             seconds.push(begun.elapsed().as_secs_f64());
         }
         Ok(Summary::of(&seconds).expect("some reads").median)
     }
+}
+
+/// Goes through more memory than the processor's caches hold.
+fn disturb() {
+    let other = vec![1u8; DISTURB];
+    std::hint::black_box(other.iter().step_by(64).fold(0u64, |s, &b| s + u64::from(b)));
 }
 
 #[cfg(test)]

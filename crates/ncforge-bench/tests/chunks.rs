@@ -7,7 +7,7 @@ use ncforge_bench::driver::{Driver, LibnetcdfDriver, NcforgeDriver};
 use ncforge_bench::report::chunks::{regret_csv, regret_table, sweep_csv, sweep_table};
 use ncforge_bench::workload::chunks::regret::{self, RegretOptions};
 use ncforge_bench::workload::chunks::sweep::{self, SweepOptions};
-use ncforge_bench::workload::chunks::{Variant, grid};
+use ncforge_bench::workload::chunks::{Effort, Files, Variant, grid};
 
 fn data(name: &str) -> PathBuf {
     PathBuf::from(env!("CARGO_MANIFEST_DIR")).join("../../data").join(name)
@@ -36,7 +36,8 @@ fn every_driver_reads_the_same_values_from_every_variant() {
         cold: false,
     };
     let report =
-        sweep::run(&drivers, &data("sst30e_netcdf.nc"), folder.path(), &options, &mut |_| {}).unwrap();
+        sweep::run(&drivers, &data("sst30e_netcdf.nc"), &Files::new(folder.path()), &options, &mut |_| {})
+            .unwrap();
     assert_eq!(report.rows.len(), 3 * 2 * drivers.len());
     assert!(report.rows.iter().all(|r| r.same_values), "{:#?}", report.rows);
     let table = sweep_table(&report);
@@ -57,10 +58,12 @@ fn the_choice_stands_among_all_shapes() {
         shapes: grid(&shape, 4, 6),
         mixes: vec!["series".into(), "map=2,series=1".into(), "time=3".into()],
         deflate: 1,
-        repetitions: 1,
+        effort: Effort { rounds: 1, places: 2, parts: 3 },
         machine: Machine::default(),
     };
-    let report = regret::run(&NcforgeDriver::default(), &file, folder.path(), &options, &mut |_| {}).unwrap();
+    let own = NcforgeDriver::default();
+    let report =
+        regret::run(&[&own], &file, &Files::new(folder.path()), &options, &mut |_| {}).unwrap().remove(0);
     assert_eq!(report.mixes.len(), 3);
     for mix in &report.mixes {
         assert!(mix.regret >= 1.0 && mix.place >= 1 && mix.cost >= mix.best_cost, "{mix:?}");
@@ -68,7 +71,6 @@ fn the_choice_stands_among_all_shapes() {
     assert!(regret_table(&report).contains("regret: median"));
     assert_eq!(regret_csv(&report).lines().count(), 1 + report.rows.len());
     let unknown = RegretOptions { mixes: vec!["maps".into()], ..options };
-    let error =
-        regret::run(&NcforgeDriver::default(), &file, folder.path(), &unknown, &mut |_| {}).unwrap_err();
+    let error = regret::run(&[&own], &file, folder.path(), &unknown, &mut |_| {}).unwrap_err();
     assert!(error.to_string().contains("`maps`"), "{error}");
 }

@@ -7,7 +7,8 @@ use ncforge::model::{
     Atomic, Attribute, DType, DimId, Dimension, Endian, Field, Fill, Filter, Group, GroupId, Schema, Storage,
     TypeId, UserKind, UserType, VarId, Variable,
 };
-use ncforge::ops::chunking::{Axis, Target, forced};
+use ncforge::ops::choosing::{Choosing, Cut};
+use ncforge::tune::axes_along;
 use ncforge::{Result, Values};
 use pyo3::prelude::*;
 
@@ -180,17 +181,20 @@ fn layout(schema: &Schema, var: &Variable, new: &NewStorage) -> Result<Storage> 
     if !chunked {
         return Ok(Storage::Contiguous);
     }
-    let axes: Vec<Axis> =
-        var.dims.iter().map(|&d| Axis::new(schema.dim(d).len, schema.dim(d).unlimited)).collect();
+    let axes = axes_along(schema, &var.dims);
     let chunks = match new.chunks.clone() {
         Some(chunks) if chunks.len() != axes.len() => {
             return Err(invalid(format!("{} chunk sizes for {} dimensions", chunks.len(), axes.len())));
         }
         Some(chunks) if chunks.contains(&0) => return Err(invalid("chunk sizes are at least 1")),
         Some(chunks) => chunks,
-        None => forced(&axes, size as u64, Target::default()).ok_or_else(|| {
-            invalid(format!("`{}` has a dimension of length 0 and cannot be chunked", var.name))
-        })?,
+        None => {
+            let cut = Cut { axes: &axes, element: size as u64, filters: &list, sampled: None, before: None };
+            let choice = cut.choose(&Choosing::default())?.ok_or_else(|| {
+                invalid(format!("`{}` has a dimension of length 0 and cannot be chunked", var.name))
+            })?;
+            choice.chunks
+        }
     };
     let bytes = chunks.iter().fold(size as u64, |n, &c| n.saturating_mul(c));
     Ok(Storage::Chunked { chunks, filters: filter_list(new, size, bytes as usize) })

@@ -4,7 +4,6 @@
 //! * [`combine`] – tiles, one a process, into one whole file;
 //! * [`compare`] – whether two files say the same, and where they first differ;
 //! * [`choosing`] – chunk shapes for the variables of a dataset, from how they will be read;
-//! * [`chunking`] – the chunk shape when nobody gave one;
 //! * [`describe`] – the header as CDL, how everything is stored, and both as JSON;
 //! * [`sampling`] – how well and how fast a variable is coded, from small parts of it;
 //! * [`doctor`] – what is slow in a file, for whom, by how much, and the command that mends it;
@@ -14,7 +13,6 @@
 
 mod boxes;
 pub mod choosing;
-pub mod chunking;
 pub mod combine;
 pub mod compare;
 pub mod copy;

@@ -35,14 +35,16 @@
 
 pub mod axes;
 pub mod choose;
+pub mod coding;
 pub mod cost;
 pub mod geometric;
 pub mod machine;
 pub mod pattern;
 pub mod search;
 
-pub use axes::{Axis, Role, axes_of};
+pub use axes::{Axis, Role, axes_along, axes_of};
 pub use choose::{Choice, Limits, Request, Told, choose};
-pub use cost::{Coding, Cost, Grid, Machine, StorageKind, touched};
-pub use machine::Calibration;
+pub use coding::Coding;
+pub use cost::{Cost, Grid, touched};
+pub use machine::{Calibration, Machine, StorageKind};
 pub use pattern::{Access, Extent, Kind, Pattern};

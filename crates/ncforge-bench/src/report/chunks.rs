@@ -117,10 +117,10 @@ pub fn regret_table(report: &RegretReport) -> String {
         ]);
     }
     out.push_str(&aligned(&rows, 2));
-    let mut regrets: Vec<f64> = report.mixes.iter().map(|m| m.regret).collect();
-    regrets.sort_by(f64::total_cmp);
-    let within =
-        report.rows.iter().filter(|r| (r.predicted / r.measured.median).ln().abs() <= 1.3f64.ln()).count();
+    out.push('\n');
+    out.push_str(&today_table(report));
+    let regrets = sorted(report.mixes.iter().map(|m| m.regret));
+    let within = report.rows.iter().filter(|r| r.is_close()).count();
     let _ = writeln!(
         out,
         "\nregret: median {:.2}, worst {:.2}; predicted time within 30 % of the measured one for {:.0} % of {} reads; {}",
@@ -133,6 +133,65 @@ pub fn regret_table(report: &RegretReport) -> String {
     out
 }
 
+/// What other tools choose, beside what ncforge does: seconds of a series, of a map, and the mean of both.
+pub fn today_table(report: &RegretReport) -> String {
+    let list = |c: &[u64]| c.iter().map(u64::to_string).collect::<Vec<_>>().join(" × ");
+    let mut rows = vec![["chunks of", "shape", "series", "map", "mean"].map(str::to_owned).to_vec()];
+    for t in &report.today {
+        let times = [t.series, t.map, t.mean()].map(seconds);
+        rows.push([vec![t.tool.clone(), list(&t.chunks)], times.to_vec()].concat());
+    }
+    if rows.len() == 1 { String::new() } else { aligned(&rows, 2) }
+}
+
+/// One line an array and reader, and all regrets together.
+pub fn proof_table(reports: &[RegretReport]) -> String {
+    let mut rows = vec![
+        ["array", "shape", "read by", "shapes", "regret: median", "worst", "predicted within 30 %"]
+            .map(str::to_owned)
+            .to_vec(),
+    ];
+    for r in reports {
+        let regrets = sorted(r.mixes.iter().map(|m| m.regret));
+        let shapes = r.rows.iter().map(|r| &r.chunks).collect::<std::collections::HashSet<_>>().len();
+        let close = r.rows.iter().filter(|r| r.is_close()).count() as f64 / r.rows.len().max(1) as f64;
+        rows.push(vec![
+            r.source.clone(),
+            r.shape.iter().map(u64::to_string).collect::<Vec<_>>().join(" × "),
+            r.driver.0.clone(),
+            shapes.to_string(),
+            format!("{:.2}", regrets[regrets.len() / 2]),
+            format!("{:.2}", regrets[regrets.len() - 1]),
+            format!("{:.0} %", close * 100.0),
+        ]);
+    }
+    let mut out = aligned(&rows, 3);
+    let mut drivers: Vec<&str> = reports.iter().map(|r| r.driver.0.as_str()).collect();
+    drivers.dedup();
+    drivers.sort_unstable();
+    drivers.dedup();
+    for driver in drivers {
+        let own = || reports.iter().filter(|r| r.driver.0 == driver);
+        let regrets = sorted(own().flat_map(|r| r.mixes.iter().map(|m| m.regret)));
+        let lines = own().flat_map(|r| &r.rows);
+        let (close, all) = lines.fold((0, 0), |(c, n), r| (c + usize::from(r.is_close()), n + 1usize));
+        let _ = writeln!(
+            out,
+            "\n{driver}, all together: regret median {:.2}, worst {:.2}; {:.0} % of {all} reads within 30 % of the prediction",
+            regrets[regrets.len() / 2],
+            regrets[regrets.len() - 1],
+            close as f64 / all.max(1) as f64 * 100.0,
+        );
+    }
+    out
+}
+
+fn sorted(list: impl Iterator<Item = f64>) -> Vec<f64> {
+    let mut list: Vec<f64> = list.collect();
+    list.sort_by(f64::total_cmp);
+    list
+}
+
 /// Every shape and read as CSV.
 pub fn regret_csv(report: &RegretReport) -> String {
     let mut w = csv::Writer::from_writer(Vec::new());
@@ -141,7 +200,7 @@ pub fn regret_csv(report: &RegretReport) -> String {
         "chunks",
         "file_bytes",
         "read",
-        "median_s",
+        "seconds",
         "min_s",
         "max_s",
         "predicted_s",
@@ -153,7 +212,7 @@ pub fn regret_csv(report: &RegretReport) -> String {
             chunks.join(" "),
             r.bytes.to_string(),
             r.pattern.clone(),
-            r.measured.median.to_string(),
+            r.seconds.to_string(),
             r.measured.min.to_string(),
             r.measured.max.to_string(),
             r.predicted.to_string(),

@@ -88,8 +88,15 @@ pub(crate) enum PatternArg {
 #[command(after_long_help = CHUNKS_AFTER)]
 pub(crate) struct ChunksBenchArgs {
     /// File with the variable
-    #[arg(value_name = "FILE")]
-    pub(crate) file: PathBuf,
+    #[arg(value_name = "FILE", required_unless_present = "proof")]
+    pub(crate) file: Option<PathBuf>,
+    /// --regret on arrays made for it, or on those named: precip, ocean, ocean-series, maps, stations, swath,
+    /// ensemble
+    #[arg(long, value_name = "A,B", value_delimiter = ',', num_args = 0.., conflicts_with = "file")]
+    pub(crate) proof: Option<Vec<String>>,
+    /// Arrays for --proof that are larger are made smaller in proportion
+    #[arg(long, value_name = "SIZE", default_value = "128M", requires = "proof")]
+    pub(crate) array_bytes: Size,
     /// The variable [default: the largest]
     #[arg(long, value_name = "NAME")]
     pub(crate) var: Option<String>,
@@ -131,11 +138,14 @@ pub(crate) struct ChunksBenchArgs {
     #[arg(long)]
     pub(crate) regret: bool,
     /// A mix of reads for --regret, as series=3,map=1 (repeatable) [default: seven mixes]
-    #[arg(long = "for", value_name = "READS", requires = "regret")]
+    #[arg(long = "for", value_name = "READS")]
     pub(crate) mixes: Vec<String>,
-    /// Folder for the files [default: the system's temporary one; they are removed at the end]
+    /// Folder for the files [default: the system's temporary one]
     #[arg(long, value_name = "DIR")]
     pub(crate) folder: Option<PathBuf>,
+    /// Leave the files in the folder, and take those that an earlier run left
+    #[arg(long, requires = "folder")]
+    pub(crate) keep: bool,
     /// The table as CSV
     #[arg(long, conflicts_with = "json")]
     pub(crate) csv: bool,
@@ -149,7 +159,8 @@ pub(crate) struct ChunksBenchArgs {
 const CHUNKS_AFTER: &str = "\
 Examples:
   ncforge bench chunks pr.nc --deflate 0,1 --caches 4M,32M,128M --library find
-  ncforge bench chunks pr.nc --regret --deflate 1 --for series,map --for map=9,series=1";
+  ncforge bench chunks pr.nc --regret --deflate 1 --for series,map --for map=9,series=1
+  ncforge bench chunks --proof --deflate 1 --library find";
 
 /// A cache size, or the library's own.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

@@ -5,7 +5,7 @@ use std::str::FromStr;
 
 use clap::{Args, ValueEnum};
 
-use super::{GlobalArgs, ProfileArg};
+use super::{ChoosingArgs, GlobalArgs, ProfileArg};
 
 /// Formats to copy to.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
@@ -61,8 +61,8 @@ pub(crate) enum EndianArg {
 pub(crate) enum ChunksArg {
     /// What the input has.
     Keep,
-    /// Chosen by ncforge.
-    Auto,
+    /// Chosen by ncforge, for the usual reads or for these.
+    Auto(Option<String>),
     /// A specification as of `nccopy -c`.
     Spec(String),
 }
@@ -73,7 +73,8 @@ impl FromStr for ChunksArg {
     fn from_str(s: &str) -> Result<Self, Self::Err> {
         Ok(match s {
             "keep" => ChunksArg::Keep,
-            "auto" => ChunksArg::Auto,
+            "auto" => ChunksArg::Auto(None),
+            _ if s.starts_with("auto:") => ChunksArg::Auto(Some(s["auto:".len()..].to_owned())),
             spec => ChunksArg::Spec(spec.to_owned()),
         })
     }
@@ -110,9 +111,12 @@ pub(crate) struct CopyArgs {
     /// Short for --format netcdf4-classic
     #[arg(short = '7', group = "short_format", conflicts_with = "format")]
     pub(crate) netcdf4_classic: bool,
-    /// Chunk shapes: keep, auto, or a specification such as `time/365,lat/40,lon/40` or `sst:365,40,40`
-    #[arg(long, value_name = "keep|auto|SPEC", default_value = "keep")]
-    pub(crate) chunks: ChunksArg,
+    /// Chunk shapes: keep; auto, or auto:READS as for --for; or a specification such as `time/365,lat/40,lon/40` or
+    /// `sst:365,40,40` [default: keep, with --for auto]
+    #[arg(long, value_name = "keep|auto[:READS]|SPEC")]
+    pub(crate) chunks: Option<ChunksArg>,
+    #[command(flatten)]
+    pub(crate) choosing: ChoosingArgs,
     /// Compression
     #[arg(long, value_enum, default_value = "keep")]
     pub(crate) codec: CodecArg,
@@ -181,6 +185,7 @@ pub(crate) struct CopyArgs {
 const AFTER: &str = "\
 Examples:
   ncforge copy in.nc out.nc --format netcdf4 --chunks auto --codec deflate --verify
+  ncforge copy in.nc out.nc --for series=3,map=1 --dry-run
   ncforge copy in.nc out.nc --chunks time/365,lat/40,lon/40 --codec zstd --level 3
   ncforge copy -5 in.nc out.nc";
 

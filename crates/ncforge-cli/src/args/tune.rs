@@ -4,7 +4,7 @@ use std::path::PathBuf;
 
 use clap::{Args, Subcommand, ValueEnum};
 
-use super::GlobalArgs;
+use super::{GlobalArgs, Size};
 
 /// Choose chunk shapes; measure the machine that they are chosen for.
 #[derive(Args, Debug)]
@@ -34,13 +34,8 @@ pub(crate) struct TuneChunksArgs {
     /// Only these variables [default: those larger than a chunk]
     #[arg(long, value_name = "A,B", value_delimiter = ',')]
     pub(crate) vars: Vec<String>,
-    /// How the values will be read: map, series, profile, column, box, full with weights, as series=3,map=1;
-    /// or lengths of dimensions, as time=all,lat=1,lon=1 [default: series, map and full alike]
-    #[arg(long = "for", value_name = "READS")]
-    pub(crate) reads: Option<String>,
-    /// The storage that the file will be read from [default: this machine's, as calibrated]
-    #[arg(long, value_enum)]
-    pub(crate) storage: Option<StorageArg>,
+    #[command(flatten)]
+    pub(crate) choosing: ChoosingArgs,
     /// Do not look at the values: compression is taken to be usual
     #[arg(long)]
     pub(crate) no_sample: bool,
@@ -49,6 +44,25 @@ pub(crate) struct TuneChunksArgs {
     pub(crate) json: bool,
     #[command(flatten)]
     pub(crate) global: GlobalArgs,
+}
+
+/// What chunk shapes are chosen for.
+#[derive(Args, Clone, Debug, Default)]
+pub(crate) struct ChoosingArgs {
+    /// How the values will be read: map, series, profile, column, box, full with weights, as series=3,map=1;
+    /// or lengths of dimensions, as time=all,lat=1,lon=1 [default: series, map and full alike]
+    #[arg(long = "for", value_name = "READS")]
+    pub(crate) reads: Option<String>,
+    /// Lengths that unlimited dimensions will have in the end, as time=3650 [default: those that they have]
+    #[arg(long, value_name = "DIM=N,...")]
+    pub(crate) expect: Option<String>,
+    /// The storage that the file will be read from [default: this machine's, as calibrated]
+    #[arg(long, value_enum)]
+    pub(crate) storage: Option<StorageArg>,
+    /// Memory of the program that will append to the file, one record at a time: all chunks that a record touches must
+    /// fit [default: 1G]
+    #[arg(long, value_name = "SIZE")]
+    pub(crate) writer_memory: Option<Size>,
 }
 
 const AFTER: &str = "\

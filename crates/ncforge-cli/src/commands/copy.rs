@@ -12,6 +12,7 @@ use ncforge::ops::doctor::Profile;
 use ncforge::{Dataset, Error};
 
 use super::Context;
+use super::tune::choosing;
 use crate::args::{ChunksArg, CodecArg, CopyArgs, EndianArg, FormatArg, ProfileArg};
 use crate::exit::{Exit, Failure, Result};
 use crate::interrupt;
@@ -70,10 +71,22 @@ fn exists_hint(input: &std::path::Path, output: &std::path::Path) -> String {
 }
 
 fn options(args: &CopyArgs, cx: &Context<'_>) -> Result<CopyOptions> {
+    let mut wanted = args.choosing.clone();
     let chunks = match &args.chunks {
-        ChunksArg::Keep => Chunks::Keep,
-        ChunksArg::Auto => Chunks::Auto,
-        ChunksArg::Spec(text) => Chunks::Spec(ChunkSpec::parse(text).map_err(|e| {
+        None if wanted.reads.is_some() => Chunks::Auto,
+        None | Some(ChunksArg::Keep) => Chunks::Keep,
+        Some(ChunksArg::Auto(None)) => Chunks::Auto,
+        Some(ChunksArg::Auto(Some(_))) if wanted.reads.is_some() => {
+            return Err(Failure::usage(
+                "the reads are given twice",
+                "write them behind --for, or behind auto:",
+            ));
+        }
+        Some(ChunksArg::Auto(reads)) => {
+            wanted.reads.clone_from(reads);
+            Chunks::Auto
+        }
+        Some(ChunksArg::Spec(text)) => Chunks::Spec(ChunkSpec::parse(text).map_err(|e| {
             Failure::usage(
                 e.to_string(),
                 "write keep, auto, time/365,lat/40,lon/40 (dimensions) or sst:365,40,40 (a variable)",
@@ -100,6 +113,7 @@ fn options(args: &CopyArgs, cx: &Context<'_>) -> Result<CopyOptions> {
         profile: args.profile.map(|ProfileArg::Cmip7| Profile::Cmip7),
         format: format(args.format()),
         chunks,
+        choosing: choosing(&wanted, None, true)?,
         codec,
         level: args.level,
         shuffle: match (args.shuffle, args.no_shuffle) {

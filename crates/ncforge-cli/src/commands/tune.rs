@@ -4,11 +4,11 @@ use ncforge::Dataset;
 use ncforge::model::VarId;
 use ncforge::ops::choosing::{Choosing, chunks_for};
 use ncforge::tune::choose::{size, time};
-use ncforge::tune::{Access, Calibration, Choice, Limits, Machine, StorageKind};
+use ncforge::tune::{Access, Calibration, Limits, Machine, StorageKind};
 use serde_json::{Value, json};
 
 use super::Context;
-use crate::args::{CalibrateArgs, StorageArg, Tune, TuneArgs, TuneChunksArgs};
+use crate::args::{CalibrateArgs, ChoosingArgs, StorageArg, Tune, TuneArgs, TuneChunksArgs};
 use crate::exit::{Exit, Failure, Result};
 
 /// Does what was asked for.
@@ -23,24 +23,9 @@ fn chunks(args: &TuneChunksArgs, cx: &Context<'_>) -> Result {
     let dataset = Dataset::open_with(&args.file, &cx.engine()?)?;
     let schema = dataset.schema();
     let names: Vec<&str> = schema.dims.iter().map(|d| d.name.as_str()).collect();
-    let limits = Limits::default();
-    let choosing = Choosing {
-        accesses: match &args.reads {
-            Some(text) => {
-                Access::parse(text, &names).map_err(|e| Failure { exit: Exit::Usage, ..e.into() })?
-            }
-            None => Access::usual(),
-        },
-        machine: args.storage.map_or_else(Machine::of_user, |kind| {
-            Machine::with_storage(match kind {
-                StorageArg::Local => StorageKind::Local,
-                StorageArg::Nfs => StorageKind::Nfs,
-                StorageArg::Object => StorageKind::Object,
-            })
-        }),
-        limits,
-        sample: !args.no_sample,
-    };
+    let choosing = choosing(&args.choosing, Some(&names), !args.no_sample)?;
+    choosing.check(schema).map_err(|e| Failure { exit: Exit::Usage, ..e.into() })?;
+    let limits = choosing.limits;
     let vars: Vec<VarId> = if args.vars.is_empty() {
         let bytes = |v: VarId| {
             let size = schema.fixed_size(schema.var(v).dtype).unwrap_or(0) as u64;
@@ -55,7 +40,7 @@ fn chunks(args: &TuneChunksArgs, cx: &Context<'_>) -> Result {
         let Some(choice) = chunks_for(&dataset, var, None, &choosing)? else { continue };
         let path = schema.var_path(var);
         if args.json {
-            documents.push(document(&path, &choice));
+            documents.push(json!({ "variable": path, "choice": choice }));
             continue;
         }
         cx.printer.line(cx.printer.heading(&path));
@@ -69,20 +54,34 @@ fn chunks(args: &TuneChunksArgs, cx: &Context<'_>) -> Result {
     Ok(Exit::Ok)
 }
 
-fn document(path: &str, choice: &Choice) -> Value {
-    let reads: Vec<Value> = choice
-        .told
-        .iter()
-        .map(|t| {
-            json!({
-                "read": t.pattern.name, "counts": t.pattern.counts, "weight": t.pattern.weight,
-                "chosen": t.chosen, "best": t.best, "best_chunks": t.best_chunks, "now": t.before,
+/// How shapes are chosen. `dims` are the names that may stand for dimensions, where they are known.
+pub(super) fn choosing(
+    args: &ChoosingArgs,
+    dims: Option<&[&str]>,
+    sample: bool,
+) -> std::result::Result<Choosing, Failure> {
+    let usage = |e: ncforge::Error| Failure { exit: Exit::Usage, ..e.into() };
+    Ok(Choosing {
+        accesses: match &args.reads {
+            Some(text) => Access::parse(text, dims.unwrap_or(&[])).map_err(usage)?,
+            None => Access::usual(),
+        },
+        machine: args.storage.map_or_else(Machine::of_user, |kind| {
+            Machine::of_user().on(match kind {
+                StorageArg::Local => StorageKind::Local,
+                StorageArg::Nfs => StorageKind::Nfs,
+                StorageArg::Object => StorageKind::Object,
             })
-        })
-        .collect();
-    json!({
-        "variable": path, "chunks": choice.chunks, "chunk_bytes": choice.bytes, "mean": choice.mean,
-        "reads": reads, "reasons": choice.reasons,
+        }),
+        limits: Limits {
+            writer_memory: args.writer_memory.map(|s| s.0).or(Limits::default().writer_memory),
+            ..Limits::default()
+        },
+        sample,
+        expect: match &args.expect {
+            Some(text) => Choosing::parse_expected(text).map_err(usage)?,
+            None => Vec::new(),
+        },
     })
 }
 
@@ -100,8 +99,10 @@ fn calibrate(args: &CalibrateArgs, cx: &Context<'_>) -> Result {
             ("request, from the disk", found.cold_request.map_or_else(|| "unknown".into(), time)),
             ("bandwidth, from the disk", found.cold_bandwidth.map_or_else(|| "unknown".into(), rate)),
             ("a read besides its bytes", time(m.read)),
+            ("a chunk of the index", format!("{:.1} ns", m.index * 1e9)),
             ("a chunk besides its bytes", time(m.chunk)),
             ("a row besides its bytes", format!("{:.1} ns", m.row * 1e9)),
+            ("a line of memory that a row begins", format!("{:.1} ns", m.line * 1e9)),
             ("until other threads help", time(m.wake)),
             ("handing over values", rate(m.deliver)),
             ("keeping chunks of partial reads", rate(m.keep)),

@@ -1,18 +1,24 @@
 //! Chunk shapes for the variables of a dataset: what [`crate::tune`] says, given what the file tells.
+//!
+//! The answer depends on the array, the filters, the reads, the machine's rates as they are stored, and (with a
+//! sample) the values; never on how fast anything went this time. The same input gives the same shape.
 
 use crate::codec::filters;
 use crate::dataset::Dataset;
-use crate::error::Result;
+use crate::error::{Error, Result};
 use crate::layout::Place;
 use crate::model::{DType, Filter, Schema, Storage, VarId};
-use crate::ops::sampling::sample;
-use crate::tune::{Access, Choice, Coding, Limits, Machine, Request, axes_of, choose};
+use crate::ops::sampling::sample_of;
+use crate::ops::source::Source;
+use crate::tune::{Access, Axis, Choice, Coding, Kind, Limits, Machine, Request, axes_of, choose};
 
 /// Bytes that a sample may read and decode.
 const SAMPLE: u64 = 64 << 20;
+/// Lengths that are expected of dimensions that grow and have no elements yet: the first, and all others.
+const EXPECTED: (u64, u64) = (1024, 64);
 
 /// How to choose.
-#[derive(Clone, Debug)]
+#[derive(Clone, Debug, PartialEq)]
 pub struct Choosing {
     /// How the variables will be read.
     pub accesses: Vec<Access>,
@@ -22,6 +28,8 @@ pub struct Choosing {
     pub limits: Limits,
     /// Whether to look at some of the values, to know how well and how fast they are coded.
     pub sample: bool,
+    /// Lengths that unlimited dimensions, by name, will have in the end.
+    pub expect: Vec<(String, u64)>,
 }
 
 impl Default for Choosing {
@@ -32,7 +40,110 @@ impl Default for Choosing {
             machine: Machine::of_user(),
             limits: Limits::default(),
             sample: false,
+            expect: Vec::new(),
         }
+    }
+}
+
+impl Choosing {
+    /// Reads lengths as people write them: `time=3650,member=50`.
+    ///
+    /// # Errors
+    /// [`Error::Invalid`] for what is not `name=length`.
+    pub fn parse_expected(text: &str) -> Result<Vec<(String, u64)>> {
+        let bad =
+            |item: &str| Error::Invalid(format!("`{}`: a final length is written time=3650", item.trim()));
+        text.split(',')
+            .map(|item| {
+                let (name, len) = item.split_once('=').ok_or_else(|| bad(item))?;
+                let len = len.trim().parse().ok().filter(|&n| n > 0).ok_or_else(|| bad(item))?;
+                Ok((name.trim().to_owned(), len))
+            })
+            .collect()
+    }
+
+    /// Whether `schema` has every dimension that is named, and those with an expected length can grow.
+    ///
+    /// # Errors
+    /// [`Error::Invalid`] with the name of one that is not.
+    pub fn check(&self, schema: &Schema) -> Result<()> {
+        for access in &self.accesses {
+            let Kind::Lengths(lengths) = &access.kind else { continue };
+            for (name, _) in lengths {
+                if !schema.dims.iter().any(|d| d.name == *name) {
+                    return Err(Error::Invalid(format!(
+                        "`{name}`: there is no such dimension, and no access of that name"
+                    )));
+                }
+            }
+        }
+        for (name, _) in &self.expect {
+            if !schema.dims.iter().any(|d| d.name == *name && d.unlimited) {
+                return Err(Error::Invalid(format!(
+                    "there is no unlimited dimension `{name}` to expect a length of"
+                )));
+            }
+        }
+        Ok(())
+    }
+}
+
+/// The array that is to be cut.
+#[derive(Clone, Copy, Debug)]
+pub struct Cut<'a> {
+    /// Its axes; [`Axis::given`] lengths are kept.
+    pub axes: &'a [Axis],
+    /// Bytes of an element.
+    pub element: u64,
+    /// Its filters.
+    pub filters: &'a [Filter],
+    /// What a sample of its values says: for the choice, and with timed rates.
+    pub sampled: Option<(Coding, Coding)>,
+    /// How it is stored now.
+    pub before: Option<&'a (Option<Vec<u64>>, Coding)>,
+}
+
+impl Cut<'_> {
+    /// The chunk shape, with reasons. `None` for scalars and for arrays that can never hold an element.
+    ///
+    /// ```
+    /// use ncforge::ops::choosing::{Choosing, Cut};
+    /// use ncforge::tune::{Axis, Machine, Role};
+    /// let choosing = Choosing { machine: Machine::default(), ..Choosing::default() };
+    /// // A record of one number: thousands of records a chunk.
+    /// let axes = [Axis::new("time", 12, Role::Time).unlimited()];
+    /// let cut = Cut { axes: &axes, element: 8, filters: &[], sampled: None, before: None };
+    /// assert_eq!(cut.choose(&choosing)?.unwrap().chunks, [1024]);
+    /// # Ok::<(), ncforge::Error>(())
+    /// ```
+    ///
+    /// # Errors
+    /// As [`choose`].
+    pub fn choose(&self, choosing: &Choosing) -> Result<Option<Choice>> {
+        if self.axes.is_empty() || self.axes.iter().any(|a| a.len == 0 && !a.unlimited) {
+            return Ok(None);
+        }
+        let mut axes = self.axes.to_vec();
+        let mut first = true;
+        for a in axes.iter_mut().filter(|a| a.unlimited) {
+            let expected = choosing.expect.iter().find(|(name, _)| *name == a.name).map(|e| e.1);
+            a.len = match (expected, a.len) {
+                (Some(n), len) => n.max(len),
+                (None, 0) if first => EXPECTED.0,
+                (None, 0) => EXPECTED.1,
+                (None, len) => len,
+            };
+            first = false;
+        }
+        let usual = Coding::of_chain(self.filters);
+        let request = Request {
+            accesses: choosing.accesses.clone(),
+            limits: choosing.limits,
+            timed: self.sampled.map(|s| s.1),
+            before: self.before.cloned(),
+            ..Request::new(&axes, self.element, self.sampled.map_or(usual, |s| s.0), &choosing.machine)
+        };
+        choose(&request).map(Some)
     }
 }
 
@@ -55,30 +166,31 @@ pub fn chunks_for(
         (None, Storage::Chunked { filters, .. }) if !filters.is_empty() => filters.clone(),
         _ => default_filters(v.dtype, size),
     };
-    let mut coding = coding_of(&chain);
-    if choosing.sample
-        && let Some(found) = sample(dataset, var, &chain, SAMPLE)?
-    {
-        coding = found.coding;
+    Cut {
+        axes: &axes_of(schema, var),
+        element: size as u64,
+        filters: &chain,
+        sampled: sampled(dataset, var, &chain, choosing, SAMPLE)?,
+        before: before(dataset, schema, var)?.as_ref(),
     }
-    let axes = axes_of(schema, var);
-    let request = Request {
-        accesses: choosing.accesses.clone(),
-        limits: choosing.limits,
-        before: before(dataset, schema, var)?,
-        ..Request::new(&axes, size as u64, coding, &choosing.machine)
-    };
-    choose(&request).map(Some)
+    .choose(choosing)
 }
 
-/// What is usual for a filter chain.
-fn coding_of(chain: &[Filter]) -> Coding {
-    let has = |id: u16| chain.iter().any(|f| f.id == id);
-    match () {
-        () if chain.is_empty() => Coding::none(),
-        () if has(1) => Coding::deflate(1),
-        () => Coding { filtered: true, ..Coding::zstd() },
+/// What a sample of a variable's values says, where one is wanted: for a choice, and with timed rates.
+///
+/// # Errors
+/// As reading.
+pub(crate) fn sampled(
+    source: &dyn Source,
+    var: VarId,
+    chain: &[Filter],
+    choosing: &Choosing,
+    limit: u64,
+) -> Result<Option<(Coding, Coding)>> {
+    if !choosing.sample {
+        return Ok(None);
     }
+    Ok(sample_of(source, var, chain, limit)?.map(|s| (s.sized, s.coding)))
 }
 
 fn default_filters(dtype: DType, size: usize) -> Vec<Filter> {
@@ -90,16 +202,22 @@ fn default_filters(dtype: DType, size: usize) -> Vec<Filter> {
     chain
 }
 
-/// How the variable is stored now, where that can be compared.
-fn before(dataset: &Dataset, schema: &Schema, var: VarId) -> Result<Option<(Option<Vec<u64>>, Coding)>> {
-    let layout = dataset.container().layout(var)?;
+/// Chunk lengths (`None`: one run) and coding of a variable as it is.
+pub(crate) type Stored = (Option<Vec<u64>>, Coding);
+
+/// How the variable is stored now, where that can be compared: chunk lengths (`None`: one run), coding.
+///
+/// # Errors
+/// When its description cannot be read.
+pub(crate) fn before(source: &dyn Source, schema: &Schema, var: VarId) -> Result<Option<Stored>> {
+    let layout = source.layout(var)?;
     Ok(match &layout.place {
         Place::Chunked { chunk, .. } => {
             let chain = match &schema.var(var).storage {
                 Storage::Chunked { filters, .. } => &filters[..],
                 _ => &[],
             };
-            Some((Some(chunk.clone()), coding_of(chain)))
+            Some((Some(chunk.clone()), Coding::of_chain(chain)))
         }
         Place::Contiguous { .. } => Some((None, Coding::none())),
         _ => None,

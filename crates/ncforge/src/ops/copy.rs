@@ -163,20 +163,26 @@ pub(crate) fn copy_of(
     }
 
     let claim = Output::claim(output, options.overwrite)?;
-    let mut header = Header {
+    let header_of = |plan: &Plan, history: &Option<String>| Header {
         journal: VERSION,
-        source: identity,
+        source: identity.clone(),
         plan: plan.identity(),
-        history: options.history.clone(),
+        history: history.clone(),
+        chosen: plan.chosen.clone(),
     };
-    let done = match options.resume {
-        true => earlier_steps(&claim, &mut header)?,
-        false => Vec::new(),
-    };
-    if header.history != options.history {
-        // The output began its life with the first run's line; its bytes must stay as they would have been.
-        let options = CopyOptions { history: header.history.clone(), ..options.clone() };
-        plan = plan_of(source, &options, engine)?;
+    let mut header = header_of(&plan, &options.history);
+    let mut done = Vec::new();
+    if let Some((old, steps)) = options.resume.then(|| earlier(&claim)).transpose()?.flatten() {
+        if old.history != header.history || old.chosen != header.chosen {
+            // The output began its life with the first run's line and shapes; its bytes must stay as they would
+            // have been.
+            let options = CopyOptions { history: old.history.clone(), ..options.clone() };
+            plan = plan::plan_with(source, &options, engine, &old.chosen)?;
+            header = header_of(&plan, &options.history);
+            report = report_of(&plan, output, &identity);
+        }
+        check_same(&claim, &old, &header)?;
+        done = steps;
     }
     report.resumed_steps = done.len() as u64;
     let verified = run::run(
@@ -262,24 +268,27 @@ fn is_complete(output: &Path, plan: &Plan, packed: bool, source: &dyn Source) ->
         })
 }
 
-/// What an interrupted run has done. Sets the header's history to that run's.
-fn earlier_steps(claim: &Output, header: &mut Header) -> Result<Vec<journal::Step>> {
+/// What an interrupted run was, and what it has done.
+fn earlier(claim: &Output) -> Result<Option<(Header, Vec<journal::Step>)>> {
     if !claim.partial.exists() {
-        return Ok(Vec::new());
+        return Ok(None);
     }
-    let Some((old, steps)) = Journal::read(claim.journal_file()?) else { return Ok(Vec::new()) };
+    Ok(Journal::read(claim.journal_file()?))
+}
+
+/// Whether this run would go on where the interrupted one was.
+fn check_same(claim: &Output, old: &Header, new: &Header) -> Result<()> {
     let partial = claim.partial.display();
-    if old.source != header.source {
+    if old.source != new.source {
         return Err(Error::Invalid(format!(
             "cannot resume: the source has changed since `{partial}` was begun; copy without --resume"
         )));
     }
-    if old.plan != header.plan {
+    if old.plan != new.plan {
         return Err(Error::Invalid(format!(
             "cannot resume: `{partial}` was begun with other options or another memory budget; give the same \
              ones, or copy without --resume"
         )));
     }
-    header.history = old.history;
-    Ok(steps)
+    Ok(())
 }

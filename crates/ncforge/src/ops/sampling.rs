@@ -1,8 +1,11 @@
 //! How well and how fast a variable's data are coded, measured on a few small parts of it.
 //!
-//! Parts of two sizes, at places spread over the variable, are encoded and decoded. Of each size the stored bytes
-//! give `stored(bytes) = fraction · bytes + per_chunk`, the straight line through both; the larger gives the rate of
-//! the decoder. So the price of small chunks (code tables, lost matches) is that of these data.
+//! A few boxes, at places spread over the variable, are read; boxes of five sizes are cut out of them, encoded and
+//! decoded. The stored bytes of the middle sizes give `stored(bytes) = fraction · bytes + per_chunk`, the straight
+//! line through both, so that the price of small chunks (code tables, lost matches) is that of these data; every size
+//! gives the rate of the decoder for chunks like it.
+//!
+//! Sizes are the same in every run, rates are not: what must be reproducible uses [`Sampled::sized`].
 
 use std::time::Instant;
 
@@ -11,13 +14,18 @@ use crate::dataset::Dataset;
 use crate::error::Result;
 use crate::layout::{Place, VarLayout};
 use crate::model::{Filter, Values, VarId};
+use crate::ops::source::Source;
 use crate::select::Hyperslab;
-use crate::tune::{Coding, Grid, Machine, Pattern};
+use crate::tune::coding::SIZES;
+use crate::tune::{Coding, Grid, Machine};
 
-/// Bytes of a large and of a small part.
-const SIZES: [u64; 2] = [512 << 10, 16 << 10];
-/// Parts of each size, at most.
-const PARTS: [u64; 2] = [4, 16];
+/// Boxes that are read, at most.
+const BOXES: u64 = 3;
+/// Parts that are cut out of each, of every size.
+const PARTS: [u64; SIZES.len()] = [3, 3, 2, 1, 1];
+/// The sizes whose stored bytes are looked at.
+const SMALL: usize = 1;
+const LARGE: usize = 3;
 /// Decodings of which the fastest counts.
 const TIMES: usize = 3;
 
@@ -26,6 +34,8 @@ const TIMES: usize = 3;
 pub struct Sampled {
     /// Sizes and rates with the filters that were tried.
     pub coding: Coding,
+    /// Sizes as they were found, rates as they usually are: the same in every run.
+    pub sized: Coding,
     /// Rate of encoding on one thread, bytes of values a second.
     pub encode: f64,
     /// Bytes of values that were looked at.
@@ -36,54 +46,80 @@ pub struct Sampled {
 /// whole) at most about `limit` bytes. `None` where there is nothing to learn: no filters, no fixed-size values,
 /// no values, or source chunks larger than the limit.
 pub fn sample(dataset: &Dataset, var: VarId, filters: &[Filter], limit: u64) -> Result<Option<Sampled>> {
-    let layout = dataset.container().layout(var)?;
+    sample_of(dataset, var, filters, limit)
+}
+
+/// The same for any source.
+pub(crate) fn sample_of(
+    dataset: &dyn Source,
+    var: VarId,
+    filters: &[Filter],
+    limit: u64,
+) -> Result<Option<Sampled>> {
+    let layout = dataset.layout(var)?;
     if filters.is_empty() || layout.element.heap || layout.shape.is_empty() || layout.shape.contains(&0) {
         return Ok(None);
     }
-    let chain = CodecChain::new(filters, layout.element.size)?;
+    let element = layout.element.size;
+    let chain = CodecChain::new(filters, element)?;
     let mut budget = limit;
-    let mut found = [Found::default(); 2];
-    for (size, (parts, found)) in SIZES.iter().zip(PARTS.iter().zip(&mut found)) {
-        let shape = part_shape(&layout.shape, layout.element.size as u64, *size);
-        let price = decoded(&layout, &shape);
-        for i in 0..*parts {
-            if price > budget {
+    let mut found = [Found::default(); SIZES.len()];
+    for i in 0..BOXES {
+        let Some(slab) = sampled_box(&layout, i, budget.min(limit / BOXES)) else { break };
+        budget = budget.saturating_sub(decoded(&layout, &slab));
+        let Values::Fixed(bytes) = dataset.read(var, &slab)? else { return Ok(None) };
+        let mut last = 0;
+        for (size, (parts, found)) in SIZES.iter().zip(PARTS.iter().zip(&mut found)) {
+            let shape = part_shape(&slab.count, element as u64, *size);
+            let len = shape.iter().product::<u64>();
+            // A box may be too small for the larger sizes.
+            if len == last {
                 break;
             }
-            budget -= price;
-            let start: Vec<u64> =
-                layout.shape.iter().zip(&shape).enumerate().map(|(d, (n, c))| place(i, d, n - c)).collect();
-            let Values::Fixed(bytes) = dataset.read(var, &Hyperslab::new(&start, &shape))? else {
-                return Ok(None);
-            };
-            found.add(&chain, &bytes)?;
+            last = len;
+            for part in 0..*parts {
+                let start: Vec<u64> = slab
+                    .count
+                    .iter()
+                    .zip(&shape)
+                    .enumerate()
+                    .map(|(d, (n, c))| place(part, d, n - c))
+                    .collect();
+                found.add(&chain, &cut(&bytes, &slab.count, &start, &shape, element))?;
+            }
         }
     }
-    let [large, small] = found;
-    if large.raw == 0 && small.raw == 0 {
-        return Ok(None);
-    }
-    let best = if large.raw > 0 { large } else { small };
+    Ok(summary(&found, filters))
+}
+
+/// The line through two sizes, and the rates at all.
+fn summary(found: &[Found; SIZES.len()], filters: &[Filter]) -> Option<Sampled> {
+    let last = found.iter().rposition(|f| f.parts > 0)?;
+    let (small, large) = (&found[SMALL.min(last)], &found[LARGE.min(last)]);
     let mean = |f: &Found| (f.raw as f64 / f.parts as f64, f.stored as f64 / f.parts as f64);
-    let (fraction, per_chunk) = match (large.raw > 0, small.raw > 0) {
-        (true, true) => {
-            let ((x1, y1), (x0, y0)) = (mean(&large), mean(&small));
-            let slope = if x1 > x0 { (y1 - y0) / (x1 - x0) } else { y1 / x1 };
-            let slope = slope.clamp(0.0, y1 / x1);
-            (slope, (y0 - slope * x0).clamp(0.0, x0))
-        }
-        _ => (best.stored as f64 / best.raw as f64, Coding::deflate(1).per_chunk),
+    let usual = Coding::of_chain(filters);
+    let ((x1, y1), (x0, y0)) = (mean(large), mean(small));
+    let (fraction, per_chunk) = if x1 > x0 {
+        let slope = ((y1 - y0) / (x1 - x0)).clamp(0.0, y1 / x1);
+        (slope, (y0 - slope * x0).clamp(0.0, x0))
+    } else {
+        (y1 / x1, usual.per_chunk)
     };
-    Ok(Some(Sampled {
-        coding: Coding {
-            filtered: true,
-            fraction,
-            per_chunk,
-            decode: best.raw as f64 / best.decode.max(1e-9),
-        },
-        encode: best.raw as f64 / best.encode.max(1e-9),
-        bytes: large.raw + small.raw,
-    }))
+    let sized = Coding { filtered: true, fraction, per_chunk, ..usual };
+    let rate = |f: &Found| f.raw as f64 / f.decode.max(1e-9);
+    let best = rate(&found[last]);
+    let mut slower = [1.0; SIZES.len()];
+    for (slower, f) in slower.iter_mut().zip(found).take(last + 1) {
+        if f.parts > 0 {
+            *slower = best / rate(f);
+        }
+    }
+    Some(Sampled {
+        coding: Coding { decode: best, slower, ..sized },
+        sized,
+        encode: large.raw as f64 / large.encode.max(1e-9),
+        bytes: found.iter().map(|f| f.raw).sum(),
+    })
 }
 
 #[derive(Clone, Copy, Default)]
@@ -115,6 +151,51 @@ impl Found {
     }
 }
 
+/// Box number `i`: of the largest size and the array's proportions, or, where too much would have to be decoded for
+/// that, inside one chunk.
+fn sampled_box(layout: &VarLayout, i: u64, limit: u64) -> Option<Hyperslab> {
+    let element = layout.element.size as u64;
+    let at = |shape: &[u64]| -> Vec<u64> {
+        layout.shape.iter().zip(shape).enumerate().map(|(d, (n, c))| place(i, d, n - c)).collect()
+    };
+    let shape = part_shape(&layout.shape, element, SIZES[SIZES.len() - 1]);
+    let slab = Hyperslab::new(&at(&shape), &shape);
+    if decoded(layout, &slab) <= limit {
+        return Some(slab);
+    }
+    let Place::Chunked { chunk, .. } = &layout.place else { return None };
+    let mut start = at(&vec![1; chunk.len()]);
+    let mut room = chunk.clone();
+    for d in 0..start.len() {
+        start[d] -= start[d] % chunk[d].max(1);
+        room[d] = chunk[d].min(layout.shape[d] - start[d]);
+    }
+    let slab = Hyperslab::new(&start, &part_shape(&room, element, SIZES[SIZES.len() - 1]));
+    (decoded(layout, &slab) <= limit).then_some(slab)
+}
+
+/// A box out of a row-major array of `shape`.
+fn cut(bytes: &[u8], shape: &[u64], start: &[u64], count: &[u64], element: usize) -> Vec<u8> {
+    let rank = shape.len();
+    let row = count[rank - 1] as usize * element;
+    let rows: u64 = count[..rank - 1].iter().product();
+    let mut out = Vec::with_capacity(row * rows as usize);
+    let mut at = vec![0u64; rank - 1];
+    for _ in 0..rows {
+        let index = (0..rank - 1).fold(0, |i, d| i * shape[d] + start[d] + at[d]) * shape[rank - 1];
+        let from = (index + start[rank - 1]) as usize * element;
+        out.extend_from_slice(&bytes[from..from + row]);
+        for d in (0..rank - 1).rev() {
+            at[d] += 1;
+            if at[d] < count[d] {
+                break;
+            }
+            at[d] = 0;
+        }
+    }
+    out
+}
+
 /// A box of about `bytes`, with the proportions of the array.
 fn part_shape(shape: &[u64], element: u64, bytes: u64) -> Vec<u64> {
     let wanted = (bytes / element.max(1)).max(1);
@@ -143,15 +224,14 @@ fn place(part: u64, axis: usize, most: u64) -> u64 {
 }
 
 /// Bytes that must be decoded (or read) for a box of the variable.
-fn decoded(layout: &VarLayout, shape: &[u64]) -> u64 {
+fn decoded(layout: &VarLayout, slab: &Hyperslab) -> u64 {
     let element = layout.element.size as u64;
     let (chunk, coding) = match &layout.place {
         Place::Chunked { chunk, codecs, .. } if !codecs.is_empty() => (Some(&chunk[..]), Coding::deflate(1)),
         _ => (None, Coding::none()),
     };
     let grid = Grid { lens: &layout.shape, chunk, element, coding };
-    let pattern = Pattern { name: String::new(), counts: shape.to_vec(), weight: 1.0 };
-    let cost = grid.read(&pattern, &Machine::default());
+    let cost = grid.at(&slab.start, &slab.count, &Machine::default());
     cost.decoded.max(cost.fetched).max(1.0) as u64
 }
 
@@ -200,7 +280,7 @@ mod tests {
     #[test]
     fn parts_lie_inside() {
         for shape in [&[1u64][..], &[7, 5000, 3], &[1 << 40], &[1, 1, 1, 99], &[3, 100_000]] {
-            for bytes in SIZES {
+            for bytes in [512 << 10, 16 << 10] {
                 let part = part_shape(shape, 4, bytes);
                 for i in 0..20 {
                     for (d, (p, n)) in part.iter().zip(shape).enumerate() {

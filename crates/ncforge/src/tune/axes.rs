@@ -52,7 +52,11 @@ impl Axis {
 
 /// The dimensions of a variable, with what they mean.
 pub fn axes_of(schema: &Schema, var: VarId) -> Vec<Axis> {
-    let dims = &schema.var(var).dims;
+    axes_along(schema, &schema.var(var).dims)
+}
+
+/// The same for a variable along these dimensions that is about to be defined.
+pub fn axes_along(schema: &Schema, dims: &[DimId]) -> Vec<Axis> {
     let mut roles: Vec<Option<Role>> =
         dims.iter().map(|&d| by_coordinate(schema, d).or_else(|| by_name(&schema.dim(d).name))).collect();
     by_place(&mut roles, dims.first().is_some_and(|&d| schema.dim(d).unlimited));

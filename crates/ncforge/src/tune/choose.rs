@@ -1,8 +1,12 @@
 //! From the description of an array and its reads to a chunk shape, with the reasons.
 
+use serde::Serialize;
+
 use super::axes::Axis;
-use super::cost::{Coding, Cost, Grid, Machine};
+use super::coding::Coding;
+use super::cost::{Cost, Grid};
 use super::geometric::Geometric;
+use super::machine::Machine;
 use super::pattern::{Access, Kind, Pattern};
 use super::search::{candidates, descend, nearest};
 use crate::error::{Error, Result};
@@ -37,6 +41,9 @@ const SIZE_WEIGHT: f64 = 0.5;
 /// Weight of a small box where nobody asked for one: it decides between shapes that serve all else equally.
 const BOX_WEIGHT: f64 = 0.03;
 
+/// The continuous problem knows one rate for all sizes of chunks: that of this size.
+const NOMINAL: f64 = 131072.0;
+
 /// What is asked.
 #[derive(Clone, Debug)]
 pub struct Request<'a> {
@@ -46,6 +53,9 @@ pub struct Request<'a> {
     pub element: u64,
     /// How chunks will be encoded.
     pub coding: Coding,
+    /// The same with rates that were timed. The times that are told use it; the choice does not, so that it is the
+    /// same in every run.
+    pub timed: Option<Coding>,
     /// How the array will be read.
     pub accesses: Vec<Access>,
     /// The machine that reads.
@@ -63,6 +73,7 @@ impl<'a> Request<'a> {
             axes,
             element,
             coding,
+            timed: None,
             accesses: Access::usual(),
             machine,
             limits: Limits::default(),
@@ -72,7 +83,7 @@ impl<'a> Request<'a> {
 }
 
 /// What one kind of read will cost.
-#[derive(Clone, Debug)]
+#[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct Told {
     /// The read.
     pub pattern: Pattern,
@@ -87,7 +98,7 @@ pub struct Told {
 }
 
 /// The answer.
-#[derive(Clone, Debug)]
+#[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct Choice {
     /// Chunk lengths, one an axis, at least 1.
     pub chunks: Vec<u64>,
@@ -124,13 +135,16 @@ pub fn choose(request: &Request<'_>) -> Result<Choice> {
     let (chunks, _) = problem.best(&mix, &starts);
     let bytes = chunks.iter().fold(problem.element, |b, &c| b.saturating_mul(c));
 
+    let coding = request.timed.unwrap_or(request.coding);
+    let cost =
+        |chunks: &[u64], read: &Pattern| Grid { coding, ..problem.grid(chunks) }.read(read, request.machine);
     let told: Vec<Told> = patterns
         .into_iter()
         .zip(alone)
         .take(asked)
         .map(|(pattern, (best_chunks, _))| Told {
-            chosen: problem.grid(&chunks).read(&pattern, request.machine),
-            best: problem.grid(&best_chunks).read(&pattern, request.machine),
+            chosen: cost(&chunks, &pattern),
+            best: cost(&best_chunks, &pattern),
             before: request.before.as_ref().map(|(chunk, coding)| {
                 Grid {
                     lens: &problem.lens,
@@ -306,7 +320,9 @@ impl<'a> Problem<'a> {
             patterns: &patterns,
             element: self.element as f64,
             latency: m.chunk + m.request / m.in_flight,
-            rate: 1.0 / (1.0 / (self.coding.decode * m.decoder) + 1.0 / m.keep + stored / m.bandwidth),
+            rate: 1.0
+                / (self.coding.seconds(NOMINAL) / NOMINAL / m.decoder + 1.0 / m.keep + stored / m.bandwidth),
+            index: m.index,
             bytes: (self.bytes.0 as f64, self.bytes.1 as f64),
         }
         .minimum()

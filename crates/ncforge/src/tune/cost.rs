@@ -5,131 +5,41 @@
 //! for data warehousing", DOLAP 2007); [`touched`] is the exact mean, edges counted, and `ceil(d/c)` for the whole
 //! axis. Counts of several axes multiply, because places on them are independent.
 //!
+//! **What a read is here:** the first one after a file was opened. Nothing of it is in the engine's memory: the index
+//! of the variable's chunks is read (all of it, so that very many chunks cost every reader), no decoded chunk is
+//! kept from before. The file is where [`Machine::request`] and [`Machine::bandwidth`] say: in the page cache, unless other
+//! rates are given. Loops of reads cost less, because the engine keeps what they come back to; they cost least
+//! with the same shapes.
+//!
 //! The price follows what the engine does: filtered chunks are decoded whole, in parallel, after neighbours in the
 //! file were fetched together; of plain chunks and runs only the wanted rows are read, over small gaps in one
-//! request; values then go to the caller's memory row by row.
+//! request; values then go to the caller's memory row by row, where short rows wait for memory.
 
-use serde::{Deserialize, Serialize};
+use serde::Serialize;
 
+use super::coding::Coding;
+use super::machine::Machine;
 use super::pattern::Pattern;
 
-/// Neighbouring encoded chunks are fetched together up to this many bytes.
-const JOIN: f64 = 1048576.0;
+/// Neighbouring encoded chunks are fetched together up to this many bytes, but cut, down to the second number, so
+/// that every thread has several.
+const JOIN: (f64, f64) = (1048576.0, 65536.0);
 /// In plain data, gaps up to this many bytes are read through …
 const GAP: f64 = 4096.0;
 /// … and requests are cut at this many.
-const BLOCK: f64 = 262144.0;
-/// Below this many decoded bytes one thread does a read alone.
-const ALONE: f64 = 65536.0;
-
-/// How fast a machine and its storage are. Times in seconds, rates in bytes a second.
-///
-/// The default is what was measured with files in memory on two cores of an AMD EPYC (Zen 4) virtual machine;
-/// `ncforge tune calibrate` measures one's own.
-#[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
-pub struct Machine {
-    /// Time to the first byte of a request to the storage.
-    pub request: f64,
-    /// Requests that the storage serves at a time.
-    pub in_flight: f64,
-    /// Rate of the storage, all requests together.
-    pub bandwidth: f64,
-    /// Time of a read besides all that is counted: checks, plan, result.
-    pub read: f64,
-    /// Time of a chunk besides its bytes: index, task, start of the decoder.
-    pub chunk: f64,
-    /// Time until other threads help.
-    pub wake: f64,
-    /// Threads that decode.
-    pub threads: f64,
-    /// Rate of handing values to the caller, in long rows.
-    pub deliver: f64,
-    /// Time of a row of neighbouring elements besides its bytes.
-    pub row: f64,
-    /// Rate of keeping decoded chunks of which only a part was wanted.
-    pub keep: f64,
-    /// Rates of the decoders are multiplied by this.
-    pub decoder: f64,
-}
-
-impl Default for Machine {
-    fn default() -> Self {
-        Machine {
-            request: 2e-6,
-            in_flight: 1.0,
-            bandwidth: 6e9,
-            read: 2e-6,
-            chunk: 6e-6,
-            wake: 25e-6,
-            threads: 2.0,
-            deliver: 4e9,
-            row: 4e-9,
-            keep: 8e9,
-            decoder: 1.0,
-        }
-    }
-}
-
-/// Kinds of storage whose rates are known roughly, without a measurement.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
-pub enum StorageKind {
-    /// A solid-state disk or the page cache.
-    Local,
-    /// A file server: a millisecond a request, four in flight, 500 MB/s.
-    Nfs,
-    /// An object store: 25 ms a request, 16 in flight, 800 MB/s in all.
-    Object,
-}
-
-impl Machine {
-    /// The default machine with storage of this kind.
-    pub fn with_storage(storage: StorageKind) -> Machine {
-        let machine = Machine::default();
-        match storage {
-            StorageKind::Local => machine,
-            StorageKind::Nfs => Machine { request: 1e-3, in_flight: 4.0, bandwidth: 500e6, ..machine },
-            StorageKind::Object => Machine { request: 25e-3, in_flight: 16.0, bandwidth: 800e6, ..machine },
-        }
-    }
-}
-
-/// How an array's chunks are encoded, as far as it matters for time and size.
-#[derive(Clone, Copy, Debug, PartialEq)]
-pub struct Coding {
-    /// Whether there is anything to decode. Plain chunks can be read in part.
-    pub filtered: bool,
-    /// Stored bytes ÷ decoded bytes in large chunks.
-    pub fraction: f64,
-    /// Bytes that every chunk stores besides: code tables, matches that a new beginning misses.
-    pub per_chunk: f64,
-    /// Rate of decoding one chunk on one thread, decoded bytes a second.
-    pub decode: f64,
-}
-
-impl Coding {
-    /// Values as they are.
-    pub fn none() -> Self {
-        Coding { filtered: false, fraction: 1.0, per_chunk: 0.0, decode: f64::INFINITY }
-    }
-
-    /// Shuffle and deflate, where no sample of the data was taken. The rate hardly depends on the level.
-    pub fn deflate(level: u32) -> Self {
-        if level == 0 {
-            return Coding { filtered: true, fraction: 1.0, per_chunk: 16.0, decode: 6e9 };
-        }
-        Coding { filtered: true, fraction: 0.5, per_chunk: 160.0, decode: 1e9 }
-    }
-
-    /// Shuffle and zstd, where no sample was taken.
-    pub fn zstd() -> Self {
-        Coding { filtered: true, fraction: 0.5, per_chunk: 100.0, decode: 2e9 }
-    }
-
-    /// Stored bytes of a chunk of so many decoded ones.
-    pub fn stored(&self, bytes: f64) -> f64 {
-        if self.filtered { (self.fraction * bytes + self.per_chunk).min(bytes + 64.0) } else { bytes }
-    }
-}
+const BLOCK: f64 = 131072.0;
+/// Below this many decoded bytes one thread does a read alone; of plain data, below the second number.
+const ALONE: (f64, f64) = (65536.0, 524288.0);
+/// Plain data are given to threads by this many bytes.
+const TASK: f64 = 4194304.0;
+/// A line of memory, and how many of them a row fetches before the processor sees that it is a row.
+const LINE: (f64, f64) = (64.0, 2.0);
+/// Results up to this size stay in the processor's cache, where lines are not fetched.
+const CACHED: f64 = 1048576.0;
+/// Storage that answers within this many seconds is the page cache.
+const MEMORY: f64 = 20e-6;
+/// Bytes of a chunk's entry in the index: its size and place, and one number a dimension.
+const ENTRY: (f64, f64) = (24.0, 8.0);
 
 /// An array and how it is cut.
 #[derive(Clone, Copy, Debug)]
@@ -189,84 +99,138 @@ pub fn touched(a: u64, d: u64, c: u64) -> f64 {
 impl Grid<'_> {
     /// The cost of one read of `pattern` at a random place.
     pub fn read(&self, pattern: &Pattern, machine: &Machine) -> Cost {
+        let touched: Vec<f64> = (0..self.lens.len())
+            .map(|d| touched(pattern.counts[d], self.lens[d], self.chunk_len(d)))
+            .collect();
+        self.price(&pattern.counts, &touched, machine)
+    }
+
+    /// The cost of reading `counts` elements from `start` on.
+    ///
+    /// ```
+    /// use ncforge::tune::{Coding, Grid, Machine};
+    /// let grid = Grid { lens: &[100, 100], chunk: Some(&[10, 10]), element: 4, coding: Coding::deflate(1) };
+    /// assert_eq!(grid.at(&[0, 5], &[10, 10], &Machine::default()).chunks, 2.0);
+    /// ```
+    pub fn at(&self, start: &[u64], counts: &[u64], machine: &Machine) -> Cost {
+        let touched: Vec<f64> = (0..self.lens.len())
+            .map(|d| {
+                let (c, n) = (self.chunk_len(d), counts[d].max(1));
+                (start[d].saturating_add(n - 1) / c - start[d] / c + 1) as f64
+            })
+            .collect();
+        self.price(counts, &touched, machine)
+    }
+
+    fn chunk_len(&self, d: usize) -> u64 {
+        self.chunk.map_or(self.lens[d], |c| c[d]).max(1)
+    }
+
+    /// Chunks that the whole array has.
+    fn all_chunks(&self) -> f64 {
+        (0..self.lens.len()).map(|d| self.lens[d].div_ceil(self.chunk_len(d)).max(1) as f64).product()
+    }
+
+    fn price(&self, counts: &[u64], touched: &[f64], machine: &Machine) -> Cost {
         let rank = self.lens.len();
-        let chunk = |d: usize| self.chunk.map_or(self.lens[d], |c| c[d]).max(1);
+        let chunk = |d: usize| self.chunk_len(d);
         let element = self.element.max(1) as f64;
-        let touched = |d: usize| touched(pattern.counts[d], self.lens[d], chunk(d));
-        let chunks: f64 = (0..rank).map(touched).product();
+        let chunks: f64 = touched.iter().product();
         let bytes: f64 = (0..rank).map(|d| chunk(d) as f64).product::<f64>() * element;
-        let elements: f64 = pattern.counts.iter().map(|&n| n as f64).product();
+        let elements: f64 = counts.iter().map(|&n| n as f64).product();
         let delivered = elements * element;
 
-        // A row runs on over the next axis where the selection takes all of both the chunk's and the result's.
-        let mut row = 1.0;
-        for d in (0..rank).rev() {
-            row *= pattern.counts[d] as f64 / touched(d);
-            if pattern.counts[d] != chunk(d) || touched(d) > 1.0 {
-                break;
-            }
-        }
-        let rows = elements / row.max(1.0);
-        let scatter = rows * machine.row + delivered / machine.deliver;
-
         let mut cost = Cost { chunks, delivered, ..Cost::default() };
-        let cpu;
+        // What one thread would need, and how many parts it comes in.
+        let (cpu, tasks, alone);
         if self.coding.filtered && self.chunk.is_some() {
             let stored = self.coding.stored(bytes);
             // Chunks that follow one another in the file come in one request.
             let mut run = 1.0;
             for d in (0..rank).rev() {
-                run *= touched(d);
-                if touched(d) < self.lens[d].div_ceil(chunk(d)) as f64 {
+                run *= touched[d];
+                if touched[d] < self.lens[d].div_ceil(chunk(d)) as f64 {
                     break;
                 }
             }
             cost.fetched = chunks * stored;
-            cost.requests = (chunks / run).max(cost.fetched / JOIN).min(chunks);
+            let most = (cost.fetched / (4.0 * machine.threads)).clamp(JOIN.1, JOIN.0);
+            cost.requests = (chunks / run).max(cost.fetched / most).min(chunks);
             cost.decoded = chunks * bytes;
-            let whole = (0..rank).all(|d| pattern.counts[d] == self.lens[d]);
+            let whole = (0..rank).all(|d| counts[d] == self.lens[d] || chunk(d) == 1);
             let keep = if whole { 0.0 } else { bytes / machine.keep };
-            cpu = chunks * (machine.chunk + bytes / (self.coding.decode * machine.decoder) + keep) + scatter;
+            let decode = self.coding.seconds(bytes) / machine.decoder;
+            cpu = chunks * (machine.chunk + decode + keep) + self.scatter(counts, touched, machine);
+            (tasks, alone) = (cost.requests, cost.decoded < ALONE.0);
         } else {
-            let (requests, span) = self.plain_requests(pattern, &touched, &chunk, element);
+            let (requests, span) = self.plain_requests(counts, touched, element);
             cost.requests = chunks * requests.max(requests * span / BLOCK);
             cost.fetched = chunks * requests * span;
-            let own = if self.chunk.is_some() { chunks * machine.chunk / 2.0 } else { 0.0 };
-            cpu = own + scatter;
+            let own = if self.chunk.is_some() { chunks * machine.chunk } else { 0.0 };
+            cpu = own + self.scatter(counts, touched, machine);
+            tasks = if self.chunk.is_some() { chunks } else { (delivered / TASK).max(1.0) };
+            alone = delivered.max(cost.fetched) < if self.chunk.is_some() { ALONE.0 } else { ALONE.1 };
         }
-        let work = cost.decoded.max(delivered);
-        let helpers =
-            if work >= ALONE { machine.threads.min(cost.chunks.max(work / BLOCK)).max(1.0) } else { 1.0 };
-        let wake = if helpers > 1.0 { machine.wake } else { 0.0 };
-        let flight = machine.in_flight.min(cost.requests).max(helpers);
-        cost.seconds = machine.read
-            + wake
-            + cpu / helpers
-            + cost.requests * machine.request / flight
+        let fetch = cost.requests * machine.request / machine.in_flight.min(cost.requests).max(1.0)
             + cost.fetched / machine.bandwidth;
+        // What comes from the page cache is copied by the threads themselves.
+        let (cpu, fetch) = if machine.request < MEMORY { (cpu + fetch, 0.0) } else { (cpu, fetch) };
+        let index = match self.chunk {
+            Some(_) => {
+                let length = (ENTRY.0 + ENTRY.1 * rank as f64) / (ENTRY.0 + ENTRY.1 * 3.0);
+                self.all_chunks() * machine.index * length + machine.request
+            }
+            None => 0.0,
+        };
+        cost.seconds = machine.read + index + together(cpu, tasks, alone, machine) + fetch;
         cost
     }
 
+    /// Seconds of one thread that moves decoded values to the caller's memory.
+    fn scatter(&self, counts: &[u64], touched: &[f64], machine: &Machine) -> f64 {
+        // A row runs on over the next axis where the selection takes all of both the chunk's and the result's.
+        let element = self.element.max(1) as f64;
+        let elements: f64 = counts.iter().map(|&n| n as f64).product();
+        let mut row = 1.0;
+        for d in (0..counts.len()).rev() {
+            row *= counts[d] as f64 / touched[d];
+            if counts[d] != self.chunk_len(d) || touched[d] > 1.0 {
+                break;
+            }
+        }
+        let (row, delivered) = (row.max(1.0) * element, elements * element);
+        // Short rows of a large result each wait for the memory that they go to. One that is as
+        // long as the result's own rows goes on where the last one ended.
+        let lines = if delivered > CACHED { (row / LINE.0).min(LINE.1) } else { 0.0 };
+        delivered / row * (machine.row + lines * machine.line) + delivered / machine.deliver
+    }
+
     /// Requests in one plain chunk (or run), and the bytes of each.
-    fn plain_requests(
-        &self,
-        pattern: &Pattern,
-        touched: &dyn Fn(usize) -> f64,
-        chunk: &dyn Fn(usize) -> u64,
-        element: f64,
-    ) -> (f64, f64) {
+    fn plain_requests(&self, counts: &[u64], touched: &[f64], element: f64) -> (f64, f64) {
         let (mut requests, mut span, mut pitch) = (1.0, element, element);
         for d in (0..self.lens.len()).rev() {
-            let n = pattern.counts[d] as f64 / touched(d);
+            let n = counts[d] as f64 / touched[d];
             if requests == 1.0 && pitch - span <= GAP {
                 span += (n - 1.0).max(0.0) * pitch;
             } else {
                 requests *= n.max(1.0);
             }
-            pitch *= chunk(d) as f64;
+            pitch *= self.chunk_len(d) as f64;
         }
         (requests, span)
     }
+}
+
+/// Seconds of work that one thread would do in `cpu`, done by all that can help: in whole tasks, after
+/// they woke up.
+fn together(cpu: f64, tasks: f64, alone: bool, machine: &Machine) -> f64 {
+    let helpers = machine.threads.min(tasks).max(1.0);
+    if alone || helpers <= 1.0 {
+        return cpu;
+    }
+    // The last round of tasks leaves some threads without any.
+    let share = (tasks / helpers).ceil() / tasks;
+    (cpu * share + machine.wake * (1.0 - 1.0 / helpers)).min(cpu) + machine.wake / 2.0
 }
 
 #[cfg(test)]

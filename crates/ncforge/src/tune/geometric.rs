@@ -3,7 +3,7 @@
 //! With `g(A, d, c) = d/c` for the whole axis and `1 + (A-1)/c` else, the price of a mix of reads is
 //!
 //! ```text
-//! F(c) = sum_i w_i prod_j g(A_ij, d_j, c_j) · (L + V/R),      V = element · prod_j c_j
+//! F(c) = sum_i w_i (prod_j g(A_ij, d_j, c_j) · (L + V/R) + I · prod_j d_j/c_j),      V = element · prod_j c_j
 //! ```
 //!
 //! a posynomial: sums of products of powers with positive coefficients. In `y_j = ln c_j` its logarithm is convex
@@ -30,6 +30,8 @@ pub struct Geometric<'a> {
     pub latency: f64,
     /// Decoded bytes a second.
     pub rate: f64,
+    /// Seconds that every read spends on each chunk of the array, touched or not.
+    pub index: f64,
     /// Least and greatest size of a chunk in bytes.
     pub bytes: (f64, f64),
 }
@@ -46,6 +48,7 @@ impl Geometric<'_> {
         let chunk = self.latency + volume / self.rate;
         // Outside the bounds of size the price climbs steeply, by a posynomial again.
         let wall = (volume / self.bytes.1).powi(8) + (self.bytes.0 / volume).powi(8);
+        let all: f64 = self.lens.iter().zip(y).map(|(d, y)| (d / y.exp()).max(1.0)).product();
         let reads: f64 = self
             .patterns
             .iter()
@@ -60,7 +63,7 @@ impl Geometric<'_> {
                         if a >= d { (d / y.exp()).max(1.0) } else { 1.0 + (a - 1.0) / y.exp() }
                     })
                     .product();
-                p.weight * touched * chunk
+                p.weight * (touched * chunk + all * self.index)
             })
             .sum();
         reads * (1.0 + wall)
@@ -151,6 +154,7 @@ mod tests {
             element: 4.0,
             latency: 1e-4,
             rate: 600e6,
+            index: 0.0,
             bytes: (4.0, 4e9),
         }
         .minimum();
@@ -171,6 +175,7 @@ mod tests {
             element: 8.0,
             latency: 1e-3,
             rate: 1e9,
+            index: 0.0,
             bytes: (4096.0, 1e6),
         };
         let c = problem.minimum();

@@ -1,14 +1,105 @@
-//! Where the rates of this machine are kept between runs.
+//! How fast a machine is, and where what was measured is kept between runs.
 
 use std::path::{Path, PathBuf};
 
 use serde::{Deserialize, Serialize};
 
-use super::cost::Machine;
 use crate::error::{Error, Result};
 
 /// Version of the file's contents.
-const VERSION: u32 = 1;
+const VERSION: u32 = 2;
+
+/// How fast a machine and its storage are. Times in seconds, rates in bytes a second.
+///
+/// The default is what was measured with files in memory on two cores of an AMD EPYC (Zen 4) virtual machine;
+/// `ncforge tune calibrate` measures one's own.
+#[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
+pub struct Machine {
+    /// Time to the first byte of a request to the storage.
+    pub request: f64,
+    /// Requests that the storage serves at a time.
+    pub in_flight: f64,
+    /// Rate of the storage, all requests together; of memory, where requests are that quick, each thread's.
+    pub bandwidth: f64,
+    /// Time of a read besides all that is counted: checks, plan, result.
+    pub read: f64,
+    /// Time that the first read of a variable spends on each chunk that the variable has, touched or not: the index is
+    /// read as a whole. Of an array of three dimensions; entries are longer with more.
+    pub index: f64,
+    /// Time of a touched chunk besides its bytes: look-up, task, start of the decoder.
+    pub chunk: f64,
+    /// Time until other threads help.
+    pub wake: f64,
+    /// Threads that decode.
+    pub threads: f64,
+    /// Rate of handing values to the caller, in long rows.
+    pub deliver: f64,
+    /// Time of a row of neighbouring elements besides its bytes.
+    pub row: f64,
+    /// Time of a line of memory (64 bytes) that a row begins: it is fetched when it is written to. What comes later in
+    /// a row is fetched ahead.
+    pub line: f64,
+    /// Rate of keeping decoded chunks of which only a part was wanted: new memory.
+    pub keep: f64,
+    /// Rates of the decoders are multiplied by this.
+    pub decoder: f64,
+}
+
+impl Default for Machine {
+    fn default() -> Self {
+        Machine {
+            request: 2e-6,
+            in_flight: 1.0,
+            bandwidth: 8e9,
+            read: 3e-6,
+            index: 38e-9,
+            chunk: 1.6e-6,
+            wake: 25e-6,
+            threads: 2.0,
+            deliver: 12e9,
+            row: 5e-9,
+            line: 25e-9,
+            keep: 6e9,
+            decoder: 1.0,
+        }
+    }
+}
+
+/// Kinds of storage whose rates are known roughly, without a measurement.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub enum StorageKind {
+    /// A solid-state disk or the page cache.
+    Local,
+    /// A file server: a millisecond a request, four in flight, 500 MB/s.
+    Nfs,
+    /// An object store: 25 ms a request, 16 in flight, 800 MB/s in all.
+    Object,
+}
+
+impl Machine {
+    /// The default machine with storage of this kind.
+    pub fn with_storage(storage: StorageKind) -> Machine {
+        Machine::default().on(storage)
+    }
+
+    /// The same processor with storage of this kind.
+    ///
+    /// ```
+    /// use ncforge::tune::{Machine, StorageKind};
+    /// assert!(Machine::default().on(StorageKind::Object).request > 1e-2);
+    /// ```
+    pub fn on(self, storage: StorageKind) -> Machine {
+        let (request, in_flight, bandwidth) = match storage {
+            StorageKind::Local => {
+                let d = Machine::default();
+                (d.request, d.in_flight, d.bandwidth)
+            }
+            StorageKind::Nfs => (1e-3, 4.0, 500e6),
+            StorageKind::Object => (25e-3, 16.0, 800e6),
+        };
+        Machine { request, in_flight, bandwidth, ..self }
+    }
+}
 
 /// What `ncforge tune calibrate` measured.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
@@ -79,7 +170,7 @@ impl Machine {
 
     /// Whether all rates and times are numbers that a machine may have.
     fn is_sane(&self) -> bool {
-        let times = [self.request, self.read, self.chunk, self.wake, self.row];
+        let times = [self.request, self.read, self.index, self.chunk, self.wake, self.row, self.line];
         let rates = [self.bandwidth, self.deliver, self.keep, self.decoder, self.threads, self.in_flight];
         times.iter().all(|t| t.is_finite() && *t >= 0.0) && rates.iter().all(|r| r.is_finite() && *r > 0.0)
     }

@@ -1,5 +1,7 @@
 //! How an array will be read: accesses that people can name, and the boxes of counts that they are.
 
+use serde::Serialize;
+
 use super::axes::{Axis, Role};
 use crate::error::{Error, Result};
 
@@ -142,7 +144,7 @@ fn length(item: &str, dims: &[&str]) -> Result<(String, Extent)> {
 }
 
 /// A read of one array: a box of so many elements on each axis, at any place.
-#[derive(Clone, Debug, PartialEq)]
+#[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct Pattern {
     /// What people call it.
     pub name: String,

@@ -3,17 +3,25 @@
 use std::path::{Path, PathBuf};
 use std::time::Instant;
 
-use ncforge::Hyperslab;
 use ncforge::ops::sampling::sample;
-use ncforge::tune::{Access, Coding, Grid, Machine, Pattern, Request, axes_of, choose};
+use ncforge::tune::{Access, Axis, Coding, Grid, Machine, Pattern, Request, axes_of, choose};
 use serde::Serialize;
 
-use super::Variant;
-use crate::cache;
+use super::measure::{Cell, Effort, Subject, measure, places};
+use super::today::{Today, today};
+use super::{Files, Variant};
 use crate::driver::{Driver, VarInfo};
 use crate::environment::Environment;
 use crate::error::{Error, Result};
-use crate::stats::{Positions, Summary};
+use crate::stats::Summary;
+
+/// The mixes of reads that are looked at where none are named.
+pub const MIXES: [&str; 7] =
+    ["series", "map", "full", "series,map", "series=9,map=1", "series=1,map=9", "box"];
+/// Bounds of the chunk cache that libraries with a fixed one are given.
+const CACHE: (u64, u64) = (16 << 20, 256 << 20);
+/// The mix on which the shapes of other tools are compared.
+const HALVES: &str = "series,map";
 
 /// What to measure.
 #[derive(Clone, Debug, Serialize)]
@@ -26,9 +34,9 @@ pub struct RegretOptions {
     pub mixes: Vec<String>,
     /// Level of deflate (with shuffle); 0: not compressed.
     pub deflate: u32,
-    /// Reads of each kind from each file, each at another place.
-    pub repetitions: usize,
-    /// The machine that the choice is made for.
+    /// How often reads are repeated, and where.
+    pub effort: Effort,
+    /// The machine that the choice is made for; with as many threads as the driver has.
     #[serde(skip)]
     pub machine: Machine,
 }
@@ -40,6 +48,8 @@ pub struct RegretReport {
     pub environment: Environment,
     /// Name and version of the driver.
     pub driver: (String, String),
+    /// The file that the values came from.
+    pub source: String,
     /// Path of the variable.
     pub variable: String,
     /// Its shape.
@@ -48,6 +58,8 @@ pub struct RegretReport {
     pub sampled: (f64, f64),
     /// One for each mix.
     pub mixes: Vec<MixRow>,
+    /// What other tools choose, and ours, for series and maps in equal parts.
+    pub today: Vec<TodayRow>,
     /// Every shape and read.
     pub rows: Vec<ShapeRow>,
 }
@@ -73,6 +85,26 @@ pub struct MixRow {
     pub seconds: f64,
 }
 
+/// The shape that a tool gives an array without being asked.
+#[derive(Clone, Debug, Serialize)]
+pub struct TodayRow {
+    /// The tool; "ncforge" for ours.
+    pub tool: String,
+    /// Its shape.
+    pub chunks: Vec<u64>,
+    /// Measured seconds of a series.
+    pub series: f64,
+    /// Measured seconds of a map.
+    pub map: f64,
+}
+
+impl TodayRow {
+    /// Mean seconds of a read, where half of the reads are series and half are maps.
+    pub fn mean(&self) -> f64 {
+        f64::midpoint(self.series, self.map)
+    }
+}
+
 /// One shape and one kind of read.
 #[derive(Clone, Debug, Serialize)]
 pub struct ShapeRow {
@@ -82,58 +114,96 @@ pub struct ShapeRow {
     pub bytes: u64,
     /// The read.
     pub pattern: String,
-    /// Measured seconds.
+    /// Measured seconds: the mean over the places.
+    pub seconds: f64,
+    /// The places one by one (each the median of the rounds).
     pub measured: Summary,
-    /// Predicted seconds.
+    /// Predicted seconds for reads at these places.
     pub predicted: f64,
 }
 
-/// Writes the variable in every shape into `folder`, and in those that are chosen for the mixes, and reads.
+impl ShapeRow {
+    /// Whether the prediction is within 30 % of what was measured.
+    pub fn is_close(&self) -> bool {
+        (self.predicted / self.seconds).ln().abs() <= 1.3f64.ln()
+    }
+}
+
+/// What is measured, once the choices are made: shapes, kinds of reads, mixes.
+struct Prepared {
+    source: String,
+    var: VarInfo,
+    axes: Vec<Axis>,
+    /// As it was found in the data, rates included.
+    coding: Coding,
+    shapes: Vec<Vec<u64>>,
+    patterns: Vec<Pattern>,
+    mixes: Vec<Mix>,
+    today: Vec<Today>,
+}
+
+/// Writes the variable in every shape, and in those that are chosen for the mixes, and reads by every driver.
+///
+/// # Errors
+/// When a mix means nothing, and as writing and reading.
 pub fn run(
-    driver: &dyn Driver,
+    drivers: &[&dyn Driver],
     source: &Path,
-    folder: &Path,
+    files: &Files,
     options: &RegretOptions,
     progress: &mut dyn FnMut(&str),
-) -> Result<RegretReport> {
-    if options.shapes.is_empty() || options.mixes.is_empty() || options.repetitions == 0 {
-        return Err(Error::Invalid("regret needs a shape, a mix and at least one repetition".into()));
+) -> Result<Vec<RegretReport>> {
+    if options.shapes.is_empty() || options.mixes.is_empty() || options.effort.rounds == 0 {
+        return Err(Error::Invalid("regret needs a shape, a mix and at least one round".into()));
     }
+    let prepared = prepare(source, options)?;
+    let mut written: Vec<(PathBuf, u64)> = Vec::new();
+    for (i, chunks) in prepared.shapes.iter().enumerate() {
+        progress(&format!("writing {} of {}", i + 1, prepared.shapes.len()));
+        let path = files.variant(&variant(chunks, options), source, &prepared.var.name)?;
+        let bytes = std::fs::metadata(&path).map_err(|e| Error::io("measure", &path, e))?.len();
+        written.push((path, bytes));
+    }
+    drivers.iter().map(|driver| prepared.read(*driver, &written, options, progress)).collect()
+}
+
+fn variant(chunks: &[u64], options: &RegretOptions) -> Variant {
+    Variant { chunks: Some(chunks.to_vec()), deflate: options.deflate, shuffle: options.deflate > 0 }
+}
+
+fn prepare(source: &Path, options: &RegretOptions) -> Result<Prepared> {
     let var = crate::workload::access::largest(source, options.var.as_deref())?;
     let dataset = ncforge::Dataset::open(source)?;
     let id = dataset.var(&var.name)?;
     let axes = axes_of(dataset.schema(), id);
     let names: Vec<&str> = axes.iter().map(|a| a.name.as_str()).collect();
-
-    let variant = |chunks: &[u64]| Variant {
-        chunks: Some(chunks.to_vec()),
-        deflate: options.deflate,
-        shuffle: options.deflate > 0,
-    };
-    progress("sampling");
-    let first = variant(&options.shapes[0]).write(source, &var.name, folder, "regret-0")?;
-    let filters = Variant::filters(&first, &var.name)?;
-    let coding = match sample(&dataset, id, &filters, 64 << 20)? {
-        Some(s) => s.coding,
-        None => Coding::none(),
-    };
+    let filters = variant(&options.shapes[0], options).filters(var.size);
+    let found = sample(&dataset, id, &filters, 64 << 20)?;
+    let coding = found.map_or_else(Coding::none, |s| s.coding);
+    let sized = found.map_or_else(Coding::none, |s| s.sized);
 
     let mut mixes = Vec::new();
     for text in &options.mixes {
         let accesses = Access::parse(text, &names)?;
         let request = Request {
             accesses: accesses.clone(),
-            ..Request::new(&axes, var.size as u64, coding, &options.machine)
+            ..Request::new(&axes, var.size as u64, sized, &options.machine)
         };
         let begun = Instant::now();
         let chosen = choose(&request)?.chunks;
         let seconds = begun.elapsed().as_secs_f64();
         mixes.push(Mix { text: text.clone(), reads: Pattern::bind(&accesses, &axes), chosen, seconds });
     }
+    let mut today = Vec::new();
+    if let Some(ours) = mixes.iter().find(|m| m.text == HALVES) {
+        today.push(Today { tool: "ncforge", chunks: ours.chosen.clone() });
+        let unlimited: Vec<bool> = axes.iter().map(|a| a.unlimited).collect();
+        today.extend(self::today(&var.shape, &unlimited, var.size as u64));
+    }
     let mut shapes = options.shapes.clone();
-    for mix in &mixes {
-        if !shapes.contains(&mix.chosen) {
-            shapes.push(mix.chosen.clone());
+    for chosen in mixes.iter().map(|m| &m.chosen).chain(today.iter().map(|t| &t.chunks)) {
+        if !shapes.contains(chosen) {
+            shapes.push(chosen.clone());
         }
     }
     let mut patterns: Vec<Pattern> = Vec::new();
@@ -142,41 +212,93 @@ pub fn run(
             patterns.push(p.clone());
         }
     }
+    let stem = source.file_stem().unwrap_or_default().to_string_lossy().into_owned();
+    Ok(Prepared { source: stem, var, axes, coding, shapes, patterns, mixes, today })
+}
 
-    let mut files: Vec<(PathBuf, u64)> = vec![];
-    for (i, chunks) in shapes.iter().enumerate() {
-        progress(&format!("writing {} of {}", i + 1, shapes.len()));
-        let path = match i {
-            0 => first.clone(),
-            _ => variant(chunks).write(source, &var.name, folder, &format!("regret-{i}"))?,
-        };
-        let bytes = std::fs::metadata(&path).map_err(|e| Error::io("measure", &path, e))?.len();
-        files.push((path, bytes));
-    }
-    let times = measure(driver, &files, &var, &patterns, options.repetitions, progress)?;
-    let lens: Vec<u64> = axes.iter().map(|a| a.len).collect();
-    let mut rows = Vec::new();
-    for (f, chunks) in shapes.iter().enumerate() {
-        let grid = Grid { lens: &lens, chunk: Some(chunks), element: var.size as u64, coding };
-        for (pattern, times) in patterns.iter().zip(&times) {
-            rows.push(ShapeRow {
-                chunks: chunks.clone(),
-                bytes: files[f].1,
-                pattern: pattern.name.clone(),
-                measured: times[f],
-                predicted: grid.read(pattern, &options.machine).seconds,
-            });
+impl Prepared {
+    fn read(
+        &self,
+        driver: &dyn Driver,
+        written: &[(PathBuf, u64)],
+        options: &RegretOptions,
+        progress: &mut dyn FnMut(&str),
+    ) -> Result<RegretReport> {
+        let subjects: Vec<Subject> = written
+            .iter()
+            .zip(&self.shapes)
+            .map(|((path, _), chunks)| Subject {
+                path: path.clone(),
+                cache: (driver.name() != "ncforge").then(|| self.cache(chunks)),
+            })
+            .collect();
+        let cells = measure(driver, &subjects, &self.var, &self.patterns, options.effort, progress)?;
+        let lens: Vec<u64> = self.axes.iter().map(|a| a.len).collect();
+        let mut rows = Vec::new();
+        for (f, chunks) in self.shapes.iter().enumerate() {
+            let grid =
+                Grid { lens: &lens, chunk: Some(chunks), element: self.var.size as u64, coding: self.coding };
+            for (pattern, cells) in self.patterns.iter().zip(&cells) {
+                let cell = &cells[f];
+                let at = &places(pattern, &self.var.shape, options.effort)[..cell.places()];
+                let predicted: f64 =
+                    at.iter().map(|s| grid.at(s, &pattern.counts, &options.machine).seconds).sum();
+                rows.push(ShapeRow {
+                    chunks: chunks.clone(),
+                    bytes: written[f].1,
+                    pattern: pattern.name.clone(),
+                    seconds: cell.mean(),
+                    measured: cell.summary(),
+                    predicted: predicted / at.len() as f64,
+                });
+            }
         }
+        Ok(RegretReport {
+            environment: Environment::capture(),
+            driver: (driver.name().to_owned(), driver.version()),
+            mixes: self.mixes.iter().map(|mix| mix.among(self, &cells)).collect(),
+            today: self.today.iter().filter_map(|t| self.compared(t, &cells)).collect(),
+            source: self.source.clone(),
+            variable: self.var.name.clone(),
+            shape: self.var.shape.clone(),
+            sampled: (self.coding.fraction, self.coding.decode),
+            rows,
+        })
     }
-    Ok(RegretReport {
-        environment: Environment::capture(),
-        driver: (driver.name().to_owned(), driver.version()),
-        mixes: mixes.into_iter().map(|mix| mix.among(&shapes, &patterns, &times)).collect(),
-        variable: var.name,
-        shape: var.shape,
-        sampled: (coding.fraction, coding.decode),
-        rows,
-    })
+
+    /// The chunk cache that a reader with a fixed one should have: room for all chunks that a read which comes again (any
+    /// but that of everything) touches.
+    fn cache(&self, chunks: &[u64]) -> u64 {
+        let lens = &self.var.shape;
+        let bytes = chunks.iter().product::<u64>().saturating_mul(self.var.size as u64);
+        let again = self.patterns.iter().filter(|p| p.counts != *lens);
+        let met = |p: &Pattern| {
+            (0..lens.len())
+                .map(|d| p.counts[d].div_ceil(chunks[d]) + u64::from(p.counts[d] > 1))
+                .product::<u64>()
+        };
+        again.map(|p| met(p).saturating_mul(bytes)).max().unwrap_or(0).clamp(CACHE.0, CACHE.1)
+    }
+
+    /// The times of a tool's shape.
+    fn compared(&self, tool: &Today, cells: &[Vec<Cell>]) -> Option<TodayRow> {
+        let mix = self.mixes.iter().find(|m| m.text == HALVES)?;
+        let shape = self.shapes.iter().position(|s| *s == tool.chunks)?;
+        let time = |name: &str| {
+            let read = mix.reads.iter().find(|r| r.name == name)?;
+            Some(cells[self.pattern(read)?][shape].mean())
+        };
+        Some(TodayRow {
+            tool: tool.tool.to_owned(),
+            chunks: tool.chunks.clone(),
+            series: time("series")?,
+            map: time("map")?,
+        })
+    }
+
+    fn pattern(&self, read: &Pattern) -> Option<usize> {
+        self.patterns.iter().position(|p| p.counts == read.counts)
+    }
 }
 
 /// A mix of reads and what was chosen for it.
@@ -188,73 +310,33 @@ struct Mix {
 }
 
 impl Mix {
-    /// Where the choice stands. `times` are those of `patterns` (outer) from `shapes` (inner).
-    fn among(self, shapes: &[Vec<u64>], patterns: &[Pattern], times: &[Vec<Summary>]) -> MixRow {
+    /// Where the choice stands. `cells` are those of patterns (outer) from shapes (inner).
+    fn among(&self, all: &Prepared, cells: &[Vec<Cell>]) -> MixRow {
         let weights: f64 = self.reads.iter().map(|p| p.weight).sum();
         let cost = |shape: usize| {
             let sum: f64 = self
                 .reads
                 .iter()
-                .map(|read| {
-                    let row = patterns
-                        .iter()
-                        .position(|p| p.counts == read.counts)
-                        .map_or(&times[0], |i| &times[i]);
-                    let best = row.iter().map(|s| s.median).fold(f64::INFINITY, f64::min);
-                    read.weight * row[shape].median / best
+                .filter_map(|read| {
+                    let row = &cells[all.pattern(read)?];
+                    let best = row.iter().map(Cell::mean).fold(f64::INFINITY, f64::min);
+                    Some(read.weight * row[shape].mean() / best)
                 })
                 .sum();
             sum / weights
         };
-        let costs: Vec<f64> = (0..shapes.len()).map(cost).collect();
-        let own = shapes.iter().position(|s| *s == self.chosen).unwrap_or(0);
+        let costs: Vec<f64> = (0..all.shapes.len()).map(cost).collect();
+        let own = all.shapes.iter().position(|s| *s == self.chosen).unwrap_or(0);
         let best = (0..costs.len()).min_by(|&a, &b| costs[a].total_cmp(&costs[b])).unwrap_or(0);
         MixRow {
             cost: costs[own],
-            best: shapes[best].clone(),
+            best: all.shapes[best].clone(),
             best_cost: costs[best],
             regret: costs[own] / costs[best],
             place: 1 + costs.iter().filter(|c| **c < costs[own]).count(),
-            mix: self.text,
-            chosen: self.chosen,
+            mix: self.text.clone(),
+            chosen: self.chosen.clone(),
             seconds: self.seconds,
         }
     }
-}
-
-/// Seconds of every pattern (outer) from every file (inner).
-fn measure(
-    driver: &dyn Driver,
-    files: &[(PathBuf, u64)],
-    var: &VarInfo,
-    patterns: &[Pattern],
-    repetitions: usize,
-    progress: &mut dyn FnMut(&str),
-) -> Result<Vec<Vec<Summary>>> {
-    for (path, _) in files {
-        cache::warm(path)?;
-    }
-    let mut seconds = vec![vec![Vec::new(); files.len()]; patterns.len()];
-    let largest = patterns.iter().map(Pattern::len).max().unwrap_or(1) as usize * var.size;
-    let mut out = vec![0u8; largest];
-    for repetition in 0..repetitions {
-        progress(&format!("round {} of {repetitions}", repetition + 1));
-        for (p, pattern) in patterns.iter().enumerate() {
-            let mut positions = Positions::new(1 + repetition as u64 * 1009);
-            let start: Vec<u64> =
-                var.shape.iter().zip(&pattern.counts).map(|(n, c)| positions.below(n - c + 1)).collect();
-            let slab = Hyperslab::new(&start, &pattern.counts);
-            let out = &mut out[..pattern.len() as usize * var.size];
-            for (f, (path, _)) in files.iter().enumerate() {
-                let mut session = driver.open(path)?;
-                let begun = Instant::now();
-                session.read(&var.name, &slab, out)?;
-                seconds[p][f].push(begun.elapsed().as_secs_f64());
-            }
-        }
-    }
-    Ok(seconds
-        .into_iter()
-        .map(|row| row.iter().map(|s| Summary::of(s).expect("at least one repetition")).collect())
-        .collect())
 }

@@ -6,7 +6,7 @@ use std::time::Instant;
 use ncforge::Hyperslab;
 use serde::Serialize;
 
-use super::Variant;
+use super::{Files, Variant};
 use crate::cache;
 use crate::driver::{Driver, Session, VarInfo};
 use crate::environment::Environment;
@@ -68,11 +68,11 @@ pub struct SweepRow {
     pub same_values: bool,
 }
 
-/// Writes every variant into `folder` and reads each by every driver.
+/// Writes every variant and reads each by every driver.
 pub fn run(
     drivers: &[&dyn Driver],
     source: &Path,
-    folder: &Path,
+    folder: &Files,
     options: &SweepOptions,
     progress: &mut dyn FnMut(&str),
 ) -> Result<SweepReport> {
@@ -89,7 +89,7 @@ pub fn run(
     let mut files: Vec<(PathBuf, u64)> = Vec::new();
     for (i, variant) in options.variants.iter().enumerate() {
         progress(&format!("writing {} of {}", i + 1, options.variants.len()));
-        let path = variant.write(source, &var.name, folder, &format!("chunks-{i}"))?;
+        let path = folder.variant(variant, source, &var.name)?;
         let bytes = std::fs::metadata(&path).map_err(|e| Error::io("measure", &path, e))?.len();
         cache::warm(&path)?;
         files.push((path, bytes));

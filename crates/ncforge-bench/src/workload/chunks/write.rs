@@ -3,13 +3,14 @@
 use std::path::{Path, PathBuf};
 
 use ncforge::Format;
+use ncforge::codec::filters;
 use ncforge::engine::Engine;
-use ncforge::model::Storage;
+use ncforge::model::Filter;
 use ncforge::ops::copy::{ChunkSpec, Chunks, Codec, CopyOptions, Names, VarChunks, copy};
 use ncforge::ops::progress::Silent;
 use serde::Serialize;
 
-use crate::error::Result;
+use crate::error::{Error, Result};
 
 /// One way to store the variable.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
@@ -28,9 +29,31 @@ impl Variant {
         Variant { chunks: None, deflate: 0, shuffle: false }
     }
 
-    /// Writes the variable of `source` into a new file of `folder`, and gives its path.
-    pub(crate) fn write(&self, source: &Path, var: &str, folder: &Path, name: &str) -> Result<PathBuf> {
-        let path = folder.join(format!("{name}.nc"));
+    /// The filters of elements of so many bytes.
+    pub(crate) fn filters(&self, size: usize) -> Vec<Filter> {
+        let mut list = Vec::new();
+        if self.deflate > 0 && self.shuffle && size > 1 {
+            list.push(filters::shuffle(size));
+        }
+        if self.deflate > 0 {
+            list.push(filters::deflate(self.deflate));
+        }
+        list
+    }
+
+    /// A name for its file.
+    fn name(&self) -> String {
+        match &self.chunks {
+            None => "classic".to_owned(),
+            Some(lens) => {
+                let lens: Vec<String> = lens.iter().map(u64::to_string).collect();
+                format!("{}-d{}{}", lens.join("x"), self.deflate, if self.shuffle { "s" } else { "" })
+            }
+        }
+    }
+
+    /// Writes the variable of `source` into a new file.
+    fn write(&self, source: &Path, var: &str, path: &Path) -> Result<()> {
         let mut options = CopyOptions {
             only: Some(Names { vars: vec![var.to_owned()], groups: Vec::new() }),
             overwrite: true,
@@ -51,17 +74,37 @@ impl Variant {
                 options.shuffle = Some(self.shuffle && self.deflate > 0);
             }
         }
-        copy(source, &path, &options, &Engine::global(), &Silent)?;
-        Ok(path)
+        copy(source, path, &options, &Engine::global(), &Silent)?;
+        Ok(())
+    }
+}
+
+/// A folder of variants. One that is there already, and younger than its source, is not written again: so a long
+/// comparison can be made in steps.
+#[derive(Clone, Debug)]
+pub struct Files {
+    folder: PathBuf,
+}
+
+impl Files {
+    /// Files in a folder that exists.
+    pub fn new(folder: &Path) -> Self {
+        Files { folder: folder.to_owned() }
     }
 
-    /// The filters of the variable in a file that [`Variant::write`] has written.
-    pub(crate) fn filters(path: &Path, var: &str) -> Result<Vec<ncforge::model::Filter>> {
-        let dataset = ncforge::Dataset::open(path)?;
-        let id = dataset.var(var)?;
-        Ok(match &dataset.schema().var(id).storage {
-            Storage::Chunked { filters, .. } => filters.clone(),
-            _ => Vec::new(),
-        })
+    /// The file of a variant.
+    ///
+    /// # Errors
+    /// As [`copy`].
+    pub fn variant(&self, variant: &Variant, source: &Path, var: &str) -> Result<PathBuf> {
+        let stem = source.file_stem().map_or_else(|| "data".into(), |s| s.to_string_lossy());
+        let var_name = var.trim_start_matches('/').replace('/', ".");
+        let path = self.folder.join(format!("{stem}-{var_name}-{}.nc", variant.name()));
+        let made = |p: &Path| std::fs::metadata(p).and_then(|m| m.modified());
+        let source_made = made(source).map_err(|e| Error::io("measure", source, e))?;
+        if !made(&path).is_ok_and(|m| m > source_made) {
+            variant.write(source, var, &path)?;
+        }
+        Ok(path)
     }
 }

@@ -1,32 +1,38 @@
 //! `ncforge bench chunks`
 
-use std::path::Path;
+use std::path::{Path, PathBuf};
 
 use ncforge::tune::Machine;
 use ncforge_bench::driver::{Driver, LibnetcdfDriver, NcforgeDriver};
-use ncforge_bench::report::chunks::{regret_csv, regret_table, sweep_csv, sweep_table};
-use ncforge_bench::workload::chunks::regret::{self, RegretOptions};
+use ncforge_bench::report::chunks::{proof_table, regret_csv, regret_table, sweep_csv, sweep_table};
+use ncforge_bench::workload::chunks::proof::{ARRAYS, Array};
+use ncforge_bench::workload::chunks::regret::{self, MIXES, RegretOptions, RegretReport};
 use ncforge_bench::workload::chunks::sweep::{self, SweepOptions};
-use ncforge_bench::workload::chunks::{Variant, grid};
+use ncforge_bench::workload::chunks::{Effort, Files, Variant, grid};
 
 use crate::args::{ChunksBenchArgs, SwitchArg};
 use crate::commands::Context;
 use crate::exit::{Exit, Failure, Result};
 
-/// Reads that `--regret` looks at when none are named.
-const MIXES: [&str; 7] = ["series", "map", "full", "series,map", "series=9,map=1", "series=1,map=9", "box"];
+/// Places at which reads begin that take all or one element of every axis, and those that take a part.
+const PLACES: (usize, usize) = (4, 9);
 
 /// Exit code 3 when two variants gave different values.
 pub(super) fn run(args: &ChunksBenchArgs, cx: &Context<'_>) -> Result {
-    let folder = match &args.folder {
-        Some(dir) => tempfile::Builder::new().prefix("ncforge-bench-").tempdir_in(dir),
-        None => tempfile::Builder::new().prefix("ncforge-bench-").tempdir(),
-    }
-    .map_err(|e| Failure {
+    let temporary = match &args.folder {
+        Some(_) if args.keep => None,
+        Some(dir) => Some(tempfile::Builder::new().prefix("ncforge-bench-").tempdir_in(dir)),
+        None => Some(tempfile::Builder::new().prefix("ncforge-bench-").tempdir()),
+    };
+    let temporary = temporary.transpose().map_err(|e| Failure {
         message: format!("cannot make a folder for the files: {e}"),
         hint: Some("name one that can be written by --folder".into()),
         exit: Exit::Failed,
     })?;
+    let folder = match (&temporary, &args.folder) {
+        (Some(dir), _) => dir.path().to_owned(),
+        (None, dir) => dir.clone().unwrap_or_default(),
+    };
     let own = NcforgeDriver::new(cx.global.threads.map(usize::from), cx.global.memory.map(|size| size.0));
     let libraries =
         args.library.iter().map(|path| library(path)).collect::<std::result::Result<Vec<_>, _>>()?;
@@ -35,31 +41,26 @@ pub(super) fn run(args: &ChunksBenchArgs, cx: &Context<'_>) -> Result {
         drivers.push(&own);
     }
     drivers.extend(libraries.iter().map(|l| l as &dyn Driver));
-    let shapes = shapes(args)?;
     let mut progress = |text: &str| cx.printer.detail(text);
-    if args.regret {
-        let mixes = match args.mixes.is_empty() {
-            true => MIXES.iter().map(|m| (*m).to_owned()).collect(),
-            false => args.mixes.clone(),
-        };
-        let options = RegretOptions {
-            var: args.var.clone(),
-            shapes,
-            mixes,
-            deflate: args.deflate.iter().copied().max().unwrap_or(1),
-            repetitions: args.repetitions.get(),
-            machine: Machine::default(),
-        };
-        for driver in drivers {
-            let report = regret::run(driver, &args.file, folder.path(), &options, &mut progress)?;
-            print(args, cx, &report, regret_table, regret_csv)?;
+    if args.regret || args.proof.is_some() {
+        let mut reports = Vec::new();
+        for file in subjects(args, &folder)? {
+            let options = regret_options(args, &file, cx)?;
+            let found = regret::run(&drivers, &file, &Files::new(&folder), &options, &mut progress)?;
+            if !(args.json || args.csv) {
+                found.iter().for_each(|r| cx.printer.data(&(regret_table(r) + "\n")));
+            }
+            reports.extend(found);
         }
-        return Ok(Exit::Ok);
+        return summed_up(args, cx, &reports);
     }
+    let file = args.file.as_deref().unwrap_or(Path::new(""));
+    let shapes = shapes(args, file)?;
     let mut variants = vec![Variant::classic()];
     for chunks in &shapes {
         for &deflate in &args.deflate {
             for (i, shuffle) in args.shuffle.iter().enumerate() {
+                // Without compression nothing is shuffled: one row.
                 if deflate == 0 && i > 0 {
                     continue;
                 }
@@ -77,10 +78,58 @@ pub(super) fn run(args: &ChunksBenchArgs, cx: &Context<'_>) -> Result {
         repetitions: args.repetitions.get(),
         cold: args.cold,
     };
-    let report = sweep::run(&drivers, &args.file, folder.path(), &options, &mut progress)?;
+    let report = sweep::run(&drivers, file, &Files::new(&folder), &options, &mut progress)?;
     print(args, cx, &report, sweep_table, sweep_csv)?;
     let same = report.rows.iter().all(|row| row.same_values);
     Ok(if same { Exit::Ok } else { Exit::Differences })
+}
+
+/// The files that are looked at: the one that was named, or those made for the purpose.
+fn subjects(args: &ChunksBenchArgs, folder: &Path) -> std::result::Result<Vec<PathBuf>, Failure> {
+    let Some(names) = &args.proof else { return Ok(args.file.clone().into_iter().collect()) };
+    let arrays = match names.is_empty() {
+        true => ARRAYS.to_vec(),
+        false => names.iter().map(|n| Array::named(n)).collect::<std::result::Result<_, _>>()?,
+    };
+    arrays.iter().map(|a| Ok(a.write(folder, args.array_bytes.0)?)).collect()
+}
+
+fn regret_options(
+    args: &ChunksBenchArgs,
+    file: &Path,
+    cx: &Context<'_>,
+) -> std::result::Result<RegretOptions, Failure> {
+    let mixes = match args.mixes.is_empty() {
+        true => MIXES.iter().map(|m| (*m).to_owned()).collect(),
+        false => args.mixes.clone(),
+    };
+    Ok(RegretOptions {
+        var: args.var.clone(),
+        shapes: shapes(args, file)?,
+        mixes,
+        deflate: args.deflate.iter().copied().max().unwrap_or(1),
+        effort: Effort { rounds: args.repetitions.get(), places: PLACES.0, parts: PLACES.1 },
+        machine: Machine { threads: cx.engine()?.threads() as f64, ..Machine::of_user() },
+    })
+}
+
+fn summed_up(args: &ChunksBenchArgs, cx: &Context<'_>, reports: &[RegretReport]) -> Result {
+    if args.json {
+        cx.printer.json(&document(&reports)?);
+    } else if args.csv {
+        reports.iter().for_each(|r| cx.printer.data(&regret_csv(r)));
+    } else if reports.len() > 1 {
+        cx.printer.data(&proof_table(reports));
+    }
+    Ok(Exit::Ok)
+}
+
+fn document<R: serde::Serialize>(report: &R) -> std::result::Result<serde_json::Value, Failure> {
+    serde_json::to_value(report).map_err(|e| Failure {
+        message: format!("cannot write the report as JSON: {e}"),
+        hint: None,
+        exit: Exit::Failed,
+    })
 }
 
 fn print<R: serde::Serialize>(
@@ -91,12 +140,7 @@ fn print<R: serde::Serialize>(
     csv: fn(&R) -> String,
 ) -> std::result::Result<(), Failure> {
     if args.json {
-        let document = serde_json::to_value(report).map_err(|e| Failure {
-            message: format!("cannot write the report as JSON: {e}"),
-            hint: None,
-            exit: Exit::Failed,
-        })?;
-        cx.printer.json(&document);
+        cx.printer.json(&document(report)?);
     } else if args.csv {
         cx.printer.data(&csv(report));
     } else {
@@ -117,10 +161,10 @@ fn library(path: &Path) -> std::result::Result<LibnetcdfDriver, Failure> {
     Ok(LibnetcdfDriver::load(path)?)
 }
 
-fn shapes(args: &ChunksBenchArgs) -> std::result::Result<Vec<Vec<u64>>, Failure> {
+fn shapes(args: &ChunksBenchArgs, file: &Path) -> std::result::Result<Vec<Vec<u64>>, Failure> {
     if args.shapes.is_empty() {
-        let dataset = ncforge::Dataset::open(&args.file)?;
-        let var = ncforge_bench::workload::access::largest(&args.file, args.var.as_deref())?;
+        let dataset = ncforge::Dataset::open(file)?;
+        let var = ncforge_bench::workload::access::largest(file, args.var.as_deref())?;
         let shape = dataset.schema().shape(dataset.var(&var.name)?);
         return Ok(grid(&shape, var.size as u64, args.most_shapes.get()));
     }

@@ -76,6 +76,13 @@ pub(crate) fn plan(p: &Plan, json: bool, printer: &Printer) {
             .collect();
         printer.line(cells.join("  ").trim_end());
     }
+    for v in &p.variables {
+        let Some(choice) = &v.choice else { continue };
+        printer.line(format_args!("{}: {}", v.name, choice.reasons[0]));
+        for reason in &choice.reasons[1..] {
+            printer.line(format_args!("  {reason}"));
+        }
+    }
     let t = &p.totals;
     printer.line(format_args!(
         "{} of values; read {}, decode {}, encode {}, write about {}{}",

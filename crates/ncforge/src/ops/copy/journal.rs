@@ -11,6 +11,7 @@ use std::io::{Read, Seek, SeekFrom, Write};
 use serde::{Deserialize, Serialize};
 
 use super::output::Identity;
+use super::storage::Chosen;
 use crate::error::{Error, Result};
 use crate::layout::ChunkRecord;
 
@@ -25,6 +26,9 @@ pub(crate) struct Header {
     pub(crate) plan: u64,
     /// The line that was put in front of `history`.
     pub(crate) history: Option<String>,
+    /// The chunk shapes that were chosen, by path: the machine may be calibrated anew before the copy goes on.
+    #[serde(default)]
+    pub(crate) chosen: Chosen,
 }
 
 /// The version that is written and understood.
@@ -119,7 +123,13 @@ mod tests {
             || File::options().read(true).write(true).create(true).truncate(false).open(&path).unwrap();
         std::fs::write(dir.path().join("s"), b"abc").unwrap();
         let source = Identity::of(&dir.path().join("s")).unwrap();
-        let header = Header { journal: VERSION, source, plan: u64::MAX, history: Some("x".into()) };
+        let header = Header {
+            journal: VERSION,
+            source,
+            plan: u64::MAX,
+            history: Some("x".into()),
+            chosen: Chosen::new(),
+        };
         let mut j = Journal::begin(open(), "j".into(), &header, &[]).unwrap();
         let steps: Vec<Step> =
             (0..3).map(|at| Step { var: 0, at, chunks: vec![Some((at, 5, 0)), None] }).collect();

@@ -5,6 +5,7 @@ use std::time::Duration;
 use super::spec::{ChunkSpec, FilterSpec};
 use crate::codec::quantize::Quantize;
 use crate::model::{Endian, Format};
+use crate::ops::choosing::Choosing;
 use crate::ops::doctor::Profile;
 use crate::store::packed;
 
@@ -14,7 +15,7 @@ pub enum Chunks {
     /// The source's; where the source has none and the output needs some, chosen.
     #[default]
     Keep,
-    /// Chosen by [`crate::ops::chunking::auto`].
+    /// Chosen, as [`CopyOptions::choosing`] says.
     Auto,
     /// As the user says; what the specification does not name is kept.
     Spec(ChunkSpec),
@@ -57,6 +58,8 @@ pub struct CopyOptions {
     pub format: Option<Format>,
     /// Chunk shapes.
     pub chunks: Chunks,
+    /// How chunk shapes are chosen, where they are.
+    pub choosing: Choosing,
     /// Compression.
     pub codec: Codec,
     /// Level of compression: 0 (none) to 9 for deflate, 1 to 22 for zstd. With [`Codec::Keep`] it changes the
@@ -109,6 +112,7 @@ impl Default for CopyOptions {
         CopyOptions {
             format: None,
             chunks: Chunks::Keep,
+            choosing: Choosing { sample: true, ..Choosing::default() },
             codec: Codec::Keep,
             level: None,
             shuffle: None,

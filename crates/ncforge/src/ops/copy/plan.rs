@@ -18,7 +18,7 @@ use serde::Serialize;
 use super::options::CopyOptions;
 use super::quantized;
 use super::schema::{Moved, Translation, translate};
-use super::storage::decide;
+use super::storage::{Chosen, Decided, decide};
 use crate::codec::quantize::Quantize;
 use crate::codec::{filter_name, filters};
 use crate::dataset::Dataset;
@@ -28,6 +28,7 @@ use crate::layout::{Element, Place, VarLayout};
 use crate::model::{Fill, Filter, Schema, Storage, VarId};
 use crate::ops::boxes::{Side, Walk, choose};
 use crate::ops::source::Source;
+use crate::tune::Choice;
 
 /// Bytes a second of one thread or of the disk; rough, measured on a machine of 2020. They weigh one way
 /// against another and give the estimate of time that a dry run prints; nothing else depends on them.
@@ -158,6 +159,8 @@ pub struct VarPlan {
     pub spilled: u64,
     /// Bytes of the largest box.
     pub memory: u64,
+    /// Why the output has these chunks, where they were chosen.
+    pub choice: Option<Choice>,
 }
 
 /// Sums over all variables.
@@ -204,6 +207,8 @@ pub struct Plan {
     pub(crate) work: Vec<VarWork>,
     #[serde(skip)]
     pub(crate) skip_fill: bool,
+    #[serde(skip)]
+    pub(crate) chosen: Chosen,
 }
 
 impl Plan {
@@ -224,15 +229,28 @@ pub(crate) fn fnv1a(bytes: &[u8]) -> u64 {
 
 /// Plans a copy, and does nothing.
 pub fn plan(source: &Dataset, options: &CopyOptions, engine: &Engine) -> Result<Plan> {
-    plan_of(source, options, engine)
+    plan_with(source, options, engine, &Chosen::new())
 }
 
 /// Plans a copy of any source.
 pub(crate) fn plan_of(source: &dyn Source, options: &CopyOptions, engine: &Engine) -> Result<Plan> {
+    plan_with(source, options, engine, &Chosen::new())
+}
+
+/// Plans a copy with shapes that an earlier run chose.
+pub(crate) fn plan_with(
+    source: &dyn Source,
+    options: &CopyOptions,
+    engine: &Engine,
+    recorded: &Chosen,
+) -> Result<Plan> {
     let memory = Memory::of(engine.memory());
     let input = source.name();
     let Translation { mut schema, vars, mut notes } = translate(source.schema(), &input, options)?;
-    notes.extend(decide(&mut schema, source.schema().format.is_classic(), options)?);
+    let Decided { notes: more, mut choices } = decide(&mut schema, source, &vars, options, recorded)?;
+    notes.extend(more);
+    let mut chosen: Chosen = choices.iter().map(|(path, c)| (path.clone(), c.chunks.clone())).collect();
+    chosen.extend(recorded.iter().map(|(path, c)| (path.clone(), c.clone())));
     let rounded = match options.quantize {
         Some(how) => quantized::mark(&mut schema, how, &mut notes)?,
         None => Vec::new(),
@@ -252,7 +270,8 @@ pub(crate) fn plan_of(source: &dyn Source, options: &CopyOptions, engine: &Engin
             skip_fill: options.skip_fill,
             quantize,
         };
-        let (w, report, seconds) = job.plan()?;
+        let (w, mut report, seconds) = job.plan()?;
+        report.choice = choices.remove(&report.name);
         totals.values_bytes += report.values_bytes;
         totals.read += report.read;
         totals.decoded += report.decoded;
@@ -277,6 +296,7 @@ pub(crate) fn plan_of(source: &dyn Source, options: &CopyOptions, engine: &Engin
         schema,
         work,
         skip_fill: options.skip_fill,
+        chosen,
     })
 }
 
@@ -488,6 +508,7 @@ impl Planner<'_> {
             encoded,
             spilled,
             memory: work.largest_box(),
+            choice: None,
         };
         Ok((report, seconds))
     }

@@ -1,12 +1,17 @@
 //! How each variable of the output is stored: chunk lengths and filters.
 
+use std::collections::BTreeMap;
+
 use super::options::{Chunks, Codec, CopyOptions};
+use super::schema::Moved;
 use super::spec::VarChunks;
 use crate::codec::filters;
 use crate::error::{Error, Result};
 use crate::model::{DType, Filter, Schema, Storage, VarId};
-use crate::ops::chunking::{Axis, Target, auto, forced};
+use crate::ops::choosing::{Cut, before, sampled};
 use crate::ops::doctor::Profile;
+use crate::ops::source::Source;
+use crate::tune::{Axis, Choice, axes_of};
 
 const DEFLATE: u16 = 1;
 const SHUFFLE: u16 = 2;
@@ -25,30 +30,54 @@ const MAX_COMPACT: u64 = 32 << 10;
 /// A chunk made of whole dimensions, where a specification leaves them open, may have this size.
 const OPEN_LENGTHS: u64 = 16 << 20;
 
-/// Sets the storage of every variable of the output's schema, which still holds the source's.
-/// Gives what a person should know.
-pub(crate) fn decide(schema: &mut Schema, from_classic: bool, options: &CopyOptions) -> Result<Vec<String>> {
+/// Values are looked at only in variables of at least so many bytes, and of that only this part …
+const SAMPLED: (u64, u64) = (4 << 20, 8);
+/// … and at most so many bytes of the whole file.
+const SAMPLES: u64 = 64 << 20;
+
+/// What was decided.
+#[derive(Clone, Debug, Default)]
+pub(crate) struct Decided {
+    /// What a person should know.
+    pub(crate) notes: Vec<String>,
+    /// The choices that were made, by path.
+    pub(crate) choices: BTreeMap<String, Choice>,
+}
+
+/// The shapes that were chosen, by path: what a journal keeps.
+pub(crate) type Chosen = BTreeMap<String, Vec<u64>>;
+
+/// Sets the storage of every variable of the output's schema, which still holds the source's. Shapes in `recorded` were
+/// chosen by an earlier run, and are not chosen anew.
+pub(crate) fn decide(
+    schema: &mut Schema,
+    source: &dyn Source,
+    vars: &[Moved],
+    options: &CopyOptions,
+    recorded: &Chosen,
+) -> Result<Decided> {
     check_names(schema, options)?;
-    let notes = if schema.format.is_classic() { classic_has_none(schema, options)? } else { Vec::new() };
-    for v in schema.var_ids().collect::<Vec<_>>() {
-        let storage = if schema.format.is_classic() {
-            Storage::Contiguous
-        } else {
-            of_variable(schema, v, from_classic, options)?
-        };
-        schema.vars[v.0].storage = storage;
-    }
-    match options.profile {
-        Some(Profile::Cmip7) if schema.format.is_classic() => {
+    if schema.format.is_classic() {
+        let notes = classic_has_none(schema, options)?;
+        if options.profile == Some(Profile::Cmip7) {
             return Err(Error::NotRepresentable {
                 format: schema.format.kind(),
                 what: "the profile cmip7".into(),
             });
         }
-        Some(Profile::Cmip7) => super::cmip7::apply(schema),
-        None => {}
+        schema.vars.iter_mut().for_each(|v| v.storage = Storage::Contiguous);
+        return Ok(Decided { notes, ..Decided::default() });
     }
-    Ok(notes)
+    options.choosing.check(schema)?;
+    let mut decider = Decider { source, options, recorded, samples: SAMPLES, choices: BTreeMap::new() };
+    for v in schema.var_ids().collect::<Vec<_>>() {
+        let from = vars.iter().find(|m| m.to == v).map(|m| m.from);
+        schema.vars[v.0].storage = decider.of_variable(schema, v, from)?;
+    }
+    if options.profile == Some(Profile::Cmip7) {
+        super::cmip7::apply(schema);
+    }
+    Ok(Decided { notes: Vec::new(), choices: decider.choices })
 }
 
 /// Chunks and compression were asked for, and the output's format has neither. Where the format was asked for,
@@ -109,84 +138,150 @@ fn dim_path(schema: &Schema, d: usize) -> String {
     }
 }
 
-fn of_variable(schema: &Schema, v: VarId, from_classic: bool, options: &CopyOptions) -> Result<Storage> {
-    let var = schema.var(v);
-    let element = schema.fixed_size(var.dtype).unwrap_or_else(|| schema.memory_size(var.dtype)) as u64;
-    let axes: Vec<Axis> =
-        var.dims.iter().map(|&d| Axis::new(schema.dim(d).len, schema.dim(d).unlimited)).collect();
-    let filters = filters_of(schema, v, options)?;
-    let old: Option<Vec<u64>> = match &var.storage {
-        Storage::Chunked { chunks, .. } if !from_classic && chunks.len() == axes.len() => {
-            Some(clip(chunks, &axes))
-        }
-        _ => None,
-    };
-    let compact = matches!(var.storage, Storage::Compact) && !from_classic;
-    let unlimited = axes.iter().any(|a| a.unlimited);
-    let bytes = axes.iter().fold(element, |b, a| b.saturating_mul(a.len));
-    let small = bytes < options.min_chunked && !unlimited;
-    let target = Target { small: options.min_chunked, ..Target::default() };
-    let plain = |compact: bool| {
-        if compact && !unlimited && bytes <= MAX_COMPACT { Storage::Compact } else { Storage::Contiguous }
-    };
-
-    let chunks = match &options.chunks {
-        Chunks::Keep => match old {
-            Some(old) => Some(old),
-            None if unlimited || (!filters.is_empty() && !small) => forced(&axes, element, target),
-            None => None,
-        },
-        Chunks::Auto => auto(&axes, element, target),
-        Chunks::Spec(spec) => match spec.var(&schema.var_path(v)) {
-            Some(VarChunks::Lens(lens)) => {
-                if lens.len() != axes.len() {
-                    return Err(Error::Invalid(format!(
-                        "`{}` has {} dimensions, its chunk specification has {}",
-                        schema.var_path(v),
-                        axes.len(),
-                        lens.len()
-                    )));
-                }
-                (!axes.is_empty()).then(|| clip(lens, &axes))
-            }
-            Some(VarChunks::Contiguous) => needed(unlimited, &axes, element, target),
-            Some(VarChunks::Compact) if !unlimited && bytes <= MAX_COMPACT => return Ok(Storage::Compact),
-            Some(VarChunks::Compact) => {
-                return Err(Error::Invalid(format!(
-                    "`{}` cannot be compact: it has {bytes} bytes{}, the limit is {MAX_COMPACT}",
-                    schema.var_path(v),
-                    if unlimited { " and an unlimited dimension" } else { "" }
-                )));
-            }
-            None if spec.unchunk => needed(unlimited, &axes, element, target),
-            None => {
-                let given = given(schema, v, &axes, spec, old.as_deref());
-                if given.iter().all(|a| a.given.is_none()) || (small && old.is_none()) {
-                    old.or_else(|| {
-                        needed(unlimited || !(filters.is_empty() || small), &axes, element, target)
-                    })
-                } else {
-                    forced(&given, element, Target { bytes: OPEN_LENGTHS, ..target })
-                }
-            }
-        },
-    };
-    let Some(chunks) = chunks.filter(|_| !axes.iter().any(|a| a.len == 0 && !a.unlimited)) else {
-        return Ok(plain(compact));
-    };
-    let size = chunks.iter().fold(element, |b, &c| b.saturating_mul(c));
-    if size > MAX_CHUNK_BYTES {
-        return Err(Error::Invalid(format!(
-            "a chunk of `{}` would have {size} bytes, the format's limit is {MAX_CHUNK_BYTES}",
-            schema.var_path(v)
-        )));
-    }
-    Ok(Storage::Chunked { chunks, filters })
+struct Decider<'a> {
+    source: &'a dyn Source,
+    options: &'a CopyOptions,
+    recorded: &'a Chosen,
+    /// Bytes that samples may still read.
+    samples: u64,
+    choices: BTreeMap<String, Choice>,
 }
 
-/// Chunks for a variable that shall have none, where it must.
-fn needed(must: bool, axes: &[Axis], element: u64, target: Target) -> Option<Vec<u64>> {
-    must.then(|| forced(axes, element, target)).flatten()
+impl Decider<'_> {
+    fn of_variable(&mut self, schema: &Schema, v: VarId, from: Option<VarId>) -> Result<Storage> {
+        let options = self.options;
+        let from_classic = self.source.schema().format.is_classic();
+        let var = schema.var(v);
+        let element = schema.fixed_size(var.dtype).unwrap_or_else(|| schema.memory_size(var.dtype)) as u64;
+        let axes = axes_of(schema, v);
+        let filters = filters_of(schema, v, options)?;
+        let old: Option<Vec<u64>> = match &var.storage {
+            Storage::Chunked { chunks, .. } if !from_classic && chunks.len() == axes.len() => {
+                Some(clip(chunks, &axes))
+            }
+            _ => None,
+        };
+        let compact = matches!(var.storage, Storage::Compact) && !from_classic;
+        let unlimited = axes.iter().any(|a| a.unlimited);
+        let bytes = axes.iter().fold(element, |b, a| b.saturating_mul(a.len));
+        let small = bytes < options.min_chunked && !unlimited;
+        let plain = |compact: bool| {
+            if compact && !unlimited && bytes <= MAX_COMPACT { Storage::Compact } else { Storage::Contiguous }
+        };
+        let array = Array { schema, v, from, element, bytes, filters: &filters };
+        let chunks = match &options.chunks {
+            Chunks::Keep => match old {
+                Some(old) => Some(old),
+                None => self.needed(unlimited || (!filters.is_empty() && !small), &array, &axes)?,
+            },
+            Chunks::Auto => self.needed(!small, &array, &axes)?,
+            Chunks::Spec(spec) => match spec.var(&schema.var_path(v)) {
+                Some(VarChunks::Lens(lens)) => {
+                    if lens.len() != axes.len() {
+                        return Err(Error::Invalid(format!(
+                            "`{}` has {} dimensions, its chunk specification has {}",
+                            schema.var_path(v),
+                            axes.len(),
+                            lens.len()
+                        )));
+                    }
+                    (!axes.is_empty()).then(|| clip(lens, &axes))
+                }
+                Some(VarChunks::Contiguous) => self.needed(unlimited, &array, &axes)?,
+                Some(VarChunks::Compact) if !unlimited && bytes <= MAX_COMPACT => {
+                    return Ok(Storage::Compact);
+                }
+                Some(VarChunks::Compact) => {
+                    return Err(Error::Invalid(format!(
+                        "`{}` cannot be compact: it has {bytes} bytes{}, the limit is {MAX_COMPACT}",
+                        schema.var_path(v),
+                        if unlimited { " and an unlimited dimension" } else { "" }
+                    )));
+                }
+                None if spec.unchunk => self.needed(unlimited, &array, &axes)?,
+                None => {
+                    let given = given(schema, v, &axes, spec, old.as_deref());
+                    if given.iter().all(|a| a.given.is_none()) || (small && old.is_none()) {
+                        match old {
+                            Some(old) => Some(old),
+                            None => {
+                                self.needed(unlimited || !(filters.is_empty() || small), &array, &axes)?
+                            }
+                        }
+                    } else {
+                        self.with_given(&array, &given)?
+                    }
+                }
+            },
+        };
+        let Some(chunks) = chunks.filter(|_| !axes.iter().any(|a| a.len == 0 && !a.unlimited)) else {
+            return Ok(plain(compact));
+        };
+        let size = chunks.iter().fold(element, |b, &c| b.saturating_mul(c));
+        if size > MAX_CHUNK_BYTES {
+            return Err(Error::Invalid(format!(
+                "a chunk of `{}` would have {size} bytes, the format's limit is {MAX_CHUNK_BYTES}",
+                schema.var_path(v)
+            )));
+        }
+        Ok(Storage::Chunked { chunks, filters })
+    }
+
+    /// The chosen shape for a variable, where it must (or shall) have chunks.
+    fn needed(&mut self, must: bool, array: &Array<'_>, axes: &[Axis]) -> Result<Option<Vec<u64>>> {
+        if must { self.choose(array, axes) } else { Ok(None) }
+    }
+
+    /// Given lengths, and the others as long as their dimensions where that makes no giant.
+    fn with_given(&mut self, array: &Array<'_>, given: &[Axis]) -> Result<Option<Vec<u64>>> {
+        let whole: Vec<u64> = given.iter().map(|a| a.given.unwrap_or(a.len).max(1)).collect();
+        let bytes = whole.iter().fold(array.element, |b, &c| b.saturating_mul(c));
+        let open = given.iter().any(|a| a.given.is_none() && a.unlimited);
+        if given.iter().all(|a| a.given.is_some()) || bytes <= OPEN_LENGTHS && !open {
+            return Ok(Some(whole));
+        }
+        self.choose(array, given)
+    }
+
+    fn choose(&mut self, array: &Array<'_>, axes: &[Axis]) -> Result<Option<Vec<u64>>> {
+        let path = array.schema.var_path(array.v);
+        if let Some(recorded) = self.recorded.get(&path).filter(|c| c.len() == axes.len()) {
+            return Ok(Some(recorded.clone()));
+        }
+        let choosing = &self.options.choosing;
+        let mut found = None;
+        let mut now = None;
+        if let Some(from) = array.from {
+            now = before(self.source, self.source.schema(), from)?;
+            let limit = (array.bytes / SAMPLED.1).min(self.samples);
+            if array.bytes >= SAMPLED.0 && !array.filters.is_empty() {
+                found = sampled(self.source, from, array.filters, choosing, limit)?;
+                self.samples -= if found.is_some() { limit } else { 0 };
+            }
+        }
+        let cut = Cut {
+            axes,
+            element: array.element,
+            filters: array.filters,
+            sampled: found,
+            before: now.as_ref().filter(|n| n.0.as_ref().is_none_or(|c| c.len() == axes.len())),
+        };
+        let Some(choice) = cut.choose(choosing)? else { return Ok(None) };
+        let chunks = choice.chunks.clone();
+        self.choices.insert(path, choice);
+        Ok(Some(chunks))
+    }
+}
+
+/// A variable that may need a shape.
+struct Array<'a> {
+    schema: &'a Schema,
+    v: VarId,
+    /// Where its values are.
+    from: Option<VarId>,
+    element: u64,
+    bytes: u64,
+    filters: &'a [Filter],
 }
 
 /// No chunk is longer than a dimension that cannot grow.

@@ -311,6 +311,7 @@ fn damage_is_found_by_verifying() {
         source: Identity::of(&room.path("a.nc")).unwrap(),
         plan: 0,
         history: None,
+        chosen: Default::default(),
     };
     let task = run::Task {
         source: &source,

@@ -22,7 +22,8 @@ fn one_access_alone_gets_its_own_shape() {
     let series = chosen(&pr(), "series");
     assert_eq!(series.chunks[0], 1560, "{:?}", series.chunks);
     let map = chosen(&pr(), "map");
-    assert_eq!(map.chunks[0], 1, "{:?}", map.chunks);
+    // One chunk, or two halves that two threads decode.
+    assert!(map.chunks[0] <= 2, "{:?}", map.chunks);
     assert!(map.mean < 1.2 && series.mean < 1.2, "{} {}", map.mean, series.mean);
 }
 
