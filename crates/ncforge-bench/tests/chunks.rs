@@ -71,6 +71,6 @@ fn the_choice_stands_among_all_shapes() {
     assert!(regret_table(&report).contains("regret: median"));
     assert_eq!(regret_csv(&report).lines().count(), 1 + report.rows.len());
     let unknown = RegretOptions { mixes: vec!["maps".into()], ..options };
-    let error = regret::run(&[&own], &file, folder.path(), &unknown, &mut |_| {}).unwrap_err();
+    let error = regret::run(&[&own], &file, &Files::new(folder.path()), &unknown, &mut |_| {}).unwrap_err();
     assert!(error.to_string().contains("`maps`"), "{error}");
 }

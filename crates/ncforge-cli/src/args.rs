@@ -36,7 +36,7 @@ pub(crate) use pack::{CompactArgs, PackArgs, PackCodec, UnpackArgs, VerifyArgs};
 pub(crate) use shell::{CompletionsArgs, ManArgs};
 pub(crate) use size::Size;
 pub(crate) use split::{SplitArgs, TileSchemeArg};
-pub(crate) use tune::{CalibrateArgs, ChoosingArgs, StorageArg, Tune, TuneArgs, TuneChunksArgs};
+pub(crate) use tune::{CalibrateArgs, ChoosingArgs, ReaderArg, StorageArg, Tune, TuneArgs, TuneChunksArgs};
 
 use crate::exit::Exit;
 

@@ -59,6 +59,9 @@ pub(crate) struct ChoosingArgs {
     /// The storage that the file will be read from [default: this machine's, as calibrated]
     #[arg(long, value_enum)]
     pub(crate) storage: Option<StorageArg>,
+    /// The library that will read the file
+    #[arg(long, value_enum, default_value = "ncforge")]
+    pub(crate) reader: ReaderArg,
     /// Memory of the program that will append to the file, one record at a time: all chunks that a record touches must
     /// fit [default: 1G]
     #[arg(long, value_name = "SIZE")]
@@ -70,6 +73,16 @@ Examples:
   ncforge tune chunks t2m.nc
   ncforge tune chunks t2m.nc --for series=3,map=1
   ncforge tune chunks t2m.nc --for time=all,lat=5,lon=5 --storage object";
+
+/// Libraries that chunk shapes can be chosen for.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, ValueEnum)]
+pub(crate) enum ReaderArg {
+    /// ncforge
+    #[default]
+    Ncforge,
+    /// netCDF-C and what is built on it: one thread, slower for every chunk
+    NetcdfC,
+}
 
 /// Kinds of storage whose rates are known roughly.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]

@@ -8,7 +8,7 @@ use ncforge::tune::{Access, Calibration, Limits, Machine, StorageKind};
 use serde_json::{Value, json};
 
 use super::Context;
-use crate::args::{CalibrateArgs, ChoosingArgs, StorageArg, Tune, TuneArgs, TuneChunksArgs};
+use crate::args::{CalibrateArgs, ChoosingArgs, ReaderArg, StorageArg, Tune, TuneArgs, TuneChunksArgs};
 use crate::exit::{Exit, Failure, Result};
 
 /// Does what was asked for.
@@ -66,13 +66,7 @@ pub(super) fn choosing(
             Some(text) => Access::parse(text, dims.unwrap_or(&[])).map_err(usage)?,
             None => Access::usual(),
         },
-        machine: args.storage.map_or_else(Machine::of_user, |kind| {
-            Machine::of_user().on(match kind {
-                StorageArg::Local => StorageKind::Local,
-                StorageArg::Nfs => StorageKind::Nfs,
-                StorageArg::Object => StorageKind::Object,
-            })
-        }),
+        machine: machine(args),
         limits: Limits {
             writer_memory: args.writer_memory.map(|s| s.0).or(Limits::default().writer_memory),
             ..Limits::default()
@@ -83,6 +77,20 @@ pub(super) fn choosing(
             None => Vec::new(),
         },
     })
+}
+
+fn machine(args: &ChoosingArgs) -> Machine {
+    let user = Machine::of_user();
+    let stored = match args.storage {
+        None => user,
+        Some(StorageArg::Local) => user.on(StorageKind::Local),
+        Some(StorageArg::Nfs) => user.on(StorageKind::Nfs),
+        Some(StorageArg::Object) => user.on(StorageKind::Object),
+    };
+    match args.reader {
+        ReaderArg::Ncforge => stored,
+        ReaderArg::NetcdfC => stored.netcdf_c(),
+    }
 }
 
 fn calibrate(args: &CalibrateArgs, cx: &Context<'_>) -> Result {

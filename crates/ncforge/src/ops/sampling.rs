@@ -20,9 +20,9 @@ use crate::tune::coding::SIZES;
 use crate::tune::{Coding, Grid, Machine};
 
 /// Boxes that are read, at most.
-const BOXES: u64 = 3;
+const BOXES: u64 = 8;
 /// Parts that are cut out of each, of every size.
-const PARTS: [u64; SIZES.len()] = [3, 3, 2, 1, 1];
+const PARTS: [u64; SIZES.len()] = [2, 2, 1, 1, 1];
 /// The sizes whose stored bytes are looked at.
 const SMALL: usize = 1;
 const LARGE: usize = 3;
@@ -65,7 +65,9 @@ pub(crate) fn sample_of(
     let mut budget = limit;
     let mut found = [Found::default(); SIZES.len()];
     for i in 0..BOXES {
-        let Some(slab) = sampled_box(&layout, i, budget.min(limit / BOXES)) else { break };
+        let Some(slab) = sampled_box(&layout, i, budget.min((limit / BOXES).max(SIZES[SMALL]))) else {
+            break;
+        };
         budget = budget.saturating_sub(decoded(&layout, &slab));
         let Values::Fixed(bytes) = dataset.read(var, &slab)? else { return Ok(None) };
         let mut last = 0;
@@ -151,17 +153,19 @@ impl Found {
     }
 }
 
-/// Box number `i`: of the largest size and the array's proportions, or, where too much would have to be decoded for
-/// that, inside one chunk.
+/// Box number `i`: as large as `limit` allows, with the array's proportions; or, where too much would have to be
+/// decoded for that, inside one chunk.
 fn sampled_box(layout: &VarLayout, i: u64, limit: u64) -> Option<Hyperslab> {
     let element = layout.element.size as u64;
     let at = |shape: &[u64]| -> Vec<u64> {
         layout.shape.iter().zip(shape).enumerate().map(|(d, (n, c))| place(i, d, n - c)).collect()
     };
-    let shape = part_shape(&layout.shape, element, SIZES[SIZES.len() - 1]);
-    let slab = Hyperslab::new(&at(&shape), &shape);
-    if decoded(layout, &slab) <= limit {
-        return Some(slab);
+    for size in SIZES[SMALL..].iter().rev() {
+        let shape = part_shape(&layout.shape, element, *size);
+        let slab = Hyperslab::new(&at(&shape), &shape);
+        if decoded(layout, &slab) <= limit {
+            return Some(slab);
+        }
     }
     let Place::Chunked { chunk, .. } = &layout.place else { return None };
     let mut start = at(&vec![1; chunk.len()]);

@@ -18,6 +18,8 @@ use crate::stats::Summary;
 /// The mixes of reads that are looked at where none are named.
 pub const MIXES: [&str; 7] =
     ["series", "map", "full", "series,map", "series=9,map=1", "series=1,map=9", "box"];
+/// The name of the driver whose engine the cost model is that of.
+const OWN: &str = "ncforge";
 /// Bounds of the chunk cache that libraries with a fixed one are given.
 const CACHE: (u64, u64) = (16 << 20, 256 << 20);
 /// The mix on which the shapes of other tools are compared.
@@ -36,7 +38,8 @@ pub struct RegretOptions {
     pub deflate: u32,
     /// How often reads are repeated, and where.
     pub effort: Effort,
-    /// The machine that the choice is made for; with as many threads as the driver has.
+    /// The machine that the choice is made for, with as many threads as ncforge's driver has. For other readers it is
+    /// [`Machine::netcdf_c`].
     #[serde(skip)]
     pub machine: Machine,
 }
@@ -132,6 +135,7 @@ impl ShapeRow {
 /// What is measured, once the choices are made: shapes, kinds of reads, mixes.
 struct Prepared {
     source: String,
+    machine: Machine,
     var: VarInfo,
     axes: Vec<Axis>,
     /// As it was found in the data, rates included.
@@ -142,7 +146,8 @@ struct Prepared {
     today: Vec<Today>,
 }
 
-/// Writes the variable in every shape, and in those that are chosen for the mixes, and reads by every driver.
+/// Writes the variable in every shape, and in those that are chosen for the mixes and the reader, and reads; one report
+/// for every driver.
 ///
 /// # Errors
 /// When a mix means nothing, and as writing and reading.
@@ -156,22 +161,28 @@ pub fn run(
     if options.shapes.is_empty() || options.mixes.is_empty() || options.effort.rounds == 0 {
         return Err(Error::Invalid("regret needs a shape, a mix and at least one round".into()));
     }
-    let prepared = prepare(source, options)?;
-    let mut written: Vec<(PathBuf, u64)> = Vec::new();
-    for (i, chunks) in prepared.shapes.iter().enumerate() {
-        progress(&format!("writing {} of {}", i + 1, prepared.shapes.len()));
-        let path = files.variant(&variant(chunks, options), source, &prepared.var.name)?;
-        let bytes = std::fs::metadata(&path).map_err(|e| Error::io("measure", &path, e))?.len();
-        written.push((path, bytes));
+    let mut reports = Vec::new();
+    for driver in drivers {
+        let own = driver.name() == OWN;
+        let machine = if own { options.machine } else { options.machine.netcdf_c() };
+        let prepared = prepare(source, options, machine)?;
+        let mut written: Vec<(PathBuf, u64)> = Vec::new();
+        for (i, chunks) in prepared.shapes.iter().enumerate() {
+            progress(&format!("writing {} of {}", i + 1, prepared.shapes.len()));
+            let path = files.variant(&variant(chunks, options), source, &prepared.var.name)?;
+            let bytes = std::fs::metadata(&path).map_err(|e| Error::io("measure", &path, e))?.len();
+            written.push((path, bytes));
+        }
+        reports.push(prepared.read(*driver, &written, options, progress)?);
     }
-    drivers.iter().map(|driver| prepared.read(*driver, &written, options, progress)).collect()
+    Ok(reports)
 }
 
 fn variant(chunks: &[u64], options: &RegretOptions) -> Variant {
     Variant { chunks: Some(chunks.to_vec()), deflate: options.deflate, shuffle: options.deflate > 0 }
 }
 
-fn prepare(source: &Path, options: &RegretOptions) -> Result<Prepared> {
+fn prepare(source: &Path, options: &RegretOptions, machine: Machine) -> Result<Prepared> {
     let var = crate::workload::access::largest(source, options.var.as_deref())?;
     let dataset = ncforge::Dataset::open(source)?;
     let id = dataset.var(&var.name)?;
@@ -185,10 +196,8 @@ fn prepare(source: &Path, options: &RegretOptions) -> Result<Prepared> {
     let mut mixes = Vec::new();
     for text in &options.mixes {
         let accesses = Access::parse(text, &names)?;
-        let request = Request {
-            accesses: accesses.clone(),
-            ..Request::new(&axes, var.size as u64, sized, &options.machine)
-        };
+        let request =
+            Request { accesses: accesses.clone(), ..Request::new(&axes, var.size as u64, sized, &machine) };
         let begun = Instant::now();
         let chosen = choose(&request)?.chunks;
         let seconds = begun.elapsed().as_secs_f64();
@@ -213,7 +222,7 @@ fn prepare(source: &Path, options: &RegretOptions) -> Result<Prepared> {
         }
     }
     let stem = source.file_stem().unwrap_or_default().to_string_lossy().into_owned();
-    Ok(Prepared { source: stem, var, axes, coding, shapes, patterns, mixes, today })
+    Ok(Prepared { source: stem, machine, var, axes, coding, shapes, patterns, mixes, today })
 }
 
 impl Prepared {
@@ -229,7 +238,7 @@ impl Prepared {
             .zip(&self.shapes)
             .map(|((path, _), chunks)| Subject {
                 path: path.clone(),
-                cache: (driver.name() != "ncforge").then(|| self.cache(chunks)),
+                cache: (driver.name() != OWN).then(|| self.cache(chunks)),
             })
             .collect();
         let cells = measure(driver, &subjects, &self.var, &self.patterns, options.effort, progress)?;
@@ -242,7 +251,7 @@ impl Prepared {
                 let cell = &cells[f];
                 let at = &places(pattern, &self.var.shape, options.effort)[..cell.places()];
                 let predicted: f64 =
-                    at.iter().map(|s| grid.at(s, &pattern.counts, &options.machine).seconds).sum();
+                    at.iter().map(|s| grid.at(s, &pattern.counts, &self.machine).seconds).sum();
                 rows.push(ShapeRow {
                     chunks: chunks.clone(),
                     bytes: written[f].1,
