@@ -189,6 +189,8 @@ fn layout(schema: &Schema, var: &Variable, new: &NewStorage) -> Result<Storage> 
         Some(chunks) if chunks.contains(&0) => return Err(invalid("chunk sizes are at least 1")),
         Some(chunks) => chunks,
         None => {
+            // Which filters there are decides; their parameters depend on the chunk's size.
+            let list = filter_list(new, size, 1 << 20);
             let cut = Cut { axes: &axes, element: size as u64, filters: &list, sampled: None, before: None };
             let choice = cut.choose(&Choosing::default())?.ok_or_else(|| {
                 invalid(format!("`{}` has a dimension of length 0 and cannot be chunked", var.name))
