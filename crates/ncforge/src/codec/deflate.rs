@@ -10,6 +10,8 @@
 
 mod bits;
 mod block;
+mod cost;
+mod efforts;
 mod huffman;
 #[cfg(test)]
 mod levels;

@@ -5,6 +5,8 @@
 //! random, the others may be treated faster than each alone could.
 
 use super::block::{Counts, Sequence};
+use super::cost::Cost;
+use super::efforts::{like_zlib, patient, thorough, tolerance};
 use super::matcher::{Effort, Matcher, Range};
 use super::symbols::{MAX_MATCH, WINDOW};
 
@@ -16,10 +18,15 @@ const SHORTEST: usize = 1 << 10;
 const LONGEST: usize = 4 << 10;
 /// So many bytes before a sample are known, at most, unless the whole window matters.
 const KNOWN: usize = 8 << 10;
+/// So much of the time that a sample takes is left where more than its neighbourhood is known.
+const UNKNOWN: f64 = 0.95;
 /// Planes up to this length are tried as a whole, without samples.
 const SMALL: usize = 8 << 10;
 /// Chunks below so many bits a byte are treated as the level says: small errors of samples would be large.
 const TINY: f64 = 0.6;
+/// Long runs are told for quick decoding where planes take more bits a byte than this, all together: a plane of one
+/// value takes 0.012 more then.
+const STRETCH: f64 = 2.0;
 /// The level's own effort is not tried on planes with less than this part of a chunk's bits.
 const MINOR: f64 = 0.02;
 
@@ -31,82 +38,28 @@ pub(super) enum Treatment {
     Code(Effort),
 }
 
-impl Treatment {
-    /// About so many nanoseconds a byte.
-    fn cost(self) -> f64 {
-        match self {
-            Treatment::Store => 0.2,
-            Treatment::Code(Effort::Runs) => 1.5,
-            Treatment::Code(Effort::Pairs { lazy: false }) => 5.5,
-            Treatment::Code(Effort::Pairs { lazy: true }) => 8.0,
-            Treatment::Code(Effort::Fours) => 7.0,
-            Treatment::Code(Effort::Short) => 8.0,
-            Treatment::Code(Effort::Chains { depth, .. }) => 8.0 + f64::from(depth) * 0.7,
-        }
-    }
-}
-
 /// The treatment of each plane.
 pub(super) struct Plan {
     treatments: Vec<Treatment>,
+    /// Whether the chunk is large enough, once deflated, for runs that are quick to decode.
+    stretch: bool,
     /// Bit p: plane p repeats plane p - 1.
     echoes: u64,
 }
 
-/// The most that a level spends on a plane.
-fn thorough(level: u32) -> Effort {
-    match level {
-        1 => Effort::Pairs { lazy: false },
-        2 => Effort::Chains { least: 4, depth: 4, nice: 16, lazy: false },
-        3 => Effort::Chains { least: 4, depth: 6, nice: 32, lazy: false },
-        4 => Effort::Chains { least: 4, depth: 8, nice: 32, lazy: true },
-        5 => Effort::Chains { least: 4, depth: 16, nice: 64, lazy: true },
-        6 => Effort::Chains { least: 4, depth: 40, nice: 128, lazy: true },
-        7 => Effort::Chains { least: 4, depth: 128, nice: 128, lazy: true },
-        8 => Effort::Chains { least: 4, depth: 512, nice: 258, lazy: true },
-        _ => Effort::Chains { least: 4, depth: 4096, nice: 258, lazy: true },
-    }
+/// What a treatment of a plane leads to.
+#[derive(Clone, Copy)]
+struct Choice {
+    treatment: Treatment,
+    /// Bits a byte.
+    bits: f64,
+    /// Nanoseconds a byte, as [`Cost::total`] weighs them.
+    time: f64,
 }
 
-/// What a level spends on planes that are nearly all repeats: most of the time is spent elsewhere, and a search
-/// that gives up early would miss the long ones.
-fn patient(level: u32) -> Effort {
-    match level {
-        1..=3 => Effort::Chains { least: 3, depth: 24, nice: 32, lazy: false },
-        4 => Effort::Chains { least: 3, depth: 24, nice: 64, lazy: true },
-        5 => Effort::Chains { least: 3, depth: 40, nice: 128, lazy: true },
-        6 => Effort::Chains { least: 3, depth: 128, nice: 128, lazy: true },
-        _ => Effort::Chains { least: 3, depth: 1024, nice: 258, lazy: true },
-    }
-}
-
-/// Searches as zlib does at a level: in chains of three bytes, its depth and its patience.
-fn like_zlib(level: u32) -> Effort {
-    match level {
-        1 => Effort::Chains { least: 3, depth: 8, nice: 8, lazy: false },
-        2 => Effort::Chains { least: 3, depth: 16, nice: 16, lazy: false },
-        3 => Effort::Chains { least: 3, depth: 32, nice: 32, lazy: false },
-        4 => Effort::Chains { least: 3, depth: 16, nice: 16, lazy: true },
-        5 => Effort::Chains { least: 3, depth: 32, nice: 32, lazy: true },
-        6 => Effort::Chains { least: 3, depth: 128, nice: 128, lazy: true },
-        7 => Effort::Chains { least: 3, depth: 256, nice: 128, lazy: true },
-        8 => Effort::Chains { least: 3, depth: 1024, nice: 258, lazy: true },
-        _ => Effort::Chains { least: 3, depth: 4096, nice: 258, lazy: true },
-    }
-}
-
-/// So much larger than the level's own effort the whole may become.
-fn tolerance(level: u32) -> f64 {
-    match level {
-        1..=4 => 0.010,
-        5 | 6 => 0.005,
-        _ => 0.002,
-    }
-}
-
-/// A plane and the bits a byte that each treatment takes.
+/// A plane and what may be done with it.
 struct Judged {
-    options: Vec<(Treatment, f64)>,
+    options: Vec<Choice>,
     /// How many bytes before a sample its repeats may lie in.
     known: usize,
     /// Whether a deeper search cannot gain anything.
@@ -115,7 +68,7 @@ struct Judged {
 
 impl Judged {
     fn best(&self) -> f64 {
-        self.options.iter().fold(f64::MAX, |best, o| best.min(o.1))
+        self.options.iter().fold(f64::MAX, |best, o| best.min(o.bits))
     }
 }
 
@@ -125,13 +78,18 @@ impl Plan {
         &self.treatments
     }
 
+    /// Whether long runs are told in a few bits more, which decode quicker.
+    pub(super) fn stretches_runs(&self) -> bool {
+        self.stretch
+    }
+
     /// The plan for short or very regular bytes in one plane.
     pub(super) fn patient(level: u32) -> Plan {
         Plan::new(vec![Treatment::Code(patient(level))])
     }
 
     fn new(treatments: Vec<Treatment>) -> Plan {
-        Plan { treatments, echoes: 0 }
+        Plan { treatments, stretch: false, echoes: 0 }
     }
 
     /// Whether a plane repeats the one before, whose places must then be known.
@@ -168,7 +126,7 @@ impl Plan {
     ) -> Plan {
         let n = bytes.len() / planes;
         let plane = |p: usize| &bytes[p * n..(p + 1) * n];
-        let mut plan = Plan::new(Plan::apart(n, planes, plane, level, Sampler { matcher, sequences }));
+        let mut plan = Plan::apart(n, planes, plane, level, Sampler { matcher, sequences });
         if n + MAX_MATCH < WINDOW {
             for p in 1..planes.min(64) {
                 if repeats(plane(p - 1), plane(p)) {
@@ -187,26 +145,26 @@ impl Plan {
         plane: impl Fn(usize) -> &'a [u8],
         level: u32,
         mut sampler: Sampler,
-    ) -> Vec<Treatment> {
-        let own = Treatment::Code(thorough(level));
+    ) -> Plan {
         if n <= SMALL {
-            return (0..planes).map(|p| sampler.small(plane(p), level)).collect();
+            return Plan::new((0..planes).map(|p| sampler.small(plane(p), level)).collect());
         }
         let mut judged: Vec<Judged> = (0..planes).map(|p| sampler.quick(plane(p), level)).collect();
         let total = judged.iter().map(Judged::best).sum::<f64>();
         if total < TINY * planes as f64 {
-            return vec![Treatment::Code(patient(level)); planes];
+            return Plan::new(vec![Treatment::Code(patient(level)); planes]);
         }
         if level > 1 {
             for (p, j) in judged.iter_mut().enumerate() {
                 // Planes that hardly count are not worth the time.
                 if !j.settled && j.best() > total * MINOR {
-                    j.options.push((own, sampler.bits(plane(p), thorough(level), j.known)));
+                    j.options.push(sampler.choice(plane(p), thorough(level), j.known, level));
                 }
             }
         }
-        let plan = choose(&judged, level);
-        plan.iter().zip(&judged).map(|(&o, j)| j.options[o].0).collect()
+        let chosen = choose(&judged, level);
+        let treatments = chosen.iter().zip(&judged).map(|(&o, j)| j.options[o].treatment).collect();
+        Plan { stretch: total > STRETCH * planes as f64, ..Plan::new(treatments) }
     }
 }
 
@@ -222,18 +180,18 @@ fn repeats(one: &[u8], other: &[u8]) -> bool {
 
 /// The option of each plane, such that all together are fast and within the budget, or the smallest.
 fn choose(judged: &[Judged], level: u32) -> Vec<usize> {
-    let mut plan: Vec<usize> = judged
-        .iter()
-        .map(|j| (0..j.options.len()).min_by(|&a, &b| j.options[a].1.total_cmp(&j.options[b].1)).unwrap_or(0))
-        .collect();
+    let smallest = |j: &Judged| {
+        (0..j.options.len()).min_by(|&a, &b| j.options[a].bits.total_cmp(&j.options[b].bits)).unwrap_or(0)
+    };
+    let mut plan: Vec<usize> = judged.iter().map(smallest).collect();
     let mut room = judged.iter().map(Judged::best).sum::<f64>() * tolerance(level);
     loop {
         // The step that saves most time for its bits.
         let mut step: Option<(f64, usize, usize)> = None;
         for (p, j) in judged.iter().enumerate() {
-            let (treatment, bits) = j.options[plan[p]];
+            let now = j.options[plan[p]];
             for (o, option) in j.options.iter().enumerate() {
-                let (saved, more) = (treatment.cost() - option.0.cost(), option.1 - bits);
+                let (saved, more) = (now.time - option.time, option.bits - now.bits);
                 if saved > 0.0 && more <= room.max(0.0) {
                     let worth = saved / more.max(1e-6);
                     if step.is_none_or(|s| s.0 < worth) {
@@ -243,7 +201,7 @@ fn choose(judged: &[Judged], level: u32) -> Vec<usize> {
             }
         }
         let Some((_, p, o)) = step else { return plan };
-        room -= judged[p].options[o].1 - judged[p].options[plan[p]].1;
+        room -= judged[p].options[o].bits - judged[p].options[plan[p]].bits;
         plan[p] = o;
     }
 }
@@ -258,38 +216,45 @@ impl Sampler<'_> {
     fn quick(&mut self, plane: &[u8], level: u32) -> Judged {
         let pairs = Effort::Pairs { lazy: false };
         let len = sample_len(plane);
-        let runs = self.bits(plane, Effort::Runs, 0);
+        let runs = self.choice(plane, Effort::Runs, 0, level);
         // So many strings of three bytes would come again in bytes as frequent but without order.
         let by_chance = |bits: f64| 1.0 - (-2048.0 / (bits * 3.0).exp2()).exp();
         let often = |bits: f64| repeats_of_three(plane) > 0.002 + 1.5 * by_chance(bits);
-        let store = (Treatment::Store, 8.003);
-        if runs > 7.97 && !often(runs) && !far_repeats(plane) {
+        let store = Choice { treatment: Treatment::Store, bits: 8.003, time: Cost::STORED.total(level) };
+        if runs.bits > 7.97 && !often(runs.bits) && !far_repeats(plane) {
             return Judged { options: vec![store], known: 0, settled: true };
         }
         let mut known = (4 * len).min(KNOWN);
-        let mut found = self.bits(plane, pairs, known);
-        let mut options = vec![store];
-        let mut threes = (level <= 3 || found < 7.0) && often(runs.min(found));
-        if runs.min(found) > 7.0 {
+        let mut found = self.choice(plane, pairs, known, level);
+        let mut options = vec![store, runs];
+        let least = runs.bits.min(found.bits);
+        let mut threes = (level <= 3 || found.bits < 7.0) && often(least);
+        if least > 7.0 {
             // Here few repeats matter, and they may lie anywhere in the window.
             known = WINDOW;
-            found = self.bits(plane, pairs, known);
+            found = self.choice(plane, pairs, known, level);
         } else if threes {
             // Repeats of four bytes may do as well.
-            threes = found > 0.8 * runs;
+            threes = found.bits > 0.8 * runs.bits;
         }
+        options.push(found);
         if threes {
-            for effort in [Effort::Short, like_zlib(level)] {
-                options.push((Treatment::Code(effort), self.bits(plane, effort, known)));
+            // From level 4 on, zlib tries more places than one, and samples see too little of what it finds there.
+            let mut short = f64::MAX;
+            if level <= 3 {
+                let choice = self.choice(plane, Effort::Short, known, level);
+                short = choice.bits;
+                options.push(choice);
+            }
+            if level > 3 || short < found.bits {
+                options.push(self.choice(plane, like_zlib(level), known, level));
             }
         }
-        options.push((Treatment::Code(Effort::Runs), runs));
-        options.push((Treatment::Code(pairs), found));
-        if level > 1 && found < runs {
-            options.push((Treatment::Code(Effort::Fours), self.bits(plane, Effort::Fours, known)));
+        if found.bits < runs.bits {
+            options.push(self.choice(plane, Effort::Fours, known, level));
         }
         // Where literals make up most and two places find next to nothing, more places do not find more.
-        let settled = !threes && runs > 2.5 && runs < 7.0 && found > 0.985 * runs;
+        let settled = !threes && runs.bits > 2.5 && runs.bits < 7.0 && found.bits > 0.985 * runs.bits;
         Judged { options, known, settled }
     }
 
@@ -312,10 +277,23 @@ impl Sampler<'_> {
 
     /// Bits a byte that samples of a plane take after this effort; so many bytes before each are known.
     fn bits(&mut self, plane: &[u8], effort: Effort, known: usize) -> f64 {
+        self.sample(plane, effort, known).0
+    }
+
+    /// As [`Sampler::bits`], with the time.
+    fn choice(&mut self, plane: &[u8], effort: Effort, known: usize, level: u32) -> Choice {
+        let (bits, cost) = self.sample(plane, effort, known);
+        // Matches are fewer and longer where the whole window is known.
+        let rest = if effort == Effort::Runs || known == WINDOW { 1.0 } else { UNKNOWN };
+        Choice { treatment: Treatment::Code(effort), bits, time: cost.total(level) * rest }
+    }
+
+    fn sample(&mut self, plane: &[u8], effort: Effort, known: usize) -> (f64, Cost) {
         let len = sample_len(plane);
         let samples = if known < WINDOW { SAMPLES } else { SAMPLES / 2 };
         let step = (plane.len() - len) / samples;
         let mut counts = Counts::none();
+        let (mut matches, mut literals) = (0, 0);
         for i in 1..=samples {
             let from = i * step;
             let first = from.saturating_sub(known);
@@ -329,8 +307,12 @@ impl Sampler<'_> {
             let range = Range { from, stop: part.len(), end: part.len() };
             self.matcher.find(part, effort, range, self.sequences);
             counts.add(&Counts::of(&part[from..], self.sequences));
+            matches += self.sequences.len();
+            literals += self.sequences.iter().map(|s| s.literals as usize).sum::<usize>();
         }
-        f64::from(counts.bits() + counts.bias()) / (samples * len) as f64
+        let bytes = (samples * len) as f64;
+        let bits = f64::from(counts.bits() + counts.bias()) / bytes;
+        (bits, Cost::of(effort, matches as f64 / bytes, literals as f64 / bytes))
     }
 }
 

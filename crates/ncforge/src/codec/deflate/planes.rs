@@ -90,6 +90,7 @@ impl PlaneEncoder {
         };
         bits.bytes(&[0x78, flevel]);
         self.matcher.begin(bytes.len());
+        self.matcher.stretch_runs(plan.stretches_runs());
         self.sequences.clear();
         let mut pending = Pending { from: 0, counts: Counts::none() };
         for (p, &treatment) in plan.treatments().iter().enumerate() {
@@ -105,6 +106,7 @@ impl PlaneEncoder {
                 };
             }
         }
+        self.matcher.stretch_runs(false);
         // A last block may be empty.
         write_block(&mut bits, &bytes[pending.from..], &self.sequences, &pending.counts, true);
         let end = bits.finish();
