@@ -46,7 +46,7 @@ fn chunks_are_swept_and_judged() {
     p.run(&format!("bench chunks uv300.nc --var U {shapes} --csv")).exits(0).prints("read_time_ser_us");
     let doc =
         p.run(&format!("bench chunks uv300.nc --var U {shapes} --regret --for map --json")).exits(0).json();
-    assert_eq!(doc["mixes"][0]["mix"], "map");
+    assert_eq!(doc[0]["mixes"][0]["mix"], "map", "one report for each driver");
     p.run("bench chunks uv300.nc --shapes 0,1").exits(2).says("chunk shape");
     p.run("bench chunks uv300.nc --library nowhere.so").exits(2).says("nowhere.so");
     p.run("bench chunks uv300.nc --for map").exits(2);
