@@ -85,14 +85,14 @@ pub(crate) enum PatternArg {
 /// first row is a classic file. With `--regret`: single reads at random places, and for every mix of reads
 /// (`--for`) how far the shape that ncforge chooses is from the best of all.
 #[derive(Args, Debug)]
-#[command(after_long_help = CHUNKS_AFTER)]
+#[command(after_long_help = CHUNKS_AFTER, group = clap::ArgGroup::new("judged").multiple(true))]
 pub(crate) struct ChunksBenchArgs {
     /// File with the variable
     #[arg(value_name = "FILE", required_unless_present = "proof")]
     pub(crate) file: Option<PathBuf>,
     /// --regret on arrays made for it, or on those named: precip, ocean, ocean-series, maps, stations, swath,
     /// ensemble
-    #[arg(long, value_name = "A,B", value_delimiter = ',', num_args = 0.., conflicts_with = "file")]
+    #[arg(long, value_name = "A,B", value_delimiter = ',', num_args = 0.., conflicts_with = "file", group = "judged")]
     pub(crate) proof: Option<Vec<String>>,
     /// Arrays for --proof that are larger are made smaller in proportion
     #[arg(long, value_name = "SIZE", default_value = "128M", requires = "proof")]
@@ -135,10 +135,10 @@ pub(crate) struct ChunksBenchArgs {
     #[arg(long)]
     pub(crate) cold: bool,
     /// Compare the shapes that ncforge chooses with all others, for mixes of reads
-    #[arg(long)]
+    #[arg(long, group = "judged")]
     pub(crate) regret: bool,
     /// A mix of reads for --regret, as series=3,map=1 (repeatable) [default: seven mixes]
-    #[arg(long = "for", value_name = "READS")]
+    #[arg(long = "for", value_name = "READS", requires = "judged")]
     pub(crate) mixes: Vec<String>,
     /// Folder for the files [default: the system's temporary one]
     #[arg(long, value_name = "DIR")]

@@ -20,7 +20,7 @@
 //! let mut values: Vec<u8> = [3.141_592_7f32, fill, -0.001_234_567].iter().flat_map(|v| v.to_ne_bytes()).collect();
 //! Quantize::GranularBitRound(3).floats(&mut values, fill);
 //! let back: Vec<f32> = values.chunks(4).map(|b| f32::from_ne_bytes(b.try_into().unwrap())).collect();
-//! assert_eq!(back, [3.140_625, fill, -0.001_234_054_6]);
+//! assert_eq!(back, [3.140_625, fill, -0.001_235_961_9]);
 //! ```
 
 use crate::error::{Error, Result};

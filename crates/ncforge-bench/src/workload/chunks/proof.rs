@@ -127,7 +127,7 @@ impl Array {
     /// use ncforge_bench::workload::chunks::proof::Array;
     /// let maps = Array::named("maps")?;
     /// assert_eq!(maps.shape_within(1 << 40), maps.shape());
-    /// assert_eq!(maps.shape_within(128 << 20), [111, 550, 1100]);
+    /// assert_eq!(maps.shape_within(128 << 20), [111, 549, 1098]);
     /// # Ok::<(), ncforge_bench::Error>(())
     /// ```
     pub fn shape_within(&self, most: u64) -> Vec<u64> {
