@@ -258,21 +258,38 @@ impl Sampler<'_> {
         Judged { options, known, settled }
     }
 
-    /// The smallest treatment of a short plane, each tried on all of it.
+    /// The treatment of a short plane, each tried on all of it: the smallest, or a faster one that is nearly as small.
     fn small(&mut self, plane: &[u8], level: u32) -> Treatment {
-        let mut best = (Effort::Runs, f32::MAX);
-        for effort in [Effort::Runs, thorough(level.max(4)), like_zlib(level)] {
-            self.matcher.begin(plane.len());
-            self.sequences.clear();
-            let range = Range { from: 0, stop: plane.len(), end: plane.len() };
-            self.matcher.find(plane, effort, range, self.sequences);
-            let counts = Counts::of(plane, self.sequences);
-            let bits = counts.bits() + counts.header_bits();
-            if bits < best.1 {
-                best = (effort, bits);
+        let n = plane.len() as f64;
+        let runs = self.whole(plane, Effort::Runs);
+        // Without order, and without repeats: nothing that a search could find.
+        if runs > 7.97 * n && repeats_of_three(plane) < 0.002 && !far_repeats(plane) {
+            return Treatment::Store;
+        }
+        let quick = if level < 4 { Effort::Pairs { lazy: false } } else { thorough(level) };
+        let found = self.whole(plane, quick);
+        let (mut best, mut least) = if found < runs { (quick, found) } else { (Effort::Runs, runs) };
+        // Repeats of three bytes are for planes that repeat in many short pieces.
+        if repeats_of_three(plane) > 0.002 {
+            let like = self.whole(plane, like_zlib(level));
+            if like < least * (1.0 - tolerance(level)) {
+                (best, least) = (like_zlib(level), like);
             }
         }
-        Treatment::Code(best.0)
+        if runs < least * (1.0 + tolerance(level)) {
+            best = Effort::Runs;
+        }
+        Treatment::Code(best)
+    }
+
+    /// Bits that a whole plane takes.
+    fn whole(&mut self, plane: &[u8], effort: Effort) -> f64 {
+        self.matcher.begin(plane.len());
+        self.sequences.clear();
+        let range = Range { from: 0, stop: plane.len(), end: plane.len() };
+        self.matcher.find(plane, effort, range, self.sequences);
+        let counts = Counts::of(plane, self.sequences);
+        f64::from(counts.bits() + counts.header_bits())
     }
 
     /// Bits a byte that samples of a plane take after this effort; so many bytes before each are known.
