@@ -340,7 +340,7 @@ fn sample_len(plane: &[u8]) -> usize {
 /// Whether strings of eight bytes come again within the window, anywhere in a plane: looked at wherever one
 /// byte value stands, which finds both places of every repeat that holds it.
 fn far_repeats(plane: &[u8]) -> bool {
-    let anchor = plane[plane.len() / 2];
+    let Some(&anchor) = plane.get(plane.len() / 2) else { return false };
     let mut places = [0u32; 1 << 10];
     let (mut seen, mut again) = (0, 0);
     for (b, block) in plane.chunks(32).enumerate() {
