@@ -1,8 +1,10 @@
 //! The byte kernels: reversing byte order, shuffling bytes into planes and back.
 //!
-//! The inner loops are plain safe Rust that the compiler vectorises; each is compiled twice, for the
-//! baseline and for AVX2, and the better one is chosen at run time. Values are moved as integers, so NaN
-//! payloads survive.
+//! The inner loops are plain safe Rust that the compiler vectorises. On x86-64 each is compiled twice, for the
+//! baseline and for AVX2, and the better one is chosen at run time; on aarch64 NEON is the baseline, and the two that
+//! the compiler does badly are written by hand (`neon`). Values are moved as integers, so NaN payloads survive.
+//!
+//! What they reach beside a plain copy, and why there is no AVX-512: docs/kernels.md.
 
 /// Defines a function whose body is compiled for the baseline and for AVX2; the call picks one.
 macro_rules! multiversion {
@@ -29,6 +31,8 @@ macro_rules! multiversion {
 }
 
 mod bitshuffle;
+#[cfg(target_arch = "aarch64")]
+mod neon;
 mod order;
 mod shuffle;
 mod swap;

@@ -35,6 +35,11 @@ multiversion! {
 multiversion! {
     fn join8(bytes: &[u8], total: usize, first: usize, dst: &mut [[u8; 8]], swap: bool) {
         let p: [&[u8]; 8] = planes(bytes, total, first, dst.len(), swap);
+        #[cfg(target_arch = "aarch64")]
+        let (p, dst) = {
+            let done = super::neon::join8(p, dst);
+            (p.map(|p| &p[done..]), &mut dst[done..])
+        };
         // Blocks of fixed length: the compiler then keeps eight planes in registers also for short rows.
         let (blocks, rest) = dst.as_chunks_mut::<32>();
         let done = blocks.len() * 32;
@@ -179,8 +184,26 @@ pub fn shuffle(src: &[u8], dst: &mut [u8], size: usize) {
     }
 }
 
+#[cfg(target_arch = "aarch64")]
+fn shuffle8(elements: &[[u8; 8]], whole: &mut [u8]) {
+    let total = elements.len();
+    let mut rest = whole;
+    let mut planes = std::array::from_fn(|_| {
+        let (plane, after) = std::mem::take(&mut rest).split_at_mut(total);
+        rest = after;
+        plane
+    });
+    let done = super::neon::split8(elements, &mut planes);
+    for (i, element) in elements.iter().enumerate().skip(done) {
+        for (plane, byte) in planes.iter_mut().zip(element) {
+            plane[i] = *byte;
+        }
+    }
+}
+
 /// Eight-byte elements go through four-byte halves in a small block: the compiler makes good vector code of a
 /// split into four planes, and none of one into eight.
+#[cfg(not(target_arch = "aarch64"))]
 fn shuffle8(elements: &[[u8; 8]], whole: &mut [u8]) {
     let total = elements.len();
     let mut halves = [[[0u8; 4]; BLOCK]; 2];
