@@ -8,16 +8,29 @@ pub fn now() -> f64 {
     t.tv_sec as f64 + t.tv_nsec as f64 * 1e-9
 }
 
-/// Processor seconds of the process, user and system, and its largest resident memory in bytes.
-pub fn usage() -> (f64, u64) {
+fn rusage() -> libc::rusage {
     // SAFETY: all bit patterns of the structure are valid; the call fills it.
-    let u = unsafe {
+    unsafe {
         let mut u: libc::rusage = std::mem::zeroed();
         libc::getrusage(libc::RUSAGE_SELF, &mut u);
         u
-    };
-    let seconds = |t: libc::timeval| t.tv_sec as f64 + t.tv_usec as f64 * 1e-6;
+    }
+}
+
+fn seconds(t: libc::timeval) -> f64 {
+    t.tv_sec as f64 + t.tv_usec as f64 * 1e-6
+}
+
+/// Processor seconds of the process, user and system, and its largest resident memory in bytes.
+pub fn usage() -> (f64, u64) {
+    let u = rusage();
     (seconds(u.ru_utime) + seconds(u.ru_stime), u.ru_maxrss.max(0) as u64 * 1024)
+}
+
+/// Processor seconds of the process: user, and system.
+pub fn processor() -> (f64, f64) {
+    let u = rusage();
+    (seconds(u.ru_utime), seconds(u.ru_stime))
 }
 
 /// Bytes that the process has fetched from storage so far, where the system tells.

@@ -2,6 +2,7 @@
 
 pub mod chunks;
 pub mod io;
+pub mod records;
 
 use std::fmt::Write;
 

@@ -3,3 +3,4 @@
 pub mod access;
 pub mod chunks;
 pub mod io;
+pub mod records;

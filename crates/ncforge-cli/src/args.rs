@@ -22,7 +22,8 @@ use std::path::Path;
 use clap::{CommandFactory, Parser, Subcommand};
 
 pub(crate) use bench::{
-    AccessArgs, BenchArgs, ChunksBenchArgs, Compat, IoArgs, OutputForm, PatternArg, SwitchArg, Workload,
+    AccessArgs, BenchArgs, ChunksBenchArgs, Compat, IoArgs, OutputForm, PatternArg, RecordsArgs, RecordsPart,
+    SwitchArg, Workload,
 };
 pub(crate) use combine::{CombineArgs, DifferingArg, HolesArg, SchemeArg, TileChunksArg};
 pub(crate) use compare::CompareArgs;
@@ -125,6 +126,7 @@ impl Command {
                 Workload::Access(a) => a.global.clone(),
                 Workload::Chunks(a) => a.global.clone(),
                 Workload::Io(a) => a.global.clone(),
+                Workload::Records(a) => a.global.clone(),
             },
             Command::Tune(a) => match &a.what {
                 Tune::Chunks(a) => a.global.clone(),

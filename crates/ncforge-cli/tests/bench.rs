@@ -51,3 +51,27 @@ fn chunks_are_swept_and_judged() {
     p.run("bench chunks uv300.nc --library nowhere.so").exits(2).says("nowhere.so");
     p.run("bench chunks uv300.nc --for map").exits(2);
 }
+
+#[test]
+fn records_are_stored_in_many_ways() {
+    let p = Place::new();
+    let small =
+        "--records 400 --reads 20 --stations 3 --years 2 --repetitions 1 --blocks 4K,16K --chunks 64,1024";
+    let ran = p.run(&format!("bench records {small}")).exits(0);
+    for text in ["packed:16K:lz4", "nc4:64:zstd=3", "random again", "create empty", "× classic"] {
+        assert!(ran.out.contains(text), "{text}");
+    }
+    let doc = p.run(&format!("bench records {small} --only network --json")).exits(0).json();
+    assert!(doc["station"].is_null());
+    assert_eq!(doc["network"]["rows"][0]["step"], "create");
+    let csv = p.run(&format!("bench records {small} --only station --csv --library find"));
+    // Machines without netCDF-C say so.
+    if csv.code == Some(0) {
+        assert!(csv.out.starts_with("part,test,stored,driver") && csv.out.contains("libnetcdf"));
+    } else {
+        csv.exits(2);
+    }
+    p.run("bench records --blocks 5000").exits(2).says("power of two");
+    p.run("bench records --records 5").exits(2);
+    assert!(p.files().is_empty(), "nothing stays");
+}

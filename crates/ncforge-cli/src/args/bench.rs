@@ -1,6 +1,7 @@
 //! `ncforge bench`
 
 mod io;
+mod records;
 
 use std::num::NonZeroUsize;
 use std::path::PathBuf;
@@ -10,6 +11,7 @@ use clap::{Args, Subcommand, ValueEnum};
 use super::{GlobalArgs, Size};
 
 pub(crate) use io::{Compat, IoArgs, OutputForm};
+pub(crate) use records::{RecordsArgs, RecordsPart};
 
 /// Measure how fast files are read.
 #[derive(Args, Debug)]
@@ -29,6 +31,8 @@ pub(crate) enum Workload {
     Chunks(Box<ChunksBenchArgs>),
     /// Write and read an array in blocks, by one process or many, with any library
     Io(Box<IoArgs>),
+    /// Store records of stations in many ways, packed above all, and read and update them
+    Records(Box<RecordsArgs>),
 }
 
 /// Time the reads that people do: a map, a series, everything.

@@ -2,6 +2,7 @@
 
 mod chunks;
 mod io;
+mod records;
 
 use ncforge_bench::driver::NcforgeDriver;
 use ncforge_bench::report::access_table;
@@ -17,6 +18,7 @@ pub(crate) fn run(args: &BenchArgs, cx: &Context<'_>) -> Result {
         Workload::Access(a) => access(a, cx),
         Workload::Chunks(a) => chunks::run(a, cx),
         Workload::Io(a) => io::run_io(a, cx),
+        Workload::Records(a) => records::run(a, cx),
     }
 }
 

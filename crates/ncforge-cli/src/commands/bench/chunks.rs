@@ -124,7 +124,7 @@ fn summed_up(args: &ChunksBenchArgs, cx: &Context<'_>, reports: &[RegretReport])
     Ok(Exit::Ok)
 }
 
-fn document<R: serde::Serialize>(report: &R) -> std::result::Result<serde_json::Value, Failure> {
+pub(super) fn document<R: serde::Serialize>(report: &R) -> std::result::Result<serde_json::Value, Failure> {
     serde_json::to_value(report).map_err(|e| Failure {
         message: format!("cannot write the report as JSON: {e}"),
         hint: None,
@@ -149,7 +149,7 @@ fn print<R: serde::Serialize>(
     Ok(())
 }
 
-fn library(path: &Path) -> std::result::Result<LibnetcdfDriver, Failure> {
+pub(super) fn library(path: &Path) -> std::result::Result<LibnetcdfDriver, Failure> {
     if path == Path::new("find") {
         return LibnetcdfDriver::find().ok_or_else(|| {
             Failure::usage(

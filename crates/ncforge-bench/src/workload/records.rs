@@ -1,0 +1,43 @@
+//! The workload `records`: files of many records, as stations write them, in every way that ncforge stores them.
+//!
+//! Two data sets, made from a fixed seed, and what people do with them:
+//!
+//! * [`station`]: one file of hourly records of 31 instruments. Four variables are read from records at random places,
+//!   again (with what the library has decoded still there), and from records one after the other.
+//! * [`network`]: a network of daily climate stations, one file each, over decades. The files are created empty, filled year
+//!   by year, corrected here and there; then three variables of a few stations are read.
+//!
+//! ```
+//! use ncforge_bench::workload::records::{Stored, station};
+//!
+//! let options = station::Options { records: 300, reads: 20, repetitions: 1, ..station::Options::default() };
+//! let stored = [Stored::Classic, "packed:16K:zstd".parse()?];
+//! let report = station::run(&[], &stored, &options, &mut |_| {})?;
+//! assert!(report.rows.iter().all(|row| row.same_values));
+//! # Ok::<(), Box<dyn std::error::Error>>(())
+//! ```
+
+pub mod network;
+pub mod station;
+mod stored;
+mod timing;
+mod weather;
+mod writing;
+
+use std::path::Path;
+
+use crate::error::{Error, Result};
+
+pub use stored::{Compressor, Stored};
+pub use timing::Times;
+
+/// A folder for files, removed at the end: in `parent`, or where temporary files are.
+fn folder(parent: Option<&Path>) -> Result<tempfile::TempDir> {
+    let mut builder = tempfile::Builder::new();
+    builder.prefix("ncforge-bench-");
+    match parent {
+        Some(dir) => builder.tempdir_in(dir),
+        None => builder.tempdir(),
+    }
+    .map_err(|e| Error::io("make a folder in", parent.unwrap_or(Path::new("the temporary folder")), e))
+}

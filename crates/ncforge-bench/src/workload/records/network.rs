@@ -1,0 +1,296 @@
+//! A network of climate stations: hundreds of files that are made empty, filled, corrected, and read.
+
+use std::path::{Path, PathBuf};
+
+use ncforge::engine::{Engine, EngineOptions};
+use serde::Serialize;
+
+use super::weather::{Chance, DAILY, daily};
+use super::writing::{correct, create, fill, records_from, size};
+use super::{Stored, Times};
+use crate::cache;
+use crate::driver::{Driver, NcforgeDriver};
+use crate::environment::Environment;
+use crate::error::{Error, Result};
+use crate::stats::checksum;
+
+/// Days of a year, which are written in one go.
+const YEAR: f64 = 365.25;
+/// Stations that are made, filled and corrected in each way before the next ones: so that a disturbance of the machine hits
+/// all ways.
+const GROUP: usize = 16;
+/// What is read of a station.
+const READ: [&str; 3] = ["TMAX", "TMIN", "PRCP"];
+
+/// What is measured.
+#[derive(Clone, Debug, Serialize)]
+pub struct Options {
+    /// Stations, with a file each.
+    pub stations: usize,
+    /// Years of daily records.
+    pub years: usize,
+    /// Values that are corrected in each file, at random places.
+    pub corrections: usize,
+    /// Stations that are read.
+    pub read: usize,
+    /// How often they are read.
+    pub repetitions: usize,
+    /// Where random numbers start.
+    pub seed: u64,
+    /// Threads of ncforge.
+    pub threads: Option<usize>,
+    /// Bytes of memory that ncforge may use.
+    pub memory: Option<u64>,
+    /// Where the files are made; a temporary folder by default.
+    pub folder: Option<PathBuf>,
+}
+
+impl Default for Options {
+    /// The co-operative stations of New York over 50 years, as a predecessor stored them.
+    fn default() -> Self {
+        Options {
+            stations: 622,
+            years: 50,
+            corrections: 25,
+            read: 5,
+            repetitions: 5,
+            seed: 1,
+            threads: None,
+            memory: None,
+            folder: None,
+        }
+    }
+}
+
+/// What was done.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum Step {
+    /// Files without records are made.
+    Create,
+    /// All years are written, one after the other.
+    Fill,
+    /// Single values at random places are written anew.
+    Update,
+    /// All years of three variables are read from some stations.
+    Read,
+}
+
+impl Step {
+    /// All, in the order in which they are done.
+    pub const ALL: [Step; 4] = [Step::Create, Step::Fill, Step::Update, Step::Read];
+
+    /// Its name in tables.
+    pub fn name(self) -> &'static str {
+        match self {
+            Step::Create => "create empty",
+            Step::Fill => "fill",
+            Step::Update => "update",
+            Step::Read => "read",
+        }
+    }
+}
+
+/// One step in one way.
+#[derive(Clone, Debug, Serialize)]
+pub struct Row {
+    /// How the files are stored.
+    pub stored: Stored,
+    /// The library.
+    pub driver: String,
+    /// Its version.
+    pub version: String,
+    /// What was done.
+    pub step: Step,
+    /// How long it took for all files.
+    pub times: Times,
+    /// Median wall time, divided by that of plain classic files and ncforge.
+    pub of_classic: Option<f64>,
+    /// Bytes of all files: after they were filled, and after the corrections.
+    pub bytes: (u64, u64),
+    /// How many times smaller than plain classic files they are when filled.
+    pub ratio: Option<f64>,
+    /// Whether the files of the first way gave the same values.
+    pub same_values: bool,
+}
+
+/// All that was measured.
+#[derive(Clone, Debug, Serialize)]
+pub struct Report {
+    /// The machine.
+    pub environment: Environment,
+    /// What was asked.
+    pub options: Options,
+    /// The measurements, step by step.
+    pub rows: Vec<Row>,
+}
+
+/// The files of one way to store them.
+struct Way {
+    stored: Stored,
+    folder: PathBuf,
+    /// Creating, filling, updating.
+    written: [Times; 3],
+    bytes: (u64, u64),
+}
+
+impl Way {
+    fn file(&self, station: usize) -> PathBuf {
+        self.folder.join(format!("{station:06}.{}", self.stored.extension()))
+    }
+}
+
+/// Makes the network in every way, and reads from it by ncforge and by `libraries` (what they can read). `progress` is told
+/// what is going on.
+///
+/// # Errors
+/// [`Error::Invalid`] for options that make no sense; what writing and reading say.
+pub fn run(
+    libraries: &[&dyn Driver],
+    stored: &[Stored],
+    options: &Options,
+    progress: &mut dyn FnMut(&str),
+) -> Result<Report> {
+    let o = options;
+    if [o.stations, o.years, o.repetitions, o.read].contains(&0) || stored.is_empty() {
+        return Err(Error::Invalid("a measurement needs at least one of everything".into()));
+    }
+    let folder = super::folder(o.folder.as_deref())?;
+    let engine = Engine::new(EngineOptions { threads: o.threads, memory: o.memory })?;
+    let days = (o.years as f64 * YEAR) as usize;
+    let mut ways = stored
+        .iter()
+        .enumerate()
+        .map(|(i, &stored)| {
+            let folder = folder.path().join(format!("network-{i}"));
+            std::fs::create_dir(&folder).map_err(|e| Error::io("create", &folder, e))?;
+            Ok(Way { stored, folder, written: Default::default(), bytes: (0, 0) })
+        })
+        .collect::<Result<Vec<Way>>>()?;
+    for group in (0..o.stations).step_by(GROUP) {
+        let stations: Vec<usize> = (group..(group + GROUP).min(o.stations)).collect();
+        progress(&format!("stations {} to {} of {}", group + 1, group + stations.len(), o.stations));
+        let weather: Vec<Vec<Vec<f32>>> = stations.iter().map(|&s| daily(o.seed, s, days)).collect();
+        for way in &mut ways {
+            write_group(way, &stations, &weather, o, &engine)?;
+        }
+    }
+    let rows = rows(&ways, libraries, o, days)?;
+    Ok(Report { environment: Environment::capture(), options: o.clone(), rows })
+}
+
+fn write_group(
+    way: &mut Way,
+    stations: &[usize],
+    weather: &[Vec<Vec<f32>>],
+    o: &Options,
+    engine: &Engine,
+) -> Result<()> {
+    let columns = DAILY.map(|(name, units)| (name.to_owned(), units));
+    let stored = way.stored;
+    let files: Vec<PathBuf> = stations.iter().map(|&s| way.file(s)).collect();
+    let mut times: [Times; 3] = Default::default();
+    times[0].measure(|| {
+        files.iter().try_for_each(|f| create(f, stored, &columns, "days since 1950-01-01", engine))
+    })?;
+    times[1].measure(|| {
+        files.iter().zip(weather).try_for_each(|(f, w)| fill(f, w, true, YEAR as usize, engine))
+    })?;
+    for file in &files {
+        way.bytes.0 += size(file)?;
+    }
+    let changes: Vec<Vec<(usize, usize, f32)>> =
+        stations.iter().zip(weather).map(|(&s, w)| corrections(o, s, w)).collect();
+    times[2].measure(|| files.iter().zip(&changes).try_for_each(|(f, c)| correct(f, c, engine)))?;
+    for file in &files {
+        way.bytes.1 += size(file)?;
+    }
+    for (all, one) in way.written.iter_mut().zip(&times) {
+        all.join(one);
+    }
+    Ok(())
+}
+
+/// What an inspector changes in a station's values: variable (after the time), record, value.
+fn corrections(o: &Options, station: usize, weather: &[Vec<f32>]) -> Vec<(usize, usize, f32)> {
+    let mut chance = Chance::new(o.seed ^ 0x5EED ^ ((station as u64) << 20));
+    (0..o.corrections)
+        .map(|_| {
+            let (var, day) = (chance.below(3) as usize, chance.below(weather[0].len() as u64) as usize);
+            (var + 1, day, (60.0 * chance.part()).round() as f32)
+        })
+        .collect()
+}
+
+fn rows(ways: &[Way], libraries: &[&dyn Driver], o: &Options, days: usize) -> Result<Vec<Row>> {
+    let own = NcforgeDriver::new(o.threads, o.memory);
+    let plain = ways.iter().find(|w| w.stored == Stored::Classic);
+    let mut rows = Vec::new();
+    let mut row = |way: &Way, driver: &dyn Driver, step, times: Times, same_values| {
+        rows.push(Row {
+            stored: way.stored,
+            driver: driver.name().to_owned(),
+            version: driver.version(),
+            step,
+            times,
+            of_classic: None,
+            bytes: way.bytes,
+            ratio: plain.map(|p| p.bytes.0 as f64 / way.bytes.0.max(1) as f64),
+            same_values,
+        });
+    };
+    for (i, step) in Step::ALL[..3].iter().enumerate() {
+        for way in ways {
+            row(way, &own, *step, way.written[i].clone(), true);
+        }
+    }
+    let mut chance = Chance::new(o.seed ^ 0x0BEE);
+    let mut chosen: Vec<usize> = Vec::new();
+    while chosen.len() < o.read.min(o.stations) {
+        let station = chance.below(o.stations as u64) as usize;
+        if !chosen.contains(&station) {
+            chosen.push(station);
+        }
+    }
+    let mut readers: Vec<(&Way, &dyn Driver, Times, u64)> = Vec::new();
+    for way in ways {
+        readers.push((way, &own, Times::default(), 0));
+        let others = libraries.iter().filter(|_| way.stored.is_for_everyone());
+        readers.extend(others.map(|&l| (way, l, Times::default(), 0)));
+        chosen.iter().try_for_each(|&s| cache::warm(&way.file(s)))?;
+    }
+    let mut out = vec![0; days * 4];
+    for _ in 0..o.repetitions {
+        for (way, driver, times, sum) in &mut readers {
+            let files: Vec<PathBuf> = chosen.iter().map(|&s| way.file(s)).collect();
+            *sum = times.measure(|| read_stations(*driver, &files, days, &mut out))?;
+        }
+    }
+    let first = readers.first().map_or(0, |r| r.3);
+    for (way, driver, times, sum) in readers {
+        row(way, driver, Step::Read, times, sum == first);
+    }
+    for step in Step::ALL {
+        let is_plain = |r: &&Row| r.step == step && r.stored == Stored::Classic && r.driver == own.name();
+        let classic = rows.iter().find(is_plain).and_then(|r| r.times.summary()).map(|s| s.median);
+        for r in rows.iter_mut().filter(|r| r.step == step) {
+            let own = r.times.summary().map(|s| s.median);
+            r.of_classic = own.zip(classic).map(|(a, b)| a / b.max(1e-9));
+        }
+    }
+    Ok(rows)
+}
+
+/// Opens files and reads all years of three variables; gives a checksum.
+fn read_stations(driver: &dyn Driver, files: &[PathBuf], days: usize, out: &mut [u8]) -> Result<u64> {
+    let slab = records_from(0, days);
+    let mut sum = 0u64;
+    for file in files {
+        let mut session = driver.open(Path::new(file))?;
+        for name in READ {
+            session.read(name, &slab, out)?;
+            sum = sum.rotate_left(1) ^ checksum(out);
+        }
+    }
+    Ok(sum)
+}

@@ -1,0 +1,267 @@
+//! One file of many hourly records: reads at random places, again, and in sequence.
+
+use std::path::PathBuf;
+
+use ncforge::engine::{Engine, EngineOptions};
+use serde::Serialize;
+
+use super::weather::{INSTRUMENTS, hourly};
+use super::writing::{create, fill, records_from, size};
+use super::{Stored, Times};
+use crate::cache;
+use crate::driver::{Driver, NcforgeDriver, Session};
+use crate::environment::Environment;
+use crate::error::{Error, Result};
+use crate::stats::{Positions, checksum};
+
+/// What is measured.
+#[derive(Clone, Debug, Serialize)]
+pub struct Options {
+    /// Records of the file.
+    pub records: usize,
+    /// Its record variables, of one float each.
+    pub variables: usize,
+    /// Records that are read by each test.
+    pub reads: usize,
+    /// Variables that are read of each record.
+    pub picked: usize,
+    /// Records that are written in one go when the file is filled.
+    pub batch: usize,
+    /// How often all is read. Every repetition reads at other places.
+    pub repetitions: usize,
+    /// Where random numbers start.
+    pub seed: u64,
+    /// Threads of ncforge.
+    pub threads: Option<usize>,
+    /// Bytes of memory that ncforge may use.
+    pub memory: Option<u64>,
+    /// Where the files are made; a temporary folder by default.
+    pub folder: Option<PathBuf>,
+}
+
+impl Default for Options {
+    /// The test of a predecessor: four of 31 variables from 1,000 of 25,000 records.
+    fn default() -> Self {
+        Options {
+            records: 25_000,
+            variables: 31,
+            reads: 1000,
+            picked: 4,
+            batch: 168,
+            repetitions: 9,
+            seed: 1,
+            threads: None,
+            memory: None,
+            folder: None,
+        }
+    }
+}
+
+/// What was done.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum Test {
+    /// The file is made and filled, in batches of records, by ncforge.
+    Fill,
+    /// The file is opened.
+    Open,
+    /// Some variables of records at random places, in a file that was just opened.
+    Random,
+    /// The same again: what the library has decoded may still be there.
+    Again,
+    /// Some variables of records one after the other, in a file that was just opened.
+    Sequential,
+}
+
+impl Test {
+    /// All, in the order in which they are done.
+    pub const ALL: [Test; 5] = [Test::Fill, Test::Open, Test::Random, Test::Again, Test::Sequential];
+
+    /// Its name in tables.
+    pub fn name(self) -> &'static str {
+        match self {
+            Test::Fill => "fill",
+            Test::Open => "open",
+            Test::Random => "random",
+            Test::Again => "random again",
+            Test::Sequential => "sequential",
+        }
+    }
+}
+
+/// One test of one file by one library.
+#[derive(Clone, Debug, Serialize)]
+pub struct Row {
+    /// How the file is stored.
+    pub stored: Stored,
+    /// The library.
+    pub driver: String,
+    /// Its version.
+    pub version: String,
+    /// Bytes of the file.
+    pub bytes: u64,
+    /// What was done.
+    pub test: Test,
+    /// How long it took.
+    pub times: Times,
+    /// Median wall time, divided by that of the plain classic file and ncforge.
+    pub of_classic: Option<f64>,
+    /// Whether the first file gave the same values.
+    pub same_values: bool,
+}
+
+/// All that was measured.
+#[derive(Clone, Debug, Serialize)]
+pub struct Report {
+    /// The machine.
+    pub environment: Environment,
+    /// What was asked.
+    pub options: Options,
+    /// The measurements, test by test.
+    pub rows: Vec<Row>,
+}
+
+/// One file under one library.
+struct Subject<'a> {
+    stored: Stored,
+    path: PathBuf,
+    bytes: u64,
+    driver: &'a dyn Driver,
+    /// Times and checksum of each test.
+    cells: [(Times, u64); Test::ALL.len()],
+}
+
+/// Makes the files, and reads them by ncforge and by `libraries` (those that they can read). `progress` is told what is
+/// going on.
+///
+/// # Errors
+/// [`Error::Invalid`] for options that make no sense; what writing and reading say.
+pub fn run(
+    libraries: &[&dyn Driver],
+    stored: &[Stored],
+    options: &Options,
+    progress: &mut dyn FnMut(&str),
+) -> Result<Report> {
+    let o = options;
+    if [o.records, o.variables, o.reads, o.picked, o.batch, o.repetitions].contains(&0) || stored.is_empty() {
+        return Err(Error::Invalid("a measurement needs at least one of everything".into()));
+    }
+    if o.reads > o.records || o.picked > o.variables {
+        return Err(Error::Invalid("more is to be read than there is".into()));
+    }
+    let folder = super::folder(o.folder.as_deref())?;
+    let engine = Engine::new(EngineOptions { threads: o.threads, memory: o.memory })?;
+    let own = NcforgeDriver::new(o.threads, o.memory);
+    let weather = hourly(o.seed, o.records);
+    let columns: Vec<(String, &str)> = (0..o.variables).map(|i| column(i)).collect();
+    let values: Vec<Vec<f32>> = (0..o.variables).map(|i| weather[i % INSTRUMENTS.len()].clone()).collect();
+    let mut subjects: Vec<Subject<'_>> = Vec::new();
+    for (i, &stored) in stored.iter().enumerate() {
+        progress(&format!("fill {stored}"));
+        let path = folder.path().join(format!("station-{i}.{}", stored.extension()));
+        let mut times = Times::default();
+        times.measure(|| {
+            create(&path, stored, &columns, "", &engine)?;
+            fill(&path, &values, false, o.batch, &engine)
+        })?;
+        let readers = [&own as &dyn Driver].into_iter().chain(libraries.iter().copied());
+        for (d, driver) in readers.enumerate().filter(|(d, _)| *d == 0 || stored.is_for_everyone()) {
+            let mut subject = Subject {
+                stored,
+                path: path.clone(),
+                bytes: size(&path)?,
+                driver,
+                cells: Default::default(),
+            };
+            if d == 0 {
+                subject.cells[0].0 = times.clone();
+            }
+            cache::warm(&path)?;
+            subjects.push(subject);
+        }
+    }
+    for repetition in 0..o.repetitions {
+        progress(&format!("round {} of {}", repetition + 1, o.repetitions));
+        let mut random = Positions::new(o.seed.wrapping_add(repetition as u64 * 1009));
+        let mut picked: Vec<usize> = Vec::new();
+        while picked.len() < o.picked {
+            let var = random.below(o.variables as u64) as usize;
+            if !picked.contains(&var) {
+                picked.push(var);
+            }
+        }
+        let names: Vec<&str> = picked.iter().map(|&v| columns[v].0.as_str()).collect();
+        let places: Vec<usize> = (0..o.reads).map(|_| random.below(o.records as u64) as usize).collect();
+        let first = random.below((o.records - o.reads + 1) as u64) as usize;
+        let sequence: Vec<usize> = (first..first + o.reads).collect();
+        for subject in &mut subjects {
+            subject.read(&names, &places, &sequence)?;
+        }
+    }
+    Ok(Report { environment: Environment::capture(), options: o.clone(), rows: rows(&subjects) })
+}
+
+/// Name and units of a variable: there may be several instruments of a kind.
+fn column(i: usize) -> (String, &'static str) {
+    let (name, units) = INSTRUMENTS[i % INSTRUMENTS.len()];
+    match i / INSTRUMENTS.len() {
+        0 => (name.to_owned(), units),
+        n => (format!("{name}_{}", n + 1), units),
+    }
+}
+
+impl Subject<'_> {
+    /// One repetition of all reads.
+    fn read(&mut self, names: &[&str], places: &[usize], sequence: &[usize]) -> Result<()> {
+        let (path, driver) = (&self.path, self.driver);
+        let mut out = vec![0; places.len().max(sequence.len()) * names.len() * 4];
+        let [_, open, random, again, sequential] = &mut self.cells;
+        let mut session = open.0.measure(|| driver.open(path))?;
+        for (times, sum) in [random, again] {
+            times.measure(|| read_records(&mut *session, names, places, &mut out))?;
+            *sum = sum.rotate_left(1) ^ checksum(&out);
+        }
+        drop(session);
+        let mut session = driver.open(path)?;
+        sequential.0.measure(|| read_records(&mut *session, names, sequence, &mut out))?;
+        sequential.1 = sequential.1.rotate_left(1) ^ checksum(&out);
+        Ok(())
+    }
+}
+
+/// Reads values one by one: record by record, as a program does that goes through them.
+fn read_records(session: &mut dyn Session, names: &[&str], records: &[usize], out: &mut [u8]) -> Result<()> {
+    let mut slab = records_from(0, 1);
+    let mut parts = out.chunks_exact_mut(4);
+    for &record in records {
+        slab.start[0] = record as u64;
+        for name in names {
+            let Some(part) = parts.next() else { return Ok(()) };
+            session.read(name, &slab, part)?;
+        }
+    }
+    Ok(())
+}
+
+fn rows(subjects: &[Subject<'_>]) -> Vec<Row> {
+    let mut rows = Vec::new();
+    let plain = subjects.iter().position(|s| s.stored == Stored::Classic && s.driver.name() == "ncforge");
+    for (t, test) in Test::ALL.into_iter().enumerate() {
+        let classic = plain.and_then(|p| Some(subjects[p].cells[t].0.summary()?.median));
+        for s in subjects {
+            let (times, sum) = &s.cells[t];
+            let Some(summary) = times.summary() else { continue };
+            rows.push(Row {
+                stored: s.stored,
+                driver: s.driver.name().to_owned(),
+                version: s.driver.version(),
+                bytes: s.bytes,
+                test,
+                of_classic: classic.map(|c| summary.median / c.max(1e-9)),
+                same_values: *sum == subjects[0].cells[t].1,
+                times: times.clone(),
+            });
+        }
+    }
+    rows
+}

@@ -1,0 +1,88 @@
+//! `ncforge bench records`
+
+use ncforge_bench::driver::Driver;
+use ncforge_bench::report::records::{network_table, records_csv, station_table};
+use ncforge_bench::workload::records::{Stored, network, station};
+
+use super::chunks::{document, library};
+use crate::args::{RecordsArgs, RecordsPart};
+use crate::commands::Context;
+use crate::exit::{Exit, Failure, Result};
+
+/// Record chunks of the one file's netCDF-4 variants.
+const STATION_CHUNKS: [u64; 3] = [1, 64, 1024];
+/// Those of stations. (With one record a chunk, the network would have 80 million chunks.)
+const NETWORK_CHUNKS: [u64; 2] = [1024, 8192];
+
+/// Exit code 3 when two files gave different values.
+pub(super) fn run(args: &RecordsArgs, cx: &Context<'_>) -> Result {
+    let libraries = args.library.iter().map(|p| library(p)).collect::<std::result::Result<Vec<_>, _>>()?;
+    let libraries: Vec<&dyn Driver> = libraries.iter().map(|l| l as &dyn Driver).collect();
+    let (threads, memory) = (cx.global.threads.map(usize::from), cx.global.memory.map(|m| m.0));
+    let mut progress = |text: &str| cx.printer.detail(text);
+    let mut one = None;
+    if args.only != Some(RecordsPart::Network) {
+        let stored = stored(args, &STATION_CHUNKS)?;
+        let options = station::Options {
+            records: args.records.get(),
+            variables: args.variables.get(),
+            reads: args.reads.get(),
+            picked: args.picked.get(),
+            repetitions: args.repetitions.get(),
+            seed: args.seed,
+            threads,
+            memory,
+            folder: args.folder.clone(),
+            ..station::Options::default()
+        };
+        one = Some(station::run(&libraries, &stored, &options, &mut progress)?);
+    }
+    let mut many = None;
+    if args.only != Some(RecordsPart::Station) {
+        let years = args.years.get();
+        let whole = (years as u64 * 1461).div_ceil(4);
+        let chunks: Vec<u64> = NETWORK_CHUNKS.into_iter().filter(|&c| c < whole).chain([whole]).collect();
+        let stored = stored(args, &chunks)?;
+        let options = network::Options {
+            stations: args.stations.get(),
+            years,
+            repetitions: args.repetitions.get(),
+            seed: args.seed,
+            threads,
+            memory,
+            folder: args.folder.clone(),
+            ..network::Options::default()
+        };
+        many = Some(network::run(&libraries, &stored, &options, &mut progress)?);
+    }
+    if args.json {
+        cx.printer.json(&document(&serde_json::json!({ "station": one, "network": many }))?);
+    } else if args.csv {
+        cx.printer.data(&records_csv(one.as_ref(), many.as_ref()));
+    } else {
+        let tables = [one.as_ref().map(station_table), many.as_ref().map(network_table)];
+        cx.printer.data(&tables.into_iter().flatten().collect::<Vec<_>>().join("\n"));
+    }
+    let same = one.iter().flat_map(|r| &r.rows).all(|r| r.same_values)
+        && many.iter().flat_map(|r| &r.rows).all(|r| r.same_values);
+    Ok(if same { Exit::Ok } else { Exit::Differences })
+}
+
+/// Plain classic first, then every block size with every codec, then every chunk with every codec.
+fn stored(args: &RecordsArgs, usual: &[u64]) -> std::result::Result<Vec<Stored>, Failure> {
+    let mut all = vec![Stored::Classic];
+    for &codec in &args.codecs {
+        for block in &args.blocks {
+            let text = format!("packed:{}:{codec}", block.0);
+            let usage = |e: String| Failure::usage(e, "such as --blocks 16K,64K --codecs zstd,lz4,deflate=6");
+            all.push(text.parse().map_err(usage)?);
+        }
+    }
+    for &codec in &args.nc4_codecs {
+        for &chunk in args.chunks.as_deref().unwrap_or(usual) {
+            let text = format!("nc4:{chunk}:{codec}");
+            all.push(text.parse().map_err(|e: String| Failure::usage(e, "such as --chunks 1,64,1024"))?);
+        }
+    }
+    Ok(all)
+}
