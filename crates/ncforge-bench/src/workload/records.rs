@@ -26,6 +26,7 @@ mod writing;
 
 use std::path::Path;
 
+use crate::driver::Driver;
 use crate::error::{Error, Result};
 
 pub use stored::{Compressor, Stored};
@@ -40,4 +41,10 @@ fn folder(parent: Option<&Path>) -> Result<tempfile::TempDir> {
         None => builder.tempdir(),
     }
     .map_err(|e| Error::io("make a folder in", parent.unwrap_or(Path::new("the temporary folder")), e))
+}
+
+/// Why a library cannot read a file of records, if so: builds of netCDF-C differ in the filters that they have.
+fn refusal(driver: &dyn Driver, path: &Path, var: &str) -> Option<String> {
+    let read = || driver.open(path)?.read(var, &writing::records_from(0, 1), &mut [0; 4]);
+    read().err().map(|e| e.to_string())
 }

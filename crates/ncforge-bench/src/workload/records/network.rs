@@ -255,7 +255,8 @@ fn rows(ways: &[Way], libraries: &[&dyn Driver], o: &Options, days: usize) -> Re
     let mut readers: Vec<(&Way, &dyn Driver, Times, u64)> = Vec::new();
     for way in ways {
         readers.push((way, &own, Times::default(), 0));
-        let others = libraries.iter().filter(|_| way.stored.is_for_everyone());
+        let reads = |l: &&&dyn Driver| super::refusal(**l, &way.file(chosen[0]), READ[0]).is_none();
+        let others = libraries.iter().filter(|_| way.stored.is_for_everyone()).filter(reads);
         readers.extend(others.map(|&l| (way, l, Times::default(), 0)));
         chosen.iter().try_for_each(|&s| cache::warm(&way.file(s)))?;
     }

@@ -177,6 +177,12 @@ pub fn run(
                 subject.cells[0].0 = times.clone();
             }
             cache::warm(&path)?;
+            if d > 0
+                && let Some(why) = super::refusal(driver, &path, &columns[0].0)
+            {
+                progress(&format!("{} cannot read {stored}: {why}", driver.name()));
+                continue;
+            }
             subjects.push(subject);
         }
     }
