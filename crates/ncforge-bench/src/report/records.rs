@@ -15,7 +15,7 @@ struct Line {
     bytes: u64,
     times: Times,
     of_classic: Option<f64>,
-    same: bool,
+    same: Option<bool>,
 }
 
 impl Line {
@@ -32,7 +32,7 @@ impl Line {
             seconds(self.times.user_mean()),
             seconds(self.times.system_mean()),
             self.of_classic.map_or_else(dash, |r| format!("{r:.2}")),
-            if self.same { "same" } else { "DIFFER" }.to_owned(),
+            self.same.map_or("-", |same| if same { "same" } else { "DIFFER" }).to_owned(),
         ])
     }
 }
@@ -147,7 +147,7 @@ pub fn records_csv(station: Option<&station::Report>, network: Option<&network::
             second(line.times.user_mean()),
             second(line.times.system_mean()),
             line.of_classic.map_or_else(String::new, |r| format!("{r:.3}")),
-            line.same.to_string(),
+            line.same.map_or_else(String::new, |same| same.to_string()),
         ]);
     }
     finished(w)

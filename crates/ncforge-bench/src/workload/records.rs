@@ -13,7 +13,7 @@
 //! let options = station::Options { records: 300, reads: 20, repetitions: 1, ..station::Options::default() };
 //! let stored = [Stored::Classic, "packed:16K:zstd".parse()?];
 //! let report = station::run(&[], &stored, &options, &mut |_| {})?;
-//! assert!(report.rows.iter().all(|row| row.same_values));
+//! assert!(report.rows.iter().all(|row| row.same_values != Some(false)));
 //! # Ok::<(), Box<dyn std::error::Error>>(())
 //! ```
 

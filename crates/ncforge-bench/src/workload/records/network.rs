@@ -110,8 +110,8 @@ pub struct Row {
     pub bytes: (u64, u64),
     /// How many times smaller than plain classic files they are when filled.
     pub ratio: Option<f64>,
-    /// Whether the files of the first way gave the same values.
-    pub same_values: bool,
+    /// Whether the files of the first way gave the same values, if any were read.
+    pub same_values: Option<bool>,
 }
 
 /// All that was measured.
@@ -241,7 +241,7 @@ fn rows(ways: &[Way], libraries: &[&dyn Driver], o: &Options, days: usize) -> Re
     };
     for (i, step) in Step::ALL[..3].iter().enumerate() {
         for way in ways {
-            row(way, &own, *step, way.written[i].clone(), true);
+            row(way, &own, *step, way.written[i].clone(), None);
         }
     }
     let mut chance = Chance::new(o.seed ^ 0x0BEE);
@@ -269,7 +269,7 @@ fn rows(ways: &[Way], libraries: &[&dyn Driver], o: &Options, days: usize) -> Re
     }
     let first = readers.first().map_or(0, |r| r.3);
     for (way, driver, times, sum) in readers {
-        row(way, driver, Step::Read, times, sum == first);
+        row(way, driver, Step::Read, times, Some(sum == first));
     }
     for step in Step::ALL {
         let is_plain = |r: &&Row| r.step == step && r.stored == Stored::Classic && r.driver == own.name();

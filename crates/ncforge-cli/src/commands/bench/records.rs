@@ -63,8 +63,8 @@ pub(super) fn run(args: &RecordsArgs, cx: &Context<'_>) -> Result {
         let tables = [one.as_ref().map(station_table), many.as_ref().map(network_table)];
         cx.printer.data(&tables.into_iter().flatten().collect::<Vec<_>>().join("\n"));
     }
-    let same = one.iter().flat_map(|r| &r.rows).all(|r| r.same_values)
-        && many.iter().flat_map(|r| &r.rows).all(|r| r.same_values);
+    let same = one.iter().flat_map(|r| &r.rows).all(|r| r.same_values != Some(false))
+        && many.iter().flat_map(|r| &r.rows).all(|r| r.same_values != Some(false));
     Ok(if same { Exit::Ok } else { Exit::Differences })
 }
 
