@@ -2,64 +2,253 @@
 //!
 //! An open file holds its whole description, attributes and all, and what it has read of its metadata. Of a thousand
 //! tiles that is too much, and opening them again for every variable takes longer than moving their bytes. Where the
-//! values lie is all that is needed once the headers have been looked at: some hundred bytes a variable and some dozen a
-//! chunk.
+//! values lie is all that is needed once the headers have been looked at. What tiles have in common (names, types,
+//! filters, shapes: most of it) is kept once for all of them, and a tile's own part is a number a variable and 16 bytes
+//! a chunk.
 
-use std::collections::HashMap;
-use std::sync::Arc;
+use std::fmt::Debug;
+use std::sync::{Arc, Mutex, PoisonError};
 
 use crate::container::Container;
 use crate::dataset::Dataset;
+use crate::engine::Engine;
 use crate::error::Result;
 use crate::layout::{ChunkIndex, ChunkRecord, Place, VarLayout};
-use crate::model::{Schema, VarId};
+use crate::model::{Schema, Value, VarId};
 use crate::store::Store;
+
+/// A variable of a tile that may have more chunks than this keeps its own index, which is read when it is asked.
+const MOST_LISTED: u64 = 1 << 16;
+/// Descriptions that later tiles are compared with, at most. Tiles of a lattice have at most 36 different ones: the
+/// lengths differ by one, and halos are cut at edges.
+const MOST_COMMONS: usize = 64;
 
 /// The places of a tile's values.
 #[derive(Debug)]
 pub(super) struct Slim {
-    schema: Schema,
+    common: Arc<Common>,
+    own: Arc<Own>,
     store: Arc<dyn Store>,
-    layouts: Vec<Arc<VarLayout>>,
+    engine: Engine,
     bytes: u64,
 }
 
+/// What many tiles have in common.
+#[derive(Debug)]
+struct Common {
+    /// Without attributes.
+    schema: Schema,
+    /// Without places.
+    layouts: Vec<VarLayout>,
+    /// Chunks along each dimension.
+    counts: Vec<Arc<[u64]>>,
+}
+
+/// What is one tile's own.
+#[derive(Debug)]
+struct Own {
+    spots: Box<[Spot]>,
+    chunks: Box<[Packed]>,
+}
+
+/// The place of a variable, as far as it is the tile's own.
+#[derive(Debug)]
+enum Spot {
+    /// All is said in common.
+    Common,
+    /// Bytes from here on.
+    At(u64),
+    /// The bytes themselves.
+    Inline(Arc<[u8]>),
+    /// Chunks, row-major, from this number of the tile's chunks on.
+    Listed(usize),
+    /// Chunks, by the file's own index.
+    Index(Arc<dyn ChunkIndex>),
+}
+
+/// A [`ChunkRecord`] in 16 bytes.
+#[derive(Clone, Copy, Debug)]
+struct Packed {
+    offset: u64,
+    len: u32,
+    mask: u32,
+}
+
+/// Of a chunk that was never written.
+const UNWRITTEN: Packed = Packed { offset: u64::MAX, len: 0, mask: 0 };
+
+/// The descriptions that tiles share.
+#[derive(Debug, Default)]
+pub(super) struct Commons(Mutex<Vec<Arc<Common>>>);
+
 impl Slim {
-    /// Of an open tile; `None` where it has values that only the whole file can decode (strings, ragged rows).
-    pub(super) fn of(tile: &Dataset) -> Result<Option<Slim>> {
+    /// Of an open tile.
+    pub(super) fn of(tile: &Dataset, commons: &Commons) -> Result<Slim> {
         let container = tile.container();
-        let mut schema = container.schema().clone();
-        if schema.vars.iter().any(|v| schema.is_heap(v.dtype)) {
-            return Ok(None);
+        let full = container.schema();
+        let n = full.vars.len();
+        let (mut layouts, mut counts) = (Vec::with_capacity(n), Vec::with_capacity(n));
+        let (mut spots, mut chunks) = (Vec::with_capacity(n), Vec::new());
+        for v in full.var_ids() {
+            let layout = container.layout(v)?;
+            let (place, spot, grid) = taken_apart(&layout, &mut chunks);
+            layouts.push(VarLayout {
+                name: layout.name.clone(),
+                shape: layout.shape.clone(),
+                element: layout.element.clone(),
+                fill: layout.fill.clone(),
+                place,
+            });
+            spots.push(spot);
+            counts.push(grid);
         }
-        schema.groups.iter_mut().for_each(|g| g.attrs = Vec::new());
-        schema.vars.iter_mut().for_each(|v| v.attrs = Vec::new());
-        schema.skipped = Vec::new();
-        schema.provenance = None;
-        let mut bytes = 512 + schema.dims.len() as u64 * 96;
-        let mut layouts = Vec::with_capacity(schema.vars.len());
-        for v in schema.var_ids() {
-            let mut layout = VarLayout::clone(&*container.layout(v)?);
-            bytes += 768;
-            if let Place::Chunked { index, .. } = &mut layout.place {
-                let listed = index.list()?;
-                bytes += listed.len() as u64 * (56 + 8 * layout.shape.len() as u64);
-                *index = Arc::new(Listed(listed.into_iter().collect()));
-            }
-            layouts.push(Arc::new(layout));
-        }
-        Ok(Some(Slim { schema, store: Arc::clone(container.store()), layouts, bytes }))
+        let own = Own { spots: spots.into(), chunks: chunks.into() };
+        let (common, new) = commons.shared(full, layouts, counts);
+        let bytes = own.bytes() + if new { common.bytes() } else { 0 };
+        Ok(Slim {
+            common,
+            own: Arc::new(own),
+            store: Arc::clone(container.store()),
+            engine: tile.engine().clone(),
+            bytes,
+        })
     }
 
-    /// About what it takes in memory.
+    /// About what it takes in memory, besides what it shares with an earlier one.
     pub(super) fn bytes(&self) -> u64 {
         self.bytes
     }
 }
 
+/// A layout's place without what is the tile's own, that, and the counts of its chunks.
+fn taken_apart(layout: &VarLayout, chunks: &mut Vec<Packed>) -> (Place, Spot, Arc<[u64]>) {
+    let none = || Arc::from([]);
+    match &layout.place {
+        Place::Nowhere => (Place::Nowhere, Spot::Common, none()),
+        Place::Unsupported(why) => (Place::Unsupported(why.clone()), Spot::Common, none()),
+        Place::Contiguous { offset } => (Place::Contiguous { offset: 0 }, Spot::At(*offset), none()),
+        Place::Records { begin, stride } => {
+            (Place::Records { begin: 0, stride: *stride }, Spot::At(*begin), none())
+        }
+        Place::Inline(bytes) => (Place::Inline(Arc::from([])), Spot::Inline(Arc::clone(bytes)), none()),
+        Place::Chunked { chunk, codecs, index } => {
+            let counts: Arc<[u64]> =
+                layout.shape.iter().zip(chunk).map(|(&n, &c)| n.div_ceil(c.max(1))).collect();
+            let spot = match listed(&**index, &counts, chunks) {
+                Some(first) => Spot::Listed(first),
+                None => Spot::Index(Arc::clone(index)),
+            };
+            let place =
+                Place::Chunked { chunk: chunk.clone(), codecs: codecs.clone(), index: Arc::new(Nothing) };
+            (place, spot, counts)
+        }
+    }
+}
+
+/// Appends a variable's chunks; `None` where its own index serves better: there are very many, or it is damaged (which
+/// concerns those who read the variable).
+fn listed(index: &dyn ChunkIndex, counts: &[u64], chunks: &mut Vec<Packed>) -> Option<usize> {
+    let cells = counts.iter().try_fold(1u64, |n, &c| n.checked_mul(c)).filter(|&n| n <= MOST_LISTED)?;
+    let list = index.list().ok()?;
+    let first = chunks.len();
+    chunks.resize(first + cells as usize, UNWRITTEN);
+    for (at, record) in list {
+        let cell = cell(&at, counts);
+        let packed = u32::try_from(record.len).ok().filter(|_| record.offset != u64::MAX);
+        let (Some(cell), Some(len)) = (cell, packed) else {
+            chunks.truncate(first);
+            return None;
+        };
+        chunks[first + cell] = Packed { offset: record.offset, len, mask: record.mask };
+    }
+    Some(first)
+}
+
+/// The row-major number of a chunk.
+fn cell(at: &[u64], counts: &[u64]) -> Option<usize> {
+    if at.len() != counts.len() || at.iter().zip(counts).any(|(i, n)| i >= n) {
+        return None;
+    }
+    Some(at.iter().zip(counts).fold(0u64, |a, (&i, &n)| a * n + i) as usize)
+}
+
+impl Commons {
+    /// The description that an earlier tile had, if it is the same, and whether it is new.
+    fn shared(&self, full: &Schema, layouts: Vec<VarLayout>, counts: Vec<Arc<[u64]>>) -> (Arc<Common>, bool) {
+        let mut known = self.0.lock().unwrap_or_else(PoisonError::into_inner);
+        let same = |c: &&Arc<Common>| {
+            is_same(&c.schema, full)
+                && c.layouts.len() == layouts.len()
+                && c.layouts.iter().zip(&layouts).all(|(a, b)| is_alike(a, b))
+        };
+        if let Some(common) = known.iter().find(same) {
+            return (Arc::clone(common), false);
+        }
+        let mut schema = full.clone();
+        schema.groups.iter_mut().for_each(|g| g.attrs = Vec::new());
+        schema.vars.iter_mut().for_each(|v| v.attrs = Vec::new());
+        schema.skipped = Vec::new();
+        schema.provenance = None;
+        let common = Arc::new(Common { schema, layouts, counts });
+        if known.len() < MOST_COMMONS {
+            known.push(Arc::clone(&common));
+        }
+        (common, true)
+    }
+}
+
+/// Whether two descriptions are the same but for attributes.
+fn is_same(a: &Schema, b: &Schema) -> bool {
+    a.format == b.format
+        && a.dims == b.dims
+        && a.types == b.types
+        && a.groups.len() == b.groups.len()
+        && a.groups.iter().zip(&b.groups).all(|(x, y)| (&x.name, x.parent) == (&y.name, y.parent))
+        && a.vars.len() == b.vars.len()
+        && a.vars.iter().zip(&b.vars).all(|(x, y)| {
+            (&x.name, x.group, x.dtype, &x.dims, &x.storage, x.endian, &x.fill)
+                == (&y.name, y.group, y.dtype, &y.dims, &y.storage, y.endian, &y.fill)
+        })
+}
+
+/// Whether two layouts are the same but for where the bytes lie.
+fn is_alike(a: &VarLayout, b: &VarLayout) -> bool {
+    let places = match (&a.place, &b.place) {
+        (Place::Nowhere, Place::Nowhere)
+        | (Place::Contiguous { .. }, Place::Contiguous { .. })
+        | (Place::Inline(_), Place::Inline(_)) => true,
+        (Place::Records { stride: x, .. }, Place::Records { stride: y, .. }) => x == y,
+        (Place::Unsupported(x), Place::Unsupported(y)) => x == y,
+        (Place::Chunked { chunk: x, codecs: p, .. }, Place::Chunked { chunk: y, codecs: q, .. }) => {
+            x == y && p.filters() == q.filters()
+        }
+        _ => false,
+    };
+    places && (&a.name, &a.shape, &a.element, &a.fill) == (&b.name, &b.shape, &b.element, &b.fill)
+}
+
+impl Common {
+    fn bytes(&self) -> u64 {
+        512 + self.schema.dims.len() as u64 * 96 + self.layouts.len() as u64 * 768
+    }
+}
+
+impl Own {
+    fn bytes(&self) -> u64 {
+        let inline = |s: &Spot| match s {
+            Spot::Inline(bytes) => bytes.len() as u64,
+            // Its table once it is read, and what is kept of the file for it.
+            Spot::Index(_) => 1 << 20,
+            _ => 0,
+        };
+        let spots = self.spots.iter().map(|s| size_of::<Spot>() as u64 + inline(s)).sum::<u64>();
+        512 + spots + (self.chunks.len() * size_of::<Packed>()) as u64
+    }
+}
+
 impl Container for Slim {
     fn schema(&self) -> &Schema {
-        &self.schema
+        &self.common.schema
     }
 
     fn store(&self) -> &Arc<dyn Store> {
@@ -67,22 +256,76 @@ impl Container for Slim {
     }
 
     fn layout(&self, var: VarId) -> Result<Arc<VarLayout>> {
-        self.layouts.get(var.0).cloned().ok_or_else(|| {
-            crate::Error::Invalid(format!("`{}` has no variable number {}", self.store.name(), var.0))
-        })
+        let Some(spot) = self.own.spots.get(var.0) else {
+            let what = format!("`{}` has no variable number {}", self.store.name(), var.0);
+            return Err(crate::Error::Invalid(what));
+        };
+        let mut layout = self.common.layouts[var.0].clone();
+        match (&mut layout.place, spot) {
+            (Place::Contiguous { offset: at } | Place::Records { begin: at, .. }, Spot::At(own)) => {
+                *at = *own
+            }
+            (Place::Inline(bytes), Spot::Inline(own)) => *bytes = Arc::clone(own),
+            (Place::Chunked { index, .. }, Spot::Index(own)) => *index = Arc::clone(own),
+            (Place::Chunked { index, .. }, Spot::Listed(first)) => {
+                *index = Arc::new(Listed {
+                    own: Arc::clone(&self.own),
+                    first: *first,
+                    counts: Arc::clone(&self.common.counts[var.0]),
+                });
+            }
+            _ => {}
+        }
+        Ok(Arc::new(layout))
+    }
+
+    /// Through the whole file, opened again: few tiles hold strings, and fewer any that are split.
+    fn decode_heap(&self, var: VarId, stored: &[u8]) -> Result<Vec<Value>> {
+        let whole = Dataset::from_store(Arc::clone(&self.store), &self.engine)?;
+        whole.container().decode_heap(var, stored)
     }
 }
 
 /// The chunks of a variable.
 #[derive(Debug)]
-struct Listed(HashMap<Vec<u64>, ChunkRecord>);
+struct Listed {
+    own: Arc<Own>,
+    first: usize,
+    counts: Arc<[u64]>,
+}
+
+impl Listed {
+    fn record(&self, cell: usize) -> Option<ChunkRecord> {
+        let packed = self.own.chunks.get(self.first + cell)?;
+        let written = packed.offset != UNWRITTEN.offset;
+        written.then(|| ChunkRecord { offset: packed.offset, len: u64::from(packed.len), mask: packed.mask })
+    }
+}
 
 impl ChunkIndex for Listed {
     fn get(&self, at: &[u64]) -> Result<Option<ChunkRecord>> {
-        Ok(self.0.get(at).copied())
+        Ok(cell(at, &self.counts).and_then(|cell| self.record(cell)))
     }
 
     fn list(&self) -> Result<Vec<(Vec<u64>, ChunkRecord)>> {
-        Ok(self.0.iter().map(|(at, record)| (at.clone(), *record)).collect())
+        let ranges: Vec<std::ops::Range<u64>> = self.counts.iter().map(|&n| 0..n).collect();
+        Ok(crate::select::coordinates(&ranges)
+            .enumerate()
+            .filter_map(|(cell, at)| self.record(cell).map(|record| (at, record)))
+            .collect())
+    }
+}
+
+/// Stands in a common layout where a tile's chunks are its own.
+#[derive(Debug)]
+struct Nothing;
+
+impl ChunkIndex for Nothing {
+    fn get(&self, _: &[u64]) -> Result<Option<ChunkRecord>> {
+        Ok(None)
+    }
+
+    fn list(&self) -> Result<Vec<(Vec<u64>, ChunkRecord)>> {
+        Ok(Vec::new())
     }
 }

@@ -1,26 +1,25 @@
 //! The open files of a set of tiles: as many as memory and descriptors allow.
 //!
-//! A set may have ten thousand tiles. Where their values lie ([`Slim`]) is kept as long as a share of the memory budget
-//! holds it;
-//! beyond that a tile is opened anew when it is read, and let go (those that were kept stay: a walk over all tiles,
-//! variable after variable, would make any other rule keep the wrong ones). Descriptors are fewer still, and come
-//! and go below ([`PooledFile`]).
+//! A set may have ten thousand tiles. Each is opened once, to be looked at ([`Tiles::look`]); where its values lie
+//! ([`Slim`]) is kept from then on as long as a share of the memory budget holds it. Beyond that a tile is opened anew
+//! when it is read, and let go (those that were kept stay: a walk over all tiles, variable after variable, would make
+//! any other rule keep the wrong ones). Descriptors are fewer still, and come and go below ([`PooledFile`]).
 
 use std::collections::HashMap;
 use std::fs::File;
 use std::os::unix::fs::{FileExt, MetadataExt};
 use std::path::{Path, PathBuf};
-use std::sync::atomic::{AtomicU64, Ordering};
+use std::sync::atomic::{AtomicU64, AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex, OnceLock, PoisonError};
 
-use super::slim::Slim;
+use super::slim::{Commons, Slim};
 use crate::dataset::Dataset;
 use crate::engine::Engine;
 use crate::error::{Error, Result};
 use crate::store::Store;
 
 /// Descriptors that are open at a time, at most.
-const MOST_DESCRIPTORS: u64 = 256;
+const MOST_DESCRIPTORS: u64 = 2048;
 
 /// The files of a set.
 #[derive(Debug)]
@@ -29,6 +28,7 @@ pub(crate) struct Tiles {
     engine: Engine,
     descriptors: Arc<Descriptors>,
     kept: Vec<OnceLock<Dataset>>,
+    commons: Commons,
     /// Bytes of descriptions that are kept, and may be.
     held: AtomicU64,
     limit: u64,
@@ -41,6 +41,7 @@ impl Tiles {
             kept: paths.iter().map(|_| OnceLock::new()).collect(),
             paths,
             engine: engine.clone(),
+            commons: Commons::default(),
             descriptors: Arc::new(Descriptors::new(descriptor_limit())),
             held: AtomicU64::new(0),
             limit: memory,
@@ -62,38 +63,57 @@ impl Tiles {
         self.paths[tile].display().to_string()
     }
 
-    /// Opens a tile, or gives the one that is open.
+    /// Leaves out the tiles that are not in `keep`.
+    pub(crate) fn retain(&mut self, keep: &[bool]) {
+        let mut kept = keep.iter();
+        self.paths.retain(|_| kept.next().is_some_and(|k| *k));
+        let mut kept = keep.iter();
+        self.kept.retain(|_| kept.next().is_some_and(|k| *k));
+    }
+
+    /// Opens a tile for its values, or gives the one that is open.
     pub(crate) fn open(&self, tile: usize) -> Result<Dataset> {
-        if let Some(open) = self.kept[tile].get() {
-            return Ok(open.clone());
+        match self.kept[tile].get() {
+            Some(open) => Ok(open.clone()),
+            None => self.keep(tile, self.open_whole(tile)?),
         }
-        let dataset = self.open_whole(tile)?;
-        // Listing the chunks of a file that is large by itself would cost more than it saves.
-        let small = self.held.load(Ordering::Relaxed) < self.limit;
-        let slim = if small { Slim::of(&dataset)? } else { None };
-        let bytes = slim.as_ref().map_or_else(|| description_bytes(&dataset), Slim::bytes);
-        let kept = slim.map_or(dataset, |s| Dataset::from_container(Box::new(s), &self.engine));
+    }
+
+    /// Opens a tile, and looks at all that it says. It stays open for its values, where there is room, and where
+    /// there is something to be said of it.
+    pub(crate) fn look<T>(
+        &self,
+        tile: usize,
+        say: impl FnOnce(&Dataset) -> Result<Option<T>>,
+    ) -> Result<Option<T>> {
+        let whole = self.open_whole(tile)?;
+        let said = say(&whole)?;
+        if said.is_some() && self.kept[tile].get().is_none() {
+            self.keep(tile, whole)?;
+        }
+        Ok(said)
+    }
+
+    /// Keeps where a tile's values lie, if there is room.
+    fn keep(&self, tile: usize, whole: Dataset) -> Result<Dataset> {
+        if self.held.load(Ordering::Relaxed) >= self.limit {
+            return Ok(whole);
+        }
+        let slim = Slim::of(&whole, &self.commons)?;
+        let bytes = slim.bytes();
+        let slim = Dataset::from_container(Box::new(slim), &self.engine);
         if self.held.fetch_add(bytes, Ordering::Relaxed).saturating_add(bytes) <= self.limit {
-            return Ok(self.kept[tile].get_or_init(|| kept).clone());
+            return Ok(self.kept[tile].get_or_init(|| slim).clone());
         }
         self.held.fetch_sub(bytes, Ordering::Relaxed);
-        Ok(kept)
+        Ok(slim)
     }
 
     /// Opens a tile with its attributes, which [`Tiles::open`] may not have.
     pub(crate) fn open_whole(&self, tile: usize) -> Result<Dataset> {
-        let store = PooledFile::open(&self.paths[tile], tile, &self.descriptors)?;
+        let store = PooledFile::open(&self.paths[tile], &self.descriptors)?;
         Dataset::from_store(Arc::new(store), &self.engine)
     }
-}
-
-/// About what an open file takes in memory.
-fn description_bytes(d: &Dataset) -> u64 {
-    let schema = d.schema();
-    let attrs: usize =
-        schema.vars.iter().map(|v| v.attrs.len()).sum::<usize>() + schema.groups[0].attrs.len();
-    let objects = schema.vars.len() as u64 * 2048 + schema.dims.len() as u64 * 96 + attrs as u64 * 160;
-    objects + d.container().metadata_bytes().unwrap_or(0) + 4096
 }
 
 /// Half of what the process may open, so that others have room.
@@ -105,10 +125,11 @@ fn descriptor_limit() -> usize {
     (soft / 2).clamp(4, MOST_DESCRIPTORS) as usize
 }
 
-/// Open files by the number of their tile, and when each was last asked for.
+/// Open files by their number, and when each was last asked for.
 #[derive(Debug)]
 struct Descriptors {
     limit: usize,
+    next: AtomicUsize,
     state: Mutex<Pool>,
 }
 
@@ -120,7 +141,7 @@ struct Pool {
 
 impl Descriptors {
     fn new(limit: usize) -> Self {
-        Descriptors { limit, state: Mutex::default() }
+        Descriptors { limit, next: AtomicUsize::new(0), state: Mutex::default() }
     }
 
     fn get(&self, id: usize) -> Option<Arc<File>> {
@@ -144,6 +165,10 @@ impl Descriptors {
         }
         pool.open.insert(id, (Arc::clone(file), now));
     }
+
+    fn forget(&self, id: usize) {
+        self.state.lock().unwrap_or_else(PoisonError::into_inner).open.remove(&id);
+    }
 }
 
 /// A file whose descriptor is closed when others need it, and opened again when it is read.
@@ -158,13 +183,14 @@ struct PooledFile {
 }
 
 impl PooledFile {
-    fn open(path: &Path, id: usize, descriptors: &Arc<Descriptors>) -> Result<Self> {
+    fn open(path: &Path, descriptors: &Arc<Descriptors>) -> Result<Self> {
         let name = path.display().to_string();
         let file = Arc::new(File::open(path).map_err(|e| Error::io("open", &name, e))?);
         let meta = file.metadata().map_err(|e| Error::io("open", &name, e))?;
         if meta.is_dir() {
             return Err(Error::io("open", name, std::io::ErrorKind::IsADirectory.into()));
         }
+        let id = descriptors.next.fetch_add(1, Ordering::Relaxed);
         descriptors.put(id, &file);
         let (len, inode) = (meta.len(), meta.ino());
         Ok(PooledFile { id, path: path.to_owned(), name, len, inode, descriptors: Arc::clone(descriptors) })
@@ -181,6 +207,12 @@ impl PooledFile {
         }
         self.descriptors.put(self.id, &file);
         Ok(file)
+    }
+}
+
+impl Drop for PooledFile {
+    fn drop(&mut self) {
+        self.descriptors.forget(self.id);
     }
 }
 
@@ -220,7 +252,7 @@ mod tests {
             .map(|i| {
                 let path = dir.path().join(i.to_string());
                 std::fs::write(&path, [i as u8; 4]).unwrap();
-                PooledFile::open(&path, i, &pool).unwrap()
+                PooledFile::open(&path, &pool).unwrap()
             })
             .collect();
         for round in 0..2 {

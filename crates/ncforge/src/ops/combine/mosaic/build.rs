@@ -2,7 +2,6 @@
 
 use std::collections::{BTreeMap, BTreeSet, HashMap};
 use std::path::PathBuf;
-use std::sync::atomic::{AtomicBool, Ordering};
 
 use super::super::files;
 use super::super::options::{CombineOptions, Holes};
@@ -27,10 +26,13 @@ pub(crate) fn build(
     output: &str,
 ) -> Result<Mosaic> {
     let found = files::find(words)?;
-    let (paths, scheme, mut notes) = tiles_among(found, words, options, engine)?;
-    let tiles = Tiles::new(paths, engine, memory);
-    let head = first(&tiles)?;
-    let scanned = scan(&tiles, engine, &*scheme, &head)?;
+    let searched = found.searched && found.files.len() > 1;
+    let mut tiles = Tiles::new(found.files, engine, memory);
+    let named = words.first().filter(|w| searched && words.len() == 1 && w.exists());
+    let scheme = scheme_of(&tiles, named, searched, options)?;
+    let head = first(&tiles, &*scheme, searched)?;
+    let scanned = scan(&tiles, engine, &*scheme, &head, searched)?;
+    let (scanned, mut notes) = tiles_among(&mut tiles, scanned, &*scheme);
     let missing = counted(&tiles, &scanned, &*scheme, options)?;
     let (mut schema, maps) = join(&tiles, &head, &scanned)?;
     attributes(&tiles, &mut schema, &scanned, &mut notes)?;
@@ -75,55 +77,38 @@ pub(crate) fn build(
     Ok(mosaic)
 }
 
-/// The tiles among some files, their scheme, and notes.
-type Among = (Vec<PathBuf>, Box<dyn Scheme>, Vec<String>);
-
-/// Which of the files are tiles, and of which scheme. Files that were searched for by name and are of no scheme are
-/// left out.
-fn tiles_among(
-    found: files::Found,
-    words: &[PathBuf],
+/// By which scheme the tiles tell their place: that of the file that the user `named`, else of the first. A pattern or
+/// a base name may have met something else first; then of the first that has one.
+fn scheme_of(
+    tiles: &Tiles,
+    named: Option<&PathBuf>,
+    searched: bool,
     options: &CombineOptions,
-    engine: &Engine,
-) -> Result<Among> {
-    let mut paths = found.files;
-    let mut notes = Vec::new();
+) -> Result<Box<dyn Scheme>> {
+    let look = |tile: usize| -> Result<Box<dyn Scheme>> {
+        let dataset = tiles.open_whole(tile)?;
+        scheme::find(&options.scheme, &Header { schema: dataset.schema(), path: &tiles.paths()[tile] })
+    };
     // What the user named is a tile, or that is the error to tell.
-    let named = words.first().filter(|w| found.searched && words.len() == 1 && w.exists());
-    let probe = named.cloned().or_else(|| paths.first().cloned());
-    let Some(probe) = probe else { return Err(Error::Invalid("no tiles were named".into())) };
-    let open = |path: &PathBuf| crate::dataset::Dataset::open_with(path, engine);
-    let look = |path: &PathBuf| -> Result<Box<dyn Scheme>> {
-        let dataset = open(path)?;
-        scheme::find(&options.scheme, &Header { schema: dataset.schema(), path })
-    };
-    let scheme = match look(&probe) {
-        Ok(scheme) => scheme,
-        // A pattern or a base name may have met something else first.
-        Err(e) if found.searched && named.is_none() => {
-            paths.iter().skip(1).find_map(|p| look(p).ok()).ok_or(e)?
-        }
-        Err(e) => return Err(e),
-    };
-    if found.searched && paths.len() > 1 {
-        let other: Vec<AtomicBool> = paths.iter().map(|_| AtomicBool::new(false)).collect();
-        engine.for_each(paths.len(), |i| {
-            let path = &paths[i];
-            // Only a file that is whole and says nothing of a place is left out: damage is told by the scan.
-            let is_other = open(path).is_ok_and(|d| !scheme.detect(&Header { schema: d.schema(), path }));
-            other[i].store(is_other, Ordering::Relaxed);
-            Ok(())
-        })?;
-        let mut other = other.into_iter().map(AtomicBool::into_inner);
-        paths.retain(|path| {
-            let leave = other.next().unwrap_or(false);
-            if leave {
-                notes.push(format!("`{}` is no tile of the scheme {}", path.display(), scheme.name()));
-            }
-            !leave
-        });
+    let named = named.and_then(|n| tiles.paths().iter().position(|p| p == n));
+    match look(named.unwrap_or(0)) {
+        Err(e) if searched && named.is_none() => (1..tiles.len()).find_map(|i| look(i).ok()).ok_or(e),
+        other => other,
     }
-    Ok((paths, scheme, notes))
+}
+
+/// Leaves out the files that are no tiles; gives what the others said, and notes.
+fn tiles_among(
+    tiles: &mut Tiles,
+    scanned: Vec<Option<Scanned>>,
+    scheme: &dyn Scheme,
+) -> (Vec<Scanned>, Vec<String>) {
+    let others = scanned.iter().enumerate().filter(|(_, s)| s.is_none());
+    let notes = others
+        .map(|(i, _)| format!("`{}` is no tile of the scheme {}", tiles.name(i), scheme.name()))
+        .collect();
+    tiles.retain(&scanned.iter().map(Option::is_some).collect::<Vec<_>>());
+    (scanned.into_iter().flatten().collect(), notes)
 }
 
 /// Numbers of the tiles that should exist and were not given. An error if that is not allowed, or if the tiles do not

@@ -1,6 +1,6 @@
 //! Reading the headers of all tiles, in parallel.
 
-use std::sync::Mutex;
+use std::sync::OnceLock;
 
 use super::super::scheme::{Header, Place, Scheme};
 use super::super::tiles::Tiles;
@@ -39,6 +39,8 @@ pub(crate) struct Scanned {
 /// What the first header said: all others are compared with it.
 #[derive(Debug)]
 pub(crate) struct First {
+    /// Which tile it is of.
+    pub(crate) tile: usize,
     pub(crate) schema: Schema,
     pub(crate) stored: Vec<(Form, Element)>,
 }
@@ -62,40 +64,57 @@ fn form_in(dataset: &Dataset, name: &str, v: VarId) -> Result<(Form, Element)> {
     Ok((form, layout.element.clone()))
 }
 
-/// Reads the first header.
-pub(crate) fn first(tiles: &Tiles) -> Result<First> {
-    let dataset = tiles.open_whole(0)?;
-    let schema = dataset.schema().clone();
-    let stored = schema.var_ids().map(|v| form_in(&dataset, &tiles.name(0), v)).collect::<Result<_>>()?;
-    Ok(First { schema, stored })
+/// Reads the header of the first tile: the first file, or if the files were `searched` for the first that is a tile.
+pub(crate) fn first(tiles: &Tiles, scheme: &dyn Scheme, searched: bool) -> Result<First> {
+    for tile in 0..tiles.len() {
+        let dataset = tiles.open_whole(tile)?;
+        let schema = dataset.schema().clone();
+        let is_other = searched && !scheme.detect(&Header { schema: &schema, path: &tiles.paths()[tile] });
+        if is_other && tile + 1 < tiles.len() {
+            continue;
+        }
+        let name = tiles.name(tile);
+        let stored = schema.var_ids().map(|v| form_in(&dataset, &name, v)).collect::<Result<_>>()?;
+        return Ok(First { tile, schema, stored });
+    }
+    Err(Error::Invalid("no tiles were named".into()))
 }
 
-/// Reads all headers.
+/// Reads all headers. Of files that were `searched` for, those that are no tiles say nothing.
 pub(crate) fn scan(
     tiles: &Tiles,
     engine: &Engine,
     scheme: &dyn Scheme,
     first: &First,
-) -> Result<Vec<Scanned>> {
-    let slots: Vec<Mutex<Option<Scanned>>> = (0..tiles.len()).map(|_| Mutex::new(None)).collect();
+    searched: bool,
+) -> Result<Vec<Option<Scanned>>> {
+    let slots: Vec<OnceLock<Scanned>> = (0..tiles.len()).map(|_| OnceLock::new()).collect();
     engine.for_each(tiles.len(), |i| {
-        let one = scan_one(tiles, i, scheme, first)?;
-        *slots[i].lock().expect("nothing panics with the lock") = Some(one);
+        let said = tiles.look(i, |dataset| scan_one(dataset, tiles, i, scheme, first, searched))?;
+        if let Some(said) = said {
+            let _ = slots[i].set(said);
+        }
         Ok(())
     })?;
-    Ok(slots
-        .into_iter()
-        .map(|s| s.into_inner().expect("nothing panics with the lock").expect("every tile was scanned"))
-        .collect())
+    Ok(slots.into_iter().map(OnceLock::into_inner).collect())
 }
 
-fn scan_one(tiles: &Tiles, i: usize, scheme: &dyn Scheme, first: &First) -> Result<Scanned> {
-    let dataset = tiles.open_whole(i)?;
+fn scan_one(
+    dataset: &Dataset,
+    tiles: &Tiles,
+    i: usize,
+    scheme: &dyn Scheme,
+    first: &First,
+    searched: bool,
+) -> Result<Option<Scanned>> {
     let schema = dataset.schema();
     let path = &tiles.paths()[i];
     let header = Header { schema, path };
     if !scheme.detect(&header) {
-        let other = tiles.name(0);
+        if searched && i != first.tile {
+            return Ok(None);
+        }
+        let other = tiles.name(first.tile);
         return Err(header.wrong(format!("is no tile of the scheme {}, as `{other}` is", scheme.name())));
     }
     let missing = dataset.container().missing_bytes();
@@ -114,19 +133,19 @@ fn scan_one(tiles: &Tiles, i: usize, scheme: &dyn Scheme, first: &First) -> Resu
     let mut stored_differently = Vec::new();
     for v in schema.var_ids() {
         // Asked of all, so that what cannot be read is known before the work begins.
-        let (form, element) = form_in(&dataset, &tiles.name(i), v)?;
+        let (form, element) = form_in(dataset, &tiles.name(i), v)?;
         if same && (form != first.stored[v.0].0 || element != first.stored[v.0].1) {
             stored_differently.push(v);
         }
     }
-    Ok(Scanned {
+    Ok(Some(Scanned {
         place,
         lens: schema.dims.iter().map(|d| d.len).collect(),
         conflicts: compare_attributes(&first.schema, schema, same),
         schema: (!same).then(|| schema.clone()),
         stored_differently,
         bytes: dataset.container().store().len(),
-    })
+    }))
 }
 
 /// Whether two descriptions have the same objects in the same order, whatever lengths and attributes are.
