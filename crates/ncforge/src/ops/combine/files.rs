@@ -109,6 +109,10 @@ fn kin(one: &Path) -> Result<Vec<PathBuf>> {
             .and_then(|rest| rest.strip_suffix(after))
             .is_some_and(|digits| !digits.is_empty() && digits.bytes().all(|b| b.is_ascii_digit()))
     })?;
+    if files.is_empty() {
+        // A name that is not Unicode is not met again.
+        return Ok(vec![one.to_owned()]);
+    }
     if explicit {
         files.iter_mut().for_each(|f| *f = Path::new(".").join(&*f));
     }

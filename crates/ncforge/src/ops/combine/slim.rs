@@ -19,6 +19,10 @@ use crate::store::Store;
 
 /// A variable of a tile that may have more chunks than this keeps its own index, which is read when it is asked.
 const MOST_LISTED: u64 = 1 << 16;
+/// So does one of which only one chunk in so many was written: what is kept is in proportion to what the file holds.
+const MOST_PER_WRITTEN: u64 = 16;
+/// Grids of so many chunks are listed however few of them were written.
+const ALWAYS_LISTED: u64 = 64;
 /// Descriptions that later tiles are compared with, at most. Tiles of a lattice have at most 36 different ones: the
 /// lengths differ by one, and halos are cut at edges.
 const MOST_COMMONS: usize = 64;
@@ -54,7 +58,7 @@ struct Own {
 /// The place of a variable, as far as it is the tile's own.
 #[derive(Debug)]
 enum Spot {
-    /// All is said in common.
+    /// All is said in common: nothing is stored.
     Common,
     /// Bytes from here on.
     At(u64),
@@ -134,10 +138,7 @@ fn taken_apart(layout: &VarLayout, chunks: &mut Vec<Packed>) -> (Place, Spot, Ar
         Place::Chunked { chunk, codecs, index } => {
             let counts: Arc<[u64]> =
                 layout.shape.iter().zip(chunk).map(|(&n, &c)| n.div_ceil(c.max(1))).collect();
-            let spot = match listed(&**index, &counts, chunks) {
-                Some(first) => Spot::Listed(first),
-                None => Spot::Index(Arc::clone(index)),
-            };
+            let spot = listed(&**index, &counts, chunks).unwrap_or_else(|| Spot::Index(Arc::clone(index)));
             let place =
                 Place::Chunked { chunk: chunk.clone(), codecs: codecs.clone(), index: Arc::new(Nothing) };
             (place, spot, counts)
@@ -145,11 +146,18 @@ fn taken_apart(layout: &VarLayout, chunks: &mut Vec<Packed>) -> (Place, Spot, Ar
     }
 }
 
-/// Appends a variable's chunks; `None` where its own index serves better: there are very many, or it is damaged (which
-/// concerns those who read the variable).
-fn listed(index: &dyn ChunkIndex, counts: &[u64], chunks: &mut Vec<Packed>) -> Option<usize> {
+/// Appends a variable's chunks; `None` where its own index serves better: there are very many, or most were never
+/// written, or it is damaged (which concerns those who read the variable).
+fn listed(index: &dyn ChunkIndex, counts: &[u64], chunks: &mut Vec<Packed>) -> Option<Spot> {
     let cells = counts.iter().try_fold(1u64, |n, &c| n.checked_mul(c)).filter(|&n| n <= MOST_LISTED)?;
     let list = index.list().ok()?;
+    if list.is_empty() {
+        // The common place has no chunks either.
+        return Some(Spot::Common);
+    }
+    if cells > ALWAYS_LISTED.max(list.len() as u64 * MOST_PER_WRITTEN) {
+        return None;
+    }
     let first = chunks.len();
     chunks.resize(first + cells as usize, UNWRITTEN);
     for (at, record) in list {
@@ -161,7 +169,7 @@ fn listed(index: &dyn ChunkIndex, counts: &[u64], chunks: &mut Vec<Packed>) -> O
         };
         chunks[first + cell] = Packed { offset: record.offset, len, mask: record.mask };
     }
-    Some(first)
+    Some(Spot::Listed(first))
 }
 
 /// The row-major number of a chunk.
@@ -327,5 +335,46 @@ impl ChunkIndex for Nothing {
 
     fn list(&self) -> Result<Vec<(Vec<u64>, ChunkRecord)>> {
         Ok(Vec::new())
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[derive(Debug)]
+    struct Written(Vec<u64>);
+
+    impl ChunkIndex for Written {
+        fn get(&self, _: &[u64]) -> Result<Option<ChunkRecord>> {
+            unreachable!("the list is asked")
+        }
+
+        fn list(&self) -> Result<Vec<(Vec<u64>, ChunkRecord)>> {
+            let record = |&i: &u64| (vec![i / 100, i % 100], ChunkRecord { offset: 8 * i, len: 8, mask: 1 });
+            Ok(self.0.iter().map(record).collect())
+        }
+    }
+
+    #[test]
+    fn what_is_listed_is_in_proportion_to_what_was_written() {
+        let counts: Arc<[u64]> = Arc::from([600, 100]);
+        let mut chunks = Vec::new();
+        assert!(matches!(listed(&Written(vec![]), &counts, &mut chunks), Some(Spot::Common)));
+        assert!(listed(&Written(vec![5, 7]), &counts, &mut chunks).is_none());
+        // Outside the grid.
+        assert!(listed(&Written((2000..60001).collect()), &counts, &mut chunks).is_none());
+        assert!(chunks.is_empty());
+
+        let written: Vec<u64> = (0..60000).filter(|i| i % 10 == 3).collect();
+        let Some(Spot::Listed(first)) = listed(&Written(written.clone()), &counts, &mut chunks) else {
+            panic!("one in ten is enough")
+        };
+        let own = Arc::new(Own { spots: [].into(), chunks: chunks.into() });
+        let kept = Listed { own, first, counts };
+        assert_eq!(kept.list().unwrap(), Written(written).list().unwrap());
+        assert_eq!(kept.get(&[1, 13]).unwrap(), Some(ChunkRecord { offset: 904, len: 8, mask: 1 }));
+        assert_eq!(kept.get(&[1, 14]).unwrap(), None);
+        assert_eq!(kept.get(&[600, 3]).unwrap(), None);
     }
 }

@@ -114,8 +114,11 @@ fn scan_one(
         if searched && i != first.tile {
             return Ok(None);
         }
-        let other = tiles.name(first.tile);
-        return Err(header.wrong(format!("is no tile of the scheme {}, as `{other}` is", scheme.name())));
+        let as_other = match i == first.tile {
+            true => String::new(),
+            false => format!(", as `{}` is", tiles.name(first.tile)),
+        };
+        return Err(header.wrong(format!("is no tile of the scheme {}{as_other}", scheme.name())));
     }
     let missing = dataset.container().missing_bytes();
     if missing > 0 {
