@@ -271,7 +271,7 @@ impl Container for Slim {
         let mut layout = self.common.layouts[var.0].clone();
         match (&mut layout.place, spot) {
             (Place::Contiguous { offset: at } | Place::Records { begin: at, .. }, Spot::At(own)) => {
-                *at = *own
+                *at = *own;
             }
             (Place::Inline(bytes), Spot::Inline(own)) => *bytes = Arc::clone(own),
             (Place::Chunked { index, .. }, Spot::Index(own)) => *index = Arc::clone(own),
