@@ -214,8 +214,12 @@ impl Decider<'_> {
                 }
             },
         };
-        let Some(chunks) = chunks.filter(|_| !axes.iter().any(|a| a.len == 0 && !a.unlimited)) else {
-            return Ok(plain(compact));
+        // What can never hold a value needs no chunks, except that whatever has an unlimited dimension must have them.
+        let empty = axes.iter().any(|a| a.len == 0 && !a.unlimited);
+        let chunks = match chunks {
+            Some(chunks) if !empty || unlimited => chunks,
+            None if empty && unlimited => vec![1; axes.len()],
+            _ => return Ok(plain(compact)),
         };
         let size = chunks.iter().fold(element, |b, &c| b.saturating_mul(c));
         if size > MAX_CHUNK_BYTES {

@@ -131,6 +131,21 @@ fn the_routes_are_taken_where_they_should_be() {
 }
 
 #[test]
+fn an_unlimited_dimension_beside_one_of_no_length_keeps_its_chunks() {
+    let room = Room::new();
+    let e = engine(64 << 20, 1);
+    for (i, shape) in [[0, 0, 4], [3, 0, 4], [3, 5, 0]].iter().enumerate() {
+        let a = room.path(&format!("a{i}.nc"));
+        make(&a, &schema(Format::Netcdf4, shape, Some(&[1, 1, 1]), &[]), &e);
+        for chunks in ["keep", "auto", "d0/2"] {
+            let b = room.path(&format!("b{i}{}.nc", chunks.replace('/', "-")));
+            copy(&a, &b, &netcdf4(chunks, Codec::Keep), &e, &Silent).unwrap();
+            assert_same(&a, &b, &e);
+        }
+    }
+}
+
+#[test]
 fn slabs_become_columns_through_a_temporary_file() {
     let room = Room::new();
     let (e, small) = (engine(64 << 20, 2), engine(1 << 20, 2));
