@@ -121,7 +121,9 @@ def test_libraries_write_and_read_the_same_and_reports_agree(run: Run, tmp_path:
         "chunk=none,1:10:15", "--keep", "--csv", f"--json={out}", "--reps", "3", "--warmup", "0", "--no-guard",
     )  # fmt: skip
     rows = list(csv.DictReader(io.StringIO(done.stdout)))
-    report: dict[str, Any] = json.loads(out.read_text())
+    results = json.loads(out.read_text())
+    assert results["schema"] == 2
+    report: dict[str, Any] = results["sections"][0]["detail"]
     assert len(report["cases"]) == 6
     assert len(rows) == len(report["phases"]) == 6 * 2 * 3
     assert {r["verify"] for r in rows if r["phase"] == "read"} == {"ok"}
@@ -308,7 +310,7 @@ def test_under_mpi(ncforge_bin: Path, tmp_path: Path, ranks: tuple[int, int], ac
     ]  # fmt: skip
     done = subprocess.run(command, capture_output=True, text=True, timeout=120)
     assert done.returncode == 0, done.stderr
-    report = json.loads(done.stdout)
+    report = json.loads(done.stdout)["sections"][0]["detail"]
     assert "MPI" in report["team"]
     assert len(report["cases"]) == 2 * (1 + len(libraries))
     for number in range(1, len(report["cases"]) + 1):
@@ -329,3 +331,22 @@ def test_an_error_of_one_rank_ends_the_mpi_job(ncforge_bin: Path, tmp_path: Path
     assert done.returncode == 2
     assert done.stderr.count("try 1:200:50:10") == 1
     assert list(tmp_path.iterdir()) == []
+
+
+def test_saved_results_are_compared(run: Run, tmp_path: Path) -> None:
+    saved = tmp_path / "a.json"
+    words = ["bench", "io", "-d=4:6:8:5", f"-f={tmp_path / 't.nc'}", "-w", "-r", "--reps", "5", "--no-guard"]
+    run(*words, f"--json={saved}")
+    assert "beyond chance" in run("bench", "compare", str(saved), str(saved), "--fail-if-slower", "10%").stdout
+    slow = json.loads(saved.read_text())
+    for row in slow["sections"][0]["rows"]:
+        for m in row["measurements"]:
+            m["seconds"] *= 100
+    other = tmp_path / "b.json"
+    other.write_text(json.dumps(slow))
+    done = run("bench", "compare", str(saved), str(other), "--fail-if-slower", "10%", code=3)
+    assert "SLOWER" in done.stdout
+    run("bench", "compare", str(saved), str(other))
+    run("bench", "compare", str(other), str(saved), "--fail-if-slower", "10%")
+    other.write_text("{}")
+    run("bench", "compare", str(saved), str(other), code=4)

@@ -8,6 +8,8 @@ use serde::{Deserialize, Serialize};
 #[derive(Clone, Debug, Default, Serialize, Deserialize)]
 #[serde(default)]
 pub struct Environment {
+    /// The machine's name; left out where results are shared.
+    pub host: Option<String>,
     /// Operating system and architecture: "linux x86_64".
     pub system: String,
     /// Kernel release, where it can be told.
@@ -100,6 +102,7 @@ impl Environment {
             Some(line.split_once(':')?.1.trim().to_owned())
         };
         Environment {
+            host: read("/proc/sys/kernel/hostname").map(|s| s.trim().to_owned()),
             system: format!("{} {}", std::env::consts::OS, std::env::consts::ARCH),
             kernel: read("/proc/sys/kernel/osrelease").map(|s| s.trim().to_owned()),
             cpu: read("/proc/cpuinfo").and_then(|s| field(s, "model name")),
@@ -128,8 +131,51 @@ impl Environment {
         Environment { filesystem: Filesystem::of(path), ..Self::capture() }
     }
 
+    /// What is different, in words; the machine's name, its load and such do not count.
+    pub fn differences(&self, other: &Environment) -> Vec<String> {
+        let text = |v: &Option<String>| v.clone().unwrap_or_else(|| "unknown".to_owned());
+        let kind = |e: &Environment| e.filesystem.as_ref().map(|f| f.kind.clone());
+        let pairs = [
+            ("system", self.system.clone(), other.system.clone()),
+            ("kernel", text(&self.kernel), text(&other.kernel)),
+            ("processor", text(&self.cpu), text(&other.cpu)),
+            ("processors", self.cpus.to_string(), other.cpus.to_string()),
+            (
+                "memory",
+                self.memory.map_or_else(String::new, crate::report::bytes),
+                other.memory.map_or_else(String::new, crate::report::bytes),
+            ),
+            ("ncforge", self.ncforge.clone(), other.ncforge.clone()),
+            ("optimised", self.optimised.to_string(), other.optimised.to_string()),
+            ("governor", text(&self.governor), text(&other.governor)),
+            ("virtualisation", text(&self.virtualisation), text(&other.virtualisation)),
+        ];
+        let mut found: Vec<String> = pairs
+            .into_iter()
+            .filter(|(_, a, b)| a != b)
+            .map(|(name, a, b)| format!("{name} {a}, then {b}"))
+            .collect();
+        // Not every workload writes files.
+        if let (Some(a), Some(b)) = (kind(self), kind(other))
+            && a != b
+        {
+            found.push(format!("file system {a}, then {b}"));
+        }
+        for (name, value) in &self.variables {
+            match other.variables.iter().find(|v| v.0 == *name) {
+                Some((_, now)) if now != value => found.push(format!("{name}={value}, then {now}")),
+                None => found.push(format!("{name}={value}, then not set")),
+                Some(_) => {}
+            }
+        }
+        let new = other.variables.iter().filter(|v| !self.variables.iter().any(|s| s.0 == v.0));
+        found.extend(new.map(|(name, value)| format!("{name} not set, then {value}")));
+        found
+    }
+
     /// Without what tells whose machine it is: devices, and paths in variables.
     pub fn redacted(mut self) -> Self {
+        self.host = None;
         if let Some(f) = &mut self.filesystem {
             f.device = None;
         }

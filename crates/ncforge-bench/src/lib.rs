@@ -13,7 +13,8 @@
 //!   has decoded before.
 //!
 //! The rooms: [`driver`] (libraries behind one trait), [`workload`] (what is measured), [`stats`],
-//! [`environment`], [`cache`] (the page cache), [`report`] (tables); [`worker`] is the process that `benches/` drives.
+//! [`environment`], [`cache`] (the page cache), [`result`] (the document that every workload gives), [`report`] (tables,
+//! pages); [`worker`] is the process that `benches/` drives.
 
 pub mod cache;
 pub mod calibrate;
@@ -23,6 +24,7 @@ pub mod environment;
 pub mod error;
 pub mod noise;
 pub mod report;
+pub mod result;
 pub mod stats;
 pub mod team;
 pub mod worker;

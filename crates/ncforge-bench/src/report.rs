@@ -88,7 +88,7 @@ fn machine(e: &Environment) -> String {
 }
 
 /// Columns of equal width; the first `left` to the left, numbers to the right.
-fn aligned(rows: &[Vec<String>], left: usize) -> String {
+pub(crate) fn aligned(rows: &[Vec<String>], left: usize) -> String {
     let columns = rows.first().map_or(0, Vec::len);
     let width = |c: usize| rows.iter().map(|r| r[c].chars().count()).max().unwrap_or(0);
     let widths: Vec<usize> = (0..columns).map(width).collect();
@@ -110,7 +110,7 @@ fn aligned(rows: &[Vec<String>], left: usize) -> String {
 }
 
 /// CSV as text.
-fn finished(w: csv::Writer<Vec<u8>>) -> String {
+pub(crate) fn finished(w: csv::Writer<Vec<u8>>) -> String {
     // Writing to memory cannot fail, and only text went in.
     w.into_inner().map(|b| String::from_utf8_lossy(&b).into_owned()).unwrap_or_default()
 }

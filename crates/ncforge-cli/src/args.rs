@@ -22,7 +22,8 @@ use std::path::Path;
 use clap::{CommandFactory, Parser, Subcommand};
 
 pub(crate) use bench::{
-    AccessArgs, BenchArgs, ChunksBenchArgs, Compat, IoArgs, OutputForm, PatternArg, RecordsArgs, RecordsPart,
+    AccessArgs, BenchArgs, BenchCompareArgs, ChunksBenchArgs, Compat, IoArgs, OutputForm, PatternArg, RecordsArgs,
+    RecordsPart,
     SwitchArg, Workload,
 };
 pub(crate) use combine::{CombineArgs, DifferingArg, HolesArg, SchemeArg, TileChunksArg};
@@ -127,6 +128,7 @@ impl Command {
                 Workload::Chunks(a) => a.global.clone(),
                 Workload::Io(a) => a.global.clone(),
                 Workload::Records(a) => a.global.clone(),
+                Workload::Compare(a) => a.global.clone(),
             },
             Command::Tune(a) => match &a.what {
                 Tune::Chunks(a) => a.global.clone(),

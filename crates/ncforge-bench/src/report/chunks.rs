@@ -1,10 +1,14 @@
 //! Tables of the workload `chunks`.
 
+mod section;
+
 use std::fmt::Write;
 
 use super::{aligned, bytes, finished, seconds};
 use crate::workload::chunks::regret::RegretReport;
 use crate::workload::chunks::sweep::{SweepReport, SweepRow};
+
+pub use section::{sweep_results, sweep_section};
 
 /// The sweep, with the columns of the AR-5 studies: chunk lengths (0 for the classic file), cache in MB, deflate,
 /// shuffle, microseconds for a slab and for a series.

@@ -1,7 +1,7 @@
-//! Reports of the workload `io`: a table for people, CSV, JSON, and NetCDF-Bench's own table.
+//! Reports of the workload `io`: a table for people, the common document, and NetCDF-Bench's own table.
 
 mod compat;
-mod csv;
+mod section;
 
 use std::fmt::Write;
 
@@ -10,7 +10,7 @@ use crate::stats::{Summary, median_interval, outliers, ratio_of_medians};
 use crate::workload::io::{CacheAsk, DriverAsk, IoReport, PhaseKind, PhaseResult, written};
 
 pub use self::compat::netcdf_bench_table;
-pub use self::csv::io_csv;
+pub use self::section::{io_results, io_section};
 
 /// One row of the table: a case, a kind, a state of the cache, over all repetitions.
 #[derive(Clone, Debug)]

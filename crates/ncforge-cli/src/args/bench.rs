@@ -1,5 +1,6 @@
 //! `ncforge bench`
 
+mod compare;
 mod io;
 mod records;
 
@@ -10,6 +11,7 @@ use clap::{Args, Subcommand, ValueEnum};
 
 use super::{GlobalArgs, Size};
 
+pub(crate) use compare::BenchCompareArgs;
 pub(crate) use io::{Compat, IoArgs, OutputForm};
 pub(crate) use records::{RecordsArgs, RecordsPart};
 
@@ -33,6 +35,8 @@ pub(crate) enum Workload {
     Io(Box<IoArgs>),
     /// Store records of stations in many ways, packed above all, and read and update them
     Records(Box<RecordsArgs>),
+    /// Set two saved results against one another
+    Compare(BenchCompareArgs),
 }
 
 /// Time the reads that people do: a map, a series, everything.

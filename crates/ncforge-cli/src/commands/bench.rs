@@ -1,6 +1,7 @@
 //! `ncforge bench`: runs a workload and prints its report.
 
 mod chunks;
+mod compare;
 mod io;
 mod records;
 
@@ -19,6 +20,7 @@ pub(crate) fn run(args: &BenchArgs, cx: &Context<'_>) -> Result {
         Workload::Chunks(a) => chunks::run(a, cx),
         Workload::Io(a) => io::run_io(a, cx),
         Workload::Records(a) => records::run(a, cx),
+        Workload::Compare(a) => compare::run(a, cx),
     }
 }
 

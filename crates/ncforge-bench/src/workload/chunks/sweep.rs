@@ -64,6 +64,10 @@ pub struct SweepRow {
     pub slab: Summary,
     /// Seconds for one series, likewise.
     pub series: Summary,
+    /// Seconds of a slab in every repetition …
+    pub slab_seconds: Vec<f64>,
+    /// … and of a series.
+    pub series_seconds: Vec<f64>,
     /// Whether the values were those of the first row.
     pub same_values: bool,
 }
@@ -119,6 +123,8 @@ pub fn run(
             cache: c.cache,
             slab: Summary::of(&c.slab).expect("at least one repetition"),
             series: Summary::of(&c.series).expect("at least one repetition"),
+            slab_seconds: c.slab,
+            series_seconds: c.series,
             same_values: c.values == first,
         })
         .collect();

@@ -2,7 +2,8 @@
 
 use std::path::Path;
 
-use ncforge_bench::report::io::{io_csv, io_table, netcdf_bench_table};
+use ncforge_bench::report::io::{io_results, io_table, netcdf_bench_table};
+use ncforge_bench::result::{Results, results_csv};
 use ncforge_bench::team::{Alone, MpiTeam, SharedTeam, Team, launch};
 use ncforge_bench::workload::io::{
     AccessKind, CaseAsk, ChunkChoice, Content, DriverAsk, GeometryRequest, IoOptions, IoReport, plan, run,
@@ -96,13 +97,14 @@ fn print(args: &IoArgs, report: &IoReport, cx: &Context<'_>) -> std::result::Res
             cx.printer.data(&io_table(report));
         }
     }
-    let json = |report: &IoReport| serde_json::to_string_pretty(report).unwrap_or_default() + "\n";
-    for (path, text) in [(&args.csv, io_csv as fn(&IoReport) -> String), (&args.json, json)] {
+    let arguments = cx.argv.iter().skip(1).map(|a| a.to_string_lossy().into_owned()).collect();
+    let results = Results { arguments, ..io_results(report) };
+    for (path, text) in [(&args.csv, results_csv as fn(&Results) -> String), (&args.json, Results::to_json)] {
         let Some(path) = path else { continue };
         if path == Path::new("-") {
-            cx.printer.data(&text(report));
+            cx.printer.data(&text(&results));
         } else {
-            std::fs::write(path, text(report))
+            std::fs::write(path, text(&results))
                 .map_err(|e| failed(format!("cannot write `{}`: {e}", path.display())))?;
         }
     }

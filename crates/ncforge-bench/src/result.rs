@@ -1,0 +1,474 @@
+//! What every workload gives: one document, the same for all of them, that is saved, compared, rendered, run again.
+//!
+//! A document ([`Results`]) has a section for each workload, a section has rows, a row is one thing that was done by one
+//! of those that are compared, and has a measurement for every repetition. Workloads with more to tell keep it in
+//! [`Section::detail`], in their own words.
+//!
+//! ```
+//! use ncforge_bench::result::{Measurement, Results, Row, Section};
+//!
+//! let mut row = Row::new("by hand", "write", 40_000_000);
+//! row.measurements = [0.020, 0.021, 0.019].map(|s| Measurement::of(s)).to_vec();
+//! assert_eq!(row.rate(), Some(2e9));
+//! let results = Results::of(vec![Section { rows: vec![row], ..Section::new("example", "An example") }]);
+//! let again = Results::parse(&results.to_json())?;
+//! assert_eq!(again.sections[0].rows[0].summary().unwrap().median, 0.020);
+//! # Ok::<(), ncforge_bench::Error>(())
+//! ```
+
+mod compare;
+mod csv;
+
+use std::collections::BTreeMap;
+use std::path::Path;
+
+use serde::{Deserialize, Serialize};
+
+use crate::cache::CacheState;
+use crate::environment::Environment;
+use crate::error::{Error, Result};
+use crate::noise::Noise;
+use crate::stats::{Summary, median_interval};
+
+pub use compare::{Change, Comparison, compare};
+pub use csv::{CSV_HEAD, results_csv};
+
+/// Version of the layout of [`Results`] as JSON.
+pub const SCHEMA: u32 = 2;
+/// What stands in [`Results::made_by`].
+pub const MADE_BY: &str = "ncforge bench";
+
+/// All that was measured in one run, and where.
+#[derive(Clone, Debug, Default, Serialize, Deserialize)]
+pub struct Results {
+    /// Version of this layout: [`SCHEMA`].
+    pub schema: u32,
+    /// What wrote it: [`MADE_BY`].
+    pub made_by: String,
+    /// Seconds since 1970 at the end of the run.
+    pub time: u64,
+    /// The words of the command line, the program's name left out, where there was one: it can be run again.
+    #[serde(default)]
+    pub arguments: Vec<String>,
+    /// The machine.
+    pub environment: Environment,
+    /// The workloads.
+    pub sections: Vec<Section>,
+}
+
+/// One workload.
+#[derive(Clone, Debug, Default, Serialize, Deserialize)]
+#[serde(default)]
+pub struct Section {
+    /// Its name on the command line: "io", "chunks".
+    pub workload: String,
+    /// What it is about, as a heading.
+    pub title: String,
+    /// What was found, in sentences, the most important first.
+    pub words: Vec<String>,
+    /// What was measured.
+    pub rows: Vec<Row>,
+    /// How the rows are best seen.
+    pub views: Vec<View>,
+    /// What a reader should know: disturbances, too many ranks, a budget that ran out.
+    pub notes: Vec<String>,
+    /// Everything, in the workload's own words.
+    #[serde(skip_serializing_if = "serde_json::Value::is_null")]
+    pub detail: serde_json::Value,
+}
+
+/// One thing that was done by one of those that are compared.
+#[derive(Clone, Debug, Default, Serialize, Deserialize)]
+#[serde(default)]
+pub struct Row {
+    /// Who did it and how, so that no other row of the section with the same phase and state of the cache has this name.
+    pub case: String,
+    /// What was done: "write", "read", "series". Rows of a phase can be set against one another.
+    pub phase: String,
+    /// The library.
+    pub engine: String,
+    /// Its version.
+    pub version: String,
+    /// What else holds for the row, by the names of the CSV's columns where they have one ("ranks", "chunk_shape").
+    pub facts: BTreeMap<String, String>,
+    /// Bytes of values moved in a repetition; 0 where seconds say more than a rate.
+    pub bytes: u64,
+    /// Bytes of the files, where they say something.
+    pub stored: Option<u64>,
+    /// Every repetition, the disturbed ones included.
+    pub measurements: Vec<Measurement>,
+    /// Part of the ceiling that was reached: the rate against that of plain system calls.
+    pub of_ceiling: Option<f64>,
+    /// What somebody else has measured and published.
+    pub seed: Option<SeedFigure>,
+    /// Seconds of single calls, sorted: all, or evenly chosen ones.
+    pub calls: Vec<f32>,
+    /// What every rank did in one repetition.
+    pub lanes: Vec<Lane>,
+}
+
+/// One repetition.
+#[derive(Clone, Debug, Default, Serialize, Deserialize)]
+#[serde(default)]
+pub struct Measurement {
+    /// Its number, from 0.
+    pub rep: usize,
+    /// The seconds that count, from the first rank's start to the last one's end.
+    pub seconds: f64,
+    /// Something else used the machine meanwhile.
+    pub disturbed: bool,
+    /// The state of the page cache, as it was found and proven.
+    pub cache: Option<CacheState>,
+    /// Seconds of opening or creating, where that is apart.
+    pub open: Option<f64>,
+    /// Seconds until the file was on disk, where that was waited for.
+    pub sync: Option<f64>,
+    /// Seconds of closing.
+    pub close: Option<f64>,
+    /// Bytes fetched from storage.
+    pub from_storage: Option<u64>,
+    /// Bytes of the files after this repetition.
+    pub stored: Option<u64>,
+    /// Seconds of the ranks: the fastest, the middle, the slowest.
+    pub ranks: Option<(f64, f64, f64)>,
+    /// Seconds of a call: half, and 99 % are faster.
+    pub calls: Option<(f64, f64)>,
+    /// Processor seconds of all ranks, user and system.
+    pub cpu: Option<f64>,
+    /// Largest resident memory of a rank in bytes.
+    pub memory: Option<u64>,
+    /// What else went on.
+    pub noise: Noise,
+    /// Whether the values were right, where that was checked.
+    pub right: Option<bool>,
+}
+
+/// A published figure, and ours.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+pub struct SeedFigure {
+    /// Where it was published: "NOCSCOMBINE on HECToR, table 9".
+    pub source: String,
+    /// The figure.
+    pub value: f64,
+    /// Ours, in the same unit.
+    pub ours: f64,
+    /// The unit: "s", "Mfloats/s".
+    pub unit: String,
+    /// Whether more of it is better.
+    pub more_is_better: bool,
+}
+
+impl SeedFigure {
+    /// How many times better ours is.
+    pub fn ratio(&self) -> f64 {
+        if self.more_is_better { self.ours / self.value } else { self.value / self.ours }
+    }
+}
+
+/// What one rank did in one repetition.
+#[derive(Clone, Debug, Default, Serialize, Deserialize)]
+pub struct Lane {
+    /// The rank.
+    pub rank: usize,
+    /// What, from when to when, in seconds from the repetition's start.
+    pub spans: Vec<(String, f64, f64)>,
+}
+
+/// How rows are best seen, beside their table.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(tag = "kind", rename_all = "kebab-case")]
+pub enum View {
+    /// A map of times: one fact across, another downwards, for the rows of a phase that have both.
+    Heat {
+        /// What it shows.
+        title: String,
+        /// Rows of this phase …
+        phase: String,
+        /// … that have these facts.
+        only: BTreeMap<String, String>,
+        /// The fact across.
+        across: String,
+        /// The fact downwards.
+        down: String,
+    },
+    /// Cases by the times of two phases, with those that no other case beats in both.
+    Front {
+        /// What it shows.
+        title: String,
+        /// The phase across.
+        across: String,
+        /// The phase upwards.
+        up: String,
+        /// The case that was chosen, if one was.
+        chosen: Option<String>,
+        /// Rows that have these facts.
+        only: BTreeMap<String, String>,
+    },
+    /// Times over a fact that is a number: ranks, sizes.
+    Scaling {
+        /// What it shows.
+        title: String,
+        /// The fact.
+        over: String,
+    },
+}
+
+impl Measurement {
+    /// A repetition of which nothing is known but its time.
+    pub fn of(seconds: f64) -> Self {
+        Measurement { seconds, ..Measurement::default() }
+    }
+}
+
+impl Row {
+    /// A row without measurements.
+    pub fn new(case: impl Into<String>, phase: impl Into<String>, bytes: u64) -> Self {
+        Row { case: case.into(), phase: phase.into(), bytes, ..Row::default() }
+    }
+
+    /// The same with a fact more.
+    #[must_use]
+    pub fn with(mut self, fact: &str, value: impl ToString) -> Self {
+        self.facts.insert(fact.to_owned(), value.to_string());
+        self
+    }
+
+    /// The repetitions that count: the undisturbed ones where at least three are there (or all are undisturbed), else all.
+    pub fn counted(&self) -> Vec<&Measurement> {
+        let quiet: Vec<_> = self.measurements.iter().filter(|m| !m.disturbed).collect();
+        if quiet.len() >= 3.min(self.measurements.len()) { quiet } else { self.measurements.iter().collect() }
+    }
+
+    /// Seconds of the repetitions that count.
+    pub fn seconds(&self) -> Vec<f64> {
+        self.counted().iter().map(|m| m.seconds).collect()
+    }
+
+    /// Their minimum, median, maximum.
+    pub fn summary(&self) -> Option<Summary> {
+        Summary::of(&self.seconds())
+    }
+
+    /// The 95 % interval of the median, in seconds.
+    pub fn interval(&self) -> Option<(f64, f64)> {
+        median_interval(&self.seconds())
+    }
+
+    /// Bytes a second at the median.
+    pub fn rate(&self) -> Option<f64> {
+        let s = self.summary()?;
+        (self.bytes > 0).then(|| self.bytes as f64 / s.median.max(1e-12))
+    }
+
+    /// The cache's state over all repetitions that count: that of the least proven.
+    pub fn cache(&self) -> Option<CacheState> {
+        let percent = |c: &CacheState| c.percent.unwrap_or(f64::INFINITY);
+        let all = self.counted().into_iter().filter_map(|m| m.cache.clone());
+        all.min_by(|a, b| percent(a).total_cmp(&percent(b)))
+    }
+
+    /// Whether all checks of values were passed; `None`: none was made.
+    pub fn right(&self) -> Option<bool> {
+        self.measurements.iter().filter_map(|m| m.right).reduce(|a, b| a && b)
+    }
+
+    /// What makes it the same row in another run: case, phase, and the state of the cache without what was proven.
+    pub fn key(&self) -> (String, String, String) {
+        let cache = self.facts.get("cache").cloned().unwrap_or_default();
+        (self.case.clone(), self.phase.clone(), cache)
+    }
+
+    /// The phase with the state of the cache, as a label: "read cold".
+    pub fn label(&self) -> String {
+        match self.facts.get("cache").filter(|c| *c != "any") {
+            Some(cache) => format!("{} {cache}", self.phase),
+            None => self.phase.clone(),
+        }
+    }
+}
+
+impl Section {
+    /// An empty section.
+    pub fn new(workload: &str, title: impl Into<String>) -> Self {
+        Section { workload: workload.to_owned(), title: title.into(), ..Section::default() }
+    }
+
+    /// Whether a value was wrong somewhere.
+    pub fn is_wrong(&self) -> bool {
+        self.rows.iter().any(|r| r.right() == Some(false))
+    }
+
+    /// The labels of the phases, in the order of the rows.
+    pub fn labels(&self) -> Vec<String> {
+        let mut labels: Vec<String> = Vec::new();
+        for row in &self.rows {
+            let label = row.label();
+            if !labels.contains(&label) {
+                labels.push(label);
+            }
+        }
+        labels
+    }
+}
+
+impl Results {
+    /// A document of this machine and this moment.
+    pub fn of(sections: Vec<Section>) -> Self {
+        let now = std::time::SystemTime::now().duration_since(std::time::UNIX_EPOCH);
+        Results {
+            schema: SCHEMA,
+            made_by: MADE_BY.to_owned(),
+            time: now.map_or(0, |d| d.as_secs()),
+            arguments: Vec::new(),
+            environment: Environment::capture(),
+            sections,
+        }
+    }
+
+    /// As text.
+    pub fn to_json(&self) -> String {
+        serde_json::to_string_pretty(self).unwrap_or_default() + "\n"
+    }
+
+    /// From text.
+    ///
+    /// # Errors
+    /// [`Error::Unreadable`] when it is not such a document, or one of another version.
+    pub fn parse(text: &str) -> Result<Self> {
+        #[derive(Deserialize)]
+        struct Head {
+            schema: u32,
+            made_by: String,
+        }
+        let head: Head = serde_json::from_str(text)
+            .map_err(|e| Error::Unreadable(format!("no result of `ncforge bench … --json`: {e}")))?;
+        if head.made_by != MADE_BY {
+            return Err(Error::Unreadable(format!("made by `{}`, not by `{MADE_BY}`", head.made_by)));
+        }
+        if head.schema != SCHEMA {
+            return Err(Error::Unreadable(format!(
+                "version {} of the layout of results; this program reads version {SCHEMA}",
+                head.schema
+            )));
+        }
+        serde_json::from_str(text).map_err(|e| Error::Unreadable(format!("a damaged result: {e}")))
+    }
+
+    /// From a file.
+    ///
+    /// # Errors
+    /// As for [`Results::parse`], with the file's name; [`Error::Unreadable`] when there is none.
+    pub fn load(path: &Path) -> Result<Self> {
+        let named = |e: String| Error::Unreadable(format!("cannot read `{}`: {e}", path.display()));
+        let text = std::fs::read_to_string(path).map_err(|e| named(e.to_string()))?;
+        Self::parse(&text).map_err(|e| named(e.to_string()))
+    }
+
+    /// Several documents as one; the machine is that of the first.
+    pub fn joined(documents: Vec<Results>) -> Option<Results> {
+        documents.into_iter().reduce(|mut all, more| {
+            if all.environment.differences(&more.environment).is_empty() {
+                all.sections.extend(more.sections);
+            } else {
+                let told = "measured on another machine, or with other versions, than the first section";
+                all.sections.extend(more.sections.into_iter().map(|mut s| {
+                    s.notes.push(told.to_owned());
+                    s
+                }));
+            }
+            all
+        })
+    }
+
+    /// Without what tells whose machine it is.
+    #[must_use]
+    pub fn redacted(mut self) -> Self {
+        self.environment = self.environment.redacted();
+        // Details hold options with the paths of files.
+        for section in &mut self.sections {
+            section.detail = serde_json::Value::Null;
+            for row in &mut section.rows {
+                row.case = without_folders(&row.case);
+                row.engine = without_folders(&row.engine);
+            }
+            for text in section.words.iter_mut().chain(&mut section.notes) {
+                *text = without_folders(text);
+            }
+        }
+        for word in &mut self.arguments {
+            *word = without_folders(word);
+        }
+        self
+    }
+}
+
+/// Words that are paths, without their folders.
+fn without_folders(text: &str) -> String {
+    let one = |word: &str| {
+        let (before, path) = match word.find('/') {
+            Some(at) if word.starts_with('-') => word.split_at(word.find('=').map_or(at, |e| e + 1)),
+            _ => ("", word.trim_start_matches(['`', '(', '['])),
+        };
+        if path.starts_with('/') && path.len() > 1 {
+            let name = path.rsplit('/').next().unwrap_or_default();
+            let opening = &word[before.len()..word.len() - path.len()];
+            format!("{before}{opening}{name}")
+        } else {
+            word.to_owned()
+        }
+    };
+    text.split(' ').map(one).collect::<Vec<_>>().join(" ")
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn row(seconds: &[f64]) -> Row {
+        let mut row = Row::new("a", "read", 100);
+        row.measurements = seconds.iter().map(|&s| Measurement::of(s)).collect();
+        row
+    }
+
+    #[test]
+    fn disturbed_repetitions_are_left_out_where_enough_others_are() {
+        let mut r = row(&[1.0, 2.0, 3.0, 9.0]);
+        r.measurements[3].disturbed = true;
+        assert_eq!(r.summary().unwrap().max, 3.0);
+        r.measurements[2].disturbed = true;
+        assert_eq!(r.summary().unwrap().max, 9.0);
+    }
+
+    #[test]
+    fn other_documents_are_refused() {
+        for (text, word) in [
+            ("nothing", "no result"),
+            ("{}", "no result"),
+            (r#"{"schema": 2, "made_by": "somebody"}"#, "somebody"),
+            (r#"{"schema": 99, "made_by": "ncforge bench"}"#, "version 99"),
+            (r#"{"schema": 2, "made_by": "ncforge bench"}"#, "damaged"),
+        ] {
+            let e = Results::parse(text).unwrap_err();
+            assert!(e.to_string().contains(word), "{e}");
+            assert_eq!(e.exit_code(), 4);
+        }
+    }
+
+    #[test]
+    fn folders_are_left_out_of_what_is_shared() {
+        assert_eq!(without_folders("bench io --testfile=/home/me/x.nc -w"), "bench io --testfile=x.nc -w");
+        assert_eq!(without_folders("/opt/lib/libnetcdf.so 4.9, 3 B/s"), "libnetcdf.so 4.9, 3 B/s");
+        assert_eq!(without_folders("of `/a/b.nc` / 2"), "of `b.nc` / 2");
+        let mut results = Results::of(vec![Section::new("io", "x")]);
+        results.sections[0].detail = serde_json::json!({"file": "/home/me"});
+        results.environment.variables.push(("NC_X".into(), "/home/me".into()));
+        assert!(!results.redacted().to_json().contains("/home"));
+    }
+
+    #[test]
+    fn figures_of_seeds_say_how_many_times_better() {
+        let f = SeedFigure { value: 340.0, ours: 3.4, ..SeedFigure::default() };
+        assert_eq!(f.ratio(), 100.0);
+        assert_eq!(SeedFigure { more_is_better: true, ..f }.ratio(), 0.01);
+    }
+}

@@ -1,0 +1,111 @@
+//! One row for each repetition and phase, with every circumstance: for programs.
+
+use super::{Measurement, Results, Row, SCHEMA};
+use crate::report::finished;
+
+/// The names of the columns, with units.
+pub const CSV_HEAD: &str = "schema,run_id,case,rep,phase,engine,format,access,ranks,nodes,ppn,dims,data_shape,block_shape,\
+chunk_shape,dtype,codec,level,shuffle,unlimited,fill,pattern,cache_label,cache_pct,bytes_logical,bytes_stored,\
+bytes_from_storage,t_open_s,t_define_s,t_io_s,t_sync_s,t_close_s,t_total_s,rate_io_MiBps,rate_total_MiBps,\
+rank_t_min_s,rank_t_median_s,rank_t_max_s,lat_p50_s,lat_p99_s,cpu_s,rss_MiB,psi_cpu,psi_io,verify,flags";
+
+const MIB: f64 = 1_048_576.0;
+
+/// Everything as CSV. Defining is part of opening (libraries do not let the two be told apart), so `t_define_s` is
+/// empty; what is not known, or means nothing for a workload, is empty too.
+pub fn results_csv(results: &Results) -> String {
+    let mut w = csv::Writer::from_writer(Vec::new());
+    // Writing to memory cannot fail.
+    let _ = w.write_record(CSV_HEAD.split(','));
+    for section in &results.sections {
+        for row in &section.rows {
+            for m in &row.measurements {
+                let cells: Vec<String> =
+                    CSV_HEAD.split(',').map(|name| cell(name, results, &section.workload, row, m)).collect();
+                let _ = w.write_record(&cells);
+            }
+        }
+    }
+    finished(w)
+}
+
+fn cell(name: &str, results: &Results, workload: &str, row: &Row, m: &Measurement) -> String {
+    let seconds = |v: Option<f64>| v.map_or_else(String::new, |v| format!("{v:.9}"));
+    let whole = |v: Option<u64>| v.map_or_else(String::new, |v| v.to_string());
+    let total = m.open.unwrap_or(0.0) + m.seconds + m.close.unwrap_or(0.0);
+    let rate = |s: f64| {
+        if row.bytes > 0 { format!("{:.3}", row.bytes as f64 / s.max(1e-12) / MIB) } else { String::new() }
+    };
+    match name {
+        "schema" => SCHEMA.to_string(),
+        "run_id" => results.time.to_string(),
+        "case" => row.case.clone(),
+        "rep" => m.rep.to_string(),
+        "phase" => row.phase.clone(),
+        "engine" => format!("{} {}", row.engine, row.version).trim_end().to_owned(),
+        "cache_label" => m.cache.as_ref().map_or_else(String::new, |c| c.label.clone()),
+        "cache_pct" => {
+            m.cache.as_ref().and_then(|c| c.percent).map_or_else(String::new, |v| format!("{v:.2}"))
+        }
+        "bytes_logical" => row.bytes.to_string(),
+        "bytes_stored" => whole(m.stored.or(row.stored)),
+        "bytes_from_storage" => whole(m.from_storage),
+        "t_open_s" => seconds(m.open),
+        "t_define_s" => String::new(),
+        "t_io_s" => seconds(Some(m.seconds)),
+        "t_sync_s" => seconds(m.sync),
+        "t_close_s" => seconds(m.close),
+        "t_total_s" => seconds(Some(total)),
+        "rate_io_MiBps" => rate(m.seconds),
+        "rate_total_MiBps" => rate(total),
+        "rank_t_min_s" => seconds(m.ranks.map(|r| r.0)),
+        "rank_t_median_s" => seconds(m.ranks.map(|r| r.1)),
+        "rank_t_max_s" => seconds(m.ranks.map(|r| r.2)),
+        "lat_p50_s" => seconds(m.calls.map(|c| c.0)),
+        "lat_p99_s" => seconds(m.calls.map(|c| c.1)),
+        "cpu_s" => seconds(m.cpu),
+        "rss_MiB" => m.memory.map_or_else(String::new, |b| format!("{:.1}", b as f64 / MIB)),
+        "psi_cpu" => seconds(m.noise.psi_cpu),
+        "psi_io" => seconds(m.noise.psi_io),
+        "verify" => match m.right {
+            None => "",
+            Some(true) => "ok",
+            Some(false) => "wrong",
+        }
+        .to_owned(),
+        "flags" => flags(row, m).join("+"),
+        "pattern" => row.facts.get(name).cloned().unwrap_or_else(|| workload.to_owned()),
+        other => row.facts.get(other).cloned().unwrap_or_default(),
+    }
+}
+
+fn flags(row: &Row, m: &Measurement) -> Vec<&'static str> {
+    let mut flags = Vec::new();
+    flags.extend(m.disturbed.then_some("disturbed"));
+    let unproven = row.phase == "read" && m.cache.as_ref().is_some_and(|c| c.label.ends_with("unverified"));
+    flags.extend(unproven.then_some("cache-unproven"));
+    flags
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::result::Section;
+
+    #[test]
+    fn a_row_for_every_repetition_under_the_agreed_head() {
+        let mut row = Row::new("x, y", "write", 1 << 20).with("ranks", 4).with("chunk_shape", "1:2");
+        row.measurements = vec![Measurement::of(0.5), Measurement { rep: 1, ..Measurement::of(1.0) }];
+        let results = Results::of(vec![Section { rows: vec![row], ..Section::new("io", "t") }]);
+        let text = results_csv(&results);
+        let mut read = csv::Reader::from_reader(text.as_bytes());
+        let head = read.headers().unwrap().clone();
+        assert_eq!(head.iter().collect::<Vec<_>>().join(","), CSV_HEAD);
+        let rows: Vec<_> = read.records().map(Result::unwrap).collect();
+        let at = |name: &str| head.iter().position(|h| h == name).unwrap();
+        assert_eq!(rows.len(), 2);
+        assert_eq!(&rows[0][at("rate_io_MiBps")], "2.000");
+        assert_eq!((&rows[1][at("rep")], &rows[1][at("case")]), ("1", "x, y"));
+        assert_eq!((&rows[1][at("ranks")], &rows[1][at("verify")]), ("4", ""));
+    }
+}

@@ -1,0 +1,29 @@
+//! `ncforge bench compare`
+
+use ncforge_bench::result::{Results, compare};
+
+use crate::args::BenchCompareArgs;
+use crate::commands::Context;
+use crate::exit::{Exit, Failure, Result};
+
+/// Exit code 3 when a row is slower by more than is allowed.
+pub(super) fn run(args: &BenchCompareArgs, cx: &Context<'_>) -> Result {
+    let (before, after) = (Results::load(&args.before)?, Results::load(&args.after)?);
+    let found = compare(&before, &after);
+    if found.changes.is_empty() {
+        return Err(Failure::usage(
+            "the two results have no row in common",
+            "a row is the same when workload, case, phase and the state of the cache are",
+        ));
+    }
+    let limit = args.fail_if_slower.map(|s| s.0);
+    if args.json {
+        cx.printer.json(&serde_json::to_value(&found).unwrap_or_default());
+    } else if args.markdown {
+        cx.printer.data(&found.markdown(limit));
+    } else {
+        cx.printer.data(&found.table(limit));
+    }
+    let slower = limit.is_some_and(|l| !found.slower(l).is_empty());
+    Ok(if slower { Exit::Differences } else { Exit::Ok })
+}
