@@ -1,5 +1,6 @@
 //! Results as tables for people.
 
+pub mod access;
 pub mod chunks;
 pub mod io;
 pub mod records;
@@ -7,75 +8,6 @@ pub mod records;
 use std::fmt::Write;
 
 use crate::environment::Environment;
-use crate::workload::access::{AccessReport, FileFacts};
-
-/// The table of the workload `access`: what was read, from where, and how long it took.
-pub fn access_table(report: &AccessReport) -> String {
-    let mut out = String::new();
-    for (i, file) in report.files.iter().enumerate() {
-        let _ = writeln!(out, "[{}] {}", i + 1, describe(file));
-    }
-    let mut rows: Vec<Vec<String>> =
-        vec![["read", "file", "bytes", "median", "min", "max", "rate", "values"].map(str::to_owned).to_vec()];
-    for row in &report.rows {
-        let same = match row.same_values {
-            _ if row.file == 0 => "-",
-            Some(true) => "same",
-            Some(false) => "DIFFER",
-            None => "other shape",
-        };
-        rows.push(vec![
-            row.pattern.name().to_owned(),
-            format!("[{}]", row.file + 1),
-            bytes(row.bytes),
-            seconds(row.summary.median),
-            seconds(row.summary.min),
-            seconds(row.summary.max),
-            format!("{}/s", bytes((row.bytes as f64 / row.summary.median.max(1e-9)) as u64)),
-            same.to_owned(),
-        ]);
-    }
-    out.push('\n');
-    out.push_str(&aligned(&rows, 2));
-    let _ = writeln!(out, "\n{}", circumstances(report));
-    out
-}
-
-fn describe(file: &FileFacts) -> String {
-    let list = |v: &[u64]| v.iter().map(u64::to_string).collect::<Vec<_>>().join(" × ");
-    let storage = match &file.chunks {
-        Some(c) => format!("chunks {}", list(c)),
-        None => "contiguous".to_owned(),
-    };
-    let filters =
-        if file.filters.is_empty() { String::new() } else { format!(", {}", file.filters.join(" + ")) };
-    format!(
-        "{} ({}, {}): {} {}, {storage}{filters}; by {} {}",
-        file.path.display(),
-        file.format,
-        bytes(file.bytes),
-        file.variable,
-        list(&file.shape),
-        file.driver,
-        file.driver_version
-    )
-}
-
-fn circumstances(report: &AccessReport) -> String {
-    let resident = report.rows.iter().filter_map(|r| r.resident_before).reduce(f64::max);
-    let cache = match (report.options.cold, resident) {
-        (true, Some(share)) => {
-            format!("cold: at most {:.0} % of a file in the page cache before a read", share * 100.0)
-        }
-        (true, None) => "cold as far as the system allows; residency unknown".to_owned(),
-        (false, _) => "warm page cache".to_owned(),
-    };
-    format!(
-        "{} repetitions, interleaved; {cache}; file opened anew for each (not timed); {}",
-        report.options.repetitions,
-        machine(&report.environment)
-    )
-}
 
 /// The machine in a few words.
 fn machine(e: &Environment) -> String {

@@ -228,6 +228,7 @@ impl Row {
 
     /// The same with a fact more.
     #[must_use]
+    #[expect(clippy::needless_pass_by_value, reason = "numbers, names and references alike")]
     pub fn with(mut self, fact: &str, value: impl ToString) -> Self {
         self.facts.insert(fact.to_owned(), value.to_string());
         self

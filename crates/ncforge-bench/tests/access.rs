@@ -3,7 +3,7 @@
 use std::path::PathBuf;
 
 use ncforge_bench::driver::NcforgeDriver;
-use ncforge_bench::report::access_table;
+use ncforge_bench::report::access::access_table;
 use ncforge_bench::workload::access::{AccessOptions, Pattern, run};
 
 fn data(name: &str) -> PathBuf {

@@ -22,9 +22,8 @@ use std::path::Path;
 use clap::{CommandFactory, Parser, Subcommand};
 
 pub(crate) use bench::{
-    AccessArgs, BenchArgs, BenchCompareArgs, ChunksBenchArgs, Compat, IoArgs, OutputForm, PatternArg, RecordsArgs,
-    RecordsPart,
-    SwitchArg, Workload,
+    AccessArgs, BenchArgs, BenchCompareArgs, ChunksBenchArgs, Compat, IoArgs, OutputArgs, OutputForm,
+    PatternArg, RecordsArgs, RecordsPart, SwitchArg, Workload,
 };
 pub(crate) use combine::{CombineArgs, DifferingArg, HolesArg, SchemeArg, TileChunksArg};
 pub(crate) use compare::CompareArgs;

@@ -12,9 +12,14 @@ fn access_reads_files_in_turn_and_compares_their_values() {
         p.run("bench access uv300.nc uv300.nc --repetitions 2").exits(0).prints("series").prints("same");
     assert!(ran.err.is_empty(), "{}", ran.err);
     let doc = p.run("bench access uv300.nc --patterns map --json --var U --seed 3").exits(0).json();
-    assert_eq!(doc["rows"].as_array().expect("rows").len(), 1);
-    assert_eq!(doc["rows"][0]["seconds"].as_array().expect("times").len(), 5);
-    assert_eq!(doc["rows"][0]["count"], serde_json::json!([1, 64, 128]));
+    let section = &doc["sections"][0];
+    assert_eq!(section["rows"].as_array().expect("rows").len(), 1);
+    assert_eq!(section["rows"][0]["measurements"].as_array().expect("times").len(), 5);
+    assert_eq!(section["rows"][0]["facts"]["block_shape"], "1:64:128");
+    assert_eq!(section["detail"]["rows"][0]["count"], serde_json::json!([1, 64, 128]));
+    let csv = p.run("bench access uv300.nc --patterns map --csv --var U").exits(0);
+    assert_eq!(csv.out.lines().count(), 6, "{}", csv.out);
+    p.run("bench access uv300.nc --csv --json").exits(2).says("stdout");
 }
 
 #[test]
@@ -46,7 +51,13 @@ fn chunks_are_swept_and_judged() {
     p.run(&format!("bench chunks uv300.nc --var U {shapes} --csv")).exits(0).prints("read_time_ser_us");
     let doc =
         p.run(&format!("bench chunks uv300.nc --var U {shapes} --regret --for map --json")).exits(0).json();
-    assert_eq!(doc[0]["mixes"][0]["mix"], "map", "one report for each driver");
+    assert_eq!(doc["sections"][0]["detail"]["mixes"][0]["mix"], "map", "one section for each driver");
+    let doc = p.run(&format!("bench chunks uv300.nc --var U {shapes} --json")).exits(0).json();
+    assert_eq!(
+        doc["sections"][0]["rows"].as_array().expect("rows").len(),
+        6,
+        "classic and two shapes, slab and series"
+    );
     p.run("bench chunks uv300.nc --shapes 0,1").exits(2).says("chunk shape");
     p.run("bench chunks uv300.nc --library nowhere.so").exits(2).says("nowhere.so");
     p.run("bench chunks uv300.nc --for map").exits(2);
@@ -62,8 +73,10 @@ fn records_are_stored_in_many_ways() {
         assert!(ran.out.contains(text), "{text}");
     }
     let doc = p.run(&format!("bench records {small} --only network --json")).exits(0).json();
-    assert!(doc["station"].is_null());
-    assert_eq!(doc["network"]["rows"][0]["step"], "create");
+    let sections = doc["sections"].as_array().expect("sections");
+    assert_eq!(sections.len(), 1);
+    assert_eq!(sections[0]["workload"], "records-network");
+    assert_eq!(sections[0]["rows"][0]["phase"], "create empty");
     let csv = p.run(&format!("bench records {small} --only station --csv --library find"));
     // Machines without netCDF-C say so.
     if csv.code == Some(0) {

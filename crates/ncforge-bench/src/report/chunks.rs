@@ -1,5 +1,6 @@
 //! Tables of the workload `chunks`.
 
+mod judged;
 mod section;
 
 use std::fmt::Write;
@@ -8,6 +9,7 @@ use super::{aligned, bytes, finished, seconds};
 use crate::workload::chunks::regret::RegretReport;
 use crate::workload::chunks::sweep::{SweepReport, SweepRow};
 
+pub use judged::{regret_results, regret_section};
 pub use section::{sweep_results, sweep_section};
 
 /// The sweep, with the columns of the AR-5 studies: chunk lengths (0 for the classic file), cache in MB, deflate,

@@ -6,7 +6,7 @@
 //!
 //! let driver = NcforgeDriver::default();
 //! let report = run(&[&driver], &["sst.nc".into()], &AccessOptions::default())?;
-//! print!("{}", ncforge_bench::report::access_table(&report));
+//! print!("{}", ncforge_bench::report::access::access_table(&report));
 //! # Ok::<(), ncforge_bench::Error>(())
 //! ```
 

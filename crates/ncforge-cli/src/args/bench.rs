@@ -2,6 +2,7 @@
 
 mod compare;
 mod io;
+mod output;
 mod records;
 
 use std::num::NonZeroUsize;
@@ -13,6 +14,7 @@ use super::{GlobalArgs, Size};
 
 pub(crate) use compare::BenchCompareArgs;
 pub(crate) use io::{Compat, IoArgs, OutputForm};
+pub(crate) use output::OutputArgs;
 pub(crate) use records::{RecordsArgs, RecordsPart};
 
 /// Measure how fast files are read.
@@ -64,9 +66,8 @@ pub(crate) struct AccessArgs {
     /// Where the sequence of places starts
     #[arg(long, value_name = "N", default_value = "1")]
     pub(crate) seed: u64,
-    /// Every measurement, as JSON
-    #[arg(long)]
-    pub(crate) json: bool,
+    #[command(flatten)]
+    pub(crate) output: OutputArgs,
     #[command(flatten)]
     pub(crate) global: GlobalArgs,
 }
@@ -154,12 +155,8 @@ pub(crate) struct ChunksBenchArgs {
     /// Leave the files in the folder, and take those that an earlier run left
     #[arg(long, requires = "folder")]
     pub(crate) keep: bool,
-    /// The table as CSV
-    #[arg(long, conflicts_with = "json")]
-    pub(crate) csv: bool,
-    /// Every measurement, as JSON
-    #[arg(long)]
-    pub(crate) json: bool,
+    #[command(flatten)]
+    pub(crate) output: OutputArgs,
     #[command(flatten)]
     pub(crate) global: GlobalArgs,
 }

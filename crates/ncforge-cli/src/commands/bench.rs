@@ -3,10 +3,14 @@
 mod chunks;
 mod compare;
 mod io;
+mod output;
 mod records;
 
-use ncforge_bench::driver::NcforgeDriver;
-use ncforge_bench::report::access_table;
+use std::path::Path;
+
+use ncforge_bench::driver::{LibnetcdfDriver, NcforgeDriver};
+use ncforge_bench::report::access::{access_results, access_table};
+use ncforge_bench::result::results_csv;
 use ncforge_bench::workload::access::{AccessOptions, Pattern, run as run_access};
 
 use super::Context;
@@ -35,18 +39,23 @@ fn access(args: &AccessArgs, cx: &Context<'_>) -> Result {
     };
     let driver = NcforgeDriver::new(cx.global.threads.map(usize::from), cx.global.memory.map(|size| size.0));
     let report = run_access(&[&driver], &args.files, &options)?;
-    if args.json {
-        let document = serde_json::to_value(&report).map_err(|e| Failure {
-            message: format!("cannot write the report as JSON: {e}"),
-            hint: None,
-            exit: Exit::Failed,
-        })?;
-        cx.printer.json(&document);
-    } else {
-        cx.printer.data(&access_table(&report));
-    }
+    let table = |_: &_| access_table(&report);
+    output::put(&args.output, access_results(&report), &table, &results_csv, cx)?;
     let differ = report.rows.iter().any(|row| row.same_values == Some(false));
     Ok(if differ { Exit::Differences } else { Exit::Ok })
+}
+
+/// A netCDF-C library at a path; `find` takes the system's.
+fn library(path: &Path) -> Result<LibnetcdfDriver, Failure> {
+    if path == Path::new("find") {
+        return LibnetcdfDriver::find().ok_or_else(|| {
+            Failure::usage(
+                "the system has no netCDF-C library that can be loaded",
+                "install it (Debian: libnetcdf19), or give the path of one",
+            )
+        });
+    }
+    Ok(LibnetcdfDriver::load(path)?)
 }
 
 fn pattern(asked: PatternArg) -> Pattern {

@@ -5,12 +5,12 @@ use std::path::{Path, PathBuf};
 use ncforge::engine::{Engine, EngineOptions};
 use serde::Serialize;
 
+use super::rows::{self, Row, Setup, Work};
 use super::weather::{Chance, DAILY, daily};
 use super::writing::{correct, create, fill, records_from, size};
 use super::{Stored, Times};
 use crate::cache;
 use crate::driver::{Driver, NcforgeDriver};
-use crate::environment::Environment;
 use crate::error::{Error, Result};
 use crate::stats::checksum;
 
@@ -33,32 +33,15 @@ pub struct Options {
     pub corrections: usize,
     /// Stations that are read.
     pub read: usize,
-    /// How often they are read.
-    pub repetitions: usize,
-    /// Where random numbers start.
-    pub seed: u64,
-    /// Threads of ncforge.
-    pub threads: Option<usize>,
-    /// Bytes of memory that ncforge may use.
-    pub memory: Option<u64>,
-    /// Where the files are made; a temporary folder by default.
-    pub folder: Option<PathBuf>,
+    /// The rest.
+    #[serde(flatten)]
+    pub setup: Setup,
 }
 
 impl Default for Options {
     /// The co-operative stations of New York over 50 years, as a predecessor stored them.
     fn default() -> Self {
-        Options {
-            stations: 622,
-            years: 50,
-            corrections: 25,
-            read: 5,
-            repetitions: 5,
-            seed: 1,
-            threads: None,
-            memory: None,
-            folder: None,
-        }
+        Options { stations: 622, years: 50, corrections: 25, read: 5, setup: Setup::default() }
     }
 }
 
@@ -79,9 +62,10 @@ pub enum Step {
 impl Step {
     /// All, in the order in which they are done.
     pub const ALL: [Step; 4] = [Step::Create, Step::Fill, Step::Update, Step::Read];
+}
 
-    /// Its name in tables.
-    pub fn name(self) -> &'static str {
+impl Work for Step {
+    fn name(self) -> &'static str {
         match self {
             Step::Create => "create empty",
             Step::Fill => "fill",
@@ -91,39 +75,8 @@ impl Step {
     }
 }
 
-/// One step in one way.
-#[derive(Clone, Debug, Serialize)]
-pub struct Row {
-    /// How the files are stored.
-    pub stored: Stored,
-    /// The library.
-    pub driver: String,
-    /// Its version.
-    pub version: String,
-    /// What was done.
-    pub step: Step,
-    /// How long it took for all files.
-    pub times: Times,
-    /// Median wall time, divided by that of plain classic files and ncforge.
-    pub of_classic: Option<f64>,
-    /// Bytes of all files: after they were filled, and after the corrections.
-    pub bytes: (u64, u64),
-    /// How many times smaller than plain classic files they are when filled.
-    pub ratio: Option<f64>,
-    /// Whether the files of the first way gave the same values, if any were read.
-    pub same_values: Option<bool>,
-}
-
-/// All that was measured.
-#[derive(Clone, Debug, Serialize)]
-pub struct Report {
-    /// The machine.
-    pub environment: Environment,
-    /// What was asked.
-    pub options: Options,
-    /// The measurements, step by step.
-    pub rows: Vec<Row>,
-}
+/// All that was measured of the network.
+pub type Report = rows::Report<Options, Step>;
 
 /// The files of one way to store them.
 struct Way {
@@ -151,12 +104,12 @@ pub fn run(
     options: &Options,
     progress: &mut dyn FnMut(&str),
 ) -> Result<Report> {
-    let o = options;
-    if [o.stations, o.years, o.repetitions, o.read].contains(&0) || stored.is_empty() {
+    let (o, setup) = (options, &options.setup);
+    if [o.stations, o.years, setup.repetitions, o.read].contains(&0) || stored.is_empty() {
         return Err(Error::Invalid("a measurement needs at least one of everything".into()));
     }
-    let folder = super::folder(o.folder.as_deref())?;
-    let engine = Engine::new(EngineOptions { threads: o.threads, memory: o.memory })?;
+    let folder = super::folder(setup.folder.as_deref())?;
+    let engine = Engine::new(EngineOptions { threads: setup.threads, memory: setup.memory })?;
     let days = (o.years as f64 * YEAR) as usize;
     let mut ways = stored
         .iter()
@@ -170,13 +123,14 @@ pub fn run(
     for group in (0..o.stations).step_by(GROUP) {
         let stations: Vec<usize> = (group..(group + GROUP).min(o.stations)).collect();
         progress(&format!("stations {} to {} of {}", group + 1, group + stations.len(), o.stations));
-        let weather: Vec<Vec<Vec<f32>>> = stations.iter().map(|&s| daily(o.seed, s, days)).collect();
+        let weather: Vec<Vec<Vec<f32>>> = stations.iter().map(|&s| daily(setup.seed, s, days)).collect();
         for way in &mut ways {
             write_group(way, &stations, &weather, o, &engine)?;
         }
     }
-    let rows = rows(&ways, libraries, o, days)?;
-    Ok(Report { environment: Environment::capture(), options: o.clone(), rows })
+    let own = NcforgeDriver::new(setup.threads, setup.memory);
+    let rows = rows(&ways, &own, libraries, o, days)?;
+    Ok(Report::of(o, &own, rows))
 }
 
 fn write_group(
@@ -213,7 +167,7 @@ fn write_group(
 
 /// What an inspector changes in a station's values: variable (after the time), record, value.
 fn corrections(o: &Options, station: usize, weather: &[Vec<f32>]) -> Vec<(usize, usize, f32)> {
-    let mut chance = Chance::new(o.seed ^ 0x5EED ^ ((station as u64) << 20));
+    let mut chance = Chance::new(o.setup.seed ^ 0x5EED ^ ((station as u64) << 20));
     (0..o.corrections)
         .map(|_| {
             let (var, day) = (chance.below(3) as usize, chance.below(weather[0].len() as u64) as usize);
@@ -222,29 +176,21 @@ fn corrections(o: &Options, station: usize, weather: &[Vec<f32>]) -> Vec<(usize,
         .collect()
 }
 
-fn rows(ways: &[Way], libraries: &[&dyn Driver], o: &Options, days: usize) -> Result<Vec<Row>> {
-    let own = NcforgeDriver::new(o.threads, o.memory);
-    let plain = ways.iter().find(|w| w.stored == Stored::Classic);
+fn rows(
+    ways: &[Way],
+    own: &NcforgeDriver,
+    libraries: &[&dyn Driver],
+    o: &Options,
+    days: usize,
+) -> Result<Vec<Row<Step>>> {
     let mut rows = Vec::new();
-    let mut row = |way: &Way, driver: &dyn Driver, step, times: Times, same_values| {
-        rows.push(Row {
-            stored: way.stored,
-            driver: driver.name().to_owned(),
-            version: driver.version(),
-            step,
-            times,
-            of_classic: None,
-            bytes: way.bytes,
-            ratio: plain.map(|p| p.bytes.0 as f64 / way.bytes.0.max(1) as f64),
-            same_values,
-        });
-    };
     for (i, step) in Step::ALL[..3].iter().enumerate() {
         for way in ways {
-            row(way, &own, *step, way.written[i].clone(), None);
+            let bytes = if *step == Step::Update { way.bytes.1 } else { way.bytes.0 };
+            rows.push(Row::new(way.stored, own, bytes, *step, way.written[i].clone()));
         }
     }
-    let mut chance = Chance::new(o.seed ^ 0x0BEE);
+    let mut chance = Chance::new(o.setup.seed ^ 0x0BEE);
     let mut chosen: Vec<usize> = Vec::new();
     while chosen.len() < o.read.min(o.stations) {
         let station = chance.below(o.stations as u64) as usize;
@@ -254,14 +200,14 @@ fn rows(ways: &[Way], libraries: &[&dyn Driver], o: &Options, days: usize) -> Re
     }
     let mut readers: Vec<(&Way, &dyn Driver, Times, u64)> = Vec::new();
     for way in ways {
-        readers.push((way, &own, Times::default(), 0));
+        readers.push((way, own, Times::default(), 0));
         let reads = |l: &&&dyn Driver| super::refusal(**l, &way.file(chosen[0]), READ[0]).is_none();
         let others = libraries.iter().filter(|_| way.stored.is_for_everyone()).filter(reads);
         readers.extend(others.map(|&l| (way, l, Times::default(), 0)));
         chosen.iter().try_for_each(|&s| cache::warm(&way.file(s)))?;
     }
     let mut out = vec![0; days * 4];
-    for _ in 0..o.repetitions {
+    for _ in 0..o.setup.repetitions {
         for (way, driver, times, sum) in &mut readers {
             let files: Vec<PathBuf> = chosen.iter().map(|&s| way.file(s)).collect();
             *sum = times.measure(|| read_stations(*driver, &files, days, &mut out))?;
@@ -269,15 +215,8 @@ fn rows(ways: &[Way], libraries: &[&dyn Driver], o: &Options, days: usize) -> Re
     }
     let first = readers.first().map_or(0, |r| r.3);
     for (way, driver, times, sum) in readers {
-        row(way, driver, Step::Read, times, Some(sum == first));
-    }
-    for step in Step::ALL {
-        let is_plain = |r: &&Row| r.step == step && r.stored == Stored::Classic && r.driver == own.name();
-        let classic = rows.iter().find(is_plain).and_then(|r| r.times.summary()).map(|s| s.median);
-        for r in rows.iter_mut().filter(|r| r.step == step) {
-            let own = r.times.summary().map(|s| s.median);
-            r.of_classic = own.zip(classic).map(|(a, b)| a / b.max(1e-9));
-        }
+        let row = Row::new(way.stored, driver, way.bytes.0, Step::Read, times);
+        rows.push(Row { same_values: Some(sum == first), ..row });
     }
     Ok(rows)
 }

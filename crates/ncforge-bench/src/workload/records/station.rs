@@ -5,12 +5,12 @@ use std::path::PathBuf;
 use ncforge::engine::{Engine, EngineOptions};
 use serde::Serialize;
 
+use super::rows::{self, Row, Setup, Work};
 use super::weather::{INSTRUMENTS, hourly};
 use super::writing::{create, fill, records_from, size};
 use super::{Stored, Times};
 use crate::cache;
 use crate::driver::{Driver, NcforgeDriver, Session};
-use crate::environment::Environment;
 use crate::error::{Error, Result};
 use crate::stats::{Positions, checksum};
 
@@ -27,16 +27,9 @@ pub struct Options {
     pub picked: usize,
     /// Records that are written in one go when the file is filled.
     pub batch: usize,
-    /// How often all is read. Every repetition reads at other places.
-    pub repetitions: usize,
-    /// Where random numbers start.
-    pub seed: u64,
-    /// Threads of ncforge.
-    pub threads: Option<usize>,
-    /// Bytes of memory that ncforge may use.
-    pub memory: Option<u64>,
-    /// Where the files are made; a temporary folder by default.
-    pub folder: Option<PathBuf>,
+    /// The rest. Every repetition reads at other places.
+    #[serde(flatten)]
+    pub setup: Setup,
 }
 
 impl Default for Options {
@@ -48,11 +41,7 @@ impl Default for Options {
             reads: 1000,
             picked: 4,
             batch: 168,
-            repetitions: 9,
-            seed: 1,
-            threads: None,
-            memory: None,
-            folder: None,
+            setup: Setup { repetitions: 9, ..Setup::default() },
         }
     }
 }
@@ -81,9 +70,10 @@ impl Test {
     fn reads(self) -> bool {
         !matches!(self, Test::Fill | Test::Open)
     }
+}
 
-    /// Its name in tables.
-    pub fn name(self) -> &'static str {
+impl Work for Test {
+    fn name(self) -> &'static str {
         match self {
             Test::Fill => "fill",
             Test::Open => "open",
@@ -94,37 +84,8 @@ impl Test {
     }
 }
 
-/// One test of one file by one library.
-#[derive(Clone, Debug, Serialize)]
-pub struct Row {
-    /// How the file is stored.
-    pub stored: Stored,
-    /// The library.
-    pub driver: String,
-    /// Its version.
-    pub version: String,
-    /// Bytes of the file.
-    pub bytes: u64,
-    /// What was done.
-    pub test: Test,
-    /// How long it took.
-    pub times: Times,
-    /// Median wall time, divided by that of the plain classic file and ncforge.
-    pub of_classic: Option<f64>,
-    /// Whether the first file gave the same values, if any were read.
-    pub same_values: Option<bool>,
-}
-
-/// All that was measured.
-#[derive(Clone, Debug, Serialize)]
-pub struct Report {
-    /// The machine.
-    pub environment: Environment,
-    /// What was asked.
-    pub options: Options,
-    /// The measurements, test by test.
-    pub rows: Vec<Row>,
-}
+/// All that was measured of the one file.
+pub type Report = rows::Report<Options, Test>;
 
 /// One file under one library.
 struct Subject<'a> {
@@ -147,17 +108,19 @@ pub fn run(
     options: &Options,
     progress: &mut dyn FnMut(&str),
 ) -> Result<Report> {
-    let o = options;
-    if [o.records, o.variables, o.reads, o.picked, o.batch, o.repetitions].contains(&0) || stored.is_empty() {
+    let (o, setup) = (options, &options.setup);
+    if [o.records, o.variables, o.reads, o.picked, o.batch, setup.repetitions].contains(&0)
+        || stored.is_empty()
+    {
         return Err(Error::Invalid("a measurement needs at least one of everything".into()));
     }
     if o.reads > o.records || o.picked > o.variables {
         return Err(Error::Invalid("more is to be read than there is".into()));
     }
-    let folder = super::folder(o.folder.as_deref())?;
-    let engine = Engine::new(EngineOptions { threads: o.threads, memory: o.memory })?;
-    let own = NcforgeDriver::new(o.threads, o.memory);
-    let weather = hourly(o.seed, o.records);
+    let folder = super::folder(setup.folder.as_deref())?;
+    let engine = Engine::new(EngineOptions { threads: setup.threads, memory: setup.memory })?;
+    let own = NcforgeDriver::new(setup.threads, setup.memory);
+    let weather = hourly(setup.seed, o.records);
     let columns: Vec<(String, &str)> = (0..o.variables).map(column).collect();
     let values: Vec<Vec<f32>> = (0..o.variables).map(|i| weather[i % INSTRUMENTS.len()].clone()).collect();
     let mut subjects: Vec<Subject<'_>> = Vec::new();
@@ -191,9 +154,9 @@ pub fn run(
             subjects.push(subject);
         }
     }
-    for repetition in 0..o.repetitions {
-        progress(&format!("round {} of {}", repetition + 1, o.repetitions));
-        let mut random = Positions::new(o.seed.wrapping_add(repetition as u64 * 1009));
+    for repetition in 0..setup.repetitions {
+        progress(&format!("round {} of {}", repetition + 1, setup.repetitions));
+        let mut random = Positions::new(setup.seed.wrapping_add(repetition as u64 * 1009));
         let mut picked: Vec<usize> = Vec::new();
         while picked.len() < o.picked {
             let var = random.below(o.variables as u64) as usize;
@@ -209,7 +172,7 @@ pub fn run(
             subject.read(&names, &places, &sequence)?;
         }
     }
-    Ok(Report { environment: Environment::capture(), options: o.clone(), rows: rows(&subjects) })
+    Ok(Report::of(o, &own, rows(&subjects)))
 }
 
 /// Name and units of a variable: there may be several instruments of a kind.
@@ -254,23 +217,17 @@ fn read_records(session: &mut dyn Session, names: &[&str], records: &[usize], ou
     Ok(())
 }
 
-fn rows(subjects: &[Subject<'_>]) -> Vec<Row> {
+fn rows(subjects: &[Subject<'_>]) -> Vec<Row<Test>> {
     let mut rows = Vec::new();
-    let plain = subjects.iter().position(|s| s.stored == Stored::Classic && s.driver.name() == "ncforge");
     for (t, test) in Test::ALL.into_iter().enumerate() {
-        let classic = plain.and_then(|p| Some(subjects[p].cells[t].0.summary()?.median));
         for s in subjects {
             let (times, sum) = &s.cells[t];
-            let Some(summary) = times.summary() else { continue };
+            if times.wall.is_empty() {
+                continue;
+            }
             rows.push(Row {
-                stored: s.stored,
-                driver: s.driver.name().to_owned(),
-                version: s.driver.version(),
-                bytes: s.bytes,
-                test,
-                of_classic: classic.map(|c| summary.median / c.max(1e-9)),
                 same_values: test.reads().then(|| *sum == subjects[0].cells[t].1),
-                times: times.clone(),
+                ..Row::new(s.stored, s.driver, s.bytes, test, times.clone())
             });
         }
     }

@@ -6,6 +6,7 @@ use std::path::PathBuf;
 use clap::{Args, ValueEnum};
 use ncforge_bench::workload::io::{AccessKind, CacheAsk, ChunkChoice, Content, DriverAsk, Lengths};
 
+use super::OutputArgs;
 use crate::args::{GlobalArgs, Size};
 
 /// Write and read an array in blocks, by one process or many, with any library.
@@ -125,12 +126,8 @@ pub(crate) struct IoArgs {
     /// Print the table of another tool
     #[arg(long, value_enum, value_name = "TOOL")]
     pub(crate) compat: Option<Compat>,
-    /// Write one row a repetition as CSV; to stdout without a path
-    #[arg(long, value_name = "PATH", num_args = 0..=1, require_equals = true, default_missing_value = "-")]
-    pub(crate) csv: Option<PathBuf>,
-    /// Write everything as JSON; to stdout without a path
-    #[arg(long, value_name = "PATH", num_args = 0..=1, require_equals = true, default_missing_value = "-")]
-    pub(crate) json: Option<PathBuf>,
+    #[command(flatten)]
+    pub(crate) reports: OutputArgs,
     /// Say what would be done, and do nothing
     #[arg(long)]
     pub(crate) dry_run: bool,

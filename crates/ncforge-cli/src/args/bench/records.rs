@@ -6,6 +6,7 @@ use std::path::PathBuf;
 use clap::{Args, ValueEnum};
 use ncforge_bench::workload::records::Compressor;
 
+use super::OutputArgs;
 use crate::args::{GlobalArgs, Size};
 
 /// Store records of stations in many ways, and read and update them.
@@ -62,12 +63,8 @@ pub(crate) struct RecordsArgs {
     /// Folder for the files [default: the system's temporary one]
     #[arg(long, value_name = "DIR")]
     pub(crate) folder: Option<PathBuf>,
-    /// The tables as CSV
-    #[arg(long, conflicts_with = "json")]
-    pub(crate) csv: bool,
-    /// Every measurement, as JSON
-    #[arg(long)]
-    pub(crate) json: bool,
+    #[command(flatten)]
+    pub(crate) output: OutputArgs,
     #[command(flatten)]
     pub(crate) global: GlobalArgs,
 }

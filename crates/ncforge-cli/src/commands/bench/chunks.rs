@@ -3,13 +3,16 @@
 use std::path::{Path, PathBuf};
 
 use ncforge::tune::Machine;
-use ncforge_bench::driver::{Driver, LibnetcdfDriver, NcforgeDriver};
-use ncforge_bench::report::chunks::{proof_table, regret_csv, regret_table, sweep_csv, sweep_table};
+use ncforge_bench::driver::{Driver, NcforgeDriver};
+use ncforge_bench::report::chunks::{
+    proof_table, regret_csv, regret_results, regret_table, sweep_csv, sweep_results, sweep_table,
+};
 use ncforge_bench::workload::chunks::proof::{ARRAYS, Array};
 use ncforge_bench::workload::chunks::regret::{self, MIXES, RegretOptions, RegretReport};
 use ncforge_bench::workload::chunks::sweep::{self, SweepOptions};
 use ncforge_bench::workload::chunks::{Effort, Files, Variant, grid};
 
+use super::{library, output};
 use crate::args::{ChunksBenchArgs, SwitchArg};
 use crate::commands::Context;
 use crate::exit::{Exit, Failure, Result};
@@ -47,7 +50,7 @@ pub(super) fn run(args: &ChunksBenchArgs, cx: &Context<'_>) -> Result {
         for file in subjects(args, &folder)? {
             let options = regret_options(args, &file, cx)?;
             let found = regret::run(&drivers, &file, &Files::new(&folder), &options, &mut progress)?;
-            if !(args.json || args.csv) {
+            if !args.output.takes_stdout() {
                 found.iter().for_each(|r| cx.printer.data(&(regret_table(r) + "\n")));
             }
             reports.extend(found);
@@ -79,7 +82,8 @@ pub(super) fn run(args: &ChunksBenchArgs, cx: &Context<'_>) -> Result {
         cold: args.cold,
     };
     let report = sweep::run(&drivers, file, &Files::new(&folder), &options, &mut progress)?;
-    print(args, cx, &report, sweep_table, sweep_csv)?;
+    let (table, csv) = (|_: &_| sweep_table(&report), |_: &_| sweep_csv(&report));
+    output::put(&args.output, sweep_results(&report, None), &table, &csv, cx)?;
     let same = report.rows.iter().all(|row| row.same_values);
     Ok(if same { Exit::Ok } else { Exit::Differences })
 }
@@ -113,52 +117,12 @@ fn regret_options(
     })
 }
 
+/// The tables of single reports were printed as they came.
 fn summed_up(args: &ChunksBenchArgs, cx: &Context<'_>, reports: &[RegretReport]) -> Result {
-    if args.json {
-        cx.printer.json(&document(&reports)?);
-    } else if args.csv {
-        reports.iter().for_each(|r| cx.printer.data(&regret_csv(r)));
-    } else if reports.len() > 1 {
-        cx.printer.data(&proof_table(reports));
-    }
+    let table = |_: &_| if reports.len() > 1 { proof_table(reports) } else { String::new() };
+    let csv = |_: &_| reports.iter().map(regret_csv).collect();
+    output::put(&args.output, regret_results(reports), &table, &csv, cx)?;
     Ok(Exit::Ok)
-}
-
-pub(super) fn document<R: serde::Serialize>(report: &R) -> std::result::Result<serde_json::Value, Failure> {
-    serde_json::to_value(report).map_err(|e| Failure {
-        message: format!("cannot write the report as JSON: {e}"),
-        hint: None,
-        exit: Exit::Failed,
-    })
-}
-
-fn print<R: serde::Serialize>(
-    args: &ChunksBenchArgs,
-    cx: &Context<'_>,
-    report: &R,
-    table: fn(&R) -> String,
-    csv: fn(&R) -> String,
-) -> std::result::Result<(), Failure> {
-    if args.json {
-        cx.printer.json(&document(report)?);
-    } else if args.csv {
-        cx.printer.data(&csv(report));
-    } else {
-        cx.printer.data(&table(report));
-    }
-    Ok(())
-}
-
-pub(super) fn library(path: &Path) -> std::result::Result<LibnetcdfDriver, Failure> {
-    if path == Path::new("find") {
-        return LibnetcdfDriver::find().ok_or_else(|| {
-            Failure::usage(
-                "the system has no netCDF-C library that can be loaded",
-                "install it (Debian: libnetcdf19), or give the path of one",
-            )
-        });
-    }
-    Ok(LibnetcdfDriver::load(path)?)
 }
 
 fn shapes(args: &ChunksBenchArgs, file: &Path) -> std::result::Result<Vec<Vec<u64>>, Failure> {

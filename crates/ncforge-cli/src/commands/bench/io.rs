@@ -1,7 +1,5 @@
 //! `ncforge bench io`
 
-use std::path::Path;
-
 use ncforge_bench::report::io::{io_results, io_table, netcdf_bench_table};
 use ncforge_bench::result::{Results, results_csv};
 use ncforge_bench::team::{Alone, MpiTeam, SharedTeam, Team, launch};
@@ -9,6 +7,7 @@ use ncforge_bench::workload::io::{
     AccessKind, CaseAsk, ChunkChoice, Content, DriverAsk, GeometryRequest, IoOptions, IoReport, plan, run,
 };
 
+use super::output;
 use crate::args::{Compat, IoArgs, OutputForm};
 use crate::commands::Context;
 use crate::exit::{Exit, Failure, Result};
@@ -83,32 +82,9 @@ fn exit_of(args: &IoArgs, report: &IoReport) -> Exit {
 }
 
 fn print(args: &IoArgs, report: &IoReport, cx: &Context<'_>) -> std::result::Result<(), Failure> {
-    let to_stdout = |p: &Option<std::path::PathBuf>| p.as_deref() == Some(Path::new("-"));
-    if !to_stdout(&args.csv) && !to_stdout(&args.json) {
-        if compat(args) {
-            cx.printer.data(&netcdf_bench_table(report));
-            if args.verify && !args.read {
-                for rank in 0..report.geometry.ranks() {
-                    let word = if report.wrong().is_some() { "FAILED" } else { "PASSED" };
-                    cx.printer.line(format_args!("TEST {word} [{rank}]"));
-                }
-            }
-        } else {
-            cx.printer.data(&io_table(report));
-        }
-    }
-    let arguments = cx.argv.iter().skip(1).map(|a| a.to_string_lossy().into_owned()).collect();
-    let results = Results { arguments, ..io_results(report) };
-    for (path, text) in [(&args.csv, results_csv as fn(&Results) -> String), (&args.json, Results::to_json)] {
-        let Some(path) = path else { continue };
-        if path == Path::new("-") {
-            cx.printer.data(&text(&results));
-        } else {
-            std::fs::write(path, text(&results))
-                .map_err(|e| failed(format!("cannot write `{}`: {e}", path.display())))?;
-        }
-    }
-    if let Some((case, phase, verdict)) = report.wrong() {
+    let table = |_: &Results| if compat(args) { as_netcdf_bench(args, report) } else { io_table(report) };
+    output::put(&args.reports, io_results(report), &table, &results_csv, cx)?;
+    if let Some((case, _, verdict)) = report.wrong() {
         cx.printer.warn(format_args!(
             "{} of {} values that {} read are wrong",
             verdict.wrong, verdict.checked, case.name
@@ -118,9 +94,18 @@ fn print(args: &IoArgs, report: &IoReport, cx: &Context<'_>) -> std::result::Res
                 report.geometry.names.iter().zip(&m.at).map(|(n, i)| format!("{n} {i}")).collect();
             cx.printer.warn(format_args!("at {}: {} instead of {}", place.join(", "), m.found, m.expected));
         }
-        let _ = phase;
     }
     Ok(())
+}
+
+/// NetCDF-Bench's table; where it only verifies, its verdicts follow.
+fn as_netcdf_bench(args: &IoArgs, report: &IoReport) -> String {
+    let mut text = netcdf_bench_table(report);
+    if args.verify && !args.read {
+        let word = if report.wrong().is_some() { "FAILED" } else { "PASSED" };
+        (0..report.geometry.ranks()).for_each(|rank| text += &format!("TEST {word} [{rank}]\n"));
+    }
+    text
 }
 
 fn compat(args: &IoArgs) -> bool {

@@ -1,10 +1,13 @@
 //! `ncforge bench records`
 
 use ncforge_bench::driver::Driver;
-use ncforge_bench::report::records::{network_table, records_csv, station_table};
-use ncforge_bench::workload::records::{Stored, network, station};
+use ncforge_bench::report::records::{
+    network_section, network_table, records_csv, station_section, station_table,
+};
+use ncforge_bench::result::Results;
+use ncforge_bench::workload::records::{Setup, Stored, network, station};
 
-use super::chunks::{document, library};
+use super::{library, output};
 use crate::args::{RecordsArgs, RecordsPart};
 use crate::commands::Context;
 use crate::exit::{Exit, Failure, Result};
@@ -18,7 +21,13 @@ const NETWORK_CHUNKS: [u64; 2] = [1024, 8192];
 pub(super) fn run(args: &RecordsArgs, cx: &Context<'_>) -> Result {
     let libraries = args.library.iter().map(|p| library(p)).collect::<std::result::Result<Vec<_>, _>>()?;
     let libraries: Vec<&dyn Driver> = libraries.iter().map(|l| l as &dyn Driver).collect();
-    let (threads, memory) = (cx.global.threads.map(usize::from), cx.global.memory.map(|m| m.0));
+    let setup = Setup {
+        repetitions: args.repetitions.get(),
+        seed: args.seed,
+        threads: cx.global.threads.map(usize::from),
+        memory: cx.global.memory.map(|m| m.0),
+        folder: args.folder.clone(),
+    };
     let mut progress = |text: &str| cx.printer.detail(text);
     let mut one = None;
     if args.only != Some(RecordsPart::Network) {
@@ -28,11 +37,7 @@ pub(super) fn run(args: &RecordsArgs, cx: &Context<'_>) -> Result {
             variables: args.variables.get(),
             reads: args.reads.get(),
             picked: args.picked.get(),
-            repetitions: args.repetitions.get(),
-            seed: args.seed,
-            threads,
-            memory,
-            folder: args.folder.clone(),
+            setup: setup.clone(),
             ..station::Options::default()
         };
         one = Some(station::run(&libraries, &stored, &options, &mut progress)?);
@@ -46,25 +51,18 @@ pub(super) fn run(args: &RecordsArgs, cx: &Context<'_>) -> Result {
         let options = network::Options {
             stations: args.stations.get(),
             years,
-            repetitions: args.repetitions.get(),
-            seed: args.seed,
-            threads,
-            memory,
-            folder: args.folder.clone(),
+            setup: setup.clone(),
             ..network::Options::default()
         };
         many = Some(network::run(&libraries, &stored, &options, &mut progress)?);
     }
-    if args.json {
-        cx.printer.json(&document(&serde_json::json!({ "station": one, "network": many }))?);
-    } else if args.csv {
-        cx.printer.data(&records_csv(one.as_ref(), many.as_ref()));
-    } else {
-        let tables = [one.as_ref().map(station_table), many.as_ref().map(network_table)];
-        cx.printer.data(&tables.into_iter().flatten().collect::<Vec<_>>().join("\n"));
-    }
-    let same = one.iter().flat_map(|r| &r.rows).all(|r| r.same_values != Some(false))
-        && many.iter().flat_map(|r| &r.rows).all(|r| r.same_values != Some(false));
+    let sections = [one.as_ref().map(station_section), many.as_ref().map(network_section)];
+    let tables = || [one.as_ref().map(station_table), many.as_ref().map(network_table)];
+    let table = |_: &Results| tables().into_iter().flatten().collect::<Vec<_>>().join("\n");
+    let csv = |_: &Results| records_csv(one.as_ref(), many.as_ref());
+    let results = Results::of(sections.into_iter().flatten().collect());
+    output::put(&args.output, results, &table, &csv, cx)?;
+    let same = one.is_none_or(|r| r.is_right()) && many.is_none_or(|r| r.is_right());
     Ok(if same { Exit::Ok } else { Exit::Differences })
 }
 

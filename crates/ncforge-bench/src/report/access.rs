@@ -1,0 +1,155 @@
+//! Reports of the workload `access`.
+
+use std::fmt::Write;
+
+use super::{aligned, bytes, machine, seconds};
+use crate::cache::CacheState;
+use crate::result::{Measurement, Results, Row, Section};
+use crate::stats::ratio_of_medians;
+use crate::workload::access::{AccessReport, AccessRow, FileFacts};
+
+/// The table of the workload `access`: what was read, from where, and how long it took.
+pub fn access_table(report: &AccessReport) -> String {
+    let mut out = String::new();
+    for (i, file) in report.files.iter().enumerate() {
+        let _ = writeln!(out, "[{}] {}", i + 1, describe(file));
+    }
+    let mut rows: Vec<Vec<String>> =
+        vec![["read", "file", "bytes", "median", "min", "max", "rate", "values"].map(str::to_owned).to_vec()];
+    for row in &report.rows {
+        let same = match row.same_values {
+            _ if row.file == 0 => "-",
+            Some(true) => "same",
+            Some(false) => "DIFFER",
+            None => "other shape",
+        };
+        rows.push(vec![
+            row.pattern.name().to_owned(),
+            format!("[{}]", row.file + 1),
+            bytes(row.bytes),
+            seconds(row.summary.median),
+            seconds(row.summary.min),
+            seconds(row.summary.max),
+            format!("{}/s", bytes((row.bytes as f64 / row.summary.median.max(1e-9)) as u64)),
+            same.to_owned(),
+        ]);
+    }
+    out.push('\n');
+    out.push_str(&aligned(&rows, 2));
+    let _ = writeln!(out, "\n{}", circumstances(report));
+    out
+}
+
+fn describe(file: &FileFacts) -> String {
+    let list = |v: &[u64]| v.iter().map(u64::to_string).collect::<Vec<_>>().join(" × ");
+    let storage = match &file.chunks {
+        Some(c) => format!("chunks {}", list(c)),
+        None => "contiguous".to_owned(),
+    };
+    let filters =
+        if file.filters.is_empty() { String::new() } else { format!(", {}", file.filters.join(" + ")) };
+    format!(
+        "{} ({}, {}): {} {}, {storage}{filters}; by {} {}",
+        file.path.display(),
+        file.format,
+        bytes(file.bytes),
+        file.variable,
+        list(&file.shape),
+        file.driver,
+        file.driver_version
+    )
+}
+
+fn circumstances(report: &AccessReport) -> String {
+    let resident = report.rows.iter().filter_map(|r| r.resident_before).reduce(f64::max);
+    let cache = match (report.options.cold, resident) {
+        (true, Some(share)) => {
+            format!("cold: at most {:.0} % of a file in the page cache before a read", share * 100.0)
+        }
+        (true, None) => "cold as far as the system allows; residency unknown".to_owned(),
+        (false, _) => "warm page cache".to_owned(),
+    };
+    format!(
+        "{} repetitions, interleaved; {cache}; file opened anew for each (not timed); {}",
+        report.options.repetitions,
+        machine(&report.environment)
+    )
+}
+
+/// The report as a document of one section.
+pub fn access_results(report: &AccessReport) -> Results {
+    Results { environment: report.environment.clone(), ..Results::of(vec![access_section(report)]) }
+}
+
+/// The report as a section.
+pub fn access_section(report: &AccessReport) -> Section {
+    let name = report.files.first().map_or_else(String::new, |f| f.variable.clone());
+    let mut section = Section::new("access", format!("Reads of `{name}`"));
+    section.words = words(report);
+    section.rows = report.rows.iter().map(|r| row(report, r)).collect();
+    section.notes.push(circumstances(report));
+    section.detail = serde_json::to_value(report).unwrap_or_default();
+    section
+}
+
+/// A file's name and number: the same file may be measured twice.
+fn case(report: &AccessReport, file: usize) -> String {
+    let name = report.files[file].path.file_name().unwrap_or_default();
+    format!("[{}] {}", file + 1, name.to_string_lossy())
+}
+
+fn row(report: &AccessReport, r: &AccessRow) -> Row {
+    let file = &report.files[r.file];
+    let list = |v: &[u64]| v.iter().map(u64::to_string).collect::<Vec<_>>().join(":");
+    let mut row = Row::new(case(report, r.file), r.pattern.name(), r.bytes)
+        .with("engine", &file.driver)
+        .with("format", &file.format)
+        .with("data_shape", list(&file.shape))
+        .with("block_shape", list(&r.count))
+        .with("chunk_shape", file.chunks.as_deref().map_or_else(String::new, list))
+        .with("codec", file.filters.join("+"))
+        .with("pattern", r.pattern.name())
+        .with("cache", if report.options.cold { "cold" } else { "warm" });
+    row.engine.clone_from(&file.driver);
+    row.version.clone_from(&file.driver_version);
+    row.stored = Some(file.bytes);
+    // What was found before the reads; nobody counted what came from storage.
+    let cache = r.resident_before.map(|share| CacheState {
+        label: if report.options.cold { "cold-unverified" } else { "as-is" }.to_owned(),
+        percent: Some(if report.options.cold { 1.0 - share } else { share } * 100.0),
+    });
+    row.measurements = r
+        .seconds
+        .iter()
+        .enumerate()
+        .map(|(rep, &s)| Measurement {
+            rep,
+            cache: cache.clone(),
+            right: r.same_values,
+            ..Measurement::of(s)
+        })
+        .collect();
+    row
+}
+
+/// Every file against the first one.
+fn words(report: &AccessReport) -> Vec<String> {
+    let mut out = Vec::new();
+    for other in report.rows.iter().filter(|r| r.file > 0) {
+        let first = report.rows.iter().find(|r| r.file == 0 && r.pattern == other.pattern);
+        let Some((ratio, interval)) = first.and_then(|f| ratio_of_medians(&other.seconds, &f.seconds)) else {
+            continue;
+        };
+        let sure = interval.map_or_else(String::new, |(l, h)| {
+            let chance = if l <= 1.0 && h >= 1.0 { ", which may be chance" } else { "" };
+            format!(" [{l:.2}, {h:.2}]{chance}")
+        });
+        out.push(format!(
+            "{}: {} takes {ratio:.2}×{sure} the time of {}",
+            other.pattern.name(),
+            case(report, other.file),
+            case(report, 0)
+        ));
+    }
+    out
+}
