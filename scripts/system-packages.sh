@@ -32,6 +32,9 @@ needs() {
     printf '%s\t%s\n' libnetcdf-pnetcdf-19 'ldconfig -p | grep -q libnetcdf_pnetcdf.so.19'
     printf '%s\t%s\n' mpich 'command -v mpiexec.mpich'
     printf '%s\t%s\n' procps 'command -v ps'
+    # What the documents' examples use.
+    printf '%s\t%s\n' jq 'command -v jq'
+    printf '%s\t%s\n' man-db 'command -v man'
     printf '%s\t%s\n' ferret-datasets 'test -d /usr/share/ferret-vis/data'
     printf '%s\t%s\n' libncarg-data 'test -d /usr/share/ncarg/data'
     printf '%s\t%s\n' gmt-gshhg-low 'test -d /usr/share/gmt-gshhg'

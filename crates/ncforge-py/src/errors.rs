@@ -38,7 +38,7 @@ fn told<T>(py: Python<'_>, done: std::thread::Result<ncforge::Result<T>>) -> PyR
 /// The Python exception of an error.
 pub(crate) fn to_python(py: Python<'_>, error: &Error) -> PyErr {
     let mut message = error.to_string();
-    if let Some(hint) = error.hint() {
+    if let Some(hint) = hint(error) {
         message.push_str(" (hint: ");
         message.push_str(hint);
         message.push(')');
@@ -57,6 +57,16 @@ pub(crate) fn to_python(py: Python<'_>, error: &Error) -> PyErr {
         _ => ("InvalidError", None, None),
     };
     exception(py, class, &message, errno, path)
+}
+
+/// What the caller can do about it, in the words of the Python package; [`Error::hint`] speaks of the command's options.
+fn hint(error: &Error) -> Option<&'static str> {
+    match error {
+        Error::Exists(_) => Some("overwrite=True replaces it; of Dataset, clobber=True"),
+        Error::Budget { .. } => Some("give a larger memory=, or smaller chunks"),
+        Error::Interrupted(_) => Some("the same call with resume=True goes on"),
+        other => other.hint(),
+    }
 }
 
 /// An exception made by `ncforge.errors.build`, which knows the classes.

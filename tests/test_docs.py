@@ -1,0 +1,256 @@
+"""Every command and every line of Python in README.md and docs/ runs as printed, and no link leads nowhere.
+
+A document's blocks run in their order, in one folder of its own that holds the files which the document speaks of. Blocks
+marked ``sh``, ``console`` and ``python`` are run; of ``console``, what is printed is compared as well (a line of ``…`` stands for
+any lines). Blocks of other kinds are drawings, Rust (its doc tests run by themselves), or need what a test cannot have (``text``).
+"""
+
+from __future__ import annotations
+
+import os
+import re
+import shutil
+import subprocess
+import sys
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import netCDF4
+import numpy as np
+import pytest
+
+import tiles
+
+ROOT = Path(__file__).resolve().parent.parent
+DATA = ROOT / "data"
+DOCUMENTS = [ROOT / "README.md", ROOT / "CONTRIBUTING.md", *sorted((ROOT / "docs").glob("**/*.md"))]
+
+#: What would take minutes is run with less to do; what is left out of a line is only a number.
+SMALLER = {
+    "ncforge bench records --only station --library find": "--records 500 --variables 4 --reads 20 --repetitions 1",
+    "ncforge bench records --only network --stations 60 --blocks 64K,256K --codecs zstd --csv": (
+        "--stations 2 --years 1 --repetitions 1"
+    ),
+    "ncforge bench records --only station": "--records 500 --variables 4 --reads 20 --repetitions 1",
+    "ncforge bench chunks --proof --array-bytes 32M --most-shapes 64 --deflate 1 --library find": (
+        "--array-bytes 1M --most-shapes 4 --repetitions 1"
+    ),
+}
+
+#: What a block takes for granted: names that a reader has.
+GIVEN = {
+    "docs/packed.md": "import numpy as np\nnew_values = np.full(365, 4.5, 'f4')\n",
+    "docs/xarray.md": (
+        "import ncforge, xarray as xr\n"
+        "ds = xr.open_dataset('sst.nc', engine='ncforge')\n"
+        "tree = xr.DataTree.from_dict({'/': ds})\n"
+        "january, february = ds.isel(time=slice(0, 31)), ds.isel(time=slice(0, 28))\n"
+    ),
+}
+
+
+@dataclass
+class Block:
+    """A fenced block of a document."""
+
+    kind: str
+    text: str
+    line: int
+
+
+def blocks(document: Path) -> list[Block]:
+    """The fenced blocks of a document; ``line`` is the first line inside."""
+    found: list[Block] = []
+    inside: Block | None = None
+    for number, line in enumerate(document.read_text().splitlines(), 1):
+        if line.startswith("```"):
+            if inside is None:
+                inside = Block(line[3:].strip(), "", number + 1)
+            else:
+                found.append(inside)
+                inside = None
+        elif inside is not None:
+            inside.text += line + "\n"
+    assert inside is None, f"{document}: a block is not closed"
+    return found
+
+
+def name_of(document: Path) -> str:
+    return document.relative_to(ROOT).as_posix()
+
+
+def grid(
+    path: Path, name: str, shape: tuple[int, int, int], *, format: Any = "NETCDF4", map_chunks: bool = False
+) -> None:
+    """A field over (time, lat, lon) with its coordinates, the same in every run."""
+    with netCDF4.Dataset(path, "w", format=format) as file:
+        for axis, length, units in zip(
+            ("time", "lat", "lon"), shape, ("days since 2000-01-01", "degrees_north", "degrees_east"), strict=True
+        ):
+            file.createDimension(axis, None if axis == "time" else length)
+            coordinate = file.createVariable(axis, "f8", (axis,))
+            coordinate.units = units
+            coordinate[:] = np.arange(length)
+        options: dict[str, Any] = {"zlib": True, "chunksizes": (1, *shape[1:])} if map_chunks else {}
+        variable = file.createVariable(name, "f4", ("time", "lat", "lon"), **options)
+        variable.units = "K"
+        variable[:] = 280 + np.sin(np.arange(np.prod(shape)).reshape(shape) / 97, dtype="f4")
+
+
+def whole() -> tiles.Whole:
+    """What the tiles are cut from."""
+    temp = np.arange(2 * 12 * 16, dtype="f4").reshape(2, 12, 16)
+    axes = {name: tiles.Field((name,), np.arange(1.0, n + 1)) for name, n in (("y", 12), ("x", 16))}
+    return tiles.Whole({"temp": tiles.Field(("t", "y", "x"), temp), **axes})
+
+
+def station(path: Path) -> None:
+    with netCDF4.Dataset(path, "w", format="NETCDF3_CLASSIC") as file:
+        file.createDimension("time", None)
+        for name in ("TMAX", "TMIN"):
+            file.createVariable(name, "f4", ("time",))[:] = np.round(np.sin(np.arange(1000) / 58) * 9, 1)
+
+
+def provide(name: str, folder: Path) -> None:
+    """The files that a document speaks of."""
+    for file in [*DATA.glob("*.nc"), *DATA.glob("*.cdf")]:
+        shutil.copy(file, folder)
+    storage = tiles.Storage("NETCDF3_CLASSIC")
+    if name == "docs/doctor.md":
+        grid(folder / "tas.nc", "tas", (800, 64, 128), map_chunks=True)
+    if name == "docs/combine.md":
+        tiles.nemo(folder, whole(), (2, 2), storage, base="ORCA_grid_T")
+        tiles.nemo(folder, whole(), (2, 2), storage, base="restart")
+        tiles.fms(folder, whole(), (2, 2), storage)
+    if name == "README.md":
+        tiles.nemo(folder, whole(), (2, 2), storage, base="ocean")
+    steps = 60 if name == "docs/xarray.md" else 12
+    grid(
+        folder / "sst.nc", "sst", (steps, 180, 360), format="NETCDF4" if name == "docs/xarray.md" else "NETCDF3_CLASSIC"
+    )
+    if name == "docs/xarray.md":
+        for part in (1, 2):
+            shutil.copy(folder / "sst.nc", folder / f"sst_{part}.nc")
+            with netCDF4.Dataset(folder / f"sst_{part}.nc", "a") as later:
+                later["time"][:] = later["time"][:] + steps * part
+        shutil.copy(folder / "sst.nc", folder / "run.nc")
+    if name == "README.md":
+        station(folder / "obs.nc")
+    station(folder / "station.nc")
+    shutil.copy(folder / "navy_winds.nc", folder / "model.nc4")
+    grid(folder / "in.nc", "sst", (60, 90, 180))
+
+
+def environment(folder: Path, binary: Path) -> dict[str, str]:
+    commands = folder / ".bin"
+    commands.mkdir(exist_ok=True)
+    (commands / "ncforge").unlink(missing_ok=True)
+    (commands / "ncforge").symlink_to(binary.resolve())
+    home = folder / ".home"
+    for needed in (".local/share/bash-completion/completions", ".local/share/man/man1"):
+        (home / needed).mkdir(parents=True, exist_ok=True)
+    return {
+        **os.environ,
+        "PATH": f"{commands}{os.pathsep}{os.environ['PATH']}",
+        "HOME": str(home),
+        "COLUMNS": "80",
+        "NO_COLOR": "1",
+        "MANPAGER": "cat",
+    }
+
+
+def smaller(text: str) -> str:
+    """The block with the lines of `SMALLER` made small: an option given there takes the place of the printed one."""
+    out = []
+    for line in text.splitlines():
+        command = re.sub(r"\s+#.*", "", line).rstrip()
+        if more := SMALLER.get(command):
+            for option in re.findall(r"--[a-z-]+", more):
+                command = re.sub(rf"\s{option} \S+", "", command)
+            line = f"{command} {more}"
+        elif command.startswith("ncforge doctor"):
+            # 3 says that it found something.
+            line = f"{command} || [ $? = 3 ]"
+        elif command.startswith("make "):
+            # The targets exist and are put together rightly; what they do is CI's whole work.
+            line = f"make -C {ROOT} -n {command[5:]} >/dev/null"
+        out.append(line)
+    return "\n".join(out) + "\n"
+
+
+def run(block: Block, name: str, folder: Path, env: dict[str, str]) -> None:
+    if block.kind == "python":
+        program = GIVEN.get(name, "") + block.text
+        command = [sys.executable, "-W", "error::DeprecationWarning:__main__", "-c", program]
+    else:
+        command = ["bash", "-euo", "pipefail", "-c", smaller(block.text)]
+    done = subprocess.run(
+        command, cwd=folder, env=env, capture_output=True, text=True, timeout=300, stdin=subprocess.DEVNULL
+    )
+    assert done.returncode == 0, (
+        f"{name}:{block.line}: exit code {done.returncode}\n{block.text}\n{done.stdout[-2000:]}{done.stderr[-2000:]}"
+    )
+
+
+def printed(block: Block, name: str, folder: Path, env: dict[str, str]) -> None:
+    """Runs what stands behind ``$`` and compares what it prints with the lines up to the next ``$``."""
+    for session in re.split(r"^\$ ", block.text, flags=re.MULTILINE)[1:]:
+        command, _, shown = session.partition("\n")
+        done = subprocess.run(
+            ["bash", "-c", f"{command} 2>&1"],
+            cwd=folder,
+            env=env,
+            capture_output=True,
+            text=True,
+            timeout=120,
+            stdin=subprocess.DEVNULL,
+        )
+        pieces = [re.escape(piece.strip("\n")) for piece in re.split(r"^\s*…\s*$", shown, flags=re.MULTILINE)]
+        assert re.fullmatch("(?s:.*)".join(pieces), done.stdout.strip("\n")), (
+            f"{name}:{block.line}: `{command}` prints\n{done.stdout}\nand the document says\n{shown}"
+        )
+
+
+@pytest.mark.parametrize("document", DOCUMENTS, ids=name_of)
+def test_a_documents_blocks_run(document: Path, tmp_path: Path, ncforge_bin: Path) -> None:
+    name = name_of(document)
+    wanted = [block for block in blocks(document) if block.kind in ("sh", "console", "python")]
+    if not wanted:
+        return
+    provide(name, tmp_path)
+    env = environment(tmp_path, ncforge_bin)
+    for block in wanted:
+        (printed if block.kind == "console" else run)(block, name, tmp_path, env)
+
+
+@pytest.mark.parametrize("document", DOCUMENTS, ids=name_of)
+def test_a_documents_blocks_have_a_kind(document: Path) -> None:
+    """So that none is left out by an oversight."""
+    known = {"sh", "console", "python", "rust", "text"}
+    odd = [(block.line, block.kind) for block in blocks(document) if block.kind not in known]
+    assert not odd, f"{name_of(document)}: fences of kind {odd}, known are {sorted(known)}"
+
+
+def anchors(document: Path) -> set[str]:
+    """The anchors of headings, as GitHub and MkDocs make them."""
+    prose = re.sub(r"^```.*?^```", "", document.read_text(), flags=re.MULTILINE | re.DOTALL)
+    found = set()
+    for heading in re.findall(r"^#+\s+(.*)$", prose, flags=re.MULTILINE):
+        text = re.sub(r"[^\w\- ]", "", heading.strip().lower())
+        found.add(text.replace(" ", "-"))
+    return found
+
+
+@pytest.mark.parametrize("document", [*DOCUMENTS, *sorted(ROOT.glob("*/README.md"))], ids=name_of)
+def test_no_link_leads_nowhere(document: Path) -> None:
+    prose = re.sub(r"^```.*?^```", "", document.read_text(), flags=re.MULTILINE | re.DOTALL)
+    broken = []
+    for target in re.findall(r"\]\(([^)\s]+)\)", prose):
+        if re.match(r"[a-z]+:", target):
+            continue
+        path, _, anchor = target.partition("#")
+        to = (document.parent / path).resolve() if path else document
+        if not to.exists() or (anchor and to.suffix == ".md" and anchor not in anchors(to)):
+            broken.append(target)
+    assert not broken, f"{name_of(document)}: {broken}"
