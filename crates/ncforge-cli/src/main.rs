@@ -2,11 +2,12 @@
 //!
 //! The rooms: [`args`] declares the command line and nothing else; [`commands`] holds one file a sub-command;
 //! [`printer`] does all printing; [`exit`] knows the exit codes and how a failure is told; [`interrupt`]
-//! turns Ctrl-C into a request to stop. The contracts (streams, exit codes, options) are in
+//! turns Ctrl-C into a request to stop; [`descriptors`] asks for as many open files as may be had. The contracts (streams, exit codes, options) are in
 //! `docs/command.md`.
 
 mod args;
 mod commands;
+mod descriptors;
 mod exit;
 mod interrupt;
 mod panics;
@@ -18,6 +19,7 @@ use std::process::ExitCode;
 
 fn main() -> ExitCode {
     panics::install();
+    descriptors::raise();
     let argv = args::under_its_name(std::env::args_os().collect::<Vec<OsString>>());
     let run = || match args::parse(&argv) {
         Ok(cli) => commands::run(cli, &argv),

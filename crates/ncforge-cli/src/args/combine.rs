@@ -131,6 +131,9 @@ pub(crate) struct CombineArgs {
     /// When a variable that is not distributed differs between tiles
     #[arg(long, value_enum, default_value = "error")]
     pub(crate) differing: DifferingArg,
+    /// Put the tiles into OUT, which exists: what stands there stays where they have nothing
+    #[arg(long, conflicts_with_all = ["times", "coords"])]
+    pub(crate) append: bool,
     /// A file with coordinates, for the holes in those
     #[arg(long, value_name = "FILE")]
     pub(crate) coords: Option<PathBuf>,

@@ -82,6 +82,8 @@ fn options(args: &CombineArgs, cx: &Context<'_>) -> Result<CombineOptions> {
             DifferingArg::Error => Differing::Error,
             DifferingArg::First => Differing::First,
         },
+        into_existing: args.append.then(|| args.output.clone()),
+        begin_with: 0,
         coords: args.coords.clone(),
         records: args.times.map(|t| (t.0, t.1)),
         chunks,
@@ -92,7 +94,7 @@ fn options(args: &CombineArgs, cx: &Context<'_>) -> Result<CombineOptions> {
             level: args.level,
             only: (!args.vars.is_empty()).then(|| Names { vars: args.vars.clone(), groups: Vec::new() }),
             history: (!args.no_history).then(|| history_line(&cx.command_line())),
-            overwrite: args.overwrite,
+            overwrite: args.overwrite || args.append,
             resume: args.resume,
             checkpoint: std::time::Duration::try_from_secs_f64(args.checkpoint).map_err(|e| {
                 Failure::usage(format!("--checkpoint {}: {e}", args.checkpoint), "a number of seconds")

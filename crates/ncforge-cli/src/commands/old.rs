@@ -1,8 +1,8 @@
 //! `ncforge nocscombine`, `rebuild_nemo`, `mppnccombine`: the flags of other tools, translated into a combination.
 //!
 //! What those tools get right comes out the same; where no tile is, the variable's own fill value stands (they write
-//! zeros or what memory happened to hold). Flags that steer their use of memory are accepted, and have no effect on the
-//! result: the budget is `--memory`'s.
+//! zeros or what memory happened to hold). Flags that steer their use of memory bound ours; flags that have no
+//! meaning here are refused, never swallowed.
 
 mod mppnccombine;
 mod nocscombine;
@@ -10,6 +10,9 @@ mod rebuild_nemo;
 
 use std::path::PathBuf;
 
+use ncforge::Schema;
+use ncforge::engine::{Engine, EngineOptions};
+use ncforge::model::VarId;
 use ncforge::ops::combine::{CombineOptions, combine, plan};
 
 use super::Context;
@@ -26,6 +29,9 @@ struct Request {
     tiles: Vec<PathBuf>,
     output: PathBuf,
     options: CombineOptions,
+    /// Bytes of memory that its flags allow, and threads.
+    memory: Option<u64>,
+    threads: Option<usize>,
     /// Say what was done.
     verbose: bool,
     /// Say nothing but errors.
@@ -37,7 +43,7 @@ struct Request {
 }
 
 fn run(request: &Request, cx: &Context<'_>) -> Result {
-    let engine = cx.engine()?;
+    let engine = engine(request, cx)?;
     let Request { tiles, output, options, .. } = request;
     if request.show || request.dry {
         let plan = plan(tiles, output, options, &engine)?;
@@ -57,6 +63,35 @@ fn run(request: &Request, cx: &Context<'_>) -> Result {
         _ => done.notes.iter().for_each(|note| cx.printer.warn(note)),
     }
     Ok(Exit::Ok)
+}
+
+/// Less memory is not worth the time that it costs, whatever a flag says.
+const LEAST_MEMORY: u64 = 64 << 20;
+
+/// The engine of the command line, with what the tool's own flags say.
+fn engine(request: &Request, cx: &Context<'_>) -> Result<Engine> {
+    let engine = cx.engine()?;
+    if request.memory.is_none() && request.threads.is_none() {
+        return Ok(engine);
+    }
+    Ok(Engine::new(EngineOptions {
+        threads: Some(request.threads.unwrap_or(engine.threads())),
+        memory: Some(request.memory.map_or(engine.memory(), |m| m.max(LEAST_MEMORY).min(engine.memory()))),
+    })?)
+}
+
+/// Bytes of one record of a variable, in a tile; `None` if it has no records.
+fn record_bytes(tile: &Schema, v: VarId) -> Option<u64> {
+    let var = tile.var(v);
+    let is_record = var.dims.iter().any(|d| tile.dim(*d).unlimited);
+    let size = tile.fixed_size(var.dtype).unwrap_or(16) as u64;
+    let fixed = var.dims.iter().map(|d| tile.dim(*d)).filter(|d| !d.unlimited).map(|d| d.len);
+    is_record.then(|| fixed.fold(size, u64::saturating_mul))
+}
+
+/// The budget with which so many bytes are in hand at a time: a box takes half of it.
+fn budget_for(bytes: u64) -> u64 {
+    bytes.saturating_mul(2)
 }
 
 /// The words of a command line, one after the other.
@@ -82,6 +117,13 @@ impl<'a> Words<'a> {
     /// The word behind an option.
     fn value(&mut self, option: &str) -> Result<&'a str> {
         self.next().ok_or_else(|| self.wrong(format!("{option} needs a value")))
+    }
+
+    /// A number behind an option, if the next word is one.
+    fn number_if_any(&mut self) -> Option<u64> {
+        let number = self.rest.as_slice().first()?.parse().ok()?;
+        self.rest.next();
+        Some(number)
     }
 
     /// A number behind an option.

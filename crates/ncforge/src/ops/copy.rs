@@ -166,7 +166,8 @@ pub(crate) fn copy_of(
     let header_of = |plan: &Plan, history: &Option<String>| Header {
         journal: VERSION,
         source: identity.clone(),
-        plan: plan.identity(),
+        // Another room behind the header puts the same values at other places.
+        plan: plan.identity() ^ options.header_room.map_or(0, |n| plan::fnv1a(&n.to_le_bytes())),
         history: history.clone(),
         chosen: plan.chosen.clone(),
     };
@@ -195,6 +196,7 @@ pub(crate) fn copy_of(
             header,
             checkpoint: options.checkpoint,
             lasting,
+            header_room: options.header_room,
             packed: options.packed,
         },
         &claim,

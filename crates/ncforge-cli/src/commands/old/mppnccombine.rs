@@ -2,12 +2,12 @@
 
 use std::path::PathBuf;
 
-use ncforge::Dataset;
 use ncforge::model::Format;
 use ncforge::ops::combine::{CombineOptions, Differing, SchemeChoice};
 use ncforge::ops::copy::{Codec, CopyOptions};
+use ncforge::{Dataset, Schema};
 
-use super::{Request, Words};
+use super::{Request, Words, budget_for, record_bytes};
 use crate::args::OldArgs;
 use crate::commands::Context;
 use crate::exit::{Exit, Failure, Result};
@@ -15,12 +15,18 @@ use crate::exit::{Exit, Failure, Result};
 const USAGE: &str = "mppnccombine [-v] [-V] [-M] [-f] [-a] [-r] [-n START] [-k BLOCKING] [-e END] [-h HEADERPAD] [-64] \
                      [-n4] [-d LEVEL] [-s] [-m] [-x] OUT.nc [TILE …]";
 
+/// Bytes behind the header, unless `-h` says otherwise.
+const PADDING: u64 = 16384;
+/// Records that `-k` may ask for at a time.
+const MOST_BLOCKING: u64 = 100;
+
 /// Runs the command.
 pub(crate) fn run(args: &OldArgs, cx: &Context<'_>) -> Result {
     let mut words = Words::new("mppnccombine", USAGE, &args.words);
-    let (mut verbose, mut memory, mut force, mut remove, mut dry) = (false, false, false, false, false);
+    let (mut verbose, mut peak, mut force, mut remove, mut dry) = (false, false, false, false, false);
     let (mut start, mut end): (u64, Option<u64>) = (0, None);
     let (mut format, mut level, mut shuffle): (Option<Format>, Option<u64>, bool) = (None, None, false);
+    let (mut append, mut blocking, mut padding) = (false, None, PADDING);
     let mut files: Vec<PathBuf> = Vec::new();
     while let Some(word) = words.next() {
         match word {
@@ -29,19 +35,14 @@ pub(crate) fn run(args: &OldArgs, cx: &Context<'_>) -> Result {
                 cx.printer.line(format_args!("mppnccombine by ncforge {}", env!("CARGO_PKG_VERSION")));
                 return Ok(Exit::Ok);
             }
-            "-M" => memory = true,
+            "-M" => peak = true,
             "-f" => force = true,
-            "-a" => {
-                return Err(Failure::usage(
-                    "mppnccombine: -a (adding to an output that exists) is not supported",
-                    "combine all tiles at once, into a new file",
-                ));
-            }
+            "-a" => append = true,
             "-r" => remove = true,
             "-n" => start = words.number(word)?,
             "-e" => end = Some(words.number(word)?),
-            // Records at a time, bytes behind the header: they have no effect on what the output says.
-            "-k" | "-h" => drop(words.number(word)?),
+            "-k" => blocking = Some(words.number(word)?),
+            "-h" => padding = words.number(word)?,
             "-64" => format = Some(Format::Cdf2),
             "-n4" => format = Some(Format::Netcdf4Classic),
             "-d" => level = Some(words.number(word)?),
@@ -64,10 +65,17 @@ pub(crate) fn run(args: &OldArgs, cx: &Context<'_>) -> Result {
     }
     let Some((output, given)) = files.split_first() else { return Err(words.wrong("an output is needed")) };
     let tiles = if given.is_empty() { numbered(output, start, end)? } else { given.to_vec() };
-    let first = Dataset::open(&tiles[0])?.schema().format;
+    if blocking.is_some_and(|k| k > MOST_BLOCKING) {
+        return Err(words.wrong(format!("-k takes a number from 0 to {MOST_BLOCKING}")));
+    }
+    let tile = Dataset::open(&tiles[0])?;
+    let first = tile.schema().format;
+    let memory = blocking.map(|k| blocked(tile.schema(), tiles.len() as u64, k));
     let format = match (format, level) {
         (Some(Format::Cdf2), Some(_)) => return Err(words.wrong("-64 and -d exclude each other")),
         (Some(f), _) => Some(f),
+        // The file that the tiles are put into keeps its own.
+        (None, _) if append => None,
         (None, Some(_)) if first.is_classic() => Some(Format::Netcdf4Classic),
         (None, _) if first == Format::Cdf1 => Some(Format::Cdf2),
         _ => None,
@@ -76,23 +84,44 @@ pub(crate) fn run(args: &OldArgs, cx: &Context<'_>) -> Result {
         scheme: SchemeChoice::Fms,
         differing: Differing::First,
         allow_missing: force,
+        into_existing: append.then(|| output.clone()),
         delete_tiles: remove,
         copy: CopyOptions {
             format,
             codec: if level.is_some() { Codec::Deflate } else { Codec::Keep },
             level: level.map(|l| l as u32),
             shuffle: level.is_some().then_some(shuffle),
+            overwrite: append,
+            header_room: Some(padding),
             ..CopyOptions::default()
         },
         ..CombineOptions::default()
     };
-    let request =
-        Request { tiles, output: output.clone(), options, verbose, silent: false, show: false, dry };
+    let request = Request {
+        tiles,
+        output: output.clone(),
+        options,
+        memory,
+        threads: None,
+        verbose,
+        silent: false,
+        show: false,
+        dry,
+    };
     let done = super::run(&request, cx)?;
-    if memory {
+    if peak {
         cx.printer.note(format_args!("mppnccombine: {} KiB of memory at most", peak_kib()));
     }
     Ok(done)
+}
+
+/// The memory for `k` records of all variables at a time; with 0 as many as there are, and never more than that.
+fn blocked(tile: &Schema, tiles: u64, k: u64) -> u64 {
+    let record: u64 = tile.var_ids().filter_map(|v| record_bytes(tile, v)).fold(0, u64::saturating_add);
+    let records = tile.dims.iter().filter(|d| d.unlimited).map(|d| d.len).max().unwrap_or(1);
+    let most = records.min(MOST_BLOCKING);
+    let k = if k == 0 { most } else { k.min(most) };
+    budget_for(record.saturating_mul(tiles).saturating_mul(k))
 }
 
 /// The tiles `OUT.NNNN` (or six digits) from a number on, to another if there is one.

@@ -22,6 +22,7 @@ pub(crate) fn run(args: &OldArgs, cx: &Context<'_>) -> Result {
         (None, None, None);
     let (mut first, mut last): (Option<u64>, Option<u64>) = (None, None);
     let mut vars: Vec<String> = Vec::new();
+    let mut begin_with = 0;
     let (mut verbose, mut silent, mut show) = (false, false, false);
     while let Some(word) = words.next() {
         match word {
@@ -33,7 +34,7 @@ pub(crate) fn run(args: &OldArgs, cx: &Context<'_>) -> Result {
             "-ts" => first = Some(words.number(word)?),
             "-te" => last = Some(words.number(word)?),
             // Where a task of a farm begins; the result is the same wherever that is.
-            "-n" => drop(words.number(word)?),
+            "-n" => begin_with = words.number(word)?,
             "-v" => verbose = true,
             "-s" => silent = true,
             "-showhaloes" => show = true,
@@ -80,8 +81,12 @@ pub(crate) fn run(args: &OldArgs, cx: &Context<'_>) -> Result {
         differing: Differing::First,
         coords,
         records,
+        begin_with: usize::try_from(begin_with).unwrap_or(usize::MAX),
         copy: CopyOptions { format, only, overwrite: true, ..CopyOptions::default() },
         ..CombineOptions::default()
     };
-    super::run(&Request { tiles: vec![tile], output, options, verbose, silent, show, dry: false }, cx)
+    let tiles = vec![tile];
+    let request =
+        Request { tiles, output, options, memory: None, threads: None, verbose, silent, show, dry: false };
+    super::run(&request, cx)
 }

@@ -5,10 +5,10 @@ use std::path::{Path, PathBuf};
 use ncforge::model::Format;
 use ncforge::ops::combine::{CombineOptions, Differing, SchemeChoice, TileChunks};
 use ncforge::ops::copy::{ChunkSpec, Codec, CopyOptions};
-use ncforge::{Dataset, Error};
+use ncforge::{Dataset, Error, Schema};
 
-use super::{Request, Words};
-use crate::args::OldArgs;
+use super::{Request, Words, budget_for, record_bytes};
+use crate::args::{OldArgs, Size};
 use crate::commands::Context;
 use crate::exit::{Exit, Failure, Result};
 
@@ -25,6 +25,14 @@ struct Asked {
     /// x, y, z, t.
     chunks: [Option<u64>; 4],
     first: u64,
+    /// Digits of the tiles' numbers, if that is said.
+    digits: Option<u64>,
+    /// Records of four-dimensional variables at a time; 0: all.
+    slices: u64,
+    /// Bytes: of all memory, and of the cache of chunks.
+    memory: Option<u64>,
+    cache: Option<u64>,
+    threads: Option<u64>,
     verbose: bool,
 }
 
@@ -36,12 +44,27 @@ pub(crate) fn run(args: &OldArgs, cx: &Context<'_>) -> Result {
     let mut rest: Vec<&str> = Vec::new();
     while let Some(word) = words.next() {
         match word {
-            // The machine that the original was built for, and its memory: nothing of that is in the result.
-            "-l" | "-r" | "-c" => drop(words.value(word)?),
-            "-s" => drop(words.number(word)?),
+            "-l" => {
+                return Err(Failure::usage(
+                    "rebuild_nemo: -l (a job on a compute node) is not done here",
+                    "run the command, without -l, in a job of your own; -r bounds its memory",
+                ));
+            }
+            "-r" => {
+                let text = words.value(word)?;
+                let size: Size = text.parse().map_err(|e| words.wrong(format!("-r {text}: {e}")))?;
+                asked.memory = Some(size.0);
+            }
+            "-c" => asked.cache = Some(words.number(word)?),
+            "-s" => asked.slices = words.number(word)?,
             // Holes hold the missing value in any case.
             "-m" => {}
-            "-p" | "-i" => asked.verbose = true,
+            // Time stamps in newer versions, a number of threads in older ones.
+            "-p" => match words.number_if_any() {
+                Some(n) => asked.threads = Some(n),
+                None => asked.verbose = true,
+            },
+            "-i" => asked.verbose = true,
             "-n" => namelist = Some(words.value(word)?.into()),
             "-d" => asked.level = Some(words.number(word)?),
             "-x" => asked.chunks[0] = Some(words.number(word)?),
@@ -83,23 +106,46 @@ pub(crate) fn run(args: &OldArgs, cx: &Context<'_>) -> Result {
     if asked.level.is_some_and(|l| l > 9) {
         return Err(words.wrong("the deflate level is 0 to 9"));
     }
-    let tiles = tiles(base, asked.first, n)?;
-    let options = options(&asked, &tiles[0])?;
+    let tiles = tiles(base, &asked, n)?;
+    let first = Dataset::open(&tiles[0])?;
+    let options = options(&asked, &first)?;
+    let memory = memory(&asked, first.schema(), n);
     let output = PathBuf::from(format!("{base}.nc"));
-    let request =
-        Request { tiles, output, options, verbose: asked.verbose, silent: false, show: false, dry: false };
+    let request = Request {
+        tiles,
+        output,
+        options,
+        memory,
+        threads: asked.threads.and_then(|n| usize::try_from(n).ok()),
+        verbose: asked.verbose,
+        silent: false,
+        show: false,
+        dry: false,
+    };
     super::run(&request, cx)
 }
 
-/// The tiles `BASE_NNNN.nc`, of whatever width, from a number on.
-fn tiles(base: &str, first: u64, n: u64) -> Result<Vec<PathBuf>> {
+/// The memory that all flags about it allow: `-r` says all of it, `-c` what chunks may take of it (a quarter), `-s` how
+/// many records of the largest four-dimensional variable are in hand.
+fn memory(asked: &Asked, tile: &Schema, tiles: u64) -> Option<u64> {
+    let four = tile.var_ids().filter(|v| tile.var(*v).dims.len() == 4);
+    let record = four.filter_map(|v| record_bytes(tile, v)).max();
+    let slices = record
+        .filter(|_| asked.slices > 0)
+        .map(|bytes| budget_for(bytes.saturating_mul(tiles).saturating_mul(asked.slices)));
+    [asked.memory, asked.cache.map(|c| c.saturating_mul(4)), slices].into_iter().flatten().min()
+}
+
+/// The tiles `BASE_NNNN.nc`, of the width that was said or of whatever width, from a number on.
+fn tiles(base: &str, asked: &Asked, n: u64) -> Result<Vec<PathBuf>> {
     let mut out = Vec::new();
-    for rank in first..first.saturating_add(n) {
-        let found =
-            (4..=8).chain(1..4).map(|w| PathBuf::from(format!("{base}_{rank:0w$}.nc"))).find(|p| p.exists());
+    let said = asked.digits.map(|d| d.min(20) as usize);
+    for rank in asked.first..asked.first.saturating_add(n) {
+        let widths = said.into_iter().chain((4..=8).chain(1..4).filter(|_| said.is_none()));
+        let found = widths.map(|w| PathBuf::from(format!("{base}_{rank:0w$}.nc"))).find(|p| p.exists());
         out.push(found.ok_or_else(|| {
             let e = std::io::Error::from(std::io::ErrorKind::NotFound);
-            Failure::from(Error::io("open", format!("{base}_{rank:04}.nc"), e))
+            Failure::from(Error::io("open", format!("{base}_{rank:0w$}.nc", w = said.unwrap_or(4)), e))
         })?);
     }
     match out.is_empty() {
@@ -108,12 +154,11 @@ fn tiles(base: &str, first: u64, n: u64) -> Result<Vec<PathBuf>> {
     }
 }
 
-fn options(asked: &Asked, tile: &Path) -> Result<CombineOptions> {
-    let source = Dataset::open(tile)?;
+fn options(asked: &Asked, source: &Dataset) -> Result<CombineOptions> {
     let schema = source.schema();
     for dim in &asked.dims {
-        if schema.find_dim(ncforge::Schema::ROOT, dim).is_none() {
-            let path = tile.display().to_string();
+        if schema.find_dim(Schema::ROOT, dim).is_none() {
+            let path = source.path().display().to_string();
             return Err(Error::NotFound { kind: "dimension", name: dim.clone(), path }.into());
         }
     }
@@ -168,6 +213,11 @@ fn options(asked: &Asked, tile: &Path) -> Result<CombineOptions> {
     })
 }
 
+/// A logical value of Fortran.
+fn is_true(value: &str) -> bool {
+    value.trim_start_matches('.').starts_with(['t', 'T'])
+}
+
 /// Reads the values of `&nam_rebuild … /`.
 fn read_namelist(text: &str, asked: &mut Asked) -> std::result::Result<(), String> {
     let lower = text.to_lowercase();
@@ -200,7 +250,12 @@ fn read_namelist(text: &str, asked: &mut Asked) -> std::result::Result<(), Strin
                 "nc4_zchunk" => asked.chunks[2] = Some(number()?),
                 "nc4_tchunk" => asked.chunks[3] = Some(number()?),
                 "ifstart" => asked.first = number()?,
-                "nslicesize" | "l_maskout" | "fchunksize" | "l_timestamp" | "ndigits" | "l_verbose" => {}
+                "nslicesize" => asked.slices = number()?,
+                "fchunksize" => asked.cache = Some(number()?),
+                "ndigits" => asked.digits = Some(number()?),
+                "l_timestamp" | "l_verbose" => asked.verbose |= is_true(value),
+                // Holes hold the missing value in any case.
+                "l_maskout" => {}
                 other => return Err(format!("`{other}` is no variable of nam_rebuild")),
             }
         }

@@ -11,6 +11,7 @@ mod chunks;
 mod coords;
 mod dims;
 mod draw;
+mod existing;
 mod fill;
 mod join;
 mod pattern;
@@ -32,6 +33,7 @@ use super::tiles::Tiles;
 pub(crate) use build::build;
 pub use draw::Picture;
 pub(crate) use draw::pictures;
+pub(crate) use existing::Existing;
 pub(crate) use pattern::Pattern;
 
 /// What a dimension of the whole is to the tiles.
@@ -93,6 +95,8 @@ pub(crate) struct Mosaic {
     pub(crate) fills: Vec<Option<Vec<u8>>>,
     /// Values for the holes of some variables: all of the variable, native order.
     pub(crate) patches: BTreeMap<VarId, Buffer>,
+    /// A file into which the tiles are put.
+    pub(crate) existing: Option<Existing>,
     /// What a person should know.
     pub(crate) notes: Vec<String>,
     /// Numbers of tiles that should exist and were not given.

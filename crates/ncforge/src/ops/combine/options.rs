@@ -58,6 +58,12 @@ pub struct CombineOptions {
     pub coords: Option<PathBuf>,
     /// Only these records: from, and one past the last, from 0.
     pub records: Option<(u64, u64)>,
+    /// A file that such tiles made, into which these are put: what stands in it stays where they have nothing. The
+    /// output is that file anew, or another.
+    pub into_existing: Option<PathBuf>,
+    /// The tile whose header is read first, then the next ones, and around: where several combine different
+    /// variables of the same tiles, they need not all begin with the same file. The output does not depend on it.
+    pub begin_with: usize,
     /// Chunk shapes.
     pub chunks: TileChunks,
     /// Whether the tiles are removed when the output is whole, on disk and verified.

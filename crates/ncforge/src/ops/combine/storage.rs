@@ -27,10 +27,11 @@ pub(crate) fn decide(
     copy: &CopyOptions,
 ) -> Result<(CopyOptions, Vec<&'static str>)> {
     let from_classic = mosaic.schema.format.is_classic();
-    let format = copy.format.unwrap_or_else(|| fitting(mosaic));
+    let existing = mosaic.existing.as_ref().map(|e| e.format());
+    let format = copy.format.or(existing).unwrap_or_else(|| fitting(mosaic));
     let mut options = CopyOptions { format: Some(format), chunks: Chunks::Keep, ..copy.clone() };
     if format.is_classic() {
-        if copy.format.is_none() && (*chunks != TileChunks::Auto || wants_codec(copy)) {
+        if copy.format.is_none() && existing.is_none() && (*chunks != TileChunks::Auto || wants_codec(copy)) {
             // The copy says what cannot be done.
             options.format = None;
             options.chunks = if *chunks == TileChunks::Auto { Chunks::Keep } else { Chunks::Auto };

@@ -10,7 +10,7 @@ use std::fs::File;
 use std::os::unix::fs::{FileExt, MetadataExt};
 use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicU64, AtomicUsize, Ordering};
-use std::sync::{Arc, Mutex, OnceLock, PoisonError};
+use std::sync::{Arc, Mutex, MutexGuard, OnceLock, PoisonError};
 
 use super::slim::{Commons, Slim};
 use crate::dataset::Dataset;
@@ -125,10 +125,14 @@ fn descriptor_limit() -> usize {
     (soft / 2).clamp(4, MOST_DESCRIPTORS) as usize
 }
 
-/// Open files by their number, and when each was last asked for.
+/// Open files by their number. Most of them stay open once they are, and the others take turns: a walk over all
+/// tiles, variable after variable, would make a rule that closes the oldest close every file before it is read again.
 #[derive(Debug)]
 struct Descriptors {
-    limit: usize,
+    /// So many stay open.
+    stay: usize,
+    /// So many take turns.
+    turns: usize,
     next: AtomicUsize,
     state: Mutex<Pool>,
 }
@@ -136,38 +140,62 @@ struct Descriptors {
 #[derive(Debug, Default)]
 struct Pool {
     clock: u64,
-    open: HashMap<usize, (Arc<File>, u64)>,
+    staying: HashMap<usize, Arc<File>>,
+    /// With when each was last asked for.
+    turning: HashMap<usize, (Arc<File>, u64)>,
 }
 
 impl Descriptors {
     fn new(limit: usize) -> Self {
-        Descriptors { limit, next: AtomicUsize::new(0), state: Mutex::default() }
+        let turns = (limit / 8).max(2);
+        let stay = limit.saturating_sub(turns);
+        Descriptors { stay, turns, next: AtomicUsize::new(0), state: Mutex::default() }
+    }
+
+    fn pool(&self) -> MutexGuard<'_, Pool> {
+        self.state.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
     fn get(&self, id: usize) -> Option<Arc<File>> {
-        let mut pool = self.state.lock().unwrap_or_else(PoisonError::into_inner);
+        let mut pool = self.pool();
+        if let Some(file) = pool.staying.get(&id) {
+            return Some(Arc::clone(file));
+        }
         pool.clock += 1;
         let now = pool.clock;
-        pool.open.get_mut(&id).map(|(file, last)| {
+        pool.turning.get_mut(&id).map(|(file, last)| {
             *last = now;
             Arc::clone(file)
         })
     }
 
     fn put(&self, id: usize, file: &Arc<File>) {
-        let mut pool = self.state.lock().unwrap_or_else(PoisonError::into_inner);
+        let mut pool = self.pool();
+        if pool.staying.len() < self.stay {
+            pool.staying.insert(id, Arc::clone(file));
+            return;
+        }
         pool.clock += 1;
         let now = pool.clock;
-        if pool.open.len() >= self.limit
-            && let Some(oldest) = pool.open.iter().min_by_key(|(_, (_, last))| *last).map(|(id, _)| *id)
+        if pool.turning.len() >= self.turns
+            && let Some(oldest) = pool.turning.iter().min_by_key(|(_, (_, last))| *last).map(|(id, _)| *id)
         {
-            pool.open.remove(&oldest);
+            pool.turning.remove(&oldest);
         }
-        pool.open.insert(id, (Arc::clone(file), now));
+        pool.turning.insert(id, (Arc::clone(file), now));
     }
 
     fn forget(&self, id: usize) {
-        self.state.lock().unwrap_or_else(PoisonError::into_inner).open.remove(&id);
+        let mut pool = self.pool();
+        pool.staying.remove(&id);
+        pool.turning.remove(&id);
+    }
+
+    /// How many are open.
+    #[cfg(test)]
+    fn open(&self) -> usize {
+        let pool = self.pool();
+        pool.staying.len() + pool.turning.len()
     }
 }
 
@@ -260,7 +288,7 @@ mod tests {
                 let mut buf = [0; 2];
                 f.read_at(&mut buf, 2).unwrap();
                 assert_eq!(buf, [i as u8; 2], "{round}");
-                assert!(pool.state.lock().unwrap().open.len() <= 3);
+                assert!(pool.open() <= 3);
             }
         }
         assert!(files[0].read_at(&mut [0; 2], 3).is_err());

@@ -101,6 +101,9 @@ pub struct CopyOptions {
     pub checkpoint: Duration,
     /// Whether to read the output back and compare all of it before it gets its name.
     pub verify: bool,
+    /// Bytes kept free behind the header (of a classic file) or in the metadata block (netCDF-4), for what is added
+    /// later; `None`: what the format takes unasked.
+    pub header_room: Option<u64>,
     /// Make the output a packed file: a classic one in compressed blocks. [`copy`](super::copy) does so unasked, with
     /// default options, if the output's name ends in `.ncz`. Without a format, a source that is not classic gets
     /// the first classic version that can hold it.
@@ -132,6 +135,7 @@ impl Default for CopyOptions {
             resume: false,
             checkpoint: Duration::from_secs(2),
             verify: false,
+            header_room: None,
             packed: None,
         }
     }

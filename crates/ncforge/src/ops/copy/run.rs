@@ -38,6 +38,8 @@ pub(crate) struct Task<'a> {
     pub(crate) checkpoint: Duration,
     /// Whether the end waits for the disk.
     pub(crate) lasting: Lasting,
+    /// Bytes kept free behind the header.
+    pub(crate) header_room: Option<u64>,
     /// Whether the output is a packed file, and how.
     pub(crate) packed: Option<packed::Options>,
 }
@@ -57,7 +59,7 @@ pub(crate) fn run(task: Task<'_>, output: &Output, done: Vec<Step>) -> Result<()
         (false, Some(_)) => Arc::new(Resumed(Arc::new(PackedStore::open_rw(file.clone(), resources())?))),
     };
     let relaxed = task.lasting == Lasting::Relaxed;
-    let container = create(Arc::clone(&store), task.plan.schema.clone())?;
+    let container = create(Arc::clone(&store), task.plan.schema.clone(), task.header_room)?;
     let journal =
         Journal::begin(output.journal_file()?, output.journal.display().to_string(), &task.header, &done)?;
     let mut run = Run {
@@ -143,14 +145,15 @@ impl<S: Store> Store for Resumed<S> {
     }
 }
 
-/// An empty dataset of the schema's format.
-fn create(store: Arc<dyn Store>, schema: Schema) -> Result<Box<dyn ContainerMut>> {
+/// An empty dataset of the schema's format, with room for its header to grow.
+fn create(store: Arc<dyn Store>, schema: Schema, room: Option<u64>) -> Result<Box<dyn ContainerMut>> {
     match schema.format {
         Format::Cdf1 | Format::Cdf2 | Format::Cdf5 => {
-            classic::create(store, schema, &classic::CreateOptions::default())
+            let options = classic::CreateOptions { header_room: room, ..classic::CreateOptions::default() };
+            classic::create(store, schema, &options)
         }
         Format::Netcdf4 | Format::Netcdf4Classic => {
-            netcdf4::create(store, schema, &netcdf4::CreateOptions::default())
+            netcdf4::create(store, schema, &netcdf4::CreateOptions { spare: room.unwrap_or_default() })
         }
     }
 }

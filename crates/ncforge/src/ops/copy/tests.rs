@@ -337,6 +337,7 @@ fn damage_is_found_by_verifying() {
         header,
         checkpoint: std::time::Duration::MAX,
         lasting: Lasting::Durable,
+        header_room: None,
         packed: None,
     };
     run::run(task, &claim, vec![]).unwrap();

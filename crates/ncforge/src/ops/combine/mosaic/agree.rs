@@ -23,6 +23,7 @@ struct Pair {
 
 /// Compares all; gives notes where differences are allowed.
 pub(crate) fn agree(mosaic: &Mosaic, differing: Differing) -> Result<Vec<String>> {
+    let mut notes = agree_with_existing(mosaic, differing)?;
     let mut pairs = Vec::new();
     for v in mosaic.schema.var_ids() {
         match mosaic.from[v.0] {
@@ -62,7 +63,7 @@ pub(crate) fn agree(mosaic: &Mosaic, differing: Differing) -> Result<Vec<String>
     })?;
     let mut differences = differences.into_inner().expect("nothing panics with the lock");
     differences.sort();
-    let Some((var, tile, with, what)) = differences.first() else { return Ok(Vec::new()) };
+    let Some((var, tile, with, what)) = differences.first() else { return Ok(notes) };
     let name = |v: &VarId| mosaic.schema.var_path(*v).trim_start_matches('/').to_owned();
     if differing == Differing::Error {
         return Err(Error::Tiles(format!(
@@ -73,7 +74,6 @@ pub(crate) fn agree(mosaic: &Mosaic, differing: Differing) -> Result<Vec<String>
             name(var)
         )));
     }
-    let mut notes = Vec::new();
     let mut last = None;
     for (var, ..) in &differences {
         if last != Some(*var) {
@@ -81,6 +81,35 @@ pub(crate) fn agree(mosaic: &Mosaic, differing: Differing) -> Result<Vec<String>
             notes.push(format!("`{}` differs in {n} tiles: the first tile's is taken", name(var)));
             last = Some(*var);
         }
+    }
+    Ok(notes)
+}
+
+/// Compares what is not distributed with the file into which the tiles are put.
+fn agree_with_existing(mosaic: &Mosaic, differing: Differing) -> Result<Vec<String>> {
+    let mut notes = Vec::new();
+    for v in mosaic.schema.var_ids() {
+        let (From::Tile(tile), Some((file, theirs))) = (mosaic.from[v.0], mosaic.existing_var(v)) else {
+            continue;
+        };
+        let Some(own) = mosaic.facts[tile].var(v) else { continue };
+        let spans = mosaic.schema.var(v).dims.iter().map(|d| mosaic.facts[tile].spans[d.0]);
+        let (start, count): (Vec<u64>, Vec<u64>) =
+            spans.zip(file.schema().shape(theirs)).map(|(s, n)| (s.skip, s.count.min(n))).unzip();
+        let zeros = vec![0; start.len()];
+        let ours = mosaic.tiles.open(tile)?;
+        let Some(what) = difference((&ours, own, &start), (file, theirs, &zeros), &count)? else { continue };
+        let name = mosaic.schema.var_path(v);
+        let name = name.trim_start_matches('/');
+        if differing == Differing::Error {
+            return Err(Error::Tiles(format!(
+                "`{}` does not fit into `{}`: `{name}`, which is not distributed, differs ({what}); with --differing \
+                 first the tile's is taken",
+                mosaic.tiles.name(tile),
+                file.path().display()
+            )));
+        }
+        notes.push(format!("`{name}` differs from `{}`: the first tile's is taken", file.path().display()));
     }
     Ok(notes)
 }
@@ -101,12 +130,21 @@ fn compare(mosaic: &Mosaic, pair: &Pair) -> Result<Option<String>> {
         start_b.push(y.skip);
         count.push(x.count.min(y.count));
     }
-    for block in blocks(&count) {
+    difference((&ours, a, &start_a), (&theirs, b, &start_b), &count)
+}
+
+/// Where `count` elements of one variable, from a start on, differ from another's.
+fn difference(
+    (ours, a, start_a): (&Dataset, VarId, &[u64]),
+    (theirs, b, start_b): (&Dataset, VarId, &[u64]),
+    count: &[u64],
+) -> Result<Option<String>> {
+    for block in blocks(count) {
         let shifted = |start: &[u64]| {
             let start: Vec<u64> = start.iter().zip(&block.start).map(|(a, b)| a + b).collect();
             Hyperslab::new(&start, &block.count)
         };
-        let (x, y) = (read(&ours, a, &shifted(&start_a))?, read(&theirs, b, &shifted(&start_b))?);
+        let (x, y) = (ours.read(a, &shifted(start_a))?, theirs.read(b, &shifted(start_b))?);
         if x != y {
             let at = match (&x, &y) {
                 (Values::Fixed(x), Values::Fixed(y)) => {
@@ -128,10 +166,6 @@ fn compare(mosaic: &Mosaic, pair: &Pair) -> Result<Option<String>> {
         }
     }
     Ok(None)
-}
-
-fn read(d: &Dataset, v: VarId, slab: &Hyperslab) -> Result<Values> {
-    d.read(v, slab)
 }
 
 /// An array in blocks of bounded size, along its first dimensions.

@@ -11,7 +11,7 @@ use super::attrs::widen;
 use super::join::{Mapping, join};
 use super::pattern::{MOST_NAMES, Pattern};
 use super::scan::{Scanned, first, scan};
-use super::{DimKind, Facts, From, Mosaic, chunks, coords, dims, fill};
+use super::{DimKind, Existing, Facts, From, Mosaic, chunks, coords, dims, fill};
 use crate::engine::Engine;
 use crate::error::{Error, Result};
 use crate::model::{DimId, Schema, VarId};
@@ -31,7 +31,14 @@ pub(crate) fn build(
     let named = words.first().filter(|w| searched && words.len() == 1 && w.exists());
     let scheme = scheme_of(&tiles, named, searched, options)?;
     let head = first(&tiles, &*scheme, searched)?;
-    let scanned = scan(&tiles, engine, &*scheme, &head, searched)?;
+    if options.begin_with > 0 && options.begin_with >= tiles.len() {
+        return Err(Error::Invalid(format!(
+            "to begin with tile {} of {} makes no sense",
+            options.begin_with,
+            tiles.len()
+        )));
+    }
+    let scanned = scan(&tiles, engine, &*scheme, &head, searched, options.begin_with)?;
     let (scanned, mut notes) = tiles_among(&mut tiles, scanned, &*scheme);
     let missing = counted(&tiles, &scanned, &*scheme, options)?;
     let (mut schema, maps) = join(&tiles, &head, &scanned)?;
@@ -51,6 +58,13 @@ pub(crate) fn build(
         .collect();
     drop_attributes(&mut schema, &*scheme);
     scheme.finish(&mut schema, output);
+    let existing = match &options.into_existing {
+        Some(_) if options.records.is_some() => {
+            return Err(Error::Invalid("records cannot be chosen for tiles that are put into a file".into()));
+        }
+        Some(path) => Some(Existing::open(path, &mut schema, &found.kinds, engine)?),
+        None => None,
+    };
     let (patterns, from) = patterns(&tiles, &schema, &facts, &found.kinds, &mut notes)?;
     let fills = schema.var_ids().map(|v| fill::fill_of(&schema, v, options.holes)).collect();
     let bytes = scanned.iter().map(|s| s.bytes).sum();
@@ -65,6 +79,7 @@ pub(crate) fn build(
         from,
         fills,
         patches: BTreeMap::new(),
+        existing,
         notes,
         missing,
         bytes,
@@ -73,7 +88,9 @@ pub(crate) fn build(
     };
     check_holes(&mosaic, options)?;
     mosaic.layouts = chunks::layouts(&mosaic, &head, &scanned)?;
-    coords::patch(&mut mosaic, options)?;
+    if mosaic.existing.is_none() {
+        coords::patch(&mut mosaic, options)?;
+    }
     Ok(mosaic)
 }
 
@@ -152,7 +169,7 @@ fn counted(
     let first = scheme.first_number();
     let missing: Vec<u64> =
         (first..first.saturating_add(total.min(1 << 20))).filter(|n| !by_number.contains_key(n)).collect();
-    if options.allow_missing {
+    if options.allow_missing || options.into_existing.is_some() {
         return Ok(missing);
     }
     let names: Vec<String> = missing.iter().take(MOST_NAMES).map(|&n| sibling(&tiles.name(0), n)).collect();
@@ -277,6 +294,9 @@ fn patterns(
 
 /// An error where holes are not allowed, or mean files that were not given.
 fn check_holes(mosaic: &Mosaic, options: &CombineOptions) -> Result<()> {
+    if mosaic.existing.is_some() {
+        return Ok(());
+    }
     let Some(p) = mosaic.patterns.iter().find(|p| p.hole_elements > 0) else { return Ok(()) };
     let names: Vec<&str> = p.dims.iter().map(|d| mosaic.schema.dim(*d).name.as_str()).collect();
     let places: Vec<String> = p

@@ -72,7 +72,13 @@ impl Mosaic {
     fn fill_holes(&self, v: VarId, slab: &Hyperslab, out: &mut [u8]) -> Result<()> {
         let Some(patch) = self.patches.get(&v) else {
             fill_all(out, self.fills[v.0].as_deref().unwrap_or(&[0]));
-            return Ok(());
+            return match &self.existing {
+                Some(existing) => {
+                    let size = out.len() / slab.len().max(1) as usize;
+                    existing.overlay(v, slab, size, out)
+                }
+                None => Ok(()),
+            };
         };
         // Rows of the variable's own array.
         let shape = self.schema.shape(v);
@@ -152,7 +158,8 @@ impl Source for Mosaic {
     }
 
     fn files(&self) -> Vec<PathBuf> {
-        self.tiles.paths().to_vec()
+        let existing = self.existing.iter().map(|e| e.path().to_owned());
+        self.tiles.paths().iter().cloned().chain(existing).collect()
     }
 
     fn engine(&self) -> &Engine {
@@ -164,7 +171,7 @@ impl Source for Mosaic {
     }
 
     fn has_chunks(&self, v: VarId) -> bool {
-        self.layouts[v.0].1 && !self.patches.contains_key(&v)
+        self.layouts[v.0].1 && !self.patches.contains_key(&v) && self.existing.is_none()
     }
 
     fn is_stored(&self, v: VarId, at: &[u64]) -> Result<bool> {
@@ -195,6 +202,9 @@ impl Source for Mosaic {
             _ => Value::String(Some(Vec::new())),
         };
         let mut out = vec![hole; slab.len() as usize];
+        if let Some(existing) = &self.existing {
+            existing.overlay_values(v, slab, &mut out)?;
+        }
         for piece in self.pieces(v, slab) {
             let Some(own) = self.facts[piece.tile].var(v) else { continue };
             let Values::Heap(values) = self.tiles.open(piece.tile)?.read(own, &piece.local)? else {

@@ -80,16 +80,18 @@ pub(crate) fn first(tiles: &Tiles, scheme: &dyn Scheme, searched: bool) -> Resul
     Err(Error::Invalid("no tiles were named".into()))
 }
 
-/// Reads all headers. Of files that were `searched` for, those that are no tiles say nothing.
+/// Reads all headers, from tile `begin` on and around. Of files that were `searched` for, those that are no tiles say nothing.
 pub(crate) fn scan(
     tiles: &Tiles,
     engine: &Engine,
     scheme: &dyn Scheme,
     first: &First,
     searched: bool,
+    begin: usize,
 ) -> Result<Vec<Option<Scanned>>> {
     let slots: Vec<OnceLock<Scanned>> = (0..tiles.len()).map(|_| OnceLock::new()).collect();
     engine.for_each(tiles.len(), |i| {
+        let i = (i + begin) % tiles.len();
         let said = tiles.look(i, |dataset| scan_one(dataset, tiles, i, scheme, first, searched))?;
         if let Some(said) = said {
             let _ = slots[i].set(said);

@@ -1,0 +1,80 @@
+"""``ncforge combine``: sets of tiles that do not make one whole."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import netCDF4
+import numpy as np
+import pytest
+
+import tiles as tl
+from combining import CLASSIC, DEFLATED, combine, fms_whole, ncforge, ocean, shorten
+
+
+@pytest.mark.parametrize("storage", [CLASSIC, DEFLATED], ids=["cdf2", "deflated"])
+def test_bad_sets_are_told(tmp_path: Path, storage: tl.Storage) -> None:
+    """Each a message that names the files, exit code 4, and nothing under the final name."""
+    out = tmp_path / "out.nc"
+
+    def refused(mosaic: tl.Mosaic, *names: Path, words: tuple[object, ...] = ()) -> None:
+        done = combine(mosaic, out, *words, code=4)
+        for name in names:
+            assert name.name in done.stderr, done.stderr
+        assert not out.exists()
+        assert not list(tmp_path.glob("**/.*ncforge*"))
+
+    def fresh(name: str) -> tl.Mosaic:
+        folder = tmp_path / name
+        folder.mkdir()
+        return tl.nemo(folder, ocean(), (2, 3), storage)
+
+    m = fresh("truncated")
+    shorten(m.paths[4], 200)
+    refused(m, m.paths[4])
+
+    m = fresh("missing")
+    m.paths[3].unlink()
+    refused(m, m.paths[3])
+    combine(m, out, "--allow-missing")
+    given = tl.Mosaic(m.paths, [g for i, g in enumerate(m.given) if i != 3])
+    with netCDF4.Dataset(out) as ds:
+        ds.set_auto_mask(False)
+        want = tl.expected(ocean(), given, "votemper", np.float32(1e20))
+        assert ds["votemper"][:].tobytes() == want.tobytes()
+    out.unlink()
+
+    m = fresh("claimed")
+    with netCDF4.Dataset(m.paths[1], "a") as ds:
+        for a in ("DOMAIN_position_first", "DOMAIN_position_last"):
+            ds.setncattr(a, ds.getncattr(a) - np.array([1, 0], np.int32))
+    refused(m, m.paths[0], m.paths[1])
+
+    m = fresh("mixed")
+    rest = tl.fms(tmp_path / "mixed", fms_whole(), (1, 2), storage, base="nemo")
+    done = ncforge("combine", *m.paths, rest.paths[0], "-o", out, code=4)
+    assert rest.paths[0].name in done.stderr
+
+    m = fresh("count")
+    with netCDF4.Dataset(m.paths[2], "a") as ds:
+        ds.DOMAIN_number_total = np.int32(12)
+    refused(m, m.paths[2])
+
+    m = fresh("date")
+    with netCDF4.Dataset(m.paths[5], "a") as ds:
+        ds["t"][:] = [10, 11, 12]
+    refused(m, m.paths[0], m.paths[5])
+    combine(m, out, "--differing", "first")
+    out.unlink()
+
+    m = fresh("records")
+    with netCDF4.Dataset(m.paths[2], "a") as ds:
+        n = len(ds.dimensions["t"])
+        ds["t"][n] = 3.0
+    refused(m, m.paths[2])
+    combine(m, out, "--allow-ragged")
+    with netCDF4.Dataset(out) as ds:
+        assert ds["t"][:].tolist() == [0, 1, 2, 3]
+        ds.set_auto_mask(False)
+        assert ds["votemper"][:3].tobytes() == ocean().fields["votemper"].values.tobytes()
+        assert (ds["votemper"][3] == np.float32(1e20)).all()

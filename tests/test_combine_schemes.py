@@ -1,0 +1,163 @@
+"""``ncforge combine``: tiles of FMS, ROMS, WRF, MITgcm, and of no known model."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import netCDF4
+import numpy as np
+import pytest
+
+import tiles as tl
+from combining import CLASSIC, DEFLATED, combine, fms_whole, ncforge, ocean, values
+
+
+@pytest.mark.parametrize("tiling", [(1, 1), (4, 4), (7, 5)])
+@pytest.mark.parametrize("symmetric", [False, True])
+@pytest.mark.parametrize("dtype", ["f4", "i8", "u1", "u2"])
+def test_fms(tmp_path: Path, tiling: tuple[int, int], symmetric: bool, dtype: str) -> None:
+    """Corner points, regional output, types of 64 and of 8 bits, five dimensions without records."""
+    whole = fms_whole(symmetric=symmetric, dtype=dtype)
+    for width, first in ((4, (1, 1)), (6, (41, 17))):
+        folder = tmp_path / str(width)
+        folder.mkdir()
+        mosaic = tl.fms(folder, whole, tiling, DEFLATED, width=width, symmetric=symmetric, first=first)
+        out = folder / "ocean.nc"
+        combine(mosaic, out)
+        tl.check(out, whole, mosaic)
+        with netCDF4.Dataset(out) as ds:
+            assert "NumFilesInSet" not in ds.ncattrs()
+            assert ds.filename == "ocean.nc"
+            assert "domain_decomposition" not in ds["x"].ncattrs()
+            filters = ds["temp"].filters()
+            assert filters["zlib"], "compressed tiles give a compressed whole"
+
+
+def test_fms_masked_column(tmp_path: Path) -> None:
+    """A whole column of processes is masked: its coordinate is continued, or comes from a file."""
+    whole = fms_whole()
+    masked = [i for i in range(12) if i % 4 == 2]
+    mosaic = tl.fms(tmp_path, whole, (3, 4), DEFLATED, masked=masked)
+    done = combine(mosaic, tmp_path / "out.nc")
+    assert "coordinate `x` is continued" in done.stderr
+    with netCDF4.Dataset(tmp_path / "out.nc") as ds:
+        ds.set_auto_mask(False)
+        np.testing.assert_allclose(ds["x"][:], whole.fields["x"].values, rtol=0, atol=1e-9)
+        want = tl.expected(whole, mosaic, "temp", np.float32(7))
+        assert ds["temp"][:].tobytes() == want.tobytes()
+    irregular = np.cumsum(np.arange(18.0)) + 0.1
+    whole.fields["x"].values[:] = irregular
+    mosaic = tl.fms(tmp_path, whole, (3, 4), CLASSIC, masked=masked)
+    assert "--coords" in combine(mosaic, tmp_path / "out.nc", "-O").stderr
+    with netCDF4.Dataset(tmp_path / "c.nc", "w") as ds:
+        ds.createDimension("x", 18)
+        ds.createVariable("x", "f4", ("x",))[:] = irregular
+    combine(mosaic, tmp_path / "out.nc", "-O", "--coords", tmp_path / "c.nc")
+    with netCDF4.Dataset(tmp_path / "out.nc") as ds:
+        np.testing.assert_allclose(ds["x"][:], irregular, rtol=1e-6)
+
+
+def test_fms_compressed_by_gathering(tmp_path: Path) -> None:
+    """Lists of land points are put one behind the other."""
+    for rank, index in enumerate([[3, 5, 9], [12], [20, 21]]):
+        with netCDF4.Dataset(tmp_path / f"land.nc.{rank:04d}", "w") as ds:
+            ds.createDimension("tile_index", len(index))
+            v = ds.createVariable("tile_index", "i4", ("tile_index",))
+            v.compress = "tile lat lon"
+            v[:] = index
+            ds.createVariable("soil", "f4", ("tile_index",))[:] = np.array(index) * 2
+            ds.createDimension("lat", 3)
+            ds.createVariable("lat", "f8", ("lat",))[:] = [1, 2, 3]
+            ds.NumFilesInSet = np.int32(3)
+    ncforge("combine", tmp_path / "land.nc.0000", "-o", tmp_path / "land.nc")
+    with netCDF4.Dataset(tmp_path / "land.nc") as ds:
+        assert ds["tile_index"][:].tolist() == [3, 5, 9, 12, 20, 21]
+        assert ds["soil"][:].tolist() == [6, 10, 18, 24, 40, 42]
+        assert ds["lat"][:].tolist() == [1, 2, 3]
+
+
+@pytest.mark.parametrize("tiling", [(1, 1), (4, 4), (7, 5)])
+@pytest.mark.parametrize("storage", [CLASSIC, DEFLATED], ids=["cdf2", "deflated"])
+def test_roms_wrf_mitgcm(tmp_path: Path, tiling: tuple[int, int], storage: tl.Storage) -> None:
+    """The other schemes, with their staggered dimensions."""
+    ny, nx = 28, 35
+    t = tl.Field(("t",), np.arange(2.0))
+    roms = tl.Whole(
+        {
+            "t": t,
+            "rho": tl.Field(("t", "eta_rho", "xi_rho"), values((2, ny, nx))),
+            "u": tl.Field(("t", "eta_rho", "xi_u"), values((2, ny, nx - 1), "f8")),
+            "v": tl.Field(("t", "eta_v", "xi_rho"), values((2, ny - 1, nx))),
+        }
+    )
+    mosaic = tl.roms(tmp_path, roms, tiling, storage)
+    combine(mosaic, tmp_path / "roms.nc")
+    tl.check(tmp_path / "roms.nc", roms, mosaic)
+    wrf = tl.Whole(
+        {
+            "t": t,
+            "T": tl.Field(("t", "bottom_top", "south_north", "west_east"), values((2, 3, ny, nx))),
+            "U": tl.Field(("t", "bottom_top", "south_north", "west_east_stag"), values((2, 3, ny, nx + 1))),
+            "V": tl.Field(("t", "bottom_top", "south_north_stag", "west_east"), values((2, 3, ny + 1, nx))),
+            "W": tl.Field(("t", "bottom_top_stag", "south_north", "west_east"), values((2, 4, ny, nx))),
+            "Times": tl.Field(("t", "DateStrLen"), values((2, 19), "S1")),
+        }
+    )
+    mosaic = tl.wrf(tmp_path, wrf, tiling, storage)
+    combine(mosaic, tmp_path / "wrf.nc")
+    tl.check(tmp_path / "wrf.nc", wrf, mosaic)
+    with netCDF4.Dataset(tmp_path / "wrf.nc") as ds:
+        assert ds.getncattr("WEST-EAST_PATCH_END_STAG") == nx + 1
+        assert ds.getncattr("SOUTH-NORTH_PATCH_START_UNSTAG") == 1
+    if tiling != (4, 4):
+        mitgcm = tl.Whole(
+            {
+                "t": t,
+                "X": tl.Field(("X",), np.arange(float(nx))),
+                "Temp": tl.Field(("t", "Y", "X"), values((2, ny, nx))),
+                "U": tl.Field(("t", "Y", "Xp1"), values((2, ny, nx + 1))),
+                "V": tl.Field(("t", "Yp1", "X"), values((2, ny + 1, nx))),
+                "psi": tl.Field(("Yp1", "Xp1"), values((ny + 1, nx + 1), "f8")),
+            }
+        )
+        mosaic = tl.mitgcm(tmp_path, mitgcm, tiling, storage)
+        combine(mosaic, tmp_path / "mitgcm.nc")
+        tl.check(tmp_path / "mitgcm.nc", mitgcm, mosaic)
+
+
+def test_generic(tmp_path: Path) -> None:
+    """The user says where the place stands: in attributes, or in the names of the files."""
+    whole = ocean(20, 24)
+    given = tl.Mosaic([], [])
+    for j, (y0, yn) in enumerate(tl.parts(20, 2)):
+        for i, (x0, xn) in enumerate(tl.parts(24, 3)):
+            low = (min(x0, 1), min(y0, 1))
+            spans = {"x": (x0 - low[0], x0 + xn), "y": (y0, y0 + yn)}
+            if i != 0:
+                spans["x"] = (x0 - 1, x0 + xn)
+            path = tmp_path / f"part_{j}_{i}.nc"
+            attrs = {"ibegin": np.int32(x0), "where": np.array([9, y0 + 1], np.int32)}
+            # Every tile has one point of halo in the west; the first one's is a copy of its first column.
+            tl.write(path, whole, tl.Tile(spans, attrs), CLASSIC)
+            given.paths.append(path)
+            given.given.append({"x": (x0, x0 + xn), "y": (y0, y0 + yn)})
+    keep = [p for p in given.paths if not p.name.endswith("_0.nc")]
+    words = ["--scheme", "generic", "--place", "y=attr:where[1],base:1", "--place", "x=attr:ibegin,halo:1:0"]
+    ncforge("combine", *keep, "-o", tmp_path / "out.nc", *words)
+    with netCDF4.Dataset(tmp_path / "out.nc") as ds:
+        ds.set_auto_mask(False)
+        want = whole.fields["votemper"].values
+        assert ds["votemper"][..., 8:].tobytes() == want[..., 8:].tobytes()
+    for path in given.paths:
+        path.unlink()
+    mosaic = tl.Mosaic([], [])
+    for j, (y0, yn) in enumerate(tl.parts(20, 2)):
+        for i, (x0, xn) in enumerate(tl.parts(24, 3)):
+            spans = {"x": (x0, x0 + xn), "y": (y0, y0 + yn)}
+            path = tmp_path / f"part_{j}_{i}.nc"
+            tl.write(path, whole, tl.Tile(spans, {}), DEFLATED)
+            mosaic.paths.append(path)
+            mosaic.given.append(spans)
+    words = ["--scheme", "generic", "--names", "part_{j}_{i}.nc", "--place", "y=tile:j", "--place", "x=tile:i"]
+    ncforge("combine", tmp_path / "part_*_*.nc", "-O", "-o", tmp_path / "out.nc", *words)
+    tl.check(tmp_path / "out.nc", whole, mosaic)
