@@ -27,7 +27,7 @@ pub(crate) fn decide(
     copy: &CopyOptions,
 ) -> Result<(CopyOptions, Vec<&'static str>)> {
     let from_classic = mosaic.schema.format.is_classic();
-    let existing = mosaic.existing.as_ref().map(|e| e.format());
+    let existing = mosaic.existing.as_ref().map(super::mosaic::Existing::format);
     let format = copy.format.or(existing).unwrap_or_else(|| fitting(mosaic));
     let mut options = CopyOptions { format: Some(format), chunks: Chunks::Keep, ..copy.clone() };
     if format.is_classic() {
