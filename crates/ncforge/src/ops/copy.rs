@@ -32,6 +32,7 @@
 //! ```
 
 pub(crate) mod cmip7;
+mod held;
 mod history;
 mod journal;
 mod options;

@@ -49,6 +49,12 @@ pub(crate) trait Source: Sync {
             _ => Ok(true),
         }
     }
+    /// The grid coordinates of all chunks that were written, in no particular order, where [`Source::has_chunks`].
+    /// `None`: that is not known without asking for each.
+    fn stored_chunks(&self, var: VarId) -> Result<Option<Vec<Vec<u64>>>> {
+        let _ = var;
+        Ok(None)
+    }
     /// Reads a selection of a variable of any type.
     fn read(&self, var: VarId, slab: &Hyperslab) -> Result<Values>;
     /// Reads a selection of a variable of a fixed-size type: row-major, no gaps, native byte order.
@@ -86,6 +92,13 @@ impl Source for Dataset {
 
     fn layout(&self, var: VarId) -> Result<Arc<VarLayout>> {
         self.container().layout(var)
+    }
+
+    fn stored_chunks(&self, var: VarId) -> Result<Option<Vec<Vec<u64>>>> {
+        Ok(match &self.container().layout(var)?.place {
+            Place::Chunked { index, .. } => Some(index.list()?.into_iter().map(|(at, _)| at).collect()),
+            _ => None,
+        })
     }
 
     fn read(&self, var: VarId, slab: &Hyperslab) -> Result<Values> {

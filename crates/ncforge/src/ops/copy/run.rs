@@ -5,6 +5,7 @@ use std::sync::Arc;
 use std::time::{Duration, Instant};
 
 use super::Lasting;
+use super::held::Held;
 use super::journal::{Header, Journal, Step};
 use super::output::{Output, free_space};
 use super::plan::{Memory, Plan, Route, VarWork};
@@ -243,18 +244,27 @@ impl Run<'_> {
             )?),
             _ => None,
         };
-        for b in todo {
+        let held = if spill.is_none() { Held::of(self.task.source, work)? } else { None };
+        let walked: Box<dyn Iterator<Item = u64>> = match &held {
+            Some(held) => {
+                self.task.progress.advance(held.unwritten.saturating_mul(work.element));
+                Box::new(held.from(first))
+            }
+            None => Box::new(todo),
+        };
+        for b in walked {
             if self.task.progress.stop() {
                 return Err(self.stopped());
             }
             let slab = work.walk.box_at(b);
             let progress = self.task.progress;
-            with_stop(&|| progress.stop(), || self.box_of(work, b, &slab, spill.as_ref())).map_err(|e| {
-                match e {
+            let looked = held.is_some();
+            with_stop(&|| progress.stop(), || self.box_of(work, b, &slab, spill.as_ref(), looked)).map_err(
+                |e| match e {
                     Error::Interrupted(_) => self.stopped(),
                     e => e,
-                }
-            })?;
+                },
+            )?;
             self.writing = false;
             if work.route != Route::Heap {
                 self.pending.push((i, b));
@@ -272,8 +282,15 @@ impl Run<'_> {
         Error::Interrupted(format!("`{}` is not finished", self.output.path.display()))
     }
 
-    /// Moves one box.
-    fn box_of(&mut self, work: &VarWork, b: u64, slab: &Hyperslab, spill: Option<&Spill>) -> Result<()> {
+    /// Moves one box; `looked` says that it is known to hold something.
+    fn box_of(
+        &mut self,
+        work: &VarWork,
+        b: u64,
+        slab: &Hyperslab,
+        spill: Option<&Spill>,
+        looked: bool,
+    ) -> Result<()> {
         match &work.route {
             Route::Heap => {
                 let values = self.task.source.read(work.moved.from, slab)?;
@@ -282,7 +299,13 @@ impl Run<'_> {
             }
             Route::Raw => self.raw(work, slab),
             Route::Fill => self.fill(work, slab),
-            Route::Boxes | Route::Spill(_) => self.boxed(work, b, slab, spill),
+            Route::Boxes | Route::Spill(_) => {
+                let look = spill.is_none() && !looked && work.sparse;
+                if look && self.is_unwritten(work, slab)? {
+                    return Ok(());
+                }
+                self.boxed(work, b, slab, spill)
+            }
             Route::Nothing => Ok(()),
         }
     }
@@ -294,9 +317,6 @@ impl Run<'_> {
     }
 
     fn boxed(&mut self, work: &VarWork, b: u64, slab: &Hyperslab, spill: Option<&Spill>) -> Result<()> {
-        if spill.is_none() && work.sparse && self.is_unwritten(work, slab)? {
-            return Ok(());
-        }
         self.with_buffer(work, slab, |run, bytes| {
             match spill {
                 Some(spill) => spill.get(b, bytes)?,
