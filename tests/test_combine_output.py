@@ -79,6 +79,34 @@ def test_variables_and_chunks_of_choice(tmp_path: Path) -> None:
         assert ds["votemper"][:].tobytes() == whole.fields["votemper"].values.tobytes()
 
 
+def test_codecs_are_chosen(tmp_path: Path) -> None:
+    """`--codec auto`: on the whole's values, before the shapes; netCDF-C reads the same."""
+    rng = np.random.default_rng(5)
+    whole = tl.Whole(
+        {
+            "t": tl.Field(("t",), np.arange(4, dtype="f8"), {"units": "days since 1958-01-01"}),
+            "smooth": tl.Field(("t", "y", "x"), np.cumsum(rng.integers(-2, 3, (4, 90, 120)), 2).astype("f4")),
+            "noise": tl.Field(("y", "x"), rng.integers(0, 2**32, (90, 120), dtype="u4").view("i4")),
+        }
+    )
+    for storage in (CLASSIC, DEFLATED):
+        folder = tmp_path / storage.format
+        folder.mkdir()
+        mosaic = tl.nemo(folder, whole, (2, 3), storage)
+        words = ["-O", "--format", "netcdf4", "--codec", "auto", "--goal", "small"]
+        plan = json.loads(combine(mosaic, folder / "out.nc", *words, "--dry-run", "--json").stdout)
+        chosen = {v["name"].strip("/"): v["codec"] for v in plan["copy"]["variables"] if v["codec"]}
+        assert chosen["noise"]["method"] == "none"
+        assert chosen["smooth"]["method"] != "none"
+        for chunks in ("auto", "tiles", "keep"):
+            combine(mosaic, folder / "out.nc", *words, "--chunks", chunks, "--verify", "--no-history")
+            tl.check(folder / "out.nc", whole, mosaic)
+            with netCDF4.Dataset(folder / "out.nc") as ds:
+                assert ds["smooth"].filters()["zlib"]
+                assert not ds["noise"].filters()["zlib"]
+    combine(mosaic, folder / "out.nc", "-O", "--goal", "small", code=2)
+
+
 def test_tiles_are_removed_only_after_verifying(tmp_path: Path) -> None:
     """`--delete-tiles`."""
     whole = ocean()

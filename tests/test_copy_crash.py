@@ -68,27 +68,31 @@ def source(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return path
 
 
-OPTIONS = ["--chunks", "t/96,y/16,x/16", "--codec", "deflate", "--level", "4", "--memory", "8M", "-j", "2"]
+BUDGET = ["--memory", "8M", "-j", "2"]
+OPTIONS = ["--chunks", "t/96,y/16,x/16", "--codec", "deflate", "--level", "4", *BUDGET]
+#: Shapes and codecs that are chosen, the codecs on samples of the values.
+CHOSEN = ["--chunks", "auto", "--codec", "auto", "--goal", "small", *BUDGET]
 
 
-def whole(folder: Path, source: Path) -> tuple[Path, float]:
+def whole(folder: Path, source: Path, options: list[str]) -> tuple[Path, float]:
     """The copy nobody disturbs, and its seconds."""
     path = folder / "whole.nc"
     begun = time.monotonic()
-    done = ncforge("copy", source, path, *OPTIONS, "--no-history", "-q")
+    done = ncforge("copy", source, path, *options, "--no-history", "-q")
     assert done.returncode == 0, done.stderr
     return path, time.monotonic() - begun
 
 
-def test_killed_at_any_moment(source: Path, tmp_path: Path) -> None:
+@pytest.mark.parametrize(("options", "kills"), [(OPTIONS, KILLS), (CHOSEN, KILLS // 5)], ids=["given", "chosen"])
+def test_killed_at_any_moment(source: Path, tmp_path: Path, options: list[str], kills: int) -> None:
     """kill -9: nothing under the final name that is not whole; --resume gives the bytes of a quiet copy."""
-    wanted, seconds = whole(tmp_path, source)
+    wanted, seconds = whole(tmp_path, source, options)
     reference = wanted.read_bytes()
     out = tmp_path / "out.nc"
     rng = random.Random(20)
     killed = resumed = 0
-    for _ in range(KILLS):
-        words = ["copy", source, out, *OPTIONS, "--no-history", "-q", "--checkpoint", "0.05"]
+    for _ in range(kills):
+        words = ["copy", source, out, *options, "--no-history", "-q", "--checkpoint", "0.05"]
         running = start(*words)
         time.sleep(rng.uniform(0, 1.1 * seconds))
         running.kill()
@@ -111,7 +115,7 @@ def test_killed_at_any_moment(source: Path, tmp_path: Path) -> None:
         assert out.read_bytes() == reference
         out.unlink()
     assert sorted(p.name for p in tmp_path.iterdir()) == ["whole.nc"]
-    assert killed >= KILLS // 2
+    assert killed >= kills // 2
     assert resumed > 0
     assert ncforge("compare", source, wanted).returncode == 0
 

@@ -364,19 +364,75 @@ def test_the_text_is_folded_and_narrow(tmp_path: Path) -> None:
     assert "NC101" not in after
 
 
+#: What SARIF 2.1.0 (OASIS, sections 3.13 to 3.51) asks of the objects that are used, and what it knows besides; an
+#: object may have no other keys. Lists and objects below a key are named by what they hold.
+SARIF: dict[str, tuple[set[str], dict[str, str]]] = {
+    "log": ({"version", "runs"}, {"$schema": "", "version": "", "runs": "run"}),
+    "run": ({"tool", "results"}, {"tool": "tool", "results": "result"}),
+    "tool": ({"driver"}, {"driver": "component"}),
+    "component": ({"name"}, {"name": "", "version": "", "informationUri": "", "rules": "rule"}),
+    "rule": (
+        {"id"},
+        {
+            "id": "",
+            "name": "",
+            "shortDescription": "text",
+            "fullDescription": "text",
+            "help": "text",
+            "helpUri": "",
+            "defaultConfiguration": "configuration",
+        },
+    ),
+    "configuration": (set(), {"enabled": "", "level": "level", "rank": ""}),
+    "text": ({"text"}, {"text": "", "markdown": ""}),
+    "result": (
+        {"message"},
+        {"ruleId": "", "ruleIndex": "", "level": "level", "kind": "", "message": "text", "locations": "location"},
+    ),
+    "location": (set(), {"physicalLocation": "physical", "logicalLocations": "logical", "message": "text"}),
+    "physical": ({"artifactLocation"}, {"artifactLocation": "artifact", "region": ""}),
+    "artifact": ({"uri"}, {"uri": "", "uriBaseId": "", "index": ""}),
+    "logical": (set(), {"name": "", "fullyQualifiedName": "", "kind": "", "index": ""}),
+}
+
+
+def has_the_shape_of_sarif(node: Any, kind: str = "log") -> None:
+    """Fails where an object lacks what SARIF requires, or has what it does not know."""
+    if isinstance(node, list):
+        for item in node:
+            has_the_shape_of_sarif(item, kind)
+    elif kind == "level":
+        assert node in {"none", "note", "warning", "error"}, node
+    elif kind:
+        required, known = SARIF[kind]
+        assert required <= node.keys() <= known.keys(), (kind, node)
+        for key, value in node.items():
+            has_the_shape_of_sarif(value, known[key])
+
+
 def test_sarif(tmp_path: Path) -> None:
-    """The log has the shape that SARIF 2.1.0 asks for."""
-    path = tmp_path / "maps.nc"
+    """The log has the shape that SARIF 2.1.0 asks for, also of several files, and where nothing was found."""
+    path, other = tmp_path / "a map.nc", tmp_path / "other.nc"
     field(path, **z((1, NY, NX)))
+    field(other, **z((64, 8, 16)))
     log = json.loads(doctor("--sarif", path, code=3).stdout)
     (run,) = log["runs"]
     assert log["version"] == "2.1.0" and run["tool"]["driver"]["name"] == "ncforge doctor"
     rules = run["tool"]["driver"]["rules"]
-    assert run["results"]
+    assert run["results"] and len({r["id"] for r in rules}) == len(rules)
     for result in run["results"]:
         assert rules[result["ruleIndex"]]["id"] == result["ruleId"]
-        assert result["level"] in {"note", "warning", "error"} and result["message"]["text"]
+        assert (
+            result["message"]["text"] and result["level"] == rules[result["ruleIndex"]]["defaultConfiguration"]["level"]
+        )
         assert result["locations"][0]["physicalLocation"]["artifactLocation"]["uri"] == path.as_uri()
+    both = json.loads(doctor("--sarif", "--across", path, other, code=3).stdout)
+    across = [r for r in both["runs"][0]["results"] if r["ruleId"].startswith("NC5")]
+    assert across
+    none = json.loads(doctor("--sarif", other, "--fail-on", "info", "--ignore", "NC203,NC106", code=0).stdout)
+    assert none["runs"][0]["results"] == []
+    for found in (log, both, none):
+        has_the_shape_of_sarif(found)
 
 
 def test_little_is_read(tmp_path: Path) -> None:

@@ -94,6 +94,8 @@ def copy(
     format: str = "keep",
     chunks: str = "keep",
     codec: str = "keep",
+    goal: str | None = None,
+    allow_zstd: bool = False,
     level: int | None = None,
     shuffle: bool | None = None,
     fletcher32: bool = False,
@@ -117,9 +119,14 @@ def copy(
     chunks
         "keep", "auto", or a specification such as "time/365,lat/40,lon/40".
     codec
-        "keep", "none", "deflate" or "zstd".
+        "keep", "none", "deflate", "zstd", or "auto": for each variable none or deflate, with shuffle or without,
+        chosen on a sample of its values. Nothing is lossy.
+    goal
+        What "auto" is for: "balanced" (the default), "fast-read" or "small".
+    allow_zstd
+        Whether "auto" may choose zstd, for which other readers need a plugin.
     level
-        0 to 9 for deflate, 1 to 22 for zstd.
+        0 to 9 for deflate, 1 to 22 for zstd; not with "auto".
     shuffle
         Whether bytes are shuffled before compression; where it helps by default.
     fletcher32
@@ -145,6 +152,8 @@ def copy(
         "format": format,
         "chunks": chunks,
         "codec": codec,
+        "goal": goal,
+        "allow_zstd": allow_zstd,
         "level": level,
         "shuffle": shuffle,
         "fletcher32": fletcher32,

@@ -7,6 +7,8 @@ pub mod records;
 
 use std::fmt::Write;
 
+pub use ncforge::words::{bytes, seconds};
+
 use crate::environment::Environment;
 
 /// The machine in a few words.
@@ -45,47 +47,4 @@ pub(crate) fn aligned(rows: &[Vec<String>], left: usize) -> String {
 pub(crate) fn finished(w: csv::Writer<Vec<u8>>) -> String {
     // Writing to memory cannot fail, and only text went in.
     w.into_inner().map(|b| String::from_utf8_lossy(&b).into_owned()).unwrap_or_default()
-}
-
-/// A number of bytes as people write it: "5.5 MB" (decimal units).
-pub fn bytes(n: u64) -> String {
-    let mut value = n as f64;
-    for unit in ["B", "kB", "MB", "GB"] {
-        if value < 999.5 {
-            return if unit == "B" || value >= 99.95 {
-                format!("{value:.0} {unit}")
-            } else {
-                format!("{value:.1} {unit}")
-            };
-        }
-        value /= 1000.0;
-    }
-    format!("{value:.1} TB")
-}
-
-/// A time as people write it: "1.24 ms".
-pub fn seconds(s: f64) -> String {
-    let (value, unit) = match s {
-        s if s < 1e-3 => (s * 1e6, "µs"),
-        s if s < 1.0 => (s * 1e3, "ms"),
-        s => (s, "s"),
-    };
-    let digits = if value < 10.0 { 2 } else { usize::from(value < 100.0) };
-    format!("{value:.digits$} {unit}")
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn numbers_read_well() {
-        assert_eq!(bytes(0), "0 B");
-        assert_eq!(bytes(5_549_472), "5.5 MB");
-        assert_eq!(bytes(999_600), "1.0 MB");
-        assert_eq!(bytes(132_000_000_000), "132 GB");
-        assert_eq!(seconds(0.001_236), "1.24 ms");
-        assert_eq!(seconds(0.000_045), "45.0 µs");
-        assert_eq!(seconds(12.0), "12.0 s");
-    }
 }

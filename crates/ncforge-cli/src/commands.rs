@@ -9,6 +9,7 @@ mod doctor;
 mod info;
 mod nccopy;
 mod old;
+mod options;
 mod pack;
 mod shell;
 mod split;

@@ -54,6 +54,28 @@ fn storage_is_as_asked() {
 }
 
 #[test]
+fn codecs_are_chosen_by_goal() {
+    let p = Place::new();
+    p.real("uv300.nc");
+    let plan = p.run("copy uv300.nc a.nc -4 --codec auto --goal small --dry-run --json").exits(0).json();
+    let of = |name: &str| {
+        let vars = plan["variables"].as_array().expect("list");
+        vars.iter().find(|v| v["name"] == name).expect(name)["codec"].clone()
+    };
+    let tried = of("U")["tried"].as_array().expect("tried").len();
+    assert_eq!(tried, 7, "none, three levels of deflate, each with shuffle and without");
+    assert_eq!(of("lat")["method"], "none");
+    let text = p.run("copy uv300.nc a.nc -4 --codec auto --dry-run").exits(0).out;
+    assert!(text.contains("balanced") && text.contains("tried besides"), "{text}");
+    p.run("copy uv300.nc a.nc -4 --codec auto --goal small --verify").exits(0);
+    assert_eq!(storage(&p, "a.nc", "U")["layout"], "chunked");
+    p.run("compare uv300.nc a.nc").exits(0);
+    p.run("copy uv300.nc b.nc -4 --codec auto --goal fast-read --storage local --verify").exits(0);
+    p.run("copy uv300.nc c.nc -4 --codec deflate --goal small").exits(2).says("--codec auto");
+    p.run("copy uv300.nc c.nc -4 --codec auto --level 3").exits(2).says("level");
+}
+
+#[test]
 fn some_variables_only() {
     let p = Place::new();
     p.real("uv300.nc");

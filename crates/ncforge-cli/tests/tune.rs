@@ -21,3 +21,78 @@ fn chunks_are_chosen_with_reasons() {
     p.run("tune chunks no.nc").exits(4);
     assert_eq!(std::fs::read(p.path("uv300.nc")).expect("readable"), before);
 }
+
+/// The header of a CDF-5 file with a float variable `v` along dimensions of these lengths (0: unlimited), and no data.
+fn header(lens: &[u64]) -> Vec<u8> {
+    let mut out = b"CDF\x05".to_vec();
+    let number = |out: &mut Vec<u8>, n: u64| out.extend(n.to_be_bytes());
+    let name = |out: &mut Vec<u8>, name: &str| {
+        out.extend((name.len() as u64).to_be_bytes());
+        out.extend(name.bytes());
+        out.resize(out.len().next_multiple_of(4), 0);
+    };
+    number(&mut out, 0);
+    out.extend(if lens.is_empty() { 0u32 } else { 10 }.to_be_bytes());
+    number(&mut out, lens.len() as u64);
+    for (i, &len) in lens.iter().enumerate() {
+        name(&mut out, &format!("d{i}"));
+        number(&mut out, len);
+    }
+    out.extend([0; 12]);
+    out.extend(11u32.to_be_bytes());
+    number(&mut out, 1);
+    name(&mut out, "v");
+    number(&mut out, lens.len() as u64);
+    (0..lens.len() as u64).for_each(|i| number(&mut out, i));
+    out.extend([0; 12]);
+    out.extend(5u32.to_be_bytes());
+    let size = lens.iter().filter(|&&n| n > 0).product::<u64>() * 4;
+    number(&mut out, size);
+    number(&mut out, 1 << 12);
+    out
+}
+
+#[test]
+fn arrays_of_any_kind_get_an_answer() {
+    let p = Place::new();
+    let primes = [7919, 104_729];
+    let arrays: [&[u64]; 9] = [
+        &[],
+        &[0],
+        &[0, 5],
+        &[1],
+        &[1; 8],
+        &[2, 3, 5, 2, 7, 3, 11, 13],
+        &primes,
+        &[1 << 40],
+        &[0, 1 << 20, 1 << 20],
+    ];
+    for (i, lens) in arrays.into_iter().enumerate() {
+        let name = format!("{i}.nc");
+        let path = p.file(&name, &header(lens));
+        // As long as it says it is, but nothing of it was written.
+        let file = std::fs::File::options().write(true).open(path).unwrap();
+        file.set_len(4096 + lens.iter().filter(|&&n| n > 0).product::<u64>() * 4).unwrap();
+        let told = p.run(&format!("tune chunks {name} --vars v --json")).exits(0).json();
+        let choice = &told[0]["choice"];
+        if lens.is_empty() {
+            assert!(
+                choice.is_null() && told[0]["why"].as_str().is_some_and(|w| w.contains("no dimensions")),
+                "{told}"
+            );
+            p.run(&format!("tune chunks {name} --vars v")).exits(0).prints("no dimensions");
+            continue;
+        }
+        let chunks: Vec<u64> = choice["chunks"]
+            .as_array()
+            .expect("a shape")
+            .iter()
+            .filter_map(serde_json::Value::as_u64)
+            .collect();
+        assert_eq!(chunks.len(), lens.len());
+        assert!(chunks.iter().zip(lens).all(|(&c, &n)| c >= 1 && (n == 0 || c <= n)), "{lens:?}: {chunks:?}");
+        assert!(chunks.iter().product::<u64>() * 4 <= 4 << 20, "{lens:?}: {chunks:?}");
+        p.run(&format!("tune chunks {name} --vars v --for series=9,map=1")).exits(0);
+        p.run(&format!("copy {name} out.nc -4 --chunks auto --dry-run")).exits(0);
+    }
+}

@@ -7,6 +7,7 @@ use ncforge::ops::compare::CompareOptions;
 use ncforge::ops::copy::{ChunkSpec, Chunks, Codec, CopyOptions, Names, history_line};
 use ncforge::ops::describe::{self, CdlOptions};
 use ncforge::ops::progress::Progress;
+use ncforge::tune::codec::Goal;
 use ncforge::{Dataset, Format, Result};
 use pyo3::prelude::*;
 use pyo3::types::PyBytes;
@@ -20,6 +21,8 @@ pub(crate) struct CopyRequest {
     format: String,
     chunks: String,
     codec: String,
+    goal: Option<String>,
+    allow_zstd: bool,
     level: Option<u32>,
     shuffle: Option<bool>,
     fletcher32: bool,
@@ -37,7 +40,25 @@ impl CopyRequest {
         engine(self.threads, self.memory.as_deref())
     }
 
+    fn codec(&self) -> Result<Codec> {
+        if self.codec != "auto" && (self.goal.is_some() || self.allow_zstd) {
+            return Err(invalid("`goal` and `allow_zstd` go with codec=\"auto\""));
+        }
+        Ok(match self.codec.as_str() {
+            "keep" => Codec::Keep,
+            "none" => Codec::None,
+            "deflate" | "zlib" => Codec::Deflate,
+            "zstd" => Codec::Zstd,
+            "auto" => Codec::Auto {
+                goal: self.goal.as_deref().map_or(Ok(Goal::default()), str::parse)?,
+                zstd: self.allow_zstd,
+            },
+            other => return Err(invalid(format!("no codec `{other}`"))),
+        })
+    }
+
     fn options(self) -> Result<CopyOptions> {
+        let codec = self.codec()?;
         Ok(CopyOptions {
             format: match self.format.as_str() {
                 "keep" => None,
@@ -53,13 +74,7 @@ impl CopyRequest {
                 "auto" => Chunks::Auto,
                 spec => Chunks::Spec(ChunkSpec::parse(spec)?),
             },
-            codec: match self.codec.as_str() {
-                "keep" => Codec::Keep,
-                "none" => Codec::None,
-                "deflate" | "zlib" => Codec::Deflate,
-                "zstd" => Codec::Zstd,
-                other => return Err(invalid(format!("no codec `{other}`"))),
-            },
+            codec,
             level: self.level,
             shuffle: self.shuffle,
             fletcher32: self.fletcher32,

@@ -35,6 +35,7 @@
 
 pub mod axes;
 pub mod choose;
+pub mod codec;
 pub mod coding;
 pub mod cost;
 pub mod geometric;

@@ -5,7 +5,7 @@ use std::str::FromStr;
 
 use clap::{Args, ValueEnum};
 
-use super::{CodecArg, FormatArg, GlobalArgs};
+use super::{CodecArgs, FormatArg, GlobalArgs, RunArgs, WrittenArgs};
 
 /// Schemes of tiles.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
@@ -150,36 +150,15 @@ pub(crate) struct CombineArgs {
     /// keep (the tiles'), or a specification such as `time/365,lat/40,lon/40` or `sst:365,40,40`
     #[arg(long, value_name = "auto|tiles|keep|SPEC", default_value = "auto")]
     pub(crate) chunks: TileChunksArg,
-    /// Compression
-    #[arg(long, value_enum, default_value = "keep")]
-    pub(crate) codec: CodecArg,
-    /// Level of compression: 0-9 for deflate (0: none), 1-22 for zstd
-    #[arg(long, value_name = "N")]
-    pub(crate) level: Option<u32>,
-    /// Read the output back and compare every value with the tiles
-    #[arg(long)]
-    pub(crate) verify: bool,
+    #[command(flatten)]
+    pub(crate) coding: CodecArgs,
     /// Remove the tiles when the output is whole, verified and on disk
     #[arg(long)]
     pub(crate) delete_tiles: bool,
-    /// Show how the tiles lie and what would be done, and do nothing
-    #[arg(short = 'n', long)]
-    pub(crate) dry_run: bool,
-    /// Go on with an interrupted combination
-    #[arg(long)]
-    pub(crate) resume: bool,
-    /// Seconds between two notes of what is done, from which --resume goes on
-    #[arg(long, value_name = "SECONDS", default_value = "2", hide = true)]
-    pub(crate) checkpoint: f64,
-    /// Do not write the command line into the `history` attribute
-    #[arg(long)]
-    pub(crate) no_history: bool,
-    /// Overwrite the output if it exists
-    #[arg(short = 'O', long)]
-    pub(crate) overwrite: bool,
-    /// The report (or the plan) as JSON
-    #[arg(long)]
-    pub(crate) json: bool,
+    #[command(flatten)]
+    pub(crate) run: RunArgs,
+    #[command(flatten)]
+    pub(crate) told: WrittenArgs,
     #[command(flatten)]
     pub(crate) global: GlobalArgs,
 }

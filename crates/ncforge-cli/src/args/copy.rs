@@ -5,43 +5,7 @@ use std::str::FromStr;
 
 use clap::{Args, ValueEnum};
 
-use super::{ChoosingArgs, GlobalArgs, ProfileArg};
-
-/// Formats to copy to.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
-pub(crate) enum FormatArg {
-    /// The input's own format
-    Keep,
-    /// netCDF classic, CDF-1
-    #[value(alias = "cdf1", alias = "nc3")]
-    Classic,
-    /// netCDF 64-bit offset, CDF-2
-    #[value(alias = "64-bit-offset", alias = "nc6")]
-    Cdf2,
-    /// netCDF 64-bit data, CDF-5
-    #[value(alias = "64-bit-data", alias = "nc5")]
-    Cdf5,
-    /// netCDF-4
-    #[value(alias = "nc4", alias = "netCDF-4")]
-    Netcdf4,
-    /// netCDF-4 restricted to the classic model
-    #[value(alias = "nc7", alias = "nc4c")]
-    Netcdf4Classic,
-}
-
-/// Codecs to compress with.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
-pub(crate) enum CodecArg {
-    /// What the input has
-    Keep,
-    /// No compression
-    None,
-    /// zlib: read by every netCDF-4 reader
-    #[value(alias = "zlib")]
-    Deflate,
-    /// Zstandard: faster; needs a plugin in other readers
-    Zstd,
-}
+use super::{ChoosingArgs, CodecArgs, FormatArg, GlobalArgs, ProfileArg, RunArgs, WrittenArgs};
 
 /// Byte orders to write.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
@@ -117,12 +81,8 @@ pub(crate) struct CopyArgs {
     pub(crate) chunks: Option<ChunksArg>,
     #[command(flatten)]
     pub(crate) choosing: ChoosingArgs,
-    /// Compression
-    #[arg(long, value_enum, default_value = "keep")]
-    pub(crate) codec: CodecArg,
-    /// Level of compression: 0-9 for deflate (0: none), 1-22 for zstd
-    #[arg(long, value_name = "N")]
-    pub(crate) level: Option<u32>,
+    #[command(flatten)]
+    pub(crate) coding: CodecArgs,
     /// Shuffle bytes before compression [default: yes, where numbers are longer than a byte]
     #[arg(long, overrides_with = "no_shuffle")]
     pub(crate) shuffle: bool,
@@ -157,27 +117,10 @@ pub(crate) struct CopyArgs {
     /// Only these variables, and the dimensions that they use
     #[arg(long, value_name = "A,B", value_delimiter = ',')]
     pub(crate) vars: Vec<String>,
-    /// Read the output back and compare every value
-    #[arg(long)]
-    pub(crate) verify: bool,
-    /// Show what would be done, and do nothing
-    #[arg(short = 'n', long)]
-    pub(crate) dry_run: bool,
-    /// Go on with an interrupted copy
-    #[arg(long)]
-    pub(crate) resume: bool,
-    /// Seconds between two notes of what is done, from which --resume goes on
-    #[arg(long, value_name = "SECONDS", default_value = "2", hide = true)]
-    pub(crate) checkpoint: f64,
-    /// Do not write the command line into the `history` attribute
-    #[arg(long)]
-    pub(crate) no_history: bool,
-    /// Overwrite the output if it exists
-    #[arg(short = 'O', long)]
-    pub(crate) overwrite: bool,
-    /// The report (or the plan) as JSON
-    #[arg(long)]
-    pub(crate) json: bool,
+    #[command(flatten)]
+    pub(crate) run: RunArgs,
+    #[command(flatten)]
+    pub(crate) told: WrittenArgs,
     #[command(flatten)]
     pub(crate) global: GlobalArgs,
 }

@@ -4,7 +4,7 @@ use std::path::PathBuf;
 
 use clap::{Args, ValueEnum};
 
-use super::{GlobalArgs, Size};
+use super::{GlobalArgs, Size, WrittenArgs};
 
 /// Pack a classic file into compressed blocks, to be read and written in place.
 ///
@@ -29,12 +29,8 @@ pub(crate) struct PackArgs {
     /// Level of compression: 0 to 9 for deflate, 1 to 22 for zstd [default: 4 for deflate, 3 for zstd]
     #[arg(long, value_name = "N")]
     pub(crate) level: Option<u32>,
-    /// Replace an existing output
-    #[arg(short = 'O', long)]
-    pub(crate) overwrite: bool,
-    /// What was done, as JSON
-    #[arg(long)]
-    pub(crate) json: bool,
+    #[command(flatten)]
+    pub(crate) told: WrittenArgs,
     #[command(flatten)]
     pub(crate) global: GlobalArgs,
 }
@@ -65,12 +61,8 @@ pub(crate) struct UnpackArgs {
     /// The classic file
     #[arg(value_name = "OUT")]
     pub(crate) output: PathBuf,
-    /// Replace an existing output
-    #[arg(short = 'O', long)]
-    pub(crate) overwrite: bool,
-    /// What was done, as JSON
-    #[arg(long)]
-    pub(crate) json: bool,
+    #[command(flatten)]
+    pub(crate) told: WrittenArgs,
     #[command(flatten)]
     pub(crate) global: GlobalArgs,
 }

@@ -5,7 +5,7 @@ use std::str::FromStr;
 
 use clap::{Args, ValueEnum};
 
-use super::{CodecArg, FormatArg, GlobalArgs};
+use super::{CodecArgs, FormatArg, GlobalArgs, WrittenArgs};
 
 /// Schemes of tiles to write.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
@@ -67,18 +67,10 @@ pub(crate) struct SplitArgs {
     /// Format of the tiles
     #[arg(long, value_enum, default_value = "keep")]
     pub(crate) format: FormatArg,
-    /// Compression
-    #[arg(long, value_enum, default_value = "keep")]
-    pub(crate) codec: CodecArg,
-    /// Level of compression: 0-9 for deflate (0: none), 1-22 for zstd
-    #[arg(long, value_name = "N")]
-    pub(crate) level: Option<u32>,
-    /// Overwrite files that exist
-    #[arg(short = 'O', long)]
-    pub(crate) overwrite: bool,
-    /// The report as JSON
-    #[arg(long)]
-    pub(crate) json: bool,
+    #[command(flatten)]
+    pub(crate) coding: CodecArgs,
+    #[command(flatten)]
+    pub(crate) told: WrittenArgs,
     #[command(flatten)]
     pub(crate) global: GlobalArgs,
 }

@@ -6,10 +6,10 @@ use ncforge::Error;
 use ncforge::ops::combine::{
     CombineOptions, Differing, GenericScheme, Holes, Placement, SchemeChoice, TileChunks, combine, plan,
 };
-use ncforge::ops::copy::{ChunkSpec, CopyOptions, Names, history_line, partial_path};
+use ncforge::ops::copy::{ChunkSpec, CopyOptions, Names, partial_path};
 
 use super::Context;
-use super::copy::{check_level, codec, format};
+use super::options::{copying, format};
 use crate::args::{CombineArgs, DifferingArg, HolesArg, SchemeArg, TileChunksArg};
 use crate::exit::{Exit, Failure, Result};
 use crate::interrupt;
@@ -18,9 +18,9 @@ use crate::interrupt;
 pub(crate) fn run(args: &CombineArgs, cx: &Context<'_>) -> Result {
     let options = options(args, cx)?;
     let engine = cx.engine()?;
-    if args.dry_run {
+    if args.run.dry_run {
         let plan = plan(&args.tiles, &args.output, &options, &engine)?;
-        report::plan(&plan, args.json, cx.printer);
+        report::plan(&plan, args.told.json, cx.printer);
         return Ok(Exit::Ok);
     }
     interrupt::catch();
@@ -29,7 +29,7 @@ pub(crate) fn run(args: &CombineArgs, cx: &Context<'_>) -> Result {
     progress.finish();
     match done {
         Ok(r) => {
-            report::done(&r, args.json, cx.printer);
+            report::done(&r, args.told.json, cx.printer);
             Ok(Exit::Ok)
         }
         Err(e @ Error::Interrupted(_)) => Err(Failure {
@@ -44,8 +44,6 @@ pub(crate) fn run(args: &CombineArgs, cx: &Context<'_>) -> Result {
 }
 
 fn options(args: &CombineArgs, cx: &Context<'_>) -> Result<CombineOptions> {
-    let codec = codec(args.codec);
-    check_level(codec, args.level)?;
     let scheme = match args.scheme {
         SchemeArg::Auto => SchemeChoice::Auto,
         SchemeArg::Nemo => SchemeChoice::Nemo,
@@ -90,17 +88,9 @@ fn options(args: &CombineArgs, cx: &Context<'_>) -> Result<CombineOptions> {
         delete_tiles: args.delete_tiles,
         copy: CopyOptions {
             format: format(args.format),
-            codec,
-            level: args.level,
             only: (!args.vars.is_empty()).then(|| Names { vars: args.vars.clone(), groups: Vec::new() }),
-            history: (!args.no_history).then(|| history_line(&cx.command_line())),
-            overwrite: args.overwrite || args.append,
-            resume: args.resume,
-            checkpoint: std::time::Duration::try_from_secs_f64(args.checkpoint).map_err(|e| {
-                Failure::usage(format!("--checkpoint {}: {e}", args.checkpoint), "a number of seconds")
-            })?,
-            verify: args.verify,
-            ..CopyOptions::default()
+            overwrite: args.told.overwrite || args.append,
+            ..copying(&args.coding, &args.run, &args.told, cx)?
         },
     })
 }

@@ -4,16 +4,15 @@ pub(crate) mod report;
 
 use ncforge::codec::quantize::Quantize;
 use ncforge::engine::Engine;
-use ncforge::model::{Endian, Format};
-use ncforge::ops::copy::{
-    ChunkSpec, Chunks, Codec, CopyOptions, FilterSpec, Names, copy, history_line, partial_path, plan,
-};
+use ncforge::model::Endian;
+use ncforge::ops::copy::{ChunkSpec, Chunks, CopyOptions, FilterSpec, Names, copy, partial_path, plan};
 use ncforge::ops::doctor::Profile;
 use ncforge::{Dataset, Error};
 
 use super::Context;
+use super::options::{copying, format};
 use super::tune::choosing;
-use crate::args::{ChunksArg, CodecArg, CopyArgs, EndianArg, FormatArg, ProfileArg};
+use crate::args::{ChunksArg, CopyArgs, EndianArg, ProfileArg};
 use crate::exit::{Exit, Failure, Result};
 use crate::interrupt;
 
@@ -21,13 +20,13 @@ use crate::interrupt;
 pub(crate) fn run(args: &CopyArgs, cx: &Context<'_>) -> Result {
     let options = options(args, cx)?;
     let engine = cx.engine()?;
-    if args.dry_run {
+    if args.run.dry_run {
         let source = Dataset::open_with(&args.input, &engine)?;
         let plan = plan(&source, &options, &engine)?;
-        report::plan(&plan, args.json, cx.printer);
+        report::plan(&plan, args.told.json, cx.printer);
         return Ok(Exit::Ok);
     }
-    copy_and_report(&args.input, &args.output, &options, &engine, args.json, cx)
+    copy_and_report(&args.input, &args.output, &options, &engine, args.told.json, cx)
 }
 
 /// Copies, shows progress, tells what was done.
@@ -93,8 +92,6 @@ fn options(args: &CopyArgs, cx: &Context<'_>) -> Result<CopyOptions> {
             )
         })?),
     };
-    let codec = codec(args.codec);
-    check_level(codec, args.level)?;
     let filters = args.filters.iter().map(|text| FilterSpec::parse(text)).collect::<ncforge::Result<_>>();
     Ok(CopyOptions {
         filters: filters.map_err(|e| Failure::usage(e.to_string(), "write v,shuffle|deflate,1 or v,none"))?,
@@ -114,8 +111,6 @@ fn options(args: &CopyArgs, cx: &Context<'_>) -> Result<CopyOptions> {
         format: format(args.format()),
         chunks,
         choosing: choosing(&wanted, None, true)?,
-        codec,
-        level: args.level,
         shuffle: match (args.shuffle, args.no_shuffle) {
             (true, _) => Some(true),
             (_, true) => Some(false),
@@ -123,52 +118,6 @@ fn options(args: &CopyArgs, cx: &Context<'_>) -> Result<CopyOptions> {
         },
         fletcher32: args.fletcher32,
         only: (!args.vars.is_empty()).then(|| Names { vars: args.vars.clone(), groups: Vec::new() }),
-        history: (!args.no_history).then(|| history_line(&cx.command_line())),
-        overwrite: args.overwrite,
-        resume: args.resume,
-        checkpoint: std::time::Duration::try_from_secs_f64(args.checkpoint).map_err(|e| {
-            Failure::usage(format!("--checkpoint {}: {e}", args.checkpoint), "a number of seconds")
-        })?,
-        verify: args.verify,
-        ..CopyOptions::default()
+        ..copying(&args.coding, &args.run, &args.told, cx)?
     })
-}
-
-/// The codec that an argument means.
-pub(crate) fn codec(arg: CodecArg) -> Codec {
-    match arg {
-        CodecArg::Keep => Codec::Keep,
-        CodecArg::None => Codec::None,
-        CodecArg::Deflate => Codec::Deflate,
-        CodecArg::Zstd => Codec::Zstd,
-    }
-}
-
-/// The format that an argument means; `None`: the input's.
-pub(crate) fn format(arg: FormatArg) -> Option<Format> {
-    match arg {
-        FormatArg::Keep => None,
-        FormatArg::Classic => Some(Format::Cdf1),
-        FormatArg::Cdf2 => Some(Format::Cdf2),
-        FormatArg::Cdf5 => Some(Format::Cdf5),
-        FormatArg::Netcdf4 => Some(Format::Netcdf4),
-        FormatArg::Netcdf4Classic => Some(Format::Netcdf4Classic),
-    }
-}
-
-/// An error if a level makes no sense for a codec.
-pub(crate) fn check_level(codec: Codec, level: Option<u32>) -> Result<()> {
-    let (name, range) = match codec {
-        Codec::Deflate => ("deflate", 0..=9),
-        Codec::Zstd => ("zstd", 1..=22),
-        Codec::Keep => ("keep", 0..=22),
-        Codec::None => ("none", 0..=0),
-    };
-    match level {
-        Some(n) if !range.contains(&n) => Err(Failure::usage(
-            format!("level {n} makes no sense with --codec {name}"),
-            "deflate has levels 0 to 9, zstd 1 to 22",
-        )),
-        _ => Ok(()),
-    }
 }

@@ -16,18 +16,20 @@ use crate::interrupt;
 pub(crate) fn run(args: &PackArgs, cx: &Context<'_>) -> Result {
     let packed = Options { block: args.block.0, codec: codec(args)? };
     packed.check().map_err(|e| Failure::usage(e.to_string(), "such as --block 64K"))?;
-    let options = PackOptions { packed, overwrite: args.overwrite };
+    let options = PackOptions { packed, overwrite: args.told.overwrite };
     let engine = cx.engine()?;
-    done(cx, args.json, "packed", |progress| pack(&args.input, &args.output, &options, &engine, progress))
+    done(cx, args.told.json, "packed", |progress| {
+        pack(&args.input, &args.output, &options, &engine, progress)
+    })
 }
 
 /// Unpacks.
 pub(crate) fn run_unpack(args: &UnpackArgs, cx: &Context<'_>) -> Result {
     let engine = cx.engine()?;
     let work = |progress: &dyn ncforge::ops::progress::Progress| {
-        unpack(&args.input, &args.output, args.overwrite, &engine, progress)
+        unpack(&args.input, &args.output, args.told.overwrite, &engine, progress)
     };
-    done(cx, args.json, "unpacked", work)
+    done(cx, args.told.json, "unpacked", work)
 }
 
 /// Compacts.

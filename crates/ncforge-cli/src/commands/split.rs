@@ -7,15 +7,13 @@ use ncforge::ops::split::{SplitOptions, TileScheme, split};
 use ncforge::words::bytes;
 
 use super::Context;
-use super::copy::{check_level, codec, format};
+use super::options::{coding, format};
 use crate::args::{SplitArgs, TileSchemeArg};
 use crate::exit::{Exit, Failure, Result};
 use crate::interrupt;
 
 /// Runs the command.
 pub(crate) fn run(args: &SplitArgs, cx: &Context<'_>) -> Result {
-    let codec = codec(args.codec);
-    check_level(codec, args.level)?;
     let dims = match &args.dims[..] {
         [] => None,
         [x, y] => Some((x.clone(), y.clone())),
@@ -34,10 +32,8 @@ pub(crate) fn run(args: &SplitArgs, cx: &Context<'_>) -> Result {
         dims,
         copy: CopyOptions {
             format: format(args.format),
-            codec,
-            level: args.level,
-            overwrite: args.overwrite,
-            ..CopyOptions::default()
+            overwrite: args.told.overwrite,
+            ..coding(&args.coding)?
         },
     };
     let base = args
@@ -50,7 +46,7 @@ pub(crate) fn run(args: &SplitArgs, cx: &Context<'_>) -> Result {
     let done = split(&args.input, &base, &options, &engine, &progress);
     progress.finish();
     let report = done?;
-    if args.json {
+    if args.told.json {
         cx.printer.json(&serde_json::to_value(&report).expect("a report is plain data"));
         return Ok(Exit::Ok);
     }

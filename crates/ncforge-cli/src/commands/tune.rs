@@ -2,9 +2,9 @@
 
 use ncforge::Dataset;
 use ncforge::model::VarId;
-use ncforge::ops::choosing::{Choosing, chunks_for};
-use ncforge::tune::choose::{size, time};
+use ncforge::ops::choosing::{Choosing, chunks_for_all, why_none};
 use ncforge::tune::{Access, Calibration, Limits, Machine, StorageKind};
+use ncforge::words::{bytes, seconds};
 use serde_json::{Value, json};
 
 use super::Context;
@@ -36,9 +36,19 @@ fn chunks(args: &TuneChunksArgs, cx: &Context<'_>) -> Result {
         args.vars.iter().map(|name| dataset.var(name)).collect::<ncforge::Result<_>>()?
     };
     let mut documents = Vec::new();
-    for var in vars {
-        let Some(choice) = chunks_for(&dataset, var, None, &choosing)? else { continue };
+    for (var, choice) in chunks_for_all(&dataset, &vars, &choosing)? {
         let path = schema.var_path(var);
+        let Some(choice) = choice else {
+            let why = why_none(schema, var).filter(|_| !args.vars.is_empty());
+            match why {
+                Some(why) if args.json => {
+                    documents.push(json!({ "variable": path, "choice": null, "why": why }));
+                }
+                Some(why) => cx.printer.line(format!("{}\n  {why}", cx.printer.heading(&path))),
+                None => {}
+            }
+            continue;
+        };
         if args.json {
             documents.push(json!({ "variable": path, "choice": choice }));
             continue;
@@ -100,18 +110,18 @@ fn calibrate(args: &CalibrateArgs, cx: &Context<'_>) -> Result {
         cx.printer.json(&serde_json::to_value(found).unwrap_or_default());
     } else {
         let m = &found.machine;
-        let rate = |r: f64| format!("{}/s", size(r));
+        let rate = |r: f64| format!("{}/s", bytes(r as u64));
         let rows = [
-            ("request, in the page cache", time(m.request)),
+            ("request, in the page cache", seconds(m.request)),
             ("bandwidth, in the page cache", rate(m.bandwidth)),
-            ("request, from the disk", found.cold_request.map_or_else(|| "unknown".into(), time)),
+            ("request, from the disk", found.cold_request.map_or_else(|| "unknown".into(), seconds)),
             ("bandwidth, from the disk", found.cold_bandwidth.map_or_else(|| "unknown".into(), rate)),
-            ("a read besides its bytes", time(m.read)),
+            ("a read besides its bytes", seconds(m.read)),
             ("a chunk of the index", format!("{:.1} ns", m.index * 1e9)),
-            ("a chunk besides its bytes", time(m.chunk)),
+            ("a chunk besides its bytes", seconds(m.chunk)),
             ("a row besides its bytes", format!("{:.1} ns", m.row * 1e9)),
             ("a line of memory that a row begins", format!("{:.1} ns", m.line * 1e9)),
-            ("until other threads help", time(m.wake)),
+            ("until other threads help", seconds(m.wake)),
             ("handing over values", rate(m.deliver)),
             ("keeping chunks of partial reads", rate(m.keep)),
             ("decoders, beside their rate alone", format!("{:.2}", m.decoder)),

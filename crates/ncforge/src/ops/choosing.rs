@@ -8,12 +8,10 @@ use crate::dataset::Dataset;
 use crate::error::{Error, Result};
 use crate::layout::Place;
 use crate::model::{DType, Filter, Schema, Storage, VarId};
-use crate::ops::sampling::sample_of;
+use crate::ops::sampling::{Budget, sample_of};
 use crate::ops::source::Source;
 use crate::tune::{Access, Axis, Choice, Coding, Kind, Limits, Machine, Request, axes_of, choose};
 
-/// Bytes that a sample may read and decode.
-const SAMPLE: u64 = 64 << 20;
 /// Lengths that are expected of dimensions that grow and have no elements yet: the first, and all others.
 const EXPECTED: (u64, u64) = (1024, 64);
 
@@ -158,6 +156,30 @@ pub fn chunks_for(
     wanted: Option<&[Filter]>,
     choosing: &Choosing,
 ) -> Result<Option<Choice>> {
+    let mut budget = Budget::OF_FILE;
+    within(dataset, var, wanted, choosing, &mut budget)
+}
+
+/// [`chunks_for`] several variables, as they are. Samples of all of them together read and decode at most 64 MiB.
+///
+/// # Errors
+/// As [`chunks_for`].
+pub fn chunks_for_all(
+    dataset: &Dataset,
+    vars: &[VarId],
+    choosing: &Choosing,
+) -> Result<Vec<(VarId, Option<Choice>)>> {
+    let mut budget = Budget::OF_FILE;
+    vars.iter().map(|&v| Ok((v, within(dataset, v, None, choosing, &mut budget)?))).collect()
+}
+
+fn within(
+    dataset: &Dataset,
+    var: VarId,
+    wanted: Option<&[Filter]>,
+    choosing: &Choosing,
+    budget: &mut Budget,
+) -> Result<Option<Choice>> {
     let schema = dataset.schema();
     let v = schema.var(var);
     let (Some(size), false) = (schema.fixed_size(v.dtype), v.dims.is_empty()) else { return Ok(None) };
@@ -166,17 +188,34 @@ pub fn chunks_for(
         (None, Storage::Chunked { filters, .. }) if !filters.is_empty() => filters.clone(),
         _ => default_filters(v.dtype, size),
     };
+    let bytes = schema.shape(var).iter().fold(size as u64, |b, &n| b.saturating_mul(n));
     Cut {
         axes: &axes_of(schema, var),
         element: size as u64,
         filters: &chain,
-        sampled: sampled(dataset, var, &chain, choosing, SAMPLE)?,
+        sampled: sampled(dataset, var, &chain, choosing, bytes, budget)?,
         before: before(dataset, schema, var)?.as_ref(),
     }
     .choose(choosing)
 }
 
-/// What a sample of a variable's values says, where one is wanted: for a choice, and with timed rates.
+/// Why there is no shape to choose for a variable, where [`chunks_for`] gives none.
+pub fn why_none(schema: &Schema, var: VarId) -> Option<&'static str> {
+    let v = schema.var(var);
+    match schema.fixed_size(v.dtype) {
+        _ if v.dims.is_empty() => Some("no chunks: it has no dimensions"),
+        _ if v.dims.iter().any(|&d| schema.dim(d).len == 0 && !schema.dim(d).unlimited) => {
+            Some("no chunks: a dimension has length 0 and cannot grow, so that there are no values")
+        }
+        None => {
+            Some("no choice: strings and ragged rows lie apart from the chunks, which hold references only")
+        }
+        Some(_) => None,
+    }
+}
+
+/// What a sample of a variable of so many bytes says, where one is wanted and the budget has room: for a choice, and
+/// with timed rates.
 ///
 /// # Errors
 /// As reading.
@@ -185,12 +224,15 @@ pub(crate) fn sampled(
     var: VarId,
     chain: &[Filter],
     choosing: &Choosing,
-    limit: u64,
+    bytes: u64,
+    budget: &mut Budget,
 ) -> Result<Option<(Coding, Coding)>> {
     if !choosing.sample {
         return Ok(None);
     }
-    Ok(sample_of(source, var, chain, limit)?.map(|s| (s.sized, s.coding)))
+    let found = sample_of(source, var, chain, budget.for_variable(bytes))?;
+    budget.spend(found.as_ref().map_or(0, |s| s.read));
+    Ok(found.map(|s| (s.sized, s.coding)))
 }
 
 fn default_filters(dtype: DType, size: usize) -> Vec<Filter> {

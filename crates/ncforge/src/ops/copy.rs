@@ -32,6 +32,7 @@
 //! ```
 
 pub(crate) mod cmip7;
+mod coded;
 mod held;
 mod history;
 mod journal;
@@ -176,8 +177,8 @@ pub(crate) fn copy_of(
     let mut done = Vec::new();
     if let Some((old, steps)) = options.resume.then(|| earlier(&claim)).transpose()?.flatten() {
         if old.history != header.history || old.chosen != header.chosen {
-            // The output began its life with the first run's line and shapes; its bytes must stay as they would
-            // have been.
+            // The output began its life with the first run's line, shapes and codecs; its bytes must stay as they
+            // would have been.
             let options = CopyOptions { history: old.history.clone(), ..options.clone() };
             plan = plan::plan_with(source, &options, engine, &old.chosen)?;
             header = header_of(&plan, &options.history);

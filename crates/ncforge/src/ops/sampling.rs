@@ -19,8 +19,14 @@ use crate::select::Hyperslab;
 use crate::tune::coding::SIZES;
 use crate::tune::{Coding, Grid, Machine};
 
+/// What a chunk counts for at least, however few bytes it has: finding it takes the time of so many.
+const OF_CHUNK: f64 = 512.0;
 /// Boxes that are read, at most.
 const BOXES: u64 = 8;
+/// Values that are looked at to choose a codec, in at least [`BOXES`] parts, …
+const VALUES: u64 = 2 << 20;
+/// … of which none costs more than the limit divided by this.
+const FEW: u64 = 4;
 /// Parts that are cut out of each, of every size.
 const PARTS: [u64; SIZES.len()] = [2, 2, 1, 1, 1];
 /// The sizes whose stored bytes are looked at.
@@ -28,6 +34,40 @@ const SMALL: usize = 1;
 const LARGE: usize = 3;
 /// Decodings of which the fastest counts.
 const TIMES: usize = 3;
+
+/// Bytes that samples of one variable may read and decode, at most.
+const OF_VARIABLE: u64 = 16 << 20;
+/// Of a variable, samples look at this part at most, but need not look at less than so many bytes.
+const PART: (u64, u64) = (8, 1 << 20);
+
+/// Bytes that samples may still read and decode.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Budget(u64);
+
+impl Budget {
+    /// What choices for one file may read.
+    pub(crate) const OF_FILE: Budget = Budget(64 << 20);
+
+    /// Two budgets that are one together.
+    pub(crate) fn halves(self) -> (Budget, Budget) {
+        (Budget(self.0 / 2), Budget(self.0 - self.0 / 2))
+    }
+
+    /// For a variable of so many bytes.
+    pub(crate) fn for_variable(self, bytes: u64) -> u64 {
+        (bytes / PART.0).max(PART.1).min(OF_VARIABLE).min(self.0)
+    }
+
+    /// For one of `n` variables that come yet, alike for each.
+    pub(crate) fn share(self, n: u64) -> u64 {
+        (self.0 / n.max(1)).min(OF_VARIABLE)
+    }
+
+    /// So many were read.
+    pub(crate) fn spend(&mut self, bytes: u64) {
+        self.0 = self.0.saturating_sub(bytes);
+    }
+}
 
 /// What a sample of a variable says.
 #[derive(Clone, Copy, Debug)]
@@ -40,6 +80,8 @@ pub struct Sampled {
     pub encode: f64,
     /// Bytes of values that were looked at.
     pub bytes: u64,
+    /// Bytes that were read and decoded for that.
+    pub read: u64,
 }
 
 /// Encodes and decodes parts of a variable with `filters`. Reads (and decodes, where source chunks must be taken
@@ -91,7 +133,47 @@ pub(crate) fn sample_of(
             }
         }
     }
-    Ok(summary(&found, filters))
+    let read = limit - budget;
+    Ok(summary(&found, filters).map(|s| Sampled { read, ..s }))
+}
+
+/// Parts all over the variable as a file cut in chunks of lengths `chunk` would store them (but parts of longer chunks
+/// only), and the bytes that were read and decoded for them: about `limit` at most. None where nothing can be
+/// looked at within the limit, as with [`sample`].
+pub(crate) fn parts_of(
+    dataset: &dyn Source,
+    var: VarId,
+    chunk: &[u64],
+    limit: u64,
+) -> Result<(Vec<Vec<u8>>, u64)> {
+    let layout = dataset.layout(var)?;
+    let mut parts = Vec::new();
+    let mut budget = limit;
+    if layout.element.heap || layout.shape.is_empty() || layout.shape.contains(&0) {
+        return Ok((parts, 0));
+    }
+    let element = layout.element.size;
+    let whole: Vec<u64> = layout.shape.iter().zip(chunk).map(|(&n, &c)| c.clamp(1, n)).collect();
+    let wanted = part_shape(&whole, element as u64, SIZES[LARGE]);
+    let size = wanted.iter().product::<u64>() * element as u64;
+    let number = (VALUES / size.max(1)).clamp(BOXES, 8 * BOXES);
+    for i in 0..number {
+        let most = budget.min(limit / FEW);
+        let start: Vec<u64> = (0..wanted.len())
+            .map(|d| place(i, d, layout.shape[d] - wanted[d]) / whole[d] * whole[d])
+            .collect();
+        let aligned = Hyperslab::new(&start, &wanted);
+        let slab = match decoded(&layout, &aligned) <= most {
+            true => Some(aligned),
+            false => sampled_box(&layout, i, most),
+        };
+        let Some(slab) = slab else { break };
+        budget = budget.saturating_sub(decoded(&layout, &slab));
+        let Values::Fixed(bytes) = dataset.read(var, &slab)? else { break };
+        let shape = part_shape(&slab.count, element as u64, size.max(SIZES[SMALL]));
+        parts.push(cut(&bytes, &slab.count, &vec![0; shape.len()], &shape, element));
+    }
+    Ok((parts, limit - budget))
 }
 
 /// The line through two sizes, and the rates at all.
@@ -121,6 +203,7 @@ fn summary(found: &[Found; SIZES.len()], filters: &[Filter]) -> Option<Sampled> 
         sized,
         encode: large.raw as f64 / large.encode.max(1e-9),
         bytes: found.iter().map(|f| f.raw).sum(),
+        read: 0,
     })
 }
 
@@ -236,7 +319,7 @@ fn decoded(layout: &VarLayout, slab: &Hyperslab) -> u64 {
     };
     let grid = Grid { lens: &layout.shape, chunk, element, coding };
     let cost = grid.at(&slab.start, &slab.count, &Machine::default());
-    cost.decoded.max(cost.fetched).max(1.0) as u64
+    cost.decoded.max(cost.fetched).max(cost.chunks * OF_CHUNK).max(1.0) as u64
 }
 
 #[cfg(test)]

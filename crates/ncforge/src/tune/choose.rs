@@ -10,6 +10,7 @@ use super::machine::Machine;
 use super::pattern::{Access, Kind, Pattern};
 use super::search::{candidates, descend, nearest};
 use crate::error::{Error, Result};
+use crate::words::{self, many};
 
 /// Bounds that have nothing to do with the reads.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -138,24 +139,32 @@ pub fn choose(request: &Request<'_>) -> Result<Choice> {
     let coding = request.timed.unwrap_or(request.coding);
     let cost =
         |chunks: &[u64], read: &Pattern| Grid { coding, ..problem.grid(chunks) }.read(read, request.machine);
+    let shapes: Vec<&[u64]> = alone.iter().map(|(c, _)| &c[..]).chain([&chunks[..]]).collect();
     let told: Vec<Told> = patterns
         .into_iter()
-        .zip(alone)
         .take(asked)
-        .map(|(pattern, (best_chunks, _))| Told {
-            chosen: cost(&chunks, &pattern),
-            best: cost(&best_chunks, &pattern),
-            before: request.before.as_ref().map(|(chunk, coding)| {
-                Grid {
-                    lens: &problem.lens,
-                    chunk: chunk.as_deref(),
-                    element: problem.element,
-                    coding: *coding,
-                }
-                .read(&pattern, request.machine)
-            }),
-            best_chunks,
-            pattern,
+        .map(|pattern| {
+            // The search for a read alone minds stored sizes, too: among all shapes that were found, another may be
+            // quicker still.
+            let costs = shapes.iter().map(|&c| (c, cost(c, &pattern)));
+            let (best_chunks, best) = costs
+                .min_by(|a, b| a.1.seconds.total_cmp(&b.1.seconds))
+                .expect("the chosen shape is one of them");
+            Told {
+                chosen: cost(&chunks, &pattern),
+                best,
+                before: request.before.as_ref().map(|(chunk, coding)| {
+                    Grid {
+                        lens: &problem.lens,
+                        chunk: chunk.as_deref(),
+                        element: problem.element,
+                        coding: *coding,
+                    }
+                    .read(&pattern, request.machine)
+                }),
+                best_chunks: best_chunks.to_vec(),
+                pattern,
+            }
         })
         .collect();
     let weights: f64 = told.iter().map(|t| t.pattern.weight).sum();
@@ -340,16 +349,16 @@ fn reasons(problem: &Problem<'_>, chunks: &[u64], bytes: u64, told: &[Told]) -> 
             None => format!("{}={c} of {}", a.name, a.len),
         })
         .collect();
-    out.push(format!("chunks of {}: {}", size(bytes as f64), lens.join(", ")));
+    out.push(format!("chunks of {}: {}", words::bytes(bytes), lens.join(", ")));
     for t in told {
         let c = &t.chosen;
         let mut line = format!(
             "{}: {} of {} to deliver {}, about {}",
             t.pattern.name,
             number(c.chunks, "chunk"),
-            size(if c.decoded > 0.0 { c.decoded } else { c.fetched }),
-            size(c.delivered),
-            time(c.seconds),
+            words::bytes(if c.decoded > 0.0 { c.decoded } else { c.fetched } as u64),
+            words::bytes(c.delivered as u64),
+            words::seconds(c.seconds),
         );
         line += &format!(" ({:.1} times the best for it alone", c.seconds / t.best.seconds);
         if let Some(before) = &t.before {
@@ -364,31 +373,13 @@ fn reasons(problem: &Problem<'_>, chunks: &[u64], bytes: u64, told: &[Told]) -> 
     out
 }
 
+/// A mean number of things: one digit behind the point where it is small.
 fn number(n: f64, what: &str) -> String {
-    let n = if n < 10.0 { (n * 10.0).round() / 10.0 } else { n.round() };
-    format!("{n} {what}{}", if n == 1.0 { "" } else { "s" })
-}
-
-/// Bytes in words, in powers of 1024.
-pub fn size(bytes: f64) -> String {
-    let units = ["B", "KiB", "MiB", "GiB", "TiB", "PiB"];
-    let mut unit = 0;
-    let mut n = bytes;
-    while n >= 1023.5 && unit + 1 < units.len() {
-        n /= 1024.0;
-        unit += 1;
+    if n < 9.95 {
+        let n = (n * 10.0).round() / 10.0;
+        return format!("{n} {what}{}", if n == 1.0 { "" } else { "s" });
     }
-    if n < 9.95 && unit > 0 { format!("{n:.1} {}", units[unit]) } else { format!("{n:.0} {}", units[unit]) }
-}
-
-/// Seconds in words.
-pub fn time(seconds: f64) -> String {
-    let (n, unit) = match seconds {
-        s if s < 1e-3 => (s * 1e6, "µs"),
-        s if s < 1.0 => (s * 1e3, "ms"),
-        s => (s, "s"),
-    };
-    if n < 9.95 { format!("{n:.1} {unit}") } else { format!("{n:.0} {unit}") }
+    many(n.round() as u64, what)
 }
 
 #[cfg(test)]

@@ -77,6 +77,12 @@ pub(crate) fn plan(p: &Plan, json: bool, printer: &Printer) {
         printer.line(cells.join("  ").trim_end());
     }
     for v in &p.variables {
+        if let Some(codec) = &v.codec {
+            printer.line(format_args!("{}: {}", v.name, codec.reasons[0]));
+            for reason in &codec.reasons[1..] {
+                printer.line(format_args!("  {reason}"));
+            }
+        }
         let Some(choice) = &v.choice else { continue };
         printer.line(format_args!("{}: {}", v.name, choice.reasons[0]));
         for reason in &choice.reasons[1..] {

@@ -56,7 +56,7 @@ pub(crate) fn decide(
 }
 
 fn wants_codec(copy: &CopyOptions) -> bool {
-    matches!(copy.codec, Codec::Deflate | Codec::Zstd) || copy.fletcher32
+    matches!(copy.codec, Codec::Deflate | Codec::Zstd | Codec::Auto { .. }) || copy.fletcher32
 }
 
 /// The tiles' own format, or of the classic ones the first that can hold the whole.
@@ -123,6 +123,10 @@ fn storage(
     {
         return Ok((kept(c), "the tiles' chunks serve readers"));
     }
+    if matches!(options.codec, Codec::Auto { .. }) {
+        // A shape depends on the codec, and that is chosen when the whole is planned: so is the shape, after it.
+        return Ok((Storage::Contiguous, "chosen"));
+    }
     Ok((Storage::Chunked { chunks: choice.chunks, filters }, "chosen"))
 }
 
@@ -141,6 +145,8 @@ fn coding(options: &CopyOptions, own: &[Filter]) -> Coding {
         Codec::None => Coding::none(),
         Codec::Deflate => Coding::deflate(options.level.unwrap_or(1)),
         Codec::Zstd => Coding::zstd(),
+        // Chosen when the whole is planned. Whether the tiles' chunks are kept is judged with the usual one.
+        Codec::Auto { .. } => Coding::deflate(1),
         Codec::Keep if own.iter().any(|f| f.id == filters::DEFLATE) => Coding::deflate(1),
         Codec::Keep if own.is_empty() => Coding::none(),
         Codec::Keep => Coding { filtered: true, ..Coding::zstd() },

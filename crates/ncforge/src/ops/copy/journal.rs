@@ -26,13 +26,14 @@ pub(crate) struct Header {
     pub(crate) plan: u64,
     /// The line that was put in front of `history`.
     pub(crate) history: Option<String>,
-    /// The chunk shapes that were chosen, by path: the machine may be calibrated anew before the copy goes on.
+    /// The chunk shapes and codecs that were chosen, by path: the machine may be calibrated anew before the copy goes
+    /// on.
     #[serde(default)]
     pub(crate) chosen: Chosen,
 }
 
 /// The version that is written and understood.
-pub(crate) const VERSION: u32 = 1;
+pub(crate) const VERSION: u32 = 2;
 
 /// A finished step: which, and the chunks it stored in row-major order (`None`: not stored).
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
@@ -128,7 +129,7 @@ mod tests {
             source,
             plan: u64::MAX,
             history: Some("x".into()),
-            chosen: Chosen::new(),
+            chosen: Chosen::default(),
         };
         let mut j = Journal::begin(open(), "j".into(), &header, &[]).unwrap();
         let steps: Vec<Step> =

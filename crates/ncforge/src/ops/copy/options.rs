@@ -8,6 +8,7 @@ use crate::model::{Endian, Format};
 use crate::ops::choosing::Choosing;
 use crate::ops::doctor::Profile;
 use crate::store::packed;
+use crate::tune::codec::Goal;
 
 /// Chunk shapes of the output.
 #[derive(Clone, Debug, Default, PartialEq)]
@@ -33,6 +34,14 @@ pub enum Codec {
     Deflate,
     /// Zstandard.
     Zstd,
+    /// For each variable the best of a few lossless ones on a sample of its values, by [`crate::tune::codec`];
+    /// without a level.
+    Auto {
+        /// What for.
+        goal: Goal,
+        /// Whether zstd may be chosen, which other readers need a plugin for.
+        zstd: bool,
+    },
 }
 
 /// Some of a file's variables.

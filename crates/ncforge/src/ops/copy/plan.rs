@@ -29,6 +29,7 @@ use crate::model::{Fill, Filter, Schema, Storage, VarId};
 use crate::ops::boxes::{Side, Walk, choose};
 use crate::ops::source::Source;
 use crate::tune::Choice;
+use crate::tune::codec::CodecChoice;
 
 /// Bytes a second of one thread or of the disk; rough, measured on a machine of 2020. They weigh one way
 /// against another and give the estimate of time that a dry run prints; nothing else depends on them.
@@ -161,6 +162,8 @@ pub struct VarPlan {
     pub memory: u64,
     /// Why the output has these chunks, where they were chosen.
     pub choice: Option<Choice>,
+    /// Why it has this codec, where that was chosen.
+    pub codec: Option<CodecChoice>,
 }
 
 /// Sums over all variables.
@@ -229,15 +232,15 @@ pub(crate) fn fnv1a(bytes: &[u8]) -> u64 {
 
 /// Plans a copy, and does nothing.
 pub fn plan(source: &Dataset, options: &CopyOptions, engine: &Engine) -> Result<Plan> {
-    plan_with(source, options, engine, &Chosen::new())
+    plan_with(source, options, engine, &Chosen::default())
 }
 
 /// Plans a copy of any source.
 pub(crate) fn plan_of(source: &dyn Source, options: &CopyOptions, engine: &Engine) -> Result<Plan> {
-    plan_with(source, options, engine, &Chosen::new())
+    plan_with(source, options, engine, &Chosen::default())
 }
 
-/// Plans a copy with shapes that an earlier run chose.
+/// Plans a copy with shapes and codecs that an earlier run chose.
 pub(crate) fn plan_with(
     source: &dyn Source,
     options: &CopyOptions,
@@ -247,14 +250,21 @@ pub(crate) fn plan_with(
     let memory = Memory::of(engine.memory());
     let input = source.name();
     let Translation { mut schema, vars, mut notes } = translate(source.schema(), &input, options)?;
-    let Decided { notes: more, mut choices } = decide(&mut schema, source, &vars, options, recorded)?;
-    notes.extend(more);
-    let mut chosen: Chosen = choices.iter().map(|(path, c)| (path.clone(), c.chunks.clone())).collect();
-    chosen.extend(recorded.iter().map(|(path, c)| (path.clone(), c.clone())));
+    let mut of_rounding = Vec::new();
     let rounded = match options.quantize {
-        Some(how) => quantized::mark(&mut schema, how, &mut notes)?,
+        Some(how) => quantized::mark(&mut schema, how, &mut of_rounding)?,
         None => Vec::new(),
     };
+    let Decided { notes: more, mut choices, mut codecs } =
+        decide(&mut schema, source, &vars, options, &rounded, recorded)?;
+    notes.extend(more.into_iter().chain(of_rounding));
+    let mut chosen = recorded.clone();
+    for (path, c) in &choices {
+        chosen.chunks.entry(path.clone()).or_insert_with(|| c.chunks.clone());
+    }
+    for (path, c) in &codecs {
+        chosen.codecs.entry(path.clone()).or_insert(c.method);
+    }
     let mut variables = Vec::with_capacity(vars.len());
     let mut work = Vec::with_capacity(vars.len());
     let mut totals = Totals::default();
@@ -272,6 +282,7 @@ pub(crate) fn plan_with(
         };
         let (w, mut report, seconds) = job.plan()?;
         report.choice = choices.remove(&report.name);
+        report.codec = codecs.remove(&report.name);
         totals.values_bytes += report.values_bytes;
         totals.read += report.read;
         totals.decoded += report.decoded;
@@ -509,6 +520,7 @@ impl Planner<'_> {
             spilled,
             memory: work.largest_box(),
             choice: None,
+            codec: None,
         };
         Ok((report, seconds))
     }

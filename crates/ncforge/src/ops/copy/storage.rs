@@ -2,6 +2,9 @@
 
 use std::collections::BTreeMap;
 
+use serde::{Deserialize, Serialize};
+
+use super::coded::Coders;
 use super::options::{Chunks, Codec, CopyOptions};
 use super::schema::Moved;
 use super::spec::VarChunks;
@@ -10,7 +13,9 @@ use crate::error::{Error, Result};
 use crate::model::{DType, Filter, Schema, Storage, VarId};
 use crate::ops::choosing::{Cut, before, sampled};
 use crate::ops::doctor::Profile;
+use crate::ops::sampling::Budget;
 use crate::ops::source::Source;
+use crate::tune::codec::{CodecChoice, Method};
 use crate::tune::{Axis, Choice, axes_of};
 
 const DEFLATE: u16 = 1;
@@ -30,10 +35,8 @@ const MAX_COMPACT: u64 = 32 << 10;
 /// A chunk made of whole dimensions, where a specification leaves them open, may have this size.
 const OPEN_LENGTHS: u64 = 16 << 20;
 
-/// Values are looked at only in variables of at least so many bytes, and of that only this part …
-const SAMPLED: (u64, u64) = (4 << 20, 8);
-/// … and at most so many bytes of the whole file.
-const SAMPLES: u64 = 64 << 20;
+/// For a shape, values are looked at only in variables of at least so many bytes.
+const SAMPLED: u64 = 4 << 20;
 
 /// What was decided.
 #[derive(Clone, Debug, Default)]
@@ -42,21 +45,35 @@ pub(crate) struct Decided {
     pub(crate) notes: Vec<String>,
     /// The choices that were made, by path.
     pub(crate) choices: BTreeMap<String, Choice>,
+    /// The codecs that were chosen, by path.
+    pub(crate) codecs: BTreeMap<String, CodecChoice>,
 }
 
-/// The shapes that were chosen, by path: what a journal keeps.
-pub(crate) type Chosen = BTreeMap<String, Vec<u64>>;
+/// What was chosen, by path: what a journal keeps.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub(crate) struct Chosen {
+    /// Chunk shapes.
+    pub(crate) chunks: BTreeMap<String, Vec<u64>>,
+    /// Codecs.
+    #[serde(default)]
+    pub(crate) codecs: BTreeMap<String, Method>,
+}
 
-/// Sets the storage of every variable of the output's schema, which still holds the source's. Shapes in `recorded` were
-/// chosen by an earlier run, and are not chosen anew.
+/// Sets the storage of every variable of the output's schema, which still holds the source's. Values of the variables
+/// `rounded` lose bits before they are encoded. What is in `recorded` was chosen by an earlier run, and is not chosen
+/// anew.
 pub(crate) fn decide(
     schema: &mut Schema,
     source: &dyn Source,
     vars: &[Moved],
     options: &CopyOptions,
+    rounded: &[VarId],
     recorded: &Chosen,
 ) -> Result<Decided> {
     check_names(schema, options)?;
+    if matches!(options.codec, Codec::Auto { .. }) && options.level.is_some() {
+        return Err(Error::Invalid("a codec is chosen with its level: give none with it".into()));
+    }
     if schema.format.is_classic() {
         let notes = classic_has_none(schema, options)?;
         if options.profile == Some(Profile::Cmip7) {
@@ -69,7 +86,12 @@ pub(crate) fn decide(
         return Ok(Decided { notes, ..Decided::default() });
     }
     options.choosing.check(schema)?;
-    let mut decider = Decider { source, options, recorded, samples: SAMPLES, choices: BTreeMap::new() };
+    let (samples, of_codecs) = match options.codec {
+        Codec::Auto { .. } => Budget::OF_FILE.halves(),
+        _ => (Budget::OF_FILE, Budget::OF_FILE),
+    };
+    let coders = Coders::new(source, schema, options, rounded, &recorded.codecs, of_codecs);
+    let mut decider = Decider { source, options, recorded, samples, choices: BTreeMap::new(), coders };
     for v in schema.var_ids().collect::<Vec<_>>() {
         let from = vars.iter().find(|m| m.to == v).map(|m| m.from);
         schema.vars[v.0].storage = decider.of_variable(schema, v, from)?;
@@ -77,7 +99,7 @@ pub(crate) fn decide(
     if options.profile == Some(Profile::Cmip7) {
         super::cmip7::apply(schema);
     }
-    Ok(Decided { notes: Vec::new(), choices: decider.choices })
+    Ok(Decided { notes: Vec::new(), choices: decider.choices, codecs: decider.coders.found })
 }
 
 /// Chunks and compression were asked for, and the output's format has neither. Where the format was asked for,
@@ -87,7 +109,7 @@ fn classic_has_none(schema: &Schema, options: &CopyOptions) -> Result<Vec<String
     if options.chunks != Chunks::Keep {
         wishes.push("chunks");
     }
-    if matches!(options.codec, Codec::Deflate | Codec::Zstd)
+    if matches!(options.codec, Codec::Deflate | Codec::Zstd | Codec::Auto { .. })
         || options.filters.iter().any(|f| !f.filters.is_empty())
     {
         wishes.push("compression");
@@ -143,8 +165,9 @@ struct Decider<'a> {
     options: &'a CopyOptions,
     recorded: &'a Chosen,
     /// Bytes that samples may still read.
-    samples: u64,
+    samples: Budget,
     choices: BTreeMap<String, Choice>,
+    coders: Coders<'a>,
 }
 
 impl Decider<'_> {
@@ -154,7 +177,6 @@ impl Decider<'_> {
         let var = schema.var(v);
         let element = schema.fixed_size(var.dtype).unwrap_or_else(|| schema.memory_size(var.dtype)) as u64;
         let axes = axes_of(schema, v);
-        let filters = filters_of(schema, v, options)?;
         let old: Option<Vec<u64>> = match &var.storage {
             Storage::Chunked { chunks, .. } if !from_classic && chunks.len() == axes.len() => {
                 Some(clip(chunks, &axes))
@@ -168,52 +190,21 @@ impl Decider<'_> {
         let plain = |compact: bool| {
             if compact && !unlimited && bytes <= MAX_COMPACT { Storage::Compact } else { Storage::Contiguous }
         };
-        let array = Array { schema, v, from, element, bytes, filters: &filters };
-        let chunks = match &options.chunks {
-            Chunks::Keep => match old {
-                Some(old) => Some(old),
-                None => self.needed(unlimited || (!filters.is_empty() && !small), &array, &axes)?,
-            },
-            Chunks::Auto => self.needed(!small, &array, &axes)?,
-            Chunks::Spec(spec) => match spec.var(&schema.var_path(v)) {
-                Some(VarChunks::Lens(lens)) => {
-                    if lens.len() != axes.len() {
-                        return Err(Error::Invalid(format!(
-                            "`{}` has {} dimensions, its chunk specification has {}",
-                            schema.var_path(v),
-                            axes.len(),
-                            lens.len()
-                        )));
-                    }
-                    (!axes.is_empty()).then(|| clip(lens, &axes))
-                }
-                Some(VarChunks::Contiguous) => self.needed(unlimited, &array, &axes)?,
-                Some(VarChunks::Compact) if !unlimited && bytes <= MAX_COMPACT => {
-                    return Ok(Storage::Compact);
-                }
-                Some(VarChunks::Compact) => {
-                    return Err(Error::Invalid(format!(
-                        "`{}` cannot be compact: it has {bytes} bytes{}, the limit is {MAX_COMPACT}",
-                        schema.var_path(v),
-                        if unlimited { " and an unlimited dimension" } else { "" }
-                    )));
-                }
-                None if spec.unchunk => self.needed(unlimited, &array, &axes)?,
-                None => {
-                    let given = given(schema, v, &axes, spec, old.as_deref());
-                    if given.iter().all(|a| a.given.is_none()) || (small && old.is_none()) {
-                        match old {
-                            Some(old) => Some(old),
-                            None => {
-                                self.needed(unlimited || !(filters.is_empty() || small), &array, &axes)?
-                            }
-                        }
-                    } else {
-                        self.with_given(&array, &given)?
-                    }
-                }
-            },
+        if self.compact_asked(schema, v, bytes, unlimited)? {
+            return Ok(Storage::Compact);
+        }
+        let array = Array { schema, v, from, element, bytes, axes: &axes, old, unlimited, small };
+        let method = match options.codec {
+            Codec::Auto { .. } => {
+                let usual = Method::Deflate { level: 1, shuffle: options.shuffle.unwrap_or(true) };
+                let trial = Trial { filters: &filters_of(schema, v, options, usual)?, last: false };
+                let chunks = self.lengths(&array, &trial)?;
+                self.coders.of_variable(schema, v, from, chunks.as_deref())?
+            }
+            _ => Method::None,
         };
+        let filters = filters_of(schema, v, options, method)?;
+        let chunks = self.lengths(&array, &Trial { filters: &filters, last: true })?;
         // What can never hold a value needs no chunks, except that whatever has an unlimited dimension must have them.
         let empty = axes.iter().any(|a| a.len == 0 && !a.unlimited);
         let chunks = match chunks {
@@ -231,48 +222,101 @@ impl Decider<'_> {
         Ok(Storage::Chunked { chunks, filters })
     }
 
+    /// Whether a variable shall be compact, and can be.
+    fn compact_asked(&self, schema: &Schema, v: VarId, bytes: u64, unlimited: bool) -> Result<bool> {
+        let Chunks::Spec(spec) = &self.options.chunks else { return Ok(false) };
+        match spec.var(&schema.var_path(v)) {
+            Some(VarChunks::Compact) if !unlimited && bytes <= MAX_COMPACT => Ok(true),
+            Some(VarChunks::Compact) => Err(Error::Invalid(format!(
+                "`{}` cannot be compact: it has {bytes} bytes{}, the limit is {MAX_COMPACT}",
+                schema.var_path(v),
+                if unlimited { " and an unlimited dimension" } else { "" }
+            ))),
+            _ => Ok(false),
+        }
+    }
+
+    /// The chunk lengths that were asked for, kept or chosen, with these filters; `None` where there need be none.
+    fn lengths(&mut self, array: &Array<'_>, trial: &Trial<'_>) -> Result<Option<Vec<u64>>> {
+        let (options, schema, axes) = (self.options, array.schema, array.axes);
+        let filtered = !trial.filters.is_empty() && !array.small;
+        let kept = |decider: &mut Self| match &array.old {
+            Some(old) => Ok(Some(old.clone())),
+            None => decider.needed(array.unlimited || filtered, array, trial),
+        };
+        let spec = match &options.chunks {
+            Chunks::Keep => return kept(self),
+            Chunks::Auto => return self.needed(!array.small, array, trial),
+            Chunks::Spec(spec) => spec,
+        };
+        match spec.var(&schema.var_path(array.v)) {
+            Some(VarChunks::Lens(lens)) if lens.len() != axes.len() => Err(Error::Invalid(format!(
+                "`{}` has {} dimensions, its chunk specification has {}",
+                schema.var_path(array.v),
+                axes.len(),
+                lens.len()
+            ))),
+            Some(VarChunks::Lens(lens)) => Ok((!axes.is_empty()).then(|| clip(lens, axes))),
+            Some(VarChunks::Contiguous | VarChunks::Compact) => self.needed(array.unlimited, array, trial),
+            None if spec.unchunk => self.needed(array.unlimited, array, trial),
+            None => {
+                let given = given(schema, array.v, axes, spec, array.old.as_deref());
+                if given.iter().all(|a| a.given.is_none()) || (array.small && array.old.is_none()) {
+                    kept(self)
+                } else {
+                    self.with_given(array, &given, trial)
+                }
+            }
+        }
+    }
+
     /// The chosen shape for a variable, where it must (or shall) have chunks.
-    fn needed(&mut self, must: bool, array: &Array<'_>, axes: &[Axis]) -> Result<Option<Vec<u64>>> {
-        if must { self.choose(array, axes) } else { Ok(None) }
+    fn needed(&mut self, must: bool, array: &Array<'_>, trial: &Trial<'_>) -> Result<Option<Vec<u64>>> {
+        if must { self.choose(array, array.axes, trial) } else { Ok(None) }
     }
 
     /// Given lengths, and the others as long as their dimensions where that makes no giant.
-    fn with_given(&mut self, array: &Array<'_>, given: &[Axis]) -> Result<Option<Vec<u64>>> {
+    fn with_given(
+        &mut self,
+        array: &Array<'_>,
+        given: &[Axis],
+        trial: &Trial<'_>,
+    ) -> Result<Option<Vec<u64>>> {
         let whole: Vec<u64> = given.iter().map(|a| a.given.unwrap_or(a.len).max(1)).collect();
         let bytes = whole.iter().fold(array.element, |b, &c| b.saturating_mul(c));
         let open = given.iter().any(|a| a.given.is_none() && a.unlimited);
         if given.iter().all(|a| a.given.is_some()) || bytes <= OPEN_LENGTHS && !open {
             return Ok(Some(whole));
         }
-        self.choose(array, given)
+        self.choose(array, given, trial)
     }
 
-    fn choose(&mut self, array: &Array<'_>, axes: &[Axis]) -> Result<Option<Vec<u64>>> {
+    fn choose(&mut self, array: &Array<'_>, axes: &[Axis], trial: &Trial<'_>) -> Result<Option<Vec<u64>>> {
         let path = array.schema.var_path(array.v);
-        if let Some(recorded) = self.recorded.get(&path).filter(|c| c.len() == axes.len()) {
+        if let Some(recorded) = self.recorded.chunks.get(&path).filter(|c| c.len() == axes.len()) {
             return Ok(Some(recorded.clone()));
         }
         let choosing = &self.options.choosing;
         let mut found = None;
         let mut now = None;
-        if let Some(from) = array.from {
+        if let (Some(from), true) = (array.from, trial.last) {
             now = before(self.source, self.source.schema(), from)?;
-            let limit = (array.bytes / SAMPLED.1).min(self.samples);
-            if array.bytes >= SAMPLED.0 && !array.filters.is_empty() {
-                found = sampled(self.source, from, array.filters, choosing, limit)?;
-                self.samples -= if found.is_some() { limit } else { 0 };
+            if array.bytes >= SAMPLED && !trial.filters.is_empty() {
+                found = sampled(self.source, from, trial.filters, choosing, array.bytes, &mut self.samples)?;
             }
         }
         let cut = Cut {
             axes,
             element: array.element,
-            filters: array.filters,
+            filters: trial.filters,
             sampled: found,
             before: now.as_ref().filter(|n| n.0.as_ref().is_none_or(|c| c.len() == axes.len())),
         };
         let Some(choice) = cut.choose(choosing)? else { return Ok(None) };
         let chunks = choice.chunks.clone();
-        self.choices.insert(path, choice);
+        if trial.last {
+            self.choices.insert(path, choice);
+        }
         Ok(Some(chunks))
     }
 }
@@ -285,7 +329,20 @@ struct Array<'a> {
     from: Option<VarId>,
     element: u64,
     bytes: u64,
+    axes: &'a [Axis],
+    /// The chunk lengths that it has in the source.
+    old: Option<Vec<u64>>,
+    /// Whether it can grow: then it must have chunks.
+    unlimited: bool,
+    /// Whether it is too small for chunks that it need not have.
+    small: bool,
+}
+
+/// What it would be encoded with.
+struct Trial<'a> {
     filters: &'a [Filter],
+    /// Whether this is what it will have, not just an attempt: only that is sampled and told.
+    last: bool,
 }
 
 /// No chunk is longer than a dimension that cannot grow.
@@ -322,8 +379,8 @@ fn given(
     out
 }
 
-/// The filters of one variable of the output.
-fn filters_of(schema: &Schema, v: VarId, options: &CopyOptions) -> Result<Vec<Filter>> {
+/// The filters of one variable of the output; `method` is what was chosen, where that was asked for.
+fn filters_of(schema: &Schema, v: VarId, options: &CopyOptions, method: Method) -> Result<Vec<Filter>> {
     let var = schema.var(v);
     let path = schema.var_path(v);
     let source: &[Filter] = match &var.storage {
@@ -370,6 +427,7 @@ fn filters_of(schema: &Schema, v: VarId, options: &CopyOptions) -> Result<Vec<Fi
             list
         }
         Codec::None => Vec::new(),
+        Codec::Auto { .. } => method.filters(size),
         Codec::Deflate if options.level == Some(0) => Vec::new(),
         Codec::Deflate => {
             let mut list = Vec::new();

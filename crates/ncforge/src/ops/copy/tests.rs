@@ -298,6 +298,50 @@ fn resuming_asks_for_the_same_source_and_options() {
 }
 
 #[test]
+fn what_was_chosen_outlives_an_interruption() {
+    use crate::tune::codec::{Goal, Method};
+    use crate::tune::{Machine, StorageKind};
+    let room = Room::new();
+    let e = engine(1 << 20, 2);
+    let mut s = schema(Format::Netcdf4, &[64, 40, 50], None, &[]);
+    s.vars.insert(1, Variable::new("names", DType::String, vec![DimId(1)]));
+    make(&room.path("a.nc"), &s, &e);
+    let (a, b) = (room.path("a.nc"), room.path("b.nc"));
+    let with = |goal, storage, resume| {
+        let mut options = CopyOptions { resume, ..netcdf4("auto", Codec::Auto { goal, zstd: true }) };
+        options.choosing.machine = Machine::default().on(storage);
+        options
+    };
+    let of = |o: &CopyOptions| {
+        let source = Dataset::open_with(&a, &e).unwrap();
+        plan(&source, o, &e).unwrap().chosen
+    };
+    for (first, then) in [(Goal::Small, Goal::FastRead), (Goal::FastRead, Goal::Small)] {
+        // Resumed for another goal, and by a machine that was calibrated anew: both would choose otherwise.
+        let begun = with(first, StorageKind::Local, false);
+        let resumed = with(then, StorageKind::Object, true);
+        let (wanted, other) = (of(&begun), of(&resumed));
+        assert_ne!(wanted.codecs, other.codecs);
+        assert_ne!(wanted.chunks, other.chunks);
+        assert_eq!(wanted.codecs["f"] == Method::None, first == Goal::FastRead);
+        copy(&a, &room.path("whole.nc"), &CopyOptions { overwrite: true, ..begun.clone() }, &e, &Silent)
+            .unwrap();
+        for stop in [1, 300_000, 500_000, 900_000, 1_700_000] {
+            let stopped = copy(&a, &b, &begun, &e, &StopAt(Counter::default(), stop));
+            assert!(matches!(stopped, Err(Error::Interrupted(_))), "{stop}: {stopped:?}");
+            copy(&a, &b, &resumed, &e, &Silent).unwrap();
+            assert_eq!(
+                std::fs::read(&b).unwrap(),
+                std::fs::read(room.path("whole.nc")).unwrap(),
+                "{first:?} {stop}"
+            );
+            std::fs::remove_file(&b).unwrap();
+        }
+        assert_same(&a, &room.path("whole.nc"), &e);
+    }
+}
+
+#[test]
 fn a_file_can_be_copied_onto_itself() {
     let room = Room::new();
     let e = engine(8 << 20, 2);

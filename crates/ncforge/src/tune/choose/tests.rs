@@ -112,11 +112,6 @@ fn reasons_are_in_words() {
     assert_eq!(choice.reasons.len(), 4);
     assert!(choice.reasons[0].starts_with("chunks of "), "{}", choice.reasons[0]);
     assert!(choice.reasons[1].starts_with("series: ") && choice.reasons[1].ends_with("faster than now)"));
-    assert_eq!(
-        (size(1536.0), size(20.0 * 1024.0), size(12.0)),
-        ("1.5 KiB".into(), "20 KiB".into(), "12 B".into())
-    );
-    assert_eq!((time(2.5e-6), time(0.0213), time(3.0)), ("2.5 µs".into(), "21 ms".into(), "3.0 s".into()));
 }
 
 proptest! {

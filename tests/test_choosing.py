@@ -1,0 +1,199 @@
+"""What ncforge chooses by itself: netCDF-C reads it, and ``ncforge doctor`` has nothing against it."""
+
+from __future__ import annotations
+
+import os
+import subprocess
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import netCDF4
+import numpy as np
+import pytest
+
+import ncforge
+from conftest import find_binary
+
+
+@pytest.mark.parametrize("goal", ["balanced", "fast-read", "small"])
+def test_codecs_that_are_chosen_are_read_by_netcdf_c(tmp_path: Path, goal: str) -> None:
+    rng = np.random.default_rng(3)
+    fields = {
+        "smooth": np.cumsum(rng.normal(size=(40, 60, 70)), axis=2).astype("f4"),
+        "packed": np.cumsum(rng.integers(-2, 3, (40, 60, 70)), axis=0).astype("i2"),
+        "noise": rng.integers(-(2**63), 2**63 - 1, (40, 60, 70), dtype="i8"),
+        "flags": (rng.random((40, 60, 70)) < 0.02).astype("i1"),
+    }
+    source, target = tmp_path / "in.nc", tmp_path / "out.nc"
+    with netCDF4.Dataset(source, "w", format="NETCDF3_64BIT_DATA") as ds:
+        for name, n in [("t", 40), ("y", 60), ("x", 70)]:
+            ds.createDimension(name, n)
+        for name, values in fields.items():
+            ds.createVariable(name, values.dtype, ("t", "y", "x"))[:] = values
+    ncforge.copy(source, target, format="netcdf4", chunks="auto", codec="auto", goal=goal, verify=True)
+    with netCDF4.Dataset(target) as ds:
+        ds.set_auto_maskandscale(False)
+        for name, values in fields.items():
+            np.testing.assert_array_equal(ds[name][:], values)
+        if goal == "small":
+            assert {name for name in fields if ds[name].filters()["zlib"]} == {"smooth", "packed", "flags"}
+    first = target.read_bytes()
+    ncforge.copy(source, target, format="netcdf4", chunks="auto", codec="auto", goal=goal, overwrite=True)
+    assert target.read_bytes() == first
+    mistakes: list[dict[str, Any]] = [
+        {"codec": "deflate", "goal": goal},
+        {"codec": "auto", "goal": "best"},
+        {"codec": "auto", "level": 3},
+    ]
+    for wrong in mistakes:
+        with pytest.raises(ValueError, match=r"goal|level"):
+            ncforge.copy(source, tmp_path / "no.nc", format="netcdf4", **wrong)
+
+
+Array = np.ndarray[Any, np.dtype[Any]]
+
+
+def run(*words: object, code: int = 0) -> str:
+    """Runs the command, with the rates that it comes with. Gives what it printed."""
+    line = [str(find_binary()), *map(str, words)]
+    env = {**os.environ, "NCFORGE_MACHINE": "/nonexistent"}
+    done = subprocess.run(line, capture_output=True, text=True, timeout=120, check=False, env=env)
+    assert done.returncode == code, (line, done.stdout, done.stderr)
+    return done.stdout
+
+
+def waves(*shape: int) -> Array:
+    """A field that compresses as measured ones do."""
+    rng = np.random.default_rng(2)
+    total = np.zeros(shape)
+    for d, n in enumerate(shape):
+        total += np.sin(np.arange(n) * 6.3 / max(n, 2) * (d + 1)).reshape(
+            [-1 if e == d else 1 for e in range(len(shape))]
+        )
+    return (280 + 10 * total + 0.01 * rng.normal(size=shape)).astype("f4")
+
+
+def define(d: netCDF4.Dataset, dims: dict[str, int | None], **storage: Any) -> Callable[..., Any]:
+    """Makes dimensions, and coordinates named by CF attributes; gives what makes variables."""
+    about = {
+        "time": {"units": "days since 1850-01-01", "axis": "T", "bounds": "time_bnds"},
+        "lat": {"units": "degrees_north", "axis": "Y"},
+        "lon": {"units": "degrees_east", "axis": "X"},
+        "depth": {"units": "m", "positive": "down", "axis": "Z"},
+    }
+
+    def variable(name: str, kind: str, along: tuple[str, ...], values: Array) -> None:
+        v = d.createVariable(name, kind, along, **storage)
+        v[:] = values
+
+    for name, n in dims.items():
+        d.createDimension(name, n)
+    for name, n in dims.items():
+        if name in about and n is not None:
+            variable(name, "f8", (name,), np.arange(n, dtype="f8"))
+            d[name].setncatts({k: v for k, v in about[name].items() if k != "bounds" or "bnds" in dims})
+    return variable
+
+
+def months(d: netCDF4.Dataset, variable: Callable[..., Any], n: int) -> None:
+    """A growing time with bounds."""
+    variable("time", "f8", ("time",), 30.0 * np.arange(n))
+    d["time"].setncatts({"units": "days since 1850-01-01", "axis": "T", "bounds": "time_bnds"})
+    variable("time_bnds", "f8", ("time", "bnds"), np.stack([30.0 * np.arange(n), 30.0 * np.arange(1, n + 1)], 1))
+
+
+def climate_model(path: Path, form: Any) -> None:
+    """As of CMIP3 (AR-4, AR-5): one field, time grows, with bounds."""
+    with netCDF4.Dataset(path, "w", format=form) as d:
+        variable = define(d, {"time": None, "lat": 64, "lon": 128, "bnds": 2})
+        months(d, variable, 360)
+        variable("pr", "f4", ("time", "lat", "lon"), waves(360, 64, 128))
+
+
+def ocean(path: Path, form: Any) -> None:
+    """Fields of three and four dimensions on a curved grid, a mask, depths, a scalar."""
+    with netCDF4.Dataset(path, "w", format=form) as d:
+        variable = define(d, {"time_counter": None, "depth": 25, "y": 120, "x": 150})
+        for name in ("nav_lon", "nav_lat"):
+            variable(name, "f4", ("y", "x"), waves(120, 150))
+        variable("tmask", "i1", ("depth", "y", "x"), waves(25, 120, 150) > 280)
+        variable("votemper", "f4", ("time_counter", "depth", "y", "x"), waves(6, 25, 120, 150))
+        variable("sossheig", "f4", ("time_counter", "y", "x"), waves(6, 120, 150))
+        variable("time_counter", "f8", ("time_counter",), np.arange(6.0))
+        d["time_counter"].units = "seconds since 1900-01-01"
+        variable("nn_it", "i4", (), np.array(7))
+
+
+def stations(path: Path, form: Any) -> None:
+    """Many stations, each with a month of values, names and places."""
+    with netCDF4.Dataset(path, "w", format=form) as d:
+        variable = define(d, {"station": 25_000, "time": 31, "letters": 12})
+        names = np.array([list(f"station{i:05}") for i in range(25_000)], "S1")
+        variable("name", "S1", ("station", "letters"), names)
+        variable("rain", "f4", ("station", "time"), waves(25_000, 31))
+        variable("height", "f8", ("station",), np.arange(25_000.0))
+
+
+def swath(path: Path, form: Any) -> None:
+    """Scan lines that grow; two dimensions do in netCDF-4."""
+    along: dict[str, int | None] = {"band": 6, "line": None, "pixel": 400}
+    with netCDF4.Dataset(path, "w", format=form) as d:
+        if form == "NETCDF4":
+            along["band"] = None
+            variable = define(d, along)
+            variable("radiance", "i2", ("band", "line", "pixel"), waves(6, 900, 400))
+        else:
+            variable = define(d, along)
+            variable("radiance", "i2", ("line", "band", "pixel"), waves(900, 6, 400))
+        for name in ("latitude", "longitude"):
+            variable(name, "f4", ("line", "pixel"), waves(900, 400))
+
+
+def records(path: Path, form: Any) -> None:
+    """Thirty fields on few points, one record each after the other."""
+    with netCDF4.Dataset(path, "w", format=form) as d:
+        variable = define(d, {"time": None, "lat": 20, "lon": 30, "bnds": 2})
+        months(d, variable, 400)
+        for i in range(30):
+            variable(f"v{i}", "f4" if i % 3 else "i2", ("time", "lat", "lon"), waves(400, 20, 30))
+
+
+FILES = [climate_model, ocean, stations, swath, records]
+
+
+@pytest.mark.parametrize("make", FILES, ids=[f.__name__ for f in FILES])
+@pytest.mark.parametrize("form", ["NETCDF3_64BIT_OFFSET", "NETCDF4"])
+def test_the_doctor_is_content_with_copies(tmp_path: Path, make: Callable[[Path, Any], None], form: str) -> None:
+    """Nothing that ncforge chose is worth a warning; from a classic file it chooses all of it."""
+    source = tmp_path / "in.nc"
+    make(source, form)
+    given = [
+        ["--chunks", "auto"],
+        ["--chunks", "auto", "--codec", "deflate"],
+        ["--chunks", "auto", "--codec", "auto"],
+        ["--chunks", "auto", "--codec", "auto", "--goal", "small", "--skip-fill"],
+    ]
+    if form != "NETCDF4":
+        given += [[], ["--codec", "deflate"]]
+    for i, words in enumerate(given):
+        out = tmp_path / f"out{i}.nc"
+        run("copy", "-q", "--format", "netcdf4", source, out, *words)
+        run("compare", "-q", source, out)
+        run("doctor", out)
+
+
+def test_the_doctor_is_content_with_what_programs_make(tmp_path: Path) -> None:
+    """Shapes that nobody gave, in a file that Python writes."""
+    path = tmp_path / "new.nc"
+    with ncforge.Dataset(path, "w") as d:
+        for name, n in [("time", None), ("lat", 64), ("lon", 128), ("bnds", 2)]:
+            d.createDimension(name, n)
+        time = d.createVariable("time", "f8", ("time",))
+        time.units, time.bounds = "days since 1850-01-01", "time_bnds"
+        bounds = d.createVariable("time_bnds", "f8", ("time", "bnds"))
+        v = d.createVariable("tas", "f4", ("time", "lat", "lon"), zlib=True, complevel=1)
+        for i in range(0, 360, 90):
+            time[i : i + 90], bounds[i : i + 90] = np.arange(i, i + 90), np.zeros((90, 2))
+            v[i : i + 90] = waves(90, 64, 128)
+    run("doctor", path)
