@@ -40,6 +40,9 @@ mod rates {
     pub(super) const ZSTD_ENCODE: f64 = 350e6;
     pub(super) const MEMORY: f64 = 3e9;
     pub(super) const DISK: f64 = 1e9;
+    /// Threads that decode, where a plan weighs decoding against the disk: not those of this machine, so that a copy
+    /// can be taken up with other ones.
+    pub(super) const THREADS: f64 = 4.0;
     /// A compressed file is this part of its values, when nothing is known.
     pub(super) const RATIO: f64 = 0.5;
 }
@@ -452,7 +455,7 @@ impl Planner<'_> {
         let cuts = Side::Chunks { lens: walk.grid.chunk.clone(), seconds_per_byte: 1.0 };
         let bands = choose(shape, element, &[cuts], chunk, self.memory.boxes / 2);
         let once = padded(shape, chunk).saturating_mul(element);
-        let again = walk.touched[0].saturating_sub(once) as f64 * seconds_per_byte / self.threads;
+        let again = walk.touched[0].saturating_sub(once) as f64 * seconds_per_byte / rates::THREADS;
         let values = shape.iter().fold(element, |b, &n| b.saturating_mul(n)) as f64;
         let through = 2.0 * values * (1.0 / rates::DISK + 1.0 / rates::MEMORY);
         (again > through).then_some(bands)
