@@ -81,6 +81,20 @@ def test_appending(tmp_path: Path, fmt: Any, chunked: bool) -> None:
     assert back(path).encoding["unlimited_dims"] == {"time"}
 
 
+@pytest.mark.parametrize("units", [None, "hours since 2001-01-01 00:00:00", "days since 2001-1-1"])
+def test_times_are_appended_in_the_files_units(tmp_path: Path, units: str | None) -> None:
+    # xarray writes the time of midnight where it finds the units itself, and leaves it out where they are given.
+    path = tmp_path / "t.nc"
+    time = np.datetime64("2001-01-01", "ns") + np.arange(6) * np.timedelta64(86_400_000_000_000, "ns")
+    whole = xr.Dataset({"v": ("time", np.arange(6.0))}, {"time": time})
+    first, rest = whole.isel(time=slice(0, 3)), whole.isel(time=slice(3, 6))
+    encoding = {"time": {"units": units}} if units else None
+    ncforge.to_netcdf(first, path, unlimited_dims=["time"], encoding=encoding)
+    ncforge.to_netcdf(rest, path, append_dim="time")
+    with xr.open_dataset(path) as back:
+        xr.testing.assert_equal(back.load(), whole)
+
+
 def test_what_cannot_be_appended(tmp_path: Path) -> None:
     path = tmp_path / "run.nc"
     ncforge.to_netcdf(dataset(), path, append_dim="time")

@@ -31,6 +31,7 @@ mod identity;
 mod mutable;
 mod partial;
 mod shared;
+mod typed;
 
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
@@ -46,6 +47,7 @@ use crate::store::{FileStore, Store};
 pub use identity::FileId;
 pub use mutable::{CreateOptions, DatasetMut};
 pub use partial::partial_path;
+pub use typed::Element;
 
 /// A dataset that is open for reading. Clones share it.
 #[derive(Clone, Debug)]

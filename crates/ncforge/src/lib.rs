@@ -37,7 +37,7 @@ pub mod words;
 
 pub use buffer::Buffer;
 pub use container::{Container, ContainerMut};
-pub use dataset::{CreateOptions, Dataset, DatasetMut, OpenOptions};
+pub use dataset::{CreateOptions, Dataset, DatasetMut, Element, OpenOptions};
 pub use error::{Error, Result};
 pub use layout::VarLayout;
 pub use model::{Atomic, Attribute, DType, Dimension, Format, Group, Schema, Value, Values, Variable};

@@ -242,10 +242,12 @@ def _add(
             new = variable.attrs.get(key)
             # Classic formats have text as bytes here.
             new = new.decode() if isinstance(new, bytes) else new
-            if new is not None and key in made.ncattrs() and new != made.getncattr(key):
-                raise ValueError(
-                    f"{name!r} cannot be told in {made.getncattr(key)!r}, as the file does; xarray would use {new!r}"
-                )
+            if new is None or key not in made.ncattrs():
+                continue
+            there = made.getncattr(key)
+            calendar = dataset.variables[name].encoding.get("calendar", "standard")
+            if new != there and not (key == "units" and _same_times(new, there, calendar)):
+                raise ValueError(f"{name!r} cannot be told in {there!r}, as the file does; xarray would use {new!r}")
         source, place = variable.data, places[name]
         if len(place) < made.ndim:
             # Text as characters: as wide as the file has it.
@@ -255,6 +257,19 @@ def _add(
             place = (*place, slice(0, source.shape[-1]))
         writes.add(source, Target(made, writes.told), place)
     return None
+
+
+def _same_times(one: str, other: str, calendar: str) -> bool:
+    """Whether two units of time say the same: xarray leaves out a time of midnight where it is given units, and writes it
+    where it finds them itself."""
+
+    def times(units: str) -> Any:
+        steps = xr.Variable("step", [0, 1], {"units": units, "calendar": calendar})
+        return conventions.decode_cf_variable("step", steps).values
+
+    if " since " not in one or " since " not in other:
+        return False
+    return bool((times(one) == times(other)).all())
 
 
 def _places(dataset: Any, old: Any, store: WritingStore, append_dim: Any, region: Any) -> dict[Any, tuple[slice, ...]]:

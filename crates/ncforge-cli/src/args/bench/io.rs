@@ -69,7 +69,7 @@ pub(crate) struct IoArgs {
     /// Libraries: ncforge, raw (plain system calls), libnetcdf (the system's) [default: ncforge]
     #[arg(long, value_name = "A,B", value_delimiter = ',')]
     pub(crate) driver: Vec<DriverAsk>,
-    /// A netCDF-C library to measure as well, by its path (repeatable)
+    /// A netCDF-C library to measure as well, by its path (repeatable); `find` takes the system's
     #[arg(long, value_name = "PATH")]
     pub(crate) library: Vec<PathBuf>,
     /// Shuffle bytes before deflate

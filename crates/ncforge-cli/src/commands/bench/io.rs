@@ -122,7 +122,9 @@ fn options(args: &IoArgs, cx: &Context<'_>) -> std::result::Result<IoOptions, Fa
     let access =
         args.access.unwrap_or(if together { AccessKind::Collective } else { AccessKind::Independent });
     let mut drivers = args.driver.clone();
-    drivers.extend(args.library.iter().map(|p| DriverAsk::Libnetcdf(Some(p.clone()))));
+    // `find` is the system's, here as in the other benchmarks.
+    let at = |path: &std::path::PathBuf| (path.as_os_str() != "find").then(|| path.clone());
+    drivers.extend(args.library.iter().map(|path| DriverAsk::Libnetcdf(at(path))));
     if args.driver.is_empty() {
         drivers.insert(0, DriverAsk::Ncforge);
     }

@@ -1,0 +1,87 @@
+"""The examples run, and do what they say."""
+
+from __future__ import annotations
+
+import os
+import shutil
+import subprocess
+import sys
+from pathlib import Path
+
+import netCDF4
+import numpy as np
+import pytest
+
+ROOT = Path(__file__).resolve().parent.parent
+EXAMPLES = ROOT / "examples"
+
+
+def example(name: str, *args: str | Path) -> str:
+    """Builds and runs an example of the library; what it prints."""
+    if shutil.which("cargo") is None:
+        pytest.skip("cargo is not installed")
+    # The profile of the tests, whose build of the library is there already.
+    command = ["cargo", "run", "--quiet", "--locked", "-p", "ncforge", "--example", name, "--", *map(str, args)]
+    done = subprocess.run(command, cwd=ROOT, capture_output=True, text=True, stdin=subprocess.DEVNULL, timeout=900)
+    assert done.returncode == 0, done.stdout + done.stderr
+    return done.stdout
+
+
+def test_a_map_is_read() -> None:
+    said = example("read_map", "data/sst30e_netcdf.nc", "sst", "6")
+    with netCDF4.Dataset(ROOT / "data" / "sst30e_netcdf.nc") as file:
+        values = file["sst"][6]
+    at = np.unravel_index(np.ma.argmax(values), values.shape)
+    assert f"{values.count()} of {values.size} points have a value" in said
+    assert f"the largest is {values.max():.7g}" in said
+    assert f"at row {at[0]} and column {at[1]}" in said
+
+
+def test_a_deflated_file_is_written(tmp_path: Path) -> None:
+    out = tmp_path / "wave.nc"
+    example("write_parallel", out)
+    with netCDF4.Dataset(out) as file:
+        wave = file["wave"]
+        assert wave.shape == (64, 180, 360)
+        assert wave.chunking() == [16, 45, 90]
+        assert wave.filters()["complevel"] == 4
+        row, column, step = 90, 180, 63
+        expected = np.sin(np.float32((column + step) / 9)) * np.sin(np.float32(row / 57.3))
+        assert np.isclose(wave[step, row, column], expected, atol=1e-5)
+
+
+def test_chunks_are_chosen() -> None:
+    said = example("choose_chunks", "data/navy_winds.nc", "UWND", "series=3,map=1")
+    assert said.startswith("chunks of [")
+    assert "series: " in said
+    assert "map: " in said
+
+
+def scripts(ending: str) -> list[Path]:
+    return sorted(p for p in EXAMPLES.glob(f"*.{ending}") if p.name != "demo.py")
+
+
+@pytest.mark.parametrize("script", scripts("py"), ids=lambda p: p.name)
+def test_a_program_of_python_runs(script: Path, tmp_path: Path) -> None:
+    command = [sys.executable, str(script)]
+    done = subprocess.run(command, cwd=tmp_path, capture_output=True, text=True, stdin=subprocess.DEVNULL, timeout=300)
+    assert done.returncode == 0, done.stdout + done.stderr
+    assert done.stdout.rstrip().endswith("done"), done.stdout
+
+
+@pytest.mark.parametrize("script", scripts("sh"), ids=lambda p: p.name)
+def test_a_script_of_the_shell_runs(script: Path, tmp_path: Path, ncforge_bin: Path) -> None:
+    (tmp_path / "bin").mkdir()
+    (tmp_path / "bin" / "ncforge").symlink_to(ncforge_bin.resolve())
+    env = {**os.environ, "PATH": f"{tmp_path / 'bin'}{os.pathsep}{os.environ['PATH']}"}
+    done = subprocess.run(
+        ["bash", str(script)],
+        cwd=tmp_path,
+        env=env,
+        capture_output=True,
+        text=True,
+        stdin=subprocess.DEVNULL,
+        timeout=300,
+    )
+    assert done.returncode == 0, done.stdout + done.stderr
+    assert done.stdout.rstrip().endswith("done"), done.stdout
