@@ -24,6 +24,7 @@ mod boxes;
 mod budget;
 mod cache;
 mod chunked;
+mod columns;
 mod direct;
 mod linear;
 mod machine;

@@ -20,8 +20,33 @@ pub struct Part {
     pub start: u64,
     /// Bytes of an element; 1 for text and what has no elements.
     pub width: u16,
-    /// Bytes of a record, if it consists of equal records; else 0.
+    /// Bytes of a record, if it stands in records of equal size that reach to the end of the store; else 0. Parts of the
+    /// first record are followed by no others: each is the beginning of a column.
     pub stride: u32,
+}
+
+/// More room in every record of a store that holds records at its end.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Wider {
+    /// Byte offset of the first record; the records reach to the end of the store.
+    pub start: u64,
+    /// Bytes of a record so far.
+    pub stride: u64,
+    /// The rooms, in the order of a record.
+    pub rooms: Vec<RecordRoom>,
+}
+
+/// Room in each record.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct RecordRoom {
+    /// The byte of the old record that it is in front of; the record's size for its end.
+    pub at: u64,
+    /// Bytes.
+    pub len: u64,
+    /// What they hold: these bytes, over and over through the rooms of all records.
+    pub fill: [u8; 8],
+    /// Bytes of an element that will stand there.
+    pub element: u16,
 }
 
 /// A flat, random-access run of bytes that any number of threads may use at once.
@@ -82,6 +107,30 @@ pub trait Store: Send + Sync + Debug {
     fn insert(&self, rooms: &[(u64, u64)]) -> Result<bool> {
         let _ = rooms;
         Ok(false)
+    }
+    /// Like [`Store::insert`], and makes room in every record as well, in one step. The offsets of `rooms` and `wider`
+    /// are those from before.
+    fn widen(&self, rooms: &[(u64, u64)], wider: &Wider) -> Result<bool> {
+        let _ = (rooms, wider);
+        Ok(false)
+    }
+    /// Whether `n` runs of `run` bytes, the first at `offset`, each `step` bytes behind the one before, are (or would
+    /// be, behind the end) kept together, so that [`Store::read_column`] and [`Store::write_column`] need not touch
+    /// what is between them.
+    fn has_column(&self, offset: u64, run: u64, step: u64, n: u64) -> bool {
+        let _ = (offset, run, step, n);
+        false
+    }
+    /// Reads runs of `run` bytes, `step` bytes apart from `offset` on, into `out`, one behind the other, as many as it
+    /// holds. Only where [`Store::has_column`] says so.
+    fn read_column(&self, out: &mut [u8], offset: u64, run: usize, step: u64) -> Result<()> {
+        let _ = (out, offset, run, step);
+        Err(Error::Invalid(format!("`{}` has no columns", self.name())))
+    }
+    /// Writes such runs; the store grows as needed.
+    fn write_column(&self, bytes: &[u8], offset: u64, run: usize, step: u64) -> Result<()> {
+        let _ = (bytes, offset, run, step);
+        Err(Error::Invalid(format!("`{}` has no columns", self.name())))
     }
     /// Tells what will stand where, from byte 0 on, in rising order. Changes no byte.
     fn describe(&self, parts: &[Part]) {

@@ -155,18 +155,16 @@ impl Layout {
         Some(Layout { header, vars, records_begin, record_size })
     }
 
-    /// What stands where, for a store that wants to know: the header, the fixed variables, the records.
+    /// What stands where, for a store that wants to know: the header, the fixed variables, those of the first record.
     pub(super) fn parts(&self, schema: &Schema) -> Vec<Part> {
         let width = |var: &Variable| schema.fixed_size(var.dtype).map_or(1, |n| n as u16);
         let mut parts = vec![Part { start: 0, width: 1, stride: 0 }];
         let vars = || schema.vars.iter().zip(&self.vars);
         let fixed = vars().filter(|(_, e)| !e.record && e.bytes > 0);
         parts.extend(fixed.map(|(v, e)| Part { start: e.begin, width: width(v), stride: 0 }));
-        // Of record variables of several widths the one that has most of the bytes is told.
-        if let Some((widest, _)) = vars().filter(|(_, e)| e.record).max_by_key(|(_, e)| e.bytes) {
-            let stride = u32::try_from(self.record_size).unwrap_or(0);
-            parts.push(Part { start: self.records_begin, width: width(widest), stride });
-        }
+        let stride = u32::try_from(self.record_size).unwrap_or(0);
+        let records = vars().filter(|(_, e)| e.record && e.bytes > 0);
+        parts.extend(records.map(|(v, e)| Part { start: e.begin, width: width(v), stride }));
         parts.sort_by_key(|p| p.start);
         parts.dedup_by_key(|p| p.start);
         parts

@@ -1,5 +1,7 @@
 //! Changes the description of a file in use: in place where there is room, else by moving its data.
 
+mod records;
+
 use std::collections::HashSet;
 
 use super::emit;
@@ -68,13 +70,36 @@ const PAGE: u64 = 4096;
 /// Makes room where it is needed, if the store can do that without moving data; gives the schema back if it cannot.
 fn widen(w: &mut ClassicWriter, schema: Schema, sizes: &[Extent], header: u64) -> Result<Option<Schema>> {
     let (old, records) = (&w.file.layout, w.file.records());
-    let Some((layout, rooms)) = widened(old, sizes, header, records) else { return Ok(Some(schema)) };
+    let Some(Rooms { layout, rooms }) = widened(old, sizes, header, records) else { return Ok(Some(schema)) };
     // A store that has no such room to offer is not asked for it with a layout that would not be legal.
-    if fits(&schema, &layout, w).is_err() || !w.file.store.insert(&rooms)? {
+    if fits(&schema, &layout, w).is_err() {
         return Ok(Some(schema));
     }
-    w.zero_from = w.zero_from.saturating_add(rooms.iter().map(|r| r.1).sum());
+    let count = old.vars.len();
+    let has_new =
+        records > 0 && old.record_size > 0 && sizes[count..].iter().any(|e| e.record && e.bytes > 0);
+    let done = if has_new {
+        let Some(wider) = records::wider(old, &schema, sizes, w.options.fill) else {
+            return Ok(Some(schema));
+        };
+        // The store fills the records that it has: it must have all of them.
+        let len = old.file_len(records).unwrap_or(0);
+        if w.file.store.len() < len {
+            w.file.store.set_len(len)?;
+        }
+        w.file.store.widen(&rooms, &wider)?
+    } else {
+        w.file.store.insert(&rooms)?
+    };
+    if !done {
+        return Ok(Some(schema));
+    }
+    w.zero_from = w.zero_from.saturating_add(rooms.iter().map(|r| r.1).sum()).max(w.file.store.len());
     w.written.resize(schema.vars.len(), Written::default());
+    for (written, e) in w.written.iter_mut().zip(sizes).skip(count).filter(|(_, e)| has_new && e.record) {
+        // The store has filled them.
+        *written = Written::present(e.bytes * records, records);
+    }
     w.adopt(schema, layout);
     w.redefined = true;
     w.touched = true;
@@ -82,16 +107,18 @@ fn widen(w: &mut ClassicWriter, schema: Schema, sizes: &[Extent], header: u64) -
     Ok(None)
 }
 
-/// The layout with room made in front of the first data, and between fixed variables and records; and those rooms
-/// (byte, bytes). `None` if records must change.
-fn widened(old: &Layout, sizes: &[Extent], header: u64, records: u64) -> Option<(Layout, Vec<(u64, u64)>)> {
+/// A layout, and the rooms (byte, bytes) that make an old one it.
+struct Rooms {
+    layout: Layout,
+    rooms: Vec<(u64, u64)>,
+}
+
+/// The layout with room made in front of the first data, between fixed variables and records, and in the records.
+fn widened(old: &Layout, sizes: &[Extent], header: u64, records: u64) -> Option<Rooms> {
     let live = |e: &&Extent| !e.record || records > 0;
     let first = old.vars.iter().filter(live).map(|e| e.begin).min()?;
     let count = old.vars.len();
     let records_stay = records > 0 && old.record_size > 0;
-    if records_stay && sizes[count..].iter().any(|e| e.record) {
-        return None;
-    }
     let front = match header.checked_sub(first) {
         None | Some(0) => 0,
         Some(lacking) => lacking.checked_add(SPARE)?.checked_next_multiple_of(PAGE)?,
@@ -116,7 +143,15 @@ fn widened(old: &Layout, sizes: &[Extent], header: u64, records: u64) -> Option<
         at = at.checked_add(e.padded())?;
     }
     let records_begin = if records_stay {
-        old.records_begin.checked_add(front)?.checked_add(middle)?
+        let begin = old.records_begin.checked_add(front)?.checked_add(middle)?;
+        // New record variables: behind those of the first record.
+        let old_records = old.vars.iter().filter(|e| e.record);
+        let mut at = old_records.map(Extent::padded).try_fold(begin, u64::checked_add)?;
+        for e in vars[count..].iter_mut().filter(|e| e.record) {
+            e.begin = at;
+            at = at.checked_add(e.padded())?;
+        }
+        begin
     } else {
         let begin = at;
         for e in vars.iter_mut().filter(|e| e.record) {
@@ -128,7 +163,7 @@ fn widened(old: &Layout, sizes: &[Extent], header: u64, records: u64) -> Option<
     let record_size = record_size(&vars)?;
     let rooms = [(first, front), (old.records_begin, middle)];
     let rooms = rooms.into_iter().filter(|r| r.1 > 0).collect();
-    Some((Layout { header, vars, records_begin, record_size }, rooms))
+    Some(Rooms { layout: Layout { header, vars, records_begin, record_size }, rooms })
 }
 
 fn names(schema: &Schema) -> HashSet<&str> {

@@ -3,6 +3,7 @@
 
 use super::align::{self, Aligned};
 use super::boxes::{self, Axis};
+use super::columns::Column;
 use super::shared::SharedOut;
 use super::stats::add;
 use super::strips::{Side, Strips, Unit};
@@ -43,6 +44,11 @@ impl LinearBox<'_> {
     pub(super) unsafe fn read(self, engine: &Engine, out: &SharedOut<'_>, parallel: bool) -> Result<()> {
         let inner = &*engine.inner;
         let axes = boxes::merge(self.axes.iter().copied(), self.element.size);
+        let column = Column::of(self.store, self.offset, &axes, Side::From, self.element.size);
+        if let Some(column) = column.filter(|c| self.offset + c.span() <= self.store.len()) {
+            // SAFETY: as for us.
+            return unsafe { column.read(&self, &axes, engine, out, parallel) };
+        }
         let strips = Strips::new(axes, Side::From, self.element.size, READ_BLOCK, READ_GAP);
         let cost = strips.unit_bytes().saturating_add(REQUEST_COST);
         let total = cost.saturating_mul(strips.len());

@@ -44,7 +44,8 @@ pub(super) struct Unit {
 }
 
 impl Side {
-    fn step(self, a: &Axis) -> u64 {
+    /// Bytes between neighbours in the store.
+    pub(super) fn step(self, a: &Axis) -> u64 {
         match self {
             Side::From => a.from,
             Side::To => a.to,

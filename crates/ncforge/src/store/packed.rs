@@ -40,10 +40,13 @@ mod image;
 mod lock;
 mod open;
 mod options;
+mod plan;
 mod read;
 mod rebuild;
+mod shape;
 mod space;
 mod survey;
+mod table;
 mod tree;
 mod workers;
 mod write;
@@ -56,10 +59,11 @@ use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::sync::{Arc, PoisonError, RwLock, RwLockReadGuard, RwLockWriteGuard};
 
 use super::memory::past_end;
-use super::{Part, Store};
+use super::{Part, Store, Wider};
 use crate::error::{Error, Result};
 
 pub use cache::BlockCache;
+pub use image::Reach;
 pub use options::{Codec, Options, Resources};
 pub use survey::{Damage, Summary, Survey};
 pub use workers::Workers;
@@ -221,7 +225,25 @@ impl Store for PackedStore {
 
     fn insert(&self, rooms: &[(u64, u64)]) -> Result<bool> {
         self.check_writable()?;
-        self.insert_rooms(rooms)
+        self.insert_rooms(rooms, None)
+    }
+
+    fn widen(&self, rooms: &[(u64, u64)], wider: &Wider) -> Result<bool> {
+        self.check_writable()?;
+        self.insert_rooms(rooms, Some(wider))
+    }
+
+    fn has_column(&self, offset: u64, run: u64, step: u64, n: u64) -> bool {
+        PackedStore::has_column(self, offset, run, step, n)
+    }
+
+    fn read_column(&self, out: &mut [u8], offset: u64, run: usize, step: u64) -> Result<()> {
+        PackedStore::read_column(self, out, offset, run, step)
+    }
+
+    fn write_column(&self, bytes: &[u8], offset: u64, run: usize, step: u64) -> Result<()> {
+        self.check_writable()?;
+        PackedStore::write_column(self, bytes, offset, run, step)
     }
 
     fn describe(&self, parts: &[Part]) {

@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use crate::error::Result;
 use crate::store::packed::{Codec, Options, PackedStore, Resources};
-use crate::store::{MemoryStore, Part, Store};
+use crate::store::{MemoryStore, Part, Store, Wider};
 
 /// The image of a packed file in memory, in small blocks and with little memory for them.
 #[derive(Debug)]
@@ -54,6 +54,18 @@ impl Store for Image {
     }
     fn insert(&self, rooms: &[(u64, u64)]) -> Result<bool> {
         self.0.insert(rooms)
+    }
+    fn widen(&self, rooms: &[(u64, u64)], wider: &Wider) -> Result<bool> {
+        self.0.widen(rooms, wider)
+    }
+    fn has_column(&self, offset: u64, run: u64, step: u64, n: u64) -> bool {
+        self.0.has_column(offset, run, step, n)
+    }
+    fn read_column(&self, out: &mut [u8], offset: u64, run: usize, step: u64) -> Result<()> {
+        self.0.read_column(out, offset, run, step)
+    }
+    fn write_column(&self, bytes: &[u8], offset: u64, run: usize, step: u64) -> Result<()> {
+        self.0.write_column(bytes, offset, run, step)
     }
     fn describe(&self, parts: &[Part]) {
         self.0.describe(parts);

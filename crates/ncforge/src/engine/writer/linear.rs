@@ -2,6 +2,7 @@
 
 use super::super::align::{self, Aligned};
 use super::super::boxes::{self, Axis};
+use super::super::columns::Column;
 use super::super::shared::SharedOut;
 use super::super::strips::{Side, Strips, Unit};
 use super::super::tuning::{DETOUR_FROM, WRITE_BLOCK, WRITE_PARALLEL, WRITE_PLAIN_BLOCK, WRITE_RESERVE};
@@ -59,6 +60,9 @@ pub(super) fn write(
     let job = Job { engine, store: &**container.store(), offset, layout, bytes };
     if let Some(len) = boxes::single_run(&axes, size) {
         return job.write_run(len, block, plain);
+    }
+    if let Some(column) = Column::of(job.store, offset, &axes, Side::To, size) {
+        return column.write(engine, job.store, offset, &axes, bytes, &layout.element);
     }
     let strips = Strips::new(axes, Side::To, size, block, gap);
     let per_task = (block / strips.unit_bytes().max(1)).max(1);

@@ -94,7 +94,7 @@ pub(super) fn of_store(
     }
 }
 
-/// Bytes stored of one variable. Record variables share blocks: each has its share of all records.
+/// Bytes stored of one variable; of blocks that it shares with others, its share.
 fn stored_of(store: &PackedStore, layout: &VarLayout) -> crate::Result<Option<u64>> {
     let size = |shape: &[u64]| shape.iter().fold(layout.element.size as u64, |n, &d| n.saturating_mul(d));
     match layout.place {
@@ -104,8 +104,7 @@ fn stored_of(store: &PackedStore, layout: &VarLayout) -> crate::Result<Option<u6
         Place::Records { begin, stride } if stride > 0 => {
             let records = layout.shape.first().copied().unwrap_or(0);
             let each = size(layout.shape.get(1..).unwrap_or_default());
-            let all = store.stored_for(begin, begin.saturating_add(records.saturating_mul(stride)))?;
-            Ok(Some((all as f64 * (each as f64 / stride as f64).min(1.0)).round() as u64))
+            store.stored_for_records(begin, each, stride, records).map(Some)
         }
         _ => Ok(Some(0)),
     }

@@ -13,6 +13,7 @@ use crate::error::Result;
 use crate::layout::Place;
 use crate::model::VarId;
 use crate::ops::progress::Progress;
+use crate::store::packed::Reach;
 
 /// What is wrong with a packed file.
 #[derive(Clone, Debug, Serialize)]
@@ -21,6 +22,8 @@ pub struct Problem {
     pub what: String,
     /// Bytes of the image that cannot be read because of it: from, to.
     pub image: Option<(u64, u64)>,
+    /// If not all of these: how many bytes at the beginning of every so many.
+    pub every: Option<(u64, u64)>,
     /// Variables that have values among them, or `header`.
     pub touches: Vec<String>,
 }
@@ -60,24 +63,25 @@ pub fn verify(path: &Path, engine: &Engine, progress: &dyn Progress) -> Result<V
         .map(|d| Problem {
             touches: d.image.map(|range| touched(&*container, range)).unwrap_or_default(),
             what: d.what,
-            image: d.image,
+            image: d.image.map(|r| (r.from, r.to)),
+            every: d.image.and_then(|r| r.every),
         })
         .collect();
     Ok(VerifyReport { file: path.display().to_string(), commit, blocks, bytes, problems })
 }
 
 /// What has bytes in a range of the image.
-fn touched(container: &dyn Container, (from, to): (u64, u64)) -> Vec<String> {
+fn touched(container: &dyn Container, reach: Reach) -> Vec<String> {
     let mut out = Vec::new();
-    if container.metadata_bytes().is_some_and(|header| from < header) {
+    if container.metadata_bytes().is_some_and(|header| reach.from < header) {
         out.push("header".to_owned());
     }
     let schema = container.schema();
-    out.extend(schema.var_ids().filter(|&v| has_bytes(container, v, from, to)).map(|v| schema.var_path(v)));
+    out.extend(schema.var_ids().filter(|&v| has_bytes(container, v, reach)).map(|v| schema.var_path(v)));
     out
 }
 
-fn has_bytes(container: &dyn Container, var: VarId, from: u64, to: u64) -> bool {
+fn has_bytes(container: &dyn Container, var: VarId, Reach { from, to, every }: Reach) -> bool {
     let Ok(layout) = container.layout(var) else { return true };
     let size = |shape: &[u64]| shape.iter().fold(layout.element.size as u64, |n, &d| n.saturating_mul(d));
     let overlaps = |begin: u64, len: u64| len > 0 && begin < to && from < begin.saturating_add(len);
@@ -85,6 +89,13 @@ fn has_bytes(container: &dyn Container, var: VarId, from: u64, to: u64) -> bool 
         Place::Contiguous { offset } => overlaps(offset, size(&layout.shape)),
         Place::Records { begin, stride } => {
             let (records, each) = (layout.shape.first().copied().unwrap_or(0), size(&layout.shape[1..]));
+            if let Some((run, step)) = every.filter(|&(_, step)| step == stride && step > 0) {
+                // Bytes of a record from the first damaged one to the variable's.
+                let apart = (begin % step + step - from % step) % step;
+                if apart >= run && apart + each <= step {
+                    return false;
+                }
+            }
             // The first record that ends behind `from` is the only one that need be looked at.
             let first = from.saturating_sub(begin.saturating_add(each)).div_ceil(stride.max(1));
             (first..records.min(first.saturating_add(2)))

@@ -5,11 +5,12 @@
 //! that is durable. It stands there twice, in sectors of their own, so that one damaged byte does not take the
 //! newest state away.
 
+use std::collections::HashMap;
 use std::sync::atomic::Ordering;
 
-use super::format::{Entry, Kind, MAX_PARTS, ROOT, ROOT_PLACES, Root, SLOT, emit_map, emit_page, fits_root};
+use super::format::{Entry, Kind, MAX_PARTS, ROOT, ROOT_PLACES, Root, SLOT, emit_map, emit_page};
 use super::tree::{Sink, Tree};
-use super::write::{parts, used_trees, write_joined};
+use super::write::{parts, write_joined};
 use super::{Core, PackedStore, Tx, lock};
 use crate::error::{Error, Result};
 
@@ -49,18 +50,18 @@ impl PackedStore {
         if !tx.changed && core.sequence > 0 {
             return self.backing.sync();
         }
-        self.spill(core, None)?;
+        self.spill(core, &HashMap::new())?;
         self.drop_unused(core)?;
         let (trees, tx) = parts(core);
         for tree in trees.iter_mut() {
             tree.write_pages(&mut PageSink(tx))?;
         }
         let heads: Vec<_> = trees.iter().map(|t| t.head).collect();
-        let map = emit_map(&core.map.windows, &heads);
+        let (map, counts) = emit_map(&core.map.contents(heads));
         let (_, tx) = parts(core);
         let old_map = std::mem::take(&mut tx.map);
         tx.free(&old_map);
-        let inline = fits_root(&map);
+        let inline = counts.fit_root();
         let (entry, inline) =
             if inline { (Entry::default(), map) } else { (place(tx, Kind::Raw, map), Vec::new()) };
         tx.map = entry;
@@ -78,8 +79,7 @@ impl PackedStore {
             len: core.map.len,
             end,
             map: entry,
-            windows: core.map.windows.len() as u32,
-            trees: core.trees.len() as u32,
+            counts,
             inline,
         };
         // From here on an error leaves it open which root the disk holds.
@@ -125,7 +125,7 @@ impl PackedStore {
 
     /// Trees that no window shows any more are dropped, and the others numbered anew. Nothing is dirty.
     fn drop_unused(&self, core: &mut Core) -> Result<()> {
-        let used = used_trees(&core.map.windows, core.trees.len());
+        let used = core.map.used(core.trees.len());
         if core.beside.is_some() || used.iter().all(|&u| u) {
             return Ok(());
         }
@@ -139,9 +139,7 @@ impl PackedStore {
             numbers.push(next);
             next += u32::from(used);
         }
-        for w in &mut core.map.windows {
-            w.tree = numbers[w.tree as usize];
-        }
+        core.map.renumber(&numbers);
         let mut i = 0;
         core.trees.retain(|_| {
             i += 1;

@@ -1,12 +1,18 @@
 //! The bytes of a packed file: roots, the map of the image, index pages, entries. `docs/packed-format.md` specifies
 //! them; all numbers are little-endian.
 
+mod map;
+
 use crate::error::{Error, Result};
+
+pub(super) use map::{Column, Contents, Counts, Over, TreeHead, Window, emit_map, parse_map};
 
 /// The first bytes of every root.
 pub(crate) const MAGIC: [u8; 8] = *b"\x89NCZ\r\n\x1a\n";
-/// The version that this code writes, and the only one that it reads.
-const VERSION: u16 = 1;
+/// The version of files without tables; all readers know it.
+const VERSION_PLAIN: u16 = 1;
+/// The version of files with tables, the newest that this code reads.
+const VERSION_TABLES: u16 = 2;
 /// Space is given out in slots of this many bytes.
 pub(super) const SLOT: u64 = 512;
 /// Bytes of a root.
@@ -14,8 +20,6 @@ pub(super) const ROOT: usize = 512;
 /// Byte offsets of the two places for roots. A place holds two copies, one behind the other; the places are 4 KiB
 /// apart, so that a disk that loses a sector of that size loses one of them.
 pub(super) const ROOT_PLACES: [u64; 2] = [0, 4096];
-/// Bytes of the map that a root has room for.
-const INLINE: usize = ROOT - 4 - 64;
 /// Bytes of an entry.
 pub(super) const ENTRY: usize = 16;
 /// Entries of an index page, at most.
@@ -25,10 +29,7 @@ const PAGE_HEADER: usize = 16;
 const PAGE_MAGIC: [u8; 4] = *b"NCZP";
 /// Index pages above each other, at most: more blocks than this addresses do not fit a file.
 pub(super) const MAX_HEIGHT: u8 = 7;
-/// Bytes of a window, and of a tree, in the map.
-const WINDOW: usize = 24;
-const TREE: usize = 24;
-/// Windows or trees, at most.
+/// Windows, trees, tables or columns, at most.
 pub(super) const MAX_PARTS: usize = 1 << 16;
 
 /// How the bytes of a block are stored.
@@ -134,30 +135,6 @@ impl Entry {
     }
 }
 
-/// A stretch of the image: bytes from `start` on lie in a tree, from its byte `offset` on, until the next window
-/// starts; the last one has no end.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) struct Window {
-    pub(super) start: u64,
-    pub(super) offset: u64,
-    pub(super) tree: u32,
-}
-
-/// What the map says of a tree.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub(super) struct TreeHead {
-    /// Block 0 if the height is 0, else the topmost index page; nothing if there is no block.
-    pub(super) top: Entry,
-    /// Index pages on the way to a block.
-    pub(super) height: u8,
-    /// 0: not chosen; else 1 + the number of the way of taking elements apart, see [`super::choice`].
-    pub(super) choice: u8,
-    /// Bytes of an element, if its writer knew.
-    pub(super) width: u16,
-    /// Bytes of a record, if its writer knew.
-    pub(super) stride: u32,
-}
-
 /// All that one commit wrote into a root.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) struct Root {
@@ -173,30 +150,29 @@ pub(super) struct Root {
     pub(super) end: u64,
     /// Where the map is stored; nothing if it stands in the root itself.
     pub(super) map: Entry,
-    pub(super) windows: u32,
-    pub(super) trees: u32,
+    pub(super) counts: Counts,
     /// The map, if it fits.
     pub(super) inline: Vec<u8>,
-}
-
-/// Whether a map of so many bytes fits into a root.
-pub(super) fn fits_root(map: &[u8]) -> bool {
-    map.len() <= INLINE
 }
 
 impl Root {
     pub(super) fn emit(&self) -> [u8; ROOT] {
         let mut b = Vec::with_capacity(ROOT);
         b.extend_from_slice(&MAGIC);
-        b.extend_from_slice(&VERSION.to_le_bytes());
+        let version = if self.counts.tables > 0 { VERSION_TABLES } else { VERSION_PLAIN };
+        b.extend_from_slice(&version.to_le_bytes());
         b.extend_from_slice(&[self.shift, self.codec]);
         b.extend_from_slice(&self.level.to_le_bytes());
         b.extend_from_slice(&self.sequence.to_le_bytes());
         b.extend_from_slice(&self.len.to_le_bytes());
         b.extend_from_slice(&self.end.to_le_bytes());
         self.map.put(&mut b);
-        b.extend_from_slice(&self.windows.to_le_bytes());
-        b.extend_from_slice(&self.trees.to_le_bytes());
+        b.extend_from_slice(&self.counts.windows.to_le_bytes());
+        b.extend_from_slice(&self.counts.trees.to_le_bytes());
+        if version == VERSION_TABLES {
+            b.extend_from_slice(&self.counts.tables.to_le_bytes());
+            b.extend_from_slice(&self.counts.columns.to_le_bytes());
+        }
         b.extend_from_slice(&self.inline);
         b.resize(ROOT - 4, 0);
         b.extend_from_slice(&crc32c::crc32c(&b).to_le_bytes());
@@ -212,14 +188,19 @@ impl Root {
         let u16_at = |i: usize| u16::from_le_bytes([body[i], body[i + 1]]);
         let u32_at = |i: usize| u32::from_le_bytes(body[i..i + 4].try_into().expect("four bytes"));
         let u64_at = |i: usize| u64::from_le_bytes(body[i..i + 8].try_into().expect("eight bytes"));
-        if u16_at(8) != VERSION {
-            return Err(format!("version {} of the packed format", u16_at(8)));
+        let mut counts = Counts { windows: u32_at(56), trees: u32_at(60), ..Counts::default() };
+        match u16_at(8) {
+            VERSION_PLAIN => {}
+            VERSION_TABLES => (counts.tables, counts.columns) = (u32_at(64), u32_at(68)),
+            other => return Err(format!("version {other} of the packed format")),
+        }
+        if u16_at(8) == VERSION_TABLES && counts.tables == 0 {
+            return Ok(None);
         }
         let Ok(map) = Entry::parse(&body[40..56]) else { return Ok(None) };
-        let (windows, trees) = (u32_at(56), u32_at(60));
-        let bytes = map_len(windows, trees);
+        let bytes = counts.bytes();
         let inline = match map.kind {
-            Kind::Zero if bytes <= INLINE => body[64..64 + bytes].to_vec(),
+            Kind::Zero if counts.fit_root() => body[counts.head()..counts.head() + bytes].to_vec(),
             Kind::Raw if map.len as usize == bytes => Vec::new(),
             _ => return Ok(None),
         };
@@ -231,88 +212,17 @@ impl Root {
             len: u64_at(24),
             end: u64_at(32),
             map,
-            windows,
-            trees,
+            counts,
             inline,
         };
         let sane = (12..=20).contains(&root.shift)
             && root.len <= i64::MAX as u64
             && root.end <= (i64::MAX as u64) / SLOT
-            && windows as usize <= MAX_PARTS
-            && trees as usize <= MAX_PARTS;
+            && [counts.windows, counts.trees, counts.tables, counts.columns]
+                .iter()
+                .all(|&n| n as usize <= MAX_PARTS);
         Ok(sane.then_some(root))
     }
-}
-
-/// Bytes of a map; more than any file has when the counts are absurd.
-fn map_len(windows: u32, trees: u32) -> usize {
-    (windows as usize).saturating_mul(WINDOW).saturating_add((trees as usize).saturating_mul(TREE))
-}
-
-/// The bytes of a map.
-pub(super) fn emit_map(windows: &[Window], trees: &[TreeHead]) -> Vec<u8> {
-    let mut out = Vec::with_capacity(windows.len() * WINDOW + trees.len() * TREE);
-    for w in windows {
-        out.extend_from_slice(&w.start.to_le_bytes());
-        out.extend_from_slice(&w.offset.to_le_bytes());
-        out.extend_from_slice(&w.tree.to_le_bytes());
-        out.extend_from_slice(&[0; 4]);
-    }
-    for t in trees {
-        t.top.put(&mut out);
-        out.extend_from_slice(&[t.height, t.choice]);
-        out.extend_from_slice(&t.width.to_le_bytes());
-        out.extend_from_slice(&t.stride.to_le_bytes());
-    }
-    out
-}
-
-/// Parses a map. The error is a sentence.
-pub(super) fn parse_map(
-    bytes: &[u8],
-    windows: u32,
-    trees: u32,
-) -> Result<(Vec<Window>, Vec<TreeHead>), String> {
-    if bytes.len() != map_len(windows, trees) || windows == 0 {
-        return Err(format!(
-            "a map of {} bytes for {windows} windows and {trees} trees of blocks",
-            bytes.len()
-        ));
-    }
-    let (w, t) = bytes.split_at(windows as usize * WINDOW);
-    let u64_at = |b: &[u8], i: usize| u64::from_le_bytes(b[i..i + 8].try_into().expect("eight bytes"));
-    let windows: Vec<Window> = w
-        .chunks_exact(WINDOW)
-        .map(|b| Window {
-            start: u64_at(b, 0),
-            offset: u64_at(b, 8),
-            tree: u32::from_le_bytes([b[16], b[17], b[18], b[19]]),
-        })
-        .collect();
-    let rising = windows.windows(2).all(|w| w[0].start < w[1].start);
-    let sane = |w: &Window| w.tree < trees && w.start <= i64::MAX as u64 && w.offset <= i64::MAX as u64;
-    if windows[0].start != 0 || !rising || !windows.iter().all(sane) {
-        return Err("the windows of the map are out of order".into());
-    }
-    let trees = t
-        .chunks_exact(TREE)
-        .map(|b| {
-            let top = Entry::parse(b)?;
-            let (height, choice) = (b[16], b[17]);
-            let fits = match top.kind {
-                Kind::Zero => true,
-                Kind::Page => (1..=MAX_HEIGHT).contains(&height),
-                _ => height == 0,
-            };
-            if !fits {
-                return Err(format!("a tree of height {height} whose top is {:?}", top.kind));
-            }
-            let width = u16::from_le_bytes([b[18], b[19]]);
-            let stride = u32::from_le_bytes([b[20], b[21], b[22], b[23]]);
-            Ok(TreeHead { top, height, choice, width, stride })
-        })
-        .collect::<Result<_, String>>()?;
-    Ok((windows, trees))
 }
 
 /// Bytes of an index page with so many entries.
@@ -386,10 +296,12 @@ mod tests {
 
     #[test]
     fn roots_come_back_and_damaged_ones_do_not() {
-        let windows = [Window { start: 0, offset: 0, tree: 0 }, Window { start: 8192, offset: 0, tree: 1 }];
-        let trees = [TreeHead { top: entry(), ..TreeHead::default() }, TreeHead::default()];
-        let map = emit_map(&windows, &trees);
-        assert!(fits_root(&map));
+        let (map, counts) = emit_map(&Contents {
+            windows: vec![Window { start: 0, offset: 0, over: Over::Tree(0) }],
+            trees: vec![TreeHead { top: entry(), ..TreeHead::default() }],
+            tables: vec![vec![Column { bytes: 4, tree: 0 }]],
+        });
+        assert!(counts.fit_root());
         let root = Root {
             sequence: 7,
             shift: 16,
@@ -398,13 +310,11 @@ mod tests {
             len: 1 << 33,
             end: 99,
             map: Entry::default(),
-            windows: 2,
-            trees: 2,
-            inline: map.clone(),
+            counts,
+            inline: map,
         };
         let bytes = root.emit();
         assert_eq!(Root::parse(&bytes), Ok(Some(root)));
-        assert_eq!(parse_map(&map, 2, 2), Ok((windows.to_vec(), trees.to_vec())));
         for i in 0..ROOT {
             let mut bad = bytes;
             bad[i] ^= 0x10;

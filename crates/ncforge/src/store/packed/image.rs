@@ -1,11 +1,13 @@
 //! The map from the image, the run of bytes that the store seems to be, to blocks in trees.
 //!
-//! Each window of the image lies in one tree. Room can be made anywhere in the image by a new window: nothing
-//! stored moves. And a stretch of the image that is of one kind has a tree of its own, so that its blocks begin
-//! where it does.
+//! Each window of the image lies in one tree, or in one table. Room can be made anywhere in the image by a new
+//! window: nothing stored moves. And a stretch of the image that is of one kind has a tree of its own, so that its
+//! blocks begin where it does.
 
-use super::format::{MAX_PARTS, Window};
-use crate::store::Part;
+use std::sync::Arc;
+
+use super::format::{Column, Contents, MAX_PARTS, Over, TreeHead, Window};
+use super::table::Table;
 
 /// A run of bytes inside one block.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -17,21 +19,88 @@ pub(super) struct Piece {
     pub(super) len: usize,
 }
 
+/// A run of bytes inside one window.
+#[derive(Clone, Debug)]
+pub(super) struct Run {
+    pub(super) over: RunOver,
+    /// Byte of the tree or of the table.
+    pub(super) place: u64,
+    pub(super) len: usize,
+}
+
+/// What a run lies in.
+#[derive(Clone, Debug)]
+pub(super) enum RunOver {
+    Tree(u32),
+    Table(Arc<Table>),
+}
+
+/// Bytes of the image that lie in a block.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Reach {
+    /// The first one.
+    pub from: u64,
+    /// The one after the last.
+    pub to: u64,
+    /// Of a column of records: only so many bytes at the beginning of every so many, from the first one on.
+    pub every: Option<(u64, u64)>,
+}
+
+impl std::fmt::Display for Reach {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        match self.every {
+            Some((n, of)) => {
+                write!(f, "{n} of every {of} bytes from {} to {} of the image", self.from, self.to)
+            }
+            None => write!(f, "bytes {} to {} of the image", self.from, self.to),
+        }
+    }
+}
+
 /// An image: its length and its windows. There is always a window that starts at byte 0.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) struct Map {
     pub(super) len: u64,
     pub(super) windows: Vec<Window>,
+    pub(super) tables: Vec<Arc<Table>>,
+}
+
+/// The pieces of a run of bytes of a tree, in order. `shift` is log2 of the block size.
+pub(super) fn tree_pieces(tree: u32, from: u64, len: usize, shift: u8) -> impl Iterator<Item = Piece> {
+    let (mut at, end) = (from, from.saturating_add(len as u64));
+    std::iter::from_fn(move || {
+        if at >= end {
+            return None;
+        }
+        let inside = at & ((1 << shift) - 1);
+        let room = ((1u64 << shift) - inside).min(end - at);
+        let piece = Piece { tree, block: at >> shift, at: inside as usize, len: room as usize };
+        at += room;
+        Some(piece)
+    })
 }
 
 impl Map {
     /// An empty image over one tree.
     pub(super) fn new(tree: u32) -> Self {
-        Map { len: 0, windows: vec![Window { start: 0, offset: 0, tree }] }
+        let windows = vec![Window { start: 0, offset: 0, over: Over::Tree(tree) }];
+        Map { len: 0, windows, tables: Vec::new() }
+    }
+
+    /// The image of `len` bytes that is stored so.
+    pub(super) fn of_contents(len: u64, contents: Contents) -> (Self, Vec<TreeHead>) {
+        let tables = contents.tables.iter().map(|c| Arc::new(Table::new(c))).collect();
+        (Map { len, windows: contents.windows, tables }, contents.trees)
+    }
+
+    /// As it is stored, with the trees that it shows.
+    pub(super) fn contents(&self, trees: Vec<TreeHead>) -> Contents {
+        let tables = self.tables.iter().map(|t| t.stored()).collect();
+        Contents { windows: self.windows.clone(), trees, tables }
     }
 
     /// The window that holds a byte.
-    fn find(&self, at: u64) -> usize {
+    pub(super) fn find(&self, at: u64) -> usize {
         self.windows.partition_point(|w| w.start <= at).saturating_sub(1)
     }
 
@@ -40,40 +109,147 @@ impl Map {
         self.windows.get(i + 1).map_or(u64::MAX, |w| w.start)
     }
 
-    /// The pieces that a run of bytes is made of, in order. `shift` is log2 of the block size.
-    pub(super) fn pieces(&self, offset: u64, len: usize, shift: u8) -> impl Iterator<Item = Piece> + '_ {
-        let mut at = offset;
-        let end = offset + len as u64;
-        let mut i = self.find(offset);
-        std::iter::from_fn(move || {
-            if at >= end {
-                return None;
+    /// The first of the pieces that a run of bytes is made of; none if it is empty.
+    pub(super) fn first_piece(&self, at: u64, len: usize, shift: u8) -> Option<Piece> {
+        let i = self.find(at);
+        let w = self.windows[i];
+        let len = (len as u64).min(self.end_of(i) - at);
+        let place = w.offset.saturating_add(at - w.start);
+        match w.over {
+            Over::Tree(tree) => tree_pieces(tree, place, len as usize, shift).next(),
+            Over::Table(n) => {
+                let (column, t, room) = self.tables[n as usize].locate(place);
+                tree_pieces(column.tree, t, len.min(room) as usize, shift).next()
             }
-            while self.end_of(i) <= at {
-                i += 1;
-            }
+        }
+    }
+
+    /// What a run of bytes is made of, window by window.
+    pub(super) fn runs(&self, offset: u64, len: usize) -> Vec<Run> {
+        let (mut at, end) = (offset, offset.saturating_add(len as u64));
+        let mut runs = Vec::new();
+        while at < end {
+            let i = self.find(at);
             let w = self.windows[i];
-            let place = w.offset.saturating_add(at - w.start);
-            let inside = place & ((1 << shift) - 1);
-            let room = ((1u64 << shift) - inside).min(end - at).min(self.end_of(i) - at);
-            at += room;
-            Some(Piece { tree: w.tree, block: place >> shift, at: inside as usize, len: room as usize })
+            let n = self.end_of(i).min(end) - at;
+            let over = match w.over {
+                Over::Tree(tree) => RunOver::Tree(tree),
+                Over::Table(n) => RunOver::Table(self.tables[n as usize].clone()),
+            };
+            runs.push(Run { over, place: w.offset.saturating_add(at - w.start), len: n as usize });
+            at += n;
+        }
+        runs
+    }
+
+    /// The tree and its byte where `n` runs of `run` bytes, `step` bytes apart from byte `offset` on, lie (or would
+    /// lie) one behind the other: those that are a column of records.
+    pub(super) fn column(&self, offset: u64, run: u64, step: u64, n: u64) -> Option<(u32, u64)> {
+        if self.tables.is_empty() || n == 0 {
+            return None;
+        }
+        let i = self.find(offset);
+        let w = self.windows[i];
+        let Over::Table(number) = w.over else { return None };
+        let table = &self.tables[number as usize];
+        let end = (n - 1).checked_mul(step)?.checked_add(offset)?.checked_add(run)?;
+        if table.stride != step || end > self.end_of(i).min(i64::MAX as u64) {
+            return None;
+        }
+        let (column, t, room) = table.locate(w.offset + (offset - w.start));
+        (column.bytes == run && room == run).then_some((column.tree, t))
+    }
+
+    /// For each window over a tree: the window, its first byte in the tree, the one after its last (as far as the
+    /// image goes), and its column if it is a table.
+    fn shows(&self, tree: u32) -> impl Iterator<Item = (&Window, u64, u64, Option<(&Table, usize)>)> {
+        let len = |i: usize, w: &Window| self.end_of(i).min(self.len.max(w.start)) - w.start;
+        self.windows.iter().enumerate().flat_map(move |(i, w)| {
+            let end = w.offset.saturating_add(len(i, w));
+            match w.over {
+                Over::Tree(n) if n == tree => vec![(w, w.offset, end, None)],
+                Over::Tree(_) => Vec::new(),
+                Over::Table(n) => {
+                    let table = &*self.tables[n as usize];
+                    let own = |(_, c): &(usize, &super::table::Placed)| c.tree == tree;
+                    let columns = table.columns.iter().enumerate().filter(own);
+                    let part = |c| (table.before(c, w.offset), table.before(c, end));
+                    columns
+                        .map(|(k, c)| {
+                            let (a, b) = part(c);
+                            (w, a, b, Some((table, k)))
+                        })
+                        .collect()
+                }
+            }
         })
     }
 
     /// Bytes of the image that lie in a block of a tree, as far as one run goes: for messages.
-    pub(super) fn bytes_of(&self, tree: u32, block: u64, shift: u8) -> Option<(u64, u64)> {
+    pub(super) fn bytes_of(&self, tree: u32, block: u64, shift: u8) -> Option<Reach> {
         let (from, to) = (block << shift, (block + 1) << shift);
-        let (mut first, mut last) = (None, 0);
-        for (i, w) in self.windows.iter().enumerate().filter(|(_, w)| w.tree == tree) {
-            let len = self.end_of(i).min(self.len.max(w.start)) - w.start;
-            let (a, b) = (from.max(w.offset), to.min(w.offset.saturating_add(len)));
-            if a < b {
-                first.get_or_insert(w.start + (a - w.offset));
-                last = w.start + (b - w.offset);
+        let mut reach: Option<Reach> = None;
+        for (w, first, end, column) in self.shows(tree) {
+            let (a, b) = (from.max(first), to.min(end));
+            if a >= b {
+                continue;
+            }
+            let image = |place: u64| w.start + place.saturating_sub(w.offset);
+            let (from, to, every) = match column {
+                None => (image(a), image(b), None),
+                Some((table, k)) => {
+                    let c = &table.columns[k];
+                    let run = a / c.bytes * c.bytes;
+                    let last = image(table.place_of(c, b - 1)) + 1;
+                    (image(table.place_of(c, run)), last, Some((c.bytes, table.stride)))
+                }
+            };
+            match &mut reach {
+                Some(reach) => (reach.to, reach.every) = (to, None),
+                None => reach = Some(Reach { from, to, every }),
             }
         }
-        Some((first?, last))
+        reach
+    }
+
+    /// Bytes of a tree that the image shows, from its first one on.
+    pub(super) fn extent_of(&self, tree: u32) -> u64 {
+        self.shows(tree).map(|(_, _, end, _)| end).max().unwrap_or(0)
+    }
+
+    /// Which of `n` trees the image shows.
+    pub(super) fn used(&self, n: usize) -> Vec<bool> {
+        let mut used = vec![false; n];
+        for w in &self.windows {
+            match w.over {
+                Over::Tree(tree) => used[tree as usize] = true,
+                Over::Table(t) => {
+                    self.tables[t as usize].columns.iter().for_each(|c| used[c.tree as usize] = true);
+                }
+            }
+        }
+        used
+    }
+
+    /// Gives each tree a new number, and drops tables that no window shows.
+    pub(super) fn renumber(&mut self, trees: &[u32]) {
+        let mut tables = Vec::new();
+        let mut moved: Vec<Option<u32>> = vec![None; self.tables.len()];
+        for w in &mut self.windows {
+            match &mut w.over {
+                Over::Tree(tree) => *tree = trees[*tree as usize],
+                Over::Table(n) => {
+                    let old = *n as usize;
+                    *n = *moved[old].get_or_insert_with(|| {
+                        let mut table = (*self.tables[old]).clone();
+                        table.columns.iter_mut().for_each(|c| c.tree = trees[c.tree as usize]);
+                        tables.push(Arc::new(table));
+                        tables.len() as u32 - 1
+                    });
+                }
+            }
+        }
+        self.tables = tables;
     }
 
     /// Makes room for `len` bytes at byte `at`, which lies inside the image: the room is a window over `tree`, an
@@ -84,14 +260,13 @@ impl Map {
         }
         let i = self.find(at);
         let w = self.windows[i];
-        let room = Window { start: at, offset: 0, tree };
+        let room = Window { start: at, offset: 0, over: Over::Tree(tree) };
         let first = if w.start == at {
             self.windows.insert(i, room);
             i + 1
         } else {
             self.windows.insert(i + 1, room);
-            let rest = Window { start: at, offset: w.offset + (at - w.start), tree: w.tree };
-            self.windows.insert(i + 2, rest);
+            self.windows.insert(i + 2, Window { start: at, offset: w.offset + (at - w.start), over: w.over });
             i + 2
         };
         for w in &mut self.windows[first..] {
@@ -101,48 +276,68 @@ impl Map {
         true
     }
 
+    /// Makes records wider: those of `stride` bytes from byte `start` to the end of the image get rooms (byte of the
+    /// record that it is in front of, bytes), which are columns over trees from number `next` on. Gives how many
+    /// records there are; `None`, and nothing has changed, if they are not stored so that this is possible.
+    pub(super) fn widen(
+        &mut self,
+        start: u64,
+        stride: u64,
+        rooms: &[(u64, u64)],
+        mut next: u32,
+    ) -> Option<u64> {
+        let i = self.windows.len() - 1;
+        let w = self.windows[i];
+        if w.start != start || w.offset != 0 || self.windows[..i].iter().any(|o| o.over == w.over) {
+            return None;
+        }
+        let old: Vec<Column> = match w.over {
+            // Records side by side in a tree are a table of one column.
+            Over::Tree(tree) => vec![Column { bytes: u32::try_from(stride).ok().filter(|&n| n > 0)?, tree }],
+            Over::Table(n) => self.tables[n as usize].stored(),
+        };
+        if Table::new(&old).stride != stride || old.len() + rooms.len() > MAX_PARTS / 16 {
+            return None;
+        }
+        let mut columns = Vec::with_capacity(old.len() + rooms.len());
+        let mut rooms = rooms.iter().peekable();
+        let mut at = 0;
+        for column in old.iter().map(Some).chain([None]) {
+            while let Some((_, len)) = rooms.next_if(|r| r.0 == at) {
+                columns.push(Column { bytes: u32::try_from(*len).ok().filter(|&n| n > 0)?, tree: next });
+                next += 1;
+            }
+            columns.extend(column);
+            at += column.map_or(0, |c| u64::from(c.bytes));
+        }
+        if rooms.next().is_some() {
+            return None;
+        }
+        let table = Arc::new(Table::new(&columns));
+        let records = self.len.saturating_sub(start).div_ceil(stride);
+        let len = records.checked_mul(table.stride)?.checked_add(start).filter(|&n| n <= i64::MAX as u64)?;
+        self.windows[i].over = match w.over {
+            Over::Table(n) => {
+                self.tables[n as usize] = table;
+                Over::Table(n)
+            }
+            Over::Tree(_) => {
+                self.tables.push(table);
+                Over::Table(self.tables.len() as u32 - 1)
+            }
+        };
+        self.len = self.len.max(len);
+        Some(records)
+    }
+
     /// Cuts window `i` at the given bytes of the image (rising, inside it), each part over a new tree from number
     /// `next` on.
     pub(super) fn cut(&mut self, i: usize, at: &[u64], mut next: u32) {
         for (k, &start) in at.iter().enumerate() {
-            self.windows.insert(i + 1 + k, Window { start, offset: 0, tree: next });
+            self.windows.insert(i + 1 + k, Window { start, offset: 0, over: Over::Tree(next) });
             next += 1;
         }
     }
-}
-
-/// Which parts of a described image are worth a tree of their own: groups of neighbours, with the width and the
-/// stride that suit most of their bytes.
-pub(super) fn group(parts: &[Part], end: u64, block: u64) -> Vec<Part> {
-    const MOST: usize = 512;
-    let mut least = 4 * block;
-    loop {
-        let groups = group_from(parts, end, least);
-        if groups.len() <= MOST || least > 1 << 60 {
-            return groups;
-        }
-        least *= 2;
-    }
-}
-
-/// Parts of `least` bytes, and records, stand alone; smaller neighbours stand together.
-fn group_from(parts: &[Part], end: u64, least: u64) -> Vec<Part> {
-    let mut groups: Vec<(Part, u64, bool)> = Vec::new();
-    for (i, part) in parts.iter().enumerate() {
-        let next = parts.get(i + 1).map_or(end, |p| p.start);
-        let size = next.saturating_sub(part.start);
-        // The header changes with every record: it must not drag data along.
-        let alone = size >= least || part.stride > 0 || i == 0;
-        match groups.last_mut() {
-            Some((group, most, false)) if !alone => {
-                if size > *most {
-                    (group.width, group.stride, *most) = (part.width, part.stride, size);
-                }
-            }
-            _ => groups.push((*part, size, alone)),
-        }
-    }
-    groups.into_iter().map(|(part, ..)| part).collect()
 }
 
 #[cfg(test)]
@@ -150,7 +345,17 @@ mod tests {
     use super::*;
 
     fn all(map: &Map, offset: u64, len: usize) -> Vec<(u32, u64, usize, usize)> {
-        map.pieces(offset, len, 12).map(|p| (p.tree, p.block, p.at, p.len)).collect()
+        let (mut at, end) = (offset, offset + len as u64);
+        let mut pieces = Vec::new();
+        while let Some(p) = map.first_piece(at, (end - at) as usize, 12).filter(|_| at < end) {
+            pieces.push((p.tree, p.block, p.at, p.len));
+            at += p.len as u64;
+        }
+        pieces
+    }
+
+    fn bytes(from: u64, to: u64) -> Option<Reach> {
+        Some(Reach { from, to, every: None })
     }
 
     #[test]
@@ -165,15 +370,34 @@ mod tests {
         assert!(map.insert(0, 1, 3));
         assert_eq!(all(&map, 0, 2), [(3, 0, 0, 1), (0, 0, 0, 1)]);
         assert_eq!(all(&map, 4001, 10), [(2, 0, 0, 8), (1, 0, 0, 2)]);
-        assert_eq!(map.bytes_of(0, 1, 12), Some((4096 + 109, 8192 + 109)));
+        assert_eq!(map.bytes_of(0, 1, 12), bytes(4096 + 109, 8192 + 109));
         assert_eq!(map.bytes_of(7, 1, 12), None);
     }
 
     #[test]
-    fn parts_are_grouped_by_size() {
-        let part = |start, width| Part { start, width, stride: 0 };
-        let parts = [part(0, 1), part(100, 8), part(200, 4), part(900, 2), part(100_000, 4)];
-        let groups = group(&parts, 200_000, 4096);
-        assert_eq!(groups, [part(0, 1), part(100, 4), part(900, 2), part(100_000, 4)]);
+    fn records_get_wider_where_they_are() {
+        let mut map = Map::new(0);
+        map.cut(0, &[100], 1);
+        map.len = 100 + 12 * 10 - 2;
+        let before = map.clone();
+        assert_eq!(map.widen(99, 12, &[(12, 4)], 2), None);
+        assert_eq!(map.widen(100, 12, &[(13, 4)], 2), None);
+        assert_eq!(map, before);
+        assert_eq!(map.widen(100, 12, &[(12, 4)], 2), Some(10));
+        assert_eq!(map.len, 100 + 16 * 10);
+        // Record 3: its old bytes are where they were in the tree.
+        assert_eq!(all(&map, 100 + 48, 16), [(1, 0, 36, 12), (2, 0, 12, 4)]);
+        assert_eq!(map.widen(100, 16, &[(0, 1), (12, 3)], 3), Some(10));
+        assert_eq!(all(&map, 100 + 60, 20), [(3, 0, 3, 1), (1, 0, 36, 12), (4, 0, 9, 3), (2, 0, 12, 4)]);
+        assert_eq!(map.column(100 + 60 + 16, 4, 20, 7), Some((2, 12)));
+        assert_eq!(map.column(100 + 60 + 17, 3, 20, 7), None, "a part of a column");
+        assert_eq!(map.bytes_of(2, 0, 12), Some(Reach { from: 116, to: 300, every: Some((4, 20)) }));
+        assert_eq!(map.extent_of(1), 120);
+        // Room in the middle of a record is a window like any other.
+        assert!(map.insert(100 + 60 + 3, 50, 5));
+        assert_eq!(all(&map, 161, 60), [(1, 0, 36, 2), (5, 0, 0, 50), (1, 0, 38, 8)]);
+        assert_eq!(map.used(7), [true, true, true, true, true, true, false]);
+        map.renumber(&[5, 4, 3, 2, 1, 0]);
+        assert_eq!(all(&map, 161, 60), [(4, 0, 36, 2), (0, 0, 0, 50), (4, 0, 38, 8)]);
     }
 }

@@ -69,9 +69,9 @@ fn load_map(backing: &dyn Store, root: &Root) -> Result<(Map, Vec<Tree>)> {
         _ => stored_bytes(backing, &root.map, &|| "the map of the image".to_owned())?,
     };
     let at = (root.map.kind != Kind::Zero).then(|| root.map.offset());
-    let (windows, heads) =
-        parse_map(&bytes, root.windows, root.trees).map_err(|what| corrupt(backing.name(), at, what))?;
-    Ok((Map { len: root.len, windows }, heads.into_iter().map(Tree::new).collect()))
+    let contents = parse_map(&bytes, &root.counts).map_err(|what| corrupt(backing.name(), at, what))?;
+    let (map, heads) = Map::of_contents(root.len, contents);
+    Ok((map, heads.into_iter().map(Tree::new).collect()))
 }
 
 impl PackedStore {

@@ -1,17 +1,23 @@
 //! Reading the image: find the block, decode it, copy what is asked for.
 
-use std::sync::Arc;
 use std::sync::atomic::Ordering;
+use std::sync::{Arc, Mutex, PoisonError};
 
 use super::block;
 use super::cache::{BlockCache, Key};
 use super::format::{Entry, Kind, corrupt, is_beyond, page_len, parse_page};
-use super::image::Piece;
+use super::image::{Piece, RunOver, tree_pieces};
+use super::table::Table;
 use super::tree::Pages;
 use super::{Core, PackedStore};
 use crate::error::{Error, Result};
 use crate::store::Store;
+use crate::store::memory::past_end;
 
+/// Reads of a table of so many bytes are worth several threads, …
+const PARALLEL_FROM: usize = 256 << 10;
+/// … which decode so many blocks before they are put together.
+const TOGETHER: usize = 64;
 /// After so many blocks in a row, …
 const STREAK: u64 = 2;
 /// … so many more are decoded in the background.
@@ -109,18 +115,10 @@ fn with_room<T>(len: usize, run: impl FnOnce(&mut [u8]) -> T) -> T {
 }
 
 impl Core {
-    /// The map of the image, or of what is being built to replace it.
-    pub(super) fn map_of(&self, beside: bool) -> &super::Map {
-        match (&self.beside, beside) {
-            (Some(map), true) => map,
-            _ => &self.map,
-        }
-    }
-
     /// Which block, in words.
     pub(super) fn name_of(&self, tree: u32, block: u64, shift: u8) -> String {
         match self.map.bytes_of(tree, block, shift) {
-            Some((from, to)) => format!("block {block} of tree {tree} (bytes {from} to {to} of the image)"),
+            Some(reach) => format!("block {block} of tree {tree} ({reach})"),
             None => format!("block {block} of tree {tree}"),
         }
     }
@@ -136,21 +134,89 @@ enum Found {
 impl PackedStore {
     /// Reads bytes of the image (or of what is being built to replace it), which has them.
     pub(super) fn read_image(&self, mut buf: &mut [u8], offset: u64, beside: bool) -> Result<()> {
-        let first = self.core().map_of(beside).pieces(offset, buf.len(), self.shift).next();
+        let first = self.core().map_of(beside).first_piece(offset, buf.len(), self.shift);
         match first {
             Some(piece) if piece.len == buf.len() => self.read_piece(piece, buf),
             None => Ok(()),
             _ => {
-                let pieces: Vec<Piece> =
-                    self.core().map_of(beside).pieces(offset, buf.len(), self.shift).collect();
-                for piece in pieces {
-                    let (part, rest) = buf.split_at_mut(piece.len);
-                    self.read_piece(piece, part)?;
+                let runs = self.core().map_of(beside).runs(offset, buf.len());
+                for run in runs {
+                    let (part, rest) = buf.split_at_mut(run.len);
+                    match run.over {
+                        RunOver::Tree(tree) => self.read_tree(tree, run.place, part)?,
+                        RunOver::Table(table) => self.read_table(&table, run.place, part)?,
+                    }
                     buf = rest;
                 }
                 Ok(())
             }
         }
+    }
+
+    /// Whether so many runs of bytes, `step` bytes apart, are a column of records and lie together.
+    pub(super) fn has_column(&self, offset: u64, run: u64, step: u64, n: u64) -> bool {
+        self.core().map.column(offset, run, step, n).is_some()
+    }
+
+    /// Reads runs of a column, one behind the other.
+    pub(super) fn read_column(&self, out: &mut [u8], offset: u64, run: usize, step: u64) -> Result<()> {
+        let n = (out.len() / run.max(1)) as u64;
+        let found = self.core().map.column(offset, run as u64, step, n);
+        let Some((tree, from)) = found else { return Err(no_column(self.name())) };
+        let (end, len) = (offset + (n - 1) * step + run as u64, self.len());
+        if end > len {
+            return Err(past_end(self.name(), out.len(), offset, len));
+        }
+        self.read_tree(tree, from, out)
+    }
+
+    fn read_tree(&self, tree: u32, from: u64, mut out: &mut [u8]) -> Result<()> {
+        for piece in tree_pieces(tree, from, out.len(), self.shift) {
+            let (part, rest) = out.split_at_mut(piece.len);
+            self.read_piece(piece, part)?;
+            out = rest;
+        }
+        Ok(())
+    }
+
+    /// Reads bytes of a table, column by column, many blocks on several threads.
+    fn read_table(&self, table: &Table, place: u64, out: &mut [u8]) -> Result<()> {
+        let end = place + out.len() as u64;
+        let mut wanted = Vec::new();
+        for c in &table.columns {
+            let (mut t, to) = (table.before(c, place), table.before(c, end));
+            for piece in tree_pieces(c.tree, t, (to - t) as usize, self.shift) {
+                wanted.push((c, t, piece));
+                t += piece.len as u64;
+            }
+        }
+        let workers = &self.resources.workers;
+        if out.len() < PARALLEL_FROM || workers.threads() < 2 {
+            let mut room = Vec::new();
+            for (c, t, piece) in wanted {
+                room.resize(piece.len, 0);
+                self.read_piece(piece, &mut room)?;
+                table.scatter(c, t, &room, place, out);
+            }
+            return Ok(());
+        }
+        for some in wanted.chunks(TOGETHER) {
+            let decoded: Vec<Mutex<Result<Vec<u8>>>> =
+                some.iter().map(|_| Mutex::new(Ok(Vec::new()))).collect();
+            workers.run(some.len(), &|i| {
+                let mut bytes = vec![0; some[i].2.len];
+                let read = self.read_piece(some[i].2, &mut bytes).map(|()| bytes);
+                *decoded[i].lock().unwrap_or_else(PoisonError::into_inner) = read;
+            });
+            for ((c, t, piece), bytes) in some.iter().zip(decoded) {
+                let bytes = bytes.into_inner().unwrap_or_else(PoisonError::into_inner)?;
+                if bytes.len() != piece.len {
+                    return Err(Error::Invalid("a block was not decoded".into()));
+                }
+                table.scatter(c, *t, &bytes, place, out);
+            }
+        }
+        Ok(())
     }
 
     fn read_piece(&self, piece: Piece, out: &mut [u8]) -> Result<()> {
@@ -278,4 +344,9 @@ pub(super) fn decoded(
     let bytes = Arc::get_mut(&mut block).expect("nobody else has it yet");
     load_block(backing, entry, bytes, name)?;
     Ok(block)
+}
+
+/// For callers who did not ask [`Store::has_column`] first.
+pub(super) fn no_column(name: &str) -> Error {
+    Error::Invalid(format!("these bytes of `{name}` are no column"))
 }

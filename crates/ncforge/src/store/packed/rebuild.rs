@@ -3,7 +3,7 @@
 use super::PackedStore;
 use super::image::Map;
 use super::tree::Tree;
-use super::write::{parts, used_trees};
+use super::write::parts;
 use crate::error::{Error, Result};
 use crate::store::memory::past_end;
 use crate::store::{Part, Store};
@@ -68,12 +68,11 @@ impl PackedStore {
             Err(_) => new,
         };
         // Changed blocks of the map that goes need not be stored.
-        let used = used_trees(&core.map.windows, core.trees.len());
+        let used = core.map.used(core.trees.len());
+        let gone = dropped.used(core.trees.len());
         let (_, tx) = parts(core);
-        for w in &dropped.windows {
-            if !used[w.tree as usize] {
-                tx.drop_dirty(w.tree);
-            }
+        for tree in (0..used.len()).filter(|&t| gone[t] && !used[t]) {
+            tx.drop_dirty_from(tree as u32, 0);
         }
         self.len.store(core.map.len, std::sync::atomic::Ordering::Release);
         built?;

@@ -1,6 +1,7 @@
 //! Looking at a packed file as it is stored: how much there is of what, and what is damaged.
 
-use super::format::{Entry, Kind, ROOT_PLACES, SLOT};
+use super::format::{Entry, Kind, Over, ROOT_PLACES, SLOT};
+use super::image::{Reach, RunOver, tree_pieces};
 use super::open::roots;
 use super::read::{Fetch, load_block};
 use super::{PackedStore, choice};
@@ -50,8 +51,8 @@ pub struct Survey {
     pub file: u64,
     /// Bytes of the image.
     pub image: u64,
-    /// Stretches of the image with trees of their own: first byte, byte after the last, bytes of the elements that
-    /// its blocks are taken apart into (1: they are not), and how it is stored.
+    /// Stretches of the image with trees of their own, of records each column: first byte, byte after the last, bytes of
+    /// the elements that its blocks are taken apart into (1: they are not), and how it is stored.
     pub stretches: Vec<(u64, u64, u16, Summary)>,
 }
 
@@ -61,7 +62,7 @@ pub struct Damage {
     /// What it is, where, and how it is known.
     pub what: String,
     /// The bytes of the image that cannot be read because of it; none if nothing is lost by it.
-    pub image: Option<(u64, u64)>,
+    pub image: Option<Reach>,
 }
 
 impl PackedStore {
@@ -91,10 +92,16 @@ impl PackedStore {
         survey.wasted = survey.file.saturating_sub(used);
         for (i, w) in core.map.windows.iter().enumerate() {
             let end = core.map.end_of(i).min(core.map.len);
-            if w.start < end {
-                let tree = &core.trees[w.tree as usize];
-                let width = choice::width(&tree.head, 1 << self.shift);
-                survey.stretches.push((w.start, end, width, by_tree[w.tree as usize]));
+            if w.start >= end {
+                continue;
+            }
+            let trees: Vec<u32> = match w.over {
+                Over::Tree(tree) => vec![tree],
+                Over::Table(n) => core.map.tables[n as usize].columns.iter().map(|c| c.tree).collect(),
+            };
+            for tree in trees {
+                let width = choice::width(&core.trees[tree as usize].head, 1 << self.shift);
+                survey.stretches.push((w.start, end, width, by_tree[tree as usize]));
             }
         }
         Ok(survey)
@@ -102,51 +109,72 @@ impl PackedStore {
 
     /// Bytes stored for some bytes of the image: of a block that holds others too, their share.
     pub fn stored_for(&self, from: u64, to: u64) -> Result<u64> {
+        let mut stored = 0.0;
+        self.each_block(from, to, &mut |entry, bytes, whole| {
+            stored += f64::from(entry.len) * bytes as f64 / whole.max(bytes).max(1) as f64;
+        })?;
+        Ok(stored.round() as u64)
+    }
+
+    /// Bytes stored for `run` bytes of each of `n` records of `stride` bytes, the first of them at `offset`.
+    pub fn stored_for_records(&self, offset: u64, run: u64, stride: u64, n: u64) -> Result<u64> {
+        let column = self.core().map.column(offset, run, stride, n);
+        let Some((tree, from)) = column else {
+            let all = self.stored_for(offset, offset.saturating_add(n.saturating_mul(stride)))?;
+            return Ok((all as f64 * (run as f64 / stride.max(1) as f64).min(1.0)).round() as u64);
+        };
         let core = self.core();
         let fetch = Fetch { backing: &*self.backing };
-        let mut stored = 0.0;
-        let mut at = from;
-        let to = to.min(core.map.len);
-        while at < to {
-            let len = (to - at).min(1 << 30) as usize;
-            for piece in core.map.pieces(at, len, self.shift) {
-                let entry = core.trees[piece.tree as usize].get(piece.block, &fetch)?;
-                if entry.extent().is_none() {
-                    continue;
-                }
-                // The last block of a tree is not full.
-                let whole = core.map.bytes_of(piece.tree, piece.block, self.shift);
-                let whole = whole.map_or(1 << self.shift, |(a, b)| (b - a).min(1 << self.shift));
-                stored += f64::from(entry.len) * piece.len as f64 / whole.max(piece.len as u64) as f64;
-            }
-            at += len as u64;
+        let mut stored = 0;
+        let last = from + (n * run).saturating_sub(1);
+        for block in from >> self.shift..=last >> self.shift {
+            stored += u64::from(core.trees[tree as usize].get(block, &fetch)?.len);
         }
-        Ok(stored.round() as u64)
+        Ok(stored)
     }
 
     /// How the blocks are stored that hold some bytes of the image. Blocks at the ends may hold others too.
     pub fn survey_range(&self, from: u64, to: u64) -> Result<Summary> {
+        let mut summary = Summary::default();
+        self.each_block(from, to, &mut |entry, _, _| {
+            if entry.kind != Kind::Zero {
+                summary.add(entry, 1 << self.shift);
+            }
+        })?;
+        Ok(summary)
+    }
+
+    /// Visits the blocks that hold some bytes of the image: the entry, how many of the bytes, how many bytes of the
+    /// image in all.
+    fn each_block(&self, from: u64, to: u64, f: &mut dyn FnMut(&Entry, u64, u64)) -> Result<()> {
         let core = self.core();
         let fetch = Fetch { backing: &*self.backing };
-        let mut summary = Summary::default();
-        let mut at = from;
         let to = to.min(core.map.len);
+        let mut at = from;
         while at < to {
             let len = (to - at).min(1 << 30) as usize;
-            let mut last = None;
-            for piece in core.map.pieces(at, len, self.shift) {
-                let id = (piece.tree, piece.block);
-                if last.replace(id) == Some(id) {
-                    continue;
-                }
-                let entry = core.trees[piece.tree as usize].get(piece.block, &fetch)?;
-                if entry.kind != Kind::Zero {
-                    summary.add(&entry, 1 << self.shift);
+            for run in core.map.runs(at, len) {
+                let parts: Vec<(u32, u64, u64)> = match &run.over {
+                    RunOver::Tree(tree) => vec![(*tree, run.place, run.place + run.len as u64)],
+                    RunOver::Table(table) => {
+                        let end = run.place + run.len as u64;
+                        let part = |c| (table.before(c, run.place), table.before(c, end));
+                        table.columns.iter().map(|c| (c.tree, part(c).0, part(c).1)).collect()
+                    }
+                };
+                for (tree, from, to) in parts {
+                    // The last block of a tree is not full.
+                    let extent = core.map.extent_of(tree);
+                    for piece in tree_pieces(tree, from, (to - from) as usize, self.shift) {
+                        let entry = core.trees[tree as usize].get(piece.block, &fetch)?;
+                        let whole = extent.saturating_sub(piece.block << self.shift).min(1 << self.shift);
+                        f(&entry, piece.len as u64, whole);
+                    }
                 }
             }
             at += len as u64;
         }
-        Ok(summary)
+        Ok(())
     }
 
     /// Reads everything that is stored and checks it: roots, map, index pages, every block decoded. `progress` is
@@ -208,11 +236,7 @@ impl PackedStore {
     ) {
         let fetch = Fetch { backing: &*self.backing };
         let tree = &core.trees[number as usize];
-        let windows = core.map.windows.iter().enumerate().filter(|(_, w)| w.tree == number);
-        let end = windows
-            .map(|(i, w)| w.offset + (core.map.end_of(i).min(core.map.len.max(w.start)) - w.start))
-            .max()
-            .unwrap_or(0);
+        let end = core.map.extent_of(number);
         let mut last: Option<String> = None;
         for block in 0..end.div_ceil(1 << self.shift) {
             match tree.get(block, &fetch) {
@@ -222,8 +246,8 @@ impl PackedStore {
                     let what = e.to_string();
                     let image = core.map.bytes_of(number, block, self.shift);
                     match (found.last_mut(), &last) {
-                        (Some(Damage { image: Some((_, to)), .. }), Some(l)) if *l == what => {
-                            *to = image.map_or(*to, |(_, t)| t.max(*to));
+                        (Some(Damage { image: Some(Reach { to, .. }), .. }), Some(l)) if *l == what => {
+                            *to = image.map_or(*to, |reach| reach.to.max(*to));
                         }
                         _ => found.push(Damage { what: what.clone(), image }),
                     }

@@ -6,14 +6,15 @@ use std::sync::{Arc, Mutex, PoisonError};
 
 use super::block::{self, Encoded};
 use super::choice;
-use super::format::{Entry, SLOT, Window};
-use super::image::{Piece, group};
-use super::read::{Fetch, load_block};
+use super::format::{Entry, SLOT};
+use super::image::{Piece, RunOver, tree_pieces};
+use super::read::{Fetch, load_block, no_column};
 use super::space::Space;
+use super::table::Table;
 use super::tree::Tree;
 use super::{Core, PackedStore};
 use crate::error::Result;
-use crate::store::{Part, Store};
+use crate::store::Store;
 
 /// Tree and block.
 type Id = (u32, u64);
@@ -28,8 +29,8 @@ const REQUEST: usize = 4 << 20;
 pub(super) struct Tx {
     /// Changed blocks that are not stored yet.
     dirty: HashMap<Id, Box<[u8]>>,
-    /// The one that was changed last: likely to be changed again.
-    latest: Option<Id>,
+    /// The one of each tree that was changed last.
+    latest: HashMap<u32, u64>,
     pub(super) space: Space,
     /// Whether there is anything to commit.
     pub(super) changed: bool,
@@ -47,7 +48,7 @@ impl Tx {
     pub(super) fn new(space: Space, map: Entry) -> Self {
         Tx {
             dirty: HashMap::new(),
-            latest: None,
+            latest: HashMap::new(),
             space,
             changed: false,
             hold: false,
@@ -62,9 +63,14 @@ impl Tx {
         self.dirty.get(&(tree, block)).map(|b| &b[..])
     }
 
-    /// Forgets the changed blocks of a tree.
-    pub(super) fn drop_dirty(&mut self, tree: u32) {
-        self.dirty.retain(|id, _| id.0 != tree);
+    /// Forgets the changed blocks of a tree from one on.
+    pub(super) fn drop_dirty_from(&mut self, tree: u32, first: u64) {
+        self.dirty.retain(|id, _| id.0 != tree || id.1 < first);
+    }
+
+    /// Marks the trees that have changed blocks.
+    pub(super) fn dirty_trees(&self, marks: &mut [bool]) {
+        self.dirty.keys().for_each(|id| marks[id.0 as usize] = true);
     }
 
     /// Frees what an entry points to.
@@ -85,59 +91,120 @@ pub(super) fn parts(core: &mut Core) -> (&mut Vec<Tree>, &mut Tx) {
 
 impl PackedStore {
     /// Writes bytes of the image (or of what is being built to replace it), which grows as needed.
-    pub(super) fn write_image(&self, mut buf: &[u8], offset: u64, beside: bool) -> Result<()> {
+    pub(super) fn write_image(&self, buf: &[u8], offset: u64, beside: bool) -> Result<()> {
         let end =
             offset.checked_add(buf.len() as u64).filter(|&e| e <= i64::MAX as u64).ok_or_else(|| {
                 crate::Error::Invalid(format!("{} bytes at offset {offset} of `{}`", buf.len(), self.name()))
             })?;
         let mut core = self.core_mut();
         let core = &mut *core;
-        let mut at = offset;
-        while !buf.is_empty() {
-            let piece = core.map_of(beside).pieces(at, buf.len(), self.shift).next();
-            let Some(piece) = piece else { break };
-            let (part, rest) = buf.split_at(piece.len);
-            self.write_piece(core, piece, part)?;
-            at += piece.len as u64;
-            buf = rest;
+        match core.map_of(beside).first_piece(offset, buf.len(), self.shift) {
+            Some(piece) if piece.len == buf.len() => self.write_piece(core, piece, buf)?,
+            None => {}
+            _ => {
+                let mut rest = buf;
+                for run in core.map_of(beside).runs(offset, buf.len()) {
+                    let (part, others) = rest.split_at(run.len);
+                    rest = others;
+                    match run.over {
+                        RunOver::Tree(tree) => self.write_tree(core, tree, run.place, part)?,
+                        RunOver::Table(table) => self.write_table(core, &table, run.place, part)?,
+                    }
+                }
+            }
         }
-        let map = if beside { core.beside.as_mut().unwrap_or(&mut core.map) } else { &mut core.map };
+        let map = core.map_of_mut(beside);
         map.len = map.len.max(end);
+        self.written(core, end - offset)
+    }
+
+    /// Writes runs of a column of records, which [`Map::column`](super::image::Map::column) found.
+    pub(super) fn write_column(&self, bytes: &[u8], offset: u64, run: usize, step: u64) -> Result<()> {
+        let mut core = self.core_mut();
+        let core = &mut *core;
+        let n = (bytes.len() / run.max(1)) as u64;
+        let found = core.map.column(offset, run as u64, step, n);
+        let Some((tree, from)) = found else { return Err(no_column(self.name())) };
+        self.write_tree(core, tree, from, bytes)?;
+        core.map.len = core.map.len.max(offset + (n - 1) * step + run as u64);
+        self.written(core, bytes.len() as u64)
+    }
+
+    /// Keeps account of bytes that were written.
+    fn written(&self, core: &mut Core, bytes: u64) -> Result<()> {
         self.len.store(core.map.len, Ordering::Release);
         let is_committed = core.sequence > 0;
         let (_, tx) = parts(core);
         tx.changed = true;
-        tx.written += end - offset;
+        tx.written += bytes;
         if is_committed && !tx.hold && tx.written >= self.resources.commit_every {
             self.commit_core(core)?;
         }
         Ok(())
     }
 
+    fn write_tree(&self, core: &mut Core, tree: u32, from: u64, mut bytes: &[u8]) -> Result<()> {
+        for piece in tree_pieces(tree, from, bytes.len(), self.shift) {
+            let (part, rest) = bytes.split_at(piece.len);
+            self.write_piece(core, piece, part)?;
+            bytes = rest;
+        }
+        Ok(())
+    }
+
+    /// Writes bytes of a table, column by column.
+    fn write_table(&self, core: &mut Core, table: &Table, place: u64, bytes: &[u8]) -> Result<()> {
+        for c in &table.columns {
+            let (from, to) = (table.before(c, place), table.before(c, place + bytes.len() as u64));
+            let mut t = from;
+            for piece in tree_pieces(c.tree, from, (to - from) as usize, self.shift) {
+                self.change_piece(core, piece, &mut |own| table.gather(c, t, own, place, bytes))?;
+                t += piece.len as u64;
+            }
+        }
+        Ok(())
+    }
+
     fn write_piece(&self, core: &mut Core, piece: Piece, part: &[u8]) -> Result<()> {
+        self.change_piece(core, piece, &mut |bytes| bytes.copy_from_slice(part))
+    }
+
+    /// Changes bytes of a block: all of `piece` is overwritten.
+    pub(super) fn change_piece(
+        &self,
+        core: &mut Core,
+        piece: Piece,
+        put: &mut dyn FnMut(&mut [u8]),
+    ) -> Result<()> {
         let id = (piece.tree, piece.block);
-        let size = 1usize << self.shift;
+        let range = piece.at..piece.at + piece.len;
         let (_, tx) = parts(core);
         if let Some(bytes) = tx.dirty.get_mut(&id) {
-            bytes[piece.at..piece.at + piece.len].copy_from_slice(part);
-            tx.latest = Some(id);
+            put(&mut bytes[range]);
+            tx.latest.insert(piece.tree, piece.block);
             return Ok(());
         }
-        let bytes: Box<[u8]> = if piece.len == size {
-            part.into()
+        let mut bytes = if piece.len == 1 << self.shift {
+            vec![0; piece.len].into_boxed_slice()
         } else {
-            let mut bytes = self.block_of(core, id)?;
-            bytes[piece.at..piece.at + piece.len].copy_from_slice(part);
-            bytes
+            self.block_of(core, id)?
         };
+        put(&mut bytes[range]);
         let (_, tx) = parts(core);
-        if (tx.dirty.len() as u64 + 1) << self.shift > self.resources.pending {
-            let keep = tx.latest;
-            self.spill(core, keep)?;
+        let room = self.resources.pending >> self.shift;
+        if tx.dirty.len() as u64 >= room.max(1) {
+            // Those that were changed last in each tree are likely to be changed again.
+            let keep = if tx.latest.len() as u64 <= room / 2 {
+                std::mem::take(&mut tx.latest)
+            } else {
+                HashMap::new()
+            };
+            self.spill(core, &keep)?;
+            parts(core).1.latest = keep;
         }
         let (_, tx) = parts(core);
         tx.dirty.insert(id, bytes);
-        tx.latest = Some(id);
+        tx.latest.insert(piece.tree, piece.block);
         Ok(())
     }
 
@@ -157,10 +224,13 @@ impl PackedStore {
         Ok(bytes)
     }
 
-    /// Compresses and stores changed blocks, all but `keep`. On an error none is lost.
-    pub(super) fn spill(&self, core: &mut Core, keep: Option<Id>) -> Result<()> {
+    /// Compresses and stores changed blocks, all but `keep` (a block of a tree). On an error none is lost.
+    pub(super) fn spill(&self, core: &mut Core, keep: &HashMap<u32, u64>) -> Result<()> {
         let (_, tx) = parts(core);
-        let mut ids: Vec<Id> = tx.dirty.keys().copied().filter(|id| Some(*id) != keep).collect();
+        if keep.is_empty() {
+            tx.latest.clear();
+        }
+        let mut ids: Vec<Id> = tx.dirty.keys().copied().filter(|id| keep.get(&id.0) != Some(&id.1)).collect();
         ids.sort_unstable();
         self.choose_ways(core, &ids)?;
         for batch in ids.chunks(BATCH) {
@@ -240,119 +310,6 @@ impl PackedStore {
         }
         Ok(())
     }
-
-    /// Sets the length of the image; what is cut off is gone, what is added is zero.
-    pub(super) fn set_image_len(&self, len: u64, beside: bool) -> Result<()> {
-        let mut core = self.core_mut();
-        let core = &mut *core;
-        let old = core.map_of(beside).len;
-        if len < old {
-            self.cut_off(core, len, beside)?;
-        }
-        let map = if beside { core.beside.as_mut().unwrap_or(&mut core.map) } else { &mut core.map };
-        map.len = len;
-        self.len.store(core.map.len, Ordering::Release);
-        let (_, tx) = parts(core);
-        tx.changed = true;
-        tx.hold |= len < old;
-        Ok(())
-    }
-
-    /// Zeroes everything from byte `len` of the image on; blocks that hold nothing else go.
-    fn cut_off(&self, core: &mut Core, len: u64, beside: bool) -> Result<()> {
-        let map = core.map_of(beside).clone();
-        let fetch = Fetch { backing: &*self.backing };
-        for (i, w) in map.windows.iter().enumerate() {
-            if map.end_of(i) <= len {
-                continue;
-            }
-            // What stays of the tree in this window ends here; windows over the same tree follow in order.
-            let keep = w.offset + len.saturating_sub(w.start);
-            let edge = keep & ((1 << self.shift) - 1);
-            let mut first = keep >> self.shift;
-            if edge > 0 {
-                // Bytes of later windows in the same block are beyond the new end as well.
-                let room = (1u64 << self.shift) - edge;
-                let piece = Piece { tree: w.tree, block: first, at: edge as usize, len: room as usize };
-                let is_there = {
-                    let (trees, tx) = parts(core);
-                    tx.dirty.contains_key(&(w.tree, first))
-                        || trees[w.tree as usize].get(first, &fetch)? != Entry::default()
-                };
-                if is_there {
-                    self.write_piece(core, piece, &vec![0; room as usize])?;
-                }
-                first += 1;
-            }
-            let (trees, tx) = parts(core);
-            tx.dirty.retain(|&(tree, block), _| tree != w.tree || block < first);
-            let tree = &mut trees[w.tree as usize];
-            let mut gone = Vec::new();
-            tree.visit(&fetch, &mut |block, _| {
-                gone.extend(block.filter(|&b| b >= first));
-                Ok(())
-            })?;
-            for block in gone {
-                let old = tree.set(block, Entry::default(), &fetch)?;
-                tx.free(&old);
-            }
-        }
-        let map = if beside { core.beside.as_mut().unwrap_or(&mut core.map) } else { &mut core.map };
-        let keep = map.windows.partition_point(|w| w.start < len).max(1);
-        map.windows.truncate(keep);
-        Ok(())
-    }
-
-    /// Makes room in the image; rooms behind its end need not be made.
-    pub(super) fn insert_rooms(&self, rooms: &[(u64, u64)]) -> Result<bool> {
-        let mut core = self.core_mut();
-        let core = &mut *core;
-        let mut map = core.map.clone();
-        let mut next = core.trees.len() as u32;
-        // From the back: what is before a room keeps its offset.
-        for &(at, len) in rooms.iter().rev().filter(|&&(at, len)| len > 0 && at < core.map.len) {
-            if map.len.checked_add(len).is_none_or(|n| n > i64::MAX as u64) || !map.insert(at, len, next) {
-                return Ok(false);
-            }
-            next += 1;
-        }
-        core.map = map;
-        core.trees.resize_with(next as usize, Tree::default);
-        self.len.store(core.map.len, Ordering::Release);
-        let (_, tx) = parts(core);
-        (tx.changed, tx.hold) = (true, true);
-        Ok(true)
-    }
-
-    /// Gives stretches of the image that have nothing stored yet trees of their own, and tells trees what they hold.
-    pub(super) fn plan(&self, described: &[Part], beside: bool) {
-        let mut core = self.core_mut();
-        let Core { map, beside: other, trees, tx: Some(tx), .. } = &mut *core else { return };
-        let map = if beside { other.as_mut().unwrap_or(map) } else { map };
-        let Some(last) = described.last() else { return };
-        let groups = group(described, map.len.max(last.start), 1 << self.shift);
-        let mut i = 0;
-        while i < map.windows.len() {
-            let w = map.windows[i];
-            let end = map.end_of(i);
-            let is_dirty = tx.dirty.keys().any(|id| id.0 == w.tree);
-            let mut cuts = Vec::new();
-            if trees[w.tree as usize].is_empty() && !is_dirty && w.offset == 0 {
-                cuts.extend(groups.iter().map(|p| p.start).filter(|&s| s > w.start && s < end));
-                map.cut(i, &cuts, trees.len() as u32);
-                trees.extend(cuts.iter().map(|_| Tree::default()));
-                tx.changed |= !cuts.is_empty();
-            }
-            for w in &map.windows[i..=i + cuts.len()] {
-                let head = &mut trees[w.tree as usize].head;
-                let part = groups.iter().rev().find(|p| p.start <= w.start);
-                if let Some(part) = part.filter(|_| head.choice == 0) {
-                    (head.width, head.stride) = (part.width, part.stride);
-                }
-            }
-            i += cuts.len() + 1;
-        }
-    }
 }
 
 /// Writes stored bytes at their slots; those that follow each other in one request.
@@ -375,13 +332,4 @@ pub(super) fn write_joined(backing: &dyn Store, mut writes: Vec<(u64, &[u8])>) -
         joined.extend_from_slice(bytes);
     }
     if joined.is_empty() { Ok(()) } else { backing.write_at(&joined, from) }
-}
-
-/// Windows that one map has and the other has not need their trees; this tells which trees a map uses.
-pub(super) fn used_trees(windows: &[Window], n: usize) -> Vec<bool> {
-    let mut used = vec![false; n];
-    for w in windows {
-        used[w.tree as usize] = true;
-    }
-    used
 }

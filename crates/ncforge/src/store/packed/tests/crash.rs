@@ -177,6 +177,13 @@ fn every_moment_of_ordinary_work() {
     }
     steps.extend([Step::Drop, Step::Insert(500, 4096), Step::Write(0, 900, 7), Step::Sync]);
     steps.extend([Step::Replace(200, true, false), Step::SetLen(9000), Step::Sync]);
+    // Records in columns: filled, appended to, made wider.
+    steps.extend([Step::SetLen(0), Step::Records(299, vec![4, 8, 2, 6]), Step::Write(0, 250, 2), Step::Sync]);
+    steps.extend(
+        (0..4).flat_map(|c| [Step::Column(0, c, 1200, 2 + c as u64 * 4), Step::Column(1200, c, 40, 3)]),
+    );
+    steps.extend([Step::Sync, Step::Widen(2, 4, 9), Step::Column(7, 2, 30, 3), Step::Sync]);
+    steps.extend([Step::Write(20_000, 500, 3), Step::Sync, Step::Drop, Step::Widen(9, 3, 0), Step::Sync]);
     let (log, images) = run(&steps, 0);
     let checked = crash_everywhere(&log, &images, 12, 1);
     assert!(checked > 500 && images.len() > 10, "{checked} states, {} commits", images.len());

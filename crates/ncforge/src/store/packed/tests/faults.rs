@@ -3,7 +3,7 @@
 use std::sync::Arc;
 use std::sync::atomic::{AtomicI64, Ordering};
 
-use super::super::{PackedStore, Resources};
+use super::super::{PackedStore, Reach, Resources};
 use super::basics::{image, memory, small};
 use super::steps::{bytes, tight};
 use crate::error::{Error, Result};
@@ -18,6 +18,8 @@ fn sample() -> (Vec<u8>, Vec<u8>) {
         Part { start: 0, width: 1, stride: 0 },
         Part { start: 300, width: 4, stride: 0 },
         Part { start: 33_068, width: 2, stride: 24 },
+        Part { start: 33_074, width: 8, stride: 24 },
+        Part { start: 33_090, width: 2, stride: 24 },
     ]);
     store.write_at(b"a header of some kind", 0).unwrap();
     let ramp: Vec<u8> = (0..5000u32).flat_map(|i| (i * 3).to_be_bytes()).collect();
@@ -77,7 +79,7 @@ fn damage_costs_its_block_only() {
     // The slot of some block in the middle of the image.
     let entry = {
         let core = store.core();
-        let piece = core.map.pieces(10_000, 1, 12).next().unwrap();
+        let piece = core.map.first_piece(10_000, 1, 12).unwrap();
         core.trees[piece.tree as usize]
             .get(piece.block, &super::super::read::Fetch { backing: &*store.backing })
             .unwrap()
@@ -87,7 +89,7 @@ fn damage_costs_its_block_only() {
     let store = PackedStore::open(Arc::new(MemoryStore::new("b.ncz", bad)), Resources::default()).unwrap();
     let damage = store.verify(&mut |_| Ok(())).unwrap();
     assert_eq!(damage.len(), 1, "{damage:?}");
-    let (from, to) = damage[0].image.unwrap();
+    let Reach { from, to, every: None } = damage[0].image.unwrap() else { panic!("{damage:?}") };
     assert!((from..to).contains(&10_000) && to - from <= 4096);
     let e = store.read_vec(10_000, 1).unwrap_err();
     assert!(e.to_string().contains("of the image"), "{e}");

@@ -2,8 +2,9 @@
 
 use proptest::prelude::*;
 
+use super::super::format::Over;
 use super::super::{Codec, Options, PackedStore, Resources};
-use crate::store::{Part, Store};
+use crate::store::{Part, RecordRoom, Store, Wider};
 
 /// One thing that is done.
 #[derive(Clone, Debug)]
@@ -13,6 +14,12 @@ pub(super) enum Step {
     SetLen(u64),
     Insert(u64, u64),
     Describe(Vec<(u64, u16, u32)>),
+    /// Records of columns from a byte on: where, and bytes of each column.
+    Records(u64, Vec<u16>),
+    /// The records of the last such step get wider: at which column's end, by how many bytes, and what they hold.
+    Widen(usize, u16, u8),
+    /// Runs of a column of these records: record, column, how many, from which seed.
+    Column(u64, usize, usize, u64),
     /// New contents of so many bytes, with the old ones behind them or not; fails at the end or not.
     Replace(usize, bool, bool),
     Read(u64, usize),
@@ -33,6 +40,10 @@ pub(super) fn step() -> impl Strategy<Value = Step> {
         1 => at().prop_map(Step::SetLen),
         2 => (at(), 1..9000u64).prop_map(|(a, n)| Step::Insert(a, n)),
         1 => prop::collection::vec(part, 1..6).prop_map(Step::Describe),
+        2 => (at(), prop::collection::vec(1..40u16, 2..6)).prop_map(|(a, w)| Step::Records(a, w)),
+        2 => (0..6usize, 1..20u16, any::<u8>()).prop_map(|(c, n, f)| Step::Widen(c, n, f)),
+        3 => (0..300u64, 0..6usize, 1..400usize, any::<u64>())
+            .prop_map(|(r, c, n, s)| Step::Column(r, c, n, s)),
         1 => (0..9000usize, any::<bool>(), prop::bool::weighted(0.3)).prop_map(|(n, k, f)| Step::Replace(n, k, f)),
         3 => (at(), len()).prop_map(|(a, n)| Step::Read(a, n)),
         3 => Just(Step::Sync),
@@ -58,9 +69,64 @@ pub(super) fn bytes(n: usize, seed: u64) -> Vec<u8> {
         .collect()
 }
 
+/// Where the records of the newest table are, and their columns: bytes and place in a record.
+fn records(store: &PackedStore) -> Option<(u64, u64, Vec<(u64, u64)>)> {
+    let core = store.core();
+    let w = core.map.windows.last()?;
+    let Over::Table(n) = w.over else { return None };
+    let table = &core.map.tables[n as usize];
+    (w.offset == 0).then(|| (w.start, table.stride, table.columns.iter().map(|c| (c.bytes, c.at)).collect()))
+}
+
 /// Does a step to both. True if it was a commit. `Drop` is for the caller.
 pub(super) fn apply(step: &Step, store: &PackedStore, model: &mut Vec<u8>) -> bool {
     match step {
+        Step::Records(at, widths) => {
+            let stride = widths.iter().map(|&w| u32::from(w)).sum();
+            let mut parts = vec![Part { start: 0, width: 1, stride: 0 }];
+            let mut start = 1 + *at;
+            for &width in widths {
+                parts.push(Part { start, width, stride });
+                start += u64::from(width);
+            }
+            store.describe(&parts);
+        }
+        Step::Widen(column, n, fill) => {
+            if let Some((start, stride, columns)) = records(store).filter(|r| r.0 < model.len() as u64) {
+                let at = columns.get(*column).map_or(stride, |c| c.1);
+                let room = RecordRoom { at, len: u64::from(*n), fill: [*fill; 8], element: 1 };
+                assert!(store.widen(&[], &Wider { start, stride, rooms: vec![room] }).unwrap());
+                let mut new = model[..start as usize].to_vec();
+                for record in model[start as usize..].chunks(stride as usize) {
+                    let mut record = record.to_vec();
+                    record.resize(stride as usize, 0);
+                    let at = at as usize;
+                    record.splice(at..at, vec![*fill; usize::from(*n)]);
+                    new.extend_from_slice(&record);
+                }
+                *model = new;
+            }
+        }
+        Step::Column(record, column, n, seed) => {
+            if let Some((start, stride, columns)) = records(store) {
+                let (run, at) = columns[column % columns.len()];
+                let most = ((model.len() as u64).saturating_sub(start) / stride + 3).max(1);
+                let record = record % most;
+                let offset = start + record * stride + at;
+                if store.has_column(offset, run, stride, *n as u64) && offset < MOST + 3000 {
+                    let new = bytes(run as usize * n, *seed);
+                    store.write_column(&new, offset, run as usize, stride).unwrap();
+                    for (i, value) in new.chunks(run as usize).enumerate() {
+                        let at = offset as usize + i * stride as usize;
+                        model.resize(model.len().max(at + value.len()), 0);
+                        model[at..at + value.len()].copy_from_slice(value);
+                    }
+                    let mut back = vec![0; new.len()];
+                    store.read_column(&mut back, offset, run as usize, stride).unwrap();
+                    assert_eq!(back, new);
+                }
+            }
+        }
         Step::Write(at, n, seed) => {
             let (at, new) = (*at as usize % (model.len() + 3000), bytes(*n, *seed));
             store.write_at(&new, at as u64).unwrap();

@@ -1,0 +1,104 @@
+//! Boxes of records whose variables a store keeps apart: a variable is moved without what lies between its records.
+
+use super::align::Aligned;
+use super::boxes::{self, Axis};
+use super::linear::LinearBox;
+use super::shared::SharedOut;
+use super::stats::add;
+use super::strips::Side;
+use super::tuning::{READ_PARALLEL, READ_TASK, WRITE_BLOCK};
+use super::{Engine, Inner};
+use crate::error::Result;
+use crate::layout::Element;
+use crate::store::Store;
+
+/// Equal runs of bytes at equal distances in a store.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) struct Column {
+    /// How many.
+    n: u64,
+    /// Bytes of each.
+    run: u64,
+    /// Bytes from one to the next.
+    step: u64,
+}
+
+impl Column {
+    /// The column that merged axes are, if they are one and the store keeps it together.
+    pub(super) fn of(store: &dyn Store, offset: u64, axes: &[Axis], side: Side, size: usize) -> Option<Self> {
+        let size = size as u64;
+        let (first, run) = match axes {
+            [a] => (a, size),
+            [a, b] if side.step(b) == size => (a, size.checked_mul(b.count)?),
+            _ => return None,
+        };
+        let (n, step) = (first.count, side.step(first));
+        (n > 1 && step > run && store.has_column(offset, run, step, n)).then_some(Column { n, run, step })
+    }
+
+    /// Bytes from the first run's first to the last one's last.
+    pub(super) fn span(&self) -> u64 {
+        (self.n - 1) * self.step + self.run
+    }
+
+    /// Reads the box.
+    ///
+    /// # Safety
+    /// As for [`LinearBox::read`].
+    pub(super) unsafe fn read(
+        &self,
+        part: &LinearBox<'_>,
+        axes: &[Axis],
+        engine: &Engine,
+        out: &SharedOut<'_>,
+        parallel: bool,
+    ) -> Result<()> {
+        let inner: &Inner = &engine.inner;
+        let each = (READ_TASK / self.run).max(1);
+        let many = parallel && self.n * self.run >= READ_PARALLEL;
+        inner.pool.run(self.n.div_ceil(each) as usize, many, |task| {
+            let first = task as u64 * each;
+            let n = each.min(self.n - first);
+            let bytes = n * self.run;
+            let mut scratch = Aligned::new(&inner.scratch, bytes as usize, 0);
+            add(&inner.counters.fetched, bytes);
+            let offset = part.offset + first * self.step;
+            part.store.read_column(scratch.bytes(), offset, self.run as usize, self.step)?;
+            let mut own = axes.to_vec();
+            own[0] = Axis { count: n, from: self.run, to: axes[0].to };
+            let own = boxes::merge(own, part.element.size);
+            // SAFETY: tasks have disjoint parts of the caller's box.
+            unsafe {
+                boxes::move_box(scratch.bytes(), 0, out, part.to + first * axes[0].to, &own, part.element);
+            }
+            Ok(())
+        })
+    }
+
+    /// Writes the box `axes` from `bytes`.
+    pub(super) fn write(
+        &self,
+        engine: &Engine,
+        store: &dyn Store,
+        offset: u64,
+        axes: &[Axis],
+        bytes: &[u8],
+        element: &Element,
+    ) -> Result<()> {
+        let each = (WRITE_BLOCK / self.run).max(1);
+        let mut first = 0;
+        while first < self.n {
+            let n = each.min(self.n - first);
+            let mut scratch = Aligned::new(&engine.inner.scratch, (n * self.run) as usize, 0);
+            let mut own = axes.to_vec();
+            own[0] = Axis { count: n, from: axes[0].from, to: self.run };
+            let own = boxes::merge(own, element.size);
+            let from = first * axes[0].from;
+            // SAFETY: the scratch memory is this function's own.
+            unsafe { boxes::move_box(bytes, from, &SharedOut::new(scratch.bytes()), 0, &own, element) };
+            store.write_column(scratch.bytes(), offset + first * self.step, self.run as usize, self.step)?;
+            first += n;
+        }
+        Ok(())
+    }
+}
