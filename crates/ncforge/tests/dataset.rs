@@ -14,6 +14,12 @@ use ncforge::{CreateOptions, Dataset, DatasetMut, Error, Hyperslab};
 const ALL_FORMATS: [Format; 5] =
     [Format::Cdf1, Format::Cdf2, Format::Cdf5, Format::Netcdf4, Format::Netcdf4Classic];
 
+/// All formats, the classic ones also packed: with the extension that says so.
+fn kinds() -> impl Iterator<Item = (Format, &'static str)> {
+    let packed = ALL_FORMATS.into_iter().filter(|f| f.is_classic()).map(|f| (f, "ncz"));
+    ALL_FORMATS.into_iter().map(|f| (f, "nc")).chain(packed)
+}
+
 fn dim(name: &str, len: u64, unlimited: bool) -> Dimension {
     Dimension { name: name.into(), group: Schema::ROOT, len, unlimited }
 }
@@ -70,10 +76,10 @@ fn write_all(path: &Path, format: Format, threads: usize) {
 #[test]
 fn every_format_gives_back_what_was_written_and_threads_do_not_show() {
     let dir = tempfile::tempdir().unwrap();
-    for format in ALL_FORMATS {
+    for (format, ext) in kinds() {
         let mut first: Option<Vec<u8>> = None;
         for threads in [1, 2, 3, 8] {
-            let path = dir.path().join(format!("{}-{threads}.nc", format.kind().replace(' ', "-")));
+            let path = dir.path().join(format!("{}-{threads}.{ext}", format.kind().replace(' ', "-")));
             write_all(&path, format, threads);
             let data = Dataset::open_with(&path, &engine(threads)).unwrap();
             assert_eq!(data.schema().format, format);
@@ -98,8 +104,8 @@ fn every_format_gives_back_what_was_written_and_threads_do_not_show() {
 #[test]
 fn unwritten_values_read_as_fill() {
     let dir = tempfile::tempdir().unwrap();
-    for format in ALL_FORMATS {
-        let path = dir.path().join("f.nc");
+    for (format, ext) in kinds() {
+        let path = dir.path().join(format!("f.{ext}"));
         let options = CreateOptions { overwrite: true, ..options(&engine(2)) };
         let mut new = DatasetMut::create(&path, schema(format), options).unwrap();
         new.write_bytes(VarId(0), &Hyperslab::new(&[2, 0, 0], &[1, 1, 1]), &1f32.to_ne_bytes()).unwrap();
@@ -145,8 +151,14 @@ fn strings_are_written_and_read() {
 
 #[test]
 fn files_appear_whole_or_not_at_all() {
+    for name in ["a.nc", "a.ncz"] {
+        appears_whole_or_not_at_all(name);
+    }
+}
+
+fn appears_whole_or_not_at_all(name: &str) {
     let dir = tempfile::tempdir().unwrap();
-    let path = dir.path().join("a.nc");
+    let path = dir.path().join(name);
     let new = DatasetMut::create(&path, schema(Format::Cdf2), CreateOptions::default()).unwrap();
     assert!(!path.exists() && partial_path(&path).exists());
     drop(new);
@@ -164,8 +176,8 @@ fn files_appear_whole_or_not_at_all() {
 #[test]
 fn updates_in_place_append_and_overwrite() {
     let dir = tempfile::tempdir().unwrap();
-    for format in ALL_FORMATS {
-        let path = dir.path().join(format!("{}.nc", format.kind().replace(' ', "-")));
+    for (format, ext) in kinds() {
+        let path = dir.path().join(format!("{}.{ext}", format.kind().replace(' ', "-")));
         write_all(&path, format, 1);
         let mut old = DatasetMut::open_with(&path, &engine(2)).unwrap();
         let more = Hyperslab::new(&[10, 0, 0], &[2, 30, 40]);
@@ -183,8 +195,8 @@ fn updates_in_place_append_and_overwrite() {
 #[test]
 fn mapped_and_plain_reading_agree() {
     let dir = tempfile::tempdir().unwrap();
-    for format in [Format::Cdf5, Format::Netcdf4] {
-        let path = dir.path().join(format!("{}.nc", format.kind()));
+    for (format, ext) in [(Format::Cdf5, "nc"), (Format::Cdf5, "ncz"), (Format::Netcdf4, "nc")] {
+        let path = dir.path().join(format!("{}.{ext}", format.kind()));
         write_all(&path, format, 1);
         let options = ncforge::OpenOptions { engine: Some(engine(2)), map: true };
         let mapped = Dataset::open_options(&path, &options).unwrap();

@@ -6,6 +6,9 @@ use super::super::{Codec, Options, PackedStore, Resources};
 use super::basics::{image, memory};
 use crate::store::{MemoryStore, Part, Store};
 
+const FIRST: &str = "<!-- vector -->";
+const SECOND: &str = "<!-- vector 2 -->";
+
 /// The image that the document describes.
 fn described() -> Vec<u8> {
     let mut want = vec![0; 20_000];
@@ -16,11 +19,23 @@ fn described() -> Vec<u8> {
     want
 }
 
-/// The lines `OFFSET: HEX…` of the document as a file; what no line shows is zero.
-fn of_document() -> Vec<u8> {
+/// The image of the second vector.
+fn described_records() -> Vec<u8> {
+    let mut want = vec![0; 512];
+    want[..15].copy_from_slice(b"records, packed");
+    for r in 0..3000u32 {
+        want.extend_from_slice(&(r / 1024).to_be_bytes());
+        want.extend_from_slice(&[0x80, 1]);
+    }
+    want
+}
+
+/// The lines `OFFSET: HEX…` behind a mark of the document as a file; what no line shows is zero.
+fn of_document(mark: &str) -> Vec<u8> {
     let path = concat!(env!("CARGO_MANIFEST_DIR"), "/../../docs/packed-format.md");
     let text = std::fs::read_to_string(path).unwrap();
-    let vector = text.split("<!-- vector -->").nth(1).expect("the document has a test vector");
+    let vector = text.split(mark).nth(1).expect("the document has a test vector");
+    let vector = vector.split("\n## ").next().unwrap_or_default();
     let mut file = Vec::new();
     for line in vector.lines() {
         let Some((at, hex)) = line.split_once(": ") else { continue };
@@ -43,7 +58,7 @@ fn dump(file: &[u8]) -> String {
 
 #[test]
 fn the_test_vector_of_the_document_is_read() {
-    let vector = Arc::new(MemoryStore::new("vector.ncz", of_document()));
+    let vector = Arc::new(MemoryStore::new("vector.ncz", of_document(FIRST)));
     let store = PackedStore::open(vector, Resources::default()).unwrap();
     assert_eq!(image(&store), described());
     assert_eq!((store.block_size(), store.codec(), store.commit_number()), (4096, Codec::Lz4, 1));
@@ -61,6 +76,32 @@ fn the_test_vector_is_what_is_written() {
     store.write_at(&described(), 0).unwrap();
     store.sync().unwrap();
     // Another version of the LZ4 encoder may write other bytes; then the document keeps the old ones.
-    let same = dump(&file.to_vec()) == dump(&of_document());
+    let same = dump(&file.to_vec()) == dump(&of_document(FIRST));
+    assert!(same, "the file is now:\n{}", dump(&file.to_vec()));
+}
+
+#[test]
+fn the_test_vector_of_records_is_read() {
+    let vector = Arc::new(MemoryStore::new("vector.ncz", of_document(SECOND)));
+    let store = PackedStore::open(vector, Resources::default()).unwrap();
+    assert_eq!(image(&store), described_records());
+    let survey = store.survey().unwrap();
+    assert_eq!((survey.total.blocks, survey.total.constant, survey.pages), (3, 2, 2));
+    assert_eq!(store.verify(&mut |_| Ok(())).unwrap(), []);
+}
+
+#[test]
+fn the_test_vector_of_records_is_what_is_written() {
+    let file = memory();
+    let options = Options { block: 4096, codec: Codec::Lz4 };
+    let store = PackedStore::create(file.clone(), &options, Resources::default()).unwrap();
+    store.describe(&[
+        Part { start: 0, width: 1, stride: 0 },
+        Part { start: 512, width: 4, stride: 6 },
+        Part { start: 516, width: 2, stride: 6 },
+    ]);
+    store.write_at(&described_records(), 0).unwrap();
+    store.sync().unwrap();
+    let same = dump(&file.to_vec()) == dump(&of_document(SECOND));
     assert!(same, "the file is now:\n{}", dump(&file.to_vec()));
 }
