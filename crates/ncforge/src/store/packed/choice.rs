@@ -5,8 +5,27 @@ use super::block;
 use super::format::TreeHead;
 use crate::error::Result;
 
-/// Blocks that are tried, at most.
-pub(super) const TRIED: usize = 3;
+/// Blocks that are tried, of many and of few: a try must not cost as much as what it is for.
+const TRIED: (usize, usize) = (3, 1);
+/// What is many.
+const MANY: usize = 8;
+/// So much of a block is tried; more where records are large.
+const SAMPLE: usize = 8 << 10;
+
+/// What is tried of blocks that are neither all zero nor all the same.
+pub(super) fn samples<'a>(head: &TreeHead, blocks: &[&'a [u8]]) -> Vec<&'a [u8]> {
+    let n = if blocks.len() >= MANY { TRIED.0 } else { TRIED.1.min(blocks.len()) };
+    let len = SAMPLE.max(head.stride as usize * 64);
+    let part = |block: &'a [u8]| {
+        let unit = (head.stride.max(u32::from(head.width)).max(8)) as usize;
+        let from = block.len().saturating_sub(len) / 2 / unit * unit;
+        let sample = &block[from..block.len().min(from + len)];
+        // The end of the last block is zeros that say nothing.
+        if sample.iter().all(|&b| b == 0) { block } else { sample }
+    };
+    // From the beginning, the middle and the end of what is there.
+    (0..n).map(|i| part(blocks[if n == 1 { 0 } else { i * (blocks.len() - 1) / (n - 1) }])).collect()
+}
 
 /// The ways, by the number under which a tree remembers its own (0: none chosen yet).
 const WAYS: [Way; 6] = [Way::Plain, Way::Width, Way::Stride, Way::Bytes(2), Way::Bytes(4), Way::Bytes(8)];

@@ -1,9 +1,11 @@
 //! Commits: everything new is made durable, then the root that knows of it.
 //!
 //! What is on disk at any moment: the last root and all that it needs, since nothing of that is overwritten; and
-//! beside it what the next root will need, in any state. The next root is written to the other place when all of
-//! that is durable. It stands there twice, in sectors of their own, so that one damaged byte does not take the
-//! newest state away.
+//! beside it what the next root will need, in any state, and perhaps that root. It is written to the other place, in
+//! two sectors of their own. The first copy and all that it leads to are waited for in one go: that is all the
+//! waiting there is. The second copy is written then. So a root that stands there twice is vouched for; one that
+//! stands there once is believed when everything that it leads to is whole (see [`super::open`]). And one damaged
+//! byte does not take the newest state away.
 
 use std::collections::HashMap;
 use std::sync::atomic::Ordering;
@@ -95,14 +97,14 @@ impl PackedStore {
         self.cut_end(core)
     }
 
+    /// Writes the root: a first copy, which is waited for together with all that it leads to, then the second one,
+    /// which says that the wait is over.
     fn write_root(&self, root: &Root) -> Result<()> {
-        self.backing.sync()?;
         let bytes = root.emit();
-        let mut twice = bytes.to_vec();
-        twice.extend_from_slice(&bytes);
-        debug_assert_eq!(twice.len(), 2 * ROOT);
-        self.backing.write_at(&twice, ROOT_PLACES[(root.sequence % 2) as usize])?;
-        self.backing.sync()
+        let place = ROOT_PLACES[(root.sequence % 2) as usize];
+        self.backing.write_at(&bytes, place)?;
+        self.backing.sync()?;
+        self.backing.write_at(&bytes, place + ROOT as u64)
     }
 
     /// What earlier commits freed is available if nobody reads it.

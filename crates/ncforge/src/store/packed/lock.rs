@@ -68,6 +68,11 @@ pub(super) fn is_read(store: &dyn Store, sequence: u64) -> bool {
     store.as_file().is_some_and(raw)
 }
 
+/// Whether somebody has it open for writing.
+pub(super) fn is_written(store: &dyn Store) -> bool {
+    store.as_file().is_some_and(|f| sys::is_written(f.as_raw_fd()))
+}
+
 #[cfg(target_os = "linux")]
 mod sys {
     use super::{PINS, RawFd, WRITER};
@@ -101,6 +106,11 @@ mod sys {
 
     pub(super) fn unlock(fd: RawFd, at: i64) -> std::io::Result<()> {
         call(fd, libc::F_OFD_SETLK, libc::F_UNLCK, at, 1).map(|_| ())
+    }
+
+    pub(super) fn is_written(fd: RawFd) -> bool {
+        call(fd, libc::F_OFD_GETLK, libc::F_RDLCK, WRITER, 1)
+            .is_ok_and(|l| i32::from(l.l_type) != libc::F_UNLCK)
     }
 
     pub(super) fn is_read(fd: RawFd, sequence: u64) -> bool {
@@ -138,6 +148,11 @@ mod sys {
         flock(fd, libc::LOCK_UN)
     }
 
+    pub(super) fn is_written(_fd: RawFd) -> bool {
+        // Whoever reads holds the lock of the whole file: nobody writes.
+        false
+    }
+
     pub(super) fn is_read(_fd: RawFd, _sequence: u64) -> bool {
         false
     }
@@ -156,9 +171,10 @@ mod tests {
         let open = || Arc::new(FileStore::open_rw(&path).unwrap()) as Arc<dyn Store>;
         let (a, b) = (open(), open());
         let held = writer(&a).unwrap();
-        assert!(held.is_some());
+        assert!(held.is_some() && is_written(&*b));
         assert!(matches!(writer(&b), Err(Error::Io { .. })));
         drop(held);
+        assert!(!is_written(&*b));
         assert!(writer(&b).unwrap().is_some());
         let reader = Arc::new(FileStore::open(&path).unwrap()) as Arc<dyn Store>;
         let pinned = pin(&reader, 7).unwrap();

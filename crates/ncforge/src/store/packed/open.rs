@@ -40,21 +40,62 @@ pub(super) fn roots(backing: &dyn Store) -> Result<Vec<(u64, Option<Root>)>> {
     }
 }
 
-/// The root with the highest number.
-fn newest(backing: &dyn Store) -> Result<Root> {
-    let whole = roots(backing)?.into_iter().filter_map(|(_, r)| r);
-    whole
-        .max_by_key(|r| r.sequence)
-        .ok_or_else(|| corrupt(backing.name(), 0, "it begins as a packed file, and no root of one is whole"))
+/// The root that counts: the one with the highest number, if it stands there twice, or if everything that it leads to
+/// is whole; else the one before. With `is_written` somebody is writing just now, and may not have waited for the
+/// newest one yet: the last one that stands there twice will do.
+fn newest(backing: &dyn Store, is_written: bool) -> Result<Root> {
+    let mut found = roots(backing)?.into_iter().filter_map(|(_, r)| r).collect::<Vec<Root>>();
+    found.sort_by_key(|r| std::cmp::Reverse(r.sequence));
+    let mut candidates: Vec<(Root, bool)> = Vec::new();
+    for root in found {
+        match candidates.last_mut() {
+            Some((last, twice)) if *last == root => *twice = true,
+            _ => candidates.push((root, false)),
+        }
+    }
+    if is_written && let Some(i) = candidates.iter().position(|(_, twice)| *twice) {
+        return Ok(candidates.swap_remove(i).0);
+    }
+    let last = candidates.len().saturating_sub(1);
+    for (i, (root, twice)) in candidates.into_iter().enumerate() {
+        // The machine may have failed while a root was waited for. Behind the last one there is none to fall back to.
+        if twice || i == last || is_whole(backing, &root)? {
+            return Ok(root);
+        }
+    }
+    Err(corrupt(backing.name(), 0, "it begins as a packed file, and no root of one is whole"))
+}
+
+/// Whether everything that a root leads to has its checksum.
+fn is_whole(backing: &dyn Store, root: &Root) -> Result<bool> {
+    let whole = || -> Result<()> {
+        let (_, trees) = load_map(backing, root)?;
+        let fetch = Fetch { backing };
+        for tree in &trees {
+            tree.visit(&fetch, &mut |_, entry| {
+                if entry.extent().is_some() {
+                    stored_bytes(backing, entry, &String::new)?;
+                }
+                Ok(())
+            })?;
+        }
+        Ok(())
+    };
+    match whole() {
+        Ok(()) => Ok(true),
+        Err(Error::Corrupt { .. }) => Ok(false),
+        Err(e) => Err(e),
+    }
 }
 
 /// The newest root and a pin on it.
 fn pinned(backing: &Arc<dyn Store>) -> Result<(Root, Option<Lock>)> {
-    let mut root = newest(&**backing)?;
+    let find = || newest(&**backing, lock::is_written(&**backing));
+    let mut root = find()?;
     loop {
         let pin = lock::pin(backing, root.sequence);
         // Whoever wrote another root meanwhile may not have seen the pin.
-        let again = newest(&**backing)?;
+        let again = find()?;
         if again.sequence == root.sequence || pin.is_none() {
             return Ok((again, pin));
         }
@@ -84,7 +125,7 @@ impl PackedStore {
     /// Opens a packed file for reading and writing. An error if somebody else has it open for writing.
     pub fn open_rw(backing: Arc<dyn Store>, resources: Resources) -> Result<Self> {
         let writer = lock::writer(&backing)?;
-        let root = newest(&*backing)?;
+        let root = newest(&*backing, false)?;
         // A root that another process wrote, and did not live to make durable, must be before its
         // predecessor's space is used again.
         backing.sync()?;

@@ -302,10 +302,7 @@ impl PackedStore {
             if telling.is_empty() {
                 continue;
             }
-            // From the beginning, the middle and the end of what is there.
-            let n = telling.len().min(choice::TRIED);
-            let samples: Vec<&[u8]> =
-                (0..n).map(|i| telling[if n == 1 { 0 } else { i * (telling.len() - 1) / (n - 1) }]).collect();
+            let samples = choice::samples(head, &telling);
             head.choice = choice::choose(head, &samples, self.codec)?;
         }
         Ok(())
