@@ -1,17 +1,20 @@
 """Packed files: the same words as for any classic file, readers under a writer, writers that are killed."""
 
+import glob
 import os
 import signal
 import subprocess
 import sys
 import textwrap
 import time
+from pathlib import Path
 
 import netCDF4
 import numpy as np
 import pytest
 
 import ncforge
+from conftest import DATA
 
 
 def make(path, n=50):
@@ -122,3 +125,68 @@ def test_a_writer_that_is_killed_leaves_a_commit(packed):
         # The last that was told, or the one that was going on.
         assert last in (acknowledged[-1], acknowledged[-1] + 1)
     assert last > 0
+
+
+def test_new_definitions_touch_little_of_the_file(tmp_path):
+    path = tmp_path / "large.ncz"
+    n = 3_000_000
+    noise = np.random.default_rng(3).integers(-(2**31), 2**31, n, dtype="i4")
+    with ncforge.Dataset(path, "w", format="NETCDF3_64BIT_OFFSET") as d:
+        d.createDimension("time", None)
+        for name in "abcd":
+            d.createVariable(name, "i4", ("time",))
+        for name in "abcd":
+            d[name][:] = noise
+    before = np.fromfile(path, dtype="u1")
+    assert len(before) > 40_000_000
+    with ncforge.Dataset(path, "a") as d:
+        d.title, d.institution, d.history = "t" * 1000, "i" * 3000, "h" * 5000
+        d.createDimension("station", 50)
+        d.createVariable("elevation", "f8", ("station",))
+        d.createVariable("quality", "f4", ("time",))
+    after = np.fromfile(path, dtype="u1")
+    assert len(after) - len(before) < 300_000
+    changed = np.count_nonzero(before[: len(after)] != after[: len(before)])
+    assert changed < 300_000
+    with ncforge.Dataset(path) as d:
+        d.set_auto_mask(False)
+        np.testing.assert_array_equal(d["c"][:], noise)
+        assert d["quality"].shape == (n,)
+        np.testing.assert_array_equal(d["quality"][-3:], netCDF4.default_fillvals["f4"])
+
+
+CLASSIC = sorted(
+    p
+    for p in [*DATA.glob("*.nc"), *map(Path, glob.glob("/usr/share/ncarg/data/cdf/*[!l].nc"))]
+    if p.read_bytes()[:3] == b"CDF" and p.stat().st_size < 8_000_000
+)
+
+
+@pytest.mark.parametrize("path", CLASSIC, ids=lambda p: p.name)
+def test_files_of_others_are_the_same_packed(path, tmp_path, run):
+    packed, back = tmp_path / "p.ncz", tmp_path / "b.nc"
+    run("pack", path, packed, "--block", "4K")
+    rng = np.random.default_rng(len(path.name))
+    with ncforge.Dataset(packed) as d, netCDF4.Dataset(path) as want:
+        want.set_auto_maskandscale(False)
+        d.set_auto_maskandscale(False)
+        assert list(d.variables) == list(want.variables)
+        for name, v in want.variables.items():
+            np.testing.assert_array_equal(d[name][...], v[...], err_msg=name)
+            for _ in range(3):
+                at = tuple(slice(*sorted(rng.integers(0, n + 1, 2)), int(rng.integers(1, 4))) for n in v.shape)
+                np.testing.assert_array_equal(d[name][at], v[at], err_msg=f"{name} {at}")
+    run("unpack", packed, back)
+    assert back.read_bytes() == path.read_bytes()
+    # The same changes to both give the same files.
+    for file in [packed, back]:
+        with ncforge.Dataset(file, "a") as d:
+            d.note = "changed " * 700
+            for v in list(d.variables.values()):
+                if v.dtype.kind in "if" and v.size and v.dimensions:
+                    v[(0,) * v.ndim] = 1
+                    if d.dimensions[v.dimensions[0]].isunlimited() and v.ndim < 4:
+                        v[v.shape[0]] = 2
+            unlimited = [k for k, dim in d.dimensions.items() if dim.isunlimited()]
+            d.createVariable("brand_new", "i2", tuple(unlimited[:1]))[...] = 3
+    assert ncforge.compare(packed, back).same
