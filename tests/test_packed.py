@@ -186,7 +186,7 @@ def test_files_of_others_are_the_same_packed(path, tmp_path, run):
                 if v.dtype.kind in "if" and v.size and v.dimensions:
                     v[(0,) * v.ndim] = 1
                     if d.dimensions[v.dimensions[0]].isunlimited() and v.ndim < 4:
-                        v[v.shape[0]] = 2
+                        v[v.shape[0] : v.shape[0] + 1] = 2
             unlimited = [k for k, dim in d.dimensions.items() if dim.isunlimited()]
             d.createVariable("brand_new", "i2", tuple(unlimited[:1]))[...] = 3
     assert ncforge.compare(packed, back).same
