@@ -31,6 +31,8 @@ needs() {
     printf '%s\t%s\n' openmpi-bin 'command -v mpiexec.openmpi'
     printf '%s\t%s\n' libnetcdf-pnetcdf-19 'ldconfig -p | grep -q libnetcdf_pnetcdf.so.19'
     printf '%s\t%s\n' mpich 'command -v mpiexec.mpich'
+    # Lays out the pages of benchmark results.
+    printf '%s\t%s\n' chromium 'command -v chromium || command -v chromium-browser || command -v google-chrome'
     printf '%s\t%s\n' procps 'command -v ps'
     # What the documents' examples use.
     printf '%s\t%s\n' jq 'command -v jq'

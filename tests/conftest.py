@@ -33,7 +33,7 @@ def ncforge_bin() -> Path:
     return find_binary()
 
 
-@pytest.fixture
+@pytest.fixture(scope="session")
 def run(ncforge_bin: Path) -> Run:
     """Runs the command; fails the test on another exit code than ``code``."""
 

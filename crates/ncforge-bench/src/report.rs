@@ -1,15 +1,22 @@
-//! Results as tables for people.
+//! Results as tables, as Markdown, as a page.
 
 pub mod access;
+mod chart;
 pub mod chunks;
+mod html;
 pub mod io;
+mod markdown;
 pub mod records;
+mod table;
 
 use std::fmt::Write;
 
 pub use ncforge::words::{bytes, seconds};
 
 use crate::environment::Environment;
+
+pub use html::results_page;
+pub use markdown::results_markdown;
 
 /// The machine in a few words.
 fn machine(e: &Environment) -> String {

@@ -208,7 +208,9 @@ pub enum View {
     Scaling {
         /// What it shows.
         title: String,
-        /// The fact.
+        /// The label of the rows.
+        phase: String,
+        /// The fact. Rows with the same fact `series` make a line.
         over: String,
     },
 }

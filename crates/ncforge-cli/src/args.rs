@@ -11,6 +11,7 @@ mod info;
 mod nccopy;
 mod old;
 mod pack;
+mod report;
 mod shared;
 mod shell;
 mod size;
@@ -35,6 +36,7 @@ pub(crate) use info::InfoArgs;
 pub(crate) use nccopy::NccopyArgs;
 pub(crate) use old::OldArgs;
 pub(crate) use pack::{CompactArgs, PackArgs, PackCodec, UnpackArgs, VerifyArgs};
+pub(crate) use report::ReportArgs;
 pub(crate) use shared::{CodecArg, CodecArgs, FormatArg, GoalArg, RunArgs, WrittenArgs};
 pub(crate) use shell::{CompletionsArgs, ManArgs};
 pub(crate) use size::Size;
@@ -95,6 +97,8 @@ pub(crate) enum Command {
     Tune(TuneArgs),
     /// Measure how fast files are read
     Bench(BenchArgs),
+    /// Make a page of saved benchmark results
+    Report(ReportArgs),
     /// Combine with the options of `mppnccombine` (FMS)
     Mppnccombine(OldArgs),
     /// Combine with the options of `nocscombine` (NEMO)
@@ -131,6 +135,7 @@ impl Command {
                 Workload::Records(a) => a.global.clone(),
                 Workload::Compare(a) => a.global.clone(),
             },
+            Command::Report(a) => a.global.clone(),
             Command::Tune(a) => match &a.what {
                 Tune::Chunks(a) => a.global.clone(),
                 Tune::Calibrate(a) => a.global.clone(),

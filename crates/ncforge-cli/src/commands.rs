@@ -11,6 +11,7 @@ mod nccopy;
 mod old;
 mod options;
 mod pack;
+mod report;
 mod shell;
 mod split;
 mod tune;
@@ -69,6 +70,7 @@ pub(crate) fn run(cli: Cli, argv: &[OsString]) -> Exit {
         Command::Verify(a) => verify::run(&a, &cx),
         Command::Tune(a) => tune::run(&a, &cx),
         Command::Bench(a) => bench::run(&a, &cx),
+        Command::Report(a) => report::run(&a, &cx),
         Command::Mppnccombine(a) => old::mppnccombine(&a, &cx),
         Command::Nocscombine(a) => old::nocscombine(&a, &cx),
         Command::RebuildNemo(a) => old::rebuild_nemo(&a, &cx),

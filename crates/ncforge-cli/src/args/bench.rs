@@ -41,6 +41,19 @@ pub(crate) enum Workload {
     Compare(BenchCompareArgs),
 }
 
+impl Workload {
+    /// Where its result goes, if it has one.
+    pub(crate) fn output(&self) -> Option<&OutputArgs> {
+        match self {
+            Workload::Access(a) => Some(&a.output),
+            Workload::Chunks(a) => Some(&a.output),
+            Workload::Io(a) => Some(&a.reports),
+            Workload::Records(a) => Some(&a.output),
+            Workload::Compare(_) => None,
+        }
+    }
+}
+
 /// Time the reads that people do: a map, a series, everything.
 ///
 /// Several files are read in turn, at the same positions, and their values compared: so a file can be measured

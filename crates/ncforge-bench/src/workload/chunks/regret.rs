@@ -23,7 +23,7 @@ const OWN: &str = "ncforge";
 /// Bounds of the chunk cache that libraries with a fixed one are given.
 const CACHE: (u64, u64) = (16 << 20, 256 << 20);
 /// The mix on which the shapes of other tools are compared.
-const HALVES: &str = "series,map";
+pub const HALVES: &str = "series,map";
 
 /// What to measure.
 #[derive(Clone, Debug, Serialize)]
@@ -176,6 +176,29 @@ pub fn run(
         reports.push(prepared.read(*driver, &written, options, progress)?);
     }
     Ok(reports)
+}
+
+/// The shape that ncforge chooses for a mix of reads of a variable.
+///
+/// # Errors
+/// When the mix means nothing for it, and as reading a sample of its values.
+pub fn chosen(
+    source: &Path,
+    var: Option<&str>,
+    reads: &str,
+    deflate: u32,
+    machine: Machine,
+) -> Result<Vec<u64>> {
+    let options = RegretOptions {
+        var: var.map(str::to_owned),
+        shapes: vec![Vec::new()],
+        mixes: vec![reads.to_owned()],
+        deflate,
+        effort: Effort { rounds: 1, places: 1, parts: 1 },
+        machine,
+    };
+    let mut prepared = prepare(source, &options, machine)?;
+    Ok(std::mem::take(&mut prepared.mixes[0].chosen))
 }
 
 fn variant(chunks: &[u64], options: &RegretOptions) -> Variant {

@@ -15,6 +15,8 @@ use crate::args::{GlobalArgs, Size};
 /// are started by --ranks, or by mpiexec.
 #[derive(Args, Debug)]
 #[command(after_long_help = AFTER)]
+// Without operands that could be meant, a path may stand behind a blank.
+#[command(mut_arg("csv", |a| a.require_equals(false)), mut_arg("json", |a| a.require_equals(false)))]
 pub(crate) struct IoArgs {
     /// Nodes of the job [default: what the job has]
     #[arg(short = 'n', long = "nn", value_name = "N", help_heading = BENCH)]

@@ -14,11 +14,25 @@ pub(crate) struct OutputArgs {
     /// Write everything as JSON, which `bench compare` and `report` read; to stdout without a path
     #[arg(long, value_name = "PATH", num_args = 0..=1, require_equals = true, default_missing_value = "-")]
     pub(crate) json: Option<PathBuf>,
+    /// Write tables as Markdown; `-` is stdout
+    #[arg(long, value_name = "PATH")]
+    pub(crate) markdown: Option<PathBuf>,
+    /// Write one page with tables and charts, which needs no network
+    #[arg(long, value_name = "PATH")]
+    pub(crate) html: Option<PathBuf>,
+    /// Keep host names, devices and folders in pages
+    #[arg(long)]
+    pub(crate) show_paths: bool,
 }
 
 impl OutputArgs {
+    /// Where each form goes: CSV, JSON, Markdown, page.
+    pub(crate) fn paths(&self) -> [Option<&Path>; 4] {
+        [self.csv.as_deref(), self.json.as_deref(), self.markdown.as_deref(), self.html.as_deref()]
+    }
+
     /// Whether one of the forms takes the place of the table.
     pub(crate) fn takes_stdout(&self) -> bool {
-        [&self.csv, &self.json].into_iter().flatten().any(|p| p == Path::new("-"))
+        self.paths().into_iter().flatten().any(|p| p == Path::new("-"))
     }
 }

@@ -58,7 +58,14 @@ pub(super) fn run(args: &ChunksBenchArgs, cx: &Context<'_>) -> Result {
         return summed_up(args, cx, &reports);
     }
     let file = args.file.as_deref().unwrap_or(Path::new(""));
-    let shapes = shapes(args, file)?;
+    let mut shapes = shapes(args, file)?;
+    let machine = Machine { threads: cx.engine()?.threads() as f64, ..Machine::of_user() };
+    let level = args.deflate.iter().copied().max().unwrap_or(0);
+    // For a variable that has no maps or series, nothing is chosen, and nothing is marked.
+    let chosen = regret::chosen(file, args.var.as_deref(), regret::HALVES, level, machine).ok();
+    if let Some(chosen) = chosen.as_ref().filter(|c| args.shapes.is_empty() && !shapes.contains(c)) {
+        shapes.push(chosen.clone());
+    }
     let mut variants = vec![Variant::classic()];
     for chunks in &shapes {
         for &deflate in &args.deflate {
@@ -83,7 +90,7 @@ pub(super) fn run(args: &ChunksBenchArgs, cx: &Context<'_>) -> Result {
     };
     let report = sweep::run(&drivers, file, &Files::new(&folder), &options, &mut progress)?;
     let (table, csv) = (|_: &_| sweep_table(&report), |_: &_| sweep_csv(&report));
-    output::put(&args.output, sweep_results(&report, None), &table, &csv, cx)?;
+    output::put(&args.output, sweep_results(&report, chosen.as_deref()), &table, &csv, cx)?;
     let same = report.rows.iter().all(|row| row.same_values);
     Ok(if same { Exit::Ok } else { Exit::Differences })
 }

@@ -2,6 +2,7 @@
 
 use std::path::Path;
 
+use ncforge_bench::report::{results_markdown, results_page};
 use ncforge_bench::result::Results;
 
 use crate::args::OutputArgs;
@@ -10,6 +11,24 @@ use crate::exit::{Exit, Failure, Result};
 
 /// One way to print a result, for those who asked for it.
 pub(super) type Form<'a> = &'a dyn Fn(&Results) -> String;
+
+/// Says what cannot be written before anything is measured.
+pub(super) fn check(out: &OutputArgs) -> Result<(), Failure> {
+    let asked = out.paths();
+    if asked.iter().flatten().filter(|p| **p == Path::new("-")).count() > 1 {
+        let hint = "give the others a path, as --json=out.json";
+        return Err(Failure::usage("only one form can go to stdout", hint));
+    }
+    for path in asked.into_iter().flatten() {
+        let folder = path.parent().filter(|f| !f.as_os_str().is_empty());
+        if path.is_dir() || folder.is_some_and(|f| !f.is_dir()) {
+            let message =
+                format!("`{}` cannot be written: no such folder, or a folder itself", path.display());
+            return Err(Failure::usage(message, "name a file in a folder that exists"));
+        }
+    }
+    Ok(())
+}
 
 /// Prints the table, unless another form goes to stdout, and writes every form that was asked for.
 pub(super) fn put(
@@ -20,29 +39,36 @@ pub(super) fn put(
     cx: &Context<'_>,
 ) -> Result<(), Failure> {
     let arguments = cx.argv.iter().skip(1).map(|a| a.to_string_lossy().into_owned()).collect();
-    let results = Results { arguments, ..results };
-    let forms = [(&out.csv, csv), (&out.json, &Results::to_json as Form<'_>)];
-    let asked = || forms.iter().filter_map(|(path, form)| Some((path.as_deref()?, form)));
-    let on_stdout = asked().filter(|(path, _)| *path == Path::new("-")).count();
-    if on_stdout > 1 {
-        return Err(Failure::usage(
-            "only one form can go to stdout",
-            "give the others a path, as --json=out.json",
-        ));
-    }
-    if on_stdout == 0 {
+    // A result that comes from another command line keeps that.
+    let results = if results.arguments.is_empty() { Results { arguments, ..results } } else { results };
+    if !out.takes_stdout() {
         cx.printer.data(&table(&results));
     }
-    for (path, form) in asked() {
-        if path == Path::new("-") {
-            cx.printer.data(&form(&results));
-        } else {
-            std::fs::write(path, form(&results)).map_err(|e| Failure {
-                message: format!("cannot write `{}`: {e}", path.display()),
-                hint: None,
-                exit: Exit::Failed,
-            })?;
-        }
+    let shared = || if out.show_paths { results.clone() } else { results.clone().redacted() };
+    let [csv_to, json_to, markdown_to, html_to] = out.paths();
+    if let Some(path) = csv_to {
+        write(path, &csv(&results), cx)?;
+    }
+    if let Some(path) = json_to {
+        write(path, &results.to_json(), cx)?;
+    }
+    if let Some(path) = markdown_to {
+        write(path, &results_markdown(&shared()), cx)?;
+    }
+    if let Some(path) = html_to {
+        write(path, &results_page(&shared())?, cx)?;
     }
     Ok(())
+}
+
+fn write(path: &Path, text: &str, cx: &Context<'_>) -> Result<(), Failure> {
+    if path == Path::new("-") {
+        cx.printer.data(text);
+        return Ok(());
+    }
+    std::fs::write(path, text).map_err(|e| Failure {
+        message: format!("cannot write `{}`: {e}", path.display()),
+        hint: None,
+        exit: Exit::Failed,
+    })
 }

@@ -1,0 +1,114 @@
+//! One bar a case, every repetition as a dot, the interval of the median, and the ceiling.
+
+use super::Chart;
+use super::canvas::{Canvas, GRID, INK, LETTER, MARK, MUTED, SERIES, Side, WIDTH, picture, short};
+use super::scale::{Scale, Unit};
+use crate::error::Result;
+use crate::result::Row;
+use crate::stats::median_interval;
+
+const LINE: i32 = 26;
+const NAME: usize = 44;
+
+/// The rows of one phase. With bytes: rates, more is better; without: seconds, less is better. `None` where there is nothing to
+/// compare.
+pub(crate) fn bars(label: &str, rows: &[&Row]) -> Result<Option<Chart>> {
+    let unit = if rows.iter().all(|r| r.bytes > 0) { Unit::Rate } else { Unit::Seconds };
+    let of = |r: &Row, s: f64| if unit == Unit::Rate { r.bytes as f64 / s.max(1e-12) } else { s };
+    let bars: Vec<Bar> = rows
+        .iter()
+        .filter_map(|r| {
+            let all: Vec<f64> = r.seconds().into_iter().map(|s| of(r, s)).collect();
+            let middle = of(r, r.summary()?.median);
+            Some(Bar {
+                name: r.case.clone(),
+                engine: &r.engine,
+                interval: median_interval(&all),
+                all,
+                middle,
+            })
+        })
+        .collect();
+    if bars.len() < 2 {
+        return Ok(None);
+    }
+    let largest = bars.iter().flat_map(|b| &b.all).fold(0.0f64, |a, &b| a.max(b));
+    let least = bars.iter().map(|b| b.middle).fold(f64::INFINITY, f64::min);
+    let letters = bars.iter().map(|b| b.name.chars().count().min(NAME)).max().unwrap_or(0) as i32;
+    let left = letters * LETTER + 16;
+    let pixels = (left, WIDTH - 96);
+    // Far apart, bars from nothing would hide the short ones.
+    let log = largest > 60.0 * least && least > 0.0;
+    let scale = match log {
+        true => Scale::log(unit, bars.iter().flat_map(|b| b.all.clone()), pixels),
+        false => Scale::linear(unit, largest, pixels),
+    };
+    // The ceiling is what plain system calls reach.
+    let raw = bars.iter().filter(|b| b.engine == "raw").map(|b| b.middle);
+    let ceiling = raw.fold(None, |best: Option<f64>, v| Some(best.map_or(v, |b| b.max(v))));
+    let ceiling = ceiling.filter(|_| unit == Unit::Rate);
+    let mut engines: Vec<&str> = Vec::new();
+    for bar in &bars {
+        if !engines.contains(&bar.engine) {
+            engines.push(bar.engine);
+        }
+    }
+    let bottom = 10 + bars.len() as i32 * LINE;
+    let svg = picture(bottom + 34, |c| {
+        for (x, text) in scale.ticks() {
+            c.line(vec![(x, 6), (x, bottom)], GRID, 1);
+            c.text(&text, (x, bottom + 14), Side::Middle, MUTED);
+        }
+        for (i, bar) in bars.iter().enumerate() {
+            let colour = engines.iter().position(|e| *e == bar.engine).unwrap_or(0) % SERIES.len();
+            bar.draw(c, &scale, 10 + i as i32 * LINE, left, SERIES[colour], unit);
+        }
+        if let Some(v) = ceiling {
+            let x = scale.at(v);
+            c.line(vec![(x, 4), (x, bottom)], MARK, 2);
+            c.text("ceiling", (x, bottom + 28), Side::Middle, MARK);
+        }
+    })?;
+    let better = if unit == Unit::Rate { "longer is faster" } else { "shorter is faster" };
+    let words = format!(
+        "{better}; bars: medians; thick line: 95 % interval of the median; dots: repetitions{}{}",
+        if ceiling.is_some() { "; orange line: plain system calls" } else { "" },
+        if log { "; equal steps are equal ratios" } else { "" }
+    );
+    let what = if unit == Unit::Rate { "rates" } else { "times" };
+    Ok(Some(Chart { title: format!("{label}: {what}"), words, svg }))
+}
+
+struct Bar<'a> {
+    name: String,
+    engine: &'a str,
+    all: Vec<f64>,
+    middle: f64,
+    interval: Option<(f64, f64)>,
+}
+
+impl Bar<'_> {
+    fn draw(
+        &self,
+        c: &mut Canvas<'_>,
+        scale: &Scale,
+        top: i32,
+        left: i32,
+        colour: plotters::style::RGBColor,
+        unit: Unit,
+    ) {
+        let middle = top + LINE / 2;
+        c.text(&short(&self.name, NAME), (left - 8, middle), Side::Right, INK);
+        c.rect((left, top + 5), (scale.at(self.middle), top + LINE - 5), colour);
+        if let Some((low, high)) = self.interval {
+            c.line(vec![(scale.at(low), middle), (scale.at(high), middle)], INK, 3);
+        }
+        let mut end = scale.at(self.middle);
+        for &v in self.all.iter().take(60) {
+            let x = scale.at(v);
+            end = end.max(x);
+            c.ring((x, middle), 3, INK, 1);
+        }
+        c.text(&unit.text(self.middle), (end + 10, middle), Side::Left, INK);
+    }
+}

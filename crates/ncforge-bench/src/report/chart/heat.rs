@@ -1,0 +1,133 @@
+//! A map of times over two circumstances, with the cases that no other beats, and the one that was chosen.
+
+use plotters::style::RGBColor;
+
+use super::Chart;
+use super::canvas::{INK, LETTER, MARK, MUTED, Side, WIDTH, picture, short};
+use crate::error::Result;
+use crate::report::seconds;
+use crate::result::Row;
+
+/// From fast to slow, equal steps to the eye, also for those who see colours differently (cividis).
+const RAMP: [RGBColor; 9] = [
+    RGBColor(0xFE, 0xE8, 0x38),
+    RGBColor(0xE1, 0xCC, 0x55),
+    RGBColor(0xC3, 0xB3, 0x69),
+    RGBColor(0xA5, 0x9C, 0x74),
+    RGBColor(0x8A, 0x86, 0x78),
+    RGBColor(0x70, 0x71, 0x73),
+    RGBColor(0x57, 0x5D, 0x6D),
+    RGBColor(0x3B, 0x49, 0x6C),
+    RGBColor(0x12, 0x35, 0x70),
+];
+/// Up to here dark words are read better, from here light ones.
+const LIGHT_FROM: usize = 5;
+const LINE: i32 = 28;
+const NAME: usize = 24;
+const WHITE: RGBColor = RGBColor(0xFF, 0xFF, 0xFF);
+const BLACK: RGBColor = RGBColor(0, 0, 0);
+
+/// One cell for each row that has both facts; `front` and `chosen` say of a row whether it is to be marked.
+pub(crate) fn heat(
+    title: &str,
+    rows: &[&Row],
+    (across, down): (&str, &str),
+    front: &dyn Fn(&Row) -> bool,
+    chosen: &dyn Fn(&Row) -> bool,
+) -> Result<Option<Chart>> {
+    let fact = |r: &Row, name: &str| r.facts.get(name).cloned();
+    let cells: Vec<(String, String, f64, &Row)> = rows
+        .iter()
+        .filter_map(|r| Some((fact(r, across)?, fact(r, down)?, r.summary()?.median, *r)))
+        .collect();
+    let columns = sorted(cells.iter().map(|c| c.0.as_str()));
+    let lines = sorted(cells.iter().map(|c| c.1.as_str()));
+    if cells.len() < 5 || columns.len() < 2 && lines.len() < 2 {
+        return Ok(None);
+    }
+    let (fast, slow) = cells.iter().fold((f64::INFINITY, 0.0f64), |(l, h), c| (l.min(c.2), h.max(c.2)));
+    let step = |s: f64| {
+        let share = if slow > fast { (s / fast).ln() / (slow / fast).ln() } else { 0.0 };
+        ((share * RAMP.len() as f64) as usize).min(RAMP.len() - 1)
+    };
+    let letters =
+        |list: &[String]| list.iter().map(|t| t.chars().count().min(NAME)).max().unwrap_or(0) as i32;
+    let left = letters(&lines).max(4) * LETTER + 20;
+    let width = ((WIDTH - left - 10) / columns.len() as i32).min(130);
+    // Words under narrow columns stand in two heights in turn.
+    let narrow = letters(&columns) * LETTER > width;
+    let numbers = width >= 52;
+    let top = 8;
+    let bottom = top + lines.len() as i32 * LINE;
+    let svg = picture(bottom + 84, |c| {
+        for (i, text) in lines.iter().enumerate() {
+            c.text(&short(text, NAME), (left - 8, top + i as i32 * LINE + LINE / 2), Side::Right, INK);
+        }
+        for (i, text) in columns.iter().enumerate() {
+            let room = (if narrow { 2 * width } else { width } / LETTER).max(3).unsigned_abs() as usize;
+            let y = bottom + 13 + if narrow && i % 2 == 1 { 15 } else { 0 };
+            c.text(&short(text, room), (left + i as i32 * width + width / 2, y), Side::Middle, INK);
+        }
+        for (x, y, s, row) in &cells {
+            let place = |list: &[String], v: &str| list.iter().position(|l| l == v).unwrap_or(0) as i32;
+            let (px, py) = (left + place(&columns, x) * width, top + place(&lines, y) * LINE);
+            let shade = step(*s);
+            let ink = if shade >= LIGHT_FROM { WHITE } else { BLACK };
+            c.rect((px + 1, py + 1), (px + width - 1, py + LINE - 1), RAMP[shade]);
+            if numbers {
+                c.text(&seconds(*s), (px + width / 2, py + LINE / 2), Side::Middle, ink);
+            }
+            if front(row) {
+                c.dot((px + 8, py + 8), 3, ink);
+            }
+            if chosen(row) {
+                c.frame((px + 2, py + 2), (px + width - 2, py + LINE - 2), MARK, 3);
+            }
+        }
+        let y = bottom + 52;
+        c.text(&seconds(fast), (left, y), Side::Left, MUTED);
+        for (i, colour) in RAMP.iter().enumerate() {
+            let x = left + 70 + i as i32 * 24;
+            c.rect((x, y - 7), (x + 24, y + 7), *colour);
+        }
+        c.text(&seconds(slow), (left + 80 + 24 * RAMP.len() as i32, y), Side::Left, MUTED);
+        let axes = format!("down: {}; across: {}", named(down), named(across));
+        c.text(&axes, (left, y + 22), Side::Left, MUTED);
+    })?;
+    let has = |what: &dyn Fn(&Row) -> bool| cells.iter().any(|c| what(c.3));
+    let mut words = format!("pale is fast ({}), dark is slow ({})", seconds(fast), seconds(slow));
+    if has(front) {
+        words += "; a dot: no other case is better in both phases";
+    }
+    if has(chosen) {
+        words += "; framed: what ncforge chooses";
+    }
+    Ok(Some(Chart { title: title.to_owned(), words, svg }))
+}
+
+/// What a fact is called where people read it.
+fn named(fact: &str) -> String {
+    match fact {
+        "chunk_first" => "length of chunks along the first dimension".to_owned(),
+        "chunk_rest" => "their lengths along the others".to_owned(),
+        "chunk_asked" => "chunks asked for".to_owned(),
+        "engine" => "library".to_owned(),
+        other => other.replace('_', " "),
+    }
+}
+
+/// Every text once; those that are numbers, or lists of numbers, by size.
+fn sorted<'a>(texts: impl Iterator<Item = &'a str>) -> Vec<String> {
+    let mut list: Vec<String> = Vec::new();
+    for text in texts {
+        if !list.iter().any(|l| l == text) {
+            list.push(text.to_owned());
+        }
+    }
+    let numbers = |t: &str| t.split(':').map(|n| n.parse::<u64>().ok()).collect::<Option<Vec<_>>>();
+    list.sort_by_key(|t| match numbers(t) {
+        Some(n) => (1, n.iter().product::<u64>(), n, String::new()),
+        None => (0, 0, Vec::new(), t.clone()),
+    });
+    list
+}

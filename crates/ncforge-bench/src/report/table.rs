@@ -1,0 +1,181 @@
+//! Rows of results as tables, for pages of all kinds.
+
+use crate::report::{bytes, seconds};
+use crate::result::{Row, Section};
+
+/// A table of texts.
+#[derive(Clone, Debug, Default)]
+pub(crate) struct Table {
+    /// Names of the columns; those that begin with `#` hold numbers.
+    pub(crate) head: Vec<&'static str>,
+    /// The rows, as long as the head.
+    pub(crate) rows: Vec<Vec<String>>,
+}
+
+impl Table {
+    /// Without columns in which nothing stands.
+    fn of(head: &[&'static str], rows: &[Vec<String>]) -> Self {
+        let used: Vec<usize> = (0..head.len()).filter(|&c| rows.iter().any(|r| !r[c].is_empty())).collect();
+        Table {
+            head: used.iter().map(|&c| head[c]).collect(),
+            rows: rows.iter().map(|r| used.iter().map(|&c| r[c].clone()).collect()).collect(),
+        }
+    }
+}
+
+/// The rows of one phase.
+pub(crate) fn phase(section: &Section, label: &str) -> Table {
+    const HEAD: [&str; 12] = [
+        "case",
+        "#median",
+        "#95 % interval",
+        "#min … max",
+        "#n",
+        "#rate",
+        "#until on disk",
+        "#of raw",
+        "#stored",
+        "cache",
+        "values",
+        "remarks",
+    ];
+    let rows: Vec<Vec<String>> =
+        section.rows.iter().filter(|r| r.label() == label).filter_map(cells).collect();
+    Table::of(&HEAD, &rows)
+}
+
+fn cells(row: &Row) -> Option<Vec<String>> {
+    let s = row.summary()?;
+    let synced: Option<Vec<f64>> = row
+        .counted()
+        .iter()
+        .map(|m| Some(m.open.unwrap_or(0.0) + m.seconds + m.close.unwrap_or(0.0) + m.sync?))
+        .collect();
+    let synced = synced.and_then(|all| crate::stats::Summary::of(&all)).map(|s| s.median);
+    let disturbed = row.measurements.iter().filter(|m| m.disturbed).count();
+    let mut remarks = Vec::new();
+    if disturbed > 0 {
+        remarks.push(format!("{disturbed} of {} disturbed", row.measurements.len()));
+    }
+    let far = crate::stats::outliers(&row.seconds()).len();
+    if far > 0 {
+        remarks.push(format!("{far} far out"));
+    }
+    Some(vec![
+        row.case.clone(),
+        seconds(s.median),
+        row.interval().map_or_else(String::new, |(a, b)| format!("{} … {}", seconds(a), seconds(b))),
+        if s.repetitions > 1 { format!("{} … {}", seconds(s.min), seconds(s.max)) } else { String::new() },
+        s.repetitions.to_string(),
+        row.rate().map_or_else(String::new, |r| format!("{}/s", bytes(r as u64))),
+        synced.map_or_else(String::new, seconds),
+        row.of_ceiling.map_or_else(String::new, |s| format!("{:.0} %", s * 100.0)),
+        row.stored.map_or_else(String::new, bytes),
+        row.cache().map_or_else(String::new, |c| c.text()),
+        row.right().map_or_else(String::new, |r| if r { "right" } else { "WRONG" }.to_owned()),
+        remarks.join(", "),
+    ])
+}
+
+/// Rows beside what somebody else has published.
+pub(crate) fn published(section: &Section) -> Table {
+    const HEAD: [&str; 6] = ["case", "phase", "published by", "#theirs", "#ours", "#times better"];
+    let number = |v: f64, unit: &str| {
+        if unit == "s" { seconds(v) } else { format!("{} {unit}", rounded(v)) }
+    };
+    let rows: Vec<Vec<String>> = section
+        .rows
+        .iter()
+        .filter_map(|r| {
+            let f = r.seed.as_ref()?;
+            Some(vec![
+                r.case.clone(),
+                r.label(),
+                f.source.clone(),
+                number(f.value, &f.unit),
+                number(f.ours, &f.unit),
+                rounded(f.ratio()),
+            ])
+        })
+        .collect();
+    Table::of(&HEAD, &rows)
+}
+
+/// Three digits that count.
+fn rounded(v: f64) -> String {
+    match v.abs() {
+        a if a >= 100.0 => format!("{v:.0}"),
+        a if a >= 10.0 => format!("{v:.1}"),
+        _ => format!("{v:.2}"),
+    }
+}
+
+/// The machine, as pairs of a name and what is known.
+pub(crate) fn machine(results: &crate::result::Results) -> Vec<(&'static str, String)> {
+    let e = &results.environment;
+    let known = |v: &Option<String>| v.clone().unwrap_or_default();
+    let mut card = vec![
+        ("measured", ncforge::words::iso_date(results.time)),
+        ("host", known(&e.host)),
+        ("system", format!("{} {}", e.system, known(&e.kernel)).trim().to_owned()),
+        ("processor", format!("{} × {}", e.cpus, e.cpu.as_deref().unwrap_or("unknown"))),
+        ("memory", e.memory.map_or_else(String::new, bytes)),
+        ("virtualisation", known(&e.virtualisation)),
+        ("frequency governor", known(&e.governor)),
+        ("load before", e.load.map_or_else(String::new, |l| format!("{l:.2}"))),
+        ("ncforge", format!("{}{}", e.ncforge, if e.optimised { "" } else { " (NOT OPTIMISED)" })),
+    ];
+    if let Some(f) = &e.filesystem {
+        let device = f.device.as_ref().map_or_else(String::new, |d| format!(" on {d}"));
+        card.push(("file system", format!("{}{device} ({})", f.kind, f.options)));
+    }
+    let variables: Vec<String> = e.variables.iter().map(|(n, v)| format!("{n}={v}")).collect();
+    card.push(("variables", variables.join(", ")));
+    let mut engines: Vec<String> = Vec::new();
+    for row in results.sections.iter().flat_map(|s| &s.rows) {
+        let text = format!("{} {}", row.engine, row.version).trim().to_owned();
+        if !text.is_empty() && !engines.contains(&text) {
+            engines.push(text);
+        }
+    }
+    card.push(("libraries", engines.join("; ")));
+    if !results.arguments.is_empty() {
+        let words: Vec<String> = results.arguments.iter().map(|w| ncforge::words::quoted(w)).collect();
+        card.push(("command", format!("ncforge {}", words.join(" "))));
+    }
+    card.retain(|(_, v)| !v.is_empty());
+    card
+}
+
+/// From the words of each of several sections, so many stand in the summary …
+const FROM_EACH: usize = 3;
+/// … and from those of an only one.
+pub(crate) const ONLY: usize = 8;
+
+/// What stands above everything: whether values were wrong, numbers are to be doubted, and what each section found first.
+pub(crate) fn summary(results: &crate::result::Results) -> Vec<String> {
+    let mut out = Vec::new();
+    if !results.environment.optimised {
+        out.push("The program was built without optimisation: these numbers mean nothing.".to_owned());
+    }
+    for section in &results.sections {
+        if section.is_wrong() {
+            out.push(format!("WRONG VALUES in “{}”: the rows say which.", section.title));
+        }
+    }
+    let all: Vec<_> = results.sections.iter().flat_map(|s| &s.rows).flat_map(|r| &r.measurements).collect();
+    let disturbed = all.iter().filter(|m| m.disturbed).count();
+    if disturbed * 2 > all.len() {
+        out.push(format!(
+            "Something else used the machine during {disturbed} of {} measurements: these numbers are unreliable.",
+            all.len()
+        ));
+    }
+    let several = results.sections.len() > 1;
+    for section in &results.sections {
+        for text in section.words.iter().take(if several { FROM_EACH } else { ONLY }) {
+            out.push(if several { format!("{}: {text}", section.workload) } else { text.clone() });
+        }
+    }
+    out
+}

@@ -1,0 +1,41 @@
+//! `ncforge report`
+
+use ncforge_bench::report::{results_markdown, results_page};
+use ncforge_bench::result::{Results, results_csv};
+
+use super::Context;
+use crate::args::ReportArgs;
+use crate::exit::{Exit, Failure, Result};
+
+/// Reads saved results and writes them in the form that the output's name asks for.
+pub(crate) fn run(args: &ReportArgs, cx: &Context<'_>) -> Result {
+    let ending = args.output.extension().and_then(|e| e.to_str()).unwrap_or_default();
+    let form: fn(&Results) -> ncforge_bench::Result<String> = match ending {
+        "html" | "htm" => results_page,
+        "md" => |r| Ok(results_markdown(r)),
+        "csv" => |r| Ok(results_csv(r)),
+        "json" => |r| Ok(r.to_json()),
+        _ => {
+            return Err(Failure::usage(
+                format!("`{}` does not say in which form", args.output.display()),
+                "take a name that ends in .html, .md, .csv or .json",
+            ));
+        }
+    };
+    if args.output.exists() && !args.overwrite {
+        let message = format!("`{}` exists already", args.output.display());
+        return Err(Failure::usage(message, "give -O to overwrite it"));
+    }
+    let documents =
+        args.results.iter().map(|p| Results::load(p)).collect::<ncforge_bench::Result<Vec<_>>>()?;
+    let Some(results) = Results::joined(documents) else { return Ok(Exit::Ok) };
+    let results = if args.show_paths { results } else { results.redacted() };
+    let page = form(&results)?;
+    std::fs::write(&args.output, page).map_err(|e| Failure {
+        message: format!("cannot write `{}`: {e}", args.output.display()),
+        hint: None,
+        exit: Exit::Failed,
+    })?;
+    cx.printer.note(format_args!("{} written", args.output.display()));
+    Ok(Exit::Ok)
+}

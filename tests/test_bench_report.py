@@ -1,0 +1,127 @@
+"""Pages of benchmark results: what stands in them, that a browser shows them without a complaint, and what is left out.
+
+A browser (Chromium) lays the pages out; machines without one skip that part.
+"""
+
+from __future__ import annotations
+
+import json
+import re
+import shutil
+import subprocess
+from pathlib import Path
+
+import pytest
+
+from conftest import Run
+
+ROOT = Path(__file__).resolve().parent.parent
+ONCE = ["--reps", "3", "--warmup", "0", "--no-guard", "--no-sync"]
+
+
+@pytest.fixture(scope="session")
+def browser() -> str:
+    """The browser's command."""
+    for name in ("chromium", "chromium-browser", "google-chrome", "chrome"):
+        if found := shutil.which(name):
+            return found
+    pytest.skip("no Chromium on this machine")
+
+
+def shown(browser: str, page: Path, folder: Path, *options: str) -> subprocess.CompletedProcess[str]:
+    """The browser with a page."""
+    command = [
+        browser, "--headless", "--no-sandbox", "--disable-gpu", "--disable-dev-shm-usage", "--enable-logging=stderr",
+        f"--user-data-dir={folder / 'profile'}", *options, page.as_uri(),
+    ]  # fmt: skip
+    return subprocess.run(command, capture_output=True, text=True, timeout=60)
+
+
+@pytest.fixture(scope="module")
+def saved(run: Run, tmp_path_factory: pytest.TempPathFactory) -> list[Path]:
+    """Results of all workloads, small."""
+    folder = tmp_path_factory.mktemp("results")
+    shutil.copy(ROOT / "data" / "uv300.nc", folder / "uv300.nc")
+    source = str(folder / "uv300.nc")
+    io, chunks, records, access = (folder / f"{n}.json" for n in ("io", "chunks", "records", "access"))
+    run("bench", "io", "--ranks", "2", "-d=30:16:8:5", f"-f={folder / 't.nc'}", "-w", "-r", "--driver", "raw,ncforge",
+        "-L", "chunk=none,auto", f"--json={io}", *ONCE)  # fmt: skip
+    run("bench", "chunks", source, "--var", "U", "--shapes", "1,64,128;2,16,16;12,8,8", "--repetitions", "1",
+        "--deflate", "1", f"--json={chunks}")  # fmt: skip
+    run("bench", "records", "--only", "station", "--records", "400", "--reads", "20", "--repetitions", "3", "--blocks",
+        "4K,16K", "--chunks", "64", f"--json={records}")  # fmt: skip
+    run("bench", "access", source, "--repetitions", "3", f"--json={access}")
+    return [io, chunks, records, access]
+
+
+def test_one_page_of_all_workloads(run: Run, saved: list[Path], tmp_path: Path, browser: str) -> None:
+    page = tmp_path / "out.html"
+    run("report", *map(str, saved), "-o", str(page))
+    text = page.read_text()
+    assert len(text.encode()) < 3e6
+    outside = set(re.findall(r"https?://[^\"' )]+", text)) - {"http://www.w3.org/2000/svg"}
+    assert not outside, "the page needs no network"
+    done = shown(browser, page, tmp_path, "--dump-dom")
+    assert done.returncode == 0, done.stderr
+    assert "CONSOLE" not in done.stderr, done.stderr
+    dom = done.stdout
+    for heading in ("What was found", "Machine", "Blocks:", "Chunks of", "Records:", "Reads of"):
+        assert re.search(f"<h2>{heading}", dom), heading
+    for title in ("ranks over time", "single calls", "what a series costs", "write: rates"):
+        assert re.search(f"<strong>[^<]*{title}", dom), title
+    assert dom.count('<svg role="img" aria-label="') == dom.count("<figure>") >= 10
+    assert "95 % interval" in dom and "ceiling" in dom
+
+
+def test_light_and_dark(run: Run, saved: list[Path], tmp_path: Path, browser: str) -> None:
+    page = tmp_path / "out.html"
+    run("report", str(saved[0]), "-o", str(page))
+    pictures = []
+    for scheme in ("0", "1"):
+        picture = tmp_path / f"{scheme}.png"
+        options = (f"--screenshot={picture}", "--window-size=900,1400", f"--blink-settings=preferredColorScheme={scheme}")
+        shown(browser, page, tmp_path, *options)
+        pictures.append(picture.read_bytes())
+    assert min(map(len, pictures)) > 20_000, "something is drawn"
+    assert pictures[0] != pictures[1], "dark paper is not light paper"
+
+
+def test_what_tells_whose_machine_it_is_is_left_out(run: Run, saved: list[Path], tmp_path: Path) -> None:
+    host = Path("/proc/sys/kernel/hostname")
+    secrets = [str(saved[0].parent), *([host.read_text().strip()] if host.exists() else [])]
+    for name in ("out.html", "out.md"):
+        out = tmp_path / name
+        run("report", str(saved[0]), "-o", str(out))
+        assert not [s for s in secrets if s in out.read_text()]
+        run("report", str(saved[0]), "-o", str(out), "-O", "--show-paths")
+        assert all(s in out.read_text() for s in secrets)
+
+
+def test_forms_and_mistakes(run: Run, saved: list[Path], tmp_path: Path) -> None:
+    io, chunks = str(saved[0]), str(saved[1])
+    markdown = tmp_path / "out.md"
+    run("report", io, chunks, "-o", str(markdown))
+    lines = markdown.read_text().splitlines()
+    assert lines[0] == "# ncforge bench"
+    assert sum(line.startswith("## ") for line in lines) == 3, "two sections and the machine"
+    tables = [line for line in lines if line.startswith("| ")]
+    assert all(line.endswith(" |") for line in tables)
+    run("report", io, chunks, "-o", str(tmp_path / "both.json"))
+    assert len(json.loads((tmp_path / "both.json").read_text())["sections"]) == 2
+    run("report", io, "-o", str(tmp_path / "out.csv"))
+    assert (tmp_path / "out.csv").read_text().startswith("schema,run_id,case,rep,phase,")
+    assert "exists" in run("report", io, "-o", str(markdown), code=2).stderr
+    assert ".html" in run("report", io, "-o", str(tmp_path / "out.pdf"), code=2).stderr
+    (tmp_path / "bad.json").write_text("{}")
+    assert "bad.json" in run("report", str(tmp_path / "bad.json"), "-o", str(tmp_path / "x.html"), code=4).stderr
+    assert not (tmp_path / "x.html").exists()
+
+
+def test_benchmarks_write_pages_themselves(run: Run, tmp_path: Path) -> None:
+    page, csv = tmp_path / "p.html", tmp_path / "p.csv"
+    words = ["bench", "io", "-d=4:6:8:5", f"-f={tmp_path / 't.nc'}", "-w", "-r", *ONCE]
+    done = run(*words, "--html", str(page), "--csv", str(csv), "--markdown", "-")
+    assert done.stdout.startswith("# ncforge bench")
+    assert page.read_text().startswith("<!DOCTYPE html>") and csv.stat().st_size > 0
+    nowhere = tmp_path / "no" / "p.html"
+    assert "no such folder" in run(*words, "--html", str(nowhere), code=2).stderr
