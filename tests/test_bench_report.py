@@ -79,7 +79,11 @@ def test_light_and_dark(run: Run, saved: list[Path], tmp_path: Path, browser: st
     pictures = []
     for scheme in ("0", "1"):
         picture = tmp_path / f"{scheme}.png"
-        options = (f"--screenshot={picture}", "--window-size=900,1400", f"--blink-settings=preferredColorScheme={scheme}")
+        options = (
+            f"--screenshot={picture}",
+            "--window-size=900,1400",
+            f"--blink-settings=preferredColorScheme={scheme}",
+        )
         shown(browser, page, tmp_path, *options)
         pictures.append(picture.read_bytes())
     assert min(map(len, pictures)) > 20_000, "something is drawn"
@@ -115,6 +119,44 @@ def test_forms_and_mistakes(run: Run, saved: list[Path], tmp_path: Path) -> None
     (tmp_path / "bad.json").write_text("{}")
     assert "bad.json" in run("report", str(tmp_path / "bad.json"), "-o", str(tmp_path / "x.html"), code=4).stderr
     assert not (tmp_path / "x.html").exists()
+
+
+def test_more_and_more_ranks(run: Run, tmp_path: Path) -> None:
+    out, page = tmp_path / "r.json", tmp_path / "r.html"
+    words = ["bench", "io", "-d=6:8:8:5", f"-f={tmp_path / 't.nc'}", "-w", "-r", "-t", "coll", *ONCE]
+    done = run(*words, "-L", "ranks=1,2", "-L", "chunk=none,auto", f"--json={out}", "--html", str(page))
+    assert "with 2 ranks as with 1" in done.stdout
+    section = json.loads(out.read_text())["sections"][0]
+    assert {r["facts"]["ranks"] for r in section["rows"]} == {"1", "2"}
+    assert len({(r["case"], r["phase"]) for r in section["rows"]}) == 8
+    assert "more and more ranks" in page.read_text()
+    assert "no list" in run(*words, "-L", "ranks=two", code=2).stderr
+    assert "exclude" in run(*words, "-L", "ranks=2", "--ranks", "2", code=2).stderr
+
+
+def test_a_saved_benchmark_is_run_again(run: Run, saved: list[Path], tmp_path: Path) -> None:
+    again = tmp_path / "again.json"
+    for result in (saved[0], saved[3]):
+        done = run("bench", "rerun", str(result), f"--json={again}")
+        assert "95 % interval" in done.stdout
+        old, new = (json.loads(p.read_text()) for p in (result, again))
+        names = [[(r["case"], r["phase"]) for r in d["sections"][0]["rows"]] for d in (old, new)]
+        assert names[0] == names[1]
+        assert old["time"] <= new["time"]
+    old["arguments"] = []
+    again.write_text(json.dumps(old))
+    assert "by hand" in run("bench", "rerun", str(again), code=2).stderr
+
+
+def test_a_machine_is_examined(ncforge_bin: Path, tmp_path: Path) -> None:
+    command = [str(ncforge_bin), "bench", "doctor", "--folder", str(tmp_path), "--json"]
+    done = subprocess.run(command, capture_output=True, text=True, timeout=60)
+    assert done.returncode in (0, 3), done.stderr
+    checks = {c["what"]: c for c in json.loads(done.stdout)}
+    assert {"file system", "cold reads", "netCDF-C", "MPI", "quiet"} <= set(checks)
+    bad = any(c["standing"] == "bad" for c in checks.values())
+    assert done.returncode == (3 if bad else 0)
+    assert list(tmp_path.iterdir()) == []
 
 
 def test_benchmarks_write_pages_themselves(run: Run, tmp_path: Path) -> None:

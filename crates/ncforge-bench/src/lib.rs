@@ -13,12 +13,14 @@
 //!   has decoded before.
 //!
 //! The rooms: [`driver`] (libraries behind one trait), [`workload`] (what is measured), [`stats`],
-//! [`environment`], [`cache`] (the page cache), [`result`] (the document that every workload gives), [`report`] (tables,
+//! [`environment`], [`cache`] (the page cache), [`doctor`] (what a
+//! machine offers), [`result`] (the document that every workload gives), [`report`] (tables,
 //! pages); [`worker`] is the process that `benches/` drives.
 
 pub mod cache;
 pub mod calibrate;
 pub mod clock;
+pub mod doctor;
 pub mod driver;
 pub mod environment;
 pub mod error;

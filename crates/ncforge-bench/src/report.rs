@@ -8,6 +8,7 @@ pub mod io;
 mod markdown;
 pub mod records;
 mod table;
+mod text;
 
 use std::fmt::Write;
 
@@ -17,6 +18,7 @@ use crate::environment::Environment;
 
 pub use html::results_page;
 pub use markdown::results_markdown;
+pub use text::results_table;
 
 /// The machine in a few words.
 fn machine(e: &Environment) -> String {

@@ -18,6 +18,7 @@
 
 mod compare;
 mod csv;
+mod scaled;
 
 use std::collections::BTreeMap;
 use std::path::Path;
@@ -32,6 +33,7 @@ use crate::stats::{Summary, median_interval};
 
 pub use compare::{Change, Comparison, compare};
 pub use csv::{CSV_HEAD, results_csv};
+pub use scaled::over_ranks;
 
 /// Version of the layout of [`Results`] as JSON.
 pub const SCHEMA: u32 = 2;

@@ -24,8 +24,8 @@ use std::path::Path;
 use clap::{CommandFactory, Parser, Subcommand};
 
 pub(crate) use bench::{
-    AccessArgs, BenchArgs, BenchCompareArgs, ChunksBenchArgs, Compat, IoArgs, OutputArgs, OutputForm,
-    PatternArg, RecordsArgs, RecordsPart, SwitchArg, Workload,
+    AccessArgs, BenchArgs, BenchCompareArgs, BenchDoctorArgs, ChunksBenchArgs, Compat, IoArgs, OutputArgs,
+    OutputForm, PatternArg, RecordsArgs, RecordsPart, RerunArgs, SwitchArg, Workload,
 };
 pub(crate) use combine::{CombineArgs, DifferingArg, HolesArg, SchemeArg, TileChunksArg};
 pub(crate) use compare::CompareArgs;
@@ -134,6 +134,8 @@ impl Command {
                 Workload::Io(a) => a.global.clone(),
                 Workload::Records(a) => a.global.clone(),
                 Workload::Compare(a) => a.global.clone(),
+                Workload::Rerun(a) => a.global.clone(),
+                Workload::Doctor(a) => a.global.clone(),
             },
             Command::Report(a) => a.global.clone(),
             Command::Tune(a) => match &a.what {

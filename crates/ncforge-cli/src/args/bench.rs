@@ -1,9 +1,11 @@
 //! `ncforge bench`
 
 mod compare;
+mod doctor;
 mod io;
 mod output;
 mod records;
+mod rerun;
 
 use std::num::NonZeroUsize;
 use std::path::PathBuf;
@@ -13,9 +15,11 @@ use clap::{Args, Subcommand, ValueEnum};
 use super::{GlobalArgs, Size};
 
 pub(crate) use compare::BenchCompareArgs;
+pub(crate) use doctor::BenchDoctorArgs;
 pub(crate) use io::{Compat, IoArgs, OutputForm};
 pub(crate) use output::OutputArgs;
 pub(crate) use records::{RecordsArgs, RecordsPart};
+pub(crate) use rerun::RerunArgs;
 
 /// Measure how fast files are read.
 #[derive(Args, Debug)]
@@ -39,6 +43,10 @@ pub(crate) enum Workload {
     Records(Box<RecordsArgs>),
     /// Set two saved results against one another
     Compare(BenchCompareArgs),
+    /// Run a saved benchmark again, and compare
+    Rerun(Box<RerunArgs>),
+    /// Look whether this machine is fit to measure on
+    Doctor(BenchDoctorArgs),
 }
 
 impl Workload {
@@ -49,7 +57,8 @@ impl Workload {
             Workload::Chunks(a) => Some(&a.output),
             Workload::Io(a) => Some(&a.reports),
             Workload::Records(a) => Some(&a.output),
-            Workload::Compare(_) => None,
+            Workload::Rerun(a) => Some(&a.output),
+            Workload::Compare(_) | Workload::Doctor(_) => None,
         }
     }
 }

@@ -1,10 +1,14 @@
 //! `ncforge bench`: runs a workload and prints its report.
 
+mod again;
 mod chunks;
 mod compare;
+mod doctor;
 mod io;
 mod output;
+mod ranks;
 mod records;
+mod rerun;
 
 use std::path::Path;
 
@@ -28,6 +32,8 @@ pub(crate) fn run(args: &BenchArgs, cx: &Context<'_>) -> Result {
         Workload::Io(a) => io::run_io(a, cx),
         Workload::Records(a) => records::run(a, cx),
         Workload::Compare(a) => compare::run(a, cx),
+        Workload::Rerun(a) => rerun::run(a, cx),
+        Workload::Doctor(a) => doctor::run(a, cx),
     }
 }
 

@@ -55,7 +55,7 @@ pub(crate) fn front(
     if points.len() < 3 {
         return Ok(None);
     }
-    let (left, top, bottom) = (84, 14, 340);
+    let (left, top, bottom) = (84, 34, 360);
     let xs = Scale::log(Unit::Seconds, points.iter().map(|p| p.across), (left, WIDTH - 30));
     let ys = Scale::log(Unit::Seconds, points.iter().map(|p| p.up), (bottom, top));
     let line = unbeaten(points);
@@ -70,7 +70,7 @@ pub(crate) fn front(
             c.text(&text, (left - 8, y), Side::Right, MUTED);
         }
         c.text(&format!("seconds of one {across} →"), (WIDTH - 30, bottom + 34), Side::Right, INK);
-        c.text(&format!("↑ seconds of one {up}"), (left + 4, top + 2), Side::Left, INK);
+        c.text(&format!("↑ seconds of one {up}"), (left + 4, 12), Side::Left, INK);
         // Steps: what lies right of and above them is beaten.
         let mut steps: Vec<(i32, i32)> = Vec::new();
         for p in &line {

@@ -89,7 +89,7 @@ pub(crate) struct IoArgs {
     /// Where the values' hash, and the order of cases, start
     #[arg(long, value_name = "N", default_value = "1")]
     pub(crate) seed: u64,
-    /// Compare values of an option: chunk=none,auto,1:50:50:10, access=ind,coll, deflate=0,4, shuffle=off,on (repeatable)
+    /// Compare values of an option: chunk=none,auto,1:50:50:10, access=ind,coll, deflate=0,4, shuffle=off,on, ranks=1,2,4 (repeatable)
     #[arg(short = 'L', long = "sweep", value_name = "OPTION=A,B")]
     pub(crate) sweep: Vec<String>,
     /// Measured repetitions [default: 5; 1 with --compat]

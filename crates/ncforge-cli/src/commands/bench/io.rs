@@ -7,7 +7,7 @@ use ncforge_bench::workload::io::{
     AccessKind, CaseAsk, ChunkChoice, Content, DriverAsk, GeometryRequest, IoOptions, IoReport, plan, run,
 };
 
-use super::output;
+use super::{output, ranks};
 use crate::args::{Compat, IoArgs, OutputForm};
 use crate::commands::Context;
 use crate::exit::{Exit, Failure, Result};
@@ -15,8 +15,14 @@ use crate::interrupt;
 
 /// Runs this process' part: alone, as a rank of a job, or as the one who starts the ranks.
 pub(super) fn run_io(args: &IoArgs, cx: &Context<'_>) -> Result {
+    let job = MpiTeam::from_environment()?;
+    if job.is_none()
+        && let Some(numbers) = ranks::asked(args)?
+    {
+        return ranks::run(args, &numbers, cx);
+    }
     let options = options(args, cx)?;
-    if let Some(team) = MpiTeam::from_environment()? {
+    if let Some(team) = job {
         return as_rank(&team, args, &options, cx);
     }
     if let Some(team) = SharedTeam::from_environment()? {
@@ -212,7 +218,7 @@ fn swept(cases: &[CaseAsk], sweep: &str) -> std::result::Result<Vec<CaseAsk>, Fa
                 }
                 _ => {
                     return Err(usage(format!(
-                        "`{name}` cannot be varied; chunk, access, driver, deflate and shuffle can"
+                        "`{name}` cannot be varied; chunk, access, driver, deflate, shuffle and (outside MPI jobs) ranks can"
                     )));
                 }
             }

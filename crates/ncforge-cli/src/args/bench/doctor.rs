@@ -1,0 +1,27 @@
+//! `ncforge bench doctor`
+
+use std::path::PathBuf;
+
+use clap::Args;
+
+use crate::args::GlobalArgs;
+
+/// Look whether this machine is fit to measure on.
+///
+/// MPI and its launchers, builds of netCDF-C, whether cold reads can be proven, what the file system is, and whether
+/// something else uses the machine.
+#[derive(Args, Debug)]
+#[command(after_long_help = AFTER)]
+pub(crate) struct BenchDoctorArgs {
+    /// Where files would be
+    #[arg(long, value_name = "DIR", default_value = ".")]
+    pub(crate) folder: PathBuf,
+    /// Everything, as JSON
+    #[arg(long)]
+    pub(crate) json: bool,
+    #[command(flatten)]
+    pub(crate) global: GlobalArgs,
+}
+
+const AFTER: &str =
+    "Exit codes: 0 fit, or something is absent that only some benchmarks need; 3 numbers would be doubtful.";

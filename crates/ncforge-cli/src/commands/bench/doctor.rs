@@ -1,0 +1,24 @@
+//! `ncforge bench doctor`
+
+use ncforge_bench::doctor::{Standing, examine};
+
+use crate::args::BenchDoctorArgs;
+use crate::commands::Context;
+use crate::exit::{Exit, Result};
+
+/// Exit code 3 when numbers measured here would be doubtful.
+pub(super) fn run(args: &BenchDoctorArgs, cx: &Context<'_>) -> Result {
+    let checks = examine(&args.folder)?;
+    if args.json {
+        cx.printer.json(&serde_json::to_value(&checks).unwrap_or_default());
+    } else {
+        for c in &checks {
+            cx.printer.line(format_args!("{:<7} {:<18} {}", c.standing.word(), c.what, c.found));
+            if let Some(advice) = &c.advice {
+                cx.printer.line(format_args!("{:<26} {advice}", ""));
+            }
+        }
+    }
+    let bad = checks.iter().any(|c| c.standing == Standing::Bad);
+    Ok(if bad { Exit::Differences } else { Exit::Ok })
+}
