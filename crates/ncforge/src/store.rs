@@ -114,6 +114,12 @@ pub trait Store: Send + Sync + Debug {
         let _ = (rooms, wider);
         Ok(false)
     }
+    /// How many of the `len` bytes from `offset` on are as cheap to read as the first of them: fewer than all where others
+    /// lie elsewhere. At least 1 if there is one.
+    fn together(&self, offset: u64, len: u64) -> u64 {
+        let _ = offset;
+        len
+    }
     /// Whether `n` runs of `run` bytes, the first at `offset`, each `step` bytes behind the one before, are (or would
     /// be, behind the end) kept together, so that [`Store::read_column`] and [`Store::write_column`] need not touch
     /// what is between them.

@@ -66,6 +66,8 @@ impl<'s> Cursor<'s> {
     fn fetch(&mut self, to: u64) -> Result<()> {
         let have = self.bytes.len();
         let want = to.max(have as u64 * 4).max(FIRST_READ).min(self.end);
+        // No more than is needed of what lies elsewhere: data behind the header.
+        let want = to.max(have as u64 + self.store.together(have as u64, want - have as u64));
         let bytes = self.bytes.to_mut();
         bytes.resize(want as usize, 0);
         self.store.read_at(&mut bytes[have..], have as u64)

@@ -233,6 +233,11 @@ impl Store for PackedStore {
         self.insert_rooms(rooms, Some(wider))
     }
 
+    fn together(&self, offset: u64, len: u64) -> u64 {
+        let core = self.core();
+        len.min(core.map.end_of(core.map.find(offset)) - offset)
+    }
+
     fn has_column(&self, offset: u64, run: u64, step: u64, n: u64) -> bool {
         PackedStore::has_column(self, offset, run, step, n)
     }

@@ -89,6 +89,7 @@ fn parts_have_their_own_blocks() {
     );
     assert!(widths[3].2 > 1);
     assert_eq!(store.survey_range(0, 100).unwrap().blocks, 1);
+    assert_eq!((store.together(0, 50), store.together(90, 5000)), (50, 10));
     assert!(store.verify(&mut |_| Ok(())).unwrap().is_empty());
     store.touch_all().unwrap();
 }

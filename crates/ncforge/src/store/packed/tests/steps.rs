@@ -69,8 +69,11 @@ pub(super) fn bytes(n: usize, seed: u64) -> Vec<u8> {
         .collect()
 }
 
-/// Where the records of the newest table are, and their columns: bytes and place in a record.
-fn records(store: &PackedStore) -> Option<(u64, u64, Vec<(u64, u64)>)> {
+/// First byte, bytes of a record, and the columns: bytes and place in a record.
+type Records = (u64, u64, Vec<(u64, u64)>);
+
+/// Where the records of the newest table are.
+fn records(store: &PackedStore) -> Option<Records> {
     let core = store.core();
     let w = core.map.windows.last()?;
     let Over::Table(n) = w.over else { return None };
