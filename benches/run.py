@@ -23,7 +23,7 @@ from harness.rounds import Rounds
 
 ROOT = Path(__file__).resolve().parent.parent
 # Modules of `rows`, in the order of the table.
-PARTS = ("reading", "writing", "classic", "plain", "sweep", "points", "opening", "commands")
+PARTS = ("reading", "writing", "classic", "plain", "sweep", "points", "records", "opening", "commands")
 
 
 def arguments() -> argparse.Namespace:

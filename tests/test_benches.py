@@ -17,7 +17,7 @@ from harness.processes import WorkerError, Workers
 from harness.rounds import Rounds
 from workers.main import checksum
 
-PARTS = ("reading", "writing", "classic", "plain", "sweep", "points", "opening", "commands")
+PARTS = ("reading", "writing", "classic", "plain", "sweep", "points", "records", "opening", "commands")
 
 
 class Canned:

@@ -15,7 +15,7 @@ from harness.processes import BENCHES, Workers
 SEED = 20090301
 # Hyperslabs: of each the start and the count.
 Slabs = list[tuple[tuple[int, ...], tuple[int, ...]]]
-DTYPES = {"smooth": "f4", "precip": "f4", "packed": "i2", "floats": "f4"}
+DTYPES = {"smooth": "f4", "precip": "f4", "packed": "i2", "floats": "f4", "station": "f4"}
 
 
 def dtype_of(kind: str) -> np.dtype:
@@ -63,11 +63,17 @@ def _floats(rng: np.random.Generator, shape: tuple[int, ...]) -> Iterator[np.nda
         yield rng.random(min(1 << 20, shape[0] - at), np.float32) * np.float32(1000)
 
 
+def _station(rng: np.random.Generator, shape: tuple[int, ...]) -> Iterator[np.ndarray]:
+    """What a few instruments say, hour by hour."""
+    yield np.cumsum(rng.standard_normal(shape, np.float32), axis=0, dtype="f4")
+
+
 KINDS: dict[str, Callable[[np.random.Generator, tuple[int, ...]], Iterator[np.ndarray]]] = {
     "smooth": _smooth,
     "precip": _precip,
     "packed": _packed,
     "floats": _floats,
+    "station": _station,
 }
 
 

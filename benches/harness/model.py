@@ -22,6 +22,8 @@ class FileSpec:
     deflate: int = 0
     # The backend that writes it. What ncforge wrote is made anew in every run, for its code may have changed.
     writer: str = "netCDF4"
+    # Whether the first dimension is unlimited, and the file is written record by record.
+    records: bool = False
     # Removed as soon as no further row needs it.
     temporary: bool = False
 
@@ -33,6 +35,7 @@ class FileSpec:
             "chunks": ",".join(map(str, self.chunks or ())),
             "deflate": self.deflate,
             "shuffle": int(self.deflate > 0),
+            "records": int(self.records),
         }
 
 

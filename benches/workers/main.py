@@ -11,7 +11,7 @@ from typing import Any
 
 import numpy as np
 
-from workers.backends import Backend, Request, load_backend
+from workers.backends import Backend, Key, Request, load_backend
 
 BLOCK = 1 << 20  # words
 
@@ -42,6 +42,7 @@ class Worker:
         tasks: dict[str, Callable[[Request], dict[str, Any]]] = {
             "hello": lambda _: {"name": self.backend.name, "version": self.backend.version()},
             "read": self.read,
+            "slabs": self.slabs,
             "write": self.write,
             "open": self.open,
         }
@@ -57,6 +58,20 @@ class Worker:
             reply["checksum"] = f"{checksum(self.backend.native(values, request)):016x}"
         return reply
 
+    def slabs(self, request: Request) -> dict[str, Any]:
+        """Opens, reads one selection after the other, closes; at most ``reads`` of them."""
+        check = request.get("check") == "1"
+        keys = load_keys(request)
+        reads = nbytes = total = 0
+        clock = (time.perf_counter(), time.process_time())
+        for values in self.backend.each(request, keys):
+            if check:
+                total += checksum(values) * (2 * reads + 1)
+            nbytes += values.nbytes
+            reads += 1
+        reply = stopped(clock, nbytes) | {"reads": reads}
+        return reply | ({"checksum": f"{total % 2**64:016x}"} if check else {})
+
     def write(self, request: Request) -> dict[str, Any]:
         """Creates a file with one variable, writes all of it, closes; with durable=1: and syncs."""
         shape = tuple(int(n) for n in request["shape"].split(","))
@@ -66,11 +81,12 @@ class Worker:
         values = self.source[1].view(request["type"]).reshape(shape)
         clock = (time.perf_counter(), time.process_time())
         self.backend.write(request, values)
+        reads = shape[0] if request.get("records") == "1" else 1
         if request.get("durable") == "1" and not self.backend.syncs:
             fd = os.open(request["path"], os.O_RDONLY)
             os.fsync(fd)
             os.close(fd)
-        return stopped(clock, values.nbytes)
+        return stopped(clock, values.nbytes) | {"reads": reads}
 
     def open(self, request: Request) -> dict[str, Any]:
         """Opens, gets all attributes of all variables, closes; ``repeat`` times."""
@@ -82,6 +98,17 @@ class Worker:
         if request.get("check") == "1":
             reply["checksum"] = f"{checksum(np.frombuffer(b''.join(map(encoded, attributes)), np.uint8)):016x}"
         return reply
+
+
+def load_keys(request: Request) -> list[Key]:
+    """What stands in brackets for each hyperslab of the request."""
+    rank = int(request["rank"])
+    slabs = np.fromfile(request["slabs"], np.uint64).reshape(-1, 2, rank)
+    most = int(request.get("reads") or len(slabs))
+    return [
+        tuple(a if n == 1 else slice(a, a + n) for a, n in zip(start, count, strict=True))
+        for start, count in slabs[:most].tolist()
+    ]
 
 
 def encoded(value: Any) -> bytes:

@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable, Iterator
 from importlib import import_module
 from typing import Any
 
 import numpy as np
 
 Request = dict[str, str]
+# What stands in brackets: a number for one value of an axis, a slice for several.
+Key = tuple[int | slice, ...]
 
 BACKENDS = {
     "ncforge-python": "ncforge_package:Ncforge",
@@ -36,6 +39,10 @@ class Backend:
     def read(self, request: Request) -> np.ndarray:
         """Opens a file, reads a whole variable, closes."""
         raise NotImplementedError(f"{self.name} does not read here")
+
+    def each(self, request: Request, keys: Iterable[Key]) -> Iterator[np.ndarray]:
+        """Opens a file, reads one selection of a variable after the other, closes."""
+        raise NotImplementedError(f"{self.name} does not read selections here")
 
     def native(self, values: np.ndarray, request: Request) -> np.ndarray:
         """What was read, in the machine's byte order."""

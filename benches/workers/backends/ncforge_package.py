@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable, Iterator
 from typing import Any
 
 import numpy as np
 
 import ncforge
-from workers.backends import Backend, Request, lengths
+from workers.backends import Backend, Key, Request, lengths
 
 FORMATS = {"cdf5": "NETCDF3_64BIT_DATA", "netcdf4": "NETCDF4"}
 
@@ -25,12 +26,20 @@ class Ncforge(Backend):
         with ncforge.Dataset(request["path"]) as data:
             return np.asarray(data.variables[request["var"]][...])
 
+    def each(self, request: Request, keys: Iterable[Key]) -> Iterator[np.ndarray]:
+        with ncforge.Dataset(request["path"]) as data:
+            data.set_auto_maskandscale(False)
+            var = data.variables[request["var"]]
+            for key in keys:
+                yield var[key]
+
     def write(self, request: Request, values: np.ndarray) -> None:
         level = int(request.get("deflate") or 0)
         chunks = lengths(request, "chunks")
+        by_records = request.get("records") == "1"
         with ncforge.Dataset(request["path"], "w", format=FORMATS[request["format"]]) as new:
             for i, n in enumerate(values.shape):
-                new.createDimension(f"d{i}", n)
+                new.createDimension(f"d{i}", None if by_records and i == 0 else n)
             var = new.createVariable(
                 request["var"],
                 values.dtype,
@@ -38,11 +47,15 @@ class Ncforge(Backend):
                 compression="zlib" if level else None,
                 complevel=level,
                 shuffle=request.get("shuffle") == "1",
-                contiguous=chunks is None and request["format"] == "netcdf4",
+                contiguous=chunks is None and request["format"] == "netcdf4" and not by_records,
                 chunksizes=chunks,
                 fill_value=False,
             )
-            var[...] = values
+            if by_records:
+                for t, record in enumerate(values):
+                    var[t] = record
+            else:
+                var[...] = values
 
     def attributes(self, request: Request) -> list[Any]:
         with ncforge.Dataset(request["path"]) as data:

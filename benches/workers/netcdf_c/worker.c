@@ -125,7 +125,7 @@ static void read_slabs(const Request *request)
     answer(&result);
 }
 
-/* write: create a file with one variable, write all of it, close; durable=1: and sync. */
+/* write: create a file with one variable, write all of it, close; records=1: record by record; durable=1: and sync. */
 static void write_all(const Request *request)
 {
     Answer result = {.reads = 1};
@@ -136,7 +136,7 @@ static void write_all(const Request *request)
     int mode = !strcmp(text(request, "format", ""), "cdf5") ? NC_64BIT_DATA : NC_NETCDF4;
     int level = (int)number(request, "deflate", 0), shuffle = (int)number(request, "shuffle", 0);
     const void *values = load(text(request, "source", ""), &result.bytes);
-    int file, var, dims[MAX_RANK], before;
+    int file, var, dims[MAX_RANK], before, by_records = rank > 0 && number(request, "records", 0) == 1;
     if (!values)
         return fail("source", "no such file");
     Clock clock = start();
@@ -146,7 +146,7 @@ static void write_all(const Request *request)
     for (int i = 0; i < rank; i++) {
         char dim[8];
         snprintf(dim, sizeof dim, "d%d", i);
-        TRY(nc_def_dim(file, dim, shape[i], &dims[i]));
+        TRY(nc_def_dim(file, dim, by_records && i == 0 ? NC_UNLIMITED : shape[i], &dims[i]));
     }
     TRY(nc_def_var(file, text(request, "var", "v"), type, rank, dims, &var));
     if (chunked)
@@ -154,7 +154,17 @@ static void write_all(const Request *request)
     if (level || shuffle)
         TRY(nc_def_var_deflate(file, var, shuffle, level > 0, level));
     TRY(nc_enddef(file));
-    TRY(nc_put_var(file, var, values));
+    if (by_records) {
+        size_t at[MAX_RANK] = {0}, count[MAX_RANK], bytes = shape[0] ? result.bytes / shape[0] : 0;
+        memcpy(count, shape, sizeof count);
+        count[0] = 1;
+        for (result.reads = 0; result.reads < shape[0]; result.reads++) {
+            at[0] = result.reads;
+            TRY(nc_put_vara(file, var, at, count, (const char *)values + result.reads * bytes));
+        }
+    } else {
+        TRY(nc_put_var(file, var, values));
+    }
     TRY(nc_close(file));
     if (number(request, "durable", 0) == 1) {
         int fd = open(path, O_RDONLY);

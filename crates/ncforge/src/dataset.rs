@@ -3,6 +3,11 @@
 //! [`Dataset`] reads; it is cheap to clone, and any number of threads may use it at once. [`DatasetMut`]
 //! creates a file, or updates one in place.
 //!
+//! A [`Dataset`] has the description, and the number of records, that the file had when it was opened. It shows values
+//! that are overwritten meanwhile, but is not bound to: chunks that were decoded and what was read ahead of a loop are kept
+//! as they were. Small reads in a row of what is stored without filters show what this process wrote at once, and
+//! what other processes wrote at most 10 milliseconds later. To see all of it, open the file again.
+//!
 //! ```
 //! use ncforge::dataset::{CreateOptions, Dataset, DatasetMut};
 //! use ncforge::model::{Atomic, DimId, Dimension, Format, Schema, Variable};

@@ -2,6 +2,7 @@
 
 mod file;
 mod memory;
+mod near;
 pub mod packed;
 mod replace;
 
@@ -59,6 +60,12 @@ pub trait Store: Send + Sync + Debug {
     fn name(&self) -> &str;
     /// Fills `buf` from `offset`.
     fn read_at(&self, buf: &mut [u8], offset: u64) -> Result<()>;
+    /// As [`Store::read_at`], for values that a program asks for one by one: a store may fetch more than that, and answer
+    /// the next ones from memory. What this process writes is seen at once; what others write, a file shows at most 10
+    /// milliseconds later.
+    fn read_value(&self, buf: &mut [u8], offset: u64) -> Result<()> {
+        self.read_at(buf, offset)
+    }
     /// The whole store as one slice, where that costs nothing (mapped, or in memory).
     fn as_slice(&self) -> Option<&[u8]> {
         None

@@ -2,7 +2,7 @@
 
 use std::path::Path;
 
-use ncforge::model::{DimId, Filter, Storage};
+use ncforge::model::{DimId, Filter, Storage, VarId};
 use ncforge::{Atomic, CreateOptions, DatasetMut, Dimension, Format, Hyperslab, Schema, Variable};
 
 use super::{Answer, Clock, Fields, Worker};
@@ -15,13 +15,16 @@ const SHUFFLE: u16 = 2;
 impl Worker {
     /// `write`: create a file with one variable, write all of it, close. The values are those of the file
     /// `source`, loaded before. With `durable=1` the file is on disk at the end; without, as with the peers,
-    /// in the hands of the system.
+    /// in the hands of the system. With `records=1` the first dimension is unlimited, and they are written record by
+    /// record.
     pub(super) fn write(&mut self, request: &Fields<'_>) -> Result<Answer> {
         self.load(request.text("source")?)?;
         let values = self.source.as_ref().map_or(&[][..], |(_, values)| values);
         let schema = schema(request)?;
         let path = Path::new(request.text("path")?);
-        let slab = Hyperslab::all(&request.numbers("shape")?);
+        let shape = request.numbers("shape")?;
+        let records = request.flag("records").then(|| shape.first().copied().unwrap_or(0));
+        let slab = Hyperslab::all(&shape);
         let options = CreateOptions {
             overwrite: true,
             engine: Some(self.engine.clone()),
@@ -32,9 +35,12 @@ impl Worker {
         let clock = Clock::start();
         let mut new = DatasetMut::create(path, schema, options)?;
         let var = new.schema().var_ids().next().ok_or_else(|| Error::Invalid("no variable".to_owned()))?;
-        new.write_bytes(var, &slab, values)?;
+        match records {
+            None => new.write_bytes(var, &slab, values)?,
+            Some(records) => write_records(&mut new, var, &slab, records, values)?,
+        }
         new.close()?;
-        Ok(Answer { bytes: values.len() as u64, ..clock.stop() })
+        Ok(Answer { bytes: values.len() as u64, reads: records.unwrap_or(1), ..clock.stop() })
     }
 
     fn load(&mut self, source: &str) -> Result<()> {
@@ -45,6 +51,26 @@ impl Worker {
         }
         Ok(())
     }
+}
+
+/// One record after the other, as a program does that gets them one by one.
+fn write_records(
+    new: &mut DatasetMut,
+    var: VarId,
+    all: &Hyperslab,
+    records: u64,
+    values: &[u8],
+) -> Result<()> {
+    let size = values.len() / records.max(1) as usize;
+    let mut slab = all.clone();
+    if let Some(count) = slab.count.first_mut() {
+        *count = 1;
+    }
+    for (t, record) in (0..records).zip(values.chunks(size.max(1))) {
+        slab.start[0] = t;
+        new.write_bytes(var, &slab, record)?;
+    }
+    Ok(())
 }
 
 fn schema(request: &Fields<'_>) -> Result<Schema> {
@@ -61,7 +87,9 @@ fn schema(request: &Fields<'_>) -> Result<Schema> {
     };
     let mut schema = Schema::new(format);
     for (i, len) in request.numbers("shape")?.into_iter().enumerate() {
-        schema.dims.push(Dimension { name: format!("d{i}"), group: Schema::ROOT, len, unlimited: false });
+        let unlimited = i == 0 && request.flag("records");
+        let len = if unlimited { 0 } else { len };
+        schema.dims.push(Dimension { name: format!("d{i}"), group: Schema::ROOT, len, unlimited });
     }
     let mut var = Variable::new(request.text("var")?, atomic, (0..schema.dims.len()).map(DimId).collect());
     let chunks = request.numbers("chunks")?;

@@ -57,7 +57,7 @@ pub(super) fn read(store: &dyn Store, offset: u64, out: &mut [u8]) -> bool {
         let from = usize::try_from(offset).ok().and_then(|o| all.get(o..)?.get(..out.len()));
         return from.map(|bytes| out.copy_from_slice(bytes)).is_some();
     }
-    store.read_at(out, offset).is_ok()
+    store.read_value(out, offset).is_ok()
 }
 
 #[cfg(test)]

@@ -29,13 +29,8 @@ pub(super) fn read_bytes(
         let layout = container.layout(var)?;
         if let Some((offset, len)) = direct::run(&layout, slab)
             && len == out.len()
-            && direct::read(&**container.store(), offset, out)
+            && read_run(engine, container, &layout, offset, out)
         {
-            kernels::order_in_place(out, &layout.element);
-            let inner = &*engine.inner;
-            inner.reads.fetch_add(1, Ordering::Relaxed);
-            add(&inner.counters.fetched, len as u64);
-            add(&inner.counters.delivered, len as u64);
             return Ok(());
         }
     }
@@ -49,12 +44,40 @@ pub(super) fn read_bytes(
     read_stored(engine, container, var, &layout, slab, out)
 }
 
+/// Reads one run in the shortest way; whether it could be read so.
+fn read_run(
+    engine: &Engine,
+    container: &dyn Container,
+    layout: &VarLayout,
+    offset: u64,
+    out: &mut [u8],
+) -> bool {
+    if !direct::read(&**container.store(), offset, out) {
+        return false;
+    }
+    kernels::order_in_place(out, &layout.element);
+    let inner = &*engine.inner;
+    inner.reads.fetch_add(1, Ordering::Relaxed);
+    add(&inner.counters.fetched, out.len() as u64);
+    add(&inner.counters.delivered, out.len() as u64);
+    true
+}
+
 pub(super) fn read(
     engine: &Engine,
     container: &dyn Container,
     var: VarId,
     slab: &Hyperslab,
 ) -> Result<Values> {
+    if var.0 < container.schema().vars.len() {
+        let layout = container.layout(var)?;
+        if let Some((offset, len)) = direct::run(&layout, slab) {
+            let mut bytes = engine.inner.results.buffer(len);
+            if read_run(engine, container, &layout, offset, &mut bytes) {
+                return Ok(Values::Fixed(bytes));
+            }
+        }
+    }
     let layout = checked_layout(container, var, slab)?;
     let len = result_bytes(slab, &layout)?;
     // What no machine could hold is refused here instead of by the allocator.

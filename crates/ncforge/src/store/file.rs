@@ -9,6 +9,7 @@ use memmap2::Mmap;
 
 use super::Store;
 use super::memory::past_end;
+use super::near::{Near, Writes};
 use super::replace::replace_file;
 use crate::error::{Error, Result};
 
@@ -33,16 +34,26 @@ pub struct FileStore {
     /// Its length when it was opened, if it is open for reading only: asking the system at every read would cost
     /// as much as a small read. A file that is cut short meanwhile still gives an error, not less.
     len: Option<u64>,
+    /// Of a file that is open for reading only: blocks for small reads in a row.
+    near: Option<Near>,
+    writes: Writes,
 }
 
 impl FileStore {
     pub(super) fn from_file(file: File, path: &Path, map: Option<Mmap>) -> Self {
+        let writes = Writes::of(&file);
+        Self::counted(file, path, map, writes)
+    }
+
+    fn counted(file: File, path: &Path, map: Option<Mmap>, writes: Writes) -> Self {
         Self {
             file,
             path: path.to_owned(),
             name: path.display().to_string(),
             map,
             len: None,
+            near: None,
+            writes,
             relaxed: AtomicBool::new(false),
         }
     }
@@ -55,7 +66,9 @@ impl FileStore {
             let e = std::io::Error::from(std::io::ErrorKind::IsADirectory);
             return Err(Error::io("open", path.display().to_string(), e));
         }
-        Ok(Self { len: Some(meta.len()), ..Self::from_file(file, path, None) })
+        let writes = Writes::of_metadata(&meta);
+        let near = Some(Near::default());
+        Ok(Self { len: Some(meta.len()), near, ..Self::counted(file, path, None, writes) })
     }
 
     /// Opens an existing file for reading and maps it.
@@ -109,6 +122,16 @@ impl FileStore {
     pub fn file(&self) -> &File {
         &self.file
     }
+
+    /// The descriptor means another file now.
+    pub(super) fn switched(&self) {
+        self.writes.switched(&self.file);
+    }
+
+    #[cfg(test)]
+    pub(super) fn near(&self) -> &Near {
+        self.near.as_ref().expect("open for reading only")
+    }
 }
 
 impl Store for FileStore {
@@ -134,21 +157,35 @@ impl Store for FileStore {
         })
     }
 
+    fn read_value(&self, buf: &mut [u8], offset: u64) -> Result<()> {
+        match &self.near {
+            Some(near) if near.read(&self.file, &self.writes, buf, offset) => Ok(()),
+            _ => self.read_at(buf, offset),
+        }
+    }
+
     fn as_slice(&self) -> Option<&[u8]> {
         self.map.as_deref()
     }
 
     fn write_at(&self, buf: &[u8], offset: u64) -> Result<()> {
-        self.file
-            .write_all_at(buf, offset)
+        let written = self.file.write_all_at(buf, offset);
+        // Also after an error: a part of it may stand in the file.
+        self.writes.note();
+        written
             .map_err(|e| Error::io(format!("write {} bytes at offset {offset} of", buf.len()), &self.name, e))
     }
 
     fn set_len(&self, len: u64) -> Result<()> {
-        if len == 0 {
-            return empty(&self.file).map_err(|e| Error::io("empty", &self.name, e));
-        }
-        self.file.set_len(len).map_err(|e| Error::io(format!("set the length to {len} of"), &self.name, e))
+        let set = if len == 0 {
+            empty(&self.file).map_err(|e| Error::io("empty", &self.name, e))
+        } else {
+            self.file
+                .set_len(len)
+                .map_err(|e| Error::io(format!("set the length to {len} of"), &self.name, e))
+        };
+        self.writes.note();
+        set
     }
 
     fn reserve(&self, offset: u64, len: u64) -> Result<()> {

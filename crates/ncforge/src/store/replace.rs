@@ -26,7 +26,9 @@ pub(super) fn replace_file(store: &FileStore, build: &mut dyn FnMut(&dyn Store) 
         // The rename itself becomes durable with its directory; some file systems cannot sync one.
         let _ = File::open(dir).and_then(|d| d.sync_all());
     }
-    switch_descriptor(store.file(), beside.file()).map_err(|e| fail("switch to the new contents of", e))
+    switch_descriptor(store.file(), beside.file()).map_err(|e| fail("switch to the new contents of", e))?;
+    store.switched();
+    Ok(())
 }
 
 fn create_beside(target: &Path) -> Result<(FileStore, PathBuf)> {
