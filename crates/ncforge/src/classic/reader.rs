@@ -84,6 +84,14 @@ impl ClassicFile {
         self.places = self.schema.vars.iter().map(|_| OnceLock::new()).collect();
     }
 
+    /// Forgets the places of record variables after the number of records has changed: a program that writes record by
+    /// record comes here for each of them.
+    pub(super) fn forget_record_places(&mut self) {
+        for (place, _) in self.places.iter_mut().zip(&self.layout.vars).filter(|(_, extent)| extent.record) {
+            place.take();
+        }
+    }
+
     /// An error if the file is out of all proportion to what its header says of a variable: a few bytes that
     /// promise terabytes would be read as that many zeros.
     fn check_proportion(&self, id: VarId) -> Result<()> {

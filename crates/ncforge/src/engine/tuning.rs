@@ -72,3 +72,8 @@ pub(super) const PENDING_CHUNKS: u64 = pick(128, 5);
 pub(super) const PENDING_BYTES: u64 = 256 << 20;
 /// Writing chunks: from this many whole chunks at a time on, they are encoded straight from the caller's memory.
 pub(super) const DIRECT_CHUNKS: u64 = pick(16, 3);
+
+/// Writing plain arrays: writes of up to this many bytes wait for the one that follows them in the file, …
+pub(super) const TAIL_SMALL: u64 = pick(4 << 10, 24);
+/// … until there are this many bytes of them.
+pub(super) const TAIL_ROOM: u64 = pick(64 << 10, 80);

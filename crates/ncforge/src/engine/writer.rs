@@ -5,11 +5,12 @@ mod encode;
 mod gather;
 mod linear;
 mod shared;
+mod tail;
 
 use std::collections::BTreeSet;
 
 use super::tuning::WRITE_GAP;
-use super::{Engine, boxes};
+use super::{Engine, boxes, direct};
 use crate::container::{Container, ContainerMut};
 use crate::error::{Error, Result};
 use crate::layout::{ChunkRecord, Place, VarLayout};
@@ -17,6 +18,7 @@ use crate::model::{DimId, Schema, Values, VarId};
 use crate::select::{Hyperslab, Picks};
 
 use gather::Gather;
+use tail::Tail;
 
 /// Writes hyperslabs of any shape, in any order, into a container.
 ///
@@ -25,7 +27,7 @@ use gather::Gather;
 /// **the file's bytes do not depend on the number of threads**. A chunk that one call covers is encoded straight
 /// from the caller's memory. When the parts outgrow their share of the budget some are written as they are, and
 /// read back when more of them comes. Contiguous variables and records are converted block by block on all
-/// threads, and written in place.
+/// threads, and written in place; small ones that follow each other wait until they are worth a request.
 ///
 /// Writing past the end of an unlimited dimension grows it. Errors may come late, from data of an earlier call;
 /// nothing is sure to be in the file before [`Writer::sync`] or [`Writer::finish`]. A writer that is dropped
@@ -35,6 +37,8 @@ pub struct Writer {
     engine: Engine,
     container: Box<dyn ContainerMut>,
     gather: Gather,
+    /// Small writes of plain data on their way to the store.
+    tail: Tail,
     /// Unlimited dimensions that grew by writing past their end: their last chunks are likely to get more.
     growing: BTreeSet<DimId>,
     /// Whether chunks of nothing but fill values are left out.
@@ -55,7 +59,15 @@ impl Writer {
     pub fn new(engine: Engine, container: Box<dyn ContainerMut>) -> Self {
         let gather = Gather::new(engine.memory());
         engine.inner.budget.writer_begins();
-        Self { engine, container, gather, growing: BTreeSet::new(), skip_fill: false, shared: false }
+        Self {
+            engine,
+            container,
+            gather,
+            tail: Tail::default(),
+            growing: BTreeSet::new(),
+            skip_fill: false,
+            shared: false,
+        }
     }
 
     /// A writer into a container whose every value has its place already ([`Writer::reserve`]), and which others
@@ -70,12 +82,14 @@ impl Writer {
     /// Gives all of a variable its place, see [`ContainerMut::reserve`].
     pub fn reserve(&mut self, var: VarId) -> Result<()> {
         let var = self.known(var)?;
+        self.flush_tail()?;
         self.container.reserve(var)
     }
 
     /// Gives one chunk its place, see [`ContainerMut::reserve_chunk`].
     pub fn reserve_chunk(&mut self, var: VarId, at: &[u64], len: u64, mask: u32) -> Result<ChunkRecord> {
         let var = self.known(var)?;
+        self.flush_tail()?;
         self.container.reserve_chunk(var, at, len, mask)
     }
 
@@ -153,6 +167,7 @@ impl Writer {
         if !inside {
             return Err(Error::Invalid(format!("`{}` has no chunk {at:?}", layout.name)));
         }
+        self.flush_tail()?;
         // Keeps the order in which chunks became whole.
         self.flush_pending()?;
         self.gather.drop_chunk(&self.engine, var, at);
@@ -164,12 +179,14 @@ impl Writer {
     /// Takes over a chunk whose encoded bytes lie in the file already, see [`ContainerMut::adopt_chunk`].
     pub fn adopt_chunk(&mut self, var: VarId, at: &[u64], record: ChunkRecord) -> Result<()> {
         let var = self.known(var)?;
+        self.flush_tail()?;
         self.container.adopt_chunk(var, at, record)
     }
 
     /// Takes over a region of a variable without chunks: its values are in the file already.
     pub fn adopt_region(&mut self, var: VarId, region: &Hyperslab) -> Result<()> {
         let var = self.known(var)?;
+        self.flush_tail()?;
         self.container.will_write(var, region)
     }
 
@@ -207,6 +224,7 @@ impl Writer {
 
     /// Encodes and places everything that is being gathered, whole or not.
     pub fn flush(&mut self) -> Result<()> {
+        self.flush_tail()?;
         for part in self.gather.take_all(None) {
             self.enqueue(part)?;
         }
@@ -228,6 +246,7 @@ impl Writer {
 
     fn before_read(&mut self, var: VarId) -> Result<()> {
         let var = self.known(var)?;
+        self.flush_tail()?;
         for part in self.gather.take_all(Some(var)) {
             self.enqueue(part)?;
         }
@@ -244,6 +263,10 @@ impl Writer {
 
     fn layout(&self, var: VarId) -> Result<std::sync::Arc<VarLayout>> {
         self.container.layout(var)
+    }
+
+    fn flush_tail(&mut self) -> Result<()> {
+        self.tail.flush(&**self.container.store())
     }
 
     /// Decoded chunks of this store may be out of date.
@@ -263,16 +286,20 @@ impl Writer {
                 }
             }
         }
-        slab.check(&shape, &schema.var_path(var))?;
+        if slab.check(&shape, "").is_err() {
+            return slab.check(&shape, &schema.var_path(var));
+        }
         if slab.is_empty() {
             return Ok(());
         }
-        let dims = schema.var(var).dims.clone();
-        for (d, dim) in dims.into_iter().enumerate() {
-            if slab.end(d) > self.schema().dim(dim).len {
-                self.container.grow(dim, slab.end(d))?;
-                self.growing.insert(dim);
-            }
+        let dims = schema.var(var).dims.iter().enumerate();
+        let longer: Vec<(DimId, u64)> = dims
+            .map(|(d, &dim)| (dim, slab.end(d)))
+            .filter(|&(dim, end)| end > schema.dim(dim).len)
+            .collect();
+        for (dim, end) in longer {
+            self.container.grow(dim, end)?;
+            self.growing.insert(dim);
         }
         Ok(())
     }
@@ -310,7 +337,17 @@ impl Writer {
         }
         self.container.will_write(var, slab)?;
         let layout = self.layout(var)?;
+        let store = &**self.container.store();
         self.engine.forget_ahead(self.container.store());
+        // Others who write to the file at the same time see at once what is written.
+        if !self.shared
+            && Tail::takes(store, bytes.len())
+            && let Some((offset, len)) = direct::run(&layout, slab)
+            && len == bytes.len()
+        {
+            return self.tail.push(store, offset, bytes, &layout.element);
+        }
+        self.tail.flush(store)?;
         let gap = if self.shared { 0 } else { WRITE_GAP };
         linear::write(&self.engine, &mut *self.container, var, &layout, slab, &steps, bytes, gap)
     }

@@ -1,0 +1,60 @@
+"""Small records read one by one while netCDF4-python, in another process, writes to the same classic file."""
+
+from __future__ import annotations
+
+import subprocess
+import sys
+import time
+from pathlib import Path
+
+import netCDF4
+import numpy as np
+
+import ncforge
+
+RECORDS = 500
+
+
+def by_netcdf4(path: Path, code: str) -> None:
+    """Runs statements with the file open for update, in a process of their own."""
+    script = f"import netCDF4\nwith netCDF4.Dataset({str(path)!r}, 'r+') as data:\n    v = data['v']\n    {code}\n"
+    subprocess.run([sys.executable, "-c", script], check=True)
+
+
+def test_what_another_process_writes_is_seen(tmp_path: Path) -> None:
+    path = tmp_path / "f.nc"
+    values = np.arange(RECORDS * 3, dtype="f4").reshape(RECORDS, 3)
+    with netCDF4.Dataset(path, "w", format="NETCDF3_CLASSIC") as new:
+        new.createDimension("time", None)
+        new.createDimension("x", 3)
+        new.createVariable("v", "f4", ("time", "x"))[:] = values
+        new.createVariable("other", "i2", ("time", "x"))[:] = np.zeros((RECORDS, 3))
+    with ncforge.Dataset(path) as data:
+        v = data["v"]
+        assert [float(v[t, 1]) for t in range(RECORDS)] == values[:, 1].tolist()
+        by_netcdf4(path, "v[100:400] = -1")
+        time.sleep(0.02)
+        assert [float(v[t, 1]) for t in range(100, 400)] == [-1.0] * 300
+        by_netcdf4(path, f"v[{RECORDS}] = 7")
+        # The number of records is that of when the file was opened.
+        assert len(v) == RECORDS
+    with ncforge.Dataset(path) as again:
+        assert again["v"][RECORDS].tolist() == [7, 7, 7]
+
+
+def test_records_are_written_one_by_one(tmp_path: Path) -> None:
+    path = tmp_path / "f.nc"
+    values = np.arange(RECORDS * 3, dtype="f4").reshape(RECORDS, 3)
+    with ncforge.Dataset(path, "w", format="NETCDF3_CLASSIC") as new:
+        new.createDimension("time", None)
+        new.createDimension("x", 3)
+        v = new.createVariable("v", "f4", ("time", "x"))
+        s = new.createVariable("s", "i2", ("time", "x"))
+        for t in range(RECORDS):
+            v[t] = values[t]
+            s[t] = values[t] % 100
+            if t % 100 == 50:
+                assert v[t].tolist() == values[t].tolist()
+    with netCDF4.Dataset(path) as data:
+        assert np.array_equal(data["v"][:], values)
+        assert np.array_equal(data["s"][:], values % 100)
