@@ -33,6 +33,7 @@ SMALLER = {
         "--stations 2 --years 1 --repetitions 1"
     ),
     "ncforge bench records --only station": "--records 500 --variables 4 --reads 20 --repetitions 1",
+    "ncforge bench io -w -r --driver raw,ncforge --html io.html": "-d 4:100:100:10 --reps 1",
     "ncforge bench chunks --proof --array-bytes 32M --most-shapes 64 --deflate 1 --library find": (
         "--array-bytes 1M --most-shapes 4 --repetitions 1"
     ),
