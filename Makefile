@@ -77,8 +77,9 @@ test-python: $(STAMP_TEST) $(STAMP_EXTENSION) ## Tests across tools (pytest), an
 	NCFORGE_BIN="$$(bash scripts/target-dir.sh $(PROFILE))/ncforge" $(PY) -m pytest tests
 	$(PY) -m mypy.stubtest --concise ncforge._core
 
-conformance: $(STAMP_TEST) $(STAMP_EXTENSION) ## xarray's own backend tests against the engine ncforge; prints the count
+conformance: $(STAMP_TEST) $(STAMP_EXTENSION) ## The own tests of xarray and netCDF4-python on ncforge; prints the counts
 	cd tests/conformance && ../../$(PY) -m pytest -q test_xarray.py
+	$(PY) tests/conformance/netcdf4_python.py
 
 test-files: $(STAMP_TEST) $(STAMP_PIP) ## Copy and compare every netCDF file of three Debian packages
 	cargo build --quiet --locked --profile $(PROFILE) -p ncforge-cli

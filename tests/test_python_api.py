@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import gc
+import pickle
 from pathlib import Path
 from typing import Any
 
@@ -360,3 +361,29 @@ def test_attributes_are_asked_for_once_and_never_after_closing(tmp_path: Path) -
     for ask in (lambda: var.text, var.ncattrs, lambda: var.getncattr("numbers")):
         with pytest.raises(ncforge.errors.NcforgeError):
             ask()
+
+
+def test_what_is_read_travels(tmp_path: Path) -> None:
+    path = tmp_path / "g.nc"
+    with ncforge.Dataset(path, "w") as ds:
+        ds.createDimension("x", 3)
+        ds.createVariable("v", "i2", ("x",)).scale_factor = 0.5
+        ds["v"][:] = [1, 2, 3]
+        ds.createGroup("a/b").createVariable("w", "f4", ("x",))[:] = 7
+        with pytest.raises(NotImplementedError, match="stays in its process"):
+            pickle.dumps(ds)
+    with ncforge.Dataset(path) as ds:
+        ds["v"].set_auto_scale(False)
+        again, v, group, w = pickle.loads(pickle.dumps((ds, ds["v"], ds["a/b"], ds["a/b/w"])))
+        assert isinstance(again, ncforge.Dataset) and again is not ds and v.group() is again
+        assert list(v[:]) == [2, 4, 6] and list(again["v"][:]) == [2, 4, 6]
+        assert isinstance(group, ncforge.Group) and group.path == "/a/b" and list(w[:]) == [7, 7, 7]
+        again.close()
+        sent = pickle.dumps(ds)
+    with pytest.raises(ncforge.UnsupportedCallError, match="closed"):
+        pickle.dumps(ds)
+    with ncforge.Dataset(path, "r+") as ds:
+        ds["v"][0] = 9
+        ds.comment = "another"
+    with pytest.raises(OSError, match="other contents"):
+        pickle.loads(sent)

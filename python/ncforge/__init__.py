@@ -1,7 +1,8 @@
 """Fast netCDF, classic and netCDF-4, without a C library.
 
-``Dataset`` has the names and arguments of netCDF4-python; ``copy``, ``info`` and ``compare`` do what the command
-``ncforge`` does; ``to_netcdf`` writes what xarray holds, and ``engine="ncforge"`` reads for it.
+``Dataset`` has the names and arguments of netCDF4-python; ``copy``, ``combine``, ``doctor``, ``compare``, ``info`` and
+``bench`` do what the command ``ncforge`` does; ``to_netcdf`` writes what xarray holds, and ``engine="ncforge"`` reads
+for it.
 
 >>> import ncforge
 >>> with ncforge.Dataset("sst.nc") as ds:  # doctest: +SKIP
@@ -15,8 +16,11 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
+    from ncforge import bench as bench
     from ncforge import xarray as xarray
+    from ncforge._combine import CombinePlan, CombineReport, Mosaic, combine, plan_combine
     from ncforge._core import __version__
+    from ncforge._doctor import Diagnoses, Diagnosis, Finding, Rule, doctor, doctor_rules
     from ncforge.dataset import Dataset, Group
     from ncforge.dimension import Dimension
     from ncforge.engine import EngineStats, clear_cache, engine_stats
@@ -33,6 +37,7 @@ if TYPE_CHECKING:
         NotFoundError,
         NotNetcdfError,
         NotRepresentableError,
+        UnsupportedCallError,
         UnsupportedError,
         VerifyError,
     )
@@ -42,7 +47,9 @@ if TYPE_CHECKING:
     from ncforge.xarray import to_netcdf
 
 _FROM = {
+    "_combine": ("CombinePlan", "CombineReport", "Mosaic", "combine", "plan_combine"),
     "_core": ("__version__",),
+    "_doctor": ("Diagnoses", "Diagnosis", "Finding", "Rule", "doctor", "doctor_rules"),
     "dataset": ("Dataset", "Group"),
     "dimension": ("Dimension",),
     "engine": ("EngineStats", "clear_cache", "engine_stats"),
@@ -59,6 +66,7 @@ _FROM = {
         "NotFoundError",
         "NotNetcdfError",
         "NotRepresentableError",
+        "UnsupportedCallError",
         "UnsupportedError",
         "VerifyError",
     ),
@@ -68,43 +76,56 @@ _FROM = {
     "xarray": ("to_netcdf",),
 }
 _WHERE = {name: module for module, names in _FROM.items() for name in names}
-_MODULES = ("dataset", "dimension", "engine", "errors", "ops", "types", "variable", "xarray")
+_MODULES = ("bench", "dataset", "dimension", "engine", "errors", "ops", "types", "variable", "xarray")
 
 __all__ = [
     "BudgetError",
     "ChangedError",
+    "CombinePlan",
+    "CombineReport",
     "Comparison",
     "CompoundType",
     "CopyReport",
     "CorruptError",
     "Dataset",
+    "Diagnoses",
+    "Diagnosis",
     "Difference",
     "Dimension",
     "EngineStats",
     "EnumType",
     "ExistsError",
+    "Finding",
     "Group",
     "Info",
     "InternalError",
     "InterruptedCopyError",
     "InvalidError",
     "IoError",
+    "Mosaic",
     "NcforgeError",
     "NotFoundError",
     "NotNetcdfError",
     "NotRepresentableError",
     "OpaqueType",
+    "Rule",
+    "UnsupportedCallError",
     "UnsupportedError",
     "VLType",
     "Variable",
     "VerifyError",
     "__version__",
+    "bench",
     "clear_cache",
+    "combine",
     "compare",
     "copy",
+    "doctor",
+    "doctor_rules",
     "engine_stats",
     "info",
     "open",
+    "plan_combine",
     "to_netcdf",
 ]
 

@@ -42,6 +42,10 @@ class Contents:
         """How a variable's values are given and taken."""
         return self._switches.setdefault(var, Switches())
 
+    def set_switches(self, var: int, how: Switches) -> None:
+        """Changes them."""
+        self._switches[var] = how
+
     def rules(self, var: int, make: Callable[[], Rules]) -> Rules:
         """What a variable's attributes say of its values; kept if nothing can change them."""
         if not self._settled:

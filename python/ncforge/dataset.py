@@ -16,7 +16,14 @@ from ncforge._core import File, info_cdl
 from ncforge._grouptools import GroupTools
 from ncforge._values import ATOMIC, TypeName, Types
 from ncforge.dimension import Dimension
-from ncforge.errors import ExistsError, InvalidError, NotFoundError, UnsupportedError
+from ncforge.errors import (
+    ChangedError,
+    ExistsError,
+    InvalidError,
+    NotFoundError,
+    UnsupportedCallError,
+    UnsupportedError,
+)
 from ncforge.types import CompoundType, EnumType, OpaqueType, UserType, VLType
 from ncforge.variable import Variable
 
@@ -141,10 +148,7 @@ class Group(GroupTools, Attributes):
 
     def __getitem__(self, path: str) -> Any:
         # A variable or a group; which one, the caller knows.
-        at: Group = self
-        if path.startswith("/"):
-            while at._parent is not None:
-                at = at._parent
+        at = self._root() if path.startswith("/") else self
         *above, last = [p for p in path.split("/") if p] or [""]
         for part in above:
             if part not in at.groups:
@@ -329,6 +333,12 @@ class Group(GroupTools, Attributes):
             var.setncattr("least_significant_digit", least_significant_digit)
         return var
 
+    def _root(self) -> Group:
+        at = self
+        while at._parent is not None:
+            at = at._parent
+        return at
+
     def _dimension(self, name: str) -> int:
         dims = self._contents.dims()
         at: Group | None = self
@@ -346,7 +356,8 @@ class Group(GroupTools, Attributes):
         raise TypeError("`in` does not say what is meant; use `variables`, `dimensions` or `groups`")
 
     def __reduce__(self) -> Any:
-        raise NotImplementedError("a dataset does not travel between processes; open it there")
+        # Travels as its dataset and its path.
+        return Group.__getitem__, (self._root(), self.path)
 
     def __repr__(self) -> str:
         return (
@@ -443,6 +454,16 @@ class Dataset(Group):
         Group.__init__(new, core, Types(core), Contents(core), None, 0, "/")
         return new
 
+    def __reduce__(self) -> Any:
+        # What is read travels to other processes as its path, and what tells whether it is still the same file there.
+        identity = self._core.identity() if self._core.is_open() and self._core.is_reading() else None
+        if identity is None:
+            raise UnsupportedCallError(
+                f"`{self.filepath()}` is being written, lies in memory, or is closed: such a dataset stays in its "
+                "process; open the file there"
+            )
+        return _open_again, (os.path.abspath(self.filepath()), identity)
+
     def filepath(self) -> str:
         """The path that it was opened with."""
         return os.fspath(self._core.path)
@@ -505,3 +526,10 @@ class Dataset(Group):
         self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
     ) -> None:
         self.close()
+
+
+def _open_again(path: str, identity: tuple[int, int, int]) -> Dataset:
+    core = File.open(path)
+    if core.identity() != identity:
+        raise ChangedError(f"`{path}` is another file, or has other contents, than the one that was sent here")
+    return Dataset._of(core)

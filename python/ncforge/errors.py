@@ -41,6 +41,10 @@ class UnsupportedError(NcforgeError, OSError):
     """Legal, but not supported; the message names the feature."""
 
 
+class UnsupportedCallError(UnsupportedError, NotImplementedError):
+    """A call that cannot be done so; the message says how it can."""
+
+
 class NotFoundError(NcforgeError, KeyError):
     """A name that is not in the file."""
 

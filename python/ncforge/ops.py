@@ -4,17 +4,39 @@ from __future__ import annotations
 
 import json
 import os
-from collections.abc import Callable, Iterable
-from dataclasses import dataclass, field, fields
-from typing import Any
+from collections.abc import Iterable
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Any, overload
 
 from ncforge import _core
+from ncforge._progress import Progress, reporter
+from ncforge._reports import Path, only, size
+
+if TYPE_CHECKING:
+    from distributed import Client
+    from typing_extensions import TypedDict, Unpack
+
+    class CopyOptions(TypedDict, total=False):
+        """What :func:`copy` takes besides files."""
+
+        format: str
+        chunks: str
+        codec: str
+        level: int | None
+        shuffle: bool | None
+        fletcher32: bool
+        vars: Iterable[str] | None
+        memory: str | int | None
+        threads: int | None
+        verify: bool
+        overwrite: bool
+        resume: bool
+        history: str | None
+        client: Client | None
+        progress: Progress | bool | None
+
 
 __all__ = ["Comparison", "CopyReport", "Difference", "Info", "compare", "copy", "info"]
-
-Path = str | os.PathLike[str]
-Progress = Callable[[str, int, int], object]
-"""Called with the stage, and bytes of values done and in all. What it raises stops the work."""
 
 
 @dataclass(frozen=True)
@@ -82,13 +104,14 @@ class Info:
         return self.cdl
 
 
-def _only(kind: Any, values: dict[str, Any]) -> Any:
-    known = {f.name for f in fields(kind)}
-    return kind(**{k: v for k, v in values.items() if k in known})
-
-
+@overload
+def copy(  # type: ignore[overload-overlap]  # a string is its own iterable; the first counts
+    source: Path, target: Path, **options: Unpack[CopyOptions]
+) -> CopyReport: ...
+@overload
+def copy(source: Iterable[Path], target: Path, **options: Unpack[CopyOptions]) -> list[CopyReport]: ...
 def copy(
-    source: Path,
+    source: Path | Iterable[Path],
     target: Path,
     *,
     format: str = "keep",
@@ -106,14 +129,16 @@ def copy(
     overwrite: bool = False,
     resume: bool = False,
     history: str | None = None,
-    progress: Progress | None = None,
-) -> CopyReport:
-    """Copies a file into another format, chunk shape or compression, in bounded memory.
+    client: Client | None = None,
+    progress: Progress | bool | None = None,
+) -> CopyReport | list[CopyReport]:
+    """Copies a file, or several, into another format, chunk shape or compression, in bounded memory.
 
     Parameters
     ----------
     source, target
-        The files. The target appears under its name when it is whole.
+        A file, and the one to write; or several files, and a folder for those of the same names. A target appears
+        under its name when it is whole.
     format
         "keep", "classic", "cdf2", "cdf5", "netcdf4" or "netcdf4-classic".
     chunks
@@ -145,8 +170,13 @@ def copy(
         Whether to go on with an interrupted copy.
     history
         What to put in front of the attribute ``history``, after the date; nothing by default.
+    client
+        A client of Dask ``distributed``. Of one file its workers read the source and encode chunks, and this process
+        writes them in order: the output is the same to the byte. Several files are a task each, which reads and
+        writes. Workers must see the files under the same paths.
     progress
-        Called with the stage, and bytes of values done and in all.
+        Called with the stage, and bytes of values done and in all (of several files: "copy", and files done and in
+        all); ``True`` shows a bar.
     """
     request = {
         "format": format,
@@ -158,16 +188,31 @@ def copy(
         "shuffle": shuffle,
         "fletcher32": fletcher32,
         "vars": None if vars is None else list(vars),
-        "memory": None if memory is None else str(memory),
+        "memory": size(memory),
         "threads": threads,
         "verify": verify,
         "overwrite": overwrite,
         "resume": resume,
         "history": history,
     }
-    raw = json.loads(_core.copy(source, target, request, progress))
-    report: CopyReport = _only(CopyReport, {**raw, "raw": raw})
-    return report
+    if not isinstance(source, str | os.PathLike):
+        from ncforge._copies import copy_files
+
+        with reporter(progress, "files") as tell:
+            done = list(copy_files(source, target, request, client, tell))
+        return [only(CopyReport, {**raw, "raw": raw}) for raw in map(json.loads, done)]
+    elsewhere = None
+    if client is not None:
+        from ncforge._cluster import Encoding
+
+        elsewhere = Encoding.of_copy(client, os.path.abspath(source), request)
+    with reporter(progress) as tell:
+        try:
+            raw = json.loads(_core.copy(source, target, request, tell, elsewhere))
+        finally:
+            if elsewhere is not None:
+                elsewhere.close()
+    return only(CopyReport, {**raw, "raw": raw})
 
 
 def compare(
@@ -177,7 +222,7 @@ def compare(
     tolerance: float | None = None,
     strict: bool = False,
     vars: Iterable[str] | None = None,
-    progress: Progress | None = None,
+    progress: Progress | bool | None = None,
 ) -> Comparison:
     """Compares two files: dimensions, attributes, types, order, and every value, bit by bit (NaN equals NaN).
 
@@ -189,12 +234,14 @@ def compare(
         Whether a ``history`` that has grown is a difference, too.
     vars
         Only these variables.
+    progress
+        As of :func:`copy`.
     """
-    found = _core.compare(left, right, tolerance, strict, None if vars is None else list(vars), progress)
+    with reporter(progress) as tell:
+        found = _core.compare(left, right, tolerance, strict, None if vars is None else list(vars), tell)
     raw = json.loads(found)
-    raw["differences"] = [_only(Difference, d) for d in raw["differences"]]
-    comparison: Comparison = _only(Comparison, raw)
-    return comparison
+    raw["differences"] = [only(Difference, d) for d in raw["differences"]]
+    return only(Comparison, raw)
 
 
 def info(path: Path, *, special: bool = False) -> Info:

@@ -54,6 +54,10 @@ class Variable(Attributes):
             _dims=dims,
         )
 
+    def __reduce__(self) -> Any:
+        how = self._switches
+        return _of_group, (self._group, self._name, (how.mask, how.scale, how.always_mask, how.chartostring))
+
     @property
     def name(self) -> str:
         """Its name."""
@@ -383,3 +387,10 @@ def _is_row(value: Any) -> bool:
     if isinstance(value, np.ndarray):
         return bool(value.dtype != np.dtype("O"))
     return not any(isinstance(v, list | tuple | np.ndarray) for v in value)
+
+
+def _of_group(group: Group, name: str, how: tuple[bool, bool, bool, bool]) -> Variable:
+    """A variable that comes from another process."""
+    var = group.variables[name]
+    var._contents.set_switches(var._var_id, Switches(*how))
+    return var

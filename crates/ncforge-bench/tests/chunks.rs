@@ -35,9 +35,14 @@ fn every_driver_reads_the_same_values_from_every_variant() {
         repetitions: 1,
         cold: false,
     };
-    let report =
-        sweep::run(&drivers, &data("sst30e_netcdf.nc"), &Files::new(folder.path()), &options, &mut |_| {})
-            .unwrap();
+    let report = sweep::run(
+        &drivers,
+        &data("sst30e_netcdf.nc"),
+        &Files::new(folder.path()),
+        &options,
+        &mut |_| Ok(()),
+    )
+    .unwrap();
     assert_eq!(report.rows.len(), 3 * 2 * drivers.len());
     assert!(report.rows.iter().all(|r| r.same_values), "{:#?}", report.rows);
     let table = sweep_table(&report);

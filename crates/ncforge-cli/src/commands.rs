@@ -32,6 +32,8 @@ pub(crate) struct Context<'a> {
     pub(crate) global: &'a GlobalArgs,
     /// The command line as given, program name first: for `history`.
     pub(crate) argv: &'a [OsString],
+    /// How the command is started again, see [`crate::main`].
+    pub(crate) again: &'a [OsString],
     /// Where to print.
     pub(crate) printer: &'a Printer,
 }
@@ -54,9 +56,9 @@ impl Context<'_> {
 }
 
 /// Runs a sub-command, tells its failure, gives its exit code.
-pub(crate) fn run(cli: Cli, argv: &[OsString]) -> Exit {
+pub(crate) fn run(cli: Cli, argv: &[OsString], again: &[OsString]) -> Exit {
     let printer = Printer::new(&cli.global);
-    let cx = Context { global: &cli.global, argv, printer: &printer };
+    let cx = Context { global: &cli.global, argv, again, printer: &printer };
     let done = match cli.command {
         Command::Copy(a) => copy::run(&a, &cx),
         Command::Combine(a) => combine::run(&a, &cx),

@@ -9,7 +9,7 @@ const MOST: libc::rlim_t = 1 << 16;
 /// Raises the soft limit. Where that cannot be done, less is open at a time and all else is the same.
 pub(crate) fn raise() {
     let mut limit = libc::rlimit { rlim_cur: 0, rlim_max: 0 };
-    // SAFETY: plain system calls on our own structure; no other thread runs yet.
+    // SAFETY: plain system calls on our own structure.
     unsafe {
         if libc::getrlimit(libc::RLIMIT_NOFILE, &raw mut limit) != 0 {
             return;

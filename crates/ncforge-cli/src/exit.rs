@@ -1,7 +1,5 @@
 //! Exit codes, and failures that know theirs.
 
-use std::process::ExitCode;
-
 use ncforge::Error;
 
 /// What a sub-command returns.
@@ -24,12 +22,6 @@ pub(crate) enum Exit {
     Interrupted = 5,
     /// Ended by Ctrl-C, nothing kept.
     Sigint = 130,
-}
-
-impl From<Exit> for ExitCode {
-    fn from(e: Exit) -> Self {
-        ExitCode::from(e as u8)
-    }
 }
 
 impl Exit {

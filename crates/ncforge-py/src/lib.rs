@@ -7,14 +7,20 @@
 #![allow(clippy::needless_pass_by_value)]
 
 mod attributes;
+mod bench;
+mod combine;
+mod command;
 mod define;
 mod describe;
+mod doctor;
+mod encoder;
 mod engine;
 mod errors;
 mod file;
 mod memory;
 mod ops;
 mod picks;
+mod progress;
 mod state;
 mod store;
 mod values;
@@ -31,5 +37,14 @@ fn _core(module: &Bound<'_, PyModule>) -> PyResult<()> {
     module.add_function(wrap_pyfunction!(ops::compare, module)?)?;
     module.add_function(wrap_pyfunction!(ops::info_cdl, module)?)?;
     module.add_function(wrap_pyfunction!(ops::info_json, module)?)?;
+    module.add_class::<encoder::Encoder>()?;
+    module.add_function(wrap_pyfunction!(combine::combine, module)?)?;
+    module.add_function(wrap_pyfunction!(combine::plan_combine, module)?)?;
+    module.add_function(wrap_pyfunction!(doctor::doctor, module)?)?;
+    module.add_function(wrap_pyfunction!(doctor::doctor_across, module)?)?;
+    module.add_function(wrap_pyfunction!(doctor::doctor_rules, module)?)?;
+    module.add_function(wrap_pyfunction!(bench::bench_access, module)?)?;
+    module.add_function(wrap_pyfunction!(bench::bench_chunks, module)?)?;
+    module.add_function(wrap_pyfunction!(command::main, module)?)?;
     Ok(())
 }

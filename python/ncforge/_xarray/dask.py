@@ -9,6 +9,8 @@ from typing import Any
 from xarray.backends.common import ArrayWriter
 from xarray.backends.locks import get_dask_scheduler
 
+from ncforge.errors import UnsupportedCallError
+
 Region = tuple[slice, ...] | None
 _BATCH = 256 << 20
 """Bytes of blocks that are computed at a time where workers are processes of this machine."""
@@ -93,7 +95,10 @@ class Writes(ArrayWriter):
             return None
         if get_dask_scheduler() in ("distributed", "multiprocessing"):
             if not compute:
-                raise NotImplementedError("compute=False with workers in other processes: one process must write")
+                raise UnsupportedCallError(
+                    "compute=False would have other processes write, and one must: leave it out (this process writes "
+                    "what the workers compute), or use it with dask.config.set(scheduler='threads')"
+                )
             self._from_here()
             return None
         return super().sync(compute=compute, chunkmanager_store_kwargs=chunkmanager_store_kwargs)

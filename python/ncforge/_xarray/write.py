@@ -15,7 +15,7 @@ from xarray.backends.common import BytesIOProxy
 from ncforge._xarray.chunks import size_of
 from ncforge._xarray.dask import Writes
 from ncforge._xarray.writing import Target, WritingStore
-from ncforge.errors import InvalidError
+from ncforge.errors import InvalidError, UnsupportedCallError
 
 Progress = Callable[[str, int, int], object]
 
@@ -53,7 +53,10 @@ def to_netcdf(
     target: Any = BytesIOProxy() if path is None else path
     in_memory = not isinstance(target, str)
     if in_memory and not compute:
-        raise NotImplementedError("to_netcdf() with compute=False is not yet implemented when returning a memoryview")
+        raise UnsupportedCallError(
+            "to_netcdf() with compute=False is not yet implemented when returning a memoryview or writing to a file "
+            "object: leave compute out, or give a path"
+        )
     if append_dim is not None or region is not None:
         if in_memory or isinstance(data, xr.DataTree):
             raise InvalidError("append_dim and region are for datasets, and files that have a path")

@@ -42,8 +42,9 @@ use serde::Serialize;
 
 use crate::engine::Engine;
 use crate::error::{Error, Result};
-use crate::ops::copy::{CopyOptions, CopyReport, Lasting, Plan, copy_of, engine_below};
+use crate::ops::copy::{CopyOptions, CopyReport, Elsewhere, Lasting, Plan, copy_of, engine_below};
 use crate::ops::progress::Progress;
+use crate::ops::source::Source;
 
 use self::mosaic::{Mosaic, build};
 
@@ -117,7 +118,6 @@ fn prepare(tiles: &[PathBuf], output: &Path, options: &CombineOptions, engine: &
     if mosaic.tiles.paths().iter().any(|p| same_file(p, output)) {
         return Err(Error::Invalid(format!("the output `{}` is one of the tiles", output.display())));
     }
-    mosaic.check_values(options.differing)?;
     let (copy, why) = storage::decide(&mut mosaic, &options.chunks, &options.copy)?;
     let reasons = mosaic
         .schema
@@ -126,6 +126,19 @@ fn prepare(tiles: &[PathBuf], output: &Path, options: &CombineOptions, engine: &
         .map(|(v, why)| Reason { name: mosaic.schema.var_path(v).trim_start_matches('/').to_owned(), why })
         .collect();
     Ok(Ready { mosaic, copy, reasons })
+}
+
+/// What a combination copies, and how: for somebody who encodes parts of it. Its values were compared by the one who
+/// writes.
+pub(crate) fn source_of(
+    tiles: &[PathBuf],
+    output: &Path,
+    options: &CombineOptions,
+    engine: &Engine,
+) -> Result<(Box<dyn Source + Send>, CopyOptions)> {
+    let Ready { mosaic, mut copy, .. } = prepare(tiles, output, options, engine)?;
+    copy.verify |= options.delete_tiles;
+    Ok((Box::new(mosaic), copy))
 }
 
 fn same_file(a: &Path, b: &Path) -> bool {
@@ -143,7 +156,8 @@ pub fn plan(
     options: &CombineOptions,
     engine: &Engine,
 ) -> Result<CombinePlan> {
-    let Ready { mosaic, copy, reasons } = prepare(tiles, output, options, engine)?;
+    let Ready { mut mosaic, copy, reasons } = prepare(tiles, output, options, engine)?;
+    mosaic.check_values(options.differing)?;
     let plan = crate::ops::copy::plan_of(&mosaic, &copy, engine)?;
     Ok(CombinePlan {
         scheme: mosaic.scheme.name(),
@@ -169,11 +183,38 @@ pub fn combine(
     engine: &Engine,
     progress: &dyn Progress,
 ) -> Result<CombineReport> {
-    let Ready { mosaic, mut copy, .. } = prepare(tiles, output, options, engine)?;
+    run(tiles, output, options, engine, progress, None)
+}
+
+/// The same, with chunks that are [encoded elsewhere](Elsewhere). The output is the same to the byte.
+///
+/// # Errors
+/// As [`combine`].
+pub fn combine_with(
+    tiles: &[PathBuf],
+    output: &Path,
+    options: &CombineOptions,
+    engine: &Engine,
+    progress: &dyn Progress,
+    elsewhere: &dyn Elsewhere,
+) -> Result<CombineReport> {
+    run(tiles, output, options, engine, progress, Some(elsewhere))
+}
+
+fn run(
+    tiles: &[PathBuf],
+    output: &Path,
+    options: &CombineOptions,
+    engine: &Engine,
+    progress: &dyn Progress,
+    elsewhere: Option<&dyn Elsewhere>,
+) -> Result<CombineReport> {
+    let Ready { mut mosaic, mut copy, .. } = prepare(tiles, output, options, engine)?;
+    mosaic.check_values(options.differing)?;
     // Tiles are removed for an output that is known to hold all of them, on disk.
     copy.verify |= options.delete_tiles;
     let lasting = if options.delete_tiles { Lasting::Durable } else { Lasting::Relaxed };
-    let report = copy_of(&mosaic, output, &copy, engine, progress, lasting)?;
+    let report = copy_of(&mosaic, output, &copy, engine, progress, lasting, elsewhere)?;
     let remove = options.delete_tiles && (report.verified || report.was_complete);
     if remove && !report.was_complete {
         for path in mosaic.tiles.paths() {

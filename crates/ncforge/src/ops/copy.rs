@@ -33,6 +33,7 @@
 
 pub(crate) mod cmip7;
 mod coded;
+mod elsewhere;
 mod held;
 mod history;
 mod journal;
@@ -65,6 +66,7 @@ use self::journal::{Header, Journal, VERSION};
 use self::output::{Identity, Output};
 use self::plan::Memory;
 
+pub use elsewhere::{Elsewhere, EncodedChunks, Encoder, GroupId};
 pub use history::history_line;
 pub use options::{Chunks, Codec, CopyOptions, Names};
 pub(crate) use plan::plan_of;
@@ -115,7 +117,20 @@ pub fn copy(
     progress: &dyn Progress,
 ) -> Result<CopyReport> {
     let source = Dataset::open_with(input, &engine_below(engine)?)?;
-    copy_of(&source, output, options, engine, progress, Lasting::Durable)
+    copy_of(&source, output, options, engine, progress, Lasting::Durable, None)
+}
+
+/// The same, with chunks that are encoded elsewhere. The output is the same to the byte.
+pub fn copy_with(
+    input: &Path,
+    output: &Path,
+    options: &CopyOptions,
+    engine: &Engine,
+    progress: &dyn Progress,
+    elsewhere: &dyn Elsewhere,
+) -> Result<CopyReport> {
+    let source = Dataset::open_with(input, &engine_below(engine)?)?;
+    copy_of(&source, output, options, engine, progress, Lasting::Durable, Some(elsewhere))
 }
 
 /// The engine under a copy: for the chunks it has in hand; the boxes are the copy's own.
@@ -142,6 +157,7 @@ pub(crate) fn copy_of(
     engine: &Engine,
     progress: &dyn Progress,
     lasting: Lasting,
+    elsewhere: Option<&dyn Elsewhere>,
 ) -> Result<CopyReport> {
     let begun = Instant::now();
     let mut options = options.clone();
@@ -188,6 +204,9 @@ pub(crate) fn copy_of(
         done = steps;
     }
     report.resumed_steps = done.len() as u64;
+    if let Some(elsewhere) = elsewhere {
+        elsewhere::announce(source, &plan, elsewhere, &identity)?;
+    }
     let verified = run::run(
         run::Task {
             source,
@@ -200,6 +219,7 @@ pub(crate) fn copy_of(
             lasting,
             header_room: options.header_room,
             packed: options.packed,
+            elsewhere,
         },
         &claim,
         done,

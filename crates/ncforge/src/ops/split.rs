@@ -121,7 +121,7 @@ pub fn split(
         let one = One { at, tiles: (nx, ny), rank, total: total as u64, halo: options.halo };
         let path = name(base, options.scheme, rank, total as u64);
         let window = Window::new(&source, describe(&source, &families, options.scheme, one, &path)?);
-        let done = copy_of(&window, &path, &options.copy, engine, progress, Lasting::Relaxed)?;
+        let done = copy_of(&window, &path, &options.copy, engine, progress, Lasting::Relaxed, None)?;
         report.output_bytes += done.output_bytes;
         if rank == 0 {
             report.first = done.output;

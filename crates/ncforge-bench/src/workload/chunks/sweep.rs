@@ -72,13 +72,13 @@ pub struct SweepRow {
     pub same_values: bool,
 }
 
-/// Writes every variant and reads each by every driver.
+/// Writes every variant and reads each by every driver. `progress` is told what is done next; its error ends the work.
 pub fn run(
     drivers: &[&dyn Driver],
     source: &Path,
     folder: &Files,
     options: &SweepOptions,
-    progress: &mut dyn FnMut(&str),
+    progress: &mut dyn FnMut(&str) -> Result<()>,
 ) -> Result<SweepReport> {
     if drivers.is_empty()
         || options.variants.is_empty()
@@ -92,7 +92,7 @@ pub fn run(
     let var = crate::workload::access::largest(source, options.var.as_deref())?;
     let mut files: Vec<(PathBuf, u64)> = Vec::new();
     for (i, variant) in options.variants.iter().enumerate() {
-        progress(&format!("writing {} of {}", i + 1, options.variants.len()));
+        progress(&format!("writing {} of {}", i + 1, options.variants.len()))?;
         let path = folder.variant(variant, source, &var.name)?;
         let bytes = std::fs::metadata(&path).map_err(|e| Error::io("measure", &path, e))?.len();
         cache::warm(&path)?;
@@ -109,7 +109,7 @@ pub fn run(
     let count = cells.len();
     for repetition in 0..options.repetitions {
         for (i, cell) in cells.iter_mut().enumerate() {
-            progress(&format!("round {} of {}: {} of {count}", repetition + 1, options.repetitions, i + 1));
+            progress(&format!("round {} of {}: {} of {count}", repetition + 1, options.repetitions, i + 1))?;
             cell.measure(drivers[cell.driver], &files[cell.file].0, &var, options, repetition as u64)?;
         }
     }

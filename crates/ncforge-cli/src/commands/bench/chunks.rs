@@ -88,7 +88,11 @@ pub(super) fn run(args: &ChunksBenchArgs, cx: &Context<'_>) -> Result {
         repetitions: args.repetitions.get(),
         cold: args.cold,
     };
-    let report = sweep::run(&drivers, file, &Files::new(&folder), &options, &mut progress)?;
+    let mut told = |text: &str| {
+        progress(text);
+        Ok(())
+    };
+    let report = sweep::run(&drivers, file, &Files::new(&folder), &options, &mut told)?;
     let (table, csv) = (|_: &_| sweep_table(&report), |_: &_| sweep_csv(&report));
     output::put(&args.output, sweep_results(&report, chosen.as_deref()), &table, &csv, cx)?;
     let same = report.rows.iter().all(|row| row.same_values);

@@ -40,9 +40,15 @@ pub(super) fn run_io(args: &IoArgs, cx: &Context<'_>) -> Result {
     // What does not fit is told once, before anything is started.
     plan(&options, ranks as u64)?;
     interrupt::catch();
-    let program =
-        std::env::current_exe().map_err(|e| failed(format!("cannot find the program itself: {e}")))?;
-    let ended = launch(&program, &cx.argv[1..], ranks)?;
+    let (program, first) = match cx.again.split_first() {
+        Some((program, first)) => (program.into(), first),
+        None => {
+            let own = std::env::current_exe();
+            (own.map_err(|e| failed(format!("cannot find the program itself: {e}")))?, &[][..])
+        }
+    };
+    let arguments = [first, &cx.argv[1..]].concat();
+    let ended = launch(&program, &arguments, ranks)?;
     if let Some(message) = ended.message {
         return Err(failed(message));
     }

@@ -122,6 +122,12 @@ impl Identity {
         })
     }
 
+    /// Whether another machine may mean the same file: devices and inodes have other numbers there.
+    pub(crate) fn is_alike(&self, other: &Identity) -> bool {
+        let seen = |i: &Identity| (i.len, i.modified_seconds);
+        seen(self) == seen(other)
+    }
+
     /// Of several files: what tells one state of all of them from another.
     pub(crate) fn of_all(paths: &[PathBuf]) -> Result<Identity> {
         if let [one] = paths {

@@ -5,6 +5,7 @@ use std::sync::Arc;
 use std::time::{Duration, Instant};
 
 use super::Lasting;
+use super::elsewhere::{self, Elsewhere, GroupId};
 use super::held::Held;
 use super::journal::{Header, Journal, Step};
 use super::output::{Output, free_space};
@@ -43,6 +44,8 @@ pub(crate) struct Task<'a> {
     pub(crate) header_room: Option<u64>,
     /// Whether the output is a packed file, and how.
     pub(crate) packed: Option<packed::Options>,
+    /// Who encodes chunks, if it is not this process.
+    pub(crate) elsewhere: Option<&'a dyn Elsewhere>,
 }
 
 /// Writes the partial output from its beginning, or from behind the steps that are `done`.
@@ -147,7 +150,11 @@ impl<S: Store> Store for Resumed<S> {
 }
 
 /// An empty dataset of the schema's format, with room for its header to grow.
-fn create(store: Arc<dyn Store>, schema: Schema, room: Option<u64>) -> Result<Box<dyn ContainerMut>> {
+pub(super) fn create(
+    store: Arc<dyn Store>,
+    schema: Schema,
+    room: Option<u64>,
+) -> Result<Box<dyn ContainerMut>> {
     match schema.format {
         Format::Cdf1 | Format::Cdf2 | Format::Cdf5 => {
             let options = classic::CreateOptions { header_room: room, ..classic::CreateOptions::default() };
@@ -204,7 +211,7 @@ impl Run<'_> {
             return Err(damaged());
         }
         let slab = work.walk.box_at(step.at);
-        match self.chunk_grid(work) {
+        match chunk_grid(self.task.plan, work) {
             None => self.writer.adopt_region(work.moved.to, &slab)?,
             Some(grid) => {
                 let at: Vec<Vec<u64>> = coordinates(&grid.touched(&slab)).collect();
@@ -259,12 +266,16 @@ impl Run<'_> {
             let slab = work.walk.box_at(b);
             let progress = self.task.progress;
             let looked = held.is_some();
-            with_stop(&|| progress.stop(), || self.box_of(work, b, &slab, spill.as_ref(), looked)).map_err(
-                |e| match e {
-                    Error::Interrupted(_) => self.stopped(),
-                    e => e,
-                },
-            )?;
+            with_stop(&|| progress.stop(), || match self.task.elsewhere {
+                Some(e) if elsewhere::is_encoded_elsewhere(self.task.plan, work) => {
+                    self.place_encoded(i, b, e)
+                }
+                _ => self.box_of(work, b, &slab, spill.as_ref(), looked),
+            })
+            .map_err(|e| match e {
+                Error::Interrupted(_) => self.stopped(),
+                e => e,
+            })?;
             self.writing = false;
             if work.route != Route::Heap {
                 self.pending.push((i, b));
@@ -301,13 +312,46 @@ impl Run<'_> {
             Route::Fill => self.fill(work, slab),
             Route::Boxes | Route::Spill(_) => {
                 let look = spill.is_none() && !looked && work.sparse;
-                if look && self.is_unwritten(work, slab)? {
+                if look && is_unwritten(self.task.source, work, slab)? {
                     return Ok(());
                 }
                 self.boxed(work, b, slab, spill)
             }
             Route::Nothing => Ok(()),
         }
+    }
+
+    /// Places the chunks of a box that somebody else encodes, group by group.
+    fn place_encoded(&mut self, var: usize, step: u64, from: &dyn Elsewhere) -> Result<()> {
+        let plan = self.task.plan;
+        let work = &plan.work[var];
+        if work.sparse && is_unwritten(self.task.source, work, &work.walk.box_at(step))? {
+            return Ok(());
+        }
+        let Some(grid) = chunk_grid(plan, work) else { return Ok(()) };
+        let parts = elsewhere::groups(self.task.source, plan, work, step, from.group_bytes())?;
+        for (group, part) in parts.iter().enumerate() {
+            if self.task.progress.stop() {
+                return Err(self.stopped());
+            }
+            let id = GroupId { var, step, group: group as u64 };
+            let chunks = from.group(id)?;
+            let at: Vec<Vec<u64>> = coordinates(&grid.touched(part)).collect();
+            if chunks.len() != at.len() {
+                return Err(Error::Invalid(format!(
+                    "{} chunks came for {id:?}, which has {}",
+                    chunks.len(),
+                    at.len()
+                )));
+            }
+            self.writing = true;
+            for (at, chunk) in at.iter().zip(chunks) {
+                if let Some((bytes, mask)) = chunk {
+                    self.writer.write_chunk_raw(work.moved.to, at, &bytes, mask)?;
+                }
+            }
+        }
+        Ok(())
     }
 
     /// Whether the disk holds a temporary file of the variable's size; if it does not, the source is decoded
@@ -355,7 +399,7 @@ impl Run<'_> {
     /// the same without it.
     fn raw(&mut self, work: &VarWork, slab: &Hyperslab) -> Result<()> {
         let (from, to) = (work.moved.from, work.moved.to);
-        let Some(grid) = self.chunk_grid(work) else { return Ok(()) };
+        let Some(grid) = chunk_grid(self.task.plan, work) else { return Ok(()) };
         let at: Vec<Vec<u64>> = coordinates(&grid.touched(slab)).collect();
         let source = self.task.source;
         let engine = self.task.engine;
@@ -392,36 +436,12 @@ impl Run<'_> {
         )
     }
 
-    /// Whether the source stores no chunk inside a box.
-    fn is_unwritten(&self, work: &VarWork, slab: &Hyperslab) -> Result<bool> {
-        let layout = self.task.source.layout(work.moved.from)?;
-        let Place::Chunked { chunk, .. } = &layout.place else { return Ok(false) };
-        let touched = ChunkGrid::new(&work.walk.grid.shape, chunk).touched(slab);
-        if touched.iter().fold(1u64, |n, r| n.saturating_mul(r.end - r.start)) > MOST_PROBES {
-            return Ok(false);
-        }
-        for at in coordinates(&touched) {
-            if self.task.source.is_stored(work.moved.from, &at)? {
-                return Ok(false);
-            }
-        }
-        Ok(true)
-    }
-
-    /// The output's chunks, if the variable has any.
-    fn chunk_grid(&self, work: &VarWork) -> Option<ChunkGrid> {
-        match &self.task.plan.schema.var(work.moved.to).storage {
-            Storage::Chunked { chunks, .. } => Some(ChunkGrid::new(&work.walk.grid.shape, chunks)),
-            _ => None,
-        }
-    }
-
     /// The journal's line for a step whose chunks are placed.
     fn step(&self, var: usize, at: u64) -> Result<Step> {
         let work = &self.task.plan.work[var];
         let slab = work.walk.box_at(at);
         let mut chunks = Vec::new();
-        if let Some(grid) = self.chunk_grid(work) {
+        if let Some(grid) = chunk_grid(self.task.plan, work) {
             let layout = self.writer.container().layout(work.moved.to)?;
             let index: Option<&Arc<dyn ChunkIndex>> = match &layout.place {
                 Place::Chunked { index, .. } => Some(index),
@@ -468,6 +488,30 @@ impl Run<'_> {
         let done = use_it(self, &mut buffer[..len]);
         self.buffer = buffer;
         done
+    }
+}
+
+/// Whether the source stores no chunk inside a box.
+pub(super) fn is_unwritten(source: &dyn Source, work: &VarWork, slab: &Hyperslab) -> Result<bool> {
+    let layout = source.layout(work.moved.from)?;
+    let Place::Chunked { chunk, .. } = &layout.place else { return Ok(false) };
+    let touched = ChunkGrid::new(&work.walk.grid.shape, chunk).touched(slab);
+    if touched.iter().fold(1u64, |n, r| n.saturating_mul(r.end - r.start)) > MOST_PROBES {
+        return Ok(false);
+    }
+    for at in coordinates(&touched) {
+        if source.is_stored(work.moved.from, &at)? {
+            return Ok(false);
+        }
+    }
+    Ok(true)
+}
+
+/// The output's chunks, if the variable has any.
+pub(super) fn chunk_grid(plan: &Plan, work: &VarWork) -> Option<ChunkGrid> {
+    match &plan.schema.var(work.moved.to).storage {
+        Storage::Chunked { chunks, .. } => Some(ChunkGrid::new(&work.walk.grid.shape, chunks)),
+        _ => None,
     }
 }
 

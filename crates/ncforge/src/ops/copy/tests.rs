@@ -383,6 +383,7 @@ fn damage_is_found_by_verifying() {
         lasting: Lasting::Durable,
         header_room: None,
         packed: None,
+        elsewhere: None,
     };
     run::run(task, &claim, vec![]).unwrap();
     verify::verify(&source, &plan, &claim, &e, memory, &Silent).unwrap();

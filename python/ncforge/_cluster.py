@@ -1,0 +1,169 @@
+"""Work that a cluster of Dask ``distributed`` does: one task a file, or groups of output chunks of one huge file.
+
+Of one file, this process plans the copy and writes the output. Workers read, convert and encode groups of whole
+chunks; each is a task that depends on nothing but the source and the plan, so that a group whose worker was lost is
+encoded again by another. The groups come in the order in which they lie in the file, and only so many are asked for
+ahead that the workers stay busy: memory stays bounded, and the output's bytes are those of one process.
+"""
+
+from __future__ import annotations
+
+import os
+import threading
+import uuid
+from collections import OrderedDict, deque
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+from ncforge._core import Encoder
+from ncforge.errors import InvalidError, NcforgeError
+
+if TYPE_CHECKING:
+    from distributed import Client, Future
+
+_GROUP_BYTES = 32 << 20
+"""Values of a task: large enough that a task's overhead (milliseconds) does not count, small enough that several wait on
+every worker."""
+_AHEAD = 3
+"""Groups asked for ahead, for every thread of the cluster: one in work, two that wait to be fetched."""
+_MOST_ENCODERS = 4
+"""Plans that a worker keeps at a time."""
+
+Group = tuple[int, int, int]
+"""Variable, box, group."""
+Chunks = list[tuple[bytes, int] | None]
+
+
+@dataclass(frozen=True)
+class _Job:
+    """All that a worker must know of a copy."""
+
+    key: str
+    sources: tuple[str, ...]
+    output: str | None
+    """Of a combination; ``None``: a copy."""
+    request: dict[str, Any]
+    ticket: str
+
+
+_encoders: OrderedDict[str, Encoder] = OrderedDict()
+_lock = threading.Lock()
+
+
+def _encoder(job: _Job) -> Encoder:
+    # One thread plans, the others of this worker wait for it.
+    with _lock:
+        known = _encoders.get(job.key)
+        if known is None:
+            if job.output is None:
+                known = Encoder.for_copy(job.sources[0], job.request, job.ticket, 1)
+            else:
+                known = Encoder.for_combine(list(job.sources), job.output, job.request, job.ticket, 1)
+            _encoders[job.key] = known
+            while len(_encoders) > _MOST_ENCODERS:
+                _encoders.popitem(last=False)
+        _encoders.move_to_end(job.key)
+        return known
+
+
+def _encode(job: _Job, group: Group) -> Chunks:
+    """A task: the chunks of a group."""
+    return _encoder(job).group(group)
+
+
+class Encoding:
+    """What the writer asks for encoded chunks: ``begin`` once, then ``group`` for one group after the other."""
+
+    group_bytes = _GROUP_BYTES
+
+    def __init__(self, client: Client, sources: Sequence[str], output: str | None, request: dict[str, Any]) -> None:
+        _check(client)
+        self._client = client
+        # Where the output may be replaced is the writer's business.
+        self._job = _Job(f"ncforge-encode-{uuid.uuid4().hex}", tuple(sources), output, request, "")
+        self._todo: deque[Group] = deque()
+        self._asked: deque[tuple[Group, Future]] = deque()
+
+    @classmethod
+    def of_copy(cls, client: Client, source: str, request: dict[str, Any]) -> Encoding:
+        """For the copy of a file."""
+        return cls(client, [source], None, request)
+
+    @classmethod
+    def of_combine(cls, client: Client, tiles: Sequence[str], output: str, request: dict[str, Any]) -> Encoding:
+        """For a combination of tiles."""
+        return cls(client, tiles, output, request)
+
+    def begin(self, ticket: str, groups: list[Group]) -> None:
+        """The writer's plan, and the groups that it may ask for, in this order."""
+        job = self._job
+        self._job = _Job(job.key, job.sources, job.output, job.request, ticket)
+        self._todo = deque(groups)
+
+    def group(self, group: Group) -> Chunks:
+        """The chunks of a group, when they are there. Those that come before it are not asked for any more."""
+        while self._asked and self._asked[0][0] != group:
+            self._asked.popleft()[1].cancel()
+        if not self._asked:
+            while self._todo and self._todo[0] != group:
+                self._todo.popleft()
+        self._ask()
+        if not self._asked:
+            raise InvalidError(f"group {group} was asked for out of turn")
+        found: Chunks = self._asked[0][1].result()
+        # Only now: while it lives its worker keeps the result, and the window stays as long as it shall be.
+        self._asked.popleft()[1].release()
+        self._ask()
+        return found
+
+    def _ask(self) -> None:
+        """Asks for groups ahead. The cluster may have grown or shrunk."""
+        threads = sum(self._client.nthreads().values())
+        while self._todo and len(self._asked) < _AHEAD * max(threads, 1):
+            group = self._todo.popleft()
+            key = f"{self._job.key}-{'-'.join(map(str, group))}"
+            self._asked.append((group, self._client.submit(_encode, self._job, group, key=key, retries=2)))
+
+    def close(self) -> None:
+        """Nothing more is asked for."""
+        self._todo.clear()
+        while self._asked:
+            self._asked.popleft()[1].cancel()
+
+
+def each_file(
+    client: Client, work: Callable[..., str], names: Sequence[str], *rest: Any, writes: bool = False
+) -> Iterator[str | NcforgeError]:
+    """What ``work(absolute path, *rest)`` gives for every file, one task a file, in the order given. An error of ncforge
+    is a result, like any other.
+    """
+    _check(client)
+    label = f"ncforge-{work.__name__.strip('_')}-{uuid.uuid4().hex}"
+    paths = [os.path.abspath(n) for n in names]
+    futures = [
+        client.submit(_or_error, work, path, *rest, key=f"{label}-{i}", pure=not writes) for i, path in enumerate(paths)
+    ]
+    try:
+        for future in futures:
+            result: str | NcforgeError = future.result()
+            yield result
+            future.release()
+    finally:
+        for future in futures:
+            if not future.done():
+                future.cancel()
+
+
+def _or_error(work: Callable[..., str], *arguments: Any) -> str | NcforgeError:
+    try:
+        return work(*arguments)
+    except NcforgeError as error:
+        return error
+
+
+def _check(client: Any) -> None:
+    if getattr(client, "asynchronous", False):
+        raise InvalidError("the client is asynchronous: give one that was made without asynchronous=True")
+    if not hasattr(client, "submit"):
+        raise TypeError(f"client is a distributed.Client, not {type(client).__name__}")

@@ -1,0 +1,287 @@
+"""What is slow in files: ``ncforge doctor`` as a function."""
+
+from __future__ import annotations
+
+import json
+import os
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Any, overload
+
+from ncforge import _core
+from ncforge._progress import Progress, reporter
+from ncforge._reports import Path, only
+from ncforge._reports import names as names_of
+from ncforge.errors import NcforgeError
+
+if TYPE_CHECKING:
+    from distributed import Client
+    from matplotlib.axes import Axes
+    from typing_extensions import TypedDict, Unpack
+
+    class Options(TypedDict, total=False):
+        """What :func:`doctor` takes besides files."""
+
+        for_: str | None
+        select: str | Iterable[str]
+        ignore: str | Iterable[str]
+        storage: str | None
+        profile: str | None
+        across: bool
+        library: Path | None
+        sample: bool
+        client: Client | None
+        progress: Progress | bool | None
+
+
+_ORDER = ("info", "warning", "error")
+
+
+@dataclass(frozen=True)
+class CacheAdvice:
+    """The chunk cache with which netCDF-C would serve neighbouring reads: ``set_var_chunk_cache`` of netCDF4-python."""
+
+    read: str
+    """The read that needs it."""
+    size: int
+    """Bytes."""
+    slots: int
+    """Slots of its table (``nelems``)."""
+    preemption: float
+
+
+@dataclass(frozen=True)
+class Finding:
+    """One thing that was found."""
+
+    code: str
+    """The rule, such as "NC101"."""
+    name: str
+    """The rule's name, such as "time-chunked-by-1"."""
+    severity: str
+    """"info", "warning" or "error"."""
+    message: str
+    """What is so, with figures."""
+    variable: str | None = None
+    """The variable's (or dimension's) path; ``None``: the file."""
+    commands: list[str] = field(default_factory=list)
+    """Command lines that mend it; none where no copy can."""
+    netcdf_c_cache: CacheAdvice | None = None
+    """What users of netCDF-C can set instead."""
+    files: list[str] = field(default_factory=list)
+    """The files that differ, where several were looked at together."""
+
+    def __str__(self) -> str:
+        of = f"{self.variable}: " if self.variable else ""
+        return "\n  ".join([f"{self.code} {self.severity} {of}{self.message}", *self.commands])
+
+
+@dataclass(frozen=True)
+class Diagnosis:
+    """What was found in one file. ``str()`` of it is for people; ``.plot()`` draws it."""
+
+    file: str
+    format: str
+    variables: int
+    findings: list[Finding]
+    passes: bool | None = None
+    """Whether a profile's requirements are met; ``None`` without a profile."""
+    bytes_read: int = 0
+    """Bytes of the file that were read for this."""
+    reader_cache: dict[str, Any] = field(default_factory=dict)
+    """The cache of netCDF-C that chunks were held against."""
+    notes: list[str] = field(default_factory=list)
+    raw: dict[str, Any] = field(default_factory=dict, repr=False)
+    """All that the command's ``--json`` has."""
+
+    @property
+    def worst(self) -> str | None:
+        """The highest severity; ``None`` where nothing was found."""
+        return max((f.severity for f in self.findings), key=_ORDER.index, default=None)
+
+    def __str__(self) -> str:
+        found = f"{len(self.findings)} finding{'' if len(self.findings) == 1 else 's'}"
+        return "\n".join([f"{self.file}: {self.format}, {found}", *map(str, self.findings), *self.notes])
+
+    def plot(self, ax: Axes | None = None) -> Axes:
+        """Draws which rules speak of which variables (needs matplotlib)."""
+        from ncforge._plots import findings
+
+        return findings([self], ax)
+
+
+@dataclass(frozen=True)
+class Failure:
+    """A file that could not be looked at."""
+
+    file: str
+    error: NcforgeError
+
+
+@dataclass(frozen=True)
+class Diagnoses:
+    """What was found in several files, in the order given. Like a list of those that could be looked at."""
+
+    files: list[Diagnosis]
+    failures: list[Failure] = field(default_factory=list)
+    """Files that could not be looked at."""
+    across: list[Finding] = field(default_factory=list)
+    """What does not agree between the files, if that was asked for."""
+
+    @property
+    def worst(self) -> str | None:
+        """The highest severity of all; ``None`` where nothing was found."""
+        every = [f for d in self.files for f in d.findings] + self.across
+        return max((f.severity for f in every), key=_ORDER.index, default=None)
+
+    def __iter__(self) -> Iterator[Diagnosis]:
+        return iter(self.files)
+
+    def __len__(self) -> int:
+        return len(self.files)
+
+    def __getitem__(self, at: int) -> Diagnosis:
+        return self.files[at]
+
+    def __str__(self) -> str:
+        failed = [f"{f.file}: {f.error}" for f in self.failures]
+        return "\n\n".join([*map(str, self.files), *map(str, self.across), *failed])
+
+    def plot(self, ax: Axes | None = None) -> Axes:
+        """Draws which rules speak of which variables, over all files (needs matplotlib)."""
+        from ncforge._plots import findings
+
+        return findings(self.files, ax)
+
+
+@dataclass(frozen=True)
+class Rule:
+    """A rule of ``doctor``."""
+
+    code: str
+    name: str
+    severity: str
+    about: str
+    """What it means when it speaks."""
+    mended_by: str
+
+
+def _finding(raw: dict[str, Any]) -> Finding:
+    cache = raw.get("netcdf_c_cache")
+    return only(Finding, {**raw, "netcdf_c_cache": None if cache is None else only(CacheAdvice, cache)})
+
+
+def _diagnosis(text: str) -> Diagnosis:
+    raw = json.loads(text)
+    return only(Diagnosis, {**raw, "findings": [_finding(f) for f in raw["findings"]], "raw": raw})
+
+
+def _codes(codes: str | Iterable[str]) -> str:
+    return codes if isinstance(codes, str) else ",".join(codes)
+
+
+def _one(path: str, request: dict[str, Any]) -> str:
+    return _core.doctor(path, request)
+
+
+@overload
+def doctor(  # type: ignore[overload-overlap]  # a string is its own iterable; the first counts
+    paths: Path, **options: Unpack[Options]
+) -> Diagnosis: ...
+@overload
+def doctor(paths: Iterable[Path], **options: Unpack[Options]) -> Diagnoses: ...
+def doctor(
+    paths: Path | Iterable[Path],
+    *,
+    for_: str | None = None,
+    select: str | Iterable[str] = (),
+    ignore: str | Iterable[str] = (),
+    storage: str | None = None,
+    profile: str | None = None,
+    across: bool = False,
+    library: Path | None = None,
+    sample: bool = True,
+    client: Client | None = None,
+    progress: Progress | bool | None = None,
+) -> Diagnosis | Diagnoses:
+    """Says what is slow in files, for which reads, by how much, and which command mends it.
+
+    Reads metadata and a few chunks, never more than 64 MiB of a file.
+
+    Parameters
+    ----------
+    paths
+        A file, which gives a :class:`Diagnosis` or raises; or several, which give :class:`Diagnoses`: all are tried.
+    for_
+        How values will be read: "series", "map", "series=3,map=1", "time=all,lat=1,lon=1"; by default series, map
+        and full alike.
+    select, ignore
+        Only these rules, and not these: codes ("NC101"), beginnings of codes ("NC1"), or names.
+    storage
+        "local", "nfs" or "object": what the files will be read from; by default this machine, as calibrated.
+    profile
+        "cmip7": checks that, and nothing else.
+    across
+        Also finds what does not agree between several files.
+    library
+        The netCDF-C library whose default cache counts; by default that of 4.9.3 and later.
+    sample
+        Whether to look at values.
+    client
+        A client of Dask ``distributed``: its workers look at the files, one task a file. They must see them under the
+        same paths. (What ``across`` compares is read here.)
+    progress
+        Called with "doctor", and files done and in all; ``True`` shows a bar.
+
+    Examples
+    --------
+    >>> found = ncforge.doctor("tas.nc", for_="series")  # doctest: +SKIP
+    >>> print(found)                                     # doctest: +SKIP
+    """
+    request = {
+        "select": _codes(select),
+        "ignore": _codes(ignore),
+        "reads": for_,
+        "storage": storage,
+        "profile": profile,
+        "library": None if library is None else os.fspath(library),
+        "sample": sample,
+    }
+    single = isinstance(paths, str | os.PathLike)
+    names = names_of(paths)
+    found: list[Diagnosis] = []
+    failures: list[Failure] = []
+    with reporter(progress, "files") as tell:
+        for at, (name, result) in enumerate(zip(names, _each(names, request, client), strict=True)):
+            if isinstance(result, str):
+                found.append(_diagnosis(result))
+            elif single:
+                raise result
+            else:
+                failures.append(Failure(name, result))
+            if tell is not None:
+                tell("doctor", at + 1, len(names))
+    if single:
+        return found[0]
+    between = []
+    if across and not failures:
+        between = [_finding(f) for f in json.loads(_core.doctor_across(names, request))]
+    return Diagnoses(found, failures, between)
+
+
+def _each(names: list[str], request: dict[str, Any], client: Client | None) -> Iterator[str | NcforgeError]:
+    if client is not None:
+        from ncforge._cluster import each_file
+
+        yield from each_file(client, _one, names, request)
+        return
+    for name in names:
+        try:
+            yield _one(name, request)
+        except NcforgeError as error:
+            yield error
+
+
+def doctor_rules() -> list[Rule]:
+    """All rules of :func:`doctor`."""
+    return [only(Rule, r) for r in json.loads(_core.doctor_rules())]

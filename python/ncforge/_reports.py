@@ -1,0 +1,29 @@
+"""Reports of the extension, which come as JSON text, as data classes."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Iterable
+from dataclasses import fields
+from typing import Any, TypeVar
+
+Path = str | os.PathLike[str]
+T = TypeVar("T")
+
+
+def only(kind: type[T], values: dict[str, Any]) -> T:
+    """The data class of the values that it knows: a report may tell more."""
+    known = {f.name for f in fields(kind)}  # type: ignore[arg-type]
+    return kind(**{k: v for k, v in values.items() if k in known})
+
+
+def names(paths: Path | Iterable[Path]) -> list[str]:
+    """Paths as text, of one or several."""
+    if isinstance(paths, str | os.PathLike):
+        return [os.fspath(paths)]
+    return [os.fspath(p) for p in paths]
+
+
+def size(memory: str | int | None) -> str | None:
+    """A budget as the extension reads it."""
+    return None if memory is None else str(memory)

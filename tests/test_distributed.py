@@ -1,0 +1,274 @@
+"""Work that a cluster of Dask ``distributed`` does: the same bytes as one process makes, also when workers are lost."""
+
+from __future__ import annotations
+
+import contextlib
+import os
+import signal
+import threading
+import time
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+
+import ncforge
+import tiles as tl
+
+distributed = pytest.importorskip("distributed")
+pytestmark = [
+    # Of distributed itself, where workers are killed and pipes to them are cut.
+    pytest.mark.filterwarnings("ignore::pytest.PytestUnraisableExceptionWarning"),
+    pytest.mark.filterwarnings("ignore::pytest.PytestUnhandledThreadExceptionWarning"),
+    pytest.mark.filterwarnings("ignore::ResourceWarning"),
+    pytest.mark.filterwarnings("ignore::DeprecationWarning"),
+]
+
+
+@pytest.fixture(scope="module")
+def client() -> Iterator[Any]:
+    """Two workers of one thread, which are processes."""
+    with (
+        distributed.LocalCluster(
+            n_workers=2, threads_per_worker=1, processes=True, dashboard_address=None, memory_limit="1GiB"
+        ) as cluster,
+        distributed.Client(cluster) as client,
+    ):
+        yield client
+
+
+@pytest.fixture(autouse=True)
+def small_groups(monkeypatch: Any) -> None:
+    """Files of tests are small, and shall be many tasks."""
+    from ncforge import _cluster
+
+    monkeypatch.setattr(_cluster.Encoding, "group_bytes", 256 << 10)
+
+
+@pytest.fixture(scope="module")
+def source(tmp_path_factory: Any) -> Path:
+    """Fields of many kinds: chunked and not, with parts that nobody wrote, scalars and text."""
+    path: Path = tmp_path_factory.mktemp("source") / "in.nc"
+    rng = np.random.default_rng(5)
+    field = (np.sin(np.arange(200)[:, None, None] / 9) + rng.normal(size=(200, 60, 70)) / 50).astype("f4")
+    with ncforge.Dataset(path, "w") as ds:
+        for name, n in (("time", None), ("lat", 60), ("lon", 70)):
+            ds.createDimension(name, n)
+        ds.createVariable("tas", "f4", ("time", "lat", "lon"), chunksizes=(1, 60, 70), zlib=True)[:] = field
+        ds.createVariable("plain", "f8", ("lat", "lon"), contiguous=True)[:] = field[0]
+        ds.createVariable("packed", "i2", ("time", "lat", "lon"), chunksizes=(10, 20, 70), zlib=True)[:] = field * 1000
+        gaps = ds.createVariable("gaps", "i4", ("time", "lat", "lon"), chunksizes=(20, 30, 35), fill_value=-1)
+        gaps[0:20] = 7
+        gaps[120:130, 3:9] = 8
+        ds.createVariable("number", "i4", ())[...] = 42
+        ds.createVariable("words", str, ("lat",))[:] = np.array([f"row {i}" for i in range(60)], object)
+    return path
+
+
+OPTIONS: list[dict[str, Any]] = [
+    {"chunks": "time/50,lat/20,lon/20", "codec": "deflate", "level": 4},
+    {"chunks": "time/33,lat/60,lon/7", "codec": "zstd", "memory": "16M"},
+    {"chunks": "auto", "codec": "deflate", "fletcher32": True, "verify": True},
+    {"format": "cdf5", "vars": ["tas", "packed", "gaps", "number"]},
+    {"codec": "none", "chunks": "time/64,lat/64,lon/64"},
+]
+
+
+@pytest.mark.parametrize("options", OPTIONS, ids=lambda o: "-".join(map(str, o.values())))
+def test_copies_are_those_of_one_process(client: Any, source: Path, tmp_path: Path, options: dict[str, Any]) -> None:
+    alone, together = tmp_path / "alone.nc", tmp_path / "together.nc"
+    ncforge.copy(source, alone, **options)
+    told: list[tuple[str, int, int]] = []
+    report = ncforge.copy(source, together, client=client, progress=lambda *a: told.append(a), **options)
+    assert together.read_bytes() == alone.read_bytes()
+    assert report.output_bytes == alone.stat().st_size and told[-1][1] == told[-1][2]
+    assert ncforge.compare(source, together, vars=options.get("vars")).differing_values == 0
+
+
+def test_relative_paths_mean_those_of_the_caller(client: Any, source: Path, tmp_path: Path, monkeypatch: Any) -> None:
+    monkeypatch.chdir(tmp_path)
+    os.symlink(source, "in.nc")
+    ncforge.copy("in.nc", "out.nc", client=client, chunks="time/50,lat/20,lon/20", codec="deflate")
+    assert ncforge.compare("in.nc", "out.nc").same
+
+
+def _worker_pids(client: Any) -> list[int]:
+    return list(client.run(os.getpid).values())
+
+
+def test_a_lost_worker_costs_time_only(client: Any, source: Path, tmp_path: Path, monkeypatch: Any) -> None:
+    from ncforge import _cluster
+
+    monkeypatch.setattr(_cluster.Encoding, "group_bytes", 64 << 10)
+    alone, together = tmp_path / "alone.nc", tmp_path / "together.nc"
+    options: Any = {"chunks": "time/10,lat/60,lon/70", "codec": "deflate", "level": 6, "vars": ["tas", "packed"]}
+    ncforge.copy(source, alone, **options)
+    killed: list[int] = []
+    groups = 0
+    real = _cluster.Encoding.group
+
+    def group(self: Any, which: Any) -> Any:
+        nonlocal groups
+        groups += 1
+        if groups in (4, 12):
+            pid = _worker_pids(client)[0]
+            os.kill(pid, signal.SIGKILL)
+            killed.append(pid)
+            # What the killed one had finished is lost, too: give the scheduler time to see it.
+            time.sleep(0.3)
+        return real(self, which)
+
+    monkeypatch.setattr(_cluster.Encoding, "group", group)
+    ncforge.copy(source, together, client=client, **options)
+    assert len(killed) == 2 and groups > 12
+    assert together.read_bytes() == alone.read_bytes()
+
+
+def test_what_was_interrupted_goes_on(client: Any, source: Path, tmp_path: Path) -> None:
+    alone, together = tmp_path / "alone.nc", tmp_path / "together.nc"
+    options: Any = {"chunks": "time/50,lat/20,lon/20", "codec": "deflate", "memory": "16M"}
+    ncforge.copy(source, alone, **options)
+
+    def stop(stage: str, done: int, total: int) -> None:
+        if done > total / 3:
+            raise KeyboardInterrupt
+
+    with pytest.raises(KeyboardInterrupt):
+        ncforge.copy(source, together, client=client, progress=stop, **options)
+    assert not together.exists()
+    ncforge.copy(source, together, client=client, resume=True, **options)
+    assert together.read_bytes() == alone.read_bytes()
+    # And the workers are free again.
+    assert client.submit(sum, [1, 2]).result(timeout=20) == 3
+
+
+def test_errors_of_workers_are_the_callers(client: Any, source: Path, tmp_path: Path, monkeypatch: Any) -> None:
+    from ncforge import _cluster
+
+    real = _cluster.Encoding.begin
+
+    def begin(self: Any, ticket: str, groups: Any) -> None:
+        real(self, ticket, groups)
+        job = self._job
+        # As on a machine that does not see the file.
+        self._job = _cluster._Job(job.key, ("/nonexistent/in.nc",), job.output, job.request, job.ticket)
+
+    monkeypatch.setattr(_cluster.Encoding, "begin", begin)
+    with pytest.raises(FileNotFoundError, match=r"/nonexistent/in\.nc"):
+        ncforge.copy(source, tmp_path / "out.nc", client=client, chunks="time/50,lat/20,lon/20", codec="deflate")
+    assert not (tmp_path / "out.nc").exists()
+    with pytest.raises(TypeError, match="Client"):
+        ncforge.copy(source, tmp_path / "out.nc", client="tcp://localhost", chunks="auto")  # type: ignore[arg-type]
+
+
+def test_only_so_much_is_asked_for_ahead(client: Any, source: Path, tmp_path: Path, monkeypatch: Any) -> None:
+    from ncforge import _cluster
+
+    most = 0
+    real = _cluster.Encoding.group
+
+    def group(self: Any, which: Any) -> Any:
+        nonlocal most
+        chunks = real(self, which)
+        most = max(most, len(self._asked))
+        return chunks
+
+    monkeypatch.setattr(_cluster.Encoding, "group_bytes", 16 << 10)
+    monkeypatch.setattr(_cluster.Encoding, "group", group)
+    ncforge.copy(
+        source, tmp_path / "out.nc", client=client, chunks="time/50,lat/4,lon/10", codec="deflate", vars=["tas"]
+    )
+    threads = sum(client.nthreads().values())
+    assert 1 <= most <= _cluster._AHEAD * threads
+
+
+def test_combinations_are_those_of_one_process(client: Any, tmp_path: Path) -> None:
+    rng = np.random.default_rng(3)
+    fields = {
+        "sst": tl.Field(("t", "y", "x"), rng.standard_normal((12, 90, 110)).astype("f4")),
+        "t": tl.Field(("t",), np.arange(12.0)),
+    }
+    whole = tl.Whole(fields)
+    parts = tl.nemo(tmp_path, whole, (3, 3), tl.Storage("NETCDF4", zlib=True), halo=1)
+    alone, together = tmp_path / "alone.nc", tmp_path / "together.nc"
+    options: Any = {"chunks": "t/4,y/30,x/37", "codec": "deflate"}
+    ncforge.combine(parts.paths, alone, **options)
+    report = ncforge.combine(parts.paths, together, client=client, **options)
+    assert report.tiles == 9
+    assert together.read_bytes() == alone.read_bytes()
+    tl.check(together, whole, parts)
+
+
+def test_doctor_is_a_task_a_file(client: Any, source: Path, tmp_path: Path) -> None:
+    paths = [source, tmp_path / "none.nc", source]
+    alone = ncforge.doctor(paths)
+    together = ncforge.doctor(paths, client=client)
+    assert together.files == alone.files
+    assert [(f.file, type(f.error), str(f.error)) for f in together.failures] == [
+        (f.file, type(f.error), str(f.error)) for f in alone.failures
+    ]
+    assert ncforge.doctor(source, client=client) == alone[0]
+
+
+def test_many_files_are_a_task_a_file(client: Any, source: Path, tmp_path: Path) -> None:
+    sources = []
+    for i in range(4):
+        sources.append(tmp_path / f"in{i}.nc")
+        ncforge.copy(source, sources[-1], vars=["packed", "number"])
+    folder = tmp_path / "out"
+    folder.mkdir()
+    told: list[tuple[str, int, int]] = []
+    options: Any = {"chunks": "time/50,lat/20,lon/20", "codec": "deflate"}
+    reports = ncforge.copy(sources, folder, client=client, progress=lambda *a: told.append(a), **options)
+    assert [Path(r.output) for r in reports] == [folder / s.name for s in sources]
+    assert told[-1] == ("copy", 4, 4)
+    alone = tmp_path / "alone"
+    alone.mkdir()
+    ncforge.copy(sources, alone, **options)
+    for s in sources:
+        assert (folder / s.name).read_bytes() == (alone / s.name).read_bytes()
+    with pytest.raises(FileExistsError):
+        ncforge.copy(sources, folder, client=client, **options)
+    with pytest.raises(ValueError, match="same name"):
+        ncforge.copy([source, source], folder, client=client)
+    with pytest.raises(ValueError, match="folder"):
+        ncforge.copy(sources, folder / "none", client=client)
+
+
+def test_a_worker_lost_among_many_files(client: Any, source: Path, tmp_path: Path) -> None:
+    sources = []
+    for i in range(6):
+        sources.append(tmp_path / f"in{i}.nc")
+        ncforge.copy(source, sources[-1], vars=["tas"])
+    folder = tmp_path / "out"
+    folder.mkdir()
+
+    def kill() -> None:
+        time.sleep(0.5)
+        with contextlib.suppress(ProcessLookupError):
+            os.kill(_worker_pids(client)[0], signal.SIGKILL)
+
+    killer = threading.Thread(target=kill)
+    killer.start()
+    options: Any = {"chunks": "time/50,lat/4,lon/10", "codec": "deflate", "level": 9}
+    ncforge.copy(sources, folder, client=client, **options)
+    killer.join()
+    ncforge.copy(sources[0], tmp_path / "alone.nc", **options)
+    for s in sources:
+        assert (folder / s.name).read_bytes() == (tmp_path / "alone.nc").read_bytes()
+
+
+def test_open_mfdataset_in_workers(client: Any, source: Path, tmp_path: Path) -> None:
+    xr = pytest.importorskip("xarray")
+    for i in range(5):
+        with ncforge.Dataset(tmp_path / f"part{i}.nc", "w") as ds:
+            ds.createDimension("time", None)
+            ds.createDimension("x", 6)
+            ds.createVariable("time", "f8", ("time",))[:] = np.arange(4) + 4 * i
+            ds.createVariable("v", "f4", ("time", "x"))[:] = np.arange(24).reshape(4, 6) + 24 * i
+    with xr.open_mfdataset(str(tmp_path / "part*.nc"), engine="ncforge", parallel=True) as many:
+        assert many.v.chunks[0] == (4,) * 5
+        assert np.array_equal(many.v.values.ravel(), np.arange(120))
+        assert float(many.v.sum().compute()) == np.arange(120).sum()
