@@ -42,6 +42,13 @@ SMALLER = {
 #: What a block takes for granted: names that a reader has.
 GIVEN = {
     "docs/packed.md": "import numpy as np\nnew_values = np.full(365, 4.5, 'f4')\n",
+    "docs/python.md": (
+        "import matplotlib; matplotlib.use('Agg')\n"
+        "from pathlib import Path\n"
+        "import ncforge, xarray as xr\n"
+        "paths = sorted(Path().glob('sst_*.nc'))\n"
+        "Path('folder').mkdir(exist_ok=True)\n"
+    ),
     "docs/xarray.md": (
         "import ncforge, xarray as xr\n"
         "ds = xr.open_dataset('sst.nc', engine='ncforge')\n"
@@ -118,8 +125,10 @@ def provide(name: str, folder: Path) -> None:
     for file in [*DATA.glob("*.nc"), *DATA.glob("*.cdf")]:
         shutil.copy(file, folder)
     storage = tiles.Storage("NETCDF3_CLASSIC")
-    if name == "docs/doctor.md":
+    if name in ("docs/doctor.md", "docs/python.md"):
         grid(folder / "tas.nc", "tas", (800, 64, 128), map_chunks=True)
+    if name == "docs/python.md":
+        tiles.fms(folder, whole(), (2, 2), storage)
     if name == "docs/combine.md":
         tiles.nemo(folder, whole(), (2, 2), storage, base="ORCA_grid_T")
         tiles.nemo(folder, whole(), (2, 2), storage, base="restart")
@@ -130,7 +139,7 @@ def provide(name: str, folder: Path) -> None:
     grid(
         folder / "sst.nc", "sst", (steps, 180, 360), format="NETCDF4" if name == "docs/xarray.md" else "NETCDF3_CLASSIC"
     )
-    if name == "docs/xarray.md":
+    if name in ("docs/xarray.md", "docs/python.md"):
         for part in (1, 2):
             shutil.copy(folder / "sst.nc", folder / f"sst_{part}.nc")
             with netCDF4.Dataset(folder / f"sst_{part}.nc", "a") as later:

@@ -6,11 +6,11 @@ from collections.abc import Iterable
 from typing import Any
 
 from xarray import Dataset
-from xarray.backends.common import AbstractDataStore
 from xarray.backends.store import StoreBackendEntrypoint
 
 from ncforge._handle import handle_of
 from ncforge._xarray.chunks import Preferred, preferred
+from ncforge._xarray.decoding import Loaded, needed
 from ncforge._xarray.store import NcforgeDataStore, OpenFile
 
 
@@ -30,8 +30,13 @@ def open_dataset(
     **decode: Any,
 ) -> Dataset:
     """One group as a dataset."""
-    store: AbstractDataStore = _store(source, group, preferred_chunks)
-    return StoreBackendEntrypoint().open_dataset(store, drop_variables=drop_variables, **decode)
+    return _decoded(_store(source, group, preferred_chunks), drop_variables, decode)
+
+
+def _decoded(store: NcforgeDataStore, drop_variables: str | Iterable[str] | None, decode: dict[str, Any]) -> Dataset:
+    loaded = Loaded(store)
+    options = needed(loaded.variables, decode)
+    return StoreBackendEntrypoint().open_dataset(loaded, drop_variables=drop_variables, **options)
 
 
 def open_groups(
@@ -48,7 +53,5 @@ def open_groups(
     for below in root.file.below(root.file.group(path), path):
         name = "/" + below[len(path.rstrip("/")) :].strip("/")
         store = NcforgeDataStore(root.file, below, preferred_chunks)
-        found[name if not group else name.strip("/") or "."] = StoreBackendEntrypoint().open_dataset(
-            store, drop_variables=drop_variables, **decode
-        )
+        found[name if not group else name.strip("/") or "."] = _decoded(store, drop_variables, decode)
     return found

@@ -1,0 +1,81 @@
+"""Which of xarray's decoders a variable needs.
+
+xarray sends every variable through all of them, and each makes a new one: for a file of thousands of variables that takes
+longer than reading its header several times. Nothing is decoded here; xarray is told, by variable, which decoders would
+change nothing.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+from xarray.backends.common import AbstractDataStore
+from xarray.core.variable import Variable
+
+_MASKED = frozenset(("_FillValue", "missing_value", "scale_factor", "add_offset", "_Unsigned"))
+_TIME_UNITS = frozenset(("days", "hours", "minutes", "seconds", "milliseconds", "microseconds", "nanoseconds"))
+"""As xarray knows time differences."""
+
+
+def needed(variables: Mapping[Any, Variable], decode: Mapping[str, Any]) -> dict[str, Any]:
+    """The decoding options of ``xr.open_dataset``, with ``False`` for variables on which a decoder does nothing."""
+    if decode.get("use_cftime") is not None:
+        # xarray tells people that it is deprecated where it decodes times.
+        return dict(decode)
+    # Bounds of times take their units from the times.
+    bounds = {v.attrs["bounds"] for v in variables.values() if isinstance(v.attrs.get("bounds"), str)}
+    plain: dict[str, set[Any]] = {"concat_characters": set(), "mask_and_scale": set(), "decode_times": set()}
+    for name, variable in variables.items():
+        attrs = variable.attrs
+        if variable.dtype.kind not in "iuf":
+            continue
+        if "_Encoding" not in attrs:
+            plain["concat_characters"].add(name)
+        if _MASKED.isdisjoint(attrs):
+            plain["mask_and_scale"].add(name)
+        units = attrs.get("units")
+        if name not in bounds and (units is None or _is_no_time(units)):
+            plain["decode_times"].add(name)
+    plain["decode_timedelta"] = plain["decode_times"]
+    options = dict(decode)
+    for option, names in plain.items():
+        asked = options.get(option)
+        if not names or asked is False:
+            continue
+        if isinstance(asked, Mapping):
+            options[option] = {**asked, **dict.fromkeys(names, False)}
+        else:
+            options[option] = {**dict.fromkeys(variables, asked), **dict.fromkeys(names, False)}
+    return options
+
+
+def _is_no_time(units: Any) -> bool:
+    text = str(units)
+    return "since" not in text and text not in _TIME_UNITS
+
+
+class Loaded(AbstractDataStore):
+    """A store whose variables were made already."""
+
+    def __init__(self, store: AbstractDataStore) -> None:
+        self._store = store
+        self._loaded = store.load()
+
+    def load(self) -> Any:
+        """Its variables and attributes."""
+        return self._loaded
+
+    def get_encoding(self) -> Any:
+        """Its encoding."""
+        return self._store.get_encoding()
+
+    def close(self) -> None:
+        """Closes it."""
+        self._store.close()
+
+    @property
+    def variables(self) -> Mapping[Any, Variable]:
+        """Its variables."""
+        found: Mapping[Any, Variable] = self._loaded[0]
+        return found
