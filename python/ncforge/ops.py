@@ -22,6 +22,8 @@ if TYPE_CHECKING:
         format: str
         chunks: str
         codec: str
+        goal: str | None
+        allow_zstd: bool
         level: int | None
         shuffle: bool | None
         fletcher32: bool
