@@ -20,6 +20,9 @@ use crate::select::{Hyperslab, Picks};
 use gather::Gather;
 use tail::Tail;
 
+/// Encoded chunks that lie side by side are written in requests of this many bytes.
+const JOINED: usize = 1 << 20;
+
 /// Writes hyperslabs of any shape, in any order, into a container.
 ///
 /// Chunked variables: parts are gathered until a chunk is whole; whole chunks are encoded on the engine's
@@ -172,6 +175,45 @@ impl Writer {
         self.flush_pending()?;
         self.gather.drop_chunk(&self.engine, var, at);
         self.container.place_chunk(var, at, encoded, mask)?;
+        self.forget();
+        Ok(())
+    }
+
+    /// Stores several such chunks (coordinates, encoded bytes, mask), in this order, those that come to lie side by side in
+    /// one request.
+    pub(crate) fn write_chunks_raw(&mut self, var: VarId, chunks: &[(&[u64], &[u8], u32)]) -> Result<()> {
+        if chunks.is_empty() {
+            return Ok(());
+        }
+        let var = self.known(var)?;
+        let layout = self.layout(var)?;
+        let Place::Chunked { chunk, .. } = &layout.place else {
+            return Err(Error::Invalid(format!("`{}` is not stored in chunks", layout.name)));
+        };
+        let shape = self.schema().shape(var);
+        self.flush_pending()?;
+        let mut joined: Vec<u8> = Vec::with_capacity(JOINED);
+        let mut begin = 0u64;
+        for &(at, encoded, mask) in chunks {
+            let inside = at.len() == chunk.len()
+                && at
+                    .iter()
+                    .zip(chunk)
+                    .zip(&shape)
+                    .all(|((&i, &c), &n)| i.checked_mul(c).is_some_and(|s| s < n));
+            if !inside {
+                return Err(Error::Invalid(format!("`{}` has no chunk {at:?}", layout.name)));
+            }
+            self.gather.drop_chunk(&self.engine, var, at);
+            let record = self.container.reserve_chunk(var, at, encoded.len() as u64, mask)?;
+            if begin + joined.len() as u64 != record.offset || joined.len() + encoded.len() > JOINED {
+                self.container.store().write_at(&joined, begin)?;
+                joined.clear();
+                begin = record.offset;
+            }
+            joined.extend_from_slice(encoded);
+        }
+        self.container.store().write_at(&joined, begin)?;
         self.forget();
         Ok(())
     }

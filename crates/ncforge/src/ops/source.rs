@@ -4,6 +4,7 @@
 //! for boxes of values. A mosaic of tiles or one tile of a whole answers the same questions as a file does, so that
 //! combining and splitting are copies, with everything that a copy can do.
 
+use std::ops::Range;
 use std::path::PathBuf;
 use std::sync::Arc;
 
@@ -18,6 +19,8 @@ use crate::select::Hyperslab;
 pub(crate) enum RawChunk {
     /// Its encoded bytes and its filter mask.
     Encoded(Vec<u8>, u32),
+    /// The same, a part of what was read in one go.
+    Shared(Arc<Vec<u8>>, Range<usize>, u32),
     /// It was never written.
     Unwritten,
     /// It is not to be had in one piece; [`Source::read_bytes`] has its values.
@@ -61,6 +64,12 @@ pub(crate) trait Source: Sync {
     fn read_bytes(&self, var: VarId, slab: &Hyperslab, out: &mut [u8]) -> Result<()>;
     /// One chunk as it is stored.
     fn raw_chunk(&self, var: VarId, at: &[u64]) -> Result<RawChunk>;
+    /// A box of chunks as they are stored, row-major, read in as few requests as may be; `None` where asking one by one
+    /// is as good. `touched`: ranges of chunk coordinates.
+    fn raw_chunks(&self, var: VarId, touched: &[Range<u64>]) -> Result<Option<Vec<RawChunk>>> {
+        let _ = (var, touched);
+        Ok(None)
+    }
     /// Bytes that a variable takes in the files, estimated where counting costs much.
     fn stored_bytes(&self, var: VarId) -> Result<u64> {
         let layout = self.layout(var)?;

@@ -118,6 +118,9 @@ impl Gather {
 
     /// Forgets what was gathered of one chunk.
     pub(super) fn drop_chunk(&mut self, engine: &Engine, var: VarId, at: &[u64]) {
+        if self.parts.is_empty() {
+            return;
+        }
         if let Some(part) = self.take(&(var, at.to_vec())) {
             engine.inner.scratch.give(part.block);
         }

@@ -6,6 +6,7 @@
 
 pub(crate) mod agree;
 mod attrs;
+mod batch;
 mod build;
 mod chunks;
 mod coords;

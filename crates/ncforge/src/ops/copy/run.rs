@@ -28,6 +28,9 @@ use crate::{classic, netcdf4};
 /// A box is looked through for chunks that the source never wrote only if it has at most so many.
 const MOST_PROBES: u64 = 1 << 16;
 
+/// Chunks up to this are moved by the box: a request for each would cost more than its bytes.
+const SMALL_CHUNK: u64 = 64 << 10;
+
 /// One copy.
 pub(crate) struct Task<'a> {
     pub(crate) source: &'a dyn Source,
@@ -414,6 +417,13 @@ impl Run<'_> {
         };
         let chunk_bytes = grid.chunk_len().saturating_mul(work.element);
         self.writing = true;
+        if chunk_bytes <= SMALL_CHUNK
+            && at.iter().all(|at| whole(at))
+            && at.len() as u64 * chunk_bytes <= self.task.memory.boxes
+            && let Some(chunks) = source.raw_chunks(from, &grid.touched(slab))?
+        {
+            return small_chunks(writer, source, work, &grid, &at, chunks);
+        }
         let window = (self.task.memory.boxes / chunk_bytes.max(1)).clamp(1, 2 * engine.threads() as u64);
         engine.ordered(
             at.len(),
@@ -424,6 +434,9 @@ impl Run<'_> {
             },
             |i, chunk| match chunk {
                 RawChunk::Encoded(bytes, mask) => writer.write_chunk_raw(to, &at[i], &bytes, mask),
+                RawChunk::Shared(bytes, range, mask) => {
+                    writer.write_chunk_raw(to, &at[i], &bytes[range], mask)
+                }
                 RawChunk::Unwritten if work.sparse => Ok(()),
                 RawChunk::Unwritten | RawChunk::Pieces => {
                     let (start, count) = grid.region(&at[i]);
@@ -513,6 +526,36 @@ pub(super) fn chunk_grid(plan: &Plan, work: &VarWork) -> Option<ChunkGrid> {
         Storage::Chunked { chunks, .. } => Some(ChunkGrid::new(&work.walk.grid.shape, chunks)),
         _ => None,
     }
+}
+
+/// Places the chunks of a box that are there as they are in as few requests as may be, the others by their values.
+fn small_chunks(
+    writer: &mut Writer,
+    source: &dyn Source,
+    work: &VarWork,
+    grid: &ChunkGrid,
+    at: &[Vec<u64>],
+    chunks: Vec<RawChunk>,
+) -> Result<()> {
+    let to = work.moved.to;
+    let mut run: Vec<(&[u64], &[u8], u32)> = Vec::new();
+    for (at, chunk) in at.iter().zip(&chunks) {
+        match chunk {
+            RawChunk::Encoded(bytes, mask) => run.push((at, bytes, *mask)),
+            RawChunk::Shared(bytes, range, mask) => run.push((at, &bytes[range.clone()], *mask)),
+            RawChunk::Unwritten if work.sparse => {}
+            RawChunk::Unwritten | RawChunk::Pieces => {
+                writer.write_chunks_raw(to, &run)?;
+                run.clear();
+                let (start, count) = grid.region(at);
+                let slab = Hyperslab::new(&start, &count);
+                let mut values = Buffer::zeroed((slab.len() * work.element) as usize);
+                source.read_bytes(work.moved.from, &slab, &mut values)?;
+                writer.write_bytes(to, &slab, &values)?;
+            }
+        }
+    }
+    writer.write_chunks_raw(to, &run)
 }
 
 /// The order in which variables are copied: heap types first (see [`Run::all`]), else as in the file.

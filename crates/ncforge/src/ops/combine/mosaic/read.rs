@@ -1,5 +1,6 @@
 //! Reading the mosaic like a file.
 
+use std::ops::Range;
 use std::path::PathBuf;
 use std::sync::Arc;
 
@@ -258,6 +259,10 @@ impl Source for Mosaic {
                 })
             }
         }
+    }
+
+    fn raw_chunks(&self, v: VarId, touched: &[Range<u64>]) -> Result<Option<Vec<RawChunk>>> {
+        self.chunks_of_box(v, touched)
     }
 
     fn stored_bytes(&self, v: VarId) -> Result<u64> {
