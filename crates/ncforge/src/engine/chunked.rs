@@ -108,7 +108,8 @@ impl ChunkedRead<'_> {
         join(&stored, JOIN_MAX.min(share.max(JOIN_MIN)), alone, |range| tasks.push(Task::Fetch(range)));
 
         let weight = chunk_bytes.saturating_mul(numbers.end - numbers.start);
-        inner.pool.run(tasks.len(), self.how.parallel && weight >= DECODE_PARALLEL, |i| {
+        let parallel = self.how.parallel && tasks.len() > 1 && inner.pool.shares(weight, DECODE_PARALLEL);
+        inner.pool.run(tasks.len(), parallel, |i| {
             // SAFETY: every piece is in one task, and pieces are disjoint parts of the selection.
             unsafe {
                 match &tasks[i] {

@@ -28,8 +28,10 @@ const JOIN: (f64, f64) = (1048576.0, 65536.0);
 const GAP: f64 = 4096.0;
 /// … and requests are cut at this many.
 const BLOCK: f64 = 131072.0;
-/// Below this many decoded bytes one thread does a read alone; of plain data, below the second number.
-const ALONE: (f64, f64) = (65536.0, 524288.0);
+/// Below this many bytes one thread does the first read of a program alone.
+const ALONE: f64 = 524288.0;
+/// Time until a thread is there that has to be started for it, besides its waking up.
+const START: f64 = 75e-6;
 /// Plain data are given to threads by this many bytes.
 const TASK: f64 = 4194304.0;
 /// A line of memory, and how many of them a row fetches before the processor sees that it is a row.
@@ -161,7 +163,7 @@ impl Grid<'_> {
             let keep = if whole { 0.0 } else { bytes / machine.keep };
             let decode = self.coding.seconds(bytes) / machine.decoder;
             cpu = chunks * (machine.chunk + decode + keep) + self.scatter(counts, touched, machine);
-            (tasks, alone) = (cost.requests, cost.decoded < ALONE.0);
+            (tasks, alone) = (cost.requests, cost.decoded < ALONE);
         } else {
             let (requests, span) = self.plain_requests(counts, touched, element);
             cost.requests = chunks * requests.max(requests * span / BLOCK);
@@ -169,7 +171,7 @@ impl Grid<'_> {
             let own = if self.chunk.is_some() { chunks * machine.chunk } else { 0.0 };
             cpu = own + self.scatter(counts, touched, machine);
             tasks = if self.chunk.is_some() { chunks } else { (delivered / TASK).max(1.0) };
-            alone = delivered.max(cost.fetched) < if self.chunk.is_some() { ALONE.0 } else { ALONE.1 };
+            alone = delivered.max(cost.fetched) < ALONE;
         }
         let fetch = cost.requests * machine.request / machine.in_flight.min(cost.requests).max(1.0)
             + cost.fetched / machine.bandwidth;
@@ -222,7 +224,7 @@ impl Grid<'_> {
 }
 
 /// Seconds of work that one thread would do in `cpu`, done by all that can help: in whole tasks, after
-/// they woke up.
+/// they were started.
 fn together(cpu: f64, tasks: f64, alone: bool, machine: &Machine) -> f64 {
     let helpers = machine.threads.min(tasks).max(1.0);
     if alone || helpers <= 1.0 {
@@ -230,7 +232,7 @@ fn together(cpu: f64, tasks: f64, alone: bool, machine: &Machine) -> f64 {
     }
     // The last round of tasks leaves some threads without any.
     let share = (tasks / helpers).ceil() / tasks;
-    (cpu * share + machine.wake * (1.0 - 1.0 / helpers)).min(cpu) + machine.wake / 2.0
+    (cpu * share + (machine.wake + START) * (1.0 - 1.0 / helpers)).min(cpu) + machine.wake / 2.0
 }
 
 #[cfg(test)]
