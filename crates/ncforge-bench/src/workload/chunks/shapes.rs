@@ -2,35 +2,29 @@
 
 /// Sizes of chunks that anybody would use.
 const BYTES: std::ops::RangeInclusive<u64> = (4 << 10)..=(32 << 20);
-/// Lengths of one axis are this factor apart.
-const FACTOR: u64 = 4;
+/// Lengths of one axis are this factor apart or, where that gives too few shapes, the next.
+const FACTORS: [f64; 5] = [4.0, 2.0, 1.5, 1.25, 1.1];
+/// So many shapes are enough, where no fewer are wanted.
+const ENOUGH: usize = 60;
 
-/// Chunk shapes all over the space of shapes: on every axis the lengths `ceil(n / 4^k)` and 1, of all
-/// combinations those of 4 KiB to 32 MiB, evenly thinned to `most`.
+/// Chunk shapes all over the space of shapes: on every axis the lengths `ceil(n / f^k)` and 1, of all combinations
+/// those of 4 KiB to 32 MiB, evenly thinned to `most`. `f` is 4, or smaller where the array has few shapes otherwise.
 ///
 /// ```
-/// let shapes = ncforge_bench::workload::chunks::grid(&[1560, 128, 256], 4, 80);
+/// use ncforge_bench::workload::chunks::grid;
+/// let shapes = grid(&[1560, 128, 256], 4, 80);
 /// assert!(shapes.len() > 60 && shapes.contains(&vec![1, 128, 256]) && shapes.contains(&vec![1560, 8, 16]));
+/// // Two axes, of which one is short.
+/// assert!(grid(&[25_000, 31], 4, 80).len() >= 60);
 /// ```
 pub fn grid(shape: &[u64], element: u64, most: usize) -> Vec<Vec<u64>> {
-    let lists: Vec<Vec<u64>> = shape.iter().map(|&n| lengths(n)).collect();
-    let total = shape.iter().fold(element, |b, &n| b.saturating_mul(n));
+    let enough = if most > 0 { ENOUGH.min(most) } else { ENOUGH };
     let mut out = Vec::new();
-    let mut at = vec![0usize; shape.len()];
-    'all: loop {
-        let chunk: Vec<u64> = at.iter().zip(&lists).map(|(&i, l)| l[i]).collect();
-        let bytes = chunk.iter().fold(element, |b, &n| b.saturating_mul(n));
-        if BYTES.contains(&bytes) || bytes == total {
-            out.push(chunk);
+    for factor in FACTORS {
+        out = all(shape, element, factor);
+        if out.len() >= enough {
+            break;
         }
-        for d in (0..at.len()).rev() {
-            at[d] += 1;
-            if at[d] < lists[d].len() {
-                continue 'all;
-            }
-            at[d] = 0;
-        }
-        break;
     }
     if out.len() > most && most > 0 {
         let n = out.len();
@@ -39,12 +33,30 @@ pub fn grid(shape: &[u64], element: u64, most: usize) -> Vec<Vec<u64>> {
     out
 }
 
-fn lengths(n: u64) -> Vec<u64> {
+/// All shapes with lengths apart by a factor.
+fn all(shape: &[u64], element: u64, factor: f64) -> Vec<Vec<u64>> {
+    let lists: Vec<Vec<u64>> = shape.iter().map(|&n| lengths(n, factor)).collect();
+    let total = shape.iter().fold(element, |b, &n| b.saturating_mul(n));
+    let mut out = Vec::new();
+    let mut at = vec![0usize; shape.len()];
+    loop {
+        let chunk: Vec<u64> = at.iter().zip(&lists).map(|(&i, l)| l[i]).collect();
+        let bytes = chunk.iter().fold(element, |b, &n| b.saturating_mul(n));
+        if BYTES.contains(&bytes) || bytes == total {
+            out.push(chunk);
+        }
+        let Some(d) = (0..at.len()).rev().find(|&d| at[d] + 1 < lists[d].len()) else { return out };
+        at[d] += 1;
+        at[d + 1..].fill(0);
+    }
+}
+
+fn lengths(n: u64, factor: f64) -> Vec<u64> {
     let mut list = vec![n.max(1)];
-    let mut parts = FACTOR;
-    while n.div_ceil(parts) > 1 {
-        list.push(n.div_ceil(parts));
-        parts = parts.saturating_mul(FACTOR);
+    let mut parts = factor;
+    while parts < n as f64 {
+        list.push(n.div_ceil(parts.round() as u64));
+        parts *= factor;
     }
     list.push(1);
     list.dedup();
