@@ -128,6 +128,16 @@ fn the_routes_are_taken_where_they_should_be() {
     // Slabs into columns with memory for a few: decoding again and again is worse than a temporary file.
     let small = engine(1 << 20, 2);
     assert!(routes(&netcdf4("d0/256,d1/2,d2/2", Codec::Deflate), &small).contains(&"spill"));
+    // A copy can be taken up with other threads: memory and files decide, whatever the layouts.
+    for lens in ["d0/256,d1/2,d2/2", "d0/64,d1/4,d2/4", "d0/16,d1/20,d2/50", "d0/4,d1/40,d2/5"] {
+        for memory in [1 << 20, 2 << 20, 8 << 20] {
+            let identity = |threads| {
+                plan(&source, &netcdf4(lens, Codec::Deflate), &engine(memory, threads)).unwrap().identity()
+            };
+            let one = identity(1);
+            assert!([2, 3, 8, 16].into_iter().all(|n| identity(n) == one), "{lens}, {memory} bytes");
+        }
+    }
 }
 
 #[test]
