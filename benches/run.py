@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import argparse
 import fnmatch
+import shutil
 import subprocess
 import sys
 import time
@@ -33,6 +34,9 @@ def arguments() -> argparse.Namespace:
     parser.add_argument("--threads", type=int, choices=(1, 2), help="only rows with so many threads")
     parser.add_argument("--rounds", type=int, help="rounds of every row (default 7; 3 with --quick)")
     parser.add_argument("--quick", action="store_true", help="small data: shows that it works, no numbers to quote")
+    parser.add_argument("--tiny", action="store_true", help="a hundredth of the data: for tests of the harness")
+    parser.add_argument("--resume", action="store_true", help="keep the rows of results.json, measure the others")
+    parser.add_argument("--minutes", type=float, metavar="N", help="begin no row after so long; --resume goes on")
     parser.add_argument("--cold", action="store_true", help="rows that read files, evicted from the page cache")
     parser.add_argument("--list", action="store_true", help="names of the rows, and no more")
     parser.add_argument("--target-dir", type=Path, default=ROOT / "target", help="cargo's target folder")
@@ -41,7 +45,9 @@ def arguments() -> argparse.Namespace:
 
 
 def compile_netcdf_c(binary: Path) -> None:
-    """Builds the worker of netcdf-c."""
+    """Builds the worker of netcdf-c, where a compiler and the library's headers are."""
+    if shutil.which("nc-config") is None or shutil.which("cc") is None:
+        return
     sources = [str(p) for p in sorted((ROOT / "benches/workers/netcdf_c").glob("*.c"))]
     flags = subprocess.run(["nc-config", "--cflags", "--libs"], capture_output=True, text=True, check=True)
     build = ["cc", "-O2", "-std=gnu11", "-o", str(binary), *sources, *flags.stdout.split()]
@@ -67,20 +73,27 @@ def main() -> int:
     args = arguments()
     binaries = args.target_dir / "release"
     workers = Workers(binaries / "bench-worker", args.out / "netcdf-c-worker")
-    data = Data(args.out / ("data-quick" if args.quick else "data"), workers)
-    rows = list(selected(Plan(data, args.quick, binaries / "ncforge"), args))
+    size, scale = ("tiny", 0.01) if args.tiny else ("quick", 0.1) if args.quick else ("full", 1.0)
+    data = Data(args.out / ("data" if scale == 1 else f"data-{size}"), workers)
+    rows = list(selected(Plan(data, binaries / "ncforge", scale), args))
     if args.list:
         print("\n".join(dict.fromkeys(row.name for row in rows)))
         return 0
     compile_netcdf_c(args.out / "netcdf-c-worker")
-    rounds = Rounds(workers, data, args.rounds or (3 if args.quick else 7), args.cold)
-    about, began, failed = report.machine(), time.monotonic(), 0
-    if args.quick:
-        about += "; QUICK: small data, not to be quoted"
+    rounds = Rounds(workers, data, args.rounds or (7 if scale == 1 else 3), args.cold)
+    about, began, failed, left = report.machine(), time.monotonic(), 0, 0
+    if scale < 1:
+        about += f"; {size.upper()}: small data, not to be quoted"
     print(about, flush=True)
-    results: list[Result] = []
+    results: list[Result] = report.load(args.out) if args.resume else []
+    known = {result.row for result in results}
     keep = last_uses(rows)
     for n, row in enumerate(rows):
+        if row.key(args.cold) in known:
+            continue
+        if args.minutes is not None and time.monotonic() - began > 60 * args.minutes:
+            left += 1
+            continue
         print(f"[{n + 1}/{len(rows)}] {row.name}, threads {row.threads}", file=sys.stderr, flush=True)
         try:
             found = rounds.measure(row)
@@ -98,6 +111,8 @@ def main() -> int:
         if n + 1 < len(rows) and rows[n + 1].name.split("/")[0] != row.name.split("/")[0]:
             workers.release()
     workers.release()
+    if left:
+        print(f"{left} rows are left for --resume", file=sys.stderr)
     print(report.table(results, about))
     print(f"{args.out / 'results.json'}: {len(results)} results in {time.monotonic() - began:.0f} s")
     return 1 if failed else 0

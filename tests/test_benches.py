@@ -1,80 +1,123 @@
-"""The harness of `make bench`: what it must get right whatever the libraries do."""
+"""The harness of `make bench`, on data of a hundredth of the size: what it must get right whatever the libraries do."""
 
 from __future__ import annotations
 
+import json
+import os
+import subprocess
+import sys
 from importlib import import_module
 from pathlib import Path
 from typing import Any
 
+import netCDF4
 import numpy as np
 import pytest
 
-from harness import report
 from harness.data import Data
-from harness.model import Entry, Peer, Row
+from harness.model import Entry, Row
 from harness.plan import Plan
-from harness.processes import WorkerError, Workers
+from harness.processes import Workers
 from harness.rounds import Rounds
+from run import PARTS
 from workers.main import checksum
 
-PARTS = ("reading", "writing", "classic", "plain", "sweep", "points", "records", "opening", "commands")
+ROOT = Path(__file__).resolve().parent.parent
 
 
-class Canned:
-    """Workers that give the answers which the requests hold, one after the other."""
-
-    def __init__(self) -> None:
-        self.hello = {"name": "canned", "version": "1"}
-        self.asked: list[str] = []
-
-    def get(self, backend: str, threads: int, memory: int | None = None) -> Canned:
-        return self
-
-    def available(self, backend: str) -> bool:
-        return backend != "missing"
-
-    def ask(self, fields: dict[str, Any]) -> dict[str, Any]:
-        self.asked.append(fields["who"])
-        answer = {"wall": fields["wall"], "cpu": fields["wall"] / 2, "reads": fields.get("done", 1), "bytes": 0}
-        return answer | ({"checksum": fields["sum"]} if "check" in fields else {})
+@pytest.fixture(scope="module")
+def target() -> Path:
+    """A folder whose `release` holds the worker of ncforge and the command, as cargo built them last."""
+    folder = Path(os.environ.get("CARGO_TARGET_DIR", ROOT / "target"))
+    names = ("bench-worker", "ncforge")
+    built = [p for p in ("release", "debug") if all((folder / p / name).exists() for name in names)]
+    if not built:
+        subprocess.run(["cargo", "build", "-q", "-p", "ncforge-bench", "-p", "ncforge-cli"], cwd=ROOT, check=True)
+        built = ["debug"]
+    return folder / max(built, key=lambda p: (folder / p / "bench-worker").stat().st_mtime)
 
 
-def entry(who: str, wall: float, **more: Any) -> Entry:
-    return Entry("canned", {"who": who, "wall": wall, "sum": "5"} | more, who)
+class Bench:
+    """Runs the table in a folder."""
+
+    def __init__(self, folder: Path, built: Path) -> None:
+        self.out = folder / "out"
+        (folder / "target").mkdir()
+        (folder / "target" / "release").symlink_to(built)
+        self._options = ["--tiny", "--out", str(self.out), "--target-dir", str(folder / "target")]
+
+    def __call__(self, *args: str) -> subprocess.CompletedProcess[str]:
+        return subprocess.run(
+            [sys.executable, str(ROOT / "benches/run.py"), *self._options, *args], capture_output=True, text=True
+        )
+
+    def results(self) -> list[dict[str, Any]]:
+        found: list[dict[str, Any]] = json.loads((self.out / "results.json").read_text())
+        return found
 
 
-def rounds(workers: Canned, n: int) -> Rounds:
-    return Rounds(workers, None, n, cold=False)  # type: ignore[arg-type]
+@pytest.fixture
+def bench(tmp_path: Path, target: Path) -> Bench:
+    """The table, with real libraries on tiny data."""
+    return Bench(tmp_path, target)
 
 
-def test_results_are_ratios_of_medians_in_turn() -> None:
-    workers = Canned()
-    row = Row("r", 1, entry("ours", 2.0), (Peer(entry("a", 3.0), 1.4), Peer(entry("b", 1.0), 1.0)))
-    a, b = rounds(workers, 2).measure(row)
-    assert (a.ours, a.peer, a.ratio, a.ratio_cpu, a.met, a.rounds) == (2.0, 3.0, 1.5, 1.5, True, 2)
-    assert (b.ratio, b.met) == (0.5, False)
-    check, first, second = workers.asked[:3], workers.asked[3:6], workers.asked[6:]
-    assert check == first == ["ours", "a", "b"]
-    assert second == ["b", "a", "ours"]
-    assert "1 of 2 targets met" in report.table([a, b], "here")
+def test_rows_of_every_kind_are_measured(bench: Bench) -> None:
+    only = ("read/precip/256KiB", "write/packed/*/deflate1", "sweep-*/1x16x32/deflate1", "cliff", "pixels/8")
+    only += ("classic-random", "classic-records/each", "classic-records/write", "copy/rechunk/precip", "open/cdf5")
+    done = bench(*(arg for pattern in only for arg in ("--only", pattern)), "--threads", "1", "--rounds", "2")
+    assert done.returncode == 0, done.stderr[-2000:]
+    results = bench.results()
+    assert {r["name"].split("/")[0] for r in results} >= {
+        *("read", "write", "sweep-slab", "sweep-series", "cliff", "classic-random", "classic-records"),
+        *("pixels", "copy", "open"),
+    }
+    for r in results:
+        assert r["ours"] > 0 and r["peer"] > 0 and r["ratio"] == pytest.approx(r["peer"] / r["ours"]), r
+        assert r["met"] == (None if r["target"] is None else r["ratio"] >= r["target"]), r
+        assert 1 <= r["rounds"] <= 2 and r["peer_name"] and r["cache"] == "warm", r
+    written = (bench.out / "results.txt").read_text()
+    assert written in done.stdout and "not to be quoted" in written
+    assert not list(bench.out.glob("data-tiny/ar5-*")), "temporary files are removed"
 
 
-def test_other_values_are_an_error() -> None:
-    row = Row("r", 1, entry("ours", 1.0), (Peer(entry("a", 1.0, sum="6")),))
-    with pytest.raises(WorkerError, match="other values"):
-        rounds(Canned(), 1).measure(row)
+def test_other_values_are_an_error(bench: Bench) -> None:
+    only = ("--only", "read/packed/256KiB", "--threads", "1", "--rounds", "1")
+    assert bench(*only).returncode == 0
+    (file,) = bench.out.glob("data-tiny/packed-256KiB*.nc")
+    with netCDF4.Dataset(file, "r+") as data:
+        data["v"][0, 0, 0] += 1
+    done = bench(*only)
+    assert done.returncode == 1
+    assert "other values" in done.stderr
+
+
+def test_a_run_is_resumed(bench: Bench) -> None:
+    only = ("--only", "classic-random", "--only", "open/cdf5", "--rounds", "1")
+    done = bench(*only, "--minutes", "0")
+    assert done.returncode == 0 and "rows are left" in done.stderr
+    assert bench(*only[:2], "--rounds", "1").returncode == 0
+    first = bench.results()
+    assert bench(*only, "--resume").returncode == 0
+    both = bench.results()
+    assert both[: len(first)] == first and len(both) > len(first)
+    assert bench(*only, "--resume").returncode == 0
+    assert bench.results() == both
 
 
 def test_a_sweep_cut_short_counts_as_a_whole_one() -> None:
-    whole = entry("whole", 3.0, done=100)
-    row = Row("r", 1, entry("cut", 2.0, done=10), (Peer(whole),), per="sweep", reads=100)
-    (result,) = rounds(Canned(), 1).measure(row)
-    assert (result.ours, result.peer) == (20.0, 3.0)
+    rounds = Rounds(Workers(Path("none"), Path("none")), None, 1, cold=False)  # type: ignore[arg-type]
+    row = Row("r", 1, Entry("ncforge", {}), (), per="sweep", reads=100)
+    assert rounds._cost(row, {"wall": 2.0, "reads": 10}) == 20.0
+    assert rounds._cost(row, {"wall": 3.0, "reads": 100}) == 3.0
 
 
-def test_a_library_that_is_not_there_is_left_out() -> None:
-    missing = Entry("missing", {"who": "missing", "wall": 1.0})
-    assert rounds(Canned(), 1).measure(Row("r", 1, entry("ours", 1.0), (Peer(missing),))) == []
+def test_a_library_that_is_not_there_is_left_out(tmp_path: Path, capfd: pytest.CaptureFixture[str]) -> None:
+    workers = Workers(tmp_path / "none", tmp_path / "none")
+    assert not workers.available("netcdf-c")
+    assert not workers.available("commands", "no-such-command")
+    assert workers.available("commands", "sh")
+    assert capfd.readouterr().err.count("not measured") == 2
 
 
 def test_checksums_follow_the_protocol(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -89,7 +132,7 @@ def test_checksums_follow_the_protocol(monkeypatch: pytest.MonkeyPatch) -> None:
 @pytest.fixture
 def plan(tmp_path: Path) -> Plan:
     workers = Workers(tmp_path / "none", tmp_path / "none")
-    return Plan(Data(tmp_path, workers), quick=False, command=tmp_path / "none")
+    return Plan(Data(tmp_path, workers), command=tmp_path / "none")
 
 
 def test_every_row_of_the_table_is_there(plan: Plan) -> None:

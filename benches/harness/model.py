@@ -51,6 +51,8 @@ class Entry:
     version: str | None = None
     # Memory budget in bytes (ncforge).
     memory: int | None = None
+    # The command that it runs, if it is one that not every system has.
+    tool: str | None = None
     # The file that it makes; removed before and after every run.
     output: Path | None = None
     # Ways to set it up, of which the quickest is found first and then measured.
@@ -93,6 +95,10 @@ class Row:
     # Whether sizes of output files are compared.
     sizes: bool = False
 
+    def key(self, cold: bool) -> str:
+        """What tells it from all others: rows of one name differ in who takes part."""
+        return f"{self.name} {self.ours.backend} {self.threads} {'cold' if cold else 'warm'}"
+
 
 @dataclass
 class Result:
@@ -110,6 +116,8 @@ class Result:
     rounds: int
     target: float | None = None
     met: bool | None = None
+    # Which row it belongs to, see `Row.key`.
+    row: str = ""
     # The same by processor time of all threads, which other load disturbs less.
     ratio_cpu: float | None = None
     ours_name: str = "ncforge"

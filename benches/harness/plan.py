@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 from dataclasses import dataclass
 from pathlib import Path
+from typing import Any
 
 from harness.data import Data, Slabs, dtype_of
 from harness.model import Entry, Fields, FileSpec
@@ -18,23 +19,28 @@ class Plan:
     """What the rows are made from."""
 
     data: Data
-    # Small data, to see that everything works. Its numbers mean little.
-    quick: bool
     # The `ncforge` command.
     command: Path
+    # What all sizes are multiplied by. With less than 1, numbers mean little: it is to see that everything works.
+    scale: float = 1.0
 
     @property
     def steps(self) -> int:
         """Time steps of the AR-5 study's variable."""
-        return 156 if self.quick else 1560
+        return max(int(1560 * self.scale), 8)
+
+    def count(self, full: int) -> int:
+        """How many of so many small things there are."""
+        return max(int(full * self.scale), 1)
 
     def shape(self, kind: str) -> tuple[int, ...]:
         """The shape of a 200 MB variable."""
         return (self.steps * 4 // dtype_of(kind).itemsize, 128, 256)
 
     def file(self, name: str, kind: str, chunks: tuple[int, ...] | None = None, **more: object) -> FileSpec:
-        """A file of the data folder."""
-        shape = more.pop("shape", None) or self.shape(kind)
+        """A file of the data folder. Chunks are cut to the shape."""
+        shape: Any = more.pop("shape", None) or self.shape(kind)
+        chunks = chunks and tuple(map(min, chunks, shape))
         spec: dict[str, object] = {"path": self.data.folder / f"{name}.nc", "kind": kind, "shape": shape}
         return FileSpec(**(spec | {"chunks": chunks} | more))  # type: ignore[arg-type]
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import os
+import shutil
 import subprocess
 import sys
 from pathlib import Path
@@ -23,9 +24,12 @@ class Worker:
 
     def __init__(self, name: str, argv: list[str], env: dict[str, str]) -> None:
         self.name = name
-        self._process = subprocess.Popen(
-            argv, stdin=subprocess.PIPE, stdout=subprocess.PIPE, env=os.environ | env, text=True, bufsize=1
-        )
+        try:
+            self._process = subprocess.Popen(
+                argv, stdin=subprocess.PIPE, stdout=subprocess.PIPE, env=os.environ | env, text=True, bufsize=1
+            )
+        except OSError as e:
+            raise WorkerError(f"{name}: {e}") from e
         self.hello = self.ask({"do": "hello"})
 
     def ask(self, fields: Fields) -> dict[str, Any]:
@@ -65,8 +69,14 @@ class Workers:
             self._running[key] = Worker(backend, self._argv(backend), env)
         return self._running[key]
 
-    def available(self, backend: str) -> bool:
-        """Whether a library is there. Not every system has every peer."""
+    def available(self, backend: str, tool: str | None = None) -> bool:
+        """Whether a library is there, or a command. Not every system has every peer."""
+        if tool is not None:
+            if tool not in self._missing:
+                self._missing[tool] = shutil.which(tool) is None
+                if self._missing[tool]:
+                    print(f"not measured: {tool} is not installed", file=sys.stderr)
+            return not self._missing[tool]
         if backend not in self._missing:
             try:
                 self.get(backend, 1)

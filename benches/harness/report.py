@@ -64,6 +64,12 @@ def table(results: list[Result], about: str) -> str:
     )
 
 
+def load(folder: Path) -> list[Result]:
+    """What an earlier run has written, if there was one."""
+    file = folder / "results.json"
+    return [Result(**r) for r in json.loads(file.read_text())] if file.exists() else []
+
+
 def write(results: list[Result], folder: Path, about: str) -> None:
     """Writes results.json and results.txt."""
     folder.mkdir(parents=True, exist_ok=True)

@@ -21,7 +21,14 @@ UNITS = {"s": 1.0, "ms": 1e3, "µs": 1e6}
 LONG_ROUND = 12.0
 # Seconds that each setting of a contestant with choices is tried for: more than decoding 200 MB takes, so that a cache
 # that is filled by the first read shows what it is good for.
-PROBE = 2.0
+PROBE = 1.0
+# At least so many rounds; after them a row ends as soon as its result is settled.
+FEWEST = 3
+# Settled: all rounds' ratios are on one side of the target and this far from it, or they lie this close together.
+MARGIN = 1.2
+NARROW = 1.06
+# The same for peers without a target.
+FOR_INFORMATION = 1.3
 
 
 def memory_at_hand(folder: Path, amount: int) -> None:
@@ -50,6 +57,15 @@ class Measured:
     size: int | None = None
 
 
+def settled(ours: Measured, theirs: Measured, peer: Peer) -> bool:
+    """Whether more rounds would not change what the result says."""
+    ratios = [b / a if a > 0 else float("inf") for a, b in zip(ours.wall, theirs.wall, strict=True)]
+    low, high, target = min(ratios), max(ratios), peer.target
+    if target is None:
+        return high <= low * FOR_INFORMATION
+    return high <= low * NARROW or low >= target * MARGIN or high * MARGIN <= target
+
+
 class Rounds:
     """Measures rows."""
 
@@ -70,7 +86,7 @@ class Rounds:
         if row.expected:
             self.data.source(*row.expected)
         ours = self._contestant(row, row.ours)
-        there = [peer for peer in row.peers if self.workers.available(peer.entry.backend)]
+        there = [peer for peer in row.peers if self.workers.available(peer.entry.backend, peer.entry.tool)]
         peers = [self._contestant(row, peer.entry) for peer in there]
         everyone = [ours, *peers]
         self._check(row, everyone)
@@ -79,6 +95,8 @@ class Rounds:
         if first > LONG_ROUND:
             rounds = max(min(rounds, 2), int(rounds * LONG_ROUND / first))
         for n in range(1, rounds):
+            if n >= min(FEWEST, rounds - 1) and all(map(settled, [ours] * len(peers), peers, there)):
+                break
             for one in everyone if n % 2 == 0 else reversed(everyone):
                 self._time(row, one)
         results = []
@@ -178,7 +196,7 @@ class Rounds:
             met = None if target is None else ratio >= target
             return Result(
                 name, unit, a, b, theirs.label, theirs.version, ratio, row.threads, cache, len(ours.wall),
-                target, met, ours_name=ours.label,
+                target, met, ours_name=ours.label, row=row.key(self.cold),
             )  # fmt: skip
 
         wall = (statistics.median(ours.wall), statistics.median(theirs.wall))

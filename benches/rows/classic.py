@@ -42,7 +42,7 @@ def _reads(plan: Plan, kind: str) -> Iterator[Row]:
 
 
 def _writes(plan: Plan, millions: int) -> Iterator[Row]:
-    count = millions * (100_000 if plan.quick else 1_000_000)
+    count = plan.count(millions * 1_000_000)
     spec = plan.file(f"floats-{millions}M", "floats", format="cdf5", shape=(count,))
     expected = (spec.kind, spec.shape)
     for threads in (1, 2):

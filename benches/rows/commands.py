@@ -37,8 +37,8 @@ def version(tool: str) -> str:
 
 def _command(plan: Plan, label: str, argv: list[str], output: Path) -> Entry:
     fields = {"do": "run", "argv": json.dumps(argv), "log": plan.data.folder / "command.log"}
-    known = "" if label == "ncforge" else version(argv[0])
-    return Entry("commands", fields, label, known, output=output)
+    tool = None if label == "ncforge" else argv[0]
+    return Entry("commands", fields, label, version(tool) if tool else "", tool=tool, output=output)
 
 
 def _ours(plan: Plan, spec: FileSpec, output: Path, threads: int, *more: str) -> Entry:

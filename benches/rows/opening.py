@@ -14,7 +14,7 @@ def rows(plan: Plan) -> Iterator[Row]:
     """The Rust library against the C library, Python against Python."""
     for format, target in TARGET.items():
         spec = plan.file(f"many-{format}", "many", format=format, shape=(1000,))
-        request: Fields = {"do": "open", "path": spec.path, "repeat": 1 if plan.quick else 5}
+        request: Fields = {"do": "open", "path": spec.path, "repeat": plan.count(5)}
         for ours, peer in (("ncforge", "netcdf-c"), ("ncforge-python", "netCDF4")):
             yield Row(
                 f"open/{format}/1000x10/{'python' if 'python' in ours else 'library'}",

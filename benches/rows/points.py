@@ -32,7 +32,7 @@ def rows(plan: Plan) -> Iterator[Row]:
         for threads in (1, 2):
             yield _row(f"pixels/{pixels}-series", threads, Entry("ncforge", request), peers, maps, pixels)
     classic = plan.file("smooth-cdf5", "smooth", format="cdf5")
-    reads = 10_000 if plan.quick else 100_000
+    reads = plan.count(100_000)
     starts = zip(*(rng.integers(n, size=reads) for n in classic.shape), strict=True)
     singles = plan.slabs(f"singles-{classic.shape[0]}", [(tuple(map(int, s)), (1, 1, 1)) for s in starts])
     request = {"do": "slabs", "path": classic.path, "var": "v", "slabs": singles}
