@@ -59,7 +59,7 @@ fn files_do_not_depend_on_the_calls_that_wrote_them() {
     let orders: [(&str, Order); 4] = [
         ("record by record", |write| (0..RECORDS).for_each(|r| (0..3).for_each(|var| write(var, r)))),
         ("one variable after the other", |write| {
-            (0..3).for_each(|var| (0..RECORDS).for_each(|r| write(var, r)))
+            (0..3).for_each(|var| (0..RECORDS).for_each(|r| write(var, r)));
         }),
         ("backwards", |write| (0..RECORDS).rev().for_each(|r| (0..3).rev().for_each(|var| write(var, r)))),
         ("some twice", |write| {

@@ -422,7 +422,7 @@ impl Run<'_> {
             && at.len() as u64 * chunk_bytes <= self.task.memory.boxes
             && let Some(chunks) = source.raw_chunks(from, &grid.touched(slab))?
         {
-            return small_chunks(writer, source, work, &grid, &at, chunks);
+            return small_chunks(writer, source, work, &grid, &at, &chunks);
         }
         let window = (self.task.memory.boxes / chunk_bytes.max(1)).clamp(1, 2 * engine.threads() as u64);
         engine.ordered(
@@ -535,11 +535,11 @@ fn small_chunks(
     work: &VarWork,
     grid: &ChunkGrid,
     at: &[Vec<u64>],
-    chunks: Vec<RawChunk>,
+    chunks: &[RawChunk],
 ) -> Result<()> {
     let to = work.moved.to;
     let mut run: Vec<(&[u64], &[u8], u32)> = Vec::new();
-    for (at, chunk) in at.iter().zip(&chunks) {
+    for (at, chunk) in at.iter().zip(chunks) {
         match chunk {
             RawChunk::Encoded(bytes, mask) => run.push((at, bytes, *mask)),
             RawChunk::Shared(bytes, range, mask) => run.push((at, &bytes[range.clone()], *mask)),
