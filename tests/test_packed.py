@@ -174,7 +174,8 @@ def test_files_of_others_are_the_same_packed(path, tmp_path, run):
         for name, v in want.variables.items():
             np.testing.assert_array_equal(d[name][...], v[...], err_msg=name)
             for _ in range(3):
-                at = tuple(slice(*sorted(rng.integers(0, n + 1, 2)), int(rng.integers(1, 4))) for n in v.shape)
+                ends = [sorted(int(end) for end in rng.integers(0, n + 1, 2)) for n in v.shape]
+                at = tuple(slice(low, high, int(rng.integers(1, 4))) for low, high in ends)
                 np.testing.assert_array_equal(d[name][at], v[at], err_msg=f"{name} {at}")
     run("unpack", packed, back)
     assert back.read_bytes() == path.read_bytes()
@@ -182,11 +183,11 @@ def test_files_of_others_are_the_same_packed(path, tmp_path, run):
     for file in [packed, back]:
         with ncforge.Dataset(file, "a") as d:
             d.note = "changed " * 700
-            for v in list(d.variables.values()):
-                if v.dtype.kind in "if" and v.size and v.dimensions:
-                    v[(0,) * v.ndim] = 1
-                    if d.dimensions[v.dimensions[0]].isunlimited() and v.ndim < 4:
-                        v[v.shape[0] : v.shape[0] + 1] = 2
+            for own in list(d.variables.values()):
+                if own.dtype.kind in "if" and own.size and own.dimensions:
+                    own[(0,) * own.ndim] = 1
+                    if d.dimensions[own.dimensions[0]].isunlimited() and own.ndim < 4:
+                        own[own.shape[0] : own.shape[0] + 1] = 2
             unlimited = [k for k, dim in d.dimensions.items() if dim.isunlimited()]
             d.createVariable("brand_new", "i2", tuple(unlimited[:1]))[...] = 3
     assert ncforge.compare(packed, back).same
