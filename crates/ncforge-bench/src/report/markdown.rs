@@ -14,7 +14,7 @@ use crate::result::Results;
 /// let mut row = Row::new("by | hand", "write", 1000);
 /// row.measurements = vec![Measurement::of(0.5)];
 /// let results = Results::of(vec![Section { rows: vec![row], ..Section::new("example", "An example") }]);
-/// assert!(results_markdown(&results).contains("| by \\| hand | 500 ms | 1 | 2.0 kB/s |"));
+/// assert!(results_markdown(&results).contains("| by \\| hand | 500 ms | 1 | 1.95 KiB/s |"));
 /// ```
 pub fn results_markdown(results: &Results) -> String {
     let mut out = String::from("# ncforge bench\n");

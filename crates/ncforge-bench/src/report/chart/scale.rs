@@ -82,6 +82,11 @@ impl Scale {
 
     fn steps(&self) -> Vec<f64> {
         let rough = (self.to - self.from) / 5.0;
+        // Bytes are told in KiB, MiB, GiB: round there are powers of two and their multiples.
+        if self.unit == Unit::Rate {
+            let step = rough.log2().ceil().exp2();
+            return (0..=12).map(|i| f64::from(i) * step).take_while(|v| *v <= self.to).collect();
+        }
         let power = 10f64.powf(rough.log10().floor());
         let step = [1.0, 2.0, 5.0, 10.0].map(|f| f * power).into_iter().find(|s| *s >= rough);
         let step = step.unwrap_or(rough);
@@ -89,6 +94,12 @@ impl Scale {
     }
 
     fn decades(&self) -> Vec<f64> {
+        if self.unit == Unit::Rate {
+            let (first, last) = (self.from.log2().floor() as i32, self.to.log2().ceil() as i32);
+            let every = ((last - first) / 8 + 1).unsigned_abs() as usize;
+            let powers = (first..=last).step_by(every).map(|p| f64::from(p).exp2());
+            return powers.filter(|v| (self.from..=self.to).contains(v)).collect();
+        }
         let (first, last) = (self.from.log10().floor() as i32, self.to.log10().ceil() as i32);
         let factors: &[f64] = match last - first {
             ..=2 => &[1.0, 2.0, 5.0],
@@ -113,7 +124,7 @@ mod tests {
         let s = Scale::linear(Unit::Rate, 1.9e9, (100, 500));
         assert_eq!((s.at(0.0), s.at(1e12)), (100, 500));
         let ticks = s.ticks();
-        assert_eq!(ticks[1].1, "500 MB/s");
+        assert_eq!(ticks[1].1, "512 MiB/s");
         assert!(ticks.windows(2).all(|w| w[0].0 < w[1].0) && ticks.len() >= 4);
         let l = Scale::log(Unit::Seconds, [1e-6, 0.0, 2.0, f64::NAN].into_iter(), (400, 0));
         assert!(l.at(1e-6) < 400 && l.at(2.0) > 0 && l.at(1e-3) < l.at(1e-5));

@@ -13,6 +13,9 @@ use super::{Codec, Core, Lock, Options, PackedStore, Resources, lock};
 use crate::error::{Error, Result};
 use crate::store::Store;
 
+/// Number of a file's first commit.
+const FIRST: u64 = 1;
+
 /// The copies of roots in a file: byte offset, and the root if it is whole.
 pub(super) fn roots(backing: &dyn Store) -> Result<Vec<(u64, Option<Root>)>> {
     let mut found = Vec::new();
@@ -58,9 +61,18 @@ fn newest(backing: &dyn Store, is_written: bool) -> Result<Root> {
     }
     let last = candidates.len().saturating_sub(1);
     for (i, (root, twice)) in candidates.into_iter().enumerate() {
-        // The machine may have failed while a root was waited for. Behind the last one there is none to fall back to.
-        if twice || i == last || is_whole(backing, &root)? {
+        // The machine may have failed while a root was waited for. Behind the last one there is none to fall back to:
+        // what it leads to was waited for before a later one was begun. Only of the first one nobody knows that.
+        let is_waited_for = twice || (i == last && root.sequence > FIRST);
+        if is_waited_for || is_whole(backing, &root)? {
             return Ok(root);
+        }
+        if i == last {
+            return Err(corrupt(
+                backing.name(),
+                0,
+                "it was never written to the end: its first commit is not whole",
+            ));
         }
     }
     Err(corrupt(backing.name(), 0, "it begins as a packed file, and no root of one is whole"))
