@@ -163,15 +163,21 @@ impl Team for SharedTeam {
             self.number(ARRIVED).store(0, Ordering::Release);
             generation.fetch_add(1, Ordering::AcqRel);
             wake(generation);
-            return self.failure();
+            return Ok(());
         }
         let mut looks = 0;
         while generation.load(Ordering::Acquire) == before {
-            self.failure()?;
+            let failure = self.failure();
+            // All have come after all: what happened since is for the next barrier. A rank that was told of a failure here
+            // may have left already, and its leaving must not hide from the others who has to tell the user.
+            if generation.load(Ordering::Acquire) != before {
+                break;
+            }
+            failure?;
             looks += 1;
             if looks < SPINS { std::hint::spin_loop() } else { sleep_on(generation, before) }
         }
-        self.failure()
+        Ok(())
     }
 
     fn all_gather(&self, mine: &[u8]) -> Result<Vec<Vec<u8>>> {
