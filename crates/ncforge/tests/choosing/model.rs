@@ -50,6 +50,17 @@ fn mix(weights: &[(Kind, f64)]) -> Vec<Access> {
     weights.iter().map(|(kind, weight)| Access { kind: kind.clone(), weight: *weight }).collect()
 }
 
+/// What a choice pays for bytes that are stored beyond those of the array, and for chunks below the least size.
+fn in_vain(choice: &Choice, axes: &[Axis], request: &Request<'_>) -> f64 {
+    let lens = axes.iter().map(|a| a.len.max(1));
+    let count: f64 = lens.clone().zip(&choice.chunks).map(|(l, c)| l.div_ceil(*c) as f64).product();
+    let needed = lens.map(|l| l as f64).product::<f64>() * request.element as f64;
+    let volume = choice.bytes as f64;
+    let excess = count * request.coding.stored(volume) / request.coding.stored(needed).max(1.0) - 1.0;
+    let small = (request.limits.min_bytes as f64).min(needed) / volume - 1.0;
+    0.5 * excess.clamp(0.0, 10.0) + 4.0 * small.max(0.0)
+}
+
 /// Weighted mean of the reads' times with a shape, each divided by that read's best.
 fn mean(choice: &Choice, axes: &[Axis], chunks: &[u64], request: &Request<'_>) -> f64 {
     let lens: Vec<u64> = axes.iter().map(|a| a.len.max(1)).collect();
@@ -115,12 +126,15 @@ proptest! {
         element in prop::sample::select(vec![1u64, 2, 4, 8]),
         machine in machines(),
         coding in codings(),
-        others in prop::collection::vec(1u32..10, 2),
-        at in 0usize..3,
+        others in prop::collection::vec(1u32..10, 3),
+        at in 0usize..4,
     ) {
         let axes = axes(&lens, unlimited);
-        let kinds = [Kind::Series, Kind::Map, Kind::Full];
+        // With a box among them: where nobody asks for one, a small one is looked at all the same, unseen here.
+        let kinds = [Kind::Series, Kind::Map, Kind::Full, Kind::Box];
         let mut before = f64::INFINITY;
+        // What is stored in vain counts for so much more as all weights together become more. So it is the read's time
+        // and this together that become no more: the time alone may, a little, where space is gained.
         for weight in [0.1, 1.0, 4.0, 20.0, 100.0] {
             let mut other = others.iter().map(|&w| f64::from(w));
             let weights: Vec<(Kind, f64)> = (kinds.iter().enumerate())
@@ -129,9 +143,10 @@ proptest! {
             let request = Request { accesses: mix(&weights), ..Request::new(&axes, element, coding, &machine) };
             let choice = choose(&request).unwrap();
             // Kinds that are the same box on this array are one read.
-            let Some(told) = choice.told.get(at).filter(|_| choice.told.len() == 3) else { return Ok(()) };
-            prop_assert!(told.chosen.seconds <= before * TOLERANCE, "{weight}: {} after {before}", told.chosen.seconds);
-            before = before.min(told.chosen.seconds);
+            let Some(told) = choice.told.get(at).filter(|_| choice.told.len() == 4) else { return Ok(()) };
+            let now = told.chosen.seconds / told.best.seconds + in_vain(&choice, &axes, &request);
+            prop_assert!(now <= before * TOLERANCE, "{weight}: {now} after {before}");
+            before = before.min(now);
         }
     }
 
