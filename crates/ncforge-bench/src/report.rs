@@ -3,6 +3,7 @@
 pub mod access;
 mod chart;
 pub mod chunks;
+pub mod combine;
 mod html;
 pub mod io;
 mod markdown;

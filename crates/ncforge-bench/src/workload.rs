@@ -2,5 +2,6 @@
 
 pub mod access;
 pub mod chunks;
+pub mod combine;
 pub mod io;
 pub mod records;

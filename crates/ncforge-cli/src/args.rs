@@ -24,8 +24,9 @@ use std::path::Path;
 use clap::{CommandFactory, Parser, Subcommand};
 
 pub(crate) use bench::{
-    AccessArgs, BenchArgs, BenchCompareArgs, BenchDoctorArgs, ChunksBenchArgs, Compat, IoArgs, OutputArgs,
-    OutputForm, PatternArg, RecordsArgs, RecordsPart, RerunArgs, SwitchArg, Workload,
+    AccessArgs, BenchArgs, BenchCombineArgs, BenchCompareArgs, BenchDoctorArgs, ChunksBenchArgs,
+    CombinePreset, Compat, IoArgs, OutputArgs, OutputForm, PatternArg, RecordsArgs, RecordsPart, RerunArgs,
+    SwitchArg, ToolArg, Workload,
 };
 pub(crate) use combine::{CombineArgs, DifferingArg, HolesArg, SchemeArg, TileChunksArg};
 pub(crate) use compare::CompareArgs;
@@ -40,7 +41,7 @@ pub(crate) use report::ReportArgs;
 pub(crate) use shared::{CodecArg, CodecArgs, FormatArg, GoalArg, RunArgs, WrittenArgs};
 pub(crate) use shell::{CompletionsArgs, ManArgs};
 pub(crate) use size::Size;
-pub(crate) use split::{SplitArgs, TileSchemeArg};
+pub(crate) use split::{SplitArgs, TileSchemeArg, TilingArg};
 pub(crate) use tune::{CalibrateArgs, ChoosingArgs, ReaderArg, StorageArg, Tune, TuneArgs, TuneChunksArgs};
 
 use crate::exit::Exit;
@@ -133,6 +134,7 @@ impl Command {
                 Workload::Chunks(a) => a.global.clone(),
                 Workload::Io(a) => a.global.clone(),
                 Workload::Records(a) => a.global.clone(),
+                Workload::Combine(a) => a.global.clone(),
                 Workload::Compare(a) => a.global.clone(),
                 Workload::Rerun(a) => a.global.clone(),
                 Workload::Doctor(a) => a.global.clone(),

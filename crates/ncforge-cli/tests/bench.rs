@@ -88,3 +88,24 @@ fn records_are_stored_in_many_ways() {
     p.run("bench records --records 5").exits(2);
     assert!(p.files().is_empty(), "nothing stays");
 }
+
+#[test]
+fn tiles_are_combined_by_all_and_beside_cat() {
+    let p = Place::new();
+    let small = "bench combine --shape 2,2,40,60 --tiles 3x2 --chunks 16,16 --repetitions 1";
+    // A program that takes the first tile for the whole.
+    p.run(&format!("{small} --tool plain:copy=cp${{IFS}}{{first}}${{IFS}}{{out}}")).exits(3).prints("WRONG");
+    let doc = p.run(&format!("{small} --json")).exits(0).json();
+    let rows = doc["sections"][0]["rows"].as_array().unwrap().clone();
+    assert_eq!(rows.len(), 10, "cat and ncforge in five phases");
+    let csv = p.run(&format!("{small} --tool find --csv")).exits(0);
+    assert!(csv.out.lines().count() >= 11, "{}", csv.out);
+    p.run("bench combine --preset orca025 --shape 1,3,30,40 --tiles 2x2 --repetitions 1")
+        .exits(0)
+        .prints("34 to 85 % land");
+    p.run(&format!("{small} --land 0.1,0.2,0.3")).exits(2);
+    let right = |r: &serde_json::Value| r["case"] == "cat" || r["measurements"][0]["right"] == true;
+    assert!(rows.iter().all(right), "{rows:?}");
+    p.run(&format!("{small} --tool nothing")).exits(2);
+    p.run("bench combine --shape 1,2").exits(2);
+}

@@ -36,7 +36,7 @@ pub use stored::{Compressor, Stored};
 pub use timing::Times;
 
 /// A folder for files, removed at the end: in `parent`, or where temporary files are.
-fn folder(parent: Option<&Path>) -> Result<tempfile::TempDir> {
+pub(super) fn folder(parent: Option<&Path>) -> Result<tempfile::TempDir> {
     let mut builder = tempfile::Builder::new();
     builder.prefix("ncforge-bench-");
     match parent {

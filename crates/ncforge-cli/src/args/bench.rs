@@ -1,5 +1,6 @@
 //! `ncforge bench`
 
+mod combine;
 mod compare;
 mod doctor;
 mod io;
@@ -14,6 +15,7 @@ use clap::{Args, Subcommand, ValueEnum};
 
 use super::{GlobalArgs, Size};
 
+pub(crate) use combine::{BenchCombineArgs, CombinePreset, ToolArg};
 pub(crate) use compare::BenchCompareArgs;
 pub(crate) use doctor::BenchDoctorArgs;
 pub(crate) use io::{Compat, IoArgs, OutputForm};
@@ -41,6 +43,8 @@ pub(crate) enum Workload {
     Io(Box<IoArgs>),
     /// Store records of stations in many ways, packed above all, and read and update them
     Records(Box<RecordsArgs>),
+    /// Put the tiles of a model together, by ncforge, by libraries and by other tools
+    Combine(Box<BenchCombineArgs>),
     /// Set two saved results against one another
     Compare(BenchCompareArgs),
     /// Run a saved benchmark again, and compare
@@ -57,6 +61,7 @@ impl Workload {
             Workload::Chunks(a) => Some(&a.output),
             Workload::Io(a) => Some(&a.reports),
             Workload::Records(a) => Some(&a.output),
+            Workload::Combine(a) => Some(&a.output),
             Workload::Rerun(a) => Some(&a.output),
             Workload::Compare(_) | Workload::Doctor(_) => None,
         }

@@ -2,6 +2,7 @@
 
 mod again;
 mod chunks;
+mod combine;
 mod compare;
 mod doctor;
 mod io;
@@ -31,6 +32,7 @@ pub(crate) fn run(args: &BenchArgs, cx: &Context<'_>) -> Result {
         Workload::Chunks(a) => chunks::run(a, cx),
         Workload::Io(a) => io::run_io(a, cx),
         Workload::Records(a) => records::run(a, cx),
+        Workload::Combine(a) => combine::run(a, cx),
         Workload::Compare(a) => compare::run(a, cx),
         Workload::Rerun(a) => rerun::run(a, cx),
         Workload::Doctor(a) => doctor::run(a, cx),

@@ -1,0 +1,362 @@
+//! The workload `combine`: the tiles of a model put together, by every library and tool, to every kind of file.
+//!
+//! One four-dimensional float variable of an ocean-like field with land, cut into tiles, twice: as classic files, and as
+//! deflated netCDF-4 ones with a chunk for every level of a tile. What is done with them stands in [`Phase`]. All do the
+//! same work in a phase: the same tiles, the same output format, chunks and compression; the program `cat`, which only moves
+//! the tiles' bytes, is the measure. Every output's values are compared with the field.
+//!
+//! ```
+//! use ncforge_bench::workload::combine::{Options, run};
+//!
+//! let options = Options { shape: [2, 3, 40, 60], tiles: (2, 2), repetitions: 1, ..Options::default() };
+//! let section = run(&[], &options, &mut |_| {})?;
+//! assert!(!section.is_wrong());
+//! assert!(section.rows.iter().any(|r| r.engine == "ncforge" && r.phase == "move"));
+//! # Ok::<(), Box<dyn std::error::Error>>(())
+//! ```
+
+mod field;
+mod outputs;
+mod tiles;
+mod tool;
+
+use std::path::{Path, PathBuf};
+
+use ncforge::engine::{Engine, EngineOptions};
+
+use crate::clock::{now, usage};
+use crate::driver::Driver;
+use crate::error::{Error, Result};
+use crate::noise::Look;
+use crate::result::{Measurement, Row, Section, SeedFigure};
+
+use self::field::Field;
+use self::outputs::Job;
+use self::tiles::TileSet;
+pub use self::tool::Tool;
+
+/// Seconds that rebuild_nemo and mppnccombine took to re-encode the default set, beside a `cat` of 0.11 s.
+const PUBLISHED: [(&str, f64); 2] =
+    [("rebuild_nemo, 2 processors", 17.3), ("mppnccombine, 2 processors", 15.4)];
+/// The set of those figures.
+const USUAL: [u64; 4] = [4, 32, 1440, 1440];
+/// A global ocean at a quarter of a degree: 730 MB, as the case of NOCSCOMBINE's table (731 MB, deflated 221 MB).
+const ORCA025: [u64; 4] = [2, 62, 1021, 1442];
+
+/// What is measured.
+#[derive(Clone, Debug)]
+pub struct Options {
+    /// Lengths of time, depth, y and x.
+    pub shape: [u64; 4],
+    /// Columns and rows of tiles.
+    pub tiles: (u64, u64),
+    /// Part of the points that is land at the surface, …
+    pub land: f64,
+    /// … and at the deepest level; between them it grows with the square of the depth.
+    pub floor: f64,
+    /// Values are multiples of this; `None`: all bits of a float count, as in what models write.
+    pub step: Option<f64>,
+    /// Chunk lengths along y and x of re-encoded output.
+    pub chunks: (u64, u64),
+    /// How often each is done.
+    pub repetitions: usize,
+    /// Other programs.
+    pub tools: Vec<Tool>,
+    /// Threads of ncforge; `None`: as it takes them.
+    pub threads: Option<usize>,
+    /// Bytes of memory of ncforge.
+    pub memory: Option<u64>,
+    /// Folder for the files; `None`: where temporary files are.
+    pub folder: Option<PathBuf>,
+}
+
+impl Default for Options {
+    /// 1.06 GB in 4 x 4 tiles.
+    fn default() -> Self {
+        Options {
+            shape: USUAL,
+            tiles: (4, 4),
+            land: 0.25,
+            floor: 0.25,
+            // Deflate at level 1 with shuffle leaves three tenths then.
+            step: Some(1.0 / 4096.0),
+            chunks: (480, 480),
+            repetitions: 3,
+            tools: Vec::new(),
+            threads: None,
+            memory: None,
+            folder: None,
+        }
+    }
+}
+
+impl Options {
+    /// One variable of the ORCA025 grid in 16 x 14 tiles, at full precision, over a sea floor: half of all points are land.
+    pub fn orca025() -> Self {
+        Options {
+            shape: ORCA025,
+            tiles: (16, 14),
+            land: 0.34,
+            floor: 0.85,
+            step: None,
+            chunks: (341, 361),
+            ..Options::default()
+        }
+    }
+}
+
+/// What is done with tiles.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Phase {
+    /// Classic tiles to one classic file.
+    Plain,
+    /// Classic tiles to a deflated netCDF-4 file.
+    Deflate,
+    /// Deflated tiles to a classic file.
+    Inflate,
+    /// Deflated tiles to a deflated file, chunks moved as they are.
+    Move,
+    /// Deflated tiles to a deflated file with other chunks.
+    Recode,
+}
+
+impl Phase {
+    /// All, in the order in which they are done.
+    pub const ALL: [Phase; 5] = [Phase::Plain, Phase::Deflate, Phase::Inflate, Phase::Move, Phase::Recode];
+
+    /// Its name in results and for tools.
+    pub fn name(self) -> &'static str {
+        match self {
+            Phase::Plain => "plain",
+            Phase::Deflate => "deflate",
+            Phase::Inflate => "inflate",
+            Phase::Move => "move",
+            Phase::Recode => "recode",
+        }
+    }
+
+    /// What it is, in words.
+    pub fn words(self) -> &'static str {
+        match self {
+            Phase::Plain => "classic tiles to classic",
+            Phase::Deflate => "classic tiles to deflated netCDF-4",
+            Phase::Inflate => "deflated tiles to classic",
+            Phase::Move => "deflated tiles to deflated netCDF-4, chunks moved",
+            Phase::Recode => "deflated tiles to deflated netCDF-4, other chunks",
+        }
+    }
+
+    fn from_classic(self) -> bool {
+        matches!(self, Phase::Plain | Phase::Deflate)
+    }
+
+    fn to_classic(self) -> bool {
+        matches!(self, Phase::Plain | Phase::Inflate)
+    }
+}
+
+/// Makes the tiles, and combines them by ncforge, by `libraries` and by the tools of the options. `progress` is told what
+/// is going on.
+///
+/// # Errors
+/// [`Error::Invalid`] for options that make no sense; what reading and writing say.
+pub fn run(libraries: &[&dyn Driver], options: &Options, progress: &mut dyn FnMut(&str)) -> Result<Section> {
+    check(options)?;
+    let folder = super::records::folder(options.folder.as_deref())?;
+    let field = Field::new(options.shape, (options.land, options.floor), options.step);
+    let engine = Engine::new(EngineOptions { threads: options.threads, memory: options.memory })?;
+    progress("making the tiles");
+    let classic = TileSet::make(&folder.path().join("classic"), &field, options.tiles, false, &engine)?;
+    let deflated = TileSet::make(&folder.path().join("deflated"), &field, options.tiles, true, &engine)?;
+    let output = folder.path().join("whole.nc");
+    let mut section = Section::new("combine", title(options));
+    for phase in Phase::ALL {
+        let set = if phase.from_classic() { &classic } else { &deflated };
+        let job = Job { phase, set, field: &field, options, engine: &engine, output: &output };
+        let mut rows = vec![
+            row("cat", "cat", "", phase, set.bytes),
+            row("ncforge", "ncforge", env!("CARGO_PKG_VERSION"), phase, field.bytes()),
+        ];
+        // No library's interface moves chunks as they are.
+        let others: &[&dyn Driver] = if phase == Phase::Move { &[] } else { libraries };
+        rows.extend(others.iter().map(|d| row(d.name(), d.name(), &d.version(), phase, field.bytes())));
+        let tools: Vec<&Tool> = options.tools.iter().filter(|t| t.phase == phase).collect();
+        rows.extend(tools.iter().map(|t| row(&t.name, &t.name, "", phase, field.bytes())));
+        for rep in 0..options.repetitions {
+            for (i, row) in rows.iter_mut().enumerate() {
+                progress(&format!("{}: {}", phase.words(), row.case));
+                let measured = match i {
+                    0 => measure(&output, rep, || tool::cat(set, &output)),
+                    1 => measure(&output, rep, || job.by_ncforge()),
+                    i if i < 2 + others.len() => measure(&output, rep, || job.by_library(others[i - 2])),
+                    i => measure(&output, rep, || {
+                        tools[i - 2 - others.len()].run(set, options.chunks, &output)
+                    }),
+                };
+                match measured {
+                    Ok(mut m) => {
+                        // Every repetition writes the same.
+                        m.right = if i > 0 && rep == 0 { Some(field.is_in(&output, &engine)?) } else { None };
+                        row.measurements.push(m);
+                    }
+                    // A library or a tool that cannot do it is told, and left out.
+                    Err(e) if i > 1 => {
+                        let note = format!("{} cannot do `{}`: {e}", row.case, phase.name());
+                        if !section.notes.contains(&note) {
+                            section.notes.push(note);
+                        }
+                    }
+                    Err(e) => return Err(e),
+                }
+            }
+        }
+        rows.retain(|r| !r.measurements.is_empty());
+        finish(&mut rows, phase, options, &mut section);
+        section.rows.extend(rows);
+    }
+    sizes(&mut section);
+    against_classic(&mut section);
+    Ok(section)
+}
+
+fn check(options: &Options) -> Result<()> {
+    let [t, z, y, x] = options.shape;
+    let (nx, ny) = options.tiles;
+    if t == 0 || z == 0 || nx == 0 || ny == 0 || nx > x || ny > y {
+        return Err(Error::Invalid(format!("{nx} x {ny} tiles of {:?} points make no sense", options.shape)));
+    }
+    let part = |land: f64| (0.0..1.0).contains(&land);
+    if options.repetitions == 0 || !part(options.land) || !part(options.floor) {
+        return Err(Error::Invalid("at least one repetition, and a part of land from 0 to below 1".into()));
+    }
+    if options.step.is_some_and(|s| !s.is_finite() || s <= 0.0) {
+        return Err(Error::Invalid("values are multiples of a step above 0".into()));
+    }
+    if options.chunks.0 == 0 || options.chunks.1 == 0 {
+        return Err(Error::Invalid("chunks have at least one point".into()));
+    }
+    Ok(())
+}
+
+fn title(options: &Options) -> String {
+    let [t, z, y, x] = options.shape;
+    let land = match (options.land * 100.0, options.floor * 100.0) {
+        (a, b) if (a - b).abs() < 0.5 => format!("{a:.0}"),
+        (a, b) => format!("{a:.0} to {b:.0}"),
+    };
+    format!("{t} x {z} x {y} x {x} floats, {land} % land, in {} x {} tiles", options.tiles.0, options.tiles.1)
+}
+
+fn row(case: &str, engine: &str, version: &str, phase: Phase, bytes: u64) -> Row {
+    let mut row = Row::new(case, phase.name(), bytes).with("what", phase.words());
+    row.engine = engine.to_owned();
+    row.version = version.to_owned();
+    row
+}
+
+/// Runs one repetition, beginning without an output, with the page cache as it is: warm.
+fn measure(output: &Path, rep: usize, work: impl FnOnce() -> Result<Option<Used>>) -> Result<Measurement> {
+    let _ = std::fs::remove_file(output);
+    reset_peak();
+    let (noise, (cpu, _), begin) = (Look::now(), usage(), now());
+    let used = work()?;
+    let (seconds, (after, most)) = (now() - begin, usage());
+    let own = after - cpu;
+    let (cpu, memory) = match used {
+        Some(used) => (used.cpu, used.memory),
+        None => (own, peak().unwrap_or(most)),
+    };
+    let noise = noise.since(cpu);
+    let meta = std::fs::metadata(output).map_err(|e| Error::io("look at", output, e))?;
+    Ok(Measurement {
+        rep,
+        disturbed: noise.is_disturbing(false),
+        stored: Some(meta.len()),
+        cpu: Some(cpu),
+        memory: Some(memory),
+        noise,
+        ..Measurement::of(seconds)
+    })
+}
+
+/// What another process has used.
+#[derive(Clone, Copy, Debug)]
+struct Used {
+    cpu: f64,
+    memory: u64,
+}
+
+/// Lets the system forget the most memory that this process had.
+fn reset_peak() {
+    // Where the system cannot, the figure is that of the whole run.
+    let _ = std::fs::write("/proc/self/clear_refs", "5");
+}
+
+/// The most memory that this process had since then, in bytes.
+fn peak() -> Option<u64> {
+    let text = std::fs::read_to_string("/proc/self/status").ok()?;
+    let line = text.lines().find_map(|l| l.strip_prefix("VmHWM:"))?;
+    line.trim().strip_suffix("kB")?.trim().parse::<u64>().ok().map(|k| k * 1024)
+}
+
+/// Sets the rows of a phase against `cat`, and says how they stand.
+fn finish(rows: &mut [Row], phase: Phase, options: &Options, section: &mut Section) {
+    let median = |r: &Row| r.summary().map(|s| s.median);
+    let Some(cat) = rows.first().and_then(median) else { return };
+    for row in rows.iter_mut().skip(1) {
+        let Some(seconds) = median(row) else { continue };
+        row.facts.insert("times_cat".into(), format!("{:.2}", seconds / cat));
+        row.stored = row.measurements.first().and_then(|m| m.stored);
+    }
+    let Some(ours) = rows.get(1).and_then(median) else { return };
+    let mut words = format!("{}: {:.2} times `cat`", phase.words(), ours / cat);
+    for other in &rows[2..] {
+        if let Some(theirs) = median(other) {
+            words.push_str(&format!(", {:.1} times as fast as {}", theirs / ours, other.case));
+        }
+    }
+    if phase == Phase::Recode && options.shape == USUAL && options.tiles == (4, 4) {
+        let (source, value) = PUBLISHED[1];
+        rows[1].seed =
+            Some(SeedFigure { source: source.into(), value, ours, unit: "s".into(), more_is_better: false });
+        for (source, value) in PUBLISHED {
+            words.push_str(&format!(
+                ", {:.1} times as fast as the published {value} s of {source}",
+                value / ours
+            ));
+        }
+    }
+    section.words.push(words);
+}
+
+/// Deflated output by ncforge beside classic output through each library: the first is smaller, and is it sooner there?
+fn against_classic(section: &mut Section) {
+    let median = |r: &Row| r.summary().map(|s| s.median);
+    let mut words = Vec::new();
+    for (ours, theirs) in [("deflate", "plain"), ("recode", "inflate")] {
+        let rows = |phase: &'static str| section.rows.iter().filter(move |r| r.phase == phase);
+        let Some(our) = rows(ours).find(|r| r.case == "ncforge") else { continue };
+        for their in rows(theirs).filter(|r| r.case != "ncforge" && r.case != "cat") {
+            if let (Some(a), Some(b)) = (median(our), median(their)) {
+                words.push(format!(
+                    "`{ours}` by ncforge takes {:.2} times the time of `{theirs}` by {}",
+                    a / b,
+                    their.case
+                ));
+            }
+        }
+    }
+    section.words.extend(words);
+}
+
+/// The size of every output against the classic one.
+fn sizes(section: &mut Section) {
+    let classic =
+        section.rows.iter().find(|r| r.case == "ncforge" && r.phase == "plain").and_then(|r| r.stored);
+    let Some(classic) = classic else { return };
+    for row in section.rows.iter_mut().filter(|r| r.case != "cat") {
+        if let Some(stored) = row.stored.filter(|&n| n > 0) {
+            row.facts.insert("smaller".into(), format!("{:.2}", classic as f64 / stored as f64));
+        }
+    }
+}

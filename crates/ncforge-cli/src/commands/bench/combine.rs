@@ -1,0 +1,59 @@
+//! `ncforge bench combine`
+
+use ncforge_bench::driver::Driver;
+use ncforge_bench::report::combine::combine_table;
+use ncforge_bench::result::{Results, results_csv};
+use ncforge_bench::workload::combine::{Options, Tool, run as run_combine};
+
+use super::{library, output};
+use crate::args::{BenchCombineArgs, CombinePreset, ToolArg};
+use crate::commands::Context;
+use crate::exit::{Exit, Failure, Result};
+
+/// Exit code 3 when an output had other values than the field.
+pub(super) fn run(args: &BenchCombineArgs, cx: &Context<'_>) -> Result {
+    let libraries = args.library.iter().map(|p| library(p)).collect::<std::result::Result<Vec<_>, _>>()?;
+    let libraries: Vec<&dyn Driver> = libraries.iter().map(|l| l as &dyn Driver).collect();
+    let options = options(args, cx)?;
+    let section = run_combine(&libraries, &options, &mut |text| cx.printer.detail(text))?;
+    let wrong = section.is_wrong();
+    output::put(&args.output, Results::of(vec![section]), &combine_table, &results_csv, cx)?;
+    Ok(if wrong { Exit::Differences } else { Exit::Ok })
+}
+
+/// The preset, and what was said besides.
+fn options(args: &BenchCombineArgs, cx: &Context<'_>) -> std::result::Result<Options, Failure> {
+    let mut options = match args.preset {
+        CombinePreset::Usual => Options::default(),
+        CombinePreset::Orca025 => Options::orca025(),
+    };
+    if let Some(shape) = &args.shape {
+        options.shape = <[u64; 4]>::try_from(shape.as_slice())
+            .map_err(|_| Failure::usage("--shape takes four lengths", "as --shape 4,32,1440,1440"))?;
+    }
+    if let Some(tiles) = args.tiles {
+        options.tiles = (tiles.0, tiles.1);
+    }
+    match args.land.as_deref() {
+        None => {}
+        Some(&[part]) => (options.land, options.floor) = (part, part),
+        Some(&[surface, floor]) => (options.land, options.floor) = (surface, floor),
+        Some(_) => return Err(Failure::usage("--land takes one part or two", "as --land 0.34,0.85")),
+    }
+    match args.chunks.as_deref() {
+        None => {}
+        Some(&[y, x]) => options.chunks = (y, x),
+        Some(_) => return Err(Failure::usage("--chunks takes two lengths", "as --chunks 480,480")),
+    }
+    for tool in &args.tool {
+        match tool {
+            ToolArg::Find => options.tools.extend(Tool::installed()),
+            ToolArg::One(tool) => options.tools.push(tool.clone()),
+        }
+    }
+    options.repetitions = args.repetitions.get();
+    options.threads = cx.global.threads.map(usize::from);
+    options.memory = cx.global.memory.map(|m| m.0);
+    options.folder.clone_from(&args.folder);
+    Ok(options)
+}
