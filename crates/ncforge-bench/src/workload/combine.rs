@@ -146,7 +146,7 @@ impl Phase {
         }
     }
 
-    fn from_classic(self) -> bool {
+    fn takes_classic(self) -> bool {
         matches!(self, Phase::Plain | Phase::Deflate)
     }
 
@@ -171,7 +171,7 @@ pub fn run(libraries: &[&dyn Driver], options: &Options, progress: &mut dyn FnMu
     let output = folder.path().join("whole.nc");
     let mut section = Section::new("combine", title(options));
     for phase in Phase::ALL {
-        let set = if phase.from_classic() { &classic } else { &deflated };
+        let set = if phase.takes_classic() { &classic } else { &deflated };
         let job = Job { phase, set, field: &field, options, engine: &engine, output: &output };
         let mut rows = vec![
             row("cat", "cat", "", phase, set.bytes),
