@@ -13,14 +13,18 @@
 //!
 //! The plan depends on the two files, the options and the memory budget; never on the number of threads.
 
+mod rates;
+mod wording;
+
 use serde::Serialize;
 
+use self::rates::{decode_seconds, encode_seconds};
+use self::wording::{describe_place, describe_storage};
 use super::options::CopyOptions;
 use super::quantized;
 use super::schema::{Moved, Translation, translate};
 use super::storage::{Chosen, Decided, decide};
 use crate::codec::quantize::Quantize;
-use crate::codec::{filter_name, filters};
 use crate::dataset::Dataset;
 use crate::engine::Engine;
 use crate::error::Result;
@@ -30,22 +34,6 @@ use crate::ops::boxes::{Side, Walk, choose};
 use crate::ops::source::Source;
 use crate::tune::Choice;
 use crate::tune::codec::CodecChoice;
-
-/// Bytes a second of one thread or of the disk; rough, measured on a machine of 2020. They weigh one way
-/// against another and give the estimate of time that a dry run prints; nothing else depends on them.
-mod rates {
-    pub(super) const INFLATE: f64 = 600e6;
-    pub(super) const DEFLATE: f64 = 200e6;
-    pub(super) const ZSTD_DECODE: f64 = 1200e6;
-    pub(super) const ZSTD_ENCODE: f64 = 350e6;
-    pub(super) const MEMORY: f64 = 3e9;
-    pub(super) const DISK: f64 = 1e9;
-    /// Threads that decode, where a plan weighs decoding against the disk: not those of this machine, so that a copy
-    /// can be taken up with other ones.
-    pub(super) const THREADS: f64 = 4.0;
-    /// A compressed file is this part of its values, when nothing is known.
-    pub(super) const RATIO: f64 = 0.5;
-}
 
 /// Boxes of this size keep every thread busy and memory warm; larger ones are taken only where they save work.
 const COMFORTABLE: u64 = 64 << 20;
@@ -537,67 +525,6 @@ fn padded(shape: &[u64], chunk: &[u64]) -> u64 {
 /// Whether two filter chains do the same; whether a filter may be skipped does not matter for chunks that exist.
 pub(crate) fn same_filters(a: &[Filter], b: &[Filter]) -> bool {
     a.len() == b.len() && a.iter().zip(b).all(|(x, y)| x.id == y.id && x.params == y.params)
-}
-
-fn decode_seconds(list: &[Filter]) -> f64 {
-    let mut s = 1.0 / rates::MEMORY;
-    for f in list {
-        s += match f.id {
-            filters::ZSTD => 1.0 / rates::ZSTD_DECODE,
-            filters::SHUFFLE | filters::FLETCHER32 => 1.0 / rates::MEMORY,
-            _ => 1.0 / rates::INFLATE,
-        };
-    }
-    s
-}
-
-fn encode_seconds(list: &[Filter]) -> f64 {
-    let mut s = 1.0 / rates::MEMORY;
-    for f in list {
-        s += match f.id {
-            filters::DEFLATE => {
-                // Level 9 takes about ten times as long as level 1.
-                let level = f64::from(f.params.first().copied().unwrap_or(6).min(9));
-                10f64.powf((level - 1.0).max(0.0) / 8.0) / rates::DEFLATE
-            }
-            filters::ZSTD => 1.0 / rates::ZSTD_ENCODE,
-            filters::SHUFFLE | filters::FLETCHER32 => 1.0 / rates::MEMORY,
-            _ => 1.0 / rates::DEFLATE,
-        };
-    }
-    s
-}
-
-fn describe_place(p: &Place) -> String {
-    match p {
-        Place::Nowhere => "not written".into(),
-        Place::Inline(_) => "compact".into(),
-        Place::Contiguous { .. } => "contiguous".into(),
-        Place::Records { .. } => "records".into(),
-        Place::Chunked { chunk, codecs, .. } => describe_chunks(chunk, codecs.filters()),
-        Place::Unsupported(why) => why.clone(),
-    }
-}
-
-fn describe_storage(s: &Storage) -> String {
-    match s {
-        Storage::Contiguous => "contiguous".into(),
-        Storage::Compact => "compact".into(),
-        Storage::Chunked { chunks, filters } => describe_chunks(chunks, filters),
-    }
-}
-
-fn describe_chunks(chunks: &[u64], list: &[Filter]) -> String {
-    let lens: Vec<String> = chunks.iter().map(u64::to_string).collect();
-    let mut text = format!("chunks {}", lens.join("x"));
-    for f in list {
-        text.push(' ');
-        text.push_str(filter_name(f.id));
-        if let (filters::DEFLATE | filters::ZSTD, Some(level)) = (f.id, f.params.first()) {
-            text.push_str(&format!(" {}", *level as i32));
-        }
-    }
-    text
 }
 
 /// Whether a source variable can be copied at all; the error names the feature that is missing.
