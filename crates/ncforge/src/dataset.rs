@@ -5,8 +5,8 @@
 //!
 //! A [`Dataset`] has the description, and the number of records, that the file had when it was opened. It shows values
 //! that are overwritten meanwhile, but is not bound to: chunks that were decoded and what was read ahead of a loop are kept
-//! as they were. Small reads in a row of what is stored without filters show what this process wrote at once, and
-//! what other processes wrote at most 10 milliseconds later. To see all of it, open the file again.
+//! as they were. Small reads in a row of what is stored without filters show what this process has sent to the
+//! file at once, and what other processes have at most 10 milliseconds later. To see all of it, open the file again.
 //!
 //! ```
 //! use ncforge::dataset::{CreateOptions, Dataset, DatasetMut};

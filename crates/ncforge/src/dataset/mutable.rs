@@ -60,9 +60,9 @@ impl Default for CreateOptions {
 ///
 /// A new file is written under a temporary name beside its destination and takes its own name at
 /// [`DatasetMut::close`], when all of it is written ([`CreateOptions::durable`]: and on disk). Dropped before, it
-/// leaves nothing behind. An update in
-/// place is durable at [`DatasetMut::sync`] and `close`; dropped before, what was written since the last sync
-/// may or may not be there.
+/// leaves nothing behind. An update in place is durable at [`DatasetMut::sync`] and `close`; dropped before, what was
+/// written since the last sync may or may not be there. Others who read the file see what was written at `sync` and
+/// `close`, and perhaps before: small writes in a row, and chunks that are not whole, wait for company.
 #[derive(Debug)]
 pub struct DatasetMut {
     writer: Writer,

@@ -192,7 +192,8 @@ impl Writer {
         };
         let shape = self.schema().shape(var);
         self.flush_pending()?;
-        let mut joined: Vec<u8> = Vec::with_capacity(JOINED);
+        let all: usize = chunks.iter().map(|(_, encoded, _)| encoded.len()).sum();
+        let mut joined: Vec<u8> = Vec::with_capacity(all.min(JOINED));
         let mut begin = 0u64;
         for &(at, encoded, mask) in chunks {
             let inside = at.len() == chunk.len()
@@ -328,6 +329,7 @@ impl Writer {
                 }
             }
         }
+        // The name is put together for a message only: for small writes it would be most of the work.
         if slab.check(&shape, "").is_err() {
             return slab.check(&shape, &schema.var_path(var));
         }
