@@ -34,10 +34,14 @@ pub fn candidates(len: u64, growing: bool, longest: u64) -> Vec<u64> {
     list
 }
 
-/// The place of the candidate nearest to `c` by ratio.
+/// The place of the candidate nearest to `c` by ratio; of two as near, the shorter one. `list` ascends.
 pub fn nearest(list: &[u64], c: f64) -> usize {
-    let far = |x: u64| (x as f64 / c).ln().abs();
-    (0..list.len()).min_by(|&a, &b| far(list[a]).total_cmp(&far(list[b]))).unwrap_or(0)
+    let above = list.partition_point(|&x| (x as f64) < c);
+    match (above.checked_sub(1), list.get(above)) {
+        (Some(below), Some(&longer)) if c * c > list[below] as f64 * longer as f64 => below + 1,
+        (Some(below), _) => below,
+        (None, _) => 0,
+    }
 }
 
 /// Goes downhill from `start` (places in `lists`) by steps along one axis and along two in opposite directions,
@@ -107,6 +111,15 @@ mod tests {
         assert_eq!(candidates(100, false, 9)[..], [1, 2, 3, 4, 5, 6, 7, 8, 9]);
         let long = candidates(1 << 40, false, 1 << 40);
         assert!(long.len() < 1200 && long.is_sorted() && long[0] == 1);
+    }
+
+    #[test]
+    fn the_nearest_is_so_by_ratio() {
+        assert_eq!(nearest(&[1, 4], 2.0), 0);
+        assert_eq!(nearest(&[1, 4], 2.1), 1);
+        assert_eq!(nearest(&[3, 4], 1.0), 0);
+        assert_eq!(nearest(&[3, 4], 9.0), 1);
+        assert_eq!(nearest(&[3], 3.0), 0);
     }
 
     proptest! {
