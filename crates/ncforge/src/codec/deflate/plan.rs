@@ -27,6 +27,8 @@ const TINY: f64 = 0.6;
 /// Long runs are told for quick decoding where planes take more bits a byte than this, all together: a plane of one
 /// value takes 0.012 more then.
 const STRETCH: f64 = 2.0;
+/// So many equal bytes at the end of all planes are not sampled, if the rest is an eighth of them at least.
+const PADDING: usize = 256;
 /// The level's own effort is not tried on planes with less than this part of a chunk's bits.
 const MINOR: f64 = 0.02;
 
@@ -126,7 +128,11 @@ impl Plan {
     ) -> Plan {
         let n = bytes.len() / planes;
         let plane = |p: usize| &bytes[p * n..(p + 1) * n];
-        let mut plan = Plan::apart(n, planes, plane, level, Sampler { matcher, sequences });
+        // What a chunk at the edge of its array has beyond the edge says nothing of its values.
+        let padding = (0..planes).map(|p| last_run(plane(p))).min().unwrap_or(0);
+        let padding = if padding >= PADDING && padding <= n - n / 8 { padding } else { 0 };
+        let values = |p: usize| &plane(p)[..n - padding];
+        let mut plan = Plan::apart(n - padding, planes, values, level, Sampler { matcher, sequences });
         if n + MAX_MATCH < WINDOW {
             for p in 1..planes.min(64) {
                 if repeats(plane(p - 1), plane(p)) {
@@ -331,6 +337,12 @@ impl Sampler<'_> {
         let bits = f64::from(counts.bits() + counts.bias()) / bytes;
         (bits, Cost::of(effort, matches as f64 / bytes, literals as f64 / bytes))
     }
+}
+
+/// How many bytes at the end of a plane are the same.
+fn last_run(plane: &[u8]) -> usize {
+    let Some(last) = plane.last() else { return 0 };
+    plane.iter().rev().take_while(|b| *b == last).count()
 }
 
 fn sample_len(plane: &[u8]) -> usize {
