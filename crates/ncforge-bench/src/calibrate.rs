@@ -2,12 +2,15 @@
 //!
 //! Every rate comes from reads that differ in one thing: many small chunks and few large ones give the time of a
 //! chunk, whole and half chunks that of keeping what was not asked for, long rows and single elements that of a row, one
-//! thread and all of them the time until others help. Each is the median of several, every time by a new engine, so that
-//! nothing is answered from memory.
+//! thread and all of them the time until others help. Every time by a new engine, so that nothing is answered from
+//! memory.
+//!
+//! The reads take turns, and each round gives a machine of its own: what differs was measured within a second, and a
+//! disturbance of one round hits all of them. Of every rate the median of the rounds is kept.
 
 use std::os::unix::fs::FileExt;
 use std::path::Path;
-use std::time::Instant;
+use std::time::{Duration, Instant};
 
 use ncforge::codec::filters;
 use ncforge::engine::{Engine, EngineOptions};
@@ -37,7 +40,12 @@ const NARROW: [u64; 3] = [64, 64, 16];
 const WIDE: [u64; 3] = [64, 16, 64];
 /// Bytes of the plain file.
 const PLAIN: usize = 64 << 20;
-const TIMES: usize = 9;
+/// Rounds of all reads …
+const ROUNDS: usize = 21;
+/// … or as many, but at least so many, as take …
+const LEAST: usize = 5;
+/// … this long.
+const BUDGET: Duration = Duration::from_secs(12);
 /// More than the last cache of a processor.
 const DISTURB: usize = 64 << 20;
 
@@ -62,65 +70,131 @@ pub fn calibrate(folder: &Path, threads: Option<usize>) -> Result<Calibration> {
     let file = dir.path().join("chunks.nc");
     write(&file)?;
     cache::warm(&file)?;
-    let one = Bench { path: &file, threads: Some(1) };
-    let all = Bench { path: &file, threads };
-    let whole = Hyperslab::all(&SHAPE);
-    let point = one.time(PLAIN_VAR, &Hyperslab::new(&[100, 10, 10], &[1, 1, 1]))?;
-    let read = (point - request).max(1e-7);
-    let deliver = BYTES / (one.time(PLAIN_VAR, &whole)? - read - BYTES / bandwidth).max(BYTES / 50e9);
-    let count = |chunk: &[u64; 3]| SHAPE.iter().zip(chunk).map(|(n, c)| n / c).product::<u64>() as f64;
-    let (small, large) = (count(&SMALL), count(&LARGE));
-    let large_time = one.time(LARGE_VAR, &whole)?;
-    // The first read of a variable reads its index.
-    let corner = Hyperslab::new(&[0; 3], &[1; 3]);
-    let first = |var| one.time_first(var, &corner);
-    let index = ((first(TINY_VAR)? - first(LARGE_VAR)?) / (count(&TINY) - large)).clamp(1e-9, 1e-6);
-    let chunk = ((one.time(SMALL_VAR, &whole)? - large_time) / (small - large)).max(1e-7);
-    // What the decoder alone takes is known from a sample; the engine's own part is in `deliver` and `chunk`.
     let dataset = Dataset::open(&file)?;
     let chain = [filters::shuffle(4), filters::deflate(1)];
-    let decoder = match sample(&dataset, LARGE_VAR, &chain, 64 << 20)? {
-        Some(s) => {
-            let decoding = large_time - read - large * chunk - BYTES / deliver;
-            let alone = large * s.coding.seconds(BYTES / large);
-            (alone / decoding.max(BYTES / 20e9)).clamp(0.2, 2.0)
+    let helpers = Engine::new(EngineOptions { threads, memory: None })?.threads();
+    let bench = Bench { path: &file, threads };
+    let mut machines = Vec::with_capacity(ROUNDS);
+    let begun = Instant::now();
+    while machines.len() < LEAST || machines.len() < ROUNDS && begun.elapsed() < BUDGET {
+        let times = Times::of(&bench)?;
+        // What the decoder alone takes is known from a sample; the engine's own part is in `deliver` and `chunk`.
+        let sampled = sample(&dataset, LARGE_VAR, &chain, 64 << 20)?;
+        let decoding = sampled.map(|s| chunks(&LARGE) * s.coding.seconds(BYTES / chunks(&LARGE)));
+        let storage = Machine { request, bandwidth, in_flight: 1.0, ..Machine::default() };
+        machines.push(times.machine(&storage, helpers, decoding));
+    }
+    Ok(Calibration::new(median(&machines), cold))
+}
+
+/// Chunks of this shape in a measured variable.
+fn chunks(chunk: &[u64; 3]) -> f64 {
+    SHAPE.iter().zip(chunk).map(|(n, c)| n / c).product::<u64>() as f64
+}
+
+/// Of every rate the median.
+fn median(machines: &[Machine]) -> Machine {
+    let of = |rate: fn(&Machine) -> f64| {
+        let rates: Vec<f64> = machines.iter().map(rate).collect();
+        Summary::of(&rates).expect("there are rounds").median
+    };
+    Machine {
+        request: of(|m| m.request),
+        in_flight: of(|m| m.in_flight),
+        bandwidth: of(|m| m.bandwidth),
+        read: of(|m| m.read),
+        index: of(|m| m.index),
+        chunk: of(|m| m.chunk),
+        wake: of(|m| m.wake),
+        threads: of(|m| m.threads),
+        deliver: of(|m| m.deliver),
+        row: of(|m| m.row),
+        line: of(|m| m.line),
+        keep: of(|m| m.keep),
+        decoder: of(|m| m.decoder),
+    }
+}
+
+/// Seconds of each read of a round; by one thread where nothing else is said.
+struct Times {
+    /// One element.
+    point: f64,
+    /// All of a variable, plain, and in chunks of three sizes.
+    plain: f64,
+    small: f64,
+    large: f64,
+    /// The first element of a variable whose index is not known yet.
+    first_tiny: f64,
+    first_large: f64,
+    /// Every second map.
+    half: f64,
+    /// One element of every row.
+    thin: f64,
+    /// A result that no cache holds, from narrow and from wide chunks.
+    narrow: f64,
+    wide: f64,
+    /// Eight chunks, by one thread and by all.
+    alone: f64,
+    together: f64,
+}
+
+impl Times {
+    fn of(bench: &Bench<'_>) -> Result<Times> {
+        let one = Bench { threads: Some(1), ..*bench };
+        let whole = Hyperslab::all(&SHAPE);
+        let corner = Hyperslab::new(&[0; 3], &[1; 3]);
+        let thin = Hyperslab::new(&[0, 0, 5], &[SHAPE[0], SHAPE[1], 1]);
+        let half = Hyperslab::strided(&[0, 0, 0], &[SHAPE[0] / 2, SHAPE[1], SHAPE[2]], &[2, 1, 1]);
+        let few = Hyperslab::new(&[0, 0, 0], &[128, 64, 64]);
+        let long = Hyperslab::all(&LONG);
+        Ok(Times {
+            point: one.time(PLAIN_VAR, &Hyperslab::new(&[100, 10, 10], &[1, 1, 1]))?,
+            plain: one.time(PLAIN_VAR, &whole)?,
+            small: one.time(SMALL_VAR, &whole)?,
+            large: one.time(LARGE_VAR, &whole)?,
+            first_tiny: one.time_first(TINY_VAR, &corner)?,
+            first_large: one.time_first(LARGE_VAR, &corner)?,
+            half: one.time(LARGE_VAR, &half)?,
+            thin: one.time(LARGE_VAR, &thin)?,
+            narrow: one.time(NARROW_VAR, &long)?,
+            wide: one.time(WIDE_VAR, &long)?,
+            alone: one.time(LARGE_VAR, &few)?,
+            together: bench.time(LARGE_VAR, &few)?,
+        })
+    }
+
+    /// The rates that one round shows. `decoding` is what the decoder alone needs for the large chunks, if known.
+    fn machine(&self, storage: &Machine, threads: usize, decoding: Option<f64>) -> Machine {
+        let (small, large) = (chunks(&SMALL), chunks(&LARGE));
+        let read = (self.point - storage.request).max(1e-7);
+        let deliver = BYTES / (self.plain - read - BYTES / storage.bandwidth).max(BYTES / 50e9);
+        let index = (self.first_tiny - self.first_large) / (chunks(&TINY) - large);
+        let chunk = ((self.small - self.large) / (small - large)).max(1e-7);
+        let decoder = decoding.map_or(1.0, |alone| {
+            let here = self.large - read - large * chunk - BYTES / deliver;
+            (alone / here.max(BYTES / 20e9)).clamp(0.2, 2.0)
+        });
+        let keep = BYTES / (self.half - self.large + 0.5 * BYTES / deliver).max(BYTES / 50e9);
+        // Only half of the chunks are met.
+        let met = 0.5 * (self.large - BYTES / deliver) + 0.5 * BYTES / keep;
+        let row = ((self.thin - met) / (SHAPE[0] * SHAPE[1]) as f64).clamp(0.2e-9, 100e-9);
+        let narrow_rows = LONG.iter().product::<u64>() as f64 / NARROW[2] as f64;
+        let line = (self.narrow - self.wide) / narrow_rows - row;
+        let wake = if threads > 1 { self.together - self.alone / threads as f64 } else { 0.0 };
+        Machine {
+            read,
+            index: index.clamp(1e-9, 1e-6),
+            chunk,
+            wake: if threads > 1 { wake.clamp(1e-6, 1e-3) } else { 0.0 },
+            threads: threads as f64,
+            deliver,
+            row,
+            line: line.clamp(1e-9, 200e-9),
+            keep,
+            decoder,
+            ..*storage
         }
-        None => 1.0,
-    };
-    // Half of every chunk, in rows as long as the chunks'.
-    let half = one
-        .time(LARGE_VAR, &Hyperslab::strided(&[0, 0, 0], &[SHAPE[0] / 2, SHAPE[1], SHAPE[2]], &[2, 1, 1]))?;
-    let keep = BYTES / (half - large_time + 0.5 * BYTES / deliver).max(BYTES / 50e9);
-    // One element of every row.
-    let thin = Hyperslab::new(&[0, 0, 5], &[SHAPE[0], SHAPE[1], 1]);
-    let rows = (SHAPE[0] * SHAPE[1]) as f64;
-    // Only half of the chunks are met.
-    let met = 0.5 * (large_time - BYTES / deliver) + 0.5 * BYTES / keep;
-    let row = ((one.time(LARGE_VAR, &thin)? - met) / rows).clamp(0.2e-9, 100e-9);
-    let long = Hyperslab::all(&LONG);
-    let narrow_rows = LONG.iter().product::<u64>() as f64 / NARROW[2] as f64;
-    let line = (one.time(NARROW_VAR, &long)? - one.time(WIDE_VAR, &long)?) / narrow_rows - row;
-    let threads = Engine::new(EngineOptions { threads, memory: None })?.threads();
-    // A read of eight chunks, by one and by all.
-    let few = Hyperslab::new(&[0, 0, 0], &[128, 64, 64]);
-    let (alone, together) = (one.time(LARGE_VAR, &few)?, all.time(LARGE_VAR, &few)?);
-    let wake = if threads > 1 { (together - alone / threads as f64).clamp(1e-6, 1e-3) } else { 0.0 };
-    let machine = Machine {
-        request,
-        in_flight: 1.0,
-        bandwidth,
-        read,
-        index,
-        chunk,
-        wake,
-        threads: threads as f64,
-        deliver,
-        row,
-        line: line.clamp(1e-9, 200e-9),
-        keep,
-        decoder,
-    };
-    Ok(Calibration::new(machine, cold))
+    }
 }
 
 const PLAIN_VAR: VarId = VarId(0);
@@ -203,34 +277,30 @@ struct Bench<'a> {
 }
 
 impl Bench<'_> {
-    /// Median seconds of a read into memory that was used before, of a variable whose index is known.
+    /// Seconds of a read into memory that was used before, of a variable whose index is known.
     fn time(&self, var: VarId, slab: &Hyperslab) -> Result<f64> {
-        self.median(var, slab, true)
+        self.seconds(var, slab, true)
     }
 
     /// The same for the first read of a variable.
     fn time_first(&self, var: VarId, slab: &Hyperslab) -> Result<f64> {
-        self.median(var, slab, false)
+        self.seconds(var, slab, false)
     }
 
-    fn median(&self, var: VarId, slab: &Hyperslab, known: bool) -> Result<f64> {
+    fn seconds(&self, var: VarId, slab: &Hyperslab, known: bool) -> Result<f64> {
         let mut out = vec![1u8; slab.len() as usize * 4];
-        let mut seconds = Vec::with_capacity(TIMES);
-        for _ in 0..TIMES {
-            let engine = Engine::new(EngineOptions { threads: self.threads, memory: None })?;
-            let dataset = Dataset::open_with(self.path, &engine)?;
-            // The pool's threads start before the clock does.
-            let other = if known { var } else { PLAIN_VAR };
-            let mut one = [0u8; 4];
-            dataset.read_bytes(other, &Hyperslab::new(&[511, 63, 63], &[1, 1, 1]), &mut one)?;
-            engine.clear_cache();
-            // A program's first read finds the processor's caches full of something else.
-            disturb();
-            let begun = Instant::now();
-            dataset.read_bytes(var, slab, &mut out)?;
-            seconds.push(begun.elapsed().as_secs_f64());
-        }
-        Ok(Summary::of(&seconds).expect("some reads").median)
+        let engine = Engine::new(EngineOptions { threads: self.threads, memory: None })?;
+        let dataset = Dataset::open_with(self.path, &engine)?;
+        // The pool's threads start before the clock does.
+        let other = if known { var } else { PLAIN_VAR };
+        let mut one = [0u8; 4];
+        dataset.read_bytes(other, &Hyperslab::new(&[511, 63, 63], &[1, 1, 1]), &mut one)?;
+        engine.clear_cache();
+        // A program's first read finds the processor's caches full of something else.
+        disturb();
+        let begun = Instant::now();
+        dataset.read_bytes(var, slab, &mut out)?;
+        Ok(begun.elapsed().as_secs_f64())
     }
 }
 
