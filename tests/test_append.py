@@ -10,9 +10,7 @@ import numpy as np
 import pytest
 
 import ncforge
-from peers import assert_equal, assert_same, open_netcdf4
-
-FORMATS = ["NETCDF3_CLASSIC", "NETCDF3_64BIT_OFFSET", "NETCDF3_64BIT_DATA", "NETCDF4_CLASSIC", "NETCDF4"]
+from peers import KINDS, as_plain, assert_equal, assert_same, open_netcdf4
 
 
 def by_ours(path: Path, mode: str, file_format: str = "NETCDF4") -> Any:
@@ -68,12 +66,12 @@ STORAGE: list[dict[str, Any]] = [
 
 
 @pytest.mark.parametrize("how", STORAGE, ids=str)
-@pytest.mark.parametrize("file_format", FORMATS)
+@pytest.mark.parametrize(("file_format", "suffix"), KINDS)
 @pytest.mark.parametrize("first", ["ours", "theirs"])
-def test_extended_in_turns(tmp_path: Path, file_format: str, first: str, how: dict[str, Any]) -> None:
+def test_extended_in_turns(tmp_path: Path, file_format: str, suffix: str, first: str, how: dict[str, Any]) -> None:
     if how and not file_format.startswith("NETCDF4"):
         pytest.skip("classic files have no chunks")
-    path = tmp_path / "a.nc"
+    path = tmp_path / f"a{suffix}"
     one, other = (by_ours, by_theirs) if first == "ours" else (by_theirs, by_ours)
     create(one, path, file_format, **how)
     extend(other, path, 2, 5)
@@ -84,10 +82,10 @@ def test_extended_in_turns(tmp_path: Path, file_format: str, first: str, how: di
     check(path, 40)
 
 
-@pytest.mark.parametrize("file_format", FORMATS)
+@pytest.mark.parametrize(("file_format", "suffix"), KINDS)
 @pytest.mark.parametrize("first", ["ours", "theirs"])
-def test_new_definitions_in_turns(tmp_path: Path, file_format: str, first: str) -> None:
-    path = tmp_path / "a.nc"
+def test_new_definitions_in_turns(tmp_path: Path, file_format: str, suffix: str, first: str) -> None:
+    path = tmp_path / f"a{suffix}"
     one, other = (by_ours, by_theirs) if first == "ours" else (by_theirs, by_ours)
     create(one, path, file_format)
     for i, opener in enumerate([other, one, other]):
@@ -125,12 +123,13 @@ def test_strings_and_groups_in_turns(tmp_path: Path) -> None:
         assert list(nc["g/v"][:]) == [1, 2, 3, 4, 5]
 
 
-@pytest.mark.parametrize("file_format", FORMATS)
-def test_nco_changes_ours_and_we_go_on(tmp_path: Path, file_format: str, tool: Callable[..., str]) -> None:
-    path = tmp_path / "a.nc"
+@pytest.mark.parametrize(("file_format", "suffix"), KINDS)
+def test_nco_changes_ours_and_we_go_on(tmp_path: Path, file_format: str, suffix: str, tool: Callable[..., str]) -> None:
+    path = tmp_path / f"a{suffix}"
     create(by_ours, path, file_format)
-    tool("ncatted", "-O", "-h", "-a", "units,v,c,c,K", path)
-    tool("ncrename", "-O", "-h", "-v", "fixed,renamed", path)
+    with as_plain(path, "a") as plain:
+        tool("ncatted", "-O", "-h", "-a", "units,v,c,c,K", plain)
+        tool("ncrename", "-O", "-h", "-v", "fixed,renamed", plain)
     with by_ours(path, "a") as ds:
         ds["v"][2] = steps(2, 3)[0]
         ds["renamed"][0] = 7

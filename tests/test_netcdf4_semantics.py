@@ -11,8 +11,7 @@ import numpy as np
 import pytest
 
 import ncforge
-
-FORMATS = ["NETCDF4", "NETCDF4_CLASSIC", "NETCDF3_CLASSIC", "NETCDF3_64BIT_OFFSET", "NETCDF3_64BIT_DATA"]
+from peers import FORMATS, KINDS, as_plain
 
 # Name, type, attributes, stored values.
 CASES: dict[str, tuple[str, dict[str, Any], Any]] = {
@@ -47,7 +46,7 @@ CASES: dict[str, tuple[str, dict[str, Any], Any]] = {
 
 
 def write(path: Path, fmt: Any, kind: str, attrs: dict[str, Any], values: Any) -> None:
-    with netCDF4.Dataset(path, "w", format=fmt) as nc:
+    with as_plain(path, "w") as plain, netCDF4.Dataset(plain, "w", format=fmt) as nc:
         nc.createDimension("x", len(values))
         attrs = dict(attrs)
         v = nc.createVariable("v", kind, ("x",), fill_value=attrs.pop("_FillValue", None))
@@ -70,13 +69,15 @@ def assert_same(ours: Any, theirs: Any) -> None:
         assert np.array_equal(ours, theirs, equal_nan=np.asarray(theirs).dtype.kind == "f")
 
 
-@pytest.mark.parametrize("fmt", ["NETCDF4", "NETCDF3_CLASSIC"])
+@pytest.mark.parametrize(
+    ("fmt", "suffix"), [("NETCDF4", ".nc"), ("NETCDF3_CLASSIC", ".nc"), ("NETCDF3_CLASSIC", ".ncz")]
+)
 @pytest.mark.parametrize("case", CASES)
 @pytest.mark.filterwarnings("ignore")
-def test_reading_masks_and_scales(tmp_path: Path, fmt: Any, case: str) -> None:
-    path = tmp_path / "v.nc"
+def test_reading_masks_and_scales(tmp_path: Path, fmt: Any, suffix: str, case: str) -> None:
+    path = tmp_path / f"v{suffix}"
     write(path, fmt, *CASES[case])
-    with netCDF4.Dataset(path) as nc, ncforge.Dataset(path) as ds:
+    with as_plain(path) as plain, netCDF4.Dataset(plain) as nc, ncforge.Dataset(path) as ds:
         for switches in ((), ("mask",), ("scale",), ("maskandscale",), ("always",)):
             for of in (nc, ds):
                 of.set_auto_maskandscale(True)
@@ -106,27 +107,28 @@ VALUES: list[Any] = [
 @pytest.mark.parametrize(
     "case", [c for c in CASES if not any(w in c for w in ("nan", "several", "unsigned", "not a number", "unusable"))]
 )
+@pytest.mark.parametrize(("fmt", "suffix"), [("NETCDF4", ".nc"), ("NETCDF3_64BIT_DATA", ".ncz")])
 @pytest.mark.filterwarnings("ignore")
-def test_writing_packs_and_fills(tmp_path: Path, case: str) -> None:
+def test_writing_packs_and_fills(tmp_path: Path, case: str, fmt: Any, suffix: str) -> None:
     kind, attrs, values = CASES[case]
     stored: list[list[Any]] = []
-    for i, module in enumerate((netCDF4, ncforge)):
-        path = tmp_path / f"{i}.nc"
-        write(path, "NETCDF4", kind, attrs, values)
+    for module, ending in ((netCDF4, ".nc"), (ncforge, suffix)):
+        path = tmp_path / f"{module.__name__}{ending}"
+        write(path, fmt, kind, attrs, values)
         stored.append([])
         for value in VALUES:
             with module.Dataset(path, "r+") as ds:
                 ds["v"][:] = value
-            with netCDF4.Dataset(path) as nc:
+            with as_plain(path) as plain, netCDF4.Dataset(plain) as nc:
                 nc["v"].set_auto_maskandscale(False)
                 stored[-1].append(nc["v"][:].tolist())
     assert stored[1] == stored[0]
 
 
-@pytest.mark.parametrize("fmt", FORMATS)
-def test_orthogonal_indexing(tmp_path: Path, fmt: Any) -> None:
-    path = tmp_path / "i.nc"
-    with netCDF4.Dataset(path, "w", format=fmt) as nc:
+@pytest.mark.parametrize(("fmt", "suffix"), KINDS)
+def test_orthogonal_indexing(tmp_path: Path, fmt: Any, suffix: str) -> None:
+    path = tmp_path / f"i{suffix}"
+    with as_plain(path, "w") as plain, netCDF4.Dataset(plain, "w", format=fmt) as nc:
         for name, n in (("t", None), ("y", 5), ("x", 6)):
             nc.createDimension(name, n)
         nc.createVariable("v", "i4", ("t", "y", "x"))[:] = np.arange(120).reshape(4, 5, 6)
@@ -144,7 +146,7 @@ def test_orthogonal_indexing(tmp_path: Path, fmt: Any) -> None:
         (slice(None, None, -1), slice(4, 1, -1), slice(-1, None)),
         (np.array([True, False, False, True]), 0, [2, 4]),
     ]
-    with netCDF4.Dataset(path) as nc, ncforge.Dataset(path) as ds:
+    with as_plain(path) as plain, netCDF4.Dataset(plain) as nc, ncforge.Dataset(path) as ds:
         for key in keys:
             assert np.array_equal(ds["v"][key], nc["v"][key]), key
             assert ds["v"][key].shape == nc["v"][key].shape, key
@@ -157,11 +159,12 @@ def test_orthogonal_indexing(tmp_path: Path, fmt: Any) -> None:
                 ds["v"][tuple(wrong)]
 
 
-def test_writing_with_lists_and_past_the_end(tmp_path: Path) -> None:
+@pytest.mark.parametrize(("fmt", "suffix"), [("NETCDF4", ".nc"), ("NETCDF3_CLASSIC", ".ncz")])
+def test_writing_with_lists_and_past_the_end(tmp_path: Path, fmt: Any, suffix: str) -> None:
     stored = []
-    for module in (netCDF4, ncforge):
-        path = tmp_path / f"{module.__name__}.nc"
-        with module.Dataset(path, "w") as ds:
+    for module, ending in ((netCDF4, ".nc"), (ncforge, suffix)):
+        path = tmp_path / f"{module.__name__}{ending}"
+        with module.Dataset(path, "w", format=fmt) as ds:
             ds.createDimension("t", None)
             ds.createDimension("x", 6)
             v = ds.createVariable("v", "i4", ("t", "x"))
@@ -170,7 +173,7 @@ def test_writing_with_lists_and_past_the_end(tmp_path: Path) -> None:
             v[:, np.array([True, False, False, False, False, True])] = -5
             v[5] = 7
             v[6:, 0:2] = np.array([[1, 2], [3, 4]])
-        with netCDF4.Dataset(path) as nc:
+        with as_plain(path) as plain, netCDF4.Dataset(plain) as nc:
             stored.append(nc["v"][:])
     assert np.array_equal(stored[0].mask, stored[1].mask)
     assert np.array_equal(stored[0], stored[1])

@@ -9,8 +9,10 @@ from pathlib import Path
 
 import netCDF4
 import numpy as np
+import pytest
 
 import ncforge
+from peers import as_plain
 
 RECORDS = 500
 
@@ -42,8 +44,9 @@ def test_what_another_process_writes_is_seen(tmp_path: Path) -> None:
         assert again["v"][RECORDS].tolist() == [7, 7, 7]
 
 
-def test_records_are_written_one_by_one(tmp_path: Path) -> None:
-    path = tmp_path / "f.nc"
+@pytest.mark.parametrize("name", ["f.nc", "f.ncz"])
+def test_records_are_written_one_by_one(tmp_path: Path, name: str) -> None:
+    path = tmp_path / name
     values = np.arange(RECORDS * 3, dtype="f4").reshape(RECORDS, 3)
     with ncforge.Dataset(path, "w", format="NETCDF3_CLASSIC") as new:
         new.createDimension("time", None)
@@ -55,6 +58,6 @@ def test_records_are_written_one_by_one(tmp_path: Path) -> None:
             s[t] = values[t] % 100
             if t % 100 == 50:
                 assert v[t].tolist() == values[t].tolist()
-    with netCDF4.Dataset(path) as data:
+    with as_plain(path) as plain, netCDF4.Dataset(plain) as data:
         assert np.array_equal(data["v"][:], values)
         assert np.array_equal(data["s"][:], values % 100)
