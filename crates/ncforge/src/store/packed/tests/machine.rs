@@ -1,36 +1,59 @@
-//! Random lives of a packed file against a vector.
+//! Random lives of a packed file against a vector, for so long as one likes.
+
+use std::time::{Duration, Instant};
 
 use proptest::prelude::*;
+use proptest::test_runner::{TestCaseResult, TestRunner};
 
 use super::super::{PackedStore, Resources};
 use super::basics::{image, memory};
 use super::steps::{Step, apply, options, step, tight};
 use crate::store::Store;
 
-proptest! {
-    #[test]
-    fn a_store_is_its_image(steps in prop::collection::vec(step(), 1..40), codec in 0..3usize, little: bool) {
-        let file = memory();
-        let resources = || if little { tight() } else { Resources::default() };
-        let mut store = PackedStore::create(file.clone(), &options(codec), resources()).unwrap();
-        store.sync().unwrap();
-        let (mut model, mut committed) = (Vec::new(), Vec::new());
-        for step in &steps {
-            if apply(step, &store, &mut model) {
-                committed.clone_from(&model);
-                // Somebody else sees what was committed, and nothing is wrong with it.
-                let other = PackedStore::open(file.clone(), Resources::default()).unwrap();
-                prop_assert_eq!(&image(&other), &committed);
-                prop_assert_eq!(other.verify(&mut |_| Ok(())).unwrap(), vec![]);
-            }
-            if matches!(step, Step::Drop) {
-                drop(store);
-                model.clone_from(&committed);
-                store = PackedStore::open_rw(file.clone(), resources()).unwrap();
-            }
+/// Lives between two looks at the clock, and in all where no time is given.
+const LIVES: u32 = 256;
+
+/// `PACKED_SECONDS` says for how long; a minute in CI, an hour by hand.
+#[test]
+fn a_store_is_its_image() {
+    let seconds = std::env::var("PACKED_SECONDS").ok().map_or(0, |s| s.parse().expect("a number of seconds"));
+    let (begun, time) = (Instant::now(), Duration::from_secs(seconds));
+    let lives = (prop::collection::vec(step(), 1..40), 0..3usize, any::<bool>());
+    loop {
+        // Every runner has a seed of its own.
+        let config = ProptestConfig { cases: LIVES, ..ProptestConfig::with_source_file(file!()) };
+        let mut runner = TestRunner::new(config);
+        if let Err(e) = runner.run(&lives, |(steps, codec, little)| live(&steps, codec, little)) {
+            panic!("{e}\n{runner}");
         }
-        prop_assert_eq!(image(&store), model);
-        let used = store.survey().unwrap();
-        prop_assert!(used.total.space + used.index <= used.file);
+        if begun.elapsed() >= time {
+            return;
+        }
     }
+}
+
+fn live(steps: &[Step], codec: usize, little: bool) -> TestCaseResult {
+    let file = memory();
+    let resources = || if little { tight() } else { Resources::default() };
+    let mut store = PackedStore::create(file.clone(), &options(codec), resources()).unwrap();
+    store.sync().unwrap();
+    let (mut model, mut committed) = (Vec::new(), Vec::new());
+    for step in steps {
+        if apply(step, &store, &mut model) {
+            committed.clone_from(&model);
+            // Somebody else sees what was committed, and nothing is wrong with it.
+            let other = PackedStore::open(file.clone(), Resources::default()).unwrap();
+            prop_assert_eq!(&image(&other), &committed);
+            prop_assert_eq!(other.verify(&mut |_| Ok(())).unwrap(), vec![]);
+        }
+        if matches!(step, Step::Drop) {
+            drop(store);
+            model.clone_from(&committed);
+            store = PackedStore::open_rw(file.clone(), resources()).unwrap();
+        }
+    }
+    prop_assert_eq!(image(&store), model);
+    let used = store.survey().unwrap();
+    prop_assert!(used.total.space + used.index <= used.file);
+    Ok(())
 }
