@@ -20,17 +20,19 @@ PROFILE ?= dev
 BENCH_ARGS ?=
 export CARGO_TERM_COLOR ?= auto
 
-# `make` remembers here what is installed. The last three go away with the environment.
+# `make` remembers here what is installed. The last four go away with the environment.
 STAMP_DEMO := .make/system-demo
 STAMP_TEST := .make/system-test
 STAMP_BENCH := .make/system-bench
 STAMP_PIP := $(VENV)/.stamp-requirements
 STAMP_PIP_BENCH := $(VENV)/.stamp-requirements-bench
+STAMP_PIP_DOCS := $(VENV)/.stamp-requirements-docs
 STAMP_EXTENSION := $(VENV)/.stamp-extension-$(PROFILE)
 RUST_SOURCES := $(shell find crates -name '*.rs' -o -name Cargo.toml) Cargo.toml Cargo.lock
 PY_SOURCES := $(shell find python -name '*.py' -o -name '*.pyi')
 
-.PHONY: help setup demo test lint test-rust test-python conformance test-files fuzz bench wheel docs clean-ish
+.PHONY: help setup demo test lint test-rust test-python conformance test-files fuzz bench \
+	wheel wheel-check sdist-check licences docs docs-site clean-ish
 
 help: ## This list
 	@grep -hE '^[a-z-]+:.*## ' $(MAKEFILE_LIST) | sed -E 's/:.*## /\t/' | expand -t 14
@@ -49,6 +51,10 @@ $(STAMP_PIP_BENCH): requirements-bench.txt $(STAMP_PIP)
 	@bash scripts/venv.sh $(PYTHON) $(VENV) requirements-bench.txt
 	@touch $@
 
+$(STAMP_PIP_DOCS): requirements-docs.txt $(STAMP_PIP)
+	@bash scripts/venv.sh $(PYTHON) $(VENV) requirements-docs.txt
+	@touch $@
+
 # The extension module, in the virtual environment.
 $(STAMP_EXTENSION): $(STAMP_PIP) $(RUST_SOURCES) $(PY_SOURCES) pyproject.toml
 	@rm -f $(VENV)/.stamp-extension-*
@@ -59,7 +65,7 @@ demo: $(STAMP_DEMO) $(STAMP_PIP) ## Copy real files, and see what changed
 	@cargo build --quiet --locked --release -p ncforge-cli
 	@$(PY) examples/demo.py --binary "$$(bash scripts/target-dir.sh release)/ncforge"
 
-test: lint test-rust test-python test-files fuzz ## What CI runs
+test: lint docs-site test-rust test-python test-files fuzz ## What CI runs
 	@echo "make test: all green"
 
 lint: $(STAMP_PIP) ## Formatting, clippy, ruff, mypy
@@ -97,8 +103,21 @@ bench: $(STAMP_BENCH) $(STAMP_PIP_BENCH) ## Side by side with peers (docs/benchm
 wheel: $(STAMP_PIP) ## The Python wheel, in target/wheels
 	$(PY) -m maturin build --release --locked
 
+# The wheel of this version that was built last.
+wheel-check: wheel ## The wheel in a fresh environment without a compiler: tutorials and examples
+	bash packaging/wheel-check.sh $(PYTHON) "$$(ls -t "$$(dirname "$$(bash scripts/target-dir.sh release)")"/wheels/*.whl | head -n 1)"
+
+sdist-check: $(STAMP_PIP) ## The source distribution, and a wheel built from it alone
+	bash packaging/sdist-check.sh $(PY)
+
+licences: ## List the licences of all dependencies anew (docs/licences.md)
+	$(PYTHON) packaging/licences.py
+
 docs: ## The Rust documentation, warnings are errors
 	RUSTDOCFLAGS="-D warnings" cargo doc --locked --no-deps --workspace --exclude ncforge-py
+
+docs-site: $(STAMP_PIP_DOCS) ## The documents as a site, in target/site; warnings and dead links are errors
+	NO_MKDOCS_2_WARNING=1 $(PY) -m mkdocs build --quiet --strict
 
 clean-ish: ## Remove what tests and demo leave behind; keep builds and .venv
 	rm -rf tests/out examples/out .pytest_cache .mypy_cache .ruff_cache .hypothesis

@@ -125,6 +125,10 @@ def provide(name: str, folder: Path) -> None:
     for file in [*DATA.glob("*.nc"), *DATA.glob("*.cdf")]:
         shutil.copy(file, folder)
     storage = tiles.Storage("NETCDF3_CLASSIC")
+    if name == "docs/coming-from/mppnccombine.md":
+        tiles.fms(folder, whole(), (2, 2), storage)
+    if name in ("docs/coming-from/rebuild_nemo.md", "docs/coming-from/nocscombine.md"):
+        tiles.nemo(folder, whole(), (2, 2), storage, base="ORCA_grid_T")
     if name in ("docs/doctor.md", "docs/python.md"):
         grid(folder / "tas.nc", "tas", (800, 64, 128), map_chunks=True)
     if name == "docs/python.md":
@@ -240,6 +244,13 @@ def test_a_documents_blocks_have_a_kind(document: Path) -> None:
     known = {"sh", "console", "python", "rust", "text"}
     odd = [(block.line, block.kind) for block in blocks(document) if block.kind not in known]
     assert not odd, f"{name_of(document)}: fences of kind {odd}, known are {sorted(known)}"
+
+
+def test_the_reference_of_commands_is_up_to_date(ncforge_bin: Path) -> None:
+    made = subprocess.run([str(ncforge_bin), "man", "--markdown"], capture_output=True, text=True, timeout=60).stdout
+    assert (ROOT / "docs" / "reference" / "command.md").read_text() == made, (
+        "make it anew: ncforge man --markdown > docs/reference/command.md"
+    )
 
 
 def anchors(document: Path) -> set[str]:

@@ -16,12 +16,13 @@ mod shared;
 mod shell;
 mod size;
 mod split;
+mod tasks;
 mod tune;
 
 use std::ffi::OsString;
 use std::path::Path;
 
-use clap::{CommandFactory, Parser, Subcommand};
+use clap::{CommandFactory, FromArgMatches, Parser, Subcommand};
 
 pub(crate) use bench::{
     AccessArgs, BenchArgs, BenchCombineArgs, BenchCompareArgs, BenchDoctorArgs, ChunksBenchArgs,
@@ -104,7 +105,7 @@ pub(crate) enum Command {
     Mppnccombine(OldArgs),
     /// Combine with the options of `nocscombine` (NEMO)
     Nocscombine(OldArgs),
-    /// Combine with the options of `rebuild_nemo`, or a namelist `nam_rebuild`
+    /// Combine with the options, or the namelist, of `rebuild_nemo`
     #[command(name = "rebuild_nemo")]
     RebuildNemo(OldArgs),
     /// Copy with the options of netCDF's `nccopy`
@@ -168,14 +169,19 @@ pub(crate) fn under_its_name(mut argv: Vec<OsString>) -> Vec<OsString> {
 /// The arguments, or the exit code when there is nothing left to do: help and version were asked for, or the
 /// command line makes no sense (told on stderr, exit code 2).
 pub(crate) fn parse(argv: &[OsString]) -> Result<Cli, Exit> {
-    match Cli::try_parse_from(argv) {
+    let matched = declaration().try_get_matches_from(argv).and_then(|m| Cli::from_arg_matches(&m));
+    match matched {
         Ok(mut cli) => {
             cli.global = cli.global.overridden_by(&cli.command.global());
             Ok(cli)
         }
         Err(e) if e.use_stderr() => {
             let told = e.render().to_string();
-            eprint!("ncforge: {}", told.strip_prefix("error: ").unwrap_or(&told));
+            // clap's last line points to the help; here it is the hint that every failure has.
+            let told = told.replacen("For more information, try '", "hint: for all options, try '", 1);
+            let hint =
+                if told.contains("hint: ") { "" } else { "hint: `ncforge --help` lists the commands\n" };
+            eprint!("ncforge: {}{hint}", told.strip_prefix("error: ").unwrap_or(&told));
             Err(Exit::Usage)
         }
         Err(e) => {
@@ -186,9 +192,11 @@ pub(crate) fn parse(argv: &[OsString]) -> Result<Cli, Exit> {
     }
 }
 
-/// The whole command line as clap sees it: for completions and manual pages.
+/// The whole command line as clap sees it.
 pub(crate) fn declaration() -> clap::Command {
-    Cli::command()
+    let plain = Cli::command();
+    let listed = tasks::listed(&plain);
+    plain.help_template(tasks::TEMPLATE).before_help(listed)
 }
 
 #[cfg(test)]

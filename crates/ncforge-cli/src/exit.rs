@@ -44,13 +44,13 @@ impl Exit {
     }
 }
 
-/// Why a sub-command failed: one message, perhaps a hint, and the exit code.
+/// Why a sub-command failed: one message, a hint, and the exit code.
 #[derive(Debug)]
 pub(crate) struct Failure {
     /// What failed, where, why. No full stop, no "error:".
     pub(crate) message: String,
     /// What the user can do about it.
-    pub(crate) hint: Option<String>,
+    pub(crate) hint: String,
     /// The exit code.
     pub(crate) exit: Exit,
 }
@@ -58,13 +58,18 @@ pub(crate) struct Failure {
 impl Failure {
     /// A command line that makes no sense (exit code 2).
     pub(crate) fn usage(message: impl Into<String>, hint: impl Into<String>) -> Self {
-        Failure { message: message.into(), hint: Some(hint.into()), exit: Exit::Usage }
+        Failure { message: message.into(), hint: hint.into(), exit: Exit::Usage }
+    }
+
+    /// The system refused to do something with a file (exit code 1).
+    pub(crate) fn system(op: &str, path: &std::path::Path, e: std::io::Error) -> Self {
+        Failure { exit: Exit::Failed, ..Error::io(op, path.display().to_string(), e).into() }
     }
 }
 
 impl From<Error> for Failure {
     fn from(e: Error) -> Self {
-        Failure { hint: e.hint().map(str::to_owned), exit: Exit::of(&e), message: e.to_string() }
+        Failure { hint: e.hint().to_owned(), exit: Exit::of(&e), message: e.to_string() }
     }
 }
 
@@ -73,7 +78,8 @@ impl From<ncforge_bench::Error> for Failure {
         match e {
             ncforge_bench::Error::Ncforge(e) => e.into(),
             other => {
-                Failure { hint: None, exit: Exit::from_code(other.exit_code()), message: other.to_string() }
+                let hint = other.hint().to_owned();
+                Failure { hint, exit: Exit::from_code(other.exit_code()), message: other.to_string() }
             }
         }
     }

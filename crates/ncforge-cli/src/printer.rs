@@ -1,7 +1,7 @@
 //! All printing of the command: data to stdout, everything else to stderr.
 //!
-//! Messages follow one grammar: `ncforge: what failed, where, why`, then a line `hint: …` when there is
-//! something to be done about it. Colour is used on terminals only, unless `--color` says otherwise;
+//! Messages follow one grammar: `ncforge: what failed, where, why`, then a line `hint: …` with
+//! what can be done about it. Colour is used on terminals only, unless `--color` says otherwise;
 //! `NO_COLOR` is obeyed. When the reader of stdout goes away early (`ncforge info x.nc | head`), the rest of
 //! the output is dropped and the work goes on: that is not a failure.
 
@@ -117,9 +117,7 @@ impl Printer {
     /// Tells a failure: what, and what to do about it.
     pub(crate) fn failure(&self, f: &Failure) {
         self.err(format_args!("{} {}", paint(self.color_err, RED, "ncforge:"), f.message));
-        if let Some(hint) = &f.hint {
-            self.err(format_args!("{} {hint}", paint(self.color_err, CYAN, "hint:")));
-        }
+        self.err(format_args!("{} {}", paint(self.color_err, CYAN, "hint:"), f.hint));
     }
 
     /// A heading on stdout, bold where colours are allowed.

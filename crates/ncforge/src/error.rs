@@ -124,14 +124,48 @@ impl Error {
         }
     }
 
-    /// What the user can do about it, when there is something.
-    pub fn hint(&self) -> Option<&'static str> {
+    /// What the user can do about it, in the words of the command.
+    ///
+    /// ```
+    /// use ncforge::Error;
+    /// assert_eq!(Error::Exists("a.nc".into()).hint(), "give -O to overwrite it");
+    /// ```
+    pub fn hint(&self) -> &'static str {
         match self {
-            Error::Exists(_) => Some("give -O to overwrite it"),
-            Error::Budget { .. } => Some("give a larger --memory, or smaller chunks"),
-            Error::Interrupted(_) => Some("run the same command with --resume to go on"),
-            _ => None,
+            Error::Io { source, .. } => io_hint(source),
+            Error::Corrupt { .. } => {
+                "get the file anew from where it came; `ncforge info` tells what of it can still be read"
+            }
+            Error::NotNetcdf { .. } => {
+                "ncforge reads netCDF classic, netCDF-4 and packed files; `file NAME` may tell what this is"
+            }
+            Error::Unsupported { .. } => {
+                "docs/formats.md lists what is supported; other variables can be copied with --vars"
+            }
+            Error::NotFound { .. } => "`ncforge info FILE` lists the names",
+            Error::Invalid(_) => "`--help` behind the command tells what may be asked for",
+            Error::NotRepresentable { .. } => "--format netcdf4 holds everything that netCDF knows",
+            Error::Tiles(_) => "give all tiles of one run and one date; --dry-run draws how they lie",
+            Error::Exists(_) => "give -O to overwrite it",
+            Error::Budget { .. } => "give a larger --memory, or smaller chunks",
+            Error::Interrupted(_) => "run the same command with --resume to go on",
+            Error::Verify(_) => "do not use the output; make it again, and report it when that fails, too",
         }
+    }
+}
+
+/// What can be done when the system refuses something.
+pub fn io_hint(e: &std::io::Error) -> &'static str {
+    use std::io::ErrorKind as Kind;
+    match e.kind() {
+        Kind::NotFound => "look at the name, and at the folder from which the command runs",
+        Kind::PermissionDenied => "`ls -l` tells who may; or choose a place that you may write to",
+        Kind::StorageFull | Kind::QuotaExceeded => "make room there, or name an output on another disk",
+        Kind::ReadOnlyFilesystem => "name an output on a file system that can be written to",
+        Kind::IsADirectory => "name a file, not a folder",
+        Kind::NotADirectory => "a part of the path is a file where a folder must be",
+        Kind::UnexpectedEof => "the file became shorter while it was read: is somebody writing it?",
+        _ => "the system refused it; if it does so again, the disk or the file server may be at fault",
     }
 }
 

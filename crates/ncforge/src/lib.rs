@@ -23,6 +23,7 @@ pub mod classic;
 pub mod codec;
 pub mod container;
 pub mod dataset;
+pub mod element;
 pub mod engine;
 pub mod error;
 pub mod hdf5;

@@ -18,7 +18,7 @@ pub(crate) struct CompletionsArgs {
 /// Print or write the manual pages.
 #[derive(Args, Debug)]
 #[command(
-    after_long_help = "Examples:\n  ncforge man copy | man -l -\n  ncforge man --dir ~/.local/share/man/man1"
+    after_long_help = "Examples:\n  ncforge man copy | man -l -\n  ncforge man --dir ~/.local/share/man/man1\n  ncforge man --markdown > reference.md"
 )]
 pub(crate) struct ManArgs {
     /// The command whose page is printed [default: ncforge itself]
@@ -26,4 +26,7 @@ pub(crate) struct ManArgs {
     /// Write all pages into this folder instead
     #[arg(long, value_name = "DIR", conflicts_with = "command")]
     pub(crate) dir: Option<PathBuf>,
+    /// All commands in one document, as Markdown
+    #[arg(long, conflicts_with_all = ["command", "dir"])]
+    pub(crate) markdown: bool,
 }

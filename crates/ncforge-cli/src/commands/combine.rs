@@ -33,10 +33,10 @@ pub(crate) fn run(args: &CombineArgs, cx: &Context<'_>) -> Result {
             Ok(Exit::Ok)
         }
         Err(e @ Error::Interrupted(_)) => Err(Failure {
-            hint: Some(format!(
+            hint: format!(
                 "what is done is kept: --resume goes on; to give up, remove `{}`",
                 partial_path(&args.output).display()
-            )),
+            ),
             ..Failure::from(e)
         }),
         Err(e) => Err(e.into()),

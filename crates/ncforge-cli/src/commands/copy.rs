@@ -48,13 +48,13 @@ fn copy_and_report(
             Ok(Exit::Ok)
         }
         Err(Error::Exists(path)) => {
-            Err(Failure { hint: Some(exists_hint(input, &path)), ..Failure::from(Error::Exists(path)) })
+            Err(Failure { hint: exists_hint(input, &path), ..Failure::from(Error::Exists(path)) })
         }
         Err(e @ Error::Io { .. }) if partial_path(output).exists() => Err(Failure {
-            hint: Some(format!(
+            hint: format!(
                 "what is done is kept: --resume goes on; to give up, remove `{}`",
                 partial_path(output).display()
-            )),
+            ),
             ..Failure::from(e)
         }),
         Err(e) => Err(e.into()),

@@ -79,7 +79,11 @@ fn done(
 /// Nothing is kept of work that was stopped.
 pub(super) fn failure(e: Error) -> Failure {
     match e {
-        Error::Interrupted(what) => Failure { message: what, hint: None, exit: Exit::Sigint },
+        Error::Interrupted(what) => Failure {
+            message: what,
+            hint: "nothing of it was kept; run the same command again".into(),
+            exit: Exit::Sigint,
+        },
         other => other.into(),
     }
 }

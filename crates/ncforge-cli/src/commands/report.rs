@@ -31,11 +31,7 @@ pub(crate) fn run(args: &ReportArgs, cx: &Context<'_>) -> Result {
     let Some(results) = Results::joined(documents) else { return Ok(Exit::Ok) };
     let results = if args.show_paths { results } else { results.redacted() };
     let page = form(&results)?;
-    std::fs::write(&args.output, page).map_err(|e| Failure {
-        message: format!("cannot write `{}`: {e}", args.output.display()),
-        hint: None,
-        exit: Exit::Failed,
-    })?;
+    std::fs::write(&args.output, page).map_err(|e| Failure::system("write", &args.output, e))?;
     cx.printer.note(format_args!("{} written", args.output.display()));
     Ok(Exit::Ok)
 }

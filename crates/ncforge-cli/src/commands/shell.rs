@@ -1,5 +1,7 @@
 //! `ncforge completions`, `ncforge man`: made from the declaration of the command line.
 
+mod reference;
+
 use std::path::Path;
 
 use crate::args::{CompletionsArgs, ManArgs, declaration};
@@ -16,8 +18,13 @@ pub(crate) fn completions(args: &CompletionsArgs, printer: &Printer) -> Result {
 
 /// Prints one manual page, or writes all of them.
 pub(crate) fn man(args: &ManArgs, printer: &Printer) -> Result {
-    let mut root = declaration().disable_help_subcommand(true);
+    // A manual page has a list of commands of its own.
+    let mut root = declaration().disable_help_subcommand(true).before_help(None);
     root.build();
+    if args.markdown {
+        printer.data(&reference::markdown(&root));
+        return Ok(Exit::Ok);
+    }
     if let Some(dir) = &args.dir {
         return write_all(root, dir, printer);
     }
@@ -35,11 +42,11 @@ pub(crate) fn man(args: &ManArgs, printer: &Printer) -> Result {
 }
 
 fn write_all(root: clap::Command, dir: &Path, printer: &Printer) -> Result {
-    std::fs::create_dir_all(dir).map_err(|e| failed("create", dir, &e))?;
+    std::fs::create_dir_all(dir).map_err(|e| Failure::system("create", dir, e))?;
     let subs: Vec<_> = root.get_subcommands().map(named_with_root).collect();
     for command in std::iter::once(root).chain(subs) {
         let path = dir.join(format!("{}.1", command.get_name()));
-        std::fs::write(&path, render(command)?).map_err(|e| failed("write", &path, &e))?;
+        std::fs::write(&path, render(command)?).map_err(|e| Failure::system("write", &path, e))?;
         printer.detail(path.display());
     }
     Ok(Exit::Ok)
@@ -55,10 +62,6 @@ fn render(command: clap::Command) -> Result<Vec<u8>> {
     let mut page = Vec::new();
     clap_mangen::Man::new(command)
         .render(&mut page)
-        .map_err(|e| failed("render", Path::new("manual page"), &e))?;
+        .map_err(|e| Failure::system("render", Path::new("manual page"), e))?;
     Ok(page)
-}
-
-fn failed(op: &str, path: &Path, e: &std::io::Error) -> Failure {
-    Failure { message: format!("cannot {op} `{}`: {e}", path.display()), hint: None, exit: Exit::Failed }
 }

@@ -1,7 +1,7 @@
 //! A chunk that is decoded up to the point where its bytes can go to their destination in one pass.
 
 use super::kernels::{order_copy, order_in_place, unshuffle_into};
-use crate::layout::{Element, Order};
+use crate::element::{Element, Order};
 
 /// What [`CodecChain::decode_staged`](super::CodecChain::decode_staged) gives.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

@@ -9,33 +9,57 @@ use super::source::Source;
 use super::span::Span;
 use crate::error::Result;
 
-/// Kinds of messages.
-#[allow(missing_docs)]
+/// Kinds of messages, by the names of the format specification ("IV.A.2, Data Object Header Messages").
 pub mod kind {
+    /// Nothing: space to be used.
     pub const NIL: u16 = 0x00;
+    /// Dataspace.
     pub const DATASPACE: u16 = 0x01;
+    /// Link info.
     pub const LINK_INFO: u16 = 0x02;
+    /// Datatype.
     pub const DATATYPE: u16 = 0x03;
+    /// Fill value, old.
     pub const FILL_OLD: u16 = 0x04;
+    /// Fill value.
     pub const FILL: u16 = 0x05;
+    /// Link.
     pub const LINK: u16 = 0x06;
+    /// External data files.
     pub const EXTERNAL_FILES: u16 = 0x07;
+    /// Data layout.
     pub const LAYOUT: u16 = 0x08;
+    /// Bogus, for tests of HDF5 itself.
     pub const BOGUS: u16 = 0x09;
+    /// Group info.
     pub const GROUP_INFO: u16 = 0x0A;
+    /// Filter pipeline.
     pub const PIPELINE: u16 = 0x0B;
+    /// Attribute.
     pub const ATTRIBUTE: u16 = 0x0C;
+    /// Object comment.
     pub const COMMENT: u16 = 0x0D;
+    /// Modification time, old.
     pub const MTIME_OLD: u16 = 0x0E;
+    /// Shared message table.
     pub const SHARED_TABLE: u16 = 0x0F;
+    /// Object header continuation.
     pub const CONTINUATION: u16 = 0x10;
+    /// Symbol table.
     pub const SYMBOL_TABLE: u16 = 0x11;
+    /// Modification time.
     pub const MTIME: u16 = 0x12;
+    /// B-tree 'K' values.
     pub const BTREE_K: u16 = 0x13;
+    /// Driver info.
     pub const DRIVER_INFO: u16 = 0x14;
+    /// Attribute info.
     pub const ATTRIBUTE_INFO: u16 = 0x15;
+    /// Object reference count.
     pub const REFERENCE_COUNT: u16 = 0x16;
+    /// File space info.
     pub const FILE_SPACE_INFO: u16 = 0x17;
+    /// Metadata cache image.
     pub const CACHE_IMAGE: u16 = 0x18;
 }
 

@@ -37,7 +37,10 @@ pub(super) fn without_outputs(words: &[String]) -> Vec<String> {
 
 /// Runs the program with these words; gives its exit code, and the result if it has one. `shown`: its table is printed.
 pub(super) fn run(words: &[String], shown: bool) -> Result<(Exit, Option<Results>), Failure> {
-    let failed = |message: String| Failure { message, hint: None, exit: Exit::Failed };
+    let hint = || {
+        "TMPDIR names a folder that can be written to, and the command must still be where it was".to_owned()
+    };
+    let failed = |message: String| Failure { message, hint: hint(), exit: Exit::Failed };
     let dir = tempfile::Builder::new().prefix("ncforge-bench-").tempdir();
     let dir = dir.map_err(|e| failed(format!("cannot make a folder for the result: {e}")))?;
     let saved = dir.path().join("result.json");

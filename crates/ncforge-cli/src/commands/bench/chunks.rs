@@ -29,7 +29,7 @@ pub(super) fn run(args: &ChunksBenchArgs, cx: &Context<'_>) -> Result {
     };
     let temporary = temporary.transpose().map_err(|e| Failure {
         message: format!("cannot make a folder for the files: {e}"),
-        hint: Some("name one that can be written by --folder".into()),
+        hint: "name one that can be written by --folder".into(),
         exit: Exit::Failed,
     })?;
     let folder = match (&temporary, &args.folder) {

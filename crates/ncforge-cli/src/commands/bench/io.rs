@@ -56,7 +56,8 @@ pub(super) fn run_io(args: &IoArgs, cx: &Context<'_>) -> Result {
 }
 
 fn failed(message: String) -> Failure {
-    Failure { message, hint: None, exit: Exit::Failed }
+    let hint = "--ranks 1 shows whether it fails alone, too".into();
+    Failure { message, hint, exit: Exit::Failed }
 }
 
 /// One rank of a team; rank 0 prints.

@@ -7,7 +7,7 @@ use ncforge_bench::result::Results;
 
 use crate::args::OutputArgs;
 use crate::commands::Context;
-use crate::exit::{Exit, Failure, Result};
+use crate::exit::{Failure, Result};
 
 /// One way to print a result, for those who asked for it.
 pub(super) type Form<'a> = &'a dyn Fn(&Results) -> String;
@@ -66,9 +66,5 @@ fn write(path: &Path, text: &str, cx: &Context<'_>) -> Result<(), Failure> {
         cx.printer.data(text);
         return Ok(());
     }
-    std::fs::write(path, text).map_err(|e| Failure {
-        message: format!("cannot write `{}`: {e}", path.display()),
-        hint: None,
-        exit: Exit::Failed,
-    })
+    std::fs::write(path, text).map_err(|e| Failure::system("write", path, e))
 }

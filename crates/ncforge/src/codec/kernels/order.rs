@@ -1,7 +1,7 @@
 //! Byte order of whole elements, compounds included: what [`Order`] says, done.
 
 use super::{swap_copy, swap_in_place};
-use crate::layout::{Element, Order, SwapField};
+use crate::element::{Element, Order, SwapField};
 
 /// Turns stored elements into elements in memory, or back (it is its own inverse), in place.
 ///

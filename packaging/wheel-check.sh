@@ -1,0 +1,47 @@
+#!/usr/bin/env bash
+# A wheel in a fresh virtual environment, on a path without any compiler: tutorials and examples run as printed.
+#
+#   packaging/wheel-check.sh PYTHON WHEEL
+set -euo pipefail
+python=$1 wheel=$(cd "$(dirname "$2")" && pwd)/$(basename "$2")
+cd "$(dirname "${BASH_SOURCE[0]}")/.."
+work=$(mktemp -d)
+trap 'rm -rf "$work"' EXIT
+
+# Everything of the path but what compiles.
+mkdir "$work/bin"
+IFS=: read -ra folders <<<"$PATH"
+for folder in "${folders[@]}"; do
+    for file in "$folder"/*; do
+        name=${file##*/}
+        case $name in
+            cc | gcc* | g++* | c++* | c89* | c99* | clang* | cpp* | ld | ld.* | as | tcc | cargo* | rustc* | rustup* | make | gmake) ;;
+            *-gcc* | *-g++* | *-cpp* | *-ld* | *-as | ncforge) ;;
+            *) [ -x "$file" ] && [ ! -d "$file" ] && [ ! -e "$work/bin/$name" ] && ln -s "$file" "$work/bin/$name" ;;
+        esac
+    done
+done || true
+"$python" -m venv "$work/venv"
+export PATH="$work/venv/bin:$work/bin"
+hash -r
+for tool in cc gcc c++ clang cargo rustc; do
+    if command -v "$tool" >/dev/null; then
+        echo "error: \`$tool\` is still on the path" >&2
+        exit 1
+    fi
+done
+unset PYTHONPATH VIRTUAL_ENV NCFORGE_BIN CC CXX
+pip="$work/venv/bin/python -m pip --disable-pip-version-check --quiet"
+# The wheel alone needs NumPy alone.
+$pip install --only-binary :all: "$wheel" </dev/null
+"$work/venv/bin/ncforge" --version
+(cd "$work" && "$work/venv/bin/python" "$OLDPWD/examples/netcdf4_style.py")
+"$work/venv/bin/python" -m pip check
+# What tutorials and the tests that run them need besides; nothing may be built.
+$pip install --only-binary :all: "${wheel}[all]" netCDF4 pytest hypothesis </dev/null
+# Not from the checkout: the package must be the wheel's.
+export NCFORGE_BIN="$work/venv/bin/ncforge"
+"$work/venv/bin/python" -c 'import ncforge, sys; sys.exit(ncforge.__file__ and not ncforge.__file__.startswith(sys.prefix))'
+"$work/venv/bin/python" -m pytest -p no:cacheprovider -q tests/test_docs.py tests/test_examples.py \
+    -k 'tutorials or README or python.md or xarray.md or program_of_python or script_of_the_shell'
+echo "wheel-check: $(basename "$wheel") works without a compiler"

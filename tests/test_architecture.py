@@ -1,0 +1,139 @@
+"""The arrows between rooms run as docs/architecture.md draws them, nothing public is undocumented, no file is too long."""
+
+from __future__ import annotations
+
+import ast
+import re
+import subprocess
+from pathlib import Path
+
+import pytest
+
+ROOT = Path(__file__).resolve().parent.parent
+LIBRARY = ROOT / "crates" / "ncforge" / "src"
+
+#: What each room of the library may use. `words` and `error` stand below all of them, and are not named.
+MAY_USE = {
+    "buffer": set(),
+    "model": {"buffer"},
+    "select": set(),
+    "element": {"model"},
+    "codec": {"buffer", "element", "model"},
+    "layout": {"codec", "element", "model"},
+    "store": {"buffer", "codec"},
+    "container": {"layout", "model", "select", "store"},
+    "hdf5": {"buffer", "codec", "layout", "model", "select", "store"},
+    "classic": {"buffer", "codec", "container", "layout", "model", "select", "store"},
+    "netcdf4": {"buffer", "codec", "container", "hdf5", "layout", "model", "select", "store"},
+    "engine": {"buffer", "codec", "container", "layout", "model", "select", "store"},
+    "tune": {"codec", "model"},
+    "dataset": {"buffer", "classic", "codec", "container", "engine", "layout", "model", "netcdf4", "select", "store"},
+    "ops": {
+        "buffer", "classic", "codec", "container", "dataset", "engine", "layout", "model", "netcdf4", "select", "store", "tune",
+    },
+}  # fmt: skip
+BELOW_ALL = {"error", "words"}
+CRATES = {
+    "ncforge": set(),
+    "ncforge-bench": {"ncforge"},
+    "ncforge-cli": {"ncforge", "ncforge-bench"},
+    "ncforge-py": {"ncforge", "ncforge-bench", "ncforge-cli"},
+}
+
+
+def code(path: Path) -> str:
+    """A file without its tests, its comments and its documentation."""
+    text = re.split(r"^#\[cfg\(test\)\]\nmod tests \{", path.read_text(), maxsplit=1, flags=re.MULTILINE)[0]
+    return re.sub(r"//.*", "", text)
+
+
+def uses(room: str) -> dict[str, set[str]]:
+    """Other rooms that a room names, and the files that do."""
+    found: dict[str, set[str]] = {}
+    for path in [LIBRARY / f"{room}.rs", *sorted((LIBRARY / room).rglob("*.rs"))]:
+        if not path.exists() or path.name == "tests.rs":
+            continue
+        for other in re.findall(r"\bcrate::([a-z0-9_]+)", code(path)):
+            if other != room:
+                found.setdefault(other, set()).add(path.relative_to(LIBRARY).as_posix())
+        for braces in re.findall(r"\bcrate::\{(.*?)\};", code(path), flags=re.DOTALL):
+            for other in re.findall(r"(?:^|,)\s*([a-z0-9_]+)", braces):
+                found.setdefault(other, set()).add(path.relative_to(LIBRARY).as_posix())
+    return found
+
+
+def test_every_room_is_known() -> None:
+    text = (LIBRARY / "lib.rs").read_text()
+    rooms = set(re.findall(r"^(?:pub )?mod ([a-z0-9_]+);", text, flags=re.MULTILINE))
+    assert rooms - BELOW_ALL == set(MAY_USE)
+
+
+@pytest.mark.parametrize("room", sorted(MAY_USE))
+def test_arrows_run_down(room: str) -> None:
+    odd = {other: files for other, files in uses(room).items() if other in MAY_USE and other not in MAY_USE[room]}
+    assert not odd, f"`{room}` uses {odd}, which docs/architecture.md does not allow"
+
+
+def test_the_arrows_make_no_circle() -> None:
+    order: list[str] = []
+    while len(order) < len(MAY_USE):
+        free = [room for room, below in MAY_USE.items() if room not in order and below <= set(order)]
+        assert free, f"a circle among {set(MAY_USE) - set(order)}"
+        order += free
+
+
+def test_crates_use_what_they_may() -> None:
+    for crate, below in CRATES.items():
+        manifest = (ROOT / "crates" / crate / "Cargo.toml").read_text()
+        dependencies = manifest.split("[dependencies]", 1)[1].split("\n[", 1)[0]
+        assert set(re.findall(r"^(ncforge[a-z-]*)", dependencies, flags=re.MULTILINE)) == below, crate
+
+
+def tracked(*endings: str) -> list[Path]:
+    """Files of the repository with these endings."""
+    done = subprocess.run(["git", "ls-files"], cwd=ROOT, capture_output=True, text=True)
+    if done.returncode:
+        pytest.skip("not a git checkout")
+    return [ROOT / line for line in done.stdout.splitlines() if line.endswith(endings) and (ROOT / line).exists()]
+
+
+def test_no_file_is_longer_than_eight_hundred_lines() -> None:
+    """One that is longer says why, in its first lines, by the word `long:`."""
+    for path in tracked(".rs", ".py", ".pyi", ".sh", ".c"):
+        lines = path.read_text().splitlines()
+        assert len(lines) <= 800 or any("long:" in line for line in lines[:30]), f"{path}: {len(lines)} lines"
+
+
+def test_missing_documentation_is_an_error_in_every_crate() -> None:
+    assert 'missing_docs = "deny"' in (ROOT / "Cargo.toml").read_text()
+    for manifest in ROOT.glob("crates/*/Cargo.toml"):
+        assert "[lints]\nworkspace = true" in manifest.read_text(), manifest
+    for path in tracked(".rs"):
+        assert "allow(missing_docs)" not in path.read_text(), path
+
+
+def public(body: list[ast.stmt], inside: str) -> list[str]:
+    """Public functions and classes without a docstring; overloads and what inherits its text aside."""
+    missing = []
+    for node in body:
+        if not isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef | ast.ClassDef) or node.name.startswith("_"):
+            continue
+        marks = {ast.unparse(d).rsplit(".", 1)[-1] for d in node.decorator_list}
+        if marks & {"overload", "setter", "override"}:
+            continue
+        if ast.get_docstring(node) is None:
+            missing.append(f"{inside}.{node.name}")
+        if isinstance(node, ast.ClassDef):
+            missing += public(node.body, f"{inside}.{node.name}")
+    return missing
+
+
+def test_every_public_name_of_python_has_a_docstring() -> None:
+    missing = []
+    for path in sorted((ROOT / "python" / "ncforge").glob("**/*.py")):
+        tree = ast.parse(path.read_text())
+        name = path.relative_to(ROOT / "python").with_suffix("").as_posix().replace("/", ".")
+        if ast.get_docstring(tree) is None:
+            missing.append(name)
+        missing += public(tree.body, name)
+    assert not missing, missing

@@ -1,0 +1,168 @@
+"""What other people's package collections get: one version everywhere, licences listed, recipes that can be read."""
+
+from __future__ import annotations
+
+import ast
+import os
+import re
+import runpy
+import shutil
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+from conftest import Run
+
+ROOT = Path(__file__).resolve().parent.parent
+PACKAGING = ROOT / "packaging"
+needs_toml = pytest.mark.skipif(sys.version_info < (3, 11), reason="Python 3.10 cannot read TOML")
+
+
+def version() -> str:
+    """The one version: that of the workspace."""
+    found = re.search(r'^\[workspace\.package\]\nversion = "(.+)"$', (ROOT / "Cargo.toml").read_text(), re.MULTILINE)
+    assert found is not None
+    return found.group(1)
+
+
+def test_the_version_comes_from_one_place(run: Run) -> None:
+    import ncforge
+
+    assert run("--version").stdout == f"ncforge {version()}\n"
+    assert ncforge.__version__ == version()
+    own = re.findall(r'path = "crates/[a-z-]+", version = "(.+?)"', (ROOT / "Cargo.toml").read_text())
+    assert own, "the workspace names its own crates"
+    assert set(own) == {version()}
+    for manifest in ROOT.glob("crates/*/Cargo.toml"):
+        assert "version.workspace = true" in manifest.read_text(), manifest
+    assert 'dynamic = ["version"]' in (ROOT / "pyproject.toml").read_text()
+    assert re.search(r"^version: (.+)$", (ROOT / "CITATION.cff").read_text(), re.MULTILINE).group(1) == version()  # type: ignore[union-attr]
+    # Where a page names the version of a figure, it may be an older one; the recipes may name none.
+    for recipe in PACKAGING.glob("**/*.in"):
+        assert version() not in recipe.read_text(), recipe
+
+
+@needs_toml
+@pytest.mark.skipif(shutil.which("cargo") is None, reason="needs cargo")
+def test_all_licences_are_allowed_and_listed() -> None:
+    command = [sys.executable, str(PACKAGING / "licences.py"), "--check"]
+    done = subprocess.run(command, cwd=ROOT, capture_output=True, text=True)
+    assert done.returncode == 0, done.stderr
+
+
+@needs_toml
+def test_spdx_expressions_are_read_rightly() -> None:
+    satisfied = runpy.run_path(str(PACKAGING / "licences.py"))["satisfied"]
+    allowed = {"MIT", "Unicode-3.0", "Apache-2.0 WITH LLVM-exception"}
+    assert satisfied("MIT OR GPL-3.0", allowed)
+    assert satisfied("GPL-3.0/MIT", allowed)
+    assert satisfied("(MIT OR Apache-2.0) AND Unicode-3.0", allowed)
+    assert satisfied("GPL-2.0 OR Apache-2.0 WITH LLVM-exception", allowed)
+    assert not satisfied("MIT AND GPL-3.0", allowed)
+    assert not satisfied("Apache-2.0", allowed)
+    assert not satisfied("MIT AND (GPL-3.0 OR LGPL-2.1)", allowed)
+    with pytest.raises(ValueError, match="no SPDX"):
+        satisfied("MIT MIT", allowed)
+
+
+@needs_toml
+def test_recipes_are_filled(tmp_path: Path) -> None:
+    sdist = tmp_path / f"ncforge-{version()}.tar.gz"
+    sdist.write_bytes(b"as if")
+    url = f"https://example.org/{sdist.name}"
+    command = [
+        sys.executable,
+        str(PACKAGING / "recipes.py"),
+        "--sdist",
+        str(sdist),
+        "--url",
+        url,
+        "--out",
+        str(tmp_path / "out"),
+    ]
+    done = subprocess.run(command, capture_output=True, text=True)
+    assert done.returncode == 0, done.stderr
+    made = [Path(line) for line in done.stdout.splitlines()]
+    assert [p.relative_to(tmp_path / "out").as_posix() for p in made] == [
+        "conda-forge/recipe.yaml", "spack/ncforge/package.py", "spack/py-ncforge/package.py",
+    ]  # fmt: skip
+    for path in made:
+        text = path.read_text()
+        assert url in text
+        assert re.search(r"[0-9a-f]{64}", text), "the checksum"
+        assert not re.search(r"@[A-Z_]+@", text), "something was left unfilled"
+        if path.suffix == ".py":
+            (package,) = [n for n in ast.parse(text).body if isinstance(n, ast.ClassDef)]
+            assert package.name.lower().endswith("ncforge")
+            assert f'version("{version()}", sha256=' in text
+    wrong = tmp_path / "ncforge-0.0.9.tar.gz"
+    wrong.write_bytes(b"")
+    command[3] = str(wrong)
+    done = subprocess.run(command, capture_output=True, text=True)
+    assert done.returncode == 1
+    assert "is not of version" in done.stderr
+
+
+def yaml_files() -> list[Path]:
+    return [*sorted((ROOT / ".github" / "workflows").glob("*.yml")), ROOT / "CITATION.cff", ROOT / "mkdocs.yml"]
+
+
+@pytest.mark.parametrize("path", yaml_files(), ids=lambda p: p.name)
+def test_yaml_can_be_read(path: Path) -> None:
+    yaml = pytest.importorskip("yaml", reason="PyYAML comes with Dask")
+    # The tags are those of MkDocs' own configuration.
+    text = re.sub(r"!!python/name:\S+", "x", path.read_text())
+    assert isinstance(yaml.safe_load(text), dict)
+
+
+def test_workflows_call_targets_that_exist() -> None:
+    targets = set(re.findall(r"^([a-z-]+):", (ROOT / "Makefile").read_text(), re.MULTILINE))
+    for path in sorted((ROOT / ".github" / "workflows").glob("*.yml")):
+        for target in re.findall(r"run: make ([a-z-]+)", path.read_text()):
+            assert target in targets, f"{path.name}: make {target}"
+        for script in re.findall(r"bash (\S+\.sh)", path.read_text()):
+            assert (ROOT / script).exists(), f"{path.name}: {script}"
+
+
+@pytest.mark.parametrize("shell", ["bash", "zsh", "fish"])
+def test_completions_are_read_by_their_shell(run: Run, tmp_path: Path, shell: str) -> None:
+    script = tmp_path / f"ncforge.{shell}"
+    script.write_text(run("completions", shell).stdout)
+    assert "doctor" in script.read_text()
+    if shutil.which(shell) is None:
+        pytest.skip(f"no {shell} on this machine")
+    done = subprocess.run([shell, "-n", str(script)], capture_output=True, text=True)
+    assert done.returncode == 0, done.stderr
+
+
+@pytest.mark.skipif(shutil.which("bash") is None, reason="needs bash")
+def test_bash_completes_commands_and_options(run: Run, tmp_path: Path) -> None:
+    script = tmp_path / "ncforge.bash"
+    script.write_text(run("completions", "bash").stdout)
+    ask = (
+        f"source {script}\n"
+        'COMP_WORDS=(ncforge doctor --prof); COMP_CWORD=2; _ncforge ncforge --prof doctor; echo "${COMPREPLY[@]}"\n'
+        'COMP_WORDS=(ncforge com); COMP_CWORD=1; _ncforge ncforge com ncforge; echo "${COMPREPLY[@]}"\n'
+    )
+    done = subprocess.run(["bash", "-c", ask], capture_output=True, text=True, env={**os.environ, "LC_ALL": "C"})
+    option, commands = done.stdout.splitlines()
+    assert option == "--profile"
+    assert set(commands.split()) == {"combine", "compact", "compare", "completions"}
+
+
+def test_every_command_has_a_manual_page(run: Run, tmp_path: Path) -> None:
+    run("man", "--dir", tmp_path)
+    pages = {p.stem for p in tmp_path.glob("*.1")}
+    commands = re.findall(r"^  ([a-z_]+) {2,}\S", run("--help").stdout, re.MULTILINE)
+    assert len(commands) > 15
+    assert {f"ncforge-{c}" for c in commands if c != "help"} <= pages
+    if shutil.which("man") is None:
+        pytest.skip("no man on this machine")
+    for page in sorted(tmp_path.glob("*.1")):
+        env = {**os.environ, "MANPAGER": "cat", "MANWIDTH": "80", "LC_ALL": "C.UTF-8"}
+        done = subprocess.run(["man", "--warnings", "-l", str(page)], capture_output=True, text=True, env=env)
+        assert done.returncode == 0, f"{page.name}: {done.stderr}"
+        assert not done.stderr.strip(), f"{page.name}: {done.stderr}"
+        assert "SYNOPSIS" in done.stdout
