@@ -178,7 +178,7 @@ def test_small_arrays_are_no_trouble(run: Run, tmp_path: Path) -> None:
     assert values(path).shape == (2, 4, 4, 4)
 
 
-def test_one_wrong_bit_is_found(run: Run, tmp_path: Path) -> None:
+def test_p6_one_wrong_bit_is_found(run: Run, tmp_path: Path) -> None:
     path = tmp_path / "t.nc"
     words = ["bench", "io", "--ranks", "2", "-d=4:6:8:5", f"-f={path}", "--format", "cdf5", *ONCE]
     run(*words, "-w")
@@ -229,7 +229,7 @@ def test_files_of_others_are_not_overwritten(run: Run, tmp_path: Path) -> None:
     run("bench", "io", "-d=2:4:4:4", f"-f={path}", "-r", *ONCE, code=4)
 
 
-def test_the_table_of_netcdf_bench(run: Run, tmp_path: Path) -> None:
+def test_p2_the_table_of_netcdf_bench(run: Run, tmp_path: Path) -> None:
     path = tmp_path / "k.nc"
     words = ["-n=1", "-p=2", "-t=coll", "-u", "-c=auto", "-w", "-r", "-d=20:100:200:10"]
     done = run("bench", "io", "--compat", "netcdf-bench", f"-f={path}", *words)
@@ -271,7 +271,7 @@ def test_the_table_of_netcdf_bench(run: Run, tmp_path: Path) -> None:
     assert re.findall(r"TEST PASSED \[\d\]", done.stdout) == ["TEST PASSED [0]", "TEST PASSED [1]"]
 
 
-def test_cold_reads_are_proven_or_refused(run: Run, tmp_path: Path) -> None:
+def test_p7_cold_reads_are_proven_or_refused(run: Run, tmp_path: Path) -> None:
     path = tmp_path / "t.nc"
     words = ["bench", "io", "-d=20:100:100:10", "-w", "-r", "--cache", "cold,warm", "--csv", *ONCE]
     in_memory = Path("/dev/shm/ncforge-bench-test.nc")

@@ -1,6 +1,7 @@
 //! Libraries under the benchmark, behind one trait.
 
 mod blocks;
+mod hdf5;
 mod libnetcdf;
 mod ncforge;
 mod raw;
@@ -12,6 +13,7 @@ use ::ncforge::Hyperslab;
 use crate::error::{Error, Result};
 
 pub use blocks::{Access, BlockFile, ChunkAsk, DimSpec, FileSpec, MARK, VarSpec};
+pub use hdf5::Hdf5Driver;
 pub use libnetcdf::LibnetcdfDriver;
 pub use ncforge::NcforgeDriver;
 pub use raw::RawDriver;
@@ -61,6 +63,31 @@ pub trait Driver {
     fn extension(&self) -> Option<&str> {
         None
     }
+}
+
+/// A library at a path, or by a name that the system's loader finds: an HDF5 library where the file's name says so, else one of netCDF-C.
+/// `find` is the system's netCDF-C, `h5` its HDF5.
+///
+/// # Errors
+/// [`Error::Missing`] when the system has none, [`Error::Invalid`] when it cannot be loaded.
+pub fn library(path: &Path) -> Result<Box<dyn Driver>> {
+    let missing = |what: &str, package: &str| {
+        Error::Missing(format!(
+            "the system has no {what} library that can be loaded; install it (Debian: {package}), or give the path of one"
+        ))
+    };
+    if path == Path::new("find") {
+        return Ok(Box::new(LibnetcdfDriver::find().ok_or_else(|| missing("netCDF-C", "libnetcdf19"))?));
+    }
+    if path == Path::new("h5") {
+        return Ok(Box::new(Hdf5Driver::find().ok_or_else(|| missing("HDF5", "libhdf5-103-1"))?));
+    }
+    Ok(if is_hdf5(path) { Box::new(Hdf5Driver::load(path)?) } else { Box::new(LibnetcdfDriver::load(path)?) })
+}
+
+/// Whether a library's file name is one of HDF5's.
+pub(crate) fn is_hdf5(path: &Path) -> bool {
+    path.file_name().is_some_and(|n| n.to_string_lossy().starts_with("libhdf5"))
 }
 
 /// One open file.

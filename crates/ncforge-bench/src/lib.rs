@@ -13,8 +13,8 @@
 //!   has decoded before.
 //!
 //! The rooms: [`driver`] (libraries behind one trait), [`workload`] (what is measured), [`stats`],
-//! [`environment`], [`cache`] (the page cache), [`doctor`] (what a
-//! machine offers), [`result`] (the document that every workload gives), [`report`] (tables,
+//! [`rounds`], [`environment`], [`cache`] (the page cache), [`doctor`] (what a
+//! machine offers), [`selftest`] (whether the benchmark itself is right), [`result`] (the document that every workload gives), [`seeds`] (what others have published), [`report`] (tables,
 //! pages); [`worker`] is the process that `benches/` drives.
 
 pub mod cache;
@@ -27,6 +27,9 @@ pub mod error;
 pub mod noise;
 pub mod report;
 pub mod result;
+pub mod rounds;
+pub mod seeds;
+pub mod selftest;
 pub mod stats;
 pub mod team;
 pub mod worker;

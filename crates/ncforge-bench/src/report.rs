@@ -4,6 +4,7 @@ pub mod access;
 mod chart;
 pub mod chunks;
 pub mod combine;
+pub mod convert;
 mod html;
 pub mod io;
 mod markdown;

@@ -3,5 +3,22 @@
 pub mod access;
 pub mod chunks;
 pub mod combine;
+pub mod convert;
 pub mod io;
+pub mod like;
 pub mod records;
+
+use std::path::Path;
+
+use crate::error::{Error, Result};
+
+/// A folder for files, removed at the end: in `parent`, or where temporary files are.
+fn folder(parent: Option<&Path>) -> Result<tempfile::TempDir> {
+    let mut builder = tempfile::Builder::new();
+    builder.prefix("ncforge-bench-");
+    match parent {
+        Some(dir) => builder.tempdir_in(dir),
+        None => builder.tempdir(),
+    }
+    .map_err(|e| Error::io("make a folder in", parent.unwrap_or(Path::new("the temporary folder")), e))
+}

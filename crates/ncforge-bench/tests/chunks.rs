@@ -34,6 +34,7 @@ fn every_driver_reads_the_same_values_from_every_variant() {
         series_first: true,
         repetitions: 1,
         cold: false,
+        cell_seconds: None,
     };
     let report = sweep::run(
         &drivers,

@@ -26,8 +26,8 @@ use clap::{CommandFactory, FromArgMatches, Parser, Subcommand};
 
 pub(crate) use bench::{
     AccessArgs, BenchArgs, BenchCombineArgs, BenchCompareArgs, BenchDoctorArgs, ChunksBenchArgs,
-    CombinePreset, Compat, IoArgs, OutputArgs, OutputForm, PatternArg, RecordsArgs, RecordsPart, RerunArgs,
-    SwitchArg, ToolArg, Workload,
+    CombinePreset, Compat, ConvertArgs, IoArgs, LikeArgs, OutputArgs, OutputForm, PatternArg, RecordsArgs,
+    RecordsPart, RerunArgs, SeedsArgs, SelftestArgs, SwitchArg, ToolArg, Workload,
 };
 pub(crate) use combine::{CombineArgs, DifferingArg, HolesArg, SchemeArg, TileChunksArg};
 pub(crate) use compare::CompareArgs;
@@ -138,6 +138,10 @@ impl Command {
                 Workload::Combine(a) => a.global.clone(),
                 Workload::Compare(a) => a.global.clone(),
                 Workload::Rerun(a) => a.global.clone(),
+                Workload::Convert(a) => a.global.clone(),
+                Workload::Selftest(a) => a.global.clone(),
+                Workload::Like(a) => a.global.clone(),
+                Workload::Seeds(a) => a.global.clone(),
                 Workload::Doctor(a) => a.global.clone(),
             },
             Command::Report(a) => a.global.clone(),

@@ -51,6 +51,7 @@ pub(crate) fn bench_access(py: Python<'_>, files: Vec<PathBuf>, request: AccessR
             patterns: patterns.collect::<Result<_>>()?,
             repetitions: request.repetitions,
             cold: request.cold,
+            cell_seconds: None,
             seed: request.seed,
         };
         let driver = driver(request.threads, request.memory.as_deref())?;
@@ -137,6 +138,7 @@ pub(crate) fn bench_chunks(
             series_first: request.series_first,
             repetitions: request.repetitions,
             cold: request.cold,
+            cell_seconds: None,
         };
         let total = options.variants.len() * (1 + options.repetitions * drivers.len() * options.caches.len());
         let mut done = 0;

@@ -165,6 +165,9 @@ pub fn io_table(report: &IoReport) -> String {
     for line in comparisons(report, &rows) {
         let _ = writeln!(out, "{line}");
     }
+    for line in bounds(report, &rows) {
+        let _ = writeln!(out, "{line}");
+    }
     for row in &rows {
         if let Some(line) = latencies(report, row) {
             let _ = writeln!(out, "{line}");
@@ -224,6 +227,38 @@ fn comparisons(report: &IoReport, rows: &[Row<'_>]) -> Vec<String> {
             lines.push(format!("{}{state}: {a} is {ratio:.2}× {word} than {b}{sure}", base.kind.name()));
         }
     }
+    lines
+}
+
+/// What bounds every row, and how near it comes, where ceilings were measured.
+pub(super) fn bounds(report: &IoReport, rows: &[Row<'_>]) -> Vec<String> {
+    let Some(c) = &report.ceilings else { return Vec::new() };
+    let rate = |r: f64| format!("{}/s", bytes(r as u64));
+    let mut lines = vec![format!(
+        "this machine: copies {}, writes {} ({} to disk), reads {}{}",
+        rate(c.copy),
+        rate(c.write),
+        rate(c.write_synced),
+        rate(c.read),
+        c.read_cold.map_or_else(String::new, |r| format!(" ({} from disk)", rate(r)))
+    )];
+    lines.extend(rows.iter().map(|row| {
+        let case = &report.cases[row.case];
+        let b = c.bound(row.kind, row.cache, (case.ask.deflate, case.ask.shuffle));
+        let share = row.io.summary.median / b.rate.max(1.0) * 100.0;
+        let state = row.cache.map_or("", |c| match c {
+            CacheAsk::Warm => " warm",
+            CacheAsk::Cold => " cold",
+            CacheAsk::Any => "",
+        });
+        format!(
+            "{}, {}{state}: bound by {} ({}), of which it reaches {share:.0} %",
+            case.name,
+            row.kind.name(),
+            b.what,
+            rate(b.rate)
+        )
+    }));
     lines
 }
 

@@ -54,6 +54,9 @@ fn cells(row: &Row) -> Option<Vec<String>> {
     let synced = synced.and_then(|all| crate::stats::Summary::of(&all)).map(|s| s.median);
     let disturbed = row.measurements.iter().filter(|m| m.disturbed).count();
     let mut remarks = Vec::new();
+    if let Some(penalty) = row.facts.get("penalty") {
+        remarks.push(format!("penalty {penalty} %"));
+    }
     if disturbed > 0 {
         remarks.push(format!("{disturbed} of {} disturbed", row.measurements.len()));
     }
@@ -80,8 +83,10 @@ fn cells(row: &Row) -> Option<Vec<String>> {
 /// Rows beside what somebody else has published.
 pub(crate) fn published(section: &Section) -> Table {
     const HEAD: [&str; 6] = ["case", "phase", "published by", "#theirs", "#ours", "#times better"];
-    let number = |v: f64, unit: &str| {
-        if unit == "s" { seconds(v) } else { format!("{} {unit}", rounded(v)) }
+    let number = |v: f64, unit: &str| match unit.split_once(' ') {
+        _ if unit == "s" => seconds(v),
+        Some(("s", of)) => format!("{} {of}", seconds(v)),
+        _ => format!("{} {unit}", rounded(v)),
     };
     let rows: Vec<Vec<String>> = section
         .rows

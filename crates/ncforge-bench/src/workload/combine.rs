@@ -162,7 +162,7 @@ impl Phase {
 /// [`Error::Invalid`] for options that make no sense; what reading and writing say.
 pub fn run(libraries: &[&dyn Driver], options: &Options, progress: &mut dyn FnMut(&str)) -> Result<Section> {
     check(options)?;
-    let folder = super::records::folder(options.folder.as_deref())?;
+    let folder = super::folder(options.folder.as_deref())?;
     let field = Field::new(options.shape, (options.land, options.floor), options.step);
     let engine = Engine::new(EngineOptions { threads: options.threads, memory: options.memory })?;
     progress("making the tiles");

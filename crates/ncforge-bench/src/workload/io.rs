@@ -19,6 +19,7 @@
 //! ```
 
 mod audit;
+mod ceilings;
 mod data;
 mod geometry;
 mod options;
@@ -28,10 +29,13 @@ mod result;
 mod run;
 
 pub use audit::Audit;
+pub use ceilings::{Bound, Ceilings, CodecRate};
 pub use data::{Content, Mismatch, Verdict};
 pub use geometry::{Geometry, GeometryRequest, Lengths, written};
 pub use options::{AccessKind, CacheAsk, CaseAsk, ChunkChoice, DriverAsk, IoOptions};
 pub use options::{format_name, type_name};
+pub(crate) use prepare::free_space;
 pub use prepare::plan;
 pub use result::{CaseResult, IoReport, PhaseKind, PhaseResult, RankPhase, SCHEMA, Span};
 pub use run::run;
+pub(crate) use run::run_with;

@@ -28,23 +28,11 @@ mod writing;
 
 use std::path::Path;
 
+use super::folder;
 use crate::driver::Driver;
-use crate::error::{Error, Result};
-
 pub use rows::{Report, Row, Setup, Work};
 pub use stored::{Compressor, Stored};
 pub use timing::Times;
-
-/// A folder for files, removed at the end: in `parent`, or where temporary files are.
-pub(super) fn folder(parent: Option<&Path>) -> Result<tempfile::TempDir> {
-    let mut builder = tempfile::Builder::new();
-    builder.prefix("ncforge-bench-");
-    match parent {
-        Some(dir) => builder.tempdir_in(dir),
-        None => builder.tempdir(),
-    }
-    .map_err(|e| Error::io("make a folder in", parent.unwrap_or(Path::new("the temporary folder")), e))
-}
 
 /// Why a library cannot read a file of records, if so: builds of netCDF-C differ in the filters that they have.
 fn refusal(driver: &dyn Driver, path: &Path, var: &str) -> Option<String> {

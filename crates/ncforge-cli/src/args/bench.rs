@@ -2,11 +2,15 @@
 
 mod combine;
 mod compare;
+mod convert;
 mod doctor;
 mod io;
+mod like;
 mod output;
 mod records;
 mod rerun;
+mod seeds;
+mod selftest;
 
 use std::num::NonZeroUsize;
 use std::path::PathBuf;
@@ -17,11 +21,15 @@ use super::{GlobalArgs, Size};
 
 pub(crate) use combine::{BenchCombineArgs, CombinePreset, ToolArg};
 pub(crate) use compare::BenchCompareArgs;
+pub(crate) use convert::ConvertArgs;
 pub(crate) use doctor::BenchDoctorArgs;
 pub(crate) use io::{Compat, IoArgs, OutputForm};
+pub(crate) use like::LikeArgs;
 pub(crate) use output::OutputArgs;
 pub(crate) use records::{RecordsArgs, RecordsPart};
 pub(crate) use rerun::RerunArgs;
+pub(crate) use seeds::SeedsArgs;
+pub(crate) use selftest::SelftestArgs;
 
 /// Measure how fast files are read.
 #[derive(Args, Debug)]
@@ -39,18 +47,26 @@ pub(crate) enum Workload {
     Access(AccessArgs),
     /// Store a variable in many chunk shapes and time reads from each
     Chunks(Box<ChunksBenchArgs>),
+    /// Write floats in portable formats, and tell what portability costs
+    Convert(Box<ConvertArgs>),
     /// Write and read an array in blocks, by one process or many, with any library
     Io(Box<IoArgs>),
     /// Store records of stations in many ways, packed above all, and read and update them
     Records(Box<RecordsArgs>),
     /// Put the tiles of a model together, by ncforge, by libraries and by other tools
     Combine(Box<BenchCombineArgs>),
+    /// Take the layout of a file, and measure what is done with it
+    Like(Box<LikeArgs>),
+    /// Make measurements again that others have published, beside their figures
+    Seeds(Box<SeedsArgs>),
     /// Set two saved results against one another
     Compare(BenchCompareArgs),
     /// Run a saved benchmark again, and compare
     Rerun(Box<RerunArgs>),
     /// Look whether this machine is fit to measure on
     Doctor(BenchDoctorArgs),
+    /// Look whether the benchmark finds known delays and damage
+    Selftest(SelftestArgs),
 }
 
 impl Workload {
@@ -59,11 +75,14 @@ impl Workload {
         match self {
             Workload::Access(a) => Some(&a.output),
             Workload::Chunks(a) => Some(&a.output),
+            Workload::Convert(a) => Some(&a.output),
             Workload::Io(a) => Some(&a.reports),
             Workload::Records(a) => Some(&a.output),
             Workload::Combine(a) => Some(&a.output),
+            Workload::Like(a) => Some(&a.output),
+            Workload::Seeds(a) => Some(&a.output),
             Workload::Rerun(a) => Some(&a.output),
-            Workload::Compare(_) | Workload::Doctor(_) => None,
+            Workload::Compare(_) | Workload::Doctor(_) | Workload::Selftest(_) => None,
         }
     }
 }
@@ -124,14 +143,17 @@ pub(crate) enum PatternArg {
 #[command(after_long_help = CHUNKS_AFTER, group = clap::ArgGroup::new("judged").multiple(true))]
 pub(crate) struct ChunksBenchArgs {
     /// File with the variable
-    #[arg(value_name = "FILE", required_unless_present = "proof")]
+    #[arg(value_name = "FILE", required_unless_present_any = ["proof", "array"])]
     pub(crate) file: Option<PathBuf>,
     /// --regret on arrays made for it, or on those named: precip, ocean, ocean-series, maps, stations, swath,
     /// ensemble
     #[arg(long, value_name = "A,B", value_delimiter = ',', num_args = 0.., conflicts_with = "file", group = "judged")]
     pub(crate) proof: Option<Vec<String>>,
-    /// Arrays for --proof that are larger are made smaller in proportion
-    #[arg(long, value_name = "SIZE", default_value = "128M", requires = "proof")]
+    /// Read an array made for it instead of a file: precip is that of the AR-5 studies; the others as for --proof
+    #[arg(long, value_name = "NAME", conflicts_with_all = ["file", "proof", "judged"])]
+    pub(crate) array: Option<String>,
+    /// Arrays for --proof and --array that are larger are made smaller in proportion
+    #[arg(long, value_name = "SIZE", default_value = "128M", conflicts_with = "file")]
     pub(crate) array_bytes: Size,
     /// The variable [default: the largest]
     #[arg(long, value_name = "NAME")]
@@ -167,6 +189,9 @@ pub(crate) struct ChunksBenchArgs {
     /// Rounds over everything
     #[arg(long, value_name = "N", default_value = "3")]
     pub(crate) repetitions: NonZeroUsize,
+    /// Read no further slab of a row after so many seconds; then its mean is over fewer
+    #[arg(long, value_name = "SECONDS", conflicts_with = "judged", value_parser = seconds)]
+    pub(crate) cell_seconds: Option<f64>,
     /// Evict each file from the system's cache before it is read
     #[arg(long)]
     pub(crate) cold: bool,
@@ -193,6 +218,14 @@ Examples:
   ncforge bench chunks pr.nc --deflate 0,1 --caches 4M,32M,128M --library find
   ncforge bench chunks pr.nc --regret --deflate 1 --for series,map --for map=9,series=1
   ncforge bench chunks --proof --deflate 1 --library find";
+
+/// A time that is one.
+fn seconds(text: &str) -> Result<f64, String> {
+    match text.parse::<f64>() {
+        Ok(s) if s.is_finite() && s > 0.0 => Ok(s),
+        _ => Err(format!("`{text}` is no number of seconds")),
+    }
+}
 
 /// A cache size, or the library's own.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

@@ -62,9 +62,7 @@ pub(super) fn listed(declaration: &clap::Command) -> String {
     for name in SHELL {
         let _ = writeln!(out, "  {name:<14}{}", about(name));
     }
-    out.push_str(
-        "\nncforge COMMAND --help tells a command's own options. Those of every command:",
-    );
+    out.push_str("\nncforge COMMAND --help tells a command's own options. Those of every command:");
     out
 }
 

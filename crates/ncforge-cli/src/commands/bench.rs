@@ -4,16 +4,20 @@ mod again;
 mod chunks;
 mod combine;
 mod compare;
+mod convert;
 mod doctor;
 mod io;
+mod like;
 mod output;
 mod ranks;
 mod records;
 mod rerun;
+mod seeds;
+mod selftest;
 
-use std::path::Path;
+use std::path::PathBuf;
 
-use ncforge_bench::driver::{LibnetcdfDriver, NcforgeDriver};
+use ncforge_bench::driver::{Driver, NcforgeDriver};
 use ncforge_bench::report::access::{access_results, access_table};
 use ncforge_bench::result::results_csv;
 use ncforge_bench::workload::access::{AccessOptions, Pattern, run as run_access};
@@ -30,12 +34,16 @@ pub(crate) fn run(args: &BenchArgs, cx: &Context<'_>) -> Result {
     match &args.workload {
         Workload::Access(a) => access(a, cx),
         Workload::Chunks(a) => chunks::run(a, cx),
+        Workload::Convert(a) => convert::run(a, cx),
         Workload::Io(a) => io::run_io(a, cx),
         Workload::Records(a) => records::run(a, cx),
         Workload::Combine(a) => combine::run(a, cx),
+        Workload::Like(a) => like::run(a, cx),
+        Workload::Seeds(a) => seeds::run(a, cx),
         Workload::Compare(a) => compare::run(a, cx),
         Workload::Rerun(a) => rerun::run(a, cx),
         Workload::Doctor(a) => doctor::run(a, cx),
+        Workload::Selftest(a) => selftest::run(a, cx),
     }
 }
 
@@ -56,17 +64,9 @@ fn access(args: &AccessArgs, cx: &Context<'_>) -> Result {
     Ok(if differ { Exit::Differences } else { Exit::Ok })
 }
 
-/// A netCDF-C library at a path; `find` takes the system's.
-fn library(path: &Path) -> Result<LibnetcdfDriver, Failure> {
-    if path == Path::new("find") {
-        return LibnetcdfDriver::find().ok_or_else(|| {
-            Failure::usage(
-                "the system has no netCDF-C library that can be loaded",
-                "install it (Debian: libnetcdf19), or give the path of one",
-            )
-        });
-    }
-    Ok(LibnetcdfDriver::load(path)?)
+/// Libraries by their paths; `find` is the system's netCDF-C, `h5` its HDF5.
+fn libraries(paths: &[PathBuf]) -> Result<Vec<Box<dyn Driver>>, Failure> {
+    paths.iter().map(|p| Ok(ncforge_bench::driver::library(p)?)).collect()
 }
 
 fn pattern(asked: PatternArg) -> Pattern {

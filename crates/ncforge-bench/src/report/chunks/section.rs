@@ -23,11 +23,19 @@ pub fn sweep_section(report: &SweepReport, chosen: Option<&[u64]>) -> Section {
     section.words = words(report);
     section.views = views(report, chosen);
     section.notes.push(format!(
-        "seconds of one slab (all of the last dimensions) and of one series (all of the first one): means over all slabs and over {} series, of {} rounds; series read {}",
+        "seconds of one slab (all of the last dimensions) and of one series (all of the first one): means over slabs and over {} series, of {} rounds; series read {}",
         report.options.series,
         report.options.repetitions,
         if report.options.series_first { "first" } else { "after the slabs" }
     ));
+    let cut =
+        report.rows.iter().filter(|r| (r.slabs as u64) < report.shape.first().copied().unwrap_or(0)).count();
+    if let Some(most) = report.options.cell_seconds.filter(|_| cut > 0) {
+        section.notes.push(format!(
+            "{cut} of {} rows were ended after {most} s of slabs: their means are over fewer slabs, in which the first ones, that decode what the next ones use, weigh more",
+            report.rows.len()
+        ));
+    }
     section.detail = serde_json::to_value(report).unwrap_or_default();
     section
 }
@@ -63,6 +71,7 @@ fn row(report: &SweepReport, r: &SweepRow, phase: &str, summary: &Summary, secon
         .with("shuffle", u8::from(r.variant.shuffle))
         .with("storage", storage(r))
         .with("chunk_cache", cache(r))
+        .with("chunk_cache_bytes", r.cache.map_or_else(String::new, |b| b.to_string()))
         .with("data_shape", list(&report.shape))
         .with("pattern", phase);
     if let Some((first, rest)) = r.variant.chunks.as_deref().and_then(<[u64]>::split_first) {

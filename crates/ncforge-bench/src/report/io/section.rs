@@ -1,6 +1,6 @@
 //! The workload `io` in the terms that all workloads share.
 
-use super::{Row as IoRow, call_seconds, comparisons, rows};
+use super::{Row as IoRow, bounds, call_seconds, comparisons, rows};
 use crate::environment::Environment;
 use crate::report::bytes;
 use crate::result::{Lane, Measurement, Results, Row, Section, View};
@@ -34,6 +34,7 @@ pub fn io_section(report: &IoReport) -> Section {
     );
     let mut section = Section::new("io", title);
     section.words = comparisons(report, &found);
+    section.words.extend(bounds(report, &found));
     section.rows = found.iter().map(|r| row(report, r)).collect();
     section.notes.clone_from(&report.notes);
     section.views = views(&section);

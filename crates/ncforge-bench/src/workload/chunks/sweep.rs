@@ -30,6 +30,8 @@ pub struct SweepOptions {
     pub repetitions: usize,
     /// Evict each file from the page cache before it is read.
     pub cold: bool,
+    /// No further slab (and no further series) of a cell is read after so many seconds. Its means are then over fewer reads.
+    pub cell_seconds: Option<f64>,
 }
 
 /// All that was measured.
@@ -64,6 +66,8 @@ pub struct SweepRow {
     pub slab: Summary,
     /// Seconds for one series, likewise.
     pub series: Summary,
+    /// Slabs that were read in a repetition, the fewest.
+    pub slabs: usize,
     /// Seconds of a slab in every repetition …
     pub slab_seconds: Vec<f64>,
     /// … and of a series.
@@ -99,21 +103,37 @@ pub fn run(
         files.push((path, bytes));
     }
     let mut cells: Vec<Cell> = Vec::new();
-    for v in 0..files.len() {
-        for driver in 0..drivers.len() {
+    for (v, (path, _)) in files.iter().enumerate() {
+        // Not every library has every format and filter: HDF5 reads no classic file.
+        let able = |d: &usize| drivers[*d].open(path).is_ok_and(|s| !s.variables().is_empty());
+        for driver in (0..drivers.len()).filter(able) {
             for &cache in &options.caches {
-                cells.push(Cell { file: v, driver, cache, slab: Vec::new(), series: Vec::new(), values: 0 });
+                cells.push(Cell {
+                    file: v,
+                    driver,
+                    cache,
+                    slab: Vec::new(),
+                    series: Vec::new(),
+                    slabs: usize::MAX,
+                    values: [Vec::new(), Vec::new()],
+                });
             }
         }
     }
     let count = cells.len();
+    if cells.is_empty() {
+        return Err(Error::Invalid("none of the libraries reads any of the files".into()));
+    }
     for repetition in 0..options.repetitions {
         for (i, cell) in cells.iter_mut().enumerate() {
             progress(&format!("round {} of {}: {} of {count}", repetition + 1, options.repetitions, i + 1))?;
             cell.measure(drivers[cell.driver], &files[cell.file].0, &var, options, repetition as u64)?;
         }
     }
-    let first = cells[0].values;
+    let first = cells[0].values.clone();
+    // A cell that was cut short has read the first ones of what others have read.
+    let same =
+        |values: &[Vec<u64>; 2]| values.iter().zip(&first).all(|(a, b)| a.iter().zip(b).all(|(a, b)| a == b));
     let rows = cells
         .into_iter()
         .map(|c| SweepRow {
@@ -125,7 +145,8 @@ pub fn run(
             series: Summary::of(&c.series).expect("at least one repetition"),
             slab_seconds: c.slab,
             series_seconds: c.series,
-            same_values: c.values == first,
+            slabs: c.slabs,
+            same_values: same(&c.values),
         })
         .collect();
     Ok(SweepReport {
@@ -144,7 +165,9 @@ struct Cell {
     cache: Option<u64>,
     slab: Vec<f64>,
     series: Vec<f64>,
-    values: u64,
+    slabs: usize,
+    /// Checksums of slabs and of series, of the first repetition.
+    values: [Vec<u64>; 2],
 }
 
 impl Cell {
@@ -160,7 +183,6 @@ impl Cell {
             cache::evict(path)?;
         }
         let mut session = driver.open_cached(path, self.cache)?;
-        let mut values = 0;
         for series in [options.series_first, !options.series_first] {
             let list = if series {
                 // The same points in every cell of a round.
@@ -169,33 +191,41 @@ impl Cell {
             } else {
                 slabs(&var.shape)
             };
-            let (mean, sum) = timed(&mut *session, var, &list)?;
+            let (mean, sums) = timed(&mut *session, var, &list, options.cell_seconds)?;
             if series { &mut self.series } else { &mut self.slab }.push(mean);
-            if repetition == 0 {
-                values ^= sum.rotate_left(u32::from(series));
+            if !series {
+                self.slabs = self.slabs.min(sums.len());
             }
-        }
-        if repetition == 0 {
-            self.values = values;
+            if repetition == 0 {
+                self.values[usize::from(series)] = sums;
+            }
         }
         Ok(())
     }
 }
 
-/// Mean seconds of a read, and a checksum of all of them.
-fn timed(session: &mut dyn Session, var: &VarInfo, list: &[Hyperslab]) -> Result<(f64, u64)> {
+/// Mean seconds of a read, and the checksum of each. Ends early after `most` seconds of reading.
+fn timed(
+    session: &mut dyn Session,
+    var: &VarInfo,
+    list: &[Hyperslab],
+    most: Option<f64>,
+) -> Result<(f64, Vec<u64>)> {
     let bytes = list.iter().map(|s| s.len() as usize * var.size).max().unwrap_or(0);
     let mut out = vec![0u8; bytes];
     let mut seconds = 0.0;
-    let mut sum = 0u64;
+    let mut sums = Vec::with_capacity(list.len());
     for slab in list {
         let out = &mut out[..slab.len() as usize * var.size];
         let begun = Instant::now();
         session.read(&var.name, slab, out)?;
         seconds += begun.elapsed().as_secs_f64();
-        sum = sum.rotate_left(1) ^ checksum(out);
+        sums.push(checksum(out));
+        if most.is_some_and(|m| seconds > m) {
+            break;
+        }
     }
-    Ok((seconds / list.len().max(1) as f64, sum))
+    Ok((seconds / sums.len().max(1) as f64, sums))
 }
 
 /// Every step of the slowest axis, all of the others.

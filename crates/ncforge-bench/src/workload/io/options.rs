@@ -1,12 +1,13 @@
 //! What is asked of the workload: NetCDF-Bench's options, and more.
 
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 
 use ncforge::{Atomic, Format};
 use serde::{Deserialize, Serialize};
 
 use super::data::Content;
 use super::geometry::{GeometryRequest, Lengths};
+use crate::driver::is_hdf5;
 
 /// Everything that can be asked. A saved result holds it, and can be run again from it.
 #[derive(Clone, Debug, Serialize, Deserialize)]
@@ -59,6 +60,9 @@ pub struct IoOptions {
     pub memory: Option<u64>,
     /// Each rank reads what another one wrote.
     pub shift: bool,
+    /// Memory, storage and codecs are measured by themselves first, to tell what bounds each row.
+    #[serde(default)]
+    pub ceilings: bool,
 }
 
 impl IoOptions {
@@ -88,6 +92,7 @@ impl IoOptions {
             threads: None,
             memory: None,
             shift: true,
+            ceilings: false,
         }
     }
 }
@@ -118,20 +123,35 @@ pub enum DriverAsk {
     Raw,
     /// netCDF-C at a path, or the one that the system finds.
     Libnetcdf(Option<PathBuf>),
+    /// libhdf5 at a path, or the one that the system finds.
+    H5(Option<PathBuf>),
+}
+
+impl DriverAsk {
+    /// A library by its path, as [`crate::driver::library`] tells them apart; `find` and `h5` are the system's.
+    pub fn library(path: &Path) -> Self {
+        match path.to_str() {
+            Some("find") => DriverAsk::Libnetcdf(None),
+            Some("h5") => DriverAsk::H5(None),
+            _ if is_hdf5(path) => DriverAsk::H5(Some(path.to_owned())),
+            _ => DriverAsk::Libnetcdf(Some(path.to_owned())),
+        }
+    }
 }
 
 impl std::str::FromStr for DriverAsk {
     type Err = String;
 
-    /// `ncforge`, `raw`, `libnetcdf`, or the path of a netCDF-C library.
+    /// `ncforge`, `raw`, `libnetcdf`, `h5`, or the path of a library of netCDF-C or of HDF5.
     fn from_str(text: &str) -> Result<Self, String> {
         match text {
             "ncforge" => Ok(DriverAsk::Ncforge),
             "raw" => Ok(DriverAsk::Raw),
             "libnetcdf" => Ok(DriverAsk::Libnetcdf(None)),
-            path if path.contains('/') || path.contains(".so") => Ok(DriverAsk::Libnetcdf(Some(path.into()))),
+            "h5" => Ok(DriverAsk::H5(None)),
+            path if path.contains('/') || path.contains(".so") => Ok(Self::library(Path::new(path))),
             other => Err(format!(
-                "no driver `{other}`: ncforge, raw, libnetcdf, or the path of a netCDF-C library"
+                "no driver `{other}`: ncforge, raw, libnetcdf, h5, or the path of a netCDF-C or HDF5 library"
             )),
         }
     }

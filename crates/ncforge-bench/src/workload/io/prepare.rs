@@ -8,8 +8,8 @@ use super::data::{Content, Values};
 use super::geometry::{Geometry, written};
 use super::options::{AccessKind, CacheAsk, CaseAsk, ChunkChoice, DriverAsk, IoOptions, type_name};
 use crate::driver::{
-    Access, ChunkAsk, DimSpec, Driver, FileSpec, LibnetcdfDriver, MARK, NcforgeDriver, RawDriver, VarSpec,
-    is_marked,
+    Access, ChunkAsk, DimSpec, Driver, FileSpec, Hdf5Driver, LibnetcdfDriver, MARK, NcforgeDriver, RawDriver,
+    VarSpec, is_marked, library,
 };
 use crate::environment::Filesystem;
 use crate::error::{Error, Result};
@@ -62,8 +62,16 @@ fn invalid<T>(why: impl Into<String>) -> Result<T> {
     Err(Error::Invalid(why.into()))
 }
 
+/// Gives the library that is asked for.
+pub(super) type Drivers<'d> = &'d dyn Fn(&IoOptions, &DriverAsk) -> Result<Box<dyn Driver>>;
+
 /// The cases, each with its file's description. Nothing is written.
-pub(super) fn cases(options: &IoOptions, geometry: &Geometry, team: &dyn Team) -> Result<Vec<Case>> {
+pub(super) fn cases(
+    options: &IoOptions,
+    geometry: &Geometry,
+    team: &dyn Team,
+    driver: Drivers<'_>,
+) -> Result<Vec<Case>> {
     if options.cases.is_empty() || options.repetitions == 0 || !(options.write || options.read) {
         return invalid("nothing to measure: a case, a repetition, and reading or writing are needed");
     }
@@ -84,14 +92,15 @@ pub(super) fn cases(options: &IoOptions, geometry: &Geometry, team: &dyn Team) -
     Ok(cases)
 }
 
-fn driver(options: &IoOptions, ask: &DriverAsk) -> Result<Box<dyn Driver>> {
+/// The drivers that can be asked for by name.
+pub(super) fn driver(options: &IoOptions, ask: &DriverAsk) -> Result<Box<dyn Driver>> {
     Ok(match ask {
         DriverAsk::Ncforge => Box::new(NcforgeDriver::new(options.threads, None)),
         DriverAsk::Raw => Box::new(RawDriver),
         DriverAsk::Libnetcdf(Some(path)) => Box::new(LibnetcdfDriver::load(path)?),
-        DriverAsk::Libnetcdf(None) => Box::new(LibnetcdfDriver::find().ok_or_else(|| {
-            Error::Missing("the system has no netCDF-C library that can be loaded (Debian: libnetcdf19); name one by its path".into())
-        })?),
+        DriverAsk::Libnetcdf(None) => library(Path::new("find"))?,
+        DriverAsk::H5(Some(path)) => Box::new(Hdf5Driver::load(path)?),
+        DriverAsk::H5(None) => library(Path::new("h5"))?,
     })
 }
 
@@ -296,7 +305,7 @@ fn is_benchmarks(path: &Path) -> bool {
 }
 
 /// Bytes that the user may still write into the folder of a file.
-fn free_space(file: &Path) -> Option<u64> {
+pub(crate) fn free_space(file: &Path) -> Option<u64> {
     use std::os::unix::ffi::OsStrExt;
     let folder = std::path::absolute(file).ok()?;
     let folder = folder.ancestors().skip(1).find(|p| p.exists())?;

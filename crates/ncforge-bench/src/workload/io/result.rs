@@ -3,6 +3,7 @@
 use serde::{Deserialize, Serialize};
 
 use super::audit::Audit;
+use super::ceilings::Ceilings;
 use super::data::Verdict;
 use super::geometry::Geometry;
 use super::options::{CacheAsk, CaseAsk, IoOptions};
@@ -36,6 +37,9 @@ pub struct IoReport {
     pub phases: Vec<PhaseResult>,
     /// What a reader should know: disturbances, too many ranks, a budget that ran out.
     pub notes: Vec<String>,
+    /// What the machine could do at best, where that was measured.
+    #[serde(default)]
+    pub ceilings: Option<Ceilings>,
     /// Seconds since 1970 at the beginning.
     pub time: u64,
     /// What made this: the command line, where there was one.
@@ -209,6 +213,25 @@ impl IoReport {
             }
         }
         rows
+    }
+
+    /// Several runs of the same as one, their repetitions one after the other. `None` when there are none.
+    pub fn joined(runs: Vec<IoReport>) -> Option<IoReport> {
+        runs.into_iter().reduce(|mut all, run| {
+            let next = all.phases.iter().map(|p| p.repetition + 1).max().unwrap_or(0);
+            let later = |p: PhaseResult| PhaseResult { repetition: p.repetition + next, ..p };
+            all.phases.extend(run.phases.into_iter().map(later));
+            all.options.repetitions += run.options.repetitions;
+            for (case, other) in all.cases.iter_mut().zip(run.cases) {
+                case.audit = case.audit.take().or(other.audit);
+            }
+            for note in run.notes {
+                if !all.notes.contains(&note) {
+                    all.notes.push(note);
+                }
+            }
+            all
+        })
     }
 
     /// The first failed check, if any.

@@ -3,11 +3,12 @@
 use std::path::{Path, PathBuf};
 
 use super::audit::Audit;
+use super::ceilings::Ceilings;
 use super::data::Verdict;
 use super::geometry::Geometry;
 use super::options::{CacheAsk, ChunkChoice, IoOptions};
 use super::phase::Bench;
-use super::prepare::{Case, VARIABLE, cases, safe_to_begin, values};
+use super::prepare::{Case, Drivers, VARIABLE, cases, driver, safe_to_begin, values};
 use super::result::{CaseResult, IoReport, PhaseKind, PhaseResult, RankPhase, SCHEMA, Span};
 use crate::cache::{self, CacheState, PROVEN};
 use crate::driver::ChunkAsk;
@@ -24,9 +25,19 @@ use crate::team::{Team, agree, exchange};
 /// What does not fit together is told before any file is touched. When something fails later, the files that this run
 /// has created are removed.
 pub fn run(team: &dyn Team, options: &IoOptions, stop: Option<&dyn Fn() -> bool>) -> Result<IoReport> {
+    run_with(team, options, stop, &driver)
+}
+
+/// The same with drivers of the caller's.
+pub(crate) fn run_with(
+    team: &dyn Team,
+    options: &IoOptions,
+    stop: Option<&dyn Fn() -> bool>,
+    drivers: Drivers<'_>,
+) -> Result<IoReport> {
     let prepared = (|| {
         let geometry = Geometry::resolve(&options.geometry, team.size() as u64, team.nodes() as u64)?;
-        let cases = cases(options, &geometry, team)?;
+        let cases = cases(options, &geometry, team, drivers)?;
         if team.rank() == 0 {
             safe_to_begin(options, &cases, &geometry)?;
         }
@@ -37,6 +48,7 @@ pub fn run(team: &dyn Team, options: &IoOptions, stop: Option<&dyn Fn() -> bool>
         Error::Rank { rank: 0, message, code: 2, told: true } => Error::Invalid(message),
         e => e,
     })?;
+    let ceilings = ceilings(team, options, &geometry)?;
     let mut run = Run::new(team, options, &geometry, &cases, stop);
     let outcome = run.rounds();
     let keep = outcome.is_ok() && (options.keep || cases.len() == 1);
@@ -72,9 +84,24 @@ pub fn run(team: &dyn Team, options: &IoOptions, stop: Option<&dyn Fn() -> bool>
         geometry,
         phases,
         notes,
+        ceilings,
         time: std::time::SystemTime::now().duration_since(std::time::UNIX_EPOCH).map_or(0, |d| d.as_secs()),
         command: None,
     })
+}
+
+/// What the machine could do, measured by rank 0 while the others wait.
+fn ceilings(team: &dyn Team, options: &IoOptions, geometry: &Geometry) -> Result<Option<Ceilings>> {
+    if !options.ceilings {
+        return Ok(None);
+    }
+    let mine = if team.rank() == 0 {
+        Ceilings::measure(options, &values(options, geometry)).map(Some)
+    } else {
+        Ok(None)
+    };
+    let found = agree(team, mine)?;
+    Ok(exchange(team, &found)?.swap_remove(0))
 }
 
 /// Removes a file of the benchmark, and what ncforge has begun for it.

@@ -122,6 +122,9 @@ pub(crate) struct IoArgs {
     /// Replace a file that no benchmark has written
     #[arg(short = 'O', long)]
     pub(crate) overwrite: bool,
+    /// Measure memory, storage and codecs by themselves first, and say what bounds each row
+    #[arg(long)]
+    pub(crate) ceilings: bool,
     /// Memory for the values held at once, of all ranks [default: 256M]
     #[arg(long, value_name = "SIZE")]
     pub(crate) hold: Option<Size>,

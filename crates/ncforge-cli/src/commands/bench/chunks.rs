@@ -12,7 +12,7 @@ use ncforge_bench::workload::chunks::regret::{self, MIXES, RegretOptions, Regret
 use ncforge_bench::workload::chunks::sweep::{self, SweepOptions};
 use ncforge_bench::workload::chunks::{Effort, Files, Variant, grid};
 
-use super::{library, output};
+use super::{libraries, output};
 use crate::args::{ChunksBenchArgs, SwitchArg};
 use crate::commands::Context;
 use crate::exit::{Exit, Failure, Result};
@@ -37,13 +37,12 @@ pub(super) fn run(args: &ChunksBenchArgs, cx: &Context<'_>) -> Result {
         (None, dir) => dir.clone().unwrap_or_default(),
     };
     let own = NcforgeDriver::new(cx.global.threads.map(usize::from), cx.global.memory.map(|size| size.0));
-    let libraries =
-        args.library.iter().map(|path| library(path)).collect::<std::result::Result<Vec<_>, _>>()?;
+    let libraries = libraries(&args.library)?;
     let mut drivers: Vec<&dyn Driver> = Vec::new();
     if !args.only_libraries {
         drivers.push(&own);
     }
-    drivers.extend(libraries.iter().map(|l| l as &dyn Driver));
+    drivers.extend(libraries.iter().map(AsRef::as_ref));
     let mut progress = |text: &str| cx.printer.detail(text);
     if args.regret || args.proof.is_some() {
         let mut reports = Vec::new();
@@ -57,7 +56,11 @@ pub(super) fn run(args: &ChunksBenchArgs, cx: &Context<'_>) -> Result {
         }
         return summed_up(args, cx, &reports);
     }
-    let file = args.file.as_deref().unwrap_or(Path::new(""));
+    let made = match &args.array {
+        Some(name) => Some(Array::named(name)?.write(&folder, args.array_bytes.0)?),
+        None => args.file.clone(),
+    };
+    let file = made.as_deref().unwrap_or(Path::new(""));
     let mut shapes = shapes(args, file)?;
     let machine = Machine { threads: cx.engine()?.threads() as f64, ..Machine::of_user() };
     let level = args.deflate.iter().copied().max().unwrap_or(0);
@@ -87,6 +90,7 @@ pub(super) fn run(args: &ChunksBenchArgs, cx: &Context<'_>) -> Result {
         series_first: args.series_first,
         repetitions: args.repetitions.get(),
         cold: args.cold,
+        cell_seconds: args.cell_seconds,
     };
     let mut told = |text: &str| {
         progress(text);

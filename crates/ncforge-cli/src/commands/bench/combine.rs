@@ -5,15 +5,15 @@ use ncforge_bench::report::combine::combine_table;
 use ncforge_bench::result::{Results, results_csv};
 use ncforge_bench::workload::combine::{Options, Tool, run as run_combine};
 
-use super::{library, output};
+use super::{libraries, output};
 use crate::args::{BenchCombineArgs, CombinePreset, ToolArg};
 use crate::commands::Context;
 use crate::exit::{Exit, Failure, Result};
 
 /// Exit code 3 when an output had other values than the field.
 pub(super) fn run(args: &BenchCombineArgs, cx: &Context<'_>) -> Result {
-    let libraries = args.library.iter().map(|p| library(p)).collect::<std::result::Result<Vec<_>, _>>()?;
-    let libraries: Vec<&dyn Driver> = libraries.iter().map(|l| l as &dyn Driver).collect();
+    let libraries = libraries(&args.library)?;
+    let libraries: Vec<&dyn Driver> = libraries.iter().map(AsRef::as_ref).collect();
     let options = options(args, cx)?;
     let section = run_combine(&libraries, &options, &mut |text| cx.printer.detail(text))?;
     let wrong = section.is_wrong();

@@ -121,7 +121,7 @@ fn as_netcdf_bench(args: &IoArgs, report: &IoReport) -> String {
     text
 }
 
-fn compat(args: &IoArgs) -> bool {
+pub(super) fn compat(args: &IoArgs) -> bool {
     args.compat == Some(Compat::NetcdfBench) || args.output == OutputForm::Parser
 }
 
@@ -135,9 +135,7 @@ fn options(args: &IoArgs, cx: &Context<'_>) -> std::result::Result<IoOptions, Fa
     let access =
         args.access.unwrap_or(if together { AccessKind::Collective } else { AccessKind::Independent });
     let mut drivers = args.driver.clone();
-    // `find` is the system's, here as in the other benchmarks.
-    let at = |path: &std::path::PathBuf| (path.as_os_str() != "find").then(|| path.clone());
-    drivers.extend(args.library.iter().map(|path| DriverAsk::Libnetcdf(at(path))));
+    drivers.extend(args.library.iter().map(|path| DriverAsk::library(path)));
     if args.driver.is_empty() {
         drivers.insert(0, DriverAsk::Ncforge);
     }
@@ -189,6 +187,7 @@ fn options(args: &IoArgs, cx: &Context<'_>) -> std::result::Result<IoOptions, Fa
         guard: !args.no_guard && !as_there,
         threads: cx.global.threads.map(usize::from),
         memory: args.hold.map(|s| s.0),
+        ceilings: args.ceilings,
         ..IoOptions::new(&args.file)
     })
 }

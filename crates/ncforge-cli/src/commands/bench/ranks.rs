@@ -1,8 +1,13 @@
 //! `ncforge bench io -L ranks=1,2,4`: the same with more and more ranks.
 
+use std::time::Instant;
+
+use ncforge_bench::report::io::io_results;
 use ncforge_bench::report::results_table;
 use ncforge_bench::result::{over_ranks, results_csv};
+use ncforge_bench::workload::io::IoReport;
 
+use super::io::compat;
 use super::{again, output};
 use crate::args::IoArgs;
 use crate::commands::Context;
@@ -22,27 +27,62 @@ pub(super) fn asked(args: &IoArgs) -> Result<Option<Vec<usize>>, Failure> {
     Ok(Some(numbers))
 }
 
-/// Runs the program once for each number. The first one that fails ends it.
+/// Runs the program again and again: in every round once for each number, so that a disturbance hits all of them. The first run
+/// that fails ends it.
 pub(super) fn run(args: &IoArgs, numbers: &[usize], cx: &Context<'_>) -> Result {
     let words: Vec<String> = cx.argv.iter().skip(1).map(|w| w.to_string_lossy().into_owned()).collect();
-    let words = without_sweep(&again::without_outputs(&words));
-    let mut runs = Vec::new();
-    for &n in numbers {
-        cx.printer.note(format_args!("ranks: {n}"));
-        let mut words = words.clone();
-        words.extend(["--ranks".to_owned(), n.to_string()]);
-        let (exit, results) = again::run(&words, args.dry_run)?;
-        if exit != Exit::Ok {
-            return Ok(exit);
+    let words = without_values(&without_sweep(&again::without_outputs(&words)), &PER_RUN);
+    let few = compat(args);
+    let rounds = args.reps.map_or(if few { 1 } else { 5 }, usize::from);
+    let warmup = args.warmup.unwrap_or(usize::from(!few));
+    let mut found: Vec<Vec<IoReport>> = numbers.iter().map(|_| Vec::new()).collect();
+    let begun = Instant::now();
+    for round in 0..warmup + rounds {
+        cx.printer.detail(format_args!("round {} of {}", round + 1, warmup + rounds));
+        for turn in 0..numbers.len() {
+            // Another one is first in every round.
+            let which = (turn + round) % numbers.len();
+            let mut words = words.clone();
+            words.extend(["--reps=1", "--warmup=0", "--ranks"].map(str::to_owned));
+            words.push(numbers[which].to_string());
+            let (exit, results) = again::run(&words, args.dry_run)?;
+            if exit != Exit::Ok {
+                return Ok(exit);
+            }
+            let details = results.into_iter().flat_map(|r| r.sections).map(|s| s.detail);
+            let reports = details.filter_map(|d| serde_json::from_value::<IoReport>(d).ok());
+            if round >= warmup {
+                found[which].extend(reports);
+            }
         }
-        runs.extend(results.map(|r| (n, r)));
+        if args.dry_run || round >= warmup && args.budget.is_some_and(|b| begun.elapsed().as_secs_f64() > b) {
+            break;
+        }
     }
-    if let Some(results) = over_ranks(runs) {
+    let joined = numbers.iter().zip(found).filter_map(|(&n, r)| Some((n, io_results(&IoReport::joined(r)?))));
+    if let Some(results) = over_ranks(joined.collect()) {
         let arguments = cx.argv.iter().skip(1).map(|a| a.to_string_lossy().into_owned()).collect();
         let results = ncforge_bench::result::Results { arguments, ..results };
         output::put(&args.reports, results, &results_table, &results_csv, cx)?;
     }
     Ok(Exit::Ok)
+}
+
+/// Options that hold for all rounds, not for one run.
+const PER_RUN: [&str; 3] = ["--reps", "--warmup", "--budget"];
+
+/// Without these options and their values, behind a blank or an equals sign.
+fn without_values(words: &[String], names: &[&str]) -> Vec<String> {
+    let mut out = Vec::new();
+    let mut words = words.iter();
+    while let Some(word) = words.next() {
+        if names.contains(&word.as_str()) {
+            words.next();
+        } else if !names.iter().any(|n| word.strip_prefix(n).is_some_and(|rest| rest.starts_with('='))) {
+            out.push(word.clone());
+        }
+    }
+    out
 }
 
 /// Without the sweep over ranks, however it is written: `-L ranks=…`, `-Lranks=…`, `--sweep=ranks=…`.
@@ -56,4 +96,16 @@ fn without_sweep(words: &[String]) -> Vec<String> {
         }
     }
     out
+}
+
+#[cfg(test)]
+mod tests {
+    use super::{PER_RUN, without_values};
+
+    #[test]
+    fn options_of_all_rounds_are_left_out() {
+        let words: Vec<String> =
+            "bench io --reps 3 -w --warmup=1 --repsx --budget 9 -r".split(' ').map(str::to_owned).collect();
+        assert_eq!(without_values(&words, &PER_RUN).join(" "), "bench io -w --repsx -r");
+    }
 }

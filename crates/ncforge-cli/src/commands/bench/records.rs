@@ -7,7 +7,7 @@ use ncforge_bench::report::records::{
 use ncforge_bench::result::Results;
 use ncforge_bench::workload::records::{Setup, Stored, network, station};
 
-use super::{library, output};
+use super::{libraries, output};
 use crate::args::{RecordsArgs, RecordsPart};
 use crate::commands::Context;
 use crate::exit::{Exit, Failure, Result};
@@ -19,8 +19,8 @@ const NETWORK_CHUNKS: [u64; 2] = [1024, 8192];
 
 /// Exit code 3 when two files gave different values.
 pub(super) fn run(args: &RecordsArgs, cx: &Context<'_>) -> Result {
-    let libraries = args.library.iter().map(|p| library(p)).collect::<std::result::Result<Vec<_>, _>>()?;
-    let libraries: Vec<&dyn Driver> = libraries.iter().map(|l| l as &dyn Driver).collect();
+    let libraries = libraries(&args.library)?;
+    let libraries: Vec<&dyn Driver> = libraries.iter().map(AsRef::as_ref).collect();
     let setup = Setup {
         repetitions: args.repetitions.get(),
         seed: args.seed,

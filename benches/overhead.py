@@ -1,0 +1,91 @@
+"""What the benchmark itself costs: netCDF-C driven by ``ncforge bench io``, against a plain loop in C that does the same.
+
+Both write the same array by the same library, one step in each call, from one buffer. Rounds take turns; of each round's repetitions
+the fastest counts, since what others do on the machine only ever adds. The outcome is the ratio of medians over the rounds with its
+95 % interval (bootstrap). At most 2 % is the aim.
+
+    python benches/overhead.py --binary target/release/ncforge
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+import random
+import statistics
+import subprocess
+import sys
+import tempfile
+from pathlib import Path
+
+HERE = Path(__file__).resolve().parent
+#: Large calls, as NetCDF-Bench makes them, and small ones, where a driver's own cost shows most.
+CASES = {"100 calls of 400 kB": (100, 100, 100, 10), "5000 calls of 4 kB": (5000, 10, 10, 10)}
+
+
+def built(folder: Path) -> Path:
+    """The loop, compiled against the system's netCDF-C."""
+    program = folder / "loop"
+    subprocess.run(["cc", "-O2", "-o", str(program), str(HERE / "overhead" / "loop.c"), "-lnetcdf"], check=True)
+    return program
+
+
+def by_loop(program: Path, file: Path, shape: tuple[int, ...], repetitions: int) -> list[float]:
+    """Seconds of the calls of every repetition."""
+    command = [str(program), str(file), *map(str, shape), str(repetitions)]
+    done = subprocess.run(command, check=True, capture_output=True, text=True)
+    return [float(line.split()[0]) for line in done.stdout.splitlines()]
+
+
+def by_bench(binary: Path, file: Path, shape: tuple[int, ...], repetitions: int) -> list[float]:
+    """The same by the benchmark."""
+    command = [
+        str(binary), "bench", "io", "-w", "--driver", "libnetcdf", "-d=" + ":".join(map(str, shape)), f"-f={file}",
+        "--data-content", "netcdf-bench", "--reps", str(repetitions), "--warmup", "0", "--no-guard", "--no-sync",
+        "--no-verify", "-O", "--json",
+    ]  # fmt: skip
+    done = subprocess.run(command, check=True, capture_output=True, text=True)
+    row = json.loads(done.stdout)["sections"][0]["rows"][0]
+    return [m["seconds"] for m in row["measurements"]]
+
+
+def interval(a: list[float], b: list[float]) -> tuple[float, float, float]:
+    """How many times larger the median of ``a`` is than that of ``b``, and the middle 95 % of 2,000 draws of it."""
+    chance = random.Random(17)
+    drawn = sorted(
+        statistics.median(chance.choices(a, k=len(a))) / statistics.median(chance.choices(b, k=len(b)))
+        for _ in range(2000)
+    )
+    return statistics.median(a) / statistics.median(b), drawn[50], drawn[-51]
+
+
+def main() -> int:
+    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
+    parser.add_argument("--binary", type=Path, default=HERE.parent / "target" / "release" / "ncforge")
+    parser.add_argument("--rounds", type=int, default=15)
+    parser.add_argument("--repetitions", type=int, default=5, help="in each round")
+    parser.add_argument("--folder", type=Path, help="for the file")
+    args = parser.parse_args()
+    with tempfile.TemporaryDirectory(dir=args.folder) as name:
+        folder = Path(name)
+        program = built(folder)
+        for what, shape in CASES.items():
+            seconds: dict[str, list[float]] = {"bench": [], "loop": []}
+            for number in range(args.rounds + 1):
+                for who in ("bench", "loop") if number % 2 else ("loop", "bench"):
+                    run, by = (by_bench, args.binary) if who == "bench" else (by_loop, program)
+                    fastest = min(run(by, folder / f"{who}.nc", shape, args.repetitions))
+                    # The first round warms up.
+                    if number:
+                        seconds[who].append(fastest)
+            bench, loop = seconds["bench"], seconds["loop"]
+            ratio, low, high = interval(bench, loop)
+            print(
+                f"{what}: bench {statistics.median(bench) * 1e3:.3f} ms, loop {statistics.median(loop) * 1e3:.3f} ms, "
+                f"{(ratio - 1) * 100:+.2f} % [{(low - 1) * 100:+.2f}, {(high - 1) * 100:+.2f}] over {args.rounds} rounds"
+            )
+    return 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())

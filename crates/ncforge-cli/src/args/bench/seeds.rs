@@ -1,0 +1,46 @@
+//! `ncforge bench seeds`
+
+use std::path::PathBuf;
+
+use clap::Args;
+
+use super::OutputArgs;
+use crate::args::GlobalArgs;
+
+/// Make measurements again that others have published, beside their figures.
+///
+/// Chunk shapes and caches (Unidata's AR-5 studies), floats in portable formats (a Cray in 1993), tiles put together
+/// (NOCSCOMBINE on HECToR), blocks by ranks (NetCDF-Bench), records in compressed files. Each is a run of this program, whose
+/// command line stands in the report.
+#[derive(Args, Debug)]
+#[command(after_long_help = AFTER)]
+pub(crate) struct SeedsArgs {
+    /// Few shapes and repetitions, and parts of the data: less than five minutes
+    #[arg(long)]
+    pub(crate) quick: bool,
+    /// Only these, by number or name, as 000,convert
+    #[arg(long, value_name = "A,B", value_delimiter = ',')]
+    pub(crate) only: Vec<String>,
+    /// A netCDF-C library to compare with (repeatable) [default: the system's, if there is one]
+    #[arg(long, value_name = "PATH")]
+    pub(crate) library: Vec<String>,
+    /// Folder for the files, up to 2 GB [default: the system's temporary one]
+    #[arg(long, value_name = "DIR")]
+    pub(crate) folder: Option<PathBuf>,
+    /// Say which runs these are, and do nothing
+    #[arg(long)]
+    pub(crate) dry_run: bool,
+    #[command(flatten)]
+    pub(crate) output: OutputArgs,
+    #[command(flatten)]
+    pub(crate) global: GlobalArgs,
+}
+
+const AFTER: &str = "\
+The page is written to ncforge-seeds.html, unless --html names another file.
+
+Exit codes: 0 done; else that of the first run that was not.
+
+Examples:
+  ncforge bench seeds --quick
+  ncforge bench seeds --only 001,003 --json=seeds.json";

@@ -1,0 +1,45 @@
+//! `ncforge bench convert`
+
+use ncforge_bench::driver::Driver;
+use ncforge_bench::report::convert::{convert_results, convert_table};
+use ncforge_bench::result::results_csv;
+use ncforge_bench::rounds::Rounds;
+use ncforge_bench::workload::convert::{ConvertOptions, run as run_convert};
+
+use super::{libraries, output};
+use crate::args::ConvertArgs;
+use crate::commands::Context;
+use crate::exit::{Exit, Result};
+use crate::interrupt;
+
+/// What --quick writes, and how often.
+const QUICK: (u64, usize) = (10_000_000, 3);
+
+/// Exit code 4 when a file does not hold the floats.
+pub(super) fn run(args: &ConvertArgs, cx: &Context<'_>) -> Result {
+    let libraries = libraries(&args.library)?;
+    let libraries: Vec<&dyn Driver> = libraries.iter().map(AsRef::as_ref).collect();
+    let asked: Vec<u64> = args.floats.iter().map(|c| c.0).collect();
+    let (floats, repetitions) =
+        if args.quick { (vec![QUICK.0], QUICK.1) } else { (asked, args.repetitions.get()) };
+    let options = ConvertOptions {
+        floats,
+        block: args.block.get(),
+        seed: args.seed,
+        rounds: Rounds { repetitions, warmup: args.warmup, guard: !args.no_guard, seed: args.seed },
+        threads: cx.global.threads.map(usize::from),
+        folder: args.folder.clone(),
+    };
+    interrupt::catch();
+    let report = run_convert(&libraries, &options, &mut |text| {
+        cx.printer.detail(text);
+        if interrupt::requested() { Err(ncforge_bench::Error::Stopped) } else { Ok(()) }
+    })?;
+    let table = |_: &_| convert_table(&report);
+    output::put(&args.output, convert_results(&report), &table, &results_csv, cx)?;
+    let wrong: Vec<_> = report.rows.iter().filter(|r| !r.right).collect();
+    for r in &wrong {
+        cx.printer.warn(format_args!("{}: the file does not hold the {} floats", r.way.text(), r.floats));
+    }
+    Ok(if wrong.is_empty() { Exit::Ok } else { Exit::BadInput })
+}

@@ -1,0 +1,80 @@
+//! `ncforge bench seeds`
+
+use std::path::PathBuf;
+
+use ncforge_bench::Error;
+use ncforge_bench::driver::LibnetcdfDriver;
+use ncforge_bench::report::results_table;
+use ncforge_bench::result::results_csv;
+use ncforge_bench::seeds::{Step, failed, joined, only, sections, steps};
+
+use super::{again, output};
+use crate::args::{OutputArgs, SeedsArgs};
+use crate::commands::Context;
+use crate::exit::{Exit, Failure, Result};
+use crate::interrupt;
+
+/// Where the page goes when nobody says.
+const PAGE: &str = "ncforge-seeds.html";
+
+/// One run of the program for each step. One that fails does not end the others; its exit code is that of the command.
+pub(super) fn run(args: &SeedsArgs, cx: &Context<'_>) -> Result {
+    let out = OutputArgs {
+        csv: args.output.csv.clone(),
+        json: args.output.json.clone(),
+        markdown: args.output.markdown.clone(),
+        html: args.output.html.clone().or_else(|| Some(PathBuf::from(PAGE))),
+        show_paths: args.output.show_paths,
+    };
+    output::check(&out)?;
+    let libraries = match args.library.is_empty() {
+        true => LibnetcdfDriver::find().map(|_| "find".to_owned()).into_iter().collect(),
+        false => args.library.clone(),
+    };
+    let mut builder = tempfile::Builder::new();
+    builder.prefix("ncforge-bench-");
+    let folder = args.folder.as_ref().map_or_else(|| builder.tempdir(), |dir| builder.tempdir_in(dir));
+    let folder = folder.map_err(|e| Failure {
+        message: format!("cannot make a folder for the files: {e}"),
+        hint: "name one that can be written by --folder".into(),
+        exit: Exit::Failed,
+    })?;
+    let threads = cx.global.threads.map(usize::from);
+    let steps = only(steps(args.quick, &libraries, folder.path(), threads), &args.only)?;
+    if args.dry_run {
+        for step in &steps {
+            cx.printer.line(format_args!("{} {:<8} ncforge {}", step.seed, step.name, line(step)));
+        }
+        return Ok(Exit::Ok);
+    }
+    if libraries.is_empty() {
+        cx.printer.note(format_args!("the system has no netCDF-C library: ncforge alone is measured"));
+    }
+    interrupt::catch();
+    let mut found = Vec::new();
+    let mut worst = Exit::Ok;
+    for step in &steps {
+        cx.printer.note(format_args!("seed {}: {}", step.seed, step.about));
+        let (exit, results) = again::run(&step.words, false)?;
+        if interrupt::requested() || exit == Exit::Sigint {
+            return Err(Error::Stopped.into());
+        }
+        if worst == Exit::Ok {
+            worst = exit;
+        }
+        match results {
+            Some(results) => found.extend(sections(step, results)),
+            None => found.push(failed(step, &format!("the run ended with exit code {}", exit as u8))),
+        }
+    }
+    let results = joined(found, Vec::new(), folder.path());
+    output::put(&out, results, &results_table, &results_csv, cx)?;
+    if let Some(page) = &out.html {
+        cx.printer.note(format_args!("page: {}", page.display()));
+    }
+    Ok(worst)
+}
+
+fn line(step: &Step) -> String {
+    step.words.iter().map(|w| ncforge::words::quoted(w)).collect::<Vec<_>>().join(" ")
+}
