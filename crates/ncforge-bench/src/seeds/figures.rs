@@ -43,10 +43,10 @@ fn summary(section: &Section) -> Option<String> {
     let (least, most) = (ratios.first()?, ratios.last()?);
     let times = |r: f64| if r < 10.0 { format!("{r:.1}") } else { format!("{r:.0}") };
     Some(format!(
-        "ncforge here against the published figures: {} to {} times better in {} rows ({}, {}; {}, {})",
+        "ncforge here against the published figures: {} to {} times as good in {} ({}, {}; {}, {})",
         times(least.0),
         times(most.0),
-        ratios.len(),
+        if ratios.len() == 1 { "one row".to_owned() } else { format!("{} rows", ratios.len()) },
         least.1.case,
         least.1.label(),
         most.1.case,

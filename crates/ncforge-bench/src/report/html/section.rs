@@ -17,9 +17,8 @@ const LANES: usize = 6;
 pub(super) fn section(s: &Section, number: usize, only: bool, room: &mut Room) -> Result<Markup> {
     let mut parts: Vec<Markup> = Vec::new();
     let beside = published(s);
-    if !beside.rows.is_empty() {
-        parts.push(table("Beside published figures", &beside, room));
-    }
+    // What others have published is what the reader came for.
+    let beside = (!beside.rows.is_empty()).then(|| table("Beside published figures", &beside, room));
     let heated = s.views.iter().any(|v| matches!(v, View::Heat { .. }));
     for label in s.labels() {
         let rows: Vec<&Row> = s.rows.iter().filter(|r| r.label() == label).collect();
@@ -47,6 +46,7 @@ pub(super) fn section(s: &Section, number: usize, only: bool, room: &mut Room) -
         section id=(format!("section-{number}")) {
             h2 { (s.title) }
             @if !only || s.words.len() > ONLY { (list(&s.words)) }
+            @if let Some(beside) = &beside { h3 { "Theirs and ours" } (beside) }
             @for c in &charts { (figure(c, room)) }
             @for part in &parts { (part) }
             @if !ranks.is_empty() { h3 { "Ranks over time" } }
