@@ -163,3 +163,25 @@ def test_ranks_take_turns(run: Run, tmp_path: Path) -> None:
     rows = json.loads(out.read_text())["sections"][0]["rows"]
     assert {r["facts"]["ranks"]: len(r["measurements"]) for r in rows} == {"1": 3, "2": 3}
     assert [m["rep"] for m in rows[0]["measurements"]] == [0, 1, 2]
+
+
+def test_rounds_go_on_until_medians_are_sure(run: Run, tmp_path: Path) -> None:
+    out = tmp_path / "out.json"
+    words = [
+        "bench",
+        "io",
+        "-d=6:8:8:5",
+        f"-f={tmp_path / 't.nc'}",
+        "-w",
+        "--reps",
+        "1",
+        "--no-guard",
+        "--no-sync",
+        f"--json={out}",
+    ]
+    run(*words, "--until", "100000%")
+    section = json.loads(out.read_text())["sections"][0]
+    assert len(section["rows"][0]["measurements"]) == 3, "an interval needs three"
+    done = run(*words, "--until", "0%", "--budget", "0.3")
+    assert "not every median" in done.stdout
+    assert len(json.loads(out.read_text())["sections"][0]["rows"][0]["measurements"]) > 3

@@ -48,6 +48,9 @@ pub struct IoOptions {
     pub warmup: usize,
     /// No new round begins after this many seconds.
     pub budget: Option<f64>,
+    /// Rounds go on until the 95 % interval of every row's median is no further from it than this share, or time is over.
+    #[serde(default)]
+    pub until: Option<f64>,
     /// States of the page cache in which is read.
     pub caches: Vec<CacheAsk>,
     /// Wait after each write until the file is on disk, and time it.
@@ -86,6 +89,7 @@ impl IoOptions {
             repetitions: 5,
             warmup: 1,
             budget: None,
+            until: None,
             caches: vec![CacheAsk::Warm],
             sync: true,
             guard: true,

@@ -15,7 +15,7 @@ use crate::driver::ChunkAsk;
 use crate::environment::{Environment, processors};
 use crate::error::{Error, Result};
 use crate::noise::Look;
-use crate::stats::Positions;
+use crate::stats::{Positions, Summary, median_interval};
 use crate::team::{Team, agree, exchange};
 
 /// Runs the workload; every rank of the team calls this with the same options, and gets the same report.
@@ -110,6 +110,9 @@ fn remove(path: &Path) {
     let _ = std::fs::remove_file(ncforge::dataset::partial_path(path));
 }
 
+/// Rounds beyond those that were asked for, where a precision was asked for.
+const MORE: usize = 200;
+
 struct Run<'a> {
     team: &'a dyn Team,
     options: &'a IoOptions,
@@ -150,7 +153,8 @@ impl<'a> Run<'a> {
         let mut random = Positions::new(self.options.seed);
         let planned = self.options.warmup + self.options.repetitions;
         // Disturbed rounds are made again, as many as were planned at most.
-        let most = planned + if self.options.guard { self.options.repetitions } else { 0 };
+        let again = if self.options.guard { self.options.repetitions } else { 0 };
+        let most = if self.options.until.is_some() { planned + again + MORE } else { planned + again };
         let mut good = 0;
         for round in 0..most {
             let counted = round >= self.options.warmup;
@@ -173,7 +177,10 @@ impl<'a> Run<'a> {
             let late = self.options.budget.is_some_and(|b| crate::clock::now() - begun > b);
             // Clocks of ranks differ by a little; rank 0 decides.
             let late = exchange(self.team, &late)?[0];
-            let enough = good >= self.options.repetitions || (!self.options.guard && round + 1 >= planned);
+            let made = good >= self.options.repetitions || (!self.options.guard && round + 1 >= planned);
+            // Undisturbed ones are not waited for longer than they would be without a precision that is asked for.
+            let made = made || round + 1 >= planned + again;
+            let enough = made && self.is_precise();
             if late && !enough {
                 self.out_of_time = true;
             }
@@ -182,6 +189,24 @@ impl<'a> Run<'a> {
             }
         }
         Ok(())
+    }
+
+    /// Whether the medians of all rows are as sure as was asked for. (All ranks know the same, and answer the same.)
+    fn is_precise(&self) -> bool {
+        let Some(share) = self.options.until else { return true };
+        let mut rows: Vec<(usize, PhaseKind, Option<CacheAsk>)> = Vec::new();
+        for p in &self.phases {
+            let row = (p.case, p.kind, p.cache_asked);
+            if !rows.contains(&row) {
+                rows.push(row);
+            }
+        }
+        rows.into_iter().all(|row| {
+            let same = self.phases.iter().filter(|p| (p.case, p.kind, p.cache_asked) == row);
+            let seconds: Vec<f64> = same.map(|p| p.io).collect();
+            let median = Summary::of(&seconds).map_or(0.0, |s| s.median);
+            median_interval(&seconds).is_some_and(|(low, high)| (high - low) / 2.0 <= share * median)
+        })
     }
 
     /// One repetition of a case: written, then read in every state of the cache.
@@ -371,6 +396,12 @@ impl<'a> Run<'a> {
         }
         if self.out_of_time {
             notes.push("the time allowed was over before all repetitions were made".to_owned());
+        }
+        if let Some(share) = self.options.until.filter(|_| !self.is_precise()) {
+            notes.push(format!(
+                "not every median is as sure as was asked for ({:.1} % to either side): more time, or a quieter machine, is needed",
+                share * 100.0
+            ));
         }
         if self.phases.iter().any(|p| p.skew > 0.1 * p.io && p.io > 0.0 && !self.crowded) {
             notes.push("ranks started calls further apart than a tenth of their time: small phases, or a busy machine; rates count from the first start to the last end".to_owned());

@@ -7,6 +7,7 @@ use clap::{Args, ValueEnum};
 use ncforge_bench::workload::io::{AccessKind, CacheAsk, ChunkChoice, Content, DriverAsk, Lengths};
 
 use super::OutputArgs;
+use super::compare::Share;
 use crate::args::{GlobalArgs, Size};
 
 /// Write and read an array in blocks, by one process or many, with any library.
@@ -101,6 +102,9 @@ pub(crate) struct IoArgs {
     /// Begin no new round after so many seconds
     #[arg(long, value_name = "SECONDS")]
     pub(crate) budget: Option<f64>,
+    /// Go on until the 95 % interval of every median is within so many per cent to either side, or for --budget (60 s, if it is not given)
+    #[arg(long, value_name = "PERCENT")]
+    pub(crate) until: Option<Share>,
     /// States of the page cache to read in: warm, cold, any
     #[arg(long, value_name = "A,B", value_delimiter = ',', default_value = "warm")]
     pub(crate) cache: Vec<CacheAsk>,

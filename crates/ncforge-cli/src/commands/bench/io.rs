@@ -13,6 +13,9 @@ use crate::commands::Context;
 use crate::exit::{Exit, Failure, Result};
 use crate::interrupt;
 
+/// Seconds that a precision is waited for when nobody says.
+const UNTIL_BUDGET: f64 = 60.0;
+
 /// Runs this process' part: alone, as a rank of a job, or as the one who starts the ranks.
 pub(super) fn run_io(args: &IoArgs, cx: &Context<'_>) -> Result {
     let job = MpiTeam::from_environment()?;
@@ -181,7 +184,8 @@ fn options(args: &IoArgs, cx: &Context<'_>) -> std::result::Result<IoOptions, Fa
         seed: args.seed,
         repetitions: args.reps.map_or(if few { 1 } else { 5 }, usize::from),
         warmup: args.warmup.unwrap_or(usize::from(!few)),
-        budget: args.budget,
+        budget: args.budget.or(args.until.map(|_| UNTIL_BUDGET)),
+        until: args.until.map(|s| s.0),
         caches: args.cache.clone(),
         sync: !args.no_sync && !as_there,
         guard: !args.no_guard && !as_there,

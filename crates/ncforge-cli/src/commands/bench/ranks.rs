@@ -69,7 +69,7 @@ pub(super) fn run(args: &IoArgs, numbers: &[usize], cx: &Context<'_>) -> Result 
 }
 
 /// Options that hold for all rounds, not for one run.
-const PER_RUN: [&str; 3] = ["--reps", "--warmup", "--budget"];
+const PER_RUN: [&str; 4] = ["--reps", "--warmup", "--budget", "--until"];
 
 /// Without these options and their values, behind a blank or an equals sign.
 fn without_values(words: &[String], names: &[&str]) -> Vec<String> {
