@@ -69,6 +69,69 @@ def test_codec_and_chunks(tmp_path: Path) -> None:
         assert not (tmp_path / "none.nc").exists()
 
 
+def chosen(path: Path, **options: Any) -> dict[str, Any]:
+    """The chunks of a dataset of a variable that is large, one that is small, and coordinates."""
+    values = np.zeros((400, 60, 80), "f4")
+    ds = xr.Dataset(
+        {
+            "v": (("when", "north", "east"), values),
+            "small": (("north",), np.zeros(60)),
+            "label": (("north",), ["a"] * 60),
+        },
+        coords={
+            "when": np.datetime64("2000-01-01", "ns") + np.arange(400) * np.timedelta64(1, "D"),
+            "north": ("north", np.arange(60.0), {"units": "degrees_north"}),
+            "east": ("east", np.arange(80.0), {"standard_name": "longitude"}),
+        },
+    )
+    # As if it came from a file with other chunks.
+    ds["v"].encoding.update(chunksizes=(1, 60, 80), original_shape=values.shape)
+    ncforge.to_netcdf(ds, path, **options)
+    with xr.open_dataset(path, engine="netcdf4") as made:
+        xr.testing.assert_identical(made.load(), ds)
+        return {name: made[name].encoding.get("chunksizes") for name in made.variables}
+
+
+def test_chunks_are_chosen_for_reads(tmp_path: Path) -> None:
+    maps = chosen(tmp_path / "map.nc", for_="map", codec="zlib")["v"]
+    series = chosen(tmp_path / "series.nc", for_="series", codec="zlib")["v"]
+    mixed = chosen(tmp_path / "mixed.nc", for_="series=3,map=1", codec="zlib")["v"]
+    assert maps[1:] == (60, 80) and series[0] == 400
+    assert maps[0] < mixed[0] < series[0] or mixed[1] * mixed[2] < 60 * 80
+    assert mixed not in (maps, series)
+    # The same as what the names of dimensions say, and what the command chooses for such a file.
+    by_lengths = chosen(tmp_path / "lengths.nc", for_="when=all,north=1,east=1", codec="zlib")["v"]
+    assert by_lengths == series
+    assert chosen(tmp_path / "spelt.nc", chunks="auto:series=3,map=1", codec="zlib")["v"] == mixed
+    ncforge.copy(tmp_path / "map.nc", tmp_path / "copied.nc", for_="series=3,map=1")
+    with ncforge.Dataset(tmp_path / "copied.nc") as ds:
+        copied = ds["v"].chunking()
+    assert copied != list(maps)
+    # Without compression, too; what is small stays in one piece; usual reads by "auto".
+    plain = chosen(tmp_path / "plain.nc", for_="series")
+    assert plain["v"][0] == 400 and plain["small"] is None and plain["when"] is None
+    assert chosen(tmp_path / "auto.nc", chunks="auto", codec="zlib")["v"] not in (None, (1, 60, 80))
+    # Dimensions that grow are as long as they are, or will be.
+    grown = chosen(tmp_path / "grown.nc", for_="series", unlimited_dims=["when"])["v"]
+    assert grown[0] >= 400
+    longer = chosen(tmp_path / "long.nc", for_="series", unlimited_dims=["when"], expect={"when": 100_000})["v"]
+    assert longer[0] > grown[0]
+
+
+def test_reads_that_make_no_sense(tmp_path: Path) -> None:
+    for wrong, what in (
+        ({"for_": "mpa"}, "neither an access"),
+        ({"for_": "depth=all"}, "no such dimension"),
+        ({"for_": "map", "chunks": {"time": 3}}, "given already"),
+        ({"for_": "map", "chunks": "auto:series"}, "given twice"),
+        ({"expect": {"time": 100}}, "goes with for_"),
+        ({"for_": "map", "expect": "time=lots"}, "time=3650"),
+    ):
+        with pytest.raises(ValueError, match=what):
+            ncforge.to_netcdf(dataset(), tmp_path / "no.nc", **wrong)
+        assert not (tmp_path / "no.nc").exists()
+
+
 @pytest.mark.parametrize("fmt", [None, "NETCDF3_CLASSIC"])
 @pytest.mark.parametrize("chunked", [False, True])
 def test_appending(tmp_path: Path, fmt: Any, chunked: bool) -> None:

@@ -9,7 +9,7 @@ import numpy as np
 
 from ncforge._core import File
 from ncforge._values import ATOMIC, TypeName, Types, exact, plain_attributes
-from ncforge.errors import InvalidError, NotFoundError
+from ncforge.errors import InvalidError, NotFoundError, NotRepresentableError, ReadOnlyError
 
 if TYPE_CHECKING:
     from ncforge._contents import Contents
@@ -25,6 +25,9 @@ def _is_ours(name: str) -> bool:
 class Attributes:
     """Access to attributes: as Python attributes, and by ``getncattr`` and its friends."""
 
+    # Without a dictionary of their own: `__dict__` is that of the attributes, as in netCDF4-python.
+    __slots__ = ("__weakref__", "_contents", "_core", "_group_id", "_key", "_known", "_types", "_var_id")
+
     _core: File
     _types: Types
     _contents: Contents
@@ -39,12 +42,22 @@ class Attributes:
         """Names of the attributes, in the order of the file."""
         return list(self._known or self._values())
 
-    def getncattr(self, name: str) -> Any:
-        """The value of an attribute: text, a number, or an array of numbers or list of text."""
+    def getncattr(self, name: str, encoding: str = "utf-8") -> Any:
+        """The value of an attribute: text, a number, or an array of numbers or list of text.
+
+        Parameters
+        ----------
+        name
+            Its name.
+        encoding
+            Of its text.
+        """
         try:
             value = (self._known or self._values())[name]
         except KeyError:
             raise AttributeError(f"no attribute `{name}`") from None
+        if encoding != "utf-8" and isinstance(value, str):
+            return value.encode("utf-8", "surrogateescape").decode(encoding)
         # Those that can be changed are the caller's own.
         return value.copy() if type(value) in _CHANGEABLE else value
 
@@ -52,48 +65,72 @@ class Attributes:
         """All attributes; kept if nothing can change them."""
         values = plain_attributes(self._types, *self._core.attrs(self._group_id, self._var_id))
         if self._contents.keep(self._key, values):
-            self.__dict__["_known"] = values
+            self._known = values
         return values
 
+    def _changing(self) -> File:
+        """The file, if it can be changed."""
+        if self._core.is_reading():
+            raise ReadOnlyError("the dataset is open for reading only (mode 'r')")
+        return self._core
+
     def setncattr(self, name: str, value: Any) -> None:
-        """Sets an attribute. Text becomes ``char``, a list of text ``string``, numbers keep their type."""
+        """Sets an attribute. Text becomes ``char``, or ``string`` if it is not ASCII and the format has strings; a list of
+        text becomes ``string``; numbers keep their type.
+        """
         kind, plain = self._attribute(value)
-        self._core.set_attr(self._group_id, self._var_id, name, kind, plain)
+        self._changing().set_attr(self._group_id, self._var_id, name, kind, plain)
 
-    def setncattr_string(self, name: str, value: str | list[str]) -> None:
+    def setncattr_string(self, name: str, value: str | bytes | list[str]) -> None:
         """Sets an attribute of type ``string``."""
-        texts = [value] if isinstance(value, str) else list(value)
-        self._core.set_attr(self._group_id, self._var_id, name, "str", self._types.plain("str", texts))
+        texts = [value] if isinstance(value, str | bytes) else list(value)
+        self._changing().set_attr(self._group_id, self._var_id, name, "str", self._types.plain("str", texts))
 
-    def setncatts(self, values: Mapping[str, Any]) -> None:
+    def setncatts(self, attdict: Mapping[str, Any]) -> None:
         """Sets several attributes."""
-        for name, value in values.items():
+        for name, value in attdict.items():
             self.setncattr(name, value)
 
     def delncattr(self, name: str) -> None:
         """Removes an attribute."""
-        self._core.del_attr(self._group_id, self._var_id, name)
+        self._changing().del_attr(self._group_id, self._var_id, name)
 
     def renameAttribute(self, oldname: str, newname: str) -> None:
         """Gives an attribute another name."""
-        self._core.rename_attr(self._group_id, self._var_id, oldname, newname)
+        self._changing().rename_attr(self._group_id, self._var_id, oldname, newname)
+
+    def set_ncstring_attrs(self, ncstring_attrs: bool) -> None:
+        """Whether text is of type ``string`` from now on, whatever it is."""
+        self._contents.set_strings(self._key, bool(ncstring_attrs))
 
     def _attribute(self, value: Any) -> tuple[TypeName, Any]:
-        if isinstance(value, str):
-            return "S1", value.encode("utf-8", "surrogateescape")
-        if isinstance(value, bytes):
-            return "S1", value
+        format = self._core.format()
+        if isinstance(value, str | bytes):
+            text = value.encode("utf-8", "surrogateescape") if isinstance(value, str) else value
+            wide = isinstance(value, str) and not value.isascii()
+            if format == "NETCDF4" and (wide or self._contents.strings(self._key)):
+                return "str", self._types.plain("str", [text])
+            return "S1", text
         array = np.asarray(value)
+        if array.ndim > 1:
+            raise InvalidError("an attribute has one dimension, and not more")
+        if array.dtype.names is not None:
+            of = self._types.compound_like(array.dtype)
+            if of is None:
+                raise InvalidError("define the compound type of this attribute first")
+            return of, self._types.plain(of, array.reshape(-1))
         if array.dtype.kind in "UO" and all(isinstance(v, str) for v in array.reshape(-1)):
-            return "str", self._types.plain("str", [str(v) for v in array.reshape(-1)])
+            if array.ndim == 0:
+                return self._attribute(str(array[()]))
+            if format != "NETCDF4":
+                if array.size == 1:
+                    return self._attribute(str(array[0]))
+                raise NotRepresentableError(f"{format} has no lists of text as attributes")
+            return "str", self._types.plain("str", [str(v) for v in array])
         if array.dtype.kind == "S":
             return "S1", array.tobytes()
         code = "i1" if array.dtype.kind == "b" else f"{array.dtype.kind}{array.dtype.itemsize}"
-        if code == "i8" and self._core.format() in (
-            "NETCDF3_CLASSIC",
-            "NETCDF3_64BIT_OFFSET",
-            "NETCDF4_CLASSIC",
-        ):
+        if code == "i8" and format in ("NETCDF3_CLASSIC", "NETCDF3_64BIT_OFFSET", "NETCDF4_CLASSIC"):
             # Python's integers are 64 bits wide, those formats' are not.
             code = "i4"
         if code not in ATOMIC:
@@ -101,6 +138,8 @@ class Attributes:
         return code, exact(array.reshape(-1), np.dtype(code)).tobytes()
 
     def __getattr__(self, name: str) -> Any:
+        if name == "__dict__":
+            return {key: self.getncattr(key) for key in self.ncattrs()}
         if _is_ours(name):
             raise AttributeError(name)
         return self.getncattr(name)

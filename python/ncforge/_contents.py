@@ -37,6 +37,26 @@ class Contents:
         """Attributes by the key of their object, of those that were asked for."""
         self._switches: dict[int, Switches] = {}
         self._rules: dict[int, Rules] = {}
+        self.fills = True
+        """Whether values that nobody writes are filled, of variables that are defined from now on."""
+        self._strings: set[int] = set()
+        self._caches: dict[int, tuple[int, int, float]] = {}
+
+    def chunk_cache(self, var: int) -> tuple[int, int, float] | None:
+        """What was said of a variable's chunk cache."""
+        return self._caches.get(var)
+
+    def set_chunk_cache(self, var: int, how: tuple[int, int, float]) -> None:
+        """Notes it."""
+        self._caches[var] = how
+
+    def strings(self, key: int) -> bool:
+        """Whether text becomes ``string`` in attributes of this object."""
+        return key in self._strings
+
+    def set_strings(self, key: int, on: bool) -> None:
+        """Changes it."""
+        (self._strings.add if on else self._strings.discard)(key)
 
     def switches(self, var: int) -> Switches:
         """How a variable's values are given and taken."""
@@ -95,7 +115,7 @@ class Variables(Mapping[str, Variable]):
             # Says so if it is there, but damaged or not supported.
             self._group._core.explain(f"{self._group.path.rstrip('/')}/{name}")
             raise KeyError(name)
-        return Variable(self._group, facts[0], name, facts[1], facts[2])
+        return Variable._at(self._group, facts[0], name, facts[1], facts[2])
 
     def __contains__(self, name: object) -> bool:
         return name in self._facts

@@ -8,6 +8,13 @@ from typing import Any
 _NAMES = {1: "zlib", 4: "szip", 32015: "zstd", 307: "bzip2", 32001: "blosc", 2: "shuffle", 3: "fletcher32"}
 _BLOSC = {0: "blosc_lz", 1: "blosc_lz4", 2: "blosc_lz4hc", 3: "blosc_snappy", 4: "blosc_zlib", 5: "blosc_zstd"}
 
+QUANTIZED = {
+    "BitGroom": "_QuantizeBitGroomNumberOfSignificantDigits",
+    "GranularBitRound": "_QuantizeGranularBitRoundNumberOfSignificantDigits",
+    "BitRound": "_QuantizeBitRoundNumberOfSignificantBits",
+}
+"""The attributes by which netCDF-C tells how values were rounded, by the name of the way."""
+
 
 def described(filters: Iterable[tuple[int, str, list[int]]]) -> dict[str, Any]:
     """What ``Variable.filters()`` says: which are on, with their parameters where it gives them, and the level."""

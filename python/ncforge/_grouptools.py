@@ -9,6 +9,7 @@ from ncforge._core import File
 from ncforge.errors import NotFoundError
 
 if TYPE_CHECKING:
+    from ncforge._contents import Contents
     from ncforge.dimension import Dimension
     from ncforge.variable import Variable
 
@@ -16,11 +17,15 @@ if TYPE_CHECKING:
 class GroupTools:
     """What a group can do with all that is in it."""
 
+    __slots__ = ()
+
     if TYPE_CHECKING:
         _core: File
         _group_id: int
         _var_id: int | None
+        _contents: Contents
 
+        def _changing(self) -> File: ...
         @property
         def variables(self) -> Mapping[str, Variable]: ...
         @property
@@ -60,25 +65,29 @@ class GroupTools:
 
     def set_fill_on(self) -> None:
         """Values that nobody writes are filled (they are, unless ``set_fill_off`` was called)."""
-        for variable in self._all_variables():
-            self._core.set_fill(variable._var_id, True)
+        self._set_fill(True)
 
     def set_fill_off(self) -> None:
-        """Values that nobody writes are not filled, in the variables that there are now."""
+        """Values that nobody writes are not filled, in the variables that there are and in those that come."""
+        self._set_fill(False)
+
+    def _set_fill(self, on: bool) -> None:
+        core = self._changing()
         for variable in self._all_variables():
-            self._core.set_fill(variable._var_id, False)
+            core.set_fill(variable._var_id, on)
+        self._contents.fills = on
 
     def renameDimension(self, oldname: str, newname: str) -> None:
         """Gives a dimension another name."""
-        self._core.rename("dimension", _known(self.dimensions, oldname, "dimension")._id, newname)
+        self._changing().rename("dimension", _known(self.dimensions, oldname, "dimension")._id, newname)
 
     def renameVariable(self, oldname: str, newname: str) -> None:
         """Gives a variable another name."""
-        self._core.rename("variable", _known(self.variables, oldname, "variable")._var_id, newname)
+        self._changing().rename("variable", _known(self.variables, oldname, "variable")._var_id, newname)
 
     def renameGroup(self, oldname: str, newname: str) -> None:
         """Gives a group another name."""
-        self._core.rename("group", _known(self.groups, oldname, "group")._group_id, newname)
+        self._changing().rename("group", _known(self.groups, oldname, "group")._group_id, newname)
 
     def get_variables_by_attributes(self, **conditions: Any) -> list[Variable]:
         """The variables whose attributes have these values, or pass these functions.

@@ -6,6 +6,7 @@ columns), as in netCDF4-python; not point by point, as in NumPy.
 
 from __future__ import annotations
 
+import contextlib
 import itertools
 import operator
 from collections.abc import Iterator
@@ -35,6 +36,11 @@ class Selection:
     """Axes chosen by an integer: not part of the result."""
 
     @property
+    def lengths(self) -> list[int]:
+        """How many positions along each dimension."""
+        return self.count
+
+    @property
     def shape(self) -> tuple[int, ...]:
         """Shape of the result."""
         return tuple(n for n, gone in zip(self.count, self.squeezed, strict=True) if not gone)
@@ -51,6 +57,11 @@ class Picked:
     at: list[Positions]
     squeezed: list[bool]
     """Axes chosen by an integer: not part of the result."""
+
+    @property
+    def lengths(self) -> list[int]:
+        """How many positions along each dimension."""
+        return [len(at) for at in self.at]
 
     @property
     def shape(self) -> tuple[int, ...]:
@@ -101,7 +112,7 @@ def select_for_writing(
 
     An open slice (``:``, ``n:``) on an unlimited dimension takes its length from the data.
     """
-    items = _expand(key, shape, name)
+    items = _expand(key, shape, name, unlimited)
     if not any(isinstance(item, np.ndarray) for item in items):
         selection = _select(items, shape, unlimited, data_shape, name)
         yield selection, None, selection.shape
@@ -167,7 +178,7 @@ def _select(
     return out
 
 
-def _expand(key: Any, shape: tuple[int, ...], name: str) -> list[Item]:
+def _expand(key: Any, shape: tuple[int, ...], name: str, unlimited: list[bool] | None = None) -> list[Item]:
     rank = len(shape)
     keys = list(key) if isinstance(key, tuple) else [key]
     if rank == 0 and len(keys) == 1 and isinstance(keys[0], slice) and keys[0] == slice(None):
@@ -181,10 +192,10 @@ def _expand(key: Any, shape: tuple[int, ...], name: str) -> list[Item]:
         raise SelectionError(f"`{name}` has {rank} dimensions, the index has {len(keys) - len(dots)}")
     at = dots[0] if dots else len(keys)
     keys[at : at + len(dots)] = [slice(None)] * missing
-    return [_item(k, d, shape[d], name) for d, k in enumerate(keys)]
+    return [_item(k, d, shape[d], unlimited is not None and unlimited[d], name) for d, k in enumerate(keys)]
 
 
-def _item(k: Any, d: int, length: int, name: str) -> Item:
+def _item(k: Any, d: int, length: int, grows: bool, name: str) -> Item:
     if isinstance(k, slice):
         return k
     if not isinstance(k, bool):
@@ -192,12 +203,17 @@ def _item(k: Any, d: int, length: int, name: str) -> Item:
             return operator.index(k)
         except TypeError:
             pass
+    if isinstance(k, str | float | np.floating):
+        # As numbers may come out of a file or a form: "2" and 2.0 are positions, 2.5 is none.
+        with contextlib.suppress(ValueError, OverflowError):
+            if int(k) == float(k):
+                return int(k)
     if isinstance(k, list | tuple | range | np.ndarray):
         array = np.asarray(k)
         if array.ndim == 1 and array.size == 0:
             array = array.astype(np.int64)
         if array.ndim == 1 and array.dtype.kind == "b":
-            if len(array) != length:
+            if len(array) != length and not (grows and len(array) > length):
                 raise SelectionError(f"`{name}`: {len(array)} booleans for dimension {d} of length {length}")
             return np.flatnonzero(array)
         if array.ndim == 1 and array.dtype.kind in "iu":

@@ -14,6 +14,8 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
+from ncforge.errors import InvalidError
+
 DEFAULT_FILL: dict[str, Any] = {
     "S1": b"\0",
     "i1": -127,
@@ -28,6 +30,14 @@ DEFAULT_FILL: dict[str, Any] = {
     "f8": 9.969209968386869e36,
 }
 """What values read as that nobody wrote (netCDF-C, netcdf.h)."""
+
+
+def default_fill(dtype: np.dtype[Any]) -> Any:
+    """netCDF's own fill value of a type. ``InvalidError`` if it has none."""
+    code = dtype.str[1:]
+    if code not in DEFAULT_FILL:
+        raise InvalidError(f"netCDF has no fill value of type {dtype}")
+    return np.array(DEFAULT_FILL[code], dtype)[()]
 
 
 @dataclass
@@ -54,7 +64,8 @@ class Rules:
         code = dtype.str[1:]
         default = DEFAULT_FILL.get(code)
         self.default = None if default is None else np.array(default, dtype)
-        self.default_masks = self.fill is None and fills and default is not None
+        # Without filling, those of bytes are values like others.
+        self.default_masks = self.fill is None and default is not None and (fills or code not in ("i1", "u1"))
         self.low, self.high = self._limits(attrs)
         self.factor, self.offset = attrs.get("scale_factor"), attrs.get("add_offset")
         self.scales = self._scalable()
@@ -78,7 +89,7 @@ class Rules:
                 # Written in more digits than the variable holds.
                 same = same | ((self.dtype.kind == "f") & np.isclose(typed, plain, equal_nan=True))
         except (TypeError, ValueError):
-            return None
+            same, typed = np.False_, None
         if np.all(same):
             return typed
         warnings.warn(f"{name} not used since it\ncannot be safely cast to variable data type", stacklevel=5)
@@ -110,7 +121,7 @@ class Rules:
         if unsigned:
             data = data.view(f"u{data.dtype.itemsize}")
         out: Any = self._masked(data, how, unsigned) if how.mask else data
-        return self._scaled(out) if how.scale and self.scales else out
+        return self.scaled(out) if how.scale and self.scales else out
 
     def _masked(self, data: npt.NDArray[Any], how: Switches, unsigned: bool) -> Any:
         def same(value: Any) -> Any:
@@ -143,12 +154,15 @@ class Rules:
                 note(data > same(self.high), None)
         if mask is None:
             return np.ma.MaskedArray(data) if how.always_mask else data
+        if mask.ndim == 0:
+            return np.ma.masked
         for other in (self.fill, self.default):
             if fill is None and other is not None:
                 fill = same(other)[()]
         return np.ma.MaskedArray(data, mask=mask, fill_value=fill)
 
-    def _scaled(self, data: Any) -> Any:
+    def scaled(self, data: Any) -> Any:
+        """Numbers times the factor, plus the offset."""
         factor, offset = self.factor, self.offset
         if factor is not None and offset is not None:
             if offset == 0.0 and factor == 1.0:
@@ -190,6 +204,20 @@ class Rules:
         """A value that can be packed."""
         return (self.offset or 0) if self.scales and self.offset is not None else 0
 
+    def _in_range(self, packed: Any, data: npt.NDArray[Any]) -> Any:
+        """Packed values; a missing value that cannot be packed is kept as it is."""
+        kind = np.dtype(f"u{self.dtype.itemsize}") if self.unsigned else self.dtype
+        limits = np.iinfo(kind)
+        with np.errstate(invalid="ignore"):
+            outside = ~((packed >= limits.min) & (packed <= limits.max))
+        if not outside.any():
+            return packed
+        packed = np.array(packed)
+        for value in (self.fill, self.missing):
+            for one in () if value is None else value.reshape(-1):
+                packed[outside & (data == one)] = one
+        return packed
+
     def _packed(self, data: npt.NDArray[Any], how: Switches) -> npt.NDArray[Any]:
         if self.scales and data.dtype.kind in "iufb":
             out: Any = data
@@ -198,7 +226,7 @@ class Rules:
             if self.factor is not None:
                 out = out / self.factor
             if self.dtype.kind in "iu":
-                out = np.around(out)
+                out = self._in_range(np.around(out), data)
             data = np.asarray(out)
         if self.unsigned and data.dtype.kind in "iuf":
             kind = np.dtype(f"u{self.dtype.itemsize}")

@@ -27,3 +27,20 @@ def names(paths: Path | Iterable[Path]) -> list[str]:
 def size(memory: str | int | None) -> str | None:
     """A budget as the extension reads it."""
     return None if memory is None else str(memory)
+
+
+def choosing(
+    for_: str | None,
+    expect: str | None = None,
+    storage: str | None = None,
+    reader: str = "ncforge",
+    writer_memory: str | int | None = None,
+) -> dict[str, Any]:
+    """What chunk shapes are chosen for, as the extension reads it."""
+    return {
+        "reads": for_,
+        "expect": expect,
+        "storage": storage,
+        "reader": reader,
+        "writer_memory": size(writer_memory),
+    }

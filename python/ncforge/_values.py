@@ -14,6 +14,45 @@ TypeName = str | int
 """As the extension module names types: NumPy's code, "str", or the position of a user-defined type."""
 
 ATOMIC = ("i1", "S1", "i2", "i4", "f4", "f8", "u1", "u2", "u4", "i8", "u8")
+NUMBERS = frozenset(ATOMIC) - {"S1"}
+
+
+def aligned(dtype: np.dtype[Any]) -> np.dtype[Any]:
+    """The same fields where a C compiler puts them, and text of fixed length as arrays of characters.
+
+    >>> aligned(np.dtype([("a", "i2"), ("t", "S3"), ("b", "i4")]))
+    dtype([('a', '<i2'), ('t', 'S1', (3,)), ('b', '<i4')], align=True)
+    """
+    if dtype.names is None or dtype.fields is None:
+        base, shape = dtype.subdtype or (dtype, ())
+        if base.names is not None:
+            base = aligned(base)
+        elif base.kind == "S" and base.itemsize > 1:
+            base, shape = np.dtype("S1"), (*shape, base.itemsize)
+        return np.dtype((base, shape)) if shape else base
+    formats = [aligned(dtype.fields[name][0]) for name in dtype.names]
+    return np.dtype({"names": list(dtype.names), "formats": formats}, align=True)
+
+
+def text_view(dtype: np.dtype[Any]) -> np.dtype[Any]:
+    """The same bytes with text of fixed length for arrays of characters in structures. The opposite of what
+    :func:`aligned` does to text.
+    """
+    base, shape = dtype.subdtype or (dtype, ())
+    if base.names is None or base.fields is None:
+        if base == np.dtype("S1") and shape:
+            return np.dtype((f"S{shape[-1]}", shape[:-1])) if shape[:-1] else np.dtype(f"S{shape[-1]}")
+        return dtype
+    parts = [base.fields[name] for name in base.names]
+    inner = np.dtype(
+        {
+            "names": list(base.names),
+            "formats": [text_view(part[0]) for part in parts],
+            "offsets": [part[1] for part in parts],
+            "itemsize": base.itemsize,
+        }
+    )
+    return np.dtype((inner, shape)) if shape else inner
 
 
 class Types:
@@ -33,6 +72,15 @@ class Types:
         if ident >= len(self._list) and self._core is not None:
             self._list = self._core.types()
         return self._list[ident]
+
+    def compound_like(self, dtype: np.dtype[Any]) -> int | None:
+        """The compound type whose values are such structures."""
+        if self._core is not None:
+            self._list = self._core.types()
+        for i, info in enumerate(self._list):
+            if info["kind"] == "compound" and self.dtype(i) in (dtype, aligned(dtype)):
+                return i
+        return None
 
     def dtype(self, name: TypeName) -> np.dtype[Any]:
         """The NumPy type of an array of such values; objects for strings and ragged rows."""
@@ -150,6 +198,8 @@ def plain_attributes(types: Types, values: dict[str, Any], odd: list[str]) -> di
         kind, plain = values[name]
         count = len(plain) if types.is_heap(kind) else len(plain) // types.dtype(kind).itemsize
         array = types.array(kind, plain, (count,))
+        if array.dtype.names is not None and not types.is_heap(kind):
+            array = array.view(text_view(array.dtype))
         values[name] = array[0] if count == 1 else array
     return values
 
@@ -175,6 +225,9 @@ def exact(values: Any, dtype: np.dtype[Any], truncate: bool = False) -> np.ndarr
     array = np.asarray(values)
     if array.dtype == dtype:
         return np.ascontiguousarray(array)
+    if dtype.names is not None:
+        # Text goes into arrays of characters as text: NumPy would put the whole into each character.
+        return np.ascontiguousarray(array.astype(text_view(dtype))).view(dtype)
     if dtype.kind == "S" and array.dtype.kind == "U":
         return np.char.encode(array, "utf-8").astype(dtype)
     if dtype.kind not in "iu" or array.dtype.kind not in "iufb" or np.can_cast(array.dtype, dtype):

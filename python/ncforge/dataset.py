@@ -8,13 +8,12 @@ from collections.abc import Iterable, Mapping
 from types import TracebackType
 from typing import Any
 
-import numpy as np
-
-from ncforge._attributes import Attributes
 from ncforge._contents import Contents, Variables
 from ncforge._core import File, info_cdl
 from ncforge._grouptools import GroupTools
-from ncforge._values import ATOMIC, TypeName, Types
+from ncforge._grouptypes import GroupTypes
+from ncforge._masking import default_fill
+from ncforge._values import Types
 from ncforge.dimension import Dimension
 from ncforge.errors import (
     ChangedError,
@@ -24,12 +23,9 @@ from ncforge.errors import (
     UnsupportedCallError,
     UnsupportedError,
 )
-from ncforge.types import CompoundType, EnumType, OpaqueType, UserType, VLType
 from ncforge.variable import Variable
 
 __all__ = ["Dataset", "Group"]
-
-_NAMES = {"b": "i1", "B": "u1", "h": "i2", "H": "u2", "i": "i4", "l": "i4", "f": "f4", "d": "f8", "c": "S1"}
 
 
 _BLOSC = {"blosc_lz": 0, "blosc_lz4": 1, "blosc_lz4hc": 2, "blosc_zlib": 4, "blosc_zstd": 5}
@@ -41,9 +37,9 @@ def _codec(compression: str | None, level: int, blosc_shuffle: int) -> int | tup
     match compression:
         case None:
             return None
-        case "zlib":
-            return level if level > 0 else None
-        case "zstd":
+        case "zlib" | "zstd" | "bzip2" if level == 0:
+            return None
+        case "zlib" | "zstd":
             return level
         case "bzip2":
             return min(max(level, 1), 9)
@@ -54,12 +50,57 @@ def _codec(compression: str | None, level: int, blosc_shuffle: int) -> int | tup
     raise InvalidError(f"compression is None, 'zlib', 'zstd', 'bzip2' or one of {sorted(_BLOSC)}, not {compression!r}")
 
 
-class Group(GroupTools, Attributes):
-    """A group of a dataset: dimensions, variables, attributes, and groups below."""
+def _storage(
+    compression: str | None = None,
+    zlib: bool = False,
+    complevel: int = 4,
+    shuffle: bool | None = None,
+    blosc_shuffle: int = 1,
+    fletcher32: bool = False,
+    contiguous: bool = False,
+    chunksizes: Iterable[int] | None = None,
+    endian: str = "native",
+    fills: bool = True,
+    **others: Any,
+) -> dict[str, Any]:
+    """How a variable is stored, in the words of the extension module, by arguments of ``createVariable``."""
+    if zlib and compression is None:
+        compression = "zlib"
+    codec = _codec(compression, complevel, blosc_shuffle)
+    return {
+        "contiguous": contiguous,
+        "chunks": None if chunksizes is None else [int(c) for c in chunksizes],
+        "shuffle": compression == "zlib" if shuffle is None else shuffle,
+        "deflate": codec if compression == "zlib" else None,
+        "zstd": codec if compression == "zstd" else None,
+        "bzip2": codec if compression == "bzip2" else None,
+        "blosc": codec if isinstance(codec, tuple) else None,
+        "fletcher32": fletcher32,
+        "endian": endian,
+        "fill": fills,
+    }
 
-    def __init__(
-        self, core: File, types: Types, contents: Contents, parent: Group | None, ident: int, name: str
-    ) -> None:
+
+class Group(GroupTools, GroupTypes):
+    """A group of a dataset: dimensions, variables, attributes, and groups below.
+
+    ``Group(parent, name)`` is ``parent.createGroup(name)``.
+    """
+
+    __slots__ = ("_name", "_parent")
+
+    def __init__(self, parent: Group, name: str) -> None:
+        ident = parent._changing().def_group(parent._group_id, name)
+        self._fill(parent._core, parent._types, parent._contents, parent, ident, name)
+
+    @classmethod
+    def _at(cls, parent: Group, ident: int, name: str) -> Group:
+        """One that is there."""
+        new = Group.__new__(Group)
+        new._fill(parent._core, parent._types, parent._contents, parent, ident, name)
+        return new
+
+    def _fill(self, core: File, types: Types, contents: Contents, parent: Group | None, ident: int, name: str) -> None:
         self._core = core
         self._types = types
         self._contents = contents
@@ -104,52 +145,12 @@ class Group(GroupTools, Attributes):
     def groups(self) -> dict[str, Group]:
         """The groups below it, by name."""
         below = ((i, g) for i, g in enumerate(self._core.groups()) if g[1] == self._group_id)
-        return {name: Group(self._core, self._types, self._contents, self, i, name) for i, (name, _) in below}
-
-    @property
-    def cmptypes(self) -> dict[str, UserType]:
-        """Its compound types, by name."""
-        return self._user_types("compound")
-
-    @property
-    def vltypes(self) -> dict[str, UserType]:
-        """Its ragged types, by name."""
-        return self._user_types("vlen")
-
-    @property
-    def enumtypes(self) -> dict[str, UserType]:
-        """Its enum types, by name."""
-        return self._user_types("enum")
-
-    def _user_types(self, kind: str) -> dict[str, UserType]:
-        out: dict[str, UserType] = {}
-        for i, info in enumerate(self._core.types()):
-            if info["kind"] == kind and info["group"] == self._group_id:
-                found = self._datatype(i)
-                assert isinstance(found, UserType)
-                out[found.name] = found
-        return out
-
-    def _datatype(self, kind: TypeName) -> Any:
-        if isinstance(kind, str):
-            return str if kind == "str" else np.dtype(kind)
-        info = self._types.info(kind)
-        dtype = self._types.dtype(kind)
-        match info["kind"]:
-            case "enum":
-                return EnumType(info["name"], dtype, kind, dict(info["members"]))
-            case "vlen":
-                base = info["base"]
-                return VLType(info["name"], dtype, kind, str if base == "str" else self._types.dtype(base))
-            case "opaque":
-                return OpaqueType(info["name"], dtype, kind)
-            case _:
-                return CompoundType(info["name"], dtype, kind)
+        return {name: Group._at(self, i, name) for i, (name, _) in below}
 
     def __getitem__(self, path: str) -> Any:
         # A variable or a group; which one, the caller knows.
         at = self._root() if path.startswith("/") else self
-        *above, last = [p for p in path.split("/") if p] or [""]
+        *above, last = [p for p in path.split("/") if p not in ("", ".")] or [""]
         for part in above:
             if part not in at.groups:
                 self._core.explain(f"{at.path.rstrip('/')}/{part}")
@@ -169,76 +170,25 @@ class Group(GroupTools, Attributes):
 
     def createDimension(self, dimname: str, size: int | None = None) -> Dimension:
         """Defines a dimension. ``None`` or 0 is an unlimited one."""
-        ident = self._core.def_dim(self._group_id, dimname, size or None)
+        ident = self._changing().def_dim(self._group_id, dimname, size or None)
         return Dimension(self, ident, dimname, not size)
 
     def createGroup(self, groupname: str) -> Group:
         """Defines a group; with a path, also those above. An existing one is given back."""
         at = self
-        for part in [p for p in groupname.split("/") if p]:
-            ident = self._core.def_group(at._group_id, part)
-            at = Group(self._core, self._types, self._contents, at, ident, part)
+        for part in [p for p in groupname.split("/") if p not in ("", ".")]:
+            at = Group(at, part)
         return at
-
-    def createCompoundType(self, datatype: Any, datatype_name: str) -> UserType:
-        """Defines a compound type from a structured NumPy type.
-
-        A field of NumPy type ``O`` is a string.
-        """
-        dtype = np.dtype(datatype)
-        if dtype.names is None or dtype.fields is None:
-            raise InvalidError("a compound type is made from a structured NumPy type")
-        fields = []
-        for name in dtype.names:
-            field, offset = dtype.fields[name][:2]
-            base, shape = field.subdtype or (field, ())
-            fields.append((name, offset, self._kind(base), list(shape)))
-        return self._define(datatype_name, {"kind": "compound", "size": dtype.itemsize, "fields": fields})
-
-    def createVLType(self, datatype: Any, datatype_name: str) -> UserType:
-        """Defines a ragged type."""
-        return self._define(datatype_name, {"kind": "vlen", "base": self._kind(datatype)})
-
-    def createEnumType(self, datatype: Any, datatype_name: str, enum_dict: Mapping[str, int]) -> UserType:
-        """Defines an enum type: an integer type, and names for values."""
-        members = [(name, int(value)) for name, value in enum_dict.items()]
-        return self._define(datatype_name, {"kind": "enum", "base": self._kind(datatype), "members": members})
-
-    def _define(self, name: str, new: dict[str, Any]) -> UserType:
-        ident = self._core.def_type(self._group_id, name, new)
-        made = self._datatype(ident)
-        assert isinstance(made, UserType)
-        return made
-
-    def _kind(self, datatype: Any) -> TypeName:
-        """The name of a type, from all that netCDF4-python's users write for one."""
-        if isinstance(datatype, UserType):
-            return datatype._id
-        if datatype is str or datatype in ("str", "S") or (isinstance(datatype, np.dtype) and datatype.kind == "O"):
-            return "str"
-        if isinstance(datatype, str) and datatype in _NAMES:
-            return _NAMES[datatype]
-        dtype = np.dtype(datatype)
-        if dtype.names is not None:
-            # A structured type inside another: by the fields that a compound type of this file has.
-            for i, info in enumerate(self._core.types()):
-                if info["kind"] == "compound" and self._types.dtype(i) == dtype:
-                    return i
-            raise InvalidError("define the inner compound type first")
-        code = f"{dtype.kind}{dtype.itemsize}"
-        if code not in ATOMIC:
-            raise InvalidError(f"netCDF has no type like {dtype}")
-        return code
 
     def createVariable(
         self,
         varname: str,
         datatype: Any,
-        dimensions: str | Iterable[str | Dimension] = (),
+        dimensions: str | Dimension | Iterable[str | Dimension] = (),
         compression: str | None = None,
         zlib: bool = False,
         complevel: int = 4,
-        shuffle: bool = True,
+        shuffle: bool | None = None,
         szip_coding: str = "nn",
         szip_pixels_per_block: int = 8,
         blosc_shuffle: int = 1,
@@ -261,16 +211,17 @@ class Group(GroupTools, Attributes):
         datatype
             A NumPy type, ``str``, or a user-defined type.
         dimensions
-            Names, slowest dimension first.
+            Names or dimensions, slowest first.
         compression
             ``None``, "zlib", "zstd", "bzip2", or "blosc_lz", "blosc_lz4", "blosc_lz4hc", "blosc_zlib", "blosc_zstd".
             ("szip" is read, not written.)
         zlib
             The same as ``compression="zlib"``.
         complevel
-            0 to 9 for zlib and blosc, 1 to 22 for zstd, 1 to 9 for bzip2.
+            1 to 9 for zlib, bzip2 and blosc, 1 to 22 for zstd; 0 is no compression (of blosc: blocks that are not
+            compressed).
         shuffle
-            Whether bytes are shuffled before compression.
+            Whether bytes are shuffled before compression; if nothing is said they are for zlib, as in netCDF4-python.
         szip_coding, szip_pixels_per_block
             For "szip".
         blosc_shuffle
@@ -291,47 +242,56 @@ class Group(GroupTools, Attributes):
             "GranularBitRound" keep so many decimal digits, "BitRound" so many bits of the mantissa. An attribute says
             so, with netCDF-C's name, and the bits are those that netCDF-C writes.
         fill_value
-            What values read as that nobody wrote (``_FillValue``); ``False``: they are not filled.
+            What values read as that nobody wrote (``_FillValue``), "default" for netCDF's own; ``False``: they are not
+            filled.
         chunk_cache
-            Accepted for the sake of programs that pass it: ncforge chooses what to keep.
+            Bytes of a chunk cache: see :meth:`Variable.set_var_chunk_cache`.
         """
+        names = (dimensions,) if isinstance(dimensions, str | Dimension) else dimensions
         if "/" in varname.strip("/"):
             path, varname = varname.strip("/").rsplit("/", 1)
-            names = (dimensions,) if isinstance(dimensions, str) else dimensions
             return self.createGroup(path).createVariable(
                 varname, datatype, names, compression, zlib, complevel, shuffle, szip_coding, szip_pixels_per_block,
                 blosc_shuffle, fletcher32, contiguous, chunksizes, endian, least_significant_digit, significant_digits,
                 quantize_mode, fill_value, chunk_cache,
             )  # fmt: skip
-        if zlib and compression is None:
-            compression = "zlib"
-        codec = _codec(compression, complevel, blosc_shuffle)
-        names = (dimensions,) if isinstance(dimensions, str) else dimensions
         dims = [self._dimension(d.name if isinstance(d, Dimension) else d) for d in names]
         kind = self._kind(datatype)
-        storage = {
-            "contiguous": contiguous,
-            "chunks": None if chunksizes is None else [int(c) for c in chunksizes],
-            "shuffle": shuffle,
-            "deflate": codec if compression == "zlib" else None,
-            "zstd": codec if compression == "zstd" else None,
-            "bzip2": codec if compression == "bzip2" else None,
-            "blosc": codec if isinstance(codec, tuple) else None,
-            "fletcher32": fletcher32,
-            "endian": endian,
-            "fill": fill_value is not False,
-        }
-        ident = self._core.def_var(self._group_id, varname, kind, dims, storage)
-        var = Variable(self, ident, varname, kind, dims)
+        fills = fill_value is not False and (fill_value is not None or self._contents.fills)
+        storage = _storage(
+            compression, zlib, complevel, shuffle, blosc_shuffle, fletcher32, contiguous, chunksizes, endian, fills
+        )
+        ident = self._changing().def_var(self._group_id, varname, kind, dims, storage)
+        var = Variable._at(self, ident, varname, kind, dims)
+        if chunk_cache is not None:
+            var.set_var_chunk_cache(int(chunk_cache))
         if fill_value is not None and fill_value is not False:
-            fill = [fill_value] if self._types.is_heap(kind) else fill_value
-            plain = self._types.plain(kind, fill)
+            fill = (
+                default_fill(self._types.dtype(kind))
+                if isinstance(fill_value, str) and fill_value == "default"
+                else fill_value
+            )
+            plain = self._types.plain(kind, [fill] if self._types.is_heap(kind) else fill)
             self._core.set_attr(self._group_id, ident, "_FillValue", kind, plain)
         if significant_digits is not None:
             self._core.quantize(ident, quantize_mode, int(significant_digits))
         if least_significant_digit is not None:
             var.setncattr("least_significant_digit", least_significant_digit)
         return var
+
+    def _chosen_chunks(
+        self,
+        datatype: Any,
+        dimensions: Iterable[str],
+        given: Mapping[str, Any],
+        request: dict[str, Any],
+        coordinates: list[tuple[str, list[tuple[str, str]]]],
+        lengths: list[tuple[str, int]],
+    ) -> list[int] | None:
+        """Chunk lengths for a variable that ``createVariable`` would make of these arguments."""
+        dims = [self._dimension(d) for d in dimensions]
+        kind = self._kind(datatype)
+        return self._core.choose_chunks(kind, dims, _storage(**given), request, coordinates, lengths)
 
     def _root(self) -> Group:
         at = self
@@ -354,6 +314,15 @@ class Group(GroupTools, Attributes):
 
     def __contains__(self, name: object) -> bool:
         raise TypeError("`in` does not say what is meant; use `variables`, `dimensions` or `groups`")
+
+    def __eq__(self, other: object) -> bool:
+        # Made anew whenever it is asked for: the same group is the same.
+        if not isinstance(other, Group):
+            return NotImplemented
+        return self._core is other._core and self._group_id == other._group_id
+
+    def __hash__(self) -> int:
+        return hash((id(self._core), self._group_id))
 
     def __reduce__(self) -> Any:
         # Travels as its dataset and its path.
@@ -388,13 +357,15 @@ class Dataset(Group):
     keepweakref, comm, info
         Accepted for the sake of programs that pass them.
     encoding
-        Of a path that is given as bytes.
+        In which the system has the bytes of the path; the system's own if nothing is said.
     parallel, auto_complex
         Not supported; must be false.
 
     A new file appears under its name when it is closed, complete. Reading takes no lock: threads may read the same
     dataset, and different ones, side by side.
     """
+
+    __slots__ = ("_persist",)
 
     def __init__(
         self,
@@ -419,14 +390,14 @@ class Dataset(Group):
         if auto_complex:
             raise UnsupportedError("complex numbers are not read or written as such")
         plain_path = os.fspath(filename)
-        if isinstance(plain_path, bytes):
-            plain_path = plain_path.decode(encoding or "utf-8", "surrogateescape")
-        path: str = plain_path
+        if isinstance(plain_path, str) and encoding is not None:
+            plain_path = plain_path.encode(encoding)
+        path = os.fsdecode(plain_path)
         # "s" is for shared access in netCDF-C; nothing is buffered between processes here.
         plain = mode[:-1] if len(mode) > 1 and mode.endswith("s") else mode
         if plain == "a" and not os.path.exists(path):
             plain = "w"
-        self.__dict__["_persist"] = path if diskless and persist else None
+        self._persist = path if diskless and persist else None
         match plain:
             case "r" if memory is not None and not isinstance(memory, int):
                 core = File.open_bytes(path, bytes(memory))
@@ -444,14 +415,14 @@ class Dataset(Group):
                 core = File.create(path, format, False, _memory)
             case _:
                 raise InvalidError(f"mode is 'r', 'r+', 'a', 'w' or 'x', not {mode!r}")
-        super().__init__(core, Types(core), Contents(core), None, 0, "/")
+        self._fill(core, Types(core), Contents(core), None, 0, "/")
 
     @classmethod
     def _of(cls, core: File) -> Dataset:
         """The dataset of a file that is open already."""
         new = cls.__new__(cls)
-        new.__dict__["_persist"] = None
-        Group.__init__(new, core, Types(core), Contents(core), None, 0, "/")
+        new._persist = None
+        new._fill(core, Types(core), Contents(core), None, 0, "/")
         return new
 
     def __reduce__(self) -> Any:
@@ -464,9 +435,10 @@ class Dataset(Group):
             )
         return _open_again, (os.path.abspath(self.filepath()), identity)
 
-    def filepath(self) -> str:
-        """The path that it was opened with."""
-        return os.fspath(self._core.path)
+    def filepath(self, encoding: str | None = None) -> str:
+        """The path that it was opened with, its bytes read in this encoding (the system's)."""
+        path = os.fspath(self._core.path)
+        return path if encoding is None else os.fsencode(path).decode(encoding)
 
     @property
     def data_model(self) -> str:
@@ -489,9 +461,8 @@ class Dataset(Group):
         data = self._core.close()
         if data is None:
             return None
-        persist = self.__dict__["_persist"]
-        if persist is not None:
-            with open(persist, "wb") as file:
+        if self._persist is not None:
+            with open(self._persist, "wb") as file:
                 file.write(data)
         return memoryview(data)
 
@@ -499,6 +470,22 @@ class Dataset(Group):
     def disk_format(self) -> str:
         """What the file is: "HDF5" or "NETCDF3"."""
         return "NETCDF3" if self.data_model.startswith("NETCDF3") else "HDF5"
+
+    def has_zstd_filter(self) -> bool:
+        """Whether zstd can be read and written: it can."""
+        return True
+
+    def has_bzip2_filter(self) -> bool:
+        """Whether bzip2 can be read and written: it can."""
+        return True
+
+    def has_blosc_filter(self) -> bool:
+        """Whether blosc can be read and written: it can."""
+        return True
+
+    def has_szip_filter(self) -> bool:
+        """Whether szip can be read *and* written: it is only read."""
+        return False
 
     def tocdl(self, coordvars: bool = False, data: bool = False, outfile: str | None = None) -> str | None:
         """Its header as CDL, as ``ncdump -h`` prints it. (Values are not printed: ``data`` must be false.)"""
@@ -514,10 +501,8 @@ class Dataset(Group):
     def __del__(self) -> None:
         # A dataset that nobody holds any more is closed, so that a script without `close` loses nothing.
         # (Variables and groups hold their dataset.)
-        core = self.__dict__.get("_core")
-        if core is not None:
-            with contextlib.suppress(Exception):
-                core.close()
+        with contextlib.suppress(Exception):
+            self._core.close()
 
     def __enter__(self) -> Dataset:
         return self

@@ -35,6 +35,15 @@ class Dimension:
         """Whether it can grow."""
         return self._unlimited
 
+    def __eq__(self, other: object) -> bool:
+        # Made anew whenever it is asked for: the same dimension is the same.
+        if not isinstance(other, Dimension):
+            return NotImplemented
+        return self._group._core is other._group._core and self._id == other._id
+
+    def __hash__(self) -> int:
+        return hash((id(self._group._core), self._id))
+
     def __len__(self) -> int:
         return self.size
 

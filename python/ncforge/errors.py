@@ -60,6 +60,21 @@ class InvalidError(NcforgeError, ValueError):
     """A request that makes no sense for this file."""
 
 
+class ReadOnlyError(InvalidError, RuntimeError):
+    """A change of what is open for reading."""
+
+
+class NoSuchTypeError(InvalidError, KeyError):
+    """A type that cannot be had here."""
+
+    def __str__(self) -> str:  # KeyError would print the repr of the message
+        return str(self.args[0]) if self.args else ""
+
+
+class FixedAttributeError(InvalidError, AttributeError):
+    """An attribute that is set when its variable is defined, and not after."""
+
+
 class ExistsError(NcforgeError, FileExistsError):
     """The output exists, and overwriting was not asked for."""
 

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any, overload
 
 from ncforge import _core
 from ncforge._progress import Progress, reporter
-from ncforge._reports import Path, only, size
+from ncforge._reports import Path, choosing, only, size
 
 if TYPE_CHECKING:
     from distributed import Client
@@ -21,6 +21,11 @@ if TYPE_CHECKING:
 
         format: str
         chunks: str
+        for_: str | None
+        expect: str | None
+        storage: str | None
+        reader: str
+        writer_memory: str | int | None
         codec: str
         goal: str | None
         allow_zstd: bool
@@ -118,6 +123,11 @@ def copy(
     *,
     format: str = "keep",
     chunks: str = "keep",
+    for_: str | None = None,
+    expect: str | None = None,
+    storage: str | None = None,
+    reader: str = "ncforge",
+    writer_memory: str | int | None = None,
     codec: str = "keep",
     goal: str | None = None,
     allow_zstd: bool = False,
@@ -145,6 +155,18 @@ def copy(
         "keep", "classic", "cdf2", "cdf5", "netcdf4" or "netcdf4-classic".
     chunks
         "keep", "auto", or a specification such as "time/365,lat/40,lon/40".
+    for_
+        What "auto" is for: how the values will be read. "map", "series", "profile", "column", "box", "full" with weights,
+        as "series=3,map=1"; or lengths of dimensions, as "time=all,lat=1,lon=1". Series, maps and everything alike by
+        default. With it, ``chunks`` is "auto" if nothing else is said.
+    expect
+        Lengths that unlimited dimensions will have in the end, as "time=3650".
+    storage
+        Where the file will be read from: "local", "nfs" or "object"; this machine's storage, as calibrated, by default.
+    reader
+        The library that will read it: "ncforge" or "netcdf-c".
+    writer_memory
+        Memory of a program that will append to it record by record: the chunks that a record touches fit in there.
     codec
         "keep", "none", "deflate", "zstd", or "auto": for each variable none or deflate, with shuffle or without,
         chosen on a sample of its values. Nothing is lossy.
@@ -196,6 +218,7 @@ def copy(
         "overwrite": overwrite,
         "resume": resume,
         "history": history,
+        "choosing": choosing(for_, expect, storage, reader, writer_memory),
     }
     if not isinstance(source, str | os.PathLike):
         from ncforge._copies import copy_files

@@ -17,13 +17,18 @@ class UserType:
     name: str
     """Its name, unique in its group."""
     dtype: np.dtype[Any]
-    """The NumPy type of one value in an array."""
+    """The NumPy type of one value."""
     _id: int
 
 
 @dataclass(frozen=True)
 class CompoundType(UserType):
-    """A record with named fields: a structured NumPy type. Fields of strings and ragged rows are objects."""
+    """A record with named fields: a structured NumPy type. Fields of strings and ragged rows are objects, fields of text
+    are arrays of characters.
+    """
+
+    dtype_view: np.dtype[Any]
+    """The same with text of fixed length for arrays of characters: what values are read and written as."""
 
 
 @dataclass(frozen=True)
@@ -36,7 +41,7 @@ class EnumType(UserType):
 
 @dataclass(frozen=True)
 class VLType(UserType):
-    """Ragged rows: each value is an array of its own."""
+    """Ragged rows: each value is an array of its own. ``dtype`` is that of the values of a row."""
 
     base: Any
     """The NumPy type of one value of a row (``str`` for strings)."""

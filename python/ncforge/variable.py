@@ -9,15 +9,20 @@ import numpy as np
 from ncforge import _read
 from ncforge._attributes import Attributes
 from ncforge._core import engine_stats
-from ncforge._filters import described
+from ncforge._filters import QUANTIZED, described
 from ncforge._index import Picked, Selection, select, select_for_writing
-from ncforge._masking import DEFAULT_FILL, Rules, Switches
+from ncforge._masking import Rules, Switches, default_fill
 from ncforge._text import chars, strings
-from ncforge._values import TypeName, exact
+from ncforge._values import TypeName, exact, text_view
 from ncforge._view import Layout, html
+from ncforge.dimension import Dimension
+from ncforge.errors import FixedAttributeError, InvalidError
 
 if TYPE_CHECKING:
     from ncforge.dataset import Group
+
+
+put = object.__setattr__
 
 
 class Variable(Attributes):
@@ -30,7 +35,11 @@ class Variable(Attributes):
     Values are masked and scaled by their attributes, in both directions, as in netCDF4-python; ``set_auto_mask``,
     ``set_auto_scale`` and their like say whether. ``char`` is an array of ``S1``, strings and ragged rows are arrays of
     objects, compounds are structured arrays, enums are their integers.
+
+    ``Variable(group, name, datatype, dimensions, ...)`` is ``group.createVariable(name, datatype, dimensions, ...)``.
     """
+
+    __slots__ = ("_dims", "_group", "_kind", "_name")
 
     _group: Group
     _var_id: int
@@ -38,21 +47,39 @@ class Variable(Attributes):
     _kind: TypeName
     _dims: list[int]
 
-    def __init__(self, group: Group, ident: int, name: str, kind: TypeName, dims: list[int]) -> None:
-        # At once: setting one by one would ask each time whether an attribute of the file is meant.
-        self.__dict__.update(
-            _core=group._core,
-            _types=group._types,
-            _contents=group._contents,
-            _group=group,
-            _group_id=group._group_id,
-            _var_id=ident,
-            _key=ident,
-            _known=group._contents.known.get(ident, {}),
-            _name=name,
-            _kind=kind,
-            _dims=dims,
-        )
+    def __init__(self, grp: Group, name: str, datatype: Any, dimensions: Any = (), **options: Any) -> None:
+        made = grp.createVariable(name, datatype, dimensions, **options)
+        self._fill(made._group, made._var_id, made._name, made._kind, made._dims)
+
+    @classmethod
+    def _at(cls, group: Group, ident: int, name: str, kind: TypeName, dims: list[int]) -> Variable:
+        """One that is there."""
+        new = cls.__new__(cls)
+        new._fill(group, ident, name, kind, dims)
+        return new
+
+    def _fill(self, group: Group, ident: int, name: str, kind: TypeName, dims: list[int]) -> None:
+        # Each is set for itself: otherwise it would be asked whether an attribute of the file is meant.
+        put(self, "_core", group._core)
+        put(self, "_types", group._types)
+        put(self, "_contents", group._contents)
+        put(self, "_group", group)
+        put(self, "_group_id", group._group_id)
+        put(self, "_var_id", ident)
+        put(self, "_key", ident)
+        put(self, "_known", group._contents.known.get(ident, {}))
+        put(self, "_name", name)
+        put(self, "_kind", kind)
+        put(self, "_dims", dims)
+
+    def __eq__(self, other: object) -> bool:
+        # Made anew whenever it is asked for: the same variable is the same.
+        if not isinstance(other, Variable):
+            return NotImplemented
+        return self._core is other._core and self._var_id == other._var_id
+
+    def __hash__(self) -> int:
+        return hash((id(self._core), self._var_id))
 
     def __reduce__(self) -> Any:
         how = self._switches
@@ -72,6 +99,16 @@ class Variable(Attributes):
         """Names of its dimensions, slowest first."""
         dims = self._contents.dims()
         return tuple(dims[d][0] for d in self._dims)
+
+    def get_dims(self) -> tuple[Dimension, ...]:
+        """Its dimensions, slowest first."""
+        dims = self._contents.dims()
+        groups = {}
+        at: Group | None = self._group
+        while at is not None:
+            groups[at._group_id] = at
+            at = at._parent
+        return tuple(Dimension(groups[dims[d][1]], d, dims[d][0], dims[d][2]) for d in self._dims)
 
     @property
     def shape(self) -> tuple[int, ...]:
@@ -111,6 +148,37 @@ class Variable(Attributes):
             return None
         return described(self._core.storage(self._var_id)["filters"])
 
+    def quantization(self) -> tuple[int, str] | None:
+        """How many digits (of "BitRound": bits) are significant, and how the others were rounded away; ``None`` if they
+        were not.
+        """
+        attrs = self._known or self._values()
+        for mode, name in QUANTIZED.items():
+            if name in attrs:
+                return int(attrs[name]), mode
+        return None
+
+    def typecode(self) -> Any:
+        """Its ``dtype``, by an old name."""
+        return self.dtype
+
+    def getncattr(self, name: str, encoding: str = "utf-8") -> Any:
+        """The value of an attribute, see :meth:`Group.getncattr`. ``_FillValue`` of characters is ``bytes``."""
+        value = super().getncattr(name, encoding)
+        if name == "_FillValue" and self._kind == "S1" and isinstance(value, str):
+            return value.encode("utf-8", "surrogateescape") or b"\0"
+        return value
+
+    def setncattr(self, name: str, value: Any) -> None:
+        """Sets an attribute, see :meth:`Group.setncattr`. ``_FillValue`` is set where the variable is defined, and
+        nowhere else.
+        """
+        if name == "_FillValue":
+            raise FixedAttributeError(
+                "_FillValue is set when a variable is defined: createVariable(..., fill_value=...)"
+            )
+        super().setncattr(name, value)
+
     def endian(self) -> str:
         """Byte order in the file: "native", "little" or "big"."""
         return str(self._core.storage(self._var_id)["endian"])
@@ -121,32 +189,55 @@ class Variable(Attributes):
         return self.shape[0]
 
     def __getitem__(self, key: Any) -> Any:
-        return self._given(self._get(key))
-
-    def _get(self, key: Any) -> Any:
-        """Values as the file holds them."""
         selection = select(key, self.shape, self._name)
+        return self._given(self._get(selection), selection)
+
+    def _get(self, selection: Selection | Picked) -> Any:
+        """Values as the file holds them."""
         if isinstance(selection, Picked):
             array = _read.picks(self._core, self._types, self._var_id, self._kind, selection.axes())
             return array.reshape(selection.shape)
         return self._read(selection)
 
-    def _given(self, data: Any) -> Any:
+    def _given(self, data: Any, selection: Selection | Picked) -> Any:
         """Values as a program gets them."""
         how = self._switches
-        if not isinstance(data, np.ndarray) or data.dtype.kind not in "iufS":
-            return data
+        if not isinstance(data, np.ndarray) or data.dtype.kind not in "iufS" or self._types.is_heap(self._kind):
+            return self._given_otherwise(data, how)
         rules = self._rules
         if how.mask or how.scale:
             if isinstance(self._kind, str):
                 data = rules.give(data, how)
             elif how.mask:
                 data = rules.give(data, Switches(True, False, how.always_mask))
-        if rules.encoding is not None and how.chartostring and data.dtype == "S1":
-            width = self.shape[-1] if self._dims else 0
-            if data.ndim and data.shape[-1] == width:
-                return strings(data, rules.encoding)
-        return data
+        if rules.encoding is None or not how.chartostring or data.dtype != "S1" or not self._dims:
+            return data
+        # Rows of characters that are whole are text.
+        whole = not selection.squeezed[-1] and selection.lengths[-1] == self.shape[-1]
+        return strings(data, rules.encoding) if whole else data
+
+    def _given_otherwise(self, data: Any, how: Switches) -> Any:
+        """Structures, and ragged rows."""
+        if isinstance(data, np.ndarray) and data.dtype.names is not None:
+            # Of no objects: arrays of characters as text.
+            return data.view(text_view(data.dtype)) if how.chartostring and not data.dtype.hasobject else data
+        base = self._row_type()
+        if base is None or not how.scale or not self._rules.scales:
+            return data
+        if data.dtype != np.dtype("O"):
+            return self._rules.scaled(data)
+        out = np.empty(data.shape, object)
+        for at, row in np.ndenumerate(data):
+            out[at] = self._rules.scaled(row)
+        return out
+
+    def _row_type(self) -> np.dtype[Any] | None:
+        """The type of the numbers of a ragged row; ``None`` for other types."""
+        if isinstance(self._kind, str):
+            return None
+        info = self._types.info(self._kind)
+        base = info.get("base")
+        return self._types.dtype(base) if info["kind"] == "vlen" and isinstance(base, str) and base != "str" else None
 
     @property
     def _switches(self) -> Switches:
@@ -157,7 +248,9 @@ class Variable(Attributes):
         def make() -> Rules:
             # The attributes as they are, whatever they are called: some names are Python's.
             attrs = self._known or self._values()
-            return Rules(attrs, self._types.dtype(self._kind), self._core.fills(self._var_id))
+            base = self._row_type()
+            dtype = self._types.dtype(self._kind) if base is None else base
+            return Rules(attrs, dtype, self._core.fills(self._var_id))
 
         return self._contents.rules(self._var_id, make)
 
@@ -171,7 +264,7 @@ class Variable(Attributes):
         out
             Where to, if it exists already: see :meth:`read_into`.
         """
-        return self._get(key) if out is None else self.read_into(out, key)
+        return self._get(select(key, self.shape, self._name)) if out is None else self.read_into(out, key)
 
     def set_auto_mask(self, mask: bool) -> None:
         """Whether missing values are masked."""
@@ -220,18 +313,24 @@ class Variable(Attributes):
             return self.getncattr("_FillValue")
         if not self._core.fills(self._var_id) or not isinstance(self._kind, str) or self._kind == "str":
             return None
-        return np.array(DEFAULT_FILL[self._kind], self._kind)[()]
+        return default_fill(np.dtype(self._kind))
 
     def get_var_chunk_cache(self) -> tuple[int, int, float]:
-        """Size, slots and preemption of a chunk cache, as netCDF-C has it. ncforge has one cache for all variables, see
-        :func:`ncforge.engine_stats`; the size is its budget.
+        """Size, slots and preemption of a chunk cache, as netCDF-C has it: what was set, or else the budget of the one
+        cache that ncforge has for all variables (:func:`ncforge.engine_stats`).
         """
-        return int(dict(engine_stats())["memory"]), 0, 0.0
+        return self._contents.chunk_cache(self._var_id) or (int(dict(engine_stats())["memory"]), 0, 0.0)
 
     def set_var_chunk_cache(
         self, size: int | None = None, nelems: int | None = None, preemption: float | None = None
     ) -> None:
-        """Accepted for the sake of programs that call it: ncforge chooses what to keep."""
+        """Noted, and given back by :meth:`get_var_chunk_cache`, for the sake of programs that call it. What is kept of
+        decoded chunks is decided by ncforge, for all variables, within its budget of memory.
+        """
+        told = (size, nelems, preemption)
+        now = self.get_var_chunk_cache()
+        a, b, c = (old if new is None else new for old, new in zip(now, told, strict=True))
+        self._contents.set_chunk_cache(self._var_id, (int(a), int(b), float(c)))
 
     def set_collective(self, value: bool) -> None:
         """Accepted for the sake of programs that call it."""
@@ -313,23 +412,56 @@ class Variable(Attributes):
 
     def __setitem__(self, key: Any, value: Any) -> None:
         how = self._switches
-        if isinstance(self._kind, str) and self._kind != "str":
-            rules = self._rules
-            plain = np.ma.asanyarray(value) if isinstance(value, np.ma.MaskedArray) else value
-            if self._kind == "S1":
-                if (
-                    rules.encoding is not None
-                    and how.chartostring
-                    and np.asarray(plain).dtype.kind in "US"
-                    and self._dims
-                ):
-                    text = np.asarray(plain)
-                    if text.dtype != "S1" or text.ndim < self.ndim:
-                        plain = chars(text, rules.encoding, self.shape[-1])
-            elif not isinstance(plain, str | bytes) and (how.scale or isinstance(plain, np.ma.MaskedArray)):
-                plain = rules.take(plain, how)
-            value = plain
+        if isinstance(self._kind, int):
+            value = self._of_user_type(value, how)
+        elif self._kind == "S1":
+            value = self._characters(value, how)
+        elif self._kind != "str" and (
+            isinstance(value, np.ma.MaskedArray) or (how.scale and not isinstance(value, str | bytes))
+        ):
+            value = self._rules.take(value, how)
         self._put(key, value, truncate=True)
+
+    def _characters(self, value: Any, how: Switches) -> Any:
+        """Values for a variable of characters: text is taken apart if there is an encoding."""
+        rules = self._rules
+        if isinstance(value, np.ma.MaskedArray):
+            if value.dtype.kind != "S":
+                value = np.ma.MaskedArray(value.data.astype("S1"), np.ma.getmaskarray(value))
+            return rules.take(value, Switches(scale=False))
+        text = np.asarray(value)
+        if text.dtype.kind in "iufb":
+            return text.astype("S1")
+        if rules.encoding is None or not how.chartostring or text.dtype.kind not in "US" or not self._dims:
+            return value
+        if text.dtype != "S1" or text.ndim < self.ndim:
+            return chars(text, rules.encoding, self.shape[-1])
+        return value
+
+    def _of_user_type(self, value: Any, how: Switches) -> Any:
+        """Values for a variable of a user-defined type: rows are packed, and an enum has no other values than its own."""
+        base = self._row_type()
+        if base is not None:
+            if how.scale and self._rules.scales:
+                is_one = not (isinstance(value, np.ndarray) and value.dtype == np.dtype("O"))
+                packed = [
+                    exact(self._rules.take(v, how), base, truncate=True) for v in ([value] if is_one else value.flat)
+                ]
+                if is_one:
+                    return packed[0]
+                out = np.empty(len(packed), object)
+                out[:] = packed
+                return out.reshape(value.shape)
+            return value
+        assert isinstance(self._kind, int)
+        info = self._types.info(self._kind)
+        if info["kind"] != "enum":
+            return value
+        if isinstance(value, np.ma.MaskedArray):
+            value = self._rules.take(value, Switches(scale=False))
+        if not np.isin(np.asarray(value), [number for _, number in info["members"]]).all():
+            raise InvalidError(f"`{self._name}`: a value that the enum `{info['name']}` does not have")
+        return value
 
     def _put(self, key: Any, value: Any, truncate: bool = False) -> None:
         """Writes values as the file holds them."""
@@ -338,19 +470,21 @@ class Variable(Attributes):
         heap = self._types.is_heap(self._kind)
         data = self._objects(value) if heap else exact(value, self._types.dtype(self._kind), truncate)
         for s, part, shape in select_for_writing(key, self.shape, unlimited, data.shape, self._name):
+            core = self._changing()
             if 0 in s.count:
                 continue
             # A text for a row of characters, and the like: axes of length 1 in front do not count.
             while data.ndim > len(shape) and data.shape[0] == 1:
                 data = data[0]
             full = np.broadcast_to(data, shape)
-            full = (full if part is None else full[part]).reshape(s.count)[s.flips()]
+            full = (full if part is None else full[part]).reshape(s.count)
+            if any(s.flipped):
+                full = full[s.flips()]
             if heap:
-                plain = self._types.plain(self._kind, full)
-                self._core.write_heap(self._var_id, s.start, s.count, s.stride, plain)
+                core.write_heap(self._var_id, s.start, s.count, s.stride, self._types.plain(self._kind, full))
             else:
                 flat = np.ascontiguousarray(full).reshape(-1).view(np.uint8)
-                self._core.write_fixed(self._var_id, s.start, s.count, s.stride, flat)
+                core.write_fixed(self._var_id, s.start, s.count, s.stride, flat)
 
     def _objects(self, value: Any) -> np.ndarray:
         """The values of a heap type as an array, not taking a string or one ragged row apart."""

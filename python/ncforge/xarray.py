@@ -202,6 +202,8 @@ def to_netcdf(
     append_dim: Hashable | None = None,
     region: Mapping[str, slice] | str | None = None,
     chunks: str | Mapping[Any, int] | None = None,
+    for_: str | None = None,
+    expect: str | Mapping[Any, int] | None = None,
     codec: str | None = None,
     level: int | None = None,
     progress: Callable[[str, int, int], object] | None = None,
@@ -247,6 +249,13 @@ def to_netcdf(
     chunks
         "auto": chunk lengths are chosen, not taken over from the file that the data came from. A mapping: lengths by
         dimension; the others are whole.
+    for_
+        What "auto" is for: how the values will be read. "map", "series", "profile", "column", "box", "full" with weights,
+        as "series=3,map=1"; or lengths of dimensions, as "time=all,lat=1,lon=1". Series, maps and everything alike by
+        default. With it, ``chunks`` is "auto" if nothing else is said, and whatever is larger than a few kilobytes is cut.
+    expect
+        Lengths that unlimited dimensions will have in the end, as "time=3650" or ``{"time": 3650}``; those that they have
+        now by default.
     codec, level
         Compression of what ``encoding`` says nothing about: "none", "zlib" (or "deflate"), "zstd", "bzip2".
     progress
@@ -259,6 +268,7 @@ def to_netcdf(
     Examples
     --------
     >>> ncforge.to_netcdf(ds, "new.nc", codec="zstd", chunks={"time": 100})       # doctest: +SKIP
+    >>> ncforge.to_netcdf(ds, "new.nc", codec="zlib", for_="series=3,map=1")      # doctest: +SKIP
     >>> ncforge.to_netcdf(next_month, "run.nc", append_dim="time")                # doctest: +SKIP
     """
     if engine not in (None, "ncforge"):
@@ -279,6 +289,8 @@ def to_netcdf(
         append_dim=append_dim,
         region=region,
         chunks=chunks,
+        for_=for_,
+        expect=expect,
         codec=codec,
         level=level,
         progress=progress,

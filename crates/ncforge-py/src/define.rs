@@ -4,12 +4,12 @@ use ncforge::codec::filters;
 use ncforge::codec::quantize::Quantize;
 use ncforge::container::put_attribute;
 use ncforge::model::{
-    Atomic, Attribute, DType, DimId, Dimension, Endian, Field, Fill, Filter, Group, GroupId, Schema, Storage,
-    TypeId, UserKind, UserType, VarId, Variable,
+    Atomic, Attribute, DType, DimId, Dimension, Endian, Field, Fill, Filter, Format, Group, GroupId, Schema,
+    Storage, TypeId, UserKind, UserType, VarId, Variable,
 };
 use ncforge::ops::choosing::{Choosing, Cut};
 use ncforge::tune::axes_along;
-use ncforge::{Result, Values};
+use ncforge::{Error, Result, Values};
 use pyo3::prelude::*;
 
 use crate::describe::code;
@@ -95,6 +95,9 @@ pub(crate) fn dim(schema: &mut Schema, group: usize, name: &str, len: Option<u64
 pub(crate) fn group(schema: &mut Schema, parent: usize, name: &str) -> Result<usize> {
     checked(&schema.groups, parent, "group")?;
     let parent = GroupId(parent);
+    if schema.format != Format::Netcdf4 {
+        return Err(cannot_hold(schema, format!("group `{name}`: it has no groups")));
+    }
     if let Some(old) = schema.children(parent).find(|&g| schema.group(g).name == name) {
         return Ok(old.0);
     }
@@ -105,6 +108,9 @@ pub(crate) fn group(schema: &mut Schema, parent: usize, name: &str) -> Result<us
 pub(crate) fn user_type(schema: &mut Schema, group: usize, name: &str, new: NewType) -> Result<usize> {
     checked(&schema.groups, group, "group")?;
     let group = GroupId(group);
+    if schema.format != Format::Netcdf4 {
+        return Err(cannot_hold(schema, format!("type `{name}`: it has no user-defined types")));
+    }
     if schema.types_in(group).any(|t| schema.user_type(t).name == name) {
         return Err(invalid(format!("there is a type `{name}` already")));
     }
@@ -150,6 +156,7 @@ pub(crate) fn var(
         checked(&schema.dims, d, "dimension")?;
     }
     let dtype = dtype.resolve(schema)?;
+    check_type(schema, dtype, "variable", name)?;
     let dims: Vec<DimId> = dims.iter().copied().map(DimId).collect();
     let mut var = Variable::new(name, dtype, dims);
     var.group = group;
@@ -163,6 +170,23 @@ pub(crate) fn var(
     var.storage = layout(schema, &var, &storage)?;
     schema.vars.push(var);
     Ok(schema.vars.len() - 1)
+}
+
+/// Refuses at once what the file's format has no type for, and not when the file is completed.
+fn check_type(schema: &Schema, dtype: DType, what: &str, name: &str) -> Result<()> {
+    let fits = match (schema.format, dtype) {
+        (Format::Netcdf4, _) | (Format::Cdf5, DType::Atomic(_)) => true,
+        (_, DType::Atomic(a)) => a.in_classic(),
+        _ => false,
+    };
+    if fits {
+        return Ok(());
+    }
+    Err(cannot_hold(schema, format!("{what} `{name}` of type {}", schema.type_name(dtype))))
+}
+
+fn cannot_hold(schema: &Schema, what: String) -> Error {
+    Error::NotRepresentable { format: schema.format.kind(), what }
 }
 
 fn layout(schema: &Schema, var: &Variable, new: &NewStorage) -> Result<Storage> {
@@ -212,7 +236,8 @@ impl NewStorage {
     }
 }
 
-fn filter_list(new: &NewStorage, size: usize, chunk_bytes: usize) -> Vec<Filter> {
+/// The filters of a new variable with elements of `size` bytes and chunks of about so many.
+pub(crate) fn filter_list(new: &NewStorage, size: usize, chunk_bytes: usize) -> Vec<Filter> {
     let mut list = Vec::new();
     let compressed = new.is_compressed() && new.blosc.is_none();
     if new.shuffle && compressed && size > 1 {
@@ -289,8 +314,8 @@ pub(crate) fn set_fill(schema: &mut Schema, var: usize, on: bool) -> Result<()> 
     Ok(())
 }
 
-fn no_attribute(name: &str) -> ncforge::Error {
-    ncforge::Error::NotFound { kind: "attribute", name: name.into(), path: "the dataset".into() }
+fn no_attribute(name: &str) -> Error {
+    Error::NotFound { kind: "attribute", name: name.into(), path: "the dataset".into() }
 }
 
 /// The attributes of a variable, or of a group when `var` is `None`.
@@ -323,6 +348,7 @@ pub(crate) fn set_attribute(
     dtype: DType,
     values: Values,
 ) -> Result<()> {
+    check_type(schema, dtype, "attribute", name)?;
     let attr = Attribute { name: name.into(), dtype, values };
     put_attribute(attributes_mut(schema, group, var)?, attr);
     Ok(())

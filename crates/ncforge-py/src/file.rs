@@ -3,15 +3,16 @@
 use std::path::PathBuf;
 use std::sync::Arc;
 
-use ncforge::Hyperslab;
 use ncforge::layout::Place;
 use ncforge::model::{DType, DimId, Fill, Format, VarId};
+use ncforge::{Hyperslab, Values};
 use numpy::{PyArray1, PyReadonlyArray1, PyReadwriteArray1};
 use pyo3::prelude::*;
 use pyo3::pybacked::PyBackedBytes;
 use pyo3::types::{PyBytes, PyDict, PyList};
 
 use crate::attributes;
+use crate::choosing::{ChoosingRequest, Planned};
 use crate::define::{self, NewStorage, NewType, TypeName};
 use crate::describe;
 use crate::errors::{inside, invalid, outside};
@@ -19,6 +20,7 @@ use crate::memory::to_array;
 use crate::picks::{self, Axes};
 use crate::state::{Shared, State};
 use crate::store::{BytesStore, ObjectStore};
+use crate::unpacking::Rules;
 use crate::values::{checked, from_python, to_python_values};
 
 type Dims = Vec<u64>;
@@ -298,6 +300,25 @@ impl File {
         outside(py, || self.state.define(|s| define::var(s, group, name, &dtype, &dims, storage)))
     }
 
+    /// Chunk lengths for a variable that is about to be defined; `None` if it needs no chunks. `coordinates` are text
+    /// attributes by the name of a dimension, which say what it is; `lengths` those that unlimited dimensions will have.
+    #[allow(clippy::too_many_arguments, reason = "as Python calls it")]
+    fn choose_chunks(
+        &self,
+        py: Python<'_>,
+        dtype: TypeName,
+        dims: Vec<usize>,
+        storage: NewStorage,
+        request: ChoosingRequest,
+        coordinates: Vec<(String, Vec<(String, String)>)>,
+        lengths: Vec<(String, u64)>,
+    ) -> PyResult<Option<Vec<u64>>> {
+        self.look(py, |s| {
+            let (dtype, dims, storage) = (&dtype, &dims[..], &storage);
+            Planned { dtype, dims, storage, coordinates, lengths }.chunks(s, &request)
+        })
+    }
+
     /// Values that are written to a variable lose bits from now on.
     fn quantize(&self, py: Python<'_>, var: usize, mode: &str, digits: u32) -> PyResult<()> {
         self.look(py, |s| checked(&s.vars, var, "variable"))?;
@@ -329,6 +350,24 @@ impl File {
     ) -> PyResult<Bound<'py, PyArray1<u8>>> {
         let values = outside(py, || self.state.read_values(VarId(var), &Hyperslab { start, count, stride }))?;
         to_array(py, values)
+    }
+
+    /// Reads numbers and unpacks them by `rules`: an array of the results' bytes, and one that tells by 1 which are
+    /// missing, or `None` if none is (or they have become NaN).
+    #[allow(clippy::type_complexity, reason = "a pair of arrays")]
+    fn read_unpacked<'py>(
+        &self,
+        py: Python<'py>,
+        var: usize,
+        start: Dims,
+        count: Dims,
+        stride: Dims,
+        rules: Rules,
+    ) -> PyResult<(Bound<'py, PyArray1<u8>>, Option<Bound<'py, PyArray1<u8>>>)> {
+        let (values, mask) = outside(py, || {
+            self.state.read_unpacked(VarId(var), &Hyperslab { start, count, stride }, &rules.unpacking()?)
+        })?;
+        Ok((to_array(py, Values::Fixed(values))?, mask.map(|m| to_array(py, Values::Fixed(m))).transpose()?))
     }
 
     /// Reads strings, ragged rows and compounds of them, as a list.

@@ -8,6 +8,7 @@
 
 mod attributes;
 mod bench;
+mod choosing;
 mod combine;
 mod command;
 mod define;
@@ -23,6 +24,7 @@ mod picks;
 mod progress;
 mod state;
 mod store;
+mod unpacking;
 mod values;
 
 use pyo3::prelude::*;
@@ -45,6 +47,7 @@ fn _core(module: &Bound<'_, PyModule>) -> PyResult<()> {
     module.add_function(wrap_pyfunction!(doctor::doctor_rules, module)?)?;
     module.add_function(wrap_pyfunction!(bench::bench_access, module)?)?;
     module.add_function(wrap_pyfunction!(bench::bench_chunks, module)?)?;
+    module.add_function(wrap_pyfunction!(unpacking::unpack, module)?)?;
     module.add_function(wrap_pyfunction!(command::main, module)?)?;
     Ok(())
 }

@@ -11,6 +11,7 @@ use ncforge::{Dataset, Format, Result};
 use pyo3::prelude::*;
 use pyo3::types::PyBytes;
 
+use crate::choosing::ChoosingRequest;
 use crate::encoder::Asked;
 use crate::errors::{invalid, outside};
 use crate::progress::reporting;
@@ -34,6 +35,7 @@ pub(crate) struct CopyRequest {
     overwrite: bool,
     resume: bool,
     history: Option<String>,
+    choosing: ChoosingRequest,
 }
 
 impl CopyRequest {
@@ -48,16 +50,32 @@ impl CopyRequest {
         codec_of(&self.codec, self.goal.as_deref(), self.allow_zstd)
     }
 
+    /// How chunk shapes are found; reads that are named with them are noted.
+    fn chunks(&mut self) -> Result<Chunks> {
+        Ok(match self.chunks.as_str() {
+            "keep" if self.choosing.has_reads() => Chunks::Auto,
+            "keep" => Chunks::Keep,
+            "auto" => Chunks::Auto,
+            text => match text.strip_prefix("auto:") {
+                Some(_) if self.choosing.has_reads() => {
+                    return Err(invalid("the reads are given twice: as for_=, and behind auto:"));
+                }
+                Some(reads) => {
+                    self.choosing.set_reads(reads);
+                    Chunks::Auto
+                }
+                None => Chunks::Spec(ChunkSpec::parse(text)?),
+            },
+        })
+    }
+
     /// The options in the library's terms.
-    pub(crate) fn options(self) -> Result<CopyOptions> {
+    pub(crate) fn options(mut self) -> Result<CopyOptions> {
         let codec = self.codec()?;
         Ok(CopyOptions {
             format: format_of(&self.format)?,
-            chunks: match self.chunks.as_str() {
-                "keep" => Chunks::Keep,
-                "auto" => Chunks::Auto,
-                spec => Chunks::Spec(ChunkSpec::parse(spec)?),
-            },
+            chunks: self.chunks()?,
+            choosing: self.choosing.choosing(true)?,
             codec,
             level: self.level,
             shuffle: self.shuffle,

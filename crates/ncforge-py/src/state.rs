@@ -5,15 +5,17 @@ use std::path::PathBuf;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use ncforge::codec::quantize::Quantize;
+use ncforge::codec::unpack::{Missing, Unpacking};
 use ncforge::container::put_attribute;
 use ncforge::dataset::CreateOptions;
 use ncforge::engine::{Engine, EngineOptions};
 use ncforge::model::{Format, VarId};
 use ncforge::select::Picks;
 use ncforge::store::{MemoryStore, Store};
-use ncforge::{Dataset, DatasetMut, Error, Hyperslab, Result, Schema, Values};
+use ncforge::{Buffer, Dataset, DatasetMut, Error, Hyperslab, Result, Schema, Values};
 
 use crate::errors::invalid;
+use crate::unpacking::Unpacked;
 
 /// What a file is open for.
 enum Mode {
@@ -179,6 +181,24 @@ impl State {
             Mode::Closed => return Err(closed()),
         };
         dataset.read(var, slab)
+    }
+
+    /// Reads numbers and unpacks them.
+    pub(crate) fn read_unpacked(&self, var: VarId, slab: &Hyperslab, rules: &Unpacking) -> Result<Unpacked> {
+        let dataset = match &mut *self.lock() {
+            Mode::Read(dataset) => dataset.clone(),
+            Mode::Write(w) => {
+                let stored = w.carried_out()?.read(var, slab)?;
+                let stored = stored.bytes().ok_or_else(|| invalid("these values have no fixed size"))?;
+                let count = stored.len() / rules.stored_size();
+                let (mut out, mut mask) =
+                    (Buffer::zeroed(count * rules.result_size()), Buffer::zeroed(count));
+                let any = rules.unpack(stored, &mut out, Some(&mut mask))?;
+                return Ok((out, (any && rules.becomes == Missing::Told).then_some(mask)));
+            }
+            Mode::Closed => return Err(closed()),
+        };
+        dataset.read_unpacked_new(var, slab, rules)
     }
 
     /// Reads picked positions of a variable of fixed size into `out`.

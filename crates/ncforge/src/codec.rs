@@ -61,6 +61,7 @@ mod scratch;
 mod stage;
 mod step;
 pub mod szip;
+pub mod unpack;
 pub mod zstd;
 
 #[cfg(test)]

@@ -42,6 +42,8 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 
+use crate::buffer::Buffer;
+use crate::codec::unpack::Unpacking;
 use crate::container::Container;
 use crate::engine::Engine;
 use crate::error::{Error, Result};
@@ -178,6 +180,39 @@ impl Dataset {
     pub fn read_bytes(&self, var: VarId, slab: &Hyperslab, out: &mut [u8]) -> Result<()> {
         self.inner.was_read.store(true, Ordering::Relaxed);
         self.engine().read_bytes(self.container(), var, slab, out)
+    }
+
+    /// Reads a selection of a variable of numbers and unpacks it in the same pass: `out` gets what the stored numbers
+    /// mean, `mask` (a byte an element) 1 where they are missing. Whether any is missing. See [`Unpacking`].
+    ///
+    /// # Errors
+    /// [`Error::Invalid`] for what are no such numbers, a selection outside the variable, or memory of another size; what
+    /// [`Dataset::read_bytes`] gives.
+    pub fn read_unpacked(
+        &self,
+        var: VarId,
+        slab: &Hyperslab,
+        rules: &Unpacking,
+        out: &mut [u8],
+        mask: Option<&mut [u8]>,
+    ) -> Result<bool> {
+        self.inner.was_read.store(true, Ordering::Relaxed);
+        self.engine().read_unpacked(self.container(), var, slab, rules, out, mask)
+    }
+
+    /// [`Dataset::read_unpacked`] into new memory, which goes back to the engine when it is dropped; the mask only if
+    /// something is missing and is to be told.
+    ///
+    /// # Errors
+    /// As [`Dataset::read_unpacked`], and [`Error::Budget`] for what no machine could hold.
+    pub fn read_unpacked_new(
+        &self,
+        var: VarId,
+        slab: &Hyperslab,
+        rules: &Unpacking,
+    ) -> Result<(Buffer, Option<Buffer>)> {
+        self.inner.was_read.store(true, Ordering::Relaxed);
+        self.engine().read_unpacked_new(self.container(), var, slab, rules)
     }
 
     /// Reads picked positions of a variable, see [`Picks`]. Each chunk that they meet is decoded once.

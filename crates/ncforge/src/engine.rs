@@ -46,12 +46,14 @@ mod testing;
 #[cfg(test)]
 mod tests;
 mod tuning;
+mod unpacked;
 mod writer;
 
 use std::sync::atomic::AtomicU64;
 use std::sync::{Arc, OnceLock};
 
-use crate::buffer::Recycler;
+use crate::buffer::{Buffer, Recycler};
+use crate::codec::unpack::Unpacking;
 use crate::container::Container;
 use crate::error::Result;
 use crate::model::{Values, VarId};
@@ -188,6 +190,31 @@ impl Engine {
     /// Reads a selection of a variable of any type.
     pub fn read(&self, container: &dyn Container, var: VarId, slab: &Hyperslab) -> Result<Values> {
         read::read(self, container, var, slab)
+    }
+
+    /// Reads a selection of a variable of numbers and unpacks it: what [`Unpacking`] says, in the same pass. See
+    /// [`Dataset::read_unpacked`](crate::Dataset::read_unpacked).
+    pub fn read_unpacked(
+        &self,
+        container: &dyn Container,
+        var: VarId,
+        slab: &Hyperslab,
+        rules: &Unpacking,
+        out: &mut [u8],
+        mask: Option<&mut [u8]>,
+    ) -> Result<bool> {
+        unpacked::read(self, container, var, slab, rules, out, mask)
+    }
+
+    /// [`Engine::read_unpacked`] into new memory; the mask only if something is missing and is to be told.
+    pub fn read_unpacked_new(
+        &self,
+        container: &dyn Container,
+        var: VarId,
+        slab: &Hyperslab,
+        rules: &Unpacking,
+    ) -> Result<(Buffer, Option<Buffer>)> {
+        unpacked::read_new(self, container, var, slab, rules)
     }
 
     /// Reads picked positions of a variable of a fixed-size type into `out`: row-major in the shape of the picks,

@@ -12,6 +12,7 @@ import xarray as xr
 from xarray import conventions
 from xarray.backends.common import BytesIOProxy
 
+from ncforge._xarray.choosing import Choosing
 from ncforge._xarray.chunks import size_of
 from ncforge._xarray.dask import Writes
 from ncforge._xarray.writing import Target, WritingStore
@@ -37,6 +38,8 @@ def to_netcdf(
     append_dim: Hashable | None,
     region: Mapping[str, slice] | str | None,
     chunks: str | Mapping[Any, int] | None,
+    for_: str | None,
+    expect: str | Mapping[Any, int] | None,
     codec: str | None,
     level: int | None,
     progress: Progress | None,
@@ -46,6 +49,9 @@ def to_netcdf(
     """See ``ncforge.to_netcdf``."""
     if append_dim is not None and region is not None:
         raise InvalidError("append_dim and region say different things: give one")
+    chosen = Choosing.of(chunks, for_, expect)
+    if chosen is not None:
+        chunks = "auto"
     if isinstance(data, xr.DataArray):
         data = _as_dataset(data)
     if isinstance(path, str | os.PathLike):
@@ -69,6 +75,7 @@ def to_netcdf(
         memory=None if memory is None else size_of(memory),
         defaults=_defaults(codec, level),
         told=writes.told,
+        choosing=chosen,
     )
     try:
         if isinstance(data, xr.DataTree):
@@ -125,7 +132,7 @@ def _defaults(codec: str | None, level: int | None) -> dict[str, Any]:
         return {}
     if codec not in _CODECS:
         raise InvalidError(f"codec is one of {sorted(_CODECS)}, not {codec!r}")
-    found: dict[str, Any] = {"compression": _CODECS[codec]}
+    found: dict[str, Any] = {"compression": _CODECS[codec], "shuffle": True}
     if level is not None:
         found["complevel"] = level
     return found

@@ -15,6 +15,7 @@ from xarray.core.variable import Variable
 
 from ncforge._core import File
 from ncforge._handle import WritingHandle
+from ncforge._xarray.choosing import Choosing
 from ncforge._xarray.encoding import arguments, datatype, root
 from ncforge._xarray.store import NcforgeDataStore, OpenFile
 from ncforge.dataset import Dataset, Group
@@ -51,7 +52,7 @@ class Target:
 class WritingStore(WritableCFDataStore):
     """One group of a file that is being written."""
 
-    __slots__ = ("_closing", "_defaults", "_group", "_told")
+    __slots__ = ("_choosing", "_closing", "_defaults", "_group", "_told")
 
     def __init__(
         self,
@@ -59,7 +60,9 @@ class WritingStore(WritableCFDataStore):
         closing: Callable[[memoryview | None], object] | None = None,
         defaults: Defaults | None = None,
         told: Callable[[int], object] | None = None,
+        choosing: Choosing | None = None,
     ) -> None:
+        self._choosing = choosing
         self._group = group
         self._closing = closing
         self._defaults = dict(defaults or {})
@@ -78,6 +81,7 @@ class WritingStore(WritableCFDataStore):
         memory: int | None = None,
         defaults: Defaults | None = None,
         told: Callable[[int], object] | None = None,
+        choosing: Choosing | None = None,
         **unknown: Any,
     ) -> WritingStore:
         """Creates or opens a file: at a path, or in memory for a file object. The arguments are those that xarray
@@ -99,7 +103,7 @@ class WritingStore(WritableCFDataStore):
             closing = _into(target)
         else:
             raise InvalidError("a file object is written anew (mode 'w')")
-        store = cls(ds, closing, defaults, told)
+        store = cls(ds, closing, defaults, told, choosing)
         return store if group is None else store.get_child_store(group)
 
     @property
@@ -114,7 +118,7 @@ class WritingStore(WritableCFDataStore):
 
     def get_child_store(self, group: str) -> WritingStore:
         """The store of a group below, which is made if it is not there."""
-        return WritingStore(self._group.createGroup(group), self._closing, self._defaults, self._told)
+        return WritingStore(self._group.createGroup(group), self._closing, self._defaults, self._told, self._choosing)
 
     def get_variables(self) -> Any:
         """Its variables as they are now, lazy."""
@@ -164,6 +168,12 @@ class WritingStore(WritableCFDataStore):
         encoded: Variable = encode_nc3_variable(variable, name=name)
         return encoded
 
+    def set_variables(self, variables: Any, check_encoding_set: Any, writer: Any, unlimited_dims: Any = None) -> None:
+        """Defines variables, and notes their values to be written."""
+        if self._choosing is not None:
+            self._choosing.note(variables, unlimited_dims or ())
+        super().set_variables(variables, check_encoding_set, writer, unlimited_dims)
+
     def prepare_variable(
         self, name: str, variable: Variable, check_encoding: bool = False, unlimited_dims: Any = None
     ) -> tuple[Target, Any]:
@@ -180,6 +190,8 @@ class WritingStore(WritableCFDataStore):
                 given = {**self._defaults, **given}
             if self.format.startswith("NETCDF3"):
                 given = {}
+            elif self._choosing is not None and variable.dims and not {"chunksizes", "contiguous"} & given.keys():
+                given["chunksizes"] = self._choosing.chunks(self._group, kind, variable.dims, given)
             made = self._group.createVariable(name, kind, variable.dims, fill_value=fill, **given)  # type: ignore[arg-type]
         for key, value in attrs.items():
             _set(made, key, value, self.format)

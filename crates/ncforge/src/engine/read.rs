@@ -113,7 +113,11 @@ pub(super) fn raw_chunk(container: &dyn Container, var: VarId, at: &[u64]) -> Re
 }
 
 /// The layout of a variable, once the selection is known to lie inside its current shape.
-fn checked_layout(container: &dyn Container, var: VarId, slab: &Hyperslab) -> Result<Arc<VarLayout>> {
+pub(super) fn checked_layout(
+    container: &dyn Container,
+    var: VarId,
+    slab: &Hyperslab,
+) -> Result<Arc<VarLayout>> {
     let schema = container.schema();
     if var.0 >= schema.vars.len() {
         return Err(Error::Invalid(format!("there is no variable number {}", var.0)));
@@ -126,7 +130,7 @@ fn checked_layout(container: &dyn Container, var: VarId, slab: &Hyperslab) -> Re
     Ok(layout)
 }
 
-fn result_bytes(slab: &Hyperslab, layout: &VarLayout) -> Result<u64> {
+pub(super) fn result_bytes(slab: &Hyperslab, layout: &VarLayout) -> Result<u64> {
     slab.count
         .iter()
         .try_fold(layout.element.size as u64, |n, &c| n.checked_mul(c))

@@ -1,0 +1,224 @@
+"""What programs written for netCDF4-python use besides values: types, names, switches, kinds of errors."""
+
+from __future__ import annotations
+
+import pickle
+from pathlib import Path
+from typing import Any
+
+import netCDF4
+import numpy as np
+import pytest
+
+import ncforge
+
+
+def test_objects_that_are_the_same_are_equal(tmp_path: Path) -> None:
+    with ncforge.Dataset(tmp_path / "a.nc", "w") as ds, ncforge.Dataset(tmp_path / "b.nc", "w") as other:
+        x = ds.createDimension("x", 3)
+        v = ds.createVariable("/below/deep/v", "f4", x)
+        g = ncforge.Group(ds, "own")
+        w = ncforge.Variable(g, "w", "i2", (x,), zlib=True)
+        other.createDimension("x", 3)
+        assert v == ds["below/./deep/v"] and v != w and v != other
+        assert ds["below/deep"] == ds.groups["below"].groups["deep"] != g
+        assert v.get_dims() == (ds.dimensions["x"],) != (other.dimensions["x"],)
+        assert len({v, ds["below/deep/v"], w}) == 2 and len({x, *v.get_dims()}) == 1
+        assert (ds.groups["own"].variables["w"].filters() or {})["zlib"]
+
+
+def test_attributes_as_a_dictionary(tmp_path: Path) -> None:
+    path = tmp_path / "a.nc"
+    with ncforge.Dataset(path, "w") as ds:
+        ds.title, ds.numbers = "x", np.arange(3)
+        ds.place = "Zürich"
+        ds.set_ncstring_attrs(True)
+        ds.plain = "as a string"
+        ds.set_ncstring_attrs(False)
+        ds.setncattr_string("bytes", "深入".encode("big5"))
+        assert vars(ds).keys() == {"title", "numbers", "place", "plain", "bytes"}
+        with pytest.raises(ValueError, match="one dimension"):
+            ds.table = [[1, 2], [3, 4]]
+        v = ds.createVariable("v", "S1", (), fill_value=b"Z")
+        assert v._FillValue == b"Z"
+        with pytest.raises(AttributeError, match="fill_value="):
+            v.setncattr("_FillValue", b"Y")
+    with ncforge.Dataset(path) as ds, netCDF4.Dataset(path) as nc:
+        assert ds.getncattr("bytes", encoding="big5") == nc.getncattr("bytes", encoding="big5") == "深入"
+        assert ds.place == nc.place == "Zürich"
+        assert ds.__dict__["numbers"].tolist() == [0, 1, 2]
+        kinds = {name: ds._core.attr(0, None, name) for name in ("title", "place", "plain")}
+        assert {name: found[0] for name, found in kinds.items() if found} == {
+            "title": "S1",
+            "place": "str",
+            "plain": "str",
+        }
+        again = pickle.loads(pickle.dumps(ds))
+        assert vars(again)["title"] == "x"
+
+
+@pytest.mark.parametrize(
+    "change",
+    [
+        lambda ds: ds.createDimension("y", 2),
+        lambda ds: ds.createVariable("w", "f4", ()),
+        lambda ds: ds.createGroup("g"),
+        lambda ds: ds.renameVariable("v", "w"),
+        lambda ds: ds.renameDimension("x", "y"),
+        lambda ds: ds["v"].delncattr("units"),
+        lambda ds: delattr(ds["v"], "units"),
+        lambda ds: setattr(ds, "title", "x"),
+        lambda ds: ds["v"].__setitem__(0, 1),
+    ],
+)
+def test_changes_of_what_is_open_for_reading_are_runtime_errors(tmp_path: Path, change: Any) -> None:
+    path = tmp_path / "r.nc"
+    with ncforge.Dataset(path, "w") as ds:
+        ds.createDimension("x", 2)
+        ds.createVariable("v", "f4", ("x",)).units = "m"
+    with ncforge.Dataset(path) as ds:
+        with pytest.raises(RuntimeError, match="reading only"):
+            change(ds)
+        with pytest.raises(IndexError):
+            ds["v"][5] = 1
+
+
+def test_what_a_format_has_no_type_for_is_refused_at_once(tmp_path: Path) -> None:
+    for fmt in ("NETCDF3_CLASSIC", "NETCDF4_CLASSIC"):
+        with ncforge.Dataset(tmp_path / f"{fmt}.nc", "w", format=fmt) as ds:
+            ds.createDimension("x", 2)
+            for what in (
+                lambda ds=ds: ds.createVariable("s", str, ("x",)),
+                lambda ds=ds: ds.createVariable("u", "u4", ("x",)),
+                lambda ds=ds: ds.createGroup("g"),
+                lambda ds=ds: ds.createVLType("i4", "rows"),
+                lambda ds=ds: ds.setncattr("words", ["a", "b"]),
+                lambda ds=ds: ds.setncattr("unsigned", np.uint32(1)),
+            ):
+                with pytest.raises(ncforge.NotRepresentableError):
+                    what()
+            ds.createVariable("v", "i4", ("x",))[:] = [1, 2]
+        with netCDF4.Dataset(tmp_path / f"{fmt}.nc") as nc:
+            assert list(nc.variables) == ["v"] and nc["v"][:].tolist() == [1, 2]
+
+
+def test_compounds_are_aligned_and_have_text(tmp_path: Path) -> None:
+    inner = np.dtype([("i", "i2"), ("name", "S5")])
+    outer = np.dtype([("a", "i1"), ("in", inner), ("b", "f8", (2,))])
+    values = np.zeros(3, outer)
+    values["in"]["name"], values["b"] = [b"one", b"two", b"three"], np.arange(6).reshape(3, 2)
+    for module, other in ((ncforge, netCDF4), (netCDF4, ncforge)):
+        path = tmp_path / f"{module.__name__}.nc"
+        with module.Dataset(path, "w") as ds:
+            ds.createDimension("x", 3)
+            ds.createCompoundType(inner, "inner")
+            kind = ds.createCompoundType(outer, "outer")
+            v = ds.createVariable("v", kind, ("x",))
+            v[:] = values
+            if module is ncforge:  # netCDF4-python finds only types that are aligned already
+                v.first = values[:1]
+            theirs = kind.dtype
+        for reader in (module, other):
+            with reader.Dataset(path) as ds:
+                got = ds["v"][:]
+                assert got.dtype == ds.cmptypes["outer"].dtype_view and ds["v"].dtype == theirs
+                assert got["in"]["name"].tolist() == [b"one", b"two", b"three"]
+                assert got["b"].tolist() == values["b"].tolist()
+                assert module is netCDF4 or ds["v"].first["in"]["name"] == b"one"
+    assert ncforge.Dataset(tmp_path / "ncforge.nc").cmptypes["outer"].dtype == theirs
+
+
+def test_enums_take_their_own_values_only(tmp_path: Path) -> None:
+    with ncforge.Dataset(tmp_path / "e.nc", "w") as ds:
+        ds.createDimension("t", None)
+        kind = ds.createEnumType("i1", "sky", {"clear": 0, "cloud": 4, "none": 127})
+        v = ds.createVariable("v", kind, ("t",), fill_value=127)
+        v[:] = np.ma.masked_values(np.array([0, 4, 127], "i1"), 127)
+        with pytest.raises(ValueError, match="does not have"):
+            v[3] = 5
+        assert v[:].tolist() == [0, 4, None]
+        with pytest.raises(KeyError):
+            ds.createEnumType("f4", "no", {"a": 1})
+
+
+def test_rows_are_packed(tmp_path: Path) -> None:
+    path = tmp_path / "rows.nc"
+    row = np.array([0.1, 0.5, 1.0])
+    with ncforge.Dataset(path, "w") as ds:
+        ds.createDimension("t", None)
+        v = ds.createVariable("v", ds.createVLType("u1", "rows"), ("t",))
+        v.scale_factor = 1 / 254
+        v[0] = row
+        both = np.empty(2, object)
+        both[:] = [row, row[:1]]
+        v[1:3] = both
+    for module in (ncforge, netCDF4):
+        with module.Dataset(path) as ds:
+            assert np.abs(ds["v"][0] - row).max() < 1 / 254
+            assert [len(r) for r in ds["v"][:]] == [3, 3, 1]
+            ds.set_auto_scale(False)
+            assert ds["v"][2].tolist() == [25]
+
+
+def test_positions_as_people_have_them(tmp_path: Path) -> None:
+    with ncforge.Dataset(tmp_path / "i.nc", "w") as ds:
+        ds.createDimension("t", None)
+        ds.createDimension("x", 4)
+        v = ds.createVariable("v", "i4", ("t", "x"))
+        v[[True, False, True]] = [[1, 2, 3, 4], [5, 6, 7, 8]]
+        assert v.shape == (3, 4)
+        assert v[2.0, "-1"] == 8 and v[np.int16(0), 1.0] == 2
+        for wrong in (2.5, "x", float("nan"), None):
+            with pytest.raises(IndexError):
+                v[0, wrong]
+        with pytest.raises(IndexError):
+            v[:, [True] * 5]
+
+
+def test_what_cannot_be_packed(tmp_path: Path) -> None:
+    with ncforge.Dataset(tmp_path / "p.nc", "w") as ds:
+        ds.createDimension("x", 3)
+        v = ds.createVariable("v", "i2", ("x",), fill_value=-32000)
+        v.scale_factor, v.missing_value = 0.001, np.int16(-32001)
+        # Missing values that a program has of the file, as they are.
+        v[:] = [1.5, -32000, -32001]
+        assert v[:].tolist() == [1.5, None, None]
+        with pytest.raises(ValueError, match="do not fit"):
+            v[0] = 1e6
+
+
+def test_paths_in_other_encodings(tmp_path: Path) -> None:
+    name = b"Pl\xc3\xb6n.nc".decode("cp1252")
+    with ncforge.Dataset(tmp_path / name, "w", encoding="cp1252") as ds:
+        assert ds.filepath(encoding="cp1252") == str(tmp_path / name)
+    assert (tmp_path / "Plön.nc").exists()
+    with ncforge.Dataset(str(tmp_path / "Plön.nc").encode()) as ds:
+        assert ds.filepath() == str(tmp_path / "Plön.nc")
+
+
+def test_switches_and_their_answers(tmp_path: Path) -> None:
+    for module in (ncforge, netCDF4):
+        path = tmp_path / f"{module.__name__}.nc"
+        with module.Dataset(path, "w") as ds:
+            ds.set_fill_off()
+            ds.createDimension("x", 300)
+            ds.createVariable("u", "u1", ("x",))[:] = np.full(300, 255, "u1")
+            q = ds.createVariable("q", "f8", ("x",), zlib=True, significant_digits=3, quantize_mode="BitGroom")
+            q[:] = np.linspace(0, 1, 300)
+            ds.createVariable("plain", "f8", ("x",), compression="zstd", complevel=0)
+            ds.createVariable("z", "f8", ("x",), compression="zstd", complevel=3)
+    told = []
+    for module in (ncforge, netCDF4):
+        for path in sorted(tmp_path.glob("*.nc")):
+            with module.Dataset(path) as ds:
+                v = {name: (v.filters(), v.quantization()) for name, v in ds.variables.items()}
+                told.append((v, ds["u"][:].mask.any(), ds["q"][:].tolist()))
+    assert all(t == told[0] for t in told)
+    with ncforge.Dataset(tmp_path / "ncforge.nc", "r+") as ds:
+        filled = ds.createVariable("filled", "f4", ("x",), fill_value="default")
+        assert filled._FillValue == netCDF4.default_fillvals["f4"] and filled[:].mask.all()
+        q = ds["q"]
+        q.set_var_chunk_cache(1000, nelems=7)
+        q.set_var_chunk_cache(preemption=0.5)
+        assert q.get_var_chunk_cache() == (1000, 7, 0.5)
+        assert ds["u"].get_var_chunk_cache()[0] == ncforge.engine_stats().memory
