@@ -1,14 +1,15 @@
 //! Reading what stored numbers mean: each strip of a selection is unpacked right after it was decoded, while it is in
 //! cache, by the thread that has it.
 
-use std::sync::Mutex;
 use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::{Mutex, PoisonError};
 
 use super::boxes;
-use super::read::{checked_layout, result_bytes};
+use super::read::{checked_layout, read_bytes, result_bytes};
 use super::shared::SharedOut;
 use super::source::{How, Keep, Source};
 use super::stats::add;
+use super::tuning::DECODE_PARALLEL;
 use super::{Engine, machine};
 use crate::buffer::Buffer;
 use crate::codec::unpack::{Missing, Unpacking};
@@ -20,6 +21,8 @@ use crate::select::Hyperslab;
 
 /// Stored bytes of a strip, where chunks allow it: with its results it fits the caches of one processor.
 const STRIP: u64 = 512 << 10;
+/// Elements that one thread unpacks at a time of a selection that was read as a whole.
+const PIECE: usize = 128 << 10;
 
 /// Memory of one strip, until its task takes it: results, and what is told of missing ones.
 type Room<'a> = Mutex<Option<(&'a mut [u8], Option<&'a mut [u8]>)>>;
@@ -55,19 +58,21 @@ pub(super) fn read(
     if count == 0 {
         return Ok(false);
     }
-    let inner = &*engine.inner;
-    let number = inner.reads.fetch_add(1, Ordering::Relaxed) + 1;
     let rows = rows_of_strip(&layout, slab, stored);
     let strips = slab.count.first().map_or(1, |n| n.div_ceil(rows)) as usize;
-    let rooms = cut(out, mask, (count / slab.count.first().copied().unwrap_or(1) * rows) as usize, rules);
+    if strips == 1 {
+        return read_whole(engine, container, var, slab, rules, out, mask);
+    }
+    let inner = &*engine.inner;
+    let number = inner.reads.fetch_add(1, Ordering::Relaxed) + 1;
+    let rooms = cut(out, mask, (count / slab.count[0] * rows) as usize, rules);
     let any = AtomicBool::new(false);
     let source = Source { engine, store: container.store(), var, layout: &layout };
-    let parallel = strips > 1 && inner.pool.shares(stored, super::tuning::DECODE_PARALLEL);
+    let parallel = inner.pool.shares(stored, DECODE_PARALLEL);
     inner.pool.run(strips, parallel, |i| {
-        let taken = rooms[i].lock().unwrap_or_else(std::sync::PoisonError::into_inner).take();
-        let Some((out, mask)) = taken else { return Ok(()) };
+        let Some((out, mask)) = take(&rooms[i]) else { return Ok(()) };
         let part = strip(slab, rows, i as u64);
-        let how = How { number, parallel: strips == 1, keep: Keep::Parts };
+        let how = How { number, parallel: false, keep: Keep::Parts };
         let found = if rules.scaling.is_none() {
             read_strip(&source, &part, out, how)?;
             rules.find(out, mask)?
@@ -106,6 +111,44 @@ pub(super) fn read_new(
     let mut mask = (rules.becomes == Missing::Told).then(|| Buffer::zeroed(count as usize));
     let any = read(engine, container, var, slab, rules, &mut out, mask.as_deref_mut())?;
     Ok((out, mask.filter(|_| any)))
+}
+
+/// One strip: read as any other selection is, with looking ahead where it is one of a series.
+fn read_whole(
+    engine: &Engine,
+    container: &dyn Container,
+    var: VarId,
+    slab: &Hyperslab,
+    rules: &Unpacking,
+    out: &mut [u8],
+    mask: Option<&mut [u8]>,
+) -> Result<bool> {
+    if rules.scaling.is_none() {
+        read_bytes(engine, container, var, slab, out)?;
+        return rules.find(out, mask);
+    }
+    let count = out.len() / rules.result_size();
+    let mut raw = engine.inner.results.buffer(count * rules.stored_size());
+    read_bytes(engine, container, var, slab, &mut raw)?;
+    let pieces = cut(out, mask, PIECE, rules);
+    let any = AtomicBool::new(false);
+    let parallel = engine.inner.pool.shares(raw.len() as u64, DECODE_PARALLEL);
+    engine.inner.pool.run(pieces.len(), parallel, |i| {
+        let Some((out, mask)) = take(&pieces[i]) else { return Ok(()) };
+        let size = rules.stored_size();
+        let from = i * PIECE * size;
+        let stored = &raw[from..raw.len().min(from + PIECE * size)];
+        if rules.unpack(stored, out, mask)? {
+            any.store(true, Ordering::Relaxed);
+        }
+        Ok(())
+    })?;
+    Ok(any.into_inner())
+}
+
+/// The memory of a task, which takes it once.
+fn take<'a>(room: &Room<'a>) -> Option<(&'a mut [u8], Option<&'a mut [u8]>)> {
+    room.lock().unwrap_or_else(PoisonError::into_inner).take()
 }
 
 fn read_strip(source: &Source<'_>, part: &Hyperslab, raw: &mut [u8], how: How) -> Result<()> {
