@@ -10,7 +10,7 @@ case $python in */*) python=$(cd "$(dirname "$1")" && pwd)/$(basename "$1") ;; e
 cd "$(dirname "${BASH_SOURCE[0]}")/.."
 target=$(dirname "$(bash scripts/target-dir.sh release)")
 rm -f "$target"/wheels/ncforge-*.tar.gz
-"$python" -m maturin sdist --quiet --out "$target/wheels" </dev/null
+"$python" -m maturin sdist --out "$target/wheels" </dev/null
 sdist=$(ls "$target"/wheels/ncforge-*.tar.gz)
 work=$(mktemp -d)
 trap 'rm -rf "$work"' EXIT
@@ -18,7 +18,8 @@ tar -xzf "$sdist" -C "$work"
 cd "$work"/ncforge-*
 # The licences must travel with the sources.
 ls LICENSE-MIT LICENSE-APACHE README.md pyproject.toml Cargo.lock >/dev/null
-# What was compiled already need not be compiled again; our own crates lie elsewhere, so they are.
-CARGO_TARGET_DIR=${SDIST_TARGET_DIR:-$target} "$python" -m maturin build --release --locked --out "$work/wheels" </dev/null
+# In a folder of its own: the times of files in a source distribution are those of long ago, so that cargo would take what it
+# built of newer sources for up to date.
+CARGO_TARGET_DIR=$target/sdist "$python" -m maturin build --release --locked --out "$work/wheels" </dev/null
 ls "$work"/wheels/*.whl
 echo "sdist-check: $(basename "$sdist") builds"

@@ -35,8 +35,9 @@ MAY_USE = {
 BELOW_ALL = {"error", "words"}
 CRATES = {
     "ncforge": set(),
-    "ncforge-bench": {"ncforge"},
-    "ncforge-cli": {"ncforge", "ncforge-bench"},
+    "ncforge-view": {"ncforge"},
+    "ncforge-bench": {"ncforge", "ncforge-view"},
+    "ncforge-cli": {"ncforge", "ncforge-bench", "ncforge-view"},
     "ncforge-py": {"ncforge", "ncforge-bench", "ncforge-cli"},
 }
 

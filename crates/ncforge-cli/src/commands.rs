@@ -11,6 +11,7 @@ mod nccopy;
 mod old;
 mod options;
 mod pack;
+mod page;
 mod report;
 mod shell;
 mod split;

@@ -4,12 +4,12 @@ mod section;
 
 use maud::{DOCTYPE, Markup, PreEscaped, html};
 
+use ncforge_view::STYLE;
+
 use super::table::{Table, machine, summary};
 use crate::error::Result;
 use crate::result::Results;
 
-/// For light and for dark paper, screens and printers.
-const STYLE: &str = include_str!("html/style.css");
 /// Pictures of a page have at most so many bytes together; what does not fit is named.
 const PICTURES: usize = 2 << 20;
 /// Tables of a page have at most so many rows together.

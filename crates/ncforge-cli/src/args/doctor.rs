@@ -51,6 +51,12 @@ pub(crate) struct DoctorArgs {
     /// A SARIF 2.1.0 log, for services that show findings
     #[arg(long)]
     pub(crate) sarif: bool,
+    /// Write a page with drawings (the chunks with reads on them, a map of the bytes, sizes of chunks, before and after with break-even); it needs no network. - is stdout
+    #[arg(long, value_name = "OUT", conflicts_with_all = ["json", "sarif", "across"])]
+    pub(crate) html: Option<PathBuf>,
+    /// Overwrite the page if it exists
+    #[arg(short = 'O', long, requires = "html")]
+    pub(crate) overwrite: bool,
     /// List the rules
     #[arg(long)]
     pub(crate) rules: bool,
@@ -64,6 +70,7 @@ Examples:
   ncforge doctor tas.nc --for series --ignore NC3
   ncforge doctor --across tas_*.nc --fail-on error
   ncforge doctor --profile cmip7 *.nc && echo ready
+  ncforge doctor tas.nc --html tas.html
   ncforge doctor --rules";
 
 /// From which severity on the command fails.

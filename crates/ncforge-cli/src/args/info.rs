@@ -34,6 +34,15 @@ pub(crate) struct InfoArgs {
     /// Everything, as JSON
     #[arg(long, conflicts_with_all = ["special", "header", "storage", "kind"])]
     pub(crate) json: bool,
+    /// Write a page with drawings (the chunks with reads on them, a map of the bytes, sizes of chunks); it needs no network. - is stdout
+    #[arg(long, value_name = "OUT", conflicts_with_all = ["special", "header", "storage", "kind", "json", "name"])]
+    pub(crate) html: Option<PathBuf>,
+    /// Overwrite the page if it exists
+    #[arg(short = 'O', long, requires = "html")]
+    pub(crate) overwrite: bool,
+    /// How the values will be read, for the drawings: as of `ncforge doctor` [default: series, map and full]
+    #[arg(long = "for", value_name = "READS", requires = "html")]
+    pub(crate) reads: Option<String>,
     #[command(flatten)]
     pub(crate) global: GlobalArgs,
 }
@@ -42,4 +51,5 @@ const AFTER: &str = "\
 Examples:
   ncforge info sst.nc                 header and storage
   ncforge info -s sst.nc              as ncdump -hs
+  ncforge info sst.nc --html sst.html  the chunks and the bytes, drawn
   ncforge info --json sst.nc | jq '.variables[].storage.ratio'";

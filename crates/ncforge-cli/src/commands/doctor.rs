@@ -2,15 +2,17 @@
 
 mod text;
 
+use std::path::PathBuf;
+
 use ncforge::ops::doctor::{
-    DoctorOptions, Finding, Profile, ReaderCache, Report, Severity, examine, examine_across, json, rules,
-    sarif,
+    DoctorOptions, Finding, Profile, ReaderCache, Report, Severity, anatomy, examine, examine_across, json,
+    rules, sarif,
 };
 use ncforge::tune::{Access, Machine, StorageKind};
 use ncforge_bench::driver::LibnetcdfDriver;
 use serde_json::{Value, json as object};
 
-use super::Context;
+use super::{Context, page};
 use crate::args::{DoctorArgs, FailOn, ProfileArg, StorageArg};
 use crate::exit::{Exit, Failure, Result};
 
@@ -20,11 +22,23 @@ pub(crate) fn run(args: &DoctorArgs, cx: &Context<'_>) -> Result {
         list_rules(args, cx);
         return Ok(Exit::Ok);
     }
+    if let Some(out) = &args.html {
+        page::check(out, args.overwrite)?;
+    }
     let options = options(args)?;
     let engine = cx.engine()?;
+    let mut drawn = Vec::new();
+    let mut one = |file: &PathBuf| {
+        if args.html.is_none() {
+            return examine(file, &options, &engine);
+        }
+        let (report, anatomy) = anatomy(file, &options, &engine)?;
+        drawn.push((report.clone(), anatomy));
+        Ok(report)
+    };
     let (results, across) = match args.across {
         true => examine_across(&args.files, &options, &engine),
-        false => (args.files.iter().map(|f| examine(f, &options, &engine)).collect(), Vec::new()),
+        false => (args.files.iter().map(&mut one).collect(), Vec::new()),
     };
     let mut worst = Exit::Ok;
     let mut reports = Vec::new();
@@ -39,7 +53,10 @@ pub(crate) fn run(args: &DoctorArgs, cx: &Context<'_>) -> Result {
             }
         }
     }
-    print(args, &reports, &across, cx);
+    match &args.html {
+        Some(out) => page::write(out, &ncforge_view::doctor_page(&drawn), cx)?,
+        None => print(args, &reports, &across, cx),
+    }
     let found = reports.iter().filter_map(Report::worst).chain(across.iter().map(|f| f.rule.severity)).max();
     let limit = match args.fail_on {
         FailOn::Info => Some(Severity::Info),

@@ -4,13 +4,18 @@ use std::path::Path;
 
 use ncforge::Dataset;
 use ncforge::ops::describe::{self, CdlOptions};
+use ncforge::ops::doctor::{DoctorOptions, anatomy};
+use ncforge::tune::{Access, Machine};
 
-use super::Context;
+use super::{Context, page};
 use crate::args::InfoArgs;
-use crate::exit::{Exit, Result};
+use crate::exit::{Exit, Failure, Result};
 
 /// Shows one file after the other. With several, all are tried; the first failure gives the exit code.
 pub(crate) fn run(args: &InfoArgs, cx: &Context<'_>) -> Result {
+    if args.html.is_some() {
+        return draw(args, cx);
+    }
     let engine = cx.engine()?;
     let mut worst = Exit::Ok;
     let mut documents = Vec::new();
@@ -39,6 +44,33 @@ pub(crate) fn run(args: &InfoArgs, cx: &Context<'_>) -> Result {
         1 if args.files.len() == 1 => cx.printer.json(&documents[0]),
         _ => cx.printer.json(&documents.into()),
     }
+    Ok(worst)
+}
+
+/// A page about all files; with several, all are tried.
+fn draw(args: &InfoArgs, cx: &Context<'_>) -> Result {
+    let Some(out) = &args.html else { return Ok(Exit::Ok) };
+    page::check(out, args.overwrite)?;
+    let usage = |e: ncforge::Error| Failure { exit: Exit::Usage, ..e.into() };
+    let mut options =
+        DoctorOptions { machine: Machine::of_user(), sample: false, ..DoctorOptions::default() };
+    if let Some(text) = &args.reads {
+        options.accesses = Access::parse(text, &[]).map_err(usage)?;
+    }
+    let engine = cx.engine()?;
+    let (mut files, mut worst) = (Vec::new(), Exit::Ok);
+    for path in &args.files {
+        match anatomy(path, &options, &engine) {
+            Ok((_, file)) => files.push(file),
+            Err(e) if args.files.len() == 1 => return Err(e.into()),
+            Err(e) => {
+                let failure = Failure::from(e);
+                cx.printer.failure(&failure);
+                worst = if worst == Exit::Ok { failure.exit } else { worst };
+            }
+        }
+    }
+    page::write(out, &ncforge_view::info_page(&files), cx)?;
     Ok(worst)
 }
 

@@ -43,6 +43,7 @@
 //! ```
 
 mod across;
+mod anatomy;
 mod caches;
 mod cmip7;
 mod codecs;
@@ -71,6 +72,7 @@ use crate::words::{bytes, count};
 use self::facts::Facts;
 use self::watched::Watched;
 
+pub use anatomy::{Anatomy, Read, Run, StoredChunk, Use, VariableAnatomy, anatomy};
 pub use finding::{CacheAdvice, Finding, Folded, Group, fold};
 pub use mend::Mend;
 pub use report::{json, sarif};

@@ -103,6 +103,27 @@ impl Method {
         list
     }
 
+    /// The method that a variable's filters are; `None` for other filters.
+    pub fn of_chain(chain: &[Filter]) -> Option<Method> {
+        let has = |id: u16| chain.iter().find(|f| f.id == id);
+        let level = |f: &Filter| f.params.first().copied().unwrap_or(1);
+        let shuffle = has(filters::SHUFFLE).is_some();
+        let known =
+            |id: u16| [filters::SHUFFLE, filters::FLETCHER32, filters::DEFLATE, filters::ZSTD].contains(&id);
+        match (has(filters::DEFLATE), has(filters::ZSTD)) {
+            _ if !chain.iter().all(|f| known(f.id)) => None,
+            (Some(f), None) => Some(Method::Deflate { level: level(f), shuffle }),
+            (None, Some(f)) => Some(Method::Zstd { level: level(f), shuffle }),
+            (None, None) => Some(Method::None),
+            (Some(_), Some(_)) => None,
+        }
+    }
+
+    /// Bytes of values that one thread encodes in a second, about.
+    pub fn encode_rate(self) -> f64 {
+        self.rates().0
+    }
+
     /// Bytes of values that one thread encodes and decodes in a second. Means (of the times) over three fields of
     /// 4 million numbers each (smooth floats, floats with noise, packed shorts) in chunks of 256 KiB of elements,
     /// processor time of ncforge on the machine of [`Machine::default`], writing to a file included. Decoding hardly

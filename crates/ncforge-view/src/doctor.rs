@@ -1,0 +1,100 @@
+//! The page of `doctor`: what was found, the commands, and what they bring.
+
+use maud::{Markup, html};
+use ncforge::ops::doctor::{Anatomy, Mend, Report, Severity, fold};
+use ncforge::words::many;
+
+use crate::page::{drawn, page, summary};
+use crate::{bytes, reads, variable};
+
+/// A page about what is slow in files, each with what was found and taken apart.
+pub fn doctor_page(files: &[(Report, Anatomy)]) -> String {
+    let title = match files {
+        [(one, _)] => format!("What is slow in {}", one.file),
+        _ => format!("What is slow in {}", many(files.len() as u64, "file")),
+    };
+    let body = html! {
+        @for (i, (report, file)) in files.iter().enumerate() { (section(report, file, i, files.len() > 1)) }
+    };
+    page(&title, &body)
+}
+
+fn section(report: &Report, file: &Anatomy, number: usize, several: bool) -> Markup {
+    let mut all = Mend::default();
+    let mut mended = 0;
+    for mend in report.findings.iter().filter_map(|f| f.mend.as_ref()) {
+        all.and(mend);
+        mended += 1;
+    }
+    let changed: Vec<usize> =
+        drawn(file).into_iter().filter(|&i| file.variables[i].better.is_some()).collect();
+    html! {
+        section id=(format!("file-{number}")) {
+            @if several { h2 { (report.file) } }
+            p { (summary(file)) "." }
+            div #summary {
+                h2 { "What was found" }
+                @if report.findings.is_empty() { p { "Nothing to mend." } }
+                @else { (findings(report)) }
+                @if mended > 0 {
+                    p { "All of it at once:" }
+                    pre { code { (all.command(&report.file)) } }
+                }
+                @for note in &report.notes { p.note { "Note: " (note) } }
+            }
+            @if !changed.is_empty() {
+                h2 { "What a copy brings" }
+                @for &i in &changed {
+                    h3 { code { (file.variables[i].path) } }
+                    (reads::before_after(&file.variables[i]))
+                }
+            }
+            h2 { "How it is stored" }
+            (bytes::map(file))
+            @for i in drawn(file) { (variable::section(&file.variables[i], &format!("file-{number}-variable-{i}"))) }
+        }
+    }
+}
+
+fn findings(report: &Report) -> Markup {
+    let folded = fold(&report.findings);
+    html! {
+        div.scroll tabindex="0" {
+            table {
+                thead { tr { th scope="col" { "rule" } th scope="col" { "for" } th scope="col" { "what, and what mends it" } } }
+                tbody {
+                    @for group in &folded {
+                        @for one in &group.findings {
+                            tr {
+                                td { span class=(severity(one.worst.rule.severity)) { (one.worst.rule.code) } }
+                                td { (names(&group.vars)) }
+                                td {
+                                    (one.worst.message)
+                                    @if let Some(mend) = &one.worst.mend { pre { code { (mend.command(&report.file)) } } }
+                                    @if let Some(cache) = &one.worst.cache { p.note { "or, in netCDF-C, for the " (cache.read) ":" } pre { code { (cache.call()) } } }
+                                }
+                            }
+                        }
+                    }
+                }
+            }
+        }
+    }
+}
+
+fn names(vars: &[String]) -> Markup {
+    const SHOWN: usize = 3;
+    html! {
+        @if vars.is_empty() { "the file" }
+        @for (i, v) in vars.iter().take(SHOWN).enumerate() { @if i > 0 { ", " } code { (v) } }
+        @if vars.len() > SHOWN { " and " (vars.len() - SHOWN) " more" }
+    }
+}
+
+fn severity(s: Severity) -> &'static str {
+    match s {
+        Severity::Error => "severity error",
+        Severity::Warning => "severity warning",
+        Severity::Info => "severity info",
+    }
+}

@@ -1,0 +1,33 @@
+//! Pages and drawings of netCDF files: chunks with the reads on them, a map of the file's bytes, sizes of chunks, and what
+//! a copy would bring. A page is one text that needs no network and no script, for light and dark, screens and printers.
+//!
+//! What is drawn is [`ncforge::ops::doctor::Anatomy`]; nothing here looks at a file.
+//!
+//! ```
+//! use ncforge::engine::Engine;
+//! use ncforge::ops::doctor::{DoctorOptions, anatomy};
+//! use ncforge_view::info_page;
+//! # use ncforge::{Dimension, DatasetMut, CreateOptions, Format, Hyperslab, Schema, Variable};
+//! # use ncforge::model::{Atomic, DimId};
+//! # let path = std::env::temp_dir().join(format!("ncforge-view-{}.nc", std::process::id()));
+//! # let mut schema = Schema::new(Format::Cdf2);
+//! # schema.dims.push(Dimension { name: "x".into(), group: Schema::ROOT, len: 300, unlimited: false });
+//! # schema.vars.push(Variable::new("<v>", Atomic::Short, vec![DimId(0)]));
+//! # DatasetMut::create(&path, schema, CreateOptions::default())?.close()?;
+//! let (_, file) = anatomy(&path, &DoctorOptions::default(), &Engine::global())?;
+//! let page = info_page(&[file]);
+//! assert!(page.starts_with("<!DOCTYPE html>") && page.contains("&lt;v&gt;") && !page.contains("<v>"));
+//! # std::fs::remove_file(&path)?;
+//! # Ok::<(), Box<dyn std::error::Error>>(())
+//! ```
+
+mod bytes;
+mod chunks;
+mod doctor;
+mod page;
+mod reads;
+mod svg;
+mod variable;
+
+pub use doctor::doctor_page;
+pub use page::{STYLE, info_page};

@@ -1,0 +1,96 @@
+//! The page: head, style, one section a file.
+
+use maud::{DOCTYPE, Markup, PreEscaped, html};
+use ncforge::ops::doctor::{Anatomy, Use};
+use ncforge::words::{bytes, many};
+
+use crate::{bytes as map, variable};
+
+/// The style of all pages, for light and for dark paper, screens and printers.
+pub const STYLE: &str = include_str!("style.css");
+/// What drawings of files need beside.
+const DRAWINGS: &str = include_str!("drawings.css");
+/// Variables that are drawn, the largest first; the others are named.
+const MOST_VARIABLES: usize = 12;
+
+/// A page about files: their bytes, their largest variables, the reads on their chunks.
+pub fn info_page(files: &[Anatomy]) -> String {
+    let title = match files {
+        [one] => one.file.clone(),
+        _ => many(files.len() as u64, "file"),
+    };
+    page(
+        &title,
+        &html! { @for (i, file) in files.iter().enumerate() { (file_section(file, i, files.len() > 1)) } },
+    )
+}
+
+/// The frame of a page.
+pub(crate) fn page(title: &str, body: &Markup) -> String {
+    let page = html! {
+        (DOCTYPE)
+        html lang="en" {
+            head {
+                meta charset="utf-8";
+                meta name="viewport" content="width=device-width, initial-scale=1";
+                meta name="color-scheme" content="light dark";
+                title { (title) " – ncforge" }
+                link rel="icon" href="data:,";
+                style { (PreEscaped(STYLE)) (PreEscaped(DRAWINGS)) }
+            }
+            body {
+                header {
+                    h1 { (title) }
+                    p.muted { "ncforge " (env!("CARGO_PKG_VERSION")) }
+                }
+                main { (body) }
+                footer {
+                    p {
+                        "Bytes and chunks are counted from the file, for a read in the middle. Times are predicted by the cost model for the first read of a "
+                        "program, with the rates that this machine was calibrated with, or the usual ones; loops of reads cost less."
+                    }
+                }
+            }
+        }
+    };
+    page.into_string()
+}
+
+/// What a file is, in a line.
+pub(crate) fn summary(file: &Anatomy) -> String {
+    let values: u64 = file.variables.iter().map(|v| v.bytes).fold(0, u64::saturating_add);
+    format!(
+        "{}, {}: {} on disk, {} of values in memory, metadata {}",
+        file.format,
+        many(file.variables.len() as u64, "variable"),
+        bytes(file.bytes),
+        bytes(values),
+        bytes(file.bytes_for(Use::Metadata)),
+    )
+}
+
+/// The variables that are drawn.
+pub(crate) fn drawn(file: &Anatomy) -> Vec<usize> {
+    let mut order: Vec<usize> = (0..file.variables.len()).filter(|&i| file.variables[i].bytes > 0).collect();
+    order.sort_by_key(|&i| (std::cmp::Reverse(file.variables[i].bytes), i));
+    // A coordinate of a few bytes tells nothing beside what fills the file.
+    let most = order.first().map_or(0, |&i| file.variables[i].bytes);
+    order.retain(|&i| file.variables[i].bytes.saturating_mul(1000) >= most);
+    order.truncate(MOST_VARIABLES);
+    order
+}
+
+fn file_section(file: &Anatomy, number: usize, several: bool) -> Markup {
+    let drawn = drawn(file);
+    let left_out = file.variables.len() - drawn.len();
+    html! {
+        section id=(format!("file-{number}")) {
+            @if several { h2 { (file.file) } }
+            p { (summary(file)) "." }
+            (map::map(file))
+            @if several { h3 { "Variables" } } @else { h2 { "Variables" } }
+            @for &i in &drawn { (variable::section(&file.variables[i], &format!("file-{number}-variable-{i}"))) }
+            @if left_out > 0 { p.note { (many(left_out as u64, "smaller variable")) " not drawn." } }
+        }
+    }
+}

@@ -1,0 +1,159 @@
+"""Pages of `info --html` and `doctor --html`: their figures against h5py's, names that look like markup, and a browser's view."""
+
+from __future__ import annotations
+
+import re
+import shutil
+import subprocess
+from html.parser import HTMLParser
+from pathlib import Path
+
+import h5py
+import netCDF4
+import numpy as np
+import pytest
+
+from conftest import DATA, Run
+
+ODD = 'a<b>&"c'
+
+
+class Page(HTMLParser):
+    """The tags, the text and the drawings' names of a page; unbalanced tags are an error."""
+
+    def __init__(self, text: str) -> None:
+        super().__init__()
+        self.open: list[str] = []
+        self.tags: list[str] = []
+        self.labels: list[str] = []
+        self.words = ""
+        self.feed(text)
+        assert not self.open, self.open
+
+    def handle_starttag(self, tag: str, attrs: list[tuple[str, str | None]]) -> None:
+        self.tags.append(tag)
+        values = dict(attrs)
+        self.labels += [v for k, v in attrs if k == "aria-label" and v]
+        assert not (values.get("src") or "").startswith("http"), values
+        assert not any(k.startswith("on") for k in values), values
+        if tag not in ("meta", "link"):
+            self.open.append(tag)
+
+    def handle_startendtag(self, tag: str, attrs: list[tuple[str, str | None]]) -> None:
+        self.tags.append(tag)
+
+    def handle_endtag(self, tag: str) -> None:
+        while self.open and self.open[-1] == "rect" != tag:
+            self.open.pop()
+        assert self.open.pop() == tag, tag
+
+    def handle_data(self, data: str) -> None:
+        if self.open and self.open[-1] != "style":
+            self.words += data + " "
+
+
+@pytest.fixture(scope="module")
+def maps(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """Maps, each a chunk, in a variable with an odd name."""
+    path = tmp_path_factory.mktemp("pages") / "maps & more.nc"
+    with netCDF4.Dataset(path, "w") as file:
+        for name, length in (("time", None), ("lat", 40), ("lon", 80)):
+            file.createDimension(name, length)
+        values = np.random.default_rng(1).normal(size=(200, 40, 80)).round(1)
+        for name in ("tas", ODD):
+            var = file.createVariable(name, "f4", ("time", "lat", "lon"), zlib=True, chunksizes=(1, 40, 80))
+            var[:] = values
+    return path
+
+
+def test_info_draws_what_is_in_the_file(run: Run, maps: Path, tmp_path: Path) -> None:
+    out = tmp_path / "page.html"
+    run("info", maps, "--html", out)
+    text = out.read_text()
+    page = Page(text)
+    assert ODD in page.words
+    assert "<b>" not in text
+    assert "script" not in page.tags
+    assert "http:" not in text.replace("http://www.w3.org/2000/svg", "")
+    with h5py.File(maps) as file:
+        stored = [file["tas"].id.get_chunk_info(i).size for i in range(200)]
+    # A series meets all chunks, a map one.
+    series, a_map = (
+        next(label for label in page.labels if f"tas with a {read} on them" in label) for read in ("series", "map")
+    )
+    assert "200 chunks touched, 800 B wanted" in series
+    assert "1 chunk touched, 12.5 KiB wanted" in a_map
+    kib = f"{min(stored) / 1024:.3g}", f"{max(stored) / 1024:.3g}"
+    sizes = next(label for label in page.labels if label.startswith("200 chunks"))
+    assert all(size in sizes for size in kib), (sizes, kib)
+    assert "3,200×" in page.words  # 200 chunks of 40 x 80, for 200 values
+
+
+def test_the_map_of_bytes_is_the_whole_file(run: Run, maps: Path, tmp_path: Path) -> None:
+    out = tmp_path / "page.html"
+    for path in (maps, DATA / "navy_winds.nc", DATA / "sst30e_netcdf.nc", DATA / "uv300.nc"):
+        run("info", path, "--html", out, "-O")
+        label = next(v for v in Page(out.read_text()).labels if v.startswith("Map of the file's bytes"))
+        units = {"B": 1, "KiB": 1 << 10, "MiB": 1 << 20}
+        told = sum(float(n) * units[u] for n, u in re.findall(r" ([\d.]+) (B|KiB|MiB)(?=,|$)", label))
+        # Each is rounded to three digits.
+        assert told == pytest.approx(path.stat().st_size, rel=0.01), label
+
+
+def test_doctor_tells_before_after_and_break_even(run: Run, maps: Path, tmp_path: Path) -> None:
+    out = tmp_path / "page.html"
+    run("doctor", maps, "--html", out, code=3)
+    page = Page(out.read_text())
+    assert "NC101" in page.words
+    assert "What a copy brings" in page.words
+    assert re.search(r"series .* reads? ", page.words)
+    assert any(label.startswith("Before and after: series: ") for label in page.labels)
+    # The command is one that a shell takes: the name has a blank and an ampersand.
+    assert f"ncforge copy '{maps}' '{maps.with_name('maps & more-mended.nc')}'" in page.words
+    assert "Nothing to mend" in _doctor(run, DATA / "sst30e_netcdf.nc", tmp_path / "nothing.html", "--select", "NC101")
+
+
+def _doctor(run: Run, path: Path, out: Path, *options: str) -> str:
+    run("doctor", path, "--html", out, *options)
+    return out.read_text()
+
+
+def test_a_page_is_not_replaced_unasked(run: Run, maps: Path, tmp_path: Path) -> None:
+    out = tmp_path / "page.html"
+    out.write_text("mine")
+    assert "hint: give -O" in run("info", maps, "--html", out, code=2).stderr
+    assert out.read_text() == "mine"
+    run("doctor", maps, "--html", out, "-O", code=3)
+    assert run("info", maps, "--html", "-").stdout.startswith("<!DOCTYPE html>")
+
+
+def test_several_files_stand_on_one_page(run: Run, tmp_path: Path) -> None:
+    out = tmp_path / "page.html"
+    paths = [DATA / "navy_winds.nc", tmp_path / "missing.nc", DATA / "uv300.nc"]
+    run("info", *paths, "--html", out, code=4)
+    page = Page(out.read_text())
+    assert "navy_winds.nc" in page.words
+    assert "uv300.nc" in page.words
+
+
+@pytest.mark.parametrize("dark", [False, True], ids=["light", "dark"])
+def test_a_browser_shows_it_without_a_complaint(run: Run, maps: Path, tmp_path: Path, dark: bool) -> None:
+    browser = next((b for b in map(shutil.which, ("chromium", "chromium-browser", "google-chrome")) if b), None)
+    if browser is None:
+        pytest.skip("no Chromium on this machine")
+    out, shot = tmp_path / "page.html", tmp_path / "page.png"
+    run("doctor", maps, "--html", out, code=3)
+    command = [
+        browser, "--headless", "--no-sandbox", "--disable-gpu", "--disable-dev-shm-usage", "--enable-logging=stderr",
+        f"--user-data-dir={tmp_path / 'profile'}", "--window-size=900,3200", f"--screenshot={shot}",
+        *(["--blink-settings=preferredColorScheme=0"] if dark else []), out.as_uri(),
+    ]  # fmt: skip
+    done = subprocess.run(command, capture_output=True, text=True, timeout=60)
+    assert "CONSOLE" not in done.stderr, done.stderr
+    image = pytest.importorskip("matplotlib.image").imread(shot)
+    corner = image[2, 2, :3].mean()
+    assert corner < 0.2 if dark else corner > 0.9
+    # Something is drawn in each of the colours of the legend.
+    flat = (image[..., :3].reshape(-1, 3) * 255).round().astype(int)
+    wanted = {(0x00, 0x72, 0xB2), (0xE6, 0x9F, 0x00)} if not dark else {(0x4A, 0xA8, 0xE0), (0xF0, 0xB4, 0x29)}
+    assert wanted <= set(map(tuple, flat.tolist()))
