@@ -350,3 +350,19 @@ def test_saved_results_are_compared(run: Run, tmp_path: Path) -> None:
     run("bench", "compare", str(other), str(saved), "--fail-if-slower", "10%")
     other.write_text("{}")
     run("bench", "compare", str(saved), str(other), code=4)
+
+
+def test_values_of_a_kind(run: Run, tmp_path: Path) -> None:
+    """What compresses, compresses as far as was asked for; all of it is checked as it is read."""
+    path = tmp_path / "t.nc"
+    words = ["bench", "io", "-d=8:50:40:25", f"-f={path}", "-w", "-r", "-z=1", *ONCE]
+    sizes = {}
+    for kind in ("hash", "compressible=30", "compressible=70", "field", "ramp", "constant"):
+        run(*words, "--data-content", kind)
+        sizes[kind] = path.stat().st_size / (8 * 50 * 40 * 25 * 4)
+    assert sizes["hash"] > 0.99 and sizes["constant"] < 0.05
+    assert 0.65 < sizes["compressible=30"] < 0.8 and 0.25 < sizes["compressible=70"] < 0.42
+    run(*words, "--data-content", "ramp")
+    assert np.array_equal(values(path).ravel(), np.arange(8 * 50 * 40 * 25))
+    assert "no content" in run(*words, "--data-content", "noise", code=2).stderr
+    assert "percentage" in run(*words, "--data-content", "compressible=120", code=2).stderr

@@ -6,6 +6,9 @@ use crate::result::{Row, Section, SeedFigure};
 /// Reads of seed 000: chunk lengths (0: a classic file), megabytes of cache, microseconds of a slab and of a series.
 const AR5: &str = include_str!("ar5.csv");
 
+/// Bytes of the cache that was too small.
+const SMALL: &str = "1048576";
+
 /// Sets the published figures of a step beside its rows, and says in words how ours stand.
 pub fn publish(step: &Step, section: &mut Section) {
     let detail = section.detail.clone();
@@ -86,12 +89,12 @@ fn slab_or_series(row: &Row) -> Option<SeedFigure> {
 /// Seed 000, its first table: a slab from chunks of 33 MB, deflated, by the cache. (A series of the first run, which loads
 /// the cache, was published too; it is as slow everywhere.)
 fn cliff(row: &Row) -> Option<SeedFigure> {
-    if row.phase != "slab" {
+    if row.phase != "slab" || fact(row, "chunk_shape") == "classic" {
         return None;
     }
     let (us, which) = match fact(row, "chunk_cache") {
         "default" => (3568.0, "cache grown when opening (4.1)"),
-        _ if fact(row, "chunk_cache_bytes") == "1048576" => (850_607.0, "default cache of 1 MB (4.0)"),
+        _ if fact(row, "chunk_cache_bytes") == SMALL => (850_607.0, "default cache of 1 MB (4.0)"),
         _ => (3562.0, "cache of 65 MB"),
     };
     seconds(row, &format!("Unidata, {which}"), us * 1e-6)
@@ -99,10 +102,10 @@ fn cliff(row: &Row) -> Option<SeedFigure> {
 
 /// For every library, how much slower the small cache is; the seed: 239 times.
 fn cliffs(section: &Section) -> Vec<String> {
-    let slab = |engine: &str, small: bool| {
-        let of = section.rows.iter().filter(|r| r.phase == "slab" && r.engine == engine);
-        let mut of = of.filter(|r| (fact(r, "chunk_cache_bytes") == "1048576") == small);
-        of.find_map(median)
+    let slab = |who: &(&str, &str), fits: &dyn Fn(&str) -> bool| {
+        let own = |r: &&Row| r.phase == "slab" && (r.engine.as_str(), r.version.as_str()) == *who;
+        let chunked = section.rows.iter().filter(own).filter(|r| fact(r, "chunk_shape") != "classic");
+        chunked.filter(|r| fits(fact(r, "chunk_cache_bytes"))).find_map(median)
     };
     let mut engines: Vec<(&str, &str)> = Vec::new();
     for r in &section.rows {
@@ -110,13 +113,19 @@ fn cliffs(section: &Section) -> Vec<String> {
             engines.push((&r.engine, &r.version));
         }
     }
-    let told = |(engine, version): &(&str, &str)| {
-        let (small, large) = (slab(engine, true)?, slab(engine, false)?);
+    let told = |who: &(&str, &str)| {
+        let small = slab(who, &|bytes| bytes == SMALL)?;
+        let large = slab(who, &|bytes| !bytes.is_empty() && bytes != SMALL)?;
+        let unasked = slab(who, &str::is_empty)?;
+        let time = crate::report::seconds;
         Some(format!(
-            "{engine} {version}: with a cache of 1 MB, too small for one chunk of 33.5 MB, a slab takes {:.1} times as long as with 65 MB ({} and {}); published: 239 times",
+            "{} {}: with 1 MB for decoded chunks, too little for one of 33.5 MB, a slab takes {:.0} times as long as with 65 MB ({} and {}; published: 239 times); with what it takes unasked, {}",
+            who.0,
+            who.1,
             small / large.max(1e-12),
-            crate::report::seconds(small),
-            crate::report::seconds(large)
+            time(small),
+            time(large),
+            time(unasked)
         ))
     };
     engines.iter().filter_map(told).collect()
@@ -263,6 +272,20 @@ mod tests {
         let classic = [("chunk_shape", "classic"), ("chunk_cache_bytes", "1048576")];
         let f = slab_or_series(&row("x", "slab", &classic, 1.0, 0)).unwrap();
         assert!((f.value - 240e-6).abs() < 1e-12);
+
+        let small = [("chunk_shape", "256:128:256"), ("chunk_cache_bytes", SMALL)];
+        let slow = row("netCDF-C", "slab", &small, 0.1, 0);
+        assert!((cliff(&slow).unwrap().ratio() - 8.506_07).abs() < 1e-6);
+        assert!(cliff(&row("x", "slab", &classic, 0.1, 0)).is_none());
+        let others = [("68000000", 0.001), ("", 0.002)].map(|(bytes, s)| {
+            row("netCDF-C", "slab", &[("chunk_shape", "256:128:256"), ("chunk_cache_bytes", bytes)], s, 0)
+        });
+        let rows = std::iter::once(slow).chain(others).collect();
+        let told = cliffs(&Section { rows, ..Section::default() });
+        assert!(
+            told.len() == 1 && told[0].contains("takes 100 times") && told[0].contains("2.00 ms"),
+            "{told:?}"
+        );
 
         let f = converted(&row("stream", "write", &[("floats", "10000000"), ("format", "stream")], 1.0, 0));
         assert_eq!(f.map(|f| (f.value, f.ours)), Some((0.14, 10.0)));

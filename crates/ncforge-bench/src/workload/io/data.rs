@@ -15,9 +15,39 @@ pub enum Content {
     Hash,
     /// A smooth field with hashed low bits, as model output is: compresses to about a half.
     Field,
+    /// One value everywhere: what a codec makes of nothing. Slips cannot be seen in it.
+    Constant,
+    /// The element's index.
+    Ramp,
+    /// So many per cent of the values are zero, in runs of 16, and the others are hashed: compresses to about the rest.
+    Compressible(u8),
     /// The cell values of NetCDF-Bench, `100·t + rank + x + 10·y + 1` with t, x, y counted within the block. Very
     /// compressible; slips between time steps cannot be seen in it.
     NetcdfBench,
+}
+
+impl std::str::FromStr for Content {
+    type Err = String;
+
+    fn from_str(text: &str) -> Result<Self, String> {
+        match text.split_once('=') {
+            None if text == "hash" => Ok(Content::Hash),
+            None if text == "field" => Ok(Content::Field),
+            None if text == "constant" => Ok(Content::Constant),
+            None if text == "ramp" => Ok(Content::Ramp),
+            None if text == "netcdf-bench" => Ok(Content::NetcdfBench),
+            Some(("compressible", n)) => n
+                .trim_end_matches('%')
+                .parse()
+                .ok()
+                .filter(|n| *n <= 100)
+                .map(Content::Compressible)
+                .ok_or_else(|| format!("`{n}` is no percentage, as in compressible=30")),
+            _ => Err(format!(
+                "no content `{text}`: hash, field, constant, ramp, compressible=PERCENT or netcdf-bench"
+            )),
+        }
+    }
 }
 
 /// What a value is made of.
@@ -136,6 +166,16 @@ impl Values {
                         *cell = encode(((wave * 64 + along * 32 + 65536) as u64) << 6 ^ noise);
                     }
                 }
+                Content::Constant => row.fill(encode(mix(self.seed))),
+                Content::Ramp => row.iter_mut().zip(index..).for_each(|(cell, i)| *cell = encode(i)),
+                Content::Compressible(share) => {
+                    for (cell, i) in row.iter_mut().zip(index..) {
+                        let run = mix(self.seed.wrapping_add((i / 16).wrapping_mul(GOLDEN)));
+                        let zero = run % 100 < u64::from(share);
+                        let value = mix(self.seed.wrapping_add(i.wrapping_mul(GOLDEN)));
+                        *cell = encode(if zero { 0 } else { value });
+                    }
+                }
                 Content::NetcdfBench => {
                     let local = |d: usize| at.get(d).copied().unwrap_or(0);
                     let value = 100 * local(0) + rank + local(1) + 10 * local(2) + 1;
@@ -206,7 +246,9 @@ mod tests {
 
     #[test]
     fn a_value_depends_on_its_place_and_not_on_the_block() {
-        for content in [Content::Hash, Content::Field] {
+        for content in
+            [Content::Hash, Content::Field, Content::Ramp, Content::Compressible(40), Content::Constant]
+        {
             for dtype in Atomic::ALL {
                 let v = values(content, dtype);
                 let size = dtype.size();

@@ -84,9 +84,9 @@ pub(crate) struct IoArgs {
     /// Type of the values: i1 … i8, u1 … u8, f4, f8
     #[arg(long, value_name = "TYPE", default_value = "i4", value_parser = dtype)]
     pub(crate) dtype: ncforge::Atomic,
-    /// The values: hash (cannot be compressed), field (as model output), netcdf-bench (its cell values) [default: hash; field with -z; netcdf-bench with --compat]
-    #[arg(long, value_enum, value_name = "KIND")]
-    pub(crate) data_content: Option<ContentArg>,
+    /// The values: hash (cannot be compressed), field (as model output), constant, ramp, compressible=PERCENT, netcdf-bench (its cell values) [default: hash; field with -z; netcdf-bench with --compat]
+    #[arg(long, value_name = "KIND")]
+    pub(crate) data_content: Option<Content>,
     /// Where the values' hash, and the order of cases, start
     #[arg(long, value_name = "N", default_value = "1")]
     pub(crate) seed: u64,
@@ -169,27 +169,6 @@ pub(crate) enum OutputForm {
 pub(crate) enum Compat {
     /// NetCDF-Bench
     NetcdfBench,
-}
-
-/// How values look.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
-pub(crate) enum ContentArg {
-    /// All bits hashed
-    Hash,
-    /// As model output
-    Field,
-    /// NetCDF-Bench's
-    NetcdfBench,
-}
-
-impl From<ContentArg> for Content {
-    fn from(c: ContentArg) -> Content {
-        match c {
-            ContentArg::Hash => Content::Hash,
-            ContentArg::Field => Content::Field,
-            ContentArg::NetcdfBench => Content::NetcdfBench,
-        }
-    }
 }
 
 /// Formats by name.

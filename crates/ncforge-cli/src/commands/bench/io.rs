@@ -156,7 +156,7 @@ fn options(args: &IoArgs, cx: &Context<'_>) -> std::result::Result<IoOptions, Fa
     }
     let compressed = cases.iter().any(|c| c.deflate > 0);
     let content = match args.data_content {
-        Some(content) => content.into(),
+        Some(content) => content,
         None if as_there => Content::NetcdfBench,
         None if compressed => Content::Field,
         None => Content::Hash,
