@@ -61,14 +61,13 @@ pub fn calibrate(folder: &Path, threads: Option<usize>) -> Result<Calibration> {
     let mut random = Positions::new(5);
     let bytes: Vec<u8> = (0..PLAIN / 8).flat_map(|_| random.below(u64::MAX).to_ne_bytes()).collect();
     std::fs::write(&plain, bytes).map_err(|e| io("write into", e))?;
-    cache::warm(&plain)?;
-    let (request, bandwidth) = storage(&plain, 2000)?;
     // On the disk itself. Some file systems live in memory, some containers may not evict: then nothing is known.
     let evicted = cache::evict(&plain).is_ok() && cache::resident(&plain).is_ok_and(|share| share < 0.05);
     let cold = if evicted { Some(storage(&plain, 100)?) } else { None };
 
     let file = dir.path().join("chunks.nc");
     write(&file)?;
+    cache::warm(&plain)?;
     cache::warm(&file)?;
     let dataset = Dataset::open(&file)?;
     let chain = [filters::shuffle(4), filters::deflate(1)];
@@ -77,6 +76,7 @@ pub fn calibrate(folder: &Path, threads: Option<usize>) -> Result<Calibration> {
     let mut machines = Vec::with_capacity(ROUNDS);
     let begun = Instant::now();
     while machines.len() < LEAST || machines.len() < ROUNDS && begun.elapsed() < BUDGET {
+        let (request, bandwidth) = storage(&plain, 500)?;
         let times = Times::of(&bench)?;
         // What the decoder alone takes is known from a sample; the engine's own part is in `deliver` and `chunk`.
         let sampled = sample(&dataset, LARGE_VAR, &chain, 64 << 20)?;

@@ -45,8 +45,9 @@ pub(super) fn roots(backing: &dyn Store) -> Result<Vec<(u64, Option<Root>)>> {
 
 /// The root that counts: the one with the highest number, if it stands there twice, or if everything that it leads to
 /// is whole; else the one before. With `is_written` somebody is writing just now, and may not have waited for the
-/// newest one yet: the last one that stands there twice will do.
-fn newest(backing: &dyn Store, is_written: bool) -> Result<Root> {
+/// newest one yet: the last one that stands there twice will do. Also gives whether it stands there twice, and so was
+/// waited for.
+fn newest(backing: &dyn Store, is_written: bool) -> Result<(Root, bool)> {
     let mut found = roots(backing)?.into_iter().filter_map(|(_, r)| r).collect::<Vec<Root>>();
     found.sort_by_key(|r| std::cmp::Reverse(r.sequence));
     let mut candidates: Vec<(Root, bool)> = Vec::new();
@@ -57,7 +58,7 @@ fn newest(backing: &dyn Store, is_written: bool) -> Result<Root> {
         }
     }
     if is_written && let Some(i) = candidates.iter().position(|(_, twice)| *twice) {
-        return Ok(candidates.swap_remove(i).0);
+        return Ok(candidates.swap_remove(i));
     }
     let last = candidates.len().saturating_sub(1);
     for (i, (root, twice)) in candidates.into_iter().enumerate() {
@@ -65,7 +66,7 @@ fn newest(backing: &dyn Store, is_written: bool) -> Result<Root> {
         // what it leads to was waited for before a later one was begun. Only of the first one nobody knows that.
         let is_waited_for = twice || (i == last && root.sequence > FIRST);
         if is_waited_for || is_whole(backing, &root)? {
-            return Ok(root);
+            return Ok((root, twice));
         }
         if i == last {
             return Err(corrupt(
@@ -103,11 +104,11 @@ fn is_whole(backing: &dyn Store, root: &Root) -> Result<bool> {
 /// The newest root and a pin on it.
 fn pinned(backing: &Arc<dyn Store>) -> Result<(Root, Option<Lock>)> {
     let find = || newest(&**backing, lock::is_written(&**backing));
-    let mut root = find()?;
+    let (mut root, _) = find()?;
     loop {
         let pin = lock::pin(backing, root.sequence);
         // Whoever wrote another root meanwhile may not have seen the pin.
-        let again = find()?;
+        let (again, _) = find()?;
         if again.sequence == root.sequence || pin.is_none() {
             return Ok((again, pin));
         }
@@ -137,10 +138,12 @@ impl PackedStore {
     /// Opens a packed file for reading and writing. An error if somebody else has it open for writing.
     pub fn open_rw(backing: Arc<dyn Store>, resources: Resources) -> Result<Self> {
         let writer = lock::writer(&backing)?;
-        let root = newest(&*backing, false)?;
+        let (root, was_waited_for) = newest(&*backing, false)?;
         // A root that another process wrote, and did not live to make durable, must be before its
         // predecessor's space is used again.
-        backing.sync()?;
+        if !was_waited_for {
+            backing.sync()?;
+        }
         let store = Self::at_root(backing, &root, writer, resources, true)?;
         let mut live = root.map.extent().into_iter().collect::<Vec<_>>();
         {

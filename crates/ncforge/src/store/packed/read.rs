@@ -134,12 +134,19 @@ enum Found {
 impl PackedStore {
     /// Reads bytes of the image (or of what is being built to replace it), which has them.
     pub(super) fn read_image(&self, mut buf: &mut [u8], offset: u64, beside: bool) -> Result<()> {
-        let first = self.core().map_of(beside).first_piece(offset, buf.len(), self.shift);
-        match first {
-            Some(piece) if piece.len == buf.len() => self.read_piece(piece, buf),
+        let core = self.core();
+        let map = core.map_of(beside);
+        match map.first_piece(offset, buf.len(), self.shift) {
+            // A small read: its place is looked up and its block is found under one lock.
+            Some(piece) if piece.len == buf.len() => {
+                let found = self.find(&core, piece, buf)?;
+                drop(core);
+                self.read_found(piece, found, buf)
+            }
             None => Ok(()),
             _ => {
-                let runs = self.core().map_of(beside).runs(offset, buf.len());
+                let runs = map.runs(offset, buf.len());
+                drop(core);
                 for run in runs {
                     let (part, rest) = buf.split_at_mut(run.len);
                     match run.over {
@@ -220,14 +227,20 @@ impl PackedStore {
     }
 
     fn read_piece(&self, piece: Piece, out: &mut [u8]) -> Result<()> {
-        let entry = match self.find(piece, out)? {
+        let found = self.find(&self.core(), piece, out)?;
+        self.read_found(piece, found, out)
+    }
+
+    fn read_found(&self, piece: Piece, found: Found, out: &mut [u8]) -> Result<()> {
+        let entry = match found {
             Found::Done => return Ok(()),
             Found::Stored(entry) => entry,
         };
         match self.read_stored(piece, &entry, out) {
             Err(e @ Error::Corrupt { .. }) if self.writable => {
                 // Somebody may have written and committed since the entry was looked up.
-                match self.find(piece, out)? {
+                let found = self.find(&self.core(), piece, out)?;
+                match found {
                     Found::Done => Ok(()),
                     Found::Stored(now) if now != entry => self.read_stored(piece, &now, out),
                     Found::Stored(_) => Err(e),
@@ -238,8 +251,7 @@ impl PackedStore {
     }
 
     /// Looks a block up, under the lock.
-    fn find(&self, piece: Piece, out: &mut [u8]) -> Result<Found> {
-        let core = self.core();
+    fn find(&self, core: &Core, piece: Piece, out: &mut [u8]) -> Result<Found> {
         if let Some(tx) = &core.tx
             && let Some(bytes) = tx.dirty(piece.tree, piece.block)
         {
@@ -250,7 +262,7 @@ impl PackedStore {
         let tree = &core.trees[piece.tree as usize];
         let entry = tree.get(piece.block, &fetch)?;
         if piece.len < 1 << self.shift && tree.last.load(Ordering::Relaxed) != piece.block {
-            self.look_ahead(&core, piece);
+            self.look_ahead(core, piece);
         }
         Ok(Found::Stored(entry))
     }
