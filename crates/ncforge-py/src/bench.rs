@@ -51,7 +51,6 @@ pub(crate) fn bench_access(py: Python<'_>, files: Vec<PathBuf>, request: AccessR
             patterns: patterns.collect::<Result<_>>()?,
             repetitions: request.repetitions,
             cold: request.cold,
-            cell_seconds: None,
             seed: request.seed,
         };
         let driver = driver(request.threads, request.memory.as_deref())?;
