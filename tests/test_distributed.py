@@ -73,6 +73,8 @@ OPTIONS: list[dict[str, Any]] = [
     {"chunks": "auto", "codec": "deflate", "fletcher32": True, "verify": True},
     {"format": "cdf5", "vars": ["tas", "packed", "gaps", "number"]},
     {"codec": "none", "chunks": "time/64,lat/64,lon/64"},
+    {"codec": "auto", "chunks": "auto", "for_": "series=3,map=1"},
+    {"codec": "auto", "goal": "small", "allow_zstd": True, "chunks": "time/40,lat/30,lon/35"},
 ]
 
 
@@ -199,6 +201,20 @@ def test_combinations_are_those_of_one_process(client: Any, tmp_path: Path) -> N
     assert report.tiles == 9
     assert together.read_bytes() == alone.read_bytes()
     tl.check(together, whole, parts)
+
+
+def test_tiles_are_appended(client: Any, tmp_path: Path) -> None:
+    """In two runs what one run makes, by this process and by a cluster."""
+    rng = np.random.default_rng(4)
+    fields = {"sst": tl.Field(("t", "y", "x"), rng.standard_normal((6, 40, 50)).astype("f4"))}
+    whole = tl.Whole(fields)
+    parts = tl.nemo(tmp_path, whole, (2, 2), tl.Storage("NETCDF4", zlib=True))
+    for out, options in ((tmp_path / "alone.nc", {}), (tmp_path / "together.nc", {"client": client})):
+        ncforge.combine(parts.paths[:2], out, allow_missing=True, codec="deflate", **options)
+        with pytest.raises(FileExistsError):
+            ncforge.combine(parts.paths[2:], out, allow_missing=True, codec="deflate", **options)
+        ncforge.combine(parts.paths[2:], out, allow_missing=True, append=True, **options)
+        tl.check(out, whole, parts)
 
 
 def test_doctor_is_a_task_a_file(client: Any, source: Path, tmp_path: Path) -> None:

@@ -14,6 +14,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
+from ncforge._unpack import Plan, plan_of
 from ncforge.errors import InvalidError
 
 DEFAULT_FILL: dict[str, Any] = {
@@ -70,6 +71,7 @@ class Rules:
         self.factor, self.offset = attrs.get("scale_factor"), attrs.get("add_offset")
         self.scales = self._scalable()
         self.digits = attrs.get("least_significant_digit")
+        self._plans: dict[tuple[bool, bool], Plan | None] = {}
 
     def _safe(self, attrs: Mapping[str, Any], name: str) -> Any:
         """An attribute in the variable's type, if that changes nothing about it."""
@@ -114,6 +116,37 @@ class Rules:
         return self.factor is not None or self.offset is not None
 
     # Reading
+
+    def plan(self, how: Switches) -> Plan | None:
+        """How values are unpacked while they are decoded; ``None`` where :meth:`give` does it."""
+        key = how.mask, how.scale
+        if key not in self._plans:
+            self._plans[key] = plan_of(self, *key)
+        return self._plans[key]
+
+    def dressed(self, values: npt.NDArray[Any], mask: npt.NDArray[np.bool_] | None, how: Switches) -> Any:
+        """What a plan gave, as a program gets it: the same as :meth:`give` of the stored numbers."""
+        if not how.mask:
+            return values
+        if mask is None:
+            return np.ma.MaskedArray(values) if how.always_mask else values
+        stored = self.dtype
+        if self.unsigned and how.scale:
+            stored = np.dtype(f"u{stored.itemsize}")
+        fill: Any = None
+        if self.missing is not None:
+            # Missing ones have kept their number: were some of them these?
+            candidates = self.missing.reshape(-1).view(stored)
+            kept = values[mask]
+            found = np.isin(kept, candidates.astype(values.dtype))
+            if stored.kind == "f" and np.isnan(candidates).any():
+                found = found | np.isnan(kept)
+            if found.any():
+                fill = candidates[0]
+        for other in (self.fill, self.default):
+            if fill is None and other is not None:
+                fill = other.view(stored)[()]
+        return np.ma.MaskedArray(values, mask=mask, fill_value=fill)
 
     def give(self, data: npt.NDArray[Any], how: Switches) -> Any:
         """Values as a program gets them, of those in the file."""

@@ -13,7 +13,8 @@ from ncforge._filters import QUANTIZED, described
 from ncforge._index import Picked, Selection, select, select_for_writing
 from ncforge._masking import Rules, Switches, default_fill
 from ncforge._text import chars, strings
-from ncforge._values import TypeName, exact, text_view
+from ncforge._unpack import Plan, Unpacked
+from ncforge._values import NUMBERS, TypeName, exact, text_view
 from ncforge._view import Layout, html
 from ncforge.dimension import Dimension
 from ncforge.errors import FixedAttributeError, InvalidError
@@ -22,7 +23,7 @@ if TYPE_CHECKING:
     from ncforge.dataset import Group
 
 
-put = object.__setattr__
+_put = object.__setattr__
 
 
 class Variable(Attributes):
@@ -60,17 +61,17 @@ class Variable(Attributes):
 
     def _fill(self, group: Group, ident: int, name: str, kind: TypeName, dims: list[int]) -> None:
         # Each is set for itself: otherwise it would be asked whether an attribute of the file is meant.
-        put(self, "_core", group._core)
-        put(self, "_types", group._types)
-        put(self, "_contents", group._contents)
-        put(self, "_group", group)
-        put(self, "_group_id", group._group_id)
-        put(self, "_var_id", ident)
-        put(self, "_key", ident)
-        put(self, "_known", group._contents.known.get(ident, {}))
-        put(self, "_name", name)
-        put(self, "_kind", kind)
-        put(self, "_dims", dims)
+        _put(self, "_core", group._core)
+        _put(self, "_types", group._types)
+        _put(self, "_contents", group._contents)
+        _put(self, "_group", group)
+        _put(self, "_group_id", group._group_id)
+        _put(self, "_var_id", ident)
+        _put(self, "_key", ident)
+        _put(self, "_known", group._contents.known.get(ident, {}))
+        _put(self, "_name", name)
+        _put(self, "_kind", kind)
+        _put(self, "_dims", dims)
 
     def __eq__(self, other: object) -> bool:
         # Made anew whenever it is asked for: the same variable is the same.
@@ -190,7 +191,24 @@ class Variable(Attributes):
 
     def __getitem__(self, key: Any) -> Any:
         selection = select(key, self.shape, self._name)
+        kind, how = self._kind, self._switches
+        if kind in NUMBERS and (how.mask or how.scale) and selection.shape:
+            rules = self._rules
+            plan = rules.plan(how)
+            if plan is not None:
+                return rules.dressed(*self._unpacked(selection, plan), how)
         return self._given(self._get(selection), selection)
+
+    def _unpacked(self, s: Selection | Picked, plan: Plan) -> Unpacked:
+        """Numbers that are unpacked while they are decoded."""
+        if isinstance(s, Picked):
+            return plan.array(self._get(s))
+        values, mask = plan.slab(self._core, self._var_id, s.start, s.count, s.stride)
+        if any(s.flipped):
+            flips = s.flips()
+            values = np.ascontiguousarray(values[flips])
+            mask = None if mask is None else np.ascontiguousarray(mask[flips])
+        return values.reshape(s.shape), None if mask is None else mask.reshape(s.shape)
 
     def _get(self, selection: Selection | Picked) -> Any:
         """Values as the file holds them."""

@@ -12,6 +12,7 @@ from xarray.coding.strings import create_vlen_dtype
 from xarray.core import indexing
 
 from ncforge import _read
+from ncforge._core import File
 from ncforge._handle import Handle
 from ncforge._values import TypeName, Types
 from ncforge.errors import SelectionError
@@ -88,13 +89,13 @@ class NcforgeArray(BackendArray):
             # Of an empty selection the start means nothing, and may lie behind the end.
             start = [s if c else 0 for s, c in zip(start, count, strict=True)]
             stride = [s.step for s in known]
-            array = _read.slab(core, self._kinds(), self._var, self._kind, start, count, stride)
+            array = self._slab(core, start, count, stride)
         else:
             axes = [
                 ([d], at if at is not None else np.arange(s.start, s.stop, s.step)[:, None])  # type: ignore[union-attr]
                 for d, (at, s) in enumerate(zip(lists, slices, strict=True))
             ]
-            array = _read.picks(core, self._kinds(), self._var, self._kind, axes)
+            array = self._picks(core, axes)
         if any(f != slice(None) for f in flips):
             array = array[tuple(flips)]
             if isinstance(array, np.ndarray) and array.ndim:
@@ -113,8 +114,14 @@ class NcforgeArray(BackendArray):
         for d, k in enumerate(key):
             if isinstance(k, slice):
                 axes.append(([d], np.arange(*k.indices(self.shape[d]))[:, None]))
-        array = _read.picks(self._handle.file(), self._kinds(), self._var, self._kind, axes)
+        array = self._picks(self._handle.file(), axes)
         return array.reshape(points + array.shape[1 if arrays else 0 :])
+
+    def _slab(self, core: File, start: list[int], count: list[int], stride: list[int]) -> npt.NDArray[Any]:
+        return _read.slab(core, self._kinds(), self._var, self._kind, start, count, stride)
+
+    def _picks(self, core: File, axes: _read.Axes) -> npt.NDArray[Any]:
+        return _read.picks(core, self._kinds(), self._var, self._kind, axes)
 
     def _positions(self, at: npt.NDArray[Any], n: int) -> npt.NDArray[np.int64]:
         if at.dtype.kind == "b":

@@ -1,8 +1,8 @@
 """Which of xarray's decoders a variable needs.
 
 xarray sends every variable through all of them, and each makes a new one: for a file of thousands of variables that takes
-longer than reading its header several times. Nothing is decoded here; xarray is told, by variable, which decoders would
-change nothing.
+longer than reading its header several times. xarray is told, by variable, which decoders would change nothing; packed variables are
+unpacked by the engine.
 """
 
 from __future__ import annotations
@@ -11,7 +11,10 @@ from collections.abc import Mapping
 from typing import Any
 
 from xarray.backends.common import AbstractDataStore
+from xarray.core.utils import FrozenDict
 from xarray.core.variable import Variable
+
+from ncforge._xarray.unpacking import unpacked
 
 _MASKED = frozenset(("_FillValue", "missing_value", "scale_factor", "add_offset", "_Unsigned"))
 _TIME_UNITS = frozenset(("days", "hours", "minutes", "seconds", "milliseconds", "microseconds", "nanoseconds"))
@@ -23,8 +26,7 @@ def needed(variables: Mapping[Any, Variable], decode: Mapping[str, Any]) -> dict
     if decode.get("use_cftime") is not None:
         # xarray tells people that it is deprecated where it decodes times.
         return dict(decode)
-    # Bounds of times take their units from the times.
-    bounds = {v.attrs["bounds"] for v in variables.values() if isinstance(v.attrs.get("bounds"), str)}
+    bounds = _bounds(variables)
     plain: dict[str, set[Any]] = {"concat_characters": set(), "mask_and_scale": set(), "decode_times": set()}
     for name, variable in variables.items():
         attrs = variable.attrs
@@ -35,7 +37,7 @@ def needed(variables: Mapping[Any, Variable], decode: Mapping[str, Any]) -> dict
         if _MASKED.isdisjoint(attrs):
             plain["mask_and_scale"].add(name)
         units = attrs.get("units")
-        if name not in bounds and (units is None or _is_no_time(units)):
+        if name not in bounds and (units is None or is_no_time(units)):
             plain["decode_times"].add(name)
     plain["decode_timedelta"] = plain["decode_times"]
     options = dict(decode)
@@ -50,7 +52,12 @@ def needed(variables: Mapping[Any, Variable], decode: Mapping[str, Any]) -> dict
     return options
 
 
-def _is_no_time(units: Any) -> bool:
+def _bounds(variables: Mapping[Any, Variable]) -> set[str]:
+    """Variables that are bounds of others. Those of times take their units from the times."""
+    return {v.attrs["bounds"] for v in variables.values() if isinstance(v.attrs.get("bounds"), str)}
+
+
+def is_no_time(units: Any) -> bool:
     text = str(units)
     return "since" not in text and text not in _TIME_UNITS
 
@@ -61,6 +68,21 @@ class Loaded(AbstractDataStore):
     def __init__(self, store: AbstractDataStore) -> None:
         self._store = store
         self._loaded = store.load()
+
+    def unpack(self, asked: Any) -> None:
+        """Has packed variables unpacked as they are read, where that is asked for and gives what xarray's decoders give."""
+        found, attrs = self._loaded
+        new = {}
+        bounds = _bounds(found)
+        for name, variable in found.items():
+            wanted = asked.get(name, True) if isinstance(asked, Mapping) else asked
+            if wanted and variable.dtype.kind in "iuf" and not _MASKED.isdisjoint(variable.attrs):
+                units = variable.attrs.get("units")
+                made = unpacked(variable, name not in bounds and (units is None or is_no_time(units)))
+                if made is not None:
+                    new[name] = made
+        if new:
+            self._loaded = FrozenDict({**found, **new}), attrs
 
     def load(self) -> Any:
         """Its variables and attributes."""

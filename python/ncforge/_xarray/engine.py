@@ -35,6 +35,7 @@ def open_dataset(
 
 def _decoded(store: NcforgeDataStore, drop_variables: str | Iterable[str] | None, decode: dict[str, Any]) -> Dataset:
     loaded = Loaded(store)
+    loaded.unpack(decode.get("mask_and_scale"))
     options = needed(loaded.variables, decode)
     return StoreBackendEntrypoint().open_dataset(loaded, drop_variables=drop_variables, **options)
 

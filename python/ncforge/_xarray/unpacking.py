@@ -1,0 +1,108 @@
+"""Packed variables as xarray decodes them, unpacked in the pass that decodes chunks.
+
+xarray masks and scales whole arrays, one step after the other. Where these steps are the usual ones (one fill value, or none;
+factor and offset that are floats), the same results come out of the engine at once; everything else is left to xarray.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+from xarray.coding import variables as coding
+from xarray.core import dtypes, indexing
+from xarray.core.variable import Variable
+
+from ncforge import _read
+from ncforge._unpack import Plan
+from ncforge._xarray.array import NcforgeArray
+
+# Inside of xarray: without these, xarray does all of it.
+_float_for = getattr(coding, "_choose_float_dtype", None)
+_promoted = getattr(dtypes, "maybe_promote", None)
+
+_FILLS = ("missing_value", "_FillValue")
+_SCALES = ("scale_factor", "add_offset")
+
+
+class UnpackedArray(NcforgeArray):
+    """A packed variable of a file, as floats with NaN where values are missing."""
+
+    __slots__ = ("_plan",)
+
+    def __init__(self, stored: NcforgeArray, plan: Plan) -> None:
+        self._handle, self._var, self._name = stored._handle, stored._var, stored._name
+        self._kind, self._types, self.shape = stored._kind, stored._types, stored.shape
+        self._plan = plan
+        self.dtype = plan.dtype
+
+    def __reduce__(self) -> Any:
+        stored = NcforgeArray.__new__(NcforgeArray)
+        stored._handle, stored._var, stored._name = self._handle, self._var, self._name
+        stored._kind, stored._types, stored.shape = self._kind, None, self.shape
+        stored.dtype = np.dtype(str(self._kind))
+        return UnpackedArray, (stored, self._plan)
+
+    def __dask_tokenize__(self) -> Any:
+        return (*super().__dask_tokenize__(), repr(self._plan))
+
+    def _slab(self, core: Any, start: list[int], count: list[int], stride: list[int]) -> npt.NDArray[Any]:
+        return self._plan.slab(core, self._var, start, count, stride)[0]
+
+    def _picks(self, core: Any, axes: _read.Axes) -> npt.NDArray[Any]:
+        return self._plan.array(super()._picks(core, axes))[0]
+
+
+def unpacked(variable: Variable, is_no_time: bool) -> Variable | None:
+    """The variable as xarray's decoders for missing values and scale make it; ``None`` if they are to do it."""
+    attrs = variable.attrs
+    lazy = variable._data
+    stored = getattr(lazy, "array", None)
+    if not is_no_time or "_Unsigned" in attrs or "dtype" in attrs or type(stored) is not NcforgeArray:
+        return None
+    if _float_for is None or _promoted is None or not isinstance(stored._kind, str):
+        return None
+    plan = _plan(variable.dtype, attrs)
+    if plan is None:
+        return None
+    left = dict(attrs)
+    encoding = dict(variable.encoding)
+    for key in (*_FILLS, *_SCALES):
+        if key in left:
+            encoding[key] = left.pop(key)
+    array = indexing.LazilyIndexedArray(UnpackedArray(stored, plan))
+    return Variable(variable.dims, array, left, encoding, fastpath=True)
+
+
+def _plan(kind: np.dtype[Any], attrs: dict[Any, Any]) -> Plan | None:
+    fills = [attrs[key] for key in _FILLS if key in attrs]
+    scales = [attrs[key] for key in _SCALES if key in attrs]
+    if any(np.ndim(v) or not isinstance(v, np.generic) for v in (*fills, *scales)):
+        return None
+    if any(v.dtype.kind != "f" for v in scales) or any(v.dtype != kind for v in fills):
+        return None
+    if any(v != v and kind.kind != "f" for v in fills):
+        return None
+    values = {v.tobytes() for v in fills if v == v}
+    if len(values) > 1 or not (values or scales):
+        return None
+    if kind.kind != "f" and kind.itemsize == 8 and values:
+        return None
+    assert _float_for is not None and _promoted is not None
+    if scales:
+        wanted = np.dtype(_float_for(kind, dict(attrs)))
+        if fills and not values:
+            # A NaN to fill with: xarray takes the type as it is.
+            wanted = kind
+    else:
+        wanted = np.dtype(_promoted(kind)[0])
+    # Comparing before or after the conversion is the same only if nothing is lost by it.
+    if wanted.str[1:] not in ("f4", "f8") or not np.can_cast(kind, wanted, "safe"):
+        return None
+    width = "single" if wanted.itemsize == 4 else "double"
+    factor, offset = (float(attrs[key]) if key in attrs else None for key in _SCALES)
+    if width == "single" and any(v.dtype.itemsize == 8 for v in scales):
+        # NumPy would compute in the wider type, and round at the end.
+        return None
+    return Plan(kind.str[1:], wanted, tuple(values), None, None, True, width, factor, offset)
