@@ -87,7 +87,7 @@ def test_processes(files: list[Path], method: str) -> None:
     # This process has read already, by all three, and goes on while its children do.
     work(files, 0.2, 0)
     work(files, 0.2, 1)
-    context = multiprocessing.get_context(method)
+    context: Any = multiprocessing.get_context(method)
     queue = context.Queue()
     own: list[int] = []
     reading = threading.Thread(target=lambda: own.append(work(files, SECONDS, 2)))

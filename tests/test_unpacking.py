@@ -113,7 +113,7 @@ def test_values_are_those_of_netcdf4(tmp_path: Path, case: tuple[str, np.ndarray
 def test_values_are_those_of_xarray(tmp_path: Path, case: tuple[str, np.ndarray, dict[str, Any]]) -> None:
     path = tmp_path / "x.nc"
     write(path, *case)
-    opened = []
+    opened: list[tuple[Any, Any]] = []
     for engine in ("netcdf4", "ncforge"):
         try:
             with warnings.catch_warnings(record=True) as told:
