@@ -73,7 +73,7 @@ impl LinearBox<'_> {
         let to = self.to + unit.to;
         let size = self.element.size;
         add(&inner.counters.fetched, unit.span);
-        if let Some(src) = self.mapped(offset, unit.span) {
+        if let Some(src) = self.store.at_hand(offset, unit.span) {
             // SAFETY: the unit is the caller's alone.
             unsafe { boxes::move_box(src, 0, out, to, &unit.axes, self.element) };
             return Ok(());
@@ -98,11 +98,6 @@ impl LinearBox<'_> {
         // SAFETY: the unit is the caller's alone.
         unsafe { boxes::move_box(scratch.bytes(), 0, out, to, &unit.axes, self.element) };
         Ok(())
-    }
-
-    fn mapped(&self, offset: u64, len: u64) -> Option<&[u8]> {
-        let all = self.store.as_slice()?;
-        all.get(usize::try_from(offset).ok()?..)?.get(..usize::try_from(len).ok()?)
     }
 
     fn fetch(&self, offset: u64, buf: &mut [u8]) -> Result<()> {

@@ -55,6 +55,9 @@ pub use scheme::{GenericScheme, Placement, Position, SchemeChoice};
 /// Part of the budget for descriptions of tiles: one in so many.
 const DESCRIPTIONS: u64 = 4;
 
+/// Bytes of small variables that are read together, at most: fresh memory costs, too.
+const TOGETHER: u64 = 128 << 20;
+
 /// How tiles are going to be combined.
 #[derive(Clone, Debug, Serialize)]
 pub struct CombinePlan {
@@ -117,6 +120,13 @@ fn prepare(tiles: &[PathBuf], output: &Path, options: &CombineOptions, engine: &
     let mut mosaic = build(tiles, options, &small, engine.memory() / DESCRIPTIONS, &name)?;
     if mosaic.tiles.paths().iter().any(|p| same_file(p, output)) {
         return Err(Error::Invalid(format!("the output `{}` is one of the tiles", output.display())));
+    }
+    if options.copy.only.is_none() {
+        // A copy goes variable by variable. Of its half of the memory one box is used; of ours, what descriptions leave.
+        let total = engine.memory();
+        let boxes = (total / 2).saturating_sub(mosaic.largest_variable());
+        let left = (total / DESCRIPTIONS).saturating_sub(mosaic.tiles.held());
+        mosaic.read_together(boxes.saturating_add(left).min(TOGETHER));
     }
     let (copy, why) = storage::decide(&mut mosaic, &options.chunks, &options.copy)?;
     let reasons = mosaic

@@ -2,7 +2,7 @@
 
 use std::path::Path;
 
-use ncforge::engine::Engine;
+use ncforge::engine::{Engine, EngineOptions};
 use ncforge::ops::combine::{CombineOptions, SchemeChoice, TileChunks, combine};
 use ncforge::ops::copy::{ChunkSpec, Codec, CopyOptions};
 use ncforge::ops::progress::Silent;
@@ -20,7 +20,6 @@ pub(super) struct Job<'a> {
     pub(super) set: &'a TileSet,
     pub(super) field: &'a Field,
     pub(super) options: &'a Options,
-    pub(super) engine: &'a Engine,
     pub(super) output: &'a Path,
 }
 
@@ -57,7 +56,9 @@ impl Job<'_> {
             },
             ..CombineOptions::default()
         };
-        combine(&self.set.paths(), self.output, &options, self.engine, &Silent)?;
+        let engine =
+            Engine::new(EngineOptions { threads: self.options.threads, memory: self.options.memory })?;
+        combine(&self.set.paths(), self.output, &options, &engine, &Silent)?;
         Ok(None)
     }
 

@@ -7,6 +7,7 @@
 pub(crate) mod agree;
 mod attrs;
 mod batch;
+mod beside;
 mod build;
 mod chunks;
 mod coords;
@@ -107,9 +108,25 @@ pub(crate) struct Mosaic {
     /// Bytes of all tiles.
     pub(crate) bytes: u64,
     pub(crate) engine: Engine,
+    /// What is read from tiles together.
+    beside: beside::Beside,
 }
 
 impl Mosaic {
+    /// Prepares for a copy of all variables, one after the other: small ones are read together, with so many bytes of memory.
+    pub(crate) fn read_together(&mut self, memory: u64) {
+        self.beside = beside::Beside::plan(self, memory);
+    }
+
+    /// Bytes of the largest variable that has plain ones.
+    pub(crate) fn largest_variable(&self) -> u64 {
+        let bytes = |v: VarId| {
+            let size = self.schema.fixed_size(self.schema.var(v).dtype).unwrap_or(0) as u64;
+            self.schema.shape(v).iter().fold(size, |b, &n| b.saturating_mul(n))
+        };
+        self.schema.var_ids().map(bytes).max().unwrap_or(0)
+    }
+
     /// The kinds of a variable's dimensions.
     pub(crate) fn kinds(&self, v: VarId) -> impl Iterator<Item = (DimId, DimKind)> + '_ {
         self.schema.var(v).dims.iter().map(|&d| (d, self.dims[d.0]))

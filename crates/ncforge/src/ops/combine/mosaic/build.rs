@@ -85,6 +85,7 @@ pub(crate) fn build(
         bytes,
         windowed: options.records.is_some(),
         engine: engine.clone(),
+        beside: super::beside::Beside::default(),
     };
     check_holes(&mosaic, options)?;
     mosaic.layouts = chunks::layouts(&mosaic, &head, &scanned)?;

@@ -242,7 +242,10 @@ impl Source for Mosaic {
             let Some(own) = self.facts[pieces[i].tile].var(v) else { return Ok(()) };
             let tile = self.tiles.open(pieces[i].tile)?;
             tile.note_read();
-            read(tile.container(), own, &pieces[i].local)
+            match self.beside.tile(self, v, pieces[i].tile, &tile)? {
+                Some(at_hand) => read(&*at_hand, own, &pieces[i].local),
+                None => read(tile.container(), own, &pieces[i].local),
+            }
         })
     }
 

@@ -1,0 +1,89 @@
+"""``ncforge combine``: stopped in the middle, and taken up again."""
+
+from __future__ import annotations
+
+import random
+import signal
+import subprocess
+import time
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+import tiles as tl
+from combining import CLASSIC, DEFLATED, combine, ncforge
+from conftest import find_binary
+
+
+@pytest.fixture(scope="module")
+def whole() -> tl.Whole:
+    """As much as takes a while to encode."""
+    rng = np.random.default_rng(3)
+    smooth = np.cumsum(rng.standard_normal((12, 240, 300)), 2).round(3).astype("f4")
+    fields = {
+        "t": tl.Field(("t",), np.arange(12.0)),
+        "v": tl.Field(("t", "y", "x"), smooth, fill=np.float32(1e20)),
+        "w": tl.Field(("t", "y", "x"), smooth[::-1] * 2),
+    }
+    return tl.Whole(fields)
+
+
+def start(*words: object) -> subprocess.Popen[str]:
+    line = [str(find_binary()), *map(str, words)]
+    return subprocess.Popen(line, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
+
+
+@pytest.mark.parametrize("storage", [CLASSIC, DEFLATED], ids=["cdf2", "deflated"])
+def test_killed_at_any_moment(tmp_path: Path, whole: tl.Whole, storage: tl.Storage) -> None:
+    """kill -9: nothing stands under the final name; `--resume` gives the bytes of a run that nobody disturbed."""
+    (tmp_path / "tiles").mkdir()
+    mosaic = tl.nemo(tmp_path / "tiles", whole, (3, 4), storage, halo=1)
+    out, undisturbed = tmp_path / "out.nc", tmp_path / "undisturbed.nc"
+    words: list[object] = ["--format", "netcdf4", "--codec", "deflate", "--level", 6, "--no-history", "--memory", "8M"]
+    words += ["--chunks", "t/4,y/60,x/70", "-j", 2]
+    begun = time.monotonic()
+    combine(mosaic, undisturbed, *words)
+    seconds = time.monotonic() - begun
+    rng = random.Random(4)
+    killed = resumed = 0
+    for _ in range(4):
+        line = ["combine", mosaic.paths[0], "-o", out, *words, "--checkpoint", 0.02]
+        running = start(*line)
+        time.sleep(rng.uniform(0.3, 0.9) * seconds)
+        running.kill()
+        running.communicate()
+        killed += running.returncode == -signal.SIGKILL
+        if running.returncode == -signal.SIGKILL:
+            assert not out.exists() or out.read_bytes() == undisturbed.read_bytes()
+        done = ncforge(*line, "--resume", "--json")
+        resumed += '"resumed_steps": 0' not in done.stdout
+        assert out.read_bytes() == undisturbed.read_bytes()
+        out.unlink()
+    assert killed > 0
+    assert resumed > 0
+    assert sorted(p.name for p in tmp_path.iterdir()) == ["tiles", "undisturbed.nc"]
+    tl.check(undisturbed, whole, mosaic)
+
+
+def test_interrupted(tmp_path: Path, whole: tl.Whole) -> None:
+    """SIGINT: exit code 5, nothing under the final name, a hint, and `--resume` goes on; other tiles are another work."""
+    (tmp_path / "tiles").mkdir()
+    mosaic = tl.nemo(tmp_path / "tiles", whole, (3, 4), DEFLATED)
+    out = tmp_path / "out.nc"
+    words: list[object] = ["--codec", "deflate", "--level", 8, "--chunks", "t/4,y/60,x/70", "-j", 1, "--memory", "8M"]
+    for delay in (0.4, 0.2, 0.1, 0.05):
+        running = start("combine", mosaic.paths[0], "-o", out, *words, "--checkpoint", 0.02)
+        time.sleep(delay)
+        running.send_signal(signal.SIGINT)
+        _, messages = running.communicate()
+        if running.returncode != 0:
+            break
+        out.unlink()
+    if running.returncode == -signal.SIGINT:
+        pytest.skip("too slow a machine: the signal came before the program was up")
+    assert running.returncode == 5, messages
+    assert "--resume" in messages
+    assert not out.exists()
+    combine(mosaic, out, *words, "--resume", "--verify")
+    tl.check(out, whole, mosaic)
