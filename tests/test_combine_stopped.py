@@ -20,9 +20,9 @@ from conftest import find_binary
 def whole() -> tl.Whole:
     """As much as takes a while to encode."""
     rng = np.random.default_rng(3)
-    smooth = np.cumsum(rng.standard_normal((12, 240, 300)), 2).round(3).astype("f4")
+    smooth = np.cumsum(rng.standard_normal((8, 240, 300)), 2).round(3).astype("f4")
     fields = {
-        "t": tl.Field(("t",), np.arange(12.0)),
+        "t": tl.Field(("t",), np.arange(8.0)),
         "v": tl.Field(("t", "y", "x"), smooth, fill=np.float32(1e20)),
         "w": tl.Field(("t", "y", "x"), smooth[::-1] * 2),
     }
@@ -40,15 +40,17 @@ def test_killed_at_any_moment(tmp_path: Path, whole: tl.Whole, storage: tl.Stora
     (tmp_path / "tiles").mkdir()
     mosaic = tl.nemo(tmp_path / "tiles", whole, (3, 4), storage, halo=1)
     out, undisturbed = tmp_path / "out.nc", tmp_path / "undisturbed.nc"
-    words: list[object] = ["--format", "netcdf4", "--codec", "deflate", "--level", 6, "--no-history", "--memory", "8M"]
+    words: list[object] = ["--format", "netcdf4", "--codec", "deflate", "--level", 8, "--no-history", "--memory", "8M"]
     words += ["--chunks", "t/4,y/60,x/70", "-j", 2]
     begun = time.monotonic()
     combine(mosaic, undisturbed, *words)
     seconds = time.monotonic() - begun
     rng = random.Random(4)
     killed = resumed = 0
-    for _ in range(4):
-        line = ["combine", mosaic.paths[0], "-o", out, *words, "--checkpoint", 0.02]
+    for _ in range(12):
+        if killed >= 2 and resumed > 0:
+            break
+        line = ["combine", mosaic.paths[0], "-o", out, *words, "--checkpoint", 0.005]
         running = start(*line)
         time.sleep(rng.uniform(0.3, 0.9) * seconds)
         running.kill()

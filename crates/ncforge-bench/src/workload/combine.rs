@@ -56,6 +56,10 @@ pub struct Options {
     pub floor: f64,
     /// Values are multiples of this; `None`: all bits of a float count, as in what models write.
     pub step: Option<f64>,
+    /// Values at the surface differ by about this from a smooth field, …
+    pub noise: f64,
+    /// … and by half of it so many levels below; `None`: by as much everywhere.
+    pub calm: Option<f64>,
     /// Chunk lengths along y and x of re-encoded output.
     pub chunks: (u64, u64),
     /// How often each is done.
@@ -80,6 +84,8 @@ impl Default for Options {
             floor: 0.25,
             // Deflate at level 1 with shuffle leaves three tenths then.
             step: Some(1.0 / 4096.0),
+            noise: 0.05,
+            calm: None,
             chunks: (480, 480),
             repetitions: 3,
             tools: Vec::new(),
@@ -99,6 +105,9 @@ impl Options {
             land: 0.34,
             floor: 0.85,
             step: None,
+            // zlib leaves of it what it left of the published case's values.
+            noise: 0.01,
+            calm: Some(8.0),
             chunks: (341, 361),
             ..Options::default()
         }
@@ -163,7 +172,7 @@ impl Phase {
 pub fn run(libraries: &[&dyn Driver], options: &Options, progress: &mut dyn FnMut(&str)) -> Result<Section> {
     check(options)?;
     let folder = super::folder(options.folder.as_deref())?;
-    let field = Field::new(options.shape, (options.land, options.floor), options.step);
+    let field = Field::new(options);
     // An engine for every piece of work, so that none finds, or is charged with, what an earlier one keeps in memory.
     let engine = || Engine::new(EngineOptions { threads: options.threads, memory: options.memory });
     progress("making the tiles");
@@ -173,7 +182,13 @@ pub fn run(libraries: &[&dyn Driver], options: &Options, progress: &mut dyn FnMu
     let (classic, deflated) = (make("classic", false)?, make("deflated", true)?);
     let output = folder.path().join("whole.nc");
     let mut section = Section::new("combine", title(options));
-    for phase in Phase::ALL {
+    let even = options.shape[3] % options.tiles.0 == 0 && options.shape[2] % options.tiles.1 == 0;
+    if !even {
+        section
+            .notes
+            .push("tiles are not of one size, and so are their chunks: none is moved as it is".into());
+    }
+    for phase in Phase::ALL.into_iter().filter(|p| even || *p != Phase::Move) {
         let set = if phase.takes_classic() { &classic } else { &deflated };
         let job = Job { phase, set, field: &field, options, output: &output };
         let mut rows = vec![
@@ -232,6 +247,9 @@ fn check(options: &Options) -> Result<()> {
     let part = |land: f64| (0.0..1.0).contains(&land);
     if options.repetitions == 0 || !part(options.land) || !part(options.floor) {
         return Err(Error::Invalid("at least one repetition, and a part of land from 0 to below 1".into()));
+    }
+    if !(0.0..1e3).contains(&options.noise) || options.calm.is_some_and(|c| !c.is_finite() || c <= 0.0) {
+        return Err(Error::Invalid("noise is at least 0, and becomes half of it some levels below".into()));
     }
     if options.step.is_some_and(|s| !s.is_finite() || s <= 0.0) {
         return Err(Error::Invalid("values are multiples of a step above 0".into()));

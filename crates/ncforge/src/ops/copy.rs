@@ -238,7 +238,7 @@ pub(crate) fn copy_of(
         }
     }
     report.output_bytes = Identity::of(&claim.partial)?.len();
-    claim.finish()?;
+    claim.finish(lasting)?;
     report.verified = options.verify;
     report.seconds = begun.elapsed().as_secs_f64();
     Ok(report)

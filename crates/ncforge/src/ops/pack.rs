@@ -33,6 +33,7 @@ use crate::classic;
 use crate::dataset::Dataset;
 use crate::engine::Engine;
 use crate::error::{Error, Result};
+use crate::ops::copy::Lasting;
 use crate::ops::copy::output::Output;
 use crate::ops::progress::Progress;
 use crate::store::packed::{Options, PackedStore};
@@ -94,7 +95,7 @@ fn with_output(
         Ok(file.len())
     });
     match done {
-        Ok(bytes) => claim.finish().map(|()| bytes),
+        Ok(bytes) => claim.finish(Lasting::Durable).map(|()| bytes),
         Err(e) => {
             claim.abandon();
             Err(e)

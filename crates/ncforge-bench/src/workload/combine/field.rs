@@ -5,13 +5,11 @@ use std::path::Path;
 use ncforge::engine::Engine;
 use ncforge::{Dataset, Hyperslab};
 
+use super::Options;
 use crate::error::Result;
 
 /// What stands on land.
 pub(super) const LAND: f32 = 1e20;
-/// Values differ by about this from a smooth field.
-const NOISE: f64 = 0.05;
-
 /// The field.
 #[derive(Clone, Debug)]
 pub(super) struct Field {
@@ -24,11 +22,13 @@ pub(super) struct Field {
     coasts: Vec<f64>,
     /// Values are multiples of this; `None`: all bits of a float count.
     step: Option<f64>,
+    /// By level: values differ by about this from a smooth field.
+    noise: Vec<f64>,
 }
 
 impl Field {
-    /// `land`: the part that is land at the surface and at the deepest level.
-    pub(super) fn new(shape: [u64; 4], land: (f64, f64), step: Option<f64>) -> Field {
+    pub(super) fn new(options: &Options) -> Field {
+        let (shape, land) = (options.shape, (options.land, options.floor));
         let (ny, nx) = (shape[2] as usize, shape[3] as usize);
         let turn = std::f64::consts::TAU;
         let mut base = Vec::with_capacity(ny * nx);
@@ -58,7 +58,10 @@ impl Field {
                 sorted.get(at).copied().unwrap_or(f64::INFINITY)
             })
             .collect();
-        Field { shape, base, height, coasts, step }
+        let noise = (0..shape[1])
+            .map(|z| options.noise / (1.0 + options.calm.map_or(0.0, |calm| z as f64 / calm)))
+            .collect();
+        Field { shape, base, height, coasts, step: options.step, noise }
     }
 
     pub(super) fn bytes(&self) -> u64 {
@@ -70,7 +73,7 @@ impl Field {
         let scale = 1.0 / (1.0 + z as f64 / 40.0);
         let offset = t as f64 * 0.25;
         let mut seed = (t * 1009 + z + 1).wrapping_mul(0x9e37_79b9_7f4a_7c15);
-        let coast = self.coasts[z as usize];
+        let (coast, noise) = (self.coasts[z as usize], self.noise[z as usize]);
         self.base
             .iter()
             .zip(&self.height)
@@ -82,7 +85,7 @@ impl Field {
                 h = (h ^ (h >> 27)).wrapping_mul(0x94d0_49bb_1331_11eb);
                 h ^= h >> 31;
                 let bell = (f64::from(h as u32) + f64::from((h >> 32) as u32)) / f64::from(u32::MAX) - 1.0;
-                let value = b * scale + offset + bell * 2.45 * NOISE;
+                let value = b * scale + offset + bell * 2.45 * noise;
                 match self.step {
                     _ if height >= coast => LAND,
                     Some(step) => ((value / step).round() * step) as f32,

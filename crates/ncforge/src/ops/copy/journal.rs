@@ -90,7 +90,10 @@ impl Journal {
             j.file.write_all(head.as_bytes())
         })()
         .map_err(|e| j.failed(e))?;
-        j.commit(done)?;
+        // One that says of nothing yet that it is done may be lost: the copy begins anew then.
+        if !done.is_empty() {
+            j.commit(done)?;
+        }
         Ok(j)
     }
 

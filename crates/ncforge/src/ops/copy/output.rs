@@ -5,6 +5,7 @@ use std::os::fd::AsRawFd;
 use std::os::unix::fs::MetadataExt;
 use std::path::{Path, PathBuf};
 
+use super::Lasting;
 use crate::error::{Error, Result};
 
 /// A claim on an output: nobody else writes it as long as this lives.
@@ -46,11 +47,13 @@ impl Output {
         self.lock.try_clone().map_err(|e| Error::io("open", self.journal.display().to_string(), e))
     }
 
-    /// Gives the whole output its name, durably, and takes the journal away.
-    pub(crate) fn finish(self) -> Result<()> {
+    /// Gives the whole output its name, durably if it shall last, and takes the journal away.
+    pub(crate) fn finish(self, lasting: Lasting) -> Result<()> {
         std::fs::rename(&self.partial, &self.path)
             .map_err(|e| Error::io("rename the finished output to", self.path.display().to_string(), e))?;
-        sync_parent(&self.path);
+        if lasting == Lasting::Durable {
+            sync_parent(&self.path);
+        }
         // Best effort: a journal without a partial output means nothing.
         let _ = std::fs::remove_file(&self.journal);
         Ok(())
@@ -180,7 +183,7 @@ mod tests {
         assert!(matches!(Output::claim(&path, true), Err(Error::Invalid(_))));
         assert_eq!(a.partial, dir.path().join(".o.nc.ncforge-partial"));
         std::fs::write(&a.partial, b"x").unwrap();
-        a.finish().unwrap();
+        a.finish(Lasting::Durable).unwrap();
         assert_eq!(std::fs::read_dir(dir.path()).unwrap().count(), 1);
         assert!(matches!(Output::claim(&path, false), Err(Error::Exists(_))));
         Output::claim(&path, true).unwrap().abandon();

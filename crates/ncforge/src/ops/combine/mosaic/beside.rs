@@ -84,9 +84,9 @@ impl Beside {
         if let Some(held) = slot.as_ref().filter(|h| h.first == window.start) {
             return Ok(held.tile.clone());
         }
-        // The old one first: two at once would pass the budget.
-        *slot = None;
-        let read = Windowed::read(mosaic, window, tile, open)?.map(Arc::new);
+        // In the room of the old one: two at once would pass the budget, and fresh memory costs as much as reading.
+        let room = slot.take().and_then(|h| Arc::try_unwrap(h.tile?).ok()).map(Windowed::into_room);
+        let read = Windowed::read(mosaic, window, tile, open, room.unwrap_or_default())?.map(Arc::new);
         *slot = Some(Held { first: window.start, tile: read.clone() });
         Ok(read)
     }
@@ -117,12 +117,21 @@ fn small(mosaic: &Mosaic, v: VarId) -> Option<u64> {
 #[derive(Debug)]
 pub(super) struct Windowed {
     tile: Dataset,
+    /// `window`, as a store.
     store: Arc<dyn Store>,
+    window: Arc<Window>,
 }
 
 impl Windowed {
     /// Reads a window of a tile: all records of the variables with these numbers in the whole.
-    fn read(mosaic: &Mosaic, window: &Range<usize>, tile: usize, open: &Dataset) -> Result<Option<Windowed>> {
+    /// `bytes`: room for them.
+    fn read(
+        mosaic: &Mosaic,
+        window: &Range<usize>,
+        tile: usize,
+        open: &Dataset,
+        mut bytes: Vec<u8>,
+    ) -> Result<Option<Windowed>> {
         let facts = &mosaic.facts[tile];
         let (mut low, mut high, mut used) = (u64::MAX, 0u64, 0u64);
         let mut every = None;
@@ -158,18 +167,26 @@ impl Windowed {
         if begin.checked_add(length).is_none_or(|end| end > store.len()) {
             return Ok(None);
         }
-        let (bytes, step) = if wide as f64 >= MOST_OF_A_RECORD * stride as f64 || span.count == 1 {
-            (store.read_vec(begin, length)?, stride)
+        // Not more than the file has, as was just seen.
+        let step = if wide as f64 >= MOST_OF_A_RECORD * stride as f64 || span.count == 1 {
+            bytes.resize(length as usize, 0);
+            store.read_at(&mut bytes, begin)?;
+            stride
         } else {
-            // Not more than the file has, as was just seen.
-            let mut bytes = vec![0; (span.count * wide) as usize];
+            bytes.resize((span.count * wide) as usize, 0);
             for (r, part) in bytes.chunks_exact_mut(wide as usize).enumerate() {
                 store.read_at(part, begin + r as u64 * stride)?;
             }
-            (bytes, wide)
+            wide
         };
-        let window = Window { below: Arc::clone(store), begin, wide, stride, step, bytes };
-        Ok(Some(Windowed { tile: open.clone(), store: Arc::new(window) }))
+        let window = Arc::new(Window { below: Arc::clone(store), begin, wide, stride, step, bytes });
+        Ok(Some(Windowed { tile: open.clone(), store: window.clone(), window }))
+    }
+
+    /// The room that its bytes take.
+    fn into_room(self) -> Vec<u8> {
+        drop(self.store);
+        Arc::try_unwrap(self.window).map(|w| w.bytes).unwrap_or_default()
     }
 }
 
@@ -255,7 +272,7 @@ mod tests {
     #[test]
     fn a_window_answers_what_it_holds_and_asks_for_the_rest() {
         let all: Vec<u8> = (0..200).collect();
-        let below: Arc<dyn Store> = Arc::new(MemoryStore::new(all.clone()));
+        let below: Arc<dyn Store> = Arc::new(MemoryStore::new("m", all.clone()));
         // Bytes 13..33, 63..83, 113..133 of records of 50.
         let bytes: Vec<u8> = [13u8, 63, 113].iter().flat_map(|&b| b..b + 20).collect();
         let apart = Window { below: Arc::clone(&below), begin: 13, wide: 20, stride: 50, step: 20, bytes };
@@ -265,6 +282,8 @@ mod tests {
                 let mut got = vec![0; len];
                 window.read_at(&mut got, offset as u64).unwrap();
                 assert_eq!(got, all[offset..offset + len], "{offset} {len}");
+                let at_hand = window.at_hand(offset as u64, len as u64);
+                assert!(at_hand.is_none_or(|b| b == &all[offset..offset + len]), "{offset} {len}");
             }
             assert!(window.get(63, 20).is_some());
             assert!(window.get(0, 20).is_none());
