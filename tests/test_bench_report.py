@@ -167,3 +167,18 @@ def test_benchmarks_write_pages_themselves(run: Run, tmp_path: Path) -> None:
     assert page.read_text().startswith("<!DOCTYPE html>") and csv.stat().st_size > 0
     nowhere = tmp_path / "no" / "p.html"
     assert "no such folder" in run(*words, "--html", str(nowhere), code=2).stderr
+
+
+def test_the_example_in_the_documents(browser: str, tmp_path: Path) -> None:
+    """It is a real one: all seeds, the machine, nobody's folders; and a browser shows it."""
+    page = ROOT / "docs" / "bench-seeds.html"
+    text = page.read_text()
+    assert len(text.encode()) < 3e6
+    assert not re.search(r"/(home|work|tmp|root|usr)/", text)
+    assert not set(re.findall(r"https?://[^\"' )<]+", text)) - {"http://www.w3.org/2000/svg"}
+    done = shown(browser, page, tmp_path, "--dump-dom")
+    assert done.returncode == 0 and "CONSOLE" not in done.stderr, done.stderr
+    for seed in ("000", "001", "002", "003", "004"):
+        assert re.search(f"<h2>Seed {seed}", done.stdout), seed
+    assert done.stdout.count("Beside published figures") >= 5
+    assert "<h2>Machine" in done.stdout and "NOT MEASURED" not in done.stdout and "WRONG" not in done.stdout
