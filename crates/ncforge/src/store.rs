@@ -1,5 +1,6 @@
 //! Where bytes live: a file, memory, or the compressed blocks of a packed file.
 
+mod aliased;
 mod file;
 mod memory;
 mod near;

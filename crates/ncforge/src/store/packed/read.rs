@@ -141,7 +141,7 @@ impl PackedStore {
             Some(piece) if piece.len == buf.len() => {
                 let found = self.find(&core, piece, buf)?;
                 drop(core);
-                self.read_found(piece, found, buf)
+                self.read_found(piece, &found, buf)
             }
             None => Ok(()),
             _ => {
@@ -228,21 +228,21 @@ impl PackedStore {
 
     fn read_piece(&self, piece: Piece, out: &mut [u8]) -> Result<()> {
         let found = self.find(&self.core(), piece, out)?;
-        self.read_found(piece, found, out)
+        self.read_found(piece, &found, out)
     }
 
-    fn read_found(&self, piece: Piece, found: Found, out: &mut [u8]) -> Result<()> {
+    fn read_found(&self, piece: Piece, found: &Found, out: &mut [u8]) -> Result<()> {
         let entry = match found {
             Found::Done => return Ok(()),
             Found::Stored(entry) => entry,
         };
-        match self.read_stored(piece, &entry, out) {
+        match self.read_stored(piece, entry, out) {
             Err(e @ Error::Corrupt { .. }) if self.writable => {
                 // Somebody may have written and committed since the entry was looked up.
                 let found = self.find(&self.core(), piece, out)?;
                 match found {
                     Found::Done => Ok(()),
-                    Found::Stored(now) if now != entry => self.read_stored(piece, &now, out),
+                    Found::Stored(now) if now != *entry => self.read_stored(piece, &now, out),
                     Found::Stored(_) => Err(e),
                 }
             }
