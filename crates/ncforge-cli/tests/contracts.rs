@@ -35,7 +35,7 @@ fn usage_errors_exit_2_and_say_what_is_wrong() {
         "nccopy a.nc",
         "nccopy -d 10 a.nc b.nc",
     ] {
-        let ran = p.run(line).exits(2).says("ncforge: ");
+        let ran = p.run(line).exits(2).says("ncforge: ").says("hint: ");
         assert!(ran.out.is_empty(), "{line}: {}", ran.out);
     }
     p.run("cpoy a.nc b.nc").exits(2).says("copy");
@@ -45,7 +45,7 @@ fn usage_errors_exit_2_and_say_what_is_wrong() {
 fn a_missing_input_exits_4() {
     let p = Place::new();
     for line in ["info no.nc", "copy no.nc out.nc", "compare no.nc no2.nc", "nccopy no.nc out.nc"] {
-        let ran = p.run(line).exits(4).says("ncforge: ").says("no.nc");
+        let ran = p.run(line).exits(4).says("ncforge: ").says("no.nc").says("hint: ");
         assert!(ran.out.is_empty());
     }
     assert!(p.files().is_empty(), "{:?}", p.files());

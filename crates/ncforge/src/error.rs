@@ -179,4 +179,30 @@ mod tests {
         assert_eq!(e.to_string(), "`a.nc` is damaged at byte 12: tag 7 where a dimension list (10) belongs");
         assert_eq!(e.exit_code(), 4);
     }
+
+    #[test]
+    fn every_kind_of_error_has_a_hint_of_its_own() {
+        let text = || "x".to_owned();
+        let all = [
+            Error::io("open", "x", std::io::ErrorKind::NotFound.into()),
+            Error::io("write", "x", std::io::ErrorKind::StorageFull.into()),
+            Error::corrupt("x", None, "y"),
+            Error::NotNetcdf { path: text(), what: text() },
+            Error::Unsupported { path: text(), what: text() },
+            Error::NotFound { kind: "variable", name: text(), path: text() },
+            Error::Invalid(text()),
+            Error::NotRepresentable { format: "classic", what: text() },
+            Error::Tiles(text()),
+            Error::Exists("x".into()),
+            Error::Budget { what: text(), needed: 2, budget: 1 },
+            Error::Interrupted(text()),
+            Error::Verify(text()),
+        ];
+        let hints: std::collections::HashSet<&str> = all.iter().map(Error::hint).collect();
+        assert_eq!(hints.len(), all.len());
+        // The grammar: no capital, no full stop.
+        for hint in hints {
+            assert!(!hint.ends_with('.') && !hint.starts_with(char::is_uppercase), "{hint}");
+        }
+    }
 }
