@@ -182,7 +182,8 @@ pub fn run(libraries: &[&dyn Driver], options: &Options, progress: &mut dyn FnMu
     let (classic, deflated) = (make("classic", false)?, make("deflated", true)?);
     let output = folder.path().join("whole.nc");
     let mut section = Section::new("combine", title(options));
-    let even = options.shape[3] % options.tiles.0 == 0 && options.shape[2] % options.tiles.1 == 0;
+    let even =
+        options.shape[3].is_multiple_of(options.tiles.0) && options.shape[2].is_multiple_of(options.tiles.1);
     if !even {
         section
             .notes
