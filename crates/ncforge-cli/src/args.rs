@@ -95,7 +95,7 @@ pub(crate) enum Command {
     Compact(CompactArgs),
     /// Read everything in packed files and check it
     Verify(VerifyArgs),
-    /// Choose chunk shapes; measure the machine that they are chosen for
+    /// Choose chunk shapes; measure the machine they are for
     Tune(TuneArgs),
     /// Measure how fast files are read
     Bench(BenchArgs),

@@ -12,11 +12,11 @@
 //! # let path = std::env::temp_dir().join(format!("ncforge-view-{}.nc", std::process::id()));
 //! # let mut schema = Schema::new(Format::Cdf2);
 //! # schema.dims.push(Dimension { name: "x".into(), group: Schema::ROOT, len: 300, unlimited: false });
-//! # schema.vars.push(Variable::new("<v>", Atomic::Short, vec![DimId(0)]));
+//! # schema.vars.push(Variable::new("v<b>", Atomic::Short, vec![DimId(0)]));
 //! # DatasetMut::create(&path, schema, CreateOptions::default())?.close()?;
 //! let (_, file) = anatomy(&path, &DoctorOptions::default(), &Engine::global())?;
 //! let page = info_page(&[file]);
-//! assert!(page.starts_with("<!DOCTYPE html>") && page.contains("&lt;v&gt;") && !page.contains("<v>"));
+//! assert!(page.starts_with("<!DOCTYPE html>") && page.contains("v&lt;b&gt;") && !page.contains("v<b>"));
 //! # std::fs::remove_file(&path)?;
 //! # Ok::<(), Box<dyn std::error::Error>>(())
 //! ```

@@ -6,7 +6,7 @@ use clap::{Args, Subcommand, ValueEnum};
 
 use super::{GlobalArgs, Size};
 
-/// Choose chunk shapes; measure the machine that they are chosen for.
+/// Choose chunk shapes; measure the machine they are for.
 #[derive(Args, Debug)]
 #[command(arg_required_else_help = true)]
 pub(crate) struct TuneArgs {
