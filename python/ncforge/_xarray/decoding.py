@@ -58,6 +58,7 @@ def _bounds(variables: Mapping[Any, Variable]) -> set[str]:
 
 
 def is_no_time(units: Any) -> bool:
+    """Whether units are neither of a time since an epoch nor of a length of time."""
     text = str(units)
     return "since" not in text and text not in _TIME_UNITS
 
