@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import subprocess
 from pathlib import Path
 
 import netCDF4
@@ -10,6 +11,7 @@ import pytest
 
 import tiles as tl
 from combining import CDF5, CLASSIC, DEFLATED, FILL, TYPES5, combine, ncforge, ocean, values
+from conftest import find_binary
 
 
 @pytest.mark.parametrize("tiling", [(1, 1), (4, 4), (7, 5)])
@@ -31,6 +33,20 @@ def test_nemo(tmp_path: Path, tiling: tuple[int, int], storage: tl.Storage, halo
     tl.check(out, whole, mosaic)
     combine(mosaic, out, "-O", "--format", "cdf5")
     tl.check(out, whole, mosaic)
+
+
+def test_nemo_32x32(tmp_path: Path) -> None:
+    """A thousand tiles with few descriptors, and with little memory."""
+    field = tl.Field(("t", "y", "x"), values((2, 96, 130)))
+    whole = tl.Whole({"sst": field, "t": tl.Field(("t",), np.arange(2.0))})
+    for storage, name in ((CLASSIC, "c"), (DEFLATED, "d")):
+        folder = tmp_path / name
+        folder.mkdir()
+        mosaic = tl.nemo(folder, whole, (32, 32), storage)
+        out = folder / "out.nc"
+        limited = f"ulimit -n 64; exec {find_binary()} combine {mosaic.paths[5]} -o {out} --memory 16M"
+        subprocess.run(["bash", "-c", limited], check=True, capture_output=True)
+        tl.check(out, whole, mosaic)
 
 
 def test_land_tiles_are_filled(tmp_path: Path) -> None:

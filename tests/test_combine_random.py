@@ -70,9 +70,9 @@ def test_packed_tiles(tmp_path: Path) -> None:
         tl.check(tmp_path / "out.nc", whole, mosaic)
 
 
-@pytest.mark.parametrize("rows", [16])
+@pytest.mark.parametrize("rows", [32])
 def test_many_small_deflated_tiles(tmp_path: Path, rows: int) -> None:
-    """Hundreds of tiles with a chunk of some bytes a record: moved by the box, edges and holes by their values."""
+    """A thousand tiles with a chunk of some bytes a record: moved by the box, edges and holes by their values."""
     n = 2 * rows
     whole = tl.Whole(
         {
@@ -83,7 +83,7 @@ def test_many_small_deflated_tiles(tmp_path: Path, rows: int) -> None:
     path = tmp_path / "whole.nc"
     tl.write(path, whole, tl.Tile({}, {}), tl.Storage("NETCDF4", zlib=True, chunks={"t": 1, "y": 2, "x": 2}))
     ncforge("split", path, "-o", tmp_path / "p", "--tiles", f"{rows}x{rows}")
-    for missing in ((), (5, 6, 200)):
+    for missing in ((), (5, 6, 700)):
         for i in missing:
             (tmp_path / f"p_{i:04d}.nc").unlink()
         words = ["--chunks", "keep", "--allow-missing", "--no-history"]

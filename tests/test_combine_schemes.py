@@ -18,18 +18,19 @@ from combining import CLASSIC, DEFLATED, combine, fms_whole, ncforge, ocean, val
 def test_fms(tmp_path: Path, tiling: tuple[int, int], symmetric: bool, dtype: str) -> None:
     """Corner points, regional output, types of 64 and of 8 bits, five dimensions without records."""
     whole = fms_whole(symmetric=symmetric, dtype=dtype)
-    # Regional output, and numbers of six digits, with half of the types.
-    width, first = (6, (41, 17)) if dtype in ("f4", "u1") else (4, (1, 1))
-    mosaic = tl.fms(tmp_path, whole, tiling, DEFLATED, width=width, symmetric=symmetric, first=first)
-    out = tmp_path / "ocean.nc"
-    combine(mosaic, out)
-    tl.check(out, whole, mosaic)
-    with netCDF4.Dataset(out) as ds:
-        assert "NumFilesInSet" not in ds.ncattrs()
-        assert ds.filename == "ocean.nc"
-        assert "domain_decomposition" not in ds["x"].ncattrs()
-        filters = ds["temp"].filters()
-        assert filters["zlib"], "compressed tiles give a compressed whole"
+    for width, first in ((4, (1, 1)), (6, (41, 17))):
+        folder = tmp_path / str(width)
+        folder.mkdir()
+        mosaic = tl.fms(folder, whole, tiling, DEFLATED, width=width, symmetric=symmetric, first=first)
+        out = folder / "ocean.nc"
+        combine(mosaic, out)
+        tl.check(out, whole, mosaic)
+        with netCDF4.Dataset(out) as ds:
+            assert "NumFilesInSet" not in ds.ncattrs()
+            assert ds.filename == "ocean.nc"
+            assert "domain_decomposition" not in ds["x"].ncattrs()
+            filters = ds["temp"].filters()
+            assert filters["zlib"], "compressed tiles give a compressed whole"
 
 
 def test_fms_masked_column(tmp_path: Path) -> None:

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import random
 import signal
-import subprocess
 import time
 from pathlib import Path
 
@@ -13,7 +12,7 @@ import pytest
 
 import tiles as tl
 from combining import CLASSIC, DEFLATED, combine, ncforge
-from conftest import find_binary
+from stopping import interrupt, start
 
 
 @pytest.fixture(scope="module")
@@ -27,11 +26,6 @@ def whole() -> tl.Whole:
         "w": tl.Field(("t", "y", "x"), smooth[::-1] * 2),
     }
     return tl.Whole(fields)
-
-
-def start(*words: object) -> subprocess.Popen[str]:
-    line = [str(find_binary()), *map(str, words)]
-    return subprocess.Popen(line, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
 
 
 @pytest.mark.parametrize("storage", [CLASSIC, DEFLATED], ids=["cdf2", "deflated"])
@@ -74,18 +68,6 @@ def test_interrupted(tmp_path: Path, whole: tl.Whole) -> None:
     mosaic = tl.nemo(tmp_path / "tiles", whole, (3, 4), DEFLATED)
     out = tmp_path / "out.nc"
     words: list[object] = ["--codec", "deflate", "--level", 8, "--chunks", "t/4,y/60,x/70", "-j", 1, "--memory", "8M"]
-    for delay in (0.4, 0.2, 0.1, 0.05):
-        running = start("combine", mosaic.paths[0], "-o", out, *words, "--checkpoint", 0.02)
-        time.sleep(delay)
-        running.send_signal(signal.SIGINT)
-        _, messages = running.communicate()
-        if running.returncode != 0:
-            break
-        out.unlink()
-    if running.returncode == -signal.SIGINT:
-        pytest.skip("too slow a machine: the signal came before the program was up")
-    assert running.returncode == 5, messages
-    assert "--resume" in messages
-    assert not out.exists()
+    interrupt(out, "combine", mosaic.paths[0], "-o", out, *words, "--checkpoint", 0.02)
     combine(mosaic, out, *words, "--resume", "--verify")
     tl.check(out, whole, mosaic)

@@ -18,6 +18,9 @@ import netCDF4
 import numpy as np
 import pytest
 
+from conftest import find_binary
+from stopping import interrupt, start
+
 ROOT = Path(__file__).resolve().parent.parent
 #: How many times a copy is killed (the time of each is random).
 KILLS = int(os.environ.get("NCFORGE_TEST_KILLS", "50"))
@@ -25,28 +28,10 @@ KILLS = int(os.environ.get("NCFORGE_TEST_KILLS", "50"))
 MEMORY_TEST_GIB = float(os.environ.get("NCFORGE_TEST_GIB", "0.25"))
 
 
-def binary() -> Path:
-    """The command under test."""
-    given = os.environ.get("NCFORGE_BIN")
-    if given:
-        return Path(given)
-    target = Path(os.environ.get("CARGO_TARGET_DIR", ROOT / "target"))
-    built = [p for p in (target / "debug/ncforge", target / "release/ncforge") if p.exists()]
-    if not built:
-        pytest.skip("the command is not built")
-    return max(built, key=lambda p: p.stat().st_mtime)
-
-
 def ncforge(*words: object) -> subprocess.CompletedProcess[str]:
     """Runs the command to its end."""
-    line = [str(binary()), *map(str, words)]
+    line = [str(find_binary()), *map(str, words)]
     return subprocess.run(line, capture_output=True, text=True, timeout=600, check=False)
-
-
-def start(*words: object) -> subprocess.Popen[str]:
-    """Starts the command."""
-    line = [str(binary()), *map(str, words)]
-    return subprocess.Popen(line, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
 
 
 @pytest.fixture(scope="module")
@@ -123,19 +108,7 @@ def test_killed_at_any_moment(source: Path, tmp_path: Path, options: list[str], 
 def test_ctrl_c_keeps_what_is_done(source: Path, tmp_path: Path) -> None:
     """SIGINT: exit code 5, a hint, and --resume goes on."""
     out = tmp_path / "out.nc"
-    for delay in (0.3, 0.2, 0.15, 0.1, 0.05):
-        running = start("copy", source, out, *OPTIONS)
-        time.sleep(delay)
-        running.send_signal(signal.SIGINT)
-        _, messages = running.communicate()
-        if running.returncode != 0:
-            break
-        out.unlink()
-    if running.returncode == -signal.SIGINT:
-        pytest.skip("too slow a machine: the signal came before the program was up")
-    assert running.returncode == 5, messages
-    assert "--resume" in messages
-    assert not out.exists()
+    interrupt(out, "copy", source, out, *OPTIONS)
     assert ncforge("copy", source, out, *OPTIONS, "--resume", "--verify").returncode == 0
     assert ncforge("compare", source, out).returncode == 0
     assert [p.name for p in tmp_path.iterdir()] == ["out.nc"]
@@ -149,7 +122,7 @@ def test_a_full_disk_is_an_error(source: Path, tmp_path: Path) -> None:
         resource.setrlimit(resource.RLIMIT_FSIZE, (1 << 20, 1 << 20))
         signal.signal(signal.SIGXFSZ, signal.SIG_IGN)
 
-    line = [str(binary()), "copy", str(source), str(out), *OPTIONS]
+    line = [str(find_binary()), "copy", str(source), str(out), *OPTIONS]
     done = subprocess.run(line, capture_output=True, text=True, preexec_fn=small_files, check=False)
     assert done.returncode == 1, done.stderr
     assert done.stderr.startswith("ncforge: cannot write"), done.stderr
@@ -182,7 +155,7 @@ def test_memory_stays_within_the_budget(tmp_path: Path) -> None:
 
     def peak(*options: str) -> tuple[float, int]:
         out = tmp_path / "columns.nc"
-        line = [str(binary()), "copy", str(path), str(out), "--chunks", f"t/{steps},y/32,x/32", "-q", *options]
+        line = [str(find_binary()), "copy", str(path), str(out), "--chunks", f"t/{steps},y/32,x/32", "-q", *options]
         begun = time.monotonic()
         running = subprocess.Popen(line)
         most = 0

@@ -17,8 +17,7 @@ from ncforge._masking import DEFAULT_FILL
 __all__ = ["CompoundType", "Dataset", "Dimension", "EnumType", "Group", "VLType", "Variable"]
 
 __version__ = "1.7.5"
-# The last one before files could be aligned.
-__netcdf4libversion__ = "4.8.1"
+__netcdf4libversion__ = "4.9.3"
 __hdf5libversion__ = "1.14.6"
 __has_rename_grp__ = True
 __has_nc_inq_path__ = True

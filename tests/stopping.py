@@ -1,0 +1,38 @@
+"""The command, started and stopped in the middle of its work."""
+
+from __future__ import annotations
+
+import signal
+import subprocess
+import time
+from pathlib import Path
+
+from conftest import find_binary
+
+
+def start(*words: object) -> subprocess.Popen[str]:
+    """Starts the command."""
+    line = [str(find_binary()), *map(str, words)]
+    return subprocess.Popen(line, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
+
+
+def interrupt(output: Path, *words: object) -> None:
+    """Runs the command until something of its output stands in the folder, and sends SIGINT: exit code 5, a hint, nothing
+    under the final name.
+
+    The work may be done just then; so it is tried a few times.
+    """
+    for _ in range(5):
+        before = set(output.parent.iterdir())
+        running = start(*words)
+        while running.poll() is None and set(output.parent.iterdir()) == before:
+            time.sleep(0.002)
+        running.send_signal(signal.SIGINT)
+        _, messages = running.communicate(timeout=120)
+        if running.returncode != 0:
+            assert running.returncode == 5, messages
+            assert "--resume" in messages
+            assert not output.exists()
+            return
+        output.unlink()
+    raise AssertionError("it was always done before the signal came")
