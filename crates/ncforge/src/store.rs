@@ -1,6 +1,5 @@
 //! Where bytes live: a file, memory, or the compressed blocks of a packed file.
 
-mod aliased;
 mod file;
 mod memory;
 mod near;

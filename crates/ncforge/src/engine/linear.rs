@@ -82,7 +82,7 @@ impl LinearBox<'_> {
             // SAFETY: the unit is the caller's alone.
             let dst = unsafe { out.slice(to as usize, unit.span as usize) };
             if dst.len() >= DETOUR_FROM && align::slow_to_read(dst, offset) {
-                let mut scratch = Aligned::new(&inner.scratch, dst.len(), offset);
+                let mut scratch = Aligned::detour(&inner.scratch, dst.len(), offset);
                 self.fetch(offset, scratch.bytes())?;
                 kernels::order_copy(scratch.bytes(), dst, self.element);
                 return Ok(());

@@ -7,10 +7,10 @@ use std::sync::atomic::{AtomicBool, Ordering};
 
 use memmap2::Mmap;
 
+use super::Store;
 use super::memory::past_end;
 use super::near::{Near, Writes};
 use super::replace::replace_file;
-use super::{Store, aliased};
 use crate::error::{Error, Result};
 
 /// Empties a file. One that is empty already is left alone: the kernel takes a truncation for the sign that a
@@ -148,7 +148,7 @@ impl Store for FileStore {
     }
 
     fn read_at(&self, buf: &mut [u8], offset: u64) -> Result<()> {
-        aliased::read_exact_at(&self.file, buf, offset).map_err(|e| {
+        self.file.read_exact_at(buf, offset).map_err(|e| {
             if e.kind() == std::io::ErrorKind::UnexpectedEof {
                 past_end(&self.name, buf.len(), offset, self.file_len())
             } else {

@@ -122,7 +122,7 @@ impl Job<'_> {
             }
             let mut at = offset;
             for part in plain.chunks(WRITE_BLOCK as usize) {
-                let mut block = Aligned::new(&self.engine.inner.scratch, part.len(), at);
+                let mut block = Aligned::detour(&self.engine.inner.scratch, part.len(), at);
                 block.bytes().copy_from_slice(part);
                 self.store.write_at(block.bytes(), at)?;
                 at += part.len() as u64;
