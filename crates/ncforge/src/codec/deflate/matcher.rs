@@ -41,6 +41,8 @@ const SHORT_BITS: u32 = 16;
 const HEAD_BITS: u32 = 15;
 /// Where the next place is tried too, a match of three bytes is not taken from further away: it would hardly pay.
 const NEAR: usize = 4096;
+/// Of tables at least so many places are used, as a power of two.
+const FEWEST_BITS: u32 = 10;
 /// Without a match for 2^SKIP bytes, the step between tries grows by one, up to so many.
 const SKIP: u32 = 8;
 const SKIP_MOST: usize = 3;
@@ -65,6 +67,9 @@ pub(super) struct Matcher {
     base: u32,
     /// Where the next buffer's places begin, at least.
     next: u64,
+    /// Of tables so many places are used, as a power of two: two to four times as many as the buffer has bytes. Small
+    /// tables stay in the processor's first cache.
+    used: u32,
     /// Whether long runs, once they are [`STRETCH`] bytes old, are told as repeats from there: a few bits more for
     /// each 258 bytes, but quicker to decode.
     stretch: bool,
@@ -86,9 +91,10 @@ fn word(bytes: &[u8], at: usize) -> u32 {
     u32::from_le_bytes(bytes[at..at + 4].try_into().expect("four bytes"))
 }
 
+/// The place of a word in a table of at most `1 << BITS` places, of which the buffer at hand uses fewer if it is short.
 #[inline(always)]
-fn hash<const BITS: u32>(word: u32) -> usize {
-    (word.wrapping_mul(0x9E37_79B1) >> (32 - BITS)) as usize
+fn hash<const BITS: u32>(word: u32, used: u32) -> usize {
+    (word.wrapping_mul(0x9E37_79B1) >> (32 - used.min(BITS))) as usize
 }
 
 #[inline(always)]
@@ -164,6 +170,7 @@ impl Matcher {
             chain: table(),
             base: first,
             next: first.into(),
+            used: 0,
             stretch: false,
         }
     }
@@ -182,6 +189,8 @@ impl Matcher {
             self.head.fill(0);
             self.next = WINDOW as u64 + 1;
         }
+        self.used = usize::BITS - len.leading_zeros() + 1;
+        self.used = self.used.max(FEWEST_BITS);
         self.base = self.next as u32;
         self.next += len as u64 + WINDOW as u64 + 1;
     }
@@ -191,8 +200,8 @@ impl Matcher {
         for at in from..to.min(bytes.len().saturating_sub(3)) {
             match effort {
                 Effort::Runs => return,
-                Effort::Pairs { .. } => enter(&mut self.pairs, self.base, bytes, at),
-                Effort::Fours => enter(&mut self.fours, self.base, bytes, at),
+                Effort::Pairs { .. } => enter(&mut self.pairs, self.base, self.used, bytes, at),
+                Effort::Fours => enter(&mut self.fours, self.base, self.used, bytes, at),
                 Effort::Short => self.enter_short(bytes, at),
                 Effort::Chains { least: 3, .. } => {
                     self.enter_chain::<3>(bytes, at);
@@ -217,12 +226,14 @@ impl Matcher {
         let start = match effort {
             Effort::Runs => runs(bytes, range, out),
             Effort::Pairs { lazy: false } => {
-                find_bucket::<1, false>(&mut self.pairs, self.base, bytes, range, out)
+                find_bucket::<1, false>(&mut self.pairs, self.base, self.used, bytes, range, out)
             }
             Effort::Pairs { lazy: true } => {
-                find_bucket::<1, true>(&mut self.pairs, self.base, bytes, range, out)
+                find_bucket::<1, true>(&mut self.pairs, self.base, self.used, bytes, range, out)
             }
-            Effort::Fours => find_bucket::<2, false>(&mut self.fours, self.base, bytes, range, out),
+            Effort::Fours => {
+                find_bucket::<2, false>(&mut self.fours, self.base, self.used, bytes, range, out)
+            }
             Effort::Short => self.find_short(bytes, range, out),
             Effort::Chains { least: 3, depth, nice, lazy: false } => {
                 self.find_chains::<3, false>(bytes, range, out, depth, nice)
@@ -248,14 +259,14 @@ impl Matcher {
 
     #[inline(always)]
     fn enter_short(&mut self, bytes: &[u8], at: usize) {
-        self.short[hash::<SHORT_BITS>(word(bytes, at) << 8)] = self.base + at as u32;
+        self.short[hash::<SHORT_BITS>(word(bytes, at) << 8, self.used)] = self.base + at as u32;
     }
 
     /// Gives the place entered before with the same hash, with its base.
     #[inline(always)]
     fn enter_chain<const LEAST: usize>(&mut self, bytes: &[u8], at: usize) -> u32 {
         let place = self.base + at as u32;
-        let slot = &mut self.head[hash::<HEAD_BITS>(word(bytes, at) << (8 * (4 - LEAST)))];
+        let slot = &mut self.head[hash::<HEAD_BITS>(word(bytes, at) << (8 * (4 - LEAST)), self.used)];
         let earlier = *slot;
         self.chain[place as usize % WINDOW] = earlier;
         *slot = place;
@@ -270,7 +281,7 @@ impl Matcher {
         while at < stop && at + 4 <= end {
             let here = word(bytes, at) << 8;
             let place = self.base + at as u32;
-            let slot = &mut self.short[hash::<SHORT_BITS>(here)];
+            let slot = &mut self.short[hash::<SHORT_BITS>(here, self.used)];
             let back = (place - *slot) as usize;
             *slot = place;
             if back > WINDOW || word(bytes, at - back) << 8 != here {
@@ -410,8 +421,8 @@ fn shift<const WORDS: usize>(bucket: &mut [u64; WORDS], place: u32) {
 
 /// Enters a place as the newest of its bucket.
 #[inline(always)]
-fn enter<const WORDS: usize>(table: &mut Buckets<WORDS>, base: u32, bytes: &[u8], at: usize) {
-    shift(&mut table[hash::<PAIR_BITS>(word(bytes, at))], base + at as u32);
+fn enter<const WORDS: usize>(table: &mut Buckets<WORDS>, base: u32, used: u32, bytes: &[u8], at: usize) {
+    shift(&mut table[hash::<PAIR_BITS>(word(bytes, at), used)], base + at as u32);
 }
 
 /// The longest match among the last places of the same hash, and its distance; enters the place. `here` is the
@@ -420,13 +431,14 @@ fn enter<const WORDS: usize>(table: &mut Buckets<WORDS>, base: u32, bytes: &[u8]
 fn look<const WORDS: usize>(
     table: &mut Buckets<WORDS>,
     base: u32,
+    used: u32,
     bytes: &[u8],
     at: usize,
     most: usize,
 ) -> (usize, usize) {
     let here = word8(bytes, at);
     let place = base + at as u32;
-    let bucket = &mut table[hash::<PAIR_BITS>(here as u32)];
+    let bucket = &mut table[hash::<PAIR_BITS>(here as u32, used)];
     let earlier = *bucket;
     shift(bucket, place);
     let (mut length, mut distance) = (0, 0);
@@ -455,6 +467,7 @@ fn look<const WORDS: usize>(
 fn find_bucket<const WORDS: usize, const LAZY: bool>(
     table: &mut Buckets<WORDS>,
     base: u32,
+    used: u32,
     bytes: &[u8],
     range: Range,
     out: &mut Vec<Sequence>,
@@ -463,14 +476,14 @@ fn find_bucket<const WORDS: usize, const LAZY: bool>(
     let bytes = &bytes[..end];
     let (mut start, mut at) = (from, from);
     while at < stop && at + 8 <= end {
-        let (mut length, mut distance) = look(table, base, bytes, at, MAX_MATCH.min(end - at));
+        let (mut length, mut distance) = look(table, base, used, bytes, at, MAX_MATCH.min(end - at));
         if length < 4 {
             at += 1 + ((at - start) >> SKIP).min(SKIP_MOST);
             continue;
         }
         let mut entered = at + 1;
         while LAZY && length < ENOUGH && at + 9 <= end {
-            let (longer, d) = look(table, base, bytes, at + 1, MAX_MATCH.min(end - at - 1));
+            let (longer, d) = look(table, base, used, bytes, at + 1, MAX_MATCH.min(end - at - 1));
             entered = at + 2;
             // A byte more is worth about four bits; a shorter distance, the difference of its bits.
             let nearer = d.leading_zeros() as i32 - distance.leading_zeros() as i32;
@@ -495,11 +508,11 @@ fn find_bucket<const WORDS: usize, const LAZY: bool>(
         let last = start.min(end.saturating_sub(3));
         if length <= ENTER_ALL && distance > 1 {
             for inside in entered..last {
-                enter(table, base, bytes, inside);
+                enter(table, base, used, bytes, inside);
             }
         } else {
             for inside in (entered..(entered + 4).min(last)).chain((start - 4).max(entered + 4)..last) {
-                enter(table, base, bytes, inside);
+                enter(table, base, used, bytes, inside);
             }
         }
         at = start;

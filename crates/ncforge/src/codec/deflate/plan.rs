@@ -20,6 +20,10 @@ const LONGEST: usize = 4 << 10;
 const KNOWN: usize = 8 << 10;
 /// So much of the time that a sample takes is left where more than its neighbourhood is known.
 const UNKNOWN: f64 = 0.95;
+/// A short plane that takes no more bits a byte than this as runs is not looked at further.
+const REGULAR: f64 = 0.06;
+/// A short plane is searched further at low levels where the last place of three bytes leaves less than this of it.
+const DEEPER: f64 = 0.9;
 /// Planes up to this length are tried as a whole, without samples.
 const SMALL: usize = 8 << 10;
 /// Chunks below so many bits a byte are treated as the level says: small errors of samples would be large.
@@ -177,11 +181,16 @@ impl Plan {
 /// For a plane that repeats the one before: deep enough to come as far back.
 const ECHO: Effort = Effort::Chains { least: 4, depth: 64, nice: 258, lazy: true };
 
-/// Whether one plane repeats another nearly everywhere, as the sign's planes of integers do.
+/// Whether one plane repeats another nearly everywhere, as the sign's planes of integers do. Where both are runs, such as
+/// the zeros of dry land, every search finds them.
 fn repeats(one: &[u8], other: &[u8]) -> bool {
     let blocks = one.chunks(64).zip(other.chunks(64));
-    let equal = blocks.step_by(7).map(|(a, b)| if a == b { 1 } else { -7i32 }).sum::<i32>();
-    equal > 0
+    let told = |(a, b): (&[u8], &[u8])| match a == b {
+        true if a.iter().all(|x| *x == a[0]) => 0,
+        true => 1,
+        false => -7i32,
+    };
+    blocks.step_by(7).map(told).sum::<i32>() > 0
 }
 
 /// The option of each plane, such that all together are fast and within the budget, or the smallest.
@@ -268,15 +277,27 @@ impl Sampler<'_> {
     fn small(&mut self, plane: &[u8], level: u32) -> Treatment {
         let n = plane.len() as f64;
         let runs = self.whole(plane, Effort::Runs);
+        if runs < REGULAR * n {
+            return Treatment::Code(Effort::Runs);
+        }
         // Without order, and without repeats: nothing that a search could find.
         if runs > 7.97 * n && repeats_of_three(plane) < 0.002 && !far_repeats(plane) {
             return Treatment::Store;
         }
-        let quick = if level < 4 { Effort::Pairs { lazy: false } } else { thorough(level) };
+        if level == 1 && plane.len() >= SHORTEST {
+            return Treatment::Code(self.hasty(plane));
+        }
+        let threes = repeats_of_three(plane) > 0.002;
+        let quick = match level {
+            ..4 if threes => Effort::Short,
+            ..4 => Effort::Pairs { lazy: false },
+            _ => thorough(level),
+        };
         let found = self.whole(plane, quick);
         let (mut best, mut least) = if found < runs { (quick, found) } else { (Effort::Runs, runs) };
-        // Repeats of three bytes are for planes that repeat in many short pieces.
-        if repeats_of_three(plane) > 0.002 {
+        // Repeats of three bytes are for planes that repeat in many short pieces; at the low levels, of more places than the
+        // last only where that one makes a difference.
+        if threes && (level >= 4 || found < DEEPER * runs) {
             let like = self.whole(plane, like_zlib(level));
             if like < least * (1.0 - tolerance(level)) {
                 (best, least) = (like_zlib(level), like);
@@ -288,14 +309,29 @@ impl Sampler<'_> {
         Treatment::Code(best)
     }
 
+    /// What level 1 does with a short plane: repeats of three bytes are looked for, if they make its third quarter smaller.
+    fn hasty(&mut self, plane: &[u8]) -> Effort {
+        let half = plane.len() / 2;
+        let mut bits = |effort| self.counts(&plane[..half + half / 2], effort, half).bits();
+        if bits(Effort::Short) < bits(Effort::Runs) { Effort::Short } else { Effort::Runs }
+    }
+
     /// Bits that a whole plane takes.
     fn whole(&mut self, plane: &[u8], effort: Effort) -> f64 {
-        self.matcher.begin(plane.len());
-        self.sequences.clear();
-        let range = Range { from: 0, stop: plane.len(), end: plane.len() };
-        self.matcher.find(plane, effort, range, self.sequences);
-        let counts = Counts::of(plane, self.sequences);
+        let counts = self.counts(plane, effort, 0);
         f64::from(counts.bits() + counts.header_bits())
+    }
+
+    /// The symbols for `bytes` from `from` on; what stands before is known.
+    fn counts(&mut self, bytes: &[u8], effort: Effort, from: usize) -> Counts {
+        if effort != Effort::Runs {
+            self.matcher.begin(bytes.len());
+            self.matcher.prime(bytes, effort, 0, from);
+        }
+        self.sequences.clear();
+        let range = Range { from, stop: bytes.len(), end: bytes.len() };
+        self.matcher.find(bytes, effort, range, self.sequences);
+        Counts::of(&bytes[from..], self.sequences)
     }
 
     /// Bits a byte that samples of a plane take after this effort; so many bytes before each are known.
@@ -321,15 +357,7 @@ impl Sampler<'_> {
             let from = i * step;
             let first = from.saturating_sub(known);
             let part = &plane[first..from + len];
-            let from = from - first;
-            if effort != Effort::Runs {
-                self.matcher.begin(part.len());
-                self.matcher.prime(part, effort, 0, from);
-            }
-            self.sequences.clear();
-            let range = Range { from, stop: part.len(), end: part.len() };
-            self.matcher.find(part, effort, range, self.sequences);
-            counts.add(&Counts::of(&part[from..], self.sequences));
+            counts.add(&self.counts(part, effort, from - first));
             matches += self.sequences.len();
             literals += self.sequences.iter().map(|s| s.literals as usize).sum::<usize>();
         }
@@ -380,15 +408,16 @@ fn far_repeats(plane: &[u8]) -> bool {
 /// The part of the strings of three bytes that come again within a sample, runs not counted.
 fn repeats_of_three(plane: &[u8]) -> f64 {
     let mut places = [0u16; 1 << 12];
-    let from = plane.len() / 2 - plane.len().min(4096) / 2;
-    let sample = &plane[from..][..plane.len().min(4096)];
+    let len = if plane.len() <= SMALL { plane.len().min(2048) } else { 4096 };
+    let sample = &plane[(plane.len() - len) / 2..][..len];
     let mut repeats = 0;
-    for (i, w) in sample.windows(3).enumerate() {
-        let three = u32::from_le_bytes([0, w[0], w[1], w[2]]);
-        let place = &mut places[(three.wrapping_mul(0x9E37_79B1) >> 20) as usize];
+    // Four bytes are one load; the last of them does not count.
+    let three = |at: usize| sample[at..].first_chunk::<4>().map_or(0, |w| u32::from_le_bytes(*w) << 8);
+    for i in 0..sample.len().saturating_sub(3) {
+        let here = three(i);
+        let place = &mut places[(here.wrapping_mul(0x9E37_79B1) >> 20) as usize];
         let before = *place as usize;
-        let again = before > 0 && before < i && sample[before - 1..before + 2] == *w;
-        repeats += usize::from(again);
+        repeats += usize::from((before > 0) & (before < i) & (three(before.saturating_sub(1)) == here));
         *place = i as u16 + 1;
     }
     repeats as f64 / sample.len().max(1) as f64
