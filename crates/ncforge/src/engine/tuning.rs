@@ -11,7 +11,7 @@ const fn pick(real: u64, test: u64) -> u64 {
 /// and the conversion. (Measured on one thread, 200 MB: 32 to 256 KiB differ by less than 5 %, 128 KiB is best.)
 pub(super) const READ_BLOCK: u64 = pick(128 << 10, 64);
 /// Reading plain arrays: gaps up to this many bytes are read through, which costs less than another request.
-pub(super) const READ_GAP: u64 = pick(4096, 16);
+pub(super) const READ_GAP: u64 = pick(8192, 16);
 /// Reading plain arrays: about this many bytes are given to a thread at once: two of
 /// the huge pages that results lie on, so that two threads seldom clear the same one.
 pub(super) const READ_TASK: u64 = pick(4 << 20, 256);

@@ -3,6 +3,8 @@
 //! A program that takes one value after the other from a file of small records would pay a system call for each of
 //! a few bytes, ten times what the bytes cost. So the third small read in a row fetches a block, and those that follow are
 //! answered from it, until they leave it or it is too old. Reads that are scattered fetch nothing more than they ask for.
+//! Several values of one record, then of another one far away, are rows that end early: once a few rows in a row went on, the
+//! next one is believed to go on, too, and its first read fetches a block.
 //!
 //! How old an answer may be:
 //! * what this process writes to the file, by whatever handle of this library, is seen at once ([`writes`]);
@@ -33,6 +35,10 @@ const WORTH: u32 = 3;
 const RUN: u32 = 2;
 /// Rows that are followed at the same time: variables that lie far apart, read in turn.
 const ROWS: usize = 4;
+/// So many new rows, one after the other, went on, before the next one is believed to; …
+const BELIEVED: u32 = 3;
+/// … and so many that did not are forgiven at most, however many went on before them.
+const MOST_BELIEF: u32 = 12;
 /// Blocks of all files of the process, 16 MiB; whoever comes later reads without.
 const MOST: usize = 512;
 
@@ -52,6 +58,10 @@ struct Rows {
     latest: usize,
     /// Reads that were in no row; the one that saw the oldest is given up for a new one.
     reads: u64,
+    /// Whether a read went on with a row since the latest new one.
+    went_on: bool,
+    /// How many new rows went on lately.
+    belief: u32,
 }
 
 /// Reads that follow each other.
@@ -85,6 +95,7 @@ impl Near {
         let rows = &mut *rows;
         let latest = rows.latest;
         if rows.rows[latest].answer(writes, buf, offset, end) {
+            rows.went_on = true;
             return true;
         }
         let Some(n) = rows.find(offset, end) else { return false };
@@ -94,18 +105,23 @@ impl Near {
 }
 
 impl Rows {
-    /// The row that a read belongs to; if it begins a new one there is nothing to answer it from.
+    /// The row that a read belongs to; if it begins a new one that need not go on, there is nothing to answer it from.
     fn find(&mut self, offset: u64, end: u64) -> Option<usize> {
         if let Some(n) = self.rows.iter().position(|row| row.goes_on(offset, end)) {
             self.latest = n;
+            self.went_on = true;
             return Some(n);
         }
         self.reads += 1;
+        self.belief = if self.went_on { (self.belief + 1).min(MOST_BELIEF) } else { self.belief / 2 };
+        self.went_on = false;
+        let believed = self.belief >= BELIEVED;
+        let run = if believed { RUN - 1 } else { 0 };
         let oldest = self.rows.iter().enumerate().min_by_key(|(_, row)| row.since).map_or(0, |(n, _)| n);
         let row = &mut self.rows[oldest];
-        (row.from, row.to, row.run, row.len, row.answers, row.since) = (offset, end, 0, 0, 0, self.reads);
+        (row.from, row.to, row.run, row.len, row.answers, row.since) = (offset, end, run, 0, 0, self.reads);
         self.latest = oldest;
-        None
+        believed.then_some(oldest)
     }
 }
 
@@ -277,6 +293,28 @@ mod tests {
         drop(rows);
         for n in 0..50 {
             check(&store, n * 1999 % 90_000, 4);
+        }
+    }
+
+    #[test]
+    fn records_of_several_values_are_believed_in_and_single_values_are_not() {
+        let (_dir, _, store) = file(400_000);
+        let is_in_block = |at| {
+            let rows = store.near().rows.lock().unwrap();
+            let row = &rows.rows[rows.latest];
+            row.block.is_some() && row.holds(at, at + 4)
+        };
+        // Two values of each record: the first one fetches the second, too.
+        for n in 0..50 {
+            let record = n * 27_017 % 390_000;
+            check(&store, record, 4);
+            assert_eq!(is_in_block(record), n >= 3, "record {n}");
+            check(&store, record + 60, 4);
+        }
+        for n in 0..50 {
+            let at = n * 31_013 % 390_000;
+            check(&store, at, 4);
+            assert_eq!(is_in_block(at), n < 3, "value {n}");
         }
     }
 
