@@ -94,6 +94,8 @@ class Row:
     rounds: int | None = None
     # Whether sizes of output files are compared.
     sizes: bool = False
+    # Bytes of decoded chunks that contestants hold at once: memory for them is made ready before each run.
+    holds: int = 0
 
     def key(self, cold: bool) -> str:
         """What tells it from all others: rows of one name differ in who takes part."""

@@ -43,6 +43,21 @@ def memory_at_hand(folder: Path, amount: int) -> None:
             file.write(block)
 
 
+def memory_to_hold(amount: int) -> None:
+    """Takes so much memory and gives it back, for the same reason: programs that read may need much of it, too, and one
+    that kept what it had in the round before would otherwise be compared with one that gave it back.
+    """
+    np.ones(amount, np.uint8)
+
+
+def bring_into_cache(path: Path) -> None:
+    """Reads a file, so that the page cache has all of it: checks and first rounds may touch but a little."""
+    with path.open("rb", buffering=0) as file:
+        block = bytearray(MIB)
+        while file.readinto(block):
+            pass
+
+
 @dataclass
 class Measured:
     """What is known about one contestant."""
@@ -83,6 +98,8 @@ class Rounds:
         self._resident = 0.0
         for spec in row.files:
             self.data.ensure(spec)
+            if not self.cold:
+                bring_into_cache(spec.path)
         if row.expected:
             self.data.source(*row.expected)
         ours = self._contestant(row, row.ours)
@@ -126,6 +143,8 @@ class Rounds:
             os.sync()
             if row.expected:
                 memory_at_hand(one.entry.output.parent, nbytes(*row.expected))
+        if row.holds:
+            memory_to_hold(2 * row.holds)
         if self.cold:
             for spec in row.files:
                 answer = self.workers.get("ncforge", 1).ask({"do": "evict", "path": spec.path})

@@ -60,6 +60,12 @@ def _row_bytes(spec: FileSpec, pattern: str) -> int:
     return nbytes(spec.kind, lengths)
 
 
+def _held(spec: FileSpec, pattern: str) -> int:
+    """Bytes of chunks that are held at once, where they are many."""
+    held = _row_bytes(spec, pattern)
+    return held if held >= 8 * MIB else 0
+
+
 def _caches(spec: FileSpec, pattern: str) -> tuple[Fields, ...]:
     """Settings of netcdf-c's cache that an expert would try: small (chunks bypass it), and one that fits."""
     fits = _row_bytes(spec, pattern) + MIB
@@ -83,6 +89,7 @@ def _against_netcdf_c(spec: FileSpec, chunks: tuple[int, ...], pattern: str, sla
         reads=count,
         check={"reads": min(count, 2)},
         rounds=3,
+        holds=_held(spec, pattern),
     )
 
 
@@ -97,5 +104,6 @@ def _own_cost(spec: FileSpec, chunks: tuple[int, ...], slabs: Path, count: int) 
     ):
         for threads in (1, 2):
             yield Row(
-                f"{name}/{_name(spec, chunks)}", threads, entry, (peer,), (spec,), per="sweep", reads=count, check=None
-            )
+                f"{name}/{_name(spec, chunks)}", threads, entry, (peer,), (spec,), per="sweep", reads=count, check=None,
+                holds=_held(spec, "slab"),
+            )  # fmt: skip
