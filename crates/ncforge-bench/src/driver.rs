@@ -59,6 +59,22 @@ pub trait Driver {
         let _ = access;
         blocks::reading_session(self.open(path)?, spec)
     }
+    /// Says why this library cannot write into such a file once it is there.
+    fn refuses_update(&self, spec: &FileSpec, access: &Access<'_>) -> Option<String> {
+        let _ = (spec, access);
+        Some(format!("{} cannot write into files that are there", self.name()))
+    }
+    /// Opens a file that [`Driver::create`] made, to write blocks of its variables; along unlimited dimensions it may be
+    /// shorter than `spec` says. Every rank of [`Access::Shared`] calls it.
+    fn update<'a>(
+        &self,
+        path: &Path,
+        spec: &FileSpec,
+        access: &Access<'a>,
+    ) -> Result<Box<dyn BlockFile + 'a>> {
+        let _ = path;
+        Err(Error::Invalid(self.refuses_update(spec, access).unwrap_or_default()))
+    }
     /// The ending of its files' names, where they are no netCDF files.
     fn extension(&self) -> Option<&str> {
         None

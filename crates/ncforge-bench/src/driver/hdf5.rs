@@ -63,10 +63,10 @@ impl Hdf5Driver {
         USUAL.iter().find_map(|name| Self::load(&PathBuf::from(name)).ok())
     }
 
-    fn open_file(&self, path: &Path) -> Result<Handle> {
+    fn open_file(&self, path: &Path, write: bool) -> Result<Handle> {
         let name = c_string(path.as_os_str().as_encoded_bytes())?;
-        // SAFETY: a string that ends with zero; 0: read only, usual properties.
-        let id = unsafe { (self.calls.file_open)(name.as_ptr(), 0, 0) };
+        // SAFETY: a string that ends with zero; `H5F_ACC_RDONLY` or `H5F_ACC_RDWR`; 0: usual properties.
+        let id = unsafe { (self.calls.file_open)(name.as_ptr(), u32::from(write), 0) };
         Handle::new(&self.calls, id, self.calls.file_close, &format!("opening `{}`", path.display()))
     }
 }
@@ -84,7 +84,7 @@ impl Driver for Hdf5Driver {
     }
 
     fn open_cached(&self, path: &Path, cache: Option<u64>) -> Result<Box<dyn Session>> {
-        let file = self.open_file(path)?;
+        let file = self.open_file(path, false)?;
         let mut session = Hdf5Session { calls: Rc::clone(&self.calls), vars: Vec::new(), cache, file };
         session.walk(session.file.id, "", 0)?;
         Ok(Box::new(session))
@@ -109,7 +109,20 @@ impl Driver for Hdf5Driver {
         spec: &FileSpec,
         _access: &Access<'a>,
     ) -> Result<Box<dyn BlockFile + 'a>> {
-        blocks::open(&self.calls, self.open_file(path)?, spec)
+        blocks::open(&self.calls, self.open_file(path, false)?, spec, false)
+    }
+
+    fn refuses_update(&self, _spec: &FileSpec, _access: &Access<'_>) -> Option<String> {
+        None
+    }
+
+    fn update<'a>(
+        &self,
+        path: &Path,
+        spec: &FileSpec,
+        _access: &Access<'a>,
+    ) -> Result<Box<dyn BlockFile + 'a>> {
+        blocks::open(&self.calls, self.open_file(path, true)?, spec, true)
     }
 }
 

@@ -139,7 +139,20 @@ impl Driver for LibnetcdfDriver {
         spec: &FileSpec,
         access: &Access<'a>,
     ) -> Result<Box<dyn BlockFile + 'a>> {
-        blocks::open(self, path, spec, access)
+        blocks::open(self, path, spec, access, false)
+    }
+
+    fn refuses_update(&self, _spec: &FileSpec, _access: &Access<'_>) -> Option<String> {
+        None
+    }
+
+    fn update<'a>(
+        &self,
+        path: &Path,
+        spec: &FileSpec,
+        access: &Access<'a>,
+    ) -> Result<Box<dyn BlockFile + 'a>> {
+        blocks::open(self, path, spec, access, true)
     }
 }
 

@@ -71,6 +71,24 @@ impl Driver for RawDriver {
         Ok(Box::new(Raw { file, path: path.to_owned(), places: Raw::places(spec), mark: None }))
     }
 
+    fn refuses_update(&self, _spec: &FileSpec, _access: &Access<'_>) -> Option<String> {
+        None
+    }
+
+    fn update<'a>(
+        &self,
+        path: &Path,
+        spec: &FileSpec,
+        access: &Access<'a>,
+    ) -> Result<Box<dyn BlockFile + 'a>> {
+        let file = File::options().read(true).write(true).open(path);
+        let file = file.map_err(|e| Error::io("open", path, e))?;
+        let places = Raw::places(spec);
+        let end = places.last().map_or(0, |p| p.end);
+        let mark = access.several().is_none_or(|t| t.rank() == 0).then_some(end);
+        Ok(Box::new(Raw { file, path: path.to_owned(), places, mark }))
+    }
+
     fn extension(&self) -> Option<&str> {
         Some("raw")
     }

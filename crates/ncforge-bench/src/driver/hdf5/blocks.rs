@@ -130,20 +130,36 @@ fn define(calls: &Rc<Calls>, file: &Handle, spec: &FileSpec, v: usize) -> Result
     Ok(Var { data, dtype, grown: grows.then_some(now) })
 }
 
-pub(super) fn open<'a>(calls: &Rc<Calls>, file: Handle, spec: &FileSpec) -> Result<Box<dyn BlockFile + 'a>> {
+/// Takes an open file for reading, or to `write` into it, too.
+pub(super) fn open<'a>(
+    calls: &Rc<Calls>,
+    file: Handle,
+    spec: &FileSpec,
+    write: bool,
+) -> Result<Box<dyn BlockFile + 'a>> {
     let mut vars = Vec::new();
     for (v, var) in spec.vars.iter().enumerate() {
         let name = c_string(var.name.as_bytes())?;
         // SAFETY: an open file and a string that ends with zero.
         let id = unsafe { (calls.data_open)(file.id, name.as_ptr(), 0) };
         let data = Handle::new(calls, id, calls.data_close, &format!("opening dataset `{}`", var.name))?;
-        check_shape(calls, &data, &spec.shape(v), var.dtype.size(), &var.name)?;
-        vars.push(Var { data, dtype: type_of(calls, var.dtype)?, grown: None });
+        let grows: Vec<bool> = var.dims.iter().map(|&d| write && spec.dims[d].unlimited).collect();
+        let shape = shape_of(calls, &data, &spec.shape(v), &grows, var.dtype.size(), &var.name)?;
+        let grown = grows.contains(&true).then_some(shape);
+        vars.push(Var { data, dtype: type_of(calls, var.dtype)?, grown });
     }
-    Ok(Box::new(Blocks { calls: Rc::clone(calls), vars, file, writable: false }))
+    Ok(Box::new(Blocks { calls: Rc::clone(calls), vars, file, writable: write }))
 }
 
-fn check_shape(calls: &Rc<Calls>, data: &Handle, shape: &[u64], size: usize, name: &str) -> Result<()> {
+/// The shape of a dataset, which shall have this one; along dimensions that grow it may still be shorter.
+fn shape_of(
+    calls: &Rc<Calls>,
+    data: &Handle,
+    shape: &[u64],
+    grows: &[bool],
+    size: usize,
+    name: &str,
+) -> Result<Vec<u64>> {
     // SAFETY: an open dataset.
     let dtype = Handle::new(calls, unsafe { (calls.data_type)(data.id) }, calls.type_close, name)?;
     // SAFETY: an open dataset.
@@ -153,12 +169,13 @@ fn check_shape(calls: &Rc<Calls>, data: &Handle, shape: &[u64], size: usize, nam
     let mut lens = vec![0u64; rank.max(0) as usize];
     // SAFETY: room for as many lengths as the space has.
     check(unsafe { (calls.space_dims)(space.id, lens.as_mut_ptr(), std::ptr::null_mut()) }, name)?;
-    if lens != shape || there != size {
+    let fits = |d: usize| lens[d] == shape[d] || (grows[d] && lens[d] < shape[d]);
+    if lens.len() != shape.len() || !(0..lens.len()).all(fits) || there != size {
         return Err(Error::Unreadable(format!(
             "`{name}` in the file is {lens:?} of {there} bytes each, not {shape:?} of {size}"
         )));
     }
-    Ok(())
+    Ok(lens)
 }
 
 /// A selection in a dataset's file, and as many values in memory.

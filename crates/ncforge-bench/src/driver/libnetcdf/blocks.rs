@@ -12,6 +12,7 @@ use crate::driver::{Access, BlockFile, ChunkAsk, FileSpec, MARK};
 use crate::error::{Error, Result};
 
 const NC_NOWRITE: c_int = 0;
+const NC_WRITE: c_int = 1;
 const NC_CLOBBER: c_int = 0;
 const NC_64BIT_DATA: c_int = 0x20;
 const NC_CLASSIC_MODEL: c_int = 0x100;
@@ -140,22 +141,28 @@ pub(super) fn create<'a>(
     Ok(Box::new(file))
 }
 
+/// Opens a file for reading, or to `write` into it, too.
 pub(super) fn open<'a>(
     driver: &LibnetcdfDriver,
     path: &Path,
     spec: &FileSpec,
     access: &Access<'a>,
+    write: bool,
 ) -> Result<Box<dyn BlockFile + 'a>> {
     let calls = &driver.calls;
     let name = c_string(&path.to_string_lossy())?;
     let mut ncid = 0;
-    // Reading needs no word among ranks: a serial build does it too, where the ranks are not an MPI job.
-    let parallel = parallel(driver, access).ok().flatten();
+    let mode = if write { NC_WRITE } else { NC_NOWRITE };
+    let parallel = match parallel(driver, access) {
+        // Reading needs no word among ranks: a serial build does it too, where the ranks are not an MPI job.
+        Err(_) if !write => None,
+        other => other?,
+    };
     // SAFETY: as above.
     let code = unsafe {
         match &parallel {
-            Some(p) => (p.calls.open_par)(name.as_ptr(), NC_NOWRITE, p.comm, p.info, &mut ncid),
-            None => (calls.open)(name.as_ptr(), NC_NOWRITE, &mut ncid),
+            Some(p) => (p.calls.open_par)(name.as_ptr(), mode, p.comm, p.info, &mut ncid),
+            None => (calls.open)(name.as_ptr(), mode, &mut ncid),
         }
     };
     check(calls, code, &format!("cannot open `{}`", path.display()))?;
@@ -173,8 +180,14 @@ pub(super) fn open<'a>(
         // SAFETY: an open file, a string that ends with zero, room for one number.
         let code = unsafe { (calls.inq_varid)(ncid, name.as_ptr(), &mut id) };
         check(calls, code, &format!("variable `{}`", var.name))?;
-        file.check_shape(id, &spec.shape(v), var.dtype as c_int, &var.name)?;
+        let grows: Vec<bool> = var.dims.iter().map(|&d| write && spec.dims[d].unlimited).collect();
+        file.check_shape(id, &spec.shape(v), &grows, var.dtype as c_int, &var.name)?;
         file.vars.push(id);
+    }
+    if write && !spec.fill && spec.format.is_classic() {
+        let mut old = 0;
+        // SAFETY: an open file, room for one number.
+        file.check(unsafe { (calls.set_fill)(ncid, NC_NOFILL, &mut old) }, "fill mode")?;
     }
     if let Some(p) = parallel {
         file.set_access(&p, access.is_collective())?;
@@ -261,7 +274,8 @@ impl Blocks {
         Ok(())
     }
 
-    fn check_shape(&self, id: c_int, shape: &[u64], dtype: c_int, name: &str) -> Result<()> {
+    /// An error unless a variable has this type and shape; along dimensions that grow it may still be shorter.
+    fn check_shape(&self, id: c_int, shape: &[u64], grows: &[bool], dtype: c_int, name: &str) -> Result<()> {
         let c = &self.calls;
         let (mut there, mut rank) = (0, 0);
         let null = std::ptr::null_mut::<c_int>();
@@ -280,7 +294,8 @@ impl Blocks {
             self.check(unsafe { (c.inq_dimlen)(self.ncid, dim, &mut len) }, name)?;
             lens.push(len as u64);
         }
-        if lens != shape || there != dtype {
+        let fits = |d: usize| lens[d] == shape[d] || (grows[d] && lens[d] < shape[d]);
+        if lens.len() != shape.len() || !(0..lens.len()).all(fits) || there != dtype {
             return Err(Error::Unreadable(format!(
                 "`{name}` in the file is {lens:?} of type {there}, not {shape:?} of type {dtype}"
             )));

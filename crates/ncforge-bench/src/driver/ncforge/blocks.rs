@@ -109,25 +109,41 @@ pub(super) fn create<'a>(
     let Some(team) = access.several() else {
         return Ok(Box::new(Alone { file: DatasetMut::create(path, schema(spec), create)? }));
     };
-    let compressed = (0..spec.vars.len()).any(|v| spec.chunks(v).is_some() && spec.vars[v].deflate > 0);
-    if compressed {
+    if is_compressed(spec) {
         let Access::Shared { block, .. } = access else { unreachable!("several ranks share a file") };
         return compressed::create(path, spec, team, create, block);
     }
-    let begun = if team.rank() == 0 { reserve(path, spec, create) } else { Ok(()) };
-    agree(team, begun)?;
+    let begin = || {
+        let create = CreateOptions { fill: false, ..create };
+        reserve(DatasetMut::create(path, schema(spec), create)?, spec)
+    };
+    agree(team, if team.rank() == 0 { begin() } else { Ok(()) })?;
+    shared(path, spec, access, team, &engine)
+}
+
+fn is_compressed(spec: &FileSpec) -> bool {
+    (0..spec.vars.len()).any(|v| spec.chunks(v).is_some() && spec.vars[v].deflate > 0)
+}
+
+/// Opens a file, in which all values have a place, for one of several writers.
+fn shared<'a>(
+    path: &Path,
+    spec: &FileSpec,
+    access: &Access<'a>,
+    team: &'a dyn Team,
+    engine: &Engine,
+) -> Result<Box<dyn BlockFile + 'a>> {
     if access.is_collective()
         && let Some(mpi) = team.mpi()
         && (0..spec.vars.len()).all(|v| spec.chunks(v).is_none())
     {
         return super::aggregated::open(path, spec, mpi, true);
     }
-    Ok(Box::new(Alone { file: DatasetMut::open_shared(path, &engine)? }))
+    Ok(Box::new(Alone { file: DatasetMut::open_shared(path, engine)? }))
 }
 
-/// Creates the file with a place for every value.
-fn reserve(path: &Path, spec: &FileSpec, create: CreateOptions) -> Result<()> {
-    let mut file = DatasetMut::create(path, schema(spec), CreateOptions { fill: false, ..create })?;
+/// Makes the file as long as it shall be, with a place for every value.
+fn reserve(mut file: DatasetMut, spec: &FileSpec) -> Result<()> {
     for (d, dim) in spec.dims.iter().enumerate().filter(|(_, dim)| dim.unlimited) {
         file.grow(DimId(d), dim.len)?;
     }
@@ -135,6 +151,38 @@ fn reserve(path: &Path, spec: &FileSpec, create: CreateOptions) -> Result<()> {
         file.reserve(VarId(v))?;
     }
     Ok(file.close()?)
+}
+
+pub(super) fn refuses_update(spec: &FileSpec, access: &Access<'_>) -> Option<String> {
+    (access.several().is_some() && is_compressed(spec)).then(|| {
+        "several ranks cannot write compressed chunks anew in one file; take --io-type file, or one rank"
+            .into()
+    })
+}
+
+pub(super) fn update<'a>(
+    options: EngineOptions,
+    path: &Path,
+    spec: &FileSpec,
+    access: &Access<'a>,
+) -> Result<Box<dyn BlockFile + 'a>> {
+    if let Some(why) = refuses_update(spec, access) {
+        return Err(Error::Invalid(why));
+    }
+    let engine = engine(options, access)?;
+    let Some(team) = access.several() else {
+        return Ok(Box::new(Alone { file: DatasetMut::open_with(path, &engine)? }));
+    };
+    let is_short = || -> Result<bool> {
+        let dataset = Dataset::open_with(path, &engine)?;
+        Ok(dataset.schema().dims.iter().zip(&spec.dims).any(|(there, dim)| there.len < dim.len))
+    };
+    let begin = || match is_short()? {
+        true => reserve(DatasetMut::open_with(path, &engine)?, spec),
+        false => Ok(()),
+    };
+    agree(team, if team.rank() == 0 { begin() } else { Ok(()) })?;
+    shared(path, spec, access, team, &engine)
 }
 
 pub(super) fn open<'a>(

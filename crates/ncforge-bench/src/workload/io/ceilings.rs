@@ -119,7 +119,11 @@ impl Ceilings {
     pub fn bound(&self, kind: PhaseKind, cache: Option<CacheAsk>, codec: (u32, bool)) -> Bound {
         let mut all = vec![("copying in memory".to_owned(), self.copy)];
         match (kind, cache) {
-            (PhaseKind::Write, _) => all.push(("writing into the system's cache".to_owned(), self.write)),
+            (PhaseKind::Write | PhaseKind::Append, _) => {
+                all.push(("writing into the system's cache".to_owned(), self.write));
+            }
+            // Into pages that are there: faster than that.
+            (PhaseKind::Rewrite, _) => {}
             (PhaseKind::Read, Some(CacheAsk::Cold)) => {
                 all.extend(self.read_cold.map(|r| ("reading from the device".to_owned(), r)));
             }
@@ -127,7 +131,7 @@ impl Ceilings {
         }
         if let Some(c) = self.codecs.iter().find(|c| (c.level, c.shuffle) == codec) {
             let (word, rate) =
-                if kind == PhaseKind::Write { ("encoding", c.encode) } else { ("decoding", c.decode) };
+                if kind != PhaseKind::Read { ("encoding", c.encode) } else { ("decoding", c.decode) };
             let cpus = self.processors.max(1);
             all.push((format!("{word} deflate {} on {cpus} processors", c.level), rate * cpus as f64));
         }

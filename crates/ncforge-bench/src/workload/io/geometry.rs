@@ -237,6 +237,14 @@ impl Geometry {
         self.share().iter().zip(&self.block).map(|(s, b)| s / b).product()
     }
 
+    /// Half of the time steps: calls of each rank for them, which are its first ones, and the length of the first dimension
+    /// then. `None` where ranks share that dimension, or there is one step only.
+    pub fn first_half(&self) -> Option<(u64, u64)> {
+        let steps = self.share().first()? / self.block.first()?;
+        let half = steps / 2;
+        (self.grid[0] == 1 && half > 0).then(|| (self.calls() / steps * half, half * self.block[0]))
+    }
+
     /// The block of call number `call` of a rank, in the whole array.
     pub fn slab(&self, rank: u64, call: u64) -> Hyperslab {
         let mut start = self.origin(rank);

@@ -18,6 +18,12 @@ pub struct IoOptions {
     pub cases: Vec<CaseAsk>,
     /// Write the file.
     pub write: bool,
+    /// Write half of the time steps first, and append the others to the file when it has been closed.
+    #[serde(default)]
+    pub append: bool,
+    /// Write all values once more into the file that is there: in place, with other values than before.
+    #[serde(default)]
+    pub rewrite: bool,
     /// Read it.
     pub read: bool,
     /// Compare every value that is read with what it should be.
@@ -75,6 +81,8 @@ impl IoOptions {
             geometry: GeometryRequest::default(),
             cases: vec![CaseAsk::default()],
             write: true,
+            append: false,
+            rewrite: false,
             read: false,
             verify: true,
             file: file.into(),

@@ -4,7 +4,7 @@ use super::data::{POISON, Values, Verdict};
 use super::geometry::Geometry;
 use super::options::AccessKind;
 use super::prepare::{Case, is_periodic};
-use super::result::{RankPhase, Span};
+use super::result::{PhaseKind, RankPhase, Span};
 use crate::clock;
 use crate::driver::BlockFile;
 use crate::error::{Error, Result};
@@ -24,6 +24,8 @@ pub(super) struct Bench<'a> {
     pub(super) room: usize,
     pub(super) verify: bool,
     pub(super) periodic: bool,
+    /// Whether all is written once more.
+    pub(super) rewrites: bool,
     /// The rank whose part this one reads.
     pub(super) reads_as: u64,
     pub(super) buffer: Vec<u8>,
@@ -52,6 +54,7 @@ impl<'a> Bench<'a> {
             room: room as usize,
             verify: options.verify,
             periodic: is_periodic(options),
+            rewrites: options.rewrite,
             reads_as: (mine + shift) % ranks,
             buffer: Vec::new(),
             expected: Vec::new(),
@@ -103,19 +106,29 @@ impl<'a> Bench<'a> {
         Ok((agree(self.team, done)?, Span { begin, end }))
     }
 
-    /// Writes this rank's part.
-    pub(super) fn write(&mut self, case: &Case) -> Result<RankPhase> {
+    /// Writes this rank's part, or that half of it which belongs to this phase: into a new file, or into the one that is
+    /// there. What will be written again is written with all bits wrong at first.
+    pub(super) fn write(&mut self, case: &Case, kind: PhaseKind) -> Result<RankPhase> {
         let mine = self.team.rank() as u64;
         let mut phase = RankPhase::default();
         let access = case.access(self.team, &self.geometry.block);
         let mut cpu = Cpu::begin();
         let path = case.path(mine);
-        let (mut file, span) = self.timed(case, || case.driver.create(&path, &case.spec, &access))?;
+        let (mut file, span) = self.timed(case, || match (kind, &case.half) {
+            (PhaseKind::Write, Some((_, half))) => case.driver.create(&path, half, &access),
+            (PhaseKind::Write, None) => case.driver.create(&path, &case.spec, &access),
+            _ => case.driver.update(&path, &case.spec, &access),
+        })?;
         phase.open = span;
-        let calls = self.geometry.calls();
+        let half = case.half.as_ref().map(|(calls, _)| *calls);
+        let (mut first, calls) = match (kind, half) {
+            (PhaseKind::Write, Some(half)) => (0, half),
+            (PhaseKind::Append, Some(half)) => (half, self.geometry.calls()),
+            _ => (0, self.geometry.calls()),
+        };
+        let wrong = self.rewrites && kind != PhaseKind::Rewrite;
         let block = self.block_bytes();
         let at_once = if self.periodic { calls } else { self.calls_at_once() };
-        let mut first = 0;
         while first < calls {
             let end = (first + at_once).min(calls);
             cpu.pause();
@@ -124,6 +137,9 @@ impl<'a> Bench<'a> {
             self.buffer.resize(held * block, 0);
             for (slab, out) in slabs.iter().zip(self.buffer.chunks_mut(block)) {
                 self.values.fill(slab, mine, out);
+                if wrong {
+                    out.iter_mut().for_each(|b| *b = !*b);
+                }
             }
             let places: Vec<Hyperslab> = slabs.iter().map(|s| self.in_file(case, s, mine)).collect();
             self.asked_to_stop()?;

@@ -24,6 +24,8 @@ pub(super) struct Case {
     pub(super) name: String,
     pub(super) driver: Box<dyn Driver>,
     pub(super) spec: FileSpec,
+    /// Where the second half is appended: the calls of the first, and the file after them.
+    pub(super) half: Option<(u64, FileSpec)>,
     /// The file, without the rank's number.
     pub(super) file: PathBuf,
 }
@@ -83,8 +85,9 @@ pub(super) fn cases(
             false => options.file.clone(),
             true => derived(&options.file, number, driver.extension()),
         };
-        let case =
-            Case { name: String::new(), spec: spec(options, ask, geometry)?, driver, file, ask: ask.clone() };
+        let spec = spec(options, ask, geometry)?;
+        let half = options.append.then(|| first_half(options, geometry, &spec)).transpose()?;
+        let case = Case { name: String::new(), spec, half, driver, file, ask: ask.clone() };
         check(options, &case, geometry, team)?;
         cases.push(case);
     }
@@ -171,6 +174,24 @@ fn spec(options: &IoOptions, ask: &CaseAsk, geometry: &Geometry) -> Result<FileS
     Ok(FileSpec { format: options.format, dims, vars: vec![var], fill: options.fill })
 }
 
+/// The calls for half of the time steps, and the file that they make.
+fn first_half(options: &IoOptions, geometry: &Geometry, spec: &FileSpec) -> Result<(u64, FileSpec)> {
+    if !options.unlimited {
+        return invalid("only an unlimited dimension can be appended to; give --unlimited");
+    }
+    let Some((calls, len)) = geometry.first_half() else {
+        return invalid(format!(
+            "the data {} in blocks of {} is one step along `{}` for each rank: there is nothing to append",
+            written(&geometry.data),
+            written(&geometry.block),
+            geometry.names[0]
+        ));
+    };
+    let mut half = spec.clone();
+    half.dims[0].len = len;
+    Ok((calls, half))
+}
+
 /// Combinations that netCDF does not have, for any driver, so that all of them do the same work; then what the driver itself
 /// cannot do.
 fn check(options: &IoOptions, case: &Case, geometry: &Geometry, team: &dyn Team) -> Result<()> {
@@ -190,10 +211,17 @@ fn check(options: &IoOptions, case: &Case, geometry: &Geometry, team: &dyn Team)
         return invalid(format!("a dimension cannot be named `{VARIABLE}`, which is the variable's name"));
     }
     let access = case.access(team, &geometry.block);
-    let reading_only = !options.write;
-    match case.driver.refuses(&case.spec, &access) {
-        Some(why) if !reading_only => invalid(format!("{}: {why}", case.driver.name())),
-        _ => Ok(()),
+    if !options.write {
+        return match options.append || options.rewrite {
+            true => invalid("what is appended or written again must be written first; give --write"),
+            false => Ok(()),
+        };
+    }
+    let again = options.append || options.rewrite;
+    let refused = case.driver.refuses(&case.spec, &access);
+    match refused.or_else(|| again.then(|| case.driver.refuses_update(&case.spec, &access)).flatten()) {
+        Some(why) => invalid(format!("{}: {why}", case.driver.name())),
+        None => Ok(()),
     }
 }
 
@@ -330,9 +358,13 @@ pub fn plan(options: &IoOptions, ranks: u64) -> Result<String> {
         if let Some(why) = spec.representable() {
             return invalid(why);
         }
+        if options.append {
+            first_half(options, &geometry, &spec)?;
+        }
     }
     let values = geometry.data.iter().product::<u64>() * options.dtype.size() as u64;
     let block = geometry.block_len() * options.dtype.size() as u64;
+    let writes = usize::from(options.write) + usize::from(options.rewrite);
     let mut out = String::new();
     let size = crate::report::bytes;
     let _ = writeln!(
@@ -359,7 +391,7 @@ pub fn plan(options: &IoOptions, ranks: u64) -> Result<String> {
         "work     {} case{}, {rounds} rounds: {} written, {} read in all",
         options.cases.len(),
         if options.cases.len() == 1 { "" } else { "s" },
-        size(values.saturating_mul((rounds * options.cases.len() * usize::from(options.write)) as u64)),
+        size(values.saturating_mul((rounds * options.cases.len() * writes) as u64)),
         size(values.saturating_mul((rounds * options.cases.len() * reads) as u64)),
     );
     if let Some(free) = free_space(&options.file) {

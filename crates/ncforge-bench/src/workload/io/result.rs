@@ -63,12 +63,16 @@ pub struct CaseResult {
     pub audit: Option<Audit>,
 }
 
-/// Writing or reading.
+/// What is done with the array.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum PhaseKind {
-    /// The array is written.
+    /// A file is created, and the array written; only half of it where the rest is appended.
     Write,
+    /// The file is opened again, and the other half written.
+    Append,
+    /// The file is opened again, and the array written once more.
+    Rewrite,
     /// The array is read.
     Read,
 }
@@ -78,6 +82,8 @@ impl PhaseKind {
     pub fn name(self) -> &'static str {
         match self {
             PhaseKind::Write => "write",
+            PhaseKind::Append => "append",
+            PhaseKind::Rewrite => "rewrite",
             PhaseKind::Read => "read",
         }
     }

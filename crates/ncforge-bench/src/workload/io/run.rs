@@ -209,17 +209,27 @@ impl<'a> Run<'a> {
         })
     }
 
+    /// The phases that write, in their order.
+    fn writing(&self) -> impl Iterator<Item = PhaseKind> + use<> {
+        let o = self.options;
+        let all =
+            [(PhaseKind::Write, o.write), (PhaseKind::Append, o.append), (PhaseKind::Rewrite, o.rewrite)];
+        all.into_iter().filter(|p| p.1).map(|p| p.0)
+    }
+
     /// One repetition of a case: written, then read in every state of the cache.
     fn once(&mut self, number: usize, round: usize) -> Result<()> {
         let case = &self.cases[number];
         let paths = case.paths(self.geometry.ranks());
         if self.options.write {
             self.remove_old(&paths)?;
-            let look = Look::now();
-            let phase = self.bench.write(case)?;
-            let sync = self.options.sync.then(|| self.sync(&paths)).transpose()?;
-            let state = CacheState { label: "written".into(), percent: None };
-            self.record(number, round, PhaseKind::Write, None, state, &phase, None, sync, &look, &paths)?;
+            for kind in self.writing() {
+                let look = Look::now();
+                let phase = self.bench.write(case, kind)?;
+                let sync = self.options.sync.then(|| self.sync(&paths)).transpose()?;
+                let state = CacheState { label: "written".into(), percent: None };
+                self.record(number, round, kind, None, state, &phase, None, sync, &look, &paths)?;
+            }
             if self.audits[number].is_none() {
                 let values = self.geometry.data.iter().product::<u64>() * self.options.dtype.size() as u64;
                 self.audits[number] = Some(Audit::of(&paths[0], VARIABLE, stored(&paths), values));

@@ -75,6 +75,12 @@ pub(crate) struct IoArgs {
     /// A netCDF-C library to measure as well, by its path (repeatable); `find` takes the system's
     #[arg(long, value_name = "PATH")]
     pub(crate) library: Vec<PathBuf>,
+    /// Write half of the time steps first, close the file, and append the others (with -u)
+    #[arg(long)]
+    pub(crate) append: bool,
+    /// Write all values once more into the file that is there, in place
+    #[arg(long)]
+    pub(crate) rewrite: bool,
     /// Shuffle bytes before deflate
     #[arg(long)]
     pub(crate) shuffle: bool,

@@ -172,6 +172,8 @@ fn options(args: &IoArgs, cx: &Context<'_>) -> std::result::Result<IoOptions, Fa
         },
         cases,
         write,
+        append: args.append,
+        rewrite: args.rewrite,
         read: args.read || args.verify,
         verify: args.verify || (write && !args.no_verify),
         overwrite: args.overwrite,
