@@ -143,8 +143,11 @@ class Rounds:
             os.sync()
             if row.expected:
                 memory_at_hand(one.entry.output.parent, nbytes(*row.expected))
-        if row.holds:
-            memory_to_hold(2 * row.holds)
+        held = row.holds
+        if row.expected and not one.entry.output:
+            held = nbytes(*row.expected)
+        if held:
+            memory_to_hold(2 * held)
         if self.cold:
             for spec in row.files:
                 answer = self.workers.get("ncforge", 1).ask({"do": "evict", "path": spec.path})

@@ -19,6 +19,7 @@
 //! ```
 
 mod audit;
+mod buffer;
 mod ceilings;
 mod data;
 mod geometry;

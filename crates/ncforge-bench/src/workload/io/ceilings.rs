@@ -9,6 +9,7 @@ use std::path::Path;
 use ncforge::codec::{CodecChain, filters};
 use serde::{Deserialize, Serialize};
 
+use super::buffer::Buffer;
 use super::data::Values;
 use super::options::{CacheAsk, IoOptions};
 use super::result::PhaseKind;
@@ -81,7 +82,8 @@ impl Ceilings {
     fn with(path: &Path, options: &IoOptions, values: &Values) -> Result<Ceilings> {
         use std::io::Write;
         let source = sample(values);
-        let mut target = vec![1u8; source.len()];
+        let mut target = Buffer::of(source.len());
+        target.fill(1);
         let len = source.len() as f64;
         let mut best = Ceilings { processors: processors(), ..Ceilings::default() };
         for _ in 0..TIMES {
@@ -160,7 +162,7 @@ fn read(path: &Path, room: &mut [u8]) -> Result<f64> {
 }
 
 /// Values as they will be written, from the first one on; repeated where there are few.
-fn sample(values: &Values) -> Vec<u8> {
+fn sample(values: &Values) -> Buffer {
     let size = values.dtype.size() as u64;
     let row: u64 = values.shape[1..].iter().product::<u64>().max(1) * size;
     let steps = (SAMPLE as u64).div_ceil(row).clamp(1, values.shape[0].max(1));
@@ -173,7 +175,9 @@ fn sample(values: &Values) -> Vec<u8> {
     }
     let mut out = vec![0u8; (slab.len() * size) as usize];
     values.fill(&slab, 0, &mut out);
-    out.iter().copied().cycle().take(SAMPLE).collect()
+    let mut whole = Buffer::of(SAMPLE);
+    whole.chunks_mut(out.len()).for_each(|part| part.copy_from_slice(&out[..part.len()]));
+    whole
 }
 
 fn codec(level: u32, shuffle: bool, source: &[u8], size: usize) -> Result<CodecRate> {

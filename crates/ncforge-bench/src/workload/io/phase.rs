@@ -1,5 +1,6 @@
 //! What one rank does in one phase.
 
+use super::buffer::Buffer;
 use super::data::{POISON, Values, Verdict};
 use super::geometry::Geometry;
 use super::options::AccessKind;
@@ -28,7 +29,7 @@ pub(super) struct Bench<'a> {
     pub(super) rewrites: bool,
     /// The rank whose part this one reads.
     pub(super) reads_as: u64,
-    pub(super) buffer: Vec<u8>,
+    pub(super) buffer: Buffer,
     pub(super) expected: Vec<u8>,
     /// Asked between stretches of calls whether to stop.
     pub(super) stop: Option<&'a dyn Fn() -> bool>,
@@ -56,7 +57,7 @@ impl<'a> Bench<'a> {
             periodic: is_periodic(options),
             rewrites: options.rewrite,
             reads_as: (mine + shift) % ranks,
-            buffer: Vec::new(),
+            buffer: Buffer::default(),
             expected: Vec::new(),
             stop,
         }
@@ -134,7 +135,7 @@ impl<'a> Bench<'a> {
             cpu.pause();
             let slabs: Vec<Hyperslab> = (first..end).map(|c| self.geometry.slab(mine, c)).collect();
             let held = if self.periodic { 1 } else { slabs.len() };
-            self.buffer.resize(held * block, 0);
+            self.buffer.resize(held * block);
             for (slab, out) in slabs.iter().zip(self.buffer.chunks_mut(block)) {
                 self.values.fill(slab, mine, out);
                 if wrong {
@@ -186,8 +187,8 @@ impl<'a> Bench<'a> {
             cpu.pause();
             let slabs: Vec<Hyperslab> = (first..end).map(|c| self.geometry.slab(played, c)).collect();
             let held = if reuse { 1 } else { slabs.len() };
-            self.buffer.clear();
-            self.buffer.resize(held * block, POISON);
+            self.buffer.resize(held * block);
+            self.buffer.fill(POISON);
             let places: Vec<Hyperslab> = slabs.iter().map(|s| self.in_file(case, s, played)).collect();
             self.asked_to_stop()?;
             cpu.go_on();
