@@ -86,7 +86,10 @@ impl Hyperslab {
             }
             let last = match self.count[d] {
                 0 => Some(self.start[d]),
-                n => (n - 1).checked_mul(self.stride[d]).and_then(|x| x.checked_add(self.start[d] + 1)),
+                n => (n - 1)
+                    .checked_mul(self.stride[d])
+                    .and_then(|x| x.checked_add(self.start[d]))
+                    .and_then(|last| last.checked_add(1)),
             };
             if last.is_none_or(|end| end > len) {
                 return Err(Error::Invalid(format!(
@@ -206,6 +209,16 @@ mod tests {
         assert_eq!(s.len(), 1);
         assert!(!s.is_empty());
         assert_eq!(coordinates(&[]).count(), 1);
+    }
+
+    #[test]
+    fn no_place_is_so_far_away_that_it_is_inside_again() {
+        for (start, count, stride) in
+            [(u64::MAX, 1, 1), (u64::MAX - 1, 2, 1), (1, 2, u64::MAX), (0, u64::MAX, 2)]
+        {
+            let s = Hyperslab { start: vec![start], count: vec![count], stride: vec![stride] };
+            assert!(s.check(&[10], "v").is_err(), "{s:?}");
+        }
     }
 
     #[test]

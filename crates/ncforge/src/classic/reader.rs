@@ -84,11 +84,17 @@ impl ClassicFile {
         self.places = self.schema.vars.iter().map(|_| OnceLock::new()).collect();
     }
 
-    /// Forgets the places of record variables after the number of records has changed: a program that writes record by
+    /// Brings the places of record variables up to date after the number of records has changed: a program that writes record by
     /// record comes here for each of them.
-    pub(super) fn forget_record_places(&mut self) {
+    pub(super) fn renew_record_places(&mut self) {
+        let records = self.records();
+        // A file that is read may be too short for more records, which is looked at when its places are made.
+        let keep = self.read_len.is_none();
         for (place, _) in self.places.iter_mut().zip(&self.layout.vars).filter(|(_, extent)| extent.record) {
-            place.take();
+            match place.get_mut().and_then(Arc::get_mut).and_then(|p| p.shape.first_mut()) {
+                Some(len) if keep => *len = records,
+                _ => _ = place.take(),
+            }
         }
     }
 

@@ -254,7 +254,7 @@ impl ContainerMut for ClassicWriter {
             return Err(self.cannot(format!("{len} records of {} bytes", self.file.layout.record_size)));
         }
         self.file.schema.dims[dim.0].len = len;
-        self.file.forget_record_places();
+        self.file.renew_record_places();
         self.skip_unfilled();
         self.touched = true;
         Ok(())

@@ -17,6 +17,14 @@ impl Ranges {
         if new.is_empty() {
             return;
         }
+        // Most often the last one goes on.
+        if let Some(mut last) = self.0.last_entry()
+            && (*last.key()..=*last.get()).contains(&new.start)
+        {
+            let end = new.end.max(*last.get());
+            last.insert(end);
+            return;
+        }
         // Merge with every range that overlaps or touches; the last one to start at or before `end` first.
         while let Some((&start, &end)) = self.0.range(..=new.end).next_back() {
             if end < new.start {
@@ -76,6 +84,18 @@ impl Written {
 
     /// Notes a region that will be written; `element` is in bytes.
     pub(super) fn add(&mut self, shape: &[u64], slab: &Hyperslab, element: u64) {
+        if !slab.is_empty() && run_count(shape, slab) == 1 {
+            // As of programs that write record after record: without the memory that it takes to look for more.
+            let steps = (0..shape.len()).rev().scan(1, |step, d| {
+                let own = *step;
+                *step *= shape[d];
+                Some((d, own))
+            });
+            let first: u64 = steps.map(|(d, step)| slab.start[d] * step).sum();
+            let range = first * element..(first + slab.len()) * element;
+            self.ranges.insert(range.start.max(self.settled)..range.end);
+            return;
+        }
         for run in runs(shape, slab) {
             let range = run.start * element..run.end * element;
             self.ranges.insert(range.start.max(self.settled)..range.end);

@@ -321,29 +321,30 @@ impl Writer {
     fn make_room(&mut self, var: VarId, slab: &Hyperslab) -> Result<()> {
         let var = self.known(var)?;
         let schema = self.schema();
-        let mut shape = schema.shape(var);
-        if slab.rank() == shape.len() {
-            for (len, &d) in shape.iter_mut().zip(&schema.var(var).dims) {
-                if schema.dim(d).unlimited {
-                    *len = u64::MAX;
-                }
+        let dims = &schema.var(var).dims;
+        let most = |d: &DimId| if schema.dim(*d).unlimited { u64::MAX } else { schema.dim(*d).len };
+        // Small writes come here one by one: neither the shape nor the name is put together for what is right.
+        let is_plain = slab.start.len() == dims.len()
+            && slab.count.len() == dims.len()
+            && slab.stride.iter().filter(|&&s| s == 1).count() == dims.len()
+            && slab.stride.len() == dims.len();
+        let fits = |(d, dim): (usize, &DimId)| {
+            slab.count[d] > 0 && slab.start[d].checked_add(slab.count[d]).is_some_and(|end| end <= most(dim))
+        };
+        if !is_plain || !dims.iter().enumerate().all(fits) {
+            let shape: Vec<u64> = dims.iter().map(most).collect();
+            slab.check(&shape, &schema.var_path(var))?;
+            if slab.is_empty() {
+                return Ok(());
             }
         }
-        // The name is put together for a message only: for small writes it would be most of the work.
-        if slab.check(&shape, "").is_err() {
-            return slab.check(&shape, &schema.var_path(var));
-        }
-        if slab.is_empty() {
-            return Ok(());
-        }
-        let dims = schema.var(var).dims.iter().enumerate();
-        let longer: Vec<(DimId, u64)> = dims
-            .map(|(d, &dim)| (dim, slab.end(d)))
-            .filter(|&(dim, end)| end > schema.dim(dim).len)
-            .collect();
-        for (dim, end) in longer {
-            self.container.grow(dim, end)?;
-            self.growing.insert(dim);
+        for d in 0..dims.len() {
+            let dim = self.schema().var(var).dims[d];
+            let end = slab.end(d);
+            if end > self.schema().dim(dim).len {
+                self.container.grow(dim, end)?;
+                self.growing.insert(dim);
+            }
         }
         Ok(())
     }
@@ -364,8 +365,8 @@ impl Writer {
         if bytes.is_empty() {
             return Ok(());
         }
-        let steps = boxes::steps(&slab.count, size)?;
         if let Place::Chunked { .. } = &layout.place {
+            let steps = boxes::steps(&slab.count, size)?;
             if self.shared {
                 return shared::write_chunks(
                     &self.engine,
@@ -380,6 +381,7 @@ impl Writer {
             return self.write_chunks(var, slab, &steps, bytes);
         }
         self.container.will_write(var, slab)?;
+        drop(layout);
         let layout = self.layout(var)?;
         let store = &**self.container.store();
         self.engine.forget_ahead(self.container.store());
@@ -391,6 +393,7 @@ impl Writer {
         {
             return self.tail.push(store, offset, bytes, &layout.element);
         }
+        let steps = boxes::steps(&slab.count, size)?;
         self.tail.flush(store)?;
         let gap = if self.shared { 0 } else { WRITE_GAP };
         linear::write(&self.engine, &mut *self.container, var, &layout, slab, &steps, bytes, gap)
