@@ -391,6 +391,10 @@ fn runs(bytes: &[u8], range: Range, out: &mut Vec<Sequence>) -> usize {
     let bytes = &bytes[..end];
     let (mut start, mut at) = (from, from.max(1));
     while at < stop && at + 4 <= end {
+        at = next_run(bytes, at);
+        if at >= stop || at + 4 > end {
+            break;
+        }
         let here = word(bytes, at);
         // Equal to the word one byte earlier: four bytes that repeat the one before.
         let same = here ^ word(bytes, at - 1);
@@ -405,6 +409,25 @@ fn runs(bytes: &[u8], range: Range, out: &mut Vec<Sequence>) -> usize {
         start = at;
     }
     start
+}
+
+/// The first place from `at` on where four bytes may stand that repeat the one before them; up to there they do not. Looks at
+/// five places at once, and the next look need not wait for this one.
+#[inline(always)]
+fn next_run(bytes: &[u8], mut at: usize) -> usize {
+    const ONES: u64 = 0x0101_0101_0101_0101;
+    while at + 8 <= bytes.len() {
+        let differ = word8(bytes, at) ^ word8(bytes, at - 1);
+        // A byte of `four` is zero where that byte of `differ` and the three behind it are.
+        let two = differ | differ >> 8;
+        let four = two | two >> 16;
+        let zero = four.wrapping_sub(ONES) & !four & 0x80_8080_8080;
+        if zero != 0 {
+            return at + zero.trailing_zeros() as usize / 8;
+        }
+        at += 5;
+    }
+    at
 }
 
 /// The last places of each hash, newest first: two in each word, the newer one low. Words, because a place that
@@ -518,4 +541,24 @@ fn find_bucket<const WORDS: usize, const LAZY: bool>(
         at = start;
     }
     start
+}
+
+#[cfg(test)]
+mod tests {
+    use proptest::prelude::*;
+
+    use super::*;
+
+    proptest! {
+        #[test]
+        fn no_run_is_passed_over(bytes in prop::collection::vec(0u8..3, 1..90), from in 1usize..90) {
+            prop_assume!(from < bytes.len());
+            let is_run = |at: &usize| (0..4).all(|k| bytes.get(at + k) == bytes.get(at + k - 1) && at + k < bytes.len());
+            let first = (from..bytes.len()).find(is_run);
+            let at = next_run(&bytes, from);
+            prop_assert!(at >= from && first.is_none_or(|first| at <= first));
+            // What it stops at is a run, or too near to the end for eight bytes at once.
+            prop_assert!(first == Some(at) || at + 8 > bytes.len());
+        }
+    }
 }

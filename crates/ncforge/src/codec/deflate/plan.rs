@@ -24,6 +24,10 @@ const UNKNOWN: f64 = 0.95;
 const REGULAR: f64 = 0.06;
 /// A short plane is searched further at low levels where the last place of three bytes leaves less than this of it.
 const DEEPER: f64 = 0.9;
+/// Bytes of a short plane in which strings of three are looked for.
+const LOOK: usize = 2 << 10;
+/// What a part of a plane says of the rest may be wrong by about this factor.
+const PROMISE: f32 = 1.01;
 /// Planes up to this length are tried as a whole, without samples.
 const SMALL: usize = 8 << 10;
 /// Chunks below so many bits a byte are treated as the level says: small errors of samples would be large.
@@ -44,9 +48,24 @@ pub(super) enum Treatment {
     Code(Effort),
 }
 
+/// A plane as it was told when a treatment was tried on all of it, and need not be searched again.
+pub(super) struct Told {
+    pub(super) sequences: Vec<Sequence>,
+    pub(super) counts: Counts,
+}
+
+impl Told {
+    /// About so many bits it takes as a block.
+    fn bits(&self) -> f64 {
+        f64::from(self.counts.bits() + self.counts.header_bits())
+    }
+}
+
 /// The treatment of each plane.
 pub(super) struct Plan {
     treatments: Vec<Treatment>,
+    /// Of short planes, by plane: what the treatment makes of it. Empty where planes were judged by samples.
+    told: Vec<Option<Told>>,
     /// Whether the chunk is large enough, once deflated, for runs that are quick to decode.
     stretch: bool,
     /// Bit p: plane p repeats plane p - 1.
@@ -95,7 +114,12 @@ impl Plan {
     }
 
     fn new(treatments: Vec<Treatment>) -> Plan {
-        Plan { treatments, stretch: false, echoes: 0 }
+        Plan { treatments, told: Vec::new(), stretch: false, echoes: 0 }
+    }
+
+    /// What a plane's treatment makes of it, if that is known; to be had once.
+    pub(super) fn take_told(&mut self, plane: usize) -> Option<Told> {
+        self.told.get_mut(plane)?.take()
     }
 
     /// Whether a plane repeats the one before, whose places must then be known.
@@ -137,11 +161,16 @@ impl Plan {
         let padding = if padding >= PADDING && padding <= n - n / 8 { padding } else { 0 };
         let values = |p: usize| &plane(p)[..n - padding];
         let mut plan = Plan::apart(n - padding, planes, values, level, Sampler { matcher, sequences });
+        if padding > 0 || !bytes.len().is_multiple_of(planes) {
+            // What was tried is not all of what is coded.
+            plan.told.clear();
+        }
         if n + MAX_MATCH < WINDOW {
             for p in 1..planes.min(64) {
                 if repeats(plane(p - 1), plane(p)) {
                     plan.echoes |= 1 << p;
                     plan.treatments[p] = Treatment::Code(ECHO);
+                    plan.take_told(p);
                 }
             }
         }
@@ -157,7 +186,8 @@ impl Plan {
         mut sampler: Sampler,
     ) -> Plan {
         if n <= SMALL {
-            return Plan::new((0..planes).map(|p| sampler.small(plane(p), level)).collect());
+            let (treatments, told) = (0..planes).map(|p| sampler.small(plane(p), level)).unzip();
+            return Plan { told, ..Plan::new(treatments) };
         }
         let mut judged: Vec<Judged> = (0..planes).map(|p| sampler.quick(plane(p), level)).collect();
         let total = judged.iter().map(Judged::best).sum::<f64>();
@@ -274,18 +304,28 @@ impl Sampler<'_> {
     }
 
     /// The treatment of a short plane, each tried on all of it: the smallest, or a faster one that is nearly as small.
-    fn small(&mut self, plane: &[u8], level: u32) -> Treatment {
+    fn small(&mut self, plane: &[u8], level: u32) -> (Treatment, Option<Told>) {
         let n = plane.len() as f64;
-        let runs = self.whole(plane, Effort::Runs);
-        if runs < REGULAR * n {
-            return Treatment::Code(Effort::Runs);
+        // A deeper search may also find what stands in the planes before, which was not known when this one was tried.
+        let hasty = level == 1 && plane.len() >= SHORTEST;
+        let complete = |effort| hasty || effort == Effort::Runs;
+        let chosen = |(effort, told)| (Treatment::Code(effort), complete(effort).then_some(told));
+        let runs = (Effort::Runs, self.whole(plane, Effort::Runs));
+        let bits = runs.1.bits();
+        if bits < REGULAR * n {
+            return chosen(runs);
         }
         // Without order, and without repeats: nothing that a search could find.
-        if runs > 7.97 * n && repeats_of_three(plane) < 0.002 && !far_repeats(plane) {
-            return Treatment::Store;
+        let look = if hasty { LOOK / 2 } else { LOOK };
+        if bits > 7.97 * n && repeats_within(plane, look) < 0.002 && !far_repeats(plane) {
+            return (Treatment::Store, None);
         }
-        if level == 1 && plane.len() >= SHORTEST {
-            return Treatment::Code(self.hasty(plane));
+        if hasty {
+            if !self.promises(plane) {
+                return chosen(runs);
+            }
+            let found = (Effort::Short, self.whole(plane, Effort::Short));
+            return chosen(if found.1.bits() < bits { found } else { runs });
         }
         let threes = repeats_of_three(plane) > 0.002;
         let quick = match level {
@@ -293,33 +333,34 @@ impl Sampler<'_> {
             ..4 => Effort::Pairs { lazy: false },
             _ => thorough(level),
         };
-        let found = self.whole(plane, quick);
-        let (mut best, mut least) = if found < runs { (quick, found) } else { (Effort::Runs, runs) };
+        let found = (quick, self.whole(plane, quick));
+        let some = found.1.bits();
+        let mut best = if some < bits { Some(found) } else { None };
+        let mut least = bits.min(some);
         // Repeats of three bytes are for planes that repeat in many short pieces; at the low levels, of more places than the
         // last only where that one makes a difference.
-        if threes && (level >= 4 || found < DEEPER * runs) {
-            let like = self.whole(plane, like_zlib(level));
-            if like < least * (1.0 - tolerance(level)) {
-                (best, least) = (like_zlib(level), like);
+        if threes && (level >= 4 || some < DEEPER * bits) {
+            let like = (like_zlib(level), self.whole(plane, like_zlib(level)));
+            if like.1.bits() < least * (1.0 - tolerance(level)) {
+                least = like.1.bits();
+                best = Some(like);
             }
         }
-        if runs < least * (1.0 + tolerance(level)) {
-            best = Effort::Runs;
-        }
-        Treatment::Code(best)
+        chosen(best.filter(|_| bits >= least * (1.0 + tolerance(level))).unwrap_or(runs))
     }
 
-    /// What level 1 does with a short plane: repeats of three bytes are looked for, if they make its third quarter smaller.
-    fn hasty(&mut self, plane: &[u8]) -> Effort {
+    /// Whether repeats of three bytes make an eighth of a short plane about as small as runs do, or smaller, where half of
+    /// the plane is known. Where they do not, looking through all of it would be for nothing.
+    fn promises(&mut self, plane: &[u8]) -> bool {
         let half = plane.len() / 2;
-        let mut bits = |effort| self.counts(&plane[..half + half / 2], effort, half).bits();
-        if bits(Effort::Short) < bits(Effort::Runs) { Effort::Short } else { Effort::Runs }
+        let mut bits = |effort| self.counts(&plane[..half + half / 4], effort, half).bits();
+        bits(Effort::Short) < bits(Effort::Runs) * PROMISE
     }
 
-    /// Bits that a whole plane takes.
-    fn whole(&mut self, plane: &[u8], effort: Effort) -> f64 {
+    /// A whole plane after this effort.
+    fn whole(&mut self, plane: &[u8], effort: Effort) -> Told {
         let counts = self.counts(plane, effort, 0);
-        f64::from(counts.bits() + counts.header_bits())
+        Told { sequences: self.sequences.clone(), counts }
     }
 
     /// The symbols for `bytes` from `from` on; what stands before is known.
@@ -407,8 +448,13 @@ fn far_repeats(plane: &[u8]) -> bool {
 
 /// The part of the strings of three bytes that come again within a sample, runs not counted.
 fn repeats_of_three(plane: &[u8]) -> f64 {
+    repeats_within(plane, if plane.len() <= SMALL { LOOK } else { 4096 })
+}
+
+/// The same within a sample of at most so many bytes, up to 4096.
+fn repeats_within(plane: &[u8], most: usize) -> f64 {
     let mut places = [0u16; 1 << 12];
-    let len = if plane.len() <= SMALL { plane.len().min(2048) } else { 4096 };
+    let len = plane.len().min(most);
     let sample = &plane[(plane.len() - len) / 2..][..len];
     let mut repeats = 0;
     // Four bytes are one load; the last of them does not count.

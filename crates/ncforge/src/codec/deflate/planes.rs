@@ -61,7 +61,7 @@ impl PlaneEncoder {
     pub fn encode(&mut self, bytes: &[u8], planes: usize, out: &mut [u8]) -> usize {
         let planes = planes.clamp(1, bytes.len().max(1));
         let plan = Plan::of(bytes, planes, self.level, &mut self.matcher, &mut self.sequences);
-        self.encode_planned(bytes, &plan, out)
+        self.encode_planned(bytes, plan, out)
     }
 
     /// Encodes bytes that were not shuffled, where repeats of three bytes make them smaller than those of four;
@@ -69,15 +69,15 @@ impl PlaneEncoder {
     pub(super) fn encode_short(&mut self, bytes: &[u8], out: &mut Vec<u8>) -> Option<usize> {
         let plan = Plan::short(bytes, self.level, &mut self.matcher, &mut self.sequences)?;
         grow(out, Self::bound(bytes.len(), 1));
-        Some(self.encode_planned(bytes, &plan, out))
+        Some(self.encode_planned(bytes, plan, out))
     }
 
     /// Encodes bytes that were not shuffled, with a search that suits short or very regular data.
     pub(super) fn encode_patiently(&mut self, bytes: &[u8], out: &mut [u8]) -> usize {
-        self.encode_planned(bytes, &Plan::patient(self.level), out)
+        self.encode_planned(bytes, Plan::patient(self.level), out)
     }
 
-    fn encode_planned(&mut self, bytes: &[u8], plan: &Plan, out: &mut [u8]) -> usize {
+    fn encode_planned(&mut self, bytes: &[u8], mut plan: Plan, out: &mut [u8]) -> usize {
         let planes = plan.treatments().len();
         let n = bytes.len() / planes;
         let mut bits = Bits::new(out);
@@ -93,11 +93,18 @@ impl PlaneEncoder {
         self.matcher.stretch_runs(plan.stretches_runs());
         self.sequences.clear();
         let mut pending = Pending { from: 0, counts: Counts::none() };
-        for (p, &treatment) in plan.treatments().iter().enumerate() {
+        for p in 0..planes {
+            let treatment = plan.treatments()[p];
             let end = if p + 1 == planes { bytes.len() } else { (p + 1) * n };
             let mut at = p * n;
             if let (true, Treatment::Code(effort)) = (plan.is_echo(p), treatment) {
                 self.matcher.prime(bytes, effort, at - n, at);
+            }
+            if let Some(told) = plan.take_told(p) {
+                let before = self.sequences.len();
+                self.sequences.extend_from_slice(&told.sequences);
+                self.join(&mut bits, bytes, at, before, told.counts, &mut pending);
+                at = end;
             }
             while at < end {
                 at = match treatment {
@@ -128,6 +135,21 @@ impl PlaneEncoder {
         let range = Range { from: at, stop: (at + SEGMENT).min(end), end };
         let to = self.matcher.find(bytes, effort, range, &mut self.sequences);
         let counts = Counts::of(&bytes[at..to], &self.sequences[before..]);
+        self.join(bits, bytes, at, before, counts, pending);
+        to
+    }
+
+    /// Joins a segment from `at` on, whose sequences from `before` on are counted in `counts`, to what is pending; or
+    /// writes that first.
+    fn join(
+        &mut self,
+        bits: &mut Bits,
+        bytes: &[u8],
+        at: usize,
+        before: usize,
+        counts: Counts,
+        pending: &mut Pending,
+    ) {
         let joint = pending.counts.with(&counts);
         if before == 0
             || joint.bits() < pending.counts.bits() + counts.bits() + counts.header_bits() + SPLIT_GAIN
@@ -139,7 +161,6 @@ impl PlaneEncoder {
             self.sequences.drain(..before);
             *pending = Pending { from: at, counts };
         }
-        to
     }
 
     /// Stores what is random from `at` on; gives where that ends.
