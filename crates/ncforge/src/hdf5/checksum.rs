@@ -91,7 +91,7 @@ pub fn matches(bytes: &[u8], sum: u32) -> bool {
     matches_without(bytes, bytes.len(), sum)
 }
 
-/// As [`matches`], with the four bytes at `hole` taken for zero.
+/// As [`matches()`], with the four bytes at `hole` taken for zero.
 pub fn matches_without(bytes: &[u8], hole: usize, sum: u32) -> bool {
     cfg!(fuzzing) || lookup3_without(bytes, hole) == sum
 }

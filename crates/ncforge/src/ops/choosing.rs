@@ -116,7 +116,7 @@ impl Cut<'_> {
     /// ```
     ///
     /// # Errors
-    /// As [`choose`].
+    /// As [`choose()`].
     pub fn choose(&self, choosing: &Choosing) -> Result<Option<Choice>> {
         if self.axes.is_empty() || self.axes.iter().any(|a| a.len == 0 && !a.unlimited) {
             return Ok(None);
@@ -149,7 +149,7 @@ impl Cut<'_> {
 /// deflate where it has none). `None` for scalars and for variables without fixed-size values.
 ///
 /// # Errors
-/// As [`choose`] and, with a sample, as reading.
+/// As [`choose()`] and, with a sample, as reading.
 pub fn chunks_for(
     dataset: &Dataset,
     var: VarId,

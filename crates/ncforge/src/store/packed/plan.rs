@@ -76,7 +76,16 @@ fn group_from(parts: &[Part], end: u64, least: u64, block: u64) -> Vec<Group> {
             _ => groups.push((Group { start: part.start, columns: vec![kind] }, alone)),
         }
     }
-    groups.into_iter().map(|(group, _)| group).collect()
+    let mut groups: Vec<Group> = groups.into_iter().map(|(group, _)| group).collect();
+    // Of those that begin at one place, only the last has any bytes; and no two windows begin at one place.
+    groups.dedup_by(|next, kept| {
+        let same = next.start == kept.start;
+        if same {
+            std::mem::swap(next, kept);
+        }
+        same
+    });
+    groups
 }
 
 /// The columns of records whose parts these are; neighbours share one where there are too many.
@@ -218,6 +227,27 @@ mod tests {
         assert_eq!(kinds[1], (100, &one(kind(700, 4, 0))[..]));
         assert_eq!(kinds[2], (900, &one(kind(99_100, 2, 0))[..]));
         assert_eq!(kinds[3], (100_000, &one(kind(100_000, 4, 0))[..]));
+    }
+
+    #[test]
+    fn no_two_groups_begin_at_one_place() {
+        // Whatever a damaged header says of its variables.
+        for parts in [
+            vec![part(0, 1, 0), part(50_000, 1, 5), part(50_000, 2, 0)],
+            vec![
+                part(0, 1, 0),
+                part(50_000, 1, 5),
+                part(50_000, 2, 0),
+                part(50_000, 2, 7),
+                part(50_000, 4, 0),
+            ],
+            vec![part(0, 1, 0), part(0, 2, 5), part(0, 4, 0)],
+        ] {
+            let groups = group(&parts, 100_000, 4096);
+            assert!(groups.windows(2).all(|g| g[0].start < g[1].start), "{groups:?}");
+            let last = &groups.last().unwrap().columns[0];
+            assert_eq!((last.width, last.stride), (parts.last().unwrap().width, 0), "{groups:?}");
+        }
     }
 
     #[test]

@@ -57,3 +57,24 @@ fn live(steps: &[Step], codec: usize, little: bool) -> TestCaseResult {
     prop_assert!(used.total.space + used.index <= used.file);
     Ok(())
 }
+
+/// Two parts that begin at one place had windows that no reader takes.
+#[test]
+fn a_description_with_an_empty_part_can_be_read_again() {
+    for stride in [0, 5] {
+        let empty = Step::Describe(vec![(52_296, 1, 5), (52_296, 1, stride)]);
+        live(
+            &[
+                Step::Write(0, 9000, 3),
+                empty.clone(),
+                Step::Sync,
+                empty,
+                Step::Write(52_290, 300, 3),
+                Step::Sync,
+            ],
+            0,
+            false,
+        )
+        .unwrap();
+    }
+}
