@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
+import doctest
 import importlib
 import inspect
 import pkgutil
 from collections.abc import Iterator
 from types import ModuleType
 from typing import Any
+
+import pytest
 
 import ncforge
 
@@ -49,3 +52,11 @@ def test_everything_public_is_documented() -> None:
 def test_modules_are_documented() -> None:
     silent = [m.__name__ for m in modules() if not (m.__doc__ or "").strip()]
     assert not silent, f"no docstring: {silent}"
+
+
+@pytest.mark.parametrize("module", [m.name for m in pkgutil.walk_packages(ncforge.__path__, "ncforge.")])
+def test_examples_give_what_they_say(module: str) -> None:
+    if module.endswith("__main__"):
+        return
+    failed, _ = doctest.testmod(importlib.import_module(module))
+    assert not failed, f"python -m doctest of {module} says which"

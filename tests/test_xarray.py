@@ -21,6 +21,7 @@ import ncforge
 
 xr = pytest.importorskip("xarray")
 pytest.importorskip("dask")
+netCDF4 = pytest.importorskip("netCDF4")
 
 SHAPE = (30, 40, 50)
 
@@ -54,6 +55,42 @@ def path(request: Any, tmp_path: Path) -> Path:
 
 def both(path: Any, **options: Any) -> tuple[Any, Any]:
     return xr.open_dataset(path, engine="ncforge", **options), xr.open_dataset(path, engine="netcdf4", **options)
+
+
+@pytest.mark.parametrize("on", [True, False])
+def test_opening_leaves_the_garbage_collector_as_it_was(tmp_path: Path, on: bool) -> None:
+    (tmp_path / "not.nc").write_bytes(b"no file of ours")
+    good = made(tmp_path / "made.nc")
+    was = gc.isenabled()
+    try:
+        (gc.enable if on else gc.disable)()
+        xr.open_dataset(good, engine="ncforge").close()
+        assert gc.isenabled() == on
+        with pytest.raises(Exception, match=r"not\.nc"):
+            xr.open_dataset(tmp_path / "not.nc", engine="ncforge")
+        assert gc.isenabled() == on
+    finally:
+        (gc.enable if was else gc.disable)()
+
+
+def test_variables_packed_in_different_ways(tmp_path: Path) -> None:
+    """The way of unpacking is found once for all that are packed alike, and only for those."""
+    path = tmp_path / "packed.nc"
+    ways = {"a": (-9, 0.5), "b": (-9, 0.25), "c": (-8, 0.5), "d": (-9, 0.5), "e": (-9, None)}
+    with netCDF4.Dataset(path, "w") as ds:
+        ds.createDimension("x", 20)
+        for kind in ("i2", "i4", "u1", "f4"):
+            for name, (fill, scale) in ways.items():
+                v = ds.createVariable(f"{name}_{kind}", kind, ("x",), fill_value=abs(fill) if kind == "u1" else fill)
+                if scale is not None:
+                    v.scale_factor = np.float32(scale)
+                v.set_auto_maskandscale(False)
+                v[:] = np.arange(20) if kind == "u1" else np.arange(-10, 10)
+    for options in ({}, {"mask_and_scale": False}):
+        ours, theirs = both(path, **options)
+        with ours, theirs:
+            xr.testing.assert_identical(ours.load(), theirs.load())
+            assert {n: v.dtype for n, v in ours.items()} == {n: v.dtype for n, v in theirs.items()}
 
 
 def test_datasets_are_those_of_netcdf4(path: Path) -> None:

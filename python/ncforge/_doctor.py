@@ -6,6 +6,7 @@ import json
 import os
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, field
+from html import escape
 from typing import TYPE_CHECKING, Any, overload
 
 from ncforge import _core
@@ -35,6 +36,8 @@ if TYPE_CHECKING:
 
 
 _ORDER = ("info", "warning", "error")
+# Files of many that a notebook draws; of the others it has the text.
+_MOST_DRAWN = 8
 
 
 @dataclass(frozen=True)
@@ -78,7 +81,9 @@ class Finding:
 
 @dataclass(frozen=True)
 class Diagnosis:
-    """What was found in one file. ``str()`` of it is for people; ``.plot()`` draws it."""
+    """What was found in one file. ``str()`` of it is for people, ``.plot()`` draws which rules speak of what, and a notebook
+    shows what ``ncforge doctor --html`` does: the commands, before and after, the chunks with the reads on them.
+    """
 
     file: str
     format: str
@@ -93,6 +98,10 @@ class Diagnosis:
     notes: list[str] = field(default_factory=list)
     raw: dict[str, Any] = field(default_factory=dict, repr=False)
     """All that the command's ``--json`` has."""
+    _request: dict[str, Any] = field(default_factory=dict, repr=False, compare=False)
+    """How the file was looked at."""
+    _seen: tuple[int, int] | None = field(default=None, repr=False, compare=False)
+    """Which file it was, see :func:`_identity`."""
 
     @property
     def worst(self) -> str | None:
@@ -108,6 +117,16 @@ class Diagnosis:
         from ncforge._plots import findings
 
         return findings([self], ax)
+
+    def _repr_html_(self) -> str | None:
+        # Drawn when it is asked for: an archive's files are looked at without their drawings. A notebook shows the text where
+        # the file is gone, or is not any more what was looked at.
+        if self._seen is None or self._seen != _identity(self.file):
+            return None
+        try:
+            return _core.draw_doctor(self.file, self._request)
+        except NcforgeError:
+            return None
 
 
 @dataclass(frozen=True)
@@ -153,6 +172,28 @@ class Diagnoses:
 
         return findings(self.files, ax)
 
+    def _repr_html_(self) -> str:
+        parts = []
+        for at, of in enumerate(self.files):
+            title, *rest = str(of).splitlines()
+            body = (of._repr_html_() if at < _MOST_DRAWN else None) or _as_text("\n".join(rest))
+            parts.append(f"<details><summary>{escape(title)}</summary>{body}</details>")
+        told = [*map(str, self.across), *(f"{f.file}: {f.error}" for f in self.failures)]
+        return "<div>" + "".join(parts) + "".join(map(_as_text, told)) + "</div>"
+
+
+def _identity(file: str) -> tuple[int, int] | None:
+    """Size and time of last change; ``None`` if there is no such file here."""
+    try:
+        found = os.stat(file)
+    except OSError:
+        return None
+    return found.st_size, found.st_mtime_ns
+
+
+def _as_text(text: str) -> str:
+    return f"<pre>{escape(text)}</pre>" if text else ""
+
 
 @dataclass(frozen=True)
 class Rule:
@@ -171,9 +212,10 @@ def _finding(raw: dict[str, Any]) -> Finding:
     return only(Finding, {**raw, "netcdf_c_cache": None if cache is None else only(CacheAdvice, cache)})
 
 
-def _diagnosis(text: str) -> Diagnosis:
+def _diagnosis(text: str, request: dict[str, Any]) -> Diagnosis:
     raw = json.loads(text)
-    return only(Diagnosis, {**raw, "findings": [_finding(f) for f in raw["findings"]], "raw": raw})
+    own = {"findings": [_finding(f) for f in raw["findings"]], "raw": raw}
+    return only(Diagnosis, {**raw, **own, "_request": request, "_seen": _identity(raw["file"])})
 
 
 def _codes(codes: str | Iterable[str]) -> str:
@@ -235,8 +277,18 @@ def doctor(
 
     Examples
     --------
-    >>> found = ncforge.doctor("tas.nc", for_="series")  # doctest: +SKIP
-    >>> print(found)                                     # doctest: +SKIP
+    >>> import ncforge, tempfile
+    >>> path = tempfile.mkdtemp() + "/maps.nc"
+    >>> with ncforge.Dataset(path, "w") as ds:
+    ...     for name, length in (("time", 400), ("lat", 100), ("lon", 100)):
+    ...         _ = ds.createDimension(name, length)
+    ...     tas = ds.createVariable("tas", "f4", ("time", "lat", "lon"), zlib=True, chunksizes=(1, 100, 100))
+    ...     tas[:] = 0
+    >>> found = ncforge.doctor(path, for_="series")
+    >>> print(found.findings[0].code, found.findings[0].variable)
+    NC101 tas
+    >>> "What a copy brings" in found._repr_html_()  # what a notebook shows
+    True
     """
     request = {
         "select": _codes(select),
@@ -254,7 +306,7 @@ def doctor(
     with reporter(progress, "files") as tell:
         for at, (name, result) in enumerate(zip(names, _each(names, request, client), strict=True)):
             if isinstance(result, str):
-                found.append(_diagnosis(result))
+                found.append(_diagnosis(result, request))
             elif single:
                 raise result
             else:

@@ -45,11 +45,15 @@ class UnsupportedCallError(UnsupportedError, NotImplementedError):
     """A call that cannot be done so; the message says how it can."""
 
 
-class NotFoundError(NcforgeError, KeyError):
-    """A name that is not in the file."""
+class _PlainKeyError(KeyError):
+    """Prints its message; ``KeyError`` prints the repr of it."""
 
-    def __str__(self) -> str:  # KeyError would print the repr of the message
+    def __str__(self) -> str:
         return str(self.args[0]) if self.args else ""
+
+
+class NotFoundError(NcforgeError, _PlainKeyError):
+    """A name that is not in the file."""
 
 
 class NotRepresentableError(NcforgeError, ValueError):
@@ -64,11 +68,8 @@ class ReadOnlyError(InvalidError, RuntimeError):
     """A change of what is open for reading."""
 
 
-class NoSuchTypeError(InvalidError, KeyError):
+class NoSuchTypeError(InvalidError, _PlainKeyError):
     """A type that cannot be had here."""
-
-    def __str__(self) -> str:  # KeyError would print the repr of the message
-        return str(self.args[0]) if self.args else ""
 
 
 class FixedAttributeError(InvalidError, AttributeError):

@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any, overload
 from ncforge import _core
 from ncforge._progress import Progress, reporter
 from ncforge._reports import Path, choosing, only, size
+from ncforge.errors import NcforgeError
 
 if TYPE_CHECKING:
     from distributed import Client
@@ -101,14 +102,25 @@ class Comparison:
 
 @dataclass(frozen=True)
 class Info:
-    """A file's header. ``str()`` of it is CDL, as ``ncdump -h`` prints it."""
+    """A file's header. ``str()`` of it is CDL, as ``ncdump -h`` prints it; a notebook draws how the file is stored."""
 
     cdl: str
     data: dict[str, Any] = field(repr=False)
     """Everything: dimensions, variables, attributes, storage, sizes on disk."""
+    file: str = ""
+    """Its path."""
+    for_: str | None = None
+    """The reads that are drawn on the chunks."""
 
     def __str__(self) -> str:
         return self.cdl
+
+    def _repr_html_(self) -> str | None:
+        # A notebook shows the text where there is nothing to draw.
+        try:
+            return _core.draw_info(self.file, self.for_) if os.path.isfile(self.file) else None
+        except NcforgeError:
+            return None
 
 
 @overload
@@ -269,7 +281,33 @@ def compare(
     return only(Comparison, raw)
 
 
-def info(path: Path, *, special: bool = False) -> Info:
-    """A file's header, storage and sizes. ``special`` shows storage in the CDL, as ``ncdump -hs``."""
+def info(path: Path, *, special: bool = False, for_: str | None = None) -> Info:
+    """A file's header, storage and sizes.
+
+    In a notebook the result is drawn as by ``ncforge info --html``: what each byte of the file is for, the chunks of the
+    largest variables with reads on them, and how large every chunk is in the file.
+
+    Parameters
+    ----------
+    path
+        The file.
+    special
+        Whether the CDL shows storage, as ``ncdump -hs``.
+    for_
+        The reads that are drawn: "series", "map", "time=all,lat=1,lon=1"; by default series, map and full.
+
+    Examples
+    --------
+    >>> import ncforge, tempfile
+    >>> path = tempfile.mkdtemp() + "/small.nc"
+    >>> with ncforge.Dataset(path, "w") as ds:
+    ...     _ = ds.createDimension("x", 3)
+    ...     _ = ds.createVariable("v", "f4", ("x",))
+    >>> found = ncforge.info(path)
+    >>> print(found.data["dimensions"][0]["name"])
+    x
+    >>> "Where the bytes are" in found._repr_html_()  # what a notebook shows
+    True
+    """
     cdl = _core.info_cdl(path, special).decode("utf-8", "surrogateescape")
-    return Info(cdl, json.loads(_core.info_json(path)))
+    return Info(cdl, json.loads(_core.info_json(path)), os.fspath(path), for_)

@@ -23,7 +23,7 @@ if TYPE_CHECKING:
     from ncforge.dataset import Group
 
 
-_put = object.__setattr__
+_set_own = object.__setattr__
 
 
 class Variable(Attributes):
@@ -61,17 +61,17 @@ class Variable(Attributes):
 
     def _fill(self, group: Group, ident: int, name: str, kind: TypeName, dims: list[int]) -> None:
         # Each is set for itself: otherwise it would be asked whether an attribute of the file is meant.
-        _put(self, "_core", group._core)
-        _put(self, "_types", group._types)
-        _put(self, "_contents", group._contents)
-        _put(self, "_group", group)
-        _put(self, "_group_id", group._group_id)
-        _put(self, "_var_id", ident)
-        _put(self, "_key", ident)
-        _put(self, "_known", group._contents.known.get(ident, {}))
-        _put(self, "_name", name)
-        _put(self, "_kind", kind)
-        _put(self, "_dims", dims)
+        _set_own(self, "_core", group._core)
+        _set_own(self, "_types", group._types)
+        _set_own(self, "_contents", group._contents)
+        _set_own(self, "_group", group)
+        _set_own(self, "_group_id", group._group_id)
+        _set_own(self, "_var_id", ident)
+        _set_own(self, "_key", ident)
+        _set_own(self, "_known", group._contents.known.get(ident, {}))
+        _set_own(self, "_name", name)
+        _set_own(self, "_kind", kind)
+        _set_own(self, "_dims", dims)
 
     def __eq__(self, other: object) -> bool:
         # Made anew whenever it is asked for: the same variable is the same.

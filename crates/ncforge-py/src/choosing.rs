@@ -53,7 +53,7 @@ impl ChoosingRequest {
 }
 
 /// The user's machine, with files on this storage.
-fn machine_of(storage: Option<&str>) -> Result<Machine> {
+pub(crate) fn machine_of(storage: Option<&str>) -> Result<Machine> {
     let kind = match storage {
         None => return Ok(Machine::of_user()),
         Some("local") => StorageKind::Local,

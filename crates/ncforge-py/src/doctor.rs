@@ -4,12 +4,13 @@ use std::path::PathBuf;
 
 use ncforge::Result;
 use ncforge::ops::doctor::{self as examining, DoctorOptions, Profile, ReaderCache, Report};
-use ncforge::tune::{Access, Machine, StorageKind};
+use ncforge::tune::Access;
 use ncforge_bench::driver::LibnetcdfDriver;
 use pyo3::prelude::*;
 use serde_json::{Value, json};
 
 use crate::bench::told;
+use crate::choosing::machine_of;
 use crate::errors::{invalid, outside};
 use crate::ops::{engine, to_json};
 
@@ -33,15 +34,7 @@ impl DoctorRequest {
                 Some(text) => Access::parse(text, &[])?,
                 None => Access::usual(),
             },
-            machine: match self.storage.as_deref() {
-                None => Machine::of_user(),
-                Some("local") => Machine::with_storage(StorageKind::Local),
-                Some("nfs") => Machine::with_storage(StorageKind::Nfs),
-                Some("object") => Machine::with_storage(StorageKind::Object),
-                Some(other) => {
-                    return Err(invalid(format!("storage is `local`, `nfs` or `object`, not `{other}`")));
-                }
-            },
+            machine: machine_of(self.storage.as_deref())?,
             select: self.select.parse()?,
             ignore: self.ignore.parse()?,
             profile: match self.profile.as_deref() {
@@ -74,6 +67,15 @@ pub(crate) fn doctor(py: Python<'_>, path: PathBuf, request: DoctorRequest) -> P
     outside(py, || {
         let report = examining::examine(&path, &request.options()?, &engine(None, None)?)?;
         to_json(&examining::json(&report))
+    })
+}
+
+/// Looks at one file; what `ncforge doctor --html` draws of it, as a part of a page.
+#[pyfunction]
+pub(crate) fn draw_doctor(py: Python<'_>, path: PathBuf, request: DoctorRequest) -> PyResult<String> {
+    outside(py, || {
+        let (report, file) = examining::anatomy(&path, &request.options()?, &engine(None, None)?)?;
+        Ok(ncforge_view::doctor_fragment(&report, &file))
     })
 }
 

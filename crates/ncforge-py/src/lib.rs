@@ -39,11 +39,13 @@ fn _core(module: &Bound<'_, PyModule>) -> PyResult<()> {
     module.add_function(wrap_pyfunction!(ops::compare, module)?)?;
     module.add_function(wrap_pyfunction!(ops::info_cdl, module)?)?;
     module.add_function(wrap_pyfunction!(ops::info_json, module)?)?;
+    module.add_function(wrap_pyfunction!(ops::draw_info, module)?)?;
     module.add_class::<encoder::Encoder>()?;
     module.add_function(wrap_pyfunction!(combine::combine, module)?)?;
     module.add_function(wrap_pyfunction!(combine::plan_combine, module)?)?;
     module.add_function(wrap_pyfunction!(doctor::doctor, module)?)?;
     module.add_function(wrap_pyfunction!(doctor::doctor_across, module)?)?;
+    module.add_function(wrap_pyfunction!(doctor::draw_doctor, module)?)?;
     module.add_function(wrap_pyfunction!(doctor::doctor_rules, module)?)?;
     module.add_function(wrap_pyfunction!(bench::bench_access, module)?)?;
     module.add_function(wrap_pyfunction!(bench::bench_chunks, module)?)?;

@@ -6,7 +6,9 @@ use ncforge::engine::{Engine, EngineOptions, parse_size};
 use ncforge::ops::compare::CompareOptions;
 use ncforge::ops::copy::{ChunkSpec, Chunks, Codec, CopyOptions, Names, history_line};
 use ncforge::ops::describe::{self, CdlOptions};
+use ncforge::ops::doctor::{DoctorOptions, anatomy};
 use ncforge::tune::codec::Goal;
+use ncforge::tune::{Access, Machine};
 use ncforge::{Dataset, Format, Result};
 use pyo3::prelude::*;
 use pyo3::types::PyBytes;
@@ -185,4 +187,18 @@ pub(crate) fn info_cdl(py: Python<'_>, path: PathBuf, special: bool) -> PyResult
 #[pyfunction]
 pub(crate) fn info_json(py: Python<'_>, path: PathBuf) -> PyResult<String> {
     outside(py, || to_json(&describe::json(Dataset::open(&path)?.container())))
+}
+
+/// What `ncforge info --html` draws, as a part of a page.
+#[pyfunction]
+pub(crate) fn draw_info(py: Python<'_>, path: PathBuf, reads: Option<String>) -> PyResult<String> {
+    outside(py, || {
+        let mut options =
+            DoctorOptions { machine: Machine::of_user(), sample: false, ..DoctorOptions::default() };
+        if let Some(text) = &reads {
+            options.accesses = Access::parse(text, &[])?;
+        }
+        let (_, file) = anatomy(&path, &options, &engine(None, None)?)?;
+        Ok(ncforge_view::info_fragment(&file))
+    })
 }

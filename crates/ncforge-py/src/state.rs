@@ -134,13 +134,18 @@ impl State {
     /// Changes the description. It is carried out before the next data. A change that fails must leave the
     /// description as it was.
     pub(crate) fn define<T>(&self, change: impl FnOnce(&mut Schema) -> Result<T>) -> Result<T> {
-        match &mut *self.lock() {
-            Mode::Write(w) => {
-                if w.pending.is_none() {
-                    w.pending = Some(w.schema().clone());
-                }
-                change(w.pending.as_mut().expect("just set"))
+        self.writing(|w| {
+            if w.pending.is_none() {
+                w.pending = Some(w.schema().clone());
             }
+            change(w.pending.as_mut().expect("just set"))
+        })
+    }
+
+    /// What only a file that is open for writing can do.
+    fn writing<T>(&self, work: impl FnOnce(&mut Writing) -> Result<T>) -> Result<T> {
+        match &mut *self.lock() {
+            Mode::Write(w) => work(w),
             Mode::Read(_) => Err(read_only()),
             Mode::Closed => Err(closed()),
         }
@@ -153,14 +158,10 @@ impl State {
             put_attribute(&mut s.vars[var.0].attrs, how.attribute());
             Ok(())
         })?;
-        match &mut *self.lock() {
-            Mode::Write(w) => {
-                w.rounding.push((var, how));
-                Ok(())
-            }
-            Mode::Read(_) => Err(read_only()),
-            Mode::Closed => Err(closed()),
-        }
+        self.writing(|w| {
+            w.rounding.push((var, how));
+            Ok(())
+        })
     }
 
     /// Reads values of fixed size into `out`.
@@ -246,29 +247,17 @@ impl State {
 
     /// Sets the length of an unlimited dimension; it never shrinks.
     pub(crate) fn grow(&self, dim: ncforge::model::DimId, len: u64) -> Result<()> {
-        match &mut *self.lock() {
-            Mode::Write(w) => w.carried_out()?.grow(dim, len),
-            Mode::Read(_) => Err(read_only()),
-            Mode::Closed => Err(closed()),
-        }
+        self.writing(|w| w.carried_out()?.grow(dim, len))
     }
 
     /// Writes values; past the end of an unlimited dimension the file grows.
     pub(crate) fn write(&self, var: VarId, slab: &Hyperslab, values: &Values) -> Result<()> {
-        match &mut *self.lock() {
-            Mode::Write(w) => w.carried_out()?.write(var, slab, values),
-            Mode::Read(_) => Err(read_only()),
-            Mode::Closed => Err(closed()),
-        }
+        self.writing(|w| w.carried_out()?.write(var, slab, values))
     }
 
     /// Writes values of fixed size; past the end of an unlimited dimension the file grows.
     pub(crate) fn write_bytes(&self, var: VarId, slab: &Hyperslab, bytes: &[u8]) -> Result<()> {
-        match &mut *self.lock() {
-            Mode::Write(w) => w.carried_out()?.write_bytes(var, slab, bytes),
-            Mode::Read(_) => Err(read_only()),
-            Mode::Closed => Err(closed()),
-        }
+        self.writing(|w| w.carried_out()?.write_bytes(var, slab, bytes))
     }
 
     /// Makes everything so far durable.

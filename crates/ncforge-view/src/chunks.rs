@@ -24,17 +24,9 @@ fn planes(rank: usize) -> Vec<(Option<usize>, usize)> {
     }
 }
 
-/// The grid with one read on it.
+/// The grid with one read on it, a drawing for each pair of axes.
 pub(crate) fn grid(v: &VariableAnatomy, read: &Read) -> Markup {
     let Some(chunk) = &v.chunk else { return html! {} };
-    let planes = planes(v.axes.len());
-    let width = planes.len() as f64 * (PANEL.0 + MARGIN.0) + 4.0;
-    let height = if v.axes.len() == 1 { 70.0 } else { PANEL.1 + MARGIN.1 + 6.0 };
-    let mut svg = Svg::new(width, height);
-    for (n, &(down, across)) in planes.iter().enumerate() {
-        let at = (MARGIN.0 + n as f64 * (PANEL.0 + MARGIN.0), 4.0);
-        panel(&mut svg, v, chunk, read, (down, across), at);
-    }
     let name = format!(
         "Chunks of {} with a {} on them: {} touched, {} wanted",
         v.path,
@@ -42,7 +34,16 @@ pub(crate) fn grid(v: &VariableAnatomy, read: &Read) -> Markup {
         many(read.chunks, "chunk"),
         bytes(read.wanted)
     );
-    svg.named(&name)
+    let drawing = |(down, across): (Option<usize>, usize)| {
+        let height = if down.is_none() { 70.0 } else { PANEL.1 + MARGIN.1 + 6.0 };
+        let mut svg = Svg::new(PANEL.0 + MARGIN.0 + 4.0, height);
+        panel(&mut svg, v, chunk, read, (down, across), (MARGIN.0, 4.0));
+        match down {
+            Some(down) => svg.named(&format!("{name}; {} and {}", v.axes[down].0, v.axes[across].0)),
+            None => svg.named(&name),
+        }
+    };
+    html! { div.panels { @for plane in planes(v.axes.len()) { (drawing(plane)) } } }
 }
 
 fn panel(
@@ -149,7 +150,7 @@ pub(crate) fn sizes(v: &VariableAnatomy) -> Markup {
         bytes(most)
     );
     html! {
-        figure {
+        figure.chart {
             figcaption {
                 strong { "Stored size of each chunk" }
                 span.muted { (words) ". In the order of the file" @if bins < v.chunks.len() { "; a bar is the mean of several, its line reaches from the smallest to the largest" } "." }

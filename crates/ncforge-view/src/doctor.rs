@@ -4,7 +4,7 @@ use maud::{Markup, html};
 use ncforge::ops::doctor::{Anatomy, Mend, Report, Severity, fold};
 use ncforge::words::many;
 
-use crate::page::{drawn, page, summary};
+use crate::page::{drawn, page, summary, variable_id};
 use crate::{bytes, reads, variable};
 
 /// A page about what is slow in files, each with what was found and taken apart.
@@ -14,12 +14,13 @@ pub fn doctor_page(files: &[(Report, Anatomy)]) -> String {
         _ => format!("What is slow in {}", many(files.len() as u64, "file")),
     };
     let body = html! {
-        @for (i, (report, file)) in files.iter().enumerate() { (section(report, file, i, files.len() > 1)) }
+        @for (i, (report, file)) in files.iter().enumerate() { (section(report, file, Some(i), files.len() > 1)) }
     };
     page(&title, &body)
 }
 
-fn section(report: &Report, file: &Anatomy, number: usize, several: bool) -> Markup {
+/// All about a file, the `number`th of a page. `titled`: under its name.
+pub(crate) fn section(report: &Report, file: &Anatomy, number: Option<usize>, titled: bool) -> Markup {
     let mut all = Mend::default();
     let mut mended = 0;
     for mend in report.findings.iter().filter_map(|f| f.mend.as_ref()) {
@@ -29,10 +30,10 @@ fn section(report: &Report, file: &Anatomy, number: usize, several: bool) -> Mar
     let changed: Vec<usize> =
         drawn(file).into_iter().filter(|&i| file.variables[i].better.is_some()).collect();
     html! {
-        section id=(format!("file-{number}")) {
-            @if several { h2 { (report.file) } }
+        section id=[number.map(|n| format!("file-{n}"))] {
+            @if titled { h2 { (report.file) } }
             p { (summary(file)) "." }
-            div #summary {
+            div.summary {
                 h2 { "What was found" }
                 @if report.findings.is_empty() { p { "Nothing to mend." } }
                 @else { (findings(report)) }
@@ -51,7 +52,7 @@ fn section(report: &Report, file: &Anatomy, number: usize, several: bool) -> Mar
             }
             h2 { "How it is stored" }
             (bytes::map(file))
-            @for i in drawn(file) { (variable::section(&file.variables[i], &format!("file-{number}-variable-{i}"))) }
+            @for i in drawn(file) { (variable::section(&file.variables[i], variable_id(number, i))) }
         }
     }
 }
@@ -60,7 +61,7 @@ fn findings(report: &Report) -> Markup {
     let folded = fold(&report.findings);
     html! {
         div.scroll tabindex="0" {
-            table {
+            table.findings {
                 thead { tr { th scope="col" { "rule" } th scope="col" { "for" } th scope="col" { "what, and what mends it" } } }
                 tbody {
                     @for group in &folded {

@@ -15,8 +15,9 @@
 //! # schema.vars.push(Variable::new("v<b>", Atomic::Short, vec![DimId(0)]));
 //! # DatasetMut::create(&path, schema, CreateOptions::default())?.close()?;
 //! let (_, file) = anatomy(&path, &DoctorOptions::default(), &Engine::global())?;
-//! let page = info_page(&[file]);
+//! let page = info_page(std::slice::from_ref(&file));
 //! assert!(page.starts_with("<!DOCTYPE html>") && page.contains("v&lt;b&gt;") && !page.contains("v<b>"));
+//! assert!(ncforge_view::info_fragment(&file).starts_with("<div"), "for a notebook");
 //! # std::fs::remove_file(&path)?;
 //! # Ok::<(), Box<dyn std::error::Error>>(())
 //! ```
@@ -24,10 +25,12 @@
 mod bytes;
 mod chunks;
 mod doctor;
+mod fragment;
 mod page;
 mod reads;
 mod svg;
 mod variable;
 
 pub use doctor::doctor_page;
+pub use fragment::{doctor_fragment, info_fragment};
 pub use page::{STYLE, info_page};

@@ -7,9 +7,16 @@ use ncforge::words::{bytes, many};
 use crate::{bytes as map, variable};
 
 /// The style of all pages, for light and for dark paper, screens and printers.
-pub const STYLE: &str = include_str!("style.css");
+pub const STYLE: &str = concat!(
+    ":root {\n",
+    include_str!("light.css"),
+    "}\n@media screen and (prefers-color-scheme: dark) {\n:root {\n",
+    include_str!("dark.css"),
+    "}\n}\n",
+    include_str!("style.css")
+);
 /// What drawings of files need beside.
-const DRAWINGS: &str = include_str!("drawings.css");
+pub(crate) const DRAWINGS: &str = include_str!("drawings.css");
 /// Variables that are drawn, the largest first; the others are named.
 const MOST_VARIABLES: usize = 12;
 
@@ -21,7 +28,7 @@ pub fn info_page(files: &[Anatomy]) -> String {
     };
     page(
         &title,
-        &html! { @for (i, file) in files.iter().enumerate() { (file_section(file, i, files.len() > 1)) } },
+        &html! { @for (i, file) in files.iter().enumerate() { (file_section(file, Some(i), files.len() > 1)) } },
     )
 }
 
@@ -80,17 +87,23 @@ pub(crate) fn drawn(file: &Anatomy) -> Vec<usize> {
     order
 }
 
-fn file_section(file: &Anatomy, number: usize, several: bool) -> Markup {
+/// All about a file, the `number`th of a page. `titled`: under its name.
+pub(crate) fn file_section(file: &Anatomy, number: Option<usize>, titled: bool) -> Markup {
     let drawn = drawn(file);
     let left_out = file.variables.len() - drawn.len();
     html! {
-        section id=(format!("file-{number}")) {
-            @if several { h2 { (file.file) } }
+        section id=[number.map(|n| format!("file-{n}"))] {
+            @if titled { h2 { (file.file) } }
             p { (summary(file)) "." }
             (map::map(file))
-            @if several { h3 { "Variables" } } @else { h2 { "Variables" } }
-            @for &i in &drawn { (variable::section(&file.variables[i], &format!("file-{number}-variable-{i}"))) }
+            @if titled { h3 { "Variables" } } @else { h2 { "Variables" } }
+            @for &i in &drawn { (variable::section(&file.variables[i], variable_id(number, i))) }
             @if left_out > 0 { p.note { (many(left_out as u64, "smaller variable")) " not drawn." } }
         }
     }
+}
+
+/// Where a link finds a variable of a page.
+pub(crate) fn variable_id(file: Option<usize>, variable: usize) -> Option<String> {
+    file.map(|n| format!("file-{n}-variable-{variable}"))
 }

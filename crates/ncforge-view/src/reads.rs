@@ -26,7 +26,7 @@ pub(crate) fn table(v: &VariableAnatomy) -> Markup {
                 tbody {
                     @for r in &v.reads {
                         tr {
-                            th scope="row" { (r.pattern.name) } td { (takes(v, r)) }
+                            th scope="row" { (r.pattern.name) } td.whole { (takes(v, r)) }
                             @if chunked { td.number { (count(r.chunks)) } }
                             td.number { (bytes(r.wanted)) } td.number { (bytes(r.fetched)) }
                             @if filtered { td.number { (bytes(r.decoded)) } }
@@ -54,7 +54,7 @@ pub(crate) fn before_after(v: &VariableAnatomy) -> Markup {
     let (Some(better), false) = (&v.better, pairs.is_empty()) else { return html! {} };
     let shape = ncforge::words::shape(better);
     html! {
-        figure {
+        figure.chart {
             figcaption {
                 strong { "Before and after" }
                 span.muted {

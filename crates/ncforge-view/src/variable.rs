@@ -34,9 +34,9 @@ fn stored(v: &VariableAnatomy) -> String {
 }
 
 /// The variable with its drawings.
-pub(crate) fn section(v: &VariableAnatomy, id: &str) -> Markup {
+pub(crate) fn section(v: &VariableAnatomy, id: Option<String>) -> Markup {
     html! {
-        section id=(id) {
+        section id=[id] {
             h3 { code { (v.path) } }
             p.muted { (stored(v)) "." }
             @if !v.reads.is_empty() { (reads::table(v)) }
@@ -58,7 +58,7 @@ pub(crate) fn section(v: &VariableAnatomy, id: &str) -> Markup {
                         @for read in &v.reads {
                             div {
                                 p.read { strong { (read.pattern.name) } " " span.muted { (many(read.chunks, "chunk")) ", " (times(read.amplification())) " what is wanted" } }
-                                div.scroll { (chunks::grid(v, read)) }
+                                (chunks::grid(v, read))
                             }
                         }
                     }

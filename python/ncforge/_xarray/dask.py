@@ -23,7 +23,7 @@ def aligned(lengths: Sequence[int], chunk: int, start: int) -> tuple[int, ...]:
     >>> aligned((10, 10, 10), 4, 0)
     (8, 8, 8, 6)
     >>> aligned((10, 10, 10), 4, 3)
-    (9, 8, 8, 5)
+    (5, 8, 8, 8, 1)
     >>> aligned((3, 3), 5, 0)
     (5, 1)
     """

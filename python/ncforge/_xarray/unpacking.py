@@ -6,6 +6,7 @@ factor and offset that are floats), the same results come out of the engine at o
 
 from __future__ import annotations
 
+from functools import lru_cache
 from typing import Any
 
 import numpy as np
@@ -76,10 +77,18 @@ def unpacked(variable: Variable, is_no_time: bool) -> Variable | None:
 
 
 def _plan(kind: np.dtype[Any], attrs: dict[Any, Any]) -> Plan | None:
+    found = [(key, attrs[key]) for key in (*_FILLS, *_SCALES) if key in attrs]
+    if any(not isinstance(v, np.generic) or v.dtype.kind not in "iuf" for _, v in found):
+        return None
+    # Variables of a file are mostly packed alike, or in a few ways.
+    return _plan_of(kind, tuple((key, v.dtype, v.tobytes()) for key, v in found))
+
+
+@lru_cache(maxsize=256)
+def _plan_of(kind: np.dtype[Any], found: tuple[tuple[str, np.dtype[Any], bytes], ...]) -> Plan | None:
+    attrs = {key: np.frombuffer(raw, of)[0] for key, of, raw in found}
     fills = [attrs[key] for key in _FILLS if key in attrs]
     scales = [attrs[key] for key in _SCALES if key in attrs]
-    if any(np.ndim(v) or not isinstance(v, np.generic) for v in (*fills, *scales)):
-        return None
     if any(v.dtype.kind != "f" for v in scales) or any(v.dtype != kind for v in fills):
         return None
     if any(v != v and kind.kind != "f" for v in fills):
@@ -91,7 +100,7 @@ def _plan(kind: np.dtype[Any], attrs: dict[Any, Any]) -> Plan | None:
         return None
     assert _float_for is not None and _promoted is not None
     if scales:
-        wanted = np.dtype(_float_for(kind, dict(attrs)))
+        wanted = np.dtype(_float_for(kind, attrs))
         if fills and not values:
             # A NaN to fill with: xarray takes the type as it is.
             wanted = kind
