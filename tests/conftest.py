@@ -8,10 +8,14 @@ import subprocess
 from collections.abc import Callable
 from pathlib import Path
 
+import numpy as np
 import pytest
 
 ROOT = Path(__file__).resolve().parent.parent
 DATA = ROOT / "data"
+
+# A name that looks like markup.
+ODD = 'a<b>&"c'
 
 Run = Callable[..., subprocess.CompletedProcess[str]]
 
@@ -61,3 +65,20 @@ def tool() -> Callable[..., str]:
         return done.stdout
 
     return tool
+
+
+@pytest.fixture(scope="session")
+def maps(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """Maps, each a chunk, in a variable with an odd name."""
+    # Not for all: the tests of netCDF4-python run with ncforge under its name.
+    import netCDF4
+
+    path = tmp_path_factory.mktemp("maps") / "maps & more.nc"
+    with netCDF4.Dataset(path, "w") as file:
+        for name, length in (("time", None), ("lat", 40), ("lon", 80)):
+            file.createDimension(name, length)
+        values = np.random.default_rng(1).normal(size=(200, 40, 80)).round(1)
+        for name in ("tas", ODD):
+            var = file.createVariable(name, "f4", ("time", "lat", "lon"), zlib=True, chunksizes=(1, 40, 80))
+            var[:] = values
+    return path

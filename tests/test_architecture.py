@@ -38,7 +38,7 @@ CRATES = {
     "ncforge-view": {"ncforge"},
     "ncforge-bench": {"ncforge", "ncforge-view"},
     "ncforge-cli": {"ncforge", "ncforge-bench", "ncforge-view"},
-    "ncforge-py": {"ncforge", "ncforge-bench", "ncforge-cli"},
+    "ncforge-py": {"ncforge", "ncforge-bench", "ncforge-cli", "ncforge-view"},
 }
 
 

@@ -5,6 +5,8 @@ A browser (Chromium) lays the pages out; machines without one skip that part.
 
 from __future__ import annotations
 
+import csv
+import io
 import json
 import re
 import shutil
@@ -13,28 +15,11 @@ from pathlib import Path
 
 import pytest
 
+from browser import laid_out, screenshot
 from conftest import Run
 
 ROOT = Path(__file__).resolve().parent.parent
 ONCE = ["--reps", "3", "--warmup", "0", "--no-guard", "--no-sync"]
-
-
-@pytest.fixture(scope="session")
-def browser() -> str:
-    """The browser's command."""
-    for name in ("chromium", "chromium-browser", "google-chrome", "chrome"):
-        if found := shutil.which(name):
-            return found
-    pytest.skip("no Chromium on this machine")
-
-
-def shown(browser: str, page: Path, folder: Path, *options: str) -> subprocess.CompletedProcess[str]:
-    """The browser with a page."""
-    command = [
-        browser, "--headless", "--no-sandbox", "--disable-gpu", "--disable-dev-shm-usage", "--enable-logging=stderr",
-        f"--user-data-dir={folder / 'profile'}", *options, page.as_uri(),
-    ]  # fmt: skip
-    return subprocess.run(command, capture_output=True, text=True, timeout=60)
 
 
 @pytest.fixture(scope="module")
@@ -54,17 +39,14 @@ def saved(run: Run, tmp_path_factory: pytest.TempPathFactory) -> list[Path]:
     return [io, chunks, records, access]
 
 
-def test_one_page_of_all_workloads(run: Run, saved: list[Path], tmp_path: Path, browser: str) -> None:
+def test_one_page_of_all_workloads(run: Run, saved: list[Path], tmp_path: Path) -> None:
     page = tmp_path / "out.html"
     run("report", *map(str, saved), "-o", str(page))
     text = page.read_text()
     assert len(text.encode()) < 3e6
     outside = set(re.findall(r"https?://[^\"' )]+", text)) - {"http://www.w3.org/2000/svg"}
     assert not outside, "the page needs no network"
-    done = shown(browser, page, tmp_path, "--dump-dom")
-    assert done.returncode == 0, done.stderr
-    assert "CONSOLE" not in done.stderr, done.stderr
-    dom = done.stdout
+    dom = laid_out(page, tmp_path)
     for heading in ("What was found", "Machine", "Blocks:", "Chunks of", "Records:", "Reads of"):
         assert re.search(f"<h2>{heading}", dom), heading
     for title in ("ranks over time", "single calls", "what a series costs", "write: rates"):
@@ -73,21 +55,12 @@ def test_one_page_of_all_workloads(run: Run, saved: list[Path], tmp_path: Path, 
     assert "95 % interval" in dom and "ceiling" in dom
 
 
-def test_light_and_dark(run: Run, saved: list[Path], tmp_path: Path, browser: str) -> None:
+def test_light_and_dark(run: Run, saved: list[Path], tmp_path: Path) -> None:
     page = tmp_path / "out.html"
     run("report", str(saved[0]), "-o", str(page))
-    pictures = []
-    for scheme in ("0", "1"):
-        picture = tmp_path / f"{scheme}.png"
-        options = (
-            f"--screenshot={picture}",
-            "--window-size=900,1400",
-            f"--blink-settings=preferredColorScheme={scheme}",
-        )
-        shown(browser, page, tmp_path, *options)
-        pictures.append(picture.read_bytes())
-    assert min(map(len, pictures)) > 20_000, "something is drawn"
-    assert pictures[0] != pictures[1], "dark paper is not light paper"
+    light, dark = (screenshot(page, tmp_path, 900, 1400, is_dark) for is_dark in (False, True))
+    assert light.mean() > 200 > 60 > dark.mean(), "dark paper is not light paper"
+    assert min(light.std(), dark.std()) > 10, "something is drawn"
 
 
 def test_what_tells_whose_machine_it_is_is_left_out(run: Run, saved: list[Path], tmp_path: Path) -> None:
@@ -169,16 +142,69 @@ def test_benchmarks_write_pages_themselves(run: Run, tmp_path: Path) -> None:
     assert "no such folder" in run(*words, "--html", str(nowhere), code=2).stderr
 
 
-def test_the_example_in_the_documents(browser: str, tmp_path: Path) -> None:
+def test_the_example_in_the_documents(tmp_path: Path) -> None:
     """It is a real one: all seeds, the machine, nobody's folders; and a browser shows it."""
     page = ROOT / "docs" / "bench-seeds.html"
     text = page.read_text()
     assert len(text.encode()) < 3e6
     assert not re.search(r"/(home|work|tmp|root|usr)/", text)
     assert not set(re.findall(r"https?://[^\"' )<]+", text)) - {"http://www.w3.org/2000/svg"}
-    done = shown(browser, page, tmp_path, "--dump-dom")
-    assert done.returncode == 0 and "CONSOLE" not in done.stderr, done.stderr
+    dom = laid_out(page, tmp_path)
     for seed in ("000", "001", "002", "003", "004"):
-        assert re.search(f"<h2>Seed {seed}", done.stdout), seed
-    assert done.stdout.count("Beside published figures") >= 5
-    assert "<h2>Machine" in done.stdout and "NOT MEASURED" not in done.stdout and "WRONG" not in done.stdout
+        assert re.search(f"<h2>Seed {seed}", dom), seed
+    assert dom.count("Beside published figures") >= 5
+    assert "<h2>Machine" in dom and "NOT MEASURED" not in dom and "WRONG" not in dom
+
+
+OLD = """Benchtool (datatype: int) \n0 pretents to be 0 on file t.nc
+Data geometry (t:x:y:z x sizeof(type))      4:20:20:10 x 4 bytes               \n\
+Block geometry (t:x:y:z x sizeof(type))      1:20:20:10 x 4 bytes               \n\
+Datasize                                                64000 bytes                (64.0 kB)
+Blocksize                                               16000 bytes                (16.0 kB)
+I/O Access                                         independent
+Storage                                            contiguous
+File length                                             fixed
+File value                                                 no
+benchmark:write      Open time                          0.0098616620         0.0098621025         0.0098625430 secs
+benchmark:write      I/O time                           {0}         {0}         {0} secs
+benchmark:write      Close time                         0.0088896990         0.0088899290         0.0088901590 secs
+benchmark:write      I/O Performance (w/o open/close)              1487.7         1487.8         1487.9 MiB/s
+benchmark:read       I/O time                           {0}         {0}         {0} secs
+"""
+
+
+def test_tables_of_netcdf_bench_are_results(run: Run, tmp_path: Path) -> None:
+    """Shown, compared with one another, and set beside what is measured now."""
+    old, slow, now = tmp_path / "old.txt", tmp_path / "slow.txt", tmp_path / "now.json"
+    old.write_text("".join(OLD.format(f"0.00{10 + i}") for i in range(5)))
+    slow.write_text("".join(OLD.format(f"0.{90 + i}") for i in range(5)))
+    words = ["-w", "-r", "--reps=5", "--warmup=0", "--no-guard", f"--json={now}"]
+    run("bench", "io", "-d=4:20:20:10", f"-f={tmp_path / 't.nc'}", *words, "--driver=ncforge,libnetcdf")
+    done = run("bench", "compare", str(old), str(slow), "--fail-if-slower=10%", code=3)
+    assert done.stdout.count("SLOWER") == 2 and done.stdout.count("p = 0.008") == 2
+    rows = json.loads(run("bench", "compare", str(slow), str(now), "--json").stdout)
+    assert [(c["case"].split(", then ")[1], c["phase"]) for c in rows["changes"]] == [
+        ("ncforge", "write"), ("libnetcdf", "write"), ("ncforge", "read"), ("libnetcdf", "read")
+    ]  # fmt: skip
+    assert all(c["ratio"] < 1 and c["p"] < 0.01 for c in rows["changes"])
+    assert rows["machines"] == ["of one of them nothing is known"]
+    page, sheet = tmp_path / "old.html", tmp_path / "old.csv"
+    run("report", str(old), "-o", str(page))
+    text = page.read_text()
+    assert "NetCDF-Bench: 62.5 KiB of 4:20:20:10" in text and "NOT OPTIMISED" not in text and "1970" not in text
+    run("report", str(old), "-o", str(sheet))
+    rates = [r["rate_io_MiBps"] for r in csv.DictReader(io.StringIO(sheet.read_text())) if r["phase"] == "write"]
+    assert [float(r) for r in rates] == pytest.approx(
+        [64000 / 2**20 / (0.0010 + i / 10000) for i in range(5)], rel=1e-3
+    )
+    (tmp_path / "no.txt").write_text("benchmark: none\n")
+    done = run("bench", "compare", str(tmp_path / "no.txt"), str(now), code=4)
+    assert "no table of NetCDF-Bench" in done.stderr
+
+
+def test_our_table_in_their_form_is_read_again(run: Run, tmp_path: Path) -> None:
+    saved = tmp_path / "k.txt"
+    words = ["--compat=netcdf-bench", "-d=4:20:20:10", f"-f={tmp_path / 't.nc'}", "-w", "-r", "-c=auto"]
+    saved.write_text(run("bench", "io", *words).stdout)
+    done = run("bench", "compare", str(saved), str(saved))
+    assert done.stdout.count("netcdf-bench 4:20:20:10 independent chunked 1:20:20:10") == 2

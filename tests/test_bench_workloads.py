@@ -209,3 +209,13 @@ def test_the_cliff_is_set_beside_its_figures(run: Run, tmp_path: Path) -> None:
     section = json.loads(out.read_text())["sections"][0]
     assert {r["engine"] for r in section["rows"]} == {"ncforge", "libnetcdf", "h5"}
     assert all(m["right"] for r in section["rows"] for m in r["measurements"])
+
+
+@pytest.mark.parametrize("words", [["convert", "--floats=1k"], ["records", "--only=station", "--records=500"]])
+def test_every_card_tells_file_system_codecs_and_what_lies_below(run: Run, tmp_path: Path, words: list[str]) -> None:
+    more = ["--repetitions=1"] + ([] if words[0] == "convert" else ["--variables=4", "--reads=20"])
+    done = run("bench", *words, *more, f"--folder={tmp_path}", "--library=find", "--json")
+    card = json.loads(done.stdout)["environment"]
+    assert card["filesystem"]["kind"] and card["filesystem"]["options"]
+    assert "libdeflate" in card["libraries"][0]
+    assert re.fullmatch(r"libnetcdf [\d.]+\S*: HDF5 \d+\.\d+\.\d+.*", card["libraries"][1])

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import ast
-import os
 import re
 import runpy
 import shutil
@@ -124,45 +123,3 @@ def test_workflows_call_targets_that_exist() -> None:
             assert target in targets, f"{path.name}: make {target}"
         for script in re.findall(r"bash (\S+\.sh)", path.read_text()):
             assert (ROOT / script).exists(), f"{path.name}: {script}"
-
-
-@pytest.mark.parametrize("shell", ["bash", "zsh", "fish"])
-def test_completions_are_read_by_their_shell(run: Run, tmp_path: Path, shell: str) -> None:
-    script = tmp_path / f"ncforge.{shell}"
-    script.write_text(run("completions", shell).stdout)
-    assert "doctor" in script.read_text()
-    if shutil.which(shell) is None:
-        pytest.skip(f"no {shell} on this machine")
-    done = subprocess.run([shell, "-n", str(script)], capture_output=True, text=True)
-    assert done.returncode == 0, done.stderr
-
-
-@pytest.mark.skipif(shutil.which("bash") is None, reason="needs bash")
-def test_bash_completes_commands_and_options(run: Run, tmp_path: Path) -> None:
-    script = tmp_path / "ncforge.bash"
-    script.write_text(run("completions", "bash").stdout)
-    ask = (
-        f"source {script}\n"
-        'COMP_WORDS=(ncforge doctor --prof); COMP_CWORD=2; _ncforge ncforge --prof doctor; echo "${COMPREPLY[@]}"\n'
-        'COMP_WORDS=(ncforge com); COMP_CWORD=1; _ncforge ncforge com ncforge; echo "${COMPREPLY[@]}"\n'
-    )
-    done = subprocess.run(["bash", "-c", ask], capture_output=True, text=True, env={**os.environ, "LC_ALL": "C"})
-    option, commands = done.stdout.splitlines()
-    assert option == "--profile"
-    assert set(commands.split()) == {"combine", "compact", "compare", "completions"}
-
-
-def test_every_command_has_a_manual_page(run: Run, tmp_path: Path) -> None:
-    run("man", "--dir", tmp_path)
-    pages = {p.stem for p in tmp_path.glob("*.1")}
-    commands = re.findall(r"^  ([a-z_]+) {2,}\S", run("--help").stdout, re.MULTILINE)
-    assert len(commands) > 15
-    assert {f"ncforge-{c}" for c in commands if c != "help"} <= pages
-    if shutil.which("man") is None:
-        pytest.skip("no man on this machine")
-    for page in sorted(tmp_path.glob("*.1")):
-        env = {**os.environ, "MANPAGER": "cat", "MANWIDTH": "80", "LC_ALL": "C.UTF-8"}
-        done = subprocess.run(["man", "--warnings", "-l", str(page)], capture_output=True, text=True, env=env)
-        assert done.returncode == 0, f"{page.name}: {done.stderr}"
-        assert not done.stderr.strip(), f"{page.name}: {done.stderr}"
-        assert "SYNOPSIS" in done.stdout

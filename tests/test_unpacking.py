@@ -119,7 +119,10 @@ def test_values_are_those_of_xarray(tmp_path: Path, case: tuple[str, np.ndarray,
             with warnings.catch_warnings(record=True) as told:
                 warnings.simplefilter("always")
                 with xr.open_dataset(path, engine=engine) as ds:
-                    opened.append((ds["v"].load(), {str(w.message) for w in told}))
+                    values = ds["v"].load()
+            # NumPy's remarks on its own arithmetic (infinity times zero) have no place where NumPy does not compute.
+            words = {str(w.message) for w in told if w.category is not RuntimeWarning}
+            opened.append((values, words))
         except Exception as e:  # what xarray cannot decode, it cannot decode with either
             opened.append((type(e), str(e)))
     (theirs, their_words), (ours, our_words) = opened

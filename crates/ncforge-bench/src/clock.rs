@@ -1,5 +1,7 @@
 //! The machine's clock, and what a process has used so far.
 
+use serde::{Deserialize, Serialize};
+
 /// Seconds of the monotonic clock, which is the same for all processes of a machine: their times can be set against one another.
 pub fn now() -> f64 {
     let mut t = libc::timespec { tv_sec: 0, tv_nsec: 0 };
@@ -33,6 +35,74 @@ pub fn processor() -> (f64, f64) {
     (seconds(u.ru_utime), seconds(u.ru_stime))
 }
 
+/// What a process has used so far, or between two looks.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Serialize, Deserialize)]
+#[serde(default)]
+pub struct Used {
+    /// Processor seconds of the program.
+    pub user: f64,
+    /// Processor seconds of the system for it.
+    pub system: f64,
+    /// Times that it gave the processor away, waiting for something.
+    pub waited: u64,
+    /// Times that the processor was taken from it.
+    pub forced: u64,
+    /// Pages that it touched first, or again, and that were in memory.
+    pub faults: u64,
+    /// Pages that had to be fetched from storage.
+    pub fetched: u64,
+}
+
+impl Used {
+    /// So far.
+    pub fn now() -> Self {
+        let u = rusage();
+        let count = |n: libc::c_long| u64::try_from(n).unwrap_or(0);
+        Used {
+            user: seconds(u.ru_utime),
+            system: seconds(u.ru_stime),
+            waited: count(u.ru_nvcsw),
+            forced: count(u.ru_nivcsw),
+            faults: count(u.ru_minflt),
+            fetched: count(u.ru_majflt),
+        }
+    }
+
+    /// Adds what was used between two looks.
+    pub fn add(&mut self, before: &Used, after: &Used) {
+        self.user += after.user - before.user;
+        self.system += after.system - before.system;
+        self.waited += after.waited.saturating_sub(before.waited);
+        self.forced += after.forced.saturating_sub(before.forced);
+        self.faults += after.faults.saturating_sub(before.faults);
+        self.fetched += after.fetched.saturating_sub(before.fetched);
+    }
+
+    /// Of several processes.
+    pub fn sum<'u>(all: impl Iterator<Item = &'u Used>) -> Used {
+        all.fold(Used::default(), |mut sum, used| {
+            sum.add(&Used::default(), used);
+            sum
+        })
+    }
+}
+
+/// Lets the largest resident memory begin anew at what is resident now, where the system can.
+pub fn forget_peak() {
+    // 5 is that counter alone. Elsewhere than on Linux there is no such file, and the peak is that of the process.
+    let _ = std::fs::write("/proc/self/clear_refs", "5");
+}
+
+/// Largest resident memory of the process in bytes, since the counter began.
+pub fn peak() -> u64 {
+    let told = || {
+        let text = std::fs::read_to_string("/proc/self/status").ok()?;
+        let line = text.lines().find_map(|l| l.strip_prefix("VmHWM:"))?;
+        line.split_whitespace().next()?.parse::<u64>().ok()?.checked_mul(1024)
+    };
+    told().unwrap_or_else(|| usage().1)
+}
+
 /// Bytes that the process has fetched from storage so far, where the system tells.
 pub fn storage_read() -> Option<u64> {
     let text = std::fs::read_to_string("/proc/self/io").ok()?;
@@ -46,5 +116,19 @@ mod tests {
         let (t, (cpu, _)) = (super::now(), super::usage());
         let sum: u64 = (0..1_000_000u64).map(std::hint::black_box).sum();
         assert!(sum > 0 && super::now() > t && super::usage().0 >= cpu);
+    }
+
+    #[test]
+    fn the_peak_begins_anew() {
+        let room = std::hint::black_box(vec![1u8; 256 << 20]);
+        let with = super::peak();
+        drop(room);
+        super::forget_peak();
+        let without = super::peak();
+        assert!(with >= 256 << 20, "{with}");
+        assert!(without < with || !std::path::Path::new("/proc/self/clear_refs").exists(), "{without}");
+        let mut used = super::Used::default();
+        used.add(&super::Used::default(), &super::Used::now());
+        assert!(used.faults > 0);
     }
 }

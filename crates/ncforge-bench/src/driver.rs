@@ -1,10 +1,12 @@
 //! Libraries under the benchmark, behind one trait.
 
 mod blocks;
+mod coding;
 mod hdf5;
 mod libnetcdf;
 mod ncforge;
 mod raw;
+mod steps;
 
 use std::path::Path;
 
@@ -13,6 +15,7 @@ use ::ncforge::Hyperslab;
 use crate::error::{Error, Result};
 
 pub use blocks::{Access, BlockFile, ChunkAsk, DimSpec, FileSpec, MARK, VarSpec};
+pub use coding::{Codec, Coding, Rounding, Shuffle};
 pub use hdf5::Hdf5Driver;
 pub use libnetcdf::LibnetcdfDriver;
 pub use ncforge::NcforgeDriver;
@@ -59,10 +62,10 @@ pub trait Driver {
         let _ = access;
         blocks::reading_session(self.open(path)?, spec)
     }
-    /// Says why this library cannot write into such a file once it is there.
+    /// Says why this library cannot write into such a file once it is there, where it can create it.
     fn refuses_update(&self, spec: &FileSpec, access: &Access<'_>) -> Option<String> {
         let _ = (spec, access);
-        Some(format!("{} cannot write into files that are there", self.name()))
+        None
     }
     /// Opens a file that [`Driver::create`] made, to write blocks of its variables; along unlimited dimensions it may be
     /// shorter than `spec` says. Every rank of [`Access::Shared`] calls it.
@@ -72,8 +75,12 @@ pub trait Driver {
         spec: &FileSpec,
         access: &Access<'a>,
     ) -> Result<Box<dyn BlockFile + 'a>> {
-        let _ = path;
-        Err(Error::Invalid(self.refuses_update(spec, access).unwrap_or_default()))
+        let _ = (path, spec, access);
+        Err(Error::Invalid(format!("{} cannot write into files that are there", self.name())))
+    }
+    /// What lies below it, with versions: "HDF5 1.14.6".
+    fn stands_on(&self) -> Vec<String> {
+        Vec::new()
     }
     /// The ending of its files' names, where they are no netCDF files.
     fn extension(&self) -> Option<&str> {

@@ -4,6 +4,8 @@ use std::path::Path;
 
 use serde::{Deserialize, Serialize};
 
+use crate::driver::Driver;
+
 /// Where a measurement was made.
 #[derive(Clone, Debug, Default, Serialize, Deserialize)]
 #[serde(default)]
@@ -32,6 +34,14 @@ pub struct Environment {
     pub governor: Option<String>,
     /// Whether it is a container or a virtual machine, as far as can be told.
     pub virtualisation: Option<String>,
+    /// The commit of the folder in which the command ran, where that is in a git repository.
+    pub revision: Option<String>,
+    /// What did the work, with versions: codecs, HDF5 below a library, MPI.
+    pub libraries: Vec<String>,
+    /// The layer that does MPI's input and output, where a job used it: "OMPIO", "ROMIO".
+    pub mpi_io: Option<String>,
+    /// Its hints, as it understood them.
+    pub hints: Vec<(String, String)>,
     /// Variables that change how libraries work.
     pub variables: Vec<(String, String)>,
 }
@@ -45,8 +55,57 @@ pub struct Filesystem {
     pub options: String,
     /// The device; left out where results are shared.
     pub device: Option<String>,
+    /// What the device is, where the system tells: "virtio, not rotational, 64 GiB".
+    #[serde(default)]
+    pub hardware: Option<String>,
     /// Whether files of it live in memory.
     pub in_memory: bool,
+}
+
+/// What the system tells about the device under a file: driver or model, kind, scheduler, size.
+fn hardware(there: &Path) -> Option<String> {
+    use std::os::unix::fs::MetadataExt;
+    let number = std::fs::metadata(there).ok()?.dev();
+    let (major, minor) = (libc::major(number), libc::minor(number));
+    let device = Path::new("/sys/dev/block").join(format!("{major}:{minor}")).canonicalize().ok()?;
+    // A part of a disk has what is told about the whole in the folder above.
+    let whole = if device.join("queue").is_dir() { device } else { device.parent()?.to_owned() };
+    let read = |name: &str| {
+        let text = std::fs::read_to_string(whole.join(name)).ok()?;
+        Some(text.trim().to_owned()).filter(|t| !t.is_empty())
+    };
+    let driver = || Some(whole.join("device/driver").canonicalize().ok()?.file_name()?.to_str()?.to_owned());
+    let kind =
+        read("queue/rotational").map(|r| if r == "0" { "not rotational" } else { "rotational" }.to_owned());
+    let scheduler = read("queue/scheduler").and_then(|text| {
+        let chosen = text.split_whitespace().find_map(|w| w.strip_prefix('[')?.strip_suffix(']'))?;
+        Some(format!("scheduler {chosen}"))
+    });
+    let size =
+        read("size").and_then(|n| n.parse::<u64>().ok()).map(|n| crate::report::bytes(n.saturating_mul(512)));
+    let parts: Vec<String> =
+        [read("device/model").or_else(driver), kind, scheduler, size].into_iter().flatten().collect();
+    (!parts.is_empty()).then(|| parts.join(", "))
+}
+
+/// The commit that is checked out in the repository around a folder.
+fn revision(folder: &Path) -> Option<String> {
+    let read = |path: &Path| std::fs::read_to_string(path).ok().map(|t| t.trim().to_owned());
+    let git = folder.ancestors().map(|f| f.join(".git")).find(|g| g.exists())?;
+    // A work tree, or a module, has a file that names the folder.
+    let git = match read(&git).filter(|_| git.is_file()) {
+        Some(text) => git.parent()?.join(text.strip_prefix("gitdir:")?.trim()),
+        None => git,
+    };
+    let head = read(&git.join("HEAD"))?;
+    let Some(name) = head.strip_prefix("ref:").map(str::trim) else { return Some(head) };
+    let common = read(&git.join("commondir")).map_or_else(|| git.clone(), |c| git.join(c));
+    let packed = || {
+        let text = read(&common.join("packed-refs"))?;
+        text.lines().find_map(|l| Some(l.strip_suffix(name)?.trim().to_owned()))
+    };
+    let commit = read(&git.join(name)).or_else(|| read(&common.join(name))).or_else(packed)?;
+    commit.bytes().all(|b| b.is_ascii_hexdigit()).then_some(commit)
 }
 
 impl Filesystem {
@@ -69,6 +128,7 @@ impl Filesystem {
             kind: best.2.to_owned(),
             options: best.3.to_owned(),
             device: Some(best.1.to_owned()),
+            hardware: hardware(&there),
             in_memory: matches!(best.2, "tmpfs" | "ramfs" | "devtmpfs" | "hugetlbfs"),
         })
     }
@@ -80,7 +140,7 @@ pub fn processors() -> usize {
 }
 
 /// Variables that are worth telling: they change threads, caches, locks, transports.
-const VARIABLES: [&str; 10] = [
+const VARIABLES: [&str; 13] = [
     "NCFORGE_",
     "OMP_",
     "HDF5_",
@@ -90,6 +150,9 @@ const VARIABLES: [&str; 10] = [
     "ROMIO_",
     "OMPI_MCA_",
     "MPICH_",
+    "MPIR_CVAR_",
+    "I_MPI_",
+    "MV2_",
     "SLURM_CPUS",
 ];
 
@@ -118,6 +181,13 @@ impl Environment {
             governor: read("/sys/devices/system/cpu/cpu0/cpufreq/scaling_governor")
                 .map(|s| s.trim().to_owned()),
             virtualisation: virtualisation(),
+            revision: std::env::current_dir().ok().and_then(|f| revision(&f)),
+            libraries: vec![env!("NCFORGE_CODECS").to_owned()]
+                .into_iter()
+                .filter(|l| !l.is_empty())
+                .collect(),
+            mpi_io: None,
+            hints: Vec::new(),
             variables: std::env::vars()
                 .filter(|(name, _)| {
                     VARIABLES.iter().any(|v| name.starts_with(v)) && name != "NCFORGE_BENCH_TEAM"
@@ -131,8 +201,26 @@ impl Environment {
         Environment { filesystem: Filesystem::of(path), ..Self::capture() }
     }
 
+    /// The same, with the file system that files at this path lie on, and with what these libraries stand on.
+    #[must_use]
+    pub fn completed(mut self, path: &Path, drivers: &[&dyn Driver]) -> Self {
+        self.filesystem = Filesystem::of(path);
+        for driver in drivers {
+            let name = driver.name().rsplit('/').next().unwrap_or_default();
+            let below = driver.stands_on();
+            let line = format!("{name} {}: {}", driver.version(), below.join(", "));
+            if !below.is_empty() && !self.libraries.contains(&line) {
+                self.libraries.push(line);
+            }
+        }
+        self
+    }
+
     /// What is different, in words; the machine's name, its load and such do not count.
     pub fn differences(&self, other: &Environment) -> Vec<String> {
+        if self.system.is_empty() != other.system.is_empty() {
+            return vec!["of one of them nothing is known".to_owned()];
+        }
         let text = |v: &Option<String>| v.clone().unwrap_or_else(|| "unknown".to_owned());
         let kind = |e: &Environment| e.filesystem.as_ref().map(|f| f.kind.clone());
         let pairs = [
@@ -149,6 +237,7 @@ impl Environment {
             ("optimised", self.optimised.to_string(), other.optimised.to_string()),
             ("governor", text(&self.governor), text(&other.governor)),
             ("virtualisation", text(&self.virtualisation), text(&other.virtualisation)),
+            ("MPI-IO", text(&self.mpi_io), text(&other.mpi_io)),
         ];
         let mut found: Vec<String> = pairs
             .into_iter()
@@ -160,6 +249,13 @@ impl Environment {
             && a != b
         {
             found.push(format!("file system {a}, then {b}"));
+        }
+        // Other libraries are other rows; codecs and what lies below a library do not show there.
+        let gone = self.libraries.iter().filter(|l| !other.libraries.contains(l));
+        let come = other.libraries.iter().filter(|l| !self.libraries.contains(l));
+        if !self.libraries.is_empty() && !other.libraries.is_empty() {
+            found.extend(gone.map(|l| format!("{l} only in the first")));
+            found.extend(come.map(|l| format!("{l} only in the second")));
         }
         for (name, value) in &self.variables {
             match other.variables.iter().find(|v| v.0 == *name) {
@@ -179,7 +275,7 @@ impl Environment {
         if let Some(f) = &mut self.filesystem {
             f.device = None;
         }
-        for (_, value) in &mut self.variables {
+        for (_, value) in self.variables.iter_mut().chain(&mut self.hints) {
             if value.contains('/') {
                 "(a path)".clone_into(value);
             }
@@ -189,7 +285,15 @@ impl Environment {
 }
 
 fn virtualisation() -> Option<String> {
-    if Path::new("/.dockerenv").exists() || Path::new("/run/.containerenv").exists() {
+    let set = |name: &str| std::env::var_os(name).is_some();
+    let groups = std::fs::read_to_string("/proc/1/cgroup").unwrap_or_default();
+    let named = ["docker", "kubepods", "libpod", "lxc", "containerd"].iter().any(|n| groups.contains(n));
+    let files = ["/.dockerenv", "/run/.containerenv", "/.singularity.d"];
+    if named
+        || files.iter().any(|f| Path::new(f).exists())
+        || set("APPTAINER_CONTAINER")
+        || set("SINGULARITY_CONTAINER")
+    {
         return Some("container".to_owned());
     }
     let cpu = std::fs::read_to_string("/proc/cpuinfo").ok()?;
@@ -208,5 +312,39 @@ mod tests {
         assert!(!e.system.trim().is_empty());
         let shm = Filesystem::of(Path::new("/dev/shm/x"));
         assert!(shm.is_none_or(|f| f.in_memory || !f.kind.is_empty()));
+        assert!(e.libraries.iter().any(|l| l.contains("libdeflate-sys ")), "{:?}", e.libraries);
+    }
+
+    #[test]
+    fn the_commit_is_read_from_a_repository_and_from_a_work_tree() {
+        let dir = tempfile::tempdir().unwrap();
+        let put = |name: &str, text: &str| {
+            let path = dir.path().join(name);
+            std::fs::create_dir_all(path.parent().unwrap()).unwrap();
+            std::fs::write(path, text).unwrap();
+        };
+        let at = |folder: &str| revision(&dir.path().join(folder));
+        put("main/.git/HEAD", "ref: refs/heads/a\n");
+        put("main/.git/refs/heads/a", "0123abcd\n");
+        put("main/deep/x", "");
+        assert_eq!(at("main/deep").as_deref(), Some("0123abcd"));
+        put("main/.git/packed-refs", "# pack-refs with: peeled\n4567cdef refs/heads/b\n");
+        put("main/.git/worktrees/w/HEAD", "ref: refs/heads/b\n");
+        put("main/.git/worktrees/w/commondir", "../..\n");
+        put("tree/.git", &format!("gitdir: {}\n", dir.path().join("main/.git/worktrees/w").display()));
+        assert_eq!(at("tree").as_deref(), Some("4567cdef"));
+        put("main/.git/HEAD", "89ab\n");
+        assert_eq!(at("main").as_deref(), Some("89ab"));
+        put("main/.git/HEAD", "ref: refs/heads/none\n");
+        assert_eq!(at("main"), None);
+    }
+
+    #[test]
+    fn what_tells_whose_machine_it_is_goes() {
+        let mut e = Environment::capture_for(Path::new("/tmp/x"));
+        e.hints.push(("cb_config_list".into(), "/home/me".into()));
+        let text = serde_json::to_string(&e.redacted()).unwrap();
+        assert!(!text.contains("/home/me"), "{text}");
+        assert!(text.contains(r#""host":null"#) && !text.contains(r#""device":"/"#), "{text}");
     }
 }

@@ -24,8 +24,23 @@ pub use text::results_table;
 
 /// The machine in a few words.
 fn machine(e: &Environment) -> String {
-    let mut text =
-        format!("{} cpus{}", e.cpus, e.cpu.as_ref().map_or_else(String::new, |c| format!(", {c}")));
+    if e.system.is_empty() {
+        return "of the machine nothing is known".to_owned();
+    }
+    let mut parts = vec![format!("{} cpus", e.cpus)];
+    parts.extend(e.cpu.clone());
+    parts.extend(e.memory.map(bytes));
+    parts.push(format!("{} {}", e.system, e.kernel.as_deref().unwrap_or_default()).trim().to_owned());
+    parts.extend(e.virtualisation.clone());
+    if let Some(f) = &e.filesystem {
+        let device = f.hardware.as_ref().map_or_else(String::new, |h| format!(" ({h})"));
+        parts.push(format!("{}{device}", f.kind));
+    }
+    parts.extend(e.mpi_io.as_ref().map(|l| format!("MPI-IO by {l}")));
+    let mut text = parts.join(", ");
+    if !e.libraries.is_empty() {
+        text = format!("{text}\nlibraries: {}", e.libraries.join("; "));
+    }
     if !e.optimised {
         text.push_str("\nUNOPTIMISED BUILD: these numbers mean nothing");
     }

@@ -18,6 +18,7 @@
 
 mod compare;
 mod csv;
+mod imported;
 mod scaled;
 
 use std::collections::BTreeMap;
@@ -26,6 +27,7 @@ use std::path::Path;
 use serde::{Deserialize, Serialize};
 
 use crate::cache::CacheState;
+use crate::clock::Used;
 use crate::environment::Environment;
 use crate::error::{Error, Result};
 use crate::noise::Noise;
@@ -39,6 +41,10 @@ pub use scaled::over_ranks;
 pub const SCHEMA: u32 = 2;
 /// What stands in [`Results::made_by`].
 pub const MADE_BY: &str = "ncforge bench";
+
+/// The fact of rows whose opening and closing count, because work is left for these: what is compressed may be written when the file is
+/// closed.
+pub const WHOLE: &str = "with_open_and_close";
 
 /// All that was measured in one run, and where.
 #[derive(Clone, Debug, Default, Serialize, Deserialize)]
@@ -117,6 +123,8 @@ pub struct Measurement {
     pub rep: usize,
     /// The seconds that count, from the first rank's start to the last one's end.
     pub seconds: f64,
+    /// Bytes of values that were moved, where those are not the row's: the time was over before.
+    pub bytes: Option<u64>,
     /// Something else used the machine meanwhile.
     pub disturbed: bool,
     /// The state of the page cache, as it was found and proven.
@@ -137,6 +145,11 @@ pub struct Measurement {
     pub calls: Option<(f64, f64)>,
     /// Processor seconds of all ranks, user and system.
     pub cpu: Option<f64>,
+    /// Processor time, context switches and page faults of all ranks.
+    pub used: Option<Used>,
+    /// Seconds of everything that was timed apart, by name, where that is known: `create`, `define`, `enddef`, `open`, `inquire`,
+    /// `first_call` (a part of `io`), `io`, `sync`, `close`.
+    pub split: Vec<(String, f64)>,
     /// Largest resident memory of a rank in bytes.
     pub memory: Option<u64>,
     /// What else went on.
@@ -244,9 +257,18 @@ impl Row {
         if quiet.len() >= 3.min(self.measurements.len()) { quiet } else { self.measurements.iter().collect() }
     }
 
-    /// Seconds of the repetitions that count.
+    /// Seconds of the repetitions that count: for all bytes of the row, also where the time was over before they were moved; with opening
+    /// and closing where the row says so ([`WHOLE`]).
     pub fn seconds(&self) -> Vec<f64> {
-        self.counted().iter().map(|m| m.seconds).collect()
+        let all = self.is_whole();
+        let part = |m: &Measurement| m.bytes.map_or(1.0, |b| self.bytes as f64 / b.max(1) as f64);
+        let around = |m: &Measurement| if all { m.open.unwrap_or(0.0) + m.close.unwrap_or(0.0) } else { 0.0 };
+        self.counted().iter().map(|m| m.seconds * part(m) + around(m)).collect()
+    }
+
+    /// Whether opening and closing count.
+    pub fn is_whole(&self) -> bool {
+        self.facts.contains_key(WHOLE)
     }
 
     /// Their minimum, median, maximum.
@@ -335,18 +357,26 @@ impl Results {
         serde_json::to_string_pretty(self).unwrap_or_default() + "\n"
     }
 
-    /// From text.
+    /// From text: a document, or tables of NetCDF-Bench.
     ///
     /// # Errors
-    /// [`Error::Unreadable`] when it is not such a document, or one of another version.
+    /// [`Error::Unreadable`] when it is neither, or a document of another version.
     pub fn parse(text: &str) -> Result<Self> {
         #[derive(Deserialize)]
         struct Head {
             schema: u32,
             made_by: String,
         }
-        let head: Head = serde_json::from_str(text)
-            .map_err(|e| Error::Unreadable(format!("no result of `ncforge bench … --json`: {e}")))?;
+        if !text.trim_start().starts_with('{')
+            && let Some(results) = imported::netcdf_bench(text)
+        {
+            return Ok(results);
+        }
+        let head: Head = serde_json::from_str(text).map_err(|e| {
+            Error::Unreadable(format!(
+                "no result of `ncforge bench … --json`, and no table of NetCDF-Bench: {e}"
+            ))
+        })?;
         if head.made_by != MADE_BY {
             return Err(Error::Unreadable(format!("made by `{}`, not by `{MADE_BY}`", head.made_by)));
         }
@@ -442,6 +472,16 @@ mod tests {
         assert_eq!(r.summary().unwrap().max, 3.0);
         r.measurements[2].disturbed = true;
         assert_eq!(r.summary().unwrap().max, 9.0);
+    }
+
+    #[test]
+    fn what_ended_with_the_time_is_compared_by_its_rate() {
+        let mut r = row(&[1.0, 1.0, 1.0]);
+        r.measurements.iter_mut().for_each(|m| m.bytes = Some(25));
+        assert_eq!((r.summary().unwrap().median, r.rate()), (4.0, Some(25.0)));
+        r.measurements.iter_mut().for_each(|m| (m.open, m.close) = (Some(0.5), Some(3.0)));
+        assert_eq!(r.summary().unwrap().median, 4.0);
+        assert_eq!(r.with(WHOLE, 1).summary().unwrap().median, 7.5);
     }
 
     #[test]

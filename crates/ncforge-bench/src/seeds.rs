@@ -167,7 +167,8 @@ pub fn sections(step: &Step, results: Results) -> Vec<Section> {
         .sections
         .into_iter()
         .map(|mut section| {
-            section.title = format!("Seed {}. {}", step.seed, section.title);
+            // Two steps may have the same array: what each is about tells them apart.
+            section.title = format!("Seed {}, {}. {}", step.seed, step.about, section.title);
             publish(step, &mut section);
             section.notes.push(format!("made by: ncforge {}", line.join(" ")));
             section

@@ -4,6 +4,7 @@
 mod bench;
 mod combine;
 mod compare;
+mod config;
 mod copy;
 mod doctor;
 mod global;
@@ -25,12 +26,13 @@ use std::path::Path;
 use clap::{CommandFactory, FromArgMatches, Parser, Subcommand};
 
 pub(crate) use bench::{
-    AccessArgs, BenchArgs, BenchCombineArgs, BenchCompareArgs, BenchDoctorArgs, ChunksBenchArgs,
+    AccessArgs, BenchArgs, BenchCombineArgs, BenchCompareArgs, BenchDoctorArgs, CacheArg, ChunksBenchArgs,
     CombinePreset, Compat, ConvertArgs, IoArgs, LikeArgs, OutputArgs, OutputForm, PatternArg, RecordsArgs,
     RecordsPart, RerunArgs, SeedsArgs, SelftestArgs, SwitchArg, ToolArg, Workload,
 };
 pub(crate) use combine::{CombineArgs, DifferingArg, HolesArg, SchemeArg, TileChunksArg};
 pub(crate) use compare::CompareArgs;
+pub(crate) use config::expanded;
 pub(crate) use copy::{ChunksArg, CopyArgs, EndianArg};
 pub(crate) use doctor::{DoctorArgs, FailOn, ProfileArg};
 pub(crate) use global::{ColorWhen, GlobalArgs, ProgressKind};
@@ -97,7 +99,7 @@ pub(crate) enum Command {
     Verify(VerifyArgs),
     /// Choose chunk shapes; measure the machine they are for
     Tune(TuneArgs),
-    /// Measure how fast files are read
+    /// Measure how fast files are read and written
     Bench(BenchArgs),
     /// Make a page of saved benchmark results
     Report(ReportArgs),

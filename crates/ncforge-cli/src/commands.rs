@@ -42,12 +42,19 @@ pub(crate) struct Context<'a> {
 impl Context<'_> {
     /// The engine, with the threads and the memory that were asked for.
     pub(crate) fn engine(&self) -> Result<Engine> {
-        let options = EngineOptions {
-            threads: self.global.threads.map(usize::from),
-            memory: self.global.memory.map(|size| size.0),
-        };
+        let options = EngineOptions { threads: self.threads(), memory: self.memory() };
         // What cannot be obeyed stands on the command line or in the environment.
         Engine::new(options).map_err(|e| Failure { exit: Exit::Usage, ..e.into() })
+    }
+
+    /// The worker threads that were asked for.
+    pub(crate) fn threads(&self) -> Option<usize> {
+        self.global.threads.map(usize::from)
+    }
+
+    /// The bytes of memory that were asked for.
+    pub(crate) fn memory(&self) -> Option<u64> {
+        self.global.memory.map(|size| size.0)
     }
 
     /// The command line as one line that a shell would accept.

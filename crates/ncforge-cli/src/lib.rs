@@ -31,9 +31,18 @@ pub fn main(argv: Vec<OsString>, again: &[OsString]) -> u8 {
     panics::install();
     descriptors::raise();
     let argv = args::under_its_name(argv);
-    let run = || match args::parse(&argv) {
-        Ok(cli) => commands::run(cli, &argv, again),
-        Err(early) => early,
+    let run = || {
+        let argv = match args::expanded(argv) {
+            Ok(argv) => argv,
+            Err(failure) => {
+                printer::Printer::new(&args::GlobalArgs::default()).failure(&failure);
+                return failure.exit;
+            }
+        };
+        match args::parse(&argv) {
+            Ok(cli) => commands::run(cli, &argv, again),
+            Err(early) => early,
+        }
     };
     // A panic is a bug of ours; the hook has told it in one line, what is left is the exit code.
     std::panic::catch_unwind(run).unwrap_or(exit::Exit::Failed) as u8

@@ -24,6 +24,7 @@ pub(crate) struct Printer {
     color_out: bool,
     color_err: bool,
     progress: ProgressKind,
+    progress_asked: bool,
     stdout_closed: AtomicBool,
 }
 
@@ -56,13 +57,22 @@ impl Printer {
             color_out: color(std::io::stdout().is_terminal()),
             color_err: color(on_terminal),
             progress,
+            progress_asked: global.progress.is_some(),
             stdout_closed: AtomicBool::new(false),
         }
     }
 
-    /// Shows how far a piece of work has come, in the way of `--progress`.
-    pub(crate) fn progress(&self) -> Reporter {
-        Reporter::new(self.progress)
+    /// Shows how far a piece of work has come that begins now, in the way of `--progress`.
+    pub(crate) fn progress(&self, work: &str) -> Reporter {
+        Reporter::new(self.progress, work)
+    }
+
+    /// The same for those who know the command as another tool, which is silent in logs: unless they ask, only a terminal shows it.
+    pub(crate) fn progress_on_terminal(&self, work: &str) -> Reporter {
+        match self.progress {
+            ProgressKind::Plain if !self.progress_asked => Reporter::new(ProgressKind::None, work),
+            kind => Reporter::new(kind, work),
+        }
     }
 
     /// Text for stdout, as it is.

@@ -1,31 +1,53 @@
 //! How far work has come: a bar on a terminal, a line every few seconds in a log, JSON for programs.
 //!
-//! All of it goes to stderr. Plain lines begin after some seconds, so that short work says nothing. Ctrl-C,
-//! once caught ([`crate::interrupt::catch`]), is handed to the work through [`Progress::stop`].
+//! All of it goes to stderr, from a thread of its own: work that is busy with one large piece is seen to be alive, too. Short
+//! work says nothing. Until the work says how much there is to do (and where it never does), a terminal shows what is done and
+//! since when; logs and programs hear of what can be counted only. Ctrl-C, once caught ([`crate::interrupt::catch`]), is handed
+//! to the work through [`Progress::stop`].
 
 use std::sync::atomic::{AtomicU64, Ordering};
-use std::sync::{Mutex, PoisonError};
+use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
+use std::thread::JoinHandle;
 use std::time::{Duration, Instant};
 
-use indicatif::{ProgressBar, ProgressStyle};
+use indicatif::{ProgressBar, ProgressDrawTarget, ProgressStyle};
 use ncforge::ops::progress::Progress;
 use ncforge::words::bytes;
 
 use crate::args::ProgressKind;
 use crate::interrupt;
 
+/// Time until a terminal shows something: people begin to wonder after a second.
+const BAR_AFTER: Duration = Duration::from_millis(500);
+/// Time between two looks of a bar.
+const BAR_EVERY: Duration = Duration::from_millis(200);
+/// The same while only the seconds count: what is measured meanwhile shall not be disturbed.
+const CLOCK_EVERY: Duration = Duration::from_secs(1);
 /// Time between two plain lines.
 const LINE_EVERY: Duration = Duration::from_secs(5);
 /// Time between two JSON objects.
 const JSON_EVERY: Duration = Duration::from_millis(500);
 
-/// Shows progress in one of the ways of `--progress`.
+/// What a bar looks like (in 80 columns, with what is worked on where there is room), and what stands there before anything can
+/// be counted.
+const BAR: &str = "{prefix} [{bar:16}] {percent:>3} %  {bytes}/{total_bytes}  {binary_bytes_per_sec}  {eta} left  {wide_msg}";
+const CLOCK: &str = "{prefix}  {elapsed}  {wide_msg}";
+
+/// Shows progress in one of the ways of `--progress`, until it is dropped or [finished](Reporter::finish).
 #[derive(Debug)]
 pub(crate) struct Reporter {
+    shared: Arc<Shared>,
+    teller: Mutex<Option<JoinHandle<()>>>,
+}
+
+/// What the work and the thread that tells of it share.
+#[derive(Debug)]
+struct Shared {
     kind: ProgressKind,
     bar: Option<ProgressBar>,
     done: AtomicU64,
     state: Mutex<State>,
+    finished: Condvar,
 }
 
 /// What changes seldom.
@@ -33,44 +55,112 @@ pub(crate) struct Reporter {
 struct State {
     stage: String,
     item: String,
-    total: u64,
+    /// Unknown until the work says it.
+    total: Option<u64>,
     since: Instant,
-    last: Instant,
     spoke: bool,
+    finished: bool,
 }
 
 impl Reporter {
-    /// A reporter of a kind that is not [`ProgressKind::Auto`].
-    pub(crate) fn new(kind: ProgressKind) -> Self {
+    /// A reporter of a kind that is not [`ProgressKind::Auto`], of work that begins now under this name.
+    pub(crate) fn new(kind: ProgressKind, work: &str) -> Self {
         let bar = (kind == ProgressKind::Bar).then(|| {
-            let bar = ProgressBar::new(0);
-            let template = "{prefix} [{bar:30}] {percent:>3} %  {bytes} of {total_bytes}  \
-                            {binary_bytes_per_sec}  {eta} left  {wide_msg}";
-            if let Ok(style) = ProgressStyle::with_template(template) {
-                bar.set_style(style.progress_chars("=> "));
-            }
-            bar
+            let bar = ProgressBar::with_draw_target(Some(0), ProgressDrawTarget::hidden());
+            bar.set_style(style(CLOCK));
+            bar.with_prefix(work.to_owned())
         });
-        let now = Instant::now();
         let state = State {
-            stage: String::new(),
+            stage: work.to_owned(),
             item: String::new(),
-            total: 0,
-            since: now,
-            last: now,
+            total: None,
+            since: Instant::now(),
             spoke: false,
+            finished: false,
         };
-        Reporter { kind, bar, done: AtomicU64::new(0), state: Mutex::new(state) }
+        let shared = Arc::new(Shared {
+            kind,
+            bar,
+            done: AtomicU64::new(0),
+            state: Mutex::new(state),
+            finished: Condvar::new(),
+        });
+        let teller = (kind != ProgressKind::None).then(|| {
+            let shared = Arc::clone(&shared);
+            // A process that may not have one more thread works without.
+            std::thread::Builder::new()
+                .name("progress".into())
+                .spawn(move || shared.tell_until_finished())
+                .ok()
+        });
+        Reporter { shared, teller: Mutex::new(teller.flatten()) }
     }
 
     /// Clears the bar; tells the last state in a log that heard of earlier ones.
     pub(crate) fn finish(&self) {
-        if let Some(bar) = &self.bar {
+        let Some(teller) = self.teller.lock().unwrap_or_else(PoisonError::into_inner).take() else { return };
+        self.shared.state().finished = true;
+        self.shared.finished.notify_all();
+        // A thread that panicked has told so.
+        let _ = teller.join();
+        if let Some(bar) = &self.shared.bar {
             bar.finish_and_clear();
         }
-        let state = self.state.lock().unwrap_or_else(PoisonError::into_inner);
+        let state = self.shared.state();
         if state.spoke {
-            self.tell(&state);
+            self.shared.tell(&state);
+        }
+    }
+
+    /// Prints something while the bar is out of the way.
+    pub(crate) fn aside<T>(&self, print: impl FnOnce() -> T) -> T {
+        match &self.shared.bar {
+            Some(bar) => bar.suspend(print),
+            None => print(),
+        }
+    }
+}
+
+impl Drop for Reporter {
+    fn drop(&mut self) {
+        self.finish();
+    }
+}
+
+impl Shared {
+    fn state(&self) -> MutexGuard<'_, State> {
+        self.state.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// What the thread does.
+    fn tell_until_finished(&self) {
+        let mut state = self.state();
+        let mut pause = match self.kind {
+            ProgressKind::Bar => BAR_AFTER,
+            ProgressKind::Json => JSON_EVERY,
+            ProgressKind::Plain | ProgressKind::Auto | ProgressKind::None => LINE_EVERY,
+        };
+        loop {
+            let waited = self.finished.wait_timeout_while(state, pause, |s| !s.finished);
+            state = waited.unwrap_or_else(PoisonError::into_inner).0;
+            if state.finished {
+                return;
+            }
+            if let Some(bar) = &self.bar {
+                if bar.is_hidden() {
+                    bar.set_draw_target(ProgressDrawTarget::stderr());
+                }
+                if state.total.is_some() {
+                    bar.set_position(self.done.load(Ordering::Relaxed));
+                    pause = BAR_EVERY;
+                } else {
+                    bar.tick();
+                    pause = CLOCK_EVERY;
+                }
+            } else if state.total.is_some() {
+                state.spoke = true;
+                self.tell(&state);
+            }
         }
     }
 
@@ -78,7 +168,8 @@ impl Reporter {
         let done = self.done.load(Ordering::Relaxed);
         let seconds = s.since.elapsed().as_secs_f64();
         let rate = if seconds > 0.0 { done as f64 / seconds } else { 0.0 };
-        let left = (rate > 0.0).then(|| s.total.saturating_sub(done) as f64 / rate);
+        let total = s.total.unwrap_or(0);
+        let left = (rate > 0.0).then(|| total.saturating_sub(done) as f64 / rate);
         match self.kind {
             ProgressKind::Plain => eprintln!("ncforge: {}", plain(s, done, rate, left)),
             ProgressKind::Json => eprintln!(
@@ -87,7 +178,7 @@ impl Reporter {
                     "stage": s.stage,
                     "item": s.item,
                     "done_bytes": done,
-                    "total_bytes": s.total,
+                    "total_bytes": total,
                     "bytes_per_second": rate.round(),
                     "seconds_left": left.map(f64::round),
                 })
@@ -97,10 +188,18 @@ impl Reporter {
     }
 }
 
+fn style(template: &str) -> ProgressStyle {
+    // The templates are ours and right; a bar in another style is no reason to fail.
+    ProgressStyle::with_template(template)
+        .unwrap_or_else(|_| ProgressStyle::default_bar())
+        .progress_chars("=> ")
+}
+
 fn plain(s: &State, done: u64, rate: f64, left: Option<f64>) -> String {
-    let percent = if s.total > 0 { 100 * u128::from(done) / u128::from(s.total) } else { 100 };
+    let total = s.total.unwrap_or(0);
+    let percent = if total > 0 { 100 * u128::from(done) / u128::from(total) } else { 100 };
     let mut text = format!("{} {percent} %", s.stage);
-    text += &format!(", {} of {}, {}/s", bytes(done), bytes(s.total), bytes(rate as u64));
+    text += &format!(", {} of {}, {}/s", bytes(done), bytes(total), bytes(rate as u64));
     if let Some(left) = left {
         text += &format!(", {left:.0} s left");
     }
@@ -112,49 +211,32 @@ fn plain(s: &State, done: u64, rate: f64, left: Option<f64>) -> String {
 
 impl Progress for Reporter {
     fn begin(&self, stage: &str, total: u64) {
-        self.done.store(0, Ordering::Relaxed);
-        if let Some(bar) = &self.bar {
+        self.shared.done.store(0, Ordering::Relaxed);
+        let mut state = self.shared.state();
+        if let Some(bar) = &self.shared.bar {
+            bar.set_style(style(BAR));
             bar.set_prefix(stage.to_owned());
             bar.set_length(total);
             bar.reset();
         }
-        let mut state = self.state.lock().unwrap_or_else(PoisonError::into_inner);
-        let now = Instant::now();
         stage.clone_into(&mut state.stage);
-        state.total = total;
-        state.since = now;
-        state.last = now;
-        if self.kind == ProgressKind::Json {
+        state.total = Some(total);
+        state.since = Instant::now();
+        if self.shared.kind == ProgressKind::Json {
             state.spoke = true;
-            self.tell(&state);
+            self.shared.tell(&state);
         }
     }
 
     fn advance(&self, bytes: u64) {
-        self.done.fetch_add(bytes, Ordering::Relaxed);
-        if let Some(bar) = &self.bar {
-            return bar.inc(bytes);
-        }
-        let every = match self.kind {
-            ProgressKind::Plain => LINE_EVERY,
-            ProgressKind::Json => JSON_EVERY,
-            ProgressKind::Auto | ProgressKind::Bar | ProgressKind::None => return,
-        };
-        // Who finds the lock taken leaves the telling to the one who has it.
-        if let Ok(mut state) = self.state.try_lock()
-            && state.last.elapsed() >= every
-        {
-            state.last = Instant::now();
-            state.spoke = true;
-            self.tell(&state);
-        }
+        self.shared.done.fetch_add(bytes, Ordering::Relaxed);
     }
 
     fn item(&self, name: &str) {
-        if let Some(bar) = &self.bar {
+        if let Some(bar) = &self.shared.bar {
             bar.set_message(name.to_owned());
         }
-        name.clone_into(&mut self.state.lock().unwrap_or_else(PoisonError::into_inner).item);
+        name.clone_into(&mut self.shared.state().item);
     }
 
     fn stop(&self) -> bool {
@@ -168,14 +250,13 @@ mod tests {
 
     #[test]
     fn plain_lines_tell_rate_and_time_left() {
-        let now = Instant::now();
         let state = State {
             stage: "copy".into(),
             item: "sst".into(),
-            total: 4 << 20,
-            since: now,
-            last: now,
+            total: Some(4 << 20),
+            since: Instant::now(),
             spoke: false,
+            finished: false,
         };
         let text = plain(&state, 1 << 20, f64::from(1 << 20), Some(3.0));
         assert_eq!(text, "copy 25 %, 1.00 MiB of 4.00 MiB, 1.00 MiB/s, 3 s left (sst)");

@@ -1,8 +1,9 @@
 //! Files that are written and read in blocks: what a workload tells a driver to create, and the open file.
 
+use ncforge::model::{Endian, Filter};
 use ncforge::{Atomic, Format, Hyperslab};
 
-use super::Session;
+use super::{Coding, Session};
 use crate::error::{Error, Result};
 use crate::team::Team;
 
@@ -20,6 +21,8 @@ pub struct FileSpec {
     pub vars: Vec<VarSpec>,
     /// Whether the library fills what nobody has written yet.
     pub fill: bool,
+    /// Bytes that the library may hold of decoded chunks, of each variable where it counts so; `None`: what it does by itself.
+    pub cache: Option<u64>,
 }
 
 /// A dimension.
@@ -44,10 +47,10 @@ pub struct VarSpec {
     pub dims: Vec<usize>,
     /// How it is cut.
     pub chunks: ChunkAsk,
-    /// Level of deflate; 0: none.
-    pub deflate: u32,
-    /// Whether bytes are shuffled before deflate.
-    pub shuffle: bool,
+    /// How its values are encoded.
+    pub coding: Coding,
+    /// In which order the bytes of a value stand in the file.
+    pub endian: Endian,
 }
 
 /// How a variable shall be cut into chunks.
@@ -66,9 +69,42 @@ impl FileSpec {
         self.vars[var].dims.iter().map(|&d| self.dims[d].len).collect()
     }
 
+    /// An error unless a variable that a file has, with this shape and type (`None`: one that is no number), is the one
+    /// described. A file that is open to be `written` may still be shorter along unlimited dimensions.
+    pub(super) fn admits(
+        &self,
+        var: usize,
+        shape: &[u64],
+        dtype: Option<Atomic>,
+        written: bool,
+    ) -> Result<()> {
+        let (own, asked) = (&self.vars[var], self.shape(var));
+        let grows = |d: usize| written && self.dims[own.dims[d]].unlimited;
+        let fits = |d: usize| shape[d] == asked[d] || (shape[d] < asked[d] && grows(d));
+        if shape.len() == asked.len() && (0..shape.len()).all(fits) && dtype == Some(own.dtype) {
+            return Ok(());
+        }
+        let name = |t: Option<Atomic>| t.map_or("of another type", Atomic::cdl_name);
+        Err(Error::Unreadable(format!(
+            "`{}` in the file is {shape:?} {}, not {asked:?} {}",
+            own.name,
+            name(dtype),
+            name(Some(own.dtype))
+        )))
+    }
+
     /// Whether a variable has an unlimited dimension.
     pub fn is_unlimited(&self, var: usize) -> bool {
         self.vars[var].dims.iter().any(|&d| self.dims[d].unlimited)
+    }
+
+    /// The filters of a variable's chunks.
+    pub(super) fn filters(&self, var: usize) -> Vec<Filter> {
+        let own = &self.vars[var];
+        let size = own.dtype.size();
+        let lens = self.chunks(var).unwrap_or_default();
+        let chunk = lens.iter().fold(size as u64, |b, &n| b.saturating_mul(n));
+        own.coding.filters(size, usize::try_from(chunk).unwrap_or(usize::MAX))
     }
 
     /// The chunk lengths that a variable gets where the driver decides itself: as asked, or the fallback where the
@@ -80,32 +116,43 @@ impl FileSpec {
         match &self.vars[var].chunks {
             ChunkAsk::Lens(lens) => Some(lens.clone()),
             ChunkAsk::Unasked(lens) => {
-                (self.is_unlimited(var) || self.vars[var].deflate > 0).then(|| lens.clone())
+                (self.is_unlimited(var) || self.vars[var].coding.is_filtered()).then(|| lens.clone())
             }
         }
     }
 
-    /// What the classic formats cannot hold of this.
+    /// What the format cannot hold of this: classic files, and the classic model of netCDF-4, know less.
     pub fn representable(&self) -> Option<String> {
-        if !self.format.is_classic() {
-            return None;
-        }
         let kind = self.format.kind();
         for var in &self.vars {
+            let newer = !var.dtype.in_classic();
+            if newer && matches!(self.format, Format::Cdf1 | Format::Cdf2 | Format::Netcdf4Classic) {
+                let name = var.dtype.cdl_name();
+                return Some(format!(
+                    "{kind} files have no values of type {name}; take --format cdf5 or netcdf4"
+                ));
+            }
+            if !self.format.is_classic() {
+                continue;
+            }
             if matches!(var.chunks, ChunkAsk::Lens(_)) {
                 return Some(format!(
                     "{kind} files have no chunks; leave out the chunks, or take --format netcdf4"
                 ));
             }
-            if var.deflate > 0 {
+            if var.coding.is_filtered() {
                 return Some(format!(
                     "{kind} files are not compressed; leave out the compression, or take --format netcdf4"
                 ));
             }
-            let old = matches!(self.format, Format::Cdf1 | Format::Cdf2);
-            if old && var.dtype as u32 > Atomic::Double as u32 {
+            if var.coding.rounding.is_some() {
                 return Some(format!(
-                    "{kind} files have no values of this type; take --format cdf5 or netcdf4"
+                    "netCDF does not quantize the values of {kind} files; leave it out, or take --format netcdf4"
+                ));
+            }
+            if var.endian == Endian::Little {
+                return Some(format!(
+                    "{kind} files are big-endian always; leave out --endian, or take --format netcdf4"
                 ));
             }
         }
@@ -149,6 +196,10 @@ pub trait BlockFile {
     fn write(&mut self, var: usize, slab: &Hyperslab, bytes: &[u8]) -> Result<()>;
     /// Reads a selection into `out`, which has exactly as many bytes.
     fn read(&mut self, var: usize, slab: &Hyperslab, out: &mut [u8]) -> Result<()>;
+    /// The steps of opening or creating it, with their seconds, where the driver can tell them apart: "create", "define", "enddef".
+    fn steps(&self) -> &[(&'static str, f64)] {
+        &[]
+    }
     /// Closes the file; of a shared one every rank calls this.
     fn close(self: Box<Self>) -> Result<()>;
 }
@@ -195,5 +246,47 @@ impl BlockFile for Reading {
 
     fn close(self: Box<Self>) -> Result<()> {
         Ok(())
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn spec() -> FileSpec {
+        let dim = |name: &str, len, unlimited| DimSpec { name: name.into(), len, unlimited };
+        let var = VarSpec {
+            name: "v".into(),
+            dtype: Atomic::Int,
+            dims: vec![0, 1],
+            chunks: ChunkAsk::Unasked(vec![1, 3]),
+            coding: Coding::default(),
+            endian: Endian::Native,
+        };
+        FileSpec {
+            format: Format::Netcdf4,
+            dims: vec![dim("t", 4, true), dim("x", 3, false)],
+            vars: vec![var],
+            fill: false,
+            cache: None,
+        }
+    }
+
+    #[test]
+    fn only_the_variable_that_was_described_is_admitted() {
+        let int = Some(Atomic::Int);
+        spec().admits(0, &[4, 3], int, false).unwrap();
+        spec().admits(0, &[2, 3], int, true).unwrap();
+        for (shape, dtype, written) in [
+            (&[2, 3][..], int, false),
+            (&[5, 3], int, true),
+            (&[4, 2], int, true),
+            (&[4], int, false),
+            (&[4, 3], Some(Atomic::UInt), false),
+            (&[4, 3], None, false),
+        ] {
+            let e = spec().admits(0, shape, dtype, written).unwrap_err();
+            assert!(e.exit_code() == 4 && e.to_string().contains("not [4, 3] int"), "{e}");
+        }
     }
 }

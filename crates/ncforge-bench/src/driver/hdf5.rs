@@ -91,7 +91,7 @@ impl Driver for Hdf5Driver {
     }
 
     fn refuses(&self, spec: &FileSpec, access: &Access<'_>) -> Option<String> {
-        blocks::refuses(spec, access)
+        blocks::refuses(&self.calls, spec, access)
     }
 
     fn create<'a>(
@@ -109,11 +109,7 @@ impl Driver for Hdf5Driver {
         spec: &FileSpec,
         _access: &Access<'a>,
     ) -> Result<Box<dyn BlockFile + 'a>> {
-        blocks::open(&self.calls, self.open_file(path, false)?, spec, false)
-    }
-
-    fn refuses_update(&self, _spec: &FileSpec, _access: &Access<'_>) -> Option<String> {
-        None
+        blocks::open(&self.calls, || self.open_file(path, false), spec, false)
     }
 
     fn update<'a>(
@@ -122,7 +118,7 @@ impl Driver for Hdf5Driver {
         spec: &FileSpec,
         _access: &Access<'a>,
     ) -> Result<Box<dyn BlockFile + 'a>> {
-        blocks::open(&self.calls, self.open_file(path, true)?, spec, true)
+        blocks::open(&self.calls, || self.open_file(path, true), spec, true)
     }
 }
 
@@ -243,21 +239,26 @@ impl Hdf5Session {
         Ok((Some(chunks), filters))
     }
 
-    /// The dataset with a cache of so many bytes, and a table with a hundred slots a chunk, as HDF5 advises.
+    /// The dataset with a cache of so many bytes.
     fn cached(&self, name: &std::ffi::CStr, cache: u64, chunk: u64) -> Result<Handle> {
         let calls = &self.calls;
-        let class = calls.number("H5P_CLS_DATASET_ACCESS_ID_g")?;
-        // SAFETY: a class of properties.
-        let plist =
-            Handle::new(calls, unsafe { (calls.plist_create)(class) }, calls.plist_close, "properties")?;
-        let slots = ((cache / chunk.max(1)).max(1).saturating_mul(100)).clamp(1009, 2_000_003) | 1;
-        // SAFETY: open properties and plain numbers.
-        let code = unsafe { (calls.set_chunk_cache)(plist.id, slots as usize, cache as usize, 0.75) };
-        check(code, "the chunk cache")?;
+        let plist = with_cache(calls, cache, chunk)?;
         // SAFETY: an open file, a string that ends with zero, open properties.
         let id = unsafe { (calls.data_open)(self.file.id, name.as_ptr(), plist.id) };
         Handle::new(calls, id, calls.data_close, "opening a dataset")
     }
+}
+
+/// Properties of a dataset with a cache of so many bytes, and a table with a hundred slots a chunk, as HDF5 advises.
+fn with_cache(calls: &Rc<Calls>, cache: u64, chunk: u64) -> Result<Handle> {
+    let class = calls.number("H5P_CLS_DATASET_ACCESS_ID_g")?;
+    // SAFETY: a class of properties.
+    let plist = Handle::new(calls, unsafe { (calls.plist_create)(class) }, calls.plist_close, "properties")?;
+    let slots = ((cache / chunk.max(1)).max(1).saturating_mul(100)).clamp(1009, 2_000_003) | 1;
+    // SAFETY: open properties and plain numbers.
+    let code = unsafe { (calls.set_chunk_cache)(plist.id, slots as usize, cache as usize, 0.75) };
+    check(code, "the chunk cache")?;
+    Ok(plist)
 }
 
 impl Session for Hdf5Session {

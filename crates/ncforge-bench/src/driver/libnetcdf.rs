@@ -102,6 +102,10 @@ impl Driver for LibnetcdfDriver {
         text.split_whitespace().next().unwrap_or("unknown").to_owned()
     }
 
+    fn stands_on(&self) -> Vec<String> {
+        self.calls.below()
+    }
+
     fn open_cached(&self, path: &Path, cache: Option<u64>) -> Result<Box<dyn Session>> {
         let c_path = CString::new(path.as_os_str().as_encoded_bytes())
             .map_err(|_| Error::Invalid(format!("`{}` holds a zero byte", path.display())))?;
@@ -140,10 +144,6 @@ impl Driver for LibnetcdfDriver {
         access: &Access<'a>,
     ) -> Result<Box<dyn BlockFile + 'a>> {
         blocks::open(self, path, spec, access, false)
-    }
-
-    fn refuses_update(&self, _spec: &FileSpec, _access: &Access<'_>) -> Option<String> {
-        None
     }
 
     fn update<'a>(
@@ -286,11 +286,10 @@ impl LibnetcdfSession {
     /// one another out of their slots (HDF5's advice: a hundred slots a chunk, a prime number).
     fn set_cache(&self, bytes: u64) -> Result<()> {
         for v in self.vars.iter().filter(|v| v.chunk_bytes > 0) {
-            let held = (bytes / v.chunk_bytes).max(1);
-            let slots = next_prime((held.saturating_mul(100)).clamp(1009, 2_000_003));
+            let slots = cache_slots(bytes, v.chunk_bytes);
             // SAFETY: an open variable and plain numbers.
             let code = unsafe {
-                (self.calls.set_var_chunk_cache)(v.group, v.id, bytes as usize, slots as usize, 0.75)
+                (self.calls.set_var_chunk_cache)(v.group, v.id, bytes as usize, slots as usize, PREEMPTION)
             };
             self.check(code, "the chunk cache")?;
         }
@@ -357,6 +356,15 @@ impl Session for LibnetcdfSession {
 fn text(name: &[c_char; NAME]) -> String {
     let bytes: Vec<u8> = name.iter().take_while(|&&c| c != 0).map(|&c| c as u8).collect();
     String::from_utf8_lossy(&bytes).into_owned()
+}
+
+/// Chunks that were read to their end go first, more or less: HDF5's own default.
+const PREEMPTION: f32 = 0.75;
+
+/// Slots of a cache of so many bytes: a hundred for each chunk in it, and a prime number, as HDF5 advises.
+fn cache_slots(bytes: u64, chunk: u64) -> u64 {
+    let held = (bytes / chunk.max(1)).max(1);
+    next_prime((held.saturating_mul(100)).clamp(1009, 2_000_003))
 }
 
 fn next_prime(n: u64) -> u64 {

@@ -2,7 +2,8 @@
 //!
 //! A variable lies row-major from byte 0 (several one after the other), in native byte order. A block goes out by one `pwrite` for each
 //! run of bytes that is contiguous in the file, which is what the system lets anybody do with such a layout. Where chunks are asked for, every
-//! chunk is one run. Nothing is compressed: against compressed rows the ceiling is that of the values' own bytes.
+//! chunk is one run. Nothing is compressed or rounded: against compressed rows the ceiling is that of the values' own bytes. Where another byte
+//! order is asked for, values are turned round on their way.
 
 use std::fs::File;
 use std::io::{Seek, SeekFrom};
@@ -10,8 +11,10 @@ use std::os::unix::fs::FileExt;
 use std::path::Path;
 
 use ncforge::Hyperslab;
+use ncforge::codec::kernels;
 use ncforge::select::{ChunkGrid, coordinates};
 
+use super::coding::swapped;
 use super::{Access, BlockFile, ChunkAsk, Driver, FileSpec, MARK, Session};
 use crate::error::{Error, Result};
 
@@ -71,10 +74,6 @@ impl Driver for RawDriver {
         Ok(Box::new(Raw { file, path: path.to_owned(), places: Raw::places(spec), mark: None }))
     }
 
-    fn refuses_update(&self, _spec: &FileSpec, _access: &Access<'_>) -> Option<String> {
-        None
-    }
-
     fn update<'a>(
         &self,
         path: &Path,
@@ -108,6 +107,8 @@ struct RawPlace {
     end: u64,
     grid: ChunkGrid,
     size: u64,
+    /// Bytes of a value, where they stand the other way round in the file.
+    swap: Option<usize>,
 }
 
 /// A run of bytes in the file and in the caller's memory.
@@ -131,7 +132,8 @@ impl Raw {
                 let size = spec.vars[v].dtype.size() as u64;
                 let begin = at;
                 at += grid.len().saturating_mul(grid.chunk_len()).saturating_mul(size);
-                RawPlace { begin, end: at, grid, size }
+                let swap = swapped(spec.vars[v].endian, spec.vars[v].dtype.size());
+                RawPlace { begin, end: at, grid, size, swap }
             })
             .collect()
     }
@@ -178,6 +180,15 @@ impl Raw {
 
 impl BlockFile for Raw {
     fn write(&mut self, var: usize, slab: &Hyperslab, bytes: &[u8]) -> Result<()> {
+        let mut turned = Vec::new();
+        let bytes = match self.places[var].swap {
+            None => bytes,
+            Some(unit) => {
+                turned.extend_from_slice(bytes);
+                kernels::swap_in_place(&mut turned, unit);
+                &turned
+            }
+        };
         for r in self.runs(var, slab, bytes.len())? {
             let done = self.file.write_all_at(&bytes[r.memory..r.memory + r.len], r.file);
             done.map_err(|e| Error::io("write", &self.path, e))?;
@@ -189,6 +200,9 @@ impl BlockFile for Raw {
         for r in self.runs(var, slab, out.len())? {
             let done = self.file.read_exact_at(&mut out[r.memory..r.memory + r.len], r.file);
             done.map_err(|e| Error::io("read", &self.path, e))?;
+        }
+        if let Some(unit) = self.places[var].swap {
+            kernels::swap_in_place(out, unit);
         }
         Ok(())
     }
@@ -217,7 +231,9 @@ pub(crate) fn is_marked(path: &Path) -> bool {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::driver::{DimSpec, VarSpec};
+    use ncforge::model::Endian;
+
+    use crate::driver::{Coding, DimSpec, VarSpec};
 
     #[test]
     fn blocks_come_back_from_any_layout() {
@@ -235,10 +251,11 @@ mod tests {
                     dtype: ncforge::Atomic::UByte,
                     dims: vec![0, 1, 2],
                     chunks,
-                    deflate: 0,
-                    shuffle: false,
+                    coding: Coding::default(),
+                    endian: Endian::Native,
                 }],
                 fill: false,
+                cache: None,
             };
             let all: Vec<u8> = (0..240).collect();
             let part = |s: &Hyperslab| -> Vec<u8> {

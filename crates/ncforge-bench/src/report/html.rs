@@ -6,7 +6,7 @@ use maud::{DOCTYPE, Markup, PreEscaped, html};
 
 use ncforge_view::STYLE;
 
-use super::table::{Table, machine, summary};
+use super::table::{Table, machine, measured, summary};
 use crate::error::Result;
 use crate::result::Results;
 
@@ -56,17 +56,19 @@ pub fn results_page(results: &Results) -> Result<String> {
                 meta charset="utf-8";
                 meta name="viewport" content="width=device-width, initial-scale=1";
                 meta name="color-scheme" content="light dark";
-                title { (title) }
+                title { (title.replace('`', "")) }
                 link rel="icon" href="data:,";
                 style { (PreEscaped(STYLE)) }
             }
             body {
                 header {
-                    h1 { (title) }
-                    p.muted { (ncforge::words::iso_date(results.time)) ", ncforge " (results.environment.ncforge) }
+                    h1 { (rich(&title)) }
+                    @if !results.environment.ncforge.is_empty() {
+                        p.muted { (measured(results)) ", ncforge " (results.environment.ncforge) }
+                    }
                 }
                 main {
-                    section #summary {
+                    section.summary #summary {
                         h2 { "What was found" }
                         (list(&summary(results)))
                     }
@@ -74,7 +76,7 @@ pub fn results_page(results: &Results) -> Result<String> {
                         nav aria-label="Sections" {
                             ol {
                                 @for (i, s) in results.sections.iter().enumerate() {
-                                    li { a href=(format!("#section-{i}")) { (s.title) } }
+                                    li { a href=(format!("#section-{i}")) { (rich(&s.title)) } }
                                 }
                                 li { a href="#machine" { "Machine" } }
                             }
@@ -103,7 +105,16 @@ pub fn results_page(results: &Results) -> Result<String> {
 fn list(texts: &[String]) -> Markup {
     html! {
         @if !texts.is_empty() {
-            ul { @for text in texts { li { (text) } } }
+            ul { @for text in texts { li { (rich(text)) } } }
+        }
+    }
+}
+
+/// Words with what stands between backquotes as code.
+fn rich(text: &str) -> Markup {
+    html! {
+        @for (i, part) in text.split('`').enumerate() {
+            @if i % 2 == 1 { code { (part) } } @else { (part) }
         }
     }
 }

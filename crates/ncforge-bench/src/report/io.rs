@@ -6,8 +6,10 @@ mod section;
 use std::fmt::Write;
 
 use super::{aligned, bytes, seconds};
-use crate::stats::{Summary, median_interval, outliers, ratio_of_medians};
-use crate::workload::io::{CacheAsk, DriverAsk, IoReport, PhaseKind, PhaseResult, written};
+use crate::clock::Used;
+use crate::driver::Coding;
+use crate::stats::{Summary, chance, chance_text, median_interval, outliers, ratio_of_medians};
+use crate::workload::io::{CacheAsk, CaseResult, DriverAsk, IoReport, PhaseKind, PhaseResult, written};
 
 pub use self::compat::netcdf_bench_table;
 pub use self::section::{io_results, io_section};
@@ -29,7 +31,8 @@ pub struct Row<'a> {
     pub total: Rates,
     /// Bytes a second until the file was on disk, where that was waited for.
     pub synced: Option<Rates>,
-    /// The rate in calls against that of plain system calls with the same access, if those were measured.
+    /// The rate (in calls; with opening and closing where values are encoded) against that of plain system calls with the same access,
+    /// if those were measured.
     pub of_ceiling: Option<f64>,
 }
 
@@ -87,9 +90,21 @@ pub fn rows(report: &IoReport) -> Vec<Row<'_>> {
         };
         // The ceiling is the best that plain calls reach in any layout of that access.
         let best = ceilings.iter().filter(same).map(|c| c.3).fold(0.0, f64::max);
-        row.of_ceiling = (best > 0.0 && ask.driver != DriverAsk::Raw).then(|| row.io.summary.median / best);
+        let own = telling(report, row).summary.median;
+        row.of_ceiling = (best > 0.0 && ask.driver != DriverAsk::Raw).then(|| own / best);
     }
     rows
+}
+
+/// Whether a row writes values that are compressed: some libraries do so when the file is closed, and their calls alone say nothing.
+fn is_encoding(report: &IoReport, row: &Row<'_>) -> bool {
+    let ask = &report.cases[row.case].ask;
+    row.kind != PhaseKind::Read && ask.driver != DriverAsk::Raw && ask.coding.is_filtered()
+}
+
+/// The rates that tell how fast a row is: those of the calls, or with opening and closing where work is left for these.
+fn telling<'r>(report: &IoReport, row: &'r Row<'_>) -> &'r Rates {
+    if is_encoding(report, row) { &row.total } else { &row.io }
 }
 
 /// The table for people.
@@ -138,6 +153,12 @@ pub fn io_table(report: &IoReport) -> String {
     if with_ceiling {
         head.push("of raw".to_owned());
     }
+    // What is stored says something where it is not what was written.
+    let is_coded = |c: &CaseResult| c.ask.coding != Coding::default();
+    let with_ratio = report.cases.iter().any(is_coded);
+    if with_ratio {
+        head.extend(["stored", "ratio", "stored rate"].map(str::to_owned));
+    }
     head.extend(["values", "cache"].map(str::to_owned));
     let mut table = vec![head];
     for row in &rows {
@@ -154,6 +175,15 @@ pub fn io_table(report: &IoReport) -> String {
         ];
         if with_ceiling {
             cells.push(row.of_ceiling.map_or_else(|| "-".to_owned(), |s| format!("{:.0} %", s * 100.0)));
+        }
+        if with_ratio {
+            let last = row.runs.last();
+            let stored: Vec<f64> = row.runs.iter().filter_map(|p| p.rate_stored()).collect();
+            cells.push(last.map_or_else(|| "-".to_owned(), |p| bytes(p.stored)));
+            cells.push(
+                last.and_then(|p| p.ratio()).map_or_else(|| "-".to_owned(), |ratio| format!("{ratio:.2}")),
+            );
+            cells.push(Summary::of(&stored).map_or_else(|| "-".to_owned(), |s| rate(s.median)));
         }
         cells.push(verdict(row).to_owned());
         cells.push(cache_text(row));
@@ -173,6 +203,7 @@ pub fn io_table(report: &IoReport) -> String {
             let _ = writeln!(out, "{line}");
         }
     }
+    out.extend(rows.iter().filter_map(|row| used(report, row)).map(|line| line + "\n"));
     for note in &report.notes {
         let _ = writeln!(out, "note: {note}");
     }
@@ -210,7 +241,11 @@ fn comparisons(report: &IoReport, rows: &[Row<'_>]) -> Vec<String> {
     let mut lines = Vec::new();
     for base in rows.iter().filter(|r| r.case == 0) {
         for other in rows.iter().filter(|r| r.case != 0 && r.kind == base.kind && r.cache == base.cache) {
-            let Some((ratio, interval)) = ratio_of_medians(&base.io.all, &other.io.all) else { continue };
+            // Both in the same way.
+            let whole = is_encoding(report, base) || is_encoding(report, other);
+            let rates = |r: &Row<'_>| if whole { r.total.all.clone() } else { r.io.all.clone() };
+            let (ours, theirs) = (rates(base), rates(other));
+            let Some((ratio, interval)) = ratio_of_medians(&ours, &theirs) else { continue };
             let (a, b) = (&report.cases[0].name, &report.cases[other.case].name);
             let (ratio, interval, word) = match ratio >= 1.0 {
                 true => (ratio, interval, "faster"),
@@ -224,7 +259,14 @@ fn comparisons(report: &IoReport, rows: &[Row<'_>]) -> Vec<String> {
                 CacheAsk::Cold => " cold".to_owned(),
                 CacheAsk::Any => String::new(),
             });
-            lines.push(format!("{}{state}: {a} is {ratio:.2}× {word} than {b}{sure}", base.kind.name()));
+            // Fewer than three of each say nothing, however they lie.
+            let p = interval.and_then(|_| chance(&ours, &theirs));
+            let p = p.map_or_else(String::new, |p| format!(" ({})", chance_text(p)));
+            let whole = if whole { ", with open and close" } else { "" };
+            lines.push(format!(
+                "{}{state}{whole}: {a} is {ratio:.2}× {word} than {b}{sure}{p}",
+                base.kind.name()
+            ));
         }
     }
     lines
@@ -244,8 +286,8 @@ pub(super) fn bounds(report: &IoReport, rows: &[Row<'_>]) -> Vec<String> {
     )];
     lines.extend(rows.iter().map(|row| {
         let case = &report.cases[row.case];
-        let b = c.bound(row.kind, row.cache, (case.ask.deflate, case.ask.shuffle));
-        let share = row.io.summary.median / b.rate.max(1.0) * 100.0;
+        let b = c.bound(row.kind, row.cache, &case.ask.coding);
+        let share = telling(report, row).summary.median / b.rate.max(1.0) * 100.0;
         let state = row.cache.map_or("", |c| match c {
             CacheAsk::Warm => " warm",
             CacheAsk::Cold => " cold",
@@ -268,6 +310,34 @@ pub fn call_seconds(row: &Row<'_>) -> Vec<f64> {
         row.runs.iter().flat_map(|p| &p.ranks).flat_map(|r| &r.calls).map(|&s| f64::from(s)).collect();
     all.sort_by(f64::total_cmp);
     all
+}
+
+/// What the processes of a row used, in the repetition with the median time.
+fn used(report: &IoReport, row: &Row<'_>) -> Option<String> {
+    let mut order: Vec<&&PhaseResult> = row.runs.iter().collect();
+    order.sort_by(|a, b| a.total().total_cmp(&b.total()));
+    let p = order.get(order.len() / 2)?;
+    let u = Used::sum(p.ranks.iter().map(|r| &r.used));
+    let peak = p.ranks.iter().map(|r| r.peak_memory).max()?;
+    let state = row.cache.map_or("", |c| match c {
+        CacheAsk::Warm => " warm",
+        CacheAsk::Cold => " cold",
+        CacheAsk::Any => "",
+    });
+    let first = p.split().into_iter().map(|(name, s)| format!("{} {}", name.replace('_', " "), seconds(s)));
+    Some(format!(
+        "{}, {}{state}: {}; {} user, {} system, {} resident at most; waited {} times, interrupted {} times; {} page faults, {} of them from storage",
+        report.cases[row.case].name,
+        row.kind.name(),
+        first.collect::<Vec<_>>().join(", "),
+        seconds(u.user),
+        seconds(u.system),
+        bytes(peak),
+        u.waited,
+        u.forced,
+        u.faults + u.fetched,
+        u.fetched,
+    ))
 }
 
 fn latencies(report: &IoReport, row: &Row<'_>) -> Option<String> {

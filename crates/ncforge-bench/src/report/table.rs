@@ -25,7 +25,7 @@ impl Table {
 
 /// The rows of one phase.
 pub(crate) fn phase(section: &Section, label: &str) -> Table {
-    const HEAD: [&str; 12] = [
+    const HEAD: [&str; 13] = [
         "case",
         "#median",
         "#95 % interval",
@@ -35,6 +35,7 @@ pub(crate) fn phase(section: &Section, label: &str) -> Table {
         "#until on disk",
         "#of raw",
         "#stored",
+        "#ratio",
         "cache",
         "values",
         "remarks",
@@ -57,6 +58,9 @@ fn cells(row: &Row) -> Option<Vec<String>> {
     if let Some(penalty) = row.facts.get("penalty") {
         remarks.push(format!("penalty {penalty} %"));
     }
+    if row.is_whole() {
+        remarks.push("with open and close".to_owned());
+    }
     if disturbed > 0 {
         remarks.push(format!("{disturbed} of {} disturbed", row.measurements.len()));
     }
@@ -74,6 +78,7 @@ fn cells(row: &Row) -> Option<Vec<String>> {
         synced.map_or_else(String::new, seconds),
         row.of_ceiling.map_or_else(String::new, |s| format!("{:.0} %", s * 100.0)),
         row.stored.map_or_else(String::new, bytes),
+        row.facts.get("ratio").cloned().unwrap_or_default(),
         row.cache().map_or_else(String::new, |c| c.text()),
         row.right().map_or_else(String::new, |r| if r { "right" } else { "WRONG" }.to_owned()),
         remarks.join(", "),
@@ -115,15 +120,21 @@ fn rounded(v: f64) -> String {
     }
 }
 
+/// When something was measured, where that is known.
+pub(crate) fn measured(results: &crate::result::Results) -> String {
+    if results.time == 0 { String::new() } else { ncforge::words::iso_date(results.time) }
+}
+
 /// The machine, as pairs of a name and what is known.
 pub(crate) fn machine(results: &crate::result::Results) -> Vec<(&'static str, String)> {
     let e = &results.environment;
     let known = |v: &Option<String>| v.clone().unwrap_or_default();
+    let cpu = e.cpu.as_deref().unwrap_or("unknown");
     let mut card = vec![
-        ("measured", ncforge::words::iso_date(results.time)),
+        ("measured", measured(results)),
         ("host", known(&e.host)),
         ("system", format!("{} {}", e.system, known(&e.kernel)).trim().to_owned()),
-        ("processor", format!("{} × {}", e.cpus, e.cpu.as_deref().unwrap_or("unknown"))),
+        ("processor", if e.cpus == 0 { String::new() } else { format!("{} × {cpu}", e.cpus) }),
         ("memory", e.memory.map_or_else(String::new, bytes)),
         ("virtualisation", known(&e.virtualisation)),
         ("frequency governor", known(&e.governor)),
@@ -133,7 +144,11 @@ pub(crate) fn machine(results: &crate::result::Results) -> Vec<(&'static str, St
     if let Some(f) = &e.filesystem {
         let device = f.device.as_ref().map_or_else(String::new, |d| format!(" on {d}"));
         card.push(("file system", format!("{}{device} ({})", f.kind, f.options)));
+        card.push(("device", known(&f.hardware)));
     }
+    card.push(("MPI-IO", known(&e.mpi_io)));
+    let hints: Vec<String> = e.hints.iter().map(|(n, v)| format!("{n}={v}")).collect();
+    card.push(("hints", hints.join(", ")));
     let variables: Vec<String> = e.variables.iter().map(|(n, v)| format!("{n}={v}")).collect();
     card.push(("variables", variables.join(", ")));
     let mut engines: Vec<String> = Vec::new();
@@ -143,7 +158,9 @@ pub(crate) fn machine(results: &crate::result::Results) -> Vec<(&'static str, St
             engines.push(text);
         }
     }
+    engines.extend(e.libraries.iter().cloned());
     card.push(("libraries", engines.join("; ")));
+    card.push(("revision of the folder", known(&e.revision)));
     if !results.arguments.is_empty() {
         let words: Vec<String> = results.arguments.iter().map(|w| ncforge::words::quoted(w)).collect();
         card.push(("command", format!("ncforge {}", words.join(" "))));

@@ -4,8 +4,9 @@ use std::fmt::Write;
 
 use serde::Serialize;
 
+use super::imported::IMPORTED;
 use super::{Results, Row};
-use crate::stats::ratio_of_medians;
+use crate::stats::{chance, chance_text, ratio_of_medians};
 
 /// What came out for all rows that both have.
 #[derive(Clone, Debug, Default, Serialize)]
@@ -37,12 +38,25 @@ pub struct Change {
     pub ratio: f64,
     /// 95 % interval of that.
     pub interval: Option<(f64, f64)>,
+    /// How likely chance alone would set the two as far apart (rank-sum test).
+    pub p: Option<f64>,
 }
 
 impl Change {
     /// Whether the difference is more than chance: the interval leaves out 1.
     pub fn is_sure(&self) -> bool {
         self.interval.is_some_and(|(low, high)| low > 1.0 || high < 1.0)
+    }
+
+    /// In words: "1.43× faster [1.31, 1.55]".
+    pub fn times(&self) -> String {
+        let slower = self.ratio >= 1.0;
+        let turned = |r: f64| if slower { r } else { 1.0 / r };
+        let interval = self.interval.map_or_else(String::new, |(low, high)| {
+            let (a, b) = (turned(low), turned(high));
+            format!(" [{:.2}, {:.2}]", a.min(b), a.max(b))
+        });
+        format!("{:.2}× {}{interval}", turned(self.ratio), if slower { "slower" } else { "faster" })
     }
 
     /// Whether it takes more time by more than this share (0.1: 10 %). With an interval, chance must be excluded too; without
@@ -60,28 +74,49 @@ pub fn compare(before: &Results, after: &Results) -> Comparison {
         r.sections.iter().flat_map(|s| s.rows.iter().map(|row| (s.workload.clone(), row.clone()))).collect()
     };
     let (old, new) = (rows(before), rows(after));
-    let same = |a: &(String, Row), b: &(String, Row)| a.0 == b.0 && a.1.key() == b.1.key();
+    let same = |a: &(String, Row), b: &(String, Row)| a.0 == b.0 && is_same(&a.1, &b.1);
     let name = |r: &(String, Row)| format!("{}: {}, {}", r.0, r.1.case, r.1.label());
     for row in &old {
-        let Some(now) = new.iter().find(|n| same(row, n)) else {
+        let now: Vec<_> = new.iter().filter(|n| same(row, n)).collect();
+        if now.is_empty() {
             out.only_before.push(name(row));
-            continue;
-        };
-        let (a, b) = (row.1.seconds(), now.1.seconds());
-        let Some((ratio, interval)) = ratio_of_medians(&b, &a) else { continue };
-        let median = |r: &Row| r.summary().map_or(0.0, |s| s.median);
-        out.changes.push(Change {
-            workload: row.0.clone(),
-            case: row.1.case.clone(),
-            phase: row.1.label(),
-            before: median(&row.1),
-            after: median(&now.1),
-            ratio,
-            interval,
-        });
+        }
+        // More than one only where the first comes from another tool, which knows one library.
+        for now in now {
+            let (a, b) = (row.1.seconds(), now.1.seconds());
+            let Some((ratio, interval)) = ratio_of_medians(&b, &a) else { continue };
+            let median = |r: &Row| r.summary().map_or(0.0, |s| s.median);
+            let case = match row.1.case == now.1.case {
+                true => row.1.case.clone(),
+                false => format!("{}, then {}", row.1.case, now.1.case),
+            };
+            out.changes.push(Change {
+                workload: row.0.clone(),
+                case,
+                phase: row.1.label(),
+                before: median(&row.1),
+                after: median(&now.1),
+                ratio,
+                interval,
+                p: chance(&b, &a),
+            });
+        }
     }
     out.only_after.extend(new.iter().filter(|n| !old.iter().any(|o| same(o, n))).map(name));
     out
+}
+
+/// Whether two rows did the same: case, phase and state of the cache. Of a row that comes from another tool, phase, array and number of
+/// bytes decide; its reads are warm.
+fn is_same(a: &Row, b: &Row) -> bool {
+    let from = |r: &Row| r.facts.get(IMPORTED).cloned();
+    if from(a) == from(b) {
+        return a.key() == b.key();
+    }
+    let fact = |r: &Row, name: &str| r.facts.get(name).cloned();
+    let warm = |r: &Row| fact(r, "cache").is_none_or(|c| c == "warm");
+    let shape = |r: &Row| fact(r, "data_shape");
+    a.phase == b.phase && warm(a) && warm(b) && shape(a) == shape(b) && a.bytes == b.bytes
 }
 
 impl Comparison {
@@ -93,7 +128,7 @@ impl Comparison {
     /// A table for people. With a limit, rows beyond it are marked.
     pub fn table(&self, limit: Option<f64>) -> String {
         let mut rows = vec![
-            ["workload", "case", "phase", "before", "after", "time", "95 % interval", ""]
+            ["workload", "case", "phase", "before", "after", "time", "95 % interval", "times", "chance", ""]
                 .map(str::to_owned)
                 .to_vec(),
         ];
@@ -115,6 +150,8 @@ impl Comparison {
                     || "-".to_owned(),
                     |(l, h)| format!("{:+.1} … {:+.1} %", (l - 1.0) * 100.0, (h - 1.0) * 100.0),
                 ),
+                c.times(),
+                c.p.map_or_else(|| "-".to_owned(), chance_text),
                 verdict.to_owned(),
             ]);
         }
@@ -133,7 +170,7 @@ impl Comparison {
     /// The same as Markdown, for the summary page of a build.
     pub fn markdown(&self, limit: Option<f64>) -> String {
         let mut out = String::from(
-            "| workload | case | phase | before | after | time |  |\n|---|---|---|--:|--:|--:|---|\n",
+            "| workload | case | phase | before | after | time | times | chance |  |\n|---|---|---|--:|--:|--:|---|---|---|\n",
         );
         for c in &self.changes {
             let mark = match limit {
@@ -144,13 +181,15 @@ impl Comparison {
             };
             let _ = writeln!(
                 out,
-                "| {} | {} | {} | {} | {} | {:+.1} % | {mark} |",
+                "| {} | {} | {} | {} | {} | {:+.1} % | {} | {} | {mark} |",
                 c.workload,
                 c.case.replace('|', "\\|"),
                 c.phase,
                 crate::report::seconds(c.before),
                 crate::report::seconds(c.after),
-                (c.ratio - 1.0) * 100.0
+                (c.ratio - 1.0) * 100.0,
+                c.times(),
+                c.p.map_or_else(|| "-".to_owned(), chance_text),
             );
         }
         for line in &self.machines {
@@ -194,6 +233,9 @@ mod tests {
             text.contains("SLOWER") && text.contains("beyond chance") && text.contains("+30.0 %"),
             "{text}"
         );
+        assert!(text.contains("1.30× slower [") && text.contains("p = 0.008"), "{text}");
         assert!(c.markdown(Some(0.1)).contains("**slower**"));
+        let back = compare(&after, &before);
+        assert!(back.changes[0].times().starts_with("1.30× faster [1.2"), "{}", back.changes[0].times());
     }
 }

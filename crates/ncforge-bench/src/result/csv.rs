@@ -7,12 +7,12 @@ use crate::report::finished;
 pub const CSV_HEAD: &str = "schema,run_id,case,rep,phase,engine,format,access,ranks,nodes,ppn,dims,data_shape,block_shape,\
 chunk_shape,dtype,codec,level,shuffle,unlimited,fill,pattern,cache_label,cache_pct,bytes_logical,bytes_stored,\
 bytes_from_storage,t_open_s,t_define_s,t_io_s,t_sync_s,t_close_s,t_total_s,rate_io_MiBps,rate_total_MiBps,\
-rank_t_min_s,rank_t_median_s,rank_t_max_s,lat_p50_s,lat_p99_s,cpu_s,rss_MiB,psi_cpu,psi_io,verify,flags";
+rank_t_min_s,rank_t_median_s,rank_t_max_s,lat_p50_s,lat_p99_s,cpu_s,rss_MiB,psi_cpu,psi_io,verify,flags,quantize,endian,ratio,rate_stored_MiBps,\
+cpu_user_s,cpu_system_s,switches_waited,switches_forced,faults_memory,faults_storage,t_first_call_s,chunk_cache";
 
 const MIB: f64 = 1_048_576.0;
 
-/// Everything as CSV. Defining is part of opening (libraries do not let the two be told apart), so `t_define_s` is
-/// empty; what is not known, or means nothing for a workload, is empty too.
+/// Everything as CSV. Defining is part of opening, and `t_define_s` of `t_open_s`; what is not known, or means nothing for a workload, is empty too. New columns come behind the old ones.
 pub fn results_csv(results: &Results) -> String {
     let mut w = csv::Writer::from_writer(Vec::new());
     // Writing to memory cannot fail.
@@ -32,9 +32,14 @@ pub fn results_csv(results: &Results) -> String {
 fn cell(name: &str, results: &Results, workload: &str, row: &Row, m: &Measurement) -> String {
     let seconds = |v: Option<f64>| v.map_or_else(String::new, |v| format!("{v:.9}"));
     let whole = |v: Option<u64>| v.map_or_else(String::new, |v| v.to_string());
+    // The sum of those that are known; nothing where none is.
+    let split = |names: &[&str]| {
+        m.split.iter().filter(|s| names.contains(&s.0.as_str())).map(|s| s.1).reduce(|a, b| a + b)
+    };
     let total = m.open.unwrap_or(0.0) + m.seconds + m.close.unwrap_or(0.0);
+    let bytes = m.bytes.unwrap_or(row.bytes);
     let rate = |s: f64| {
-        if row.bytes > 0 { format!("{:.3}", row.bytes as f64 / s.max(1e-12) / MIB) } else { String::new() }
+        if bytes > 0 { format!("{:.3}", bytes as f64 / s.max(1e-12) / MIB) } else { String::new() }
     };
     match name {
         "schema" => SCHEMA.to_string(),
@@ -47,17 +52,30 @@ fn cell(name: &str, results: &Results, workload: &str, row: &Row, m: &Measuremen
         "cache_pct" => {
             m.cache.as_ref().and_then(|c| c.percent).map_or_else(String::new, |v| format!("{v:.2}"))
         }
-        "bytes_logical" => row.bytes.to_string(),
+        "bytes_logical" => bytes.to_string(),
         "bytes_stored" => whole(m.stored.or(row.stored)),
         "bytes_from_storage" => whole(m.from_storage),
         "t_open_s" => seconds(m.open),
-        "t_define_s" => String::new(),
+        "t_define_s" => seconds(split(&["define", "enddef"])),
+        "t_first_call_s" => seconds(split(&["first_call"])),
+        "cpu_user_s" => seconds(m.used.map(|u| u.user)),
+        "cpu_system_s" => seconds(m.used.map(|u| u.system)),
+        "switches_waited" => whole(m.used.map(|u| u.waited)),
+        "switches_forced" => whole(m.used.map(|u| u.forced)),
+        "faults_memory" => whole(m.used.map(|u| u.faults)),
+        "faults_storage" => whole(m.used.map(|u| u.fetched)),
         "t_io_s" => seconds(Some(m.seconds)),
         "t_sync_s" => seconds(m.sync),
         "t_close_s" => seconds(m.close),
         "t_total_s" => seconds(Some(total)),
         "rate_io_MiBps" => rate(m.seconds),
         "rate_total_MiBps" => rate(total),
+        // A part of the values says nothing about all bytes of the file.
+        "ratio" | "rate_stored_MiBps" if m.bytes.is_some() => String::new(),
+        "rate_stored_MiBps" => match m.stored.filter(|_| row.facts.contains_key("ratio")) {
+            Some(stored) => format!("{:.3}", stored as f64 / total.max(1e-12) / MIB),
+            None => String::new(),
+        },
         "rank_t_min_s" => seconds(m.ranks.map(|r| r.0)),
         "rank_t_median_s" => seconds(m.ranks.map(|r| r.1)),
         "rank_t_max_s" => seconds(m.ranks.map(|r| r.2)),

@@ -6,15 +6,19 @@
 
 mod abi;
 mod file;
+mod hints;
 
+use std::cell::Cell;
 use std::ffi::{c_char, c_int};
 use std::rc::Rc;
 
-use self::abi::{Abi, Family, Handle};
-use super::Team;
+use self::abi::{Abi, Handle};
+use super::{Team, job};
 use crate::error::{Error, Result};
 
+pub(super) use self::abi::Family;
 pub use file::{FileBox, MpiFile};
+pub use hints::IoLayer;
 
 /// The environment variable with the path of the MPI library.
 pub const LIBRARY_VARIABLE: &str = "NCFORGE_MPI";
@@ -27,15 +31,8 @@ pub struct MpiTeam {
     size: usize,
     nodes: usize,
     version: String,
-}
-
-/// How many ranks the launcher says there are, and the family of libraries that it belongs to.
-fn launched() -> Option<(usize, Family)> {
-    let number = |name: &str| std::env::var(name).ok()?.trim().parse::<usize>().ok();
-    if let Some(n) = number("OMPI_COMM_WORLD_SIZE") {
-        return Some((n, Family::OpenMpi));
-    }
-    number("PMI_SIZE").or_else(|| number("MPI_LOCALNRANKS")).map(|n| (n, Family::Mpich))
+    /// Hints for who opens files.
+    info: Cell<Option<Handle>>,
 }
 
 impl MpiTeam {
@@ -44,16 +41,23 @@ impl MpiTeam {
     /// # Errors
     /// [`Error::Missing`] when it was, and no MPI library of the launcher's family can be loaded.
     pub fn from_environment() -> Result<Option<Self>> {
-        let Some((expected, family)) = launched() else { return Ok(None) };
-        if expected <= 1 && std::env::var_os(LIBRARY_VARIABLE).is_none() && Abi::load(family).is_err() {
+        let Some((expected, family)) = job::launched(&job::environment) else { return Ok(None) };
+        let load = || match family {
+            Some(family) => Abi::load(family),
+            // With the library of the wrong family a rank finds itself alone, which is told below.
+            None => Abi::load(Family::OpenMpi).or_else(|_| Abi::load(Family::Mpich)),
+        };
+        if expected <= 1 && std::env::var_os(LIBRARY_VARIABLE).is_none() && load().is_err() {
             // One rank needs no word with anybody.
             return Ok(None);
         }
-        let team = Self::start(Abi::load(family)?)?;
+        let team = Self::start(load()?)?;
         if team.size != expected {
             return Err(Error::Missing(format!(
-                "the launcher started {expected} processes, but `{}` sees {}: it belongs to another MPI; name the launcher's library by {LIBRARY_VARIABLE}",
-                team.version, team.size
+                "the launcher started {expected} processes, but `{}` sees {}: it belongs to another MPI; name the launcher's library by {LIBRARY_VARIABLE}{}",
+                team.version,
+                team.size,
+                if family.is_none() { ", or start them by `srun --mpi=pmix` or `--mpi=pmi2`" } else { "" }
             )));
         }
         Ok(Some(team))
@@ -78,26 +82,25 @@ impl MpiTeam {
         // SAFETY: as above.
         check(unsafe { (abi.calls.comm_size)(abi.world, &mut size) }, "MPI_Comm_size")?;
         let version = abi.version();
+        let info = Cell::new(None);
         let mut team =
-            MpiTeam { rank: rank as usize, size: size as usize, nodes: 1, version, abi: Rc::new(abi) };
-        team.nodes = team.count_nodes()?;
+            MpiTeam { info, rank: rank as usize, size: size as usize, nodes: 1, version, abi: Rc::new(abi) };
+        let read = |path: &str| std::fs::read_to_string(path).ok();
+        team.nodes = match team.count_nodes()? {
+            Some(n) => n,
+            None => job::nodes(size as u64, &job::environment, &read).map_or(1, |n| n as usize),
+        };
         Ok(team)
     }
 
-    /// Groups of ranks that share memory are nodes.
-    fn count_nodes(&self) -> Result<usize> {
+    /// Groups of ranks that share memory are nodes. `None`: this MPI cannot tell.
+    fn count_nodes(&self) -> Result<Option<usize>> {
         let abi = &self.abi;
+        let Some(split) = abi.split else { return Ok(None) };
         let mut local: Handle = 0;
         // SAFETY: room for a handle of either family; the key orders ranks as they are.
-        let code = unsafe {
-            (abi.calls.comm_split_type)(
-                abi.world,
-                abi.shared_kind(),
-                self.rank as c_int,
-                abi.info_null,
-                &mut local,
-            )
-        };
+        let code =
+            unsafe { split(abi.world, abi.shared_kind(), self.rank as c_int, abi.info_null, &mut local) };
         abi.check(code, "MPI_Comm_split_type")?;
         let mut at = 0;
         // SAFETY: the communicator was just made, and is freed once.
@@ -106,17 +109,12 @@ impl MpiTeam {
             abi.check(code, "the ranks of a node")?;
         }
         let firsts = self.all_gather(&[u8::from(at == 0)])?;
-        Ok(firsts.iter().filter(|b| b.first() == Some(&1)).count().max(1))
+        Ok(Some(firsts.iter().filter(|b| b.first() == Some(&1)).count().max(1)))
     }
 
     /// The communicator of all ranks, as the library's functions take it.
     pub fn world(&self) -> usize {
         self.abi.world
-    }
-
-    /// No hints, as the library's functions take it.
-    pub fn info_null(&self) -> usize {
-        self.abi.info_null
     }
 
     /// The other family, where a library of it was loaded as well: what was built for that cannot take this job's handles.
@@ -136,6 +134,10 @@ impl MpiTeam {
 
 impl Drop for MpiTeam {
     fn drop(&mut self) {
+        if let Some(mut info) = self.info.take() {
+            // SAFETY: an open info object, not used again.
+            unsafe { (self.abi.calls.info_free)(&mut info) };
+        }
         // SAFETY: MPI runs until here. Nothing can be done about an error at the very end.
         unsafe { (self.abi.calls.finalize)() };
     }

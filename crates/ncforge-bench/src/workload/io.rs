@@ -28,15 +28,17 @@ mod phase;
 mod prepare;
 mod result;
 mod run;
+mod sample;
 
 pub use audit::Audit;
 pub use ceilings::{Bound, Ceilings, CodecRate};
 pub use data::{Content, Mismatch, Verdict};
 pub use geometry::{Geometry, GeometryRequest, Lengths, written};
 pub use options::{AccessKind, CacheAsk, CaseAsk, ChunkChoice, DriverAsk, IoOptions};
-pub use options::{format_name, type_name};
+pub use options::{endian_name, format_name, type_name};
 pub(crate) use prepare::free_space;
 pub use prepare::plan;
 pub use result::{CaseResult, IoReport, PhaseKind, PhaseResult, RankPhase, SCHEMA, Span};
 pub use run::run;
 pub(crate) use run::run_with;
+pub use sample::sample_type;

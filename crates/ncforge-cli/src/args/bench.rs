@@ -31,7 +31,7 @@ pub(crate) use rerun::RerunArgs;
 pub(crate) use seeds::SeedsArgs;
 pub(crate) use selftest::SelftestArgs;
 
-/// Measure how fast files are read.
+/// Measure how fast files are read and written.
 #[derive(Args, Debug)]
 #[command(arg_required_else_help = true)]
 pub(crate) struct BenchArgs {

@@ -96,7 +96,7 @@ pub(crate) struct NccopyArgs {
     /// Go on with an interrupted copy
     #[arg(long, help_heading = NOT_NCCOPY)]
     pub(crate) resume: bool,
-    /// How to show progress [default: none]
+    /// How to show progress [default: a bar on a terminal, nothing in a log]
     #[arg(long, value_name = "HOW", help_heading = NOT_NCCOPY)]
     progress: Option<ProgressKind>,
     /// Print help
@@ -120,13 +120,13 @@ Examples:
   ncforge nccopy -k cdf5 in.nc out.nc";
 
 impl NccopyArgs {
-    /// What these options say about those of every command. nccopy shows no progress unasked.
+    /// What these options say about those of every command.
     pub(crate) fn global(&self) -> GlobalArgs {
         GlobalArgs {
             verbose: self.log_level.unwrap_or(0),
             threads: self.threads,
             memory: self.memory,
-            progress: Some(self.progress.unwrap_or(ProgressKind::None)),
+            progress: self.progress,
             ..GlobalArgs::default()
         }
     }

@@ -14,13 +14,16 @@ mod records;
 mod rerun;
 mod seeds;
 mod selftest;
+mod steps;
 
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 
+use ncforge::tune::Machine;
 use ncforge_bench::driver::{Driver, NcforgeDriver};
 use ncforge_bench::report::access::{access_results, access_table};
-use ncforge_bench::result::results_csv;
+use ncforge_bench::result::{Results, results_csv};
 use ncforge_bench::workload::access::{AccessOptions, Pattern, run as run_access};
+use tempfile::TempDir;
 
 use super::Context;
 use crate::args::{AccessArgs, BenchArgs, PatternArg, Workload};
@@ -56,17 +59,47 @@ fn access(args: &AccessArgs, cx: &Context<'_>) -> Result {
         cold: args.cold,
         seed: args.seed,
     };
-    let driver = NcforgeDriver::new(cx.global.threads.map(usize::from), cx.global.memory.map(|size| size.0));
+    let driver = own_driver(cx);
+    let steps = steps::Steps::of("access", cx);
     let report = run_access(&[&driver], &args.files, &options)?;
+    steps.finish();
     let table = |_: &_| access_table(&report);
-    output::put(&args.output, access_results(&report), &table, &results_csv, cx)?;
+    let results = with_card(access_results(&report), args.files.first().map(PathBuf::as_path), &[]);
+    output::put(&args.output, results, &table, &results_csv, cx)?;
     let differ = report.rows.iter().any(|row| row.same_values == Some(false));
     Ok(if differ { Exit::Differences } else { Exit::Ok })
+}
+
+/// ncforge with the threads and the memory that were asked for.
+fn own_driver(cx: &Context<'_>) -> NcforgeDriver {
+    NcforgeDriver::new(cx.threads(), cx.memory())
+}
+
+/// The machine with the threads that were asked for.
+fn machine(cx: &Context<'_>) -> Result<Machine, Failure> {
+    Ok(Machine { threads: cx.engine()?.threads() as f64, ..Machine::of_user() })
+}
+
+/// A folder for the files of a measurement, which goes away with it: below the one that was named, or in the system's temporary one.
+fn temporary(below: Option<&Path>) -> Result<TempDir, Failure> {
+    let mut builder = tempfile::Builder::new();
+    builder.prefix("ncforge-bench-");
+    below.map_or_else(|| builder.tempdir(), |dir| builder.tempdir_in(dir)).map_err(|e| Failure {
+        message: format!("cannot make a folder for the files: {e}"),
+        hint: "name one that can be written by --folder".into(),
+        exit: Exit::Failed,
+    })
 }
 
 /// Libraries by their paths; `find` is the system's netCDF-C, `h5` its HDF5.
 fn libraries(paths: &[PathBuf]) -> Result<Vec<Box<dyn Driver>>, Failure> {
     paths.iter().map(|p| Ok(ncforge_bench::driver::library(p)?)).collect()
+}
+
+/// A result whose card tells the file system of a folder (`None`: where temporary files go), and what libraries stand on.
+fn with_card(results: Results, folder: Option<&Path>, libraries: &[&dyn Driver]) -> Results {
+    let folder = folder.map_or_else(std::env::temp_dir, Path::to_owned);
+    Results { environment: results.environment.completed(&folder, libraries), ..results }
 }
 
 fn pattern(asked: PatternArg) -> Pattern {

@@ -18,13 +18,14 @@ use crate::interrupt;
 pub(crate) fn run(args: &CombineArgs, cx: &Context<'_>) -> Result {
     let options = options(args, cx)?;
     let engine = cx.engine()?;
+    let progress = cx.printer.progress("combine");
     if args.run.dry_run {
         let plan = plan(&args.tiles, &args.output, &options, &engine)?;
+        progress.finish();
         report::plan(&plan, args.told.json, cx.printer);
         return Ok(Exit::Ok);
     }
     interrupt::catch();
-    let progress = cx.printer.progress();
     let done = combine(&args.tiles, &args.output, &options, &engine, &progress);
     progress.finish();
     match done {
@@ -53,7 +54,8 @@ fn options(args: &CombineArgs, cx: &Context<'_>) -> Result<CombineOptions> {
         SchemeArg::Mitgcm => SchemeChoice::Mitgcm,
         SchemeArg::Generic => generic(args)?,
     };
-    if scheme_is_given(&scheme) && !(args.place.is_empty() && args.names.is_none()) {
+    let is_placed = !args.place.is_empty() || args.names.is_some();
+    if is_placed && !matches!(scheme, SchemeChoice::Generic(_)) {
         return Err(Failure::usage("--place and --names go with --scheme generic", "add --scheme generic"));
     }
     let chunks = match &args.chunks {
@@ -93,10 +95,6 @@ fn options(args: &CombineArgs, cx: &Context<'_>) -> Result<CombineOptions> {
             ..copying(&args.coding, &args.run, &args.told, cx)?
         },
     })
-}
-
-fn scheme_is_given(scheme: &SchemeChoice) -> bool {
-    !matches!(scheme, SchemeChoice::Generic(_))
 }
 
 fn generic(args: &CombineArgs) -> Result<SchemeChoice> {

@@ -2,7 +2,7 @@
 
 use ncforge::Dataset;
 use ncforge::ops::compare::{CompareOptions, Comparison, compare};
-use ncforge::words::bytes;
+use ncforge::words::{bytes, count, many};
 
 use super::Context;
 use crate::args::CompareArgs;
@@ -14,6 +14,7 @@ pub(crate) fn run(args: &CompareArgs, cx: &Context<'_>) -> Result {
     if args.tolerance.is_some_and(|t| t.is_nan() || t < 0.0) {
         return Err(Failure::usage("a tolerance is a number of at least 0", "such as --tolerance 1e-6"));
     }
+    let progress = cx.printer.progress("compare");
     let engine = cx.engine()?;
     let left = Dataset::open_with(&args.left, &engine)?;
     let right = Dataset::open_with(&args.right, &engine)?;
@@ -22,7 +23,6 @@ pub(crate) fn run(args: &CompareArgs, cx: &Context<'_>) -> Result {
         strict: args.strict,
         vars: (!args.vars.is_empty()).then(|| args.vars.clone()),
     };
-    let progress = cx.printer.progress();
     let found = compare(&left, &right, &options, &progress);
     progress.finish();
     let found = found?;
@@ -43,10 +43,18 @@ fn tell(found: &Comparison, printer: &Printer) {
     for note in &found.notes {
         printer.detail(format_args!("note: {note}"));
     }
-    let compared =
-        format!("{} variables, {} values ({}) compared", found.variables, found.values, bytes(found.bytes));
-    match found.differences.len() {
+    let compared = format!(
+        "{}, {} ({}) compared",
+        many(found.variables, "variable"),
+        many(found.values, "value"),
+        bytes(found.bytes)
+    );
+    match found.differences.len() as u64 {
         0 => printer.note(format_args!("the same: {compared}")),
-        n => printer.note(format_args!("{n} differences: {compared}, {} differ", found.differing_values)),
+        n => printer.note(format_args!(
+            "{}: {compared}, {} differ",
+            many(n, "difference"),
+            count(found.differing_values)
+        )),
     }
 }

@@ -21,8 +21,10 @@ pub(crate) fn run(args: &CopyArgs, cx: &Context<'_>) -> Result {
     let options = options(args, cx)?;
     let engine = cx.engine()?;
     if args.run.dry_run {
+        let progress = cx.printer.progress("plan");
         let source = Dataset::open_with(&args.input, &engine)?;
         let plan = plan(&source, &options, &engine)?;
+        progress.finish();
         report::plan(&plan, args.told.json, cx.printer);
         return Ok(Exit::Ok);
     }
@@ -39,7 +41,7 @@ fn copy_and_report(
     cx: &Context<'_>,
 ) -> Result {
     interrupt::catch();
-    let progress = cx.printer.progress();
+    let progress = cx.printer.progress("copy");
     let done = copy(input, output, options, engine, &progress);
     progress.finish();
     match done {

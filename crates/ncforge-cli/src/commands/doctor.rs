@@ -8,12 +8,14 @@ use ncforge::ops::doctor::{
     DoctorOptions, Finding, Profile, ReaderCache, Report, Severity, anatomy, examine, examine_across, json,
     rules, sarif,
 };
-use ncforge::tune::{Access, Machine, StorageKind};
+use ncforge::ops::progress::Progress;
+use ncforge::tune::Access;
 use ncforge_bench::driver::LibnetcdfDriver;
 use serde_json::{Value, json as object};
 
+use super::options::machine_on;
 use super::{Context, page};
-use crate::args::{DoctorArgs, FailOn, ProfileArg, StorageArg};
+use crate::args::{DoctorArgs, FailOn, ProfileArg};
 use crate::exit::{Exit, Failure, Result};
 
 /// Looks at every file; with several, all are tried.
@@ -27,8 +29,10 @@ pub(crate) fn run(args: &DoctorArgs, cx: &Context<'_>) -> Result {
     }
     let options = options(args)?;
     let engine = cx.engine()?;
+    let progress = cx.printer.progress("doctor");
     let mut drawn = Vec::new();
     let mut one = |file: &PathBuf| {
+        progress.item(&file.display().to_string());
         if args.html.is_none() {
             return examine(file, &options, &engine);
         }
@@ -40,6 +44,7 @@ pub(crate) fn run(args: &DoctorArgs, cx: &Context<'_>) -> Result {
         true => examine_across(&args.files, &options, &engine),
         false => (args.files.iter().map(&mut one).collect(), Vec::new()),
     };
+    progress.finish();
     let mut worst = Exit::Ok;
     let mut reports = Vec::new();
     for result in results {
@@ -104,13 +109,7 @@ fn options(args: &DoctorArgs) -> Result<DoctorOptions> {
             Some(text) => Access::parse(text, &[]).map_err(usage)?,
             None => Access::usual(),
         },
-        machine: args.storage.map_or_else(Machine::of_user, |kind| {
-            Machine::with_storage(match kind {
-                StorageArg::Local => StorageKind::Local,
-                StorageArg::Nfs => StorageKind::Nfs,
-                StorageArg::Object => StorageKind::Object,
-            })
-        }),
+        machine: machine_on(args.storage),
         select: args.select.clone(),
         ignore: args.ignore.clone(),
         profile: args.profile.map(|ProfileArg::Cmip7| Profile::Cmip7),

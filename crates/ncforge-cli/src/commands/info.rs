@@ -5,6 +5,7 @@ use std::path::Path;
 use ncforge::Dataset;
 use ncforge::ops::describe::{self, CdlOptions};
 use ncforge::ops::doctor::{DoctorOptions, anatomy};
+use ncforge::ops::progress::Progress;
 use ncforge::tune::{Access, Machine};
 
 use super::{Context, page};
@@ -19,13 +20,15 @@ pub(crate) fn run(args: &InfoArgs, cx: &Context<'_>) -> Result {
     let engine = cx.engine()?;
     let mut worst = Exit::Ok;
     let mut documents = Vec::new();
+    let progress = cx.printer.progress("info");
     for (i, path) in args.files.iter().enumerate() {
+        progress.item(&path.display().to_string());
         let dataset = match Dataset::open_with(path, &engine) {
             Ok(d) => d,
             Err(e) if args.files.len() == 1 => return Err(e.into()),
             Err(e) => {
                 let failure = e.into();
-                cx.printer.failure(&failure);
+                progress.aside(|| cx.printer.failure(&failure));
                 worst = if worst == Exit::Ok { failure.exit } else { worst };
                 continue;
             }
@@ -34,11 +37,15 @@ pub(crate) fn run(args: &InfoArgs, cx: &Context<'_>) -> Result {
             documents.push(describe::json(dataset.container()));
             continue;
         }
-        if i > 0 && !args.kind {
-            cx.printer.line("");
-        }
-        show(args, path, &dataset, cx);
+        let text = text(args, path, &dataset);
+        progress.aside(|| {
+            if i > 0 && !args.kind {
+                cx.printer.line("");
+            }
+            cx.printer.bytes(&text);
+        });
     }
+    progress.finish();
     match documents.len() {
         0 => {}
         1 if args.files.len() == 1 => cx.printer.json(&documents[0]),
@@ -58,36 +65,42 @@ fn draw(args: &InfoArgs, cx: &Context<'_>) -> Result {
         options.accesses = Access::parse(text, &[]).map_err(usage)?;
     }
     let engine = cx.engine()?;
+    let progress = cx.printer.progress("info");
     let (mut files, mut worst) = (Vec::new(), Exit::Ok);
     for path in &args.files {
+        progress.item(&path.display().to_string());
         match anatomy(path, &options, &engine) {
             Ok((_, file)) => files.push(file),
             Err(e) if args.files.len() == 1 => return Err(e.into()),
             Err(e) => {
                 let failure = Failure::from(e);
-                cx.printer.failure(&failure);
+                progress.aside(|| cx.printer.failure(&failure));
                 worst = if worst == Exit::Ok { failure.exit } else { worst };
             }
         }
     }
+    progress.finish();
     page::write(out, &ncforge_view::info_page(&files), cx)?;
     Ok(worst)
 }
 
-fn show(args: &InfoArgs, path: &Path, dataset: &Dataset, cx: &Context<'_>) {
+/// What is printed of a file: bytes, since text of old files need not be UTF-8.
+fn text(args: &InfoArgs, path: &Path, dataset: &Dataset) -> Vec<u8> {
     let container = dataset.container();
     if args.kind {
-        return cx.printer.line(container.schema().format.kind());
+        return format!("{}\n", container.schema().format.kind()).into_bytes();
     }
+    let mut text = Vec::new();
     if !args.storage {
         let name = args.name.clone().unwrap_or_else(|| dataset_name(path));
         let special = !args.header;
-        cx.printer.bytes(&describe::cdl(container, &CdlOptions { name, special }));
+        text = describe::cdl(container, &CdlOptions { name, special });
     }
     if !args.header && !args.special {
         let table = describe::table(container, &describe::storage(container));
-        cx.printer.data(&table);
+        text.extend_from_slice(table.as_bytes());
     }
+    text
 }
 
 /// The dataset's name as `ncdump` makes it: the file's name without its last extension.

@@ -4,6 +4,7 @@ mod translate;
 
 use ncforge::Dataset;
 use ncforge::ops::copy::copy;
+use ncforge::words::{bytes, many};
 
 use super::Context;
 use crate::args::NccopyArgs;
@@ -18,7 +19,7 @@ pub(crate) fn run(args: &NccopyArgs, cx: &Context<'_>) -> Result {
         translate::translate(args, source.schema())?
     };
     interrupt::catch();
-    let progress = cx.printer.progress();
+    let progress = cx.printer.progress_on_terminal("copy");
     let done = copy(&args.input, &args.output, &options, &engine, &progress);
     progress.finish();
     let report = done?;
@@ -26,8 +27,11 @@ pub(crate) fn run(args: &NccopyArgs, cx: &Context<'_>) -> Result {
         cx.printer.warn(note);
     }
     cx.printer.detail(format_args!(
-        "{} variables, {} bytes -> {} bytes, {:.1} s",
-        report.variables, report.input_bytes, report.output_bytes, report.seconds
+        "{}, {} -> {}, {:.1} s",
+        many(report.variables as u64, "variable"),
+        bytes(report.input_bytes),
+        bytes(report.output_bytes),
+        report.seconds
     ));
     Ok(Exit::Ok)
 }

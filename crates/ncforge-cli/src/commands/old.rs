@@ -17,8 +17,10 @@ use ncforge::ops::combine::{CombineOptions, combine, plan};
 
 use super::Context;
 use super::combine::report;
+use crate::args::ProgressKind;
 use crate::exit::{Exit, Failure, Result};
 use crate::interrupt;
+use crate::progress::Reporter;
 
 pub(crate) use mppnccombine::run as mppnccombine;
 pub(crate) use nocscombine::run as nocscombine;
@@ -45,15 +47,18 @@ struct Request {
 fn run(request: &Request, cx: &Context<'_>) -> Result {
     let engine = engine(request, cx)?;
     let Request { tiles, output, options, .. } = request;
+    let progress = match request.silent {
+        true => Reporter::new(ProgressKind::None, "combine"),
+        false => cx.printer.progress_on_terminal("combine"),
+    };
     if request.show || request.dry {
         let plan = plan(tiles, output, options, &engine)?;
-        report::plan(&plan, false, cx.printer);
+        progress.aside(|| report::plan(&plan, false, cx.printer));
         if request.dry {
             return Ok(Exit::Ok);
         }
     }
     interrupt::catch();
-    let progress = cx.printer.progress();
     let done = combine(tiles, output, options, &engine, &progress);
     progress.finish();
     let done = done?;

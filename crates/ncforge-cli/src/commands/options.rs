@@ -5,9 +5,10 @@ use std::time::Duration;
 use ncforge::model::Format;
 use ncforge::ops::copy::{Codec, CopyOptions, history_line};
 use ncforge::tune::codec::Goal;
+use ncforge::tune::{Machine, StorageKind};
 
 use super::Context;
-use crate::args::{CodecArg, CodecArgs, FormatArg, GoalArg, RunArgs, WrittenArgs};
+use crate::args::{CodecArg, CodecArgs, FormatArg, GoalArg, RunArgs, StorageArg, WrittenArgs};
 use crate::exit::{Failure, Result};
 
 /// The options of a copy that these arguments give; the others are the defaults.
@@ -71,6 +72,17 @@ fn check_level(codec: Codec, level: Option<u32>) -> Result<()> {
         format!("level {n} makes no sense with --codec {name}"),
         "deflate has levels 0 to 9, zstd 1 to 22",
     ))
+}
+
+/// The user's machine, with files on the storage that was named.
+pub(super) fn machine_on(storage: Option<StorageArg>) -> Machine {
+    let user = Machine::of_user();
+    match storage {
+        None => user,
+        Some(StorageArg::Local) => user.on(StorageKind::Local),
+        Some(StorageArg::Nfs) => user.on(StorageKind::Nfs),
+        Some(StorageArg::Object) => user.on(StorageKind::Object),
+    }
 }
 
 /// The format that an argument means; `None`: the input's.

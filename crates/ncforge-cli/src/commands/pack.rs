@@ -18,7 +18,7 @@ pub(crate) fn run(args: &PackArgs, cx: &Context<'_>) -> Result {
     packed.check().map_err(|e| Failure::usage(e.to_string(), "such as --block 64K"))?;
     let options = PackOptions { packed, overwrite: args.told.overwrite };
     let engine = cx.engine()?;
-    done(cx, args.told.json, "packed", |progress| {
+    done(cx, args.told.json, ("pack", "packed"), |progress| {
         pack(&args.input, &args.output, &options, &engine, progress)
     })
 }
@@ -29,13 +29,15 @@ pub(crate) fn run_unpack(args: &UnpackArgs, cx: &Context<'_>) -> Result {
     let work = |progress: &dyn ncforge::ops::progress::Progress| {
         unpack(&args.input, &args.output, args.told.overwrite, &engine, progress)
     };
-    done(cx, args.told.json, "unpacked", work)
+    done(cx, args.told.json, ("unpack", "unpacked"), work)
 }
 
 /// Compacts.
 pub(crate) fn run_compact(args: &CompactArgs, cx: &Context<'_>) -> Result {
     let engine = cx.engine()?;
-    done(cx, args.json, "compacted", |progress| compact(Path::new(&args.file), &engine, progress))
+    done(cx, args.json, ("compact", "compacted"), |progress| {
+        compact(Path::new(&args.file), &engine, progress)
+    })
 }
 
 fn codec(args: &PackArgs) -> Result<Codec> {
@@ -49,15 +51,15 @@ fn codec(args: &PackArgs) -> Result<Codec> {
     }
 }
 
-/// Does the work with a bar, and tells what was done.
+/// Does the work (its name, and the word for it when it is done) with a bar, and tells what was done.
 fn done(
     cx: &Context<'_>,
     json: bool,
-    word: &str,
+    (name, word): (&str, &str),
     work: impl FnOnce(&dyn ncforge::ops::progress::Progress) -> ncforge::Result<PackReport>,
 ) -> Result {
     interrupt::catch();
-    let progress = cx.printer.progress();
+    let progress = cx.printer.progress(name);
     let report = work(&progress);
     progress.finish();
     let report = report.map_err(failure)?;

@@ -42,7 +42,7 @@ pub(crate) fn run(args: &SplitArgs, cx: &Context<'_>) -> Result {
         .unwrap_or_else(|| PathBuf::from(args.input.file_stem().unwrap_or(args.input.as_os_str())));
     let engine = cx.engine()?;
     interrupt::catch();
-    let progress = cx.printer.progress();
+    let progress = cx.printer.progress("split");
     let done = split(&args.input, &base, &options, &engine, &progress);
     progress.finish();
     let report = done?;

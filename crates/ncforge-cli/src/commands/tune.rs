@@ -3,12 +3,13 @@
 use ncforge::Dataset;
 use ncforge::model::VarId;
 use ncforge::ops::choosing::{Choosing, chunks_for_all, why_none};
-use ncforge::tune::{Access, Calibration, Limits, Machine, StorageKind};
+use ncforge::tune::{Access, Calibration, Limits};
 use ncforge::words::{bytes, seconds};
 use serde_json::{Value, json};
 
 use super::Context;
-use crate::args::{CalibrateArgs, ChoosingArgs, ReaderArg, StorageArg, Tune, TuneArgs, TuneChunksArgs};
+use super::options::machine_on;
+use crate::args::{CalibrateArgs, ChoosingArgs, ReaderArg, Tune, TuneArgs, TuneChunksArgs};
 use crate::exit::{Exit, Failure, Result};
 
 /// Does what was asked for.
@@ -20,6 +21,7 @@ pub(crate) fn run(args: &TuneArgs, cx: &Context<'_>) -> Result {
 }
 
 fn chunks(args: &TuneChunksArgs, cx: &Context<'_>) -> Result {
+    let progress = cx.printer.progress("tune chunks");
     let dataset = Dataset::open_with(&args.file, &cx.engine()?)?;
     let schema = dataset.schema();
     let names: Vec<&str> = schema.dims.iter().map(|d| d.name.as_str()).collect();
@@ -35,8 +37,10 @@ fn chunks(args: &TuneChunksArgs, cx: &Context<'_>) -> Result {
     } else {
         args.vars.iter().map(|name| dataset.var(name)).collect::<ncforge::Result<_>>()?
     };
+    let chosen = chunks_for_all(&dataset, &vars, &choosing)?;
+    progress.finish();
     let mut documents = Vec::new();
-    for (var, choice) in chunks_for_all(&dataset, &vars, &choosing)? {
+    for (var, choice) in chosen {
         let path = schema.var_path(var);
         let Some(choice) = choice else {
             let why = why_none(schema, var).filter(|_| !args.vars.is_empty());
@@ -76,7 +80,10 @@ pub(super) fn choosing(
             Some(text) => Access::parse(text, dims.unwrap_or(&[])).map_err(usage)?,
             None => Access::usual(),
         },
-        machine: machine(args),
+        machine: match args.reader {
+            ReaderArg::Ncforge => machine_on(args.storage),
+            ReaderArg::NetcdfC => machine_on(args.storage).netcdf_c(),
+        },
         limits: Limits {
             writer_memory: args.writer_memory.map(|s| s.0).or(Limits::default().writer_memory),
             ..Limits::default()
@@ -89,23 +96,11 @@ pub(super) fn choosing(
     })
 }
 
-fn machine(args: &ChoosingArgs) -> Machine {
-    let user = Machine::of_user();
-    let stored = match args.storage {
-        None => user,
-        Some(StorageArg::Local) => user.on(StorageKind::Local),
-        Some(StorageArg::Nfs) => user.on(StorageKind::Nfs),
-        Some(StorageArg::Object) => user.on(StorageKind::Object),
-    };
-    match args.reader {
-        ReaderArg::Ncforge => stored,
-        ReaderArg::NetcdfC => stored.netcdf_c(),
-    }
-}
-
 fn calibrate(args: &CalibrateArgs, cx: &Context<'_>) -> Result {
     let folder = args.folder.clone().unwrap_or_else(std::env::temp_dir);
-    let found = ncforge_bench::calibrate::calibrate(&folder, cx.global.threads.map(usize::from))?;
+    let progress = cx.printer.progress("tune calibrate");
+    let found = ncforge_bench::calibrate::calibrate(&folder, cx.threads())?;
+    progress.finish();
     if args.json {
         cx.printer.json(&serde_json::to_value(found).unwrap_or_default());
     } else {

@@ -1,6 +1,9 @@
 //! `ncforge verify`
 
 use ncforge::ops::pack::{VerifyReport, verify};
+use ncforge::ops::progress::Progress;
+
+use ncforge::words::{count, many};
 
 use super::Context;
 use super::pack::failure;
@@ -13,15 +16,15 @@ pub(crate) fn run(args: &VerifyArgs, cx: &Context<'_>) -> Result {
     let engine = cx.engine()?;
     let mut worst = Exit::Ok;
     let mut reports = Vec::new();
+    let progress = cx.printer.progress("verify");
     for path in &args.files {
-        let progress = cx.printer.progress();
+        progress.item(&path.display().to_string());
         let found = verify(path, &engine, &progress);
-        progress.finish();
         let exit = match found {
             Ok(report) => {
                 let clean = report.problems.is_empty();
                 if !args.json {
-                    tell(&report, cx.printer);
+                    progress.aside(|| tell(&report, cx.printer));
                 }
                 reports.push(report);
                 if clean { Exit::Ok } else { Exit::Differences }
@@ -29,12 +32,13 @@ pub(crate) fn run(args: &VerifyArgs, cx: &Context<'_>) -> Result {
             Err(e) if args.files.len() == 1 => return Err(failure(e)),
             Err(e) => {
                 let failure = failure(e);
-                cx.printer.failure(&failure);
+                progress.aside(|| cx.printer.failure(&failure));
                 failure.exit
             }
         };
         worst = if worst == Exit::Ok { exit } else { worst };
     }
+    progress.finish();
     if args.json {
         cx.printer.json(&serde_json::to_value(&reports).expect("a report is plain data"));
     }
@@ -50,9 +54,9 @@ fn tell(report: &VerifyReport, printer: &Printer) {
         };
         printer.line(format_args!("{}{touches}", p.what));
     }
-    let what = format!("{} blocks and pages, commit {}", report.blocks, report.commit);
-    match report.problems.len() {
+    let what = format!("{} blocks and pages, commit {}", count(report.blocks), report.commit);
+    match report.problems.len() as u64 {
         0 => printer.note(format_args!("{}: all is well: {what}", report.file)),
-        n => printer.note(format_args!("{}: {n} problems: {what}", report.file)),
+        n => printer.note(format_args!("{}: {}: {what}", report.file, many(n, "problem"))),
     }
 }

@@ -4,9 +4,13 @@ use std::ffi::c_int;
 use std::path::Path;
 use std::rc::Rc;
 
+use ncforge::codec::{filter_name, filters};
+use ncforge::model::Endian;
 use ncforge::{Atomic, Hyperslab};
 
 use super::calls::{Calls, Handle, Id, c_string, check};
+use crate::driver::coding::plugin_parameters;
+use crate::driver::steps::Steps;
 use crate::driver::{Access, BlockFile, FileSpec, MARK};
 use crate::error::{Error, Result};
 
@@ -16,10 +20,17 @@ const TRUNCATE: u32 = 2;
 const UNLIMITED: u64 = u64::MAX;
 /// `H5D_FILL_TIME_ALLOC`, `H5D_FILL_TIME_NEVER`.
 const FILL: (c_int, c_int) = (0, 1);
+/// `H5Z_FLAG_OPTIONAL`: a chunk that does not become smaller is stored as it is.
+const OPTIONAL: u32 = 1;
 /// `H5S_SELECT_SET`.
 const SET: c_int = 0;
+/// `H5T_INTEGER`, `H5T_FLOAT`.
+const INTEGER: c_int = 0;
+const FLOAT: c_int = 1;
+/// `H5T_SGN_2`.
+const SIGNED: c_int = 1;
 
-pub(super) fn refuses(spec: &FileSpec, access: &Access<'_>) -> Option<String> {
+pub(super) fn refuses(calls: &Calls, spec: &FileSpec, access: &Access<'_>) -> Option<String> {
     if spec.format.is_classic() {
         return Some("classic files are no HDF5; take --format netcdf4".to_owned());
     }
@@ -28,6 +39,19 @@ pub(super) fn refuses(spec: &FileSpec, access: &Access<'_>) -> Option<String> {
             "several ranks cannot share a file here; take --io-type file, or a parallel netCDF-C library"
                 .to_owned(),
         );
+    }
+    if spec.vars.iter().any(|v| v.coding.rounding.is_some()) {
+        return Some("HDF5 does not quantize values; netCDF-C and ncforge do".to_owned());
+    }
+    for filter in (0..spec.vars.len()).flat_map(|v| spec.filters(v)) {
+        // SAFETY: a plain number; the library looks for a plug-in.
+        if unsafe { (calls.filter_avail)(c_int::from(filter.id)) } <= 0 {
+            return Some(format!(
+                "this library has no filter {} ({}); HDF5_PLUGIN_PATH names folders with plug-ins",
+                filter_name(filter.id),
+                filter.id
+            ));
+        }
     }
     (0..spec.vars.len()).find_map(|v| {
         let (chunks, shape) = (spec.chunks(v)?, spec.shape(v));
@@ -38,19 +62,34 @@ pub(super) fn refuses(spec: &FileSpec, access: &Access<'_>) -> Option<String> {
     })
 }
 
-/// The library's name for the type of values in memory, which here is also that in the file.
+/// The library's names for a type: in memory, in a file that is little-endian, in one that is big-endian.
+fn names_of(dtype: Atomic) -> [&'static str; 3] {
+    match dtype {
+        Atomic::Byte | Atomic::Char => ["H5T_NATIVE_SCHAR_g", "H5T_STD_I8LE_g", "H5T_STD_I8BE_g"],
+        Atomic::UByte => ["H5T_NATIVE_UCHAR_g", "H5T_STD_U8LE_g", "H5T_STD_U8BE_g"],
+        Atomic::Short => ["H5T_NATIVE_SHORT_g", "H5T_STD_I16LE_g", "H5T_STD_I16BE_g"],
+        Atomic::UShort => ["H5T_NATIVE_USHORT_g", "H5T_STD_U16LE_g", "H5T_STD_U16BE_g"],
+        Atomic::Int => ["H5T_NATIVE_INT_g", "H5T_STD_I32LE_g", "H5T_STD_I32BE_g"],
+        Atomic::UInt => ["H5T_NATIVE_UINT_g", "H5T_STD_U32LE_g", "H5T_STD_U32BE_g"],
+        Atomic::Int64 => ["H5T_NATIVE_LLONG_g", "H5T_STD_I64LE_g", "H5T_STD_I64BE_g"],
+        Atomic::UInt64 => ["H5T_NATIVE_ULLONG_g", "H5T_STD_U64LE_g", "H5T_STD_U64BE_g"],
+        Atomic::Float => ["H5T_NATIVE_FLOAT_g", "H5T_IEEE_F32LE_g", "H5T_IEEE_F32BE_g"],
+        Atomic::Double => ["H5T_NATIVE_DOUBLE_g", "H5T_IEEE_F64LE_g", "H5T_IEEE_F64BE_g"],
+    }
+}
+
+/// The type of values in memory.
 fn type_of(calls: &Calls, dtype: Atomic) -> Result<Id> {
-    calls.number(match dtype {
-        Atomic::Byte | Atomic::Char => "H5T_NATIVE_SCHAR_g",
-        Atomic::UByte => "H5T_NATIVE_UCHAR_g",
-        Atomic::Short => "H5T_NATIVE_SHORT_g",
-        Atomic::UShort => "H5T_NATIVE_USHORT_g",
-        Atomic::Int => "H5T_NATIVE_INT_g",
-        Atomic::UInt => "H5T_NATIVE_UINT_g",
-        Atomic::Int64 => "H5T_NATIVE_LLONG_g",
-        Atomic::UInt64 => "H5T_NATIVE_ULLONG_g",
-        Atomic::Float => "H5T_NATIVE_FLOAT_g",
-        Atomic::Double => "H5T_NATIVE_DOUBLE_g",
+    calls.number(names_of(dtype)[0])
+}
+
+/// The type of values in the file.
+fn stored_type(calls: &Calls, dtype: Atomic, endian: Endian) -> Result<Id> {
+    let [native, little, big] = names_of(dtype);
+    calls.number(match endian {
+        Endian::Native => native,
+        Endian::Little => little,
+        Endian::Big => big,
     })
 }
 
@@ -60,6 +99,7 @@ struct Blocks {
     /// The last to go.
     file: Handle,
     writable: bool,
+    steps: Steps,
 }
 
 struct Var {
@@ -71,12 +111,15 @@ struct Var {
 
 pub(super) fn create<'a>(calls: &Rc<Calls>, path: &Path, spec: &FileSpec) -> Result<Box<dyn BlockFile + 'a>> {
     let name = c_string(path.as_os_str().as_encoded_bytes())?;
+    let mut steps = Steps::begin();
     // SAFETY: a string that ends with zero; 0: usual properties.
     let id = unsafe { (calls.file_create)(name.as_ptr(), TRUNCATE, 0, 0) };
     let file = Handle::new(calls, id, calls.file_close, &format!("creating `{}`", path.display()))?;
+    steps.end("create");
     mark(calls, &file)?;
     let vars = (0..spec.vars.len()).map(|v| define(calls, &file, spec, v)).collect::<Result<_>>()?;
-    Ok(Box::new(Blocks { calls: Rc::clone(calls), vars, file, writable: true }))
+    steps.end("define");
+    Ok(Box::new(Blocks { calls: Rc::clone(calls), vars, file, writable: true, steps }))
 }
 
 /// The attribute by which a benchmark's file is known.
@@ -111,71 +154,95 @@ fn define(calls: &Rc<Calls>, file: &Handle, spec: &FileSpec, v: usize) -> Result
         // SAFETY: open properties, as many lengths as told.
         check(unsafe { (calls.set_chunk)(plist.id, rank, chunks.as_ptr()) }, "chunks")?;
     }
-    if var.deflate > 0 {
-        if var.shuffle {
+    for filter in spec.filters(v) {
+        let (id, params) = (c_int::from(filter.id), plugin_parameters(&filter));
+        let code = match (filter.id, params) {
+            // The library gives its own filters what they need.
             // SAFETY: open properties.
-            check(unsafe { (calls.set_shuffle)(plist.id) }, "shuffle")?;
-        }
-        // SAFETY: open properties and a plain number.
-        check(unsafe { (calls.set_deflate)(plist.id, var.deflate) }, "deflate")?;
+            (filters::SHUFFLE, _) => unsafe { (calls.set_shuffle)(plist.id) },
+            // SAFETY: open properties and a plain number.
+            (filters::DEFLATE, [level, ..]) => unsafe { (calls.set_deflate)(plist.id, *level) },
+            // SAFETY: open properties, as many numbers as told.
+            _ => unsafe { (calls.set_filter)(plist.id, id, OPTIONAL, params.len(), params.as_ptr()) },
+        };
+        check(code, filter_name(filter.id))?;
     }
     let when = if spec.fill { FILL.0 } else { FILL.1 };
     // SAFETY: open properties and a plain number.
     check(unsafe { (calls.set_fill_time)(plist.id, when) }, "fill mode")?;
     let dtype = type_of(calls, var.dtype)?;
+    let stored = stored_type(calls, var.dtype, var.endian)?;
     let name = c_string(var.name.as_bytes())?;
+    let held = cached(calls, spec, v)?;
+    let access = held.as_ref().map_or(0, |h| h.id);
     // SAFETY: an open file, a string that ends with zero, a type, a space, properties.
-    let id = unsafe { (calls.data_create)(file.id, name.as_ptr(), dtype, space.id, 0, plist.id, 0) };
+    let id = unsafe { (calls.data_create)(file.id, name.as_ptr(), stored, space.id, 0, plist.id, access) };
     let data = Handle::new(calls, id, calls.data_close, &format!("dataset `{}`", var.name))?;
     Ok(Var { data, dtype, grown: grows.then_some(now) })
 }
 
-/// Takes an open file for reading, or to `write` into it, too.
+/// Properties with room for the decoded chunks of a dataset, where that is asked for and there are chunks.
+fn cached(calls: &Rc<Calls>, spec: &FileSpec, v: usize) -> Result<Option<Handle>> {
+    let (Some(bytes), Some(chunks)) = (spec.cache, spec.chunks(v)) else { return Ok(None) };
+    let chunk = chunks.iter().fold(spec.vars[v].dtype.size() as u64, |b, &n| b.saturating_mul(n));
+    super::with_cache(calls, bytes, chunk).map(Some)
+}
+
+/// Opens a file for reading, or to `write` into it, too.
 pub(super) fn open<'a>(
     calls: &Rc<Calls>,
-    file: Handle,
+    file: impl FnOnce() -> Result<Handle>,
     spec: &FileSpec,
     write: bool,
 ) -> Result<Box<dyn BlockFile + 'a>> {
+    let mut steps = Steps::begin();
+    let file = file()?;
+    steps.end("open");
     let mut vars = Vec::new();
     for (v, var) in spec.vars.iter().enumerate() {
         let name = c_string(var.name.as_bytes())?;
-        // SAFETY: an open file and a string that ends with zero.
-        let id = unsafe { (calls.data_open)(file.id, name.as_ptr(), 0) };
+        let held = cached(calls, spec, v)?;
+        let access = held.as_ref().map_or(0, |h| h.id);
+        // SAFETY: an open file, a string that ends with zero, properties.
+        let id = unsafe { (calls.data_open)(file.id, name.as_ptr(), access) };
         let data = Handle::new(calls, id, calls.data_close, &format!("opening dataset `{}`", var.name))?;
-        let grows: Vec<bool> = var.dims.iter().map(|&d| write && spec.dims[d].unlimited).collect();
-        let shape = shape_of(calls, &data, &spec.shape(v), &grows, var.dtype.size(), &var.name)?;
-        let grown = grows.contains(&true).then_some(shape);
+        let (shape, dtype) = found(calls, &data, &var.name)?;
+        spec.admits(v, &shape, dtype, write)?;
+        let grown = (write && spec.is_unlimited(v)).then_some(shape);
         vars.push(Var { data, dtype: type_of(calls, var.dtype)?, grown });
     }
-    Ok(Box::new(Blocks { calls: Rc::clone(calls), vars, file, writable: write }))
+    steps.end("inquire");
+    Ok(Box::new(Blocks { calls: Rc::clone(calls), vars, file, writable: write, steps }))
 }
 
-/// The shape of a dataset, which shall have this one; along dimensions that grow it may still be shorter.
-fn shape_of(
-    calls: &Rc<Calls>,
-    data: &Handle,
-    shape: &[u64],
-    grows: &[bool],
-    size: usize,
-    name: &str,
-) -> Result<Vec<u64>> {
+/// The shape and the type of a dataset.
+fn found(calls: &Rc<Calls>, data: &Handle, name: &str) -> Result<(Vec<u64>, Option<Atomic>)> {
     // SAFETY: an open dataset.
     let dtype = Handle::new(calls, unsafe { (calls.data_type)(data.id) }, calls.type_close, name)?;
     // SAFETY: an open dataset.
     let space = Handle::new(calls, unsafe { (calls.data_space)(data.id) }, calls.space_close, name)?;
-    // SAFETY: an open space, an open type.
-    let (rank, there) = unsafe { ((calls.space_rank)(space.id), (calls.type_size)(dtype.id)) };
+    // SAFETY: an open space.
+    let rank = unsafe { (calls.space_rank)(space.id) };
     let mut lens = vec![0u64; rank.max(0) as usize];
     // SAFETY: room for as many lengths as the space has.
     check(unsafe { (calls.space_dims)(space.id, lens.as_mut_ptr(), std::ptr::null_mut()) }, name)?;
-    let fits = |d: usize| lens[d] == shape[d] || (grows[d] && lens[d] < shape[d]);
-    if lens.len() != shape.len() || !(0..lens.len()).all(fits) || there != size {
-        return Err(Error::Unreadable(format!(
-            "`{name}` in the file is {lens:?} of {there} bytes each, not {shape:?} of {size}"
-        )));
-    }
-    Ok(lens)
+    // SAFETY: an open type; the sign of what is no integer is a negative number, an error that changes nothing.
+    let told =
+        unsafe { ((calls.type_class)(dtype.id), (calls.type_size)(dtype.id), (calls.type_sign)(dtype.id)) };
+    let known = match told {
+        (INTEGER, 1, SIGNED) => Some(Atomic::Byte),
+        (INTEGER, 2, SIGNED) => Some(Atomic::Short),
+        (INTEGER, 4, SIGNED) => Some(Atomic::Int),
+        (INTEGER, 8, SIGNED) => Some(Atomic::Int64),
+        (INTEGER, 1, _) => Some(Atomic::UByte),
+        (INTEGER, 2, _) => Some(Atomic::UShort),
+        (INTEGER, 4, _) => Some(Atomic::UInt),
+        (INTEGER, 8, _) => Some(Atomic::UInt64),
+        (FLOAT, 4, _) => Some(Atomic::Float),
+        (FLOAT, 8, _) => Some(Atomic::Double),
+        _ => None,
+    };
+    Ok((lens, known))
 }
 
 /// A selection in a dataset's file, and as many values in memory.
@@ -244,6 +311,10 @@ impl BlockFile for Blocks {
                 (self.calls.data_read)(v.data.id, v.dtype, memory.id, file.id, 0, out.as_mut_ptr().cast())
             }
         })
+    }
+
+    fn steps(&self) -> &[(&'static str, f64)] {
+        self.steps.all()
     }
 
     fn close(self: Box<Self>) -> Result<()> {

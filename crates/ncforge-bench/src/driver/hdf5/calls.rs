@@ -67,6 +67,8 @@ calls! {
         fn(Id, c_uint, *mut c_uint, *mut usize, *mut c_uint, usize, *mut c_char, *mut c_uint) -> c_int;
     set_shuffle: b"H5Pset_shuffle\0" = fn(Id) -> c_int;
     set_deflate: b"H5Pset_deflate\0" = fn(Id, c_uint) -> c_int;
+    set_filter: b"H5Pset_filter\0" = fn(Id, c_int, c_uint, usize, *const c_uint) -> c_int;
+    filter_avail: b"H5Zfilter_avail\0" = fn(c_int) -> c_int;
     set_fill_time: b"H5Pset_fill_time\0" = fn(Id, c_int) -> c_int;
     set_chunk_cache: b"H5Pset_chunk_cache\0" = fn(Id, usize, usize, c_double) -> c_int;
     space_create: b"H5Screate\0" = fn(c_int) -> Id;
@@ -86,6 +88,7 @@ calls! {
     data_read: b"H5Dread\0" = fn(Id, Id, Id, Id, Id, *mut c_void) -> c_int;
     data_close: b"H5Dclose\0" = fn(Id) -> c_int;
     type_class: b"H5Tget_class\0" = fn(Id) -> c_int;
+    type_sign: b"H5Tget_sign\0" = fn(Id) -> c_int;
     type_size: b"H5Tget_size\0" = fn(Id) -> usize;
     type_native: b"H5Tget_native_type\0" = fn(Id, c_int) -> Id;
     type_close: b"H5Tclose\0" = fn(Id) -> c_int;

@@ -4,11 +4,17 @@ use std::ffi::{CString, c_int};
 use std::path::Path;
 use std::rc::Rc;
 
-use ncforge::{Format, Hyperslab};
+use ncforge::codec::filter_name;
+use ncforge::codec::filters::{DEFLATE, SHUFFLE};
+use ncforge::codec::quantize::Quantize;
+use ncforge::model::{Endian, Filter};
+use ncforge::{Atomic, Format, Hyperslab};
 
-use super::calls::Calls;
+use super::calls::{Calls, FilterAvailable};
 use super::{LibnetcdfDriver, check};
-use crate::driver::{Access, BlockFile, ChunkAsk, FileSpec, MARK};
+use crate::driver::coding::{plugin_parameters, swapped};
+use crate::driver::steps::Steps;
+use crate::driver::{Access, BlockFile, ChunkAsk, FileSpec, MARK, Rounding};
 use crate::error::{Error, Result};
 
 const NC_NOWRITE: c_int = 0;
@@ -18,6 +24,7 @@ const NC_64BIT_DATA: c_int = 0x20;
 const NC_CLASSIC_MODEL: c_int = 0x100;
 const NC_64BIT_OFFSET: c_int = 0x200;
 const NC_NETCDF4: c_int = 0x1000;
+const NC_DISKLESS: c_int = 0x8;
 const NC_NOFILL: c_int = 0x100;
 const NC_FILL: c_int = 0;
 const NC_CHUNKED: c_int = 0;
@@ -27,6 +34,9 @@ const NC_INDEPENDENT: c_int = 0;
 
 pub(super) fn refuses(driver: &LibnetcdfDriver, spec: &FileSpec, access: &Access<'_>) -> Option<String> {
     if let Some(why) = spec.representable() {
+        return Some(why);
+    }
+    if let Some(why) = lacks(driver, spec) {
         return Some(why);
     }
     for (v, var) in spec.vars.iter().enumerate() {
@@ -50,7 +60,7 @@ pub(super) fn refuses(driver: &LibnetcdfDriver, spec: &FileSpec, access: &Access
             "netCDF-C extends unlimited dimensions by collective calls only; take --io-type coll".into(),
         );
     }
-    if independent && spec.vars.iter().any(|v| v.deflate > 0) {
+    if independent && spec.vars.iter().any(|v| v.coding.is_filtered()) {
         return Some(
             "netCDF-C writes compressed variables by collective calls only; take --io-type coll".into(),
         );
@@ -77,11 +87,56 @@ pub(super) fn refuses(driver: &LibnetcdfDriver, spec: &FileSpec, access: &Access
     None
 }
 
+/// What this build cannot do with values.
+fn lacks(driver: &LibnetcdfDriver, spec: &FileSpec) -> Option<String> {
+    let (c, name) = (&driver.calls, super::Driver::name(driver));
+    if spec.vars.iter().any(|v| v.coding.rounding.is_some()) && c.optional.def_var_quantize.is_none() {
+        return Some(format!("{name} does not quantize values: netCDF-C can since 4.9.0"));
+    }
+    let own = |f: &Filter| f.id == SHUFFLE || f.id == DEFLATE;
+    let all: Vec<Filter> = (0..spec.vars.len()).flat_map(|v| spec.filters(v)).filter(|f| !own(f)).collect();
+    if all.is_empty() {
+        return None;
+    }
+    let missing = match (c.optional.def_var_filter, c.optional.inq_filter_avail) {
+        (Some(_), Some(available)) => all.iter().find(|f| !has_filter(driver, available, f.id)),
+        _ => all.first(),
+    }?;
+    Some(format!(
+        "this build has no filter {} ({}); HDF5_PLUGIN_PATH names folders with plug-ins, which netCDF-C takes since 4.9.0",
+        filter_name(missing.id),
+        missing.id
+    ))
+}
+
+fn turns_compressed(spec: &FileSpec) -> bool {
+    spec.vars.iter().any(|v| v.coding.is_filtered() && swapped(v.endian, v.dtype.size()).is_some())
+}
+
+/// Whether a build can write chunks with a filter. It answers for a file that is open: here one in memory.
+fn has_filter(driver: &LibnetcdfDriver, available: FilterAvailable, id: u16) -> bool {
+    let calls = &driver.calls;
+    let mut ncid = 0;
+    // SAFETY: a string that ends with zero, room for one number; the file is never on disk, and is closed once.
+    unsafe {
+        let name = c"ncforge-bench-probe.nc";
+        if (calls.create)(name.as_ptr(), NC_NETCDF4 | NC_DISKLESS, &mut ncid) != 0 {
+            return false;
+        }
+        let found = available(ncid, id.into()) == 0;
+        (calls.abort)(ncid);
+        found
+    }
+}
+
 struct Blocks {
     calls: Rc<Calls>,
     ncid: c_int,
     vars: Vec<c_int>,
     open: bool,
+    steps: Steps,
+    /// Several ranks write compressed values whose bytes stand the other way round in memory.
+    turns_compressed: bool,
     /// Room for starts and counts, so that a call allocates nothing.
     start: Vec<usize>,
     count: Vec<usize>,
@@ -118,6 +173,7 @@ pub(super) fn create<'a>(
         };
     let mut ncid = 0;
     let parallel = parallel(driver, access)?;
+    let mut steps = Steps::begin();
     // SAFETY: a string that ends with zero, room for one number; handles as MPI gave them.
     let code = unsafe {
         match &parallel {
@@ -125,12 +181,15 @@ pub(super) fn create<'a>(
             None => (calls.create)(name.as_ptr(), mode, &mut ncid),
         }
     };
+    steps.end("create");
     check(calls, code, &format!("cannot create `{}`", path.display()))?;
     let mut file = Blocks {
         calls: Rc::clone(calls),
         ncid,
         vars: Vec::new(),
         open: true,
+        steps,
+        turns_compressed: access.several().is_some() && turns_compressed(spec),
         start: Vec::new(),
         count: Vec::new(),
     };
@@ -153,6 +212,7 @@ pub(super) fn open<'a>(
     let name = c_string(&path.to_string_lossy())?;
     let mut ncid = 0;
     let mode = if write { NC_WRITE } else { NC_NOWRITE };
+    let mut steps = Steps::begin();
     let parallel = match parallel(driver, access) {
         // Reading needs no word among ranks: a serial build does it too, where the ranks are not an MPI job.
         Err(_) if !write => None,
@@ -165,12 +225,15 @@ pub(super) fn open<'a>(
             None => (calls.open)(name.as_ptr(), mode, &mut ncid),
         }
     };
+    steps.end("open");
     check(calls, code, &format!("cannot open `{}`", path.display()))?;
     let mut file = Blocks {
         calls: Rc::clone(calls),
         ncid,
         vars: Vec::new(),
         open: true,
+        steps,
+        turns_compressed: access.several().is_some() && turns_compressed(spec),
         start: Vec::new(),
         count: Vec::new(),
     };
@@ -180,8 +243,9 @@ pub(super) fn open<'a>(
         // SAFETY: an open file, a string that ends with zero, room for one number.
         let code = unsafe { (calls.inq_varid)(ncid, name.as_ptr(), &mut id) };
         check(calls, code, &format!("variable `{}`", var.name))?;
-        let grows: Vec<bool> = var.dims.iter().map(|&d| write && spec.dims[d].unlimited).collect();
-        file.check_shape(id, &spec.shape(v), &grows, var.dtype as c_int, &var.name)?;
+        let (shape, dtype) = file.found(id, &var.name)?;
+        spec.admits(v, &shape, dtype, write)?;
+        file.set_cache(spec, v, id)?;
         file.vars.push(id);
     }
     if write && !spec.fill && spec.format.is_classic() {
@@ -192,6 +256,7 @@ pub(super) fn open<'a>(
     if let Some(p) = parallel {
         file.set_access(&p, access.is_collective())?;
     }
+    file.steps.end("inquire");
     Ok(Box::new(file))
 }
 
@@ -207,7 +272,7 @@ fn parallel(driver: &LibnetcdfDriver, access: &Access<'_>) -> Result<Option<Para
     let (Some(mpi), Some(calls)) = (team.mpi(), driver.calls.parallel) else {
         return Err(Error::Missing(format!("{} cannot share a file here", super::Driver::name(driver))));
     };
-    Ok(Some(Parallel { calls, comm: mpi.world(), info: mpi.info_null() }))
+    Ok(Some(Parallel { calls, comm: mpi.world(), info: mpi.info() }))
 }
 
 impl Blocks {
@@ -238,7 +303,7 @@ impl Blocks {
             self.check(code, &format!("dimension `{}`", dim.name))?;
             dims.push(id);
         }
-        for var in &spec.vars {
+        for (v, var) in spec.vars.iter().enumerate() {
             let mut id = 0;
             let name = c_string(&var.name)?;
             let ids: Vec<c_int> = var.dims.iter().map(|&d| dims[d]).collect();
@@ -252,16 +317,71 @@ impl Blocks {
                 // SAFETY: see above.
                 self.check(unsafe { (c.def_var_chunking)(ncid, id, NC_CHUNKED, lens.as_ptr()) }, "chunks")?;
             }
-            if var.deflate > 0 {
-                let shuffle = c_int::from(var.shuffle);
-                // SAFETY: see above.
-                let code = unsafe { (c.def_var_deflate)(ncid, id, shuffle, 1, var.deflate as c_int) };
-                self.check(code, "deflate")?;
-            }
+            self.code(spec, v, id)?;
+            self.set_cache(spec, v, id)?;
             self.vars.push(id);
         }
+        self.steps.end("define");
         // SAFETY: see above.
-        self.check(unsafe { (c.enddef)(ncid) }, "the end of the definitions")
+        let code = unsafe { (c.enddef)(ncid) };
+        self.steps.end("enddef");
+        self.check(code, "the end of the definitions")
+    }
+
+    /// Byte order, filters, quantization of a variable that was just defined.
+    fn code(&self, spec: &FileSpec, v: usize, id: c_int) -> Result<()> {
+        let (c, ncid, var) = (&self.calls, self.ncid, &spec.vars[v]);
+        let endian = match var.endian {
+            Endian::Native => 0,
+            Endian::Little => 1,
+            Endian::Big => 2,
+        };
+        // Classic files have one order, which nobody needs to ask for.
+        if endian != 0 && !spec.format.is_classic() {
+            // SAFETY: an open file in define mode, a variable of it.
+            self.check(unsafe { (c.def_var_endian)(ncid, id, endian) }, "byte order")?;
+        }
+        let mut filters = spec.filters(v).into_iter().peekable();
+        while let Some(filter) = filters.next() {
+            let shuffled = filter.id == SHUFFLE;
+            let code = if shuffled || filter.id == DEFLATE {
+                let deflate = if shuffled { filters.next_if(|f| f.id == DEFLATE) } else { Some(filter) };
+                let level = deflate.as_ref().and_then(|f| f.params.first()).map_or(0, |&n| n as c_int);
+                let (shuffle, deflate) = (c_int::from(shuffled), c_int::from(deflate.is_some()));
+                // SAFETY: as above.
+                unsafe { (c.def_var_deflate)(ncid, id, shuffle, deflate, level) }
+            } else {
+                let params = plugin_parameters(&filter);
+                let Some(define) = c.optional.def_var_filter else {
+                    return Err(Error::Library("netCDF-C: this build defines no filters".into()));
+                };
+                // SAFETY: as above; as many numbers as told.
+                unsafe { define(ncid, id, filter.id.into(), params.len(), params.as_ptr()) }
+            };
+            self.check(code, "filters")?;
+        }
+        if let (Some(Rounding(how)), Some(define)) = (var.coding.rounding, c.optional.def_var_quantize) {
+            let mode = match how {
+                Quantize::BitGroom(_) => 1,
+                Quantize::GranularBitRound(_) => 2,
+                Quantize::BitRound(_) => 3,
+            };
+            // SAFETY: an open file in define mode, a variable of it.
+            self.check(unsafe { define(ncid, id, mode, how.kept() as c_int) }, "quantization")?;
+        }
+        Ok(())
+    }
+
+    /// Room for the decoded chunks of a variable, where it is asked for and there are chunks.
+    fn set_cache(&self, spec: &FileSpec, v: usize, id: c_int) -> Result<()> {
+        let (Some(bytes), Some(chunks)) = (spec.cache, spec.chunks(v)) else { return Ok(()) };
+        let chunk = chunks.iter().fold(spec.vars[v].dtype.size() as u64, |b, &n| b.saturating_mul(n));
+        let slots = super::cache_slots(bytes, chunk);
+        // SAFETY: an open file, a variable of it, plain numbers.
+        let code = unsafe {
+            (self.calls.set_var_chunk_cache)(self.ncid, id, bytes as usize, slots as usize, super::PREEMPTION)
+        };
+        self.check(code, "the chunk cache")
     }
 
     fn set_access(&self, p: &Parallel, collective: bool) -> Result<()> {
@@ -274,8 +394,8 @@ impl Blocks {
         Ok(())
     }
 
-    /// An error unless a variable has this type and shape; along dimensions that grow it may still be shorter.
-    fn check_shape(&self, id: c_int, shape: &[u64], grows: &[bool], dtype: c_int, name: &str) -> Result<()> {
+    /// The shape and the type of a variable of the file.
+    fn found(&self, id: c_int, name: &str) -> Result<(Vec<u64>, Option<Atomic>)> {
         let c = &self.calls;
         let (mut there, mut rank) = (0, 0);
         let null = std::ptr::null_mut::<c_int>();
@@ -294,13 +414,7 @@ impl Blocks {
             self.check(unsafe { (c.inq_dimlen)(self.ncid, dim, &mut len) }, name)?;
             lens.push(len as u64);
         }
-        let fits = |d: usize| lens[d] == shape[d] || (grows[d] && lens[d] < shape[d]);
-        if lens.len() != shape.len() || !(0..lens.len()).all(fits) || there != dtype {
-            return Err(Error::Unreadable(format!(
-                "`{name}` in the file is {lens:?} of type {there}, not {shape:?} of type {dtype}"
-            )));
-        }
-        Ok(())
+        Ok((lens, u32::try_from(there).ok().and_then(Atomic::from_code)))
     }
 
     fn place(&mut self, slab: &Hyperslab) {
@@ -325,7 +439,13 @@ impl BlockFile for Blocks {
                 bytes.as_ptr().cast(),
             )
         };
-        self.check(code, "writing a block")
+        let what = match self.turns_compressed {
+            false => "writing a block",
+            true => {
+                "writing a block (HDF5 may not turn the bytes of compressed values that several processes write; --endian native does without)"
+            }
+        };
+        self.check(code, what)
     }
 
     fn read(&mut self, var: usize, slab: &Hyperslab, out: &mut [u8]) -> Result<()> {
@@ -341,6 +461,10 @@ impl BlockFile for Blocks {
             )
         };
         self.check(code, "reading a block")
+    }
+
+    fn steps(&self) -> &[(&'static str, f64)] {
+        self.steps.all()
     }
 
     fn close(mut self: Box<Self>) -> Result<()> {

@@ -1,6 +1,6 @@
 //! The functions of netCDF-C that the driver calls, with the types of `netcdf.h` (4.1 and later).
 
-use std::ffi::{c_char, c_float, c_int, c_void};
+use std::ffi::{c_char, c_float, c_int, c_uint, c_void};
 use std::mem::ManuallyDrop;
 use std::path::Path;
 
@@ -8,8 +8,14 @@ use libloading::Library;
 
 use crate::error::{Error, Result};
 
+/// `nc_def_var_filter`: file, variable, number of the filter, its parameters.
+pub(super) type FilterDefined = unsafe extern "C" fn(c_int, c_int, c_uint, usize, *const c_uint) -> c_int;
+/// `nc_inq_filter_avail`: file, number of the filter.
+pub(super) type FilterAvailable = unsafe extern "C" fn(c_int, c_uint) -> c_int;
+
 macro_rules! calls {
     (serial { $($field:ident: $symbol:literal = fn($($arg:ty),*) -> $out:ty;)* }
+     optional { $($opt:ident: $opt_symbol:literal = $opt_type:ty;)* }
      parallel { $($par:ident: $par_symbol:literal = fn($($par_arg:ty),*) -> $par_out:ty;)* }) => {
         /// What a build for parallel access has besides.
         #[derive(Clone, Copy, Debug)]
@@ -17,14 +23,21 @@ macro_rules! calls {
             $(pub(super) $par: unsafe extern "C" fn($($par_arg),*) -> $par_out,)*
         }
 
+        /// What newer versions have besides.
+        #[derive(Clone, Copy, Debug)]
+        pub(super) struct OptionalCalls {
+            $(pub(super) $opt: Option<$opt_type>,)*
+        }
+
         /// Addresses of functions, and the library that they are in.
         #[derive(Debug)]
         pub(super) struct Calls {
             $(pub(super) $field: unsafe extern "C" fn($($arg),*) -> $out,)*
+            pub(super) optional: OptionalCalls,
             /// Present in builds with MPI.
             pub(super) parallel: Option<ParallelCalls>,
             /// Never unloaded: HDF5 asks the C library to call it when the program ends.
-            _library: ManuallyDrop<Library>,
+            library: ManuallyDrop<Library>,
         }
 
         impl Calls {
@@ -41,11 +54,16 @@ macro_rules! calls {
                         $($par: *unsafe { library.get($par_symbol) }?,)*
                     })
                 };
+                let optional = OptionalCalls {
+                    // SAFETY: the types are those of netcdf.h and netcdf_filter.h.
+                    $($opt: unsafe { library.get::<$opt_type>($opt_symbol) }.ok().map(|s| *s),)*
+                };
                 Ok(Calls {
+                    optional,
                     parallel: parallel().ok(),
                     // SAFETY: the types are those of netcdf.h.
                     $($field: *unsafe { library.get($symbol) }.map_err(explain)?,)*
-                    _library: ManuallyDrop::new(library),
+                    library: ManuallyDrop::new(library),
                 })
             }
         }
@@ -78,6 +96,7 @@ calls! {
     def_var: b"nc_def_var\0" =
         fn(c_int, *const c_char, c_int, c_int, *const c_int, *mut c_int) -> c_int;
     def_var_chunking: b"nc_def_var_chunking\0" = fn(c_int, c_int, c_int, *const usize) -> c_int;
+    def_var_endian: b"nc_def_var_endian\0" = fn(c_int, c_int, c_int) -> c_int;
     def_var_deflate: b"nc_def_var_deflate\0" = fn(c_int, c_int, c_int, c_int, c_int) -> c_int;
     set_fill: b"nc_set_fill\0" = fn(c_int, c_int, *mut c_int) -> c_int;
     put_att_text: b"nc_put_att_text\0" = fn(c_int, c_int, *const c_char, usize, *const c_char) -> c_int;
@@ -86,11 +105,42 @@ calls! {
     put_vara: b"nc_put_vara\0" = fn(c_int, c_int, *const usize, *const usize, *const c_void) -> c_int;
     inq_varid: b"nc_inq_varid\0" = fn(c_int, *const c_char, *mut c_int) -> c_int;
     }
+    optional {
+    def_var_filter: b"nc_def_var_filter\0" = FilterDefined;
+    inq_filter_avail: b"nc_inq_filter_avail\0" = FilterAvailable;
+    def_var_quantize: b"nc_def_var_quantize\0" = unsafe extern "C" fn(c_int, c_int, c_int, c_int) -> c_int;
+    }
     parallel {
     // Communicators and infos are pointers in one family of MPI and integers in the other. Both go in one register on
     // the platforms that this runs on; who takes an integer looks at its lower half.
     create_par: b"nc_create_par\0" = fn(*const c_char, c_int, usize, usize, *mut c_int) -> c_int;
     open_par: b"nc_open_par\0" = fn(*const c_char, c_int, usize, usize, *mut c_int) -> c_int;
     var_par_access: b"nc_var_par_access\0" = fn(c_int, c_int, c_int) -> c_int;
+    }
+}
+
+impl Calls {
+    /// The libraries below this one that it has brought along, with their versions.
+    pub(super) fn below(&self) -> Vec<String> {
+        let mut out = Vec::new();
+        type Version = unsafe extern "C" fn(*mut c_uint, *mut c_uint, *mut c_uint) -> c_int;
+        // SAFETY: the type is that of HDF5's header. The loader looks into what the library depends on, too.
+        if let Ok(version) = unsafe { self.library.get::<Version>(b"H5get_libversion\0") } {
+            let (mut major, mut minor, mut release) = (0, 0, 0);
+            // SAFETY: room for three numbers.
+            if unsafe { version(&mut major, &mut minor, &mut release) } >= 0 {
+                out.push(format!("HDF5 {major}.{minor}.{release}"));
+            }
+        }
+        type Text = unsafe extern "C" fn() -> *const c_char;
+        // SAFETY: the type is that of pnetcdf.h.
+        if let Ok(version) = unsafe { self.library.get::<Text>(b"ncmpi_inq_libvers\0") } {
+            // SAFETY: a text of the library's, which lives as long as it.
+            let text = unsafe { std::ffi::CStr::from_ptr(version()) }.to_string_lossy();
+            // The version is the first word that is a number.
+            let number = text.split_whitespace().find(|w| w.starts_with(|c: char| c.is_ascii_digit()));
+            out.extend(number.map(|v| format!("PnetCDF {v}")));
+        }
+        out
     }
 }

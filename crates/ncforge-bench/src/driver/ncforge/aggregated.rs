@@ -5,9 +5,12 @@
 
 use std::path::Path;
 
+use ncforge::codec::kernels;
+use ncforge::codec::quantize::Quantize;
 use ncforge::layout::{Order, Place, VarLayout};
-use ncforge::{Dataset, Hyperslab};
+use ncforge::{Atomic, Dataset, Hyperslab};
 
+use super::blocks::{rounded, rounds};
 use crate::driver::{BlockFile, FileSpec};
 use crate::error::{Error, Result};
 use crate::team::MpiTeam;
@@ -16,6 +19,7 @@ use crate::team::mpi::{FileBox, MpiFile};
 struct Aggregated {
     file: MpiFile,
     vars: Vec<VarLayout>,
+    rounds: Vec<Option<(Quantize, Atomic)>>,
     /// A block in the file's byte order.
     room: Vec<u8>,
 }
@@ -34,7 +38,7 @@ pub(super) fn open<'a>(
         vars.push((*layout).clone());
     }
     let file = MpiFile::open(team, path, write)?;
-    Ok(Box::new(Aggregated { file, vars, room: Vec::new() }))
+    Ok(Box::new(Aggregated { file, vars, rounds: rounds(spec), room: Vec::new() }))
 }
 
 impl Aggregated {
@@ -82,24 +86,14 @@ impl Aggregated {
 
     fn swap(&mut self, var: usize, bytes: &mut [u8]) {
         if let Order::Swap(unit) = self.vars[var].element.order {
-            reverse_all(bytes, unit);
+            kernels::swap_in_place(bytes, unit);
         }
-    }
-}
-
-/// Reverses every run of `unit` bytes.
-fn reverse_all(bytes: &mut [u8], unit: usize) {
-    // Lengths that the compiler knows become shuffles of whole vectors.
-    match unit {
-        2 => bytes.as_chunks_mut::<2>().0.iter_mut().for_each(|c| c.reverse()),
-        4 => bytes.as_chunks_mut::<4>().0.iter_mut().for_each(|c| c.reverse()),
-        8 => bytes.as_chunks_mut::<8>().0.iter_mut().for_each(|c| c.reverse()),
-        _ => bytes.chunks_mut(unit.max(1)).for_each(<[u8]>::reverse),
     }
 }
 
 impl BlockFile for Aggregated {
     fn write(&mut self, var: usize, slab: &Hyperslab, bytes: &[u8]) -> Result<()> {
+        let bytes: &[u8] = &rounded(self.rounds.get(var), bytes);
         if self.vars[var].element.order == Order::Keep {
             return self.each(var, slab, |place, at, len| self.file.write_all(place, &bytes[at..at + len]));
         }

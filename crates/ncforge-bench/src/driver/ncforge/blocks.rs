@@ -5,15 +5,16 @@
 //! before they are compressed: see [`super::compressed`]. Collective calls on data without chunks go through MPI-IO
 //! where the team is an MPI job, so that its two-phase aggregation does the writing.
 
+use std::borrow::Cow;
 use std::path::Path;
 
-use ncforge::codec::filters;
+use ncforge::codec::quantize::Quantize;
 use ncforge::engine::{Engine, EngineOptions};
-use ncforge::model::{Attribute, DimId, Dimension, Fill, Storage, VarId, Variable};
-use ncforge::{CreateOptions, Dataset, DatasetMut, Hyperslab, Schema};
+use ncforge::model::{Attribute, DType, DimId, Dimension, Endian, Fill, Storage, VarId, Variable};
+use ncforge::{Atomic, CreateOptions, Dataset, DatasetMut, Hyperslab, Schema};
 
 use super::compressed;
-use crate::driver::{Access, BlockFile, FileSpec, MARK};
+use crate::driver::{Access, BlockFile, FileSpec, MARK, Rounding};
 use crate::error::{Error, Result};
 use crate::team::{Team, agree};
 
@@ -33,7 +34,7 @@ pub(super) fn refuses(spec: &FileSpec, access: &Access<'_>) -> Option<String> {
             }
         }
         let Access::Shared { team, collective, block } = access else { continue };
-        if spec.vars[var].deflate == 0 || team.size() == 1 {
+        if !spec.vars[var].coding.is_filtered() || team.size() == 1 {
             continue;
         }
         if !collective {
@@ -67,15 +68,10 @@ pub(super) fn schema(spec: &FileSpec) -> Schema {
     for (v, var) in spec.vars.iter().enumerate() {
         let mut new = Variable::new(&var.name, var.dtype, var.dims.iter().map(|&d| DimId(d)).collect());
         if let Some(chunks) = spec.chunks(v) {
-            let mut chain = Vec::new();
-            if var.deflate > 0 {
-                if var.shuffle {
-                    chain.push(filters::shuffle(var.dtype.size()));
-                }
-                chain.push(filters::deflate(var.deflate));
-            }
-            new.storage = Storage::Chunked { chunks, filters: chain };
+            new.storage = Storage::Chunked { chunks, filters: spec.filters(v) };
         }
+        new.endian = if spec.format.is_classic() { Endian::Native } else { var.endian };
+        new.attrs.extend(var.coding.rounding.map(|r| r.0.attribute()));
         new.fill = if spec.fill { Fill::Default } else { Fill::None };
         schema.vars.push(new);
     }
@@ -83,8 +79,8 @@ pub(super) fn schema(spec: &FileSpec) -> Schema {
 }
 
 /// The engine of one rank: processors are shared out among the ranks of a machine, unless the caller says otherwise.
-fn engine(options: EngineOptions, access: &Access<'_>) -> Result<Engine> {
-    let mut options = options;
+fn engine(options: EngineOptions, spec: &FileSpec, access: &Access<'_>) -> Result<Engine> {
+    let mut options = EngineOptions { memory: spec.cache.or(options.memory), ..options };
     if let (Some(team), None) = (access.several(), options.threads) {
         let cpus = std::thread::available_parallelism().map_or(1, std::num::NonZero::get);
         let here = team.size().div_ceil(team.nodes().max(1));
@@ -99,7 +95,7 @@ pub(super) fn create<'a>(
     spec: &FileSpec,
     access: &Access<'a>,
 ) -> Result<Box<dyn BlockFile + 'a>> {
-    let engine = engine(options, access)?;
+    let engine = engine(options, spec, access)?;
     let create = CreateOptions {
         overwrite: true,
         engine: Some(engine.clone()),
@@ -107,7 +103,13 @@ pub(super) fn create<'a>(
         ..CreateOptions::default()
     };
     let Some(team) = access.several() else {
-        return Ok(Box::new(Alone { file: DatasetMut::create(path, schema(spec), create)? }));
+        let mut file = DatasetMut::create(path, schema(spec), create)?;
+        for (v, var) in spec.vars.iter().enumerate() {
+            if let Some(Rounding(how)) = var.coding.rounding {
+                file.quantize(VarId(v), how)?;
+            }
+        }
+        return Ok(Box::new(Alone { file, rounds: Vec::new() }));
     };
     if is_compressed(spec) {
         let Access::Shared { block, .. } = access else { unreachable!("several ranks share a file") };
@@ -122,7 +124,7 @@ pub(super) fn create<'a>(
 }
 
 fn is_compressed(spec: &FileSpec) -> bool {
-    (0..spec.vars.len()).any(|v| spec.chunks(v).is_some() && spec.vars[v].deflate > 0)
+    (0..spec.vars.len()).any(|v| spec.vars[v].coding.is_filtered())
 }
 
 /// Opens a file, in which all values have a place, for one of several writers.
@@ -139,7 +141,8 @@ fn shared<'a>(
     {
         return super::aggregated::open(path, spec, mpi, true);
     }
-    Ok(Box::new(Alone { file: DatasetMut::open_shared(path, engine)? }))
+    // Several writers leave the file's description alone: each rounds its values itself.
+    Ok(Box::new(Alone { file: DatasetMut::open_shared(path, engine)?, rounds: rounds(spec) }))
 }
 
 /// Makes the file as long as it shall be, with a place for every value.
@@ -169,9 +172,9 @@ pub(super) fn update<'a>(
     if let Some(why) = refuses_update(spec, access) {
         return Err(Error::Invalid(why));
     }
-    let engine = engine(options, access)?;
+    let engine = engine(options, spec, access)?;
     let Some(team) = access.several() else {
-        return Ok(Box::new(Alone { file: DatasetMut::open_with(path, &engine)? }));
+        return Ok(Box::new(Alone { file: DatasetMut::open_with(path, &engine)?, rounds: Vec::new() }));
     };
     let is_short = || -> Result<bool> {
         let dataset = Dataset::open_with(path, &engine)?;
@@ -191,49 +194,57 @@ pub(super) fn open<'a>(
     spec: &FileSpec,
     access: &Access<'a>,
 ) -> Result<Box<dyn BlockFile + 'a>> {
-    let engine = engine(options, access)?;
+    let engine = engine(options, spec, access)?;
     if access.is_collective()
         && let Some(mpi) = access.several().and_then(Team::mpi)
         && (0..spec.vars.len()).all(|v| spec.chunks(v).is_none())
     {
-        check_variables(&Dataset::open_with(path, &engine)?, path, spec)?;
+        check_variables(&Dataset::open_with(path, &engine)?, spec)?;
         return super::aggregated::open(path, spec, mpi, false);
     }
     let dataset = Dataset::open_with(path, &engine)?;
-    let vars = check_variables(&dataset, path, spec)?;
+    let vars = check_variables(&dataset, spec)?;
     Ok(Box::new(Reading { dataset, vars }))
 }
 
 /// The variables of a file that shall be those of the specification.
-fn check_variables(dataset: &Dataset, path: &Path, spec: &FileSpec) -> Result<Vec<VarId>> {
+fn check_variables(dataset: &Dataset, spec: &FileSpec) -> Result<Vec<VarId>> {
     let mut vars = Vec::with_capacity(spec.vars.len());
     for (v, var) in spec.vars.iter().enumerate() {
         let id = dataset.var(&var.name)?;
-        let there = dataset.schema().shape(id);
-        let same_type = dataset.schema().var(id).dtype == var.dtype.into();
-        if there != spec.shape(v) || !same_type {
-            return Err(Error::Unreadable(format!(
-                "`{}` in `{}` is {there:?} of {}, not {:?} of {}",
-                var.name,
-                path.display(),
-                dataset.schema().type_name(dataset.schema().var(id).dtype),
-                spec.shape(v),
-                dataset.schema().type_name(var.dtype.into()),
-            )));
-        }
+        let schema = dataset.schema();
+        let DType::Atomic(dtype) = schema.var(id).dtype else {
+            return Err(Error::Unreadable(format!("`{}` in the file holds no numbers", var.name)));
+        };
+        spec.admits(v, &schema.shape(id), Some(dtype), false)?;
         vars.push(id);
     }
     Ok(vars)
 }
 
+/// How the values of variables lose bits where the file does not see to it.
+pub(super) fn rounds(spec: &FileSpec) -> Vec<Option<(Quantize, Atomic)>> {
+    spec.vars.iter().map(|v| Some((v.coding.rounding?.0, v.dtype))).collect()
+}
+
+/// The bytes with the bits lost that shall be.
+pub(super) fn rounded<'b>(how: Option<&Option<(Quantize, Atomic)>>, bytes: &'b [u8]) -> Cow<'b, [u8]> {
+    let Some((how, dtype)) = how.copied().flatten() else { return bytes.into() };
+    let mut own = bytes.to_vec();
+    how.apply(dtype.into(), &mut own, &dtype.default_fill());
+    own.into()
+}
+
 /// A file that this process writes by the engine, alone or beside others.
 struct Alone {
     file: DatasetMut,
+    rounds: Vec<Option<(Quantize, Atomic)>>,
 }
 
 impl BlockFile for Alone {
     fn write(&mut self, var: usize, slab: &Hyperslab, bytes: &[u8]) -> Result<()> {
-        Ok(self.file.write_bytes(VarId(var), slab, bytes)?)
+        let bytes = rounded(self.rounds.get(var), bytes);
+        Ok(self.file.write_bytes(VarId(var), slab, &bytes)?)
     }
 
     fn read(&mut self, var: usize, slab: &Hyperslab, out: &mut [u8]) -> Result<()> {

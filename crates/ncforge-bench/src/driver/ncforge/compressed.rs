@@ -8,12 +8,15 @@
 use std::os::unix::fs::FileExt;
 use std::path::Path;
 
+use ncforge::codec::kernels;
+use ncforge::codec::quantize::Quantize;
 use ncforge::dataset::partial_path;
 use ncforge::model::VarId;
 use ncforge::select::{ChunkGrid, coordinates};
-use ncforge::{CreateOptions, DatasetMut, Hyperslab};
+use ncforge::{Atomic, CreateOptions, DatasetMut, Hyperslab};
 
-use super::blocks::schema;
+use super::blocks::{rounded, rounds, schema};
+use crate::driver::coding::swapped;
 use crate::driver::{BlockFile, FileSpec};
 use crate::error::{Error, Result};
 use crate::team::{Team, agree, exchange};
@@ -23,6 +26,9 @@ struct Chunks {
     grid: ChunkGrid,
     codecs: ncforge::codec::CodecChain,
     size: usize,
+    /// Bytes of a value, where they stand the other way round in the file.
+    swap: Option<usize>,
+    rounds: Option<(Quantize, Atomic)>,
 }
 
 struct Compressed<T> {
@@ -59,12 +65,10 @@ pub(super) fn create<'a>(
                 return Err(Error::Invalid(format!("`{}` has no chunks", spec.vars[v].name)));
             };
             let size = spec.vars[v].dtype.size();
-            let schema = schema(spec);
-            let ncforge::model::Storage::Chunked { filters, .. } = &schema.vars[v].storage else {
-                return Err(Error::Invalid(format!("`{}` has no chunks", spec.vars[v].name)));
-            };
-            let codecs = ncforge::codec::CodecChain::new(filters, size)?;
-            Ok(Chunks { grid: ChunkGrid::new(&spec.shape(v), &chunk), codecs, size })
+            let codecs = ncforge::codec::CodecChain::new(&spec.filters(v), size)?;
+            let swap = swapped(spec.vars[v].endian, size);
+            let rounds = rounds(spec)[v];
+            Ok(Chunks { grid: ChunkGrid::new(&spec.shape(v), &chunk), codecs, size, swap, rounds })
         })
         .collect::<Result<Vec<_>>>()?;
     Ok(Box::new(Compressed { team, path: path.to_owned(), head, file, vars }))
@@ -119,6 +123,7 @@ impl Chunks {
     fn encode(&self, slab: &Hyperslab, bytes: &[u8]) -> Result<Vec<Encoded>> {
         let dims = slab.rank();
         let chunk = &self.grid.chunk;
+        let bytes: &[u8] = &rounded(Some(&self.rounds), bytes);
         let mut raw = vec![0u8; self.grid.chunk_len() as usize * self.size];
         let mut out = Vec::new();
         for at in coordinates(&self.grid.touched(slab)) {
@@ -140,6 +145,9 @@ impl Chunks {
                 let to = index(chunk, &|_| 0);
                 let from = index(&slab.count, &|d| corner[d] - slab.start[d]);
                 raw[to..to + width].copy_from_slice(&bytes[from..from + width]);
+            }
+            if let Some(unit) = self.swap {
+                kernels::swap_in_place(&mut raw, unit);
             }
             let (encoded, mask) = self.codecs.encode(&raw)?;
             out.push((at, encoded, mask));

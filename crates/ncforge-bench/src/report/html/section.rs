@@ -2,7 +2,7 @@
 
 use maud::{Markup, PreEscaped, html};
 
-use super::{Room, list, table};
+use super::{Room, list, rich, table};
 use crate::error::Result;
 use crate::report::chart::{self, Chart, Point};
 use crate::report::table::{ONLY, phase, published};
@@ -44,14 +44,14 @@ pub(super) fn section(s: &Section, number: usize, only: bool, room: &mut Room) -
     }
     Ok(html! {
         section id=(format!("section-{number}")) {
-            h2 { (s.title) }
+            h2 { (rich(&s.title)) }
             @if !only || s.words.len() > ONLY { (list(&s.words)) }
             @if let Some(beside) = &beside { h3 { "Theirs and ours" } (beside) }
             @for c in &charts { (figure(c, room)) }
             @for part in &parts { (part) }
             @if !ranks.is_empty() { h3 { "Ranks over time" } }
             @for c in &ranks { (figure(c, room)) }
-            @for note in &s.notes { p.note { "Note: " (note) } }
+            @for note in &s.notes { p.note { "Note: " (rich(note)) } }
         }
     })
 }

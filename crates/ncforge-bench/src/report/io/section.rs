@@ -1,12 +1,15 @@
 //! The workload `io` in the terms that all workloads share.
 
-use super::{Row as IoRow, bounds, call_seconds, comparisons, rows};
+use super::{Row as IoRow, bounds, call_seconds, comparisons, is_encoding, rows};
+use crate::clock::Used;
+use crate::driver::{Coding, Shuffle};
 use crate::environment::Environment;
 use crate::report::bytes;
-use crate::result::{Lane, Measurement, Results, Row, Section, View};
+use crate::result::{Lane, Measurement, Results, Row, Section, View, WHOLE};
 use crate::stats::{Summary, percentile};
 use crate::workload::io::{
-    AccessKind, CacheAsk, CaseResult, IoReport, PhaseResult, Span, format_name, type_name, written,
+    AccessKind, CacheAsk, CaseResult, DriverAsk, IoReport, PhaseResult, Span, endian_name, format_name,
+    type_name, written,
 };
 
 /// At most so many times of calls are kept for a row, evenly chosen.
@@ -69,15 +72,26 @@ fn row(report: &IoReport, found: &IoRow<'_>) -> Row {
         .iter()
         .filter(|p| p.case == found.case && p.kind == found.kind && p.cache_asked == found.cache)
         .collect();
-    let mut row = Row::new(&case.name, found.kind.name(), all.first().map_or(0, |p| p.bytes));
+    let (g, size) = (&report.geometry, report.options.dtype.size() as u64);
+    let whole = g.data.iter().product::<u64>() * size;
+    let bytes = all.first().map_or(0, |p| if all.iter().any(|p| p.partial) { whole } else { p.bytes });
+    let mut row = Row::new(&case.name, found.kind.name(), bytes);
     row.engine.clone_from(&case.driver);
     row.version.clone_from(&case.version);
     row.stored = all.last().map(|p| p.stored);
+    let ratio = all.last().and_then(|p| p.ratio());
     row.measurements = all.iter().map(|p| measurement(p)).collect();
     row.of_ceiling = found.of_ceiling;
     row.calls = thinned(&call_seconds(found));
     row.lanes = lanes(&found.runs);
-    facts(row, report, case, found.cache)
+    let mut row = facts(row, report, case, found.cache);
+    if is_encoding(report, found) {
+        row = row.with(WHOLE, 1);
+    }
+    match ratio {
+        Some(ratio) => row.with("ratio", format!("{ratio:.3}")),
+        None => row,
+    }
 }
 
 fn facts(row: Row, report: &IoReport, case: &CaseResult, cache: Option<CacheAsk>) -> Row {
@@ -89,6 +103,17 @@ fn facts(row: Row, report: &IoReport, case: &CaseResult, cache: Option<CacheAsk>
         AccessKind::Collective => "coll",
         AccessKind::File => "file",
     };
+    // Plain system calls encode nothing, and hold nothing.
+    let raw = case.ask.driver == DriverAsk::Raw;
+    let coding = if raw { Coding::default() } else { case.ask.coding };
+    let held = if raw { None } else { case.ask.cache };
+    let shuffle = match coding.shuffle {
+        Shuffle::Off => "0",
+        Shuffle::Bytes => "1",
+        Shuffle::Bits => "bits",
+    };
+    let endian = case.audit.as_ref().and_then(|a| a.endian.clone());
+    let endian = endian.unwrap_or_else(|| endian_name::of(case.ask.endian).to_owned());
     let engine = row.engine.clone();
     let row = row
         .with("engine", engine)
@@ -103,9 +128,12 @@ fn facts(row: Row, report: &IoReport, case: &CaseResult, cache: Option<CacheAsk>
         .with("chunk_shape", found.or_else(|| asked.clone()).unwrap_or_default())
         .with("chunk_asked", asked.unwrap_or_else(|| "none".into()))
         .with("dtype", type_name::of(o.dtype))
-        .with("codec", if case.ask.deflate > 0 { "deflate" } else { "none" })
-        .with("level", case.ask.deflate)
-        .with("shuffle", u8::from(case.ask.shuffle))
+        .with("codec", coding.codec.name())
+        .with("level", coding.codec.level().unwrap_or(0))
+        .with("shuffle", shuffle)
+        .with("quantize", coding.rounding.map_or_else(|| "none".to_owned(), |r| r.to_string()))
+        .with("endian", endian)
+        .with("chunk_cache", held.map_or_else(|| "default".to_owned(), |n| n.to_string()))
         .with("unlimited", u8::from(o.unlimited))
         .with("fill", u8::from(o.fill))
         .with("pattern", "blocks");
@@ -125,6 +153,7 @@ fn measurement(p: &PhaseResult) -> Measurement {
     Measurement {
         rep: p.repetition,
         seconds: p.io,
+        bytes: p.partial.then_some(p.bytes),
         disturbed: p.disturbed,
         cache: Some(p.cache.clone()),
         open: Some(p.open),
@@ -135,6 +164,8 @@ fn measurement(p: &PhaseResult) -> Measurement {
         ranks: Summary::of(&times).map(|s| (s.min, s.median, s.max)),
         calls: percentile(&calls, 0.5).zip(percentile(&calls, 0.99)),
         cpu: Some(p.ranks.iter().map(|r| r.cpu).sum()),
+        used: Some(Used::sum(p.ranks.iter().map(|r| &r.used))),
+        split: p.split(),
         memory: p.ranks.iter().map(|r| r.peak_memory).max(),
         noise: p.noise,
         right: p.verdict.as_ref().map(|v| v.wrong == 0),

@@ -16,7 +16,7 @@ pub(super) type Handle = usize;
 
 /// What handles look like.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Family {
+pub(in crate::team) enum Family {
     /// Addresses.
     OpenMpi,
     /// Numbers.
@@ -65,7 +65,6 @@ calls! {
     abort: b"MPI_Abort\0" = fn(Handle, c_int);
     comm_rank: b"MPI_Comm_rank\0" = fn(Handle, *mut c_int);
     comm_size: b"MPI_Comm_size\0" = fn(Handle, *mut c_int);
-    comm_split_type: b"MPI_Comm_split_type\0" = fn(Handle, c_int, c_int, Handle, *mut Handle);
     comm_free: b"MPI_Comm_free\0" = fn(*mut Handle);
     barrier: b"MPI_Barrier\0" = fn(Handle);
     allgather: b"MPI_Allgather\0" = fn(*const c_void, c_int, Handle, *mut c_void, c_int, Handle, Handle);
@@ -83,17 +82,30 @@ calls! {
     file_write_at_all: b"MPI_File_write_at_all\0" = fn(Handle, i64, *const c_void, c_int, Handle, usize);
     file_read_at_all: b"MPI_File_read_at_all\0" = fn(Handle, i64, *mut c_void, c_int, Handle, usize);
     file_close: b"MPI_File_close\0" = fn(*mut Handle);
+    file_get_info: b"MPI_File_get_info\0" = fn(Handle, *mut Handle);
+    info_create: b"MPI_Info_create\0" = fn(*mut Handle);
+    info_set: b"MPI_Info_set\0" = fn(Handle, *const c_char, *const c_char);
+    info_count: b"MPI_Info_get_nkeys\0" = fn(Handle, *mut c_int);
+    info_key: b"MPI_Info_get_nthkey\0" = fn(Handle, c_int, *mut c_char);
+    info_get: b"MPI_Info_get\0" = fn(Handle, *const c_char, c_int, *mut c_char, *mut c_int);
+    info_free: b"MPI_Info_free\0" = fn(*mut Handle);
 }
+
+/// `MPI_Comm_split_type`, which MPI has since version 3.
+type Split = unsafe extern "C" fn(Handle, c_int, c_int, Handle, *mut Handle) -> c_int;
 
 /// A loaded MPI library.
 #[derive(Debug)]
 pub(super) struct Abi {
     pub(super) calls: Calls,
+    pub(super) split: Option<Split>,
     pub(super) family: Family,
     /// The name that it was found under.
     pub(super) path: String,
     /// `MPI_COMM_WORLD`.
     pub(super) world: Handle,
+    /// `MPI_COMM_SELF`.
+    pub(super) own: Handle,
     /// `MPI_INFO_NULL`.
     pub(super) info_null: Handle,
     /// `MPI_BYTE`.
@@ -129,25 +141,30 @@ impl Abi {
         // SAFETY: loading an MPI library runs its initialisers, which ask nothing of us.
         let library = unsafe { Library::open(Some(name), RTLD_NOW | RTLD_GLOBAL) }?;
         let calls = Calls::find(&library)?;
+        // SAFETY: the type is that of mpi.h, with handles as said above.
+        let split = unsafe { library.get::<Split>(b"MPI_Comm_split_type\0") }.ok().map(|s| *s);
         let address = |symbol: &[u8]| {
             // SAFETY: only the address is taken, of an object that lives as long as the library.
             unsafe { library.get::<*mut c_void>(symbol) }.ok().map(|s| s.as_raw_ptr() as usize)
         };
         let open = (
             address(b"ompi_mpi_comm_world\0"),
+            address(b"ompi_mpi_comm_self\0"),
             address(b"ompi_mpi_info_null\0"),
             address(b"ompi_mpi_byte\0"),
         );
-        let (family, world, info_null, byte) = match open {
-            (Some(world), Some(info), Some(byte)) => (Family::OpenMpi, world, info, byte),
+        let (family, world, own, info_null, byte) = match open {
+            (Some(world), Some(own), Some(info), Some(byte)) => (Family::OpenMpi, world, own, info, byte),
             // The numbers of MPICH's ABI, which its descendants share.
-            _ => (Family::Mpich, 0x4400_0000, 0x1c00_0000, 0x4c00_010d),
+            _ => (Family::Mpich, 0x4400_0000, 0x4400_0001, 0x1c00_0000, 0x4c00_010d),
         };
         Ok(Abi {
             calls,
+            split,
             family,
             path: name.to_owned(),
             world,
+            own,
             info_null,
             byte,
             _library: ManuallyDrop::new(library),

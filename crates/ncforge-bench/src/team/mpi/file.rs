@@ -44,9 +44,8 @@ impl MpiFile {
         let mut handle: Handle = 0;
         let mode = if write { MODE_RDWR } else { MODE_RDONLY };
         // SAFETY: a string that ends with zero; room for a handle of either family.
-        let code = unsafe {
-            (abi.calls.file_open)(team.world(), name.as_ptr(), mode, team.info_null(), &mut handle)
-        };
+        let code =
+            unsafe { (abi.calls.file_open)(team.world(), name.as_ptr(), mode, team.info(), &mut handle) };
         abi.check(code, &format!("cannot open `{}`", path.display()))?;
         team.barrier()?;
         Ok(MpiFile { abi, handle, open: true })

@@ -3,6 +3,7 @@
 use std::path::Path;
 
 use ncforge::engine::{Engine, EngineOptions};
+use ncforge::model::Endian;
 use ncforge::ops::combine::{CombineOptions, SchemeChoice, TileChunks, combine};
 use ncforge::ops::copy::{ChunkSpec, Codec, CopyOptions};
 use ncforge::ops::progress::Silent;
@@ -11,7 +12,7 @@ use ncforge::{Atomic, Format, Hyperslab};
 use super::field::Field;
 use super::tiles::{TileSet, VARIABLE};
 use super::{Options, Phase, Used};
-use crate::driver::{Access, ChunkAsk, DimSpec, Driver, FileSpec, VarSpec};
+use crate::driver::{Access, ChunkAsk, Coding, DimSpec, Driver, FileSpec, VarSpec};
 use crate::error::{Error, Result};
 
 /// One phase's work.
@@ -83,10 +84,11 @@ impl Job<'_> {
                     true => ChunkAsk::Lens(self.chunks().to_vec()),
                     false => ChunkAsk::Unasked(self.chunks().to_vec()),
                 },
-                deflate: u32::from(deflate),
-                shuffle: deflate,
+                coding: Coding::deflate(u32::from(deflate), deflate),
+                endian: Endian::Native,
             }],
             fill: false,
+            cache: None,
         };
         if let Some(why) = driver.refuses(&spec, &Access::Alone) {
             return Err(Error::Library(why));

@@ -7,11 +7,12 @@ use std::os::unix::ffi::OsStrExt;
 use std::path::Path;
 
 use ncforge::codec::kernels::swap_copy;
+use ncforge::model::Endian;
 use ncforge::{Atomic, Format, Hyperslab};
 use serde::Serialize;
 
 use super::floats::{Floats, bytes};
-use crate::driver::{Access, BlockFile, ChunkAsk, DimSpec, Driver, FileSpec, VarSpec};
+use crate::driver::{Access, BlockFile, ChunkAsk, Coding, DimSpec, Driver, FileSpec, VarSpec};
 use crate::error::{Error, Result};
 
 /// How floats become bytes of a file.
@@ -108,10 +109,11 @@ fn spec(format: Format, len: usize) -> FileSpec {
             dtype: Atomic::Float,
             dims: vec![0],
             chunks: ChunkAsk::Unasked(vec![len as u64]),
-            deflate: 0,
-            shuffle: false,
+            coding: Coding::default(),
+            endian: Endian::Native,
         }],
         fill: false,
+        cache: None,
     }
 }
 

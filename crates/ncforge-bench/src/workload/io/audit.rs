@@ -4,8 +4,12 @@ use std::path::Path;
 
 use ncforge::Dataset;
 use ncforge::codec::filter_name;
-use ncforge::model::Storage;
+use ncforge::codec::quantize::Quantize;
+use ncforge::model::{DType, Endian, Storage};
 use serde::{Deserialize, Serialize};
+
+use super::options::endian_name;
+use crate::driver::Rounding;
 
 /// The storage of the variable, as the file has it.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
@@ -16,6 +20,12 @@ pub struct Audit {
     pub chunks: Option<Vec<u64>>,
     /// Names of the filters.
     pub filters: Vec<String>,
+    /// In which order the bytes of a value stand: "little", "big"; `None` for values of one byte, and where it is not told.
+    #[serde(default)]
+    pub endian: Option<String>,
+    /// What the variable says about bits that were lost: "bitround=9".
+    #[serde(default)]
+    pub rounding: Option<Rounding>,
     /// Whether the first dimension is unlimited.
     pub unlimited: bool,
     /// Bytes of all files.
@@ -38,7 +48,16 @@ impl Audit {
             }
             _ => (None, Vec::new()),
         };
+        let order = match v.endian {
+            _ if schema.format.is_classic() => Endian::Big,
+            Endian::Native if cfg!(target_endian = "big") => Endian::Big,
+            Endian::Native => Endian::Little,
+            told => told,
+        };
+        let one = matches!(v.dtype, DType::Atomic(t) if t.size() == 1);
         Audit {
+            endian: (!one).then(|| endian_name::of(order).to_owned()),
+            rounding: Quantize::of(v).map(Rounding),
             format: schema.format.kind().to_owned(),
             chunks,
             filters,
@@ -48,7 +67,7 @@ impl Audit {
         }
     }
 
-    /// In words: "chunks 1 × 100 × 100 × 10, deflate; 12,578 bytes beside the values".
+    /// In words: "chunks 1:100:100:10 + deflate, little-endian".
     pub fn describe(&self) -> String {
         let mut text = match &self.chunks {
             Some(c) => format!("chunks {}", super::written(c)),
@@ -58,6 +77,12 @@ impl Audit {
         for f in &self.filters {
             text.push_str(" + ");
             text.push_str(f);
+        }
+        if let Some(r) = self.rounding {
+            text.push_str(&format!(" + {r}"));
+        }
+        if let Some(order) = &self.endian {
+            text.push_str(&format!(", {order}-endian"));
         }
         if self.unlimited && self.chunks.is_some() {
             text.push_str(", unlimited");

@@ -6,7 +6,7 @@
 
 use std::path::Path;
 
-use ncforge::codec::{CodecChain, filters};
+use ncforge::codec::CodecChain;
 use serde::{Deserialize, Serialize};
 
 use super::buffer::Buffer;
@@ -15,6 +15,7 @@ use super::options::{CacheAsk, IoOptions};
 use super::result::PhaseKind;
 use crate::cache;
 use crate::clock;
+use crate::driver::Coding;
 use crate::environment::processors;
 use crate::error::{Error, Result};
 use ncforge::Hyperslab;
@@ -33,7 +34,7 @@ pub struct Ceilings {
     pub read: f64,
     /// Reading it from the device, where that can be had.
     pub read_cold: Option<f64>,
-    /// Levels of deflate with shuffle or without: encoding and decoding by one thread.
+    /// Codecs that were asked for: encoding and decoding by one thread.
     pub codecs: Vec<CodecRate>,
     /// Processors, which encoders and decoders can share.
     pub processors: usize,
@@ -43,10 +44,8 @@ pub struct Ceilings {
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 #[serde(default)]
 pub struct CodecRate {
-    /// Level of deflate.
-    pub level: u32,
-    /// Whether bytes are shuffled.
-    pub shuffle: bool,
+    /// Compressor and shuffle.
+    pub coding: Coding,
     /// Encoding.
     pub encode: f64,
     /// Decoding.
@@ -107,18 +106,20 @@ impl Ceilings {
             cache::warm(path)?;
             best.read = best.read.max(len / read(path, &mut target)?);
         }
-        let mut asked: Vec<(u32, bool)> =
-            options.cases.iter().filter(|c| c.deflate > 0).map(|c| (c.deflate, c.shuffle)).collect();
-        asked.sort_unstable();
-        asked.dedup();
-        for (level, shuffle) in asked {
-            best.codecs.push(codec(level, shuffle, &source, values.dtype.size())?);
+        let mut asked: Vec<Coding> = Vec::new();
+        for coding in options.cases.iter().map(|c| lossless(&c.coding)).filter(Coding::is_filtered) {
+            if !asked.contains(&coding) {
+                asked.push(coding);
+            }
+        }
+        for coding in asked {
+            best.codecs.push(codec(coding, &source, values.dtype.size())?);
         }
         Ok(best)
     }
 
     /// What bounds a row: the slowest of what its bytes must go through.
-    pub fn bound(&self, kind: PhaseKind, cache: Option<CacheAsk>, codec: (u32, bool)) -> Bound {
+    pub fn bound(&self, kind: PhaseKind, cache: Option<CacheAsk>, coding: &Coding) -> Bound {
         let mut all = vec![("copying in memory".to_owned(), self.copy)];
         match (kind, cache) {
             (PhaseKind::Write | PhaseKind::Append, _) => {
@@ -131,11 +132,11 @@ impl Ceilings {
             }
             (PhaseKind::Read, _) => all.push(("reading from the system's cache".to_owned(), self.read)),
         }
-        if let Some(c) = self.codecs.iter().find(|c| (c.level, c.shuffle) == codec) {
+        if let Some(c) = self.codecs.iter().find(|c| c.coding == lossless(coding)) {
             let (word, rate) =
                 if kind != PhaseKind::Read { ("encoding", c.encode) } else { ("decoding", c.decode) };
             let cpus = self.processors.max(1);
-            all.push((format!("{word} deflate {} on {cpus} processors", c.level), rate * cpus as f64));
+            all.push((format!("{word} ({}) on {cpus} processors", c.coding), rate * cpus as f64));
         }
         let least = all.into_iter().filter(|b| b.1 > 0.0).min_by(|a, b| a.1.total_cmp(&b.1));
         let (what, rate) = least.unwrap_or_default();
@@ -180,16 +181,16 @@ fn sample(values: &Values) -> Buffer {
     whole
 }
 
-fn codec(level: u32, shuffle: bool, source: &[u8], size: usize) -> Result<CodecRate> {
+/// What takes a codec's time; rounding is measured with nobody.
+fn lossless(coding: &Coding) -> Coding {
+    Coding { rounding: None, ..*coding }
+}
+
+fn codec(coding: Coding, source: &[u8], size: usize) -> Result<CodecRate> {
     const CHUNK: usize = 1 << 20;
-    let mut list = Vec::new();
-    if shuffle {
-        list.push(filters::shuffle(size));
-    }
-    list.push(filters::deflate(level));
-    let chain = CodecChain::new(&list, size)?;
+    let chain = CodecChain::new(&coding.filters(size, CHUNK), size)?;
     let part = &source[..source.len().min(8 * CHUNK)];
-    let mut rate = CodecRate { level, shuffle, ..CodecRate::default() };
+    let mut rate = CodecRate { coding, ..CodecRate::default() };
     let mut room = vec![0u8; CHUNK];
     for _ in 0..TIMES {
         let (mut encode, mut decode) = (0.0, 0.0);
@@ -220,15 +221,15 @@ mod tests {
             write_synced: 0.5e9,
             read: 5e9,
             read_cold: Some(0.3e9),
-            codecs: vec![CodecRate { level: 4, shuffle: false, encode: 0.1e9, decode: 0.6e9 }],
+            codecs: vec![CodecRate { coding: Coding::deflate(4, false), encode: 0.1e9, decode: 0.6e9 }],
             processors: 2,
         };
-        let rate = |kind, cache, codec| c.bound(kind, cache, codec).rate;
-        assert_eq!(rate(PhaseKind::Write, None, (0, false)), 2e9);
-        assert_eq!(rate(PhaseKind::Write, None, (4, false)), 0.2e9);
-        assert_eq!(rate(PhaseKind::Read, Some(CacheAsk::Warm), (0, false)), 5e9);
-        assert_eq!(rate(PhaseKind::Read, Some(CacheAsk::Cold), (4, false)), 0.3e9);
-        let b = c.bound(PhaseKind::Read, Some(CacheAsk::Warm), (4, false));
-        assert!(b.what.contains("decoding deflate 4") && b.rate == 1.2e9, "{b:?}");
+        let rate = |kind, cache, level| c.bound(kind, cache, &Coding::deflate(level, false)).rate;
+        assert_eq!(rate(PhaseKind::Write, None, 0), 2e9);
+        assert_eq!(rate(PhaseKind::Write, None, 4), 0.2e9);
+        assert_eq!(rate(PhaseKind::Read, Some(CacheAsk::Warm), 0), 5e9);
+        assert_eq!(rate(PhaseKind::Read, Some(CacheAsk::Cold), 4), 0.3e9);
+        let b = c.bound(PhaseKind::Read, Some(CacheAsk::Warm), &Coding::deflate(4, false));
+        assert!(b.what.contains("decoding (deflate 4)") && b.rate == 1.2e9, "{b:?}");
     }
 }

@@ -4,11 +4,17 @@
 //! two time steps, two engines can be told apart, and what was read back can be checked element by element without
 //! keeping what was written. Buffers are poisoned before a read: a library that reads nothing is found out.
 
+use std::path::PathBuf;
+use std::sync::Arc;
+
 use ncforge::{Atomic, Hyperslab};
 use serde::{Deserialize, Serialize};
 
+use super::sample::Sample;
+use crate::driver::Rounding;
+
 /// How the values look. What is compressed shows in sizes and times, so it is chosen.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum Content {
     /// All bits of a hash of the index: cannot be compressed.
@@ -24,6 +30,14 @@ pub enum Content {
     /// The cell values of NetCDF-Bench, `100·t + rank + x + 10·y + 1` with t, x, y counted within the block. Very
     /// compressible; slips between time steps cannot be seen in it.
     NetcdfBench,
+    /// The values of a variable of a file, again and again: as compressible as real data, and checked as exactly as
+    /// the others.
+    Sample {
+        /// The file.
+        path: PathBuf,
+        /// The variable's path in it.
+        variable: String,
+    },
 }
 
 impl std::str::FromStr for Content {
@@ -43,8 +57,14 @@ impl std::str::FromStr for Content {
                 .filter(|n| *n <= 100)
                 .map(Content::Compressible)
                 .ok_or_else(|| format!("`{n}` is no percentage, as in compressible=30")),
+            Some(("sample", of)) => match of.rsplit_once(':') {
+                Some((path, variable)) if !path.is_empty() && !variable.is_empty() => {
+                    Ok(Content::Sample { path: path.into(), variable: variable.to_owned() })
+                }
+                _ => Err(format!("`{of}` names no file and variable, as in sample=ocean.nc:sst")),
+            },
             _ => Err(format!(
-                "no content `{text}`: hash, field, constant, ramp, compressible=PERCENT or netcdf-bench"
+                "no content `{text}`: hash, field, constant, ramp, compressible=PERCENT, sample=FILE:VARIABLE or netcdf-bench"
             )),
         }
     }
@@ -61,6 +81,8 @@ pub(super) struct Values {
     pub dtype: Atomic,
     /// The whole array.
     pub shape: Vec<u64>,
+    /// What [`Content::Sample`] repeats.
+    pub sample: Option<Arc<Sample>>,
 }
 
 /// What a buffer is filled with before a read: no value of it is likely to be right.
@@ -121,6 +143,9 @@ impl Values {
     pub(super) fn fill(&self, slab: &Hyperslab, rank: u64, out: &mut [u8]) {
         let size = self.dtype.size();
         assert_eq!(out.len() as u64, slab.len() * size as u64);
+        if let Some(sample) = &self.sample {
+            return sample.fill(&self.shape, slab, out);
+        }
         match self.dtype {
             Atomic::Byte | Atomic::UByte | Atomic::Char => self.rows(slab, rank, out, |v| [v as u8]),
             Atomic::Short | Atomic::UShort => self.rows(slab, rank, out, |v| (v as u16).to_ne_bytes()),
@@ -146,7 +171,7 @@ impl Values {
         for (row, at) in cells.chunks_mut(width.max(1) as usize).zip(ncforge::select::coordinates(&outer)) {
             let index = (0..dims - 1).fold(0u64, |i, d| i * self.shape[d] + slab.start[d] + at[d]);
             let index = index * self.shape[dims - 1] + slab.start[dims - 1];
-            match self.content {
+            match &self.content {
                 Content::Hash => {
                     for (cell, i) in row.iter_mut().zip(index..) {
                         *cell = encode(mix(self.seed.wrapping_add(i.wrapping_mul(GOLDEN))));
@@ -166,12 +191,14 @@ impl Values {
                         *cell = encode(((wave * 64 + along * 32 + 65536) as u64) << 6 ^ noise);
                     }
                 }
+                // Without a sample there is nothing to repeat; `fill` asks it first.
+                Content::Sample { .. } => row.fill(encode(0)),
                 Content::Constant => row.fill(encode(mix(self.seed))),
                 Content::Ramp => row.iter_mut().zip(index..).for_each(|(cell, i)| *cell = encode(i)),
                 Content::Compressible(share) => {
                     for (cell, i) in row.iter_mut().zip(index..) {
                         let run = mix(self.seed.wrapping_add((i / 16).wrapping_mul(GOLDEN)));
-                        let zero = run % 100 < u64::from(share);
+                        let zero = run % 100 < u64::from(*share);
                         let value = mix(self.seed.wrapping_add(i.wrapping_mul(GOLDEN)));
                         *cell = encode(if zero { 0 } else { value });
                     }
@@ -185,10 +212,21 @@ impl Values {
         }
     }
 
-    /// Compares what was read with what it should be, every element; `expected` is room for a block.
-    pub(super) fn check(&self, slab: &Hyperslab, rank: u64, got: &[u8], expected: &mut Vec<u8>) -> Verdict {
+    /// Compares what was read with what it should be, every element: where values lost bits on their way to the file, with what
+    /// is left of them. `expected` is room for a block.
+    pub(super) fn check(
+        &self,
+        slab: &Hyperslab,
+        rank: u64,
+        rounding: Option<Rounding>,
+        got: &[u8],
+        expected: &mut Vec<u8>,
+    ) -> Verdict {
         expected.resize(got.len(), 0);
         self.fill(slab, rank, expected);
+        if let Some(Rounding(how)) = rounding {
+            how.apply(self.dtype.into(), expected, &self.dtype.default_fill());
+        }
         let size = self.dtype.size();
         let mut verdict = Verdict { checked: slab.len(), ..Verdict::default() };
         if got == expected.as_slice() {
@@ -241,7 +279,7 @@ mod tests {
     use super::*;
 
     fn values(content: Content, dtype: Atomic) -> Values {
-        Values { content, seed: 1, dtype, shape: vec![4, 6, 10] }
+        Values { content, seed: 1, dtype, shape: vec![4, 6, 10], sample: None }
     }
 
     #[test]
@@ -250,7 +288,7 @@ mod tests {
             [Content::Hash, Content::Field, Content::Ramp, Content::Compressible(40), Content::Constant]
         {
             for dtype in Atomic::ALL {
-                let v = values(content, dtype);
+                let v = values(content.clone(), dtype);
                 let size = dtype.size();
                 let mut all = vec![0; 240 * size];
                 v.fill(&Hyperslab::all(&[4, 6, 10]), 0, &mut all);
@@ -272,12 +310,12 @@ mod tests {
         let mut got = vec![0; 160];
         v.fill(&slab, 0, &mut got);
         let mut room = Vec::new();
-        assert_eq!(v.check(&slab, 0, &got, &mut room), Verdict { checked: 40, ..Verdict::default() });
+        assert_eq!(v.check(&slab, 0, None, &got, &mut room), Verdict { checked: 40, ..Verdict::default() });
         got[33 * 4] ^= 1;
-        let verdict = v.check(&slab, 0, &got, &mut room);
+        let verdict = v.check(&slab, 0, None, &got, &mut room);
         assert_eq!((verdict.wrong, verdict.first[0].at.clone()), (1, vec![2, 3, 3]));
         let poisoned = vec![POISON; 160];
-        assert_eq!(v.check(&slab, 0, &poisoned, &mut room).wrong, 40);
+        assert_eq!(v.check(&slab, 0, None, &poisoned, &mut room).wrong, 40);
     }
 
     #[test]
@@ -291,8 +329,7 @@ mod tests {
 
     #[test]
     fn the_cells_of_netcdf_bench() {
-        let v =
-            Values { content: Content::NetcdfBench, seed: 0, dtype: Atomic::Int, shape: vec![4, 6, 10, 2] };
+        let v = Values { shape: vec![4, 6, 10, 2], seed: 0, ..values(Content::NetcdfBench, Atomic::Int) };
         let mut out = vec![0; 2 * 2 * 3 * 2 * 4];
         v.fill(&Hyperslab::new(&[2, 2, 3, 0], &[2, 2, 3, 2]), 5, &mut out);
         let cells: Vec<i32> = out.chunks(4).map(|c| i32::from_ne_bytes(c.try_into().unwrap())).collect();

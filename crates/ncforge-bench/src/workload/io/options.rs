@@ -2,12 +2,13 @@
 
 use std::path::{Path, PathBuf};
 
+use ncforge::model::Endian;
 use ncforge::{Atomic, Format};
 use serde::{Deserialize, Serialize};
 
 use super::data::Content;
 use super::geometry::{GeometryRequest, Lengths};
-use crate::driver::is_hdf5;
+use crate::driver::{Coding, is_hdf5};
 
 /// Everything that can be asked. A saved result holds it, and can be run again from it.
 #[derive(Clone, Debug, Serialize, Deserialize)]
@@ -57,6 +58,9 @@ pub struct IoOptions {
     /// Rounds go on until the 95 % interval of every row's median is no further from it than this share, or time is over.
     #[serde(default)]
     pub until: Option<f64>,
+    /// Each phase ends when its calls have taken so many seconds, with as many calls by every rank, or with the array.
+    #[serde(default)]
+    pub seconds: Option<f64>,
     /// States of the page cache in which is read.
     pub caches: Vec<CacheAsk>,
     /// Wait after each write until the file is on disk, and time it.
@@ -67,6 +71,9 @@ pub struct IoOptions {
     pub threads: Option<usize>,
     /// Bytes of memory for the values held at once, of all ranks.
     pub memory: Option<u64>,
+    /// Hints for MPI's input and output: to MPI-IO and to parallel netCDF.
+    #[serde(default)]
+    pub hints: Vec<(String, String)>,
     /// Each rank reads what another one wrote.
     pub shift: bool,
     /// Memory, storage and codecs are measured by themselves first, to tell what bounds each row.
@@ -98,11 +105,13 @@ impl IoOptions {
             warmup: 1,
             budget: None,
             until: None,
+            seconds: None,
             caches: vec![CacheAsk::Warm],
             sync: true,
             guard: true,
             threads: None,
             memory: None,
+            hints: Vec::new(),
             shift: true,
             ceilings: false,
         }
@@ -118,10 +127,15 @@ pub struct CaseAsk {
     pub access: AccessKind,
     /// How the variable is cut.
     pub chunks: ChunkChoice,
-    /// Level of deflate, 0 to 9; 0: none.
-    pub deflate: u32,
-    /// Whether bytes are shuffled before deflate.
-    pub shuffle: bool,
+    /// How values are encoded.
+    #[serde(default)]
+    pub coding: Coding,
+    /// In which order the bytes of a value stand in the file.
+    #[serde(default, with = "endian_name")]
+    pub endian: Endian,
+    /// Bytes that the library may hold of decoded chunks; `None`: what it does by itself.
+    #[serde(default)]
+    pub cache: Option<u64>,
 }
 
 /// A library under the benchmark.
@@ -286,6 +300,34 @@ pub mod format_name {
     pub(super) fn deserialize<'de, D: Deserializer<'de>>(d: D) -> Result<Format, D::Error> {
         let text = String::deserialize(d)?;
         parse(&text).ok_or_else(|| D::Error::custom(format!("no format `{text}`")))
+    }
+}
+
+/// Names of byte orders, as `--endian` takes them.
+pub mod endian_name {
+    use ncforge::model::Endian;
+    use serde::{Deserialize, Deserializer, Serializer, de::Error};
+
+    const NAMES: [(Endian, &str); 3] =
+        [(Endian::Native, "native"), (Endian::Little, "little"), (Endian::Big, "big")];
+
+    /// The name of a byte order.
+    pub fn of(endian: Endian) -> &'static str {
+        NAMES.iter().find(|n| n.0 == endian).map_or("", |n| n.1)
+    }
+
+    /// The byte order of a name.
+    pub fn parse(text: &str) -> Option<Endian> {
+        NAMES.iter().find(|n| n.1 == text).map(|n| n.0)
+    }
+
+    pub(super) fn serialize<S: Serializer>(endian: &Endian, s: S) -> Result<S::Ok, S::Error> {
+        s.serialize_str(of(*endian))
+    }
+
+    pub(super) fn deserialize<'de, D: Deserializer<'de>>(d: D) -> Result<Endian, D::Error> {
+        let text = String::deserialize(d)?;
+        parse(&text).ok_or_else(|| D::Error::custom(format!("no byte order `{text}`")))
     }
 }
 

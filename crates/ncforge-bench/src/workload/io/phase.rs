@@ -6,10 +6,10 @@ use super::geometry::Geometry;
 use super::options::AccessKind;
 use super::prepare::{Case, is_periodic};
 use super::result::{PhaseKind, RankPhase, Span};
-use crate::clock;
+use crate::clock::{self, Used};
 use crate::driver::BlockFile;
 use crate::error::{Error, Result};
-use crate::team::{Team, agree};
+use crate::team::{Team, agree, exchange};
 
 use ncforge::Hyperslab;
 
@@ -27,6 +27,10 @@ pub(super) struct Bench<'a> {
     pub(super) periodic: bool,
     /// Whether all is written once more.
     pub(super) rewrites: bool,
+    /// Seconds after which a phase ends.
+    pub(super) seconds: Option<f64>,
+    /// Calls of each rank that the file has, where not all were made.
+    pub(super) reach: Option<u64>,
     /// The rank whose part this one reads.
     pub(super) reads_as: u64,
     pub(super) buffer: Buffer,
@@ -56,6 +60,8 @@ impl<'a> Bench<'a> {
             verify: options.verify,
             periodic: is_periodic(options),
             rewrites: options.rewrite,
+            seconds: options.seconds,
+            reach: None,
             reads_as: (mine + shift) % ranks,
             buffer: Buffer::default(),
             expected: Vec::new(),
@@ -113,7 +119,7 @@ impl<'a> Bench<'a> {
         let mine = self.team.rank() as u64;
         let mut phase = RankPhase::default();
         let access = case.access(self.team, &self.geometry.block);
-        let mut cpu = Cpu::begin();
+        let mut meter = Meter::begin();
         let path = case.path(mine);
         let (mut file, span) = self.timed(case, || match (kind, &case.half) {
             (PhaseKind::Write, Some((_, half))) => case.driver.create(&path, half, &access),
@@ -121,6 +127,7 @@ impl<'a> Bench<'a> {
             _ => case.driver.update(&path, &case.spec, &access),
         })?;
         phase.open = span;
+        phase.steps = file.steps().iter().map(|&(step, seconds)| (step.to_owned(), seconds)).collect();
         let half = case.half.as_ref().map(|(calls, _)| *calls);
         let (mut first, calls) = match (kind, half) {
             (PhaseKind::Write, Some(half)) => (0, half),
@@ -130,9 +137,10 @@ impl<'a> Bench<'a> {
         let wrong = self.rewrites && kind != PhaseKind::Rewrite;
         let block = self.block_bytes();
         let at_once = if self.periodic { calls } else { self.calls_at_once() };
-        while first < calls {
-            let end = (first + at_once).min(calls);
-            cpu.pause();
+        let mut pace = Pace::new(self.seconds, at_once);
+        while first < calls && !pace.is_over() {
+            let end = (first + pace.calls()).min(calls);
+            meter.pause();
             let slabs: Vec<Hyperslab> = (first..end).map(|c| self.geometry.slab(mine, c)).collect();
             let held = if self.periodic { 1 } else { slabs.len() };
             self.buffer.resize(held * block);
@@ -144,7 +152,7 @@ impl<'a> Bench<'a> {
             }
             let places: Vec<Hyperslab> = slabs.iter().map(|s| self.in_file(case, s, mine)).collect();
             self.asked_to_stop()?;
-            cpu.go_on();
+            meter.go_on();
             self.team.barrier()?;
             let mut clock = Calls::begin(&mut phase, end - first);
             let mut done = Ok(());
@@ -160,9 +168,11 @@ impl<'a> Bench<'a> {
             self.after_calls(case, done)?;
             phase.bytes += (end - first) * block as u64;
             first = end;
+            pace.after(self.team, &phase)?;
         }
+        self.reach = (first < calls).then_some(first);
         phase.close = self.close(case, file)?;
-        cpu.end(&mut phase);
+        meter.end(&mut phase);
         Ok(phase)
     }
 
@@ -173,25 +183,27 @@ impl<'a> Bench<'a> {
         let mut verdict = self.verify.then(Verdict::default);
         let access = case.access(self.team, &self.geometry.block);
         let fetched = clock::storage_read();
-        let mut cpu = Cpu::begin();
+        let mut meter = Meter::begin();
         let path = case.path(played);
         let (mut file, span) = self.timed(case, || case.driver.open_blocks(&path, &case.spec, &access))?;
         phase.open = span;
-        let calls = self.geometry.calls();
+        phase.steps = file.steps().iter().map(|&(step, seconds)| (step.to_owned(), seconds)).collect();
+        let calls = self.reach.unwrap_or(self.geometry.calls());
         let block = self.block_bytes();
         // Without a check nobody needs what was read before.
         let (at_once, reuse) = if self.verify { (self.calls_at_once(), false) } else { (calls, true) };
         let mut first = 0;
-        while first < calls {
-            let end = (first + at_once).min(calls);
-            cpu.pause();
+        let mut pace = Pace::new(self.seconds, at_once);
+        while first < calls && !pace.is_over() {
+            let end = (first + pace.calls()).min(calls);
+            meter.pause();
             let slabs: Vec<Hyperslab> = (first..end).map(|c| self.geometry.slab(played, c)).collect();
             let held = if reuse { 1 } else { slabs.len() };
             self.buffer.resize(held * block);
             self.buffer.fill(POISON);
             let places: Vec<Hyperslab> = slabs.iter().map(|s| self.in_file(case, s, played)).collect();
             self.asked_to_stop()?;
-            cpu.go_on();
+            meter.go_on();
             self.team.barrier()?;
             let mut clock = Calls::begin(&mut phase, end - first);
             let mut done = Ok(());
@@ -206,17 +218,19 @@ impl<'a> Bench<'a> {
             clock.end(&mut phase);
             self.after_calls(case, done)?;
             if let Some(verdict) = &mut verdict {
-                cpu.pause();
+                meter.pause();
+                let rounding = case.spec.vars[0].coding.rounding;
                 for (slab, got) in slabs.iter().zip(self.buffer.chunks(block)) {
-                    verdict.add(&self.values.check(slab, played, got, &mut self.expected));
+                    verdict.add(&self.values.check(slab, played, rounding, got, &mut self.expected));
                 }
-                cpu.go_on();
+                meter.go_on();
             }
             phase.bytes += (end - first) * block as u64;
             first = end;
+            pace.after(self.team, &phase)?;
         }
         phase.close = self.close(case, file)?;
-        cpu.end(&mut phase);
+        meter.end(&mut phase);
         phase.from_storage =
             fetched.zip(clock::storage_read()).map(|(before, now)| now.saturating_sub(before));
         Ok((phase, verdict))
@@ -232,6 +246,45 @@ impl<'a> Bench<'a> {
 
     fn close(&self, case: &Case, file: Box<dyn BlockFile + '_>) -> Result<Span> {
         Ok(self.timed(case, || file.close())?.1)
+    }
+}
+
+/// How many calls are made at once, and when a phase ends that has a time.
+///
+/// Ranks look at the clock together between two stretches of calls, so that all of them make the same number: none stops while others
+/// write, and what collective calls need is kept. Stretches grow until one takes about a twentieth of the time.
+struct Pace {
+    seconds: Option<f64>,
+    most: u64,
+    next: u64,
+    gone: f64,
+    seen: usize,
+}
+
+impl Pace {
+    fn new(seconds: Option<f64>, most: u64) -> Self {
+        Pace { seconds, most, next: if seconds.is_some() { 1 } else { most }, gone: 0.0, seen: 0 }
+    }
+
+    fn calls(&self) -> u64 {
+        self.next
+    }
+
+    fn is_over(&self) -> bool {
+        self.seconds.is_some_and(|s| self.gone >= s)
+    }
+
+    /// A stretch has ended, on every rank.
+    fn after(&mut self, team: &dyn Team, phase: &RankPhase) -> Result<()> {
+        let Some(seconds) = self.seconds else { return Ok(()) };
+        let mine: f64 = phase.io[self.seen..].iter().map(Span::seconds).sum();
+        self.seen = phase.io.len();
+        let slowest = exchange(team, &mine)?.into_iter().fold(0.0, f64::max);
+        self.gone += slowest;
+        if slowest < seconds / 20.0 {
+            self.next = (self.next * 2).min(self.most);
+        }
+        Ok(())
     }
 }
 
@@ -268,28 +321,54 @@ impl Calls {
     }
 }
 
-/// Processor time of the process, without that of making and checking values.
-struct Cpu {
-    begun: f64,
-    used: f64,
+/// What the process uses, without what making and checking values takes.
+struct Meter {
+    begun: Used,
+    used: Used,
 }
 
-impl Cpu {
+impl Meter {
     fn begin() -> Self {
-        Cpu { begun: clock::usage().0, used: 0.0 }
+        clock::forget_peak();
+        Meter { begun: Used::now(), used: Used::default() }
     }
 
     fn pause(&mut self) {
-        self.used += clock::usage().0 - self.begun;
+        self.used.add(&self.begun, &Used::now());
     }
 
     fn go_on(&mut self) {
-        self.begun = clock::usage().0;
+        self.begun = Used::now();
     }
 
     fn end(mut self, phase: &mut RankPhase) {
         self.pause();
-        phase.cpu = self.used;
-        phase.peak_memory = clock::usage().1;
+        phase.cpu = self.used.user + self.used.system;
+        phase.used = self.used;
+        phase.peak_memory = clock::peak();
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::team::Alone;
+
+    #[test]
+    fn stretches_grow_and_end_with_the_time() {
+        let mut phase = RankPhase::default();
+        let mut stretch = |pace: &mut Pace, seconds: f64| {
+            phase.io.push(Span { begin: 5.0, end: 5.0 + seconds });
+            pace.after(&Alone, &phase).unwrap();
+            (pace.calls(), pace.is_over())
+        };
+        let mut pace = Pace::new(Some(1.0), 3);
+        assert_eq!((pace.calls(), pace.is_over()), (1, false));
+        assert_eq!(stretch(&mut pace, 0.01), (2, false));
+        assert_eq!(stretch(&mut pace, 0.01), (3, false));
+        assert_eq!(stretch(&mut pace, 0.5), (3, false));
+        assert_eq!(stretch(&mut pace, 0.5), (3, true));
+        let mut pace = Pace::new(None, 7);
+        assert_eq!(stretch(&mut pace, 100.0), (7, false));
     }
 }

@@ -1,15 +1,20 @@
 //! From what is asked to what is done, everything checked before a file is touched.
 
 use std::path::{Path, PathBuf};
+use std::sync::Arc;
 
 use ncforge::Dataset;
+use ncforge::model::Endian;
 
 use super::data::{Content, Values};
 use super::geometry::{Geometry, written};
-use super::options::{AccessKind, CacheAsk, CaseAsk, ChunkChoice, DriverAsk, IoOptions, type_name};
+use super::options::{
+    AccessKind, CacheAsk, CaseAsk, ChunkChoice, DriverAsk, IoOptions, endian_name, type_name,
+};
+use super::sample::{Sample, sample_type};
 use crate::driver::{
-    Access, ChunkAsk, DimSpec, Driver, FileSpec, Hdf5Driver, LibnetcdfDriver, MARK, NcforgeDriver, RawDriver,
-    VarSpec, is_marked, library,
+    Access, ChunkAsk, Coding, DimSpec, Driver, FileSpec, Hdf5Driver, LibnetcdfDriver, MARK, NcforgeDriver,
+    RawDriver, Rounding, VarSpec, is_marked, library,
 };
 use crate::environment::Filesystem;
 use crate::error::{Error, Result};
@@ -77,6 +82,7 @@ pub(super) fn cases(
     if options.cases.is_empty() || options.repetitions == 0 || !(options.write || options.read) {
         return invalid("nothing to measure: a case, a repetition, and reading or writing are needed");
     }
+    check_time(options)?;
     let several = options.cases.len() > 1;
     let mut cases = Vec::with_capacity(options.cases.len());
     for (number, ask) in options.cases.iter().enumerate() {
@@ -93,6 +99,21 @@ pub(super) fn cases(
     }
     name_apart(&mut cases);
     Ok(cases)
+}
+
+/// Whether phases can end with the time.
+fn check_time(options: &IoOptions) -> Result<()> {
+    if let Some(seconds) = options.seconds {
+        if !(seconds.is_finite() && seconds > 0.0) {
+            return invalid(format!("phases cannot take {seconds} s"));
+        }
+        if options.unlimited || options.append || options.rewrite {
+            return invalid(
+                "where phases end with the time, nobody knows how long the file will be: --seconds goes with neither --unlimited nor --append nor --rewrite",
+            );
+        }
+    }
+    Ok(())
 }
 
 /// The drivers that can be asked for by name.
@@ -153,8 +174,10 @@ fn spec(options: &IoOptions, ask: &CaseAsk, geometry: &Geometry) -> Result<FileS
             }
         }
     }
-    if ask.deflate > 9 {
-        return invalid(format!("a level of deflate is 0 to 9, not {}", ask.deflate));
+    // Plain system calls write the values as they are.
+    let coding = if ask.driver == DriverAsk::Raw { Coding::default() } else { ask.coding };
+    if let Some(Rounding(how)) = coding.rounding {
+        how.check(options.dtype.into()).map_err(|e| Error::Invalid(e.to_string()))?;
     }
     let dims = geometry
         .names
@@ -168,10 +191,10 @@ fn spec(options: &IoOptions, ask: &CaseAsk, geometry: &Geometry) -> Result<FileS
         dtype: options.dtype,
         dims: (0..per_file.len()).collect(),
         chunks,
-        deflate: ask.deflate,
-        shuffle: ask.shuffle,
+        coding,
+        endian: ask.endian,
     };
-    Ok(FileSpec { format: options.format, dims, vars: vec![var], fill: options.fill })
+    Ok(FileSpec { format: options.format, dims, vars: vec![var], fill: options.fill, cache: ask.cache })
 }
 
 /// The calls for half of the time steps, and the file that they make.
@@ -201,7 +224,7 @@ fn check(options: &IoOptions, case: &Case, geometry: &Geometry, team: &dyn Team)
                 "unlimited variables are not supported by independent access: netCDF extends them by collective calls only; take --io-type coll",
             );
         }
-        if case.ask.deflate > 0 {
+        if case.ask.coding.is_filtered() {
             return invalid(
                 "compressed variables are not supported by independent access: netCDF writes them by collective calls only; take --io-type coll",
             );
@@ -234,18 +257,25 @@ fn name_apart(cases: &mut [Case]) {
         ChunkChoice::Auto => "chunks auto".to_owned(),
         ChunkChoice::Lens(l) => format!("chunks {}", written(&l.lens)),
     };
-    let codec = |a: &CaseAsk| match (a.deflate, a.shuffle) {
-        (0, _) => "no deflate".to_owned(),
-        (n, false) => format!("deflate {n}"),
-        (n, true) => format!("shuffle + deflate {n}"),
+    let codec = |a: &CaseAsk| a.coding.to_string();
+    let endian = |a: &CaseAsk| match a.endian {
+        Endian::Native => "native order".to_owned(),
+        other => format!("{}-endian", endian_name::of(other)),
     };
     let access = |a: &CaseAsk| a.access.name().to_owned();
     let (by_access, by_chunks, by_codec) = (differs(&access), differs(&chunks), differs(&codec));
+    let held = |a: &CaseAsk| match a.cache {
+        None => "its own cache".to_owned(),
+        Some(n) => format!("cache of {}", crate::report::bytes(n)),
+    };
+    let (by_endian, by_cache) = (differs(&endian), differs(&held));
     for case in cases.iter_mut() {
         let mut parts = vec![short(case.driver.as_ref())];
         parts.extend(by_access.then(|| access(&case.ask)));
         parts.extend(by_chunks.then(|| chunks(&case.ask)));
         parts.extend(by_codec.then(|| codec(&case.ask)));
+        parts.extend(by_endian.then(|| endian(&case.ask)));
+        parts.extend(by_cache.then(|| held(&case.ask)));
         case.name = parts.join(", ");
     }
 }
@@ -261,13 +291,18 @@ fn short(driver: &dyn Driver) -> String {
 }
 
 /// The values of a run.
-pub(super) fn values(options: &IoOptions, geometry: &Geometry) -> Values {
-    Values {
-        content: options.content,
+pub(super) fn values(options: &IoOptions, geometry: &Geometry) -> Result<Values> {
+    let sample = match &options.content {
+        Content::Sample { path, variable } => Some(Arc::new(Sample::load(path, variable, options.dtype)?)),
+        _ => None,
+    };
+    Ok(Values {
+        content: options.content.clone(),
         seed: options.seed,
         dtype: options.dtype,
         shape: geometry.data.clone(),
-    }
+        sample,
+    })
 }
 
 /// Whether all calls of a rank write the same bytes, so that one buffer serves all of them.
@@ -353,6 +388,7 @@ pub(crate) fn free_space(file: &Path) -> Option<u64> {
 pub fn plan(options: &IoOptions, ranks: u64) -> Result<String> {
     use std::fmt::Write;
     let geometry = Geometry::resolve(&options.geometry, ranks, 1)?;
+    check_time(options)?;
     for ask in &options.cases {
         let spec = spec(options, ask, &geometry)?;
         if let Some(why) = spec.representable() {
@@ -361,6 +397,12 @@ pub fn plan(options: &IoOptions, ranks: u64) -> Result<String> {
         if options.append {
             first_half(options, &geometry, &spec)?;
         }
+    }
+    if let Content::Sample { path, variable } = &options.content
+        && sample_type(path, variable)? != options.dtype
+    {
+        // Says what does not fit.
+        Sample::load(path, variable, options.dtype)?;
     }
     let values = geometry.data.iter().product::<u64>() * options.dtype.size() as u64;
     let block = geometry.block_len() * options.dtype.size() as u64;
@@ -388,9 +430,10 @@ pub fn plan(options: &IoOptions, ranks: u64) -> Result<String> {
     let reads = if options.read { options.caches.len() } else { 0 };
     let _ = writeln!(
         out,
-        "work     {} case{}, {rounds} rounds: {} written, {} read in all",
+        "work     {} case{}, {rounds} rounds: {}{} written, {} read in all",
         options.cases.len(),
         if options.cases.len() == 1 { "" } else { "s" },
+        if options.seconds.is_some() { "at most " } else { "" },
         size(values.saturating_mul((rounds * options.cases.len() * writes) as u64)),
         size(values.saturating_mul((rounds * options.cases.len() * reads) as u64)),
     );

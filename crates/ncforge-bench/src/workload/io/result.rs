@@ -8,11 +8,12 @@ use super::data::Verdict;
 use super::geometry::Geometry;
 use super::options::{CacheAsk, CaseAsk, IoOptions};
 use crate::cache::CacheState;
+use crate::clock::Used;
 use crate::environment::Environment;
 use crate::noise::Noise;
 
 /// Version of the layout of [`IoReport`] as JSON.
-pub const SCHEMA: u32 = 1;
+pub const SCHEMA: u32 = 2;
 
 /// All that was measured, and where.
 #[derive(Clone, Debug, Serialize, Deserialize)]
@@ -120,7 +121,13 @@ pub struct RankPhase {
     pub bytes: u64,
     /// Processor seconds, user and system, from opening to closing, without making and checking values.
     pub cpu: f64,
-    /// Largest resident memory of the process so far, in bytes.
+    /// The same and more, apart.
+    #[serde(default)]
+    pub used: Used,
+    /// Steps of opening, where the driver tells them apart, with their seconds.
+    #[serde(default)]
+    pub steps: Vec<(String, f64)>,
+    /// Largest resident memory of the process in this phase, in bytes; the benchmark's own buffers are in it.
     pub peak_memory: u64,
     /// Bytes that the process fetched from storage.
     pub from_storage: Option<u64>,
@@ -148,6 +155,9 @@ pub struct PhaseResult {
     pub cache: CacheState,
     /// Bytes of values moved by all ranks.
     pub bytes: u64,
+    /// Whether the time that was given was over before the whole array was moved.
+    #[serde(default)]
+    pub partial: bool,
     /// Bytes of the files.
     pub stored: u64,
     /// Bytes fetched from storage by all ranks, where the system tells.
@@ -183,9 +193,46 @@ impl PhaseResult {
         self.open + self.io + self.close
     }
 
+    /// Seconds of everything that is timed apart, by name: the steps of opening (or `open`), the first call (a part of `io`), `io`,
+    /// `sync`, `close`. Of the ranks, the slowest in each.
+    pub fn split(&self) -> Vec<(String, f64)> {
+        let mut out: Vec<(String, f64)> = Vec::new();
+        let mut put = |name: &str, seconds: f64| match out.iter_mut().find(|s| s.0 == name) {
+            Some(slot) => slot.1 = slot.1.max(seconds),
+            None => out.push((name.to_owned(), seconds)),
+        };
+        for rank in &self.ranks {
+            rank.steps.iter().for_each(|(name, seconds)| put(name, *seconds));
+        }
+        if self.ranks.iter().all(|r| r.steps.is_empty()) {
+            put("open", self.open);
+        }
+        for first in self.ranks.iter().filter_map(|r| r.calls.first()) {
+            put("first_call", f64::from(*first));
+        }
+        put("io", self.io);
+        if let Some(sync) = self.sync {
+            put("sync", sync);
+        }
+        put("close", self.close);
+        out
+    }
+
     /// Bytes a second with opening and closing.
     pub fn rate_total(&self) -> f64 {
         self.bytes as f64 / self.total().max(1e-9)
+    }
+
+    /// Bytes of values for each byte of the files; `None` where only a part of the values was moved.
+    pub fn ratio(&self) -> Option<f64> {
+        (self.kind != PhaseKind::Append && !self.partial && self.stored > 0)
+            .then(|| self.bytes as f64 / self.stored as f64)
+    }
+
+    /// Bytes of the files a second, with opening and closing (what is compressed may be written when the file is closed), where all
+    /// values were moved.
+    pub fn rate_stored(&self) -> Option<f64> {
+        self.ratio().map(|_| self.stored as f64 / self.total().max(1e-9))
     }
 
     /// Bytes a second until the file was on disk.

@@ -4,14 +4,14 @@ use std::path::{Path, PathBuf};
 
 use super::audit::Audit;
 use super::ceilings::Ceilings;
-use super::data::Verdict;
+use super::data::{Values, Verdict};
 use super::geometry::Geometry;
-use super::options::{CacheAsk, ChunkChoice, IoOptions};
+use super::options::{AccessKind, CacheAsk, ChunkChoice, DriverAsk, IoOptions};
 use super::phase::Bench;
 use super::prepare::{Case, Drivers, VARIABLE, cases, driver, safe_to_begin, values};
 use super::result::{CaseResult, IoReport, PhaseKind, PhaseResult, RankPhase, SCHEMA, Span};
 use crate::cache::{self, CacheState, PROVEN};
-use crate::driver::ChunkAsk;
+use crate::driver::{ChunkAsk, Driver};
 use crate::environment::{Environment, processors};
 use crate::error::{Error, Result};
 use crate::noise::Look;
@@ -41,15 +41,30 @@ pub(crate) fn run_with(
         if team.rank() == 0 {
             safe_to_begin(options, &cases, &geometry)?;
         }
-        Ok((geometry, cases))
+        let values = values(options, &geometry)?;
+        match team.mpi() {
+            Some(mpi) => {
+                if !options.hints.is_empty() && !cases.iter().any(|c| takes_hints(c, team)) {
+                    return Err(Error::Invalid(NO_TAKER.into()));
+                }
+                mpi.set_hints(&options.hints)?;
+            }
+            None if options.hints.is_empty() => {}
+            None => {
+                let why =
+                    "hints are for MPI's input and output; start the command by mpiexec, or leave out --hint";
+                return Err(Error::Invalid(why.into()));
+            }
+        }
+        Ok((geometry, cases, values))
     })();
-    let (geometry, cases) = agree(team, prepared).map_err(|e| match e {
+    let (geometry, cases, values) = agree(team, prepared).map_err(|e| match e {
         // All ranks found the same; the first one tells it.
         Error::Rank { rank: 0, message, code: 2, told: true } => Error::Invalid(message),
         e => e,
     })?;
-    let ceilings = ceilings(team, options, &geometry)?;
-    let mut run = Run::new(team, options, &geometry, &cases, stop);
+    let ceilings = ceilings(team, options, &values)?;
+    let mut run = Run::new(team, options, &geometry, &cases, values, stop);
     let outcome = run.rounds();
     let keep = outcome.is_ok() && (options.keep || cases.len() == 1);
     if team.rank() == 0 && options.write && !keep {
@@ -62,7 +77,7 @@ pub(crate) fn run_with(
     Ok(IoReport {
         schema: SCHEMA,
         workload: "io".to_owned(),
-        environment: Environment::capture_for(&options.file),
+        environment: environment(team, options, &cases)?,
         team: team.kind(),
         nodes: team.nodes(),
         options: options.clone(),
@@ -90,16 +105,41 @@ pub(crate) fn run_with(
     })
 }
 
+const NO_TAKER: &str = "nothing here goes through MPI's input and output, which hints are for: several ranks that share a file do, by a parallel \
+    netCDF-C, or by ncforge with --io-type coll and without chunks; leave out --hint";
+
+/// Whether a case's file is opened through MPI.
+fn takes_hints(case: &Case, team: &dyn Team) -> bool {
+    let shared = team.size() > 1 && case.ask.access != AccessKind::File;
+    shared
+        && match case.ask.driver {
+            DriverAsk::Libnetcdf(_) => true,
+            DriverAsk::Ncforge => case.ask.access == AccessKind::Collective && case.spec.chunks(0).is_none(),
+            DriverAsk::Raw | DriverAsk::H5(_) => false,
+        }
+}
+
+/// The machine, and what did the work.
+fn environment(team: &dyn Team, options: &IoOptions, cases: &[Case]) -> Result<Environment> {
+    let drivers: Vec<&dyn Driver> = cases.iter().map(|c| c.driver.as_ref()).collect();
+    let mut found = Environment::capture().completed(&options.file, &drivers);
+    if let Some(mpi) = team.mpi() {
+        found.libraries.push(format!("MPI: {}", mpi.version()));
+        let layer = if team.rank() == 0 { mpi.io_layer(&options.file) } else { None };
+        if let Some(layer) = layer {
+            (found.mpi_io, found.hints) = (Some(layer.name), layer.hints);
+        }
+    }
+    // All ranks give the report of the first.
+    Ok(exchange(team, &found)?.swap_remove(0))
+}
+
 /// What the machine could do, measured by rank 0 while the others wait.
-fn ceilings(team: &dyn Team, options: &IoOptions, geometry: &Geometry) -> Result<Option<Ceilings>> {
+fn ceilings(team: &dyn Team, options: &IoOptions, values: &Values) -> Result<Option<Ceilings>> {
     if !options.ceilings {
         return Ok(None);
     }
-    let mine = if team.rank() == 0 {
-        Ceilings::measure(options, &values(options, geometry)).map(Some)
-    } else {
-        Ok(None)
-    };
+    let mine = if team.rank() == 0 { Ceilings::measure(options, values).map(Some) } else { Ok(None) };
     let found = agree(team, mine)?;
     Ok(exchange(team, &found)?.swap_remove(0))
 }
@@ -132,10 +172,11 @@ impl<'a> Run<'a> {
         options: &'a IoOptions,
         geometry: &'a Geometry,
         cases: &'a [Case],
+        values: Values,
         stop: Option<&'a dyn Fn() -> bool>,
     ) -> Self {
         Run {
-            bench: Bench::new(team, geometry, values(options, geometry), options, stop),
+            bench: Bench::new(team, geometry, values, options, stop),
             team,
             options,
             geometry,
@@ -203,7 +244,8 @@ impl<'a> Run<'a> {
         }
         rows.into_iter().all(|row| {
             let same = self.phases.iter().filter(|p| (p.case, p.kind, p.cache_asked) == row);
-            let seconds: Vec<f64> = same.map(|p| p.io).collect();
+            // Of each byte, for phases that end with the time.
+            let seconds: Vec<f64> = same.map(|p| p.io / p.bytes.max(1) as f64).collect();
             let median = Summary::of(&seconds).map_or(0.0, |s| s.median);
             median_interval(&seconds).is_some_and(|(low, high)| (high - low) / 2.0 <= share * median)
         })
@@ -221,6 +263,7 @@ impl<'a> Run<'a> {
     fn once(&mut self, number: usize, round: usize) -> Result<()> {
         let case = &self.cases[number];
         let paths = case.paths(self.geometry.ranks());
+        self.bench.reach = None;
         if self.options.write {
             self.remove_old(&paths)?;
             for kind in self.writing() {
@@ -330,9 +373,14 @@ impl<'a> Run<'a> {
         // One witness for all, so that all do the same next.
         let (noise, disturbed, stored) = exchange(self.team, &(noise, disturbed, stored(paths)))?[0];
         let from_storage = ranks.iter().map(|r| r.from_storage).sum::<Option<u64>>();
+        let bytes: u64 = ranks.iter().map(|r| r.bytes).sum();
+        let whole = self.geometry.data.iter().product::<u64>() * self.options.dtype.size() as u64;
+        let partial = self.options.seconds.is_some() && bytes < whole;
         match cache_asked {
             Some(CacheAsk::Cold) => {
-                let share = from_storage.map(|n| n as f64 / stored.max(1) as f64);
+                // Of a part of the array, no more than its own bytes can come from storage.
+                let due = if partial { stored.min(bytes) } else { stored };
+                let share = from_storage.map(|n| n as f64 / due.max(1) as f64);
                 let proven = share.is_some_and(|s| s >= PROVEN);
                 cache.label = if proven { "cold-verified" } else { "cold-unverified" }.into();
                 cache.percent = share.map(|s| (s * 100.0).min(100.0));
@@ -365,7 +413,8 @@ impl<'a> Run<'a> {
             kind,
             cache_asked,
             cache,
-            bytes: ranks.iter().map(|r| r.bytes).sum(),
+            bytes,
+            partial,
             stored,
             from_storage,
             open: self.stretch(&column(&|r| r.open)),
@@ -406,6 +455,30 @@ impl<'a> Run<'a> {
         }
         if self.out_of_time {
             notes.push("the time allowed was over before all repetitions were made".to_owned());
+        }
+        let without = || self.cases.iter().filter(|c| !takes_hints(c, self.team));
+        if !self.options.hints.is_empty() && without().next().is_some() {
+            let names: Vec<&str> = without().map(|c| c.name.as_str()).collect();
+            notes.push(format!(
+                "hints do not reach {}, which does without MPI's input and output",
+                names.join("; ")
+            ));
+        }
+        if let Some(seconds) = self.options.seconds {
+            let partial = self.phases.iter().filter(|p| p.partial).count();
+            if partial > 0 {
+                notes.push(format!(
+                    "{partial} of {} phases ended after {seconds} s, before the whole array was moved; rates are those of what was moved, and where times are compared, those that all of it would take",
+                    self.phases.len()
+                ));
+            }
+            if partial < self.phases.len() {
+                notes.push(format!(
+                    "{} of {} phases had moved the whole array before {seconds} s were over; a larger one (-d) would fill the time",
+                    self.phases.len() - partial,
+                    self.phases.len()
+                ));
+            }
         }
         if let Some(share) = self.options.until.filter(|_| !self.is_precise()) {
             notes.push(format!(

@@ -1,6 +1,6 @@
 //! Which part of a variable is taken, and how it is stored.
 
-use ncforge::model::{DimId, Dimension, Filter, Storage, Variable};
+use ncforge::model::{DimId, Dimension, Endian, Filter, Storage, Variable};
 use ncforge::ops::sampling::sample;
 use ncforge::tune::{Access, Axis, Coding, Pattern, Request, axes_of, choose};
 use ncforge::{Atomic, DType, Dataset, Format, Hyperslab, Schema};
@@ -173,8 +173,16 @@ impl Layout {
             None => ChunkAsk::Unasked(part.shape.clone()),
         };
         let dims_of = (0..part.dims.len()).collect();
-        let var = VarSpec { name: "v".into(), dtype: part.dtype, dims: dims_of, chunks, deflate, shuffle };
-        Some(FileSpec { format: self.format, dims, vars: vec![var], fill: false })
+        let coding = crate::driver::Coding::deflate(deflate, shuffle);
+        let var = VarSpec {
+            name: "v".into(),
+            dtype: part.dtype,
+            dims: dims_of,
+            chunks,
+            coding,
+            endian: Endian::Native,
+        };
+        Some(FileSpec { format: self.format, dims, vars: vec![var], fill: false, cache: None })
     }
 }
 

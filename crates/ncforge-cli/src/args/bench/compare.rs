@@ -8,11 +8,12 @@ use crate::args::GlobalArgs;
 
 /// Set two saved results against one another, row by row.
 ///
-/// Times are compared by their medians; a 95 % interval (bootstrap) tells a difference from chance.
+/// Times are compared by their medians; a 95 % interval (bootstrap) tells a difference from chance, and p (rank-sum test) how likely chance
+/// alone is. Tables that NetCDF-Bench has printed can be given as well: their rows are set against those of the same array and phase.
 #[derive(Args, Debug)]
 #[command(after_long_help = AFTER)]
 pub(crate) struct BenchCompareArgs {
-    /// The result to compare with, saved by --json=PATH
+    /// The result to compare with, saved by --json=PATH, or NetCDF-Bench's tables
     #[arg(value_name = "BEFORE")]
     pub(crate) before: PathBuf,
     /// The result that is judged

@@ -4,8 +4,10 @@ use std::num::NonZeroUsize;
 use std::path::PathBuf;
 
 use clap::{Args, ValueEnum};
+use ncforge_bench::driver::{Codec, Rounding, Shuffle};
 use ncforge_bench::workload::io::{AccessKind, CacheAsk, ChunkChoice, Content, DriverAsk, Lengths};
 
+use super::CacheArg;
 use super::OutputArgs;
 use super::compare::Share;
 use crate::args::{GlobalArgs, Size};
@@ -40,7 +42,7 @@ pub(crate) struct IoArgs {
     /// Write [default, unless --read or --verify is given]
     #[arg(short = 'w', long, help_heading = BENCH)]
     pub(crate) write: bool,
-    /// How ranks share: ind (one file, each for itself), coll (one file, together), file (one each) [default: ind; coll with -u or -z]
+    /// How ranks share: ind (one file, each for itself), coll (one file, together), file (one each) [default: ind; coll with -u or compression]
     #[arg(short = 't', long = "io-type", value_name = "ind|coll|file", help_heading = BENCH)]
     pub(crate) access: Option<AccessKind>,
     /// The first dimension is unlimited
@@ -63,6 +65,9 @@ pub(crate) struct IoArgs {
     #[arg(long, help_heading = BENCH)]
     pub(crate) verify: bool,
 
+    /// Options from a file: `OPTION = VALUE` a line, with the long options; what stands on the command line wins
+    #[arg(long, value_name = "FILE")]
+    pub(crate) config: Option<PathBuf>,
     /// Start so many processes, without MPI [default: nn · ppn]
     #[arg(long, value_name = "N")]
     pub(crate) ranks: Option<NonZeroUsize>,
@@ -81,22 +86,31 @@ pub(crate) struct IoArgs {
     /// Write all values once more into the file that is there, in place
     #[arg(long)]
     pub(crate) rewrite: bool,
-    /// Shuffle bytes before deflate
-    #[arg(long)]
-    pub(crate) shuffle: bool,
+    /// Compressor: none, deflate=1…9, zstd=-7…22, lz4, lzf, bzip2=1…9, blosc-lz4=1…9, blosc-zstd=1…9
+    #[arg(long, value_name = "CODEC[=LEVEL]", conflicts_with = "deflate")]
+    pub(crate) codec: Option<Codec>,
+    /// Sort bytes, or bits, by their place in a value before they are compressed
+    #[arg(long, value_name = "bytes|bits", num_args = 0..=1, require_equals = true, default_missing_value = "bytes")]
+    pub(crate) shuffle: Option<Shuffle>,
+    /// Round floats as netCDF-C's quantization does: bitgroom=DIGITS, granular=DIGITS or bitround=BITS; what is left is checked
+    #[arg(long, value_name = "KIND=N")]
+    pub(crate) quantize: Option<Rounding>,
+    /// Order of the bytes of a value in the file
+    #[arg(long, value_enum, value_name = "ORDER", default_value = "native")]
+    pub(crate) endian: EndianName,
     /// Format of the file
     #[arg(long, value_enum, value_name = "FORMAT", default_value = "netcdf4")]
     pub(crate) format: FormatName,
-    /// Type of the values: i1 … i8, u1 … u8, f4, f8
-    #[arg(long, value_name = "TYPE", default_value = "i4", value_parser = dtype)]
-    pub(crate) dtype: ncforge::Atomic,
-    /// The values: hash (cannot be compressed), field (as model output), constant, ramp, compressible=PERCENT, netcdf-bench (its cell values) [default: hash; field with -z; netcdf-bench with --compat]
+    /// Type of the values: i1 … i8, u1 … u8, f4, f8 [default: i4; the variable's with --data-content sample=…]
+    #[arg(long, value_name = "TYPE", value_parser = dtype)]
+    pub(crate) dtype: Option<ncforge::Atomic>,
+    /// The values: hash (cannot be compressed), field (as model output), constant, ramp, compressible=PERCENT, sample=FILE:VARIABLE (a real field, repeated), netcdf-bench (its cell values) [default: hash; field where it is compressed or rounded; netcdf-bench with --compat]
     #[arg(long, value_name = "KIND")]
     pub(crate) data_content: Option<Content>,
     /// Where the values' hash, and the order of cases, start
     #[arg(long, value_name = "N", default_value = "1")]
     pub(crate) seed: u64,
-    /// Compare values of an option: chunk=none,auto,1:50:50:10, access=ind,coll, deflate=0,4, shuffle=off,on, ranks=1,2,4 (repeatable)
+    /// Compare values of an option: chunk=none,auto,1:50:50:10, access=ind,coll, codec=none,zstd=3, deflate=0,4, shuffle=off,bytes,bits, quantize=none,bitround=9, endian=little,big, chunk-cache=default,64M, driver=…, ranks=1,2,4 (repeatable)
     #[arg(short = 'L', long = "sweep", value_name = "OPTION=A,B")]
     pub(crate) sweep: Vec<String>,
     /// Measured repetitions [default: 5; 1 with --compat]
@@ -111,6 +125,9 @@ pub(crate) struct IoArgs {
     /// Go on until the 95 % interval of every median is within so many per cent to either side, or for --budget (60 s, if it is not given)
     #[arg(long, value_name = "PERCENT")]
     pub(crate) until: Option<Share>,
+    /// End each phase when its calls have taken so long: all ranks make as many calls, rates are of what was moved. The array must be larger than that
+    #[arg(long, value_name = "SECONDS")]
+    pub(crate) seconds: Option<f64>,
     /// States of the page cache to read in: warm, cold, any
     #[arg(long, value_name = "A,B", value_delimiter = ',', default_value = "warm")]
     pub(crate) cache: Vec<CacheAsk>,
@@ -138,6 +155,12 @@ pub(crate) struct IoArgs {
     /// Memory for the values held at once, of all ranks [default: 256M]
     #[arg(long, value_name = "SIZE")]
     pub(crate) hold: Option<Size>,
+    /// Memory for decoded chunks: of each variable in netCDF-C and HDF5, of all in ncforge (of each rank); `default` is the library's own
+    #[arg(long, value_name = "SIZE|default", default_value = "default")]
+    pub(crate) chunk_cache: CacheArg,
+    /// A hint for MPI's input and output, given to MPI-IO and to parallel netCDF (repeatable): cb_nodes=2, striping_factor=8
+    #[arg(long, value_name = "NAME=VALUE", value_parser = hint)]
+    pub(crate) hint: Vec<(String, String)>,
     /// Print the table of another tool
     #[arg(long, value_enum, value_name = "TOOL")]
     pub(crate) compat: Option<Compat>,
@@ -177,6 +200,27 @@ pub(crate) enum Compat {
     NetcdfBench,
 }
 
+/// Byte orders.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
+pub(crate) enum EndianName {
+    /// This machine's
+    Native,
+    /// Least significant byte first
+    Little,
+    /// Most significant byte first
+    Big,
+}
+
+impl From<EndianName> for ncforge::model::Endian {
+    fn from(e: EndianName) -> ncforge::model::Endian {
+        match e {
+            EndianName::Native => ncforge::model::Endian::Native,
+            EndianName::Little => ncforge::model::Endian::Little,
+            EndianName::Big => ncforge::model::Endian::Big,
+        }
+    }
+}
+
 /// Formats by name.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
 pub(crate) enum FormatName {
@@ -207,4 +251,13 @@ impl From<FormatName> for ncforge::Format {
 fn dtype(text: &str) -> Result<ncforge::Atomic, String> {
     ncforge_bench::workload::io::type_name::parse(text)
         .ok_or_else(|| format!("no type `{text}`: i1 i2 i4 i8, u1 u2 u4 u8, f4 f8"))
+}
+
+fn hint(text: &str) -> Result<(String, String), String> {
+    match text.split_once('=') {
+        Some((name, value)) if !name.is_empty() && !value.is_empty() => {
+            Ok((name.to_owned(), value.to_owned()))
+        }
+        _ => Err(format!("`{text}` is no hint, such as cb_nodes=2")),
+    }
 }

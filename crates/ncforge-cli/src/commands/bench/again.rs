@@ -5,6 +5,7 @@ use std::process::{Command, Stdio};
 
 use ncforge_bench::result::Results;
 
+use crate::commands::Context;
 use crate::exit::{Exit, Failure, Result};
 
 /// Options that say where results go: with a path, behind a blank, if they have one always.
@@ -35,8 +36,13 @@ pub(super) fn without_outputs(words: &[String]) -> Vec<String> {
     out
 }
 
-/// Runs the program with these words; gives its exit code, and the result if it has one. `shown`: its table is printed.
-pub(super) fn run(words: &[String], shown: bool) -> Result<(Exit, Option<Results>), Failure> {
+/// Runs the program with these words; gives its exit code, and the result if it has one. `shown`: its table is printed. It is as
+/// quiet as this run.
+pub(super) fn run(
+    words: &[String],
+    shown: bool,
+    cx: &Context<'_>,
+) -> Result<(Exit, Option<Results>), Failure> {
     let hint = || {
         "TMPDIR names a folder that can be written to, and the command must still be where it was".to_owned()
     };
@@ -50,6 +56,9 @@ pub(super) fn run(words: &[String], shown: bool) -> Result<(Exit, Option<Results
     to.push(&saved);
     let mut command = Command::new(program);
     command.args(words).arg(to);
+    if cx.global.quiet && !words.iter().any(|w| w == "-q" || w == "--quiet") {
+        command.arg("--quiet");
+    }
     if !shown {
         command.stdout(Stdio::null());
     }

@@ -2,8 +2,7 @@
 
 use std::path::{Path, PathBuf};
 
-use ncforge::tune::Machine;
-use ncforge_bench::driver::{Driver, NcforgeDriver};
+use ncforge_bench::driver::Driver;
 use ncforge_bench::report::chunks::{
     proof_table, regret_csv, regret_results, regret_table, sweep_csv, sweep_results, sweep_table,
 };
@@ -12,7 +11,8 @@ use ncforge_bench::workload::chunks::regret::{self, MIXES, RegretOptions, Regret
 use ncforge_bench::workload::chunks::sweep::{self, SweepOptions};
 use ncforge_bench::workload::chunks::{Effort, Files, Variant, grid};
 
-use super::{libraries, output};
+use super::steps::Steps;
+use super::{libraries, machine, output, own_driver, temporary, with_card};
 use crate::args::{ChunksBenchArgs, SwitchArg};
 use crate::commands::Context;
 use crate::exit::{Exit, Failure, Result};
@@ -22,39 +22,35 @@ const PLACES: (usize, usize) = (4, 9);
 
 /// Exit code 3 when two variants gave different values.
 pub(super) fn run(args: &ChunksBenchArgs, cx: &Context<'_>) -> Result {
-    let temporary = match &args.folder {
-        Some(_) if args.keep => None,
-        Some(dir) => Some(tempfile::Builder::new().prefix("ncforge-bench-").tempdir_in(dir)),
-        None => Some(tempfile::Builder::new().prefix("ncforge-bench-").tempdir()),
+    let own_folder = match args.keep {
+        true => None,
+        false => Some(temporary(args.folder.as_deref())?),
     };
-    let temporary = temporary.transpose().map_err(|e| Failure {
-        message: format!("cannot make a folder for the files: {e}"),
-        hint: "name one that can be written by --folder".into(),
-        exit: Exit::Failed,
-    })?;
-    let folder = match (&temporary, &args.folder) {
+    let folder = match (&own_folder, &args.folder) {
         (Some(dir), _) => dir.path().to_owned(),
         (None, dir) => dir.clone().unwrap_or_default(),
     };
-    let own = NcforgeDriver::new(cx.global.threads.map(usize::from), cx.global.memory.map(|size| size.0));
+    let own = own_driver(cx);
     let libraries = libraries(&args.library)?;
     let mut drivers: Vec<&dyn Driver> = Vec::new();
     if !args.only_libraries {
         drivers.push(&own);
     }
     drivers.extend(libraries.iter().map(AsRef::as_ref));
-    let mut progress = |text: &str| cx.printer.detail(text);
+    let steps = Steps::of("chunks", cx);
     if args.regret || args.proof.is_some() {
         let mut reports = Vec::new();
         for file in subjects(args, &folder)? {
             let options = regret_options(args, &file, cx)?;
-            let found = regret::run(&drivers, &file, &Files::new(&folder), &options, &mut progress)?;
+            let found =
+                regret::run(&drivers, &file, &Files::new(&folder), &options, &mut |step| steps.tell(step))?;
             if !args.output.takes_stdout() {
-                found.iter().for_each(|r| cx.printer.data(&(regret_table(r) + "\n")));
+                found.iter().for_each(|r| steps.data(&(regret_table(r) + "\n")));
             }
             reports.extend(found);
         }
-        return summed_up(args, cx, &reports);
+        steps.finish();
+        return summed_up(args, cx, &reports, &drivers);
     }
     let made = match &args.array {
         Some(name) => Some(Array::named(name)?.write(&folder, args.array_bytes.0)?),
@@ -62,7 +58,7 @@ pub(super) fn run(args: &ChunksBenchArgs, cx: &Context<'_>) -> Result {
     };
     let file = made.as_deref().unwrap_or(Path::new(""));
     let mut shapes = shapes(args, file)?;
-    let machine = Machine { threads: cx.engine()?.threads() as f64, ..Machine::of_user() };
+    let machine = machine(cx)?;
     let level = args.deflate.iter().copied().max().unwrap_or(0);
     // For a variable that has no maps or series, nothing is chosen, and nothing is marked.
     let chosen = regret::chosen(file, args.var.as_deref(), regret::HALVES, level, machine).ok();
@@ -92,13 +88,15 @@ pub(super) fn run(args: &ChunksBenchArgs, cx: &Context<'_>) -> Result {
         cold: args.cold,
         cell_seconds: args.cell_seconds,
     };
-    let mut told = |text: &str| {
-        progress(text);
+    let mut told = |step: &str| {
+        steps.tell(step);
         Ok(())
     };
     let report = sweep::run(&drivers, file, &Files::new(&folder), &options, &mut told)?;
+    steps.finish();
     let (table, csv) = (|_: &_| sweep_table(&report), |_: &_| sweep_csv(&report));
-    output::put(&args.output, sweep_results(&report, chosen.as_deref()), &table, &csv, cx)?;
+    let results = with_card(sweep_results(&report, chosen.as_deref()), args.folder.as_deref(), &drivers);
+    output::put(&args.output, results, &table, &csv, cx)?;
     let same = report.rows.iter().all(|row| row.same_values);
     Ok(if same { Exit::Ok } else { Exit::Differences })
 }
@@ -128,15 +126,21 @@ fn regret_options(
         mixes,
         deflate: args.deflate.iter().copied().max().unwrap_or(1),
         effort: Effort { rounds: args.repetitions.get(), places: PLACES.0, parts: PLACES.1 },
-        machine: Machine { threads: cx.engine()?.threads() as f64, ..Machine::of_user() },
+        machine: machine(cx)?,
     })
 }
 
 /// The tables of single reports were printed as they came.
-fn summed_up(args: &ChunksBenchArgs, cx: &Context<'_>, reports: &[RegretReport]) -> Result {
+fn summed_up(
+    args: &ChunksBenchArgs,
+    cx: &Context<'_>,
+    reports: &[RegretReport],
+    drivers: &[&dyn Driver],
+) -> Result {
     let table = |_: &_| if reports.len() > 1 { proof_table(reports) } else { String::new() };
     let csv = |_: &_| reports.iter().map(regret_csv).collect();
-    output::put(&args.output, regret_results(reports), &table, &csv, cx)?;
+    let results = with_card(regret_results(reports), args.folder.as_deref(), drivers);
+    output::put(&args.output, results, &table, &csv, cx)?;
     Ok(Exit::Ok)
 }
 

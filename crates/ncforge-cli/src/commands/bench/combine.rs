@@ -5,7 +5,8 @@ use ncforge_bench::report::combine::combine_table;
 use ncforge_bench::result::{Results, results_csv};
 use ncforge_bench::workload::combine::{Options, Tool, run as run_combine};
 
-use super::{libraries, output};
+use super::steps::Steps;
+use super::{libraries, output, with_card};
 use crate::args::{BenchCombineArgs, CombinePreset, ToolArg};
 use crate::commands::Context;
 use crate::exit::{Exit, Failure, Result};
@@ -15,9 +16,12 @@ pub(super) fn run(args: &BenchCombineArgs, cx: &Context<'_>) -> Result {
     let libraries = libraries(&args.library)?;
     let libraries: Vec<&dyn Driver> = libraries.iter().map(AsRef::as_ref).collect();
     let options = options(args, cx)?;
-    let section = run_combine(&libraries, &options, &mut |text| cx.printer.detail(text))?;
+    let steps = Steps::of("combine", cx);
+    let section = run_combine(&libraries, &options, &mut |step| steps.tell(step))?;
+    steps.finish();
     let wrong = section.is_wrong();
-    output::put(&args.output, Results::of(vec![section]), &combine_table, &results_csv, cx)?;
+    let results = with_card(Results::of(vec![section]), args.folder.as_deref(), &libraries);
+    output::put(&args.output, results, &combine_table, &results_csv, cx)?;
     Ok(if wrong { Exit::Differences } else { Exit::Ok })
 }
 
@@ -52,8 +56,8 @@ fn options(args: &BenchCombineArgs, cx: &Context<'_>) -> std::result::Result<Opt
         }
     }
     options.repetitions = args.repetitions.get();
-    options.threads = cx.global.threads.map(usize::from);
-    options.memory = cx.global.memory.map(|m| m.0);
+    options.threads = cx.threads();
+    options.memory = cx.memory();
     options.folder.clone_from(&args.folder);
     Ok(options)
 }

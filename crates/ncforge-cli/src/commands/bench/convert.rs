@@ -6,7 +6,8 @@ use ncforge_bench::result::results_csv;
 use ncforge_bench::rounds::Rounds;
 use ncforge_bench::workload::convert::{ConvertOptions, run as run_convert};
 
-use super::{libraries, output};
+use super::steps::Steps;
+use super::{libraries, output, with_card};
 use crate::args::ConvertArgs;
 use crate::commands::Context;
 use crate::exit::{Exit, Result};
@@ -27,16 +28,16 @@ pub(super) fn run(args: &ConvertArgs, cx: &Context<'_>) -> Result {
         block: args.block.get(),
         seed: args.seed,
         rounds: Rounds { repetitions, warmup: args.warmup, guard: !args.no_guard, seed: args.seed },
-        threads: cx.global.threads.map(usize::from),
+        threads: cx.threads(),
         folder: args.folder.clone(),
     };
     interrupt::catch();
-    let report = run_convert(&libraries, &options, &mut |text| {
-        cx.printer.detail(text);
-        if interrupt::requested() { Err(ncforge_bench::Error::Stopped) } else { Ok(()) }
-    })?;
+    let steps = Steps::of("convert", cx);
+    let report = run_convert(&libraries, &options, &mut |step| steps.tell_or_stop(step))?;
+    steps.finish();
     let table = |_: &_| convert_table(&report);
-    output::put(&args.output, convert_results(&report), &table, &results_csv, cx)?;
+    let results = with_card(convert_results(&report), args.folder.as_deref(), &libraries);
+    output::put(&args.output, results, &table, &results_csv, cx)?;
     let wrong: Vec<_> = report.rows.iter().filter(|r| !r.right).collect();
     for r in &wrong {
         cx.printer.warn(format_args!("{}: the file does not hold the {} floats", r.way.text(), r.floats));

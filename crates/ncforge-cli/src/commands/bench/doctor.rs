@@ -2,13 +2,16 @@
 
 use ncforge_bench::doctor::{Standing, examine};
 
+use super::steps::Steps;
 use crate::args::BenchDoctorArgs;
 use crate::commands::Context;
 use crate::exit::{Exit, Result};
 
 /// Exit code 3 when numbers measured here would be doubtful.
 pub(super) fn run(args: &BenchDoctorArgs, cx: &Context<'_>) -> Result {
+    let steps = Steps::of("doctor", cx);
     let checks = examine(&args.folder)?;
+    steps.finish();
     if args.json {
         cx.printer.json(&serde_json::to_value(&checks).unwrap_or_default());
     } else {

@@ -1,14 +1,18 @@
 //! `ncforge bench io`
 
+use ncforge::Atomic;
+use ncforge_bench::driver::Coding;
 use ncforge_bench::report::io::{io_results, io_table, netcdf_bench_table};
 use ncforge_bench::result::{Results, results_csv};
 use ncforge_bench::team::{Alone, MpiTeam, SharedTeam, Team, launch};
 use ncforge_bench::workload::io::{
-    AccessKind, CaseAsk, ChunkChoice, Content, DriverAsk, GeometryRequest, IoOptions, IoReport, plan, run,
+    AccessKind, CaseAsk, ChunkChoice, Content, DriverAsk, GeometryRequest, IoOptions, IoReport, endian_name,
+    plan, run, sample_type,
 };
 
+use super::steps::Steps;
 use super::{output, ranks};
-use crate::args::{Compat, IoArgs, OutputForm};
+use crate::args::{CacheArg, Compat, IoArgs, OutputForm};
 use crate::commands::Context;
 use crate::exit::{Exit, Failure, Result};
 use crate::interrupt;
@@ -72,12 +76,17 @@ fn as_rank(team: &dyn Team, args: &IoArgs, options: &IoOptions, cx: &Context<'_>
         return Ok(Exit::Ok);
     }
     interrupt::catch();
+    // One of the ranks tells.
+    let steps = (team.rank() == 0).then(|| Steps::of("io", cx));
     let stop = || interrupt::requested();
     let mut report = match run(team, options, Some(&stop)) {
         Ok(report) => report,
         Err(e) if e.is_told_elsewhere() => return Ok(Exit::from_code(e.exit_code())),
         Err(e) => return Err(e.into()),
     };
+    if let Some(steps) = steps {
+        steps.finish();
+    }
     report.command = Some(cx.command_line());
     let exit = exit_of(args, &report);
     if team.rank() == 0 {
@@ -133,10 +142,10 @@ fn options(args: &IoArgs, cx: &Context<'_>) -> std::result::Result<IoOptions, Fa
     let as_there = compat(args);
     let write = args.write || !(args.read || args.verify);
     let nn = |n: Option<std::num::NonZeroUsize>| n.map(|n| usize::from(n) as u64);
-    let deflate = args.deflate.unwrap_or(0);
-    let together = args.unlimited || deflate > 0;
-    let access =
-        args.access.unwrap_or(if together { AccessKind::Collective } else { AccessKind::Independent });
+    let codec = match args.deflate {
+        Some(level) => Coding::deflate(level, false).codec,
+        None => args.codec.unwrap_or_default(),
+    };
     let mut drivers = args.driver.clone();
     drivers.extend(args.library.iter().map(|path| DriverAsk::library(path)));
     if args.driver.is_empty() {
@@ -144,22 +153,33 @@ fn options(args: &IoArgs, cx: &Context<'_>) -> std::result::Result<IoOptions, Fa
     }
     let base = CaseAsk {
         driver: DriverAsk::Ncforge,
-        access,
+        access: args.access.unwrap_or_default(),
         chunks: args.chunk.clone().unwrap_or_default(),
-        deflate,
-        shuffle: args.shuffle,
+        coding: Coding { codec, shuffle: args.shuffle.unwrap_or_default(), rounding: args.quantize },
+        endian: args.endian.into(),
+        cache: args.chunk_cache.0,
     };
     let mut cases: Vec<CaseAsk> =
         drivers.into_iter().map(|driver| CaseAsk { driver, ..base.clone() }).collect();
     for sweep in &args.sweep {
         cases = swept(&cases, sweep)?;
     }
-    let compressed = cases.iter().any(|c| c.deflate > 0);
-    let content = match args.data_content {
-        Some(content) => content,
+    let compressed = cases.iter().any(|c| c.coding.is_filtered());
+    let asked = args.access.is_some() || args.sweep.iter().any(|s| is_access(s));
+    if !asked && (args.unlimited || compressed) {
+        // What only works together is done together.
+        cases.iter_mut().for_each(|c| c.access = AccessKind::Collective);
+    }
+    let content = match &args.data_content {
+        Some(content) => content.clone(),
         None if as_there => Content::NetcdfBench,
-        None if compressed => Content::Field,
+        None if compressed || cases.iter().any(|c| c.coding.rounding.is_some()) => Content::Field,
         None => Content::Hash,
+    };
+    let dtype = match (&content, args.dtype) {
+        (_, Some(dtype)) => dtype,
+        (Content::Sample { path, variable }, None) => sample_type(path, variable)?,
+        (_, None) => Atomic::Int,
     };
     let few = as_there;
     Ok(IoOptions {
@@ -167,8 +187,8 @@ fn options(args: &IoArgs, cx: &Context<'_>) -> std::result::Result<IoOptions, Fa
             data: args.data.clone(),
             block: args.block.clone(),
             split: args.split.clone(),
-            nodes: nn(args.nodes).or_else(|| from_job("SLURM_NNODES")),
-            ppn: nn(args.ppn).or_else(|| from_job("SLURM_NTASKS_PER_NODE")),
+            nodes: nn(args.nodes),
+            ppn: nn(args.ppn),
         },
         cases,
         write,
@@ -179,7 +199,7 @@ fn options(args: &IoArgs, cx: &Context<'_>) -> std::result::Result<IoOptions, Fa
         overwrite: args.overwrite,
         keep: args.keep,
         format: args.format.into(),
-        dtype: args.dtype,
+        dtype,
         unlimited: args.unlimited,
         fill: args.fill,
         content,
@@ -188,20 +208,21 @@ fn options(args: &IoArgs, cx: &Context<'_>) -> std::result::Result<IoOptions, Fa
         warmup: args.warmup.unwrap_or(usize::from(!few)),
         budget: args.budget.or(args.until.map(|_| UNTIL_BUDGET)),
         until: args.until.map(|s| s.0),
+        seconds: args.seconds,
         caches: args.cache.clone(),
         sync: !args.no_sync && !as_there,
         guard: !args.no_guard && !as_there,
-        threads: cx.global.threads.map(usize::from),
+        threads: cx.threads(),
         memory: args.hold.map(|s| s.0),
         ceilings: args.ceilings,
+        hints: args.hint.clone(),
         ..IoOptions::new(&args.file)
     })
 }
 
-/// What the job's manager says, when the ranks come from it.
-fn from_job(name: &str) -> Option<u64> {
-    std::env::var_os("SLURM_PROCID")?;
-    std::env::var(name).ok()?.trim().parse().ok()
+/// Whether a sweep goes over kinds of access.
+fn is_access(sweep: &str) -> bool {
+    sweep.split_once('=').is_some_and(|(name, _)| matches!(name, "access" | "io-type"))
 }
 
 /// Every case with every value of one option.
@@ -217,20 +238,24 @@ fn swept(cases: &[CaseAsk], sweep: &str) -> std::result::Result<Vec<CaseAsk>, Fa
             match name {
                 "chunk" | "chunks" => case.chunks = value.parse::<ChunkChoice>().map_err(bad)?,
                 "access" | "io-type" => case.access = value.parse().map_err(bad)?,
+                "codec" => case.coding.codec = value.parse().map_err(bad)?,
+                "quantize" if value == "none" => case.coding.rounding = None,
+                "quantize" => case.coding.rounding = Some(value.parse().map_err(bad)?),
+                "endian" => {
+                    case.endian = endian_name::parse(value)
+                        .ok_or_else(|| bad(format!("no byte order `{value}`: native, little, big")))?;
+                }
+                "chunk-cache" => case.cache = value.parse::<CacheArg>().map_err(bad)?.0,
                 "driver" => case.driver = value.parse().map_err(bad)?,
                 "deflate" => {
-                    case.deflate = value.parse().map_err(|_| bad(format!("`{value}` is no level")))?;
+                    let level = value.parse().ok().filter(|&n| n <= 9);
+                    let level = level.ok_or_else(|| bad(format!("`{value}` is no level from 0 to 9")))?;
+                    case.coding.codec = Coding::deflate(level, false).codec;
                 }
-                "shuffle" => {
-                    case.shuffle = match value {
-                        "on" => true,
-                        "off" => false,
-                        _ => return Err(bad(format!("`{value}` is neither on nor off"))),
-                    }
-                }
+                "shuffle" => case.coding.shuffle = value.parse().map_err(bad)?,
                 _ => {
                     return Err(usage(format!(
-                        "`{name}` cannot be varied; chunk, access, driver, deflate, shuffle and (outside MPI jobs) ranks can"
+                        "`{name}` cannot be varied; chunk, access, driver, codec, deflate, shuffle, quantize, endian, chunk-cache and (outside MPI jobs) ranks can"
                     )));
                 }
             }

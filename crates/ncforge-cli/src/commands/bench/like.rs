@@ -1,13 +1,13 @@
 //! `ncforge bench like`
 
-use ncforge::tune::Machine;
 use ncforge_bench::driver::Driver;
 use ncforge_bench::report::results_table;
 use ncforge_bench::result::results_csv;
 use ncforge_bench::rounds::Rounds;
 use ncforge_bench::workload::like::{LikeOptions, run as run_like};
 
-use super::{libraries, output};
+use super::steps::Steps;
+use super::{libraries, machine, output, with_card};
 use crate::args::LikeArgs;
 use crate::commands::Context;
 use crate::exit::{Exit, Result};
@@ -28,17 +28,17 @@ pub(super) fn run(args: &LikeArgs, cx: &Context<'_>) -> Result {
             seed: args.seed,
         },
         cold: args.cold,
-        threads: cx.global.threads.map(usize::from),
-        memory: cx.global.memory.map(|m| m.0),
+        threads: cx.threads(),
+        memory: cx.memory(),
         folder: args.folder.clone(),
-        machine: Machine { threads: cx.engine()?.threads() as f64, ..Machine::of_user() },
+        machine: machine(cx)?,
     };
     interrupt::catch();
-    let results = run_like(&libraries, &args.file, &options, &mut |text| {
-        cx.printer.detail(text);
-        if interrupt::requested() { Err(ncforge_bench::Error::Stopped) } else { Ok(()) }
-    })?;
+    let steps = Steps::of("like", cx);
+    let results = run_like(&libraries, &args.file, &options, &mut |step| steps.tell_or_stop(step))?;
+    steps.finish();
     let wrong = results.sections.iter().any(ncforge_bench::result::Section::is_wrong);
+    let results = with_card(results, args.folder.as_deref(), &libraries);
     output::put(&args.output, results, &results_table, &results_csv, cx)?;
     Ok(if wrong { Exit::BadInput } else { Exit::Ok })
 }

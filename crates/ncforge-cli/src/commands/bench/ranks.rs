@@ -45,7 +45,7 @@ pub(super) fn run(args: &IoArgs, numbers: &[usize], cx: &Context<'_>) -> Result 
             let mut words = words.clone();
             words.extend(["--reps=1", "--warmup=0", "--ranks"].map(str::to_owned));
             words.push(numbers[which].to_string());
-            let (exit, results) = again::run(&words, args.dry_run)?;
+            let (exit, results) = again::run(&words, args.dry_run, cx)?;
             if exit != Exit::Ok {
                 return Ok(exit);
             }

@@ -7,7 +7,8 @@ use ncforge_bench::report::records::{
 use ncforge_bench::result::Results;
 use ncforge_bench::workload::records::{Setup, Stored, network, station};
 
-use super::{libraries, output};
+use super::steps::Steps;
+use super::{libraries, output, with_card};
 use crate::args::{RecordsArgs, RecordsPart};
 use crate::commands::Context;
 use crate::exit::{Exit, Failure, Result};
@@ -24,11 +25,12 @@ pub(super) fn run(args: &RecordsArgs, cx: &Context<'_>) -> Result {
     let setup = Setup {
         repetitions: args.repetitions.get(),
         seed: args.seed,
-        threads: cx.global.threads.map(usize::from),
-        memory: cx.global.memory.map(|m| m.0),
+        threads: cx.threads(),
+        memory: cx.memory(),
         folder: args.folder.clone(),
     };
-    let mut progress = |text: &str| cx.printer.detail(text);
+    let steps = Steps::of("records", cx);
+    let mut progress = |step: &str| steps.tell(step);
     let mut one = None;
     if args.only != Some(RecordsPart::Network) {
         let stored = stored(args, &STATION_CHUNKS)?;
@@ -56,11 +58,13 @@ pub(super) fn run(args: &RecordsArgs, cx: &Context<'_>) -> Result {
         };
         many = Some(network::run(&libraries, &stored, &options, &mut progress)?);
     }
+    steps.finish();
     let sections = [one.as_ref().map(station_section), many.as_ref().map(network_section)];
     let tables = || [one.as_ref().map(station_table), many.as_ref().map(network_table)];
     let table = |_: &Results| tables().into_iter().flatten().collect::<Vec<_>>().join("\n");
     let csv = |_: &Results| records_csv(one.as_ref(), many.as_ref());
     let results = Results::of(sections.into_iter().flatten().collect());
+    let results = with_card(results, args.folder.as_deref(), &libraries);
     output::put(&args.output, results, &table, &csv, cx)?;
     let same = one.is_none_or(|r| r.is_right()) && many.is_none_or(|r| r.is_right());
     Ok(if same { Exit::Ok } else { Exit::Differences })

@@ -28,7 +28,7 @@ pub(super) fn run(args: &RerunArgs, cx: &Context<'_>) -> Result {
     for line in before.environment.differences(&Results::of(Vec::new()).environment) {
         cx.printer.warn(format_args!("the machine differs: {line}"));
     }
-    let (exit, after) = again::run(&words, !args.output.takes_stdout())?;
+    let (exit, after) = again::run(&words, !args.output.takes_stdout(), cx)?;
     let Some(after) = after else { return Ok(exit) };
     let after = Results { arguments: words, ..after };
     let found = compare(&before, &after);

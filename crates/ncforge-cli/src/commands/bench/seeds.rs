@@ -1,17 +1,17 @@
 //! `ncforge bench seeds`
 
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 
 use ncforge_bench::Error;
-use ncforge_bench::driver::LibnetcdfDriver;
+use ncforge_bench::driver::{Driver, LibnetcdfDriver, library};
 use ncforge_bench::report::results_table;
 use ncforge_bench::result::results_csv;
 use ncforge_bench::seeds::{Step, failed, joined, only, sections, steps};
 
-use super::{again, output};
+use super::{again, output, temporary, with_card};
 use crate::args::{OutputArgs, SeedsArgs};
 use crate::commands::Context;
-use crate::exit::{Exit, Failure, Result};
+use crate::exit::{Exit, Result};
 use crate::interrupt;
 
 /// Where the page goes when nobody says.
@@ -31,15 +31,8 @@ pub(super) fn run(args: &SeedsArgs, cx: &Context<'_>) -> Result {
         true => LibnetcdfDriver::find().map(|_| "find".to_owned()).into_iter().collect(),
         false => args.library.clone(),
     };
-    let mut builder = tempfile::Builder::new();
-    builder.prefix("ncforge-bench-");
-    let folder = args.folder.as_ref().map_or_else(|| builder.tempdir(), |dir| builder.tempdir_in(dir));
-    let folder = folder.map_err(|e| Failure {
-        message: format!("cannot make a folder for the files: {e}"),
-        hint: "name one that can be written by --folder".into(),
-        exit: Exit::Failed,
-    })?;
-    let threads = cx.global.threads.map(usize::from);
+    let folder = temporary(args.folder.as_deref())?;
+    let threads = cx.threads();
     let steps = only(steps(args.quick, &libraries, folder.path(), threads), &args.only)?;
     if args.dry_run {
         for step in &steps {
@@ -55,7 +48,7 @@ pub(super) fn run(args: &SeedsArgs, cx: &Context<'_>) -> Result {
     let mut worst = Exit::Ok;
     for step in &steps {
         cx.printer.note(format_args!("seed {}: {}", step.seed, step.about));
-        let (exit, results) = again::run(&step.words, false)?;
+        let (exit, results) = again::run(&step.words, false, cx)?;
         if interrupt::requested() || exit == Exit::Sigint {
             return Err(Error::Stopped.into());
         }
@@ -68,6 +61,9 @@ pub(super) fn run(args: &SeedsArgs, cx: &Context<'_>) -> Result {
         }
     }
     let results = joined(found, Vec::new(), folder.path());
+    let loaded: Vec<_> = libraries.iter().filter_map(|l| library(Path::new(l)).ok()).collect();
+    let loaded: Vec<&dyn Driver> = loaded.iter().map(AsRef::as_ref).collect();
+    let results = with_card(results, Some(folder.path()), &loaded);
     output::put(&out, results, &results_table, &results_csv, cx)?;
     if let Some(page) = &out.html {
         cx.printer.note(format_args!("page: {}", page.display()));

@@ -2,27 +2,22 @@
 
 use ncforge_bench::selftest::{Outcome, run as run_checks, table};
 
+use super::steps::Steps;
+use super::temporary;
 use crate::args::SelftestArgs;
 use crate::commands::Context;
-use crate::exit::{Exit, Failure, Result};
+use crate::exit::{Exit, Result};
 use crate::interrupt;
 
 /// Exit code 1 when something was not found.
 pub(super) fn run(args: &SelftestArgs, cx: &Context<'_>) -> Result {
-    let mut builder = tempfile::Builder::new();
-    builder.prefix("ncforge-bench-");
-    let folder = args.folder.as_ref().map_or_else(|| builder.tempdir(), |dir| builder.tempdir_in(dir));
-    let folder = folder.map_err(|e| Failure {
-        message: format!("cannot make a folder for the files: {e}"),
-        hint: "name one that can be written by --folder".into(),
-        exit: Exit::Failed,
-    })?;
+    let folder = temporary(args.folder.as_deref())?;
     interrupt::catch();
+    let steps = Steps::of("selftest", cx);
     let only: Vec<&str> = args.only.iter().map(String::as_str).collect();
-    let checks = run_checks(&only, args.leave_out.as_deref(), folder.path(), &mut |text| {
-        cx.printer.detail(text);
-        if interrupt::requested() { Err(ncforge_bench::Error::Stopped) } else { Ok(()) }
-    })?;
+    let checks =
+        run_checks(&only, args.leave_out.as_deref(), folder.path(), &mut |step| steps.tell_or_stop(step))?;
+    steps.finish();
     if args.json {
         cx.printer.json(&serde_json::to_value(&checks).unwrap_or_default());
     } else {

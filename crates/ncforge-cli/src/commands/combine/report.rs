@@ -1,9 +1,9 @@
 //! How tiles lie and what a combination did, or would do, for people and as JSON.
 
 use ncforge::ops::combine::{CombinePlan, CombineReport, Picture};
-use ncforge::words::bytes;
+use ncforge::words::{bytes, many};
 
-use crate::commands::copy::report::plan as copy_plan;
+use crate::commands::copy::report::{ending, plan as copy_plan};
 use crate::printer::Printer;
 
 /// Holes that are listed.
@@ -28,25 +28,19 @@ pub(crate) fn done(r: &CombineReport, json: bool, printer: &Printer) {
     }
     let rate = c.values_bytes as f64 / c.seconds.max(1e-3);
     let mut text = format!(
-        "{} {} tiles -> {}: {} {} -> {} {}, {} variables ({} moved as they are), {:.2} s ({}/s)",
-        r.tiles,
-        r.scheme,
+        "{} -> {}: {} {} -> {} {}, {} ({} moved as they are), {:.2} s ({}/s)",
+        many(r.tiles as u64, &format!("{} tile", r.scheme)),
         c.output,
         bytes(c.input_bytes),
         c.source_format,
         bytes(c.output_bytes),
         c.format,
-        c.variables,
+        many(c.variables as u64, "variable"),
         c.raw_variables,
         c.seconds,
         bytes(rate as u64),
     );
-    if c.resumed_steps > 0 {
-        text += &format!(", {} steps were done before", c.resumed_steps);
-    }
-    if c.verified {
-        text += ", verified";
-    }
+    text += &ending(c);
     if r.tiles_removed {
         text += ", tiles removed";
     }

@@ -1,7 +1,7 @@
 //! What a copy did, or would do, for people and as JSON.
 
 use ncforge::ops::copy::{CopyReport, Plan};
-use ncforge::words::bytes;
+use ncforge::words::{bytes, many};
 
 use crate::printer::Printer;
 
@@ -20,24 +20,29 @@ pub(super) fn done(r: &CopyReport, json: bool, printer: &Printer) {
     }
     let rate = r.values_bytes as f64 / r.seconds.max(1e-3);
     let mut text = format!(
-        "{} -> {}: {} {} -> {} {}, {} variables, {:.2} s ({}/s)",
+        "{} -> {}: {} {} -> {} {}, {}, {:.2} s ({}/s)",
         r.input,
         r.output,
         bytes(r.input_bytes),
         r.source_format,
         bytes(r.output_bytes),
         r.format,
-        r.variables,
+        many(r.variables as u64, "variable"),
         r.seconds,
         bytes(rate as u64),
     );
-    if r.resumed_steps > 0 {
-        text += &format!(", {} steps were done before", r.resumed_steps);
-    }
-    if r.verified {
-        text += ", verified";
-    }
+    text += &ending(r);
     printer.note(text);
+}
+
+/// What else is to be said of a copy that is done.
+pub(crate) fn ending(r: &CopyReport) -> String {
+    let resumed = match r.resumed_steps {
+        0 => String::new(),
+        1 => ", 1 step was done before".to_owned(),
+        n => format!(", {n} steps were done before"),
+    };
+    resumed + if r.verified { ", verified" } else { "" }
 }
 
 /// Tells what would be done.
@@ -77,16 +82,14 @@ pub(crate) fn plan(p: &Plan, json: bool, printer: &Printer) {
         printer.line(cells.join("  ").trim_end());
     }
     for v in &p.variables {
-        if let Some(codec) = &v.codec {
-            printer.line(format_args!("{}: {}", v.name, codec.reasons[0]));
-            for reason in &codec.reasons[1..] {
-                printer.line(format_args!("  {reason}"));
+        let choices = [v.codec.as_ref().map(|c| &c.reasons), v.choice.as_ref().map(|c| &c.reasons)];
+        for reasons in choices.into_iter().flatten() {
+            for (i, reason) in reasons.iter().enumerate() {
+                match i {
+                    0 => printer.line(format_args!("{}: {reason}", v.name)),
+                    _ => printer.line(format_args!("  {reason}")),
+                }
             }
-        }
-        let Some(choice) = &v.choice else { continue };
-        printer.line(format_args!("{}: {}", v.name, choice.reasons[0]));
-        for reason in &choice.reasons[1..] {
-            printer.line(format_args!("  {reason}"));
         }
     }
     let t = &p.totals;

@@ -36,14 +36,13 @@ pub(super) fn translate(args: &NccopyArgs, source: &Schema) -> Result<CopyOption
 
 /// The output's format; `None` is the source's.
 fn format(args: &NccopyArgs, source: &Schema) -> Result<Option<Format>> {
-    let digit = match () {
-        () if args.classic => Some(Format::Cdf1),
-        () if args.cdf2 => Some(Format::Cdf2),
-        () if args.netcdf4 => Some(Format::Netcdf4),
-        () if args.netcdf4_classic => Some(Format::Netcdf4Classic),
-        () if args.cdf5 => Some(Format::Cdf5),
-        () => None,
-    };
+    let digits = [
+        (args.classic, Format::Cdf1),
+        (args.cdf2, Format::Cdf2),
+        (args.netcdf4, Format::Netcdf4),
+        (args.netcdf4_classic, Format::Netcdf4Classic),
+        (args.cdf5, Format::Cdf5),
+    ];
     let asked = match &args.kind {
         Some(kind) => Some(kind_named(kind).ok_or_else(|| {
             Failure::usage(
@@ -51,7 +50,7 @@ fn format(args: &NccopyArgs, source: &Schema) -> Result<Option<Format>> {
                 "the kinds are classic, '64-bit offset', cdf5, netCDF-4, 'netCDF-4 classic model'",
             )
         })?),
-        None => digit,
+        None => digits.into_iter().find(|(given, _)| *given).map(|(_, format)| format),
     };
     if asked.is_some() {
         return Ok(asked);

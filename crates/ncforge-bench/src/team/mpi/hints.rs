@@ -1,0 +1,146 @@
+//! Hints for MPI's input and output (`MPI_Info`): given to whoever opens a file, and asked back from one that is open.
+
+use std::ffi::{CString, c_int};
+use std::path::Path;
+
+use super::MpiTeam;
+use super::abi::{Abi, Family, Handle};
+use crate::error::{Error, Result};
+
+/// Longest key that every MPI takes (Open MPI's `MPI_MAX_INFO_KEY`, less the zero behind it).
+const KEY: usize = 35;
+/// Longest value.
+const VALUE: usize = 255;
+/// Room for a key or a value of any MPI.
+const ROOM: usize = 2048;
+/// `MPI_MODE_CREATE | MPI_MODE_RDWR | MPI_MODE_DELETE_ON_CLOSE`.
+const PROBE: c_int = 1 | 8 | 16;
+
+/// What does an MPI library's input and output.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct IoLayer {
+    /// Its name: "OMPIO", "ROMIO".
+    pub name: String,
+    /// The hints of an open file.
+    pub hints: Vec<(String, String)>,
+}
+
+impl MpiTeam {
+    /// From now on, files are opened with these hints.
+    ///
+    /// # Errors
+    /// [`Error::Invalid`] for keys and values that MPI does not take.
+    pub fn set_hints(&self, hints: &[(String, String)]) -> Result<()> {
+        if hints.is_empty() {
+            return Ok(());
+        }
+        let abi = &self.abi;
+        let mut info: Handle = 0;
+        // SAFETY: room for a handle of either family.
+        abi.check(unsafe { (abi.calls.info_create)(&mut info) }, "hints")?;
+        for (key, value) in hints {
+            let c_string = |text: &str, most: usize| match CString::new(text) {
+                Ok(s) if (1..=most).contains(&text.len()) => Ok(s),
+                _ => Err(Error::Invalid(format!(
+                    "MPI takes no hint `{key}={value}`: {KEY} and {VALUE} bytes at most"
+                ))),
+            };
+            let (k, v) = (c_string(key, KEY)?, c_string(value, VALUE)?);
+            // SAFETY: an open info object, strings that end with zero.
+            abi.check(unsafe { (abi.calls.info_set)(info, k.as_ptr(), v.as_ptr()) }, "a hint")?;
+        }
+        self.info.set(Some(info));
+        Ok(())
+    }
+
+    /// The hints, as the library's functions take them.
+    pub fn info(&self) -> usize {
+        self.info.get().unwrap_or(self.abi.info_null)
+    }
+
+    /// What MPI library does with a file beside this one, opened by this rank alone with the job's hints, and removed. `None`
+    /// where no file can be made there.
+    pub fn io_layer(&self, path: &Path) -> Option<IoLayer> {
+        let abi = &self.abi;
+        let probe = path.with_extension("ncforge-mpi");
+        let name = CString::new(probe.as_os_str().as_encoded_bytes()).ok()?;
+        let (mut file, mut info): (Handle, Handle) = (0, 0);
+        // SAFETY: a string that ends with zero, room for handles of either family; what was opened is closed.
+        let found = unsafe {
+            if (abi.calls.file_open)(abi.own, name.as_ptr(), PROBE, self.info(), &mut file) != 0 {
+                return None;
+            }
+            let told = (abi.calls.file_get_info)(file, &mut info) == 0;
+            let hints = if told { listed(abi, info) } else { Vec::new() };
+            if told && info != abi.info_null {
+                (abi.calls.info_free)(&mut info);
+            }
+            let loaded = std::fs::read_to_string("/proc/self/maps").unwrap_or_default();
+            (abi.calls.file_close)(&mut file);
+            IoLayer { name: layer(abi.family, &loaded).to_owned(), hints }
+        };
+        Some(found)
+    }
+}
+
+/// Which layer has opened a file, by what is loaded then (`/proc/self/maps`). MPICH has one alone. Open MPI has two of them as plug-ins, and OMPIO loads
+/// its own plug-ins for file systems when it is the one.
+fn layer(family: Family, loaded: &str) -> &'static str {
+    let romio = loaded.contains("/mca_io_romio") && !loaded.contains("/mca_fs_");
+    if romio || family == Family::Mpich { "ROMIO" } else { "OMPIO" }
+}
+
+/// What an info object holds.
+///
+/// # Safety
+/// `info` is an open info object of the library.
+unsafe fn listed(abi: &Abi, info: Handle) -> Vec<(String, String)> {
+    if info == abi.info_null {
+        return Vec::new();
+    }
+    let text = |room: &[u8]| {
+        let end = room.iter().position(|&b| b == 0).unwrap_or(room.len());
+        String::from_utf8_lossy(&room[..end]).into_owned()
+    };
+    let mut count = 0;
+    // SAFETY: room for one number.
+    if unsafe { (abi.calls.info_count)(info, &mut count) } != 0 {
+        return Vec::new();
+    }
+    let mut out = Vec::new();
+    for i in 0..count {
+        let (mut key, mut value, mut there) = (vec![0u8; ROOM], vec![0u8; ROOM], 0);
+        // SAFETY: room that is larger than the longest key and value of any MPI, and ends with a zero.
+        let codes = unsafe {
+            let code = (abi.calls.info_key)(info, i, key.as_mut_ptr().cast());
+            (
+                code,
+                (abi.calls.info_get)(
+                    info,
+                    key.as_ptr().cast(),
+                    VALUE as c_int,
+                    value.as_mut_ptr().cast(),
+                    &mut there,
+                ),
+            )
+        };
+        if codes == (0, 0) && there != 0 {
+            out.push((text(&key), text(&value)));
+        }
+    }
+    out
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn layers_are_known_by_what_is_loaded() {
+        let both = "/lib/mca_io_romio321.so\n/lib/mca_io_ompio.so\n/lib/mca_fs_ufs.so";
+        assert_eq!(layer(Family::OpenMpi, both), "OMPIO");
+        assert_eq!(layer(Family::OpenMpi, "/lib/mca_io_romio321.so"), "ROMIO");
+        assert_eq!(layer(Family::OpenMpi, "/lib/libmpi.so.40"), "OMPIO");
+        assert_eq!(layer(Family::Mpich, ""), "ROMIO");
+    }
+}

@@ -1,0 +1,135 @@
+"""Whatever takes longer than a second shows on a terminal that it is alive, and nowhere else."""
+
+from __future__ import annotations
+
+import json
+import subprocess
+from pathlib import Path
+
+import netCDF4
+import numpy as np
+import pytest
+
+from conftest import Run
+from terminal import Shown, on_terminal
+
+
+@pytest.fixture(scope="module")
+def room(tmp_path_factory: pytest.TempPathFactory, run: Run) -> Path:
+    """A folder with a file that no codec makes smaller, and what is made of it."""
+    folder = tmp_path_factory.mktemp("progress")
+    with netCDF4.Dataset(folder / "noise.nc", "w", format="NETCDF3_64BIT_OFFSET") as file:
+        for name, length in (("time", 96), ("y", 512), ("x", 512)):
+            file.createDimension(name, length)
+            # The tiles of some models tell their place by these.
+            file.createVariable(name, "f8", (name,))[:] = np.arange(length)
+        var = file.createVariable("noise", "f4", ("time", "y", "x"))
+        var.set_auto_mask(False)
+        var[:] = np.random.default_rng(1).integers(0, 1 << 30, (96, 512, 512), "i4").view("f4")
+    run(
+        "copy",
+        folder / "noise.nc",
+        folder / "deflated.nc",
+        "-4",
+        "--chunks",
+        "auto",
+        "--codec",
+        "deflate",
+        "--level",
+        "1",
+    )
+    run("pack", folder / "noise.nc", folder / "noise.ncz", "--codec", "lz4")
+    run("split", folder / "noise.nc", "-o", folder / "tile", "--tiles", "4x4", "--dims", "x,y", "--scheme", "fms")
+    return folder
+
+
+DEFLATE = "-4 --chunks auto --codec deflate --level 9 -O"
+# What is counted in bytes, and the name that it begins with.
+COUNTED = {
+    f"copy noise.nc out.nc {DEFLATE}": "copy",
+    "nccopy -4 -d 1 noise.nc out.nc": "copy",
+    "combine tile.nc.0000 -o out.nc -O": "copy",
+    "mppnccombine tile.nc": "copy",
+    "split noise.nc -o again --tiles 2x2 --dims x,y --scheme fms -O": "copy",
+    "compare noise.nc deflated.nc": "compare",
+    "pack noise.nc again.ncz -O": "pack",
+    "unpack noise.ncz out.nc -O": "unpack",
+    "verify noise.ncz": "verify",
+    "compact noise.ncz": "compact",
+}
+# Each takes longer than a second on the machines that we know; one that does not on a faster machine is not judged.
+SLOW = {
+    "copy": f"copy noise.nc out.nc {DEFLATE}",
+    "verify": "verify " + "noise.ncz " * 50,
+    "info": "info --json " + "deflated.nc " * 800,
+    "info --html": "info --html - " + "deflated.nc " * 200,
+    "doctor": "doctor --fail-on never " + "deflated.nc " * 150,
+    "bench access": "bench access noise.nc deflated.nc --repetitions 7",
+    "bench chunks": "bench chunks deflated.nc --shapes 1,512,512 --repetitions 1 --deflate 1",
+    "bench records": "bench records --only station --records 2000",
+    "bench convert": "bench convert --quick",
+    "bench like": "bench like deflated.nc --for series=1,map=1 --array-bytes 16M --repetitions 3",
+    "bench combine": "bench combine --shape 2,8,480,480 --tiles 4x4",
+    "bench io": "bench io -w -r -d 64:4:256:256 --reps 9 -f io.nc",
+    "bench doctor": "bench doctor",
+}
+
+
+def shown(binary: Path, room: Path, line: str) -> Shown:
+    """What stands on the terminal; the data of the command goes elsewhere."""
+    return on_terminal([binary.resolve(), *line.split()], cwd=room, stdout=subprocess.DEVNULL)
+
+
+@pytest.mark.parametrize("line", COUNTED)
+def test_what_can_be_counted_is_counted(ncforge_bin: Path, room: Path, line: str) -> None:
+    words = [str(ncforge_bin.resolve()), "--progress", "json", *line.split()]
+    done = subprocess.run(words, cwd=room, capture_output=True, text=True, timeout=60)
+    assert done.returncode == 0, done.stderr
+    told = [json.loads(text) for text in done.stderr.splitlines() if text.startswith("{")]
+    assert told[0]["stage"] == COUNTED[line]
+    last = told[-1]
+    # Not all that is counted must be looked at: chunks that are alike in both files are.
+    assert 0 < last["done_bytes"] <= last["total_bytes"] * 1.01
+
+
+@pytest.mark.parametrize("name", SLOW)
+def test_a_second_without_a_sign_is_too_long(ncforge_bin: Path, room: Path, name: str) -> None:
+    on = shown(ncforge_bin, room, SLOW[name])
+    assert on.code in (0, 3), on.text
+    if on.seconds < 1:
+        pytest.skip(f"took only {on.seconds:.1f} s")
+    assert on.first is not None, "nothing was shown"
+    assert on.first < 1, on.text[:300]
+    # Lines fit the terminal, else what is redrawn climbs up the screen; the last one is wiped.
+    assert "\x1b[1A" not in on.text
+    assert "\x1b[2K" in on.text
+    first_line = on.text.split("\r")[0]
+    assert len(first_line) <= 80, first_line
+
+
+def test_the_bar_says_how_far_it_is(ncforge_bin: Path, room: Path) -> None:
+    on = shown(ncforge_bin, room, SLOW["copy"])
+    if on.seconds < 1:
+        pytest.skip("too fast a machine")
+    assert "copy [" in on.text
+    assert " %  " in on.text
+    assert "/96.01 MiB  " in on.text
+
+
+@pytest.mark.parametrize("option", ["--quiet", "--progress=none"])
+def test_who_wants_silence_has_it(ncforge_bin: Path, room: Path, option: str) -> None:
+    for name in ("copy", "bench access", "doctor"):
+        on = shown(ncforge_bin, room, f"{SLOW[name]} {option}")
+        assert "\x1b[2K" not in on.text, name
+        if option == "--quiet":
+            assert not on.text
+
+
+def test_a_log_is_told_of_what_can_be_counted_only(run: Run, room: Path) -> None:
+    for name in ("bench access", "doctor"):
+        words = [str(room / w) if w.endswith(".nc") else w for w in SLOW[name].split()]
+        assert not run(*words).stderr, name
+    # Lines come every five seconds; a copy that takes less says nothing but what it did.
+    words = [str(room / w) if w.endswith(".nc") else w for w in SLOW["copy"].split()]
+    told = run(*words).stderr.splitlines()
+    assert all(line.startswith("ncforge: copy ") for line in told[:-1]), told

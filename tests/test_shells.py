@@ -1,0 +1,113 @@
+"""What comes with the command for shells and readers: completions that complete, manual pages without a warning."""
+
+from __future__ import annotations
+
+import os
+import re
+import shutil
+import subprocess
+from pathlib import Path
+
+import pytest
+
+from conftest import Run
+from terminal import on_terminal
+
+# Half a line, and what the shell must make of it.
+COMPLETED = {
+    "ncforge verif": "verify",
+    "ncforge doctor --prof": "doctor --profile",
+    "ncforge doctor --profile cm": "doctor --profile cmip7",
+    "ncforge bench rec": "bench records",
+    "ncforge copy --codec defl": "copy --codec deflate",
+}
+COMPARE = {"combine", "compact", "compare", "completions"}
+
+
+def script(run: Run, shell: str, path: Path) -> Path:
+    """The completion script of a shell, at this place. Skips the test where the shell is not."""
+    if shutil.which(shell) is None:
+        pytest.skip(f"no {shell} on this machine (make setup installs it on Debian)")
+    path.parent.mkdir(exist_ok=True)
+    path.write_text(run("completions", shell).stdout)
+    return path
+
+
+@pytest.mark.parametrize("shell", ["bash", "zsh", "fish"])
+def test_completions_are_read_without_an_error(run: Run, tmp_path: Path, shell: str) -> None:
+    path = script(run, shell, tmp_path / f"ncforge.{shell}")
+    done = subprocess.run(
+        [shell, "-n", str(path)], capture_output=True, text=True, env={**os.environ, "HOME": str(tmp_path)}
+    )
+    assert done.returncode == 0, done.stderr
+    assert not done.stderr
+
+
+def test_bash_completes(run: Run, tmp_path: Path) -> None:
+    path = script(run, "bash", tmp_path / "ncforge.bash")
+
+    def ask(line: str) -> list[str]:
+        words = line.split(" ")
+        call = (
+            f"source {path}; COMP_WORDS=({line}); COMP_CWORD={len(words) - 1}; "
+            f'_ncforge ncforge "{words[-1]}" "{words[-2]}"; echo "${{COMPREPLY[@]}}"'
+        )
+        done = subprocess.run(
+            ["bash", "--norc", "-c", call], capture_output=True, text=True, env={**os.environ, "LC_ALL": "C"}
+        )
+        assert not done.stderr
+        return done.stdout.split()
+
+    for line, whole in COMPLETED.items():
+        assert ask(line) == [whole.split(" ")[-1]], line
+    assert set(ask("ncforge com")) == COMPARE
+
+
+def test_fish_completes(run: Run, tmp_path: Path) -> None:
+    path = script(run, "fish", tmp_path / "ncforge.fish")
+    home = {**os.environ, "HOME": str(tmp_path), "XDG_CONFIG_HOME": str(tmp_path), "XDG_DATA_HOME": str(tmp_path)}
+
+    def ask(line: str) -> list[str]:
+        words = ["fish", "--no-config", "-c", f"source {path}; complete -C '{line}'"]
+        done = subprocess.run(words, capture_output=True, text=True, env=home)
+        assert done.returncode == 0, done.stderr
+        assert not done.stderr
+        # A name, and behind a tabulator what it means.
+        return [found.split("\t")[0] for found in done.stdout.splitlines()]
+
+    for line, whole in COMPLETED.items():
+        assert ask(line) == [whole.split(" ")[-1]], line
+    assert set(ask("ncforge com")) == COMPARE
+
+
+def test_zsh_completes(run: Run, tmp_path: Path) -> None:
+    """A person's session: the script lies in a folder of `fpath`, the tabulator is pressed."""
+    path = script(run, "zsh", tmp_path / "functions" / "_ncforge")
+    # What is completed is shown by a function of the command's name.
+    typed = [
+        f"fpath=({path.parent} $fpath); autoload -U compinit; compinit -u -d {tmp_path}/dump",
+        'ncforge() { print -r -- "<$*>" }',
+        *(f"{line}\t" for line in COMPLETED),
+        "exit",
+    ]
+    shown = on_terminal(
+        ["zsh", "-f", "-i"], "".join(f"{line}\n" for line in typed), env={"HOME": str(tmp_path), "TERM": "dumb"}
+    )
+    assert re.findall(r"^<(.*)>\r?$", shown.text, re.MULTILINE) == list(COMPLETED.values()), shown.text
+    assert "zsh:" not in shown.text, "an error of the shell"
+
+
+def test_every_command_has_a_manual_page(run: Run, tmp_path: Path) -> None:
+    run("man", "--dir", tmp_path)
+    pages = {p.stem for p in tmp_path.glob("*.1")}
+    commands = re.findall(r"^  ([a-z_]+) {2,}\S", run("--help").stdout, re.MULTILINE)
+    assert len(commands) > 15
+    assert {f"ncforge-{c}" for c in commands if c != "help"} <= pages
+    if shutil.which("man") is None:
+        pytest.skip("no man on this machine")
+    for page in sorted(tmp_path.glob("*.1")):
+        env = {**os.environ, "MANPAGER": "cat", "MANWIDTH": "80", "LC_ALL": "C.UTF-8"}
+        done = subprocess.run(["man", "--warnings", "-l", str(page)], capture_output=True, text=True, env=env)
+        assert done.returncode == 0, f"{page.name}: {done.stderr}"
+        assert not done.stderr.strip(), f"{page.name}: {done.stderr}"
+        assert "SYNOPSIS" in done.stdout
