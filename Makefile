@@ -85,6 +85,8 @@ test-python: $(STAMP_TEST) $(STAMP_EXTENSION) ## Tests across tools (pytest), an
 
 conformance: $(STAMP_TEST) $(STAMP_EXTENSION) ## The own tests of xarray and netCDF4-python on ncforge; prints the counts
 	cd tests/conformance && ../../$(PY) -m pytest -q test_xarray.py
+	@echo "xarray's engine h5netcdf in the same harness, for comparison:"
+	@cd tests/conformance && CONFORMANCE_ENGINE=h5netcdf ../../$(PY) -m pytest -q -r N --tb=no --no-header test_xarray.py | tail -n 1 || true
 	$(PY) tests/conformance/netcdf4_python.py
 
 test-files: $(STAMP_TEST) $(STAMP_PIP) ## Copy and compare every netCDF file of three Debian packages

@@ -37,6 +37,9 @@ needs() {
     # What the documents' examples use.
     printf '%s\t%s\n' jq 'command -v jq'
     printf '%s\t%s\n' man-db 'command -v man'
+    # What reads the completions.
+    printf '%s\t%s\n' zsh 'command -v zsh'
+    printf '%s\t%s\n' fish 'command -v fish'
     printf '%s\t%s\n' ferret-datasets 'test -d /usr/share/ferret-vis/data'
     printf '%s\t%s\n' libncarg-data 'test -d /usr/share/ncarg/data'
     printf '%s\t%s\n' gmt-gshhg-low 'test -d /usr/share/gmt-gshhg'
