@@ -65,6 +65,12 @@ demo: $(STAMP_DEMO) $(STAMP_PIP) ## Copy real files, and see what changed
 	@cargo build --quiet --locked --release -p ncforge-cli
 	@$(PY) examples/demo.py --binary "$$(bash scripts/target-dir.sh release)/ncforge"
 
+# Random tests take the same cases every time, so that a red test is the change's own; `make test SEED=` looks for new ones.
+SEED ?= 1
+ifneq ($(SEED),)
+export PROPTEST_RNG_SEED := $(SEED)
+endif
+
 test: lint docs-site test-rust test-python test-files fuzz ## What CI runs
 	@echo "make test: all green"
 
@@ -80,7 +86,7 @@ test-rust: $(STAMP_TEST) $(STAMP_PIP) ## Rust unit, integration and doc tests
 
 test-python: $(STAMP_TEST) $(STAMP_EXTENSION) ## Tests across tools (pytest), and the stubs against the extension
 	cargo build --quiet --locked --profile $(PROFILE) -p ncforge-cli
-	NCFORGE_BIN="$$(bash scripts/target-dir.sh $(PROFILE))/ncforge" $(PY) -m pytest tests
+	NCFORGE_BIN="$$(bash scripts/target-dir.sh $(PROFILE))/ncforge" $(PY) -m pytest $(if $(SEED),--hypothesis-seed=$(SEED)) tests
 	$(PY) -m mypy.stubtest --concise ncforge._core
 
 conformance: $(STAMP_TEST) $(STAMP_EXTENSION) ## The own tests of xarray and netCDF4-python on ncforge; prints the counts

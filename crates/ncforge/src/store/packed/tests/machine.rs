@@ -3,7 +3,7 @@
 use std::time::{Duration, Instant};
 
 use proptest::prelude::*;
-use proptest::test_runner::{TestCaseResult, TestRunner};
+use proptest::test_runner::{RngSeed, TestCaseResult, TestRunner};
 
 use super::super::{PackedStore, Resources};
 use super::basics::{image, memory};
@@ -19,9 +19,12 @@ fn a_store_is_its_image() {
     let seconds = std::env::var("PACKED_SECONDS").ok().map_or(0, |s| s.parse().expect("a number of seconds"));
     let (begun, time) = (Instant::now(), Duration::from_secs(seconds));
     let lives = (prop::collection::vec(step(), 1..40), 0..3usize, any::<bool>());
-    loop {
-        // Every runner has a seed of its own.
-        let config = ProptestConfig { cases: LIVES, ..ProptestConfig::with_source_file(file!()) };
+    for round in 0.. {
+        // Every runner has a seed of its own, also where the first is given (PROPTEST_RNG_SEED).
+        let mut config = ProptestConfig { cases: LIVES, ..ProptestConfig::with_source_file(file!()) };
+        if let RngSeed::Fixed(seed) = config.rng_seed {
+            config.rng_seed = RngSeed::Fixed(seed.wrapping_add(round));
+        }
         let mut runner = TestRunner::new(config);
         if let Err(e) = runner.run(&lives, |(steps, codec, little)| live(&steps, codec, little)) {
             panic!("{e}\n{runner}");
