@@ -21,12 +21,14 @@ mod planes;
 mod symbols;
 #[cfg(test)]
 mod tests;
+mod work;
 
-use std::cell::RefCell;
+use std::cell::{Cell, RefCell};
 
 use libdeflater::{CompressionLvl, Compressor, DecompressionError, Decompressor};
 
 pub use planes::PlaneEncoder;
+pub use work::Work;
 
 use super::damaged;
 use super::scratch::grow;
@@ -62,6 +64,8 @@ thread_local! {
     static DEFLATE: RefCell<Libdeflate> = RefCell::default();
     /// The last encoder of planes; it knows its level.
     static PLANES: RefCell<Option<PlaneEncoder>> = const { RefCell::new(None) };
+    /// See [`take_work`].
+    static WORK: Cell<Option<Work>> = const { Cell::new(None) };
 }
 
 /// Levels at which the plane encoder's search is as deep as zlib's.
@@ -148,7 +152,16 @@ pub fn encode(src: &[u8], level: u32, planes: usize, out: &mut Vec<u8>) -> Resul
 
 fn encode_planes(src: &[u8], level: u32, planes: usize, out: &mut Vec<u8>) -> usize {
     grow(out, PlaneEncoder::bound(src.len(), planes));
-    with_planes(level, |encoder| encoder.encode(src, planes, out))
+    with_planes(level, |encoder| {
+        let n = encoder.encode(src, planes, out);
+        WORK.set(Some(encoder.work()));
+        n
+    })
+}
+
+/// What decoding the stream takes that this thread encoded last, if its planes were known and nobody asked before.
+pub(crate) fn take_work() -> Option<Work> {
+    WORK.take()
 }
 
 /// Runs with this thread's encoder of planes.

@@ -5,11 +5,14 @@
 //! line through both, so that the price of small chunks (code tables, lost matches) is that of these data; every size
 //! gives the rate of the decoder for chunks like it.
 //!
-//! Sizes are the same in every run, rates are not: what must be reproducible uses [`Sampled::sized`].
+//! Sizes are the same in every run, timed rates are not: what must be reproducible uses [`Sampled::sized`], whose rates
+//! follow from what the streams are made of ([`Work`]). Bytes that are stored decode ten times as fast as those that
+//! have a code each, and fields differ just in how many of each they have.
 
 use std::time::Instant;
 
 use crate::codec::CodecChain;
+use crate::codec::deflate::{Work, take_work};
 use crate::dataset::Dataset;
 use crate::error::Result;
 use crate::layout::{Place, VarLayout};
@@ -74,7 +77,8 @@ impl Budget {
 pub struct Sampled {
     /// Sizes and rates with the filters that were tried.
     pub coding: Coding,
-    /// Sizes as they were found, rates as they usually are: the same in every run.
+    /// The same sizes, and rates that follow from what was written (where it was not deflate after a shuffle: the usual
+    /// ones): the same in every run.
     pub sized: Coding,
     /// Rate of encoding on one thread, bytes of values a second.
     pub encode: f64,
@@ -190,26 +194,35 @@ fn summary(found: &[Found; SIZES.len()], filters: &[Filter]) -> Option<Sampled> 
         (y1 / x1, usual.per_chunk)
     };
     let sized = Coding { filtered: true, fraction, per_chunk, ..usual };
-    let rate = |f: &Found| f.raw as f64 / f.decode.max(1e-9);
-    let best = rate(&found[last]);
-    let mut slower = [1.0; SIZES.len()];
-    for (slower, f) in slower.iter_mut().zip(found).take(last + 1) {
-        if f.parts > 0 {
-            *slower = best / rate(f);
-        }
-    }
+    let counted = found.iter().all(|f| f.counted == f.parts);
     Some(Sampled {
-        coding: Coding { decode: best, slower, ..sized },
-        sized,
+        coding: with_rates(sized, &found[..=last], |f| f.decode),
+        sized: if counted { with_rates(sized, &found[..=last], |f| f.work.seconds(f.parts)) } else { sized },
         encode: large.raw as f64 / large.encode.max(1e-9),
         bytes: found.iter().map(|f| f.raw).sum(),
         read: 0,
     })
 }
 
+/// A coding with the rates that parts of all sizes had, by what `seconds` says that they took.
+fn with_rates(coding: Coding, found: &[Found], seconds: impl Fn(&Found) -> f64) -> Coding {
+    let rate = |f: &Found| f.raw as f64 / seconds(f).max(1e-9);
+    let decode = found.last().map_or(coding.decode, &rate);
+    let mut slower = [1.0; SIZES.len()];
+    for (slower, f) in slower.iter_mut().zip(found) {
+        if f.parts > 0 {
+            *slower = decode / rate(f);
+        }
+    }
+    Coding { decode, slower, ..coding }
+}
+
 #[derive(Clone, Copy, Default)]
 struct Found {
     parts: u64,
+    /// Parts whose work is known.
+    counted: u64,
+    work: Work,
     raw: u64,
     stored: u64,
     encode: f64,
@@ -219,8 +232,13 @@ struct Found {
 impl Found {
     fn add(&mut self, chain: &CodecChain, bytes: &[u8]) -> Result<()> {
         let begun = Instant::now();
+        take_work();
         let (encoded, mask) = chain.encode(bytes)?;
         self.encode += begun.elapsed().as_secs_f64();
+        if let Some(work) = take_work() {
+            self.counted += 1;
+            self.work += work;
+        }
         let mut out = vec![0; bytes.len()];
         let mut best = f64::INFINITY;
         for _ in 0..TIMES {
@@ -353,6 +371,9 @@ mod tests {
         let (smooth, v) = field(|i| (i / 180) as f32);
         let got = sample(&smooth, v, &chain, 64 << 20).unwrap().unwrap();
         assert!(got.coding.fraction < 0.2 && got.coding.decode > 0.0, "{got:?}");
+        let again = sample(&smooth, v, &chain, 64 << 20).unwrap().unwrap();
+        assert_eq!(got.sized, again.sized);
+        let coded = got.sized.decode;
         let (noise, v) = field(|i| {
             let z = (i as u64 + 1).wrapping_mul(0x9E37_79B9_7F4A_7C15);
             let z = (z ^ (z >> 30)).wrapping_mul(0xBF58_476D_1CE4_E5B9);
@@ -360,6 +381,8 @@ mod tests {
         });
         let got = sample(&noise, v, &chain, 64 << 20).unwrap().unwrap();
         assert!(got.coding.fraction > 0.5, "{got:?}");
+        // What is stored is copied.
+        assert!(got.sized.decode > coded && got.sized.slower[0] > 1.0, "{got:?}");
         assert!(sample(&noise, v, &[], 64 << 20).unwrap().is_none());
         assert!(sample(&noise, v, &chain, 10).unwrap().is_none());
     }

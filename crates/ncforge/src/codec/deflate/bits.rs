@@ -1,5 +1,7 @@
 //! Bits, least significant first, into a byte slice (RFC 1951 §3.1.1).
 
+use super::work::Work;
+
 /// Writes bit strings into a slice that the caller made long enough.
 ///
 /// Bits gather in one 64-bit word; [`Bits::flush`] moves whole bytes out. Between two flushes at most
@@ -9,6 +11,8 @@ pub(super) struct Bits<'a> {
     at: usize,
     word: u64,
     held: u32,
+    /// What was written so far, as the decoder will see it.
+    pub(super) work: Work,
 }
 
 impl<'a> Bits<'a> {
@@ -18,7 +22,7 @@ impl<'a> Bits<'a> {
     pub(super) const SLACK: usize = 8;
 
     pub(super) fn new(out: &'a mut [u8]) -> Self {
-        Self { out, at: 0, word: 0, held: 0 }
+        Self { out, at: 0, word: 0, held: 0, work: Work::default() }
     }
 
     /// Adds the low `count` bits of `value`; higher bits of `value` must be zero.

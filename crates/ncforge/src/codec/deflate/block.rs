@@ -6,6 +6,7 @@ use std::sync::OnceLock;
 use super::bits::Bits;
 use super::huffman::Code;
 use super::symbols::{DISTANCES, END, LITLEN, MAX_MATCH, distance_symbol, length_symbol};
+use super::work::Work;
 
 /// Longest code of a literal or length: four literals then fit between two flushes.
 const LITLEN_LIMIT: usize = 14;
@@ -26,6 +27,7 @@ pub(super) struct Sequence {
 
 /// Writes `bytes` as stored blocks.
 pub(super) fn write_stored(bits: &mut Bits, bytes: &[u8], last: bool) {
+    bits.work.stored += bytes.len() as u64;
     let mut parts = bytes.chunks(STORED_MAX).peekable();
     loop {
         let part = parts.next().unwrap_or_default();
@@ -64,9 +66,12 @@ pub(super) fn write_block(
         write_stored(bits, bytes, last);
     } else if fixed <= dynamic {
         bits.put(u64::from(last) | 1 << 1, 3);
+        counts.add_to(&mut bits.work, bytes.len());
         write_symbols(bits, bytes, sequences, fixed_litlen, fixed_distance);
     } else {
         bits.put(u64::from(last) | 2 << 1, 3);
+        counts.add_to(&mut bits.work, bytes.len());
+        bits.work.tables += 1;
         header.write(bits);
         write_symbols(bits, bytes, sequences, &litlen, &distance);
     }
@@ -124,6 +129,14 @@ impl Counts {
             *count = a[i] + b[i] + c[i] + d[i];
         }
         counts
+    }
+
+    /// Adds what decoding a block of these symbols and `len` bytes takes.
+    fn add_to(&self, work: &mut Work, len: usize) {
+        let literals: u64 = self.litlen[..256].iter().map(|&c| u64::from(c)).sum();
+        work.literals += literals;
+        work.matches += self.litlen[END + 1..].iter().map(|&c| u64::from(c)).sum::<u64>();
+        work.matched += len as u64 - literals;
     }
 
     /// Of two neighbouring blocks as one.

@@ -14,6 +14,7 @@ use super::bits::Bits;
 use super::block::{Counts, Sequence, entropy, write_block, write_stored};
 use super::matcher::{Effort, Matcher, Range};
 use super::plan::{Plan, Treatment};
+use super::work::Work;
 
 /// Bytes whose symbols are counted together; blocks are whole segments.
 const SEGMENT: usize = 16 << 10;
@@ -27,6 +28,7 @@ pub struct PlaneEncoder {
     matcher: Matcher,
     sequences: Vec<Sequence>,
     level: u32,
+    work: Work,
 }
 
 /// What is not written yet: segments that will share one block.
@@ -39,12 +41,22 @@ struct Pending {
 impl PlaneEncoder {
     /// An encoder for zlib's levels 1 to 9.
     pub fn new(level: u32) -> Self {
-        Self { matcher: Matcher::new(), sequences: Vec::new(), level: level.clamp(1, 9) }
+        Self {
+            matcher: Matcher::new(),
+            sequences: Vec::new(),
+            level: level.clamp(1, 9),
+            work: Work::default(),
+        }
     }
 
     /// The level that it was made for.
     pub fn level(&self) -> u32 {
         self.level
+    }
+
+    /// What the last stream asks of a decoder.
+    pub fn work(&self) -> Work {
+        self.work
     }
 
     /// Longest chunk that is encoded, in bytes: places are 32-bit numbers.
@@ -116,6 +128,7 @@ impl PlaneEncoder {
         self.matcher.stretch_runs(false);
         // A last block may be empty.
         write_block(&mut bits, &bytes[pending.from..], &self.sequences, &pending.counts, true);
+        self.work = bits.work;
         let end = bits.finish();
         out[end..end + 4].copy_from_slice(&libdeflater::adler32(bytes).to_be_bytes());
         end + 4

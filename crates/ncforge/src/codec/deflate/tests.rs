@@ -8,7 +8,9 @@ use super::{decode, encode};
 /// Encodes and decodes; gives the stream's length.
 fn round_trip(bytes: &[u8], level: u32, planes: usize) -> usize {
     let mut out = vec![0; PlaneEncoder::bound(bytes.len(), planes)];
-    let n = PlaneEncoder::new(level).encode(bytes, planes, &mut out);
+    let mut encoder = PlaneEncoder::new(level);
+    let n = encoder.encode(bytes, planes, &mut out);
+    assert_eq!(encoder.work().bytes(), bytes.len() as u64);
     let mut back = vec![0; bytes.len()];
     assert_eq!(decode(&out[..n], &mut back).expect("a legal stream"), bytes.len());
     assert!(back == bytes, "level {level}, {planes} planes, {} bytes", bytes.len());
