@@ -143,6 +143,21 @@ impl Cut<'_> {
         };
         choose(&request).map(Some)
     }
+
+    /// [`Cut::choose`] with what samples say: `look` gives that of parts with the proportions of the array (`None`), then
+    /// of parts like the shape that follows from those. What lies side by side in a chunk decides how it is
+    /// coded, which the first sample cannot know.
+    pub(crate) fn choose_by(
+        &self,
+        choosing: &Choosing,
+        mut look: impl FnMut(Option<&[u64]>) -> Result<Option<(Coding, Coding)>>,
+    ) -> Result<Option<Choice>> {
+        let mut cut = Cut { sampled: look(None)?, ..*self };
+        let first = cut.choose(choosing)?;
+        let (Some(choice), true) = (&first, cut.sampled.is_some()) else { return Ok(first) };
+        cut.sampled = look(Some(&choice.chunks))?;
+        if cut.sampled.is_none() { Ok(first) } else { cut.choose(choosing) }
+    }
 }
 
 /// The chunk shape for a variable, as it would be with `filters` (`None`: with those that it has, or shuffle and
@@ -193,10 +208,10 @@ fn within(
         axes: &axes_of(schema, var),
         element: size as u64,
         filters: &chain,
-        sampled: sampled(dataset, var, &chain, choosing, bytes, budget)?,
+        sampled: None,
         before: before(dataset, schema, var)?.as_ref(),
     }
-    .choose(choosing)
+    .choose_by(choosing, |like| sampled(dataset, var, &chain, choosing, (bytes, like), budget))
 }
 
 /// Why there is no shape to choose for a variable, where [`chunks_for`] gives none.
@@ -214,8 +229,8 @@ pub fn why_none(schema: &Schema, var: VarId) -> Option<&'static str> {
     }
 }
 
-/// What a sample of a variable of so many bytes says, where one is wanted and the budget has room: for a choice, and
-/// with timed rates.
+/// What a sample of a variable says, where one is wanted and the budget has room: for a choice, and with timed rates.
+/// The variable has so many bytes; the sample is one of two, with the proportions of the second or the array's own.
 ///
 /// # Errors
 /// As reading.
@@ -224,13 +239,13 @@ pub(crate) fn sampled(
     var: VarId,
     chain: &[Filter],
     choosing: &Choosing,
-    bytes: u64,
+    (bytes, like): (u64, Option<&[u64]>),
     budget: &mut Budget,
 ) -> Result<Option<(Coding, Coding)>> {
     if !choosing.sample {
         return Ok(None);
     }
-    let found = sample_of(source, var, chain, budget.for_variable(bytes))?;
+    let found = sample_of(source, var, chain, like, budget.for_variable(bytes) / 2)?;
     budget.spend(found.as_ref().map_or(0, |s| s.read));
     Ok(found.map(|s| (s.sized, s.coding)))
 }

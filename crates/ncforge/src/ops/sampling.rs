@@ -91,8 +91,20 @@ pub struct Sampled {
 /// Encodes and decodes parts of a variable with `filters`. Reads (and decodes, where source chunks must be taken
 /// whole) at most about `limit` bytes. `None` where there is nothing to learn: no filters, no fixed-size values,
 /// no values, or source chunks larger than the limit.
-pub fn sample(dataset: &Dataset, var: VarId, filters: &[Filter], limit: u64) -> Result<Option<Sampled>> {
-    sample_of(dataset, var, filters, limit)
+///
+/// The parts have the proportions of `like` (one length a dimension; `None`: of the variable): what lies side by side
+/// in a chunk decides how it is coded, so that a shape is judged best by parts like it.
+///
+/// # Errors
+/// As reading.
+pub fn sample(
+    dataset: &Dataset,
+    var: VarId,
+    filters: &[Filter],
+    like: Option<&[u64]>,
+    limit: u64,
+) -> Result<Option<Sampled>> {
+    sample_of(dataset, var, filters, like, limit)
 }
 
 /// The same for any source.
@@ -100,6 +112,7 @@ pub(crate) fn sample_of(
     dataset: &dyn Source,
     var: VarId,
     filters: &[Filter],
+    like: Option<&[u64]>,
     limit: u64,
 ) -> Result<Option<Sampled>> {
     let layout = dataset.layout(var)?;
@@ -108,17 +121,18 @@ pub(crate) fn sample_of(
     }
     let element = layout.element.size;
     let chain = CodecChain::new(filters, element)?;
+    let like = like.filter(|l| l.len() == layout.shape.len()).unwrap_or(&layout.shape);
     let mut budget = limit;
     let mut found = [Found::default(); SIZES.len()];
     for i in 0..BOXES {
-        let Some(slab) = sampled_box(&layout, i, budget.min((limit / BOXES).max(SIZES[SMALL]))) else {
+        let Some(slab) = sampled_box(&layout, like, i, budget.min((limit / BOXES).max(SIZES[SMALL]))) else {
             break;
         };
         budget = budget.saturating_sub(decoded(&layout, &slab));
         let Values::Fixed(bytes) = dataset.read(var, &slab)? else { return Ok(None) };
         let mut last = 0;
         for (size, (parts, found)) in SIZES.iter().zip(PARTS.iter().zip(&mut found)) {
-            let shape = part_shape(&slab.count, element as u64, *size);
+            let shape = part_shape(&slab.count, like, element as u64, *size);
             let len = shape.iter().product::<u64>();
             // A box may be too small for the larger sizes.
             if len == last {
@@ -158,7 +172,7 @@ pub(crate) fn parts_of(
     }
     let element = layout.element.size;
     let whole: Vec<u64> = layout.shape.iter().zip(chunk).map(|(&n, &c)| c.clamp(1, n)).collect();
-    let wanted = part_shape(&whole, element as u64, SIZES[LARGE]);
+    let wanted = part_shape(&whole, &whole, element as u64, SIZES[LARGE]);
     let size = wanted.iter().product::<u64>() * element as u64;
     let number = (VALUES / size.max(1)).clamp(BOXES, 8 * BOXES);
     for i in 0..number {
@@ -169,12 +183,12 @@ pub(crate) fn parts_of(
         let aligned = Hyperslab::new(&start, &wanted);
         let slab = match decoded(&layout, &aligned) <= most {
             true => Some(aligned),
-            false => sampled_box(&layout, i, most),
+            false => sampled_box(&layout, &layout.shape, i, most),
         };
         let Some(slab) = slab else { break };
         budget = budget.saturating_sub(decoded(&layout, &slab));
         let Values::Fixed(bytes) = dataset.read(var, &slab)? else { break };
-        let shape = part_shape(&slab.count, element as u64, size.max(SIZES[SMALL]));
+        let shape = part_shape(&slab.count, &slab.count, element as u64, size.max(SIZES[SMALL]));
         parts.push(cut(&bytes, &slab.count, &vec![0; shape.len()], &shape, element));
     }
     Ok((parts, limit - budget))
@@ -254,15 +268,15 @@ impl Found {
     }
 }
 
-/// Box number `i`: as large as `limit` allows, with the array's proportions; or, where too much would have to be
+/// Box number `i`: as large as `limit` allows, with the proportions of `like`; or, where too much would have to be
 /// decoded for that, inside one chunk.
-fn sampled_box(layout: &VarLayout, i: u64, limit: u64) -> Option<Hyperslab> {
+fn sampled_box(layout: &VarLayout, like: &[u64], i: u64, limit: u64) -> Option<Hyperslab> {
     let element = layout.element.size as u64;
     let at = |shape: &[u64]| -> Vec<u64> {
         layout.shape.iter().zip(shape).enumerate().map(|(d, (n, c))| place(i, d, n - c)).collect()
     };
     for size in SIZES[SMALL..].iter().rev() {
-        let shape = part_shape(&layout.shape, element, *size);
+        let shape = part_shape(&layout.shape, like, element, *size);
         let slab = Hyperslab::new(&at(&shape), &shape);
         if decoded(layout, &slab) <= limit {
             return Some(slab);
@@ -275,7 +289,7 @@ fn sampled_box(layout: &VarLayout, i: u64, limit: u64) -> Option<Hyperslab> {
         start[d] -= start[d] % chunk[d].max(1);
         room[d] = chunk[d].min(layout.shape[d] - start[d]);
     }
-    let slab = Hyperslab::new(&start, &part_shape(&room, element, SIZES[SIZES.len() - 1]));
+    let slab = Hyperslab::new(&start, &part_shape(&room, like, element, SIZES[SIZES.len() - 1]));
     (decoded(layout, &slab) <= limit).then_some(slab)
 }
 
@@ -301,15 +315,15 @@ fn cut(bytes: &[u8], shape: &[u64], start: &[u64], count: &[u64], element: usize
     out
 }
 
-/// A box of about `bytes`, with the proportions of the array.
-fn part_shape(shape: &[u64], element: u64, bytes: u64) -> Vec<u64> {
+/// A box of about `bytes` inside `shape`, with the proportions of `like`.
+fn part_shape(shape: &[u64], like: &[u64], element: u64, bytes: u64) -> Vec<u64> {
     let wanted = (bytes / element.max(1)).max(1);
     let mut part: Vec<u64> = shape.to_vec();
-    // Halving the longest side in proportion keeps the box similar to the array until sides are down to 1.
-    let total: f64 = shape.iter().map(|&n| n as f64).product();
-    let scale = (wanted as f64 / total).min(1.0).powf(1.0 / shape.len() as f64);
-    for (p, &n) in part.iter_mut().zip(shape) {
-        *p = ((n as f64 * scale).round() as u64).clamp(1, n);
+    // All sides are scaled alike, which keeps the box similar until sides are down to 1 or as long as the array's.
+    let total: f64 = like.iter().map(|&n| n as f64).product();
+    let scale = (wanted as f64 / total).powf(1.0 / shape.len() as f64);
+    for (p, (&n, &l)) in part.iter_mut().zip(shape.iter().zip(like)) {
+        *p = ((l as f64 * scale).round() as u64).clamp(1, n);
     }
     // What rounding took away goes to the fastest axes.
     for d in (0..part.len()).rev() {
@@ -369,9 +383,9 @@ mod tests {
     fn smooth_data_compress_and_noise_does_not() {
         let chain = [filters::shuffle(4), filters::deflate(1)];
         let (smooth, v) = field(|i| (i / 180) as f32);
-        let got = sample(&smooth, v, &chain, 64 << 20).unwrap().unwrap();
+        let got = sample(&smooth, v, &chain, None, 64 << 20).unwrap().unwrap();
         assert!(got.coding.fraction < 0.2 && got.coding.decode > 0.0, "{got:?}");
-        let again = sample(&smooth, v, &chain, 64 << 20).unwrap().unwrap();
+        let again = sample(&smooth, v, &chain, None, 64 << 20).unwrap().unwrap();
         assert_eq!(got.sized, again.sized);
         let coded = got.sized.decode;
         let (noise, v) = field(|i| {
@@ -379,19 +393,28 @@ mod tests {
             let z = (z ^ (z >> 30)).wrapping_mul(0xBF58_476D_1CE4_E5B9);
             f32::from_bits((z ^ (z >> 27)).wrapping_mul(0x94D0_49BB_1331_11EB) as u32)
         });
-        let got = sample(&noise, v, &chain, 64 << 20).unwrap().unwrap();
+        let got = sample(&noise, v, &chain, None, 64 << 20).unwrap().unwrap();
         assert!(got.coding.fraction > 0.5, "{got:?}");
         // What is stored is copied.
         assert!(got.sized.decode > coded && got.sized.slower[0] > 1.0, "{got:?}");
-        assert!(sample(&noise, v, &[], 64 << 20).unwrap().is_none());
-        assert!(sample(&noise, v, &chain, 10).unwrap().is_none());
+        assert!(sample(&noise, v, &[], None, 64 << 20).unwrap().is_none());
+        assert!(sample(&noise, v, &chain, None, 10).unwrap().is_none());
+    }
+
+    #[test]
+    fn parts_are_like_what_they_stand_for() {
+        assert_eq!(part_shape(&[1560, 128, 256], &[16, 16, 64], 4, 64 << 10), [16, 16, 64]);
+        assert_eq!(part_shape(&[1560, 128, 256], &[8, 8, 32], 4, 64 << 10), [16, 16, 64]);
+        // A side that ends at the array's lets another one be longer.
+        assert_eq!(part_shape(&[25_000, 31], &[132, 31], 4, 256 << 10), [2114, 31]);
+        assert_eq!(part_shape(&[25_000, 31], &[25_000, 31], 4, 16 << 10), [1818, 2]);
     }
 
     #[test]
     fn parts_lie_inside() {
         for shape in [&[1u64][..], &[7, 5000, 3], &[1 << 40], &[1, 1, 1, 99], &[3, 100_000]] {
             for bytes in [512 << 10, 16 << 10] {
-                let part = part_shape(shape, 4, bytes);
+                let part = part_shape(shape, shape, 4, bytes);
                 for i in 0..20 {
                     for (d, (p, n)) in part.iter().zip(shape).enumerate() {
                         assert!(*p >= 1 && place(i, d, n - p) + p <= *n);

@@ -3,8 +3,9 @@
 use std::path::{Path, PathBuf};
 use std::time::Instant;
 
+use ncforge::ops::choosing::{Choosing, chunks_for};
 use ncforge::ops::sampling::sample;
-use ncforge::tune::{Access, Axis, Coding, Grid, Machine, Pattern, Request, axes_of, choose};
+use ncforge::tune::{Access, Axis, Coding, Grid, Limits, Machine, Pattern, axes_of};
 use serde::Serialize;
 
 use super::measure::{Cell, Effort, Subject, measure, places};
@@ -22,6 +23,8 @@ pub const MIXES: [&str; 7] =
 const OWN: &str = "ncforge";
 /// Bounds of the chunk cache that libraries with a fixed one are given.
 const CACHE: (u64, u64) = (16 << 20, 256 << 20);
+/// Bytes of values that a sample may read.
+const SAMPLE: u64 = 16 << 20;
 /// The mix on which the shapes of other tools are compared.
 pub const HALVES: &str = "series,map";
 
@@ -57,7 +60,7 @@ pub struct RegretReport {
     pub variable: String,
     /// Its shape.
     pub shape: Vec<u64>,
-    /// What the choice knew of the data: stored bytes ÷ bytes of values, and the decoder's bytes a second.
+    /// What a sample of the data says: stored bytes ÷ bytes of values, and the decoder's bytes a second.
     pub sampled: (f64, f64),
     /// One for each mix.
     pub mixes: Vec<MixRow>,
@@ -84,7 +87,7 @@ pub struct MixRow {
     pub regret: f64,
     /// Place of the chosen shape among all, 1 is the first.
     pub place: usize,
-    /// Seconds that choosing took.
+    /// Seconds that choosing took, with its look at the values.
     pub seconds: f64,
 }
 
@@ -140,7 +143,9 @@ struct Prepared {
     axes: Vec<Axis>,
     /// As it was found in the data, rates included.
     coding: Coding,
+    /// The shapes, and what parts like them said.
     shapes: Vec<Vec<u64>>,
+    codings: Vec<Coding>,
     patterns: Vec<Pattern>,
     mixes: Vec<Mix>,
     today: Vec<Today>,
@@ -212,17 +217,25 @@ fn prepare(source: &Path, options: &RegretOptions, machine: Machine) -> Result<P
     let axes = axes_of(dataset.schema(), id);
     let names: Vec<&str> = axes.iter().map(|a| a.name.as_str()).collect();
     let filters = variant(&options.shapes[0], options).filters(var.size);
-    let found = sample(&dataset, id, &filters, 64 << 20)?;
-    let coding = found.map_or_else(Coding::none, |s| s.coding);
-    let sized = found.map_or_else(Coding::none, |s| s.sized);
+    let looked = |like: Option<&[u64]>| -> Result<Coding> {
+        Ok(sample(&dataset, id, &filters, like, SAMPLE)?.map_or_else(Coding::none, |s| s.coding))
+    };
+    let coding = looked(None)?;
 
     let mut mixes = Vec::new();
     for text in &options.mixes {
         let accesses = Access::parse(text, &names)?;
-        let request =
-            Request { accesses: accesses.clone(), ..Request::new(&axes, var.size as u64, sized, &machine) };
+        let choosing = Choosing {
+            accesses: accesses.clone(),
+            machine,
+            limits: Limits::default(),
+            sample: true,
+            expect: Vec::new(),
+        };
         let begun = Instant::now();
-        let chosen = choose(&request)?.chunks;
+        let choice = chunks_for(&dataset, id, Some(&filters), &choosing)?;
+        let chosen =
+            choice.ok_or_else(|| Error::Invalid(format!("`{}` cannot have chunks", var.name)))?.chunks;
         let seconds = begun.elapsed().as_secs_f64();
         mixes.push(Mix { text: text.clone(), reads: Pattern::bind(&accesses, &axes), chosen, seconds });
     }
@@ -245,7 +258,8 @@ fn prepare(source: &Path, options: &RegretOptions, machine: Machine) -> Result<P
         }
     }
     let stem = source.file_stem().unwrap_or_default().to_string_lossy().into_owned();
-    Ok(Prepared { source: stem, machine, var, axes, coding, shapes, patterns, mixes, today })
+    let codings = shapes.iter().map(|c| looked(Some(c))).collect::<Result<_>>()?;
+    Ok(Prepared { source: stem, machine, var, axes, coding, shapes, codings, patterns, mixes, today })
 }
 
 impl Prepared {
@@ -268,8 +282,8 @@ impl Prepared {
         let lens: Vec<u64> = self.axes.iter().map(|a| a.len).collect();
         let mut rows = Vec::new();
         for (f, chunks) in self.shapes.iter().enumerate() {
-            let grid =
-                Grid { lens: &lens, chunk: Some(chunks), element: self.var.size as u64, coding: self.coding };
+            let coding = self.codings[f];
+            let grid = Grid { lens: &lens, chunk: Some(chunks), element: self.var.size as u64, coding };
             for (pattern, cells) in self.patterns.iter().zip(&cells) {
                 let cell = &cells[f];
                 let at = &places(pattern, &self.var.shape, options.effort)[..cell.places()];

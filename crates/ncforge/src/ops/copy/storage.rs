@@ -297,22 +297,26 @@ impl Decider<'_> {
             return Ok(Some(recorded.clone()));
         }
         let choosing = &self.options.choosing;
-        let mut found = None;
-        let mut now = None;
-        if let (Some(from), true) = (array.from, trial.last) {
-            now = before(self.source, self.source.schema(), from)?;
-            if array.bytes >= SAMPLED && !trial.filters.is_empty() {
-                found = sampled(self.source, from, trial.filters, choosing, array.bytes, &mut self.samples)?;
+        let from = array.from.filter(|_| trial.last);
+        let now = match from {
+            Some(from) => before(self.source, self.source.schema(), from)?,
+            None => None,
+        };
+        let look = |like: Option<&[u64]>| match from {
+            Some(from) if array.bytes >= SAMPLED && !trial.filters.is_empty() => {
+                let size = (array.bytes, like);
+                sampled(self.source, from, trial.filters, choosing, size, &mut self.samples)
             }
-        }
+            _ => Ok(None),
+        };
         let cut = Cut {
             axes,
             element: array.element,
             filters: trial.filters,
-            sampled: found,
+            sampled: None,
             before: now.as_ref().filter(|n| n.0.as_ref().is_none_or(|c| c.len() == axes.len())),
         };
-        let Some(choice) = cut.choose(choosing)? else { return Ok(None) };
+        let Some(choice) = cut.choose_by(choosing, look)? else { return Ok(None) };
         let chunks = choice.chunks.clone();
         if trial.last {
             self.choices.insert(path, choice);
