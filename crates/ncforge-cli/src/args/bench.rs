@@ -1,6 +1,7 @@
 //! `ncforge bench`
 
 mod combine;
+mod common;
 mod compare;
 mod convert;
 mod doctor;
@@ -20,6 +21,7 @@ use clap::{Args, Subcommand, ValueEnum};
 use super::{GlobalArgs, Size};
 
 pub(crate) use combine::{BenchCombineArgs, CombinePreset, ToolArg};
+pub(crate) use common::{FolderArgs, LibraryArgs, RoundsArgs};
 pub(crate) use compare::BenchCompareArgs;
 pub(crate) use convert::ConvertArgs;
 pub(crate) use doctor::BenchDoctorArgs;
@@ -180,9 +182,8 @@ pub(crate) struct ChunksBenchArgs {
     /// Read the series before the slabs
     #[arg(long)]
     pub(crate) series_first: bool,
-    /// A netCDF-C library to measure as well (repeatable); `find` takes the system's
-    #[arg(long, value_name = "PATH")]
-    pub(crate) library: Vec<PathBuf>,
+    #[command(flatten)]
+    pub(crate) beside: LibraryArgs,
     /// Leave ncforge out
     #[arg(long, requires = "library")]
     pub(crate) only_libraries: bool,
@@ -201,9 +202,8 @@ pub(crate) struct ChunksBenchArgs {
     /// A mix of reads for --regret, as series=3,map=1 (repeatable) [default: seven mixes]
     #[arg(long = "for", value_name = "READS", requires = "judged")]
     pub(crate) mixes: Vec<String>,
-    /// Folder for the files [default: the system's temporary one]
-    #[arg(long, value_name = "DIR")]
-    pub(crate) folder: Option<PathBuf>,
+    #[command(flatten)]
+    pub(crate) place: FolderArgs,
     /// Leave the files in the folder, and take those that an earlier run left
     #[arg(long, requires = "folder")]
     pub(crate) keep: bool,

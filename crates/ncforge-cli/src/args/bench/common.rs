@@ -1,0 +1,32 @@
+//! Options that several benchmarks take, each declared once.
+
+use std::path::PathBuf;
+
+use clap::Args;
+
+/// What is measured beside ncforge.
+#[derive(Args, Debug)]
+pub(crate) struct LibraryArgs {
+    /// A netCDF-C library to measure as well (repeatable); `find` takes the system's
+    #[arg(long, value_name = "PATH")]
+    pub(crate) library: Vec<PathBuf>,
+}
+
+/// Where a benchmark's own files lie.
+#[derive(Args, Debug)]
+pub(crate) struct FolderArgs {
+    /// Folder for the files [default: the system's temporary one]
+    #[arg(long, value_name = "DIR")]
+    pub(crate) folder: Option<PathBuf>,
+}
+
+/// Repetitions beside those that count.
+#[derive(Args, Clone, Copy, Debug)]
+pub(crate) struct RoundsArgs {
+    /// Repetitions before that which do not count
+    #[arg(long, value_name = "N", default_value = "1")]
+    pub(crate) warmup: usize,
+    /// Do not measure again what something else on the machine disturbed
+    #[arg(long)]
+    pub(crate) no_guard: bool,
+}
