@@ -4,6 +4,8 @@ use std::path::PathBuf;
 
 use clap::Args;
 
+use crate::args::Size;
+
 /// What is measured beside ncforge.
 #[derive(Args, Debug)]
 pub(crate) struct LibraryArgs {
@@ -29,4 +31,19 @@ pub(crate) struct RoundsArgs {
     /// Do not measure again what something else on the machine disturbed
     #[arg(long)]
     pub(crate) no_guard: bool,
+}
+
+/// A cache size, or the library's own.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) struct CacheArg(pub(crate) Option<u64>);
+
+impl std::str::FromStr for CacheArg {
+    type Err = String;
+
+    fn from_str(text: &str) -> Result<Self, String> {
+        match text {
+            "default" => Ok(CacheArg(None)),
+            _ => text.parse::<Size>().map(|s| CacheArg(Some(s.0))),
+        }
+    }
 }
