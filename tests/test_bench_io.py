@@ -181,6 +181,14 @@ def test_the_plan_tells_bytes_calls_memory_and_space(run: Run, tmp_path: Path) -
     assert list(tmp_path.iterdir()) == []
 
 
+def test_a_name_need_not_be_text(run: Run, tmp_path: Path) -> None:
+    """Another file was written, and left behind, by libraries that were given what the name looks like."""
+    path = tmp_path / os.fsdecode(b"t\xff.nc")
+    for driver in ("ncforge", "libnetcdf", "h5"):
+        run("bench", "io", "-d=2:4:4:4", f"-f={path}", f"--driver={driver}", "-w", "-r", *ONCE)
+        assert list(tmp_path.iterdir()) == [path]
+
+
 def test_small_arrays_are_no_trouble(run: Run, tmp_path: Path) -> None:
     path = tmp_path / "t.nc"
     run("bench", "io", "-d=2:4:4:4", f"-f={path}", "-w", "-r", "--compat", "netcdf-bench", timeout=20)
