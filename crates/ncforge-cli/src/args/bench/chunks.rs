@@ -5,6 +5,7 @@ use std::path::PathBuf;
 
 use clap::{Args, ValueEnum};
 
+use super::common::seconds;
 use super::{CacheArg, FolderArgs, LibraryArgs, OutputArgs};
 use crate::args::{GlobalArgs, Size};
 
@@ -91,14 +92,6 @@ Examples:
   ncforge bench chunks pr.nc --deflate 0,1 --caches 4M,32M,128M --library find
   ncforge bench chunks pr.nc --regret --deflate 1 --for series,map --for map=9,series=1
   ncforge bench chunks --proof --deflate 1 --library find";
-
-/// A time that is one.
-fn seconds(text: &str) -> Result<f64, String> {
-    match text.parse::<f64>() {
-        Ok(s) if s.is_finite() && s > 0.0 => Ok(s),
-        _ => Err(format!("`{text}` is no number of seconds")),
-    }
-}
 
 /// On or off.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]

@@ -47,3 +47,11 @@ impl std::str::FromStr for CacheArg {
         }
     }
 }
+
+/// A time that is one.
+pub(super) fn seconds(text: &str) -> Result<f64, String> {
+    match text.parse::<f64>() {
+        Ok(s) if s.is_finite() && s > 0.0 => Ok(s),
+        _ => Err(format!("`{text}` is no number of seconds")),
+    }
+}
