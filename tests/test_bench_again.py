@@ -8,7 +8,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from bench_values import ONCE, expected, values
+from bench_common import ONCE, expected, values
 from conftest import Run
 
 

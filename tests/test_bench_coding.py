@@ -18,7 +18,7 @@ import netCDF4
 import numpy as np
 import pytest
 
-from bench_values import ONCE
+from bench_common import ONCE
 from conftest import Run
 
 TYPES = ["i1", "i2", "i4", "i8", "u1", "u2", "u4", "u8", "f4", "f8"]

@@ -18,7 +18,7 @@ import netCDF4
 import numpy as np
 import pytest
 
-from bench_values import ONCE, expected, values
+from bench_common import ONCE, expected, values
 from conftest import Run
 
 ROW = re.compile(r"^benchmark:(write|read)\s+(.+?)\s{2,}([\d.]+)\s+([\d.]+)\s+([\d.]+)\s+(secs|MiB/s)")

@@ -11,18 +11,8 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from bench_values import ONCE, expected, values
+from bench_common import ONCE, PARALLEL, expected, mpi_ranks, values
 from conftest import Run
-
-
-def mpi_ranks(ranks: int) -> list[str]:
-    """How an MPI job is started on this machine, or the test is skipped."""
-    if shutil.which("mpiexec.openmpi"):
-        return ["mpiexec.openmpi", "--oversubscribe", "--allow-run-as-root", "-n", str(ranks)]
-    pytest.skip("Open MPI's mpiexec is not installed")
-
-
-PARALLEL = Path("/usr/lib/x86_64-linux-gnu/libnetcdf_pnetcdf.so.19")
 
 
 @pytest.mark.parametrize("ranks", [(1, 1), (1, 2), (2, 2)])

@@ -14,7 +14,7 @@ from pathlib import Path
 import netCDF4
 import pytest
 
-from bench_values import ONCE
+from bench_common import ONCE
 from conftest import Run
 
 NODES = {1: ["-n=1", "-p=1"], 2: ["-n=1", "-p=2"], 4: ["-n=2", "-p=2"]}

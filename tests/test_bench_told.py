@@ -11,7 +11,7 @@ from pathlib import Path
 
 import pytest
 
-from bench_values import ONCE
+from bench_common import ONCE
 from conftest import Run
 
 

@@ -1,14 +1,18 @@
-"""What ``ncforge bench io`` writes, computed once more, and how the tests read it back."""
+"""What the tests of ``ncforge bench io`` share: the values that it writes, computed once more, and how it is run."""
 
 from __future__ import annotations
 
+import shutil
 from pathlib import Path
 
 import netCDF4
 import numpy as np
+import pytest
 
 #: One repetition, no waiting for a quiet machine: what is tested is what is done, not how fast.
 ONCE = ["--reps", "1", "--warmup", "0", "--no-guard", "--no-sync"]
+#: Debian's netCDF-C for several processes.
+PARALLEL = Path("/usr/lib/x86_64-linux-gnu/libnetcdf_pnetcdf.so.19")
 
 
 def mix(z: np.ndarray) -> np.ndarray:
@@ -31,3 +35,10 @@ def values(path: Path) -> np.ndarray:
     with netCDF4.Dataset(path) as nc:
         nc.set_auto_mask(False)
         return np.asarray(nc["data"][:])
+
+
+def mpi_ranks(ranks: int) -> list[str]:
+    """How an MPI job is started on this machine, or the test is skipped."""
+    if shutil.which("mpiexec.openmpi"):
+        return ["mpiexec.openmpi", "--oversubscribe", "--allow-run-as-root", "-n", str(ranks)]
+    pytest.skip("Open MPI's mpiexec is not installed")
