@@ -18,9 +18,9 @@ import netCDF4
 import numpy as np
 import pytest
 
+from bench_common import ONCE
 from conftest import Run
 
-ONCE = ["--reps", "1", "--warmup", "0", "--no-guard", "--no-sync"]
 TYPES = ["i1", "i2", "i4", "i8", "u1", "u2", "u4", "u8", "f4", "f8"]
 SHAPE = (4, 10, 8, 3)
 GEOMETRY = "-d=4:10:8:3"

@@ -14,9 +14,9 @@ from pathlib import Path
 import netCDF4
 import pytest
 
+from bench_common import ONCE
 from conftest import Run
 
-ONCE = ["--reps", "1", "--warmup", "0", "--no-guard", "--no-sync"]
 NODES = {1: ["-n=1", "-p=1"], 2: ["-n=1", "-p=2"], 4: ["-n=2", "-p=2"]}
 DATA = {1: "-d=20:100:100:10", 2: "-d=20:100:200:10", 4: "-d=20:200:200:10"}
 BYTES = {1: 8_000_000, 2: 16_000_000, 4: 32_000_000}

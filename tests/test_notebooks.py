@@ -57,8 +57,11 @@ def test_who_changed_meanwhile_is_not_drawn(maps: Path, tmp_path: Path) -> None:
     path = tmp_path / "moved.nc"
     shutil.copy(maps, path)
     found, header = ncforge.doctor(path), ncforge.info(path)
+    assert found._repr_html_() is not None
+    assert header._repr_html_() is not None
     shutil.copy(DATA / "uv300.nc", path)
     assert found._repr_html_() is None
+    assert header._repr_html_() is None
     path.unlink()
     assert found._repr_html_() is None
     assert header._repr_html_() is None

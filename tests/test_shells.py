@@ -25,11 +25,12 @@ COMPARE = {"combine", "compact", "compare", "completions"}
 
 
 def script(run: Run, shell: str, path: Path) -> Path:
-    """The completion script of a shell, at this place. Skips the test where the shell is not."""
-    if shutil.which(shell) is None:
-        pytest.skip(f"no {shell} on this machine (make setup installs it on Debian)")
+    """The completion script of a shell, at this place. Skips the rest of the test where the shell is not."""
     path.parent.mkdir(exist_ok=True)
     path.write_text(run("completions", shell).stdout)
+    assert "doctor" in path.read_text()
+    if shutil.which(shell) is None:
+        pytest.skip(f"no {shell} on this machine (make setup installs it on Debian)")
     return path
 
 

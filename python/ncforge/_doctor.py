@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any, overload
 
 from ncforge import _core
 from ncforge._progress import Progress, reporter
-from ncforge._reports import Path, only
+from ncforge._reports import Path, identity, only
 from ncforge._reports import names as names_of
 from ncforge.errors import NcforgeError
 
@@ -101,7 +101,7 @@ class Diagnosis:
     _request: dict[str, Any] = field(default_factory=dict, repr=False, compare=False)
     """How the file was looked at."""
     _seen: tuple[int, int] | None = field(default=None, repr=False, compare=False)
-    """Which file it was, see :func:`_identity`."""
+    """Which file it was, see :func:`~ncforge._reports.identity`."""
 
     @property
     def worst(self) -> str | None:
@@ -121,7 +121,7 @@ class Diagnosis:
     def _repr_html_(self) -> str | None:
         # Drawn when it is asked for: an archive's files are looked at without their drawings. A notebook shows the text where
         # the file is gone, or is not any more what was looked at.
-        if self._seen is None or self._seen != _identity(self.file):
+        if self._seen is None or self._seen != identity(self.file):
             return None
         try:
             return _core.draw_doctor(self.file, self._request)
@@ -182,15 +182,6 @@ class Diagnoses:
         return "<div>" + "".join(parts) + "".join(map(_as_text, told)) + "</div>"
 
 
-def _identity(file: str) -> tuple[int, int] | None:
-    """Size and time of last change; ``None`` if there is no such file here."""
-    try:
-        found = os.stat(file)
-    except OSError:
-        return None
-    return found.st_size, found.st_mtime_ns
-
-
 def _as_text(text: str) -> str:
     return f"<pre>{escape(text)}</pre>" if text else ""
 
@@ -215,7 +206,7 @@ def _finding(raw: dict[str, Any]) -> Finding:
 def _diagnosis(text: str, request: dict[str, Any]) -> Diagnosis:
     raw = json.loads(text)
     own = {"findings": [_finding(f) for f in raw["findings"]], "raw": raw}
-    return only(Diagnosis, {**raw, **own, "_request": request, "_seen": _identity(raw["file"])})
+    return only(Diagnosis, {**raw, **own, "_request": request, "_seen": identity(raw["file"])})
 
 
 def _codes(codes: str | Iterable[str]) -> str:

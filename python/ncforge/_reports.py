@@ -44,3 +44,12 @@ def choosing(
         "reader": reader,
         "writer_memory": size(writer_memory),
     }
+
+
+def identity(file: str) -> tuple[int, int] | None:
+    """Size and time of last change; ``None`` if there is no such file here."""
+    try:
+        found = os.stat(file)
+    except OSError:
+        return None
+    return found.st_size, found.st_mtime_ns

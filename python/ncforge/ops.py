@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any, overload
 
 from ncforge import _core
 from ncforge._progress import Progress, reporter
-from ncforge._reports import Path, choosing, only, size
+from ncforge._reports import Path, choosing, identity, only, size
 from ncforge.errors import NcforgeError
 
 if TYPE_CHECKING:
@@ -111,14 +111,18 @@ class Info:
     """Its path."""
     for_: str | None = None
     """The reads that are drawn on the chunks."""
+    _seen: tuple[int, int] | None = field(default=None, repr=False, compare=False)
+    """Which file it was, see :func:`~ncforge._reports.identity`."""
 
     def __str__(self) -> str:
         return self.cdl
 
     def _repr_html_(self) -> str | None:
-        # A notebook shows the text where there is nothing to draw.
+        # A notebook shows the text where the file is gone, or is not any more what was looked at.
+        if self._seen is None or self._seen != identity(self.file):
+            return None
         try:
-            return _core.draw_info(self.file, self.for_) if os.path.isfile(self.file) else None
+            return _core.draw_info(self.file, self.for_)
         except NcforgeError:
             return None
 
@@ -309,5 +313,7 @@ def info(path: Path, *, special: bool = False, for_: str | None = None) -> Info:
     >>> "Where the bytes are" in found._repr_html_()  # what a notebook shows
     True
     """
+    file = os.fspath(path)
+    seen = identity(file)
     cdl = _core.info_cdl(path, special).decode("utf-8", "surrogateescape")
-    return Info(cdl, json.loads(_core.info_json(path)), os.fspath(path), for_)
+    return Info(cdl, json.loads(_core.info_json(path)), file, for_, seen)

@@ -50,7 +50,8 @@ impl Rounds {
     ) -> Result<Vec<Vec<Measurement>>> {
         let mut all: Vec<Vec<Measurement>> = vec![Vec::new(); cases];
         let mut random = Positions::new(self.seed);
-        let most = self.warmup + self.repetitions + if self.guard { self.repetitions } else { 0 };
+        let planned = self.warmup.saturating_add(self.repetitions);
+        let most = planned.saturating_add(if self.guard { self.repetitions } else { 0 });
         let mut quiet = 0;
         for round in 0..most {
             let mut order: Vec<usize> = (0..cases).collect();
@@ -73,7 +74,7 @@ impl Rounds {
                 }
             }
             quiet += usize::from(round >= self.warmup && !disturbed);
-            if quiet >= self.repetitions || (!self.guard && round + 1 >= self.warmup + self.repetitions) {
+            if quiet >= self.repetitions || (!self.guard && round + 1 >= planned) {
                 break;
             }
         }

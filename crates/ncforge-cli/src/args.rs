@@ -41,7 +41,7 @@ pub(crate) use nccopy::NccopyArgs;
 pub(crate) use old::OldArgs;
 pub(crate) use pack::{CompactArgs, PackArgs, PackCodec, UnpackArgs, VerifyArgs};
 pub(crate) use report::ReportArgs;
-pub(crate) use shared::{CodecArg, CodecArgs, FormatArg, GoalArg, RunArgs, WrittenArgs};
+pub(crate) use shared::{CodecArg, CodecArgs, FormatArg, GoalArg, OnlyArgs, RunArgs, WrittenArgs};
 pub(crate) use shell::{CompletionsArgs, ManArgs};
 pub(crate) use size::Size;
 pub(crate) use split::{SplitArgs, TileSchemeArg, TilingArg};

@@ -116,6 +116,8 @@ pub fn run(drivers: &[&dyn Driver], files: &[PathBuf], options: &AccessOptions) 
         ));
     }
     let subjects = subjects(drivers, files, options)?;
+    let environment = Environment::capture();
+    check_memory(&subjects, options, &environment)?;
     let mut cells: Vec<Cell> =
         (0..options.patterns.len() * subjects.len()).map(|_| Cell::default()).collect();
     for repetition in 0..options.repetitions {
@@ -150,7 +152,27 @@ pub fn run(drivers: &[&dyn Driver], files: &[PathBuf], options: &AccessOptions) 
         }
     }
     let files = subjects.iter().map(Subject::facts).collect();
-    Ok(AccessReport { environment: Environment::capture(), options: options.clone(), files, rows })
+    Ok(AccessReport { environment, options: options.clone(), files, rows })
+}
+
+/// An error for reads that the machine's memory could not hold: a file may say of itself that it is endless.
+fn check_memory(subjects: &[Subject<'_>], options: &AccessOptions, machine: &Environment) -> Result<()> {
+    let Some(memory) = machine.memory else { return Ok(()) };
+    for (subject, &pattern) in subjects.iter().flat_map(|s| options.patterns.iter().map(move |p| (s, p))) {
+        let slab = pattern.slab(&subject.var.shape, &mut Positions::new(0));
+        let bytes = slab.len().saturating_mul(subject.var.size as u64);
+        if bytes > memory {
+            return Err(Error::Invalid(format!(
+                "reading `{}` in `{}` as {} takes {} of memory, the machine has {}; --patterns names other reads",
+                subject.var.name,
+                subject.path.display(),
+                pattern.name(),
+                crate::report::bytes(bytes),
+                crate::report::bytes(memory),
+            )));
+        }
+    }
+    Ok(())
 }
 
 /// One file under one driver.

@@ -30,6 +30,8 @@ use crate::error::{Error, Result};
 use crate::noise::Look;
 use crate::result::{Measurement, Row, Section, SeedFigure};
 
+use super::io::free_space;
+
 use self::field::Field;
 use self::outputs::Job;
 use self::tiles::TileSet;
@@ -258,7 +260,17 @@ fn check(options: &Options) -> Result<()> {
     if options.chunks.0 == 0 || options.chunks.1 == 0 {
         return Err(Error::Invalid("chunks have at least one point".into()));
     }
-    Ok(())
+    let bytes = options.shape.iter().fold(4u64, |b, &n| b.saturating_mul(n));
+    let folder = options.folder.clone().unwrap_or_else(std::env::temp_dir);
+    match free_space(&folder.join("tiles")) {
+        Some(free) if bytes > free => Err(Error::Invalid(format!(
+            "tiles of {} are written, and {} are free in `{}`; name another folder, or a smaller shape",
+            crate::report::bytes(bytes),
+            crate::report::bytes(free),
+            folder.display()
+        ))),
+        _ => Ok(()),
+    }
 }
 
 fn title(options: &Options) -> String {

@@ -140,6 +140,8 @@ fn part(
     progress: &mut dyn FnMut(&str) -> Result<()>,
 ) -> Result<(Vec<ConvertRow>, Vec<String>)> {
     let path = folder.join("floats");
+    // Room is made for a block: of all floats, at most.
+    let block = options.block.min(values.len());
     let mut stored = vec![0; ways.len()];
     let mut right: Vec<Option<bool>> = vec![None; ways.len()];
     let measured = options.rounds.run(ways.len(), &mut |case, round| {
@@ -149,7 +151,7 @@ fn part(
         let _ = std::fs::remove_file(&path);
         let used = clock::usage().0;
         let begun = clock::now();
-        write(way, values, options.block, &path)?;
+        write(way, values, block, &path)?;
         let written = clock::now();
         let cpu = clock::usage().0 - used;
         let file = std::fs::File::open(&path).map_err(|e| Error::io("open", &path, e))?;
@@ -158,7 +160,7 @@ fn part(
         stored[case] = file.metadata().map_err(|e| Error::io("measure", &path, e))?.len();
         let is_right = match right[case] {
             Some(known) => known,
-            None => ways::holds(way, values, options.block, &path)?,
+            None => ways::holds(way, values, block, &path)?,
         };
         right[case] = Some(is_right);
         Ok(Measurement {

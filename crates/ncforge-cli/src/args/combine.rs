@@ -5,7 +5,7 @@ use std::str::FromStr;
 
 use clap::{Args, ValueEnum};
 
-use super::{CodecArgs, FormatArg, GlobalArgs, RunArgs, WrittenArgs};
+use super::{CodecArgs, FormatArg, GlobalArgs, OnlyArgs, RunArgs, WrittenArgs};
 
 /// Schemes of tiles.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
@@ -137,9 +137,8 @@ pub(crate) struct CombineArgs {
     /// A file with coordinates, for the holes in those
     #[arg(long, value_name = "FILE")]
     pub(crate) coords: Option<PathBuf>,
-    /// Only these variables, and the dimensions that they use
-    #[arg(long, value_name = "A,B", value_delimiter = ',')]
-    pub(crate) vars: Vec<String>,
+    #[command(flatten)]
+    pub(crate) only: OnlyArgs,
     /// Only records A up to, but not including, B, from 0
     #[arg(long, value_name = "A:B")]
     pub(crate) times: Option<TimesArg>,

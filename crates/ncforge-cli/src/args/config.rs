@@ -34,7 +34,7 @@ struct Line {
 
 /// The command line with the options of its configuration file, if it names one, in the place of that.
 pub(crate) fn expanded(argv: Vec<OsString>) -> Result<Vec<OsString>, Failure> {
-    let is_named = |w: &OsString| w.to_str().is_some_and(|w| w.strip_prefix("--config").is_some());
+    let is_named = |w: &OsString| w.to_str().is_some_and(|w| w.starts_with("--config"));
     if !argv.iter().any(is_named) {
         return Ok(argv);
     }
@@ -86,8 +86,12 @@ fn words(path: &Path, text: &str, io: &Command, given: &[&ArgMatches]) -> Result
         seen.push((arg, number));
         let words = as_words(arg, &line).map_err(|what| bad(number, what))?;
         check(&words).map_err(|what| bad(number, what))?;
-        // Neither what the command line says, nor what contradicts it.
-        if !is_given(arg) && !io.get_arg_conflicts_with(arg).into_iter().any(is_given) {
+        // Neither what the command line says, nor what contradicts it; only one of two that do has to declare that.
+        let contradicts = |other: &Arg| {
+            let declares = |a, b: &Arg| io.get_arg_conflicts_with(a).iter().any(|c| c.get_id() == b.get_id());
+            declares(arg, other) || declares(other, arg)
+        };
+        if !is_given(arg) && !io.get_arguments().any(|other| is_given(other) && contradicts(other)) {
             out.extend(words);
         }
     }
@@ -201,6 +205,12 @@ mod tests {
             expand("no-verify = true\nreps = 2", "--verify").unwrap(),
             "ncforge bench io --verify --reps=2"
         );
+        assert_eq!(
+            expand("verify = true\nreps = 2", "--no-verify").unwrap(),
+            "ncforge bench io --no-verify --reps=2"
+        );
+        assert_eq!(expand("compression-level = 4", "--codec zstd").unwrap(), "ncforge bench io --codec zstd");
+        assert_eq!(expand("codec = zstd", "-z 4").unwrap(), "ncforge bench io -z 4");
         assert_eq!(expand("threads = 2\nread", "-r -j 1").unwrap(), "ncforge bench io -r -j 1");
     }
 

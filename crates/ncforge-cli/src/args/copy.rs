@@ -5,7 +5,7 @@ use std::str::FromStr;
 
 use clap::{Args, ValueEnum};
 
-use super::{ChoosingArgs, CodecArgs, FormatArg, GlobalArgs, ProfileArg, RunArgs, WrittenArgs};
+use super::{ChoosingArgs, CodecArgs, FormatArg, GlobalArgs, OnlyArgs, ProfileArg, RunArgs, WrittenArgs};
 
 /// Byte orders to write.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
@@ -114,9 +114,8 @@ pub(crate) struct CopyArgs {
     /// Lay the output out as somebody requires it
     #[arg(long, value_enum)]
     pub(crate) profile: Option<ProfileArg>,
-    /// Only these variables, and the dimensions that they use
-    #[arg(long, value_name = "A,B", value_delimiter = ',')]
-    pub(crate) vars: Vec<String>,
+    #[command(flatten)]
+    pub(crate) only: OnlyArgs,
     #[command(flatten)]
     pub(crate) run: RunArgs,
     #[command(flatten)]

@@ -68,6 +68,14 @@ pub(crate) struct CodecArgs {
     pub(crate) level: Option<u32>,
 }
 
+/// What of the input goes into the output.
+#[derive(Args, Debug)]
+pub(crate) struct OnlyArgs {
+    /// Only these variables, and the dimensions that they use
+    #[arg(long, value_name = "A,B", value_delimiter = ',')]
+    pub(crate) vars: Vec<String>,
+}
+
 /// How a long run goes, and goes on.
 #[derive(Args, Clone, Copy, Debug)]
 pub(crate) struct RunArgs {

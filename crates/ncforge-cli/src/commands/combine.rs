@@ -6,10 +6,10 @@ use ncforge::Error;
 use ncforge::ops::combine::{
     CombineOptions, Differing, GenericScheme, Holes, Placement, SchemeChoice, TileChunks, combine, plan,
 };
-use ncforge::ops::copy::{ChunkSpec, CopyOptions, Names, partial_path};
+use ncforge::ops::copy::{ChunkSpec, CopyOptions, partial_path};
 
 use super::Context;
-use super::options::{copying, format};
+use super::options::{copying, format, only};
 use crate::args::{CombineArgs, DifferingArg, HolesArg, SchemeArg, TileChunksArg};
 use crate::exit::{Exit, Failure, Result};
 use crate::interrupt;
@@ -90,7 +90,7 @@ fn options(args: &CombineArgs, cx: &Context<'_>) -> Result<CombineOptions> {
         delete_tiles: args.delete_tiles,
         copy: CopyOptions {
             format: format(args.format),
-            only: (!args.vars.is_empty()).then(|| Names { vars: args.vars.clone(), groups: Vec::new() }),
+            only: only(&args.only),
             overwrite: args.told.overwrite || args.append,
             ..copying(&args.coding, &args.run, &args.told, cx)?
         },

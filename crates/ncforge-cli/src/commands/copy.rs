@@ -5,12 +5,12 @@ pub(crate) mod report;
 use ncforge::codec::quantize::Quantize;
 use ncforge::engine::Engine;
 use ncforge::model::Endian;
-use ncforge::ops::copy::{ChunkSpec, Chunks, CopyOptions, FilterSpec, Names, copy, partial_path, plan};
+use ncforge::ops::copy::{ChunkSpec, Chunks, CopyOptions, FilterSpec, copy, partial_path, plan};
 use ncforge::ops::doctor::Profile;
 use ncforge::{Dataset, Error};
 
 use super::Context;
-use super::options::{copying, format};
+use super::options::{copying, format, only};
 use super::tune::choosing;
 use crate::args::{ChunksArg, CopyArgs, EndianArg, ProfileArg};
 use crate::exit::{Exit, Failure, Result};
@@ -119,7 +119,7 @@ fn options(args: &CopyArgs, cx: &Context<'_>) -> Result<CopyOptions> {
             _ => None,
         },
         fletcher32: args.fletcher32,
-        only: (!args.vars.is_empty()).then(|| Names { vars: args.vars.clone(), groups: Vec::new() }),
+        only: only(&args.only),
         ..copying(&args.coding, &args.run, &args.told, cx)?
     })
 }

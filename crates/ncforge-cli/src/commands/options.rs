@@ -3,12 +3,12 @@
 use std::time::Duration;
 
 use ncforge::model::Format;
-use ncforge::ops::copy::{Codec, CopyOptions, history_line};
+use ncforge::ops::copy::{Codec, CopyOptions, Names, history_line};
 use ncforge::tune::codec::Goal;
 use ncforge::tune::{Machine, StorageKind};
 
 use super::Context;
-use crate::args::{CodecArg, CodecArgs, FormatArg, GoalArg, RunArgs, StorageArg, WrittenArgs};
+use crate::args::{CodecArg, CodecArgs, FormatArg, GoalArg, OnlyArgs, RunArgs, StorageArg, WrittenArgs};
 use crate::exit::{Failure, Result};
 
 /// The options of a copy that these arguments give; the others are the defaults.
@@ -72,6 +72,11 @@ fn check_level(codec: Codec, level: Option<u32>) -> Result<()> {
         format!("level {n} makes no sense with --codec {name}"),
         "deflate has levels 0 to 9, zstd 1 to 22",
     ))
+}
+
+/// The variables that were named; `None`: all.
+pub(super) fn only(args: &OnlyArgs) -> Option<Names> {
+    (!args.vars.is_empty()).then(|| Names { vars: args.vars.clone(), groups: Vec::new() })
 }
 
 /// The user's machine, with files on the storage that was named.

@@ -2,7 +2,6 @@
 
 use ncforge::ops::pack::{VerifyReport, verify};
 use ncforge::ops::progress::Progress;
-
 use ncforge::words::{count, many};
 
 use super::Context;

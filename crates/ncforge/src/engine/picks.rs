@@ -7,6 +7,7 @@
 use std::sync::Arc;
 use std::sync::atomic::Ordering;
 
+use super::read::{check_memory, check_plain, check_room, layout_if};
 use super::shared::SharedOut;
 use super::source::{How, Keep, Source};
 use super::stats::add;
@@ -28,25 +29,14 @@ pub(super) fn read_bytes(
     out: &mut [u8],
 ) -> Result<()> {
     let layout = checked_layout(container, var, picks)?;
-    if layout.element.heap {
-        return Err(Error::Invalid(format!(
-            "`{}` holds strings or ragged rows, which have no plain bytes",
-            layout.name
-        )));
-    }
+    check_plain(&layout)?;
     read_stored(engine, container, var, &layout, picks, out)
 }
 
 pub(super) fn read(engine: &Engine, container: &dyn Container, var: VarId, picks: &Picks) -> Result<Values> {
     let layout = checked_layout(container, var, picks)?;
     let bytes = picks.len().saturating_mul(layout.element.size as u64);
-    if bytes > super::machine::memory() {
-        return Err(Error::Budget {
-            what: format!("reading `{}`", layout.name),
-            needed: bytes,
-            budget: super::machine::memory(),
-        });
-    }
+    check_memory(&layout, bytes)?;
     let mut out = engine.inner.results.buffer(bytes as usize);
     read_stored(engine, container, var, &layout, picks, &mut out)?;
     if layout.element.heap {
@@ -56,13 +46,7 @@ pub(super) fn read(engine: &Engine, container: &dyn Container, var: VarId, picks
 }
 
 fn checked_layout(container: &dyn Container, var: VarId, picks: &Picks) -> Result<Arc<VarLayout>> {
-    let schema = container.schema();
-    if var.0 >= schema.vars.len() {
-        return Err(Error::Invalid(format!("there is no variable number {}", var.0)));
-    }
-    let layout = container.layout(var)?;
-    picks.check(&schema.shape(var), &layout.name)?;
-    Ok(layout)
+    layout_if(container, var, |shape, name| picks.check(shape, name))
 }
 
 fn read_stored(
@@ -76,13 +60,7 @@ fn read_stored(
     let size = layout.element.size;
     let out_steps = boxes::steps(&picks.shape(), size)?;
     let want = picks.len().saturating_mul(size as u64);
-    if out.len() as u64 != want {
-        return Err(Error::Invalid(format!(
-            "`{}`: the selection has {want} bytes, the destination {}",
-            layout.name,
-            out.len()
-        )));
-    }
+    check_room(layout, want, out)?;
     if want == 0 {
         return Ok(());
     }
@@ -221,7 +199,9 @@ impl Work<'_> {
         let count: Vec<u64> = first.iter().zip(&last).map(|(&f, &l)| l - f + 1).collect();
         let steps = boxes::steps(&count, self.size)?;
         let bytes = count.iter().fold(self.size as u64, |n, &c| n.saturating_mul(c));
-        let mut held = vec![0; usize::try_from(bytes).unwrap_or(usize::MAX)];
+        // A damaged chunk shape must not become an allocation.
+        check_memory(self.source.layout, bytes)?;
+        let mut held = vec![0; bytes as usize];
         let slab = Hyperslab::new(&first, &count);
         // SAFETY: the box is this task's own.
         unsafe { self.source.read(&slab, &steps, &SharedOut::new(&mut held), self.how)? };

@@ -35,12 +35,7 @@ pub(super) fn read_bytes(
         }
     }
     let layout = checked_layout(container, var, slab)?;
-    if layout.element.heap {
-        return Err(Error::Invalid(format!(
-            "`{}` holds strings or ragged rows, which have no plain bytes",
-            layout.name
-        )));
-    }
+    check_plain(&layout)?;
     read_stored(engine, container, var, &layout, slab, out)
 }
 
@@ -80,14 +75,7 @@ pub(super) fn read(
     }
     let layout = checked_layout(container, var, slab)?;
     let len = result_bytes(slab, &layout)?;
-    // What no machine could hold is refused here instead of by the allocator.
-    if len > machine::memory() {
-        return Err(Error::Budget {
-            what: format!("reading `{}`", layout.name),
-            needed: len,
-            budget: machine::memory(),
-        });
-    }
+    check_memory(&layout, len)?;
     // Every byte is overwritten, or the buffer is dropped by the error.
     let mut bytes = engine.inner.results.buffer(len as usize);
     read_stored(engine, container, var, &layout, slab, &mut bytes)?;
@@ -118,16 +106,67 @@ pub(super) fn checked_layout(
     var: VarId,
     slab: &Hyperslab,
 ) -> Result<Arc<VarLayout>> {
+    layout_if(container, var, |shape, name| slab.check(shape, name))
+}
+
+/// The layout of a variable, if a selection `fits` its current shape.
+pub(super) fn layout_if(
+    container: &dyn Container,
+    var: VarId,
+    fits: impl FnOnce(&[u64], &str) -> Result<()>,
+) -> Result<Arc<VarLayout>> {
     let schema = container.schema();
     if var.0 >= schema.vars.len() {
         return Err(Error::Invalid(format!("there is no variable number {}", var.0)));
     }
     let layout = container.layout(var)?;
-    slab.check(&schema.shape(var), &layout.name)?;
-    if layout.shape.len() != slab.rank() {
-        return Err(Error::Invalid(format!("`{}`: {} stored dimensions", layout.name, layout.shape.len())));
+    let shape = schema.shape(var);
+    fits(&shape, &layout.name)?;
+    if layout.shape.len() != shape.len() {
+        return Err(Error::corrupt(
+            container.store().name(),
+            None,
+            format!(
+                "`{}` has {} dimensions and is stored with {}",
+                layout.name,
+                shape.len(),
+                layout.shape.len()
+            ),
+        ));
     }
     Ok(layout)
+}
+
+/// An error for what has no plain bytes.
+pub(super) fn check_plain(layout: &VarLayout) -> Result<()> {
+    if layout.element.heap {
+        return Err(Error::Invalid(format!(
+            "`{}` holds strings or ragged rows, which have no plain bytes",
+            layout.name
+        )));
+    }
+    Ok(())
+}
+
+/// What no machine could hold is refused here instead of by the allocator, which would end the process.
+pub(super) fn check_memory(layout: &VarLayout, needed: u64) -> Result<()> {
+    let budget = machine::memory();
+    if needed > budget {
+        return Err(Error::Budget { what: format!("reading `{}`", layout.name), needed, budget });
+    }
+    Ok(())
+}
+
+/// An error unless the destination has as many bytes as the selection.
+pub(super) fn check_room(layout: &VarLayout, want: u64, out: &[u8]) -> Result<()> {
+    if out.len() as u64 != want {
+        return Err(Error::Invalid(format!(
+            "`{}`: the selection has {want} bytes, the destination {}",
+            layout.name,
+            out.len()
+        )));
+    }
+    Ok(())
 }
 
 pub(super) fn result_bytes(slab: &Hyperslab, layout: &VarLayout) -> Result<u64> {
@@ -148,13 +187,7 @@ fn read_stored(
     out: &mut [u8],
 ) -> Result<()> {
     let want = result_bytes(slab, layout)?;
-    if out.len() as u64 != want {
-        return Err(Error::Invalid(format!(
-            "`{}`: the selection has {want} bytes, the destination {}",
-            layout.name,
-            out.len()
-        )));
-    }
+    check_room(layout, want, out)?;
     if want == 0 {
         return Ok(());
     }

@@ -4,13 +4,13 @@
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Mutex, PoisonError};
 
+use super::Engine;
 use super::boxes;
-use super::read::{checked_layout, read_bytes, result_bytes};
+use super::read::{check_memory, checked_layout, read_bytes, result_bytes};
 use super::shared::SharedOut;
 use super::source::{How, Keep, Source};
 use super::stats::add;
 use super::tuning::DECODE_PARALLEL;
-use super::{Engine, machine};
 use crate::buffer::Buffer;
 use crate::codec::unpack::{Missing, Unpacking};
 use crate::container::Container;
@@ -101,11 +101,7 @@ pub(super) fn read_new(
     let layout = checked_layout(container, var, slab)?;
     let count = result_bytes(slab, &layout)? / layout.element.size.max(1) as u64;
     let results = count.checked_mul(rules.result_size() as u64);
-    // What no machine could hold is refused here instead of by the allocator.
-    let (needed, budget) = (results.map_or(u64::MAX, |n| n.saturating_add(count)), machine::memory());
-    if needed > budget {
-        return Err(Error::Budget { what: format!("reading `{}`", layout.name), needed, budget });
-    }
+    check_memory(&layout, results.map_or(u64::MAX, |n| n.saturating_add(count)))?;
     // Every byte is overwritten, or the buffer is dropped by the error.
     let mut out = engine.inner.results.buffer(count as usize * rules.result_size());
     let mut mask = (rules.becomes == Missing::Told).then(|| Buffer::zeroed(count as usize));

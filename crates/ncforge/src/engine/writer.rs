@@ -160,16 +160,7 @@ impl Writer {
     /// dropped. Its grid coordinates must lie inside the variable's shape.
     pub fn write_chunk_raw(&mut self, var: VarId, at: &[u64], encoded: &[u8], mask: u32) -> Result<()> {
         let var = self.known(var)?;
-        let layout = self.layout(var)?;
-        let Place::Chunked { chunk, .. } = &layout.place else {
-            return Err(Error::Invalid(format!("`{}` is not stored in chunks", layout.name)));
-        };
-        let shape = self.schema().shape(var);
-        let inside = at.len() == chunk.len()
-            && at.iter().zip(chunk).zip(&shape).all(|((&i, &c), &n)| i.checked_mul(c).is_some_and(|s| s < n));
-        if !inside {
-            return Err(Error::Invalid(format!("`{}` has no chunk {at:?}", layout.name)));
-        }
+        check_chunk(&*self.layout(var)?, &self.schema().shape(var), at)?;
         self.flush_tail()?;
         // Keeps the order in which chunks became whole.
         self.flush_pending()?;
@@ -186,25 +177,14 @@ impl Writer {
             return Ok(());
         }
         let var = self.known(var)?;
-        let layout = self.layout(var)?;
-        let Place::Chunked { chunk, .. } = &layout.place else {
-            return Err(Error::Invalid(format!("`{}` is not stored in chunks", layout.name)));
-        };
-        let shape = self.schema().shape(var);
+        let (layout, shape) = (self.layout(var)?, self.schema().shape(var));
+        self.flush_tail()?;
         self.flush_pending()?;
         let all: usize = chunks.iter().map(|(_, encoded, _)| encoded.len()).sum();
         let mut joined: Vec<u8> = Vec::with_capacity(all.min(JOINED));
         let mut begin = 0u64;
         for &(at, encoded, mask) in chunks {
-            let inside = at.len() == chunk.len()
-                && at
-                    .iter()
-                    .zip(chunk)
-                    .zip(&shape)
-                    .all(|((&i, &c), &n)| i.checked_mul(c).is_some_and(|s| s < n));
-            if !inside {
-                return Err(Error::Invalid(format!("`{}` has no chunk {at:?}", layout.name)));
-            }
+            check_chunk(&layout, &shape, at)?;
             self.gather.drop_chunk(&self.engine, var, at);
             let record = self.container.reserve_chunk(var, at, encoded.len() as u64, mask)?;
             if begin + joined.len() as u64 != record.offset || joined.len() + encoded.len() > JOINED {
@@ -398,4 +378,16 @@ impl Writer {
         let gap = if self.shared { 0 } else { WRITE_GAP };
         linear::write(&self.engine, &mut *self.container, var, &layout, slab, &steps, bytes, gap)
     }
+}
+
+/// An error unless a variable of this shape has a chunk at these grid coordinates.
+fn check_chunk(layout: &VarLayout, shape: &[u64], at: &[u64]) -> Result<()> {
+    let Place::Chunked { chunk, .. } = &layout.place else {
+        return Err(Error::Invalid(format!("`{}` is not stored in chunks", layout.name)));
+    };
+    let begins_inside = |((&i, &c), &n): ((&u64, &u64), &u64)| i.checked_mul(c).is_some_and(|s| s < n);
+    if at.len() != chunk.len() || !at.iter().zip(chunk).zip(shape).all(begins_inside) {
+        return Err(Error::Invalid(format!("`{}` has no chunk {at:?}", layout.name)));
+    }
+    Ok(())
 }

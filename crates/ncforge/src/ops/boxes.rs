@@ -137,7 +137,7 @@ fn touched_chunks(n: u64, b: u64, s: u64) -> u64 {
         return 0;
     }
     let both = lcm(b, s).map_or(0, |m| (n - 1) / m);
-    n.div_ceil(b) + n.div_ceil(s) - 1 - both
+    n.div_ceil(b).saturating_add(n.div_ceil(s)) - 1 - both
 }
 
 fn gcd(a: u64, b: u64) -> u64 {
@@ -169,7 +169,8 @@ fn candidates(shape: &[u64], sides: &[Side], align: &[u64]) -> Vec<Vec<u64>> {
                 let mut k = 1u64;
                 while let Some(len) = step.checked_mul(k).filter(|&l| l < n) {
                     list.push(len);
-                    k = if k < 4 { k + 1 } else { k + k / 2 };
+                    // An array may be as long as numbers go.
+                    k = if k < 4 { k + 1 } else { k.saturating_add(k / 2) };
                 }
             }
             list.sort_unstable();
@@ -217,6 +218,14 @@ mod tests {
     fn runs_prefer_whole_rows() {
         let w = choose(&[1000, 1000], 8, &[Side::Runs], &[10, 10], 1 << 20);
         assert_eq!(w.grid.chunk[1], 1000);
+    }
+
+    #[test]
+    fn arrays_as_long_as_numbers_go_are_walked_in_boxes() {
+        for chunk in [1, 1000, u64::MAX - 1] {
+            let w = choose(&[u64::MAX - 1], 4, &[chunks(&[chunk]), chunks(&[1])], &[1], 1 << 20);
+            assert!(w.grid.chunk[0] > 0 && w.grid.chunk[0] <= 1 << 18 && w.len() > 1 << 45, "{w:?}");
+        }
     }
 
     #[test]

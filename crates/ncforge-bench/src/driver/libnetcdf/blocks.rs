@@ -151,8 +151,9 @@ impl Drop for Blocks {
     }
 }
 
-fn c_string(text: &str) -> Result<CString> {
-    CString::new(text).map_err(|_| Error::Invalid(format!("`{text}` holds a zero byte")))
+fn c_string(bytes: &[u8]) -> Result<CString> {
+    let shown = || String::from_utf8_lossy(bytes).into_owned();
+    CString::new(bytes).map_err(|_| Error::Invalid(format!("`{}` holds a zero byte", shown())))
 }
 
 pub(super) fn create<'a>(
@@ -162,7 +163,7 @@ pub(super) fn create<'a>(
     access: &Access<'a>,
 ) -> Result<Box<dyn BlockFile + 'a>> {
     let calls = &driver.calls;
-    let name = c_string(&path.to_string_lossy())?;
+    let name = c_string(path.as_os_str().as_encoded_bytes())?;
     let mode = NC_CLOBBER
         | match spec.format {
             Format::Cdf1 => 0,
@@ -183,16 +184,7 @@ pub(super) fn create<'a>(
     };
     steps.end("create");
     check(calls, code, &format!("cannot create `{}`", path.display()))?;
-    let mut file = Blocks {
-        calls: Rc::clone(calls),
-        ncid,
-        vars: Vec::new(),
-        open: true,
-        steps,
-        turns_compressed: access.several().is_some() && turns_compressed(spec),
-        start: Vec::new(),
-        count: Vec::new(),
-    };
+    let mut file = Blocks::begin(calls, ncid, steps, spec, access);
     file.define(spec)?;
     if let Some(p) = parallel {
         file.set_access(&p, access.is_collective())?;
@@ -209,7 +201,7 @@ pub(super) fn open<'a>(
     write: bool,
 ) -> Result<Box<dyn BlockFile + 'a>> {
     let calls = &driver.calls;
-    let name = c_string(&path.to_string_lossy())?;
+    let name = c_string(path.as_os_str().as_encoded_bytes())?;
     let mut ncid = 0;
     let mode = if write { NC_WRITE } else { NC_NOWRITE };
     let mut steps = Steps::begin();
@@ -227,19 +219,10 @@ pub(super) fn open<'a>(
     };
     steps.end("open");
     check(calls, code, &format!("cannot open `{}`", path.display()))?;
-    let mut file = Blocks {
-        calls: Rc::clone(calls),
-        ncid,
-        vars: Vec::new(),
-        open: true,
-        steps,
-        turns_compressed: access.several().is_some() && turns_compressed(spec),
-        start: Vec::new(),
-        count: Vec::new(),
-    };
+    let mut file = Blocks::begin(calls, ncid, steps, spec, access);
     for (v, var) in spec.vars.iter().enumerate() {
         let mut id = 0;
-        let name = c_string(&var.name)?;
+        let name = c_string(var.name.as_bytes())?;
         // SAFETY: an open file, a string that ends with zero, room for one number.
         let code = unsafe { (calls.inq_varid)(ncid, name.as_ptr(), &mut id) };
         check(calls, code, &format!("variable `{}`", var.name))?;
@@ -276,6 +259,20 @@ fn parallel(driver: &LibnetcdfDriver, access: &Access<'_>) -> Result<Option<Para
 }
 
 impl Blocks {
+    /// A file that was just created or opened, its variables still to come.
+    fn begin(calls: &Rc<Calls>, ncid: c_int, steps: Steps, spec: &FileSpec, access: &Access<'_>) -> Self {
+        Blocks {
+            calls: Rc::clone(calls),
+            ncid,
+            vars: Vec::new(),
+            open: true,
+            steps,
+            turns_compressed: access.several().is_some() && turns_compressed(spec),
+            start: Vec::new(),
+            count: Vec::new(),
+        }
+    }
+
     fn check(&self, code: c_int, what: &str) -> Result<()> {
         check(&self.calls, code, what)
     }
@@ -288,7 +285,7 @@ impl Blocks {
         // In all calls below: an open file in define mode, strings that end with zero, arrays as long as said.
         // SAFETY: see above.
         self.check(unsafe { (c.set_fill)(ncid, fill, &mut old) }, "fill mode")?;
-        let (mark, text) = (c_string(MARK)?, "blocks");
+        let (mark, text) = (c_string(MARK.as_bytes())?, "blocks");
         // SAFETY: see above.
         let code =
             unsafe { (c.put_att_text)(ncid, NC_GLOBAL, mark.as_ptr(), text.len(), text.as_ptr().cast()) };
@@ -296,7 +293,7 @@ impl Blocks {
         let mut dims = Vec::new();
         for dim in &spec.dims {
             let mut id = 0;
-            let name = c_string(&dim.name)?;
+            let name = c_string(dim.name.as_bytes())?;
             let len = if dim.unlimited { 0 } else { dim.len as usize };
             // SAFETY: see above.
             let code = unsafe { (c.def_dim)(ncid, name.as_ptr(), len, &mut id) };
@@ -305,7 +302,7 @@ impl Blocks {
         }
         for (v, var) in spec.vars.iter().enumerate() {
             let mut id = 0;
-            let name = c_string(&var.name)?;
+            let name = c_string(var.name.as_bytes())?;
             let ids: Vec<c_int> = var.dims.iter().map(|&d| dims[d]).collect();
             let rank = ids.len() as c_int;
             // SAFETY: see above.

@@ -192,10 +192,11 @@ impl<'a> Run<'a> {
     fn rounds(&mut self) -> Result<()> {
         let begun = crate::clock::now();
         let mut random = Positions::new(self.options.seed);
-        let planned = self.options.warmup + self.options.repetitions;
+        let planned = self.options.warmup.saturating_add(self.options.repetitions);
         // Disturbed rounds are made again, as many as were planned at most.
         let again = if self.options.guard { self.options.repetitions } else { 0 };
-        let most = if self.options.until.is_some() { planned + again + MORE } else { planned + again };
+        let more = if self.options.until.is_some() { MORE } else { 0 };
+        let most = planned.saturating_add(again).saturating_add(more);
         let mut good = 0;
         for round in 0..most {
             let counted = round >= self.options.warmup;

@@ -1,13 +1,12 @@
 //! `ncforge bench combine`
 
 use std::num::NonZeroUsize;
-use std::path::PathBuf;
 use std::str::FromStr;
 
 use clap::{Args, ValueEnum};
 use ncforge_bench::workload::combine::Tool;
 
-use super::OutputArgs;
+use super::{FolderArgs, LibraryArgs, OutputArgs};
 use crate::args::{GlobalArgs, TilingArg};
 
 /// Put the tiles of a model together, by ncforge, by libraries and by other tools.
@@ -33,9 +32,8 @@ pub(crate) struct BenchCombineArgs {
     /// Chunk lengths of re-encoded output along y and x [default: 480,480]
     #[arg(long, value_name = "Y,X", value_delimiter = ',', num_args = 1)]
     pub(crate) chunks: Option<Vec<u64>>,
-    /// A netCDF-C library to drive as well (repeatable); `find` takes the system's
-    #[arg(long, value_name = "PATH")]
-    pub(crate) library: Vec<PathBuf>,
+    #[command(flatten)]
+    pub(crate) beside: LibraryArgs,
     /// Another program: PHASE:NAME=COMMAND (repeatable), where PHASE is plain, deflate, inflate, move or recode, and {tiles},
     /// {first}, {base}, {count}, {out}, {y} and {x} stand for files and chunk lengths in the command; `find` takes mppnccombine,
     /// rebuild_nemo and nocscombine where they are installed
@@ -44,9 +42,8 @@ pub(crate) struct BenchCombineArgs {
     /// How often each is done
     #[arg(long, value_name = "N", default_value = "3")]
     pub(crate) repetitions: NonZeroUsize,
-    /// Folder for the files [default: the system's temporary one]
-    #[arg(long, value_name = "DIR")]
-    pub(crate) folder: Option<PathBuf>,
+    #[command(flatten)]
+    pub(crate) place: FolderArgs,
     #[command(flatten)]
     pub(crate) output: OutputArgs,
     #[command(flatten)]

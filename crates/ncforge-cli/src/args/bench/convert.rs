@@ -1,11 +1,10 @@
 //! `ncforge bench convert`
 
 use std::num::NonZeroUsize;
-use std::path::PathBuf;
 
 use clap::Args;
 
-use super::OutputArgs;
+use super::{FolderArgs, LibraryArgs, OutputArgs, RoundsArgs};
 use crate::args::GlobalArgs;
 
 /// Write floats raw, converted in several ways, and by libraries, and tell what portability costs.
@@ -21,27 +20,21 @@ pub(crate) struct ConvertArgs {
     /// 10M floats only, three repetitions
     #[arg(long, conflicts_with_all = ["floats", "repetitions"])]
     pub(crate) quick: bool,
-    /// A netCDF-C library to measure as well (repeatable); `find` takes the system's
-    #[arg(long, value_name = "PATH")]
-    pub(crate) library: Vec<PathBuf>,
+    #[command(flatten)]
+    pub(crate) beside: LibraryArgs,
     /// Floats that are converted and written in one call
     #[arg(long, value_name = "N", default_value = "1048576")]
     pub(crate) block: NonZeroUsize,
     /// Measured repetitions
     #[arg(long, value_name = "N", default_value = "5")]
     pub(crate) repetitions: NonZeroUsize,
-    /// Repetitions before that which do not count
-    #[arg(long, value_name = "N", default_value = "1")]
-    pub(crate) warmup: usize,
-    /// Do not measure again what something else on the machine disturbed
-    #[arg(long)]
-    pub(crate) no_guard: bool,
+    #[command(flatten)]
+    pub(crate) rounds: RoundsArgs,
     /// Where the floats start
     #[arg(long, value_name = "N", default_value = "1")]
     pub(crate) seed: u64,
-    /// Folder for the file [default: the system's temporary one]
-    #[arg(long, value_name = "DIR")]
-    pub(crate) folder: Option<PathBuf>,
+    #[command(flatten)]
+    pub(crate) place: FolderArgs,
     #[command(flatten)]
     pub(crate) output: OutputArgs,
     #[command(flatten)]

@@ -9,6 +9,7 @@ use ncforge_bench::workload::io::{AccessKind, CacheAsk, ChunkChoice, Content, Dr
 
 use super::CacheArg;
 use super::OutputArgs;
+use super::common::seconds;
 use super::compare::Share;
 use crate::args::{GlobalArgs, Size};
 
@@ -120,7 +121,7 @@ pub(crate) struct IoArgs {
     #[arg(long, value_name = "N")]
     pub(crate) warmup: Option<usize>,
     /// Begin no new round after so many seconds
-    #[arg(long, value_name = "SECONDS")]
+    #[arg(long, value_name = "SECONDS", value_parser = seconds)]
     pub(crate) budget: Option<f64>,
     /// Go on until the 95 % interval of every median is within so many per cent to either side, or for --budget (60 s, if it is not given)
     #[arg(long, value_name = "PERCENT")]

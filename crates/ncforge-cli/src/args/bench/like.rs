@@ -5,7 +5,7 @@ use std::path::PathBuf;
 
 use clap::Args;
 
-use super::OutputArgs;
+use super::{FolderArgs, LibraryArgs, OutputArgs, RoundsArgs};
 use crate::args::{GlobalArgs, Size};
 
 /// Take the layout of a file, and measure writing it and the reads that you do.
@@ -24,30 +24,24 @@ pub(crate) struct LikeArgs {
     /// The reads, with weights: map, series, profile, box, full, or lengths of each axis
     #[arg(long = "for", value_name = "READS", default_value = "series,map")]
     pub(crate) reads: String,
-    /// A netCDF-C library to measure as well (repeatable); `find` takes the system's
-    #[arg(long, value_name = "PATH")]
-    pub(crate) library: Vec<PathBuf>,
+    #[command(flatten)]
+    pub(crate) beside: LibraryArgs,
     /// Take this much of a larger variable
     #[arg(long, value_name = "SIZE", default_value = "256M")]
     pub(crate) array_bytes: Size,
-    /// Measured repetitions, each at other places
-    #[arg(long, value_name = "N", default_value = "9")]
-    pub(crate) repetitions: NonZeroUsize,
-    /// Repetitions before that which do not count
-    #[arg(long, value_name = "N", default_value = "1")]
-    pub(crate) warmup: usize,
     /// Bring files out of the system's cache before every read
     #[arg(long)]
     pub(crate) cold: bool,
-    /// Do not measure again what something else on the machine disturbed
-    #[arg(long)]
-    pub(crate) no_guard: bool,
+    /// Measured repetitions, each at other places
+    #[arg(long, value_name = "N", default_value = "9")]
+    pub(crate) repetitions: NonZeroUsize,
+    #[command(flatten)]
+    pub(crate) rounds: RoundsArgs,
     /// Where the sequence of places starts
     #[arg(long, value_name = "N", default_value = "1")]
     pub(crate) seed: u64,
-    /// Folder for the files [default: the system's temporary one]
-    #[arg(long, value_name = "DIR")]
-    pub(crate) folder: Option<PathBuf>,
+    #[command(flatten)]
+    pub(crate) place: FolderArgs,
     #[command(flatten)]
     pub(crate) output: OutputArgs,
     #[command(flatten)]

@@ -1,12 +1,11 @@
 //! `ncforge bench records`
 
 use std::num::NonZeroUsize;
-use std::path::PathBuf;
 
 use clap::{Args, ValueEnum};
 use ncforge_bench::workload::records::Compressor;
 
-use super::OutputArgs;
+use super::{FolderArgs, LibraryArgs, OutputArgs};
 use crate::args::{GlobalArgs, Size};
 
 /// Store records of stations in many ways, and read and update them.
@@ -33,9 +32,8 @@ pub(crate) struct RecordsArgs {
     /// Codecs of netCDF-4 files
     #[arg(long, value_name = "CODECS", value_delimiter = ',', default_value = "deflate,zstd")]
     pub(crate) nc4_codecs: Vec<Compressor>,
-    /// A netCDF-C library to read by as well (repeatable); `find` takes the system's
-    #[arg(long, value_name = "PATH")]
-    pub(crate) library: Vec<PathBuf>,
+    #[command(flatten)]
+    pub(crate) beside: LibraryArgs,
     /// Records of the one file
     #[arg(long, value_name = "N", default_value = "25000")]
     pub(crate) records: NonZeroUsize,
@@ -60,9 +58,8 @@ pub(crate) struct RecordsArgs {
     /// Where random numbers start
     #[arg(long, value_name = "N", default_value = "1")]
     pub(crate) seed: u64,
-    /// Folder for the files [default: the system's temporary one]
-    #[arg(long, value_name = "DIR")]
-    pub(crate) folder: Option<PathBuf>,
+    #[command(flatten)]
+    pub(crate) place: FolderArgs,
     #[command(flatten)]
     pub(crate) output: OutputArgs,
     #[command(flatten)]

@@ -24,14 +24,14 @@ const PLACES: (usize, usize) = (4, 9);
 pub(super) fn run(args: &ChunksBenchArgs, cx: &Context<'_>) -> Result {
     let own_folder = match args.keep {
         true => None,
-        false => Some(temporary(args.folder.as_deref())?),
+        false => Some(temporary(args.place.folder.as_deref())?),
     };
-    let folder = match (&own_folder, &args.folder) {
+    let folder = match (&own_folder, &args.place.folder) {
         (Some(dir), _) => dir.path().to_owned(),
         (None, dir) => dir.clone().unwrap_or_default(),
     };
     let own = own_driver(cx);
-    let libraries = libraries(&args.library)?;
+    let libraries = libraries(&args.beside.library)?;
     let mut drivers: Vec<&dyn Driver> = Vec::new();
     if !args.only_libraries {
         drivers.push(&own);
@@ -95,7 +95,8 @@ pub(super) fn run(args: &ChunksBenchArgs, cx: &Context<'_>) -> Result {
     let report = sweep::run(&drivers, file, &Files::new(&folder), &options, &mut told)?;
     steps.finish();
     let (table, csv) = (|_: &_| sweep_table(&report), |_: &_| sweep_csv(&report));
-    let results = with_card(sweep_results(&report, chosen.as_deref()), args.folder.as_deref(), &drivers);
+    let results =
+        with_card(sweep_results(&report, chosen.as_deref()), args.place.folder.as_deref(), &drivers);
     output::put(&args.output, results, &table, &csv, cx)?;
     let same = report.rows.iter().all(|row| row.same_values);
     Ok(if same { Exit::Ok } else { Exit::Differences })
@@ -139,7 +140,7 @@ fn summed_up(
 ) -> Result {
     let table = |_: &_| if reports.len() > 1 { proof_table(reports) } else { String::new() };
     let csv = |_: &_| reports.iter().map(regret_csv).collect();
-    let results = with_card(regret_results(reports), args.folder.as_deref(), drivers);
+    let results = with_card(regret_results(reports), args.place.folder.as_deref(), drivers);
     output::put(&args.output, results, &table, &csv, cx)?;
     Ok(Exit::Ok)
 }

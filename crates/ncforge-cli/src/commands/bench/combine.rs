@@ -13,14 +13,14 @@ use crate::exit::{Exit, Failure, Result};
 
 /// Exit code 3 when an output had other values than the field.
 pub(super) fn run(args: &BenchCombineArgs, cx: &Context<'_>) -> Result {
-    let libraries = libraries(&args.library)?;
+    let libraries = libraries(&args.beside.library)?;
     let libraries: Vec<&dyn Driver> = libraries.iter().map(AsRef::as_ref).collect();
     let options = options(args, cx)?;
     let steps = Steps::of("combine", cx);
     let section = run_combine(&libraries, &options, &mut |step| steps.tell(step))?;
     steps.finish();
     let wrong = section.is_wrong();
-    let results = with_card(Results::of(vec![section]), args.folder.as_deref(), &libraries);
+    let results = with_card(Results::of(vec![section]), args.place.folder.as_deref(), &libraries);
     output::put(&args.output, results, &combine_table, &results_csv, cx)?;
     Ok(if wrong { Exit::Differences } else { Exit::Ok })
 }
@@ -58,6 +58,6 @@ fn options(args: &BenchCombineArgs, cx: &Context<'_>) -> std::result::Result<Opt
     options.repetitions = args.repetitions.get();
     options.threads = cx.threads();
     options.memory = cx.memory();
-    options.folder.clone_from(&args.folder);
+    options.folder.clone_from(&args.place.folder);
     Ok(options)
 }

@@ -18,7 +18,7 @@ const QUICK: (u64, usize) = (10_000_000, 3);
 
 /// Exit code 4 when a file does not hold the floats.
 pub(super) fn run(args: &ConvertArgs, cx: &Context<'_>) -> Result {
-    let libraries = libraries(&args.library)?;
+    let libraries = libraries(&args.beside.library)?;
     let libraries: Vec<&dyn Driver> = libraries.iter().map(AsRef::as_ref).collect();
     let asked: Vec<u64> = args.floats.iter().map(|c| c.0).collect();
     let (floats, repetitions) =
@@ -27,16 +27,21 @@ pub(super) fn run(args: &ConvertArgs, cx: &Context<'_>) -> Result {
         floats,
         block: args.block.get(),
         seed: args.seed,
-        rounds: Rounds { repetitions, warmup: args.warmup, guard: !args.no_guard, seed: args.seed },
+        rounds: Rounds {
+            repetitions,
+            warmup: args.rounds.warmup,
+            guard: !args.rounds.no_guard,
+            seed: args.seed,
+        },
         threads: cx.threads(),
-        folder: args.folder.clone(),
+        folder: args.place.folder.clone(),
     };
     interrupt::catch();
     let steps = Steps::of("convert", cx);
     let report = run_convert(&libraries, &options, &mut |step| steps.tell_or_stop(step))?;
     steps.finish();
     let table = |_: &_| convert_table(&report);
-    let results = with_card(convert_results(&report), args.folder.as_deref(), &libraries);
+    let results = with_card(convert_results(&report), args.place.folder.as_deref(), &libraries);
     output::put(&args.output, results, &table, &results_csv, cx)?;
     let wrong: Vec<_> = report.rows.iter().filter(|r| !r.right).collect();
     for r in &wrong {

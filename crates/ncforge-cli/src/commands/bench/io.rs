@@ -82,7 +82,13 @@ fn as_rank(team: &dyn Team, args: &IoArgs, options: &IoOptions, cx: &Context<'_>
     let mut report = match run(team, options, Some(&stop)) {
         Ok(report) => report,
         Err(e) if e.is_told_elsewhere() => return Ok(Exit::from_code(e.exit_code())),
-        Err(e) => return Err(e.into()),
+        // Told while the team stands: a launcher ends the job once a rank has left it with an error.
+        Err(e) => {
+            drop(steps);
+            let failure = Failure::from(e);
+            cx.printer.failure(&failure);
+            return Ok(failure.exit);
+        }
     };
     if let Some(steps) = steps {
         steps.finish();

@@ -15,7 +15,7 @@ use crate::interrupt;
 
 /// Exit code 4 when two ways gave different values.
 pub(super) fn run(args: &LikeArgs, cx: &Context<'_>) -> Result {
-    let libraries = libraries(&args.library)?;
+    let libraries = libraries(&args.beside.library)?;
     let libraries: Vec<&dyn Driver> = libraries.iter().map(AsRef::as_ref).collect();
     let options = LikeOptions {
         var: args.var.clone(),
@@ -23,14 +23,14 @@ pub(super) fn run(args: &LikeArgs, cx: &Context<'_>) -> Result {
         most: args.array_bytes.0,
         rounds: Rounds {
             repetitions: args.repetitions.get(),
-            warmup: args.warmup,
-            guard: !args.no_guard,
+            warmup: args.rounds.warmup,
+            guard: !args.rounds.no_guard,
             seed: args.seed,
         },
         cold: args.cold,
         threads: cx.threads(),
         memory: cx.memory(),
-        folder: args.folder.clone(),
+        folder: args.place.folder.clone(),
         machine: machine(cx)?,
     };
     interrupt::catch();
@@ -38,7 +38,7 @@ pub(super) fn run(args: &LikeArgs, cx: &Context<'_>) -> Result {
     let results = run_like(&libraries, &args.file, &options, &mut |step| steps.tell_or_stop(step))?;
     steps.finish();
     let wrong = results.sections.iter().any(ncforge_bench::result::Section::is_wrong);
-    let results = with_card(results, args.folder.as_deref(), &libraries);
+    let results = with_card(results, args.place.folder.as_deref(), &libraries);
     output::put(&args.output, results, &results_table, &results_csv, cx)?;
     Ok(if wrong { Exit::BadInput } else { Exit::Ok })
 }

@@ -20,14 +20,14 @@ const NETWORK_CHUNKS: [u64; 2] = [1024, 8192];
 
 /// Exit code 3 when two files gave different values.
 pub(super) fn run(args: &RecordsArgs, cx: &Context<'_>) -> Result {
-    let libraries = libraries(&args.library)?;
+    let libraries = libraries(&args.beside.library)?;
     let libraries: Vec<&dyn Driver> = libraries.iter().map(AsRef::as_ref).collect();
     let setup = Setup {
         repetitions: args.repetitions.get(),
         seed: args.seed,
         threads: cx.threads(),
         memory: cx.memory(),
-        folder: args.folder.clone(),
+        folder: args.place.folder.clone(),
     };
     let steps = Steps::of("records", cx);
     let mut progress = |step: &str| steps.tell(step);
@@ -64,7 +64,7 @@ pub(super) fn run(args: &RecordsArgs, cx: &Context<'_>) -> Result {
     let table = |_: &Results| tables().into_iter().flatten().collect::<Vec<_>>().join("\n");
     let csv = |_: &Results| records_csv(one.as_ref(), many.as_ref());
     let results = Results::of(sections.into_iter().flatten().collect());
-    let results = with_card(results, args.folder.as_deref(), &libraries);
+    let results = with_card(results, args.place.folder.as_deref(), &libraries);
     output::put(&args.output, results, &table, &csv, cx)?;
     let same = one.is_none_or(|r| r.is_right()) && many.is_none_or(|r| r.is_right());
     Ok(if same { Exit::Ok } else { Exit::Differences })

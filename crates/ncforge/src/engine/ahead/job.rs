@@ -252,7 +252,9 @@ fn cut(region: &Hyperslab, chunk: &[u64], wanted: usize) -> Vec<Hyperslab> {
         let mut from = 0;
         let mut cuts = Vec::new();
         for g in 1..=groups {
-            let edge = (first + (end - first) * g / groups) * chunk[d];
+            // Strides may reach over more rows than times the parts fit a number.
+            let row = u128::from(end - first) * u128::from(g) / u128::from(groups);
+            let edge = (first + row as u64) * chunk[d];
             let to = (edge - region.start[d]).div_ceil(region.stride[d]).min(region.count[d]);
             if to > from {
                 cuts.push((region.start[d] + from * region.stride[d], to - from));

@@ -80,3 +80,27 @@ fn what_lies_outside_is_an_error() {
     let fits = Picks::new(vec![Pick { dims: vec![1, 0], at: vec![0, 3] }]);
     assert!(engine(1, 0).read_picks_bytes(&container, VAR, &fits, &mut [0; 3]).is_err());
 }
+
+#[test]
+fn a_chunk_that_no_machine_could_hold_is_refused() {
+    let (mut container, _) = deflated(&[4], &[2]);
+    let huge = 1 << 60;
+    container.schema.dims[0].len = huge;
+    let layout = Arc::get_mut(&mut container.layout).unwrap();
+    layout.shape = vec![huge];
+    let Place::Chunked { chunk, .. } = &mut layout.place else { panic!("chunks") };
+    *chunk = vec![huge];
+    let ends = Picks::new(vec![Pick { dims: vec![0], at: vec![0, huge - 1] }]);
+    assert!(matches!(engine(1, 0).read_picks(&container, VAR, &ends), Err(Error::Budget { .. })));
+}
+
+#[test]
+fn dimensions_that_the_file_tells_in_two_ways_are_damage() {
+    let (mut container, _) = deflated(&[4, 4], &[2, 2]);
+    Arc::get_mut(&mut container.layout).unwrap().shape = vec![4];
+    let picks = Picks::new(vec![Pick { dims: vec![0, 1], at: vec![0, 3] }]);
+    let engine = engine(1, 0);
+    assert!(matches!(engine.read_picks(&container, VAR, &picks), Err(Error::Corrupt { .. })));
+    let slab = Hyperslab::all(&[4, 4]);
+    assert!(matches!(engine.read(&container, VAR, &slab), Err(Error::Corrupt { .. })));
+}

@@ -53,7 +53,6 @@ impl Netcdf4File {
     }
 
     /// Where the schema's objects stand in the file.
-    #[allow(dead_code, reason = "the way to update in place")]
     pub(crate) fn objects(&self) -> &Objects {
         &self.objects
     }

@@ -176,6 +176,24 @@ pub struct Totals {
     pub seconds: f64,
 }
 
+impl Totals {
+    fn add(&mut self, v: &VarPlan, seconds: f64) {
+        // A file may say of several variables that each is as large as numbers go.
+        let add = |sum: &mut u64, more: u64| *sum = sum.saturating_add(more);
+        add(&mut self.values_bytes, v.values_bytes);
+        add(&mut self.read, v.read);
+        add(&mut self.decoded, v.decoded);
+        add(&mut self.encoded, v.encoded);
+        self.spilled = self.spilled.max(v.spilled);
+        let stored = if v.encoded > 0 { rates::RATIO } else { 1.0 };
+        add(
+            &mut self.written,
+            if v.route == "raw" { v.read } else { (v.values_bytes as f64 * stored) as u64 },
+        );
+        self.seconds += seconds;
+    }
+}
+
 /// How a copy is going to be done.
 #[derive(Clone, Debug, Serialize)]
 pub struct Plan {
@@ -274,15 +292,7 @@ pub(crate) fn plan_with(
         let (w, mut report, seconds) = job.plan()?;
         report.choice = choices.remove(&report.name);
         report.codec = codecs.remove(&report.name);
-        totals.values_bytes += report.values_bytes;
-        totals.read += report.read;
-        totals.decoded += report.decoded;
-        totals.encoded += report.encoded;
-        totals.spilled = totals.spilled.max(report.spilled);
-        let stored = if report.encoded > 0 { rates::RATIO } else { 1.0 };
-        totals.written +=
-            if report.route == "raw" { report.read } else { (report.values_bytes as f64 * stored) as u64 };
-        totals.seconds += seconds;
+        totals.add(&report, seconds);
         work.push(w);
         variables.push(report);
     }

@@ -81,7 +81,9 @@ pub(crate) fn run(task: Task<'_>, output: &Output, done: Vec<Step>) -> Result<()
         task,
     };
     run.writer.skip_fill(run.task.plan.skip_fill);
-    run.task.progress.begin("copy", run.task.plan.work.iter().map(VarWork::bytes).sum());
+    run.task
+        .progress
+        .begin("copy", run.task.plan.work.iter().map(VarWork::bytes).fold(0, u64::saturating_add));
     match run.all(done) {
         Ok(()) => {
             if relaxed {
@@ -195,8 +197,8 @@ impl Run<'_> {
         }
         let mut first = vec![0u64; plan.work.len()];
         for step in done {
-            first[step.var] = step.at + 1;
             self.adopt(&step)?;
+            first[step.var] = step.at + 1;
         }
         for &i in order.iter().filter(|&&i| plan.work[i].route != Route::Heap) {
             self.variable(i, first[i])?;
@@ -228,7 +230,7 @@ impl Run<'_> {
                 }
             }
         }
-        self.task.progress.advance(slab.len() * work.element);
+        self.task.progress.advance(slab.len().saturating_mul(work.element));
         Ok(())
     }
 

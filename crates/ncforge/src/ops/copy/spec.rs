@@ -151,9 +151,14 @@ fn filter(text: &str, one: &str) -> Result<Filter> {
                 .ok_or_else(|| bad_filter(text, &format!("`{name}` is not the name of a filter")))?,
         },
     };
-    let params = words
+    let params: Vec<u32> = words
         .map(|w| parameter(w).ok_or_else(|| bad_filter(text, &format!("`{w}` is not a parameter"))))
         .collect::<Result<_>>()?;
+    if id == codec::filters::DEFLATE
+        && let Some(level) = params.first().filter(|&&level| level > 9)
+    {
+        return Err(bad_filter(text, &format!("a level of deflate is 0 to 9, not {level}")));
+    }
     Ok(Filter { id, params, optional: false })
 }
 
@@ -191,6 +196,7 @@ mod tests {
         let s = FilterSpec::parse("/g/v,307,9").unwrap();
         assert!(s.names("/g/v") && !s.names("v"));
         assert!(FilterSpec::parse("v,nosuch").is_err());
+        assert!(FilterSpec::parse("v,deflate,10").unwrap_err().to_string().contains("0 to 9"));
         assert!(FilterSpec::parse("v").is_err());
     }
 }

@@ -8,7 +8,7 @@ use super::coded::Coders;
 use super::options::{Chunks, Codec, CopyOptions};
 use super::schema::Moved;
 use super::spec::VarChunks;
-use crate::codec::filters;
+use crate::codec::{CodecChain, filters};
 use crate::error::{Error, Result};
 use crate::model::{DType, Filter, Schema, Storage, VarId};
 use crate::ops::choosing::{Cut, before, sampled};
@@ -70,7 +70,7 @@ pub(crate) fn decide(
     rounded: &[VarId],
     recorded: &Chosen,
 ) -> Result<Decided> {
-    check_names(schema, options)?;
+    check_names(schema, source, options)?;
     if matches!(options.codec, Codec::Auto { .. }) && options.level.is_some() {
         return Err(Error::Invalid("a codec is chosen with its level: give none with it".into()));
     }
@@ -132,8 +132,8 @@ fn classic_has_none(schema: &Schema, options: &CopyOptions) -> Result<Vec<String
 }
 
 /// Names in a specification that mean nothing are mistakes.
-fn check_names(schema: &Schema, options: &CopyOptions) -> Result<()> {
-    let unknown = |kind, name: &str| Error::NotFound { kind, name: name.into(), path: "the source".into() };
+fn check_names(schema: &Schema, source: &dyn Source, options: &CopyOptions) -> Result<()> {
+    let unknown = |kind, name: &str| Error::NotFound { kind, name: name.into(), path: source.name() };
     if let Chunks::Spec(spec) = &options.chunks {
         for (name, _) in &spec.vars {
             schema.find_var(name).ok_or_else(|| unknown("variable", name))?;
@@ -383,6 +383,17 @@ fn given(
     out
 }
 
+/// Filters that were asked for, if they make sense: here, wrong parameters are no damage of a file.
+fn usable(list: Vec<Filter>, size: usize, path: &str) -> Result<Vec<Filter>> {
+    match CodecChain::new(&list, size) {
+        Ok(_) => Ok(list),
+        Err(Error::Corrupt { what, .. }) => {
+            Err(Error::Invalid(format!("`{path}` cannot have the filters that were asked for: {what}")))
+        }
+        Err(e) => Err(e),
+    }
+}
+
 /// The filters of one variable of the output; `method` is what was chosen, where that was asked for.
 fn filters_of(schema: &Schema, v: VarId, options: &CopyOptions, method: Method) -> Result<Vec<Filter>> {
     let var = schema.var(v);
@@ -398,7 +409,7 @@ fn filters_of(schema: &Schema, v: VarId, options: &CopyOptions, method: Method) 
     }
     let size = schema.fixed_size(var.dtype).unwrap_or(1);
     if let Some(spec) = options.filters.iter().rev().find(|f| f.names(&path)) {
-        return completed(spec.filters.clone(), size);
+        return usable(completed(spec.filters.clone(), size)?, size, &path);
     }
     let shuffled =
         |on_by_default: bool| options.shuffle.unwrap_or(on_by_default) && shuffles(var.dtype, size);

@@ -308,6 +308,61 @@ fn resuming_asks_for_the_same_source_and_options() {
 }
 
 #[test]
+fn a_damaged_journal_is_told_and_nothing_is_taken_up() {
+    use std::io::Write;
+    let room = Room::new();
+    let e = engine(1 << 20, 2);
+    make(&room.path("a.nc"), &schema(Format::Cdf2, &[64, 40, 50], None, &[]), &e);
+    let (a, b) = (room.path("a.nc"), room.path("b.nc"));
+    let options = |resume| CopyOptions { resume, ..netcdf4("auto", Codec::Deflate) };
+    for step in [r#"{"var":99,"at":0}"#, r#"{"var":0,"at":18446744073709551615}"#] {
+        let stop = StopAt(Counter::default(), 400_000);
+        assert!(copy(&a, &b, &options(false), &e, &stop).is_err());
+        let mut journal = std::fs::File::options().append(true).open(output::beside(&b, "journal")).unwrap();
+        writeln!(journal, "{step}").unwrap();
+        let found = copy(&a, &b, &options(true), &e, &Silent);
+        assert!(matches!(&found, Err(Error::Corrupt { .. })), "{step}: {found:?}");
+        assert!(!b.exists());
+    }
+    copy(&a, &b, &options(false), &e, &Silent).unwrap();
+    assert_same(&a, &b, &e);
+}
+
+#[test]
+fn filters_and_names_that_make_no_sense_are_the_callers_mistake() {
+    let room = Room::new();
+    let e = engine(1 << 20, 2);
+    make(&room.path("a.nc"), &schema(Format::Cdf2, &[6, 40, 50], None, &[]), &e);
+    let asked = |filters: &str| CopyOptions {
+        filters: vec![FilterSpec::parse(filters).unwrap()],
+        ..netcdf4("auto", Codec::Keep)
+    };
+    let fails = |options| copy(&room.path("a.nc"), &room.path("b.nc"), &options, &e, &Silent).unwrap_err();
+    let found = fails(asked("f,szip,1,2"));
+    assert!(
+        matches!(&found, Error::Invalid(what) if what.contains("`f`") || what.contains("`/f`")),
+        "{found}"
+    );
+    let found = fails(asked("nothing,deflate,1"));
+    assert!(found.to_string().contains("a.nc"), "{found}");
+    assert_eq!(room.files(), ["a.nc"]);
+}
+
+#[test]
+fn variables_that_say_they_are_endless_have_a_plan() {
+    let room = Room::new();
+    let e = engine(1 << 20, 2);
+    let mut s = schema(Format::Netcdf4, &[1 << 60], Some(&[1 << 10]), &[]);
+    for name in ["again", "and again"] {
+        s.vars.push(Variable { name: name.into(), ..s.vars[2].clone() });
+    }
+    DatasetMut::create(room.path("a.nc"), s, Default::default()).unwrap().close().unwrap();
+    let source = Dataset::open_with(room.path("a.nc"), &e).unwrap();
+    let found = plan(&source, &netcdf4("keep", Codec::Keep), &e).unwrap();
+    assert_eq!(found.totals.values_bytes, u64::MAX);
+}
+
+#[test]
 fn what_was_chosen_outlives_an_interruption() {
     use crate::tune::codec::{Goal, Method};
     use crate::tune::{Machine, StorageKind};

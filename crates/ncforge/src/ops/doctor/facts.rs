@@ -116,7 +116,11 @@ impl VarFacts {
 pub(super) fn row(counts: &[u64], axes: &[Axis], chunk: &[u64]) -> u64 {
     counts.iter().zip(axes).zip(chunk).fold(1u64, |n, ((&a, axis), &c)| {
         let (c, all) = (c.max(1), axis.len.max(1));
-        let most = if a >= all { all.div_ceil(c) } else { ((a.max(1) + c - 2) / c + 1).min(all.div_ceil(c)) };
+        let most = if a >= all {
+            all.div_ceil(c)
+        } else {
+            ((a.max(1).saturating_add(c) - 2) / c + 1).min(all.div_ceil(c))
+        };
         n.saturating_mul(most)
     })
 }

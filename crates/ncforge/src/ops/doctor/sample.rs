@@ -108,7 +108,7 @@ fn of_variable(facts: &Facts, v: &VarFacts, mut room: u64, decoded: &mut u64) ->
             let each = v.bytes / records.max(1);
             let together = (WINDOW / (*stride).max(1)).clamp(1, records.max(1));
             for i in 0..PARTS as u64 {
-                let first = (records - together.min(records)) * i / PARTS as u64;
+                let first = (records - together.min(records)) / PARTS as u64 * i;
                 let at = begin.saturating_add(first.saturating_mul(*stride));
                 let mut bytes = Vec::new();
                 let span = ((together - 1).saturating_mul(*stride)).saturating_add(each.min(PART as u64));

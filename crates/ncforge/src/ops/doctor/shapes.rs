@@ -350,8 +350,8 @@ pub(super) fn default_chunks(dims: &[(u64, bool)], element: u64, target: u64) ->
         .collect();
     for (c, &(len, grows)) in chunk.iter_mut().zip(dims) {
         if !grows {
-            let pieces = len.div_ceil(*c);
-            *c -= (pieces * *c - len) / pieces;
+            let beyond = (*c - len % *c) % *c;
+            *c -= beyond / len.div_ceil(*c);
         }
     }
     Some(chunk)
@@ -376,5 +376,7 @@ mod tests {
         assert_eq!(of(&[(8760, false), (721, false), (1440, false)], 2), [797, 66, 131]);
         assert_eq!(of(&[(1_000_000, false), (30, false)], 8), [250_000, 6]);
         assert_eq!(of(&[(0, true), (0, true)], 4), [2048, 2048]);
+        // What only a damaged file says.
+        assert!(of(&[(u64::MAX - 1, false), (2, false)], 4)[0] > 0);
     }
 }

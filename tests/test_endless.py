@@ -1,0 +1,69 @@
+"""Files of a few kilobytes that say of their arrays that they are as long as numbers go, and options that do."""
+
+from __future__ import annotations
+
+import struct
+import subprocess
+from pathlib import Path
+
+import h5py
+import pytest
+
+from conftest import Run
+
+LONG = 2**61 - 1
+# The longest dimension that HDF5's file format can tell.
+LONGEST = 2**64 - 2
+
+
+@pytest.fixture(scope="module", params=[1, 1000], ids=["single", "thousand"])
+def endless(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """One value of very many; HDF5 itself makes no longer dimensions, the file's bytes do."""
+    path = tmp_path_factory.mktemp("endless") / "endless.nc"
+    with h5py.File(path, "w", libver="earliest") as file:
+        file.create_dataset("v", shape=(LONG,), chunks=(request.param,), dtype="f4")[0] = 1
+    told = path.read_bytes()
+    assert told.count(struct.pack("<Q", LONG)) == 2
+    path.write_bytes(told.replace(struct.pack("<Q", LONG), struct.pack("<Q", LONGEST)))
+    return path
+
+
+@pytest.mark.parametrize(
+    "words",
+    [
+        ["info"],
+        ["info", "--json"],
+        ["doctor", "--fail-on", "never"],
+        ["tune", "chunks"],
+        ["copy", "--dry-run", "out.nc"],
+        ["copy", "--dry-run", "out.nc", "--chunks", "auto"],
+        ["copy", "--dry-run", "out.nc", "--format", "cdf5"],
+        ["bench", "access", "--patterns", "map", "--repetitions", "1"],
+    ],
+    ids=" ".join,
+)
+def test_nothing_is_made_of_what_is_only_said(
+    ncforge_bin: Path, endless: Path, tmp_path: Path, words: list[str]
+) -> None:
+    command: list[Path | str] = [ncforge_bin.resolve(), *words, endless]
+    if "out.nc" in words:
+        command = [ncforge_bin.resolve(), "copy", endless, *words[2:], "--dry-run"]
+    done = subprocess.run(command, cwd=tmp_path, capture_output=True, text=True, timeout=60)
+    assert done.returncode in (0, 1, 2), done.stderr
+    assert "panicked" not in done.stderr and "memory allocation" not in done.stderr, done.stderr
+    assert done.returncode == 0 or "hint: " in done.stderr, done.stderr
+
+
+def test_reads_that_no_memory_holds_are_refused(run: Run, endless: Path) -> None:
+    assert "--patterns names other reads" in run("bench", "access", str(endless), code=2).stderr
+
+
+def test_options_that_no_machine_holds(run: Run, tmp_path: Path) -> None:
+    done = run("bench", "combine", f"--shape={2**64 - 1},2,8,8", f"--folder={tmp_path}", code=2)
+    assert "free in" in done.stderr
+    once = ["--repetitions=1", "--warmup=0", "--no-guard", f"--folder={tmp_path}"]
+    run("bench", "convert", "--floats=100", "--block=99999999999", *once)
+    words = ["bench", "io", "-d=4:4:4:4", f"-f={tmp_path / 't.nc'}", "--no-guard"]
+    run(*words, "--warmup=1", f"--reps={2**64 - 1}", "--budget=0.01")
+    for budget in ("nan", "-5", "0"):
+        assert "no number of seconds" in run("bench", "io", f"--budget={budget}", code=2).stderr
