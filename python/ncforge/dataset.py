@@ -12,6 +12,7 @@ from ncforge._contents import Contents, Variables
 from ncforge._core import File, info_cdl
 from ncforge._grouptools import GroupTools
 from ncforge._grouptypes import GroupTypes
+from ncforge._groupview import group_html
 from ncforge._masking import default_fill
 from ncforge._values import Types
 from ncforge.dimension import Dimension
@@ -328,6 +329,12 @@ class Group(GroupTools, GroupTypes):
         # Travels as its dataset and its path.
         return Group.__getitem__, (self._root(), self.path)
 
+    def _repr_html_(self) -> str | None:
+        return group_html(self, self._title()) if self._core.is_open() else None
+
+    def _title(self) -> str:
+        return f"ncforge.Group {self.path}"
+
     def __repr__(self) -> str:
         return (
             f"<ncforge.{type(self).__name__} {self.path!r}: {len(self.dimensions)} dimensions, "
@@ -439,6 +446,9 @@ class Dataset(Group):
         """The path that it was opened with, its bytes read in this encoding (the system's)."""
         path = os.fspath(self._core.path)
         return path if encoding is None else os.fsencode(path).decode(encoding)
+
+    def _title(self) -> str:
+        return f"ncforge.Dataset {self.filepath()} · {self.data_model}"
 
     @property
     def data_model(self) -> str:

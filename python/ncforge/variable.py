@@ -526,7 +526,7 @@ class Variable(Attributes):
             raise ValueError("the values are in a file: an array of them is always a copy")
         return np.asarray(self[...], dtype)
 
-    def _repr_html_(self) -> str:
+    def _repr_html_(self) -> str | None:
         return html(self)
 
     def __repr__(self) -> str:
