@@ -81,8 +81,8 @@ def _line(variable: Variable) -> str:
 
 
 def _chunks(variable: Variable) -> int:
-    chunks = variable._core.storage(variable._var_id)["chunks"]
-    return math.prod(-(-n // c) for n, c in zip(variable.shape, chunks or variable.shape, strict=True) if c)
+    chunks = variable.chunking()
+    return math.prod(-(-n // c) for n, c in zip(variable.shape, chunks, strict=True)) if isinstance(chunks, list) else 1
 
 
 def _groups(group: Group, left: list[int]) -> Iterator[str]:

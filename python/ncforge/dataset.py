@@ -5,11 +5,13 @@ from __future__ import annotations
 import contextlib
 import os
 from collections.abc import Iterable, Mapping
+from pathlib import Path
 from types import TracebackType
 from typing import Any
 
+from ncforge._cdl import from_cdl, to_cdl
 from ncforge._contents import Contents, Variables
-from ncforge._core import File, info_cdl
+from ncforge._core import File
 from ncforge._grouptools import GroupTools
 from ncforge._grouptypes import GroupTypes
 from ncforge._groupview import group_html
@@ -372,7 +374,7 @@ class Dataset(Group):
     dataset, and different ones, side by side.
     """
 
-    __slots__ = ("_persist",)
+    __slots__ = ("_on_disk", "_persist")
 
     def __init__(
         self,
@@ -405,6 +407,7 @@ class Dataset(Group):
         if plain == "a" and not os.path.exists(path):
             plain = "w"
         self._persist = path if diskless and persist else None
+        self._on_disk = plain in ("r", "r+", "a") and (memory is None or isinstance(memory, int))
         match plain:
             case "r" if memory is not None and not isinstance(memory, int):
                 core = File.open_bytes(path, bytes(memory))
@@ -429,6 +432,7 @@ class Dataset(Group):
         """The dataset of a file that is open already."""
         new = cls.__new__(cls)
         new._persist = None
+        new._on_disk = core.identity() is not None
         new._fill(core, Types(core), Contents(core), None, 0, "/")
         return new
 
@@ -497,16 +501,81 @@ class Dataset(Group):
         """Whether szip can be read *and* written: it is only read."""
         return False
 
-    def tocdl(self, coordvars: bool = False, data: bool = False, outfile: str | None = None) -> str | None:
-        """Its header as CDL, as ``ncdump -h`` prints it. (Values are not printed: ``data`` must be false.)"""
-        if data or coordvars:
-            raise UnsupportedError("tocdl gives the header; values are not printed")
-        text = info_cdl(self.filepath(), False).decode("utf-8", "surrogateescape")
+    def tocdl(
+        self, coordvars: bool = False, data: bool = False, outfile: str | os.PathLike[str] | None = None
+    ) -> str | None:
+        """The file as CDL, as ``ncdump -s`` prints it. What is written in mode "r+" is synced before.
+
+        Parameters
+        ----------
+        coordvars
+            Whether the values of coordinate variables are printed.
+        data
+            Whether all values are printed. Values need netCDF's tool ``ncdump``; the header does not.
+        outfile
+            Where to write it; if nothing is said the text is given back.
+
+        Raises
+        ------
+        OSError
+            If the dataset has no file yet (a new one, before it is closed) or none at all (in memory), or values are asked for
+            and there is no ``ncdump``, or it cannot read the file.
+
+        Examples
+        --------
+        >>> print(ds.tocdl(data=True))           # doctest: +SKIP
+        """
+        if not self._on_disk:
+            raise UnsupportedCallError(f"`{self.filepath()}` is not on disk: a new file is there when it is closed")
+        if not self._core.is_reading():
+            self.sync()
+        text = to_cdl(self.filepath(), self.disk_format == "NETCDF3", coordvars, data)
         if outfile is None:
             return text
         with open(outfile, "w", encoding="utf-8", errors="surrogateescape") as file:
             file.write(text)
         return None
+
+    @staticmethod
+    def fromcdl(
+        cdlfilename: str | os.PathLike[str],
+        ncfilename: str | os.PathLike[str] | None = None,
+        mode: str = "a",
+        format: str = "NETCDF4",
+    ) -> Dataset:
+        """Makes a file of CDL, by netCDF's tool ``ncgen``, and opens it.
+
+        Parameters
+        ----------
+        cdlfilename
+            The text.
+        ncfilename
+            The new file; if nothing is said the text's path with the extension ``.nc``.
+        mode
+            How the new file is opened.
+        format
+            Of the new file, as for :class:`Dataset`.
+
+        Raises
+        ------
+        FileNotFoundError
+            If there is no such text.
+        FileExistsError
+            If the new file exists already.
+        OSError
+            If ``ncgen`` is not installed, or does not understand the text; the message has its own.
+        ValueError
+            If there is no such format.
+
+        Examples
+        --------
+        >>> with Dataset.fromcdl("sst.cdl") as ds:      # doctest: +SKIP
+        ...     ds["sst"][:] = 0
+        """
+        source = Path(cdlfilename)
+        target = source.with_suffix(".nc") if ncfilename is None else Path(ncfilename)
+        from_cdl(source, target, format)
+        return Dataset(target, mode)
 
     def __del__(self) -> None:
         # A dataset that nobody holds any more is closed, so that a script without `close` loses nothing.
