@@ -10,13 +10,14 @@ from types import TracebackType
 from typing import Any
 
 from ncforge._cdl import from_cdl, to_cdl
+from ncforge._complex import complex_type, storage_of, variable_of
 from ncforge._contents import Contents, Variables
 from ncforge._core import File
 from ncforge._grouptools import GroupTools
 from ncforge._grouptypes import GroupTypes
 from ncforge._groupview import group_html
 from ncforge._masking import default_fill
-from ncforge._values import Types
+from ncforge._values import TypeName, Types
 from ncforge.dimension import Dimension
 from ncforge.errors import (
     ChangedError,
@@ -150,6 +151,10 @@ class Group(GroupTools, GroupTypes):
         below = ((i, g) for i, g in enumerate(self._core.groups()) if g[1] == self._group_id)
         return {name: Group._at(self, i, name) for i, (name, _) in below}
 
+    def _variable(self, ident: int, name: str, kind: TypeName, dims: list[int]) -> Variable:
+        """A variable that is there."""
+        return variable_of(self, ident, name, kind, dims)
+
     def __getitem__(self, path: str) -> Any:
         # A variable or a group; which one, the caller knows.
         at = self._root() if path.startswith("/") else self
@@ -258,6 +263,16 @@ class Group(GroupTools, GroupTypes):
                 blosc_shuffle, fletcher32, contiguous, chunksizes, endian, least_significant_digit, significant_digits,
                 quantize_mode, fill_value, chunk_cache,
             )  # fmt: skip
+        part = complex_type(datatype)
+        if part is not None:
+            if not self._contents.auto_complex:
+                raise InvalidError(
+                    f"netCDF has no type like {datatype!r}; Dataset(..., auto_complex=True) stores pairs"
+                )
+            datatype, more = storage_of(self, part)
+            names = [*names, *more]
+            if chunksizes is not None and more:
+                chunksizes = [*chunksizes, 2]
         dims = [self._dimension(d.name if isinstance(d, Dimension) else d) for d in names]
         kind = self._kind(datatype)
         fills = fill_value is not False and (fill_value is not None or self._contents.fills)
@@ -265,7 +280,7 @@ class Group(GroupTools, GroupTypes):
             compression, zlib, complevel, shuffle, blosc_shuffle, fletcher32, contiguous, chunksizes, endian, fills
         )
         ident = self._changing().def_var(self._group_id, varname, kind, dims, storage)
-        var = Variable._at(self, ident, varname, kind, dims)
+        var = self._variable(ident, varname, kind, dims)
         if chunk_cache is not None:
             var.set_var_chunk_cache(int(chunk_cache))
         if fill_value is not None and fill_value is not False:
@@ -367,8 +382,12 @@ class Dataset(Group):
         Accepted for the sake of programs that pass them.
     encoding
         In which the system has the bytes of the path; the system's own if nothing is said.
-    parallel, auto_complex
+    parallel
         Not supported; must be false.
+    auto_complex
+        Whether complex numbers can be written, and pairs are read as such: compounds of two floats whose names begin with
+        "r" and "i", and floats with a last dimension of length 2 called "_pfnc_complex", "complex" or "ri". Written are
+        compounds, or in formats that have none, the dimension; as netCDF4-python does it.
 
     A new file appears under its name when it is closed, complete. Reading takes no lock: threads may read the same
     dataset, and different ones, side by side.
@@ -396,8 +415,6 @@ class Dataset(Group):
     ) -> None:
         if parallel:
             raise UnsupportedError("files are not opened by several MPI processes together")
-        if auto_complex:
-            raise UnsupportedError("complex numbers are not read or written as such")
         plain_path = os.fspath(filename)
         if isinstance(plain_path, str) and encoding is not None:
             plain_path = plain_path.encode(encoding)
@@ -426,6 +443,7 @@ class Dataset(Group):
             case _:
                 raise InvalidError(f"mode is 'r', 'r+', 'a', 'w' or 'x', not {mode!r}")
         self._fill(core, Types(core), Contents(core), None, 0, "/")
+        self._contents.auto_complex = bool(auto_complex)
 
     @classmethod
     def _of(cls, core: File) -> Dataset:
@@ -444,7 +462,12 @@ class Dataset(Group):
                 f"`{self.filepath()}` is being written, lies in memory, or is closed: such a dataset stays in its "
                 "process; open the file there"
             )
-        return _open_again, (os.path.abspath(self.filepath()), identity)
+        return _open_again, (os.path.abspath(self.filepath()), identity, self.auto_complex)
+
+    @property
+    def auto_complex(self) -> bool:
+        """Whether it was opened with ``auto_complex``."""
+        return self._contents.auto_complex
 
     def filepath(self, encoding: str | None = None) -> str:
         """The path that it was opened with, its bytes read in this encoding (the system's)."""
@@ -592,8 +615,10 @@ class Dataset(Group):
         self.close()
 
 
-def _open_again(path: str, identity: tuple[int, int, int]) -> Dataset:
+def _open_again(path: str, identity: tuple[int, int, int], auto_complex: bool) -> Dataset:
     core = File.open(path)
     if core.identity() != identity:
         raise ChangedError(f"`{path}` is another file, or has other contents, than the one that was sent here")
-    return Dataset._of(core)
+    new = Dataset._of(core)
+    new._contents.auto_complex = auto_complex
+    return new
