@@ -6,6 +6,5 @@ KNOWN: dict[str, str] = {
 
 KNOWN_NETCDF4: dict[str, str] = {
     r"^test_alignment": "set_alignment: HDF5's own setting, which ncforge does not have",
-    r"^test_multifile2?$": "MFDataset: xarray.open_mfdataset does it",
 }
 """Tests of netCDF4-python that are expected to fail (regular expressions), each with its reason."""
