@@ -464,33 +464,8 @@ class Dataset(Group):
             )
         return _open_again, (os.path.abspath(self.filepath()), identity, self.auto_complex)
 
-    @property
-    def auto_complex(self) -> bool:
-        """Whether it was opened with ``auto_complex``."""
-        return self._contents.auto_complex
-
-    def filepath(self, encoding: str | None = None) -> str:
-        """The path that it was opened with, its bytes read in this encoding (the system's)."""
-        path = os.fspath(self._core.path)
-        return path if encoding is None else os.fsencode(path).decode(encoding)
-
     def _title(self) -> str:
         return f"ncforge.Dataset {self.filepath()} · {self.data_model}"
-
-    @property
-    def data_model(self) -> str:
-        """Its format, in the words of the argument ``format``."""
-        return self._core.format()
-
-    file_format = data_model
-
-    def isopen(self) -> bool:
-        """Whether it is open."""
-        return self._core.is_open()
-
-    def sync(self) -> None:
-        """Makes everything written so far durable. (``close`` of a new file leaves that to the system.)"""
-        self._core.sync()
 
     def close(self) -> memoryview | None:
         """Completes the file and closes it. One in memory gives its bytes."""
@@ -502,27 +477,6 @@ class Dataset(Group):
             with open(self._persist, "wb") as file:
                 file.write(data)
         return memoryview(data)
-
-    @property
-    def disk_format(self) -> str:
-        """What the file is: "HDF5" or "NETCDF3"."""
-        return "NETCDF3" if self.data_model.startswith("NETCDF3") else "HDF5"
-
-    def has_zstd_filter(self) -> bool:
-        """Whether zstd can be read and written: it can."""
-        return True
-
-    def has_bzip2_filter(self) -> bool:
-        """Whether bzip2 can be read and written: it can."""
-        return True
-
-    def has_blosc_filter(self) -> bool:
-        """Whether blosc can be read and written: it can."""
-        return True
-
-    def has_szip_filter(self) -> bool:
-        """Whether szip can be read *and* written: it is only read."""
-        return False
 
     def tocdl(
         self, coordvars: bool = False, data: bool = False, outfile: str | os.PathLike[str] | None = None
