@@ -142,6 +142,27 @@ def test_missing_complex_numbers(tmp_path: Path) -> None:
                 assert type(v[2:]) is np.ndarray
 
 
+@pytest.mark.parametrize("format", FORMATS)
+def test_fill_values(tmp_path: Path, format: str) -> None:
+    path = tmp_path / "z.nc"
+    with ncforge.Dataset(path, "w", format=format, auto_complex=True) as ds:
+        ds.createDimension("x", 3)
+        ds.createVariable("z", "c16", "x", fill_value=-1)
+        ds.createVariable("usual", "c8", "x", fill_value="default")
+        if format == "NETCDF4":
+            ds.createVariable("both", "c16", "x", fill_value=1 + 2j)
+        else:
+            with pytest.raises(ValueError, match="same fill value"):
+                ds.createVariable("both", "c16", "x", fill_value=1 + 2j)
+    with ncforge.Dataset(path, auto_complex=True) as ds:
+        if format == "NETCDF4":
+            assert ds["both"][:].tolist() == [1 + 2j] * 3
+            assert ds["z"][:].tolist() == [-1] * 3
+        else:
+            assert ds["z"][:].mask.all() and ds["usual"][:].mask.all()
+            assert ds["z"].read().tolist() == [-1 - 1j] * 3
+
+
 def test_is_not_done_unasked(tmp_path: Path) -> None:
     with ncforge.Dataset(tmp_path / "z.nc", "w") as ds:
         ds.createDimension("x", 3)

@@ -11,6 +11,7 @@ import numpy as np
 import numpy.typing as npt
 
 from ncforge._index import expand
+from ncforge._masking import default_fill
 from ncforge._values import TypeName, Types
 from ncforge._view import Layout, html
 from ncforge.errors import InvalidError
@@ -20,7 +21,7 @@ if TYPE_CHECKING:
     from ncforge.dataset import Group
     from ncforge.dimension import Dimension
 
-__all__ = ["ComplexVariable", "complex_type", "storage_of", "variable_of"]
+__all__ = ["ComplexVariable", "complex_type", "fill_of", "storage_of", "variable_of"]
 
 _DIMENSIONS = ("_pfnc_complex", "complex", "ri")
 _COMPOUNDS = {"f8": "_PFNC_DOUBLE_COMPLEX_TYPE", "f4": "_PFNC_FLOAT_COMPLEX_TYPE"}
@@ -63,6 +64,27 @@ def storage_of(group: Group, part: str) -> tuple[Any, list[Dimension]]:
         if there is not None and len(there) == 2 and not there.isunlimited():
             return part, [there]
     return part, [root.createDimension(_DIMENSIONS[0], 2)]
+
+
+def fill_of(fill: Any, part: str, along: bool) -> Any:
+    """A fill value as the pairs get it: along a dimension one number, in a compound a pair.
+
+    >>> fill_of(1 + 2j, "f8", False).tolist()
+    (1.0, 2.0)
+    >>> fill_of(-1, "f8", True)
+    -1.0
+    """
+    if fill is None or fill is False:
+        return fill
+    if isinstance(fill, str) and fill == "default":
+        value = complex(*[default_fill(np.dtype(part))] * (1 if along else 2))
+    else:
+        value = complex(fill)
+    if not along:
+        return np.array((value.real, value.imag), [("r", part), ("i", part)])
+    if value.imag != 0:
+        raise InvalidError(f"both parts of a number have the same fill value here, which cannot be {value}")
+    return value.real
 
 
 def _pair(types: Types, kind: TypeName) -> str | None:

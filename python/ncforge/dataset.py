@@ -10,7 +10,7 @@ from types import TracebackType
 from typing import Any
 
 from ncforge._cdl import from_cdl, to_cdl
-from ncforge._complex import complex_type, storage_of, variable_of
+from ncforge._complex import complex_type, fill_of, storage_of, variable_of
 from ncforge._contents import Contents, Variables
 from ncforge._core import File
 from ncforge._grouptools import GroupTools
@@ -271,6 +271,7 @@ class Group(GroupTools, GroupTypes):
                 )
             datatype, more = storage_of(self, part)
             names = [*names, *more]
+            fill_value = fill_of(fill_value, part, bool(more))
             if chunksizes is not None and more:
                 chunksizes = [*chunksizes, 2]
         dims = [self._dimension(d.name if isinstance(d, Dimension) else d) for d in names]
