@@ -10,7 +10,7 @@ from typing import Any
 import netCDF4
 import numpy as np
 import pytest
-from hypothesis import HealthCheck, given, settings
+from hypothesis import HealthCheck, given, reject, settings
 from hypothesis import strategies as st
 from hypothesis.extra import numpy as hnp
 
@@ -104,7 +104,12 @@ def test_values_are_those_of_netcdf4(tmp_path: Path, case: tuple[str, np.ndarray
                 v.set_auto_scale(scale)
                 v.set_always_mask(always)
             for key in (slice(None), slice(None, None, -1), slice(0, 3, 2), [0], 0):
-                same(ds["v"][key], nc["v"][key])
+                try:
+                    theirs = nc["v"][key]
+                except TypeError:
+                    # It gives NumPy -127 as the fill value of unsigned bytes (valid_max, _Unsigned and no fill value).
+                    reject()
+                same(ds["v"][key], theirs)
 
 
 @QUIET
