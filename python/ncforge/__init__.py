@@ -18,6 +18,7 @@ from typing import TYPE_CHECKING, Any
 if TYPE_CHECKING:
     from ncforge import bench as bench
     from ncforge import xarray as xarray
+    from ncforge._alignment import get_alignment, set_alignment
     from ncforge._combine import CombinePlan, CombineReport, Mosaic, combine, plan_combine
     from ncforge._core import __version__
     from ncforge._doctor import Diagnoses, Diagnosis, Finding, Rule, doctor, doctor_rules
@@ -51,6 +52,7 @@ if TYPE_CHECKING:
     from ncforge.xarray import to_netcdf
 
 _FROM = {
+    "_alignment": ("get_alignment", "set_alignment"),
     "_combine": ("CombinePlan", "CombineReport", "Mosaic", "combine", "plan_combine"),
     "_core": ("__version__",),
     "_doctor": ("Diagnoses", "Diagnosis", "Finding", "Rule", "doctor", "doctor_rules"),
@@ -137,10 +139,12 @@ __all__ = [
     "doctor",
     "doctor_rules",
     "engine_stats",
+    "get_alignment",
     "info",
     "num2date",
     "open",
     "plan_combine",
+    "set_alignment",
     "stringtoarr",
     "stringtochar",
     "to_netcdf",

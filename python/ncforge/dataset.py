@@ -9,6 +9,7 @@ from pathlib import Path
 from types import TracebackType
 from typing import Any
 
+from ncforge._alignment import alignment
 from ncforge._cdl import from_cdl, to_cdl
 from ncforge._complex import complex_type, fill_of, storage_of, variable_of
 from ncforge._contents import Contents, Variables
@@ -434,13 +435,13 @@ class Dataset(Group):
             case "w" | "x" if diskless or memory is not None:
                 if plain == "x" and os.path.exists(path):
                     raise ExistsError(f"`{path}` exists already")
-                core = File.create_in_memory(path, format)
+                core = File.create_in_memory(path, format, alignment())
             case "r+" | "a":
                 core = File.update(path)
             case "w":
-                core = File.create(path, format, clobber, _memory)
+                core = File.create(path, format, clobber, _memory, alignment())
             case "x":
-                core = File.create(path, format, False, _memory)
+                core = File.create(path, format, False, _memory, alignment())
             case _:
                 raise InvalidError(f"mode is 'r', 'r+', 'a', 'w' or 'x', not {mode!r}")
         self._fill(core, Types(core), Contents(core), None, 0, "/")

@@ -4,7 +4,5 @@ KNOWN: dict[str, str] = {
     "TestDataTree::test_compute_false": "a new file has its name when it is whole: nobody can open it half-written",
 }
 
-KNOWN_NETCDF4: dict[str, str] = {
-    r"^test_alignment": "set_alignment: HDF5's own setting, which ncforge does not have",
-}
+KNOWN_NETCDF4: dict[str, str] = {}
 """Tests of netCDF4-python that are expected to fail (regular expressions), each with its reason."""

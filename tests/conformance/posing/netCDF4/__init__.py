@@ -22,7 +22,9 @@ from ncforge import (
     date2index,
     date2num,
     default_fillvals,
+    get_alignment,
     num2date,
+    set_alignment,
     stringtoarr,
     stringtochar,
 )
@@ -41,7 +43,9 @@ __all__ = [
     "date2index",
     "date2num",
     "default_fillvals",
+    "get_alignment",
     "num2date",
+    "set_alignment",
     "stringtoarr",
     "stringtochar",
 ]
@@ -63,7 +67,7 @@ __has_zstandard_support__ = True
 __has_bzip2_support__ = True
 __has_blosc_support__ = True
 __has_szip_support__ = False
-__has_set_alignment__ = False
+__has_set_alignment__ = True
 __has_nc_rc_set__ = False
 __has_ncfilter__ = True
 
@@ -85,16 +89,6 @@ def set_chunk_cache(size: int | None = None, nelems: int | None = None, preempti
 def get_chunk_cache() -> tuple[int, int, float]:
     """What was noted."""
     return _chunk_cache
-
-
-def set_alignment(threshold: int, alignment: int) -> None:
-    """Not there."""
-    raise RuntimeError("ncforge does not align what it writes")
-
-
-def get_alignment() -> tuple[int, int]:
-    """Not there."""
-    raise RuntimeError("ncforge does not align what it writes")
 
 
 def getlibversion() -> str:
