@@ -222,3 +222,33 @@ def test_switches_and_their_answers(tmp_path: Path) -> None:
         q.set_var_chunk_cache(preemption=0.5)
         assert q.get_var_chunk_cache() == (1000, 7, 0.5)
         assert ds["u"].get_var_chunk_cache()[0] == ncforge.engine_stats().memory
+
+
+# What has no meaning here: the C library's own objects and settings, names of modules that netCDF4-python imports, and what
+# belongs to the whole file.
+NOT_OURS = {
+    "Dataset": {"keepweakref"},
+    "MFDataset": {"keepweakref"},
+    "Group": {"keepweakref", "fromcdl", "tocdl"},
+    "Variable": {"auto_complex"},
+}
+
+
+@pytest.mark.parametrize("name", ["Dataset", "Group", "Variable", "Dimension", "MFDataset", "MFTime"])
+def test_every_name_is_there(name: str) -> None:
+    theirs = {n for n in dir(getattr(netCDF4, name)) if not n.startswith("_")}
+    assert theirs - set(dir(getattr(ncforge, name))) == NOT_OURS.get(name, set())
+
+
+def test_a_group_tells_of_its_file(tmp_path: Path) -> None:
+    for package in (netCDF4, ncforge):
+        with package.Dataset(tmp_path / "g.nc", "w") as ds:
+            group = ds.createGroup("under")
+            assert (group.data_model, group.file_format) == ("NETCDF4", "NETCDF4")
+            assert group.filepath() == str(tmp_path / "g.nc") and group.has_zstd_filter()
+            if package is ncforge:  # netCDF4-python's groups say None and False
+                assert group.disk_format == "HDF5" and group.isopen()
+            group.sync()
+            with pytest.raises(OSError, match="clos"):
+                group.close()
+        assert not ds.isopen()

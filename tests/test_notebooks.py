@@ -6,6 +6,7 @@ import re
 import shutil
 from pathlib import Path
 
+import numpy as np
 import pytest
 
 import ncforge
@@ -93,3 +94,72 @@ def test_a_browser_shows_it_in_the_notebooks_theme(maps: Path, tmp_path: Path, d
     assert (0xFF, 0x00, 0xFF) not in seen, "a rule of the notebook shines through"
     # The style stays inside: what is around keeps its white paper.
     assert tuple(image[2, 2]) == (0xFF, 0xFF, 0xFF)
+
+
+def test_a_dataset_is_drawn(tmp_path: Path) -> None:
+    path = tmp_path / "odd & more.nc"
+    with ncforge.Dataset(path, "w") as ds:
+        ds.title = "<script>alert(1)</script>" + "x" * 1000
+        ds.createDimension("time", None)
+        ds.createDimension("lat", 40)
+        tas = ds.createVariable(ODD, "f4", ("time", "lat"), zlib=True, chunksizes=(10, 20))
+        tas[:] = np.zeros((30, 40))
+        tas.units = "K & <b>"
+        ds.createVariable("scalar", "i2")
+        ds.createVariable("names", str, "lat")
+        kind = ds.createVLType("i4", "rows")
+        ds.createVariable("ragged", kind, "lat")
+        ds.createGroup("under/deep").createVariable("v", "f8", "time")
+        # What is being written is drawn, too.
+        assert ODD in Page(ds._repr_html_() or "").words
+    with ncforge.Dataset(path) as ds:
+        drawn = ds._repr_html_()
+        assert drawn is not None
+        page = Page(drawn)
+        for what in (
+            "Dimensions (2)",
+            "Variables (4)",
+            "Attributes (1)",
+            "Groups (1)",
+            "Groups (1)",
+            str(path),
+            "NETCDF4",
+        ):
+            assert what in page.words, what
+        for what in (
+            "unlimited",
+            ODD,
+            "time=30, lat=40",
+            "float32 · 4.69 KiB",
+            "6 stored",
+            "K & <b>",
+            "ragged",
+            "deep",
+        ):
+            assert what in page.words, what
+        assert "script" not in page.tags
+        assert "…" in page.words and "x" * 301 not in drawn
+        # Folded parts, and the drawing that the variable itself has; no colours but the text's own and one behind.
+        assert drawn.count(ds[ODD]._repr_html_() or "-") == 1
+        assert page.tags.count("details") == 13
+        assert set(re.findall(r"#[0-9a-f]{6}", drawn)) <= {"#7aa6c2"}
+        below = ds["under"]._repr_html_()
+        assert below is not None and "ncforge.Group /under" in Page(below).words
+    assert ds._repr_html_() is None
+
+
+def test_a_large_dataset_stays_small(tmp_path: Path) -> None:
+    path = tmp_path / "many.nc"
+    with ncforge.Dataset(path, "w") as ds:
+        ds.createDimension("x", 300_000)
+        for i in range(500):
+            ds.createVariable(f"v{i}", "f4", "x", contiguous=True)
+            ds.setncattr(f"a{i}", i)
+        ds.createVariable("tiny", "i1", "x", chunksizes=(1,))
+    with ncforge.Dataset(path) as ds:
+        drawn = ds._repr_html_()
+        assert drawn is not None
+        words = Page(drawn).words
+        assert "Variables (501)" in words and "… and 101 more" in words and "… and 100 more" in words
+        assert drawn.count("<svg") == 40
+        assert len(drawn) < 150_000

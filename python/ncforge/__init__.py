@@ -18,9 +18,13 @@ from typing import TYPE_CHECKING, Any
 if TYPE_CHECKING:
     from ncforge import bench as bench
     from ncforge import xarray as xarray
+    from ncforge._alignment import get_alignment, set_alignment
     from ncforge._combine import CombinePlan, CombineReport, Mosaic, combine, plan_combine
     from ncforge._core import __version__
     from ncforge._doctor import Diagnoses, Diagnosis, Finding, Rule, doctor, doctor_rules
+    from ncforge._masking import default_fillvals
+    from ncforge._text import chartostring, stringtoarr, stringtochar
+    from ncforge._times import date2index, date2num, num2date
     from ncforge.dataset import Dataset, Group
     from ncforge.dimension import Dimension
     from ncforge.engine import EngineStats, clear_cache, engine_stats
@@ -41,15 +45,20 @@ if TYPE_CHECKING:
         UnsupportedError,
         VerifyError,
     )
+    from ncforge.multifile import MFDataset, MFTime
     from ncforge.ops import Comparison, CopyReport, Difference, Info, compare, copy, info
     from ncforge.types import CompoundType, EnumType, OpaqueType, VLType
     from ncforge.variable import Variable
     from ncforge.xarray import to_netcdf
 
 _FROM = {
+    "_alignment": ("get_alignment", "set_alignment"),
     "_combine": ("CombinePlan", "CombineReport", "Mosaic", "combine", "plan_combine"),
     "_core": ("__version__",),
     "_doctor": ("Diagnoses", "Diagnosis", "Finding", "Rule", "doctor", "doctor_rules"),
+    "_masking": ("default_fillvals",),
+    "_text": ("chartostring", "stringtoarr", "stringtochar"),
+    "_times": ("date2index", "date2num", "num2date"),
     "dataset": ("Dataset", "Group"),
     "dimension": ("Dimension",),
     "engine": ("EngineStats", "clear_cache", "engine_stats"),
@@ -70,13 +79,14 @@ _FROM = {
         "UnsupportedError",
         "VerifyError",
     ),
+    "multifile": ("MFDataset", "MFTime"),
     "ops": ("Comparison", "CopyReport", "Difference", "Info", "compare", "copy", "info"),
     "types": ("CompoundType", "EnumType", "OpaqueType", "VLType"),
     "variable": ("Variable",),
     "xarray": ("to_netcdf",),
 }
 _WHERE = {name: module for module, names in _FROM.items() for name in names}
-_MODULES = ("bench", "dataset", "dimension", "engine", "errors", "ops", "types", "variable", "xarray")
+_MODULES = ("bench", "dataset", "dimension", "engine", "errors", "multifile", "ops", "types", "variable", "xarray")
 
 __all__ = [
     "BudgetError",
@@ -102,6 +112,8 @@ __all__ = [
     "InterruptedCopyError",
     "InvalidError",
     "IoError",
+    "MFDataset",
+    "MFTime",
     "Mosaic",
     "NcforgeError",
     "NotFoundError",
@@ -116,16 +128,25 @@ __all__ = [
     "VerifyError",
     "__version__",
     "bench",
+    "chartostring",
     "clear_cache",
     "combine",
     "compare",
     "copy",
+    "date2index",
+    "date2num",
+    "default_fillvals",
     "doctor",
     "doctor_rules",
     "engine_stats",
+    "get_alignment",
     "info",
+    "num2date",
     "open",
     "plan_combine",
+    "set_alignment",
+    "stringtoarr",
+    "stringtochar",
     "to_netcdf",
 ]
 

@@ -39,6 +39,8 @@ class Contents:
         self._rules: dict[int, Rules] = {}
         self.fills = True
         """Whether values that nobody writes are filled, of variables that are defined from now on."""
+        self.auto_complex = False
+        """Whether pairs of a real and an imaginary part are complex numbers."""
         self._strings: set[int] = set()
         self._caches: dict[int, tuple[int, int, float]] = {}
 
@@ -115,7 +117,7 @@ class Variables(Mapping[str, Variable]):
             # Says so if it is there, but damaged or not supported.
             self._group._core.explain(f"{self._group.path.rstrip('/')}/{name}")
             raise KeyError(name)
-        return Variable._at(self._group, facts[0], name, facts[1], facts[2])
+        return self._group._variable(facts[0], name, facts[1], facts[2])
 
     def __contains__(self, name: object) -> bool:
         return name in self._facts

@@ -1,12 +1,13 @@
-"""Methods of groups that netCDF4-python's users know: switches for all variables, new names, searching."""
+"""Methods of groups that netCDF4-python's users know: what their file is, switches for all variables, new names, searching."""
 
 from __future__ import annotations
 
+import os
 from collections.abc import Callable, Iterator, Mapping
 from typing import TYPE_CHECKING, Any
 
 from ncforge._core import File
-from ncforge.errors import NotFoundError
+from ncforge.errors import NotFoundError, UnsupportedCallError
 
 if TYPE_CHECKING:
     from ncforge._contents import Contents
@@ -32,6 +33,56 @@ class GroupTools:
         def groups(self) -> Mapping[str, Any]: ...
         @property
         def dimensions(self) -> Mapping[str, Dimension]: ...
+
+    @property
+    def auto_complex(self) -> bool:
+        """Whether it was opened with ``auto_complex``."""
+        return self._contents.auto_complex
+
+    def filepath(self, encoding: str | None = None) -> str:
+        """The path that it was opened with, its bytes read in this encoding (the system's)."""
+        path = os.fspath(self._core.path)
+        return path if encoding is None else os.fsencode(path).decode(encoding)
+
+    @property
+    def data_model(self) -> str:
+        """Its format, in the words of the argument ``format``."""
+        return self._core.format()
+
+    file_format = data_model
+
+    def isopen(self) -> bool:
+        """Whether it is open."""
+        return self._core.is_open()
+
+    def close(self) -> memoryview | None:
+        """A group is closed with its dataset: an ``OSError``. See :meth:`Dataset.close`."""
+        raise UnsupportedCallError("a group is closed with its dataset")
+
+    def sync(self) -> None:
+        """Makes everything written so far durable. (``close`` of a new file leaves that to the system.)"""
+        self._core.sync()
+
+    @property
+    def disk_format(self) -> str:
+        """What the file is: "HDF5" or "NETCDF3"."""
+        return "NETCDF3" if self.data_model.startswith("NETCDF3") else "HDF5"
+
+    def has_zstd_filter(self) -> bool:
+        """Whether zstd can be read and written: it can."""
+        return True
+
+    def has_bzip2_filter(self) -> bool:
+        """Whether bzip2 can be read and written: it can."""
+        return True
+
+    def has_blosc_filter(self) -> bool:
+        """Whether blosc can be read and written: it can."""
+        return True
+
+    def has_szip_filter(self) -> bool:
+        """Whether szip can be read *and* written: it is only read."""
+        return False
 
     def _all_variables(self) -> Iterator[Variable]:
         yield from self.variables.values()

@@ -79,7 +79,7 @@ class Picked:
 
 def select(key: Any, shape: tuple[int, ...], name: str) -> Selection | Picked:
     """The selection of ``variable[key]`` for reading."""
-    items = _expand(key, shape, name)
+    items = expand(key, shape, name)
     if not any(isinstance(item, np.ndarray) for item in items):
         return _select(items, shape, [False] * len(shape), None, name)
     at: list[Positions] = []
@@ -112,7 +112,7 @@ def select_for_writing(
 
     An open slice (``:``, ``n:``) on an unlimited dimension takes its length from the data.
     """
-    items = _expand(key, shape, name, unlimited)
+    items = expand(key, shape, name, unlimited)
     if not any(isinstance(item, np.ndarray) for item in items):
         selection = _select(items, shape, unlimited, data_shape, name)
         yield selection, None, selection.shape
@@ -178,7 +178,8 @@ def _select(
     return out
 
 
-def _expand(key: Any, shape: tuple[int, ...], name: str, unlimited: list[bool] | None = None) -> list[Item]:
+def expand(key: Any, shape: tuple[int, ...], name: str, unlimited: list[bool] | None = None) -> list[Item]:
+    """What an index expression says of each dimension."""
     rank = len(shape)
     keys = list(key) if isinstance(key, tuple) else [key]
     if rank == 0 and len(keys) == 1 and isinstance(keys[0], slice) and keys[0] == slice(None):

@@ -32,6 +32,9 @@ DEFAULT_FILL: dict[str, Any] = {
 }
 """What values read as that nobody wrote (netCDF-C, netcdf.h)."""
 
+default_fillvals: dict[str, Any] = {**DEFAULT_FILL, "S1": "\0", "c8": DEFAULT_FILL["f4"], "c16": DEFAULT_FILL["f8"]}
+"""The same as netCDF4-python has it: with text, and for the parts of complex numbers."""
+
 
 def default_fill(dtype: np.dtype[Any]) -> Any:
     """netCDF's own fill value of a type. ``InvalidError`` if it has none."""

@@ -1,4 +1,4 @@
-"""Strings as rows of characters, and back."""
+"""Strings as rows of characters, and back: for variables, and by netCDF4-python's names."""
 
 from __future__ import annotations
 
@@ -7,7 +7,12 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-__all__ = ["chars", "strings"]
+from ncforge.errors import InvalidError
+
+__all__ = ["chars", "chartostring", "strings", "stringtoarr", "stringtochar"]
+
+_NO_ENCODING = ("none", "None", "bytes")
+"""What netCDF4-python's users write for text that stays bytes."""
 
 
 def strings(data: Any, encoding: str) -> npt.NDArray[Any]:
@@ -19,7 +24,7 @@ def strings(data: Any, encoding: str) -> npt.NDArray[Any]:
     plain = np.ascontiguousarray(np.ma.getdata(data))
     width = plain.shape[-1]
     joined = plain.reshape(-1, width).view(f"S{max(width, 1)}") if width else np.zeros((plain[..., :0].size, 1), "S1")
-    if encoding in ("none", "None", "bytes"):
+    if encoding in _NO_ENCODING:
         return joined.reshape(plain.shape[:-1])
     decoded = np.char.decode(joined, encoding).reshape(plain.shape[:-1])
     return np.asarray(decoded, f"U{max(width, 1)}")
@@ -32,6 +37,110 @@ def chars(data: npt.NDArray[Any], encoding: str, width: int) -> npt.NDArray[Any]
     [[b'a', b'b', b''], [b'c', b'', b'']]
     """
     if data.dtype.kind == "U":
-        data = np.char.encode(data, "utf-8" if encoding in ("none", "None", "bytes") else encoding)
+        data = np.char.encode(data, "utf-8" if encoding in _NO_ENCODING else encoding)
     fixed = np.ascontiguousarray(data.astype(f"S{width}"))
     return fixed.reshape(-1).view("S1").reshape((*data.shape, width))
+
+
+def stringtochar(a: npt.ArrayLike, encoding: str = "utf-8", n_strlen: int | None = None) -> npt.NDArray[Any]:
+    """Strings as single characters, along a new last dimension.
+
+    Parameters
+    ----------
+    a
+        An array of NumPy's type ``S`` or ``U``, of any shape.
+    encoding
+        In which ``U`` becomes bytes; of ``S`` nothing is changed.
+    n_strlen
+        How many bytes a string gets: longer ones are cut, shorter ones filled with NUL. The type's size in bytes if nothing is said
+        (which is four bytes a character for ``U``, as in netCDF4-python).
+
+    Returns
+    -------
+    An array of type ``S1`` and shape ``(*a.shape, n_strlen)``.
+
+    Raises
+    ------
+    ValueError
+        If it is no array of strings.
+
+    Examples
+    --------
+    >>> stringtochar(np.array(["ab", "c"], "S3")).tolist()
+    [[b'a', b'b', b''], [b'c', b'', b'']]
+    """
+    text = np.asarray(a)
+    if text.dtype.kind not in "SU":
+        raise InvalidError(f"strings are of NumPy's type S or U, not {text.dtype}")
+    return chars(text, encoding, n_strlen or max(text.dtype.itemsize, 1))
+
+
+def chartostring(b: npt.ArrayLike, encoding: str = "utf-8") -> npt.NDArray[Any]:
+    """Single characters as strings, with one dimension less: the last.
+
+    Parameters
+    ----------
+    b
+        An array of type ``S1`` or ``U1`` and at least one dimension.
+    encoding
+        Of the bytes; "none" or "bytes" leaves them as they are.
+
+    Returns
+    -------
+    An array of type ``U`` (``S`` for "bytes") and shape ``b.shape[:-1]``.
+
+    Raises
+    ------
+    ValueError
+        If it is no array of characters, or its bytes are not of this encoding.
+
+    Examples
+    --------
+    >>> chartostring(np.array([[b"a", b"b"], [b"c", b""]])).tolist()
+    ['ab', 'c']
+    """
+    text = np.asarray(b)
+    if text.dtype not in ("S1", "U1") or text.ndim == 0:
+        raise InvalidError(f"characters are of NumPy's type S1 or U1, in rows, not {text.dtype} of shape {text.shape}")
+    if text.dtype == "U1":
+        joined = np.ascontiguousarray(text).view(f"U{max(text.shape[-1], 1)}")[..., 0]
+        return np.char.encode(joined, "utf-8") if encoding in _NO_ENCODING else joined
+    return strings(text, encoding)
+
+
+def stringtoarr(string: str | bytes, NUMCHARS: int, dtype: str = "S") -> npt.NDArray[Any]:
+    """A string as an array of its characters.
+
+    Parameters
+    ----------
+    string
+        The string.
+    NUMCHARS
+        The length of the array; what is left is empty.
+    dtype
+        "S" for bytes, "U" for characters.
+
+    Returns
+    -------
+    An array of type ``S1`` or ``U1`` and shape ``(NUMCHARS,)``.
+
+    Raises
+    ------
+    ValueError
+        If the string is longer, or ``dtype`` is another.
+
+    Examples
+    --------
+    >>> stringtoarr("ab", 3).tolist()
+    [b'a', b'b', b'']
+    """
+    if dtype not in ("S", "U"):
+        raise InvalidError(f"dtype is 'S' or 'U', not {dtype!r}")
+    parts = np.array(
+        list(string) if isinstance(string, str) else [string[i : i + 1] for i in range(len(string))], f"{dtype}1"
+    )
+    if len(parts) > NUMCHARS:
+        raise InvalidError(f"{len(parts)} characters do not fit {NUMCHARS}")
+    out = np.zeros(NUMCHARS, parts.dtype)
+    out[: len(parts)] = parts
+    return out

@@ -4,13 +4,14 @@ from __future__ import annotations
 
 import html as escape
 import math
+from collections.abc import Iterable
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
     from ncforge.variable import Variable
 
-__all__ = ["Chunk", "Layout", "html"]
+__all__ = ["Chunk", "Layout", "html", "size_words", "table"]
 
 
 @dataclass(frozen=True)
@@ -75,12 +76,24 @@ class Layout:
         )
 
 
-def _size(n: float) -> str:
+def size_words(n: float) -> str:
+    """A number of bytes as people read it."""
     for unit in ("B", "KiB", "MiB", "GiB"):
         if n < 1024:
             return f"{n:.0f} {unit}" if unit == "B" else f"{n:.2f} {unit}"
         n /= 1024
     return f"{n:.2f} TiB"
+
+
+def table(rows: Iterable[tuple[str, ...]]) -> str:
+    """Rows of text as a table whose first column names what stands beside it."""
+    cells = "".join(
+        "<tr>"
+        + "".join(f"<{tag}>{escape.escape(c)}</{tag}>" for c, tag in zip(row, ("th", *["td"] * len(row)), strict=False))
+        + "</tr>"
+        for row in rows
+    )
+    return f"<table style='display:inline-table;vertical-align:top'>{cells}</table>"
 
 
 def html(variable: Variable) -> str:
@@ -92,24 +105,18 @@ def html(variable: Variable) -> str:
     one = math.prod(chunk) * (whole // max(1, math.prod(shape)))
     rows = [
         ("", "Array", "Chunk"),
-        ("Bytes", _size(whole), _size(one)),
+        ("Bytes", size_words(whole), size_words(one)),
         ("Shape", str(shape), str(tuple(chunk))),
         ("Dimensions", ", ".join(variable.dimensions), ""),
         ("Type", str(getattr(variable.datatype, "name", variable.datatype)), ""),
     ]
     if found.chunk_shape is not None and found.grid is not None:
         rows.append(("Chunks", f"{math.prod(found.grid)}", f"{len(found.pieces)} stored"))
-    rows.append(("Stored", _size(found.stored_bytes), ", ".join(found.filters) or "no filter"))
+    rows.append(("Stored", size_words(found.stored_bytes), ", ".join(found.filters) or "no filter"))
     rows.append(("Storage", found.kind, ""))
-    cells = "".join(
-        "<tr>"
-        + "".join(f"<{tag}>{escape.escape(c)}</{tag}>" for c, tag in zip(row, ("th", "td", "td"), strict=True))
-        + "</tr>"
-        for row in rows
-    )
     name = escape.escape(variable.name)
     return (
-        f"<div><b>{name}</b><table style='display:inline-table;vertical-align:top'>{cells}</table>"
+        f"<div><div><b>{name}</b></div>{table(rows)}"
         f"<span style='display:inline-block;margin-left:2em'>{_drawing(shape, tuple(chunk))}</span></div>"
     )
 

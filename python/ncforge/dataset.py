@@ -5,15 +5,20 @@ from __future__ import annotations
 import contextlib
 import os
 from collections.abc import Iterable, Mapping
+from pathlib import Path
 from types import TracebackType
 from typing import Any
 
+from ncforge._alignment import alignment
+from ncforge._cdl import from_cdl, to_cdl
+from ncforge._complex import complex_type, fill_of, storage_of, variable_of
 from ncforge._contents import Contents, Variables
-from ncforge._core import File, info_cdl
+from ncforge._core import File
 from ncforge._grouptools import GroupTools
 from ncforge._grouptypes import GroupTypes
+from ncforge._groupview import group_html
 from ncforge._masking import default_fill
-from ncforge._values import Types
+from ncforge._values import TypeName, Types
 from ncforge.dimension import Dimension
 from ncforge.errors import (
     ChangedError,
@@ -147,6 +152,10 @@ class Group(GroupTools, GroupTypes):
         below = ((i, g) for i, g in enumerate(self._core.groups()) if g[1] == self._group_id)
         return {name: Group._at(self, i, name) for i, (name, _) in below}
 
+    def _variable(self, ident: int, name: str, kind: TypeName, dims: list[int]) -> Variable:
+        """A variable that is there."""
+        return variable_of(self, ident, name, kind, dims)
+
     def __getitem__(self, path: str) -> Any:
         # A variable or a group; which one, the caller knows.
         at = self._root() if path.startswith("/") else self
@@ -255,6 +264,17 @@ class Group(GroupTools, GroupTypes):
                 blosc_shuffle, fletcher32, contiguous, chunksizes, endian, least_significant_digit, significant_digits,
                 quantize_mode, fill_value, chunk_cache,
             )  # fmt: skip
+        part = complex_type(datatype)
+        if part is not None:
+            if not self._contents.auto_complex:
+                raise InvalidError(
+                    f"netCDF has no type like {datatype!r}; Dataset(..., auto_complex=True) stores pairs"
+                )
+            datatype, more = storage_of(self, part)
+            names = [*names, *more]
+            fill_value = fill_of(fill_value, part, bool(more))
+            if chunksizes is not None and more:
+                chunksizes = [*chunksizes, 2]
         dims = [self._dimension(d.name if isinstance(d, Dimension) else d) for d in names]
         kind = self._kind(datatype)
         fills = fill_value is not False and (fill_value is not None or self._contents.fills)
@@ -262,7 +282,7 @@ class Group(GroupTools, GroupTypes):
             compression, zlib, complevel, shuffle, blosc_shuffle, fletcher32, contiguous, chunksizes, endian, fills
         )
         ident = self._changing().def_var(self._group_id, varname, kind, dims, storage)
-        var = Variable._at(self, ident, varname, kind, dims)
+        var = self._variable(ident, varname, kind, dims)
         if chunk_cache is not None:
             var.set_var_chunk_cache(int(chunk_cache))
         if fill_value is not None and fill_value is not False:
@@ -328,6 +348,12 @@ class Group(GroupTools, GroupTypes):
         # Travels as its dataset and its path.
         return Group.__getitem__, (self._root(), self.path)
 
+    def _repr_html_(self) -> str | None:
+        return group_html(self, self._title()) if self._core.is_open() else None
+
+    def _title(self) -> str:
+        return f"ncforge.Group {self.path}"
+
     def __repr__(self) -> str:
         return (
             f"<ncforge.{type(self).__name__} {self.path!r}: {len(self.dimensions)} dimensions, "
@@ -358,14 +384,18 @@ class Dataset(Group):
         Accepted for the sake of programs that pass them.
     encoding
         In which the system has the bytes of the path; the system's own if nothing is said.
-    parallel, auto_complex
+    parallel
         Not supported; must be false.
+    auto_complex
+        Whether complex numbers can be written, and pairs are read as such: compounds of two floats whose names begin with
+        "r" and "i", and floats with a last dimension of length 2 called "_pfnc_complex", "complex" or "ri". Written are
+        compounds, or in formats that have none, the dimension; as netCDF4-python does it.
 
     A new file appears under its name when it is closed, complete. Reading takes no lock: threads may read the same
     dataset, and different ones, side by side.
     """
 
-    __slots__ = ("_persist",)
+    __slots__ = ("_on_disk", "_persist")
 
     def __init__(
         self,
@@ -387,8 +417,6 @@ class Dataset(Group):
     ) -> None:
         if parallel:
             raise UnsupportedError("files are not opened by several MPI processes together")
-        if auto_complex:
-            raise UnsupportedError("complex numbers are not read or written as such")
         plain_path = os.fspath(filename)
         if isinstance(plain_path, str) and encoding is not None:
             plain_path = plain_path.encode(encoding)
@@ -398,6 +426,7 @@ class Dataset(Group):
         if plain == "a" and not os.path.exists(path):
             plain = "w"
         self._persist = path if diskless and persist else None
+        self._on_disk = plain in ("r", "r+", "a") and (memory is None or isinstance(memory, int))
         match plain:
             case "r" if memory is not None and not isinstance(memory, int):
                 core = File.open_bytes(path, bytes(memory))
@@ -406,22 +435,24 @@ class Dataset(Group):
             case "w" | "x" if diskless or memory is not None:
                 if plain == "x" and os.path.exists(path):
                     raise ExistsError(f"`{path}` exists already")
-                core = File.create_in_memory(path, format)
+                core = File.create_in_memory(path, format, alignment())
             case "r+" | "a":
                 core = File.update(path)
             case "w":
-                core = File.create(path, format, clobber, _memory)
+                core = File.create(path, format, clobber, _memory, alignment())
             case "x":
-                core = File.create(path, format, False, _memory)
+                core = File.create(path, format, False, _memory, alignment())
             case _:
                 raise InvalidError(f"mode is 'r', 'r+', 'a', 'w' or 'x', not {mode!r}")
         self._fill(core, Types(core), Contents(core), None, 0, "/")
+        self._contents.auto_complex = bool(auto_complex)
 
     @classmethod
     def _of(cls, core: File) -> Dataset:
         """The dataset of a file that is open already."""
         new = cls.__new__(cls)
         new._persist = None
+        new._on_disk = core.identity() is not None
         new._fill(core, Types(core), Contents(core), None, 0, "/")
         return new
 
@@ -433,27 +464,10 @@ class Dataset(Group):
                 f"`{self.filepath()}` is being written, lies in memory, or is closed: such a dataset stays in its "
                 "process; open the file there"
             )
-        return _open_again, (os.path.abspath(self.filepath()), identity)
+        return _open_again, (os.path.abspath(self.filepath()), identity, self.auto_complex)
 
-    def filepath(self, encoding: str | None = None) -> str:
-        """The path that it was opened with, its bytes read in this encoding (the system's)."""
-        path = os.fspath(self._core.path)
-        return path if encoding is None else os.fsencode(path).decode(encoding)
-
-    @property
-    def data_model(self) -> str:
-        """Its format, in the words of the argument ``format``."""
-        return self._core.format()
-
-    file_format = data_model
-
-    def isopen(self) -> bool:
-        """Whether it is open."""
-        return self._core.is_open()
-
-    def sync(self) -> None:
-        """Makes everything written so far durable. (``close`` of a new file leaves that to the system.)"""
-        self._core.sync()
+    def _title(self) -> str:
+        return f"ncforge.Dataset {self.filepath()} · {self.data_model}"
 
     def close(self) -> memoryview | None:
         """Completes the file and closes it. One in memory gives its bytes."""
@@ -466,37 +480,81 @@ class Dataset(Group):
                 file.write(data)
         return memoryview(data)
 
-    @property
-    def disk_format(self) -> str:
-        """What the file is: "HDF5" or "NETCDF3"."""
-        return "NETCDF3" if self.data_model.startswith("NETCDF3") else "HDF5"
+    def tocdl(
+        self, coordvars: bool = False, data: bool = False, outfile: str | os.PathLike[str] | None = None
+    ) -> str | None:
+        """The file as CDL, as ``ncdump -s`` prints it. What is written in mode "r+" is synced before.
 
-    def has_zstd_filter(self) -> bool:
-        """Whether zstd can be read and written: it can."""
-        return True
+        Parameters
+        ----------
+        coordvars
+            Whether the values of coordinate variables are printed.
+        data
+            Whether all values are printed. Values need netCDF's tool ``ncdump``; the header does not.
+        outfile
+            Where to write it; if nothing is said the text is given back.
 
-    def has_bzip2_filter(self) -> bool:
-        """Whether bzip2 can be read and written: it can."""
-        return True
+        Raises
+        ------
+        OSError
+            If the dataset has no file yet (a new one, before it is closed) or none at all (in memory), or values are asked for
+            and there is no ``ncdump``, or it cannot read the file.
 
-    def has_blosc_filter(self) -> bool:
-        """Whether blosc can be read and written: it can."""
-        return True
-
-    def has_szip_filter(self) -> bool:
-        """Whether szip can be read *and* written: it is only read."""
-        return False
-
-    def tocdl(self, coordvars: bool = False, data: bool = False, outfile: str | None = None) -> str | None:
-        """Its header as CDL, as ``ncdump -h`` prints it. (Values are not printed: ``data`` must be false.)"""
-        if data or coordvars:
-            raise UnsupportedError("tocdl gives the header; values are not printed")
-        text = info_cdl(self.filepath(), False).decode("utf-8", "surrogateescape")
+        Examples
+        --------
+        >>> print(ds.tocdl(data=True))           # doctest: +SKIP
+        """
+        if not self._on_disk:
+            raise UnsupportedCallError(f"`{self.filepath()}` is not on disk: a new file is there when it is closed")
+        if not self._core.is_reading():
+            self.sync()
+        text = to_cdl(self.filepath(), self.disk_format == "NETCDF3", coordvars, data)
         if outfile is None:
             return text
         with open(outfile, "w", encoding="utf-8", errors="surrogateescape") as file:
             file.write(text)
         return None
+
+    @staticmethod
+    def fromcdl(
+        cdlfilename: str | os.PathLike[str],
+        ncfilename: str | os.PathLike[str] | None = None,
+        mode: str = "a",
+        format: str = "NETCDF4",
+    ) -> Dataset:
+        """Makes a file of CDL, by netCDF's tool ``ncgen``, and opens it.
+
+        Parameters
+        ----------
+        cdlfilename
+            The text.
+        ncfilename
+            The new file; if nothing is said the text's path with the extension ``.nc``.
+        mode
+            How the new file is opened.
+        format
+            Of the new file, as for :class:`Dataset`.
+
+        Raises
+        ------
+        FileNotFoundError
+            If there is no such text.
+        FileExistsError
+            If the new file exists already.
+        OSError
+            If ``ncgen`` is not installed, or does not understand the text; the message has its own.
+        ValueError
+            If there is no such format.
+
+        Examples
+        --------
+        >>> with Dataset.fromcdl("sst.cdl") as ds:      # doctest: +SKIP
+        ...     ds["sst"][:] = 0
+        """
+        source = Path(cdlfilename)
+        target = source.with_suffix(".nc") if ncfilename is None else Path(ncfilename)
+        from_cdl(source, target, format)
+        return Dataset(target, mode)
 
     def __del__(self) -> None:
         # A dataset that nobody holds any more is closed, so that a script without `close` loses nothing.
@@ -513,8 +571,10 @@ class Dataset(Group):
         self.close()
 
 
-def _open_again(path: str, identity: tuple[int, int, int]) -> Dataset:
+def _open_again(path: str, identity: tuple[int, int, int], auto_complex: bool) -> Dataset:
     core = File.open(path)
     if core.identity() != identity:
         raise ChangedError(f"`{path}` is another file, or has other contents, than the one that was sent here")
-    return Dataset._of(core)
+    new = Dataset._of(core)
+    new._contents.auto_complex = auto_complex
+    return new

@@ -84,7 +84,7 @@ class Variable(Attributes):
 
     def __reduce__(self) -> Any:
         how = self._switches
-        return _of_group, (self._group, self._name, (how.mask, how.scale, how.always_mask, how.chartostring))
+        return of_group, (self._group, self._name, (how.mask, how.scale, how.always_mask, how.chartostring))
 
     @property
     def name(self) -> str:
@@ -526,7 +526,7 @@ class Variable(Attributes):
             raise ValueError("the values are in a file: an array of them is always a copy")
         return np.asarray(self[...], dtype)
 
-    def _repr_html_(self) -> str:
+    def _repr_html_(self) -> str | None:
         return html(self)
 
     def __repr__(self) -> str:
@@ -541,8 +541,9 @@ def _is_row(value: Any) -> bool:
     return not any(isinstance(v, list | tuple | np.ndarray) for v in value)
 
 
-def _of_group(group: Group, name: str, how: tuple[bool, bool, bool, bool]) -> Variable:
+def of_group(group: Group, name: str, how: tuple[bool, bool, bool, bool]) -> Variable:
     """A variable that comes from another process."""
     var = group.variables[name]
-    var._contents.set_switches(var._var_id, Switches(*how))
+    now = var._switches
+    now.mask, now.scale, now.always_mask, now.chartostring = how
     return var

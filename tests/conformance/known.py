@@ -4,10 +4,5 @@ KNOWN: dict[str, str] = {
     "TestDataTree::test_compute_false": "a new file has its name when it is whole: nobody can open it half-written",
 }
 
-KNOWN_NETCDF4: dict[str, str] = {
-    r"^test_alignment": "set_alignment: HDF5's own setting, which ncforge does not have",
-    r"^test_multifile2?$": "MFDataset: xarray.open_mfdataset does it",
-    r"^test_cdl\.": "tocdl prints no values, and there is no fromcdl",
-    r"^test_complex\.": "complex numbers",
-}
+KNOWN_NETCDF4: dict[str, str] = {}
 """Tests of netCDF4-python that are expected to fail (regular expressions), each with its reason."""

@@ -3,6 +3,7 @@
 use std::path::PathBuf;
 use std::sync::Arc;
 
+use ncforge::dataset::Alignment;
 use ncforge::layout::Place;
 use ncforge::model::{DType, DimId, Fill, Format, VarId};
 use ncforge::{Hyperslab, Values};
@@ -79,23 +80,31 @@ impl File {
 
     /// Begins a new file; it gets its name when it is closed.
     #[staticmethod]
-    #[pyo3(signature = (path, format, overwrite, memory=None))]
+    #[pyo3(signature = (path, format, overwrite, memory=None, alignment=None))]
     fn create(
         py: Python<'_>,
         path: PathBuf,
         format: &str,
         overwrite: bool,
         memory: Option<u64>,
+        alignment: Option<(u64, u64)>,
     ) -> PyResult<Self> {
-        let format = format_of(format);
-        outside(py, || State::create(path, format?, overwrite, memory)).map(|s| File { state: Arc::new(s) })
+        let (format, alignment) = (format_of(format), alignment.map(aligned));
+        outside(py, || State::create(path, format?, overwrite, memory, alignment))
+            .map(|s| File { state: Arc::new(s) })
     }
 
     /// Begins a new file in memory; `close` gives its bytes.
     #[staticmethod]
-    fn create_in_memory(py: Python<'_>, name: String, format: &str) -> PyResult<Self> {
+    #[pyo3(signature = (name, format, alignment=None))]
+    fn create_in_memory(
+        py: Python<'_>,
+        name: String,
+        format: &str,
+        alignment: Option<(u64, u64)>,
+    ) -> PyResult<Self> {
         let format = inside(py, || format_of(format))?;
-        Ok(File { state: Arc::new(State::create_in_memory(name, format)) })
+        Ok(File { state: Arc::new(State::create_in_memory(name, format, alignment.map(aligned))) })
     }
 
     /// Size, time of the last change in nanoseconds, and inode, when it was opened for reading; `None` for what is
@@ -520,6 +529,11 @@ fn types_only(schema: &ncforge::Schema) -> ncforge::Schema {
     let mut out = ncforge::Schema::new(schema.format);
     out.types.clone_from(&schema.types);
     out
+}
+
+/// Threshold and multiple, in bytes.
+fn aligned((threshold, multiple): (u64, u64)) -> Alignment {
+    Alignment { threshold, multiple }
 }
 
 fn format_of(name: &str) -> ncforge::Result<Format> {

@@ -7,7 +7,7 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use ncforge::codec::quantize::Quantize;
 use ncforge::codec::unpack::{Missing, Unpacking};
 use ncforge::container::put_attribute;
-use ncforge::dataset::CreateOptions;
+use ncforge::dataset::{Alignment, CreateOptions};
 use ncforge::engine::{Engine, EngineOptions};
 use ncforge::model::{Format, VarId};
 use ncforge::select::Picks;
@@ -73,13 +73,14 @@ impl State {
         format: Format,
         overwrite: bool,
         memory: Option<u64>,
+        alignment: Option<Alignment>,
     ) -> Result<Self> {
         if !overwrite && path.exists() {
             return Err(Error::Exists(path));
         }
         let own = |memory| Engine::new(EngineOptions { memory: Some(memory), ..EngineOptions::default() });
         let engine = memory.map(own).transpose()?;
-        let create = CreateOptions { overwrite, engine, ..CreateOptions::default() };
+        let create = CreateOptions { overwrite, engine, alignment, ..CreateOptions::default() };
         let pending = Some(Schema::new(format));
         let writing =
             Writing { open: None, create, path: path.clone(), memory: None, pending, rounding: Vec::new() };
@@ -87,11 +88,11 @@ impl State {
     }
 
     /// A new file in memory; closing it gives its bytes.
-    pub(crate) fn create_in_memory(name: String, format: Format) -> Self {
+    pub(crate) fn create_in_memory(name: String, format: Format, alignment: Option<Alignment>) -> Self {
         let path = PathBuf::from(&name);
         let writing = Writing {
             open: None,
-            create: CreateOptions::default(),
+            create: CreateOptions { alignment, ..CreateOptions::default() },
             path: path.clone(),
             memory: Some(Arc::new(MemoryStore::new(name, Vec::new()))),
             pending: Some(Schema::new(format)),

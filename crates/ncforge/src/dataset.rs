@@ -51,6 +51,7 @@ use crate::model::{Schema, Values, VarId};
 use crate::select::{Hyperslab, Picks};
 use crate::store::{FileStore, Store};
 
+pub use crate::netcdf4::Alignment;
 pub use identity::FileId;
 pub use mutable::{CreateOptions, DatasetMut};
 pub use partial::partial_path;

@@ -17,7 +17,7 @@ use crate::error::Result;
 use crate::hdf5::superblock;
 use crate::store::Store;
 
-pub use write::{CreateOptions, create, open_mut};
+pub use write::{Alignment, CreateOptions, create, open_mut};
 
 /// Whether a store holds an HDF5 file.
 pub fn detect(store: &dyn Store) -> Result<bool> {

@@ -47,6 +47,9 @@ pub(super) fn create(
         let options = classic::CreateOptions { header_room: options.header_room, fill: options.fill };
         return classic::create(store, schema, &options);
     }
-    let options = netcdf4::CreateOptions { spare: options.header_room.unwrap_or_default() };
+    let options = netcdf4::CreateOptions {
+        spare: options.header_room.unwrap_or_default(),
+        alignment: options.alignment,
+    };
     netcdf4::create(store, schema, &options)
 }

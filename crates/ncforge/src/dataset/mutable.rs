@@ -13,6 +13,7 @@ use crate::container::{Container, put_attribute};
 use crate::engine::{Engine, Writer};
 use crate::error::Result;
 use crate::model::{DimId, Schema, Values, VarId};
+use crate::netcdf4::Alignment;
 use crate::select::{Hyperslab, Picks};
 use crate::store::{FileStore, Store, packed};
 
@@ -40,6 +41,8 @@ pub struct CreateOptions {
     /// options, too, if the path ends in `.ncz`. A description that is not classic gets the first classic version
     /// that can hold it.
     pub packed: Option<packed::Options>,
+    /// Where data of variables of a netCDF-4 file begin; other formats have no such choice.
+    pub alignment: Option<Alignment>,
 }
 
 impl Default for CreateOptions {
@@ -52,6 +55,7 @@ impl Default for CreateOptions {
             keep_partial: false,
             durable: false,
             packed: None,
+            alignment: None,
         }
     }
 }

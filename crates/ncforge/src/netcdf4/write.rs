@@ -25,5 +25,5 @@ mod types;
 mod update;
 mod values;
 
-pub use create::{CreateOptions, create};
+pub use create::{Alignment, CreateOptions, create};
 pub use update::open_mut;

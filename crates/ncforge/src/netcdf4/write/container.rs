@@ -3,6 +3,7 @@
 use std::sync::Arc;
 
 use super::coverage::{Coverage, runs};
+use super::create::Alignment;
 use super::heap::HeapWriter;
 use super::kept::Kept;
 use super::redefine;
@@ -43,6 +44,8 @@ pub(super) struct Netcdf4Writer {
     /// Forms that are not netcdf-c's, kept from the file.
     pub(super) kept: Kept,
     pub(super) space: FileSpace,
+    /// Where data that take new space begin.
+    pub(super) alignment: Option<Alignment>,
     /// Up to this byte space on disk was reserved for chunks.
     pub(super) reserved: u64,
     pub(super) heap: HeapWriter,
@@ -63,15 +66,25 @@ impl Netcdf4Writer {
 
     /// New space in the file.
     pub(super) fn take(&mut self, len: u64, align: u64) -> Result<u64> {
-        self.space
-            .take(len, align)
-            .ok_or_else(|| Error::Invalid(format!("`{}` would be larger than 2^63 bytes", self.store.name())))
+        self.space.take(len, align).ok_or_else(|| self.too_large())
+    }
+
+    fn too_large(&self) -> Error {
+        Error::Invalid(format!("`{}` would be larger than 2^63 bytes", self.store.name()))
     }
 
     /// Space for a chunk.
     fn take_for_chunk(&mut self, len: u64, is_plain: bool) -> Result<u64> {
         let paged = is_plain && len >= PAGED_CHUNK && len.is_multiple_of(PAGE);
-        self.take(len, if paged { PAGE } else { 1 })
+        self.take_for_data(len, if paged { PAGE } else { 1 })
+    }
+
+    /// Space for data, at a multiple of `align` unless something else is asked for.
+    fn take_for_data(&mut self, len: u64, align: u64) -> Result<u64> {
+        match self.alignment.filter(|a| len >= a.threshold && a.multiple > 1) {
+            Some(asked) => self.space.take_of_many(len, asked.multiple).ok_or_else(|| self.too_large()),
+            None => self.take(len, align),
+        }
     }
 
     /// Fills `from..to` (relative bytes) of a contiguous variable that lies at `offset`.
@@ -273,7 +286,7 @@ impl ContainerMut for Netcdf4Writer {
         }
         let place = match place {
             Some(at) => at,
-            None => self.take(bytes, data_align(bytes))?,
+            None => self.take_for_data(bytes, data_align(bytes))?,
         };
         let ranges = runs(region, &shape, element, MOST_RUNS);
         let bounds = || {

@@ -19,12 +19,29 @@ use crate::store::Store;
 /// Most chunks that room is reserved for in front; the index of a variable with more stands behind the data.
 const RESERVED_CHUNKS: u64 = 8 << 20;
 
+/// Largest multiple to which data are aligned.
+const MOST_ALIGNED: u64 = 1 << 40;
+
 /// How a netCDF-4 file is created.
 #[derive(Clone, Debug, Default)]
 pub struct CreateOptions {
     /// Bytes of room in the front metadata block beyond what the schema needs: for attributes and variables
     /// that are added later, and for chunks of unlimited dimensions beyond their present length.
     pub spare: u64,
+    /// Where data of variables begin; anywhere if nothing is said.
+    pub alignment: Option<Alignment>,
+}
+
+/// Data of a variable (a chunk, or all of it if it is stored in one run) that take at least `threshold` bytes begin
+/// at a multiple of `multiple`, as with `H5Pset_alignment`. File systems with large blocks or stripes like it.
+///
+/// Holds for as long as the file is open that is made so: the file itself does not say it.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Alignment {
+    /// Bytes of the smallest data that are aligned.
+    pub threshold: u64,
+    /// Bytes; from 1 (anywhere) to 2^40.
+    pub multiple: u64,
 }
 
 /// Starts a new file in an empty store, holding what `schema` describes. Nothing is readable before the first
@@ -57,6 +74,9 @@ pub fn create(
     if !matches!(schema.format, Format::Netcdf4 | Format::Netcdf4Classic) {
         return Err(Error::Invalid(format!("a netCDF-4 file of format {}", schema.format.kind())));
     }
+    if let Some(a) = options.alignment.filter(|a| !(1..=MOST_ALIGNED).contains(&a.multiple)) {
+        return Err(Error::Invalid(format!("data cannot be aligned to multiples of {} bytes", a.multiple)));
+    }
     check_schema(&schema)?;
     schema.provenance = Some(format!("version=2,ncforge={}", env!("CARGO_PKG_VERSION")));
     store.set_len(0)?;
@@ -69,6 +89,7 @@ pub fn create(
     let front = Extent { offset: SUPERBLOCK_SIZE, len: room };
     let mut writer = Netcdf4Writer {
         space: FileSpace::new(front.end()),
+        alignment: options.alignment,
         reserved: 0,
         store,
         schema,

@@ -43,6 +43,16 @@ impl FileSpace {
 
     /// `len` bytes at a multiple of `align`; `None` when the file would pass 2^63 bytes.
     pub(super) fn take(&mut self, len: u64, align: u64) -> Option<u64> {
+        self.take_or_end(len, align, true)
+    }
+
+    /// The same where many are taken one after the other: what each leaves empty before it is not given out. None of the next ones would
+    /// fit there, and looking at all of these gaps would take longer with every one.
+    pub(super) fn take_of_many(&mut self, len: u64, align: u64) -> Option<u64> {
+        self.take_or_end(len, align, false)
+    }
+
+    fn take_or_end(&mut self, len: u64, align: u64, keep_gap: bool) -> Option<u64> {
         for i in 0..self.free.len() {
             let f = self.free[i];
             let at = f.offset.next_multiple_of(align);
@@ -61,7 +71,7 @@ impl FileSpace {
         }
         let at = self.end.checked_next_multiple_of(align)?;
         let end = at.checked_add(len).filter(|&e| e <= i64::MAX as u64)?;
-        if at > self.end {
+        if at > self.end && keep_gap {
             self.add_free(Extent { offset: self.end, len: at - self.end });
         }
         self.end = end;
@@ -159,6 +169,18 @@ impl FileSpace {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn gaps_before_many_are_left_alone() {
+        let mut s = FileSpace::new(100);
+        assert_eq!(s.take_of_many(10, 64), Some(128));
+        assert_eq!(s.take_of_many(10, 64), Some(192));
+        assert_eq!(s.take(5, 1), Some(202));
+        s.release(Extent { offset: 128, len: 10 });
+        assert_eq!(s.take_of_many(10, 64), Some(128), "what was given back is used");
+        assert_eq!(s.take_of_many(1, 1 << 62), Some(1 << 62));
+        assert_eq!(s.take_of_many(u64::MAX / 2, 1), None);
+    }
 
     #[test]
     fn dead_space_is_reused_only_after_a_commit() {

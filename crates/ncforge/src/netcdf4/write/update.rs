@@ -104,6 +104,7 @@ pub fn open_mut(store: Arc<dyn Store>) -> Result<Box<dyn ContainerMut>> {
         vars,
         kept,
         space: FileSpace::new(end),
+        alignment: None,
         reserved: 0,
         reclaim: heap.is_some(),
         heap: HeapWriter::new(heap.unwrap_or_default()),

@@ -166,7 +166,11 @@ pub(super) fn create(
             classic::create(store, schema, &options)
         }
         Format::Netcdf4 | Format::Netcdf4Classic => {
-            netcdf4::create(store, schema, &netcdf4::CreateOptions { spare: room.unwrap_or_default() })
+            let options = netcdf4::CreateOptions {
+                spare: room.unwrap_or_default(),
+                ..netcdf4::CreateOptions::default()
+            };
+            netcdf4::create(store, schema, &options)
         }
     }
 }

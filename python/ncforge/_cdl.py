@@ -1,0 +1,74 @@
+"""CDL, the text form of netCDF: headers are our own; values are printed and read by netCDF-C's tools."""
+
+from __future__ import annotations
+
+import os
+import subprocess
+import tempfile
+from pathlib import Path
+
+from ncforge._core import info_cdl
+from ncforge.errors import CorruptError, ExistsError, InvalidError, MissingFileError, UnsupportedCallError
+
+__all__ = ["from_cdl", "to_cdl"]
+
+_KINDS = {
+    "NETCDF4": "nc4",
+    "NETCDF4_CLASSIC": "nc7",
+    "NETCDF3_CLASSIC": "nc3",
+    "NETCDF3_64BIT": "nc6",
+    "NETCDF3_64BIT_OFFSET": "nc6",
+    "NETCDF3_64BIT_DATA": "nc5",
+}
+"""Formats as ``ncgen -k`` calls them."""
+
+
+def to_cdl(path: str, classic: bool, coordvars: bool, data: bool) -> str:
+    """A file as CDL, as ``ncdump -s`` prints it; without values if none are asked for, and then without ``ncdump``."""
+    header = info_cdl(path, True).decode("utf-8", "surrogateescape")
+    if not data and not coordvars:
+        return header
+    # With both all values are asked for.
+    which = [] if data else ["-c"]
+    if not classic:
+        return _run("ncdump", "tocdl prints values by it", "-s", *which, path)
+    # `ncdump -s` of netCDF-C 4.9 fails on CDF-5; of a classic file it adds what our header has already.
+    header = header.removesuffix("}\n")
+    _, found, values = _run("ncdump", "tocdl prints values by it", *which, path).partition("\ndata:\n")
+    return f"{header}data:\n{values}" if found else f"{header}}}\n"
+
+
+def from_cdl(source: Path, target: Path, format: str) -> None:
+    """Makes a file of CDL. It has its name when it is whole."""
+    if format not in _KINDS:
+        raise InvalidError(f"format is one of {sorted(_KINDS)}, not {format!r}")
+    if not source.exists():
+        raise MissingFileError(2, "No such file or directory", str(source))
+    if target.exists():
+        raise ExistsError(f"`{target}` exists already")
+    with tempfile.TemporaryDirectory(prefix=f".{target.name}.", dir=target.parent) as folder:
+        made = Path(folder) / target.name
+        _run("ncgen", "fromcdl makes files by it", "-k", _KINDS[format], "-o", str(made), str(source))
+        if not made.exists():
+            raise CorruptError(f"`{source}`: ncgen made no file of it")
+        # A link, and not another name: it does not replace what came meanwhile.
+        try:
+            os.link(made, target)
+        except FileExistsError:
+            raise ExistsError(f"`{target}` exists already") from None
+        except OSError:  # a file system without links
+            made.rename(target)
+
+
+def _run(tool: str, what_for: str, *words: str) -> str:
+    try:
+        done = subprocess.run(
+            [tool, *words], capture_output=True, encoding="utf-8", errors="surrogateescape", check=False
+        )
+    except FileNotFoundError:
+        raise UnsupportedCallError(
+            f"`{tool}` is not installed, and {what_for}: install netCDF's tools (of Debian netcdf-bin, of conda libnetcdf)"
+        ) from None
+    if done.returncode != 0:
+        raise CorruptError(f"`{tool} {' '.join(words)}` failed: {done.stderr.strip() or done.returncode}")
+    return done.stdout

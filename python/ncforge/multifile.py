@@ -1,0 +1,399 @@
+"""Several files as one dataset, by netCDF4-python's names.
+
+>>> ds = MFDataset("run_*.nc")              # doctest: +SKIP
+>>> ds["tas"][:, 20, 30]                    # doctest: +SKIP
+>>> MFTime(ds["time"])[:]                   # doctest: +SKIP
+
+For work that is larger than memory, ``xarray.open_mfdataset(paths, engine="ncforge")`` is the better tool.
+"""
+
+from __future__ import annotations
+
+import glob
+import os
+from bisect import bisect_right
+from collections.abc import Iterable, Mapping
+from itertools import accumulate, pairwise
+from typing import Any, cast
+
+import numpy as np
+import numpy.typing as npt
+
+from ncforge._index import expand
+from ncforge._view import Layout
+from ncforge.dataset import Dataset
+from ncforge.dimension import Dimension
+from ncforge.errors import InvalidError, IoError, SelectionError, UnsupportedCallError
+from ncforge.variable import Variable, of_group
+
+__all__ = ["MFDataset", "MFTime"]
+
+_set_own = object.__setattr__
+
+
+class MFDataset(Dataset):
+    """Files that continue one another along a dimension, as one dataset that is read.
+
+    Variables with that dimension are those of all files, one after the other; all else is that of the first file, or of
+    ``master_file``. Each file's numbers are masked and scaled by that file's own attributes. ``file_format``,
+    ``data_model`` and ``disk_format`` are lists, with a word for each file. An array in which nothing is masked is not a
+    masked array.
+
+    What netCDF4-python's cannot, and this can: files of the model "NETCDF4" (of their root group), negative steps, and
+    variables whose dimension is not the first one.
+
+    Parameters
+    ----------
+    files
+        Paths, in their order, or a pattern such as ``"run_*.nc"``, whose matches are sorted.
+    check
+        Whether variables must be alike in all files (names, dimensions, lengths, types), or it is an ``OSError`` here and
+        not when they are read.
+    aggdim
+        The dimension; the unlimited one if nothing is said.
+    exclude
+        Variables that shall be those of the master alone.
+    master_file
+        The one of ``files`` that says what there is.
+
+    Raises
+    ------
+    OSError
+        If there are no files, one cannot be read or is not like the master, or the master has no such dimension or no variable
+        that has it.
+    ValueError
+        If ``master_file`` is none of ``files``.
+
+    Examples
+    --------
+    >>> import os, tempfile
+    >>> folder = tempfile.mkdtemp()
+    >>> for year in (1, 2):
+    ...     with Dataset(os.path.join(folder, f"{year}.nc"), "w") as ds:
+    ...         _ = ds.createDimension("time", None)
+    ...         ds.createVariable("n", "i4", "time")[:] = [10 * year, 10 * year + 1]
+    >>> with MFDataset(os.path.join(folder, "*.nc")) as ds:
+    ...     ds["n"].shape, ds["n"][1:].tolist()
+    ((4,), [11, 20, 21])
+    """
+
+    __slots__ = ("_along", "_excluded", "_made", "_master", "_parts", "_starts")
+
+    def __init__(
+        self,
+        files: str | os.PathLike[str] | Iterable[str | os.PathLike[str]],
+        check: bool = False,
+        aggdim: str | None = None,
+        exclude: Iterable[str] = (),
+        master_file: str | os.PathLike[str] | None = None,
+    ) -> None:
+        paths = _paths(files)
+        if not paths:
+            raise IoError("no files: nothing is given, or the pattern matches nothing")
+        master = 0
+        if master_file is not None:
+            if os.fspath(master_file) not in paths:
+                raise InvalidError(f"master_file `{os.fspath(master_file)}` is none of the files")
+            master = paths.index(os.fspath(master_file))
+        self._join([Dataset(path) for path in paths], master, aggdim, exclude, check)
+
+    def _join(
+        self, parts: list[Dataset], master: int, along: str | None, exclude: Iterable[str], check: bool = False
+    ) -> None:
+        first = parts[master]
+        if along is None:
+            along = next((name for name, dim in first.dimensions.items() if dim.isunlimited()), None)
+        if along is None or along not in first.dimensions:
+            raise IoError(f"`{first.filepath()}` has no dimension to go along{f' (`{along}`)' if along else ''}")
+        self._parts, self._master, self._along, self._excluded = parts, master, along, frozenset(exclude)
+        self._persist, self._on_disk = None, True
+        self._fill(first._core, first._types, first._contents, None, 0, "/")
+        lengths = []
+        for part in parts:
+            if along not in part.dimensions:
+                raise IoError(f"`{part.filepath()}` has no dimension `{along}`, which `{first.filepath()}` has")
+            lengths.append(len(part.dimensions[along]))
+        self._starts = [0, *accumulate(lengths)]
+        self._made = {
+            name: MFVariable._over(self, v) if along in v.dimensions and name not in self._excluded else v
+            for name, v in first.variables.items()
+        }
+        joined = [v for v in self._made.values() if isinstance(v, MFVariable)]
+        if not joined:
+            raise IoError(f"`{first.filepath()}` has no variable with the dimension `{along}`")
+        for variable in joined if check else ():
+            for at in range(len(parts)):
+                variable._part(at)
+
+    @property
+    def variables(self) -> Mapping[str, Variable]:
+        """The variables, by name, in the order of the master. The same objects each time."""
+        return self._made
+
+    @property
+    def dimensions(self) -> dict[str, Dimension]:
+        """The dimensions, by name; the one that files go along is as long as all of them together."""
+        found = self._parts[self._master].dimensions
+        there = found[self._along]
+        return {**found, self._along: _Joined(self, there._id, there.name, True)}
+
+    @property
+    def data_model(self) -> list[str]:  # type: ignore[override]
+        """The format of each file."""
+        return [part.data_model for part in self._parts]
+
+    file_format = data_model  # type: ignore[assignment]
+
+    @property
+    def disk_format(self) -> list[str]:  # type: ignore[override]
+        """What each file is: "HDF5" or "NETCDF3"."""
+        return [part.disk_format for part in self._parts]
+
+    def isopen(self) -> bool:
+        """Whether all files are open."""
+        return all(part.isopen() for part in self._parts)
+
+    def close(self) -> None:
+        """Closes all files."""
+        for part in self._parts:
+            part.close()
+
+    def _title(self) -> str:
+        return f"ncforge.MFDataset of {len(self._parts)} files · {self.filepath()}"
+
+    def __reduce__(self) -> Any:
+        return _joined, (self._parts, self._master, self._along, self._excluded)
+
+
+class _Joined(Dimension):
+    """The dimension that files go along."""
+
+    @property
+    def size(self) -> int:
+        """Its length in all files together."""
+        return cast(MFDataset, self._group)._starts[-1]
+
+
+class MFVariable(Variable):
+    """A variable of :class:`MFDataset`: as one array what lies in several files. Its attributes are the master's."""
+
+    __slots__ = ("_axis", "_files")
+
+    _axis: int
+    _files: dict[int, Variable]
+    """The variables of the files that were asked for one, by the position of the file."""
+
+    @classmethod
+    def _over(cls, dataset: MFDataset, of: Variable) -> MFVariable:
+        new = cls.__new__(cls)
+        new._fill(dataset, of._var_id, of._name, of._kind, of._dims)
+        new._spread(of)
+        return new
+
+    def _spread(self, of: Variable) -> None:
+        dataset = self._of()
+        _set_own(self, "_axis", of.dimensions.index(dataset._along))
+        _set_own(self, "_files", {dataset._master: of})
+
+    def _of(self) -> MFDataset:
+        return cast(MFDataset, self._group)
+
+    def _part(self, at: int) -> Variable:
+        """The variable in one of the files."""
+        if at not in self._files:
+            dataset = self._of()
+            part, master = dataset._parts[at], self._files[dataset._master]
+            where = f"`{self._name}` in `{part.filepath()}`"
+            if self._name not in part.variables:
+                raise IoError(f"{where}: there is no such variable; `{dataset.filepath()}` has it")
+            found = part.variables[self._name]
+            if found.dimensions != master.dimensions or found.dtype != master.dtype:
+                raise IoError(f"{where} is {_said(found)}, in `{dataset.filepath()}` it is {_said(master)}")
+            lengths, wanted = list(found.shape), list(master.shape)
+            lengths[self._axis] = wanted[self._axis] = 0
+            if lengths != wanted:
+                raise IoError(f"{where} has lengths {found.shape}, in `{dataset.filepath()}` {master.shape}")
+            # One set of switches: what is said of this variable holds for all of its files.
+            found._contents.set_switches(found._var_id, self._switches)
+            self._files[at] = found
+        return self._files[at]
+
+    @property
+    def shape(self) -> tuple[int, ...]:
+        """Its shape over all files."""
+        shape = list(super().shape)
+        shape[self._axis] = self._of()._starts[-1]
+        return tuple(shape)
+
+    def get_dims(self) -> tuple[Dimension, ...]:
+        """Its dimensions, slowest first."""
+        dims = self._of().dimensions
+        return tuple(dims[name] for name in self.dimensions)
+
+    @property
+    def layout(self) -> Layout:
+        """There is none for all: ``Dataset(path)[name].layout`` of each file tells. An ``OSError``."""
+        raise UnsupportedCallError(f"`{self._name}` lies in several files, each with a layout of its own: open one")
+
+    def __getitem__(self, key: Any) -> Any:
+        data = self._gathered(key, self._values_of)
+        if isinstance(data, np.ma.MaskedArray) and data is not np.ma.masked and not np.ma.is_masked(data):
+            return data.data
+        return data
+
+    def _values_of(self, at: int, key: tuple[Any, ...]) -> Any:
+        return self._part(at)[key]
+
+    def read(self, key: Any = ..., *, out: np.ndarray | None = None) -> Any:
+        """Read a selection as the files hold it: nothing is masked, scaled or joined. See :meth:`Variable.read`."""
+        return self._gathered(key, self._stored_of) if out is None else self.read_into(out, key)
+
+    def _stored_of(self, at: int, key: tuple[Any, ...]) -> Any:
+        return self._part(at).read(key)
+
+    def read_into(self, out: np.ndarray, key: Any = ...) -> np.ndarray:
+        """Read a selection into an array that exists already, and give it back. See :meth:`Variable.read_into`."""
+        data = self.read(key)
+        if out.dtype != data.dtype or out.shape != data.shape:
+            raise ValueError(
+                f"{self._name!r}: the selection is {data.dtype} of shape {data.shape}, "
+                f"the destination {out.dtype} of shape {out.shape}"
+            )
+        out[...] = data
+        return out
+
+    def _gathered(self, key: Any, values_of: Any) -> Any:
+        """Of each file its part of the selection, joined."""
+        items = expand(key, self.shape, self._name)
+        axis, starts = self._axis, self._of()._starts
+        item = items[axis]
+
+        def of(at: int, within: Any) -> Any:
+            return values_of(at, (*items[:axis], within, *items[axis + 1 :]))
+
+        if isinstance(item, int):
+            position = item + starts[-1] if item < 0 else item
+            if not 0 <= position < starts[-1]:
+                raise SelectionError(f"`{self._name}`: index out of range on dimension {axis} of length {starts[-1]}")
+            at = bisect_right(starts, position) - 1
+            return of(at, position - starts[at])
+        positions = np.arange(*item.indices(starts[-1])) if isinstance(item, slice) else item
+        positions = np.where(positions < 0, positions + starts[-1], positions)
+        if positions.size and (positions.min() < 0 or positions.max() >= starts[-1]):
+            raise SelectionError(f"`{self._name}`: index out of range on dimension {axis} of length {starts[-1]}")
+        files = np.searchsorted(starts, positions, side="right") - 1
+        # Runs of positions in the same file, in the order in which they are wanted.
+        cuts = [0, *(np.flatnonzero(np.diff(files)) + 1).tolist(), len(positions)] if len(positions) else [0]
+        pieces = [of(int(files[a]), _plain(positions[a:b] - starts[files[a]])) for a, b in pairwise(cuts)]
+        if not pieces:
+            return of(self._of()._master, slice(0, 0))
+        if len(pieces) == 1:
+            return pieces[0]
+        kept = sum(not isinstance(i, int) for i in items[:axis])
+        if not any(isinstance(piece, np.ma.MaskedArray) for piece in pieces):
+            return np.concatenate(pieces, axis=kept)
+        joined: Any = np.ma.concatenate(pieces, axis=kept)  # type: ignore[no-untyped-call]
+        joined.fill_value = next(p.fill_value for p in pieces if isinstance(p, np.ma.MaskedArray))
+        return joined
+
+    def __reduce__(self) -> Any:
+        how = self._switches
+        return of_group, (self._group, self._name, (how.mask, how.scale, how.always_mask, how.chartostring))
+
+    def _repr_html_(self) -> str | None:
+        return None
+
+
+class MFTime(MFVariable):
+    """Times of :class:`MFDataset` in one unit, whatever unit each file has them in.
+
+    Parameters
+    ----------
+    time
+        A variable of an ``MFDataset`` that has several files' times.
+    units
+        Such as "days since 1979-01-01"; the master's if nothing is said.
+    calendar
+        The calendar of all files; if nothing is said each file must have the attribute, and all the same.
+
+    Raises
+    ------
+    ValueError
+        If a file has no calendar, or another one, and none is given; if ``time`` is of no ``MFDataset``.
+    ImportError
+        If the package ``cftime`` is not installed.
+
+    Examples
+    --------
+    >>> times = MFTime(ds["time"], calendar="standard")      # doctest: +SKIP
+    >>> ncforge.num2date(times[:], times.units, times.calendar)   # doctest: +SKIP
+    """
+
+    __slots__ = ("_calendar", "_units")
+
+    _calendar: str
+    _units: str
+
+    def __init__(self, time: Variable, units: str | None = None, calendar: str | None = None) -> None:
+        if not isinstance(time, MFVariable):
+            raise InvalidError(f"`{time.name}` is no variable of several files (of an MFDataset)")
+        dataset = time._of()
+        self._fill(dataset, time._var_id, time._name, time._kind, time._dims)
+        self._spread(time._files[dataset._master])
+        if calendar is None:
+            told = {str(getattr(self._part(at), "calendar", "")) for at in range(len(dataset._parts))}
+            if "" in told:
+                raise InvalidError(f"`{time.name}` has no attribute `calendar` in some file; say it: calendar=...")
+            if len(told) > 1:
+                raise InvalidError(
+                    f"`{time.name}` has several calendars ({', '.join(sorted(told))}); say one: calendar=..."
+                )
+            (calendar,) = told
+        _set_own(self, "_calendar", str(calendar))
+        _set_own(self, "_units", units or str(time.getncattr("units")))
+
+    @property
+    def units(self) -> str:
+        """The unit of all values."""
+        return self._units
+
+    @property
+    def calendar(self) -> str:
+        """The calendar of all files."""
+        return self._calendar
+
+    def _values_of(self, at: int, key: tuple[Any, ...]) -> Any:
+        from ncforge._times import converted
+
+        values = self._part(at)[key]
+        return converted(values, str(self._part(at).getncattr("units")), self._units, self._calendar)
+
+    def __reduce__(self) -> Any:
+        return MFTime, (self._group.variables[self._name], self._units, self._calendar)
+
+
+def _paths(files: Any) -> list[str]:
+    if isinstance(files, str | os.PathLike):
+        pattern = os.fspath(files)
+        return sorted(glob.glob(pattern)) or ([pattern] if os.path.exists(pattern) else [])
+    return [os.fspath(path) for path in files]
+
+
+def _joined(parts: list[Dataset], master: int, along: str, exclude: Iterable[str]) -> MFDataset:
+    new = MFDataset.__new__(MFDataset)
+    new._join(parts, master, along, exclude)
+    return new
+
+
+def _plain(positions: npt.NDArray[np.int64]) -> Any:
+    """Positions as a slice where they are one, so that hyperslabs stay hyperslabs."""
+    step = int(positions[1] - positions[0]) if len(positions) > 1 else 1
+    if step == 0 or (np.diff(positions) != step).any():
+        return positions
+    first, last = int(positions[0]), int(positions[-1])
+    stop = last + (1 if step > 0 else -1)
+    return slice(first, None if stop < 0 else stop, step)
+
+
+def _said(variable: Variable) -> str:
+    return f"{variable.dtype} of {variable.dimensions}"

@@ -1,0 +1,92 @@
+"""CDL from and to Python, beside netCDF4-python's."""
+
+from __future__ import annotations
+
+import shutil
+import subprocess
+from pathlib import Path
+
+import netCDF4
+import numpy as np
+import pytest
+
+import ncforge
+from conftest import DATA
+
+FORMATS = ["NETCDF4", "NETCDF4_CLASSIC", "NETCDF3_CLASSIC", "NETCDF3_64BIT_OFFSET", "NETCDF3_64BIT_DATA"]
+needs_tools = pytest.mark.skipif(shutil.which("ncgen") is None, reason="netCDF's tools are not installed")
+
+
+@needs_tools
+@pytest.mark.parametrize("name", sorted(p.name for p in DATA.glob("*.nc"))[:6])
+def test_text_is_netcdf4_pythons(name: str) -> None:
+    with ncforge.Dataset(DATA / name) as ours, netCDF4.Dataset(DATA / name) as theirs:
+        assert ours.tocdl() == theirs.tocdl()
+        assert ours.tocdl(data=True) == theirs.tocdl(data=True)
+        assert ours.tocdl(coordvars=True, data=True) == ours.tocdl(data=True)
+        coordinates = subprocess.run(["ncdump", "-cs", DATA / name], capture_output=True, text=True, check=True).stdout
+        assert ours.tocdl(coordvars=True) == coordinates
+
+
+@needs_tools
+@pytest.mark.parametrize("format", FORMATS)
+def test_there_and_back(tmp_path: Path, format: str) -> None:
+    path, text = tmp_path / "a.nc", tmp_path / "b.cdl"
+    with ncforge.Dataset(path, "w", format=format) as ds:
+        ds.createDimension("x", 3)
+        v = ds.createVariable("v", "i2", "x")
+        v[:] = [1, 2, 3]
+        with pytest.raises(OSError, match="when it is closed"):
+            ds.tocdl()
+    with ncforge.Dataset(path, "r+") as ds:
+        ds["v"][1] = 7
+        assert ds.tocdl(data=True, outfile=text) is None
+    told = text.read_text()
+    assert "_Format" in told
+    if format == "NETCDF3_64BIT_DATA":  # ncgen of netCDF-C 4.9 fails on its own attributes in CDF-5
+        text.write_text("".join(line for line in told.splitlines(keepends=True) if ":_" not in line))
+    with ncforge.Dataset.fromcdl(text, format=format) as made:
+        assert made.filepath() == str(tmp_path / "b.nc") and made.data_model == format
+        assert made["v"][:].tolist() == [1, 7, 3]
+        made["v"][0] = 5
+    with ncforge.Dataset.fromcdl(str(text), str(tmp_path / "c.nc"), mode="r", format=format) as made:
+        assert made["v"][0] == 1
+        np.testing.assert_array_equal(netCDF4.Dataset(tmp_path / "b.nc")["v"][:], [5, 7, 3])
+    assert sorted(p.name for p in tmp_path.iterdir()) == ["a.nc", "b.cdl", "b.nc", "c.nc"]
+
+
+@needs_tools
+def test_what_goes_wrong_leaves_nothing(tmp_path: Path) -> None:
+    text = tmp_path / "bad.cdl"
+    with pytest.raises(FileNotFoundError):
+        ncforge.Dataset.fromcdl(text)
+    text.write_text("netcdf bad { dimensions: x = ")
+    with pytest.raises(OSError, match="ncgen"):
+        ncforge.Dataset.fromcdl(text)
+    with pytest.raises(ValueError, match="format is one of"):
+        ncforge.Dataset.fromcdl(text, format="ZARR")
+    (tmp_path / "there.nc").write_text("kept")
+    with pytest.raises(FileExistsError):
+        ncforge.Dataset.fromcdl(text, tmp_path / "there.nc")
+    assert (tmp_path / "there.nc").read_text() == "kept"
+    assert sorted(p.name for p in tmp_path.iterdir()) == ["bad.cdl", "there.nc"]
+
+
+def test_says_which_tool_is_missing(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("PATH", str(tmp_path))
+    text = tmp_path / "a.cdl"
+    text.write_text("netcdf a { }")
+    with pytest.raises(NotImplementedError, match="`ncgen` is not installed"):
+        ncforge.Dataset.fromcdl(text)
+    with ncforge.Dataset(DATA / "uv300.nc") as ds:
+        assert "variables:" in (ds.tocdl() or "")
+        with pytest.raises(OSError, match="`ncdump` is not installed"):
+            ds.tocdl(data=True)
+
+
+def test_memory_has_no_file() -> None:
+    with (
+        ncforge.Dataset("m", memory=(DATA / "uv300.nc").read_bytes()) as ds,
+        pytest.raises(OSError, match="not on disk"),
+    ):
+        ds.tocdl()
