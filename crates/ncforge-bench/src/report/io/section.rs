@@ -1,6 +1,6 @@
 //! The workload `io` in the terms that all workloads share.
 
-use super::{Row as IoRow, bounds, call_seconds, comparisons, is_encoding, rows};
+use super::{Row as IoRow, bounds, call_seconds, comparisons, is_encoding, layers, rows};
 use crate::clock::Used;
 use crate::driver::{Coding, Shuffle};
 use crate::environment::Environment;
@@ -8,8 +8,8 @@ use crate::report::bytes;
 use crate::result::{Lane, Measurement, Results, Row, Section, View, WHOLE};
 use crate::stats::{Summary, percentile};
 use crate::workload::io::{
-    AccessKind, CacheAsk, CaseResult, DriverAsk, IoReport, PhaseResult, Span, endian_name, format_name,
-    type_name, written,
+    AccessKind, CacheAsk, CaseResult, IoReport, PhaseResult, Span, endian_name, format_name, type_name,
+    written,
 };
 
 /// At most so many times of calls are kept for a row, evenly chosen.
@@ -36,7 +36,8 @@ pub fn io_section(report: &IoReport) -> Section {
         if g.ranks() == 1 { "" } else { "s" }
     );
     let mut section = Section::new("io", title);
-    section.words = comparisons(report, &found);
+    section.words = layers(report, &found);
+    section.words.extend(comparisons(report, &found));
     section.words.extend(bounds(report, &found));
     section.rows = found.iter().map(|r| row(report, r)).collect();
     section.notes.clone_from(&report.notes);
@@ -103,8 +104,8 @@ fn facts(row: Row, report: &IoReport, case: &CaseResult, cache: Option<CacheAsk>
         AccessKind::Collective => "coll",
         AccessKind::File => "file",
     };
-    // Plain system calls encode nothing, and hold nothing.
-    let raw = case.ask.driver == DriverAsk::Raw;
+    // Plain calls encode nothing, and hold nothing.
+    let raw = case.ask.driver.is_plain();
     let coding = if raw { Coding::default() } else { case.ask.coding };
     let held = if raw { None } else { case.ask.cache };
     let shuffle = match coding.shuffle {

@@ -13,8 +13,8 @@ use super::options::{
 };
 use super::sample::{Sample, sample_type};
 use crate::driver::{
-    Access, ChunkAsk, Coding, DimSpec, Driver, FileSpec, Hdf5Driver, LibnetcdfDriver, MARK, NcforgeDriver,
-    RawDriver, Rounding, VarSpec, is_marked, library,
+    Access, ChunkAsk, Coding, DimSpec, Driver, FileSpec, Hdf5Driver, LibnetcdfDriver, MARK, MpiIoDriver,
+    NcforgeDriver, PARALLEL, RawDriver, Rounding, VarSpec, is_marked, library,
 };
 use crate::environment::Filesystem;
 use crate::error::{Error, Result};
@@ -72,21 +72,36 @@ fn invalid<T>(why: impl Into<String>) -> Result<T> {
 /// Gives the library that is asked for.
 pub(super) type Drivers<'d> = &'d dyn Fn(&IoOptions, &DriverAsk) -> Result<Box<dyn Driver>>;
 
-/// The cases, each with its file's description. Nothing is written.
+/// The cases, each with its file's description, and what is to be said about those that are left out. Nothing is written.
 pub(super) fn cases(
     options: &IoOptions,
     geometry: &Geometry,
     team: &dyn Team,
     driver: Drivers<'_>,
-) -> Result<Vec<Case>> {
+) -> Result<(Vec<Case>, Vec<String>)> {
     if options.cases.is_empty() || options.repetitions == 0 || !(options.write || options.read) {
         return invalid("nothing to measure: a case, a repetition, and reading or writing are needed");
     }
     check_time(options)?;
     let several = options.cases.len() > 1;
     let mut cases = Vec::with_capacity(options.cases.len());
+    let mut left_out = Vec::new();
+    // A layer that cannot do what is asked, or that this machine does not have, is no error.
+    let mut leave_out = |ask: &CaseAsk, why: &str| {
+        let note = format!("left out: {}: {why}", ask.driver.title());
+        if !left_out.contains(&note) {
+            left_out.push(note);
+        }
+    };
     for (number, ask) in options.cases.iter().enumerate() {
-        let driver = driver(options, &ask.driver)?;
+        let driver = match parallel_layer(options, ask, team).map_or_else(|| driver(options, &ask.driver), Ok)
+        {
+            Err(e) if options.layers => {
+                leave_out(ask, &e.to_string());
+                continue;
+            }
+            driver => driver?,
+        };
         let file = match several {
             false => options.file.clone(),
             true => derived(&options.file, number, driver.extension()),
@@ -94,11 +109,26 @@ pub(super) fn cases(
         let spec = spec(options, ask, geometry)?;
         let half = options.append.then(|| first_half(options, geometry, &spec)).transpose()?;
         let case = Case { name: String::new(), spec, half, driver, file, ask: ask.clone() };
-        check(options, &case, geometry, team)?;
-        cases.push(case);
+        check(options, &case, geometry)?;
+        match refusal(options, &case, &case.access(team, &geometry.block)) {
+            Some(why) if options.layers => leave_out(ask, &why),
+            Some(why) => return invalid(format!("{}: {why}", case.driver.name())),
+            None => cases.push(case),
+        }
     }
     name_apart(&mut cases);
-    Ok(cases)
+    Ok((cases, left_out))
+}
+
+/// A build of netCDF-C for several processes, where that is the layer that nobody has named and the system has one.
+fn parallel_layer(options: &IoOptions, ask: &CaseAsk, team: &dyn Team) -> Option<Box<dyn Driver>> {
+    let unnamed = options.layers && ask.driver == DriverAsk::Libnetcdf(None);
+    let shared = team.size() > 1 && team.mpi().is_some() && ask.access != AccessKind::File;
+    if !unnamed || !shared {
+        return None;
+    }
+    let found = PARALLEL.iter().find_map(|name| LibnetcdfDriver::load(Path::new(name)).ok());
+    found.map(|d| Box::new(d) as Box<dyn Driver>)
 }
 
 /// Whether phases can end with the time.
@@ -121,6 +151,7 @@ pub(super) fn driver(options: &IoOptions, ask: &DriverAsk) -> Result<Box<dyn Dri
     Ok(match ask {
         DriverAsk::Ncforge => Box::new(NcforgeDriver::new(options.threads, None)),
         DriverAsk::Raw => Box::new(RawDriver),
+        DriverAsk::MpiIo => Box::new(MpiIoDriver),
         DriverAsk::Libnetcdf(Some(path)) => Box::new(LibnetcdfDriver::load(path)?),
         DriverAsk::Libnetcdf(None) => library(Path::new("find"))?,
         DriverAsk::H5(Some(path)) => Box::new(Hdf5Driver::load(path)?),
@@ -174,8 +205,8 @@ fn spec(options: &IoOptions, ask: &CaseAsk, geometry: &Geometry) -> Result<FileS
             }
         }
     }
-    // Plain system calls write the values as they are.
-    let coding = if ask.driver == DriverAsk::Raw { Coding::default() } else { ask.coding };
+    // Plain calls write the values as they are.
+    let coding = if ask.driver.is_plain() { Coding::default() } else { ask.coding };
     if let Some(Rounding(how)) = coding.rounding {
         how.check(options.dtype.into()).map_err(|e| Error::Invalid(e.to_string()))?;
     }
@@ -215,9 +246,8 @@ fn first_half(options: &IoOptions, geometry: &Geometry, spec: &FileSpec) -> Resu
     Ok((calls, half))
 }
 
-/// Combinations that netCDF does not have, for any driver, so that all of them do the same work; then what the driver itself
-/// cannot do.
-fn check(options: &IoOptions, case: &Case, geometry: &Geometry, team: &dyn Team) -> Result<()> {
+/// Combinations that netCDF does not have, for any driver, so that all of them do the same work.
+fn check(options: &IoOptions, case: &Case, geometry: &Geometry) -> Result<()> {
     if case.ask.access == AccessKind::Independent {
         if options.unlimited {
             return invalid(
@@ -233,24 +263,25 @@ fn check(options: &IoOptions, case: &Case, geometry: &Geometry, team: &dyn Team)
     if geometry.names.iter().any(|n| n == VARIABLE) {
         return invalid(format!("a dimension cannot be named `{VARIABLE}`, which is the variable's name"));
     }
-    let access = case.access(team, &geometry.block);
+    if !options.write && (options.append || options.rewrite) {
+        return invalid("what is appended or written again must be written first; give --write");
+    }
+    Ok(())
+}
+
+/// What the driver itself cannot do.
+fn refusal(options: &IoOptions, case: &Case, access: &Access<'_>) -> Option<String> {
     if !options.write {
-        return match options.append || options.rewrite {
-            true => invalid("what is appended or written again must be written first; give --write"),
-            false => Ok(()),
-        };
+        return None;
     }
     let again = options.append || options.rewrite;
-    let refused = case.driver.refuses(&case.spec, &access);
-    match refused.or_else(|| again.then(|| case.driver.refuses_update(&case.spec, &access)).flatten()) {
-        Some(why) => invalid(format!("{}: {why}", case.driver.name())),
-        None => Ok(()),
-    }
+    let refused = case.driver.refuses(&case.spec, access);
+    refused.or_else(|| again.then(|| case.driver.refuses_update(&case.spec, access)).flatten())
 }
 
 /// Names that tell cases apart, by what differs between them.
 fn name_apart(cases: &mut [Case]) {
-    let first = cases[0].ask.clone();
+    let Some(first) = cases.first().map(|c| c.ask.clone()) else { return };
     let differs = |f: &dyn Fn(&CaseAsk) -> String| cases.iter().any(|c| f(&c.ask) != f(&first));
     let chunks = |a: &CaseAsk| match &a.chunks {
         ChunkChoice::Unasked => "no chunks".to_owned(),

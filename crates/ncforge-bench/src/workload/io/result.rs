@@ -64,6 +64,13 @@ pub struct CaseResult {
     pub audit: Option<Audit>,
 }
 
+impl CaseResult {
+    /// The library's name without its folder.
+    pub(crate) fn driver_name(&self) -> &str {
+        self.driver.rsplit('/').next().unwrap_or_default()
+    }
+}
+
 /// What is done with the array.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]

@@ -37,7 +37,7 @@ pub(crate) fn run_with(
 ) -> Result<IoReport> {
     let prepared = (|| {
         let geometry = Geometry::resolve(&options.geometry, team.size() as u64, team.nodes() as u64)?;
-        let cases = cases(options, &geometry, team, drivers)?;
+        let (cases, left_out) = cases(options, &geometry, team, drivers)?;
         if team.rank() == 0 {
             safe_to_begin(options, &cases, &geometry)?;
         }
@@ -56,9 +56,9 @@ pub(crate) fn run_with(
                 return Err(Error::Invalid(why.into()));
             }
         }
-        Ok((geometry, cases, values))
+        Ok((geometry, cases, left_out, values))
     })();
-    let (geometry, cases, values) = agree(team, prepared).map_err(|e| match e {
+    let (geometry, cases, left_out, values) = agree(team, prepared).map_err(|e| match e {
         // All ranks found the same; the first one tells it.
         Error::Rank { rank: 0, message, code: 2, told: true } => Error::Invalid(message),
         e => e,
@@ -71,7 +71,7 @@ pub(crate) fn run_with(
         cases.iter().flat_map(|c| c.paths(geometry.ranks())).for_each(|p| remove(&p));
     }
     outcome?;
-    let notes = run.notes();
+    let notes = [left_out, run.notes()].concat();
     let phases = run.phases;
     let audits = run.audits;
     Ok(IoReport {
@@ -113,7 +113,7 @@ fn takes_hints(case: &Case, team: &dyn Team) -> bool {
     let shared = team.size() > 1 && case.ask.access != AccessKind::File;
     shared
         && match case.ask.driver {
-            DriverAsk::Libnetcdf(_) => true,
+            DriverAsk::Libnetcdf(_) | DriverAsk::MpiIo => true,
             DriverAsk::Ncforge => case.ask.access == AccessKind::Collective && case.spec.chunks(0).is_none(),
             DriverAsk::Raw | DriverAsk::H5(_) => false,
         }

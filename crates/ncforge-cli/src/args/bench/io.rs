@@ -74,9 +74,12 @@ pub(crate) struct IoArgs {
     /// Ranks along each dimension, as 1:2:2:1, if blocks are to be smaller than a rank's share
     #[arg(long, value_name = "LENGTHS")]
     pub(crate) split: Option<Lengths>,
-    /// Libraries: ncforge, raw (plain system calls), libnetcdf (the system's) [default: ncforge]
+    /// Libraries: ncforge, raw (plain system calls), mpi-io (the same through MPI-IO), h5 and libnetcdf (the system's) [default: ncforge]
     #[arg(long, value_name = "A,B", value_delimiter = ',')]
     pub(crate) driver: Vec<DriverAsk>,
+    /// Compare the layers that data goes through: system calls, MPI-IO (in MPI jobs), HDF5, netCDF-C, ncforge; those that cannot do what is asked are left out
+    #[arg(long, conflicts_with = "driver")]
+    pub(crate) layers: bool,
     /// A netCDF-C library to measure as well, by its path (repeatable); `find` takes the system's
     #[arg(long, value_name = "PATH")]
     pub(crate) library: Vec<PathBuf>,
@@ -182,6 +185,7 @@ Examples:
   ncforge bench io -w -r                                   one process, 40 MB
   ncforge bench io --ranks 4 -w -r -d 20:200:200:10 -n 2 -p 2 -c auto
   ncforge bench io -w -r --driver raw,ncforge,libnetcdf --cache warm,cold --reps 9 --csv=out.csv
+  ncforge bench io -w -r --layers --cache warm,cold         what each layer costs
   mpiexec -n 4 ncforge bench io -w -r -t coll --library libnetcdf_pnetcdf.so.19";
 
 /// Whose table.

@@ -146,11 +146,7 @@ fn options(args: &IoArgs, cx: &Context<'_>) -> std::result::Result<IoOptions, Fa
         Some(level) => Coding::deflate(level, false).codec,
         None => args.codec.unwrap_or_default(),
     };
-    let mut drivers = args.driver.clone();
-    drivers.extend(args.library.iter().map(|path| DriverAsk::library(path)));
-    if args.driver.is_empty() {
-        drivers.insert(0, DriverAsk::Ncforge);
-    }
+    let drivers = drivers(args)?;
     let base = CaseAsk {
         driver: DriverAsk::Ncforge,
         access: args.access.unwrap_or_default(),
@@ -214,10 +210,28 @@ fn options(args: &IoArgs, cx: &Context<'_>) -> std::result::Result<IoOptions, Fa
         guard: !args.no_guard && !as_there,
         threads: cx.threads(),
         memory: args.hold.map(|s| s.0),
+        layers: args.layers,
         ceilings: args.ceilings,
         hints: args.hint.clone(),
         ..IoOptions::new(&args.file)
     })
+}
+
+/// The libraries, in the order in which they are told.
+fn drivers(args: &IoArgs) -> std::result::Result<Vec<DriverAsk>, Failure> {
+    if args.layers {
+        if args.sweep.iter().any(|s| s.starts_with("driver=")) {
+            let why = "--layers and -L driver exclude one another";
+            return Err(Failure::usage(why, "--layers takes the libraries in their order"));
+        }
+        return Ok(DriverAsk::layers(&args.library));
+    }
+    let mut drivers = args.driver.clone();
+    drivers.extend(args.library.iter().map(|path| DriverAsk::library(path)));
+    if args.driver.is_empty() {
+        drivers.insert(0, DriverAsk::Ncforge);
+    }
+    Ok(drivers)
 }
 
 /// Whether a sweep goes over kinds of access.
