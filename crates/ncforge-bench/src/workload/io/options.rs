@@ -55,6 +55,9 @@ pub struct IoOptions {
     pub warmup: usize,
     /// No new round begins after this many seconds.
     pub budget: Option<f64>,
+    /// A file that holds what is done until everything is; a run that finds it goes on where that one ended.
+    #[serde(default)]
+    pub resume: Option<PathBuf>,
     /// Rounds go on until the 95 % interval of every row's median is no further from it than this share, or time is over.
     #[serde(default)]
     pub until: Option<f64>,
@@ -107,6 +110,7 @@ impl IoOptions {
             repetitions: 5,
             warmup: 1,
             budget: None,
+            resume: None,
             until: None,
             seconds: None,
             caches: vec![CacheAsk::Warm],

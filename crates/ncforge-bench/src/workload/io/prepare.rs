@@ -4,14 +4,12 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 use ncforge::Dataset;
-use ncforge::model::Endian;
 
 use super::data::{Content, Values};
 use super::geometry::{Geometry, written};
-use super::options::{
-    AccessKind, CacheAsk, CaseAsk, ChunkChoice, DriverAsk, IoOptions, endian_name, type_name,
-};
-use super::sample::{Sample, sample_type};
+use super::names::names;
+use super::options::{AccessKind, CacheAsk, CaseAsk, ChunkChoice, DriverAsk, IoOptions, type_name};
+use super::sample::Sample;
 use crate::driver::{
     Access, ChunkAsk, Coding, DimSpec, Driver, FileSpec, Hdf5Driver, LibnetcdfDriver, MARK, MpiIoDriver,
     NcforgeDriver, PARALLEL, RawDriver, Rounding, VarSpec, is_marked, library,
@@ -65,7 +63,7 @@ impl Case {
     }
 }
 
-fn invalid<T>(why: impl Into<String>) -> Result<T> {
+pub(super) fn invalid<T>(why: impl Into<String>) -> Result<T> {
     Err(Error::Invalid(why.into()))
 }
 
@@ -132,7 +130,7 @@ fn parallel_layer(options: &IoOptions, ask: &CaseAsk, team: &dyn Team) -> Option
 }
 
 /// Whether phases can end with the time.
-fn check_time(options: &IoOptions) -> Result<()> {
+pub(super) fn check_time(options: &IoOptions) -> Result<()> {
     if let Some(seconds) = options.seconds {
         if !(seconds.is_finite() && seconds > 0.0) {
             return invalid(format!("phases cannot take {seconds} s"));
@@ -167,7 +165,7 @@ fn derived(file: &Path, number: usize, extension: Option<&str>) -> PathBuf {
 }
 
 /// The file that a case needs.
-fn spec(options: &IoOptions, ask: &CaseAsk, geometry: &Geometry) -> Result<FileSpec> {
+pub(super) fn spec(options: &IoOptions, ask: &CaseAsk, geometry: &Geometry) -> Result<FileSpec> {
     let per_file = match ask.access {
         // The file of a rank is as wide as its share; NetCDF-Bench's time dimension stays whole, and so does ours
         // when ranks do not share it.
@@ -229,7 +227,11 @@ fn spec(options: &IoOptions, ask: &CaseAsk, geometry: &Geometry) -> Result<FileS
 }
 
 /// The calls for half of the time steps, and the file that they make.
-fn first_half(options: &IoOptions, geometry: &Geometry, spec: &FileSpec) -> Result<(u64, FileSpec)> {
+pub(super) fn first_half(
+    options: &IoOptions,
+    geometry: &Geometry,
+    spec: &FileSpec,
+) -> Result<(u64, FileSpec)> {
     if !options.unlimited {
         return invalid("only an unlimited dimension can be appended to; give --unlimited");
     }
@@ -279,35 +281,12 @@ fn refusal(options: &IoOptions, case: &Case, access: &Access<'_>) -> Option<Stri
     refused.or_else(|| again.then(|| case.driver.refuses_update(&case.spec, access)).flatten())
 }
 
-/// Names that tell cases apart, by what differs between them.
+/// Names that tell cases apart.
 fn name_apart(cases: &mut [Case]) {
-    let Some(first) = cases.first().map(|c| c.ask.clone()) else { return };
-    let differs = |f: &dyn Fn(&CaseAsk) -> String| cases.iter().any(|c| f(&c.ask) != f(&first));
-    let chunks = |a: &CaseAsk| match &a.chunks {
-        ChunkChoice::Unasked => "no chunks".to_owned(),
-        ChunkChoice::Auto => "chunks auto".to_owned(),
-        ChunkChoice::Lens(l) => format!("chunks {}", written(&l.lens)),
-    };
-    let codec = |a: &CaseAsk| a.coding.to_string();
-    let endian = |a: &CaseAsk| match a.endian {
-        Endian::Native => "native order".to_owned(),
-        other => format!("{}-endian", endian_name::of(other)),
-    };
-    let access = |a: &CaseAsk| a.access.name().to_owned();
-    let (by_access, by_chunks, by_codec) = (differs(&access), differs(&chunks), differs(&codec));
-    let held = |a: &CaseAsk| match a.cache {
-        None => "its own cache".to_owned(),
-        Some(n) => format!("cache of {}", crate::report::bytes(n)),
-    };
-    let (by_endian, by_cache) = (differs(&endian), differs(&held));
-    for case in cases.iter_mut() {
-        let mut parts = vec![short(case.driver.as_ref())];
-        parts.extend(by_access.then(|| access(&case.ask)));
-        parts.extend(by_chunks.then(|| chunks(&case.ask)));
-        parts.extend(by_codec.then(|| codec(&case.ask)));
-        parts.extend(by_endian.then(|| endian(&case.ask)));
-        parts.extend(by_cache.then(|| held(&case.ask)));
-        case.name = parts.join(", ");
+    let asks: Vec<_> = cases.iter().map(|c| (&c.ask, short(c.driver.as_ref()))).collect();
+    let found = names(&asks);
+    for (case, name) in cases.iter_mut().zip(found) {
+        case.name = name;
     }
 }
 
@@ -409,72 +388,4 @@ pub(crate) fn free_space(file: &Path) -> Option<u64> {
         let mut s: libc::statvfs = std::mem::zeroed();
         (libc::statvfs(name.as_ptr(), &mut s) == 0).then(|| s.f_bavail.saturating_mul(s.f_frsize))
     }
-}
-
-/// What a run would do, in words, after all checks that need no ranks: geometry, files, memory, space. Parallel libraries are
-/// looked at by the ranks themselves.
-///
-/// # Errors
-/// [`Error::Invalid`] when something does not fit.
-pub fn plan(options: &IoOptions, ranks: u64) -> Result<String> {
-    use std::fmt::Write;
-    let geometry = Geometry::resolve(&options.geometry, ranks, 1)?;
-    check_time(options)?;
-    for ask in &options.cases {
-        let spec = spec(options, ask, &geometry)?;
-        if let Some(why) = spec.representable() {
-            return invalid(why);
-        }
-        if options.append {
-            first_half(options, &geometry, &spec)?;
-        }
-    }
-    if let Content::Sample { path, variable } = &options.content
-        && sample_type(path, variable)? != options.dtype
-    {
-        // Says what does not fit.
-        Sample::load(path, variable, options.dtype)?;
-    }
-    let values = geometry.data.iter().product::<u64>() * options.dtype.size() as u64;
-    let block = geometry.block_len() * options.dtype.size() as u64;
-    let writes = usize::from(options.write) + usize::from(options.rewrite);
-    let mut out = String::new();
-    let size = crate::report::bytes;
-    let _ = writeln!(
-        out,
-        "data     {} ({}), {}",
-        written(&geometry.data),
-        geometry.names.join(":"),
-        size(values)
-    );
-    let _ = writeln!(out, "ranks    {} as {}", ranks, written(&geometry.grid));
-    let _ = writeln!(
-        out,
-        "blocks   {}, {}, {} calls a rank",
-        written(&geometry.block),
-        size(block),
-        geometry.calls()
-    );
-    let held = (options.memory.unwrap_or(256 << 20) / ranks.max(1)).max(block).min(values / ranks.max(1));
-    let _ = writeln!(out, "memory   {} a rank for values", size(held));
-    let rounds = options.warmup + options.repetitions;
-    let reads = if options.read { options.caches.len() } else { 0 };
-    let _ = writeln!(
-        out,
-        "work     {} case{}, {rounds} rounds: {}{} written, {} read in all",
-        options.cases.len(),
-        if options.cases.len() == 1 { "" } else { "s" },
-        if options.seconds.is_some() { "at most " } else { "" },
-        size(values.saturating_mul((rounds * options.cases.len() * writes) as u64)),
-        size(values.saturating_mul((rounds * options.cases.len() * reads) as u64)),
-    );
-    if let Some(free) = free_space(&options.file) {
-        let _ = writeln!(
-            out,
-            "space    {} for files, {} free",
-            size(values.saturating_mul(options.cases.len() as u64)),
-            size(free)
-        );
-    }
-    Ok(out)
 }

@@ -9,6 +9,7 @@ use super::geometry::Geometry;
 use super::options::{AccessKind, CacheAsk, ChunkChoice, DriverAsk, IoOptions};
 use super::phase::Bench;
 use super::prepare::{Case, Drivers, VARIABLE, cases, driver, safe_to_begin, values};
+use super::progress::{Done, Progress};
 use super::result::{CaseResult, IoReport, PhaseKind, PhaseResult, RankPhase, SCHEMA, Span};
 use crate::cache::{self, CacheState, PROVEN};
 use crate::driver::{ChunkAsk, Driver};
@@ -63,9 +64,19 @@ pub(crate) fn run_with(
         Error::Rank { rank: 0, message, code: 2, told: true } => Error::Invalid(message),
         e => e,
     })?;
+    let (progress, done) = Progress::open(team, options, &geometry, &cases)?;
     let ceilings = ceilings(team, options, &values)?;
-    let mut run = Run::new(team, options, &geometry, &cases, values, stop);
+    let mut run = Run::new(team, options, &geometry, &cases, values, stop, progress);
+    let mut left_out = left_out;
+    if !done.phases.is_empty() {
+        left_out.push(format!(
+            "{} of these measurements were made by an earlier run, which was interrupted",
+            done.phases.len()
+        ));
+    }
+    run.take_up(done);
     let outcome = run.rounds();
+    run.end(outcome.is_ok());
     let keep = outcome.is_ok() && (options.keep || cases.len() == 1);
     if team.rank() == 0 && options.write && !keep {
         cases.iter().flat_map(|c| c.paths(geometry.ranks())).for_each(|p| remove(&p));
@@ -164,6 +175,12 @@ struct Run<'a> {
     crowded: bool,
     out_of_time: bool,
     again: usize,
+    /// What goes on after an interruption.
+    progress: Progress,
+    /// So many of the phases are of an earlier run …
+    earlier: usize,
+    /// … and so many of cases that were gone through, and count.
+    whole: usize,
 }
 
 impl<'a> Run<'a> {
@@ -174,6 +191,7 @@ impl<'a> Run<'a> {
         cases: &'a [Case],
         values: Values,
         stop: Option<&'a dyn Fn() -> bool>,
+        progress: Progress,
     ) -> Self {
         Run {
             bench: Bench::new(team, geometry, values, options, stop),
@@ -186,7 +204,32 @@ impl<'a> Run<'a> {
             crowded: team.size() / team.nodes().max(1) > processors(),
             out_of_time: false,
             again: 0,
+            progress,
+            earlier: 0,
+            whole: 0,
         }
+    }
+
+    /// Takes what an earlier run has done.
+    fn take_up(&mut self, done: Done) {
+        (self.earlier, self.whole) = (done.phases.len(), done.phases.len());
+        self.phases = done.phases;
+        self.audits = done.audits;
+        self.audits.resize(self.cases.len(), None);
+    }
+
+    /// Whether an earlier run has measured a case in a round.
+    fn is_done(&self, case: usize, repetition: usize) -> bool {
+        self.phases[..self.earlier].iter().any(|p| p.case == case && p.repetition == repetition)
+    }
+
+    /// Saves what there is when the run did not come to its end, which another one may; else nothing is left to go on with.
+    fn end(&mut self, well: bool) {
+        if well && !self.out_of_time {
+            return self.progress.finish();
+        }
+        // The run's own outcome says more than that this cannot be written.
+        let _ = self.progress.save(&self.phases[..self.whole], &self.audits, true);
     }
 
     fn rounds(&mut self) -> Result<()> {
@@ -205,17 +248,31 @@ impl<'a> Run<'a> {
                 order.swap(i, random.below(i as u64 + 1) as usize);
             }
             let before = self.phases.len();
+            let repetition = round.saturating_sub(self.options.warmup);
             for case in order {
+                if counted && self.is_done(case, repetition) {
+                    continue;
+                }
                 self.once(case, round)?;
+                if counted {
+                    self.whole = self.phases.len();
+                    if self.options.resume.is_some() {
+                        // The first rank writes; that it cannot is told to all.
+                        agree(self.team, self.progress.save(&self.phases, &self.audits, false))?;
+                    }
+                }
             }
             if !counted {
                 self.phases.truncate(before);
                 continue;
             }
-            let disturbed = self.phases[before..].iter().any(|p| p.disturbed);
+            let parts = self.phases[..self.earlier].iter().chain(&self.phases[before..]);
+            let disturbed = parts.into_iter().any(|p| p.repetition == repetition && p.disturbed);
             good += usize::from(!disturbed);
             self.again += usize::from(disturbed);
-            let late = self.options.budget.is_some_and(|b| crate::clock::now() - begun > b);
+            // A round that an earlier run has made takes no time.
+            let made_now = self.phases.len() > before;
+            let late = made_now && self.options.budget.is_some_and(|b| crate::clock::now() - begun > b);
             // Clocks of ranks differ by a little; rank 0 decides.
             let late = exchange(self.team, &late)?[0];
             let made = good >= self.options.repetitions || (!self.options.guard && round + 1 >= planned);

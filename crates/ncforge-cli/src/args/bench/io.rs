@@ -125,6 +125,9 @@ pub(crate) struct IoArgs {
     /// Begin no new round after so many seconds
     #[arg(long, value_name = "SECONDS")]
     pub(crate) budget: Option<f64>,
+    /// Keep what is done in FILE until everything is; the same command goes on there when it was interrupted, or when its budget was over
+    #[arg(long, value_name = "FILE")]
+    pub(crate) resume: Option<PathBuf>,
     /// Go on until the 95 % interval of every median is within so many per cent to either side, or for --budget (60 s, if it is not given)
     #[arg(long, value_name = "PERCENT")]
     pub(crate) until: Option<Share>,
@@ -169,7 +172,7 @@ pub(crate) struct IoArgs {
     pub(crate) compat: Option<Compat>,
     #[command(flatten)]
     pub(crate) reports: OutputArgs,
-    /// Say what would be done, and do nothing
+    /// Say what would be done (the matrix of cases, bytes, memory, space) and about how long it takes, and do nothing
     #[arg(long)]
     pub(crate) dry_run: bool,
     #[command(flatten)]

@@ -28,7 +28,7 @@ pub(super) fn run_io(args: &IoArgs, cx: &Context<'_>) -> Result {
     {
         return ranks::run(args, &numbers, cx);
     }
-    let options = options(args, cx)?;
+    let options = options(args, &args.sweep, cx)?;
     if let Some(team) = job {
         return as_rank(&team, args, &options, cx);
     }
@@ -38,7 +38,7 @@ pub(super) fn run_io(args: &IoArgs, cx: &Context<'_>) -> Result {
     let asked = args.nodes.map_or(1, usize::from) * args.ppn.map_or(1, usize::from);
     let ranks = args.ranks.map_or(asked, usize::from);
     if args.dry_run {
-        cx.printer.data(&plan(&options, ranks as u64)?);
+        cx.printer.data(&plan(&options, ranks as u64)?.text);
         return Ok(Exit::Ok);
     }
     if ranks == 1 {
@@ -71,7 +71,7 @@ fn failed(message: String) -> Failure {
 fn as_rank(team: &dyn Team, args: &IoArgs, options: &IoOptions, cx: &Context<'_>) -> Result {
     if args.dry_run {
         if team.rank() == 0 {
-            cx.printer.data(&plan(options, team.size() as u64)?);
+            cx.printer.data(&plan(options, team.size() as u64)?.text);
         }
         return Ok(Exit::Ok);
     }
@@ -137,8 +137,12 @@ pub(super) fn compat(args: &IoArgs) -> bool {
     args.compat == Some(Compat::NetcdfBench) || args.output == OutputForm::Parser
 }
 
-/// The options in the library's terms.
-fn options(args: &IoArgs, cx: &Context<'_>) -> std::result::Result<IoOptions, Failure> {
+/// The options in the library's terms, with these sweeps.
+pub(super) fn options(
+    args: &IoArgs,
+    sweeps: &[String],
+    cx: &Context<'_>,
+) -> std::result::Result<IoOptions, Failure> {
     let as_there = compat(args);
     let write = args.write || !(args.read || args.verify);
     let nn = |n: Option<std::num::NonZeroUsize>| n.map(|n| usize::from(n) as u64);
@@ -157,7 +161,7 @@ fn options(args: &IoArgs, cx: &Context<'_>) -> std::result::Result<IoOptions, Fa
     };
     let mut cases: Vec<CaseAsk> =
         drivers.into_iter().map(|driver| CaseAsk { driver, ..base.clone() }).collect();
-    for sweep in &args.sweep {
+    for sweep in sweeps {
         cases = swept(&cases, sweep)?;
     }
     let compressed = cases.iter().any(|c| c.coding.is_filtered());
@@ -205,6 +209,7 @@ fn options(args: &IoArgs, cx: &Context<'_>) -> std::result::Result<IoOptions, Fa
         budget: args.budget.or(args.until.map(|_| UNTIL_BUDGET)),
         until: args.until.map(|s| s.0),
         seconds: args.seconds,
+        resume: args.resume.clone(),
         caches: args.cache.clone(),
         sync: !args.no_sync && !as_there,
         guard: !args.no_guard && !as_there,
