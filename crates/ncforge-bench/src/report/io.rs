@@ -127,6 +127,22 @@ pub fn io_table(report: &IoReport) -> String {
         g.calls(),
         report.team,
     );
+    if let Some(reading) = &report.reading {
+        let _ = writeln!(
+            out,
+            "read in blocks of {} by ranks as {}, {} calls a rank",
+            written(&reading.block),
+            written(&reading.grid),
+            reading.calls()
+        );
+    }
+    if let Some(seconds) = report.options.compute {
+        let _ = writeln!(
+            out,
+            "{} between two time steps that are written, which are not timed",
+            super::seconds(seconds)
+        );
+    }
     for case in &report.cases {
         let storage = case.audit.as_ref().map_or_else(String::new, |a| {
             let beside = a.bytes as f64 / a.values.max(1) as f64 * 100.0;

@@ -8,8 +8,8 @@ use crate::report::bytes;
 use crate::result::{Lane, Measurement, Results, Row, Section, View, WHOLE};
 use crate::stats::{Summary, percentile};
 use crate::workload::io::{
-    AccessKind, CacheAsk, CaseResult, IoReport, PhaseResult, Span, endian_name, format_name, type_name,
-    written,
+    AccessKind, CacheAsk, CaseResult, IoReport, PhaseKind, PhaseResult, Span, endian_name, format_name,
+    type_name, written,
 };
 
 /// At most so many times of calls are kept for a row, evenly chosen.
@@ -85,7 +85,9 @@ fn row(report: &IoReport, found: &IoRow<'_>) -> Row {
     row.of_ceiling = found.of_ceiling;
     row.calls = thinned(&call_seconds(found));
     row.lanes = lanes(&found.runs);
-    let mut row = facts(row, report, case, found.cache);
+    let moved = report.reading.as_ref().filter(|_| found.kind == PhaseKind::Read);
+    let block = &moved.unwrap_or(&report.geometry).block;
+    let mut row = facts(row, report, case, found.cache).with("block_shape", written(block));
     if is_encoding(report, found) {
         row = row.with(WHOLE, 1);
     }
@@ -125,7 +127,6 @@ fn facts(row: Row, report: &IoReport, case: &CaseResult, cache: Option<CacheAsk>
         .with("ppn", g.ppn)
         .with("dims", g.names.join(":"))
         .with("data_shape", written(&g.data))
-        .with("block_shape", written(&g.block))
         .with("chunk_shape", found.or_else(|| asked.clone()).unwrap_or_default())
         .with("chunk_asked", asked.unwrap_or_else(|| "none".into()))
         .with("dtype", type_name::of(o.dtype))

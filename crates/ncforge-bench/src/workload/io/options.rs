@@ -15,6 +15,12 @@ use crate::driver::{Coding, is_hdf5};
 pub struct IoOptions {
     /// Array, blocks, ranks.
     pub geometry: GeometryRequest,
+    /// Blocks in which is read, where those are not the ones that were written.
+    #[serde(default)]
+    pub read_block: Option<Lengths>,
+    /// Seconds that every rank waits between two time steps that are written, as a model that computes.
+    #[serde(default)]
+    pub compute: Option<f64>,
     /// What is compared: libraries, chunks, kinds of access.
     pub cases: Vec<CaseAsk>,
     /// Write the file.
@@ -92,6 +98,8 @@ impl IoOptions {
     pub fn new(file: impl Into<PathBuf>) -> Self {
         IoOptions {
             geometry: GeometryRequest::default(),
+            read_block: None,
+            compute: None,
             cases: vec![CaseAsk::default()],
             write: true,
             append: false,

@@ -13,7 +13,7 @@ use super::data::{Content, Values};
 use super::geometry::{Geometry, written};
 use super::names::{matrix, names};
 use super::options::{CacheAsk, CaseAsk, IoOptions};
-use super::prepare::{check_time, first_half, free_space, invalid, spec, values};
+use super::prepare::{check_time, first_half, free_space, invalid, reading, spec, values};
 use super::sample::{Sample, sample_type};
 use crate::clock;
 use crate::driver::Coding;
@@ -50,6 +50,7 @@ pub struct Plan {
 pub fn plan(options: &IoOptions, ranks: u64) -> Result<Plan> {
     let geometry = Geometry::resolve(&options.geometry, ranks, 1)?;
     check_time(options)?;
+    let reads = reading(options, &geometry)?;
     for ask in &options.cases {
         let spec = spec(options, ask, &geometry)?;
         if let Some(why) = spec.representable() {
@@ -84,6 +85,15 @@ pub fn plan(options: &IoOptions, ranks: u64) -> Result<Plan> {
         size(block),
         geometry.calls()
     );
+    if options.read_block.is_some() {
+        let _ = writeln!(
+            out,
+            "reads    {} by ranks as {}, {} calls a rank",
+            written(&reads.block),
+            written(&reads.grid),
+            reads.calls()
+        );
+    }
     let held =
         (options.memory.unwrap_or(256 << 20) / ranks.max(1)).max(block).min(values_bytes / ranks.max(1));
     let _ = writeln!(out, "memory   {} a rank for values", size(held));
@@ -211,7 +221,8 @@ impl Rates {
         if options.write {
             let times = if options.rewrite { 2.0 } else { 1.0 };
             let sync = if options.sync { bytes / self.disk } else { 0.0 };
-            all += times * (limited(bytes / WRITE + encode) + sync + make);
+            let between = options.compute.unwrap_or(0.0) * (geometry.steps() - 1) as f64;
+            all += times * (limited(bytes / WRITE + encode) + sync + make + between);
         }
         if options.read {
             for cache in &options.caches {

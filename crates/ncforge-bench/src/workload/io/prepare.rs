@@ -144,6 +144,29 @@ pub(super) fn check_time(options: &IoOptions) -> Result<()> {
     Ok(())
 }
 
+/// How the array is read.
+///
+/// # Errors
+/// [`Error::Invalid`] when the blocks for that do not fit, or cannot be had.
+pub(super) fn reading(options: &IoOptions, geometry: &Geometry) -> Result<Geometry> {
+    if options.compute.is_some_and(|s| !(s.is_finite() && s >= 0.0)) {
+        return invalid("what lies between two time steps is a number of seconds, 0 or more");
+    }
+    let Some(block) = &options.read_block else { return Ok(geometry.clone()) };
+    if !options.read {
+        return invalid("blocks to read in are for reading; give --read");
+    }
+    if options.seconds.is_some() || options.content == Content::NetcdfBench {
+        return invalid(
+            "--read-block goes neither with --seconds, after which a part of the array is there only, nor with NetCDF-Bench's values, which depend on the block",
+        );
+    }
+    if options.cases.iter().any(|c| c.access == AccessKind::File) {
+        return invalid("a rank's own file holds its own blocks; --read-block is for --io-type ind and coll");
+    }
+    geometry.in_blocks(block)
+}
+
 /// The drivers that can be asked for by name.
 pub(super) fn driver(options: &IoOptions, ask: &DriverAsk) -> Result<Box<dyn Driver>> {
     Ok(match ask {

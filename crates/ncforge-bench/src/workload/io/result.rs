@@ -32,6 +32,9 @@ pub struct IoReport {
     pub options: IoOptions,
     /// The geometry that follows from it.
     pub geometry: Geometry,
+    /// The one in which was read, where that is another.
+    #[serde(default)]
+    pub reading: Option<Geometry>,
     /// What was compared.
     pub cases: Vec<CaseResult>,
     /// Every phase of every repetition, in the order in which they ran.

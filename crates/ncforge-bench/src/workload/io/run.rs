@@ -8,7 +8,7 @@ use super::data::{Values, Verdict};
 use super::geometry::Geometry;
 use super::options::{AccessKind, CacheAsk, ChunkChoice, DriverAsk, IoOptions};
 use super::phase::Bench;
-use super::prepare::{Case, Drivers, VARIABLE, cases, driver, safe_to_begin, values};
+use super::prepare::{Case, Drivers, VARIABLE, cases, driver, reading, safe_to_begin, values};
 use super::progress::{Done, Progress};
 use super::result::{CaseResult, IoReport, PhaseKind, PhaseResult, RankPhase, SCHEMA, Span};
 use crate::cache::{self, CacheState, PROVEN};
@@ -38,6 +38,7 @@ pub(crate) fn run_with(
 ) -> Result<IoReport> {
     let prepared = (|| {
         let geometry = Geometry::resolve(&options.geometry, team.size() as u64, team.nodes() as u64)?;
+        let reads = reading(options, &geometry)?;
         let (cases, left_out) = cases(options, &geometry, team, drivers)?;
         if team.rank() == 0 {
             safe_to_begin(options, &cases, &geometry)?;
@@ -57,16 +58,16 @@ pub(crate) fn run_with(
                 return Err(Error::Invalid(why.into()));
             }
         }
-        Ok((geometry, cases, left_out, values))
+        Ok((geometry, reads, cases, left_out, values))
     })();
-    let (geometry, cases, left_out, values) = agree(team, prepared).map_err(|e| match e {
+    let (geometry, reads, cases, left_out, values) = agree(team, prepared).map_err(|e| match e {
         // All ranks found the same; the first one tells it.
         Error::Rank { rank: 0, message, code: 2, told: true } => Error::Invalid(message),
         e => e,
     })?;
     let (progress, done) = Progress::open(team, options, &geometry, &cases)?;
     let ceilings = ceilings(team, options, &values)?;
-    let mut run = Run::new(team, options, &geometry, &cases, values, stop, progress);
+    let mut run = Run::new(team, options, (&geometry, &reads), &cases, values, stop, progress);
     let mut left_out = left_out;
     if !done.phases.is_empty() {
         left_out.push(format!(
@@ -108,6 +109,7 @@ pub(crate) fn run_with(
             })
             .collect(),
         geometry,
+        reading: options.read_block.is_some().then_some(reads),
         phases,
         notes,
         ceilings,
@@ -187,14 +189,14 @@ impl<'a> Run<'a> {
     fn new(
         team: &'a dyn Team,
         options: &'a IoOptions,
-        geometry: &'a Geometry,
+        (geometry, reads): (&'a Geometry, &'a Geometry),
         cases: &'a [Case],
         values: Values,
         stop: Option<&'a dyn Fn() -> bool>,
         progress: Progress,
     ) -> Self {
         Run {
-            bench: Bench::new(team, geometry, values, options, stop),
+            bench: Bench::new(team, (geometry, reads), values, options, stop),
             team,
             options,
             geometry,

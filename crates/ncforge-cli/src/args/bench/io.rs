@@ -74,6 +74,12 @@ pub(crate) struct IoArgs {
     /// Ranks along each dimension, as 1:2:2:1, if blocks are to be smaller than a rank's share
     #[arg(long, value_name = "LENGTHS")]
     pub(crate) split: Option<Lengths>,
+    /// Read in blocks of this shape, whatever was written: 20:1:1:10 reads series, 1:200:200:10 maps; ranks share what there is
+    #[arg(long, value_name = "LENGTHS")]
+    pub(crate) read_block: Option<Lengths>,
+    /// Wait so long between two time steps that are written, as a model that computes between its dumps; this is not timed
+    #[arg(long, value_name = "SECONDS")]
+    pub(crate) compute: Option<f64>,
     /// Libraries: ncforge, raw (plain system calls), mpi-io (the same through MPI-IO), h5 and libnetcdf (the system's) [default: ncforge]
     #[arg(long, value_name = "A,B", value_delimiter = ',')]
     pub(crate) driver: Vec<DriverAsk>,

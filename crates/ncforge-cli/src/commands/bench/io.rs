@@ -190,6 +190,8 @@ pub(super) fn options(
             nodes: nn(args.nodes),
             ppn: nn(args.ppn),
         },
+        read_block: args.read_block.clone(),
+        compute: args.compute,
         cases,
         write,
         append: args.append,
