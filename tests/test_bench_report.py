@@ -261,3 +261,38 @@ def test_results_of_ior_and_h5bench(run: Run, tmp_path: Path) -> None:
         (tmp_path / "no.txt").write_text(text)
         done = run("report", str(tmp_path / "no.txt"), "-o", str(tmp_path / "no.html"), code=4)
         assert "no summary of IOR and no metrics of h5bench" in done.stderr
+
+
+def test_patterns_of_reads_beside_storage(run: Run, tmp_path: Path) -> None:
+    """A map of what each read costs from each storage; the values of every pattern are those of the first file."""
+    source = ROOT / "data" / "uv300.nc"
+    files = [tmp_path / f"{name}.nc" for name in ("maps", "series", "plain")]
+    for file, chunks in zip(files, ("1,64,128", "2,8,8", "2,64,128"), strict=True):
+        run("copy", str(source), str(file), "--format=netcdf4", "--chunks", f"U:{chunks}", "--codec=deflate")
+    out, page = tmp_path / "out.json", tmp_path / "out.html"
+    patterns = ["map", "series", "full", "profile", "box", "stride"]
+    words = ["--var", "U", f"--patterns={','.join(patterns)}", "--repetitions=3", f"--json={out}", f"--html={page}"]
+    done = run("bench", "access", *map(str, files), *words)
+    assert "DIFFER" not in done.stdout and done.stdout.count(" same") == 2 * len(patterns)
+    section = json.loads(out.read_text())["sections"][0]
+    shape = [int(n) for n in section["rows"][0]["facts"]["data_shape"].split(":")]
+    blocks = {r["phase"]: [int(n) for n in r["facts"]["block_shape"].split(":")] for r in section["rows"]}
+    assert blocks["box"] == [-(-n // 2) for n in shape] and blocks["stride"] == [max(n // 4, 1) for n in shape]
+    assert blocks["profile"] == [shape[0], 1, 1]
+    text = page.read_text()
+    assert "what each read costs from each storage" in text and "in every column pale is its fastest" in text
+    assert "across: pattern" in text and "[1] 1:64:128" in text
+    dom = laid_out(page, tmp_path)
+    assert dom.count('<svg role="img" aria-label="') == dom.count("<figure>") >= len(patterns) + 1
+
+
+def test_many_repetitions_are_drawn_as_their_spread(run: Run, tmp_path: Path) -> None:
+    few, many = tmp_path / "few.html", tmp_path / "many.html"
+    words = ["bench", "io", "-d=4:8:8:5", f"-f={tmp_path / 't.nc'}", "-w", "--driver=raw,ncforge", *ONCE[2:]]
+    run(*words, "--reps=3", f"--html={few}")
+    run(*words, "--reps=20", f"--html={many}")
+    assert "dots: repetitions" in few.read_text() and "outlines: how repetitions are spread" in many.read_text()
+    circles = [page.read_text().count("<circle") for page in (few, many)]
+    assert circles[0] >= 6 > circles[1], "an outline stands for the dots"
+    assert many.read_text().count("<polygon") >= few.read_text().count("<polygon") + 2
+    laid_out(many, tmp_path)

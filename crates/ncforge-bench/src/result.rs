@@ -197,7 +197,7 @@ pub enum View {
     Heat {
         /// What it shows.
         title: String,
-        /// Rows of this phase …
+        /// Rows of this phase (of all, where it is empty) …
         phase: String,
         /// … that have these facts.
         only: BTreeMap<String, String>,
@@ -205,6 +205,9 @@ pub enum View {
         across: String,
         /// The fact downwards.
         down: String,
+        /// Whether every column has shades of its own: what stands across is other work, not the same work done otherwise.
+        #[serde(default)]
+        columns: bool,
     },
     /// Cases by the times of two phases, with those that no other case beats in both.
     Front {

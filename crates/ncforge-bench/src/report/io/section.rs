@@ -60,6 +60,7 @@ fn views(section: &Section) -> Vec<View> {
                 only: std::collections::BTreeMap::new(),
                 across: "engine".into(),
                 down: "chunk_asked".into(),
+                columns: false,
             });
         }
     }
