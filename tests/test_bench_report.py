@@ -208,3 +208,91 @@ def test_our_table_in_their_form_is_read_again(run: Run, tmp_path: Path) -> None
     saved.write_text(run("bench", "io", *words).stdout)
     done = run("bench", "compare", str(saved), str(saved))
     assert done.stdout.count("netcdf-bench 4:20:20:10 independent chunked 1:20:20:10") == 2
+
+
+#: Summaries of four tasks that write 64,000 bytes each, as IOR writes them in its two forms.
+IOR_CSV = """access,bw(MiB/s),IOPS,Latency,block(KiB),xfer(KiB),open(s),wr/rd(s),close(s),total(s),numTasks,iter
+write,{0},1000.0,0.001,62.5000,62.5000,0.0010,0.{1},0.0010,0.{2},1,0
+"""
+IOR_JSON = """{{"Version": "4.0.0", "Command line": "ior -a POSIX -b 64000 -t 64000", "tests": [{{"TestID": 0,
+"Parameters": {{"api": "POSIX", "segmentCount": 1, "blockSize": 64000, "transferSize": 64000, "filePerProc": 0, "collective": 0}},
+"Options": {{"tasks": 1}}, "Results": [{0}]}}], "summary": []}}"""
+IOR_RESULT = """{{"access": "{0}", "bwMiB": 61.0, "blockKiB": 62.5, "xferKiB": 62.5, "openTime": 0.001, "wrRdTime": {1},
+"closeTime": 0.001, "totalTime": {1}}}"""
+H5BENCH = """metric, value, unit
+operation, {0},{1}
+ranks, 1,{1}
+collective data, NO,{1}
+total size, 62.500, KB
+raw time, {2}, seconds
+raw rate, 6.1, MB/s
+metadata time, 0.002, seconds
+observed time, 1.500, seconds
+"""
+
+
+def test_results_of_ior_and_h5bench(run: Run, tmp_path: Path) -> None:
+    """Shown, compared with one another, and set beside what is measured now where that moves as many bytes."""
+    now = tmp_path / "now.json"
+    words = ["-w", "-r", "--reps=5", "--warmup=0", "--no-guard", f"--json={now}"]
+    run("bench", "io", "-d=4:20:20:10", f"-f={tmp_path / 't.nc'}", *words)
+    files = {name: tmp_path / name for name in ("ior.json", "slow.json", "ior.csv", "h5.csv", "all.json", "all.html")}
+    for name, seconds in (("ior.json", 1.0), ("slow.json", 2.0)):
+        results = [IOR_RESULT.format(access, seconds + i / 100) for i in range(5) for access in ("write", "read")]
+        files[name].write_text(IOR_JSON.format(",".join(results)))
+    files["ior.csv"].write_text(IOR_CSV.format("0.0605", "998", "998") + "remove,-,-,-,-,-,-,-,-,0.1,1,0\n")
+    files["h5.csv"].write_text("".join(H5BENCH.format(op, " ", f"1.{i}") for op in ("write", "read") for i in range(5)))
+    done = run("bench", "compare", str(files["ior.json"]), str(files["slow.json"]), "--fail-if-slower=10%", code=3)
+    assert done.stdout.count("SLOWER") == 2 and "ior, POSIX, 1 task, blocks of 62.5 KiB by 62.5 KiB" in done.stdout
+    for name, phases in (("ior.json", 2), ("ior.csv", 1), ("h5.csv", 2)):
+        found = json.loads(run("bench", "compare", str(files[name]), str(now), "--json").stdout)
+        assert [c["phase"] for c in found["changes"]] == ["write", "read"][:phases], name
+        assert all(c["ratio"] < 1 and c["case"].endswith("then ncforge") for c in found["changes"])
+    imported = [str(files[name]) for name in ("ior.json", "ior.csv", "h5.csv")]
+    run("report", *imported, "-o", str(files["all.html"]))
+    text = files["all.html"].read_text()
+    assert "IOR: 62.5 KiB" in text and "h5bench: 62.5 KiB" in text and "h5bench, 1 rank, independent" in text
+    # What was imported once is a result like any other.
+    run("report", *imported, "-o", str(files["all.json"]))
+    rows = [row for section in json.loads(files["all.json"].read_text())["sections"] for row in section["rows"]]
+    assert {row["bytes"] for row in rows} == {64000}
+    assert [len(row["measurements"]) for row in rows] == [5, 5, 1, 5, 5]
+    for text in ('{"tests": []}', "access,bw(MiB/s)\nwrite,1\n", "metric, value, unit\n"):
+        (tmp_path / "no.txt").write_text(text)
+        done = run("report", str(tmp_path / "no.txt"), "-o", str(tmp_path / "no.html"), code=4)
+        assert "no summary of IOR and no metrics of h5bench" in done.stderr
+
+
+def test_patterns_of_reads_beside_storage(run: Run, tmp_path: Path) -> None:
+    """A map of what each read costs from each storage; the values of every pattern are those of the first file."""
+    source = ROOT / "data" / "uv300.nc"
+    files = [tmp_path / f"{name}.nc" for name in ("maps", "series", "plain")]
+    for file, chunks in zip(files, ("1,64,128", "2,8,8", "2,64,128"), strict=True):
+        run("copy", str(source), str(file), "--format=netcdf4", "--chunks", f"U:{chunks}", "--codec=deflate")
+    out, page = tmp_path / "out.json", tmp_path / "out.html"
+    patterns = ["map", "series", "full", "profile", "box", "stride"]
+    words = ["--var", "U", f"--patterns={','.join(patterns)}", "--repetitions=3", f"--json={out}", f"--html={page}"]
+    done = run("bench", "access", *map(str, files), *words)
+    assert "DIFFER" not in done.stdout and done.stdout.count(" same") == 2 * len(patterns)
+    section = json.loads(out.read_text())["sections"][0]
+    shape = [int(n) for n in section["rows"][0]["facts"]["data_shape"].split(":")]
+    blocks = {r["phase"]: [int(n) for n in r["facts"]["block_shape"].split(":")] for r in section["rows"]}
+    assert blocks["box"] == [-(-n // 2) for n in shape] and blocks["stride"] == [max(n // 4, 1) for n in shape]
+    assert blocks["profile"] == [shape[0], 1, 1]
+    text = page.read_text()
+    assert "what each read costs from each storage" in text and "in every column pale is its fastest" in text
+    assert "across: pattern" in text and "[1] 1:64:128" in text
+    dom = laid_out(page, tmp_path)
+    assert dom.count('<svg role="img" aria-label="') == dom.count("<figure>") >= len(patterns) + 1
+
+
+def test_many_repetitions_are_drawn_as_their_spread(run: Run, tmp_path: Path) -> None:
+    few, many = tmp_path / "few.html", tmp_path / "many.html"
+    words = ["bench", "io", "-d=4:8:8:5", f"-f={tmp_path / 't.nc'}", "-w", "--driver=raw,ncforge", *ONCE[2:]]
+    run(*words, "--reps=3", f"--html={few}")
+    run(*words, "--reps=20", f"--html={many}")
+    assert "dots: repetitions" in few.read_text() and "outlines: how repetitions are spread" in many.read_text()
+    circles = [page.read_text().count("<circle") for page in (few, many)]
+    assert circles[0] >= 6 > circles[1], "an outline stands for the dots"
+    assert many.read_text().count("<polygon") >= few.read_text().count("<polygon") + 2
+    laid_out(many, tmp_path)

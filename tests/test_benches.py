@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import os
+import shutil
 import subprocess
 import sys
 from importlib import import_module
@@ -105,6 +106,21 @@ def test_a_run_is_resumed(bench: Bench) -> None:
     assert both[: len(first)] == first and len(both) > len(first)
     assert bench(*only, "--resume").returncode == 0
     assert bench.results() == both
+
+
+def test_the_benchmark_is_compared_with_a_plain_loop(target: Path) -> None:
+    """How it comes out is measured, not tested: that both do the work, and that both clocks are told."""
+    if shutil.which("nc-config") is None:
+        pytest.skip("netCDF-C's header is not installed")
+    command = [sys.executable, str(ROOT / "benches/overhead.py"), "--binary", str(target / "ncforge"), "--tiny"]
+    done = subprocess.run([*command, "--rounds", "2", "--repetitions", "2"], capture_output=True, text=True)
+    assert done.returncode == 0, done.stderr[-2000:]
+    lines = done.stdout.splitlines()
+    assert [line.split(":")[0] for line in lines] == [
+        *("10 calls of 400 kB, wall time", "10 calls of 400 kB, processor time"),
+        *("500 calls of 4 kB, wall time", "500 calls of 4 kB, processor time"),
+    ]
+    assert all("ratio " in line and "at most 1.02" in line for line in lines)
 
 
 def test_a_sweep_cut_short_counts_as_a_whole_one() -> None:

@@ -8,6 +8,7 @@ use serde::Serialize;
 
 use crate::cache::{self, PROVEN};
 use crate::clock::storage_read;
+use crate::driver::PARALLEL;
 use crate::driver::{Driver, LibnetcdfDriver};
 use crate::environment::{Environment, Filesystem};
 use crate::error::{Error, Result};
@@ -18,9 +19,6 @@ use crate::team::MpiTeam;
 const PROBE: usize = 8 << 20;
 /// How long others are watched.
 const WATCH: Duration = Duration::from_millis(1000);
-/// Names under which netCDF-C is built for several processes (Debian's among them).
-const PARALLEL: [&str; 4] =
-    ["libnetcdf_pnetcdf.so.19", "libnetcdf_mpi.so.19", "libnetcdf_pnetcdf.so", "libnetcdf_mpi.so"];
 /// Programs that start MPI jobs.
 const LAUNCHERS: [&str; 4] = ["mpiexec", "mpiexec.openmpi", "mpiexec.mpich", "srun"];
 

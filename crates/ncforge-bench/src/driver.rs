@@ -4,7 +4,9 @@ mod blocks;
 mod coding;
 mod hdf5;
 mod libnetcdf;
+mod mpi_io;
 mod ncforge;
+mod plain;
 mod raw;
 mod steps;
 
@@ -18,9 +20,10 @@ pub use blocks::{Access, BlockFile, ChunkAsk, DimSpec, FileSpec, MARK, VarSpec};
 pub use coding::{Codec, Coding, Rounding, Shuffle};
 pub use hdf5::Hdf5Driver;
 pub use libnetcdf::LibnetcdfDriver;
+pub use mpi_io::MpiIoDriver;
 pub use ncforge::NcforgeDriver;
+pub(crate) use plain::is_marked;
 pub use raw::RawDriver;
-pub(crate) use raw::is_marked;
 
 /// A library that can open netCDF files.
 pub trait Driver {
@@ -107,6 +110,10 @@ pub fn library(path: &Path) -> Result<Box<dyn Driver>> {
     }
     Ok(if is_hdf5(path) { Box::new(Hdf5Driver::load(path)?) } else { Box::new(LibnetcdfDriver::load(path)?) })
 }
+
+/// Names under which netCDF-C is built for several processes (Debian's among them).
+pub(crate) const PARALLEL: [&str; 4] =
+    ["libnetcdf_pnetcdf.so.19", "libnetcdf_mpi.so.19", "libnetcdf_pnetcdf.so", "libnetcdf_mpi.so"];
 
 /// Whether a library's file name is one of HDF5's.
 pub(crate) fn is_hdf5(path: &Path) -> bool {

@@ -13,12 +13,13 @@
 //!   has decoded before.
 //!
 //! The rooms: [`driver`] (libraries behind one trait), [`workload`] (what is measured), [`stats`],
-//! [`rounds`], [`environment`], [`cache`] (the page cache), [`doctor`] (what a
+//! [`rounds`], [`checkpoint`] (what is done of a long measurement), [`environment`], [`cache`] (the page cache), [`doctor`] (what a
 //! machine offers), [`selftest`] (whether the benchmark itself is right), [`result`] (the document that every workload gives), [`seeds`] (what others have published), [`report`] (tables,
 //! pages); [`worker`] is the process that `benches/` drives.
 
 pub mod cache;
 pub mod calibrate;
+pub mod checkpoint;
 pub mod clock;
 pub mod doctor;
 pub mod driver;

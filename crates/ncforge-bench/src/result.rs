@@ -197,7 +197,7 @@ pub enum View {
     Heat {
         /// What it shows.
         title: String,
-        /// Rows of this phase …
+        /// Rows of this phase (of all, where it is empty) …
         phase: String,
         /// … that have these facts.
         only: BTreeMap<String, String>,
@@ -205,6 +205,9 @@ pub enum View {
         across: String,
         /// The fact downwards.
         down: String,
+        /// Whether every column has shades of its own: what stands across is other work, not the same work done otherwise.
+        #[serde(default)]
+        columns: bool,
     },
     /// Cases by the times of two phases, with those that no other case beats in both.
     Front {
@@ -357,7 +360,7 @@ impl Results {
         serde_json::to_string_pretty(self).unwrap_or_default() + "\n"
     }
 
-    /// From text: a document, or tables of NetCDF-Bench.
+    /// From text: a document, or what NetCDF-Bench, IOR or h5bench have written.
     ///
     /// # Errors
     /// [`Error::Unreadable`] when it is neither, or a document of another version.
@@ -368,15 +371,20 @@ impl Results {
             made_by: String,
         }
         if !text.trim_start().starts_with('{')
-            && let Some(results) = imported::netcdf_bench(text)
+            && let Some(results) = imported::text(text)
         {
             return Ok(results);
         }
-        let head: Head = serde_json::from_str(text).map_err(|e| {
+        let unknown = |e: serde_json::Error| {
             Error::Unreadable(format!(
-                "no result of `ncforge bench … --json`, and no table of NetCDF-Bench: {e}"
+                "no result of `ncforge bench … --json`, no table of NetCDF-Bench, no summary of IOR and no metrics of h5bench: {e}"
             ))
-        })?;
+        };
+        let value: serde_json::Value = serde_json::from_str(text).map_err(unknown)?;
+        if let Some(results) = imported::json(&value) {
+            return Ok(results);
+        }
+        let head: Head = Head::deserialize(&value).map_err(unknown)?;
         if head.made_by != MADE_BY {
             return Err(Error::Unreadable(format!("made by `{}`, not by `{MADE_BY}`", head.made_by)));
         }
@@ -386,7 +394,7 @@ impl Results {
                 head.schema
             )));
         }
-        serde_json::from_str(text).map_err(|e| Error::Unreadable(format!("a damaged result: {e}")))
+        serde_json::from_value(value).map_err(|e| Error::Unreadable(format!("a damaged result: {e}")))
     }
 
     /// From a file.

@@ -4,7 +4,7 @@ use std::fmt::Write;
 
 use super::{aligned, bytes, machine, seconds};
 use crate::cache::CacheState;
-use crate::result::{Measurement, Results, Row, Section};
+use crate::result::{Measurement, Results, Row, Section, View};
 use crate::stats::ratio_of_medians;
 use crate::workload::access::{AccessReport, AccessRow, FileFacts};
 
@@ -88,6 +88,16 @@ pub fn access_section(report: &AccessReport) -> Section {
     section.words = words(report);
     section.rows = report.rows.iter().map(|r| row(report, r)).collect();
     section.notes.push(circumstances(report));
+    if report.files.len() > 1 && report.options.patterns.len() > 1 {
+        section.views.push(View::Heat {
+            title: "what each read costs from each storage".into(),
+            phase: String::new(),
+            only: std::collections::BTreeMap::new(),
+            across: "pattern".into(),
+            down: "layout".into(),
+            columns: true,
+        });
+    }
     section.detail = serde_json::to_value(report).unwrap_or_default();
     section
 }
@@ -109,6 +119,10 @@ fn row(report: &AccessReport, r: &AccessRow) -> Row {
         .with("chunk_shape", file.chunks.as_deref().map_or_else(String::new, list))
         .with("codec", file.filters.join("+"))
         .with("pattern", r.pattern.name())
+        .with(
+            "layout",
+            format!("[{}] {}", r.file + 1, file.chunks.as_deref().map_or("contiguous".into(), list)),
+        )
         .with("cache", if report.options.cold { "cold" } else { "warm" });
     row.engine.clone_from(&file.driver);
     row.version.clone_from(&file.driver_version);

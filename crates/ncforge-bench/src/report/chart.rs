@@ -12,6 +12,7 @@ mod lanes;
 mod latency;
 mod scale;
 mod scaling;
+mod violin;
 
 pub(crate) use bars::bars;
 pub(crate) use front::{Point, front, points, unbeaten};

@@ -9,7 +9,9 @@ use super::{aligned, bytes, seconds};
 use crate::clock::Used;
 use crate::driver::Coding;
 use crate::stats::{Summary, chance, chance_text, median_interval, outliers, ratio_of_medians};
-use crate::workload::io::{CacheAsk, CaseResult, DriverAsk, IoReport, PhaseKind, PhaseResult, written};
+use crate::workload::io::{
+    CacheAsk, CaseAsk, CaseResult, DriverAsk, IoReport, PhaseKind, PhaseResult, written,
+};
 
 pub use self::compat::netcdf_bench_table;
 pub use self::section::{io_results, io_section};
@@ -85,7 +87,7 @@ pub fn rows(report: &IoReport) -> Vec<Row<'_>> {
         .collect();
     for row in &mut rows {
         let ask = &report.cases[row.case].ask;
-        let same = |c: &&(PhaseKind, Option<CacheAsk>, crate::workload::io::CaseAsk, f64)| {
+        let same = |c: &&(PhaseKind, Option<CacheAsk>, CaseAsk, f64)| {
             c.0 == row.kind && c.1 == row.cache && c.2.access == ask.access
         };
         // The ceiling is the best that plain calls reach in any layout of that access.
@@ -99,7 +101,7 @@ pub fn rows(report: &IoReport) -> Vec<Row<'_>> {
 /// Whether a row writes values that are compressed: some libraries do so when the file is closed, and their calls alone say nothing.
 fn is_encoding(report: &IoReport, row: &Row<'_>) -> bool {
     let ask = &report.cases[row.case].ask;
-    row.kind != PhaseKind::Read && ask.driver != DriverAsk::Raw && ask.coding.is_filtered()
+    row.kind != PhaseKind::Read && !ask.driver.is_plain() && ask.coding.is_filtered()
 }
 
 /// The rates that tell how fast a row is: those of the calls, or with opening and closing where work is left for these.
@@ -125,6 +127,22 @@ pub fn io_table(report: &IoReport) -> String {
         g.calls(),
         report.team,
     );
+    if let Some(reading) = &report.reading {
+        let _ = writeln!(
+            out,
+            "read in blocks of {} by ranks as {}, {} calls a rank",
+            written(&reading.block),
+            written(&reading.grid),
+            reading.calls()
+        );
+    }
+    if let Some(seconds) = report.options.compute {
+        let _ = writeln!(
+            out,
+            "{} between two time steps that are written, which are not timed",
+            super::seconds(seconds)
+        );
+    }
     for case in &report.cases {
         let storage = case.audit.as_ref().map_or_else(String::new, |a| {
             let beside = a.bytes as f64 / a.values.max(1) as f64 * 100.0;
@@ -192,7 +210,7 @@ pub fn io_table(report: &IoReport) -> String {
     out.push('\n');
     out.push_str(&aligned(&table, 2));
     out.push('\n');
-    for line in comparisons(report, &rows) {
+    for line in layers(report, &rows).into_iter().chain(comparisons(report, &rows)) {
         let _ = writeln!(out, "{line}");
     }
     for line in bounds(report, &rows) {
@@ -236,6 +254,41 @@ pub fn cache_text(row: &Row<'_>) -> String {
     worst.map_or_else(String::new, |p| p.cache.text())
 }
 
+/// What every layer leaves of the rate of plain system calls, from the lowest to the highest, where layers were asked for.
+pub(super) fn layers(report: &IoReport, rows: &[Row<'_>]) -> Vec<String> {
+    if !report.options.layers {
+        return Vec::new();
+    }
+    let ask = |row: &Row<'_>| &report.cases[row.case].ask;
+    // Everything but the library is the same.
+    let same = |a: &Row<'_>, b: &Row<'_>| {
+        let alike = CaseAsk { driver: ask(a).driver.clone(), ..ask(b).clone() };
+        a.kind == b.kind && a.cache == b.cache && alike == *ask(a)
+    };
+    let lowest = rows.iter().filter(|r| ask(r).driver == DriverAsk::Raw);
+    let line = |base: &Row<'_>| {
+        let others = rows.iter().filter(|r| r.case != base.case && same(base, r));
+        let shares: Vec<String> = others
+            .map(|r| {
+                let share = r.of_ceiling.unwrap_or_default() * 100.0;
+                format!("{} {share:.0} %", report.cases[r.case].driver_name())
+            })
+            .collect();
+        let state = base.cache.map_or("", CacheAsk::told);
+        let rate = bytes(base.io.summary.median as u64);
+        let which = match report.cases[base.case].name.split_once(", ") {
+            Some((_, circumstances)) => format!(" ({circumstances})"),
+            None => String::new(),
+        };
+        format!(
+            "layers, {}{state}{which}: plain system calls {rate}/s; of the ceiling reach {}",
+            base.kind.name(),
+            shares.join(", ")
+        )
+    };
+    lowest.map(line).collect()
+}
+
 /// Every row against that of the first case, and how sure that is.
 fn comparisons(report: &IoReport, rows: &[Row<'_>]) -> Vec<String> {
     let mut lines = Vec::new();
@@ -254,11 +307,7 @@ fn comparisons(report: &IoReport, rows: &[Row<'_>]) -> Vec<String> {
             let sure = interval.map_or_else(String::new, |(l, h)| {
                 format!(" [{l:.2}, {h:.2}]{}", if l <= 1.0 { ", which may be chance" } else { "" })
             });
-            let state = base.cache.map_or_else(String::new, |c| match c {
-                CacheAsk::Warm => " warm".to_owned(),
-                CacheAsk::Cold => " cold".to_owned(),
-                CacheAsk::Any => String::new(),
-            });
+            let state = base.cache.map_or("", CacheAsk::told);
             // Fewer than three of each say nothing, however they lie.
             let p = interval.and_then(|_| chance(&ours, &theirs));
             let p = p.map_or_else(String::new, |p| format!(" ({})", chance_text(p)));
@@ -288,11 +337,7 @@ pub(super) fn bounds(report: &IoReport, rows: &[Row<'_>]) -> Vec<String> {
         let case = &report.cases[row.case];
         let b = c.bound(row.kind, row.cache, &case.ask.coding);
         let share = telling(report, row).summary.median / b.rate.max(1.0) * 100.0;
-        let state = row.cache.map_or("", |c| match c {
-            CacheAsk::Warm => " warm",
-            CacheAsk::Cold => " cold",
-            CacheAsk::Any => "",
-        });
+        let state = row.cache.map_or("", CacheAsk::told);
         format!(
             "{}, {}{state}: bound by {} ({}), of which it reaches {share:.0} %",
             case.name,

@@ -106,8 +106,8 @@ pub fn compare(before: &Results, after: &Results) -> Comparison {
     out
 }
 
-/// Whether two rows did the same: case, phase and state of the cache. Of a row that comes from another tool, phase, array and number of
-/// bytes decide; its reads are warm.
+/// Whether two rows did the same: case, phase and state of the cache. Of a row that comes from another tool, phase and number of
+/// bytes decide, and array and ranks where both tell them; its reads are warm.
 fn is_same(a: &Row, b: &Row) -> bool {
     let from = |r: &Row| r.facts.get(IMPORTED).cloned();
     if from(a) == from(b) {
@@ -115,8 +115,8 @@ fn is_same(a: &Row, b: &Row) -> bool {
     }
     let fact = |r: &Row, name: &str| r.facts.get(name).cloned();
     let warm = |r: &Row| fact(r, "cache").is_none_or(|c| c == "warm");
-    let shape = |r: &Row| fact(r, "data_shape");
-    a.phase == b.phase && warm(a) && warm(b) && shape(a) == shape(b) && a.bytes == b.bytes
+    let alike = |name: &str| fact(a, name).zip(fact(b, name)).is_none_or(|(a, b)| a == b);
+    a.phase == b.phase && warm(a) && warm(b) && alike("data_shape") && alike("ranks") && a.bytes == b.bytes
 }
 
 impl Comparison {

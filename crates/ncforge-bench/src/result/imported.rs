@@ -1,195 +1,51 @@
-//! Tables of NetCDF-Bench as results: what was measured with it can be shown and compared beside what is measured now.
+//! What other tools have measured, as results: it can be shown and compared beside what is measured now.
 //!
-//! Each table is a repetition; tables with the same head are one case. NetCDF-Bench's rates divide the bytes of all ranks by the time of
-//! one; here they are made anew, from the slowest rank's time, which its column `max` has.
+//! Known are the tables that NetCDF-Bench prints, the summaries of IOR (`-O summaryFormat=JSON` or `CSV`), and the lists of metrics that
+//! h5bench writes (`CSV_FILE`). The form is told from the text.
+
+mod h5bench;
+mod ior;
+mod netcdf_bench;
 
 use super::{Measurement, Results, Row, Section};
 use crate::environment::Environment;
-use crate::report::bytes;
 
 /// The fact that a row has which comes from another tool: the tool's name.
 pub(super) const IMPORTED: &str = "imported";
-/// The tool.
-const TOOL: &str = "netcdf-bench";
 
-/// What stands above a table.
-#[derive(Clone, Debug, Default, PartialEq)]
-struct Head {
-    data: String,
-    block: String,
-    chunk: Option<String>,
-    bytes: u64,
-    access: String,
-    storage: String,
-    unlimited: bool,
-    fill: bool,
+/// The results of a text that is not JSON; `None` where it is of no tool that is known.
+pub(super) fn text(text: &str) -> Option<Results> {
+    netcdf_bench::read(text).or_else(|| ior::csv(text)).or_else(|| h5bench::read(text))
 }
 
-/// Minimum, mean and maximum over the ranks, of a phase.
-#[derive(Clone, Debug, Default)]
-struct Phase {
-    name: String,
-    open: Option<f64>,
-    io: Option<f64>,
-    close: Option<f64>,
+/// The results of a JSON document of another tool.
+pub(super) fn json(document: &serde_json::Value) -> Option<Results> {
+    ior::json(document)
 }
 
-/// The tables of a text, as a document; `None` where there is none.
-pub(super) fn netcdf_bench(text: &str) -> Option<Results> {
-    let mut head = Head::default();
-    let mut runs: Vec<(Head, Vec<Phase>)> = Vec::new();
-    for line in text.lines() {
-        if line.starts_with("Benchtool") {
-            head = Head::default();
-        } else if let Some((phase, what, slowest)) = timing(line) {
-            let new = what == "Open time";
-            // A table with another head, or the same phase once more, is another repetition.
-            let same =
-                runs.last().is_some_and(|r| r.0 == head && !(new && r.1.iter().any(|p| p.name == phase)));
-            if !same {
-                runs.push((head.clone(), Vec::new()));
-            }
-            let phases = &mut runs.last_mut()?.1;
-            if !phases.iter().any(|p| p.name == phase) {
-                phases.push(Phase { name: phase.to_owned(), ..Phase::default() });
-            }
-            let slot = phases.iter_mut().find(|p| p.name == phase)?;
-            match what {
-                "Open time" => slot.open = Some(slowest),
-                "I/O time" => slot.io = Some(slowest),
-                "Close time" => slot.close = Some(slowest),
-                _ => {}
-            }
-        } else {
-            told(line, &mut head);
+/// Another repetition of a row, or a row.
+fn add(rows: &mut Vec<Row>, new: Row, measurement: Measurement) {
+    let same = |r: &Row| r.case == new.case && r.phase == new.phase && r.bytes == new.bytes;
+    let at = match rows.iter().position(same) {
+        Some(at) => at,
+        None => {
+            rows.push(new);
+            rows.len() - 1
         }
-    }
-    let mut rows: Vec<Row> = Vec::new();
-    for (head, phase) in runs.iter().flat_map(|(head, phases)| phases.iter().map(move |p| (head, p))) {
-        let Some(seconds) = phase.io else { continue };
-        let new = head.row(&phase.name);
-        let at = match rows.iter().position(|r| r.case == new.case && r.phase == new.phase) {
-            Some(at) => at,
-            None => {
-                rows.push(new);
-                rows.len() - 1
-            }
-        };
-        let rep = rows[at].measurements.len();
-        let open = phase.open;
-        rows[at].measurements.push(Measurement { rep, open, close: phase.close, ..Measurement::of(seconds) });
-    }
-    let first = runs.first().filter(|_| !rows.is_empty())?;
-    let title = format!("NetCDF-Bench: {} of {}", bytes(first.0.bytes), first.0.data);
-    let mut section = Section { rows, ..Section::new("io", title) };
-    section.notes.push(
-        "from tables of NetCDF-Bench: rates are made anew, of all bytes and the slowest rank's time; its reads find the file in the system's cache"
-            .to_owned(),
-    );
+    };
+    let rep = rows[at].measurements.len();
+    rows[at].measurements.push(Measurement { rep, ..measurement });
+}
+
+/// The rows as a document, of a machine that nobody knows.
+fn document(title: String, rows: Vec<Row>, note: &str) -> Results {
+    let section = Section { rows, notes: vec![note.to_owned()], ..Section::new("io", title) };
     // Nothing is known about the machine, and nothing against the build.
     let environment = Environment { optimised: true, ..Environment::default() };
-    Some(Results { environment, time: 0, ..Results::of(vec![section]) })
+    Results { environment, time: 0, ..Results::of(vec![section]) }
 }
 
-/// `benchmark:write  I/O time  min avg max secs`: phase, what, and the maximum.
-fn timing(line: &str) -> Option<(&str, &str, f64)> {
-    let rest = line.strip_prefix("benchmark:")?;
-    let (phase, rest) = rest.split_once(' ').filter(|p| ["write", "read"].contains(&p.0))?;
-    let (what, numbers) = rest.trim_start().split_once("  ")?;
-    let numbers: Vec<&str> = numbers.split_whitespace().collect();
-    let [_, _, slowest, "secs"] = numbers[..] else { return None };
-    let slowest = slowest.parse::<f64>().ok().filter(|s| s.is_finite() && *s >= 0.0)?;
-    Some((phase, what.trim(), slowest))
-}
-
-/// A line of the head.
-fn told(line: &str, head: &mut Head) {
-    let Some((label, value)) = line.split_once("  ") else { return };
-    let value = value.trim();
-    let lens = || value.split_whitespace().next().unwrap_or_default().to_owned();
-    match label.split(" (").next().unwrap_or_default() {
-        "Data geometry" => head.data = lens(),
-        "Block geometry" => head.block = lens(),
-        "Chunk geometry" => head.chunk = Some(lens()),
-        "Datasize" => head.bytes = lens().parse().unwrap_or(0),
-        "I/O Access" => head.access = lens(),
-        "Storage" => head.storage = lens(),
-        "File length" => head.unlimited = value == "unlimited",
-        "Fill value" | "File value" => head.fill = value == "yes",
-        _ => {}
-    }
-}
-
-impl Head {
-    fn row(&self, phase: &str) -> Row {
-        let chunks = self.chunk.as_ref().map_or_else(String::new, |c| format!(" {c}"));
-        let more = [(self.unlimited, " unlimited"), (self.fill, " filled")];
-        let more: String = more.iter().filter(|m| m.0).map(|m| m.1).collect();
-        let case = format!("{TOOL} {} {} {}{chunks}{more}", self.data, self.access, self.storage);
-        let mut row = Row::new(case, phase, self.bytes)
-            .with(IMPORTED, TOOL)
-            .with("data_shape", &self.data)
-            .with("block_shape", &self.block)
-            .with("access", if self.access == "collective" { "coll" } else { "ind" })
-            .with("chunk_shape", self.chunk.clone().unwrap_or_default())
-            .with("chunk_asked", self.chunk.clone().unwrap_or_else(|| "none".into()))
-            .with("unlimited", u8::from(self.unlimited))
-            .with("fill", u8::from(self.fill))
-            .with("pattern", "blocks");
-        row.engine = TOOL.to_owned();
-        row
-    }
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    const TABLE: &str = "\
-Benchtool (datatype: int) 
-0 pretents to be 1 on file t.nc
-Data geometry (t:x:y:z x sizeof(type))      20:100:200:10 x 4 bytes               
-Block geometry (t:x:y:z x sizeof(type))      1:100:100:10 x 4 bytes               
-Chunk geometry (t:x:y:z x sizeof(type))      1:100:100:10 x 4 bytes               
-Datasize                                             16000000 bytes                (16.0 MB)
-I/O Access                                         collective
-Storage                                               chunked
-File length                                         unlimited
-File value                                                 no
-                                                                               min                  avg                  max                     
-benchmark:write      Open time                                        0.0098616620         0.0098621025         0.0098625430 secs                
-benchmark:write      I/O time                                         0.0102558270         0.0102558920         0.0100000000 secs                
-benchmark:write      Close time                                       0.0088896990         0.0088899290         0.0088901590 secs                
-benchmark:write      I/O Performance (w/o open/close)              1487.7976830890      1487.8071125423      1487.8165419955 MiB/s               
-benchmark:read       Open time                                        0.0046050570         0.0046051320         0.0046052070 secs                
-benchmark:read       I/O time                                         0.0011475040         0.0011478195         0.0011481350 secs                
-";
-
-    #[test]
-    fn tables_become_rows_and_repetitions() {
-        let found = netcdf_bench(&format!("{TABLE}{TABLE}")).unwrap();
-        let rows = &found.sections[0].rows;
-        assert_eq!(
-            rows.iter().map(|r| (r.phase.as_str(), r.measurements.len())).collect::<Vec<_>>(),
-            [("write", 2), ("read", 2)]
-        );
-        assert_eq!(rows[0].case, "netcdf-bench 20:100:200:10 collective chunked 1:100:100:10 unlimited");
-        assert_eq!((rows[0].bytes, rows[0].rate()), (16_000_000, Some(1.6e9)));
-        assert_eq!(rows[0].measurements[1].close, Some(0.008_890_159));
-        assert_eq!(rows[1].measurements[0].close, None);
-        let other = TABLE.replace("collective", "independent");
-        assert_eq!(netcdf_bench(&format!("{TABLE}{other}")).unwrap().sections[0].rows.len(), 4);
-    }
-
-    #[test]
-    fn other_texts_are_none() {
-        for text in [
-            "",
-            "benchmark:write",
-            "benchmark:write Open time  x y z secs",
-            "benchmark:write  I/O time  1 1 inf secs",
-        ] {
-            assert!(netcdf_bench(text).is_none(), "{text}");
-        }
-    }
+/// A time as tools write it.
+fn seconds(value: f64) -> Option<f64> {
+    Some(value).filter(|s| s.is_finite() && *s >= 0.0)
 }

@@ -42,7 +42,7 @@ pub struct AccessOptions {
 
 impl Default for AccessOptions {
     fn default() -> Self {
-        AccessOptions { var: None, patterns: Pattern::ALL.to_vec(), repetitions: 5, cold: false, seed: 1 }
+        AccessOptions { var: None, patterns: Pattern::USUAL.to_vec(), repetitions: 5, cold: false, seed: 1 }
     }
 }
 

@@ -107,5 +107,8 @@ fn pattern(asked: PatternArg) -> Pattern {
         PatternArg::Map => Pattern::Map,
         PatternArg::Series => Pattern::Series,
         PatternArg::Full => Pattern::Full,
+        PatternArg::Profile => Pattern::Profile,
+        PatternArg::Box => Pattern::Box,
+        PatternArg::Stride => Pattern::Stride,
     }
 }

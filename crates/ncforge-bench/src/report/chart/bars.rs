@@ -1,8 +1,9 @@
-//! One bar a case, every repetition as a dot, the interval of the median, and the ceiling.
+//! One bar a case, every repetition as a dot (of many, how they are spread), the interval of the median, and the ceiling.
 
 use super::Chart;
-use super::canvas::{Canvas, GRID, INK, LETTER, MARK, MUTED, SERIES, Side, WIDTH, picture, short};
+use super::canvas::{Canvas, GRID, INK, LETTER, MARK, MUTED, PAPER, SERIES, Side, WIDTH, picture, short};
 use super::scale::{Scale, Unit};
+use super::violin;
 use crate::error::Result;
 use crate::result::Row;
 use crate::stats::median_interval;
@@ -71,7 +72,12 @@ pub(crate) fn bars(label: &str, rows: &[&Row]) -> Result<Option<Chart>> {
     })?;
     let better = if unit == Unit::Rate { "longer is faster" } else { "shorter is faster" };
     let words = format!(
-        "{better}; bars: medians; thick line: 95 % interval of the median; dots: repetitions{}{}",
+        "{better}; bars: medians; thick line: 95 % interval of the median; {}{}{}",
+        if bars.iter().any(|b| b.all.len() >= violin::LEAST) {
+            "outlines: how repetitions are spread, thick where many are"
+        } else {
+            "dots: repetitions"
+        },
         if ceiling.is_some() { "; orange line: plain system calls" } else { "" },
         if log { "; equal steps are equal ratios" } else { "" }
     );
@@ -100,15 +106,21 @@ impl Bar<'_> {
         let middle = top + LINE / 2;
         c.text(&short(&self.name, NAME), (left - 8, middle), Side::Right, INK);
         c.rect((left, top + 5), (scale.at(self.middle), top + LINE - 5), colour);
+        let places: Vec<i32> = self.all.iter().map(|&v| scale.at(v)).collect();
+        let spread = violin::outline(&places);
+        if let Some(spread) = &spread {
+            let half = f64::from(LINE / 2 - 2);
+            let upper = spread.iter().map(|(x, share)| (*x, middle - (share * half).round() as i32));
+            let lower = spread.iter().rev().map(|(x, share)| (*x, middle + (share * half).round() as i32));
+            c.area(upper.chain(lower).collect(), PAPER, INK);
+        }
         if let Some((low, high)) = self.interval {
             c.line(vec![(scale.at(low), middle), (scale.at(high), middle)], INK, 3);
         }
-        let mut end = scale.at(self.middle);
-        for &v in self.all.iter().take(60) {
-            let x = scale.at(v);
-            end = end.max(x);
-            c.ring((x, middle), 3, INK, 1);
+        if spread.is_none() {
+            places.iter().for_each(|&x| c.ring((x, middle), 3, INK, 1));
         }
+        let end = places.iter().copied().fold(scale.at(self.middle), i32::max);
         c.text(&unit.text(self.middle), (end + 10, middle), Side::Left, INK);
     }
 }

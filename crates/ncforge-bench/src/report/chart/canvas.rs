@@ -86,6 +86,14 @@ impl Canvas<'_> {
         self.note(done);
     }
 
+    /// An area with an outline.
+    pub(super) fn area(&mut self, places: Vec<(i32, i32)>, inside: RGBColor, outline: RGBColor) {
+        let done = self.area.draw(&Polygon::new(places.clone(), inside.filled()));
+        self.note(done);
+        let first = places.first().copied();
+        self.line(places.into_iter().chain(first).collect(), outline, 1);
+    }
+
     /// A disc.
     pub(super) fn dot(&mut self, at: (i32, i32), radius: i32, colour: RGBColor) {
         let done = self.area.draw(&Circle::new(at, radius, colour.filled()));

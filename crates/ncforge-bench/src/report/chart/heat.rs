@@ -27,11 +27,12 @@ const NAME: usize = 24;
 const WHITE: RGBColor = RGBColor(0xFF, 0xFF, 0xFF);
 const BLACK: RGBColor = RGBColor(0, 0, 0);
 
-/// One cell for each row that has both facts; `front` and `chosen` say of a row whether it is to be marked.
+/// One cell for each row that has both facts, in shades from the fastest to the slowest of all, or of its column; `front` and `chosen` say of a row whether it is to be marked.
 pub(crate) fn heat(
     title: &str,
     rows: &[&Row],
     (across, down): (&str, &str),
+    by_column: bool,
     front: &dyn Fn(&Row) -> bool,
     chosen: &dyn Fn(&Row) -> bool,
 ) -> Result<Option<Chart>> {
@@ -42,13 +43,25 @@ pub(crate) fn heat(
         .collect();
     let columns = sorted(cells.iter().map(|c| c.0.as_str()));
     let lines = sorted(cells.iter().map(|c| c.1.as_str()));
-    if cells.len() < 5 || columns.len() < 2 && lines.len() < 2 {
+    let least = if by_column { 4 } else { 5 };
+    if cells.len() < least || columns.len() < 2 && lines.len() < 2 {
         return Ok(None);
     }
-    let (fast, slow) = cells.iter().fold((f64::INFINITY, 0.0f64), |(l, h), c| (l.min(c.2), h.max(c.2)));
-    let step = |s: f64| {
-        let share = if slow > fast { (s / fast).ln() / (slow / fast).ln() } else { 0.0 };
+    let range = |mine: &dyn Fn(&str) -> bool| {
+        let times = cells.iter().filter(|c| mine(&c.0)).map(|c| c.2);
+        times.fold((f64::INFINITY, 0.0f64), |(l, h), s| (l.min(s), h.max(s)))
+    };
+    let (fast, slow) = range(&|_| true);
+    // Of a column, how many times as long as its fastest; of all columns, the most.
+    let times = |column: &str, s: f64| s / if by_column { range(&|c| c == column).0 } else { fast };
+    let most = cells.iter().map(|c| times(&c.0, c.2)).fold(1.0, f64::max);
+    let step = |column: &str, s: f64| {
+        let share = if most > 1.0 { times(column, s).ln() / most.ln() } else { 0.0 };
         ((share * RAMP.len() as f64) as usize).min(RAMP.len() - 1)
+    };
+    let (pale, dark) = match by_column {
+        true => ("1 ×".to_owned(), format!("{most:.1} ×")),
+        false => (seconds(fast), seconds(slow)),
     };
     let letters =
         |list: &[String]| list.iter().map(|t| t.chars().count().min(NAME)).max().unwrap_or(0) as i32;
@@ -71,7 +84,7 @@ pub(crate) fn heat(
         for (x, y, s, row) in &cells {
             let place = |list: &[String], v: &str| list.iter().position(|l| l == v).unwrap_or(0) as i32;
             let (px, py) = (left + place(&columns, x) * width, top + place(&lines, y) * LINE);
-            let shade = step(*s);
+            let shade = step(x, *s);
             let ink = if shade >= LIGHT_FROM { WHITE } else { BLACK };
             c.rect((px + 1, py + 1), (px + width - 1, py + LINE - 1), RAMP[shade]);
             if numbers {
@@ -85,17 +98,20 @@ pub(crate) fn heat(
             }
         }
         let y = bottom + 52;
-        c.text(&seconds(fast), (left, y), Side::Left, MUTED);
+        c.text(&pale, (left, y), Side::Left, MUTED);
         for (i, colour) in RAMP.iter().enumerate() {
             let x = left + 70 + i as i32 * 24;
             c.rect((x, y - 7), (x + 24, y + 7), *colour);
         }
-        c.text(&seconds(slow), (left + 80 + 24 * RAMP.len() as i32, y), Side::Left, MUTED);
+        c.text(&dark, (left + 80 + 24 * RAMP.len() as i32, y), Side::Left, MUTED);
         let axes = format!("down: {}; across: {}", named(down), named(across));
         c.text(&axes, (left, y + 22), Side::Left, MUTED);
     })?;
     let has = |what: &dyn Fn(&Row) -> bool| cells.iter().any(|c| what(c.3));
-    let mut words = format!("pale is fast ({}), dark is slow ({})", seconds(fast), seconds(slow));
+    let mut words = match by_column {
+        true => format!("in every column pale is its fastest, dark takes up to {most:.1} times as long"),
+        false => format!("pale is fast ({pale}), dark is slow ({dark})"),
+    };
     if has(front) {
         words += "; a dot: no other case is better in both phases";
     }
@@ -112,6 +128,7 @@ fn named(fact: &str) -> String {
         "chunk_rest" => "their lengths along the others".to_owned(),
         "chunk_asked" => "chunks asked for".to_owned(),
         "engine" => "library".to_owned(),
+        "layout" => "file, and how the variable is stored in it".to_owned(),
         other => other.replace('_', " "),
     }
 }

@@ -143,6 +143,7 @@ fn views(report: &SweepReport, chosen: Option<&[u64]>) -> Vec<View> {
                     only: only.clone(),
                     across: "chunk_rest".into(),
                     down: "chunk_first".into(),
+                    columns: false,
                 });
             }
             views.push(View::Front {

@@ -78,8 +78,9 @@ fn view_chart(s: &Section, view: &View) -> Result<Option<Chart>> {
         move |r: &&Row| only.iter().all(|(name, value)| r.facts.get(name) == Some(value))
     };
     match view {
-        View::Heat { title, phase, only, across, down } => {
-            let rows: Vec<&Row> = s.rows.iter().filter(|r| r.label() == *phase).filter(has(only)).collect();
+        View::Heat { title, phase, only, across, down, columns } => {
+            let of = |r: &&Row| phase.is_empty() || r.label() == *phase;
+            let rows: Vec<&Row> = s.rows.iter().filter(of).filter(has(only)).collect();
             // The front of the same rows, if there is one.
             let front = s.views.iter().find_map(|v| match v {
                 View::Front { across, up, chosen, only: o, .. } if o == only => {
@@ -89,7 +90,7 @@ fn view_chart(s: &Section, view: &View) -> Result<Option<Chart>> {
             });
             let (points, chosen) = front.unwrap_or_default();
             let best: Vec<&str> = chart::unbeaten(&points).iter().map(|p| p.case.as_str()).collect();
-            chart::heat(title, &rows, (across, down), &|r| best.contains(&r.case.as_str()), &|r| {
+            chart::heat(title, &rows, (across, down), *columns, &|r| best.contains(&r.case.as_str()), &|r| {
                 chosen.is_some() && r.facts.get("chunk_shape") == chosen.as_ref()
             })
         }

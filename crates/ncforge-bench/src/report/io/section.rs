@@ -1,6 +1,6 @@
 //! The workload `io` in the terms that all workloads share.
 
-use super::{Row as IoRow, bounds, call_seconds, comparisons, is_encoding, rows};
+use super::{Row as IoRow, bounds, call_seconds, comparisons, is_encoding, layers, rows};
 use crate::clock::Used;
 use crate::driver::{Coding, Shuffle};
 use crate::environment::Environment;
@@ -8,7 +8,7 @@ use crate::report::bytes;
 use crate::result::{Lane, Measurement, Results, Row, Section, View, WHOLE};
 use crate::stats::{Summary, percentile};
 use crate::workload::io::{
-    AccessKind, CacheAsk, CaseResult, DriverAsk, IoReport, PhaseResult, Span, endian_name, format_name,
+    AccessKind, CacheAsk, CaseResult, IoReport, PhaseKind, PhaseResult, Span, endian_name, format_name,
     type_name, written,
 };
 
@@ -36,7 +36,8 @@ pub fn io_section(report: &IoReport) -> Section {
         if g.ranks() == 1 { "" } else { "s" }
     );
     let mut section = Section::new("io", title);
-    section.words = comparisons(report, &found);
+    section.words = layers(report, &found);
+    section.words.extend(comparisons(report, &found));
     section.words.extend(bounds(report, &found));
     section.rows = found.iter().map(|r| row(report, r)).collect();
     section.notes.clone_from(&report.notes);
@@ -59,6 +60,7 @@ fn views(section: &Section) -> Vec<View> {
                 only: std::collections::BTreeMap::new(),
                 across: "engine".into(),
                 down: "chunk_asked".into(),
+                columns: false,
             });
         }
     }
@@ -84,7 +86,9 @@ fn row(report: &IoReport, found: &IoRow<'_>) -> Row {
     row.of_ceiling = found.of_ceiling;
     row.calls = thinned(&call_seconds(found));
     row.lanes = lanes(&found.runs);
-    let mut row = facts(row, report, case, found.cache);
+    let moved = report.reading.as_ref().filter(|_| found.kind == PhaseKind::Read);
+    let block = &moved.unwrap_or(&report.geometry).block;
+    let mut row = facts(row, report, case, found.cache).with("block_shape", written(block));
     if is_encoding(report, found) {
         row = row.with(WHOLE, 1);
     }
@@ -103,8 +107,8 @@ fn facts(row: Row, report: &IoReport, case: &CaseResult, cache: Option<CacheAsk>
         AccessKind::Collective => "coll",
         AccessKind::File => "file",
     };
-    // Plain system calls encode nothing, and hold nothing.
-    let raw = case.ask.driver == DriverAsk::Raw;
+    // Plain calls encode nothing, and hold nothing.
+    let raw = case.ask.driver.is_plain();
     let coding = if raw { Coding::default() } else { case.ask.coding };
     let held = if raw { None } else { case.ask.cache };
     let shuffle = match coding.shuffle {
@@ -124,7 +128,6 @@ fn facts(row: Row, report: &IoReport, case: &CaseResult, cache: Option<CacheAsk>
         .with("ppn", g.ppn)
         .with("dims", g.names.join(":"))
         .with("data_shape", written(&g.data))
-        .with("block_shape", written(&g.block))
         .with("chunk_shape", found.or_else(|| asked.clone()).unwrap_or_default())
         .with("chunk_asked", asked.unwrap_or_else(|| "none".into()))
         .with("dtype", type_name::of(o.dtype))

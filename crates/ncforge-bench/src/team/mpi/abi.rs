@@ -81,6 +81,8 @@ calls! {
     file_set_view: b"MPI_File_set_view\0" = fn(Handle, i64, Handle, Handle, *const c_char, Handle);
     file_write_at_all: b"MPI_File_write_at_all\0" = fn(Handle, i64, *const c_void, c_int, Handle, usize);
     file_read_at_all: b"MPI_File_read_at_all\0" = fn(Handle, i64, *mut c_void, c_int, Handle, usize);
+    file_write_at: b"MPI_File_write_at\0" = fn(Handle, i64, *const c_void, c_int, Handle, usize);
+    file_read_at: b"MPI_File_read_at\0" = fn(Handle, i64, *mut c_void, c_int, Handle, usize);
     file_close: b"MPI_File_close\0" = fn(*mut Handle);
     file_get_info: b"MPI_File_get_info\0" = fn(Handle, *mut Handle);
     info_create: b"MPI_Info_create\0" = fn(*mut Handle);

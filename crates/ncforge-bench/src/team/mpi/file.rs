@@ -1,4 +1,4 @@
-//! A file through MPI-IO: collective calls on boxes of a row-major array.
+//! A file through MPI-IO: collective calls on boxes of a row-major array, and calls of single ranks on runs of bytes.
 
 use std::ffi::{CString, c_int};
 use std::path::Path;
@@ -11,8 +11,8 @@ use crate::error::{Error, Result};
 const MODE_RDONLY: c_int = 2;
 const MODE_RDWR: c_int = 8;
 
-/// A file that all ranks of a job have open. Every call is collective: MPI-IO gathers what neighbouring ranks write into large requests of a few of them
-/// ("two-phase").
+/// A file that all ranks of a job have open. In calls that are collective (`…_all`), MPI-IO gathers what neighbouring ranks write into large
+/// requests of a few of them ("two-phase"). A file is for calls of one kind.
 #[derive(Debug)]
 pub struct MpiFile {
     abi: Rc<Abi>,
@@ -131,6 +131,40 @@ impl MpiFile {
         abi.check(code, "a collective read")
     }
 
+    /// Writes a run of bytes, for this rank alone.
+    pub fn write_at(&self, offset: u64, bytes: &[u8]) -> Result<()> {
+        let (abi, (at, len)) = (&self.abi, run(offset, bytes.len())?);
+        // SAFETY: as many bytes as are there.
+        let code = unsafe {
+            (abi.calls.file_write_at)(
+                self.handle,
+                at,
+                bytes.as_ptr().cast(),
+                len,
+                abi.byte,
+                abi.status_ignore(),
+            )
+        };
+        abi.check(code, "a write")
+    }
+
+    /// Reads a run of bytes, for this rank alone.
+    pub fn read_at(&self, offset: u64, out: &mut [u8]) -> Result<()> {
+        let (abi, (at, len)) = (&self.abi, run(offset, out.len())?);
+        // SAFETY: room for as many bytes.
+        let code = unsafe {
+            (abi.calls.file_read_at)(
+                self.handle,
+                at,
+                out.as_mut_ptr().cast(),
+                len,
+                abi.byte,
+                abi.status_ignore(),
+            )
+        };
+        abi.check(code, "a read")
+    }
+
     /// Closes the file; every rank calls this.
     pub fn close(mut self) -> Result<()> {
         self.open = false;
@@ -138,4 +172,10 @@ impl MpiFile {
         let code = unsafe { (self.abi.calls.file_close)(&mut self.handle) };
         self.abi.check(code, "closing a file")
     }
+}
+
+/// A place and a length as MPI-IO takes them.
+fn run(offset: u64, len: usize) -> Result<(i64, c_int)> {
+    let place = i64::try_from(offset).ok().zip(c_int::try_from(len).ok());
+    place.ok_or_else(|| Error::Invalid(format!("MPI-IO takes lengths below 2^31, not {len}")))
 }

@@ -16,18 +16,31 @@ pub enum Pattern {
     Series,
     /// Everything.
     Full,
+    /// All of the dimension before the last two at one random position of the others: a profile through the levels. Of a variable
+    /// with fewer than three dimensions, a series.
+    Profile,
+    /// A random box, half as long as the variable along every dimension.
+    Box,
+    /// Every fourth element along every dimension, from a random one of the first four.
+    Stride,
 }
 
 impl Pattern {
     /// All of them, in the order in which tables show them.
-    pub const ALL: [Pattern; 3] = [Pattern::Map, Pattern::Series, Pattern::Full];
+    pub const ALL: [Pattern; 6] =
+        [Pattern::Map, Pattern::Series, Pattern::Full, Pattern::Profile, Pattern::Box, Pattern::Stride];
+    /// Those that are measured when nobody says which.
+    pub const USUAL: [Pattern; 3] = [Pattern::Map, Pattern::Series, Pattern::Full];
 
-    /// Its name: "map", "series", "full".
+    /// Its name: "map", "series", "full", …
     pub const fn name(self) -> &'static str {
         match self {
             Pattern::Map => "map",
             Pattern::Series => "series",
             Pattern::Full => "full",
+            Pattern::Profile => "profile",
+            Pattern::Box => "box",
+            Pattern::Stride => "stride",
         }
     }
 
@@ -39,17 +52,31 @@ impl Pattern {
     /// The selection in an array of this shape, at the next random position.
     pub fn slab(self, shape: &[u64], positions: &mut Positions) -> Hyperslab {
         let rank = shape.len();
-        let whole = |d: usize| match self {
+        let mut part = |d: usize, n: u64| match self {
+            // Start, count and stride along a dimension.
+            Pattern::Box => {
+                let half = n.div_ceil(2);
+                (positions.below(n - half + 1), half, 1)
+            }
+            // As many wherever it begins.
+            Pattern::Stride => (positions.below(n.min(4)), (n / 4).max(n.min(1)), 4),
+            _ if self.takes_whole(d, rank) => (0, n, 1),
+            _ => (positions.below(n), n.min(1), 1),
+        };
+        let parts: Vec<(u64, u64, u64)> = shape.iter().enumerate().map(|(d, &n)| part(d, n)).collect();
+        let column = |f: fn(&(u64, u64, u64)) -> u64| parts.iter().map(f).collect::<Vec<u64>>();
+        Hyperslab::strided(&column(|p| p.0), &column(|p| p.1), &column(|p| p.2))
+    }
+
+    /// Whether all of a dimension is read.
+    fn takes_whole(self, d: usize, rank: usize) -> bool {
+        match self {
             Pattern::Full => true,
             Pattern::Series => d == 0,
+            Pattern::Profile => d == rank.saturating_sub(3),
             Pattern::Map => d + if rank > 2 { 2 } else { 1 } >= rank,
-        };
-        let (start, count): (Vec<u64>, Vec<u64>) = shape
-            .iter()
-            .enumerate()
-            .map(|(d, &n)| if whole(d) { (0, n) } else { (positions.below(n), n.min(1)) })
-            .unzip();
-        Hyperslab::new(&start, &count)
+            Pattern::Box | Pattern::Stride => false,
+        }
     }
 }
 
@@ -69,6 +96,10 @@ mod tests {
         assert_eq!(count(Pattern::Full, &[12, 90, 180]), [12, 90, 180]);
         assert_eq!(count(Pattern::Map, &[12, 90]), [1, 90]);
         assert_eq!(count(Pattern::Map, &[12]), [12]);
+        assert_eq!(count(Pattern::Profile, &[12, 17, 90, 180]), [1, 17, 1, 1]);
+        assert_eq!(count(Pattern::Profile, &[12, 90]), [12, 1]);
+        assert_eq!(count(Pattern::Box, &[12, 17, 1]), [6, 9, 1]);
+        assert_eq!(count(Pattern::Stride, &[12, 16, 1]), [3, 4, 1]);
         for p in Pattern::ALL {
             assert!(count(p, &[]).is_empty());
             assert_eq!(Pattern::from_name(p.name()), Some(p));

@@ -237,10 +237,56 @@ impl Geometry {
         self.share().iter().zip(&self.block).map(|(s, b)| s / b).product()
     }
 
+    /// Steps along the first dimension that each rank makes.
+    pub fn steps(&self) -> u64 {
+        self.share().first().zip(self.block.first()).map_or(1, |(s, b)| s / b).max(1)
+    }
+
+    /// The same array in blocks of another shape, by as many ranks: how it is read where that is not how it is written.
+    ///
+    /// # Errors
+    /// [`Error::Invalid`] when these blocks do not cover the array as [`Geometry::resolve`] wants it.
+    pub fn in_blocks(&self, block: &Lengths) -> Result<Geometry> {
+        let split = self.fitting_split(block);
+        if split.is_none() && block.lens.len() == self.data.len() {
+            return invalid(format!(
+                "the data {} in blocks of {} cannot be shared evenly by {} ranks, each of which reads other blocks",
+                written(&self.data),
+                written(&block.lens),
+                self.ranks()
+            ));
+        }
+        let request = GeometryRequest {
+            data: Some(Lengths { lens: self.data.clone(), names: Some(self.names.clone()) }),
+            block: Some(block.clone()),
+            split: split.map(|grid| Lengths::new(&grid)),
+            nodes: Some(self.nodes),
+            ppn: Some(self.ppn),
+        };
+        Self::resolve(&request, self.ranks(), self.nodes)
+    }
+
+    /// Ranks along the dimensions of which such a block takes a part only, the slowest first, as far as they can be shared; `None` where
+    /// not all ranks find something to do.
+    fn fitting_split(&self, block: &Lengths) -> Option<Vec<u64>> {
+        if block.lens.len() != self.data.len() {
+            return None;
+        }
+        let mut left = self.ranks();
+        let mut grid = vec![1; self.data.len()];
+        for (d, (n, b)) in self.data.iter().zip(&block.lens).enumerate() {
+            let pieces = if n.is_multiple_of(*b) { n / b } else { 1 };
+            grid[d] =
+                (1..=left).rev().find(|g| left.is_multiple_of(*g) && pieces.is_multiple_of(*g)).unwrap_or(1);
+            left /= grid[d];
+        }
+        (left == 1).then_some(grid)
+    }
+
     /// Half of the time steps: calls of each rank for them, which are its first ones, and the length of the first dimension
     /// then. `None` where ranks share that dimension, or there is one step only.
     pub fn first_half(&self) -> Option<(u64, u64)> {
-        let steps = self.share().first()? / self.block.first()?;
+        let steps = self.steps();
         let half = steps / 2;
         (self.grid[0] == 1 && half > 0).then(|| (self.calls() / steps * half, half * self.block[0]))
     }
@@ -376,6 +422,19 @@ mod tests {
         assert_eq!(g.origin(3), [0, 100, 100, 0]);
         assert_eq!(g.origin(1), [0, 0, 100, 0]);
         assert_eq!(g.slab(2, 7).start, [7, 100, 0, 0]);
+    }
+
+    #[test]
+    fn the_same_array_is_read_in_other_blocks() {
+        let g = Geometry::resolve(&request("6:4:8:2", None), 4, 1).unwrap();
+        // Series: every rank has some of the points.
+        let series = g.in_blocks(&Lengths::new(&[6, 1, 1, 2])).unwrap();
+        assert_eq!((series.grid.clone(), series.calls(), series.steps()), (vec![1, 4, 1, 1], 8, 1));
+        // Maps, one after the other.
+        assert_eq!(g.in_blocks(&Lengths::new(&[1, 4, 8, 1])).unwrap().grid, [2, 1, 1, 2]);
+        for wrong in [vec![6, 4, 8, 2], vec![4, 4, 8, 1], vec![6, 4]] {
+            assert!(g.in_blocks(&Lengths::new(&wrong)).is_err(), "{wrong:?}");
+        }
     }
 
     #[test]

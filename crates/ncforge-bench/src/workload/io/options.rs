@@ -15,6 +15,12 @@ use crate::driver::{Coding, is_hdf5};
 pub struct IoOptions {
     /// Array, blocks, ranks.
     pub geometry: GeometryRequest,
+    /// Blocks in which is read, where those are not the ones that were written.
+    #[serde(default)]
+    pub read_block: Option<Lengths>,
+    /// Seconds that every rank waits between two time steps that are written, as a model that computes.
+    #[serde(default)]
+    pub compute: Option<f64>,
     /// What is compared: libraries, chunks, kinds of access.
     pub cases: Vec<CaseAsk>,
     /// Write the file.
@@ -55,6 +61,9 @@ pub struct IoOptions {
     pub warmup: usize,
     /// No new round begins after this many seconds.
     pub budget: Option<f64>,
+    /// A file that holds what is done until everything is; a run that finds it goes on where that one ended.
+    #[serde(default)]
+    pub resume: Option<PathBuf>,
     /// Rounds go on until the 95 % interval of every row's median is no further from it than this share, or time is over.
     #[serde(default)]
     pub until: Option<f64>,
@@ -76,6 +85,9 @@ pub struct IoOptions {
     pub hints: Vec<(String, String)>,
     /// Each rank reads what another one wrote.
     pub shift: bool,
+    /// The cases are layers of one another, and are told as such; those that cannot do what is asked are left out.
+    #[serde(default)]
+    pub layers: bool,
     /// Memory, storage and codecs are measured by themselves first, to tell what bounds each row.
     #[serde(default)]
     pub ceilings: bool,
@@ -86,6 +98,8 @@ impl IoOptions {
     pub fn new(file: impl Into<PathBuf>) -> Self {
         IoOptions {
             geometry: GeometryRequest::default(),
+            read_block: None,
+            compute: None,
             cases: vec![CaseAsk::default()],
             write: true,
             append: false,
@@ -104,6 +118,7 @@ impl IoOptions {
             repetitions: 5,
             warmup: 1,
             budget: None,
+            resume: None,
             until: None,
             seconds: None,
             caches: vec![CacheAsk::Warm],
@@ -113,6 +128,7 @@ impl IoOptions {
             memory: None,
             hints: Vec::new(),
             shift: true,
+            layers: false,
             ceilings: false,
         }
     }
@@ -147,6 +163,8 @@ pub enum DriverAsk {
     Ncforge,
     /// Plain system calls.
     Raw,
+    /// The same bytes through MPI-IO, in MPI jobs.
+    MpiIo,
     /// netCDF-C at a path, or the one that the system finds.
     Libnetcdf(Option<PathBuf>),
     /// libhdf5 at a path, or the one that the system finds.
@@ -154,6 +172,39 @@ pub enum DriverAsk {
 }
 
 impl DriverAsk {
+    /// What it is called where it stands for a layer.
+    pub(crate) fn title(&self) -> String {
+        match self {
+            DriverAsk::Ncforge => "ncforge".into(),
+            DriverAsk::Raw => "raw".into(),
+            DriverAsk::MpiIo => "mpi-io".into(),
+            DriverAsk::Libnetcdf(None) => "libnetcdf".into(),
+            DriverAsk::H5(None) => "h5".into(),
+            DriverAsk::Libnetcdf(Some(path)) | DriverAsk::H5(Some(path)) => path.display().to_string(),
+        }
+    }
+
+    /// Whether it writes values as they are, in no format: nothing is encoded, rounded or held.
+    pub fn is_plain(&self) -> bool {
+        matches!(self, DriverAsk::Raw | DriverAsk::MpiIo)
+    }
+
+    /// The layers that data goes through, from the lowest: system calls, MPI-IO, HDF5, netCDF-C (these builds of it, or the system's), ncforge.
+    pub fn layers(libraries: &[PathBuf]) -> Vec<DriverAsk> {
+        let mut all = vec![DriverAsk::Raw, DriverAsk::MpiIo];
+        let mut more: Vec<DriverAsk> = libraries.iter().map(|path| Self::library(path)).collect();
+        if !more.iter().any(|d| matches!(d, DriverAsk::H5(_))) {
+            more.insert(0, DriverAsk::H5(None));
+        }
+        if !more.iter().any(|d| matches!(d, DriverAsk::Libnetcdf(_))) {
+            more.push(DriverAsk::Libnetcdf(None));
+        }
+        more.sort_by_key(|d| matches!(d, DriverAsk::Libnetcdf(_)));
+        all.extend(more);
+        all.push(DriverAsk::Ncforge);
+        all
+    }
+
     /// A library by its path, as [`crate::driver::library`] tells them apart; `find` and `h5` are the system's.
     pub fn library(path: &Path) -> Self {
         match path.to_str() {
@@ -168,16 +219,17 @@ impl DriverAsk {
 impl std::str::FromStr for DriverAsk {
     type Err = String;
 
-    /// `ncforge`, `raw`, `libnetcdf`, `h5`, or the path of a library of netCDF-C or of HDF5.
+    /// `ncforge`, `raw`, `mpi-io`, `libnetcdf`, `h5`, or the path of a library of netCDF-C or of HDF5.
     fn from_str(text: &str) -> Result<Self, String> {
         match text {
             "ncforge" => Ok(DriverAsk::Ncforge),
             "raw" => Ok(DriverAsk::Raw),
+            "mpi-io" => Ok(DriverAsk::MpiIo),
             "libnetcdf" => Ok(DriverAsk::Libnetcdf(None)),
             "h5" => Ok(DriverAsk::H5(None)),
             path if path.contains('/') || path.contains(".so") => Ok(Self::library(Path::new(path))),
             other => Err(format!(
-                "no driver `{other}`: ncforge, raw, libnetcdf, h5, or the path of a netCDF-C or HDF5 library"
+                "no driver `{other}`: ncforge, raw, mpi-io, libnetcdf, h5, or the path of a netCDF-C or HDF5 library"
             )),
         }
     }
@@ -255,6 +307,17 @@ pub enum CacheAsk {
     Cold,
     /// As it happens to be.
     Any,
+}
+
+impl CacheAsk {
+    /// Behind the name of a phase: " warm".
+    pub(crate) fn told(self) -> &'static str {
+        match self {
+            CacheAsk::Warm => " warm",
+            CacheAsk::Cold => " cold",
+            CacheAsk::Any => "",
+        }
+    }
 }
 
 impl std::str::FromStr for CacheAsk {

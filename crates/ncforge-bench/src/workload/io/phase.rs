@@ -20,6 +20,10 @@ const CALLS_KEPT: usize = 4096;
 pub(super) struct Bench<'a> {
     pub(super) team: &'a dyn Team,
     pub(super) geometry: &'a Geometry,
+    /// How the array is read.
+    pub(super) reading: &'a Geometry,
+    /// Seconds between two time steps that are written.
+    pub(super) compute: Option<f64>,
     pub(super) values: Values,
     /// Bytes of values that may be held at once by this rank.
     pub(super) room: usize,
@@ -42,7 +46,7 @@ pub(super) struct Bench<'a> {
 impl<'a> Bench<'a> {
     pub(super) fn new(
         team: &'a dyn Team,
-        geometry: &'a Geometry,
+        (geometry, reading): (&'a Geometry, &'a Geometry),
         values: Values,
         options: &super::IoOptions,
         stop: Option<&'a dyn Fn() -> bool>,
@@ -55,6 +59,8 @@ impl<'a> Bench<'a> {
         Bench {
             team,
             geometry,
+            reading,
+            compute: options.compute,
             values,
             room: room as usize,
             verify: options.verify,
@@ -69,13 +75,13 @@ impl<'a> Bench<'a> {
         }
     }
 
-    fn block_bytes(&self) -> usize {
-        self.geometry.block_len() as usize * self.values.dtype.size()
+    fn block_bytes(&self, geometry: &Geometry) -> usize {
+        geometry.block_len() as usize * self.values.dtype.size()
     }
 
     /// Calls whose values fit the room.
-    fn calls_at_once(&self) -> u64 {
-        (self.room / self.block_bytes().max(1)).max(1) as u64
+    fn calls_at_once(&self, geometry: &Geometry) -> u64 {
+        (self.room / self.block_bytes(geometry).max(1)).max(1) as u64
     }
 
     /// Where a block of the whole array lies in a file of the case.
@@ -135,8 +141,11 @@ impl<'a> Bench<'a> {
             _ => (0, self.geometry.calls()),
         };
         let wrong = self.rewrites && kind != PhaseKind::Rewrite;
-        let block = self.block_bytes();
-        let at_once = if self.periodic { calls } else { self.calls_at_once() };
+        let block = self.block_bytes(self.geometry);
+        let at_once = if self.periodic { calls } else { self.calls_at_once(self.geometry) };
+        // Between two steps nothing is timed: a stretch ends with a step.
+        let a_step = self.geometry.calls() / self.geometry.steps();
+        let at_once = if self.compute.is_some() { at_once.min(a_step) } else { at_once };
         let mut pace = Pace::new(self.seconds, at_once);
         while first < calls && !pace.is_over() {
             let end = (first + pace.calls()).min(calls);
@@ -150,15 +159,15 @@ impl<'a> Bench<'a> {
                     out.iter_mut().for_each(|b| *b = !*b);
                 }
             }
-            let places: Vec<Hyperslab> = slabs.iter().map(|s| self.in_file(case, s, mine)).collect();
+            let mut places = Places::of(slabs.iter().map(|s| self.in_file(case, s, mine)));
             self.asked_to_stop()?;
             meter.go_on();
             self.team.barrier()?;
             let mut clock = Calls::begin(&mut phase, end - first);
             let mut done = Ok(());
-            for (i, place) in places.iter().enumerate() {
+            for i in 0..slabs.len() {
                 let at = (i % held) * block;
-                done = file.write(0, place, &self.buffer[at..at + block]);
+                done = file.write(0, places.at(i), &self.buffer[at..at + block]);
                 if done.is_err() {
                     break;
                 }
@@ -166,9 +175,17 @@ impl<'a> Bench<'a> {
             }
             clock.end(&mut phase);
             self.after_calls(case, done)?;
+            // Giving lists of blocks back is no work of the library's, either.
+            meter.pause();
+            drop((slabs, places));
+            meter.go_on();
             phase.bytes += (end - first) * block as u64;
             first = end;
             pace.after(self.team, &phase)?;
+            let between = first < calls && first.is_multiple_of(a_step);
+            if let Some(seconds) = self.compute.filter(|_| between) {
+                std::thread::sleep(std::time::Duration::from_secs_f64(seconds));
+            }
         }
         self.reach = (first < calls).then_some(first);
         phase.close = self.close(case, file)?;
@@ -181,35 +198,36 @@ impl<'a> Bench<'a> {
         let played = self.reads_as;
         let mut phase = RankPhase::default();
         let mut verdict = self.verify.then(Verdict::default);
-        let access = case.access(self.team, &self.geometry.block);
+        let access = case.access(self.team, &self.reading.block);
         let fetched = clock::storage_read();
         let mut meter = Meter::begin();
         let path = case.path(played);
         let (mut file, span) = self.timed(case, || case.driver.open_blocks(&path, &case.spec, &access))?;
         phase.open = span;
         phase.steps = file.steps().iter().map(|&(step, seconds)| (step.to_owned(), seconds)).collect();
-        let calls = self.reach.unwrap_or(self.geometry.calls());
-        let block = self.block_bytes();
+        let calls = self.reach.unwrap_or(self.reading.calls());
+        let block = self.block_bytes(self.reading);
         // Without a check nobody needs what was read before.
-        let (at_once, reuse) = if self.verify { (self.calls_at_once(), false) } else { (calls, true) };
+        let (at_once, reuse) =
+            if self.verify { (self.calls_at_once(self.reading), false) } else { (calls, true) };
         let mut first = 0;
         let mut pace = Pace::new(self.seconds, at_once);
         while first < calls && !pace.is_over() {
             let end = (first + pace.calls()).min(calls);
             meter.pause();
-            let slabs: Vec<Hyperslab> = (first..end).map(|c| self.geometry.slab(played, c)).collect();
+            let slabs: Vec<Hyperslab> = (first..end).map(|c| self.reading.slab(played, c)).collect();
             let held = if reuse { 1 } else { slabs.len() };
             self.buffer.resize(held * block);
             self.buffer.fill(POISON);
-            let places: Vec<Hyperslab> = slabs.iter().map(|s| self.in_file(case, s, played)).collect();
+            let mut places = Places::of(slabs.iter().map(|s| self.in_file(case, s, played)));
             self.asked_to_stop()?;
             meter.go_on();
             self.team.barrier()?;
             let mut clock = Calls::begin(&mut phase, end - first);
             let mut done = Ok(());
-            for (i, place) in places.iter().enumerate() {
+            for i in 0..slabs.len() {
                 let at = (i % held) * block;
-                done = file.read(0, place, &mut self.buffer[at..at + block]);
+                done = file.read(0, places.at(i), &mut self.buffer[at..at + block]);
                 if done.is_err() {
                     break;
                 }
@@ -217,14 +235,15 @@ impl<'a> Bench<'a> {
             }
             clock.end(&mut phase);
             self.after_calls(case, done)?;
+            meter.pause();
             if let Some(verdict) = &mut verdict {
-                meter.pause();
                 let rounding = case.spec.vars[0].coding.rounding;
                 for (slab, got) in slabs.iter().zip(self.buffer.chunks(block)) {
                     verdict.add(&self.values.check(slab, played, rounding, got, &mut self.expected));
                 }
-                meter.go_on();
             }
+            drop((slabs, places));
+            meter.go_on();
             phase.bytes += (end - first) * block as u64;
             first = end;
             pace.after(self.team, &phase)?;
@@ -246,6 +265,31 @@ impl<'a> Bench<'a> {
 
     fn close(&self, case: &Case, file: Box<dyn BlockFile + '_>) -> Result<Span> {
         Ok(self.timed(case, || file.close())?.1)
+    }
+}
+
+/// Where the blocks of a stretch lie: their starts in one run of memory, as walking through thousands of lists would take time between calls.
+struct Places {
+    starts: Vec<u64>,
+    place: Hyperslab,
+}
+
+impl Places {
+    /// Of blocks that are as large as one another.
+    fn of(slabs: impl Iterator<Item = Hyperslab>) -> Self {
+        let mut starts = Vec::new();
+        let mut place = Hyperslab::new(&[], &[]);
+        for slab in slabs {
+            starts.extend_from_slice(&slab.start);
+            place = slab;
+        }
+        Places { starts, place }
+    }
+
+    fn at(&mut self, i: usize) -> &Hyperslab {
+        let rank = self.place.start.len();
+        self.place.start.copy_from_slice(&self.starts[i * rank..][..rank]);
+        &self.place
     }
 }
 
@@ -353,6 +397,15 @@ impl Meter {
 mod tests {
     use super::*;
     use crate::team::Alone;
+
+    #[test]
+    fn places_are_those_of_the_blocks() {
+        let slab = |a, b| Hyperslab::new(&[a, b], &[2, 3]);
+        let mut places = Places::of([slab(0, 0), slab(0, 3), slab(2, 0)].into_iter());
+        for (i, expected) in [(1, slab(0, 3)), (0, slab(0, 0)), (2, slab(2, 0))] {
+            assert_eq!(*places.at(i), expected);
+        }
+    }
 
     #[test]
     fn stretches_grow_and_end_with_the_time() {

@@ -4,17 +4,15 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 use ncforge::Dataset;
-use ncforge::model::Endian;
 
 use super::data::{Content, Values};
 use super::geometry::{Geometry, written};
-use super::options::{
-    AccessKind, CacheAsk, CaseAsk, ChunkChoice, DriverAsk, IoOptions, endian_name, type_name,
-};
-use super::sample::{Sample, sample_type};
+use super::names::names;
+use super::options::{AccessKind, CacheAsk, CaseAsk, ChunkChoice, DriverAsk, IoOptions, type_name};
+use super::sample::Sample;
 use crate::driver::{
-    Access, ChunkAsk, Coding, DimSpec, Driver, FileSpec, Hdf5Driver, LibnetcdfDriver, MARK, NcforgeDriver,
-    RawDriver, Rounding, VarSpec, is_marked, library,
+    Access, ChunkAsk, Coding, DimSpec, Driver, FileSpec, Hdf5Driver, LibnetcdfDriver, MARK, MpiIoDriver,
+    NcforgeDriver, PARALLEL, RawDriver, Rounding, VarSpec, is_marked, library,
 };
 use crate::environment::Filesystem;
 use crate::error::{Error, Result};
@@ -65,28 +63,43 @@ impl Case {
     }
 }
 
-fn invalid<T>(why: impl Into<String>) -> Result<T> {
+pub(super) fn invalid<T>(why: impl Into<String>) -> Result<T> {
     Err(Error::Invalid(why.into()))
 }
 
 /// Gives the library that is asked for.
 pub(super) type Drivers<'d> = &'d dyn Fn(&IoOptions, &DriverAsk) -> Result<Box<dyn Driver>>;
 
-/// The cases, each with its file's description. Nothing is written.
+/// The cases, each with its file's description, and what is to be said about those that are left out. Nothing is written.
 pub(super) fn cases(
     options: &IoOptions,
     geometry: &Geometry,
     team: &dyn Team,
     driver: Drivers<'_>,
-) -> Result<Vec<Case>> {
+) -> Result<(Vec<Case>, Vec<String>)> {
     if options.cases.is_empty() || options.repetitions == 0 || !(options.write || options.read) {
         return invalid("nothing to measure: a case, a repetition, and reading or writing are needed");
     }
     check_time(options)?;
     let several = options.cases.len() > 1;
     let mut cases = Vec::with_capacity(options.cases.len());
+    let mut left_out = Vec::new();
+    // A layer that cannot do what is asked, or that this machine does not have, is no error.
+    let mut leave_out = |ask: &CaseAsk, why: &str| {
+        let note = format!("left out: {}: {why}", ask.driver.title());
+        if !left_out.contains(&note) {
+            left_out.push(note);
+        }
+    };
     for (number, ask) in options.cases.iter().enumerate() {
-        let driver = driver(options, &ask.driver)?;
+        let driver = match parallel_layer(options, ask, team).map_or_else(|| driver(options, &ask.driver), Ok)
+        {
+            Err(e) if options.layers => {
+                leave_out(ask, &e.to_string());
+                continue;
+            }
+            driver => driver?,
+        };
         let file = match several {
             false => options.file.clone(),
             true => derived(&options.file, number, driver.extension()),
@@ -94,15 +107,30 @@ pub(super) fn cases(
         let spec = spec(options, ask, geometry)?;
         let half = options.append.then(|| first_half(options, geometry, &spec)).transpose()?;
         let case = Case { name: String::new(), spec, half, driver, file, ask: ask.clone() };
-        check(options, &case, geometry, team)?;
-        cases.push(case);
+        check(options, &case, geometry)?;
+        match refusal(options, &case, &case.access(team, &geometry.block)) {
+            Some(why) if options.layers => leave_out(ask, &why),
+            Some(why) => return invalid(format!("{}: {why}", case.driver.name())),
+            None => cases.push(case),
+        }
     }
     name_apart(&mut cases);
-    Ok(cases)
+    Ok((cases, left_out))
+}
+
+/// A build of netCDF-C for several processes, where that is the layer that nobody has named and the system has one.
+fn parallel_layer(options: &IoOptions, ask: &CaseAsk, team: &dyn Team) -> Option<Box<dyn Driver>> {
+    let unnamed = options.layers && ask.driver == DriverAsk::Libnetcdf(None);
+    let shared = team.size() > 1 && team.mpi().is_some() && ask.access != AccessKind::File;
+    if !unnamed || !shared {
+        return None;
+    }
+    let found = PARALLEL.iter().find_map(|name| LibnetcdfDriver::load(Path::new(name)).ok());
+    found.map(|d| Box::new(d) as Box<dyn Driver>)
 }
 
 /// Whether phases can end with the time.
-fn check_time(options: &IoOptions) -> Result<()> {
+pub(super) fn check_time(options: &IoOptions) -> Result<()> {
     if let Some(seconds) = options.seconds {
         if !(seconds.is_finite() && seconds > 0.0) {
             return invalid(format!("phases cannot take {seconds} s"));
@@ -116,11 +144,35 @@ fn check_time(options: &IoOptions) -> Result<()> {
     Ok(())
 }
 
+/// How the array is read.
+///
+/// # Errors
+/// [`Error::Invalid`] when the blocks for that do not fit, or cannot be had.
+pub(super) fn reading(options: &IoOptions, geometry: &Geometry) -> Result<Geometry> {
+    if options.compute.is_some_and(|s| !(s.is_finite() && s >= 0.0)) {
+        return invalid("what lies between two time steps is a number of seconds, 0 or more");
+    }
+    let Some(block) = &options.read_block else { return Ok(geometry.clone()) };
+    if !options.read {
+        return invalid("blocks to read in are for reading; give --read");
+    }
+    if options.seconds.is_some() || options.content == Content::NetcdfBench {
+        return invalid(
+            "--read-block goes neither with --seconds, after which a part of the array is there only, nor with NetCDF-Bench's values, which depend on the block",
+        );
+    }
+    if options.cases.iter().any(|c| c.access == AccessKind::File) {
+        return invalid("a rank's own file holds its own blocks; --read-block is for --io-type ind and coll");
+    }
+    geometry.in_blocks(block)
+}
+
 /// The drivers that can be asked for by name.
 pub(super) fn driver(options: &IoOptions, ask: &DriverAsk) -> Result<Box<dyn Driver>> {
     Ok(match ask {
         DriverAsk::Ncforge => Box::new(NcforgeDriver::new(options.threads, None)),
         DriverAsk::Raw => Box::new(RawDriver),
+        DriverAsk::MpiIo => Box::new(MpiIoDriver),
         DriverAsk::Libnetcdf(Some(path)) => Box::new(LibnetcdfDriver::load(path)?),
         DriverAsk::Libnetcdf(None) => library(Path::new("find"))?,
         DriverAsk::H5(Some(path)) => Box::new(Hdf5Driver::load(path)?),
@@ -136,7 +188,7 @@ fn derived(file: &Path, number: usize, extension: Option<&str>) -> PathBuf {
 }
 
 /// The file that a case needs.
-fn spec(options: &IoOptions, ask: &CaseAsk, geometry: &Geometry) -> Result<FileSpec> {
+pub(super) fn spec(options: &IoOptions, ask: &CaseAsk, geometry: &Geometry) -> Result<FileSpec> {
     let per_file = match ask.access {
         // The file of a rank is as wide as its share; NetCDF-Bench's time dimension stays whole, and so does ours
         // when ranks do not share it.
@@ -174,8 +226,8 @@ fn spec(options: &IoOptions, ask: &CaseAsk, geometry: &Geometry) -> Result<FileS
             }
         }
     }
-    // Plain system calls write the values as they are.
-    let coding = if ask.driver == DriverAsk::Raw { Coding::default() } else { ask.coding };
+    // Plain calls write the values as they are.
+    let coding = if ask.driver.is_plain() { Coding::default() } else { ask.coding };
     if let Some(Rounding(how)) = coding.rounding {
         how.check(options.dtype.into()).map_err(|e| Error::Invalid(e.to_string()))?;
     }
@@ -198,7 +250,11 @@ fn spec(options: &IoOptions, ask: &CaseAsk, geometry: &Geometry) -> Result<FileS
 }
 
 /// The calls for half of the time steps, and the file that they make.
-fn first_half(options: &IoOptions, geometry: &Geometry, spec: &FileSpec) -> Result<(u64, FileSpec)> {
+pub(super) fn first_half(
+    options: &IoOptions,
+    geometry: &Geometry,
+    spec: &FileSpec,
+) -> Result<(u64, FileSpec)> {
     if !options.unlimited {
         return invalid("only an unlimited dimension can be appended to; give --unlimited");
     }
@@ -215,9 +271,8 @@ fn first_half(options: &IoOptions, geometry: &Geometry, spec: &FileSpec) -> Resu
     Ok((calls, half))
 }
 
-/// Combinations that netCDF does not have, for any driver, so that all of them do the same work; then what the driver itself
-/// cannot do.
-fn check(options: &IoOptions, case: &Case, geometry: &Geometry, team: &dyn Team) -> Result<()> {
+/// Combinations that netCDF does not have, for any driver, so that all of them do the same work.
+fn check(options: &IoOptions, case: &Case, geometry: &Geometry) -> Result<()> {
     if case.ask.access == AccessKind::Independent {
         if options.unlimited {
             return invalid(
@@ -233,50 +288,28 @@ fn check(options: &IoOptions, case: &Case, geometry: &Geometry, team: &dyn Team)
     if geometry.names.iter().any(|n| n == VARIABLE) {
         return invalid(format!("a dimension cannot be named `{VARIABLE}`, which is the variable's name"));
     }
-    let access = case.access(team, &geometry.block);
-    if !options.write {
-        return match options.append || options.rewrite {
-            true => invalid("what is appended or written again must be written first; give --write"),
-            false => Ok(()),
-        };
+    if !options.write && (options.append || options.rewrite) {
+        return invalid("what is appended or written again must be written first; give --write");
     }
-    let again = options.append || options.rewrite;
-    let refused = case.driver.refuses(&case.spec, &access);
-    match refused.or_else(|| again.then(|| case.driver.refuses_update(&case.spec, &access)).flatten()) {
-        Some(why) => invalid(format!("{}: {why}", case.driver.name())),
-        None => Ok(()),
-    }
+    Ok(())
 }
 
-/// Names that tell cases apart, by what differs between them.
+/// What the driver itself cannot do.
+fn refusal(options: &IoOptions, case: &Case, access: &Access<'_>) -> Option<String> {
+    if !options.write {
+        return None;
+    }
+    let again = options.append || options.rewrite;
+    let refused = case.driver.refuses(&case.spec, access);
+    refused.or_else(|| again.then(|| case.driver.refuses_update(&case.spec, access)).flatten())
+}
+
+/// Names that tell cases apart.
 fn name_apart(cases: &mut [Case]) {
-    let first = cases[0].ask.clone();
-    let differs = |f: &dyn Fn(&CaseAsk) -> String| cases.iter().any(|c| f(&c.ask) != f(&first));
-    let chunks = |a: &CaseAsk| match &a.chunks {
-        ChunkChoice::Unasked => "no chunks".to_owned(),
-        ChunkChoice::Auto => "chunks auto".to_owned(),
-        ChunkChoice::Lens(l) => format!("chunks {}", written(&l.lens)),
-    };
-    let codec = |a: &CaseAsk| a.coding.to_string();
-    let endian = |a: &CaseAsk| match a.endian {
-        Endian::Native => "native order".to_owned(),
-        other => format!("{}-endian", endian_name::of(other)),
-    };
-    let access = |a: &CaseAsk| a.access.name().to_owned();
-    let (by_access, by_chunks, by_codec) = (differs(&access), differs(&chunks), differs(&codec));
-    let held = |a: &CaseAsk| match a.cache {
-        None => "its own cache".to_owned(),
-        Some(n) => format!("cache of {}", crate::report::bytes(n)),
-    };
-    let (by_endian, by_cache) = (differs(&endian), differs(&held));
-    for case in cases.iter_mut() {
-        let mut parts = vec![short(case.driver.as_ref())];
-        parts.extend(by_access.then(|| access(&case.ask)));
-        parts.extend(by_chunks.then(|| chunks(&case.ask)));
-        parts.extend(by_codec.then(|| codec(&case.ask)));
-        parts.extend(by_endian.then(|| endian(&case.ask)));
-        parts.extend(by_cache.then(|| held(&case.ask)));
-        case.name = parts.join(", ");
+    let asks: Vec<_> = cases.iter().map(|c| (&c.ask, short(c.driver.as_ref()))).collect();
+    let found = names(&asks);
+    for (case, name) in cases.iter_mut().zip(found) {
+        case.name = name;
     }
 }
 
@@ -378,72 +411,4 @@ pub(crate) fn free_space(file: &Path) -> Option<u64> {
         let mut s: libc::statvfs = std::mem::zeroed();
         (libc::statvfs(name.as_ptr(), &mut s) == 0).then(|| s.f_bavail.saturating_mul(s.f_frsize))
     }
-}
-
-/// What a run would do, in words, after all checks that need no ranks: geometry, files, memory, space. Parallel libraries are
-/// looked at by the ranks themselves.
-///
-/// # Errors
-/// [`Error::Invalid`] when something does not fit.
-pub fn plan(options: &IoOptions, ranks: u64) -> Result<String> {
-    use std::fmt::Write;
-    let geometry = Geometry::resolve(&options.geometry, ranks, 1)?;
-    check_time(options)?;
-    for ask in &options.cases {
-        let spec = spec(options, ask, &geometry)?;
-        if let Some(why) = spec.representable() {
-            return invalid(why);
-        }
-        if options.append {
-            first_half(options, &geometry, &spec)?;
-        }
-    }
-    if let Content::Sample { path, variable } = &options.content
-        && sample_type(path, variable)? != options.dtype
-    {
-        // Says what does not fit.
-        Sample::load(path, variable, options.dtype)?;
-    }
-    let values = geometry.data.iter().product::<u64>() * options.dtype.size() as u64;
-    let block = geometry.block_len() * options.dtype.size() as u64;
-    let writes = usize::from(options.write) + usize::from(options.rewrite);
-    let mut out = String::new();
-    let size = crate::report::bytes;
-    let _ = writeln!(
-        out,
-        "data     {} ({}), {}",
-        written(&geometry.data),
-        geometry.names.join(":"),
-        size(values)
-    );
-    let _ = writeln!(out, "ranks    {} as {}", ranks, written(&geometry.grid));
-    let _ = writeln!(
-        out,
-        "blocks   {}, {}, {} calls a rank",
-        written(&geometry.block),
-        size(block),
-        geometry.calls()
-    );
-    let held = (options.memory.unwrap_or(256 << 20) / ranks.max(1)).max(block).min(values / ranks.max(1));
-    let _ = writeln!(out, "memory   {} a rank for values", size(held));
-    let rounds = options.warmup + options.repetitions;
-    let reads = if options.read { options.caches.len() } else { 0 };
-    let _ = writeln!(
-        out,
-        "work     {} case{}, {rounds} rounds: {}{} written, {} read in all",
-        options.cases.len(),
-        if options.cases.len() == 1 { "" } else { "s" },
-        if options.seconds.is_some() { "at most " } else { "" },
-        size(values.saturating_mul((rounds * options.cases.len() * writes) as u64)),
-        size(values.saturating_mul((rounds * options.cases.len() * reads) as u64)),
-    );
-    if let Some(free) = free_space(&options.file) {
-        let _ = writeln!(
-            out,
-            "space    {} for files, {} free",
-            size(values.saturating_mul(options.cases.len() as u64)),
-            size(free)
-        );
-    }
-    Ok(out)
 }

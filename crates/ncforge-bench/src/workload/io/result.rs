@@ -32,6 +32,9 @@ pub struct IoReport {
     pub options: IoOptions,
     /// The geometry that follows from it.
     pub geometry: Geometry,
+    /// The one in which was read, where that is another.
+    #[serde(default)]
+    pub reading: Option<Geometry>,
     /// What was compared.
     pub cases: Vec<CaseResult>,
     /// Every phase of every repetition, in the order in which they ran.
@@ -62,6 +65,13 @@ pub struct CaseResult {
     pub chunks: Option<Vec<u64>>,
     /// What is in the file, as read back after the first write.
     pub audit: Option<Audit>,
+}
+
+impl CaseResult {
+    /// The library's name without its folder.
+    pub(crate) fn driver_name(&self) -> &str {
+        self.driver.rsplit('/').next().unwrap_or_default()
+    }
 }
 
 /// What is done with the array.

@@ -8,7 +8,8 @@ use super::data::{Values, Verdict};
 use super::geometry::Geometry;
 use super::options::{AccessKind, CacheAsk, ChunkChoice, DriverAsk, IoOptions};
 use super::phase::Bench;
-use super::prepare::{Case, Drivers, VARIABLE, cases, driver, safe_to_begin, values};
+use super::prepare::{Case, Drivers, VARIABLE, cases, driver, reading, safe_to_begin, values};
+use super::progress::{Done, Progress};
 use super::result::{CaseResult, IoReport, PhaseKind, PhaseResult, RankPhase, SCHEMA, Span};
 use crate::cache::{self, CacheState, PROVEN};
 use crate::driver::{ChunkAsk, Driver};
@@ -37,7 +38,8 @@ pub(crate) fn run_with(
 ) -> Result<IoReport> {
     let prepared = (|| {
         let geometry = Geometry::resolve(&options.geometry, team.size() as u64, team.nodes() as u64)?;
-        let cases = cases(options, &geometry, team, drivers)?;
+        let reads = reading(options, &geometry)?;
+        let (cases, left_out) = cases(options, &geometry, team, drivers)?;
         if team.rank() == 0 {
             safe_to_begin(options, &cases, &geometry)?;
         }
@@ -56,22 +58,32 @@ pub(crate) fn run_with(
                 return Err(Error::Invalid(why.into()));
             }
         }
-        Ok((geometry, cases, values))
+        Ok((geometry, reads, cases, left_out, values))
     })();
-    let (geometry, cases, values) = agree(team, prepared).map_err(|e| match e {
+    let (geometry, reads, cases, left_out, values) = agree(team, prepared).map_err(|e| match e {
         // All ranks found the same; the first one tells it.
         Error::Rank { rank: 0, message, code: 2, told: true } => Error::Invalid(message),
         e => e,
     })?;
+    let (progress, done) = Progress::open(team, options, &geometry, &cases)?;
     let ceilings = ceilings(team, options, &values)?;
-    let mut run = Run::new(team, options, &geometry, &cases, values, stop);
+    let mut run = Run::new(team, options, (&geometry, &reads), &cases, values, stop, progress);
+    let mut left_out = left_out;
+    if !done.phases.is_empty() {
+        left_out.push(format!(
+            "{} of these measurements were made by an earlier run, which was interrupted",
+            done.phases.len()
+        ));
+    }
+    run.take_up(done);
     let outcome = run.rounds();
+    run.end(outcome.is_ok());
     let keep = outcome.is_ok() && (options.keep || cases.len() == 1);
     if team.rank() == 0 && options.write && !keep {
         cases.iter().flat_map(|c| c.paths(geometry.ranks())).for_each(|p| remove(&p));
     }
     outcome?;
-    let notes = run.notes();
+    let notes = [left_out, run.notes()].concat();
     let phases = run.phases;
     let audits = run.audits;
     Ok(IoReport {
@@ -97,6 +109,7 @@ pub(crate) fn run_with(
             })
             .collect(),
         geometry,
+        reading: options.read_block.is_some().then_some(reads),
         phases,
         notes,
         ceilings,
@@ -113,7 +126,7 @@ fn takes_hints(case: &Case, team: &dyn Team) -> bool {
     let shared = team.size() > 1 && case.ask.access != AccessKind::File;
     shared
         && match case.ask.driver {
-            DriverAsk::Libnetcdf(_) => true,
+            DriverAsk::Libnetcdf(_) | DriverAsk::MpiIo => true,
             DriverAsk::Ncforge => case.ask.access == AccessKind::Collective && case.spec.chunks(0).is_none(),
             DriverAsk::Raw | DriverAsk::H5(_) => false,
         }
@@ -164,19 +177,26 @@ struct Run<'a> {
     crowded: bool,
     out_of_time: bool,
     again: usize,
+    /// What goes on after an interruption.
+    progress: Progress,
+    /// So many of the phases are of an earlier run …
+    earlier: usize,
+    /// … and so many of cases that were gone through, and count.
+    whole: usize,
 }
 
 impl<'a> Run<'a> {
     fn new(
         team: &'a dyn Team,
         options: &'a IoOptions,
-        geometry: &'a Geometry,
+        (geometry, reads): (&'a Geometry, &'a Geometry),
         cases: &'a [Case],
         values: Values,
         stop: Option<&'a dyn Fn() -> bool>,
+        progress: Progress,
     ) -> Self {
         Run {
-            bench: Bench::new(team, geometry, values, options, stop),
+            bench: Bench::new(team, (geometry, reads), values, options, stop),
             team,
             options,
             geometry,
@@ -186,7 +206,32 @@ impl<'a> Run<'a> {
             crowded: team.size() / team.nodes().max(1) > processors(),
             out_of_time: false,
             again: 0,
+            progress,
+            earlier: 0,
+            whole: 0,
         }
+    }
+
+    /// Takes what an earlier run has done.
+    fn take_up(&mut self, done: Done) {
+        (self.earlier, self.whole) = (done.phases.len(), done.phases.len());
+        self.phases = done.phases;
+        self.audits = done.audits;
+        self.audits.resize(self.cases.len(), None);
+    }
+
+    /// Whether an earlier run has measured a case in a round.
+    fn is_done(&self, case: usize, repetition: usize) -> bool {
+        self.phases[..self.earlier].iter().any(|p| p.case == case && p.repetition == repetition)
+    }
+
+    /// Saves what there is when the run did not come to its end, which another one may; else nothing is left to go on with.
+    fn end(&mut self, well: bool) {
+        if well && !self.out_of_time {
+            return self.progress.finish();
+        }
+        // The run's own outcome says more than that this cannot be written.
+        let _ = self.progress.save(&self.phases[..self.whole], &self.audits, true);
     }
 
     fn rounds(&mut self) -> Result<()> {
@@ -206,17 +251,31 @@ impl<'a> Run<'a> {
                 order.swap(i, random.below(i as u64 + 1) as usize);
             }
             let before = self.phases.len();
+            let repetition = round.saturating_sub(self.options.warmup);
             for case in order {
+                if counted && self.is_done(case, repetition) {
+                    continue;
+                }
                 self.once(case, round)?;
+                if counted {
+                    self.whole = self.phases.len();
+                    if self.options.resume.is_some() {
+                        // The first rank writes; that it cannot is told to all.
+                        agree(self.team, self.progress.save(&self.phases, &self.audits, false))?;
+                    }
+                }
             }
             if !counted {
                 self.phases.truncate(before);
                 continue;
             }
-            let disturbed = self.phases[before..].iter().any(|p| p.disturbed);
+            let parts = self.phases[..self.earlier].iter().chain(&self.phases[before..]);
+            let disturbed = parts.into_iter().any(|p| p.repetition == repetition && p.disturbed);
             good += usize::from(!disturbed);
             self.again += usize::from(disturbed);
-            let late = self.options.budget.is_some_and(|b| crate::clock::now() - begun > b);
+            // A round that an earlier run has made takes no time.
+            let made_now = self.phases.len() > before;
+            let late = made_now && self.options.budget.is_some_and(|b| crate::clock::now() - begun > b);
             // Clocks of ranks differ by a little; rank 0 decides.
             let late = exchange(self.team, &late)?[0];
             let made = good >= self.options.repetitions || (!self.options.guard && round + 1 >= planned);

@@ -52,4 +52,10 @@ pub(crate) enum PatternArg {
     Series,
     /// Everything
     Full,
+    /// All of the dimension before the last two at one place of the others
+    Profile,
+    /// A box somewhere, half as long as the variable along every dimension
+    Box,
+    /// Every fourth element along every dimension
+    Stride,
 }

@@ -9,11 +9,12 @@ use crate::args::GlobalArgs;
 /// Set two saved results against one another, row by row.
 ///
 /// Times are compared by their medians; a 95 % interval (bootstrap) tells a difference from chance, and p (rank-sum test) how likely chance
-/// alone is. Tables that NetCDF-Bench has printed can be given as well: their rows are set against those of the same array and phase.
+/// alone is. Tables that NetCDF-Bench has printed, summaries of IOR and metrics of h5bench can be given as well: their rows are set
+/// against those of the same phase with as many bytes, and the same array and ranks where they tell them.
 #[derive(Args, Debug)]
 #[command(after_long_help = AFTER)]
 pub(crate) struct BenchCompareArgs {
-    /// The result to compare with, saved by --json=PATH, or NetCDF-Bench's tables
+    /// The result to compare with, saved by --json=PATH, or another tool's
     #[arg(value_name = "BEFORE")]
     pub(crate) before: PathBuf,
     /// The result that is judged

@@ -75,9 +75,18 @@ pub(crate) struct IoArgs {
     /// Ranks along each dimension, as 1:2:2:1, if blocks are to be smaller than a rank's share
     #[arg(long, value_name = "LENGTHS")]
     pub(crate) split: Option<Lengths>,
-    /// Libraries: ncforge, raw (plain system calls), libnetcdf (the system's) [default: ncforge]
+    /// Read in blocks of this shape, whatever was written: 20:1:1:10 reads series, 1:200:200:10 maps; ranks share what there is
+    #[arg(long, value_name = "LENGTHS")]
+    pub(crate) read_block: Option<Lengths>,
+    /// Wait so long between two time steps that are written, as a model that computes between its dumps; this is not timed
+    #[arg(long, value_name = "SECONDS")]
+    pub(crate) compute: Option<f64>,
+    /// Libraries: ncforge, raw (plain system calls), mpi-io (the same through MPI-IO), h5 and libnetcdf (the system's) [default: ncforge]
     #[arg(long, value_name = "A,B", value_delimiter = ',')]
     pub(crate) driver: Vec<DriverAsk>,
+    /// Compare the layers that data goes through: system calls, MPI-IO (in MPI jobs), HDF5, netCDF-C, ncforge; those that cannot do what is asked are left out
+    #[arg(long, conflicts_with = "driver")]
+    pub(crate) layers: bool,
     /// A netCDF-C library to measure as well, by its path (repeatable); `find` takes the system's
     #[arg(long, value_name = "PATH")]
     pub(crate) library: Vec<PathBuf>,
@@ -123,6 +132,9 @@ pub(crate) struct IoArgs {
     /// Begin no new round after so many seconds
     #[arg(long, value_name = "SECONDS", value_parser = seconds)]
     pub(crate) budget: Option<f64>,
+    /// Keep what is done in FILE until everything is; the same command goes on there when it was interrupted, or when its budget was over
+    #[arg(long, value_name = "FILE")]
+    pub(crate) resume: Option<PathBuf>,
     /// Go on until the 95 % interval of every median is within so many per cent to either side, or for --budget (60 s, if it is not given)
     #[arg(long, value_name = "PERCENT")]
     pub(crate) until: Option<Share>,
@@ -167,7 +179,7 @@ pub(crate) struct IoArgs {
     pub(crate) compat: Option<Compat>,
     #[command(flatten)]
     pub(crate) reports: OutputArgs,
-    /// Say what would be done, and do nothing
+    /// Say what would be done (the matrix of cases, bytes, memory, space) and about how long it takes, and do nothing
     #[arg(long)]
     pub(crate) dry_run: bool,
     #[command(flatten)]
@@ -183,6 +195,7 @@ Examples:
   ncforge bench io -w -r                                   one process, 40 MB
   ncforge bench io --ranks 4 -w -r -d 20:200:200:10 -n 2 -p 2 -c auto
   ncforge bench io -w -r --driver raw,ncforge,libnetcdf --cache warm,cold --reps 9 --csv=out.csv
+  ncforge bench io -w -r --layers --cache warm,cold         what each layer costs
   mpiexec -n 4 ncforge bench io -w -r -t coll --library libnetcdf_pnetcdf.so.19";
 
 /// Whose table.

@@ -28,7 +28,7 @@ pub(super) fn run_io(args: &IoArgs, cx: &Context<'_>) -> Result {
     {
         return ranks::run(args, &numbers, cx);
     }
-    let options = options(args, cx)?;
+    let options = options(args, &args.sweep, cx)?;
     if let Some(team) = job {
         return as_rank(&team, args, &options, cx);
     }
@@ -38,7 +38,7 @@ pub(super) fn run_io(args: &IoArgs, cx: &Context<'_>) -> Result {
     let asked = args.nodes.map_or(1, usize::from) * args.ppn.map_or(1, usize::from);
     let ranks = args.ranks.map_or(asked, usize::from);
     if args.dry_run {
-        cx.printer.data(&plan(&options, ranks as u64)?);
+        cx.printer.data(&plan(&options, ranks as u64)?.text);
         return Ok(Exit::Ok);
     }
     if ranks == 1 {
@@ -71,7 +71,7 @@ fn failed(message: String) -> Failure {
 fn as_rank(team: &dyn Team, args: &IoArgs, options: &IoOptions, cx: &Context<'_>) -> Result {
     if args.dry_run {
         if team.rank() == 0 {
-            cx.printer.data(&plan(options, team.size() as u64)?);
+            cx.printer.data(&plan(options, team.size() as u64)?.text);
         }
         return Ok(Exit::Ok);
     }
@@ -143,8 +143,12 @@ pub(super) fn compat(args: &IoArgs) -> bool {
     args.compat == Some(Compat::NetcdfBench) || args.output == OutputForm::Parser
 }
 
-/// The options in the library's terms.
-fn options(args: &IoArgs, cx: &Context<'_>) -> std::result::Result<IoOptions, Failure> {
+/// The options in the library's terms, with these sweeps.
+pub(super) fn options(
+    args: &IoArgs,
+    sweeps: &[String],
+    cx: &Context<'_>,
+) -> std::result::Result<IoOptions, Failure> {
     let as_there = compat(args);
     let write = args.write || !(args.read || args.verify);
     let nn = |n: Option<std::num::NonZeroUsize>| n.map(|n| usize::from(n) as u64);
@@ -152,11 +156,7 @@ fn options(args: &IoArgs, cx: &Context<'_>) -> std::result::Result<IoOptions, Fa
         Some(level) => Coding::deflate(level, false).codec,
         None => args.codec.unwrap_or_default(),
     };
-    let mut drivers = args.driver.clone();
-    drivers.extend(args.library.iter().map(|path| DriverAsk::library(path)));
-    if args.driver.is_empty() {
-        drivers.insert(0, DriverAsk::Ncforge);
-    }
+    let drivers = drivers(args)?;
     let base = CaseAsk {
         driver: DriverAsk::Ncforge,
         access: args.access.unwrap_or_default(),
@@ -167,7 +167,7 @@ fn options(args: &IoArgs, cx: &Context<'_>) -> std::result::Result<IoOptions, Fa
     };
     let mut cases: Vec<CaseAsk> =
         drivers.into_iter().map(|driver| CaseAsk { driver, ..base.clone() }).collect();
-    for sweep in &args.sweep {
+    for sweep in sweeps {
         cases = swept(&cases, sweep)?;
     }
     let compressed = cases.iter().any(|c| c.coding.is_filtered());
@@ -196,6 +196,8 @@ fn options(args: &IoArgs, cx: &Context<'_>) -> std::result::Result<IoOptions, Fa
             nodes: nn(args.nodes),
             ppn: nn(args.ppn),
         },
+        read_block: args.read_block.clone(),
+        compute: args.compute,
         cases,
         write,
         append: args.append,
@@ -215,15 +217,34 @@ fn options(args: &IoArgs, cx: &Context<'_>) -> std::result::Result<IoOptions, Fa
         budget: args.budget.or(args.until.map(|_| UNTIL_BUDGET)),
         until: args.until.map(|s| s.0),
         seconds: args.seconds,
+        resume: args.resume.clone(),
         caches: args.cache.clone(),
         sync: !args.no_sync && !as_there,
         guard: !args.no_guard && !as_there,
         threads: cx.threads(),
         memory: args.hold.map(|s| s.0),
+        layers: args.layers,
         ceilings: args.ceilings,
         hints: args.hint.clone(),
         ..IoOptions::new(&args.file)
     })
+}
+
+/// The libraries, in the order in which they are told.
+fn drivers(args: &IoArgs) -> std::result::Result<Vec<DriverAsk>, Failure> {
+    if args.layers {
+        if args.sweep.iter().any(|s| s.starts_with("driver=")) {
+            let why = "--layers and -L driver exclude one another";
+            return Err(Failure::usage(why, "--layers takes the libraries in their order"));
+        }
+        return Ok(DriverAsk::layers(&args.library));
+    }
+    let mut drivers = args.driver.clone();
+    drivers.extend(args.library.iter().map(|path| DriverAsk::library(path)));
+    if args.driver.is_empty() {
+        drivers.insert(0, DriverAsk::Ncforge);
+    }
+    Ok(drivers)
 }
 
 /// Whether a sweep goes over kinds of access.

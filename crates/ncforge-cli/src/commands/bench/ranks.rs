@@ -2,12 +2,13 @@
 
 use std::time::Instant;
 
+use ncforge_bench::checkpoint::Checkpoint;
 use ncforge_bench::report::io::io_results;
-use ncforge_bench::report::results_table;
-use ncforge_bench::result::{over_ranks, results_csv};
-use ncforge_bench::workload::io::IoReport;
+use ncforge_bench::report::{results_table, seconds};
+use ncforge_bench::result::{Results, over_ranks, results_csv};
+use ncforge_bench::workload::io::{IoReport, plan};
 
-use super::io::compat;
+use super::io::{compat, options};
 use super::{again, output};
 use crate::args::IoArgs;
 use crate::commands::Context;
@@ -27,25 +28,55 @@ pub(super) fn asked(args: &IoArgs) -> Result<Option<Vec<usize>>, Failure> {
     Ok(Some(numbers))
 }
 
+/// Says what would be done with each number of ranks, and in all.
+fn tell(args: &IoArgs, numbers: &[usize], cx: &Context<'_>) -> Result {
+    let others: Vec<String> = args.sweep.iter().filter(|s| !s.starts_with("ranks=")).cloned().collect();
+    let options = options(args, &others, cx)?;
+    let (mut text, mut cells, mut time) = (String::new(), 0, 0.0);
+    for &ranks in numbers {
+        let plan = plan(&options, ranks as u64)?;
+        cells += plan.cells;
+        time += plan.seconds;
+        text += &plan.text;
+        text.push('\n');
+    }
+    text += &format!("in all   {} numbers of ranks, {cells} cells, about {}\n", numbers.len(), seconds(time));
+    cx.printer.data(&text);
+    Ok(Exit::Ok)
+}
+
 /// Runs the program again and again: in every round once for each number, so that a disturbance hits all of them. The first run
 /// that fails ends it.
 pub(super) fn run(args: &IoArgs, numbers: &[usize], cx: &Context<'_>) -> Result {
+    if args.dry_run {
+        return tell(args, numbers, cx);
+    }
     let words: Vec<String> = cx.argv.iter().skip(1).map(|w| w.to_string_lossy().into_owned()).collect();
     let words = without_values(&without_sweep(&again::without_outputs(&words)), &PER_RUN);
     let few = compat(args);
     let rounds = args.reps.map_or(if few { 1 } else { 5 }, usize::from);
     let warmup = args.warmup.unwrap_or(usize::from(!few));
-    let mut found: Vec<Vec<IoReport>> = numbers.iter().map(|_| Vec::new()).collect();
+    let key = serde_json::json!({ "words": words, "ranks": numbers, "warmup": warmup, "ncforge": env!("CARGO_PKG_VERSION") });
+    let saved = args.resume.as_deref().map(|path| Checkpoint::new(path, key));
+    let earlier = saved.as_ref().map(Checkpoint::load::<Vec<Vec<IoReport>>>).transpose()?.flatten();
+    let mut found = earlier.unwrap_or_else(|| numbers.iter().map(|_| Vec::new()).collect());
     let begun = Instant::now();
+    let mut late = false;
     for round in 0..warmup + rounds {
         cx.printer.detail(format_args!("round {} of {}", round + 1, warmup + rounds));
+        let mut made = false;
         for turn in 0..numbers.len() {
             // Another one is first in every round.
             let which = (turn + round) % numbers.len();
+            if round >= warmup && found[which].len() > round - warmup {
+                // An earlier run has done it.
+                continue;
+            }
+            made |= round >= warmup;
             let mut words = words.clone();
             words.extend(["--reps=1", "--warmup=0", "--ranks"].map(str::to_owned));
             words.push(numbers[which].to_string());
-            let (exit, results) = again::run(&words, args.dry_run, cx)?;
+            let (exit, results) = again::run(&words, false, cx)?;
             if exit != Exit::Ok {
                 return Ok(exit);
             }
@@ -53,16 +84,23 @@ pub(super) fn run(args: &IoArgs, numbers: &[usize], cx: &Context<'_>) -> Result 
             let reports = details.filter_map(|d| serde_json::from_value::<IoReport>(d).ok());
             if round >= warmup {
                 found[which].extend(reports);
+                saved.as_ref().map_or(Ok(()), |s| s.save(&found))?;
             }
         }
-        if args.dry_run || round >= warmup && args.budget.is_some_and(|b| begun.elapsed().as_secs_f64() > b) {
+        late = made
+            && args.budget.is_some_and(|b| begun.elapsed().as_secs_f64() > b)
+            && round + 1 < warmup + rounds;
+        if late {
             break;
         }
+    }
+    if !late {
+        saved.iter().for_each(Checkpoint::remove);
     }
     let joined = numbers.iter().zip(found).filter_map(|(&n, r)| Some((n, io_results(&IoReport::joined(r)?))));
     if let Some(results) = over_ranks(joined.collect()) {
         let arguments = cx.argv.iter().skip(1).map(|a| a.to_string_lossy().into_owned()).collect();
-        let results = ncforge_bench::result::Results { arguments, ..results };
+        let results = Results { arguments, ..results };
         output::put(&args.reports, results, &results_table, &results_csv, cx)?;
     }
     Ok(Exit::Ok)

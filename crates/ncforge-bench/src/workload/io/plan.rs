@@ -1,0 +1,253 @@
+//! What a run would do, before it does anything: the matrix of cases, bytes, memory, space, and about how long it takes.
+//!
+//! The time follows from what is known without touching a file: rates of the page cache and of the disk that `ncforge tune calibrate` has
+//! measured (or those of a usual machine), the time to make values, and that of the codecs, both measured in memory for a moment.
+//! It is about right where one of these binds, and too short where a library does.
+
+use std::fmt::Write;
+
+use ncforge::tune::{Calibration, Machine};
+
+use super::ceilings::codec_rate;
+use super::data::{Content, Values};
+use super::geometry::{Geometry, written};
+use super::names::{matrix, names};
+use super::options::{CacheAsk, CaseAsk, IoOptions};
+use super::prepare::{check_time, first_half, free_space, invalid, reading, spec, values};
+use super::sample::{Sample, sample_type};
+use crate::clock;
+use crate::driver::Coding;
+use crate::environment::processors;
+use crate::error::Result;
+use ncforge::Hyperslab;
+
+/// Cases that are told one by one.
+const TOLD: usize = 60;
+/// Bytes a second into the page cache, and onto a disk, where nobody knows better.
+const WRITE: f64 = 1e9;
+const DISK: f64 = 0.4e9;
+/// Seconds of a case in a round besides its bytes: creating, opening, closing, looking at caches and at the machine.
+const AROUND: f64 = 0.01;
+/// Bytes with which rates are measured.
+const MOMENT: usize = 1 << 20;
+
+/// What a run would do.
+#[derive(Clone, Debug)]
+pub struct Plan {
+    /// In words, a line each.
+    pub text: String,
+    /// Rows of the result: cases times what is done with each.
+    pub cells: usize,
+    /// About how many seconds it takes.
+    pub seconds: f64,
+}
+
+/// What a run would do, in words, after all checks that need no ranks: geometry, files, memory, space. Parallel libraries are
+/// looked at by the ranks themselves.
+///
+/// # Errors
+/// [`crate::Error::Invalid`] when something does not fit.
+pub fn plan(options: &IoOptions, ranks: u64) -> Result<Plan> {
+    let geometry = Geometry::resolve(&options.geometry, ranks, 1)?;
+    check_time(options)?;
+    let reads = reading(options, &geometry)?;
+    for ask in &options.cases {
+        let spec = spec(options, ask, &geometry)?;
+        if let Some(why) = spec.representable() {
+            return invalid(why);
+        }
+        if options.append {
+            first_half(options, &geometry, &spec)?;
+        }
+    }
+    if let Content::Sample { path, variable } = &options.content
+        && sample_type(path, variable)? != options.dtype
+    {
+        // Says what does not fit.
+        Sample::load(path, variable, options.dtype)?;
+    }
+    let size = crate::report::bytes;
+    let values_bytes = geometry.data.iter().product::<u64>() * options.dtype.size() as u64;
+    let block = geometry.block_len() * options.dtype.size() as u64;
+    let mut out = String::new();
+    let _ = writeln!(
+        out,
+        "data     {} ({}), {}",
+        written(&geometry.data),
+        geometry.names.join(":"),
+        size(values_bytes)
+    );
+    let _ = writeln!(out, "ranks    {} as {}", ranks, written(&geometry.grid));
+    let _ = writeln!(
+        out,
+        "blocks   {}, {}, {} calls a rank",
+        written(&geometry.block),
+        size(block),
+        geometry.calls()
+    );
+    if options.read_block.is_some() {
+        let _ = writeln!(
+            out,
+            "reads    {} by ranks as {}, {} calls a rank",
+            written(&reads.block),
+            written(&reads.grid),
+            reads.calls()
+        );
+    }
+    let held =
+        (options.memory.unwrap_or(256 << 20) / ranks.max(1)).max(block).min(values_bytes / ranks.max(1));
+    let _ = writeln!(out, "memory   {} a rank for values", size(held));
+    let cells = cells(options, &mut out);
+    let rounds = options.warmup + options.repetitions;
+    let writes = usize::from(options.write) + usize::from(options.rewrite);
+    let reads = if options.read { options.caches.len() } else { 0 };
+    let _ = writeln!(
+        out,
+        "work     {} case{}, {rounds} rounds: {}{} written, {} read in all",
+        options.cases.len(),
+        if options.cases.len() == 1 { "" } else { "s" },
+        if options.seconds.is_some() || options.layers { "at most " } else { "" },
+        size(values_bytes.saturating_mul((rounds * options.cases.len() * writes) as u64)),
+        size(values_bytes.saturating_mul((rounds * options.cases.len() * reads) as u64)),
+    );
+    let seconds = time(options, &geometry, values_bytes as f64, &mut out)?;
+    if let Some(free) = free_space(&options.file) {
+        let _ = writeln!(
+            out,
+            "space    {} for files, {} free",
+            size(values_bytes.saturating_mul(options.cases.len() as u64)),
+            size(free)
+        );
+    }
+    Ok(Plan { text: out, cells, seconds })
+}
+
+/// The matrix, where there is one.
+fn cells(options: &IoOptions, out: &mut String) -> usize {
+    let each = usize::from(options.write)
+        + usize::from(options.append)
+        + usize::from(options.rewrite)
+        + if options.read { options.caches.len() } else { 0 };
+    let cells = options.cases.len() * each;
+    if options.cases.len() > 1 {
+        let _ = writeln!(
+            out,
+            "matrix   {}: {} cases, {cells} cells{}",
+            matrix(&options.cases),
+            options.cases.len(),
+            if options.layers { " at most" } else { "" }
+        );
+        let asks: Vec<_> = options.cases.iter().map(|a| (a, a.driver.title())).collect();
+        for (number, name) in names(&asks).iter().enumerate().take(TOLD) {
+            let _ = writeln!(out, "         {} {name}", number + 1);
+        }
+        if options.cases.len() > TOLD {
+            let _ = writeln!(out, "         … and {} more", options.cases.len() - TOLD);
+        }
+    }
+    cells
+}
+
+/// About how long it takes, and what of it a budget allows.
+fn time(options: &IoOptions, geometry: &Geometry, bytes: f64, out: &mut String) -> Result<f64> {
+    let rates = Rates::of(options, geometry)?;
+    let round: f64 = options.cases.iter().map(|ask| rates.seconds(options, ask, geometry, bytes)).sum();
+    let rounds = options.warmup + options.repetitions;
+    let seconds = round * rounds as f64;
+    let _ = writeln!(
+        out,
+        "time     about {}, {} a round, by rates {}{}",
+        crate::report::seconds(seconds),
+        crate::report::seconds(round),
+        if rates.measured {
+            "of this machine"
+        } else {
+            "of a usual machine (`ncforge tune calibrate` measures this one's)"
+        },
+        if options.until.is_some() { "; more rounds until medians are sure" } else { "" }
+    );
+    if let Some(budget) = options.budget.filter(|b| *b < seconds) {
+        // A round that has begun is ended.
+        let made = ((budget / round.max(1e-9)).floor() as usize + 1).min(rounds);
+        let _ = writeln!(out, "budget   {}: about {made} of {rounds} rounds", crate::report::seconds(budget));
+    }
+    Ok(seconds)
+}
+
+/// Bytes a second.
+struct Rates {
+    make: f64,
+    read: f64,
+    cold: f64,
+    disk: f64,
+    codecs: Vec<(Coding, f64, f64)>,
+    /// Whether somebody has measured the machine.
+    measured: bool,
+}
+
+impl Rates {
+    fn of(options: &IoOptions, geometry: &Geometry) -> Result<Rates> {
+        let known = Calibration::load();
+        let disk = known.and_then(|c| c.cold_bandwidth);
+        let values = values(options, geometry)?;
+        let mut room = vec![0; MOMENT];
+        let make = making(&values, &mut room);
+        let mut codecs: Vec<(Coding, f64, f64)> = Vec::new();
+        for coding in options.cases.iter().filter(|c| !c.driver.is_plain()).map(|c| c.coding) {
+            if coding.is_filtered() && !codecs.iter().any(|c| c.0 == coding) {
+                let rate = codec_rate(coding, &room, values.dtype.size(), 1)?;
+                codecs.push((coding, rate.encode, rate.decode));
+            }
+        }
+        Ok(Rates {
+            make,
+            read: known.map_or_else(Machine::default, |c| c.machine).bandwidth,
+            cold: disk.unwrap_or(DISK),
+            disk: disk.unwrap_or(DISK),
+            codecs,
+            measured: known.is_some(),
+        })
+    }
+
+    /// Of one case in one round.
+    fn seconds(&self, options: &IoOptions, ask: &CaseAsk, geometry: &Geometry, bytes: f64) -> f64 {
+        let cpus = geometry.ranks().min(processors() as u64).max(1) as f64;
+        let codec = self.codecs.iter().find(|c| c.0 == ask.coding && !ask.driver.is_plain());
+        // ncforge encodes on all processors.
+        let (encode, decode) = codec.map_or((0.0, 0.0), |c| (bytes / c.1 / cpus, bytes / c.2 / cpus));
+        let make = bytes / self.make / cpus;
+        let limited = |s: f64| options.seconds.map_or(s, |most| s.min(most));
+        let mut all = AROUND;
+        if options.write {
+            let times = if options.rewrite { 2.0 } else { 1.0 };
+            let sync = if options.sync { bytes / self.disk } else { 0.0 };
+            let between = options.compute.unwrap_or(0.0) * (geometry.steps() - 1) as f64;
+            all += times * (limited(bytes / WRITE + encode) + sync + make + between);
+        }
+        if options.read {
+            for cache in &options.caches {
+                let rate = if *cache == CacheAsk::Cold { self.cold } else { self.read };
+                all += limited(bytes / rate + decode) + if options.verify { make } else { 0.0 };
+            }
+        }
+        all
+    }
+}
+
+/// Bytes of values that one thread makes in a second; they are in `room` afterwards, as far as they go.
+fn making(values: &Values, room: &mut [u8]) -> f64 {
+    let size = values.dtype.size();
+    let row = values.shape.last().copied().unwrap_or(1).clamp(1, (room.len() / size) as u64);
+    let mut slab = Hyperslab::all(&values.shape);
+    slab.count.iter_mut().for_each(|n| *n = (*n).min(1));
+    if let Some(last) = slab.count.last_mut() {
+        *last = row;
+    }
+    let line = row as usize * size;
+    let (begun, mut made) = (clock::now(), 0);
+    for part in room.chunks_exact_mut(line) {
+        values.fill(&slab, 0, part);
+        made += part.len();
+    }
+    made.max(1) as f64 / (clock::now() - begun).max(1e-9)
+}

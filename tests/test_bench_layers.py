@@ -1,0 +1,112 @@
+"""``ncforge bench io --layers``: what system calls, MPI-IO, HDF5, netCDF-C and ncforge leave of the same work; and MPI-IO as a driver."""
+
+from __future__ import annotations
+
+import json
+import subprocess
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+
+from conftest import Run
+from bench_common import ONCE, PARALLEL, expected, mpi_ranks, values
+
+
+def section(path: Path) -> dict[str, Any]:
+    found: dict[str, Any] = json.loads(path.read_text())["sections"][0]
+    return found
+
+
+def under_mpi(ncforge_bin: Path, ranks: int, *words: str) -> subprocess.CompletedProcess[str]:
+    command = [*mpi_ranks(ranks), str(ncforge_bin), "bench", "io", *words, *ONCE]
+    return subprocess.run(command, capture_output=True, text=True, timeout=120)
+
+
+def test_layers_stand_in_their_order_beside_the_ceiling(run: Run, tmp_path: Path) -> None:
+    out = tmp_path / "out.json"
+    words = ["-d=6:20:30:5", f"-f={tmp_path / 't.nc'}", "-w", "-r", "--layers", "-L", "chunk=none,1:10:15:5", *ONCE]
+    done = run("bench", "io", *words, f"--json={out}")
+    found = section(out)
+    engines = list(dict.fromkeys(row["engine"] for row in found["rows"]))
+    assert engines == ["raw", "h5", "libnetcdf", "ncforge"]
+    for row in found["rows"]:
+        assert (row["of_ceiling"] is None) == (row["engine"] == "raw")
+        assert all(m["right"] is not False for m in row["measurements"])
+    lines = [w for w in found["words"] if w.startswith("layers, ")]
+    assert [line.split(":")[0] for line in lines] == [
+        *("layers, write (no chunks)", "layers, read warm (no chunks)"),
+        # Colons stand in the lengths, too.
+        *("layers, write (chunks 1", "layers, read warm (chunks 1"),
+    ]
+    assert all(name in line for line in lines for name in ("h5 ", "libnetcdf ", "ncforge "))
+    assert all(line in done.stdout for line in lines)
+    assert any("left out: mpi-io" in note and "mpiexec" in note for note in found["notes"])
+
+
+def test_layers_of_an_mpi_job(ncforge_bin: Path, tmp_path: Path) -> None:
+    out = tmp_path / "out.json"
+    words = [
+        "-d=6:20:30:5",
+        f"-f={tmp_path / 't.nc'}",
+        "-w",
+        "-r",
+        "--layers",
+        "-L",
+        "access=ind,coll",
+        f"--json={out}",
+    ]
+    done = under_mpi(ncforge_bin, 2, *words)
+    assert done.returncode == 0, done.stderr
+    found = section(out)
+    engines = list(dict.fromkeys(row["engine"] for row in found["rows"]))
+    assert engines[:2] == ["raw", "mpi-io"] and engines[-1] == "ncforge"
+    assert len(engines) == (4 if PARALLEL.exists() else 3)
+    assert any("left out: h5" in note for note in found["notes"])
+    assert all(m["right"] is not False for row in found["rows"] for m in row["measurements"])
+
+
+@pytest.mark.parametrize(
+    "options",
+    [
+        ["-t=ind"],
+        ["-t=coll"],
+        ["-t=ind", "-c=1:5:4:3"],
+        ["-t=coll", "--endian=big"],
+        ["-t=coll", "-u", "--append", "--rewrite"],
+    ],
+)
+def test_mpi_io_writes_what_system_calls_write(ncforge_bin: Path, tmp_path: Path, options: list[str]) -> None:
+    """Not only what it reads itself: the values lie in the file as plain calls put them there."""
+    shape = (4, 20, 16, 3)
+    words = ["-n=2", "-p=2", "-d=4:20:16:3", f"-f={tmp_path / 't.nc'}", "-w", "-r", "--driver=mpi-io,raw", "--keep"]
+    done = under_mpi(ncforge_bin, 4, *words, *options)
+    assert done.returncode == 0, done.stderr
+    ours, theirs = (tmp_path / f"t.{n}.raw" for n in (1, 2))
+    assert ours.read_bytes() == theirs.read_bytes()
+    if "-c=1:5:4:3" not in options:
+        stored = np.fromfile(ours, ">i4" if "--endian=big" in options else "<i4", count=int(np.prod(shape)))
+        assert np.array_equal(stored.reshape(shape), expected(shape))
+    # Files of a benchmark may be replaced without being asked.
+    assert under_mpi(ncforge_bin, 4, *words, *options).returncode == 0
+
+
+def test_a_rank_may_be_an_mpi_job_by_itself(ncforge_bin: Path, tmp_path: Path) -> None:
+    words = ["-d=4:6:8:5", f"-f={tmp_path / 't.nc'}", "-w", "-r", "--driver=mpi-io,ncforge", "--keep"]
+    done = under_mpi(ncforge_bin, 1, *words)
+    assert done.returncode == 0, done.stderr
+    assert np.array_equal(values(tmp_path / "t.2.nc"), expected((4, 6, 8, 5)))
+
+
+def test_what_mpi_io_cannot_do_is_said(run: Run, ncforge_bin: Path, tmp_path: Path) -> None:
+    words = ["-d=4:6:8:5", f"-f={tmp_path / 't.nc'}", "-w", "--driver=mpi-io"]
+    for ranks in ([], ["--ranks=2"]):
+        assert "start the command by mpiexec" in run("bench", "io", *words, *ranks, *ONCE, code=2).stderr
+    for options, message in ((["-t=file"], "all ranks share"), (["-t=coll", "-c=auto"], "leave out the chunks")):
+        done = under_mpi(ncforge_bin, 2, *words, *options)
+        assert done.returncode == 2 and message in done.stderr, done.stderr
+    for options in (["--layers"], ["--layers", "-L", "driver=raw"]):
+        more = words[:-1] if "-L" in options else words
+        assert "--layers" in run("bench", "io", *more, *options, *ONCE, code=2).stderr
+    assert list(tmp_path.iterdir()) == []
