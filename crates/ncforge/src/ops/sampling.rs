@@ -121,7 +121,10 @@ pub(crate) fn sample_of(
     }
     let element = layout.element.size;
     let chain = CodecChain::new(filters, element)?;
-    let like = like.filter(|l| l.len() == layout.shape.len()).unwrap_or(&layout.shape);
+    let like = like.filter(|l| l.len() == layout.shape.len());
+    // Parts of one size are just such chunks: a row that is longer by one element may be coded otherwise.
+    let scale = like.map_or(1.0, |l| scale_of(l.iter().fold(element as f64, |b, &n| b * n as f64)));
+    let like = like.unwrap_or(&layout.shape);
     let mut budget = limit;
     let mut found = [Found::default(); SIZES.len()];
     for i in 0..BOXES {
@@ -132,7 +135,8 @@ pub(crate) fn sample_of(
         let Values::Fixed(bytes) = dataset.read(var, &slab)? else { return Ok(None) };
         let mut last = 0;
         for (size, (parts, found)) in SIZES.iter().zip(PARTS.iter().zip(&mut found)) {
-            let shape = part_shape(&slab.count, like, element as u64, *size);
+            let size = (*size as f64 * scale).round() as u64;
+            let shape = part_shape(&slab.count, like, element as u64, size);
             let len = shape.iter().product::<u64>();
             // A box may be too small for the larger sizes.
             if len == last {
@@ -152,7 +156,7 @@ pub(crate) fn sample_of(
         }
     }
     let read = limit - budget;
-    Ok(summary(&found, filters).map(|s| Sampled { read, ..s }))
+    Ok(summary(&found, scale, filters).map(|s| Sampled { read, ..s }))
 }
 
 /// Parts all over the variable as a file cut in chunks of lengths `chunk` would store them (but parts of longer chunks
@@ -195,7 +199,7 @@ pub(crate) fn parts_of(
 }
 
 /// The line through two sizes, and the rates at all.
-fn summary(found: &[Found; SIZES.len()], filters: &[Filter]) -> Option<Sampled> {
+fn summary(found: &[Found; SIZES.len()], scale: f64, filters: &[Filter]) -> Option<Sampled> {
     let last = found.iter().rposition(|f| f.parts > 0)?;
     let (small, large) = (&found[SMALL.min(last)], &found[LARGE.min(last)]);
     let mean = |f: &Found| (f.raw as f64 / f.parts as f64, f.stored as f64 / f.parts as f64);
@@ -208,10 +212,11 @@ fn summary(found: &[Found; SIZES.len()], filters: &[Filter]) -> Option<Sampled> 
         (y1 / x1, usual.per_chunk)
     };
     let sized = Coding { filtered: true, fraction, per_chunk, ..usual };
+    let at = Coding { scale, ..sized };
     let counted = found.iter().all(|f| f.counted == f.parts);
     Some(Sampled {
-        coding: with_rates(sized, &found[..=last], |f| f.decode),
-        sized: if counted { with_rates(sized, &found[..=last], |f| f.work.seconds(f.parts)) } else { sized },
+        coding: with_rates(at, &found[..=last], |f| f.decode),
+        sized: if counted { with_rates(at, &found[..=last], |f| f.work.seconds(f.parts)) } else { sized },
         encode: large.raw as f64 / large.encode.max(1e-9),
         bytes: found.iter().map(|f| f.raw).sum(),
         read: 0,
@@ -315,6 +320,13 @@ fn cut(bytes: &[u8], shape: &[u64], start: &[u64], count: &[u64], element: usize
     out
 }
 
+/// What [`SIZES`] are multiplied by so that one of them is `bytes`: the nearest by ratio. 1 for what is far from all.
+fn scale_of(bytes: f64) -> f64 {
+    let ratios = SIZES.map(|size| bytes / size as f64);
+    let nearest = ratios.into_iter().min_by(|a, b| a.ln().abs().total_cmp(&b.ln().abs()));
+    nearest.filter(|r| (0.5..=2.0).contains(r)).unwrap_or(1.0)
+}
+
 /// A box of about `bytes` inside `shape`, with the proportions of `like`.
 fn part_shape(shape: &[u64], like: &[u64], element: u64, bytes: u64) -> Vec<u64> {
     let wanted = (bytes / element.max(1)).max(1);
@@ -408,6 +420,7 @@ mod tests {
         // A side that ends at the array's lets another one be longer.
         assert_eq!(part_shape(&[25_000, 31], &[132, 31], 4, 256 << 10), [2112, 31]);
         assert_eq!(part_shape(&[25_000, 31], &[25_000, 31], 4, 16 << 10), [1818, 2]);
+        assert_eq!([0.0, 6144.0, 12288.0, 65536.0, 1e12].map(scale_of), [1.0, 1.5, 0.75, 1.0, 1.0]);
     }
 
     #[test]
