@@ -79,7 +79,7 @@ pub fn calibrate(folder: &Path, threads: Option<usize>) -> Result<Calibration> {
         let (request, bandwidth) = storage(&plain, 500)?;
         let times = Times::of(&bench)?;
         // What the decoder alone takes is known from a sample; the engine's own part is in `deliver` and `chunk`.
-        let sampled = sample(&dataset, LARGE_VAR, &chain, None, 64 << 20)?;
+        let sampled = sample(&dataset, LARGE_VAR, &chain, 64 << 20)?;
         let decoding = sampled.map(|s| chunks(&LARGE) * s.coding.seconds(BYTES / chunks(&LARGE)));
         let storage = Machine { request, bandwidth, in_flight: 1.0, ..Machine::default() };
         machines.push(times.machine(&storage, helpers, decoding));

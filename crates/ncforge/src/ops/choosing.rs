@@ -8,9 +8,12 @@ use crate::dataset::Dataset;
 use crate::error::{Error, Result};
 use crate::layout::Place;
 use crate::model::{DType, Filter, Schema, Storage, VarId};
-use crate::ops::sampling::{Budget, sample_of};
+use crate::ops::sampling::{Budget, sample_chunk_of, sample_of};
 use crate::ops::source::Source;
-use crate::tune::{Access, Axis, Choice, Coding, Kind, Limits, Machine, Request, axes_of, choose};
+use crate::tune::{
+    Access, Axis, Choice, Coding, Contender, Kind, Limits, Machine, Request, axes_of, choose, choose_among,
+    contenders,
+};
 
 /// Lengths that are expected of dimensions that grow and have no elements yet: the first, and all others.
 const EXPECTED: (u64, u64) = (1024, 64);
@@ -118,8 +121,14 @@ impl Cut<'_> {
     /// # Errors
     /// As [`choose()`].
     pub fn choose(&self, choosing: &Choosing) -> Result<Option<Choice>> {
+        let Some(axes) = self.lengths(choosing) else { return Ok(None) };
+        choose(&self.request(&axes, choosing)).map(Some)
+    }
+
+    /// The axes as long as they will be in the end; none where there is nothing to cut.
+    fn lengths(&self, choosing: &Choosing) -> Option<Vec<Axis>> {
         if self.axes.is_empty() || self.axes.iter().any(|a| a.len == 0 && !a.unlimited) {
-            return Ok(None);
+            return None;
         }
         let mut axes = self.axes.to_vec();
         let mut first = true;
@@ -133,31 +142,55 @@ impl Cut<'_> {
             };
             first = false;
         }
+        Some(axes)
+    }
+
+    fn request<'a>(&self, axes: &'a [Axis], choosing: &'a Choosing) -> Request<'a> {
         let usual = Coding::of_chain(self.filters);
-        let request = Request {
+        Request {
             accesses: choosing.accesses.clone(),
             limits: choosing.limits,
             timed: self.sampled.map(|s| s.1),
             before: self.before.cloned(),
-            ..Request::new(&axes, self.element, self.sampled.map_or(usual, |s| s.0), &choosing.machine)
-        };
-        choose(&request).map(Some)
+            ..Request::new(axes, self.element, self.sampled.map_or(usual, |s| s.0), &choosing.machine)
+        }
     }
 
-    /// [`Cut::choose`] with what samples say: `look` gives that of parts with the proportions of the array (`None`), then
-    /// of parts like the shape that follows from those. What lies side by side in a chunk decides how it is
-    /// coded, which the first sample cannot know.
+    /// [`Cut::choose`] with what samples say. Parts with the proportions of the array come first; then, for the shapes that may be
+    /// the best by those, chunks of just these shapes: what lies side by side in a chunk decides how it is coded, which
+    /// the first sample cannot know.
     pub(crate) fn choose_by(
         &self,
         choosing: &Choosing,
-        mut look: impl FnMut(Option<&[u64]>) -> Result<Option<(Coding, Coding)>>,
+        mut look: impl FnMut(Look<'_>) -> Result<Option<(Coding, Coding)>>,
     ) -> Result<Option<Choice>> {
-        let mut cut = Cut { sampled: look(None)?, ..*self };
-        let first = cut.choose(choosing)?;
-        let (Some(choice), true) = (&first, cut.sampled.is_some()) else { return Ok(first) };
-        cut.sampled = look(Some(&choice.chunks))?;
-        if cut.sampled.is_none() { Ok(first) } else { cut.choose(choosing) }
+        let cut = Cut { sampled: look(Look::Whole)?, ..*self };
+        let Some(axes) = cut.lengths(choosing) else { return Ok(None) };
+        let request = cut.request(&axes, choosing);
+        if cut.sampled.is_none() {
+            return choose(&request).map(Some);
+        }
+        let contenders = contenders(&request)?;
+        let mut known = Vec::new();
+        for chunks in &contenders {
+            match look(Look::Chunk(chunks, contenders.len() as u64))? {
+                Some((coding, timed)) => known.push(Contender { chunks: chunks.clone(), coding, timed }),
+                // The first is the one to beat.
+                None if known.is_empty() => return choose(&request).map(Some),
+                None => {}
+            }
+        }
+        choose_among(&request, &known).map(Some)
     }
+}
+
+/// What to look at.
+#[derive(Clone, Copy, Debug)]
+pub(crate) enum Look<'a> {
+    /// Parts with the proportions of the array.
+    Whole,
+    /// Chunks of these lengths; there are so many shapes to look at.
+    Chunk(&'a [u64], u64),
 }
 
 /// The chunk shape for a variable, as it would be with `filters` (`None`: with those that it has, or shuffle and
@@ -211,7 +244,7 @@ fn within(
         sampled: None,
         before: before(dataset, schema, var)?.as_ref(),
     }
-    .choose_by(choosing, |like| sampled(dataset, var, &chain, choosing, (bytes, like), budget))
+    .choose_by(choosing, |look| sampled(dataset, var, &chain, choosing, (bytes, look), budget))
 }
 
 /// Why there is no shape to choose for a variable, where [`chunks_for`] gives none.
@@ -230,7 +263,7 @@ pub fn why_none(schema: &Schema, var: VarId) -> Option<&'static str> {
 }
 
 /// What a sample of a variable says, where one is wanted and the budget has room: for a choice, and with timed rates.
-/// The variable has so many bytes; the sample is one of two, with the proportions of the second or the array's own.
+/// The variable has so many bytes. Half of what may be read of it is for [`Look::Whole`], the rest for all chunks.
 ///
 /// # Errors
 /// As reading.
@@ -239,13 +272,17 @@ pub(crate) fn sampled(
     var: VarId,
     chain: &[Filter],
     choosing: &Choosing,
-    (bytes, like): (u64, Option<&[u64]>),
+    (bytes, look): (u64, Look<'_>),
     budget: &mut Budget,
 ) -> Result<Option<(Coding, Coding)>> {
     if !choosing.sample {
         return Ok(None);
     }
-    let found = sample_of(source, var, chain, like, budget.for_variable(bytes) / 2)?;
+    let half = budget.for_variable(bytes) / 2;
+    let found = match look {
+        Look::Whole => sample_of(source, var, chain, half)?,
+        Look::Chunk(chunks, of) => sample_chunk_of(source, var, chain, chunks, half / of)?,
+    };
     budget.spend(found.as_ref().map_or(0, |s| s.read));
     Ok(found.map(|s| (s.sized, s.coding)))
 }

@@ -35,13 +35,16 @@ const PARTS: [u64; SIZES.len()] = [2, 2, 1, 1, 1];
 /// The sizes whose stored bytes are looked at.
 const SMALL: usize = 1;
 const LARGE: usize = 3;
+/// Parts that are looked at for one shape of chunks, and how large they are at most.
+const CHUNKS: u64 = 4;
+const CHUNK: u64 = 512 << 10;
 /// Decodings of which the fastest counts.
 const TIMES: usize = 3;
 
 /// Bytes that samples of one variable may read and decode, at most.
 const OF_VARIABLE: u64 = 16 << 20;
 /// Of a variable, samples look at this part at most, but need not look at less than so many bytes.
-const PART: (u64, u64) = (8, 1 << 20);
+const PART: (u64, u64) = (8, 4 << 20);
 
 /// Bytes that samples may still read and decode.
 #[derive(Clone, Copy, Debug)]
@@ -91,20 +94,8 @@ pub struct Sampled {
 /// Encodes and decodes parts of a variable with `filters`. Reads (and decodes, where source chunks must be taken
 /// whole) at most about `limit` bytes. `None` where there is nothing to learn: no filters, no fixed-size values,
 /// no values, or source chunks larger than the limit.
-///
-/// The parts have the proportions of `like` (one length a dimension; `None`: of the variable): what lies side by side
-/// in a chunk decides how it is coded, so that a shape is judged best by parts like it.
-///
-/// # Errors
-/// As reading.
-pub fn sample(
-    dataset: &Dataset,
-    var: VarId,
-    filters: &[Filter],
-    like: Option<&[u64]>,
-    limit: u64,
-) -> Result<Option<Sampled>> {
-    sample_of(dataset, var, filters, like, limit)
+pub fn sample(dataset: &Dataset, var: VarId, filters: &[Filter], limit: u64) -> Result<Option<Sampled>> {
+    sample_of(dataset, var, filters, limit)
 }
 
 /// The same for any source.
@@ -112,7 +103,6 @@ pub(crate) fn sample_of(
     dataset: &dyn Source,
     var: VarId,
     filters: &[Filter],
-    like: Option<&[u64]>,
     limit: u64,
 ) -> Result<Option<Sampled>> {
     let layout = dataset.layout(var)?;
@@ -121,22 +111,17 @@ pub(crate) fn sample_of(
     }
     let element = layout.element.size;
     let chain = CodecChain::new(filters, element)?;
-    let like = like.filter(|l| l.len() == layout.shape.len());
-    // Parts of one size are just such chunks: a row that is longer by one element may be coded otherwise.
-    let scale = like.map_or(1.0, |l| scale_of(l.iter().fold(element as f64, |b, &n| b * n as f64)));
-    let like = like.unwrap_or(&layout.shape);
     let mut budget = limit;
     let mut found = [Found::default(); SIZES.len()];
     for i in 0..BOXES {
-        let Some(slab) = sampled_box(&layout, like, i, budget.min((limit / BOXES).max(SIZES[SMALL]))) else {
+        let Some(slab) = sampled_box(&layout, i, budget.min((limit / BOXES).max(SIZES[SMALL]))) else {
             break;
         };
         budget = budget.saturating_sub(decoded(&layout, &slab));
         let Values::Fixed(bytes) = dataset.read(var, &slab)? else { return Ok(None) };
         let mut last = 0;
         for (size, (parts, found)) in SIZES.iter().zip(PARTS.iter().zip(&mut found)) {
-            let size = (*size as f64 * scale).round() as u64;
-            let shape = part_shape(&slab.count, like, element as u64, size);
+            let shape = part_shape(&slab.count, element as u64, *size);
             let len = shape.iter().product::<u64>();
             // A box may be too small for the larger sizes.
             if len == last {
@@ -156,7 +141,86 @@ pub(crate) fn sample_of(
         }
     }
     let read = limit - budget;
-    Ok(summary(&found, scale, filters).map(|s| Sampled { read, ..s }))
+    Ok(summary(&found, filters).map(|s| Sampled { read, ..s }))
+}
+
+/// Encodes and decodes parts of a variable as if they were chunks of these lengths. What lies side by side in a chunk decides
+/// how it is coded (a row that is longer by one element may be coded otherwise), so that shapes are judged best by just
+/// such parts: the rates hold for chunks of this size. Of larger chunks, parts of 512 KiB with their proportions.
+/// Reads (and decodes) about `limit` bytes at most. `None` as with [`sample`].
+///
+/// # Errors
+/// As reading.
+pub fn sample_chunk(
+    dataset: &Dataset,
+    var: VarId,
+    filters: &[Filter],
+    chunk: &[u64],
+    limit: u64,
+) -> Result<Option<Sampled>> {
+    sample_chunk_of(dataset, var, filters, chunk, limit)
+}
+
+/// The same for any source.
+pub(crate) fn sample_chunk_of(
+    dataset: &dyn Source,
+    var: VarId,
+    filters: &[Filter],
+    chunk: &[u64],
+    limit: u64,
+) -> Result<Option<Sampled>> {
+    let layout = dataset.layout(var)?;
+    let same_rank = layout.shape.len() == chunk.len();
+    if filters.is_empty() || layout.element.heap || !same_rank || layout.shape.iter().any(|&n| n == 0) {
+        return Ok(None);
+    }
+    let element = layout.element.size;
+    let chain = CodecChain::new(filters, element)?;
+    let whole: Vec<u64> = layout.shape.iter().zip(chunk).map(|(&n, &c)| c.clamp(1, n)).collect();
+    let shape = part_shape(&whole, element as u64, CHUNK);
+    let mut found = Found::default();
+    let mut budget = limit;
+    for i in 0..CHUNKS {
+        let start: Vec<u64> = (0..shape.len())
+            .map(|d| {
+                let room = layout.shape[d] - shape[d];
+                // Where chunks begin, if there is one in the way.
+                let at = place(i, d, room);
+                if shape[d] == whole[d] { at / whole[d] * whole[d] } else { at }
+            })
+            .collect();
+        let slab = Hyperslab::new(&start, &shape);
+        let needed = decoded(&layout, &slab);
+        if needed > budget {
+            break;
+        }
+        budget -= needed;
+        let Values::Fixed(bytes) = dataset.read(var, &slab)? else { return Ok(None) };
+        found.add(&chain, &bytes)?;
+    }
+    if found.parts == 0 {
+        return Ok(None);
+    }
+    let usual = Coding {
+        filtered: true,
+        fraction: found.stored as f64 / found.raw as f64,
+        per_chunk: 0.0,
+        ..Coding::of_chain(filters)
+    };
+    let raw = found.raw as f64;
+    let counted = found.counted == found.parts;
+    Ok(Some(Sampled {
+        coding: flat(usual, raw / found.decode.max(1e-9)),
+        sized: if counted { flat(usual, raw / found.work.seconds(found.parts)) } else { usual },
+        encode: raw / found.encode.max(1e-9),
+        bytes: found.raw,
+        read: limit - budget,
+    }))
+}
+
+/// A coding whose decoder has one rate at all sizes.
+fn flat(coding: Coding, decode: f64) -> Coding {
+    Coding { decode, slower: [1.0; SIZES.len()], ..coding }
 }
 
 /// Parts all over the variable as a file cut in chunks of lengths `chunk` would store them (but parts of longer chunks
@@ -176,7 +240,7 @@ pub(crate) fn parts_of(
     }
     let element = layout.element.size;
     let whole: Vec<u64> = layout.shape.iter().zip(chunk).map(|(&n, &c)| c.clamp(1, n)).collect();
-    let wanted = part_shape(&whole, &whole, element as u64, SIZES[LARGE]);
+    let wanted = part_shape(&whole, element as u64, SIZES[LARGE]);
     let size = wanted.iter().product::<u64>() * element as u64;
     let number = (VALUES / size.max(1)).clamp(BOXES, 8 * BOXES);
     for i in 0..number {
@@ -187,19 +251,19 @@ pub(crate) fn parts_of(
         let aligned = Hyperslab::new(&start, &wanted);
         let slab = match decoded(&layout, &aligned) <= most {
             true => Some(aligned),
-            false => sampled_box(&layout, &layout.shape, i, most),
+            false => sampled_box(&layout, i, most),
         };
         let Some(slab) = slab else { break };
         budget = budget.saturating_sub(decoded(&layout, &slab));
         let Values::Fixed(bytes) = dataset.read(var, &slab)? else { break };
-        let shape = part_shape(&slab.count, &slab.count, element as u64, size.max(SIZES[SMALL]));
+        let shape = part_shape(&slab.count, element as u64, size.max(SIZES[SMALL]));
         parts.push(cut(&bytes, &slab.count, &vec![0; shape.len()], &shape, element));
     }
     Ok((parts, limit - budget))
 }
 
 /// The line through two sizes, and the rates at all.
-fn summary(found: &[Found; SIZES.len()], scale: f64, filters: &[Filter]) -> Option<Sampled> {
+fn summary(found: &[Found; SIZES.len()], filters: &[Filter]) -> Option<Sampled> {
     let last = found.iter().rposition(|f| f.parts > 0)?;
     let (small, large) = (&found[SMALL.min(last)], &found[LARGE.min(last)]);
     let mean = |f: &Found| (f.raw as f64 / f.parts as f64, f.stored as f64 / f.parts as f64);
@@ -212,11 +276,10 @@ fn summary(found: &[Found; SIZES.len()], scale: f64, filters: &[Filter]) -> Opti
         (y1 / x1, usual.per_chunk)
     };
     let sized = Coding { filtered: true, fraction, per_chunk, ..usual };
-    let at = Coding { scale, ..sized };
     let counted = found.iter().all(|f| f.counted == f.parts);
     Some(Sampled {
-        coding: with_rates(at, &found[..=last], |f| f.decode),
-        sized: if counted { with_rates(at, &found[..=last], |f| f.work.seconds(f.parts)) } else { sized },
+        coding: with_rates(sized, &found[..=last], |f| f.decode),
+        sized: if counted { with_rates(sized, &found[..=last], |f| f.work.seconds(f.parts)) } else { sized },
         encode: large.raw as f64 / large.encode.max(1e-9),
         bytes: found.iter().map(|f| f.raw).sum(),
         read: 0,
@@ -273,15 +336,15 @@ impl Found {
     }
 }
 
-/// Box number `i`: as large as `limit` allows, with the proportions of `like`; or, where too much would have to be
+/// Box number `i`: as large as `limit` allows, with the array's proportions; or, where too much would have to be
 /// decoded for that, inside one chunk.
-fn sampled_box(layout: &VarLayout, like: &[u64], i: u64, limit: u64) -> Option<Hyperslab> {
+fn sampled_box(layout: &VarLayout, i: u64, limit: u64) -> Option<Hyperslab> {
     let element = layout.element.size as u64;
     let at = |shape: &[u64]| -> Vec<u64> {
         layout.shape.iter().zip(shape).enumerate().map(|(d, (n, c))| place(i, d, n - c)).collect()
     };
     for size in SIZES[SMALL..].iter().rev() {
-        let shape = part_shape(&layout.shape, like, element, *size);
+        let shape = part_shape(&layout.shape, element, *size);
         let slab = Hyperslab::new(&at(&shape), &shape);
         if decoded(layout, &slab) <= limit {
             return Some(slab);
@@ -294,7 +357,7 @@ fn sampled_box(layout: &VarLayout, like: &[u64], i: u64, limit: u64) -> Option<H
         start[d] -= start[d] % chunk[d].max(1);
         room[d] = chunk[d].min(layout.shape[d] - start[d]);
     }
-    let slab = Hyperslab::new(&start, &part_shape(&room, like, element, SIZES[SIZES.len() - 1]));
+    let slab = Hyperslab::new(&start, &part_shape(&room, element, SIZES[SIZES.len() - 1]));
     (decoded(layout, &slab) <= limit).then_some(slab)
 }
 
@@ -320,22 +383,15 @@ fn cut(bytes: &[u8], shape: &[u64], start: &[u64], count: &[u64], element: usize
     out
 }
 
-/// What [`SIZES`] are multiplied by so that one of them is `bytes`: the nearest by ratio. 1 for what is far from all.
-fn scale_of(bytes: f64) -> f64 {
-    let ratios = SIZES.map(|size| bytes / size as f64);
-    let nearest = ratios.into_iter().min_by(|a, b| a.ln().abs().total_cmp(&b.ln().abs()));
-    nearest.filter(|r| (0.5..=2.0).contains(r)).unwrap_or(1.0)
-}
-
-/// A box of about `bytes` inside `shape`, with the proportions of `like`.
-fn part_shape(shape: &[u64], like: &[u64], element: u64, bytes: u64) -> Vec<u64> {
+/// A box of about `bytes`, with the proportions of the array.
+fn part_shape(shape: &[u64], element: u64, bytes: u64) -> Vec<u64> {
     let wanted = (bytes / element.max(1)).max(1);
     let mut part: Vec<u64> = shape.to_vec();
-    // All sides are scaled alike, which keeps the box similar until sides are down to 1 or as long as the array's.
-    let total: f64 = like.iter().map(|&n| n as f64).product();
-    let scale = (wanted as f64 / total).powf(1.0 / shape.len() as f64);
-    for (p, (&n, &l)) in part.iter_mut().zip(shape.iter().zip(like)) {
-        *p = ((l as f64 * scale).round() as u64).clamp(1, n);
+    // Halving the longest side in proportion keeps the box similar to the array until sides are down to 1.
+    let total: f64 = shape.iter().map(|&n| n as f64).product();
+    let scale = (wanted as f64 / total).min(1.0).powf(1.0 / shape.len() as f64);
+    for (p, &n) in part.iter_mut().zip(shape) {
+        *p = ((n as f64 * scale).round() as u64).clamp(1, n);
     }
     // What rounding took away goes to the fastest axes.
     for d in (0..part.len()).rev() {
@@ -395,9 +451,9 @@ mod tests {
     fn smooth_data_compress_and_noise_does_not() {
         let chain = [filters::shuffle(4), filters::deflate(1)];
         let (smooth, v) = field(|i| (i / 180) as f32);
-        let got = sample(&smooth, v, &chain, None, 64 << 20).unwrap().unwrap();
+        let got = sample(&smooth, v, &chain, 64 << 20).unwrap().unwrap();
         assert!(got.coding.fraction < 0.2 && got.coding.decode > 0.0, "{got:?}");
-        let again = sample(&smooth, v, &chain, None, 64 << 20).unwrap().unwrap();
+        let again = sample(&smooth, v, &chain, 64 << 20).unwrap().unwrap();
         assert_eq!(got.sized, again.sized);
         let coded = got.sized.decode;
         let (noise, v) = field(|i| {
@@ -405,29 +461,38 @@ mod tests {
             let z = (z ^ (z >> 30)).wrapping_mul(0xBF58_476D_1CE4_E5B9);
             f32::from_bits((z ^ (z >> 27)).wrapping_mul(0x94D0_49BB_1331_11EB) as u32)
         });
-        let got = sample(&noise, v, &chain, None, 64 << 20).unwrap().unwrap();
+        let got = sample(&noise, v, &chain, 64 << 20).unwrap().unwrap();
         assert!(got.coding.fraction > 0.5, "{got:?}");
         // What is stored is copied.
         assert!(got.sized.decode > coded && got.sized.slower[0] > 1.0, "{got:?}");
-        assert!(sample(&noise, v, &[], None, 64 << 20).unwrap().is_none());
-        assert!(sample(&noise, v, &chain, None, 10).unwrap().is_none());
+        assert!(sample(&noise, v, &[], 64 << 20).unwrap().is_none());
+        assert!(sample(&noise, v, &chain, 10).unwrap().is_none());
     }
 
+    /// Columns of 90 equal values compress as chunks that are cut along them, and not across.
     #[test]
-    fn parts_are_like_what_they_stand_for() {
-        assert_eq!(part_shape(&[1560, 128, 256], &[16, 16, 64], 4, 64 << 10), [16, 16, 64]);
-        assert_eq!(part_shape(&[1560, 128, 256], &[8, 8, 32], 4, 64 << 10), [16, 16, 64]);
-        // A side that ends at the array's lets another one be longer.
-        assert_eq!(part_shape(&[25_000, 31], &[132, 31], 4, 256 << 10), [2112, 31]);
-        assert_eq!(part_shape(&[25_000, 31], &[25_000, 31], 4, 16 << 10), [1818, 2]);
-        assert_eq!([0.0, 6144.0, 12288.0, 65536.0, 1e12].map(scale_of), [1.0, 1.5, 0.75, 1.0, 1.0]);
+    fn chunks_are_looked_at_as_they_would_be() {
+        let chain = [filters::shuffle(4), filters::deflate(1)];
+        let (field, v) = field(|i| {
+            let z = (i as u64 % 180 + 1).wrapping_mul(0x9E37_79B9_7F4A_7C15);
+            f32::from_bits((z >> 32) as u32)
+        });
+        let of = |chunk: &[u64]| sample_chunk(&field, v, &chain, chunk, 16 << 20).unwrap().unwrap();
+        let (along, across) = (of(&[20, 90, 9]), of(&[1, 90, 180]));
+        assert!(along.sized.fraction < across.sized.fraction, "{along:?} {across:?}");
+        assert_eq!(along.bytes, 4 * 20 * 90 * 9 * 4);
+        assert_eq!(along.sized, of(&[20, 90, 9]).sized);
+        // Longer than the array, of another rank, for less than one chunk: clipped, none, none.
+        assert_eq!(of(&[100, 90, 9]).bytes, along.bytes);
+        assert!(sample_chunk(&field, v, &chain, &[20, 90], 16 << 20).unwrap().is_none());
+        assert!(sample_chunk(&field, v, &chain, &[20, 90, 9], 1000).unwrap().is_none());
     }
 
     #[test]
     fn parts_lie_inside() {
         for shape in [&[1u64][..], &[7, 5000, 3], &[1 << 40], &[1, 1, 1, 99], &[3, 100_000]] {
             for bytes in [512 << 10, 16 << 10] {
-                let part = part_shape(shape, shape, 4, bytes);
+                let part = part_shape(shape, 4, bytes);
                 for i in 0..20 {
                     for (d, (p, n)) in part.iter().zip(shape).enumerate() {
                         assert!(*p >= 1 && place(i, d, n - p) + p <= *n);

@@ -44,6 +44,12 @@ const BOX_WEIGHT: f64 = 0.03;
 
 /// So many times more, and less, one read weighs in the mixes whose best shapes are looked at, too.
 const LEANING: [f64; 2] = [5.0, 0.2];
+/// Shapes that are looked at more closely, besides the best ones of single reads; so many times the best price they may have by
+/// the first look, and so unlike each other they must be.
+const CONTENDERS: usize = 12;
+const BEHIND: f64 = 2.5;
+const UNLIKE: f64 = 0.5;
+
 /// The continuous problem knows one rate for all sizes of chunks: that of this size.
 const NOMINAL: f64 = 131072.0;
 
@@ -121,71 +127,182 @@ pub struct Choice {
 /// [`Error::Invalid`] when the bounds cannot be met: an element larger than a chunk may be, or given lengths that
 /// make one.
 pub fn choose(request: &Request<'_>) -> Result<Choice> {
-    let problem = Problem::new(request)?;
-    let mut patterns = Pattern::bind(&request.accesses, &problem.axes);
-    let asked = patterns.len();
-    let corner =
-        Access { kind: Kind::Box, weight: BOX_WEIGHT * patterns.iter().map(|p| p.weight).sum::<f64>() };
-    let corners = Pattern::bind(&[corner], &problem.axes);
-    let new = |b: &Pattern| patterns.iter().all(|p| p.counts != b.counts);
-    let corners: Vec<Pattern> = corners.into_iter().filter(new).collect();
-    patterns.extend(corners);
-    let alone: Vec<(Vec<u64>, f64)> =
-        patterns.iter().map(|p| problem.best(&[(p.clone(), 1.0)], &[])).collect();
-    let mix: Vec<(Pattern, f64)> =
-        patterns.iter().zip(&alone).map(|(p, (_, best))| (p.clone(), p.weight / best)).collect();
-    let starts: Vec<&[u64]> = alone.iter().map(|(c, _)| &c[..]).collect();
-    // The way down ends in a hollow, not always the deepest. The hollows of mixes in which one read weighs more or less
-    // are other ones, and so a read that gains weight does not lose time to a hollow that was missed.
-    let leaning: Vec<Vec<u64>> = (0..asked)
-        .flat_map(|i| LEANING.map(|factor| (i, factor)))
-        .filter(|_| asked > 1)
-        .map(|(i, factor)| {
-            let mut other = mix.clone();
-            other[i].1 *= factor;
-            problem.best(&other, &starts).0
-        })
-        .collect();
-    let starts: Vec<&[u64]> = starts.into_iter().chain(leaning.iter().map(|c| &c[..])).collect();
-    let (chunks, _) = problem.best(&mix, &starts);
-    let bytes = chunks.iter().fold(problem.element, |b, &c| b.saturating_mul(c));
-
+    let search = Search::new(request)?;
     let coding = request.timed.unwrap_or(request.coding);
-    let cost =
-        |chunks: &[u64], read: &Pattern| Grid { coding, ..problem.grid(chunks) }.read(read, request.machine);
-    let shapes: Vec<&[u64]> = alone.iter().map(|(c, _)| &c[..]).chain([&chunks[..]]).collect();
-    let told: Vec<Told> = patterns
-        .into_iter()
-        .take(asked)
-        .map(|pattern| {
-            // The search for a read alone minds stored sizes, too: among all shapes that were found, another may be
-            // quicker still.
-            let costs = shapes.iter().map(|&c| (c, cost(c, &pattern)));
-            let (best_chunks, best) = costs
-                .min_by(|a, b| a.1.seconds.total_cmp(&b.1.seconds))
-                .expect("the chosen shape is one of them");
-            Told {
-                chosen: cost(&chunks, &pattern),
-                best,
-                before: request.before.as_ref().map(|(chunk, coding)| {
-                    Grid {
-                        lens: &problem.lens,
-                        chunk: chunk.as_deref(),
-                        element: problem.element,
-                        coding: *coding,
-                    }
-                    .read(&pattern, request.machine)
-                }),
-                best_chunks: best_chunks.to_vec(),
-                pattern,
-            }
+    let shapes: Vec<(&[u64], Coding)> =
+        search.alone.iter().map(|(c, _)| &c[..]).chain([&search.chunks[..]]).map(|c| (c, coding)).collect();
+    Ok(search.tell(request, &shapes, shapes.len() - 1))
+}
+
+/// A shape that may be the best, and how chunks of just this shape are encoded.
+#[derive(Clone, Debug)]
+pub struct Contender {
+    /// Chunk lengths.
+    pub chunks: Vec<u64>,
+    /// Their coding, the same in every run.
+    pub coding: Coding,
+    /// The same with rates that were timed.
+    pub timed: Coding,
+}
+
+/// Shapes of which each may be the best, where `request.coding` is only roughly that of all shapes: what
+/// [`choose()`] says first, then those that are best for one read alone, then others that are not far behind, each
+/// unlike those before it. Between one and about twenty.
+///
+/// # Errors
+/// As [`choose()`].
+pub fn contenders(request: &Request<'_>) -> Result<Vec<Vec<u64>>> {
+    let mut search = Search::new(request)?;
+    search.seen.sort_by(|a, b| a.1.total_cmp(&b.1));
+    let first = search.seen.first().map_or(f64::INFINITY, |s| s.1);
+    let mut out = vec![search.chunks.clone()];
+    for (alone, _) in &search.alone {
+        if !out.contains(alone) {
+            out.push(alone.clone());
+        }
+    }
+    let most = out.len() + CONTENDERS;
+    for (chunks, price) in &search.seen {
+        if *price > first * BEHIND || out.len() == most {
+            break;
+        }
+        if out.iter().all(|o| unlike(o, chunks) >= UNLIKE) {
+            out.push(chunks.clone());
+        }
+    }
+    Ok(out)
+}
+
+/// Chooses among `contenders`, each priced with its own coding.
+///
+/// # Errors
+/// As [`choose()`]; [`Error::Invalid`] where there are none.
+pub fn choose_among(request: &Request<'_>, contenders: &[Contender]) -> Result<Choice> {
+    let search = Search::new(request)?;
+    let problem = &search.problem;
+    let costs: Vec<Vec<f64>> = search
+        .patterns
+        .iter()
+        .map(|p| {
+            let cost = |c: &Contender| {
+                Grid { coding: c.coding, ..problem.grid(&c.chunks) }.read(p, request.machine).seconds
+            };
+            contenders.iter().map(cost).collect()
         })
         .collect();
-    let weights: f64 = told.iter().map(|t| t.pattern.weight).sum();
-    let mean =
-        told.iter().map(|t| t.pattern.weight * t.chosen.seconds / t.best.seconds).sum::<f64>() / weights;
-    let reasons = reasons(&problem, &chunks, bytes, &told);
-    Ok(Choice { chunks, bytes, told, mean, reasons })
+    let stored: Vec<f64> = contenders.iter().map(|c| problem.stored(&c.chunks, &c.coding)).collect();
+    let least = stored.iter().copied().fold(f64::INFINITY, f64::min).max(1.0);
+    let price = |i: usize| {
+        let reads: f64 = search
+            .patterns
+            .iter()
+            .zip(&costs)
+            .map(|(p, row)| p.weight * row[i] / row.iter().copied().fold(f64::INFINITY, f64::min))
+            .sum();
+        reads
+            * (1.0
+                + SIZE_WEIGHT * (stored[i] / least - 1.0).min(10.0)
+                + problem.smallness(&contenders[i].chunks))
+    };
+    let best = (0..contenders.len())
+        .min_by(|&a, &b| price(a).total_cmp(&price(b)))
+        .ok_or_else(|| Error::Invalid("there is no chunk shape to choose from".into()))?;
+    let shapes: Vec<(&[u64], Coding)> = contenders.iter().map(|c| (&c.chunks[..], c.timed)).collect();
+    Ok(search.tell(request, &shapes, best))
+}
+
+/// By what factor one shape must be stretched and squeezed to be the other, as a logarithm.
+fn unlike(a: &[u64], b: &[u64]) -> f64 {
+    a.iter().zip(b).map(|(&a, &b)| (a as f64 / b as f64).ln().abs()).sum()
+}
+
+/// What the search found.
+struct Search<'a> {
+    problem: Problem<'a>,
+    /// The reads that were asked for, then those that decide between equals.
+    patterns: Vec<Pattern>,
+    asked: usize,
+    /// For each read the best lengths for it alone, and their price.
+    alone: Vec<(Vec<u64>, f64)>,
+    /// The best lengths for all together.
+    chunks: Vec<u64>,
+    /// Lengths that were looked at for all together, and their prices.
+    seen: Vec<(Vec<u64>, f64)>,
+}
+
+impl<'a> Search<'a> {
+    fn new(request: &Request<'a>) -> Result<Self> {
+        let problem = Problem::new(request)?;
+        let mut patterns = Pattern::bind(&request.accesses, &problem.axes);
+        let asked = patterns.len();
+        let corner =
+            Access { kind: Kind::Box, weight: BOX_WEIGHT * patterns.iter().map(|p| p.weight).sum::<f64>() };
+        let corners = Pattern::bind(&[corner], &problem.axes);
+        let new = |b: &Pattern| patterns.iter().all(|p| p.counts != b.counts);
+        let corners: Vec<Pattern> = corners.into_iter().filter(new).collect();
+        patterns.extend(corners);
+        let mut seen = Vec::new();
+        let alone: Vec<(Vec<u64>, f64)> =
+            patterns.iter().map(|p| problem.best(&[(p.clone(), 1.0)], &[], None)).collect();
+        let mix: Vec<(Pattern, f64)> =
+            patterns.iter().zip(&alone).map(|(p, (_, best))| (p.clone(), p.weight / best)).collect();
+        let starts: Vec<&[u64]> = alone.iter().map(|(c, _)| &c[..]).collect();
+        // The way down ends in a hollow, not always the deepest. The hollows of mixes in which one read weighs more or
+        // less are other ones, and so a read that gains weight does not lose time to a hollow that was missed.
+        let leaning: Vec<Vec<u64>> = (0..asked)
+            .flat_map(|i| LEANING.map(|factor| (i, factor)))
+            .filter(|_| asked > 1)
+            .map(|(i, factor)| {
+                let mut other = mix.clone();
+                other[i].1 *= factor;
+                problem.best(&other, &starts, None).0
+            })
+            .collect();
+        let starts: Vec<&[u64]> = starts.into_iter().chain(leaning.iter().map(|c| &c[..])).collect();
+        let (chunks, _) = problem.best(&mix, &starts, Some(&mut seen));
+        Ok(Search { problem, patterns, asked, alone, chunks, seen })
+    }
+
+    /// The choice of one of `shapes` in words and numbers, beside the best of them for each read.
+    fn tell(&self, request: &Request<'_>, shapes: &[(&[u64], Coding)], chosen: usize) -> Choice {
+        let problem = &self.problem;
+        let chunks = shapes[chosen].0;
+        let bytes = problem.volume(chunks);
+        let cost = |(chunks, coding): (&[u64], Coding), read: &Pattern| {
+            Grid { coding, ..problem.grid(chunks) }.read(read, request.machine)
+        };
+        let told: Vec<Told> = self.patterns[..self.asked]
+            .iter()
+            .map(|pattern| {
+                // The search for a read alone minds stored sizes, too: among all shapes that were found, another may be
+                // quicker still.
+                let costs = shapes.iter().map(|&s| (s.0, cost(s, pattern)));
+                let (best_chunks, best) = costs
+                    .min_by(|a, b| a.1.seconds.total_cmp(&b.1.seconds))
+                    .expect("the chosen shape is one of them");
+                Told {
+                    chosen: cost(shapes[chosen], pattern),
+                    best,
+                    before: request.before.as_ref().map(|(chunk, coding)| {
+                        Grid {
+                            lens: &problem.lens,
+                            chunk: chunk.as_deref(),
+                            element: problem.element,
+                            coding: *coding,
+                        }
+                        .read(pattern, request.machine)
+                    }),
+                    best_chunks: best_chunks.to_vec(),
+                    pattern: pattern.clone(),
+                }
+            })
+            .collect();
+        let weights: f64 = told.iter().map(|t| t.pattern.weight).sum();
+        let mean =
+            told.iter().map(|t| t.pattern.weight * t.chosen.seconds / t.best.seconds).sum::<f64>() / weights;
+        let reasons = reasons(problem, chunks, bytes, &told);
+        Choice { chunks: chunks.to_vec(), bytes, told, mean, reasons }
+    }
 }
 
 /// The request with its bounds worked out.
@@ -255,10 +372,22 @@ impl<'a> Problem<'a> {
     }
 
     /// The best lengths for a mix of reads (with factors for their costs), and their price.
-    fn best(&self, mix: &[(Pattern, f64)], starts: &[&[u64]]) -> (Vec<u64>, f64) {
+    ///
+    /// All lengths that were looked at are added to `seen`.
+    fn best(
+        &self,
+        mix: &[(Pattern, f64)],
+        starts: &[&[u64]],
+        mut seen: Option<&mut Vec<(Vec<u64>, f64)>>,
+    ) -> (Vec<u64>, f64) {
         let total: f64 = mix.iter().map(|(_, w)| w).sum();
-        let mut price =
-            |chunks: &[u64]| self.price(chunks, mix) / if mix.len() == 1 { 1.0 } else { total.max(1e-300) };
+        let mut price = |chunks: &[u64]| {
+            let price = self.price(chunks, mix) / if mix.len() == 1 { 1.0 } else { total.max(1e-300) };
+            if let Some(seen) = seen.as_deref_mut().filter(|_| price.is_finite()) {
+                seen.push((chunks.to_vec(), price));
+            }
+            price
+        };
         let mut best: Option<(Vec<usize>, f64)> = None;
         let smooth = self.continuous(mix);
         let mut begin: Vec<Vec<usize>> = vec![self.places(smooth.iter().copied())];
@@ -317,14 +446,21 @@ impl<'a> Problem<'a> {
         let scale: f64 =
             if mix.len() == 1 { reads } else { mix.iter().map(|(_, w)| w).sum::<f64>().min(reads) };
         // Stored bytes beyond those of the array in the largest chunks.
-        let volume = self.volume(chunks) as f64;
-        let count: f64 = self.lens.iter().zip(chunks).map(|(l, c)| l.div_ceil(*c) as f64).product();
         let needed = self.lens.iter().map(|&l| l as f64).product::<f64>() * self.element as f64;
-        let stored = count * self.coding.stored(volume);
+        let stored = self.stored(chunks, &self.coding);
         let excess = (stored / self.coding.stored(needed).max(1.0) - 1.0).max(0.0);
-        // Chunks below the least size are allowed where nothing else is, and are dear.
-        let small = (self.bytes.0 as f64 / volume - 1.0).max(0.0);
-        reads + scale * (SIZE_WEIGHT * excess.min(10.0) + 4.0 * small)
+        reads + scale * (SIZE_WEIGHT * excess.min(10.0) + self.smallness(chunks))
+    }
+
+    /// Stored bytes of the array.
+    fn stored(&self, chunks: &[u64], coding: &Coding) -> f64 {
+        let count: f64 = self.lens.iter().zip(chunks).map(|(l, c)| l.div_ceil(*c) as f64).product();
+        count * coding.stored(self.volume(chunks) as f64)
+    }
+
+    /// Chunks below the least size are allowed where nothing else is, and are dear.
+    fn smallness(&self, chunks: &[u64]) -> f64 {
+        4.0 * (self.bytes.0 as f64 / self.volume(chunks) as f64 - 1.0).max(0.0)
     }
 
     fn continuous(&self, mix: &[(Pattern, f64)]) -> Vec<f64> {

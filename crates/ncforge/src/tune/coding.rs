@@ -23,8 +23,6 @@ pub struct Coding {
     /// planes of shuffled values apart only where they are long, and then decoding those that are
     /// random is copying.
     pub slower: [f64; SIZES.len()],
-    /// The sizes that `slower` is for are [`SIZES`] times this.
-    pub scale: f64,
 }
 
 impl Coding {
@@ -36,7 +34,6 @@ impl Coding {
             per_chunk: 0.0,
             decode: f64::INFINITY,
             slower: [1.0; SIZES.len()],
-            scale: 1.0,
         }
     }
 
@@ -51,7 +48,6 @@ impl Coding {
             per_chunk: 160.0,
             decode: 1.3e9,
             slower: [1.8, 1.6, 1.6, 1.4, 1.0],
-            scale: 1.0,
         }
     }
 
@@ -88,7 +84,7 @@ impl Coding {
         if !self.filtered || bytes <= 0.0 {
             return 0.0;
         }
-        let at = (bytes / (SIZES[0] as f64 * self.scale)).log(4.0).clamp(0.0, (SIZES.len() - 1) as f64);
+        let at = (bytes / SIZES[0] as f64).log(4.0).clamp(0.0, (SIZES.len() - 1) as f64);
         let low = (at as usize).min(SIZES.len() - 2);
         let part = at - low as f64;
         let slower = self.slower[low] * (1.0 - part) + self.slower[low + 1] * part;

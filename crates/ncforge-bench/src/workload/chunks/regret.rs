@@ -4,7 +4,7 @@ use std::path::{Path, PathBuf};
 use std::time::Instant;
 
 use ncforge::ops::choosing::{Choosing, chunks_for};
-use ncforge::ops::sampling::sample;
+use ncforge::ops::sampling::{Sampled, sample, sample_chunk};
 use ncforge::tune::{Access, Axis, Coding, Grid, Limits, Machine, Pattern, axes_of};
 use serde::Serialize;
 
@@ -217,10 +217,8 @@ fn prepare(source: &Path, options: &RegretOptions, machine: Machine) -> Result<P
     let axes = axes_of(dataset.schema(), id);
     let names: Vec<&str> = axes.iter().map(|a| a.name.as_str()).collect();
     let filters = variant(&options.shapes[0], options).filters(var.size);
-    let looked = |like: Option<&[u64]>| -> Result<Coding> {
-        Ok(sample(&dataset, id, &filters, like, SAMPLE)?.map_or_else(Coding::none, |s| s.coding))
-    };
-    let coding = looked(None)?;
+    let timed = |found: Option<Sampled>| found.map(|s| s.coding);
+    let coding = timed(sample(&dataset, id, &filters, SAMPLE)?).unwrap_or_else(Coding::none);
 
     let mut mixes = Vec::new();
     for text in &options.mixes {
@@ -258,7 +256,10 @@ fn prepare(source: &Path, options: &RegretOptions, machine: Machine) -> Result<P
         }
     }
     let stem = source.file_stem().unwrap_or_default().to_string_lossy().into_owned();
-    let codings = shapes.iter().map(|c| looked(Some(c))).collect::<Result<_>>()?;
+    let codings = shapes
+        .iter()
+        .map(|c| Ok(timed(sample_chunk(&dataset, id, &filters, c, SAMPLE)?).unwrap_or(coding)))
+        .collect::<Result<_>>()?;
     Ok(Prepared { source: stem, machine, var, axes, coding, shapes, codings, patterns, mixes, today })
 }
 

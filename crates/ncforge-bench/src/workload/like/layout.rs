@@ -111,8 +111,7 @@ impl Layout {
         let id = dataset.var(&part.name)?;
         let axes = axes(dataset, part)?;
         let accesses = accesses(&axes, options)?;
-        let coding =
-            sample(dataset, id, &part.filters, None, 64 << 20)?.map_or_else(Coding::none, |s| s.sized);
+        let coding = sample(dataset, id, &part.filters, 64 << 20)?.map_or_else(Coding::none, |s| s.sized);
         let request =
             Request { accesses, ..Request::new(&axes, part.dtype.size() as u64, coding, &options.machine) };
         let chosen = choose(&request)?.chunks;

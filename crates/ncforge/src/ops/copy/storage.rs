@@ -11,7 +11,7 @@ use super::spec::VarChunks;
 use crate::codec::{CodecChain, filters};
 use crate::error::{Error, Result};
 use crate::model::{DType, Filter, Schema, Storage, VarId};
-use crate::ops::choosing::{Cut, before, sampled};
+use crate::ops::choosing::{Cut, Look, before, sampled};
 use crate::ops::doctor::Profile;
 use crate::ops::sampling::Budget;
 use crate::ops::source::Source;
@@ -302,9 +302,9 @@ impl Decider<'_> {
             Some(from) => before(self.source, self.source.schema(), from)?,
             None => None,
         };
-        let look = |like: Option<&[u64]>| match from {
+        let look = |look: Look<'_>| match from {
             Some(from) if array.bytes >= SAMPLED && !trial.filters.is_empty() => {
-                let size = (array.bytes, like);
+                let size = (array.bytes, look);
                 sampled(self.source, from, trial.filters, choosing, size, &mut self.samples)
             }
             _ => Ok(None),

@@ -27,6 +27,30 @@ fn one_access_alone_gets_its_own_shape() {
     assert!(map.mean < 1.2 && series.mean < 1.2, "{} {}", map.mean, series.mean);
 }
 
+/// What the first look knows only roughly is settled by what is known of each shape.
+#[test]
+fn among_contenders_the_one_that_decodes_fastest_wins() {
+    let (axes, machine) = (pr(), Machine::default());
+    let request = Request::new(&axes, 4, Coding::deflate(1), &machine);
+    let first = choose(&request).unwrap();
+    let shapes = contenders(&request).unwrap();
+    assert!(shapes.len() > 4 && shapes.len() < 24 && shapes[0] == first.chunks, "{shapes:?}");
+    let known = |fast: usize| -> Vec<Contender> {
+        let contender = |(i, c): (usize, &Vec<u64>)| {
+            let coding = Coding { decode: if i == fast { 2e10 } else { 5e8 }, ..Coding::deflate(1) };
+            Contender { chunks: c.clone(), coding, timed: coding }
+        };
+        shapes.iter().enumerate().map(contender).collect()
+    };
+    let among = |known: &[Contender]| choose_among(&request, known).unwrap();
+    assert_eq!(among(&known(0)).chunks, shapes[0]);
+    // Another that is not much worse by the first look: the one after those that are best for single reads.
+    let other = shapes.len() - 1;
+    assert_eq!(among(&known(other)).chunks, shapes[other]);
+    assert_eq!(among(&known(0)[..1]).chunks, shapes[0]);
+    assert!(choose_among(&request, &[]).is_err());
+}
+
 #[test]
 fn weights_pull_monotonously() {
     let lens: Vec<u64> =
@@ -47,7 +71,7 @@ fn the_search_finds_what_an_exhaustive_one_finds() {
         let problem = Problem::new(&request).unwrap();
         let patterns: Vec<(Pattern, f64)> =
             Pattern::bind(&request.accesses, &axes).into_iter().map(|p| (p.clone(), p.weight)).collect();
-        let (_, found) = problem.best(&patterns, &[]);
+        let (_, found) = problem.best(&patterns, &[], None);
         let scale = if patterns.len() == 1 { 1.0 } else { patterns.iter().map(|p| p.1).sum() };
         let mut least = f64::INFINITY;
         for &a in &problem.lists[0] {
