@@ -146,7 +146,7 @@ pub(crate) fn sample_of(
 
 /// Encodes and decodes parts of a variable as if they were chunks of these lengths. What lies side by side in a chunk decides
 /// how it is coded (a row that is longer by one element may be coded otherwise), so that shapes are judged best by just
-/// such parts: the rates hold for chunks of this size. Of larger chunks, parts of 512 KiB with their proportions.
+/// such parts: the rates hold for chunks of this size. Of chunks larger than 512 KiB, or half of `limit`, the rows at their beginning.
 /// Reads (and decodes) about `limit` bytes at most. `None` as with [`sample`].
 ///
 /// # Errors
@@ -177,7 +177,7 @@ pub(crate) fn sample_chunk_of(
     let element = layout.element.size;
     let chain = CodecChain::new(filters, element)?;
     let whole: Vec<u64> = layout.shape.iter().zip(chunk).map(|(&n, &c)| c.clamp(1, n)).collect();
-    let shape = part_shape(&whole, element as u64, CHUNK);
+    let shape = shortened(&whole, element as u64, CHUNK.min(limit / 2).max(SIZES[0]));
     let mut found = Found::default();
     let mut budget = limit;
     for i in 0..CHUNKS {
@@ -403,6 +403,19 @@ fn part_shape(shape: &[u64], element: u64, bytes: u64) -> Vec<u64> {
     part
 }
 
+/// The first rows of a box, as many of the slowest axis (then of the next) as `bytes` have room for.
+fn shortened(shape: &[u64], element: u64, bytes: u64) -> Vec<u64> {
+    let mut part = shape.to_vec();
+    for d in 0..part.len() {
+        let row = part[d + 1..].iter().fold(element.max(1), |b, &n| b.saturating_mul(n));
+        part[d] = (bytes / row).clamp(1, shape[d]);
+        if part[d] > 1 {
+            break;
+        }
+    }
+    part
+}
+
 /// A start below or at `most`, spread over the range for different parts, the same in every run.
 fn place(part: u64, axis: usize, most: u64) -> u64 {
     // Multiples of the golden ratio's fraction fill an interval evenly, however many are taken.
@@ -486,6 +499,14 @@ mod tests {
         assert_eq!(of(&[100, 90, 9]).bytes, along.bytes);
         assert!(sample_chunk(&field, v, &chain, &[20, 90], 16 << 20).unwrap().is_none());
         assert!(sample_chunk(&field, v, &chain, &[20, 90, 9], 1000).unwrap().is_none());
+    }
+
+    #[test]
+    fn long_chunks_are_shortened_from_the_slowest_axis_on() {
+        assert_eq!(shortened(&[2, 916, 312], 4, 512 << 10), [1, 420, 312]);
+        assert_eq!(shortened(&[14, 39, 13], 4, 512 << 10), [14, 39, 13]);
+        assert_eq!(shortened(&[3, 1 << 40], 4, 4096), [1, 1024]);
+        assert_eq!(shortened(&[7, 1, 1 << 62, 1 << 62], 8, 4096), [1, 1, 1, 512]);
     }
 
     #[test]

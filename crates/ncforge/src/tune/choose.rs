@@ -192,12 +192,25 @@ pub fn choose_among(request: &Request<'_>, contenders: &[Contender]) -> Result<C
         .collect();
     let stored: Vec<f64> = contenders.iter().map(|c| problem.stored(&c.chunks, &c.coding)).collect();
     let least = stored.iter().copied().fold(f64::INFINITY, f64::min).max(1.0);
+    // The best shape for one read alone may not be among them: then its price is that of the first look.
+    let bests: Vec<f64> = search
+        .alone
+        .iter()
+        .zip(&search.patterns)
+        .zip(&costs)
+        .map(|(((alone, _), p), row)| {
+            let first = problem.grid(alone).read(p, request.machine).seconds;
+            let there = contenders.iter().any(|c| c.chunks == *alone);
+            row.iter().copied().fold(if there { f64::INFINITY } else { first }, f64::min)
+        })
+        .collect();
     let price = |i: usize| {
         let reads: f64 = search
             .patterns
             .iter()
             .zip(&costs)
-            .map(|(p, row)| p.weight * row[i] / row.iter().copied().fold(f64::INFINITY, f64::min))
+            .zip(&bests)
+            .map(|((p, row), best)| p.weight * row[i] / best)
             .sum();
         reads
             * (1.0
