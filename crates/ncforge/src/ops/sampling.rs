@@ -171,7 +171,7 @@ pub(crate) fn sample_chunk_of(
 ) -> Result<Option<Sampled>> {
     let layout = dataset.layout(var)?;
     let same_rank = layout.shape.len() == chunk.len();
-    if filters.is_empty() || layout.element.heap || !same_rank || layout.shape.iter().any(|&n| n == 0) {
+    if filters.is_empty() || layout.element.heap || !same_rank || layout.shape.contains(&0) {
         return Ok(None);
     }
     let element = layout.element.size;

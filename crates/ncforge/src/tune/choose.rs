@@ -47,6 +47,8 @@ const LEANING: [f64; 2] = [5.0, 0.2];
 /// Shapes that are looked at more closely, besides the best ones of single reads; so many times the best price they may have by
 /// the first look, and so unlike each other they must be.
 const CONTENDERS: usize = 12;
+/// Sizes of chunks of whole rows that are looked at more closely: encoders often do better with them than any first look tells.
+const ROWS: [u64; 2] = [48 << 10, 192 << 10];
 const BEHIND: f64 = 2.5;
 const UNLIKE: f64 = 0.5;
 
@@ -146,8 +148,8 @@ pub struct Contender {
 }
 
 /// Shapes of which each may be the best, where `request.coding` is only roughly that of all shapes: what
-/// [`choose()`] says first, then those that are best for one read alone, then others that are not far behind, each
-/// unlike those before it. Between one and about twenty.
+/// [`choose()`] says first, then those that are best for one read alone, those of whole rows, and others that are not
+/// far behind, each unlike those before it. Between one and about thirty.
 ///
 /// # Errors
 /// As [`choose()`].
@@ -156,9 +158,9 @@ pub fn contenders(request: &Request<'_>) -> Result<Vec<Vec<u64>>> {
     search.seen.sort_by(|a, b| a.1.total_cmp(&b.1));
     let first = search.seen.first().map_or(f64::INFINITY, |s| s.1);
     let mut out = vec![search.chunks.clone()];
-    for (alone, _) in &search.alone {
-        if !out.contains(alone) {
-            out.push(alone.clone());
+    for shape in search.alone.iter().map(|(c, _)| c.clone()).chain(search.problem.whole_rows()) {
+        if !out.contains(&shape) {
+            out.push(shape);
         }
     }
     let most = out.len() + CONTENDERS;
@@ -378,6 +380,25 @@ impl<'a> Problem<'a> {
             writer_memory: limits.writer_memory,
             lists,
         })
+    }
+
+    /// Shapes of whole rows of the fastest axes, of the sizes in [`ROWS`].
+    fn whole_rows(&self) -> Vec<Vec<u64>> {
+        let mut out = Vec::new();
+        for bytes in ROWS {
+            let mut shape = self.lens.clone();
+            for (d, list) in self.lists.iter().enumerate() {
+                let row = shape[d + 1..].iter().fold(self.element, |b, &n| b.saturating_mul(n));
+                shape[d] = list[nearest(list, (bytes as f64 / row as f64).max(1.0))];
+                if shape[d] > 1 {
+                    break;
+                }
+            }
+            if self.allowed(&shape) && self.volume(&shape) >= self.bytes.0 && !out.contains(&shape) {
+                out.push(shape);
+            }
+        }
+        out
     }
 
     fn grid<'b>(&'b self, chunks: &'b [u64]) -> Grid<'b> {
