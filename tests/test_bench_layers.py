@@ -10,8 +10,8 @@ from typing import Any
 import numpy as np
 import pytest
 
-from conftest import Run
 from bench_common import ONCE, PARALLEL, expected, mpi_ranks, values
+from conftest import Run
 
 
 def section(path: Path) -> dict[str, Any]:

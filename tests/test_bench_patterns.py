@@ -11,8 +11,8 @@ from typing import Any
 import numpy as np
 import pytest
 
-from conftest import Run
 from bench_common import ONCE, PARALLEL, expected, mpi_ranks, values
+from conftest import Run
 
 #: Ranks as nodes times processes, what is read in one call, who reads where, and calls of each rank.
 BLOCKS = {

@@ -14,8 +14,8 @@ from typing import Any
 import numpy as np
 import pytest
 
-from conftest import Run
 from bench_common import expected, values
+from conftest import Run
 
 #: No waiting for a quiet machine.
 QUICK = ["--warmup=0", "--no-guard", "--no-sync"]
