@@ -43,6 +43,7 @@ mod options;
 mod plan;
 mod read;
 mod rebuild;
+mod recent;
 mod shape;
 mod space;
 mod survey;
@@ -70,6 +71,7 @@ pub use workers::Workers;
 
 use image::Map;
 use lock::Lock;
+use recent::Recent;
 use tree::Tree;
 use write::Tx;
 
@@ -108,6 +110,8 @@ pub struct PackedStore {
     /// Whether an error left it open what is on disk.
     poisoned: AtomicBool,
     resources: Resources,
+    /// Where small reads were answered from.
+    recent: Recent,
     /// This store among those that share a cache.
     id: u64,
 }
@@ -151,7 +155,9 @@ impl PackedStore {
     }
 
     fn core_mut(&self) -> RwLockWriteGuard<'_, Core> {
-        self.core.write().unwrap_or_else(PoisonError::into_inner)
+        let core = self.core.write().unwrap_or_else(PoisonError::into_inner);
+        self.recent.change();
+        core
     }
 
     fn next_id() -> u64 {
@@ -193,7 +199,7 @@ impl Store for PackedStore {
         if offset.checked_add(buf.len() as u64).is_none_or(|end| end > len) {
             return Err(past_end(self.name(), buf.len(), offset, len));
         }
-        self.read_image(buf, offset, false)
+        self.read_image(buf, offset)
     }
 
     fn write_at(&self, buf: &[u8], offset: u64) -> Result<()> {

@@ -7,6 +7,7 @@
 use std::sync::Arc;
 
 use super::format::{Column, Contents, MAX_PARTS, Over, TreeHead, Window};
+use super::recent::Shown;
 use super::table::Table;
 
 /// A run of bytes inside one block.
@@ -120,6 +121,22 @@ impl Map {
             Over::Table(n) => {
                 let (column, t, room) = self.tables[n as usize].locate(place);
                 tree_pieces(column.tree, t, len.min(room) as usize, shift).next()
+            }
+        }
+    }
+
+    /// How the bytes around byte `at` of the image lie in their tree.
+    pub(super) fn shown(&self, at: u64) -> Shown {
+        let i = self.find(at);
+        let w = self.windows[i];
+        let base = w.start.wrapping_sub(w.offset);
+        let (from, to) = (w.start, self.end_of(i));
+        match w.over {
+            Over::Tree(_) => Shown { from, to, base, stride: u64::MAX, at: 0, width: u64::MAX },
+            Over::Table(n) => {
+                let table = &self.tables[n as usize];
+                let (column, ..) = table.locate(at.wrapping_sub(base));
+                Shown { from, to, base, stride: table.stride, at: column.at, width: column.bytes }
             }
         }
     }

@@ -9,7 +9,7 @@ use super::read::{Fetch, stored_bytes};
 use super::space::Space;
 use super::tree::Tree;
 use super::write::Tx;
-use super::{Codec, Core, Lock, Options, PackedStore, Resources, lock};
+use super::{Codec, Core, Lock, Options, PackedStore, Recent, Resources, lock};
 use crate::error::{Error, Result};
 use crate::store::Store;
 
@@ -189,6 +189,7 @@ impl PackedStore {
             writable: true,
             poisoned: AtomicBool::new(false),
             resources,
+            recent: Recent::default(),
             id: Self::next_id(),
         })
     }
@@ -215,6 +216,7 @@ impl PackedStore {
             writable,
             poisoned: AtomicBool::new(false),
             resources,
+            recent: Recent::default(),
             id: Self::next_id(),
         })
     }

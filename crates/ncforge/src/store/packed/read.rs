@@ -7,6 +7,7 @@ use super::block;
 use super::cache::{BlockCache, Key};
 use super::format::{Entry, Kind, corrupt, is_beyond, page_len, parse_page};
 use super::image::{Piece, RunOver, tree_pieces};
+use super::recent::Asked;
 use super::table::Table;
 use super::tree::Pages;
 use super::{Core, PackedStore};
@@ -132,16 +133,30 @@ enum Found {
 }
 
 impl PackedStore {
-    /// Reads bytes of the image (or of what is being built to replace it), which has them.
-    pub(super) fn read_image(&self, mut buf: &mut [u8], offset: u64, beside: bool) -> Result<()> {
+    /// Reads bytes of the image, which has them.
+    pub(super) fn read_image(&self, buf: &mut [u8], offset: u64) -> Result<()> {
+        match self.recent.read(buf, offset) {
+            Asked::Answered => Ok(()),
+            asked => self.read_map(buf, offset, false, asked == Asked::Keep),
+        }
+    }
+
+    /// Reads bytes of the image (or of what is being built to replace it), which has them. The block of a small read is
+    /// kept, if it shall be.
+    pub(super) fn read_map(&self, mut buf: &mut [u8], offset: u64, beside: bool, keep: bool) -> Result<()> {
         let core = self.core();
         let map = core.map_of(beside);
         match map.first_piece(offset, buf.len(), self.shift) {
             // A small read: its place is looked up and its block is found under one lock.
             Some(piece) if piece.len == buf.len() => {
                 let found = self.find(&core, piece, buf)?;
+                let known = keep.then(|| (map.shown(offset), self.recent.changes()));
                 drop(core);
-                self.read_found(piece, &found, buf)
+                let block = self.read_found(piece, &found, buf)?;
+                if let (Some(block), Some((shown, changes))) = (block, known) {
+                    self.recent.keep(shown, piece.block << self.shift, changes, &block);
+                }
+                Ok(())
             }
             None => Ok(()),
             _ => {
@@ -228,12 +243,13 @@ impl PackedStore {
 
     fn read_piece(&self, piece: Piece, out: &mut [u8]) -> Result<()> {
         let found = self.find(&self.core(), piece, out)?;
-        self.read_found(piece, &found, out)
+        self.read_found(piece, &found, out).map(|_| ())
     }
 
-    fn read_found(&self, piece: Piece, found: &Found, out: &mut [u8]) -> Result<()> {
+    /// Reads what was found, and gives the decoded block if there is one in the cache now.
+    fn read_found(&self, piece: Piece, found: &Found, out: &mut [u8]) -> Result<Option<Arc<[u8]>>> {
         let entry = match found {
-            Found::Done => return Ok(()),
+            Found::Done => return Ok(None),
             Found::Stored(entry) => entry,
         };
         match self.read_stored(piece, entry, out) {
@@ -241,8 +257,9 @@ impl PackedStore {
                 // Somebody may have written and committed since the entry was looked up.
                 let found = self.find(&self.core(), piece, out)?;
                 match found {
-                    Found::Done => Ok(()),
-                    Found::Stored(now) if now != *entry => self.read_stored(piece, &now, out),
+                    Found::Done => Ok(None),
+                    // What was looked up first is of another state: its block must not be taken for this one's.
+                    Found::Stored(now) if now != *entry => self.read_stored(piece, &now, out).map(|_| None),
                     Found::Stored(_) => Err(e),
                 }
             }
@@ -267,7 +284,7 @@ impl PackedStore {
         Ok(Found::Stored(entry))
     }
 
-    fn read_stored(&self, piece: Piece, entry: &Entry, out: &mut [u8]) -> Result<()> {
+    fn read_stored(&self, piece: Piece, entry: &Entry, out: &mut [u8]) -> Result<Option<Arc<[u8]>>> {
         match entry.kind {
             Kind::Zero => out.fill(0),
             Kind::Pattern(pattern) => block::fill(&pattern, piece.at, out),
@@ -276,16 +293,18 @@ impl PackedStore {
                 let key = self.key(entry);
                 if let Some(block) = self.resources.cache.get(&key) {
                     out.copy_from_slice(&block[piece.at..piece.at + piece.len]);
+                    return Ok(Some(block));
                 } else if out.len() == 1 << self.shift {
                     load_block(&*self.backing, entry, out, &name)?;
                 } else {
                     let block = decoded(&*self.backing, entry, self.shift, &name)?;
                     out.copy_from_slice(&block[piece.at..piece.at + piece.len]);
-                    self.resources.cache.put(key, block);
+                    self.resources.cache.put(key, block.clone());
+                    return Ok(Some(block));
                 }
             }
         }
-        Ok(())
+        Ok(None)
     }
 
     pub(super) fn key(&self, entry: &Entry) -> Key {

@@ -26,7 +26,7 @@ impl Store for Beside<'_> {
         if offset.checked_add(buf.len() as u64).is_none_or(|end| end > len) {
             return Err(past_end(self.name(), buf.len(), offset, len));
         }
-        self.0.read_image(buf, offset, true)
+        self.0.read_map(buf, offset, true, false)
     }
 
     fn write_at(&self, buf: &[u8], offset: u64) -> Result<()> {
