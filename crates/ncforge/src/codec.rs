@@ -56,6 +56,7 @@ pub mod lz4;
 pub mod lzf;
 pub mod nbit;
 pub mod quantize;
+pub(crate) mod roomy;
 pub mod scaleoffset;
 mod scratch;
 mod stage;

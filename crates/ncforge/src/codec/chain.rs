@@ -3,6 +3,7 @@
 use std::ops::Range;
 use std::sync::Arc;
 
+use super::roomy::Roomy;
 use super::scratch::grow;
 use super::step::Step;
 use super::{CHUNK, Scratch, Stage, damaged, fletcher32};
@@ -85,14 +86,19 @@ impl CodecChain {
     /// A damaged chunk, or one of another length, is an [`Error::Corrupt`] that has no path yet: see
     /// [`locate`](super::locate). `out` then holds nothing of use.
     pub fn decode(&self, encoded: &[u8], mask: u32, out: &mut [u8]) -> Result<()> {
+        self.decode_roomy(Roomy::alone(encoded), mask, out)
+    }
+
+    /// The same for a chunk that may have other bytes behind it.
+    pub(crate) fn decode_roomy(&self, encoded: Roomy<'_>, mask: u32, out: &mut [u8]) -> Result<()> {
         let Some((first, step)) = self.active(mask).next() else {
-            return copy_exact(encoded, out);
+            return copy_exact(&encoded, out);
         };
         self.check_len(encoded.len(), mask, out.len())?;
         Scratch::with(|scratch| {
             let src = self.unwind(encoded, mask, out.len(), first + 1, scratch)?;
             if let Step::Fletcher32 = step {
-                return copy_exact(fletcher32::verify(src)?, out);
+                return copy_exact(fletcher32::verify(&src)?, out);
             }
             let n = step.decode(src, out)?;
             exact(step, n, out.len())
@@ -126,6 +132,17 @@ impl CodecChain {
         len: usize,
         scratch: &'a mut Scratch,
     ) -> Result<Stage<'a>> {
+        self.decode_staged_roomy(Roomy::alone(encoded), mask, len, scratch)
+    }
+
+    /// The same for a chunk that may have other bytes behind it.
+    pub(crate) fn decode_staged_roomy<'a>(
+        &self,
+        encoded: Roomy<'a>,
+        mask: u32,
+        len: usize,
+        scratch: &'a mut Scratch,
+    ) -> Result<Stage<'a>> {
         self.check_len(encoded.len(), mask, len)?;
         let (from, planes) = match self.active(mask).next() {
             Some((i, Step::Shuffle { size })) if *size > 1 && *size == self.inner.element_size => {
@@ -133,7 +150,7 @@ impl CodecChain {
             }
             _ => (0, None),
         };
-        let bytes = self.unwind(encoded, mask, len, from, scratch)?;
+        let bytes = self.unwind(encoded, mask, len, from, scratch)?.bytes();
         if bytes.len() != len {
             return Err(damaged("filters", format!("{} bytes where a chunk of {len} belongs", bytes.len())));
         }
@@ -189,12 +206,12 @@ impl CodecChain {
     /// Undoes the filters `from..`, last first.
     fn unwind<'a>(
         &self,
-        encoded: &'a [u8],
+        encoded: Roomy<'a>,
         mask: u32,
         len: usize,
         from: usize,
         scratch: &'a mut Scratch,
-    ) -> Result<&'a [u8]> {
+    ) -> Result<Roomy<'a>> {
         let [mut current, mut free] = scratch.buffers.each_mut();
         let mut in_scratch = false;
         let mut range: Range<usize> = 0..encoded.len();
@@ -203,11 +220,14 @@ impl CodecChain {
             if mask & (1 << at) != 0 || matches!(step, Step::Identity { .. }) {
                 continue;
             }
-            let src = if in_scratch { &current[range.clone()] } else { &encoded[range.clone()] };
+            let src = match in_scratch {
+                true => Roomy::within(current, range.clone()),
+                false => encoded.part(range.clone()),
+            };
             let length = self.length_before(at, mask, len);
             let n = if let Step::Fletcher32 = step {
                 // The data is there already: only the end moves.
-                let n = fletcher32::verify(src)?.len();
+                let n = fletcher32::verify(&src)?.len();
                 range.end = range.start + n;
                 n
             } else {
@@ -222,7 +242,7 @@ impl CodecChain {
                 exact(step, n, want)?;
             }
         }
-        Ok(if in_scratch { &current[range] } else { &encoded[range] })
+        Ok(if in_scratch { Roomy::within(current, range) } else { encoded.part(range) })
     }
 }
 

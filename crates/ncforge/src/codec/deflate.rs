@@ -13,6 +13,7 @@ mod block;
 mod cost;
 mod efforts;
 mod huffman;
+mod inflate;
 #[cfg(test)]
 mod levels;
 mod matcher;
@@ -25,12 +26,15 @@ mod work;
 
 use std::cell::{Cell, RefCell};
 
-use libdeflater::{CompressionLvl, Compressor, DecompressionError, Decompressor};
+use libdeflater::{CompressionLvl, Compressor};
 
 pub use planes::PlaneEncoder;
 pub use work::Work;
 
+use inflate::{Trouble, inflate};
+
 use super::damaged;
+use super::roomy::Roomy;
 use super::scratch::grow;
 use crate::error::{Error, Result};
 
@@ -59,7 +63,6 @@ const fn more(level: u32) -> &'static [i32] {
 const SMALL: usize = 64 << 10;
 
 thread_local! {
-    static INFLATE: RefCell<Decompressor> = RefCell::new(Decompressor::new());
     /// The last compressors and their levels: a thread mostly stays with one level, and setting one up is not free.
     static DEFLATE: RefCell<Libdeflate> = RefCell::default();
     /// The last encoder of planes; it knows its level.
@@ -126,12 +129,14 @@ impl Libdeflate {
 
 /// Inflates into `dst`; gives the number of bytes, which may be smaller than `dst`.
 pub fn decode(src: &[u8], dst: &mut [u8]) -> Result<usize> {
-    let inflated = INFLATE.with(|d| d.borrow_mut().zlib_decompress(src, dst));
-    inflated.map_err(|e| match e {
-        DecompressionError::BadData => damaged(NAME, "the zlib stream is damaged"),
-        DecompressionError::InsufficientSpace => {
-            damaged(NAME, format!("the zlib stream holds more than {} bytes", dst.len()))
-        }
+    decode_roomy(Roomy::alone(src), dst)
+}
+
+/// The same for a stream that may have other bytes behind it.
+pub(crate) fn decode_roomy(src: Roomy<'_>, dst: &mut [u8]) -> Result<usize> {
+    inflate(src, dst).map_err(|e| match e {
+        Trouble::Damaged => damaged(NAME, "the zlib stream is damaged"),
+        Trouble::TooLong => damaged(NAME, format!("the zlib stream holds more than {} bytes", dst.len())),
     })
 }
 

@@ -51,7 +51,9 @@ const ENOUGH: usize = 32;
 /// Inside longer matches, and inside runs, only the first and last places are entered: for a run, all others
 /// would tell the same.
 const ENTER_ALL: usize = 64;
-/// Decoders take a long repeat from so far back in a third of the time of one from the byte before.
+/// Long runs are told as repeats from so far back: three bits more for each 258 bytes. libdeflate's quick loop ends some
+/// bytes before its input does (see [`super::inflate`], which gives it room), and then goes byte by byte; these bits
+/// let it come further, for all who decode without room.
 const STRETCH: usize = 32;
 
 /// The state of a search through one buffer. Places are 32-bit: buffers are chunks, below 4 GiB.
@@ -71,7 +73,7 @@ pub(super) struct Matcher {
     /// tables stay in the processor's first cache.
     used: u32,
     /// Whether long runs, once they are [`STRETCH`] bytes old, are told as repeats from there: a few bits more for
-    /// each 258 bytes, but quicker to decode.
+    /// each 258 bytes, but quicker to decode at the end of a stream.
     stretch: bool,
 }
 
@@ -136,19 +138,22 @@ fn push(out: &mut Vec<Sequence>, literals: usize, length: usize, distance: usize
 }
 
 /// Tells long runs that go on as repeats from [`STRETCH`] bytes before, where the same bytes stand. `sequences` tell
-/// the bytes from `from` on.
-fn stretch(bytes: &[u8], from: usize, sequences: &mut [Sequence]) {
+/// the bytes from `from` on. Whether there were any.
+pub(super) fn stretch(bytes: &[u8], from: usize, sequences: &mut [Sequence]) -> bool {
     let mut at = from;
+    let mut any = false;
     for s in sequences {
         at += s.literals as usize;
         if s.length as usize == MAX_MATCH && s.distance == 0 && at >= STRETCH {
             let same = bytes[at];
             if bytes[at - STRETCH..at].iter().fold(0, |other, &b| other | b ^ same) == 0 {
                 s.distance = STRETCH as u16 - 1;
+                any = true;
             }
         }
         at += s.length as usize;
     }
+    any
 }
 
 /// A table of a fixed length on the heap.

@@ -7,7 +7,7 @@
 use super::block::{Counts, Sequence};
 use super::cost::Cost;
 use super::efforts::{like_zlib, patient, thorough, tolerance};
-use super::matcher::{Effort, Matcher, Range};
+use super::matcher::{Effort, Matcher, Range, stretch};
 use super::symbols::{MAX_MATCH, WINDOW};
 
 /// Samples of a plane.
@@ -55,6 +55,13 @@ pub(super) struct Told {
 }
 
 impl Told {
+    /// Tells long runs so that they are quick to decode.
+    fn stretch_runs(&mut self, plane: &[u8]) {
+        if stretch(plane, 0, &mut self.sequences) {
+            self.counts = Counts::of(plane, &self.sequences);
+        }
+    }
+
     /// About so many bits it takes as a block.
     fn bits(&self) -> f64 {
         f64::from(self.counts.bits() + self.counts.header_bits())
@@ -186,8 +193,16 @@ impl Plan {
         mut sampler: Sampler,
     ) -> Plan {
         if n <= SMALL {
-            let (treatments, told) = (0..planes).map(|p| sampler.small(plane(p), level)).unzip();
-            return Plan { told, ..Plan::new(treatments) };
+            let (treatments, mut told): (Vec<_>, Vec<_>) =
+                (0..planes).map(|p| sampler.small(plane(p), level)).unzip();
+            let bits = |told: &Option<Told>| told.as_ref().map_or(8.0 * n as f64, Told::bits);
+            let stretch = told.iter().map(bits).sum::<f64>() > STRETCH * (planes * n) as f64;
+            if stretch {
+                told.iter_mut()
+                    .enumerate()
+                    .for_each(|(p, t)| t.iter_mut().for_each(|t| t.stretch_runs(plane(p))));
+            }
+            return Plan { told, stretch, ..Plan::new(treatments) };
         }
         let mut judged: Vec<Judged> = (0..planes).map(|p| sampler.quick(plane(p), level)).collect();
         let total = judged.iter().map(Judged::best).sum::<f64>();
