@@ -11,12 +11,13 @@ use crate::model::{DType, Filter, Schema, Storage, VarId};
 use crate::ops::sampling::{Budget, sample_chunk_of, sample_of};
 use crate::ops::source::Source;
 use crate::tune::{
-    Access, Axis, Choice, Coding, Contender, Kind, Limits, Machine, Request, axes_of, choose, choose_among,
-    contenders,
+    Access, Axis, Choice, Coding, Contender, Contest, Kind, Limits, Machine, Request, axes_of, choose,
 };
 
 /// Lengths that are expected of dimensions that grow and have no elements yet: the first, and all others.
 const EXPECTED: (u64, u64) = (1024, 64);
+/// So many times shapes around the best one are looked at.
+const CLOSER: usize = 2;
 
 /// How to choose.
 #[derive(Clone, Debug, PartialEq)]
@@ -158,7 +159,7 @@ impl Cut<'_> {
 
     /// [`Cut::choose`] with what samples say. Parts with the proportions of the array come first; then, for the shapes that may be
     /// the best by those, chunks of just these shapes: what lies side by side in a chunk decides how it is coded, which
-    /// the first sample cannot know.
+    /// the first sample cannot know; last, in the same way, shapes around the best of them.
     pub(crate) fn choose_by(
         &self,
         choosing: &Choosing,
@@ -170,17 +171,21 @@ impl Cut<'_> {
         if cut.sampled.is_none() {
             return choose(&request).map(Some);
         }
-        let contenders = contenders(&request)?;
-        let mut known = Vec::new();
-        for chunks in &contenders {
-            match look(Look::Chunk(chunks, contenders.len() as u64))? {
-                Some((coding, timed)) => known.push(Contender { chunks: chunks.clone(), coding, timed }),
-                // The first is the one to beat.
-                None if known.is_empty() => return choose(&request).map(Some),
-                None => {}
+        let mut contest = Contest::new(request)?;
+        let mut shapes = contest.contenders();
+        let number = shapes.len() as u64;
+        for round in 0..=CLOSER {
+            for chunks in shapes {
+                match look(Look::Chunk(&chunks, number))? {
+                    Some((coding, timed)) => contest.add(Contender { chunks, coding, timed }),
+                    // The first is the one to beat.
+                    None if contest.is_empty() => return cut.choose(choosing),
+                    None => {}
+                }
             }
+            shapes = if round < CLOSER { contest.near() } else { Vec::new() };
         }
-        choose_among(&request, &known).map(Some)
+        contest.choice().map(Some)
     }
 }
 

@@ -262,7 +262,7 @@ mod tests {
             asked == Asked::Answered
         };
         assert!((0..1000).all(|i| !read(i * 6400)));
-        let row = (0..200).filter(|i| !read(1 << 40 | i % 16 * 4)).count();
+        let row = (0..200).filter(|i| !read((1 << 40) + i % 16 * 4)).count();
         assert!(row <= 2 * PATIENCE as usize, "{row}");
         assert!(kept < 100, "{kept}");
     }

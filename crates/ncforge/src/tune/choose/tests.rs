@@ -31,24 +31,46 @@ fn one_access_alone_gets_its_own_shape() {
 #[test]
 fn among_contenders_the_one_that_decodes_fastest_wins() {
     let (axes, machine) = (pr(), Machine::default());
-    let request = Request::new(&axes, 4, Coding::deflate(1), &machine);
-    let first = choose(&request).unwrap();
-    let shapes = contenders(&request).unwrap();
+    let request = || Request::new(&axes, 4, Coding::deflate(1), &machine);
+    let first = choose(&request()).unwrap();
+    let shapes = Contest::new(request()).unwrap().contenders();
     assert!(shapes.len() > 4 && shapes.len() < 30 && shapes[0] == first.chunks, "{shapes:?}");
-    let known = |fast: usize| -> Vec<Contender> {
-        let contender = |(i, c): (usize, &Vec<u64>)| {
+    let known = |number: usize, fast: usize| {
+        let mut contest = Contest::new(request()).unwrap();
+        for (i, chunks) in shapes[..number].iter().enumerate() {
             let coding = Coding { decode: if i == fast { 2e10 } else { 5e8 }, ..Coding::deflate(1) };
-            Contender { chunks: c.clone(), coding, timed: coding }
-        };
-        shapes.iter().enumerate().map(contender).collect()
+            contest.add(Contender { chunks: chunks.clone(), coding, timed: coding });
+        }
+        contest
     };
-    let among = |known: &[Contender]| choose_among(&request, known).unwrap();
-    assert_eq!(among(&known(0)).chunks, shapes[0]);
+    let all = shapes.len();
+    assert_eq!(known(all, 0).choice().unwrap().chunks, shapes[0]);
     // Another that is not much worse by the first look: the one after those that are best for single reads.
-    let other = shapes.len() - 1;
-    assert_eq!(among(&known(other)).chunks, shapes[other]);
-    assert_eq!(among(&known(0)[..1]).chunks, shapes[0]);
-    assert!(choose_among(&request, &[]).is_err());
+    assert_eq!(known(all, all - 1).choice().unwrap().chunks, shapes[all - 1]);
+    assert_eq!(known(1, 0).choice().unwrap().chunks, shapes[0]);
+    assert!(known(0, 0).choice().is_err() && known(0, 0).near().is_empty());
+}
+
+/// The way from shape to shape ends where none around is better, and goes on from one that is.
+#[test]
+fn shapes_around_the_best_are_asked_for_until_none_is_better() {
+    let (axes, machine) = (pr(), Machine::default());
+    let mut contest = Contest::new(Request::new(&axes, 4, Coding::deflate(1), &machine)).unwrap();
+    let add = |contest: &mut Contest<'_>, chunks: &[u64], decode: f64| {
+        let coding = Coding { decode, ..Coding::deflate(1) };
+        contest.add(Contender { chunks: chunks.to_vec(), coding, timed: coding });
+    };
+    let first = contest.contenders().remove(0);
+    add(&mut contest, &first, 1e9);
+    let near = contest.near();
+    assert!(near.len() > 2 && near.len() <= NEAR, "{near:?}");
+    assert!(near.iter().all(|n| unlike(n, &first) < 1.5 && unlike(n, &first) >= UNLIKE_NEAR), "{near:?}");
+    add(&mut contest, &near[0], 2e10);
+    let next = contest.near();
+    assert!(!next.is_empty() && !next.contains(&first) && !next.contains(&near[0]), "{next:?}");
+    add(&mut contest, &next[0], 1e8);
+    assert!(contest.near().is_empty());
+    assert_eq!(contest.choice().unwrap().chunks, near[0]);
 }
 
 #[test]
