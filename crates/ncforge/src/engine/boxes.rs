@@ -11,6 +11,12 @@ use crate::codec::kernels;
 use crate::error::{Error, Result};
 use crate::layout::{Element, Order};
 
+/// Rows up to so many bytes, which go to places far from each other, are announced to the processor before they are
+/// written: …
+const SHORT_ROW: u64 = 256;
+/// … so many of them at a time. It waits for one place after the other otherwise, which takes longer than all else.
+const ANNOUNCED: usize = 16;
+
 /// One axis of a box: how many elements, and the distance between neighbours in bytes, where they come from
 /// and where they go.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -97,10 +103,25 @@ pub(super) unsafe fn move_box(
         });
         return;
     }
-    for_each_origin(outer, from, to, |f, t| {
+    let move_one = |(f, t): (u64, u64)| {
         // SAFETY: the row is part of the box, which is the caller's alone.
         unsafe { move_row(src, f as usize, out, t as usize, row, element) };
+    };
+    if row.count * row.to > SHORT_ROW {
+        return for_each_origin(outer, from, to, |f, t| move_one((f, t)));
+    }
+    let mut waiting = [(0, 0); ANNOUNCED];
+    let mut n = 0;
+    for_each_origin(outer, from, to, |f, t| {
+        out.announce(t as usize);
+        let slot = &mut waiting[n % ANNOUNCED];
+        let next = std::mem::replace(slot, (f, t));
+        if n >= ANNOUNCED {
+            move_one(next);
+        }
+        n += 1;
     });
+    (n.saturating_sub(ANNOUNCED)..n).for_each(|i| move_one(waiting[i % ANNOUNCED]));
 }
 
 /// Calls `visit` with the two byte positions of every row of the outer axes, in row-major order.
