@@ -293,6 +293,23 @@ mod tests {
     }
 
     #[test]
+    fn short_rows_all_arrive() {
+        let element = Element::atomic(Atomic::Short, Endian::Big);
+        let src: Vec<u8> = (0..400).map(|i| (i % 251) as u8).collect();
+        for rows in [1, 15, 16, 17, 40] {
+            let axes = [Axis { count: rows, from: 10, to: 14 }, Axis { count: 3, from: 2, to: 2 }];
+            let mut dst = vec![0u8; 600];
+            // SAFETY: one thread.
+            unsafe { move_box(&src, 0, &SharedOut::new(&mut dst), 2, &axes, &element) };
+            for i in 0..rows as usize {
+                let mut want = src[i * 10..][..6].to_vec();
+                kernels::order_in_place(&mut want, &element);
+                assert_eq!(dst[2 + i * 14..][..6], want, "row {i} of {rows}");
+            }
+        }
+    }
+
+    #[test]
     fn planes_are_transposed() {
         for size in [1usize, 2, 4, 8] {
             for order in [Order::Keep, Order::Swap(size)] {
