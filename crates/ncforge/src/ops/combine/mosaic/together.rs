@@ -75,13 +75,13 @@ impl Kind {
     /// How many of `run` variables go together (all of about the same number), and by which boxes.
     fn share(&self, run: u64, memory: u64) -> Option<(u64, Vec<u64>)> {
         let row = self.shape[self.axis + 1..].iter().product::<u64>() * self.size;
-        let rows = self.part * RUN.div_ceil(self.part * row);
+        let rows = self.part * RUN.div_ceil((self.part * row).max(1));
         let mut lens = self.shape.clone();
         lens[self.axis] = rows.min(lens[self.axis]);
         // Of one record.
-        let bytes = lens[1..].iter().product::<u64>() * self.size;
+        let bytes = (lens[1..].iter().product::<u64>() * self.size).max(1);
         let each = run.div_ceil(run.div_ceil((memory / bytes).min(run).max(1)));
-        let records = (BOX.min(memory) / (bytes * each)).clamp(1, lens[0]);
+        let records = (BOX.min(memory) / (bytes * each)).min(lens[0]).max(1);
         lens[0] = lens[0].div_ceil(lens[0].div_ceil(records));
         (each >= 2).then_some((each, lens))
     }
@@ -124,5 +124,35 @@ impl Mosaic {
             }
         }
         Ok(())
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn boxes_are_shared_within_the_memory() {
+        let kind = |shape: &[u64]| Kind {
+            dims: Vec::new(),
+            shape: shape.to_vec(),
+            size: 4,
+            from: From::Pattern(0),
+            axis: shape.len() - 2,
+            part: 16,
+        };
+        for (shape, run, memory) in [
+            (&[12, 512, 512][..], 40, 128 << 20),
+            (&[12, 512, 512], 40, 3 << 20),
+            (&[1000, 7, 90, 70], 3, 1 << 30),
+            (&[5, 4096, 4096], 300, 64 << 20),
+        ] {
+            let (each, lens) = kind(shape).share(run, memory).unwrap();
+            assert!((2..=run).contains(&each), "{each}");
+            assert!(lens.iter().zip(shape).all(|(l, n)| (1..=*n).contains(l)), "{lens:?}");
+            assert!(each * lens.iter().product::<u64>() * 4 <= memory, "{lens:?} of {each}");
+        }
+        assert!(kind(&[12, 512, 512]).share(1, 1 << 30).is_none(), "one alone");
+        assert!(kind(&[12, 512, 512]).share(40, 100 << 10).is_none(), "no memory for two");
     }
 }
