@@ -61,7 +61,7 @@ use crate::select::{Hyperslab, Picks};
 use crate::store::Store;
 
 pub use options::{EngineOptions, parse_size};
-pub(crate) use parts::{Region, overlap};
+pub(crate) use parts::{Part, Region, Rows, overlap};
 pub use stats::EngineStats;
 pub(crate) use stop::with_stop;
 pub use writer::Writer;

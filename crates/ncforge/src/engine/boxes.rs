@@ -11,6 +11,12 @@ use crate::codec::kernels;
 use crate::error::{Error, Result};
 use crate::layout::{Element, Order};
 
+/// Rows up to so many bytes, which go to places far from each other, are announced to the processor before they are
+/// written: …
+const SHORT_ROW: u64 = 256;
+/// … so many of them at a time. It waits for one place after the other otherwise, which takes longer than all else.
+const ANNOUNCED: usize = 16;
+
 /// One axis of a box: how many elements, and the distance between neighbours in bytes, where they come from
 /// and where they go.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -97,10 +103,25 @@ pub(super) unsafe fn move_box(
         });
         return;
     }
-    for_each_origin(outer, from, to, |f, t| {
+    let move_one = |(f, t): (u64, u64)| {
         // SAFETY: the row is part of the box, which is the caller's alone.
         unsafe { move_row(src, f as usize, out, t as usize, row, element) };
+    };
+    if row.count * row.to > SHORT_ROW {
+        return for_each_origin(outer, from, to, |f, t| move_one((f, t)));
+    }
+    let mut waiting = [(0, 0); ANNOUNCED];
+    let mut n = 0;
+    for_each_origin(outer, from, to, |f, t| {
+        out.announce(t as usize);
+        let slot = &mut waiting[n % ANNOUNCED];
+        let next = std::mem::replace(slot, (f, t));
+        if n >= ANNOUNCED {
+            move_one(next);
+        }
+        n += 1;
     });
+    (n.saturating_sub(ANNOUNCED)..n).for_each(|i| move_one(waiting[i % ANNOUNCED]));
 }
 
 /// Calls `visit` with the two byte positions of every row of the outer axes, in row-major order.
@@ -268,6 +289,23 @@ mod tests {
                 assert_eq!(dst[4 + i * 32 + j * 8..][..size], want);
             }
             assert_eq!(dst[8..12], [0; 4]);
+        }
+    }
+
+    #[test]
+    fn short_rows_all_arrive() {
+        let element = Element::atomic(Atomic::Short, Endian::Big);
+        let src: Vec<u8> = (0..400).map(|i| (i % 251) as u8).collect();
+        for rows in [1, 15, 16, 17, 40] {
+            let axes = [Axis { count: rows, from: 10, to: 14 }, Axis { count: 3, from: 2, to: 2 }];
+            let mut dst = vec![0u8; 600];
+            // SAFETY: one thread.
+            unsafe { move_box(&src, 0, &SharedOut::new(&mut dst), 2, &axes, &element) };
+            for i in 0..rows as usize {
+                let mut want = src[i * 10..][..6].to_vec();
+                kernels::order_in_place(&mut want, &element);
+                assert_eq!(dst[2 + i * 14..][..6], want, "row {i} of {rows}");
+            }
         }
     }
 

@@ -1,16 +1,20 @@
-//! Reading one array out of parts that lie in several files.
+//! Reading arrays out of parts that lie in several files.
 
+use std::ops::Range;
 use std::sync::atomic::Ordering;
 
 use super::Engine;
-use super::boxes;
+use super::align::Aligned;
+use super::boxes::{self, Axis};
 use super::shared::SharedOut;
 use super::source::{How, Keep, Source};
 use super::stats::add;
 use crate::container::Container;
 use crate::error::{Error, Result};
+use crate::layout::Element;
 use crate::model::VarId;
 use crate::select::Hyperslab;
+use crate::store::Store;
 
 /// A box of the destination that one part fills: its first element and its lengths.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -19,13 +23,110 @@ pub(crate) struct Region {
     pub(crate) count: Vec<u64>,
 }
 
-/// Reads a selection of a variable into the region that is being filled: as many elements on every dimension.
-pub(crate) type ReadPart<'a> = dyn Fn(&dyn Container, VarId, &Hyperslab) -> Result<()> + 'a;
+/// The places that one part fills: the same region in each of the arrays.
+pub(crate) struct Part<'a> {
+    engine: &'a Engine,
+    region: &'a Region,
+    /// Byte steps of an array.
+    steps: &'a [u64],
+    /// Bytes of an element, and of an array.
+    size: usize,
+    array: u64,
+    out: &'a SharedOut<'a>,
+    /// Whether other threads may help.
+    parallel: bool,
+}
+
+/// Elements that are in memory as they are stored: rows of an array's first dimension.
+pub(crate) struct Rows<'a> {
+    pub(crate) bytes: &'a [u8],
+    /// Where the first one begins.
+    pub(crate) at: u64,
+    /// Bytes from an element to the next along each dimension.
+    pub(crate) steps: &'a [u64],
+    pub(crate) element: &'a Element,
+    /// Which rows of the region they are.
+    pub(crate) rows: Range<u64>,
+}
+
+impl Part<'_> {
+    /// Reads a selection of a variable, as many elements on every dimension as the region has.
+    pub(crate) fn read(
+        &mut self,
+        array: usize,
+        container: &dyn Container,
+        var: VarId,
+        slab: &Hyperslab,
+    ) -> Result<()> {
+        let layout = container.layout(var)?;
+        slab.check(&container.schema().shape(var), &layout.name)?;
+        if slab.count != self.region.count || layout.element.size != self.size || layout.element.heap {
+            return Err(Error::Invalid(format!("`{}` does not fit its place", layout.name)));
+        }
+        let inner = &*self.engine.inner;
+        let number = inner.reads.fetch_add(1, Ordering::Relaxed) + 1;
+        let source = Source { engine: self.engine, store: container.store(), var, layout: &layout };
+        let how = How { number, parallel: self.parallel, keep: Keep::Parts };
+        // SAFETY: the regions are disjoint and inside the destination, both checked by `read_parts`, and this one is
+        // ours alone.
+        unsafe { source.read(slab, self.steps, &self.place(array), how)? };
+        add(&inner.counters.delivered, slab.len().saturating_mul(self.size as u64));
+        Ok(())
+    }
+
+    /// Has bytes of a store in memory that is used again.
+    pub(crate) fn fetch(
+        &mut self,
+        store: &dyn Store,
+        offset: u64,
+        len: usize,
+        use_them: impl FnOnce(&mut Self, &[u8]) -> Result<()>,
+    ) -> Result<()> {
+        let inner = &*self.engine.inner;
+        let mut bytes = Aligned::new(&inner.scratch, len, offset);
+        store.read_at(bytes.bytes(), offset)?;
+        add(&inner.counters.fetched, len as u64);
+        use_them(self, bytes.bytes())
+    }
+
+    /// Takes rows from memory.
+    pub(crate) fn take(&mut self, array: usize, from: &Rows<'_>) -> Result<()> {
+        let (count, rows) = (&self.region.count, &from.rows);
+        let fits = rows.start <= rows.end
+            && count.first().is_some_and(|&n| rows.end <= n)
+            && from.steps.len() == count.len()
+            && (from.element.size, from.element.heap) == (self.size, false);
+        if !fits {
+            return Err(Error::Invalid("rows that do not fit their place".into()));
+        }
+        let lens = std::iter::once(rows.end - rows.start).chain(count[1..].iter().copied());
+        let axes = lens
+            .zip(from.steps.iter().zip(self.steps))
+            .map(|(count, (&from, &to))| Axis { count, from, to })
+            .collect::<Vec<_>>();
+        if axes.iter().any(|a| a.count == 0) {
+            return Ok(());
+        }
+        let axes = boxes::merge(axes, self.size);
+        let to = rows.start * self.steps[0];
+        // SAFETY: as in `read`: the rows are inside the region.
+        unsafe { boxes::move_box(from.bytes, from.at, &self.place(array), to, &axes, from.element) };
+        let moved = axes.iter().map(|a| a.count).product::<u64>() * self.size as u64;
+        add(&self.engine.inner.counters.delivered, moved);
+        Ok(())
+    }
+
+    /// The destination from the region's first element in an array on.
+    fn place(&self, array: usize) -> SharedOut<'_> {
+        let first: u64 = self.region.start.iter().zip(self.steps).map(|(s, step)| s * step).sum();
+        self.out.from(array as u64 * self.array + first)
+    }
+}
 
 impl Engine {
-    /// Reads parts of several files into one row-major array of shape `shape` and elements of `size` bytes, in
-    /// native order. `part` fills the region of an index, on whatever thread, by calling what it is given with the
-    /// container that has its values; what no region covers stays as it is.
+    /// Reads parts of several files into row-major arrays of shape `shape` and elements of `size` bytes, in
+    /// native order, that stand one behind the other in `out`. `part` fills the region of an index in all of them, on
+    /// whatever thread; what no region covers stays as it is.
     ///
     /// # Errors
     /// Regions that overlap or reach outside, parts that do not fit their region, and as reading.
@@ -35,12 +136,12 @@ impl Engine {
         size: usize,
         regions: &[Region],
         out: &mut [u8],
-        part: impl Fn(usize, &ReadPart<'_>) -> Result<()> + Sync,
+        part: impl Fn(usize, &mut Part<'_>) -> Result<()> + Sync,
     ) -> Result<()> {
-        let whole = shape.iter().try_fold(size as u64, |n, &c| n.checked_mul(c));
-        if whole != Some(out.len() as u64) {
-            return Err(Error::Invalid(format!("{} bytes for an array of shape {shape:?}", out.len())));
-        }
+        let array = shape.iter().try_fold(size as u64, |n, &c| n.checked_mul(c));
+        let Some(array) = array.filter(|&n| n > 0 && (out.len() as u64).is_multiple_of(n)) else {
+            return Err(Error::Invalid(format!("{} bytes for arrays of shape {shape:?}", out.len())));
+        };
         check(shape, regions)?;
         let steps = boxes::steps(shape, size)?;
         let out = SharedOut::new(out);
@@ -51,22 +152,8 @@ impl Engine {
             if region.count.contains(&0) {
                 return Ok(());
             }
-            part(i, &|container, var, slab| {
-                let layout = container.layout(var)?;
-                slab.check(&container.schema().shape(var), &layout.name)?;
-                if slab.count != region.count || layout.element.size != size || layout.element.heap {
-                    return Err(Error::Invalid(format!("`{}` does not fit its place", layout.name)));
-                }
-                let number = self.inner.reads.fetch_add(1, Ordering::Relaxed) + 1;
-                let to: u64 = region.start.iter().zip(&steps).map(|(s, step)| s * step).sum();
-                let source = Source { engine: self, store: container.store(), var, layout: &layout };
-                let how = How { number, parallel: !many, keep: Keep::Parts };
-                // SAFETY: the regions are disjoint and inside the destination, both checked above, and this one is
-                // this call's.
-                unsafe { source.read(slab, &steps, &out.from(to), how)? };
-                add(&self.inner.counters.delivered, slab.len().saturating_mul(size as u64));
-                Ok(())
-            })
+            let (engine, steps, out, parallel) = (self, &steps[..], &out, !many);
+            part(i, &mut Part { engine, region, steps, size, array, out, parallel })
         })
     }
 }

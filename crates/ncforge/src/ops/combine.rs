@@ -118,7 +118,7 @@ fn prepare(tiles: &[PathBuf], output: &Path, options: &CombineOptions, engine: &
     let name = output.file_name().unwrap_or_default().to_string_lossy().into_owned();
     let small = engine_below(engine)?;
     let mut mosaic = build(tiles, options, &small, engine.memory() / DESCRIPTIONS, &name)?;
-    if mosaic.tiles.paths().iter().any(|p| same_file(p, output)) {
+    if is_among(output, mosaic.tiles.paths()) {
         return Err(Error::Invalid(format!("the output `{}` is one of the tiles", output.display())));
     }
     if options.copy.only.is_none() {
@@ -126,7 +126,7 @@ fn prepare(tiles: &[PathBuf], output: &Path, options: &CombineOptions, engine: &
         let total = engine.memory();
         let boxes = (total / 2).saturating_sub(mosaic.largest_variable());
         let left = (total / DESCRIPTIONS).saturating_sub(mosaic.tiles.held());
-        mosaic.read_together(boxes.saturating_add(left).min(TOGETHER));
+        mosaic.prepare_copy(boxes.saturating_add(left).min(TOGETHER), (total / 2).min(TOGETHER));
     }
     let (copy, why) = storage::decide(&mut mosaic, &options.chunks, &options.copy)?;
     let reasons = mosaic
@@ -151,8 +151,10 @@ pub(crate) fn source_of(
     Ok((Box::new(mosaic), copy))
 }
 
-fn same_file(a: &Path, b: &Path) -> bool {
-    matches!((std::fs::canonicalize(a), std::fs::canonicalize(b)), (Ok(a), Ok(b)) if a == b)
+/// Whether a file is one of these.
+fn is_among(file: &Path, others: &[PathBuf]) -> bool {
+    let Ok(file) = std::fs::canonicalize(file) else { return false };
+    others.iter().any(|other| std::fs::canonicalize(other).is_ok_and(|other| other == file))
 }
 
 /// Finds out how the tiles lie and how they would be combined, and writes nothing. `tiles` are files, one pattern,

@@ -27,6 +27,16 @@ pub(crate) enum RawChunk {
     Pieces,
 }
 
+/// Variables whose values lie beside each other in the files: asked for together, they are read in fewer requests.
+/// All are of one shape and of elements of one size.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) struct Together {
+    /// Their numbers.
+    pub(crate) vars: Range<usize>,
+    /// The box that is best asked for at a time.
+    pub(crate) lens: Vec<u64>,
+}
+
 /// Something to read variables from.
 pub(crate) trait Source: Sync {
     /// The description.
@@ -62,6 +72,16 @@ pub(crate) trait Source: Sync {
     fn read(&self, var: VarId, slab: &Hyperslab) -> Result<Values>;
     /// Reads a selection of a variable of a fixed-size type: row-major, no gaps, native byte order.
     fn read_bytes(&self, var: VarId, slab: &Hyperslab, out: &mut [u8]) -> Result<()>;
+    /// The variables that a variable is best read together with, itself among them.
+    fn together(&self, var: VarId) -> Option<&Together> {
+        let _ = var;
+        None
+    }
+    /// Reads the same selection of several such variables, as [`Source::read_bytes`] does, one behind the other.
+    fn read_together(&self, vars: &[VarId], slab: &Hyperslab, out: &mut [u8]) -> Result<()> {
+        let each = (out.len() / vars.len().max(1)).max(1);
+        vars.iter().zip(out.chunks_exact_mut(each)).try_for_each(|(&v, out)| self.read_bytes(v, slab, out))
+    }
     /// One chunk as it is stored.
     fn raw_chunk(&self, var: VarId, at: &[u64]) -> Result<RawChunk>;
     /// A box of chunks as they are stored, row-major, read in as few requests as may be; `None` where asking one by one

@@ -18,7 +18,9 @@ mod fill;
 mod join;
 mod pattern;
 mod read;
+mod records;
 mod scan;
+mod together;
 
 use std::collections::BTreeMap;
 use std::sync::Arc;
@@ -28,6 +30,7 @@ use crate::engine::Engine;
 use crate::error::Result;
 use crate::layout::VarLayout;
 use crate::model::{DimId, Schema, VarId};
+use crate::ops::source::Together;
 
 use super::scheme::{Scheme, Span};
 use super::tiles::Tiles;
@@ -108,14 +111,18 @@ pub(crate) struct Mosaic {
     /// Bytes of all tiles.
     pub(crate) bytes: u64,
     pub(crate) engine: Engine,
-    /// What is read from tiles together.
+    /// What is read from tiles together, when one variable is asked for …
     beside: beside::Beside,
+    /// … and when several are: by variable.
+    together: Vec<Option<Together>>,
 }
 
 impl Mosaic {
-    /// Prepares for a copy of all variables, one after the other: small ones are read together, with so many bytes of memory.
-    pub(crate) fn read_together(&mut self, memory: u64) {
-        self.beside = beside::Beside::plan(self, memory);
+    /// Prepares for a copy of all variables. Small ones are read together: with `windows` bytes of memory if they are
+    /// asked for one after the other, with `boxes` for the values of those that are asked for at once.
+    pub(crate) fn prepare_copy(&mut self, windows: u64, boxes: u64) {
+        self.beside = beside::Beside::plan(self, windows);
+        self.together = together::plan(self, boxes);
     }
 
     /// Bytes of the largest variable that has plain ones.

@@ -42,8 +42,8 @@ pub(super) struct Slim {
 struct Common {
     /// Without attributes.
     schema: Schema,
-    /// Without places.
-    layouts: Vec<VarLayout>,
+    /// With the places of the first tile that has it.
+    layouts: Vec<Arc<VarLayout>>,
     /// Chunks along each dimension.
     counts: Vec<Arc<[u64]>>,
 }
@@ -58,7 +58,7 @@ struct Own {
 /// The place of a variable, as far as it is the tile's own.
 #[derive(Debug)]
 enum Spot {
-    /// All is said in common: nothing is stored.
+    /// All is said in common: nothing is stored, or it lies where the first tile has it, as in most classic tiles.
     Common,
     /// Bytes from here on.
     At(u64),
@@ -96,18 +96,23 @@ impl Slim {
         for v in full.var_ids() {
             let layout = container.layout(v)?;
             let (place, spot, grid) = taken_apart(&layout, &mut chunks);
-            layouts.push(VarLayout {
+            layouts.push(Arc::new(VarLayout {
                 name: layout.name.clone(),
                 shape: layout.shape.clone(),
                 element: layout.element.clone(),
                 fill: layout.fill.clone(),
                 place,
-            });
+            }));
             spots.push(spot);
             counts.push(grid);
         }
-        let own = Own { spots: spots.into(), chunks: chunks.into() };
         let (common, new) = commons.shared(full, layouts, counts);
+        for (spot, layout) in spots.iter_mut().zip(&common.layouts) {
+            if spot.is_place_of(layout) {
+                *spot = Spot::Common;
+            }
+        }
+        let own = Own { spots: spots.into(), chunks: chunks.into() };
         let bytes = own.bytes() + if new { common.bytes() } else { 0 };
         Ok(Slim {
             common,
@@ -124,15 +129,24 @@ impl Slim {
     }
 }
 
+impl Spot {
+    /// Whether a layout says the same.
+    fn is_place_of(&self, layout: &VarLayout) -> bool {
+        match (self, &layout.place) {
+            (Spot::At(own), Place::Contiguous { offset: at } | Place::Records { begin: at, .. }) => own == at,
+            _ => false,
+        }
+    }
+}
+
 /// A layout's place without what is the tile's own, that, and the counts of its chunks.
 fn taken_apart(layout: &VarLayout, chunks: &mut Vec<Packed>) -> (Place, Spot, Arc<[u64]>) {
     let none = || Arc::from([]);
     match &layout.place {
         Place::Nowhere => (Place::Nowhere, Spot::Common, none()),
         Place::Unsupported(why) => (Place::Unsupported(why.clone()), Spot::Common, none()),
-        Place::Contiguous { offset } => (Place::Contiguous { offset: 0 }, Spot::At(*offset), none()),
-        Place::Records { begin, stride } => {
-            (Place::Records { begin: 0, stride: *stride }, Spot::At(*begin), none())
+        Place::Contiguous { offset: at } | Place::Records { begin: at, .. } => {
+            (layout.place.clone(), Spot::At(*at), none())
         }
         Place::Inline(bytes) => (Place::Inline(Arc::from([])), Spot::Inline(Arc::clone(bytes)), none()),
         Place::Chunked { chunk, codecs, index } => {
@@ -182,7 +196,12 @@ fn cell(at: &[u64], counts: &[u64]) -> Option<usize> {
 
 impl Commons {
     /// The description that an earlier tile had, if it is the same, and whether it is new.
-    fn shared(&self, full: &Schema, layouts: Vec<VarLayout>, counts: Vec<Arc<[u64]>>) -> (Arc<Common>, bool) {
+    fn shared(
+        &self,
+        full: &Schema,
+        layouts: Vec<Arc<VarLayout>>,
+        counts: Vec<Arc<[u64]>>,
+    ) -> (Arc<Common>, bool) {
         let mut known = self.0.lock().unwrap_or_else(PoisonError::into_inner);
         let same = |c: &&Arc<Common>| {
             is_same(&c.schema, full)
@@ -268,7 +287,11 @@ impl Container for Slim {
             let what = format!("`{}` has no variable number {}", self.store.name(), var.0);
             return Err(crate::Error::Invalid(what));
         };
-        let mut layout = self.common.layouts[var.0].clone();
+        let common = &self.common.layouts[var.0];
+        if matches!(spot, Spot::Common) {
+            return Ok(Arc::clone(common));
+        }
+        let mut layout = VarLayout::clone(common);
         match (&mut layout.place, spot) {
             (Place::Contiguous { offset: at } | Place::Records { begin: at, .. }, Spot::At(own)) => {
                 *at = *own;

@@ -30,8 +30,8 @@ use crate::engine::Engine;
 use crate::error::Result;
 use crate::layout::{Element, Place, VarLayout};
 use crate::model::{Fill, Filter, Schema, Storage, VarId};
-use crate::ops::boxes::{Side, Walk, choose};
-use crate::ops::source::Source;
+use crate::ops::boxes::{Side, Walk, choose, price};
+use crate::ops::source::{Source, Together};
 use crate::tune::Choice;
 use crate::tune::codec::CodecChoice;
 
@@ -352,7 +352,10 @@ impl Planner<'_> {
             Route::Raw | Route::Nothing | Route::Fill => {
                 choose(&shape, element, &[Side::Free, Side::Free], &align, COMFORTABLE.min(self.memory.boxes))
             }
-            Route::Boxes | Route::Spill(_) => self.boxes(&shape, element, &sides, &align),
+            Route::Boxes | Route::Spill(_) => match self.together() {
+                Some(together) => price(&shape, element, &sides, &together.lens),
+                None => self.boxes(&shape, element, &sides, &align),
+            },
         };
         if route == Route::Boxes
             && let Some(bands) = self.spill(&layout, &shape, element, &sides, &walk)
@@ -419,6 +422,13 @@ impl Planner<'_> {
             return Route::Raw;
         }
         Route::Boxes
+    }
+
+    /// With what the variable is moved, where the source has its values beside those of others. Chunks of the output
+    /// come variable by variable: their order in the file is that in which they are written.
+    fn together(&self) -> Option<&Together> {
+        let stays = self.schema.var(self.moved.to).storage == Storage::Contiguous;
+        self.source.together(self.moved.from).filter(|_| stays)
     }
 
     fn boxes(&self, shape: &[u64], element: u64, sides: &[Side], align: &[u64]) -> Walk {

@@ -17,7 +17,7 @@ use crate::container::ContainerMut;
 use crate::engine::{Engine, Writer, with_stop};
 use crate::error::{Error, Result};
 use crate::layout::{ChunkIndex, Place};
-use crate::model::{Format, Schema, Storage};
+use crate::model::{Format, Schema, Storage, VarId};
 use crate::ops::progress::Progress;
 use crate::ops::source::{RawChunk, Source};
 use crate::select::{ChunkGrid, Hyperslab, coordinates};
@@ -192,7 +192,7 @@ struct Run<'a> {
 
 impl Run<'_> {
     fn all(&mut self, done: Vec<Step>) -> Result<()> {
-        let plan = self.task.plan;
+        let (plan, source) = (self.task.plan, self.task.source);
         let order = order(plan);
         // Heap values are written again from their beginning: the same bytes at the same places, in less time than
         // it takes to account for every one of them.
@@ -204,8 +204,12 @@ impl Run<'_> {
             self.adopt(&step)?;
             first[step.var] = step.at + 1;
         }
-        for &i in order.iter().filter(|&&i| plan.work[i].route != Route::Heap) {
-            self.variable(i, first[i])?;
+        let rest: Vec<usize> = order.into_iter().filter(|&i| plan.work[i].route != Route::Heap).collect();
+        for group in rest.chunk_by(|&a, &b| go_together(source, plan, a, b)) {
+            match group {
+                &[i] => self.variable(i, first[i])?,
+                several => self.several(several, &first)?,
+            }
         }
         Ok(())
     }
@@ -269,33 +273,77 @@ impl Run<'_> {
             None => Box::new(todo),
         };
         for b in walked {
-            if self.task.progress.stop() {
-                return Err(self.stopped());
-            }
             let slab = work.walk.box_at(b);
-            let progress = self.task.progress;
             let looked = held.is_some();
-            with_stop(&|| progress.stop(), || match self.task.elsewhere {
-                Some(e) if elsewhere::is_encoded_elsewhere(self.task.plan, work) => {
-                    self.place_encoded(i, b, e)
-                }
-                _ => self.box_of(work, b, &slab, spill.as_ref(), looked),
-            })
-            .map_err(|e| match e {
-                Error::Interrupted(_) => self.stopped(),
-                e => e,
+            self.unless_stopped(|run| match run.task.elsewhere {
+                Some(e) if elsewhere::is_encoded_elsewhere(run.task.plan, work) => run.place_encoded(i, b, e),
+                _ => run.box_of(work, b, &slab, spill.as_ref(), looked),
             })?;
-            self.writing = false;
-            if work.route != Route::Heap {
-                self.pending.push((i, b));
-                if self.last.elapsed() >= self.task.checkpoint {
-                    self.checkpoint()?;
-                }
-            }
-            self.task.progress.advance(slab.len().saturating_mul(work.element));
+            self.done(i, b)?;
         }
         // The next variable's place must not depend on which chunks of this one still wait for the encoder.
         self.writer.flush()
+    }
+
+    /// Copies variables that the source has beside each other: a box of all of them, then the next; of each from box
+    /// `first` on.
+    fn several(&mut self, group: &[usize], first: &[u64]) -> Result<()> {
+        let walk = &self.task.plan.work[group[0]].walk;
+        for b in 0..walk.len() {
+            let todo: Vec<usize> = group.iter().copied().filter(|&i| first[i] <= b).collect();
+            if todo.is_empty() {
+                continue;
+            }
+            self.unless_stopped(|run| run.boxes_of(&todo, &walk.box_at(b)))?;
+            todo.into_iter().try_for_each(|i| self.done(i, b))?;
+        }
+        self.writer.flush()
+    }
+
+    /// Moves the same box of several variables.
+    fn boxes_of(&mut self, group: &[usize], slab: &Hyperslab) -> Result<()> {
+        let plan = self.task.plan;
+        let vars: Vec<VarId> = group.iter().map(|&i| plan.work[i].moved.from).collect();
+        let each = slab.len() * plan.work[group[0]].element;
+        self.with_buffer(each * vars.len() as u64, |run, bytes| {
+            run.task.source.read_together(&vars, slab, bytes)?;
+            for (&i, bytes) in group.iter().zip(bytes.chunks_exact_mut(each as usize)) {
+                let work = &plan.work[i];
+                run.task.progress.item(&plan.schema.var_path(work.moved.to));
+                run.quantize(work, bytes)?;
+                run.writing = true;
+                run.writer.write_bytes(work.moved.to, slab, bytes)?;
+            }
+            Ok(())
+        })
+    }
+
+    /// Does a part of the work, unless somebody wants it to end, then or meanwhile.
+    fn unless_stopped(&mut self, part: impl FnOnce(&mut Self) -> Result<()>) -> Result<()> {
+        let progress = self.task.progress;
+        if progress.stop() {
+            return Err(self.stopped());
+        }
+        let result = with_stop(&|| progress.stop(), || part(self));
+        result.map_err(|e| match e {
+            Error::Interrupted(_) => self.stopped(),
+            e => e,
+        })?;
+        self.writing = false;
+        Ok(())
+    }
+
+    /// Notes that a box of a variable is moved.
+    fn done(&mut self, i: usize, b: u64) -> Result<()> {
+        let work = &self.task.plan.work[i];
+        if work.route != Route::Heap {
+            self.pending.push((i, b));
+            if self.last.elapsed() >= self.task.checkpoint {
+                self.checkpoint()?;
+            }
+        }
+        self.task.progress.advance(work.walk.box_at(b).len().saturating_mul(work.element));
+        Ok(())
     }
 
     fn stopped(&self) -> Error {
@@ -370,7 +418,7 @@ impl Run<'_> {
     }
 
     fn boxed(&mut self, work: &VarWork, b: u64, slab: &Hyperslab, spill: Option<&Spill>) -> Result<()> {
-        self.with_buffer(work, slab, |run, bytes| {
+        self.with_buffer(slab.len() * work.element, |run, bytes| {
             match spill {
                 Some(spill) => spill.get(b, bytes)?,
                 None => run.task.source.read_bytes(work.moved.from, slab, bytes)?,
@@ -397,7 +445,7 @@ impl Run<'_> {
         if fill.is_empty() {
             return Ok(());
         }
-        self.with_buffer(work, slab, |run, bytes| {
+        self.with_buffer(slab.len() * work.element, |run, bytes| {
             bytes.chunks_exact_mut(fill.len().max(1)).for_each(|e| e.copy_from_slice(&fill));
             run.writing = true;
             run.writer.write_bytes(work.moved.to, slab, bytes)
@@ -493,11 +541,10 @@ impl Run<'_> {
     /// Lends the buffer, so that large boxes touch fresh memory only once.
     fn with_buffer(
         &mut self,
-        work: &VarWork,
-        slab: &Hyperslab,
+        bytes: u64,
         use_it: impl FnOnce(&mut Self, &mut [u8]) -> Result<()>,
     ) -> Result<()> {
-        let len = (slab.len() * work.element) as usize;
+        let len = bytes as usize;
         let mut buffer = std::mem::replace(&mut self.buffer, Buffer::zeroed(0));
         if buffer.len() < len {
             // The old one first: two at once would pass the budget.
@@ -562,6 +609,15 @@ fn small_chunks(
         }
     }
     writer.write_chunks_raw(to, &run)
+}
+
+/// Whether two variables are moved together, box by box.
+fn go_together(source: &dyn Source, plan: &Plan, a: usize, b: usize) -> bool {
+    let (a, b) = (&plan.work[a], &plan.work[b]);
+    let plain =
+        |w: &VarWork| w.route == Route::Boxes && plan.schema.var(w.moved.to).storage == Storage::Contiguous;
+    let with = |w: &VarWork| source.together(w.moved.from);
+    plain(a) && plain(b) && a.walk == b.walk && with(a).is_some() && with(a) == with(b)
 }
 
 /// The order in which variables are copied: heap types first (see [`Run::all`]), else as in the file.

@@ -1,6 +1,7 @@
 //! Whether what several tiles say of the same points is the same: variables that are not distributed, and those that
 //! are along some of the split dimensions only (coordinates).
 
+use std::collections::HashMap;
 use std::sync::Mutex;
 
 use super::super::options::Differing;
@@ -13,6 +14,9 @@ use crate::select::Hyperslab;
 
 /// Elements compared at a time.
 const BLOCK: u64 = 1 << 20;
+
+/// Elements that are kept of what all tiles are compared with, at most.
+const KEPT: u64 = 1 << 20;
 
 /// One comparison: this variable of this tile with that tile's.
 struct Pair {
@@ -49,10 +53,11 @@ pub(crate) fn agree(mosaic: &Mosaic, differing: Differing) -> Result<Vec<String>
         groups.push(group);
         rest = tail;
     }
+    let kept = if groups.len() > 1 { kept(mosaic)? } else { HashMap::new() };
     let differences = Mutex::new(Vec::new());
     mosaic.engine.for_each(groups.len(), |i| {
         for pair in groups[i] {
-            if let Some(what) = compare(mosaic, pair)? {
+            if let Some(what) = compare(mosaic, pair, kept.get(&pair.var))? {
                 differences
                     .lock()
                     .expect("nothing panics with the lock")
@@ -85,6 +90,30 @@ pub(crate) fn agree(mosaic: &Mosaic, differing: Differing) -> Result<Vec<String>
     Ok(notes)
 }
 
+/// All of a variable of the tile that others are compared with.
+struct Kept {
+    count: Vec<u64>,
+    values: Values,
+}
+
+/// What is not distributed, as far as it is small: reading it again for every tile would double their number of reads.
+fn kept(mosaic: &Mosaic) -> Result<HashMap<VarId, Kept>> {
+    let mut kept = HashMap::new();
+    let mut left = KEPT;
+    for v in mosaic.schema.var_ids() {
+        let From::Tile(tile) = mosaic.from[v.0] else { continue };
+        let Some(own) = mosaic.facts[tile].var(v) else { continue };
+        let spans = mosaic.schema.var(v).dims.iter().map(|d| mosaic.facts[tile].spans[d.0]);
+        let (start, count): (Vec<u64>, Vec<u64>) = spans.map(|s| (s.skip, s.count)).unzip();
+        let slab = Hyperslab::new(&start, &count);
+        let Some(rest) = left.checked_sub(slab.len()) else { continue };
+        left = rest;
+        let values = mosaic.tiles.open(tile)?.read(own, &slab)?;
+        kept.insert(v, Kept { count, values });
+    }
+    Ok(kept)
+}
+
 /// Compares what is not distributed with the file into which the tiles are put.
 fn agree_with_existing(mosaic: &Mosaic, differing: Differing) -> Result<Vec<String>> {
     let mut notes = Vec::new();
@@ -115,9 +144,9 @@ fn agree_with_existing(mosaic: &Mosaic, differing: Differing) -> Result<Vec<Stri
 }
 
 /// What differs, if something does.
-fn compare(mosaic: &Mosaic, pair: &Pair) -> Result<Option<String>> {
+fn compare(mosaic: &Mosaic, pair: &Pair, kept: Option<&Kept>) -> Result<Option<String>> {
     let v = pair.var;
-    let (ours, theirs) = (mosaic.tiles.open(pair.tile)?, mosaic.tiles.open(pair.with)?);
+    let ours = mosaic.tiles.open(pair.tile)?;
     let (Some(a), Some(b)) = (mosaic.facts[pair.tile].var(v), mosaic.facts[pair.with].var(v)) else {
         return Ok(None);
     };
@@ -130,6 +159,12 @@ fn compare(mosaic: &Mosaic, pair: &Pair) -> Result<Option<String>> {
         start_b.push(y.skip);
         count.push(x.count.min(y.count));
     }
+    if let Some(kept) = kept.filter(|k| k.count == count) {
+        let values = ours.read(a, &Hyperslab::new(&start_a, &count))?;
+        let all = Region { start: vec![0; count.len()], count };
+        return Ok(unlike(&values, &kept.values, &all));
+    }
+    let theirs = mosaic.tiles.open(pair.with)?;
     difference((&ours, a, &start_a), (&theirs, b, &start_b), &count)
 }
 
@@ -145,27 +180,29 @@ fn difference(
             Hyperslab::new(&start, &block.count)
         };
         let (x, y) = (ours.read(a, &shifted(start_a))?, theirs.read(b, &shifted(start_b))?);
-        if x != y {
-            let at = match (&x, &y) {
-                (Values::Fixed(x), Values::Fixed(y)) => {
-                    let size =
-                        (x.len() as u64 / Hyperslab::new(&block.start, &block.count).len().max(1)).max(1);
-                    x.iter().zip(y.iter()).position(|(p, q)| p != q).map_or(0, |i| i as u64 / size)
-                }
-                (Values::Heap(x), Values::Heap(y)) => {
-                    x.iter().zip(y).position(|(p, q)| p != q).unwrap_or(0) as u64
-                }
-                _ => 0,
-            };
-            let index: Vec<u64> = crate::ops::boxes::unravel(at, &block.count)
-                .iter()
-                .zip(&block.start)
-                .map(|(i, s)| i + s)
-                .collect();
-            return Ok(Some(format!("first at {index:?}")));
+        if let Some(what) = unlike(&x, &y, &block) {
+            return Ok(Some(what));
         }
     }
     Ok(None)
+}
+
+/// Where the values of one block differ, if they do.
+fn unlike(x: &Values, y: &Values, block: &Region) -> Option<String> {
+    if x == y {
+        return None;
+    }
+    let at = match (x, y) {
+        (Values::Fixed(x), Values::Fixed(y)) => {
+            let size = (x.len() as u64 / block.count.iter().product::<u64>().max(1)).max(1);
+            x.iter().zip(y.iter()).position(|(p, q)| p != q).map_or(0, |i| i as u64 / size)
+        }
+        (Values::Heap(x), Values::Heap(y)) => x.iter().zip(y).position(|(p, q)| p != q).unwrap_or(0) as u64,
+        _ => 0,
+    };
+    let index: Vec<u64> =
+        crate::ops::boxes::unravel(at, &block.count).iter().zip(&block.start).map(|(i, s)| i + s).collect();
+    Some(format!("first at {index:?}"))
 }
 
 /// An array in blocks of bounded size, along its first dimensions.

@@ -9,6 +9,7 @@
 use std::ops::Range;
 use std::sync::{Arc, Mutex, PoisonError};
 
+use super::records::Records;
 use super::{DimKind, From, Mosaic};
 use crate::container::Container;
 use crate::dataset::Dataset;
@@ -19,10 +20,6 @@ use crate::store::Store;
 
 /// A variable's part of a tile's record up to this is read together with what lies beside it.
 const SMALL: u64 = 16 << 10;
-/// What lies between the variables of a window may be as much as they are themselves.
-const WASTE: u64 = 2;
-/// Above this part of a record, records are read in one go.
-const MOST_OF_A_RECORD: f64 = 0.7;
 
 /// The windows of all tiles.
 #[derive(Debug, Default)]
@@ -93,7 +90,7 @@ impl Beside {
 }
 
 /// The bytes of a variable in all tiles, if every tile's part of a record is small and stands in records.
-fn small(mosaic: &Mosaic, v: VarId) -> Option<u64> {
+pub(super) fn small(mosaic: &Mosaic, v: VarId) -> Option<u64> {
     let From::Pattern(p) = mosaic.from[v.0] else { return None };
     let var = mosaic.schema.var(v);
     let record = *var.dims.first()?;
@@ -132,43 +129,17 @@ impl Windowed {
         open: &Dataset,
         mut bytes: Vec<u8>,
     ) -> Result<Option<Windowed>> {
-        let facts = &mosaic.facts[tile];
-        let (mut low, mut high, mut used) = (u64::MAX, 0u64, 0u64);
-        let mut every = None;
-        for v in window.clone().map(VarId) {
-            let Some(own) = facts.var(v) else { continue };
-            let layout = open.container().layout(own)?;
-            let Place::Records { begin, stride } = layout.place else { return Ok(None) };
-            let inner =
-                layout.shape.iter().skip(1).try_fold(layout.element.size as u64, |b, &n| b.checked_mul(n));
-            let Some(end) = inner.and_then(|n| begin.checked_add(n)) else { return Ok(None) };
-            if every.is_some_and(|s| s != stride) {
-                return Ok(None);
-            }
-            every = Some(stride);
-            (low, high, used) = (low.min(begin), high.max(end), used.saturating_add(end - begin));
-        }
+        let vars = window.clone().map(VarId);
+        let Some(records) = Records::of(mosaic, vars, tile, open)? else { return Ok(None) };
+        let (wide, stride) = (records.wide, records.stride);
         let record = mosaic.schema.var(VarId(window.start)).dims[0];
-        let span = facts.spans[record.0];
-        let Some(stride) =
-            every.filter(|&s| s > 0 && span.count > 0 && high - low <= used.saturating_mul(WASTE))
-        else {
-            return Ok(None);
-        };
+        let span = mosaic.facts[tile].spans[record.0];
         let store = open.container().store();
-        let Some(begin) = span.skip.checked_mul(stride).and_then(|n| n.checked_add(low)) else {
+        let Some((begin, length)) = records.bytes(span.skip, span.count, store.len()) else {
             return Ok(None);
         };
-        let wide = high - low;
-        let Some(length) = (span.count - 1).checked_mul(stride).and_then(|n| n.checked_add(wide)) else {
-            return Ok(None);
-        };
-        // Records that the file is too short for read as the engine reads them.
-        if begin.checked_add(length).is_none_or(|end| end > store.len()) {
-            return Ok(None);
-        }
         // Not more than the file has, as was just seen.
-        let step = if wide as f64 >= MOST_OF_A_RECORD * stride as f64 || span.count == 1 {
+        let step = if records.in_one_go() || span.count == 1 {
             bytes.resize(length as usize, 0);
             store.read_at(&mut bytes, begin)?;
             stride

@@ -86,6 +86,7 @@ pub(crate) fn build(
         windowed: options.records.is_some(),
         engine: engine.clone(),
         beside: super::beside::Beside::default(),
+        together: Vec::new(),
     };
     check_holes(&mosaic, options)?;
     mosaic.layouts = chunks::layouts(&mosaic, &head, &scanned)?;

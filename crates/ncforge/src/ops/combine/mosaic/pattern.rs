@@ -29,7 +29,7 @@ pub(crate) struct Pattern {
     /// Elements of all holes.
     pub(crate) hole_elements: u64,
     /// The longest place along the first dimension: how far before a point a tile with it may begin.
-    longest: u64,
+    pub(super) longest: u64,
 }
 
 impl Pattern {

@@ -9,7 +9,7 @@ use crate::engine::{Engine, Region};
 use crate::error::{Error, Result};
 use crate::layout::{Place, VarLayout};
 use crate::model::{Schema, Value, Values, VarId};
-use crate::ops::source::{RawChunk, Source};
+use crate::ops::source::{RawChunk, Source, Together};
 use crate::select::{ChunkGrid, Hyperslab};
 
 /// A part of a selection that one tile has.
@@ -70,7 +70,7 @@ impl Mosaic {
     }
 
     /// What stands in the holes of a selection.
-    fn fill_holes(&self, v: VarId, slab: &Hyperslab, out: &mut [u8]) -> Result<()> {
+    pub(super) fn fill_holes(&self, v: VarId, slab: &Hyperslab, out: &mut [u8]) -> Result<()> {
         let Some(patch) = self.patches.get(&v) else {
             fill_all(out, self.fills[v.0].as_deref().unwrap_or(&[0]));
             return match &self.existing {
@@ -238,15 +238,24 @@ impl Source for Mosaic {
             self.fill_holes(v, slab, out)?;
         }
         let regions: Vec<Region> = pieces.iter().map(|p| p.region.clone()).collect();
-        self.engine.read_parts(&slab.count, size, &regions, out, |i, read| {
+        self.engine.read_parts(&slab.count, size, &regions, out, |i, part| {
             let Some(own) = self.facts[pieces[i].tile].var(v) else { return Ok(()) };
             let tile = self.tiles.open(pieces[i].tile)?;
             tile.note_read();
             match self.beside.tile(self, v, pieces[i].tile, &tile)? {
-                Some(at_hand) => read(&*at_hand, own, &pieces[i].local),
-                None => read(tile.container(), own, &pieces[i].local),
+                Some(at_hand) => part.read(0, &*at_hand, own, &pieces[i].local),
+                None => part.read(0, tile.container(), own, &pieces[i].local),
             }
         })
+    }
+
+    fn together(&self, v: VarId) -> Option<&Together> {
+        self.together.get(v.0)?.as_ref()
+    }
+
+    fn read_together(&self, vars: &[VarId], slab: &Hyperslab, out: &mut [u8]) -> Result<()> {
+        vars.iter().try_for_each(|&v| self.check(v, slab))?;
+        self.read_beside(vars, slab, out)
     }
 
     fn raw_chunk(&self, v: VarId, at: &[u64]) -> Result<RawChunk> {
