@@ -52,14 +52,14 @@ impl Default for Machine {
             in_flight: 1.0,
             bandwidth: 8e9,
             read: 3e-6,
-            index: 38e-9,
-            chunk: 1.6e-6,
+            index: 24e-9,
+            chunk: 0.8e-6,
             wake: 25e-6,
             threads: 2.0,
             deliver: 12e9,
             row: 5e-9,
             line: 25e-9,
-            keep: 6e9,
+            keep: 12e9,
             decoder: 1.0,
         }
     }

@@ -24,7 +24,7 @@ fn one_access_alone_gets_its_own_shape() {
     let map = chosen(&pr(), "map");
     // One chunk, or two halves that two threads decode.
     assert!(map.chunks[0] <= 2, "{:?}", map.chunks);
-    assert!(map.mean < 1.2 && series.mean < 1.2, "{} {}", map.mean, series.mean);
+    assert!(map.mean < 1.25 && series.mean < 1.25, "{} {}", map.mean, series.mean);
 }
 
 /// What the first look knows only roughly is settled by what is known of each shape.
