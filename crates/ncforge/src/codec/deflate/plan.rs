@@ -28,8 +28,10 @@ const DEEPER: f64 = 0.9;
 const LOOK: usize = 2 << 10;
 /// What a part of a plane says of the rest may be wrong by about this factor.
 const PROMISE: f32 = 1.01;
-/// Planes up to this length are tried as a whole, without samples.
+/// Planes up to this length are tried as a whole, without samples; at level 1, where little is tried, up to the second
+/// one: what must be known before each sample would be looked through several times.
 const SMALL: usize = 8 << 10;
+const SMALL_AT_ONE: usize = 16 << 10;
 /// Chunks below so many bits a byte are treated as the level says: small errors of samples would be large.
 const TINY: f64 = 0.6;
 /// Long runs are told for quick decoding where planes take more bits a byte than this, all together: a plane of one
@@ -192,7 +194,7 @@ impl Plan {
         level: u32,
         mut sampler: Sampler,
     ) -> Plan {
-        if n <= SMALL {
+        if n <= if level == 1 { SMALL_AT_ONE } else { SMALL } {
             let (treatments, mut told): (Vec<_>, Vec<_>) =
                 (0..planes).map(|p| sampler.small(plane(p), level)).unzip();
             let bits = |told: &Option<Told>| told.as_ref().map_or(8.0 * n as f64, Told::bits);
