@@ -12,6 +12,9 @@ use super::symbols::{MAX_MATCH, WINDOW};
 
 /// Samples of a plane.
 const SAMPLES: usize = 4;
+/// So much of the way from a sample to the next they lie before halves and quarters of the plane, where the rows of a chunk
+/// of few layers end, and what is beyond its array stands. The last one is the plane's end.
+const ASIDE: f64 = 0.05;
 /// Bytes of one sample: this part of the plane, within bounds.
 const PART: usize = 128;
 const SHORTEST: usize = 1 << 10;
@@ -408,11 +411,12 @@ impl Sampler<'_> {
     fn sample(&mut self, plane: &[u8], effort: Effort, known: usize) -> (f64, Cost) {
         let len = sample_len(plane);
         let samples = if known < WINDOW { SAMPLES } else { SAMPLES / 2 };
-        let step = (plane.len() - len) / samples;
+        let last = plane.len() - len;
         let mut counts = Counts::none();
         let (mut matches, mut literals) = (0, 0);
         for i in 1..=samples {
-            let from = i * step;
+            let aside = if i < samples { ASIDE } else { 0.0 };
+            let from = ((i as f64 - aside) * last as f64 / samples as f64) as usize;
             let first = from.saturating_sub(known);
             let part = &plane[first..from + len];
             counts.add(&self.counts(part, effort, from - first));
