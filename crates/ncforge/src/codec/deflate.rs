@@ -26,12 +26,12 @@ mod work;
 
 use std::cell::{Cell, RefCell};
 
-use libdeflater::{CompressionLvl, Compressor};
+use libdeflater::{CompressionLvl, Compressor, DecompressionError};
 
 pub use planes::PlaneEncoder;
 pub use work::Work;
 
-use inflate::{Trouble, inflate};
+use inflate::inflate;
 
 use super::damaged;
 use super::roomy::Roomy;
@@ -135,8 +135,10 @@ pub fn decode(src: &[u8], dst: &mut [u8]) -> Result<usize> {
 /// The same for a stream that may have other bytes behind it.
 pub(crate) fn decode_roomy(src: Roomy<'_>, dst: &mut [u8]) -> Result<usize> {
     inflate(src, dst).map_err(|e| match e {
-        Trouble::Damaged => damaged(NAME, "the zlib stream is damaged"),
-        Trouble::TooLong => damaged(NAME, format!("the zlib stream holds more than {} bytes", dst.len())),
+        DecompressionError::BadData => damaged(NAME, "the zlib stream is damaged"),
+        DecompressionError::InsufficientSpace => {
+            damaged(NAME, format!("the zlib stream holds more than {} bytes", dst.len()))
+        }
     })
 }
 

@@ -10,19 +10,12 @@ use std::ffi::c_void;
 use std::ptr::NonNull;
 
 use libdeflate_sys as sys;
+use libdeflater::DecompressionError;
 
 use super::super::roomy::{ROOM, Roomy};
 
 /// Streams up to this length are copied to where there is room behind them, if there is none.
 const COPIED: usize = 64 << 10;
-
-/// Why a stream cannot be inflated.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Trouble {
-    Damaged,
-    /// It holds more than there is room for.
-    TooLong,
-}
 
 /// libdeflate's tables.
 struct Inflater {
@@ -46,7 +39,7 @@ impl Inflater {
     }
 
     /// Inflates the stream that `src` begins with; gives its length and that of what came out.
-    fn inflate(&mut self, src: &[u8], dst: &mut [u8]) -> Result<(usize, usize), Trouble> {
+    fn inflate(&mut self, src: &[u8], dst: &mut [u8]) -> Result<(usize, usize), DecompressionError> {
         let (mut used, mut made) = (0, 0);
         // SAFETY: the tables are ours alone; libdeflate reads within `src` and writes within `dst`, whose lengths it gets, and
         // both numbers.
@@ -63,8 +56,10 @@ impl Inflater {
         };
         match result {
             sys::libdeflate_result_LIBDEFLATE_SUCCESS => Ok((used, made)),
-            sys::libdeflate_result_LIBDEFLATE_INSUFFICIENT_SPACE => Err(Trouble::TooLong),
-            _ => Err(Trouble::Damaged),
+            sys::libdeflate_result_LIBDEFLATE_INSUFFICIENT_SPACE => {
+                Err(DecompressionError::InsufficientSpace)
+            }
+            _ => Err(DecompressionError::BadData),
         }
     }
 
@@ -96,7 +91,7 @@ impl Drop for Inflater {
 }
 
 /// Inflates the zlib stream that `src` begins with into `dst`; gives the number of bytes.
-pub(super) fn inflate(src: Roomy<'_>, dst: &mut [u8]) -> Result<usize, Trouble> {
+pub(super) fn inflate(src: Roomy<'_>, dst: &mut [u8]) -> Result<usize, DecompressionError> {
     INFLATER.with(|cell| {
         let inflater = &mut *cell.borrow_mut();
         if let Some(made) = inflater.inflate_with_room(src, dst) {
@@ -152,7 +147,7 @@ mod tests {
         let (raw, packed) = stream();
         let whole: Vec<u8> = [&packed[..], &[0; 64]].concat();
         let src = Roomy::within(&whole, 0..packed.len());
-        assert_eq!(inflate(src, &mut vec![0; raw.len() - 1]), Err(Trouble::TooLong));
+        assert_eq!(inflate(src, &mut vec![0; raw.len() - 1]), Err(DecompressionError::InsufficientSpace));
         assert_eq!(inflate(src, &mut vec![0; raw.len() + 1]), Ok(raw.len()));
     }
 }

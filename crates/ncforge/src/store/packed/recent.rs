@@ -18,7 +18,7 @@ const PLACES: usize = 8;
 const MOST: u64 = 16 << 20;
 
 /// Every answer is a point, up to so many, and every miss takes one. Where there is none left, reads are scattered over more
-/// blocks than are known, and asking costs a quarter of such a read: then only the block of every so manieth read is
+/// blocks than are known, and asking costs a quarter of such a read: then only the block of every such number of reads is
 /// kept, and the few reads after it ask.
 const PATIENCE: u32 = 32;
 
@@ -167,7 +167,7 @@ impl Places {
     fn answer(&mut self, changes: u64, buf: &mut [u8], offset: u64) -> bool {
         let mut found = None;
         // Variables that are read in turn stand one after the other.
-        for i in [1, 0, 2, 3, 4, 5, 6, 7] {
+        for i in [1, 0].into_iter().chain(2..PLACES) {
             let n = (self.latest + i) % PLACES;
             let Some(place) = &self.all[n] else { continue };
             if place.changes == changes

@@ -1,6 +1,7 @@
 use proptest::prelude::*;
 
 use super::super::axes::Role;
+use super::contest::{NEAR, UNLIKE_NEAR, unlike};
 use super::*;
 
 fn pr() -> Vec<Axis> {
@@ -24,7 +25,9 @@ fn one_access_alone_gets_its_own_shape() {
     let map = chosen(&pr(), "map");
     // One chunk, or two halves that two threads decode.
     assert!(map.chunks[0] <= 2, "{:?}", map.chunks);
-    assert!(map.mean < 1.25 && series.mean < 1.25, "{} {}", map.mean, series.mean);
+    assert!(series.mean < 1.2, "{}", series.mean);
+    // Small boxes, which break ties, and stored bytes have their say against a read that costs some 20 µs.
+    assert!(map.mean < 1.23, "{}", map.mean);
 }
 
 /// What the first look knows only roughly is settled by what is known of each shape.
