@@ -22,7 +22,7 @@ fn a_packed_file_is_used_like_any_other_and_comes_back_to_the_byte() {
     }
     assert_eq!(p.files(), ["a.ncz", "b.nc", "uv300.nc"], "nothing else stays");
     let doc = p.run("info --json a.ncz").exits(0).json();
-    assert_eq!(doc["packed"]["block_bytes"], 65536);
+    assert_eq!(doc["packed"]["block_bytes"], 16384);
     assert_eq!(doc["packed"]["image_bytes"], plain.len());
     assert!(doc["variables"].as_array().expect("a list").iter().any(|v| v["storage"]["ratio"].is_number()));
     p.run("info a.ncz").exits(0).prints("packed: ");

@@ -19,14 +19,14 @@ pub(crate) struct PackArgs {
     /// The packed file
     #[arg(value_name = "OUT")]
     pub(crate) output: PathBuf,
-    /// Size of a block, a power of two from 4K to 1M: larger ones are smaller on disk, smaller ones faster to read at
-    /// random
-    #[arg(long, value_name = "SIZE", default_value = "64K")]
+    /// Size of a block, a power of two from 4K to 1M: larger ones are smaller on disk, smaller ones faster to read
+    /// values and series from
+    #[arg(long, value_name = "SIZE", default_value = "16K")]
     pub(crate) block: Size,
     /// How blocks are compressed
     #[arg(long, value_enum, default_value = "zstd")]
     pub(crate) codec: PackCodec,
-    /// Level of compression: 0 to 9 for deflate, 1 to 22 for zstd [default: 4 for deflate, 3 for zstd]
+    /// Level of compression: 0 to 9 for deflate, 1 to 22 for zstd [default: 4]
     #[arg(long, value_name = "N")]
     pub(crate) level: Option<u32>,
     #[command(flatten)]

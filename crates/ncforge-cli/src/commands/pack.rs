@@ -15,7 +15,7 @@ use crate::interrupt;
 /// Packs.
 pub(crate) fn run(args: &PackArgs, cx: &Context<'_>) -> Result {
     let packed = Options { block: args.block.0, codec: codec(args)? };
-    packed.check().map_err(|e| Failure::usage(e.to_string(), "such as --block 64K"))?;
+    packed.check().map_err(|e| Failure::usage(e.to_string(), "such as --block 16K"))?;
     let options = PackOptions { packed, overwrite: args.told.overwrite };
     let engine = cx.engine()?;
     done(cx, args.told.json, ("pack", "packed"), |progress| {
@@ -43,7 +43,8 @@ pub(crate) fn run_compact(args: &CompactArgs, cx: &Context<'_>) -> Result {
 fn codec(args: &PackArgs) -> Result<Codec> {
     let usage = |what: String| Err(Failure::usage(what, "deflate has levels 0 to 9, zstd 1 to 22, lz4 none"));
     match (args.codec, args.level) {
-        (PackCodec::Zstd, level @ (None | Some(1..=22))) => Ok(Codec::Zstd(level.unwrap_or(3) as i32)),
+        (PackCodec::Zstd, None) => Ok(Codec::ZSTD),
+        (PackCodec::Zstd, Some(level @ 1..=22)) => Ok(Codec::Zstd(level as i32)),
         (PackCodec::Deflate, level @ (None | Some(0..=9))) => Ok(Codec::Deflate(level.unwrap_or(4))),
         (PackCodec::Lz4, None) => Ok(Codec::Lz4),
         (PackCodec::Lz4, Some(n)) => usage(format!("level {n} makes no sense with --codec lz4")),

@@ -6,6 +6,7 @@
 use std::cell::RefCell;
 
 use zstd::bulk::{Compressor, Decompressor};
+use zstd::zstd_safe::CParameter;
 
 use super::damaged;
 use super::scratch::grow;
@@ -18,7 +19,7 @@ pub(super) const MAX_EXPANSION: usize = 32 * 1024;
 
 thread_local! {
     static DECODER: RefCell<Option<Decompressor<'static>>> = const { RefCell::new(None) };
-    static ENCODER: RefCell<Option<(i32, Compressor<'static>)>> = const { RefCell::new(None) };
+    static ENCODER: RefCell<Option<(Wanted, Compressor<'static>)>> = const { RefCell::new(None) };
 }
 
 /// Decodes into `dst`; gives the number of bytes, which may be smaller than `dst`.
@@ -33,13 +34,35 @@ pub fn decode(src: &[u8], dst: &mut [u8]) -> Result<usize> {
     })
 }
 
+/// Level, and the shortest repeats that are looked for where that is not left to the level.
+type Wanted = (i32, Option<u32>);
+
 /// Encodes into the front of `out`; gives the number of bytes.
 pub fn encode(src: &[u8], level: i32, out: &mut Vec<u8>) -> Result<usize> {
-    let failed = |e: std::io::Error| Error::Invalid(format!("zstd level {level}: {e}"));
+    encode_as(src, (level, None), out)
+}
+
+/// The same, for data that are decoded more often than most: repeats of less than six bytes are left alone. Decoding takes a
+/// fixed time for each repeat, and a code for each byte of a short one is hardly longer. Levels that are
+/// asked for to be small look for all.
+pub fn encode_quick_to_decode(src: &[u8], level: i32, out: &mut Vec<u8>) -> Result<usize> {
+    encode_as(src, (level, (level < 10).then_some(6)), out)
+}
+
+fn encoder((level, shortest): Wanted) -> std::io::Result<Compressor<'static>> {
+    let mut encoder = Compressor::new(level)?;
+    if let Some(n) = shortest {
+        encoder.set_parameter(CParameter::MinMatch(n))?;
+    }
+    Ok(encoder)
+}
+
+fn encode_as(src: &[u8], wanted: Wanted, out: &mut Vec<u8>) -> Result<usize> {
+    let failed = |e: std::io::Error| Error::Invalid(format!("zstd level {}: {e}", wanted.0));
     ENCODER.with(|cell| {
         let mut slot = cell.borrow_mut();
-        if slot.as_ref().is_none_or(|(l, _)| *l != level) {
-            *slot = Some((level, Compressor::new(level).map_err(failed)?));
+        if slot.as_ref().is_none_or(|(w, _)| *w != wanted) {
+            *slot = Some((wanted, encoder(wanted).map_err(failed)?));
         }
         let Some((_, encoder)) = slot.as_mut() else { unreachable!("set above") };
         let bound = zstd::zstd_safe::compress_bound(src.len());

@@ -82,7 +82,7 @@ impl FromStr for Compressor {
                 .ok_or_else(|| format!("`{text}`: {name} has levels {least} to {most}")),
         };
         match (name, level) {
-            ("zstd", _) => Ok(Compressor::Zstd(number(1, 22, 3)?)),
+            ("zstd", _) => Ok(Compressor::Zstd(number(1, 22, 4)?)),
             ("deflate", _) => Ok(Compressor::Deflate(number(0, 9, 4)?.unsigned_abs())),
             ("lz4", None) => Ok(Compressor::Lz4),
             ("none", None) => Ok(Compressor::None),
@@ -202,7 +202,7 @@ mod tests {
         for text in ["classic", "packed:64K:zstd=3", "packed:4K:lz4", "nc4:1024:deflate=4", "nc4:1:none"] {
             assert_eq!(text.parse::<Stored>().unwrap().to_string(), text);
         }
-        assert_eq!("packed:1M:zstd".parse::<Stored>().unwrap().to_string(), "packed:1024K:zstd=3");
+        assert_eq!("packed:1M:zstd".parse::<Stored>().unwrap().to_string(), "packed:1024K:zstd=4");
         for text in
             ["", "packed", "packed:5000:zstd", "packed:64K:none", "nc4:0:zstd", "nc4:1:zstd=99", "zarr"]
         {

@@ -63,7 +63,7 @@ pub(super) fn encode(block: &[u8], width: u16, codec: Codec) -> Result<Encoded> 
                 let planes = if matches!(width, 2 | 4 | 8) { usize::from(width) } else { 1 };
                 (Kind::Deflate, deflate::encode(src, level, planes, &mut room.out)?)
             }
-            Codec::Zstd(level) => (Kind::Zstd, zstd::encode(src, level, &mut room.out)?),
+            Codec::Zstd(level) => (Kind::Zstd, zstd::encode_quick_to_decode(src, level, &mut room.out)?),
             Codec::Lz4 => {
                 let bound = lz4_flex::block::get_maximum_output_size(src.len());
                 if room.out.len() < bound {
