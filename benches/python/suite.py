@@ -217,23 +217,6 @@ class ManyFilesXarray(ManyFiles):
     ours = False
 
 
-class ManyFilesMean(ManyFiles):
-    """Opened, and a mean over all values: what Dask's graph costs, too."""
-
-    name = "open_mfdataset and a mean"
-    target = 1.0
-
-    def run(self, engine: str, at: Any) -> Any:
-        ds = super().run(engine, at)
-        return ds, float(ds["tas"].mean(dtype="f8"))
-
-    def same(self, result: Any) -> float:
-        return float(np.round(result[1], 9))
-
-    def done(self, result: Any, at: Any) -> None:
-        result[0].close()
-
-
 class Write(Case):
     """``to_netcdf`` of the field with zlib 4 and shuffle, from memory."""
 
@@ -304,7 +287,6 @@ CASES: tuple[type[Case], ...] = (
     ManyFiles,
     ManyFilesKnown,
     ManyFilesXarray,
-    ManyFilesMean,
     Write,
     WriteDask,
 )

@@ -104,7 +104,8 @@ def pair_of(types: Types, kind: TypeName) -> str | None:
 
 def variable_of(group: Group, ident: int, name: str, kind: TypeName, dims: list[int]) -> Variable:
     """A variable that is there: of complex numbers if these are asked for, and it holds such."""
-    plain = Variable._at(group, ident, name, kind, dims)
+    plain = Variable.__new__(Variable)
+    plain._fill(group, ident, name, kind, dims)
     if not group._contents.auto_complex:
         return plain
     part = pair_of(group._types, kind)
