@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import pickle
+import subprocess
+import sys
 import warnings
 from collections.abc import Callable
 from pathlib import Path
@@ -294,6 +296,21 @@ def test_more_files_than_may_be_open(tmp_path: Path, monkeypatch: pytest.MonkeyP
     monkeypatch.setattr("ncforge._handle._most", 3)
     monkeypatch.setattr(mfdataset, "_BATCH", 2)
     check(save(tmp_path, count=9), **NESTED)
+
+
+def test_a_system_that_allows_few_open_files(tmp_path: Path) -> None:
+    for i in range(90):
+        day(i, steps=1).drop_vars("name").to_netcdf(tmp_path / f"day{i:02}.nc", engine="netcdf4")
+    program = f"""
+import resource
+resource.setrlimit(resource.RLIMIT_NOFILE, (64, 64))
+import ncforge
+from ncforge._xarray import mfdataset
+made = mfdataset.open_mfdataset({str(tmp_path / "day*.nc")!r}, {{}}, "by_coords", None, {{"combine_attrs": "override"}}, None, {{}})
+assert made is not None and made.sizes["time"] == 90
+made.load()
+"""
+    subprocess.run([sys.executable, "-W", "ignore", "-c", program], check=True, timeout=120)
 
 
 def test_a_file_that_changed_is_noticed(tmp_path: Path) -> None:

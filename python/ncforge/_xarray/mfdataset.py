@@ -22,14 +22,14 @@ import xarray as xr
 from xarray import conventions
 from xarray.core.variable import Variable
 
-from ncforge import _core
+from ncforge import _core, _handle
 from ncforge._handle import FileHandle, adopted
 from ncforge._xarray.decoding import is_no_time
 from ncforge._xarray.many import ManyFiles, ManyStore
 from ncforge._xarray.store import NcforgeDataStore, OpenFile
 
 _BATCH = 128
-"""Files that are opened at a time: fewer than may be open."""
+"""So many files are opened at a time, or fewer."""
 
 _KINDS = 8
 """How many kinds of files are told apart; those of others are opened one by one."""
@@ -190,6 +190,11 @@ def _one_dimension(combine: str, concat_dim: Any) -> Any:
     return concat_dim if combine == "nested" and isinstance(concat_dim, str) else False
 
 
+def _batch() -> int:
+    """How many files are opened at a time: beside those that are kept open, half as many."""
+    return max(2, min(_BATCH, _handle._most // 2))
+
+
 def _look(names: Sequence[str], group: Any) -> list[_Seen] | None:
     """All files, compared with the first of their kind."""
     full = [os.path.abspath(os.path.expanduser(name)) for name in names]
@@ -206,27 +211,33 @@ def _look(names: Sequence[str], group: Any) -> list[_Seen] | None:
         except (OSError, ValueError):
             return None
         file = handle.file()
-        told = [_core.look_at([full[first]], None, at)[0]] if at else [found]
-        others = []
-        for begin in range(0, len(left), _BATCH):
-            part = left[begin : begin + _BATCH]
-            part = part[1:] if begin == 0 else part
-            others += list(zip(part, _core.look_at([full[i] for i in part], file, at), strict=True))
-        left = []
-        for i, one in [(first, told[0]), *others]:
-            if isinstance(one, BaseException):
-                return None
-            opened, alike = one
-            if alike is None:
-                left.append(i)
-                continue
-            lens, chunks, attributes, coordinates = alike
-            known = {var: values for var, values in coordinates if values is not None}
-            like = None if i == first else seen[first]
-            seen[i] = _Seen(names[i], adopted(full[i], opened), like, lens, chunks, attributes, known)
+        told = _core.look_at([full[first]], None, at)[0] if at else found
+        if isinstance(told, BaseException) or told[1] is None:
+            return None
+        seen[first] = reference = _seen(names[first], handle, told[1], None)
+        unlike = []
+        batch = _batch()
+        for begin in range(1, len(left), batch):
+            part = left[begin : begin + batch]
+            for i, one in zip(part, _core.look_at([full[i] for i in part], file, at), strict=True):
+                if isinstance(one, BaseException):
+                    return None
+                opened, alike = one
+                if alike is None:
+                    unlike.append(i)
+                else:
+                    # Handles close files that were used longest ago.
+                    seen[i] = _seen(names[i], adopted(full[i], opened), alike, reference)
+        left = unlike
         if not left:
             return [seen[i] for i in range(len(names))]
     return None
+
+
+def _seen(name: str, handle: FileHandle, alike: Any, like: _Seen | None) -> _Seen:
+    lens, chunks, attributes, coordinates = alike
+    known = {var: values for var, values in coordinates if values is not None}
+    return _Seen(name, handle, like, lens, chunks, attributes, known)
 
 
 def _runs(seen: list[_Seen], combine: str) -> list[list[_Seen]] | None:
@@ -437,8 +448,9 @@ class _Joined:
             return
         ids = [self._vars[n][0] for n in names]
         first = run[0].handle.file()
-        for begin in range(1, len(run), _BATCH):
-            if not all(_core.equal_in_all(first, [one.handle.file() for one in run[begin : begin + _BATCH]], ids)):
+        batch = _batch()
+        for begin in range(1, len(run), batch):
+            if not all(_core.equal_in_all(first, [one.handle.file() for one in run[begin : begin + batch]], ids)):
                 raise _Unlike
 
     def _is_axis(self, name: str) -> bool:
