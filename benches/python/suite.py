@@ -164,11 +164,13 @@ class Points(Field):
 
 
 class ManyFiles(Case):
-    """``xr.open_mfdataset`` of 500 small files of one day each, and no value but the coordinates'."""
+    """``open_mfdataset`` of 500 small files of one day each, and no value but the coordinates'."""
 
     name = "open_mfdataset, 500 files"
     target = 3.0
     options: ClassVar[dict[str, Any]] = {}
+    ours = True
+    """Whether ncforge opens them by a function of its own, and not by xarray's."""
 
     def once(self) -> None:
         count = 50 if self.quick else 500
@@ -185,6 +187,8 @@ class ManyFiles(Case):
             day.to_netcdf(path, engine="netcdf4", unlimited_dims=["time"])
 
     def run(self, engine: str, at: Any) -> Any:
+        if engine == "ncforge" and self.ours:
+            return ncforge.open_mfdataset(self.paths, **self.options)
         return xr.open_mfdataset(self.paths, engine=engine, **self.options)  # type: ignore[arg-type]
 
     def same(self, result: Any) -> float:
@@ -203,6 +207,14 @@ class ManyFilesKnown(ManyFiles):
         "compat": "override",
         "join": "override",
     }
+
+
+class ManyFilesXarray(ManyFiles):
+    """The same by xarray's function, whoever reads."""
+
+    name = "xr.open_mfdataset, 500 files"
+    target = 1.0
+    ours = False
 
 
 class Write(Case):
@@ -274,6 +286,7 @@ CASES: tuple[type[Case], ...] = (
     Points,
     ManyFiles,
     ManyFilesKnown,
+    ManyFilesXarray,
     Write,
     WriteDask,
 )

@@ -49,7 +49,7 @@ if TYPE_CHECKING:
     from ncforge.ops import Comparison, CopyReport, Difference, Info, compare, copy, info
     from ncforge.types import CompoundType, EnumType, OpaqueType, VLType
     from ncforge.variable import Variable
-    from ncforge.xarray import to_netcdf
+    from ncforge.xarray import open_mfdataset, to_netcdf
 
 _FROM = {
     "_alignment": ("get_alignment", "set_alignment"),
@@ -83,7 +83,7 @@ _FROM = {
     "ops": ("Comparison", "CopyReport", "Difference", "Info", "compare", "copy", "info"),
     "types": ("CompoundType", "EnumType", "OpaqueType", "VLType"),
     "variable": ("Variable",),
-    "xarray": ("to_netcdf",),
+    "xarray": ("open_mfdataset", "to_netcdf"),
 }
 _WHERE = {name: module for module, names in _FROM.items() for name in names}
 _MODULES = ("bench", "dataset", "dimension", "engine", "errors", "multifile", "ops", "types", "variable", "xarray")
@@ -143,6 +143,7 @@ __all__ = [
     "info",
     "num2date",
     "open",
+    "open_mfdataset",
     "plan_combine",
     "set_alignment",
     "stringtoarr",

@@ -14,7 +14,8 @@ from ncforge.errors import InvalidError, NotFoundError, NotRepresentableError, R
 if TYPE_CHECKING:
     from ncforge._contents import Contents
 
-_CHANGEABLE = (np.ndarray, list)
+CHANGEABLE = (np.ndarray, list)
+"""Types of values that who gets them might change."""
 
 
 def _is_ours(name: str) -> bool:
@@ -59,13 +60,15 @@ class Attributes:
         if encoding != "utf-8" and isinstance(value, str):
             return value.encode("utf-8", "surrogateescape").decode(encoding)
         # Those that can be changed are the caller's own.
-        return value.copy() if type(value) in _CHANGEABLE else value
+        return value.copy() if type(value) in CHANGEABLE else value
 
     def _values(self) -> dict[str, Any]:
         """All attributes; kept if nothing can change them."""
-        values = plain_attributes(self._types, *self._core.attrs(self._group_id, self._var_id))
+        values, odd = self._core.attrs(self._group_id, self._var_id)
+        if odd:
+            plain_attributes(self._types, values, odd)
         if self._contents.keep(self._key, values):
-            self._known = values
+            object.__setattr__(self, "_known", values)
         return values
 
     def _changing(self) -> File:

@@ -21,7 +21,7 @@ if TYPE_CHECKING:
     from ncforge.dataset import Group
     from ncforge.dimension import Dimension
 
-__all__ = ["ComplexVariable", "complex_type", "fill_of", "storage_of", "variable_of"]
+__all__ = ["ComplexVariable", "complex_type", "fill_of", "joined", "lies_along", "pair_of", "storage_of", "variable_of"]
 
 _DIMENSIONS = ("_pfnc_complex", "complex", "ri")
 _COMPOUNDS = {"f8": "_PFNC_DOUBLE_COMPLEX_TYPE", "f4": "_PFNC_FLOAT_COMPLEX_TYPE"}
@@ -56,7 +56,7 @@ def storage_of(group: Group, part: str) -> tuple[Any, list[Dimension]]:
     root = group._root()
     if group._core.format() == "NETCDF4":
         for found in root.cmptypes.values():
-            if _pair(group._types, found._id) == part:
+            if pair_of(group._types, found._id) == part:
                 return found, []
         return root.createCompoundType(np.dtype([("r", part), ("i", part)]), _COMPOUNDS[part]), []
     for name in _DIMENSIONS:
@@ -71,23 +71,25 @@ def fill_of(fill: Any, part: str, along: bool) -> Any:
 
     >>> fill_of(1 + 2j, "f8", False).tolist()
     (1.0, 2.0)
-    >>> fill_of(-1, "f8", True)
-    -1.0
+    >>> fill_of(-1, "f8", True), fill_of(-1 - 1j, "f8", True)
+    (-1.0, -1.0)
     """
     if fill is None or fill is False:
         return fill
     if isinstance(fill, str) and fill == "default":
         value = complex(*[default_fill(np.dtype(part))] * (1 if along else 2))
     else:
-        value = complex(fill)
+        # One number, also in an array.
+        value = complex(np.asarray(fill).reshape(-1)[0])
     if not along:
         return np.array((value.real, value.imag), [("r", part), ("i", part)])
-    if value.imag != 0:
+    both = value.imag == value.real or (np.isnan(value.imag) and np.isnan(value.real))
+    if value.imag != 0 and not both:
         raise InvalidError(f"both parts of a number have the same fill value here, which cannot be {value}")
     return value.real
 
 
-def _pair(types: Types, kind: TypeName) -> str | None:
+def pair_of(types: Types, kind: TypeName) -> str | None:
     """The type of the parts, if this is a compound of a real and an imaginary one."""
     if isinstance(kind, str):
         return None
@@ -102,17 +104,36 @@ def _pair(types: Types, kind: TypeName) -> str | None:
 
 def variable_of(group: Group, ident: int, name: str, kind: TypeName, dims: list[int]) -> Variable:
     """A variable that is there: of complex numbers if these are asked for, and it holds such."""
-    plain = Variable._at(group, ident, name, kind, dims)
+    plain = Variable.__new__(Variable)
+    plain._fill(group, ident, name, kind, dims)
     if not group._contents.auto_complex:
         return plain
-    part = _pair(group._types, kind)
+    part = pair_of(group._types, kind)
     if part is not None:
         return ComplexVariable._over(plain, part, False)
-    if kind in _COMPOUNDS and dims:
-        last, _, unlimited = group._contents.dims()[dims[-1]]
-        if last in _DIMENSIONS and not unlimited and plain.shape[-1] == 2:
-            return ComplexVariable._over(plain, str(kind), True)
+    if dims and lies_along(kind, group._contents.dims()[dims[-1]]) and plain.shape[-1] == 2:
+        return ComplexVariable._over(plain, str(kind), True)
     return plain
+
+
+def lies_along(kind: TypeName, last: tuple[str, int, bool]) -> bool:
+    """Whether numbers of this type are parts of complex ones if this last dimension (name, group, unlimited) has length 2."""
+    return kind in _COMPOUNDS and last[0] in _DIMENSIONS and not last[2]
+
+
+def joined(pairs: npt.NDArray[Any], dtype: np.dtype[Any], along: bool) -> npt.NDArray[Any]:
+    """Complex numbers of such pairs."""
+    if along:
+        return np.ascontiguousarray(pairs).view(dtype)[..., 0]
+    names = pairs.dtype.names
+    assert names is not None
+    part = np.dtype(f"f{dtype.itemsize // 2}")
+    if pairs.dtype.itemsize == dtype.itemsize and pairs.dtype == np.dtype([(name, part) for name in names]):
+        # They lie as NumPy has them.
+        return pairs.view(dtype)
+    out = np.empty(pairs.shape, dtype)
+    out.real, out.imag = pairs[names[0]], pairs[names[1]]
+    return out
 
 
 class ComplexVariable(Variable):
@@ -175,13 +196,7 @@ class ComplexVariable(Variable):
         return (*expand(key, self.shape, self._name, unlimited), slice(None))
 
     def _joined(self, pairs: npt.NDArray[Any]) -> npt.NDArray[Any]:
-        if self._along:
-            return np.ascontiguousarray(pairs).view(self.dtype)[..., 0]
-        names = pairs.dtype.names
-        assert names is not None
-        out = np.empty(pairs.shape, self.dtype)
-        out.real, out.imag = pairs[names[0]], pairs[names[1]]
-        return out
+        return joined(pairs, self.dtype, self._along)
 
     def __getitem__(self, key: Any) -> Any:
         pairs = self._stored[self._of_pairs(key)]
@@ -206,6 +221,13 @@ class ComplexVariable(Variable):
         return out
 
     def __setitem__(self, key: Any, value: Any) -> None:
+        self._stored[self._of_pairs(key, growing=True)] = self._pairs(value)
+
+    def _put(self, key: Any, value: Any, truncate: bool = False) -> None:
+        self._stored._put(self._of_pairs(key, growing=True), self._pairs(value), truncate)
+
+    def _pairs(self, value: Any) -> Any:
+        """Complex numbers as they are stored."""
         mask = np.ma.getmask(value)
         numbers = np.array(np.ma.getdata(value), self.dtype, order="C")
         if not self._along:
@@ -219,7 +241,7 @@ class ComplexVariable(Variable):
             pairs = numbers[..., None].view(self._part)
             if mask is not np.ma.nomask:
                 pairs = np.ma.MaskedArray(pairs, np.repeat(mask[..., None], 2, axis=-1))
-        self._stored[self._of_pairs(key, growing=True)] = pairs
+        return pairs
 
     def _repr_html_(self) -> str:
         return html(self._stored)

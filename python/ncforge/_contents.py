@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, ItemsView, Iterator, Mapping, ValuesView
 from typing import TYPE_CHECKING, Any
 
 from ncforge._core import File
@@ -104,6 +104,24 @@ class Contents:
         return found
 
 
+class _Values(ValuesView[Variable]):
+    """Makes them one after the other, without looking each up by its name."""
+
+    _mapping: Variables
+
+    def __iter__(self) -> Iterator[Variable]:
+        return (variable for _, variable in self._mapping._made())
+
+
+class _Items(ItemsView[str, Variable]):
+    """Makes them one after the other, without looking each up by its name."""
+
+    _mapping: Variables
+
+    def __iter__(self) -> Iterator[tuple[str, Variable]]:
+        return self._mapping._made()
+
+
 class Variables(Mapping[str, Variable]):
     """The variables of a group, by name. Like a ``dict`` that makes its values when they are asked for."""
 
@@ -118,6 +136,18 @@ class Variables(Mapping[str, Variable]):
             self._group._core.explain(f"{self._group.path.rstrip('/')}/{name}")
             raise KeyError(name)
         return self._group._variable(facts[0], name, facts[1], facts[2])
+
+    def values(self) -> ValuesView[Variable]:
+        """The variables, in the order of the file."""
+        return _Values(self)
+
+    def items(self) -> ItemsView[str, Variable]:
+        """Names and variables, in the order of the file."""
+        return _Items(self)
+
+    def _made(self) -> Iterator[tuple[str, Variable]]:
+        make = self._group._variable
+        return ((name, make(ident, name, kind, dims)) for name, (ident, kind, dims) in self._facts.items())
 
     def __contains__(self, name: object) -> bool:
         return name in self._facts

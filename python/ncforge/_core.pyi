@@ -21,8 +21,10 @@ __all__ = [
     "draw_doctor",
     "draw_info",
     "engine_stats",
+    "equal_in_all",
     "info_cdl",
     "info_json",
+    "look_at",
     "main",
     "plan_combine",
     "unpack",
@@ -156,3 +158,8 @@ def unpack(
     mask: npt.NDArray[np.uint8] | None,
 ) -> bool: ...
 def main(argv: list[str], again: list[str]) -> int: ...
+
+_Alike = tuple[list[int], int, list[tuple[int | None, str]], list[tuple[int, npt.NDArray[np.uint8] | None]]]
+
+def look_at(paths: list[_Path], like: File | None, group: int) -> list[tuple[File, _Alike | None] | BaseException]: ...
+def equal_in_all(first: File, others: list[File], vars: list[int]) -> list[bool]: ...

@@ -88,10 +88,25 @@ def _share(path: str, wanted: Identity | None) -> _Shared:
     assert identity is not None
     if wanted is not None and identity != wanted:
         raise ChangedError(f"`{path}` is another file, or has other contents, than when it was opened; open it again")
+    return _register(path, identity, file)
+
+
+def _register(path: str, identity: Identity, file: File) -> _Shared:
     shared = _Shared((path, identity), file)
     _known[path, identity] = shared
     _remember(shared)
     return shared
+
+
+def adopted(path: str, file: File) -> FileHandle:
+    """The handle of a file that was opened already."""
+    identity = file.identity()
+    assert identity is not None
+    # Held until the handle has it.
+    shared = _known.get((path, identity)) or _register(path, identity, file)
+    handle = FileHandle(path, identity)
+    del shared
+    return handle
 
 
 class FileHandle:

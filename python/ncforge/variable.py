@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from ncforge import _read
-from ncforge._attributes import Attributes
+from ncforge._attributes import CHANGEABLE, Attributes
 from ncforge._core import engine_stats
 from ncforge._filters import QUANTIZED, described
 from ncforge._index import Picked, Selection, select, select_for_writing
@@ -51,13 +51,6 @@ class Variable(Attributes):
     def __init__(self, grp: Group, name: str, datatype: Any, dimensions: Any = (), **options: Any) -> None:
         made = grp.createVariable(name, datatype, dimensions, **options)
         self._fill(made._group, made._var_id, made._name, made._kind, made._dims)
-
-    @classmethod
-    def _at(cls, group: Group, ident: int, name: str, kind: TypeName, dims: list[int]) -> Variable:
-        """One that is there."""
-        new = cls.__new__(cls)
-        new._fill(group, ident, name, kind, dims)
-        return new
 
     def _fill(self, group: Group, ident: int, name: str, kind: TypeName, dims: list[int]) -> None:
         # Each is set for itself: otherwise it would be asked whether an attribute of the file is meant.
@@ -165,7 +158,13 @@ class Variable(Attributes):
 
     def getncattr(self, name: str, encoding: str = "utf-8") -> Any:
         """The value of an attribute, see :meth:`Group.getncattr`. ``_FillValue`` of characters is ``bytes``."""
-        value = super().getncattr(name, encoding)
+        # Of files with thousands of attributes, calls are what asking costs: this asks nobody else where it need not.
+        value = (self._known or self._values()).get(name)
+        kind = type(value)
+        if value is None or (kind is str and encoding != "utf-8"):
+            value = Attributes.getncattr(self, name, encoding)
+        elif kind in CHANGEABLE:
+            return value.copy()
         if name == "_FillValue" and self._kind == "S1" and isinstance(value, str):
             return value.encode("utf-8", "surrogateescape") or b"\0"
         return value

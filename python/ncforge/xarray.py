@@ -21,7 +21,10 @@ if TYPE_CHECKING:
 
     from ncforge._xarray.chunks import Preferred
 
-__all__ = ["NcforgeAccessor", "NcforgeBackendEntrypoint", "register_writer", "to_netcdf"]
+__all__ = ["NcforgeAccessor", "NcforgeBackendEntrypoint", "open_mfdataset", "register_writer", "to_netcdf"]
+
+_UNSET: Any = object()
+"""What xarray is not told, so that its own defaults count."""
 
 _CLASSIC = (b"CDF\x01", b"CDF\x02", b"CDF\x05")
 _HDF5 = b"\x89HDF\r\n\x1a\n"
@@ -75,6 +78,9 @@ class NcforgeBackendEntrypoint(BackendEntrypoint):
     preferred_chunks
         What ``chunks={}`` and ``chunks="auto"`` go by: "disk", the stored chunks; "auto", multiples of them of about
         64 MiB; or a size such as "16MiB".
+    auto_complex
+        Whether pairs are complex numbers. ``None``: compounds of a real and an imaginary float are. ``True``: floats with a last
+        dimension of length 2 called "_pfnc_complex", "complex" or "ri" are, too. ``False``: none is.
     lock
         Accepted for the sake of programs that pass one, and not used.
     """
@@ -113,6 +119,7 @@ class NcforgeBackendEntrypoint(BackendEntrypoint):
         group: str | None = None,
         lock: Any = None,
         preferred_chunks: Preferred = "disk",
+        auto_complex: bool | None = None,
     ) -> Dataset:
         """One group as a dataset of lazy variables."""
         from ncforge._xarray.engine import open_dataset
@@ -122,6 +129,7 @@ class NcforgeBackendEntrypoint(BackendEntrypoint):
             drop_variables,
             group,
             preferred_chunks,
+            auto_complex,
             mask_and_scale=mask_and_scale,
             decode_times=decode_times,
             concat_characters=concat_characters,
@@ -144,6 +152,7 @@ class NcforgeBackendEntrypoint(BackendEntrypoint):
         group: str | None = None,
         lock: Any = None,
         preferred_chunks: Preferred = "disk",
+        auto_complex: bool | None = None,
     ) -> dict[str, Dataset]:
         """A group and all below it as datasets, by their paths."""
         from ncforge._xarray.engine import open_groups
@@ -153,6 +162,7 @@ class NcforgeBackendEntrypoint(BackendEntrypoint):
             drop_variables,
             group,
             preferred_chunks,
+            auto_complex,
             mask_and_scale=mask_and_scale,
             decode_times=decode_times,
             concat_characters=concat_characters,
@@ -184,6 +194,88 @@ def register_writer() -> None:
     from ncforge._xarray.writing import WritingStore
 
     WRITEABLE_STORES["ncforge"] = WritingStore.open  # type: ignore[index]
+
+
+def open_mfdataset(
+    paths: Any,
+    chunks: Any = None,
+    concat_dim: Any = None,
+    compat: Any = _UNSET,
+    preprocess: Callable[[Dataset], Dataset] | None = None,
+    engine: str | None = None,
+    data_vars: Any = _UNSET,
+    coords: Any = _UNSET,
+    combine: str = "by_coords",
+    parallel: bool = False,
+    join: Any = _UNSET,
+    attrs_file: Any = None,
+    combine_attrs: Any = "override",
+    errors: str = "raise",
+    **kwargs: Any,
+) -> Dataset:
+    """Opens many files as one dataset: the one that ``xr.open_mfdataset(..., engine="ncforge")`` gives, sooner.
+
+    The arguments are those of xarray's function. Files that are alike (the same variables, and the same coordinates but along
+    one dimension) are opened and compared side by side, and then by xarray as one; it joins what it opened by its own rules. The
+    result has the same values, attributes, encodings and Dask blocks; a variable is one Dask array over all
+    files, with one layer in its graph.
+
+    Files that are not alike, ``preprocess``, nested lists, and dimensions that no file has, are left to ``xr.open_mfdataset``.
+
+    Parameters
+    ----------
+    paths
+        A pattern, or a list of paths.
+    chunks
+        As in ``xr.open_dataset``; by default stored chunks, and whole files of variables without.
+    concat_dim
+        With ``combine="nested"``: the dimension that files follow each other along.
+    compat, data_vars, coords, join, combine_attrs
+        How xarray joins variables, coordinates and attributes.
+    preprocess
+        What is done to the dataset of each file before.
+    engine
+        Only "ncforge" or ``None``.
+    combine
+        "by_coords", in the order that coordinates tell, or "nested", in the order of ``paths``.
+    parallel
+        Whether Dask opens files that are left to ``xr.open_mfdataset``. Files that are alike are always opened side by side.
+    attrs_file
+        The file that the dataset's attributes come from; by default the first.
+    errors
+        What is done about files that cannot be opened: "raise", "warn" or "ignore".
+    **kwargs
+        Of ``xr.open_dataset``: ``group``, ``drop_variables``, ``decode_times``, …
+
+    Examples
+    --------
+    >>> ds = ncforge.open_mfdataset("sst_*.nc")  # doctest: +SKIP
+    """
+    if engine not in (None, "ncforge"):
+        raise ValueError(f"engine is 'ncforge' here, not {engine!r}: `xr.open_mfdataset` has others")
+    told = {"compat": compat, "data_vars": data_vars, "coords": coords, "join": join, "combine_attrs": combine_attrs}
+    combining = {key: value for key, value in told.items() if value is not _UNSET}
+    if preprocess is None:
+        from ncforge._xarray.mfdataset import open_mfdataset
+
+        found = open_mfdataset(paths, chunks or {}, combine, concat_dim, combining, attrs_file, kwargs)
+        if found is not None:
+            return found
+    from xarray import open_mfdataset as one_by_one
+
+    return one_by_one(
+        paths,
+        chunks=chunks,
+        concat_dim=concat_dim,
+        preprocess=preprocess,
+        engine="ncforge",
+        combine=combine,  # type: ignore[arg-type]
+        parallel=parallel,
+        attrs_file=attrs_file,
+        errors=errors,  # type: ignore[arg-type]
+        **combining,
+        **kwargs,
+    )
 
 
 def to_netcdf(
@@ -238,8 +330,12 @@ def to_netcdf(
         Dimensions that can grow.
     compute
         ``False`` leaves Dask arrays for later, and gives what computes them. The file has its name after that.
-    invalid_netcdf, auto_complex
-        Must be false: what netCDF does not have is not written.
+    auto_complex
+        Complex numbers are written as pairs, in compounds (NETCDF4) or along a dimension (other formats), by the names of
+        netCDF4-python; ``False``: they are an error.
+    invalid_netcdf
+        Changes nothing: h5netcdf wants it for complex numbers, which are valid netCDF here. What netCDF does not have is
+        not written.
     append_dim
         Adds to the end of this dimension. A file that is not there is made. Variables without the dimension are left
         as they are.
@@ -273,8 +369,6 @@ def to_netcdf(
     """
     if engine not in (None, "ncforge"):
         raise ValueError(f"engine is 'ncforge' here, not {engine!r}")
-    if invalid_netcdf or auto_complex:
-        raise ValueError("complex numbers and other types that netCDF does not have are not written")
     from ncforge._xarray.write import to_netcdf
 
     return to_netcdf(
@@ -296,6 +390,7 @@ def to_netcdf(
         progress=progress,
         memory=memory,
         write_inherited_coords=write_inherited_coords,
+        auto_complex=auto_complex,
     )
 
 

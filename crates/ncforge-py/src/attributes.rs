@@ -2,7 +2,8 @@
 
 use ncforge::model::{Atomic, Attribute, DType};
 use ncforge::{Value, Values};
-use numpy::{Element, PyArray1};
+use numpy::npyffi::PY_ARRAY_API;
+use numpy::{Element, PyArray1, PyArrayDescrMethods};
 use pyo3::prelude::*;
 use pyo3::types::{PyBytes, PyDict, PyList, PyString};
 
@@ -28,7 +29,8 @@ pub(crate) fn all<'py>(py: Python<'py>, attrs: &[Attribute]) -> PyResult<(Bound<
                     .into_any()
             }
         };
-        values.set_item(&a.name, value)?;
+        // Names come again with every variable: one object each, whose hash Python knows.
+        values.set_item(PyString::intern(py, &a.name), value)?;
     }
     Ok((values, odd))
 }
@@ -55,7 +57,13 @@ fn strings<'py>(py: Python<'py>, list: &[Value]) -> PyResult<Bound<'py, PyAny>> 
 fn numbers<'py>(py: Python<'py>, atomic: Atomic, bytes: &[u8]) -> PyResult<Bound<'py, PyAny>> {
     macro_rules! of {
         ($t:ty) => {
-            array(py, bytes.as_chunks().0.iter().map(|b| <$t>::from_ne_bytes(*b)).collect::<Vec<_>>())
+            match bytes.as_chunks().0 {
+                [one] => scalar(py, <$t>::from_ne_bytes(*one)),
+                many => {
+                    let many: Vec<$t> = many.iter().map(|b| <$t>::from_ne_bytes(*b)).collect();
+                    Ok(PyArray1::from_vec(py, many).into_any())
+                }
+            }
         };
     }
     match atomic {
@@ -72,8 +80,14 @@ fn numbers<'py>(py: Python<'py>, atomic: Atomic, bytes: &[u8]) -> PyResult<Bound
     }
 }
 
-#[allow(clippy::needless_pass_by_value, reason = "made for this call")]
-fn array<T: Element>(py: Python<'_>, numbers: Vec<T>) -> PyResult<Bound<'_, PyAny>> {
-    let array = PyArray1::from_slice(py, &numbers);
-    if array.len()? == 1 { array.get_item(0) } else { Ok(array.into_any()) }
+/// A NumPy scalar. Made as such, it takes a third of the time that an array and its only element take.
+fn scalar<T: Element>(py: Python<'_>, number: T) -> PyResult<Bound<'_, PyAny>> {
+    let descr = T::get_dtype(py);
+    let data = (&raw const number).cast_mut().cast();
+    // SAFETY: `data` is a number of the type that `descr` describes, and NumPy copies it before it returns; it borrows
+    // both. What it gives is a new reference, or null with an exception set.
+    unsafe {
+        let made = PY_ARRAY_API.PyArray_Scalar(py, data, descr.as_dtype_ptr(), std::ptr::null_mut());
+        Bound::from_owned_ptr_or_err(py, made)
+    }
 }

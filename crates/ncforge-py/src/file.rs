@@ -36,6 +36,16 @@ pub(crate) struct File {
 }
 
 impl File {
+    /// A dataset that is open for reading.
+    pub(crate) fn over(dataset: ncforge::Dataset, path: PathBuf) -> Self {
+        File { state: Arc::new(State::over(dataset, path)) }
+    }
+
+    /// The dataset, if it is open for reading.
+    pub(crate) fn reading(&self) -> Option<ncforge::Dataset> {
+        self.state.reading()
+    }
+
     /// A copy of a part of the description. Taken outside the interpreter where there may be something to wait
     /// for.
     fn look<T: Send>(

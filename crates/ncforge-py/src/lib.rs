@@ -6,6 +6,7 @@
 // Arguments come from Python by value: that is how they are converted.
 #![allow(clippy::needless_pass_by_value)]
 
+mod alike;
 mod attributes;
 mod bench;
 mod choosing;
@@ -35,6 +36,8 @@ fn _core(module: &Bound<'_, PyModule>) -> PyResult<()> {
     module.add_class::<file::File>()?;
     module.add_function(wrap_pyfunction!(engine::engine_stats, module)?)?;
     module.add_function(wrap_pyfunction!(engine::clear_cache, module)?)?;
+    module.add_function(wrap_pyfunction!(alike::look_at, module)?)?;
+    module.add_function(wrap_pyfunction!(alike::equal_in_all, module)?)?;
     module.add_function(wrap_pyfunction!(ops::copy, module)?)?;
     module.add_function(wrap_pyfunction!(ops::compare, module)?)?;
     module.add_function(wrap_pyfunction!(ops::info_cdl, module)?)?;

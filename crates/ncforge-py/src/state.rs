@@ -49,8 +49,12 @@ pub(crate) struct State {
 
 impl State {
     pub(crate) fn read(path: PathBuf) -> Result<Self> {
-        let dataset = Dataset::open(&path)?;
-        Ok(State { mode: Mutex::new(Mode::Read(dataset)), path })
+        Ok(Self::over(Dataset::open(&path)?, path))
+    }
+
+    /// A dataset that is open for reading.
+    pub(crate) fn over(dataset: Dataset, path: PathBuf) -> Self {
+        State { mode: Mutex::new(Mode::Read(dataset)), path }
     }
 
     pub(crate) fn read_store(store: Arc<dyn Store>) -> Result<Self> {

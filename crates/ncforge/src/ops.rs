@@ -1,5 +1,6 @@
 //! Work on whole files, each piece of it on the [engine](crate::engine).
 //!
+//! * [`alike`] – many files that are read as one: what they have in common;
 //! * [`copy`] – any container into any container: other format, other chunks, other codec, in bounded memory;
 //! * [`combine`] – tiles, one a process, into one whole file;
 //! * [`compare`] – whether two files say the same, and where they first differ;
@@ -11,6 +12,7 @@
 //! * [`pack`] – classic files into compressed blocks and back, compacting and verifying those;
 //! * [`progress`] – how long work tells what it has done, and hears that it shall stop.
 
+pub mod alike;
 mod boxes;
 pub mod choosing;
 pub mod combine;

@@ -12,6 +12,7 @@ from xarray.coding.strings import create_vlen_dtype
 from xarray.core import indexing
 
 from ncforge import _read
+from ncforge._complex import joined
 from ncforge._core import File
 from ncforge._handle import Handle
 from ncforge._values import TypeName, Types
@@ -34,6 +35,10 @@ class NcforgeArray(BackendArray):
         self._types: Types | None = types
         self.shape = shape
         self.dtype: np.dtype[Any] = _TEXT if kind == "str" else types.dtype(kind)
+
+    def in_file(self, handle: Handle, shape: tuple[int, ...]) -> NcforgeArray:
+        """The same variable of another file that is like this one."""
+        return _rebuilt(handle, self._var, self._name, self._kind, shape, self.dtype)
 
     def __reduce__(self) -> Any:
         # The types of the file are asked for anew where they are needed.
@@ -131,6 +136,52 @@ class NcforgeArray(BackendArray):
         if at.size and (at.min() < 0 or at.max() >= n):
             raise SelectionError(f"`{self._name}`: index out of range on a dimension of length {n}")
         return at
+
+
+class ComplexArray(NcforgeArray):
+    """A variable of pairs as complex numbers."""
+
+    __slots__ = ("_along",)
+
+    def __init__(self, pairs: NcforgeArray, part: str, along: bool) -> None:
+        self._handle, self._var, self._name = pairs._handle, pairs._var, pairs._name
+        self._kind, self._types = pairs._kind, pairs._types
+        self.shape = pairs.shape[:-1] if along else pairs.shape
+        self.dtype = np.result_type(np.complex64, part)
+        self._along = along
+        """Whether parts lie along a last dimension (else in a compound)."""
+
+    def __reduce__(self) -> Any:
+        return _complex, (self._handle, self._var, self._name, self._kind, self.shape, self.dtype, self._along)
+
+    def in_file(self, handle: Handle, shape: tuple[int, ...]) -> NcforgeArray:
+        """The same variable of another file that is like this one."""
+        return _complex(handle, self._var, self._name, self._kind, shape, self.dtype, self._along)
+
+    def _slab(self, core: File, start: list[int], count: list[int], stride: list[int]) -> npt.NDArray[Any]:
+        if self._along:
+            start, count, stride = [*start, 0], [*count, 2], [*stride, 1]
+        return joined(super()._slab(core, start, count, stride), self.dtype, self._along)
+
+    def _picks(self, core: File, axes: _read.Axes) -> npt.NDArray[Any]:
+        if self._along:
+            axes = [*axes, ([len(self.shape)], np.arange(2)[:, None])]
+        return joined(super()._picks(core, axes), self.dtype, self._along)
+
+
+def _complex(
+    handle: Handle,
+    var: int,
+    name: str,
+    kind: TypeName,
+    shape: tuple[int, ...],
+    dtype: np.dtype[Any],
+    along: bool,
+) -> ComplexArray:
+    new = ComplexArray.__new__(ComplexArray)
+    new._handle, new._var, new._name, new._kind, new._types = handle, var, name, kind, None
+    new.shape, new.dtype, new._along = shape, dtype, along
+    return new
 
 
 def _rebuilt(

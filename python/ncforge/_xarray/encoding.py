@@ -87,8 +87,10 @@ def datatype(group: Group, name: str, variable: Variable, checked: bool, strings
     if strings and (wanted is str or is_unicode_dtype(variable.dtype)):
         return str
     dtype = variable.dtype
-    if dtype.kind not in "iufS":
+    if dtype.kind not in "iufSc":
         raise ValueError(f"unsupported dtype for netCDF variable {name!r}: {dtype}")
+    if dtype.kind == "c" and not group._contents.auto_complex:
+        raise ValueError(f"variable {name!r} has complex numbers, which are not written with auto_complex=False")
     told = dtype.metadata or {}
     if "enum" in told and "enum_name" in told:
         return _enum(group, name, dtype, told["enum_name"], told["enum"])

@@ -16,12 +16,12 @@ from ncforge._xarray.decoding import Loaded, needed
 from ncforge._xarray.store import NcforgeDataStore, OpenFile
 
 
-def _store(source: Any, group: str | None, preferred_chunks: Preferred) -> NcforgeDataStore:
+def _store(source: Any, group: str | None, preferred_chunks: Preferred, auto_complex: bool | None) -> NcforgeDataStore:
     # A wrong size is told at once, and not by the first chunked variable that some file has.
     preferred(preferred_chunks, (), (), 1)
     if isinstance(source, NcforgeDataStore):
         return source if group is None else source.get_child_store(group)
-    return NcforgeDataStore(OpenFile(handle_of(source)), group, preferred_chunks)
+    return NcforgeDataStore(OpenFile(handle_of(source)), group, preferred_chunks, auto_complex)
 
 
 def open_dataset(
@@ -29,10 +29,11 @@ def open_dataset(
     drop_variables: str | Iterable[str] | None,
     group: str | None,
     preferred_chunks: Preferred,
+    auto_complex: bool | None,
     **decode: Any,
 ) -> Dataset:
     """One group as a dataset."""
-    return _decoded(_store(source, group, preferred_chunks), drop_variables, decode)
+    return _decoded(_store(source, group, preferred_chunks, auto_complex), drop_variables, decode)
 
 
 def _decoded(store: NcforgeDataStore, drop_variables: str | Iterable[str] | None, decode: dict[str, Any]) -> Dataset:
@@ -61,14 +62,15 @@ def open_groups(
     drop_variables: str | Iterable[str] | None,
     group: str | None,
     preferred_chunks: Preferred,
+    auto_complex: bool | None,
     **decode: Any,
 ) -> dict[str, Dataset]:
     """A group and all below it, by their paths from that group."""
-    root = _store(source, None, preferred_chunks)
+    root = _store(source, None, preferred_chunks, auto_complex)
     path = "/" + (group or "").strip("/")
     found: dict[str, Dataset] = {}
     for below in root.file.below(root.file.group(path), path):
         name = "/" + below[len(path.rstrip("/")) :].strip("/")
-        store = NcforgeDataStore(root.file, below, preferred_chunks)
+        store = NcforgeDataStore(root.file, below, preferred_chunks, auto_complex)
         found[name if not group else name.strip("/") or "."] = _decoded(store, drop_variables, decode)
     return found

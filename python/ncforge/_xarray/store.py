@@ -12,12 +12,13 @@ from xarray.core import indexing
 from xarray.core.utils import FrozenDict
 from xarray.core.variable import Variable
 
+from ncforge._complex import lies_along, pair_of
 from ncforge._contents import by_group
 from ncforge._core import File
 from ncforge._filters import described
 from ncforge._handle import Handle, handle_of
 from ncforge._values import TypeName, Types, plain_attributes
-from ncforge._xarray.array import NcforgeArray
+from ncforge._xarray.array import ComplexArray, NcforgeArray
 from ncforge._xarray.chunks import Preferred, preferred
 from ncforge.errors import UnsupportedError
 
@@ -66,10 +67,17 @@ class OpenFile:
 class NcforgeDataStore(WritableCFDataStore):
     """One group of a file, open for reading."""
 
-    __slots__ = ("_file", "_group", "_preferred")
+    __slots__ = ("_complex", "_file", "_group", "_preferred")
 
-    def __init__(self, file: OpenFile, group: str | None = None, preferred_chunks: Preferred = "disk") -> None:
+    def __init__(
+        self,
+        file: OpenFile,
+        group: str | None = None,
+        preferred_chunks: Preferred = "disk",
+        auto_complex: bool | None = None,
+    ) -> None:
         self._file = file
+        self._complex = auto_complex
         self._group = file.group(group)
         self._preferred: Preferred = preferred_chunks
 
@@ -86,7 +94,7 @@ class NcforgeDataStore(WritableCFDataStore):
     def get_child_store(self, group: str) -> NcforgeDataStore:
         """The store of a group below."""
         path = os.path.join(self._path(), group)
-        return NcforgeDataStore(self._file, path, self._preferred)
+        return NcforgeDataStore(self._file, path, self._preferred, self._complex)
 
     def _path(self) -> str:
         parts = []
@@ -105,14 +113,23 @@ class NcforgeDataStore(WritableCFDataStore):
         dims = file.dims
         named = file.vars.get(self._group, {}).items()
         return FrozenDict(
-            {name: self._variable(core, name, i, kind, tuple(dims[d][0] for d in of)) for name, (i, kind, of) in named}
+            {name: self._variable(core, name, i, kind, [dims[d] for d in of]) for name, (i, kind, of) in named}
         )
 
-    def _variable(self, core: File, name: str, ident: int, kind: TypeName, dims: tuple[str, ...]) -> Variable:
+    def _variable(
+        self, core: File, name: str, ident: int, kind: TypeName, described_dims: list[tuple[str, int, bool]]
+    ) -> Variable:
         file = self._file
         shape = tuple(core.shape(ident))
         array = NcforgeArray(file.handle, ident, name, kind, shape, file.types)
         attrs = _readable(plain_attributes(file.types, *core.attrs(self._group, ident)))
+        dims = tuple(d[0] for d in described_dims)
+        part = self._part(kind, shape, described_dims)
+        if part is not None:
+            array = ComplexArray(array, part, isinstance(kind, str))
+            dims, shape = dims[: len(array.shape)], array.shape
+            if "_FillValue" in attrs:
+                attrs["_FillValue"] = _complex_fill(attrs["_FillValue"], array.dtype)
         encoding: dict[str, Any] = {"dtype": self._encoded(kind, array.dtype)}
         if array.dtype.kind == "S" and "_FillValue" in attrs:
             attrs["_FillValue"] = np.bytes_(attrs["_FillValue"])
@@ -121,6 +138,8 @@ class NcforgeDataStore(WritableCFDataStore):
             chunks = storage["chunks"]
             encoding.update(described(storage["filters"]))
             encoding["contiguous"] = chunks is None
+            if chunks is not None and part is not None:
+                chunks = chunks[: len(shape)]
             encoding["chunksizes"] = None if chunks is None else tuple(chunks)
             if chunks is not None:
                 wanted = preferred(self._preferred, tuple(chunks), shape, array.dtype.itemsize)
@@ -134,10 +153,22 @@ class NcforgeDataStore(WritableCFDataStore):
         encoding["original_shape"] = shape
         return Variable(dims, indexing.LazilyIndexedArray(array), attrs, encoding, fastpath=True)
 
+    def _part(self, kind: TypeName, shape: tuple[int, ...], dims: list[tuple[str, int, bool]]) -> str | None:
+        """The type of the parts, of a variable of complex numbers. Compounds are such if nobody says otherwise: xarray has
+        no other use for them. A dimension of two parts may be anything, and somebody has to say so.
+        """
+        if self._complex is False:
+            return None
+        if isinstance(kind, int):
+            return pair_of(self._file.types, kind)
+        return kind if self._complex and dims and shape[-1] == 2 and lies_along(kind, dims[-1]) else None
+
     def _encoded(self, kind: TypeName, dtype: np.dtype[Any]) -> Any:
         """The type as an encoding tells it: ``str`` for strings, with names and values for enums."""
         if kind == "str":
             return str
+        if dtype.kind == "c":
+            return dtype
         if isinstance(kind, int):
             info = self._file.types.info(kind)
             if info["kind"] == "enum":
@@ -178,6 +209,12 @@ class NcforgeDataStore(WritableCFDataStore):
     def set_dimension(self, dim: str, length: int, is_unlimited: bool = False) -> None:
         """Not for reading."""
         raise UnsupportedError("this store is open for reading; `ncforge.to_netcdf` writes")
+
+
+def _complex_fill(fill: Any, dtype: np.dtype[Any]) -> Any:
+    """A fill value of pairs as the number that reads as if nobody wrote it. Along a dimension both parts are filled alike."""
+    parts = fill.item() if np.asarray(fill).dtype.names is not None else (float(fill), float(fill))
+    return dtype.type(complex(*parts))
 
 
 def _readable(attrs: dict[str, Any]) -> dict[str, Any]:

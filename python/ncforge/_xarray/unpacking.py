@@ -18,6 +18,7 @@ from xarray.core.variable import Variable
 from ncforge import _read
 from ncforge._unpack import Plan
 from ncforge._xarray.array import NcforgeArray
+from ncforge._xarray.many import ManyArray
 
 # Inside of xarray: without these, xarray does all of it.
 _float_for = getattr(coding, "_choose_float_dtype", None)
@@ -60,9 +61,10 @@ def unpacked(variable: Variable, is_no_time: bool) -> Variable | None:
     attrs = variable.attrs
     lazy = variable._data
     stored = getattr(lazy, "array", None)
-    if not is_no_time or "_Unsigned" in attrs or "dtype" in attrs or type(stored) is not NcforgeArray:
+    if not is_no_time or "_Unsigned" in attrs or "dtype" in attrs:
         return None
-    if _float_for is None or _promoted is None or not isinstance(stored._kind, str):
+    of = stored.of if isinstance(stored, ManyArray) else stored
+    if _float_for is None or _promoted is None or type(of) is not NcforgeArray or not isinstance(of._kind, str):
         return None
     plan = _plan(variable.dtype, attrs)
     if plan is None:
@@ -72,7 +74,8 @@ def unpacked(variable: Variable, is_no_time: bool) -> Variable | None:
     for key in (*_FILLS, *_SCALES):
         if key in left:
             encoding[key] = left.pop(key)
-    array = indexing.LazilyIndexedArray(UnpackedArray(stored, plan))
+    made = stored.unpacked_by(plan) if isinstance(stored, ManyArray) else UnpackedArray(of, plan)
+    array = indexing.LazilyIndexedArray(made)
     return Variable(variable.dims, array, left, encoding, fastpath=True)
 
 

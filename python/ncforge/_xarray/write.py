@@ -45,6 +45,7 @@ def to_netcdf(
     progress: Progress | None,
     memory: str | int | None,
     write_inherited_coords: bool,
+    auto_complex: bool | None = None,
 ) -> Any:
     """See ``ncforge.to_netcdf``."""
     if append_dim is not None and region is not None:
@@ -76,6 +77,7 @@ def to_netcdf(
         defaults=_defaults(codec, level),
         told=writes.told,
         choosing=chosen,
+        auto_complex=auto_complex,
     )
     try:
         if isinstance(data, xr.DataTree):
@@ -238,7 +240,7 @@ def _add(
     if encoding or chunks is not None:
         raise InvalidError("what is added is stored as the variables in the file are: no encoding and no chunks")
     _checked(dataset)
-    with xr.open_dataset(path, engine="ncforge", group=group, decode_coords=False) as old:
+    with xr.open_dataset(path, engine="ncforge", group=group, decode_coords=False, auto_complex=True) as old:
         places = _places(dataset, old, store, append_dim, region)
         dataset = dataset[[name for name in dataset.variables if name in places]]
         for name, variable in dataset.variables.items():

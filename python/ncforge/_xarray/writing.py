@@ -13,6 +13,7 @@ from xarray.coding.strings import CharacterArrayCoder, EncodedStringCoder
 from xarray.core.utils import FrozenDict
 from xarray.core.variable import Variable
 
+from ncforge._complex import storage_of
 from ncforge._core import File
 from ncforge._handle import WritingHandle
 from ncforge._xarray.choosing import Choosing
@@ -82,18 +83,17 @@ class WritingStore(WritableCFDataStore):
         defaults: Defaults | None = None,
         told: Callable[[int], object] | None = None,
         choosing: Choosing | None = None,
-        **unknown: Any,
+        auto_complex: bool | None = None,
+        invalid_netcdf: bool = False,
     ) -> WritingStore:
         """Creates or opens a file: at a path, or in memory for a file object. The arguments are those that xarray
-        calls writers with.
+        calls writers with. ``invalid_netcdf`` changes nothing: complex numbers, for which h5netcdf wants it, are valid here.
         """
         if autoclose:
             raise UnsupportedError(
                 "with a distributed or multiprocessing scheduler, xarray opens the file again for every block; "
                 "use ncforge.to_netcdf(ds, path), which writes from one process"
             )
-        if unknown.get("auto_complex") or unknown.get("invalid_netcdf"):
-            raise UnsupportedError("complex numbers and other types that netCDF does not have are not written")
         format = format or "NETCDF4"
         closing: Callable[[memoryview | None], object] | None = None
         if isinstance(target, str | os.PathLike):
@@ -103,6 +103,7 @@ class WritingStore(WritableCFDataStore):
             closing = _into(target)
         else:
             raise InvalidError("a file object is written anew (mode 'w')")
+        ds._contents.auto_complex = auto_complex is not False
         store = cls(ds, closing, defaults, told, choosing)
         return store if group is None else store.get_child_store(group)
 
@@ -123,7 +124,8 @@ class WritingStore(WritableCFDataStore):
     def get_variables(self) -> Any:
         """Its variables as they are now, lazy."""
         ds = root(self._group)
-        return NcforgeDataStore(OpenFile(WritingHandle(ds._core, ds.filepath())), self._group.path).get_variables()
+        file = OpenFile(WritingHandle(ds._core, ds.filepath()))
+        return NcforgeDataStore(file, self._group.path, auto_complex=ds._contents.auto_complex).get_variables()
 
     def get_attrs(self) -> Any:
         """Its attributes."""
@@ -191,7 +193,13 @@ class WritingStore(WritableCFDataStore):
             if self.format.startswith("NETCDF3"):
                 given = {}
             elif self._choosing is not None and variable.dims and not {"chunksizes", "contiguous"} & given.keys():
-                given["chunksizes"] = self._choosing.chunks(self._group, kind, variable.dims, given)
+                part, dims = kind, variable.dims
+                if variable.dtype.kind == "c":
+                    # By the parts: whole numbers are at most twice as large.
+                    part = np.dtype(f"f{variable.dtype.itemsize // 2}")
+                    dims = (*dims, *(d.name for d in storage_of(self._group, part.str[1:])[1]))
+                found = self._choosing.chunks(self._group, part, dims, given)
+                given["chunksizes"] = None if found is None else found[: variable.ndim]
             made = self._group.createVariable(name, kind, variable.dims, fill_value=fill, **given)  # type: ignore[arg-type]
         for key, value in attrs.items():
             _set(made, key, value, self.format)

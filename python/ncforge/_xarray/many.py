@@ -1,0 +1,207 @@
+"""Many files that are alike as one group of one file: a store, and lazy arrays that read from the file that has what is asked
+for.
+"""
+
+from __future__ import annotations
+
+from bisect import bisect_right
+from itertools import accumulate
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+from xarray.backends.common import BackendArray
+from xarray.core import indexing
+from xarray.core.utils import FrozenDict
+from xarray.core.variable import Variable
+
+from ncforge._handle import Handle
+from ncforge._unpack import Plan
+from ncforge._xarray.array import NcforgeArray
+from ncforge._xarray.store import NcforgeDataStore, OpenFile
+
+__all__ = ["ManyArray", "ManyFiles", "ManyStore"]
+
+
+class ManyFiles:
+    """Files that follow each other along one dimension. All arrays share it, and it travels with them once."""
+
+    __slots__ = ("ends", "handles", "lens")
+
+    def __init__(self, handles: list[Handle], lens: list[int]) -> None:
+        self.handles = handles
+        self.lens = lens
+        self.ends = list(accumulate(lens))
+
+    def __reduce__(self) -> Any:
+        return ManyFiles, (self.handles, self.lens)
+
+    def __len__(self) -> int:
+        return len(self.handles)
+
+    @property
+    def total(self) -> int:
+        """The length of all."""
+        return self.ends[-1]
+
+
+class ManyArray(BackendArray):
+    """A variable that continues from file to file."""
+
+    __slots__ = ("_axis", "_files", "_of", "_parts", "_plan", "dtype", "shape")
+
+    def __init__(
+        self,
+        files: ManyFiles,
+        axis: int,
+        of: NcforgeArray,
+        plan: Plan | None = None,
+        parts: list[Any] | None = None,
+    ) -> None:
+        self._files = files
+        self._axis = axis
+        self._of = of
+        """The same variable of one of the files."""
+        self._plan = plan
+        self._parts = parts
+        """Where files store it differently: the decoded arrays of each."""
+        self.shape = (*of.shape[:axis], files.total, *of.shape[axis + 1 :])
+        first = of if parts is None else parts[0]
+        self.dtype: np.dtype[Any] = first.dtype if plan is None else plan.dtype
+
+    def __reduce__(self) -> Any:
+        return ManyArray, (self._files, self._axis, self._of, self._plan, self._parts)
+
+    def __dask_tokenize__(self) -> Any:
+        from dask.base import normalize_token
+
+        return (normalize_token(self._files.handles), self._of._var, repr(self._plan))
+
+    @property
+    def of(self) -> NcforgeArray | None:
+        """The variable of one of the files, if all store it like that."""
+        return self._of if self._parts is None and self._plan is None else None
+
+    def unpacked_by(self, plan: Plan) -> ManyArray:
+        """The same, unpacked where chunks are decoded."""
+        return ManyArray(self._files, self._axis, self._of, plan)
+
+    def __getitem__(self, key: Any) -> Any:
+        return indexing.explicit_indexing_adapter(key, self.shape, indexing.IndexingSupport.OUTER, self._outer)
+
+    async def async_getitem(self, key: Any) -> Any:
+        """The same without holding up the event loop."""
+        import asyncio
+
+        return await asyncio.to_thread(self.__getitem__, key)
+
+    def _part(self, i: int) -> Any:
+        if self._parts is not None:
+            return self._parts[i]
+        from ncforge._xarray.unpacking import UnpackedArray
+
+        of, axis = self._of, self._axis
+        shape = (*of.shape[:axis], self._files.lens[i], *of.shape[axis + 1 :])
+        array = of.in_file(self._files.handles[i], shape)
+        return array if self._plan is None else UnpackedArray(array, self._plan)
+
+    def _read(self, i: int, key: tuple[Any, ...]) -> npt.NDArray[Any]:
+        found = self._part(i)[indexing.OuterIndexer(key)]
+        return np.asarray(found.get_duck_array() if hasattr(found, "get_duck_array") else found)
+
+    def _outer(self, key: tuple[Any, ...]) -> npt.NDArray[Any]:
+        """Integers, slices and lists, each for its own axis; the files that have them are read in turn."""
+        axis, ends, lens = self._axis, self._files.ends, self._files.lens
+        along = key[axis]
+
+        def at(i: int, part: Any) -> npt.NDArray[Any]:
+            return self._read(i, (*key[:axis], part, *key[axis + 1 :]))
+
+        if not isinstance(along, slice) and np.ndim(along) == 0:
+            position = int(along) + (self.shape[axis] if along < 0 else 0)
+            i = bisect_right(ends, position)
+            return at(i, position - (ends[i] - lens[i]))
+        # Where the axis stands in the result: integers take theirs away.
+        place = sum(isinstance(k, slice) or np.ndim(k) > 0 for k in key[:axis])
+        if isinstance(along, slice):
+            positions = range(*along.indices(self.shape[axis]))
+            if len(positions) and positions.step > 0:
+                return self._slices(positions, place, at)
+            along = np.asarray(positions, np.int64)
+        along = np.asarray(along)
+        if along.dtype.kind == "b":
+            along = np.flatnonzero(along)
+        along = np.where(along < 0, along + self.shape[axis], along).astype(np.int64)
+        which = np.searchsorted(ends, along, side="right")
+        found = [
+            (w := np.flatnonzero(which == i), at(int(i), along[w] - (ends[i] - lens[i]))) for i in np.unique(which)
+        ]
+        if not found:
+            return at(0, slice(0, 0))
+        if len(found) == 1:
+            return found[0][1]
+        shape = list(found[0][1].shape)
+        shape[place] = len(along)
+        out = np.empty(shape, self.dtype)
+        for w, values in found:
+            out[(slice(None),) * place + (w,)] = values
+        return out
+
+    def _slices(self, positions: range, place: int, at: Any) -> npt.NDArray[Any]:
+        ends, lens = self._files.ends, self._files.lens
+        found = []
+        i = bisect_right(ends, positions[0])
+        rest = positions
+        while len(rest):
+            begin = ends[i] - lens[i]
+            inside = len(range(rest.start, min(rest.stop, ends[i]), rest.step))
+            if inside:
+                found.append(at(i, slice(rest.start - begin, rest[inside - 1] - begin + 1, rest.step)))
+                rest = rest[inside:]
+            i += 1
+        return found[0] if len(found) == 1 else np.concatenate(found, axis=place)
+
+
+class ManyStore(NcforgeDataStore):
+    """A group that continues from file to file along one dimension."""
+
+    __slots__ = ("_dim", "_files", "_ready")
+
+    def __init__(
+        self,
+        file: OpenFile,
+        group: str | None,
+        files: ManyFiles,
+        dim: str,
+        ready: dict[str, Variable],
+    ) -> None:
+        """``file`` describes all of them; ``ready`` are variables that were made otherwise."""
+        super().__init__(file, group)
+        self._files = files
+        self._dim = dim
+        self._ready = ready
+
+    def __dask_tokenize__(self) -> Any:
+        from dask.base import normalize_token
+
+        return ("ncforge-many", normalize_token(self._files.handles), self._path(), self._dim)
+
+    def get_variables(self) -> Any:
+        """Its variables, lazy but for those that were made otherwise."""
+        return FrozenDict({name: self._joined(name, var) for name, var in super().get_variables().items()})
+
+    def _joined(self, name: str, variable: Variable) -> Variable:
+        if name in self._ready:
+            return self._ready[name]
+        if self._dim not in variable.dims:
+            return variable
+        of: Any = variable._data
+        array = ManyArray(self._files, variable.dims.index(self._dim), of.array)
+        # What a file is cut into says nothing of where the next one begins.
+        encoding = {key: value for key, value in variable.encoding.items() if key != "preferred_chunks"}
+        return Variable(variable.dims, indexing.LazilyIndexedArray(array), variable.attrs, encoding, fastpath=True)
+
+    def get_dimensions(self) -> Any:
+        """Names and lengths of the dimensions that it defines."""
+        found = dict(super().get_dimensions())
+        return FrozenDict({**found, self._dim: self._files.total} if self._dim in found else found)
