@@ -98,17 +98,21 @@ pub fn plan(options: &IoOptions, ranks: u64) -> Result<Plan> {
         (options.memory.unwrap_or(256 << 20) / ranks.max(1)).max(block).min(values_bytes / ranks.max(1));
     let _ = writeln!(out, "memory   {} a rank for values", size(held));
     let cells = cells(options, &mut out);
-    let rounds = options.warmup + options.repetitions;
+    let rounds = options.warmup.saturating_add(options.repetitions);
     let writes = usize::from(options.write) + usize::from(options.rewrite);
     let reads = if options.read { options.caches.len() } else { 0 };
+    let moved = |times: usize| {
+        let times = rounds.saturating_mul(options.cases.len()).saturating_mul(times);
+        size(values_bytes.saturating_mul(times as u64))
+    };
     let _ = writeln!(
         out,
         "work     {} case{}, {rounds} rounds: {}{} written, {} read in all",
         options.cases.len(),
         if options.cases.len() == 1 { "" } else { "s" },
         if options.seconds.is_some() || options.layers { "at most " } else { "" },
-        size(values_bytes.saturating_mul((rounds * options.cases.len() * writes) as u64)),
-        size(values_bytes.saturating_mul((rounds * options.cases.len() * reads) as u64)),
+        moved(writes),
+        moved(reads),
     );
     let seconds = time(options, &geometry, values_bytes as f64, &mut out)?;
     if let Some(free) = free_space(&options.file) {
@@ -152,7 +156,7 @@ fn cells(options: &IoOptions, out: &mut String) -> usize {
 fn time(options: &IoOptions, geometry: &Geometry, bytes: f64, out: &mut String) -> Result<f64> {
     let rates = Rates::of(options, geometry)?;
     let round: f64 = options.cases.iter().map(|ask| rates.seconds(options, ask, geometry, bytes)).sum();
-    let rounds = options.warmup + options.repetitions;
+    let rounds = options.warmup.saturating_add(options.repetitions);
     let seconds = round * rounds as f64;
     let _ = writeln!(
         out,
@@ -168,7 +172,7 @@ fn time(options: &IoOptions, geometry: &Geometry, bytes: f64, out: &mut String) 
     );
     if let Some(budget) = options.budget.filter(|b| *b < seconds) {
         // A round that has begun is ended.
-        let made = ((budget / round.max(1e-9)).floor() as usize + 1).min(rounds);
+        let made = ((budget / round.max(1e-9)).floor() as usize).saturating_add(1).min(rounds);
         let _ = writeln!(out, "budget   {}: about {made} of {rounds} rounds", crate::report::seconds(budget));
     }
     Ok(seconds)

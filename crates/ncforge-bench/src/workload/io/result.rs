@@ -284,7 +284,7 @@ impl IoReport {
             let next = all.phases.iter().map(|p| p.repetition + 1).max().unwrap_or(0);
             let later = |p: PhaseResult| PhaseResult { repetition: p.repetition + next, ..p };
             all.phases.extend(run.phases.into_iter().map(later));
-            all.options.repetitions += run.options.repetitions;
+            all.options.repetitions = all.options.repetitions.saturating_add(run.options.repetitions);
             for (case, other) in all.cases.iter_mut().zip(run.cases) {
                 case.audit = case.audit.take().or(other.audit);
             }

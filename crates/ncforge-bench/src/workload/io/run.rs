@@ -280,7 +280,7 @@ impl<'a> Run<'a> {
             let late = exchange(self.team, &late)?[0];
             let made = good >= self.options.repetitions || (!self.options.guard && round + 1 >= planned);
             // Undisturbed ones are not waited for longer than they would be without a precision that is asked for.
-            let made = made || round + 1 >= planned + again;
+            let made = made || round + 1 >= planned.saturating_add(again);
             let enough = made && self.is_precise();
             if late && !enough {
                 self.out_of_time = true;
