@@ -113,16 +113,19 @@ fn telling<'r>(report: &IoReport, row: &'r Row<'_>) -> &'r Rates {
 pub fn io_table(report: &IoReport) -> String {
     let mut out = String::new();
     let g = &report.geometry;
-    let values = g.data.iter().product::<u64>() * report.options.dtype.size() as u64;
+    let values = g.values(false) * report.options.dtype.size() as u64;
     let _ = writeln!(
         out,
-        "{} of {} ({}), {} rank{} ({}), blocks {}, {} calls a rank, {}",
+        "{} of {} ({}){}, {} rank{} ({}{}), blocks {}{}, {} calls a rank, {}",
         bytes(values),
         written(&g.data),
         g.names.join(":"),
+        variables(report),
         g.ranks(),
         if g.ranks() == 1 { "" } else { "s" },
         written(&g.grid),
+        g.shares.as_ref().map_or_else(String::new, |s| format!(" with shares {s}")),
+        if g.shares.is_some() { "multiples of " } else { "" },
         written(&g.block),
         g.calls(),
         report.team,
@@ -130,8 +133,13 @@ pub fn io_table(report: &IoReport) -> String {
     if let Some(reading) = &report.reading {
         let _ = writeln!(
             out,
-            "read in blocks of {} by ranks as {}, {} calls a rank",
+            "read in blocks of {}{} by ranks as {}, {} calls a rank",
             written(&reading.block),
+            if reading.halo.is_empty() {
+                String::new()
+            } else {
+                format!(" with a halo of {}", written(&reading.halo))
+            },
             written(&reading.grid),
             reading.calls()
         );
@@ -233,6 +241,14 @@ pub fn io_table(report: &IoReport) -> String {
         super::machine(&report.environment),
     );
     out
+}
+
+/// How many variables there are, where there are several.
+pub(super) fn variables(report: &IoReport) -> String {
+    match report.geometry.fields.len() {
+        0 | 1 => String::new(),
+        n => format!(" in {n} variables"),
+    }
 }
 
 /// What the checks of a row say.

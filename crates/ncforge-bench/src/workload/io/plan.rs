@@ -12,7 +12,7 @@ use super::ceilings::codec_rate;
 use super::data::{Content, Values};
 use super::geometry::{Geometry, written};
 use super::names::{matrix, names};
-use super::options::{CacheAsk, CaseAsk, IoOptions};
+use super::options::{AccessKind, CacheAsk, CaseAsk, IoOptions};
 use super::prepare::{check_time, first_half, free_space, invalid, reading, spec, values};
 use super::sample::{Sample, sample_type};
 use crate::clock;
@@ -52,7 +52,10 @@ pub fn plan(options: &IoOptions, ranks: u64) -> Result<Plan> {
     check_time(options)?;
     let reads = reading(options, &geometry)?;
     for ask in &options.cases {
-        let spec = spec(options, ask, &geometry)?;
+        // Shares differ: a chunk must go into the smallest.
+        let smallest =
+            (0..ranks).min_by_key(|&r| geometry.share_of(r)).filter(|_| ask.access == AccessKind::File);
+        let spec = spec(options, ask, &geometry, smallest.unwrap_or(0))?;
         if let Some(why) = spec.representable() {
             return invalid(why);
         }
@@ -67,8 +70,11 @@ pub fn plan(options: &IoOptions, ranks: u64) -> Result<Plan> {
         Sample::load(path, variable, options.dtype)?;
     }
     let size = crate::report::bytes;
-    let values_bytes = geometry.data.iter().product::<u64>() * options.dtype.size() as u64;
-    let block = geometry.block_len() * options.dtype.size() as u64;
+    let value = options.dtype.size() as u64;
+    // Where every rank has a file, they may hold some variables several times.
+    let apart = options.cases.iter().all(|c| c.access == AccessKind::File);
+    let values_bytes = geometry.values(apart).saturating_mul(value);
+    let block = geometry.values_of_a_call().saturating_mul(value);
     let mut out = String::new();
     let _ = writeln!(
         out,
@@ -77,18 +83,28 @@ pub fn plan(options: &IoOptions, ranks: u64) -> Result<Plan> {
         geometry.names.join(":"),
         size(values_bytes)
     );
-    let _ = writeln!(out, "ranks    {} as {}", ranks, written(&geometry.grid));
+    if let Some(variables) = &options.geometry.variables {
+        let _ = writeln!(out, "holds    {} variables: {variables}", variables.count());
+    }
+    let of = geometry.shares.as_ref().map_or_else(String::new, |s| format!(" with shares {s}"));
+    let _ = writeln!(out, "ranks    {} as {}{of}", ranks, written(&geometry.grid));
+    let most = if geometry.shares.is_some() { "multiples of " } else { "" };
     let _ = writeln!(
         out,
-        "blocks   {}, {}, {} calls a rank",
+        "blocks   {most}{}, {}, {} calls a rank",
         written(&geometry.block),
         size(block),
         geometry.calls()
     );
-    if options.read_block.is_some() {
+    if options.read_block.is_some() || options.halo.is_some() {
+        let halo = if reads.halo.is_empty() {
+            String::new()
+        } else {
+            format!(" with a halo of {}", written(&reads.halo))
+        };
         let _ = writeln!(
             out,
-            "reads    {} by ranks as {}, {} calls a rank",
+            "reads    {}{halo} by ranks as {}, {} calls a rank",
             written(&reads.block),
             written(&reads.grid),
             reads.calls()

@@ -8,7 +8,7 @@ use super::data::{Values, Verdict};
 use super::geometry::Geometry;
 use super::options::{AccessKind, CacheAsk, ChunkChoice, DriverAsk, IoOptions};
 use super::phase::Bench;
-use super::prepare::{Case, Drivers, VARIABLE, cases, driver, reading, safe_to_begin, values};
+use super::prepare::{Case, Drivers, cases, driver, reading, safe_to_begin, values};
 use super::progress::{Done, Progress};
 use super::result::{CaseResult, IoReport, PhaseKind, PhaseResult, RankPhase, SCHEMA, Span};
 use crate::cache::{self, CacheState, PROVEN};
@@ -67,7 +67,7 @@ pub(crate) fn run_with(
     })?;
     let (progress, done) = Progress::open(team, options, &geometry, &cases)?;
     let ceilings = ceilings(team, options, &values)?;
-    let mut run = Run::new(team, options, (&geometry, &reads), &cases, values, stop, progress);
+    let mut run = Run::new(team, options, (&geometry, &reads), &cases, &values, stop, progress);
     let mut left_out = left_out;
     if !done.phases.is_empty() {
         left_out.push(format!(
@@ -109,7 +109,7 @@ pub(crate) fn run_with(
             })
             .collect(),
         geometry,
-        reading: options.read_block.is_some().then_some(reads),
+        reading: (options.read_block.is_some() || options.halo.is_some()).then_some(reads),
         phases,
         notes,
         ceilings,
@@ -191,7 +191,7 @@ impl<'a> Run<'a> {
         options: &'a IoOptions,
         (geometry, reads): (&'a Geometry, &'a Geometry),
         cases: &'a [Case],
-        values: Values,
+        values: &Values,
         stop: Option<&'a dyn Fn() -> bool>,
         progress: Progress,
     ) -> Self {
@@ -334,8 +334,10 @@ impl<'a> Run<'a> {
                 self.record(number, round, kind, None, state, &phase, None, sync, &look, &paths)?;
             }
             if self.audits[number].is_none() {
-                let values = self.geometry.data.iter().product::<u64>() * self.options.dtype.size() as u64;
-                self.audits[number] = Some(Audit::of(&paths[0], VARIABLE, stored(&paths), values));
+                let values = self.geometry.values(case.is_apart()) * self.options.dtype.size() as u64;
+                let fields = &self.geometry.fields;
+                let found = Audit::of(&paths[0], &fields[0].name, stored(&paths), values);
+                self.audits[number] = Some(Audit { variables: fields.len(), ..found });
             }
         }
         if !self.options.read {
@@ -434,8 +436,10 @@ impl<'a> Run<'a> {
         let (noise, disturbed, stored) = exchange(self.team, &(noise, disturbed, stored(paths)))?[0];
         let from_storage = ranks.iter().map(|r| r.from_storage).sum::<Option<u64>>();
         let bytes: u64 = ranks.iter().map(|r| r.bytes).sum();
-        let whole = self.geometry.data.iter().product::<u64>() * self.options.dtype.size() as u64;
+        let apart = self.cases[case].is_apart();
+        let whole = self.geometry.values(apart) * self.options.dtype.size() as u64;
         let partial = self.options.seconds.is_some() && bytes < whole;
+        let overlap = if kind == PhaseKind::Read { bytes.saturating_sub(whole) } else { 0 };
         match cache_asked {
             Some(CacheAsk::Cold) => {
                 // Of a part of the array, no more than its own bytes can come from storage.
@@ -474,6 +478,7 @@ impl<'a> Run<'a> {
             cache_asked,
             cache,
             bytes,
+            overlap,
             partial,
             stored,
             from_storage,
