@@ -33,7 +33,7 @@ pub struct Row<'a> {
     pub total: Rates,
     /// Bytes a second until the file was on disk, where that was waited for.
     pub synced: Option<Rates>,
-    /// The rate (in calls; with opening and closing where values are encoded) against that of plain system calls with the same access,
+    /// The rate (in calls; with opening and closing where values go into chunks) against that of plain system calls with the same access,
     /// if those were measured.
     pub of_ceiling: Option<f64>,
 }
@@ -98,15 +98,16 @@ pub fn rows(report: &IoReport) -> Vec<Row<'_>> {
     rows
 }
 
-/// Whether a row writes values that are compressed: some libraries do so when the file is closed, and their calls alone say nothing.
-fn is_encoding(report: &IoReport, row: &Row<'_>) -> bool {
-    let ask = &report.cases[row.case].ask;
-    row.kind != PhaseKind::Read && !ask.driver.is_plain() && ask.coding.is_filtered()
+/// Whether a row writes chunks, compressed or not: some libraries hold them until the file is closed, and their calls alone say nothing.
+fn is_left_for_closing(report: &IoReport, row: &Row<'_>) -> bool {
+    let case = &report.cases[row.case];
+    let chunked = case.audit.as_ref().is_some_and(|a| a.chunks.is_some());
+    row.kind != PhaseKind::Read && !case.ask.driver.is_plain() && (case.ask.coding.is_filtered() || chunked)
 }
 
 /// The rates that tell how fast a row is: those of the calls, or with opening and closing where work is left for these.
 fn telling<'r>(report: &IoReport, row: &'r Row<'_>) -> &'r Rates {
-    if is_encoding(report, row) { &row.total } else { &row.io }
+    if is_left_for_closing(report, row) { &row.total } else { &row.io }
 }
 
 /// The table for people.
@@ -311,7 +312,7 @@ fn comparisons(report: &IoReport, rows: &[Row<'_>]) -> Vec<String> {
     for base in rows.iter().filter(|r| r.case == 0) {
         for other in rows.iter().filter(|r| r.case != 0 && r.kind == base.kind && r.cache == base.cache) {
             // Both in the same way.
-            let whole = is_encoding(report, base) || is_encoding(report, other);
+            let whole = is_left_for_closing(report, base) || is_left_for_closing(report, other);
             let rates = |r: &Row<'_>| if whole { r.total.all.clone() } else { r.io.all.clone() };
             let (ours, theirs) = (rates(base), rates(other));
             let Some((ratio, interval)) = ratio_of_medians(&ours, &theirs) else { continue };

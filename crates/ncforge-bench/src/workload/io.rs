@@ -38,13 +38,14 @@ mod shares;
 
 pub use audit::Audit;
 pub use ceilings::{Bound, Ceilings, CodecRate};
+pub(crate) use data::Values;
 pub use data::{Content, Mismatch, Verdict};
 pub use fields::{Field, Preset, Variables};
 pub use geometry::{Geometry, GeometryRequest, Lengths, written};
 pub use options::{AccessKind, CacheAsk, CaseAsk, ChunkChoice, DriverAsk, IoOptions};
 pub use options::{endian_name, format_name, type_name};
 pub use plan::{Plan, plan};
-pub(crate) use prepare::free_space;
+pub(crate) use prepare::{content_of, free_space, named_driver};
 pub use result::{CaseResult, IoReport, PhaseKind, PhaseResult, RankPhase, SCHEMA, Span};
 pub use run::run;
 pub(crate) use run::run_with;

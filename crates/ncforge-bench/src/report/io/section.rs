@@ -1,6 +1,6 @@
 //! The workload `io` in the terms that all workloads share.
 
-use super::{Row as IoRow, bounds, call_seconds, comparisons, is_encoding, layers, rows, variables};
+use super::{Row as IoRow, bounds, call_seconds, comparisons, is_left_for_closing, layers, rows, variables};
 use crate::clock::Used;
 use crate::driver::{Coding, Shuffle};
 use crate::environment::Environment;
@@ -93,7 +93,7 @@ fn row(report: &IoReport, found: &IoRow<'_>) -> Row {
     if let Some(reading) = moved.filter(|g| !g.halo.is_empty()) {
         row = row.with("halo", written(&reading.halo));
     }
-    if is_encoding(report, found) {
+    if is_left_for_closing(report, found) {
         row = row.with(WHOLE, 1);
     }
     match ratio {

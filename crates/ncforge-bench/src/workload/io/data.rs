@@ -72,7 +72,7 @@ impl std::str::FromStr for Content {
 
 /// What a value is made of.
 #[derive(Clone, Debug)]
-pub(super) struct Values {
+pub(crate) struct Values {
     /// How they look.
     pub content: Content,
     /// Where the hash starts.
@@ -150,7 +150,7 @@ impl Values {
     ///
     /// # Panics
     /// When `out` is not as long as the block has bytes, or the slab has other dimensions than the array.
-    pub(super) fn fill(&self, slab: &Hyperslab, rank: u64, out: &mut [u8]) {
+    pub(crate) fn fill(&self, slab: &Hyperslab, rank: u64, out: &mut [u8]) {
         let size = self.dtype.size();
         assert_eq!(out.len() as u64, slab.len() * size as u64);
         if let Some(sample) = &self.sample {

@@ -14,7 +14,7 @@ use crate::error::{Error, Result};
 use crate::team::{Team, agree, exchange};
 
 /// At most so many times of single calls are kept for each rank.
-const CALLS_KEPT: usize = 4096;
+const CALLS_KEPT: usize = 2048;
 
 /// What all phases of a run share on one rank.
 pub(super) struct Bench<'a> {
@@ -316,12 +316,16 @@ impl Pace {
     }
 }
 
-/// Times of the calls of one stretch.
+/// Times of the calls of one stretch. The clock is looked at around those that are kept only: a look takes about as long as a hundredth of a
+/// call of some kilobytes.
 struct Calls {
     begin: f64,
     last: f64,
     every: u64,
-    count: u64,
+    /// Calls until the clock is looked at.
+    left: u64,
+    /// Whether the next look ends a call that is kept.
+    timing: bool,
     kept: Vec<f32>,
 }
 
@@ -329,22 +333,39 @@ impl Calls {
     fn begin(phase: &mut RankPhase, calls: u64) -> Self {
         let room = CALLS_KEPT.saturating_sub(phase.calls.len()).max(16);
         let kept = Vec::with_capacity(room.min(calls as usize) + 1);
+        let every = calls.div_ceil(room as u64).max(1);
         let begin = clock::now();
-        Calls { begin, last: begin, every: calls.div_ceil(room as u64).max(1), count: 0, kept }
+        // The first call is always kept.
+        Calls { begin, last: begin, every, left: 1, timing: true, kept }
     }
 
     /// A call has ended.
+    #[inline]
     fn lap(&mut self) {
+        self.left -= 1;
+        if self.left == 0 {
+            self.look();
+        }
+    }
+
+    fn look(&mut self) {
         let now = clock::now();
-        if self.count.is_multiple_of(self.every) {
+        if self.timing {
             self.kept.push((now - self.last) as f32);
         }
-        self.count += 1;
+        // Every call is kept, or the one behind as many that are not.
+        (self.timing, self.left) = match (self.timing, self.every) {
+            (_, 1) => (true, 1),
+            (true, every) => (false, every - 1),
+            (false, _) => (true, 1),
+        };
         self.last = now;
     }
 
+    /// The last call has ended.
     fn end(self, phase: &mut RankPhase) {
-        phase.io.push(Span { begin: self.begin, end: self.last });
+        let end = if self.every == 1 { self.last } else { clock::now() };
+        phase.io.push(Span { begin: self.begin, end });
         phase.calls.extend(self.kept);
     }
 }
@@ -381,6 +402,23 @@ impl Meter {
 mod tests {
     use super::*;
     use crate::team::Alone;
+
+    #[test]
+    fn calls_are_kept_evenly_and_the_first_one_always() {
+        for (calls, kept) in [(0, 0), (1, 1), (2048, 2048), (2049, 1025), (5000, 1667), (10_000, 2000)] {
+            let mut phase = RankPhase::default();
+            let mut clock = Calls::begin(&mut phase, calls);
+            (0..calls).for_each(|_| clock.lap());
+            clock.end(&mut phase);
+            assert_eq!(phase.calls.len(), kept, "{calls}");
+            assert!(phase.io[0].end >= phase.io[0].begin && phase.calls.iter().all(|s| *s >= 0.0));
+            // A later stretch has less room, but some.
+            let mut clock = Calls::begin(&mut phase, 100);
+            (0..100).for_each(|_| clock.lap());
+            clock.end(&mut phase);
+            assert!(phase.calls.len() > kept && phase.io.len() == 2);
+        }
+    }
 
     #[test]
     fn stretches_grow_and_end_with_the_time() {

@@ -13,7 +13,7 @@ use super::options::{AccessKind, CacheAsk, CaseAsk, ChunkChoice, DriverAsk, IoOp
 use super::sample::Sample;
 use crate::driver::{
     Access, ChunkAsk, Coding, DimSpec, Driver, FileSpec, Hdf5Driver, LibnetcdfDriver, MARK, MpiIoDriver,
-    NcforgeDriver, PARALLEL, RawDriver, Rounding, VarSpec, is_marked, library,
+    NcforgeDriver, PARALLEL, PARALLEL_HDF5, RawDriver, Rounding, VarSpec, is_marked, library,
 };
 use crate::environment::Filesystem;
 use crate::error::{Error, Result};
@@ -134,15 +134,23 @@ pub(super) fn cases(
     Ok((cases, left_out))
 }
 
-/// A build of netCDF-C for several processes, where that is the layer that nobody has named and the system has one.
+/// A build of netCDF-C or of HDF5 for several processes, where that is the layer that nobody has named and the system has one.
 fn parallel_layer(options: &IoOptions, ask: &CaseAsk, team: &dyn Team) -> Option<Box<dyn Driver>> {
-    let unnamed = options.layers && ask.driver == DriverAsk::Libnetcdf(None);
     let shared = team.size() > 1 && team.mpi().is_some() && ask.access != AccessKind::File;
-    if !unnamed || !shared {
+    if !options.layers || !shared {
         return None;
     }
-    let found = PARALLEL.iter().find_map(|name| LibnetcdfDriver::load(Path::new(name)).ok());
-    found.map(|d| Box::new(d) as Box<dyn Driver>)
+    match ask.driver {
+        DriverAsk::Libnetcdf(None) => {
+            let found = PARALLEL.iter().find_map(|name| LibnetcdfDriver::load(Path::new(name)).ok());
+            found.map(|d| Box::new(d) as Box<dyn Driver>)
+        }
+        DriverAsk::H5(None) => {
+            let found = PARALLEL_HDF5.iter().find_map(|name| Hdf5Driver::load(Path::new(name)).ok());
+            found.map(|d| Box::new(d) as Box<dyn Driver>)
+        }
+        _ => None,
+    }
 }
 
 /// Whether phases can end with the time.
@@ -204,8 +212,13 @@ fn in_blocks(options: &IoOptions, geometry: &Geometry) -> Result<Geometry> {
 
 /// The drivers that can be asked for by name.
 pub(super) fn driver(options: &IoOptions, ask: &DriverAsk) -> Result<Box<dyn Driver>> {
+    named_driver(ask, options.threads)
+}
+
+/// The same for other workloads.
+pub(crate) fn named_driver(ask: &DriverAsk, threads: Option<usize>) -> Result<Box<dyn Driver>> {
     Ok(match ask {
-        DriverAsk::Ncforge => Box::new(NcforgeDriver::new(options.threads, None)),
+        DriverAsk::Ncforge => Box::new(NcforgeDriver::new(threads, None)),
         DriverAsk::Raw => Box::new(RawDriver),
         DriverAsk::MpiIo => Box::new(MpiIoDriver),
         DriverAsk::Libnetcdf(Some(path)) => Box::new(LibnetcdfDriver::load(path)?),
@@ -388,6 +401,12 @@ pub(super) fn values(options: &IoOptions, geometry: &Geometry) -> Result<Values>
         field: 0,
         sample,
     })
+}
+
+/// Hashed floats of an array.
+pub(crate) fn content_of(shape: &[u64], seed: u64) -> Values {
+    let (content, dtype) = (Content::Hash, ncforge::Atomic::Float);
+    Values { content, seed, dtype, shape: shape.to_vec(), field: 0, sample: None }
 }
 
 /// Whether all calls of a rank write the same bytes, so that one buffer serves all of them. (There is one variable then.)

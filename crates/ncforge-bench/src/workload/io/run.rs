@@ -119,16 +119,16 @@ pub(crate) fn run_with(
 }
 
 const NO_TAKER: &str = "nothing here goes through MPI's input and output, which hints are for: several ranks that share a file do, by a parallel \
-    netCDF-C, or by ncforge with --io-type coll and without chunks; leave out --hint";
+    netCDF-C or HDF5, or by ncforge with --io-type coll and without chunks; leave out --hint";
 
 /// Whether a case's file is opened through MPI.
 fn takes_hints(case: &Case, team: &dyn Team) -> bool {
     let shared = team.size() > 1 && case.ask.access != AccessKind::File;
     shared
         && match case.ask.driver {
-            DriverAsk::Libnetcdf(_) | DriverAsk::MpiIo => true,
+            DriverAsk::Libnetcdf(_) | DriverAsk::MpiIo | DriverAsk::H5(_) => true,
             DriverAsk::Ncforge => case.ask.access == AccessKind::Collective && case.spec.chunks(0).is_none(),
-            DriverAsk::Raw | DriverAsk::H5(_) => false,
+            DriverAsk::Raw => false,
         }
 }
 

@@ -4,14 +4,14 @@ use ncforge::Atomic;
 use ncforge_bench::driver::Coding;
 use ncforge_bench::report::io::{io_results, io_table, netcdf_bench_table};
 use ncforge_bench::result::{Results, results_csv};
-use ncforge_bench::team::{Alone, MpiTeam, SharedTeam, Team, launch};
+use ncforge_bench::team::{Alone, MpiTeam, SharedTeam, Team};
 use ncforge_bench::workload::io::{
     AccessKind, CaseAsk, ChunkChoice, Content, DriverAsk, GeometryRequest, IoOptions, IoReport, Preset,
     endian_name, plan, run, sample_type,
 };
 
 use super::steps::Steps;
-use super::{output, ranks};
+use super::{output, ranks, team};
 use crate::args::{CacheArg, Compat, IoArgs, OutputForm};
 use crate::commands::Context;
 use crate::exit::{Exit, Failure, Result};
@@ -46,25 +46,7 @@ pub(super) fn run_io(args: &IoArgs, cx: &Context<'_>) -> Result {
     }
     // What does not fit is told once, before anything is started.
     plan(&options, ranks as u64)?;
-    interrupt::catch();
-    let (program, first) = match cx.again.split_first() {
-        Some((program, first)) => (program.into(), first),
-        None => {
-            let own = std::env::current_exe();
-            (own.map_err(|e| failed(format!("cannot find the program itself: {e}")))?, &[][..])
-        }
-    };
-    let arguments = [first, &cx.argv[1..]].concat();
-    let ended = launch(&program, &arguments, ranks)?;
-    if let Some(message) = ended.message {
-        return Err(failed(message));
-    }
-    Ok(Exit::from_code(ended.code))
-}
-
-fn failed(message: String) -> Failure {
-    let hint = "--ranks 1 shows whether it fails alone, too".into();
-    Failure { message, hint, exit: Exit::Failed }
+    team::start(ranks, cx)
 }
 
 /// One rank of a team; rank 0 prints.
