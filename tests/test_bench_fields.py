@@ -213,7 +213,9 @@ def test_blocks_are_read_with_a_halo(run: Run, tmp_path: Path, ranks: int) -> No
     # Widths of every dimension, over the steps, too.
     report = detail(run(*words, "--halo=1:0:2:0", "--json", *ONCE).stdout)
     right(report)
-    assert "with a halo of 0:1:1:0" in run(*words, "--halo=1", *ONCE).stdout
+    text = run(*words, "--halo=1", *ONCE).stdout
+    assert "with a halo of 0:1:1:0" in text
+    assert ("the first of 4 ranks is done after" in text) == (ranks == 4)
     assert "with a halo of 0:1:1:0 by ranks" in run(*words, "--halo=1", "--dry-run").stdout
 
 

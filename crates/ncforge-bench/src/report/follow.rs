@@ -26,11 +26,15 @@ pub fn follow_results(report: &FollowReport) -> Results {
     }
     section.notes.clone_from(&report.notes);
     section.notes.push(format!(
-        "appending: seconds of all appends and commits, {} record{} each, {} apart; every commit is on disk when it ends. Following: from the first append to the last record \
+        "appending: seconds of all appends and commits, {} record{} each, {}; every commit is on disk when it ends. Following: from the first append to the last record \
          in a consumer's memory, which looks again every {}",
         o.batch,
         if o.batch == 1 { "" } else { "s" },
-        seconds(o.interval),
+        if o.interval > 0.0 {
+            format!("{} apart", seconds(o.interval))
+        } else {
+            "one right after the other".to_owned()
+        },
         seconds(o.poll),
     ));
     section.detail = serde_json::to_value(report).unwrap_or_default();

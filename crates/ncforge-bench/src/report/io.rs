@@ -230,6 +230,7 @@ pub fn io_table(report: &IoReport) -> String {
             let _ = writeln!(out, "{line}");
         }
     }
+    out.extend(rows.iter().filter_map(|row| tail(report, row)).map(|line| line + "\n"));
     out.extend(rows.iter().filter_map(|row| used(report, row)).map(|line| line + "\n"));
     for note in &report.notes {
         let _ = writeln!(out, "note: {note}");
@@ -372,6 +373,32 @@ pub fn call_seconds(row: &Row<'_>) -> Vec<f64> {
         row.runs.iter().flat_map(|p| &p.ranks).flat_map(|r| &r.calls).map(|&s| f64::from(s)).collect();
     all.sort_by(f64::total_cmp);
     all
+}
+
+/// When the first rank had done all of its calls, and when the last one: what others wait for. Clocks of several machines are not one.
+fn tail(report: &IoReport, row: &Row<'_>) -> Option<String> {
+    let ranks = report.geometry.ranks();
+    if ranks < 2 || report.nodes > 1 {
+        return None;
+    }
+    let ends = |p: &PhaseResult| -> Option<(f64, f64)> {
+        let begin = p.ranks.iter().filter_map(|r| r.io.first()).map(|s| s.begin).reduce(f64::min)?;
+        let done = || p.ranks.iter().filter_map(|r| r.io.last()).map(|s| s.end - begin);
+        Some((done().reduce(f64::min)?, done().reduce(f64::max)?))
+    };
+    let all: Vec<(f64, f64)> = row.runs.iter().filter_map(|p| ends(p)).collect();
+    let median =
+        |of: &dyn Fn(&(f64, f64)) -> f64| Some(Summary::of(&all.iter().map(of).collect::<Vec<_>>())?.median);
+    let (first, last) = (median(&|e| e.0)?, median(&|e| e.1)?);
+    Some(format!(
+        "{}, {}{}: the first of {ranks} ranks is done after {}, the last after {}: the others wait for {:.0} % of the time",
+        report.cases[row.case].name,
+        row.kind.name(),
+        row.cache.map_or("", CacheAsk::told),
+        seconds(first),
+        seconds(last),
+        median(&|e| (e.1 - e.0) / e.1.max(1e-12) * 100.0)?
+    ))
 }
 
 /// What the processes of a row used, in the repetition with the median time.
