@@ -182,7 +182,16 @@ def test_ranks_with_shares_of_their_own(run: Run, tmp_path: Path, access: str, o
 
 def test_shares_in_an_mpi_job(ncforge_bin: Path, tmp_path: Path) -> None:
     libraries = [f"--library={PARALLEL}"] if PARALLEL.exists() else []
-    words = ["-d=4:3:12:5", f"-f={tmp_path / 't.nc'}", "-w", "-r", "-t=coll", "--split=1:1:3:1", "--shares=4,1,1", "--json"]
+    words = [
+        "-d=4:3:12:5",
+        f"-f={tmp_path / 't.nc'}",
+        "-w",
+        "-r",
+        "-t=coll",
+        "--split=1:1:3:1",
+        "--shares=4,1,1",
+        "--json",
+    ]
     for options in ([], ["-z=1", "-c=1:3:2:5"]):
         command = [*mpi_ranks(3), str(ncforge_bin), "bench", "io", *words, "--driver=ncforge", *libraries]
         command += ["--keep", "--data-content=hash", *options, *ONCE]

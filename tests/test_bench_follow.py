@@ -93,7 +93,9 @@ def test_what_does_not_go_together(run: Run, tmp_path: Path) -> None:
 
 def test_nothing_is_left_after_an_interruption_or_an_error(ncforge_bin: Path, tmp_path: Path) -> None:
     command = [str(ncforge_bin), "bench", "follow", "--interval=0.2", "--consumers=2", f"--folder={tmp_path}"]
-    child = subprocess.Popen(command, stdout=subprocess.DEVNULL, stderr=subprocess.PIPE, text=True, start_new_session=True)
+    child = subprocess.Popen(
+        command, stdout=subprocess.DEVNULL, stderr=subprocess.PIPE, text=True, start_new_session=True
+    )
     while not list(tmp_path.iterdir()):
         time.sleep(0.05)
     time.sleep(0.5)
