@@ -30,7 +30,7 @@ def right(report: dict[str, Any], consumers: int) -> None:
         assert all(m["right"] for m in case["following"]), case["name"]
         assert len(case["following"]) == len(case["alone"]) == len(case["followed"])
         assert len(case["lags"]) == 20 * consumers * len(case["following"])
-        assert case["lags"] == sorted(case["lags"]) and 0 <= case["lags"][0] and case["lags"][-1] < 20
+        assert case["lags"] == sorted(case["lags"]) and case["lags"][0] >= 0 and case["lags"][-1] < 20
         assert case["looks"] >= consumers * len(case["following"]) and 1 <= case["behind"] <= 20
 
 
