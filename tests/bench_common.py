@@ -13,6 +13,8 @@ import pytest
 ONCE = ["--reps", "1", "--warmup", "0", "--no-guard", "--no-sync"]
 #: Debian's netCDF-C for several processes.
 PARALLEL = Path("/usr/lib/x86_64-linux-gnu/libnetcdf_pnetcdf.so.19")
+#: Debian's HDF5 for several processes.
+PARALLEL_HDF5 = Path("/usr/lib/x86_64-linux-gnu/libhdf5_openmpi.so.103")
 
 
 def mix(z: np.ndarray) -> np.ndarray:

@@ -7,10 +7,11 @@ import subprocess
 from pathlib import Path
 from typing import Any
 
+import h5py
 import numpy as np
 import pytest
 
-from bench_common import ONCE, PARALLEL, expected, mpi_ranks, values
+from bench_common import ONCE, PARALLEL, PARALLEL_HDF5, expected, mpi_ranks, values
 from conftest import Run
 
 
@@ -62,8 +63,8 @@ def test_layers_of_an_mpi_job(ncforge_bin: Path, tmp_path: Path) -> None:
     found = section(out)
     engines = list(dict.fromkeys(row["engine"] for row in found["rows"]))
     assert engines[:2] == ["raw", "mpi-io"] and engines[-1] == "ncforge"
-    assert len(engines) == (4 if PARALLEL.exists() else 3)
-    assert any("left out: h5" in note for note in found["notes"])
+    assert len(engines) == 3 + PARALLEL.exists() + PARALLEL_HDF5.exists()
+    assert any("left out: h5" in note for note in found["notes"]) != PARALLEL_HDF5.exists()
     assert all(m["right"] is not False for row in found["rows"] for m in row["measurements"])
 
 
@@ -90,6 +91,52 @@ def test_mpi_io_writes_what_system_calls_write(ncforge_bin: Path, tmp_path: Path
         assert np.array_equal(stored.reshape(shape), expected(shape))
     # Files of a benchmark may be replaced without being asked.
     assert under_mpi(ncforge_bin, 4, *words, *options).returncode == 0
+
+
+@pytest.mark.skipif(not PARALLEL_HDF5.exists(), reason="there is no HDF5 for several processes")
+@pytest.mark.parametrize("ranks", [2, 4])
+@pytest.mark.parametrize(
+    "options",
+    [
+        ["-t=ind"],
+        ["-t=coll"],
+        ["-t=ind", "-c=auto"],
+        ["-t=coll", "-c=1:5:4:3", "-F"],
+        ["-t=coll", "-u", "--append", "--rewrite"],
+        ["-t=coll", "-z=3", "-c=auto"],
+        ["-t=coll", "--read-block=4:5:1:3", "--halo=1"],
+        ["-t=coll", "--vars=time:dim_1:dim_2:dim_3=2,dim_1,time:dim_3,time", "--hint=cb_nodes=1"],
+    ],
+)
+def test_ranks_share_a_file_through_hdf5(ncforge_bin: Path, tmp_path: Path, ranks: int, options: list[str]) -> None:
+    shape = (4, 20, 16, 3)
+    split = {2: ["-n=1", "-p=2"], 4: ["-n=2", "-p=2"]}[ranks]
+    path = tmp_path / "t.h5"
+    words = [*split, "-d=4:20:16:3", f"-f={path}", "-w", "-r", "--data-content=hash", f"--driver={PARALLEL_HDF5}"]
+    out = tmp_path / "out.json"
+    done = under_mpi(ncforge_bin, ranks, *words, f"--json={out}", *options)
+    assert done.returncode == 0, done.stderr
+    phases = section(out)["detail"]["phases"]
+    assert all(p["verdict"]["wrong"] == 0 for p in phases if p["kind"] == "read")
+    with h5py.File(path) as file:
+        assert np.array_equal(file["data"][:], expected(shape))
+        assert (file["data"].chunks is None) == (not {"-c=auto", "-c=1:5:4:3", "-u"} & set(options))
+        assert (file["data"].compression == "gzip") == ("-z=3" in options)
+        if any(o.startswith("--vars") for o in options):
+            assert np.array_equal(file["data_3"][:], expected((20,), 3))
+            assert np.array_equal(file["data_5"][:], expected((4,), 5))
+
+
+def test_what_hdf5_cannot_share_is_said(run: Run, ncforge_bin: Path, tmp_path: Path) -> None:
+    words = ["-d=4:6:8:5", f"-f={tmp_path / 't.nc'}", "-w", "-n=1", "-p=2"]
+    assert "start the command by mpiexec" in run("bench", "io", *words, "--driver=h5", *ONCE, code=2).stderr
+    done = under_mpi(ncforge_bin, 2, *words, "--driver=h5")
+    assert done.returncode == 2 and "a serial build of HDF5" in done.stderr, done.stderr
+    if PARALLEL_HDF5.exists():
+        for options in (["-t=ind", "-u"], ["-t=ind", "-z=1"]):
+            done = under_mpi(ncforge_bin, 2, *words, f"--driver={PARALLEL_HDF5}", *options)
+            assert done.returncode == 2 and "--io-type coll" in done.stderr, done.stderr
+    assert list(tmp_path.iterdir()) == []
 
 
 def test_a_rank_may_be_an_mpi_job_by_itself(ncforge_bin: Path, tmp_path: Path) -> None:

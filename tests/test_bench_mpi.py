@@ -79,6 +79,15 @@ def test_hints_that_nobody_takes_are_refused(ncforge_bin: Path, tmp_path: Path) 
     assert list(tmp_path.iterdir()) == []
 
 
+def test_hints_that_mpi_cannot_take_are_told(ncforge_bin: Path, tmp_path: Path) -> None:
+    words = ["-d=4:6:8:5", f"-f={tmp_path / 't.nc'}", "-w", "-t=coll", "--hint=cb_nodes=1", *ONCE]
+    for hint in ("x" * 36 + "=1", "key=" + "x" * 256):
+        command = [*mpi_ranks(2), str(ncforge_bin), "bench", "io", *words, f"--hint={hint}"]
+        done = subprocess.run(command, capture_output=True, text=True, timeout=60)
+        assert done.returncode == 2 and "35 and 255 bytes at most" in done.stderr, done.stderr
+    assert list(tmp_path.iterdir()) == []
+
+
 def test_hints_need_mpi(run: Run, tmp_path: Path) -> None:
     words = ["bench", "io", "-d=4:6:8:5", f"-f={tmp_path / 't.nc'}", *ONCE]
     assert "mpiexec" in run(*words, "--hint", "cb_nodes=2", code=2).stderr

@@ -54,6 +54,21 @@ def test_the_plan_of_a_sweep_is_a_matrix(run: Run, tmp_path: Path) -> None:
     assert list(tmp_path.iterdir()) == []
 
 
+def test_absurd_numbers_of_rounds_are_planned_without_overflow(run: Run, tmp_path: Path) -> None:
+    words = ["bench", "io", "-d=4:6:8:5", f"-f={tmp_path / 't.nc'}", "-w", "-r", "--dry-run"]
+    most = 2**64 - 1
+    for options in (
+        [f"--warmup={most}"],
+        [f"--reps={most}"],
+        [f"--reps={most}", f"--warmup={most}", "--rewrite", "--driver=ncforge,raw", "--budget=5"],
+    ):
+        plan = run(*words, *options).stdout
+        assert f"{most} rounds" in plan and "about" in plan, plan
+        assert f"of {most} rounds" in plan or "--budget=5" not in options, plan
+    assert "2 numbers of ranks" in run(*words, f"--warmup={most}", "-L", "ranks=1,2").stdout
+    assert list(tmp_path.iterdir()) == []
+
+
 @pytest.mark.parametrize("how", [signal.SIGINT, signal.SIGKILL])
 @pytest.mark.parametrize("ranks", [1, 2])
 def test_an_interrupted_run_goes_on(

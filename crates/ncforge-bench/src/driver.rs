@@ -2,6 +2,7 @@
 
 mod blocks;
 mod coding;
+mod follow;
 mod hdf5;
 mod libnetcdf;
 mod mpi_io;
@@ -18,6 +19,7 @@ use crate::error::{Error, Result};
 
 pub use blocks::{Access, BlockFile, ChunkAsk, DimSpec, FileSpec, MARK, VarSpec};
 pub use coding::{Codec, Coding, Rounding, Shuffle};
+pub use follow::{Consumer, Producer, RecordFile};
 pub use hdf5::Hdf5Driver;
 pub use libnetcdf::LibnetcdfDriver;
 pub use mpi_io::MpiIoDriver;
@@ -81,6 +83,21 @@ pub trait Driver {
         let _ = (path, spec, access);
         Err(Error::Invalid(format!("{} cannot write into files that are there", self.name())))
     }
+    /// Says why this library cannot append records to such a file while others read it.
+    fn refuses_following(&self, file: &RecordFile) -> Option<String> {
+        let _ = file;
+        Some(format!("{} has no files that are read while they are written", self.name()))
+    }
+    /// Creates a file of records, without any, and opens it to append some.
+    fn producer(&self, path: &Path, file: &RecordFile) -> Result<Box<dyn Producer>> {
+        let _ = path;
+        Err(Error::Invalid(self.refuses_following(file).unwrap_or_default()))
+    }
+    /// Opens a file of records to which another process appends.
+    fn consumer(&self, path: &Path, file: &RecordFile) -> Result<Box<dyn Consumer>> {
+        let _ = path;
+        Err(Error::Invalid(self.refuses_following(file).unwrap_or_default()))
+    }
     /// What lies below it, with versions: "HDF5 1.14.6".
     fn stands_on(&self) -> Vec<String> {
         Vec::new()
@@ -114,6 +131,8 @@ pub fn library(path: &Path) -> Result<Box<dyn Driver>> {
 /// Names under which netCDF-C is built for several processes (Debian's among them).
 pub(crate) const PARALLEL: [&str; 4] =
     ["libnetcdf_pnetcdf.so.19", "libnetcdf_mpi.so.19", "libnetcdf_pnetcdf.so", "libnetcdf_mpi.so"];
+
+pub(crate) use hdf5::PARALLEL as PARALLEL_HDF5;
 
 /// Whether a library's file name is one of HDF5's.
 pub(crate) fn is_hdf5(path: &Path) -> bool {

@@ -5,6 +5,7 @@ mod chart;
 pub mod chunks;
 pub mod combine;
 pub mod convert;
+pub mod follow;
 mod html;
 pub mod io;
 mod markdown;

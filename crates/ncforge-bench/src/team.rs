@@ -40,6 +40,13 @@ pub trait Team {
     /// # Errors
     /// As for [`Team::barrier`].
     fn all_gather(&self, mine: &[u8]) -> Result<Vec<Vec<u8>>>;
+    /// Learns of the failure of another rank without waiting for anybody. (Under MPI the job ends with it.)
+    ///
+    /// # Errors
+    /// [`Error::Rank`] when one has failed.
+    fn failed(&self) -> Result<()> {
+        Ok(())
+    }
     /// The job as MPI knows it, where it is one.
     fn mpi(&self) -> Option<&MpiTeam> {
         None

@@ -4,6 +4,7 @@ pub mod access;
 pub mod chunks;
 pub mod combine;
 pub mod convert;
+pub mod follow;
 pub mod io;
 pub mod like;
 pub mod records;

@@ -27,8 +27,8 @@ use clap::{CommandFactory, FromArgMatches, Parser, Subcommand};
 
 pub(crate) use bench::{
     AccessArgs, BenchArgs, BenchCombineArgs, BenchCompareArgs, BenchDoctorArgs, CacheArg, ChunksBenchArgs,
-    CombinePreset, Compat, ConvertArgs, IoArgs, LikeArgs, OutputArgs, OutputForm, PatternArg, RecordsArgs,
-    RecordsPart, RerunArgs, SeedsArgs, SelftestArgs, SwitchArg, ToolArg, Workload,
+    CombinePreset, Compat, ConvertArgs, FollowArgs, IoArgs, LikeArgs, OutputArgs, OutputForm, PatternArg,
+    RecordsArgs, RecordsPart, RerunArgs, SeedsArgs, SelftestArgs, SwitchArg, ToolArg, Workload,
 };
 pub(crate) use combine::{CombineArgs, DifferingArg, HolesArg, SchemeArg, TileChunksArg};
 pub(crate) use compare::CompareArgs;
@@ -135,6 +135,7 @@ impl Command {
             Command::Bench(a) => match &a.workload {
                 Workload::Access(a) => a.global.clone(),
                 Workload::Chunks(a) => a.global.clone(),
+                Workload::Follow(a) => a.global.clone(),
                 Workload::Io(a) => a.global.clone(),
                 Workload::Records(a) => a.global.clone(),
                 Workload::Combine(a) => a.global.clone(),

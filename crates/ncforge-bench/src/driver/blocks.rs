@@ -196,6 +196,15 @@ pub trait BlockFile {
     fn write(&mut self, var: usize, slab: &Hyperslab, bytes: &[u8]) -> Result<()>;
     /// Reads a selection into `out`, which has exactly as many bytes.
     fn read(&mut self, var: usize, slab: &Hyperslab, out: &mut [u8]) -> Result<()>;
+    /// Takes part in a collective call in which this rank moves nothing: `slab` is what others move, in one piece. Where calls are not
+    /// collective below, there is nothing to do.
+    ///
+    /// # Errors
+    /// As for what is moved.
+    fn absent(&mut self, var: usize, slab: &Hyperslab, writing: bool) -> Result<()> {
+        let _ = (var, slab, writing);
+        Ok(())
+    }
     /// The steps of opening or creating it, with their seconds, where the driver can tell them apart: "create", "define", "enddef".
     fn steps(&self) -> &[(&'static str, f64)] {
         &[]

@@ -1,10 +1,11 @@
 //! libhdf5 as a driver, loaded while the program runs: the layer below netCDF-C, without netCDF's conventions.
 //!
-//! Files are plain HDF5, a dataset for each variable; every program that reads HDF5 reads them. One process a file: builds with MPI
-//! are driven through netCDF-C.
+//! Files are plain HDF5, a dataset for each variable; every program that reads HDF5 reads them. Several ranks of an MPI job share a file by a
+//! build with MPI ([`mpio`]), independently or collectively; others have one file for each process.
 
 mod blocks;
 mod calls;
+mod mpio;
 
 use std::ffi::{c_char, c_int};
 use std::path::{Path, PathBuf};
@@ -28,6 +29,15 @@ const USUAL: [&str; 8] = [
     "libhdf5.so.320",
     "libhdf5_serial.so",
     "libhdf5.so",
+];
+/// Where Linux distributions put builds with Open MPI, and with MPICH.
+pub(crate) const PARALLEL: [&str; 6] = [
+    "libhdf5_openmpi.so.103",
+    "libhdf5_openmpi.so.310",
+    "libhdf5_mpich.so.103",
+    "libhdf5_mpich.so.310",
+    "libhdf5_openmpi.so",
+    "libhdf5_mpich.so",
 ];
 /// Longest name of an object that is looked at.
 const NAME: usize = 1024;
@@ -65,8 +75,13 @@ impl Hdf5Driver {
 
     fn open_file(&self, path: &Path, write: bool) -> Result<Handle> {
         let name = c_string(path.as_os_str().as_encoded_bytes())?;
-        // SAFETY: a string that ends with zero; `H5F_ACC_RDONLY` or `H5F_ACC_RDWR`; 0: usual properties.
-        let id = unsafe { (self.calls.file_open)(name.as_ptr(), u32::from(write), 0) };
+        self.open_by(path, &name, write, 0)
+    }
+
+    /// Opens a file with these properties.
+    fn open_by(&self, path: &Path, name: &std::ffi::CStr, write: bool, properties: Id) -> Result<Handle> {
+        // SAFETY: a string that ends with zero; `H5F_ACC_RDONLY` or `H5F_ACC_RDWR`; properties, or 0 for the usual ones.
+        let id = unsafe { (self.calls.file_open)(name.as_ptr(), u32::from(write), properties) };
         Handle::new(&self.calls, id, self.calls.file_close, &format!("opening `{}`", path.display()))
     }
 }
@@ -98,27 +113,43 @@ impl Driver for Hdf5Driver {
         &self,
         path: &Path,
         spec: &FileSpec,
-        _access: &Access<'a>,
+        access: &Access<'a>,
     ) -> Result<Box<dyn BlockFile + 'a>> {
-        blocks::create(&self.calls, path, spec)
+        blocks::create(&self.calls, path, spec, access)
     }
 
     fn open_blocks<'a>(
         &self,
         path: &Path,
         spec: &FileSpec,
-        _access: &Access<'a>,
+        access: &Access<'a>,
     ) -> Result<Box<dyn BlockFile + 'a>> {
-        blocks::open(&self.calls, || self.open_file(path, false), spec, false)
+        self.blocks(path, spec, access, false)
     }
 
     fn update<'a>(
         &self,
         path: &Path,
         spec: &FileSpec,
-        _access: &Access<'a>,
+        access: &Access<'a>,
     ) -> Result<Box<dyn BlockFile + 'a>> {
-        blocks::open(&self.calls, || self.open_file(path, true), spec, true)
+        self.blocks(path, spec, access, true)
+    }
+}
+
+impl Hdf5Driver {
+    /// Opens a file for blocks, alone or together.
+    fn blocks<'a>(
+        &self,
+        path: &Path,
+        spec: &FileSpec,
+        access: &Access<'a>,
+        write: bool,
+    ) -> Result<Box<dyn BlockFile + 'a>> {
+        let shared = mpio::Shared::of(&self.calls, access)?;
+        let name = c_string(path.as_os_str().as_encoded_bytes())?;
+        let properties = shared.as_ref().map_or(0, mpio::Shared::file);
+        blocks::open(&self.calls, || self.open_by(path, &name, write, properties), spec, write, shared)
     }
 }
 

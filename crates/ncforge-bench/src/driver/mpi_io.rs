@@ -152,6 +152,10 @@ impl BlockFile for Blocks {
         Ok(())
     }
 
+    fn absent(&mut self, var: usize, _slab: &Hyperslab, writing: bool) -> Result<()> {
+        if self.collective { self.file.absent(self.layout.vars[var].size as usize, writing) } else { Ok(()) }
+    }
+
     fn close(self: Box<Self>) -> Result<()> {
         self.file.close()?;
         self.mark.map_or(Ok(()), |m| m.put_anew())

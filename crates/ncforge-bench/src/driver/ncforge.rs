@@ -3,6 +3,7 @@
 mod aggregated;
 mod blocks;
 mod compressed;
+mod follow;
 
 use std::path::Path;
 
@@ -11,7 +12,7 @@ use ncforge::engine::{Engine, EngineOptions};
 use ncforge::model::{DType, Storage};
 use ncforge::{Dataset, Hyperslab};
 
-use super::{Access, BlockFile, Driver, FileSpec, Session, VarInfo};
+use super::{Access, BlockFile, Consumer, Driver, FileSpec, Producer, RecordFile, Session, VarInfo};
 use crate::error::{Error, Result};
 
 /// Reads through ncforge's own engine; each session has an engine of its own, hence empty caches.
@@ -74,6 +75,18 @@ impl Driver for NcforgeDriver {
         access: &Access<'a>,
     ) -> Result<Box<dyn BlockFile + 'a>> {
         blocks::update(self.options, path, spec, access)
+    }
+
+    fn refuses_following(&self, file: &RecordFile) -> Option<String> {
+        file.illegal()
+    }
+
+    fn producer(&self, path: &Path, file: &RecordFile) -> Result<Box<dyn Producer>> {
+        follow::producer(&Engine::new(self.options)?, path, file)
+    }
+
+    fn consumer(&self, path: &Path, file: &RecordFile) -> Result<Box<dyn Consumer>> {
+        Ok(follow::consumer(Engine::new(self.options)?, path, file))
     }
 }
 

@@ -33,7 +33,7 @@ pub struct Row<'a> {
     pub total: Rates,
     /// Bytes a second until the file was on disk, where that was waited for.
     pub synced: Option<Rates>,
-    /// The rate (in calls; with opening and closing where values are encoded) against that of plain system calls with the same access,
+    /// The rate (in calls; with opening and closing where values go into chunks) against that of plain system calls with the same access,
     /// if those were measured.
     pub of_ceiling: Option<f64>,
 }
@@ -98,31 +98,35 @@ pub fn rows(report: &IoReport) -> Vec<Row<'_>> {
     rows
 }
 
-/// Whether a row writes values that are compressed: some libraries do so when the file is closed, and their calls alone say nothing.
-fn is_encoding(report: &IoReport, row: &Row<'_>) -> bool {
-    let ask = &report.cases[row.case].ask;
-    row.kind != PhaseKind::Read && !ask.driver.is_plain() && ask.coding.is_filtered()
+/// Whether a row writes chunks, compressed or not: some libraries hold them until the file is closed, and their calls alone say nothing.
+fn is_left_for_closing(report: &IoReport, row: &Row<'_>) -> bool {
+    let case = &report.cases[row.case];
+    let chunked = case.audit.as_ref().is_some_and(|a| a.chunks.is_some());
+    row.kind != PhaseKind::Read && !case.ask.driver.is_plain() && (case.ask.coding.is_filtered() || chunked)
 }
 
 /// The rates that tell how fast a row is: those of the calls, or with opening and closing where work is left for these.
 fn telling<'r>(report: &IoReport, row: &'r Row<'_>) -> &'r Rates {
-    if is_encoding(report, row) { &row.total } else { &row.io }
+    if is_left_for_closing(report, row) { &row.total } else { &row.io }
 }
 
 /// The table for people.
 pub fn io_table(report: &IoReport) -> String {
     let mut out = String::new();
     let g = &report.geometry;
-    let values = g.data.iter().product::<u64>() * report.options.dtype.size() as u64;
+    let values = g.values(false) * report.options.dtype.size() as u64;
     let _ = writeln!(
         out,
-        "{} of {} ({}), {} rank{} ({}), blocks {}, {} calls a rank, {}",
+        "{} of {} ({}){}, {} rank{} ({}{}), blocks {}{}, {} calls a rank, {}",
         bytes(values),
         written(&g.data),
         g.names.join(":"),
+        variables(report),
         g.ranks(),
         if g.ranks() == 1 { "" } else { "s" },
         written(&g.grid),
+        g.shares.as_ref().map_or_else(String::new, |s| format!(" with shares {s}")),
+        if g.shares.is_some() { "multiples of " } else { "" },
         written(&g.block),
         g.calls(),
         report.team,
@@ -130,8 +134,13 @@ pub fn io_table(report: &IoReport) -> String {
     if let Some(reading) = &report.reading {
         let _ = writeln!(
             out,
-            "read in blocks of {} by ranks as {}, {} calls a rank",
+            "read in blocks of {}{} by ranks as {}, {} calls a rank",
             written(&reading.block),
+            if reading.halo.is_empty() {
+                String::new()
+            } else {
+                format!(" with a halo of {}", written(&reading.halo))
+            },
             written(&reading.grid),
             reading.calls()
         );
@@ -221,6 +230,7 @@ pub fn io_table(report: &IoReport) -> String {
             let _ = writeln!(out, "{line}");
         }
     }
+    out.extend(rows.iter().filter_map(|row| tail(report, row)).map(|line| line + "\n"));
     out.extend(rows.iter().filter_map(|row| used(report, row)).map(|line| line + "\n"));
     for note in &report.notes {
         let _ = writeln!(out, "note: {note}");
@@ -233,6 +243,14 @@ pub fn io_table(report: &IoReport) -> String {
         super::machine(&report.environment),
     );
     out
+}
+
+/// How many variables there are, where there are several.
+pub(super) fn variables(report: &IoReport) -> String {
+    match report.geometry.fields.len() {
+        0 | 1 => String::new(),
+        n => format!(" in {n} variables"),
+    }
 }
 
 /// What the checks of a row say.
@@ -295,7 +313,7 @@ fn comparisons(report: &IoReport, rows: &[Row<'_>]) -> Vec<String> {
     for base in rows.iter().filter(|r| r.case == 0) {
         for other in rows.iter().filter(|r| r.case != 0 && r.kind == base.kind && r.cache == base.cache) {
             // Both in the same way.
-            let whole = is_encoding(report, base) || is_encoding(report, other);
+            let whole = is_left_for_closing(report, base) || is_left_for_closing(report, other);
             let rates = |r: &Row<'_>| if whole { r.total.all.clone() } else { r.io.all.clone() };
             let (ours, theirs) = (rates(base), rates(other));
             let Some((ratio, interval)) = ratio_of_medians(&ours, &theirs) else { continue };
@@ -355,6 +373,32 @@ pub fn call_seconds(row: &Row<'_>) -> Vec<f64> {
         row.runs.iter().flat_map(|p| &p.ranks).flat_map(|r| &r.calls).map(|&s| f64::from(s)).collect();
     all.sort_by(f64::total_cmp);
     all
+}
+
+/// When the first rank had done all of its calls, and when the last one: what others wait for. Clocks of several machines are not one.
+fn tail(report: &IoReport, row: &Row<'_>) -> Option<String> {
+    let ranks = report.geometry.ranks();
+    if ranks < 2 || report.nodes > 1 {
+        return None;
+    }
+    let ends = |p: &PhaseResult| -> Option<(f64, f64)> {
+        let begin = p.ranks.iter().filter_map(|r| r.io.first()).map(|s| s.begin).reduce(f64::min)?;
+        let done = || p.ranks.iter().filter_map(|r| r.io.last()).map(|s| s.end - begin);
+        Some((done().reduce(f64::min)?, done().reduce(f64::max)?))
+    };
+    let all: Vec<(f64, f64)> = row.runs.iter().filter_map(|p| ends(p)).collect();
+    let median =
+        |of: &dyn Fn(&(f64, f64)) -> f64| Some(Summary::of(&all.iter().map(of).collect::<Vec<_>>())?.median);
+    let (first, last) = (median(&|e| e.0)?, median(&|e| e.1)?);
+    Some(format!(
+        "{}, {}{}: the first of {ranks} ranks is done after {}, the last after {}: the others wait for {:.0} % of the time",
+        report.cases[row.case].name,
+        row.kind.name(),
+        row.cache.map_or("", CacheAsk::told),
+        seconds(first),
+        seconds(last),
+        median(&|e| (e.1 - e.0) / e.1.max(1e-12) * 100.0)?
+    ))
 }
 
 /// What the processes of a row used, in the repetition with the median time.

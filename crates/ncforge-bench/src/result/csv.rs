@@ -8,7 +8,7 @@ pub const CSV_HEAD: &str = "schema,run_id,case,rep,phase,engine,format,access,ra
 chunk_shape,dtype,codec,level,shuffle,unlimited,fill,pattern,cache_label,cache_pct,bytes_logical,bytes_stored,\
 bytes_from_storage,t_open_s,t_define_s,t_io_s,t_sync_s,t_close_s,t_total_s,rate_io_MiBps,rate_total_MiBps,\
 rank_t_min_s,rank_t_median_s,rank_t_max_s,lat_p50_s,lat_p99_s,cpu_s,rss_MiB,psi_cpu,psi_io,verify,flags,quantize,endian,ratio,rate_stored_MiBps,\
-cpu_user_s,cpu_system_s,switches_waited,switches_forced,faults_memory,faults_storage,t_first_call_s,chunk_cache";
+cpu_user_s,cpu_system_s,switches_waited,switches_forced,faults_memory,faults_storage,t_first_call_s,chunk_cache,variables,shares,halo";
 
 const MIB: f64 = 1_048_576.0;
 

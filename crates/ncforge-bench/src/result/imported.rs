@@ -1,7 +1,7 @@
 //! What other tools have measured, as results: it can be shown and compared beside what is measured now.
 //!
-//! Known are the tables that NetCDF-Bench prints, the summaries of IOR (`-O summaryFormat=JSON` or `CSV`), and the lists of metrics that
-//! h5bench writes (`CSV_FILE`). The form is told from the text.
+//! Known are the tables that NetCDF-Bench prints; those of IOR, and its summaries (`-O summaryFormat=JSON` or `CSV`); what h5bench prints, and the
+//! lists of metrics that it writes (`CSV_FILE`). The form is told from the text.
 
 mod h5bench;
 mod ior;
@@ -15,7 +15,10 @@ pub(super) const IMPORTED: &str = "imported";
 
 /// The results of a text that is not JSON; `None` where it is of no tool that is known.
 pub(super) fn text(text: &str) -> Option<Results> {
-    netcdf_bench::read(text).or_else(|| ior::csv(text)).or_else(|| h5bench::read(text))
+    netcdf_bench::read(text)
+        .or_else(|| ior::text(text))
+        .or_else(|| ior::csv(text))
+        .or_else(|| h5bench::read(text))
 }
 
 /// The results of a JSON document of another tool.

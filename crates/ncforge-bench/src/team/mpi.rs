@@ -8,7 +8,7 @@ mod abi;
 mod file;
 mod hints;
 
-use std::cell::Cell;
+use std::cell::RefCell;
 use std::ffi::{c_char, c_int};
 use std::rc::Rc;
 
@@ -32,7 +32,7 @@ pub struct MpiTeam {
     nodes: usize,
     version: String,
     /// Hints for who opens files.
-    info: Cell<Option<Handle>>,
+    info: RefCell<Option<hints::Info>>,
 }
 
 impl MpiTeam {
@@ -82,7 +82,7 @@ impl MpiTeam {
         // SAFETY: as above.
         check(unsafe { (abi.calls.comm_size)(abi.world, &mut size) }, "MPI_Comm_size")?;
         let version = abi.version();
-        let info = Cell::new(None);
+        let info = RefCell::new(None);
         let mut team =
             MpiTeam { info, rank: rank as usize, size: size as usize, nodes: 1, version, abi: Rc::new(abi) };
         let read = |path: &str| std::fs::read_to_string(path).ok();
@@ -134,10 +134,8 @@ impl MpiTeam {
 
 impl Drop for MpiTeam {
     fn drop(&mut self) {
-        if let Some(mut info) = self.info.take() {
-            // SAFETY: an open info object, not used again.
-            unsafe { (self.abi.calls.info_free)(&mut info) };
-        }
+        // Before MPI ends.
+        drop(self.info.take());
         // SAFETY: MPI runs until here. Nothing can be done about an error at the very end.
         unsafe { (self.abi.calls.finalize)() };
     }

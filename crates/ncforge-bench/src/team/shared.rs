@@ -210,6 +210,10 @@ impl Team for SharedTeam {
         }
     }
 
+    fn failed(&self) -> Result<()> {
+        self.failure()
+    }
+
     fn fail(&self, error: &Error) {
         self.fail_as(self.rank, error.exit_code(), &error.to_string());
     }

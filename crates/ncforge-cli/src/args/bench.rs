@@ -7,6 +7,7 @@ mod common;
 mod compare;
 mod convert;
 mod doctor;
+mod follow;
 mod io;
 mod like;
 mod output;
@@ -24,6 +25,7 @@ pub(crate) use common::{CacheArg, FolderArgs, LibraryArgs, RoundsArgs};
 pub(crate) use compare::BenchCompareArgs;
 pub(crate) use convert::ConvertArgs;
 pub(crate) use doctor::BenchDoctorArgs;
+pub(crate) use follow::FollowArgs;
 pub(crate) use io::{Compat, IoArgs, OutputForm};
 pub(crate) use like::LikeArgs;
 pub(crate) use output::OutputArgs;
@@ -52,6 +54,8 @@ pub(crate) enum Workload {
     Convert(Box<ConvertArgs>),
     /// Write and read an array in blocks, by one process or many, with any library
     Io(Box<IoArgs>),
+    /// Append records to a file while other processes read them
+    Follow(Box<FollowArgs>),
     /// Store records of stations in many ways, packed above all, and read and update them
     Records(Box<RecordsArgs>),
     /// Put the tiles of a model together, by ncforge, by libraries and by other tools
@@ -77,6 +81,7 @@ impl Workload {
             Workload::Access(a) => Some(&a.output),
             Workload::Chunks(a) => Some(&a.output),
             Workload::Convert(a) => Some(&a.output),
+            Workload::Follow(a) => Some(&a.output),
             Workload::Io(a) => Some(&a.reports),
             Workload::Records(a) => Some(&a.output),
             Workload::Combine(a) => Some(&a.output),

@@ -6,6 +6,7 @@ mod combine;
 mod compare;
 mod convert;
 mod doctor;
+mod follow;
 mod io;
 mod like;
 mod output;
@@ -15,6 +16,7 @@ mod rerun;
 mod seeds;
 mod selftest;
 mod steps;
+mod team;
 
 use std::path::{Path, PathBuf};
 
@@ -38,6 +40,7 @@ pub(crate) fn run(args: &BenchArgs, cx: &Context<'_>) -> Result {
         Workload::Access(a) => access(a, cx),
         Workload::Chunks(a) => chunks::run(a, cx),
         Workload::Convert(a) => convert::run(a, cx),
+        Workload::Follow(a) => follow::run(a, cx),
         Workload::Io(a) => io::run_io(a, cx),
         Workload::Records(a) => records::run(a, cx),
         Workload::Combine(a) => combine::run(a, cx),

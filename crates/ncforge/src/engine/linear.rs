@@ -36,6 +36,15 @@ pub(super) struct LinearBox<'a> {
     pub(super) past_end: PastEnd,
 }
 
+/// What reading costs in all, in bytes: of one run no more than the run has. (Counting its last request whole made runs of three
+/// quarters of the least that is shared look large enough, and helpers cost more than they brought.)
+fn total_cost(run: Option<u64>, strips: &Strips) -> u64 {
+    match run {
+        Some(bytes) => bytes.saturating_add(strips.len().saturating_mul(REQUEST_COST)),
+        None => strips.unit_bytes().saturating_add(REQUEST_COST).saturating_mul(strips.len()),
+    }
+}
+
 impl LinearBox<'_> {
     /// Reads the box into the destination, on several threads where it pays.
     ///
@@ -49,9 +58,10 @@ impl LinearBox<'_> {
             // SAFETY: as for us.
             return unsafe { column.read(&self, &axes, engine, out, parallel) };
         }
+        let run = boxes::single_run(&axes, self.element.size);
         let strips = Strips::new(axes, Side::From, self.element.size, READ_BLOCK, READ_GAP);
         let cost = strips.unit_bytes().saturating_add(REQUEST_COST);
-        let total = cost.saturating_mul(strips.len());
+        let total = total_cost(run, &strips);
         // At least four tasks a thread, so that all threads end at about the same time.
         let share = total / (4 * engine.threads() as u64);
         let per_task = (READ_TASK.min(share) / cost).max(1);
@@ -116,5 +126,27 @@ impl LinearBox<'_> {
         }
         missing.fill(0);
         Ok(())
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::engine::boxes::Axis;
+
+    #[test]
+    fn the_last_request_of_a_run_costs_what_it_reads() {
+        let of = |count, step| {
+            let axes = vec![Axis { count, from: step, to: 4 }];
+            let run = boxes::single_run(&axes, 4);
+            let strips = Strips::new(axes, Side::From, 4, 64, 16);
+            (run, strips.len(), total_cost(run, &strips))
+        };
+        // Three requests of 64 bytes, and one of 4.
+        assert_eq!(of(49, 4), (Some(196), 4, 196 + 4 * REQUEST_COST));
+        assert_eq!(of(16, 4), (Some(64), 1, 64 + REQUEST_COST));
+        // With gaps, requests are what is known.
+        let (run, requests, total) = of(49, 8);
+        assert!(run.is_none() && total >= requests * (32 + REQUEST_COST));
     }
 }

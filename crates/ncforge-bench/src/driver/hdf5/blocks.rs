@@ -9,6 +9,7 @@ use ncforge::model::Endian;
 use ncforge::{Atomic, Hyperslab};
 
 use super::calls::{Calls, Handle, Id, c_string, check};
+use super::mpio::Shared;
 use crate::driver::coding::plugin_parameters;
 use crate::driver::steps::Steps;
 use crate::driver::{Access, BlockFile, FileSpec, MARK};
@@ -34,11 +35,8 @@ pub(super) fn refuses(calls: &Calls, spec: &FileSpec, access: &Access<'_>) -> Op
     if spec.format.is_classic() {
         return Some("classic files are no HDF5; take --format netcdf4".to_owned());
     }
-    if access.several().is_some() {
-        return Some(
-            "several ranks cannot share a file here; take --io-type file, or a parallel netCDF-C library"
-                .to_owned(),
-        );
+    if let Some(why) = super::mpio::refuses(calls, spec, access) {
+        return Some(why);
     }
     if spec.vars.iter().any(|v| v.coding.rounding.is_some()) {
         return Some("HDF5 does not quantize values; netCDF-C and ncforge do".to_owned());
@@ -100,6 +98,8 @@ struct Blocks {
     file: Handle,
     writable: bool,
     steps: Steps,
+    /// How the file is shared, if it is.
+    shared: Option<Shared>,
 }
 
 struct Var {
@@ -109,17 +109,26 @@ struct Var {
     grown: Option<Vec<u64>>,
 }
 
-pub(super) fn create<'a>(calls: &Rc<Calls>, path: &Path, spec: &FileSpec) -> Result<Box<dyn BlockFile + 'a>> {
+pub(super) fn create<'a>(
+    calls: &Rc<Calls>,
+    path: &Path,
+    spec: &FileSpec,
+    access: &Access<'a>,
+) -> Result<Box<dyn BlockFile + 'a>> {
+    let shared = Shared::of(calls, access)?;
+    let properties = shared.as_ref().map_or(0, Shared::file);
     let name = c_string(path.as_os_str().as_encoded_bytes())?;
     let mut steps = Steps::begin();
-    // SAFETY: a string that ends with zero; 0: usual properties.
-    let id = unsafe { (calls.file_create)(name.as_ptr(), TRUNCATE, 0, 0) };
+    // SAFETY: a string that ends with zero; properties, or 0 for the usual ones.
+    let id = unsafe { (calls.file_create)(name.as_ptr(), TRUNCATE, 0, properties) };
     let file = Handle::new(calls, id, calls.file_close, &format!("creating `{}`", path.display()))?;
     steps.end("create");
     mark(calls, &file)?;
-    let vars = (0..spec.vars.len()).map(|v| define(calls, &file, spec, v)).collect::<Result<_>>()?;
+    let vars = (0..spec.vars.len())
+        .map(|v| define(calls, &file, spec, v, shared.is_some()))
+        .collect::<Result<_>>()?;
     steps.end("define");
-    Ok(Box::new(Blocks { calls: Rc::clone(calls), vars, file, writable: true, steps }))
+    Ok(Box::new(Blocks { calls: Rc::clone(calls), vars, file, writable: true, steps, shared }))
 }
 
 /// The attribute by which a benchmark's file is known.
@@ -136,12 +145,14 @@ fn mark(calls: &Rc<Calls>, file: &Handle) -> Result<()> {
     check(unsafe { (calls.attr_write)(attr.id, dtype, (&raw const one).cast()) }, "an attribute")
 }
 
-fn define(calls: &Rc<Calls>, file: &Handle, spec: &FileSpec, v: usize) -> Result<Var> {
+/// Several who share a file find all of it: enlarging is for all of them together, whoever writes what.
+fn define(calls: &Rc<Calls>, file: &Handle, spec: &FileSpec, v: usize, shared: bool) -> Result<Var> {
     let var = &spec.vars[v];
     let shape = spec.shape(v);
     let unlimited: Vec<bool> = var.dims.iter().map(|&d| spec.dims[d].unlimited).collect();
-    let grows = unlimited.contains(&true);
-    let now: Vec<u64> = shape.iter().zip(&unlimited).map(|(&n, &u)| if u { 0 } else { n }).collect();
+    let grows = unlimited.contains(&true) && !shared;
+    let now: Vec<u64> =
+        shape.iter().zip(&unlimited).map(|(&n, &u)| if u && !shared { 0 } else { n }).collect();
     let most: Vec<u64> = shape.iter().zip(&unlimited).map(|(&n, &u)| if u { UNLIMITED } else { n }).collect();
     let rank = shape.len() as c_int;
     // SAFETY: as many lengths as told.
@@ -194,6 +205,7 @@ pub(super) fn open<'a>(
     file: impl FnOnce() -> Result<Handle>,
     spec: &FileSpec,
     write: bool,
+    shared: Option<Shared>,
 ) -> Result<Box<dyn BlockFile + 'a>> {
     let mut steps = Steps::begin();
     let file = file()?;
@@ -208,11 +220,16 @@ pub(super) fn open<'a>(
         let data = Handle::new(calls, id, calls.data_close, &format!("opening dataset `{}`", var.name))?;
         let (shape, dtype) = found(calls, &data, &var.name)?;
         spec.admits(v, &shape, dtype, write)?;
-        let grown = (write && spec.is_unlimited(v)).then_some(shape);
+        let together = write && shared.is_some() && shape != spec.shape(v);
+        if together {
+            // SAFETY: an open dataset, as many lengths as it has dimensions.
+            check(unsafe { (calls.data_extent)(data.id, spec.shape(v).as_ptr()) }, "enlarging")?;
+        }
+        let grown = (write && shared.is_none() && spec.is_unlimited(v)).then_some(shape);
         vars.push(Var { data, dtype: type_of(calls, var.dtype)?, grown });
     }
     steps.end("inquire");
-    Ok(Box::new(Blocks { calls: Rc::clone(calls), vars, file, writable: write, steps }))
+    Ok(Box::new(Blocks { calls: Rc::clone(calls), vars, file, writable: write, steps, shared }))
 }
 
 /// The shape and the type of a dataset.
@@ -273,6 +290,11 @@ pub(super) fn move_block(out: &mut [u8], read: impl FnOnce(&mut [u8]) -> c_int) 
 }
 
 impl Blocks {
+    /// Properties to move values with.
+    fn transfer(&self) -> Id {
+        self.shared.as_ref().map_or(0, Shared::transfer)
+    }
+
     /// Makes a dataset long enough for a selection.
     fn grow(&mut self, var: usize, slab: &Hyperslab) -> Result<()> {
         let v = &mut self.vars[var];
@@ -297,7 +319,8 @@ impl BlockFile for Blocks {
         let (file, memory) = select(&self.calls, &v.data, slab)?;
         // SAFETY: an open dataset, the type of its values, selections of as many values as `bytes` holds.
         let code = unsafe {
-            (self.calls.data_write)(v.data.id, v.dtype, memory.id, file.id, 0, bytes.as_ptr().cast())
+            let transfer = self.transfer();
+            (self.calls.data_write)(v.data.id, v.dtype, memory.id, file.id, transfer, bytes.as_ptr().cast())
         };
         check(code, "writing a block")
     }
@@ -305,12 +328,55 @@ impl BlockFile for Blocks {
     fn read(&mut self, var: usize, slab: &Hyperslab, out: &mut [u8]) -> Result<()> {
         let v = &self.vars[var];
         let (file, memory) = select(&self.calls, &v.data, slab)?;
+        let transfer = self.transfer();
         move_block(out, |out| {
             // SAFETY: as above; `out` has room for the selection's values.
             unsafe {
-                (self.calls.data_read)(v.data.id, v.dtype, memory.id, file.id, 0, out.as_mut_ptr().cast())
+                (self.calls.data_read)(
+                    v.data.id,
+                    v.dtype,
+                    memory.id,
+                    file.id,
+                    transfer,
+                    out.as_mut_ptr().cast(),
+                )
             }
         })
+    }
+
+    fn absent(&mut self, var: usize, slab: &Hyperslab, writing: bool) -> Result<()> {
+        if !self.shared.as_ref().is_some_and(|s| s.collective) {
+            return Ok(());
+        }
+        let (v, calls) = (&self.vars[var], &self.calls);
+        let (file, memory) = select(calls, &v.data, slab)?;
+        for space in [&file, &memory] {
+            // SAFETY: an open space.
+            check(unsafe { (calls.select_none)(space.id) }, "selecting nothing")?;
+        }
+        let (transfer, mut nothing) = (self.transfer(), 0u64);
+        // SAFETY: an open dataset, the type of its values, selections of none: nothing is moved from or to the address.
+        let code = unsafe {
+            match writing {
+                true => (calls.data_write)(
+                    v.data.id,
+                    v.dtype,
+                    memory.id,
+                    file.id,
+                    transfer,
+                    (&raw const nothing).cast(),
+                ),
+                false => (calls.data_read)(
+                    v.data.id,
+                    v.dtype,
+                    memory.id,
+                    file.id,
+                    transfer,
+                    (&raw mut nothing).cast(),
+                ),
+            }
+        };
+        check(code, "a collective call without values of this rank")
     }
 
     fn steps(&self) -> &[(&'static str, f64)] {

@@ -22,19 +22,31 @@ pub(super) struct GroupInfo {
     mounted: bool,
 }
 
+/// `H5Pset_fapl_mpio`: properties, communicator, info object. Handles of MPI are addresses or numbers of 32 bits, and go in one register either way.
+pub(super) type SetMpio = unsafe extern "C" fn(Id, usize, usize) -> c_int;
+/// `H5Pset_dxpl_mpio`: properties, kind of transfer.
+pub(super) type SetTransfer = unsafe extern "C" fn(Id, c_int) -> c_int;
+
 macro_rules! calls {
     ($($field:ident: $symbol:literal = fn($($arg:ty),*) -> $out:ty;)*) => {
         /// Addresses of functions, and the library that they are in.
         #[derive(Debug)]
         pub(super) struct Calls {
             $(pub(super) $field: unsafe extern "C" fn($($arg),*) -> $out,)*
+            /// Present in builds with MPI.
+            pub(super) parallel: Option<(SetMpio, SetTransfer)>,
             /// Never unloaded: HDF5 asks the C library to call it when the program ends.
             library: ManuallyDrop<Library>,
         }
 
         impl Calls {
             fn of(library: Library) -> std::result::Result<Self, libloading::Error> {
+                // SAFETY: the types are those of H5FDmpio.h.
+                let mpio = unsafe { library.get::<SetMpio>(b"H5Pset_fapl_mpio\0") }.ok().map(|s| *s);
+                // SAFETY: as above.
+                let transfer = unsafe { library.get::<SetTransfer>(b"H5Pset_dxpl_mpio\0") }.ok().map(|s| *s);
                 Ok(Calls {
+                    parallel: mpio.zip(transfer),
                     // SAFETY: the types are those of HDF5's headers.
                     $($field: *unsafe { library.get($symbol) }?,)*
                     library: ManuallyDrop::new(library),
@@ -71,6 +83,7 @@ calls! {
     filter_avail: b"H5Zfilter_avail\0" = fn(c_int) -> c_int;
     set_fill_time: b"H5Pset_fill_time\0" = fn(Id, c_int) -> c_int;
     set_chunk_cache: b"H5Pset_chunk_cache\0" = fn(Id, usize, usize, c_double) -> c_int;
+    select_none: b"H5Sselect_none\0" = fn(Id) -> c_int;
     space_create: b"H5Screate\0" = fn(c_int) -> Id;
     space_simple: b"H5Screate_simple\0" = fn(c_int, *const u64, *const u64) -> Id;
     space_select: b"H5Sselect_hyperslab\0" =

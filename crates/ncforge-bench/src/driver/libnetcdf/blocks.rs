@@ -135,6 +135,8 @@ struct Blocks {
     vars: Vec<c_int>,
     open: bool,
     steps: Steps,
+    /// Calls are collective.
+    together: bool,
     /// Several ranks write compressed values whose bytes stand the other way round in memory.
     turns_compressed: bool,
     /// Room for starts and counts, so that a call allocates nothing.
@@ -267,6 +269,7 @@ impl Blocks {
             vars: Vec::new(),
             open: true,
             steps,
+            together: access.several().is_some() && access.is_collective(),
             turns_compressed: access.several().is_some() && turns_compressed(spec),
             start: Vec::new(),
             count: Vec::new(),
@@ -458,6 +461,33 @@ impl BlockFile for Blocks {
             )
         };
         self.check(code, "reading a block")
+    }
+
+    fn absent(&mut self, var: usize, slab: &Hyperslab, writing: bool) -> Result<()> {
+        if !self.together {
+            return Ok(());
+        }
+        self.place(slab);
+        self.start.fill(0);
+        self.count.fill(0);
+        let (start, count) = (self.start.as_ptr(), self.count.as_ptr());
+        let mut nothing = 0u64;
+        // SAFETY: as above, with selections of no values: nothing is read from, or written to, the address.
+        let code = unsafe {
+            match writing {
+                true => (self.calls.put_vara)(
+                    self.ncid,
+                    self.vars[var],
+                    start,
+                    count,
+                    (&raw const nothing).cast(),
+                ),
+                false => {
+                    (self.calls.get_vara)(self.ncid, self.vars[var], start, count, (&raw mut nothing).cast())
+                }
+            }
+        };
+        self.check(code, "a collective call without values of this rank")
     }
 
     fn steps(&self) -> &[(&'static str, f64)] {

@@ -76,6 +76,7 @@ calls! {
     strerror: b"nc_strerror\0" = fn(c_int) -> *const c_char;
     open: b"nc_open\0" = fn(*const c_char, c_int, *mut c_int) -> c_int;
     close: b"nc_close\0" = fn(c_int) -> c_int;
+    sync: b"nc_sync\0" = fn(c_int) -> c_int;
     inq_format: b"nc_inq_format\0" = fn(c_int, *mut c_int) -> c_int;
     inq_nvars: b"nc_inq_nvars\0" = fn(c_int, *mut c_int) -> c_int;
     inq_grps: b"nc_inq_grps\0" = fn(c_int, *mut c_int, *mut c_int) -> c_int;

@@ -112,6 +112,12 @@ impl BlockFile for Aggregated {
         Ok(())
     }
 
+    fn absent(&mut self, var: usize, slab: &Hyperslab, writing: bool) -> Result<()> {
+        let size = self.vars[var].element.size;
+        // As many calls as others make.
+        self.each(var, slab, |_, _, _| self.file.absent(size, writing))
+    }
+
     fn close(self: Box<Self>) -> Result<()> {
         self.file.close()
     }

@@ -40,6 +40,7 @@ pub(super) fn refuses(spec: &FileSpec, access: &Access<'_>) -> Option<String> {
         if !collective {
             return Some("compressed chunks of one file can be written by several ranks only together; take --io-type coll".into());
         }
+        let block: Vec<u64> = spec.vars[var].dims.iter().map(|&d| block[d]).collect();
         if let Some(d) =
             (0..shape.len()).find(|&d| !block[d].is_multiple_of(chunks[d]) && block[d] != shape[d])
         {

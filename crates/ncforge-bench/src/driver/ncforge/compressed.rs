@@ -82,7 +82,29 @@ type Request = (Vec<u64>, u64, u32);
 
 impl BlockFile for Compressed<&dyn Team> {
     fn write(&mut self, var: usize, slab: &Hyperslab, bytes: &[u8]) -> Result<()> {
-        let encoded = agree(self.team, self.vars[var].encode(slab, bytes))?;
+        self.put(var, self.vars[var].encode(slab, bytes))
+    }
+
+    fn absent(&mut self, var: usize, _slab: &Hyperslab, _writing: bool) -> Result<()> {
+        self.put(var, Ok(Vec::new()))
+    }
+
+    fn read(&mut self, _var: usize, _slab: &Hyperslab, _out: &mut [u8]) -> Result<()> {
+        Err(Error::Invalid("compressed chunks are read when the file is complete".into()))
+    }
+
+    fn close(self: Box<Self>) -> Result<()> {
+        // Every rank has written before the file gets its name.
+        self.team.barrier()?;
+        let done = self.head.map_or(Ok(()), |head| head.close().map_err(Error::from));
+        agree(self.team, done)
+    }
+}
+
+impl Compressed<&dyn Team> {
+    /// Gives the chunks of all ranks their places, and writes this one's.
+    fn put(&mut self, var: usize, encoded: Result<Vec<Encoded>>) -> Result<()> {
+        let encoded = agree(self.team, encoded)?;
         let mine: Vec<Request> =
             encoded.iter().map(|(at, e, mask)| (at.clone(), e.len() as u64, *mask)).collect();
         let all = exchange(self.team, &mine)?;
@@ -104,17 +126,6 @@ impl BlockFile for Compressed<&dyn Team> {
             self.file.write_all_at(e, offset).map_err(|e| Error::io("write", &self.path, e))?;
         }
         Ok(())
-    }
-
-    fn read(&mut self, _var: usize, _slab: &Hyperslab, _out: &mut [u8]) -> Result<()> {
-        Err(Error::Invalid("compressed chunks are read when the file is complete".into()))
-    }
-
-    fn close(self: Box<Self>) -> Result<()> {
-        // Every rank has written before the file gets its name.
-        self.team.barrier()?;
-        let done = self.head.map_or(Ok(()), |head| head.close().map_err(Error::from));
-        agree(self.team, done)
     }
 }
 

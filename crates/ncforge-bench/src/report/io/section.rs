@@ -1,6 +1,6 @@
 //! The workload `io` in the terms that all workloads share.
 
-use super::{Row as IoRow, bounds, call_seconds, comparisons, is_encoding, layers, rows};
+use super::{Row as IoRow, bounds, call_seconds, comparisons, is_left_for_closing, layers, rows, variables};
 use crate::clock::Used;
 use crate::driver::{Coding, Shuffle};
 use crate::environment::Environment;
@@ -27,11 +27,12 @@ pub fn io_results(report: &IoReport) -> Results {
 pub fn io_section(report: &IoReport) -> Section {
     let found = rows(report);
     let g = &report.geometry;
-    let values = g.data.iter().product::<u64>() * report.options.dtype.size() as u64;
+    let values = g.values(false) * report.options.dtype.size() as u64;
     let title = format!(
-        "Blocks: {} of {}, {} rank{}",
+        "Blocks: {} of {}{}, {} rank{}",
         bytes(values),
         written(&g.data),
+        variables(report),
         g.ranks(),
         if g.ranks() == 1 { "" } else { "s" }
     );
@@ -75,7 +76,7 @@ fn row(report: &IoReport, found: &IoRow<'_>) -> Row {
         .filter(|p| p.case == found.case && p.kind == found.kind && p.cache_asked == found.cache)
         .collect();
     let (g, size) = (&report.geometry, report.options.dtype.size() as u64);
-    let whole = g.data.iter().product::<u64>() * size;
+    let whole = g.values(case.ask.access == AccessKind::File) * size;
     let bytes = all.first().map_or(0, |p| if all.iter().any(|p| p.partial) { whole } else { p.bytes });
     let mut row = Row::new(&case.name, found.kind.name(), bytes);
     row.engine.clone_from(&case.driver);
@@ -89,7 +90,10 @@ fn row(report: &IoReport, found: &IoRow<'_>) -> Row {
     let moved = report.reading.as_ref().filter(|_| found.kind == PhaseKind::Read);
     let block = &moved.unwrap_or(&report.geometry).block;
     let mut row = facts(row, report, case, found.cache).with("block_shape", written(block));
-    if is_encoding(report, found) {
+    if let Some(reading) = moved.filter(|g| !g.halo.is_empty()) {
+        row = row.with("halo", written(&reading.halo));
+    }
+    if is_left_for_closing(report, found) {
         row = row.with(WHOLE, 1);
     }
     match ratio {
@@ -139,6 +143,8 @@ fn facts(row: Row, report: &IoReport, case: &CaseResult, cache: Option<CacheAsk>
         .with("chunk_cache", held.map_or_else(|| "default".to_owned(), |n| n.to_string()))
         .with("unlimited", u8::from(o.unlimited))
         .with("fill", u8::from(o.fill))
+        .with("variables", g.fields.len().max(1))
+        .with("shares", g.shares.as_ref().map_or_else(|| "even".to_owned(), ToString::to_string))
         .with("pattern", "blocks");
     match cache {
         None => row,

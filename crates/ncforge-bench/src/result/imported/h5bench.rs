@@ -1,4 +1,5 @@
-//! Lists of metrics that h5bench writes where its configuration names a `CSV_FILE`: a name, a value and a unit on each line.
+//! Lists of metrics that h5bench writes where its configuration names a `CSV_FILE`: a name, a value and a unit on each line; and what it prints
+//! under `Performance Results`, where the same stands as `name: value unit`, or `name = value unit` in older versions.
 //!
 //! A file is one run; several of them, one after the other, are repetitions. Names have changed: `raw time` was `Raw_write_time` once. h5bench tells
 //! the time of the calls that move data ("raw") and that of everything but the emulated computing ("observed"); here the first counts.
@@ -29,15 +30,31 @@ struct Run {
 /// The runs of a text; `None` where there is none.
 pub(super) fn read(text: &str) -> Option<Results> {
     let mut runs: Vec<Run> = Vec::new();
+    // Whether what is printed, and not a list, is being read.
+    let mut printed = false;
     for line in text.lines() {
+        if let Some(ranks) = beginning(line) {
+            // Older versions tell the number of ranks first, and begin after that.
+            let told = printed && runs.last().is_some_and(|r| r.ranks.is_some() && r.raw.is_none());
+            if !told {
+                runs.push(Run { ranks, ..Run::default() });
+            }
+            printed = true;
+            continue;
+        }
         let cells: Vec<&str> = line.split(',').map(str::trim).collect();
         let name = cells[0].to_lowercase().replace('_', " ");
         // What a list begins with, of newer and of older versions.
         if name == "metric" || name == "num ranks" {
             runs.push(Run::default());
+            printed = false;
         }
-        let (Some(run), Some(value)) = (runs.last_mut(), cells.get(1)) else { continue };
-        run.take(&name, value, cells.get(2).copied().unwrap_or_default());
+        let Some(run) = runs.last_mut() else { continue };
+        if let Some(value) = cells.get(1).filter(|_| !printed) {
+            run.take(&name, value, cells.get(2).copied().unwrap_or_default());
+        } else if let Some((name, value, unit)) = sentence(line).filter(|_| printed) {
+            run.take(&name, value, unit);
+        }
     }
     let mut rows = Vec::new();
     for run in &runs {
@@ -51,6 +68,33 @@ pub(super) fn read(text: &str) -> Option<Results> {
     }
     let most = rows.iter().map(|r| r.bytes).max()?;
     Some(document(format!("h5bench: {}", bytes(most)), rows, NOTE))
+}
+
+/// Whether a line begins what h5bench prints about a run, and the number of ranks, if that line tells it.
+#[expect(clippy::option_option, reason = "a beginning may tell the ranks or not")]
+fn beginning(line: &str) -> Option<Option<u64>> {
+    let line = line.trim();
+    if let Some(rest) = line.strip_prefix("Performance measured with ") {
+        return Some(rest.split_whitespace().next().and_then(|n| n.parse().ok()));
+    }
+    let title = line.trim_matches('=').trim();
+    (line.starts_with("===") && title.eq_ignore_ascii_case("performance results")).then_some(None)
+}
+
+/// A name, a value and a unit of a line that is printed: `SYNC Raw write rate: 1.248 GB/s`.
+fn sentence(line: &str) -> Option<(String, &str, &str)> {
+    let (name, rest) = line.split_once([':', '='])?;
+    let name = name.trim().to_lowercase();
+    // How files are written stands before rates.
+    let name = name.strip_prefix("sync ").or_else(|| name.strip_prefix("async ")).unwrap_or(&name).to_owned();
+    let mut words = rest.split_whitespace();
+    Some((name, words.next()?, words.next().unwrap_or_default()))
+}
+
+/// A time with its unit: seconds, or in older versions thousandths of them.
+fn in_seconds(value: &str, unit: &str) -> Option<f64> {
+    let scale = if unit.eq_ignore_ascii_case("ms") { 1e-3 } else { 1.0 };
+    seconds(value.parse::<f64>().ok()? * scale)
 }
 
 /// A number with a unit of bytes, or of bytes a second: `0.5, GB`. h5bench counts in steps of 1,024.
@@ -76,10 +120,10 @@ impl Run {
         }
         let name = name.replace(" write ", " ").replace(" read ", " ").replace(" modify ", " ");
         let yes = || Some(value.eq_ignore_ascii_case("yes"));
-        let time = || value.parse().ok().and_then(seconds);
+        let time = || in_seconds(value, unit);
         match name.as_str() {
             "operation" => self.phase = Some(value.to_lowercase()),
-            "ranks" | "num ranks" => self.ranks = value.parse().ok(),
+            "ranks" | "num ranks" | "total number of ranks" => self.ranks = value.parse().ok(),
             "collective data" | "collectivewrite" => self.collective = yes(),
             "total size" => self.size = in_bytes(value, unit),
             "raw time" => self.raw = time(),
@@ -180,6 +224,64 @@ Raw read rate, 0.250, GB/sec
             ("write", 77 << 30, "ind")
         );
         assert_eq!((rows[1].phase.as_str(), rows[1].bytes), ("read", 1 << 27));
+    }
+
+    #[test]
+    fn older_lists_of_reads_tell_metadata_in_thousandths() {
+        let text = "\
+NUM_RANKS, 2
+Total emulated compute time, 4, sec
+Total read size, 512, MB
+Metadata_time, 250.000, ms
+Raw read time, 0.500, sec
+Raw read rate, 1024.000, MB/sec
+";
+        let found = read(text).unwrap();
+        assert_eq!(found.sections[0].rows[0].measurements[0].split, [("metadata".to_owned(), 0.25)]);
+    }
+
+    /// As h5bench's own documentation shows what it prints (hpc-io/h5bench, `docs`), and as a user showed what an older one printed
+    /// (issue 27 there), shortened.
+    #[test]
+    fn what_is_printed_is_read() {
+        let new = "\
+=================== Performance Results ==================
+Total number of ranks: 1
+Total emulated compute time: 4.000 s
+Total write size: 2.500 GB
+Raw write time: 2.003 s
+Raw Full write time (inc. d2h) = 246.879 s
+Metadata time: 0.002 s
+H5Fcreate() time: 0.002 s
+Observed completion time: 7.311 s
+SYNC Raw write rate: 1.248 GB/s
+SYNC Raw Full write rate (inc. d2h): 10.369 MB/s
+SYNC Observed write rate: 773.215 MB/s
+===========================================================
+";
+        let found = read(&format!("{new}{new}")).unwrap();
+        let row = &found.sections[0].rows[0];
+        assert_eq!((row.case.as_str(), row.phase.as_str(), row.bytes), ("h5bench, 1 rank", "write", 5 << 29));
+        assert_eq!(row.measurements.iter().map(|m| m.seconds).collect::<Vec<_>>(), [2.003, 2.003]);
+        assert_eq!(row.measurements[0].split, [("metadata".to_owned(), 0.002)]);
+        let old = "\
+Writing Timestep_4 ... 
+
+ Performance measured with 31 ranks, 
+==================  Performance results  =================
+Total emulated compute time 4 ms
+Total write size = 77 GB
+Raw write time = 70.011 sec
+Metadata time = 5.000 ms
+H5Fcreate() takes 189478.000 sec
+Observed completion time = 74.593 sec
+Sync Raw write rate = 1.100 GB/sec 
+Sync Observed write rate = 1.091 GB/sec
+";
+        let rows = read(&format!("{old}{old}")).unwrap().sections.swap_remove(0).rows;
+        assert_eq!((rows[0].case.as_str(), rows[0].bytes), ("h5bench, 31 ranks", 77 << 30));
+        assert_eq!(rows[0].measurements.len(), 2);
+        assert_eq!(rows[0].measurements[1].split, [("metadata".to_owned(), 0.005)]);
     }
 
     #[test]

@@ -1,14 +1,18 @@
-//! Summaries of IOR.
+//! Summaries of IOR, and what it prints where none is asked for ([`text`]).
 //!
 //! With `-O summaryFormat=CSV` a line for each phase and repetition, under a head that names its columns; with `JSON` a document of tests, each with
 //! its parameters and a list of results. Both give rates over everything from the first open to the last close; here, as in results of ours, the time
 //! of the calls counts, and opening and closing are apart.
+
+mod text;
 
 use serde_json::Value;
 
 use super::{IMPORTED, add, document, seconds};
 use crate::report::bytes;
 use crate::result::{Measurement, Results, Row};
+
+pub(super) use self::text::read as text;
 
 /// The tool.
 const TOOL: &str = "ior";
@@ -176,7 +180,7 @@ impl Test {
             };
             row = row.with("access", access);
         }
-        row.engine = TOOL.to_owned();
+        TOOL.clone_into(&mut row.engine);
         row.version.clone_from(&self.version);
         row
     }

@@ -2,6 +2,7 @@
 
 use std::ffi::{CString, c_int};
 use std::path::Path;
+use std::rc::Rc;
 
 use super::MpiTeam;
 use super::abi::{Abi, Family, Handle};
@@ -25,6 +26,65 @@ pub struct IoLayer {
     pub hints: Vec<(String, String)>,
 }
 
+/// What an MPI library does with info objects.
+pub(super) trait InfoCalls {
+    /// A new one.
+    fn create(&self) -> Result<Handle>;
+    /// Puts a hint into one that is open.
+    fn set(&self, info: Handle, key: &CString, value: &CString) -> Result<()>;
+    /// Gives an open one back, which nobody uses again.
+    fn free(&self, info: Handle);
+}
+
+impl InfoCalls for Abi {
+    fn create(&self) -> Result<Handle> {
+        let mut info: Handle = 0;
+        // SAFETY: room for a handle of either family.
+        self.check(unsafe { (self.calls.info_create)(&mut info) }, "hints")?;
+        Ok(info)
+    }
+
+    fn set(&self, info: Handle, key: &CString, value: &CString) -> Result<()> {
+        // SAFETY: an open info object, strings that end with zero.
+        self.check(unsafe { (self.calls.info_set)(info, key.as_ptr(), value.as_ptr()) }, "a hint")
+    }
+
+    fn free(&self, mut info: Handle) {
+        // SAFETY: an open info object, not used again. Files that were opened with it keep what they need.
+        unsafe { (self.calls.info_free)(&mut info) };
+    }
+}
+
+/// An info object, given back at the end: also where one of several hints is refused.
+#[derive(Debug)]
+pub(super) struct Info<C: InfoCalls = Abi> {
+    calls: Rc<C>,
+    handle: Handle,
+}
+
+impl<C: InfoCalls> Info<C> {
+    /// One that holds these hints.
+    fn of(calls: &Rc<C>, hints: &[(String, String)]) -> Result<Self> {
+        let info = Info { handle: calls.create()?, calls: Rc::clone(calls) };
+        for (key, value) in hints {
+            let c_string = |text: &str, most: usize| match CString::new(text) {
+                Ok(s) if (1..=most).contains(&text.len()) => Ok(s),
+                _ => Err(Error::Invalid(format!(
+                    "MPI takes no hint `{key}={value}`: {KEY} and {VALUE} bytes at most"
+                ))),
+            };
+            calls.set(info.handle, &c_string(key, KEY)?, &c_string(value, VALUE)?)?;
+        }
+        Ok(info)
+    }
+}
+
+impl<C: InfoCalls> Drop for Info<C> {
+    fn drop(&mut self) {
+        self.calls.free(self.handle);
+    }
+}
+
 impl MpiTeam {
     /// From now on, files are opened with these hints.
     ///
@@ -34,28 +94,15 @@ impl MpiTeam {
         if hints.is_empty() {
             return Ok(());
         }
-        let abi = &self.abi;
-        let mut info: Handle = 0;
-        // SAFETY: room for a handle of either family.
-        abi.check(unsafe { (abi.calls.info_create)(&mut info) }, "hints")?;
-        for (key, value) in hints {
-            let c_string = |text: &str, most: usize| match CString::new(text) {
-                Ok(s) if (1..=most).contains(&text.len()) => Ok(s),
-                _ => Err(Error::Invalid(format!(
-                    "MPI takes no hint `{key}={value}`: {KEY} and {VALUE} bytes at most"
-                ))),
-            };
-            let (k, v) = (c_string(key, KEY)?, c_string(value, VALUE)?);
-            // SAFETY: an open info object, strings that end with zero.
-            abi.check(unsafe { (abi.calls.info_set)(info, k.as_ptr(), v.as_ptr()) }, "a hint")?;
-        }
-        self.info.set(Some(info));
+        let info = Info::of(&self.abi, hints)?;
+        // What stood there before is given back.
+        *self.info.borrow_mut() = Some(info);
         Ok(())
     }
 
     /// The hints, as the library's functions take them.
     pub fn info(&self) -> usize {
-        self.info.get().unwrap_or(self.abi.info_null)
+        self.info.borrow().as_ref().map_or(self.abi.info_null, |info| info.handle)
     }
 
     /// What MPI library does with a file beside this one, opened by this rank alone with the job's hints, and removed. `None`
@@ -133,7 +180,50 @@ unsafe fn listed(abi: &Abi, info: Handle) -> Vec<(String, String)> {
 
 #[cfg(test)]
 mod tests {
+    use std::cell::RefCell;
+
     use super::*;
+
+    /// Counts the info objects that nobody has given back; one hint is refused.
+    #[derive(Default)]
+    struct Counting(std::cell::Cell<i32>);
+
+    impl InfoCalls for Counting {
+        fn create(&self) -> Result<Handle> {
+            self.0.set(self.0.get() + 1);
+            Ok(7)
+        }
+
+        fn set(&self, _info: Handle, key: &CString, _value: &CString) -> Result<()> {
+            if key.as_bytes() == b"refused" { Err(Error::Library("MPI: a hint".into())) } else { Ok(()) }
+        }
+
+        fn free(&self, info: Handle) {
+            assert_eq!(info, 7);
+            self.0.set(self.0.get() - 1);
+        }
+    }
+
+    #[test]
+    fn info_objects_are_given_back_when_a_hint_is_refused_and_when_others_take_their_place() {
+        let calls = Rc::new(Counting::default());
+        let hints = |more: &[(&str, &str)]| {
+            let all = [&[("cb_nodes", "1")], more].concat();
+            let owned: Vec<_> = all.iter().map(|(k, v)| ((*k).to_owned(), (*v).to_owned())).collect();
+            Info::of(&calls, &owned)
+        };
+        let kept = RefCell::new(Some(hints(&[]).unwrap()));
+        assert_eq!(calls.0.get(), 1);
+        let long = "x".repeat(VALUE + 1);
+        for bad in [("refused", "1"), ("", "1"), ("a\0b", "1"), ("key", &long)] {
+            assert!(hints(&[bad]).is_err());
+            assert_eq!(calls.0.get(), 1, "{bad:?}");
+        }
+        *kept.borrow_mut() = Some(hints(&[("key", "2")]).unwrap());
+        assert_eq!(calls.0.get(), 1);
+        drop(kept);
+        assert_eq!(calls.0.get(), 0);
+    }
 
     #[test]
     fn layers_are_known_by_what_is_loaded() {

@@ -28,16 +28,24 @@ pub struct Audit {
     pub rounding: Option<Rounding>,
     /// Whether the first dimension is unlimited.
     pub unlimited: bool,
+    /// How many variables there are like the one that was looked at, it among them.
+    #[serde(default = "one")]
+    pub variables: usize,
     /// Bytes of all files.
     pub bytes: u64,
     /// Bytes of the values.
     pub values: u64,
 }
 
+/// What results of older versions had.
+fn one() -> usize {
+    1
+}
+
 impl Audit {
     /// Looks at a file (the first one, where every rank has its own).
     pub(super) fn of(path: &Path, var: &str, bytes: u64, values: u64) -> Audit {
-        let plain = Audit { format: "bytes".into(), bytes, values, ..Audit::default() };
+        let plain = Audit { format: "bytes".into(), variables: 1, bytes, values, ..Audit::default() };
         let Ok(dataset) = Dataset::open(path) else { return plain };
         let Ok(id) = dataset.var(var) else { return plain };
         let schema = dataset.schema();
@@ -62,6 +70,7 @@ impl Audit {
             chunks,
             filters,
             unlimited: v.dims.first().is_some_and(|d| schema.dim(*d).unlimited),
+            variables: 1,
             bytes,
             values,
         }
@@ -86,6 +95,9 @@ impl Audit {
         }
         if self.unlimited && self.chunks.is_some() {
             text.push_str(", unlimited");
+        }
+        if self.variables > 1 {
+            text.push_str(&format!(" (the first of {} variables)", self.variables));
         }
         text
     }

@@ -72,15 +72,17 @@ impl std::str::FromStr for Content {
 
 /// What a value is made of.
 #[derive(Clone, Debug)]
-pub(super) struct Values {
+pub(crate) struct Values {
     /// How they look.
     pub content: Content,
     /// Where the hash starts.
     pub seed: u64,
     /// Their type.
     pub dtype: Atomic,
-    /// The whole array.
+    /// The whole variable.
     pub shape: Vec<u64>,
+    /// Its position; each has other values.
+    pub field: usize,
     /// What [`Content::Sample`] repeats.
     pub sample: Option<Arc<Sample>>,
 }
@@ -91,7 +93,10 @@ pub(super) const POISON: u8 = 0xA5;
 /// An element that was not what it should be.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Mismatch {
-    /// Its index in the whole array.
+    /// The position of its variable.
+    #[serde(default)]
+    pub field: usize,
+    /// Its index in the whole variable.
     pub at: Vec<u64>,
     /// What it should be.
     pub expected: String,
@@ -119,7 +124,7 @@ impl Verdict {
         self.checked += other.checked;
         self.wrong += other.wrong;
         self.first.extend(other.first.iter().cloned());
-        self.first.sort_by(|a, b| a.at.cmp(&b.at));
+        self.first.sort_by(|a, b| (a.field, &a.at).cmp(&(b.field, &b.at)));
         self.first.truncate(TOLD);
     }
 }
@@ -135,12 +140,17 @@ fn mix(mut z: u64) -> u64 {
 const GOLDEN: u64 = 0x9E37_79B9_7F4A_7C15;
 
 impl Values {
+    /// Those of one of several variables.
+    pub(super) fn of(&self, field: usize, shape: Vec<u64>) -> Values {
+        Values { shape, field, seed: self.seed.wrapping_add(field as u64), ..self.clone() }
+    }
+
     /// Fills `out` with the values of a block: native byte order, row-major. `rank` matters to
     /// [`Content::NetcdfBench`] only.
     ///
     /// # Panics
     /// When `out` is not as long as the block has bytes, or the slab has other dimensions than the array.
-    pub(super) fn fill(&self, slab: &Hyperslab, rank: u64, out: &mut [u8]) {
+    pub(crate) fn fill(&self, slab: &Hyperslab, rank: u64, out: &mut [u8]) {
         let size = self.dtype.size();
         assert_eq!(out.len() as u64, slab.len() * size as u64);
         if let Some(sample) = &self.sample {
@@ -245,6 +255,7 @@ impl Values {
                     rest /= slab.count[d];
                 }
                 verdict.first.push(Mismatch {
+                    field: self.field,
                     at,
                     expected: shown(self.dtype, e),
                     found: shown(self.dtype, g),
@@ -279,7 +290,7 @@ mod tests {
     use super::*;
 
     fn values(content: Content, dtype: Atomic) -> Values {
-        Values { content, seed: 1, dtype, shape: vec![4, 6, 10], sample: None }
+        Values { content, seed: 1, dtype, shape: vec![4, 6, 10], field: 0, sample: None }
     }
 
     #[test]

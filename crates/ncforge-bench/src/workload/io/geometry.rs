@@ -9,6 +9,8 @@
 use ncforge::Hyperslab;
 use serde::{Deserialize, Serialize};
 
+use super::fields::{Field, Variables};
+use super::shares::{Halo, Shares};
 use crate::error::{Error, Result};
 
 /// Lengths along the dimensions, slowest first, perhaps with their names: `20:100:200:10`, `time=20:lat=100`.
@@ -92,6 +94,12 @@ pub struct GeometryRequest {
     pub nodes: Option<u64>,
     /// Ranks on each node.
     pub ppn: Option<u64>,
+    /// Parts of the array that ranks have, where these differ.
+    #[serde(default)]
+    pub shares: Option<Shares>,
+    /// The variables, where there are several.
+    #[serde(default)]
+    pub variables: Option<Variables>,
 }
 
 /// A geometry that fits together.
@@ -101,7 +109,7 @@ pub struct Geometry {
     pub names: Vec<String>,
     /// The array.
     pub data: Vec<u64>,
-    /// What one rank moves in one call.
+    /// What one rank moves in one call. Where shares differ, blocks are multiples of it along the dimension that is shared.
     pub block: Vec<u64>,
     /// Ranks along each dimension; their product is the number of ranks.
     pub grid: Vec<u64>,
@@ -109,6 +117,15 @@ pub struct Geometry {
     pub nodes: u64,
     /// Ranks on each node.
     pub ppn: u64,
+    /// Parts of the array that ranks have, where these differ.
+    #[serde(default)]
+    pub shares: Option<Shares>,
+    /// How far blocks reach into their neighbours along each dimension; empty where they do not.
+    #[serde(default)]
+    pub halo: Vec<u64>,
+    /// The variables. (Results of older versions have one, and do not tell it.)
+    #[serde(default)]
+    pub fields: Vec<Field>,
 }
 
 impl Geometry {
@@ -142,6 +159,24 @@ impl Geometry {
                 written(&data)
             )),
         };
+        let fields = match &request.variables {
+            Some(variables) => variables.fields(&names)?,
+            None => Field::whole(rank),
+        };
+        let horizontal = request.variables.as_ref().is_some_and(Variables::is_horizontal);
+        let usual = match &request.shares {
+            // One after the other along the dimension behind the steps.
+            Some(_) => default_grid(rank.min(2), nodes, ppn)
+                .into_iter()
+                .chain(vec![1; rank.saturating_sub(2)])
+                .collect(),
+            None if horizontal && rank > 2 => {
+                let mut grid = vec![1; rank];
+                (grid[rank - 2], grid[rank - 1]) = (nodes, ppn);
+                grid
+            }
+            None => default_grid(rank, nodes, ppn),
+        };
         let grid = match (&request.split, &request.block) {
             (Some(split), _) => {
                 same_rank("split", split)?;
@@ -149,9 +184,9 @@ impl Geometry {
             }
             (None, Some(block)) => {
                 same_rank("block", block)?;
-                grid_of_blocks(&data, &block.lens, ranks, &default_grid(rank, nodes, ppn))?
+                grid_of_blocks(&data, &block.lens, ranks, &usual)?
             }
-            (None, None) => default_grid(rank, nodes, ppn),
+            (None, None) => usual,
         };
         let covered: u64 = grid.iter().product();
         if covered != ranks {
@@ -159,6 +194,13 @@ impl Geometry {
                 "a grid of {} is for {covered} ranks, there are {ranks}",
                 written(&grid)
             ));
+        }
+        if let Some(shares) = &request.shares {
+            let block = uneven_block(request, &names, &data, &grid, shares)?;
+            // One rank alone has everything.
+            let shares = (ranks > 1).then(|| shares.clone());
+            let halo = Vec::new();
+            return Ok(Geometry { names, data, block, grid, nodes, ppn, shares, halo, fields });
         }
         for d in 0..rank {
             if !data[d].is_multiple_of(grid[d]) {
@@ -201,7 +243,7 @@ impl Geometry {
                 ));
             }
         }
-        Ok(Geometry { names, data, block, grid, nodes, ppn })
+        Ok(Geometry { names, data, block, grid, nodes, ppn, shares: None, halo: Vec::new(), fields })
     }
 
     /// The number of ranks.
@@ -209,37 +251,98 @@ impl Geometry {
         self.grid.iter().product()
     }
 
-    /// What each rank moves in all.
-    pub fn share(&self) -> Vec<u64> {
-        self.data.iter().zip(&self.grid).map(|(n, g)| n / g).collect()
+    /// The dimension along which shares differ, if they do.
+    fn uneven(&self) -> Option<(usize, &Shares)> {
+        let shares = self.shares.as_ref()?;
+        Some((self.grid.iter().position(|&g| g > 1).unwrap_or(0), shares))
+    }
+
+    /// Places of the array for each part of a share, along the dimension where shares differ.
+    fn unit(&self, dim: usize, shares: &Shares) -> u64 {
+        self.data[dim] / shares.total().unwrap_or(1).max(1)
+    }
+
+    /// What a rank moves in all.
+    pub fn share_of(&self, rank: u64) -> Vec<u64> {
+        let mut share: Vec<u64> = self.data.iter().zip(&self.grid).map(|(n, g)| n / g).collect();
+        if let Some((d, shares)) = self.uneven() {
+            share[d] = shares.parts().get(rank as usize).copied().unwrap_or(0) * self.unit(d, shares);
+        }
+        share
     }
 
     /// Where the share of a rank begins. Ranks go through the grid with the last dimension fastest, which is
     /// NetCDF-Bench's `(r div ppn, r mod ppn)`.
     pub fn origin(&self, rank: u64) -> Vec<u64> {
-        let share = self.share();
         let mut rest = rank;
         let mut at = vec![0; self.grid.len()];
         for d in (0..self.grid.len()).rev() {
-            at[d] = rest % self.grid[d] * share[d];
+            at[d] = rest % self.grid[d] * (self.data[d] / self.grid[d]);
             rest /= self.grid[d];
+        }
+        if let Some((d, shares)) = self.uneven() {
+            at[d] = shares.parts().iter().take(rank as usize).sum::<u64>() * self.unit(d, shares);
         }
         at
     }
 
-    /// Elements of a block.
-    pub fn block_len(&self) -> u64 {
-        self.block.iter().product()
+    /// The length of a block of a rank along a dimension.
+    fn block_along(&self, rank: u64, dim: usize) -> u64 {
+        match self.uneven() {
+            // All of a share at once, so that ranks make as many calls as one another.
+            Some((d, _)) if d == dim => self.share_of(rank)[d],
+            _ => self.block[dim],
+        }
+    }
+
+    /// The length of the longest block along a dimension.
+    pub(super) fn largest_block(&self, dim: usize) -> u64 {
+        match self.uneven() {
+            Some((d, shares)) if d == dim => {
+                shares.parts().iter().max().copied().unwrap_or(1) * self.unit(d, shares)
+            }
+            _ => self.block[dim],
+        }
+    }
+
+    /// Blocks along a dimension that a rank moves: as many for every rank.
+    fn blocks_along(&self, dim: usize) -> u64 {
+        match self.uneven() {
+            Some((d, _)) if d == dim => 1,
+            _ => self.data[dim] / self.grid[dim] / self.block[dim],
+        }
     }
 
     /// Calls that each rank makes.
     pub fn calls(&self) -> u64 {
-        self.share().iter().zip(&self.block).map(|(s, b)| s / b).product()
+        (0..self.data.len()).map(|d| self.blocks_along(d)).product()
     }
 
     /// Steps along the first dimension that each rank makes.
     pub fn steps(&self) -> u64 {
-        self.share().first().zip(self.block.first()).map_or(1, |(s, b)| s / b).max(1)
+        if self.data.is_empty() { 1 } else { self.blocks_along(0).max(1) }
+    }
+
+    /// The same with blocks that reach into their neighbours.
+    ///
+    /// # Errors
+    /// [`Error::Invalid`] where no block has any, or the widths are not the array's.
+    pub fn reaching(&self, halo: &Halo) -> Result<Geometry> {
+        let neighbours: Vec<bool> =
+            (0..self.data.len()).map(|d| self.largest_block(d) < self.data[d]).collect();
+        let halo = halo.widths(&neighbours).map_err(Error::Invalid)?;
+        Ok(Geometry { halo, ..self.clone() })
+    }
+
+    /// A block with as much around it as the halo is wide and the array is long.
+    pub(super) fn with_halo(&self, block: &Hyperslab) -> Hyperslab {
+        if self.halo.is_empty() {
+            return block.clone();
+        }
+        let low: Vec<u64> = block.start.iter().zip(&self.halo).map(|(s, h)| s.saturating_sub(*h)).collect();
+        let high = (0..low.len()).map(|d| block.end(d).saturating_add(self.halo[d]).min(self.data[d]));
+        let count: Vec<u64> = high.zip(&low).map(|(h, l)| h - l).collect();
+        Hyperslab::new(&low, &count)
     }
 
     /// The same array in blocks of another shape, by as many ranks: how it is read where that is not how it is written.
@@ -262,8 +365,10 @@ impl Geometry {
             split: split.map(|grid| Lengths::new(&grid)),
             nodes: Some(self.nodes),
             ppn: Some(self.ppn),
+            ..GeometryRequest::default()
         };
-        Self::resolve(&request, self.ranks(), self.nodes)
+        let other = Self::resolve(&request, self.ranks(), self.nodes)?;
+        Ok(Geometry { fields: self.fields.clone(), ..other })
     }
 
     /// Ranks along the dimensions of which such a block takes a part only, the slowest first, as far as they can be shared; `None` where
@@ -294,15 +399,69 @@ impl Geometry {
     /// The block of call number `call` of a rank, in the whole array.
     pub fn slab(&self, rank: u64, call: u64) -> Hyperslab {
         let mut start = self.origin(rank);
-        let share = self.share();
+        let count: Vec<u64> = (0..start.len()).map(|d| self.block_along(rank, d)).collect();
         let mut rest = call;
         for d in (0..start.len()).rev() {
-            let steps = share[d] / self.block[d];
-            start[d] += rest % steps * self.block[d];
+            let steps = self.blocks_along(d);
+            start[d] += rest % steps * count[d];
             rest /= steps;
         }
-        Hyperslab::new(&start, &self.block)
+        Hyperslab::new(&start, &count)
     }
+}
+
+/// What blocks are multiples of where shares differ: whole shares along one dimension.
+fn uneven_block(
+    request: &GeometryRequest,
+    names: &[String],
+    data: &[u64],
+    grid: &[u64],
+    shares: &Shares,
+) -> Result<Vec<u64>> {
+    if request.block.is_some() {
+        return invalid(
+            "ranks with shares of their own move all of them in each step; leave out the block".into(),
+        );
+    }
+    let ranks: u64 = grid.iter().product();
+    if shares.parts().len() as u64 != ranks {
+        return invalid(format!("{} shares are for as many ranks, there are {ranks}", shares.parts().len()));
+    }
+    let shared: Vec<usize> = (0..grid.len()).filter(|&d| grid[d] > 1).collect();
+    let along = match shared[..] {
+        [] => 0,
+        [d] if d > 0 || grid.len() == 1 => d,
+        [_] => {
+            return invalid(format!(
+                "steps go along the first dimension, `{}`, which ranks with shares of their own cannot share; split another one",
+                names[0]
+            ));
+        }
+        _ => {
+            return invalid(format!(
+                "shares of their own are along one dimension, the grid {} of ranks has several; give it by --split",
+                written(grid)
+            ));
+        }
+    };
+    let total = shares.total().filter(|&n| n <= data[along]);
+    let Some(total) = total.filter(|&n| data[along].is_multiple_of(n)) else {
+        let fitting = shares.total().and_then(|n| data[along].checked_next_multiple_of(n));
+        return invalid(format!(
+            "`{}` has length {}, which cannot be divided into the shares {shares}{}",
+            names[along],
+            data[along],
+            fitting.map_or_else(String::new, |n| format!("; {n} would do"))
+        ));
+    };
+    let mut block: Vec<u64> = data.to_vec();
+    if block.len() > 1 {
+        block[0] = 1;
+    }
+    if !shared.is_empty() {
+        block[along] = data[along] / total * shares.grain();
+    }
+    Ok(block)
 }
 
 fn invalid<T>(why: String) -> Result<T> {

@@ -8,6 +8,7 @@ use serde::{Deserialize, Serialize};
 
 use super::data::Content;
 use super::geometry::{GeometryRequest, Lengths};
+use super::shares::Halo;
 use crate::driver::{Coding, is_hdf5};
 
 /// Everything that can be asked. A saved result holds it, and can be run again from it.
@@ -18,6 +19,9 @@ pub struct IoOptions {
     /// Blocks in which is read, where those are not the ones that were written.
     #[serde(default)]
     pub read_block: Option<Lengths>,
+    /// How far blocks that are read reach into their neighbours.
+    #[serde(default)]
+    pub halo: Option<Halo>,
     /// Seconds that every rank waits between two time steps that are written, as a model that computes.
     #[serde(default)]
     pub compute: Option<f64>,
@@ -99,6 +103,7 @@ impl IoOptions {
         IoOptions {
             geometry: GeometryRequest::default(),
             read_block: None,
+            halo: None,
             compute: None,
             cases: vec![CaseAsk::default()],
             write: true,

@@ -2,19 +2,19 @@
 
 use super::buffer::Buffer;
 use super::data::{POISON, Values, Verdict};
+use super::fields::Piece;
 use super::geometry::Geometry;
 use super::options::AccessKind;
-use super::prepare::{Case, is_periodic};
+use super::places::Places;
+use super::prepare::{Case, is_periodic, reads_as};
 use super::result::{PhaseKind, RankPhase, Span};
 use crate::clock::{self, Used};
 use crate::driver::BlockFile;
 use crate::error::{Error, Result};
 use crate::team::{Team, agree, exchange};
 
-use ncforge::Hyperslab;
-
 /// At most so many times of single calls are kept for each rank.
-const CALLS_KEPT: usize = 4096;
+const CALLS_KEPT: usize = 2048;
 
 /// What all phases of a run share on one rank.
 pub(super) struct Bench<'a> {
@@ -24,7 +24,10 @@ pub(super) struct Bench<'a> {
     pub(super) reading: &'a Geometry,
     /// Seconds between two time steps that are written.
     pub(super) compute: Option<f64>,
-    pub(super) values: Values,
+    /// Of each variable.
+    pub(super) values: Vec<Values>,
+    /// Bytes of a value.
+    size: usize,
     /// Bytes of values that may be held at once by this rank.
     pub(super) room: usize,
     pub(super) verify: bool,
@@ -47,13 +50,11 @@ impl<'a> Bench<'a> {
     pub(super) fn new(
         team: &'a dyn Team,
         (geometry, reading): (&'a Geometry, &'a Geometry),
-        values: Values,
+        values: &Values,
         options: &super::IoOptions,
         stop: Option<&'a dyn Fn() -> bool>,
     ) -> Self {
         let ranks = geometry.ranks();
-        let mine = team.rank() as u64;
-        let shift = u64::from(options.shift && ranks > 1);
         // A part of the last-level cache would be best, but calls must also be many between two barriers.
         let room = options.memory.unwrap_or(256 << 20) / ranks.max(1);
         Bench {
@@ -61,37 +62,38 @@ impl<'a> Bench<'a> {
             geometry,
             reading,
             compute: options.compute,
-            values,
+            size: values.dtype.size(),
+            values: (0..).zip(&geometry.fields).map(|(i, f)| values.of(i, f.of(&geometry.data))).collect(),
             room: room as usize,
             verify: options.verify,
             periodic: is_periodic(options),
             rewrites: options.rewrite,
             seconds: options.seconds,
             reach: None,
-            reads_as: (mine + shift) % ranks,
+            reads_as: reads_as(options, team),
             buffer: Buffer::default(),
             expected: Vec::new(),
             stop,
         }
     }
 
-    fn block_bytes(&self, geometry: &Geometry) -> usize {
-        geometry.block_len() as usize * self.values.dtype.size()
-    }
-
-    /// Calls whose values fit the room.
+    /// Calls whose values fit the room: as many for every rank.
     fn calls_at_once(&self, geometry: &Geometry) -> u64 {
-        (self.room / self.block_bytes(geometry).max(1)).max(1) as u64
+        let bytes = geometry.values_of_a_call().saturating_mul(self.size as u64);
+        (self.room as u64 / bytes.max(1)).max(1)
     }
 
-    /// Where a block of the whole array lies in a file of the case.
-    fn in_file(&self, case: &Case, slab: &Hyperslab, rank: u64) -> Hyperslab {
-        if case.ask.access != AccessKind::File {
-            return slab.clone();
-        }
-        let origin = self.geometry.origin(rank);
-        let start: Vec<u64> = slab.start.iter().zip(&origin).map(|(s, o)| s - o).collect();
-        Hyperslab::new(&start, &slab.count)
+    /// What a rank moves in these calls. Where calls are collective, it takes part in those in which others alone move something.
+    fn pieces(&self, case: &Case, geometry: &Geometry, rank: u64, calls: std::ops::Range<u64>) -> Vec<Piece> {
+        let together = case.ask.access == AccessKind::Collective && self.team.size() > 1;
+        let all = calls.flat_map(|call| geometry.pieces(rank, call, case.is_apart()));
+        all.filter(|p| p.owned || together).collect()
+    }
+
+    /// Where these lie in the file of a rank.
+    fn places(&self, case: &Case, geometry: &Geometry, rank: u64, pieces: &[Piece], reused: bool) -> Places {
+        let origin = case.is_apart().then(|| geometry.origin(rank));
+        Places::of(pieces, geometry, origin.as_deref(), self.size, reused)
     }
 
     fn asked_to_stop(&self) -> Result<()> {
@@ -141,7 +143,6 @@ impl<'a> Bench<'a> {
             _ => (0, self.geometry.calls()),
         };
         let wrong = self.rewrites && kind != PhaseKind::Rewrite;
-        let block = self.block_bytes(self.geometry);
         let at_once = if self.periodic { calls } else { self.calls_at_once(self.geometry) };
         // Between two steps nothing is timed: a stretch ends with a step.
         let a_step = self.geometry.calls() / self.geometry.steps();
@@ -150,24 +151,29 @@ impl<'a> Bench<'a> {
         while first < calls && !pace.is_over() {
             let end = (first + pace.calls()).min(calls);
             meter.pause();
-            let slabs: Vec<Hyperslab> = (first..end).map(|c| self.geometry.slab(mine, c)).collect();
-            let held = if self.periodic { 1 } else { slabs.len() };
-            self.buffer.resize(held * block);
-            for (slab, out) in slabs.iter().zip(self.buffer.chunks_mut(block)) {
-                self.values.fill(slab, mine, out);
+            let pieces = self.pieces(case, self.geometry, mine, first..end);
+            let mut places = self.places(case, self.geometry, mine, &pieces, self.periodic);
+            self.buffer.resize(places.room());
+            // What all calls write is made once.
+            let made = if self.periodic { 1 } else { pieces.len() };
+            for (piece, place) in pieces.iter().filter(|p| p.owned).zip(places.owned()).take(made) {
+                let out = &mut self.buffer[place.at..][..place.len];
+                self.values[piece.field].fill(&piece.slab, mine, out);
                 if wrong {
                     out.iter_mut().for_each(|b| *b = !*b);
                 }
             }
-            let mut places = Places::of(slabs.iter().map(|s| self.in_file(case, s, mine)));
             self.asked_to_stop()?;
             meter.go_on();
             self.team.barrier()?;
-            let mut clock = Calls::begin(&mut phase, end - first);
+            let mut clock = Calls::begin(&mut phase, places.len() as u64);
             let mut done = Ok(());
-            for i in 0..slabs.len() {
-                let at = (i % held) * block;
-                done = file.write(0, places.at(i), &self.buffer[at..at + block]);
+            for i in 0..places.len() {
+                let (place, slab) = places.at(i);
+                done = match place.owned {
+                    true => file.write(place.field, slab, &self.buffer[place.at..][..place.len]),
+                    false => file.absent(place.field, slab, true),
+                };
                 if done.is_err() {
                     break;
                 }
@@ -177,9 +183,9 @@ impl<'a> Bench<'a> {
             self.after_calls(case, done)?;
             // Giving lists of blocks back is no work of the library's, either.
             meter.pause();
-            drop((slabs, places));
+            phase.bytes += places.bytes();
+            drop((pieces, places));
             meter.go_on();
-            phase.bytes += (end - first) * block as u64;
             first = end;
             pace.after(self.team, &phase)?;
             let between = first < calls && first.is_multiple_of(a_step);
@@ -202,11 +208,11 @@ impl<'a> Bench<'a> {
         let fetched = clock::storage_read();
         let mut meter = Meter::begin();
         let path = case.path(played);
-        let (mut file, span) = self.timed(case, || case.driver.open_blocks(&path, &case.spec, &access))?;
+        let (mut file, span) =
+            self.timed(case, || case.driver.open_blocks(&path, case.read_spec(), &access))?;
         phase.open = span;
         phase.steps = file.steps().iter().map(|&(step, seconds)| (step.to_owned(), seconds)).collect();
         let calls = self.reach.unwrap_or(self.reading.calls());
-        let block = self.block_bytes(self.reading);
         // Without a check nobody needs what was read before.
         let (at_once, reuse) =
             if self.verify { (self.calls_at_once(self.reading), false) } else { (calls, true) };
@@ -215,19 +221,21 @@ impl<'a> Bench<'a> {
         while first < calls && !pace.is_over() {
             let end = (first + pace.calls()).min(calls);
             meter.pause();
-            let slabs: Vec<Hyperslab> = (first..end).map(|c| self.reading.slab(played, c)).collect();
-            let held = if reuse { 1 } else { slabs.len() };
-            self.buffer.resize(held * block);
+            let pieces = self.pieces(case, self.reading, played, first..end);
+            let mut places = self.places(case, self.reading, played, &pieces, reuse);
+            self.buffer.resize(places.room());
             self.buffer.fill(POISON);
-            let mut places = Places::of(slabs.iter().map(|s| self.in_file(case, s, played)));
             self.asked_to_stop()?;
             meter.go_on();
             self.team.barrier()?;
-            let mut clock = Calls::begin(&mut phase, end - first);
+            let mut clock = Calls::begin(&mut phase, places.len() as u64);
             let mut done = Ok(());
-            for i in 0..slabs.len() {
-                let at = (i % held) * block;
-                done = file.read(0, places.at(i), &mut self.buffer[at..at + block]);
+            for i in 0..places.len() {
+                let (place, slab) = places.at(i);
+                done = match place.owned {
+                    true => file.read(place.field, slab, &mut self.buffer[place.at..][..place.len]),
+                    false => file.absent(place.field, slab, false),
+                };
                 if done.is_err() {
                     break;
                 }
@@ -238,13 +246,14 @@ impl<'a> Bench<'a> {
             meter.pause();
             if let Some(verdict) = &mut verdict {
                 let rounding = case.spec.vars[0].coding.rounding;
-                for (slab, got) in slabs.iter().zip(self.buffer.chunks(block)) {
-                    verdict.add(&self.values.check(slab, played, rounding, got, &mut self.expected));
+                for (piece, place) in pieces.iter().filter(|p| p.owned).zip(places.owned()) {
+                    let (got, room) = (&self.buffer[place.at..][..place.len], &mut self.expected);
+                    verdict.add(&self.values[piece.field].check(&piece.slab, played, rounding, got, room));
                 }
             }
-            drop((slabs, places));
+            phase.bytes += places.bytes();
+            drop((pieces, places));
             meter.go_on();
-            phase.bytes += (end - first) * block as u64;
             first = end;
             pace.after(self.team, &phase)?;
         }
@@ -265,31 +274,6 @@ impl<'a> Bench<'a> {
 
     fn close(&self, case: &Case, file: Box<dyn BlockFile + '_>) -> Result<Span> {
         Ok(self.timed(case, || file.close())?.1)
-    }
-}
-
-/// Where the blocks of a stretch lie: their starts in one run of memory, as walking through thousands of lists would take time between calls.
-struct Places {
-    starts: Vec<u64>,
-    place: Hyperslab,
-}
-
-impl Places {
-    /// Of blocks that are as large as one another.
-    fn of(slabs: impl Iterator<Item = Hyperslab>) -> Self {
-        let mut starts = Vec::new();
-        let mut place = Hyperslab::new(&[], &[]);
-        for slab in slabs {
-            starts.extend_from_slice(&slab.start);
-            place = slab;
-        }
-        Places { starts, place }
-    }
-
-    fn at(&mut self, i: usize) -> &Hyperslab {
-        let rank = self.place.start.len();
-        self.place.start.copy_from_slice(&self.starts[i * rank..][..rank]);
-        &self.place
     }
 }
 
@@ -332,12 +316,16 @@ impl Pace {
     }
 }
 
-/// Times of the calls of one stretch.
+/// Times of the calls of one stretch. The clock is looked at around those that are kept only: a look takes about as long as a hundredth of a
+/// call of some kilobytes.
 struct Calls {
     begin: f64,
     last: f64,
     every: u64,
-    count: u64,
+    /// Calls until the clock is looked at.
+    left: u64,
+    /// Whether the next look ends a call that is kept.
+    timing: bool,
     kept: Vec<f32>,
 }
 
@@ -345,22 +333,39 @@ impl Calls {
     fn begin(phase: &mut RankPhase, calls: u64) -> Self {
         let room = CALLS_KEPT.saturating_sub(phase.calls.len()).max(16);
         let kept = Vec::with_capacity(room.min(calls as usize) + 1);
+        let every = calls.div_ceil(room as u64).max(1);
         let begin = clock::now();
-        Calls { begin, last: begin, every: calls.div_ceil(room as u64).max(1), count: 0, kept }
+        // The first call is always kept.
+        Calls { begin, last: begin, every, left: 1, timing: true, kept }
     }
 
     /// A call has ended.
+    #[inline]
     fn lap(&mut self) {
+        self.left -= 1;
+        if self.left == 0 {
+            self.look();
+        }
+    }
+
+    fn look(&mut self) {
         let now = clock::now();
-        if self.count.is_multiple_of(self.every) {
+        if self.timing {
             self.kept.push((now - self.last) as f32);
         }
-        self.count += 1;
+        // Every call is kept, or the one behind as many that are not.
+        (self.timing, self.left) = match (self.timing, self.every) {
+            (_, 1) => (true, 1),
+            (true, every) => (false, every - 1),
+            (false, _) => (true, 1),
+        };
         self.last = now;
     }
 
+    /// The last call has ended.
     fn end(self, phase: &mut RankPhase) {
-        phase.io.push(Span { begin: self.begin, end: self.last });
+        let end = if self.every == 1 { self.last } else { clock::now() };
+        phase.io.push(Span { begin: self.begin, end });
         phase.calls.extend(self.kept);
     }
 }
@@ -399,11 +404,19 @@ mod tests {
     use crate::team::Alone;
 
     #[test]
-    fn places_are_those_of_the_blocks() {
-        let slab = |a, b| Hyperslab::new(&[a, b], &[2, 3]);
-        let mut places = Places::of([slab(0, 0), slab(0, 3), slab(2, 0)].into_iter());
-        for (i, expected) in [(1, slab(0, 3)), (0, slab(0, 0)), (2, slab(2, 0))] {
-            assert_eq!(*places.at(i), expected);
+    fn calls_are_kept_evenly_and_the_first_one_always() {
+        for (calls, kept) in [(0, 0), (1, 1), (2048, 2048), (2049, 1025), (5000, 1667), (10_000, 2000)] {
+            let mut phase = RankPhase::default();
+            let mut clock = Calls::begin(&mut phase, calls);
+            (0..calls).for_each(|_| clock.lap());
+            clock.end(&mut phase);
+            assert_eq!(phase.calls.len(), kept, "{calls}");
+            assert!(phase.io[0].end >= phase.io[0].begin && phase.calls.iter().all(|s| *s >= 0.0));
+            // A later stretch has less room, but some.
+            let mut clock = Calls::begin(&mut phase, 100);
+            (0..100).for_each(|_| clock.lap());
+            clock.end(&mut phase);
+            assert!(phase.calls.len() > kept && phase.io.len() == 2);
         }
     }
 

@@ -12,7 +12,7 @@ use super::ceilings::codec_rate;
 use super::data::{Content, Values};
 use super::geometry::{Geometry, written};
 use super::names::{matrix, names};
-use super::options::{CacheAsk, CaseAsk, IoOptions};
+use super::options::{AccessKind, CacheAsk, CaseAsk, IoOptions};
 use super::prepare::{check_time, first_half, free_space, invalid, reading, spec, values};
 use super::sample::{Sample, sample_type};
 use crate::clock;
@@ -52,7 +52,10 @@ pub fn plan(options: &IoOptions, ranks: u64) -> Result<Plan> {
     check_time(options)?;
     let reads = reading(options, &geometry)?;
     for ask in &options.cases {
-        let spec = spec(options, ask, &geometry)?;
+        // Shares differ: a chunk must go into the smallest.
+        let smallest =
+            (0..ranks).min_by_key(|&r| geometry.share_of(r)).filter(|_| ask.access == AccessKind::File);
+        let spec = spec(options, ask, &geometry, smallest.unwrap_or(0))?;
         if let Some(why) = spec.representable() {
             return invalid(why);
         }
@@ -67,8 +70,11 @@ pub fn plan(options: &IoOptions, ranks: u64) -> Result<Plan> {
         Sample::load(path, variable, options.dtype)?;
     }
     let size = crate::report::bytes;
-    let values_bytes = geometry.data.iter().product::<u64>() * options.dtype.size() as u64;
-    let block = geometry.block_len() * options.dtype.size() as u64;
+    let value = options.dtype.size() as u64;
+    // Where every rank has a file, they may hold some variables several times.
+    let apart = options.cases.iter().all(|c| c.access == AccessKind::File);
+    let values_bytes = geometry.values(apart).saturating_mul(value);
+    let block = geometry.values_of_a_call().saturating_mul(value);
     let mut out = String::new();
     let _ = writeln!(
         out,
@@ -77,18 +83,28 @@ pub fn plan(options: &IoOptions, ranks: u64) -> Result<Plan> {
         geometry.names.join(":"),
         size(values_bytes)
     );
-    let _ = writeln!(out, "ranks    {} as {}", ranks, written(&geometry.grid));
+    if let Some(variables) = &options.geometry.variables {
+        let _ = writeln!(out, "holds    {} variables: {variables}", variables.count());
+    }
+    let of = geometry.shares.as_ref().map_or_else(String::new, |s| format!(" with shares {s}"));
+    let _ = writeln!(out, "ranks    {} as {}{of}", ranks, written(&geometry.grid));
+    let most = if geometry.shares.is_some() { "multiples of " } else { "" };
     let _ = writeln!(
         out,
-        "blocks   {}, {}, {} calls a rank",
+        "blocks   {most}{}, {}, {} calls a rank",
         written(&geometry.block),
         size(block),
         geometry.calls()
     );
-    if options.read_block.is_some() {
+    if options.read_block.is_some() || options.halo.is_some() {
+        let halo = if reads.halo.is_empty() {
+            String::new()
+        } else {
+            format!(" with a halo of {}", written(&reads.halo))
+        };
         let _ = writeln!(
             out,
-            "reads    {} by ranks as {}, {} calls a rank",
+            "reads    {}{halo} by ranks as {}, {} calls a rank",
             written(&reads.block),
             written(&reads.grid),
             reads.calls()
@@ -98,17 +114,21 @@ pub fn plan(options: &IoOptions, ranks: u64) -> Result<Plan> {
         (options.memory.unwrap_or(256 << 20) / ranks.max(1)).max(block).min(values_bytes / ranks.max(1));
     let _ = writeln!(out, "memory   {} a rank for values", size(held));
     let cells = cells(options, &mut out);
-    let rounds = options.warmup + options.repetitions;
+    let rounds = options.warmup.saturating_add(options.repetitions);
     let writes = usize::from(options.write) + usize::from(options.rewrite);
     let reads = if options.read { options.caches.len() } else { 0 };
+    let moved = |times: usize| {
+        let times = rounds.saturating_mul(options.cases.len()).saturating_mul(times);
+        size(values_bytes.saturating_mul(times as u64))
+    };
     let _ = writeln!(
         out,
         "work     {} case{}, {rounds} rounds: {}{} written, {} read in all",
         options.cases.len(),
         if options.cases.len() == 1 { "" } else { "s" },
         if options.seconds.is_some() || options.layers { "at most " } else { "" },
-        size(values_bytes.saturating_mul((rounds * options.cases.len() * writes) as u64)),
-        size(values_bytes.saturating_mul((rounds * options.cases.len() * reads) as u64)),
+        moved(writes),
+        moved(reads),
     );
     let seconds = time(options, &geometry, values_bytes as f64, &mut out)?;
     if let Some(free) = free_space(&options.file) {
@@ -152,7 +172,7 @@ fn cells(options: &IoOptions, out: &mut String) -> usize {
 fn time(options: &IoOptions, geometry: &Geometry, bytes: f64, out: &mut String) -> Result<f64> {
     let rates = Rates::of(options, geometry)?;
     let round: f64 = options.cases.iter().map(|ask| rates.seconds(options, ask, geometry, bytes)).sum();
-    let rounds = options.warmup + options.repetitions;
+    let rounds = options.warmup.saturating_add(options.repetitions);
     let seconds = round * rounds as f64;
     let _ = writeln!(
         out,
@@ -168,7 +188,7 @@ fn time(options: &IoOptions, geometry: &Geometry, bytes: f64, out: &mut String) 
     );
     if let Some(budget) = options.budget.filter(|b| *b < seconds) {
         // A round that has begun is ended.
-        let made = ((budget / round.max(1e-9)).floor() as usize + 1).min(rounds);
+        let made = ((budget / round.max(1e-9)).floor() as usize).saturating_add(1).min(rounds);
         let _ = writeln!(out, "budget   {}: about {made} of {rounds} rounds", crate::report::seconds(budget));
     }
     Ok(seconds)

@@ -6,20 +6,18 @@ use std::sync::Arc;
 use ncforge::Dataset;
 
 use super::data::{Content, Values};
+use super::fields::{Field, VARIABLE};
 use super::geometry::{Geometry, written};
 use super::names::names;
 use super::options::{AccessKind, CacheAsk, CaseAsk, ChunkChoice, DriverAsk, IoOptions, type_name};
 use super::sample::Sample;
 use crate::driver::{
     Access, ChunkAsk, Coding, DimSpec, Driver, FileSpec, Hdf5Driver, LibnetcdfDriver, MARK, MpiIoDriver,
-    NcforgeDriver, PARALLEL, RawDriver, Rounding, VarSpec, is_marked, library,
+    NcforgeDriver, PARALLEL, PARALLEL_HDF5, RawDriver, Rounding, VarSpec, is_marked, library,
 };
 use crate::environment::Filesystem;
 use crate::error::{Error, Result};
 use crate::team::Team;
-
-/// The name of the variable, as NetCDF-Bench has it.
-pub(super) const VARIABLE: &str = "data";
 
 /// A case that is ready to run.
 pub(super) struct Case {
@@ -27,6 +25,8 @@ pub(super) struct Case {
     pub(super) name: String,
     pub(super) driver: Box<dyn Driver>,
     pub(super) spec: FileSpec,
+    /// The file that this rank reads, where that is another's of another shape.
+    pub(super) others: Option<FileSpec>,
     /// Where the second half is appended: the calls of the first, and the file after them.
     pub(super) half: Option<(u64, FileSpec)>,
     /// The file, without the rank's number.
@@ -52,6 +52,16 @@ impl Case {
             AccessKind::File => (0..ranks).map(|r| self.path(r)).collect(),
             _ => vec![self.file.clone()],
         }
+    }
+
+    /// The file that this rank reads.
+    pub(super) fn read_spec(&self) -> &FileSpec {
+        self.others.as_ref().unwrap_or(&self.spec)
+    }
+
+    /// Whether every rank has a file of its own.
+    pub(super) fn is_apart(&self) -> bool {
+        self.ask.access == AccessKind::File
     }
 
     /// How this rank opens its file.
@@ -104,9 +114,15 @@ pub(super) fn cases(
             false => options.file.clone(),
             true => derived(&options.file, number, driver.extension()),
         };
-        let spec = spec(options, ask, geometry)?;
+        let others = match ask.access {
+            AccessKind::File if geometry.shares.is_some() => {
+                Some(spec(options, ask, geometry, reads_as(options, team))?)
+            }
+            _ => None,
+        };
+        let spec = spec(options, ask, geometry, team.rank() as u64)?;
         let half = options.append.then(|| first_half(options, geometry, &spec)).transpose()?;
-        let case = Case { name: String::new(), spec, half, driver, file, ask: ask.clone() };
+        let case = Case { name: String::new(), spec, others, half, driver, file, ask: ask.clone() };
         check(options, &case, geometry)?;
         match refusal(options, &case, &case.access(team, &geometry.block)) {
             Some(why) if options.layers => leave_out(ask, &why),
@@ -118,15 +134,23 @@ pub(super) fn cases(
     Ok((cases, left_out))
 }
 
-/// A build of netCDF-C for several processes, where that is the layer that nobody has named and the system has one.
+/// A build of netCDF-C or of HDF5 for several processes, where that is the layer that nobody has named and the system has one.
 fn parallel_layer(options: &IoOptions, ask: &CaseAsk, team: &dyn Team) -> Option<Box<dyn Driver>> {
-    let unnamed = options.layers && ask.driver == DriverAsk::Libnetcdf(None);
     let shared = team.size() > 1 && team.mpi().is_some() && ask.access != AccessKind::File;
-    if !unnamed || !shared {
+    if !options.layers || !shared {
         return None;
     }
-    let found = PARALLEL.iter().find_map(|name| LibnetcdfDriver::load(Path::new(name)).ok());
-    found.map(|d| Box::new(d) as Box<dyn Driver>)
+    match ask.driver {
+        DriverAsk::Libnetcdf(None) => {
+            let found = PARALLEL.iter().find_map(|name| LibnetcdfDriver::load(Path::new(name)).ok());
+            found.map(|d| Box::new(d) as Box<dyn Driver>)
+        }
+        DriverAsk::H5(None) => {
+            let found = PARALLEL_HDF5.iter().find_map(|name| Hdf5Driver::load(Path::new(name)).ok());
+            found.map(|d| Box::new(d) as Box<dyn Driver>)
+        }
+        _ => None,
+    }
 }
 
 /// Whether phases can end with the time.
@@ -152,6 +176,25 @@ pub(super) fn reading(options: &IoOptions, geometry: &Geometry) -> Result<Geomet
     if options.compute.is_some_and(|s| !(s.is_finite() && s >= 0.0)) {
         return invalid("what lies between two time steps is a number of seconds, 0 or more");
     }
+    let reading = in_blocks(options, geometry)?;
+    let Some(halo) = &options.halo else { return Ok(reading) };
+    if !options.read {
+        return invalid("a halo is for reading; give --read");
+    }
+    if options.seconds.is_some() || options.content == Content::NetcdfBench {
+        return invalid(
+            "--halo goes neither with --seconds, after which not all neighbours are there, nor with NetCDF-Bench's values, which depend on the block",
+        );
+    }
+    if options.cases.iter().any(|c| c.access == AccessKind::File) {
+        return invalid(
+            "a rank's own file does not hold its neighbours' values; --halo is for --io-type ind and coll",
+        );
+    }
+    reading.reaching(halo)
+}
+
+fn in_blocks(options: &IoOptions, geometry: &Geometry) -> Result<Geometry> {
     let Some(block) = &options.read_block else { return Ok(geometry.clone()) };
     if !options.read {
         return invalid("blocks to read in are for reading; give --read");
@@ -169,8 +212,13 @@ pub(super) fn reading(options: &IoOptions, geometry: &Geometry) -> Result<Geomet
 
 /// The drivers that can be asked for by name.
 pub(super) fn driver(options: &IoOptions, ask: &DriverAsk) -> Result<Box<dyn Driver>> {
+    named_driver(ask, options.threads)
+}
+
+/// The same for other workloads.
+pub(crate) fn named_driver(ask: &DriverAsk, threads: Option<usize>) -> Result<Box<dyn Driver>> {
     Ok(match ask {
-        DriverAsk::Ncforge => Box::new(NcforgeDriver::new(options.threads, None)),
+        DriverAsk::Ncforge => Box::new(NcforgeDriver::new(threads, None)),
         DriverAsk::Raw => Box::new(RawDriver),
         DriverAsk::MpiIo => Box::new(MpiIoDriver),
         DriverAsk::Libnetcdf(Some(path)) => Box::new(LibnetcdfDriver::load(path)?),
@@ -187,12 +235,19 @@ fn derived(file: &Path, number: usize, extension: Option<&str>) -> PathBuf {
     file.with_extension(format!("{}.{extension}", number + 1))
 }
 
-/// The file that a case needs.
-pub(super) fn spec(options: &IoOptions, ask: &CaseAsk, geometry: &Geometry) -> Result<FileSpec> {
+/// The rank whose part this one reads.
+pub(super) fn reads_as(options: &IoOptions, team: &dyn Team) -> u64 {
+    let ranks = team.size() as u64;
+    let shift = u64::from(options.shift && ranks > 1);
+    (team.rank() as u64 + shift) % ranks
+}
+
+/// The file that a case needs; the one of this rank, where each has its own.
+pub(super) fn spec(options: &IoOptions, ask: &CaseAsk, geometry: &Geometry, rank: u64) -> Result<FileSpec> {
     let per_file = match ask.access {
         // The file of a rank is as wide as its share; NetCDF-Bench's time dimension stays whole, and so does ours
         // when ranks do not share it.
-        AccessKind::File => geometry.share(),
+        AccessKind::File => geometry.share_of(rank),
         _ => geometry.data.clone(),
     };
     let mut auto = geometry.block.clone();
@@ -200,8 +255,8 @@ pub(super) fn spec(options: &IoOptions, ask: &CaseAsk, geometry: &Geometry) -> R
         auto[0] = 1;
     }
     let chunks = match &ask.chunks {
-        ChunkChoice::Unasked => ChunkAsk::Unasked(auto),
-        ChunkChoice::Auto => ChunkAsk::Lens(auto),
+        ChunkChoice::Unasked => (auto, false),
+        ChunkChoice::Auto => (auto, true),
         ChunkChoice::Lens(lens) => {
             let same_names = lens.names.as_ref().is_none_or(|n| *n == geometry.names);
             if lens.lens.len() != per_file.len() || !same_names {
@@ -211,10 +266,10 @@ pub(super) fn spec(options: &IoOptions, ask: &CaseAsk, geometry: &Geometry) -> R
                     geometry.names.join(":")
                 ));
             }
-            ChunkAsk::Lens(lens.lens.clone())
+            (lens.lens.clone(), true)
         }
     };
-    if let ChunkAsk::Lens(lens) = &chunks {
+    if let (lens, true) = &chunks {
         for (d, (&c, &n)) in lens.iter().zip(&per_file).enumerate() {
             if c > n && !(d == 0 && options.unlimited) {
                 return invalid(format!(
@@ -238,15 +293,19 @@ pub(super) fn spec(options: &IoOptions, ask: &CaseAsk, geometry: &Geometry) -> R
         .enumerate()
         .map(|(d, (name, &len))| DimSpec { name: name.clone(), len, unlimited: d == 0 && options.unlimited })
         .collect();
-    let var = VarSpec {
-        name: VARIABLE.to_owned(),
-        dtype: options.dtype,
-        dims: (0..per_file.len()).collect(),
-        chunks,
-        coding,
-        endian: ask.endian,
+    let var = |field: &Field| {
+        let lens = field.of(&chunks.0);
+        VarSpec {
+            name: field.name.clone(),
+            dtype: options.dtype,
+            dims: field.dims.clone(),
+            chunks: if chunks.1 { ChunkAsk::Lens(lens) } else { ChunkAsk::Unasked(lens) },
+            coding,
+            endian: ask.endian,
+        }
     };
-    Ok(FileSpec { format: options.format, dims, vars: vec![var], fill: options.fill, cache: ask.cache })
+    let vars = geometry.fields.iter().map(var).collect();
+    Ok(FileSpec { format: options.format, dims, vars, fill: options.fill, cache: ask.cache })
 }
 
 /// The calls for half of the time steps, and the file that they make.
@@ -285,8 +344,13 @@ fn check(options: &IoOptions, case: &Case, geometry: &Geometry) -> Result<()> {
             );
         }
     }
-    if geometry.names.iter().any(|n| n == VARIABLE) {
-        return invalid(format!("a dimension cannot be named `{VARIABLE}`, which is the variable's name"));
+    if let Some(f) = geometry.fields.iter().find(|f| geometry.names.contains(&f.name)) {
+        return invalid(format!("a dimension cannot be named `{}`, which is a variable's name", f.name));
+    }
+    if geometry.fields.len() > 1 && options.content == Content::NetcdfBench {
+        return invalid(format!(
+            "NetCDF-Bench's values are for its one variable, `{VARIABLE}`; take others (--data-content) for several"
+        ));
     }
     if !options.write && (options.append || options.rewrite) {
         return invalid("what is appended or written again must be written first; give --write");
@@ -334,11 +398,18 @@ pub(super) fn values(options: &IoOptions, geometry: &Geometry) -> Result<Values>
         seed: options.seed,
         dtype: options.dtype,
         shape: geometry.data.clone(),
+        field: 0,
         sample,
     })
 }
 
-/// Whether all calls of a rank write the same bytes, so that one buffer serves all of them.
+/// Hashed floats of an array.
+pub(crate) fn content_of(shape: &[u64], seed: u64) -> Values {
+    let (content, dtype) = (Content::Hash, ncforge::Atomic::Float);
+    Values { content, seed, dtype, shape: shape.to_vec(), field: 0, sample: None }
+}
+
+/// Whether all calls of a rank write the same bytes, so that one buffer serves all of them. (There is one variable then.)
 pub(super) fn is_periodic(options: &IoOptions) -> bool {
     options.content == Content::NetcdfBench
 }
@@ -347,7 +418,6 @@ pub(super) fn is_periodic(options: &IoOptions) -> bool {
 /// overwritten, and everything fits.
 pub(super) fn safe_to_begin(options: &IoOptions, cases: &[Case], geometry: &Geometry) -> Result<()> {
     let ranks = geometry.ranks();
-    let values = geometry.data.iter().product::<u64>() * options.dtype.size() as u64;
     for case in cases {
         for path in case.paths(ranks) {
             let there = std::fs::symlink_metadata(&path).is_ok();
@@ -376,7 +446,8 @@ pub(super) fn safe_to_begin(options: &IoOptions, cases: &[Case], geometry: &Geom
         ));
     }
     if options.write {
-        let need = values.saturating_mul(cases.len() as u64);
+        let values = |c: &Case| geometry.values(c.is_apart()).saturating_mul(options.dtype.size() as u64);
+        let need = cases.iter().map(values).fold(0, u64::saturating_add);
         if let Some(free) = free_space(&options.file)
             && need.saturating_add(need / 50) > free
         {

@@ -165,6 +165,9 @@ pub struct PhaseResult {
     pub cache: CacheState,
     /// Bytes of values moved by all ranks.
     pub bytes: u64,
+    /// Bytes that others move, too: halos. They are in `bytes`.
+    #[serde(default)]
+    pub overlap: u64,
     /// Whether the time that was given was over before the whole array was moved.
     #[serde(default)]
     pub partial: bool,
@@ -236,7 +239,7 @@ impl PhaseResult {
     /// Bytes of values for each byte of the files; `None` where only a part of the values was moved.
     pub fn ratio(&self) -> Option<f64> {
         (self.kind != PhaseKind::Append && !self.partial && self.stored > 0)
-            .then(|| self.bytes as f64 / self.stored as f64)
+            .then(|| self.bytes.saturating_sub(self.overlap) as f64 / self.stored as f64)
     }
 
     /// Bytes of the files a second, with opening and closing (what is compressed may be written when the file is closed), where all
@@ -284,7 +287,7 @@ impl IoReport {
             let next = all.phases.iter().map(|p| p.repetition + 1).max().unwrap_or(0);
             let later = |p: PhaseResult| PhaseResult { repetition: p.repetition + next, ..p };
             all.phases.extend(run.phases.into_iter().map(later));
-            all.options.repetitions += run.options.repetitions;
+            all.options.repetitions = all.options.repetitions.saturating_add(run.options.repetitions);
             for (case, other) in all.cases.iter_mut().zip(run.cases) {
                 case.audit = case.audit.take().or(other.audit);
             }

@@ -8,7 +8,7 @@ use super::data::{Values, Verdict};
 use super::geometry::Geometry;
 use super::options::{AccessKind, CacheAsk, ChunkChoice, DriverAsk, IoOptions};
 use super::phase::Bench;
-use super::prepare::{Case, Drivers, VARIABLE, cases, driver, reading, safe_to_begin, values};
+use super::prepare::{Case, Drivers, cases, driver, reading, safe_to_begin, values};
 use super::progress::{Done, Progress};
 use super::result::{CaseResult, IoReport, PhaseKind, PhaseResult, RankPhase, SCHEMA, Span};
 use crate::cache::{self, CacheState, PROVEN};
@@ -67,7 +67,7 @@ pub(crate) fn run_with(
     })?;
     let (progress, done) = Progress::open(team, options, &geometry, &cases)?;
     let ceilings = ceilings(team, options, &values)?;
-    let mut run = Run::new(team, options, (&geometry, &reads), &cases, values, stop, progress);
+    let mut run = Run::new(team, options, (&geometry, &reads), &cases, &values, stop, progress);
     let mut left_out = left_out;
     if !done.phases.is_empty() {
         left_out.push(format!(
@@ -109,7 +109,7 @@ pub(crate) fn run_with(
             })
             .collect(),
         geometry,
-        reading: options.read_block.is_some().then_some(reads),
+        reading: (options.read_block.is_some() || options.halo.is_some()).then_some(reads),
         phases,
         notes,
         ceilings,
@@ -119,16 +119,16 @@ pub(crate) fn run_with(
 }
 
 const NO_TAKER: &str = "nothing here goes through MPI's input and output, which hints are for: several ranks that share a file do, by a parallel \
-    netCDF-C, or by ncforge with --io-type coll and without chunks; leave out --hint";
+    netCDF-C or HDF5, or by ncforge with --io-type coll and without chunks; leave out --hint";
 
 /// Whether a case's file is opened through MPI.
 fn takes_hints(case: &Case, team: &dyn Team) -> bool {
     let shared = team.size() > 1 && case.ask.access != AccessKind::File;
     shared
         && match case.ask.driver {
-            DriverAsk::Libnetcdf(_) | DriverAsk::MpiIo => true,
+            DriverAsk::Libnetcdf(_) | DriverAsk::MpiIo | DriverAsk::H5(_) => true,
             DriverAsk::Ncforge => case.ask.access == AccessKind::Collective && case.spec.chunks(0).is_none(),
-            DriverAsk::Raw | DriverAsk::H5(_) => false,
+            DriverAsk::Raw => false,
         }
 }
 
@@ -191,7 +191,7 @@ impl<'a> Run<'a> {
         options: &'a IoOptions,
         (geometry, reads): (&'a Geometry, &'a Geometry),
         cases: &'a [Case],
-        values: Values,
+        values: &Values,
         stop: Option<&'a dyn Fn() -> bool>,
         progress: Progress,
     ) -> Self {
@@ -280,7 +280,7 @@ impl<'a> Run<'a> {
             let late = exchange(self.team, &late)?[0];
             let made = good >= self.options.repetitions || (!self.options.guard && round + 1 >= planned);
             // Undisturbed ones are not waited for longer than they would be without a precision that is asked for.
-            let made = made || round + 1 >= planned + again;
+            let made = made || round + 1 >= planned.saturating_add(again);
             let enough = made && self.is_precise();
             if late && !enough {
                 self.out_of_time = true;
@@ -334,8 +334,10 @@ impl<'a> Run<'a> {
                 self.record(number, round, kind, None, state, &phase, None, sync, &look, &paths)?;
             }
             if self.audits[number].is_none() {
-                let values = self.geometry.data.iter().product::<u64>() * self.options.dtype.size() as u64;
-                self.audits[number] = Some(Audit::of(&paths[0], VARIABLE, stored(&paths), values));
+                let values = self.geometry.values(case.is_apart()) * self.options.dtype.size() as u64;
+                let fields = &self.geometry.fields;
+                let found = Audit::of(&paths[0], &fields[0].name, stored(&paths), values);
+                self.audits[number] = Some(Audit { variables: fields.len(), ..found });
             }
         }
         if !self.options.read {
@@ -434,8 +436,10 @@ impl<'a> Run<'a> {
         let (noise, disturbed, stored) = exchange(self.team, &(noise, disturbed, stored(paths)))?[0];
         let from_storage = ranks.iter().map(|r| r.from_storage).sum::<Option<u64>>();
         let bytes: u64 = ranks.iter().map(|r| r.bytes).sum();
-        let whole = self.geometry.data.iter().product::<u64>() * self.options.dtype.size() as u64;
+        let apart = self.cases[case].is_apart();
+        let whole = self.geometry.values(apart) * self.options.dtype.size() as u64;
         let partial = self.options.seconds.is_some() && bytes < whole;
+        let overlap = if kind == PhaseKind::Read { bytes.saturating_sub(whole) } else { 0 };
         match cache_asked {
             Some(CacheAsk::Cold) => {
                 // Of a part of the array, no more than its own bytes can come from storage.
@@ -474,6 +478,7 @@ impl<'a> Run<'a> {
             cache_asked,
             cache,
             bytes,
+            overlap,
             partial,
             stored,
             from_storage,

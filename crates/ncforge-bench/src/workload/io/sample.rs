@@ -13,7 +13,7 @@ const MOST: u64 = 64 << 20;
 
 /// Values of a variable.
 #[derive(Debug)]
-pub(super) struct Sample {
+pub(crate) struct Sample {
     shape: Vec<u64>,
     size: usize,
     bytes: Vec<u8>,

@@ -5,7 +5,9 @@ use std::path::PathBuf;
 
 use clap::{Args, ValueEnum};
 use ncforge_bench::driver::{Codec, Rounding, Shuffle};
-use ncforge_bench::workload::io::{AccessKind, CacheAsk, ChunkChoice, Content, DriverAsk, Lengths};
+use ncforge_bench::workload::io::{
+    AccessKind, CacheAsk, ChunkChoice, Content, DriverAsk, Halo, Lengths, Preset, Shares, Variables,
+};
 
 use super::CacheArg;
 use super::OutputArgs;
@@ -78,6 +80,18 @@ pub(crate) struct IoArgs {
     /// Read in blocks of this shape, whatever was written: 20:1:1:10 reads series, 1:200:200:10 maps; ranks share what there is
     #[arg(long, value_name = "LENGTHS")]
     pub(crate) read_block: Option<Lengths>,
+    /// Parts of the array that ranks have, where these differ: 3,1,1,1 gives the first rank a half of it, along the one dimension that they share (--split)
+    #[arg(long, value_name = "A,B", conflicts_with = "block")]
+    pub(crate) shares: Option<Shares>,
+    /// Read blocks with so much of their neighbours around them: 1 along all dimensions that are divided but the first, or 0:2:2:0
+    #[arg(long, value_name = "WIDTHS")]
+    pub(crate) halo: Option<Halo>,
+    /// Variables of the file, with some of the array's dimensions each: time:z:y:x=4,time:y:x=12,z (names as in -d time=20:z=30:y=100:x=100)
+    #[arg(long, value_name = "DIMS=N,DIMS=N")]
+    pub(crate) vars: Option<Variables>,
+    /// Variables and array as a model has them in its files: nemo or wrf; -d gives other lengths
+    #[arg(long, value_name = "MODEL", conflicts_with = "vars")]
+    pub(crate) preset: Option<Preset>,
     /// Wait so long between two time steps that are written, as a model that computes between its dumps; this is not timed
     #[arg(long, value_name = "SECONDS")]
     pub(crate) compute: Option<f64>,

@@ -4,14 +4,14 @@ use ncforge::Atomic;
 use ncforge_bench::driver::Coding;
 use ncforge_bench::report::io::{io_results, io_table, netcdf_bench_table};
 use ncforge_bench::result::{Results, results_csv};
-use ncforge_bench::team::{Alone, MpiTeam, SharedTeam, Team, launch};
+use ncforge_bench::team::{Alone, MpiTeam, SharedTeam, Team};
 use ncforge_bench::workload::io::{
-    AccessKind, CaseAsk, ChunkChoice, Content, DriverAsk, GeometryRequest, IoOptions, IoReport, endian_name,
-    plan, run, sample_type,
+    AccessKind, CaseAsk, ChunkChoice, Content, DriverAsk, GeometryRequest, IoOptions, IoReport, Preset,
+    endian_name, plan, run, sample_type,
 };
 
 use super::steps::Steps;
-use super::{output, ranks};
+use super::{output, ranks, team};
 use crate::args::{CacheArg, Compat, IoArgs, OutputForm};
 use crate::commands::Context;
 use crate::exit::{Exit, Failure, Result};
@@ -46,25 +46,7 @@ pub(super) fn run_io(args: &IoArgs, cx: &Context<'_>) -> Result {
     }
     // What does not fit is told once, before anything is started.
     plan(&options, ranks as u64)?;
-    interrupt::catch();
-    let (program, first) = match cx.again.split_first() {
-        Some((program, first)) => (program.into(), first),
-        None => {
-            let own = std::env::current_exe();
-            (own.map_err(|e| failed(format!("cannot find the program itself: {e}")))?, &[][..])
-        }
-    };
-    let arguments = [first, &cx.argv[1..]].concat();
-    let ended = launch(&program, &arguments, ranks)?;
-    if let Some(message) = ended.message {
-        return Err(failed(message));
-    }
-    Ok(Exit::from_code(ended.code))
-}
-
-fn failed(message: String) -> Failure {
-    let hint = "--ranks 1 shows whether it fails alone, too".into();
-    Failure { message, hint, exit: Exit::Failed }
+    team::start(ranks, cx)
 }
 
 /// One rank of a team; rank 0 prints.
@@ -121,9 +103,15 @@ fn print(args: &IoArgs, report: &IoReport, cx: &Context<'_>) -> std::result::Res
             verdict.wrong, verdict.checked, case.name
         ));
         for m in &verdict.first {
-            let place: Vec<String> =
-                report.geometry.names.iter().zip(&m.at).map(|(n, i)| format!("{n} {i}")).collect();
-            cx.printer.warn(format_args!("at {}: {} instead of {}", place.join(", "), m.found, m.expected));
+            let (name, dims) = report.geometry.named(m.field);
+            let place: Vec<String> = dims.iter().zip(&m.at).map(|(n, i)| format!("{n} {i}")).collect();
+            let of = if report.geometry.fields.len() > 1 { format!("`{name}` ") } else { String::new() };
+            cx.printer.warn(format_args!(
+                "{of}at {}: {} instead of {}",
+                place.join(", "),
+                m.found,
+                m.expected
+            ));
         }
     }
     Ok(())
@@ -150,6 +138,10 @@ pub(super) fn options(
     cx: &Context<'_>,
 ) -> std::result::Result<IoOptions, Failure> {
     let as_there = compat(args);
+    if as_there && (args.vars.is_some() || args.preset.is_some()) {
+        let why = "NetCDF-Bench's table is about one variable, not those of --vars and --preset";
+        return Err(Failure::usage(why, "leave out --compat, or the variables"));
+    }
     let write = args.write || !(args.read || args.verify);
     let nn = |n: Option<std::num::NonZeroUsize>| n.map(|n| usize::from(n) as u64);
     let codec = match args.deflate {
@@ -190,13 +182,20 @@ pub(super) fn options(
     let few = as_there;
     Ok(IoOptions {
         geometry: GeometryRequest {
-            data: args.data.clone(),
+            data: match (args.preset, &args.data) {
+                (Some(preset), None) => Some(preset.data()),
+                (Some(preset), Some(data)) => Some(preset.named(data.clone())),
+                (None, data) => data.clone(),
+            },
             block: args.block.clone(),
             split: args.split.clone(),
             nodes: nn(args.nodes),
             ppn: nn(args.ppn),
+            shares: args.shares.clone(),
+            variables: args.preset.map(Preset::variables).or_else(|| args.vars.clone()),
         },
         read_block: args.read_block.clone(),
+        halo: args.halo.clone(),
         compute: args.compute,
         cases,
         write,

@@ -62,8 +62,9 @@ pub(super) fn run(args: &IoArgs, numbers: &[usize], cx: &Context<'_>) -> Result 
     let mut found = earlier.unwrap_or_else(|| numbers.iter().map(|_| Vec::new()).collect());
     let begun = Instant::now();
     let mut late = false;
-    for round in 0..warmup + rounds {
-        cx.printer.detail(format_args!("round {} of {}", round + 1, warmup + rounds));
+    let all = warmup.saturating_add(rounds);
+    for round in 0..all {
+        cx.printer.detail(format_args!("round {} of {all}", round + 1));
         let mut made = false;
         for turn in 0..numbers.len() {
             // Another one is first in every round.
@@ -87,9 +88,7 @@ pub(super) fn run(args: &IoArgs, numbers: &[usize], cx: &Context<'_>) -> Result 
                 saved.as_ref().map_or(Ok(()), |s| s.save(&found))?;
             }
         }
-        late = made
-            && args.budget.is_some_and(|b| begun.elapsed().as_secs_f64() > b)
-            && round + 1 < warmup + rounds;
+        late = made && args.budget.is_some_and(|b| begun.elapsed().as_secs_f64() > b) && round + 1 < all;
         if late {
             break;
         }
