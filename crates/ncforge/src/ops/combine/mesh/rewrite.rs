@@ -38,17 +38,24 @@ impl Mesh {
         let fill = self.schema.var(v).attr("_FillValue").and_then(|a| a.values.bytes());
         Some(match fill.and_then(|b| b.get(..rewrite.kind.size())) {
             Some(fill) => fill.to_vec(),
-            None => rewrite.write(rewrite.connection.base - 1),
+            None => rewrite.written(rewrite.connection.base - 1),
         })
     }
 }
 
 impl Rewrite<'_> {
-    fn write(&self, n: i64) -> Vec<u8> {
+    fn written(&self, n: i64) -> Vec<u8> {
+        let mut value = vec![0; self.kind.size()];
+        self.write(n, &mut value);
+        value
+    }
+
+    /// Writes a number as one value of the list; almost all lists are of whole numbers of 32 bits.
+    fn write(&self, n: i64, to: &mut [u8]) {
         match self.kind {
-            Atomic::Int64 => n.to_ne_bytes().to_vec(),
-            Atomic::UInt64 => (n as u64).to_ne_bytes().to_vec(),
-            kind => attrs::element(kind, n as f64),
+            Atomic::Int => to.copy_from_slice(&(n as i32).to_ne_bytes()),
+            Atomic::Int64 | Atomic::UInt64 => to.copy_from_slice(&n.to_ne_bytes()),
+            kind => to.copy_from_slice(&attrs::element(kind, n as f64)),
         }
     }
 
@@ -86,8 +93,8 @@ impl Rewrite<'_> {
                     }
                     continue;
                 }
-                let new = self.write(i64::from(place) + c.base);
-                if whole_number(self.kind, &new) != Some(i64::from(place) + c.base) {
+                self.write(i64::from(place) + c.base, value);
+                if whole_number(self.kind, value) != Some(i64::from(place) + c.base) {
                     return Err(Error::NotRepresentable {
                         format: "the type of a list",
                         what: format!(
@@ -98,7 +105,6 @@ impl Rewrite<'_> {
                         ),
                     });
                 }
-                value.copy_from_slice(&new);
             }
         }
         Ok(())
@@ -119,7 +125,7 @@ impl Rewrite<'_> {
                 };
                 let row = u64::from(place) - from;
                 let at = if c.axis == 0 { row * block.columns + column } else { column * rows + row };
-                out[at as usize * size..][..size].copy_from_slice(&self.write(i64::from(cell) + c.base));
+                self.write(i64::from(cell) + c.base, &mut out[at as usize * size..][..size]);
             }
         }
     }

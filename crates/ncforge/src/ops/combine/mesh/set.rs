@@ -62,9 +62,11 @@ impl Set {
 
     /// How many every partition owns.
     pub(super) fn owned(&self) -> Vec<u64> {
-        let mut owned = vec![0; self.first.len() - 1];
-        self.source.iter().filter(|s| **s != NONE).for_each(|&s| owned[self.part_of(s)] += 1);
-        owned
+        let is_source = |one: &u32| {
+            let place = self.place[*one as usize];
+            place != NONE && self.source[place as usize] == *one
+        };
+        self.first.windows(2).map(|w| (w[0]..w[1]).filter(is_source).count() as u64).collect()
     }
 
     /// By partition the first number of the whole that is its; `None` unless every partition's stand together, in
