@@ -5,7 +5,8 @@
 //! tiles make one whole, finds holes, cuts halos off, and then answers like a file; a [copy](crate::ops::copy) of it
 //! is the output. So all that holds for copies holds here: encoded chunks are moved as they are where they can be,
 //! memory is bounded, the output appears when it is whole, an interrupted run can be resumed, and the bytes do not
-//! depend on the number of threads.
+//! depend on the number of threads. Partitions of an unstructured mesh hold no boxes of the whole: they make a mesh
+//! instead of a mosaic, and all else is the same.
 //!
 //! What is guaranteed besides:
 //! * a place that two tiles claim, a tile that is missing, shorter than it says, or of another run is an
@@ -27,6 +28,7 @@
 //! ```
 
 mod files;
+mod mesh;
 mod mosaic;
 mod options;
 mod scheme;
@@ -35,6 +37,7 @@ mod storage;
 #[cfg(test)]
 mod tests;
 mod tiles;
+mod whole;
 
 use std::path::{Path, PathBuf};
 
@@ -46,7 +49,8 @@ use crate::ops::copy::{CopyOptions, CopyReport, Elsewhere, Lasting, Plan, copy_o
 use crate::ops::progress::Progress;
 use crate::ops::source::Source;
 
-use self::mosaic::{Mosaic, build};
+use self::mosaic::build;
+use self::whole::Whole;
 
 pub use mosaic::Picture;
 pub use options::{CombineOptions, Differing, Holes, TileChunks};
@@ -107,20 +111,47 @@ pub struct CombineReport {
     pub notes: Vec<String>,
 }
 
-/// A combination that is ready: the mosaic, and how it is copied.
+/// A combination that is ready: the whole, and how it is copied.
 struct Ready {
-    mosaic: Mosaic,
+    whole: Whole,
     copy: CopyOptions,
     reasons: Vec<Reason>,
 }
 
 fn prepare(tiles: &[PathBuf], output: &Path, options: &CombineOptions, engine: &Engine) -> Result<Ready> {
-    let name = output.file_name().unwrap_or_default().to_string_lossy().into_owned();
     let small = engine_below(engine)?;
-    let mut mosaic = build(tiles, options, &small, engine.memory() / DESCRIPTIONS, &name)?;
-    if is_among(output, mosaic.tiles.paths()) {
-        return Err(Error::Invalid(format!("the output `{}` is one of the tiles", output.display())));
-    }
+    let ((copy, why), whole) = match mesh::is_mesh(tiles, options, &small)? {
+        true => {
+            let mut mesh = mesh::build(tiles, options, &small, engine.memory())?;
+            not_among(output, mesh.tiles().paths())?;
+            (mesh::decide(&mut mesh, &options.chunks, &options.copy)?, Whole::Mesh(Box::new(mesh)))
+        }
+        false => {
+            let mut mosaic = boxes(tiles, output, options, engine, &small)?;
+            let decided = storage::decide(&mut mosaic, &options.chunks, &options.copy)?;
+            (decided, Whole::Boxes(Box::new(mosaic)))
+        }
+    };
+    let schema = whole.schema();
+    let reasons = schema
+        .var_ids()
+        .zip(why)
+        .map(|(v, why)| Reason { name: schema.var_path(v).trim_start_matches('/').to_owned(), why })
+        .collect();
+    Ok(Ready { whole, copy, reasons })
+}
+
+/// The tiles as boxes of the whole.
+fn boxes(
+    tiles: &[PathBuf],
+    output: &Path,
+    options: &CombineOptions,
+    engine: &Engine,
+    small: &Engine,
+) -> Result<mosaic::Mosaic> {
+    let name = output.file_name().unwrap_or_default().to_string_lossy().into_owned();
+    let mut mosaic = build(tiles, options, small, engine.memory() / DESCRIPTIONS, &name)?;
+    not_among(output, mosaic.tiles.paths())?;
     if options.copy.only.is_none() {
         // A copy goes variable by variable. Of its half of the memory one box is used; of ours, what descriptions leave.
         let total = engine.memory();
@@ -128,14 +159,7 @@ fn prepare(tiles: &[PathBuf], output: &Path, options: &CombineOptions, engine: &
         let left = (total / DESCRIPTIONS).saturating_sub(mosaic.tiles.held());
         mosaic.prepare_copy(boxes.saturating_add(left).min(TOGETHER), (total / 2).min(TOGETHER));
     }
-    let (copy, why) = storage::decide(&mut mosaic, &options.chunks, &options.copy)?;
-    let reasons = mosaic
-        .schema
-        .var_ids()
-        .zip(why)
-        .map(|(v, why)| Reason { name: mosaic.schema.var_path(v).trim_start_matches('/').to_owned(), why })
-        .collect();
-    Ok(Ready { mosaic, copy, reasons })
+    Ok(mosaic)
 }
 
 /// What a combination copies, and how: for somebody who encodes parts of it. Its values were compared by the one who
@@ -146,15 +170,18 @@ pub(crate) fn source_of(
     options: &CombineOptions,
     engine: &Engine,
 ) -> Result<(Box<dyn Source + Send>, CopyOptions)> {
-    let Ready { mosaic, mut copy, .. } = prepare(tiles, output, options, engine)?;
+    let Ready { whole, mut copy, .. } = prepare(tiles, output, options, engine)?;
     copy.verify |= options.delete_tiles;
-    Ok((Box::new(mosaic), copy))
+    Ok((whole.into_source(), copy))
 }
 
-/// Whether a file is one of these.
-fn is_among(file: &Path, others: &[PathBuf]) -> bool {
-    let Ok(file) = std::fs::canonicalize(file) else { return false };
-    others.iter().any(|other| std::fs::canonicalize(other).is_ok_and(|other| other == file))
+/// An error if the output is one of the tiles.
+fn not_among(output: &Path, tiles: &[PathBuf]) -> Result<()> {
+    let Ok(file) = std::fs::canonicalize(output) else { return Ok(()) };
+    match tiles.iter().any(|tile| std::fs::canonicalize(tile).is_ok_and(|tile| tile == file)) {
+        true => Err(Error::Invalid(format!("the output `{}` is one of the tiles", output.display()))),
+        false => Ok(()),
+    }
 }
 
 /// Finds out how the tiles lie and how they would be combined, and writes nothing. `tiles` are files, one pattern,
@@ -168,17 +195,17 @@ pub fn plan(
     options: &CombineOptions,
     engine: &Engine,
 ) -> Result<CombinePlan> {
-    let Ready { mut mosaic, copy, reasons } = prepare(tiles, output, options, engine)?;
-    mosaic.check_values(options.differing)?;
-    let plan = crate::ops::copy::plan_of(&mosaic, &copy, engine)?;
+    let Ready { mut whole, copy, reasons } = prepare(tiles, output, options, engine)?;
+    whole.check_values(options.differing)?;
+    let plan = crate::ops::copy::plan_of(whole.source(), &copy, engine)?;
     Ok(CombinePlan {
-        scheme: mosaic.scheme.name(),
-        tiles: mosaic.tiles.len(),
-        tile_bytes: mosaic.bytes,
-        missing: mosaic.missing.clone(),
-        mosaics: mosaic::pictures(&mosaic),
+        scheme: whole.scheme(),
+        tiles: whole.tiles().len(),
+        tile_bytes: whole.bytes(),
+        missing: whole.missing().to_vec(),
+        mosaics: whole.pictures(),
         reasons,
-        notes: mosaic.notes.iter().chain(&plan.notes).cloned().collect(),
+        notes: whole.notes().iter().chain(&plan.notes).cloned().collect(),
         copy: plan,
     })
 }
@@ -221,25 +248,25 @@ fn run(
     progress: &dyn Progress,
     elsewhere: Option<&dyn Elsewhere>,
 ) -> Result<CombineReport> {
-    let Ready { mut mosaic, mut copy, .. } = prepare(tiles, output, options, engine)?;
-    mosaic.check_values(options.differing)?;
+    let Ready { mut whole, mut copy, .. } = prepare(tiles, output, options, engine)?;
+    whole.check_values(options.differing)?;
     // Tiles are removed for an output that is known to hold all of them, on disk.
     copy.verify |= options.delete_tiles;
     let lasting = if options.delete_tiles { Lasting::Durable } else { Lasting::Relaxed };
-    let report = copy_of(&mosaic, output, &copy, engine, progress, lasting, elsewhere)?;
+    let report = copy_of(whole.source(), output, &copy, engine, progress, lasting, elsewhere)?;
     let remove = options.delete_tiles && (report.verified || report.was_complete);
     if remove && !report.was_complete {
-        for path in mosaic.tiles.paths() {
+        for path in whole.tiles().paths() {
             std::fs::remove_file(path).map_err(|e| Error::io("remove", path.display().to_string(), e))?;
         }
     }
     Ok(CombineReport {
-        scheme: mosaic.scheme.name(),
-        tiles: mosaic.tiles.len(),
-        missing: mosaic.missing.clone(),
-        mosaics: mosaic::pictures(&mosaic),
+        scheme: whole.scheme(),
+        tiles: whole.tiles().len(),
+        missing: whole.missing().to_vec(),
+        mosaics: whole.pictures(),
         tiles_removed: remove && !report.was_complete,
-        notes: mosaic.notes.iter().chain(&report.notes).cloned().collect(),
+        notes: whole.notes().iter().chain(&report.notes).cloned().collect(),
         copy: report,
     })
 }

@@ -5,19 +5,19 @@
 //! [`agree`]. Then the mosaic is a [`Source`](crate::ops::source::Source) like a file.
 
 pub(crate) mod agree;
-mod attrs;
+pub(crate) mod attrs;
 mod batch;
 mod beside;
 mod build;
-mod chunks;
+pub(crate) mod chunks;
 mod coords;
 mod dims;
 mod draw;
 mod existing;
-mod fill;
-mod join;
+pub(crate) mod fill;
+pub(crate) mod join;
 mod pattern;
-mod read;
+pub(crate) mod read;
 mod records;
 mod scan;
 mod together;
@@ -35,7 +35,7 @@ use crate::ops::source::Together;
 use super::scheme::{Scheme, Span};
 use super::tiles::Tiles;
 
-pub(crate) use build::build;
+pub(crate) use build::{build, sibling};
 pub use draw::Picture;
 pub(crate) use draw::pictures;
 pub(crate) use existing::Existing;

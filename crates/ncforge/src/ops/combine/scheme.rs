@@ -35,6 +35,8 @@ pub enum SchemeChoice {
     Wrf,
     /// MITgcm's MNC package: global attribute `tile_number`.
     Mitgcm,
+    /// D-Flow FM: partitions of a mesh, which say whose each cell is: `flowelem_domain`.
+    Dflowfm,
     /// As the user says.
     Generic(GenericScheme),
 }
@@ -120,7 +122,8 @@ pub(crate) fn find(choice: &SchemeChoice, tile: &Header<'_>) -> Result<Box<dyn S
             return all.iter().map(|make| make()).find(|s| s.detect(tile)).ok_or_else(|| {
                 Error::Tiles(format!(
                     "`{}` does not say which part of a whole it is: it has none of the attributes DOMAIN_* (NEMO, \
-                     XIOS), domain_decomposition (FMS), partition (ROMS), *_PATCH_* (WRF), tile_number (MITgcm)",
+                     XIOS), domain_decomposition (FMS), partition (ROMS), *_PATCH_* (WRF), tile_number (MITgcm), nor variables \
+                     *flowelem_domain (D-Flow FM)",
                     tile.path.display()
                 ))
             });
@@ -131,6 +134,8 @@ pub(crate) fn find(choice: &SchemeChoice, tile: &Header<'_>) -> Result<Box<dyn S
         SchemeChoice::Wrf => Box::new(wrf::Wrf),
         SchemeChoice::Mitgcm => Box::new(mitgcm::Mitgcm),
         SchemeChoice::Generic(spec) => return Ok(Box::new(spec.clone())),
+        // Meshes have a room of their own.
+        SchemeChoice::Dflowfm => return Err(tile.wrong("is no partition of a mesh")),
     };
     match asked.detect(tile) {
         true => Ok(asked),
@@ -214,7 +219,7 @@ pub(crate) fn ints(a: &Attribute) -> Option<Vec<i64>> {
     bytes.chunks_exact(kind.size()).map(|b| int(kind, b)).collect()
 }
 
-fn int(kind: Atomic, b: &[u8]) -> Option<i64> {
+pub(crate) fn int(kind: Atomic, b: &[u8]) -> Option<i64> {
     let whole = |x: f64| (x.fract() == 0.0 && x.abs() < 9e15).then_some(x as i64);
     Some(match kind {
         Atomic::Byte => i64::from(i8::from_ne_bytes(b.try_into().ok()?)),

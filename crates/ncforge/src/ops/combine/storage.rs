@@ -5,7 +5,7 @@ use super::options::TileChunks;
 use crate::codec::filters;
 use crate::error::Result;
 use crate::layout::Place;
-use crate::model::{Fill, Filter, Format, Storage, VarId};
+use crate::model::{Fill, Filter, Format, Schema, Storage, VarId};
 use crate::ops::copy::{Chunks, Codec, CopyOptions};
 use crate::tune::{Choice, Coding, Machine, Request, axes_of, choose};
 
@@ -17,7 +17,7 @@ const NOT_NOTICED: f64 = 0.1;
 /// Chunks snapped to the tiles are not larger than this.
 const MOST_BYTES: u64 = 16 << 20;
 /// Variables of fixed shape below this are not worth chunks of their own.
-const SMALL: u64 = 8 << 10;
+pub(super) const SMALL: u64 = 8 << 10;
 
 /// Sets format and storage of the mosaic's description; gives the options of the copy that makes the output, and for
 /// every variable in a word why it is stored so.
@@ -28,7 +28,7 @@ pub(crate) fn decide(
 ) -> Result<(CopyOptions, Vec<&'static str>)> {
     let from_classic = mosaic.schema.format.is_classic();
     let existing = mosaic.existing.as_ref().map(super::mosaic::Existing::format);
-    let format = copy.format.or(existing).unwrap_or_else(|| fitting(mosaic));
+    let format = copy.format.or(existing).unwrap_or_else(|| fitting(&mosaic.schema));
     let mut options = CopyOptions { format: Some(format), chunks: Chunks::Keep, ..copy.clone() };
     if format.is_classic() {
         if copy.format.is_none() && existing.is_none() && (*chunks != TileChunks::Auto || wants_codec(copy)) {
@@ -55,19 +55,19 @@ pub(crate) fn decide(
     Ok((options, why))
 }
 
-fn wants_codec(copy: &CopyOptions) -> bool {
+pub(super) fn wants_codec(copy: &CopyOptions) -> bool {
     matches!(copy.codec, Codec::Deflate | Codec::Zstd | Codec::Auto { .. }) || copy.fletcher32
 }
 
 /// The tiles' own format, or of the classic ones the first that can hold the whole.
-fn fitting(mosaic: &Mosaic) -> Format {
-    let own = mosaic.schema.format;
+pub(super) fn fitting(schema: &Schema) -> Format {
+    let own = schema.format;
     let rank = |f: Format| match f {
         Format::Cdf1 => 1,
         Format::Cdf2 => 2,
         _ => 5,
     };
-    match crate::classic::version_needed(&mosaic.schema) {
+    match crate::classic::version_needed(schema) {
         Ok(needed) if own.is_classic() && rank(needed) > rank(own) => needed,
         _ => own,
     }
@@ -140,7 +140,7 @@ fn serves(choice: &Choice) -> bool {
     })
 }
 
-fn coding(options: &CopyOptions, own: &[Filter]) -> Coding {
+pub(super) fn coding(options: &CopyOptions, own: &[Filter]) -> Coding {
     match options.codec {
         Codec::None => Coding::none(),
         Codec::Deflate => Coding::deflate(options.level.unwrap_or(1)),

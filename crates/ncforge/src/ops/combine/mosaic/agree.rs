@@ -169,7 +169,7 @@ fn compare(mosaic: &Mosaic, pair: &Pair, kept: Option<&Kept>) -> Result<Option<S
 }
 
 /// Where `count` elements of one variable, from a start on, differ from another's.
-fn difference(
+pub(crate) fn difference(
     (ours, a, start_a): (&Dataset, VarId, &[u64]),
     (theirs, b, start_b): (&Dataset, VarId, &[u64]),
     count: &[u64],

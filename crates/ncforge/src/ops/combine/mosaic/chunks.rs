@@ -103,9 +103,10 @@ pub(crate) fn movable(mosaic: &Mosaic, v: VarId, chunk: &[u64]) -> f64 {
     who.into_iter().map(part).sum()
 }
 
-/// The index of a mosaic's chunks: every tile has its own, which [`crate::ops::source::Source::raw_chunk`] asks.
+/// The index of the chunks of what is made of many files: every tile has its own, which
+/// [`crate::ops::source::Source::raw_chunk`] asks.
 #[derive(Debug)]
-struct Elsewhere;
+pub(crate) struct Elsewhere;
 
 impl ChunkIndex for Elsewhere {
     fn get(&self, at: &[u64]) -> Result<Option<ChunkRecord>> {

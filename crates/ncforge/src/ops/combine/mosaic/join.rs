@@ -37,7 +37,8 @@ pub(crate) fn join(
     Ok((whole, maps))
 }
 
-fn add(whole: &mut Schema, tile: &Schema, wrong: &dyn Fn(String) -> Error) -> Result<Mapping> {
+/// Adds the objects of a tile to the description of everything; tells where they are in it.
+pub(crate) fn add(whole: &mut Schema, tile: &Schema, wrong: &dyn Fn(String) -> Error) -> Result<Mapping> {
     if tile.format != whole.format {
         // Another container is no obstacle; the output's is that of the first.
         let classic = (tile.format.is_classic(), whole.format.is_classic());

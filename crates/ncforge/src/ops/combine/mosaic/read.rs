@@ -137,7 +137,7 @@ impl Mosaic {
 }
 
 /// Fills bytes with an element.
-pub(super) fn fill_all(out: &mut [u8], element: &[u8]) {
+pub(crate) fn fill_all(out: &mut [u8], element: &[u8]) {
     let first = element.first().copied().unwrap_or(0);
     if element.iter().all(|&b| b == first) {
         out.fill(first);
