@@ -85,15 +85,29 @@ impl Reporter {
             state: Mutex::new(state),
             finished: Condvar::new(),
         });
-        let teller = (kind != ProgressKind::None).then(|| {
-            let shared = Arc::clone(&shared);
+        let reporter = Reporter { shared, teller: Mutex::new(None) };
+        // A terminal shows that something goes on. The others hear nothing before something can be counted, and a process of one
+        // thread calls the system and the allocator faster: a benchmark must not pay for a thread that says nothing.
+        if kind == ProgressKind::Bar {
+            reporter.start();
+        }
+        reporter
+    }
+
+    /// Starts the thread that tells, unless there is one.
+    fn start(&self) {
+        if self.shared.kind == ProgressKind::None {
+            return;
+        }
+        let mut teller = self.teller.lock().unwrap_or_else(PoisonError::into_inner);
+        if teller.is_none() {
+            let shared = Arc::clone(&self.shared);
             // A process that may not have one more thread works without.
-            std::thread::Builder::new()
+            *teller = std::thread::Builder::new()
                 .name("progress".into())
                 .spawn(move || shared.tell_until_finished())
-                .ok()
-        });
-        Reporter { shared, teller: Mutex::new(teller.flatten()) }
+                .ok();
+        }
     }
 
     /// Clears the bar; tells the last state in a log that heard of earlier ones.
@@ -226,6 +240,8 @@ impl Progress for Reporter {
             state.spoke = true;
             self.shared.tell(&state);
         }
+        drop(state);
+        self.start();
     }
 
     fn advance(&self, bytes: u64) {

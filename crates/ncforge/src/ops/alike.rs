@@ -12,7 +12,7 @@
 //! use ncforge::model::{Atomic, DimId, Dimension, Format, Schema, Variable};
 //! use ncforge::ops::alike::{Looked, look};
 //!
-//! let dir = tempfile::tempdir()?;
+//! let dir = tempfile::tempdir().unwrap();
 //! let paths: Vec<_> = [3, 5].iter().map(|len| dir.path().join(format!("{len}.nc"))).collect();
 //! for (path, len) in paths.iter().zip([3, 5]) {
 //!     let mut schema = Schema::new(Format::Cdf2);
