@@ -213,7 +213,6 @@ class ManyFilesXarray(ManyFiles):
     """The same by xarray's function, whoever reads."""
 
     name = "xr.open_mfdataset, 500 files"
-    target = 1.0
     ours = False
 
 

@@ -49,6 +49,7 @@ use crate::ops::copy::{CopyOptions, CopyReport, Elsewhere, Lasting, Plan, copy_o
 use crate::ops::progress::Progress;
 use crate::ops::source::Source;
 
+use self::files::Found;
 use self::mosaic::build;
 use self::whole::Whole;
 
@@ -120,14 +121,15 @@ struct Ready {
 
 fn prepare(tiles: &[PathBuf], output: &Path, options: &CombineOptions, engine: &Engine) -> Result<Ready> {
     let small = engine_below(engine)?;
-    let ((copy, why), whole) = match mesh::is_mesh(tiles, options, &small)? {
+    let found = files::find(tiles)?;
+    let ((copy, why), whole) = match mesh::is_mesh(&found, options, &small)? {
         true => {
-            let mut mesh = mesh::build(tiles, options, &small, engine.memory())?;
+            let mut mesh = mesh::build(found, options, &small, engine.memory())?;
             not_among(output, mesh.tiles().paths())?;
             (mesh::decide(&mut mesh, &options.chunks, &options.copy)?, Whole::Mesh(Box::new(mesh)))
         }
         false => {
-            let mut mosaic = boxes(tiles, output, options, engine, &small)?;
+            let mut mosaic = boxes(found, output, options, engine, &small)?;
             let decided = storage::decide(&mut mosaic, &options.chunks, &options.copy)?;
             (decided, Whole::Boxes(Box::new(mosaic)))
         }
@@ -143,14 +145,14 @@ fn prepare(tiles: &[PathBuf], output: &Path, options: &CombineOptions, engine: &
 
 /// The tiles as boxes of the whole.
 fn boxes(
-    tiles: &[PathBuf],
+    found: Found,
     output: &Path,
     options: &CombineOptions,
     engine: &Engine,
     small: &Engine,
 ) -> Result<mosaic::Mosaic> {
     let name = output.file_name().unwrap_or_default().to_string_lossy().into_owned();
-    let mut mosaic = build(tiles, options, small, engine.memory() / DESCRIPTIONS, &name)?;
+    let mut mosaic = build(found, options, small, engine.memory() / DESCRIPTIONS, &name)?;
     not_among(output, mosaic.tiles.paths())?;
     if options.copy.only.is_none() {
         // A copy goes variable by variable. Of its half of the memory one box is used; of ours, what descriptions leave.

@@ -18,6 +18,8 @@ pub(crate) struct Found {
     pub(crate) files: Vec<PathBuf>,
     /// Whether they were searched for; then some of them may be no tiles.
     pub(crate) searched: bool,
+    /// The one file that was named, where others were searched for by it.
+    pub(crate) named: Option<PathBuf>,
 }
 
 /// Several words, or one that is a file which `alone` says to be a whole set: those files. One pattern with `*`, `?`
@@ -25,7 +27,7 @@ pub(crate) struct Found {
 pub(crate) fn find(words: &[PathBuf]) -> Result<Found> {
     match words {
         [] => Err(Error::Invalid("no tiles were named".into())),
-        [one] if one.exists() => Ok(Found { files: kin(one)?, searched: true }),
+        [one] if one.exists() => Ok(Found { files: kin(one)?, searched: true, named: Some(one.clone()) }),
         [one] => {
             let text = one.to_string_lossy();
             let is_pattern = text.contains(['*', '?', '[']);
@@ -38,7 +40,7 @@ pub(crate) fn find(words: &[PathBuf]) -> Result<Found> {
                     std::io::Error::new(std::io::ErrorKind::NotFound, format!("no {what} this name")),
                 ));
             }
-            Ok(Found { files, searched: true })
+            Ok(Found { files, searched: true, named: None })
         }
         several => {
             let mut seen = BTreeSet::new();
@@ -50,7 +52,7 @@ pub(crate) fn find(words: &[PathBuf]) -> Result<Found> {
                     files.push(path.clone());
                 }
             }
-            Ok(Found { files: sorted(files), searched: false })
+            Ok(Found { files: sorted(files), searched: false, named: None })
         }
     }
 }

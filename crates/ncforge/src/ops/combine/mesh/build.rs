@@ -1,10 +1,9 @@
 //! From files to a mesh.
 
 use std::collections::{BTreeMap, BTreeSet};
-use std::path::PathBuf;
 use std::sync::{Arc, Mutex};
 
-use super::super::files;
+use super::super::files::Found;
 use super::super::mosaic::chunks::Elsewhere;
 use super::super::mosaic::fill;
 use super::super::options::{CombineOptions, Holes};
@@ -22,23 +21,17 @@ use crate::error::{Error, Result};
 use crate::layout::{Element, Place, VarLayout};
 use crate::model::{Atomic, Attribute, DType, DimId, Dimension, Endian, Schema, Values, VarId, Variable};
 
-/// Whether the files that the words of a user mean are partitions of a mesh.
+/// Whether the files that were found are partitions of a mesh.
 ///
 /// # Errors
 /// As opening the first of them, where a mesh is asked for; else whoever reads them says what is wrong.
-pub(in super::super) fn is_mesh(
-    words: &[PathBuf],
-    options: &CombineOptions,
-    engine: &Engine,
-) -> Result<bool> {
+pub(in super::super) fn is_mesh(found: &Found, options: &CombineOptions, engine: &Engine) -> Result<bool> {
     match options.scheme {
         SchemeChoice::Dflowfm => return Ok(true),
         SchemeChoice::Auto => {}
         _ => return Ok(false),
     }
-    let found = files::find(words)?;
-    let named = words.first().filter(|w| found.searched && words.len() == 1 && w.exists());
-    let Some(first) = named.or_else(|| found.files.first()).cloned() else { return Ok(false) };
+    let Some(first) = found.named.as_ref().or_else(|| found.files.first()).cloned() else { return Ok(false) };
     let tiles = Tiles::new(vec![first], engine, 0);
     Ok(tiles.open_whole(0).is_ok_and(|d| find::is_partition(d.schema())))
 }
@@ -46,13 +39,12 @@ pub(in super::super) fn is_mesh(
 /// Reads what the files say of their meshes, and checks that they make one whole. `engine` reads values later; of
 /// `memory` bytes in all a quarter may be numbers.
 pub(in super::super) fn build(
-    words: &[PathBuf],
+    found: Found,
     options: &CombineOptions,
     engine: &Engine,
     memory: u64,
 ) -> Result<Mesh> {
     refuse(options)?;
-    let found = files::find(words)?;
     let searched = found.searched && found.files.len() > 1;
     let mut notes = Vec::new();
     let tiles = Tiles::new(found.files, engine, memory / super::super::DESCRIPTIONS / 2);

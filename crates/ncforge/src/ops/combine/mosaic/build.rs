@@ -3,7 +3,7 @@
 use std::collections::{BTreeMap, BTreeSet, HashMap};
 use std::path::PathBuf;
 
-use super::super::files;
+use super::super::files::{self, Found};
 use super::super::options::{CombineOptions, Holes};
 use super::super::scheme::{self, Header, Scheme};
 use super::super::tiles::Tiles;
@@ -16,19 +16,18 @@ use crate::engine::Engine;
 use crate::error::{Error, Result};
 use crate::model::{DimId, Schema, VarId};
 
-/// Reads the headers of the tiles that the words of a user mean, and checks that they make one whole. `engine` reads
+/// Reads the headers of the tiles that were found, and checks that they make one whole. `engine` reads
 /// values later; `memory` bytes may be used for descriptions of tiles; `output` is the name of the file to be made.
 pub(crate) fn build(
-    words: &[PathBuf],
+    found: Found,
     options: &CombineOptions,
     engine: &Engine,
     memory: u64,
     output: &str,
 ) -> Result<Mosaic> {
-    let found = files::find(words)?;
     let searched = found.searched && found.files.len() > 1;
     let mut tiles = Tiles::new(found.files, engine, memory);
-    let named = words.first().filter(|w| searched && words.len() == 1 && w.exists());
+    let named = found.named.as_ref().filter(|_| searched);
     let scheme = scheme_of(&tiles, named, searched, options)?;
     let head = first(&tiles, &*scheme, searched)?;
     if options.begin_with > 0 && options.begin_with >= tiles.len() {
