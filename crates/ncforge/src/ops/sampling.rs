@@ -9,8 +9,10 @@
 //! follow from what the streams are made of ([`Work`]). Bytes that are stored decode ten times as fast as those that
 //! have a code each, and fields differ just in how many of each they have.
 
+use std::ops::Range;
 use std::time::Instant;
 
+use crate::buffer::Buffer;
 use crate::codec::CodecChain;
 use crate::codec::deflate::{Work, take_work};
 use crate::dataset::Dataset;
@@ -35,9 +37,10 @@ const PARTS: [u64; SIZES.len()] = [2, 2, 1, 1, 1];
 /// The sizes whose stored bytes are looked at.
 const SMALL: usize = 1;
 const LARGE: usize = 3;
-/// Parts that are looked at for one shape of chunks, and how large they are at most.
-const CHUNKS: u64 = 4;
-const CHUNK: u64 = 512 << 10;
+/// Parts that are looked at for one shape of chunks (the second number where they are small), and how large they are at
+/// most. Few parts miss what fields are made of (land and sea decode at rates ten times apart); large ones tell nothing more.
+const CHUNKS: (u64, u64) = (8, 16);
+const CHUNK: u64 = 256 << 10;
 /// Decodings of which the fastest counts.
 const TIMES: usize = 3;
 
@@ -146,7 +149,7 @@ pub(crate) fn sample_of(
 
 /// Encodes and decodes parts of a variable as if they were chunks of these lengths. What lies side by side in a chunk decides
 /// how it is coded (a row that is longer by one element may be coded otherwise), so that shapes are judged best by just
-/// such parts: the rates hold for chunks of this size. Of chunks larger than 512 KiB, or half of `limit`, the rows at their beginning.
+/// such parts: the rates hold for chunks of this size. Of chunks larger than 256 KiB, or a quarter of `limit`, the rows at their beginning.
 /// Reads (and decodes) about `limit` bytes at most. `None` as with [`sample`].
 ///
 /// # Errors
@@ -177,25 +180,37 @@ pub(crate) fn sample_chunk_of(
     let element = layout.element.size;
     let chain = CodecChain::new(filters, element)?;
     let whole: Vec<u64> = layout.shape.iter().zip(chunk).map(|(&n, &c)| c.clamp(1, n)).collect();
-    let shape = shortened(&whole, element as u64, CHUNK.min(limit / 2).max(SIZES[0]));
+    let shape = shortened(&whole, element as u64, CHUNK.min(limit / FEW).max(SIZES[0]));
     let mut found = Found::default();
     let mut budget = limit;
-    for i in 0..CHUNKS {
+    let size = shape.iter().fold(element as u64, |b, &n| b.saturating_mul(n));
+    for i in 0..(2 * CHUNK / size.max(1)).clamp(CHUNKS.0, CHUNKS.1) {
         let start: Vec<u64> = (0..shape.len())
-            .map(|d| {
-                let room = layout.shape[d] - shape[d];
-                // Where chunks begin, if there is one in the way.
-                let at = place(i, d, room);
-                if shape[d] == whole[d] { at / whole[d] * whole[d] } else { at }
+            .map(|d| match shape[d] == whole[d] {
+                true => place(i, d, layout.shape[d].div_ceil(whole[d]) - 1) * whole[d],
+                false => place(i, d, layout.shape[d] - shape[d]),
             })
             .collect();
-        let slab = Hyperslab::new(&start, &shape);
+        let count: Vec<u64> =
+            start.iter().zip(&shape).zip(&layout.shape).map(|((s, c), n)| *c.min(&(n - s))).collect();
+        let slab = Hyperslab::new(&start, &count);
         let needed = decoded(&layout, &slab);
         if needed > budget {
             break;
         }
         budget -= needed;
-        let Values::Fixed(bytes) = dataset.read(var, &slab)? else { return Ok(None) };
+        let Values::Fixed(values) = dataset.read(var, &slab)? else { return Ok(None) };
+        // What sticks out of the array is stored, too, and decodes more slowly than values do.
+        let bytes = if count == shape {
+            values
+        } else {
+            let mut chunk = Buffer::zeroed(size as usize);
+            chunk.chunks_exact_mut(element).for_each(|e| e.copy_from_slice(&layout.fill));
+            each_row(&shape, &vec![0; shape.len()], &count, element, |inside, outside| {
+                chunk[outside].copy_from_slice(&values[inside]);
+            });
+            chunk
+        };
         found.add(&chain, &bytes)?;
     }
     if found.parts == 0 {
@@ -246,7 +261,7 @@ pub(crate) fn parts_of(
     for i in 0..number {
         let most = budget.min(limit / FEW);
         let start: Vec<u64> = (0..wanted.len())
-            .map(|d| place(i, d, layout.shape[d] - wanted[d]) / whole[d] * whole[d])
+            .map(|d| beginning(i, d, layout.shape[d], whole[d]).min(layout.shape[d] - wanted[d]))
             .collect();
         let aligned = Hyperslab::new(&start, &wanted);
         let slab = match decoded(&layout, &aligned) <= most {
@@ -363,16 +378,27 @@ fn sampled_box(layout: &VarLayout, i: u64, limit: u64) -> Option<Hyperslab> {
 
 /// A box out of a row-major array of `shape`.
 fn cut(bytes: &[u8], shape: &[u64], start: &[u64], count: &[u64], element: usize) -> Vec<u8> {
-    let rank = shape.len();
-    let row = count[rank - 1] as usize * element;
-    let rows: u64 = count[..rank - 1].iter().product();
-    let mut out = Vec::with_capacity(row * rows as usize);
-    let mut at = vec![0u64; rank - 1];
-    for _ in 0..rows {
-        let index = (0..rank - 1).fold(0, |i, d| i * shape[d] + start[d] + at[d]) * shape[rank - 1];
-        let from = (index + start[rank - 1]) as usize * element;
-        out.extend_from_slice(&bytes[from..from + row]);
-        for d in (0..rank - 1).rev() {
+    let mut out = Vec::with_capacity(count.iter().product::<u64>() as usize * element);
+    each_row(shape, start, count, element, |_, outside| out.extend_from_slice(&bytes[outside]));
+    out
+}
+
+/// The rows of a box in a row-major array of `shape`: where each lies in the box's own bytes, and in the array's.
+fn each_row(
+    shape: &[u64],
+    start: &[u64],
+    count: &[u64],
+    element: usize,
+    mut row: impl FnMut(Range<usize>, Range<usize>),
+) {
+    let last = shape.len() - 1;
+    let len = count[last] as usize * element;
+    let mut at = vec![0u64; last];
+    for i in 0..count[..last].iter().product::<u64>() as usize {
+        let index = (0..last).fold(0, |k, d| k * shape[d] + start[d] + at[d]) * shape[last];
+        let from = (index + start[last]) as usize * element;
+        row(i * len..(i + 1) * len, from..from + len);
+        for d in (0..last).rev() {
             at[d] += 1;
             if at[d] < count[d] {
                 break;
@@ -380,7 +406,6 @@ fn cut(bytes: &[u8], shape: &[u64], start: &[u64], count: &[u64], element: usize
             at[d] = 0;
         }
     }
-    out
 }
 
 /// A box of about `bytes`, with the proportions of the array.
@@ -417,10 +442,25 @@ fn shortened(shape: &[u64], element: u64, bytes: u64) -> Vec<u64> {
 }
 
 /// A start below or at `most`, spread over the range for different parts, the same in every run.
+///
+/// Along every axis the first 2, 4, 8 … parts have one place in each half, quarter, eighth … of the range, in an order of the
+/// axis's own: however few are taken, land and sea (or rain and none) have their share of them. The sequence is van der
+/// Corput's, scrambled as by A. Owen ("Scrambling Sobol' and Niederreiter-Xing points", J. Complexity 14, 1998) with the hash of
+/// S. Laine and T. Karras ("Stratified sampling for stochastic transparency", EGSR 2011).
 fn place(part: u64, axis: usize, most: u64) -> u64 {
-    // Multiples of the golden ratio's fraction fill an interval evenly, however many are taken.
-    let turn = (part as f64 + 0.5) * 0.618_033_988_749_895 * (axis as f64 * 0.7 + 1.0);
-    ((turn - turn.floor()) * (most as f64 + 1.0)).min(most as f64) as u64
+    let mut x = (part as u32).wrapping_add((axis as u32 + 1).wrapping_mul(0x9E37_79B9));
+    for factor in [0x6C50_B47C_u32, 0xB82F_1E52, 0xC7AF_E638, 0x8D22_F6E6] {
+        // Even factors: a bit depends on those below it only, which keeps places of neighbouring parts apart.
+        x ^= x.wrapping_mul(factor);
+    }
+    let turn = f64::from(x.reverse_bits()) / f64::from(u32::MAX);
+    (turn * (most as f64 + 1.0)).min(most as f64) as u64
+}
+
+/// The beginning of one of the chunks of length `c` along an axis of `n`; of the last one, where it is cut off, that of the last `c`
+/// elements.
+fn beginning(part: u64, axis: usize, n: u64, c: u64) -> u64 {
+    (place(part, axis, n.div_ceil(c) - 1) * c).min(n - c)
 }
 
 /// Bytes that must be decoded (or read) for a box of the variable.
@@ -493,8 +533,11 @@ mod tests {
         let of = |chunk: &[u64]| sample_chunk(&field, v, &chain, chunk, 16 << 20).unwrap().unwrap();
         let (along, across) = (of(&[20, 90, 9]), of(&[1, 90, 180]));
         assert!(along.sized.fraction < across.sized.fraction, "{along:?} {across:?}");
-        assert_eq!(along.bytes, 4 * 20 * 90 * 9 * 4);
+        assert_eq!(along.bytes, 8 * 20 * 90 * 9 * 4);
         assert_eq!(along.sized, of(&[20, 90, 9]).sized);
+        // The second of two chunks sticks out of the array for the most part.
+        let (all, most) = (of(&[1, 90, 180]), of(&[1, 90, 170]));
+        assert!(most.sized.fraction < 0.7 * all.sized.fraction, "{all:?} {most:?}");
         // Longer than the array, of another rank, for less than one chunk: clipped, none, none.
         assert_eq!(of(&[100, 90, 9]).bytes, along.bytes);
         assert!(sample_chunk(&field, v, &chain, &[20, 90], 16 << 20).unwrap().is_none());
@@ -507,6 +550,24 @@ mod tests {
         assert_eq!(shortened(&[14, 39, 13], 4, 512 << 10), [14, 39, 13]);
         assert_eq!(shortened(&[3, 1 << 40], 4, 4096), [1, 1024]);
         assert_eq!(shortened(&[7, 1, 1 << 62, 1 << 62], 8, 4096), [1, 1, 1, 512]);
+    }
+
+    #[test]
+    fn few_places_are_spread_over_all_of_an_axis() {
+        for axis in 0..8 {
+            for n in [2, 4, 8, 16, 64] {
+                let mut seen: Vec<u64> = (0..n).map(|i| place(i, axis, n - 1)).collect();
+                seen.sort_unstable();
+                assert_eq!(seen, (0..n).collect::<Vec<_>>(), "axis {axis}, {n} places");
+            }
+        }
+        // The axes' orders are their own: places do not lie on a diagonal.
+        let together = (0..64).filter(|&i| place(i, 0, 7) == place(i, 1, 7)).count();
+        assert!(together < 24, "{together}");
+        // All chunks are met, the one that is cut off at the end too.
+        let mut met: Vec<u64> = (0..4).map(|i| beginning(i, 3, 1442, 361)).collect();
+        met.sort_unstable();
+        assert_eq!(met, [0, 361, 722, 1081]);
     }
 
     #[test]

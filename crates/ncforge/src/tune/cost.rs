@@ -34,8 +34,8 @@ const ALONE: f64 = 524288.0;
 const START: f64 = 75e-6;
 /// Plain data are given to threads by this many bytes.
 const TASK: f64 = 4194304.0;
-/// A line of memory, and how many of them a row fetches before the processor sees that it is a row.
-const LINE: (f64, f64) = (64.0, 2.0);
+/// A line of memory, and how many of them a row waits for before the processor sees that it is a row.
+const LINE: (f64, f64) = (64.0, 1.0);
 /// Results up to this size stay in the processor's cache, where lines are not fetched.
 const CACHED: f64 = 1048576.0;
 /// Storage that answers within this many seconds is the page cache.

@@ -57,10 +57,10 @@ impl Default for Machine {
             wake: 25e-6,
             threads: 2.0,
             deliver: 12e9,
-            row: 5e-9,
-            line: 25e-9,
+            row: 3e-9,
+            line: 20e-9,
             keep: 12e9,
-            decoder: 1.0,
+            decoder: 0.9,
         }
     }
 }
@@ -92,7 +92,7 @@ impl Machine {
             wake: 0.0,
             threads: 1.0,
             row: 13e-9,
-            decoder: 0.28 * self.decoder,
+            decoder: 0.31 * self.decoder,
             ..self
         }
     }
