@@ -50,6 +50,7 @@
 //! # Ok::<(), ncforge::Error>(())
 //! ```
 
+mod common;
 mod cursor;
 mod emit;
 mod fill;
@@ -75,6 +76,8 @@ use crate::container::{Container, ContainerMut};
 use crate::error::Result;
 use crate::model::{Format, Schema};
 use crate::store::{Part, Store};
+
+pub(crate) use common::{CommonHeader, ValuePlace};
 
 /// How a file is created.
 #[derive(Clone, Debug, PartialEq, Eq)]

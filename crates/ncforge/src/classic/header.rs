@@ -5,6 +5,8 @@
 //! is not zero, names that no writer would accept today, the tag of an empty list. `vsize` is not read into
 //! anything: it is redundant, and wrong in files of more than 4 GiB.
 
+use std::ops::Range;
+
 use super::cursor::Cursor;
 use super::order::swap_stored;
 use super::version::Version;
@@ -61,10 +63,15 @@ fn version(store: &dyn Store, magic: &[u8]) -> Result<Version> {
 
 /// Parses the header of `store`.
 pub(super) fn parse(store: &dyn Store) -> Result<Header> {
+    parse_noting(store, &mut |_| ())
+}
+
+/// The same, and tells which bytes are the values of each attribute, those of the file before those of the variables.
+pub(super) fn parse_noting(store: &dyn Store, values: &mut dyn FnMut(Range<u64>)) -> Result<Header> {
     let mut cursor = Cursor::new(store);
     let magic = cursor.take(cursor.remaining().min(4), "the magic number")?.to_vec();
     let version = version(store, &magic)?;
-    let mut p = Parser { c: cursor, version, notes: Vec::new() };
+    let mut p = Parser { c: cursor, version, notes: Vec::new(), values };
     let stored = p.count("the record count")?;
     let streaming = stored == if version == Version::V5 { u64::MAX } else { u64::from(u32::MAX) };
     if !streaming && stored > version.max_records() {
@@ -91,6 +98,8 @@ struct Parser<'s> {
     c: Cursor<'s>,
     version: Version,
     notes: Vec<String>,
+    /// Is told where the values of each attribute stand.
+    values: &'s mut dyn FnMut(Range<u64>),
 }
 
 impl Parser<'_> {
@@ -197,6 +206,7 @@ impl Parser<'_> {
             let n = self.count("an attribute's length")?;
             self.fits(n, dtype.size() as u64, at, "an attribute's values")?;
             let bytes = n * dtype.size() as u64;
+            (self.values)(self.c.pos()..self.c.pos() + bytes);
             let mut values = Values::fixed(self.c.take(bytes, "an attribute's values")?);
             self.padding(bytes)?;
             if let Values::Fixed(b) = &mut values {

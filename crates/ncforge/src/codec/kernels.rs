@@ -34,10 +34,12 @@ mod bitshuffle;
 #[cfg(target_arch = "aarch64")]
 mod neon;
 mod order;
+mod rows;
 mod shuffle;
 mod swap;
 
 pub use bitshuffle::{bitshuffle, bitunshuffle};
 pub use order::{order_copy, order_in_place};
+pub(crate) use rows::{Row, order_copy_rows};
 pub use shuffle::{shuffle, unshuffle, unshuffle_into};
 pub use swap::{swap_copy, swap_in_place};

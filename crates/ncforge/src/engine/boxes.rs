@@ -103,25 +103,66 @@ pub(super) unsafe fn move_box(
         });
         return;
     }
-    let move_one = |(f, t): (u64, u64)| {
-        // SAFETY: the row is part of the box, which is the caller's alone.
-        unsafe { move_row(src, f as usize, out, t as usize, row, element) };
-    };
     if row.count * row.to > SHORT_ROW {
-        return for_each_origin(outer, from, to, |f, t| move_one((f, t)));
+        return for_each_origin(outer, from, to, |f, t| {
+            // SAFETY: the row is part of the box, which is the caller's alone.
+            unsafe { move_row(src, f as usize, out, t as usize, row, element) };
+        });
     }
-    let mut waiting = [(0, 0); ANNOUNCED];
-    let mut n = 0;
+    // One batch is announced while the one before it is moved.
+    let (mut next, mut before) = (Batch::default(), Batch::default());
     for_each_origin(outer, from, to, |f, t| {
         out.announce(t as usize);
-        let slot = &mut waiting[n % ANNOUNCED];
-        let next = std::mem::replace(slot, (f, t));
-        if n >= ANNOUNCED {
-            move_one(next);
+        next.add(f, t);
+        if next.len == ANNOUNCED {
+            // SAFETY: the rows are part of the box, which is the caller's alone.
+            unsafe { before.move_all(src, out, row, element) };
+            std::mem::swap(&mut next, &mut before);
         }
-        n += 1;
     });
-    (n.saturating_sub(ANNOUNCED)..n).for_each(|i| move_one(waiting[i % ANNOUNCED]));
+    // SAFETY: as above.
+    unsafe {
+        before.move_all(src, out, row, element);
+        next.move_all(src, out, row, element);
+    }
+}
+
+/// The two byte positions of some rows.
+#[derive(Default)]
+struct Batch {
+    rows: [(u64, u64); ANNOUNCED],
+    len: usize,
+}
+
+impl Batch {
+    #[inline]
+    fn add(&mut self, from: u64, to: u64) {
+        self.rows[self.len] = (from, to);
+        self.len += 1;
+    }
+
+    /// Moves its rows, and has none any more.
+    ///
+    /// # Safety
+    /// As for [`move_box`].
+    unsafe fn move_all(&mut self, src: &[u8], out: &SharedOut<'_>, row: &Axis, element: &Element) {
+        let rows = &self.rows[..std::mem::take(&mut self.len)];
+        let size = element.size as u64;
+        if (row.from, row.to) != (size, size) {
+            for &(f, t) in rows {
+                // SAFETY: inside the caller's box.
+                unsafe { move_row(src, f as usize, out, t as usize, row, element) };
+            }
+            return;
+        }
+        let len = (row.count * size) as usize;
+        let mut both: [kernels::Row<'_>; ANNOUNCED] = std::array::from_fn(|_| (&[][..], &mut [][..]));
+        for (slot, &(f, t)) in both.iter_mut().zip(rows) {
+            // SAFETY: inside the caller's box, of which no two rows overlap.
+            *slot = (&src[f as usize..][..len], unsafe { out.slice(t as usize, len) });
+        }
+        kernels::order_copy_rows(&mut both[..rows.len()], element);
+    }
 }
 
 /// Calls `visit` with the two byte positions of every row of the outer axes, in row-major order.
@@ -129,6 +170,12 @@ pub(super) fn for_each_origin(outer: &[Axis], from: u64, to: u64, mut visit: imp
     match outer {
         [] => visit(from, to),
         [a] => (0..a.count).for_each(|i| visit(from + i * a.from, to + i * a.to)),
+        [a, b] => {
+            for i in 0..a.count {
+                let (from, to) = (from + i * a.from, to + i * a.to);
+                (0..b.count).for_each(|j| visit(from + j * b.from, to + j * b.to));
+            }
+        }
         [a, rest @ ..] => {
             for i in 0..a.count {
                 for_each_origin(
@@ -296,7 +343,7 @@ mod tests {
     fn short_rows_all_arrive() {
         let element = Element::atomic(Atomic::Short, Endian::Big);
         let src: Vec<u8> = (0..400).map(|i| (i % 251) as u8).collect();
-        for rows in [1, 15, 16, 17, 40] {
+        for rows in [1, 15, 16, 17, 31, 32, 33, 40] {
             let axes = [Axis { count: rows, from: 10, to: 14 }, Axis { count: 3, from: 2, to: 2 }];
             let mut dst = vec![0u8; 600];
             // SAFETY: one thread.

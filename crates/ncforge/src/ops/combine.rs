@@ -27,7 +27,9 @@
 //! # Ok::<(), ncforge::Error>(())
 //! ```
 
+mod descriptors;
 mod files;
+mod heads;
 mod mesh;
 mod mosaic;
 mod options;

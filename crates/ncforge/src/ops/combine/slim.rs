@@ -27,6 +27,9 @@ const ALWAYS_LISTED: u64 = 64;
 /// lengths differ by one, and halos are cut at edges.
 const MOST_COMMONS: usize = 64;
 
+/// Bytes of a tile of which nothing is its own but the open file.
+const ALONE: u64 = 512;
+
 /// The places of a tile's values.
 #[derive(Debug)]
 pub(super) struct Slim {
@@ -121,6 +124,17 @@ impl Slim {
             engine: tile.engine().clone(),
             bytes,
         })
+    }
+
+    /// Of a tile whose values lie in the same places of another file.
+    pub(super) fn elsewhere(&self, store: Arc<dyn Store>) -> Slim {
+        Slim {
+            common: Arc::clone(&self.common),
+            own: Arc::clone(&self.own),
+            store,
+            engine: self.engine.clone(),
+            bytes: ALONE,
+        }
     }
 
     /// About what it takes in memory, besides what it shares with an earlier one.
@@ -269,7 +283,7 @@ impl Own {
             _ => 0,
         };
         let spots = self.spots.iter().map(|s| size_of::<Spot>() as u64 + inline(s)).sum::<u64>();
-        512 + spots + (self.chunks.len() * size_of::<Packed>()) as u64
+        ALONE + spots + (self.chunks.len() * size_of::<Packed>()) as u64
     }
 }
 

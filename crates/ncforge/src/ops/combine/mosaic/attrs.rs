@@ -16,7 +16,7 @@ const MEANING: [&str; 9] = [
 ];
 
 /// Where the attributes of a tile's variables say otherwise than the first tile's.
-#[derive(Debug, Default)]
+#[derive(Clone, Debug, Default)]
 pub(crate) struct Conflicts {
     /// The meaning differs: variable and attribute.
     pub(crate) meaning: Option<(String, String)>,

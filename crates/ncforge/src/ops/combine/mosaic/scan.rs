@@ -3,7 +3,7 @@
 use std::sync::OnceLock;
 
 use super::super::scheme::{Header, Place, Scheme};
-use super::super::tiles::Tiles;
+use super::super::tiles::{Seen, Tiles};
 use super::attrs::{Conflicts, compare_attributes};
 use crate::dataset::Dataset;
 use crate::engine::Engine;
@@ -92,65 +92,95 @@ pub(crate) fn scan(
     let slots: Vec<OnceLock<Scanned>> = (0..tiles.len()).map(|_| OnceLock::new()).collect();
     engine.for_each(tiles.len(), |i| {
         let i = (i + begin) % tiles.len();
-        let said = tiles.look(i, |dataset| scan_one(dataset, tiles, i, scheme, first, searched))?;
-        if let Some(said) = said {
-            let _ = slots[i].set(said);
-        }
+        let scan = Scan { tiles, scheme, first, searched };
+        tiles.look_at_header(i, |seen| {
+            let said = match seen {
+                Seen::Whole(dataset) => scan.whole(i, dataset)?,
+                // A header is known once what its tile says stands in its slot, and only of those that are tiles.
+                Seen::Like(schema, like) => match slots[like.tile].get() {
+                    Some(other) => scan.like(i, schema, other, like.vars_differ)?,
+                    None => None,
+                },
+            };
+            Ok(said.map(|said| _ = slots[i].set(said)))
+        })?;
         Ok(())
     })?;
     Ok(slots.into_iter().map(OnceLock::into_inner).collect())
 }
 
-fn scan_one(
-    dataset: &Dataset,
-    tiles: &Tiles,
-    i: usize,
-    scheme: &dyn Scheme,
-    first: &First,
+/// What headers are held against.
+struct Scan<'a> {
+    tiles: &'a Tiles,
+    scheme: &'a dyn Scheme,
+    first: &'a First,
     searched: bool,
-) -> Result<Option<Scanned>> {
-    let schema = dataset.schema();
-    let path = &tiles.paths()[i];
-    let header = Header { schema, path };
-    if !scheme.detect(&header) {
-        if searched && i != first.tile {
+}
+
+impl Scan<'_> {
+    /// What a tile says of its place; `None` if it is none, and need not be.
+    fn place(&self, i: usize, schema: &Schema) -> Result<Option<Place>> {
+        let header = Header { schema, path: &self.tiles.paths()[i] };
+        if self.scheme.detect(&header) {
+            return self.scheme.place(&header).map(Some);
+        }
+        if self.searched && i != self.first.tile {
             return Ok(None);
         }
-        let as_other = match i == first.tile {
+        let as_other = match i == self.first.tile {
             true => String::new(),
-            false => format!(", as `{}` is", tiles.name(first.tile)),
+            false => format!(", as `{}` is", self.tiles.name(self.first.tile)),
         };
-        return Err(header.wrong(format!("is no tile of the scheme {}{as_other}", scheme.name())));
+        Err(header.wrong(format!("is no tile of the scheme {}{as_other}", self.scheme.name())))
     }
-    let missing = dataset.container().missing_bytes();
-    if missing > 0 {
-        return Err(Error::corrupt(
-            tiles.name(i),
-            None,
-            format!("the file is {missing} bytes shorter than its header says"),
-        ));
-    }
-    if let Some(damaged) = schema.skipped.iter().find(|s| s.is_damaged()) {
-        return Err(damaged.error(&tiles.name(i)));
-    }
-    let place = scheme.place(&header)?;
-    let same = same_structure(schema, &first.schema);
-    let mut stored_differently = Vec::new();
-    for v in schema.var_ids() {
-        // Asked of all, so that what cannot be read is known before the work begins.
-        let (form, element) = form_in(dataset, &tiles.name(i), v)?;
-        if same && (form != first.stored[v.0].0 || element != first.stored[v.0].1) {
-            stored_differently.push(v);
+
+    fn whole(&self, i: usize, dataset: &Dataset) -> Result<Option<Scanned>> {
+        let schema = dataset.schema();
+        let name = self.tiles.name(i);
+        let Some(place) = self.place(i, schema)? else { return Ok(None) };
+        let missing = dataset.container().missing_bytes();
+        if missing > 0 {
+            let what = format!("the file is {missing} bytes shorter than its header says");
+            return Err(Error::corrupt(name, None, what));
         }
+        if let Some(damaged) = schema.skipped.iter().find(|s| s.is_damaged()) {
+            return Err(damaged.error(&name));
+        }
+        let same = same_structure(schema, &self.first.schema);
+        let mut stored_differently = Vec::new();
+        for v in schema.var_ids() {
+            // Asked of all, so that what cannot be read is known before the work begins.
+            let found = form_in(dataset, &name, v)?;
+            if same && found != self.first.stored[v.0] {
+                stored_differently.push(v);
+            }
+        }
+        Ok(Some(Scanned {
+            place,
+            lens: schema.dims.iter().map(|d| d.len).collect(),
+            conflicts: compare_attributes(&self.first.schema, schema, same),
+            schema: (!same).then(|| schema.clone()),
+            stored_differently,
+            bytes: dataset.container().store().len(),
+        }))
     }
-    Ok(Some(Scanned {
-        place,
-        lens: schema.dims.iter().map(|d| d.len).collect(),
-        conflicts: compare_attributes(&first.schema, schema, same),
-        schema: (!same).then(|| schema.clone()),
-        stored_differently,
-        bytes: dataset.container().store().len(),
-    }))
+
+    /// The same of a tile that is described as another one, but for values of attributes.
+    fn like(&self, i: usize, schema: &Schema, other: &Scanned, vars_differ: bool) -> Result<Option<Scanned>> {
+        let Some(place) = self.place(i, schema)? else { return Ok(None) };
+        let same = other.schema.is_none();
+        Ok(Some(Scanned {
+            place,
+            lens: other.lens.clone(),
+            conflicts: match vars_differ {
+                true => compare_attributes(&self.first.schema, schema, same),
+                false => other.conflicts.clone(),
+            },
+            schema: (!same).then(|| schema.clone()),
+            stored_differently: other.stored_differently.clone(),
+            bytes: other.bytes,
+        }))
+    }
 }
 
 /// Whether two descriptions have the same objects in the same order, whatever lengths and attributes are.
