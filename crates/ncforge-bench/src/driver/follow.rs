@@ -43,7 +43,7 @@ impl RecordFile {
             coding: Coding::default(),
             endian: ncforge::model::Endian::Native,
         };
-        FileSpec { format: self.format, dims, vars: vec![var], fill: false, cache: None }
+        FileSpec { zarr: false, format: self.format, dims, vars: vec![var], fill: false, cache: None }
     }
 
     /// Several records as a selection.

@@ -137,6 +137,7 @@ mod tests {
             let path = dir.path().join("x.raw");
             let dim = |len| DimSpec { name: "d".into(), len, unlimited: false };
             let spec = FileSpec {
+                zarr: false,
                 format: ncforge::Format::Netcdf4,
                 dims: vec![dim(4), dim(6), dim(10)],
                 vars: vec![VarSpec {

@@ -232,6 +232,7 @@ pub fn io_table(report: &IoReport) -> String {
     }
     out.extend(rows.iter().filter_map(|row| tail(report, row)).map(|line| line + "\n"));
     out.extend(rows.iter().filter_map(|row| used(report, row)).map(|line| line + "\n"));
+    out.extend(report.disagreements().into_iter().chain(agreed(report)).map(|line| line + "\n"));
     for note in &report.notes {
         let _ = writeln!(out, "note: {note}");
     }
@@ -243,6 +244,12 @@ pub fn io_table(report: &IoReport) -> String {
         super::machine(&report.environment),
     );
     out
+}
+
+/// That all cases hold the same data, where they were compared and do.
+fn agreed(report: &IoReport) -> Option<String> {
+    let found = report.agreement.as_ref()?;
+    found.problems().next().is_none().then(|| found.told())
 }
 
 /// How many variables there are, where there are several.

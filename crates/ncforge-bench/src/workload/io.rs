@@ -18,11 +18,13 @@
 //! # Ok::<(), Box<dyn std::error::Error>>(())
 //! ```
 
+mod agreement;
 mod audit;
 mod buffer;
 mod ceilings;
 mod data;
 mod fields;
+mod files;
 mod geometry;
 mod names;
 mod options;
@@ -35,7 +37,9 @@ mod result;
 mod run;
 mod sample;
 mod shares;
+mod stored;
 
+pub use agreement::{Agreement, Reading};
 pub use audit::Audit;
 pub use ceilings::{Bound, Ceilings, CodecRate};
 pub(crate) use data::Values;
@@ -51,3 +55,4 @@ pub use run::run;
 pub(crate) use run::run_with;
 pub use sample::sample_type;
 pub use shares::{Halo, Shares};
+pub use stored::StoredAs;

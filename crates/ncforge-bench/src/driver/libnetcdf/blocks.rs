@@ -14,6 +14,7 @@ use super::calls::{Calls, FilterAvailable};
 use super::{LibnetcdfDriver, check};
 use crate::driver::coding::{plugin_parameters, swapped};
 use crate::driver::steps::Steps;
+use crate::driver::zarr;
 use crate::driver::{Access, BlockFile, ChunkAsk, FileSpec, MARK, Rounding};
 use crate::error::{Error, Result};
 
@@ -36,8 +37,10 @@ pub(super) fn refuses(driver: &LibnetcdfDriver, spec: &FileSpec, access: &Access
     if let Some(why) = spec.representable() {
         return Some(why);
     }
-    if let Some(why) = lacks(driver, spec) {
-        return Some(why);
+    // Of a store, the library itself is asked.
+    let lacking = if spec.zarr { cannot_be_a_store(driver, spec) } else { lacks(driver, spec) };
+    if lacking.is_some() {
+        return lacking;
     }
     for (v, var) in spec.vars.iter().enumerate() {
         let ChunkAsk::Lens(chunks) = &var.chunks else { continue };
@@ -53,6 +56,11 @@ pub(super) fn refuses(driver: &LibnetcdfDriver, spec: &FileSpec, access: &Access
     let Access::Shared { team, collective, .. } = access else { return None };
     if team.size() == 1 {
         return None;
+    }
+    if spec.zarr {
+        return Some(
+            "netCDF-C writes a Zarr store from one process only; take --io-type file, which gives each rank its own".into(),
+        );
     }
     let independent = !collective;
     if independent && (0..spec.vars.len()).any(|v| spec.is_unlimited(v)) && !spec.format.is_classic() {
@@ -107,6 +115,37 @@ fn lacks(driver: &LibnetcdfDriver, spec: &FileSpec) -> Option<String> {
         filter_name(missing.id),
         missing.id
     ))
+}
+
+/// Why this build cannot make such a Zarr store: one with these definitions, and no values, is begun where temporary files go.
+fn cannot_be_a_store(driver: &LibnetcdfDriver, spec: &FileSpec) -> Option<String> {
+    let begun = || -> Result<Option<String>> {
+        let folder = tempfile::Builder::new().prefix("ncforge-bench-").tempdir();
+        let folder = folder.map_err(|e| Error::io("make a folder in", &std::env::temp_dir(), e))?;
+        let path = folder.path().join("probe.zarr");
+        create(driver, &path, spec, &Access::Alone)?.close()?;
+        // Filters that it does not have may be dropped without a word.
+        let kept = |name: &str| zarr::stored(&path, name).map_or(0, |s| s.filters.len());
+        let dropped = (0..spec.vars.len()).find(|&v| kept(&spec.vars[v].name) < spec.filters(v).len());
+        Ok(dropped.map(|_| "it leaves the compression out".to_owned()))
+    };
+    let why = match begun() {
+        Ok(None) => return None,
+        Ok(Some(why)) => why,
+        Err(e) => e.to_string(),
+    };
+    Some(format!(
+        "{} cannot make such a Zarr store ({why}): netCDF-C can since 4.8, where it is built with NCZarr; it compresses where it finds plug-ins for Zarr, too",
+        super::Driver::name(driver)
+    ))
+}
+
+/// The name under which the library knows a file.
+fn known_as(path: &Path, spec: &FileSpec) -> Result<CString> {
+    match spec.zarr {
+        true => c_string(zarr::url(path)?.as_bytes()),
+        false => c_string(path.as_os_str().as_encoded_bytes()),
+    }
 }
 
 fn turns_compressed(spec: &FileSpec) -> bool {
@@ -165,7 +204,7 @@ pub(super) fn create<'a>(
     access: &Access<'a>,
 ) -> Result<Box<dyn BlockFile + 'a>> {
     let calls = &driver.calls;
-    let name = c_string(path.as_os_str().as_encoded_bytes())?;
+    let name = known_as(path, spec)?;
     let mode = NC_CLOBBER
         | match spec.format {
             Format::Cdf1 => 0,
@@ -203,7 +242,7 @@ pub(super) fn open<'a>(
     write: bool,
 ) -> Result<Box<dyn BlockFile + 'a>> {
     let calls = &driver.calls;
-    let name = c_string(path.as_os_str().as_encoded_bytes())?;
+    let name = known_as(path, spec)?;
     let mut ncid = 0;
     let mode = if write { NC_WRITE } else { NC_NOWRITE };
     let mut steps = Steps::begin();

@@ -131,13 +131,13 @@ impl Verdict {
 
 /// A hash of 64 bits (splitmix64's finaliser, by Vigna).
 #[inline]
-fn mix(mut z: u64) -> u64 {
+pub(super) fn mix(mut z: u64) -> u64 {
     z = (z ^ (z >> 30)).wrapping_mul(0xBF58_476D_1CE4_E5B9);
     z = (z ^ (z >> 27)).wrapping_mul(0x94D0_49BB_1331_11EB);
     z ^ (z >> 31)
 }
 
-const GOLDEN: u64 = 0x9E37_79B9_7F4A_7C15;
+pub(super) const GOLDEN: u64 = 0x9E37_79B9_7F4A_7C15;
 
 impl Values {
     /// Those of one of several variables.
@@ -222,6 +222,14 @@ impl Values {
         }
     }
 
+    /// The same as a file has them: without the bits that were lost on their way there.
+    pub(super) fn stored(&self, slab: &Hyperslab, rank: u64, rounding: Option<Rounding>, out: &mut [u8]) {
+        self.fill(slab, rank, out);
+        if let Some(Rounding(how)) = rounding {
+            how.apply(self.dtype.into(), out, &self.dtype.default_fill());
+        }
+    }
+
     /// Compares what was read with what it should be, every element: where values lost bits on their way to the file, with what
     /// is left of them. `expected` is room for a block.
     pub(super) fn check(
@@ -233,10 +241,7 @@ impl Values {
         expected: &mut Vec<u8>,
     ) -> Verdict {
         expected.resize(got.len(), 0);
-        self.fill(slab, rank, expected);
-        if let Some(Rounding(how)) = rounding {
-            how.apply(self.dtype.into(), expected, &self.dtype.default_fill());
-        }
+        self.stored(slab, rank, rounding, expected);
         let size = self.dtype.size();
         let mut verdict = Verdict { checked: slab.len(), ..Verdict::default() };
         if got == expected.as_slice() {

@@ -9,7 +9,8 @@ use super::options::{CaseAsk, ChunkChoice, endian_name};
 type Axis = (&'static str, fn(&CaseAsk) -> String);
 
 /// Everything but the library.
-const AXES: [Axis; 5] = [
+const AXES: [Axis; 6] = [
+    ("formats", stored),
     ("kinds of access", |a| a.access.name().to_owned()),
     ("chunk shapes", chunks),
     ("encodings", |a| a.coding.to_string()),
@@ -22,6 +23,14 @@ const AXES: [Axis; 5] = [
         Some(n) => format!("cache of {}", crate::report::bytes(n)),
     }),
 ];
+
+fn stored(ask: &CaseAsk) -> String {
+    match (ask.driver.is_plain(), ask.stored) {
+        (true, _) => "bytes".to_owned(),
+        (false, Some(stored)) => stored.to_string(),
+        (false, None) => "netcdf".to_owned(),
+    }
+}
 
 fn chunks(ask: &CaseAsk) -> String {
     match &ask.chunks {

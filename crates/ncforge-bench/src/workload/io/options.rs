@@ -9,6 +9,7 @@ use serde::{Deserialize, Serialize};
 use super::data::Content;
 use super::geometry::{GeometryRequest, Lengths};
 use super::shares::Halo;
+use super::stored::StoredAs;
 use crate::driver::{Coding, is_hdf5};
 
 /// Everything that can be asked. A saved result holds it, and can be run again from it.
@@ -92,12 +93,25 @@ pub struct IoOptions {
     /// The cases are layers of one another, and are told as such; those that cannot do what is asked are left out.
     #[serde(default)]
     pub layers: bool,
+    /// The cases are one cell on every library and format; those that cannot do what is asked are left out.
+    #[serde(default)]
+    pub engines: bool,
     /// Memory, storage and codecs are measured by themselves first, to tell what bounds each row.
     #[serde(default)]
     pub ceilings: bool,
 }
 
 impl IoOptions {
+    /// What a case is stored in.
+    pub fn stored(&self, case: &CaseAsk) -> StoredAs {
+        case.stored.unwrap_or(StoredAs::File(self.format))
+    }
+
+    /// Whether a case that a library cannot do, or that this machine has no library for, is left out; else it is an error.
+    pub(crate) fn leaves_out(&self) -> bool {
+        self.layers || self.engines
+    }
+
     /// NetCDF-Bench's defaults for a file: write, independent, contiguous, not filled; measured five times.
     pub fn new(file: impl Into<PathBuf>) -> Self {
         IoOptions {
@@ -134,6 +148,7 @@ impl IoOptions {
             hints: Vec::new(),
             shift: true,
             layers: false,
+            engines: false,
             ceilings: false,
         }
     }
@@ -148,6 +163,9 @@ pub struct CaseAsk {
     pub access: AccessKind,
     /// How the variable is cut.
     pub chunks: ChunkChoice,
+    /// What it is stored in; `None`: a file of [`IoOptions::format`].
+    #[serde(default)]
+    pub stored: Option<StoredAs>,
     /// How values are encoded.
     #[serde(default)]
     pub coding: Coding,

@@ -11,9 +11,11 @@ use super::geometry::{Geometry, written};
 use super::names::names;
 use super::options::{AccessKind, CacheAsk, CaseAsk, ChunkChoice, DriverAsk, IoOptions, type_name};
 use super::sample::Sample;
+use super::stored::StoredAs;
 use crate::driver::{
     Access, ChunkAsk, Coding, DimSpec, Driver, FileSpec, Hdf5Driver, LibnetcdfDriver, MARK, MpiIoDriver,
-    NcforgeDriver, PARALLEL, PARALLEL_HDF5, RawDriver, Rounding, VarSpec, is_marked, library,
+    NcforgeDriver, PARALLEL, PARALLEL_HDF5, RawDriver, Rounding, VarSpec, is_marked, is_marked_store,
+    is_store, library,
 };
 use crate::environment::Filesystem;
 use crate::error::{Error, Result};
@@ -96,7 +98,8 @@ pub(super) fn cases(
     let mut left_out = Vec::new();
     // A layer that cannot do what is asked, or that this machine does not have, is no error.
     let mut leave_out = |ask: &CaseAsk, why: &str| {
-        let note = format!("left out: {}: {why}", ask.driver.title());
+        let what = if options.engines { format!(", {}", options.stored(ask)) } else { String::new() };
+        let note = format!("left out: {}{what}: {why}", ask.driver.title());
         if !left_out.contains(&note) {
             left_out.push(note);
         }
@@ -104,7 +107,7 @@ pub(super) fn cases(
     for (number, ask) in options.cases.iter().enumerate() {
         let driver = match parallel_layer(options, ask, team).map_or_else(|| driver(options, &ask.driver), Ok)
         {
-            Err(e) if options.layers => {
+            Err(e) if options.leaves_out() => {
                 leave_out(ask, &e.to_string());
                 continue;
             }
@@ -112,7 +115,7 @@ pub(super) fn cases(
         };
         let file = match several {
             false => options.file.clone(),
-            true => derived(&options.file, number, driver.extension()),
+            true => derived(&options.file, number, extension(options, ask, driver.as_ref())),
         };
         let others = match ask.access {
             AccessKind::File if geometry.shares.is_some() => {
@@ -125,7 +128,7 @@ pub(super) fn cases(
         let case = Case { name: String::new(), spec, others, half, driver, file, ask: ask.clone() };
         check(options, &case, geometry)?;
         match refusal(options, &case, &case.access(team, &geometry.block)) {
-            Some(why) if options.layers => leave_out(ask, &why),
+            Some(why) if options.leaves_out() => leave_out(ask, &why),
             Some(why) => return invalid(format!("{}: {why}", case.driver.name())),
             None => cases.push(case),
         }
@@ -235,6 +238,12 @@ fn derived(file: &Path, number: usize, extension: Option<&str>) -> PathBuf {
     file.with_extension(format!("{}.{extension}", number + 1))
 }
 
+/// The ending of a case's file, where it is not the one that was asked for.
+fn extension<'d>(options: &IoOptions, ask: &CaseAsk, driver: &'d dyn Driver) -> Option<&'d str> {
+    let store = options.stored(ask) == StoredAs::Zarr && !ask.driver.is_plain();
+    driver.extension().or(store.then_some("zarr"))
+}
+
 /// The rank whose part this one reads.
 pub(super) fn reads_as(options: &IoOptions, team: &dyn Team) -> u64 {
     let ranks = team.size() as u64;
@@ -305,7 +314,9 @@ pub(super) fn spec(options: &IoOptions, ask: &CaseAsk, geometry: &Geometry, rank
         }
     };
     let vars = geometry.fields.iter().map(var).collect();
-    Ok(FileSpec { format: options.format, dims, vars, fill: options.fill, cache: ask.cache })
+    let stored = options.stored(ask);
+    let zarr = stored == StoredAs::Zarr && !ask.driver.is_plain();
+    Ok(FileSpec { format: stored.format(), zarr, dims, vars, fill: options.fill, cache: ask.cache })
 }
 
 /// The calls for half of the time steps, and the file that they make.
@@ -421,6 +432,14 @@ pub(super) fn safe_to_begin(options: &IoOptions, cases: &[Case], geometry: &Geom
     for case in cases {
         for path in case.paths(ranks) {
             let there = std::fs::symlink_metadata(&path).is_ok();
+            // Files may be replaced where that is asked for; of folders, only what is a Zarr store.
+            let foreign = std::fs::symlink_metadata(&path).is_ok_and(|m| m.is_dir()) && !is_store(&path);
+            if options.write && foreign {
+                return invalid(format!(
+                    "`{}` is a folder, and no Zarr store; take another name (-f), or remove it",
+                    path.display()
+                ));
+            }
             if options.write && there && !options.overwrite && !is_benchmarks(&path) {
                 return invalid(format!(
                     "`{}` exists, and no benchmark has written it; give -O to overwrite it",
@@ -465,7 +484,7 @@ pub(super) fn safe_to_begin(options: &IoOptions, cases: &[Case], geometry: &Geom
 
 /// Whether a benchmark has written a file.
 fn is_benchmarks(path: &Path) -> bool {
-    if is_marked(path) {
+    if is_marked(path) || is_marked_store(path) {
         return true;
     }
     Dataset::open(path).is_ok_and(|d| d.schema().groups[0].attrs.iter().any(|a| a.name == MARK))

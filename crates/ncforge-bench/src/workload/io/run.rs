@@ -1,10 +1,12 @@
 //! Rounds over all cases, in turn.
 
-use std::path::{Path, PathBuf};
+use std::path::PathBuf;
 
+use super::agreement::{self, Agreement};
 use super::audit::Audit;
 use super::ceilings::Ceilings;
 use super::data::{Values, Verdict};
+use super::files::{all, remove, stored, sync};
 use super::geometry::Geometry;
 use super::options::{AccessKind, CacheAsk, ChunkChoice, DriverAsk, IoOptions};
 use super::phase::Bench;
@@ -78,11 +80,12 @@ pub(crate) fn run_with(
     run.take_up(done);
     let outcome = run.rounds();
     run.end(outcome.is_ok());
+    let outcome = outcome.and_then(|()| run.agreement());
     let keep = outcome.is_ok() && (options.keep || cases.len() == 1);
     if team.rank() == 0 && options.write && !keep {
         cases.iter().flat_map(|c| c.paths(geometry.ranks())).for_each(|p| remove(&p));
     }
-    outcome?;
+    let agreement = outcome?;
     let notes = [left_out, run.notes()].concat();
     let phases = run.phases;
     let audits = run.audits;
@@ -112,6 +115,7 @@ pub(crate) fn run_with(
         reading: (options.read_block.is_some() || options.halo.is_some()).then_some(reads),
         phases,
         notes,
+        agreement,
         ceilings,
         time: std::time::SystemTime::now().duration_since(std::time::UNIX_EPOCH).map_or(0, |d| d.as_secs()),
         command: None,
@@ -155,12 +159,6 @@ fn ceilings(team: &dyn Team, options: &IoOptions, values: &Values) -> Result<Opt
     let mine = if team.rank() == 0 { Ceilings::measure(options, values).map(Some) } else { Ok(None) };
     let found = agree(team, mine)?;
     Ok(exchange(team, &found)?.swap_remove(0))
-}
-
-/// Removes a file of the benchmark, and what ncforge has begun for it.
-fn remove(path: &Path) {
-    let _ = std::fs::remove_file(path);
-    let _ = std::fs::remove_file(ncforge::dataset::partial_path(path));
 }
 
 /// Rounds beyond those that were asked for, where a precision was asked for.
@@ -311,6 +309,19 @@ impl<'a> Run<'a> {
         })
     }
 
+    /// Whether all cases hold the same data, where several have written all of it.
+    fn agreement(&self) -> Result<Option<Agreement>> {
+        let o = self.options;
+        let comparable = o.write && o.verify && self.cases.len() > 1 && o.seconds.is_none();
+        let files = || self.cases.iter().flat_map(|c| c.paths(self.geometry.ranks()));
+        // What an earlier run has measured has left no files.
+        let there = comparable && self.team.rank() == 0 && files().all(|p| p.exists());
+        if !exchange(self.team, &there)?[0] {
+            return Ok(None);
+        }
+        agreement::find(self.team, self.cases, self.geometry, &self.bench.values).map(Some)
+    }
+
     /// The phases that write, in their order.
     fn writing(&self) -> impl Iterator<Item = PhaseKind> + use<> {
         let o = self.options;
@@ -377,10 +388,7 @@ impl<'a> Run<'a> {
         self.team.barrier()?;
         let begin = crate::clock::now();
         let mine = |(i, _): &(usize, &PathBuf)| i % self.team.size() == self.team.rank();
-        let done = paths.iter().enumerate().filter(mine).try_for_each(|(_, path)| {
-            let file = std::fs::File::open(path).map_err(|e| Error::io("open", path, e))?;
-            file.sync_data().map_err(|e| Error::io("sync", path, e))
-        });
+        let done = paths.iter().enumerate().filter(mine).try_for_each(|(_, path)| sync(path));
         let end = crate::clock::now();
         agree(self.team, done)?;
         Ok(self.stretch(&exchange(self.team, &Span { begin, end })?))
@@ -388,6 +396,7 @@ impl<'a> Run<'a> {
 
     /// Brings the page cache into a state, and gives the share of the files that is in it then.
     fn bring_into(&self, asked: CacheAsk, paths: &[PathBuf]) -> Result<Option<f64>> {
+        let paths = &all(paths);
         let done = match asked {
             CacheAsk::Any => Ok(()),
             // Every machine has a cache of its own; who evicts twice does no harm.
@@ -566,9 +575,4 @@ impl<'a> Run<'a> {
         }
         notes
     }
-}
-
-/// Bytes of the files.
-fn stored(paths: &[PathBuf]) -> u64 {
-    paths.iter().filter_map(|p| std::fs::metadata(p).ok()).map(|m| m.len()).sum()
 }

@@ -6,7 +6,7 @@ use std::path::PathBuf;
 use clap::{Args, ValueEnum};
 use ncforge_bench::driver::{Codec, Rounding, Shuffle};
 use ncforge_bench::workload::io::{
-    AccessKind, CacheAsk, ChunkChoice, Content, DriverAsk, Halo, Lengths, Preset, Shares, Variables,
+    AccessKind, CacheAsk, ChunkChoice, Content, DriverAsk, Halo, Lengths, Preset, Shares, StoredAs, Variables,
 };
 
 use super::CacheArg;
@@ -101,6 +101,9 @@ pub(crate) struct IoArgs {
     /// Compare the layers that data goes through: system calls, MPI-IO (in MPI jobs), HDF5, netCDF-C, ncforge; those that cannot do what is asked are left out
     #[arg(long, conflicts_with = "driver")]
     pub(crate) layers: bool,
+    /// The same cell on every engine and format: system calls, HDF5, netCDF-C and ncforge, in netCDF-4, CDF-5 and Zarr; what is not possible is left out. The data of all is compared, bit for bit
+    #[arg(long, conflicts_with_all = ["driver", "layers", "format"])]
+    pub(crate) engines: bool,
     /// A netCDF-C library to measure as well, by its path (repeatable); `find` takes the system's
     #[arg(long, value_name = "PATH")]
     pub(crate) library: Vec<PathBuf>,
@@ -122,9 +125,9 @@ pub(crate) struct IoArgs {
     /// Order of the bytes of a value in the file
     #[arg(long, value_enum, value_name = "ORDER", default_value = "native")]
     pub(crate) endian: EndianName,
-    /// Format of the file
-    #[arg(long, value_enum, value_name = "FORMAT", default_value = "netcdf4")]
-    pub(crate) format: FormatName,
+    /// What the values are stored in: classic, cdf2, cdf5, netcdf4, netcdf4-classic, or zarr, a folder that netCDF-C writes (NCZarr)
+    #[arg(long, value_name = "FORMAT", default_value = "netcdf4")]
+    pub(crate) format: StoredAs,
     /// Type of the values: i1 … i8, u1 … u8, f4, f8 [default: i4; the variable's with --data-content sample=…]
     #[arg(long, value_name = "TYPE", value_parser = dtype)]
     pub(crate) dtype: Option<ncforge::Atomic>,
@@ -134,7 +137,7 @@ pub(crate) struct IoArgs {
     /// Where the values' hash, and the order of cases, start
     #[arg(long, value_name = "N", default_value = "1")]
     pub(crate) seed: u64,
-    /// Compare values of an option: chunk=none,auto,1:50:50:10, access=ind,coll, codec=none,zstd=3, deflate=0,4, shuffle=off,bytes,bits, quantize=none,bitround=9, endian=little,big, chunk-cache=default,64M, driver=…, ranks=1,2,4 (repeatable)
+    /// Compare values of an option: chunk=none,auto,1:50:50:10, access=ind,coll, codec=none,zstd=3, deflate=0,4, shuffle=off,bytes,bits, quantize=none,bitround=9, endian=little,big, format=netcdf4,cdf5,zarr, chunk-cache=default,64M, driver=…, ranks=1,2,4 (repeatable)
     #[arg(short = 'L', long = "sweep", value_name = "OPTION=A,B")]
     pub(crate) sweep: Vec<String>,
     /// Measured repetitions [default: 5; 1 with --compat]
@@ -210,6 +213,7 @@ Examples:
   ncforge bench io --ranks 4 -w -r -d 20:200:200:10 -n 2 -p 2 -c auto
   ncforge bench io -w -r --driver raw,ncforge,libnetcdf --cache warm,cold --reps 9 --csv=out.csv
   ncforge bench io -w -r --layers --cache warm,cold         what each layer costs
+  ncforge bench io -w -r --engines -c auto                 every library, every format, the same data
   mpiexec -n 4 ncforge bench io -w -r -t coll --library libnetcdf_pnetcdf.so.19";
 
 /// Whose table.
@@ -245,33 +249,6 @@ impl From<EndianName> for ncforge::model::Endian {
             EndianName::Native => ncforge::model::Endian::Native,
             EndianName::Little => ncforge::model::Endian::Little,
             EndianName::Big => ncforge::model::Endian::Big,
-        }
-    }
-}
-
-/// Formats by name.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
-pub(crate) enum FormatName {
-    /// CDF-1
-    Classic,
-    /// CDF-2
-    Cdf2,
-    /// CDF-5
-    Cdf5,
-    /// netCDF-4
-    Netcdf4,
-    /// netCDF-4 classic model
-    Netcdf4Classic,
-}
-
-impl From<FormatName> for ncforge::Format {
-    fn from(f: FormatName) -> ncforge::Format {
-        match f {
-            FormatName::Classic => ncforge::Format::Cdf1,
-            FormatName::Cdf2 => ncforge::Format::Cdf2,
-            FormatName::Cdf5 => ncforge::Format::Cdf5,
-            FormatName::Netcdf4 => ncforge::Format::Netcdf4,
-            FormatName::Netcdf4Classic => ncforge::Format::Netcdf4Classic,
         }
     }
 }
