@@ -10,6 +10,7 @@ mod ncforge;
 mod plain;
 mod raw;
 mod steps;
+mod transposed;
 mod zarr;
 
 use std::path::Path;
@@ -27,6 +28,7 @@ pub use mpi_io::MpiIoDriver;
 pub use ncforge::NcforgeDriver;
 pub(crate) use plain::is_marked;
 pub use raw::RawDriver;
+pub(crate) use transposed::{inverse, transpose};
 pub(crate) use zarr::{files, is_marked_store, is_store, stored as stored_in_zarr};
 
 /// A library that can open netCDF files.

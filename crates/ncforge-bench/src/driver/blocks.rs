@@ -209,6 +209,25 @@ pub trait BlockFile {
     fn write(&mut self, var: usize, slab: &Hyperslab, bytes: &[u8]) -> Result<()>;
     /// Reads a selection into `out`, which has exactly as many bytes.
     fn read(&mut self, var: usize, slab: &Hyperslab, out: &mut [u8]) -> Result<()>;
+    /// Reads a selection into `out` in another order of its dimensions: dimension `order[i]` of the variable, whose values have `size` bytes, is
+    /// dimension `i` of `out`. Here the values are turned round in memory, by way of `room`; a library may have a call for it.
+    ///
+    /// # Errors
+    /// As [`BlockFile::read`].
+    fn read_turned(
+        &mut self,
+        var: usize,
+        slab: &Hyperslab,
+        order: &[usize],
+        size: usize,
+        room: &mut Vec<u8>,
+        out: &mut [u8],
+    ) -> Result<()> {
+        room.resize(out.len(), 0);
+        self.read(var, slab, room)?;
+        super::transpose(room, &slab.count, order, size, out);
+        Ok(())
+    }
     /// Takes part in a collective call in which this rank moves nothing: `slab` is what others move, in one piece. Where calls are not
     /// collective below, there is nothing to do.
     ///

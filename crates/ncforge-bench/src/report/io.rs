@@ -127,23 +127,16 @@ pub fn io_table(report: &IoReport) -> String {
         written(&g.grid),
         g.shares.as_ref().map_or_else(String::new, |s| format!(" with shares {s}")),
         if g.shares.is_some() { "multiples of " } else { "" },
-        written(&g.block),
+        g.scattered.as_ref().map_or_else(|| written(&g.block), |s| s.told(&g.block)),
         g.calls(),
         report.team,
     );
     if let Some(reading) = &report.reading {
-        let _ = writeln!(
-            out,
-            "read in blocks of {}{} by ranks as {}, {} calls a rank",
-            written(&reading.block),
-            if reading.halo.is_empty() {
-                String::new()
-            } else {
-                format!(" with a halo of {}", written(&reading.halo))
-            },
-            written(&reading.grid),
-            reading.calls()
-        );
+        let what = if reading.scattered.is_some() { "in boxes of" } else { "in blocks of" };
+        let _ = writeln!(out, "read {what} {}", reading.how());
+    }
+    if let Some(order) = &report.options.read_order {
+        let _ = writeln!(out, "read into memory in the order {}", order.join(":"));
     }
     if let Some(seconds) = report.options.compute {
         let _ = writeln!(
@@ -422,7 +415,7 @@ fn used(report: &IoReport, row: &Row<'_>) -> Option<String> {
     });
     let first = p.split().into_iter().map(|(name, s)| format!("{} {}", name.replace('_', " "), seconds(s)));
     Some(format!(
-        "{}, {}{state}: {}; {} user, {} system, {} resident at most; waited {} times, interrupted {} times; {} page faults, {} of them from storage",
+        "{}, {}{state}: {}; {} user, {} system, {} resident at most; waited {} times, interrupted {} times; {} page faults, {} of them from storage; {} calls read {}, {} wrote {}{}",
         report.cases[row.case].name,
         row.kind.name(),
         first.collect::<Vec<_>>().join(", "),

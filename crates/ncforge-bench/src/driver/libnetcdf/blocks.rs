@@ -14,6 +14,7 @@ use super::calls::{Calls, FilterAvailable};
 use super::{LibnetcdfDriver, check};
 use crate::driver::coding::{plugin_parameters, swapped};
 use crate::driver::steps::Steps;
+use crate::driver::transposed::steps;
 use crate::driver::zarr;
 use crate::driver::{Access, BlockFile, ChunkAsk, FileSpec, MARK, Rounding};
 use crate::error::{Error, Result};
@@ -181,6 +182,7 @@ struct Blocks {
     /// Room for starts and counts, so that a call allocates nothing.
     start: Vec<usize>,
     count: Vec<usize>,
+    stride: Vec<isize>,
 }
 
 impl Drop for Blocks {
@@ -312,6 +314,7 @@ impl Blocks {
             turns_compressed: access.several().is_some() && turns_compressed(spec),
             start: Vec::new(),
             count: Vec::new(),
+            stride: Vec::new(),
         }
     }
 
@@ -461,6 +464,8 @@ impl Blocks {
         self.start.extend(slab.start.iter().map(|&n| n as usize));
         self.count.clear();
         self.count.extend(slab.count.iter().map(|&n| n as usize));
+        self.stride.clear();
+        self.stride.extend(slab.stride.iter().map(|&n| n as isize));
     }
 }
 
@@ -491,15 +496,47 @@ impl BlockFile for Blocks {
         self.place(slab);
         // SAFETY: as above; `out` has room for the selection's values.
         let code = unsafe {
-            (self.calls.get_vara)(
+            let (id, start, count) = (self.vars[var], self.start.as_ptr(), self.count.as_ptr());
+            match slab.is_dense() {
+                true => (self.calls.get_vara)(self.ncid, id, start, count, out.as_mut_ptr().cast()),
+                false => {
+                    let stride = self.stride.as_ptr();
+                    (self.calls.get_vars)(self.ncid, id, start, count, stride, out.as_mut_ptr().cast())
+                }
+            }
+        };
+        self.check(code, "reading a block")
+    }
+
+    fn read_turned(
+        &mut self,
+        var: usize,
+        slab: &Hyperslab,
+        order: &[usize],
+        _size: usize,
+        _room: &mut Vec<u8>,
+        out: &mut [u8],
+    ) -> Result<()> {
+        self.place(slab);
+        // Distances in memory between neighbours along each dimension of the variable, in values.
+        let there: Vec<u64> = order.iter().map(|&d| slab.count[d]).collect();
+        let mut map = vec![0isize; order.len()];
+        for (&d, step) in order.iter().zip(steps(&there)) {
+            map[d] = step as isize;
+        }
+        // SAFETY: as above; the distances are those of a box of as many values as `out` has room for.
+        let code = unsafe {
+            (self.calls.get_varm)(
                 self.ncid,
                 self.vars[var],
                 self.start.as_ptr(),
                 self.count.as_ptr(),
+                self.stride.as_ptr(),
+                map.as_ptr(),
                 out.as_mut_ptr().cast(),
             )
         };
-        self.check(code, "reading a block")
+        self.check(code, "reading a block in another order (nc_get_varm)")
     }
 
     fn absent(&mut self, var: usize, slab: &Hyperslab, writing: bool) -> Result<()> {

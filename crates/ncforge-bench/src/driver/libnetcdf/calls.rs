@@ -92,6 +92,8 @@ calls! {
     get_vara: b"nc_get_vara\0" = fn(c_int, c_int, *const usize, *const usize, *mut c_void) -> c_int;
     get_vars: b"nc_get_vars\0" =
         fn(c_int, c_int, *const usize, *const usize, *const isize, *mut c_void) -> c_int;
+    get_varm: b"nc_get_varm\0" =
+        fn(c_int, c_int, *const usize, *const usize, *const isize, *const isize, *mut c_void) -> c_int;
     create: b"nc_create\0" = fn(*const c_char, c_int, *mut c_int) -> c_int;
     def_dim: b"nc_def_dim\0" = fn(c_int, *const c_char, usize, *mut c_int) -> c_int;
     def_var: b"nc_def_var\0" =

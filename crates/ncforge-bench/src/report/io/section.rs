@@ -148,12 +148,21 @@ fn facts(row: Row, report: &IoReport, case: &CaseResult, cache: Option<CacheAsk>
         .with("fill", u8::from(o.fill))
         .with("variables", g.fields.len().max(1))
         .with("shares", g.shares.as_ref().map_or_else(|| "even".to_owned(), ToString::to_string))
-        .with("pattern", "blocks");
+        .with("pattern", pattern(report, cache.is_some()));
     match cache {
         None => row,
         Some(CacheAsk::Warm) => row.with("cache", "warm"),
         Some(CacheAsk::Cold) => row.with("cache", "cold"),
         Some(CacheAsk::Any) => row.with("cache", "any"),
+    }
+}
+
+/// What is moved, and how it lies in memory.
+fn pattern(report: &IoReport, read: bool) -> String {
+    let moved = report.reading.as_ref().filter(|_| read).unwrap_or(&report.geometry);
+    match report.options.read_order.as_ref().filter(|_| read) {
+        Some(order) => format!("{}, as {}", moved.pattern(), order.join(":")),
+        None => moved.pattern(),
     }
 }
 

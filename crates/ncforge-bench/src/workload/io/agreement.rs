@@ -117,14 +117,14 @@ pub(super) fn find(
         let truth = match truths.iter().find(|t| t.0 == rounding) {
             Some((_, sum)) => *sum,
             None => {
-                let sum = joined(team, Ok(truth(team, geometry, values, rounding)))?.unwrap_or_default();
+                let sum = joined(team, &Ok(truth(team, geometry, values, rounding)))?.unwrap_or_default();
                 truths.push((rounding, sum));
                 sum
             }
         };
         for reader in readers(case, cases) {
             let reader = reader.as_driver();
-            let found = joined(team, part(team, case, geometry, reader).map_err(|e| e.to_string()))?;
+            let found = joined(team, &part(team, case, geometry, reader).map_err(|e| e.to_string()))?;
             let (sum, problem) = match found {
                 Ok(sum) if sum == truth => (sum, None),
                 Ok(sum) => (sum, Some("finds other values than were written".to_owned())),
@@ -139,9 +139,9 @@ pub(super) fn find(
 /// The sums of all ranks as one, or what the first of them says that found none.
 fn joined(
     team: &dyn Team,
-    mine: std::result::Result<Sum, String>,
+    mine: &std::result::Result<Sum, String>,
 ) -> Result<std::result::Result<Sum, String>> {
-    let all = exchange(team, &mine)?;
+    let all = exchange(team, mine)?;
     Ok(all.into_iter().try_fold(Sum::default(), |sum, part| Ok(sum.join(part?))))
 }
 

@@ -153,6 +153,27 @@ impl Values {
     pub(crate) fn fill(&self, slab: &Hyperslab, rank: u64, out: &mut [u8]) {
         let size = self.dtype.size();
         assert_eq!(out.len() as u64, slab.len() * size as u64);
+        if !slab.is_dense() {
+            // Of the rows that values are taken from, all are made.
+            let dims = slab.rank();
+            let outer: Vec<_> = slab.count[..dims - 1].iter().map(|&c| 0..c).collect();
+            let (last, stride) = (slab.count[dims - 1], slab.stride[dims - 1]);
+            let wide = (last - 1) * stride + 1;
+            let mut row = vec![0; wide as usize * size];
+            let rows = out.chunks_exact_mut(last as usize * size);
+            for (picked, at) in rows.zip(ncforge::select::coordinates(&outer)) {
+                let mut start: Vec<u64> =
+                    (0..dims - 1).map(|d| slab.start[d] + at[d] * slab.stride[d]).collect();
+                start.push(slab.start[dims - 1]);
+                let mut count = vec![1; dims];
+                count[dims - 1] = wide;
+                self.fill(&Hyperslab::new(&start, &count), rank, &mut row);
+                for (to, from) in picked.chunks_exact_mut(size).zip(row.chunks(size * stride as usize)) {
+                    to.copy_from_slice(&from[..size]);
+                }
+            }
+            return;
+        }
         if let Some(sample) = &self.sample {
             return sample.fill(&self.shape, slab, out);
         }
@@ -256,7 +277,7 @@ impl Values {
                 let mut at = slab.start.clone();
                 let mut rest = i as u64;
                 for d in (0..at.len()).rev() {
-                    at[d] += rest % slab.count[d];
+                    at[d] += rest % slab.count[d] * slab.stride[d];
                     rest /= slab.count[d];
                 }
                 verdict.first.push(Mismatch {

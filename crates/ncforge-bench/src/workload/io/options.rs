@@ -7,7 +7,8 @@ use ncforge::{Atomic, Format};
 use serde::{Deserialize, Serialize};
 
 use super::data::Content;
-use super::geometry::{GeometryRequest, Lengths};
+use super::lengths::Lengths;
+use super::resolving::GeometryRequest;
 use super::shares::Halo;
 use super::stored::StoredAs;
 use crate::driver::{Coding, is_hdf5};
@@ -20,6 +21,15 @@ pub struct IoOptions {
     /// Blocks in which is read, where those are not the ones that were written.
     #[serde(default)]
     pub read_block: Option<Lengths>,
+    /// So many boxes of that shape are read by every rank at random places, instead of the whole array.
+    #[serde(default)]
+    pub random: Option<u64>,
+    /// Of so many values along each dimension one is read.
+    #[serde(default)]
+    pub stride: Option<Lengths>,
+    /// Names of the dimensions in the order in which values are wanted in memory, where that is not the file's.
+    #[serde(default)]
+    pub read_order: Option<Vec<String>>,
     /// How far blocks that are read reach into their neighbours.
     #[serde(default)]
     pub halo: Option<Halo>,
@@ -69,6 +79,9 @@ pub struct IoOptions {
     /// A file that holds what is done until everything is; a run that finds it goes on where that one ended.
     #[serde(default)]
     pub resume: Option<PathBuf>,
+    /// A file for the time of every single call, as CSV.
+    #[serde(default)]
+    pub ops_log: Option<PathBuf>,
     /// Rounds go on until the 95 % interval of every row's median is no further from it than this share, or time is over.
     #[serde(default)]
     pub until: Option<f64>,
@@ -117,6 +130,9 @@ impl IoOptions {
         IoOptions {
             geometry: GeometryRequest::default(),
             read_block: None,
+            random: None,
+            stride: None,
+            read_order: None,
             halo: None,
             compute: None,
             cases: vec![CaseAsk::default()],
@@ -138,6 +154,7 @@ impl IoOptions {
             warmup: 1,
             budget: None,
             resume: None,
+            ops_log: None,
             until: None,
             seconds: None,
             caches: vec![CacheAsk::Warm],

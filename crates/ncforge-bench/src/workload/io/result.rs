@@ -175,6 +175,9 @@ pub struct PhaseResult {
     /// Whether the time that was given was over before the whole array was moved.
     #[serde(default)]
     pub partial: bool,
+    /// Whether it is no reading of the whole array: random boxes, or one value in so many.
+    #[serde(default)]
+    pub sampled: bool,
     /// Bytes of the files.
     pub stored: u64,
     /// Bytes fetched from storage by all ranks, where the system tells.
@@ -242,7 +245,7 @@ impl PhaseResult {
 
     /// Bytes of values for each byte of the files; `None` where only a part of the values was moved.
     pub fn ratio(&self) -> Option<f64> {
-        (self.kind != PhaseKind::Append && !self.partial && self.stored > 0)
+        (self.kind != PhaseKind::Append && !self.partial && !self.sampled && self.stored > 0)
             .then(|| self.bytes.saturating_sub(self.overlap) as f64 / self.stored as f64)
     }
 

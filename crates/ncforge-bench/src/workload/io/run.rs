@@ -8,9 +8,10 @@ use super::ceilings::Ceilings;
 use super::data::{Values, Verdict};
 use super::files::{all, remove, stored, sync};
 use super::geometry::Geometry;
+use super::ops::OpsLog;
 use super::options::{AccessKind, CacheAsk, ChunkChoice, DriverAsk, IoOptions};
 use super::phase::Bench;
-use super::prepare::{Case, Drivers, cases, driver, reading, safe_to_begin, values};
+use super::prepare::{Case, Drivers, cases, driver, order, reading, safe_to_begin, values};
 use super::progress::{Done, Progress};
 use super::result::{CaseResult, IoReport, PhaseKind, PhaseResult, RankPhase, SCHEMA, Span};
 use crate::cache::{self, CacheState, PROVEN};
@@ -41,6 +42,7 @@ pub(crate) fn run_with(
     let prepared = (|| {
         let geometry = Geometry::resolve(&options.geometry, team.size() as u64, team.nodes() as u64)?;
         let reads = reading(options, &geometry)?;
+        order(options, &geometry)?;
         let (cases, left_out) = cases(options, &geometry, team, drivers)?;
         if team.rank() == 0 {
             safe_to_begin(options, &cases, &geometry)?;
@@ -78,7 +80,10 @@ pub(crate) fn run_with(
         ));
     }
     run.take_up(done);
+    run.bench.ops = options.ops_log.as_deref().map(|path| OpsLog::begin(team, path)).transpose()?;
     let outcome = run.rounds();
+    let logged = run.bench.ops.take().map_or(Ok(()), |ops| ops.end(team, outcome.is_ok()));
+    let outcome = outcome.and(logged);
     run.end(outcome.is_ok());
     let outcome = outcome.and_then(|()| run.agreement());
     let keep = outcome.is_ok() && (options.keep || cases.len() == 1);
@@ -87,6 +92,7 @@ pub(crate) fn run_with(
     }
     let agreement = outcome?;
     let notes = [left_out, run.notes()].concat();
+    let reading = (reads != geometry).then(|| reads.clone());
     let phases = run.phases;
     let audits = run.audits;
     Ok(IoReport {
@@ -112,7 +118,7 @@ pub(crate) fn run_with(
             })
             .collect(),
         geometry,
-        reading: (options.read_block.is_some() || options.halo.is_some()).then_some(reads),
+        reading,
         phases,
         notes,
         agreement,
@@ -333,6 +339,10 @@ impl<'a> Run<'a> {
     /// One repetition of a case: written, then read in every state of the cache.
     fn once(&mut self, number: usize, round: usize) -> Result<()> {
         let case = &self.cases[number];
+        if let Some(ops) = &mut self.bench.ops {
+            let counted = round >= self.options.warmup;
+            ops.next(counted.then(|| (case.name.clone(), round - self.options.warmup)));
+        }
         let paths = case.paths(self.geometry.ranks());
         self.bench.reach = None;
         if self.options.write {
@@ -357,7 +367,7 @@ impl<'a> Run<'a> {
         for &asked in &self.options.caches {
             let before = self.bring_into(asked, &paths)?;
             let look = Look::now();
-            let (phase, verdict) = self.bench.read(case)?;
+            let (phase, verdict) = self.bench.read(case, asked)?;
             let state = CacheState { label: String::new(), percent: before.map(|s| s * 100.0) };
             self.record(
                 number,
@@ -448,11 +458,12 @@ impl<'a> Run<'a> {
         let apart = self.cases[case].is_apart();
         let whole = self.geometry.values(apart) * self.options.dtype.size() as u64;
         let partial = self.options.seconds.is_some() && bytes < whole;
-        let overlap = if kind == PhaseKind::Read { bytes.saturating_sub(whole) } else { 0 };
+        let sampled = kind == PhaseKind::Read && self.bench.reading.is_sample();
+        let overlap = if kind == PhaseKind::Read && !sampled { bytes.saturating_sub(whole) } else { 0 };
         match cache_asked {
             Some(CacheAsk::Cold) => {
                 // Of a part of the array, no more than its own bytes can come from storage.
-                let due = if partial { stored.min(bytes) } else { stored };
+                let due = if partial || sampled { stored.min(bytes) } else { stored };
                 let share = from_storage.map(|n| n as f64 / due.max(1) as f64);
                 let proven = share.is_some_and(|s| s >= PROVEN);
                 cache.label = if proven { "cold-verified" } else { "cold-unverified" }.into();
@@ -489,6 +500,7 @@ impl<'a> Run<'a> {
             bytes,
             overlap,
             partial,
+            sampled,
             stored,
             from_storage,
             open: self.stretch(&column(&|r| r.open)),

@@ -80,6 +80,18 @@ pub(crate) struct IoArgs {
     /// Read in blocks of this shape, whatever was written: 20:1:1:10 reads series, 1:200:200:10 maps; ranks share what there is
     #[arg(long, value_name = "LENGTHS")]
     pub(crate) read_block: Option<Lengths>,
+    /// Read so many boxes at random places, by every rank, instead of the whole array; --read-block says how large they are [default: a block]
+    #[arg(long, value_name = "BOXES", value_parser = clap::value_parser!(u64).range(1..=MOST_BOXES))]
+    pub(crate) random: Option<u64>,
+    /// Read one value of so many along each dimension: 1:4:4:1 takes every fourth along the second and the third
+    #[arg(long, value_name = "LENGTHS")]
+    pub(crate) stride: Option<Lengths>,
+    /// Read values into memory in this order of the dimensions, as dim_1:dim_2:dim_3:time: by nc_get_varm in netCDF-C, turned round by the other drivers
+    #[arg(long, value_name = "NAMES", value_delimiter = ':')]
+    pub(crate) read_order: Option<Vec<String>>,
+    /// Replay a decomposition that PIO has saved (E3SM, CESM: text, `version 2001 npes …`): every rank writes and reads what the file says is its; -d 10 makes ten time steps of it
+    #[arg(long, value_name = "FILE")]
+    pub(crate) decomposition: Option<PathBuf>,
     /// Parts of the array that ranks have, where these differ: 3,1,1,1 gives the first rank a half of it, along the one dimension that they share (--split)
     #[arg(long, value_name = "A,B", conflicts_with = "block")]
     pub(crate) shares: Option<Shares>,
@@ -203,6 +215,8 @@ pub(crate) struct IoArgs {
     pub(crate) global: GlobalArgs,
 }
 
+/// Boxes of a rank, each of which is known from the beginning.
+const MOST_BOXES: u64 = 1_000_000;
 const BENCH: &str = "Options of NetCDF-Bench";
 
 const AFTER: &str = "\
@@ -213,6 +227,8 @@ Examples:
   ncforge bench io --ranks 4 -w -r -d 20:200:200:10 -n 2 -p 2 -c auto
   ncforge bench io -w -r --driver raw,ncforge,libnetcdf --cache warm,cold --reps 9 --csv=out.csv
   ncforge bench io -w -r --layers --cache warm,cold         what each layer costs
+  ncforge bench io -w -r --read-block 1:10:10:10 --random 1000
+  ncforge bench io -w -r --ranks 4 -d 10 --decomposition piodecomp16tasks.dat
   ncforge bench io -w -r --engines -c auto                 every library, every format, the same data
   mpiexec -n 4 ncforge bench io -w -r -t coll --library libnetcdf_pnetcdf.so.19";
 

@@ -29,6 +29,13 @@ pub(super) fn run_io(args: &IoArgs, cx: &Context<'_>) -> Result {
         return ranks::run(args, &numbers, cx);
     }
     let options = options(args, &args.sweep, cx)?;
+    if let Some(path) = &args.ops_log {
+        let folder = path.parent().filter(|f| !f.as_os_str().is_empty());
+        if path.is_dir() || folder.is_some_and(|f| !f.is_dir()) {
+            let why = format!("`{}` cannot be written: no such folder, or a folder itself", path.display());
+            return Err(Failure::usage(why, "name a file in a folder that exists"));
+        }
+    }
     if let Some(team) = job {
         return as_rank(&team, args, &options, cx);
     }
@@ -199,9 +206,13 @@ pub(super) fn options(
             nodes: nn(args.nodes),
             ppn: nn(args.ppn),
             shares: args.shares.clone(),
+            decomposition: args.decomposition.clone(),
             variables: args.preset.map(Preset::variables).or_else(|| args.vars.clone()),
         },
         read_block: args.read_block.clone(),
+        random: args.random,
+        stride: args.stride.clone(),
+        read_order: args.read_order.clone(),
         halo: args.halo.clone(),
         compute: args.compute,
         cases,
@@ -224,6 +235,7 @@ pub(super) fn options(
         until: args.until.map(|s| s.0),
         seconds: args.seconds,
         resume: args.resume.clone(),
+        ops_log: args.ops_log.clone(),
         caches: args.cache.clone(),
         sync: !args.no_sync && !as_there,
         guard: !args.no_guard && !as_there,
