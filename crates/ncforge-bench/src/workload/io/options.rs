@@ -11,7 +11,8 @@ use super::lengths::Lengths;
 use super::resolving::GeometryRequest;
 use super::shares::Halo;
 use super::stored::StoredAs;
-use crate::driver::{Coding, is_hdf5};
+use crate::driver::{Coding, Driver, is_hdf5};
+use crate::error::Result;
 
 /// Everything that can be asked. A saved result holds it, and can be run again from it.
 #[derive(Clone, Debug, Serialize, Deserialize)]
@@ -245,6 +246,14 @@ impl DriverAsk {
         all
     }
 
+    /// The library itself.
+    ///
+    /// # Errors
+    /// When it is not on this machine, or cannot be loaded.
+    pub fn driver(&self, threads: Option<usize>) -> Result<Box<dyn Driver>> {
+        super::named_driver(self, threads)
+    }
+
     /// A library by its path, as [`crate::driver::library`] tells them apart; `find` and `h5` are the system's.
     pub fn library(path: &Path) -> Self {
         match path.to_str() {
@@ -260,7 +269,7 @@ impl std::str::FromStr for DriverAsk {
     type Err = String;
 
     /// `ncforge`, `raw`, `mpi-io`, `libnetcdf`, `h5`, or the path of a library of netCDF-C or of HDF5.
-    fn from_str(text: &str) -> Result<Self, String> {
+    fn from_str(text: &str) -> std::result::Result<Self, String> {
         match text {
             "ncforge" => Ok(DriverAsk::Ncforge),
             "raw" => Ok(DriverAsk::Raw),
@@ -302,7 +311,7 @@ impl AccessKind {
 impl std::str::FromStr for AccessKind {
     type Err = String;
 
-    fn from_str(text: &str) -> Result<Self, String> {
+    fn from_str(text: &str) -> std::result::Result<Self, String> {
         match text {
             "i" | "ind" | "independent" => Ok(AccessKind::Independent),
             "c" | "coll" | "collective" => Ok(AccessKind::Collective),
@@ -328,7 +337,7 @@ pub enum ChunkChoice {
 impl std::str::FromStr for ChunkChoice {
     type Err = String;
 
-    fn from_str(text: &str) -> Result<Self, String> {
+    fn from_str(text: &str) -> std::result::Result<Self, String> {
         match text {
             "auto" => Ok(ChunkChoice::Auto),
             "none" => Ok(ChunkChoice::Unasked),
@@ -363,7 +372,7 @@ impl CacheAsk {
 impl std::str::FromStr for CacheAsk {
     type Err = String;
 
-    fn from_str(text: &str) -> Result<Self, String> {
+    fn from_str(text: &str) -> std::result::Result<Self, String> {
         match text {
             "warm" => Ok(CacheAsk::Warm),
             "cold" => Ok(CacheAsk::Cold),
@@ -396,11 +405,11 @@ pub mod format_name {
         NAMES.iter().find(|n| n.1 == text).map(|n| n.0)
     }
 
-    pub(super) fn serialize<S: Serializer>(format: &Format, s: S) -> Result<S::Ok, S::Error> {
+    pub(crate) fn serialize<S: Serializer>(format: &Format, s: S) -> Result<S::Ok, S::Error> {
         s.serialize_str(of(*format))
     }
 
-    pub(super) fn deserialize<'de, D: Deserializer<'de>>(d: D) -> Result<Format, D::Error> {
+    pub(crate) fn deserialize<'de, D: Deserializer<'de>>(d: D) -> Result<Format, D::Error> {
         let text = String::deserialize(d)?;
         parse(&text).ok_or_else(|| D::Error::custom(format!("no format `{text}`")))
     }
@@ -424,11 +433,11 @@ pub mod endian_name {
         NAMES.iter().find(|n| n.1 == text).map(|n| n.0)
     }
 
-    pub(super) fn serialize<S: Serializer>(endian: &Endian, s: S) -> Result<S::Ok, S::Error> {
+    pub(crate) fn serialize<S: Serializer>(endian: &Endian, s: S) -> Result<S::Ok, S::Error> {
         s.serialize_str(of(*endian))
     }
 
-    pub(super) fn deserialize<'de, D: Deserializer<'de>>(d: D) -> Result<Endian, D::Error> {
+    pub(crate) fn deserialize<'de, D: Deserializer<'de>>(d: D) -> Result<Endian, D::Error> {
         let text = String::deserialize(d)?;
         parse(&text).ok_or_else(|| D::Error::custom(format!("no byte order `{text}`")))
     }
@@ -471,11 +480,11 @@ pub mod type_name {
         NAMES.iter().find(|n| n.1 == text).map(|n| n.0)
     }
 
-    pub(super) fn serialize<S: Serializer>(dtype: &Atomic, s: S) -> Result<S::Ok, S::Error> {
+    pub(crate) fn serialize<S: Serializer>(dtype: &Atomic, s: S) -> Result<S::Ok, S::Error> {
         s.serialize_str(of(*dtype))
     }
 
-    pub(super) fn deserialize<'de, D: Deserializer<'de>>(d: D) -> Result<Atomic, D::Error> {
+    pub(crate) fn deserialize<'de, D: Deserializer<'de>>(d: D) -> Result<Atomic, D::Error> {
         let text = String::deserialize(d)?;
         parse(&text).ok_or_else(|| D::Error::custom(format!("no type `{text}`")))
     }
