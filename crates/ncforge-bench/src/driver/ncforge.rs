@@ -94,7 +94,7 @@ impl Driver for NcforgeDriver {
     }
 
     fn refuses_following(&self, file: &RecordFile) -> Option<String> {
-        file.illegal()
+        file.illegal().or_else(|| file.spec().representable())
     }
 
     fn producer(&self, path: &Path, file: &RecordFile) -> Result<Box<dyn Producer>> {

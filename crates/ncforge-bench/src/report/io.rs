@@ -426,6 +426,11 @@ fn used(report: &IoReport, row: &Row<'_>) -> Option<String> {
         u.forced,
         u.faults + u.fetched,
         u.fetched,
+        u.read_calls,
+        bytes(u.read_bytes),
+        u.write_calls,
+        bytes(u.write_bytes),
+        p.noise.joules.map_or_else(String::new, |j| format!("; {j:.3} J by all processors")),
     ))
 }
 

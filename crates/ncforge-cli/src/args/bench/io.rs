@@ -164,6 +164,9 @@ pub(crate) struct IoArgs {
     /// Keep what is done in FILE until everything is; the same command goes on there when it was interrupted, or when its budget was over
     #[arg(long, value_name = "FILE")]
     pub(crate) resume: Option<PathBuf>,
+    /// Write the time of every single call to FILE, as CSV: case, repetition, phase, rank, number, begin, seconds, bytes. The clock is looked at around each then, which costs a little
+    #[arg(long, value_name = "FILE")]
+    pub(crate) ops_log: Option<PathBuf>,
     /// Go on until the 95 % interval of every median is within so many per cent to either side, or for --budget (60 s, if it is not given)
     #[arg(long, value_name = "PERCENT")]
     pub(crate) until: Option<Share>,
@@ -269,7 +272,7 @@ impl From<EndianName> for ncforge::model::Endian {
     }
 }
 
-fn dtype(text: &str) -> Result<ncforge::Atomic, String> {
+pub(super) fn dtype(text: &str) -> Result<ncforge::Atomic, String> {
     ncforge_bench::workload::io::type_name::parse(text)
         .ok_or_else(|| format!("no type `{text}`: i1 i2 i4 i8, u1 u2 u4 u8, f4 f8"))
 }
