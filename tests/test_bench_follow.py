@@ -116,3 +116,51 @@ def test_nothing_is_left_after_an_interruption_or_an_error(ncforge_bin: Path, tm
     assert list(tmp_path.iterdir()) == []
     missing = subprocess.run([*command[:-1], f"--folder={tmp_path / 'no'}"], capture_output=True, text=True, timeout=60)
     assert missing.returncode not in (0, 4) and "no/follow.1.nc" in missing.stderr, missing.stderr
+
+
+@pytest.mark.parametrize("dtype", ["i1", "u2", "i4", "u8", "f8"])
+def test_records_of_every_type_are_followed(run: Run, tmp_path: Path, dtype: str) -> None:
+    containers = "classic,cdf5,packed" if dtype in ("i1", "i4", "f8") else "cdf5,packed"
+    words = ["bench", "follow", "--driver=ncforge,raw", f"--container={containers}", *FEW[:1], *FEW[2:], "--record=7:3"]
+    report = detail(run(*words, f"--dtype={dtype}", f"--folder={tmp_path}", "--json").stdout)
+    assert len(report["cases"]) == containers.count(",") + 2
+    right(report, 1)
+    stored = {c["name"]: c["stored"] for c in report["cases"]}
+    assert stored["raw"] == 20 * 21 * int(dtype[1]) and report["options"]["dtype"] == dtype
+
+
+def test_a_type_that_a_container_has_not_is_left_out(run: Run, tmp_path: Path) -> None:
+    words = ["bench", "follow", *FEW, "--dtype=u4", f"--folder={tmp_path}"]
+    report = detail(run(*words, "--container=classic,cdf5", "--json").stdout)
+    assert [c["name"] for c in report["cases"]] == ["ncforge, cdf5"]
+    assert any("no values of type uint" in note for note in report["notes"])
+    assert "no values of type uint" in run(*words, "--container=classic", code=2).stderr
+    assert "no type `f2`" in run("bench", "follow", "--dtype=f2", code=2).stderr
+
+
+def test_a_dry_run_says_what_would_be_done_and_does_nothing(run: Run, tmp_path: Path) -> None:
+    words = [
+        "bench",
+        "follow",
+        *FEW,
+        "--dtype=f8",
+        "--batch=3",
+        "--interval=0.5",
+        "--consumers=2",
+        f"--folder={tmp_path}",
+    ]
+    text = run(*words, "--driver=ncforge,raw", "--container=cdf5,packed", "--dry-run").stdout
+    for line in (
+        "records  20 of 384 B (f8 as 8:6), 7.50 KiB in all",
+        "commits  7 of 3 each",
+        "a producer, 2 that read",
+        "1 ncforge, cdf5",
+        "2 ncforge, packed",
+        "3 raw",
+        "2 rounds of 3 cases, each appended twice: 90.0 KiB written, 84 committed",
+        "36.0 s between commits",
+        "space    7.50 KiB for the file",
+    ):
+        assert line in text, text
+    assert list(tmp_path.iterdir()) == []
+    assert "2 rounds" not in run("bench", "follow", "--records=1", "--record=0", "--dry-run", code=2).stdout

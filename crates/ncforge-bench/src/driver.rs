@@ -2,6 +2,7 @@
 
 mod blocks;
 mod coding;
+mod definitions;
 mod follow;
 mod hdf5;
 mod libnetcdf;
@@ -10,6 +11,8 @@ mod ncforge;
 mod plain;
 mod raw;
 mod steps;
+mod transposed;
+mod zarr;
 
 use std::path::Path;
 
@@ -19,6 +22,7 @@ use crate::error::{Error, Result};
 
 pub use blocks::{Access, BlockFile, ChunkAsk, DimSpec, FileSpec, MARK, VarSpec};
 pub use coding::{Codec, Coding, Rounding, Shuffle};
+pub use definitions::{Definitions, Inquired, StepTimes};
 pub use follow::{Consumer, Producer, RecordFile};
 pub use hdf5::Hdf5Driver;
 pub use libnetcdf::LibnetcdfDriver;
@@ -26,6 +30,8 @@ pub use mpi_io::MpiIoDriver;
 pub use ncforge::NcforgeDriver;
 pub(crate) use plain::is_marked;
 pub use raw::RawDriver;
+pub(crate) use transposed::{inverse, transpose};
+pub(crate) use zarr::{files, is_marked_store, is_store, stored as stored_in_zarr};
 
 /// A library that can open netCDF files.
 pub trait Driver {
@@ -97,6 +103,20 @@ pub trait Driver {
     fn consumer(&self, path: &Path, file: &RecordFile) -> Result<Box<dyn Consumer>> {
         let _ = path;
         Err(Error::Invalid(self.refuses_following(file).unwrap_or_default()))
+    }
+    /// Says why this library cannot create a file of these definitions.
+    fn refuses_definitions(&self, spec: &Definitions) -> Option<String> {
+        let _ = spec;
+        Some(format!("{} has no definitions of netCDF; ncforge and netCDF-C have", self.name()))
+    }
+    /// Creates a file of definitions, without values, and closes it; an existing one is replaced. Gives what each step took.
+    fn define(&self, path: &Path, spec: &Definitions) -> Result<StepTimes> {
+        let _ = path;
+        Err(Error::Invalid(self.refuses_definitions(spec).unwrap_or_default()))
+    }
+    /// Opens a file, asks for all that it defines, with the values of attributes, and closes it.
+    fn inquire(&self, path: &Path) -> Result<(StepTimes, Inquired)> {
+        Err(Error::Invalid(format!("{} cannot look through `{}`", self.name(), path.display())))
     }
     /// What lies below it, with versions: "HDF5 1.14.6".
     fn stands_on(&self) -> Vec<String> {

@@ -23,6 +23,7 @@ pub mod checkpoint;
 pub mod clock;
 pub mod doctor;
 pub mod driver;
+pub mod energy;
 pub mod environment;
 pub mod error;
 pub mod noise;

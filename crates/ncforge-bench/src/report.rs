@@ -9,6 +9,7 @@ pub mod follow;
 mod html;
 pub mod io;
 mod markdown;
+pub mod meta;
 pub mod records;
 mod table;
 mod text;

@@ -34,7 +34,7 @@ pub use faulty::{Faults, FaultyDriver};
 const TRIES: usize = 3;
 
 /// What is put in the way, and what must be found: names, and descriptions.
-pub const CHECKS: [(&str, &str); 17] = [
+pub const CHECKS: [(&str, &str); 18] = [
     ("clock", "20 ms by one clock are 20 ms by another"),
     ("calls", "a delay in every call is in the time of the calls"),
     ("latency", "and in the median of single calls"),
@@ -49,6 +49,10 @@ pub const CHECKS: [(&str, &str); 17] = [
     ("lost-write", "a block that never came to the file is found"),
     ("no-read", "a read that leaves its buffer alone is found"),
     ("swapped", "two time steps in each other's places are found"),
+    (
+        "alike",
+        "a library that writes other values, and reads them as if they were right, is found by another one",
+    ),
     ("ratio", "a case that takes 1.5 times as long is found to, beyond chance"),
     ("regression", "comparing two results finds the slower one, and not the other way round"),
     ("outlier", "the one repetition that took ten times as long is named"),

@@ -7,6 +7,7 @@ pub mod convert;
 pub mod follow;
 pub mod io;
 pub mod like;
+pub mod meta;
 pub mod records;
 
 use std::path::Path;

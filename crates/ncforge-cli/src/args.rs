@@ -27,8 +27,8 @@ use clap::{CommandFactory, FromArgMatches, Parser, Subcommand};
 
 pub(crate) use bench::{
     AccessArgs, BenchArgs, BenchCombineArgs, BenchCompareArgs, BenchDoctorArgs, CacheArg, ChunksBenchArgs,
-    CombinePreset, Compat, ConvertArgs, FollowArgs, IoArgs, LikeArgs, OutputArgs, OutputForm, PatternArg,
-    RecordsArgs, RecordsPart, RerunArgs, SeedsArgs, SelftestArgs, SwitchArg, ToolArg, Workload,
+    CombinePreset, Compat, ConvertArgs, FollowArgs, IoArgs, LikeArgs, MetaArgs, OutputArgs, OutputForm,
+    PatternArg, RecordsArgs, RecordsPart, RerunArgs, SeedsArgs, SelftestArgs, SwitchArg, ToolArg, Workload,
 };
 pub(crate) use combine::{CombineArgs, DifferingArg, HolesArg, SchemeArg, TileChunksArg};
 pub(crate) use compare::CompareArgs;
@@ -144,6 +144,7 @@ impl Command {
                 Workload::Convert(a) => a.global.clone(),
                 Workload::Selftest(a) => a.global.clone(),
                 Workload::Like(a) => a.global.clone(),
+                Workload::Meta(a) => a.global.clone(),
                 Workload::Seeds(a) => a.global.clone(),
                 Workload::Doctor(a) => a.global.clone(),
             },

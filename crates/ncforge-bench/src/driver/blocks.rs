@@ -15,6 +15,8 @@ pub const MARK: &str = "ncforge_bench";
 pub struct FileSpec {
     /// Its format.
     pub format: Format,
+    /// It is a Zarr store, a folder, with what [`FileSpec::format`] can express. Plain bytes are written as ever.
+    pub zarr: bool,
     /// The dimensions. An unlimited one has the length that it will have at the end.
     pub dims: Vec<DimSpec>,
     /// The variables.
@@ -98,6 +100,12 @@ impl FileSpec {
         self.vars[var].dims.iter().any(|&d| self.dims[d].unlimited)
     }
 
+    /// Why a library that knows no Zarr stores cannot create one.
+    pub(super) fn no_zarr(&self, library: &str) -> Option<String> {
+        let why = || format!("{library} writes no Zarr stores, which netCDF-C does; take --format netcdf4");
+        self.zarr.then(why)
+    }
+
     /// The filters of a variable's chunks.
     pub(super) fn filters(&self, var: usize) -> Vec<Filter> {
         let own = &self.vars[var];
@@ -124,6 +132,11 @@ impl FileSpec {
     /// What the format cannot hold of this: classic files, and the classic model of netCDF-4, know less.
     pub fn representable(&self) -> Option<String> {
         let kind = self.format.kind();
+        if self.zarr && self.dims.iter().any(|d| d.unlimited) {
+            return Some(
+                "whether Zarr stores have unlimited dimensions depends on netCDF-C's version; leave out --unlimited".into(),
+            );
+        }
         for var in &self.vars {
             let newer = !var.dtype.in_classic();
             if newer && matches!(self.format, Format::Cdf1 | Format::Cdf2 | Format::Netcdf4Classic) {
@@ -196,6 +209,25 @@ pub trait BlockFile {
     fn write(&mut self, var: usize, slab: &Hyperslab, bytes: &[u8]) -> Result<()>;
     /// Reads a selection into `out`, which has exactly as many bytes.
     fn read(&mut self, var: usize, slab: &Hyperslab, out: &mut [u8]) -> Result<()>;
+    /// Reads a selection into `out` in another order of its dimensions: dimension `order[i]` of the variable, whose values have `size` bytes, is
+    /// dimension `i` of `out`. Here the values are turned round in memory, by way of `room`; a library may have a call for it.
+    ///
+    /// # Errors
+    /// As [`BlockFile::read`].
+    fn read_turned(
+        &mut self,
+        var: usize,
+        slab: &Hyperslab,
+        order: &[usize],
+        size: usize,
+        room: &mut Vec<u8>,
+        out: &mut [u8],
+    ) -> Result<()> {
+        room.resize(out.len(), 0);
+        self.read(var, slab, room)?;
+        super::transpose(room, &slab.count, order, size, out);
+        Ok(())
+    }
     /// Takes part in a collective call in which this rank moves nothing: `slab` is what others move, in one piece. Where calls are not
     /// collective below, there is nothing to do.
     ///
@@ -273,6 +305,7 @@ mod tests {
             endian: Endian::Native,
         };
         FileSpec {
+            zarr: false,
             format: Format::Netcdf4,
             dims: vec![dim("t", 4, true), dim("x", 3, false)],
             vars: vec![var],

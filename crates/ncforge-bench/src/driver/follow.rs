@@ -20,6 +20,8 @@ pub struct RecordFile {
     pub format: Format,
     /// Whether it is the compressed blocks of such a file.
     pub packed: bool,
+    /// Type of the values.
+    pub dtype: ncforge::Atomic,
     /// Shape of a record.
     pub shape: Vec<u64>,
 }
@@ -27,23 +29,23 @@ pub struct RecordFile {
 impl RecordFile {
     /// Bytes of a record.
     pub fn record(&self) -> usize {
-        self.shape.iter().product::<u64>() as usize * 4
+        self.shape.iter().product::<u64>() as usize * self.dtype.size()
     }
 
-    /// The file without records, as drivers create it: floats along an unlimited dimension.
+    /// The file without records, as drivers create it: values along an unlimited dimension.
     pub(super) fn spec(&self) -> FileSpec {
         let dim = |name: String, len, unlimited| DimSpec { name, len, unlimited };
         let mut dims = vec![dim("time".to_owned(), 0, true)];
         dims.extend((1..).zip(&self.shape).map(|(i, &n)| dim(format!("dim_{i}"), n, false)));
         let var = VarSpec {
             name: "data".to_owned(),
-            dtype: ncforge::Atomic::Float,
+            dtype: self.dtype,
             dims: (0..dims.len()).collect(),
             chunks: ChunkAsk::Unasked(Vec::new()),
             coding: Coding::default(),
             endian: ncforge::model::Endian::Native,
         };
-        FileSpec { format: self.format, dims, vars: vec![var], fill: false, cache: None }
+        FileSpec { zarr: false, format: self.format, dims, vars: vec![var], fill: false, cache: None }
     }
 
     /// Several records as a selection.

@@ -6,6 +6,7 @@
 
 mod blocks;
 mod calls;
+mod definitions;
 mod follow;
 
 use std::ffi::{CStr, CString, c_char, c_int};
@@ -15,7 +16,10 @@ use std::rc::Rc;
 use ncforge::Hyperslab;
 
 use self::calls::Calls;
-use super::{Access, BlockFile, Consumer, Driver, FileSpec, Producer, RecordFile, Session, VarInfo};
+use super::{
+    Access, BlockFile, Consumer, Definitions, Driver, FileSpec, Inquired, Producer, RecordFile, Session,
+    StepTimes, VarInfo,
+};
 use crate::error::{Error, Result};
 
 /// Where Linux distributions and conda put the library, by the name that the loader looks up.
@@ -154,6 +158,18 @@ impl Driver for LibnetcdfDriver {
         access: &Access<'a>,
     ) -> Result<Box<dyn BlockFile + 'a>> {
         blocks::open(self, path, spec, access, true)
+    }
+
+    fn refuses_definitions(&self, spec: &Definitions) -> Option<String> {
+        spec.impossible()
+    }
+
+    fn define(&self, path: &Path, spec: &Definitions) -> Result<StepTimes> {
+        definitions::define(self, path, spec)
+    }
+
+    fn inquire(&self, path: &Path) -> Result<(StepTimes, Inquired)> {
+        definitions::inquire(self, path)
     }
 
     fn refuses_following(&self, file: &RecordFile) -> Option<String> {

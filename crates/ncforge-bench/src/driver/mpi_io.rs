@@ -8,7 +8,7 @@ use std::path::Path;
 
 use ncforge::Hyperslab;
 
-use super::plain::{self, Mark, Plain, turn_back, turned};
+use super::plain::{self, Mark, Plain, picked, turn_back, turned};
 use super::{Access, BlockFile, ChunkAsk, Driver, FileSpec, Session};
 use crate::error::{Error, Result};
 use crate::team::MpiTeam;
@@ -141,13 +141,16 @@ impl BlockFile for Blocks {
     }
 
     fn read(&mut self, var: usize, slab: &Hyperslab, out: &mut [u8]) -> Result<()> {
-        if self.collective {
-            self.file.read_all(&self.whole(var, slab)?, out)?;
-        } else {
+        let size = self.layout.vars[var].size as usize;
+        picked(slab, size, out, |slab, out| {
+            if self.collective {
+                return self.file.read_all(&self.whole(var, slab)?, out);
+            }
             for r in self.layout.runs(var, slab, out.len())? {
                 self.file.read_at(r.file, &mut out[r.memory..r.memory + r.len])?;
             }
-        }
+            Ok(())
+        })?;
         turn_back(out, &self.layout.vars[var]);
         Ok(())
     }

@@ -3,6 +3,7 @@
 mod aggregated;
 mod blocks;
 mod compressed;
+mod definitions;
 mod follow;
 
 use std::path::Path;
@@ -12,7 +13,10 @@ use ncforge::engine::{Engine, EngineOptions};
 use ncforge::model::{DType, Storage};
 use ncforge::{Dataset, Hyperslab};
 
-use super::{Access, BlockFile, Consumer, Driver, FileSpec, Producer, RecordFile, Session, VarInfo};
+use super::{
+    Access, BlockFile, Consumer, Definitions, Driver, FileSpec, Inquired, Producer, RecordFile, Session,
+    StepTimes, VarInfo,
+};
 use crate::error::{Error, Result};
 
 /// Reads through ncforge's own engine; each session has an engine of its own, hence empty caches.
@@ -77,8 +81,20 @@ impl Driver for NcforgeDriver {
         blocks::update(self.options, path, spec, access)
     }
 
+    fn refuses_definitions(&self, spec: &Definitions) -> Option<String> {
+        spec.impossible()
+    }
+
+    fn define(&self, path: &Path, spec: &Definitions) -> Result<StepTimes> {
+        definitions::define(self.options, path, spec)
+    }
+
+    fn inquire(&self, path: &Path) -> Result<(StepTimes, Inquired)> {
+        definitions::inquire(self.options, path)
+    }
+
     fn refuses_following(&self, file: &RecordFile) -> Option<String> {
-        file.illegal()
+        file.illegal().or_else(|| file.spec().representable())
     }
 
     fn producer(&self, path: &Path, file: &RecordFile) -> Result<Box<dyn Producer>> {

@@ -112,6 +112,34 @@ pub(super) fn turned<'b>(bytes: &'b [u8], place: &Place) -> Cow<'b, [u8]> {
     Cow::Owned(turned)
 }
 
+/// Reads a selection with strides row by row, each with what lies between its values, which are picked out of it; one without at once.
+pub(super) fn picked(
+    slab: &Hyperslab,
+    size: usize,
+    out: &mut [u8],
+    mut read: impl FnMut(&Hyperslab, &mut [u8]) -> Result<()>,
+) -> Result<()> {
+    let Some(last) = slab.rank().checked_sub(1).filter(|_| !slab.is_dense()) else {
+        return read(slab, out);
+    };
+    let (values, stride) = (slab.count[last] as usize, slab.stride[last] as usize);
+    let wide = ((values.max(1) - 1) * stride + 1) as u64;
+    let mut row = vec![0; wide as usize * size];
+    let outer: Vec<_> = slab.count[..last].iter().map(|&n| 0..n).collect();
+    let mut one = Hyperslab::new(&slab.start, &vec![1; last + 1]);
+    one.count[last] = wide;
+    for (to, at) in out.chunks_exact_mut((values * size).max(1)).zip(coordinates(&outer)) {
+        for (d, i) in at.iter().enumerate() {
+            one.start[d] = slab.start[d] + i * slab.stride[d];
+        }
+        read(&one, &mut row)?;
+        for (to, from) in to.chunks_exact_mut(size).zip(row.chunks(size * stride)) {
+            to.copy_from_slice(&from[..size]);
+        }
+    }
+    Ok(())
+}
+
 /// Values that were read, in the machine's byte order.
 pub(super) fn turn_back(out: &mut [u8], place: &Place) {
     if let Some(unit) = place.swap {

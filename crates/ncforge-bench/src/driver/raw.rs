@@ -12,7 +12,7 @@ use std::path::{Path, PathBuf};
 use ncforge::Hyperslab;
 
 use super::follow::RawRecords;
-use super::plain::{self, Mark, Plain, turn_back, turned};
+use super::plain::{self, Mark, Plain, picked, turn_back, turned};
 use super::{Access, BlockFile, Consumer, Driver, FileSpec, Producer, RecordFile, Session};
 use crate::error::{Error, Result};
 
@@ -107,10 +107,14 @@ impl BlockFile for Raw {
     }
 
     fn read(&mut self, var: usize, slab: &Hyperslab, out: &mut [u8]) -> Result<()> {
-        for r in self.layout.runs(var, slab, out.len())? {
-            let done = self.file.read_exact_at(&mut out[r.memory..r.memory + r.len], r.file);
-            done.map_err(|e| Error::io("read", &self.path, e))?;
-        }
+        let size = self.layout.vars[var].size as usize;
+        picked(slab, size, out, |slab, out| {
+            for r in self.layout.runs(var, slab, out.len())? {
+                let done = self.file.read_exact_at(&mut out[r.memory..r.memory + r.len], r.file);
+                done.map_err(|e| Error::io("read", &self.path, e))?;
+            }
+            Ok(())
+        })?;
         turn_back(out, &self.layout.vars[var]);
         Ok(())
     }
@@ -137,6 +141,7 @@ mod tests {
             let path = dir.path().join("x.raw");
             let dim = |len| DimSpec { name: "d".into(), len, unlimited: false };
             let spec = FileSpec {
+                zarr: false,
                 format: ncforge::Format::Netcdf4,
                 dims: vec![dim(4), dim(6), dim(10)],
                 vars: vec![VarSpec {

@@ -4,6 +4,7 @@ use crate::report::seconds;
 use crate::result::{Results, Row, Section};
 use crate::stats::{percentile, ratio_of_medians};
 use crate::workload::follow::{FollowCase, FollowReport};
+use crate::workload::io::type_name;
 
 /// At most so many lags are kept for a row, evenly chosen.
 const KEPT: usize = 400;
@@ -11,7 +12,7 @@ const KEPT: usize = 400;
 /// The report as a document of one section.
 pub fn follow_results(report: &FollowReport) -> Results {
     let o = &report.options;
-    let record = o.shape.iter().product::<u64>() * 4;
+    let record = o.shape.iter().product::<u64>() * o.dtype.size() as u64;
     let title = format!(
         "Following: {} records of {}, by {} consumer{}",
         o.records,
@@ -71,7 +72,7 @@ fn rows(report: &FollowReport, case: &FollowCase, bytes: u64) -> Vec<Row> {
             .with("ranks", report.ranks)
             .with("dims", o.shape.len() + 1)
             .with("data_shape", crate::workload::io::written(&[&[o.records], &o.shape[..]].concat()))
-            .with("dtype", "f4")
+            .with("dtype", type_name::of(o.dtype))
             .with("unlimited", 1)
             .with("batch", o.batch)
             .with("interval_s", o.interval)

@@ -127,23 +127,16 @@ pub fn io_table(report: &IoReport) -> String {
         written(&g.grid),
         g.shares.as_ref().map_or_else(String::new, |s| format!(" with shares {s}")),
         if g.shares.is_some() { "multiples of " } else { "" },
-        written(&g.block),
+        g.scattered.as_ref().map_or_else(|| written(&g.block), |s| s.told(&g.block)),
         g.calls(),
         report.team,
     );
     if let Some(reading) = &report.reading {
-        let _ = writeln!(
-            out,
-            "read in blocks of {}{} by ranks as {}, {} calls a rank",
-            written(&reading.block),
-            if reading.halo.is_empty() {
-                String::new()
-            } else {
-                format!(" with a halo of {}", written(&reading.halo))
-            },
-            written(&reading.grid),
-            reading.calls()
-        );
+        let what = if reading.scattered.is_some() { "in boxes of" } else { "in blocks of" };
+        let _ = writeln!(out, "read {what} {}", reading.how());
+    }
+    if let Some(order) = &report.options.read_order {
+        let _ = writeln!(out, "read into memory in the order {}", order.join(":"));
     }
     if let Some(seconds) = report.options.compute {
         let _ = writeln!(
@@ -232,6 +225,7 @@ pub fn io_table(report: &IoReport) -> String {
     }
     out.extend(rows.iter().filter_map(|row| tail(report, row)).map(|line| line + "\n"));
     out.extend(rows.iter().filter_map(|row| used(report, row)).map(|line| line + "\n"));
+    out.extend(report.disagreements().into_iter().chain(agreed(report)).map(|line| line + "\n"));
     for note in &report.notes {
         let _ = writeln!(out, "note: {note}");
     }
@@ -243,6 +237,12 @@ pub fn io_table(report: &IoReport) -> String {
         super::machine(&report.environment),
     );
     out
+}
+
+/// That all cases hold the same data, where they were compared and do.
+fn agreed(report: &IoReport) -> Option<String> {
+    let found = report.agreement.as_ref()?;
+    found.problems().next().is_none().then(|| found.told())
 }
 
 /// How many variables there are, where there are several.
@@ -415,7 +415,7 @@ fn used(report: &IoReport, row: &Row<'_>) -> Option<String> {
     });
     let first = p.split().into_iter().map(|(name, s)| format!("{} {}", name.replace('_', " "), seconds(s)));
     Some(format!(
-        "{}, {}{state}: {}; {} user, {} system, {} resident at most; waited {} times, interrupted {} times; {} page faults, {} of them from storage",
+        "{}, {}{state}: {}; {} user, {} system, {} resident at most; waited {} times, interrupted {} times; {} page faults, {} of them from storage; {} calls read {}, {} wrote {}{}",
         report.cases[row.case].name,
         row.kind.name(),
         first.collect::<Vec<_>>().join(", "),
@@ -426,6 +426,11 @@ fn used(report: &IoReport, row: &Row<'_>) -> Option<String> {
         u.forced,
         u.faults + u.fetched,
         u.fetched,
+        u.read_calls,
+        bytes(u.read_bytes),
+        u.write_calls,
+        bytes(u.write_bytes),
+        p.noise.joules.map_or_else(String::new, |j| format!("; {j:.3} J by all processors")),
     ))
 }
 

@@ -48,6 +48,7 @@ impl Bench<'_> {
             "ranks" => self.ranks(),
             "clean" => self.verifier(None),
             "one-bit" | "lost-write" | "no-read" | "swapped" => self.verifier(Some(name)),
+            "alike" => self.alike(),
             "ratio" => self.ratio(),
             "regression" => self.regression(),
             "outlier" => self.outlier(),
@@ -192,6 +193,25 @@ impl Bench<'_> {
         let found = verdict.checked == all && verdict.wrong == wrong && place;
         let first = verdict.first.first().map_or_else(String::new, |m| format!(", the first at {:?}", m.at));
         Ok((Some(found), format!("{wrong} wrong of {all}, {} told{first}", verdict.wrong)))
+    }
+
+    fn alike(&self) -> Result<Try> {
+        // Plain bytes are read by plain calls, too.
+        let asks = [DriverAsk::Raw, DriverAsk::MpiIo];
+        let cases = asks.map(|driver| CaseAsk { driver, ..CaseAsk::default() });
+        let options = IoOptions { cases: cases.to_vec(), ..self.options(0, 1) };
+        let report = run_with(&Alone, &options, None, &|_, ask| {
+            let turned = *ask == DriverAsk::MpiIo;
+            let faults = self.faults(Faults { turned, ..Faults::default() });
+            let driver: Box<dyn Driver> = Box::new(FaultyDriver::new(ask.title(), faults));
+            Ok(driver)
+        })?;
+        // By its own reading everything is right.
+        let trusted = report.wrong().is_none();
+        let readings = report.agreement.map(|a| a.readings).unwrap_or_default();
+        let problems: Vec<_> = readings.iter().filter(|r| r.problem.is_some()).collect();
+        let found = trusted && readings.len() == 3 && problems.len() == 1 && problems[0].case == 1;
+        Ok((Some(found), format!("1 of 3 readings of 2 files finds other values, {} told", problems.len())))
     }
 
     /// Seconds of the calls of every repetition, case by case.

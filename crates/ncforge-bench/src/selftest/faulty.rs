@@ -27,6 +27,8 @@ pub struct Faults {
     pub lost: Option<usize>,
     /// Reads leave their buffers alone.
     pub no_read: bool,
+    /// All bits are written the other way round, and turned back when they are read.
+    pub turned: bool,
     /// Two places along the first dimension that are written in each other's place.
     pub swapped: Option<(u64, u64)>,
 }
@@ -138,6 +140,10 @@ impl BlockFile for Faulty<'_> {
                 at => at,
             };
         }
+        if self.faults.turned {
+            let turned: Vec<u8> = bytes.iter().map(|b| !b).collect();
+            return self.inner.write(var, &slab, &turned);
+        }
         self.inner.write(var, &slab, bytes)
     }
 
@@ -147,6 +153,9 @@ impl BlockFile for Faulty<'_> {
             return Ok(());
         }
         self.inner.read(var, slab, out)?;
+        if self.faults.turned {
+            out.iter_mut().for_each(|b| *b = !*b);
+        }
         let Some(at) = &self.faults.wrong else { return Ok(()) };
         let inside = (0..at.len()).all(|d| (slab.start[d]..slab.end(d)).contains(&at[d]));
         if inside {

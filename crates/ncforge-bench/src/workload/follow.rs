@@ -16,10 +16,11 @@ mod parts;
 
 use std::path::{Path, PathBuf};
 
+use ncforge::Atomic;
 use serde::{Deserialize, Serialize};
 
 use self::parts::{Consumed, Plan, Produced};
-use super::io::{DriverAsk, Values, content_of, free_space, named_driver};
+use super::io::{DriverAsk, Values, content_of, free_space, named_driver, type_name};
 use crate::driver::{Driver, RecordFile};
 use crate::environment::{Environment, processors};
 use crate::error::{Error, Result};
@@ -42,6 +43,9 @@ pub struct FollowOptions {
     pub containers: Vec<Container>,
     /// Records that are appended.
     pub records: u64,
+    /// Type of the values.
+    #[serde(with = "type_name", default = "float")]
+    pub dtype: Atomic,
     /// Shape of a record.
     pub shape: Vec<u64>,
     /// Records that are appended before a commit.
@@ -62,13 +66,25 @@ pub struct FollowOptions {
     pub threads: Option<usize>,
 }
 
+/// The only one of older results.
+fn float() -> Atomic {
+    Atomic::Float
+}
+
 impl FollowOptions {
+    /// Bytes of all records; `None` when that is no number.
+    fn bytes(&self) -> Option<u64> {
+        let values = self.shape.iter().try_fold(self.records, |a, &n| a.checked_mul(n));
+        values.and_then(|n| n.checked_mul(self.dtype.size() as u64))
+    }
+
     /// 200 records of 64 KiB, a commit each.
     pub fn new(folder: impl Into<PathBuf>) -> Self {
         FollowOptions {
             drivers: vec![DriverAsk::Ncforge],
             containers: vec![Container::Cdf5, Container::Packed],
             records: 200,
+            dtype: Atomic::Float,
             shape: vec![128, 128],
             batch: 1,
             interval: 0.0,
@@ -144,7 +160,8 @@ pub fn run(
     options: &FollowOptions,
     stop: Option<&dyn Fn() -> bool>,
 ) -> Result<FollowReport> {
-    let prepared = agree(team, check(team, options).and_then(|()| cases(options)));
+    let prepared =
+        agree(team, check(options, team.size()).and_then(|()| one_node(team)).and_then(|()| cases(options)));
     let (all, left_out) = prepared.map_err(|e| match e {
         Error::Rank { rank: 0, message, code: 2, told: true } => Error::Invalid(message),
         e => e,
@@ -185,15 +202,67 @@ fn remove(path: &Path) {
     let _ = std::fs::remove_file(ncforge::dataset::partial_path(path));
 }
 
-fn check(team: &dyn Team, options: &FollowOptions) -> Result<()> {
-    let invalid = |why: String| Err(Error::Invalid(why));
-    if team.size() < 2 {
-        return invalid("a producer needs a consumer: two processes at least".into());
+/// What a run would do, in words, after all checks; nothing is written.
+///
+/// # Errors
+/// As [`run`].
+pub fn plan(options: &FollowOptions, processes: usize) -> Result<String> {
+    check(options, processes)?;
+    let (cases, left_out) = cases(options)?;
+    let size = crate::report::bytes;
+    let bytes = options.bytes().unwrap_or(u64::MAX);
+    let rounds = options.warmup.saturating_add(options.repetitions);
+    let commits = options.records.div_ceil(options.batch);
+    let mut out = format!(
+        "records  {} of {} ({} as {}), {} in all\ncommits  {commits} of {} each, at least {} apart\n",
+        options.records,
+        size(bytes / options.records.max(1)),
+        type_name::of(options.dtype),
+        super::io::written(&options.shape),
+        size(bytes),
+        options.batch,
+        crate::report::seconds(options.interval),
+    );
+    out += &format!(
+        "ranks    a producer, {} that read and look every {}\n",
+        processes - 1,
+        crate::report::seconds(options.poll)
+    );
+    for (number, case) in cases.iter().enumerate() {
+        let head = if number == 0 { "cases   " } else { "        " };
+        out += &format!("{head} {} {}\n", number + 1, case.name);
     }
-    if team.nodes() > 1 {
-        return invalid(
+    // Appended twice in each: while nobody looks, and while others read.
+    let work = (rounds * cases.len() * 2) as u64;
+    out += &format!(
+        "work     {rounds} rounds of {} cases, each appended twice: {} written, {} committed\n",
+        cases.len(),
+        size(bytes.saturating_mul(work)),
+        commits.saturating_mul(work),
+    );
+    let between = options.interval * (commits.saturating_sub(1) * work) as f64;
+    out +=
+        &format!("time     {} between commits; the disk takes the rest\n", crate::report::seconds(between));
+    if let Some(free) = free_space(&options.folder.join("follow")) {
+        out += &format!("space    {} for the file, {} free\n", size(bytes), size(free));
+    }
+    left_out.iter().for_each(|note| out += &format!("note: {note}\n"));
+    Ok(out)
+}
+
+fn one_node(team: &dyn Team) -> Result<()> {
+    match team.nodes() {
+        0 | 1 => Ok(()),
+        _ => Err(Error::Invalid(
             "clocks of several machines are not one, and lags could not be told; run on one node".into(),
-        );
+        )),
+    }
+}
+
+fn check(options: &FollowOptions, processes: usize) -> Result<()> {
+    let invalid = |why: String| Err(Error::Invalid(why));
+    if processes < 2 {
+        return invalid("a producer needs a consumer: two processes at least".into());
     }
     if options.records == 0 || options.batch == 0 || options.shape.contains(&0) || options.repetitions == 0 {
         return invalid("a measurement needs records, values in them, and repetitions".into());
@@ -206,9 +275,7 @@ fn check(team: &dyn Team, options: &FollowOptions) -> Result<()> {
             return invalid(format!("{what} takes seconds, 0 to 3600"));
         }
     }
-    let values = options.shape.iter().try_fold(options.records, |a, &n| a.checked_mul(n));
-    let bytes = values.and_then(|n| n.checked_mul(4)).filter(|&b| b <= MOST);
-    let Some(bytes) = bytes else {
+    let Some(bytes) = options.bytes().filter(|&b| b <= MOST) else {
         return invalid(format!(
             "records of {} in all are held in memory at most; take fewer, or smaller ones",
             crate::report::bytes(MOST)
@@ -236,6 +303,7 @@ fn cases(options: &FollowOptions) -> Result<(Vec<Case>, Vec<String>)> {
             let file = RecordFile {
                 format: container.format(),
                 packed: container.is_packed(),
+                dtype: options.dtype,
                 shape: options.shape.clone(),
             };
             if let Some(why) = driver.refuses_following(&file) {
@@ -289,7 +357,7 @@ fn measure(
         })
         .collect();
     let shape: Vec<u64> = std::iter::once(options.records).chain(options.shape.iter().copied()).collect();
-    let values: Values = content_of(&shape, options.seed);
+    let values = Values { dtype: options.dtype, ..content_of(&shape, options.seed) };
     let mut all = vec![0u8; options.records as usize * cases[0].file.record()];
     values.fill(&ncforge::Hyperslab::all(&shape), 0, &mut all);
     let mut random = Positions::new(options.seed);

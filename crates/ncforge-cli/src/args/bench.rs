@@ -10,6 +10,7 @@ mod doctor;
 mod follow;
 mod io;
 mod like;
+mod meta;
 mod output;
 mod records;
 mod rerun;
@@ -28,6 +29,7 @@ pub(crate) use doctor::BenchDoctorArgs;
 pub(crate) use follow::FollowArgs;
 pub(crate) use io::{Compat, IoArgs, OutputForm};
 pub(crate) use like::LikeArgs;
+pub(crate) use meta::MetaArgs;
 pub(crate) use output::OutputArgs;
 pub(crate) use records::{RecordsArgs, RecordsPart};
 pub(crate) use rerun::RerunArgs;
@@ -56,6 +58,8 @@ pub(crate) enum Workload {
     Io(Box<IoArgs>),
     /// Append records to a file while other processes read them
     Follow(Box<FollowArgs>),
+    /// Make files of many variables and attributes, and look through them
+    Meta(Box<MetaArgs>),
     /// Store records of stations in many ways, packed above all, and read and update them
     Records(Box<RecordsArgs>),
     /// Put the tiles of a model together, by ncforge, by libraries and by other tools
@@ -83,6 +87,7 @@ impl Workload {
             Workload::Convert(a) => Some(&a.output),
             Workload::Follow(a) => Some(&a.output),
             Workload::Io(a) => Some(&a.reports),
+            Workload::Meta(a) => Some(&a.output),
             Workload::Records(a) => Some(&a.output),
             Workload::Combine(a) => Some(&a.output),
             Workload::Like(a) => Some(&a.output),

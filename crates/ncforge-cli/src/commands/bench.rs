@@ -9,6 +9,7 @@ mod doctor;
 mod follow;
 mod io;
 mod like;
+mod meta;
 mod output;
 mod ranks;
 mod records;
@@ -42,6 +43,7 @@ pub(crate) fn run(args: &BenchArgs, cx: &Context<'_>) -> Result {
         Workload::Convert(a) => convert::run(a, cx),
         Workload::Follow(a) => follow::run(a, cx),
         Workload::Io(a) => io::run_io(a, cx),
+        Workload::Meta(a) => meta::run(a, cx),
         Workload::Records(a) => records::run(a, cx),
         Workload::Combine(a) => combine::run(a, cx),
         Workload::Like(a) => like::run(a, cx),

@@ -35,6 +35,9 @@ pub(super) fn refuses(calls: &Calls, spec: &FileSpec, access: &Access<'_>) -> Op
     if spec.format.is_classic() {
         return Some("classic files are no HDF5; take --format netcdf4".to_owned());
     }
+    if let Some(why) = spec.no_zarr("HDF5") {
+        return Some(why);
+    }
     if let Some(why) = super::mpio::refuses(calls, spec, access) {
         return Some(why);
     }

@@ -14,6 +14,8 @@ use super::calls::{Calls, FilterAvailable};
 use super::{LibnetcdfDriver, check};
 use crate::driver::coding::{plugin_parameters, swapped};
 use crate::driver::steps::Steps;
+use crate::driver::transposed::steps;
+use crate::driver::zarr;
 use crate::driver::{Access, BlockFile, ChunkAsk, FileSpec, MARK, Rounding};
 use crate::error::{Error, Result};
 
@@ -36,8 +38,10 @@ pub(super) fn refuses(driver: &LibnetcdfDriver, spec: &FileSpec, access: &Access
     if let Some(why) = spec.representable() {
         return Some(why);
     }
-    if let Some(why) = lacks(driver, spec) {
-        return Some(why);
+    // Of a store, the library itself is asked.
+    let lacking = if spec.zarr { cannot_be_a_store(driver, spec) } else { lacks(driver, spec) };
+    if lacking.is_some() {
+        return lacking;
     }
     for (v, var) in spec.vars.iter().enumerate() {
         let ChunkAsk::Lens(chunks) = &var.chunks else { continue };
@@ -53,6 +57,11 @@ pub(super) fn refuses(driver: &LibnetcdfDriver, spec: &FileSpec, access: &Access
     let Access::Shared { team, collective, .. } = access else { return None };
     if team.size() == 1 {
         return None;
+    }
+    if spec.zarr {
+        return Some(
+            "netCDF-C writes a Zarr store from one process only; take --io-type file, which gives each rank its own".into(),
+        );
     }
     let independent = !collective;
     if independent && (0..spec.vars.len()).any(|v| spec.is_unlimited(v)) && !spec.format.is_classic() {
@@ -109,6 +118,37 @@ fn lacks(driver: &LibnetcdfDriver, spec: &FileSpec) -> Option<String> {
     ))
 }
 
+/// Why this build cannot make such a Zarr store: one with these definitions, and no values, is begun where temporary files go.
+fn cannot_be_a_store(driver: &LibnetcdfDriver, spec: &FileSpec) -> Option<String> {
+    let begun = || -> Result<Option<String>> {
+        let folder = tempfile::Builder::new().prefix("ncforge-bench-").tempdir();
+        let folder = folder.map_err(|e| Error::io("make a folder in", &std::env::temp_dir(), e))?;
+        let path = folder.path().join("probe.zarr");
+        create(driver, &path, spec, &Access::Alone)?.close()?;
+        // Filters that it does not have may be dropped without a word.
+        let kept = |name: &str| zarr::stored(&path, name).map_or(0, |s| s.filters.len());
+        let dropped = (0..spec.vars.len()).find(|&v| kept(&spec.vars[v].name) < spec.filters(v).len());
+        Ok(dropped.map(|_| "it leaves the compression out".to_owned()))
+    };
+    let why = match begun() {
+        Ok(None) => return None,
+        Ok(Some(why)) => why,
+        Err(e) => e.to_string(),
+    };
+    Some(format!(
+        "{} cannot make such a Zarr store ({why}): netCDF-C can since 4.8, where it is built with NCZarr; it compresses where it finds plug-ins for Zarr, too",
+        super::Driver::name(driver)
+    ))
+}
+
+/// The name under which the library knows a file.
+fn known_as(path: &Path, spec: &FileSpec) -> Result<CString> {
+    match spec.zarr {
+        true => c_string(zarr::url(path)?.as_bytes()),
+        false => c_string(path.as_os_str().as_encoded_bytes()),
+    }
+}
+
 fn turns_compressed(spec: &FileSpec) -> bool {
     spec.vars.iter().any(|v| v.coding.is_filtered() && swapped(v.endian, v.dtype.size()).is_some())
 }
@@ -142,6 +182,7 @@ struct Blocks {
     /// Room for starts and counts, so that a call allocates nothing.
     start: Vec<usize>,
     count: Vec<usize>,
+    stride: Vec<isize>,
 }
 
 impl Drop for Blocks {
@@ -165,7 +206,7 @@ pub(super) fn create<'a>(
     access: &Access<'a>,
 ) -> Result<Box<dyn BlockFile + 'a>> {
     let calls = &driver.calls;
-    let name = c_string(path.as_os_str().as_encoded_bytes())?;
+    let name = known_as(path, spec)?;
     let mode = NC_CLOBBER
         | match spec.format {
             Format::Cdf1 => 0,
@@ -203,7 +244,7 @@ pub(super) fn open<'a>(
     write: bool,
 ) -> Result<Box<dyn BlockFile + 'a>> {
     let calls = &driver.calls;
-    let name = c_string(path.as_os_str().as_encoded_bytes())?;
+    let name = known_as(path, spec)?;
     let mut ncid = 0;
     let mode = if write { NC_WRITE } else { NC_NOWRITE };
     let mut steps = Steps::begin();
@@ -273,6 +314,7 @@ impl Blocks {
             turns_compressed: access.several().is_some() && turns_compressed(spec),
             start: Vec::new(),
             count: Vec::new(),
+            stride: Vec::new(),
         }
     }
 
@@ -422,6 +464,8 @@ impl Blocks {
         self.start.extend(slab.start.iter().map(|&n| n as usize));
         self.count.clear();
         self.count.extend(slab.count.iter().map(|&n| n as usize));
+        self.stride.clear();
+        self.stride.extend(slab.stride.iter().map(|&n| n as isize));
     }
 }
 
@@ -452,15 +496,47 @@ impl BlockFile for Blocks {
         self.place(slab);
         // SAFETY: as above; `out` has room for the selection's values.
         let code = unsafe {
-            (self.calls.get_vara)(
+            let (id, start, count) = (self.vars[var], self.start.as_ptr(), self.count.as_ptr());
+            match slab.is_dense() {
+                true => (self.calls.get_vara)(self.ncid, id, start, count, out.as_mut_ptr().cast()),
+                false => {
+                    let stride = self.stride.as_ptr();
+                    (self.calls.get_vars)(self.ncid, id, start, count, stride, out.as_mut_ptr().cast())
+                }
+            }
+        };
+        self.check(code, "reading a block")
+    }
+
+    fn read_turned(
+        &mut self,
+        var: usize,
+        slab: &Hyperslab,
+        order: &[usize],
+        _size: usize,
+        _room: &mut Vec<u8>,
+        out: &mut [u8],
+    ) -> Result<()> {
+        self.place(slab);
+        // Distances in memory between neighbours along each dimension of the variable, in values.
+        let there: Vec<u64> = order.iter().map(|&d| slab.count[d]).collect();
+        let mut map = vec![0isize; order.len()];
+        for (&d, step) in order.iter().zip(steps(&there)) {
+            map[d] = step as isize;
+        }
+        // SAFETY: as above; the distances are those of a box of as many values as `out` has room for.
+        let code = unsafe {
+            (self.calls.get_varm)(
                 self.ncid,
                 self.vars[var],
                 self.start.as_ptr(),
                 self.count.as_ptr(),
+                self.stride.as_ptr(),
+                map.as_ptr(),
                 out.as_mut_ptr().cast(),
             )
         };
-        self.check(code, "reading a block")
+        self.check(code, "reading a block in another order (nc_get_varm)")
     }
 
     fn absent(&mut self, var: usize, slab: &Hyperslab, writing: bool) -> Result<()> {

@@ -11,6 +11,7 @@ use ncforge::layout::{Order, Place, VarLayout};
 use ncforge::{Atomic, Dataset, Hyperslab};
 
 use super::blocks::{rounded, rounds};
+use crate::driver::plain::picked;
 use crate::driver::{BlockFile, FileSpec};
 use crate::error::{Error, Result};
 use crate::team::MpiTeam;
@@ -107,7 +108,9 @@ impl BlockFile for Aggregated {
     }
 
     fn read(&mut self, var: usize, slab: &Hyperslab, out: &mut [u8]) -> Result<()> {
-        self.each(var, slab, |place, at, len| self.file.read_all(place, &mut out[at..at + len]))?;
+        picked(slab, self.vars[var].element.size, out, |slab, out| {
+            self.each(var, slab, |place, at, len| self.file.read_all(place, &mut out[at..at + len]))
+        })?;
         self.swap(var, out);
         Ok(())
     }

@@ -19,7 +19,7 @@ use crate::error::{Error, Result};
 use crate::team::{Team, agree};
 
 pub(super) fn refuses(spec: &FileSpec, access: &Access<'_>) -> Option<String> {
-    if let Some(why) = spec.representable() {
+    if let Some(why) = spec.representable().or_else(|| spec.no_zarr("ncforge")) {
         return Some(why);
     }
     for var in 0..spec.vars.len() {

@@ -1,6 +1,8 @@
 //! The workload `io` in the terms that all workloads share.
 
-use super::{Row as IoRow, bounds, call_seconds, comparisons, is_left_for_closing, layers, rows, variables};
+use super::{
+    Row as IoRow, agreed, bounds, call_seconds, comparisons, is_left_for_closing, layers, rows, variables,
+};
 use crate::clock::Used;
 use crate::driver::{Coding, Shuffle};
 use crate::environment::Environment;
@@ -8,8 +10,7 @@ use crate::report::bytes;
 use crate::result::{Lane, Measurement, Results, Row, Section, View, WHOLE};
 use crate::stats::{Summary, percentile};
 use crate::workload::io::{
-    AccessKind, CacheAsk, CaseResult, IoReport, PhaseKind, PhaseResult, Span, endian_name, format_name,
-    type_name, written,
+    AccessKind, CacheAsk, CaseResult, IoReport, PhaseKind, PhaseResult, Span, endian_name, type_name, written,
 };
 
 /// At most so many times of calls are kept for a row, evenly chosen.
@@ -40,6 +41,8 @@ pub fn io_section(report: &IoReport) -> Section {
     section.words = layers(report, &found);
     section.words.extend(comparisons(report, &found));
     section.words.extend(bounds(report, &found));
+    section.words.extend(report.disagreements());
+    section.words.extend(agreed(report));
     section.rows = found.iter().map(|r| row(report, r)).collect();
     section.notes.clone_from(&report.notes);
     section.views = views(&section);
@@ -125,7 +128,7 @@ fn facts(row: Row, report: &IoReport, case: &CaseResult, cache: Option<CacheAsk>
     let engine = row.engine.clone();
     let row = row
         .with("engine", engine)
-        .with("format", format_name::of(o.format))
+        .with("format", o.stored(&case.ask))
         .with("access", access)
         .with("ranks", g.ranks())
         .with("nodes", g.nodes)
@@ -145,12 +148,21 @@ fn facts(row: Row, report: &IoReport, case: &CaseResult, cache: Option<CacheAsk>
         .with("fill", u8::from(o.fill))
         .with("variables", g.fields.len().max(1))
         .with("shares", g.shares.as_ref().map_or_else(|| "even".to_owned(), ToString::to_string))
-        .with("pattern", "blocks");
+        .with("pattern", pattern(report, cache.is_some()));
     match cache {
         None => row,
         Some(CacheAsk::Warm) => row.with("cache", "warm"),
         Some(CacheAsk::Cold) => row.with("cache", "cold"),
         Some(CacheAsk::Any) => row.with("cache", "any"),
+    }
+}
+
+/// What is moved, and how it lies in memory.
+fn pattern(report: &IoReport, read: bool) -> String {
+    let moved = report.reading.as_ref().filter(|_| read).unwrap_or(&report.geometry);
+    match report.options.read_order.as_ref().filter(|_| read) {
+        Some(order) => format!("{}, as {}", moved.pattern(), order.join(":")),
+        None => moved.pattern(),
     }
 }
 

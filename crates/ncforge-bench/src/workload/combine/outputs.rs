@@ -69,6 +69,7 @@ impl Job<'_> {
         let deflate = !self.phase.to_classic();
         let dim = |name: &str, len, unlimited| DimSpec { name: name.into(), len, unlimited };
         let spec = FileSpec {
+            zarr: false,
             format: if deflate { Format::Netcdf4 } else { Format::Cdf2 },
             dims: vec![
                 dim("time_counter", nt, true),

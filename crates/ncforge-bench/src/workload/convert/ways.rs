@@ -102,6 +102,7 @@ fn short(driver: &dyn Driver, libraries: &[&dyn Driver]) -> String {
 
 fn spec(format: Format, len: usize) -> FileSpec {
     FileSpec {
+        zarr: false,
         format,
         dims: vec![DimSpec { name: "n".into(), len: len as u64, unlimited: false }],
         vars: vec![VarSpec {

@@ -223,7 +223,8 @@ impl Plan<'_> {
             std::thread::sleep(Duration::from_secs_f64(self.options.poll));
         }
         consumed.cpu = clock::usage().0 - used;
-        let values = out.as_chunks::<4>().0.iter().zip(self.all.as_chunks::<4>().0);
+        let size = self.options.dtype.size();
+        let values = out.chunks_exact(size).zip(self.all.chunks_exact(size));
         consumed.wrong = values.filter(|(a, b)| a != b).count() as u64;
         Ok(())
     }

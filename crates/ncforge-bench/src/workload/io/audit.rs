@@ -9,7 +9,7 @@ use ncforge::model::{DType, Endian, Storage};
 use serde::{Deserialize, Serialize};
 
 use super::options::endian_name;
-use crate::driver::Rounding;
+use crate::driver::{Rounding, stored_in_zarr};
 
 /// The storage of the variable, as the file has it.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
@@ -46,6 +46,11 @@ impl Audit {
     /// Looks at a file (the first one, where every rank has its own).
     pub(super) fn of(path: &Path, var: &str, bytes: u64, values: u64) -> Audit {
         let plain = Audit { format: "bytes".into(), variables: 1, bytes, values, ..Audit::default() };
+        if let Some(found) = stored_in_zarr(path, var) {
+            let order = found.little.map(|little| if little { "little" } else { "big" }.to_owned());
+            let (chunks, filters) = (Some(found.chunks), found.filters);
+            return Audit { format: "zarr".into(), chunks, filters, endian: order, ..plain };
+        }
         let Ok(dataset) = Dataset::open(path) else { return plain };
         let Ok(id) = dataset.var(var) else { return plain };
         let schema = dataset.schema();

@@ -131,13 +131,13 @@ impl Verdict {
 
 /// A hash of 64 bits (splitmix64's finaliser, by Vigna).
 #[inline]
-fn mix(mut z: u64) -> u64 {
+pub(super) fn mix(mut z: u64) -> u64 {
     z = (z ^ (z >> 30)).wrapping_mul(0xBF58_476D_1CE4_E5B9);
     z = (z ^ (z >> 27)).wrapping_mul(0x94D0_49BB_1331_11EB);
     z ^ (z >> 31)
 }
 
-const GOLDEN: u64 = 0x9E37_79B9_7F4A_7C15;
+pub(super) const GOLDEN: u64 = 0x9E37_79B9_7F4A_7C15;
 
 impl Values {
     /// Those of one of several variables.
@@ -153,6 +153,27 @@ impl Values {
     pub(crate) fn fill(&self, slab: &Hyperslab, rank: u64, out: &mut [u8]) {
         let size = self.dtype.size();
         assert_eq!(out.len() as u64, slab.len() * size as u64);
+        if !slab.is_dense() {
+            // Of the rows that values are taken from, all are made.
+            let dims = slab.rank();
+            let outer: Vec<_> = slab.count[..dims - 1].iter().map(|&c| 0..c).collect();
+            let (last, stride) = (slab.count[dims - 1], slab.stride[dims - 1]);
+            let wide = (last - 1) * stride + 1;
+            let mut row = vec![0; wide as usize * size];
+            let rows = out.chunks_exact_mut(last as usize * size);
+            for (picked, at) in rows.zip(ncforge::select::coordinates(&outer)) {
+                let mut start: Vec<u64> =
+                    (0..dims - 1).map(|d| slab.start[d] + at[d] * slab.stride[d]).collect();
+                start.push(slab.start[dims - 1]);
+                let mut count = vec![1; dims];
+                count[dims - 1] = wide;
+                self.fill(&Hyperslab::new(&start, &count), rank, &mut row);
+                for (to, from) in picked.chunks_exact_mut(size).zip(row.chunks(size * stride as usize)) {
+                    to.copy_from_slice(&from[..size]);
+                }
+            }
+            return;
+        }
         if let Some(sample) = &self.sample {
             return sample.fill(&self.shape, slab, out);
         }
@@ -222,6 +243,14 @@ impl Values {
         }
     }
 
+    /// The same as a file has them: without the bits that were lost on their way there.
+    pub(super) fn stored(&self, slab: &Hyperslab, rank: u64, rounding: Option<Rounding>, out: &mut [u8]) {
+        self.fill(slab, rank, out);
+        if let Some(Rounding(how)) = rounding {
+            how.apply(self.dtype.into(), out, &self.dtype.default_fill());
+        }
+    }
+
     /// Compares what was read with what it should be, every element: where values lost bits on their way to the file, with what
     /// is left of them. `expected` is room for a block.
     pub(super) fn check(
@@ -233,10 +262,7 @@ impl Values {
         expected: &mut Vec<u8>,
     ) -> Verdict {
         expected.resize(got.len(), 0);
-        self.fill(slab, rank, expected);
-        if let Some(Rounding(how)) = rounding {
-            how.apply(self.dtype.into(), expected, &self.dtype.default_fill());
-        }
+        self.stored(slab, rank, rounding, expected);
         let size = self.dtype.size();
         let mut verdict = Verdict { checked: slab.len(), ..Verdict::default() };
         if got == expected.as_slice() {
@@ -251,7 +277,7 @@ impl Values {
                 let mut at = slab.start.clone();
                 let mut rest = i as u64;
                 for d in (0..at.len()).rev() {
-                    at[d] += rest % slab.count[d];
+                    at[d] += rest % slab.count[d] * slab.stride[d];
                     rest /= slab.count[d];
                 }
                 verdict.first.push(Mismatch {

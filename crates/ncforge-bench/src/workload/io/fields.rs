@@ -7,7 +7,8 @@
 use ncforge::Hyperslab;
 use serde::{Deserialize, Serialize};
 
-use super::geometry::{Geometry, Lengths};
+use super::geometry::Geometry;
+use super::lengths::Lengths;
 use crate::error::{Error, Result};
 
 /// The name of the first variable, as NetCDF-Bench has it; others have a number behind it.
@@ -207,9 +208,19 @@ pub(super) struct Piece {
 impl Geometry {
     /// What a call of a rank moves, in the order of the variables. In files of ranks' `own`, each has all variables.
     pub(super) fn pieces(&self, rank: u64, call: u64, own: bool) -> Vec<Piece> {
+        if let Some(scattered) = &self.scattered {
+            // Where others have a box and this rank has none, it takes part with the first element.
+            let found = scattered.slab(rank, call % scattered.calls);
+            let nothing = || Hyperslab::new(&vec![0; self.data.len()], &vec![1; self.data.len()]);
+            let mut slab = found.cloned().unwrap_or_else(nothing);
+            if scattered.is_map() {
+                slab.start[0] = call / scattered.calls;
+            }
+            return vec![Piece { field: 0, slab: self.with_stride(slab), owned: found.is_some() }];
+        }
         let block = self.slab(rank, call);
         let origin = self.origin(rank);
-        let wide = self.with_halo(&block);
+        let wide = self.with_stride(self.with_halo(&block));
         let mut pieces = Vec::with_capacity(self.fields.len());
         for (number, field) in self.fields.iter().enumerate() {
             let lacks = || (0..self.data.len()).filter(|d| !field.dims.contains(d));
@@ -218,7 +229,8 @@ impl Geometry {
                 continue;
             }
             let owned = own || lacks().all(|d| block.start[d] == 0);
-            let slab = Hyperslab::new(&field.of(&wide.start), &field.of(&wide.count));
+            let slab =
+                Hyperslab::strided(&field.of(&wide.start), &field.of(&wide.count), &field.of(&wide.stride));
             pieces.push(Piece { field: number, slab, owned });
         }
         pieces
@@ -239,6 +251,9 @@ impl Geometry {
 
     /// Values that a call of any rank moves at most.
     pub(super) fn values_of_a_call(&self) -> u64 {
+        if let Some(s) = &self.scattered {
+            return s.largest();
+        }
         let lens: Vec<u64> = (0..self.data.len())
             .map(|d| {
                 let halo = self.halo.get(d).copied().unwrap_or(0);
@@ -259,7 +274,7 @@ impl Geometry {
 
 #[cfg(test)]
 mod tests {
-    use super::super::geometry::GeometryRequest;
+    use super::super::resolving::GeometryRequest;
     use super::super::shares::Halo;
     use super::*;
 

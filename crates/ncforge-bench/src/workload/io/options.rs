@@ -7,9 +7,12 @@ use ncforge::{Atomic, Format};
 use serde::{Deserialize, Serialize};
 
 use super::data::Content;
-use super::geometry::{GeometryRequest, Lengths};
+use super::lengths::Lengths;
+use super::resolving::GeometryRequest;
 use super::shares::Halo;
-use crate::driver::{Coding, is_hdf5};
+use super::stored::StoredAs;
+use crate::driver::{Coding, Driver, is_hdf5};
+use crate::error::Result;
 
 /// Everything that can be asked. A saved result holds it, and can be run again from it.
 #[derive(Clone, Debug, Serialize, Deserialize)]
@@ -19,6 +22,15 @@ pub struct IoOptions {
     /// Blocks in which is read, where those are not the ones that were written.
     #[serde(default)]
     pub read_block: Option<Lengths>,
+    /// So many boxes of that shape are read by every rank at random places, instead of the whole array.
+    #[serde(default)]
+    pub random: Option<u64>,
+    /// Of so many values along each dimension one is read.
+    #[serde(default)]
+    pub stride: Option<Lengths>,
+    /// Names of the dimensions in the order in which values are wanted in memory, where that is not the file's.
+    #[serde(default)]
+    pub read_order: Option<Vec<String>>,
     /// How far blocks that are read reach into their neighbours.
     #[serde(default)]
     pub halo: Option<Halo>,
@@ -68,6 +80,9 @@ pub struct IoOptions {
     /// A file that holds what is done until everything is; a run that finds it goes on where that one ended.
     #[serde(default)]
     pub resume: Option<PathBuf>,
+    /// A file for the time of every single call, as CSV.
+    #[serde(default)]
+    pub ops_log: Option<PathBuf>,
     /// Rounds go on until the 95 % interval of every row's median is no further from it than this share, or time is over.
     #[serde(default)]
     pub until: Option<f64>,
@@ -92,17 +107,33 @@ pub struct IoOptions {
     /// The cases are layers of one another, and are told as such; those that cannot do what is asked are left out.
     #[serde(default)]
     pub layers: bool,
+    /// The cases are one cell on every library and format; those that cannot do what is asked are left out.
+    #[serde(default)]
+    pub engines: bool,
     /// Memory, storage and codecs are measured by themselves first, to tell what bounds each row.
     #[serde(default)]
     pub ceilings: bool,
 }
 
 impl IoOptions {
+    /// What a case is stored in.
+    pub fn stored(&self, case: &CaseAsk) -> StoredAs {
+        case.stored.unwrap_or(StoredAs::File(self.format))
+    }
+
+    /// Whether a case that a library cannot do, or that this machine has no library for, is left out; else it is an error.
+    pub(crate) fn leaves_out(&self) -> bool {
+        self.layers || self.engines
+    }
+
     /// NetCDF-Bench's defaults for a file: write, independent, contiguous, not filled; measured five times.
     pub fn new(file: impl Into<PathBuf>) -> Self {
         IoOptions {
             geometry: GeometryRequest::default(),
             read_block: None,
+            random: None,
+            stride: None,
+            read_order: None,
             halo: None,
             compute: None,
             cases: vec![CaseAsk::default()],
@@ -124,6 +155,7 @@ impl IoOptions {
             warmup: 1,
             budget: None,
             resume: None,
+            ops_log: None,
             until: None,
             seconds: None,
             caches: vec![CacheAsk::Warm],
@@ -134,6 +166,7 @@ impl IoOptions {
             hints: Vec::new(),
             shift: true,
             layers: false,
+            engines: false,
             ceilings: false,
         }
     }
@@ -148,6 +181,9 @@ pub struct CaseAsk {
     pub access: AccessKind,
     /// How the variable is cut.
     pub chunks: ChunkChoice,
+    /// What it is stored in; `None`: a file of [`IoOptions::format`].
+    #[serde(default)]
+    pub stored: Option<StoredAs>,
     /// How values are encoded.
     #[serde(default)]
     pub coding: Coding,
@@ -210,6 +246,14 @@ impl DriverAsk {
         all
     }
 
+    /// The library itself.
+    ///
+    /// # Errors
+    /// When it is not on this machine, or cannot be loaded.
+    pub fn driver(&self, threads: Option<usize>) -> Result<Box<dyn Driver>> {
+        super::named_driver(self, threads)
+    }
+
     /// A library by its path, as [`crate::driver::library`] tells them apart; `find` and `h5` are the system's.
     pub fn library(path: &Path) -> Self {
         match path.to_str() {
@@ -225,7 +269,7 @@ impl std::str::FromStr for DriverAsk {
     type Err = String;
 
     /// `ncforge`, `raw`, `mpi-io`, `libnetcdf`, `h5`, or the path of a library of netCDF-C or of HDF5.
-    fn from_str(text: &str) -> Result<Self, String> {
+    fn from_str(text: &str) -> std::result::Result<Self, String> {
         match text {
             "ncforge" => Ok(DriverAsk::Ncforge),
             "raw" => Ok(DriverAsk::Raw),
@@ -267,7 +311,7 @@ impl AccessKind {
 impl std::str::FromStr for AccessKind {
     type Err = String;
 
-    fn from_str(text: &str) -> Result<Self, String> {
+    fn from_str(text: &str) -> std::result::Result<Self, String> {
         match text {
             "i" | "ind" | "independent" => Ok(AccessKind::Independent),
             "c" | "coll" | "collective" => Ok(AccessKind::Collective),
@@ -293,7 +337,7 @@ pub enum ChunkChoice {
 impl std::str::FromStr for ChunkChoice {
     type Err = String;
 
-    fn from_str(text: &str) -> Result<Self, String> {
+    fn from_str(text: &str) -> std::result::Result<Self, String> {
         match text {
             "auto" => Ok(ChunkChoice::Auto),
             "none" => Ok(ChunkChoice::Unasked),
@@ -328,7 +372,7 @@ impl CacheAsk {
 impl std::str::FromStr for CacheAsk {
     type Err = String;
 
-    fn from_str(text: &str) -> Result<Self, String> {
+    fn from_str(text: &str) -> std::result::Result<Self, String> {
         match text {
             "warm" => Ok(CacheAsk::Warm),
             "cold" => Ok(CacheAsk::Cold),
@@ -361,11 +405,11 @@ pub mod format_name {
         NAMES.iter().find(|n| n.1 == text).map(|n| n.0)
     }
 
-    pub(super) fn serialize<S: Serializer>(format: &Format, s: S) -> Result<S::Ok, S::Error> {
+    pub(crate) fn serialize<S: Serializer>(format: &Format, s: S) -> Result<S::Ok, S::Error> {
         s.serialize_str(of(*format))
     }
 
-    pub(super) fn deserialize<'de, D: Deserializer<'de>>(d: D) -> Result<Format, D::Error> {
+    pub(crate) fn deserialize<'de, D: Deserializer<'de>>(d: D) -> Result<Format, D::Error> {
         let text = String::deserialize(d)?;
         parse(&text).ok_or_else(|| D::Error::custom(format!("no format `{text}`")))
     }
@@ -389,11 +433,11 @@ pub mod endian_name {
         NAMES.iter().find(|n| n.1 == text).map(|n| n.0)
     }
 
-    pub(super) fn serialize<S: Serializer>(endian: &Endian, s: S) -> Result<S::Ok, S::Error> {
+    pub(crate) fn serialize<S: Serializer>(endian: &Endian, s: S) -> Result<S::Ok, S::Error> {
         s.serialize_str(of(*endian))
     }
 
-    pub(super) fn deserialize<'de, D: Deserializer<'de>>(d: D) -> Result<Endian, D::Error> {
+    pub(crate) fn deserialize<'de, D: Deserializer<'de>>(d: D) -> Result<Endian, D::Error> {
         let text = String::deserialize(d)?;
         parse(&text).ok_or_else(|| D::Error::custom(format!("no byte order `{text}`")))
     }
@@ -436,11 +480,11 @@ pub mod type_name {
         NAMES.iter().find(|n| n.1 == text).map(|n| n.0)
     }
 
-    pub(super) fn serialize<S: Serializer>(dtype: &Atomic, s: S) -> Result<S::Ok, S::Error> {
+    pub(crate) fn serialize<S: Serializer>(dtype: &Atomic, s: S) -> Result<S::Ok, S::Error> {
         s.serialize_str(of(*dtype))
     }
 
-    pub(super) fn deserialize<'de, D: Deserializer<'de>>(d: D) -> Result<Atomic, D::Error> {
+    pub(crate) fn deserialize<'de, D: Deserializer<'de>>(d: D) -> Result<Atomic, D::Error> {
         let text = String::deserialize(d)?;
         parse(&text).ok_or_else(|| D::Error::custom(format!("no type `{text}`")))
     }

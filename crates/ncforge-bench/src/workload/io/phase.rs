@@ -4,15 +4,18 @@ use super::buffer::Buffer;
 use super::data::{POISON, Values, Verdict};
 use super::fields::Piece;
 use super::geometry::Geometry;
-use super::options::AccessKind;
+use super::ops::OpsLog;
+use super::options::{AccessKind, CacheAsk};
 use super::places::Places;
-use super::prepare::{Case, is_periodic, reads_as};
+use super::prepare::{Case, is_periodic, order, reads_as};
 use super::result::{PhaseKind, RankPhase, Span};
 use crate::clock::{self, Used};
-use crate::driver::BlockFile;
+use crate::driver::{BlockFile, inverse, transpose};
 use crate::error::{Error, Result};
 use crate::team::{Team, agree, exchange};
 
+/// At most so many boxes of a decomposition lie in memory at once.
+const MOST_BOXES: u64 = 1 << 16;
 /// At most so many times of single calls are kept for each rank.
 const CALLS_KEPT: usize = 2048;
 
@@ -22,6 +25,8 @@ pub(super) struct Bench<'a> {
     pub(super) geometry: &'a Geometry,
     /// How the array is read.
     pub(super) reading: &'a Geometry,
+    /// Dimensions in the order in which what is read shall lie in memory, where that is not the file's.
+    order: Option<Vec<usize>>,
     /// Seconds between two time steps that are written.
     pub(super) compute: Option<f64>,
     /// Of each variable.
@@ -42,6 +47,8 @@ pub(super) struct Bench<'a> {
     pub(super) reads_as: u64,
     pub(super) buffer: Buffer,
     pub(super) expected: Vec<u8>,
+    /// The log of every operation, where one is wanted.
+    pub(super) ops: Option<OpsLog>,
     /// Asked between stretches of calls whether to stop.
     pub(super) stop: Option<&'a dyn Fn() -> bool>,
 }
@@ -61,6 +68,8 @@ impl<'a> Bench<'a> {
             team,
             geometry,
             reading,
+            // It was looked at before.
+            order: order(options, geometry).unwrap_or_default(),
             compute: options.compute,
             size: values.dtype.size(),
             values: (0..).zip(&geometry.fields).map(|(i, f)| values.of(i, f.of(&geometry.data))).collect(),
@@ -73,6 +82,7 @@ impl<'a> Bench<'a> {
             reads_as: reads_as(options, team),
             buffer: Buffer::default(),
             expected: Vec::new(),
+            ops: None,
             stop,
         }
     }
@@ -80,7 +90,9 @@ impl<'a> Bench<'a> {
     /// Calls whose values fit the room: as many for every rank.
     fn calls_at_once(&self, geometry: &Geometry) -> u64 {
         let bytes = geometry.values_of_a_call().saturating_mul(self.size as u64);
-        (self.room as u64 / bytes.max(1)).max(1)
+        // Boxes of a decomposition may have a single value each, and each needs a list of numbers.
+        let most = if geometry.scattered.is_some() { MOST_BOXES } else { u64::MAX };
+        (self.room as u64 / bytes.max(1)).clamp(1, most)
     }
 
     /// What a rank moves in these calls. Where calls are collective, it takes part in those in which others alone move something.
@@ -126,6 +138,7 @@ impl<'a> Bench<'a> {
     pub(super) fn write(&mut self, case: &Case, kind: PhaseKind) -> Result<RankPhase> {
         let mine = self.team.rank() as u64;
         let mut phase = RankPhase::default();
+        self.ops.iter_mut().for_each(OpsLog::phase);
         let access = case.access(self.team, &self.geometry.block);
         let mut meter = Meter::begin();
         let path = case.path(mine);
@@ -166,7 +179,7 @@ impl<'a> Bench<'a> {
             self.asked_to_stop()?;
             meter.go_on();
             self.team.barrier()?;
-            let mut clock = Calls::begin(&mut phase, places.len() as u64);
+            let mut clock = Calls::begin(&mut phase, places.len() as u64, self.ops.is_some());
             let mut done = Ok(());
             for i in 0..places.len() {
                 let (place, slab) = places.at(i);
@@ -179,10 +192,11 @@ impl<'a> Bench<'a> {
                 }
                 clock.lap();
             }
-            clock.end(&mut phase);
+            let times = clock.end(&mut phase);
             self.after_calls(case, done)?;
             // Giving lists of blocks back is no work of the library's, either.
             meter.pause();
+            self.log((kind, None), &times, &places)?;
             phase.bytes += places.bytes();
             drop((pieces, places));
             meter.go_on();
@@ -200,9 +214,10 @@ impl<'a> Bench<'a> {
     }
 
     /// Reads the part of the rank that this one plays, and checks it.
-    pub(super) fn read(&mut self, case: &Case) -> Result<(RankPhase, Option<Verdict>)> {
+    pub(super) fn read(&mut self, case: &Case, cache: CacheAsk) -> Result<(RankPhase, Option<Verdict>)> {
         let played = self.reads_as;
         let mut phase = RankPhase::default();
+        self.ops.iter_mut().for_each(OpsLog::phase);
         let mut verdict = self.verify.then(Verdict::default);
         let access = case.access(self.team, &self.reading.block);
         let fetched = clock::storage_read();
@@ -216,7 +231,7 @@ impl<'a> Bench<'a> {
         // Without a check nobody needs what was read before.
         let (at_once, reuse) =
             if self.verify { (self.calls_at_once(self.reading), false) } else { (calls, true) };
-        let mut first = 0;
+        let (mut first, mut aside) = (0, Vec::new());
         let mut pace = Pace::new(self.seconds, at_once);
         while first < calls && !pace.is_over() {
             let end = (first + pace.calls()).min(calls);
@@ -228,12 +243,20 @@ impl<'a> Bench<'a> {
             self.asked_to_stop()?;
             meter.go_on();
             self.team.barrier()?;
-            let mut clock = Calls::begin(&mut phase, places.len() as u64);
+            let mut clock = Calls::begin(&mut phase, places.len() as u64, self.ops.is_some());
             let mut done = Ok(());
             for i in 0..places.len() {
                 let (place, slab) = places.at(i);
                 done = match place.owned {
-                    true => file.read(place.field, slab, &mut self.buffer[place.at..][..place.len]),
+                    true => {
+                        let out = &mut self.buffer[place.at..][..place.len];
+                        match &self.order {
+                            None => file.read(place.field, slab, out),
+                            Some(order) => {
+                                file.read_turned(place.field, slab, order, self.size, &mut aside, out)
+                            }
+                        }
+                    }
                     false => file.absent(place.field, slab, false),
                 };
                 if done.is_err() {
@@ -241,13 +264,22 @@ impl<'a> Bench<'a> {
                 }
                 clock.lap();
             }
-            clock.end(&mut phase);
+            let times = clock.end(&mut phase);
             self.after_calls(case, done)?;
             meter.pause();
+            self.log((PhaseKind::Read, Some(cache)), &times, &places)?;
             if let Some(verdict) = &mut verdict {
                 let rounding = case.spec.vars[0].coding.rounding;
                 for (piece, place) in pieces.iter().filter(|p| p.owned).zip(places.owned()) {
-                    let (got, room) = (&self.buffer[place.at..][..place.len], &mut self.expected);
+                    let got = &self.buffer[place.at..][..place.len];
+                    let got = match &self.order {
+                        None => got,
+                        Some(order) => {
+                            turn_back(got, &piece.slab.count, order, self.size, &mut aside);
+                            &aside[..]
+                        }
+                    };
+                    let room = &mut self.expected;
                     verdict.add(&self.values[piece.field].check(&piece.slab, played, rounding, got, room));
                 }
             }
@@ -264,6 +296,19 @@ impl<'a> Bench<'a> {
         Ok((phase, verdict))
     }
 
+    /// Keeps the times of calls, where a log is wanted. That one rank cannot write is told to all.
+    fn log(
+        &mut self,
+        what: (PhaseKind, Option<CacheAsk>),
+        times: &[(f64, f64)],
+        places: &Places,
+    ) -> Result<()> {
+        let Some(ops) = &mut self.ops else { return Ok(()) };
+        let geometry = self.geometry;
+        let done = ops.add(what, times, places, &|field| geometry.named(field).0.to_owned());
+        agree(self.team, done)
+    }
+
     fn after_calls(&self, case: &Case, done: Result<()>) -> Result<()> {
         let done = match done {
             Err(e) => self.failed(case, e),
@@ -275,6 +320,13 @@ impl<'a> Bench<'a> {
     fn close(&self, case: &Case, file: Box<dyn BlockFile + '_>) -> Result<Span> {
         Ok(self.timed(case, || file.close())?.1)
     }
+}
+
+/// Values that were read in another order of their dimensions, in the file's.
+fn turn_back(got: &[u8], counts: &[u64], order: &[usize], size: usize, out: &mut Vec<u8>) {
+    let there: Vec<u64> = order.iter().map(|&d| counts[d]).collect();
+    out.resize(got.len(), 0);
+    transpose(got, &there, &inverse(order), size, out);
 }
 
 /// How many calls are made at once, and when a phase ends that has a time.
@@ -327,16 +379,22 @@ struct Calls {
     /// Whether the next look ends a call that is kept.
     timing: bool,
     kept: Vec<f32>,
+    /// Of all calls, where a log is wanted: when they began, and when they ended.
+    log: Option<Vec<(f64, f64)>>,
+    /// So many single calls are kept.
+    room: usize,
 }
 
 impl Calls {
-    fn begin(phase: &mut RankPhase, calls: u64) -> Self {
+    fn begin(phase: &mut RankPhase, calls: u64, log: bool) -> Self {
         let room = CALLS_KEPT.saturating_sub(phase.calls.len()).max(16);
         let kept = Vec::with_capacity(room.min(calls as usize) + 1);
-        let every = calls.div_ceil(room as u64).max(1);
+        // For a log the clock is looked at around every call.
+        let every = if log { 1 } else { calls.div_ceil(room as u64).max(1) };
+        let log = log.then(|| Vec::with_capacity(calls as usize));
         let begin = clock::now();
         // The first call is always kept.
-        Calls { begin, last: begin, every, left: 1, timing: true, kept }
+        Calls { begin, last: begin, every, left: 1, timing: true, kept, log, room: room + 1 }
     }
 
     /// A call has ended.
@@ -350,8 +408,11 @@ impl Calls {
 
     fn look(&mut self) {
         let now = clock::now();
-        if self.timing {
+        if self.timing && self.kept.len() < self.room {
             self.kept.push((now - self.last) as f32);
+        }
+        if let Some(log) = &mut self.log {
+            log.push((self.last, now));
         }
         // Every call is kept, or the one behind as many that are not.
         (self.timing, self.left) = match (self.timing, self.every) {
@@ -363,10 +424,11 @@ impl Calls {
     }
 
     /// The last call has ended.
-    fn end(self, phase: &mut RankPhase) {
+    fn end(self, phase: &mut RankPhase) -> Vec<(f64, f64)> {
         let end = if self.every == 1 { self.last } else { clock::now() };
         phase.io.push(Span { begin: self.begin, end });
         phase.calls.extend(self.kept);
+        self.log.unwrap_or_default()
     }
 }
 
@@ -407,17 +469,27 @@ mod tests {
     fn calls_are_kept_evenly_and_the_first_one_always() {
         for (calls, kept) in [(0, 0), (1, 1), (2048, 2048), (2049, 1025), (5000, 1667), (10_000, 2000)] {
             let mut phase = RankPhase::default();
-            let mut clock = Calls::begin(&mut phase, calls);
+            let mut clock = Calls::begin(&mut phase, calls, false);
             (0..calls).for_each(|_| clock.lap());
             clock.end(&mut phase);
             assert_eq!(phase.calls.len(), kept, "{calls}");
             assert!(phase.io[0].end >= phase.io[0].begin && phase.calls.iter().all(|s| *s >= 0.0));
             // A later stretch has less room, but some.
-            let mut clock = Calls::begin(&mut phase, 100);
+            let mut clock = Calls::begin(&mut phase, 100, false);
             (0..100).for_each(|_| clock.lap());
             clock.end(&mut phase);
             assert!(phase.calls.len() > kept && phase.io.len() == 2);
         }
+    }
+
+    #[test]
+    fn a_log_has_every_call_and_the_times_of_single_ones_stay_few() {
+        let mut phase = RankPhase::default();
+        let mut clock = Calls::begin(&mut phase, 10_000, true);
+        (0..10_000).for_each(|_| clock.lap());
+        let times = clock.end(&mut phase);
+        assert!(times.len() == 10_000 && phase.calls.len() == CALLS_KEPT + 1);
+        assert!(times.windows(2).all(|w| w[0].1 == w[1].0) && times.iter().all(|t| t.1 >= t.0));
     }
 
     #[test]

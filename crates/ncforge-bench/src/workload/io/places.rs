@@ -21,7 +21,7 @@ pub(super) struct Place {
 /// The calls of a stretch: starts and counts in one run of memory, as walking through thousands of lists would take time between calls.
 pub(super) struct Places {
     all: Vec<Place>,
-    /// Starts, then counts, of each.
+    /// Starts, then counts, then strides, of each.
     numbers: Vec<u64>,
     /// Where the numbers of each begin.
     first: Vec<usize>,
@@ -59,6 +59,7 @@ impl Places {
                 None => places.numbers.extend_from_slice(&piece.slab.start),
             }
             places.numbers.extend_from_slice(&piece.slab.count);
+            places.numbers.extend_from_slice(&piece.slab.stride);
         }
         places
     }
@@ -66,6 +67,11 @@ impl Places {
     /// How many there are.
     pub(super) fn len(&self) -> usize {
         self.all.len()
+    }
+
+    /// The calls, in their order.
+    pub(super) fn all(&self) -> &[Place] {
+        &self.all
     }
 
     /// Bytes of memory that they need.
@@ -89,16 +95,17 @@ impl Places {
         let place = self.all[i];
         let slab = &mut self.current[place.field];
         let rank = slab.start.len();
-        let numbers = &self.numbers[self.first[i]..][..2 * rank];
+        let numbers = &self.numbers[self.first[i]..][..3 * rank];
         slab.start.copy_from_slice(&numbers[..rank]);
-        slab.count.copy_from_slice(&numbers[rank..]);
+        slab.count.copy_from_slice(&numbers[rank..2 * rank]);
+        slab.stride.copy_from_slice(&numbers[2 * rank..]);
         (place, slab)
     }
 }
 
 #[cfg(test)]
 mod tests {
-    use super::super::geometry::GeometryRequest;
+    use super::super::resolving::GeometryRequest;
     use super::*;
 
     #[test]

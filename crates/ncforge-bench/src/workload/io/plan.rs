@@ -10,10 +10,11 @@ use ncforge::tune::{Calibration, Machine};
 
 use super::ceilings::codec_rate;
 use super::data::{Content, Values};
-use super::geometry::{Geometry, written};
+use super::geometry::Geometry;
+use super::lengths::written;
 use super::names::{matrix, names};
 use super::options::{AccessKind, CacheAsk, CaseAsk, IoOptions};
-use super::prepare::{check_time, first_half, free_space, invalid, reading, spec, values};
+use super::prepare::{check_time, first_half, free_space, invalid, order, reading, spec, values};
 use super::sample::{Sample, sample_type};
 use crate::clock;
 use crate::driver::Coding;
@@ -51,6 +52,7 @@ pub fn plan(options: &IoOptions, ranks: u64) -> Result<Plan> {
     let geometry = Geometry::resolve(&options.geometry, ranks, 1)?;
     check_time(options)?;
     let reads = reading(options, &geometry)?;
+    order(options, &geometry)?;
     for ask in &options.cases {
         // Shares differ: a chunk must go into the smallest.
         let smallest =
@@ -92,23 +94,12 @@ pub fn plan(options: &IoOptions, ranks: u64) -> Result<Plan> {
     let _ = writeln!(
         out,
         "blocks   {most}{}, {}, {} calls a rank",
-        written(&geometry.block),
+        geometry.scattered.as_ref().map_or_else(|| written(&geometry.block), |s| s.told(&geometry.block)),
         size(block),
         geometry.calls()
     );
-    if options.read_block.is_some() || options.halo.is_some() {
-        let halo = if reads.halo.is_empty() {
-            String::new()
-        } else {
-            format!(" with a halo of {}", written(&reads.halo))
-        };
-        let _ = writeln!(
-            out,
-            "reads    {}{halo} by ranks as {}, {} calls a rank",
-            written(&reads.block),
-            written(&reads.grid),
-            reads.calls()
-        );
+    if reads != geometry {
+        let _ = writeln!(out, "reads    {}", reads.how());
     }
     let held =
         (options.memory.unwrap_or(256 << 20) / ranks.max(1)).max(block).min(values_bytes / ranks.max(1));

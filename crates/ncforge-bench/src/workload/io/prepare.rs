@@ -7,13 +7,16 @@ use ncforge::Dataset;
 
 use super::data::{Content, Values};
 use super::fields::{Field, VARIABLE};
-use super::geometry::{Geometry, written};
+use super::geometry::Geometry;
+use super::lengths::{Lengths, written};
 use super::names::names;
 use super::options::{AccessKind, CacheAsk, CaseAsk, ChunkChoice, DriverAsk, IoOptions, type_name};
 use super::sample::Sample;
+use super::stored::StoredAs;
 use crate::driver::{
     Access, ChunkAsk, Coding, DimSpec, Driver, FileSpec, Hdf5Driver, LibnetcdfDriver, MARK, MpiIoDriver,
-    NcforgeDriver, PARALLEL, PARALLEL_HDF5, RawDriver, Rounding, VarSpec, is_marked, library,
+    NcforgeDriver, PARALLEL, PARALLEL_HDF5, RawDriver, Rounding, VarSpec, is_marked, is_marked_store,
+    is_store, library,
 };
 use crate::environment::Filesystem;
 use crate::error::{Error, Result};
@@ -96,7 +99,8 @@ pub(super) fn cases(
     let mut left_out = Vec::new();
     // A layer that cannot do what is asked, or that this machine does not have, is no error.
     let mut leave_out = |ask: &CaseAsk, why: &str| {
-        let note = format!("left out: {}: {why}", ask.driver.title());
+        let what = if options.engines { format!(", {}", options.stored(ask)) } else { String::new() };
+        let note = format!("left out: {}{what}: {why}", ask.driver.title());
         if !left_out.contains(&note) {
             left_out.push(note);
         }
@@ -104,7 +108,7 @@ pub(super) fn cases(
     for (number, ask) in options.cases.iter().enumerate() {
         let driver = match parallel_layer(options, ask, team).map_or_else(|| driver(options, &ask.driver), Ok)
         {
-            Err(e) if options.layers => {
+            Err(e) if options.leaves_out() => {
                 leave_out(ask, &e.to_string());
                 continue;
             }
@@ -112,7 +116,7 @@ pub(super) fn cases(
         };
         let file = match several {
             false => options.file.clone(),
-            true => derived(&options.file, number, driver.extension()),
+            true => derived(&options.file, number, extension(options, ask, driver.as_ref())),
         };
         let others = match ask.access {
             AccessKind::File if geometry.shares.is_some() => {
@@ -125,7 +129,7 @@ pub(super) fn cases(
         let case = Case { name: String::new(), spec, others, half, driver, file, ask: ask.clone() };
         check(options, &case, geometry)?;
         match refusal(options, &case, &case.access(team, &geometry.block)) {
-            Some(why) if options.layers => leave_out(ask, &why),
+            Some(why) if options.leaves_out() => leave_out(ask, &why),
             Some(why) => return invalid(format!("{}: {why}", case.driver.name())),
             None => cases.push(case),
         }
@@ -176,7 +180,22 @@ pub(super) fn reading(options: &IoOptions, geometry: &Geometry) -> Result<Geomet
     if options.compute.is_some_and(|s| !(s.is_finite() && s >= 0.0)) {
         return invalid("what lies between two time steps is a number of seconds, 0 or more");
     }
-    let reading = in_blocks(options, geometry)?;
+    let reading = match options.random {
+        Some(boxes) => at_random(options, geometry, boxes)?,
+        None => in_blocks(options, geometry)?,
+    };
+    let reading = match &options.stride {
+        None => reading,
+        Some(stride) => {
+            check_pattern(options, geometry, "--stride")?;
+            if geometry.shares.is_some() && options.read_block.is_none() {
+                return invalid(
+                    "--stride goes with even shares only; leave out --shares, or give --read-block",
+                );
+            }
+            reading.striding(stride)?
+        }
+    };
     let Some(halo) = &options.halo else { return Ok(reading) };
     if !options.read {
         return invalid("a halo is for reading; give --read");
@@ -194,8 +213,79 @@ pub(super) fn reading(options: &IoOptions, geometry: &Geometry) -> Result<Geomet
     reading.reaching(halo)
 }
 
+/// What a way of reading needs that does not give the array as it was written.
+fn check_pattern(options: &IoOptions, geometry: &Geometry, option: &str) -> Result<()> {
+    if !options.read {
+        return invalid(format!("{option} is for reading; give --read"));
+    }
+    if options.seconds.is_some() || options.content == Content::NetcdfBench {
+        return invalid(format!(
+            "{option} goes neither with --seconds, after which a part of the array is there only, nor with NetCDF-Bench's values, which depend on the block"
+        ));
+    }
+    if options.cases.iter().any(|c| c.access == AccessKind::File) {
+        return invalid(format!(
+            "a rank's own file holds its own blocks; {option} is for --io-type ind and coll"
+        ));
+    }
+    if geometry.scattered.is_some() {
+        return invalid(format!("a decomposition is read as it was written; leave out {option}"));
+    }
+    Ok(())
+}
+
+fn at_random(options: &IoOptions, geometry: &Geometry, boxes: u64) -> Result<Geometry> {
+    check_pattern(options, geometry, "--random")?;
+    if geometry.fields.len() > 1 {
+        return invalid("boxes at random places are of one variable; leave out --vars and --preset");
+    }
+    if options.halo.is_some() {
+        return invalid("boxes at random places have no neighbours; leave out --halo");
+    }
+    let own = || Lengths::new(&geometry.block);
+    let shape = options.read_block.clone().unwrap_or_else(own);
+    geometry.at_random(boxes, &shape, options.seed)
+}
+
+/// The dimensions in the order in which what is read shall lie in memory, where that is another than the file's.
+///
+/// # Errors
+/// [`Error::Invalid`] when these are not all dimensions of the one variable, in another order.
+pub(super) fn order(options: &IoOptions, geometry: &Geometry) -> Result<Option<Vec<usize>>> {
+    let Some(names) = &options.read_order else { return Ok(None) };
+    check_pattern(options, geometry, "--read-order")?;
+    if geometry.fields.len() > 1 {
+        return invalid(
+            "an order of dimensions is for one variable that has all of them; leave out --vars and --preset",
+        );
+    }
+    let place = |name: &String| geometry.names.iter().position(|n| n == name);
+    let found: Option<Vec<usize>> = names.iter().map(place).collect();
+    let mut seen = found.clone().unwrap_or_default();
+    seen.sort_unstable();
+    match found {
+        Some(order) if seen.iter().copied().eq(0..geometry.data.len()) => {
+            if order.is_sorted() {
+                return invalid(format!(
+                    "{} is the order in which the values are stored; another one is needed",
+                    names.join(":")
+                ));
+            }
+            Ok(Some(order))
+        }
+        _ => invalid(format!(
+            "the order {} does not name each of the dimensions {} once",
+            names.join(":"),
+            geometry.names.join(":")
+        )),
+    }
+}
+
 fn in_blocks(options: &IoOptions, geometry: &Geometry) -> Result<Geometry> {
     let Some(block) = &options.read_block else { return Ok(geometry.clone()) };
+    if geometry.scattered.is_some() {
+        return check_pattern(options, geometry, "--read-block").map(|()| geometry.clone());
+    }
     if !options.read {
         return invalid("blocks to read in are for reading; give --read");
     }
@@ -233,6 +323,12 @@ fn derived(file: &Path, number: usize, extension: Option<&str>) -> PathBuf {
     let own = file.extension().map(|e| e.to_string_lossy().into_owned());
     let extension = extension.map(str::to_owned).or(own).unwrap_or_else(|| "nc".to_owned());
     file.with_extension(format!("{}.{extension}", number + 1))
+}
+
+/// The ending of a case's file, where it is not the one that was asked for.
+fn extension<'d>(options: &IoOptions, ask: &CaseAsk, driver: &'d dyn Driver) -> Option<&'d str> {
+    let store = options.stored(ask) == StoredAs::Zarr && !ask.driver.is_plain();
+    driver.extension().or(store.then_some("zarr"))
 }
 
 /// The rank whose part this one reads.
@@ -305,7 +401,9 @@ pub(super) fn spec(options: &IoOptions, ask: &CaseAsk, geometry: &Geometry, rank
         }
     };
     let vars = geometry.fields.iter().map(var).collect();
-    Ok(FileSpec { format: options.format, dims, vars, fill: options.fill, cache: ask.cache })
+    let stored = options.stored(ask);
+    let zarr = stored == StoredAs::Zarr && !ask.driver.is_plain();
+    Ok(FileSpec { format: stored.format(), zarr, dims, vars, fill: options.fill, cache: ask.cache })
 }
 
 /// The calls for half of the time steps, and the file that they make.
@@ -351,6 +449,25 @@ fn check(options: &IoOptions, case: &Case, geometry: &Geometry) -> Result<()> {
         return invalid(format!(
             "NetCDF-Bench's values are for its one variable, `{VARIABLE}`; take others (--data-content) for several"
         ));
+    }
+    if geometry.scattered.is_some() {
+        if case.ask.access == AccessKind::File {
+            return invalid("a decomposition shares out one file; take --io-type ind or coll");
+        }
+        if options.halo.is_some() {
+            return invalid("a decomposition is read as it was written; leave out --halo");
+        }
+        if options.content == Content::NetcdfBench {
+            return invalid(
+                "NetCDF-Bench's values depend on the block; take others (--data-content) for a decomposition",
+            );
+        }
+        let several = geometry.ranks() > 1 && case.ask.coding.is_filtered();
+        if several && case.ask.driver == DriverAsk::Ncforge {
+            return invalid(
+                "ncforge: a compressed chunk is written by one rank, in one call, and boxes of a decomposition are no whole chunks; leave out the compression, or take one rank",
+            );
+        }
     }
     if !options.write && (options.append || options.rewrite) {
         return invalid("what is appended or written again must be written first; give --write");
@@ -421,6 +538,14 @@ pub(super) fn safe_to_begin(options: &IoOptions, cases: &[Case], geometry: &Geom
     for case in cases {
         for path in case.paths(ranks) {
             let there = std::fs::symlink_metadata(&path).is_ok();
+            // Files may be replaced where that is asked for; of folders, only what is a Zarr store.
+            let foreign = std::fs::symlink_metadata(&path).is_ok_and(|m| m.is_dir()) && !is_store(&path);
+            if options.write && foreign {
+                return invalid(format!(
+                    "`{}` is a folder, and no Zarr store; take another name (-f), or remove it",
+                    path.display()
+                ));
+            }
             if options.write && there && !options.overwrite && !is_benchmarks(&path) {
                 return invalid(format!(
                     "`{}` exists, and no benchmark has written it; give -O to overwrite it",
@@ -465,7 +590,7 @@ pub(super) fn safe_to_begin(options: &IoOptions, cases: &[Case], geometry: &Geom
 
 /// Whether a benchmark has written a file.
 fn is_benchmarks(path: &Path) -> bool {
-    if is_marked(path) {
+    if is_marked(path) || is_marked_store(path) {
         return true;
     }
     Dataset::open(path).is_ok_and(|d| d.schema().groups[0].attrs.iter().any(|a| a.name == MARK))

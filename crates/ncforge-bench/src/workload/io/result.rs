@@ -2,6 +2,7 @@
 
 use serde::{Deserialize, Serialize};
 
+use super::agreement::Agreement;
 use super::audit::Audit;
 use super::ceilings::Ceilings;
 use super::data::Verdict;
@@ -41,6 +42,9 @@ pub struct IoReport {
     pub phases: Vec<PhaseResult>,
     /// What a reader should know: disturbances, too many ranks, a budget that ran out.
     pub notes: Vec<String>,
+    /// Whether all cases hold the same data, where that was looked at.
+    #[serde(default)]
+    pub agreement: Option<Agreement>,
     /// What the machine could do at best, where that was measured.
     #[serde(default)]
     pub ceilings: Option<Ceilings>,
@@ -171,6 +175,9 @@ pub struct PhaseResult {
     /// Whether the time that was given was over before the whole array was moved.
     #[serde(default)]
     pub partial: bool,
+    /// Whether it is no reading of the whole array: random boxes, or one value in so many.
+    #[serde(default)]
+    pub sampled: bool,
     /// Bytes of the files.
     pub stored: u64,
     /// Bytes fetched from storage by all ranks, where the system tells.
@@ -238,7 +245,7 @@ impl PhaseResult {
 
     /// Bytes of values for each byte of the files; `None` where only a part of the values was moved.
     pub fn ratio(&self) -> Option<f64> {
-        (self.kind != PhaseKind::Append && !self.partial && self.stored > 0)
+        (self.kind != PhaseKind::Append && !self.partial && !self.sampled && self.stored > 0)
             .then(|| self.bytes.saturating_sub(self.overlap) as f64 / self.stored as f64)
     }
 
@@ -291,6 +298,11 @@ impl IoReport {
             for (case, other) in all.cases.iter_mut().zip(run.cases) {
                 case.audit = case.audit.take().or(other.audit);
             }
+            // Of several runs, the one that found something.
+            let bad = |a: &Option<Agreement>| a.as_ref().is_some_and(|a| a.problems().next().is_some());
+            if all.agreement.is_none() || (bad(&run.agreement) && !bad(&all.agreement)) {
+                all.agreement = run.agreement;
+            }
             for note in run.notes {
                 if !all.notes.contains(&note) {
                     all.notes.push(note);
@@ -298,6 +310,16 @@ impl IoReport {
             }
             all
         })
+    }
+
+    /// The readings that did not find the data that was to be written, in words.
+    pub fn disagreements(&self) -> Vec<String> {
+        let problems = self.agreement.iter().flat_map(Agreement::problems);
+        let told = |r: &super::Reading| {
+            let case = self.cases.get(r.case).map_or("", |c| c.name.as_str());
+            format!("data of {case}: {} {}", r.by, r.problem.as_deref().unwrap_or_default())
+        };
+        problems.map(told).collect()
     }
 
     /// The first failed check, if any.

@@ -1,14 +1,17 @@
 //! Rounds over all cases, in turn.
 
-use std::path::{Path, PathBuf};
+use std::path::PathBuf;
 
+use super::agreement::{self, Agreement};
 use super::audit::Audit;
 use super::ceilings::Ceilings;
 use super::data::{Values, Verdict};
+use super::files::{all, remove, stored, sync};
 use super::geometry::Geometry;
+use super::ops::OpsLog;
 use super::options::{AccessKind, CacheAsk, ChunkChoice, DriverAsk, IoOptions};
 use super::phase::Bench;
-use super::prepare::{Case, Drivers, cases, driver, reading, safe_to_begin, values};
+use super::prepare::{Case, Drivers, cases, driver, order, reading, safe_to_begin, values};
 use super::progress::{Done, Progress};
 use super::result::{CaseResult, IoReport, PhaseKind, PhaseResult, RankPhase, SCHEMA, Span};
 use crate::cache::{self, CacheState, PROVEN};
@@ -39,6 +42,7 @@ pub(crate) fn run_with(
     let prepared = (|| {
         let geometry = Geometry::resolve(&options.geometry, team.size() as u64, team.nodes() as u64)?;
         let reads = reading(options, &geometry)?;
+        order(options, &geometry)?;
         let (cases, left_out) = cases(options, &geometry, team, drivers)?;
         if team.rank() == 0 {
             safe_to_begin(options, &cases, &geometry)?;
@@ -76,14 +80,19 @@ pub(crate) fn run_with(
         ));
     }
     run.take_up(done);
+    run.bench.ops = options.ops_log.as_deref().map(|path| OpsLog::begin(team, path)).transpose()?;
     let outcome = run.rounds();
+    let logged = run.bench.ops.take().map_or(Ok(()), |ops| ops.end(team, outcome.is_ok()));
+    let outcome = outcome.and(logged);
     run.end(outcome.is_ok());
+    let outcome = outcome.and_then(|()| run.agreement());
     let keep = outcome.is_ok() && (options.keep || cases.len() == 1);
     if team.rank() == 0 && options.write && !keep {
         cases.iter().flat_map(|c| c.paths(geometry.ranks())).for_each(|p| remove(&p));
     }
-    outcome?;
+    let agreement = outcome?;
     let notes = [left_out, run.notes()].concat();
+    let reading = (reads != geometry).then(|| reads.clone());
     let phases = run.phases;
     let audits = run.audits;
     Ok(IoReport {
@@ -109,9 +118,10 @@ pub(crate) fn run_with(
             })
             .collect(),
         geometry,
-        reading: (options.read_block.is_some() || options.halo.is_some()).then_some(reads),
+        reading,
         phases,
         notes,
+        agreement,
         ceilings,
         time: std::time::SystemTime::now().duration_since(std::time::UNIX_EPOCH).map_or(0, |d| d.as_secs()),
         command: None,
@@ -155,12 +165,6 @@ fn ceilings(team: &dyn Team, options: &IoOptions, values: &Values) -> Result<Opt
     let mine = if team.rank() == 0 { Ceilings::measure(options, values).map(Some) } else { Ok(None) };
     let found = agree(team, mine)?;
     Ok(exchange(team, &found)?.swap_remove(0))
-}
-
-/// Removes a file of the benchmark, and what ncforge has begun for it.
-fn remove(path: &Path) {
-    let _ = std::fs::remove_file(path);
-    let _ = std::fs::remove_file(ncforge::dataset::partial_path(path));
 }
 
 /// Rounds beyond those that were asked for, where a precision was asked for.
@@ -311,6 +315,19 @@ impl<'a> Run<'a> {
         })
     }
 
+    /// Whether all cases hold the same data, where several have written all of it.
+    fn agreement(&self) -> Result<Option<Agreement>> {
+        let o = self.options;
+        let comparable = o.write && o.verify && self.cases.len() > 1 && o.seconds.is_none();
+        let files = || self.cases.iter().flat_map(|c| c.paths(self.geometry.ranks()));
+        // What an earlier run has measured has left no files.
+        let there = comparable && self.team.rank() == 0 && files().all(|p| p.exists());
+        if !exchange(self.team, &there)?[0] {
+            return Ok(None);
+        }
+        agreement::find(self.team, self.cases, self.geometry, &self.bench.values).map(Some)
+    }
+
     /// The phases that write, in their order.
     fn writing(&self) -> impl Iterator<Item = PhaseKind> + use<> {
         let o = self.options;
@@ -322,6 +339,10 @@ impl<'a> Run<'a> {
     /// One repetition of a case: written, then read in every state of the cache.
     fn once(&mut self, number: usize, round: usize) -> Result<()> {
         let case = &self.cases[number];
+        if let Some(ops) = &mut self.bench.ops {
+            let counted = round >= self.options.warmup;
+            ops.next(counted.then(|| (case.name.clone(), round - self.options.warmup)));
+        }
         let paths = case.paths(self.geometry.ranks());
         self.bench.reach = None;
         if self.options.write {
@@ -346,7 +367,7 @@ impl<'a> Run<'a> {
         for &asked in &self.options.caches {
             let before = self.bring_into(asked, &paths)?;
             let look = Look::now();
-            let (phase, verdict) = self.bench.read(case)?;
+            let (phase, verdict) = self.bench.read(case, asked)?;
             let state = CacheState { label: String::new(), percent: before.map(|s| s * 100.0) };
             self.record(
                 number,
@@ -377,10 +398,7 @@ impl<'a> Run<'a> {
         self.team.barrier()?;
         let begin = crate::clock::now();
         let mine = |(i, _): &(usize, &PathBuf)| i % self.team.size() == self.team.rank();
-        let done = paths.iter().enumerate().filter(mine).try_for_each(|(_, path)| {
-            let file = std::fs::File::open(path).map_err(|e| Error::io("open", path, e))?;
-            file.sync_data().map_err(|e| Error::io("sync", path, e))
-        });
+        let done = paths.iter().enumerate().filter(mine).try_for_each(|(_, path)| sync(path));
         let end = crate::clock::now();
         agree(self.team, done)?;
         Ok(self.stretch(&exchange(self.team, &Span { begin, end })?))
@@ -388,6 +406,7 @@ impl<'a> Run<'a> {
 
     /// Brings the page cache into a state, and gives the share of the files that is in it then.
     fn bring_into(&self, asked: CacheAsk, paths: &[PathBuf]) -> Result<Option<f64>> {
+        let paths = &all(paths);
         let done = match asked {
             CacheAsk::Any => Ok(()),
             // Every machine has a cache of its own; who evicts twice does no harm.
@@ -439,11 +458,12 @@ impl<'a> Run<'a> {
         let apart = self.cases[case].is_apart();
         let whole = self.geometry.values(apart) * self.options.dtype.size() as u64;
         let partial = self.options.seconds.is_some() && bytes < whole;
-        let overlap = if kind == PhaseKind::Read { bytes.saturating_sub(whole) } else { 0 };
+        let sampled = kind == PhaseKind::Read && self.bench.reading.is_sample();
+        let overlap = if kind == PhaseKind::Read && !sampled { bytes.saturating_sub(whole) } else { 0 };
         match cache_asked {
             Some(CacheAsk::Cold) => {
                 // Of a part of the array, no more than its own bytes can come from storage.
-                let due = if partial { stored.min(bytes) } else { stored };
+                let due = if partial || sampled { stored.min(bytes) } else { stored };
                 let share = from_storage.map(|n| n as f64 / due.max(1) as f64);
                 let proven = share.is_some_and(|s| s >= PROVEN);
                 cache.label = if proven { "cold-verified" } else { "cold-unverified" }.into();
@@ -480,6 +500,7 @@ impl<'a> Run<'a> {
             bytes,
             overlap,
             partial,
+            sampled,
             stored,
             from_storage,
             open: self.stretch(&column(&|r| r.open)),
@@ -566,9 +587,4 @@ impl<'a> Run<'a> {
         }
         notes
     }
-}
-
-/// Bytes of the files.
-fn stored(paths: &[PathBuf]) -> u64 {
-    paths.iter().filter_map(|p| std::fs::metadata(p).ok()).map(|m| m.len()).sum()
 }

@@ -182,7 +182,7 @@ impl Layout {
             coding,
             endian: Endian::Native,
         };
-        Some(FileSpec { format: self.format, dims, vars: vec![var], fill: false, cache: None })
+        Some(FileSpec { zarr: false, format: self.format, dims, vars: vec![var], fill: false, cache: None })
     }
 }
 

@@ -25,7 +25,10 @@ pub(crate) struct FollowArgs {
     /// Records
     #[arg(long, value_name = "N", default_value = "200")]
     pub(crate) records: NonZeroU64,
-    /// Shape of a record, of floats
+    /// Type of the values: i1 … i8, u1 … u8, f4, f8 (classic and cdf2 have i1, i2, i4, f4 and f8)
+    #[arg(long, value_name = "TYPE", default_value = "f4", value_parser = super::io::dtype)]
+    pub(crate) dtype: ncforge::Atomic,
+    /// Shape of a record
     #[arg(long, value_name = "LENGTHS", default_value = "128:128")]
     pub(crate) record: Lengths,
     /// Records for each commit
@@ -49,6 +52,9 @@ pub(crate) struct FollowArgs {
     /// Where values, and the order of cases, start
     #[arg(long, value_name = "N", default_value = "1")]
     pub(crate) seed: u64,
+    /// Say what would be done, after all checks, and do nothing
+    #[arg(long)]
+    pub(crate) dry_run: bool,
     #[command(flatten)]
     pub(crate) place: FolderArgs,
     #[command(flatten)]

@@ -6,7 +6,7 @@ use std::path::PathBuf;
 use clap::{Args, ValueEnum};
 use ncforge_bench::driver::{Codec, Rounding, Shuffle};
 use ncforge_bench::workload::io::{
-    AccessKind, CacheAsk, ChunkChoice, Content, DriverAsk, Halo, Lengths, Preset, Shares, Variables,
+    AccessKind, CacheAsk, ChunkChoice, Content, DriverAsk, Halo, Lengths, Preset, Shares, StoredAs, Variables,
 };
 
 use super::CacheArg;
@@ -80,6 +80,18 @@ pub(crate) struct IoArgs {
     /// Read in blocks of this shape, whatever was written: 20:1:1:10 reads series, 1:200:200:10 maps; ranks share what there is
     #[arg(long, value_name = "LENGTHS")]
     pub(crate) read_block: Option<Lengths>,
+    /// Read so many boxes at random places, by every rank, instead of the whole array; --read-block says how large they are [default: a block]
+    #[arg(long, value_name = "BOXES", value_parser = clap::value_parser!(u64).range(1..=MOST_BOXES))]
+    pub(crate) random: Option<u64>,
+    /// Read one value of so many along each dimension: 1:4:4:1 takes every fourth along the second and the third
+    #[arg(long, value_name = "LENGTHS")]
+    pub(crate) stride: Option<Lengths>,
+    /// Read values into memory in this order of the dimensions, as dim_1:dim_2:dim_3:time: by nc_get_varm in netCDF-C, turned round by the other drivers
+    #[arg(long, value_name = "NAMES", value_delimiter = ':')]
+    pub(crate) read_order: Option<Vec<String>>,
+    /// Replay a decomposition that PIO has saved (E3SM, CESM: text, `version 2001 npes …`): every rank writes and reads what the file says is its; -d 10 makes ten time steps of it
+    #[arg(long, value_name = "FILE")]
+    pub(crate) decomposition: Option<PathBuf>,
     /// Parts of the array that ranks have, where these differ: 3,1,1,1 gives the first rank a half of it, along the one dimension that they share (--split)
     #[arg(long, value_name = "A,B", conflicts_with = "block")]
     pub(crate) shares: Option<Shares>,
@@ -101,6 +113,9 @@ pub(crate) struct IoArgs {
     /// Compare the layers that data goes through: system calls, MPI-IO (in MPI jobs), HDF5, netCDF-C, ncforge; those that cannot do what is asked are left out
     #[arg(long, conflicts_with = "driver")]
     pub(crate) layers: bool,
+    /// The same cell on every engine and format: system calls, HDF5, netCDF-C and ncforge, in netCDF-4, CDF-5 and Zarr; what is not possible is left out. The data of all is compared, bit for bit
+    #[arg(long, conflicts_with_all = ["driver", "layers", "format"])]
+    pub(crate) engines: bool,
     /// A netCDF-C library to measure as well, by its path (repeatable); `find` takes the system's
     #[arg(long, value_name = "PATH")]
     pub(crate) library: Vec<PathBuf>,
@@ -122,9 +137,9 @@ pub(crate) struct IoArgs {
     /// Order of the bytes of a value in the file
     #[arg(long, value_enum, value_name = "ORDER", default_value = "native")]
     pub(crate) endian: EndianName,
-    /// Format of the file
-    #[arg(long, value_enum, value_name = "FORMAT", default_value = "netcdf4")]
-    pub(crate) format: FormatName,
+    /// What the values are stored in: classic, cdf2, cdf5, netcdf4, netcdf4-classic, or zarr, a folder that netCDF-C writes (NCZarr)
+    #[arg(long, value_name = "FORMAT", default_value = "netcdf4")]
+    pub(crate) format: StoredAs,
     /// Type of the values: i1 … i8, u1 … u8, f4, f8 [default: i4; the variable's with --data-content sample=…]
     #[arg(long, value_name = "TYPE", value_parser = dtype)]
     pub(crate) dtype: Option<ncforge::Atomic>,
@@ -134,7 +149,7 @@ pub(crate) struct IoArgs {
     /// Where the values' hash, and the order of cases, start
     #[arg(long, value_name = "N", default_value = "1")]
     pub(crate) seed: u64,
-    /// Compare values of an option: chunk=none,auto,1:50:50:10, access=ind,coll, codec=none,zstd=3, deflate=0,4, shuffle=off,bytes,bits, quantize=none,bitround=9, endian=little,big, chunk-cache=default,64M, driver=…, ranks=1,2,4 (repeatable)
+    /// Compare values of an option: chunk=none,auto,1:50:50:10, access=ind,coll, codec=none,zstd=3, deflate=0,4, shuffle=off,bytes,bits, quantize=none,bitround=9, endian=little,big, format=netcdf4,cdf5,zarr, chunk-cache=default,64M, driver=…, ranks=1,2,4 (repeatable)
     #[arg(short = 'L', long = "sweep", value_name = "OPTION=A,B")]
     pub(crate) sweep: Vec<String>,
     /// Measured repetitions [default: 5; 1 with --compat]
@@ -149,6 +164,9 @@ pub(crate) struct IoArgs {
     /// Keep what is done in FILE until everything is; the same command goes on there when it was interrupted, or when its budget was over
     #[arg(long, value_name = "FILE")]
     pub(crate) resume: Option<PathBuf>,
+    /// Write the time of every single call to FILE, as CSV: case, repetition, phase, rank, number, begin, seconds, bytes. The clock is looked at around each then, which costs a little
+    #[arg(long, value_name = "FILE")]
+    pub(crate) ops_log: Option<PathBuf>,
     /// Go on until the 95 % interval of every median is within so many per cent to either side, or for --budget (60 s, if it is not given)
     #[arg(long, value_name = "PERCENT")]
     pub(crate) until: Option<Share>,
@@ -200,6 +218,8 @@ pub(crate) struct IoArgs {
     pub(crate) global: GlobalArgs,
 }
 
+/// Boxes of a rank, each of which is known from the beginning.
+const MOST_BOXES: u64 = 1_000_000;
 const BENCH: &str = "Options of NetCDF-Bench";
 
 const AFTER: &str = "\
@@ -210,6 +230,9 @@ Examples:
   ncforge bench io --ranks 4 -w -r -d 20:200:200:10 -n 2 -p 2 -c auto
   ncforge bench io -w -r --driver raw,ncforge,libnetcdf --cache warm,cold --reps 9 --csv=out.csv
   ncforge bench io -w -r --layers --cache warm,cold         what each layer costs
+  ncforge bench io -w -r --read-block 1:10:10:10 --random 1000
+  ncforge bench io -w -r --ranks 4 -d 10 --decomposition piodecomp16tasks.dat
+  ncforge bench io -w -r --engines -c auto                 every library, every format, the same data
   mpiexec -n 4 ncforge bench io -w -r -t coll --library libnetcdf_pnetcdf.so.19";
 
 /// Whose table.
@@ -249,34 +272,7 @@ impl From<EndianName> for ncforge::model::Endian {
     }
 }
 
-/// Formats by name.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
-pub(crate) enum FormatName {
-    /// CDF-1
-    Classic,
-    /// CDF-2
-    Cdf2,
-    /// CDF-5
-    Cdf5,
-    /// netCDF-4
-    Netcdf4,
-    /// netCDF-4 classic model
-    Netcdf4Classic,
-}
-
-impl From<FormatName> for ncforge::Format {
-    fn from(f: FormatName) -> ncforge::Format {
-        match f {
-            FormatName::Classic => ncforge::Format::Cdf1,
-            FormatName::Cdf2 => ncforge::Format::Cdf2,
-            FormatName::Cdf5 => ncforge::Format::Cdf5,
-            FormatName::Netcdf4 => ncforge::Format::Netcdf4,
-            FormatName::Netcdf4Classic => ncforge::Format::Netcdf4Classic,
-        }
-    }
-}
-
-fn dtype(text: &str) -> Result<ncforge::Atomic, String> {
+pub(super) fn dtype(text: &str) -> Result<ncforge::Atomic, String> {
     ncforge_bench::workload::io::type_name::parse(text)
         .ok_or_else(|| format!("no type `{text}`: i1 i2 i4 i8, u1 u2 u4 u8, f4 f8"))
 }

@@ -9,8 +9,14 @@ use crate::commands::Context;
 use crate::exit::{Exit, Failure, Result};
 
 /// Options that say where results go, unfinished ones too: with a path, behind a blank, if they have one always.
-const OUTPUTS: [(&str, bool); 5] =
-    [("--csv", false), ("--json", false), ("--markdown", true), ("--html", true), ("--resume", true)];
+const OUTPUTS: [(&str, bool); 6] = [
+    ("--csv", false),
+    ("--json", false),
+    ("--markdown", true),
+    ("--html", true),
+    ("--resume", true),
+    ("--ops-log", true),
+];
 
 /// The words of a command line without where its results go. Optional paths of `bench io` may stand behind a blank.
 pub(super) fn without_outputs(words: &[String]) -> Vec<String> {

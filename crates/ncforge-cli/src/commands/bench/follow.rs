@@ -4,7 +4,7 @@ use ncforge_bench::report::follow::follow_results;
 use ncforge_bench::report::results_table;
 use ncforge_bench::result::results_csv;
 use ncforge_bench::team::{MpiTeam, SharedTeam, Team};
-use ncforge_bench::workload::follow::{FollowOptions, run as run_follow};
+use ncforge_bench::workload::follow::{FollowOptions, plan, run as run_follow};
 use ncforge_bench::workload::io::DriverAsk;
 
 use super::{output, team};
@@ -21,15 +21,21 @@ pub(super) fn run(args: &FollowArgs, cx: &Context<'_>) -> Result {
     if let Some(team) = SharedTeam::from_environment()? {
         return as_rank(&team, args, cx);
     }
-    team::start(args.consumers.get().saturating_add(1), cx)
+    let processes = args.consumers.get().saturating_add(1);
+    if args.dry_run {
+        cx.printer.data(&plan(&options(args, cx), processes)?);
+        return Ok(Exit::Ok);
+    }
+    team::start(processes, cx)
 }
 
-fn as_rank(team: &dyn Team, args: &FollowArgs, cx: &Context<'_>) -> Result {
+fn options(args: &FollowArgs, cx: &Context<'_>) -> FollowOptions {
     let folder = args.place.folder.clone().unwrap_or_else(std::env::temp_dir);
-    let options = FollowOptions {
+    FollowOptions {
         drivers: if args.driver.is_empty() { vec![DriverAsk::Ncforge] } else { args.driver.clone() },
         containers: args.container.clone(),
         records: args.records.get(),
+        dtype: args.dtype,
         shape: args.record.lens.clone(),
         batch: args.batch.get(),
         interval: args.interval,
@@ -39,7 +45,17 @@ fn as_rank(team: &dyn Team, args: &FollowArgs, cx: &Context<'_>) -> Result {
         seed: args.seed,
         threads: cx.threads(),
         folder,
-    };
+    }
+}
+
+fn as_rank(team: &dyn Team, args: &FollowArgs, cx: &Context<'_>) -> Result {
+    let options = options(args, cx);
+    if args.dry_run {
+        if team.rank() == 0 {
+            cx.printer.data(&plan(&options, team.size())?);
+        }
+        return Ok(Exit::Ok);
+    }
     interrupt::catch();
     let stop = || interrupt::requested();
     let report = match run_follow(team, &options, Some(&stop)) {

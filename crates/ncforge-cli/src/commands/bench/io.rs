@@ -7,7 +7,7 @@ use ncforge_bench::result::{Results, results_csv};
 use ncforge_bench::team::{Alone, MpiTeam, SharedTeam, Team};
 use ncforge_bench::workload::io::{
     AccessKind, CaseAsk, ChunkChoice, Content, DriverAsk, GeometryRequest, IoOptions, IoReport, Preset,
-    endian_name, plan, run, sample_type,
+    StoredAs, endian_name, plan, run, sample_type,
 };
 
 use super::steps::Steps;
@@ -29,6 +29,13 @@ pub(super) fn run_io(args: &IoArgs, cx: &Context<'_>) -> Result {
         return ranks::run(args, &numbers, cx);
     }
     let options = options(args, &args.sweep, cx)?;
+    if let Some(path) = &args.ops_log {
+        let folder = path.parent().filter(|f| !f.as_os_str().is_empty());
+        if path.is_dir() || folder.is_some_and(|f| !f.is_dir()) {
+            let why = format!("`{}` cannot be written: no such folder, or a folder itself", path.display());
+            return Err(Failure::usage(why, "name a file in a folder that exists"));
+        }
+    }
     if let Some(team) = job {
         return as_rank(&team, args, &options, cx);
     }
@@ -85,7 +92,7 @@ fn as_rank(team: &dyn Team, args: &IoArgs, options: &IoOptions, cx: &Context<'_>
 
 fn exit_of(args: &IoArgs, report: &IoReport) -> Exit {
     let disturbed = report.phases.iter().filter(|p| p.disturbed).count();
-    if report.wrong().is_some() {
+    if report.wrong().is_some() || !report.disagreements().is_empty() {
         Exit::BadInput
     } else if args.strict && disturbed * 2 > report.phases.len() {
         Exit::Differences
@@ -97,6 +104,9 @@ fn exit_of(args: &IoArgs, report: &IoReport) -> Exit {
 fn print(args: &IoArgs, report: &IoReport, cx: &Context<'_>) -> std::result::Result<(), Failure> {
     let table = |_: &Results| if compat(args) { as_netcdf_bench(args, report) } else { io_table(report) };
     output::put(&args.reports, io_results(report), &table, &results_csv, cx)?;
+    for line in report.disagreements() {
+        cx.printer.warn(line);
+    }
     if let Some((case, _, verdict)) = report.wrong() {
         cx.printer.warn(format_args!(
             "{} of {} values that {} read are wrong",
@@ -150,6 +160,7 @@ pub(super) fn options(
     };
     let drivers = drivers(args)?;
     let base = CaseAsk {
+        stored: (args.format == StoredAs::Zarr).then_some(StoredAs::Zarr),
         driver: DriverAsk::Ncforge,
         access: args.access.unwrap_or_default(),
         chunks: args.chunk.clone().unwrap_or_default(),
@@ -159,6 +170,9 @@ pub(super) fn options(
     };
     let mut cases: Vec<CaseAsk> =
         drivers.into_iter().map(|driver| CaseAsk { driver, ..base.clone() }).collect();
+    if args.engines {
+        cases = on_every_format(cases);
+    }
     for sweep in sweeps {
         cases = swept(&cases, sweep)?;
     }
@@ -192,9 +206,13 @@ pub(super) fn options(
             nodes: nn(args.nodes),
             ppn: nn(args.ppn),
             shares: args.shares.clone(),
+            decomposition: args.decomposition.clone(),
             variables: args.preset.map(Preset::variables).or_else(|| args.vars.clone()),
         },
         read_block: args.read_block.clone(),
+        random: args.random,
+        stride: args.stride.clone(),
+        read_order: args.read_order.clone(),
         halo: args.halo.clone(),
         compute: args.compute,
         cases,
@@ -205,7 +223,7 @@ pub(super) fn options(
         verify: args.verify || (write && !args.no_verify),
         overwrite: args.overwrite,
         keep: args.keep,
-        format: args.format.into(),
+        format: args.format.format(),
         dtype,
         unlimited: args.unlimited,
         fill: args.fill,
@@ -217,24 +235,40 @@ pub(super) fn options(
         until: args.until.map(|s| s.0),
         seconds: args.seconds,
         resume: args.resume.clone(),
+        ops_log: args.ops_log.clone(),
         caches: args.cache.clone(),
         sync: !args.no_sync && !as_there,
         guard: !args.no_guard && !as_there,
         threads: cx.threads(),
         memory: args.hold.map(|s| s.0),
         layers: args.layers,
+        engines: args.engines,
         ceilings: args.ceilings,
         hints: args.hint.clone(),
         ..IoOptions::new(&args.file)
     })
 }
 
+/// Each case in each format: plain bytes, which have none, once.
+fn on_every_format(cases: Vec<CaseAsk>) -> Vec<CaseAsk> {
+    let each = |case: CaseAsk| {
+        let formats = if case.driver.is_plain() { &StoredAs::EACH[..1] } else { &StoredAs::EACH[..] };
+        let plain = case.driver.is_plain();
+        formats
+            .iter()
+            .map(|&stored| CaseAsk { stored: (!plain).then_some(stored), ..case.clone() })
+            .collect::<Vec<_>>()
+    };
+    cases.into_iter().flat_map(each).collect()
+}
+
 /// The libraries, in the order in which they are told.
 fn drivers(args: &IoArgs) -> std::result::Result<Vec<DriverAsk>, Failure> {
-    if args.layers {
+    if args.layers || args.engines {
         if args.sweep.iter().any(|s| s.starts_with("driver=")) {
-            let why = "--layers and -L driver exclude one another";
-            return Err(Failure::usage(why, "--layers takes the libraries in their order"));
+            let option = if args.layers { "--layers" } else { "--engines" };
+            let why = format!("{option} and -L driver exclude one another");
+            return Err(Failure::usage(why, format!("{option} takes the libraries in their order")));
         }
         return Ok(DriverAsk::layers(&args.library));
     }
@@ -272,6 +306,11 @@ fn swept(cases: &[CaseAsk], sweep: &str) -> std::result::Result<Vec<CaseAsk>, Fa
                         .ok_or_else(|| bad(format!("no byte order `{value}`: native, little, big")))?;
                 }
                 "chunk-cache" => case.cache = value.parse::<CacheArg>().map_err(bad)?.0,
+                // Plain bytes have no format.
+                "format" if case.driver.is_plain() => {
+                    value.parse::<StoredAs>().map_err(bad)?;
+                }
+                "format" => case.stored = Some(value.parse().map_err(bad)?),
                 "driver" => case.driver = value.parse().map_err(bad)?,
                 "deflate" => {
                     let level = value.parse().ok().filter(|&n| n <= 9);
@@ -281,7 +320,7 @@ fn swept(cases: &[CaseAsk], sweep: &str) -> std::result::Result<Vec<CaseAsk>, Fa
                 "shuffle" => case.coding.shuffle = value.parse().map_err(bad)?,
                 _ => {
                     return Err(usage(format!(
-                        "`{name}` cannot be varied; chunk, access, driver, codec, deflate, shuffle, quantize, endian, chunk-cache and (outside MPI jobs) ranks can"
+                        "`{name}` cannot be varied; chunk, access, driver, format, codec, deflate, shuffle, quantize, endian, chunk-cache and (outside MPI jobs) ranks can"
                     )));
                 }
             }

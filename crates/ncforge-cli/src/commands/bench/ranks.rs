@@ -18,6 +18,10 @@ use crate::exit::{Exit, Failure, Result};
 pub(super) fn asked(args: &IoArgs) -> Result<Option<Vec<usize>>, Failure> {
     let Some(list) = args.sweep.iter().find_map(|s| s.strip_prefix("ranks=")) else { return Ok(None) };
     let numbers: Option<Vec<usize>> = list.split(',').map(|n| n.parse().ok().filter(|&n| n > 0)).collect();
+    if args.ops_log.is_some() {
+        let why = "--ops-log is of one number of ranks";
+        return Err(Failure::usage(why, "leave out -L ranks, and give --ranks"));
+    }
     let hint = "as -L ranks=1,2,4; nodes and ranks on each (-n, -p) follow from it";
     let Some(numbers) = numbers else {
         return Err(Failure::usage(format!("-L ranks: `{list}` is no list of numbers"), hint));

@@ -1,0 +1,171 @@
+"""``ncforge bench io --engines`` and ``--format zarr``: the same cell on every library and format, and its data compared, bit for bit."""
+
+from __future__ import annotations
+
+import json
+import shutil
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+
+from bench_common import ONCE, expected, values
+from conftest import Run
+
+SHAPE = (4, 6, 8, 5)
+
+
+def section(path: Path) -> dict[str, Any]:
+    found: dict[str, Any] = json.loads(path.read_text())["sections"][0]
+    return found
+
+
+def chunks_of(store: Path, name: str = "data") -> np.ndarray:
+    """The values of an uncompressed Zarr array, put together from its files by nobody's library."""
+    told = json.loads((store / name / ".zarray").read_text())
+    assert told["zarr_format"] == 2 and told["compressor"] is None and not told["filters"]
+    out = np.zeros(told["shape"], told["dtype"])
+    for file in (store / name).glob("[0-9]*"):
+        at = [int(n) for n in file.name.split(".")]
+        box = tuple(slice(i * c, (i + 1) * c) for i, c in zip(at, told["chunks"], strict=True))
+        chunk = np.fromfile(file, told["dtype"]).reshape(told["chunks"])
+        out[box] = chunk[tuple(slice(0, n) for n in out[box].shape)]
+    return out
+
+
+def test_a_cell_is_the_same_on_every_engine_and_format(run: Run, tmp_path: Path) -> None:
+    out = tmp_path / "out.json"
+    words = ["bench", "io", "-d=4:6:8:5", f"-f={tmp_path / 't.nc'}", "-w", "-r", "--engines", "--keep", *ONCE]
+    done = run(*words, f"--json={out}")
+    found = section(out)
+    cells = {(row["engine"], row["facts"]["format"]) for row in found["rows"] if row["engine"] != "raw"}
+    assert cells == {
+        *(("h5", "netcdf4"), ("libnetcdf", "netcdf4"), ("libnetcdf", "cdf5"), ("libnetcdf", "zarr")),
+        *(("ncforge", "netcdf4"), ("ncforge", "cdf5")),
+    }
+    assert all(m["right"] is not False for row in found["rows"] for m in row["measurements"])
+    agreement = found["detail"]["agreement"]
+    readings = agreement["readings"]
+    assert agreement["values"] == int(np.prod(SHAPE)) and all(r["problem"] is None for r in readings)
+    assert len({r["hash"] for r in readings}) == 1
+    # Each file of netCDF by two libraries.
+    names = [c["name"] for c in found["detail"]["cases"]]
+    by = {name: [r["by"] for r in readings if names[r["case"]] == name] for name in names}
+    assert by["libnetcdf, cdf5"] == ["libnetcdf", "ncforge"] and by["ncforge, netcdf4"][0] == "ncforge"
+    assert len(by["ncforge, netcdf4"]) == 2 and by["libnetcdf, zarr"] == ["libnetcdf"] and by["raw, bytes"] == ["raw"]
+    assert "the same in all 7 cases, bit for bit" in done.stdout
+    assert any("left out: ncforge, zarr" in note for note in found["notes"])
+    # And by readers that are not ours.
+    files = sorted(tmp_path.glob("t.*"), key=lambda p: int(p.name.split(".")[1]))
+    for path, name in zip(files, names, strict=True):
+        if name.endswith("zarr"):
+            assert np.array_equal(chunks_of(path), expected(SHAPE))
+        elif name != "raw, bytes":
+            assert np.array_equal(values(path), expected(SHAPE)), name
+
+
+@pytest.mark.parametrize(
+    "options",
+    [
+        ["-c=1:4:4:5"],
+        ["-c=auto", "-F"],
+        ["--dtype=f8", "--endian=big"],
+        ["--vars=time:dim_1:dim_2:dim_3=2,dim_1,time"],
+        ["--read-block=4:1:1:5"],
+        ["--dtype=f4", "--quantize=bitround=9", "--data-content=hash"],
+        ["-t=file", "--ranks=2", "-p=2"],
+    ],
+)
+def test_zarr_stores_are_written_and_read(run: Run, tmp_path: Path, options: list[str]) -> None:
+    out = tmp_path / "out.json"
+    words = ["bench", "io", "-d=4:6:8:5", f"-f={tmp_path / 't.nc'}", "-w", "-r", "--driver=libnetcdf,raw", *ONCE]
+    run(*words, "-L", "format=netcdf4,zarr", "--keep", f"--json={out}", *options)
+    found = section(out)
+    assert [c["name"] for c in found["detail"]["cases"]] == ["libnetcdf, netcdf4", "libnetcdf, zarr", "raw, bytes"]
+    assert all(m["right"] is not False for row in found["rows"] for m in row["measurements"])
+    assert all(r["problem"] is None for r in found["detail"]["agreement"]["readings"])
+    audit = found["detail"]["cases"][1]["audit"]
+    assert audit["format"] == "zarr" and audit["chunks"] and audit["bytes"] > audit["values"]
+    if "-t=file" in options:
+        both = [chunks_of(tmp_path / f"t.2.zarr-{rank}") for rank in range(2)]
+        assert np.array_equal(np.concatenate(both, axis=2), expected(SHAPE))
+    elif not any(o.startswith("--dtype") for o in options):
+        assert np.array_equal(chunks_of(tmp_path / "t.2.zarr"), expected(SHAPE))
+    # They are a benchmark's, and may be replaced.
+    run(*words, "-L", "format=netcdf4,zarr", *options)
+    assert sorted(p.name for p in tmp_path.iterdir()) == ["out.json"]
+
+
+def test_cold_reads_of_a_store_are_proven(run: Run, tmp_path: Path) -> None:
+    out = tmp_path / "out.json"
+    words = ["bench", "io", "-d=8:64:64:16", f"-f={tmp_path / 't.zarr'}", "-w", "-r", "--driver=libnetcdf", *ONCE]
+    words.remove("--no-sync")
+    run(*words, "--format=zarr", "-c=1:64:64:16", "--cache=cold,warm", f"--json={out}")
+    reads = [p for p in section(out)["detail"]["phases"] if p["kind"] == "read"]
+    if reads[0]["cache"]["label"] != "cold-verified":
+        pytest.skip("the folder for temporary files is not on a disk")
+    assert reads[0]["stored"] > 8 * 64 * 64 * 16 * 4
+    assert reads[0]["from_storage"] >= 0.99 * reads[0]["stored"]
+    assert reads[1]["cache"]["label"] == "warm-verified"
+    assert (tmp_path / "t.zarr" / ".zgroup").exists()
+
+
+def test_folders_that_no_benchmark_has_made_are_left_alone(run: Run, tmp_path: Path) -> None:
+    path = tmp_path / "t.zarr"
+    words = ["bench", "io", "-d=4:6:8:5", f"-f={path}", "-w", "--driver=libnetcdf", *ONCE, "--format=zarr"]
+    path.mkdir()
+    (path / "letter.txt").write_text("dear")
+    for more in ([], ["-O"]):
+        assert "is a folder, and no Zarr store" in run(*words, *more, code=2).stderr
+    assert "is a folder, and no Zarr store" in run(*words[:-1], "--format=netcdf4", "-O", code=2).stderr
+    assert (path / "letter.txt").read_text() == "dear"
+    # Somebody else's store: only when that is asked for.
+    (path / ".zgroup").write_text('{"zarr_format": 2}')
+    assert "no benchmark has written it" in run(*words, code=2).stderr
+    assert (path / "letter.txt").exists()
+    run(*words, "-O")
+    assert np.array_equal(chunks_of(path), expected(SHAPE)) and not (path / "letter.txt").exists()
+    run(*words)
+
+
+@pytest.mark.parametrize("name", ["ä", "a b", "a#b", "a?b", "a%20b"])
+def test_a_folder_that_netcdf_c_would_mistake_is_refused(run: Run, tmp_path: Path, name: str) -> None:
+    """NetCDF-C 4.9.0 takes what stands before the letter for the store, and empties it."""
+    (tmp_path / "precious").write_text("dear")
+    words = ["bench", "io", "-d=4:6:8:5", "-w", "--driver=libnetcdf", "--format=zarr", *ONCE]
+    assert "letters, digits" in run(*words, f"-f={tmp_path / name / 't.zarr'}", code=2).stderr
+    assert "letters, digits" in run(*words, f"-f={tmp_path / name}", code=2).stderr
+    assert [p.name for p in tmp_path.iterdir()] == ["precious"]
+
+
+def test_what_zarr_stores_cannot_do_is_said(run: Run, tmp_path: Path) -> None:
+    words = ["bench", "io", "-d=4:6:8:5", f"-f={tmp_path / 't.zarr'}", "-w", *ONCE]
+    for options, message in (
+        (["--format=zarr"], "ncforge writes no Zarr stores"),
+        (["--format=zarr", "--driver=h5"], "HDF5 writes no Zarr stores"),
+        (["--format=zarr", "--driver=libnetcdf", "-u"], "leave out --unlimited"),
+        (["--format=zarr", "--driver=libnetcdf", "-n=1", "-p=2"], "--io-type file"),
+        (["--format=zarr", "--driver=libnetcdf", "--codec=lzf", "-c=auto"], "Zarr store"),
+        (["--format=hdf4"], "no format `hdf4`"),
+        (["-L", "format=netcdf4,hdf4"], "no format `hdf4`"),
+        (["--engines", "-L", "driver=raw"], "--engines and -L driver exclude one another"),
+    ):
+        assert message in run("bench", "io", *words[2:], *options, code=2).stderr, options
+    assert list(tmp_path.iterdir()) == []
+
+
+def test_a_library_that_stores_other_data_is_found_out(run: Run, tmp_path: Path) -> None:
+    """By the check that makes such a library, and by leaving it out, after which there is nothing to find."""
+    assert "found" in run("bench", "selftest", "--only=alike").stdout
+    assert "MISSED" in run("bench", "selftest", "--only=alike", "--leave-out=alike", code=1).stdout
+
+
+def test_a_table_of_another_number_of_ranks_has_its_own_agreement(run: Run, tmp_path: Path) -> None:
+    out = tmp_path / "out.json"
+    words = ["bench", "io", "-d=4:6:8:5", f"-f={tmp_path / 't.nc'}", "-w", "-r", "--driver=ncforge,raw", *ONCE]
+    run(*words, "--ranks=2", "-p=2", "-c=1:6:4:5", "-z=2", "--quantize=bitround=9", "--dtype=f4", f"--json={out}")
+    found = section(out)["detail"]["agreement"]["readings"]
+    # What is rounded is compared with what is left of the values; plain bytes are not rounded.
+    assert all(r["problem"] is None for r in found) and len({r["hash"] for r in found}) == 2
+    shutil.rmtree(tmp_path)
