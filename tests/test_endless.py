@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+import json
 import struct
 import subprocess
 from pathlib import Path
 
 import h5py
+import numpy as np
 import pytest
 
 from conftest import Run
@@ -67,3 +69,33 @@ def test_options_that_no_machine_holds(run: Run, tmp_path: Path) -> None:
     run(*words, "--warmup=1", f"--reps={2**64 - 1}", "--budget=0.01")
     for budget in ("nan", "-5", "0"):
         assert "no number of seconds" in run("bench", "io", f"--budget={budget}", code=2).stderr
+
+
+def wide(path: Path, values: dict[tuple[int, int], float]) -> Path:
+    """Two exbibytes, of which a few values are written."""
+    with h5py.File(path, "w", libver="earliest") as file:
+        v = file.create_dataset("v", shape=(2**30, 2**29), chunks=(64, 64), dtype="f4", fillvalue=-9)
+        v.attrs["_FillValue"] = np.array([-9], "f4")
+        for at, value in values.items():
+            v[at] = value
+    return path
+
+
+def test_what_was_never_written_is_neither_compared_nor_split(run: Run, tmp_path: Path) -> None:
+    places = {(0, 0): 1.0, (2**29 + 3, 7): 2.0, (2**30 - 1, 2**29 - 1): 3.0}
+    one = wide(tmp_path / "one.nc", places)
+    run("compare", one, wide(tmp_path / "same.nc", places))
+    # Written here, and not there: what is read is the same, or it is not.
+    run("compare", one, wide(tmp_path / "more.nc", {**places, (2**20, 2**20): -9.0}))
+    other = wide(tmp_path / "other.nc", {**places, (5, 2**28): 4.0, (2**29 + 3, 7): 5.0})
+    for pair in ((one, other), (other, one)):
+        found = json.loads(run("compare", "--json", *pair, code=3).stdout)
+        assert found["differing_values"] == 2, found
+    run("split", one, "--tiles", "2x2", "--dims", "phony_dim_1,phony_dim_0", "-o", tmp_path / "tile")
+    tiles = sorted(tmp_path.glob("tile_*.nc"))
+    assert len(tiles) == 4
+    values = []
+    for tile in tiles:
+        with h5py.File(tile) as file:
+            values += [file["v"][0, 0], file["v"][3, 7], file["v"][-1, -1]]
+    assert sorted(values) == [-9.0] * 9 + [1.0, 2.0, 3.0]

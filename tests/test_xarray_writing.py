@@ -121,13 +121,14 @@ def test_chunks_are_chosen_for_reads(tmp_path: Path) -> None:
 def test_reads_that_make_no_sense(tmp_path: Path) -> None:
     for wrong, what in (
         ({"for_": "mpa"}, "neither an access"),
-        ({"for_": "depth=all"}, "no such dimension"),
+        ({"for_": "depth=all"}, "no dimension `depth`"),
+        ({"for_": "map", "expect": {"depth": 3}}, "no unlimited dimension `depth`"),
         ({"for_": "map", "chunks": {"time": 3}}, "given already"),
         ({"for_": "map", "chunks": "auto:series"}, "given twice"),
         ({"expect": {"time": 100}}, "goes with for_"),
         ({"for_": "map", "expect": "time=lots"}, "time=3650"),
     ):
-        with pytest.raises(ValueError, match=what):
+        with pytest.raises((ValueError, KeyError), match=what):
             ncforge.to_netcdf(dataset(), tmp_path / "no.nc", **wrong)
         assert not (tmp_path / "no.nc").exists()
 

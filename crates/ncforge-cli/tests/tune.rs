@@ -4,6 +4,30 @@ mod common;
 
 use common::Place;
 
+/// Reads that make no sense are a mistake of who types them, whichever command is asked.
+#[test]
+fn reads_and_lengths_that_make_no_sense_are_usage() {
+    let p = Place::new();
+    p.real("nc4uvt.nc");
+    let commands = [
+        "copy nc4uvt.nc out.nc --for",
+        "tune chunks nc4uvt.nc --for",
+        "doctor nc4uvt.nc --for",
+        "info nc4uvt.nc --html page.html --for",
+        "bench like nc4uvt.nc --for",
+    ];
+    for command in commands {
+        p.run(&format!("{command} nonsense")).exits(2).says("`nonsense`").says("hint: ");
+        p.run(&format!("{command} map=0")).exits(2).says("`0` is not a weight");
+        p.run(&format!("{command} nodim=3")).exits(2).says("nodim").says("no ").says("dimension");
+    }
+    for command in ["copy nc4uvt.nc out.nc --for map --expect", "tune chunks nc4uvt.nc --expect"] {
+        let said = p.run(&format!("{command} nodim=3")).exits(2);
+        said.says("no unlimited dimension `nodim` in `nc4uvt.nc`");
+        p.run(&format!("{command} nodim")).exits(2).says("time=3650");
+    }
+}
+
 #[test]
 fn chunks_are_chosen_with_reasons() {
     let p = Place::new();

@@ -76,10 +76,15 @@ pub(crate) struct Planned<'a> {
 }
 
 impl Planned<'_> {
-    /// Its chunk lengths. `None` for what a copy would not cut either: scalars, small arrays, strings.
-    pub(crate) fn chunks(self, schema: &Schema, request: &ChoosingRequest) -> Result<Option<Vec<u64>>> {
+    /// Its chunk lengths in `file`. `None` for what a copy would not cut either: scalars, small arrays, strings.
+    pub(crate) fn chunks(
+        self,
+        schema: &Schema,
+        file: &str,
+        request: &ChoosingRequest,
+    ) -> Result<Option<Vec<u64>>> {
         let mut choosing = request.choosing(false)?;
-        choosing.check(schema)?;
+        choosing.check(schema, file)?;
         for (name, len) in self.lengths {
             match choosing.expect.iter_mut().find(|(known, _)| *known == name) {
                 Some((_, expected)) => *expected = len.max(*expected),

@@ -334,7 +334,8 @@ impl File {
     ) -> PyResult<Option<Vec<u64>>> {
         self.look(py, |s| {
             let (dtype, dims, storage) = (&dtype, &dims[..], &storage);
-            Planned { dtype, dims, storage, coordinates, lengths }.chunks(s, &request)
+            let file = self.state.path().display().to_string();
+            Planned { dtype, dims, storage, coordinates, lengths }.chunks(s, &file, &request)
         })
     }
 

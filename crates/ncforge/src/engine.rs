@@ -62,6 +62,7 @@ use crate::store::Store;
 
 pub use options::{EngineOptions, parse_size};
 pub(crate) use parts::{Part, Region, Rows, overlap};
+pub(crate) use source::native_fill;
 pub use stats::EngineStats;
 pub(crate) use stop::with_stop;
 pub use writer::Writer;

@@ -77,4 +77,9 @@ pub trait ChunkIndex: Send + Sync + Debug {
     fn get(&self, at: &[u64]) -> Result<Option<ChunkRecord>>;
     /// All stored chunks with their grid coordinates, in no particular order.
     fn list(&self) -> Result<Vec<(Vec<u64>, ChunkRecord)>>;
+    /// Shows the same chunks one after the other: of small chunks a list takes more memory than they do.
+    fn visit(&self, see: &mut dyn FnMut(&[u64], ChunkRecord)) -> Result<()> {
+        self.list()?.into_iter().for_each(|(at, record)| see(&at, record));
+        Ok(())
+    }
 }

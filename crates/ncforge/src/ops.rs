@@ -25,3 +25,4 @@ pub mod progress;
 pub mod sampling;
 mod source;
 pub mod split;
+mod written;

@@ -112,7 +112,7 @@ fn options(args: &CopyArgs, cx: &Context<'_>) -> Result<CopyOptions> {
         profile: args.profile.map(|ProfileArg::Cmip7| Profile::Cmip7),
         format: format(args.format()),
         chunks,
-        choosing: choosing(&wanted, None, true)?,
+        choosing: choosing(&wanted, true)?,
         shuffle: match (args.shuffle, args.no_shuffle) {
             (true, _) => Some(true),
             (_, true) => Some(false),

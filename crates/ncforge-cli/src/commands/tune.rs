@@ -24,9 +24,8 @@ fn chunks(args: &TuneChunksArgs, cx: &Context<'_>) -> Result {
     let progress = cx.printer.progress("tune chunks");
     let dataset = Dataset::open_with(&args.file, &cx.engine()?)?;
     let schema = dataset.schema();
-    let names: Vec<&str> = schema.dims.iter().map(|d| d.name.as_str()).collect();
-    let choosing = choosing(&args.choosing, Some(&names), !args.no_sample)?;
-    choosing.check(schema).map_err(|e| Failure { exit: Exit::Usage, ..e.into() })?;
+    let choosing = choosing(&args.choosing, !args.no_sample)?;
+    choosing.check(schema, &args.file.display().to_string())?;
     let limits = choosing.limits;
     let vars: Vec<VarId> = if args.vars.is_empty() {
         let bytes = |v: VarId| {
@@ -68,16 +67,12 @@ fn chunks(args: &TuneChunksArgs, cx: &Context<'_>) -> Result {
     Ok(Exit::Ok)
 }
 
-/// How shapes are chosen. `dims` are the names that may stand for dimensions, where they are known.
-pub(super) fn choosing(
-    args: &ChoosingArgs,
-    dims: Option<&[&str]>,
-    sample: bool,
-) -> std::result::Result<Choosing, Failure> {
+/// How shapes are chosen.
+pub(super) fn choosing(args: &ChoosingArgs, sample: bool) -> std::result::Result<Choosing, Failure> {
     let usage = |e: ncforge::Error| Failure { exit: Exit::Usage, ..e.into() };
     Ok(Choosing {
         accesses: match &args.reads {
-            Some(text) => Access::parse(text, dims.unwrap_or(&[])).map_err(usage)?,
+            Some(text) => Access::parse(text, &[]).map_err(usage)?,
             None => Access::usual(),
         },
         machine: match args.reader {

@@ -19,8 +19,14 @@ pub(super) const MAX_EXPANSION: usize = 32 * 1024;
 
 thread_local! {
     static DECODER: RefCell<Option<Decompressor<'static>>> = const { RefCell::new(None) };
-    static ENCODER: RefCell<Option<(Wanted, Compressor<'static>)>> = const { RefCell::new(None) };
+    /// The one used last, then those before it: variables of different levels, or a packed file beside them, take turns.
+    static ENCODERS: RefCell<Vec<(Wanted, Compressor<'static>)>> = const { RefCell::new(Vec::new()) };
 }
+
+/// Encoders that a thread keeps.
+const KEPT: usize = 2;
+/// Those of higher levels take tens of megabytes each: only the one used last is kept.
+const HIGH: i32 = 10;
 
 /// Decodes into `dst`; gives the number of bytes, which may be smaller than `dst`.
 pub fn decode(src: &[u8], dst: &mut [u8]) -> Result<usize> {
@@ -46,7 +52,7 @@ pub fn encode(src: &[u8], level: i32, out: &mut Vec<u8>) -> Result<usize> {
 /// fixed time for each repeat, and a code for each byte of a short one is hardly longer. Levels that are
 /// asked for to be small look for all.
 pub fn encode_quick_to_decode(src: &[u8], level: i32, out: &mut Vec<u8>) -> Result<usize> {
-    encode_as(src, (level, (level < 10).then_some(6)), out)
+    encode_as(src, (level, (level < HIGH).then_some(6)), out)
 }
 
 fn encoder((level, shortest): Wanted) -> std::io::Result<Compressor<'static>> {
@@ -59,14 +65,47 @@ fn encoder((level, shortest): Wanted) -> std::io::Result<Compressor<'static>> {
 
 fn encode_as(src: &[u8], wanted: Wanted, out: &mut Vec<u8>) -> Result<usize> {
     let failed = |e: std::io::Error| Error::Invalid(format!("zstd level {}: {e}", wanted.0));
-    ENCODER.with(|cell| {
-        let mut slot = cell.borrow_mut();
-        if slot.as_ref().is_none_or(|(w, _)| *w != wanted) {
-            *slot = Some((wanted, encoder(wanted).map_err(failed)?));
+    ENCODERS.with(|cell| {
+        let mut kept = cell.borrow_mut();
+        match kept.iter().position(|(w, _)| *w == wanted) {
+            Some(i) => kept[..=i].rotate_right(1),
+            None => {
+                kept.retain(|((level, _), _)| *level < HIGH);
+                kept.truncate(KEPT - 1);
+                kept.insert(0, (wanted, encoder(wanted).map_err(failed)?));
+            }
         }
-        let Some((_, encoder)) = slot.as_mut() else { unreachable!("set above") };
+        let encoder = &mut kept[0].1;
         let bound = zstd::zstd_safe::compress_bound(src.len());
         grow(out, bound);
         encoder.compress_to_buffer(src, &mut out[..bound]).map_err(failed)
     })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn settings_that_take_turns_give_what_each_gives_alone() {
+        let data: Vec<u8> = (0..40_000u32).flat_map(|i| (i * i / 7 % 251).to_le_bytes()).collect();
+        let alone = |wanted: Wanted| {
+            std::thread::scope(|s| {
+                let encoding = s.spawn(|| {
+                    let mut out = Vec::new();
+                    encode_as(&data, wanted, &mut out).map(|n| out[..n].to_vec()).unwrap()
+                });
+                encoding.join().unwrap()
+            })
+        };
+        let settings =
+            [(3, None), (4, Some(6)), (1, None), (3, None), (19, None), (4, Some(6)), (3, Some(6))];
+        for wanted in settings.into_iter().cycle().take(3 * settings.len()) {
+            let mut out = Vec::new();
+            let n = encode_as(&data, wanted, &mut out).unwrap();
+            assert!(out[..n] == alone(wanted), "{wanted:?}");
+            let mut back = vec![0; data.len()];
+            assert_eq!((decode(&out[..n], &mut back).unwrap(), back == data), (data.len(), true));
+        }
+    }
 }

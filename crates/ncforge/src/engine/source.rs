@@ -43,6 +43,16 @@ pub(super) enum Keep {
     Nothing,
 }
 
+/// One element in native byte order, as what was never written is read.
+pub(crate) fn native_fill(layout: &VarLayout) -> Vec<u8> {
+    let mut fill = layout.fill.clone();
+    if fill.len() != layout.element.size {
+        fill = vec![0; layout.element.size];
+    }
+    kernels::order_in_place(&mut fill, &layout.element);
+    fill
+}
+
 impl Source<'_> {
     /// Reads elements: fixed-size ones into native order, heap ones as they are stored. `slab` lies inside the
     /// variable's shape; `steps` are the byte steps of the destination.
@@ -58,11 +68,7 @@ impl Source<'_> {
     ) -> Result<()> {
         let (engine, layout, store) = (self.engine, self.layout, self.store);
         let size = layout.element.size;
-        let mut fill = layout.fill.clone();
-        if fill.len() != size {
-            fill = vec![0; size];
-        }
-        kernels::order_in_place(&mut fill, &layout.element);
+        let fill = native_fill(layout);
         // SAFETY: as for us.
         let held = unsafe { fill_beyond(engine, layout, slab, steps, &fill, out)? };
         if held.is_empty() {

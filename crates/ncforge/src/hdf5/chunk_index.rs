@@ -156,20 +156,25 @@ impl ChunkIndex for DatasetChunks {
     }
 
     fn list(&self) -> Result<Vec<(Vec<u64>, ChunkRecord)>> {
-        let stored = match &self.layout.index {
+        let mut all = Vec::new();
+        self.visit(&mut |at, r| all.push((at.to_vec(), r)))?;
+        Ok(all)
+    }
+
+    fn visit(&self, see: &mut dyn FnMut(&[u64], ChunkRecord)) -> Result<()> {
+        let mut checked = |at: &[u64], r| self.checked(at, r).map(|r| see(at, r));
+        match &self.layout.index {
             IndexKind::Single { .. } | IndexKind::Implicit => {
                 let ranges: Vec<_> = self.counts.iter().map(|&n| 0..n).collect();
-                let mut out = Vec::new();
                 for at in coordinates(&ranges) {
                     if let Some(r) = self.find(&at)? {
-                        // The first chunk past the end of the file ends a list that could be endless.
-                        out.push((at.clone(), self.checked(&at, r)?));
+                        // The first chunk past the end of the file ends what could be endless.
+                        checked(&at, r)?;
                     }
                 }
-                return Ok(out);
+                Ok(())
             }
-            _ => self.table()?.list(),
-        };
-        stored.into_iter().map(|(at, r)| self.checked(&at, r).map(|r| (at, r))).collect()
+            _ => self.table()?.visit(&mut checked),
+        }
     }
 }

@@ -64,29 +64,36 @@ impl Choosing {
             .collect()
     }
 
-    /// Whether `schema` has every dimension that is named, and those with an expected length can grow.
+    /// Whether `schema`, of `file`, has every dimension that is named, and those with an expected length can grow.
     ///
     /// # Errors
-    /// [`Error::Invalid`] with the name of one that is not.
-    pub fn check(&self, schema: &Schema) -> Result<()> {
-        for access in &self.accesses {
-            let Kind::Lengths(lengths) = &access.kind else { continue };
-            for (name, _) in lengths {
-                if !schema.dims.iter().any(|d| d.name == *name) {
-                    return Err(Error::Invalid(format!(
-                        "`{name}`: there is no such dimension, and no access of that name"
-                    )));
-                }
-            }
+    /// [`Error::NotFound`] with the name of one that is not.
+    pub fn check(&self, schema: &Schema, file: &str) -> Result<()> {
+        check_dimensions(&self.accesses, schema, file)?;
+        match self.expect.iter().find(|(name, _)| !schema.dims.iter().any(|d| d.name == *name && d.unlimited))
+        {
+            Some((name, _)) => Err(Error::NotFound {
+                kind: "unlimited dimension",
+                name: name.clone(),
+                path: file.to_owned(),
+            }),
+            None => Ok(()),
         }
-        for (name, _) in &self.expect {
-            if !schema.dims.iter().any(|d| d.name == *name && d.unlimited) {
-                return Err(Error::Invalid(format!(
-                    "there is no unlimited dimension `{name}` to expect a length of"
-                )));
-            }
-        }
-        Ok(())
+    }
+}
+
+/// Whether `schema`, of `file`, has every dimension that accesses name.
+///
+/// # Errors
+/// [`Error::NotFound`] with the name of one that is not.
+pub(crate) fn check_dimensions(accesses: &[Access], schema: &Schema, file: &str) -> Result<()> {
+    let named = accesses.iter().filter_map(|a| match &a.kind {
+        Kind::Lengths(lengths) => Some(lengths.iter().map(|(name, _)| name)),
+        _ => None,
+    });
+    match named.flatten().find(|name| !schema.dims.iter().any(|d| d.name == **name)) {
+        Some(name) => Err(Error::NotFound { kind: "dimension", name: name.clone(), path: file.to_owned() }),
+        None => Ok(()),
     }
 }
 

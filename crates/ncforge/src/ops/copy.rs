@@ -34,7 +34,6 @@
 pub(crate) mod cmip7;
 mod coded;
 mod elsewhere;
-mod held;
 mod history;
 mod journal;
 mod options;

@@ -65,6 +65,7 @@ use serde::Serialize;
 use crate::dataset::Dataset;
 use crate::engine::Engine;
 use crate::error::Result;
+use crate::ops::choosing::check_dimensions;
 use crate::store::FileStore;
 use crate::tune::{Access, Machine};
 use crate::words::{bytes, count};
@@ -197,7 +198,7 @@ struct Examined<'a> {
 /// Looks at one file.
 ///
 /// # Errors
-/// As opening. A variable whose layout or index is damaged is told in [`Report::notes`].
+/// As opening; [`Error::NotFound`](crate::Error::NotFound) for a dimension that the reads name and the file does not have. A variable whose layout or index is damaged is told in [`Report::notes`].
 pub fn examine(path: &Path, options: &DoctorOptions, engine: &Engine) -> Result<Report> {
     let facts = gather(path, options, engine)?;
     Ok(report(facts, options).0)
@@ -231,6 +232,7 @@ pub fn examine_across<P: AsRef<Path>>(
 fn gather(path: &Path, options: &DoctorOptions, engine: &Engine) -> Result<Facts> {
     let watched = Arc::new(Watched::new(Arc::new(FileStore::open(path)?)));
     let dataset = Dataset::from_store(watched.clone(), engine)?;
+    check_dimensions(&options.accesses, dataset.schema(), &path.display().to_string())?;
     let mut facts = Facts::gather(dataset, watched, options)?;
     // Values matter to one family only.
     if options.sample && options.profile.is_none() && codecs::RULES.iter().any(|r| options.wants(r)) {

@@ -62,11 +62,11 @@ pub(crate) trait Source: Sync {
             _ => Ok(true),
         }
     }
-    /// The grid coordinates of all chunks that were written, in no particular order, where [`Source::has_chunks`].
-    /// `None`: that is not known without asking for each.
-    fn stored_chunks(&self, var: VarId) -> Result<Option<Vec<Vec<u64>>>> {
-        let _ = var;
-        Ok(None)
+    /// Shows the grid coordinates of all chunks that were written, in no particular order, where [`Source::has_chunks`].
+    /// `false`: that is not known without asking for each.
+    fn each_stored(&self, var: VarId, see: &mut dyn FnMut(&[u64])) -> Result<bool> {
+        let _ = (var, see);
+        Ok(false)
     }
     /// Reads a selection of a variable of any type.
     fn read(&self, var: VarId, slab: &Hyperslab) -> Result<Values>;
@@ -95,7 +95,11 @@ pub(crate) trait Source: Sync {
         let layout = self.layout(var)?;
         let values = layout.shape.iter().fold(layout.element.size as u64, |b, &n| b.saturating_mul(n));
         Ok(match &layout.place {
-            Place::Chunked { index, .. } => index.list()?.iter().map(|(_, r)| r.len).sum(),
+            Place::Chunked { index, .. } => {
+                let mut all = 0u64;
+                index.visit(&mut |_, r| all = all.saturating_add(r.len))?;
+                all
+            }
             Place::Nowhere => 0,
             _ => values,
         })
@@ -123,11 +127,11 @@ impl Source for Dataset {
         self.container().layout(var)
     }
 
-    fn stored_chunks(&self, var: VarId) -> Result<Option<Vec<Vec<u64>>>> {
-        Ok(match &self.container().layout(var)?.place {
-            Place::Chunked { index, .. } => Some(index.list()?.into_iter().map(|(at, _)| at).collect()),
-            _ => None,
-        })
+    fn each_stored(&self, var: VarId, see: &mut dyn FnMut(&[u64])) -> Result<bool> {
+        match &self.container().layout(var)?.place {
+            Place::Chunked { index, .. } => index.visit(&mut |at, _| see(at)).map(|()| true),
+            _ => Ok(false),
+        }
     }
 
     fn read(&self, var: VarId, slab: &Hyperslab) -> Result<Values> {

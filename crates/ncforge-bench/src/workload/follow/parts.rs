@@ -67,7 +67,7 @@ impl std::str::FromStr for Container {
 
     fn from_str(text: &str) -> Result<Self, String> {
         let found = Self::NAMES.iter().find(|n| n.1 == text).map(|n| n.0);
-        found.ok_or_else(|| format!("no container `{text}`: classic, cdf2, cdf5 or packed"))
+        found.ok_or_else(|| format!("no container `{text}`: {}", Self::NAMES.map(|n| n.1).join(", ")))
     }
 }
 

@@ -1,5 +1,6 @@
 //! The compact table that an index is read into.
 
+use crate::error::Result;
 use crate::layout::ChunkRecord;
 
 const ABSENT: ChunkRecord = ChunkRecord { offset: u64::MAX, len: 0, mask: 0 };
@@ -71,14 +72,19 @@ impl Table {
         }
     }
 
-    pub(super) fn list(&self) -> Vec<(Vec<u64>, ChunkRecord)> {
-        let entry = |(i, r): (u64, ChunkRecord)| (unlinear(&self.counts, i), r);
+    /// Shows all stored chunks, until there is an error.
+    pub(super) fn visit(&self, see: &mut dyn FnMut(&[u64], ChunkRecord) -> Result<()>) -> Result<()> {
+        let mut at = vec![0; self.counts.len()];
+        let mut show = |i: u64, r: ChunkRecord| {
+            unravel(&self.counts, i, &mut at);
+            see(&at, r)
+        };
         match &self.rows {
             Rows::Dense(rows) => {
-                let stored = (0..).zip(rows.iter().copied()).filter(|(_, r)| *r != ABSENT);
-                stored.map(entry).collect()
+                let mut stored = (0..).zip(rows).filter(|(_, r)| **r != ABSENT);
+                stored.try_for_each(|(i, r)| show(i, *r))
             }
-            Rows::Sorted(rows) => rows.iter().copied().map(entry).collect(),
+            Rows::Sorted(rows) => rows.iter().try_for_each(|(i, r)| show(*i, *r)),
         }
     }
 }
@@ -88,14 +94,18 @@ fn linear(counts: &[u64], at: &[u64]) -> u64 {
 }
 
 /// Grid coordinates of a row-major number; zeros in a grid without cells.
-pub(super) fn unlinear(counts: &[u64], mut i: u64) -> Vec<u64> {
+pub(super) fn unlinear(counts: &[u64], i: u64) -> Vec<u64> {
     let mut at = vec![0; counts.len()];
+    unravel(counts, i, &mut at);
+    at
+}
+
+fn unravel(counts: &[u64], mut i: u64, at: &mut [u64]) {
     for d in (0..counts.len()).rev() {
         let n = counts[d].max(1);
         at[d] = i % n;
         i /= n;
     }
-    at
 }
 
 #[cfg(test)]
@@ -117,9 +127,14 @@ mod tests {
             let t = b.finish().unwrap();
             assert_eq!(t.get(&[1, 0]), Some(record(2)));
             assert_eq!(t.get(&[0, 1]), None);
-            let list = t.list();
-            assert_eq!(list.len(), 4);
-            assert_eq!(list[0], (vec![0, 0], record(1)));
+            let mut seen = Vec::new();
+            t.visit(&mut |at, r| {
+                seen.push((at.to_vec(), r));
+                Ok(())
+            })
+            .unwrap();
+            assert_eq!(seen.len(), 4);
+            assert_eq!(seen[0], (vec![0, 0], record(1)));
         }
     }
 

@@ -3,19 +3,21 @@
 pub(super) mod element;
 mod fingerprint;
 
+use std::collections::BTreeSet;
 use std::sync::{Mutex, PoisonError};
 
 use self::element::{Equality, Tolerance, format_element, format_value, same_value};
 use super::types::same_type;
 use super::{Comparison, Difference, Kind};
 use crate::buffer::Buffer;
-use crate::engine::Engine;
+use crate::engine::{Engine, native_fill};
 use crate::error::Result;
 use crate::layout::Place;
 use crate::model::{DType, Schema, Values, VarId};
 use crate::ops::boxes::{Side, Walk, choose, unravel};
 use crate::ops::progress::{Progress, check_stop};
 use crate::ops::source::Source;
+use crate::ops::written;
 use crate::select::Hyperslab;
 
 /// Seconds to decode a byte on one thread, for weighing one walk against another.
@@ -194,6 +196,19 @@ impl Job<'_> {
         Ok(Some(left == right))
     }
 
+    /// The boxes in which either file holds anything, where all others are the same in both: fill. `None`: all have to be
+    /// read, or almost all.
+    fn written(&self, walk: &Walk, equality: &Equality<'_>) -> Result<Option<BTreeSet<u64>>> {
+        let (x, y) = (self.a.layout(self.va)?, self.b.layout(self.vb)?);
+        if !equality.same(&native_fill(&x), &native_fill(&y)) {
+            return Ok(None);
+        }
+        let Some(mut boxes) = written::boxes(self.a, self.va, walk)? else { return Ok(None) };
+        let Some(others) = written::boxes(self.b, self.vb, walk)? else { return Ok(None) };
+        boxes.extend(others);
+        Ok(Some(boxes).filter(|boxes| (boxes.len() as u64) < walk.len() / 2))
+    }
+
     fn fixed(&self, size: usize) -> Result<Found> {
         let mut found = Found::default();
         if self.shape.contains(&0) || size == 0 {
@@ -205,12 +220,21 @@ impl Job<'_> {
         let (m, n) = equality.sizes();
         let sides = [Self::side(self.a, self.va)?, Self::side(self.b, self.vb)?];
         let walk = self.walk(m.max(n) as u64, &sides, self.how.box_bytes);
-        if self.same_by_sums(&sides, &walk)? == Some(true) {
+        let written = self.written(&walk, &equality)?;
+        if written.is_none() && self.same_by_sums(&sides, &walk)? == Some(true) {
             return Ok(found);
         }
+        let walked: Box<dyn Iterator<Item = u64>> = match &written {
+            Some(boxes) => {
+                let unwritten = written::elements_outside(&walk, boxes);
+                self.how.progress.advance(unwritten.saturating_mul(size as u64));
+                Box::new(boxes.iter().copied())
+            }
+            None => Box::new(0..walk.len()),
+        };
         let largest = usize::try_from(walk.box_at(0).len()).expect("a box is within memory");
         let (mut left, mut right) = (Buffer::zeroed(largest * m), Buffer::zeroed(largest * n));
-        for i in 0..walk.len() {
+        for i in walked {
             check_stop(self.how.progress, "comparison")?;
             let slab = walk.box_at(i);
             let len = slab.len() as usize;

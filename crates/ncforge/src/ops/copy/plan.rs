@@ -27,6 +27,7 @@ use super::storage::{Chosen, Decided, decide};
 use crate::codec::quantize::Quantize;
 use crate::dataset::Dataset;
 use crate::engine::Engine;
+use crate::engine::native_fill;
 use crate::error::Result;
 use crate::layout::{Element, Place, VarLayout};
 use crate::model::{Fill, Filter, Schema, Storage, VarId};
@@ -37,6 +38,8 @@ use crate::tune::codec::CodecChoice;
 
 /// Boxes of this size keep every thread busy and memory warm; larger ones are taken only where they save work.
 const COMFORTABLE: u64 = 64 << 20;
+/// Chunks of a box in which they are moved as they are: each is listed, and chunks may be as small as an element.
+const MOST_CHUNKS: u64 = 1 << 16;
 /// Elements of a heap type in one batch.
 const HEAP_BATCH: u64 = 1 << 14;
 /// What an element of a heap type counts for in sizes.
@@ -350,7 +353,12 @@ impl Planner<'_> {
         let walk = match route {
             Route::Heap => choose(&shape, 1, &[Side::Free, Side::Free], &align, HEAP_BATCH),
             Route::Raw | Route::Nothing | Route::Fill => {
-                choose(&shape, element, &[Side::Free, Side::Free], &align, COMFORTABLE.min(self.memory.boxes))
+                let most = match route {
+                    Route::Raw => align.iter().fold(element * MOST_CHUNKS, |b, &n| b.saturating_mul(n)),
+                    _ => u64::MAX,
+                };
+                let budget = most.min(COMFORTABLE).min(self.memory.boxes);
+                choose(&shape, element, &[Side::Free, Side::Free], &align, budget)
             }
             Route::Boxes | Route::Spill(_) => match self.together() {
                 Some(together) => price(&shape, element, &sides, &together.lens),
@@ -378,21 +386,7 @@ impl Planner<'_> {
             Some(a) => a.values.bytes().map(<[u8]>::to_vec),
             None => self.schema.default_fill(var.dtype),
         };
-        let native = self.native_fill(layout);
-        Ok(stays && fill.is_some() && fill == native && self.source.has_chunks(self.moved.from))
-    }
-
-    /// The source's fill element in native byte order, for numbers.
-    fn native_fill(&self, layout: &VarLayout) -> Option<Vec<u8>> {
-        let mut bytes = layout.fill.clone();
-        match layout.element.order {
-            crate::layout::Order::Keep => Some(bytes),
-            crate::layout::Order::Swap(n) if n == bytes.len() => {
-                bytes.reverse();
-                Some(bytes)
-            }
-            _ => None,
-        }
+        Ok(stays && fill == Some(native_fill(layout)) && self.source.has_chunks(self.moved.from))
     }
 
     fn route(&self, layout: &VarLayout, heap: bool, sparse: bool) -> Route {

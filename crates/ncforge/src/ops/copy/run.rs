@@ -1,12 +1,17 @@
 //! Does what the plan says, step by step, and notes each step in the journal.
 
+mod raw;
+mod resumed;
+mod together;
+
 use std::ops::Range;
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
+use self::resumed::Resumed;
+use self::together::go_together;
 use super::Lasting;
 use super::elsewhere::{self, Elsewhere, GroupId};
-use super::held::Held;
 use super::journal::{Header, Journal, Step};
 use super::output::{Output, free_space};
 use super::plan::{Memory, Plan, Route, VarWork};
@@ -17,9 +22,10 @@ use crate::container::ContainerMut;
 use crate::engine::{Engine, Writer, with_stop};
 use crate::error::{Error, Result};
 use crate::layout::{ChunkIndex, Place};
-use crate::model::{Format, Schema, Storage, VarId};
+use crate::model::{Format, Schema, Storage};
 use crate::ops::progress::Progress;
-use crate::ops::source::{RawChunk, Source};
+use crate::ops::source::Source;
+use crate::ops::written;
 use crate::select::{ChunkGrid, Hyperslab, coordinates};
 use crate::store::packed::{self, PackedStore};
 use crate::store::{FileStore, Store};
@@ -27,9 +33,6 @@ use crate::{classic, netcdf4};
 
 /// A box is looked through for chunks that the source never wrote only if it has at most so many.
 const MOST_PROBES: u64 = 1 << 16;
-
-/// Chunks up to this are moved by the box: a request for each would cost more than its bytes.
-const SMALL_CHUNK: u64 = 64 << 10;
 
 /// One copy.
 pub(crate) struct Task<'a> {
@@ -120,38 +123,6 @@ fn check_budget(task: &Task<'_>) -> Result<()> {
         }
     }
     Ok(())
-}
-
-/// The partial output of an earlier run. A format that creates a dataset empties its store first; this one keeps
-/// its bytes, because the same bytes are going to be at the same places.
-#[derive(Debug)]
-struct Resumed<S>(Arc<S>);
-
-impl<S: Store> Store for Resumed<S> {
-    fn len(&self) -> u64 {
-        self.0.len()
-    }
-    fn name(&self) -> &str {
-        self.0.name()
-    }
-    fn read_at(&self, buf: &mut [u8], offset: u64) -> Result<()> {
-        self.0.read_at(buf, offset)
-    }
-    fn write_at(&self, buf: &[u8], offset: u64) -> Result<()> {
-        self.0.write_at(buf, offset)
-    }
-    fn set_len(&self, len: u64) -> Result<()> {
-        if len > self.0.len() { self.0.set_len(len) } else { Ok(()) }
-    }
-    fn reserve(&self, offset: u64, len: u64) -> Result<()> {
-        self.0.reserve(offset, len)
-    }
-    fn sync(&self) -> Result<()> {
-        self.0.sync()
-    }
-    fn is_transactional(&self) -> bool {
-        self.0.is_transactional()
-    }
 }
 
 /// An empty dataset of the schema's format, with room for its header to grow.
@@ -264,17 +235,23 @@ impl Run<'_> {
             )?),
             _ => None,
         };
-        let held = if spill.is_none() { Held::of(self.task.source, work)? } else { None };
-        let walked: Box<dyn Iterator<Item = u64>> = match &held {
-            Some(held) => {
-                self.task.progress.advance(held.unwritten.saturating_mul(work.element));
-                Box::new(held.from(first))
+        // The output needs what was not written as well, unless it reads the same without.
+        let by_chunks = matches!(work.route, Route::Boxes | Route::Raw | Route::Spill(_));
+        let written = match spill.is_none() && work.sparse && by_chunks {
+            true => written::boxes(self.task.source, work.moved.from, &work.walk)?,
+            false => None,
+        };
+        let walked: Box<dyn Iterator<Item = u64>> = match &written {
+            Some(boxes) => {
+                let unwritten = written::elements_outside(&work.walk, boxes);
+                self.task.progress.advance(unwritten.saturating_mul(work.element));
+                Box::new(boxes.range(first..).copied())
             }
             None => Box::new(todo),
         };
         for b in walked {
             let slab = work.walk.box_at(b);
-            let looked = held.is_some();
+            let looked = written.is_some();
             self.unless_stopped(|run| match run.task.elsewhere {
                 Some(e) if elsewhere::is_encoded_elsewhere(run.task.plan, work) => run.place_encoded(i, b, e),
                 _ => run.box_of(work, b, &slab, spill.as_ref(), looked),
@@ -283,39 +260,6 @@ impl Run<'_> {
         }
         // The next variable's place must not depend on which chunks of this one still wait for the encoder.
         self.writer.flush()
-    }
-
-    /// Copies variables that the source has beside each other: a box of all of them, then the next; of each from box
-    /// `first` on.
-    fn several(&mut self, group: &[usize], first: &[u64]) -> Result<()> {
-        let walk = &self.task.plan.work[group[0]].walk;
-        for b in 0..walk.len() {
-            let todo: Vec<usize> = group.iter().copied().filter(|&i| first[i] <= b).collect();
-            if todo.is_empty() {
-                continue;
-            }
-            self.unless_stopped(|run| run.boxes_of(&todo, &walk.box_at(b)))?;
-            todo.into_iter().try_for_each(|i| self.done(i, b))?;
-        }
-        self.writer.flush()
-    }
-
-    /// Moves the same box of several variables.
-    fn boxes_of(&mut self, group: &[usize], slab: &Hyperslab) -> Result<()> {
-        let plan = self.task.plan;
-        let vars: Vec<VarId> = group.iter().map(|&i| plan.work[i].moved.from).collect();
-        let each = slab.len() * plan.work[group[0]].element;
-        self.with_buffer(each * vars.len() as u64, |run, bytes| {
-            run.task.source.read_together(&vars, slab, bytes)?;
-            for (&i, bytes) in group.iter().zip(bytes.chunks_exact_mut(each as usize)) {
-                let work = &plan.work[i];
-                run.task.progress.item(&plan.schema.var_path(work.moved.to));
-                run.quantize(work, bytes)?;
-                run.writing = true;
-                run.writer.write_bytes(work.moved.to, slab, bytes)?;
-            }
-            Ok(())
-        })
     }
 
     /// Does a part of the work, unless somebody wants it to end, then or meanwhile.
@@ -452,57 +396,6 @@ impl Run<'_> {
         })
     }
 
-    /// Moves encoded chunks as they are. A chunk that is not there is written as fill, unless the output reads
-    /// the same without it.
-    fn raw(&mut self, work: &VarWork, slab: &Hyperslab) -> Result<()> {
-        let (from, to) = (work.moved.from, work.moved.to);
-        let Some(grid) = chunk_grid(self.task.plan, work) else { return Ok(()) };
-        let at: Vec<Vec<u64>> = coordinates(&grid.touched(slab)).collect();
-        let source = self.task.source;
-        let engine = self.task.engine;
-        let writer = &mut self.writer;
-        // Where the source ends inside a chunk that the output fills further, the rest of the stored chunk is
-        // anything; such chunks go by their values.
-        let stored = source.layout(from)?.shape.clone();
-        let whole = |at: &[u64]| {
-            let (start, count) = grid.region(at);
-            (0..start.len()).all(|d| start[d] + count[d] <= stored[d])
-                || start.iter().zip(&stored).any(|(s, n)| s >= n)
-        };
-        let chunk_bytes = grid.chunk_len().saturating_mul(work.element);
-        self.writing = true;
-        if chunk_bytes <= SMALL_CHUNK
-            && at.iter().all(|at| whole(at))
-            && at.len() as u64 * chunk_bytes <= self.task.memory.boxes
-            && let Some(chunks) = source.raw_chunks(from, &grid.touched(slab))?
-        {
-            return small_chunks(writer, source, work, &grid, &at, &chunks);
-        }
-        let window = (self.task.memory.boxes / chunk_bytes.max(1)).clamp(1, 2 * engine.threads() as u64);
-        engine.ordered(
-            at.len(),
-            window as usize,
-            |i| match whole(&at[i]) {
-                true => source.raw_chunk(from, &at[i]),
-                false => Ok(RawChunk::Pieces),
-            },
-            |i, chunk| match chunk {
-                RawChunk::Encoded(bytes, mask) => writer.write_chunk_raw(to, &at[i], &bytes, mask),
-                RawChunk::Shared(bytes, range, mask) => {
-                    writer.write_chunk_raw(to, &at[i], &bytes[range], mask)
-                }
-                RawChunk::Unwritten if work.sparse => Ok(()),
-                RawChunk::Unwritten | RawChunk::Pieces => {
-                    let (start, count) = grid.region(&at[i]);
-                    let slab = Hyperslab::new(&start, &count);
-                    let mut fill = Buffer::zeroed((slab.len() * work.element) as usize);
-                    source.read_bytes(from, &slab, &mut fill)?;
-                    writer.write_bytes(to, &slab, &fill)
-                }
-            },
-        )
-    }
-
     /// The journal's line for a step whose chunks are placed.
     fn step(&self, var: usize, at: u64) -> Result<Step> {
         let work = &self.task.plan.work[var];
@@ -579,45 +472,6 @@ pub(super) fn chunk_grid(plan: &Plan, work: &VarWork) -> Option<ChunkGrid> {
         Storage::Chunked { chunks, .. } => Some(ChunkGrid::new(&work.walk.grid.shape, chunks)),
         _ => None,
     }
-}
-
-/// Places the chunks of a box that are there as they are in as few requests as may be, the others by their values.
-fn small_chunks(
-    writer: &mut Writer,
-    source: &dyn Source,
-    work: &VarWork,
-    grid: &ChunkGrid,
-    at: &[Vec<u64>],
-    chunks: &[RawChunk],
-) -> Result<()> {
-    let to = work.moved.to;
-    let mut run: Vec<(&[u64], &[u8], u32)> = Vec::new();
-    for (at, chunk) in at.iter().zip(chunks) {
-        match chunk {
-            RawChunk::Encoded(bytes, mask) => run.push((at, bytes, *mask)),
-            RawChunk::Shared(bytes, range, mask) => run.push((at, &bytes[range.clone()], *mask)),
-            RawChunk::Unwritten if work.sparse => {}
-            RawChunk::Unwritten | RawChunk::Pieces => {
-                writer.write_chunks_raw(to, &run)?;
-                run.clear();
-                let (start, count) = grid.region(at);
-                let slab = Hyperslab::new(&start, &count);
-                let mut values = Buffer::zeroed((slab.len() * work.element) as usize);
-                source.read_bytes(work.moved.from, &slab, &mut values)?;
-                writer.write_bytes(to, &slab, &values)?;
-            }
-        }
-    }
-    writer.write_chunks_raw(to, &run)
-}
-
-/// Whether two variables are moved together, box by box.
-fn go_together(source: &dyn Source, plan: &Plan, a: usize, b: usize) -> bool {
-    let (a, b) = (&plan.work[a], &plan.work[b]);
-    let plain =
-        |w: &VarWork| w.route == Route::Boxes && plan.schema.var(w.moved.to).storage == Storage::Contiguous;
-    let with = |w: &VarWork| source.together(w.moved.from);
-    plain(a) && plain(b) && a.walk == b.walk && with(a).is_some() && with(a) == with(b)
 }
 
 /// The order in which variables are copied: heap types first (see [`Run::all`]), else as in the file.

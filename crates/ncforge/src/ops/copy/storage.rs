@@ -85,7 +85,7 @@ pub(crate) fn decide(
         schema.vars.iter_mut().for_each(|v| v.storage = Storage::Contiguous);
         return Ok(Decided { notes, ..Decided::default() });
     }
-    options.choosing.check(schema)?;
+    options.choosing.check(schema, &source.name())?;
     let (samples, of_codecs) = match options.codec {
         Codec::Auto { .. } => Budget::OF_FILE.halves(),
         _ => (Budget::OF_FILE, Budget::OF_FILE),

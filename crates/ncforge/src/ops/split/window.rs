@@ -1,5 +1,6 @@
 //! A window of a file, which answers like a file.
 
+use std::ops::Range;
 use std::path::PathBuf;
 use std::sync::Arc;
 
@@ -81,6 +82,22 @@ impl Source for Window<'_> {
             Place::Chunked { chunk, index, .. } => Ok(index.get(&self.chunk(v, at, chunk))?.is_some()),
             _ => Ok(true),
         }
+    }
+
+    fn each_stored(&self, v: VarId, see: &mut dyn FnMut(&[u64])) -> Result<bool> {
+        let layout = self.whole.container().layout(v)?;
+        let Place::Chunked { chunk, index, .. } = &layout.place else { return Ok(false) };
+        let lens = self.schema.shape(v);
+        let bounds = self.start(v).zip(chunk).zip(&lens);
+        let ranges: Vec<Range<u64>> = bounds.map(|((s, c), n)| s / c..(s + n).div_ceil(*c)).collect();
+        let mut here = vec![0; ranges.len()];
+        index.visit(&mut |at, _| {
+            if at.iter().zip(&ranges).all(|(a, r)| r.contains(a)) {
+                here.iter_mut().zip(at).zip(&ranges).for_each(|((h, a), r)| *h = a - r.start);
+                see(&here);
+            }
+        })?;
+        Ok(true)
     }
 
     fn read(&self, v: VarId, slab: &Hyperslab) -> Result<Values> {

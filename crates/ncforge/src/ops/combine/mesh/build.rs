@@ -303,7 +303,7 @@ fn finish(
     let layouts =
         whole.var_ids().map(|v| layout(whole, &parts, &from[v.0], v)).collect::<Result<Vec<_>>>()?;
     let fills = whole.var_ids().map(|v| fill::fill_of(whole, v, options.holes)).collect();
-    let ghosts = sets.iter().map(|s| s.place.len() as u64 - s.source.len() as u64 + s.holes()).collect();
+    let ghosts = sets.iter().map(Set::dropped).collect();
     Ok(Mesh {
         schema: whole.clone(),
         parts,

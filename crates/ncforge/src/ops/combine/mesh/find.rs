@@ -150,10 +150,19 @@ impl Finder<'_> {
         to: [SetId; 2],
         beyond: bool,
     ) -> Result<ConnectionId, String> {
-        if let Some(known) = self.found.connections.iter().position(|c| c.var == var) {
-            return Ok(known);
-        }
         let v = self.schema.var(var);
+        let dims = |set: SetId| &self.found.sets[set].dims;
+        if let Some(known) = self.found.connections.iter().position(|c| c.var == var) {
+            let c = &self.found.connections[known];
+            if dims(c.from) == dims(from) && c.to.map(dims) == to.map(dims) {
+                return Ok(known);
+            }
+            let named = |from: SetId, to: [SetId; 2]| {
+                format!("{}s of a {}", self.found.sets[to[1]].what, self.found.sets[from].what)
+            };
+            let (one, other) = (named(c.from, c.to), named(from, to));
+            return Err(format!("says that `{}` lists the {one}, and the {other}", v.name));
+        }
         let axis = v.dims.iter().position(|d| self.found.sets[from].dims.contains(d));
         let Some(axis) = axis.filter(|_| v.dims.len() == 2) else {
             return Err(format!(
@@ -163,6 +172,12 @@ impl Finder<'_> {
         };
         let base = v.attr("start_index").and_then(ints).and_then(|i| i.first().copied());
         let base = base.unwrap_or(i64::from(beyond));
+        if ![0, 1].contains(&base) {
+            return Err(format!(
+                "says that numbers in `{}` count from {base} (start_index): 0 or 1 may be",
+                v.name
+            ));
+        }
         self.found.connections.push(Connection { var, from, axis, to, base, beyond });
         Ok(self.found.connections.len() - 1)
     }
@@ -323,6 +338,12 @@ impl Finder<'_> {
         };
         let mut mesh = Mesh { name: String::new(), node: None, edge: None, face: None };
         let mut dims = vec![cells];
+        for (name, v) in [(OLD_DOMAIN, domain), (OLD_NUMBER, number)] {
+            if self.schema.var(v).dims != [cells] {
+                let cells = &self.schema.dim(cells).name;
+                return Err(format!("has a `{name}` that is not one for every cell, along `{cells}` alone"));
+            }
+        }
         // Cells of the flow, and of the net: the same.
         dims.extend(first_dim(self, "NetElemNode").filter(|d| *d != cells));
         let cell = self.add("cell", "", dims, How::Cells { domain, number });

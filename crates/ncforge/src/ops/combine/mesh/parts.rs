@@ -282,7 +282,11 @@ impl Parts {
         for row in 0..rows {
             for column in 0..columns {
                 let value = values[if c.axis == 0 { row * columns + column } else { column * rows + row }];
-                ones.push(lookup.one(column, value).map_err(|v| self.beyond(part, whole, c, sets, row, v))?);
+                ones.push(
+                    lookup
+                        .one(column, value)
+                        .map_err(|v| self.beyond(part, whole, c, sets, (row, column), v))?,
+                );
             }
         }
         Ok(Table { ones, columns })
@@ -295,9 +299,10 @@ impl Parts {
         whole: &Schema,
         c: &Connection,
         sets: &[Set],
-        row: usize,
+        (row, column): (usize, usize),
         value: i64,
     ) -> Error {
+        let other = &sets[c.to[column.min(1)]];
         self.wrong(
             part,
             &format!(
@@ -305,8 +310,8 @@ impl Parts {
                 whole.var_path(c.var),
                 sets[c.from].what,
                 row as i64 + c.base,
-                sets[c.to[1]].what,
-                sets[c.to[1]].len_in(part)
+                other.what,
+                other.len_in(part)
             ),
         )
     }

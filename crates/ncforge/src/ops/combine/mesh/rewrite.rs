@@ -83,7 +83,7 @@ impl Rewrite<'_> {
                 let told = whole_number(self.kind, value).unwrap_or(i64::MIN);
                 let one = lookup.one(number, told).map_err(|v| {
                     let row = (run.from + row) as usize;
-                    mesh.parts.beyond(run.part, &mesh.schema, c, &mesh.sets, row, v)
+                    mesh.parts.beyond(run.part, &mesh.schema, c, &mesh.sets, (row, number), v)
                 })?;
                 let place = if one == NONE { NONE } else { sets[number.min(1)].place[one as usize] };
                 if place == NONE {

@@ -60,6 +60,11 @@ impl Set {
         self.source.iter().filter(|s| **s == NONE).count() as u64
     }
 
+    /// How many of all partitions' give no values to the whole.
+    pub(super) fn dropped(&self) -> u64 {
+        (self.place.len() as u64 + self.holes()).saturating_sub(self.source.len() as u64)
+    }
+
     /// How many every partition owns.
     pub(super) fn owned(&self) -> Vec<u64> {
         let is_source = |one: &u32| {

@@ -1,5 +1,7 @@
 //! Random meshes, given to partitions and put together again: every cell's values and corners must come back.
 
+mod damaged;
+
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::{Path, PathBuf};
 
@@ -76,12 +78,12 @@ fn value(cell: usize, layer: usize) -> f64 {
     (cell * 10 + layer) as f64 + 0.25
 }
 
-/// Writes one partition; nothing if it owns no cell.
-fn write(case: &Case, part: usize, dir: &Path, engine: &Engine) -> Result<Option<PathBuf>> {
+/// One partition, variable by variable; nothing if it owns no cell.
+fn partition(case: &Case, part: usize) -> Option<(Schema, Vec<Values>)> {
     let cells = cells(case);
     let mut held: BTreeSet<usize> = (0..cells.len()).filter(|&c| case.owner[c] == part).collect();
     if held.is_empty() {
-        return Ok(None);
+        return None;
     }
     for _ in 0..case.ghosts {
         let nodes: BTreeSet<usize> = held.iter().flat_map(|&c| cells[c].clone()).collect();
@@ -150,6 +152,11 @@ fn write(case: &Case, part: usize, dir: &Path, engine: &Engine) -> Result<Option
         ints(held.iter().map(|&c| c as i32 + 1).collect()),
         doubles(held.iter().flat_map(|&c| [0, 1].map(|k| value(c, k))).collect()),
     ];
+    Some((s, values.to_vec()))
+}
+
+/// Writes a partition.
+fn write(part: usize, (s, values): (Schema, Vec<Values>), dir: &Path, engine: &Engine) -> Result<PathBuf> {
     let path = dir.join(format!("m_{part:04}_map.nc"));
     let options = CreateOptions { engine: Some(engine.clone()), ..CreateOptions::default() };
     let mut file = DatasetMut::create(&path, s.clone(), options)?;
@@ -157,7 +164,17 @@ fn write(case: &Case, part: usize, dir: &Path, engine: &Engine) -> Result<Option
         file.write(VarId(v), &Hyperslab::all(&s.shape(VarId(v))), values)?;
     }
     file.close()?;
-    Ok(Some(path))
+    Ok(path)
+}
+
+/// Writes all of them.
+fn write_all(case: &Case, dir: &Path, engine: &Engine) -> Vec<PathBuf> {
+    let all = (0..case.parts).filter_map(|p| Some((p, partition(case, p)?)));
+    all.map(|(p, told)| write(p, told, dir, engine).unwrap()).collect()
+}
+
+fn engine() -> Engine {
+    Engine::new(EngineOptions { threads: Some(2), memory: Some(64 << 20) }).unwrap()
 }
 
 /// All of a variable.
@@ -172,9 +189,8 @@ proptest! {
     #[test]
     fn what_was_given_away_comes_back(case in cases()) {
         let dir = tempfile::tempdir().unwrap();
-        let engine = Engine::new(EngineOptions { threads: Some(2), memory: Some(64 << 20) }).unwrap();
-        let parts = (0..case.parts).filter_map(|p| write(&case, p, dir.path(), &engine).unwrap());
-        let tiles: Vec<PathBuf> = parts.collect();
+        let engine = engine();
+        let tiles = write_all(&case, dir.path(), &engine);
         let output = dir.path().join("whole.nc");
         let report = combine(&tiles, &output, &CombineOptions::default(), &engine, &Silent).unwrap();
         prop_assert_eq!(report.scheme, "dflowfm");
