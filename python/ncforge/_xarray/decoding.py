@@ -12,6 +12,7 @@ from collections.abc import Iterable, Mapping
 from typing import Any
 
 from xarray import Coordinates, Dataset, conventions
+from xarray.backends.common import NONE_VAR_NAME
 from xarray.core.variable import Variable
 
 from ncforge._xarray.store import NcforgeDataStore, Stored
@@ -29,7 +30,8 @@ _construct = getattr(Dataset, "_construct_direct", None)
 
 def decoded(store: NcforgeDataStore, drop_variables: str | Iterable[str] | None, decode: Mapping[str, Any]) -> Dataset:
     """One group as a dataset."""
-    stored = store.stored()
+    # As ``AbstractDataStore.load`` does it: what has no name in xarray has one in files.
+    stored = {None if name == NONE_VAR_NAME else name: one for name, one in store.stored().items()}
     bounds = _bounds(stored)
     _unpack(stored, bounds, decode.get("mask_and_scale"))
     variables = {name: one.variable() for name, one in stored.items()}
@@ -49,7 +51,8 @@ def decoded(store: NcforgeDataStore, drop_variables: str | Iterable[str] | None,
 
 def _dataset(variables: Mapping[Any, Variable], attrs: Mapping[Any, Any], named: set[Any]) -> Dataset:
     """The dataset of decoded variables; coordinates are those that are ``named``, and those of dimensions. No index is made."""
-    data, coords = {}, {}
+    data: dict[Any, Variable] = {}
+    coords: dict[Any, Variable] = {}
     for name, one in variables.items():
         (coords if name in named or one.dims == (name,) else data)[name] = one
     # A variable of two dimensions that is called like one of them: xarray tells what it thinks of it.
@@ -60,8 +63,8 @@ def _dataset(variables: Mapping[Any, Variable], attrs: Mapping[Any, Any], named:
 
 
 def _needed(
-    stored: Mapping[str, Stored], bounds: set[str], decode: Mapping[str, Any]
-) -> tuple[dict[str, Any], set[str]]:
+    stored: Mapping[Any, Stored], bounds: set[str], decode: Mapping[str, Any]
+) -> tuple[dict[str, Any], set[Any]]:
     """The decoding options of ``xr.open_dataset``, with ``False`` for variables on which a decoder does nothing; and the
     variables on which none does anything.
     """
@@ -101,7 +104,7 @@ def _needed(
     return options, plain
 
 
-def _bounds(stored: Mapping[str, Stored]) -> set[str]:
+def _bounds(stored: Mapping[Any, Stored]) -> set[str]:
     """Variables that are bounds of others. Those of times take their units from the times."""
     return {one.attrs["bounds"] for one in stored.values() if isinstance(one.attrs.get("bounds"), str)}
 
@@ -112,7 +115,7 @@ def is_no_time(units: Any) -> bool:
     return "since" not in text and text not in _TIME_UNITS
 
 
-def _unpack(stored: dict[str, Stored], bounds: set[str], asked: Any) -> None:
+def _unpack(stored: dict[Any, Stored], bounds: set[str], asked: Any) -> None:
     """Has packed variables unpacked as they are read, where that is asked for and gives what xarray's decoders give."""
     for name, one in stored.items():
         wanted = asked.get(name, True) if isinstance(asked, Mapping) else asked

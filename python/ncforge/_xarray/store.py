@@ -29,7 +29,7 @@ class Stored(NamedTuple):
     """What a variable of xarray is made of. Making one takes longer than all that is said of it, so it is made
     once, when everything is known."""
 
-    dims: tuple[str, ...]
+    dims: tuple[Any, ...]
     array: Any
     """That reads it, or its values."""
     attrs: dict[str, Any]
