@@ -276,15 +276,53 @@ def test_a_worker_lost_among_many_files(client: Any, source: Path, tmp_path: Pat
         assert (folder / s.name).read_bytes() == (tmp_path / "alone.nc").read_bytes()
 
 
-def test_open_mfdataset_in_workers(client: Any, source: Path, tmp_path: Path) -> None:
-    xr = pytest.importorskip("xarray")
-    for i in range(5):
+@pytest.fixture
+def parts(tmp_path: Path) -> str:
+    """Files of different lengths that follow each other; packed values, whose fill value nobody wrote elsewhere."""
+    begin = 0
+    for i, n in enumerate((4, 3, 5, 1, 4, 3)):
         with ncforge.Dataset(tmp_path / f"part{i}.nc", "w") as ds:
             ds.createDimension("time", None)
             ds.createDimension("x", 6)
-            ds.createVariable("time", "f8", ("time",))[:] = np.arange(4) + 4 * i
-            ds.createVariable("v", "f4", ("time", "x"))[:] = np.arange(24).reshape(4, 6) + 24 * i
-    with xr.open_mfdataset(str(tmp_path / "part*.nc"), engine="ncforge", parallel=True) as many:
-        assert many.v.chunks[0] == (4,) * 5
+            ds.createVariable("time", "f8", ("time",))[:] = np.arange(n) + begin
+            values = np.arange(6 * n).reshape(n, 6) + 6 * begin
+            ds.createVariable("v", "f4", ("time", "x"), zlib=True)[:] = values
+            packed = ds.createVariable("p", "i2", ("time", "x"), zlib=True, fill_value=-1)
+            packed.scale_factor = np.float32(0.5)
+            packed[:] = np.ma.masked_equal(values / 2, 9.5)
+        begin += n
+    return str(tmp_path / "part*.nc")
+
+
+def test_open_mfdataset_of_xarray_in_workers(client: Any, parts: str) -> None:
+    xr = pytest.importorskip("xarray")
+    with xr.open_mfdataset(parts, engine="ncforge", parallel=True) as many:
+        assert many.v.chunks[0] == (4, 3, 5, 1, 4, 3)
         assert np.array_equal(many.v.values.ravel(), np.arange(120))
         assert float(many.v.sum().compute()) == np.arange(120).sum()
+
+
+def test_open_mfdataset_of_ours_in_workers(client: Any, parts: str) -> None:
+    xr = pytest.importorskip("xarray")
+    with ncforge.open_mfdataset(parts) as ours, xr.open_mfdataset(parts, engine="netcdf4") as theirs:
+        assert ours.v.chunks == theirs.v.chunks and ours.v.chunks[0] == (4, 3, 5, 1, 4, 3)
+        # All but the first file are one array, and that is what travels.
+        assert "ManyArray" in repr(dict(ours.v.data.dask))
+        here = theirs.compute(scheduler="synchronous")
+        xr.testing.assert_identical(ours.compute(), here)
+        # Work that begins in a worker and blocks that lie across files.
+        xr.testing.assert_identical(ours.rolling(time=4).mean().compute(), here.rolling(time=4).mean())
+        xr.testing.assert_identical(
+            ours.isel(time=[0, 3, 12, 19, 7], x=[5, 0]).compute(), here.isel(time=[0, 3, 12, 19, 7], x=[5, 0])
+        )
+        # A dataset is opened anew where it arrives.
+        found = client.submit(lambda ds: (float(ds.p.sum()), os.getpid()), ours, pure=False).result(timeout=60)
+        assert found[0] == float(here.p.sum()) and found[1] in _worker_pids(client)
+
+
+def test_open_mfdataset_of_ours_survives_a_lost_worker(client: Any, parts: str) -> None:
+    pytest.importorskip("xarray")
+    with ncforge.open_mfdataset(parts) as many:
+        kept = many.v.persist()
+        os.kill(_worker_pids(client)[0], signal.SIGKILL)
+        assert float(kept.sum().compute()) == np.arange(120).sum()

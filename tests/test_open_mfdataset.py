@@ -15,7 +15,7 @@ import pytest
 import xarray as xr
 
 import ncforge
-from ncforge._xarray import mfdataset
+from ncforge._xarray import kinds, mfdataset
 
 Change = Callable[[xr.Dataset, int], xr.Dataset]
 NESTED: dict[str, Any] = {"combine": "nested", "concat_dim": "time"}
@@ -294,7 +294,7 @@ def test_selections_of_lazy_arrays(tmp_path: Path, key: dict[str, Any]) -> None:
 
 def test_more_files_than_may_be_open(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("ncforge._handle._most", 3)
-    monkeypatch.setattr(mfdataset, "_BATCH", 2)
+    monkeypatch.setattr(kinds, "_BATCH", 2)
     check(save(tmp_path, count=9), **NESTED)
 
 
@@ -305,7 +305,7 @@ def test_a_system_that_allows_few_open_files(tmp_path: Path) -> None:
 import resource
 resource.setrlimit(resource.RLIMIT_NOFILE, (64, 64))
 import ncforge
-from ncforge._xarray import mfdataset
+from ncforge._xarray import kinds, mfdataset
 made = mfdataset.open_mfdataset({str(tmp_path / "day*.nc")!r}, {{}}, "by_coords", None, {{"combine_attrs": "override"}}, None, {{}})
 assert made is not None and made.sizes["time"] == 90
 made.load()

@@ -11,6 +11,7 @@ import shutil
 import subprocess
 import sys
 import threading
+import warnings
 from pathlib import Path
 from typing import Any
 
@@ -102,6 +103,112 @@ def test_datasets_are_those_of_netcdf4(path: Path) -> None:
         assert {k: repr(v) for k, v in ours[name].encoding.items()} == {
             k: repr(v) for k, v in theirs_of.encoding.items()
         }
+
+
+def of_all_kinds(path: Path) -> Path:
+    """Variables that one of xarray's decoders changes each, those that none does, and what names other variables."""
+    with netCDF4.Dataset(path, "w") as ds:
+        ds.title = "all kinds"
+        ds.coordinates = "height"
+        for name, n in (("time", 4), ("x", 3), ("nv", 2), ("chars", 5), ("both", 2)):
+            ds.createDimension(name, n)
+
+        def add(name: str, kind: Any, dims: tuple[str, ...], values: Any, fill: Any = None, **attrs: Any) -> None:
+            v = ds.createVariable(name, kind, dims, fill_value=fill)
+            v.set_auto_maskandscale(False)
+            v.setncatts(attrs)
+            v[...] = values
+
+        add("plain", "f4", ("time", "x"), np.arange(12).reshape(4, 3), units="K")
+        add(
+            "time",
+            "f8",
+            ("time",),
+            np.arange(4),
+            units="days since 2000-01-01",
+            bounds="time_bnds",
+            calendar="standard",
+        )
+        add("time_bnds", "f8", ("time", "nv"), np.arange(8).reshape(4, 2))
+        add("lead", "i4", ("time",), np.arange(4), units="hours")
+        add("packed", "i2", ("time", "x"), 7, np.int16(-1), scale_factor=np.float32(0.5), add_offset=np.float32(3))
+        add("odd", "i2", ("x",), [1, 2, 3], np.int16(2), missing_value=np.int16(3), scale_factor=2.5)
+        add("unsigned", "i1", ("x",), [-1, 2, 3], _Unsigned="true")
+        add("flag", "i1", ("x",), [0, 1, 1], dtype="bool")
+        add("x", "f8", ("x",), [1.0, 2.0, 3.0], axis="X")
+        add("height", "f4", (), 2.0, units="m")
+        add("area", "f8", ("x",), 1.0)
+        add("crs", "i4", (), 0, grid_mapping_name="latitude_longitude")
+        add("named", "f4", ("time", "x"), 1.0, coordinates="height area nowhere", grid_mapping="crs")
+        add("measured", "f4", ("x",), 1.0, cell_measures="area: area", coordinates="lead")
+        add("text", "S1", ("x", "chars"), netCDF4.stringtochar(np.array(["ab", "cde", "f"], "S5")), _Encoding="utf-8")
+        add("word", str, ("x",), np.array(["a", "bc", "d"], object))
+        add("twice", "i4", ("time", "both"), 1)
+        add("both", "i4", ("x", "both"), 5)
+    return path
+
+
+DECODING: list[dict[str, Any]] = [
+    {},
+    {"decode_cf": False},
+    {"mask_and_scale": False},
+    {"mask_and_scale": {"packed": False, "odd": True}},
+    {"decode_times": False},
+    {"decode_times": {"time": True, "lead": False}},
+    {"decode_timedelta": False},
+    {"decode_timedelta": True},
+    {"decode_coords": False},
+    {"decode_coords": "coordinates"},
+    {"decode_coords": "all"},
+    {"concat_characters": False},
+    {"drop_variables": "plain"},
+    {"drop_variables": ["plain", "packed", "x", "text"]},
+    {"use_cftime": False},
+    {"chunks": {}},
+    {"chunks": {"time": 2}, "cache": False},
+    {"create_default_indexes": False},
+]
+
+
+@pytest.mark.parametrize("options", DECODING, ids=str)
+def test_decoding_is_xarrays(tmp_path: Path, options: dict[str, Any]) -> None:
+    """The same dataset as when everything goes through xarray's own decoders and constructor, down to the order of variables
+    and what is a coordinate, and the one of netCDF4."""
+    file = of_all_kinds(tmp_path / "all.nc")
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        ours, theirs = both(file, **options)
+        from ncforge._xarray.store import NcforgeDataStore
+
+        store = NcforgeDataStore.open(file)
+        generic = xr.open_dataset(store, engine="store", **{**options, "cache": options.get("cache", True)})
+        for other in (generic, theirs):
+            assert list(ours.variables) == list(other.variables)
+            assert ours.sizes == other.sizes and list(ours.sizes) == list(other.sizes)
+            assert set(ours.coords) == set(other.coords)
+            assert dict(ours.xindexes).keys() == dict(other.xindexes).keys()
+            assert ours.encoding == other.encoding
+            for name, variable in other.variables.items():
+                mine = ours.variables[name]
+                assert type(mine) is type(variable) and mine.dtype == variable.dtype, name
+                assert mine.chunks == variable.chunks, name
+                assert repr(sorted(mine.encoding.items())) == repr(sorted(variable.encoding.items())), name
+            xr.testing.assert_identical(ours.compute(), other.compute())
+    ours.close()
+
+
+def test_a_scalar_called_like_a_dimension(tmp_path: Path) -> None:
+    """What xarray refuses, it refuses here in the same words."""
+    with netCDF4.Dataset(tmp_path / "scalar.nc", "w") as ds:
+        ds.createDimension("x", 3)
+        ds.createVariable("x", "f4", ())[...] = 1
+        ds.createVariable("v", "f4", ("x",))[:] = 1
+    said = []
+    for engine in ("ncforge", "netcdf4"):
+        with pytest.raises(ValueError, match="already exists as a scalar") as error:
+            xr.open_dataset(tmp_path / "scalar.nc", engine=engine)
+        said.append(str(error.value))
+    assert said[0] == said[1]
 
 
 def test_indexing_with_arrays(path: Path) -> None:

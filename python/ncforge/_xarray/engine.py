@@ -8,11 +8,10 @@ from contextlib import contextmanager
 from typing import Any
 
 from xarray import Dataset
-from xarray.backends.store import StoreBackendEntrypoint
 
 from ncforge._handle import handle_of
 from ncforge._xarray.chunks import Preferred, preferred
-from ncforge._xarray.decoding import Loaded, needed
+from ncforge._xarray.decoding import decoded
 from ncforge._xarray.store import NcforgeDataStore, OpenFile
 
 
@@ -38,10 +37,7 @@ def open_dataset(
 
 def _decoded(store: NcforgeDataStore, drop_variables: str | Iterable[str] | None, decode: dict[str, Any]) -> Dataset:
     with _nothing_collected():
-        loaded = Loaded(store)
-        loaded.unpack(decode.get("mask_and_scale"))
-        options = needed(loaded.variables, decode)
-        return StoreBackendEntrypoint().open_dataset(loaded, drop_variables=drop_variables, **options)
+        return decoded(store, drop_variables, decode)
 
 
 @contextmanager

@@ -18,7 +18,7 @@ from xarray.core.variable import Variable
 from ncforge._handle import Handle
 from ncforge._unpack import Plan
 from ncforge._xarray.array import NcforgeArray
-from ncforge._xarray.store import NcforgeDataStore, OpenFile
+from ncforge._xarray.store import NcforgeDataStore, OpenFile, Stored
 
 __all__ = ["ManyArray", "ManyFiles", "ManyStore"]
 
@@ -186,20 +186,20 @@ class ManyStore(NcforgeDataStore):
 
         return ("ncforge-many", normalize_token(self._files.handles), self._path(), self._dim)
 
-    def get_variables(self) -> Any:
-        """Its variables, lazy but for those that were made otherwise."""
-        return FrozenDict({name: self._joined(name, var) for name, var in super().get_variables().items()})
+    def stored(self) -> dict[str, Stored]:
+        """What its variables are made of: they are lazy but for those that were made otherwise."""
+        return {name: self._joined(name, one) for name, one in super().stored().items()}
 
-    def _joined(self, name: str, variable: Variable) -> Variable:
+    def _joined(self, name: str, one: Stored) -> Stored:
         if name in self._ready:
-            return self._ready[name]
-        if self._dim not in variable.dims:
-            return variable
-        of: Any = variable._data
-        array = ManyArray(self._files, variable.dims.index(self._dim), of.array)
+            ready = self._ready[name]
+            return Stored(ready.dims, ready.values, dict(ready.attrs), dict(ready.encoding))
+        if self._dim not in one.dims:
+            return one
+        array = ManyArray(self._files, one.dims.index(self._dim), one.array)
         # What a file is cut into says nothing of where the next one begins.
-        encoding = {key: value for key, value in variable.encoding.items() if key != "preferred_chunks"}
-        return Variable(variable.dims, indexing.LazilyIndexedArray(array), variable.attrs, encoding, fastpath=True)
+        encoding = {key: value for key, value in one.encoding.items() if key != "preferred_chunks"}
+        return Stored(one.dims, array, one.attrs, encoding)
 
     def get_dimensions(self) -> Any:
         """Names and lengths of the dimensions that it defines."""

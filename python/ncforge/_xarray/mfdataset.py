@@ -11,84 +11,14 @@ from __future__ import annotations
 
 import glob
 import os
-from collections.abc import Iterable, Sequence
-from dataclasses import dataclass
+from collections.abc import Iterable
 from functools import partial
 from typing import Any
 
-import numpy as np
-import numpy.typing as npt
 import xarray as xr
-from xarray import conventions
-from xarray.core.variable import Variable
 
-from ncforge import _core, _handle
-from ncforge._handle import FileHandle, adopted
-from ncforge._xarray.decoding import is_no_time
-from ncforge._xarray.many import ManyFiles, ManyStore
-from ncforge._xarray.store import NcforgeDataStore, OpenFile
-
-_BATCH = 128
-"""So many files are opened at a time, or fewer."""
-
-_KINDS = 8
-"""How many kinds of files are told apart; those of others are opened one by one."""
-
-_LENGTHS = 64
-"""Of how many lengths xarray is asked how it cuts such a file."""
-
-_FEWEST = 3
-"""As many files must follow each other for being opened as one to pay."""
-
-_TELLING = frozenset(
-    (
-        "_FillValue",
-        "missing_value",
-        "scale_factor",
-        "add_offset",
-        "_Unsigned",
-        "_Encoding",
-        "dtype",
-        "units",
-        "calendar",
-        "coordinates",
-        "bounds",
-        "climatology",
-        "grid_mapping",
-        "cell_measures",
-        "formula_terms",
-        "ancillary_variables",
-        "least_significant_digit",
-    )
-)
-"""Attributes by which xarray decodes values, or tells what is a coordinate."""
-
-_FROM_FIRST = ("override", "drop")
-"""Ways of joining attributes that look at no other file's."""
-
-
-@dataclass(eq=False)
-class _Seen:
-    """One file, as it was looked at."""
-
-    path: str
-    handle: FileHandle
-    like: _Seen | None
-    """The one that it was compared with; ``None`` if others were compared with it."""
-    lens: list[int]
-    chunks: int
-    attributes: list[tuple[int | None, str]]
-    coordinates: dict[int, npt.NDArray[np.uint8]]
-    """Bytes of those that are not the ones of the file that it was compared with."""
-
-    @property
-    def kind(self) -> _Seen:
-        """The one that all of this kind were compared with."""
-        return self.like or self
-
-
-class _Unlike(Exception):
-    """Files that cannot be opened as one."""
+from ncforge._xarray.joining import FEWEST, Joined, Unlike, opened
+from ncforge._xarray.kinds import Seen, look, runs_of
 
 
 def open_mfdataset(
@@ -105,18 +35,18 @@ def open_mfdataset(
     """
     names = _paths(paths)
     dim = _one_dimension(combine, concat_dim)
-    if names is None or dim is False or len(names) <= _FEWEST or "create_default_indexes" in options:
+    if names is None or dim is False or len(names) <= FEWEST or "create_default_indexes" in options:
         return None
     if attrs_file is not None and os.fspath(attrs_file) not in names:
         return None
     group = options.get("group")
-    seen = _look(names, group)
+    seen = look(names, group)
     if seen is None:
         return None
-    runs = _runs(seen, combine)
+    runs = runs_of(seen, combine)
     if runs is None:
         return None
-    opening = partial(_opened, chunks=chunks, options=options)
+    opening = partial(opened, chunks=chunks, options=options)
     joined = [_joined(run, dim, group, combining, opening, options) for run in runs]
     if not any(joined):
         return None
@@ -140,15 +70,15 @@ def open_mfdataset(
     _blocks(found, pieces)
     found.set_close(partial(_close, [d._close for d in datasets]))
     if attrs_file is not None:
-        found.attrs = _opened(os.fspath(attrs_file), chunks=None, options=options).attrs
+        found.attrs = opened(os.fspath(attrs_file), chunks=None, options=options).attrs
     joined_set: xr.Dataset = found
     return joined_set
 
 
-def _joined(run: list[_Seen], *how: Any) -> _Joined | None:
+def _joined(run: list[Seen], *how: Any) -> Joined | None:
     try:
-        return _Joined(run, *how)
-    except _Unlike:
+        return Joined(run, *how)
+    except Unlike:
         return None
 
 
@@ -156,10 +86,6 @@ def _close(closers: list[Any]) -> None:
     for close in closers:
         if close is not None:
             close()
-
-
-def _opened(path: Any, chunks: Any, options: dict[str, Any]) -> xr.Dataset:
-    return xr.open_dataset(path, engine="ncforge", chunks=chunks, **options)
 
 
 def _paths(paths: Any) -> list[str] | None:
@@ -188,325 +114,6 @@ def _one_dimension(combine: str, concat_dim: Any) -> Any:
     if isinstance(concat_dim, list | tuple) and len(concat_dim) == 1:
         concat_dim = concat_dim[0]
     return concat_dim if combine == "nested" and isinstance(concat_dim, str) else False
-
-
-def _batch() -> int:
-    """How many files are opened at a time: beside those that are kept open, half as many."""
-    return max(2, min(_BATCH, _handle._most // 2))
-
-
-def _look(names: Sequence[str], group: Any) -> list[_Seen] | None:
-    """All files, compared with the first of their kind."""
-    full = [os.path.abspath(os.path.expanduser(name)) for name in names]
-    seen: dict[int, _Seen] = {}
-    left = list(range(len(names)))
-    for _ in range(_KINDS):
-        first = left[0]
-        found = _core.look_at([full[first]], None, 0)[0]
-        if isinstance(found, BaseException):
-            return None
-        handle = adopted(full[first], found[0])
-        try:
-            at = OpenFile(handle).group(group)
-        except (OSError, ValueError):
-            return None
-        file = handle.file()
-        told = _core.look_at([full[first]], None, at)[0] if at else found
-        if isinstance(told, BaseException) or told[1] is None:
-            return None
-        seen[first] = reference = _seen(names[first], handle, told[1], None)
-        unlike = []
-        batch = _batch()
-        for begin in range(1, len(left), batch):
-            part = left[begin : begin + batch]
-            for i, one in zip(part, _core.look_at([full[i] for i in part], file, at), strict=True):
-                if isinstance(one, BaseException):
-                    return None
-                opened, alike = one
-                if alike is None:
-                    unlike.append(i)
-                else:
-                    # Handles close files that were used longest ago.
-                    seen[i] = _seen(names[i], adopted(full[i], opened), alike, reference)
-        left = unlike
-        if not left:
-            return [seen[i] for i in range(len(names))]
-    return None
-
-
-def _seen(name: str, handle: FileHandle, alike: Any, like: _Seen | None) -> _Seen:
-    lens, chunks, attributes, coordinates = alike
-    known = {var: values for var, values in coordinates if values is not None}
-    return _Seen(name, handle, like, lens, chunks, attributes, known)
-
-
-def _runs(seen: list[_Seen], combine: str) -> list[list[_Seen]] | None:
-    """Files of the same kind that may be opened as one: neighbours, or, where coordinates tell the order, all. ``None`` if
-    the order might mix kinds.
-    """
-    runs: list[list[_Seen]] = []
-    for one in seen:
-        if combine == "by_coords":
-            run = next((r for r in runs if r[0].kind is one.kind), None)
-        else:
-            run = runs[-1] if runs and runs[-1][0].kind is one.kind else None
-        if run is None:
-            runs.append([one])
-        else:
-            run.append(one)
-    if combine == "by_coords" and len(runs) > 1:
-        # xarray joins those with the same variables, in one order.
-        names = {frozenset(name for name, *_ in run[0].handle.file().vars()) for run in runs}
-        if len(names) < len(runs):
-            return None
-    return runs
-
-
-class _Joined:
-    """Files of one kind, opened as two: the first, and all others."""
-
-    def __init__(
-        self,
-        run: list[_Seen],
-        dim: str | None,
-        group: Any,
-        combining: dict[str, Any],
-        opening: Any,
-        options: dict[str, Any],
-    ) -> None:
-        if len(run) < _FEWEST:
-            raise _Unlike
-        self._options = options
-        self._file = OpenFile(run[0].handle)
-        self._group = self._file.group(group)
-        self._store = NcforgeDataStore(self._file, group)
-        self._vars = self._file.vars.get(self._group, {})
-        self._by_id = {facts[0]: name for name, facts in self._vars.items()}
-        self.dim = self._dimension(run, dim, combining)
-        self._check_attributes(run, combining)
-        self._number = self._dim_number()
-        axis = self._vars.get(self.dim)
-        self._axis = axis[0] if axis is not None and axis[2] == [self._number] else None
-        if (axis is None) != (self._axis is None) or self.dim in _dropped(options):
-            raise _Unlike
-        ready = self._ready(run)
-        order = range(len(run)) if dim is not None else self._order(run, ready)
-        self.run = run = [run[i] for i in order]
-        self._check_values(run, combining)
-        self.lens = tuple(one.lens[self._number] for one in run)
-        first = opening(run[0].path)
-        rest = run[1:]
-        files = ManyFiles([one.handle for one in rest], [one.lens[self._number] for one in rest])
-        made = {name: _concatenated([parts[i] for i in order[1:]]) for name, parts in ready.items()}
-        store = ManyStore(OpenFile(rest[0].handle), group, files, self.dim, made)
-        self.datasets = [first, self._chunked(store, self._chunks(run, first, opening))]
-
-    def _chunked(self, store: ManyStore, chunks: dict[Any, Any]) -> xr.Dataset:
-        """The dataset of a store, its variables cut as told. (xarray forgets what it would prefer of some that it decodes.)"""
-        from dask.base import tokenize
-
-        others = {key: value for key, value in self._options.items() if key != "group"}
-        found = _opened(store, None, {**others, "cache": False})
-        how = {key: others[key] for key in ("inline_array", "chunked_array_type", "from_array_kwargs") if key in others}
-        token = tokenize(store, others)
-        for name, cut in chunks.items():
-            variable = found.variables[name]
-            variable.data = variable.chunk(cut, name=f"open_dataset-{name}-{tokenize(token, cut)}", **how).data
-        return found
-
-    def _dimension(self, run: list[_Seen], dim: str | None, combining: dict[str, Any]) -> str:
-        """The one that they follow each other along; the coordinates of all others are the same."""
-        varying = {self._by_id[var] for one in run if one.like is not None for var in one.coordinates}
-        # The same numbers in other units are other coordinates.
-        varying |= {
-            self._by_id[var]
-            for one in run
-            for var, name in one.attributes
-            if var is not None and name in ("units", "calendar") and self._is_axis(self._by_id[var])
-        }
-        lengths = {
-            self._file.dims[i][0]
-            for i, lens in enumerate(zip(*(one.lens for one in run), strict=True))
-            if len(set(lens)) > 1
-        }
-        if dim is None:
-            if len(varying) != 1:
-                raise _Unlike
-            dim = next(iter(varying))
-        if not lengths <= {dim} or (varying - {dim} and combining.get("join") != "override"):
-            raise _Unlike
-        return dim
-
-    def _dim_number(self) -> int:
-        """The position of the dimension in the file: one of the group or of one above it."""
-        at: int | None = self._group
-        while at is not None:
-            for i, (name, of, _) in enumerate(self._file.dims):
-                if name == self.dim and of == at:
-                    return i
-            at = self._file.groups[at][1]
-        raise _Unlike
-
-    def _check_attributes(self, run: list[_Seen], combining: dict[str, Any]) -> None:
-        """Attributes may differ where only those of the first file count, and xarray does not decode by them."""
-        self._apart = False
-        from_first = combining.get("combine_attrs") in _FROM_FIRST
-        for var, name in {pair for one in run for pair in one.attributes}:
-            if var is not None and self._by_id[var] == self.dim and name in ("units", "calendar"):
-                self._apart = True
-            elif not from_first or (name in _TELLING and (var is not None or name == "coordinates")):
-                raise _Unlike
-
-    def _raw(self, one: _Seen, var: int) -> npt.NDArray[Any]:
-        values = one.coordinates.get(var)
-        if values is None:
-            values = one.kind.coordinates.get(var)
-        if values is None:
-            raise _Unlike
-        return values.view(np.dtype(str(self._vars[self._by_id[var]][1])))
-
-    def _ready(self, run: list[_Seen]) -> dict[str, list[Variable]]:
-        """The coordinate of the dimension, of each file. Times that are told in other units in each file, or that are not
-        integers, are decoded file by file, as xarray does it.
-        """
-        if self._axis is None:
-            return {}
-        template = self._store.get_variables()[self.dim]
-        units = template.attrs.get("units")
-        if "scale_factor" in template.attrs:
-            raise _Unlike
-        raw = [self._raw(one, self._axis) for one in run]
-        timely = units is not None and not is_no_time(units)
-        if not self._apart and not (timely and template.dtype.kind == "f"):
-            return {
-                self.dim: [Variable(template.dims, v, template.attrs, template.encoding, fastpath=True) for v in raw]
-            }
-        decode = self._decoding(self.dim)
-        found = []
-        for one, values in zip(run, raw, strict=True):
-            attrs = dict(template.attrs)
-            if self._apart:
-                told = one.handle.file().attrs(self._group, self._axis)[0]
-                for name in ("units", "calendar"):
-                    attrs.pop(name, None)
-                    if name in told:
-                        attrs[name] = told[name]
-            made = Variable(template.dims, values, attrs, template.encoding, fastpath=True)
-            found.append(conventions.decode_cf_variable(self.dim, made, **decode).load())
-        if len({v.dtype for v in found}) != 1 or found[0].dtype.kind == "O":
-            raise _Unlike
-        if self._apart and any(
-            self.dim in v.dims and _is_bounds_of(name, template.attrs)
-            for name, v in self._store.get_variables().items()
-        ):
-            raise _Unlike
-        return {self.dim: found}
-
-    def _decoding(self, name: str) -> dict[str, Any]:
-        """Options of ``decode_cf_variable``, as ``open_dataset`` was given them."""
-        if self._options.get("decode_cf") is False:
-            return dict.fromkeys(("mask_and_scale", "decode_times", "decode_timedelta", "concat_characters"), False)
-        found = {}
-        for option in ("mask_and_scale", "decode_times", "use_cftime", "decode_timedelta", "concat_characters"):
-            value = self._options.get(option)
-            if isinstance(value, dict):
-                value = value.get(name)
-            if value is not None:
-                found[option] = value
-        return found
-
-    def _order(self, run: list[_Seen], ready: dict[str, list[Variable]]) -> Sequence[int]:
-        """The order of files by their coordinates."""
-        values = [np.asarray(v.values) for v in ready[self.dim]]
-        if any(v.size == 0 or v.dtype.kind not in "iufmM" for v in values):
-            raise _Unlike
-        steps = [np.diff(v) for v in values]
-        if all(bool((s >= np.zeros((), s.dtype)).all()) for s in steps):
-            backward = False
-        elif all(bool((s <= np.zeros((), s.dtype)).all()) for s in steps):
-            backward = True
-        else:
-            raise _Unlike
-        firsts = np.array([v[0] for v in values])
-        if len(np.unique(firsts)) != len(firsts):
-            raise _Unlike
-        order = [int(i) for i in np.argsort(firsts, kind="stable")]
-        return order[::-1] if backward else order
-
-    def _check_values(self, run: list[_Seen], combining: dict[str, Any]) -> None:
-        """What does not lie along the dimension must be the same in all files, unless nobody asks for any but the first's."""
-        others = [i for i, _, dims in self._vars.values() if self._number not in dims]
-        if not others or (
-            combining.get("compat") == "override"
-            and combining.get("data_vars") == "minimal"
-            and combining.get("coords") == "minimal"
-        ):
-            return
-        compared = {self._by_id[i] for i in others} - set(_dropped(self._options))
-        names = [n for n in compared if not self._is_axis(n)]
-        if not names:
-            return
-        ids = [self._vars[n][0] for n in names]
-        first = run[0].handle.file()
-        batch = _batch()
-        for begin in range(1, len(run), batch):
-            if not all(_core.equal_in_all(first, [one.handle.file() for one in run[begin : begin + batch]], ids)):
-                raise _Unlike
-
-    def _is_axis(self, name: str) -> bool:
-        """Whether it is a coordinate that was compared when the files were opened."""
-        _, kind, dims = self._vars[name]
-        return (
-            len(dims) == 1
-            and self._file.dims[dims[0]][0] == name
-            and isinstance(kind, str)
-            and kind not in ("S1", "str")
-        )
-
-    def _chunks(self, run: list[_Seen], first: xr.Dataset, opening: Any) -> dict[Any, Any]:
-        """How Dask cuts the others: each file as xarray cuts it, which it is asked once for every length."""
-        cut: dict[tuple[int, int], xr.Dataset] = {(run[0].lens[self._number], run[0].chunks): first}
-        for one in run[1:]:
-            key = (one.lens[self._number], one.chunks)
-            if key not in cut:
-                if len(cut) == _LENGTHS:
-                    raise _Unlike
-                cut[key] = opening(one.path)
-        found: dict[Any, Any] = {}
-        for name, variable in first.variables.items():
-            if variable.chunks is None:
-                continue
-            if self.dim not in variable.dims:
-                found[name] = dict(zip(variable.dims, variable.chunks, strict=True))
-                continue
-            axis = variable.dims.index(self.dim)
-            each = {key: ds.variables[name].chunks for key, ds in cut.items()}
-            if any(c is None or c[:axis] + c[axis + 1 :] != _without(variable.chunks, axis) for c in each.values()):
-                raise _Unlike
-            along = [each[one.lens[self._number], one.chunks][axis] for one in run[1:]]  # type: ignore[index]
-            mine = dict(zip(variable.dims, variable.chunks, strict=True))
-            found[name] = {**mine, self.dim: tuple(c for part in along for c in part)}
-        return found
-
-
-def _concatenated(parts: list[Variable]) -> Variable:
-    values = np.concatenate([part.values for part in parts])
-    return Variable(parts[0].dims, values, parts[0].attrs, parts[0].encoding, fastpath=True)
-
-
-def _without(chunks: Any, axis: int) -> Any:
-    return chunks[:axis] + chunks[axis + 1 :]
-
-
-def _is_bounds_of(name: str, attrs: dict[str, Any]) -> bool:
-    return name in (attrs.get("bounds"), attrs.get("climatology"))
-
-
-def _dropped(options: dict[str, Any]) -> Iterable[str]:
-    found = options.get("drop_variables")
-    if found is None:
-        return ()
-    return (found,) if isinstance(found, str) else found
 
 
 def _blocks(found: xr.Dataset, pieces: list[tuple[xr.Dataset, Any, tuple[int, ...]]]) -> None:

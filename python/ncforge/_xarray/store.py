@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 from collections.abc import Iterator
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 from xarray.backends.common import WritableCFDataStore
@@ -22,7 +22,23 @@ from ncforge._xarray.array import ComplexArray, NcforgeArray
 from ncforge._xarray.chunks import Preferred, preferred
 from ncforge.errors import UnsupportedError
 
-__all__ = ["NcforgeDataStore"]
+__all__ = ["NcforgeDataStore", "Stored"]
+
+
+class Stored(NamedTuple):
+    """What a variable of xarray is made of. Making one takes longer than all that is said of it, so it is made
+    once, when everything is known."""
+
+    dims: tuple[Any, ...]
+    array: Any
+    """That reads it, or its values."""
+    attrs: dict[str, Any]
+    encoding: dict[str, Any]
+
+    def variable(self) -> Variable:
+        """The variable, lazy unless these are values."""
+        array = self.array if isinstance(self.array, np.ndarray) else indexing.LazilyIndexedArray(self.array)
+        return Variable(self.dims, array, self.attrs, self.encoding, fastpath=True)
 
 
 class OpenFile:
@@ -108,17 +124,19 @@ class NcforgeDataStore(WritableCFDataStore):
 
     def get_variables(self) -> Any:
         """Its variables, lazy."""
+        return FrozenDict({name: stored.variable() for name, stored in self.stored().items()})
+
+    def stored(self) -> dict[str, Stored]:
+        """What its variables are made of."""
         file = self._file
         core = file.handle.file()
         dims = file.dims
         named = file.vars.get(self._group, {}).items()
-        return FrozenDict(
-            {name: self._variable(core, name, i, kind, [dims[d] for d in of]) for name, (i, kind, of) in named}
-        )
+        return {name: self._stored(core, name, i, kind, [dims[d] for d in of]) for name, (i, kind, of) in named}
 
-    def _variable(
+    def _stored(
         self, core: File, name: str, ident: int, kind: TypeName, described_dims: list[tuple[str, int, bool]]
-    ) -> Variable:
+    ) -> Stored:
         file = self._file
         shape = tuple(core.shape(ident))
         array = NcforgeArray(file.handle, ident, name, kind, shape, file.types)
@@ -151,7 +169,7 @@ class NcforgeDataStore(WritableCFDataStore):
             encoding["least_significant_digit"] = attrs.pop("least_significant_digit")
         encoding["source"] = file.handle.path
         encoding["original_shape"] = shape
-        return Variable(dims, indexing.LazilyIndexedArray(array), attrs, encoding, fastpath=True)
+        return Stored(dims, array, attrs, encoding)
 
     def _part(self, kind: TypeName, shape: tuple[int, ...], dims: list[tuple[str, int, bool]]) -> str | None:
         """The type of the parts, of a variable of complex numbers. Compounds are such if nobody says otherwise: xarray has

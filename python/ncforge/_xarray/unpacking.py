@@ -12,13 +12,13 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 from xarray.coding import variables as coding
-from xarray.core import dtypes, indexing
-from xarray.core.variable import Variable
+from xarray.core import dtypes
 
 from ncforge import _read
 from ncforge._unpack import Plan
 from ncforge._xarray.array import NcforgeArray
 from ncforge._xarray.many import ManyArray
+from ncforge._xarray.store import Stored
 
 # Inside of xarray: without these, xarray does all of it.
 _float_for = getattr(coding, "_choose_float_dtype", None)
@@ -56,27 +56,24 @@ class UnpackedArray(NcforgeArray):
         return self._plan.array(super()._picks(core, axes))[0]
 
 
-def unpacked(variable: Variable, is_no_time: bool) -> Variable | None:
+def unpacked(stored: Stored, is_no_time: bool) -> Stored | None:
     """The variable as xarray's decoders for missing values and scale make it; ``None`` if they are to do it."""
-    attrs = variable.attrs
-    lazy = variable._data
-    stored = getattr(lazy, "array", None)
+    attrs, array = stored.attrs, stored.array
     if not is_no_time or "_Unsigned" in attrs or "dtype" in attrs:
         return None
-    of = stored.of if isinstance(stored, ManyArray) else stored
+    of = array.of if isinstance(array, ManyArray) else array
     if _float_for is None or _promoted is None or type(of) is not NcforgeArray or not isinstance(of._kind, str):
         return None
-    plan = _plan(variable.dtype, attrs)
+    plan = _plan(array.dtype, attrs)
     if plan is None:
         return None
     left = dict(attrs)
-    encoding = dict(variable.encoding)
+    encoding = dict(stored.encoding)
     for key in (*_FILLS, *_SCALES):
         if key in left:
             encoding[key] = left.pop(key)
-    made = stored.unpacked_by(plan) if isinstance(stored, ManyArray) else UnpackedArray(of, plan)
-    array = indexing.LazilyIndexedArray(made)
-    return Variable(variable.dims, array, left, encoding, fastpath=True)
+    made = array.unpacked_by(plan) if isinstance(array, ManyArray) else UnpackedArray(of, plan)
+    return Stored(stored.dims, made, left, encoding)
 
 
 def _plan(kind: np.dtype[Any], attrs: dict[Any, Any]) -> Plan | None:
