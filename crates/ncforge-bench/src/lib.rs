@@ -13,7 +13,7 @@
 //!   has decoded before.
 //!
 //! The rooms: [`driver`] (libraries behind one trait), [`workload`] (what is measured), [`stats`],
-//! [`rounds`], [`checkpoint`] (what is done of a long measurement), [`environment`], [`cache`] (the page cache), [`doctor`] (what a
+//! [`rounds`], [`checkpoint`] (what is done of a long measurement), [`environment`], [`cache`] (the page cache), [`memory`] (the process's own), [`doctor`] (what a
 //! machine offers), [`selftest`] (whether the benchmark itself is right), [`result`] (the document that every workload gives), [`seeds`] (what others have published), [`report`] (tables,
 //! pages); [`worker`] is the process that `benches/` drives.
 
@@ -26,6 +26,7 @@ pub mod driver;
 pub mod energy;
 pub mod environment;
 pub mod error;
+pub mod memory;
 pub mod noise;
 pub mod report;
 pub mod result;

@@ -52,15 +52,15 @@ impl Default for Machine {
             in_flight: 1.0,
             bandwidth: 8e9,
             read: 3e-6,
-            index: 24e-9,
-            chunk: 0.8e-6,
+            index: 20e-9,
+            chunk: 0.65e-6,
             wake: 25e-6,
             threads: 2.0,
             deliver: 12e9,
-            row: 3e-9,
+            row: 2.7e-9,
             line: 20e-9,
-            keep: 12e9,
-            decoder: 0.9,
+            keep: 16e9,
+            decoder: 1.05,
         }
     }
 }
@@ -92,7 +92,7 @@ impl Machine {
             wake: 0.0,
             threads: 1.0,
             row: 13e-9,
-            decoder: 0.31 * self.decoder,
+            decoder: 0.27 * self.decoder,
             ..self
         }
     }

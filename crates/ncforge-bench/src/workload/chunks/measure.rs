@@ -10,6 +10,7 @@ use serde::Serialize;
 use crate::cache;
 use crate::driver::{Driver, VarInfo};
 use crate::error::Result;
+use crate::memory;
 use crate::stats::{Positions, Summary};
 
 /// What a cell (a file and a kind of read) may cost in seconds before it is cut short.
@@ -86,6 +87,7 @@ pub(crate) fn measure(
     effort: Effort,
     progress: &mut dyn FnMut(&str),
 ) -> Result<Vec<Vec<Cell>>> {
+    memory::hold();
     for file in files {
         cache::warm(&file.path)?;
     }
