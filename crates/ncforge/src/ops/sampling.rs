@@ -9,23 +9,21 @@
 //! follow from what the streams are made of ([`Work`]). Bytes that are stored decode ten times as fast as those that
 //! have a code each, and fields differ just in how many of each they have.
 
-use std::ops::Range;
+mod places;
+
 use std::time::Instant;
 
-use crate::buffer::Buffer;
+use self::places::{beginning, cut, decoded, padded, part_shape, place, sampled_box, shortened};
 use crate::codec::CodecChain;
 use crate::codec::deflate::{Work, take_work};
 use crate::dataset::Dataset;
 use crate::error::Result;
-use crate::layout::{Place, VarLayout};
 use crate::model::{Filter, Values, VarId};
 use crate::ops::source::Source;
 use crate::select::Hyperslab;
+use crate::tune::Coding;
 use crate::tune::coding::SIZES;
-use crate::tune::{Coding, Grid, Machine};
 
-/// What a chunk counts for at least, however few bytes it has: finding it takes the time of so many.
-const OF_CHUNK: f64 = 512.0;
 /// Boxes that are read, at most.
 const BOXES: u64 = 8;
 /// Values that are looked at to choose a codec, in at least [`BOXES`] parts, …
@@ -34,7 +32,7 @@ const VALUES: u64 = 2 << 20;
 const FEW: u64 = 4;
 /// Parts that are cut out of each, of every size.
 const PARTS: [u64; SIZES.len()] = [2, 2, 1, 1, 1];
-/// The sizes whose stored bytes are looked at.
+/// The sizes whose stored bytes are looked at; nothing smaller is read.
 const SMALL: usize = 1;
 const LARGE: usize = 3;
 /// Parts that are looked at for one shape of chunks (the second number where they are small), and how large they are at
@@ -200,17 +198,7 @@ pub(crate) fn sample_chunk_of(
         }
         budget -= needed;
         let Values::Fixed(values) = dataset.read(var, &slab)? else { return Ok(None) };
-        // What sticks out of the array is stored, too, and decodes more slowly than values do.
-        let bytes = if count == shape {
-            values
-        } else {
-            let mut chunk = Buffer::zeroed(size as usize);
-            chunk.chunks_exact_mut(element).for_each(|e| e.copy_from_slice(&layout.fill));
-            each_row(&shape, &vec![0; shape.len()], &count, element, |inside, outside| {
-                chunk[outside].copy_from_slice(&values[inside]);
-            });
-            chunk
-        };
+        let bytes = if count == shape { values } else { padded(&values, &count, &shape, &layout) };
         found.add(&chain, &bytes)?;
     }
     if found.parts == 0 {
@@ -351,130 +339,6 @@ impl Found {
     }
 }
 
-/// Box number `i`: as large as `limit` allows, with the array's proportions; or, where too much would have to be
-/// decoded for that, inside one chunk.
-fn sampled_box(layout: &VarLayout, i: u64, limit: u64) -> Option<Hyperslab> {
-    let element = layout.element.size as u64;
-    let at = |shape: &[u64]| -> Vec<u64> {
-        layout.shape.iter().zip(shape).enumerate().map(|(d, (n, c))| place(i, d, n - c)).collect()
-    };
-    for size in SIZES[SMALL..].iter().rev() {
-        let shape = part_shape(&layout.shape, element, *size);
-        let slab = Hyperslab::new(&at(&shape), &shape);
-        if decoded(layout, &slab) <= limit {
-            return Some(slab);
-        }
-    }
-    let Place::Chunked { chunk, .. } = &layout.place else { return None };
-    let mut start = at(&vec![1; chunk.len()]);
-    let mut room = chunk.clone();
-    for d in 0..start.len() {
-        start[d] -= start[d] % chunk[d].max(1);
-        room[d] = chunk[d].min(layout.shape[d] - start[d]);
-    }
-    let slab = Hyperslab::new(&start, &part_shape(&room, element, SIZES[SIZES.len() - 1]));
-    (decoded(layout, &slab) <= limit).then_some(slab)
-}
-
-/// A box out of a row-major array of `shape`.
-fn cut(bytes: &[u8], shape: &[u64], start: &[u64], count: &[u64], element: usize) -> Vec<u8> {
-    let mut out = Vec::with_capacity(count.iter().product::<u64>() as usize * element);
-    each_row(shape, start, count, element, |_, outside| out.extend_from_slice(&bytes[outside]));
-    out
-}
-
-/// The rows of a box in a row-major array of `shape`: where each lies in the box's own bytes, and in the array's.
-fn each_row(
-    shape: &[u64],
-    start: &[u64],
-    count: &[u64],
-    element: usize,
-    mut row: impl FnMut(Range<usize>, Range<usize>),
-) {
-    let last = shape.len() - 1;
-    let len = count[last] as usize * element;
-    let mut at = vec![0u64; last];
-    for i in 0..count[..last].iter().product::<u64>() as usize {
-        let index = (0..last).fold(0, |k, d| k * shape[d] + start[d] + at[d]) * shape[last];
-        let from = (index + start[last]) as usize * element;
-        row(i * len..(i + 1) * len, from..from + len);
-        for d in (0..last).rev() {
-            at[d] += 1;
-            if at[d] < count[d] {
-                break;
-            }
-            at[d] = 0;
-        }
-    }
-}
-
-/// A box of about `bytes`, with the proportions of the array.
-fn part_shape(shape: &[u64], element: u64, bytes: u64) -> Vec<u64> {
-    let wanted = (bytes / element.max(1)).max(1);
-    let mut part: Vec<u64> = shape.to_vec();
-    // Halving the longest side in proportion keeps the box similar to the array until sides are down to 1.
-    let total: f64 = shape.iter().map(|&n| n as f64).product();
-    let scale = (wanted as f64 / total).min(1.0).powf(1.0 / shape.len() as f64);
-    for (p, &n) in part.iter_mut().zip(shape) {
-        *p = ((n as f64 * scale).round() as u64).clamp(1, n);
-    }
-    // What rounding took away goes to the fastest axes.
-    for d in (0..part.len()).rev() {
-        let volume = part.iter().fold(1u64, |a, &b| a.saturating_mul(b));
-        if volume < wanted {
-            part[d] = (part[d].saturating_mul(wanted / volume.max(1))).clamp(part[d], shape[d]);
-        }
-    }
-    part
-}
-
-/// The first rows of a box, as many of the slowest axis (then of the next) as `bytes` have room for.
-fn shortened(shape: &[u64], element: u64, bytes: u64) -> Vec<u64> {
-    let mut part = shape.to_vec();
-    for d in 0..part.len() {
-        let row = part[d + 1..].iter().fold(element.max(1), |b, &n| b.saturating_mul(n));
-        part[d] = (bytes / row).clamp(1, shape[d]);
-        if part[d] > 1 {
-            break;
-        }
-    }
-    part
-}
-
-/// A start below or at `most`, spread over the range for different parts, the same in every run.
-///
-/// Along every axis the first 2, 4, 8 … parts have one place in each half, quarter, eighth … of the range, in an order of the
-/// axis's own: however few are taken, land and sea (or rain and none) have their share of them. The sequence is van der
-/// Corput's, scrambled as by A. Owen ("Scrambling Sobol' and Niederreiter-Xing points", J. Complexity 14, 1998) with the hash of
-/// S. Laine and T. Karras ("Stratified sampling for stochastic transparency", EGSR 2011).
-fn place(part: u64, axis: usize, most: u64) -> u64 {
-    let mut x = (part as u32).wrapping_add((axis as u32 + 1).wrapping_mul(0x9E37_79B9));
-    for factor in [0x6C50_B47C_u32, 0xB82F_1E52, 0xC7AF_E638, 0x8D22_F6E6] {
-        // Even factors: a bit depends on those below it only, which keeps places of neighbouring parts apart.
-        x ^= x.wrapping_mul(factor);
-    }
-    let turn = f64::from(x.reverse_bits()) / f64::from(u32::MAX);
-    (turn * (most as f64 + 1.0)).min(most as f64) as u64
-}
-
-/// The beginning of one of the chunks of length `c` along an axis of `n`; of the last one, where it is cut off, that of the last `c`
-/// elements.
-fn beginning(part: u64, axis: usize, n: u64, c: u64) -> u64 {
-    (place(part, axis, n.div_ceil(c) - 1) * c).min(n - c)
-}
-
-/// Bytes that must be decoded (or read) for a box of the variable.
-fn decoded(layout: &VarLayout, slab: &Hyperslab) -> u64 {
-    let element = layout.element.size as u64;
-    let (chunk, coding) = match &layout.place {
-        Place::Chunked { chunk, codecs, .. } if !codecs.is_empty() => (Some(&chunk[..]), Coding::deflate(1)),
-        _ => (None, Coding::none()),
-    };
-    let grid = Grid { lens: &layout.shape, chunk, element, coding };
-    let cost = grid.at(&slab.start, &slab.count, &Machine::default());
-    cost.decoded.max(cost.fetched).max(cost.chunks * OF_CHUNK).max(1.0) as u64
-}
-
 #[cfg(test)]
 mod tests {
     use std::sync::Arc;
@@ -542,45 +406,5 @@ mod tests {
         assert_eq!(of(&[100, 90, 9]).bytes, along.bytes);
         assert!(sample_chunk(&field, v, &chain, &[20, 90], 16 << 20).unwrap().is_none());
         assert!(sample_chunk(&field, v, &chain, &[20, 90, 9], 1000).unwrap().is_none());
-    }
-
-    #[test]
-    fn long_chunks_are_shortened_from_the_slowest_axis_on() {
-        assert_eq!(shortened(&[2, 916, 312], 4, 512 << 10), [1, 420, 312]);
-        assert_eq!(shortened(&[14, 39, 13], 4, 512 << 10), [14, 39, 13]);
-        assert_eq!(shortened(&[3, 1 << 40], 4, 4096), [1, 1024]);
-        assert_eq!(shortened(&[7, 1, 1 << 62, 1 << 62], 8, 4096), [1, 1, 1, 512]);
-    }
-
-    #[test]
-    fn few_places_are_spread_over_all_of_an_axis() {
-        for axis in 0..8 {
-            for n in [2, 4, 8, 16, 64] {
-                let mut seen: Vec<u64> = (0..n).map(|i| place(i, axis, n - 1)).collect();
-                seen.sort_unstable();
-                assert_eq!(seen, (0..n).collect::<Vec<_>>(), "axis {axis}, {n} places");
-            }
-        }
-        // The axes' orders are their own: places do not lie on a diagonal.
-        let together = (0..64).filter(|&i| place(i, 0, 7) == place(i, 1, 7)).count();
-        assert!(together < 24, "{together}");
-        // All chunks are met, the one that is cut off at the end too.
-        let mut met: Vec<u64> = (0..4).map(|i| beginning(i, 3, 1442, 361)).collect();
-        met.sort_unstable();
-        assert_eq!(met, [0, 361, 722, 1081]);
-    }
-
-    #[test]
-    fn parts_lie_inside() {
-        for shape in [&[1u64][..], &[7, 5000, 3], &[1 << 40], &[1, 1, 1, 99], &[3, 100_000]] {
-            for bytes in [512 << 10, 16 << 10] {
-                let part = part_shape(shape, 4, bytes);
-                for i in 0..20 {
-                    for (d, (p, n)) in part.iter().zip(shape).enumerate() {
-                        assert!(*p >= 1 && place(i, d, n - p) + p <= *n);
-                    }
-                }
-            }
-        }
     }
 }
