@@ -168,6 +168,26 @@ impl ChunkGrid {
     }
 }
 
+/// The coordinates of the row-major position `i` in an array of `lens`; zeros where it has no elements.
+///
+/// ```
+/// assert_eq!(ncforge::select::unravel(7, &[2, 5]), [1, 2]);
+/// ```
+pub fn unravel(i: u64, lens: &[u64]) -> Vec<u64> {
+    let mut at = vec![0; lens.len()];
+    unravel_into(i, lens, &mut at);
+    at
+}
+
+/// The same, into memory that is there.
+pub(crate) fn unravel_into(mut i: u64, lens: &[u64], at: &mut [u64]) {
+    for (slot, &n) in at.iter_mut().zip(lens).rev() {
+        let n = n.max(1);
+        *slot = i % n;
+        i /= n;
+    }
+}
+
 /// Steps through the coordinates of a box in row-major order (last dimension fastest). A box of rank 0 has one
 /// coordinate, the empty one.
 ///

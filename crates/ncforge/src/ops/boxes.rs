@@ -9,7 +9,7 @@
 //! one chunk more; edges that coincide cost nothing). The number over all axes is the product, so every candidate
 //! box is priced exactly without walking the grid.
 
-use crate::select::{ChunkGrid, Hyperslab};
+use crate::select::{ChunkGrid, Hyperslab, unravel};
 
 /// How one side holds the array.
 #[derive(Clone, Debug, PartialEq)]
@@ -57,16 +57,6 @@ impl Walk {
     pub(crate) fn len(&self) -> u64 {
         if self.grid.is_empty() { 0 } else { self.grid.len() }
     }
-}
-
-/// Grid coordinates of row-major position `i`.
-pub(crate) fn unravel(mut i: u64, counts: &[u64]) -> Vec<u64> {
-    let mut at = vec![0; counts.len()];
-    for d in (0..counts.len()).rev() {
-        at[d] = i % counts[d];
-        i /= counts[d];
-    }
-    at
 }
 
 /// Chooses boxes of at most `budget` bytes, multiples of `align` (which may be all ones), so that touching both

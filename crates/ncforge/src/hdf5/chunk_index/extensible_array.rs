@@ -7,10 +7,10 @@
 //! unlimited dimension moved to the front.
 
 use super::fixed_array::ElementForm;
-use super::table::unlinear;
 use super::{Builder, DatasetChunks};
 use crate::error::Result;
 use crate::hdf5::dataspace::UNLIMITED;
+use crate::select::unravel;
 
 /// What the array's header says, and what follows from it.
 struct Array {
@@ -49,7 +49,7 @@ struct Numbering {
 
 impl Numbering {
     fn coordinates(&self, i: u64) -> Vec<u64> {
-        let mut at = unlinear(&self.grid, i);
+        let mut at = unravel(i, &self.grid);
         let first = at.remove(0);
         at.insert(self.unlimited, first);
         at

@@ -1,10 +1,10 @@
 //! Chunks in a fixed array: datasets of bounded size. Elements stand in row-major order of the largest grid,
 //! in one block or, above a threshold, in pages with a bit each that says whether it was ever written.
 
-use super::table::unlinear;
 use super::{Builder, DatasetChunks};
 use crate::error::Result;
 use crate::hdf5::cursor::Cursor;
+use crate::select::unravel;
 
 /// How one element of a fixed or extensible array is stored.
 #[derive(Clone, Copy, Debug)]
@@ -68,7 +68,7 @@ impl DatasetChunks {
             return Err(c.fail(format!("a fixed array of {count} elements for a grid of {grid:?} chunks")));
         }
         let mut push = |i: u64, at: u64, len: u64, mask: u32| {
-            out.push(&unlinear(&grid, i), self.record(at, len, mask));
+            out.push(&unravel(i, &grid), self.record(at, len, mask));
         };
         let too_large = || source.fail(block, format!("a fixed array of {count} elements"));
         let page = 1u64.checked_shl(u32::from(page_bits)).ok_or_else(too_large)?;

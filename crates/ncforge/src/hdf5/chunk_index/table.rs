@@ -2,6 +2,7 @@
 
 use crate::error::Result;
 use crate::layout::ChunkRecord;
+use crate::select::{unravel, unravel_into};
 
 const ABSENT: ChunkRecord = ChunkRecord { offset: u64::MAX, len: 0, mask: 0 };
 
@@ -46,7 +47,7 @@ impl Builder {
             rows.sort_unstable_by_key(|r| r.0);
         }
         if let Some(w) = rows.windows(2).find(|w| w[0].0 == w[1].0) {
-            return Err(unlinear(&counts, w[0].0));
+            return Err(unravel(w[0].0, &counts));
         }
         let cells: u64 = counts.iter().product();
         let rows = if cells <= 2 * rows.len() as u64 {
@@ -76,7 +77,7 @@ impl Table {
     pub(super) fn visit(&self, see: &mut dyn FnMut(&[u64], ChunkRecord) -> Result<()>) -> Result<()> {
         let mut at = vec![0; self.counts.len()];
         let mut show = |i: u64, r: ChunkRecord| {
-            unravel(&self.counts, i, &mut at);
+            unravel_into(i, &self.counts, &mut at);
             see(&at, r)
         };
         match &self.rows {
@@ -91,21 +92,6 @@ impl Table {
 
 fn linear(counts: &[u64], at: &[u64]) -> u64 {
     at.iter().zip(counts).fold(0, |a, (&i, &n)| a * n + i)
-}
-
-/// Grid coordinates of a row-major number; zeros in a grid without cells.
-pub(super) fn unlinear(counts: &[u64], i: u64) -> Vec<u64> {
-    let mut at = vec![0; counts.len()];
-    unravel(counts, i, &mut at);
-    at
-}
-
-fn unravel(counts: &[u64], mut i: u64, at: &mut [u64]) {
-    for d in (0..counts.len()).rev() {
-        let n = counts[d].max(1);
-        at[d] = i % n;
-        i /= n;
-    }
 }
 
 #[cfg(test)]

@@ -14,11 +14,11 @@ use crate::engine::{Engine, native_fill};
 use crate::error::Result;
 use crate::layout::Place;
 use crate::model::{DType, Schema, Values, VarId};
-use crate::ops::boxes::{Side, Walk, choose, unravel};
+use crate::ops::boxes::{Side, Walk, choose};
 use crate::ops::progress::{Progress, check_stop};
 use crate::ops::source::Source;
 use crate::ops::written;
-use crate::select::Hyperslab;
+use crate::select::{Hyperslab, unravel};
 
 /// Seconds to decode a byte on one thread, for weighing one walk against another.
 const DECODE: f64 = 1.0 / 600e6;

@@ -10,7 +10,7 @@ use crate::dataset::Dataset;
 use crate::engine::Region;
 use crate::error::{Error, Result};
 use crate::model::{Values, VarId};
-use crate::select::Hyperslab;
+use crate::select::{Hyperslab, unravel};
 
 /// Elements compared at a time.
 const BLOCK: u64 = 1 << 20;
@@ -200,8 +200,7 @@ fn unlike(x: &Values, y: &Values, block: &Region) -> Option<String> {
         (Values::Heap(x), Values::Heap(y)) => x.iter().zip(y).position(|(p, q)| p != q).unwrap_or(0) as u64,
         _ => 0,
     };
-    let index: Vec<u64> =
-        crate::ops::boxes::unravel(at, &block.count).iter().zip(&block.start).map(|(i, s)| i + s).collect();
+    let index: Vec<u64> = unravel(at, &block.count).iter().zip(&block.start).map(|(i, s)| i + s).collect();
     Some(format!("first at {index:?}"))
 }
 

@@ -11,8 +11,7 @@ use crate::dataset::Dataset;
 use crate::engine::Engine;
 use crate::error::{Error, Result};
 use crate::model::{Format, Schema, Values, VarId};
-use crate::ops::boxes::unravel;
-use crate::select::{ChunkGrid, Hyperslab};
+use crate::select::{ChunkGrid, Hyperslab, unravel};
 
 /// The file, and which of its variables each of the whole's is.
 #[derive(Debug)]

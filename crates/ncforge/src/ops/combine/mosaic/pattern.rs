@@ -155,7 +155,7 @@ fn find_holes(shape: &[u64], boxes: &[(usize, Region)]) -> Vec<Region> {
     }
     let mut holes: Vec<Region> = Vec::new();
     for (i, _) in taken.iter().enumerate().filter(|(_, t)| !**t) {
-        let at = crate::ops::boxes::unravel(i as u64, &cells);
+        let at = crate::select::unravel(i as u64, &cells);
         let start: Vec<u64> = at.iter().zip(&cuts).map(|(&x, c)| c[x as usize]).collect();
         let count: Vec<u64> =
             at.iter().zip(&cuts).zip(&start).map(|((&x, c), s)| c[x as usize + 1] - s).collect();

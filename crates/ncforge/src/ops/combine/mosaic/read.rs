@@ -10,7 +10,7 @@ use crate::error::{Error, Result};
 use crate::layout::{Place, VarLayout};
 use crate::model::{Schema, Value, Values, VarId};
 use crate::ops::source::{RawChunk, Source, Together};
-use crate::select::{ChunkGrid, Hyperslab};
+use crate::select::{ChunkGrid, Hyperslab, unravel};
 
 /// A part of a selection that one tile has.
 pub(super) struct Piece {
@@ -93,7 +93,7 @@ impl Mosaic {
             lens
         });
         for i in 0..outer.len() {
-            let at = crate::ops::boxes::unravel(i, &outer.counts());
+            let at = unravel(i, &outer.counts());
             let (start, _) = outer.region(&at);
             let from = start.iter().zip(&slab.start).zip(&shape).fold(0u64, |a, ((x, s), &n)| a * n + x + s);
             let from = from as usize * size;
@@ -212,7 +212,7 @@ impl Source for Mosaic {
                 return Err(Error::Invalid(format!("`{}` changes its type", self.schema.var_path(v))));
             };
             for (i, value) in values.into_iter().enumerate() {
-                let at = crate::ops::boxes::unravel(i as u64, &piece.region.count);
+                let at = unravel(i as u64, &piece.region.count);
                 let to = at
                     .iter()
                     .zip(&piece.region.start)

@@ -11,10 +11,10 @@ use std::sync::atomic::{AtomicU64, Ordering};
 use crate::buffer::Buffer;
 use crate::error::Result;
 use crate::model::{Atomic, VarId};
-use crate::ops::boxes::{Walk, unravel};
+use crate::ops::boxes::Walk;
 use crate::ops::progress::{Progress, check_stop};
 use crate::ops::source::Source;
-use crate::select::Hyperslab;
+use crate::select::{Hyperslab, unravel};
 
 /// Elements that one thread hashes at a time.
 const GRAIN: u64 = 1 << 18;
