@@ -258,7 +258,7 @@ def test_what_does_not_go_together(run: Run, tmp_path: Path) -> None:
         (["-r", "--halo=1"], "no block has a neighbour"),
         (["-r", "--halo=0:1"], "2 widths"),
         (["-r", "--halo=a"], "no width"),
-        (["-r", "--halo=1", "--ranks=2", "-p=2", "-t=file"], "neighbours' values"),
+        (["-r", "--halo=1", "--ranks=2", "-p=2", "-t=file"], "holds its own blocks"),
         (["-r", "--halo=1", "--ranks=2", "-p=2", "--seconds=1"], "--seconds"),
         (["-r", "--halo=1", "--ranks=2", "-p=2", "--data-content=netcdf-bench"], "NetCDF-Bench's values"),
     ):

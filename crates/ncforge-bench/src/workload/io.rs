@@ -36,6 +36,7 @@ mod places;
 mod plan;
 mod prepare;
 mod progress;
+mod reading;
 mod resolving;
 mod result;
 mod run;

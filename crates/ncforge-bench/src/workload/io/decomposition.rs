@@ -9,6 +9,7 @@ use std::collections::HashMap;
 use std::path::Path;
 
 use ncforge::Hyperslab;
+use ncforge::select::unravel;
 
 use crate::error::{Error, Result};
 
@@ -123,7 +124,7 @@ fn boxes(places: &[u64], shape: &[u64]) -> Vec<Hyperslab> {
         {
             last.count[dims - 1] += 1;
         } else {
-            all.push(Hyperslab::new(&index(place, shape), &vec![1; dims]));
+            all.push(Hyperslab::new(&unravel(place, shape), &vec![1; dims]));
         }
         next = Some(place + 1);
     }
@@ -151,16 +152,6 @@ fn boxes(places: &[u64], shape: &[u64]) -> Vec<Hyperslab> {
         all = joined;
     }
     all
-}
-
-fn index(place: u64, shape: &[u64]) -> Vec<u64> {
-    let mut at = vec![0; shape.len()];
-    let mut rest = place;
-    for (slot, &n) in at.iter_mut().zip(shape).rev() {
-        *slot = rest % n;
-        rest /= n;
-    }
-    at
 }
 
 /// The words of the file, and how many were read.

@@ -17,7 +17,7 @@ use super::shares::{Halo, Shares};
 use crate::error::{Error, Result};
 
 /// A geometry that fits together.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Geometry {
     /// Names of the dimensions.
     pub names: Vec<String>,

@@ -119,7 +119,6 @@ impl Geometry {
             let block = uneven_block(request, &names, &data, &grid, shares)?;
             // One rank alone has everything.
             let shares = (ranks > 1).then(|| shares.clone());
-            let halo = Vec::new();
             return Ok(Geometry {
                 names,
                 data,
@@ -128,10 +127,8 @@ impl Geometry {
                 nodes,
                 ppn,
                 shares,
-                halo,
                 fields,
-                stride: Vec::new(),
-                scattered: None,
+                ..Geometry::default()
             });
         }
         for d in 0..rank {
@@ -175,19 +172,7 @@ impl Geometry {
                 ));
             }
         }
-        Ok(Geometry {
-            names,
-            data,
-            block,
-            grid,
-            nodes,
-            ppn,
-            shares: None,
-            halo: Vec::new(),
-            fields,
-            stride: Vec::new(),
-            scattered: None,
-        })
+        Ok(Geometry { names, data, block, grid, nodes, ppn, fields, ..Geometry::default() })
     }
 }
 

@@ -147,10 +147,8 @@ impl Geometry {
             grid,
             nodes,
             ppn,
-            shares: None,
-            halo: Vec::new(),
-            stride: Vec::new(),
             scattered: Some(Scattered::new("decomposition", true, of, found.holes)),
+            ..Geometry::default()
         })
     }
 }
