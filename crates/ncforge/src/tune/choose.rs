@@ -10,7 +10,7 @@ use super::cost::{Cost, Grid};
 use super::geometric::Geometric;
 use super::machine::Machine;
 use super::pattern::{Access, Kind, Pattern};
-use super::search::{candidates, descend, nearest};
+use super::search::{candidates, descend, every, nearest};
 use crate::error::{Error, Result};
 use crate::words::{self, many};
 
@@ -46,6 +46,8 @@ const SIZE_WEIGHT: f64 = 0.5;
 /// Weight of a small box where nobody asked for one: it decides between shapes that serve all else equally.
 const BOX_WEIGHT: f64 = 0.03;
 
+/// Where there are so few shapes, all of them are looked at.
+const FEW: usize = 4096;
 /// So many times more, and less, one read weighs in the mixes whose best shapes are looked at, too.
 const LEANING: [f64; 2] = [5.0, 0.2];
 /// The continuous problem knows one rate for all sizes of chunks: that of this size.
@@ -304,6 +306,9 @@ impl<'a> Problem<'a> {
             }
             price
         };
+        if self.lists.iter().fold(1, |n: usize, l| n.saturating_mul(l.len())) <= FEW {
+            return every(&self.lists, &mut price);
+        }
         let mut best: Option<(Vec<usize>, f64)> = None;
         let smooth = self.continuous(mix);
         let mut begin: Vec<Vec<usize>> = vec![self.places(smooth.iter().copied())];
@@ -359,13 +364,11 @@ impl<'a> Problem<'a> {
         }
         let grid = self.grid(chunks);
         let reads: f64 = mix.iter().map(|(p, w)| w * grid.read(p, self.machine).seconds).sum();
-        let scale: f64 =
-            if mix.len() == 1 { reads } else { mix.iter().map(|(_, w)| w).sum::<f64>().min(reads) };
         // Stored bytes beyond those of the array in the largest chunks.
         let needed = self.lens.iter().map(|&l| l as f64).product::<f64>() * self.element as f64;
         let stored = self.stored(chunks, &self.coding);
         let excess = (stored / self.coding.stored(needed).max(1.0) - 1.0).max(0.0);
-        reads + scale * (SIZE_WEIGHT * excess.min(10.0) + self.smallness(chunks))
+        reads * (1.0 + SIZE_WEIGHT * excess.min(10.0) + self.smallness(chunks))
     }
 
     /// Stored bytes of the array.

@@ -44,6 +44,25 @@ pub fn nearest(list: &[u64], c: f64) -> usize {
     }
 }
 
+/// Looks at every shape of `lists` (the last axis varies fastest) and gives the first of the least price, and that price.
+pub fn every(lists: &[Vec<u64>], price: &mut dyn FnMut(&[u64]) -> f64) -> (Vec<u64>, f64) {
+    let mut at = vec![0; lists.len()];
+    let mut lens: Vec<u64> = lists.iter().map(|l| l[0]).collect();
+    let mut best = (lens.clone(), price(&lens));
+    loop {
+        let Some(d) = (0..lists.len()).rev().find(|&d| at[d] + 1 < lists[d].len()) else { return best };
+        at[d] += 1;
+        at[d + 1..].fill(0);
+        for e in d..lists.len() {
+            lens[e] = lists[e][at[e]];
+        }
+        let p = price(&lens);
+        if p < best.1 {
+            best = (lens.clone(), p);
+        }
+    }
+}
+
 /// Goes downhill from `start` (places in `lists`) by steps along one axis and along two in opposite directions,
 /// until none helps. Prices that are not finite are forbidden. Gives the places and their price.
 pub fn descend(
