@@ -44,7 +44,7 @@ pub mod pattern;
 pub mod search;
 
 pub use axes::{Axis, Role, axes_along, axes_of};
-pub use choose::{Choice, Contender, Contest, Limits, Request, Told, choose};
+pub use choose::{Choice, Contender, Contest, Depth, Limits, Request, Told, choose};
 pub use coding::Coding;
 pub use cost::{Cost, Grid, touched};
 pub use machine::{Calibration, Machine, StorageKind};

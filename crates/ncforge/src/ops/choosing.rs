@@ -8,16 +8,22 @@ use crate::dataset::Dataset;
 use crate::error::{Error, Result};
 use crate::layout::Place;
 use crate::model::{DType, Filter, Schema, Storage, VarId};
-use crate::ops::sampling::{Budget, sample_chunk_of, sample_of};
+use crate::ops::sampling::{Budget, Limit, Sampled, sample_chunk_of, sample_of};
 use crate::ops::source::Source;
 use crate::tune::{
-    Access, Axis, Choice, Coding, Contender, Contest, Kind, Limits, Machine, Request, axes_of, choose,
+    Access, Axis, Choice, Coding, Contender, Contest, Depth, Kind, Limits, Machine, Request, axes_of, choose,
 };
 
 /// Lengths that are expected of dimensions that grow and have no elements yet: the first, and all others.
 const EXPECTED: (u64, u64) = (1024, 64);
-/// So many times shapes around the best one are looked at.
-const CLOSER: usize = 2;
+/// Of what may be read of a variable, one look at parts with the proportions of the array may read so large a part; …
+const OF_WHOLE: u64 = 4;
+/// … a rough and a close look at a shape may encode so large a part, …
+const ENCODED: (u64, u64) = (80, 20);
+/// … and read so large a part for that: what lies between short rows is read, too, and chunks are decoded whole.
+const READ: (u64, u64) = (48, 12);
+/// Rates of decoders are compared in chunks of this size.
+const USUAL: f64 = 65536.0;
 
 /// How to choose.
 #[derive(Clone, Debug, PartialEq)]
@@ -166,31 +172,30 @@ impl Cut<'_> {
 
     /// [`Cut::choose`] with what samples say. Parts with the proportions of the array come first; then, for the shapes that may be
     /// the best by those, chunks of just these shapes: what lies side by side in a chunk decides how it is coded, which
-    /// the first sample cannot know; last, in the same way, shapes around the best of them.
+    /// the first sample cannot know.
     pub(crate) fn choose_by(
         &self,
         choosing: &Choosing,
-        mut look: impl FnMut(Look<'_>) -> Result<Option<(Coding, Coding)>>,
+        mut look: impl FnMut(Look<'_>) -> Result<Option<Sampled>>,
     ) -> Result<Option<Choice>> {
-        let cut = Cut { sampled: look(Look::Whole)?, ..*self };
+        let whole = look(Look::Whole)?;
+        let cut = Cut { sampled: whole.map(|s| (s.sized, s.coding)), ..*self };
         let Some(axes) = cut.lengths(choosing) else { return Ok(None) };
         let request = cut.request(&axes, choosing);
-        if cut.sampled.is_none() {
-            return choose(&request).map(Some);
-        }
+        let Some(whole) = whole else { return choose(&request).map(Some) };
+        // Decoders are timed once: what they do in chunks of other shapes is counted.
+        let pace = whole.coding.seconds(USUAL) / whole.sized.seconds(USUAL);
         let mut contest = Contest::new(request)?;
-        let mut shapes = contest.contenders();
-        let number = shapes.len() as u64;
-        for round in 0..=CLOSER {
-            for chunks in shapes {
-                match look(Look::Chunk(&chunks, number))? {
-                    Some((coding, timed)) => contest.add(Contender { chunks, coding, timed }),
-                    // The first is the one to beat.
-                    None if contest.is_empty() => return cut.choose(choosing),
-                    None => {}
+        while let Some((chunks, depth)) = contest.next_look() {
+            match look(Look::Chunk(&chunks, depth))? {
+                Some(Sampled { sized, .. }) => {
+                    let timed = Coding { decode: sized.decode / pace, ..sized };
+                    contest.add(Contender { chunks, coding: sized, timed });
                 }
+                // The first is the one to beat.
+                None if contest.is_empty() => return cut.choose(choosing),
+                None => {}
             }
-            shapes = if round < CLOSER { contest.near() } else { Vec::new() };
         }
         contest.choice().map(Some)
     }
@@ -201,8 +206,8 @@ impl Cut<'_> {
 pub(crate) enum Look<'a> {
     /// Parts with the proportions of the array.
     Whole,
-    /// Chunks of these lengths; there are so many shapes to look at.
-    Chunk(&'a [u64], u64),
+    /// Chunks of these lengths.
+    Chunk(&'a [u64], Depth),
 }
 
 /// The chunk shape for a variable, as it would be with `filters` (`None`: with those that it has, or shuffle and
@@ -249,6 +254,7 @@ fn within(
         _ => default_filters(v.dtype, size),
     };
     let bytes = schema.shape(var).iter().fold(size as u64, |b, &n| b.saturating_mul(n));
+    let mut looks = Looks::new(dataset, var, &chain, bytes, budget);
     Cut {
         axes: &axes_of(schema, var),
         element: size as u64,
@@ -256,7 +262,7 @@ fn within(
         sampled: None,
         before: before(dataset, schema, var)?.as_ref(),
     }
-    .choose_by(choosing, |look| sampled(dataset, var, &chain, choosing, (bytes, look), budget))
+    .choose_by(choosing, |look| if choosing.sample { looks.at(look) } else { Ok(None) })
 }
 
 /// Why there is no shape to choose for a variable, where [`chunks_for`] gives none.
@@ -274,29 +280,53 @@ pub fn why_none(schema: &Schema, var: VarId) -> Option<&'static str> {
     }
 }
 
-/// What a sample of a variable says, where one is wanted and the budget has room: for a choice, and with timed rates.
-/// The variable has so many bytes. Half of what may be read of it is for [`Look::Whole`], the rest for all chunks.
-///
-/// # Errors
-/// As reading.
-pub(crate) fn sampled(
-    source: &dyn Source,
+/// Looks at the values of one variable.
+pub(crate) struct Looks<'a> {
+    source: &'a dyn Source,
     var: VarId,
-    chain: &[Filter],
-    choosing: &Choosing,
-    (bytes, look): (u64, Look<'_>),
-    budget: &mut Budget,
-) -> Result<Option<(Coding, Coding)>> {
-    if !choosing.sample {
-        return Ok(None);
+    chain: &'a [Filter],
+    /// What all of them may read, and what is left of it.
+    limit: u64,
+    left: u64,
+    /// What is left for the whole file.
+    budget: &'a mut Budget,
+}
+
+impl<'a> Looks<'a> {
+    /// At a variable of so many bytes, as it would be with `chain`.
+    pub(crate) fn new(
+        source: &'a dyn Source,
+        var: VarId,
+        chain: &'a [Filter],
+        bytes: u64,
+        budget: &'a mut Budget,
+    ) -> Self {
+        let limit = budget.for_variable(bytes);
+        Looks { source, var, chain, limit, left: limit, budget }
     }
-    let half = budget.for_variable(bytes) / 2;
-    let found = match look {
-        Look::Whole => sample_of(source, var, chain, half)?,
-        Look::Chunk(chunks, of) => sample_chunk_of(source, var, chain, chunks, half / of)?,
-    };
-    budget.spend(found.as_ref().map_or(0, |s| s.read));
-    Ok(found.map(|s| (s.sized, s.coding)))
+
+    /// What a look says. `None` where there is nothing to learn, or nothing may be read any more.
+    ///
+    /// # Errors
+    /// As reading.
+    pub(crate) fn at(&mut self, look: Look<'_>) -> Result<Option<Sampled>> {
+        let may_read = |part: u64| (self.limit / part).min(self.left);
+        let found = match look {
+            Look::Whole => sample_of(self.source, self.var, self.chain, may_read(OF_WHOLE))?,
+            Look::Chunk(chunks, depth) => {
+                let (encoded, read) = match depth {
+                    Depth::Rough => (ENCODED.0, READ.0),
+                    Depth::Close => (ENCODED.1, READ.1),
+                };
+                let limit = Limit { encoded: self.limit / encoded, read: may_read(read) };
+                sample_chunk_of(self.source, self.var, self.chain, chunks, limit)?
+            }
+        };
+        let read = found.as_ref().map_or(0, |s| s.read);
+        self.left = self.left.saturating_sub(read);
+        self.budget.spend(read);
+        Ok(found)
+    }
 }
 
 fn default_filters(dtype: DType, size: usize) -> Vec<Filter> {

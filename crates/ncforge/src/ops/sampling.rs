@@ -43,9 +43,9 @@ const CHUNK: u64 = 256 << 10;
 const TIMES: usize = 3;
 
 /// Bytes that samples of one variable may read and decode, at most.
-const OF_VARIABLE: u64 = 16 << 20;
+const OF_VARIABLE: u64 = 32 << 20;
 /// Of a variable, samples look at this part at most, but need not look at less than so many bytes.
-const PART: (u64, u64) = (8, 4 << 20);
+const PART: (u64, u64) = (4, 8 << 20);
 
 /// Bytes that samples may still read and decode.
 #[derive(Clone, Copy, Debug)]
@@ -60,9 +60,9 @@ impl Budget {
         (Budget(self.0 / 2), Budget(self.0 - self.0 / 2))
     }
 
-    /// For a variable of so many bytes.
+    /// For a variable of so many bytes: half of what is left at most, so that those after it get something, too.
     pub(crate) fn for_variable(self, bytes: u64) -> u64 {
-        (bytes / PART.0).max(PART.1).min(OF_VARIABLE).min(self.0)
+        (bytes / PART.0).max(PART.1).min(OF_VARIABLE).min(self.0 / 2)
     }
 
     /// For one of `n` variables that come yet, alike for each.
@@ -74,6 +74,15 @@ impl Budget {
     pub(crate) fn spend(&mut self, bytes: u64) {
         self.0 = self.0.saturating_sub(bytes);
     }
+}
+
+/// What looking at chunks of one shape may cost.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Limit {
+    /// Bytes that may be encoded, but for one part.
+    pub(crate) encoded: u64,
+    /// Bytes that may be read, and decoded where the source's chunks are.
+    pub(crate) read: u64,
 }
 
 /// What a sample of a variable says.
@@ -137,7 +146,7 @@ pub(crate) fn sample_of(
                     .enumerate()
                     .map(|(d, (n, c))| place(part, d, n - c))
                     .collect();
-                found.add(&chain, &cut(&bytes, &slab.count, &start, &shape, element))?;
+                found.add(&chain, &cut(&bytes, &slab.count, &start, &shape, element), true)?;
             }
         }
     }
@@ -159,16 +168,27 @@ pub fn sample_chunk(
     chunk: &[u64],
     limit: u64,
 ) -> Result<Option<Sampled>> {
-    sample_chunk_of(dataset, var, filters, chunk, limit)
+    look_at_chunks(dataset, var, filters, chunk, Limit { encoded: limit, read: limit }, true)
 }
 
-/// The same for any source.
+/// The same for any source, without timing what can be counted: there [`Sampled::coding`] is [`Sampled::sized`].
 pub(crate) fn sample_chunk_of(
     dataset: &dyn Source,
     var: VarId,
     filters: &[Filter],
     chunk: &[u64],
-    limit: u64,
+    limit: Limit,
+) -> Result<Option<Sampled>> {
+    look_at_chunks(dataset, var, filters, chunk, limit, false)
+}
+
+fn look_at_chunks(
+    dataset: &dyn Source,
+    var: VarId,
+    filters: &[Filter],
+    chunk: &[u64],
+    limit: Limit,
+    timed: bool,
 ) -> Result<Option<Sampled>> {
     let layout = dataset.layout(var)?;
     let same_rank = layout.shape.len() == chunk.len();
@@ -178,9 +198,9 @@ pub(crate) fn sample_chunk_of(
     let element = layout.element.size;
     let chain = CodecChain::new(filters, element)?;
     let whole: Vec<u64> = layout.shape.iter().zip(chunk).map(|(&n, &c)| c.clamp(1, n)).collect();
-    let shape = shortened(&whole, element as u64, CHUNK.min(limit / FEW).max(SIZES[0]));
+    let shape = shortened(&whole, element as u64, CHUNK.min(limit.encoded / FEW).max(SIZES[0]));
     let mut found = Found::default();
-    let mut budget = limit;
+    let mut budget = limit.read;
     let size = shape.iter().fold(element as u64, |b, &n| b.saturating_mul(n));
     for i in 0..(2 * CHUNK / size.max(1)).clamp(CHUNKS.0, CHUNKS.1) {
         let start: Vec<u64> = (0..shape.len())
@@ -193,13 +213,13 @@ pub(crate) fn sample_chunk_of(
             start.iter().zip(&shape).zip(&layout.shape).map(|((s, c), n)| *c.min(&(n - s))).collect();
         let slab = Hyperslab::new(&start, &count);
         let needed = decoded(&layout, &slab);
-        if needed > budget {
+        if needed > budget || found.parts > 0 && found.raw + size > limit.encoded {
             break;
         }
         budget -= needed;
         let Values::Fixed(values) = dataset.read(var, &slab)? else { return Ok(None) };
         let bytes = if count == shape { values } else { padded(&values, &count, &shape, &layout) };
-        found.add(&chain, &bytes)?;
+        found.add(&chain, &bytes, timed)?;
     }
     if found.parts == 0 {
         return Ok(None);
@@ -212,12 +232,13 @@ pub(crate) fn sample_chunk_of(
     };
     let raw = found.raw as f64;
     let counted = found.counted == found.parts;
+    let sized = if counted { flat(usual, raw / found.work.seconds(found.parts)) } else { usual };
     Ok(Some(Sampled {
-        coding: flat(usual, raw / found.decode.max(1e-9)),
-        sized: if counted { flat(usual, raw / found.work.seconds(found.parts)) } else { usual },
+        coding: if timed { flat(usual, raw / found.decode.max(1e-9)) } else { sized },
+        sized,
         encode: raw / found.encode.max(1e-9),
         bytes: found.raw,
-        read: limit - budget,
+        read: limit.read - budget,
     }))
 }
 
@@ -315,7 +336,7 @@ struct Found {
 }
 
 impl Found {
-    fn add(&mut self, chain: &CodecChain, bytes: &[u8]) -> Result<()> {
+    fn add(&mut self, chain: &CodecChain, bytes: &[u8], timed: bool) -> Result<()> {
         let begun = Instant::now();
         take_work();
         let (encoded, mask) = chain.encode(bytes)?;
@@ -324,19 +345,26 @@ impl Found {
             self.counted += 1;
             self.work += work;
         }
-        let mut out = vec![0; bytes.len()];
-        let mut best = f64::INFINITY;
-        for _ in 0..TIMES {
-            let begun = Instant::now();
-            chain.decode(&encoded, mask, &mut out)?;
-            best = best.min(begun.elapsed().as_secs_f64());
+        if timed {
+            self.decode += time_decoding(chain, &encoded, mask, bytes.len())?;
         }
-        self.decode += best;
         self.parts += 1;
         self.raw += bytes.len() as u64;
         self.stored += encoded.len() as u64;
         Ok(())
     }
+}
+
+/// Seconds of the fastest of several decodings.
+fn time_decoding(chain: &CodecChain, encoded: &[u8], mask: u32, len: usize) -> Result<f64> {
+    let mut out = vec![0; len];
+    let mut best = f64::INFINITY;
+    for _ in 0..TIMES {
+        let begun = Instant::now();
+        chain.decode(encoded, mask, &mut out)?;
+        best = best.min(begun.elapsed().as_secs_f64());
+    }
+    Ok(best)
 }
 
 #[cfg(test)]
@@ -347,7 +375,7 @@ mod tests {
     use crate::codec::filters;
     use crate::dataset::{CreateOptions, DatasetMut};
     use crate::engine::Engine;
-    use crate::model::{Atomic, DimId, Dimension, Format, GroupId, Schema, Variable};
+    use crate::model::{Atomic, DimId, Dimension, Format, GroupId, Schema, Storage, Variable};
     use crate::store::MemoryStore;
 
     fn field(values: impl Fn(usize) -> f32) -> (Dataset, VarId) {
@@ -384,6 +412,29 @@ mod tests {
         assert!(got.sized.decode > coded && got.sized.slower[0] > 1.0, "{got:?}");
         assert!(sample(&noise, v, &[], 64 << 20).unwrap().is_none());
         assert!(sample(&noise, v, &chain, 10).unwrap().is_none());
+    }
+
+    /// Rows of a field that was written as one plain chunk lie 3,600 bytes apart: a box of parts of them reads what lies
+    /// between, too, which may be more than a look is worth.
+    #[test]
+    fn large_plain_chunks_are_looked_at_in_rows() {
+        let mut schema = Schema::new(Format::Netcdf4);
+        let shape = [1, 20, 300, 900];
+        for (name, len) in ["t", "z", "y", "x"].into_iter().zip(shape) {
+            schema.dims.push(Dimension { name: name.into(), group: GroupId(0), len, unlimited: false });
+        }
+        let mut var = Variable::new("v", Atomic::Float, (0..4).map(DimId).collect());
+        var.storage = Storage::Chunked { chunks: shape.to_vec(), filters: Vec::new() };
+        schema.vars.push(var);
+        let store: Arc<dyn crate::store::Store> = Arc::new(MemoryStore::new("m", Vec::new()));
+        let mut file = DatasetMut::create_in(Arc::clone(&store), schema, CreateOptions::default()).unwrap();
+        let bytes: Vec<u8> = (0..20 * 300 * 900).flat_map(|i| ((i % 900) as f32).to_ne_bytes()).collect();
+        file.write_bytes(VarId(0), &Hyperslab::all(&shape), &bytes).unwrap();
+        file.close().unwrap();
+        let dataset = Dataset::from_store(store, &Engine::global()).unwrap();
+        let chain = [filters::shuffle(4), filters::deflate(1)];
+        let got = sample(&dataset, VarId(0), &chain, 1 << 20).unwrap().unwrap();
+        assert!(got.bytes >= 8 * SIZES[SMALL] && got.read <= 1 << 20, "{got:?}");
     }
 
     /// Columns of 90 equal values compress as chunks that are cut along them, and not across.

@@ -14,7 +14,7 @@ use super::search::{candidates, descend, every, nearest};
 use crate::error::{Error, Result};
 use crate::words::{self, many};
 
-pub use contest::{Contender, Contest};
+pub use contest::{Contender, Contest, Depth};
 
 /// Bounds that have nothing to do with the reads.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

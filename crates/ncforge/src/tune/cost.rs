@@ -36,6 +36,12 @@ const START: f64 = 75e-6;
 const TASK: f64 = 4194304.0;
 /// A line of memory, and how many of them a row waits for before the processor sees that it is a row.
 const LINE: (f64, f64) = (64.0, 1.0);
+/// What an element that has no neighbour beside it takes of the time of a row, …
+const SINGLE: f64 = 0.25;
+/// … and besides where the next one is in another line of the chunk, …
+const FAR: f64 = 0.5;
+/// … or of a large result.
+const AWAY: f64 = 0.4;
 /// Results up to this size stay in the processor's cache, where lines are not fetched.
 const CACHED: f64 = 1048576.0;
 /// Storage that answers within this many seconds is the page cache.
@@ -54,6 +60,14 @@ pub struct Grid<'a> {
     pub element: u64,
     /// How chunks are encoded.
     pub coding: Coding,
+}
+
+/// Elements at equal distances.
+struct Row {
+    elements: f64,
+    /// Elements from one to the next in the chunk, and in the result.
+    from: f64,
+    to: f64,
 }
 
 /// What a read needs, on average over all places where its box may lie.
@@ -190,21 +204,43 @@ impl Grid<'_> {
 
     /// Seconds of one thread that moves decoded values to the caller's memory.
     fn scatter(&self, counts: &[u64], touched: &[f64], machine: &Machine) -> f64 {
-        // A row runs on over the next axis where the selection takes all of both the chunk's and the result's.
         let element = self.element.max(1) as f64;
         let elements: f64 = counts.iter().map(|&n| n as f64).product();
-        let mut row = 1.0;
-        for d in (0..counts.len()).rev() {
-            row *= counts[d] as f64 / touched[d];
-            if counts[d] != self.chunk_len(d) || touched[d] > 1.0 {
-                break;
-            }
-        }
-        let (row, delivered) = (row.max(1.0) * element, elements * element);
+        let delivered = elements * element;
+        let row = self.row(counts, touched);
+        let bytes = row.elements * element;
         // Short rows of a large result each wait for the memory that they go to. One that is as
         // long as the result's own rows goes on where the last one ended.
-        let lines = if delivered > CACHED { (row / LINE.0).min(LINE.1) } else { 0.0 };
-        delivered / row * (machine.row + lines * machine.line) + delivered / machine.deliver
+        let large = delivered > CACHED;
+        let lines = if large && row.to == 1.0 { (bytes / LINE.0).min(LINE.1) } else { 0.0 };
+        let rows = elements / row.elements * (machine.row + lines * machine.line);
+        if row.from == 1.0 && row.to == 1.0 {
+            return rows + delivered / machine.deliver;
+        }
+        let apart = |step: f64| (step * element / LINE.0).min(1.0);
+        let away = if large && row.to > 1.0 { AWAY * apart(row.to) } else { 0.0 };
+        rows + elements * machine.row * (SINGLE + FAR * apart(row.from) + away)
+    }
+
+    /// The longest run of elements at equal distances that a chunk's part of a read consists of: axes that follow one
+    /// another without a gap in both places are one, those of which there is one element are none.
+    fn row(&self, counts: &[u64], touched: &[f64]) -> Row {
+        let mut row: Option<Row> = None;
+        // Elements from one to the next along an axis, in the chunk and in the result.
+        let (mut from, mut to) = (1.0, 1.0);
+        for d in (0..counts.len()).rev() {
+            let n = counts[d] as f64 / touched[d];
+            if n > 1.0 {
+                match &mut row {
+                    None => row = Some(Row { elements: n, from, to }),
+                    Some(r) if from == r.elements * r.from && to == r.elements * r.to => r.elements *= n,
+                    Some(_) => break,
+                }
+            }
+            from *= self.chunk_len(d) as f64;
+            to *= counts[d] as f64;
+        }
+        row.unwrap_or(Row { elements: 1.0, from: 1.0, to: 1.0 })
     }
 
     /// Requests in one plain chunk (or run), and the bytes of each.

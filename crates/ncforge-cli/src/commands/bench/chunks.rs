@@ -18,7 +18,7 @@ use crate::commands::Context;
 use crate::exit::{Exit, Failure, Result};
 
 /// Places at which reads begin that take all or one element of every axis, and those that take a part.
-const PLACES: (usize, usize) = (16, 16);
+const PLACES: (usize, usize) = (48, 48);
 
 /// Exit code 3 when two variants gave different values.
 pub(super) fn run(args: &ChunksBenchArgs, cx: &Context<'_>) -> Result {

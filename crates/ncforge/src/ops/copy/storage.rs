@@ -11,7 +11,7 @@ use super::spec::VarChunks;
 use crate::codec::{CodecChain, filters};
 use crate::error::{Error, Result};
 use crate::model::{DType, Filter, Schema, Storage, VarId};
-use crate::ops::choosing::{Cut, Look, before, sampled};
+use crate::ops::choosing::{Cut, Look, Looks, before};
 use crate::ops::doctor::Profile;
 use crate::ops::sampling::Budget;
 use crate::ops::source::Source;
@@ -302,13 +302,11 @@ impl Decider<'_> {
             Some(from) => before(self.source, self.source.schema(), from)?,
             None => None,
         };
-        let look = |look: Look<'_>| match from {
-            Some(from) if array.bytes >= SAMPLED && !trial.filters.is_empty() => {
-                let size = (array.bytes, look);
-                sampled(self.source, from, trial.filters, choosing, size, &mut self.samples)
-            }
-            _ => Ok(None),
-        };
+        let worth = choosing.sample && array.bytes >= SAMPLED && !trial.filters.is_empty();
+        let mut looks = from
+            .filter(|_| worth)
+            .map(|from| Looks::new(self.source, from, trial.filters, array.bytes, &mut self.samples));
+        let look = |look: Look<'_>| looks.as_mut().map_or(Ok(None), |looks| looks.at(look));
         let cut = Cut {
             axes,
             element: array.element,

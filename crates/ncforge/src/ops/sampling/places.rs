@@ -14,7 +14,7 @@ use crate::tune::{Coding, Grid, Machine};
 const OF_CHUNK: f64 = 512.0;
 
 /// Box number `i`: as large as `limit` allows, with the array's proportions; or, where too much would have to be
-/// decoded for that, inside one chunk.
+/// read for that, of whole rows; or inside one chunk.
 pub(super) fn sampled_box(layout: &VarLayout, i: u64, limit: u64) -> Option<Hyperslab> {
     let element = layout.element.size as u64;
     let at = |shape: &[u64]| -> Vec<u64> {
@@ -22,6 +22,14 @@ pub(super) fn sampled_box(layout: &VarLayout, i: u64, limit: u64) -> Option<Hype
     };
     for size in SIZES[SMALL..].iter().rev() {
         let shape = part_shape(&layout.shape, element, *size);
+        let slab = Hyperslab::new(&at(&shape), &shape);
+        if decoded(layout, &slab) <= limit {
+            return Some(slab);
+        }
+    }
+    // Whole rows have nothing between them that would be read in vain.
+    for size in SIZES[SMALL..].iter().rev() {
+        let shape = shortened(&layout.shape, element, *size);
         let slab = Hyperslab::new(&at(&shape), &shape);
         if decoded(layout, &slab) <= limit {
             return Some(slab);

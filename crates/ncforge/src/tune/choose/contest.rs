@@ -1,5 +1,7 @@
 //! Choosing among shapes that are looked at more closely, where one coding does not stand for all of them.
 
+use std::collections::VecDeque;
+
 use super::super::coding::Coding;
 use super::super::cost::Grid;
 use super::super::pattern::Pattern;
@@ -7,19 +9,32 @@ use super::super::search::nearest;
 use super::{Choice, Problem, Request, SIZE_WEIGHT, Search};
 use crate::error::{Error, Result};
 
-/// Shapes that are looked at more closely, besides the best ones of single reads and those of whole rows; …
+/// Shapes that are looked at roughly first, besides the best ones of single reads and those of whole rows; …
 const CONTENDERS: usize = 12;
 /// … so many times the best price they may have by the first look, …
 const BEHIND: f64 = 2.5;
 /// … and so unlike each other they must be.
 const UNLIKE: f64 = 0.5;
-/// Sizes of chunks of whole rows that are looked at more closely: encoders often do better with them than any first look tells.
+/// Sizes of chunks of whole rows that are looked at: encoders often do better with them than any first look tells.
 const ROWS: [u64; 2] = [48 << 10, 192 << 10];
 /// Shapes around the best one that are looked at next, and how unlike all others each must be.
 pub(super) const NEAR: usize = 6;
 pub(super) const UNLIKE_NEAR: f64 = 0.2;
 /// So many times longer or shorter than the best one's are their lengths, and the product of all may stay the same.
 const AROUND: [f64; 4] = [1.4, 1.0 / 1.4, 2.0, 0.5];
+/// So many times shapes around the best one are looked at.
+const ROUNDS_AROUND: usize = 2;
+/// So many shapes are looked at closely, at most.
+const CLOSELY: usize = 10;
+
+/// How much of the data a look at a shape takes in.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub enum Depth {
+    /// A few small parts: enough to leave out what is far from the best.
+    Rough,
+    /// Several times as much: enough to tell the best from those beside it.
+    Close,
+}
 
 /// A shape that may be the best, and how chunks of just this shape are encoded.
 #[derive(Clone, Debug)]
@@ -35,20 +50,18 @@ pub struct Contender {
 /// A choice among shapes that are looked at more closely, one after the other, where `request.coding` is only roughly that
 /// of all shapes.
 ///
-/// First those of [`Contest::contenders`], then, as long as there are any, those of [`Contest::near`] it:
+/// [`Contest::next_look`] says what to look at next. First come shapes all over the lattice, roughly. Then the best of
+/// them is looked at closely, as often as another one becomes the best by that: the one that seems best after rough looks
+/// is often just the luckiest. Shapes around it follow in the same way.
 ///
 /// ```
 /// use ncforge::tune::{Axis, Coding, Contender, Contest, Machine, Request, Role};
 /// let axes = [Axis::new("time", 1560, Role::Time), Axis::new("lat", 128, Role::Y), Axis::new("lon", 256, Role::X)];
 /// let machine = Machine::default();
 /// let mut contest = Contest::new(Request::new(&axes, 4, Coding::deflate(1), &machine))?;
-/// let mut shapes = contest.contenders();
-/// for _ in 0..3 {
-///     for chunks in shapes {
-///         // Here a look at the data would say how chunks of this shape are coded.
-///         contest.add(Contender { chunks, coding: Coding::deflate(1), timed: Coding::deflate(1) });
-///     }
-///     shapes = contest.near();
+/// while let Some((chunks, _depth)) = contest.next_look() {
+///     // Here a look at the data would say how chunks of this shape are coded.
+///     contest.add(Contender { chunks, coding: Coding::deflate(1), timed: Coding::deflate(1) });
 /// }
 /// assert!(contest.choice()?.mean < 10.0);
 /// # Ok::<(), ncforge::Error>(())
@@ -57,19 +70,26 @@ pub struct Contest<'a> {
     request: Request<'a>,
     search: Search<'a>,
     known: Vec<Known>,
-    /// The least cost of each read: by the first look, until the shape that was the best by it was looked at; and of the
-    /// shapes that were.
-    bests: Vec<(Option<f64>, f64)>,
-    /// The least number of stored bytes.
-    least: f64,
-    /// How many were known when those near the best were last asked for.
-    asked: Option<usize>,
+    /// The cost of each read with the shape that is the best for it alone, by the first look.
+    first: Vec<f64>,
+    /// Shapes that come next, for a rough look.
+    queue: VecDeque<Vec<u64>>,
+    /// Shapes that were named for a close look.
+    close: Vec<Vec<u64>>,
+    /// Those around which shapes were named.
+    centres: Vec<Vec<u64>>,
 }
 
 /// A shape that was looked at.
 struct Known {
     contender: Contender,
     /// By read.
+    seconds: Vec<f64>,
+    stored: f64,
+}
+
+/// The least cost of each read, and the least number of stored bytes.
+struct Least {
     seconds: Vec<f64>,
     stored: f64,
 }
@@ -82,49 +102,53 @@ impl<'a> Contest<'a> {
     pub fn new(request: Request<'a>) -> Result<Self> {
         let search = Search::new(&request)?;
         let first = |(p, (alone, _)): (&Pattern, &(Vec<u64>, f64))| {
-            let seconds = search.problem.grid(alone).read(p, request.machine).seconds;
-            (Some(seconds), f64::INFINITY)
+            search.problem.grid(alone).read(p, request.machine).seconds
         };
-        let bests = search.patterns.iter().zip(&search.alone).map(first).collect();
-        Ok(Contest { request, search, known: Vec::new(), bests, least: f64::INFINITY, asked: None })
+        let first = search.patterns.iter().zip(&search.alone).map(first).collect();
+        let queue = contenders(&search).into();
+        Ok(Contest {
+            request,
+            search,
+            known: Vec::new(),
+            first,
+            queue,
+            close: Vec::new(),
+            centres: Vec::new(),
+        })
     }
 
-    /// Shapes of which each may be the best: what [`choose()`](super::choose()) says first, then those that are best for one read alone,
-    /// those of whole rows, and others that are not far behind, each unlike those before it. Between one and about
-    /// thirty.
-    pub fn contenders(&self) -> Vec<Vec<u64>> {
-        let search = &self.search;
-        let mut seen: Vec<&(Vec<u64>, f64)> = search.seen.iter().collect();
-        seen.sort_by(|a, b| a.1.total_cmp(&b.1));
-        let first = seen.first().map_or(f64::INFINITY, |s| s.1);
-        let mut out = vec![search.chunks.clone()];
-        for shape in search.alone.iter().map(|(c, _)| c.clone()).chain(search.problem.whole_rows()) {
-            if !out.contains(&shape) {
-                out.push(shape);
+    /// The shape to look at next, and how closely. None where the choice is made.
+    ///
+    /// First what [`choose()`](super::choose()) says, those that are best for one read alone, those of whole rows, and others
+    /// that are not far behind, each unlike those before it: between one and about thirty. What a look says is given to
+    /// [`Contest::add`]; where it says nothing, the next shape can be asked for all the same.
+    pub fn next_look(&mut self) -> Option<(Vec<u64>, Depth)> {
+        loop {
+            if let Some(chunks) = self.queue.pop_front() {
+                return Some((chunks, Depth::Rough));
             }
+            let best = self.known[self.best()?].contender.clone();
+            if !self.close.contains(&best.chunks) {
+                if self.close.len() == CLOSELY {
+                    return None;
+                }
+                self.close.push(best.chunks.clone());
+                return Some((best.chunks, Depth::Close));
+            }
+            if self.centres.len() == ROUNDS_AROUND || self.centres.contains(&best.chunks) {
+                return None;
+            }
+            self.queue = self.near(&best).into();
+            self.centres.push(best.chunks);
         }
-        let most = out.len() + CONTENDERS;
-        for (chunks, price) in seen {
-            if *price > first * BEHIND || out.len() == most {
-                break;
-            }
-            if out.iter().all(|o| unlike(o, chunks) >= UNLIKE) {
-                out.push(chunks.clone());
-            }
-        }
-        out
     }
 
-    /// Shapes around the best one of those that are known, which differ from it less than contenders do from each other; the
-    /// most promising first, a few at most. None where those around it have been asked for before.
-    pub fn near(&mut self) -> Vec<Vec<u64>> {
-        let Some(best) = self.best().filter(|&best| self.asked.is_none_or(|known| best >= known)) else {
-            return Vec::new();
-        };
-        self.asked = Some(self.known.len());
-        let best = &self.known[best].contender;
+    /// Shapes around one, which differ from it less than contenders do from each other; the most promising first, a few at
+    /// most.
+    fn near(&self, best: &Contender) -> Vec<Vec<u64>> {
+        let least = self.least();
         // As if they were coded as the best one is.
-        let like = |chunks| self.price(&self.look(Contender { chunks, ..best.clone() }));
+        let like = |chunks| self.price(&self.look(Contender { chunks, ..best.clone() }), &least);
         let around = self.search.problem.around(&best.chunks);
         let mut around: Vec<(f64, Vec<u64>)> = around.into_iter().map(|c| (like(c.clone()), c)).collect();
         around.sort_by(|a, b| a.0.total_cmp(&b.0));
@@ -143,33 +167,53 @@ impl<'a> Contest<'a> {
         self.known.is_empty()
     }
 
-    /// What a look at one of the shapes said.
+    /// What a look at one of the shapes said, instead of what an earlier one did.
     pub fn add(&mut self, contender: Contender) {
         let known = self.look(contender);
-        for ((seconds, (alone, _)), best) in known.seconds.iter().zip(&self.search.alone).zip(&mut self.bests)
-        {
-            best.0 = best.0.filter(|_| *alone != known.contender.chunks);
-            best.1 = best.1.min(*seconds);
+        match self.known.iter_mut().find(|k| k.contender.chunks == known.contender.chunks) {
+            Some(before) => *before = known,
+            None => self.known.push(known),
         }
-        self.least = self.least.min(known.stored);
-        self.known.push(known);
     }
 
-    /// The best of those that were added, each priced with its own coding.
+    /// The best of those that were added, each priced with its own coding; of those that were looked at closely, where there
+    /// are any.
     ///
     /// # Errors
     /// [`Error::Invalid`] where there are none.
     pub fn choice(&self) -> Result<Choice> {
-        let best =
-            self.best().ok_or_else(|| Error::Invalid("there is no chunk shape to choose from".into()))?;
+        let best = self.best_of(|k| self.close.contains(&k.contender.chunks)).or_else(|| self.best());
+        let best = best.ok_or_else(|| Error::Invalid("there is no chunk shape to choose from".into()))?;
         let shapes: Vec<(&[u64], Coding)> =
             self.known.iter().map(|k| (&k.contender.chunks[..], k.contender.timed)).collect();
         Ok(self.search.tell(&self.request, &shapes, best))
     }
 
     fn best(&self) -> Option<usize> {
-        let prices: Vec<f64> = self.known.iter().map(|k| self.price(k)).collect();
-        (0..prices.len()).min_by(|&a, &b| prices[a].total_cmp(&prices[b]))
+        self.best_of(|_| true)
+    }
+
+    fn best_of(&self, counts: impl Fn(&Known) -> bool) -> Option<usize> {
+        let least = self.least();
+        let prices: Vec<f64> = self.known.iter().map(|k| self.price(k, &least)).collect();
+        let those = (0..prices.len()).filter(|&i| counts(&self.known[i]));
+        those.min_by(|&a, &b| prices[a].total_cmp(&prices[b]))
+    }
+
+    /// Of what is known; and of the first look, as long as the shape that is the best by it is not.
+    fn least(&self) -> Least {
+        let seconds =
+            self.first.iter().zip(&self.search.alone).enumerate().map(|(i, (&first, (alone, _)))| {
+                let known = self.known.iter().map(|k| k.seconds[i]).fold(f64::INFINITY, f64::min);
+                match self.known.iter().any(|k| k.contender.chunks == *alone) {
+                    true => known,
+                    false => known.min(first),
+                }
+            });
+        Least {
+            seconds: seconds.collect(),
+            stored: self.known.iter().map(|k| k.stored).fold(f64::INFINITY, f64::min),
+        }
     }
 
     fn look(&self, contender: Contender) -> Known {
@@ -182,15 +226,36 @@ impl<'a> Contest<'a> {
     }
 
     /// The weighted costs of the reads, each divided by its own best, with what stored bytes and small chunks count besides.
-    fn price(&self, known: &Known) -> f64 {
-        let patterns = self.search.patterns.iter().zip(&known.seconds).zip(&self.bests);
-        let reads: f64 = patterns
-            .map(|((p, seconds), best)| p.weight * seconds / best.0.map_or(best.1, |b| b.min(best.1)))
-            .sum();
-        let excess = known.stored / self.least.max(1.0) - 1.0;
+    fn price(&self, known: &Known, least: &Least) -> f64 {
+        let patterns = self.search.patterns.iter().zip(&known.seconds).zip(&least.seconds);
+        let reads: f64 = patterns.map(|((p, seconds), least)| p.weight * seconds / least).sum();
+        let excess = (known.stored / least.stored.max(1.0) - 1.0).max(0.0);
         reads
             * (1.0 + SIZE_WEIGHT * excess.min(10.0) + self.search.problem.smallness(&known.contender.chunks))
     }
+}
+
+/// Shapes of which each may be the best: what the search found first.
+fn contenders(search: &Search<'_>) -> Vec<Vec<u64>> {
+    let mut seen: Vec<&(Vec<u64>, f64)> = search.seen.iter().collect();
+    seen.sort_by(|a, b| a.1.total_cmp(&b.1));
+    let first = seen.first().map_or(f64::INFINITY, |s| s.1);
+    let mut out = vec![search.chunks.clone()];
+    for shape in search.alone.iter().map(|(c, _)| c.clone()).chain(search.problem.whole_rows()) {
+        if !out.contains(&shape) {
+            out.push(shape);
+        }
+    }
+    let most = out.len() + CONTENDERS;
+    for (chunks, price) in seen {
+        if *price > first * BEHIND || out.len() == most {
+            break;
+        }
+        if out.iter().all(|o| unlike(o, chunks) >= UNLIKE) {
+            out.push(chunks.clone());
+        }
+    }
+    out
 }
 
 /// By what factor one shape must be stretched and squeezed to be the other, as a logarithm.

@@ -30,50 +30,80 @@ fn one_access_alone_gets_its_own_shape() {
     assert!(map.mean < 1.23, "{}", map.mean);
 }
 
+fn contest<'a>(axes: &'a [Axis], machine: &'a Machine) -> Contest<'a> {
+    Contest::new(Request::new(axes, 4, Coding::deflate(1), machine)).unwrap()
+}
+
+/// Holds a contest in which chunks decode at the rate that `decode` says. Gives the looks, too.
+fn held(
+    contest: &mut Contest<'_>,
+    mut decode: impl FnMut(&[u64], Depth, usize) -> f64,
+) -> Vec<(Vec<u64>, Depth)> {
+    let mut looks = Vec::new();
+    while let Some((chunks, depth)) = contest.next_look() {
+        let coding = Coding { decode: decode(&chunks, depth, looks.len()), ..Coding::deflate(1) };
+        contest.add(Contender { chunks: chunks.clone(), coding, timed: coding });
+        looks.push((chunks, depth));
+    }
+    looks
+}
+
 /// What the first look knows only roughly is settled by what is known of each shape.
 #[test]
 fn among_contenders_the_one_that_decodes_fastest_wins() {
     let (axes, machine) = (pr(), Machine::default());
-    let request = || Request::new(&axes, 4, Coding::deflate(1), &machine);
-    let first = choose(&request()).unwrap();
-    let shapes = Contest::new(request()).unwrap().contenders();
-    assert!(shapes.len() > 4 && shapes.len() < 30 && shapes[0] == first.chunks, "{shapes:?}");
-    let known = |number: usize, fast: usize| {
-        let mut contest = Contest::new(request()).unwrap();
-        for (i, chunks) in shapes[..number].iter().enumerate() {
-            let coding = Coding { decode: if i == fast { 2e10 } else { 5e8 }, ..Coding::deflate(1) };
-            contest.add(Contender { chunks: chunks.clone(), coding, timed: coding });
-        }
-        contest
-    };
-    let all = shapes.len();
-    assert_eq!(known(all, 0).choice().unwrap().chunks, shapes[0]);
-    // Another that is not much worse by the first look: the one after those that are best for single reads.
-    assert_eq!(known(all, all - 1).choice().unwrap().chunks, shapes[all - 1]);
-    assert_eq!(known(1, 0).choice().unwrap().chunks, shapes[0]);
-    assert!(known(0, 0).choice().is_err() && known(0, 0).near().is_empty());
+    let first = choose(&Request::new(&axes, 4, Coding::deflate(1), &machine)).unwrap();
+    let mut even = contest(&axes, &machine);
+    let looks = held(&mut even, |_, _, _| 1e9);
+    let rough = looks.iter().take_while(|l| l.1 == Depth::Rough).count();
+    assert!(looks[0].0 == first.chunks && rough > 4 && rough < 30, "{looks:?}");
+    // Any of them that is not much worse by the first look.
+    for fast in [0, rough - 1] {
+        let mut one = contest(&axes, &machine);
+        held(&mut one, |chunks, _, _| if *chunks == *looks[fast].0 { 2e10 } else { 5e8 });
+        assert_eq!(one.choice().unwrap().chunks, looks[fast].0);
+    }
+    assert!(contest(&axes, &machine).choice().is_err());
 }
 
-/// The way from shape to shape ends where none around is better, and goes on from one that is.
+/// Who seems best after a rough look, and is not, does not win; the search ends though everyone disappoints.
 #[test]
-fn shapes_around_the_best_are_asked_for_until_none_is_better() {
+fn the_best_is_looked_at_closely() {
     let (axes, machine) = (pr(), Machine::default());
-    let mut contest = Contest::new(Request::new(&axes, 4, Coding::deflate(1), &machine)).unwrap();
-    let add = |contest: &mut Contest<'_>, chunks: &[u64], decode: f64| {
-        let coding = Coding { decode, ..Coding::deflate(1) };
-        contest.add(Contender { chunks: chunks.to_vec(), coding, timed: coding });
-    };
-    let first = contest.contenders().remove(0);
-    add(&mut contest, &first, 1e9);
-    let near = contest.near();
+    let mut lucky = contest(&axes, &machine);
+    let mut seen: Vec<Vec<u64>> = Vec::new();
+    let looks = held(&mut lucky, |chunks, depth, i| match depth {
+        Depth::Rough if i == 8 => {
+            seen.push(chunks.to_vec());
+            5e10
+        }
+        _ => 1e9,
+    });
+    assert!(looks.contains(&(seen[0].clone(), Depth::Close)), "{looks:?}");
+    assert_ne!(lucky.choice().unwrap().chunks, seen[0]);
+    let mut sobering = contest(&axes, &machine);
+    let looks = held(&mut sobering, |_, depth, _| if depth == Depth::Rough { 2e10 } else { 1e8 });
+    let chosen = sobering.choice().unwrap().chunks;
+    assert!(looks.contains(&(chosen, Depth::Close)) && looks.len() < 60, "{}", looks.len());
+}
+
+/// Shapes around the best follow, and those around one of them that is better.
+#[test]
+fn shapes_around_the_best_are_looked_at() {
+    let (axes, machine) = (pr(), Machine::default());
+    let mut even = contest(&axes, &machine);
+    let looks = held(&mut even, |_, _, _| 1e9);
+    let best = looks.iter().position(|l| l.1 == Depth::Close).unwrap();
+    let (centre, near) = (&looks[best].0, &looks[best + 1..]);
+    let near: Vec<&Vec<u64>> = near.iter().take_while(|l| l.1 == Depth::Rough).map(|l| &l.0).collect();
     assert!(near.len() > 2 && near.len() <= NEAR, "{near:?}");
-    assert!(near.iter().all(|n| unlike(n, &first) < 1.5 && unlike(n, &first) >= UNLIKE_NEAR), "{near:?}");
-    add(&mut contest, &near[0], 2e10);
-    let next = contest.near();
-    assert!(!next.is_empty() && !next.contains(&first) && !next.contains(&near[0]), "{next:?}");
-    add(&mut contest, &next[0], 1e8);
-    assert!(contest.near().is_empty());
-    assert_eq!(contest.choice().unwrap().chunks, near[0]);
+    assert!(near.iter().all(|n| unlike(n, centre) < 1.5 && unlike(n, centre) >= UNLIKE_NEAR), "{near:?}");
+    let better = near[1].clone();
+    let mut one = contest(&axes, &machine);
+    let looks = held(&mut one, |chunks, _, _| if *chunks == *better { 2e10 } else { 1e9 });
+    assert_eq!(one.choice().unwrap().chunks, better);
+    let closely = looks.iter().position(|l| *l == (better.clone(), Depth::Close)).unwrap();
+    assert!(looks.len() > closely + 2, "none around it: {looks:?}");
 }
 
 #[test]
