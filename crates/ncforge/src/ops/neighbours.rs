@@ -53,3 +53,41 @@ pub(super) fn read(
     }
     Ok(())
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::store::MemoryStore;
+
+    #[test]
+    fn chunks_come_back_whatever_their_order_and_distance() {
+        let all: Vec<u8> = (0..3 * MOST).map(|i| (i % 251) as u8).collect();
+        let store = MemoryStore::new("m", all.clone());
+        // Backwards, side by side, overlapping, far apart, across the longest request, and none.
+        let places = [(40, 8), (32, 8), (36, 8), (GAP * 9, 5), (MOST - 3, 6), (3 * MOST - 2, 2), (77, 0)];
+        let stored = places.iter().enumerate().map(|(number, &(offset, len))| {
+            let mask = number as u32;
+            (number, ChunkRecord { offset, len, mask })
+        });
+        let stored: Vec<_> = stored.collect();
+        assert_eq!(bytes(&stored), 37);
+        let mut seen = vec![false; places.len()];
+        read(&store, stored, |number, chunk| {
+            let RawChunk::Shared(bytes, range, mask) = chunk else { panic!("a part of what was read") };
+            let (offset, len) = (places[number].0 as usize, places[number].1 as usize);
+            assert_eq!((&bytes[range], mask), (&all[offset..offset + len], number as u32));
+            assert!(bytes.len() as u64 <= MOST);
+            seen[number] = true;
+        })
+        .unwrap();
+        assert!(seen.iter().all(|s| *s));
+    }
+
+    #[test]
+    fn what_reaches_past_the_end_is_an_error_before_anything_is_allocated() {
+        let store = MemoryStore::new("m", vec![0; 10]);
+        let record = |offset, len| vec![(0, ChunkRecord { offset, len, mask: 0 })];
+        assert!(read(&store, record(8, u64::MAX), |_, _| panic!("nothing is there")).is_err());
+        assert_eq!(bytes(&[record(0, u64::MAX), record(5, 9)].concat()), u64::MAX);
+    }
+}
