@@ -3,12 +3,16 @@
 from __future__ import annotations
 
 import json
+import signal
+import time
 from pathlib import Path
 
+import numpy as np
 import pytest
 
 import tiles as tl
 from combining import CLASSIC, DEFLATED, ncforge, wholes
+from stopping import start
 
 
 @pytest.mark.parametrize("scheme", ["nemo", "fms", "roms", "wrf"])
@@ -47,3 +51,28 @@ def test_split_by_mask(tmp_path: Path) -> None:
     done = ncforge("split", path, "-o", tmp_path / "p", "--tiles", "4x4", code=2)
     assert "exists" in done.stderr
     ncforge("split", path, "-o", tmp_path / "q", "--tiles", "99x4", code=1)
+
+
+def test_split_that_is_stopped_leaves_whole_tiles_only(tmp_path: Path) -> None:
+    """SIGINT: nobody goes on with a part of a tile, so none is left, and the hint names no --resume, which there is not."""
+    smooth = np.cumsum(np.random.default_rng(3).standard_normal((8, 240, 300)), 2).round(3).astype("f4")
+    whole = tl.Whole({"v": tl.Field(("t", "y", "x"), smooth), "w": tl.Field(("t", "y", "x"), smooth[::-1] * 2)})
+    path, folder = tmp_path / "whole.nc", tmp_path / "tiles"
+    tl.write(path, whole, tl.Tile({}, {}), CLASSIC)
+    folder.mkdir()
+    words = ["--tiles", "5x4", "--format", "netcdf4", "--codec", "deflate", "--level", 9, "-j", 1]
+    for _ in range(5):
+        running = start("split", path, "-o", folder / "p", *words, "-O")
+        while running.poll() is None and len(list(folder.iterdir())) < 3:
+            time.sleep(0.002)
+        running.send_signal(signal.SIGINT)
+        _, messages = running.communicate(timeout=120)
+        if running.returncode != 0:
+            break
+    assert running.returncode == 130, messages
+    assert "the tiles that are finished stay" in messages
+    assert "--resume" not in messages
+    assert [p.name for p in folder.iterdir() if p.name.startswith(".")] == []
+    ncforge("split", path, "-o", folder / "p", *words, "-O")
+    ncforge("combine", folder / "p", "-o", tmp_path / "back.nc", "--no-history")
+    ncforge("compare", path, tmp_path / "back.nc")

@@ -67,6 +67,8 @@ def test_options_that_no_machine_holds(run: Run, tmp_path: Path) -> None:
     run("bench", "convert", "--floats=100", "--block=99999999999", *once)
     words = ["bench", "io", "-d=4:4:4:4", f"-f={tmp_path / 't.nc'}", "--no-guard"]
     run(*words, "--warmup=1", f"--reps={2**64 - 1}", "--budget=0.01")
+    for more in ([f"--nn={2**63}", "--ppn=2"], [f"--split={2**32}:{2**32}:1:1"]):
+        assert "ranks" in run("bench", "io", "-d=4:4:4:4", "--dry-run", *more, code=2).stderr
     for budget in ("nan", "-5", "0"):
         assert "no number of seconds" in run("bench", "io", f"--budget={budget}", code=2).stderr
 
@@ -99,3 +101,14 @@ def test_what_was_never_written_is_neither_compared_nor_split(run: Run, tmp_path
         with h5py.File(tile) as file:
             values += [file["v"][0, 0], file["v"][3, 7], file["v"][-1, -1]]
     assert sorted(values) == [-9.0] * 9 + [1.0, 2.0, 3.0]
+
+
+def test_sums_over_arrays_that_are_as_long_as_numbers_go(run: Run, tmp_path: Path) -> None:
+    one, other = tmp_path / "one.nc", tmp_path / "other.nc"
+    with h5py.File(one, "w", libver="earliest") as file:
+        for name in ("a", "b", "c"):
+            file.create_dataset(name, shape=(LONG,), chunks=(1000,), dtype="f8")[5] = 1
+    run("copy", one, other, "--verify")
+    found = json.loads(run("compare", "--json", one, other).stdout)
+    assert found["variables"] == 3
+    assert found["bytes"] == 2**64 - 1, "more than a number can tell, and not what is left of a sum that ran over"

@@ -291,6 +291,18 @@ def test_files_in_memory(tmp_path: Path) -> None:
         ds.createDimension("x", 3)
         assert not path.exists()
     assert list(netCDF4.Dataset(path).dimensions) == ["x"]
+    kept = path.read_bytes()
+    with pytest.raises(FileExistsError):
+        ncforge.Dataset(path, "w", clobber=False, diskless=True, persist=True)
+    with ncforge.Dataset(path, "w", clobber=False, diskless=True) as ds:
+        ds.createDimension("other", 1)
+    assert path.read_bytes() == kept, "it was in memory only"
+    # One that nobody holds any more is on disk, too, and nothing beside it.
+    ds = ncforge.Dataset(path, "w", diskless=True, persist=True)
+    ds.createDimension("y", 4)
+    del ds
+    assert list(netCDF4.Dataset(path).dimensions) == ["y"]
+    assert [p.name for p in tmp_path.iterdir()] == ["kept.nc"]
 
 
 def test_layout_and_its_drawing(tmp_path: Path) -> None:

@@ -78,7 +78,8 @@ def test_indexing_is_numpys(small: Path) -> None:
             got = v[key]
             assert np.shape(got) == whole[key].shape, key
             assert np.array_equal(got, whole[key]), key
-        for key in [4, -5, (0, 5), (0, 0, 0), [1, 9], "a", True, None, (..., ...), slice(None, None, 0)]:
+        beyond = np.array([1, 2**64 - 1], "u8")
+        for key in [4, -5, (0, 5), (0, 0, 0), [1, 9], beyond, "a", True, None, (..., ...), slice(None, None, 0)]:
             with pytest.raises(IndexError):
                 v[key]
         assert len(v) == 4

@@ -61,7 +61,7 @@ def _identity(path: str) -> Identity:
 
 
 def _remember(shared: _Shared) -> None:
-    """Notes that it is open, and lets go of the one that was used longest ago when there are too many."""
+    """Notes that it is open, and lets go of the one that was opened longest ago when there are too many."""
     with _lock:
         _open[id(shared)] = weakref.ref(shared)
         _open.move_to_end(id(shared))

@@ -218,6 +218,9 @@ def _item(k: Any, d: int, length: int, grows: bool, name: str) -> Item:
                 raise SelectionError(f"`{name}`: {len(array)} booleans for dimension {d} of length {length}")
             return np.flatnonzero(array)
         if array.ndim == 1 and array.dtype.kind in "iu":
+            # Of 64 bits without a sign, the largest would come out as positions from the end.
+            if array.dtype.kind == "u" and array.size and array.max() > np.iinfo(np.int64).max:
+                raise SelectionError(f"`{name}`: index out of range on dimension {d} of length {length}")
             return array.astype(np.int64)
     raise SelectionError(
         f"`{name}`: an index is an integer, a slice, `...`, or a list or one-dimensional array of integers or "

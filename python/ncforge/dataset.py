@@ -14,6 +14,7 @@ from ncforge._cdl import from_cdl, to_cdl
 from ncforge._complex import complex_type, fill_of, storage_of, variable_of
 from ncforge._contents import Contents, Variables
 from ncforge._core import File
+from ncforge._files import write_whole
 from ncforge._grouptools import GroupTools
 from ncforge._grouptypes import GroupTypes
 from ncforge._groupview import group_html
@@ -433,7 +434,8 @@ class Dataset(Group):
             case "r":
                 core = File.open(path)
             case "w" | "x" if diskless or memory is not None:
-                if plain == "x" and os.path.exists(path):
+                kept = plain == "x" or (not clobber and self._persist is not None)
+                if kept and os.path.exists(path):
                     raise ExistsError(f"`{path}` exists already")
                 core = File.create_in_memory(path, format, alignment())
             case "r+" | "a":
@@ -472,13 +474,15 @@ class Dataset(Group):
     def close(self) -> memoryview | None:
         """Completes the file and closes it. One in memory gives its bytes."""
         self._contents.forget()
+        data = self._finished()
+        return None if data is None else memoryview(data)
+
+    def _finished(self) -> bytes | None:
+        """Completes the file and closes it. The bytes of one in memory, which is on disk now if it shall persist."""
         data = self._core.close()
-        if data is None:
-            return None
-        if self._persist is not None:
-            with open(self._persist, "wb") as file:
-                file.write(data)
-        return memoryview(data)
+        if data is not None and self._persist is not None:
+            write_whole(self._persist, data)
+        return data
 
     def tocdl(
         self, coordvars: bool = False, data: bool = False, outfile: str | os.PathLike[str] | None = None
@@ -560,7 +564,7 @@ class Dataset(Group):
         # A dataset that nobody holds any more is closed, so that a script without `close` loses nothing.
         # (Variables and groups hold their dataset.)
         with contextlib.suppress(Exception):
-            self._core.close()
+            self._finished()
 
     def __enter__(self) -> Dataset:
         return self

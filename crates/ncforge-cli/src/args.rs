@@ -48,6 +48,7 @@ pub(crate) use split::{SplitArgs, TileSchemeArg, TilingArg};
 pub(crate) use tune::{CalibrateArgs, ChoosingArgs, ReaderArg, StorageArg, Tune, TuneArgs, TuneChunksArgs};
 
 use crate::exit::Exit;
+use crate::printer::to_stderr;
 
 /// Fast netCDF: look at files, copy them into the shape you need, compare them.
 ///
@@ -189,7 +190,8 @@ pub(crate) fn parse(argv: &[OsString]) -> Result<Cli, Exit> {
             let told = told.replacen("For more information, try '", "hint: for all options, try '", 1);
             let hint =
                 if told.contains("hint: ") { "" } else { "hint: `ncforge --help` lists the commands\n" };
-            eprint!("ncforge: {}{hint}", told.strip_prefix("error: ").unwrap_or(&told));
+            let told = told.strip_prefix("error: ").unwrap_or(&told);
+            to_stderr(format_args!("ncforge: {told}{hint}"));
             Err(Exit::Usage)
         }
         Err(e) => {

@@ -44,7 +44,7 @@ impl Context<'_> {
     pub(crate) fn engine(&self) -> Result<Engine> {
         let options = EngineOptions { threads: self.threads(), memory: self.memory() };
         // What cannot be obeyed stands on the command line or in the environment.
-        Engine::new(options).map_err(|e| Failure { exit: Exit::Usage, ..e.into() })
+        Engine::new(options).map_err(Failure::usage_of)
     }
 
     /// The worker threads that were asked for.

@@ -61,6 +61,11 @@ impl Failure {
         Failure { message: message.into(), hint: hint.into(), exit: Exit::Usage }
     }
 
+    /// An error about options alone, which the command line gave (exit code 2).
+    pub(crate) fn usage_of(e: Error) -> Self {
+        Failure { exit: Exit::Usage, ..e.into() }
+    }
+
     /// The system refused to do something with a file (exit code 1).
     pub(crate) fn system(op: &str, path: &std::path::Path, e: std::io::Error) -> Self {
         Failure { exit: Exit::Failed, ..Error::io(op, path.display().to_string(), e).into() }

@@ -2,6 +2,8 @@
 
 use std::panic;
 
+use crate::printer::to_stderr;
+
 /// Replaces Rust's panic message. `RUST_BACKTRACE=1` brings the usual one back, for developers.
 pub(crate) fn install() {
     if std::env::var_os("RUST_BACKTRACE").is_some_and(|v| v != "0") {
@@ -15,10 +17,10 @@ pub(crate) fn install() {
             .or_else(|| info.payload().downcast_ref::<String>().map(String::as_str))
             .unwrap_or("unknown");
         let place = info.location().map(|l| format!(" ({}:{})", l.file(), l.line())).unwrap_or_default();
-        eprintln!("ncforge: internal error: {what}{place}");
-        eprintln!(
-            "hint: this is a bug in ncforge {}; please report it with the command line and this message",
+        to_stderr(format_args!(
+            "ncforge: internal error: {what}{place}\nhint: this is a bug in ncforge {}; please report it with the \
+             command line and this message\n",
             env!("CARGO_PKG_VERSION")
-        );
+        ));
     }));
 }

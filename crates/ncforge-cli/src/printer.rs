@@ -160,9 +160,13 @@ impl Printer {
     }
 
     fn err(&self, text: std::fmt::Arguments<'_>) {
-        // Nobody is left to be told when stderr itself fails.
-        let _ = writeln!(std::io::stderr().lock(), "{text}");
+        to_stderr(format_args!("{text}\n"));
     }
+}
+
+/// Writes to stderr. (`eprintln!` panics where its reader is gone, and nobody is left to be told then.)
+pub(crate) fn to_stderr(text: std::fmt::Arguments<'_>) {
+    let _ = std::io::stderr().lock().write_fmt(text);
 }
 
 fn paint(on: bool, style: Style, text: impl Display) -> String {

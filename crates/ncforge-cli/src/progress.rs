@@ -16,6 +16,7 @@ use ncforge::words::bytes;
 
 use crate::args::ProgressKind;
 use crate::interrupt;
+use crate::printer::to_stderr;
 
 /// Time until a terminal shows something: people begin to wonder after a second.
 const BAR_AFTER: Duration = Duration::from_millis(500);
@@ -185,9 +186,9 @@ impl Shared {
         let total = s.total.unwrap_or(0);
         let left = (rate > 0.0).then(|| total.saturating_sub(done) as f64 / rate);
         match self.kind {
-            ProgressKind::Plain => eprintln!("ncforge: {}", plain(s, done, rate, left)),
-            ProgressKind::Json => eprintln!(
-                "{}",
+            ProgressKind::Plain => to_stderr(format_args!("ncforge: {}\n", plain(s, done, rate, left))),
+            ProgressKind::Json => to_stderr(format_args!(
+                "{}\n",
                 serde_json::json!({
                     "stage": s.stage,
                     "item": s.item,
@@ -196,7 +197,7 @@ impl Shared {
                     "bytes_per_second": rate.round(),
                     "seconds_left": left.map(f64::round),
                 })
-            ),
+            )),
             ProgressKind::Auto | ProgressKind::Bar | ProgressKind::None => {}
         }
     }

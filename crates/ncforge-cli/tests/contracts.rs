@@ -42,6 +42,20 @@ fn usage_errors_exit_2_and_say_what_is_wrong() {
 }
 
 #[test]
+fn where_nobody_hears_the_messages_the_work_is_done_all_the_same() {
+    let p = Place::new();
+    p.real("uv300.nc");
+    for (line, code) in [("nonsense", 2), ("copy uv300.nc out.nc --progress json", 0), ("info no.nc", 4)] {
+        let (reader, writer) = std::io::pipe().expect("a pipe");
+        drop(reader);
+        let mut command = std::process::Command::new(env!("CARGO_BIN_EXE_ncforge"));
+        command.args(line.split(' ')).current_dir(p.path(".")).stderr(writer);
+        assert_eq!(command.status().expect("the command starts").code(), Some(code), "{line}");
+    }
+    p.run("compare uv300.nc out.nc").exits(0);
+}
+
+#[test]
 fn a_missing_input_exits_4() {
     let p = Place::new();
     for line in ["info no.nc", "copy no.nc out.nc", "compare no.nc no2.nc", "nccopy no.nc out.nc"] {

@@ -48,6 +48,10 @@ fn storage_is_as_asked() {
     let plan = p.run("copy a.nc b.nc --dry-run --json").exits(0).json();
     let u = plan["variables"].as_array().expect("list").iter().find(|v| v["name"] == "U").expect("U").clone();
     assert_eq!(u["route"], "raw");
+    // The name says that it is going to be packed, which a plan knows as well as a copy.
+    let plan = p.run("copy a.nc b.ncz --dry-run --json").exits(0).json();
+    let done = p.run("copy a.nc b.ncz --json").exits(0).json();
+    assert_eq!((&plan["format"], &plan["variables"][0]["route"]), (&done["format"], &"boxes".into()));
     p.run("copy a.nc b.nc --codec none --chunks /").exits(0);
     assert_eq!(storage(&p, "b.nc", "U")["layout"], "contiguous");
     p.run("compare uv300.nc b.nc").exits(0);
@@ -147,6 +151,10 @@ fn what_a_format_cannot_hold_is_named() {
     p.run("copy uv300.nc out.nc -O -4 --chunks lat").exits(2).says("chunk specification");
     p.run("copy uv300.nc out.nc -O -4 --chunks nothing/5").exits(2).says("no dimension `nothing`");
     p.run("copy uv300.nc out.nc -O -4 --codec deflate --level 12").exits(2).says("level 12");
+    p.run("copy uv300.nc out.nc -O -4 --codec none --level 5").exits(2).says("level 5");
+    // What is kept is deflated: no level of zstd's.
+    p.run("copy uv300.nc d.nc -4 --codec deflate").exits(0);
+    p.run("copy d.nc out.nc -O --level 15").exits(1).says("levels 0 to 9");
 }
 
 #[test]

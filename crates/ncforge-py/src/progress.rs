@@ -73,7 +73,7 @@ impl Progress for Callback {
     }
 
     fn advance(&self, bytes: u64) {
-        self.update(|s| s.done += bytes, false);
+        self.update(|s| s.done = s.done.saturating_add(bytes), false);
     }
 
     fn stop(&self) -> bool {

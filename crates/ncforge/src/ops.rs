@@ -20,6 +20,7 @@ pub mod compare;
 pub mod copy;
 pub mod describe;
 pub mod doctor;
+mod neighbours;
 pub mod pack;
 pub mod progress;
 pub mod sampling;

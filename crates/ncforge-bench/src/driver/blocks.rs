@@ -245,6 +245,32 @@ pub trait BlockFile {
     fn close(self: Box<Self>) -> Result<()>;
 }
 
+/// The rank and the bytes of a value of a variable: what a library that is called through pointers must be able to rely on.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Kind {
+    pub(super) rank: usize,
+    pub(super) size: usize,
+}
+
+impl Kind {
+    /// Of a variable of a file.
+    pub(super) fn of(spec: &FileSpec, var: usize) -> Self {
+        Kind { rank: spec.vars[var].dims.len(), size: spec.vars[var].dtype.size() }
+    }
+
+    /// An error unless a selection has as many dimensions as the variable, and `bytes` are exactly those of its values.
+    pub(super) fn check(self, slab: &Hyperslab, bytes: usize) -> Result<()> {
+        let ranks = [slab.start.len(), slab.count.len(), slab.stride.len()];
+        if ranks == [self.rank; 3] && slab.len().checked_mul(self.size as u64) == Some(bytes as u64) {
+            return Ok(());
+        }
+        Err(Error::Invalid(format!(
+            "{bytes} bytes for a selection of {:?} values of {} bytes of a variable of {} dimensions",
+            slab.count, self.size, self.rank
+        )))
+    }
+}
+
 /// A session that reads, as a file of blocks: its variables must be those of `spec`.
 pub(super) fn reading_session<'a>(
     session: Box<dyn Session>,
@@ -311,6 +337,19 @@ mod tests {
             vars: vec![var],
             fill: false,
             cache: None,
+        }
+    }
+
+    #[test]
+    fn memory_that_does_not_fit_a_selection_is_refused() {
+        let kind = Kind::of(&spec(), 0);
+        kind.check(&Hyperslab::new(&[0, 0], &[2, 3]), 24).unwrap();
+        for (slab, bytes) in [
+            (Hyperslab::new(&[0, 0], &[2, 3]), 23),
+            (Hyperslab::new(&[0], &[6]), 24),
+            (Hyperslab::new(&[0, 0], &[u64::MAX, u64::MAX]), 4),
+        ] {
+            assert_eq!(kind.check(&slab, bytes).unwrap_err().exit_code(), 2, "{slab:?}");
         }
     }
 

@@ -10,6 +10,7 @@ mod hints;
 
 use std::cell::RefCell;
 use std::ffi::{c_char, c_int};
+use std::io::Write;
 use std::rc::Rc;
 
 use self::abi::{Abi, Handle};
@@ -211,7 +212,8 @@ impl Team for MpiTeam {
     }
 
     fn fail(&self, error: &Error) {
-        eprintln!("ncforge: rank {}: {error}", self.rank);
+        // Whether or not somebody reads it: `eprintln!` would panic, and the others wait on.
+        let _ = writeln!(std::io::stderr().lock(), "ncforge: rank {}: {error}", self.rank);
         // Other ranks may be waiting inside a library for this one: only the end of the job reaches them.
         // SAFETY: MPI runs; this does not return.
         unsafe { (self.abi.calls.abort)(self.abi.world, c_int::from(error.exit_code())) };

@@ -24,7 +24,7 @@ use std::path::{Path, PathBuf};
 
 use ncforge::engine::{Engine, EngineOptions};
 
-use crate::clock::{now, usage};
+use crate::clock::{forget_peak, now, peak, usage};
 use crate::driver::Driver;
 use crate::error::{Error, Result};
 use crate::noise::Look;
@@ -295,11 +295,11 @@ fn measure(output: &Path, rep: usize, work: impl FnOnce() -> Result<Option<Used>
     reset_peak();
     let (noise, (cpu, _), begin) = (Look::now(), usage(), now());
     let used = work()?;
-    let (seconds, (after, most)) = (now() - begin, usage());
+    let (seconds, (after, _)) = (now() - begin, usage());
     let own = after - cpu;
     let (cpu, memory) = match used {
         Some(used) => (used.cpu, used.memory),
-        None => (own, peak().unwrap_or(most)),
+        None => (own, peak()),
     };
     let noise = noise.since(cpu);
     let meta = std::fs::metadata(output).map_err(|e| Error::io("look at", output, e))?;
@@ -329,15 +329,7 @@ fn reset_peak() {
     unsafe {
         libc::malloc_trim(0);
     }
-    // Where the system cannot, the figure is that of the whole run.
-    let _ = std::fs::write("/proc/self/clear_refs", "5");
-}
-
-/// The most memory that this process had since then, in bytes.
-fn peak() -> Option<u64> {
-    let text = std::fs::read_to_string("/proc/self/status").ok()?;
-    let line = text.lines().find_map(|l| l.strip_prefix("VmHWM:"))?;
-    line.trim().strip_suffix("kB")?.trim().parse::<u64>().ok().map(|k| k * 1024)
+    forget_peak();
 }
 
 /// Sets the rows of a phase against `cat`, and says how they stand.

@@ -233,14 +233,14 @@ pub fn plan(options: &FollowOptions, processes: usize) -> Result<String> {
         out += &format!("{head} {} {}\n", number + 1, case.name);
     }
     // Appended twice in each: while nobody looks, and while others read.
-    let work = (rounds * cases.len() * 2) as u64;
+    let work = rounds.saturating_mul(cases.len()).saturating_mul(2) as u64;
     out += &format!(
         "work     {rounds} rounds of {} cases, each appended twice: {} written, {} committed\n",
         cases.len(),
         size(bytes.saturating_mul(work)),
         commits.saturating_mul(work),
     );
-    let between = options.interval * (commits.saturating_sub(1) * work) as f64;
+    let between = options.interval * commits.saturating_sub(1) as f64 * work as f64;
     out +=
         &format!("time     {} between commits; the disk takes the rest\n", crate::report::seconds(between));
     if let Some(free) = free_space(&options.folder.join("follow")) {

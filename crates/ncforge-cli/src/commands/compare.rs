@@ -11,18 +11,16 @@ use crate::printer::Printer;
 
 /// Runs the command.
 pub(crate) fn run(args: &CompareArgs, cx: &Context<'_>) -> Result {
-    if args.tolerance.is_some_and(|t| t.is_nan() || t < 0.0) {
-        return Err(Failure::usage("a tolerance is a number of at least 0", "such as --tolerance 1e-6"));
-    }
-    let progress = cx.printer.progress("compare");
-    let engine = cx.engine()?;
-    let left = Dataset::open_with(&args.left, &engine)?;
-    let right = Dataset::open_with(&args.right, &engine)?;
     let options = CompareOptions {
         tolerance: args.tolerance,
         strict: args.strict,
         vars: (!args.vars.is_empty()).then(|| args.vars.clone()),
     };
+    options.check().map_err(Failure::usage_of)?;
+    let progress = cx.printer.progress("compare");
+    let engine = cx.engine()?;
+    let left = Dataset::open_with(&args.left, &engine)?;
+    let right = Dataset::open_with(&args.right, &engine)?;
     let found = compare(&left, &right, &options, &progress);
     progress.finish();
     let found = found?;

@@ -23,7 +23,7 @@ pub(crate) fn run(args: &CopyArgs, cx: &Context<'_>) -> Result {
     if args.run.dry_run {
         let progress = cx.printer.progress("plan");
         let source = Dataset::open_with(&args.input, &engine)?;
-        let plan = plan(&source, &options, &engine)?;
+        let plan = plan(&source, &options.for_output(&args.output), &engine)?;
         progress.finish();
         report::plan(&plan, args.told.json, cx.printer);
         return Ok(Exit::Ok);

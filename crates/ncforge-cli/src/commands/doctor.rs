@@ -103,10 +103,9 @@ fn print(args: &DoctorArgs, reports: &[Report], across: &[Finding], cx: &Context
 }
 
 fn options(args: &DoctorArgs) -> Result<DoctorOptions> {
-    let usage = |e: ncforge::Error| Failure { exit: Exit::Usage, ..e.into() };
     Ok(DoctorOptions {
         accesses: match &args.reads {
-            Some(text) => Access::parse(text, &[]).map_err(usage)?,
+            Some(text) => Access::parse(text, &[]).map_err(Failure::usage_of)?,
             None => Access::usual(),
         },
         machine: machine_on(args.storage),

@@ -58,11 +58,10 @@ pub(crate) fn run(args: &InfoArgs, cx: &Context<'_>) -> Result {
 fn draw(args: &InfoArgs, cx: &Context<'_>) -> Result {
     let Some(out) = &args.html else { return Ok(Exit::Ok) };
     page::check(out, args.overwrite)?;
-    let usage = |e: ncforge::Error| Failure { exit: Exit::Usage, ..e.into() };
     let mut options =
         DoctorOptions { machine: Machine::of_user(), sample: false, ..DoctorOptions::default() };
     if let Some(text) = &args.reads {
-        options.accesses = Access::parse(text, &[]).map_err(usage)?;
+        options.accesses = Access::parse(text, &[]).map_err(Failure::usage_of)?;
     }
     let engine = cx.engine()?;
     let progress = cx.printer.progress("info");

@@ -49,29 +49,9 @@ pub(crate) fn coding(args: &CodecArgs) -> Result<CopyOptions> {
     if args.codec != CodecArg::Auto && (args.goal.is_some() || args.allow_zstd) {
         return Err(Failure::usage("--goal and --allow-zstd go with --codec auto", "add --codec auto"));
     }
-    check_level(codec, args.level)?;
-    Ok(CopyOptions { codec, level: args.level, ..CopyOptions::default() })
-}
-
-/// An error if a level makes no sense for a codec.
-fn check_level(codec: Codec, level: Option<u32>) -> Result<()> {
-    let Some(n) = level else { return Ok(()) };
-    let (name, range) = match codec {
-        Codec::Auto { .. } => {
-            return Err(Failure::usage("--codec auto chooses the level, too", "leave --level away"));
-        }
-        Codec::Deflate => ("deflate", 0..=9),
-        Codec::Zstd => ("zstd", 1..=22),
-        Codec::Keep => ("keep", 0..=22),
-        Codec::None => ("none", 0..=0),
-    };
-    if range.contains(&n) {
-        return Ok(());
-    }
-    Err(Failure::usage(
-        format!("level {n} makes no sense with --codec {name}"),
-        "deflate has levels 0 to 9, zstd 1 to 22",
-    ))
+    let options = CopyOptions { codec, level: args.level, ..CopyOptions::default() };
+    options.check().map_err(Failure::usage_of)?;
+    Ok(options)
 }
 
 /// The variables that were named; `None`: all.

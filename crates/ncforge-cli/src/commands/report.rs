@@ -4,6 +4,7 @@ use ncforge_bench::report::{results_markdown, results_page};
 use ncforge_bench::result::{Results, results_csv};
 
 use super::Context;
+use super::page::write_whole;
 use crate::args::ReportArgs;
 use crate::exit::{Exit, Failure, Result};
 
@@ -31,7 +32,7 @@ pub(crate) fn run(args: &ReportArgs, cx: &Context<'_>) -> Result {
     let Some(results) = Results::joined(documents) else { return Ok(Exit::Ok) };
     let results = if args.show_paths { results } else { results.redacted() };
     let page = form(&results)?;
-    std::fs::write(&args.output, page).map_err(|e| Failure::system("write", &args.output, e))?;
+    write_whole(&args.output, &page)?;
     cx.printer.note(format_args!("{} written", args.output.display()));
     Ok(Exit::Ok)
 }

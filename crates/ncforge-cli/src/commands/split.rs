@@ -2,6 +2,7 @@
 
 use std::path::PathBuf;
 
+use ncforge::Error;
 use ncforge::ops::copy::CopyOptions;
 use ncforge::ops::split::{SplitOptions, TileScheme, split};
 use ncforge::words::bytes;
@@ -45,7 +46,14 @@ pub(crate) fn run(args: &SplitArgs, cx: &Context<'_>) -> Result {
     let progress = cx.printer.progress("split");
     let done = split(&args.input, &base, &options, &engine, &progress);
     progress.finish();
-    let report = done?;
+    let report = done.map_err(|e| match e {
+        Error::Interrupted(_) => Failure {
+            exit: Exit::Sigint,
+            hint: "the tiles that are finished stay; run the same command again with -O".into(),
+            ..e.into()
+        },
+        e => e.into(),
+    })?;
     if args.told.json {
         cx.printer.json(&serde_json::to_value(&report).expect("a report is plain data"));
         return Ok(Exit::Ok);

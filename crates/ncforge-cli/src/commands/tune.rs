@@ -69,10 +69,9 @@ fn chunks(args: &TuneChunksArgs, cx: &Context<'_>) -> Result {
 
 /// How shapes are chosen.
 pub(super) fn choosing(args: &ChoosingArgs, sample: bool) -> std::result::Result<Choosing, Failure> {
-    let usage = |e: ncforge::Error| Failure { exit: Exit::Usage, ..e.into() };
     Ok(Choosing {
         accesses: match &args.reads {
-            Some(text) => Access::parse(text, &[]).map_err(usage)?,
+            Some(text) => Access::parse(text, &[]).map_err(Failure::usage_of)?,
             None => Access::usual(),
         },
         machine: match args.reader {
@@ -85,7 +84,7 @@ pub(super) fn choosing(args: &ChoosingArgs, sample: bool) -> std::result::Result
         },
         sample,
         expect: match &args.expect {
-            Some(text) => Choosing::parse_expected(text).map_err(usage)?,
+            Some(text) => Choosing::parse_expected(text).map_err(Failure::usage_of)?,
             None => Vec::new(),
         },
     })

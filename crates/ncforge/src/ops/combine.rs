@@ -201,7 +201,7 @@ pub fn plan(
 ) -> Result<CombinePlan> {
     let Ready { mut whole, copy, reasons } = prepare(tiles, output, options, engine)?;
     whole.check_values(options.differing)?;
-    let plan = crate::ops::copy::plan_of(whole.source(), &copy, engine)?;
+    let plan = crate::ops::copy::plan_of(whole.source(), &copy.for_output(output), engine)?;
     Ok(CombinePlan {
         scheme: whole.scheme(),
         tiles: whole.tiles().len(),

@@ -20,8 +20,8 @@ mod values;
 use serde::Serialize;
 
 use crate::dataset::Dataset;
-use crate::error::Result;
-use crate::model::{Schema, VarId};
+use crate::error::{Error, Result};
+use crate::model::{Schema, Skipped, VarId};
 use crate::ops::progress::{Progress, check_stop};
 
 pub(crate) use schema::compare_schemas;
@@ -37,6 +37,29 @@ pub struct CompareOptions {
     /// Only these variables (paths, as in both files) and the dimensions that they use; global attributes and
     /// other variables are then not compared. `None`: everything.
     pub vars: Option<Vec<String>>,
+}
+
+impl CompareOptions {
+    /// An error where an option makes no sense, whatever is compared.
+    ///
+    /// ```
+    /// use ncforge::ops::compare::CompareOptions;
+    ///
+    /// let within = |t| CompareOptions { tolerance: Some(t), ..CompareOptions::default() };
+    /// assert!(within(1e-6).check().is_ok());
+    /// assert!(within(-1.0).check().is_err() && within(f64::NAN).check().is_err());
+    /// ```
+    ///
+    /// # Errors
+    /// [`Error::Invalid`].
+    pub fn check(&self) -> Result<()> {
+        match self.tolerance {
+            Some(t) if t.is_nan() || t < 0.0 => {
+                Err(Error::Invalid("a tolerance is a number of at least 0, such as 1e-6".into()))
+            }
+            _ => Ok(()),
+        }
+    }
 }
 
 /// The kinds of differences, roughly in the order in which they matter.
@@ -149,9 +172,9 @@ impl Comparison {
         self.differences.extend(other.differences);
         self.notes.extend(other.notes);
         self.variables += other.variables;
-        self.values += other.values;
-        self.differing_values += other.differing_values;
-        self.bytes += other.bytes;
+        self.values = self.values.saturating_add(other.values);
+        self.differing_values = self.differing_values.saturating_add(other.differing_values);
+        self.bytes = self.bytes.saturating_add(other.bytes);
     }
 }
 
@@ -162,6 +185,7 @@ pub fn compare(
     options: &CompareOptions,
     progress: &dyn Progress,
 ) -> Result<Comparison> {
+    options.check()?;
     let (a, b) = (left.schema(), right.schema());
     let damaged = |d: &Dataset| match d.schema().skipped.iter().find(|s| s.is_damaged()) {
         Some(s) => Err(s.error(&d.path().display().to_string())),
@@ -179,10 +203,12 @@ pub fn compare(
         None => compare_schemas(a, b, options.strict),
         Some(_) => schema::compare_variables(a, b, &pairs),
     };
-    for s in &a.skipped {
-        out.notes.push(format!("`{}` of the first file cannot be compared: {}", s.path, s.why));
+    for (schema, which) in [(a, "first"), (b, "second")] {
+        let told = |s: &Skipped| format!("`{}` of the {which} file cannot be compared: {}", s.path, s.why);
+        out.notes.extend(schema.skipped.iter().map(told));
     }
-    let work: u64 = pairs.iter().map(|&(v, _)| work_bytes(a, v)).sum();
+    // Each of several variables may be as large as numbers go.
+    let work = pairs.iter().map(|&(v, _)| work_bytes(a, v)).fold(0, u64::saturating_add);
     progress.begin("compare", work);
     // The engine keeps to its budget; boxes come on top. A part of it is left for the other file's own.
     let how = How { tolerance: options.tolerance, box_bytes: left.engine().memory() / 6, progress };

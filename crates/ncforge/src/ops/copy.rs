@@ -59,7 +59,6 @@ use crate::engine::{Engine, EngineOptions};
 use crate::error::{Error, Result};
 use crate::ops::progress::Progress;
 use crate::ops::source::Source;
-use crate::store::packed;
 
 use self::journal::{Header, Journal, VERSION};
 use self::output::{Identity, Output};
@@ -159,11 +158,7 @@ pub(crate) fn copy_of(
     elsewhere: Option<&dyn Elsewhere>,
 ) -> Result<CopyReport> {
     let begun = Instant::now();
-    let mut options = options.clone();
-    if options.packed.is_none() && packed::is_named_packed(output) {
-        options.packed = Some(packed::Options::default());
-    }
-    let options = &options;
+    let options = &options.clone().for_output(output);
     let memory = Memory::of(engine.memory());
     let small = source.engine().clone();
     let identity = Identity::of_all(&source.files())?;
@@ -248,6 +243,14 @@ pub fn partial_path(output: &Path) -> std::path::PathBuf {
     output::beside(output, "partial")
 }
 
+/// Takes away what an unfinished copy to `output` has left, unless somebody else is at it: for work of which nobody can go
+/// on with a part.
+pub(crate) fn give_up(output: &Path) {
+    if let Ok(claim) = Output::claim(output, true) {
+        claim.abandon();
+    }
+}
+
 fn report_of(plan: &Plan, output: &Path, identity: &Identity) -> CopyReport {
     let routes = |name: &str| plan.variables.iter().filter(|v| v.route == name).count();
     CopyReport {
@@ -258,7 +261,7 @@ fn report_of(plan: &Plan, output: &Path, identity: &Identity) -> CopyReport {
         input_bytes: identity.len(),
         output_bytes: 0,
         variables: plan.variables.len(),
-        values_bytes: plan.work.iter().map(plan::VarWork::bytes).sum(),
+        values_bytes: plan.work.iter().map(plan::VarWork::bytes).fold(0, u64::saturating_add),
         raw_variables: routes("raw"),
         spilled_variables: routes("spill"),
         verified: false,

@@ -13,7 +13,8 @@ use crate::engine::Engine;
 use crate::error::Result;
 use crate::layout::{Place, VarLayout};
 use crate::model::{Schema, Values, VarId};
-use crate::select::Hyperslab;
+use crate::ops::neighbours;
+use crate::select::{Hyperslab, coordinates};
 
 /// A chunk as a source holds it.
 pub(crate) enum RawChunk {
@@ -85,9 +86,9 @@ pub(crate) trait Source: Sync {
     /// One chunk as it is stored.
     fn raw_chunk(&self, var: VarId, at: &[u64]) -> Result<RawChunk>;
     /// A box of chunks as they are stored, row-major, read in as few requests as may be; `None` where asking one by one
-    /// is as good. `touched`: ranges of chunk coordinates.
-    fn raw_chunks(&self, var: VarId, touched: &[Range<u64>]) -> Result<Option<Vec<RawChunk>>> {
-        let _ = (var, touched);
+    /// is as good, and where they take more than `most` bytes. `touched`: ranges of chunk coordinates.
+    fn raw_chunks(&self, var: VarId, touched: &[Range<u64>], most: u64) -> Result<Option<Vec<RawChunk>>> {
+        let _ = (var, touched, most);
         Ok(None)
     }
     /// Bytes that a variable takes in the files, estimated where counting costs much.
@@ -147,5 +148,23 @@ impl Source for Dataset {
             Some((bytes, mask)) => RawChunk::Encoded(bytes, mask),
             None => RawChunk::Unwritten,
         })
+    }
+
+    fn raw_chunks(&self, var: VarId, touched: &[Range<u64>], most: u64) -> Result<Option<Vec<RawChunk>>> {
+        let layout = self.container().layout(var)?;
+        let Place::Chunked { index, .. } = &layout.place else { return Ok(None) };
+        let mut chunks = Vec::new();
+        let mut stored = Vec::new();
+        for (number, at) in coordinates(touched).enumerate() {
+            chunks.push(RawChunk::Unwritten);
+            stored.extend(index.get(&at)?.map(|record| (number, record)));
+        }
+        let bytes = neighbours::bytes(&stored);
+        if bytes > most || bytes > stored.len() as u64 * neighbours::SMALL {
+            return Ok(None);
+        }
+        let store = self.container().store();
+        neighbours::read(&**store, stored, |number, chunk| chunks[number] = chunk)?;
+        Ok(Some(chunks))
     }
 }

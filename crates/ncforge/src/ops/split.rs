@@ -28,7 +28,7 @@ use crate::dataset::Dataset;
 use crate::engine::Engine;
 use crate::error::{Error, Result};
 use crate::model::{Atomic, DType};
-use crate::ops::copy::{CopyOptions, Lasting, copy_of, engine_below};
+use crate::ops::copy::{CopyOptions, Lasting, copy_of, engine_below, give_up};
 use crate::ops::progress::{Progress, check_stop};
 use crate::select::Hyperslab;
 
@@ -121,7 +121,13 @@ pub fn split(
         let one = One { at, tiles: (nx, ny), rank, total: total as u64, halo: options.halo };
         let path = name(base, options.scheme, rank, total as u64);
         let window = Window::new(&source, describe(&source, &families, options.scheme, one, &path)?);
-        let done = copy_of(&window, &path, &options.copy, engine, progress, Lasting::Relaxed, None)?;
+        let done = copy_of(&window, &path, &options.copy, engine, progress, Lasting::Relaxed, None);
+        let done = done.inspect_err(|e| {
+            // What a copy would go on from: splitting begins anew.
+            if matches!(e, Error::Interrupted(_) | Error::Io { .. }) {
+                give_up(&path);
+            }
+        })?;
         report.output_bytes += done.output_bytes;
         if rank == 0 {
             report.first = done.output;

@@ -10,6 +10,7 @@ use ncforge::{Atomic, Hyperslab};
 
 use super::calls::{Calls, Handle, Id, c_string, check};
 use super::mpio::Shared;
+use crate::driver::blocks::Kind;
 use crate::driver::coding::plugin_parameters;
 use crate::driver::steps::Steps;
 use crate::driver::{Access, BlockFile, FileSpec, MARK};
@@ -108,6 +109,7 @@ struct Blocks {
 struct Var {
     data: Handle,
     dtype: Id,
+    kind: Kind,
     /// Its shape so far, where it can grow.
     grown: Option<Vec<u64>>,
 }
@@ -192,7 +194,7 @@ fn define(calls: &Rc<Calls>, file: &Handle, spec: &FileSpec, v: usize, shared: b
     // SAFETY: an open file, a string that ends with zero, a type, a space, properties.
     let id = unsafe { (calls.data_create)(file.id, name.as_ptr(), stored, space.id, 0, plist.id, access) };
     let data = Handle::new(calls, id, calls.data_close, &format!("dataset `{}`", var.name))?;
-    Ok(Var { data, dtype, grown: grows.then_some(now) })
+    Ok(Var { data, dtype, kind: Kind::of(spec, v), grown: grows.then_some(now) })
 }
 
 /// Properties with room for the decoded chunks of a dataset, where that is asked for and there are chunks.
@@ -229,7 +231,7 @@ pub(super) fn open<'a>(
             check(unsafe { (calls.data_extent)(data.id, spec.shape(v).as_ptr()) }, "enlarging")?;
         }
         let grown = (write && shared.is_none() && spec.is_unlimited(v)).then_some(shape);
-        vars.push(Var { data, dtype: type_of(calls, var.dtype)?, grown });
+        vars.push(Var { data, dtype: type_of(calls, var.dtype)?, kind: Kind::of(spec, v), grown });
     }
     steps.end("inquire");
     Ok(Box::new(Blocks { calls: Rc::clone(calls), vars, file, writable: write, steps, shared }))
@@ -317,6 +319,7 @@ impl BlockFile for Blocks {
         if !self.writable {
             return Err(Error::Invalid("the file is open for reading only".into()));
         }
+        self.vars[var].kind.check(slab, bytes.len())?;
         self.grow(var, slab)?;
         let v = &self.vars[var];
         let (file, memory) = select(&self.calls, &v.data, slab)?;
@@ -330,6 +333,7 @@ impl BlockFile for Blocks {
 
     fn read(&mut self, var: usize, slab: &Hyperslab, out: &mut [u8]) -> Result<()> {
         let v = &self.vars[var];
+        v.kind.check(slab, out.len())?;
         let (file, memory) = select(&self.calls, &v.data, slab)?;
         let transfer = self.transfer();
         move_block(out, |out| {

@@ -12,6 +12,7 @@ use ncforge::{Atomic, Format, Hyperslab};
 
 use super::calls::{Calls, FilterAvailable};
 use super::{LibnetcdfDriver, check};
+use crate::driver::blocks::Kind;
 use crate::driver::coding::{plugin_parameters, swapped};
 use crate::driver::steps::Steps;
 use crate::driver::transposed::steps;
@@ -173,6 +174,8 @@ struct Blocks {
     calls: Rc<Calls>,
     ncid: c_int,
     vars: Vec<c_int>,
+    /// What is known of each of them.
+    kinds: Vec<Kind>,
     open: bool,
     steps: Steps,
     /// Calls are collective.
@@ -308,6 +311,7 @@ impl Blocks {
             calls: Rc::clone(calls),
             ncid,
             vars: Vec::new(),
+            kinds: (0..spec.vars.len()).map(|v| Kind::of(spec, v)).collect(),
             open: true,
             steps,
             together: access.several().is_some() && access.is_collective(),
@@ -471,9 +475,10 @@ impl Blocks {
 
 impl BlockFile for Blocks {
     fn write(&mut self, var: usize, slab: &Hyperslab, bytes: &[u8]) -> Result<()> {
+        self.kinds[var].check(slab, bytes.len())?;
         self.place(slab);
-        // SAFETY: the file's variables were defined with the type and the rank of the caller's blocks; the library
-        // checks the selection; `bytes` holds its values.
+        // SAFETY: an open file and a variable of the described type and rank; as many starts and counts; the library checks the
+        // selection, and `bytes` holds its values.
         let code = unsafe {
             (self.calls.put_vara)(
                 self.ncid,
@@ -493,6 +498,7 @@ impl BlockFile for Blocks {
     }
 
     fn read(&mut self, var: usize, slab: &Hyperslab, out: &mut [u8]) -> Result<()> {
+        self.kinds[var].check(slab, out.len())?;
         self.place(slab);
         // SAFETY: as above; `out` has room for the selection's values.
         let code = unsafe {
@@ -517,6 +523,7 @@ impl BlockFile for Blocks {
         _room: &mut Vec<u8>,
         out: &mut [u8],
     ) -> Result<()> {
+        self.kinds[var].check(slab, out.len())?;
         self.place(slab);
         // Distances in memory between neighbours along each dimension of the variable, in values.
         let there: Vec<u64> = order.iter().map(|&d| slab.count[d]).collect();

@@ -6,6 +6,7 @@ use std::rc::Rc;
 
 use super::calls::Calls;
 use super::{LibnetcdfDriver, blocks, check};
+use crate::driver::blocks::Kind;
 use crate::driver::follow::{Consumer, Producer, RecordFile};
 use crate::driver::{Access, BlockFile};
 use crate::error::{Error, Result};
@@ -57,11 +58,12 @@ pub(super) fn consumer(driver: &LibnetcdfDriver, path: &Path, of: &RecordFile) -
 }
 
 impl Shared {
-    /// Starts and counts of records, as the library takes them.
-    fn place(&self, first: u64, count: u64) -> (Vec<usize>, Vec<usize>) {
+    /// Starts and counts of records, as the library takes them, if so many bytes are theirs.
+    fn place(&self, first: u64, count: u64, bytes: usize) -> Result<(Vec<usize>, Vec<usize>)> {
         let slab = self.of.slab(first, count);
+        Kind { rank: 1 + self.of.shape.len(), size: self.of.dtype.size() }.check(&slab, bytes)?;
         let list = |v: &[u64]| v.iter().map(|&n| n as usize).collect();
-        (list(&slab.start), list(&slab.count))
+        Ok((list(&slab.start), list(&slab.count)))
     }
 
     fn sync(&self) -> Result<()> {
@@ -72,7 +74,7 @@ impl Shared {
 
 impl Producer for Shared {
     fn append(&mut self, record: u64, bytes: &[u8]) -> Result<()> {
-        let (start, count) = self.place(record, 1);
+        let (start, count) = self.place(record, 1, bytes.len())?;
         // SAFETY: the file's one variable, of these dimensions; `bytes` holds a record.
         let code = unsafe {
             (self.calls.put_vara)(self.ncid, 0, start.as_ptr(), count.as_ptr(), bytes.as_ptr().cast())
@@ -103,7 +105,7 @@ impl Consumer for Shared {
     }
 
     fn read(&mut self, first: u64, count: u64, out: &mut [u8]) -> Result<()> {
-        let (start, lens) = self.place(first, count);
+        let (start, lens) = self.place(first, count, out.len())?;
         // SAFETY: as above; `out` has room for these records.
         let code = unsafe {
             (self.calls.get_vara)(self.ncid, 0, start.as_ptr(), lens.as_ptr(), out.as_mut_ptr().cast())

@@ -35,8 +35,9 @@ impl Decomposition {
     /// # Errors
     /// [`Error::Unreadable`] with the place where it is no such file; [`Error::Io`].
     pub(super) fn load(path: &Path) -> Result<Self> {
-        let text = std::fs::read_to_string(path).map_err(|e| Error::io("read", path, e))?;
-        Self::parse(&text).map_err(|why| {
+        let bytes = std::fs::read(path).map_err(|e| Error::io("read", path, e))?;
+        // What is behind the maps may be anything; in them there are no other letters than these.
+        Self::parse(&String::from_utf8_lossy(&bytes)).map_err(|why| {
             Error::Unreadable(format!("`{}` is no decomposition of PIO: {why}", path.display()))
         })
     }
@@ -234,6 +235,17 @@ mod tests {
             let why = Decomposition::parse(text).unwrap_err();
             assert!(why.contains(told), "{text}: {why}");
         }
+    }
+
+    #[test]
+    fn a_file_of_other_bytes_is_no_map_and_letters_behind_the_maps_do_not_matter() {
+        let dir = tempfile::tempdir().unwrap();
+        let path = dir.path().join("map");
+        std::fs::write(&path, b"CDF\x01\xff\xfe").unwrap();
+        assert_eq!(Decomposition::load(&path).unwrap_err().exit_code(), 4);
+        let text = [file("2 3", &["1 2"]).as_bytes(), b"\xe9\n"].concat();
+        std::fs::write(&path, text).unwrap();
+        assert_eq!(Decomposition::load(&path).unwrap().maps, [[0, 1]]);
     }
 
     #[test]

@@ -363,6 +363,12 @@ mod tests {
         }
         let r = GeometryRequest { nodes: Some(3), ppn: Some(2), ..GeometryRequest::default() };
         assert!(Geometry::resolve(&r, 4, 1).is_err());
+        // Products that no number can tell.
+        let r = GeometryRequest { nodes: Some(u64::MAX), ppn: Some(2), ..GeometryRequest::default() };
+        assert!(Geometry::resolve(&r, u64::MAX - 1, 1).is_err());
+        let mut r = request("4:4:4", None);
+        r.split = "4294967296:4294967296:1".parse().ok();
+        assert!(Geometry::resolve(&r, 1, 1).is_err());
         let e = Geometry::resolve(&request("20:200:200:10", Some("1:100:200:10")), 4, 1).unwrap_err();
         assert!(e.to_string().contains("try 1:200:50:10"), "{e}");
     }

@@ -108,7 +108,7 @@ impl Geometry {
             }
             (None, None) => usual,
         };
-        let covered: u64 = grid.iter().product();
+        let covered = grid.iter().fold(1u64, |all, &g| all.saturating_mul(g));
         if covered != ranks {
             return invalid(format!(
                 "a grid of {} is for {covered} ranks, there are {ranks}",

@@ -42,7 +42,7 @@ pub(super) fn run_io(args: &IoArgs, cx: &Context<'_>) -> Result {
     if let Some(team) = SharedTeam::from_environment()? {
         return as_rank(&team, args, &options, cx);
     }
-    let asked = args.nodes.map_or(1, usize::from) * args.ppn.map_or(1, usize::from);
+    let asked = args.nodes.map_or(1, usize::from).saturating_mul(args.ppn.map_or(1, usize::from));
     let ranks = args.ranks.map_or(asked, usize::from);
     if args.dry_run {
         cx.printer.data(&plan(&options, ranks as u64)?.text);

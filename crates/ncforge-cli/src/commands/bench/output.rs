@@ -7,6 +7,7 @@ use ncforge_bench::result::Results;
 
 use crate::args::OutputArgs;
 use crate::commands::Context;
+use crate::commands::page::write_whole;
 use crate::exit::{Failure, Result};
 
 /// One way to print a result, for those who asked for it.
@@ -66,5 +67,5 @@ fn write(path: &Path, text: &str, cx: &Context<'_>) -> Result<(), Failure> {
         cx.printer.data(text);
         return Ok(());
     }
-    std::fs::write(path, text).map_err(|e| Failure::system("write", path, e))
+    write_whole(path, text)
 }

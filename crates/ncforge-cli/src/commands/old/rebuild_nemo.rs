@@ -218,46 +218,91 @@ fn is_true(value: &str) -> bool {
     value.trim_start_matches('.').starts_with(['t', 'T'])
 }
 
+/// A word of a namelist.
+enum Token {
+    /// Text in quotes, without them.
+    Quoted(String),
+    /// Anything else between separators.
+    Bare(String),
+    /// `=`
+    Equals,
+}
+
+/// The words of a namelist up to its `/` or `&end`: separated by blanks, commas and line ends, comments behind `!` left out.
+/// (Fortran 2018, §13.11; a `/` within a word is none of its ends here, so that paths need no quotes.)
+fn tokens(text: &str) -> Vec<Token> {
+    let mut found = Vec::new();
+    let mut rest = text.chars().peekable();
+    while let Some(c) = rest.next() {
+        match c {
+            '/' => break,
+            '!' => while rest.next_if(|c| *c != '\n').is_some() {},
+            '=' => found.push(Token::Equals),
+            '\'' | '"' => {
+                let mut word = String::new();
+                while let Some(inner) = rest.next() {
+                    // A quote that stands twice is one of the text.
+                    if inner == c && rest.next_if_eq(&c).is_none() {
+                        break;
+                    }
+                    word.push(inner);
+                }
+                found.push(Token::Quoted(word));
+            }
+            c if c == ',' || c.is_whitespace() => {}
+            c => {
+                let mut word = String::from(c);
+                while let Some(c) = rest.next_if(|c| !matches!(c, ',' | '=' | '!') && !c.is_whitespace()) {
+                    word.push(c);
+                }
+                if word.eq_ignore_ascii_case("&end") {
+                    break;
+                }
+                found.push(Token::Bare(word));
+            }
+        }
+    }
+    found
+}
+
 /// Reads the values of `&nam_rebuild … /`.
 fn read_namelist(text: &str, asked: &mut Asked) -> std::result::Result<(), String> {
-    let lower = text.to_lowercase();
+    // Of ASCII alone: other letters may be longer in lower case, and what is found there would stand elsewhere here.
+    let lower = text.to_ascii_lowercase();
     let from = lower.find("&nam_rebuild").ok_or("there is no namelist &nam_rebuild")? + "&nam_rebuild".len();
-    let mut body = String::new();
-    for line in text[from..].lines() {
-        if line.trim() == "/" || line.trim().to_lowercase() == "&end" {
-            break;
-        }
-        body.push_str(line.split('!').next().unwrap_or(""));
-        body.push('\n');
-    }
-    // `key = value` pairs, separated by commas or line ends; values may be lists.
     let mut key = String::new();
-    for line in body.lines() {
-        let mut part = line.trim();
-        if let Some((name, value)) = part.split_once('=') {
-            key = name.trim().to_lowercase();
-            part = value;
-        }
-        for value in part.split(',').map(|v| v.trim().trim_matches(['\'', '"'])).filter(|v| !v.is_empty()) {
-            let number = || value.parse::<u64>().map_err(|_| format!("{key} is a number, not `{value}`"));
-            match key.as_str() {
-                "filebase" => asked.base = Some(value.to_owned()),
-                "ndomain" => asked.tiles = Some(number()?),
-                "dims" => asked.dims.push(value.to_owned()),
-                "deflate_level" => asked.level = Some(number()?),
-                "nc4_xchunk" => asked.chunks[0] = Some(number()?),
-                "nc4_ychunk" => asked.chunks[1] = Some(number()?),
-                "nc4_zchunk" => asked.chunks[2] = Some(number()?),
-                "nc4_tchunk" => asked.chunks[3] = Some(number()?),
-                "ifstart" => asked.first = number()?,
-                "nslicesize" => asked.slices = number()?,
-                "fchunksize" => asked.cache = Some(number()?),
-                "ndigits" => asked.digits = Some(number()?),
-                "l_timestamp" | "l_verbose" => asked.verbose |= is_true(value),
-                // Holes hold the missing value in any case.
-                "l_maskout" => {}
-                other => return Err(format!("`{other}` is no variable of nam_rebuild")),
+    let mut rest = tokens(&text[from..]).into_iter().peekable();
+    while let Some(token) = rest.next() {
+        let value = match token {
+            Token::Bare(name) if matches!(rest.peek(), Some(Token::Equals)) => {
+                rest.next();
+                key = name.to_lowercase();
+                continue;
             }
+            Token::Bare(value) | Token::Quoted(value) => value,
+            Token::Equals => return Err("a `=` stands without a name before it".to_owned()),
+        };
+        if value.is_empty() {
+            continue;
+        }
+        let number = || value.parse::<u64>().map_err(|_| format!("{key} is a number, not `{value}`"));
+        match key.as_str() {
+            "filebase" => asked.base = Some(value),
+            "ndomain" => asked.tiles = Some(number()?),
+            "dims" => asked.dims.push(value),
+            "deflate_level" => asked.level = Some(number()?),
+            "nc4_xchunk" => asked.chunks[0] = Some(number()?),
+            "nc4_ychunk" => asked.chunks[1] = Some(number()?),
+            "nc4_zchunk" => asked.chunks[2] = Some(number()?),
+            "nc4_tchunk" => asked.chunks[3] = Some(number()?),
+            "ifstart" => asked.first = number()?,
+            "nslicesize" => asked.slices = number()?,
+            "fchunksize" => asked.cache = Some(number()?),
+            "ndigits" => asked.digits = Some(number()?),
+            "l_timestamp" | "l_verbose" => asked.verbose |= is_true(&value),
+            // Holes hold the missing value in any case.
+            "l_maskout" => {}
+            other => return Err(format!("`{other}` is no variable of nam_rebuild")),
         }
     }
     Ok(())
@@ -284,5 +329,25 @@ mod tests {
         assert_eq!(asked, want);
         assert!(read_namelist("&nam_other /", &mut asked).is_err());
         assert!(read_namelist("&nam_rebuild\n what=1\n/", &mut asked).is_err());
+        assert!(read_namelist("&nam_rebuild\n = 1\n/", &mut asked).is_err());
+    }
+
+    #[test]
+    fn a_namelist_may_stand_in_one_line_and_behind_any_letters() {
+        // Letters that are longer, and shorter, in lower case.
+        for before in ["", "! İİİİ\n", "! \u{212a}\u{212a}é\n"] {
+            let mut asked = Asked::default();
+            let text =
+                format!("{before}&NAM_REBUILD filebase='it''s / é', ndomain = 4 dims=x,'' l_verbose=T /");
+            read_namelist(&text, &mut asked).unwrap();
+            let want = Asked {
+                base: Some("it's / é".into()),
+                tiles: Some(4),
+                dims: vec!["x".into()],
+                verbose: true,
+                ..Asked::default()
+            };
+            assert_eq!(asked, want);
+        }
     }
 }

@@ -108,19 +108,24 @@ impl Netcdf4Writer {
     /// Where a chunk of `len` encoded bytes goes, and the table to note it in.
     fn room_for_chunk(&mut self, var: VarId, at: &[u64], len: u64) -> Result<(Arc<LiveIndex>, u64)> {
         self.check(var)?;
-        let path = self.path(var);
-        let shape = self.schema.shape(var);
         let state = &self.vars[var.0];
+        // Chunks may be as small as a value: names and shapes are put together for errors only.
+        let path = || self.path(var);
         let PlaceState::Chunked { chunk, filters, table, .. } = &state.place else {
-            return Err(Error::Invalid(format!("`{path}` is not stored in chunks")));
+            return Err(Error::Invalid(format!("`{}` is not stored in chunks", path())));
         };
-        let counts = ChunkGrid::new(&shape, chunk).counts();
-        if at.len() != counts.len() || at.iter().zip(&counts).any(|(i, n)| i >= n) {
-            return Err(Error::Invalid(format!("`{path}` has no chunk {at:?}; its grid is {counts:?}")));
+        let lens = self.schema.var(var).dims.iter().map(|&d| self.schema.dim(d).len);
+        let is_inside = |((&i, &c), n): ((&u64, &u64), u64)| i < n.div_ceil(c);
+        if at.len() != chunk.len() || !at.iter().zip(chunk).zip(lens).all(is_inside) {
+            let counts = ChunkGrid::new(&self.schema.shape(var), chunk).counts();
+            return Err(Error::Invalid(format!("`{}` has no chunk {at:?}; its grid is {counts:?}", path())));
         }
         let whole: u64 = chunk.iter().product::<u64>() * u64::from(state.stored.size);
         if len == 0 || u32::try_from(len).is_err() || (filters.is_empty() && len != whole) {
-            return Err(Error::Invalid(format!("a chunk of `{path}` of {len} bytes (unencoded: {whole})")));
+            return Err(Error::Invalid(format!(
+                "a chunk of `{}` of {len} bytes (unencoded: {whole})",
+                path()
+            )));
         }
         let is_plain = filters.is_empty();
         let table = Arc::clone(table);

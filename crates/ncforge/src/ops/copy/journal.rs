@@ -92,22 +92,19 @@ impl Journal {
         .map_err(|e| j.failed(e))?;
         // One that says of nothing yet that it is done may be lost: the copy begins anew then.
         if !done.is_empty() {
-            j.commit(done)?;
+            j.commit(done.iter().cloned().map(Ok))?;
         }
         Ok(j)
     }
 
-    /// Writes steps. Call it when their bytes are durable.
-    pub(crate) fn commit(&mut self, steps: &[Step]) -> Result<()> {
-        let mut text = String::new();
+    /// Writes steps one after the other: all of them at once would take more memory than the small chunks that they list.
+    /// Call it when their bytes are durable.
+    pub(crate) fn commit(&self, steps: impl Iterator<Item = Result<Step>>) -> Result<()> {
         for step in steps {
-            text.push_str(&serde_json::to_string(step).expect("a step is plain data"));
-            text.push('\n');
+            let line = serde_json::to_string(&step?).expect("a step is plain data") + "\n";
+            (&self.file).write_all(line.as_bytes()).map_err(|e| self.failed(e))?;
         }
-        self.file
-            .write_all(text.as_bytes())
-            .and_then(|()| self.file.sync_data())
-            .map_err(|e| Error::io("write", &self.name, e))
+        self.file.sync_data().map_err(|e| self.failed(e))
     }
 
     fn failed(&self, e: std::io::Error) -> Error {
@@ -134,10 +131,10 @@ mod tests {
             history: Some("x".into()),
             chosen: Chosen::default(),
         };
-        let mut j = Journal::begin(open(), "j".into(), &header, &[]).unwrap();
+        let j = Journal::begin(open(), "j".into(), &header, &[]).unwrap();
         let steps: Vec<Step> =
             (0..3).map(|at| Step { var: 0, at, chunks: vec![Some((at, 5, 0)), None] }).collect();
-        j.commit(&steps).unwrap();
+        j.commit(steps.iter().cloned().map(Ok)).unwrap();
         assert_eq!(Journal::read(open()), Some((header.clone(), steps.clone())));
         let len = path.metadata().unwrap().len();
         open().set_len(len - 3).unwrap();

@@ -1,9 +1,11 @@
 //! What a copy is asked to do.
 
+use std::path::Path;
 use std::time::Duration;
 
 use super::spec::{ChunkSpec, FilterSpec};
 use crate::codec::quantize::Quantize;
+use crate::error::{Error, Result};
 use crate::model::{Endian, Format};
 use crate::ops::choosing::Choosing;
 use crate::ops::doctor::Profile;
@@ -117,6 +119,61 @@ pub struct CopyOptions {
     /// default options, if the output's name ends in `.ncz`. Without a format, a source that is not classic gets
     /// the first classic version that can hold it.
     pub packed: Option<packed::Options>,
+}
+
+impl CopyOptions {
+    /// The same for an output of this name, as [`copy`](super::copy) takes them: what ends in `.ncz` becomes a packed file.
+    ///
+    /// ```
+    /// use std::path::Path;
+    /// use ncforge::ops::copy::CopyOptions;
+    ///
+    /// assert!(CopyOptions::default().for_output(Path::new("out.ncz")).packed.is_some());
+    /// assert!(CopyOptions::default().for_output(Path::new("out.nc")).packed.is_none());
+    /// ```
+    #[must_use]
+    pub fn for_output(mut self, output: &Path) -> Self {
+        if self.packed.is_none() && packed::is_named_packed(output) {
+            self.packed = Some(packed::Options::default());
+        }
+        self
+    }
+}
+
+impl CopyOptions {
+    /// An error where options make no sense together, whatever is copied: a level that the codec does not have.
+    ///
+    /// ```
+    /// use ncforge::ops::copy::{Codec, CopyOptions};
+    ///
+    /// let with = |codec, level| CopyOptions { codec, level: Some(level), ..CopyOptions::default() };
+    /// assert!(with(Codec::Zstd, 12).check().is_ok());
+    /// assert!(with(Codec::Deflate, 12).check().unwrap_err().to_string().contains("level 12"));
+    /// ```
+    ///
+    /// # Errors
+    /// [`Error::Invalid`].
+    pub fn check(&self) -> Result<()> {
+        let Some(level) = self.level else { return Ok(()) };
+        let (name, known) = match self.codec {
+            Codec::Auto { .. } => {
+                return Err(Error::Invalid(
+                    "the codec auto chooses the level, too: give no level with it".into(),
+                ));
+            }
+            Codec::Deflate => ("deflate", 0..=9),
+            Codec::Zstd => ("zstd", 1..=22),
+            // Of what the source has.
+            Codec::Keep => ("keep", 0..=22),
+            Codec::None => ("none", 0..=0),
+        };
+        if known.contains(&level) {
+            return Ok(());
+        }
+        Err(Error::Invalid(format!(
+            "level {level} makes no sense with the codec {name}: deflate has levels 0 to 9, zstd 1 to 22"
+        )))
+    }
 }
 
 impl Default for CopyOptions {

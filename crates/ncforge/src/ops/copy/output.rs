@@ -28,18 +28,24 @@ impl Output {
             return Err(Error::Exists(path));
         }
         let (partial, journal) = (beside(&path, "partial"), beside(&path, "journal"));
-        let lock = OpenOptions::new()
-            .read(true)
-            .write(true)
-            .create(true)
-            .truncate(false)
-            .open(&journal)
-            .map_err(|e| Error::io("create", path.display().to_string(), e))?;
-        // SAFETY: a plain system call on our own descriptor.
-        if unsafe { libc::flock(lock.as_raw_fd(), libc::LOCK_EX | libc::LOCK_NB) } != 0 {
-            return Err(Error::Invalid(format!("another copy is writing `{}` just now", path.display())));
+        let failed = |e| Error::io("create", path.display().to_string(), e);
+        loop {
+            let lock = OpenOptions::new()
+                .read(true)
+                .write(true)
+                .create(true)
+                .truncate(false)
+                .open(&journal)
+                .map_err(failed)?;
+            // SAFETY: a plain system call on our own descriptor.
+            if unsafe { libc::flock(lock.as_raw_fd(), libc::LOCK_EX | libc::LOCK_NB) } != 0 {
+                return Err(Error::Invalid(format!("another copy is writing `{}` just now", path.display())));
+            }
+            // A copy that ended in between took its journal away, and this lock is on what nobody else will find.
+            if is_file_at(&lock, &journal).map_err(failed)? {
+                return Ok(Output { path, partial, journal, lock });
+            }
         }
-        Ok(Output { path, partial, journal, lock })
     }
 
     /// The journal's file, which also is the lock.
@@ -64,6 +70,16 @@ impl Output {
         // Best effort: what cannot be removed is replaced by the next copy.
         let _ = std::fs::remove_file(&self.partial);
         let _ = std::fs::remove_file(&self.journal);
+    }
+}
+
+/// Whether an open file is the one that has this name.
+fn is_file_at(file: &File, path: &Path) -> std::io::Result<bool> {
+    let own = file.metadata()?;
+    match path.metadata() {
+        Ok(named) => Ok((named.dev(), named.ino()) == (own.dev(), own.ino())),
+        Err(e) if e.kind() == std::io::ErrorKind::NotFound => Ok(false),
+        Err(e) => Err(e),
     }
 }
 
@@ -137,14 +153,17 @@ impl Identity {
             return Identity::of(one);
         }
         let mut all = Identity { device: 0, inode: 0, len: 0, modified_seconds: 0, modified_nanos: 0 };
-        let mut text = String::new();
+        let (mut here, mut anywhere) = (String::new(), String::new());
         for path in paths {
             let one = Identity::of(path)?;
-            text.push_str(&format!("{one:?};"));
+            here.push_str(&format!("{one:?};"));
+            anywhere.push_str(&format!("{} {};", one.len, one.modified_seconds));
             all.len = all.len.saturating_add(one.len);
         }
-        // The hash stands where a single file has its number.
-        all.inode = super::plan::fnv1a(text.as_bytes());
+        // Hashes stand where a single file has its number and its time: of all that is known here, and of what is the
+        // same on other machines.
+        all.inode = super::plan::fnv1a(here.as_bytes());
+        all.modified_seconds = super::plan::fnv1a(anywhere.as_bytes()).cast_signed();
         all.device = paths.len() as u64;
         Ok(all)
     }
@@ -189,5 +208,30 @@ mod tests {
         Output::claim(&path, true).unwrap().abandon();
         assert!(path.exists());
         assert!(Output::claim(dir.path(), true).is_err());
+    }
+
+    #[test]
+    fn a_lock_on_a_journal_that_was_taken_away_is_none() {
+        let dir = tempfile::tempdir().unwrap();
+        let a = Output::claim(&dir.path().join("o.nc"), false).unwrap();
+        let file = a.journal_file().unwrap();
+        assert!(is_file_at(&file, &a.journal).unwrap());
+        std::fs::remove_file(&a.journal).unwrap();
+        assert!(!is_file_at(&file, &a.journal).unwrap());
+        std::fs::write(&a.journal, b"").unwrap();
+        assert!(!is_file_at(&file, &a.journal).unwrap(), "the one of the next copy");
+    }
+
+    #[test]
+    fn of_several_files_each_counts_on_other_machines_too() {
+        let dir = tempfile::tempdir().unwrap();
+        let paths: Vec<PathBuf> = ["a", "b"].iter().map(|n| dir.path().join(n)).collect();
+        paths.iter().for_each(|p| std::fs::write(p, b"1234").unwrap());
+        let old = Identity::of_all(&paths).unwrap();
+        assert!(old.is_alike(&Identity::of_all(&paths).unwrap()));
+        let other_day = std::time::UNIX_EPOCH + std::time::Duration::from_secs(86400);
+        File::options().write(true).open(&paths[1]).unwrap().set_modified(other_day).unwrap();
+        let new = Identity::of_all(&paths).unwrap();
+        assert!(new.len() == old.len() && !old.is_alike(&new), "changed, and as long as before");
     }
 }

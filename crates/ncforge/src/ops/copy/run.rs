@@ -422,9 +422,7 @@ impl Run<'_> {
         if !self.pending.is_empty() {
             self.writer.flush()?;
             self.store.sync()?;
-            let steps =
-                self.pending.iter().map(|&(var, at)| self.step(var, at)).collect::<Result<Vec<_>>>()?;
-            self.journal.commit(&steps)?;
+            self.journal.commit(self.pending.iter().map(|&(var, at)| self.step(var, at)))?;
             self.pending.clear();
         }
         self.last = Instant::now();

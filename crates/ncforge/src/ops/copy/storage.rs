@@ -71,9 +71,7 @@ pub(crate) fn decide(
     recorded: &Chosen,
 ) -> Result<Decided> {
     check_names(schema, source, options)?;
-    if matches!(options.codec, Codec::Auto { .. }) && options.level.is_some() {
-        return Err(Error::Invalid("a codec is chosen with its level: give none with it".into()));
-    }
+    options.check()?;
     if schema.format.is_classic() {
         let notes = classic_has_none(schema, options)?;
         if options.profile == Some(Profile::Cmip7) {
@@ -417,13 +415,18 @@ fn filters_of(schema: &Schema, v: VarId, options: &CopyOptions, method: Method) 
             if let Some(level) = options.level {
                 for f in &mut list {
                     match f.id {
+                        DEFLATE if level > 9 => {
+                            return Err(Error::Invalid(format!(
+                                "level {level} makes no sense with `{path}`, which is deflated: that has levels 0 to 9"
+                            )));
+                        }
                         DEFLATE => *f = filters::deflate(level),
                         ZSTD => *f = filters::zstd(level as i32),
                         _ => {}
                     }
                 }
                 if level == 0 {
-                    list.retain(|f| f.id != DEFLATE && f.id != SHUFFLE);
+                    list.retain(|f| ![DEFLATE, ZSTD, SHUFFLE].contains(&f.id));
                 }
             }
             match options.shuffle {

@@ -30,7 +30,7 @@ pub(crate) fn verify(
         e => e,
     };
     let values = || plan.work.iter().filter(|w| w.moved.values);
-    progress.begin("verify", values().map(super::plan::VarWork::bytes).sum());
+    progress.begin("verify", values().map(super::plan::VarWork::bytes).fold(0, u64::saturating_add));
     for work in values() {
         if !found.is_same() {
             break;

@@ -263,6 +263,12 @@ fn add_partitions(
         ];
         for (name, values, about) in told {
             let (Some(values), None) = (values, whole.find_var(&name)) else { continue };
+            if values.iter().any(|&n| i32::try_from(n).is_err()) {
+                notes.push(format!(
+                    "{name} is not written: its numbers are larger than those of D-Flow FM may be"
+                ));
+                continue;
+            }
             let dim = *known.get_or_insert_with(|| {
                 let mut name = "nPartitions".to_owned();
                 while whole.find_dim(Schema::ROOT, &name).is_some() {

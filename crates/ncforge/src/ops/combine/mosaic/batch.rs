@@ -4,20 +4,17 @@
 //! and reading each costs several times what moving its bytes does.
 
 use std::ops::Range;
-use std::sync::{Arc, Mutex, PoisonError};
+use std::sync::atomic::{AtomicU64, Ordering};
+use std::sync::{Mutex, PoisonError};
 
 use super::{DimKind, From, Mosaic};
 use crate::engine::Region;
 use crate::error::Result;
 use crate::layout::Place;
 use crate::model::VarId;
+use crate::ops::neighbours;
 use crate::ops::source::RawChunk;
 use crate::select::{ChunkGrid, coordinates};
-
-/// Chunks with no more between them are read in one request, …
-const GAP: u64 = 4 << 10;
-/// … which is no longer than this.
-const MOST: u64 = 1 << 20;
 
 /// The chunks of the box that one tile has along one dimension: from `first`, as many as `count`, of which the tile's own
 /// begin at `local`.
@@ -28,9 +25,14 @@ struct Along {
 }
 
 impl Mosaic {
-    /// The chunks of a box of chunk coordinates, row-major; `None` for variables of one tile, and where only some
-    /// records are taken.
-    pub(super) fn chunks_of_box(&self, v: VarId, touched: &[Range<u64>]) -> Result<Option<Vec<RawChunk>>> {
+    /// The chunks of a box of chunk coordinates, row-major; `None` for variables of one tile, where only some records
+    /// are taken, and where the chunks take more than `most` bytes.
+    pub(super) fn chunks_of_box(
+        &self,
+        v: VarId,
+        touched: &[Range<u64>],
+        most: u64,
+    ) -> Result<Option<Vec<RawChunk>>> {
         let From::Pattern(p) = self.from[v.0] else { return Ok(None) };
         let Place::Chunked { chunk, .. } = &self.layouts[v.0].0.place else { return Ok(None) };
         if self.windowed {
@@ -43,14 +45,18 @@ impl Mosaic {
         let wanted = self.split_region(v, &grid, touched);
         let tiles: Vec<usize> = self.patterns[p].touching(&wanted).map(|(tile, _)| tile).collect();
         let slots = Mutex::new(&mut found);
+        let spent = AtomicU64::new(0);
         self.engine.for_each(tiles.len(), |i| {
-            let of_tile = self.chunks_of_tile(v, tiles[i], &grid, touched)?;
+            let of_tile = self.chunks_of_tile(v, tiles[i], &grid, touched, &spent, most)?;
             let mut slots = slots.lock().unwrap_or_else(PoisonError::into_inner);
             for (at, chunk) in of_tile {
                 slots[at] = Some(chunk);
             }
             Ok(())
         })?;
+        if spent.into_inner() > most {
+            return Ok(None);
+        }
         // What no tile has alone: cut by edges, or in holes.
         let mut out = Vec::with_capacity(found.len());
         for (one, at) in found.into_iter().zip(coordinates(touched)) {
@@ -76,13 +82,16 @@ impl Mosaic {
         Region { start, count }
     }
 
-    /// The chunks of the box that are one tile's alone, by their row-major numbers in the box.
+    /// The chunks of the box that are one tile's alone, by their row-major numbers in the box. `spent` counts the bytes
+    /// of all tiles; past `most` nothing is read.
     fn chunks_of_tile(
         &self,
         v: VarId,
         tile: usize,
         grid: &ChunkGrid,
         touched: &[Range<u64>],
+        spent: &AtomicU64,
+        most: u64,
     ) -> Result<Vec<(usize, RawChunk)>> {
         let Some(own) = self.facts[tile].var(v) else { return Ok(Vec::new()) };
         let Some(along) = self.along(v, tile, grid, touched) else { return Ok(Vec::new()) };
@@ -101,32 +110,16 @@ impl Mosaic {
                 number = number * width + (a.first + at[axis] - touched[axis].start);
             }
             match index.get(&local)? {
-                Some(record) => stored.push((record.offset, record.len, number as usize, record.mask)),
+                Some(record) => stored.push((number as usize, record)),
                 None => out.push((number as usize, RawChunk::Unwritten)),
             }
         }
-        stored.sort_unstable();
-        let store = open.container().store();
-        let mut rest = &stored[..];
-        while let Some(&(begin, len, ..)) = rest.first() {
-            let mut end = begin.saturating_add(len);
-            let mut n = 1;
-            for &(offset, len, ..) in &rest[1..] {
-                let further = offset.saturating_add(len).max(end);
-                if offset > end.saturating_add(GAP) || further - begin > MOST {
-                    break;
-                }
-                end = further;
-                n += 1;
-            }
-            // The store knows whether so much is there before anything is allocated.
-            let bytes = Arc::new(store.read_vec(begin, end - begin)?);
-            for &(offset, len, number, mask) in &rest[..n] {
-                let from = (offset - begin) as usize;
-                out.push((number, RawChunk::Shared(Arc::clone(&bytes), from..from + len as usize, mask)));
-            }
-            rest = &rest[n..];
+        let bytes = neighbours::bytes(&stored);
+        if spent.fetch_add(bytes, Ordering::Relaxed).saturating_add(bytes) > most {
+            return Ok(Vec::new());
         }
+        let store = open.container().store();
+        neighbours::read(&**store, stored, |number, chunk| out.push((number, chunk)))?;
         Ok(out)
     }
 

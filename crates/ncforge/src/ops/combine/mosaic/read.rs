@@ -273,8 +273,8 @@ impl Source for Mosaic {
         }
     }
 
-    fn raw_chunks(&self, v: VarId, touched: &[Range<u64>]) -> Result<Option<Vec<RawChunk>>> {
-        self.chunks_of_box(v, touched)
+    fn raw_chunks(&self, v: VarId, touched: &[Range<u64>], most: u64) -> Result<Option<Vec<RawChunk>>> {
+        self.chunks_of_box(v, touched, most)
     }
 
     fn stored_bytes(&self, v: VarId) -> Result<u64> {

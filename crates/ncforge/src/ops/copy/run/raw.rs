@@ -36,7 +36,8 @@ impl Run<'_> {
         if chunk_bytes <= SMALL_CHUNK
             && (at.len() as u64).saturating_mul(chunk_bytes) <= room
             && at.iter().all(|at| moving.is_whole(at))
-            && let Some(chunks) = source.raw_chunks(from, &touched)?
+            // An error comes again where each chunk is asked for by itself, and says there which one it is.
+            && let Ok(Some(chunks)) = source.raw_chunks(from, &touched, room)
         {
             return moving.place_together(writer, &at, &chunks);
         }
@@ -61,9 +62,9 @@ impl Moving<'_> {
     /// Whether a chunk may be moved as it is. Where the source ends inside a chunk that the output fills further, the rest
     /// of the stored chunk is anything; such chunks go by their values.
     fn is_whole(&self, at: &[u64]) -> bool {
-        let (start, count) = self.grid.region(at);
-        (0..start.len()).all(|d| start[d] + count[d] <= self.stored[d])
-            || start.iter().zip(&self.stored).any(|(s, n)| s >= n)
+        let start = |d: usize| at[d] * self.grid.chunk[d];
+        let end = |d: usize| (start(d) + self.grid.chunk[d]).min(self.grid.shape[d]);
+        (0..at.len()).all(|d| end(d) <= self.stored[d]) || (0..at.len()).any(|d| start(d) >= self.stored[d])
     }
 
     /// Places the chunks of a box that are there as they are in as few requests as may be, the others by their values.
