@@ -14,6 +14,7 @@ use ncforge_bench::driver::LibnetcdfDriver;
 use serde_json::{Value, json as object};
 
 use super::options::machine_on;
+use super::tune::reads;
 use super::{Context, page};
 use crate::args::{DoctorArgs, FailOn, ProfileArg};
 use crate::exit::{Exit, Failure, Result};
@@ -103,10 +104,9 @@ fn print(args: &DoctorArgs, reports: &[Report], across: &[Finding], cx: &Context
 }
 
 fn options(args: &DoctorArgs) -> Result<DoctorOptions> {
-    let usage = |e: ncforge::Error| Failure { exit: Exit::Usage, ..e.into() };
     Ok(DoctorOptions {
         accesses: match &args.reads {
-            Some(text) => Access::parse(text, &[]).map_err(usage)?,
+            Some(text) => reads(text)?,
             None => Access::usual(),
         },
         machine: machine_on(args.storage),

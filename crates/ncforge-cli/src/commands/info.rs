@@ -6,8 +6,9 @@ use ncforge::Dataset;
 use ncforge::ops::describe::{self, CdlOptions};
 use ncforge::ops::doctor::{DoctorOptions, anatomy};
 use ncforge::ops::progress::Progress;
-use ncforge::tune::{Access, Machine};
+use ncforge::tune::Machine;
 
+use super::tune::reads;
 use super::{Context, page};
 use crate::args::InfoArgs;
 use crate::exit::{Exit, Failure, Result};
@@ -58,11 +59,10 @@ pub(crate) fn run(args: &InfoArgs, cx: &Context<'_>) -> Result {
 fn draw(args: &InfoArgs, cx: &Context<'_>) -> Result {
     let Some(out) = &args.html else { return Ok(Exit::Ok) };
     page::check(out, args.overwrite)?;
-    let usage = |e: ncforge::Error| Failure { exit: Exit::Usage, ..e.into() };
     let mut options =
         DoctorOptions { machine: Machine::of_user(), sample: false, ..DoctorOptions::default() };
     if let Some(text) = &args.reads {
-        options.accesses = Access::parse(text, &[]).map_err(usage)?;
+        options.accesses = reads(text)?;
     }
     let engine = cx.engine()?;
     let progress = cx.printer.progress("info");
