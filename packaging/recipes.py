@@ -35,6 +35,7 @@ def facts() -> dict[str, str]:
     (maturin,) = project["build-system"]["requires"]
     (numpy,) = project["project"]["dependencies"]
     (xarray,) = project["project"]["optional-dependencies"]["xarray"]
+    _, dask, distributed = project["project"]["optional-dependencies"]["dask"]
     below = re.search(r"<\s*([0-9.]+)", maturin)
     assert below is not None, maturin
     return {
@@ -44,6 +45,8 @@ def facts() -> dict[str, str]:
         "PYTHON_LEAST": least(project["project"]["requires-python"]),
         "NUMPY_LEAST": least(numpy),
         "XARRAY_LEAST": least(xarray),
+        "DASK_LEAST": least(dask),
+        "DISTRIBUTED_LEAST": least(distributed),
         "MATURIN_LEAST": least(maturin),
         "MATURIN_BELOW": below.group(1),
     }

@@ -274,6 +274,29 @@ def test_the_picture_of_the_readme_is_that_of_the_saved_result(tmp_path: Path) -
     assert all(min(abs(r - e) / e for e in exact) < 0.06 for r in rounded), (words, told)
 
 
+def test_figures_beside_others_in_the_readme_are_those_of_the_pages() -> None:
+    """The README repeats figures; when a page is measured anew, so is it."""
+    section = (ROOT / "README.md").read_text().split("## Beside others")[1].split("\n## ")[0]
+    rows = [
+        [cell.strip() for cell in line.strip("|").split("|")] for line in section.splitlines() if line.startswith("| ")
+    ]
+    told = 0
+    for what, ours, peers, where in rows[1:]:
+        (page,) = re.findall(r"\]\((docs/[^)#]+)", where)
+        words = set(re.findall(r"\d[\d,.]*\d|\d", (ROOT / page).read_text()))
+        figures = re.findall(r"(\d[\d,.]*) (?:µs|ms|s|MB|times)\b", f"{ours} {peers}")
+        assert figures, what
+        assert not set(figures) - words, f"{what}: {figures}, and {page} has others"
+        told += len(figures)
+    assert told >= 10
+
+
+def test_every_design_note_is_listed() -> None:
+    notes = sorted(path.name for path in (ROOT / "docs" / "notes").glob("[0-9]*.md"))
+    for listing in ("docs/notes/index.md", "docs/architecture.md"):
+        assert re.findall(r"\((?:notes/)?(\d{4}-[a-z0-9-]+\.md)\)", (ROOT / listing).read_text()) == notes, listing
+
+
 def anchors(document: Path) -> set[str]:
     """The anchors of headings, as GitHub and MkDocs make them."""
     prose = re.sub(r"^```.*?^```", "", document.read_text(), flags=re.MULTILINE | re.DOTALL)

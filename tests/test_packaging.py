@@ -43,6 +43,13 @@ def test_the_version_comes_from_one_place(run: Run) -> None:
         assert version() not in recipe.read_text(), recipe
 
 
+def test_pages_know_whether_there_was_a_release() -> None:
+    released = re.search(r"^## \[\d", (ROOT / "CHANGELOG.md").read_text(), re.MULTILINE) is not None
+    pages = [ROOT / "README.md", *(ROOT / "docs").glob("**/*.md")]
+    denying = [p.name for p in pages if p.name != "releasing.md" and re.search(r"no\s+release\s+yet", p.read_text())]
+    assert bool(denying) != released, denying
+
+
 @needs_toml
 @pytest.mark.skipif(shutil.which("cargo") is None, reason="needs cargo")
 def test_all_licences_are_allowed_and_listed() -> None:

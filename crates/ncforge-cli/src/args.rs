@@ -75,47 +75,48 @@ Exit codes:
   0 done   1 the operation failed   2 usage, or the output exists   3 differences or problems found
   4 input unreadable or damaged   5 interrupted, go on with --resume   130 ended by Ctrl-C";
 
-/// The sub-commands.
+/// The sub-commands. `about` is the line in the list of commands; the paragraphs in `--help` are those of the arguments' type,
+/// which a doc comment here would take away.
 #[derive(Debug, Subcommand)]
 pub(crate) enum Command {
-    /// Copy a file into another format, chunk shape or compression
+    #[command(about = "Copy a file into another format, chunk shape or compression")]
     Copy(Box<CopyArgs>),
-    /// Put the tiles of a model's processes together into one file
+    #[command(about = "Put the tiles of a model's processes together into one file")]
     Combine(Box<CombineArgs>),
-    /// Split a file into tiles as models write them
+    #[command(about = "Split a file into tiles as models write them")]
     Split(Box<SplitArgs>),
-    /// Show what is in a file and how it is stored
+    #[command(about = "Show what is in a file and how it is stored")]
     Info(InfoArgs),
-    /// Compare two files: structure and every value
+    #[command(about = "Compare two files: structure and every value")]
     Compare(CompareArgs),
-    /// Say what is slow in files, and which command mends it
+    #[command(about = "Say what is slow in files, and which command mends it")]
     Doctor(Box<DoctorArgs>),
-    /// Pack a classic file into compressed blocks, to be used in place
+    #[command(about = "Pack a classic file into compressed blocks, to be used in place")]
     Pack(PackArgs),
-    /// Unpack a packed file, to the byte
+    #[command(about = "Unpack a packed file, to the byte")]
     Unpack(UnpackArgs),
-    /// Rewrite a packed file without unused space
+    #[command(about = "Rewrite a packed file without unused space")]
     Compact(CompactArgs),
-    /// Read everything in packed files and check it
+    #[command(about = "Read everything in packed files and check it")]
     Verify(VerifyArgs),
-    /// Choose chunk shapes; measure the machine they are for
+    #[command(about = "Choose chunk shapes; measure the machine they are for")]
     Tune(TuneArgs),
-    /// Measure how fast files are read and written
+    #[command(about = "Measure how fast files are read and written")]
     Bench(BenchArgs),
-    /// Make a page of saved benchmark results
+    #[command(about = "Make a page of saved benchmark results")]
     Report(ReportArgs),
-    /// Combine with the options of `mppnccombine` (FMS)
+    #[command(about = "Combine with the options of `mppnccombine` (FMS)")]
     Mppnccombine(OldArgs),
-    /// Combine with the options of `nocscombine` (NEMO)
+    #[command(about = "Combine with the options of `nocscombine` (NEMO)")]
     Nocscombine(OldArgs),
-    /// Combine with the options, or the namelist, of `rebuild_nemo`
+    #[command(about = "Combine with the options, or the namelist, of `rebuild_nemo`")]
     #[command(name = "rebuild_nemo")]
     RebuildNemo(OldArgs),
-    /// Copy with the options of netCDF's `nccopy`
+    #[command(about = "Copy with the options of netCDF's `nccopy`")]
     Nccopy(Box<NccopyArgs>),
-    /// Print a completion script for a shell
+    #[command(about = "Print a completion script for a shell")]
     Completions(CompletionsArgs),
-    /// Print or write the manual pages
+    #[command(about = "Print or write the manual pages")]
     Man(ManArgs),
 }
 
@@ -186,12 +187,10 @@ pub(crate) fn parse(argv: &[OsString]) -> Result<Cli, Exit> {
         }
         Err(e) if e.use_stderr() => {
             let told = e.render().to_string();
-            // clap's last line points to the help; here it is the hint that every failure has.
-            let told = told.replacen("For more information, try '", "hint: for all options, try '", 1);
-            let hint =
-                if told.contains("hint: ") { "" } else { "hint: `ncforge --help` lists the commands\n" };
-            let told = told.strip_prefix("error: ").unwrap_or(&told);
-            to_stderr(format_args!("ncforge: {told}{hint}"));
+            // clap's last line points to some help; the hint that every failure has names the command's own.
+            let told = told.split_once("\nFor more information, try").map_or(&*told, |(text, _)| text);
+            let told = told.strip_prefix("error: ").unwrap_or(told).trim_end();
+            to_stderr(format_args!("ncforge: {told}\nhint: {}\n", help_for(argv)));
             Err(Exit::Usage)
         }
         Err(e) => {
@@ -200,6 +199,20 @@ pub(crate) fn parse(argv: &[OsString]) -> Result<Cli, Exit> {
             Err(Exit::Ok)
         }
     }
+}
+
+/// Where a command line that makes no sense is explained: the help of the command that it names.
+fn help_for(argv: &[OsString]) -> String {
+    let mut at = &Cli::command();
+    let mut name = "ncforge".to_owned();
+    for word in argv.iter().skip(1).filter_map(|w| w.to_str()) {
+        if let Some(below) = at.find_subcommand(word) {
+            at = below;
+            name = format!("{name} {word}");
+        }
+    }
+    let lists = if at.has_subcommands() { "lists the commands" } else { "tells all options, with examples" };
+    format!("`{name} --help` {lists}")
 }
 
 /// The whole command line as clap sees it.
@@ -234,6 +247,31 @@ mod tests {
     fn called_as_nccopy() {
         let argv = under_its_name(words("/usr/local/bin/nccopy -d 1 a b"));
         assert!(matches!(parse(&argv).expect("parses").command, Command::Nccopy(_)));
+    }
+
+    #[test]
+    fn every_help_has_an_example_and_tells_more_than_the_list() {
+        fn look(command: &clap::Command, name: &str) {
+            let after = command.get_after_long_help().or_else(|| command.get_after_help());
+            let after = after.map(ToString::to_string).unwrap_or_default();
+            assert!(after.contains("Example"), "{name} has no example");
+            for below in command.get_subcommands() {
+                look(below, &format!("{name} {}", below.get_name()));
+            }
+        }
+        for command in declaration().get_subcommands() {
+            // The front-ends for other tools read their words, `--help` among them, by themselves.
+            if !old::NAMES.contains(&command.get_name()) {
+                look(command, command.get_name());
+            }
+        }
+        let long = |name: &str| {
+            let declared = declaration();
+            declared.find_subcommand(name).and_then(clap::Command::get_long_about).map(ToString::to_string)
+        };
+        // The paragraphs of the arguments' types; a doc comment on the variant would hide them.
+        assert!(long("compare").is_some_and(|t| t.contains("Exit code 0: the same")));
+        assert!(long("copy").is_some_and(|t| t.contains("Memory stays within the budget")));
     }
 
     #[test]

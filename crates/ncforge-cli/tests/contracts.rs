@@ -56,6 +56,46 @@ fn where_nobody_hears_the_messages_the_work_is_done_all_the_same() {
 }
 
 #[test]
+fn a_usage_error_names_the_help_of_its_own_command() {
+    let p = Place::new();
+    for (line, says) in [
+        ("copy a.nc", "hint: `ncforge copy --help` tells all options"),
+        ("-q copy a.nc", "hint: `ncforge copy --help` tells all options"),
+        ("bench access a.nc --patterns nonsense", "hint: `ncforge bench access --help` tells all options"),
+        ("nonsense", "hint: `ncforge --help` lists the commands"),
+        ("info a.nc -j 0", "`0` is not a number of threads"),
+        ("compare a.nc b.nc --tolerance abc", "`abc` is not a number"),
+        ("doctor a.nc --select NC999", "`ncforge doctor --rules` lists them"),
+        ("copy a.nc b.nc --for fast", "hint: write series, or series=3,map=1"),
+        ("doctor a.nc --for fast", "ncforge: --for fast: "),
+    ] {
+        p.run(line).exits(2).says(says);
+    }
+}
+
+#[test]
+fn hints_fit_what_went_wrong() {
+    let p = Place::new();
+    p.real("navy_winds.nc");
+    std::fs::create_dir(p.path("folder")).expect("a folder");
+    p.run("copy navy_winds.nc folder")
+        .exits(1)
+        .says("cannot create `folder`")
+        .says("hint: name a file, not a folder");
+    p.run("copy navy_winds.nc nowhere/out.nc").exits(1).says("nowhere/out.nc").says("a folder that exists");
+    p.run("copy navy_winds.nc out.nc -4 --filters UWND,snappy")
+        .exits(1)
+        .says("`UWND`: filter 32003 (snappy)");
+    p.run("verify navy_winds.nc")
+        .exits(1)
+        .says("is not packed")
+        .says("hint: `ncforge pack` packs classic files");
+    for tool in ["mppnccombine", "nocscombine", "rebuild_nemo"] {
+        p.run(&format!("{tool} --help")).exits(0).prints("Example:").prints(&format!("ncforge {tool} "));
+    }
+}
+
+#[test]
 fn a_missing_input_exits_4() {
     let p = Place::new();
     for line in ["info no.nc", "copy no.nc out.nc", "compare no.nc no2.nc", "nccopy no.nc out.nc"] {

@@ -132,9 +132,14 @@ impl Error {
     /// ```
     pub fn hint(&self) -> &'static str {
         match self {
+            Error::Io { op, source, .. }
+                if op == "create" && source.kind() == std::io::ErrorKind::NotFound =>
+            {
+                "a file is made only in a folder that exists: make it (`mkdir -p`), or look at its name"
+            }
             Error::Io { source, .. } => io_hint(source),
             Error::Corrupt { .. } => {
-                "get the file anew from where it came; `ncforge info` tells what of it can still be read"
+                "get the file anew from where it came; where only a part is damaged, `ncforge info` lists the rest"
             }
             Error::NotNetcdf { .. } => {
                 "ncforge reads netCDF classic, netCDF-4 and packed files; `file NAME` may tell what this is"
@@ -145,7 +150,9 @@ impl Error {
             Error::NotFound { .. } => "`ncforge info FILE` lists the names",
             Error::Invalid(_) => "`--help` behind the command tells what may be asked for",
             Error::NotRepresentable { .. } => "--format netcdf4 holds everything that netCDF knows",
-            Error::Tiles(_) => "give all tiles of one run and one date; --dry-run draws how they lie",
+            Error::Tiles(_) => {
+                "give all tiles of one run and one date (--dry-run draws how they lie); --scheme generic takes tiles of any model"
+            }
             Error::Exists(_) => "give -O to overwrite it",
             Error::Budget { .. } => "give a larger --memory, or smaller chunks",
             Error::Interrupted(_) => "run the same command with --resume to go on",

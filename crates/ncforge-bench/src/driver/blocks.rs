@@ -88,7 +88,7 @@ impl FileSpec {
         }
         let name = |t: Option<Atomic>| t.map_or("of another type", Atomic::cdl_name);
         Err(Error::Unreadable(format!(
-            "`{}` in the file is {shape:?} {}, not {asked:?} {}",
+            "`{}` in the file is {shape:?} {}, and {asked:?} {} was asked for",
             own.name,
             name(dtype),
             name(Some(own.dtype))
@@ -285,7 +285,7 @@ pub(super) fn reading_session<'a>(
         };
         if there.shape != shape || there.size != var.dtype.size() {
             return Err(Error::Unreadable(format!(
-                "`{}` in the file is {:?} of {} bytes each, not {shape:?} of {}",
+                "`{}` in the file is {:?} of {} bytes each, and {shape:?} of {} was asked for",
                 var.name,
                 there.shape,
                 there.size,

@@ -38,43 +38,49 @@ pub(crate) use selftest::SelftestArgs;
 
 /// Measure how fast files are read and written.
 #[derive(Args, Debug)]
-#[command(arg_required_else_help = true)]
+#[command(arg_required_else_help = true, after_help = AFTER)]
 pub(crate) struct BenchArgs {
     /// What to measure.
     #[command(subcommand)]
     pub(crate) workload: Workload,
 }
 
-/// The workloads.
+const AFTER: &str = "\
+Examples:
+  ncforge bench access before.nc after.nc
+  ncforge bench io -w -r -d 20:100:100:10 --driver ncforge,raw
+  ncforge bench compare monday.json friday.json --fail-if-slower 10%";
+
+/// The workloads; for `about` see [`super::Command`].
 #[derive(Debug, Subcommand)]
 pub(crate) enum Workload {
-    /// Time the reads that people do: a map, a series, everything
+    #[command(about = "Time the reads that people do: a map, a series, everything")]
     Access(AccessArgs),
-    /// Store a variable in many chunk shapes and time reads from each
+    #[command(about = "Store a variable in many chunk shapes and time reads from each")]
     Chunks(Box<ChunksBenchArgs>),
-    /// Write floats in portable formats, and tell what portability costs
+    #[command(about = "Write floats in portable formats, and tell what portability costs")]
     Convert(Box<ConvertArgs>),
-    /// Write and read an array in blocks, by one process or many, with any library
+    #[command(about = "Write and read an array in blocks, by one process or many, with any library")]
     Io(Box<IoArgs>),
-    /// Append records to a file while other processes read them
+    #[command(about = "Append records to a file while other processes read them")]
     Follow(Box<FollowArgs>),
-    /// Make files of many variables and attributes, and look through them
+    #[command(about = "Make files of many variables and attributes, and look through them")]
     Meta(Box<MetaArgs>),
-    /// Store records of stations in many ways, packed above all, and read and update them
+    #[command(about = "Store records of stations in many ways, packed above all, and read and update them")]
     Records(Box<RecordsArgs>),
-    /// Put the tiles of a model together, by ncforge, by libraries and by other tools
+    #[command(about = "Put the tiles of a model together, by ncforge, by libraries and by other tools")]
     Combine(Box<BenchCombineArgs>),
-    /// Take the layout of a file, and measure what is done with it
+    #[command(about = "Take the layout of a file, and measure what is done with it")]
     Like(Box<LikeArgs>),
-    /// Make measurements again that others have published, beside their figures
+    #[command(about = "Make measurements again that others have published, beside their figures")]
     Seeds(Box<SeedsArgs>),
-    /// Set two saved results against one another
+    #[command(about = "Set two saved results against one another")]
     Compare(BenchCompareArgs),
-    /// Run a saved benchmark again, and compare
+    #[command(about = "Run a saved benchmark again, and compare")]
     Rerun(Box<RerunArgs>),
-    /// Look whether this machine is fit to measure on
+    #[command(about = "Look whether this machine is fit to measure on")]
     Doctor(BenchDoctorArgs),
-    /// Look whether the benchmark finds known delays and damage
+    #[command(about = "Look whether the benchmark finds known delays and damage")]
     Selftest(SelftestArgs),
 }
 

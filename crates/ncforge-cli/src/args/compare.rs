@@ -9,8 +9,10 @@ use super::GlobalArgs;
 /// Compare two files: dimensions, types, attributes, order, and every value.
 ///
 /// Values are compared bit by bit, except that any NaN equals any NaN. Storage (format, chunks, compression,
-/// byte order) is not compared, nor lines that one file has in front of the other's `history`. Exit code 0: the same; 3: they differ.
+/// byte order) is not compared, nor lines that one file has in front of the other's `history`. Exit code 0: the same;
+/// 3: they differ.
 #[derive(Args, Debug)]
+#[command(after_long_help = AFTER)]
 pub(crate) struct CompareArgs {
     /// One file
     #[arg(value_name = "A")]
@@ -19,7 +21,7 @@ pub(crate) struct CompareArgs {
     #[arg(value_name = "B")]
     pub(crate) right: PathBuf,
     /// Numbers are the same when |a - b| <= TOL
-    #[arg(long, value_name = "TOL")]
+    #[arg(long, value_name = "TOL", value_parser = tolerance)]
     pub(crate) tolerance: Option<f64>,
     /// Only these variables
     #[arg(long, value_name = "A,B", value_delimiter = ',')]
@@ -32,4 +34,16 @@ pub(crate) struct CompareArgs {
     pub(crate) json: bool,
     #[command(flatten)]
     pub(crate) global: GlobalArgs,
+}
+
+const AFTER: &str = "\
+Examples:
+  ncforge compare in.nc out.nc && echo the same
+  ncforge compare run1.nc run2.nc --vars tas,pr --tolerance 1e-6";
+
+fn tolerance(text: &str) -> Result<f64, String> {
+    match text.parse::<f64>() {
+        Ok(t) if t >= 0.0 => Ok(t),
+        _ => Err(format!("`{text}` is not a number of 0 or more, such as 1e-6")),
+    }
 }

@@ -32,6 +32,10 @@ pub(crate) enum ColorWhen {
     Never,
 }
 
+fn threads(text: &str) -> Result<NonZeroUsize, String> {
+    text.parse().map_err(|_| format!("`{text}` is not a number of threads, 1 or more"))
+}
+
 /// The options themselves.
 #[derive(Args, Clone, Debug, Default)]
 #[command(next_help_heading = "Options of every command")]
@@ -43,7 +47,7 @@ pub(crate) struct GlobalArgs {
     #[arg(short, long)]
     pub(crate) quiet: bool,
     /// Worker threads [default: NCFORGE_THREADS, else what the machine or the job allows]
-    #[arg(short = 'j', long, value_name = "N")]
+    #[arg(short = 'j', long, value_name = "N", value_parser = threads)]
     pub(crate) threads: Option<NonZeroUsize>,
     /// Memory budget, such as 500M or 4G [default: NCFORGE_MEMORY, else a share of what the machine or the job has]
     #[arg(long, value_name = "SIZE")]

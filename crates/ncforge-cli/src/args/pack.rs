@@ -41,6 +41,19 @@ Examples:
   ncforge info sst.ncz                what it saves, variable by variable
   ncforge copy model.nc4 model.ncz    a netCDF-4 file is converted first";
 
+const UNPACK_AFTER: &str = "\
+Example:
+  ncforge unpack station.ncz station.nc";
+
+const COMPACT_AFTER: &str = "\
+Example:
+  ncforge compact station.ncz";
+
+const VERIFY_AFTER: &str = "\
+Examples:
+  ncforge verify station.ncz
+  ncforge verify archive/*.ncz || echo damaged";
+
 /// The compressors.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
 pub(crate) enum PackCodec {
@@ -52,8 +65,11 @@ pub(crate) enum PackCodec {
     Lz4,
 }
 
-/// Unpack a packed file: the classic file that was packed, to the byte, with what was changed since.
+/// Unpack a packed file.
+///
+/// The output is the classic file that was packed, to the byte, with what was changed since.
 #[derive(Args, Debug)]
+#[command(after_long_help = UNPACK_AFTER)]
 pub(crate) struct UnpackArgs {
     /// The packed file
     #[arg(value_name = "IN")]
@@ -69,8 +85,9 @@ pub(crate) struct UnpackArgs {
 
 /// Rewrite a packed file without the space that updates left unused, in one step.
 ///
-/// Nothing is decoded. `info` tells how much would be gained.
+/// Blocks are moved as they are, without decoding them. `ncforge info --storage` says how much space is unused.
 #[derive(Args, Debug)]
+#[command(after_long_help = COMPACT_AFTER)]
 pub(crate) struct CompactArgs {
     /// The packed file
     #[arg(value_name = "FILE")]
@@ -82,10 +99,12 @@ pub(crate) struct CompactArgs {
     pub(crate) global: GlobalArgs,
 }
 
-/// Read everything in packed files and check it: exit code 3 if anything is damaged.
+/// Read everything in packed files and check it against its checksums.
 ///
-/// Damage is told with the variables that it touches; everything else stays readable.
+/// Damage is told with the variables that it touches; everything else stays readable. Exit code 3 if anything is damaged.
+/// Other netCDF files are checked by `ncforge compare`, against another copy of them.
 #[derive(Args, Debug)]
+#[command(after_long_help = VERIFY_AFTER)]
 pub(crate) struct VerifyArgs {
     /// Packed files
     #[arg(required = true, value_name = "FILE")]

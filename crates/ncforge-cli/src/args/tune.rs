@@ -8,23 +8,25 @@ use super::{GlobalArgs, Size};
 
 /// Choose chunk shapes; measure the machine they are for.
 #[derive(Args, Debug)]
-#[command(arg_required_else_help = true)]
+#[command(arg_required_else_help = true, after_help = TUNE_AFTER)]
 pub(crate) struct TuneArgs {
     /// What to do.
     #[command(subcommand)]
     pub(crate) what: Tune,
 }
 
-/// What `tune` can do.
+/// What `tune` can do; for `about` see [`super::Command`].
 #[derive(Debug, Subcommand)]
 pub(crate) enum Tune {
-    /// Say which chunk shapes suit the variables of a file, and why
+    #[command(about = "Say which chunk shapes suit the variables of a file, and why")]
     Chunks(TuneChunksArgs),
-    /// Measure this machine, so that choices fit it
+    #[command(about = "Measure this machine, so that choices fit it")]
     Calibrate(CalibrateArgs),
 }
 
-/// Say which chunk shapes suit the variables of a file, and why. Changes nothing.
+/// Say which chunk shapes suit the variables of a file, and why.
+///
+/// Nothing is changed: `ncforge copy --chunks auto` chooses the same shapes and writes the file.
 #[derive(Args, Debug)]
 #[command(after_long_help = AFTER)]
 pub(crate) struct TuneChunksArgs {
@@ -68,6 +70,16 @@ pub(crate) struct ChoosingArgs {
     pub(crate) writer_memory: Option<Size>,
 }
 
+const TUNE_AFTER: &str = "\
+Examples:
+  ncforge tune chunks t2m.nc --for series=3,map=1
+  ncforge tune calibrate";
+
+const CALIBRATE_AFTER: &str = "\
+Examples:
+  ncforge tune calibrate
+  ncforge tune calibrate --folder /data --dry-run";
+
 const AFTER: &str = "\
 Examples:
   ncforge tune chunks t2m.nc
@@ -100,6 +112,7 @@ pub(crate) enum StorageArg {
 /// The result is kept for the user (NCFORGE_MACHINE, else ncforge/machine.json in the cache folder) and used by every
 /// later choice.
 #[derive(Args, Debug)]
+#[command(after_long_help = CALIBRATE_AFTER)]
 pub(crate) struct CalibrateArgs {
     /// A folder on the storage to measure [default: the system's temporary one]
     #[arg(long, value_name = "DIR")]

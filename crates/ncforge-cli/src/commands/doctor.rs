@@ -14,6 +14,7 @@ use ncforge_bench::driver::LibnetcdfDriver;
 use serde_json::{Value, json as object};
 
 use super::options::machine_on;
+use super::tune::reads;
 use super::{Context, page};
 use crate::args::{DoctorArgs, FailOn, ProfileArg};
 use crate::exit::{Exit, Failure, Result};
@@ -105,7 +106,7 @@ fn print(args: &DoctorArgs, reports: &[Report], across: &[Finding], cx: &Context
 fn options(args: &DoctorArgs) -> Result<DoctorOptions> {
     Ok(DoctorOptions {
         accesses: match &args.reads {
-            Some(text) => Access::parse(text, &[]).map_err(Failure::usage_of)?,
+            Some(text) => reads(text)?,
             None => Access::usual(),
         },
         machine: machine_on(args.storage),

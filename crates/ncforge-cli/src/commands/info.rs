@@ -6,8 +6,9 @@ use ncforge::Dataset;
 use ncforge::ops::describe::{self, CdlOptions};
 use ncforge::ops::doctor::{DoctorOptions, anatomy};
 use ncforge::ops::progress::Progress;
-use ncforge::tune::{Access, Machine};
+use ncforge::tune::Machine;
 
+use super::tune::reads;
 use super::{Context, page};
 use crate::args::InfoArgs;
 use crate::exit::{Exit, Failure, Result};
@@ -61,7 +62,7 @@ fn draw(args: &InfoArgs, cx: &Context<'_>) -> Result {
     let mut options =
         DoctorOptions { machine: Machine::of_user(), sample: false, ..DoctorOptions::default() };
     if let Some(text) = &args.reads {
-        options.accesses = Access::parse(text, &[]).map_err(Failure::usage_of)?;
+        options.accesses = reads(text)?;
     }
     let engine = cx.engine()?;
     let progress = cx.printer.progress("info");

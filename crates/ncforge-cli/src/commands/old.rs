@@ -115,6 +115,15 @@ impl<'a> Words<'a> {
         self.rest.next().map(String::as_str)
     }
 
+    /// What `--help` prints.
+    fn help(&self, example: &str) -> String {
+        format!(
+            "usage: {}\n\nExample:\n  ncforge {example}\n\nThe flags are those of {}; docs/combine.md tells what they do here, \
+             `ncforge combine --help`\nwhat can be asked for beside.",
+            self.usage, self.tool
+        )
+    }
+
     fn wrong(&self, what: impl AsRef<str>) -> Failure {
         Failure::usage(format!("{}: {}", self.tool, what.as_ref()), format!("usage: {}", self.usage))
     }

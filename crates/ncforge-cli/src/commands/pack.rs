@@ -79,13 +79,17 @@ fn done(
     Ok(Exit::Ok)
 }
 
-/// Nothing is kept of work that was stopped.
+/// Nothing is kept of work that was stopped; and what is not packed, or cannot be packed, is so by its kind.
 pub(super) fn failure(e: Error) -> Failure {
     match e {
         Error::Interrupted(what) => Failure {
             message: what,
             hint: "nothing of it was kept; run the same command again".into(),
             exit: Exit::Sigint,
+        },
+        e @ Error::Invalid(_) => Failure {
+            hint: "`ncforge pack` packs classic files; `ncforge copy IN OUT.ncz` makes a packed file of other ones".into(),
+            ..e.into()
         },
         other => other.into(),
     }

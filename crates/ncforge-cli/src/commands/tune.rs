@@ -67,11 +67,21 @@ fn chunks(args: &TuneChunksArgs, cx: &Context<'_>) -> Result {
     Ok(Exit::Ok)
 }
 
+/// What stands behind `--for`.
+pub(super) fn reads(text: &str) -> Result<Vec<Access>> {
+    Access::parse(text, &[]).map_err(|e| {
+        Failure::usage(
+            format!("--for {text}: {e}"),
+            "write series, or series=3,map=1 (with weights), or time=all,lat=1,lon=1 (lengths of dimensions)",
+        )
+    })
+}
+
 /// How shapes are chosen.
 pub(super) fn choosing(args: &ChoosingArgs, sample: bool) -> std::result::Result<Choosing, Failure> {
     Ok(Choosing {
         accesses: match &args.reads {
-            Some(text) => Access::parse(text, &[]).map_err(Failure::usage_of)?,
+            Some(text) => reads(text)?,
             None => Access::usual(),
         },
         machine: match args.reader {

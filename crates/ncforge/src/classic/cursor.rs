@@ -50,9 +50,10 @@ impl<'s> Cursor<'s> {
     pub(super) fn take(&mut self, n: u64, what: &str) -> Result<&[u8]> {
         if n > self.remaining() {
             let left = self.remaining();
-            return Err(
-                self.corrupt(self.pos(), format!("{what} takes {n} bytes, the file ends {left} bytes on"))
-            );
+            return Err(self.corrupt(
+                self.pos(),
+                format!("{what} takes {n} bytes, and only {left} are left of the file"),
+            ));
         }
         let to = self.pos() + n;
         if to > self.bytes.len() as u64 {

@@ -125,8 +125,7 @@ pub fn pack(
     if !data.schema().format.is_classic() {
         let kind = data.schema().format.kind();
         return Err(Error::Invalid(format!(
-            "`{shown}` is a {kind} file, and only classic ones can be packed as they are; `ncforge copy` with an \
-             output `.ncz` converts it"
+            "`{shown}` is a {kind} file, and only classic ones can be packed as they are"
         )));
     }
     let source: Arc<dyn Store> = Arc::new(FileStore::open(input)?);

@@ -109,12 +109,13 @@ fn named(name: &str) -> Option<Kind> {
     NAMED.iter().find(|(n, _)| *n == name).map(|(_, kind)| kind.clone())
 }
 
+/// Sums of heavier weights, and what is divided by lighter ones, would be no numbers any more.
+const HEAVIEST: f64 = 1e12;
+
 fn weight(text: &str) -> Result<f64> {
-    text.trim()
-        .parse::<f64>()
-        .ok()
-        .filter(|w| w.is_finite() && *w > 0.0)
-        .ok_or_else(|| Error::Invalid(format!("`{text}` is not a weight: a number above zero is")))
+    text.trim().parse::<f64>().ok().filter(|w| (1.0 / HEAVIEST..=HEAVIEST).contains(w)).ok_or_else(|| {
+        Error::Invalid(format!("`{text}` is not a weight: a number above zero is, up to 1e12"))
+    })
 }
 
 fn length(item: &str, dims: &[&str]) -> Result<(String, Extent)> {
@@ -243,6 +244,15 @@ mod tests {
             Axis::new("y", 330, Role::Y),
             Axis::new("x", 360, Role::X),
         ]
+    }
+
+    #[test]
+    fn weights_are_numbers_that_can_be_added() {
+        for bad in ["series=1e308,map=1e308", "map=0", "map=-1", "map=nan", "map=inf", "map=1e-300", "map=x"]
+        {
+            assert!(Access::parse(bad, &[]).is_err(), "{bad}");
+        }
+        assert_eq!(Access::parse("map=0.25", &[]).unwrap()[0].weight, 0.25);
     }
 
     #[test]

@@ -23,5 +23,8 @@ pub(crate) struct BenchDoctorArgs {
     pub(crate) global: GlobalArgs,
 }
 
-const AFTER: &str =
-    "Exit codes: 0 fit, or something is absent that only some benchmarks need; 3 numbers would be doubtful.";
+const AFTER: &str = "\
+Example:
+  ncforge bench doctor --folder /data
+
+Exit codes: 0 fit, or something is absent that only some benchmarks need; 3 numbers would be doubtful.";

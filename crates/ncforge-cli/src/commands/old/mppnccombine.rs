@@ -51,7 +51,7 @@ pub(crate) fn run(args: &OldArgs, cx: &Context<'_>) -> Result {
             "-m" => {}
             "-x" => dry = true,
             "--help" => {
-                cx.printer.line(format_args!("usage: {USAGE}"));
+                cx.printer.line(words.help("mppnccombine -n4 ocean.nc ocean.nc.????"));
                 return Ok(Exit::Ok);
             }
             other if other.starts_with('-') => {

@@ -39,7 +39,7 @@ pub(crate) fn run(args: &OldArgs, cx: &Context<'_>) -> Result {
             "-s" => silent = true,
             "-showhaloes" => show = true,
             "-h" | "--help" => {
-                cx.printer.line(format_args!("usage: {USAGE}"));
+                cx.printer.line(words.help("nocscombine -f ORCA_grid_T_0000.nc -o ORCA_grid_T.nc"));
                 return Ok(Exit::Ok);
             }
             other => return Err(words.wrong(format!("`{other}` is none of its options"))),

@@ -73,7 +73,7 @@ pub(crate) fn run(args: &OldArgs, cx: &Context<'_>) -> Result {
             "-t" => asked.chunks[3] = Some(words.number(word)?),
             "-o" => asked.first = words.number(word)?,
             "-h" | "--help" => {
-                cx.printer.line(format_args!("usage: {USAGE}"));
+                cx.printer.line(words.help("rebuild_nemo ORCA_grid_T 4"));
                 return Ok(Exit::Ok);
             }
             other if other.starts_with('-') => {

@@ -87,7 +87,7 @@ fn is_file_at(file: &File, path: &Path) -> std::io::Result<bool> {
 fn target(path: &Path) -> Result<PathBuf> {
     let shown = path.display().to_string();
     if path.file_name().is_none() || path.is_dir() {
-        return Err(Error::Invalid(format!("`{shown}` is a directory, the output must be a file")));
+        return Err(Error::io("create", shown, std::io::ErrorKind::IsADirectory.into()));
     }
     match path.symlink_metadata() {
         Ok(m) if m.file_type().is_symlink() => {

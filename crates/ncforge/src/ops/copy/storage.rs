@@ -386,6 +386,8 @@ fn usable(list: Vec<Filter>, size: usize, path: &str) -> Result<Vec<Filter>> {
         Err(Error::Corrupt { what, .. }) => {
             Err(Error::Invalid(format!("`{path}` cannot have the filters that were asked for: {what}")))
         }
+        // The chain knows no names.
+        Err(Error::Unsupported { what, .. }) => Err(Error::Unsupported { path: path.to_owned(), what }),
         Err(e) => Err(e),
     }
 }

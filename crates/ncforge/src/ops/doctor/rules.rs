@@ -108,7 +108,9 @@ impl FromStr for Codes {
             text.split(',').map(str::trim).filter(|c| !c.is_empty()).map(str::to_owned).collect();
         for code in &list {
             if !rules().any(|r| code.len() >= 2 && r.code.starts_with(code.as_str()) || r.name == code) {
-                return Err(Error::Invalid(format!("there is no rule `{code}`")));
+                return Err(Error::Invalid(format!(
+                    "there is no rule `{code}`; `ncforge doctor --rules` lists them"
+                )));
             }
         }
         Ok(Codes(list))
