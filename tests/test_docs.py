@@ -37,7 +37,10 @@ SMALLER = {
     ),
     "ncforge bench records --only station": "--records 500 --variables 4 --reads 20 --repetitions 1",
     "ncforge bench io -w -r --driver raw,ncforge --html io.html": "-d 4:100:100:10 --reps 1",
-    "ncforge bench chunks --proof --array-bytes 32M --most-shapes 64 --deflate 1 --library find": (
+    "ncforge bench chunks --proof --array-bytes 128M --most-shapes 64 --deflate 1": (
+        "--array-bytes 1M --most-shapes 4 --repetitions 1"
+    ),
+    "ncforge bench chunks --proof precip --array-bytes 4G --most-shapes 64 --deflate 1": (
         "--array-bytes 1M --most-shapes 4 --repetitions 1"
     ),
 }

@@ -367,7 +367,7 @@ mod tests {
             (&[4, 3], None, false),
         ] {
             let e = spec().admits(0, shape, dtype, written).unwrap_err();
-            assert!(e.exit_code() == 4 && e.to_string().contains("not [4, 3] int"), "{e}");
+            assert!(e.exit_code() == 4 && e.to_string().contains("and [4, 3] int was asked for"), "{e}");
         }
     }
 }

@@ -221,7 +221,7 @@ fn malformed_headers_are_refused() {
                     .count(8)
                     .begin(512),
             ),
-            ("ends", Bytes::new(v).count(0).absent()),
+            ("are left of the file", Bytes::new(v).count(0).absent()),
             ("name", Bytes::new(v).count(0).word(10).count(1).count(0x7000_0000).raw(&[0; 40])),
         ];
         for (i, (expect, bytes)) in bad.into_iter().enumerate() {
