@@ -123,11 +123,11 @@ fn calibrate(args: &CalibrateArgs, cx: &Context<'_>) -> Result {
             ("until other threads help", seconds(m.wake)),
             ("handing over values", rate(m.deliver)),
             ("keeping chunks of partial reads", rate(m.keep)),
-            ("decoders, beside their rate alone", format!("{:.2}", m.decoder)),
+            ("decoders, beside the default machine", format!("{:.2}", m.decoder)),
             ("threads", format!("{:.0}", m.threads)),
         ];
         for (what, value) in rows {
-            cx.printer.line(format!("{what:<36}{value:>12}"));
+            cx.printer.line(format!("{what:<38}{value:>12}"));
         }
     }
     if args.dry_run {

@@ -189,7 +189,7 @@ impl Cut<'_> {
         while let Some((chunks, depth)) = contest.next_look() {
             match look(Look::Chunk(&chunks, depth))? {
                 Some(Sampled { sized, .. }) => {
-                    let timed = Coding { decode: sized.decode / pace, ..sized };
+                    let timed = Coding { decode: sized.decode / pace, timed: true, ..sized };
                     contest.add(Contender { chunks, coding: sized, timed });
                 }
                 // The first is the one to beat.

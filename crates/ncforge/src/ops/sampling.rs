@@ -13,11 +13,14 @@ mod places;
 
 use std::time::Instant;
 
-use self::places::{beginning, cut, decoded, padded, part_shape, place, sampled_box, shortened};
+use self::places::{
+    beginning, beside, cut, decoded, group, padded, part_shape, place, sampled_box, shortened,
+};
 use crate::codec::CodecChain;
 use crate::codec::deflate::{Work, take_work};
 use crate::dataset::Dataset;
 use crate::error::Result;
+use crate::layout::VarLayout;
 use crate::model::{Filter, Values, VarId};
 use crate::ops::source::Source;
 use crate::select::Hyperslab;
@@ -35,11 +38,13 @@ const PARTS: [u64; SIZES.len()] = [2, 2, 1, 1, 1];
 /// The sizes whose stored bytes are looked at; nothing smaller is read.
 const SMALL: usize = 1;
 const LARGE: usize = 3;
-/// Parts that are looked at for one shape of chunks (the second number where they are small), and how large they are at
-/// most. Few parts miss what fields are made of (land and sea decode at rates ten times apart); large ones tell nothing more.
-const CHUNKS: (u64, u64) = (8, 16);
-const CHUNK: u64 = 256 << 10;
-/// Decodings of which the fastest counts.
+/// Parts that are looked at for one shape of chunks, at least and (where they are small) at most, and how large they are at
+/// most. Few parts miss what fields are made of: land and sea, and chunks that are cut off at the end of an axis, decode at rates
+/// up to ten times apart.
+const CHUNKS: (u64, u64) = (8, 128);
+const CHUNK: u64 = 1 << 20;
+/// Rounds of decoding all parts, of which the fastest counts. One part again and again would be faster than any reader is: the
+/// processor learns by heart which branches it takes.
 const TIMES: usize = 3;
 
 /// Bytes that samples of one variable may read and decode, at most.
@@ -122,7 +127,7 @@ pub(crate) fn sample_of(
     let element = layout.element.size;
     let chain = CodecChain::new(filters, element)?;
     let mut budget = limit;
-    let mut found = [Found::default(); SIZES.len()];
+    let mut found: [Found; SIZES.len()] = Default::default();
     for i in 0..BOXES {
         let Some(slab) = sampled_box(&layout, i, budget.min((limit / BOXES).max(SIZES[SMALL]))) else {
             break;
@@ -151,6 +156,9 @@ pub(crate) fn sample_of(
         }
     }
     let read = limit - budget;
+    for found in &mut found {
+        found.time(&chain)?;
+    }
     Ok(summary(&found, filters).map(|s| Sampled { read, ..s }))
 }
 
@@ -198,28 +206,32 @@ fn look_at_chunks(
     let element = layout.element.size;
     let chain = CodecChain::new(filters, element)?;
     let whole: Vec<u64> = layout.shape.iter().zip(chunk).map(|(&n, &c)| c.clamp(1, n)).collect();
-    let shape = shortened(&whole, element as u64, CHUNK.min(limit.encoded / FEW).max(SIZES[0]));
+    let shape = affordable(&layout, &whole, limit);
     let mut found = Found::default();
     let mut budget = limit.read;
     let size = shape.iter().fold(element as u64, |b, &n| b.saturating_mul(n));
-    for i in 0..(2 * CHUNK / size.max(1)).clamp(CHUNKS.0, CHUNKS.1) {
-        let start: Vec<u64> = (0..shape.len())
-            .map(|d| match shape[d] == whole[d] {
-                true => place(i, d, layout.shape[d].div_ceil(whole[d]) - 1) * whole[d],
-                false => place(i, d, layout.shape[d] - shape[d]),
-            })
-            .collect();
-        let count: Vec<u64> =
-            start.iter().zip(&shape).zip(&layout.shape).map(|((s, c), n)| *c.min(&(n - s))).collect();
-        let slab = Hyperslab::new(&start, &count);
+    let all = layout.shape.iter().zip(&shape).fold(1u64, |n, (d, c)| n.saturating_mul(d.div_ceil(*c)));
+    let parts = (limit.encoded / size.max(1)).clamp(CHUNKS.0, CHUNKS.1).min(all);
+    let beside = beside(&layout, &shape, &whole, parts.div_ceil(FEW));
+    for i in 0..parts {
+        let (slab, chunks) = group(i, &layout.shape, &shape, &whole, &beside);
         let needed = decoded(&layout, &slab);
-        if needed > budget || found.parts > 0 && found.raw + size > limit.encoded {
+        let bytes = size.saturating_mul(chunks.len() as u64);
+        let enough = found.raw + bytes > limit.encoded || found.parts + chunks.len() as u64 > parts;
+        if needed > budget || found.parts > 0 && enough {
             break;
         }
         budget -= needed;
         let Values::Fixed(values) = dataset.read(var, &slab)? else { return Ok(None) };
-        let bytes = if count == shape { values } else { padded(&values, &count, &shape, &layout) };
-        found.add(&chain, &bytes, timed)?;
+        for at in chunks {
+            let count: Vec<u64> =
+                at.iter().zip(&shape).zip(&slab.count).map(|((s, c), n)| *c.min(&(n - s))).collect();
+            let own = cut(&values, &slab.count, &at, &count, element);
+            match count == shape {
+                true => found.add(&chain, &own, timed)?,
+                false => found.add(&chain, &padded(&own, &count, &shape, &layout), timed)?,
+            }
+        }
     }
     if found.parts == 0 {
         return Ok(None);
@@ -230,16 +242,35 @@ fn look_at_chunks(
         per_chunk: 0.0,
         ..Coding::of_chain(filters)
     };
+    found.time(&chain)?;
     let raw = found.raw as f64;
     let counted = found.counted == found.parts;
     let sized = if counted { flat(usual, raw / found.work.seconds(found.parts)) } else { usual };
     Ok(Some(Sampled {
-        coding: if timed { flat(usual, raw / found.decode.max(1e-9)) } else { sized },
+        coding: if timed { timed_here(flat(usual, raw / found.decode.max(1e-9))) } else { sized },
         sized,
         encode: raw / found.encode.max(1e-9),
         bytes: found.raw,
         read: limit.read - budget,
     }))
+}
+
+/// The part of a chunk that is looked at: its first rows where it is large, or where too few places could be read otherwise. Never less
+/// than a quarter for the latter reason, because short streams are coded otherwise than long ones.
+fn affordable(layout: &VarLayout, chunk: &[u64], limit: Limit) -> Vec<u64> {
+    let element = layout.element.size as u64;
+    let most = CHUNK.min(limit.encoded / FEW).max(SIZES[0]);
+    let bytes = chunk.iter().fold(element, |b, &n| b.saturating_mul(n)).min(most);
+    let parts = [1, 2, 4].map(|part| shortened(chunk, element, (bytes / part).max(1)));
+    let fits = |shape: &&Vec<u64>| {
+        decoded(layout, &Hyperslab::new(&vec![0; shape.len()], shape)) <= limit.read / FEW
+    };
+    parts.iter().find(fits).unwrap_or(&parts[parts.len() - 1]).clone()
+}
+
+/// A coding with rates that were timed.
+fn timed_here(coding: Coding) -> Coding {
+    Coding { timed: true, ..coding }
 }
 
 /// A coding whose decoder has one rate at all sizes.
@@ -302,7 +333,7 @@ fn summary(found: &[Found; SIZES.len()], filters: &[Filter]) -> Option<Sampled> 
     let sized = Coding { filtered: true, fraction, per_chunk, ..usual };
     let counted = found.iter().all(|f| f.counted == f.parts);
     Some(Sampled {
-        coding: with_rates(sized, &found[..=last], |f| f.decode),
+        coding: timed_here(with_rates(sized, &found[..=last], |f| f.decode)),
         sized: if counted { with_rates(sized, &found[..=last], |f| f.work.seconds(f.parts)) } else { sized },
         encode: large.raw as f64 / large.encode.max(1e-9),
         bytes: found.iter().map(|f| f.raw).sum(),
@@ -323,7 +354,7 @@ fn with_rates(coding: Coding, found: &[Found], seconds: impl Fn(&Found) -> f64) 
     Coding { decode, slower, ..coding }
 }
 
-#[derive(Clone, Copy, Default)]
+#[derive(Clone, Default)]
 struct Found {
     parts: u64,
     /// Parts whose work is known.
@@ -333,6 +364,8 @@ struct Found {
     stored: u64,
     encode: f64,
     decode: f64,
+    /// What is still to be decoded, to see how long that takes: encoded parts, the mask of filters that were left out, decoded bytes.
+    waiting: Vec<(Vec<u8>, u32, usize)>,
 }
 
 impl Found {
@@ -345,26 +378,30 @@ impl Found {
             self.counted += 1;
             self.work += work;
         }
-        if timed {
-            self.decode += time_decoding(chain, &encoded, mask, bytes.len())?;
-        }
         self.parts += 1;
         self.raw += bytes.len() as u64;
         self.stored += encoded.len() as u64;
+        if timed {
+            self.waiting.push((encoded, mask, bytes.len()));
+        }
         Ok(())
     }
-}
 
-/// Seconds of the fastest of several decodings.
-fn time_decoding(chain: &CodecChain, encoded: &[u8], mask: u32, len: usize) -> Result<f64> {
-    let mut out = vec![0; len];
-    let mut best = f64::INFINITY;
-    for _ in 0..TIMES {
-        let begun = Instant::now();
-        chain.decode(encoded, mask, &mut out)?;
-        best = best.min(begun.elapsed().as_secs_f64());
+    /// Decodes what waits for it.
+    fn time(&mut self, chain: &CodecChain) -> Result<()> {
+        let waiting = std::mem::take(&mut self.waiting);
+        let mut out = vec![0; waiting.iter().map(|w| w.2).max().unwrap_or(0)];
+        let mut best = f64::INFINITY;
+        for _ in 0..TIMES {
+            let begun = Instant::now();
+            for (encoded, mask, len) in &waiting {
+                chain.decode(encoded, *mask, &mut out[..*len])?;
+            }
+            best = best.min(begun.elapsed().as_secs_f64());
+        }
+        self.decode += best;
+        Ok(())
     }
-    Ok(best)
 }
 
 #[cfg(test)]
@@ -448,7 +485,8 @@ mod tests {
         let of = |chunk: &[u64]| sample_chunk(&field, v, &chain, chunk, 16 << 20).unwrap().unwrap();
         let (along, across) = (of(&[20, 90, 9]), of(&[1, 90, 180]));
         assert!(along.sized.fraction < across.sized.fraction, "{along:?} {across:?}");
-        assert_eq!(along.bytes, 8 * 20 * 90 * 9 * 4);
+        // It is small enough for all of it.
+        assert_eq!(along.bytes, 20 * 90 * 180 * 4);
         assert_eq!(along.sized, of(&[20, 90, 9]).sized);
         // The second of two chunks sticks out of the array for the most part.
         let (all, most) = (of(&[1, 90, 180]), of(&[1, 90, 170]));

@@ -23,6 +23,9 @@ pub struct Coding {
     /// planes of shuffled values apart only where they are long, and then decoding those that are
     /// random is copying.
     pub slower: [f64; SIZES.len()],
+    /// Whether the rates were timed on the machine that reads. Otherwise they are those of the machine of
+    /// [`Machine::default`](super::Machine).
+    pub timed: bool,
 }
 
 impl Coding {
@@ -34,6 +37,7 @@ impl Coding {
             per_chunk: 0.0,
             decode: f64::INFINITY,
             slower: [1.0; SIZES.len()],
+            timed: false,
         }
     }
 
@@ -48,6 +52,7 @@ impl Coding {
             per_chunk: 160.0,
             decode: 1.3e9,
             slower: [1.8, 1.6, 1.6, 1.4, 1.0],
+            timed: false,
         }
     }
 

@@ -31,19 +31,25 @@ const BLOCK: f64 = 131072.0;
 /// Below this many bytes one thread does the first read of a program alone.
 const ALONE: f64 = 524288.0;
 /// Time until a thread is there that has to be started for it, besides its waking up.
-const START: f64 = 75e-6;
+const START: f64 = 130e-6;
 /// Plain data are given to threads by this many bytes.
 const TASK: f64 = 4194304.0;
-/// A line of memory, and how many of them a row waits for before the processor sees that it is a row.
-const LINE: (f64, f64) = (64.0, 1.0);
-/// What an element that has no neighbour beside it takes of the time of a row, …
-const SINGLE: f64 = 0.25;
-/// … and besides where the next one is in another line of the chunk, …
-const FAR: f64 = 0.5;
-/// … or of a large result.
-const AWAY: f64 = 0.4;
-/// Results up to this size stay in the processor's cache, where lines are not fetched.
+/// Bytes of a line of memory.
+const LINE: f64 = 64.0;
+/// What an element that has no neighbour beside it takes of the time of a row.
+const SINGLE: f64 = 0.15;
+/// Rows of at least this many bytes are written to their place by the decoder itself, if all of a chunk is wanted.
+const DIRECT: f64 = 512.0;
+/// Results up to this size stay in the processor's cache, where nobody waits for lines.
 const CACHED: f64 = 1048576.0;
+/// What a core's own cache holds of lines that are written to again and again …
+const OWN: f64 = 262144.0;
+/// … and the last cache of the processor.
+const LAST: f64 = 16777216.0;
+/// How many times faster the last cache is than memory.
+const NEAR: f64 = 6.0;
+/// Larger chunks are decoded into memory that is new to the process, and such memory is filled at this rate.
+const FRESH: (f64, f64) = (4194304.0, 10e9);
 /// Storage that answers within this many seconds is the page cache.
 const MEMORY: f64 = 20e-6;
 /// Bytes of a chunk's entry in the index: its size and place, and one number a dimension.
@@ -68,6 +74,13 @@ struct Row {
     /// Elements from one to the next in the chunk, and in the result.
     from: f64,
     to: f64,
+}
+
+/// Values on their way to the caller's memory.
+struct Moved {
+    seconds: f64,
+    /// Whether chunks are decoded right where they belong.
+    straight: bool,
 }
 
 /// What a read needs, on average over all places where its box may lie.
@@ -174,23 +187,33 @@ impl Grid<'_> {
             cost.requests = (chunks / run).max(cost.fetched / most).min(chunks);
             cost.decoded = chunks * bytes;
             let whole = (0..rank).all(|d| counts[d] == self.lens[d] || chunk(d) == 1);
-            let keep = if whole { 0.0 } else { bytes / machine.keep };
-            let decode = self.coding.seconds(bytes) / machine.decoder;
-            cpu = chunks * (machine.chunk + decode + keep) + self.scatter(counts, touched, machine);
+            let mut memory = if whole { 0.0 } else { bytes / near(machine.keep, cost.decoded, LAST) };
+            let moved = self.scatter(counts, touched, whole, machine);
+            if bytes > FRESH.0 && !moved.straight {
+                memory += bytes / FRESH.1;
+            }
+            let decoder = if self.coding.timed { machine.timed } else { machine.decoder };
+            let decode = self.coding.seconds(bytes) / decoder;
+            cpu = chunks * (machine.chunk + decode + memory) + moved.seconds;
             (tasks, alone) = (cost.requests, cost.decoded < ALONE);
         } else {
             let (requests, span) = self.plain_requests(counts, touched, element);
             cost.requests = chunks * requests.max(requests * span / BLOCK);
             cost.fetched = chunks * requests * span;
             let own = if self.chunk.is_some() { chunks * machine.chunk } else { 0.0 };
-            cpu = own + self.scatter(counts, touched, machine);
+            cpu = own + self.scatter(counts, touched, true, machine).seconds;
             tasks = if self.chunk.is_some() { chunks } else { (delivered / TASK).max(1.0) };
             alone = delivered.max(cost.fetched) < ALONE;
         }
-        let fetch = cost.requests * machine.request / machine.in_flight.min(cost.requests).max(1.0)
-            + cost.fetched / machine.bandwidth;
-        // What comes from the page cache is copied by the threads themselves.
-        let (cpu, fetch) = if machine.request < MEMORY { (cpu + fetch, 0.0) } else { (cpu, fetch) };
+        let waiting = cost.requests * machine.request / machine.in_flight.min(cost.requests).max(1.0);
+        // What comes from the page cache is copied by the threads themselves; a small file is in the processor's cache.
+        let (cpu, fetch) = if machine.request < MEMORY {
+            let file =
+                self.all_chunks() * if self.coding.filtered { self.coding.stored(bytes) } else { bytes };
+            (cpu + waiting + cost.fetched / near(machine.bandwidth, file, LAST), 0.0)
+        } else {
+            (cpu, waiting + cost.fetched / machine.bandwidth)
+        };
         let index = match self.chunk {
             Some(_) => {
                 let length = (ENTRY.0 + ENTRY.1 * rank as f64) / (ENTRY.0 + ENTRY.1 * 3.0);
@@ -202,24 +225,41 @@ impl Grid<'_> {
         cost
     }
 
-    /// Seconds of one thread that moves decoded values to the caller's memory.
-    fn scatter(&self, counts: &[u64], touched: &[f64], machine: &Machine) -> f64 {
+    /// What one thread does to move decoded values to the caller's memory. `whole`: no chunk is wanted in part.
+    fn scatter(&self, counts: &[u64], touched: &[f64], whole: bool, machine: &Machine) -> Moved {
         let element = self.element.max(1) as f64;
         let elements: f64 = counts.iter().map(|&n| n as f64).product();
+        let chunks: f64 = touched.iter().product();
         let delivered = elements * element;
         let row = self.row(counts, touched);
-        let bytes = row.elements * element;
-        // Short rows of a large result each wait for the memory that they go to. One that is as
-        // long as the result's own rows goes on where the last one ended.
-        let large = delivered > CACHED;
-        let lines = if large && row.to == 1.0 { (bytes / LINE.0).min(LINE.1) } else { 0.0 };
-        let rows = elements / row.elements * (machine.row + lines * machine.line);
-        if row.from == 1.0 && row.to == 1.0 {
-            return rows + delivered / machine.deliver;
+        // What is written side by side.
+        let unit = if row.to == 1.0 { row.elements } else { 1.0 };
+        let (units, bytes) = (elements / unit, unit * element);
+        // A line is fetched when it is first written to. Those of a chunk are met again when the next
+        // one writes beside it, unless there are too many to be still in the cache.
+        let first = match delivered {
+            n if n <= CACHED => 0.0,
+            n if n <= LAST => machine.line / NEAR,
+            _ => machine.line,
+        };
+        let again = match units / chunks * bytes.max(LINE) {
+            _ if delivered <= CACHED => 0.0,
+            n if n <= OWN => 0.0,
+            n if n <= LAST => machine.line / NEAR,
+            _ => machine.line,
+        };
+        let new = (bytes / LINE).min(1.0);
+        let mut seconds = elements / row.elements * machine.row + units * (new * first + (1.0 - new) * again);
+        let long = row.from == 1.0 && row.to == 1.0;
+        let straight = long && whole && row.elements >= 0.99 * elements / chunks;
+        if !long {
+            seconds += elements * machine.row * SINGLE;
+        } else if whole && (straight || bytes >= DIRECT) {
+            seconds += delivered / (machine.deliver * NEAR);
+        } else {
+            seconds += delivered / near(machine.deliver, delivered, CACHED);
         }
-        let apart = |step: f64| (step * element / LINE.0).min(1.0);
-        let away = if large && row.to > 1.0 { AWAY * apart(row.to) } else { 0.0 };
-        rows + elements * machine.row * (SINGLE + FAR * apart(row.from) + away)
+        Moved { seconds, straight }
     }
 
     /// The longest run of elements at equal distances that a chunk's part of a read consists of: axes that follow one
@@ -257,6 +297,11 @@ impl Grid<'_> {
         }
         (requests, span)
     }
+}
+
+/// A rate of memory, for so many bytes in all that are in the processor's cache up to `cache`.
+fn near(rate: f64, bytes: f64, cache: f64) -> f64 {
+    if bytes <= cache { rate * NEAR } else { rate }
 }
 
 /// Seconds of work that one thread would do in `cpu`, done by all that can help: in whole tasks, after

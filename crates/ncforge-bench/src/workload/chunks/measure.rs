@@ -13,8 +13,10 @@ use crate::error::Result;
 use crate::memory;
 use crate::stats::{Positions, Summary};
 
-/// What a cell (a file and a kind of read) may cost in seconds before it is cut short.
+/// What a cell (a file and a kind of read) may cost in seconds before it is cut short, …
 const BUDGET: f64 = 0.6;
+/// … and before it is read once only: a single time may be one that something else disturbed.
+const SLOW: f64 = 3.0;
 
 /// How reads are repeated.
 #[derive(Clone, Copy, Debug, Serialize)]
@@ -101,14 +103,20 @@ pub(crate) fn measure(
         for ((pattern, places), cells) in patterns.iter().zip(&lists).zip(&mut cells) {
             let out = &mut out[..pattern.len() as usize * var.size];
             for (cell, file) in cells.iter_mut().zip(files) {
-                if round > 0 && cell.spent > BUDGET {
-                    continue;
-                }
-                // A slow cell reads fewer places, and in every round the same ones.
+                // A slow cell reads fewer places, and in every round the same ones. One that has a single place reads
+                // it as often as others do theirs.
                 let share = BUDGET * (round + 1) as f64 / effort.rounds as f64;
-                for (place, start) in places.iter().enumerate() {
-                    let done = if round == 0 { place > 0 } else { cell.seconds[place].is_empty() };
-                    if done && (round > 0 || cell.spent > share) {
+                let again = if places.len() == 1 { effort.parts } else { 1 };
+                for (n, (place, start)) in (0..again).flat_map(|_| places.iter().enumerate()).enumerate() {
+                    let known = round == 0 || !cell.seconds[place].is_empty();
+                    let most = if n == 0 {
+                        SLOW
+                    } else if round == 0 || again > 1 {
+                        share
+                    } else {
+                        BUDGET
+                    };
+                    if !known || cell.spent > most {
                         break;
                     }
                     let slab = Hyperslab::new(start, &pattern.counts);

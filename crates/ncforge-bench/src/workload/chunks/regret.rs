@@ -24,7 +24,7 @@ const OWN: &str = "ncforge";
 /// Bounds of the chunk cache that libraries with a fixed one are given.
 const CACHE: (u64, u64) = (16 << 20, 256 << 20);
 /// Bytes of values that a sample may read.
-const SAMPLE: u64 = 16 << 20;
+const SAMPLE: u64 = 64 << 20;
 /// The mix on which the shapes of other tools are compared.
 pub const HALVES: &str = "series,map";
 
@@ -118,6 +118,10 @@ pub struct ShapeRow {
     pub chunks: Vec<u64>,
     /// Bytes of the file.
     pub bytes: u64,
+    /// Decoded bytes a second of one thread, as a sample of such chunks says: timed, …
+    pub decode: f64,
+    /// … and by what the streams are made of.
+    pub counted: f64,
     /// The read.
     pub pattern: String,
     /// Measured seconds: the mean over the places.
@@ -146,6 +150,7 @@ struct Prepared {
     /// The shapes, and what parts like them said.
     shapes: Vec<Vec<u64>>,
     codings: Vec<Coding>,
+    counted: Vec<f64>,
     patterns: Vec<Pattern>,
     mixes: Vec<Mix>,
     today: Vec<Today>,
@@ -256,11 +261,25 @@ fn prepare(source: &Path, options: &RegretOptions, machine: Machine) -> Result<P
         }
     }
     let stem = source.file_stem().unwrap_or_default().to_string_lossy().into_owned();
-    let codings = shapes
+    let found = shapes
         .iter()
-        .map(|c| Ok(timed(sample_chunk(&dataset, id, &filters, c, SAMPLE)?).unwrap_or(coding)))
-        .collect::<Result<_>>()?;
-    Ok(Prepared { source: stem, machine, var, axes, coding, shapes, codings, patterns, mixes, today })
+        .map(|c| Ok(sample_chunk(&dataset, id, &filters, c, SAMPLE)?))
+        .collect::<Result<Vec<Option<Sampled>>>>()?;
+    let counted = found.iter().map(|f| f.map_or(coding, |s| s.sized).decode).collect();
+    let codings = found.into_iter().map(|f| timed(f).unwrap_or(coding)).collect();
+    Ok(Prepared {
+        source: stem,
+        machine,
+        var,
+        axes,
+        coding,
+        shapes,
+        codings,
+        counted,
+        patterns,
+        mixes,
+        today,
+    })
 }
 
 impl Prepared {
@@ -293,6 +312,8 @@ impl Prepared {
                 rows.push(ShapeRow {
                     chunks: chunks.clone(),
                     bytes: written[f].1,
+                    decode: coding.decode,
+                    counted: self.counted[f],
                     pattern: pattern.name.clone(),
                     seconds: cell.mean(),
                     measured: cell.summary(),

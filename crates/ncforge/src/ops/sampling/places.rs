@@ -6,12 +6,14 @@ use super::SMALL;
 use crate::buffer::Buffer;
 use crate::engine::native_fill;
 use crate::layout::{Place, VarLayout};
-use crate::select::Hyperslab;
+use crate::select::{Hyperslab, unravel};
 use crate::tune::coding::SIZES;
 use crate::tune::{Coding, Grid, Machine};
 
 /// What a chunk counts for at least, however few bytes it has: finding it takes the time of so many.
 const OF_CHUNK: f64 = 512.0;
+/// Chunks that lie beside one another are read together if that takes so many times what one of them takes.
+const BESIDE: f64 = 1.25;
 
 /// Box number `i`: as large as `limit` allows, with the array's proportions; or, where too much would have to be
 /// read for that, of whole rows; or inside one chunk.
@@ -89,6 +91,62 @@ pub(super) fn each_row(
             at[d] = 0;
         }
     }
+}
+
+/// How many parts of `shape` along every axis, `most` at most, come with one for nothing (or nearly so: [`BESIDE`]), because what lies
+/// between its rows must be read or decoded anyway.
+pub(super) fn beside(layout: &VarLayout, shape: &[u64], chunk: &[u64], most: u64) -> Vec<u64> {
+    let zeros = vec![0; shape.len()];
+    let cost = |count: &[u64]| decoded(layout, &Hyperslab::new(&zeros, count)) as f64;
+    let (mut count, mut parts) = (shape.to_vec(), vec![1; shape.len()]);
+    let least = cost(&count);
+    for d in (0..shape.len()).rev() {
+        let len = layout.shape[d];
+        let room = if shape[d] == chunk[d] { len.div_ceil(shape[d]) } else { len / shape[d] };
+        let mut n = (most / parts.iter().product::<u64>().max(1)).min(room);
+        while n > 1 {
+            count[d] = shape[d].saturating_mul(n).min(len);
+            if cost(&count) <= least * BESIDE {
+                parts[d] = n;
+                break;
+            }
+            n /= 2;
+            count[d] = shape[d];
+        }
+    }
+    parts
+}
+
+/// Box number `i` of neighbouring parts of `shape`, `beside` along every axis, of an array of `lens`; and where each begins in the box.
+/// On axes on which parts are as long as a chunk they are chunks. All chunks are met alike: those of an axis are divided into groups
+/// that are as even as can be, for a chunk that is cut off at the end must not be met more often than it is there.
+pub(super) fn group(
+    i: u64,
+    lens: &[u64],
+    shape: &[u64],
+    chunk: &[u64],
+    beside: &[u64],
+) -> (Hyperslab, Vec<Vec<u64>>) {
+    let (mut start, mut count, mut parts) = (Vec::new(), Vec::new(), Vec::new());
+    for d in 0..lens.len() {
+        let (from, n) = if shape[d] == chunk[d] {
+            let chunks = lens[d].div_ceil(chunk[d]);
+            let groups = chunks.div_ceil(beside[d]);
+            let wide = |a: u64, b: u64| u128::from(a) * u128::from(b);
+            let own = (wide(place(i, d, chunks - 1), groups) / u128::from(chunks)) as u64;
+            let first = |group: u64| wide(group, chunks).div_ceil(u128::from(groups)) as u64;
+            (first(own) * chunk[d], first(own + 1) - first(own))
+        } else {
+            (place(i, d, lens[d] - shape[d] * beside[d]), beside[d])
+        };
+        start.push(from);
+        count.push((shape[d].saturating_mul(n)).min(lens[d] - from));
+        parts.push(n);
+    }
+    let starts = (0..parts.iter().product::<u64>())
+        .map(|k| unravel(k, &parts).iter().zip(shape).map(|(k, c)| k * c).collect())
+        .collect();
+    (Hyperslab::new(&start, &count), starts)
 }
 
 /// A box of about `bytes`, with the proportions of the array.
@@ -187,6 +245,34 @@ mod tests {
         let mut met: Vec<u64> = (0..4).map(|i| beginning(i, 3, 1442, 361)).collect();
         met.sort_unstable();
         assert_eq!(met, [0, 361, 722, 1081]);
+    }
+
+    /// Every chunk is met as often as any other, within one group's difference, also one that is cut off.
+    #[test]
+    fn groups_meet_all_chunks_alike() {
+        for (len, chunk, beside) in
+            [(23, 6, 1), (23, 6, 3), (31, 16, 2), (31, 16, 8), (1000, 7, 4), (5, 5, 1)]
+        {
+            let chunks = u64::div_ceil(len, chunk);
+            let mut met = vec![0; chunks as usize];
+            for i in 0..1024 {
+                let (slab, starts) = group(i, &[9, len], &[1, chunk], &[9, chunk], &[1, beside]);
+                assert!(slab.start[1] + slab.count[1] <= len && slab.count[0] == 1);
+                assert_eq!(slab.start[1] % chunk, 0);
+                starts.iter().for_each(|s| met[((slab.start[1] + s[1]) / chunk) as usize] += 1);
+            }
+            let (least, most) = (met.iter().min().unwrap(), met.iter().max().unwrap());
+            assert!(
+                *least > 0 && f64::from(*most) <= 1.6 * f64::from(*least),
+                "{len} {chunk} {beside}: {met:?}"
+            );
+        }
+        // Of an axis along which chunks are looked at in part, any place will do, but nothing outside.
+        for i in 0..64 {
+            let (slab, starts) = group(i, &[100], &[7], &[50], &[3]);
+            assert_eq!((slab.count[0], starts.len()), (21, 3));
+            assert!(slab.start[0] + 21 <= 100);
+        }
     }
 
     #[test]
