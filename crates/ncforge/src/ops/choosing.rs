@@ -19,9 +19,12 @@ const EXPECTED: (u64, u64) = (1024, 64);
 /// Of what may be read of a variable, one look at parts with the proportions of the array may read so large a part; …
 const OF_WHOLE: u64 = 4;
 /// … a rough and a close look at a shape may encode so large a part, …
-const ENCODED: (u64, u64) = (80, 20);
+const ENCODED: (u64, u64) = (40, 12);
 /// … and read so large a part for that: what lies between short rows is read, too, and chunks are decoded whole.
-const READ: (u64, u64) = (48, 12);
+const READ: (u64, u64) = (40, 10);
+/// Shapes that cannot be looked at within the limits are taken to decode so many times slower than the first look says: it is wrong about
+/// some, and the shape that it is most wrong about seems best.
+const GUESSED: f64 = 2.0;
 /// Rates of decoders are compared in chunks of this size.
 const USUAL: f64 = 65536.0;
 
@@ -192,8 +195,15 @@ impl Cut<'_> {
                     let timed = Coding { decode: sized.decode / pace, timed: true, ..sized };
                     contest.add(Contender { chunks, coding: sized, timed });
                 }
-                // The first is the one to beat.
-                None if contest.is_empty() => return cut.choose(choosing),
+                // Left out, what cannot be looked at might leave only shapes that are far worse.
+                None if !contest.knows(&chunks) => {
+                    let slower = |coding: Coding| Coding { decode: coding.decode / GUESSED, ..coding };
+                    contest.add(Contender {
+                        chunks,
+                        coding: slower(whole.sized),
+                        timed: slower(whole.coding),
+                    });
+                }
                 None => {}
             }
         }

@@ -48,9 +48,9 @@ const CHUNK: u64 = 1 << 20;
 const TIMES: usize = 3;
 
 /// Bytes that samples of one variable may read and decode, at most.
-const OF_VARIABLE: u64 = 32 << 20;
+const OF_VARIABLE: u64 = 48 << 20;
 /// Of a variable, samples look at this part at most, but need not look at less than so many bytes.
-const PART: (u64, u64) = (4, 8 << 20);
+const PART: (u64, u64) = (3, 16 << 20);
 
 /// Bytes that samples may still read and decode.
 #[derive(Clone, Copy, Debug)]
@@ -65,9 +65,9 @@ impl Budget {
         (Budget(self.0 / 2), Budget(self.0 - self.0 / 2))
     }
 
-    /// For a variable of so many bytes: half of what is left at most, so that those after it get something, too.
+    /// For a variable of so many bytes: three quarters of what is left at most, so that those after it get something, too.
     pub(crate) fn for_variable(self, bytes: u64) -> u64 {
-        (bytes / PART.0).max(PART.1).min(OF_VARIABLE).min(self.0 / 2)
+        (bytes / PART.0).max(PART.1).min(OF_VARIABLE).min(self.0 / 4 * 3)
     }
 
     /// For one of `n` variables that come yet, alike for each.

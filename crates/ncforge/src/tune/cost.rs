@@ -359,6 +359,33 @@ mod tests {
         assert_eq!(touched(d, d, 1), d as f64);
     }
 
+    /// Columns that lie a page apart in a result that no cache holds: every value waits for a line.
+    #[test]
+    fn thin_chunks_wait_for_memory() {
+        let read = |lens: &[u64], chunk: &[u64]| {
+            let grid = Grid { lens, chunk: Some(chunk), element: 4, coding: Coding::deflate(1) };
+            grid.read(&pattern(lens), &Machine::default()).seconds
+        };
+        let (long, short) = (read(&[24, 3000, 512], &[24, 3000, 1]), read(&[24, 300, 512], &[24, 300, 1]));
+        let rows = read(&[24, 3000, 512], &[24, 6, 512]);
+        assert!(long > 1.3 * rows, "{long} {rows}");
+        // A tenth of it meets its lines in the cache when the next column comes.
+        assert!(long > 15.0 * short, "{long} {short}");
+    }
+
+    /// What was timed here is not scaled by what is known of the machine.
+    #[test]
+    fn timed_rates_are_those_of_the_machine() {
+        let slow = Machine { decoder: 0.5 * Machine::default().decoder, ..Machine::default() };
+        let seconds = |timed: bool, machine: &Machine| {
+            let coding = Coding { timed, ..Coding::deflate(1) };
+            let grid = Grid { lens: &[100, 1000], chunk: Some(&[100, 1000]), element: 4, coding };
+            grid.read(&pattern(&[100, 1000]), machine).seconds
+        };
+        assert_eq!(seconds(true, &slow), seconds(true, &Machine::default()));
+        assert!(seconds(false, &slow) > 1.5 * seconds(false, &Machine::default()));
+    }
+
     #[test]
     fn a_series_from_maps_decodes_everything() {
         let lens = [1560, 128, 256];

@@ -149,6 +149,23 @@ mod tests {
         assert!(at(&[5, 1]).iter().all(|s| s[0] <= 5 && s[1] <= 7));
     }
 
+    /// A read that can begin at one place only is repeated like those that have many.
+    #[test]
+    fn a_single_place_is_read_as_often_as_many() {
+        let dir = tempfile::tempdir().unwrap();
+        let array = crate::workload::chunks::proof::Array::named("stations").unwrap();
+        let path = array.write(dir.path(), 60_000).unwrap();
+        let var = crate::workload::access::largest(&path, None).unwrap();
+        let read = |counts: &[u64]| Pattern { name: "p".into(), counts: counts.to_vec(), weight: 1.0 };
+        let (all, one) = (read(&var.shape), read(&[1, var.shape[1]]));
+        let driver = crate::driver::NcforgeDriver::new(Some(1), None);
+        let subjects = [Subject { path, cache: None }];
+        let effort = Effort { rounds: 2, places: 3, parts: 4 };
+        let cells = measure(&driver, &subjects, &var, &[all, one], effort, &mut |_| ()).unwrap();
+        let counts = |p: usize| cells[p][0].seconds.iter().map(Vec::len).collect::<Vec<_>>();
+        assert_eq!((counts(0), counts(1)), (vec![8], vec![2, 2, 2]));
+    }
+
     #[test]
     fn a_cell_is_the_mean_of_medians() {
         let cell = Cell { seconds: vec![vec![1.0, 9.0, 2.0], vec![4.0], vec![]], spent: 0.0 };

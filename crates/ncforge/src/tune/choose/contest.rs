@@ -162,9 +162,9 @@ impl<'a> Contest<'a> {
         out
     }
 
-    /// Whether nothing was added yet.
-    pub fn is_empty(&self) -> bool {
-        self.known.is_empty()
+    /// Whether this shape was added.
+    pub fn knows(&self, chunks: &[u64]) -> bool {
+        self.known.iter().any(|k| k.contender.chunks == chunks)
     }
 
     /// What a look at one of the shapes said, instead of what an earlier one did.
