@@ -182,7 +182,12 @@ impl Cut<'_> {
         mut look: impl FnMut(Look<'_>) -> Result<Option<Sampled>>,
     ) -> Result<Option<Choice>> {
         let whole = look(Look::Whole)?;
-        let cut = Cut { sampled: whole.map(|s| (s.sized, s.coding)), ..*self };
+        // What is stored as it will be is judged by the same look.
+        let before = self.before.map(|(chunks, coding)| match whole {
+            Some(s) if *coding == Coding::of_chain(self.filters) => (chunks.clone(), s.coding),
+            _ => (chunks.clone(), *coding),
+        });
+        let cut = Cut { sampled: whole.map(|s| (s.sized, s.coding)), before: before.as_ref(), ..*self };
         let Some(axes) = cut.lengths(choosing) else { return Ok(None) };
         let request = cut.request(&axes, choosing);
         let Some(whole) = whole else { return choose(&request).map(Some) };
