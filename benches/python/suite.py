@@ -7,6 +7,7 @@ repetition), ``run`` (what is timed), and ``same`` (what must agree between engi
 from __future__ import annotations
 
 import os
+from abc import ABC, abstractmethod
 from importlib.util import find_spec
 from pathlib import Path
 from typing import Any, ClassVar
@@ -25,7 +26,7 @@ def installed(engine: str) -> bool:
     return find_spec(module) is not None
 
 
-class Case:
+class Case(ABC):
     """One thing that is timed."""
 
     name = ""
@@ -37,6 +38,7 @@ class Case:
         self.folder = folder
         self.quick = quick
 
+    @abstractmethod
     def once(self) -> None:
         """Makes what all engines read."""
 
@@ -44,13 +46,13 @@ class Case:
         """Before every repetition."""
         ncforge.clear_cache()
 
+    @abstractmethod
     def run(self, engine: str, at: Any) -> Any:
         """What is timed."""
-        raise NotImplementedError
 
+    @abstractmethod
     def same(self, result: Any) -> float:
         """A number that tells whether the work was the same."""
-        raise NotImplementedError
 
     def done(self, result: Any, at: Any) -> None:
         """After every repetition."""

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from abc import ABC, abstractmethod
 from collections.abc import Iterable, Iterator
 from importlib import import_module
 from typing import Any
@@ -22,18 +23,18 @@ BACKENDS = {
 }
 
 
-class Backend:
+class Backend(ABC):
     """What a library does for the tasks; those it does not have stay unimplemented."""
 
     name = ""
     # Whether a file is on disk when it is closed.
     syncs = False
 
+    @abstractmethod
     def version(self) -> str:
         """Its version, with that of the libraries below."""
-        raise NotImplementedError
 
-    def prepare(self, request: Request) -> None:
+    def prepare(self, request: Request) -> None:  # noqa: B027 - most have nothing to prepare
         """What shall not be timed."""
 
     def read(self, request: Request) -> np.ndarray:

@@ -72,13 +72,14 @@ pub fn calibrate(folder: &Path, threads: Option<usize>) -> Result<Calibration> {
     cache::warm(&file)?;
     memory::hold();
     let helpers = Engine::new(EngineOptions { threads, memory: None })?.threads();
-    let mut cases = cases(&file)?;
+    let cases = cases(&file)?;
+    let mut times = vec![Vec::new(); cases.len()];
     let mut requests = Vec::new();
     let begun = Instant::now();
     while requests.len() < LEAST || requests.len() < ROUNDS && begun.elapsed() < BUDGET {
         requests.push(storage(&plain, 500)?);
-        for case in &mut cases {
-            case.read(&file, threads)?;
+        for (case, times) in cases.iter().zip(&mut times) {
+            times.push(case.read(&file, threads)?);
         }
     }
     let median = |values: Vec<f64>| Summary::of(&values).expect("there are rounds").median;
@@ -89,13 +90,7 @@ pub fn calibrate(folder: &Path, threads: Option<usize>) -> Result<Calibration> {
         threads: helpers as f64,
         ..Machine::default()
     };
-    let measured: Vec<(Case, f64)> = cases
-        .into_iter()
-        .map(|c| {
-            let m = median(c.seconds.clone());
-            (c, m)
-        })
-        .collect();
+    let measured: Vec<(Case, f64)> = cases.into_iter().zip(times.into_iter().map(median)).collect();
     Ok(Calibration::new(fitted(start, &measured), cold))
 }
 
@@ -104,12 +99,11 @@ struct Case {
     var: usize,
     slab: Hyperslab,
     coding: Coding,
-    seconds: Vec<f64>,
 }
 
 impl Case {
-    /// Reads it in turn, each time as a program does that was just started.
-    fn read(&mut self, path: &Path, threads: Option<usize>) -> Result<()> {
+    /// Reads it in turn, each time as a program does that was just started. Gives the median of the seconds.
+    fn read(&self, path: &Path, threads: Option<usize>) -> Result<f64> {
         let mut out = vec![1u8; self.slab.len() as usize * 4];
         let mut turn = [0.0; TURN];
         for seconds in &mut turn {
@@ -119,8 +113,7 @@ impl Case {
             dataset.read_bytes(VarId(self.var), &self.slab, &mut out)?;
             *seconds = begun.elapsed().as_secs_f64();
         }
-        self.seconds.push(Summary::of(&turn).expect("a turn has reads").median);
-        Ok(())
+        Ok(Summary::of(&turn).expect("a turn has reads").median)
     }
 
     /// What the model says that it takes.
@@ -157,7 +150,7 @@ fn cases(path: &Path) -> Result<Vec<Case>> {
             ([0, 0, 0], [n, 64, 64]),
         ];
         for (start, count) in slabs {
-            cases.push(Case { var, slab: Hyperslab::new(&start, &count), coding, seconds: Vec::new() });
+            cases.push(Case { var, slab: Hyperslab::new(&start, &count), coding });
         }
     }
     Ok(cases)

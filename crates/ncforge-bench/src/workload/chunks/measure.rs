@@ -103,20 +103,14 @@ pub(crate) fn measure(
         for ((pattern, places), cells) in patterns.iter().zip(&lists).zip(&mut cells) {
             let out = &mut out[..pattern.len() as usize * var.size];
             for (cell, file) in cells.iter_mut().zip(files) {
-                // A slow cell reads fewer places, and in every round the same ones. One that has a single place reads
-                // it as often as others do theirs.
+                // A slow cell reads fewer places, and in every round the same ones; the first of them more often than its
+                // share allows. One that has a single place reads it as often as others do theirs.
                 let share = BUDGET * (round + 1) as f64 / effort.rounds as f64;
                 let again = if places.len() == 1 { effort.parts } else { 1 };
                 for (n, (place, start)) in (0..again).flat_map(|_| places.iter().enumerate()).enumerate() {
-                    let known = round == 0 || !cell.seconds[place].is_empty();
-                    let most = if n == 0 {
-                        SLOW
-                    } else if round == 0 || again > 1 {
-                        share
-                    } else {
-                        BUDGET
-                    };
-                    if !known || cell.spent > most {
+                    let left_out = round > 0 && cell.seconds[place].is_empty();
+                    let most = if n == 0 { SLOW } else { share };
+                    if left_out || cell.spent > most {
                         break;
                     }
                     let slab = Hyperslab::new(start, &pattern.counts);

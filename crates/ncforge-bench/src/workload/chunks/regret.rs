@@ -4,7 +4,7 @@ use std::path::{Path, PathBuf};
 use std::time::Instant;
 
 use ncforge::ops::choosing::{Choosing, chunks_for};
-use ncforge::ops::sampling::{Sampled, sample, sample_chunk};
+use ncforge::ops::sampling::{sample, sample_chunk};
 use ncforge::tune::{Access, Axis, Coding, Grid, Limits, Machine, Pattern, axes_of};
 use serde::Serialize;
 
@@ -147,10 +147,9 @@ struct Prepared {
     axes: Vec<Axis>,
     /// As it was found in the data, rates included.
     coding: Coding,
-    /// The shapes, and what parts like them said.
     shapes: Vec<Vec<u64>>,
-    codings: Vec<Coding>,
-    counted: Vec<f64>,
+    /// What parts like the shapes said: timed, and by what their streams are made of.
+    codings: Vec<(Coding, Coding)>,
     patterns: Vec<Pattern>,
     mixes: Vec<Mix>,
     today: Vec<Today>,
@@ -222,8 +221,7 @@ fn prepare(source: &Path, options: &RegretOptions, machine: Machine) -> Result<P
     let axes = axes_of(dataset.schema(), id);
     let names: Vec<&str> = axes.iter().map(|a| a.name.as_str()).collect();
     let filters = variant(&options.shapes[0], options).filters(var.size);
-    let timed = |found: Option<Sampled>| found.map(|s| s.coding);
-    let coding = timed(sample(&dataset, id, &filters, SAMPLE)?).unwrap_or_else(Coding::none);
+    let coding = sample(&dataset, id, &filters, SAMPLE)?.map_or_else(Coding::none, |s| s.coding);
 
     let mut mixes = Vec::new();
     for text in &options.mixes {
@@ -261,25 +259,12 @@ fn prepare(source: &Path, options: &RegretOptions, machine: Machine) -> Result<P
         }
     }
     let stem = source.file_stem().unwrap_or_default().to_string_lossy().into_owned();
-    let found = shapes
-        .iter()
-        .map(|c| Ok(sample_chunk(&dataset, id, &filters, c, SAMPLE)?))
-        .collect::<Result<Vec<Option<Sampled>>>>()?;
-    let counted = found.iter().map(|f| f.map_or(coding, |s| s.sized).decode).collect();
-    let codings = found.into_iter().map(|f| timed(f).unwrap_or(coding)).collect();
-    Ok(Prepared {
-        source: stem,
-        machine,
-        var,
-        axes,
-        coding,
-        shapes,
-        codings,
-        counted,
-        patterns,
-        mixes,
-        today,
-    })
+    let look = |chunks: &Vec<u64>| {
+        let found = sample_chunk(&dataset, id, &filters, chunks, SAMPLE)?;
+        Ok(found.map_or((coding, coding), |s| (s.coding, s.sized)))
+    };
+    let codings = shapes.iter().map(look).collect::<Result<_>>()?;
+    Ok(Prepared { source: stem, machine, var, axes, coding, shapes, codings, patterns, mixes, today })
 }
 
 impl Prepared {
@@ -302,7 +287,7 @@ impl Prepared {
         let lens: Vec<u64> = self.axes.iter().map(|a| a.len).collect();
         let mut rows = Vec::new();
         for (f, chunks) in self.shapes.iter().enumerate() {
-            let coding = self.codings[f];
+            let (coding, counted) = self.codings[f];
             let grid = Grid { lens: &lens, chunk: Some(chunks), element: self.var.size as u64, coding };
             for (pattern, cells) in self.patterns.iter().zip(&cells) {
                 let cell = &cells[f];
@@ -313,7 +298,7 @@ impl Prepared {
                     chunks: chunks.clone(),
                     bytes: written[f].1,
                     decode: coding.decode,
-                    counted: self.counted[f],
+                    counted: counted.decode,
                     pattern: pattern.name.clone(),
                     seconds: cell.mean(),
                     measured: cell.summary(),
