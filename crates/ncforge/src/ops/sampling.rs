@@ -52,32 +52,51 @@ const OF_VARIABLE: u64 = 48 << 20;
 /// Of a variable, samples look at this part at most, but need not look at less than so many bytes.
 const PART: (u64, u64) = (3, 16 << 20);
 
-/// Bytes that samples may still read and decode.
+/// Bytes that samples of one file may still read and decode.
 #[derive(Clone, Copy, Debug)]
-pub(crate) struct Budget(u64);
+pub(crate) struct Budget {
+    left: u64,
+    /// The claims of all variables that have not asked yet.
+    waiting: f64,
+}
 
 impl Budget {
-    /// What choices for one file may read.
-    pub(crate) const OF_FILE: Budget = Budget(64 << 20);
+    /// Samples of all variables of a file together read and decode so much at most.
+    const OF_FILE: u64 = 64 << 20;
+
+    /// For a file with variables of so many bytes. Each claims as much as the root of its bytes says: where the error of
+    /// a choice falls as one over the bytes that were looked at, and costs time as the variable is large, the sum of all
+    /// costs is least with such shares.
+    pub(crate) fn of_file(variables: impl IntoIterator<Item = u64>) -> Self {
+        Budget { left: Self::OF_FILE, waiting: variables.into_iter().map(Self::claim).sum() }
+    }
+
+    fn claim(bytes: u64) -> f64 {
+        (bytes as f64).sqrt()
+    }
 
     /// Two budgets that are one together.
     pub(crate) fn halves(self) -> (Budget, Budget) {
-        (Budget(self.0 / 2), Budget(self.0 - self.0 / 2))
+        let half = self.left / 2;
+        (Budget { left: half, ..self }, Budget { left: self.left - half, ..self })
     }
 
-    /// For a variable of so many bytes: three quarters of what is left at most, so that those after it get something, too.
-    pub(crate) fn for_variable(self, bytes: u64) -> u64 {
-        (bytes / PART.0).max(PART.1).min(OF_VARIABLE).min(self.0 / 4 * 3)
+    /// For the next variable, of so many bytes.
+    pub(crate) fn for_variable(&mut self, bytes: u64) -> u64 {
+        let claim = Self::claim(bytes);
+        let share = (claim / self.waiting).min(1.0) * self.left as f64;
+        self.waiting = (self.waiting - claim).max(0.0);
+        (bytes / PART.0).max(PART.1).min(OF_VARIABLE).min(share as u64)
     }
 
     /// For one of `n` variables that come yet, alike for each.
     pub(crate) fn share(self, n: u64) -> u64 {
-        (self.0 / n.max(1)).min(OF_VARIABLE)
+        (self.left / n.max(1)).min(OF_VARIABLE)
     }
 
     /// So many were read.
     pub(crate) fn spend(&mut self, bytes: u64) {
-        self.0 = self.0.saturating_sub(bytes);
+        self.left = self.left.saturating_sub(bytes);
     }
 }
 
@@ -376,7 +395,7 @@ impl Found {
         self.encode += begun.elapsed().as_secs_f64();
         if let Some(work) = take_work() {
             self.counted += 1;
-            self.work += work;
+            self.work = self.work + work;
         }
         self.parts += 1;
         self.raw += bytes.len() as u64;
@@ -449,6 +468,34 @@ mod tests {
         assert!(got.sized.decode > coded && got.sized.slower[0] > 1.0, "{got:?}");
         assert!(sample(&noise, v, &[], 64 << 20).unwrap().is_none());
         assert!(sample(&noise, v, &chain, 10).unwrap().is_none());
+    }
+
+    /// However many variables there are, each gets its part, in whatever order they come.
+    #[test]
+    fn a_budget_is_for_all_variables() {
+        let of = |sizes: &[u64]| -> Vec<u64> {
+            let mut budget = Budget::of_file(sizes.iter().copied());
+            let mut next = |&bytes: &u64| {
+                let may = budget.for_variable(bytes);
+                budget.spend(may);
+                may
+            };
+            sizes.iter().map(&mut next).collect()
+        };
+        assert_eq!(of(&[1 << 40]), [OF_VARIABLE]);
+        assert_eq!(of(&[0]), [PART.1]);
+        let mut sizes = vec![10_000 << 20];
+        sizes.extend([100 << 20; 20]);
+        let shares = of(&sizes);
+        assert!(shares.iter().sum::<u64>() <= Budget::OF_FILE, "{shares:?}");
+        assert!(shares[0] >= 20 << 20 && shares[1..].iter().all(|s| *s >= 2 << 20), "{shares:?}");
+        sizes.reverse();
+        assert!(of(&sizes).iter().rev().zip(&shares).all(|(a, b)| a.abs_diff(*b) <= 20), "{shares:?}");
+        // What one does not need is for those after it.
+        let mut budget = Budget::of_file([100 << 20, 100 << 20]);
+        assert_eq!(budget.for_variable(100 << 20), Budget::OF_FILE / 2);
+        budget.spend(50 << 20);
+        assert_eq!(budget.for_variable(100 << 20), 14 << 20);
     }
 
     /// Rows of a field that was written as one plain chunk lie 3,600 bytes apart: a box of parts of them reads what lies

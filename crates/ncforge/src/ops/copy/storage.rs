@@ -84,9 +84,11 @@ pub(crate) fn decide(
         return Ok(Decided { notes, ..Decided::default() });
     }
     options.choosing.check(schema, &source.name())?;
+    let sampled = vars.iter().map(|m| bytes_of(schema, m.to)).filter(|&bytes| bytes >= SAMPLED);
+    let budget = Budget::of_file(sampled);
     let (samples, of_codecs) = match options.codec {
-        Codec::Auto { .. } => Budget::OF_FILE.halves(),
-        _ => (Budget::OF_FILE, Budget::OF_FILE),
+        Codec::Auto { .. } => budget.halves(),
+        _ => (budget, budget),
     };
     let coders = Coders::new(source, schema, options, rounded, &recorded.codecs, of_codecs);
     let mut decider = Decider { source, options, recorded, samples, choices: BTreeMap::new(), coders };
@@ -158,6 +160,13 @@ fn dim_path(schema: &Schema, d: usize) -> String {
     }
 }
 
+/// Bytes of a variable's values.
+fn bytes_of(schema: &Schema, v: VarId) -> u64 {
+    let dtype = schema.var(v).dtype;
+    let element = schema.fixed_size(dtype).unwrap_or_else(|| schema.memory_size(dtype)) as u64;
+    schema.shape(v).iter().fold(element, |b, &n| b.saturating_mul(n))
+}
+
 struct Decider<'a> {
     source: &'a dyn Source,
     options: &'a CopyOptions,
@@ -183,7 +192,11 @@ impl Decider<'_> {
         };
         let compact = matches!(var.storage, Storage::Compact) && !from_classic;
         let unlimited = axes.iter().any(|a| a.unlimited);
-        let bytes = axes.iter().fold(element, |b, a| b.saturating_mul(a.len));
+        let bytes = bytes_of(schema, v);
+        let may_read = match from.filter(|_| bytes >= SAMPLED) {
+            Some(_) => self.samples.for_variable(bytes),
+            None => 0,
+        };
         let small = bytes < options.min_chunked && !unlimited;
         let plain = |compact: bool| {
             if compact && !unlimited && bytes <= MAX_COMPACT { Storage::Compact } else { Storage::Contiguous }
@@ -191,7 +204,7 @@ impl Decider<'_> {
         if self.compact_asked(schema, v, bytes, unlimited)? {
             return Ok(Storage::Compact);
         }
-        let array = Array { schema, v, from, element, bytes, axes: &axes, old, unlimited, small };
+        let array = Array { schema, v, from, element, may_read, axes: &axes, old, unlimited, small };
         let method = match options.codec {
             Codec::Auto { .. } => {
                 let usual = Method::Deflate { level: 1, shuffle: options.shuffle.unwrap_or(true) };
@@ -300,10 +313,10 @@ impl Decider<'_> {
             Some(from) => before(self.source, self.source.schema(), from)?,
             None => None,
         };
-        let worth = choosing.sample && array.bytes >= SAMPLED && !trial.filters.is_empty();
+        let worth = choosing.sample && array.may_read > 0 && !trial.filters.is_empty();
         let mut looks = from
             .filter(|_| worth)
-            .map(|from| Looks::new(self.source, from, trial.filters, array.bytes, &mut self.samples));
+            .map(|from| Looks::new(self.source, from, trial.filters, array.may_read, &mut self.samples));
         let look = |look: Look<'_>| looks.as_mut().map_or(Ok(None), |looks| looks.at(look));
         let cut = Cut {
             axes,
@@ -328,7 +341,8 @@ struct Array<'a> {
     /// Where its values are.
     from: Option<VarId>,
     element: u64,
-    bytes: u64,
+    /// What samples of it may read and decode.
+    may_read: u64,
     axes: &'a [Axis],
     /// The chunk lengths that it has in the source.
     old: Option<Vec<u64>>,
