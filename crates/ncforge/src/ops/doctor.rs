@@ -233,11 +233,13 @@ fn gather(path: &Path, options: &DoctorOptions, engine: &Engine) -> Result<Facts
     let watched = Arc::new(Watched::new(Arc::new(FileStore::open(path)?)));
     let dataset = Dataset::from_store(watched.clone(), engine)?;
     check_dimensions(&options.accesses, dataset.schema(), &path.display().to_string())?;
-    let mut facts = Facts::gather(dataset, watched, options)?;
-    // Values matter to one family only.
-    if options.sample && options.profile.is_none() && codecs::RULES.iter().any(|r| options.wants(r)) {
+    let mut facts = Facts::gather(dataset, watched);
+    // Values matter to these families only.
+    let mut telling = [shapes::RULES, caches::RULES, codecs::RULES].into_iter().flatten();
+    if options.sample && options.profile.is_none() && telling.any(|r| options.wants(r)) {
         sample::sample(&mut facts)?;
     }
+    facts.choose(options)?;
     Ok(facts)
 }
 

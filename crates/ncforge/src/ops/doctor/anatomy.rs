@@ -8,7 +8,7 @@ use crate::error::Result;
 use crate::layout::Place;
 use crate::select::{ChunkGrid, Hyperslab};
 use crate::tune::codec::Method;
-use crate::tune::{Coding, Cost, Grid, Pattern};
+use crate::tune::{Cost, Grid, Pattern};
 use std::collections::HashMap;
 use std::path::Path;
 
@@ -199,13 +199,7 @@ fn variable(v: &VarFacts, options: &DoctorOptions) -> Result<VariableAnatomy> {
     let lens: Vec<u64> = v.axes.iter().map(|a| a.len).collect();
     let choice = v.choice.as_ref().filter(|c| v.chunk.as_ref() != Some(&c.chunks));
     let machine = &options.machine;
-    let coding = if v.is_filtered() {
-        let fraction = stored as f64 / v.bytes.max(1) as f64;
-        Coding { fraction: fraction.clamp(0.001, 1.0), ..Coding::of_chain(&v.filters) }
-    } else {
-        Coding::none()
-    };
-    let grid = Grid { lens: &lens, chunk: v.chunk.as_deref(), element: v.element, coding };
+    let grid = Grid { lens: &lens, chunk: v.chunk.as_deref(), element: v.element, coding: v.coding() };
     let patterns = match &v.choice {
         Some(choice) => choice.told.iter().map(|t| t.pattern.clone()).collect(),
         None => Pattern::bind(&options.accesses, &v.axes),

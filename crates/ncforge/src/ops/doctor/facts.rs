@@ -10,9 +10,9 @@ use crate::dataset::Dataset;
 use crate::error::Result;
 use crate::layout::{ChunkRecord, Place, VarLayout};
 use crate::model::{Filter, Schema, Storage, VarId, Variable};
-use crate::ops::choosing::{Choosing, chunks_for};
+use crate::ops::choosing::{Choosing, Cut};
 use crate::select::ChunkGrid;
-use crate::tune::{Axis, Choice, Told, axes_of};
+use crate::tune::{Axis, Choice, Coding, Told, axes_of};
 
 /// Bytes that are read of a file, at most: indexes …
 pub(super) const INDEX_BYTES: u64 = 40 << 20;
@@ -24,6 +24,8 @@ const SMALL: u64 = 64 << 10;
 const PICKS: usize = 6;
 /// Different shapes for which the best chunks are worked out, the largest variables first.
 const CHOICES: usize = 250;
+/// Codings whose sizes and rates differ by less than about this factor are one, so that choices can be shared.
+const ALIKE: f64 = 1.1;
 
 /// A file under examination.
 #[derive(Debug)]
@@ -60,8 +62,10 @@ pub(super) struct VarFacts {
 /// A variable's chunks, from its index.
 #[derive(Debug)]
 pub(super) struct Index {
-    /// Chunks stored.
+    /// Chunks stored, …
     pub(super) chunks: u64,
+    /// … and their bytes as they are stored.
+    pub(super) stored: u64,
     /// Nodes of the index, and where they lie.
     pub(super) nodes: Vec<(u64, u64)>,
     /// Where the first chunk lies.
@@ -95,6 +99,23 @@ impl VarFacts {
         self.index.as_ref().map_or_else(|| self.chunks_possible(), |i| i.chunks)
     }
 
+    /// How its chunks are encoded: as large as the index says, as fast to decode as a sample says. What neither tells is as usual.
+    pub(super) fn coding(&self) -> Coding {
+        let usual = Coding::of_chain(&self.filters);
+        let Some(index) = self.index.as_ref().filter(|i| usual.filtered && i.chunks > 0) else {
+            return usual;
+        };
+        let stored = index.stored as f64 / index.chunks as f64;
+        let per_chunk = usual.per_chunk.min(stored / 2.0);
+        let alike = |x: f64| ALIKE.powf(x.log(ALIKE).round());
+        let fraction = alike(((stored - per_chunk) / self.chunk_bytes().max(1) as f64).clamp(1e-4, 1.0));
+        let decode = match self.sample.as_ref().and_then(|s| s.decoding) {
+            Some((part, seconds)) => alike(Coding { decode: 1.0, ..usual }.seconds(part) / seconds),
+            None => usual.decode,
+        };
+        Coding { fraction, per_chunk: per_chunk.round(), decode, ..usual }
+    }
+
     /// The most chunks that one read of `told` meets.
     pub(super) fn row(&self, told: &Told) -> u64 {
         let Some(chunk) = &self.chunk else { return 0 };
@@ -126,8 +147,8 @@ pub(super) fn row(counts: &[u64], axes: &[Axis], chunk: &[u64]) -> u64 {
 }
 
 impl Facts {
-    /// Opens a watched file and gathers everything but samples of values.
-    pub(super) fn gather(dataset: Dataset, watched: Arc<Watched>, options: &DoctorOptions) -> Result<Self> {
+    /// Gathers what the metadata of a watched file tell.
+    pub(super) fn gather(dataset: Dataset, watched: Arc<Watched>) -> Self {
         let metadata = watched.take_metadata();
         let mut facts = Facts { dataset, watched, vars: Vec::new(), metadata, notes: Vec::new() };
         let schema = facts.dataset.schema().clone();
@@ -138,8 +159,7 @@ impl Facts {
                 Err(e) => facts.notes.push(e.to_string()),
             }
         }
-        facts.choose(options)?;
-        Ok(facts)
+        facts
     }
 
     pub(super) fn schema(&self) -> &Schema {
@@ -204,6 +224,7 @@ impl Facts {
         let small: Vec<_> = list.iter().filter(|c| c.1.len == least).collect();
         Ok(Some(Index {
             chunks: list.len() as u64,
+            stored: list.iter().fold(0, |sum, c| sum.saturating_add(c.1.len)),
             nodes,
             first: list.iter().map(|c| c.1.offset).min(),
             smallest: (least, small.len() as u64, spread(&small).into_iter().cloned().collect()),
@@ -211,8 +232,8 @@ impl Facts {
         }))
     }
 
-    /// What reads cost, and would with better chunks: worked out once for variables that are alike.
-    fn choose(&mut self, options: &DoctorOptions) -> Result<()> {
+    /// What reads cost, and would with better chunks, after samples were taken: worked out once for variables that are alike.
+    pub(super) fn choose(&mut self, options: &DoctorOptions) -> Result<()> {
         let choosing = Choosing {
             accesses: options.accesses.clone(),
             machine: options.machine,
@@ -227,7 +248,8 @@ impl Facts {
             let Some(chunk) = v.chunk.as_ref().filter(|_| v.bytes > SMALL && !v.layout.element.heap) else {
                 continue;
             };
-            let key = format!("{:?} {} {chunk:?} {:?}", v.axes, v.element, v.filters);
+            let coding = v.coding();
+            let key = format!("{:?} {} {chunk:?} {coding:?}", v.axes, v.element);
             if let Some(choice) = known.get(&key) {
                 self.vars[i].choice.clone_from(choice);
                 continue;
@@ -236,7 +258,14 @@ impl Facts {
                 self.notes.push(format!("`{}` and smaller variables: reads were not looked at", v.path));
                 break;
             }
-            let choice = chunks_for(&self.dataset, v.id, Some(&v.filters), &choosing)?.map(Arc::new);
+            let cut = Cut {
+                axes: &v.axes,
+                element: v.element,
+                filters: &v.filters,
+                sampled: Some((coding, coding)),
+                before: Some(&(Some(chunk.clone()), coding)),
+            };
+            let choice = cut.choose(&choosing)?.map(Arc::new);
             known.insert(key, choice.clone());
             self.vars[i].choice = choice;
         }

@@ -6,6 +6,7 @@
 use std::time::Instant;
 
 use super::facts::{Facts, VALUE_BYTES, VarFacts};
+use crate::codec::deflate::{Work, take_work};
 use crate::codec::filters::{self, BITSHUFFLE, BLOSC, DEFLATE, FLETCHER32, SHUFFLE, ZSTD};
 use crate::codec::{CodecChain, locate};
 use crate::error::Result;
@@ -33,6 +34,9 @@ pub(super) struct Sample {
     pub(super) raw: u64,
     /// Their size with the variable's own filters, as encoded here.
     pub(super) now: u64,
+    /// Mean bytes of a part, and the seconds that one thread of the usual machine takes to decode it with these filters, where
+    /// that is known: counted, and so the same in every run.
+    pub(super) decoding: Option<(f64, f64)>,
     /// With shuffle and deflate 1.
     pub(super) shuffled: u64,
     /// With shuffle before the variable's own filters, where it has none.
@@ -179,43 +183,56 @@ fn is_fill(values: &[u8], fill: &[u8]) -> bool {
     !fill.is_empty() && !values.is_empty() && values.chunks(fill.len()).all(|e| e == fill)
 }
 
+/// All parts, encoded with some filters.
+struct Encoded {
+    bytes: u64,
+    seconds: f64,
+    /// What decoding them takes, where that is known.
+    work: Option<Work>,
+}
+
 fn measure(v: &VarFacts, parts: &[Vec<u8>], found: &mut Sample) -> Result<()> {
     let size = v.element as usize;
     let element = filters::shuffle(size);
     // Checksums and the like do not count.
     let own: Vec<Filter> = v.filters.iter().filter(|f| f.id != FLETCHER32).cloned().collect();
-    let total = |chain: &[Filter]| -> Result<(u64, f64)> {
+    let total = |chain: &[Filter]| -> Result<Encoded> {
         let chain = CodecChain::new(chain, size)?;
         let begun = Instant::now();
         let mut bytes = 0;
+        let mut work = Some(Work::default());
         for p in parts {
+            take_work();
             bytes += chain.encode(p)?.0.len() as u64;
+            work = work.zip(take_work()).map(|(sum, work)| sum + work);
         }
-        Ok((bytes, begun.elapsed().as_secs_f64()))
+        Ok(Encoded { bytes, seconds: begun.elapsed().as_secs_f64(), work })
     };
     found.raw = parts.iter().map(|p| p.len() as u64).sum();
     let mut usual = vec![filters::deflate(1)];
     if size > 1 {
         usual.insert(0, element.clone());
     }
-    found.shuffled = total(&usual)?.0;
+    found.shuffled = total(&usual)?.bytes;
     let level = own.iter().find(|f| f.id == DEFLATE).map(|f| f.params.first().copied().unwrap_or(6));
     let simple = own.iter().all(|f| [DEFLATE, ZSTD, SHUFFLE].contains(&f.id));
     if own.is_empty() {
         found.now = found.raw;
     } else if simple {
-        let (bytes, seconds) = total(&own)?;
-        found.now = bytes;
+        let now = total(&own)?;
+        found.now = now.bytes;
+        let n = parts.len() as f64;
+        found.decoding = now.work.map(|work| (found.raw as f64 / n, work.seconds(parts.len() as u64) / n));
         if !own.iter().any(|f| [SHUFFLE, BITSHUFFLE, BLOSC].contains(&f.id)) && size > 1 {
             let mut chain = vec![element];
             chain.extend(own.iter().cloned());
-            found.with_shuffle = Some(total(&chain)?.0);
+            found.with_shuffle = Some(total(&chain)?.bytes);
         }
         if level.is_some_and(|l| l > 1) {
             let mut chain = own;
             chain.iter_mut().filter(|f| f.id == DEFLATE).for_each(|f| *f = filters::deflate(1));
-            let (bytes, fast) = total(&chain)?;
-            found.level_one = Some((bytes, seconds / fast.max(1e-9)));
+            let fast = total(&chain)?;
+            found.level_one = Some((fast.bytes, now.seconds / fast.seconds.max(1e-9)));
         }
     }
     Ok(())

@@ -67,9 +67,8 @@ pub(super) const RULES: &[Rule] = &[
 
 /// A finding about a read: it decodes so many times what it delivers …
 const AMPLIFIED: f64 = 16.0;
-/// … and takes so many times as long as it would. The doctor knows little of the values, by which a copy chooses: what it chose for data that
-/// compress to a few hundredths may look five times too slow for one read.
-const SLOWER: f64 = 6.0;
+/// … and takes so many times as long as it would.
+const SLOWER: f64 = 4.0;
 /// The same for time chunked by 1, where series are the reads that suffer.
 const SERIES_SLOWER: f64 = 2.0;
 /// Chunks below this are small, …
