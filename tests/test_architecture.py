@@ -25,7 +25,7 @@ MAY_USE = {
     "hdf5": {"buffer", "codec", "layout", "model", "select", "store"},
     "classic": {"buffer", "codec", "container", "layout", "model", "select", "store"},
     "netcdf4": {"buffer", "codec", "container", "hdf5", "layout", "model", "select", "store"},
-    "engine": {"buffer", "codec", "container", "layout", "model", "select", "store"},
+    "engine": {"buffer", "codec", "container", "layout", "model", "select", "store", "tune"},
     "tune": {"codec", "model"},
     "dataset": {"buffer", "classic", "codec", "container", "engine", "layout", "model", "netcdf4", "select", "store"},
     "ops": {

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import os
 import subprocess
 from collections.abc import Callable
@@ -197,3 +198,45 @@ def test_the_doctor_is_content_with_what_programs_make(tmp_path: Path) -> None:
             time[i : i + 90], bounds[i : i + 90] = np.arange(i, i + 90), np.zeros((90, 2))
             v[i : i + 90] = waves(90, 64, 128)
     run("doctor", path)
+
+
+def test_the_cache_that_is_told_for_netcdf_c_is_enough(tmp_path: Path) -> None:
+    """With it, loops of the reads that were named fetch every chunk once; with a little less, again and again."""
+    values = np.random.default_rng(5).integers(0, 2**31, (96, 40, 80), dtype="i4")
+    source, path = tmp_path / "in.nc", tmp_path / "chunked.nc"
+
+    def write(path: Path, **given: Any) -> None:
+        with netCDF4.Dataset(path, "w") as ds:
+            for name, n in zip(("time", "lat", "lon"), values.shape, strict=True):
+                ds.createDimension(name, n)
+            ds.createVariable("v", "i4", ("time", "lat", "lon"), **given)[:] = values
+
+    write(source)
+    given = ["tune", "chunks", "--for", "series,map", "--reader", "netcdf-c", source]
+    (told,) = json.loads(run(*given, "--json"))
+    chunks, cache = told["choice"]["chunks"], told["choice"]["cache"]
+    call = f"nc_set_var_chunk_cache(ncid, varid, {cache['size']}, {cache['slots']}, {cache['preemption']})"
+    assert call in run(*given)
+    assert "nc_set_var_chunk_cache" not in run(*given[:4], source)
+    write(path, zlib=True, complevel=1, shuffle=True, chunksizes=chunks)
+
+    def fetched(size: int) -> int:
+        def count() -> int:
+            lines = Path("/proc/self/io").read_text().splitlines()
+            return int(dict(line.split(": ") for line in lines)["rchar"])
+
+        with netCDF4.Dataset(path) as ds:
+            v = ds["v"]
+            v.set_var_chunk_cache(size, cache["slots"], cache["preemption"])
+            before = count()
+            for t in range(0, values.shape[0], 2):
+                np.testing.assert_array_equal(v[t], values[t])
+            points = np.indices(values.shape[1:]).reshape(2, -1).T[::3]
+            for y, x in sorted(points.tolist(), key=lambda p: [p[0] // chunks[1], p[1] // chunks[2], *p]):
+                np.testing.assert_array_equal(v[:, y, x], values[:, y, x])
+            return count() - before
+
+    enough, less = fetched(cache["size"]), fetched(min(cache["size"] - 1, 4 * cache["size"] // 5))
+    # Each loop fetches all once.
+    assert enough < 2.2 * path.stat().st_size
+    assert less > 2 * enough

@@ -1,11 +1,11 @@
 //! The workload `chunks`, on a real file.
 
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 
 use ncforge::tune::Machine;
 use ncforge_bench::driver::{Driver, LibnetcdfDriver, NcforgeDriver};
 use ncforge_bench::report::chunks::{regret_csv, regret_table, sweep_csv, sweep_table};
-use ncforge_bench::workload::chunks::regret::{self, RegretOptions};
+use ncforge_bench::workload::chunks::regret::{self, RegretOptions, RegretReport};
 use ncforge_bench::workload::chunks::sweep::{self, SweepOptions};
 use ncforge_bench::workload::chunks::{Effort, Files, Variant, grid};
 
@@ -75,6 +75,20 @@ fn the_choice_stands_among_all_shapes() {
         assert!(mix.regret >= 1.0 && mix.place >= 1 && mix.cost >= mix.best_cost, "{mix:?}");
     }
     assert!(regret_table(&report).contains("regret: median"));
+    let names =
+        |folder: &Path| -> Vec<_> { std::fs::read_dir(folder).unwrap().map(|e| e.unwrap().path()).collect() };
+    assert_eq!(names(folder.path()).len(), report.rows.len() / 3);
+    // In groups of one file each, which make room for the next.
+    let few = tempfile::tempdir().unwrap();
+    for (keep, left) in [(false, 0), (true, names(folder.path()).len())] {
+        let files = Files::new(few.path()).within(1).kept(keep);
+        let again = regret::run(&[&own], &file, &files, &options, &mut |_| {}).unwrap().remove(0);
+        let of = |r: &RegretReport| {
+            r.rows.iter().map(|r| (r.chunks.clone(), r.pattern.clone())).collect::<Vec<_>>()
+        };
+        assert_eq!(of(&again), of(&report));
+        assert_eq!(names(few.path()).len(), left);
+    }
     assert_eq!(regret_csv(&report).lines().count(), 1 + report.rows.len());
     let unknown = RegretOptions { mixes: vec!["maps".into()], ..options };
     let error = regret::run(&[&own], &file, &Files::new(folder.path()), &unknown, &mut |_| {}).unwrap_err();

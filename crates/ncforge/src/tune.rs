@@ -14,6 +14,8 @@
 //!    with the exact price ([`search`]).
 //! 5. Each access is weighed by its own best price, so that none is sacrificed unasked ([`choose()`]).
 //!
+//! How much a reader should keep for such reads is told by [`keep`].
+//!
 //! ```
 //! use ncforge::tune::{Access, Axis, Coding, Machine, Request, Role, choose};
 //! // Twenty years of daily maps, float, deflated.
@@ -39,6 +41,7 @@ pub mod codec;
 pub mod coding;
 pub mod cost;
 pub mod geometric;
+pub mod keep;
 pub mod machine;
 pub mod pattern;
 pub mod search;
@@ -47,5 +50,6 @@ pub use axes::{Axis, Role, axes_along, axes_of};
 pub use choose::{Choice, Contender, Contest, Depth, Limits, Request, Told, choose};
 pub use coding::Coding;
 pub use cost::{Cost, Grid, touched};
+pub use keep::{CacheAdvice, Row};
 pub use machine::{Calibration, Machine, StorageKind};
 pub use pattern::{Access, Extent, Kind, Pattern};

@@ -32,6 +32,7 @@ use crate::layout::{Place, VarLayout};
 use crate::model::VarId;
 use crate::select::Hyperslab;
 use crate::store::Store;
+use crate::tune::Row;
 
 use job::{Window, Work};
 use pattern::{Level, Pattern};
@@ -356,10 +357,8 @@ impl Request<'_> {
         if !self.is_encoded() {
             return None;
         }
-        (0..region.rank()).try_fold(grid.size, |n, d| {
-            let (first, last) = (region.start[d] / grid.chunk[d], (region.end(d) - 1) / grid.chunk[d]);
-            n.checked_mul((last - first + 1).checked_mul(grid.chunk[d])?)
-        })
+        let ends: Vec<u64> = (0..region.rank()).map(|d| region.end(d)).collect();
+        Some(Row::at(&region.start, &ends, &grid.chunk, grid.size).bytes)
     }
 
     fn ready(&self, plan: &Plan, grid: &Grid<'_>, keep: Keep, spare: Option<Held>) -> Ready {

@@ -73,8 +73,9 @@ use crate::words::{bytes, count};
 use self::facts::Facts;
 use self::watched::Watched;
 
+pub use crate::tune::CacheAdvice;
 pub use anatomy::{Anatomy, Read, Run, StoredChunk, Use, VariableAnatomy, anatomy};
-pub use finding::{CacheAdvice, Finding, Folded, Group, fold};
+pub use finding::{Finding, Folded, Group, fold};
 pub use mend::Mend;
 pub use report::{json, sarif};
 pub use rules::{Codes, Rule, Severity, When, rules};

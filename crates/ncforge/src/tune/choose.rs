@@ -8,6 +8,7 @@ use super::axes::Axis;
 use super::coding::Coding;
 use super::cost::{Cost, Grid};
 use super::geometric::Geometric;
+use super::keep::CacheAdvice;
 use super::machine::Machine;
 use super::pattern::{Access, Kind, Pattern};
 use super::search::{candidates, descend, every, nearest};
@@ -117,6 +118,9 @@ pub struct Choice {
     pub told: Vec<Told>,
     /// Weighted mean of the reads' costs, each divided by its own best.
     pub mean: f64,
+    /// The cache that a reader needs for loops of these reads, so that no chunk is decoded twice. ncforge sees to that by itself.
+    /// `None` where everything is read at once.
+    pub cache: Option<CacheAdvice>,
     /// The choice in words, one sentence a line.
     pub reasons: Vec<String>,
 }
@@ -218,8 +222,13 @@ impl<'a> Search<'a> {
         let weights: f64 = told.iter().map(|t| t.pattern.weight).sum();
         let mean =
             told.iter().map(|t| t.pattern.weight * t.chosen.seconds / t.best.seconds).sum::<f64>() / weights;
-        let reasons = reasons(problem, chunks, bytes, &told);
-        Choice { chunks: chunks.to_vec(), bytes, told, mean, reasons }
+        let reads = told.iter().map(|t| &t.pattern);
+        let cache = CacheAdvice::for_reads(reads, &problem.lens, chunks, problem.element);
+        let mut reasons = reasons(problem, chunks, bytes, &told);
+        if let Some(cache) = cache.as_ref().filter(|_| request.machine.one_by_one) {
+            reasons.push(format!("so that loops of {} decode no chunk twice: {}", cache.read, cache.call()));
+        }
+        Choice { chunks: chunks.to_vec(), bytes, told, mean, cache, reasons }
     }
 }
 

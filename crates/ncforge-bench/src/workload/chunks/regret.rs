@@ -1,11 +1,11 @@
 //! Where the chosen shape stands among all shapes, in measured time.
 
-use std::path::{Path, PathBuf};
+use std::path::Path;
 use std::time::Instant;
 
 use ncforge::ops::choosing::{Choosing, chunks_for};
 use ncforge::ops::sampling::{sample, sample_chunk};
-use ncforge::tune::{Access, Axis, Coding, Grid, Limits, Machine, Pattern, axes_of};
+use ncforge::tune::{Access, Axis, CacheAdvice, Coding, Grid, Limits, Machine, Pattern, axes_of};
 use serde::Serialize;
 
 use super::measure::{Cell, Effort, Subject, measure, places};
@@ -21,8 +21,11 @@ pub const MIXES: [&str; 7] =
     ["series", "map", "full", "series,map", "series=9,map=1", "series=1,map=9", "box"];
 /// The name of the driver whose engine the cost model is that of.
 const OWN: &str = "ncforge";
-/// Bounds of the chunk cache that libraries with a fixed one are given.
-const CACHE: (u64, u64) = (16 << 20, 256 << 20);
+/// Libraries with a fixed chunk cache are given no less than this: netCDF-C had 4 MiB by default for long, and has 64 now.
+const LEAST_CACHE: u64 = 4 << 20;
+/// Files are measured in groups that take this part of the machine's memory at most: all of a group must stay in the page cache
+/// while they are read in turn.
+const OF_MEMORY: u64 = 4;
 /// Bytes of values that a sample may read.
 const SAMPLE: u64 = 64 << 20;
 /// The mix on which the shapes of other tools are compared.
@@ -156,7 +159,8 @@ struct Prepared {
 }
 
 /// Writes the variable in every shape, and in those that are chosen for the mixes and the reader, and reads; one report
-/// for every driver.
+/// for every driver. Files that do not fit a quarter of the machine's memory together are written and measured in groups, one
+/// after the other, and those that are done make room.
 ///
 /// # Errors
 /// When a mix means nothing, and as writing and reading.
@@ -175,16 +179,18 @@ pub fn run(
         let own = driver.name() == OWN;
         let machine = if own { options.machine } else { options.machine.netcdf_c() };
         let prepared = prepare(source, options, machine)?;
-        let mut written: Vec<(PathBuf, u64)> = Vec::new();
-        for (i, chunks) in prepared.shapes.iter().enumerate() {
-            progress(&format!("writing {} of {}", i + 1, prepared.shapes.len()));
-            let path = files.variant(&variant(chunks, options), source, &prepared.var.name)?;
-            let bytes = std::fs::metadata(&path).map_err(|e| Error::io("measure", &path, e))?.len();
-            written.push((path, bytes));
-        }
-        reports.push(prepared.read(*driver, &written, options, progress)?);
+        let measured = prepared.measure(*driver, source, files, options, progress)?;
+        reports.push(prepared.report(*driver, &measured, options));
     }
     Ok(reports)
+}
+
+/// What was measured of all shapes.
+struct Measured {
+    /// Bytes of their files.
+    bytes: Vec<u64>,
+    /// Of patterns (outer) from shapes (inner).
+    cells: Vec<Vec<Cell>>,
 }
 
 /// The shape that ncforge chooses for a mix of reads of a variable.
@@ -268,35 +274,56 @@ fn prepare(source: &Path, options: &RegretOptions, machine: Machine) -> Result<P
 }
 
 impl Prepared {
-    fn read(
+    /// Writes and reads all shapes, in groups that fit the page cache.
+    fn measure(
         &self,
         driver: &dyn Driver,
-        written: &[(PathBuf, u64)],
+        source: &Path,
+        files: &Files,
         options: &RegretOptions,
         progress: &mut dyn FnMut(&str),
-    ) -> Result<RegretReport> {
-        let subjects: Vec<Subject> = written
-            .iter()
-            .zip(&self.shapes)
-            .map(|((path, _), chunks)| Subject {
-                path: path.clone(),
-                cache: (driver.name() != OWN).then(|| self.cache(chunks)),
-            })
-            .collect();
-        let cells = measure(driver, &subjects, &self.var, &self.patterns, options.effort, progress)?;
+    ) -> Result<Measured> {
+        let room =
+            files.room.or_else(|| Some(Environment::capture().memory? / OF_MEMORY)).unwrap_or(u64::MAX);
+        let mut all = Measured { bytes: Vec::new(), cells: vec![Vec::new(); self.patterns.len()] };
+        let (mut group, mut taken) = (Vec::new(), 0);
+        for (i, chunks) in self.shapes.iter().enumerate() {
+            progress(&format!("writing {} of {}", i + 1, self.shapes.len()));
+            let path = files.variant(&variant(chunks, options), source, &self.var.name)?;
+            let bytes = std::fs::metadata(&path).map_err(|e| Error::io("measure", &path, e))?.len();
+            all.bytes.push(bytes);
+            taken += bytes;
+            group.push(Subject { path, cache: (driver.name() != OWN).then(|| self.cache(chunks)) });
+            let last = i + 1 == self.shapes.len();
+            if !last && taken < room {
+                continue;
+            }
+            let cells = measure(driver, &group, &self.var, &self.patterns, options.effort, progress)?;
+            all.cells.iter_mut().zip(cells).for_each(|(all, new)| all.extend(new));
+            // All in one group may serve another driver.
+            if group.len() < self.shapes.len() {
+                group.iter().try_for_each(|subject| files.done(&subject.path))?;
+            }
+            (group, taken) = (Vec::new(), 0);
+        }
+        Ok(all)
+    }
+
+    fn report(&self, driver: &dyn Driver, measured: &Measured, options: &RegretOptions) -> RegretReport {
+        let cells = &measured.cells;
         let lens: Vec<u64> = self.axes.iter().map(|a| a.len).collect();
         let mut rows = Vec::new();
         for (f, chunks) in self.shapes.iter().enumerate() {
             let (coding, counted) = self.codings[f];
             let grid = Grid { lens: &lens, chunk: Some(chunks), element: self.var.size as u64, coding };
-            for (pattern, cells) in self.patterns.iter().zip(&cells) {
+            for (pattern, cells) in self.patterns.iter().zip(cells) {
                 let cell = &cells[f];
                 let at = &places(pattern, &self.var.shape, options.effort)[..cell.places()];
                 let predicted: f64 =
                     at.iter().map(|s| grid.at(s, &pattern.counts, &self.machine).seconds).sum();
                 rows.push(ShapeRow {
                     chunks: chunks.clone(),
-                    bytes: written[f].1,
+                    bytes: measured.bytes[f],
                     decode: coding.decode,
                     counted: counted.decode,
                     pattern: pattern.name.clone(),
@@ -306,31 +333,23 @@ impl Prepared {
                 });
             }
         }
-        Ok(RegretReport {
+        RegretReport {
             environment: Environment::capture(),
             driver: (driver.name().to_owned(), driver.version()),
-            mixes: self.mixes.iter().map(|mix| mix.among(self, &cells)).collect(),
-            today: self.today.iter().filter_map(|t| self.compared(t, &cells)).collect(),
+            mixes: self.mixes.iter().map(|mix| mix.among(self, cells)).collect(),
+            today: self.today.iter().filter_map(|t| self.compared(t, cells)).collect(),
             source: self.source.clone(),
             variable: self.var.name.clone(),
             shape: self.var.shape.clone(),
             sampled: (self.coding.fraction, self.coding.decode),
             rows,
-        })
+        }
     }
 
-    /// The chunk cache that a reader with a fixed one should have: room for all chunks that a read which comes again (any
-    /// but that of everything) touches.
+    /// The chunk cache that people are told to give a reader with a fixed one.
     fn cache(&self, chunks: &[u64]) -> u64 {
-        let lens = &self.var.shape;
-        let bytes = chunks.iter().product::<u64>().saturating_mul(self.var.size as u64);
-        let again = self.patterns.iter().filter(|p| p.counts != *lens);
-        let met = |p: &Pattern| {
-            (0..lens.len())
-                .map(|d| p.counts[d].div_ceil(chunks[d]) + u64::from(p.counts[d] > 1))
-                .product::<u64>()
-        };
-        again.map(|p| met(p).saturating_mul(bytes)).max().unwrap_or(0).clamp(CACHE.0, CACHE.1)
+        let advice = CacheAdvice::for_reads(&self.patterns, &self.var.shape, chunks, self.var.size as u64);
+        advice.map_or(0, |a| a.size).max(LEAST_CACHE)
     }
 
     /// The times of a tool's shape.

@@ -84,12 +84,36 @@ impl Variant {
 #[derive(Clone, Debug)]
 pub struct Files {
     folder: PathBuf,
+    /// Whether files stay when they were measured.
+    keep: bool,
+    /// What those that are measured together may take; `None`: a part of the machine's memory.
+    pub(super) room: Option<u64>,
 }
 
 impl Files {
     /// Files in a folder that exists.
     pub fn new(folder: &Path) -> Self {
-        Files { folder: folder.to_owned() }
+        Files { folder: folder.to_owned(), keep: false, room: None }
+    }
+
+    /// Keeps all of them, if `keep`: otherwise those that were measured may be removed while others are not yet written.
+    pub fn kept(self, keep: bool) -> Self {
+        Files { keep, ..self }
+    }
+
+    /// Measures no more than `bytes` of files together. By default that is a quarter of the machine's memory.
+    pub fn within(self, bytes: u64) -> Self {
+        Files { room: Some(bytes), ..self }
+    }
+
+    /// Makes room in memory for other files, and on the disk unless they are kept.
+    pub(super) fn done(&self, path: &Path) -> Result<()> {
+        match self.keep {
+            // Where pages cannot be dropped, the system finds out by itself that nobody needs them.
+            true => drop(crate::cache::evict(path)),
+            false => std::fs::remove_file(path).map_err(|e| Error::io("remove", path, e))?,
+        }
+        Ok(())
     }
 
     /// The file of a variant.

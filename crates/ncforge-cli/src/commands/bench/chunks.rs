@@ -42,8 +42,8 @@ pub(super) fn run(args: &ChunksBenchArgs, cx: &Context<'_>) -> Result {
         let mut reports = Vec::new();
         for file in subjects(args, &folder)? {
             let options = regret_options(args, &file, cx)?;
-            let found =
-                regret::run(&drivers, &file, &Files::new(&folder), &options, &mut |step| steps.tell(step))?;
+            let files = Files::new(&folder).kept(args.keep);
+            let found = regret::run(&drivers, &file, &files, &options, &mut |step| steps.tell(step))?;
             if !args.output.takes_stdout() {
                 found.iter().for_each(|r| steps.data(&(regret_table(r) + "\n")));
             }

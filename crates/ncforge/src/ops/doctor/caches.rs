@@ -6,10 +6,10 @@
 
 use super::Examined;
 use super::facts::VarFacts;
-use super::finding::{CacheAdvice, Finding};
+use super::finding::Finding;
 use super::mend::Mend;
 use super::rules::{Rule, Severity, When, rule};
-use crate::tune::Told;
+use crate::tune::{CacheAdvice, Told};
 use crate::words::{bytes, count, many, shape, times};
 
 pub(super) const RULES: &[Rule] = &[
@@ -55,8 +55,8 @@ pub(super) fn check(x: &Examined<'_>, out: &mut Vec<Finding>) {
             continue;
         }
         // The reads that share chunks, the one that suffers most first.
-        let mut shared: Vec<&Told> = choice.told.iter().filter(|t| v.sharing(t) >= 2).collect();
-        shared.sort_by_key(|t| std::cmp::Reverse(v.sharing(t)));
+        let mut shared: Vec<&Told> = choice.told.iter().filter(|t| v.row_now(t).sharing >= 2).collect();
+        shared.sort_by_key(|t| std::cmp::Reverse(v.row_now(t).sharing));
         if too_large(x, v, shared.first().copied(), out) {
             continue;
         }
@@ -76,52 +76,52 @@ fn too_large(x: &Examined<'_>, v: &VarFacts, told: Option<&Told>, out: &mut Vec<
         "a chunk of {} does not fit the cache: {}; each of the {} {} inside one decodes all of it again",
         bytes(each),
         cache.says(),
-        count(v.sharing(told)),
+        count(v.row_now(told).sharing),
         plural(told),
     );
     out.push(
         Finding::new(rule(RULES, "NC201"), Some(&v.path), message)
             .weighing(each as f64)
             .mended_by(Mend::chunks(&v.path, &choice.chunks))
-            .caching(CacheAdvice::of(&told.pattern.name, v.row(told), each)),
+            .caching(CacheAdvice::of(&told.pattern.name, v.row_now(told))),
     );
     true
 }
 
 /// NC202.
 fn cliff(x: &Examined<'_>, v: &VarFacts, shared: &[&Told], out: &mut Vec<Finding>) {
-    let (each, cache) = (v.chunk_bytes(), x.cache);
+    let cache = x.cache;
     let Some(choice) = &v.choice else { return };
     for told in shared {
-        let row = v.row(told);
-        let size = row.saturating_mul(each);
-        if v.sharing(told) < SHARING || (size <= cache.size && row <= cache.slots) {
+        let row = v.row_now(told);
+        if row.sharing < SHARING || (row.bytes <= cache.size && row.chunks <= cache.slots) {
             continue;
         }
-        let better =
-            super::facts::row(&told.pattern.counts, &v.axes, &choice.chunks).saturating_mul(choice.bytes);
+        let better = v.row(told, &choice.chunks).bytes;
         let faster = told.before.map_or(1.0, |b| b.seconds / told.chosen.seconds);
-        if faster < GAIN && (better as f64) * GAIN > size as f64 {
+        if faster < GAIN && (better as f64) * GAIN > row.bytes as f64 {
             continue;
         }
-        let why =
-            if size > cache.size { bytes(size) } else { format!("one slot each of {}", count(cache.slots)) };
+        let why = match row.bytes > cache.size {
+            true => bytes(row.bytes),
+            false => format!("one slot each of {}", count(cache.slots)),
+        };
         let message = format!(
             "neighbouring {} share {}, {why}: {}, so each of the {} decodes them all again (a cliff of {}); with \
              chunks of {} they share {}",
             plural(told),
-            many(row, "chunk"),
+            many(row.chunks, "chunk"),
             cache.says(),
-            count(v.sharing(told)),
-            times(v.sharing(told) as f64),
+            count(row.sharing),
+            times(row.sharing as f64),
             shape(&choice.chunks),
             bytes(better),
         );
         out.push(
             Finding::new(rule(RULES, "NC202"), Some(&v.path), message)
-                .weighing(v.sharing(told) as f64)
+                .weighing(row.sharing as f64)
                 .mended_by(Mend::chunks(&v.path, &choice.chunks))
-                .caching(CacheAdvice::of(&told.pattern.name, row, each)),
+                .caching(CacheAdvice::of(&told.pattern.name, row)),
         );
         return;
     }
@@ -140,7 +140,7 @@ fn hdf5(v: &VarFacts, told: Option<&Told>, out: &mut Vec<Finding>) {
         bytes(each),
         bytes(HDF5[0]),
         bytes(HDF5[1]),
-        count(v.sharing(told)),
+        count(v.row_now(told).sharing),
         plural(told),
     );
     out.push(

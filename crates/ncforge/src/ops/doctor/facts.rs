@@ -12,7 +12,7 @@ use crate::layout::{ChunkRecord, Place, VarLayout};
 use crate::model::{Filter, Schema, Storage, VarId, Variable};
 use crate::ops::choosing::{Choosing, Cut};
 use crate::select::ChunkGrid;
-use crate::tune::{Axis, Choice, Coding, Told, axes_of};
+use crate::tune::{Axis, Choice, Coding, Row, Told, axes_of};
 
 /// Bytes that are read of a file, at most: indexes …
 pub(super) const INDEX_BYTES: u64 = 40 << 20;
@@ -116,34 +116,16 @@ impl VarFacts {
         Coding { fraction, per_chunk: per_chunk.round(), decode, ..usual }
     }
 
-    /// The most chunks that one read of `told` meets.
-    pub(super) fn row(&self, told: &Told) -> u64 {
-        let Some(chunk) = &self.chunk else { return 0 };
-        row(&told.pattern.counts, &self.axes, chunk)
+    /// The chunks that reads of this kind share, if they were of lengths `chunk`.
+    pub(super) fn row(&self, told: &Told, chunk: &[u64]) -> Row {
+        let lens: Vec<u64> = self.axes.iter().map(|a| a.len).collect();
+        Row::of(&told.pattern.counts, &lens, chunk, self.element)
     }
 
-    /// Reads like `told`, side by side, that the same row of chunks serves.
-    pub(super) fn sharing(&self, told: &Told) -> u64 {
-        let Some(chunk) = &self.chunk else { return 1 };
-        let each = |(d, &n): (usize, &u64)| match n >= self.axes[d].len {
-            true => 1,
-            false => chunk[d].min(self.axes[d].len) / n.max(1),
-        };
-        told.pattern.counts.iter().enumerate().map(each).fold(1u64, |a, b| a.saturating_mul(b.max(1)))
+    /// The same as it is.
+    pub(super) fn row_now(&self, told: &Told) -> Row {
+        self.row(told, self.chunk.as_deref().unwrap_or_default())
     }
-}
-
-/// The most chunks that a box of `counts` meets.
-pub(super) fn row(counts: &[u64], axes: &[Axis], chunk: &[u64]) -> u64 {
-    counts.iter().zip(axes).zip(chunk).fold(1u64, |n, ((&a, axis), &c)| {
-        let (c, all) = (c.max(1), axis.len.max(1));
-        let most = if a >= all {
-            all.div_ceil(c)
-        } else {
-            ((a.max(1).saturating_add(c) - 2) / c + 1).min(all.div_ceil(c))
-        };
-        n.saturating_mul(most)
-    })
 }
 
 impl Facts {

@@ -2,46 +2,7 @@
 
 use super::mend::Mend;
 use super::rules::{Rule, Severity};
-
-/// What netCDF-C needs to serve neighbouring reads without decoding chunks again:
-/// `nc_set_var_chunk_cache(ncid, varid, size, slots, preemption)`.
-#[derive(Clone, Debug, PartialEq, serde::Serialize)]
-pub struct CacheAdvice {
-    /// The read: `series`.
-    pub read: String,
-    /// Bytes.
-    pub size: u64,
-    /// Slots of its table (`nelems`).
-    pub slots: u64,
-    /// Which chunks go first.
-    pub preemption: f64,
-}
-
-impl CacheAdvice {
-    /// For reads that meet `chunks` chunks of `bytes` bytes each.
-    ///
-    /// Slots: one chunk a slot, and two chunks that fall into one slot throw each other out, so there are a hundred
-    /// times as many as chunks (a prime, as HDF5's manual advises), at most a million, but twice the chunks.
-    pub fn of(read: &str, chunks: u64, bytes: u64) -> Self {
-        let slots = chunks.saturating_mul(100).clamp(1009, 1_000_003).max(chunks.saturating_mul(2));
-        CacheAdvice {
-            read: read.to_owned(),
-            size: chunks.saturating_mul(bytes),
-            slots: next_prime(slots.min(1 << 40)),
-            preemption: 0.75,
-        }
-    }
-
-    /// The call, as C writes it.
-    pub fn call(&self) -> String {
-        format!("nc_set_var_chunk_cache(ncid, varid, {}, {}, {})", self.size, self.slots, self.preemption)
-    }
-}
-
-fn next_prime(n: u64) -> u64 {
-    let is_prime = |n: u64| n > 1 && (2..).take_while(|d| d * d <= n).all(|d| !n.is_multiple_of(d));
-    (n..).find(|&n| is_prime(n)).unwrap_or(n)
-}
+use crate::tune::CacheAdvice;
 
 /// One thing that was found.
 #[derive(Clone, Debug)]

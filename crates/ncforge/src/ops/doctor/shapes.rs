@@ -4,12 +4,12 @@
 //! is the ratio of predicted times.
 
 use super::facts::VarFacts;
-use super::finding::{CacheAdvice, Finding};
+use super::finding::Finding;
 use super::mend::Mend;
 use super::rules::{Rule, Severity, When, rule};
 use super::{Examined, ReaderCache};
 use crate::ops::choosing::{Choosing, Cut};
-use crate::tune::{Role, Told};
+use crate::tune::{CacheAdvice, Role, Told};
 use crate::words::{bytes, count, many, shape, times};
 
 pub(super) const RULES: &[Rule] = &[
@@ -143,7 +143,7 @@ fn better(v: &VarFacts, told: &Told) -> String {
 }
 
 fn advice(v: &VarFacts, told: &Told) -> CacheAdvice {
-    CacheAdvice::of(&told.pattern.name, v.row(told), v.chunk_bytes())
+    CacheAdvice::of(&told.pattern.name, v.row_now(told))
 }
 
 /// NC101. Gives the read that it is about.
