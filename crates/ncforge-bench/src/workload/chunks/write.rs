@@ -91,12 +91,12 @@ pub struct Files {
 }
 
 impl Files {
-    /// Files in a folder that exists.
+    /// Files in a folder that exists, which stay there.
     pub fn new(folder: &Path) -> Self {
-        Files { folder: folder.to_owned(), keep: false, room: None }
+        Files { folder: folder.to_owned(), keep: true, room: None }
     }
 
-    /// Keeps all of them, if `keep`: otherwise those that were measured may be removed while others are not yet written.
+    /// Unless `keep`, those that were measured may be removed while others are not yet written.
     pub fn kept(self, keep: bool) -> Self {
         Files { keep, ..self }
     }
