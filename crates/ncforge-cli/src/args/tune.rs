@@ -92,7 +92,7 @@ pub(crate) enum ReaderArg {
     /// ncforge
     #[default]
     Ncforge,
-    /// netCDF-C and what is built on it: one thread, slower for every chunk
+    /// netCDF-C and what is built on it: one thread, chunk by chunk; the chunk cache that it needs is told, too
     NetcdfC,
 }
 
