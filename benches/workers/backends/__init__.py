@@ -5,6 +5,7 @@ from __future__ import annotations
 from abc import ABC, abstractmethod
 from collections.abc import Iterable, Iterator
 from importlib import import_module
+from io import UnsupportedOperation
 from typing import Any
 
 import numpy as np
@@ -24,7 +25,7 @@ BACKENDS = {
 
 
 class Backend(ABC):
-    """What a library does for the tasks; those it does not have stay unimplemented."""
+    """What a library does for the tasks; for what it cannot do it says so."""
 
     name = ""
     # Whether a file is on disk when it is closed.
@@ -39,11 +40,11 @@ class Backend(ABC):
 
     def read(self, request: Request) -> np.ndarray:
         """Opens a file, reads a whole variable, closes."""
-        raise NotImplementedError(f"{self.name} does not read here")
+        raise UnsupportedOperation(f"{self.name} does not read here")
 
     def each(self, request: Request, keys: Iterable[Key]) -> Iterator[np.ndarray]:
         """Opens a file, reads one selection of a variable after the other, closes."""
-        raise NotImplementedError(f"{self.name} does not read selections here")
+        raise UnsupportedOperation(f"{self.name} does not read selections here")
 
     def native(self, values: np.ndarray, request: Request) -> np.ndarray:
         """What was read, in the machine's byte order."""
@@ -51,11 +52,11 @@ class Backend(ABC):
 
     def write(self, request: Request, values: np.ndarray) -> None:
         """Creates a file with one variable and writes all of it."""
-        raise NotImplementedError(f"{self.name} does not write here")
+        raise UnsupportedOperation(f"{self.name} does not write here")
 
     def attributes(self, request: Request) -> list[Any]:
         """Opens a file and gets the values of all attributes of all variables."""
-        raise NotImplementedError(f"{self.name} does not open here")
+        raise UnsupportedOperation(f"{self.name} does not open here")
 
 
 def load_backend(name: str) -> Backend:

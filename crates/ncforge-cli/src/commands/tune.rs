@@ -28,11 +28,8 @@ fn chunks(args: &TuneChunksArgs, cx: &Context<'_>) -> Result {
     choosing.check(schema, &args.file.display().to_string())?;
     let limits = choosing.limits;
     let vars: Vec<VarId> = if args.vars.is_empty() {
-        let bytes = |v: VarId| {
-            let size = schema.fixed_size(schema.var(v).dtype).unwrap_or(0) as u64;
-            schema.shape(v).iter().fold(size, |b, &n| b.saturating_mul(n))
-        };
-        schema.var_ids().filter(|&v| bytes(v) > limits.min_bytes).collect()
+        let large = |v: &VarId| schema.values_bytes(*v).is_some_and(|bytes| bytes > limits.min_bytes);
+        schema.var_ids().filter(large).collect()
     } else {
         args.vars.iter().map(|name| dataset.var(name)).collect::<ncforge::Result<_>>()?
     };

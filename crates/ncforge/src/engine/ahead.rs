@@ -357,8 +357,8 @@ impl Request<'_> {
         if !self.is_encoded() {
             return None;
         }
-        let ends: Vec<u64> = (0..region.rank()).map(|d| region.end(d)).collect();
-        Some(Row::at(&region.start, &ends, &grid.chunk, grid.size).bytes)
+        let bounds = (0..region.rank()).map(|d| (region.start[d], region.end(d)));
+        Some(Row::at(bounds, &grid.chunk, grid.size).bytes)
     }
 
     fn ready(&self, plan: &Plan, grid: &Grid<'_>, keep: Keep, spare: Option<Held>) -> Ready {

@@ -374,6 +374,21 @@ impl Schema {
         }
     }
 
+    /// Bytes of all values of a variable of a fixed-size type, as long as it is now; `None` for heap types.
+    ///
+    /// ```
+    /// use ncforge::model::{Atomic, DimId, Dimension};
+    /// use ncforge::{Format, Schema, Variable};
+    /// let mut schema = Schema::new(Format::Cdf5);
+    /// schema.dims.push(Dimension { name: "x".into(), group: Schema::ROOT, len: 300, unlimited: false });
+    /// schema.vars.push(Variable::new("v", Atomic::Short, vec![DimId(0)]));
+    /// assert_eq!(schema.values_bytes(schema.find_var("v").unwrap()), Some(600));
+    /// ```
+    pub fn values_bytes(&self, id: VarId) -> Option<u64> {
+        let size = self.fixed_size(self.var(id).dtype)? as u64;
+        Some(self.shape(id).iter().fold(size, |b, &n| b.saturating_mul(n)))
+    }
+
     /// Bytes that one element takes inside a compound in memory: its fixed size, 8 for a string, 16 for a
     /// ragged row, the record size for a compound (the sizes of the C structures on 64-bit machines).
     pub fn memory_size(&self, dtype: DType) -> usize {

@@ -236,8 +236,8 @@ pub fn chunks_for(
     wanted: Option<&[Filter]>,
     choosing: &Choosing,
 ) -> Result<Option<Choice>> {
-    let bytes = bytes_of(dataset.schema(), var);
-    within(dataset, var, wanted, choosing, &mut Budget::of_file(bytes))
+    let mut budget = Budget::of_file(dataset.schema().values_bytes(var));
+    within(dataset, var, wanted, choosing, &mut budget)
 }
 
 /// [`chunks_for`] several variables, as they are. Samples of all of them together read and decode at most 64 MiB.
@@ -249,16 +249,9 @@ pub fn chunks_for_all(
     vars: &[VarId],
     choosing: &Choosing,
 ) -> Result<Vec<(VarId, Option<Choice>)>> {
-    let bytes = vars.iter().filter_map(|&v| bytes_of(dataset.schema(), v));
+    let bytes = vars.iter().filter_map(|&v| dataset.schema().values_bytes(v));
     let mut budget = Budget::of_file(bytes);
     vars.iter().map(|&v| Ok((v, within(dataset, v, None, choosing, &mut budget)?))).collect()
-}
-
-/// Bytes of a variable that can be cut.
-fn bytes_of(schema: &Schema, var: VarId) -> Option<u64> {
-    let v = schema.var(var);
-    let size = schema.fixed_size(v.dtype).filter(|_| !v.dims.is_empty())?;
-    Some(schema.shape(var).iter().fold(size as u64, |b, &n| b.saturating_mul(n)))
 }
 
 fn within(
@@ -270,9 +263,12 @@ fn within(
 ) -> Result<Option<Choice>> {
     let schema = dataset.schema();
     let v = schema.var(var);
-    let (Some(size), Some(bytes)) = (schema.fixed_size(v.dtype), bytes_of(schema, var)) else {
+    let (Some(size), Some(bytes)) = (schema.fixed_size(v.dtype), schema.values_bytes(var)) else {
         return Ok(None);
     };
+    if v.dims.is_empty() {
+        return Ok(None);
+    }
     let chain = match (wanted, &v.storage) {
         (Some(filters), _) => filters.to_vec(),
         (None, Storage::Chunked { filters, .. }) if !filters.is_empty() => filters.clone(),

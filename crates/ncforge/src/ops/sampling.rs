@@ -395,7 +395,7 @@ impl Found {
         self.encode += begun.elapsed().as_secs_f64();
         if let Some(work) = take_work() {
             self.counted += 1;
-            self.work = self.work + work;
+            self.work += work;
         }
         self.parts += 1;
         self.raw += bytes.len() as u64;

@@ -9,15 +9,13 @@ use serde::Serialize;
 
 use super::pattern::Pattern;
 
-/// The chunks that a read meets, and shares with the reads beside it.
+/// The chunks that a read meets, and shares with the reads beside it ([`sharing`]).
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Row {
     /// Chunks.
     pub chunks: u64,
     /// Bytes of their values.
     pub bytes: u64,
-    /// Reads side by side that the same row serves.
-    pub sharing: u64,
 }
 
 impl Row {
@@ -26,14 +24,14 @@ impl Row {
     ///
     /// ```
     /// use ncforge::tune::Row;
-    /// // Series of 1,560 steps from chunks of 65 steps, 16 by 16 points: 24 chunks, for 256 series.
+    /// // Series of 1,560 steps from chunks of 65 steps, 16 by 16 points: 24 chunks.
     /// let row = Row::of(&[1560, 1, 1], &[1560, 128, 256], &[65, 16, 16], 4);
-    /// assert_eq!((row.chunks, row.bytes, row.sharing), (24, 24 * 65 * 16 * 16 * 4, 256));
+    /// assert_eq!((row.chunks, row.bytes), (24, 24 * 65 * 16 * 16 * 4));
     /// // A box of 30 points lies across two borders of chunks of 16 at worst.
     /// assert_eq!(Row::of(&[1, 30, 1], &[1560, 128, 256], &[65, 16, 16], 4).chunks, 3);
     /// ```
     pub fn of(counts: &[u64], lens: &[u64], chunk: &[u64], element: u64) -> Row {
-        let mut row = Row { chunks: 1, bytes: element, sharing: 1 };
+        let mut row = Row { chunks: 1, bytes: element };
         for ((&count, &len), &c) in counts.iter().zip(lens).zip(chunk) {
             let (c, len) = (c.max(1), len.max(1));
             let all = len.div_ceil(c);
@@ -42,25 +40,21 @@ impl Row {
                 false => ((count.max(1).saturating_add(c) - 2) / c + 1).min(all),
             };
             row.add(met, c);
-            if count < len {
-                row.sharing = row.sharing.saturating_mul((c.min(len) / count.max(1)).max(1));
-            }
         }
         row
     }
 
-    /// The row of the box from `start` up to `end` (not included), which has at least one element.
+    /// The row of the box that goes, on each axis, from the first of two numbers up to the second (not included).
     ///
     /// ```
     /// use ncforge::tune::Row;
-    /// assert_eq!(Row::at(&[15, 0], &[17, 100], &[16, 50], 8).chunks, 4);
+    /// assert_eq!(Row::at([(15, 17), (0, 100)], &[16, 50], 8).chunks, 4);
     /// ```
-    pub fn at(start: &[u64], end: &[u64], chunk: &[u64], element: u64) -> Row {
-        let mut row = Row { chunks: 1, bytes: element, sharing: 1 };
-        for ((&start, &end), &c) in start.iter().zip(end).zip(chunk) {
+    pub fn at(bounds: impl IntoIterator<Item = (u64, u64)>, chunk: &[u64], element: u64) -> Row {
+        let mut row = Row { chunks: 1, bytes: element };
+        for ((start, end), &c) in bounds.into_iter().zip(chunk) {
             let c = c.max(1);
-            row.add(end.saturating_sub(1) / c - (start / c).min(end.saturating_sub(1) / c) + 1, c);
-            row.sharing = row.sharing.saturating_mul((c / end.saturating_sub(start).max(1)).max(1));
+            row.add((end.saturating_sub(1) / c).saturating_sub(start / c) + 1, c);
         }
         row
     }
@@ -69,6 +63,17 @@ impl Row {
         self.chunks = self.chunks.saturating_mul(met);
         self.bytes = self.bytes.saturating_mul(met.saturating_mul(chunk));
     }
+}
+
+/// Reads of `counts` elements side by side that the same row serves.
+///
+/// ```
+/// // All series of a chunk of 16 by 16 points.
+/// assert_eq!(ncforge::tune::keep::sharing(&[1560, 1, 1], &[1560, 128, 256], &[65, 16, 16]), 256);
+/// ```
+pub fn sharing(counts: &[u64], lens: &[u64], chunk: &[u64]) -> u64 {
+    let axes = counts.iter().zip(lens).zip(chunk).filter(|((count, len), _)| count < len);
+    axes.fold(1, |n: u64, ((&count, &len), &c)| n.saturating_mul((c.min(len) / count.max(1)).max(1)))
 }
 
 /// What users of netCDF-C can set to read without decoding chunks twice:
@@ -147,7 +152,7 @@ mod tests {
         #[test]
         fn the_largest_row_is_that_of_the_worst_place(d in 1u64..40, a in 1u64..40, c in 1u64..50) {
             let a = a.min(d);
-            let rows = (0..=d - a).map(|s| Row::at(&[s], &[s + a], &[c], 2).chunks);
+            let rows = (0..=d - a).map(|s| Row::at([(s, s + a)], &[c], 2).chunks);
             prop_assert_eq!(rows.max(), Some(Row::of(&[a], &[d], &[c], 2).chunks));
         }
 
@@ -160,7 +165,8 @@ mod tests {
                 [dims.iter().map(|d| d.0).collect(), dims.iter().map(|d| d.1).collect(), dims.iter().map(|d| d.2).collect()];
             let advice = CacheAdvice::of("box", Row::of(&counts, &lens, &chunk, element));
             prop_assert!(advice.slots >= 1009);
-            Row::at(&counts, &lens, &chunk, element);
+            Row::at(counts.iter().copied().zip(lens.iter().copied()), &chunk, element);
+            prop_assert!(sharing(&counts, &lens, &chunk) >= 1);
         }
     }
 }

@@ -21,8 +21,6 @@ pub const MIXES: [&str; 7] =
     ["series", "map", "full", "series,map", "series=9,map=1", "series=1,map=9", "box"];
 /// The name of the driver whose engine the cost model is that of.
 const OWN: &str = "ncforge";
-/// Libraries with a fixed chunk cache are given no less than this: netCDF-C had 4 MiB by default for long, and has 64 now.
-const LEAST_CACHE: u64 = 4 << 20;
 /// Files are measured in groups that take this part of the machine's memory at most: all of a group must stay in the page cache
 /// while they are read in turn.
 const OF_MEMORY: u64 = 4;
@@ -293,7 +291,7 @@ impl Prepared {
             let bytes = std::fs::metadata(&path).map_err(|e| Error::io("measure", &path, e))?.len();
             all.bytes.push(bytes);
             taken += bytes;
-            group.push(Subject { path, cache: (driver.name() != OWN).then(|| self.cache(chunks)) });
+            group.push(Subject { path, cache: self.cache(driver, chunks) });
             let last = i + 1 == self.shapes.len();
             if !last && taken < room {
                 continue;
@@ -346,10 +344,10 @@ impl Prepared {
         }
     }
 
-    /// The chunk cache that people are told to give a reader with a fixed one.
-    fn cache(&self, chunks: &[u64]) -> u64 {
+    /// The chunk cache that people are told to give a reader with a fixed one. `None`: its own.
+    fn cache(&self, driver: &dyn Driver, chunks: &[u64]) -> Option<u64> {
         let advice = CacheAdvice::for_reads(&self.patterns, &self.var.shape, chunks, self.var.size as u64);
-        advice.map_or(0, |a| a.size).max(LEAST_CACHE)
+        advice.filter(|_| driver.name() != OWN).map(|a| a.size)
     }
 
     /// The times of a tool's shape.

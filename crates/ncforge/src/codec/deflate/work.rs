@@ -45,16 +45,12 @@ impl Work {
     }
 }
 
-impl std::ops::Add for Work {
-    type Output = Work;
-
-    fn add(self, other: Work) -> Work {
-        Work {
-            stored: self.stored + other.stored,
-            literals: self.literals + other.literals,
-            matches: self.matches + other.matches,
-            matched: self.matched + other.matched,
-            tables: self.tables + other.tables,
-        }
+impl std::ops::AddAssign for Work {
+    fn add_assign(&mut self, other: Work) {
+        self.stored += other.stored;
+        self.literals += other.literals;
+        self.matches += other.matches;
+        self.matched += other.matched;
+        self.tables += other.tables;
     }
 }

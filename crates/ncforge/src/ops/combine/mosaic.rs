@@ -127,11 +127,7 @@ impl Mosaic {
 
     /// Bytes of the largest variable that has plain ones.
     pub(crate) fn largest_variable(&self) -> u64 {
-        let bytes = |v: VarId| {
-            let size = self.schema.fixed_size(self.schema.var(v).dtype).unwrap_or(0) as u64;
-            self.schema.shape(v).iter().fold(size, |b, &n| b.saturating_mul(n))
-        };
-        self.schema.var_ids().map(bytes).max().unwrap_or(0)
+        self.schema.var_ids().filter_map(|v| self.schema.values_bytes(v)).max().unwrap_or(0)
     }
 
     /// The kinds of a variable's dimensions.

@@ -84,7 +84,7 @@ pub(crate) fn decide(
         return Ok(Decided { notes, ..Decided::default() });
     }
     options.choosing.check(schema, &source.name())?;
-    let sampled = vars.iter().map(|m| bytes_of(schema, m.to)).filter(|&bytes| bytes >= SAMPLED);
+    let sampled = vars.iter().filter_map(|m| schema.values_bytes(m.to)).filter(|&bytes| bytes >= SAMPLED);
     let budget = Budget::of_file(sampled);
     let (samples, of_codecs) = match options.codec {
         Codec::Auto { .. } => budget.halves(),
@@ -160,13 +160,6 @@ fn dim_path(schema: &Schema, d: usize) -> String {
     }
 }
 
-/// Bytes of a variable's values.
-fn bytes_of(schema: &Schema, v: VarId) -> u64 {
-    let dtype = schema.var(v).dtype;
-    let element = schema.fixed_size(dtype).unwrap_or_else(|| schema.memory_size(dtype)) as u64;
-    schema.shape(v).iter().fold(element, |b, &n| b.saturating_mul(n))
-}
-
 struct Decider<'a> {
     source: &'a dyn Source,
     options: &'a CopyOptions,
@@ -192,11 +185,9 @@ impl Decider<'_> {
         };
         let compact = matches!(var.storage, Storage::Compact) && !from_classic;
         let unlimited = axes.iter().any(|a| a.unlimited);
-        let bytes = bytes_of(schema, v);
-        let may_read = match from.filter(|_| bytes >= SAMPLED) {
-            Some(_) => self.samples.for_variable(bytes),
-            None => 0,
-        };
+        let bytes = axes.iter().fold(element, |b, a| b.saturating_mul(a.len));
+        let sampled = schema.values_bytes(v).filter(|&bytes| from.is_some() && bytes >= SAMPLED);
+        let may_read = sampled.map_or(0, |bytes| self.samples.for_variable(bytes));
         let small = bytes < options.min_chunked && !unlimited;
         let plain = |compact: bool| {
             if compact && !unlimited && bytes <= MAX_COMPACT { Storage::Compact } else { Storage::Contiguous }

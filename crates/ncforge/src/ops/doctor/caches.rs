@@ -55,8 +55,8 @@ pub(super) fn check(x: &Examined<'_>, out: &mut Vec<Finding>) {
             continue;
         }
         // The reads that share chunks, the one that suffers most first.
-        let mut shared: Vec<&Told> = choice.told.iter().filter(|t| v.row_now(t).sharing >= 2).collect();
-        shared.sort_by_key(|t| std::cmp::Reverse(v.row_now(t).sharing));
+        let mut shared: Vec<&Told> = choice.told.iter().filter(|t| v.sharing(t) >= 2).collect();
+        shared.sort_by_key(|t| std::cmp::Reverse(v.sharing(t)));
         if too_large(x, v, shared.first().copied(), out) {
             continue;
         }
@@ -76,7 +76,7 @@ fn too_large(x: &Examined<'_>, v: &VarFacts, told: Option<&Told>, out: &mut Vec<
         "a chunk of {} does not fit the cache: {}; each of the {} {} inside one decodes all of it again",
         bytes(each),
         cache.says(),
-        count(v.row_now(told).sharing),
+        count(v.sharing(told)),
         plural(told),
     );
     out.push(
@@ -93,8 +93,8 @@ fn cliff(x: &Examined<'_>, v: &VarFacts, shared: &[&Told], out: &mut Vec<Finding
     let cache = x.cache;
     let Some(choice) = &v.choice else { return };
     for told in shared {
-        let row = v.row_now(told);
-        if row.sharing < SHARING || (row.bytes <= cache.size && row.chunks <= cache.slots) {
+        let (row, sharing) = (v.row_now(told), v.sharing(told));
+        if sharing < SHARING || (row.bytes <= cache.size && row.chunks <= cache.slots) {
             continue;
         }
         let better = v.row(told, &choice.chunks).bytes;
@@ -112,14 +112,14 @@ fn cliff(x: &Examined<'_>, v: &VarFacts, shared: &[&Told], out: &mut Vec<Finding
             plural(told),
             many(row.chunks, "chunk"),
             cache.says(),
-            count(row.sharing),
-            times(row.sharing as f64),
+            count(sharing),
+            times(sharing as f64),
             shape(&choice.chunks),
             bytes(better),
         );
         out.push(
             Finding::new(rule(RULES, "NC202"), Some(&v.path), message)
-                .weighing(row.sharing as f64)
+                .weighing(sharing as f64)
                 .mended_by(Mend::chunks(&v.path, &choice.chunks))
                 .caching(CacheAdvice::of(&told.pattern.name, row)),
         );
@@ -140,7 +140,7 @@ fn hdf5(v: &VarFacts, told: Option<&Told>, out: &mut Vec<Finding>) {
         bytes(each),
         bytes(HDF5[0]),
         bytes(HDF5[1]),
-        count(v.row_now(told).sharing),
+        count(v.sharing(told)),
         plural(told),
     );
     out.push(

@@ -12,6 +12,7 @@ use crate::layout::{ChunkRecord, Place, VarLayout};
 use crate::model::{Filter, Schema, Storage, VarId, Variable};
 use crate::ops::choosing::{Choosing, Cut};
 use crate::select::ChunkGrid;
+use crate::tune::keep::sharing;
 use crate::tune::{Axis, Choice, Coding, Row, Told, axes_of};
 
 /// Bytes that are read of a file, at most: indexes …
@@ -118,13 +119,21 @@ impl VarFacts {
 
     /// The chunks that reads of this kind share, if they were of lengths `chunk`.
     pub(super) fn row(&self, told: &Told, chunk: &[u64]) -> Row {
-        let lens: Vec<u64> = self.axes.iter().map(|a| a.len).collect();
-        Row::of(&told.pattern.counts, &lens, chunk, self.element)
+        Row::of(&told.pattern.counts, &self.lens(), chunk, self.element)
     }
 
     /// The same as it is.
     pub(super) fn row_now(&self, told: &Told) -> Row {
         self.row(told, self.chunk.as_deref().unwrap_or_default())
+    }
+
+    /// Reads like this, side by side, that the same chunks serve.
+    pub(super) fn sharing(&self, told: &Told) -> u64 {
+        sharing(&told.pattern.counts, &self.lens(), self.chunk.as_deref().unwrap_or_default())
+    }
+
+    fn lens(&self) -> Vec<u64> {
+        self.axes.iter().map(|a| a.len).collect()
     }
 }
 

@@ -204,7 +204,10 @@ fn measure(v: &VarFacts, parts: &[Vec<u8>], found: &mut Sample) -> Result<()> {
         for p in parts {
             take_work();
             bytes += chain.encode(p)?.0.len() as u64;
-            work = work.zip(take_work()).map(|(sum, work)| sum + work);
+            match (&mut work, take_work()) {
+                (Some(sum), Some(part)) => *sum += part,
+                _ => work = None,
+            }
         }
         Ok(Encoded { bytes, seconds: begun.elapsed().as_secs_f64(), work })
     };
