@@ -4,6 +4,7 @@
 //! 4 KiB page faults on first touch; 2 MiB pages make that cost small. So every large result and scratch
 //! buffer of this crate is a [`Buffer`].
 
+mod arena;
 mod pages;
 mod recycle;
 
@@ -11,8 +12,9 @@ use std::alloc::{Layout, alloc, alloc_zeroed, dealloc, handle_alloc_error};
 use std::fmt;
 use std::ops::{Deref, DerefMut};
 use std::ptr::NonNull;
-use std::sync::Weak;
+use std::sync::{Arc, Weak};
 
+pub(crate) use arena::Arena;
 pub(crate) use recycle::Recycler;
 
 /// From this many bytes on, a buffer is aligned to 2 MiB and advised to use huge pages.
@@ -41,8 +43,17 @@ pub struct Buffer {
     len: usize,
     /// Bytes allocated; all of them are initialised.
     room: usize,
-    /// Where the memory goes back to.
-    home: Weak<Recycler>,
+    home: Home,
+}
+
+/// Where a buffer's memory came from, and goes back to.
+enum Home {
+    /// The system.
+    System,
+    /// The system, unless this is still there.
+    Recycler(Weak<Recycler>),
+    /// A larger mapping.
+    Arena(Arc<Arena>),
 }
 
 // SAFETY: a Buffer owns its allocation alone, as Vec<u8> does.
@@ -60,7 +71,7 @@ impl Buffer {
     /// `len` zero bytes. Large buffers are advised to use huge pages; no page is touched here.
     pub fn zeroed(len: usize) -> Self {
         if len == 0 {
-            return Self { ptr: NonNull::dangling(), len, room: 0, home: Weak::new() };
+            return Self { ptr: NonNull::dangling(), len, room: 0, home: Home::System };
         }
         let maps = pages::MAPS && len >= HUGE_FROM;
         let room = if maps { pages::mapped_len(len) } else { len };
@@ -71,11 +82,17 @@ impl Buffer {
             let raw = unsafe { alloc_zeroed(layout) };
             NonNull::new(raw).unwrap_or_else(|| handle_alloc_error(layout))
         });
-        Self { ptr, len, room, home: Weak::new() }
+        Self { ptr, len, room, home: Home::System }
     }
 
+    /// Whether the memory is a mapping of its own.
     fn is_mapped(&self) -> bool {
-        pages::MAPS && self.room >= HUGE_FROM
+        pages::MAPS && self.room >= HUGE_FROM && !self.is_part()
+    }
+
+    /// Whether the memory is part of an [`Arena`].
+    pub(crate) fn is_part(&self) -> bool {
+        matches!(self.home, Home::Arena(_))
     }
 
     /// Lets the system have the pages if it needs them. The contents are lost.
@@ -92,9 +109,15 @@ impl Drop for Buffer {
         if self.room == 0 {
             return;
         }
-        if let Some(home) = std::mem::take(&mut self.home).upgrade() {
-            let memory = Self { ptr: self.ptr, len: self.room, room: self.room, home: Weak::new() };
-            return home.give(memory);
+        match std::mem::replace(&mut self.home, Home::System) {
+            Home::System => {}
+            Home::Arena(home) => return home.give(self.ptr, self.room),
+            Home::Recycler(home) => {
+                if let Some(home) = home.upgrade() {
+                    let memory = Self { ptr: self.ptr, len: self.room, room: self.room, home: Home::System };
+                    return home.give(memory);
+                }
+            }
         }
         if self.is_mapped() {
             // SAFETY: mapped in `zeroed` with the same length.
@@ -135,7 +158,7 @@ impl From<&[u8]> for Buffer {
             unsafe {
                 let ptr = NonNull::new(alloc(layout)).unwrap_or_else(|| handle_alloc_error(layout));
                 ptr.copy_from_nonoverlapping(NonNull::from(bytes).cast(), bytes.len());
-                return Self { ptr, len: bytes.len(), room: bytes.len(), home: Weak::new() };
+                return Self { ptr, len: bytes.len(), room: bytes.len(), home: Home::System };
             }
         }
         let mut b = Self::zeroed(bytes.len());

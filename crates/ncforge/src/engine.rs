@@ -157,6 +157,7 @@ impl Engine {
     pub fn clear_cache(&self) {
         self.inner.cache.clear();
         self.inner.ahead.clear();
+        self.inner.scratch.clear();
         self.inner.results.clear();
         self.inner.budget.blocks().clear();
     }
@@ -166,6 +167,7 @@ impl Engine {
         if !self.inner.pool.is_forked() {
             self.forget_ahead(store);
             self.inner.cache.forget_store(store);
+            self.inner.scratch.trim();
         }
     }
 

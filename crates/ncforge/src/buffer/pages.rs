@@ -8,7 +8,7 @@ mod system {
     use std::alloc::{Layout, handle_alloc_error};
     use std::ptr::{NonNull, null_mut};
 
-    const HUGE_PAGE: usize = 2 << 20;
+    pub(in super::super) const HUGE_PAGE: usize = 2 << 20;
     pub(in super::super) const MAPS: bool = true;
 
     /// Bytes that a mapping for `len` bytes takes.
@@ -19,13 +19,22 @@ mod system {
     /// Fresh zero pages, aligned to a huge page. Never `None` here.
     pub(in super::super) fn map(len: usize) -> Option<NonNull<u8>> {
         let layout = Layout::from_size_align(len, HUGE_PAGE).expect("a buffer length below isize::MAX");
-        let whole = len.checked_next_multiple_of(HUGE_PAGE).and_then(|n| n.checked_add(HUGE_PAGE));
-        let Some(whole) = whole else { handle_alloc_error(layout) };
-        let (prot, flags) = (libc::PROT_READ | libc::PROT_WRITE, libc::MAP_PRIVATE | libc::MAP_ANONYMOUS);
+        Some(anonymous(len, 0).unwrap_or_else(|| handle_alloc_error(layout)))
+    }
+
+    /// The same for addresses of which few may ever be used: `None` if the system refuses.
+    pub(in super::super) fn reserve(len: usize) -> Option<NonNull<u8>> {
+        anonymous(len, libc::MAP_NORESERVE)
+    }
+
+    fn anonymous(len: usize, flags: i32) -> Option<NonNull<u8>> {
+        let whole = len.checked_next_multiple_of(HUGE_PAGE)?.checked_add(HUGE_PAGE)?;
+        let (prot, flags) =
+            (libc::PROT_READ | libc::PROT_WRITE, libc::MAP_PRIVATE | libc::MAP_ANONYMOUS | flags);
         // SAFETY: a new anonymous mapping at an address of the system's choice.
         let raw = unsafe { libc::mmap(null_mut(), whole, prot, flags, -1, 0) };
         if raw == libc::MAP_FAILED {
-            handle_alloc_error(layout);
+            return None;
         }
         let raw = raw.cast::<u8>();
         let head = raw.align_offset(HUGE_PAGE);
@@ -45,8 +54,17 @@ mod system {
         }
     }
 
+    /// Gives the memory of some pages back; they are zero when they are touched again.
+    ///
     /// # Safety
-    /// `ptr` came from [`map`] with a length of the same [`mapped_len`], and is not used again.
+    /// They are part of a mapping of ours, and nobody else touches them meanwhile.
+    pub(in super::super) unsafe fn discard(ptr: NonNull<u8>, len: usize) {
+        // SAFETY: inside our own mapping. An error means that the memory stays.
+        unsafe { libc::madvise(ptr.as_ptr().cast(), len, libc::MADV_DONTNEED) };
+    }
+
+    /// # Safety
+    /// `ptr` came from [`map`] or [`reserve`] with a length of the same [`mapped_len`], and is not used again.
     pub(in super::super) unsafe fn unmap(ptr: NonNull<u8>, len: usize) {
         // SAFETY: the mapping that `map` kept.
         unsafe { libc::munmap(ptr.as_ptr().cast(), mapped_len(len)) };
@@ -67,6 +85,7 @@ mod system {
 mod system {
     use std::ptr::NonNull;
 
+    pub(in super::super) const HUGE_PAGE: usize = 2 << 20;
     pub(in super::super) const MAPS: bool = false;
 
     pub(in super::super) fn mapped_len(len: usize) -> usize {
@@ -76,6 +95,12 @@ mod system {
     pub(in super::super) fn map(_: usize) -> Option<NonNull<u8>> {
         None
     }
+
+    pub(in super::super) fn reserve(_: usize) -> Option<NonNull<u8>> {
+        None
+    }
+
+    pub(in super::super) unsafe fn discard(_: NonNull<u8>, _: usize) {}
 
     pub(in super::super) unsafe fn unmap(_: NonNull<u8>, _: usize) {}
 

@@ -10,7 +10,7 @@
 
 use std::sync::{Arc, Mutex};
 
-use super::{Buffer, RECYCLE_FROM};
+use super::{Buffer, Home, RECYCLE_FROM};
 
 /// Buffers kept at most, whatever their size.
 const MAX_KEPT: usize = 32;
@@ -42,7 +42,7 @@ impl Recycler {
         let found = if len >= RECYCLE_FROM { self.take(len) } else { None };
         let mut buffer = found.unwrap_or_else(|| Buffer::zeroed(len));
         buffer.len = len;
-        buffer.home = Arc::downgrade(self);
+        buffer.home = Home::Recycler(Arc::downgrade(self));
         // Tests, which compare results with models, see the bytes that nobody wrote.
         #[cfg(debug_assertions)]
         buffer.fill(0xA5);

@@ -246,7 +246,7 @@ impl ChunkedRead<'_> {
                 Ok(())
             });
         }
-        let mut block = inner.scratch.take_tight(len);
+        let mut block = inner.scratch.take_tight(len, inner.cache.bytes());
         let decoded = self.codecs.decode_roomy(encoded, record.mask, &mut block);
         if decoded.is_ok() {
             // SAFETY: the piece is the caller's alone.

@@ -1,22 +1,26 @@
 //! Memory that is used again: encoded bytes on their way in, decoded chunks on their way out.
 //!
 //! A fresh buffer costs a page fault every 4 KiB, as much as decoding into it. So buffers go back to a small
-//! shared store instead of to the system.
+//! shared store instead of to the system; and the many that are kept as decoded chunks lie in an [`Arena`].
 
 use std::fmt;
 use std::ops::{Deref, DerefMut};
-use std::sync::{Arc, Mutex, PoisonError};
+use std::sync::{Arc, Mutex, OnceLock, PoisonError};
 
 use super::budget::Budget;
-use crate::buffer::Buffer;
+use crate::buffer::{Arena, Buffer};
 
 /// Buffers kept at most, whatever their size.
 const MAX_KEPT: usize = 64;
+/// Chunks that are kept lie in memory of the arena's if they are at least as large as the first, and from so many bytes on, all together:
+/// a small read must not pay for a huge page, which takes the system 100 µs.
+const IN_ARENA: (usize, u64) = (4097, 1 << 20);
 
 #[derive(Debug)]
 pub(super) struct Scratch {
     budget: Arc<Budget>,
     kept: Mutex<Kept>,
+    arena: OnceLock<Option<Arc<Arena>>>,
 }
 
 #[derive(Debug, Default)]
@@ -39,7 +43,7 @@ pub(super) struct Lease<'a> {
 
 impl Scratch {
     pub(super) fn new(budget: &Arc<Budget>) -> Self {
-        Self { budget: Arc::clone(budget), kept: Mutex::default() }
+        Self { budget: Arc::clone(budget), kept: Mutex::default(), arena: OnceLock::new() }
     }
 
     /// A block of `len` bytes with any contents.
@@ -47,9 +51,27 @@ impl Scratch {
         self.take_at_most(len, len.saturating_mul(4).max(1 << 16))
     }
 
-    /// The same for keeping: it takes exactly [`Scratch::footprint`] bytes.
-    pub(super) fn take_tight(&self, len: usize) -> Block {
-        self.take_at_most(len, len.next_multiple_of(round(len)))
+    /// The same for keeping, beside `held` bytes that are kept: it takes exactly [`Scratch::footprint`] bytes.
+    pub(super) fn take_tight(&self, len: usize, held: u64) -> Block {
+        let room = len.next_multiple_of(round(len));
+        match self.in_arena(room, held) {
+            Some(buffer) => Block { buffer, len },
+            None => self.take_at_most(len, room),
+        }
+    }
+
+    fn in_arena(&self, room: usize, held: u64) -> Option<Buffer> {
+        let many = held + room as u64 >= IN_ARENA.1;
+        let arena = match many {
+            _ if room < IN_ARENA.0 => None,
+            true => {
+                // Addresses only; chunks take half of them at most, and holes between them some more.
+                let all = || Arena::new(usize::try_from(self.budget.memory()).unwrap_or(usize::MAX));
+                self.arena.get_or_init(all).as_ref()
+            }
+            false => self.arena.get()?.as_ref(),
+        };
+        arena?.buffer(room, many)
     }
 
     /// Bytes that a block of `len` bytes takes.
@@ -78,10 +100,25 @@ impl Scratch {
     /// Lets go of what is more than the limit, which may have sunk.
     pub(super) fn trim(&self) {
         let mut kept = self.kept.lock().unwrap_or_else(PoisonError::into_inner);
-        while kept.bytes > self.budget.for_spares() {
+        let limit = self.budget.for_spares();
+        while kept.bytes > limit {
             let Some(old) = kept.buffers.pop() else { break };
             kept.bytes -= old.len() as u64;
         }
+        let left = limit - kept.bytes;
+        drop(kept);
+        self.trim_arena(left);
+    }
+
+    fn trim_arena(&self, limit: u64) {
+        if let Some(Some(arena)) = self.arena.get() {
+            arena.trim(usize::try_from(limit).unwrap_or(usize::MAX));
+        }
+    }
+
+    /// Lets go of all memory that chunks were kept in.
+    pub(super) fn clear(&self) {
+        self.trim_arena(0);
     }
 
     /// Like [`Scratch::take`], given back on drop.
@@ -98,6 +135,11 @@ impl Scratch {
     pub(super) fn give(&self, block: Block) {
         let size = block.buffer.len() as u64;
         let mut kept = self.kept.lock().unwrap_or_else(PoisonError::into_inner);
+        if block.buffer.is_part() {
+            let left = self.budget.for_spares().saturating_sub(kept.bytes);
+            drop((kept, block));
+            return self.trim_arena(left);
+        }
         if size == 0 || kept.bytes + size > self.budget.for_spares() {
             return;
         }
@@ -179,5 +221,24 @@ mod tests {
         drop(scratch.lease(20_000));
         assert!(scratch.kept.lock().unwrap().bytes <= 10_000);
         assert_eq!(scratch.lease(0).len(), 0);
+    }
+
+    #[cfg(target_os = "linux")]
+    #[test]
+    fn memory_of_kept_chunks_serves_others_within_the_limit() {
+        let scratch = Scratch::new(&Budget::new(64 << 20));
+        assert!(!scratch.take_tight(1 << 16, 0).buffer.is_part(), "a small read");
+        assert!(!scratch.take_tight(4096, 1 << 30).buffer.is_part(), "a small block");
+        let many: Vec<Block> = (0..100).map(|i| scratch.take_tight(100_000, (1 << 20) + i)).collect();
+        assert!(many.iter().all(|b| b.buffer.is_part() && b.footprint() == Scratch::footprint(100_000)));
+        let spare = || scratch.arena.get().unwrap().as_ref().unwrap().spare() as u64;
+        many.into_iter().for_each(|block| scratch.give(block));
+        assert!((4 << 20..=8 << 20).contains(&spare()), "{}", spare());
+        let before = spare();
+        let large = scratch.take_tight(3 << 20, 0);
+        assert_eq!(spare(), before - (3 << 20), "of memory that was used");
+        drop(large);
+        scratch.clear();
+        assert_eq!(spare(), 0);
     }
 }
