@@ -1,6 +1,6 @@
 //! Measures the rates that [`ncforge::tune`] predicts with: a few seconds on small files.
 //!
-//! Many reads of one file, each the first of a new engine, take turns. The rates that are kept are those with which the cost model
+//! Many reads of one file, each the first after it was opened, take turns. The rates that are kept are those with which the cost model
 //! comes nearest to all of these times together. (A rate by itself would be a small difference of two larger times, and would tell
 //! the disturbances of both.) What the reads say little about stays near the rates of the default machine.
 
@@ -34,6 +34,8 @@ const VARS: [(&str, bool, Option<[u64; 3]>); 8] = [
     ("narrow", true, Some([64, 64, 16])),
     ("wide", true, Some([64, 16, 64])),
 ];
+/// Whose reads, the last of them, tell what several threads are worth.
+const TOGETHER: &str = "kib256";
 /// Bytes of the plain file.
 const PLAIN: usize = 64 << 20;
 /// Bytes of values that a sample may read.
@@ -71,15 +73,19 @@ pub fn calibrate(folder: &Path, threads: Option<usize>) -> Result<Calibration> {
     cache::warm(&plain)?;
     cache::warm(&file)?;
     memory::hold();
-    let helpers = Engine::new(EngineOptions { threads, memory: None })?.threads();
+    let engine = Engine::new(EngineOptions { threads, memory: None })?;
     let cases = cases(&file)?;
+    let alone = Engine::new(EngineOptions { threads: Some(1), memory: None })?;
+    let long = cases.iter().rfind(|c| VARS[c.var].0 == TOGETHER).expect("one of the variables");
+    let mut gains = Vec::new();
     let mut times = vec![Vec::new(); cases.len()];
     let mut requests = Vec::new();
     let begun = Instant::now();
     while requests.len() < LEAST || requests.len() < ROUNDS && begun.elapsed() < BUDGET {
         requests.push(storage(&plain, 500)?);
+        gains.push(gain(long, &file, &alone, &engine)?);
         for (case, times) in cases.iter().zip(&mut times) {
-            times.push(case.read(&file, threads)?);
+            times.push(case.read(&file, &engine)?);
         }
     }
     let median = |values: Vec<f64>| Summary::of(&values).expect("there are rounds").median;
@@ -87,7 +93,8 @@ pub fn calibrate(folder: &Path, threads: Option<usize>) -> Result<Calibration> {
         request: median(requests.iter().map(|r| r.0).collect()),
         bandwidth: median(requests.iter().map(|r| r.1).collect()),
         in_flight: 1.0,
-        threads: helpers as f64,
+        threads: engine.threads() as f64,
+        gain: median(gains),
         ..Machine::default()
     };
     let measured: Vec<(Case, f64)> = cases.into_iter().zip(times.into_iter().map(median)).collect();
@@ -102,13 +109,12 @@ struct Case {
 }
 
 impl Case {
-    /// Reads it in turn, each time as a program does that was just started. Gives the median of the seconds.
-    fn read(&self, path: &Path, threads: Option<usize>) -> Result<f64> {
+    /// Reads it in turn, each time from a file that was just opened. Gives the median of the seconds.
+    fn read(&self, path: &Path, engine: &Engine) -> Result<f64> {
         let mut out = vec![1u8; self.slab.len() as usize * 4];
         let mut turn = [0.0; TURN];
         for seconds in &mut turn {
-            let engine = Engine::new(EngineOptions { threads, memory: None })?;
-            let dataset = Dataset::open_with(path, &engine)?;
+            let dataset = Dataset::open_with(path, engine)?;
             let begun = Instant::now();
             dataset.read_bytes(VarId(self.var), &self.slab, &mut out)?;
             *seconds = begun.elapsed().as_secs_f64();
@@ -123,6 +129,16 @@ impl Case {
         let grid = Grid { lens, chunk: chunk.as_ref().map(|c| &c[..]), element: 4, coding: self.coding };
         grid.at(&self.slab.start, &self.slab.count, machine).seconds
     }
+}
+
+/// What each thread more adds, as a part of what one alone does: by the time of a read that `one` and `all` threads do.
+fn gain(case: &Case, path: &Path, one: &Engine, all: &Engine) -> Result<f64> {
+    let threads = all.threads() as f64;
+    if threads < 2.0 {
+        return Ok(1.0);
+    }
+    let faster = case.read(path, one)? / case.read(path, all)?;
+    Ok(((faster - 1.0) / (threads - 1.0)).clamp(0.0, 1.0))
 }
 
 /// The reads, of every variable alike: an element, a series, maps, columns, boxes, half, all.
@@ -162,12 +178,11 @@ fn chain() -> [ncforge::model::Filter; 2] {
 
 /// The rates that are fitted.
 type Rate = fn(&mut Machine) -> &mut f64;
-const RATES: [Rate; 10] = [
+const RATES: [Rate; 9] = [
     |m| &mut m.bandwidth,
     |m| &mut m.read,
     |m| &mut m.index,
     |m| &mut m.chunk,
-    |m| &mut m.wake,
     |m| &mut m.deliver,
     |m| &mut m.row,
     |m| &mut m.line,
@@ -286,6 +301,7 @@ mod tests {
         let m = c.machine;
         assert!(m.request > 0.0 && m.request < 1.0 && m.bandwidth > 1e6, "{m:?}");
         assert!(m.chunk < 1.0 && m.deliver > 1e6 && m.keep > 1e6 && m.threads == 2.0, "{m:?}");
+        assert!((0.0..=1.0).contains(&m.gain), "{m:?}");
         assert_eq!(std::fs::read_dir(dir.path()).unwrap().count(), 0);
     }
 
@@ -298,7 +314,6 @@ mod tests {
         let slow = Machine {
             index: 60e-9,
             chunk: 2e-6,
-            wake: 80e-6,
             read: 5e-6,
             row: 9e-9,
             line: 20e-9,

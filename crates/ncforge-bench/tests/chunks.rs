@@ -66,6 +66,7 @@ fn the_choice_stands_among_all_shapes() {
         deflate: 1,
         effort: Effort { rounds: 1, places: 2, parts: 3 },
         machine: Machine::default(),
+        measured: Machine::default(),
     };
     let own = NcforgeDriver::default();
     let report =

@@ -7,6 +7,7 @@ mod definitions;
 mod follow;
 
 use std::path::Path;
+use std::sync::{Arc, Mutex, PoisonError};
 
 use ncforge::codec::filter_name;
 use ncforge::engine::{Engine, EngineOptions};
@@ -19,16 +20,31 @@ use super::{
 };
 use crate::error::{Error, Result};
 
-/// Reads through ncforge's own engine; each session has an engine of its own, hence empty caches.
+/// Reads through ncforge's own engine. Sessions of a driver (and its clones) with the same memory share one, as in a program that has been
+/// running for a while: threads are there, and memory. Nothing of a file is kept when its session ends.
 #[derive(Clone, Debug, Default)]
 pub struct NcforgeDriver {
     options: EngineOptions,
+    engines: Arc<Mutex<Engines>>,
 }
+
+/// Engines by their memory.
+type Engines = Vec<(Option<u64>, Engine)>;
 
 impl NcforgeDriver {
     /// A driver with this many threads and this memory budget (`None`: the library's defaults).
     pub fn new(threads: Option<usize>, memory: Option<u64>) -> Self {
-        Self { options: EngineOptions { threads, memory } }
+        Self { options: EngineOptions { threads, memory }, engines: Arc::default() }
+    }
+
+    fn engine(&self, memory: Option<u64>) -> Result<Engine> {
+        let mut engines = self.engines.lock().unwrap_or_else(PoisonError::into_inner);
+        if let Some((_, engine)) = engines.iter().find(|e| e.0 == memory) {
+            return Ok(engine.clone());
+        }
+        let engine = Engine::new(EngineOptions { memory, ..self.options })?;
+        engines.push((memory, engine.clone()));
+        Ok(engine)
     }
 }
 
@@ -42,7 +58,7 @@ impl Driver for NcforgeDriver {
     }
 
     fn open_cached(&self, path: &Path, cache: Option<u64>) -> Result<Box<dyn Session>> {
-        let engine = Engine::new(EngineOptions { memory: cache.or(self.options.memory), ..self.options })?;
+        let engine = self.engine(cache.or(self.options.memory))?;
         Ok(Box::new(NcforgeSession { dataset: Dataset::open_with(path, &engine)? }))
     }
 

@@ -122,6 +122,7 @@ fn calibrate(args: &CalibrateArgs, cx: &Context<'_>) -> Result {
             ("keeping chunks of partial reads", rate(m.keep)),
             ("decoders, beside the default machine", format!("{:.2}", m.decoder)),
             ("threads", format!("{:.0}", m.threads)),
+            ("what each more adds to one", format!("{:.2}", m.gain)),
         ];
         for (what, value) in rows {
             cx.printer.line(format!("{what:<38}{value:>12}"));

@@ -264,6 +264,7 @@ fn look_at_chunks(
     found.time(&chain)?;
     let raw = found.raw as f64;
     let counted = found.counted == found.parts;
+    let usual = if counted { Coding { zlib: found.zlib(), ..usual } } else { usual };
     let sized = if counted { flat(usual, raw / found.work.seconds(found.parts)) } else { usual };
     Ok(Some(Sampled {
         coding: if timed { timed_here(flat(usual, raw / found.decode.max(1e-9))) } else { sized },
@@ -349,8 +350,9 @@ fn summary(found: &[Found; SIZES.len()], filters: &[Filter]) -> Option<Sampled> 
     } else {
         (y1 / x1, usual.per_chunk)
     };
-    let sized = Coding { filtered: true, fraction, per_chunk, ..usual };
     let counted = found.iter().all(|f| f.counted == f.parts);
+    let zlib = if counted { large.zlib() } else { usual.zlib };
+    let sized = Coding { filtered: true, fraction, per_chunk, zlib, ..usual };
     Some(Sampled {
         coding: timed_here(with_rates(sized, &found[..=last], |f| f.decode)),
         sized: if counted { with_rates(sized, &found[..=last], |f| f.work.seconds(f.parts)) } else { sized },
@@ -404,6 +406,11 @@ impl Found {
             self.waiting.push((encoded, mask, bytes.len()));
         }
         Ok(())
+    }
+
+    /// How many times as long zlib takes.
+    fn zlib(&self) -> f64 {
+        self.work.seconds_by_zlib() / self.work.seconds(self.parts)
     }
 
     /// Decodes what waits for it.

@@ -225,7 +225,7 @@ impl<'a> Search<'a> {
         let reads = told.iter().map(|t| &t.pattern);
         let cache = CacheAdvice::for_reads(reads, &problem.lens, chunks, problem.element);
         let mut reasons = reasons(problem, chunks, bytes, &told);
-        if let Some(cache) = cache.as_ref().filter(|_| request.machine.one_by_one) {
+        if let Some(cache) = cache.as_ref().filter(|_| request.machine.hdf5) {
             reasons.push(format!("so that loops of {} decode no chunk twice: {}", cache.read, cache.call()));
         }
         Choice { chunks: chunks.to_vec(), bytes, told, mean, cache, reasons }

@@ -23,6 +23,8 @@ pub struct Coding {
     /// planes of shuffled values apart only where they are long, and then decoding those that are
     /// random is copying.
     pub slower: [f64; SIZES.len()],
+    /// How many times as long zlib needs, and a loop that undoes the shuffle byte by byte: for readers that have those.
+    pub zlib: f64,
     /// Whether the rates were timed on the machine that reads. Otherwise they are those of the machine of
     /// [`Machine::default`](super::Machine).
     pub timed: bool,
@@ -37,6 +39,7 @@ impl Coding {
             per_chunk: 0.0,
             decode: f64::INFINITY,
             slower: [1.0; SIZES.len()],
+            zlib: 1.0,
             timed: false,
         }
     }
@@ -52,13 +55,14 @@ impl Coding {
             per_chunk: 160.0,
             decode: 1.3e9,
             slower: [1.8, 1.6, 1.6, 1.4, 1.0],
+            zlib: 3.3,
             timed: false,
         }
     }
 
     /// Shuffle and zstd, where no sample was taken.
     pub fn zstd() -> Self {
-        Coding { per_chunk: 100.0, decode: 2e9, ..Coding::deflate(1) }
+        Coding { per_chunk: 100.0, decode: 2e9, zlib: 1.0, ..Coding::deflate(1) }
     }
 
     /// What is usual for a chain of filters.

@@ -7,7 +7,8 @@
 //!
 //! **What a read is here:** the first one after a file was opened. Nothing of it is in the engine's memory: the index
 //! of the variable's chunks is read (all of it, so that very many chunks cost every reader), no decoded chunk is
-//! kept from before. The file is where [`Machine::request`] and [`Machine::bandwidth`] say: in the page cache, unless other
+//! kept from before. The program has been running, though: threads wait for work, and memory need not be cleared by the
+//! system. The file is where [`Machine::request`] and [`Machine::bandwidth`] say: in the page cache, unless other
 //! rates are given. Loops of reads cost less, because the engine keeps what they come back to; they cost least
 //! with the same shapes.
 //!
@@ -28,10 +29,8 @@ const JOIN: (f64, f64) = (1048576.0, 65536.0);
 const GAP: f64 = 4096.0;
 /// … and requests are cut at this many.
 const BLOCK: f64 = 131072.0;
-/// Below this many bytes one thread does the first read of a program alone.
-const ALONE: f64 = 524288.0;
-/// Time until a thread is there that has to be started for it, besides its waking up.
-const START: f64 = 130e-6;
+/// Below this many bytes one thread does a read alone: decoded ones, and plain ones.
+const ALONE: (f64, f64) = (65536.0, 524288.0);
 /// Plain data are given to threads by this many bytes.
 const TASK: f64 = 4194304.0;
 /// Bytes of a line of memory.
@@ -174,7 +173,7 @@ impl Grid<'_> {
         let mut cost = Cost { chunks, delivered, ..Cost::default() };
         // What one thread would need, and how many parts it comes in.
         let (cpu, tasks, alone);
-        if self.chunk.is_some() && (self.coding.filtered || machine.one_by_one) {
+        if self.chunk.is_some() && (self.coding.filtered || machine.hdf5) {
             let stored = self.coding.stored(bytes);
             // Chunks that follow one another in the file come in one request.
             let mut run = 1.0;
@@ -186,7 +185,7 @@ impl Grid<'_> {
             }
             cost.fetched = chunks * stored;
             let most = (cost.fetched / (4.0 * machine.threads)).clamp(JOIN.1, JOIN.0);
-            cost.requests = match machine.one_by_one {
+            cost.requests = match machine.hdf5 {
                 true => chunks,
                 false => (chunks / run).max(cost.fetched / most).min(chunks),
             };
@@ -198,11 +197,11 @@ impl Grid<'_> {
                 memory += bytes / FRESH.1;
             }
             let decoder = if self.coding.timed { machine.timed } else { machine.decoder };
-            let passes = if self.coding.filtered { bytes * machine.pass } else { 0.0 };
-            let decode = self.coding.seconds(bytes) / decoder + passes;
+            let zlib = if machine.hdf5 { self.coding.zlib } else { 1.0 };
+            let decode = self.coding.seconds(bytes) * zlib / decoder;
             let nodes = (chunks / run * (1.0 + (run - 1.0) / NODE)).min((self.all_chunks() / NODE).max(1.0));
             cpu = chunks * (machine.chunk + decode + memory) + nodes * machine.find + moved.seconds;
-            (tasks, alone) = (cost.requests, chunks * bytes < ALONE);
+            (tasks, alone) = (cost.requests, chunks * bytes < ALONE.0);
         } else {
             let (requests, span) = self.plain_requests(counts, touched, element);
             cost.requests = chunks * requests.max(requests * span / BLOCK);
@@ -210,7 +209,7 @@ impl Grid<'_> {
             let own = if self.chunk.is_some() { chunks * machine.chunk } else { 0.0 };
             cpu = own + self.scatter(counts, touched, true, machine).seconds;
             tasks = if self.chunk.is_some() { chunks } else { (delivered / TASK).max(1.0) };
-            alone = delivered.max(cost.fetched) < ALONE;
+            alone = delivered.max(cost.fetched) < ALONE.1;
         }
         let waiting = cost.requests * machine.request / machine.in_flight.min(cost.requests).max(1.0);
         // What comes from the page cache is copied by the threads themselves; a small file is in the processor's cache.
@@ -320,7 +319,8 @@ fn together(cpu: f64, tasks: f64, alone: bool, machine: &Machine) -> f64 {
     }
     // The last round of tasks leaves some threads without any.
     let share = (tasks / helpers).ceil() / tasks;
-    (cpu * share + (machine.wake + START) * (1.0 - 1.0 / helpers)).min(cpu) + machine.wake / 2.0
+    let share = share * helpers / (1.0 + machine.gain * (helpers - 1.0));
+    (cpu * share + machine.wake * (1.0 - 1.0 / helpers)).min(cpu) + machine.wake / 2.0
 }
 
 #[cfg(test)]
@@ -393,6 +393,21 @@ mod tests {
         };
         assert_eq!(seconds(true, &slow), seconds(true, &Machine::default()));
         assert!(seconds(false, &slow) > 1.5 * seconds(false, &Machine::default()));
+    }
+
+    /// Two threads on one core are hardly faster than one.
+    #[test]
+    fn threads_that_share_a_core_gain_little() {
+        let grid =
+            Grid { lens: &[64, 4096], chunk: Some(&[1, 4096]), element: 4, coding: Coding::deflate(1) };
+        let seconds = |threads: f64, gain: f64| {
+            let machine = Machine { threads, gain, ..Machine::default() };
+            grid.read(&pattern(&[64, 4096]), &machine).seconds
+        };
+        let (one, two, shared, none) =
+            (seconds(1.0, 1.0), seconds(2.0, 1.0), seconds(2.0, 0.3), seconds(2.0, 0.0));
+        assert!(two < 0.6 * one && shared > 0.7 * one && shared < 0.9 * one, "{one} {two} {shared}");
+        assert!(none >= one && none < 1.2 * one, "{one} {none}");
     }
 
     /// Another reader fetches chunks one by one, on storage that answers slowly, too, and takes whole what is not encoded.

@@ -7,7 +7,7 @@ use serde::{Deserialize, Serialize};
 use crate::error::{Error, Result};
 
 /// Version of the file's contents.
-const VERSION: u32 = 3;
+const VERSION: u32 = 4;
 
 /// How fast a machine and its storage are. Times in seconds, rates in bytes a second.
 ///
@@ -32,6 +32,8 @@ pub struct Machine {
     pub wake: f64,
     /// Threads that decode.
     pub threads: f64,
+    /// What each thread more adds, as a part of what one alone does: less than 1 where threads share a core, or its clock.
+    pub gain: f64,
     /// Rate of handing values to the caller, in long rows, where the result is in memory. (In the processor's last cache this, the next and
     /// [`Machine::bandwidth`] are six times as fast.)
     pub deliver: f64,
@@ -45,12 +47,10 @@ pub struct Machine {
     /// Time of going to another node of the index, where the index is not read as a whole.
     #[serde(default)]
     pub find: f64,
-    /// Time of a decoded byte in passes over a chunk besides that of its decoder: checksums, a shuffle that is undone afterwards.
+    /// Whether HDF5's own library reads: chunks are fetched one after the other, whole even where nothing is encoded,
+    /// and inflated by zlib.
     #[serde(default)]
-    pub pass: f64,
-    /// Whether chunks are fetched one after the other, and whole even where nothing is encoded.
-    #[serde(default)]
-    pub one_by_one: bool,
+    pub hdf5: bool,
     /// Decoders are so many times as fast as those of the default machine.
     pub decoder: f64,
     /// Rates of decoders that were timed on this machine are multiplied by this: an engine that decodes chunk after chunk differs a little
@@ -69,13 +69,13 @@ impl Default for Machine {
             chunk: 0.69e-6,
             wake: 22e-6,
             threads: 2.0,
+            gain: 0.85,
             deliver: 17e9,
             row: 3.4e-9,
             line: 7.7e-9,
             keep: 31e9,
             find: 0.0,
-            pass: 0.0,
-            one_by_one: false,
+            hdf5: false,
             decoder: 1.07,
             timed: 1.07,
         }
@@ -100,8 +100,9 @@ impl Machine {
     }
 
     /// The same machine, read from by netCDF-C with HDF5 and zlib, and a chunk cache that is large enough: one thread, chunk by
-    /// chunk, an index that is looked up. Fitted to 1,160 reads of the arrays `precip`, `swath`, `ensemble` and `stations` of
-    /// `ncforge bench chunks --proof` by netCDF-C 4.9.0 with HDF5 1.10.8 and zlib 1.2.13 on the machine of the default.
+    /// chunk, an index that is looked up; what decoding takes follows from [`Coding::zlib`](super::Coding). Fitted to 1,416 reads of the
+    /// arrays `swath`, `ensemble` and `stations` of `ncforge bench chunks --proof`, and of a field with land, by netCDF-C 4.9.0 with HDF5
+    /// 1.10.8 and zlib 1.2.13 on the machine of the default.
     ///
     /// ```
     /// use ncforge::tune::{Coding, Grid, Machine};
@@ -114,14 +115,13 @@ impl Machine {
             in_flight: 1.0,
             read: 5e-6,
             index: 0.0,
-            chunk: 1.5e-6,
+            chunk: 2.2e-6,
             wake: 0.0,
             threads: 1.0,
-            find: 12e-6,
-            pass: 0.7e-9,
-            one_by_one: true,
-            decoder: 0.374 * self.decoder,
-            timed: 0.415 * self.timed,
+            find: 5e-6,
+            hdf5: true,
+            decoder: 1.05 * self.decoder,
+            timed: 1.05 * self.timed,
             ..self
         }
     }
@@ -214,20 +214,13 @@ impl Machine {
 
     /// Whether all rates and times are numbers that a machine may have.
     fn is_sane(&self) -> bool {
-        let times = [
-            self.request,
-            self.read,
-            self.index,
-            self.chunk,
-            self.wake,
-            self.row,
-            self.line,
-            self.find,
-            self.pass,
-        ];
+        let times =
+            [self.request, self.read, self.index, self.chunk, self.wake, self.row, self.line, self.find];
         let rates =
             [self.bandwidth, self.deliver, self.keep, self.decoder, self.timed, self.threads, self.in_flight];
-        times.iter().all(|t| t.is_finite() && *t >= 0.0) && rates.iter().all(|r| r.is_finite() && *r > 0.0)
+        (0.0..=1.0).contains(&self.gain)
+            && times.iter().all(|t| t.is_finite() && *t >= 0.0)
+            && rates.iter().all(|r| r.is_finite() && *r > 0.0)
     }
 }
 

@@ -46,6 +46,9 @@ pub struct RegretOptions {
     /// [`Machine::netcdf_c`].
     #[serde(skip)]
     pub machine: Machine,
+    /// The machine that times are predicted for. Choices are those that users get, whose machine may never have been measured; what is
+    /// predicted for another machine than this one says nothing about the model.
+    pub measured: Machine,
 }
 
 /// All that was measured.
@@ -143,7 +146,6 @@ impl ShapeRow {
 /// What is measured, once the choices are made: shapes, kinds of reads, mixes.
 struct Prepared {
     source: String,
-    machine: Machine,
     var: VarInfo,
     axes: Vec<Axis>,
     /// As it was found in the data, rates included.
@@ -175,10 +177,10 @@ pub fn run(
     let mut reports = Vec::new();
     for driver in drivers {
         let own = driver.name() == OWN;
-        let machine = if own { options.machine } else { options.machine.netcdf_c() };
-        let prepared = prepare(source, options, machine)?;
+        let reader = |machine: Machine| if own { machine } else { machine.netcdf_c() };
+        let prepared = prepare(source, options, reader(options.machine))?;
         let measured = prepared.measure(*driver, source, files, options, progress)?;
-        reports.push(prepared.report(*driver, &measured, options));
+        reports.push(prepared.report(*driver, &measured, options, &reader(options.measured)));
     }
     Ok(reports)
 }
@@ -209,6 +211,7 @@ pub fn chosen(
         deflate,
         effort: Effort { rounds: 1, places: 1, parts: 1 },
         machine,
+        measured: machine,
     };
     let mut prepared = prepare(source, &options, machine)?;
     Ok(std::mem::take(&mut prepared.mixes[0].chosen))
@@ -268,7 +271,7 @@ fn prepare(source: &Path, options: &RegretOptions, machine: Machine) -> Result<P
         Ok(found.map_or((coding, coding), |s| (s.coding, s.sized)))
     };
     let codings = shapes.iter().map(look).collect::<Result<_>>()?;
-    Ok(Prepared { source: stem, machine, var, axes, coding, shapes, codings, patterns, mixes, today })
+    Ok(Prepared { source: stem, var, axes, coding, shapes, codings, patterns, mixes, today })
 }
 
 impl Prepared {
@@ -307,7 +310,13 @@ impl Prepared {
         Ok(all)
     }
 
-    fn report(&self, driver: &dyn Driver, measured: &Measured, options: &RegretOptions) -> RegretReport {
+    fn report(
+        &self,
+        driver: &dyn Driver,
+        measured: &Measured,
+        options: &RegretOptions,
+        machine: &Machine,
+    ) -> RegretReport {
         let cells = &measured.cells;
         let lens: Vec<u64> = self.axes.iter().map(|a| a.len).collect();
         let mut rows = Vec::new();
@@ -317,8 +326,7 @@ impl Prepared {
             for (pattern, cells) in self.patterns.iter().zip(cells) {
                 let cell = &cells[f];
                 let at = &places(pattern, &self.var.shape, options.effort)[..cell.places()];
-                let predicted: f64 =
-                    at.iter().map(|s| grid.at(s, &pattern.counts, &self.machine).seconds).sum();
+                let predicted: f64 = at.iter().map(|s| grid.at(s, &pattern.counts, machine).seconds).sum();
                 rows.push(ShapeRow {
                     chunks: chunks.clone(),
                     bytes: measured.bytes[f],

@@ -2,6 +2,8 @@
 
 use std::path::{Path, PathBuf};
 
+use ncforge::tune::{Calibration, Machine};
+use ncforge_bench::calibrate::calibrate;
 use ncforge_bench::driver::Driver;
 use ncforge_bench::report::chunks::{
     proof_table, regret_csv, regret_results, regret_table, sweep_csv, sweep_results, sweep_table,
@@ -40,8 +42,9 @@ pub(super) fn run(args: &ChunksBenchArgs, cx: &Context<'_>) -> Result {
     let steps = Steps::of("chunks", cx);
     if args.regret || args.proof.is_some() {
         let mut reports = Vec::new();
+        let measured = measured(cx, &steps)?;
         for file in subjects(args, &folder)? {
-            let options = regret_options(args, &file, cx)?;
+            let options = regret_options(args, &file, measured, cx)?;
             let files = Files::new(&folder).kept(args.keep);
             let found = regret::run(&drivers, &file, &files, &options, &mut |step| steps.tell(step))?;
             if !args.output.takes_stdout() {
@@ -112,9 +115,19 @@ fn subjects(args: &ChunksBenchArgs, folder: &Path) -> std::result::Result<Vec<Pa
     arrays.iter().map(|a| Ok(a.write(folder, args.array_bytes.0)?)).collect()
 }
 
+/// This machine: as the user had it measured, else measured now.
+fn measured(cx: &Context<'_>, steps: &Steps<'_>) -> std::result::Result<Machine, Failure> {
+    if Calibration::load().is_some() {
+        return machine(cx);
+    }
+    steps.tell("measuring this machine, as `tune calibrate` does");
+    Ok(calibrate(&std::env::temp_dir(), cx.threads())?.machine)
+}
+
 fn regret_options(
     args: &ChunksBenchArgs,
     file: &Path,
+    measured: Machine,
     cx: &Context<'_>,
 ) -> std::result::Result<RegretOptions, Failure> {
     let mixes = match args.mixes.is_empty() {
@@ -128,6 +141,7 @@ fn regret_options(
         deflate: args.deflate.iter().copied().max().unwrap_or(1),
         effort: Effort { rounds: args.repetitions.get(), places: PLACES.0, parts: PLACES.1 },
         machine: machine(cx)?,
+        measured,
     })
 }
 
