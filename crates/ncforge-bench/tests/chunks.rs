@@ -2,7 +2,7 @@
 
 use std::path::{Path, PathBuf};
 
-use ncforge::tune::Machine;
+use ncforge::tune::{Limits, Machine};
 use ncforge_bench::driver::{Driver, LibnetcdfDriver, NcforgeDriver};
 use ncforge_bench::report::chunks::{regret_csv, regret_table, sweep_csv, sweep_table};
 use ncforge_bench::workload::chunks::regret::{self, RegretOptions, RegretReport};
@@ -61,10 +61,11 @@ fn the_choice_stands_among_all_shapes() {
     };
     let options = RegretOptions {
         var: Some("sst".into()),
-        shapes: grid(&shape, 4, 6),
+        shapes: grid(&shape, 4, 6, |_| true),
         mixes: vec!["series".into(), "map=2,series=1".into(), "time=3".into()],
         deflate: 1,
         effort: Effort { rounds: 1, places: 2, parts: 3 },
+        limits: Limits::default(),
         machine: Machine::default(),
         measured: Machine::default(),
     };

@@ -338,6 +338,10 @@ impl<'a> Looks<'a> {
                     Depth::Rough => (ENCODED.0, READ.0),
                     Depth::Close => (ENCODED.1, READ.1),
                 };
+                // What is left may be good for a few parts only, and those are what they are by chance.
+                if self.left < self.limit / read / 2 {
+                    return Ok(None);
+                }
                 let limit = Limit { encoded: self.limit / encoded, read: may_read(read) };
                 sample_chunk_of(self.source, self.var, self.chain, chunks, limit)?
             }
@@ -409,6 +413,22 @@ mod tests {
         file.write_bytes(VarId(0), &Hyperslab::all(&SHAPE), &values).unwrap();
         file.close().unwrap();
         Dataset::from_store(store, &Engine::global()).unwrap()
+    }
+
+    /// A few parts would be what they are by chance.
+    #[test]
+    fn nothing_is_looked_at_with_what_little_is_left() {
+        let dataset = maps(&[1, 64, 128]);
+        let chain = default_filters(DType::Atomic(Atomic::Float), 4);
+        let mut budget = Budget::of_file([64 << 20]);
+        let mut looks = Looks::new(&dataset, VarId(0), &chain, 16 << 20, &mut budget);
+        let close = Look::Chunk(&[4, 64, 128], Depth::Close);
+        assert!(looks.at(close).unwrap().is_some_and(|s| s.read > 0));
+        looks.left = looks.limit / READ.1 / 3;
+        assert!(looks.at(close).unwrap().is_none());
+        assert!(looks.at(Look::Chunk(&[4, 64, 128], Depth::Rough)).unwrap().is_some());
+        looks.left = 0;
+        assert!(looks.at(Look::Chunk(&[4, 64, 128], Depth::Rough)).unwrap().is_none());
     }
 
     /// Values decode far faster or more slowly than usual, and what a read costs now is told by the same rates as what

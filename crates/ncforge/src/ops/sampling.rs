@@ -48,7 +48,7 @@ const CHUNK: u64 = 1 << 20;
 const TIMES: usize = 3;
 
 /// Bytes that samples of one variable may read and decode, at most.
-const OF_VARIABLE: u64 = 48 << 20;
+const OF_VARIABLE: u64 = 64 << 20;
 /// Of a variable, samples look at this part at most, but need not look at less than so many bytes.
 const PART: (u64, u64) = (3, 16 << 20);
 

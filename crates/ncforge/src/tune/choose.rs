@@ -38,6 +38,29 @@ impl Default for Limits {
     }
 }
 
+impl Limits {
+    /// Whether a program that appends records to an array has the memory for all chunks that a record lies in. Where even
+    /// chunks of length 1 along the axis that grows are too many, nothing else is left.
+    ///
+    /// ```
+    /// use ncforge::tune::{Axis, Limits, Role};
+    /// let space = |len| Axis::new("lat", len, Role::Y);
+    /// let axes = [Axis::new("time", 100_000, Role::Time).unlimited(), space(1000), space(2000)];
+    /// let limits = Limits::default();
+    /// assert!(limits.can_append(&axes, 4, &[100, 100, 100])); // 800 MB
+    /// assert!(!limits.can_append(&axes, 4, &[1000, 10, 10])); // 8 GB
+    /// ```
+    pub fn can_append(&self, axes: &[Axis], element: u64, chunks: &[u64]) -> bool {
+        let Some(memory) = self.writer_memory else { return true };
+        let Some(t) = axes.iter().position(|a| a.unlimited) else { return true };
+        let row = axes.iter().zip(chunks).enumerate().fold(element, |bytes, (d, (a, &c))| {
+            let c = c.max(1);
+            bytes.saturating_mul(if d == t { c } else { a.len.div_ceil(c).saturating_mul(c) })
+        });
+        row <= memory || chunks[t] <= axes[t].given.unwrap_or(1)
+    }
+}
+
 /// HDF5 stores the size of a chunk in 32 bits.
 const FORMAT_LIMIT: u64 = (1 << 32) - 1;
 /// A chunk along a dimension that grows has this many bytes at least, even when it is still short.
@@ -240,7 +263,7 @@ struct Problem<'a> {
     coding: Coding,
     machine: &'a Machine,
     bytes: (u64, u64),
-    writer_memory: Option<u64>,
+    limits: Limits,
     lists: Vec<Vec<u64>>,
 }
 
@@ -289,7 +312,7 @@ impl<'a> Problem<'a> {
             coding: request.coding,
             machine: request.machine,
             bytes: (least, most),
-            writer_memory: limits.writer_memory,
+            limits: *limits,
             lists,
         })
     }
@@ -355,16 +378,7 @@ impl<'a> Problem<'a> {
     }
 
     fn allowed(&self, chunks: &[u64]) -> bool {
-        let open = |memory: u64| {
-            // A row of chunks: the chunk length of the axis that grows, times all of the others.
-            let Some(t) = self.axes.iter().position(|a| a.unlimited) else { return true };
-            let row =
-                (0..chunks.len()).filter(|&d| d != t).fold(chunks[t].saturating_mul(self.element), |b, d| {
-                    b.saturating_mul(self.lens[d].div_ceil(chunks[d]).saturating_mul(chunks[d]))
-                });
-            row <= memory || self.lists[t].first() == Some(&chunks[t])
-        };
-        self.volume(chunks) <= self.bytes.1 && self.writer_memory.is_none_or(open)
+        self.volume(chunks) <= self.bytes.1 && self.limits.can_append(&self.axes, self.element, chunks)
     }
 
     fn price(&self, chunks: &[u64], mix: &[(Pattern, f64)]) -> f64 {

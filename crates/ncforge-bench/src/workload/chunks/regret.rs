@@ -42,6 +42,9 @@ pub struct RegretOptions {
     pub deflate: u32,
     /// How often reads are repeated, and where.
     pub effort: Effort,
+    /// Bounds of the choice.
+    #[serde(skip)]
+    pub limits: Limits,
     /// The machine that the choice is made for, with as many threads as ncforge's driver has. For other readers it is
     /// [`Machine::netcdf_c`].
     #[serde(skip)]
@@ -210,6 +213,7 @@ pub fn chosen(
         mixes: vec![reads.to_owned()],
         deflate,
         effort: Effort { rounds: 1, places: 1, parts: 1 },
+        limits: Limits::default(),
         machine,
         measured: machine,
     };
@@ -236,7 +240,7 @@ fn prepare(source: &Path, options: &RegretOptions, machine: Machine) -> Result<P
         let choosing = Choosing {
             accesses: accesses.clone(),
             machine,
-            limits: Limits::default(),
+            limits: options.limits,
             sample: true,
             expect: Vec::new(),
         };

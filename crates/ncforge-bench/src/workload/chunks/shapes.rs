@@ -8,20 +8,23 @@ const FACTORS: [f64; 5] = [4.0, 2.0, 1.5, 1.25, 1.1];
 const ENOUGH: usize = 60;
 
 /// Chunk shapes all over the space of shapes: on every axis the lengths `ceil(n / f^k)` and 1, of all combinations
-/// those of 4 KiB to 32 MiB, evenly thinned to `most`. `f` is 4, or smaller where the array has few shapes otherwise.
+/// those of 4 KiB to 32 MiB that are `allowed`, evenly thinned to `most`. `f` is 4, or smaller where the array has few shapes otherwise.
 ///
 /// ```
 /// use ncforge_bench::workload::chunks::grid;
-/// let shapes = grid(&[1560, 128, 256], 4, 80);
+/// let shapes = grid(&[1560, 128, 256], 4, 80, |_| true);
 /// assert!(shapes.len() > 60 && shapes.contains(&vec![1, 128, 256]) && shapes.contains(&vec![1560, 8, 16]));
 /// // Two axes, of which one is short.
-/// assert!(grid(&[25_000, 31], 4, 80).len() >= 60);
+/// assert!(grid(&[25_000, 31], 4, 80, |_| true).len() >= 60);
+/// // Some lengths are not allowed: there are enough others.
+/// assert!(grid(&[1560, 128, 256], 4, 80, |chunks| chunks[0] < 100).len() >= 60);
 /// ```
-pub fn grid(shape: &[u64], element: u64, most: usize) -> Vec<Vec<u64>> {
+pub fn grid(shape: &[u64], element: u64, most: usize, allowed: impl Fn(&[u64]) -> bool) -> Vec<Vec<u64>> {
     let enough = if most > 0 { ENOUGH.min(most) } else { ENOUGH };
     let mut out = Vec::new();
     for factor in FACTORS {
         out = all(shape, element, factor);
+        out.retain(|chunks| allowed(chunks));
         if out.len() >= enough {
             break;
         }

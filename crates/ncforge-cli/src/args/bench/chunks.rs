@@ -78,6 +78,10 @@ pub(crate) struct ChunksBenchArgs {
     /// A mix of reads for --regret, as series=3,map=1 (repeatable) [default: seven mixes]
     #[arg(long = "for", value_name = "READS", requires = "judged")]
     pub(crate) mixes: Vec<String>,
+    /// Memory of a program that appends to the file, one record at a time: shapes of which a record touches chunks of more
+    /// bytes are neither chosen nor compared with, unless they are named
+    #[arg(long, value_name = "SIZE", default_value = "1G", requires = "judged")]
+    pub(crate) writer_memory: Size,
     #[command(flatten)]
     pub(crate) place: FolderArgs,
     /// Leave the files in the folder, and take those that an earlier run left

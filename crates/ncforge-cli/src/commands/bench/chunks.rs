@@ -2,7 +2,7 @@
 
 use std::path::{Path, PathBuf};
 
-use ncforge::tune::{Calibration, Machine};
+use ncforge::tune::{Calibration, Limits, Machine, axes_of};
 use ncforge_bench::calibrate::calibrate;
 use ncforge_bench::driver::Driver;
 use ncforge_bench::report::chunks::{
@@ -140,6 +140,7 @@ fn regret_options(
         mixes,
         deflate: args.deflate.iter().copied().max().unwrap_or(1),
         effort: Effort { rounds: args.repetitions.get(), places: PLACES.0, parts: PLACES.1 },
+        limits: limits(args),
         machine: machine(cx)?,
         measured,
     })
@@ -159,12 +160,21 @@ fn summed_up(
     Ok(Exit::Ok)
 }
 
+fn limits(args: &ChunksBenchArgs) -> Limits {
+    Limits { writer_memory: Some(args.writer_memory.0), ..Limits::default() }
+}
+
 fn shapes(args: &ChunksBenchArgs, file: &Path) -> std::result::Result<Vec<Vec<u64>>, Failure> {
     if args.shapes.is_empty() {
         let dataset = ncforge::Dataset::open(file)?;
         let var = ncforge_bench::workload::access::largest(file, args.var.as_deref())?;
-        let shape = dataset.schema().shape(dataset.var(&var.name)?);
-        return Ok(grid(&shape, var.size as u64, args.most_shapes.get()));
+        let id = dataset.var(&var.name)?;
+        let (shape, axes) = (dataset.schema().shape(id), axes_of(dataset.schema(), id));
+        let element = var.size as u64;
+        let judged = args.regret || args.proof.is_some();
+        // What a program cannot append to is no alternative to what is chosen.
+        let allowed = |chunks: &[u64]| !judged || limits(args).can_append(&axes, element, chunks);
+        return Ok(grid(&shape, element, args.most_shapes.get(), allowed));
     }
     args.shapes
         .iter()

@@ -74,7 +74,7 @@ pub struct Contest<'a> {
     first: Vec<f64>,
     /// Shapes that come next, for a rough look.
     queue: VecDeque<Vec<u64>>,
-    /// Shapes that were named for a close look.
+    /// Shapes that were named for a close look (which may have said nothing).
     close: Vec<Vec<u64>>,
     /// Those around which shapes were named.
     centres: Vec<Vec<u64>>,
@@ -86,6 +86,8 @@ struct Known {
     /// By read.
     seconds: Vec<f64>,
     stored: f64,
+    /// Whether that was a close look.
+    close: bool,
 }
 
 /// The least cost of each read, and the least number of stored bytes.
@@ -169,7 +171,8 @@ impl<'a> Contest<'a> {
 
     /// What a look at one of the shapes said, instead of what an earlier one did.
     pub fn add(&mut self, contender: Contender) {
-        let known = self.look(contender);
+        let close = self.close.contains(&contender.chunks);
+        let known = Known { close, ..self.look(contender) };
         match self.known.iter_mut().find(|k| k.contender.chunks == known.contender.chunks) {
             Some(before) => *before = known,
             None => self.known.push(known),
@@ -182,7 +185,7 @@ impl<'a> Contest<'a> {
     /// # Errors
     /// [`Error::Invalid`] where there are none.
     pub fn choice(&self) -> Result<Choice> {
-        let best = self.best_of(|k| self.close.contains(&k.contender.chunks)).or_else(|| self.best());
+        let best = self.best_of(|k| k.close).or_else(|| self.best());
         let best = best.ok_or_else(|| Error::Invalid("there is no chunk shape to choose from".into()))?;
         let shapes: Vec<(&[u64], Coding)> =
             self.known.iter().map(|k| (&k.contender.chunks[..], k.contender.timed)).collect();
@@ -210,10 +213,10 @@ impl<'a> Contest<'a> {
                     false => known.min(first),
                 }
             });
-        Least {
-            seconds: seconds.collect(),
-            stored: self.known.iter().map(|k| k.stored).fold(f64::INFINITY, f64::min),
-        }
+        // The fewest bytes after a rough look are often those of the parts that compress by chance.
+        let any_close = self.known.iter().any(|k| k.close);
+        let stored = self.known.iter().filter(|k| k.close || !any_close).map(|k| k.stored);
+        Least { seconds: seconds.collect(), stored: stored.fold(f64::INFINITY, f64::min) }
     }
 
     fn look(&self, contender: Contender) -> Known {
@@ -222,7 +225,7 @@ impl<'a> Contest<'a> {
         let seconds =
             self.search.patterns.iter().map(|p| grid.read(p, self.request.machine).seconds).collect();
         let stored = problem.stored(&contender.chunks, &contender.coding);
-        Known { contender, seconds, stored }
+        Known { contender, seconds, stored, close: false }
     }
 
     /// The weighted costs of the reads, each divided by its own best, with what stored bytes and small chunks count besides.

@@ -87,6 +87,54 @@ fn the_best_is_looked_at_closely() {
     assert!(looks.contains(&(chosen, Depth::Close)) && looks.len() < 60, "{}", looks.len());
 }
 
+/// Who seemed best after a rough look, and could not be looked at closely any more, does not win either; nor does the size
+/// that it seemed to have make those dear that were.
+#[test]
+fn a_close_look_that_says_nothing_does_not_count() {
+    let (axes, machine) = (pr(), Machine::default());
+    let mut spent = contest(&axes, &machine);
+    let mut lucky = None;
+    for i in 0.. {
+        let Some((chunks, depth)) = spent.next_look() else { break };
+        let coding = match depth {
+            Depth::Rough if i == 8 => {
+                lucky = Some(chunks.clone());
+                Coding { decode: 5e10, fraction: 0.01, ..Coding::deflate(1) }
+            }
+            _ => Coding { decode: 1e9, ..Coding::deflate(1) },
+        };
+        if depth == Depth::Rough || lucky.as_ref() != Some(&chunks) {
+            spent.add(Contender { chunks, coding, timed: coding });
+        }
+        assert!(i < 100);
+    }
+    // Nobody else was looked at closely: the best by rough looks.
+    assert_eq!(Some(spent.choice().unwrap().chunks), lucky);
+    // Here others were, before.
+    let mut spent = contest(&axes, &machine);
+    let mut closely = Vec::new();
+    let mut lucky = None;
+    while let Some((chunks, depth)) = spent.next_look() {
+        let after = !closely.is_empty() && lucky.is_none();
+        let coding = match depth {
+            Depth::Rough if after => {
+                lucky = Some(chunks.clone());
+                Coding { decode: 5e10, fraction: 0.01, ..Coding::deflate(1) }
+            }
+            _ => Coding { decode: 1e9, ..Coding::deflate(1) },
+        };
+        if depth == Depth::Close {
+            if lucky.is_some() {
+                continue;
+            }
+            closely.push(chunks.clone());
+        }
+        spent.add(Contender { chunks, coding, timed: coding });
+    }
+    let chosen = spent.choice().unwrap().chunks;
+    assert!(closely.contains(&chosen) && lucky.is_some_and(|l| l != chosen), "{chosen:?}");
+}
+
 /// Shapes around the best follow, and those around one of them that is better.
 #[test]
 fn shapes_around_the_best_are_looked_at() {
