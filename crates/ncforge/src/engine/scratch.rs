@@ -100,14 +100,21 @@ impl Scratch {
     /// Lets go of what is more than the limit, which may have sunk.
     pub(super) fn trim(&self) {
         let mut kept = self.kept.lock().unwrap_or_else(PoisonError::into_inner);
-        let limit = self.budget.for_spares();
+        let limit = self.limit();
         while kept.bytes > limit {
             let Some(old) = kept.buffers.pop() else { break };
             kept.bytes -= old.len() as u64;
         }
-        let left = limit - kept.bytes;
+        let bytes = kept.bytes;
         drop(kept);
-        self.trim_arena(left);
+        self.trim_arena(self.budget.for_spares().saturating_sub(bytes));
+    }
+
+    /// Bytes of buffers that are kept, at most: half of what may be spare where an arena has some, too. Without a share of its own
+    /// it would give back to the system what it needs again for the next chunk.
+    fn limit(&self) -> u64 {
+        let arena = self.arena.get().is_some_and(Option::is_some);
+        self.budget.for_spares() / if arena { 2 } else { 1 }
     }
 
     fn trim_arena(&self, limit: u64) {
@@ -136,11 +143,12 @@ impl Scratch {
         let size = block.buffer.len() as u64;
         let mut kept = self.kept.lock().unwrap_or_else(PoisonError::into_inner);
         if block.buffer.is_part() {
-            let left = self.budget.for_spares().saturating_sub(kept.bytes);
+            let all = self.budget.for_spares();
+            let left = all.saturating_sub(kept.bytes).max(all / 2);
             drop((kept, block));
             return self.trim_arena(left);
         }
-        if size == 0 || kept.bytes + size > self.budget.for_spares() {
+        if size == 0 || kept.bytes + size > self.limit() {
             return;
         }
         if kept.buffers.len() == MAX_KEPT {
@@ -240,5 +248,11 @@ mod tests {
         drop(large);
         scratch.clear();
         assert_eq!(spare(), 0);
+        // Other buffers leave it its share, however many there are.
+        let others: Vec<Block> = (0..80).map(|_| scratch.take(1 << 18)).collect();
+        others.into_iter().for_each(|block| scratch.give(block));
+        assert!(scratch.kept.lock().unwrap().bytes <= 4 << 20);
+        scratch.give(scratch.take_tight(100_000, 1 << 30));
+        assert!(spare() >= 100_000);
     }
 }
