@@ -165,3 +165,21 @@ def test_every_row_of_the_table_is_there(plan: Plan) -> None:
     assert sum(row.name.startswith("sweep-slab/") for row in rows) == 5 * 3 * 3 * 2
     # Rows are made without making data: `--list` is quick.
     assert not list(plan.data.folder.glob("*.raw")) and not list(plan.data.folder.glob("*.nc"))
+
+
+def test_chosen_codecs_are_compared_with_all_others(target: Path, tmp_path: Path) -> None:
+    """How near they come is measured, not tested: that a best one is found for every goal."""
+    file = tmp_path / "t.nc"
+    with netCDF4.Dataset(file, "w") as data:
+        data.createDimension("x", 50_000)
+        data.createVariable("v", "f4", "x")[:] = np.sin(np.arange(50_000) / 100).round(3)
+    command = [sys.executable, str(ROOT / "benches/goals.py"), "--binary", str(target / "ncforge"), str(file)]
+    done = subprocess.run(command, capture_output=True, text=True)
+    assert done.returncode == 0, done.stderr[-2000:]
+    summary = done.stdout.splitlines()[-6:]
+    assert [line.split(":")[0] for line in summary] == [
+        goal + zstd for zstd in ("", ", zstd allowed") for goal in ("balanced", "fast-read", "small")
+    ]
+    assert all(float(line.split("mean ")[1].split(",")[0]) >= 1 for line in summary)
+    small = [line for line in done.stdout.splitlines() if line.startswith("    small")]
+    assert len(small) == 2 and all(float(line.rsplit(":", 1)[1]) <= 1.02 for line in small), done.stdout
