@@ -15,7 +15,7 @@ use crate::error::{Error, Result};
 
 /// Helpers are started for work that is this many times what is shared with those that run: a thread is there after
 /// 75 to 170 µs (measured on two processors: chunks of 50 to 100 KB, shared by two).
-const START: u64 = 8;
+const START: u64 = 4;
 /// So many smaller requests are done alone before helpers are started for them, too.
 const ONCE: usize = 4;
 
@@ -449,7 +449,7 @@ mod tests {
         }
         assert!(pool.shares(100, 100) && !pool.shares(99, 100));
         let pool = Pool::new(2);
-        assert!(pool.shares(800, 100));
+        assert!(pool.shares(400, 100));
         pool.run(2, true, |_| Ok(())).unwrap();
         assert!(pool.shares(100, 100), "they run");
     }

@@ -31,8 +31,9 @@ pub(super) const JOIN_GAP: u64 = pick(16 << 10, 10);
 pub(super) const JOIN_PLAIN: u64 = pick(4096, 16);
 /// Chunked variables: joined requests are not cut below this many bytes for the sake of more threads.
 pub(super) const JOIN_MIN: u64 = pick(64 << 10, 50);
-/// Chunked variables: below this many decoded bytes, 60 µs of work, the calling thread does it alone.
-pub(super) const DECODE_PARALLEL: u64 = pick(64 << 10, 1);
+/// Chunked variables: below this many decoded bytes the calling thread does it alone. They decode in 15 to 120 µs, and sharing them with
+/// another thread costs 60 (measured on two virtual processors: series and boxes of `ncforge bench chunks --proof stations`).
+pub(super) const DECODE_PARALLEL: u64 = pick(128 << 10, 1);
 /// Chunked variables: rows of at least this many bytes are unshuffled one by one straight into their place.
 pub(super) const STAGED_ROW: u64 = pick(512, 12);
 
