@@ -1,6 +1,7 @@
 //! Measures the rates that [`ncforge::tune`] predicts with: a few seconds on small files.
 //!
-//! Many reads of one file, each the first after it was opened, take turns. The rates that are kept are those with which the cost model
+//! Many reads of one file, each the first after it was opened, take turns. None comes twice in a row, or it would find in the processor's
+//! caches what it needs. The rates that are kept are those with which the cost model
 //! comes nearest to all of these times together. (A rate by itself would be a small difference of two larger times, and would tell
 //! the disturbances of both.) What the reads say little about stays near the rates of the default machine.
 
@@ -46,7 +47,7 @@ const ROUNDS: usize = 15;
 const LEAST: usize = 3;
 /// … this long.
 const BUDGET: Duration = Duration::from_secs(10);
-/// Reads in turn, of which the median counts.
+/// Reads in turn, of which the median counts: from other chunks each.
 const TURN: usize = 3;
 /// What a time may be off by, and what a rate may differ by from that of the default machine, as logarithms: one of each counts alike.
 const OFF: f64 = 0.1;
@@ -102,6 +103,7 @@ pub fn calibrate(folder: &Path, threads: Option<usize>) -> Result<Calibration> {
 }
 
 /// A read that is measured.
+#[derive(Clone)]
 struct Case {
     var: usize,
     slab: Hyperslab,
@@ -109,17 +111,31 @@ struct Case {
 }
 
 impl Case {
-    /// Reads it in turn, each time from a file that was just opened. Gives the median of the seconds.
+    /// Reads it in turn at several places, each time from a file that was just opened. Gives the median of the seconds.
     fn read(&self, path: &Path, engine: &Engine) -> Result<f64> {
         let mut out = vec![1u8; self.slab.len() as usize * 4];
         let mut turn = [0.0; TURN];
-        for seconds in &mut turn {
+        for (n, seconds) in turn.iter_mut().enumerate() {
+            let slab = self.place(n as u64);
             let dataset = Dataset::open_with(path, engine)?;
             let begun = Instant::now();
-            dataset.read_bytes(VarId(self.var), &self.slab, &mut out)?;
+            dataset.read_bytes(VarId(self.var), &slab, &mut out)?;
             *seconds = begun.elapsed().as_secs_f64();
         }
         Ok(Summary::of(&turn).expect("a turn has reads").median)
+    }
+
+    /// The same box in other chunks, where there are any, at the same place in them.
+    fn place(&self, n: u64) -> Hyperslab {
+        let (_, long, chunk) = &VARS[self.var];
+        let lens = if *long { &LONG } else { &SHAPE };
+        let moved = |d: usize| {
+            let (start, step) = (self.slab.start[d], chunk.map_or(1, |c| c[d]));
+            let first = start % step;
+            let places = (lens[d] - self.slab.count[d] - first) / step + 1;
+            first + (start / step + n * (places / TURN as u64 + 1)) % places * step
+        };
+        Hyperslab::new(&[0, 1, 2].map(moved), &self.slab.count)
     }
 
     /// What the model says that it takes.
@@ -303,6 +319,26 @@ mod tests {
         assert!(m.chunk < 1.0 && m.deliver > 1e6 && m.keep > 1e6 && m.threads == 2.0, "{m:?}");
         assert!((0.0..=1.0).contains(&m.gain), "{m:?}");
         assert_eq!(std::fs::read_dir(dir.path()).unwrap().count(), 0);
+    }
+
+    /// A case costs the same at all its places, by the model, and they are apart.
+    #[test]
+    fn places_are_alike() {
+        let dir = tempfile::tempdir().unwrap();
+        let file = dir.path().join("chunks.nc");
+        write(&file).unwrap();
+        let mut apart = 0;
+        for case in cases(&file).unwrap() {
+            let machine = Machine::default();
+            let wanted = case.predicted(&machine);
+            for n in 0..TURN as u64 {
+                let slab = case.place(n);
+                apart += usize::from(slab != case.slab);
+                let other = Case { slab, ..case.clone() };
+                assert_eq!(other.predicted(&machine), wanted, "{:?}", other.slab);
+            }
+        }
+        assert!(apart > VARS.len() * 8, "{apart}");
     }
 
     /// Times that the model itself says of a machine that is nothing like the default one are those of such a machine.

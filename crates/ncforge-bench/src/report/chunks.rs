@@ -96,13 +96,16 @@ pub fn regret_table(report: &RegretReport) -> String {
     let shapes = report.rows.iter().map(|r| &r.chunks).collect::<std::collections::HashSet<_>>().len();
     let _ = writeln!(
         out,
-        "{} of shape {:?}, read by {} {}; {shapes} chunk shapes; stored {:.2} of the values' bytes, decoded at {}/s",
+        "{} of shape {:?}, read by {} {}; {shapes} chunk shapes; stored {:.2} of the values' bytes, decoded at {}/s{}",
         report.variable,
         report.shape,
         report.driver.0,
         report.driver.1,
         report.sampled.0,
         bytes(report.sampled.1.min(1e15) as u64),
+        report
+            .gain
+            .map_or_else(String::new, |g| format!(" by one thread, each more adds {:.0} %", 100.0 * g)),
     );
     let list = |c: &[u64]| c.iter().map(u64::to_string).collect::<Vec<_>>().join(" × ");
     let mut rows = vec![

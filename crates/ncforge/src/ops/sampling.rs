@@ -10,12 +10,14 @@
 //! have a code each, and fields differ just in how many of each they have.
 
 mod places;
+mod threads;
 
 use std::time::Instant;
 
 use self::places::{
-    beginning, beside, cut, decoded, group, padded, part_shape, place, sampled_box, shortened,
+    beginning, beside, cut, decoded, group, nth, padded, part_shape, place, sampled_box, shortened,
 };
+use self::threads::Part;
 use crate::codec::CodecChain;
 use crate::codec::deflate::{Work, take_work};
 use crate::dataset::Dataset;
@@ -176,14 +178,15 @@ pub(crate) fn sample_of(
     }
     let read = limit - budget;
     for found in &mut found {
-        found.time(&chain)?;
+        found.time(&chain, None)?;
     }
     Ok(summary(&found, filters).map(|s| Sampled { read, ..s }))
 }
 
 /// Encodes and decodes parts of a variable as if they were chunks of these lengths. What lies side by side in a chunk decides
 /// how it is coded (a row that is longer by one element may be coded otherwise), so that shapes are judged best by just
-/// such parts: the rates hold for chunks of this size. Of chunks larger than 256 KiB, or a quarter of `limit`, the rows at their beginning.
+/// such parts: the rates hold for chunks of this size, and so does what several threads are worth ([`Coding::gain`]), where the
+/// dataset's engine has them. Of chunks larger than 1 MiB, or a quarter of `limit`, the rows at their beginning.
 /// Reads (and decodes) about `limit` bytes at most. `None` as with [`sample`].
 ///
 /// # Errors
@@ -226,18 +229,26 @@ fn look_at_chunks(
     let chain = CodecChain::new(filters, element)?;
     let whole: Vec<u64> = layout.shape.iter().zip(chunk).map(|(&n, &c)| c.clamp(1, n)).collect();
     let shape = affordable(&layout, &whole, limit);
-    let mut found = Found::default();
+    // Chunks that lie in the array, and those that its end cuts off.
+    let (mut found, mut edge) = (Found::default(), Found::default());
     let mut budget = limit.read;
     let size = shape.iter().fold(element as u64, |b, &n| b.saturating_mul(n));
     let all = layout.shape.iter().zip(&shape).fold(1u64, |n, (d, c)| n.saturating_mul(d.div_ceil(*c)));
     let parts = (limit.encoded / size.max(1)).clamp(CHUNKS.0, CHUNKS.1).min(all);
     let beside = beside(&layout, &shape, &whole, parts.div_ceil(FEW));
+    let alone = decoded(&layout, &Hyperslab::new(&vec![0; shape.len()], &shape));
+    let every = shape == whole && parts == all && alone.saturating_mul(all) <= limit.read;
     for i in 0..parts {
-        let (slab, chunks) = group(i, &layout.shape, &shape, &whole, &beside);
+        let (slab, chunks) = match every {
+            // Of few chunks, none is met twice or never.
+            true => (nth(i, &layout.shape, &shape), vec![vec![0; shape.len()]]),
+            false => group(i, &layout.shape, &shape, &whole, &beside),
+        };
         let needed = decoded(&layout, &slab);
         let bytes = size.saturating_mul(chunks.len() as u64);
-        let enough = found.raw + bytes > limit.encoded || found.parts + chunks.len() as u64 > parts;
-        if needed > budget || found.parts > 0 && enough {
+        let (raw, had) = (found.raw + edge.raw, found.parts + edge.parts);
+        let enough = raw + bytes > limit.encoded || had + chunks.len() as u64 > parts;
+        if needed > budget || had > 0 && enough {
             break;
         }
         budget -= needed;
@@ -248,26 +259,40 @@ fn look_at_chunks(
             let own = cut(&values, &slab.count, &at, &count, element);
             match count == shape {
                 true => found.add(&chain, &own, timed)?,
-                false => found.add(&chain, &padded(&own, &count, &shape, &layout), timed)?,
+                false => edge.add(&chain, &padded(&own, &count, &shape, &layout), timed)?,
             }
         }
     }
-    if found.parts == 0 {
+    if found.parts + edge.parts == 0 {
         return Ok(None);
     }
+    let threads = timed.then(|| dataset.engine().threads());
+    found.time(&chain, threads)?;
+    edge.time(&chain, threads.filter(|_| found.parts == 0))?;
+    let gain = found.gain.or(edge.gain);
+    // By work, and by the clock.
+    let slower = |seconds: fn(&Found) -> f64| match found.parts.min(edge.parts) {
+        0 => 1.0,
+        _ => edge.per_byte(seconds) / found.per_byte(seconds),
+    };
+    let edges = (slower(Found::counted_seconds), slower(|f| f.decode));
+    found.join(&edge);
     let usual = Coding {
         filtered: true,
         fraction: found.stored as f64 / found.raw as f64,
         per_chunk: 0.0,
         ..Coding::of_chain(filters)
     };
-    found.time(&chain)?;
     let raw = found.raw as f64;
     let counted = found.counted == found.parts;
     let usual = if counted { Coding { zlib: found.zlib(), ..usual } } else { usual };
-    let sized = if counted { flat(usual, raw / found.work.seconds(found.parts)) } else { usual };
+    let sized = match counted {
+        true => Coding { edge: edges.0, ..flat(usual, raw / found.counted_seconds()) },
+        false => usual,
+    };
+    let here = timed_here(flat(usual, raw / found.decode.max(1e-9)));
     Ok(Some(Sampled {
-        coding: if timed { timed_here(flat(usual, raw / found.decode.max(1e-9))) } else { sized },
+        coding: if timed { Coding { gain, edge: edges.1, ..here } } else { sized },
         sized,
         encode: raw / found.encode.max(1e-9),
         bytes: found.raw,
@@ -355,7 +380,7 @@ fn summary(found: &[Found; SIZES.len()], filters: &[Filter]) -> Option<Sampled> 
     let sized = Coding { filtered: true, fraction, per_chunk, zlib, ..usual };
     Some(Sampled {
         coding: timed_here(with_rates(sized, &found[..=last], |f| f.decode)),
-        sized: if counted { with_rates(sized, &found[..=last], |f| f.work.seconds(f.parts)) } else { sized },
+        sized: if counted { with_rates(sized, &found[..=last], Found::counted_seconds) } else { sized },
         encode: large.raw as f64 / large.encode.max(1e-9),
         bytes: found.iter().map(|f| f.raw).sum(),
         read: 0,
@@ -385,8 +410,9 @@ struct Found {
     stored: u64,
     encode: f64,
     decode: f64,
-    /// What is still to be decoded, to see how long that takes: encoded parts, the mask of filters that were left out, decoded bytes.
-    waiting: Vec<(Vec<u8>, u32, usize)>,
+    gain: Option<f64>,
+    /// What is still to be decoded, to see how long that takes.
+    waiting: Vec<Part>,
 }
 
 impl Found {
@@ -410,22 +436,50 @@ impl Found {
 
     /// How many times as long zlib takes.
     fn zlib(&self) -> f64 {
-        self.work.seconds_by_zlib() / self.work.seconds(self.parts)
+        self.work.seconds_by_zlib() / self.counted_seconds()
     }
 
-    /// Decodes what waits for it.
-    fn time(&mut self, chain: &CodecChain) -> Result<()> {
+    /// Seconds of decoding, by the work that was counted.
+    fn counted_seconds(&self) -> f64 {
+        self.work.seconds(self.parts)
+    }
+
+    fn per_byte(&self, seconds: fn(&Found) -> f64) -> f64 {
+        seconds(self).max(1e-9) / self.raw.max(1) as f64
+    }
+
+    /// Both together.
+    fn join(&mut self, other: &Found) {
+        self.parts += other.parts;
+        self.counted += other.counted;
+        self.work += other.work;
+        self.raw += other.raw;
+        self.stored += other.stored;
+        self.encode += other.encode;
+        self.decode += other.decode;
+    }
+
+    /// Decodes what waits for it: by one thread, and by as many as `together` at the same time.
+    fn time(&mut self, chain: &CodecChain, together: Option<usize>) -> Result<()> {
         let waiting = std::mem::take(&mut self.waiting);
         let mut out = vec![0; waiting.iter().map(|w| w.2).max().unwrap_or(0)];
+        // Fetched bytes are in the processor's cache when they are decoded; bringing them there is another price.
+        let mut fetched = vec![0; waiting.iter().map(|w| w.0.len()).max().unwrap_or(0)];
         let mut best = f64::INFINITY;
         for _ in 0..TIMES {
-            let begun = Instant::now();
+            let mut spent = 0.0;
             for (encoded, mask, len) in &waiting {
-                chain.decode(encoded, *mask, &mut out[..*len])?;
+                let fetched = &mut fetched[..encoded.len()];
+                fetched.copy_from_slice(encoded);
+                let begun = Instant::now();
+                chain.decode(fetched, *mask, &mut out[..*len])?;
+                spent += begun.elapsed().as_secs_f64();
             }
-            best = best.min(begun.elapsed().as_secs_f64());
+            best = best.min(spent);
         }
         self.decode += best;
+        let threads = together.filter(|&n| n > 1 && !waiting.is_empty());
+        self.gain = threads.map(|n| threads::gain(chain, &waiting, best, n)).transpose()?;
         Ok(())
     }
 }
@@ -475,6 +529,24 @@ mod tests {
         assert!(got.sized.decode > coded && got.sized.slower[0] > 1.0, "{got:?}");
         assert!(sample(&noise, v, &[], 64 << 20).unwrap().is_none());
         assert!(sample(&noise, v, &chain, 10).unwrap().is_none());
+    }
+
+    /// Noise is copied, but where fill lies between it.
+    #[test]
+    fn chunks_that_are_cut_off_are_told_apart() {
+        let chain = [filters::shuffle(4), filters::deflate(1)];
+        let (noise, v) = field(|i| {
+            let z = (i as u64 + 1).wrapping_mul(0x9E37_79B9_7F4A_7C15);
+            let z = (z ^ (z >> 30)).wrapping_mul(0xBF58_476D_1CE4_E5B9);
+            f32::from_bits((z ^ (z >> 27)).wrapping_mul(0x94D0_49BB_1331_11EB) as u32)
+        });
+        let of = |chunk: &[u64]| sample_chunk(&noise, v, &chain, chunk, 16 << 20).unwrap().unwrap();
+        let (even, cut) = (of(&[20, 90, 20]), of(&[20, 90, 19]));
+        assert_eq!((even.sized.edge, even.coding.edge), (1.0, 1.0));
+        assert!(cut.sized.edge > 2.0, "{cut:?}");
+        // Both kinds are in what is told of all.
+        assert!(cut.sized.decode < 0.95 * even.sized.decode, "{cut:?} {even:?}");
+        assert!(even.sized.gain.is_none() && cut.coding.gain.is_none_or(|g| (0.0..=1.0).contains(&g)));
     }
 
     /// However many variables there are, each gets its part, in whatever order they come.

@@ -25,6 +25,11 @@ pub struct Coding {
     pub slower: [f64; SIZES.len()],
     /// How many times as long zlib needs, and a loop that undoes the shuffle byte by byte: for readers that have those.
     pub zlib: f64,
+    /// How many times as long a chunk takes that the end of an axis cuts off as one that it does not: what sticks out is fill, which lies
+    /// between the values and may be decoded a code at a time where values are copied.
+    pub edge: f64,
+    /// What each thread more adds while chunks are decoded. `None`: [`Machine::gain`](super::Machine), as of everything else.
+    pub gain: Option<f64>,
     /// Whether the rates were timed on the machine that reads. Otherwise they are those of the machine of
     /// [`Machine::default`](super::Machine).
     pub timed: bool,
@@ -40,6 +45,8 @@ impl Coding {
             decode: f64::INFINITY,
             slower: [1.0; SIZES.len()],
             zlib: 1.0,
+            edge: 1.0,
+            gain: None,
             timed: false,
         }
     }
@@ -56,6 +63,8 @@ impl Coding {
             decode: 1.3e9,
             slower: [1.8, 1.6, 1.6, 1.4, 1.0],
             zlib: 3.3,
+            edge: 1.0,
+            gain: None,
             timed: false,
         }
     }

@@ -30,7 +30,7 @@ const GAP: f64 = 4096.0;
 /// … and requests are cut at this many.
 const BLOCK: f64 = 131072.0;
 /// Below this many bytes one thread does a read alone: decoded ones, and plain ones.
-const ALONE: (f64, f64) = (65536.0, 524288.0);
+const ALONE: (f64, f64) = (131072.0, 524288.0);
 /// Plain data are given to threads by this many bytes.
 const TASK: f64 = 4194304.0;
 /// Bytes of a line of memory.
@@ -47,8 +47,6 @@ const OWN: f64 = 262144.0;
 const LAST: f64 = 16777216.0;
 /// How many times faster the last cache is than memory.
 const NEAR: f64 = 6.0;
-/// Larger chunks are decoded into memory that is new to the process, and such memory is filled at this rate.
-const FRESH: (f64, f64) = (4194304.0, 10e9);
 /// Storage that answers within this many seconds is the page cache.
 const MEMORY: f64 = 20e-6;
 /// Chunks in a node of HDF5's index: 64 fit, and nodes that are filled in order stay nine tenths full.
@@ -77,11 +75,21 @@ struct Row {
     to: f64,
 }
 
-/// Values on their way to the caller's memory.
-struct Moved {
+/// Chunks along an axis that a read meets, on average.
+struct Met {
+    chunks: f64,
+    /// How often the one that the end of the axis cuts off is among them.
+    cut: f64,
+}
+
+/// The decoding of a read, by one thread.
+#[derive(Default)]
+struct Decoding {
     seconds: f64,
-    /// Whether chunks are decoded right where they belong.
-    straight: bool,
+    /// How much longer a chunk takes that is cut off than the mean of those that are met …
+    longer: f64,
+    /// … and how likely there is one.
+    chance: f64,
 }
 
 /// What a read needs, on average over all places where its box may lie.
@@ -129,10 +137,14 @@ pub fn touched(a: u64, d: u64, c: u64) -> f64 {
 impl Grid<'_> {
     /// The cost of one read of `pattern` at a random place.
     pub fn read(&self, pattern: &Pattern, machine: &Machine) -> Cost {
-        let touched: Vec<f64> = (0..self.lens.len())
-            .map(|d| touched(pattern.counts[d], self.lens[d], self.chunk_len(d)))
-            .collect();
-        self.price(&pattern.counts, &touched, machine)
+        let met = |d: usize| {
+            let (a, len, c) = (pattern.counts[d], self.lens[d], self.chunk_len(d));
+            // The last chunk is met from so many places.
+            let (places, last) = (len.saturating_sub(a).saturating_add(1), len % c);
+            Met { chunks: touched(a, len, c), cut: last.min(places) as f64 / places as f64 }
+        };
+        let met: Vec<Met> = (0..self.lens.len()).map(met).collect();
+        self.price(&pattern.counts, &met, machine)
     }
 
     /// The cost of reading `counts` elements from `start` on.
@@ -143,13 +155,14 @@ impl Grid<'_> {
     /// assert_eq!(grid.at(&[0, 5], &[10, 10], &Machine::default()).chunks, 2.0);
     /// ```
     pub fn at(&self, start: &[u64], counts: &[u64], machine: &Machine) -> Cost {
-        let touched: Vec<f64> = (0..self.lens.len())
-            .map(|d| {
-                let (c, n) = (self.chunk_len(d), counts[d].max(1));
-                (start[d].saturating_add(n - 1) / c - start[d] / c + 1) as f64
-            })
-            .collect();
-        self.price(counts, &touched, machine)
+        let met = |d: usize| {
+            let (c, n) = (self.chunk_len(d), counts[d].max(1));
+            let (first, last) = (start[d] / c, start[d].saturating_add(n - 1) / c);
+            let cut = !self.lens[d].is_multiple_of(c) && last >= self.lens[d] / c;
+            Met { chunks: (last - first + 1) as f64, cut: f64::from(u8::from(cut)) }
+        };
+        let met: Vec<Met> = (0..self.lens.len()).map(met).collect();
+        self.price(counts, &met, machine)
     }
 
     fn chunk_len(&self, d: usize) -> u64 {
@@ -161,8 +174,26 @@ impl Grid<'_> {
         (0..self.lens.len()).map(|d| self.lens[d].div_ceil(self.chunk_len(d)).max(1) as f64).product()
     }
 
-    fn price(&self, counts: &[u64], touched: &[f64], machine: &Machine) -> Cost {
+    /// What decoding the chunks that a read meets takes one thread. `each`: seconds for one chunk, the mean of all that the array has.
+    fn decoding(&self, met: &[Met], each: f64) -> Decoding {
+        let chunks: f64 = met.iter().map(|m| m.chunks).product();
+        // How many of some chunks are cut off along one axis or another.
+        let part =
+            |along: &dyn Fn(usize) -> f64| 1.0 - (0..met.len()).map(|d| 1.0 - along(d)).product::<f64>();
+        let of_all = part(&|d| match self.lens[d] % self.chunk_len(d) {
+            0 => 0.0,
+            _ => 1.0 / self.lens[d].div_ceil(self.chunk_len(d)) as f64,
+        });
+        let here = chunks * part(&|d| met[d].cut / met[d].chunks);
+        let whole = each / (1.0 + of_all * (self.coding.edge - 1.0));
+        let cut = whole * self.coding.edge;
+        let seconds = chunks * whole + here * (cut - whole);
+        Decoding { seconds, longer: cut - seconds / chunks, chance: here.min(1.0) }
+    }
+
+    fn price(&self, counts: &[u64], met: &[Met], machine: &Machine) -> Cost {
         let rank = self.lens.len();
+        let touched: &[f64] = &met.iter().map(|m| m.chunks).collect::<Vec<_>>();
         let chunk = |d: usize| self.chunk_len(d);
         let element = self.element.max(1) as f64;
         let chunks: f64 = touched.iter().product();
@@ -171,8 +202,9 @@ impl Grid<'_> {
         let delivered = elements * element;
 
         let mut cost = Cost { chunks, delivered, ..Cost::default() };
-        // What one thread would need, and how many parts it comes in.
+        // What one thread would need, how much of it for decoding, and how many parts it comes in.
         let (cpu, tasks, alone);
+        let mut decoding = Decoding::default();
         if self.chunk.is_some() && (self.coding.filtered || machine.hdf5) {
             let stored = self.coding.stored(bytes);
             // Chunks that follow one another in the file come in one request.
@@ -191,23 +223,21 @@ impl Grid<'_> {
             };
             cost.decoded = if self.coding.filtered { chunks * bytes } else { 0.0 };
             let whole = (0..rank).all(|d| counts[d] == self.lens[d] || chunk(d) == 1);
-            let mut memory = if whole { 0.0 } else { bytes / near(machine.keep, chunks * bytes, LAST) };
+            let memory = if whole { 0.0 } else { bytes / near(machine.keep, chunks * bytes, LAST) };
             let moved = self.scatter(counts, touched, whole, machine);
-            if bytes > FRESH.0 && !moved.straight {
-                memory += bytes / FRESH.1;
-            }
             let decoder = if self.coding.timed { machine.timed } else { machine.decoder };
             let zlib = if machine.hdf5 { self.coding.zlib } else { 1.0 };
             let decode = self.coding.seconds(bytes) * zlib / decoder;
             let nodes = (chunks / run * (1.0 + (run - 1.0) / NODE)).min((self.all_chunks() / NODE).max(1.0));
-            cpu = chunks * (machine.chunk + decode + memory) + nodes * machine.find + moved.seconds;
+            decoding = self.decoding(met, decode);
+            cpu = decoding.seconds + chunks * (machine.chunk + memory) + nodes * machine.find + moved;
             (tasks, alone) = (cost.requests, chunks * bytes < ALONE.0);
         } else {
             let (requests, span) = self.plain_requests(counts, touched, element);
             cost.requests = chunks * requests.max(requests * span / BLOCK);
             cost.fetched = chunks * requests * span;
             let own = if self.chunk.is_some() { chunks * machine.chunk } else { 0.0 };
-            cpu = own + self.scatter(counts, touched, true, machine).seconds;
+            cpu = own + self.scatter(counts, touched, true, machine);
             tasks = if self.chunk.is_some() { chunks } else { (delivered / TASK).max(1.0) };
             alone = delivered.max(cost.fetched) < ALONE.1;
         }
@@ -227,12 +257,14 @@ impl Grid<'_> {
             }
             None => 0.0,
         };
-        cost.seconds = machine.read + index + together(cpu, tasks, alone, machine) + fetch;
+        let gain = self.coding.gain.unwrap_or(machine.gain);
+        let shared = if alone { cpu } else { together(cpu, gain, &decoding, tasks, machine) };
+        cost.seconds = machine.read + index + shared + fetch;
         cost
     }
 
     /// What one thread does to move decoded values to the caller's memory. `whole`: no chunk is wanted in part.
-    fn scatter(&self, counts: &[u64], touched: &[f64], whole: bool, machine: &Machine) -> Moved {
+    fn scatter(&self, counts: &[u64], touched: &[f64], whole: bool, machine: &Machine) -> f64 {
         let element = self.element.max(1) as f64;
         let elements: f64 = counts.iter().map(|&n| n as f64).product();
         let chunks: f64 = touched.iter().product();
@@ -265,7 +297,7 @@ impl Grid<'_> {
         } else {
             seconds += delivered / near(machine.deliver, delivered, CACHED);
         }
-        Moved { seconds, straight }
+        seconds
     }
 
     /// The longest run of elements at equal distances that a chunk's part of a read consists of: axes that follow one
@@ -310,17 +342,27 @@ fn near(rate: f64, bytes: f64, cache: f64) -> f64 {
     if bytes <= cache { rate * NEAR } else { rate }
 }
 
-/// Seconds of work that one thread would do in `cpu`, done by all that can help: in whole tasks, after
-/// they were started.
-fn together(cpu: f64, tasks: f64, alone: bool, machine: &Machine) -> f64 {
+/// Seconds of work that one thread would do in `cpu`, done by all that can help: in whole tasks, after they were started. `gain`: what each
+/// thread more adds to the decoding in it.
+fn together(cpu: f64, gain: f64, decoding: &Decoding, tasks: f64, machine: &Machine) -> f64 {
     let helpers = machine.threads.min(tasks).max(1.0);
-    if alone || helpers <= 1.0 {
+    if helpers <= 1.0 {
         return cpu;
     }
     // The last round of tasks leaves some threads without any.
-    let share = (tasks / helpers).ceil() / tasks;
-    let share = share * helpers / (1.0 + machine.gain * (helpers - 1.0));
-    (cpu * share + machine.wake * (1.0 - 1.0 / helpers)).min(cpu) + machine.wake / 2.0
+    let mut share = (tasks / helpers).ceil() / tasks;
+    // Chunks that are cut off come last, when the others are done or on their way.
+    let n = tasks.round().max(2.0);
+    let (each, by) = (cpu / n, machine.threads.min(n));
+    let long = (each + decoding.longer).clamp(0.0, cpu);
+    let other = (cpu - long) / (n - 1.0);
+    let before = (n - 1.0) / by;
+    let last = (before.ceil() * other).max(before.floor() * other + long);
+    share += decoding.chance * (last - (n / by).ceil() * each) / cpu.max(f64::MIN_POSITIVE);
+    // Threads that share a core make each other slow.
+    let slower = |gain: f64| helpers / (1.0 + gain * (helpers - 1.0));
+    let cpu_shared = (cpu - decoding.seconds) * slower(machine.gain) + decoding.seconds * slower(gain);
+    (cpu_shared * share + machine.wake * (1.0 - 1.0 / helpers)).min(cpu) + machine.wake / 2.0
 }
 
 #[cfg(test)]
@@ -408,6 +450,11 @@ mod tests {
             (seconds(1.0, 1.0), seconds(2.0, 1.0), seconds(2.0, 0.3), seconds(2.0, 0.0));
         assert!(two < 0.6 * one && shared > 0.7 * one && shared < 0.9 * one, "{one} {two} {shared}");
         assert!(none >= one && none < 1.2 * one, "{one} {none}");
+        // What is known of the data goes before what is known of the machine.
+        let known = Grid { coding: Coding { gain: Some(0.3), ..grid.coding }, ..grid };
+        let machine = Machine { threads: 2.0, gain: 1.0, ..Machine::default() };
+        let known = known.read(&pattern(&[64, 4096]), &machine).seconds;
+        assert!(known > 0.95 * shared && known <= shared, "{known} {shared}");
     }
 
     /// Another reader fetches chunks one by one, on storage that answers slowly, too, and takes whole what is not encoded.
@@ -424,6 +471,33 @@ mod tests {
         let (ours, theirs) = (plain.read(&map, &own), plain.read(&map, &own.netcdf_c()));
         assert_eq!((theirs.fetched, theirs.decoded), (1310720.0, 0.0));
         assert!(ours.fetched < theirs.fetched, "{ours:?}");
+    }
+
+    /// A chunk that the end of an axis cuts off may take ten times as long, and nobody can help with it.
+    #[test]
+    fn the_last_chunk_is_waited_for() {
+        let machine = Machine { gain: 1.0, wake: 0.0, ..Machine::default() };
+        let coding = |edge: f64| Coding { edge, decode: 1e9, slower: [1.0; 5], ..Coding::deflate(1) };
+        let grid = |edge: f64| Grid {
+            lens: &[100_000, 31],
+            chunk: Some(&[25_000, 16]),
+            element: 4,
+            coding: coding(edge),
+        };
+        let both = |edge: f64| grid(edge).at(&[0, 0], &[1, 31], &machine).seconds;
+        // As long as before altogether, nearly all of it in one chunk.
+        assert!(both(1e6) > 1.9 * both(1.0) && both(1e6) < 2.1 * both(1.0), "{} {}", both(1e6), both(1.0));
+        // A read of one of the two takes as long as that one does.
+        let one = |at: u64| grid(3.0).at(&[0, at], &[1, 1], &machine).seconds;
+        assert!((one(20) / one(3) - 3.0).abs() < 0.1, "{} {}", one(20), one(3));
+        let mean = |edge: f64| grid(edge).read(&pattern(&[1, 1]), &machine).seconds;
+        assert!((mean(3.0) - (16.0 * one(3) + 15.0 * one(20)) / 31.0).abs() < 1e-6);
+        // Of many, each thread has some of either kind.
+        let all = |edge: f64| grid(edge).read(&pattern(&[100_000, 31]), &machine).seconds;
+        assert!(all(3.0) > all(1.0) && all(3.0) < 1.3 * all(1.0), "{} {}", all(3.0), all(1.0));
+        // Where everything is cut off, nothing is known of whole chunks.
+        let grid = Grid { lens: &[10], chunk: Some(&[16]), element: 4, coding: coding(1.0) };
+        assert!(grid.read(&pattern(&[10]), &machine).seconds.is_finite());
     }
 
     #[test]

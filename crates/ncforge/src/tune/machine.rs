@@ -7,7 +7,7 @@ use serde::{Deserialize, Serialize};
 use crate::error::{Error, Result};
 
 /// Version of the file's contents.
-const VERSION: u32 = 4;
+const VERSION: u32 = 5;
 
 /// How fast a machine and its storage are. Times in seconds, rates in bytes a second.
 ///
@@ -28,7 +28,7 @@ pub struct Machine {
     pub index: f64,
     /// Time of a touched chunk besides its bytes: look-up, task, start of the decoder.
     pub chunk: f64,
-    /// Time until other threads help.
+    /// What calling other threads takes: half of it the caller's time, and all of it until they help.
     pub wake: f64,
     /// Threads that decode.
     pub threads: f64,
@@ -67,7 +67,7 @@ impl Default for Machine {
             read: 1.3e-6,
             index: 19e-9,
             chunk: 0.69e-6,
-            wake: 22e-6,
+            wake: 60e-6,
             threads: 2.0,
             gain: 0.85,
             deliver: 17e9,
@@ -77,7 +77,7 @@ impl Default for Machine {
             find: 0.0,
             hdf5: false,
             decoder: 1.07,
-            timed: 1.07,
+            timed: 1.0,
         }
     }
 }

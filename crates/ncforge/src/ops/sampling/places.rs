@@ -149,6 +149,14 @@ pub(super) fn group(
     (Hyperslab::new(&start, &count), starts)
 }
 
+/// What chunk number `i` holds of an array of `lens`.
+pub(super) fn nth(i: u64, lens: &[u64], chunk: &[u64]) -> Hyperslab {
+    let chunks: Vec<u64> = lens.iter().zip(chunk).map(|(n, c)| n.div_ceil(*c)).collect();
+    let start: Vec<u64> = unravel(i, &chunks).iter().zip(chunk).map(|(k, c)| k * c).collect();
+    let count: Vec<u64> = (0..lens.len()).map(|d| chunk[d].min(lens[d] - start[d])).collect();
+    Hyperslab::new(&start, &count)
+}
+
 /// A box of about `bytes`, with the proportions of the array.
 pub(super) fn part_shape(shape: &[u64], element: u64, bytes: u64) -> Vec<u64> {
     let wanted = (bytes / element.max(1)).max(1);
@@ -273,6 +281,15 @@ mod tests {
             assert_eq!((slab.count[0], starts.len()), (21, 3));
             assert!(slab.start[0] + 21 <= 100);
         }
+    }
+
+    #[test]
+    fn every_element_is_in_one_chunk() {
+        let (lens, chunk) = ([7, 10], [3, 4]);
+        let all: Vec<Hyperslab> = (0..9).map(|i| nth(i, &lens, &chunk)).collect();
+        assert_eq!(all.iter().map(Hyperslab::len).sum::<u64>(), 70);
+        assert_eq!((&all[0].start[..], &all[0].count[..]), (&[0, 0][..], &[3, 4][..]));
+        assert_eq!((&all[8].start[..], &all[8].count[..]), (&[6, 8][..], &[1, 2][..]));
     }
 
     #[test]
