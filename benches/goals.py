@@ -32,8 +32,8 @@ CODECS = [("none", 0, False)] + [
     for shuffle in (True, False)
     for level in levels
 ]
-#: Bytes a second: of the storage that ``balanced`` supposes, and of the page cache.
-STORAGE, MEMORY = 250e6, 6.7e9
+#: Bytes a second: of the storage that ``balanced`` supposes, and of the page cache by the rates that ncforge comes with.
+STORAGE, MEMORY = 250e6, 8.9e9
 THREADS = 2
 #: How often everything is done; the least time counts, since what others do on the machine only ever adds.
 WRITES, READS = 2, 4

@@ -9,17 +9,15 @@
 //! follow from what the streams are made of ([`Work`]). Bytes that are stored decode ten times as fast as those that
 //! have a code each, and fields differ just in how many of each they have.
 
+mod found;
 mod places;
 mod threads;
 
-use std::time::Instant;
-
+use self::found::Found;
 use self::places::{
     beginning, beside, cut, decoded, group, nth, padded, part_shape, place, sampled_box, shortened,
 };
-use self::threads::Part;
 use crate::codec::CodecChain;
-use crate::codec::deflate::{Work, take_work};
 use crate::dataset::Dataset;
 use crate::error::Result;
 use crate::layout::VarLayout;
@@ -45,10 +43,6 @@ const LARGE: usize = 3;
 /// up to ten times apart.
 const CHUNKS: (u64, u64) = (8, 128);
 const CHUNK: u64 = 1 << 20;
-/// Rounds of decoding all parts, of which the fastest counts. One part again and again would be faster than any reader is: the
-/// processor learns by heart which branches it takes.
-const TIMES: usize = 3;
-
 /// Bytes that samples of one variable may read and decode, at most.
 const OF_VARIABLE: u64 = 64 << 20;
 /// Of a variable, samples look at this part at most, but need not look at less than so many bytes.
@@ -398,90 +392,6 @@ fn with_rates(coding: Coding, found: &[Found], seconds: impl Fn(&Found) -> f64) 
         }
     }
     Coding { decode, slower, ..coding }
-}
-
-#[derive(Clone, Default)]
-struct Found {
-    parts: u64,
-    /// Parts whose work is known.
-    counted: u64,
-    work: Work,
-    raw: u64,
-    stored: u64,
-    encode: f64,
-    decode: f64,
-    gain: Option<f64>,
-    /// What is still to be decoded, to see how long that takes.
-    waiting: Vec<Part>,
-}
-
-impl Found {
-    fn add(&mut self, chain: &CodecChain, bytes: &[u8], timed: bool) -> Result<()> {
-        let begun = Instant::now();
-        take_work();
-        let (encoded, mask) = chain.encode(bytes)?;
-        self.encode += begun.elapsed().as_secs_f64();
-        if let Some(work) = take_work() {
-            self.counted += 1;
-            self.work += work;
-        }
-        self.parts += 1;
-        self.raw += bytes.len() as u64;
-        self.stored += encoded.len() as u64;
-        if timed {
-            self.waiting.push((encoded, mask, bytes.len()));
-        }
-        Ok(())
-    }
-
-    /// How many times as long zlib takes.
-    fn zlib(&self) -> f64 {
-        self.work.seconds_by_zlib() / self.counted_seconds()
-    }
-
-    /// Seconds of decoding, by the work that was counted.
-    fn counted_seconds(&self) -> f64 {
-        self.work.seconds(self.parts)
-    }
-
-    fn per_byte(&self, seconds: fn(&Found) -> f64) -> f64 {
-        seconds(self).max(1e-9) / self.raw.max(1) as f64
-    }
-
-    /// Both together.
-    fn join(&mut self, other: &Found) {
-        self.parts += other.parts;
-        self.counted += other.counted;
-        self.work += other.work;
-        self.raw += other.raw;
-        self.stored += other.stored;
-        self.encode += other.encode;
-        self.decode += other.decode;
-    }
-
-    /// Decodes what waits for it: by one thread, and by as many as `together` at the same time.
-    fn time(&mut self, chain: &CodecChain, together: Option<usize>) -> Result<()> {
-        let waiting = std::mem::take(&mut self.waiting);
-        let mut out = vec![0; waiting.iter().map(|w| w.2).max().unwrap_or(0)];
-        // Fetched bytes are in the processor's cache when they are decoded; bringing them there is another price.
-        let mut fetched = vec![0; waiting.iter().map(|w| w.0.len()).max().unwrap_or(0)];
-        let mut best = f64::INFINITY;
-        for _ in 0..TIMES {
-            let mut spent = 0.0;
-            for (encoded, mask, len) in &waiting {
-                let fetched = &mut fetched[..encoded.len()];
-                fetched.copy_from_slice(encoded);
-                let begun = Instant::now();
-                chain.decode(fetched, *mask, &mut out[..*len])?;
-                spent += begun.elapsed().as_secs_f64();
-            }
-            best = best.min(spent);
-        }
-        self.decode += best;
-        let threads = together.filter(|&n| n > 1 && !waiting.is_empty());
-        self.gain = threads.map(|n| threads::gain(chain, &waiting, best, n)).transpose()?;
-        Ok(())
-    }
 }
 
 #[cfg(test)]
