@@ -116,17 +116,16 @@ class GroupTools:
 
     def set_fill_on(self) -> None:
         """Values that nobody writes are filled (they are, unless ``set_fill_off`` was called)."""
-        self._set_fill(True)
+        self._changing()
+        self._contents.fills = True
 
     def set_fill_off(self) -> None:
-        """Values that nobody writes are not filled, in the variables that there are and in those that come."""
-        self._set_fill(False)
+        """Values that nobody writes are not filled in variables that are created from here on.
 
-    def _set_fill(self, on: bool) -> None:
-        core = self._changing()
-        for variable in self._all_variables():
-            core.set_fill(variable._var_id, on)
-        self._contents.fills = on
+        Those that there are keep what they have, a fill value of their own among it.
+        """
+        self._changing()
+        self._contents.fills = False
 
     def renameDimension(self, oldname: str, newname: str) -> None:
         """Gives a dimension another name."""

@@ -307,13 +307,6 @@ pub(crate) fn rename_attribute(
     Ok(())
 }
 
-/// Whether values that nobody writes are filled.
-pub(crate) fn set_fill(schema: &mut Schema, var: usize, on: bool) -> Result<()> {
-    checked(&schema.vars, var, "variable")?;
-    schema.vars[var].fill = if on { Fill::Default } else { Fill::None };
-    Ok(())
-}
-
 fn no_attribute(name: &str) -> Error {
     Error::NotFound { kind: "attribute", name: name.into(), path: "the dataset".into() }
 }

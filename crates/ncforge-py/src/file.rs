@@ -490,11 +490,6 @@ impl File {
         })
     }
 
-    /// Sets whether values that nobody writes are filled.
-    fn set_fill(&self, py: Python<'_>, var: usize, on: bool) -> PyResult<()> {
-        outside(py, || self.state.define(|s| define::set_fill(s, var, on)))
-    }
-
     /// Writes values of fixed size from the bytes of an array.
     fn write_fixed(
         &self,

@@ -419,5 +419,29 @@ def make_external_file(path):
         h.create_dataset("a", (4,), "i4", external=[(path + ".raw", 0, 16)])
 
 
+def power(folder):
+    """Every file of a folder has the values that the text beside it says."""
+    import pathlib
+
+    files = sorted(pathlib.Path(folder).glob("*.nc"))
+    assert files, "no files"
+    for path in files:
+        lines = [line.split("\t") for line in path.with_suffix(".txt").read_text().splitlines()]
+        want = {name: values.split(",") if values else [] for name, values in lines}
+        with netCDF4.Dataset(path) as d:
+            d.set_auto_mask(False)
+            found = {name: v[...].ravel() for name, v in d.variables.items()}
+        assert set(found) == set(want), f"{path}: {set(found)}"
+        for name, values in found.items():
+            texts = [str(v) for v in values]
+            # One empty text is written as nothing at all.
+            assert texts == want[name] or (texts == [""] and not want[name]), f"{path}: {name}"
+        with h5py.File(path) as f:
+            for name, values in found.items():
+                inner = f[name][...].ravel()
+                texts = [v.decode() if isinstance(v, bytes) else str(v) for v in inner]
+                assert texts == [str(v) for v in values[: len(texts)]], f"{path}: {name} by h5py"
+
+
 if __name__ == "__main__":
     globals()[sys.argv[1]](sys.argv[2])

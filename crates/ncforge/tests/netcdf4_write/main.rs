@@ -5,6 +5,7 @@ mod damage;
 mod logged;
 mod make;
 mod peers;
+mod power;
 mod update;
 
 use std::path::Path;

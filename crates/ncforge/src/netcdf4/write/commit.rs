@@ -1,12 +1,30 @@
 //! The commit: data, then metadata, then the superblock.
 
+use std::sync::Arc;
+
 use super::container::Netcdf4Writer;
 use super::image::{Builder, live_chunks};
 use super::space::Extent;
 use super::state::PlaceState;
-use crate::container::ContainerMut;
+use crate::container::{Container, ContainerMut};
 use crate::error::{Error, Result};
 use crate::hdf5::emit::{ChunkSource, Image, SUPERBLOCK_SIZE, superblock};
+use crate::hdf5::superblock::Superblock;
+use crate::model::Schema;
+use crate::netcdf4::read;
+
+/// A state of the file: what its superblock says.
+#[derive(Clone, Copy, Debug)]
+struct State {
+    root: u64,
+    end: u64,
+}
+
+/// Where the first of these begins, and the last one ends.
+fn bounds(extents: &[Extent]) -> (u64, u64) {
+    let used = extents.iter().filter(|e| e.len > 0);
+    used.fold((u64::MAX, 0), |(from, to), e| (from.min(e.offset), to.max(e.end())))
+}
 
 /// Metadata is written in pieces of about this many bytes.
 const PIECE: usize = 4 << 20;
@@ -27,53 +45,112 @@ impl Netcdf4Writer {
         }
         let size = self.metadata_size()?;
         let room = self.room(size)?;
-        self.switch_to(room, size)?;
-        if self.reclaim {
-            self.reclaim()?;
-        }
+        let mut state = self.switch_to(room, size)?;
         if let Some(offset) = self.space.take_below(size, 8, room.offset) {
-            self.switch_to(Extent { offset, len: size }, size)?;
+            state = self.switch_to(Extent { offset, len: size }, size)?;
         }
-        self.dirty = false;
-        let end = self.space.end().max(SUPERBLOCK_SIZE);
+        // Only now: until its superblock was replaced, the state before needed what is cut off.
         let len = self.store.len();
         // Space that was reserved and not needed is given back.
-        let surplus = std::mem::take(&mut self.reserved) > end;
-        if len > end || (surplus && len == end) { self.store.set_len(end) } else { Ok(()) }
+        let surplus = std::mem::take(&mut self.reserved) > state.end;
+        if len > state.end || (surplus && len == state.end) {
+            self.store.set_len(state.end)?;
+        }
+        self.read_back(state)?;
+        self.dirty = false;
+        Ok(())
     }
 
     /// Writes the metadata to `room` and lets the superblock point there; what it had before is free then.
-    fn switch_to(&mut self, room: Extent, size: u64) -> Result<()> {
+    fn switch_to(&mut self, room: Extent, size: u64) -> Result<State> {
         let root = self.write_metadata(room, size)?;
-        let end = self.space.end_without(self.current).max(SUPERBLOCK_SIZE);
-        if self.store.len() < end {
-            self.store.set_len(end)?;
+        let live = self.live(Some(room))?;
+        let (start, last) = bounds(&live);
+        // What is known to be all that is in use ends where the last of it ends. With heap collections that are not
+        // known, only what was given back is free.
+        let end = if self.reclaim { last } else { self.space.end_after(self.current) };
+        let state = State { root, end: end.max(SUPERBLOCK_SIZE) };
+        if start < SUPERBLOCK_SIZE || last > state.end {
+            return Err(self.wrong(start, format!("bytes {start} to {last} in a file of {}", state.end)));
+        }
+        if self.store.len() < state.end {
+            self.store.set_len(state.end)?;
         }
         self.store.sync()?;
-        self.store.write_at(&superblock(end, root), 0)?;
+        self.store.write_at(&superblock(state.end, root), 0)?;
         self.store.sync()?;
-        let old = self.current.replace(room);
-        self.space.commit();
-        if let Some(old) = old {
+        if let Some(old) = self.current.replace(room) {
             self.space.release(old);
+        }
+        if std::mem::take(&mut self.reclaim) {
+            self.space.set_live(live, SUPERBLOCK_SIZE);
+        } else {
             self.space.commit();
         }
-        Ok(())
+        for state in &mut self.vars {
+            state.place.was_committed();
+        }
+        Ok(state)
     }
 
     /// Takes all space that the committed state does not refer to.
     pub(super) fn reclaim(&mut self) -> Result<()> {
-        let live = self.live()?;
+        let live = self.live(self.current)?;
         self.space.set_live(live, SUPERBLOCK_SIZE);
-        self.space.commit();
         self.reclaim = false;
         Ok(())
     }
 
-    /// Everything that the committed state refers to.
-    fn live(&self) -> Result<Vec<Extent>> {
-        let mut live: Vec<Extent> =
-            self.current.into_iter().chain(self.heap.extents().iter().copied()).collect();
+    /// The committed state as another program finds it: the superblock says what was meant, and the file ends where
+    /// it says. Where assertions are on, everything is read again, and nothing lies on anything else.
+    fn read_back(&self, state: State) -> Result<()> {
+        let found = Superblock::read(&*self.store)?;
+        let len = self.store.len();
+        if (found.root, found.end, len) != (state.root, state.end, state.end) {
+            let State { root, end } = state;
+            let what = format!(
+                "the superblock says root {} and end {} in a file of {len} bytes, not {root} and {end}",
+                found.root, found.end
+            );
+            return Err(self.wrong(0, what));
+        }
+        if cfg!(debug_assertions) { self.read_back_all() } else { Ok(()) }
+    }
+
+    /// Whether a reader finds the description and the data that were meant.
+    fn read_back_all(&self) -> Result<()> {
+        let mut live = self.live(self.current)?;
+        live.retain(|e| e.len > 0);
+        live.sort_unstable();
+        if let Some(pair) = live.windows(2).find(|p| p[0].end() > p[1].offset) {
+            let what = format!("{} bytes at {} reach into what is there", pair[0].len, pair[0].offset);
+            return Err(self.wrong(pair[1].offset, what));
+        }
+        let found = read::open(Arc::clone(&self.store))?;
+        // Made-up dimensions come and go with the variables that have them.
+        let seen = |s: &Schema| (s.groups.len(), s.vars.len());
+        if seen(found.schema()) != seen(&self.schema) {
+            return Err(self.wrong(0, "the description that is read is not the one that was written".into()));
+        }
+        for id in self.schema.var_ids() {
+            let path = self.schema.var_path(id);
+            let Some(other) = found.schema().find_var(&path) else {
+                return Err(self.wrong(0, format!("`{path}` is not found")));
+            };
+            if found.schema().shape(other) != self.schema.shape(id) {
+                return Err(self.wrong(0, format!("`{path}` has another shape when it is read")));
+            }
+        }
+        Ok(())
+    }
+
+    fn wrong(&self, offset: u64, what: String) -> Error {
+        Error::corrupt(self.store.name(), offset, format!("after an update, {what}"))
+    }
+
+    /// Everything that a state refers to whose metadata lies in `metadata`, as far as it is known.
+    fn live(&self, metadata: Option<Extent>) -> Result<Vec<Extent>> {
+        let mut live: Vec<Extent> = metadata.into_iter().chain(self.heap.extents().iter().copied()).collect();
         for (id, state) in self.schema.var_ids().zip(&self.vars) {
             match &state.place {
                 PlaceState::Compact(_) | PlaceState::Contiguous { offset: None, .. } => {}

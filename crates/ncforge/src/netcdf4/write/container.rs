@@ -105,6 +105,31 @@ impl Netcdf4Writer {
         Ok(())
     }
 
+    /// Gives strings and ragged rows that are about to be overwritten a new place, with a copy of what refers to the heap:
+    /// a state on disk refers to the old one, and does not have the collections that the new references name.
+    fn leave_references(&mut self, var: VarId, bytes: u64) -> Result<()> {
+        let state = &self.vars[var.0];
+        let PlaceState::Contiguous { offset: Some(old), committed: true, .. } = state.place else {
+            return Ok(());
+        };
+        if !state.element.heap {
+            return Ok(());
+        }
+        let new = self.take_for_data(bytes, data_align(bytes))?;
+        let mut at = 0;
+        while at < bytes {
+            let n = (bytes - at).min(FILL_BUFFER as u64);
+            self.store.write_at(&self.store.read_vec(old + at, n)?, new + at)?;
+            at += n;
+        }
+        if let PlaceState::Contiguous { offset, committed, .. } = &mut self.vars[var.0].place {
+            (*offset, *committed) = (Some(new), false);
+        }
+        self.space.release(Extent { offset: old, len: bytes });
+        self.dirty = true;
+        Ok(())
+    }
+
     /// Where a chunk of `len` encoded bytes goes, and the table to note it in.
     fn room_for_chunk(&mut self, var: VarId, at: &[u64], len: u64) -> Result<(Arc<LiveIndex>, u64)> {
         self.check(var)?;
@@ -282,13 +307,14 @@ impl ContainerMut for Netcdf4Writer {
         region.check(&shape, &self.path(var))?;
         let bytes = self.vars[var.0].bytes(&shape);
         let element = u64::from(self.vars[var.0].stored.size);
+        if region.is_empty() || !matches!(self.vars[var.0].place, PlaceState::Contiguous { .. }) {
+            return Ok(());
+        }
+        self.leave_references(var, bytes)?;
         let place = match &self.vars[var.0].place {
             PlaceState::Contiguous { offset, .. } => *offset,
             _ => return Ok(()),
         };
-        if region.is_empty() {
-            return Ok(());
-        }
         let place = match place {
             Some(at) => at,
             None => self.take_for_data(bytes, data_align(bytes))?,
@@ -311,7 +337,7 @@ impl ContainerMut for Netcdf4Writer {
             _ => Vec::new(),
         };
         self.fill(var, place, &gaps)?;
-        if let PlaceState::Contiguous { offset, written } = &mut self.vars[var.0].place {
+        if let PlaceState::Contiguous { offset, written, .. } = &mut self.vars[var.0].place {
             self.dirty |= offset.is_none();
             *offset = Some(place);
             for (from, to) in ranges.unwrap_or_default().into_iter().chain(unknown) {
@@ -326,7 +352,7 @@ impl ContainerMut for Netcdf4Writer {
         self.heap.flush(&*self.store)?;
         let bytes = self.vars[var.0].bytes(&self.schema.shape(var));
         let (at, gaps) = match &self.vars[var.0].place {
-            PlaceState::Contiguous { offset: Some(at), written } => (*at, written.gaps(0, bytes)),
+            PlaceState::Contiguous { offset: Some(at), written, .. } => (*at, written.gaps(0, bytes)),
             _ => return Ok(()),
         };
         if self.schema.var(var).fill != Fill::None {
@@ -364,6 +390,8 @@ impl ContainerMut for Netcdf4Writer {
         let variable = self.schema.var(var);
         let encoder = Encoder { schema: &self.schema, endian: variable.endian };
         let blob = encoder.list(variable.dtype, &self.vars[var.0].stored, values)?;
+        // The end of the file moves, even where the references go to a place that the metadata names already.
+        self.dirty = true;
         self.heap.store(blob, &mut self.space, &*self.store)
     }
 

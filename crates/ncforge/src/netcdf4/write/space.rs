@@ -105,16 +105,26 @@ impl FileSpace {
         if f.offset.next_multiple_of(align) + len > limit { None } else { self.take(len, align) }
     }
 
-    /// Where the file will end once `extent` is free.
-    pub(super) fn end_without(&self, extent: Option<Extent>) -> u64 {
-        let Some(e) = extent.filter(|e| e.end() == self.end) else { return self.end };
-        self.free.last().filter(|f| f.end() == e.offset).map_or(e.offset, |f| f.offset)
+    /// Where the file ends in the state that the next commit makes: what died, and `freed`, are no part of it.
+    pub(super) fn end_after(&self, freed: Option<Extent>) -> u64 {
+        let mut gone: Vec<Extent> =
+            self.free.iter().chain(&self.dying).copied().chain(freed).filter(|e| e.len > 0).collect();
+        gone.sort_unstable_by_key(|e| e.end());
+        let mut end = self.end;
+        for e in gone.iter().rev() {
+            if e.end() < end {
+                break;
+            }
+            end = end.min(e.offset);
+        }
+        end
     }
 
     /// Everything but these extents is free: they are all that the committed state refers to.
     pub(super) fn set_live(&mut self, mut live: Vec<Extent>, start: u64) {
         live.sort_unstable();
         self.free.clear();
+        self.dying.clear();
         let mut at = start;
         for e in live.into_iter().filter(|e| e.len > 0) {
             if e.offset > at {
@@ -122,10 +132,8 @@ impl FileSpace {
             }
             at = at.max(e.end());
         }
-        if self.end > at {
-            self.free.push(Extent { offset: at, len: self.end - at });
-        }
-        self.trim();
+        self.end = at;
+        self.committed_end = at;
     }
 
     /// Free space at the end of the file is no part of it.
@@ -204,12 +212,29 @@ mod tests {
         let mut s = FileSpace::new(1000);
         s.set_live(vec![ext(200, 100), ext(600, 100)], 48);
         assert_eq!(s.end(), 700);
-        assert_eq!(s.end_without(Some(ext(600, 100))), 300);
+        assert_eq!(s.end_after(Some(ext(600, 100))), 300);
         assert_eq!(s.take_below(310, 8, 600), None);
         assert_eq!(s.take_below(150, 8, 200), Some(48));
         s.commit();
         s.release(ext(600, 100));
         s.commit();
         assert_eq!(s.end(), 300);
+    }
+    #[test]
+    fn the_next_state_ends_where_it_will_be_cut() {
+        let ext = |offset, len| Extent { offset, len };
+        let mut s = FileSpace::new(48);
+        let places: Vec<u64> = (0..6).map(|_| s.take(100, 1).unwrap()).collect();
+        s.commit();
+        // The tail dies piece by piece, in no order, and with it what held the metadata.
+        for i in [5, 3] {
+            s.release(ext(places[i], 100));
+        }
+        assert_eq!(s.end_after(None), places[5]);
+        assert_eq!(s.end_after(Some(ext(places[4], 100))), places[3]);
+        s.release(ext(places[4], 100));
+        let end = s.end_after(None);
+        s.commit();
+        assert_eq!((end, s.end()), (places[3], places[3]));
     }
 }

@@ -43,6 +43,8 @@ pub(super) enum PlaceState {
         offset: Option<u64>,
         /// What was written.
         written: Coverage,
+        /// Whether a state on disk refers to that place.
+        committed: bool,
     },
     /// In chunks.
     Chunked {
@@ -55,6 +57,15 @@ pub(super) enum PlaceState {
         /// The chunks.
         table: Arc<LiveIndex>,
     },
+}
+
+impl PlaceState {
+    /// A commit that refers to it is durable.
+    pub(super) fn was_committed(&mut self) {
+        if let PlaceState::Contiguous { offset: Some(_), committed, .. } = self {
+            *committed = true;
+        }
+    }
 }
 
 /// A chunk table that readers of the dataset see grow.
@@ -102,7 +113,7 @@ impl VarState {
             }
             Storage::Contiguous => {
                 size_of(&shape, stored.size).ok_or_else(|| refuse("has more than 2^63 bytes".into()))?;
-                (PlaceState::Contiguous { offset: None, written: Coverage::default() }, 2)
+                (PlaceState::Contiguous { offset: None, written: Coverage::default(), committed: false }, 2)
             }
             Storage::Compact => {
                 let size = size_of(&shape, stored.size).filter(|&n| n <= MAX_COMPACT);

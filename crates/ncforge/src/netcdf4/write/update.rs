@@ -208,10 +208,12 @@ fn state(
     let shape = &layout.shape;
     let place = match &layout.place {
         Place::Inline(bytes) => PlaceState::Compact(bytes.to_vec()),
-        Place::Nowhere => PlaceState::Contiguous { offset: None, written: Coverage::default() },
+        Place::Nowhere => {
+            PlaceState::Contiguous { offset: None, written: Coverage::default(), committed: false }
+        }
         Place::Contiguous { offset } => {
             let bytes = shape.iter().fold(u64::from(dataset.datatype.size), |a, &n| a.saturating_mul(n));
-            PlaceState::Contiguous { offset: Some(*offset), written: Coverage::whole(bytes) }
+            PlaceState::Contiguous { offset: Some(*offset), written: Coverage::whole(bytes), committed: true }
         }
         Place::Chunked { chunk, codecs, index, .. } => PlaceState::Chunked {
             chunk: chunk.clone(),
