@@ -31,7 +31,7 @@ STAMP_EXTENSION := $(VENV)/.stamp-extension-$(PROFILE)
 RUST_SOURCES := $(shell find crates -name '*.rs' -o -name Cargo.toml) Cargo.toml Cargo.lock
 PY_SOURCES := $(shell find python -name '*.py' -o -name '*.pyi')
 
-.PHONY: help setup demo test lint test-rust test-python conformance test-files fuzz bench \
+.PHONY: help setup demo test lint test-rust test-python conformance test-files fuzz soak bench \
 	wheel wheel-check sdist-check licences docs docs-site clean-ish
 
 help: ## This list
@@ -101,6 +101,15 @@ test-files: $(STAMP_TEST) $(STAMP_PIP) ## Copy and compare every netCDF file of 
 
 fuzz: ## Each fuzz target for FUZZ_SECONDS (default 60)
 	@bash fuzz/run.sh $(FUZZ_SECONDS)
+
+# Hours: for the background.
+SOAK_SESSIONS ?= 100000
+soak: $(STAMP_TEST) $(STAMP_EXTENSION) ## Random lives of files, packed ones and parsers, for hours; SOAK_SESSIONS=, SEED=
+	cargo build --quiet --locked --profile $(PROFILE) -p ncforge-cli
+	cd tests && NCFORGE_BIN="$$(bash ../scripts/target-dir.sh $(PROFILE))/ncforge" \
+		../$(PY) lives.py --sessions $(SOAK_SESSIONS) --seed $(or $(SEED),1)000000 --keep-going
+	PACKED_SECONDS=3600 cargo test --quiet --locked -p ncforge --lib store::packed::tests
+	@bash fuzz/run.sh 600
 
 # What is measured is optimised. The extension of the tests comes back with `make test-python`.
 bench: $(STAMP_BENCH) $(STAMP_PIP_BENCH) ## Side by side with peers (docs/benchmarks.md); BENCH_ARGS="--only read --rounds 3"

@@ -113,12 +113,17 @@ def superblock_end(path: Path) -> int | None:
 
 
 def forget_misplaced(theirs: Found, raw: Found, model: Model) -> None:
-    """Forgets what netCDF-C finds in variables that HDF5 has shorter along another dimension than the first.
+    """Forgets what netCDF-C finds in variables of which HDF5 has less than the lengths of several dimensions, or not of the first.
 
-    It puts their values at wrong places then (the dimension has grown with another variable; netCDF-C 4.9 and 4.10).
+    It puts their values at wrong places, or shows memory that nobody wrote (a dimension has grown with another variable).
     """
     for path, (dims, values, attributes) in theirs.variables.items():
-        short = path in raw.variables and raw.variables[path][1].shape[1:] != values.shape[1:]
+        if path not in raw.variables or dims is None:
+            continue
+        stored = raw.variables[path][1].shape
+        short = stored[1:] != values.shape[1:] or (
+            stored != values.shape and len(model.unlimited.intersection(dims)) > 1
+        )
         if short and path in model.variables and model.variables[path].values.shape == values.shape:
             theirs.variables[path] = (dims, model.variables[path].values, attributes)
 
@@ -182,6 +187,7 @@ class Life:
         model = self.model or Model(self.file_format)
         model = model.copy()
         model.is_filling = True
+        model.changed = set()
         states = [model.copy()]
         if is_new:
             session.operations.append(Create())

@@ -105,6 +105,7 @@ class SetAttribute(Operation):
     def on(self, model: Model) -> None:
         """Sets it."""
         model.owner(self.owner)[self.name] = self.value
+        model.changed.add(self.name)
 
     def by_netcdf(self, ds: Any) -> None:
         """Sets it."""
@@ -411,7 +412,7 @@ def random_key(model: Model, v: Variable, r: random.Random) -> Key:
         elif kind == 3 and not has_list and not any(isinstance(k, int) for k in key):
             has_list = True
             key.append(sorted(r.sample(range(n), k=r.randint(1, min(n, 6)))))
-        elif kind == 4 and not has_list:
+        elif kind == 4 and not has_list and v.dtype != "str":
             key.append(start)
         else:
             key.append(slice(0, n))
@@ -450,11 +451,12 @@ def attribute(model: Model, writer: str, r: random.Random) -> Operation | None:
     owner = r.choice([*model.attributes, *model.variables])
     names = [n for n in model.owner(owner) if n != "_FillValue"]
     what = r.randrange(6)
-    if names and what == 0:
-        return DeleteAttribute(owner, r.choice(names))
-    # netCDF-C keeps the old one, too, where a session sets an attribute and renames it.
-    if names and what == 1 and writer == "ncforge":
-        return RenameAttribute(owner, r.choice(names), fresh(r, "a"))
+    # netCDF-C keeps the old one, too, where a session sets an attribute and then renames or deletes it.
+    free = [n for n in names if writer != "netCDF4" or n not in model.changed]
+    if free and what == 0:
+        return DeleteAttribute(owner, r.choice(free))
+    if free and what == 1 and writer != "h5py":
+        return RenameAttribute(owner, r.choice(free), fresh(r, "a"))
     name = r.choice(names) if names and r.random() < 0.7 else fresh(r, "a")
     return SetAttribute(owner, name, random_attribute(r, model.file_format))
 
@@ -474,9 +476,10 @@ def dimension(model: Model, writer: str, r: random.Random) -> Operation | None:
 
 
 def rename_variable(model: Model, writer: str, r: random.Random) -> Operation | None:
-    """Not by h5py, which has no such operation; not of coordinate variables, which netCDF-C does not do well."""
+    """Not by h5py, which has no such operation; nor by netCDF-C in HDF5, where `close` may fail after it."""
     paths = [p for p in model.variables if p not in model.dims]
-    return RenameVariable(r.choice(paths), fresh(r, "v")) if paths and writer != "h5py" else None
+    can = writer == "ncforge" or (writer == "netCDF4" and not model.is_netcdf4)
+    return RenameVariable(r.choice(paths), fresh(r, "v")) if paths and can else None
 
 
 def add_group(model: Model, writer: str, r: random.Random) -> Operation | None:
