@@ -172,7 +172,7 @@ fn a_changed_byte_gives_a_result_or_an_error() {
         if let Ok(file) = open_bytes(copy) {
             let _ = read_all(&*file);
         }
-        assert!(start.elapsed() < Duration::from_secs(5), "byte {at} in copy {i}");
+        assert!(start.elapsed() < Duration::from_secs(60), "byte {at} in copy {i}");
     }
 }
 

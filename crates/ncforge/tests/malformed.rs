@@ -55,7 +55,8 @@ unsafe impl GlobalAlloc for Counting {
 static ALLOCATOR: Counting = Counting;
 
 const ALLOWED_MEMORY: usize = 64 << 20;
-const ALLOWED_TIME: Duration = Duration::from_secs(5);
+// What hangs, takes longer than that on the busiest machine.
+const ALLOWED_TIME: Duration = Duration::from_secs(60);
 /// What the engine may use: part of what is allowed in all.
 const BUDGET: u64 = 16 << 20;
 /// A variable is read whole up to this size, else a corner of it.
