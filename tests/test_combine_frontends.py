@@ -87,6 +87,51 @@ def test_mppnccombine(tmp_path: Path) -> None:
         assert ds.data_model == "NETCDF3_64BIT_OFFSET"
 
 
+def test_tiles_that_are_warned_about_stay(tmp_path: Path) -> None:
+    """`-r` and `--delete-tiles` remove only tiles of which the output has all."""
+    whole = fms_whole()
+    words = {"old": ("mppnccombine", "-r"), "new": ("combine", "--delete-tiles", "--differing", "first")}
+    for name, command in words.items():
+        folder = tmp_path / name
+        folder.mkdir()
+        mosaic = tl.fms(folder, whole, (2, 2), CLASSIC)
+        with netCDF4.Dataset(mosaic.paths[1], "a") as ds:
+            ds["t"][:] = [40.0, 41.0]
+        with netCDF4.Dataset(mosaic.paths[2], "a") as ds:
+            ds["temp"].comment = "only here"
+        out = folder / "ocean.nc"
+        files = [out, *mosaic.paths] if name == "old" else [*mosaic.paths, "-o", out]
+        done = ncforge(*command, *files)
+        assert [p.exists() for p in mosaic.paths] == [False, True, True, False]
+        assert f"`{mosaic.paths[1]}` is kept: the output does not have `t` of it" in done.stderr
+        assert f"`{mosaic.paths[2]}` is kept: the output does not have the attribute `temp:comment`" in done.stderr
+        tl.check(out, whole, mosaic)
+    folder = tmp_path / "part"
+    folder.mkdir()
+    for chosen in (("--vars", "temp"), ("--times", "0:1")):
+        mosaic = tl.fms(folder, whole, (2, 2), CLASSIC)
+        ncforge("combine", *mosaic.paths, "-o", folder / "ocean.nc", "-O", "--delete-tiles", *chosen)
+        assert all(p.exists() for p in mosaic.paths), chosen
+
+
+def test_hints_name_flags_of_the_tool(tmp_path: Path) -> None:
+    """What a front-end advises is an option that it has."""
+    mosaic = tl.fms(tmp_path, fms_whole(), (2, 2), CLASSIC)
+    out = tmp_path / "ocean.nc"
+    mosaic.paths[3].unlink()
+    done = ncforge("mppnccombine", out, code=4)
+    assert "-f fills" in done.stderr
+    assert "--allow-missing" not in done.stderr
+    out.write_bytes(b"here")
+    done = ncforge("mppnccombine", "-f", out, code=2)
+    assert "-O" not in done.stderr
+    assert "-a puts" in done.stderr
+    nemo = tl.nemo(tmp_path, ocean(), (2, 2), CLASSIC)
+    nemo.paths[3].unlink()
+    done = ncforge("nocscombine", "-f", nemo.paths[0], "-o", tmp_path / "out.nc", code=4)
+    assert "`ncforge combine --allow-missing`" in done.stderr
+
+
 def test_mppnccombine_header_padding(tmp_path: Path) -> None:
     """`-h` leaves that many bytes behind the header; 16 KiB if it is not given."""
     whole = fms_whole()

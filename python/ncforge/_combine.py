@@ -85,7 +85,8 @@ class CombineReport:
     missing: list[int]
     """Numbers of tiles that should exist and were not given."""
     mosaics: list[Mosaic]
-    tiles_removed: bool
+    tiles_removed: int
+    """Tiles that were removed; those of which the output does not have all stay, and a note names each."""
     copy: CopyReport
     """The copy that made the output."""
     notes: list[str] = field(default_factory=list)

@@ -2,7 +2,7 @@
 
 use std::panic::{AssertUnwindSafe, catch_unwind};
 
-use ncforge::Error;
+use ncforge::{Error, TileOption};
 use pyo3::exceptions::PyRuntimeError;
 use pyo3::prelude::*;
 
@@ -64,6 +64,15 @@ fn hint(error: &Error) -> Option<&'static str> {
     match error {
         Error::Exists(_) => Some("overwrite=True replaces it; of Dataset, clobber=True"),
         Error::Budget { .. } => Some("give a larger memory=, or smaller chunks"),
+        Error::TilesUnless { unless: TileOption::AllowMissing, .. } => {
+            Some("give all tiles; allow_missing=True fills the places of those that are not there")
+        }
+        Error::TilesUnless { unless: TileOption::AllowRagged, .. } => {
+            Some("allow_ragged=True fills the records that some tiles lack")
+        }
+        Error::TilesUnless { unless: TileOption::DifferingFirst, .. } => {
+            Some("give tiles of one run and one date; differing=\"first\" takes the first tile's")
+        }
         Error::Interrupted(_) => Some("the same call with resume=True goes on"),
         _ => None,
     }

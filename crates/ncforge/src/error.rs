@@ -72,6 +72,14 @@ pub enum Error {
     /// dates. Names the files.
     #[error("{0}")]
     Tiles(String),
+    /// Tiles that make one whole only if an option allows it. Names the files.
+    #[error("{what}")]
+    TilesUnless {
+        /// What does not go together.
+        what: String,
+        /// What would allow it.
+        unless: TileOption,
+    },
     /// The output exists and overwriting was not asked for.
     #[error("`{}` exists already", .0.display())]
     Exists(PathBuf),
@@ -93,6 +101,18 @@ pub enum Error {
     Verify(String),
 }
 
+/// An option that makes a whole of tiles that make none without it.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[non_exhaustive]
+pub enum TileOption {
+    /// Tiles may be missing: their places are filled.
+    AllowMissing,
+    /// Tiles may have different numbers of records: the missing ones are filled.
+    AllowRagged,
+    /// What is not distributed may differ: the first tile's is taken.
+    DifferingFirst,
+}
+
 fn at(offset: Option<u64>) -> String {
     offset.map_or_else(String::new, |o| format!(" at byte {o}"))
 }
@@ -112,7 +132,9 @@ impl Error {
     /// 3 differences found, 4 input unreadable or corrupt, 5 interrupted and resumable.
     pub fn exit_code(&self) -> u8 {
         match self {
-            Error::Corrupt { .. } | Error::NotNetcdf { .. } | Error::Tiles(_) => 4,
+            Error::Corrupt { .. } | Error::NotNetcdf { .. } | Error::Tiles(_) | Error::TilesUnless { .. } => {
+                4
+            }
             Error::Io { op, .. } if op.starts_with("open") || op.starts_with("read") => 4,
             Error::Exists(_) | Error::Budget { .. } | Error::NotFound { .. } => 2,
             Error::Verify(_) => 3,
@@ -153,6 +175,15 @@ impl Error {
             Error::Tiles(_) => {
                 "give all tiles of one run and one date (--dry-run draws how they lie); --scheme generic takes tiles of any model"
             }
+            Error::TilesUnless { unless, .. } => match unless {
+                TileOption::AllowMissing => {
+                    "give all tiles; --allow-missing fills the places of those that are not there"
+                }
+                TileOption::AllowRagged => "--allow-ragged fills the records that some tiles lack",
+                TileOption::DifferingFirst => {
+                    "give tiles of one run and one date (--dry-run draws how they lie); --differing first takes the first tile's"
+                }
+            },
             Error::Exists(_) => "give -O to overwrite it",
             Error::Budget { .. } => "give a larger --memory, or smaller chunks",
             Error::Interrupted(_) => "run the same command with --resume to go on",
@@ -200,6 +231,9 @@ mod tests {
             Error::Invalid(text()),
             Error::NotRepresentable { format: "classic", what: text() },
             Error::Tiles(text()),
+            Error::TilesUnless { what: text(), unless: TileOption::AllowMissing },
+            Error::TilesUnless { what: text(), unless: TileOption::AllowRagged },
+            Error::TilesUnless { what: text(), unless: TileOption::DifferingFirst },
             Error::Exists("x".into()),
             Error::Budget { what: text(), needed: 2, budget: 1 },
             Error::Interrupted(text()),

@@ -154,7 +154,7 @@ pub(crate) struct CombineArgs {
     pub(crate) chunks: TileChunksArg,
     #[command(flatten)]
     pub(crate) coding: CodecArgs,
-    /// Remove the tiles when the output is whole, verified and on disk
+    /// Remove the tiles when the output is whole, verified and on disk; a tile of which it does not have all stays
     #[arg(long)]
     pub(crate) delete_tiles: bool,
     #[command(flatten)]

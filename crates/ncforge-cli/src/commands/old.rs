@@ -4,6 +4,7 @@
 //! zeros or what memory happened to hold). Flags that steer their use of memory bound ours; flags that have no
 //! meaning here are refused, never swallowed.
 
+mod hints;
 mod mppnccombine;
 mod nocscombine;
 mod rebuild_nemo;
@@ -15,6 +16,7 @@ use ncforge::engine::{Engine, EngineOptions};
 use ncforge::model::VarId;
 use ncforge::ops::combine::{CombineOptions, combine, plan};
 
+use self::hints::Hints;
 use super::Context;
 use super::combine::report;
 use crate::args::ProgressKind;
@@ -31,6 +33,8 @@ struct Request {
     tiles: Vec<PathBuf>,
     output: PathBuf,
     options: CombineOptions,
+    /// What it says to do about a failure.
+    hints: &'static Hints,
     /// Bytes of memory that its flags allow, and threads.
     memory: Option<u64>,
     threads: Option<usize>,
@@ -52,7 +56,7 @@ fn run(request: &Request, cx: &Context<'_>) -> Result {
         false => cx.printer.progress_on_terminal("combine"),
     };
     if request.show || request.dry {
-        let plan = plan(tiles, output, options, &engine)?;
+        let plan = plan(tiles, output, options, &engine).map_err(|e| request.hints.told(e))?;
         progress.aside(|| report::plan(&plan, false, cx.printer));
         if request.dry {
             return Ok(Exit::Ok);
@@ -61,7 +65,7 @@ fn run(request: &Request, cx: &Context<'_>) -> Result {
     interrupt::catch();
     let done = combine(tiles, output, options, &engine, &progress);
     progress.finish();
-    let done = done?;
+    let done = done.map_err(|e| request.hints.told(e))?;
     match (request.silent, request.verbose) {
         (true, _) => {}
         (_, true) => report::done(&done, false, cx.printer),

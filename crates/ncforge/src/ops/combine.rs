@@ -30,6 +30,7 @@
 mod descriptors;
 mod files;
 mod heads;
+mod left_out;
 mod mesh;
 mod mosaic;
 mod options;
@@ -55,6 +56,7 @@ use self::files::Found;
 use self::mosaic::build;
 use self::whole::Whole;
 
+pub use left_out::KeptTile;
 pub use mosaic::Picture;
 pub use options::{CombineOptions, Differing, Holes, TileChunks};
 pub use scheme::{GenericScheme, Placement, Position, SchemeChoice};
@@ -106,8 +108,10 @@ pub struct CombineReport {
     pub missing: Vec<u64>,
     /// How the tiles lie.
     pub mosaics: Vec<Picture>,
-    /// Whether the tiles were removed.
-    pub tiles_removed: bool,
+    /// Tiles that were removed.
+    pub tiles_removed: usize,
+    /// Tiles that were to be removed, and stay: not all that they have is in the output.
+    pub tiles_kept: Vec<KeptTile>,
     /// The copy.
     pub copy: CopyReport,
     /// What a person should know.
@@ -258,19 +262,21 @@ fn run(
     copy.verify |= options.delete_tiles;
     let lasting = if options.delete_tiles { Lasting::Durable } else { Lasting::Relaxed };
     let report = copy_of(whole.source(), output, &copy, engine, progress, lasting, elsewhere)?;
-    let remove = options.delete_tiles && (report.verified || report.was_complete);
-    if remove && !report.was_complete {
-        for path in whole.tiles().paths() {
-            std::fs::remove_file(path).map_err(|e| Error::io("remove", path.display().to_string(), e))?;
-        }
-    }
+    let (tiles_removed, tiles_kept) = match options.delete_tiles && report.verified && !report.was_complete {
+        true => whole.left_out().remove_others(whole.tiles().paths(), options)?,
+        false => (0, Vec::new()),
+    };
+    let kept = tiles_kept.iter().map(|tile| {
+        format!("`{}` is kept: the output does not have {} of it", tile.path.display(), tile.left_out)
+    });
     Ok(CombineReport {
         scheme: whole.scheme(),
         tiles: whole.tiles().len(),
         missing: whole.missing().to_vec(),
         mosaics: whole.pictures(),
-        tiles_removed: remove && !report.was_complete,
-        notes: whole.notes().iter().chain(&report.notes).cloned().collect(),
+        notes: whole.notes().iter().chain(&report.notes).cloned().chain(kept).collect(),
+        tiles_removed,
+        tiles_kept,
         copy: report,
     })
 }

@@ -41,8 +41,8 @@ pub(crate) fn done(r: &CombineReport, json: bool, printer: &Printer) {
         bytes(rate as u64),
     );
     text += &ending(c);
-    if r.tiles_removed {
-        text += ", tiles removed";
+    if r.tiles_removed > 0 {
+        text += &format!(", {} removed", many(r.tiles_removed as u64, "tile"));
     }
     printer.note(text);
 }

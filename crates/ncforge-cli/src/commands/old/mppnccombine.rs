@@ -7,6 +7,7 @@ use ncforge::ops::combine::{CombineOptions, Differing, SchemeChoice};
 use ncforge::ops::copy::{Codec, CopyOptions};
 use ncforge::{Dataset, Schema};
 
+use super::hints::Hints;
 use super::{Request, Words, budget_for, record_bytes};
 use crate::args::OldArgs;
 use crate::commands::Context;
@@ -14,6 +15,13 @@ use crate::exit::{Exit, Failure, Result};
 
 const USAGE: &str = "mppnccombine [-v] [-V] [-M] [-f] [-a] [-r] [-n START] [-k BLOCKING] [-e END] [-h HEADERPAD] [-64] \
                      [-n4] [-d LEVEL] [-s] [-m] [-x] OUT.nc [TILE …]";
+
+const HINTS: Hints = Hints {
+    missing: "give all tiles; -f fills the places of those that are not there",
+    unlike: "give all tiles of one run and one date; -x draws how they lie",
+    exists: "remove it, or name another output; -a puts the tiles into it",
+    format: "-n4 writes netCDF-4, which holds more",
+};
 
 /// Bytes behind the header, unless `-h` says otherwise.
 const PADDING: u64 = 16384;
@@ -101,6 +109,7 @@ pub(crate) fn run(args: &OldArgs, cx: &Context<'_>) -> Result {
         tiles,
         output: output.clone(),
         options,
+        hints: &HINTS,
         memory,
         threads: None,
         verbose,

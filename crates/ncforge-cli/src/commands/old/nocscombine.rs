@@ -7,6 +7,7 @@ use ncforge::model::Format;
 use ncforge::ops::combine::{CombineOptions, Differing, SchemeChoice};
 use ncforge::ops::copy::{CopyOptions, Names};
 
+use super::hints::OF_NEMO;
 use super::{Request, Words};
 use crate::args::OldArgs;
 use crate::commands::Context;
@@ -86,7 +87,17 @@ pub(crate) fn run(args: &OldArgs, cx: &Context<'_>) -> Result {
         ..CombineOptions::default()
     };
     let tiles = vec![tile];
-    let request =
-        Request { tiles, output, options, memory: None, threads: None, verbose, silent, show, dry: false };
+    let request = Request {
+        tiles,
+        output,
+        options,
+        hints: &OF_NEMO,
+        memory: None,
+        threads: None,
+        verbose,
+        silent,
+        show,
+        dry: false,
+    };
     super::run(&request, cx)
 }

@@ -7,6 +7,7 @@ use ncforge::ops::combine::{CombineOptions, Differing, SchemeChoice, TileChunks}
 use ncforge::ops::copy::{ChunkSpec, Codec, CopyOptions};
 use ncforge::{Dataset, Error, Schema};
 
+use super::hints::OF_NEMO;
 use super::{Request, Words, budget_for, record_bytes};
 use crate::args::{OldArgs, Size};
 use crate::commands::Context;
@@ -115,6 +116,7 @@ pub(crate) fn run(args: &OldArgs, cx: &Context<'_>) -> Result {
         tiles,
         output,
         options,
+        hints: &OF_NEMO,
         memory,
         threads: asked.threads.and_then(|n| usize::try_from(n).ok()),
         verbose: asked.verbose,

@@ -29,7 +29,7 @@ use std::sync::{Arc, Mutex};
 
 use crate::buffer::Buffer;
 use crate::engine::Engine;
-use crate::error::{Error, Result};
+use crate::error::{Error, Result, TileOption};
 use crate::layout::VarLayout;
 use crate::model::{DimId, Schema, VarId};
 
@@ -38,6 +38,7 @@ use self::pairs::Beside;
 use self::parts::Parts;
 use self::route::Route;
 use self::set::Set;
+use super::left_out::LeftOut;
 use super::mosaic::agree::difference;
 use super::options::Differing;
 use super::tiles::Tiles;
@@ -97,6 +98,11 @@ impl Mesh {
         &self.parts.tiles
     }
 
+    /// What of the files is not in the whole.
+    pub(super) fn left_out(&self) -> &LeftOut {
+        &self.parts.left_out
+    }
+
     /// Bytes of all files.
     pub(super) fn bytes(&self) -> u64 {
         self.parts.bytes
@@ -145,14 +151,16 @@ impl Mesh {
         let Some((v, p, with, what)) = differences.first() else { return Ok(()) };
         let name = |v: VarId| self.schema.var_path(v).trim_start_matches('/').to_owned();
         if differing == Differing::Error {
-            return Err(Error::Tiles(format!(
-                "`{}` and `{}` do not go together: `{}`, which is not along the mesh, differs ({what}); with \
-                 --differing first the first one's is taken",
+            let what = format!(
+                "`{}` and `{}` do not go together: `{}`, which is not along the mesh, differs ({what})",
                 self.parts.tiles.name(*with),
                 self.parts.tiles.name(*p),
                 name(*v)
-            )));
+            );
+            return Err(Error::TilesUnless { what, unless: TileOption::DifferingFirst });
         }
+        let left_out: Vec<(usize, String)> =
+            differences.iter().map(|(v, p, ..)| (*p, format!("`{}`", name(*v)))).collect();
         let notes: Vec<String> = differences
             .chunk_by(|a, b| a.0 == b.0)
             .map(|same| {
@@ -164,6 +172,7 @@ impl Mesh {
             })
             .collect();
         self.notes.extend(notes);
+        left_out.into_iter().for_each(|(p, what)| self.parts.left_out.add(p, what));
         Ok(())
     }
 }

@@ -32,6 +32,7 @@ use crate::layout::VarLayout;
 use crate::model::{DimId, Schema, VarId};
 use crate::ops::source::Together;
 
+use super::left_out::LeftOut;
 use super::scheme::{Scheme, Span};
 use super::tiles::Tiles;
 
@@ -104,6 +105,8 @@ pub(crate) struct Mosaic {
     pub(crate) existing: Option<Existing>,
     /// What a person should know.
     pub(crate) notes: Vec<String>,
+    /// What of the tiles is not in the whole.
+    pub(crate) left_out: LeftOut,
     /// Numbers of tiles that should exist and were not given.
     pub(crate) missing: Vec<u64>,
     /// Whether only some records are taken: chunks of the tiles may hold more.
@@ -137,8 +140,9 @@ impl Mosaic {
 
     /// An error if the values of what is not distributed differ between tiles.
     pub(crate) fn check_values(&mut self, differing: super::Differing) -> Result<()> {
-        let notes = agree::agree(self, differing)?;
+        let (notes, left_out) = agree::agree(self, differing)?;
         self.notes.extend(notes);
+        self.left_out.extend(left_out);
         Ok(())
     }
 }

@@ -66,7 +66,7 @@ pub struct CombineOptions {
     pub begin_with: usize,
     /// Chunk shapes.
     pub chunks: TileChunks,
-    /// Whether the tiles are removed when the output is whole, on disk and verified.
+    /// Whether the tiles are removed when the output is whole, on disk and verified: those that it has all of.
     pub delete_tiles: bool,
     /// Format, compression, variables, history, verification, resuming, as of a copy. `chunks` is not used.
     pub copy: CopyOptions,

@@ -1,5 +1,6 @@
 //! The whole, of boxes or of a mesh: what a combination asks of either.
 
+use super::left_out::LeftOut;
 use super::mesh::{self, Mesh};
 use super::mosaic::{self, Mosaic, Picture};
 use super::options::Differing;
@@ -61,6 +62,14 @@ impl Whole {
         match self {
             Whole::Boxes(mosaic) => &mosaic.notes,
             Whole::Mesh(mesh) => &mesh.notes,
+        }
+    }
+
+    /// What of the tiles is not in the whole.
+    pub(super) fn left_out(&self) -> &LeftOut {
+        match self {
+            Whole::Boxes(mosaic) => &mosaic.left_out,
+            Whole::Mesh(mesh) => mesh.left_out(),
         }
     }
 

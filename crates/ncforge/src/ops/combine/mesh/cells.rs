@@ -10,7 +10,7 @@ use super::find::SetPlan;
 use super::parts::Parts;
 use super::set::{NONE, Set};
 use crate::engine::Engine;
-use crate::error::{Error, Result};
+use crate::error::{Error, Result, TileOption};
 use crate::model::{Schema, VarId};
 
 /// Cells of the whole, at most: what lists of 32 bits can number.
@@ -74,10 +74,13 @@ pub(super) fn number(
     if !allow_missing {
         all_given(parts, missing)?;
         if highest > owned {
-            return Err(Error::Tiles(format!(
-                "the files have {owned} {what}s of their own, and their numbers reach {highest}: partitions are \
-                 missing, or of another mesh; --allow-missing fills the places of those that are not there"
-            )));
+            return Err(Error::TilesUnless {
+                what: format!(
+                    "the files have {owned} {what}s of their own, and their numbers reach {highest}: partitions are \
+                     missing, or of another mesh"
+                ),
+                unless: TileOption::AllowMissing,
+            });
         }
     } else if highest > 64 * set.place.len() as u64 + (1 << 20) {
         return Err(Error::Tiles(format!(
@@ -95,15 +98,16 @@ pub(super) fn all_given(parts: &Parts, missing: &BTreeSet<u64>) -> Result<()> {
     let names: Vec<String> =
         missing.iter().take(super::MOST_NAMES).map(|&n| sibling(&parts.tiles.name(0), n)).collect();
     let more = missing.len().saturating_sub(super::MOST_NAMES);
-    Err(Error::Tiles(format!(
-        "{} of the mesh are missing, cells of which the others have: {}{}; --allow-missing fills their places",
+    let what = format!(
+        "{} of the mesh are missing, cells of which the others have: {}{}",
         match missing.len() {
             1 => "1 partition".into(),
             n => format!("{n} partitions"),
         },
         names.join(", "),
         if more > 0 { format!(" and {more} more") } else { String::new() }
-    )))
+    );
+    Err(Error::TilesUnless { what, unless: TileOption::AllowMissing })
 }
 
 /// Who has the values of each cell.

@@ -4,7 +4,7 @@ use super::super::options::CombineOptions;
 use super::find::SetId;
 use super::parts::Parts;
 use super::set::Set;
-use crate::error::{Error, Result};
+use crate::error::{Error, Result, TileOption};
 use crate::model::{DimId, Schema};
 
 /// What a dimension is to the partitions, beside its length.
@@ -48,7 +48,8 @@ pub(super) fn dims(
         );
         if whole.dims[d].unlimited {
             if !options.allow_ragged {
-                return Err(Error::Tiles(format!("{told} (records); --allow-ragged fills the missing ones")));
+                let what = format!("{told} (records)");
+                return Err(Error::TilesUnless { what, unless: TileOption::AllowRagged });
             }
             notes.push(format!(
                 "{} of {} partitions have fewer records than {} along `{}`: the missing ones are filled",

@@ -3,6 +3,7 @@
 use std::collections::BTreeSet;
 use std::path::Path;
 
+use super::super::left_out::LeftOut;
 use super::super::mosaic::attrs::{Conflicts, compare_attributes};
 use super::super::mosaic::join::add;
 use super::super::tiles::Tiles;
@@ -27,6 +28,8 @@ pub(super) struct Parts {
     pub(super) vars: Vec<Vec<Option<VarId>>>,
     /// Bytes of all files.
     pub(super) bytes: u64,
+    /// What of the files is not in the whole.
+    pub(super) left_out: LeftOut,
 }
 
 /// The number of a partition, by its file's name.
@@ -44,6 +47,7 @@ impl Parts {
         let mut keep = vec![false; tiles.len()];
         let mut conflicts: Vec<(usize, Conflicts)> = Vec::new();
         let mut bytes = 0u64;
+        let mut left_out = LeftOut::default();
         for (tile, keep) in keep.iter_mut().enumerate() {
             let path = tiles.paths()[tile].clone();
             let said = tiles.look(tile, |dataset| {
@@ -74,6 +78,9 @@ impl Parts {
             };
             *keep = true;
             bytes += len;
+            if let Some(skipped) = schema.skipped.first() {
+                left_out.add(ranks.len(), format!("`{}`", skipped.path));
+            }
             let number = rank(&path).ok_or_else(|| {
                 wrong(&path, "has no number of a partition in its name, as model_0003_map.nc has")
             })?;
@@ -104,6 +111,12 @@ impl Parts {
             vars.resize(whole.vars.len(), None);
         }
         agree(&tiles, &mut whole, &conflicts, notes)?;
+        // Files that are no partitions are let go below.
+        let number = |tile: usize| keep[..tile].iter().filter(|k| **k).count();
+        let others = conflicts.iter().flat_map(|(tile, c)| c.others.iter().map(|other| (*tile, other)));
+        for (tile, (var, attr)) in others {
+            left_out.add(number(tile), format!("the attribute `{var}:{attr}`"));
+        }
         if let Some(i) = (1..ranks.len()).find(|&i| ranks[i] <= ranks[i - 1]) {
             let names: Vec<&Path> =
                 tiles.paths().iter().zip(&keep).filter(|k| *k.1).map(|k| k.0.as_path()).collect();
@@ -115,7 +128,7 @@ impl Parts {
             )));
         }
         tiles.retain(&keep);
-        Ok((Parts { tiles, ranks, lens, vars, bytes }, whole))
+        Ok((Parts { tiles, ranks, lens, vars, bytes, left_out }, whole))
     }
 
     /// How many there are.

@@ -4,11 +4,12 @@
 use std::collections::HashMap;
 use std::sync::Mutex;
 
+use super::super::left_out::LeftOut;
 use super::super::options::Differing;
 use super::{From, Mosaic};
 use crate::dataset::Dataset;
 use crate::engine::Region;
-use crate::error::{Error, Result};
+use crate::error::{Error, Result, TileOption};
 use crate::model::{Values, VarId};
 use crate::select::{Hyperslab, unravel};
 
@@ -25,8 +26,9 @@ struct Pair {
     with: usize,
 }
 
-/// Compares all; gives notes where differences are allowed.
-pub(crate) fn agree(mosaic: &Mosaic, differing: Differing) -> Result<Vec<String>> {
+/// Compares all; gives notes where differences are allowed, and what of which tile is left out for that.
+pub(crate) fn agree(mosaic: &Mosaic, differing: Differing) -> Result<(Vec<String>, LeftOut)> {
+    let mut left_out = LeftOut::default();
     let mut notes = agree_with_existing(mosaic, differing)?;
     let mut pairs = Vec::new();
     for v in mosaic.schema.var_ids() {
@@ -68,16 +70,19 @@ pub(crate) fn agree(mosaic: &Mosaic, differing: Differing) -> Result<Vec<String>
     })?;
     let mut differences = differences.into_inner().expect("nothing panics with the lock");
     differences.sort();
-    let Some((var, tile, with, what)) = differences.first() else { return Ok(notes) };
+    let Some((var, tile, with, what)) = differences.first() else { return Ok((notes, left_out)) };
     let name = |v: &VarId| mosaic.schema.var_path(*v).trim_start_matches('/').to_owned();
     if differing == Differing::Error {
-        return Err(Error::Tiles(format!(
-            "`{}` and `{}` do not go together: `{}`, which is not distributed, differs ({what}); with --differing \
-             first the first tile's is taken",
+        let what = format!(
+            "`{}` and `{}` do not go together: `{}`, which is not distributed, differs ({what})",
             mosaic.tiles.name(*with),
             mosaic.tiles.name(*tile),
             name(var)
-        )));
+        );
+        return Err(Error::TilesUnless { what, unless: TileOption::DifferingFirst });
+    }
+    for (var, tile, ..) in &differences {
+        left_out.add(*tile, format!("`{}`", name(var)));
     }
     let mut last = None;
     for (var, ..) in &differences {
@@ -87,7 +92,7 @@ pub(crate) fn agree(mosaic: &Mosaic, differing: Differing) -> Result<Vec<String>
             last = Some(*var);
         }
     }
-    Ok(notes)
+    Ok((notes, left_out))
 }
 
 /// All of a variable of the tile that others are compared with.
@@ -131,12 +136,12 @@ fn agree_with_existing(mosaic: &Mosaic, differing: Differing) -> Result<Vec<Stri
         let name = mosaic.schema.var_path(v);
         let name = name.trim_start_matches('/');
         if differing == Differing::Error {
-            return Err(Error::Tiles(format!(
-                "`{}` does not fit into `{}`: `{name}`, which is not distributed, differs ({what}); with --differing \
-                 first the tile's is taken",
+            let what = format!(
+                "`{}` does not fit into `{}`: `{name}`, which is not distributed, differs ({what})",
                 mosaic.tiles.name(tile),
                 file.path().display()
-            )));
+            );
+            return Err(Error::TilesUnless { what, unless: TileOption::DifferingFirst });
         }
         notes.push(format!("`{name}` differs from `{}`: the first tile's is taken", file.path().display()));
     }

@@ -4,6 +4,7 @@ use std::collections::{BTreeMap, BTreeSet, HashMap};
 use std::path::PathBuf;
 
 use super::super::files::{self, Found};
+use super::super::left_out::LeftOut;
 use super::super::options::{CombineOptions, Holes};
 use super::super::scheme::{self, Header, Scheme};
 use super::super::tiles::Tiles;
@@ -13,7 +14,7 @@ use super::pattern::{MOST_NAMES, Pattern};
 use super::scan::{Scanned, first, scan};
 use super::{DimKind, Existing, Facts, From, Mosaic, chunks, coords, dims, fill};
 use crate::engine::Engine;
-use crate::error::{Error, Result};
+use crate::error::{Error, Result, TileOption};
 use crate::model::{DimId, Schema, VarId};
 
 /// Reads the headers of the tiles that were found, and checks that they make one whole. `engine` reads
@@ -41,7 +42,13 @@ pub(crate) fn build(
     let (scanned, mut notes) = tiles_among(&mut tiles, scanned, &*scheme);
     let missing = counted(&tiles, &scanned, &*scheme, options)?;
     let (mut schema, maps) = join(&tiles, &head, &scanned)?;
-    attributes(&tiles, &mut schema, &scanned, &mut notes)?;
+    let mut left_out = LeftOut::default();
+    attributes(&tiles, &mut schema, &scanned, &mut notes, &mut left_out)?;
+    for (tile, one) in scanned.iter().enumerate() {
+        if let Some(what) = &one.skipped {
+            left_out.add(tile, what);
+        }
+    }
     let found = dims::dims(&tiles, &mut schema, &scanned, &maps, options)?;
     notes.extend(found.notes);
     let facts: Vec<Facts> = found
@@ -80,6 +87,7 @@ pub(crate) fn build(
         patches: BTreeMap::new(),
         existing,
         notes,
+        left_out,
         missing,
         bytes,
         windowed: options.records.is_some(),
@@ -175,12 +183,13 @@ fn counted(
     }
     let names: Vec<String> = missing.iter().take(MOST_NAMES).map(|&n| sibling(&tiles.name(0), n)).collect();
     let more = missing.len().saturating_sub(MOST_NAMES);
-    Err(Error::Tiles(format!(
-        "{} of {total} tiles are missing: {}{}; --allow-missing fills their places",
+    let what = format!(
+        "{} of {total} tiles are missing: {}{}",
         total - given,
         names.join(", "),
         if more > 0 { format!(" and {more} more") } else { String::new() }
-    )))
+    );
+    Err(Error::TilesUnless { what, unless: TileOption::AllowMissing })
 }
 
 /// The name of the tile with another number.
@@ -200,6 +209,7 @@ fn attributes(
     schema: &mut Schema,
     scanned: &[Scanned],
     notes: &mut Vec<String>,
+    left_out: &mut LeftOut,
 ) -> Result<()> {
     let mut others: BTreeSet<&(String, String)> = BTreeSet::new();
     for (i, one) in scanned.iter().enumerate() {
@@ -215,12 +225,13 @@ fn attributes(
                 widen(own, attr);
             }
         }
-        others.extend(&one.conflicts.others);
+        let of_place = |attr: &str| !scanned[0].place.axes.is_empty() && attr == "domain_decomposition";
+        for other @ (var, attr) in one.conflicts.others.iter().filter(|other| !of_place(&other.1)) {
+            others.insert(other);
+            left_out.add(i, format!("the attribute `{var}:{attr}`"));
+        }
     }
     for (var, attr) in others.iter().take(MOST_NAMES) {
-        if !scanned[0].place.axes.is_empty() && attr == "domain_decomposition" {
-            continue;
-        }
         notes.push(format!("the attribute `{var}:{attr}` differs between tiles: the first tile's is taken"));
     }
     Ok(())
@@ -321,10 +332,13 @@ fn check_holes(mosaic: &Mosaic, options: &CombineOptions) -> Result<()> {
         return Err(Error::Tiles(what));
     }
     if !options.allow_missing && !mosaic.scheme.leaves_out_tiles() {
-        return Err(Error::Tiles(format!(
-            "{what}. {} writes every tile: some are missing; --allow-missing fills their places",
-            mosaic.scheme.name().to_uppercase()
-        )));
+        return Err(Error::TilesUnless {
+            what: format!(
+                "{what}. {} writes every tile: some are missing",
+                mosaic.scheme.name().to_uppercase()
+            ),
+            unless: TileOption::AllowMissing,
+        });
     }
     Ok(())
 }

@@ -46,7 +46,7 @@ pub(crate) fn patch(mosaic: &mut Mosaic, options: &CombineOptions) -> Result<()>
                     mosaic.patches.insert(v, bytes);
                 }
                 None => mosaic.notes.push(format!(
-                    "the coordinate `{name}` has holes, and is not evenly spaced: --coords FILE fills them"
+                    "the coordinate `{name}` has holes, and is not evenly spaced: `ncforge combine --coords FILE` fills them"
                 )),
             }
         }

@@ -8,7 +8,7 @@ use super::super::tiles::Tiles;
 use super::DimKind;
 use super::join::Mapping;
 use super::scan::Scanned;
-use crate::error::{Error, Result};
+use crate::error::{Error, Result, TileOption};
 use crate::model::{DimId, Schema};
 
 const NOTHING: Span = Span { first: 0, skip: 0, count: 0 };
@@ -84,9 +84,13 @@ struct One<'a> {
 }
 
 impl One<'_> {
-    fn differ(&self, a: usize, b: usize, what: &str) -> Error {
+    fn told(&self, a: usize, b: usize, what: &str) -> String {
         let (a, b) = (self.tiles.name(a), self.tiles.name(b));
-        Error::Tiles(format!("`{a}` and `{b}` do not go together: dimension `{}` {what}", self.name))
+        format!("`{a}` and `{b}` do not go together: dimension `{}` {what}", self.name)
+    }
+
+    fn differ(&self, a: usize, b: usize, what: &str) -> Error {
+        Error::Tiles(self.told(a, b, what))
     }
 
     /// Length and parts of a split dimension.
@@ -185,7 +189,8 @@ impl One<'_> {
                 return Err(self.differ(longest.tile, short.tile, &what));
             }
             if !self.options.allow_ragged {
-                return Err(self.differ(longest.tile, short.tile, &format!("(records) {what}")));
+                let what = self.told(longest.tile, short.tile, &format!("(records) {what}"));
+                return Err(Error::TilesUnless { what, unless: TileOption::AllowRagged });
             }
             notes.push(format!(
                 "{} of {} tiles have fewer records than {} along `{}`: the missing ones are filled",

@@ -34,6 +34,8 @@ pub(crate) struct Scanned {
     /// Variables (of a tile built as the first) stored in another way than the first tile's.
     pub(crate) stored_differently: Vec<VarId>,
     pub(crate) bytes: u64,
+    /// What of it cannot be read, and is left out.
+    pub(crate) skipped: Option<String>,
 }
 
 /// What the first header said: all others are compared with it.
@@ -162,6 +164,7 @@ impl Scan<'_> {
             schema: (!same).then(|| schema.clone()),
             stored_differently,
             bytes: dataset.container().store().len(),
+            skipped: schema.skipped.first().map(|s| format!("`{}`", s.path)),
         }))
     }
 
@@ -179,6 +182,7 @@ impl Scan<'_> {
             schema: (!same).then(|| schema.clone()),
             stored_differently: other.stored_differently.clone(),
             bytes: other.bytes,
+            skipped: other.skipped.clone(),
         }))
     }
 }
