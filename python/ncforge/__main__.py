@@ -7,6 +7,13 @@ import signal
 import sys
 
 
+def _again(called: str) -> list[str]:
+    """The words by which this very command is started once more; benchmarks run it for every rank and every step."""
+    # The script itself where there is one: with `-m`, a folder `ncforge` where the user stands would come first.
+    is_script = os.path.basename(called) != "__main__.py" and os.path.isfile(called)
+    return [sys.executable, os.path.abspath(called)] if is_script else [sys.executable, "-m", "ncforge"]
+
+
 def main() -> int:
     """Runs the command line of this process; the exit code."""
     from ncforge import _core
@@ -14,7 +21,7 @@ def main() -> int:
     # Ctrl-C is the command's own business: it ends what only reads, and stops what writes where it can go on.
     signal.signal(signal.SIGINT, signal.SIG_DFL)
     called = sys.argv[0] if os.path.basename(sys.argv[0]) != "__main__.py" else "ncforge"
-    return _core.main([called, *sys.argv[1:]], [sys.executable, "-m", "ncforge"])
+    return _core.main([called, *sys.argv[1:]], _again(sys.argv[0]))
 
 
 if __name__ == "__main__":

@@ -8,6 +8,7 @@ mod convert;
 mod doctor;
 mod follow;
 mod io;
+mod itself;
 mod like;
 mod meta;
 mod output;

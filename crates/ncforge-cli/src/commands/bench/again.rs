@@ -1,10 +1,11 @@
 //! The program runs itself, and its result is read.
 
 use std::ffi::OsString;
-use std::process::{Command, Stdio};
+use std::process::Stdio;
 
 use ncforge_bench::result::Results;
 
+use super::itself::Itself;
 use crate::commands::Context;
 use crate::exit::{Exit, Failure, Result};
 
@@ -56,11 +57,9 @@ pub(super) fn run(
     let dir = tempfile::Builder::new().prefix("ncforge-bench-").tempdir();
     let dir = dir.map_err(|e| failed(format!("cannot make a folder for the result: {e}")))?;
     let saved = dir.path().join("result.json");
-    let program =
-        std::env::current_exe().map_err(|e| failed(format!("cannot find the program itself: {e}")))?;
     let mut to = OsString::from("--json=");
     to.push(&saved);
-    let mut command = Command::new(program);
+    let mut command = Itself::of(cx)?.command();
     command.args(words).arg(to);
     if cx.global.quiet && !words.iter().any(|w| w == "-q" || w == "--quiet") {
         command.arg("--quiet");

@@ -2,6 +2,7 @@
 
 use ncforge_bench::team::launch;
 
+use super::itself::Itself;
 use crate::commands::Context;
 use crate::exit::{Exit, Failure, Result};
 use crate::interrupt;
@@ -9,22 +10,14 @@ use crate::interrupt;
 /// Starts them with the words of this command line, and waits for them. Their exit code is the command's.
 pub(super) fn start(ranks: usize, cx: &Context<'_>) -> Result {
     interrupt::catch();
-    let (program, first) = match cx.again.split_first() {
-        Some((program, first)) => (program.into(), first),
-        None => {
-            let own = std::env::current_exe();
-            (own.map_err(|e| failed(format!("cannot find the program itself: {e}")))?, &[][..])
-        }
-    };
-    let arguments = [first, &cx.argv[1..]].concat();
-    let ended = launch(&program, &arguments, ranks)?;
+    let itself = Itself::of(cx)?;
+    let ended = launch(&itself.program, &itself.arguments(&cx.argv[1..]), ranks)?;
     match ended.message {
-        Some(message) => Err(failed(message)),
+        Some(message) => Err(Failure {
+            message,
+            hint: "fewer processes show whether one fails alone, too".into(),
+            exit: Exit::Failed,
+        }),
         None => Ok(Exit::from_code(ended.code)),
     }
-}
-
-fn failed(message: String) -> Failure {
-    let hint = "fewer processes show whether one fails alone, too".into();
-    Failure { message, hint, exit: Exit::Failed }
 }
