@@ -66,7 +66,8 @@ class Session:
 def opened(writer: str, path: Path, mode: str, file_format: str) -> Any:
     """A file, opened by one of the libraries."""
     if writer == "h5py":
-        return h5py.File(path, "r+")
+        # netCDF-C changes no file that does not know the order of what is in it.
+        return h5py.File(path, "w", track_order=True) if mode == "w" else h5py.File(path, "r+")
     library = ncforge if writer == "ncforge" else netCDF4
     ds = library.Dataset(path, mode, format=file_format) if mode == "w" else library.Dataset(path, mode)
     ds.set_auto_maskandscale(False)
@@ -181,7 +182,8 @@ class Life:
         """Opens, changes, closes (or is killed), and judges."""
         # What is killed is ncforge: nobody promises anything for the others.
         is_new = self.model is None
-        writer = self.random.choice(self.writers if not is_new else [w for w in self.writers if w != "h5py"])
+        makers = self.writers if self.file_format == "NETCDF4" else [w for w in self.writers if w != "h5py"]
+        writer = self.random.choice(makers if is_new else self.writers)
         session = Session(writer)
         self.sessions.append(session)
         model = self.model or Model(self.file_format)

@@ -58,6 +58,9 @@ class Create(Operation):
     def by_netcdf(self, ds: Any) -> None:
         """Opening it for the first time makes it."""
 
+    def by_h5py(self, f: Any) -> None:
+        """The same."""
+
 
 @dataclass
 class Sync(Operation):
@@ -171,6 +174,13 @@ class AddDimension(Operation):
     def by_netcdf(self, ds: Any) -> None:
         """Adds it."""
         ds.createDimension(self.name, self.length)
+
+    def by_h5py(self, f: Any) -> None:
+        """Adds a dimension scale that says that it is no variable, as netCDF-C does."""
+        n = self.length or 0
+        chunks = (1,) if self.length is None else None
+        ds = f.create_dataset(self.name, (n,), ">f4", maxshape=(self.length,), chunks=chunks)
+        ds.make_scale(f"This is a netCDF dimension but not a netCDF variable.{n:10d}")
 
 
 @dataclass
@@ -463,7 +473,7 @@ def attribute(model: Model, writer: str, r: random.Random) -> Operation | None:
 
 def dimension(model: Model, writer: str, r: random.Random) -> Operation | None:
     """A new dimension, or a new name for one."""
-    if writer == "h5py":
+    if writer == "h5py" and model.file_format != "NETCDF4":
         return None
     bare = [d for d in model.dims if d not in model.variables]
     if writer == "ncforge" and bare and r.random() < 0.3:
