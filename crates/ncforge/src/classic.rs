@@ -50,6 +50,7 @@
 //! # Ok::<(), ncforge::Error>(())
 //! ```
 
+mod committed;
 mod common;
 mod cursor;
 mod emit;

@@ -99,10 +99,8 @@ pub(super) fn record_size(extents: &[Extent]) -> Option<u64> {
 }
 
 impl Layout {
-    /// The layout that a file's begins describe. The error is the variable to blame and a sentence.
-    ///
-    /// As netCDF-C does, it refuses begins that overlap or do not rise, among the fixed variables and among
-    /// the record variables, and records that begin before the fixed variables end. Gaps are legal.
+    /// The layout that a file's begins describe. The error is a sentence that names the variable to blame
+    /// ([`Layout::check`]).
     pub(super) fn of_file(
         schema: &Schema,
         version: Version,
@@ -113,12 +111,27 @@ impl Layout {
         for (e, &begin) in vars.iter_mut().zip(begins) {
             e.begin = begin;
         }
-        let mut free = header;
-        let mut after = "the header".to_owned();
+        let record_size = record_size(&vars).ok_or("records of more than 2^63 bytes")?;
+        let mut layout = Layout { header, vars, records_begin: 0, record_size };
+        layout.check(schema, header)?;
+        let first_record = layout.vars.iter().find(|e| e.record);
+        layout.records_begin = first_record.map_or_else(|| layout.fixed_end(), |e| e.begin);
+        Ok(layout)
+    }
+
+    /// Whether a file may be laid out so, with a header that reaches to byte `header`. The error is a sentence that
+    /// names the variable to blame.
+    ///
+    /// As netCDF-C does, it refuses begins that overlap or do not rise, among the fixed variables and among
+    /// the record variables, and records that begin before the fixed variables end. Gaps are legal.
+    pub(super) fn check(&self, schema: &Schema, header: u64) -> Result<(), String> {
+        let mut free = header.max(self.header);
+        let mut after = None;
         for record in [false, true] {
-            for (i, e) in vars.iter().enumerate().filter(|(_, e)| e.record == record) {
+            for (i, e) in self.vars.iter().enumerate().filter(|(_, e)| e.record == record) {
                 let name = &schema.vars[i].name;
                 if e.begin < free {
+                    let after = after.map_or_else(|| "the header".to_owned(), |a| format!("`{a}`"));
                     return Err(format!(
                         "the data of `{name}` begin at byte {}, before the end of {after} at {free}",
                         e.begin
@@ -128,14 +141,10 @@ impl Layout {
                     e.begin.checked_add(e.padded()).filter(|&f| f <= i64::MAX as u64).ok_or_else(|| {
                         format!("the data of `{name}` begin at byte {} and take {}", e.begin, e.bytes)
                     })?;
-                after = format!("`{name}`");
+                after = Some(name);
             }
         }
-        let record_size = record_size(&vars).ok_or("records of more than 2^63 bytes")?;
-        let fixed_end =
-            vars.iter().filter(|e| !e.record).map(|e| e.begin + e.padded()).max().unwrap_or(header);
-        let records_begin = vars.iter().find(|e| e.record).map_or(fixed_end, |e| e.begin);
-        Ok(Layout { header, vars, records_begin, record_size })
+        Ok(())
     }
 
     /// Places variables one after the other from byte `first` on: fixed ones, then records. `None` if an

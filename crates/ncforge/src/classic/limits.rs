@@ -138,6 +138,17 @@ pub(super) fn place(
     extents: &[Extent],
     room: Option<u64>,
 ) -> Result<Layout> {
+    place_behind(schema, version, extents, room, 0)
+}
+
+/// The same, with no data before byte `floor`: up to there the file holds the header of its last sync.
+pub(super) fn place_behind(
+    schema: &Schema,
+    version: Version,
+    extents: &[Extent],
+    room: Option<u64>,
+    floor: u64,
+) -> Result<Layout> {
     let header = emit::header_len(schema, version)?;
     let too_large = || cannot(version, "data of more than 2^63 bytes");
     let records = schema.dims.iter().find(|d| d.unlimited).map_or(0, |d| d.len);
@@ -146,7 +157,7 @@ pub(super) fn place(
     let growing = schema.vars.iter().any(|v| is_record(schema, v));
     let least = if growing { AUTO_ROOM_RECORDS } else { 0 };
     let room = room.unwrap_or_else(|| (data / 8).clamp(least, AUTO_ROOM_MAX));
-    let mut first = header.checked_add(room).ok_or_else(too_large)?;
+    let mut first = header.checked_add(room).ok_or_else(too_large)?.max(floor);
     if data >= ALIGN_FROM && room > 0 {
         first = first.next_multiple_of(PAGE);
     }

@@ -3,6 +3,7 @@
 //! Moving within the file would be cheaper by one copy of the data on disk, but a crash half-way would leave
 //! a file that is neither old nor new.
 
+use super::committed;
 use super::emit;
 use super::fill::{Filler, read_or_zero};
 use super::layout::{Extent, Layout};
@@ -46,7 +47,7 @@ pub(super) fn rebuild(w: &mut ClassicWriter, schema: Schema, layout: Layout) -> 
         .collect();
     w.redefined = false;
     w.adopt(schema, layout);
-    Ok(())
+    committed::check(&w.file, &w.on_disk)
 }
 
 struct Mover<'a> {

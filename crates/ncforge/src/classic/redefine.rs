@@ -34,13 +34,14 @@ pub(super) fn redefine(w: &mut ClassicWriter, schema: Schema) -> Result<()> {
     }
     let sizes = limits::sizes(&schema, version)?;
     let header = emit::header_len(&schema, version)?;
+    let floor = floor(w);
     let stays = if has_data(w) {
-        extend(&w.file.layout, &sizes, header, w.file.records())
+        extend(&w.file.layout, &sizes, header, floor, w.file.records())
     } else {
-        Some(limits::place(&schema, version, &sizes, w.options.header_room)?)
+        Some(limits::place_behind(&schema, version, &sizes, w.options.header_room, floor)?)
     };
     match stays {
-        Some(layout) if fits(&schema, &layout, w).is_ok() => {
+        Some(layout) if fits(&schema, &layout, w, floor).is_ok() => {
             w.written.resize(schema.vars.len(), Written::default());
             w.adopt(schema, layout);
             w.redefined = true;
@@ -49,8 +50,9 @@ pub(super) fn redefine(w: &mut ClassicWriter, schema: Schema) -> Result<()> {
         }
         _ => {
             if let Some(schema) = widen(w, schema, &sizes, header)? {
+                // A new file, which has no old header.
                 let layout = limits::place(&schema, version, &sizes, w.options.header_room)?;
-                fits(&schema, &layout, w)?;
+                fits(&schema, &layout, w, 0)?;
                 rebuild(w, schema, layout)?;
             }
         }
@@ -72,7 +74,7 @@ fn widen(w: &mut ClassicWriter, schema: Schema, sizes: &[Extent], header: u64) -
     let (old, records) = (&w.file.layout, w.file.records());
     let Some(Rooms { layout, rooms }) = widened(old, sizes, header, records) else { return Ok(Some(schema)) };
     // A store that has no such room to offer is not asked for it with a layout that would not be legal.
-    if fits(&schema, &layout, w).is_err() {
+    if fits(&schema, &layout, w, floor(w)).is_err() {
         return Ok(Some(schema));
     }
     let count = old.vars.len();
@@ -200,8 +202,18 @@ fn has_data(w: &ClassicWriter) -> bool {
     w.file.layout.vars.iter().any(|e| !e.record || records > 0)
 }
 
-fn fits(schema: &Schema, layout: &Layout, w: &ClassicWriter) -> Result<()> {
+/// The first byte where data may begin, as far as the file on disk goes: behind the header of the last sync.
+///
+/// Until the next sync, that header is what the file is to everybody else and after a crash, however short the new one
+/// will be; and its bytes become zeros when a shorter one takes its place.
+fn floor(w: &ClassicWriter) -> u64 {
+    w.on_disk.len() as u64
+}
+
+/// An error if a layout is none that the version allows, or has data before byte `floor`.
+fn fits(schema: &Schema, layout: &Layout, w: &ClassicWriter, floor: u64) -> Result<()> {
     limits::check_offsets(schema, w.file.version, layout)?;
+    layout.check(schema, floor).map_err(Error::Invalid)?;
     match layout.file_len(w.file.records()) {
         Some(_) => Ok(()),
         None => Err(Error::NotRepresentable {
@@ -211,8 +223,9 @@ fn fits(schema: &Schema, layout: &Layout, w: &ClassicWriter) -> Result<()> {
     }
 }
 
-/// The layout with more variables and a header of another length in which no old data move, if there is one.
-fn extend(old: &Layout, sizes: &[Extent], header: u64, records: u64) -> Option<Layout> {
+/// The layout with more variables and a header of another length in which no old data move and no new ones begin before
+/// byte `floor`, if there is one.
+fn extend(old: &Layout, sizes: &[Extent], header: u64, floor: u64, records: u64) -> Option<Layout> {
     let live = |e: &&Extent| !e.record || records > 0;
     let first = old.vars.iter().filter(live).map(|e| e.begin).min()?;
     if header > first {
@@ -229,7 +242,7 @@ fn extend(old: &Layout, sizes: &[Extent], header: u64, records: u64) -> Option<L
         old.fixed_end()
     } else {
         // Only records so far: as close before them as can be, so that the header's room stays.
-        (old.records_begin / 4 * 4).checked_sub(need).filter(|&at| at >= header)?
+        (old.records_begin / 4 * 4).checked_sub(need).filter(|&at| at >= header.max(floor))?
     };
     for e in vars[count..].iter_mut().filter(|e| !e.record) {
         e.begin = at;

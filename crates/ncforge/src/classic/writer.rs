@@ -7,6 +7,7 @@
 use std::sync::Arc;
 
 use super::CreateOptions;
+use super::committed;
 use super::emit;
 use super::fill::Filler;
 use super::header::record_dim;
@@ -302,6 +303,7 @@ impl ContainerMut for ClassicWriter {
         if same && store.is_transactional() {
             store.sync()?;
         }
+        committed::check(&self.file, &header)?;
         self.fresh = false;
         self.on_disk = header;
         self.redefined = false;

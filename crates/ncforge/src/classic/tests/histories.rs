@@ -5,22 +5,33 @@ use std::sync::Arc;
 use proptest::prelude::*;
 
 use super::MemoryStore;
+use super::model::Model;
 use super::raw::{dim, memory, read, var, write};
-use crate::classic::reader::stored_fill;
 use crate::classic::{CreateOptions, create, open, open_mut};
-use crate::container::Container;
-use crate::model::{Atomic, Attribute, DimId, Format, Schema, Values, VarId};
-use crate::select::{Hyperslab, coordinates};
+use crate::container::{ContainerMut, put_attribute};
+use crate::model::{Atomic, Attribute, DimId, Fill, Format, Schema, Values, VarId};
+use crate::select::Hyperslab;
 use crate::store::Store;
 
+/// Numbers that have no bounds pick among what is there.
 #[derive(Clone, Debug)]
 enum Step {
-    /// Write a selection (each number picks among what is there) of a variable with a value.
+    /// Write a selection of a variable with a value.
     Write(usize, Vec<(u64, u64, u64)>, u8),
     Grow(u64),
-    AddVar(u8, bool, Vec<bool>),
-    AddAttribute(usize, usize),
-    Rename(usize),
+    AddVar {
+        kind: u8,
+        record: bool,
+        dims: Vec<bool>,
+        filled: bool,
+    },
+    AddDim,
+    /// Give an attribute (of which list, which of its six names) so many bytes: new, longer or shorter.
+    PutAttribute(usize, usize, usize),
+    DeleteAttribute(usize, usize),
+    RenameVar(usize),
+    RenameDim(usize),
+    RenameAttribute(usize, usize),
     Settle(usize),
     Sync,
     Reopen,
@@ -28,186 +39,244 @@ enum Step {
 
 fn step() -> impl Strategy<Value = Step> {
     let pick = prop::collection::vec((any::<u64>(), any::<u64>(), 1..3u64), 3);
+    let n = any::<usize>;
+    let add = (0..11u8, any::<bool>(), prop::collection::vec(any::<bool>(), 2), prop::bool::weighted(0.8));
     prop_oneof![
-        6 => (any::<usize>(), pick, any::<u8>()).prop_map(|(v, p, b)| Step::Write(v, p, b)),
+        6 => (n(), pick, any::<u8>()).prop_map(|(v, p, b)| Step::Write(v, p, b)),
         3 => (1..4u64).prop_map(Step::Grow),
-        1 => (0..11u8, any::<bool>(), prop::collection::vec(any::<bool>(), 2)).prop_map(|(t, r, d)| Step::AddVar(t, r, d)),
-        1 => (any::<usize>(), 0..300usize).prop_map(|(v, n)| Step::AddAttribute(v, n)),
-        1 => any::<usize>().prop_map(Step::Rename),
-        1 => any::<usize>().prop_map(Step::Settle),
+        2 => add.prop_map(|(kind, record, dims, filled)| Step::AddVar { kind, record, dims, filled }),
+        1 => Just(Step::AddDim),
+        2 => (n(), 0..6usize, 0..600usize).prop_map(|(v, i, n)| Step::PutAttribute(v, i, n)),
+        2 => (n(), n()).prop_map(|(v, i)| Step::DeleteAttribute(v, i)),
+        1 => n().prop_map(Step::RenameVar),
+        1 => n().prop_map(Step::RenameDim),
+        1 => (n(), n()).prop_map(|(v, i)| Step::RenameAttribute(v, i)),
+        1 => n().prop_map(Step::Settle),
         1 => Just(Step::Sync),
         1 => Just(Step::Reopen),
     ]
 }
 
-/// What the file should hold: every variable's elements in stored form.
-struct Model {
-    schema: Schema,
-    data: Vec<Vec<u8>>,
+/// A file and what it should hold.
+struct Life {
+    store: Arc<MemoryStore>,
+    file: Box<dyn ContainerMut>,
+    model: Model,
+    /// The description at the last sync and those that it had since.
+    since_sync: Vec<Schema>,
+    /// Never synced.
+    is_new: bool,
 }
 
-impl Model {
-    fn bytes(&self, v: usize) -> usize {
-        let shape = self.schema.shape(VarId(v));
-        shape.iter().product::<u64>() as usize * self.schema.fixed_size(self.schema.vars[v].dtype).unwrap()
+impl Life {
+    fn new(format: Format, room: Option<u64>, first: usize) -> Self {
+        let mut schema = Schema::new(format);
+        schema.dims = vec![dim("t", 0, true), dim("y", 3, false), dim("x", 5, false)];
+        if first > 0 {
+            schema.groups[0].attrs.push(Attribute::text("a0", &"f".repeat(first)));
+        }
+        let store = memory();
+        let model = Model::new(schema.clone());
+        let options = CreateOptions { header_room: room, fill: true };
+        let file = create(store.clone(), schema, &options).unwrap();
+        Life { store, file, model, since_sync: Vec::new(), is_new: true }
     }
 
-    /// Extends variables with fill to the size that the schema gives them.
-    fn fill(&mut self) {
-        self.data.resize(self.schema.vars.len(), Vec::new());
-        for v in 0..self.data.len() {
-            let fill = stored_fill(&self.schema.vars[v]);
-            while self.data[v].len() < self.bytes(v) {
-                self.data[v].extend_from_slice(&fill);
-            }
+    fn redefine(&mut self) {
+        self.file.redefine(self.model.schema.clone()).unwrap();
+        self.model.fill();
+        self.since_sync.push(self.model.schema.clone());
+    }
+
+    /// The attributes of the file (0) or of a variable.
+    fn attrs(&mut self, which: usize) -> &mut Vec<Attribute> {
+        let schema = &mut self.model.schema;
+        match which % (schema.vars.len() + 1) {
+            0 => &mut schema.groups[0].attrs,
+            v => &mut schema.vars[v - 1].attrs,
         }
     }
 
-    fn check(&self, store: &Arc<MemoryStore>) {
-        let file = open(store.clone()).unwrap();
-        assert_eq!(file.schema(), &self.schema);
-        assert!(!file.notes().iter().any(|n| n.contains("shorter")), "{:?}", file.notes());
-        for (v, data) in self.data.iter().enumerate() {
-            assert_eq!(&read(&*file, VarId(v)), data, "variable {v}");
-        }
-        self.check_padding(&*file);
+    /// One of the attributes that do not change what is filled.
+    fn pick(&mut self, which: usize, i: usize) -> Option<(&mut Vec<Attribute>, usize)> {
+        let attrs = self.attrs(which);
+        let free: Vec<usize> = (0..attrs.len()).filter(|&i| attrs[i].name != "_FillValue").collect();
+        (!free.is_empty()).then(|| (attrs, free[i % free.len()]))
     }
 
-    /// Padding behind data holds the variable's fill.
-    fn check_padding(&self, file: &dyn Container) {
-        use crate::layout::Place;
-        let records = self.schema.dims[0].len;
-        let record_vars = self.schema.vars.iter().filter(|v| v.dims.first() == Some(&DimId(0))).count();
-        for v in self.schema.var_ids() {
-            let layout = file.layout(v).unwrap();
-            let shape = &layout.shape;
-            let size = layout.element.size as u64;
-            let slots: Vec<(u64, u64)> = match layout.place {
-                Place::Contiguous { offset } => vec![(offset, shape.iter().product::<u64>() * size)],
-                Place::Records { begin, stride } if record_vars > 1 => (0..records)
-                    .map(|r| (begin + r * stride, shape[1..].iter().product::<u64>() * size))
-                    .collect(),
-                _ => continue,
-            };
-            for (begin, bytes) in slots {
-                let pad = bytes.next_multiple_of(4) - bytes;
-                let got = file.store().read_vec(begin + bytes, pad).unwrap();
-                assert!(got.chunks(layout.fill.len()).all(|c| c == layout.fill), "{} {got:?}", layout.name);
-            }
+    fn write(&mut self, v: usize, picks: &[(u64, u64, u64)], value: u8) {
+        let shape = self.model.schema.shape(VarId(v));
+        if shape.contains(&0) {
+            return;
         }
+        let mut slab = Hyperslab::all(&shape);
+        for (d, &(a, b, stride)) in picks.iter().enumerate().take(shape.len()) {
+            slab.start[d] = a % shape[d];
+            slab.stride[d] = stride;
+            slab.count[d] = 1 + b % (shape[d] - slab.start[d]).div_ceil(stride);
+        }
+        let bytes = slab.len() as usize * self.model.element(v);
+        write(&mut *self.file, VarId(v), &slab, &vec![value; bytes]);
+        self.model.write(v, &slab, value);
     }
-}
 
-fn run(format: Format, room: Option<u64>, steps: &[Step]) {
-    let types: &[Atomic] = if format == Format::Cdf5 { &Atomic::ALL } else { &Atomic::ALL[..6] };
-    let mut schema = Schema::new(format);
-    schema.dims = vec![dim("t", 0, true), dim("y", 3, false), dim("x", 5, false)];
-    let store = memory();
-    let mut model = Model { schema: schema.clone(), data: vec![] };
-    let mut file = create(store.clone(), schema, &CreateOptions { header_room: room, fill: true }).unwrap();
-    for step in steps {
-        let vars = model.schema.vars.len();
+    fn add_var(&mut self, kind: u8, record: bool, dims: &[bool], filled: bool) {
+        let schema = &mut self.model.schema;
+        let types: &[Atomic] = if schema.format == Format::Cdf5 { &Atomic::ALL } else { &Atomic::ALL[..6] };
+        let atomic = types[kind as usize % types.len()];
+        let ids: Vec<usize> = (0..3).filter(|&d| if d == 0 { record } else { dims[d - 1] }).collect();
+        let mut new = var(&format!("v{}", schema.vars.len()), atomic, &ids);
+        if !filled {
+            new.fill = Fill::None;
+        } else if kind.is_multiple_of(3) {
+            let values = Values::fixed(&vec![0x5A; atomic.size()]);
+            new.attrs.push(Attribute { name: "_FillValue".into(), dtype: atomic.into(), values });
+        }
+        schema.vars.push(new);
+        self.redefine();
+    }
+
+    fn sync(&mut self) {
+        self.file.sync().unwrap();
+        self.model.check(&self.store);
+        self.since_sync = vec![self.model.schema.clone()];
+        self.is_new = false;
+    }
+
+    /// Until the next sync, the file is in the state of the last one to whoever opens it (or of a redefinition that had
+    /// to move data, which is durable at once).
+    fn check_between_syncs(&self) {
+        if self.store.is_transactional() || self.is_new {
+            return;
+        }
+        let found = open(self.store.clone()).unwrap();
+        let same = |s: &Schema| {
+            let mut now = found.schema().clone();
+            now.dims[0].len = s.dims[0].len;
+            let names = |s: &Schema| s.vars.iter().map(|v| v.name.clone()).collect::<Vec<_>>();
+            now.dims == s.dims && names(&now) == names(s) && now.groups[0].attrs == s.groups[0].attrs
+        };
+        assert!(self.since_sync.iter().any(same), "{:?}", found.schema());
+    }
+
+    fn take(&mut self, step: &Step) {
+        let vars = self.model.schema.vars.len();
         match step {
-            Step::Write(v, picks, value) if vars > 0 => {
-                let v = v % vars;
-                let shape = model.schema.shape(VarId(v));
-                if shape.contains(&0) {
-                    continue;
-                }
-                let mut slab = Hyperslab::all(&shape);
-                for (d, &(a, b, stride)) in picks.iter().enumerate().take(shape.len()) {
-                    slab.start[d] = a % shape[d];
-                    slab.stride[d] = stride;
-                    slab.count[d] = 1 + b % (shape[d] - slab.start[d]).div_ceil(stride);
-                }
-                let size = model.schema.fixed_size(model.schema.vars[v].dtype).unwrap();
-                write(&mut *file, VarId(v), &slab, &vec![*value; slab.len() as usize * size]);
-                let outer: Vec<_> = slab.count.iter().map(|&c| 0..c).collect();
-                for at in coordinates(&outer) {
-                    let i = at
-                        .iter()
-                        .enumerate()
-                        .fold(0, |n, (d, &i)| n * shape[d] + slab.start[d] + i * slab.stride[d]);
-                    model.data[v][i as usize * size..][..size].fill(*value);
-                }
-            }
+            Step::Write(v, picks, value) if vars > 0 => self.write(v % vars, picks, *value),
             Step::Grow(n) => {
-                model.schema.dims[0].len += n;
-                file.grow(DimId(0), model.schema.dims[0].len).unwrap();
-                model.fill();
+                self.model.schema.dims[0].len += n;
+                self.file.grow(DimId(0), self.model.schema.dims[0].len).unwrap();
+                self.model.fill();
             }
-            Step::AddVar(t, record, dims) => {
-                let atomic = types[*t as usize % types.len()];
-                let ids: Vec<usize> =
-                    (0..3).filter(|&d| if d == 0 { *record } else { dims[d - 1] }).collect();
-                let mut new = var(&format!("v{vars}"), atomic, &ids);
-                if t % 3 == 0 {
-                    let values = Values::fixed(&vec![0x5A; atomic.size()]);
-                    new.attrs.push(Attribute { name: "_FillValue".into(), dtype: atomic.into(), values });
+            Step::AddVar { kind, record, dims, filled } => self.add_var(*kind, *record, dims, *filled),
+            Step::AddDim => {
+                let n = self.model.schema.dims.len();
+                self.model.schema.dims.push(dim(&format!("d{n}"), n as u64, false));
+                self.redefine();
+            }
+            Step::PutAttribute(which, i, n) => {
+                put_attribute(self.attrs(*which), Attribute::text(format!("a{i}"), &"x".repeat(*n)));
+                self.redefine();
+            }
+            Step::DeleteAttribute(which, i) => {
+                if let Some((attrs, i)) = self.pick(*which, *i) {
+                    attrs.remove(i);
+                    self.redefine();
                 }
-                model.schema.vars.push(new);
-                file.redefine(model.schema.clone()).unwrap();
-                model.fill();
             }
-            Step::AddAttribute(at, n) => {
-                let attr = Attribute::text(format!("a{n}"), &"x".repeat(*n));
-                let attrs = match at % (vars + 1) {
-                    0 => &mut model.schema.groups[0].attrs,
-                    v => &mut model.schema.vars[v - 1].attrs,
-                };
-                crate::container::put_attribute(attrs, attr);
-                file.redefine(model.schema.clone()).unwrap();
+            Step::RenameVar(v) if vars > 0 => {
+                let name = &mut self.model.schema.vars[v % vars].name;
+                *name = other_name(name);
+                self.redefine();
             }
-            Step::Rename(v) if vars > 0 => {
-                let v = &mut model.schema.vars[v % vars];
-                v.name = if v.name.len() > 12 {
-                    format!("n{}", v.name.len()) + &v.name[v.name.len() - 1..]
-                } else {
-                    v.name.clone() + "_y"
-                };
-                if model.schema.vars.iter().map(|v| &v.name).collect::<std::collections::HashSet<_>>().len()
-                    < vars
-                {
-                    model.schema = file.schema().clone();
-                    continue;
+            Step::RenameDim(d) => {
+                let dims = self.model.schema.dims.len();
+                let name = &mut self.model.schema.dims[d % dims].name;
+                *name = other_name(name);
+                self.redefine();
+            }
+            Step::RenameAttribute(which, i) => {
+                if let Some((attrs, i)) = self.pick(*which, *i) {
+                    let name = other_name(&attrs[i].name);
+                    if attrs.iter().all(|a| a.name != name) {
+                        attrs[i].name = name;
+                        self.redefine();
+                    }
                 }
-                file.redefine(model.schema.clone()).unwrap();
             }
             Step::Settle(v) if vars > 0 => {
-                let v = VarId(v % vars);
-                file.settle(v).unwrap();
-                assert_eq!(read(file.as_container(), v), model.data[v.0]);
+                self.file.settle(VarId(v % vars)).unwrap();
+                self.model.check_values(self.file.as_container(), v % vars);
             }
-            Step::Sync => {
-                file.sync().unwrap();
-                model.check(&store);
-            }
+            Step::Sync => self.sync(),
             Step::Reopen => {
-                file.sync().unwrap();
-                model.check(&store);
-                drop(file);
-                file = open_mut(store.clone()).unwrap();
+                self.sync();
+                self.model.reopened();
+                self.file = open_mut(self.store.clone()).unwrap();
             }
             _ => {}
         }
-        assert_eq!(file.schema(), &model.schema);
+        assert_eq!(self.file.schema(), &self.model.schema);
+        self.check_between_syncs();
     }
-    file.sync().unwrap();
-    model.check(&store);
-    let synced = store.to_vec();
-    file.sync().unwrap();
-    assert_eq!(store.to_vec(), synced, "a second sync changes nothing");
-    assert!(store.len() >= file.metadata_bytes().unwrap());
+}
+
+/// Longer each time, and then as it was.
+fn other_name(name: &str) -> String {
+    let first = name.split('_').next().unwrap();
+    if name.len() > first.len() + 30 { first.to_owned() } else { format!("{name}_yyyyyyyy") }
+}
+
+fn run(format: Format, room: Option<u64>, first: usize, steps: &[Step]) {
+    let mut life = Life::new(format, room, first);
+    steps.iter().for_each(|step| life.take(step));
+    life.sync();
+    let synced = life.store.to_vec();
+    life.file.sync().unwrap();
+    assert_eq!(life.store.to_vec(), synced, "a second sync changes nothing");
+    assert!(life.store.len() >= life.file.metadata_bytes().unwrap());
 }
 
 proptest! {
-    #![proptest_config(ProptestConfig::with_cases(300))]
+    #![proptest_config(ProptestConfig::with_cases(400))]
     #[test]
     fn files_hold_what_the_model_holds(
         format in prop::sample::select(&[Format::Cdf1, Format::Cdf2, Format::Cdf5]),
         room in prop::sample::select(&[None, Some(0), Some(100), Some(5000)]),
+        first in prop::sample::select(&[0, 0, 300, 5000]),
         steps in prop::collection::vec(step(), 1..40),
     ) {
-        run(format, room, &steps);
+        run(format, room, first, &steps);
+    }
+}
+
+/// Data that are written where the old, longer header stands would become zeros at the sync.
+#[test]
+fn a_shorter_header_leaves_its_place_to_data_only_after_the_sync() {
+    for format in [Format::Cdf1, Format::Cdf2, Format::Cdf5] {
+        for record in [false, true] {
+            for (synced, deleted, filled) in
+                [(true, true, false), (true, false, true), (false, true, true), (false, false, false)]
+            {
+                let mut life = Life::new(format, Some(0), 300);
+                if synced {
+                    life.take(&Step::Reopen);
+                }
+                let shorter = if deleted { Step::DeleteAttribute(0, 0) } else { Step::PutAttribute(0, 0, 5) };
+                life.take(&shorter);
+                life.take(&Step::AddVar { kind: 2, record, dims: vec![true, true], filled: true });
+                life.take(&Step::Grow(4));
+                if !filled {
+                    life.write(0, &[(0, u64::MAX, 1); 3], 7);
+                }
+                life.check_between_syncs();
+                life.sync();
+                // Now there is room in the old header's place.
+                life.take(&Step::PutAttribute(0, 1, 100));
+                life.take(&Step::AddVar { kind: 1, record: false, dims: vec![true, false], filled: true });
+                life.take(&Step::Reopen);
+                assert!(!read(&*open(life.store.clone()).unwrap(), VarId(0)).contains(&0) || filled);
+            }
+        }
     }
 }

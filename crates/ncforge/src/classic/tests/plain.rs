@@ -6,6 +6,8 @@ use crate::store::MemoryStore;
 mod headers;
 #[path = "histories.rs"]
 mod histories;
+#[path = "model.rs"]
+mod model;
 #[path = "mutations.rs"]
 mod mutations;
 #[path = "raw.rs"]
