@@ -129,7 +129,7 @@ pub trait Driver {
 }
 
 /// A library at a path, or by a name that the system's loader finds: an HDF5 library where the file's name says so, else one of netCDF-C.
-/// `find` is the system's netCDF-C, `h5` its HDF5.
+/// `find` is the system's netCDF-C, `h5` (or `hdf5`) its HDF5.
 ///
 /// # Errors
 /// [`Error::Missing`] when the system has none, [`Error::Invalid`] when it cannot be loaded.
@@ -142,7 +142,7 @@ pub fn library(path: &Path) -> Result<Box<dyn Driver>> {
     if path == Path::new("find") {
         return Ok(Box::new(LibnetcdfDriver::find().ok_or_else(|| missing("netCDF-C", "libnetcdf19"))?));
     }
-    if path == Path::new("h5") {
+    if path == Path::new("h5") || path == Path::new("hdf5") {
         return Ok(Box::new(Hdf5Driver::find().ok_or_else(|| missing("HDF5", "libhdf5-103-1"))?));
     }
     Ok(if is_hdf5(path) { Box::new(Hdf5Driver::load(path)?) } else { Box::new(LibnetcdfDriver::load(path)?) })

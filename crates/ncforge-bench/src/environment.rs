@@ -139,6 +139,23 @@ pub fn processors() -> usize {
     std::thread::available_parallelism().map_or(1, std::num::NonZero::get)
 }
 
+/// Numbers of the processors that this process may use; none where the system does not tell.
+pub(crate) fn allowed_processors() -> Vec<usize> {
+    #[cfg(target_os = "linux")]
+    {
+        // SAFETY: a set of processors is plain bits, for which all zeros are a value.
+        let mut set: libc::cpu_set_t = unsafe { std::mem::zeroed() };
+        // SAFETY: a plain system call that writes into our own set, whose size it is told.
+        let done = unsafe { libc::sched_getaffinity(0, size_of::<libc::cpu_set_t>(), &raw mut set) };
+        if done == 0 {
+            let most = libc::CPU_SETSIZE as usize;
+            // SAFETY: the numbers are below the size of the set.
+            return (0..most).filter(|&n| unsafe { libc::CPU_ISSET(n, &set) }).collect();
+        }
+    }
+    Vec::new()
+}
+
 /// Variables that are worth telling: they change threads, caches, locks, transports.
 const VARIABLES: [&str; 13] = [
     "NCFORGE_",

@@ -45,8 +45,7 @@ impl Noise {
 /// A look at the counters.
 #[derive(Clone, Debug)]
 pub struct Look {
-    /// Processor ticks: used, stolen, all.
-    ticks: Option<(u64, u64, u64)>,
+    ticks: Option<Ticks>,
     psi_cpu: Option<u64>,
     psi_io: Option<u64>,
     energy: Option<Energy>,
@@ -79,26 +78,40 @@ impl Look {
         };
         if let (Some(a), Some(b)) = (self.ticks, now.ticks)
             && wall >= LONG_ENOUGH
-            && b.2 > a.2
+            && b.all > a.all
         {
-            let all = (b.2 - a.2) as f64;
-            let tick = wall * crate::environment::processors() as f64 / all;
-            let used = (b.0.saturating_sub(a.0)) as f64;
+            let all = (b.all - a.all) as f64;
+            // Of all processors: this process may be bound to some of them.
+            let tick = wall * b.processors as f64 / all;
+            let used = (b.used.saturating_sub(a.used)) as f64;
             noise.others = Some((used - ours / tick).max(0.0) / all);
-            noise.steal = Some(b.1.saturating_sub(a.1) as f64 / all);
+            noise.steal = Some(b.stolen.saturating_sub(a.stolen) as f64 / all);
         }
         noise
     }
 }
 
-/// `cpu user nice system idle iowait irq softirq steal …`
-fn ticks() -> Option<(u64, u64, u64)> {
-    let text = std::fs::read_to_string("/proc/stat").ok()?;
+/// Time of all processors of the machine, in ticks.
+#[derive(Clone, Copy, Debug)]
+struct Ticks {
+    used: u64,
+    stolen: u64,
+    all: u64,
+    processors: usize,
+}
+
+fn ticks() -> Option<Ticks> {
+    ticks_of(&std::fs::read_to_string("/proc/stat").ok()?)
+}
+
+/// `cpu user nice system idle iowait irq softirq steal …`, then `cpu0 …` and so on for each.
+fn ticks_of(text: &str) -> Option<Ticks> {
     let numbers: Vec<u64> =
         text.lines().next()?.split_whitespace().skip(1).map_while(|n| n.parse().ok()).take(8).collect();
     let [user, nice, system, idle, wait, irq, soft, steal] = numbers.try_into().ok()?;
     let used = user + nice + system + irq + soft;
-    Some((used, steal, used + steal + idle + wait))
+    let processors = text.lines().skip(1).take_while(|line| line.starts_with("cpu")).count().max(1);
+    Some(Ticks { used, stolen: steal, all: used + steal + idle + wait, processors })
 }
 
 /// Microseconds in which somebody waited, since the machine started.
@@ -119,6 +132,14 @@ mod tests {
         for share in [n.others, n.steal, n.psi_cpu, n.psi_io].into_iter().flatten() {
             assert!((0.0..=1.0).contains(&share), "{n:?}");
         }
+    }
+
+    #[test]
+    fn ticks_are_those_of_all_processors() {
+        let text =
+            "cpu  10 1 4 80 3 1 1 5 0 0\ncpu0 5 0 2 40 1 0 0 2 0 0\ncpu1 5 1 2 40 2 1 1 3 0 0\nintr 7\n";
+        let t = ticks_of(text).unwrap();
+        assert_eq!((t.used, t.stolen, t.all, t.processors), (17, 5, 105, 2));
     }
 
     #[test]

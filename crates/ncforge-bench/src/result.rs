@@ -342,6 +342,27 @@ impl Section {
 }
 
 impl Results {
+    /// What it says against its own numbers: an unoptimised program, wrong values, a machine that others used.
+    pub fn doubts(&self) -> Vec<String> {
+        let mut out = Vec::new();
+        if !self.environment.optimised {
+            out.push("The program was built without optimisation: these numbers mean nothing.".to_owned());
+        }
+        for section in &self.sections {
+            if section.is_wrong() {
+                out.push(format!("WRONG VALUES in “{}”: the rows say which.", section.title));
+            }
+        }
+        let all = || self.sections.iter().flat_map(|s| &s.rows).flat_map(|r| &r.measurements);
+        let (measured, disturbed) = (all().count(), all().filter(|m| m.disturbed).count());
+        if disturbed * 2 > measured {
+            out.push(format!(
+                "Something else used the machine during {disturbed} of {measured} measurements: these numbers are unreliable."
+            ));
+        }
+        out
+    }
+
     /// A document of this machine and this moment.
     pub fn of(sections: Vec<Section>) -> Self {
         let now = std::time::SystemTime::now().duration_since(std::time::UNIX_EPOCH);

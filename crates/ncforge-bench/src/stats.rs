@@ -124,6 +124,13 @@ pub fn chance(a: &[f64], b: &[f64]) -> Option<f64> {
     Some(f64::from(hits + 1) / f64::from(DRAWS + 1))
 }
 
+/// The least *p* that [`chance`] can give for groups of so many values: that of groups that do not overlap.
+pub fn least_chance(a: usize, b: usize) -> f64 {
+    // One by the number of ways to choose one group.
+    let ways = (1..=a).fold(1.0f64, |ways, i| ways * (b + i) as f64 / i as f64);
+    (2.0 / ways).min(1.0)
+}
+
 /// Twice the ranks of the values of both groups, so that the mean ranks of ties are whole.
 fn doubled_ranks(a: &[f64], b: &[f64]) -> Vec<u64> {
     let all: Vec<f64> = a.iter().chain(b).copied().collect();
@@ -237,6 +244,12 @@ mod tests {
         for n in [20, 40] {
             assert!(chance(&near(n, 0.0), &near(n, 0.25)).unwrap() > 0.5);
             assert!(chance(&near(n, 0.0), &near(n, f64::from(n))).unwrap() < 0.001);
+        }
+        for (a, b) in [(1, 1), (3, 3), (4, 4), (2, 6)] {
+            let (low, high): (Vec<f64>, Vec<f64>) =
+                ((0..a).map(f64::from).collect(), (0..b).map(|i| 100.0 + f64::from(i)).collect());
+            let p = chance(&low, &high).unwrap();
+            assert!((p - least_chance(a as usize, b as usize)).abs() < 1e-9, "{a} {b} {p}");
         }
         assert_eq!(chance_text(0.0312), "p = 0.031");
         assert_eq!(chance_text(1e-9), "p < 0.001");

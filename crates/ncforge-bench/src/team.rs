@@ -7,6 +7,7 @@
 //! **Errors.** A rank that fails says so by [`Team::fail`]; the others learn of it at their next barrier, leave by an
 //! error, and nobody waits for who is gone.
 
+mod crowd;
 mod job;
 mod launch;
 pub mod mpi;
@@ -14,6 +15,7 @@ mod shared;
 
 use crate::error::{Error, Result};
 
+pub use crowd::Crowd;
 pub use launch::{Launched, launch};
 pub use mpi::MpiTeam;
 pub use shared::SharedTeam;

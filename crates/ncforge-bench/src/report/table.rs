@@ -176,23 +176,7 @@ pub(crate) const ONLY: usize = 8;
 
 /// What stands above everything: whether values were wrong, numbers are to be doubted, and what each section found first.
 pub(crate) fn summary(results: &crate::result::Results) -> Vec<String> {
-    let mut out = Vec::new();
-    if !results.environment.optimised {
-        out.push("The program was built without optimisation: these numbers mean nothing.".to_owned());
-    }
-    for section in &results.sections {
-        if section.is_wrong() {
-            out.push(format!("WRONG VALUES in “{}”: the rows say which.", section.title));
-        }
-    }
-    let all: Vec<_> = results.sections.iter().flat_map(|s| &s.rows).flat_map(|r| &r.measurements).collect();
-    let disturbed = all.iter().filter(|m| m.disturbed).count();
-    if disturbed * 2 > all.len() {
-        out.push(format!(
-            "Something else used the machine during {disturbed} of {} measurements: these numbers are unreliable.",
-            all.len()
-        ));
-    }
+    let mut out = results.doubts();
     let several = results.sections.len() > 1;
     for section in &results.sections {
         for text in section.words.iter().take(if several { FROM_EACH } else { ONLY }) {

@@ -6,7 +6,7 @@ use serde::Serialize;
 
 use super::imported::IMPORTED;
 use super::{Results, Row};
-use crate::stats::{chance, chance_text, ratio_of_medians};
+use crate::stats::{chance, chance_text, least_chance, ratio_of_medians};
 
 /// What came out for all rows that both have.
 #[derive(Clone, Debug, Default, Serialize)]
@@ -19,6 +19,8 @@ pub struct Comparison {
     pub only_after: Vec<String>,
     /// What is different about the machines.
     pub machines: Vec<String>,
+    /// What the runs themselves say against their numbers.
+    pub doubts: Vec<String>,
 }
 
 /// One row before and after.
@@ -40,12 +42,29 @@ pub struct Change {
     pub interval: Option<(f64, f64)>,
     /// How likely chance alone would set the two as far apart (rank-sum test).
     pub p: Option<f64>,
+    /// Whether there are so few repetitions that *p* is above 0.05 however far they are apart.
+    pub too_few: bool,
 }
 
+/// From this *p* on a difference is called chance.
+const CHANCE: f64 = 0.05;
+
 impl Change {
-    /// Whether the difference is more than chance: the interval leaves out 1.
+    /// Whether the difference is more than chance: the interval leaves out 1, and *p* is at most 0.05.
     pub fn is_sure(&self) -> bool {
         self.interval.is_some_and(|(low, high)| low > 1.0 || high < 1.0)
+            && self.p.is_some_and(|p| p <= CHANCE)
+    }
+
+    /// What is to be said of it. With a limit: whether it is beyond that.
+    fn verdict(&self, limit: Option<f64>) -> &'static str {
+        match limit {
+            Some(l) if self.is_slower_by(l) => "SLOWER",
+            _ if self.too_few => "too few repetitions to tell from chance",
+            _ if !self.is_sure() => "no difference beyond chance",
+            _ if self.ratio > 1.0 => "slower",
+            _ => "faster",
+        }
     }
 
     /// In words: "1.43× faster [1.31, 1.55]".
@@ -59,17 +78,24 @@ impl Change {
         format!("{:.2}× {}{interval}", turned(self.ratio), if slower { "slower" } else { "faster" })
     }
 
-    /// Whether it takes more time by more than this share (0.1: 10 %). With an interval, chance must be excluded too; without
-    /// one (fewer than three repetitions) the medians decide.
+    /// Whether it takes more time by more than this share (0.1: 10 %), and that is more than chance. Of too few repetitions to tell
+    /// (three on either side) the medians decide, and the interval where there is one.
     pub fn is_slower_by(&self, share: f64) -> bool {
-        self.ratio > 1.0 + share && self.interval.is_none_or(|(low, _)| low > 1.0)
+        let beyond_chance = match self.too_few {
+            true => self.interval.is_none_or(|(low, _)| low > 1.0),
+            false => self.is_sure(),
+        };
+        self.ratio > 1.0 + share && beyond_chance
     }
 }
 
 /// Sets the rows of two runs against one another.
 pub fn compare(before: &Results, after: &Results) -> Comparison {
-    let mut out =
-        Comparison { machines: before.environment.differences(&after.environment), ..Comparison::default() };
+    let mut out = Comparison {
+        machines: before.environment.differences(&after.environment),
+        doubts: doubts("first", before).chain(doubts("second", after)).collect(),
+        ..Comparison::default()
+    };
     let rows = |r: &Results| -> Vec<(String, Row)> {
         r.sections.iter().flat_map(|s| s.rows.iter().map(|row| (s.workload.clone(), row.clone()))).collect()
     };
@@ -99,11 +125,17 @@ pub fn compare(before: &Results, after: &Results) -> Comparison {
                 ratio,
                 interval,
                 p: chance(&b, &a),
+                too_few: least_chance(b.len(), a.len()) > CHANCE,
             });
         }
     }
     out.only_after.extend(new.iter().filter(|n| !old.iter().any(|o| same(o, n))).map(name));
     out
+}
+
+/// What a run says against its own numbers.
+fn doubts(which: &'static str, results: &Results) -> impl Iterator<Item = String> {
+    results.doubts().into_iter().map(move |doubt| format!("the {which}: {doubt}"))
 }
 
 /// Whether two rows did the same: case, phase and state of the cache. Of a row that comes from another tool, phase and number of
@@ -133,12 +165,6 @@ impl Comparison {
                 .to_vec(),
         ];
         for c in &self.changes {
-            let verdict = match limit {
-                Some(l) if c.is_slower_by(l) => "SLOWER",
-                _ if !c.is_sure() => "no difference beyond chance",
-                _ if c.ratio > 1.0 => "slower",
-                _ => "faster",
-            };
             rows.push(vec![
                 c.workload.clone(),
                 c.case.clone(),
@@ -152,7 +178,7 @@ impl Comparison {
                 ),
                 c.times(),
                 c.p.map_or_else(|| "-".to_owned(), chance_text),
-                verdict.to_owned(),
+                c.verdict(limit).to_owned(),
             ]);
         }
         let mut out = crate::report::aligned(&rows, 3);
@@ -164,6 +190,9 @@ impl Comparison {
         for line in &self.machines {
             let _ = writeln!(out, "machines differ: {line}");
         }
+        for line in &self.doubts {
+            let _ = writeln!(out, "to be doubted: {line}");
+        }
         out
     }
 
@@ -173,11 +202,9 @@ impl Comparison {
             "| workload | case | phase | before | after | time | times | chance |  |\n|---|---|---|--:|--:|--:|---|---|---|\n",
         );
         for c in &self.changes {
-            let mark = match limit {
-                Some(l) if c.is_slower_by(l) => "**slower**",
-                _ if !c.is_sure() => "chance",
-                _ if c.ratio > 1.0 => "slower",
-                _ => "faster",
+            let mark = match c.verdict(limit) {
+                "SLOWER" => "**slower**",
+                verdict => verdict,
             };
             let _ = writeln!(
                 out,
@@ -194,6 +221,9 @@ impl Comparison {
         }
         for line in &self.machines {
             let _ = writeln!(out, "\nMachines differ: {line}");
+        }
+        for line in &self.doubts {
+            let _ = writeln!(out, "\nTo be doubted: {line}");
         }
         out
     }
@@ -214,6 +244,42 @@ mod tests {
             })
             .collect();
         Results::of(vec![Section { rows, ..Section::new("io", "t") }])
+    }
+
+    #[test]
+    fn p_above_a_twentieth_is_no_difference() {
+        // The interval leaves out 1, and the rank-sum test gives 0.056.
+        let before = run(&[("a", [1.00, 1.01, 1.02, 1.03, 1.30])]);
+        let after = run(&[("a", [1.025, 1.24, 1.25, 1.26, 1.31])]);
+        let change = &compare(&before, &after).changes[0];
+        assert!(change.p.is_some_and(|p| p > 0.05), "{change:?}");
+        assert!(!change.is_sure() && !change.is_slower_by(0.1));
+        assert_eq!(change.verdict(Some(0.1)), "no difference beyond chance");
+    }
+
+    #[test]
+    fn three_repetitions_are_too_few_for_the_test() {
+        let three = |seconds: [f64; 3]| {
+            let mut row = Row::new("a", "write", 100);
+            row.measurements = seconds.map(Measurement::of).to_vec();
+            Results::of(vec![Section { rows: vec![row], ..Section::new("io", "t") }])
+        };
+        let found = compare(&three([1.0, 1.01, 1.02]), &three([2.0, 2.01, 2.02]));
+        assert!(found.changes[0].too_few && found.changes[0].is_slower_by(0.1));
+        assert!(found.table(None).contains("too few repetitions"), "{}", found.table(None));
+    }
+
+    #[test]
+    fn what_a_run_says_against_itself_is_repeated() {
+        let quiet = run(&[("a", [1.0; 5])]);
+        let mut loud = quiet.clone();
+        for m in &mut loud.sections[0].rows[0].measurements {
+            m.disturbed = true;
+        }
+        let found = compare(&quiet, &loud);
+        let told = "the second: Something else used the machine during 5 of 5 measurements: these numbers are unreliable";
+        assert!(found.doubts.iter().any(|d| d.starts_with(told)), "{:?}", found.doubts);
+        assert!(found.table(None).contains(told) && found.markdown(None).contains(told));
     }
 
     #[test]

@@ -17,17 +17,18 @@ mod parts;
 use std::path::{Path, PathBuf};
 
 use ncforge::Atomic;
+use ncforge::words::many;
 use serde::{Deserialize, Serialize};
 
 use self::parts::{Consumed, Plan, Produced};
 use super::io::{DriverAsk, Values, content_of, free_space, named_driver, type_name};
 use crate::driver::{Driver, RecordFile};
-use crate::environment::{Environment, processors};
+use crate::environment::Environment;
 use crate::error::{Error, Result};
 use crate::noise::Look;
 use crate::result::Measurement;
 use crate::stats::{Positions, percentile};
-use crate::team::{Team, agree, exchange};
+use crate::team::{Crowd, Team, agree, exchange};
 
 pub use self::parts::Container;
 
@@ -166,18 +167,19 @@ pub fn run(
         Error::Rank { rank: 0, message, code: 2, told: true } => Error::Invalid(message),
         e => e,
     })?;
-    let found = measure(team, options, &all, stop);
+    let crowd = Crowd::of(team)?;
+    let found = measure(team, options, &all, stop, crowd);
     if team.rank() == 0 {
         all.iter().for_each(|c| remove(&c.path));
     }
     let mut cases = found?;
     cases.iter_mut().for_each(|c| c.lags.sort_by(f32::total_cmp));
     let mut notes = left_out;
-    if team.size() > processors() {
+    if crowd.is_crowded() {
         notes.push(format!(
-            "{} processes share {} processors: lags say more about the scheduler than about files",
-            team.size(),
-            processors()
+            "{} processes share {}: lags say more about the scheduler than about files",
+            crowd.ranks,
+            many(crowd.processors as u64, "processor")
         ));
     }
     let disturbed: usize =
@@ -339,6 +341,7 @@ fn measure(
     options: &FollowOptions,
     cases: &[Case],
     stop: Option<&dyn Fn() -> bool>,
+    crowd: Crowd,
 ) -> Result<Vec<FollowCase>> {
     let mut found: Vec<FollowCase> = cases
         .iter()
@@ -376,6 +379,7 @@ fn measure(
                 path: &case.path,
                 all: &all,
                 stop,
+                crowded: crowd.is_crowded(),
             };
             let (alone, _, first) = part(&plan, false)?;
             let (produced, consumed, second) = part(&plan, true)?;
@@ -424,6 +428,6 @@ fn part(plan: &Plan<'_>, followed: bool) -> Result<(Produced, Vec<Consumed>, (cr
     let consumed: Vec<Consumed> = exchange(team, &consumed)?.split_off(1);
     let ours = produced.cpu + consumed.iter().map(|c| c.cpu).sum::<f64>();
     let noise = look.since(ours);
-    let seen = exchange(team, &(noise, noise.is_disturbing(team.size() > processors())))?[0];
+    let seen = exchange(team, &(noise, noise.is_disturbing(plan.crowded)))?[0];
     Ok((produced, consumed, seen))
 }

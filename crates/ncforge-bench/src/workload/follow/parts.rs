@@ -81,6 +81,8 @@ pub(super) struct Plan<'a> {
     /// The values of all records.
     pub(super) all: &'a [u8],
     pub(super) stop: Option<&'a dyn Fn() -> bool>,
+    /// Whether there are more ranks than processors.
+    pub(super) crowded: bool,
 }
 
 /// When the producer did what.

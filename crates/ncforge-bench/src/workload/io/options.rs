@@ -258,7 +258,7 @@ impl DriverAsk {
     pub fn library(path: &Path) -> Self {
         match path.to_str() {
             Some("find") => DriverAsk::Libnetcdf(None),
-            Some("h5") => DriverAsk::H5(None),
+            Some("h5" | "hdf5") => DriverAsk::H5(None),
             _ if is_hdf5(path) => DriverAsk::H5(Some(path.to_owned())),
             _ => DriverAsk::Libnetcdf(Some(path.to_owned())),
         }
@@ -268,14 +268,14 @@ impl DriverAsk {
 impl std::str::FromStr for DriverAsk {
     type Err = String;
 
-    /// `ncforge`, `raw`, `mpi-io`, `libnetcdf`, `h5`, or the path of a library of netCDF-C or of HDF5.
+    /// `ncforge`, `raw`, `mpi-io`, `libnetcdf`, `h5` (also `hdf5`), or the path of a library of netCDF-C or of HDF5.
     fn from_str(text: &str) -> std::result::Result<Self, String> {
         match text {
             "ncforge" => Ok(DriverAsk::Ncforge),
             "raw" => Ok(DriverAsk::Raw),
             "mpi-io" => Ok(DriverAsk::MpiIo),
             "libnetcdf" => Ok(DriverAsk::Libnetcdf(None)),
-            "h5" => Ok(DriverAsk::H5(None)),
+            "h5" | "hdf5" => Ok(DriverAsk::H5(None)),
             path if path.contains('/') || path.contains(".so") => Ok(Self::library(Path::new(path))),
             other => Err(format!(
                 "no driver `{other}`: ncforge, raw, mpi-io, libnetcdf, h5, or the path of a netCDF-C or HDF5 library"

@@ -2,6 +2,8 @@
 
 use std::path::PathBuf;
 
+use ncforge::words::many;
+
 use super::agreement::{self, Agreement};
 use super::audit::Audit;
 use super::ceilings::Ceilings;
@@ -17,11 +19,11 @@ use super::reading::{order, reading};
 use super::result::{CaseResult, IoReport, PhaseKind, PhaseResult, RankPhase, SCHEMA, Span};
 use crate::cache::{self, CacheState, PROVEN};
 use crate::driver::{ChunkAsk, Driver};
-use crate::environment::{Environment, processors};
+use crate::environment::Environment;
 use crate::error::{Error, Result};
 use crate::noise::Look;
 use crate::stats::{Positions, Summary, median_interval};
-use crate::team::{Team, agree, exchange};
+use crate::team::{Crowd, Team, agree, exchange};
 
 /// Runs the workload; every rank of the team calls this with the same options, and gets the same report.
 /// `stop` is asked now and then whether to give up.
@@ -72,7 +74,7 @@ pub(crate) fn run_with(
     })?;
     let (progress, done) = Progress::open(team, options, &geometry, &cases)?;
     let ceilings = ceilings(team, options, &values)?;
-    let mut run = Run::new(team, options, (&geometry, &reads), &cases, &values, stop, progress);
+    let mut run = Run::new(team, options, (&geometry, &reads), &cases, &values, stop, progress)?;
     let mut left_out = left_out;
     if !done.phases.is_empty() {
         left_out.push(format!(
@@ -179,7 +181,7 @@ struct Run<'a> {
     bench: Bench<'a>,
     phases: Vec<PhaseResult>,
     audits: Vec<Option<Audit>>,
-    crowded: bool,
+    crowd: Crowd,
     out_of_time: bool,
     again: usize,
     /// What goes on after an interruption.
@@ -199,8 +201,8 @@ impl<'a> Run<'a> {
         values: &Values,
         stop: Option<&'a dyn Fn() -> bool>,
         progress: Progress,
-    ) -> Self {
-        Run {
+    ) -> Result<Self> {
+        Ok(Run {
             bench: Bench::new(team, (geometry, reads), values, options, stop),
             team,
             options,
@@ -208,13 +210,13 @@ impl<'a> Run<'a> {
             cases,
             phases: Vec::new(),
             audits: vec![None; cases.len()],
-            crowded: team.size() / team.nodes().max(1) > processors(),
+            crowd: Crowd::of(team)?,
             out_of_time: false,
             again: 0,
             progress,
             earlier: 0,
             whole: 0,
-        }
+        })
     }
 
     /// Takes what an earlier run has done.
@@ -451,7 +453,7 @@ impl<'a> Run<'a> {
         let verdicts = exchange(self.team, &verdict.cloned())?;
         let ours: f64 = ranks.iter().map(|r| r.cpu).sum();
         let noise = look.since(ours);
-        let disturbed = self.options.guard && noise.is_disturbing(self.crowded);
+        let disturbed = self.options.guard && noise.is_disturbing(self.crowd.is_crowded());
         // One witness for all, so that all do the same next.
         let (noise, disturbed, stored) = exchange(self.team, &(noise, disturbed, stored(paths)))?[0];
         let from_storage = ranks.iter().map(|r| r.from_storage).sum::<Option<u64>>();
@@ -520,11 +522,12 @@ impl<'a> Run<'a> {
     /// What a reader should know.
     fn notes(&self) -> Vec<String> {
         let mut notes = Vec::new();
-        if self.crowded {
+        if self.crowd.is_crowded() {
             notes.push(format!(
-                "{} ranks share {} processors: ranks wait for one another, and rates say more about the scheduler than about storage",
-                self.team.size(),
-                processors()
+                "{} ranks share {}{}: ranks wait for one another, and rates say more about the scheduler than about storage",
+                self.crowd.ranks,
+                many(self.crowd.processors as u64, "processor"),
+                if self.team.nodes() > 1 { " of a node" } else { "" }
             ));
         }
         let disturbed = self.phases.iter().filter(|p| p.disturbed).count();
@@ -573,7 +576,7 @@ impl<'a> Run<'a> {
                 share * 100.0
             ));
         }
-        if self.phases.iter().any(|p| p.skew > 0.1 * p.io && p.io > 0.0 && !self.crowded) {
+        if self.phases.iter().any(|p| p.skew > 0.1 * p.io && p.io > 0.0 && !self.crowd.is_crowded()) {
             notes.push("ranks started calls further apart than a tenth of their time: small phases, or a busy machine; rates count from the first start to the last end".to_owned());
         }
         if self
