@@ -98,7 +98,7 @@ def test_small_variables_of_many_records_are_read_together(tmp_path: Path) -> No
         mosaic = tl.nemo(_made(tmp_path / str(halo)), whole, (3, 4), CLASSIC, halo=halo)
         out = tmp_path / "out.nc"
         outputs = []
-        for words in (["--memory", "1M"], ["--memory", "200K"], [], ["-j", 1, "--verify"]):
+        for words in (["--memory", "1M"], [], ["-j", 1, "--verify"]):
             combine(mosaic, out, "-O", "--no-history", *words)
             tl.check(out, whole, mosaic)
             outputs.append(out.read_bytes())

@@ -219,7 +219,7 @@ def test_flags_about_memory(tmp_path: Path) -> None:
     (tmp_path / "nam").write_text(f"&nam_rebuild\n filebase='{base}'\n ndomain=6\n ndigits=4\n nslicesize=2\n/\n")
     ncforge("rebuild_nemo", tmp_path / "nam")
     out = tmp_path / "out.nc"
-    done = ncforge("nocscombine", "-f", mosaic.paths[0], "-o", out, "-n", 99, code=1)
+    done = ncforge("nocscombine", "-f", mosaic.paths[0], "-o", out, "-n", 99, code=2)
     assert "99" in done.stderr
     fms = tl.fms(tmp_path, fms_whole(), (1, 2), CLASSIC)
     assert "100" in ncforge("mppnccombine", "-k", 101, tmp_path / "ocean.nc", code=2).stderr

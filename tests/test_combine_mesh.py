@@ -205,7 +205,7 @@ def test_options(tmp_path: Path) -> None:
         (("--chunks", "tiles"), "--chunks is auto"),
     ]:
         before = out.read_bytes()
-        done = combine(written, out, "-O", *words, code=1)
+        done = combine(written, out, "-O", *words, code=2)
         assert said in done.stderr, done.stderr
         assert out.read_bytes() == before
     done = combine(written, out, "-O", "--scheme", "nemo", code=4)

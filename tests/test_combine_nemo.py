@@ -142,3 +142,38 @@ def test_strings_and_missing_variables(tmp_path: Path) -> None:
             (x0, x1), (y0, y1) = mosaic.given[rank]["x"], mosaic.given[rank]["y"]
             want[y0:y1, x0:x1] = rank
         assert (ds["extra"][:] == want).all()
+
+
+@pytest.mark.parametrize("domain", ["", "_grid_T"])
+def test_what_xios_says_of_a_tile_is_not_in_the_whole(tmp_path: Path, domain: str) -> None:
+    """`ibegin`, `ni`, `jbegin`, `nj`, of a domain perhaps; a number that has one of these names alone stays."""
+    whole = ocean()
+    mosaic = tl.nemo(tmp_path, whole, (2, 3), DEFLATED)
+    for path, given in zip(mosaic.paths, mosaic.given, strict=True):
+        with netCDF4.Dataset(path, "a") as ds:
+            (y0, y1), (x0, x1) = given["y"], given["x"]
+            for name, value in (("ibegin", x0), ("ni", x1 - x0), ("jbegin", y0), ("nj", y1 - y0)):
+                ds.setncattr(name + domain, np.int32(value))
+            ds.setncattr("ni_other", np.int32(7))
+    out = tmp_path / "out.nc"
+    ncforge("combine", mosaic.paths[0], "-o", out)
+    tl.check(out, whole, mosaic)
+    with netCDF4.Dataset(out) as ds:
+        assert set(ds.ncattrs()) == {"title", "history", "ni_other"}
+
+
+def test_tiles_of_xios_without_domain_attributes(tmp_path: Path) -> None:
+    """Placed by `ibegin` and `jbegin`, of which the whole has nothing either."""
+    for i in range(2):
+        with netCDF4.Dataset(tmp_path / f"x_{i}.nc", "w") as ds:
+            ds.createDimension("y", 3)
+            ds.createDimension("x", 4)
+            ds.createVariable("v", "i4", ("y", "x"))[:] = np.arange(12).reshape(3, 4) + 100 * i
+            for name, value in (("ibegin", 4 * i), ("ni", 4), ("jbegin", 0), ("nj", 3)):
+                ds.setncattr(name, np.int32(value))
+    out = tmp_path / "out.nc"
+    words = ["--scheme", "generic", "--place", "x=attr:ibegin", "--place", "y=attr:jbegin", "--no-history"]
+    ncforge("combine", tmp_path / "x_0.nc", tmp_path / "x_1.nc", "-o", out, *words)
+    with netCDF4.Dataset(out) as ds:
+        assert ds["v"].shape == (3, 8)
+        assert ds.ncattrs() == []

@@ -7,11 +7,12 @@ import signal
 import time
 from pathlib import Path
 
+import netCDF4
 import numpy as np
 import pytest
 
 import tiles as tl
-from combining import CLASSIC, DEFLATED, ncforge, wholes
+from combining import CLASSIC, DEFLATED, fms_whole, ncforge, wholes
 from stopping import start
 
 
@@ -38,6 +39,32 @@ def test_split_and_back(tmp_path: Path, scheme: str, tiling: str, storage: tl.St
     tl.check(tmp_path / "back.nc", whole, tl.Mosaic([], [{}]))
 
 
+@pytest.mark.parametrize("scheme", ["roms", "wrf"])
+@pytest.mark.parametrize("storage", [CLASSIC, DEFLATED], ids=["cdf2", "deflated"])
+@pytest.mark.parametrize("named", [True, False])
+def test_a_foreign_file_and_back(tmp_path: Path, scheme: str, storage: tl.Storage, named: bool) -> None:
+    """Schemes that know dimensions by their names: those of another file get them in the tiles, and their own again in the whole."""
+    whole = fms_whole()
+    path = tmp_path / "whole.nc"
+    tl.write(path, whole, tl.Tile({}, {}), storage)
+    dims = ["--dims", "x,y"] if named else []
+    done = ncforge("split", path, "-o", tmp_path / "part", "--tiles", "3x2", "--scheme", scheme, "--json", *dims)
+    first = json.loads(done.stdout)["first"]
+    with netCDF4.Dataset(first) as tile:
+        assert {"roms": {"xi_rho", "eta_rho"}, "wrf": {"west_east", "south_north"}}[scheme] <= set(tile.dimensions)
+    ncforge("combine", first, "-o", tmp_path / "back.nc", "--no-history")
+    ncforge("compare", path, tmp_path / "back.nc")
+
+
+def test_a_name_that_is_taken_is_refused(tmp_path: Path) -> None:
+    path = tmp_path / "whole.nc"
+    tl.write(path, wholes()["roms"], tl.Tile({}, {}), CLASSIC)
+    done = ncforge(
+        "split", path, "-o", tmp_path / "p", "--tiles", "2x2", "--scheme", "roms", "--dims", "xi_u,eta_rho", code=2
+    )
+    assert "`xi_rho`" in done.stderr
+
+
 def test_split_by_mask(tmp_path: Path) -> None:
     """Tiles of land alone are not written; combining fills them again."""
     whole = wholes()["nemo"]
@@ -50,7 +77,7 @@ def test_split_by_mask(tmp_path: Path) -> None:
     tl.check(tmp_path / "back.nc", whole, tl.Mosaic([], [{}]))
     done = ncforge("split", path, "-o", tmp_path / "p", "--tiles", "4x4", code=2)
     assert "exists" in done.stderr
-    ncforge("split", path, "-o", tmp_path / "q", "--tiles", "99x4", code=1)
+    ncforge("split", path, "-o", tmp_path / "q", "--tiles", "99x4", code=2)
 
 
 def test_split_that_is_stopped_leaves_whole_tiles_only(tmp_path: Path) -> None:

@@ -58,6 +58,12 @@ impl Error {
     pub fn exit_code(&self) -> u8 {
         match self {
             Error::Ncforge(e) => e.exit_code(),
+            // A place that is not there was asked for.
+            Error::Io { op, source, .. }
+                if op.starts_with("make") && source.kind() == std::io::ErrorKind::NotFound =>
+            {
+                2
+            }
             Error::Io { .. } | Error::Library(_) | Error::Missing(_) => 1,
             Error::Invalid(_) => 2,
             Error::Unreadable(_) => 4,

@@ -89,7 +89,7 @@ impl Printer {
         if let Err(e) = out.write_all(text).and_then(|()| out.flush()) {
             self.stdout_closed.store(true, Ordering::Relaxed);
             if e.kind() != std::io::ErrorKind::BrokenPipe {
-                self.warn(format_args!("cannot write to the standard output: {e}"));
+                self.caution(format_args!("cannot write to the standard output: {e}"));
             }
         }
     }
@@ -119,8 +119,15 @@ impl Printer {
         }
     }
 
-    /// A warning.
+    /// A warning; silent under `--quiet`.
     pub(crate) fn warn(&self, text: impl Display) {
+        if !self.quiet {
+            self.caution(text);
+        }
+    }
+
+    /// A warning without which the exit code would not be understood: told under `--quiet`, too.
+    fn caution(&self, text: impl Display) {
         self.err(format_args!("ncforge: {} {text}", paint(self.color_err, YELLOW, "warning:")));
     }
 

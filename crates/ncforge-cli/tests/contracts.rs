@@ -79,20 +79,96 @@ fn hints_fit_what_went_wrong() {
     p.real("navy_winds.nc");
     std::fs::create_dir(p.path("folder")).expect("a folder");
     p.run("copy navy_winds.nc folder")
-        .exits(1)
+        .exits(2)
         .says("cannot create `folder`")
         .says("hint: name a file, not a folder");
-    p.run("copy navy_winds.nc nowhere/out.nc").exits(1).says("nowhere/out.nc").says("a folder that exists");
+    p.run("copy navy_winds.nc nowhere/out.nc").exits(2).says("nowhere/out.nc").says("a folder that exists");
     p.run("copy navy_winds.nc out.nc -4 --filters UWND,snappy")
         .exits(1)
         .says("`UWND`: filter 32003 (snappy)");
     p.run("verify navy_winds.nc")
-        .exits(1)
+        .exits(2)
         .says("is not packed")
         .says("hint: `ncforge pack` packs classic files");
     for tool in ["mppnccombine", "nocscombine", "rebuild_nemo"] {
         p.run(&format!("{tool} --help")).exits(0).prints("Example:").prints(&format!("ncforge {tool} "));
     }
+}
+
+#[test]
+fn a_missing_output_folder_is_usage() {
+    let p = Place::new();
+    p.real("navy_winds.nc");
+    p.real("uv300.nc");
+    p.run("pack uv300.nc uv300.ncz").exits(0);
+    p.run("bench access uv300.nc --repetitions 1 --json=r.json").exits(0);
+    for line in [
+        "copy navy_winds.nc no/out.nc",
+        "copy navy_winds.nc no/out.nc --dry-run",
+        "copy navy_winds.nc uv300.nc/out.nc",
+        "nccopy navy_winds.nc no/out.nc",
+        "combine tile_0000.nc -o no/out.nc",
+        "split navy_winds.nc -o no/tile --tiles 2x2",
+        "pack uv300.nc no/out.ncz",
+        "unpack uv300.ncz no/out.nc",
+        "info uv300.nc --html no/page.html",
+        "doctor uv300.nc --html no/page.html",
+        "report r.json -o no/page.html",
+        "bench access uv300.nc --json=no/r.json",
+        "bench io -w -r -f no/t.nc -d 2:2:2:2 --reps 1 --warmup 0",
+        "bench io -w -r -d 2:2:2:2 --reps 1 --warmup 0 --ops-log=no/ops.csv",
+        "bench convert --quick --folder no",
+        "bench chunks uv300.nc --folder no",
+        "bench combine --folder no",
+        "bench meta --folder no",
+        "bench records --folder no",
+        "bench follow --folder no",
+        "bench like uv300.nc --for map --folder no",
+        "bench seeds --quick --folder no",
+    ] {
+        p.run(line).exits(2).says("hint: ");
+    }
+    assert!(!p.path("no").exists());
+}
+
+#[test]
+fn chunks_that_make_no_sense_for_a_variable_are_usage() {
+    let p = Place::new();
+    p.real("navy_winds.nc");
+    for (spec, says) in [
+        ("tas:1", "no variable `tas`"),
+        ("UWND:1", "`UWND`"),
+        ("UWND:1,x,3", "UWND"),
+        ("nowhere/3", "no dimension `nowhere`"),
+        ("UWND:0,1,1", "UWND"),
+    ] {
+        p.run(&format!("copy navy_winds.nc out.nc --chunks {spec}")).exits(2).says(says);
+    }
+    assert_eq!(p.files(), ["navy_winds.nc"]);
+}
+
+#[test]
+fn too_little_memory_is_refused() {
+    let p = Place::new();
+    p.real("uv300.nc");
+    for size in ["0", "1K", "1023K"] {
+        p.run(&format!("copy uv300.nc out.nc --memory {size}")).exits(2).says("(1M) at least");
+    }
+    p.run("copy uv300.nc out.nc --memory 1M").exits(0);
+}
+
+#[test]
+fn quiet_says_nothing_but_errors() {
+    let p = Place::new();
+    p.real("uv300.nc");
+    // Bits that are cut off are told, as a warning.
+    let noisy = p.run("copy uv300.nc a.nc -4 --chunks auto --keep-digits 3").exits(0);
+    assert!(!noisy.err.is_empty());
+    for line in ["copy uv300.nc b.nc -4 --chunks auto --keep-digits 3 -q", "copy uv300.nc c.nc -q"] {
+        let ran = p.run(line).exits(0);
+        assert!(ran.err.is_empty() && ran.out.is_empty(), "{line}: {}{}", ran.err, ran.out);
+    }
+    p.run("copy uv300.nc c.nc -q").exits(2).says("exists already");
 }
 
 #[test]

@@ -122,8 +122,8 @@ fn outputs_that_exist_are_refused() {
     p.run("copy uv300.nc kept.nc").exits(0);
     p.run("copy uv300.nc uv300.nc -O -4 --codec deflate --chunks auto").exits(0);
     p.run("compare kept.nc uv300.nc").exits(0);
-    p.run("copy uv300.nc .").exits(1).says("directory");
-    p.run("copy uv300.nc nowhere/out.nc").exits(1).says("cannot create");
+    p.run("copy uv300.nc .").exits(2).says("directory");
+    p.run("copy uv300.nc nowhere/out.nc").exits(2).says("cannot create");
     assert_eq!(p.files(), ["kept.nc", "out.nc", "uv300.nc"]);
 }
 
@@ -154,7 +154,7 @@ fn what_a_format_cannot_hold_is_named() {
     p.run("copy uv300.nc out.nc -O -4 --codec none --level 5").exits(2).says("level 5");
     // What is kept is deflated: no level of zstd's.
     p.run("copy uv300.nc d.nc -4 --codec deflate").exits(0);
-    p.run("copy d.nc out.nc -O --level 15").exits(1).says("levels 0 to 9");
+    p.run("copy d.nc out.nc -O --level 15").exits(2).says("levels 0 to 9");
 }
 
 #[test]

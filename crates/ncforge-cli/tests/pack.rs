@@ -38,8 +38,8 @@ fn copies_are_packed_by_their_name() {
     assert_eq!(p.run("info --kind a.ncz").exits(0).out.trim(), "classic");
     p.run("copy a.ncz b.nc --no-history").exits(0);
     p.run("compare a.ncz b.nc").exits(0);
-    p.run("unpack b.nc c.nc").exits(1).says("is not packed");
-    p.run("copy uv300.nc x.ncz -4").exits(1).says("a packed file holds a classic file");
+    p.run("unpack b.nc c.nc").exits(2).says("is not packed");
+    p.run("copy uv300.nc x.ncz -4").exits(2).says("a packed file holds a classic file");
 }
 
 #[test]
@@ -85,9 +85,9 @@ fn usage() {
     p.run("pack uv300.nc a.ncz --level 40").exits(2);
     p.run("pack uv300.nc a.ncz").exits(0);
     p.run("pack uv300.nc a.ncz").exits(2).says("exists already");
-    p.run("pack a.ncz b.ncz").exits(1).says("packed already");
+    p.run("pack a.ncz b.ncz").exits(2).says("packed already");
     p.run("copy uv300.nc four.nc -4").exits(0);
-    p.run("pack four.nc b.ncz").exits(1).says("only classic ones");
-    p.run("verify uv300.nc").exits(1).says("is not packed");
+    p.run("pack four.nc b.ncz").exits(2).says("only classic ones");
+    p.run("verify uv300.nc").exits(2).says("is not packed");
     p.run("compact missing.ncz").exits(4);
 }

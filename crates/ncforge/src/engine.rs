@@ -98,7 +98,7 @@ impl Engine {
     /// An engine of its own. What the options leave open is taken from the environment and the machine, see
     /// [`EngineOptions`].
     pub fn new(options: EngineOptions) -> Result<Self> {
-        Ok(Self::from_resolved(&options.resolve()?, true))
+        Ok(Self::from_resolved(&options.checked()?.resolve()?, true))
     }
 
     /// An engine that keeps to what it is asked for: for work that plans its own reads, and its own memory.

@@ -136,13 +136,11 @@ impl Error {
                 4
             }
             Error::Io { op, .. } if op.starts_with("open") || op.starts_with("read") => 4,
-            Error::Exists(_) | Error::Budget { .. } | Error::NotFound { .. } => 2,
+            Error::Exists(_) | Error::Budget { .. } | Error::NotFound { .. } | Error::Invalid(_) => 2,
+            Error::Io { op, source, .. } if op == "create" && is_no_place(source) => 2,
             Error::Verify(_) => 3,
             Error::Interrupted(_) => 5,
-            Error::Io { .. }
-            | Error::Unsupported { .. }
-            | Error::Invalid(_)
-            | Error::NotRepresentable { .. } => 1,
+            Error::Io { .. } | Error::Unsupported { .. } | Error::NotRepresentable { .. } => 1,
         }
     }
 
@@ -190,6 +188,12 @@ impl Error {
             Error::Verify(_) => "do not use the output; make it again, and report it when that fails, too",
         }
     }
+}
+
+/// Whether a file cannot be made where it was asked for, whatever the disk is like.
+fn is_no_place(e: &std::io::Error) -> bool {
+    use std::io::ErrorKind as Kind;
+    matches!(e.kind(), Kind::NotFound | Kind::NotADirectory | Kind::IsADirectory)
 }
 
 /// What can be done when the system refuses something.

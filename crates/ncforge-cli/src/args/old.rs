@@ -10,7 +10,7 @@ use clap::Args;
 #[command(disable_help_flag = true)]
 pub(crate) struct OldArgs {
     /// The tool's own options and files
-    #[arg(trailing_var_arg = true, allow_hyphen_values = true, value_name = "OPTIONS AND FILES")]
+    #[arg(trailing_var_arg = true, allow_hyphen_values = true, value_name = "WORDS", value_hint = clap::ValueHint::AnyPath)]
     pub(crate) words: Vec<String>,
 }
 

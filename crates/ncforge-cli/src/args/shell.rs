@@ -18,13 +18,13 @@ pub(crate) struct CompletionsArgs {
 /// Print or write the manual pages.
 #[derive(Args, Debug)]
 #[command(
-    after_long_help = "Examples:\n  ncforge man copy | man -l -\n  ncforge man --dir ~/.local/share/man/man1\n  ncforge man --markdown > reference.md"
+    after_long_help = "Examples:\n  ncforge man copy | man -l -\n  ncforge man bench io | man -l -\n  ncforge man --dir ~/.local/share/man/man1\n  ncforge man --markdown > reference.md"
 )]
 pub(crate) struct ManArgs {
-    /// The command whose page is printed [default: ncforge itself]
-    pub(crate) command: Option<String>,
+    /// The command whose page is printed, as `copy` or `bench io` [default: ncforge itself]
+    pub(crate) command: Vec<String>,
     /// Write all pages into this folder instead
-    #[arg(long, value_name = "DIR", conflicts_with = "command")]
+    #[arg(long, value_name = "DIR", conflicts_with = "command", value_hint = clap::ValueHint::DirPath)]
     pub(crate) dir: Option<PathBuf>,
     /// All commands in one document, as Markdown
     #[arg(long, conflicts_with_all = ["command", "dir"])]

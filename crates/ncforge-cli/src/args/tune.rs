@@ -115,7 +115,7 @@ pub(crate) enum StorageArg {
 #[command(after_long_help = CALIBRATE_AFTER)]
 pub(crate) struct CalibrateArgs {
     /// A folder on the storage to measure [default: the system's temporary one]
-    #[arg(long, value_name = "DIR")]
+    #[arg(long, value_name = "DIR", value_hint = clap::ValueHint::DirPath)]
     pub(crate) folder: Option<PathBuf>,
     /// Print what was measured and keep nothing
     #[arg(long)]

@@ -93,7 +93,7 @@ fn temporary(below: Option<&Path>) -> Result<TempDir, Failure> {
     below.map_or_else(|| builder.tempdir(), |dir| builder.tempdir_in(dir)).map_err(|e| Failure {
         message: format!("cannot make a folder for the files: {e}"),
         hint: "name one that can be written by --folder".into(),
-        exit: Exit::Failed,
+        exit: if e.kind() == std::io::ErrorKind::NotFound { Exit::Usage } else { Exit::Failed },
     })
 }
 

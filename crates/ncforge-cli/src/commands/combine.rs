@@ -8,8 +8,8 @@ use ncforge::ops::combine::{
 };
 use ncforge::ops::copy::{ChunkSpec, CopyOptions, partial_path};
 
-use super::Context;
 use super::options::{copying, format, only};
+use super::{Context, page};
 use crate::args::{CombineArgs, DifferingArg, HolesArg, SchemeArg, TileChunksArg};
 use crate::exit::{Exit, Failure, Result};
 use crate::interrupt;
@@ -17,6 +17,7 @@ use crate::interrupt;
 /// Runs the command.
 pub(crate) fn run(args: &CombineArgs, cx: &Context<'_>) -> Result {
     let options = options(args, cx)?;
+    page::check_folder(&args.output)?;
     let engine = cx.engine()?;
     let progress = cx.printer.progress("combine");
     if args.run.dry_run {

@@ -9,9 +9,9 @@ use ncforge::ops::copy::{ChunkSpec, Chunks, CopyOptions, FilterSpec, copy, parti
 use ncforge::ops::doctor::Profile;
 use ncforge::{Dataset, Error};
 
-use super::Context;
 use super::options::{copying, format, only};
 use super::tune::choosing;
+use super::{Context, page};
 use crate::args::{ChunksArg, CopyArgs, EndianArg, ProfileArg};
 use crate::exit::{Exit, Failure, Result};
 use crate::interrupt;
@@ -19,6 +19,7 @@ use crate::interrupt;
 /// Runs the command.
 pub(crate) fn run(args: &CopyArgs, cx: &Context<'_>) -> Result {
     let options = options(args, cx)?;
+    page::check_folder(&args.output)?;
     let engine = cx.engine()?;
     if args.run.dry_run {
         let progress = cx.printer.progress("plan");

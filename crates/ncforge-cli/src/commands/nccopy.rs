@@ -6,13 +6,14 @@ use ncforge::Dataset;
 use ncforge::ops::copy::copy;
 use ncforge::words::{bytes, many};
 
-use super::Context;
+use super::{Context, page};
 use crate::args::NccopyArgs;
 use crate::exit::{Exit, Result};
 use crate::interrupt;
 
 /// Copies; says nothing when all is well, as nccopy does.
 pub(crate) fn run(args: &NccopyArgs, cx: &Context<'_>) -> Result {
+    page::check_folder(&args.output)?;
     let engine = cx.engine()?;
     let options = {
         let source = Dataset::open_with(&args.input, &engine)?;

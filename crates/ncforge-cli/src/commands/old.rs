@@ -17,8 +17,8 @@ use ncforge::model::VarId;
 use ncforge::ops::combine::{CombineOptions, combine, plan};
 
 use self::hints::Hints;
-use super::Context;
 use super::combine::report;
+use super::{Context, page};
 use crate::args::ProgressKind;
 use crate::exit::{Exit, Failure, Result};
 use crate::interrupt;
@@ -49,6 +49,7 @@ struct Request {
 }
 
 fn run(request: &Request, cx: &Context<'_>) -> Result {
+    page::check_folder(&request.output)?;
     let engine = engine(request, cx)?;
     let Request { tiles, output, options, .. } = request;
     let progress = match request.silent {

@@ -7,7 +7,7 @@ use ncforge::ops::pack::{PackOptions, PackReport, compact, pack, unpack};
 use ncforge::store::packed::{Codec, Options};
 use ncforge::words::bytes;
 
-use super::Context;
+use super::{Context, page};
 use crate::args::{CompactArgs, PackArgs, PackCodec, UnpackArgs};
 use crate::exit::{Exit, Failure, Result};
 use crate::interrupt;
@@ -16,6 +16,7 @@ use crate::interrupt;
 pub(crate) fn run(args: &PackArgs, cx: &Context<'_>) -> Result {
     let packed = Options { block: args.block.0, codec: codec(args)? };
     packed.check().map_err(|e| Failure::usage(e.to_string(), "such as --block 16K"))?;
+    page::check_folder(&args.output)?;
     let options = PackOptions { packed, overwrite: args.told.overwrite };
     let engine = cx.engine()?;
     done(cx, args.told.json, ("pack", "packed"), |progress| {
@@ -25,6 +26,7 @@ pub(crate) fn run(args: &PackArgs, cx: &Context<'_>) -> Result {
 
 /// Unpacks.
 pub(crate) fn run_unpack(args: &UnpackArgs, cx: &Context<'_>) -> Result {
+    page::check_folder(&args.output)?;
     let engine = cx.engine()?;
     let work = |progress: &dyn ncforge::ops::progress::Progress| {
         unpack(&args.input, &args.output, args.told.overwrite, &engine, progress)

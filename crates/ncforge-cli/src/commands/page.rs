@@ -1,15 +1,31 @@
-//! Pages of `info` and `doctor`: where they go.
+//! Pages of `info` and `doctor`, and other outputs: where they go.
 
+use std::io::ErrorKind;
 use std::path::Path;
 
 use super::Context;
 use crate::exit::{Failure, Result};
 
-/// Refuses to replace a page that exists, before any work is done.
+/// Refuses to replace a page that exists, and folders that do not, before any work is done.
 pub(super) fn check(out: &Path, overwrite: bool) -> Result<(), Failure> {
-    match out != Path::new("-") && out.exists() && !overwrite {
+    if out == Path::new("-") {
+        return Ok(());
+    }
+    check_folder(out)?;
+    match out.exists() && !overwrite {
         true => Err(ncforge::Error::Exists(out.to_owned()).into()),
         false => Ok(()),
+    }
+}
+
+/// Refuses an output in a folder that is not there, before any work is done.
+pub(super) fn check_folder(out: &Path) -> Result<(), Failure> {
+    let folder = out.parent().filter(|f| !f.as_os_str().is_empty());
+    match folder.is_none_or(Path::is_dir) {
+        true => Ok(()),
+        false => {
+            Err(ncforge::Error::io("create", out.display().to_string(), ErrorKind::NotFound.into()).into())
+        }
     }
 }
 

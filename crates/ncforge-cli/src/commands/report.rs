@@ -4,7 +4,7 @@ use ncforge_bench::report::{results_markdown, results_page};
 use ncforge_bench::result::{Results, results_csv};
 
 use super::Context;
-use super::page::write_whole;
+use super::page::{self, write_whole};
 use crate::args::ReportArgs;
 use crate::exit::{Exit, Failure, Result};
 
@@ -23,6 +23,7 @@ pub(crate) fn run(args: &ReportArgs, cx: &Context<'_>) -> Result {
             ));
         }
     };
+    page::check_folder(&args.output)?;
     if args.output.exists() && !args.overwrite {
         let message = format!("`{}` exists already", args.output.display());
         return Err(Failure::usage(message, "give -O to overwrite it"));

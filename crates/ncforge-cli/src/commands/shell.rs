@@ -12,8 +12,34 @@ use crate::printer::Printer;
 pub(crate) fn completions(args: &CompletionsArgs, printer: &Printer) -> Result {
     let mut script = Vec::new();
     clap_complete::generate(args.shell, &mut declaration(), "ncforge", &mut script);
-    printer.data(&String::from_utf8_lossy(&script));
+    let mut script = String::from_utf8_lossy(&script).into_owned();
+    if args.shell == clap_complete::Shell::Bash {
+        script = with_files(&script);
+    }
+    printer.data(&script);
     Ok(Exit::Ok)
+}
+
+/// In the script for bash, clap offers options where a file is due, and no files. Without those, bash does what it does by default.
+const FILES: &str = r#"
+_ncforge_or_files() {
+    _ncforge "$@"
+    [[ "${COMP_WORDS[COMP_CWORD]}" == -* ]] && return 0
+    local word kept=()
+    for word in "${COMPREPLY[@]}"; do
+        [[ "${word}" == [-\<\[]* ]] || kept+=("${word}")
+    done
+    COMPREPLY=("${kept[@]}")
+}
+"#;
+
+/// The script for bash with files where no option was begun.
+fn with_files(script: &str) -> String {
+    let calls = script.replace("complete -F _ncforge -o", "complete -F _ncforge_or_files -o");
+    match calls.rfind("\nif [[ \"${BASH_VERSINFO") {
+        Some(at) => format!("{}{FILES}{}", &calls[..at], &calls[at..]),
+        None => script.to_owned(),
+    }
 }
 
 /// Prints one manual page, or writes all of them.
@@ -28,14 +54,9 @@ pub(crate) fn man(args: &ManArgs, printer: &Printer) -> Result {
     if let Some(dir) = &args.dir {
         return write_all(root, dir, printer);
     }
-    let page = match &args.command {
-        None => render(root)?,
-        Some(name) => {
-            let sub = root.find_subcommand(name).ok_or_else(|| {
-                Failure::usage(format!("no command `{name}`"), "`ncforge help` lists the commands")
-            })?;
-            render(named_with_root(sub))?
-        }
+    let page = match &args.command[..] {
+        [] => render(root)?,
+        words => render(below(&root, words)?)?,
     };
     printer.data(&String::from_utf8_lossy(&page));
     Ok(Exit::Ok)
@@ -43,8 +64,7 @@ pub(crate) fn man(args: &ManArgs, printer: &Printer) -> Result {
 
 fn write_all(root: clap::Command, dir: &Path, printer: &Printer) -> Result {
     std::fs::create_dir_all(dir).map_err(|e| Failure::system("create", dir, e))?;
-    let subs: Vec<_> = root.get_subcommands().map(named_with_root).collect();
-    for command in std::iter::once(root).chain(subs) {
+    for command in with_all_below(root) {
         let path = dir.join(format!("{}.1", command.get_name()));
         std::fs::write(&path, render(command)?).map_err(|e| Failure::system("write", &path, e))?;
         printer.detail(path.display());
@@ -52,10 +72,31 @@ fn write_all(root: clap::Command, dir: &Path, printer: &Printer) -> Result {
     Ok(Exit::Ok)
 }
 
-/// A sub-command under the name that its page has: `ncforge-copy`.
-fn named_with_root(sub: &clap::Command) -> clap::Command {
-    let name = format!("ncforge-{}", sub.get_name());
-    sub.clone().name(name).version(env!("CARGO_PKG_VERSION"))
+/// The command that these words name, under the name that its page has.
+fn below(root: &clap::Command, words: &[String]) -> Result<clap::Command, Failure> {
+    words.iter().try_fold(root.clone(), |command, word| match command.find_subcommand(word) {
+        Some(sub) => Ok(named_below(&command, sub)),
+        None => Err(Failure::usage(
+            format!("no command `{}`", words.join(" ")),
+            "`ncforge help` lists the commands, `ncforge bench --help` those below `bench`",
+        )),
+    })
+}
+
+/// A command, and all that are below it.
+fn with_all_below(command: clap::Command) -> Vec<clap::Command> {
+    let subs: Vec<_> = command
+        .get_subcommands()
+        .filter(|sub| sub.get_name() != "help")
+        .map(|sub| named_below(&command, sub))
+        .collect();
+    std::iter::once(command).chain(subs.into_iter().flat_map(with_all_below)).collect()
+}
+
+/// A sub-command under the name that its page has: `ncforge-copy`, `ncforge-bench-io`.
+fn named_below(above: &clap::Command, sub: &clap::Command) -> clap::Command {
+    let name = format!("{}-{}", above.get_name(), sub.get_name());
+    sub.clone().name(name).version(env!("CARGO_PKG_VERSION")).disable_help_subcommand(true)
 }
 
 fn render(command: clap::Command) -> Result<Vec<u8>> {

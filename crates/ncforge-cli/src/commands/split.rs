@@ -7,8 +7,8 @@ use ncforge::ops::copy::CopyOptions;
 use ncforge::ops::split::{SplitOptions, TileScheme, split};
 use ncforge::words::bytes;
 
-use super::Context;
 use super::options::{coding, format};
+use super::{Context, page};
 use crate::args::{SplitArgs, TileSchemeArg};
 use crate::exit::{Exit, Failure, Result};
 use crate::interrupt;
@@ -41,6 +41,7 @@ pub(crate) fn run(args: &SplitArgs, cx: &Context<'_>) -> Result {
         .output
         .clone()
         .unwrap_or_else(|| PathBuf::from(args.input.file_stem().unwrap_or(args.input.as_os_str())));
+    page::check_folder(&base)?;
     let engine = cx.engine()?;
     interrupt::catch();
     let progress = cx.printer.progress("split");

@@ -31,7 +31,21 @@ const MAX_THREADS: usize = 4096;
 /// Below this the engine could hold no chunk of usual size.
 const MIN_MEMORY: u64 = 1 << 20;
 
+fn enough(memory: u64) -> Result<u64> {
+    match memory >= MIN_MEMORY {
+        true => Ok(memory),
+        false => Err(Error::Invalid(format!(
+            "a memory budget of {memory} bytes is too small: it must be {MIN_MEMORY} bytes (1M) at least"
+        ))),
+    }
+}
+
 impl EngineOptions {
+    /// The options, or an error if they ask for less memory than any engine has.
+    pub(super) fn checked(self) -> Result<Self> {
+        self.memory.map_or(Ok(self), |memory| enough(memory).map(|_| self))
+    }
+
     pub(super) fn resolve(self) -> Result<Resolved> {
         self.resolve_with(|name| std::env::var(name).ok().filter(|v| !v.trim().is_empty()))
     }
@@ -53,6 +67,7 @@ impl EngineOptions {
         let memory = match (self.memory, env("NCFORGE_MEMORY")) {
             (Some(n), _) => n,
             (None, Some(text)) => parse_size(&text)
+                .and_then(enough)
                 .map_err(|e| Error::Invalid(format!("the environment variable NCFORGE_MEMORY: {e}")))?,
             (None, None) => machine.memory,
         };
@@ -130,6 +145,8 @@ mod tests {
         assert_eq!(resolve(none, &[("OMP_NUM_THREADS", "7,2")]).unwrap().threads, 7);
         assert!(resolve(none, &[("NCFORGE_THREADS", "many")]).is_err());
         assert!(resolve(none, &[("NCFORGE_MEMORY", "lots")]).is_err());
+        assert!(resolve(none, &[("NCFORGE_MEMORY", "1K")]).is_err());
+        assert!(EngineOptions { memory: Some(1 << 10), threads: None }.checked().is_err());
         assert!(resolve(EngineOptions { threads: Some(0), memory: None }, &[]).is_err());
         assert!(resolve(none, &[]).unwrap().threads >= 1);
     }

@@ -59,6 +59,7 @@ use self::whole::Whole;
 pub use left_out::KeptTile;
 pub use mosaic::Picture;
 pub use options::{CombineOptions, Differing, Holes, TileChunks};
+pub(crate) use scheme::RENAMED;
 pub use scheme::{GenericScheme, Placement, Position, SchemeChoice};
 
 /// Part of the budget for descriptions of tiles: one in so many.

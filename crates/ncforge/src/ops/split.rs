@@ -50,6 +50,17 @@ pub enum TileScheme {
     Wrf,
 }
 
+impl TileScheme {
+    /// The names by which its tiles' split dimensions are known, the fastest first; `None`: any.
+    fn dims(self) -> Option<[&'static str; 2]> {
+        match self {
+            TileScheme::Roms => Some(["xi_rho", "eta_rho"]),
+            TileScheme::Wrf => Some(["west_east", "south_north"]),
+            TileScheme::Nemo | TileScheme::Fms => None,
+        }
+    }
+}
+
 /// What a splitting is asked to do.
 #[derive(Clone, Debug, Default)]
 pub struct SplitOptions {

@@ -18,7 +18,7 @@ pub(crate) struct LibraryArgs {
 #[derive(Args, Debug)]
 pub(crate) struct FolderArgs {
     /// Folder for the files [default: the system's temporary one]
-    #[arg(long, value_name = "DIR")]
+    #[arg(long, value_name = "DIR", value_hint = clap::ValueHint::DirPath)]
     pub(crate) folder: Option<PathBuf>,
 }
 

@@ -14,7 +14,7 @@ use crate::args::GlobalArgs;
 #[command(after_long_help = AFTER)]
 pub(crate) struct BenchDoctorArgs {
     /// Where files would be
-    #[arg(long, value_name = "DIR", default_value = ".")]
+    #[arg(long, value_name = "DIR", default_value = ".", value_hint = clap::ValueHint::DirPath)]
     pub(crate) folder: PathBuf,
     /// Everything, as JSON
     #[arg(long)]

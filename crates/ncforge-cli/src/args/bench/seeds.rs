@@ -25,7 +25,7 @@ pub(crate) struct SeedsArgs {
     #[arg(long, value_name = "PATH")]
     pub(crate) library: Vec<String>,
     /// Folder for the files, up to 2 GB [default: the system's temporary one]
-    #[arg(long, value_name = "DIR")]
+    #[arg(long, value_name = "DIR", value_hint = clap::ValueHint::DirPath)]
     pub(crate) folder: Option<PathBuf>,
     /// Say which runs these are, and do nothing
     #[arg(long)]

@@ -17,7 +17,7 @@ pub(crate) struct SelftestArgs {
     #[arg(long, value_name = "CHECK")]
     pub(crate) leave_out: Option<String>,
     /// Folder for files of a few megabytes [default: the system's temporary one]
-    #[arg(long, value_name = "DIR")]
+    #[arg(long, value_name = "DIR", value_hint = clap::ValueHint::DirPath)]
     pub(crate) folder: Option<PathBuf>,
     /// Every check, as JSON
     #[arg(long)]

@@ -6,6 +6,7 @@ use crate::container::put_attribute;
 use crate::dataset::Dataset;
 use crate::error::{Error, Result};
 use crate::model::{Atomic, Attribute, DimId, Schema, Values};
+use crate::ops::combine::RENAMED;
 
 use super::TileScheme;
 use super::families::{Families, Family};
@@ -57,6 +58,7 @@ pub(super) fn describe(
         starts[r.dim.0] = r.from;
         schema.dims[r.dim.0].len = r.to - r.from;
     }
+    let foreign = take_names(&mut schema, families, scheme)?;
     let file = path.file_name().unwrap_or_default().to_string_lossy().into_owned();
     match scheme {
         TileScheme::Nemo => nemo(&mut schema, &ranges, one, &file),
@@ -68,7 +70,36 @@ pub(super) fn describe(
         }
         TileScheme::Wrf => wrf(&mut schema, &ranges),
     }
+    for (name, own) in foreign {
+        let attr = Attribute::text(format!("{RENAMED}{name}"), &own);
+        put_attribute(&mut schema.groups[0].attrs, attr);
+    }
     Ok(Described { schema, starts })
+}
+
+/// Gives the split dimensions the names by which tiles of the scheme are known. Gives new and own names, for `combine` to
+/// give those back.
+fn take_names(
+    schema: &mut Schema,
+    families: &Families,
+    scheme: TileScheme,
+) -> Result<Vec<(&'static str, String)>> {
+    let mut renamed = Vec::new();
+    for (family, name) in [&families.x, &families.y].into_iter().zip(scheme.dims().into_iter().flatten()) {
+        let dim = family.main();
+        if schema.dim(dim).name == name {
+            continue;
+        }
+        if schema.dims_in(Schema::ROOT).any(|d| schema.dim(d).name == name) {
+            return Err(Error::Invalid(format!(
+                "in tiles of this scheme the dimension `{}` must be called `{name}`, which another one of the file is: \
+                 split that, or choose another scheme",
+                schema.dim(dim).name
+            )));
+        }
+        renamed.push((name, std::mem::replace(&mut schema.dims[dim.0].name, name.to_owned())));
+    }
+    Ok(renamed)
 }
 
 fn ranges(schema: &Schema, family: &Family, at: u64, tiles: u64, halo: u64) -> Vec<Range> {

@@ -74,11 +74,10 @@ impl Families {
                 path: source.path().display().to_string(),
             })
         };
-        let mains = match (&options.dims, options.scheme) {
-            (Some((x, y)), _) => (need(x)?, need(y)?),
-            (None, TileScheme::Roms) => (need("xi_rho")?, need("eta_rho")?),
-            (None, TileScheme::Wrf) => (need("west_east")?, need("south_north")?),
-            (None, _) => last_two(schema).ok_or_else(|| {
+        let usual = options.scheme.dims().and_then(|[x, y]| Some((by_name(x)?, by_name(y)?)));
+        let mains = match &options.dims {
+            Some((x, y)) => (need(x)?, need(y)?),
+            None => usual.or_else(|| last_two(schema)).ok_or_else(|| {
                 Error::Invalid("no variable has two fixed dimensions to split; --dims X,Y names them".into())
             })?,
         };

@@ -170,8 +170,11 @@ impl Scheme for GenericScheme {
     }
 
     fn is_of_tile(&self, global_attribute: &str) -> bool {
-        self.placements.iter().any(|p| {
-            matches!(&p.position, Position::Attribute { var: None, name, .. } if name == global_attribute)
+        self.placements.iter().any(|p| match &p.position {
+            Position::Attribute { var: None, name, .. } => {
+                name == global_attribute || super::xios_beside(name).iter().any(|n| n == global_attribute)
+            }
+            _ => false,
         })
     }
 }

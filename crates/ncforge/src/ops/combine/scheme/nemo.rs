@@ -72,6 +72,10 @@ impl Scheme for Nemo {
     fn is_of_tile(&self, global_attribute: &str) -> bool {
         global_attribute.starts_with("DOMAIN_") || ["file_name", "associate_file"].contains(&global_attribute)
     }
+
+    fn finish(&self, whole: &mut Schema, _output: &str) {
+        super::drop_xios(whole);
+    }
 }
 
 /// Unlimited dimensions that hold a list: no variable along them is split, and none of them is an axis with

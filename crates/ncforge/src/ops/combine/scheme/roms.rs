@@ -6,6 +6,7 @@
 
 use super::{Header, Place, Scheme};
 use crate::error::Result;
+use crate::model::Schema;
 
 #[derive(Debug)]
 pub(crate) struct Roms;
@@ -51,5 +52,9 @@ impl Scheme for Roms {
 
     fn is_of_tile(&self, global_attribute: &str) -> bool {
         ["partition", "ij_nodes", "subdompos", "globaldims", "neighbors"].contains(&global_attribute)
+    }
+
+    fn finish(&self, whole: &mut Schema, _output: &str) {
+        super::give_back_names(whole);
     }
 }

@@ -15,6 +15,15 @@ pub(crate) struct Wrf;
 const AXES: [(&str, &str); 3] =
     [("WEST-EAST", "west_east"), ("SOUTH-NORTH", "south_north"), ("BOTTOM-TOP", "bottom_top")];
 
+/// Whether an attribute says which part of the domain a tile is.
+fn is_of_wrf(name: &str) -> bool {
+    AXES.iter().any(|(axis, _)| {
+        name.strip_prefix(axis).is_some_and(|rest| {
+            rest == "_GRID_DIMENSION" || rest.starts_with("_PATCH_START_") || rest.starts_with("_PATCH_END_")
+        })
+    })
+}
+
 impl Scheme for Wrf {
     fn name(&self) -> &'static str {
         "wrf"
@@ -59,6 +68,11 @@ impl Scheme for Wrf {
     }
 
     fn finish(&self, whole: &mut Schema, _output: &str) {
+        if super::give_back_names(whole) {
+            // No file of WRF: it had no such attributes before it was split.
+            whole.groups[0].attrs.retain(|a| !is_of_wrf(&a.name));
+            return;
+        }
         for (attr, dim) in AXES {
             for (staggered, end) in [("UNSTAG", ""), ("STAG", "_stag")] {
                 let name = format!("{dim}{end}");
