@@ -35,6 +35,10 @@ CASES: dict[str, tuple[str, dict[str, Any], Any]] = {
     "one and zero": ("i2", {"scale_factor": 1.0, "add_offset": 0.0}, [1, 2, -3, 400]),
     "scaled, fill": ("i2", {"scale_factor": 0.5, "add_offset": 10.0, "_FillValue": np.int16(-1)}, [1, -1, -3, 400]),
     "unsigned": ("i1", {"_Unsigned": "true"}, [1, -1, -128, 127]),
+    "unsigned, the fill of signed bytes": ("i1", {"_Unsigned": "true"}, [1, -127, -128, 127]),
+    "unsigned, the fill of signed shorts": ("i2", {"_Unsigned": "true"}, [1, -32767, -32768, 32767]),
+    "unsigned, missing": ("i1", {"_Unsigned": "true", "missing_value": np.int8(-1)}, [1, -127, -1, 127]),
+    "unsigned, scaled": ("i2", {"_Unsigned": "true", "scale_factor": 0.5}, [1, -32767, -1, 127]),
     "unsigned, scaled, fill": (
         "i1",
         {"_Unsigned": "true", "scale_factor": 0.5, "_FillValue": np.int8(-1)},

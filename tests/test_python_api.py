@@ -132,9 +132,9 @@ def test_assignment_is_numpys(small: Path) -> None:
             assert np.array_equal(v[...], whole), key
         with pytest.raises(ValueError, match="broadcast"):
             v[0] = [1, 2]
-        with pytest.raises(ValueError, match="do not fit"):
+        with pytest.raises(ValueError, match="does not fit"):
             v[0] = 2**40
-        with pytest.raises(ValueError, match="do not fit"):
+        with pytest.raises(ValueError, match="does not fit"):
             v[0] = np.nan
         # What stands behind the point goes, as in NumPy; what is masked is filled.
         v[0] = 1.5

@@ -8,8 +8,8 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from ncforge._core import File
-from ncforge._values import ATOMIC, TypeName, Types, exact, plain_attributes
-from ncforge.errors import InvalidError, NotFoundError, NotRepresentableError, ReadOnlyError
+from ncforge._values import ATOMIC, TypeName, Types, UnfitError, exact, plain_attributes, told_of
+from ncforge.errors import NotFoundError, NotRepresentableError, ReadOnlyError
 
 if TYPE_CHECKING:
     from ncforge._contents import Contents
@@ -81,7 +81,8 @@ class Attributes:
         """Sets an attribute. Text becomes ``char``, or ``string`` if it is not ASCII and the format has strings; a list of
         text becomes ``string``; numbers keep their type.
         """
-        kind, plain = self._attribute(value)
+        with told_of(f"attribute `{name}`"):
+            kind, plain = self._attribute(value)
         self._changing().set_attr(self._group_id, self._var_id, name, kind, plain)
 
     def setncattr_string(self, name: str, value: str | bytes | list[str]) -> None:
@@ -116,11 +117,11 @@ class Attributes:
             return "S1", text
         array = np.asarray(value)
         if array.ndim > 1:
-            raise InvalidError("an attribute has one dimension, and not more")
+            raise UnfitError("an attribute has one dimension, and not more")
         if array.dtype.names is not None:
             of = self._types.compound_like(array.dtype)
             if of is None:
-                raise InvalidError("define the compound type of this attribute first")
+                raise UnfitError("define the compound type of this attribute first")
             return of, self._types.plain(of, array.reshape(-1))
         if array.dtype.kind in "UO" and all(isinstance(v, str) for v in array.reshape(-1)):
             if array.ndim == 0:
@@ -137,8 +138,8 @@ class Attributes:
             # Python's integers are 64 bits wide, those formats' are not.
             code = "i4"
         if code not in ATOMIC:
-            raise InvalidError(f"an attribute cannot have values of type {array.dtype}")
-        return code, exact(array.reshape(-1), np.dtype(code)).tobytes()
+            raise UnfitError(f"an attribute cannot have values of type {array.dtype}")
+        return code, exact(array, np.dtype(code)).tobytes()
 
     def __getattr__(self, name: str) -> Any:
         if name == "__dict__":

@@ -171,7 +171,10 @@ def _select(
         else:
             start, count, step = _position(item, shape[d], grows, d, name), 1, 1
         out.flipped.append(step < 0)
-        out.start.append(start + (count - 1) * step if step < 0 and count else start)
+        if step < 0:
+            # Read forwards. Of nothing, Python's first position may be -1.
+            start = start + (count - 1) * step if count else 0
+        out.start.append(start)
         out.count.append(count)
         out.stride.append(abs(step))
         out.squeezed.append(not isinstance(item, slice))

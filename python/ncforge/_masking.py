@@ -180,8 +180,9 @@ class Rules:
         if self.fill is not None:
             value = same(self.fill)[()]
             note(_equal(data, value), value)
-        elif self.default_masks:
-            value = same(self.default)[()]
+        elif self.default_masks and self.default is not None and not unsigned:
+            # That of a signed type is negative: no number of an unsigned one equals it.
+            value = self.default[()]
             note(_equal(data, value), value)
         with np.errstate(invalid="ignore"):
             if self.low is not None:

@@ -94,7 +94,7 @@ def plan_of(rules: Rules, mask: bool, scale: bool) -> Plan | None:
             missing += [value.tobytes() for value in rules.missing.reshape(-1)]
         if rules.fill is not None:
             missing.append(rules.fill.tobytes())
-        elif rules.default_masks and rules.default is not None:
+        elif rules.default_masks and rules.default is not None and not unsigned:
             missing.append(rules.default.tobytes())
         low, high = (None if v is None else np.asarray(v, dtype).tobytes() for v in (rules.low, rules.high))
     if width is None and not missing and low is None and high is None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 from collections.abc import Iterable, Iterator
 from typing import Any
 
@@ -104,14 +105,19 @@ class Types:
         if any(self.is_heap(t) for _, _, t, _ in fields):
             # Objects are pointers wherever NumPy puts them; the file's offsets mean nothing here.
             return np.dtype(list(zip(names, (f[0] for f in formats), (f[1] for f in formats), strict=True)))
-        return np.dtype(
-            {
-                "names": names,
-                "formats": formats,
-                "offsets": [offset for _, offset, _, _ in fields],
-                "itemsize": info["size"],
-            }
-        )
+        layout: Any = {
+            "names": names,
+            "formats": formats,
+            "offsets": [offset for _, offset, _, _ in fields],
+            "itemsize": info["size"],
+        }
+        made: np.dtype[Any]
+        try:
+            made = np.dtype(layout, align=True)
+        except ValueError:
+            # Fields where no C compiler puts them.
+            made = np.dtype(layout)
+        return made
 
     def is_heap(self, name: TypeName) -> bool:
         """Whether values are strings, ragged rows, or compounds of them."""
@@ -210,13 +216,37 @@ def _flat(values: Any) -> Iterable[Any]:
     return np.asarray(values, object).reshape(-1) if isinstance(values, str | bytes) else values
 
 
+class UnfitError(InvalidError):
+    """Values that a variable or an attribute cannot take."""
+
+
+@contextlib.contextmanager
+def told_of(what: str, more: str = "") -> Iterator[None]:
+    """Errors about values say of which variable or attribute they are; ``more``: how they came about."""
+    try:
+        yield
+    except UnfitError as e:
+        raise InvalidError(f"{what}: {e}{more}") from None
+
+
+def first_place(odd: Any) -> tuple[int, ...]:
+    """Where the first of those stands that are odd."""
+    return tuple(int(i) for i in np.unravel_index(int(np.argmax(odd)), np.shape(odd))) if np.ndim(odd) else ()
+
+
+def at_place(value: Any, place: tuple[int, ...]) -> str:
+    """A value, and where it stands among those that were given."""
+    return f"{value} at [{', '.join(map(str, place))}]" if place else f"{value}"
+
+
 def exact(values: Any, dtype: np.dtype[Any], truncate: bool = False) -> np.ndarray:
     """The values in this type. A conversion to integers that would change a value is an error; ``truncate``: but for
     what stands behind the point, which goes, as in NumPy.
     """
     if isinstance(values, np.ma.MaskedArray):
         if np.ma.is_masked(values):
-            raise InvalidError("masked values: fill them before writing (`.filled(value)`)")
+            where = at_place("a masked value", first_place(np.ma.getmaskarray(values)))
+            raise UnfitError(f"{where}: fill masked values before writing (`.filled(value)`)")
         values = values.data
     if dtype.kind == "S" and isinstance(values, str):
         values = values.encode()
@@ -231,12 +261,30 @@ def exact(values: Any, dtype: np.dtype[Any], truncate: bool = False) -> np.ndarr
     if dtype.kind == "S" and array.dtype.kind == "U":
         return np.char.encode(array, "utf-8").astype(dtype)
     if dtype.kind not in "iu" or array.dtype.kind not in "iufb" or np.can_cast(array.dtype, dtype):
-        return np.ascontiguousarray(array.astype(dtype))
+        return _converted(array, dtype)
     with np.errstate(invalid="ignore"):
         out = array.astype(dtype)
         # Sign and size, each way: a large unsigned number would come back from a signed one unchanged.
         kept = np.trunc(array) if truncate and array.dtype.kind == "f" else array
         same = (out == kept) & ((out < 0) == (kept < 0))
     if not np.all(same):
-        raise InvalidError(f"values of type {array.dtype} do not fit {dtype} without change")
+        limits = np.iinfo(dtype)
+        place = first_place(~np.asarray(same))
+        raise UnfitError(
+            f"{at_place(array[place], place)} does not fit {dtype} ({limits.min} to {limits.max}) unchanged"
+        )
     return np.ascontiguousarray(out)
+
+
+def _converted(array: np.ndarray, dtype: np.dtype[Any]) -> np.ndarray:
+    """The values in this type as NumPy converts them, or an error that names the first that it cannot convert."""
+    try:
+        return np.ascontiguousarray(array.astype(dtype))
+    except (ValueError, TypeError, OverflowError) as e:
+        for at, value in np.ndenumerate(array):
+            try:
+                np.asarray(value).astype(dtype)
+            except (ValueError, TypeError, OverflowError):
+                shown = repr(value.item() if isinstance(value, np.generic) else value)
+                raise UnfitError(f"{at_place(shown, at)} cannot be converted to {dtype}") from e
+        raise

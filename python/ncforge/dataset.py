@@ -18,7 +18,7 @@ from ncforge._files import write_whole
 from ncforge._grouptools import GroupTools
 from ncforge._grouptypes import GroupTypes
 from ncforge._groupview import group_html
-from ncforge._masking import default_fill
+from ncforge._printed import group_text
 from ncforge._values import TypeName, Types
 from ncforge.dimension import Dimension
 from ncforge.errors import (
@@ -29,7 +29,7 @@ from ncforge.errors import (
     UnsupportedCallError,
     UnsupportedError,
 )
-from ncforge.variable import Variable
+from ncforge.variable import Variable, plain_fill
 
 __all__ = ["Dataset", "Group"]
 
@@ -258,13 +258,14 @@ class Group(GroupTools, GroupTypes):
             Bytes of a chunk cache: see :meth:`Variable.set_var_chunk_cache`.
         """
         names = (dimensions,) if isinstance(dimensions, str | Dimension) else dimensions
-        if "/" in varname.strip("/"):
-            path, varname = varname.strip("/").rsplit("/", 1)
-            return self.createGroup(path).createVariable(
-                varname, datatype, names, compression, zlib, complevel, shuffle, szip_coding, szip_pixels_per_block,
+        *above, last = [part for part in varname.split("/") if part not in ("", ".")] or [varname]
+        if above:
+            return self.createGroup("/".join(above)).createVariable(
+                last, datatype, names, compression, zlib, complevel, shuffle, szip_coding, szip_pixels_per_block,
                 blosc_shuffle, fletcher32, contiguous, chunksizes, endian, least_significant_digit, significant_digits,
                 quantize_mode, fill_value, chunk_cache,
             )  # fmt: skip
+        varname = last
         part = complex_type(datatype)
         if part is not None:
             if not self._contents.auto_complex:
@@ -282,18 +283,13 @@ class Group(GroupTools, GroupTypes):
         storage = _storage(
             compression, zlib, complevel, shuffle, blosc_shuffle, fletcher32, contiguous, chunksizes, endian, fills
         )
+        fill = None if fill_value is None or fill_value is False else plain_fill(self._types, kind, varname, fill_value)
         ident = self._changing().def_var(self._group_id, varname, kind, dims, storage)
         var = self._variable(ident, varname, kind, dims)
         if chunk_cache is not None:
             var.set_var_chunk_cache(int(chunk_cache))
-        if fill_value is not None and fill_value is not False:
-            fill = (
-                default_fill(self._types.dtype(kind))
-                if isinstance(fill_value, str) and fill_value == "default"
-                else fill_value
-            )
-            plain = self._types.plain(kind, [fill] if self._types.is_heap(kind) else fill)
-            self._core.set_attr(self._group_id, ident, "_FillValue", kind, plain)
+        if fill is not None:
+            self._core.set_attr(self._group_id, ident, "_FillValue", kind, fill)
         if significant_digits is not None:
             self._core.quantize(ident, quantize_mode, int(significant_digits))
         if least_significant_digit is not None:
@@ -356,10 +352,7 @@ class Group(GroupTools, GroupTypes):
         return f"ncforge.Group {self.path}"
 
     def __repr__(self) -> str:
-        return (
-            f"<ncforge.{type(self).__name__} {self.path!r}: {len(self.dimensions)} dimensions, "
-            f"{len(self.variables)} variables, {len(self.groups)} groups>"
-        )
+        return group_text(self)
 
 
 class Dataset(Group):

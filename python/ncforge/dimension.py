@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from ncforge._printed import dimension_text
+
 if TYPE_CHECKING:
     from ncforge.dataset import Group
 
@@ -48,5 +50,4 @@ class Dimension:
         return self.size
 
     def __repr__(self) -> str:
-        unlimited = ", unlimited" if self._unlimited else ""
-        return f"<ncforge.Dimension {self._name!r}: {self.size}{unlimited}>"
+        return dimension_text(self)

@@ -10,7 +10,7 @@ import numpy as np
 __all__ = ["CompoundType", "EnumType", "OpaqueType", "UserType", "VLType"]
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, repr=False)
 class UserType:
     """What all user-defined types have in common."""
 
@@ -20,8 +20,14 @@ class UserType:
     """The NumPy type of one value."""
     _id: int
 
+    def __repr__(self) -> str:
+        # Which needs these classes.
+        from ncforge._printed import type_text
 
-@dataclass(frozen=True)
+        return type_text(self)
+
+
+@dataclass(frozen=True, repr=False)
 class CompoundType(UserType):
     """A record with named fields: a structured NumPy type. Fields of strings and ragged rows are objects, fields of text
     are arrays of characters.
@@ -31,7 +37,7 @@ class CompoundType(UserType):
     """The same with text of fixed length for arrays of characters: what values are read and written as."""
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, repr=False)
 class EnumType(UserType):
     """Named integers."""
 
@@ -39,7 +45,7 @@ class EnumType(UserType):
     """The names and their values."""
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, repr=False)
 class VLType(UserType):
     """Ragged rows: each value is an array of its own. ``dtype`` is that of the values of a row."""
 
@@ -47,6 +53,6 @@ class VLType(UserType):
     """The NumPy type of one value of a row (``str`` for strings)."""
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, repr=False)
 class OpaqueType(UserType):
     """Blobs of fixed size: NumPy's ``V`` types."""

@@ -12,9 +12,10 @@ from ncforge._core import engine_stats
 from ncforge._filters import QUANTIZED, described
 from ncforge._index import Picked, Selection, select, select_for_writing
 from ncforge._masking import Rules, Switches, default_fill
+from ncforge._printed import variable_text
 from ncforge._text import chars, strings
 from ncforge._unpack import Plan, Unpacked
-from ncforge._values import NUMBERS, TypeName, exact, text_view
+from ncforge._values import NUMBERS, TypeName, Types, UnfitError, at_place, exact, first_place, text_view, told_of
 from ncforge._view import Layout, html
 from ncforge.dimension import Dimension
 from ncforge.errors import FixedAttributeError, InvalidError
@@ -170,14 +171,18 @@ class Variable(Attributes):
         return value
 
     def setncattr(self, name: str, value: Any) -> None:
-        """Sets an attribute, see :meth:`Group.setncattr`. ``_FillValue`` is set where the variable is defined, and
-        nowhere else.
+        """Sets an attribute, see :meth:`Group.setncattr`. ``_FillValue`` becomes a value of the variable's type, and can be
+        set until the first value is written.
         """
-        if name == "_FillValue":
-            raise FixedAttributeError(
-                "_FillValue is set when a variable is defined: createVariable(..., fill_value=...)"
-            )
-        super().setncattr(name, value)
+        if name != "_FillValue":
+            super().setncattr(name, value)
+            return
+        plain = plain_fill(self._types, self._kind, self._name, value)
+        core = self._changing()
+        try:
+            core.set_attr(self._group_id, self._var_id, name, self._kind, plain)
+        except InvalidError as e:
+            raise FixedAttributeError(str(e)) from None
 
     def endian(self) -> str:
         """Byte order in the file: "native", "little" or "big"."""
@@ -429,15 +434,19 @@ class Variable(Attributes):
 
     def __setitem__(self, key: Any, value: Any) -> None:
         how = self._switches
-        if isinstance(self._kind, int):
-            value = self._of_user_type(value, how)
-        elif self._kind == "S1":
-            value = self._characters(value, how)
-        elif self._kind != "str" and (
-            isinstance(value, np.ma.MaskedArray) or (how.scale and not isinstance(value, str | bytes))
-        ):
-            value = self._rules.take(value, how)
-        self._put(key, value, truncate=True)
+        packs = False
+        if isinstance(self._kind, str) and self._kind not in ("S1", "str"):
+            packs = how.scale and self._rules.scales
+        with told_of(f"`{self._name}`", ", after scale_factor and add_offset" if packs else ""):
+            if isinstance(self._kind, int):
+                value = self._of_user_type(value, how)
+            elif self._kind == "S1":
+                value = self._characters(value, how)
+            elif self._kind != "str" and (
+                isinstance(value, np.ma.MaskedArray) or (how.scale and not isinstance(value, str | bytes))
+            ):
+                value = self._rules.take(value, how)
+            self._put(key, value, truncate=True)
 
     def _characters(self, value: Any, how: Switches) -> Any:
         """Values for a variable of characters: text is taken apart if there is an encoding."""
@@ -476,8 +485,11 @@ class Variable(Attributes):
             return value
         if isinstance(value, np.ma.MaskedArray):
             value = self._rules.take(value, Switches(scale=False))
-        if not np.isin(np.asarray(value), [number for _, number in info["members"]]).all():
-            raise InvalidError(f"`{self._name}`: a value that the enum `{info['name']}` does not have")
+        given = np.asarray(value)
+        odd = ~np.isin(given, [number for _, number in info["members"]])
+        if odd.any():
+            place = first_place(odd)
+            raise UnfitError(f"{at_place(given[place], place)} is a value that the enum `{info['name']}` does not have")
         return value
 
     def _put(self, key: Any, value: Any, truncate: bool = False) -> None:
@@ -493,7 +505,10 @@ class Variable(Attributes):
             # A text for a row of characters, and the like: axes of length 1 in front do not count.
             while data.ndim > len(shape) and data.shape[0] == 1:
                 data = data[0]
-            full = np.broadcast_to(data, shape)
+            try:
+                full = np.broadcast_to(data, shape)
+            except ValueError:
+                raise UnfitError(f"shape {data.shape} cannot be broadcast to the selection's, {shape}") from None
             full = (full if part is None else full[part]).reshape(s.count)
             if any(s.flipped):
                 full = full[s.flips()]
@@ -529,8 +544,15 @@ class Variable(Attributes):
         return html(self)
 
     def __repr__(self) -> str:
-        dims = ", ".join(f"{n}={size}" for n, size in zip(self.dimensions, self.shape, strict=True))
-        return f"<ncforge.Variable {self._name!r} ({dims}): {self.dtype}>"
+        return variable_text(self)
+
+
+def plain_fill(types: Types, kind: TypeName, name: str, value: Any) -> Any:
+    """A fill value for a variable of a type, as the extension module takes it; "default" is netCDF's own."""
+    if isinstance(value, str) and value == "default" and kind != "str":
+        value = default_fill(types.dtype(kind))
+    with told_of(f"the fill value of `{name}`"):
+        return types.plain(kind, [value] if types.is_heap(kind) else value)
 
 
 def _is_row(value: Any) -> bool:

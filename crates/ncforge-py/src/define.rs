@@ -1,20 +1,38 @@
-//! Definitions: new dimensions, groups, types, variables; attributes.
+//! Definitions: new dimensions, groups, types, variables; attributes. Each is checked as it is made, and undone if the file's
+//! format cannot hold it: what a program defined before stays.
 
 use ncforge::codec::filters;
 use ncforge::codec::quantize::Quantize;
-use ncforge::container::put_attribute;
+use ncforge::dataset::check_new;
 use ncforge::model::{
-    Atomic, Attribute, DType, DimId, Dimension, Endian, Field, Fill, Filter, Format, Group, GroupId, Schema,
-    Storage, TypeId, UserKind, UserType, VarId, Variable,
+    Atomic, Attribute, DType, Definition, DimId, Dimension, Endian, Field, Fill, Filter, Format, Group,
+    GroupId, Schema, Storage, TypeId, UserKind, UserType, VarId, Variable,
 };
 use ncforge::ops::choosing::{Choosing, Cut};
 use ncforge::tune::axes_along;
-use ncforge::{Error, Result, Values};
+use ncforge::{Error, Result};
 use pyo3::prelude::*;
 
 use crate::describe::code;
 use crate::errors::invalid;
 use crate::values::checked;
+
+/// A description that is being changed, of a file of this format.
+pub(crate) struct Draft<'a> {
+    pub(crate) schema: &'a mut Schema,
+    pub(crate) format: Format,
+}
+
+impl Draft<'_> {
+    /// Takes what was just defined, or undoes it if the format cannot hold it.
+    fn accept(&mut self, new: Definition, undo: impl FnOnce(&mut Schema)) -> Result<()> {
+        let checked = check_new(self.schema, self.format, new);
+        if checked.is_err() {
+            undo(self.schema);
+        }
+        checked
+    }
+}
 
 /// A type as Python names it.
 #[derive(FromPyObject)]
@@ -82,38 +100,33 @@ pub(crate) fn quantize(mode: &str, digits: u32) -> Result<Quantize> {
     }
 }
 
-pub(crate) fn dim(schema: &mut Schema, group: usize, name: &str, len: Option<u64>) -> Result<usize> {
+pub(crate) fn dim(draft: &mut Draft<'_>, group: usize, name: &str, len: Option<u64>) -> Result<usize> {
+    let schema = &mut *draft.schema;
     checked(&schema.groups, group, "group")?;
     let group = GroupId(group);
-    if schema.dims_in(group).any(|d| schema.dim(d).name == name) {
-        return Err(invalid(format!("there is a dimension `{name}` already")));
-    }
     schema.dims.push(Dimension { name: name.into(), group, len: len.unwrap_or(0), unlimited: len.is_none() });
-    Ok(schema.dims.len() - 1)
+    let id = schema.dims.len() - 1;
+    draft.accept(Definition::Dimension(DimId(id)), |s| s.dims.truncate(id))?;
+    Ok(id)
 }
 
-pub(crate) fn group(schema: &mut Schema, parent: usize, name: &str) -> Result<usize> {
+pub(crate) fn group(draft: &mut Draft<'_>, parent: usize, name: &str) -> Result<usize> {
+    let schema = &mut *draft.schema;
     checked(&schema.groups, parent, "group")?;
     let parent = GroupId(parent);
-    if schema.format != Format::Netcdf4 {
-        return Err(cannot_hold(schema, format!("group `{name}`: it has no groups")));
-    }
     if let Some(old) = schema.children(parent).find(|&g| schema.group(g).name == name) {
         return Ok(old.0);
     }
     schema.groups.push(Group { name: name.into(), parent: Some(parent), attrs: Vec::new() });
-    Ok(schema.groups.len() - 1)
+    let id = schema.groups.len() - 1;
+    draft.accept(Definition::Group(GroupId(id)), |s| s.groups.truncate(id))?;
+    Ok(id)
 }
 
-pub(crate) fn user_type(schema: &mut Schema, group: usize, name: &str, new: NewType) -> Result<usize> {
+pub(crate) fn user_type(draft: &mut Draft<'_>, group: usize, name: &str, new: NewType) -> Result<usize> {
+    let schema = &mut *draft.schema;
     checked(&schema.groups, group, "group")?;
     let group = GroupId(group);
-    if schema.format != Format::Netcdf4 {
-        return Err(cannot_hold(schema, format!("type `{name}`: it has no user-defined types")));
-    }
-    if schema.types_in(group).any(|t| schema.user_type(t).name == name) {
-        return Err(invalid(format!("there is a type `{name}` already")));
-    }
     let base = || new.base.as_ref().ok_or_else(|| invalid("the type needs a base type"))?.resolve(schema);
     let kind = match new.kind.as_str() {
         "compound" => {
@@ -136,30 +149,27 @@ pub(crate) fn user_type(schema: &mut Schema, group: usize, name: &str, new: NewT
         other => return Err(invalid(format!("no kind of type `{other}`"))),
     };
     schema.types.push(UserType { name: name.into(), group, kind });
-    Ok(schema.types.len() - 1)
+    let id = schema.types.len() - 1;
+    draft.accept(Definition::Type(TypeId(id)), |s| s.types.truncate(id))?;
+    Ok(id)
 }
 
 pub(crate) fn var(
-    schema: &mut Schema,
+    draft: &mut Draft<'_>,
     group: usize,
     name: &str,
     dtype: &TypeName,
     dims: &[usize],
     storage: NewStorage,
 ) -> Result<usize> {
+    let schema = &mut *draft.schema;
     checked(&schema.groups, group, "group")?;
-    let group = GroupId(group);
-    if schema.vars_in(group).any(|v| schema.var(v).name == name) {
-        return Err(invalid(format!("there is a variable `{name}` already")));
-    }
     for &d in dims {
         checked(&schema.dims, d, "dimension")?;
     }
-    let dtype = dtype.resolve(schema)?;
-    check_type(schema, dtype, "variable", name)?;
     let dims: Vec<DimId> = dims.iter().copied().map(DimId).collect();
-    let mut var = Variable::new(name, dtype, dims);
-    var.group = group;
+    let mut var = Variable::new(name, dtype.resolve(schema)?, dims);
+    var.group = GroupId(group);
     var.endian = match storage.endian.as_str() {
         "native" => Endian::Native,
         "little" => Endian::Little,
@@ -169,24 +179,9 @@ pub(crate) fn var(
     var.fill = if storage.fill { Fill::Default } else { Fill::None };
     var.storage = layout(schema, &var, &storage)?;
     schema.vars.push(var);
-    Ok(schema.vars.len() - 1)
-}
-
-/// Refuses at once what the file's format has no type for, and not when the file is completed.
-fn check_type(schema: &Schema, dtype: DType, what: &str, name: &str) -> Result<()> {
-    let fits = match (schema.format, dtype) {
-        (Format::Netcdf4, _) | (Format::Cdf5, DType::Atomic(_)) => true,
-        (_, DType::Atomic(a)) => a.in_classic(),
-        _ => false,
-    };
-    if fits {
-        return Ok(());
-    }
-    Err(cannot_hold(schema, format!("{what} `{name}` of type {}", schema.type_name(dtype))))
-}
-
-fn cannot_hold(schema: &Schema, what: String) -> Error {
-    Error::NotRepresentable { format: schema.format.kind(), what }
+    let id = schema.vars.len() - 1;
+    draft.accept(Definition::Variable(VarId(id)), |s| s.vars.truncate(id))?;
+    Ok(id)
 }
 
 fn layout(schema: &Schema, var: &Variable, new: &NewStorage) -> Result<Storage> {
@@ -258,53 +253,67 @@ pub(crate) fn filter_list(new: &NewStorage, size: usize, chunk_bytes: usize) -> 
 }
 
 /// Renames a dimension, variable or group.
-pub(crate) fn rename(schema: &mut Schema, what: &str, at: usize, name: &str) -> Result<()> {
-    let taken = || invalid(format!("there is a {what} `{name}` already"));
-    match what {
+pub(crate) fn rename(draft: &mut Draft<'_>, what: &str, at: usize, name: &str) -> Result<()> {
+    let schema = &mut *draft.schema;
+    let new = match what {
         "dimension" => {
             checked(&schema.dims, at, what)?;
-            if schema.dims_in(schema.dims[at].group).any(|d| d.0 != at && schema.dim(d).name == name) {
-                return Err(taken());
-            }
-            name.clone_into(&mut schema.dims[at].name);
+            Definition::Dimension(DimId(at))
         }
         "variable" => {
             checked(&schema.vars, at, what)?;
-            if schema.vars_in(schema.vars[at].group).any(|v| v.0 != at && schema.var(v).name == name) {
-                return Err(taken());
-            }
-            name.clone_into(&mut schema.vars[at].name);
+            Definition::Variable(VarId(at))
         }
         "group" => {
             checked(&schema.groups, at, what)?;
-            let Some(parent) = schema.groups[at].parent else {
+            if schema.groups[at].parent.is_none() {
                 return Err(invalid("the root group has no name"));
-            };
-            if schema.children(parent).any(|g| g.0 != at && schema.group(g).name == name) {
-                return Err(taken());
             }
-            name.clone_into(&mut schema.groups[at].name);
+            Definition::Group(GroupId(at))
         }
         other => return Err(invalid(format!("a {other} cannot be renamed"))),
+    };
+    let old = std::mem::replace(name_mut(schema, new), name.to_owned());
+    if old == name {
+        return Ok(());
     }
-    Ok(())
+    draft.accept(new, |s| *name_mut(s, new) = old)
+}
+
+fn name_mut(schema: &mut Schema, of: Definition) -> &mut String {
+    match of {
+        Definition::Group(g) => &mut schema.groups[g.0].name,
+        Definition::Dimension(d) => &mut schema.dims[d.0].name,
+        Definition::Type(t) => &mut schema.types[t.0].name,
+        Definition::Variable(v) => &mut schema.vars[v.0].name,
+        Definition::GroupAttribute(g, at) => &mut schema.groups[g.0].attrs[at].name,
+        Definition::VariableAttribute(v, at) => &mut schema.vars[v.0].attrs[at].name,
+    }
 }
 
 /// Renames an attribute, which keeps its place.
 pub(crate) fn rename_attribute(
-    schema: &mut Schema,
+    draft: &mut Draft<'_>,
     group: usize,
     var: Option<usize>,
     name: &str,
     to: &str,
 ) -> Result<()> {
-    let list = attributes_mut(schema, group, var)?;
-    if name != to && list.iter().any(|a| a.name == to) {
-        return Err(invalid(format!("there is an attribute `{to}` already")));
+    let list = attributes_mut(draft.schema, group, var)?;
+    let at = list.iter().position(|a| a.name == name).ok_or_else(|| no_attribute(name))?;
+    if name == to {
+        return Ok(());
     }
-    let found = list.iter_mut().find(|a| a.name == name).ok_or_else(|| no_attribute(name))?;
-    to.clone_into(&mut found.name);
-    Ok(())
+    to.clone_into(&mut list[at].name);
+    let new = attribute(group, var, at);
+    draft.accept(new, |s| name.clone_into(name_mut(s, new)))
+}
+
+fn attribute(group: usize, var: Option<usize>, at: usize) -> Definition {
+    match var {
+        Some(v) => Definition::VariableAttribute(VarId(v), at),
+        None => Definition::GroupAttribute(GroupId(group), at),
+    }
 }
 
 fn no_attribute(name: &str) -> Error {
@@ -334,26 +343,41 @@ fn attributes_mut(schema: &mut Schema, group: usize, var: Option<usize>) -> Resu
 }
 
 pub(crate) fn set_attribute(
-    schema: &mut Schema,
+    draft: &mut Draft<'_>,
     group: usize,
     var: Option<usize>,
-    name: &str,
-    dtype: DType,
-    values: Values,
+    new: Attribute,
 ) -> Result<()> {
-    check_type(schema, dtype, "attribute", name)?;
-    let attr = Attribute { name: name.into(), dtype, values };
-    put_attribute(attributes_mut(schema, group, var)?, attr);
-    Ok(())
+    let list = attributes_mut(draft.schema, group, var)?;
+    let (at, old) = match list.iter().position(|a| a.name == new.name) {
+        Some(at) => (at, Some(std::mem::replace(&mut list[at], new))),
+        None => {
+            list.push(new);
+            (list.len() - 1, None)
+        }
+    };
+    let new = attribute(group, var, at);
+    // One that has its name already may keep it, whatever it is.
+    let known = old.is_some() && new.check_name(draft.schema).is_err();
+    if known {
+        return Ok(());
+    }
+    draft.accept(new, |s| {
+        let Ok(list) = attributes_mut(s, group, var) else { return };
+        match old {
+            Some(old) => list[at] = old,
+            None => list.truncate(at),
+        }
+    })
 }
 
 pub(crate) fn delete_attribute(
-    schema: &mut Schema,
+    draft: &mut Draft<'_>,
     group: usize,
     var: Option<usize>,
     name: &str,
 ) -> Result<()> {
-    let list = attributes_mut(schema, group, var)?;
+    let list = attributes_mut(draft.schema, group, var)?;
     let at = list.iter().position(|a| a.name == name);
     let at = at.ok_or_else(|| no_attribute(name))?;
     list.remove(at);

@@ -5,7 +5,7 @@ use std::sync::Arc;
 
 use ncforge::dataset::Alignment;
 use ncforge::layout::Place;
-use ncforge::model::{DType, DimId, Fill, Format, VarId};
+use ncforge::model::{Attribute, DType, DimId, Fill, Format, VarId};
 use ncforge::{Hyperslab, Values};
 use numpy::{PyArray1, PyReadonlyArray1, PyReadwriteArray1};
 use pyo3::prelude::*;
@@ -282,7 +282,8 @@ impl File {
     ) -> PyResult<()> {
         let (dtype, schema) = self.typed(py, &dtype)?;
         let values = from_python(&schema, dtype, values)?;
-        outside(py, || self.state.define(|s| define::set_attribute(s, group, var, name, dtype, values)))
+        let new = Attribute { name: name.into(), dtype, values };
+        outside(py, || self.state.set_attribute(group, var, new))
     }
 
     /// Removes an attribute.

@@ -9,11 +9,13 @@ use ncforge::codec::unpack::{Missing, Unpacking};
 use ncforge::container::put_attribute;
 use ncforge::dataset::{Alignment, CreateOptions};
 use ncforge::engine::{Engine, EngineOptions};
-use ncforge::model::{Format, VarId};
+use ncforge::model::{Attribute, Format, VarId};
 use ncforge::select::Picks;
+use ncforge::store::packed::is_named_packed;
 use ncforge::store::{MemoryStore, Store};
 use ncforge::{Buffer, Dataset, DatasetMut, Error, Hyperslab, Result, Schema, Values};
 
+use crate::define::{self, Draft};
 use crate::errors::invalid;
 use crate::unpacking::Unpacked;
 
@@ -37,6 +39,8 @@ struct Writing {
     memory: Option<Arc<MemoryStore>>,
     /// Definitions that the file does not have yet.
     pending: Option<Schema>,
+    /// Whether it is a packed file, which is a classic one inside.
+    is_packed: bool,
     /// Variables whose values shall lose bits, of which the file does not know yet.
     rounding: Vec<(VarId, Quantize)>,
 }
@@ -66,8 +70,15 @@ impl State {
     pub(crate) fn update(path: PathBuf) -> Result<Self> {
         let open = Some(DatasetMut::open(&path)?);
         let create = CreateOptions::default();
-        let writing =
-            Writing { open, create, path: path.clone(), memory: None, pending: None, rounding: Vec::new() };
+        let writing = Writing {
+            open,
+            create,
+            path: path.clone(),
+            memory: None,
+            pending: None,
+            is_packed: false,
+            rounding: Vec::new(),
+        };
         Ok(State { mode: Mutex::new(Mode::Write(Box::new(writing))), path })
     }
 
@@ -86,8 +97,15 @@ impl State {
         let engine = memory.map(own).transpose()?;
         let create = CreateOptions { overwrite, engine, alignment, ..CreateOptions::default() };
         let pending = Some(Schema::new(format));
-        let writing =
-            Writing { open: None, create, path: path.clone(), memory: None, pending, rounding: Vec::new() };
+        let writing = Writing {
+            open: None,
+            create,
+            path: path.clone(),
+            memory: None,
+            pending,
+            is_packed: is_named_packed(&path),
+            rounding: Vec::new(),
+        };
         Ok(State { mode: Mutex::new(Mode::Write(Box::new(writing))), path })
     }
 
@@ -100,6 +118,7 @@ impl State {
             path: path.clone(),
             memory: Some(Arc::new(MemoryStore::new(name, Vec::new()))),
             pending: Some(Schema::new(format)),
+            is_packed: false,
             rounding: Vec::new(),
         };
         State { mode: Mutex::new(Mode::Write(Box::new(writing))), path }
@@ -138,12 +157,17 @@ impl State {
 
     /// Changes the description. It is carried out before the next data. A change that fails must leave the
     /// description as it was.
-    pub(crate) fn define<T>(&self, change: impl FnOnce(&mut Schema) -> Result<T>) -> Result<T> {
+    pub(crate) fn define<T>(&self, change: impl FnOnce(&mut Draft<'_>) -> Result<T>) -> Result<T> {
+        self.writing(|w| w.define(change))
+    }
+
+    /// Sets an attribute. A fill value is chosen while its variable has no values.
+    pub(crate) fn set_attribute(&self, group: usize, var: Option<usize>, new: Attribute) -> Result<()> {
         self.writing(|w| {
-            if w.pending.is_none() {
-                w.pending = Some(w.schema().clone());
+            if let Some(var) = var.filter(|_| new.name == "_FillValue") {
+                w.check_fill(var, &new)?;
             }
-            change(w.pending.as_mut().expect("just set"))
+            w.define(|draft| define::set_attribute(draft, group, var, new))
         })
     }
 
@@ -159,8 +183,8 @@ impl State {
     /// Values that are written to a variable lose bits from now on.
     pub(crate) fn quantize(&self, var: VarId, how: Quantize) -> Result<()> {
         self.define(|s| {
-            how.check(s.var(var).dtype)?;
-            put_attribute(&mut s.vars[var.0].attrs, how.attribute());
+            how.check(s.schema.var(var).dtype)?;
+            put_attribute(&mut s.schema.vars[var.0].attrs, how.attribute());
             Ok(())
         })?;
         self.writing(|w| {
@@ -293,6 +317,36 @@ impl State {
 }
 
 impl Writing {
+    fn define<T>(&mut self, change: impl FnOnce(&mut Draft<'_>) -> Result<T>) -> Result<T> {
+        let is_new = self.pending.is_none();
+        let mut schema = match self.pending.take() {
+            Some(pending) => pending,
+            None => self.schema().clone(),
+        };
+        let format = if self.is_packed && !schema.format.is_classic() { Format::Cdf5 } else { schema.format };
+        let done = change(&mut Draft { schema: &mut schema, format });
+        if done.is_ok() || !is_new {
+            self.pending = Some(schema);
+        }
+        done
+    }
+
+    /// An error if a variable holds values: what it was filled with stays in the file.
+    fn check_fill(&mut self, var: usize, new: &Attribute) -> Result<()> {
+        let same =
+            self.schema().vars.get(var).and_then(|v| v.attr("_FillValue")).is_some_and(|old| old == new);
+        let Some(open) = self.open.as_mut().filter(|open| !same && var < open.schema().vars.len()) else {
+            return Ok(());
+        };
+        if open.is_untouched(VarId(var))? {
+            return Ok(());
+        }
+        let name = open.schema().var_path(VarId(var));
+        Err(invalid(format!(
+            "`_FillValue` of `{name}` is set before its first value is written: it has values"
+        )))
+    }
+
     fn schema(&self) -> &Schema {
         match (&self.pending, &self.open) {
             (Some(pending), _) => pending,

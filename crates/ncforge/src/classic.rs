@@ -58,7 +58,6 @@ mod fill;
 mod header;
 mod layout;
 mod limits;
-mod names;
 mod order;
 mod reader;
 mod rebuild;
@@ -75,7 +74,7 @@ use std::sync::Arc;
 
 use crate::container::{Container, ContainerMut};
 use crate::error::Result;
-use crate::model::{Format, Schema};
+use crate::model::{Definition, Format, Schema};
 use crate::store::{Part, Store};
 
 pub(crate) use common::{CommonHeader, ValuePlace};
@@ -134,6 +133,12 @@ pub fn create(
     options: &CreateOptions,
 ) -> Result<Box<dyn ContainerMut>> {
     Ok(Box::new(writer::ClassicWriter::create(store, schema, options)?))
+}
+
+/// An error if no file of a classic `format` can hold what was just defined, whatever else is defined later. (Where a
+/// variable is not the last one that has too many bytes, the one that made it so.)
+pub(crate) fn check_new(schema: &Schema, format: Format, new: Definition) -> Result<()> {
+    limits::check_new(schema, version::Version::of(format).unwrap_or(version::Version::V5), new)
 }
 
 /// The first of CDF-1, CDF-2 and CDF-5 that can hold a schema, whatever its format says.

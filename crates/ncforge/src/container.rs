@@ -91,6 +91,11 @@ pub trait ContainerMut: Container {
         let _ = var;
         Ok(())
     }
+    /// Whether no value of a variable was ever stored, written or filled: what it reads as is still to be chosen.
+    fn is_untouched(&self, var: VarId) -> bool {
+        let _ = var;
+        false
+    }
     /// Replaces all stored bytes of a variable that lies inside the metadata ([`crate::layout::Place::Inline`]).
     fn place_inline(&mut self, var: VarId, bytes: &[u8]) -> Result<()> {
         let _ = bytes;

@@ -47,7 +47,7 @@ use crate::codec::unpack::Unpacking;
 use crate::container::Container;
 use crate::engine::Engine;
 use crate::error::{Error, Result};
-use crate::model::{Schema, Values, VarId};
+use crate::model::{Definition, Format, Schema, Values, VarId};
 use crate::select::{Hyperslab, Picks};
 use crate::store::{FileStore, Store};
 
@@ -71,6 +71,24 @@ struct Inner {
     id: Option<FileId>,
     /// Whether anything was read.
     was_read: AtomicBool,
+}
+
+/// An error if no file of this format can hold what was just defined in a description, or renamed, whatever else is
+/// defined later: its name, its type, its dimensions and storage, its size. Programs that define one thing after the
+/// other ask after each, to know at once what [`DatasetMut::create`] and [`DatasetMut::redefine`] would refuse.
+///
+/// ```
+/// use ncforge::dataset::check_new;
+/// use ncforge::model::{Definition, DimId, Dimension, Format, Schema};
+///
+/// let mut schema = Schema::new(Format::Cdf2);
+/// schema.dims.push(Dimension { name: "time".into(), group: Schema::ROOT, len: 0, unlimited: true });
+/// assert!(check_new(&schema, Format::Cdf2, Definition::Dimension(DimId(0))).is_ok());
+/// schema.dims.push(Dimension { name: "run".into(), group: Schema::ROOT, len: 0, unlimited: true });
+/// assert!(check_new(&schema, Format::Cdf2, Definition::Dimension(DimId(1))).is_err());
+/// ```
+pub fn check_new(schema: &Schema, format: Format, new: Definition) -> Result<()> {
+    formats::check_new(schema, format, new)
 }
 
 /// How a file is opened.

@@ -6,13 +6,15 @@
 //!
 //! References: NetCDF Enhanced Data Model (NUG, "The netCDF data model").
 
+mod definition;
 mod dtype;
 mod name;
 mod schema;
 mod value;
 
+pub use definition::Definition;
 pub use dtype::{Atomic, DType, Field, UserKind, UserType};
-pub use name::{decode_name, encode_name};
+pub use name::{check_name, decode_name, encode_name};
 pub use schema::{
     Attribute, Cause, DimId, Dimension, Endian, Fill, Filter, Format, Group, GroupId, Schema, Skipped,
     Storage, TypeId, VarId, Variable,

@@ -2,11 +2,11 @@
 
 use std::collections::HashSet;
 
+use super::emit;
 use super::layout::{Extent, Layout, extents, is_record};
 use super::version::Version;
-use super::{emit, names};
 use crate::error::{Error, Result};
-use crate::model::{Attribute, DType, Format, Schema, Storage};
+use crate::model::{Attribute, DType, Definition, Dimension, Format, Schema, Storage, Variable};
 
 /// netCDF's `NC_MAX_VAR_DIMS`.
 const MAX_RANK: usize = 1024;
@@ -26,70 +26,109 @@ fn cannot(version: Version, what: impl Into<String>) -> Error {
 /// An error unless `version` can hold the schema. `known` are names that the file holds already: they are not
 /// held against the rules for new names.
 pub(super) fn check(schema: &Schema, version: Version, known: &HashSet<&str>) -> Result<()> {
-    if schema.groups.len() > 1 {
-        return Err(cannot(version, format!("groups (`{}`)", schema.groups[1].name)));
+    schema.check_names(known)?;
+    schema.definitions().try_for_each(|new| check_kind(schema, version, new))?;
+    if let Some((first, second)) = two_unlimited(schema) {
+        return Err(cannot(version, format!("two unlimited dimensions (`{first}`, `{second}`)")));
     }
-    if let Some(t) = schema.types.first() {
-        return Err(cannot(version, format!("user-defined types (`{}`)", t.name)));
-    }
-    let name = |kind: &str, name: &str| {
-        if name.is_empty() {
-            return Err(cannot(version, format!("a {kind} without a name")));
-        }
-        match names::problem(name) {
-            Some(why) if !known.contains(name) => {
-                Err(cannot(version, format!("{kind} `{name}`: its name {why}")))
-            }
-            _ => Ok(()),
-        }
-    };
-    let mut record = None;
-    for dim in &schema.dims {
-        name("dimension", &dim.name)?;
-        if dim.unlimited {
-            if let Some(first) = record.replace(&dim.name) {
-                return Err(cannot(version, format!("two unlimited dimensions (`{first}`, `{}`)", dim.name)));
-            }
-            if dim.len > version.max_records() {
-                return Err(cannot(version, format!("{} records", dim.len)));
-            }
-        } else if dim.len == 0 {
-            return Err(cannot(version, format!("dimension `{}` of fixed length 0", dim.name)));
-        } else if dim.len > version.max_dim_len() {
-            return Err(cannot(version, format!("dimension `{}` of length {}", dim.name, dim.len)));
-        }
-    }
-    let attributes = |attrs: &[Attribute]| {
-        for attr in attrs {
-            name("attribute", &attr.name)?;
-            atomic(schema, version, attr.dtype, "attribute", &attr.name)?;
-        }
-        no_twins(version, known, "attribute", attrs.iter().map(|a| &a.name))
-    };
+    let attributes =
+        |attrs: &[Attribute]| no_twins(version, known, "attribute", attrs.iter().map(|a| &a.name));
     attributes(&schema.groups[0].attrs)?;
-    for var in &schema.vars {
-        name("variable", &var.name)?;
-        atomic(schema, version, var.dtype, "variable", &var.name)?;
-        attributes(&var.attrs)?;
-        if var.dims.len() > MAX_RANK {
-            return Err(cannot(version, format!("variable `{}` of {} dimensions", var.name, var.dims.len())));
-        }
-        if let Some(dim) = var.dims.iter().find(|d| d.0 >= schema.dims.len()) {
-            return Err(Error::Invalid(format!(
-                "variable `{}` has dimension {}, which is not defined",
-                var.name, dim.0
-            )));
-        }
-        if let Some(dim) = var.dims.iter().skip(1).find(|d| schema.dim(**d).unlimited) {
-            let dim = &schema.dim(*dim).name;
-            return Err(cannot(
-                version,
-                format!("variable `{}` whose unlimited dimension `{dim}` is not the first", var.name),
-            ));
-        }
-    }
+    schema.vars.iter().try_for_each(|v| attributes(&v.attrs))?;
     no_twins(version, known, "dimension", schema.dims.iter().map(|d| &d.name))?;
     no_twins(version, known, "variable", schema.vars.iter().map(|v| &v.name))
+}
+
+/// An error if `version` cannot hold what is new in the schema.
+pub(super) fn check_new(schema: &Schema, version: Version, new: Definition) -> Result<()> {
+    new.check_name(schema)?;
+    new.check_unique(schema)?;
+    check_kind(schema, version, new)?;
+    match new {
+        Definition::Dimension(d) if schema.dim(d).unlimited => match two_unlimited(schema) {
+            Some((first, second)) => {
+                Err(cannot(version, format!("two unlimited dimensions (`{first}`, `{second}`)")))
+            }
+            None => Ok(()),
+        },
+        Definition::Variable(_) => check_bytes(schema, version),
+        _ => Ok(()),
+    }
+}
+
+/// An error if `version` has nothing like one definition, whatever else there is.
+fn check_kind(schema: &Schema, version: Version, new: Definition) -> Result<()> {
+    match new {
+        Definition::Group(g) => Err(cannot(version, format!("groups (`{}`)", schema.group(g).name))),
+        Definition::Type(t) => {
+            Err(cannot(version, format!("user-defined types (`{}`)", schema.user_type(t).name)))
+        }
+        Definition::Dimension(d) => check_dimension(schema.dim(d), version),
+        Definition::Variable(v) => check_variable(schema, version, schema.var(v)),
+        Definition::GroupAttribute(..) | Definition::VariableAttribute(..) => {
+            let Some(attr) = new.attribute(schema) else { return Ok(()) };
+            atomic(schema, version, attr.dtype, "attribute", &attr.name)
+        }
+    }
+}
+
+fn check_dimension(dim: &Dimension, version: Version) -> Result<()> {
+    if dim.unlimited {
+        if dim.len > version.max_records() {
+            return Err(cannot(version, format!("{} records", dim.len)));
+        }
+    } else if dim.len == 0 {
+        return Err(cannot(version, format!("dimension `{}` of fixed length 0", dim.name)));
+    } else if dim.len > version.max_dim_len() {
+        return Err(cannot(version, format!("dimension `{}` of length {}", dim.name, dim.len)));
+    }
+    Ok(())
+}
+
+fn check_variable(schema: &Schema, version: Version, var: &Variable) -> Result<()> {
+    atomic(schema, version, var.dtype, "variable", &var.name)?;
+    if var.dims.len() > MAX_RANK {
+        return Err(cannot(version, format!("variable `{}` of {} dimensions", var.name, var.dims.len())));
+    }
+    if let Some(dim) = var.dims.iter().find(|d| d.0 >= schema.dims.len()) {
+        return Err(Error::Invalid(format!(
+            "variable `{}` has dimension {}, which is not defined",
+            var.name, dim.0
+        )));
+    }
+    if let Some(dim) = var.dims.iter().skip(1).find(|d| schema.dim(**d).unlimited) {
+        let dim = &schema.dim(*dim).name;
+        return Err(cannot(
+            version,
+            format!("variable `{}` whose unlimited dimension `{dim}` is not the first", var.name),
+        ));
+    }
+    Ok(())
+}
+
+/// The first two unlimited dimensions, if there are two.
+fn two_unlimited(schema: &Schema) -> Option<(&str, &str)> {
+    let mut unlimited = schema.dims.iter().filter(|d| d.unlimited).map(|d| d.name.as_str());
+    Some((unlimited.next()?, unlimited.next()?))
+}
+
+/// An error if the variables have too many bytes for the version. More variables do not mend that.
+fn check_bytes(schema: &Schema, version: Version) -> Result<()> {
+    // Asked with every new variable: the whole layout is made only where a limit may be near.
+    let mut all = 0u64;
+    let mut largest = 0u64;
+    for var in &schema.vars {
+        let DType::Atomic(a) = var.dtype else { continue };
+        let fixed = var.dims.iter().map(|d| schema.dim(*d)).filter(|d| !d.unlimited);
+        let bytes = fixed.fold(a.size() as u64, |n, d| n.saturating_mul(d.len));
+        all = all.saturating_add(bytes);
+        largest = largest.max(bytes);
+    }
+    if largest <= version.max_var_size() / 2 && all <= version.max_offset() / 2 {
+        return Ok(());
+    }
+    let sizes = sizes(schema, version)?;
+    place(schema, version, &sizes, Some(0)).map(drop)
 }
 
 fn atomic(schema: &Schema, version: Version, dtype: DType, kind: &str, name: &str) -> Result<()> {

@@ -20,8 +20,14 @@ use crate::store::Store;
 const BLOCK: u64 = 4 << 20;
 
 /// Gives the file of `w` the description `schema` and the layout `layout`, with as many records as it has.
-/// New variables are filled. Durable on return; what was pending is made durable first.
-pub(super) fn rebuild(w: &mut ClassicWriter, schema: Schema, layout: Layout) -> Result<()> {
+/// New variables are filled, and those of `refilled`, whose fill is another now. Durable on return; what was pending is
+/// made durable first.
+pub(super) fn rebuild(
+    w: &mut ClassicWriter,
+    schema: Schema,
+    layout: Layout,
+    refilled: &[usize],
+) -> Result<()> {
     w.sync()?;
     let records = w.file.records();
     let header = emit::header(&schema, w.file.version, records, &layout.vars)?;
@@ -29,7 +35,7 @@ pub(super) fn rebuild(w: &mut ClassicWriter, schema: Schema, layout: Layout) -> 
     let fills: Vec<Option<Vec<u8>>> =
         schema.vars.iter().map(|v| (fill && v.fill != Fill::None).then(|| stored_fill(v))).collect();
     let store = w.file.store.clone();
-    let mover = Mover { from: &*store, old: &w.file.layout, new: &layout, fills: &fills };
+    let mover = Mover { from: &*store, old: &w.file.layout, new: &layout, fills: &fills, refilled };
     store.replace(&mut |to| {
         to.set_len(layout.file_len(records).unwrap_or(0).max(header.len() as u64))?;
         to.write_at(&header, 0)?;
@@ -38,13 +44,13 @@ pub(super) fn rebuild(w: &mut ClassicWriter, schema: Schema, layout: Layout) -> 
     })?;
     w.on_disk = header;
     w.zero_from = store.len();
-    w.written = layout
-        .vars
-        .iter()
-        .map(|e| {
-            Written::present(e.bytes * if e.record { records } else { 1 }, if e.record { records } else { 1 })
-        })
-        .collect();
+    let slots = |e: &Extent| if e.record { records } else { 1 };
+    let written = layout.vars.iter().enumerate().map(|(i, e)| {
+        let has_values = w.written.get(i).is_some_and(|old| old.has_values);
+        let make = if has_values { Written::present } else { Written::filled };
+        make(e.bytes * slots(e), slots(e))
+    });
+    w.written = written.collect();
     w.redefined = false;
     w.adopt(schema, layout);
     committed::check(&w.file, &w.on_disk)
@@ -56,12 +62,15 @@ struct Mover<'a> {
     new: &'a Layout,
     /// How new variables are filled; `None` for those that are not.
     fills: &'a [Option<Vec<u8>>],
+    /// Old variables that hold nothing but fill, and get another.
+    refilled: &'a [usize],
 }
 
 impl Mover<'_> {
     /// Extents of all variables of one kind: in the old file, if they are there, and in the new one.
     fn vars(&self, record: bool) -> impl Iterator<Item = (usize, Option<&Extent>, &Extent)> {
-        let pairs = self.new.vars.iter().enumerate().map(|(i, e)| (i, self.old.vars.get(i), e));
+        let old = |i: usize| self.old.vars.get(i).filter(|_| !self.refilled.contains(&i));
+        let pairs = self.new.vars.iter().enumerate().map(move |(i, e)| (i, old(i), e));
         pairs.filter(move |(_, _, e)| e.record == record)
     }
 

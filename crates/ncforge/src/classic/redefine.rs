@@ -2,11 +2,10 @@
 
 mod records;
 
-use std::collections::HashSet;
-
 use super::emit;
 use super::layout::{Extent, Layout, record_size};
 use super::limits;
+use super::reader::stored_fill;
 use super::rebuild::rebuild;
 use super::writer::ClassicWriter;
 use super::written::Written;
@@ -23,7 +22,7 @@ pub(super) fn redefine(w: &mut ClassicWriter, schema: Schema) -> Result<()> {
     }
     let mut schema = limits::normalise(schema, version);
     continues(&w.file.schema, &schema)?;
-    limits::check(&schema, version, &names(&w.file.schema))?;
+    limits::check(&schema, version, &w.file.schema.names())?;
 
     // First with the records that are there; then grow.
     let mut grown = None;
@@ -35,6 +34,7 @@ pub(super) fn redefine(w: &mut ClassicWriter, schema: Schema) -> Result<()> {
     let sizes = limits::sizes(&schema, version)?;
     let header = emit::header_len(&schema, version)?;
     let floor = floor(w);
+    let refilled = other_fill(w, &schema);
     let stays = if has_data(w) {
         extend(&w.file.layout, &sizes, header, floor, w.file.records())
     } else {
@@ -43,24 +43,45 @@ pub(super) fn redefine(w: &mut ClassicWriter, schema: Schema) -> Result<()> {
     match stays {
         Some(layout) if fits(&schema, &layout, w, floor).is_ok() => {
             w.written.resize(schema.vars.len(), Written::default());
+            refill(w, &refilled);
             w.adopt(schema, layout);
             w.redefined = true;
             w.touched = true;
             w.skip_unfilled();
         }
-        _ => {
-            if let Some(schema) = widen(w, schema, &sizes, header)? {
+        _ => match widen(w, schema, &sizes, header)? {
+            None => {
+                refill(w, &refilled);
+                w.skip_unfilled();
+            }
+            Some(schema) => {
                 // A new file, which has no old header.
                 let layout = limits::place(&schema, version, &sizes, w.options.header_room)?;
                 fits(&schema, &layout, w, 0)?;
-                rebuild(w, schema, layout)?;
+                rebuild(w, schema, layout, &refilled)?;
             }
-        }
+        },
     }
     w.file.store.describe(&w.file.layout.parts(&w.file.schema));
     match grown {
         Some((dim, len)) => w.grow(dim, len),
         None => Ok(()),
+    }
+}
+
+/// Variables without a value that are filled with something else from now on.
+fn other_fill(w: &ClassicWriter, new: &Schema) -> Vec<usize> {
+    let old = w.file.schema.vars.iter().zip(&new.vars).enumerate();
+    let changed = old.filter(|(i, (a, b))| !w.written[*i].has_values && stored_fill(a) != stored_fill(b));
+    changed.map(|(i, _)| i).collect()
+}
+
+/// Fills them anew with the next sync.
+fn refill(w: &mut ClassicWriter, vars: &[usize]) {
+    for &var in vars {
+        w.written[var] = Written::default();
+        // What they were filled with may be there.
+        w.zero_from = w.zero_from.max(w.file.store.len());
     }
 }
 
@@ -100,7 +121,7 @@ fn widen(w: &mut ClassicWriter, schema: Schema, sizes: &[Extent], header: u64) -
     w.written.resize(schema.vars.len(), Written::default());
     for (written, e) in w.written.iter_mut().zip(sizes).skip(count).filter(|(_, e)| has_new && e.record) {
         // The store has filled them.
-        *written = Written::present(e.bytes * records, records);
+        *written = Written::filled(e.bytes * records, records);
     }
     w.adopt(schema, layout);
     w.redefined = true;
@@ -166,12 +187,6 @@ fn widened(old: &Layout, sizes: &[Extent], header: u64, records: u64) -> Option<
     let rooms = [(first, front), (old.records_begin, middle)];
     let rooms = rooms.into_iter().filter(|r| r.1 > 0).collect();
     Some(Rooms { layout: Layout { header, vars, records_begin, record_size }, rooms })
-}
-
-fn names(schema: &Schema) -> HashSet<&str> {
-    let vars = schema.vars.iter().flat_map(|v| v.attrs.iter().map(|a| &a.name).chain([&v.name]));
-    let attrs = schema.groups[0].attrs.iter().map(|a| &a.name);
-    schema.dims.iter().map(|d| &d.name).chain(attrs).chain(vars).map(String::as_str).collect()
 }
 
 /// An error unless `new` begins with the dimensions and variables of `old` (whose names may differ).

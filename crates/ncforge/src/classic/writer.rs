@@ -266,11 +266,16 @@ impl ContainerMut for ClassicWriter {
         Err(Error::Invalid(format!("`{name}` has no chunks: {} has none", self.file.version.name())))
     }
 
+    fn is_untouched(&self, var: VarId) -> bool {
+        self.written.get(var.0).is_some_and(|w| !w.has_values || self.total(var.0).0 == 0)
+    }
+
     fn will_write(&mut self, var: VarId, region: &Hyperslab) -> Result<()> {
         let layout = self.file.layout(var)?;
         region.check(&layout.shape, &layout.name)?;
         self.touched = true;
         let written = &mut self.written[var.0];
+        written.has_values = true;
         if run_count(&layout.shape, region).saturating_add(written.pieces() as u64) > MAX_PIECES {
             return self.settle(var);
         }

@@ -69,12 +69,19 @@ pub(super) struct Written {
     ranges: Ranges,
     /// Records (or 1 for a fixed variable) whose padding needs nothing any more.
     pub(super) padded: u64,
+    /// Whether it has values, and not only fill.
+    pub(super) has_values: bool,
 }
 
 impl Written {
     /// A variable that is in the file already: `bytes` of elements in `slots` records.
     pub(super) fn present(bytes: u64, slots: u64) -> Self {
-        Written { settled: bytes, ranges: Ranges::default(), padded: slots }
+        Written { settled: bytes, ranges: Ranges::default(), padded: slots, has_values: true }
+    }
+
+    /// The same, of nothing but fill.
+    pub(super) fn filled(bytes: u64, slots: u64) -> Self {
+        Written { has_values: false, ..Self::present(bytes, slots) }
     }
 
     /// Ranges kept, which is what memory depends on.

@@ -188,6 +188,11 @@ impl CodecChain {
         })
     }
 
+    /// The name of a filter that can only be undone: no chunk can be encoded with it.
+    pub fn not_written(&self) -> Option<&'static str> {
+        self.inner.steps.iter().find(|step| !step.is_written()).map(Step::name)
+    }
+
     /// The steps that were applied to a chunk and change bytes, in writing order.
     fn active(&self, mask: u32) -> impl Iterator<Item = (usize, &Step)> {
         let changes =

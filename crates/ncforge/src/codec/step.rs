@@ -151,10 +151,16 @@ impl Step {
         }
     }
 
+    /// Whether the filter can be applied, not only undone.
+    pub(super) fn is_written(&self) -> bool {
+        !matches!(self, Step::Identity { .. } | Step::Szip(_) | Step::Nbit(_) | Step::ScaleOffset(_))
+    }
+
     /// Applies the filter; gives the number of bytes written to the front of `out`, or `None` when the bytes
     /// do not get smaller and the filter's format has no way to store them as they are.
     pub(super) fn encode(&self, src: &[u8], out: &mut Vec<u8>) -> Result<Option<usize>> {
         match self {
+            // As `is_written` says.
             Step::Identity { .. } | Step::Szip(_) | Step::Nbit(_) | Step::ScaleOffset(_) => {
                 Err(Error::Unsupported {
                     path: CHUNK.into(),

@@ -7,7 +7,7 @@ use super::detect::{Family, family};
 use crate::container::{Container, ContainerMut};
 use crate::engine::Engine;
 use crate::error::Result;
-use crate::model::Schema;
+use crate::model::{Definition, Format, Schema};
 use crate::store::Store;
 use crate::store::packed::PackedStore;
 use crate::{classic, netcdf4};
@@ -50,6 +50,16 @@ pub(super) fn create(
     let options = netcdf4::CreateOptions {
         spare: options.header_room.unwrap_or_default(),
         alignment: options.alignment,
+        keep_names: false,
     };
     netcdf4::create(store, schema, &options)
+}
+
+/// An error if no file of this format can hold what was just defined in a description, whatever else is defined later.
+pub(super) fn check_new(schema: &Schema, format: Format, new: Definition) -> Result<()> {
+    new.check_fill(schema)?;
+    match format {
+        Format::Cdf1 | Format::Cdf2 | Format::Cdf5 => classic::check_new(schema, format, new),
+        Format::Netcdf4 | Format::Netcdf4Classic => netcdf4::write::check_new(schema, new),
+    }
 }

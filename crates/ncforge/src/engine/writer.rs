@@ -131,13 +131,13 @@ impl Writer {
                         slab.len()
                     )));
                 }
-                self.make_room(var, slab)?;
-                if !self.layout(var)?.element.heap {
+                if !self.writable(var)?.element.heap {
                     return Err(Error::Invalid(format!(
                         "`{}` holds elements of fixed size, not strings or ragged rows",
                         self.schema().var_path(var)
                     )));
                 }
+                self.make_room(var, slab)?;
                 let stored = self.container.encode_heap(var, values)?;
                 self.write_stored(var, slab, &stored)
             }
@@ -146,13 +146,13 @@ impl Writer {
 
     /// Writes a selection of a variable of a fixed-size type: row-major, no gaps, native byte order.
     pub fn write_bytes(&mut self, var: VarId, slab: &Hyperslab, bytes: &[u8]) -> Result<()> {
-        self.make_room(var, slab)?;
-        if self.layout(var)?.element.heap {
+        if self.writable(var)?.element.heap {
             return Err(Error::Invalid(format!(
                 "`{}` holds strings or ragged rows, which have no plain bytes",
                 self.schema().var_path(var)
             )));
         }
+        self.make_room(var, slab)?;
         self.write_stored(var, slab, bytes)
     }
 
@@ -239,6 +239,12 @@ impl Writer {
         Ok(())
     }
 
+    /// Whether no value of a variable is stored so far, see [`ContainerMut::is_untouched`]; what is still being
+    /// gathered does not count.
+    pub fn is_untouched(&self, var: VarId) -> bool {
+        self.container.is_untouched(var)
+    }
+
     /// Sets the length of an unlimited dimension; it never shrinks. A chunk at the edge is whole from then on
     /// when all up to this length is written.
     pub fn grow(&mut self, dim: DimId, len: u64) -> Result<()> {
@@ -286,6 +292,24 @@ impl Writer {
 
     fn layout(&self, var: VarId) -> Result<std::sync::Arc<VarLayout>> {
         self.container.layout(var)
+    }
+
+    /// The layout of a variable that values can be written to. Asked before anything changes: a filter that cannot be
+    /// applied would be met when chunks are encoded, among values of other calls and other variables.
+    fn writable(&self, var: VarId) -> Result<std::sync::Arc<VarLayout>> {
+        let layout = self.layout(self.known(var)?)?;
+        let unsupported = |what: String| Error::Unsupported {
+            path: format!("{}: `{}`", self.container.store().name(), layout.name),
+            what,
+        };
+        match &layout.place {
+            Place::Unsupported(what) => Err(unsupported(what.clone())),
+            Place::Chunked { codecs, .. } => match codecs.not_written() {
+                Some(filter) => Err(unsupported(format!("writing with filter {filter}"))),
+                None => Ok(layout),
+            },
+            _ => Ok(layout),
+        }
     }
 
     fn flush_tail(&mut self) -> Result<()> {

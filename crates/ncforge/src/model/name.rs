@@ -4,6 +4,8 @@
 //! back. So a byte that is not valid UTF-8 becomes one character of the private-use range U+F780–U+F7FF, and
 //! is turned back on writing (the idea of Python's `surrogateescape`, in code points that Rust's `str` allows).
 
+use crate::error::{Error, Result};
+
 const ESCAPE: u32 = 0xF700;
 
 /// The text of a stored name; invalid bytes are escaped, so that [`encode_name`] gives them back.
@@ -40,4 +42,66 @@ pub fn encode_name(name: &str) -> Vec<u8> {
         }
     }
     out
+}
+
+/// netCDF's `NC_MAX_NAME`.
+const MAX_NAME: usize = 256;
+
+/// An error unless netCDF lets a program choose this name for a new `kind` of object ("dimension", "attribute", …).
+///
+/// The rules are those of the NetCDF Classic Format Specification and of netCDF-C's `NC_check_name`, for all
+/// formats: 1 to 256 bytes; a letter, a digit, an underscore or a character beyond ASCII first; no slash, no
+/// control character, no space at the end. They hold for new names only: what a file holds already is read, kept
+/// and copied, whatever it is called.
+///
+/// ```
+/// use ncforge::model::check_name;
+/// assert!(check_name("variable", "sea surface-temperature (2 m)").is_ok());
+/// let error = check_name("attribute", "a/b").unwrap_err();
+/// assert_eq!(error.to_string(), "`a/b` cannot be the name of the attribute: it has a slash in it");
+/// ```
+pub fn check_name(kind: &str, name: &str) -> Result<()> {
+    match problem(name) {
+        None => Ok(()),
+        Some(why) => {
+            let shown = name.escape_debug();
+            Err(Error::Invalid(format!("`{shown}` cannot be the name of the {kind}: it {why}")))
+        }
+    }
+}
+
+/// What is wrong with a name, if anything.
+fn problem(name: &str) -> Option<&'static str> {
+    let bytes = encode_name(name);
+    let Some(first) = bytes.first() else { return Some("is empty") };
+    if bytes.len() > MAX_NAME {
+        Some("is longer than 256 bytes")
+    } else if bytes.contains(&b'/') {
+        Some("has a slash in it")
+    } else if bytes.iter().any(u8::is_ascii_control) {
+        Some("has a control character in it")
+    } else if !(first.is_ascii_alphanumeric() || *first == b'_' || *first >= 0x80) {
+        Some("does not begin with a letter, a digit or an underscore")
+    } else if bytes.ends_with(b" ") {
+        Some("ends with a space")
+    } else {
+        None
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::check_name;
+
+    #[test]
+    fn the_rules_of_new_names() {
+        for good in ["a", "_x", "1st", "Température", "a b", "a-b.c(d)", "\u{F7E9}t", "x@y+z"] {
+            assert!(check_name("variable", good).is_ok(), "{good}");
+        }
+        let long = "x".repeat(257);
+        for bad in ["", "-a", " a", "a/b", "a\n", "a ", "\u{7f}", "a\0", long.as_str()] {
+            let said = check_name("variable", bad).unwrap_err().to_string();
+            assert!(said.contains("cannot be the name of the variable: it "), "{said}");
+        }
+    }
 }

@@ -425,12 +425,16 @@ impl Schema {
         own.map(<[u8]>::to_vec).or_else(|| self.default_fill(var.dtype)).unwrap_or_default()
     }
 
-    /// The default fill element of a fixed-size type in native byte order: netCDF's for atomic types, zeros
-    /// for the rest.
+    /// The default fill element of a fixed-size type in native byte order: netCDF's for atomic types and for enums of
+    /// them, zeros for the rest.
     pub fn default_fill(&self, dtype: DType) -> Option<Vec<u8>> {
         match dtype {
             DType::Atomic(a) => Some(a.default_fill()),
-            _ => self.fixed_size(dtype).map(|n| vec![0; n]),
+            DType::String => None,
+            DType::User(t) => match &self.user_type(t).kind {
+                UserKind::Enum { base, .. } => Some(base.default_fill()),
+                _ => self.fixed_size(dtype).map(|n| vec![0; n]),
+            },
         }
     }
 }

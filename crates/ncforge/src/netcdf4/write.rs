@@ -14,6 +14,7 @@ mod commit;
 mod container;
 mod coverage;
 mod create;
+mod define;
 mod heap;
 mod image;
 mod kept;
@@ -26,4 +27,5 @@ mod update;
 mod values;
 
 pub use create::{Alignment, CreateOptions, create};
+pub(crate) use define::check_new;
 pub use update::open_mut;

@@ -301,6 +301,10 @@ impl ContainerMut for Netcdf4Writer {
         Ok(())
     }
 
+    fn is_untouched(&self, var: VarId) -> bool {
+        self.vars.get(var.0).is_some_and(VarState::is_untouched)
+    }
+
     fn will_write(&mut self, var: VarId, region: &Hyperslab) -> Result<()> {
         self.check(var)?;
         let shape = self.schema.shape(var);

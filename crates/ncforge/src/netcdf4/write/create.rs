@@ -1,12 +1,14 @@
 //! Creation of a file from a schema.
 
+use std::collections::HashSet;
 use std::sync::Arc;
 
 use super::container::Netcdf4Writer;
+use super::define::check_schema;
 use super::heap::HeapWriter;
 use super::image::{Builder, Chunks};
 use super::kept::Kept;
-use super::redefine::{check_schema, new_state};
+use super::redefine::new_state;
 use super::space::{Extent, FileSpace};
 use super::state::{PlaceState, VarState};
 use crate::container::ContainerMut;
@@ -30,6 +32,9 @@ pub struct CreateOptions {
     pub spare: u64,
     /// Where data of variables begin; anywhere if nothing is said.
     pub alignment: Option<Alignment>,
+    /// Names come from another file: they are kept even where netCDF does not let programs choose them
+    /// ([`crate::model::check_name`]).
+    pub keep_names: bool,
 }
 
 /// Data of a variable (a chunk, or all of it if it is stored in one run) that take at least `threshold` bytes begin
@@ -78,6 +83,9 @@ pub fn create(
         return Err(Error::Invalid(format!("data cannot be aligned to multiples of {} bytes", a.multiple)));
     }
     check_schema(&schema)?;
+    if !options.keep_names {
+        schema.check_names(&HashSet::new())?;
+    }
     schema.provenance = Some(format!("version=2,ncforge={}", env!("CARGO_PKG_VERSION")));
     store.set_len(0)?;
     let vars = schema.var_ids().map(|v| VarState::new(&schema, v)).collect::<Result<Vec<_>>>()?;

@@ -11,7 +11,7 @@ use crate::hdf5::datatype::Datatype;
 use crate::hdf5::emit::ChunkTable;
 use crate::hdf5::fill::{FillKind, FillValue};
 use crate::layout::{ChunkIndex, ChunkRecord, Element, Place, VarLayout};
-use crate::model::{DType, Fill, Filter, Schema, Storage, VarId};
+use crate::model::{Fill, Filter, Schema, Storage, VarId};
 use crate::select::ChunkGrid;
 
 /// Most bytes of compact data: what fits a header message beside its head.
@@ -223,10 +223,7 @@ fn fill_pattern(schema: &Schema, id: VarId, stored: &Datatype, element: &Element
         let encoder = Encoder { schema, endian: var.endian };
         return Ok(encoder.values(var.dtype, stored, &a.values)?.bytes);
     }
-    let mut native = match var.dtype {
-        DType::Atomic(a) => a.default_fill(),
-        _ => vec![0; element.size],
-    };
+    let mut native = schema.default_fill(var.dtype).unwrap_or_else(|| vec![0; element.size]);
     reorder(element, &mut native);
     Ok(native)
 }

@@ -139,6 +139,7 @@ pub(super) fn create(
         Format::Netcdf4 | Format::Netcdf4Classic => {
             let options = netcdf4::CreateOptions {
                 spare: room.unwrap_or_default(),
+                keep_names: true,
                 ..netcdf4::CreateOptions::default()
             };
             netcdf4::create(store, schema, &options)

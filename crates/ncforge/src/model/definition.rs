@@ -1,0 +1,193 @@
+//! The parts of a description one by one, for checks of what is new in it.
+
+use std::collections::HashSet;
+
+use super::dtype::{UserKind, UserType};
+use super::name::check_name;
+use super::schema::{Attribute, DimId, GroupId, Schema, TypeId, VarId};
+use crate::error::{Error, Result};
+
+/// What was just defined in a description, or got a new name.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Definition {
+    /// A group.
+    Group(GroupId),
+    /// A dimension.
+    Dimension(DimId),
+    /// A user-defined type.
+    Type(TypeId),
+    /// A variable. Its attributes are definitions of their own.
+    Variable(VarId),
+    /// An attribute of a group, by its place in the group's list.
+    GroupAttribute(GroupId, usize),
+    /// An attribute of a variable, by its place in the variable's list.
+    VariableAttribute(VarId, usize),
+}
+
+impl Definition {
+    /// What it is, in messages.
+    pub fn kind(self) -> &'static str {
+        match self {
+            Definition::Group(_) => "group",
+            Definition::Dimension(_) => "dimension",
+            Definition::Type(_) => "type",
+            Definition::Variable(_) => "variable",
+            Definition::GroupAttribute(..) | Definition::VariableAttribute(..) => "attribute",
+        }
+    }
+
+    /// Its name.
+    pub fn name(self, schema: &Schema) -> &str {
+        match self {
+            Definition::Group(g) => &schema.group(g).name,
+            Definition::Dimension(d) => &schema.dim(d).name,
+            Definition::Type(t) => &schema.user_type(t).name,
+            Definition::Variable(v) => &schema.var(v).name,
+            Definition::GroupAttribute(g, at) => &schema.group(g).attrs[at].name,
+            Definition::VariableAttribute(v, at) => &schema.var(v).attrs[at].name,
+        }
+    }
+
+    /// The attribute, if it is one.
+    pub fn attribute(self, schema: &Schema) -> Option<&Attribute> {
+        match self {
+            Definition::GroupAttribute(g, at) => schema.group(g).attrs.get(at),
+            Definition::VariableAttribute(v, at) => schema.var(v).attrs.get(at),
+            _ => None,
+        }
+    }
+
+    /// An error if its name is not one that netCDF lets programs choose, or those of its members are not.
+    pub fn check_name(self, schema: &Schema) -> Result<()> {
+        check_name(self.kind(), self.name(schema))?;
+        match self {
+            Definition::Type(t) => check_members(schema.user_type(t)),
+            _ => Ok(()),
+        }
+    }
+
+    /// An error if another object of the same kind has its name: two dimensions or variables of a group, say.
+    pub fn check_unique(self, schema: &Schema) -> Result<()> {
+        let name = self.name(schema);
+        let same = |a: &Attribute| a.name == name;
+        let taken = match self {
+            Definition::Group(g) => match schema.group(g).parent {
+                Some(parent) => schema.children(parent).any(|o| o != g && schema.group(o).name == name),
+                None => false,
+            },
+            Definition::Dimension(d) => {
+                schema.dims_in(schema.dim(d).group).any(|o| o != d && schema.dim(o).name == name)
+            }
+            Definition::Type(t) => {
+                schema.types_in(schema.user_type(t).group).any(|o| o != t && schema.user_type(o).name == name)
+            }
+            Definition::Variable(v) => {
+                schema.vars_in(schema.var(v).group).any(|o| o != v && schema.var(o).name == name)
+            }
+            Definition::GroupAttribute(g, at) => {
+                schema.group(g).attrs.iter().enumerate().any(|(i, a)| i != at && same(a))
+            }
+            Definition::VariableAttribute(v, at) => {
+                schema.var(v).attrs.iter().enumerate().any(|(i, a)| i != at && same(a))
+            }
+        };
+        if taken {
+            Err(Error::Invalid(format!("there is a {} `{name}` already", self.kind())))
+        } else {
+            Ok(())
+        }
+    }
+}
+
+impl Definition {
+    /// An error if it is a `_FillValue` that is not one value of its variable's type.
+    pub fn check_fill(self, schema: &Schema) -> Result<()> {
+        let (Definition::VariableAttribute(v, _), Some(a)) = (self, self.attribute(schema)) else {
+            return Ok(());
+        };
+        let (var, n) = (schema.var(v), a.len(schema));
+        if a.name != "_FillValue" || (a.dtype == var.dtype && n == 1) {
+            return Ok(());
+        }
+        Err(Error::Invalid(format!(
+            "`_FillValue` of `{}` is one value of its type, {}, not {n} of type {}",
+            schema.var_path(v),
+            schema.type_name(var.dtype),
+            schema.type_name(a.dtype)
+        )))
+    }
+}
+
+impl Schema {
+    /// Everything that is defined, but for the root group.
+    pub fn definitions(&self) -> impl Iterator<Item = Definition> + '_ {
+        let groups = (0..self.groups.len()).map(GroupId);
+        let of_groups = groups
+            .clone()
+            .flat_map(|g| (0..self.group(g).attrs.len()).map(move |at| Definition::GroupAttribute(g, at)));
+        let of_vars = self
+            .var_ids()
+            .flat_map(|v| (0..self.var(v).attrs.len()).map(move |at| Definition::VariableAttribute(v, at)));
+        let groups = groups.skip(1).map(Definition::Group);
+        let dims = (0..self.dims.len()).map(|d| Definition::Dimension(DimId(d)));
+        let types = (0..self.types.len()).map(|t| Definition::Type(TypeId(t)));
+        let vars = self.var_ids().map(Definition::Variable);
+        groups.chain(dims).chain(types).chain(of_groups).chain(vars).chain(of_vars)
+    }
+
+    /// All names in it.
+    pub fn names(&self) -> HashSet<&str> {
+        self.definitions().map(|d| d.name(self)).collect()
+    }
+
+    /// An error if one of its names is not one that netCDF lets programs choose; those that are `known`, because a file
+    /// holds them already, may be any.
+    pub fn check_names(&self, known: &HashSet<&str>) -> Result<()> {
+        self.definitions().filter(|d| !known.contains(d.name(self))).try_for_each(|d| d.check_name(self))
+    }
+}
+
+fn check_members(t: &UserType) -> Result<()> {
+    let mut seen = HashSet::new();
+    let mut check = |kind: &str, name: &'_ str| {
+        check_name(kind, name)?;
+        if seen.insert(name.to_owned()) {
+            return Ok(());
+        }
+        Err(Error::Invalid(format!("type `{}` has two {kind}s `{name}`", t.name)))
+    };
+    match &t.kind {
+        UserKind::Compound { fields, .. } => fields.iter().try_for_each(|f| check("field", &f.name)),
+        UserKind::Enum { members, .. } => members.iter().try_for_each(|(name, _)| check("member", name)),
+        UserKind::Vlen { .. } | UserKind::Opaque { .. } => Ok(()),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::collections::HashSet;
+
+    use super::*;
+    use crate::model::{Atomic, Dimension, Format, Variable};
+
+    #[test]
+    fn names_that_are_known_may_be_any() {
+        let mut s = Schema::new(Format::Netcdf4);
+        s.dims.push(Dimension { name: " x".into(), group: Schema::ROOT, len: 2, unlimited: false });
+        s.vars.push(Variable::new("v", Atomic::Int, vec![DimId(0)]));
+        s.vars[0].attrs.push(Attribute::text("a/b", "text"));
+        assert!(s.check_names(&HashSet::new()).is_err());
+        assert!(s.check_names(&HashSet::from([" x"])).unwrap_err().to_string().contains("`a/b`"));
+        assert!(s.check_names(&s.names()).is_ok());
+    }
+
+    #[test]
+    fn two_of_a_kind() {
+        let mut s = Schema::new(Format::Netcdf4);
+        s.vars.push(Variable::new("v", Atomic::Int, vec![]));
+        s.vars.push(Variable::new("v", Atomic::Int, vec![]));
+        s.vars.push(Variable::new("w", Atomic::Int, vec![]));
+        assert!(Definition::Variable(VarId(1)).check_unique(&s).is_err());
+        assert!(Definition::Variable(VarId(2)).check_unique(&s).is_ok());
+    }
+}

@@ -1,0 +1,226 @@
+//! What may be defined: of a whole description when a file is made or changed, and of one part as it is defined.
+
+use std::collections::HashSet;
+
+use super::state::VarState;
+use super::types::{byte_order, stored_type};
+use super::values::Encoder;
+use crate::error::{Error, Result};
+use crate::hdf5::emit::encode_datatype;
+use crate::hdf5::fill::FillKind;
+use crate::model::{
+    Atomic, Attribute, DType, Definition, Dimension, Endian, Format, Schema, TypeId, UserKind, VarId,
+};
+use crate::netcdf4::read::attrs::is_hidden;
+
+/// Most dimensions of an HDF5 dataset (`H5S_MAX_RANK`).
+const MAX_RANK: usize = 32;
+/// Most bytes of a message in an object header.
+const MAX_MESSAGE: usize = 65_500;
+/// Most attributes of an object. HDF5 counts them in 16 bits, and some are the conventions' own.
+const MAX_ATTRIBUTES: usize = 65_500;
+
+/// Whether a schema is consistent, and what the format can hold.
+pub(super) fn check_schema(s: &Schema) -> Result<()> {
+    let broken = |what: String| Err(Error::Invalid(what));
+    let groups = s.groups.len();
+    if groups == 0 || s.groups[0].parent.is_some() {
+        return broken("a schema without a root group".into());
+    }
+    for (i, g) in s.groups.iter().enumerate().skip(1) {
+        if g.parent.is_none_or(|p| p.0 >= i) {
+            return broken(format!("group `{}` stands before its parent", g.name));
+        }
+    }
+    let mut names = HashSet::new();
+    for d in &s.dims {
+        if d.group.0 >= groups {
+            return broken(format!("dimension `{}` is in no group", d.name));
+        }
+        if !names.insert((d.group, d.name.as_str())) {
+            return broken(format!("two dimensions `{}` in one group", d.name));
+        }
+    }
+    for (i, t) in s.types.iter().enumerate() {
+        if t.group.0 >= groups || types_used(s, i).any(|u| u >= i) {
+            return broken(format!("type `{}` stands before a type that it uses", t.name));
+        }
+    }
+    for v in &s.vars {
+        if v.group.0 >= groups || v.dims.iter().any(|d| d.0 >= s.dims.len()) {
+            return broken(format!("variable `{}` names a group or dimension that is not there", v.name));
+        }
+        let attrs = v.attrs.iter().map(|a| a.dtype);
+        if attrs.chain([v.dtype]).any(|t| matches!(t, DType::User(t) if t.0 >= s.types.len())) {
+            return broken(format!("variable `{}` has a type that is not there", v.name));
+        }
+    }
+    if s.groups
+        .iter()
+        .flat_map(|g| &g.attrs)
+        .any(|a| matches!(a.dtype, DType::User(t) if t.0 >= s.types.len()))
+    {
+        return broken("a group's attribute has a type that is not there".into());
+    }
+    if s.format == Format::Netcdf4Classic { check_classic(s) } else { Ok(()) }
+}
+
+/// The types that a type is made of.
+fn types_used(s: &Schema, t: usize) -> impl Iterator<Item = usize> + '_ {
+    let used: Vec<DType> = match &s.types[t].kind {
+        UserKind::Compound { fields, .. } => fields.iter().map(|f| f.dtype).collect(),
+        UserKind::Vlen { base } => vec![*base],
+        UserKind::Enum { .. } | UserKind::Opaque { .. } => Vec::new(),
+    };
+    used.into_iter().filter_map(|d| match d {
+        DType::User(u) => Some(u.0),
+        _ => None,
+    })
+}
+
+/// An error if no netCDF-4 file of the schema's format can hold what was just defined, whatever else is defined later.
+pub(crate) fn check_new(s: &Schema, new: Definition) -> Result<()> {
+    new.check_name(s)?;
+    new.check_unique(s)?;
+    check_shared_name(s, new)?;
+    if s.format == Format::Netcdf4Classic {
+        check_classic_part(s, new)?;
+        if matches!(new, Definition::Dimension(d) if s.dim(d).unlimited) {
+            check_one_unlimited(s)?;
+        }
+    }
+    match new {
+        Definition::Group(_) => Ok(()),
+        Definition::Dimension(d) => check_dimension(s.dim(d)),
+        Definition::Type(t) => check_type(s, t),
+        Definition::Variable(v) => check_variable(s, v),
+        Definition::GroupAttribute(g, at) => check_attribute(s, &s.group(g).attrs, at),
+        Definition::VariableAttribute(v, at) => check_attribute(s, &s.var(v).attrs, at),
+    }
+}
+
+/// Groups and types share their names with everything else in their group; a variable and a dimension may have one name.
+fn check_shared_name(s: &Schema, new: Definition) -> Result<()> {
+    let (group, name) = match new {
+        Definition::Group(g) => (s.group(g).parent.unwrap_or(Schema::ROOT), &s.group(g).name),
+        Definition::Dimension(d) => (s.dim(d).group, &s.dim(d).name),
+        Definition::Type(t) => (s.user_type(t).group, &s.user_type(t).name),
+        Definition::Variable(v) => (s.var(v).group, &s.var(v).name),
+        Definition::GroupAttribute(..) | Definition::VariableAttribute(..) => return Ok(()),
+    };
+    let shares = matches!(new, Definition::Variable(_) | Definition::Dimension(_));
+    let other = if s.children(group).any(|g| new != Definition::Group(g) && s.group(g).name == *name) {
+        "group"
+    } else if s.types_in(group).any(|t| new != Definition::Type(t) && s.user_type(t).name == *name) {
+        "type"
+    } else if !shares && s.vars_in(group).any(|v| s.var(v).name == *name) {
+        "variable"
+    } else if !shares && s.dims_in(group).any(|d| s.dim(d).name == *name) {
+        "dimension"
+    } else {
+        return Ok(());
+    };
+    let path = s.group_path(group);
+    Err(Error::Invalid(format!(
+        "there is a {other} `{name}` in `{path}` already: a {} cannot have its name",
+        new.kind()
+    )))
+}
+
+fn check_dimension(d: &Dimension) -> Result<()> {
+    // A dimension without a variable is a dataset of four bytes a position.
+    match d.len.checked_mul(4).filter(|&n| i64::try_from(n).is_ok()) {
+        Some(_) => Ok(()),
+        None => Err(Error::NotRepresentable {
+            format: "netCDF-4",
+            what: format!("dimension `{}` of length {}", d.name, d.len),
+        }),
+    }
+}
+
+fn check_type(s: &Schema, t: TypeId) -> Result<()> {
+    let stored = stored_type(s, DType::User(t), byte_order(Endian::Native))?;
+    let bytes = encode_datatype(&stored)?.len();
+    if bytes <= MAX_MESSAGE {
+        return Ok(());
+    }
+    Err(Error::NotRepresentable {
+        format: "netCDF-4",
+        what: format!(
+            "type `{}`: its description of {bytes} bytes is larger than the {MAX_MESSAGE} that HDF5 has room for",
+            s.user_type(t).name
+        ),
+    })
+}
+
+fn check_variable(s: &Schema, v: VarId) -> Result<()> {
+    let refuse = |why: String| {
+        Err(Error::NotRepresentable {
+            format: "netCDF-4",
+            what: format!("variable `{}` {why}", s.var_path(v)),
+        })
+    };
+    let rank = s.var(v).dims.len();
+    if rank > MAX_RANK {
+        return refuse(format!("of {rank} dimensions (HDF5 has at most {MAX_RANK})"));
+    }
+    let state = VarState::new(s, v)?;
+    match &state.fill.value {
+        FillKind::User(bytes) if bytes.len() > MAX_MESSAGE => {
+            refuse(format!("with a fill value of {} bytes (HDF5 has room for {MAX_MESSAGE})", bytes.len()))
+        }
+        _ => Ok(()),
+    }
+}
+
+fn check_attribute(s: &Schema, list: &[Attribute], at: usize) -> Result<()> {
+    let Some(a) = list.get(at) else { return Ok(()) };
+    let refuse = |why: &str| {
+        Err(Error::NotRepresentable { format: "netCDF-4", what: format!("attribute `{}`: {why}", a.name) })
+    };
+    if is_hidden(a.name.as_bytes()) {
+        return refuse("the name belongs to the format");
+    }
+    if list.len() > MAX_ATTRIBUTES {
+        return refuse("an object has at most 65500 attributes");
+    }
+    let stored = stored_type(s, a.dtype, byte_order(Endian::Native))?;
+    Encoder { schema: s, endian: Endian::Native }.values(a.dtype, &stored, &a.values).map(drop)
+}
+
+fn classic_refuses(what: String) -> Result<()> {
+    Err(Error::NotRepresentable { format: "the netCDF-4 classic model", what })
+}
+
+/// The classic model: one group, six types, one unlimited dimension.
+fn check_classic(s: &Schema) -> Result<()> {
+    s.definitions().try_for_each(|part| check_classic_part(s, part))?;
+    check_one_unlimited(s)
+}
+
+fn check_one_unlimited(s: &Schema) -> Result<()> {
+    match s.dims.iter().filter(|d| d.unlimited).nth(1) {
+        Some(d) => classic_refuses(format!("a second unlimited dimension, `{}`", d.name)),
+        None => Ok(()),
+    }
+}
+
+fn check_classic_part(s: &Schema, part: Definition) -> Result<()> {
+    let classic = |t: DType| matches!(t, DType::Atomic(a) if Atomic::in_classic(a));
+    match part {
+        Definition::Group(g) => classic_refuses(format!("group `{}`", s.group(g).name)),
+        Definition::Type(t) => classic_refuses(format!("user-defined type `{}`", s.user_type(t).name)),
+        Definition::Variable(v) if !classic(s.var(v).dtype) => {
+            classic_refuses(format!("variable `{}` (type {})", s.var(v).name, s.type_name(s.var(v).dtype)))
+        }
+        Definition::GroupAttribute(..) | Definition::VariableAttribute(..) => match part.attribute(s) {
+            Some(a) if !classic(a.dtype) => {
+                let owner =
+                    if let Definition::VariableAttribute(v, _) = part { &s.var(v).name } else { "the file" };
+                classic_refuses(format!("attribute `{}` of {owner} (type {})", a.name, s.type_name(a.dtype)))
+            }
+            _ => Ok(()),
+        },
+        Definition::Variable(_) | Definition::Dimension(_) => Ok(()),
+    }
+}
