@@ -2,7 +2,8 @@
 //!
 //! Strict where a wrong byte would make data mean something else: magic, tags, counts, types, dimension ids,
 //! the place of the record dimension. Tolerant where real files sin without harm, as netCDF-C is: padding that
-//! is not zero, names that no writer would accept today, the tag of an empty list. `vsize` is not read into
+//! is not zero, names that no writer would accept today, names with NUL bytes behind them (which are left out, as
+//! netCDF-C does), the tag of an empty list. `vsize` is not read into
 //! anything: it is redundant, and wrong in files of more than 4 GiB.
 
 use std::ops::Range;
@@ -71,7 +72,7 @@ pub(super) fn parse_noting(store: &dyn Store, values: &mut dyn FnMut(Range<u64>)
     let mut cursor = Cursor::new(store);
     let magic = cursor.take(cursor.remaining().min(4), "the magic number")?.to_vec();
     let version = version(store, &magic)?;
-    let mut p = Parser { c: cursor, version, notes: Vec::new(), values };
+    let mut p = Parser { c: cursor, version, notes: Vec::new(), padded_names: false, values };
     let stored = p.count("the record count")?;
     let streaming = stored == if version == Version::V5 { u64::MAX } else { u64::from(u32::MAX) };
     if !streaming && stored > version.max_records() {
@@ -83,6 +84,9 @@ pub(super) fn parse_noting(store: &dyn Store, values: &mut dyn FnMut(Range<u64>)
     let (vars, begins) = p.variables(&schema)?;
     schema.vars = vars;
     p.note_duplicates(&schema);
+    if p.padded_names {
+        p.notes.push("names have NUL bytes behind them, which are left out".into());
+    }
     Ok(Header {
         version,
         schema,
@@ -98,6 +102,7 @@ struct Parser<'s> {
     c: Cursor<'s>,
     version: Version,
     notes: Vec<String>,
+    padded_names: bool,
     /// Is told where the values of each attribute stand.
     values: &'s mut dyn FnMut(Range<u64>),
 }
@@ -148,7 +153,11 @@ impl Parser<'_> {
 
     fn name(&mut self, what: &str) -> Result<String> {
         let len = self.count(what)?;
-        let name = decode_name(self.c.take(len, what)?);
+        let stored = self.c.take(len, what)?;
+        // Writers of old counted the NUL that ends a string in C, and more of them.
+        let end = stored.iter().rposition(|&b| b != 0).map_or(0, |last| last + 1);
+        let (name, is_padded) = (decode_name(&stored[..end]), end < stored.len());
+        self.padded_names |= is_padded;
         self.padding(len)?;
         Ok(name)
     }

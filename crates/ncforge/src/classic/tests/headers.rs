@@ -3,7 +3,7 @@
 use std::sync::Arc;
 
 use super::MemoryStore;
-use crate::classic::open;
+use crate::classic::{open, open_mut};
 use crate::container::Container;
 use crate::error::Error;
 use crate::layout::Place;
@@ -361,6 +361,54 @@ fn harmless_oddities_are_accepted() {
         assert_eq!(file.schema().vars[0].name, "\u{F7E9}/");
         assert_eq!(file.schema().dims[0].name, "dimXY");
         assert!(file.notes().iter().any(|n| n.contains("tag 77")), "{:?}", file.notes());
+    }
+}
+
+/// As in netCDF-C's own `ref_nctest_classic.nc`.
+#[test]
+fn names_end_before_nul_bytes() {
+    for v in [1, 2, 5] {
+        let padded = Bytes::new(v)
+            .count(0)
+            .word(10)
+            .count(2)
+            .name("yy\0", 0)
+            .count(3)
+            .name("a\0b\0\0", 0)
+            .count(1)
+            .word(12)
+            .count(1)
+            .name("att\0\0\0\0\0", 0)
+            .word(4)
+            .count(1)
+            .word(7)
+            .word(11)
+            .count(1)
+            .name("v\0", 0)
+            .count(1)
+            .count(0)
+            .absent()
+            .word(4)
+            .count(12)
+            .begin(512);
+        let mut bytes = padded.out;
+        bytes.resize(524, 7);
+        let store = Arc::new(MemoryStore::new("padded.nc", bytes.clone()));
+        let mut schema = open(store.clone()).unwrap().schema().clone();
+        let dims: Vec<_> = schema.dims.iter().map(|d| d.name.as_str()).collect();
+        assert_eq!(dims, ["yy", "a\0b"]);
+        assert_eq!((&*schema.vars[0].name, &*schema.groups[0].attrs[0].name), ("v", "att"));
+        assert_eq!(open(store.clone()).unwrap().notes().iter().filter(|n| n.contains("NUL")).count(), 1);
+        // What nobody changes keeps its bytes; what somebody does leaves the others as they read.
+        let mut file = open_mut(store.clone()).unwrap();
+        file.sync().unwrap();
+        assert_eq!(store.to_vec(), bytes);
+        schema.groups[0].attrs.push(crate::model::Attribute::text("title", "a title"));
+        file.redefine(schema.clone()).unwrap();
+        file.sync().unwrap();
+        let file = open(store).unwrap();
+        assert_eq!(file.schema(), &schema);
+        assert_eq!(super::raw::read(&*file, VarId(0)), [7; 12]);
     }
 }
 
