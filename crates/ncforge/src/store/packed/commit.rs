@@ -104,7 +104,20 @@ impl PackedStore {
         let place = ROOT_PLACES[(root.sequence % 2) as usize];
         self.backing.write_at(&bytes, place)?;
         self.backing.sync()?;
-        self.backing.write_at(&bytes, place + ROOT as u64)
+        self.backing.write_at(&bytes, place + ROOT as u64)?;
+        self.check_root(&bytes, place)
+    }
+
+    /// An error unless both copies of the root stand where readers look for them.
+    fn check_root(&self, root: &[u8], place: u64) -> Result<()> {
+        for at in [place, place + ROOT as u64] {
+            if self.backing.read_vec(at, root.len() as u64)? != root {
+                let what =
+                    format!("`{}` does not hold the root that was written at byte {at}", self.backing.name());
+                return Err(Error::Verify(what));
+            }
+        }
+        Ok(())
     }
 
     /// What earlier commits freed is available if nobody reads it.
