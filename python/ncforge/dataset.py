@@ -19,7 +19,7 @@ from ncforge._grouptools import GroupTools
 from ncforge._grouptypes import GroupTypes
 from ncforge._groupview import group_html
 from ncforge._printed import group_text
-from ncforge._values import TypeName, Types
+from ncforge._values import NUMBERS, TypeName, Types
 from ncforge.dimension import Dimension
 from ncforge.errors import (
     ChangedError,
@@ -243,7 +243,7 @@ class Group(GroupTools, GroupTypes):
         chunksizes
             Chunk lengths; chosen when the variable must be chunked and nothing is given.
         endian
-            Byte order in the file: "native", "little" or "big".
+            Byte order in the file: "native", "little" or "big"; of anything but numbers, and in classic files, only "native".
         least_significant_digit
             Numbers are rounded at this digit behind the point as they are written (also negative), which makes them
             compress better. Kept as an attribute.
@@ -279,6 +279,9 @@ class Group(GroupTools, GroupTypes):
                 chunksizes = [*chunksizes, 2]
         dims = [self._dimension(d.name if isinstance(d, Dimension) else d) for d in names]
         kind = self._kind(datatype)
+        if endian != "native" and (kind not in NUMBERS or self._core.format().startswith("NETCDF3")):
+            where = "numbers" if kind not in NUMBERS else "files of format NETCDF4"
+            raise InvalidError(f"`{varname}`: a byte order can be chosen for {where} only, not endian={endian!r}")
         fills = fill_value is not False and (fill_value is not None or self._contents.fills)
         storage = _storage(
             compression, zlib, complevel, shuffle, blosc_shuffle, fletcher32, contiguous, chunksizes, endian, fills
