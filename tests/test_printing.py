@@ -56,6 +56,15 @@ def test_print_as_netcdf4_does(tmp_path: Path, fmt: str) -> None:
             assert shown(ds) == theirs
 
 
+def test_print_of_many_files(tmp_path: Path) -> None:
+    for i in range(2):
+        make(tmp_path / f"{i}.nc", "NETCDF4_CLASSIC")
+    with ncforge.MFDataset([tmp_path / "0.nc", tmp_path / "1.nc"]) as ds:
+        text = str(ds).splitlines()
+        assert text[:2] == ["<class 'ncforge.MFDataset'>", "root group (NETCDF4_CLASSIC data model, file format HDF5):"]
+        assert str(ds.dimensions["t"]) == "\"<class 'ncforge.Dimension'>\" (unlimited): name = 't', size = 0"
+
+
 def test_print_of_what_is_closed(tmp_path: Path) -> None:
     path = tmp_path / "p.nc"
     make(path, "NETCDF4")

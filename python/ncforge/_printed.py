@@ -17,9 +17,14 @@ __all__ = ["dimension_text", "group_text", "type_text", "variable_text"]
 
 def _class(of: object) -> str:
     """The type of an object by its public name."""
-    kind = type(of)
+    kind = next(k for k in type(of).__mro__ if not k.__name__.startswith("_"))
     public = kind.__module__.partition(".")[0] == "ncforge"
     return f"<class 'ncforge.{kind.__name__}'>" if public else repr(kind)
+
+
+def _each(words: str | list[str]) -> str:
+    """A word; of many files read as one, every word once."""
+    return words if isinstance(words, str) else ", ".join(dict.fromkeys(words))
 
 
 def group_text(group: Group) -> str:
@@ -29,7 +34,7 @@ def group_text(group: Group) -> str:
         return f"{_class(group)}\n`{core.path}` (closed)"
     head = f"group {group.path}:"
     if group.path == "/":
-        head = f"root group ({group.data_model} data model, file format {group.disk_format}):"
+        head = f"root group ({_each(group.data_model)} data model, file format {_each(group.disk_format)}):"
     dims = (f"{name}({len(dim)})" for name, dim in group.dimensions.items())
     variables = (f"{_dtype(v)} {name}({', '.join(v.dimensions)})" for name, v in group.variables.items())
     return "\n".join(
