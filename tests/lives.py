@@ -42,7 +42,7 @@ KINDS: dict[str, tuple[str, str, tuple[str, ...]]] = {
     "NETCDF4": ("NETCDF4", ".nc", ("ncforge", "netCDF4", "h5py")),
 }
 #: One session in so many is killed.
-KILLED = 25
+KILLED = 15
 
 
 class Lost(AssertionError):
