@@ -313,6 +313,8 @@ def test_odd_names_that_a_file_has_stay(tmp_path: Path) -> None:
         ds[" x "][0] = 9
         with pytest.raises(ValueError, match="slash"):
             ds[" x "].setncattr("c/d", 5)
+        with pytest.raises(ValueError, match="belongs to the format"):
+            ds.createVariable("_nc4_non_coord_y", "i4", ())
     with h5py.File(path) as h:
         assert h[" x "].attrs["a/b"] == 5 and h[" x "].attrs["units"] == b"m" and h.attrs["\n"] == 2
         assert h[" x "][:].tolist() == [9, 1, 2]

@@ -3,7 +3,7 @@
 
 use ncforge::codec::filters;
 use ncforge::codec::quantize::Quantize;
-use ncforge::dataset::check_new;
+use ncforge::dataset::{check_changed, check_new};
 use ncforge::model::{
     Atomic, Attribute, DType, Definition, DimId, Dimension, Endian, Field, Fill, Filter, Format, Group,
     GroupId, Schema, Storage, TypeId, UserKind, UserType, VarId, Variable,
@@ -24,13 +24,27 @@ pub(crate) struct Draft<'a> {
 }
 
 impl Draft<'_> {
-    /// Takes what was just defined, or undoes it if the format cannot hold it.
+    /// Takes what was just defined, or renamed, or undoes it if the format cannot hold it.
     fn accept(&mut self, new: Definition, undo: impl FnOnce(&mut Schema)) -> Result<()> {
-        let checked = check_new(self.schema, self.format, new);
-        if checked.is_err() {
+        self.checked(check_new, new, undo)
+    }
+
+    /// The same of what got other values, and had its name before.
+    fn accept_change(&mut self, changed: Definition, undo: impl FnOnce(&mut Schema)) -> Result<()> {
+        self.checked(check_changed, changed, undo)
+    }
+
+    fn checked(
+        &mut self,
+        check: fn(&Schema, Format, Definition) -> Result<()>,
+        new: Definition,
+        undo: impl FnOnce(&mut Schema),
+    ) -> Result<()> {
+        let done = check(self.schema, self.format, new);
+        if done.is_err() {
             undo(self.schema);
         }
-        checked
+        done
     }
 }
 
@@ -357,18 +371,18 @@ pub(crate) fn set_attribute(
         }
     };
     let new = attribute(group, var, at);
-    // One that has its name already may keep it, whatever it is.
-    let known = old.is_some() && new.check_name(draft.schema).is_err();
-    if known {
-        return Ok(());
+    match old {
+        Some(old) => draft.accept_change(new, |s| {
+            if let Ok(list) = attributes_mut(s, group, var) {
+                list[at] = old;
+            }
+        }),
+        None => draft.accept(new, |s| {
+            if let Ok(list) = attributes_mut(s, group, var) {
+                list.truncate(at);
+            }
+        }),
     }
-    draft.accept(new, |s| {
-        let Ok(list) = attributes_mut(s, group, var) else { return };
-        match old {
-            Some(old) => list[at] = old,
-            None => list.truncate(at),
-        }
-    })
 }
 
 pub(crate) fn delete_attribute(

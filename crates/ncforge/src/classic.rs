@@ -136,7 +136,8 @@ pub fn create(
 }
 
 /// An error if no file of a classic `format` can hold what was just defined, whatever else is defined later. (Where a
-/// variable is not the last one that has too many bytes, the one that made it so.)
+/// variable is not the last one that has too many bytes, the one that made it so.) Its name is legal, and no other object of
+/// its kind has it.
 pub(crate) fn check_new(schema: &Schema, format: Format, new: Definition) -> Result<()> {
     limits::check_new(schema, version::Version::of(format).unwrap_or(version::Version::V5), new)
 }

@@ -88,7 +88,14 @@ struct Inner {
 /// assert!(check_new(&schema, Format::Cdf2, Definition::Dimension(DimId(1))).is_err());
 /// ```
 pub fn check_new(schema: &Schema, format: Format, new: Definition) -> Result<()> {
-    formats::check_new(schema, format, new)
+    new.check_name(schema)?;
+    formats::check_changed(schema, format, new)
+}
+
+/// The same of what was there before under its name, such as an attribute that got other values: the name may be one that
+/// netCDF lets nobody choose.
+pub fn check_changed(schema: &Schema, format: Format, changed: Definition) -> Result<()> {
+    formats::check_changed(schema, format, changed)
 }
 
 /// How a file is opened.

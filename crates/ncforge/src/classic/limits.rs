@@ -41,8 +41,6 @@ pub(super) fn check(schema: &Schema, version: Version, known: &HashSet<&str>) ->
 
 /// An error if `version` cannot hold what is new in the schema.
 pub(super) fn check_new(schema: &Schema, version: Version, new: Definition) -> Result<()> {
-    new.check_name(schema)?;
-    new.check_unique(schema)?;
     check_kind(schema, version, new)?;
     match new {
         Definition::Dimension(d) if schema.dim(d).unlimited => match two_unlimited(schema) {

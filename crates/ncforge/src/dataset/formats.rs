@@ -55,8 +55,10 @@ pub(super) fn create(
     netcdf4::create(store, schema, &options)
 }
 
-/// An error if no file of this format can hold what was just defined in a description, whatever else is defined later.
-pub(super) fn check_new(schema: &Schema, format: Format, new: Definition) -> Result<()> {
+/// An error if no file of this format can hold what was just defined in a description, or changed, whatever else is defined
+/// later.
+pub(super) fn check_changed(schema: &Schema, format: Format, new: Definition) -> Result<()> {
+    new.check_unique(schema)?;
     new.check_fill(schema)?;
     match format {
         Format::Cdf1 | Format::Cdf2 | Format::Cdf5 => classic::check_new(schema, format, new),

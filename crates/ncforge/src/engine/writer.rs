@@ -299,7 +299,7 @@ impl Writer {
     fn writable(&self, var: VarId) -> Result<std::sync::Arc<VarLayout>> {
         let layout = self.layout(self.known(var)?)?;
         let unsupported = |what: String| Error::Unsupported {
-            path: format!("{}: `{}`", self.container.store().name(), layout.name),
+            path: format!("{}: {}", self.container.store().name(), layout.name),
             what,
         };
         match &layout.place {

@@ -2,6 +2,7 @@
 
 use std::collections::HashSet;
 
+use super::scales::NON_COORDINATE;
 use super::state::VarState;
 use super::types::{byte_order, stored_type};
 use super::values::Encoder;
@@ -78,10 +79,9 @@ fn types_used(s: &Schema, t: usize) -> impl Iterator<Item = usize> + '_ {
     })
 }
 
-/// An error if no netCDF-4 file of the schema's format can hold what was just defined, whatever else is defined later.
+/// An error if no netCDF-4 file of the schema's format can hold what was just defined, whatever else is defined later. Its
+/// name is legal, and no other object of its kind has it.
 pub(crate) fn check_new(s: &Schema, new: Definition) -> Result<()> {
-    new.check_name(s)?;
-    new.check_unique(s)?;
     check_shared_name(s, new)?;
     if s.format == Format::Netcdf4Classic {
         check_classic_part(s, new)?;
@@ -109,6 +109,11 @@ fn check_shared_name(s: &Schema, new: Definition) -> Result<()> {
         Definition::GroupAttribute(..) | Definition::VariableAttribute(..) => return Ok(()),
     };
     let shares = matches!(new, Definition::Variable(_) | Definition::Dimension(_));
+    if shares && name.starts_with(NON_COORDINATE) {
+        // It would come back without these letters.
+        let what = format!("the name `{name}`: `{NON_COORDINATE}` belongs to the format");
+        return Err(Error::NotRepresentable { format: "netCDF-4", what });
+    }
     let other = if s.children(group).any(|g| new != Definition::Group(g) && s.group(g).name == *name) {
         "group"
     } else if s.types_in(group).any(|t| new != Definition::Type(t) && s.user_type(t).name == *name) {

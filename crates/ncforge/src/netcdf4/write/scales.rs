@@ -11,7 +11,7 @@ use crate::error::{Error, Result};
 use crate::model::{DimId, GroupId, Schema, TypeId, VarId, encode_name};
 
 /// What stands before the name of a variable that is named like a dimension but is not its coordinate.
-const NON_COORDINATE: &str = "_nc4_non_coord_";
+pub(super) const NON_COORDINATE: &str = "_nc4_non_coord_";
 
 /// The coordinate variable of each dimension.
 pub(super) struct Scales {
