@@ -117,6 +117,24 @@ def test_tasks_of_srun_without_mpi_do_not_write_over_one_another(ncforge_bin: Pa
     assert list(tmp_path.iterdir()) == []
 
 
+def test_ranks_that_are_bound_to_a_core_each_do_not_share_one(ncforge_bin: Path, tmp_path: Path) -> None:
+    """What the first rank may use is not what all of them have; more ranks than processors are told."""
+    mpi_ranks(2)
+    cores = len(os.sched_getaffinity(0))
+    if cores < 2:
+        pytest.skip("one processor alone")
+    words = ["bench", "io", f"-f={tmp_path / 't.nc'}", "-d=4:10:16:3", "-w", "-O", *ONCE]
+    start = ["mpiexec.openmpi", "--allow-run-as-root"]
+    for how, ranks, told in (
+        (["--bind-to", "core", "--map-by", "core"], 2, ""),
+        (["--oversubscribe"], 2 * cores, f"{2 * cores} ranks share {cores} processors"),
+    ):
+        command = [*start, *how, "-n", str(ranks), str(ncforge_bin), *words]
+        done = subprocess.run(command, capture_output=True, text=True, timeout=60)
+        assert done.returncode == 0, done.stderr
+        assert told in done.stdout and ("ranks share" in done.stdout) == bool(told), done.stdout
+
+
 def test_an_error_of_one_rank_ends_the_mpi_job(ncforge_bin: Path, tmp_path: Path) -> None:
     command = [
         *mpi_ranks(4),
