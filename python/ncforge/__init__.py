@@ -46,7 +46,7 @@ if TYPE_CHECKING:
         VerifyError,
     )
     from ncforge.multifile import MFDataset, MFTime
-    from ncforge.ops import Comparison, CopyReport, Difference, Info, compare, copy, info
+    from ncforge.ops import Comparison, CopyReport, Difference, Info, Largest, compare, copy, info
     from ncforge.types import CompoundType, EnumType, OpaqueType, VLType
     from ncforge.variable import Variable
     from ncforge.xarray import open_mfdataset, to_netcdf
@@ -80,7 +80,7 @@ _FROM = {
         "VerifyError",
     ),
     "multifile": ("MFDataset", "MFTime"),
-    "ops": ("Comparison", "CopyReport", "Difference", "Info", "compare", "copy", "info"),
+    "ops": ("Comparison", "CopyReport", "Difference", "Info", "Largest", "compare", "copy", "info"),
     "types": ("CompoundType", "EnumType", "OpaqueType", "VLType"),
     "variable": ("Variable",),
     "xarray": ("open_mfdataset", "to_netcdf"),
@@ -112,6 +112,7 @@ __all__ = [
     "InterruptedCopyError",
     "InvalidError",
     "IoError",
+    "Largest",
     "MFDataset",
     "MFTime",
     "Mosaic",

@@ -44,7 +44,7 @@ if TYPE_CHECKING:
         progress: Progress | bool | None
 
 
-__all__ = ["Comparison", "CopyReport", "Difference", "Info", "compare", "copy", "info"]
+__all__ = ["Comparison", "CopyReport", "Difference", "Info", "Largest", "compare", "copy", "info"]
 
 
 @dataclass(frozen=True)
@@ -68,6 +68,15 @@ class CopyReport:
 
 
 @dataclass(frozen=True)
+class Largest:
+    """How far apart two numbers are, and where."""
+
+    by: float
+    index: list[int]
+    """Of several elements, the first."""
+
+
+@dataclass(frozen=True)
 class Difference:
     """One difference between two files."""
 
@@ -79,6 +88,10 @@ class Difference:
     index: list[int] | None = None
     differing: int | None = None
     of: int | None = None
+    largest_absolute: Largest | None = None
+    """Of the numbers that differ, and are finite, those that are farthest apart."""
+    largest_relative: Largest | None = None
+    """The same as a share of the larger one."""
 
 
 @dataclass(frozen=True)
@@ -281,8 +294,15 @@ def compare(
     with reporter(progress) as tell:
         found = _core.compare(left, right, tolerance, strict, None if vars is None else list(vars), tell)
     raw = json.loads(found)
-    raw["differences"] = [only(Difference, d) for d in raw["differences"]]
+    raw["differences"] = [_difference(d) for d in raw["differences"]]
     return only(Comparison, raw)
+
+
+def _difference(told: dict[str, Any]) -> Difference:
+    for name in ("largest_absolute", "largest_relative"):
+        if name in told:
+            told[name] = only(Largest, told[name])
+    return only(Difference, told)
 
 
 def info(path: Path, *, special: bool = False, for_: str | None = None) -> Info:

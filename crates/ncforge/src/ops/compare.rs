@@ -104,6 +104,47 @@ pub struct Difference {
     /// Of how many.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub of: Option<u64>,
+    /// Of the numbers of a variable that differ, those that are farthest apart; where both are finite.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub largest_absolute: Option<Largest>,
+    /// Those that are farthest apart as a share of the larger one.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub largest_relative: Option<Largest>,
+}
+
+/// How far apart two numbers are, and where.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+pub struct Largest {
+    /// How far.
+    pub by: f64,
+    /// Index of the element; of several, the first.
+    pub index: Vec<u64>,
+}
+
+impl Largest {
+    /// Puts `other` in the place of this where it is larger, or as large and before it.
+    fn take(own: &mut Option<Largest>, other: Option<Largest>) {
+        let Some(other) = other else { return };
+        let wins = |own: &Largest| other.by > own.by || (other.by == own.by && other.index < own.index);
+        if own.as_ref().is_none_or(wins) {
+            *own = Some(other);
+        }
+    }
+}
+
+impl std::fmt::Display for Largest {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        let digits = if self.by == 0.0 || (1e-3..1e6).contains(&self.by) {
+            format!("{:.4}", self.by).trim_end_matches('0').trim_end_matches('.').to_owned()
+        } else {
+            format!("{:.3e}", self.by)
+        };
+        f.write_str(&digits)?;
+        if !self.index.is_empty() {
+            write!(f, " at {:?}", self.index)?;
+        }
+        Ok(())
+    }
 }
 
 impl Difference {
@@ -117,6 +158,8 @@ impl Difference {
             index: None,
             differing: None,
             of: None,
+            largest_absolute: None,
+            largest_relative: None,
         }
     }
 
@@ -139,6 +182,12 @@ impl std::fmt::Display for Difference {
             (Some(a), None) => write!(f, ": {a} | nothing")?,
             (None, Some(b)) => write!(f, ": nothing | {b}")?,
             (None, None) => {}
+        }
+        if let Some(largest) = &self.largest_absolute {
+            write!(f, "; largest difference {largest}")?;
+        }
+        if let Some(largest) = &self.largest_relative {
+            write!(f, ", relative {largest}")?;
         }
         Ok(())
     }

@@ -8,7 +8,7 @@ use std::sync::{Mutex, PoisonError};
 
 use self::element::{Equality, Tolerance, format_element, format_value, same_value};
 use super::types::same_type;
-use super::{Comparison, Difference, Kind};
+use super::{Comparison, Difference, Kind, Largest};
 use crate::buffer::Buffer;
 use crate::engine::{Engine, native_fill};
 use crate::error::Result;
@@ -103,6 +103,7 @@ pub(crate) fn compare_values(
             .sides(first.left, first.right);
         d.index = (!first.index.is_empty()).then_some(first.index);
         d.differing = Some(found.count);
+        (d.largest_absolute, d.largest_relative) = (found.absolute, found.relative);
         d.of = Some(of);
         out.differences.push(d);
     }
@@ -129,11 +130,13 @@ struct Job<'a> {
     shape: Vec<u64>,
 }
 
-/// How many elements differ, and the first of them in row-major order.
+/// How many elements differ, the first of them in row-major order, and those that are farthest apart.
 #[derive(Default)]
 struct Found {
     count: u64,
     first: Option<First>,
+    absolute: Option<Largest>,
+    relative: Option<Largest>,
 }
 
 struct First {
@@ -143,16 +146,20 @@ struct First {
 }
 
 impl Found {
-    fn add(&mut self, count: u64, first: impl FnOnce() -> First) {
-        if count == 0 {
-            return;
-        }
-        self.count += count;
-        let new = first();
+    /// Adds what a box has; `text` shows the elements at a position of it.
+    fn add(&mut self, slab: &Hyperslab, seen: &Seen, text: impl FnOnce(usize) -> (String, String)) {
+        let Some(at) = seen.first else { return };
+        self.count += seen.count;
+        let index = index_in(slab, at as u64);
         // Boxes are not visited in row-major order of their elements.
-        if self.first.as_ref().is_none_or(|old| new.index < old.index) {
-            self.first = Some(new);
+        if self.first.as_ref().is_none_or(|old| index < old.index) {
+            let (left, right) = text(at);
+            self.first = Some(First { index, left, right });
         }
+        let largest =
+            |far: Option<(f64, usize)>| far.map(|(by, at)| Largest { by, index: index_in(slab, at as u64) });
+        Largest::take(&mut self.absolute, largest(seen.absolute));
+        Largest::take(&mut self.relative, largest(seen.relative));
     }
 }
 
@@ -242,21 +249,25 @@ impl Job<'_> {
             self.a.read_bytes(self.va, &slab, left)?;
             self.b.read_bytes(self.vb, &slab, right)?;
             let (left, right) = (&*left, &*right);
-            let (count, first) = count_pieces(self.a.engine(), len, GRAIN, |r| {
+            let element = |i: usize| (&left[i * m..(i + 1) * m], &right[i * n..(i + 1) * n]);
+            let seen = look(self.a.engine(), len, GRAIN, |r| {
                 let (x, y) = (&left[r.start * m..r.end * m], &right[r.start * n..r.end * n]);
                 // Most pieces are the same bytes: comparing those at once is far faster than element by element.
                 if m == n && x == y {
-                    return (0, None);
+                    return Seen::default();
                 }
-                differences_in(r, |i| equality.same(&left[i * m..(i + 1) * m], &right[i * n..(i + 1) * n]))
+                let mut seen = Seen::default();
+                for i in r {
+                    let (x, y) = element(i);
+                    if !equality.same(x, y) {
+                        seen.add(i, equality.apart(x, y));
+                    }
+                }
+                seen
             })?;
-            found.add(count, || {
-                let at = first.expect("a counted difference has a place");
-                First {
-                    index: index_in(&slab, at as u64),
-                    left: format_element(sa, ta, &left[at * m..(at + 1) * m]),
-                    right: format_element(sb, tb, &right[at * n..(at + 1) * n]),
-                }
+            found.add(&slab, &seen, |at| {
+                let (x, y) = element(at);
+                (format_element(sa, ta, x), format_element(sb, tb, y))
             });
             self.how.progress.advance(slab.len().saturating_mul(size as u64));
         }
@@ -276,17 +287,16 @@ impl Job<'_> {
             let (Values::Heap(x), Values::Heap(y)) = (x, y) else { continue };
             let tolerance = Tolerance::new(self.how.tolerance);
             let len = x.len().min(y.len());
-            let (count, first) = count_pieces(self.a.engine(), len, HEAP_GRAIN, |r| {
-                differences_in(r, |i| same_value((sa, ta, &x[i]), (sb, tb, &y[i]), tolerance))
-            })?;
-            found.add(count, || {
-                let at = first.expect("a counted difference has a place");
-                First {
-                    index: index_in(&slab, at as u64),
-                    left: format_value(&x[at]),
-                    right: format_value(&y[at]),
+            let seen = look(self.a.engine(), len, HEAP_GRAIN, |r| {
+                let mut seen = Seen::default();
+                for i in r {
+                    if !same_value((sa, ta, &x[i]), (sb, tb, &y[i]), tolerance) {
+                        seen.add(i, None);
+                    }
                 }
-            });
+                seen
+            })?;
+            found.add(&slab, &seen, |at| (format_value(&x[at]), format_value(&y[at])));
             self.how.progress.advance(slab.len().saturating_mul(16));
         }
         Ok(found)
@@ -297,38 +307,60 @@ fn index_in(slab: &Hyperslab, at: u64) -> Vec<u64> {
     unravel(at, &slab.count).iter().zip(&slab.start).map(|(i, s)| i + s).collect()
 }
 
-/// How many of `n` elements differ, and the position of the first; `piece` looks at a range of them.
-fn count_pieces(
+/// What was seen of a box, by positions in it.
+#[derive(Clone, Copy, Debug, Default)]
+struct Seen {
+    count: u64,
+    /// The first element that differs.
+    first: Option<usize>,
+    /// How far apart numbers are at most, and where first.
+    absolute: Option<(f64, usize)>,
+    /// The same as a share of the larger one.
+    relative: Option<(f64, usize)>,
+}
+
+impl Seen {
+    /// An element that differs, behind all that were seen; and how far, absolutely and relatively, where that can be told.
+    fn add(&mut self, at: usize, apart: Option<(f64, f64)>) {
+        self.count += 1;
+        self.first.get_or_insert(at);
+        if let Some((absolute, relative)) = apart {
+            farther(&mut self.absolute, Some((absolute, at)));
+            farther(&mut self.relative, Some((relative, at)));
+        }
+    }
+
+    /// What another thread has seen of other elements.
+    fn join(&mut self, other: Seen) {
+        self.count += other.count;
+        self.first = self.first.into_iter().chain(other.first).min();
+        farther(&mut self.absolute, other.absolute);
+        farther(&mut self.relative, other.relative);
+    }
+}
+
+/// The larger one; of two that are as large, the first.
+fn farther(own: &mut Option<(f64, usize)>, other: Option<(f64, usize)>) {
+    let Some((by, at)) = other else { return };
+    if own.is_none_or(|(most, first)| by > most || (by == most && at < first)) {
+        *own = other;
+    }
+}
+
+/// Looks at `n` elements on all threads; `piece` looks at a range of them.
+fn look(
     engine: &Engine,
     n: usize,
     grain: usize,
-    piece: impl Fn(std::ops::Range<usize>) -> (u64, Option<usize>) + Sync,
-) -> Result<(u64, Option<usize>)> {
-    let total = Mutex::new((0u64, None::<usize>));
+    piece: impl Fn(std::ops::Range<usize>) -> Seen + Sync,
+) -> Result<Seen> {
+    let total = Mutex::new(Seen::default());
     engine.for_each(n.div_ceil(grain), |i| {
-        let (count, first) = piece(i * grain..((i + 1) * grain).min(n));
-        if count > 0 {
-            let mut sum = total.lock().unwrap_or_else(PoisonError::into_inner);
-            sum.0 += count;
-            sum.1 = sum.1.into_iter().chain(first).min();
+        let seen = piece(i * grain..((i + 1) * grain).min(n));
+        if seen.count > 0 {
+            total.lock().unwrap_or_else(PoisonError::into_inner).join(seen);
         }
         Ok(())
     })?;
     Ok(total.into_inner().unwrap_or_else(PoisonError::into_inner))
-}
-
-/// How many elements of a range differ, and the position of the first.
-fn differences_in(
-    range: std::ops::Range<usize>,
-    mut same: impl FnMut(usize) -> bool,
-) -> (u64, Option<usize>) {
-    let mut count = 0;
-    let mut first = None;
-    for i in range {
-        if !same(i) {
-            count += 1;
-            first.get_or_insert(i);
-        }
-    }
-    (count, first)
 }

@@ -45,6 +45,24 @@ impl<'a> Equality<'a> {
     pub(in crate::ops::compare) fn same(&self, a: &[u8], b: &[u8]) -> bool {
         same_fixed((self.left.0, self.left.1, a), (self.right.0, self.right.1, b), self.tolerance)
     }
+
+    /// How far apart two numbers are, and that as a share of the larger; `None` for what is no finite number.
+    pub(in crate::ops::compare) fn apart(&self, a: &[u8], b: &[u8]) -> Option<(f64, f64)> {
+        let DType::Atomic(kind) = self.left.1 else { return None };
+        let (by, larger) = match kind {
+            Atomic::Char => return None,
+            Atomic::Float | Atomic::Double => {
+                let value = |b| if kind == Atomic::Float { float(b).map(f64::from) } else { double(b) };
+                let (x, y) = (value(a)?, value(b)?);
+                ((x - y).abs(), x.abs().max(y.abs()))
+            }
+            _ => {
+                let (x, y) = (integer(kind, a)?, integer(kind, b)?);
+                (x.abs_diff(y) as f64, x.unsigned_abs().max(y.unsigned_abs()) as f64)
+            }
+        };
+        by.is_finite().then(|| (by, if larger > 0.0 { by / larger } else { 0.0 }))
+    }
 }
 
 fn same_fixed(
@@ -253,6 +271,24 @@ mod tests {
         assert!(e.same(&f(1.0), &f(1.0 + 1e-9)));
         assert!(e.same(&f(f64::INFINITY), &f(f64::INFINITY)));
         assert!(!e.same(&f(1.0), &f(f64::NAN)));
+    }
+
+    #[test]
+    fn numbers_are_so_far_apart() {
+        let s = Schema::new(Format::Netcdf4);
+        let of = |kind: Atomic| {
+            let t = DType::Atomic(kind);
+            move |s: &Schema, a: &[u8], b: &[u8]| Equality::new((s, t), (s, t), None).apart(a, b)
+        };
+        let double = of(Atomic::Double);
+        assert_eq!(double(&s, &f(2.0), &f(-2.0)), Some((4.0, 2.0)));
+        assert_eq!(double(&s, &f(0.0), &f(-0.0)), Some((0.0, 0.0)));
+        assert_eq!(double(&s, &f(1.0), &f(f64::NAN)), None);
+        assert_eq!(double(&s, &f(1.0), &f(f64::INFINITY)), None);
+        let most = (i64::MIN.to_ne_bytes(), i64::MAX.to_ne_bytes());
+        let (by, share) = of(Atomic::Int64)(&s, &most.0, &most.1).unwrap();
+        assert!(by == 2f64.powi(64) && (share - 2.0).abs() < 1e-9, "{by} {share}");
+        assert_eq!(of(Atomic::Char)(&s, b"a", b"b"), None);
     }
 
     #[test]
