@@ -213,7 +213,7 @@ def test_the_cache_that_is_told_for_netcdf_c_is_enough(tmp_path: Path) -> None:
 
     write(source)
     given = ["tune", "chunks", "--for", "series,map", "--reader", "netcdf-c", source]
-    (told,) = json.loads(run(*given, "--json"))
+    (told,) = json.loads(run(*given, "--json"))["variables"]
     chunks, cache = told["choice"]["chunks"], told["choice"]["cache"]
     call = f"nc_set_var_chunk_cache(ncid, varid, {cache['size']}, {cache['slots']}, {cache['preemption']})"
     assert call in run(*given)

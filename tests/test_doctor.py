@@ -40,10 +40,14 @@ def doctor(*words: str | Path, code: int | None = None, cwd: Path | None = None)
 
 def findings(path: Path, *words: str) -> list[dict[str, Any]]:
     """What is found in a file."""
-    found: list[dict[str, Any]] = json.loads(doctor("--json", "--fail-on", "never", path, *words, code=0).stdout)[
-        "findings"
-    ]
-    return found
+    return list(one("--fail-on", "never", path, *words)["findings"])
+
+
+def one(*words: object) -> dict[str, Any]:
+    """All that is told of one file."""
+    document = json.loads(doctor("--json", *words, code=0).stdout)
+    (told,) = document["files"]
+    return dict(told)
 
 
 def codes(path: Path, *words: str) -> set[str]:
@@ -164,7 +168,7 @@ def scattered(path: Path, *, front: bool) -> None:
 @functools.cache
 def cache() -> int:
     """Bytes of the default cache of the netCDF-C that is installed, as the doctor found it."""
-    found = json.loads(doctor("--json", ROOT / "data/navy_winds.nc", "--fail-on", "never").stdout)["reader_cache"]
+    found = one(ROOT / "data/navy_winds.nc", "--fail-on", "never")["reader_cache"]
     assert found["slots"] > 0 and 0 <= found["preemption"] <= 1
     size: int = found["size"]
     return size
@@ -298,7 +302,7 @@ def test_rule(code: str, tmp_path: Path) -> None:
 
 def test_every_rule_has_a_test() -> None:
     """Rules of the code, of these tests, and of the page in the docs are the same."""
-    listed = json.loads(doctor("--rules", "--json", code=0).stdout)
+    listed = json.loads(doctor("--rules", "--json", code=0).stdout)["rules"]
     here = {*CASES, *CMIP7, "NC501", "NC502", "NC503", "NC504", "NC505", "NC506", "NC507"}
     assert {r["code"] for r in listed} == here
     text = doctor("--rules", code=0).stdout
@@ -443,7 +447,7 @@ def test_little_is_read(tmp_path: Path) -> None:
             v = f.create_dataset(f"v{i}", (40, 16, 32), "f4", chunks=(8, 16, 32), compression=1)
             if i < 100:
                 v[...] = noise(40, 16, 32)
-    found = json.loads(doctor("--json", "--fail-on", "never", path, code=0).stdout)
+    found = one("--fail-on", "never", path)
     assert found["variables"] == 1000
     assert found["bytes_read"] < path.stat().st_size / 2 < 64 << 20
 

@@ -317,7 +317,7 @@ def test_json_is_lossless(tmp_path: Path) -> None:
     """Attribute values in JSON are those of netCDF4-python, bit for bit."""
     path = tmp_path / "all.nc"
     all_types("NETCDF4")(path)
-    document = json.loads(info("--json", str(path)))
+    (document,) = json.loads(info("--json", str(path)))["files"]
     shown = {v["name"]: {a["name"]: a for a in v["attributes"]} for v in document["variables"]}
     with netCDF4.Dataset(path) as d:
         for name, variable in d.variables.items():

@@ -51,7 +51,7 @@ def mosaic(tmp_path: Path) -> tuple[tl.Whole, tl.Mosaic]:
 
 def test_doctor_is_the_commands(slow: Path, run: Run) -> None:
     found = ncforge.doctor(slow, library=None)
-    told = json.loads(run("doctor", "--json", "--fail-on", "never", slow).stdout)
+    (told,) = json.loads(run("doctor", "--json", "--fail-on", "never", slow).stdout)["files"]
     assert [f.code for f in found.findings] == [f["code"] for f in told["findings"]]
     first = found.findings[0]
     assert first.code == "NC101" and first.name == "time-chunked-by-1" and first.severity == "warning"

@@ -6,6 +6,7 @@ mod combine;
 mod compare;
 mod copy;
 mod doctor;
+mod document;
 mod info;
 mod nccopy;
 mod old;

@@ -17,7 +17,7 @@ fn a_changed_value_is_found_and_shown() {
         .run("compare uv300.nc other.nc")
         .exits(3)
         .prints("V: 1 of 16384 values differ, first at [1, 63, 127]");
-    assert!(ran.out.contains(" | "), "{}", ran.out);
+    assert!(ran.out.contains(" | ") && ran.out.contains("; largest difference "), "{}", ran.out);
     p.run("compare uv300.nc other.nc --tolerance 0.001").exits(0);
     p.run("compare uv300.nc other.nc --vars U,lat").exits(0);
     let doc = p.run("compare --json uv300.nc other.nc").exits(3).json();
@@ -25,6 +25,8 @@ fn a_changed_value_is_found_and_shown() {
     assert_eq!(doc["differences"][0]["kind"], "values");
     assert_eq!(doc["differences"][0]["index"], serde_json::json!([1, 63, 127]));
     assert_eq!(doc["differences"][0]["differing"], 1);
+    assert_eq!(doc["differences"][0]["largest_absolute"]["index"], serde_json::json!([1, 63, 127]));
+    assert_eq!(doc["schema"], "ncforge.compare");
     assert_eq!(p.run("compare --json uv300.nc uv300.nc").exits(0).json()["same"], true);
 }
 

@@ -6,7 +6,7 @@ use common::Place;
 use serde_json::Value;
 
 fn storage(p: &Place, file: &str, var: &str) -> Value {
-    let doc = p.run(&format!("info --json {file}")).exits(0).json();
+    let doc = p.run(&format!("info --json {file}")).exits(0).json()["files"][0].clone();
     let vars = doc["variables"].as_array().expect("a list");
     vars.iter().find(|v| v["name"] == var).expect(var)["storage"].clone()
 }
@@ -84,7 +84,7 @@ fn some_variables_only() {
     let p = Place::new();
     p.real("uv300.nc");
     p.run("copy uv300.nc a.nc --vars U,lat").exits(0);
-    let doc = p.run("info --json a.nc").exits(0).json();
+    let doc = p.run("info --json a.nc").exits(0).json()["files"][0].clone();
     let names: Vec<&str> = doc["variables"]
         .as_array()
         .expect("list")

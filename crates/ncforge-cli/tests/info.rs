@@ -21,7 +21,7 @@ fn the_header_is_followed_by_a_table() {
 fn storage_of_chunked_variables_is_counted() {
     let p = Place::new();
     p.real("navy_winds.nc");
-    let doc = p.run("info --json navy_winds.nc").exits(0).json();
+    let doc = p.run("info --json navy_winds.nc").exits(0).json()["files"][0].clone();
     assert_eq!(doc["format"], "netCDF-4");
     let size = std::fs::metadata(p.path("navy_winds.nc")).expect("there").len();
     assert_eq!(doc["file_bytes"], size);
@@ -63,7 +63,7 @@ fn attributes_survive_json() {
     p.file("a.nc", &file);
     let ran = p.run("info --json a.nc").exits(0);
     assert!(ran.out.contains("9007199254740993"), "{}", ran.out);
-    let attrs = &ran.json()["groups"][0]["attributes"];
+    let attrs = &ran.json()["files"][0]["groups"][0]["attributes"];
     assert_eq!(attrs[1]["value"], serde_json::json!(["NaN"]));
     p.run("info --header a.nc").exits(0).prints(":big_ = 9007199254740993LL ;").prints(":nan_ = NaNf ;");
 }

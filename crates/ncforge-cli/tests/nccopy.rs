@@ -6,7 +6,7 @@ use common::Place;
 use serde_json::Value;
 
 fn info(p: &Place, name: &str) -> Value {
-    p.run(&format!("info --json {name}")).exits(0).json()
+    p.run(&format!("info --json {name}")).exits(0).json()["files"][0].clone()
 }
 
 fn storage<'a>(doc: &'a Value, name: &str) -> &'a Value {

@@ -21,7 +21,7 @@ fn a_packed_file_is_used_like_any_other_and_comes_back_to_the_byte() {
         assert_eq!(std::fs::read(p.path("b.nc")).expect("readable"), plain, "{line}");
     }
     assert_eq!(p.files(), ["a.ncz", "b.nc", "uv300.nc"], "nothing else stays");
-    let doc = p.run("info --json a.ncz").exits(0).json();
+    let doc = p.run("info --json a.ncz").exits(0).json()["files"][0].clone();
     assert_eq!(doc["packed"]["block_bytes"], 16384);
     assert_eq!(doc["packed"]["image_bytes"], plain.len());
     assert!(doc["variables"].as_array().expect("a list").iter().any(|v| v["storage"]["ratio"].is_number()));
@@ -57,7 +57,7 @@ fn damage_is_told_with_what_it_touches() {
     let ran = p.run("verify bad.ncz").exits(3);
     assert!(ran.out.contains("touches") && ran.out.contains("of the image"), "{}", ran.out);
     let doc = p.run("verify --json bad.ncz").exits(3).json();
-    assert!(!doc[0]["problems"].as_array().expect("a list").is_empty());
+    assert!(!doc["files"][0]["problems"].as_array().expect("a list").is_empty());
     p.run("unpack bad.ncz b.nc").exits(4).says("checksum");
     assert!(!p.path("b.nc").exists());
     p.file("cut.ncz", &good[..3000]);

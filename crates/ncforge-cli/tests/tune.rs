@@ -35,8 +35,8 @@ fn chunks_are_chosen_with_reasons() {
     let before = std::fs::read(p.path("uv300.nc")).expect("readable");
     p.run("tune chunks uv300.nc --vars U").exits(0).prints("chunks of").prints("series: ").prints("map: ");
     let doc = p.run("tune chunks uv300.nc --vars U --for map --no-sample --json").exits(0).json();
-    assert_eq!(doc[0]["variable"], "U");
-    let choice = &doc[0]["choice"];
+    assert_eq!(doc["variables"][0]["variable"], "U");
+    let choice = &doc["variables"][0]["choice"];
     assert_eq!(choice["told"][0]["pattern"]["name"], "map");
     assert!(choice["bytes"].as_u64().is_some_and(|b| b > 0));
     p.run("tune chunks uv300.nc --for lat=3,lon=all --storage object").exits(0);
@@ -98,10 +98,11 @@ fn arrays_of_any_kind_get_an_answer() {
         let file = std::fs::File::options().write(true).open(path).unwrap();
         file.set_len(4096 + lens.iter().filter(|&&n| n > 0).product::<u64>() * 4).unwrap();
         let told = p.run(&format!("tune chunks {name} --vars v --json")).exits(0).json();
-        let choice = &told[0]["choice"];
+        let choice = &told["variables"][0]["choice"];
         if lens.is_empty() {
             assert!(
-                choice.is_null() && told[0]["why"].as_str().is_some_and(|w| w.contains("no dimensions")),
+                choice.is_null()
+                    && told["variables"][0]["why"].as_str().is_some_and(|w| w.contains("no dimensions")),
                 "{told}"
             );
             p.run(&format!("tune chunks {name} --vars v")).exits(0).prints("no dimensions");

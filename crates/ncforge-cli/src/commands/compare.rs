@@ -4,7 +4,7 @@ use ncforge::Dataset;
 use ncforge::ops::compare::{CompareOptions, Comparison, compare};
 use ncforge::words::{bytes, count, many};
 
-use super::Context;
+use super::{Context, document};
 use crate::args::CompareArgs;
 use crate::exit::{Exit, Failure, Result};
 use crate::printer::Printer;
@@ -27,7 +27,7 @@ pub(crate) fn run(args: &CompareArgs, cx: &Context<'_>) -> Result {
     if args.json {
         let mut value = serde_json::to_value(&found).expect("a comparison is plain data");
         value["same"] = found.is_same().into();
-        cx.printer.json(&value);
+        document::print("compare", &value, cx.printer);
     } else {
         tell(&found, cx.printer);
     }

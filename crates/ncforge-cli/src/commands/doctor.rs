@@ -15,7 +15,7 @@ use serde_json::{Value, json as object};
 
 use super::options::machine_on;
 use super::tune::reads;
-use super::{Context, page};
+use super::{Context, document, page};
 use crate::args::{DoctorArgs, FailOn, ProfileArg};
 use crate::exit::{Exit, Failure, Result};
 
@@ -47,13 +47,16 @@ pub(crate) fn run(args: &DoctorArgs, cx: &Context<'_>) -> Result {
     };
     progress.finish();
     let mut worst = Exit::Ok;
-    let mut reports = Vec::new();
-    for result in results {
+    let (mut reports, mut documents) = (Vec::new(), Vec::new());
+    for (file, result) in args.files.iter().zip(results) {
         match result {
-            Ok(report) => reports.push(report),
-            Err(e) if args.files.len() == 1 => return Err(e.into()),
+            Ok(report) => {
+                documents.push(json(&report));
+                reports.push(report);
+            }
             Err(e) => {
                 let failure = Failure::from(e);
+                documents.push(document::failed(file, &failure));
                 cx.printer.failure(&failure);
                 worst = if worst == Exit::Ok { failure.exit } else { worst };
             }
@@ -61,6 +64,10 @@ pub(crate) fn run(args: &DoctorArgs, cx: &Context<'_>) -> Result {
     }
     match &args.html {
         Some(out) => page::write(out, &ncforge_view::doctor_page(&drawn), cx)?,
+        None if args.json => {
+            let across: Vec<Value> = across.iter().map(|f| f.json("")).collect();
+            document::print("doctor", &object!({ "files": documents, "across": across }), cx.printer);
+        }
         None => print(args, &reports, &across, cx),
     }
     let found = reports.iter().filter_map(Report::worst).chain(across.iter().map(|f| f.rule.severity)).max();
@@ -77,18 +84,6 @@ pub(crate) fn run(args: &DoctorArgs, cx: &Context<'_>) -> Result {
 fn print(args: &DoctorArgs, reports: &[Report], across: &[Finding], cx: &Context<'_>) {
     if args.sarif {
         cx.printer.json(&sarif(reports, across));
-        return;
-    }
-    if args.json {
-        let list: Vec<Value> = reports.iter().map(json).collect();
-        match (args.across, args.files.len()) {
-            (true, _) => {
-                let findings: Vec<Value> = across.iter().map(|f| f.json("")).collect();
-                cx.printer.json(&object!({"files": list, "across": findings}));
-            }
-            (false, 1) => list.iter().for_each(|one| cx.printer.json(one)),
-            (false, _) => cx.printer.json(&Value::Array(list)),
-        }
         return;
     }
     for (i, report) in reports.iter().enumerate() {
@@ -144,7 +139,7 @@ fn list_rules(args: &DoctorArgs, cx: &Context<'_>) {
                 })
             })
             .collect();
-        cx.printer.json(&Value::Array(list));
+        document::print("doctor-rules", &object!({ "rules": list }), cx.printer);
         return;
     }
     text::rules(cx.printer);

@@ -7,9 +7,10 @@ use ncforge::ops::describe::{self, CdlOptions};
 use ncforge::ops::doctor::{DoctorOptions, anatomy};
 use ncforge::ops::progress::Progress;
 use ncforge::tune::Machine;
+use serde_json::json;
 
 use super::tune::reads;
-use super::{Context, page};
+use super::{Context, document, page};
 use crate::args::InfoArgs;
 use crate::exit::{Exit, Failure, Result};
 
@@ -26,9 +27,9 @@ pub(crate) fn run(args: &InfoArgs, cx: &Context<'_>) -> Result {
         progress.item(&path.display().to_string());
         let dataset = match Dataset::open_with(path, &engine) {
             Ok(d) => d,
-            Err(e) if args.files.len() == 1 => return Err(e.into()),
             Err(e) => {
                 let failure = e.into();
+                documents.push(document::failed(path, &failure));
                 progress.aside(|| cx.printer.failure(&failure));
                 worst = if worst == Exit::Ok { failure.exit } else { worst };
                 continue;
@@ -47,10 +48,8 @@ pub(crate) fn run(args: &InfoArgs, cx: &Context<'_>) -> Result {
         });
     }
     progress.finish();
-    match documents.len() {
-        0 => {}
-        1 if args.files.len() == 1 => cx.printer.json(&documents[0]),
-        _ => cx.printer.json(&documents.into()),
+    if args.json {
+        document::print("info", &json!({ "files": documents }), cx.printer);
     }
     Ok(worst)
 }

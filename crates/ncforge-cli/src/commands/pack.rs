@@ -7,7 +7,7 @@ use ncforge::ops::pack::{PackOptions, PackReport, compact, pack, unpack};
 use ncforge::store::packed::{Codec, Options};
 use ncforge::words::bytes;
 
-use super::{Context, page};
+use super::{Context, document, page};
 use crate::args::{CompactArgs, PackArgs, PackCodec, UnpackArgs};
 use crate::exit::{Exit, Failure, Result};
 use crate::interrupt;
@@ -67,7 +67,7 @@ fn done(
     progress.finish();
     let report = report.map_err(failure)?;
     if json {
-        cx.printer.json(&serde_json::to_value(&report).expect("a report is plain data"));
+        document::print(name, &report, cx.printer);
         return Ok(Exit::Ok);
     }
     cx.printer.note(format_args!(

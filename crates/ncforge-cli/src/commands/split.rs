@@ -8,7 +8,7 @@ use ncforge::ops::split::{SplitOptions, TileScheme, split};
 use ncforge::words::bytes;
 
 use super::options::{coding, format};
-use super::{Context, page};
+use super::{Context, document, page};
 use crate::args::{SplitArgs, TileSchemeArg};
 use crate::exit::{Exit, Failure, Result};
 use crate::interrupt;
@@ -56,7 +56,7 @@ pub(crate) fn run(args: &SplitArgs, cx: &Context<'_>) -> Result {
         e => e.into(),
     })?;
     if args.told.json {
-        cx.printer.json(&serde_json::to_value(&report).expect("a report is plain data"));
+        document::print("split", &report, cx.printer);
         return Ok(Exit::Ok);
     }
     let left_out = match report.left_out {

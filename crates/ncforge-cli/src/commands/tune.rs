@@ -5,10 +5,10 @@ use ncforge::model::VarId;
 use ncforge::ops::choosing::{Choosing, chunks_for_all, why_none};
 use ncforge::tune::{Access, Calibration, Limits};
 use ncforge::words::{bytes, seconds};
-use serde_json::{Value, json};
+use serde_json::json;
 
-use super::Context;
 use super::options::machine_on;
+use super::{Context, document};
 use crate::args::{CalibrateArgs, ChoosingArgs, ReaderArg, Tune, TuneArgs, TuneChunksArgs};
 use crate::exit::{Exit, Failure, Result};
 
@@ -59,7 +59,8 @@ fn chunks(args: &TuneChunksArgs, cx: &Context<'_>) -> Result {
         }
     }
     if args.json {
-        cx.printer.json(&Value::Array(documents));
+        let body = json!({ "file": args.file.display().to_string(), "variables": documents });
+        document::print("tune-chunks", &body, cx.printer);
     }
     Ok(Exit::Ok)
 }
@@ -103,7 +104,7 @@ fn calibrate(args: &CalibrateArgs, cx: &Context<'_>) -> Result {
     let found = ncforge_bench::calibrate::calibrate(&folder, cx.threads())?;
     progress.finish();
     if args.json {
-        cx.printer.json(&serde_json::to_value(found).unwrap_or_default());
+        document::print("tune-calibrate", &json!({ "calibration": found }), cx.printer);
     } else {
         let m = &found.machine;
         let rate = |r: f64| format!("{}/s", bytes(r as u64));

@@ -3,8 +3,10 @@
 use ncforge::ops::pack::{VerifyReport, verify};
 use ncforge::ops::progress::Progress;
 use ncforge::words::{count, many};
+use serde_json::json;
 
 use super::Context;
+use super::document;
 use super::pack::failure;
 use crate::args::VerifyArgs;
 use crate::exit::{Exit, Result};
@@ -14,7 +16,7 @@ use crate::printer::Printer;
 pub(crate) fn run(args: &VerifyArgs, cx: &Context<'_>) -> Result {
     let engine = cx.engine()?;
     let mut worst = Exit::Ok;
-    let mut reports = Vec::new();
+    let mut documents = Vec::new();
     let progress = cx.printer.progress("verify");
     for path in &args.files {
         progress.item(&path.display().to_string());
@@ -25,12 +27,12 @@ pub(crate) fn run(args: &VerifyArgs, cx: &Context<'_>) -> Result {
                 if !args.json {
                     progress.aside(|| tell(&report, cx.printer));
                 }
-                reports.push(report);
+                documents.push(serde_json::to_value(&report).expect("a report is plain data"));
                 if clean { Exit::Ok } else { Exit::Differences }
             }
-            Err(e) if args.files.len() == 1 => return Err(failure(e)),
             Err(e) => {
                 let failure = failure(e);
+                documents.push(document::failed(path, &failure));
                 progress.aside(|| cx.printer.failure(&failure));
                 failure.exit
             }
@@ -39,7 +41,7 @@ pub(crate) fn run(args: &VerifyArgs, cx: &Context<'_>) -> Result {
     }
     progress.finish();
     if args.json {
-        cx.printer.json(&serde_json::to_value(&reports).expect("a report is plain data"));
+        document::print("verify", &json!({ "files": documents }), cx.printer);
     }
     Ok(worst)
 }

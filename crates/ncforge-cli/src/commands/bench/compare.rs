@@ -3,7 +3,7 @@
 use ncforge_bench::result::{Results, compare};
 
 use crate::args::BenchCompareArgs;
-use crate::commands::Context;
+use crate::commands::{Context, document};
 use crate::exit::{Exit, Failure, Result};
 
 /// Exit code 3 when a row is slower by more than is allowed.
@@ -18,7 +18,7 @@ pub(super) fn run(args: &BenchCompareArgs, cx: &Context<'_>) -> Result {
     }
     let limit = args.fail_if_slower.map(|s| s.0);
     if args.json {
-        cx.printer.json(&serde_json::to_value(&found).unwrap_or_default());
+        document::print("bench-compare", &found, cx.printer);
     } else if args.markdown {
         cx.printer.data(&found.markdown(limit));
     } else {

@@ -2,9 +2,11 @@
 
 use ncforge_bench::doctor::{Standing, examine};
 
+use serde_json::json;
+
 use super::steps::Steps;
 use crate::args::BenchDoctorArgs;
-use crate::commands::Context;
+use crate::commands::{Context, document};
 use crate::exit::{Exit, Result};
 
 /// Exit code 3 when numbers measured here would be doubtful.
@@ -13,7 +15,7 @@ pub(super) fn run(args: &BenchDoctorArgs, cx: &Context<'_>) -> Result {
     let checks = examine(&args.folder)?;
     steps.finish();
     if args.json {
-        cx.printer.json(&serde_json::to_value(&checks).unwrap_or_default());
+        document::print("bench-doctor", &json!({ "checks": checks }), cx.printer);
     } else {
         for c in &checks {
             cx.printer.line(format_args!("{:<7} {:<18} {}", c.standing.word(), c.what, c.found));

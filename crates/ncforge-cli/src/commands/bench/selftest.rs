@@ -2,10 +2,12 @@
 
 use ncforge_bench::selftest::{Outcome, run as run_checks, table};
 
+use serde_json::json;
+
 use super::steps::Steps;
 use super::temporary;
 use crate::args::SelftestArgs;
-use crate::commands::Context;
+use crate::commands::{Context, document};
 use crate::exit::{Exit, Result};
 use crate::interrupt;
 
@@ -19,7 +21,7 @@ pub(super) fn run(args: &SelftestArgs, cx: &Context<'_>) -> Result {
         run_checks(&only, args.leave_out.as_deref(), folder.path(), &mut |step| steps.tell_or_stop(step))?;
     steps.finish();
     if args.json {
-        cx.printer.json(&serde_json::to_value(&checks).unwrap_or_default());
+        document::print("bench-selftest", &json!({ "checks": checks }), cx.printer);
     } else {
         cx.printer.data(&table(&checks));
     }

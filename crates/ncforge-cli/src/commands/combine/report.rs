@@ -4,6 +4,7 @@ use ncforge::ops::combine::{CombinePlan, CombineReport, Picture};
 use ncforge::words::{bytes, many};
 
 use crate::commands::copy::report::{ending, plan as copy_plan};
+use crate::commands::document;
 use crate::printer::Printer;
 
 /// Holes that are listed.
@@ -15,7 +16,7 @@ pub(crate) fn done(r: &CombineReport, json: bool, printer: &Printer) {
         printer.warn(note);
     }
     if json {
-        printer.json(&serde_json::to_value(r).expect("a report is plain data"));
+        document::print("combine", r, printer);
         return;
     }
     let c = &r.copy;
@@ -64,7 +65,7 @@ fn holes(m: &Picture) -> String {
 /// Tells how the tiles lie and what would be done.
 pub(crate) fn plan(p: &CombinePlan, json: bool, printer: &Printer) {
     if json {
-        printer.json(&serde_json::to_value(p).expect("a plan is plain data"));
+        document::print("combine-plan", p, printer);
         return;
     }
     for note in &p.notes {

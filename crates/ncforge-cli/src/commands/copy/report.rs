@@ -3,6 +3,7 @@
 use ncforge::ops::copy::{CopyReport, Plan};
 use ncforge::words::{bytes, many};
 
+use crate::commands::document;
 use crate::printer::Printer;
 
 /// Tells what was done.
@@ -11,7 +12,7 @@ pub(super) fn done(r: &CopyReport, json: bool, printer: &Printer) {
         printer.warn(note);
     }
     if json {
-        printer.json(&serde_json::to_value(r).expect("a report is plain data"));
+        document::print("copy", r, printer);
         return;
     }
     if r.was_complete {
@@ -48,7 +49,7 @@ pub(crate) fn ending(r: &CopyReport) -> String {
 /// Tells what would be done.
 pub(crate) fn plan(p: &Plan, json: bool, printer: &Printer) {
     if json {
-        printer.json(&serde_json::to_value(p).expect("a plan is plain data"));
+        document::print("copy-plan", p, printer);
         return;
     }
     for note in &p.notes {

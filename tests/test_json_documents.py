@@ -1,0 +1,104 @@
+"""The JSON documents of the commands: each has a name, a version, and the members that docs/reference/json.md lists."""
+
+from __future__ import annotations
+
+import json
+import re
+import shutil
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+import tiles as tl
+from bench_common import ONCE
+from combining import CLASSIC, ocean
+from conftest import DATA, ROOT, Run
+
+#: By name of the document: the command lines that print it.
+COMMANDS = {
+    "info": ["info --json navy.nc", "info --json navy.nc uv.nc"],
+    "doctor": [
+        "doctor --json --fail-on never navy.nc",
+        "doctor --json --fail-on never navy.nc uv.nc",
+        "doctor --json --across --fail-on never navy.nc navy2.nc",
+    ],
+    "doctor-rules": ["doctor --rules --json"],
+    "compare": ["compare --json navy.nc navy2.nc"],
+    "copy": ["copy --json navy.nc c1.nc", "copy --json -O navy.nc c1.nc --verify"],
+    "copy-plan": ["copy --json --dry-run navy.nc c2.nc"],
+    "combine": ["combine --json nemo_0000.nc -o c3.nc", "combine --json nemo_0000.nc -o c3.nc -O --verify"],
+    "combine-plan": ["combine --json --dry-run nemo_0000.nc -o c4.nc"],
+    "split": ["split --json uv.nc --tiles 2x2 -o s"],
+    "pack": ["pack --json uv.nc p.ncz"],
+    "unpack": ["unpack --json given.ncz u.nc"],
+    "compact": ["compact --json given.ncz"],
+    "verify": ["verify --json given.ncz", "verify --json given.ncz given2.ncz"],
+    "tune-chunks": ["tune chunks --json navy.nc"],
+    "tune-calibrate": ["tune calibrate --dry-run --json"],
+    "bench-compare": ["bench compare --json r.json r.json"],
+    "bench-doctor": ["bench doctor --json"],
+    "bench-selftest": ["bench selftest --json --only alike"],
+}
+
+
+def documented() -> dict[str, set[str]]:
+    """The members of each document, as the page lists them."""
+    found: dict[str, set[str]] = {}
+    for section in (ROOT / "docs" / "reference" / "json.md").read_text().split("\n## ")[1:]:
+        names = re.findall(r"`ncforge\.([a-z-]+)`", section.splitlines()[0])
+        rows = re.findall(r"^\| (`.*?) \| ", section, re.MULTILINE)
+        members = {name for row in rows for name in re.findall(r"`([a-z_]+)`", row)}
+        found.update(dict.fromkeys(names, members))
+    return found
+
+
+@pytest.fixture(scope="module")
+def folder(tmp_path_factory: pytest.TempPathFactory, run: Run) -> Path:
+    """The files that the commands are about."""
+    folder = tmp_path_factory.mktemp("json")
+    for name, given in (("navy.nc", "navy_winds.nc"), ("navy2.nc", "navy_winds.nc"), ("uv.nc", "uv300.nc")):
+        shutil.copy(DATA / given, folder / name)
+    tl.nemo(folder, ocean(), (2, 2), CLASSIC)
+    for name in ("given.ncz", "given2.ncz"):
+        run("pack", folder / "uv.nc", folder / name)
+    run("bench", "io", f"-f={folder / 't.nc'}", "-d=2:4:4:2", "-w", f"--json={folder / 'r.json'}", *ONCE)
+    return folder
+
+
+def words(line: str, folder: Path) -> list[str]:
+    """The words of a line, names of files as paths in the folder."""
+    is_file = re.compile(r"[a-z0-9_]+\.(nc|ncz|json)|s")
+    return [str(folder / word) if is_file.fullmatch(word) else word for word in line.split()]
+
+
+def test_every_document_is_on_the_page() -> None:
+    assert documented().keys() == COMMANDS.keys()
+
+
+@pytest.mark.parametrize("name", COMMANDS)
+def test_documents_have_the_members_of_the_page(name: str, folder: Path, run: Run) -> None:
+    for line in COMMANDS[name]:
+        document: dict[str, Any] = json.loads(run(*words(line, folder), code=(0, 3)).stdout)
+        assert (document.pop("schema"), document.pop("version")) == (f"ncforge.{name}", 1)
+        assert document.keys() == documented()[name], line
+
+
+@pytest.mark.parametrize("command", ["info", "doctor", "verify"])
+def test_failed_files_stand_in_the_list(command: str, folder: Path, run: Run) -> None:
+    """In their places, with what the message says, also where it is the only file."""
+    good = folder / ("given.ncz" if command == "verify" else "navy.nc")
+    damaged, missing = folder / "damaged.nc", folder / "missing.nc"
+    damaged.write_bytes(b"CDF\x01")
+    options = ["--fail-on", "never"] if command == "doctor" else []
+    for files in ([missing], [good, missing, damaged], [damaged, good]):
+        done = run(command, "--json", *options, *files, code=4)
+        entries = json.loads(done.stdout)["files"]
+        assert [entry["file"] for entry in entries] == [str(file) for file in files]
+        for entry in entries:
+            if entry["file"] == str(good):
+                assert "error" not in entry
+            else:
+                assert entry["error"]["exit_code"] == 4
+                assert f"ncforge: {entry['error']['message']}\n" in done.stderr
+                assert entry["error"]["hint"]
