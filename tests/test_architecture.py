@@ -26,7 +26,7 @@ MAY_USE = {
     "classic": {"buffer", "codec", "container", "layout", "model", "select", "store"},
     "netcdf4": {"buffer", "codec", "container", "hdf5", "layout", "model", "select", "store"},
     "engine": {"buffer", "codec", "container", "layout", "model", "select", "store", "tune"},
-    "tune": {"codec", "model"},
+    "tune": {"codec", "model", "store"},
     "dataset": {"buffer", "classic", "codec", "container", "engine", "layout", "model", "netcdf4", "select", "store"},
     "ops": {
         "buffer", "classic", "codec", "container", "dataset", "engine", "layout", "model", "netcdf4", "select", "store", "tune",

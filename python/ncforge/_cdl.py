@@ -61,9 +61,11 @@ def from_cdl(source: Path, target: Path, format: str) -> None:
 
 
 def _run(tool: str, what_for: str, *words: str) -> str:
+    # The lock is this program's own, which has just synced what the tool reads.
+    env = {**os.environ, "HDF5_USE_FILE_LOCKING": "FALSE"}
     try:
         done = subprocess.run(
-            [tool, *words], capture_output=True, encoding="utf-8", errors="surrogateescape", check=False
+            [tool, *words], capture_output=True, encoding="utf-8", errors="surrogateescape", check=False, env=env
         )
     except FileNotFoundError:
         raise UnsupportedCallError(

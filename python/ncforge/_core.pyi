@@ -28,6 +28,7 @@ __all__ = [
     "main",
     "plan_combine",
     "unpack",
+    "write_whole",
 ]
 
 __version__: str
@@ -40,13 +41,13 @@ _Progress = Callable[[str, int, int], object]
 @final
 class File:
     @staticmethod
-    def open(path: _Path) -> File: ...
+    def open(path: _Path, locking: bool | str | None = None) -> File: ...
     @staticmethod
     def open_bytes(name: str, data: bytes) -> File: ...
     @staticmethod
     def open_object(name: str, object: Any) -> File: ...
     @staticmethod
-    def update(path: _Path) -> File: ...
+    def update(path: _Path, locking: bool | str | None = None) -> File: ...
     @staticmethod
     def create(
         path: _Path,
@@ -54,6 +55,7 @@ class File:
         overwrite: bool,
         memory: int | None = None,
         alignment: tuple[int, int] | None = None,
+        locking: bool | str | None = None,
     ) -> File: ...
     @staticmethod
     def create_in_memory(name: str, format: str, alignment: tuple[int, int] | None = None) -> File: ...
@@ -162,3 +164,4 @@ _Alike = tuple[list[int], int, list[tuple[int | None, str]], list[tuple[int, npt
 
 def look_at(paths: list[_Path], like: File | None, group: int) -> list[tuple[File, _Alike | None] | BaseException]: ...
 def equal_in_all(first: File, others: list[File], vars: list[int]) -> list[bool]: ...
+def write_whole(path: _Path, data: bytes, overwrite: bool) -> None: ...

@@ -60,7 +60,8 @@ class GroupTools:
         raise UnsupportedCallError("a group is closed with its dataset")
 
     def sync(self) -> None:
-        """Makes everything written so far durable. (``close`` of a new file leaves that to the system.)"""
+        """Makes everything written so far durable; a new file gets its name. (``close`` of a new file leaves to the system
+        when it is brought to disk.)"""
         self._core.sync()
 
     @property

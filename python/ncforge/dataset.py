@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-import contextlib
+import atexit
 import os
+import weakref
 from collections.abc import Iterable, Mapping
 from pathlib import Path
 from types import TracebackType
@@ -13,8 +14,7 @@ from ncforge._alignment import alignment
 from ncforge._cdl import from_cdl, to_cdl
 from ncforge._complex import complex_type, fill_of, storage_of, variable_of
 from ncforge._contents import Contents, Variables
-from ncforge._core import File
-from ncforge._files import write_whole
+from ncforge._core import File, write_whole
 from ncforge._grouptools import GroupTools
 from ncforge._grouptypes import GroupTypes
 from ncforge._groupview import group_html
@@ -387,12 +387,19 @@ class Dataset(Group):
         Whether complex numbers can be written, and pairs are read as such: compounds of two floats whose names begin with
         "r" and "i", and floats with a last dimension of length 2 called "_pfnc_complex", "complex" or "ri". Written are
         compounds, or in formats that have none, the dimension; as netCDF4-python does it.
+    locking
+        Whether the file is locked while it is open, as in h5py: ``False`` never, ``True`` always (an error where the file
+        system has no locks), "best-effort" where it can be. If nothing is said, writers lock it as well as they can, and
+        readers do not. The environment variable ``HDF5_USE_FILE_LOCKING`` overrides it, as in HDF5.
 
-    A new file appears under its name when it is closed, complete. Reading takes no lock: threads may read the same
-    dataset, and different ones, side by side.
+    A new file appears under its name, complete, when it is synced or closed. An exception in its ``with`` block leaves
+    what was there before: no file, the old one, or the state of the last ``sync``.
+
+    One program at a time writes to a file: the second one gets a :class:`ncforge.errors.LockedError`. ncforge reads
+    without a lock: threads and processes may read side by side, also while one of them writes.
     """
 
-    __slots__ = ("_on_disk", "_persist")
+    __slots__ = ("_is_new", "_on_disk", "_persist", "_process")
 
     def __init__(
         self,
@@ -410,6 +417,7 @@ class Dataset(Group):
         info: Any = None,
         auto_complex: bool = False,
         *,
+        locking: bool | str | None = None,
         _memory: int | None = None,
     ) -> None:
         if parallel:
@@ -423,33 +431,40 @@ class Dataset(Group):
         if plain == "a" and not os.path.exists(path):
             plain = "w"
         self._persist = path if diskless and persist else None
-        self._on_disk = plain in ("r", "r+", "a") and (memory is None or isinstance(memory, int))
+        self._is_new = plain in ("w", "x")
+        in_memory = (
+            diskless or memory is not None if self._is_new else isinstance(memory, bytes | bytearray | memoryview)
+        )
+        self._on_disk = not in_memory
+        self._process = os.getpid()
         match plain:
             case "r" if memory is not None and not isinstance(memory, int):
                 core = File.open_bytes(path, bytes(memory))
             case "r":
-                core = File.open(path)
+                core = File.open(path, locking)
             case "w" | "x" if diskless or memory is not None:
                 kept = plain == "x" or (not clobber and self._persist is not None)
                 if kept and os.path.exists(path):
                     raise ExistsError(f"`{path}` exists already")
                 core = File.create_in_memory(path, format, alignment())
             case "r+" | "a":
-                core = File.update(path)
+                core = File.update(path, locking)
             case "w":
-                core = File.create(path, format, clobber, _memory, alignment())
+                core = File.create(path, format, clobber, _memory, alignment(), locking)
             case "x":
-                core = File.create(path, format, False, _memory, alignment())
+                core = File.create(path, format, False, _memory, alignment(), locking)
             case _:
                 raise InvalidError(f"mode is 'r', 'r+', 'a', 'w' or 'x', not {mode!r}")
         self._fill(core, Types(core), Contents(core), None, 0, "/")
         self._contents.auto_complex = bool(auto_complex)
+        if plain != "r":
+            _written.add(self)
 
     @classmethod
     def _of(cls, core: File) -> Dataset:
         """The dataset of a file that is open already."""
         new = cls.__new__(cls)
-        new._persist = None
+        new._persist, new._is_new, new._process = None, False, os.getpid()
         new._on_disk = core.identity() is not None
         new._fill(core, Types(core), Contents(core), None, 0, "/")
         return new
@@ -477,13 +492,13 @@ class Dataset(Group):
         """Completes the file and closes it. The bytes of one in memory, which is on disk now if it shall persist."""
         data = self._core.close()
         if data is not None and self._persist is not None:
-            write_whole(self._persist, data)
+            write_whole(self._persist, data, True)
         return data
 
     def tocdl(
         self, coordvars: bool = False, data: bool = False, outfile: str | os.PathLike[str] | None = None
     ) -> str | None:
-        """The file as CDL, as ``ncdump -s`` prints it. What is written in mode "r+" is synced before.
+        """The file as CDL, as ``ncdump -s`` prints it. What is written is synced before (a new file gets its name then).
 
         Parameters
         ----------
@@ -497,15 +512,15 @@ class Dataset(Group):
         Raises
         ------
         OSError
-            If the dataset has no file yet (a new one, before it is closed) or none at all (in memory), or values are asked for
-            and there is no ``ncdump``, or it cannot read the file.
+            If the dataset has no file (it is in memory), or values are asked for and there is no ``ncdump``, or it cannot
+            read the file.
 
         Examples
         --------
         >>> print(ds.tocdl(data=True))           # doctest: +SKIP
         """
         if not self._on_disk:
-            raise UnsupportedCallError(f"`{self.filepath()}` is not on disk: a new file is there when it is closed")
+            raise UnsupportedCallError(f"`{self.filepath()}` is not on disk, it is in memory")
         if not self._core.is_reading():
             self.sync()
         text = to_cdl(self.filepath(), self.disk_format == "NETCDF3", coordvars, data)
@@ -557,9 +572,14 @@ class Dataset(Group):
         return Dataset(target, mode)
 
     def __del__(self) -> None:
-        # A dataset that nobody holds any more is closed, so that a script without `close` loses nothing.
-        # (Variables and groups hold their dataset.)
-        with contextlib.suppress(Exception):
+        # A dataset that nobody holds any more is closed, so that a script without `close` loses nothing, as with
+        # netCDF4-python. (Variables and groups hold their dataset.) One that could not be opened has no `_core`.
+        if hasattr(self, "_core"):
+            self._ended()
+
+    def _ended(self) -> None:
+        """Closes what its program did not close. What a process inherited when it was forked belongs to its parent."""
+        if self._process == os.getpid():
             self._finished()
 
     def __enter__(self) -> Dataset:
@@ -568,7 +588,25 @@ class Dataset(Group):
     def __exit__(
         self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
     ) -> None:
-        self.close()
+        # `sys.exit()` is an end as it was meant.
+        failed = kind is not None and not (isinstance(error, SystemExit) and error.code in (None, 0))
+        if failed and self._is_new:
+            # Half a file is no file: what was there before stays, or the state of the last sync.
+            self._contents.forget()
+            self._core.abandon()
+        else:
+            self.close()
+
+
+_written: weakref.WeakSet[Dataset] = weakref.WeakSet()
+"""Datasets that may have something to write yet."""
+
+
+@atexit.register
+def _close_all() -> None:
+    """Completes what a program that ends has not closed, while everything that it takes is there."""
+    for dataset in list(_written):
+        dataset._ended()
 
 
 def _open_again(path: str, identity: tuple[int, int, int], auto_complex: bool) -> Dataset:

@@ -7,6 +7,9 @@ Each is a :class:`NcforgeError` and also the built-in exception that a Python pr
 from __future__ import annotations
 
 import errno as errno_codes
+import sys
+import warnings
+from types import FrameType
 
 
 class NcforgeError(Exception):
@@ -23,6 +26,14 @@ class MissingFileError(IoError, FileNotFoundError):
 
 class AccessError(IoError, PermissionError):
     """The system does not allow it."""
+
+
+class LockedError(IoError, BlockingIOError):
+    """Another program, or another dataset of this one, has the file open and excludes this use of it."""
+
+
+class UnlockedWarning(UserWarning):
+    """A file was written on a file system that has no locks: nothing keeps two writers apart."""
 
 
 class CorruptError(NcforgeError, OSError):
@@ -119,8 +130,19 @@ _CLASSES: dict[str, type[NcforgeError]] = {
 }
 
 
+def warn(message: str) -> None:
+    """Gives the extension module's warning about missing locks, at the line outside the package that led to it."""
+    level = 1
+    frame: FrameType | None = sys._getframe(1)
+    while frame is not None and frame.f_globals.get("__name__", "").partition(".")[0] == "ncforge":
+        level, frame = level + 1, frame.f_back
+    warnings.warn(message, UnlockedWarning, stacklevel=level + 1)
+
+
 def build(name: str, message: str, errno: int | None, path: str | None) -> NcforgeError:
     """The exception that the extension module raises. ``errno`` and ``filename`` are set for system errors."""
+    if name == "LockedError":
+        return LockedError(errno_codes.EAGAIN, message, path)
     kind = _CLASSES.get(name, NcforgeError)
     if kind is not IoError or errno is None:
         return kind(message)

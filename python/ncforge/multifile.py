@@ -106,7 +106,7 @@ class MFDataset(Dataset):
         if along is None or along not in first.dimensions:
             raise IoError(f"`{first.filepath()}` has no dimension to go along{f' (`{along}`)' if along else ''}")
         self._parts, self._master, self._along, self._excluded = parts, master, along, frozenset(exclude)
-        self._persist, self._on_disk = None, True
+        self._persist, self._on_disk, self._is_new, self._process = None, True, False, os.getpid()
         self._fill(first._core, first._types, first._contents, None, 0, "/")
         lengths = []
         for part in parts:

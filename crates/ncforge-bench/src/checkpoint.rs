@@ -19,6 +19,7 @@
 
 use std::path::{Path, PathBuf};
 
+use ncforge::store::OutputFile;
 use serde::de::DeserializeOwned;
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
@@ -84,7 +85,6 @@ impl Checkpoint {
     /// # Errors
     /// When the file cannot be written.
     pub fn save<T: Serialize>(&self, done: &T) -> Result<()> {
-        let failed = |e: std::io::Error| Error::io("write", &self.path, e);
         let value = |e: serde_json::Error| Error::Invalid(format!("what is done cannot be told: {e}"));
         let kept = Kept {
             made_by: MADE_BY.to_owned(),
@@ -92,10 +92,7 @@ impl Checkpoint {
             key: self.key.clone(),
             done: serde_json::to_value(done).map_err(value)?,
         };
-        let mut beside = self.path.clone().into_os_string();
-        beside.push(format!(".{}", std::process::id()));
-        std::fs::write(&beside, serde_json::to_vec(&kept).map_err(value)?).map_err(failed)?;
-        std::fs::rename(&beside, &self.path).map_err(failed)
+        Ok(OutputFile::write_scratch(&self.path, &serde_json::to_vec(&kept).map_err(value)?)?)
     }
 
     /// Removes the file: everything is done.

@@ -89,6 +89,9 @@ pub(crate) fn run(cli: Cli, argv: &[OsString], again: &[OsString]) -> Exit {
         Command::Completions(a) => shell::completions(&a, &printer),
         Command::Man(a) => shell::man(&a, &printer),
     };
+    if let Some(warning) = ncforge::store::take_lock_warning() {
+        printer.warn(warning);
+    }
     done.unwrap_or_else(|failure| {
         printer.failure(&failure);
         failure.exit

@@ -11,7 +11,11 @@ pub(crate) fn outside<T: Send>(
     py: Python<'_>,
     work: impl FnOnce() -> ncforge::Result<T> + Send,
 ) -> PyResult<T> {
-    told(py, py.detach(|| catch_unwind(AssertUnwindSafe(work))))
+    let done = told(py, py.detach(|| catch_unwind(AssertUnwindSafe(work))))?;
+    if let Some(warning) = ncforge::store::take_lock_warning() {
+        py.import("ncforge.errors")?.getattr("warn")?.call1((warning,))?;
+    }
+    Ok(done)
 }
 
 /// Runs `work` that takes less than letting go of the interpreter does; an error, or a panic, becomes a Python
@@ -50,7 +54,8 @@ pub(crate) fn to_python(py: Python<'_>, error: &Error) -> PyErr {
         Error::Unsupported { path, .. } => ("UnsupportedError", None, Some(path.as_str())),
         Error::NotFound { .. } => ("NotFoundError", None, None),
         Error::NotRepresentable { .. } => ("NotRepresentableError", None, None),
-        Error::Exists(_) => ("ExistsError", None, None),
+        Error::Exists(_) | Error::Appeared { .. } => ("ExistsError", None, None),
+        Error::Locked { path, .. } => ("LockedError", None, Some(path.as_str())),
         Error::Budget { .. } => ("BudgetError", None, None),
         Error::Interrupted(_) => ("InterruptedCopyError", None, None),
         Error::Verify(_) => ("VerifyError", None, None),
@@ -63,6 +68,9 @@ pub(crate) fn to_python(py: Python<'_>, error: &Error) -> PyErr {
 fn hint(error: &Error) -> Option<&'static str> {
     match error {
         Error::Exists(_) => Some("overwrite=True replaces it; of Dataset, clobber=True"),
+        Error::Locked { .. } => {
+            Some("close it there first; locking=False takes no lock, where you know that nobody else writes")
+        }
         Error::Budget { .. } => Some("give a larger memory=, or smaller chunks"),
         Error::TilesUnless { unless: TileOption::AllowMissing, .. } => {
             Some("give all tiles; allow_missing=True fills the places of those that are not there")

@@ -6,6 +6,7 @@ use std::sync::Arc;
 use ncforge::dataset::Alignment;
 use ncforge::layout::Place;
 use ncforge::model::{Attribute, DType, DimId, Fill, Format, VarId};
+use ncforge::store::{Locking, OutputFile};
 use ncforge::{Hyperslab, Values};
 use numpy::{PyArray1, PyReadonlyArray1, PyReadwriteArray1};
 use pyo3::prelude::*;
@@ -28,6 +29,30 @@ type Dims = Vec<u64>;
 
 /// Grid coordinates, byte offset, stored bytes, mask of skipped filters.
 type Chunk = (Dims, u64, u64, u32);
+
+/// Whether files are locked, as h5py's argument says it.
+#[derive(FromPyObject)]
+enum Asked {
+    Flag(bool),
+    Word(String),
+}
+
+impl Asked {
+    fn locking(asked: Option<Self>) -> ncforge::Result<Option<Locking>> {
+        asked
+            .map(|asked| match asked {
+                Asked::Flag(true) => Ok(Locking::Always),
+                Asked::Flag(false) => Ok(Locking::Never),
+                Asked::Word(word) => match word.as_str() {
+                    "true" => Ok(Locking::Always),
+                    "false" => Ok(Locking::Never),
+                    "best-effort" => Ok(Locking::BestEffort),
+                    _ => Err(invalid(format!("locking is None, True, False or 'best-effort', not '{word}'"))),
+                },
+            })
+            .transpose()
+    }
+}
 
 /// One open file. Groups, dimensions, types and variables are named by their position.
 #[pyclass(frozen, module = "ncforge._core")]
@@ -64,8 +89,9 @@ impl File {
 impl File {
     /// Opens a file for reading.
     #[staticmethod]
-    fn open(py: Python<'_>, path: PathBuf) -> PyResult<Self> {
-        outside(py, || State::read(path)).map(|s| File { state: Arc::new(s) })
+    #[pyo3(signature = (path, locking=None))]
+    fn open(py: Python<'_>, path: PathBuf, locking: Option<Asked>) -> PyResult<Self> {
+        outside(py, || State::read(path, Asked::locking(locking)?)).map(|s| File { state: Arc::new(s) })
     }
 
     /// Opens a file whose bytes Python holds, for reading.
@@ -84,13 +110,15 @@ impl File {
 
     /// Opens a file for updates in place.
     #[staticmethod]
-    fn update(py: Python<'_>, path: PathBuf) -> PyResult<Self> {
-        outside(py, || State::update(path)).map(|s| File { state: Arc::new(s) })
+    #[pyo3(signature = (path, locking=None))]
+    fn update(py: Python<'_>, path: PathBuf, locking: Option<Asked>) -> PyResult<Self> {
+        outside(py, || State::update(path, Asked::locking(locking)?.unwrap_or_default()))
+            .map(|s| File { state: Arc::new(s) })
     }
 
-    /// Begins a new file; it gets its name when it is closed.
+    /// Begins a new file; it gets its name when it is synced or closed.
     #[staticmethod]
-    #[pyo3(signature = (path, format, overwrite, memory=None, alignment=None))]
+    #[pyo3(signature = (path, format, overwrite, memory=None, alignment=None, locking=None))]
     fn create(
         py: Python<'_>,
         path: PathBuf,
@@ -98,9 +126,11 @@ impl File {
         overwrite: bool,
         memory: Option<u64>,
         alignment: Option<(u64, u64)>,
+        locking: Option<Asked>,
     ) -> PyResult<Self> {
         let (format, alignment) = (format_of(format), alignment.map(aligned));
-        outside(py, || State::create(path, format?, overwrite, memory, alignment))
+        let locking = Asked::locking(locking).map(Option::unwrap_or_default);
+        outside(py, || State::create(path, format?, overwrite, memory, alignment, locking?))
             .map(|s| File { state: Arc::new(s) })
     }
 
@@ -529,6 +559,17 @@ impl File {
     fn typed(&self, py: Python<'_>, name: &TypeName) -> PyResult<(DType, ncforge::Schema)> {
         self.look(py, |s| Ok((name.resolve(s)?, types_only(s))))
     }
+}
+
+/// Writes a file that is there complete or not at all, in the place of an older one.
+#[pyfunction]
+pub(crate) fn write_whole(
+    py: Python<'_>,
+    path: PathBuf,
+    data: PyBackedBytes,
+    overwrite: bool,
+) -> PyResult<()> {
+    outside(py, || OutputFile::write_whole(&path, &data, overwrite))
 }
 
 /// A schema with the types of another, and nothing else: what conversions need.

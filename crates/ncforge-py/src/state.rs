@@ -7,12 +7,12 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use ncforge::codec::quantize::Quantize;
 use ncforge::codec::unpack::{Missing, Unpacking};
 use ncforge::container::put_attribute;
-use ncforge::dataset::{Alignment, CreateOptions};
+use ncforge::dataset::{Alignment, CreateOptions, OpenOptions};
 use ncforge::engine::{Engine, EngineOptions};
 use ncforge::model::{Attribute, Format, VarId};
 use ncforge::select::Picks;
 use ncforge::store::packed::is_named_packed;
-use ncforge::store::{MemoryStore, Store};
+use ncforge::store::{Locking, MemoryStore, OutputFile, Store};
 use ncforge::{Buffer, Dataset, DatasetMut, Error, Hyperslab, Result, Schema, Values};
 
 use crate::define::{self, Draft};
@@ -32,6 +32,8 @@ enum Mode {
 struct Writing {
     /// `None` before the first definitions of a new file are carried out.
     open: Option<DatasetMut>,
+    /// The name of a new file until then.
+    claim: Option<OutputFile>,
     /// How to create it then.
     create: CreateOptions,
     path: PathBuf,
@@ -52,8 +54,10 @@ pub(crate) struct State {
 }
 
 impl State {
-    pub(crate) fn read(path: PathBuf) -> Result<Self> {
-        Ok(Self::over(Dataset::open(&path)?, path))
+    /// Opens a file for reading; it is locked only if that is asked for.
+    pub(crate) fn read(path: PathBuf, locking: Option<Locking>) -> Result<Self> {
+        let options = OpenOptions { locking, ..OpenOptions::default() };
+        Ok(Self::over(Dataset::open_options(&path, &options)?, path))
     }
 
     /// A dataset that is open for reading.
@@ -67,12 +71,12 @@ impl State {
         Ok(State { mode: Mutex::new(Mode::Read(dataset)), path })
     }
 
-    pub(crate) fn update(path: PathBuf) -> Result<Self> {
-        let open = Some(DatasetMut::open(&path)?);
-        let create = CreateOptions::default();
+    pub(crate) fn update(path: PathBuf, locking: Locking) -> Result<Self> {
+        let open = Some(DatasetMut::open_locked(&path, &Engine::global(), locking)?);
         let writing = Writing {
             open,
-            create,
+            claim: None,
+            create: CreateOptions::default(),
             path: path.clone(),
             memory: None,
             pending: None,
@@ -89,22 +93,24 @@ impl State {
         overwrite: bool,
         memory: Option<u64>,
         alignment: Option<Alignment>,
+        locking: Locking,
     ) -> Result<Self> {
-        if !overwrite && path.exists() {
-            return Err(Error::Exists(path));
-        }
         let own = |memory| Engine::new(EngineOptions { memory: Some(memory), ..EngineOptions::default() });
         let engine = memory.map(own).transpose()?;
-        let create = CreateOptions { overwrite, engine, alignment, ..CreateOptions::default() };
+        let create = CreateOptions { overwrite, engine, alignment, locking, ..CreateOptions::default() };
+        // What is wrong with the name is said now, not when the first values are written.
+        let claim = Some(DatasetMut::claim(&path, &create)?);
+        let (open, memory, rounding) = (None, None, Vec::new());
         let pending = Some(Schema::new(format));
         let writing = Writing {
-            open: None,
+            open,
+            claim,
             create,
             path: path.clone(),
-            memory: None,
+            memory,
             pending,
             is_packed: is_named_packed(&path),
-            rounding: Vec::new(),
+            rounding,
         };
         Ok(State { mode: Mutex::new(Mode::Write(Box::new(writing))), path })
     }
@@ -114,6 +120,7 @@ impl State {
         let path = PathBuf::from(&name);
         let writing = Writing {
             open: None,
+            claim: None,
             create: CreateOptions { alignment, ..CreateOptions::default() },
             path: path.clone(),
             memory: Some(Arc::new(MemoryStore::new(name, Vec::new()))),
@@ -362,9 +369,12 @@ impl Writing {
             (Some(open), Some(schema)) => open.redefine(schema)?,
             (Some(_), None) => {}
             (open @ None, Some(schema)) => {
-                let made = match &self.memory {
-                    Some(store) => DatasetMut::create_in(store.clone(), schema.clone(), self.create.clone()),
-                    None => DatasetMut::create(&self.path, schema.clone(), self.create.clone()),
+                let made = match (&self.memory, self.claim.take()) {
+                    (Some(store), _) => {
+                        DatasetMut::create_in(store.clone(), schema.clone(), self.create.clone())
+                    }
+                    (None, Some(claim)) => DatasetMut::create_as(claim, schema.clone(), self.create.clone()),
+                    (None, None) => DatasetMut::create(&self.path, schema.clone(), self.create.clone()),
                 };
                 match made {
                     Ok(created) => *open = Some(created),

@@ -34,7 +34,6 @@ mod detect;
 mod formats;
 mod identity;
 mod mutable;
-mod partial;
 mod shared;
 mod typed;
 
@@ -49,12 +48,13 @@ use crate::engine::Engine;
 use crate::error::{Error, Result};
 use crate::model::{Definition, Format, Schema, Values, VarId};
 use crate::select::{Hyperslab, Picks};
-use crate::store::{FileStore, Store};
+use crate::store::lock::Kind;
+use crate::store::{FileStore, Locking, Store};
 
 pub use crate::netcdf4::Alignment;
+pub use crate::store::partial_path;
 pub use identity::FileId;
 pub use mutable::{CreateOptions, DatasetMut};
-pub use partial::partial_path;
 pub use typed::Element;
 
 /// A dataset that is open for reading. Clones share it.
@@ -106,6 +106,10 @@ pub struct OpenOptions {
     /// Map the file into memory instead of reading it piece by piece. Faster for files that are in the
     /// system's cache; but when another process cuts the file short meanwhile, this one is killed.
     pub map: bool,
+    /// Lock the file as HDF5 locks what it reads: nobody can write to it while it is open, and it cannot be opened while
+    /// somebody writes. `None`: no lock; a file can be read while ncforge writes to it, and shows what was written at
+    /// the writer's syncs.
+    pub locking: Option<Locking>,
 }
 
 impl Drop for Inner {
@@ -125,13 +129,16 @@ impl Dataset {
 
     /// Opens a file for reading with an engine.
     pub fn open_with(path: impl AsRef<Path>, engine: &Engine) -> Result<Self> {
-        Self::open_options(path, &OpenOptions { engine: Some(engine.clone()), map: false })
+        Self::open_options(path, &OpenOptions { engine: Some(engine.clone()), ..OpenOptions::default() })
     }
 
     /// Opens a file for reading, with options.
     pub fn open_options(path: impl AsRef<Path>, options: &OpenOptions) -> Result<Self> {
         let path = path.as_ref();
         let store = if options.map { FileStore::open_mapped(path)? } else { FileStore::open(path)? };
+        if let Some(locking) = options.locking {
+            store.lock(Kind::Shared, locking.or_environment())?;
+        }
         let id = FileId::of(path, store.file())?;
         let engine = options.engine.clone().unwrap_or_else(Engine::global);
         let container = formats::open(Arc::new(store), &engine)?;

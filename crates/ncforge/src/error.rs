@@ -83,6 +83,25 @@ pub enum Error {
     /// The output exists and overwriting was not asked for.
     #[error("`{}` exists already", .0.display())]
     Exists(PathBuf),
+    /// Another program made a file of the output's name while the output was written, and nothing may be replaced.
+    #[error(
+        "`{}` is there now: another program made it meanwhile, and it is not replaced; the new file is complete and stays as `{}`",
+        .path.display(), .partial.display()
+    )]
+    Appeared {
+        /// Where the output should be.
+        path: PathBuf,
+        /// Where it is.
+        partial: PathBuf,
+    },
+    /// Another program, or another part of this one, has the file open, and excludes this use of it.
+    #[error("cannot lock `{path}`: {what}")]
+    Locked {
+        /// The file.
+        path: String,
+        /// Who has it, as far as is known.
+        what: String,
+    },
     /// The memory budget is too small for the smallest unit of work.
     #[error("{what} needs {needed} bytes of memory, the budget is {budget}")]
     Budget {
@@ -140,7 +159,11 @@ impl Error {
             Error::Io { op, source, .. } if op == "create" && is_no_place(source) => 2,
             Error::Verify(_) => 3,
             Error::Interrupted(_) => 5,
-            Error::Io { .. } | Error::Unsupported { .. } | Error::NotRepresentable { .. } => 1,
+            Error::Io { .. }
+            | Error::Appeared { .. }
+            | Error::Locked { .. }
+            | Error::Unsupported { .. }
+            | Error::NotRepresentable { .. } => 1,
         }
     }
 
@@ -183,6 +206,12 @@ impl Error {
                 }
             },
             Error::Exists(_) => "give -O to overwrite it",
+            Error::Appeared { .. } => {
+                "give the new file another name (`mv`); or run the same command with --resume -O, which replaces the old one"
+            }
+            Error::Locked { .. } => {
+                "wait until the other program has closed it; HDF5_USE_FILE_LOCKING=FALSE takes no locks, where you know that nobody writes"
+            }
             Error::Budget { .. } => "give a larger --memory, or smaller chunks",
             Error::Interrupted(_) => "run the same command with --resume to go on",
             Error::Verify(_) => "do not use the output; make it again, and report it when that fails, too",
@@ -239,6 +268,8 @@ mod tests {
             Error::TilesUnless { what: text(), unless: TileOption::AllowRagged },
             Error::TilesUnless { what: text(), unless: TileOption::DifferingFirst },
             Error::Exists("x".into()),
+            Error::Appeared { path: "x".into(), partial: ".x".into() },
+            Error::Locked { path: text(), what: text() },
             Error::Budget { what: text(), needed: 2, budget: 1 },
             Error::Interrupted(text()),
             Error::Verify(text()),

@@ -1,8 +1,10 @@
 //! Where bytes live: a file, memory, or the compressed blocks of a packed file.
 
 mod file;
+pub(crate) mod lock;
 mod memory;
 mod near;
+pub(crate) mod output;
 pub mod packed;
 mod replace;
 
@@ -11,8 +13,9 @@ use std::fmt::Debug;
 use crate::error::{Error, Result};
 
 pub use file::FileStore;
-pub(crate) use file::empty;
+pub use lock::{Locking, take_lock_warning};
 pub use memory::MemoryStore;
+pub use output::{OutputFile, partial_path};
 
 /// A stretch of a store, as the format sees it that writes there: what a store may know to keep it well.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

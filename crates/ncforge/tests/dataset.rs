@@ -198,7 +198,7 @@ fn mapped_and_plain_reading_agree() {
     for (format, ext) in [(Format::Cdf5, "nc"), (Format::Cdf5, "ncz"), (Format::Netcdf4, "nc")] {
         let path = dir.path().join(format!("{}.{ext}", format.kind()));
         write_all(&path, format, 1);
-        let options = ncforge::OpenOptions { engine: Some(engine(2)), map: true };
+        let options = ncforge::OpenOptions { engine: Some(engine(2)), map: true, ..Default::default() };
         let mapped = Dataset::open_options(&path, &options).unwrap();
         assert_eq!(mapped.read_all(VarId(0)).unwrap().bytes().unwrap(), floats(0..12_000));
         assert_eq!(mapped.id(), Dataset::open(&path).unwrap().id());

@@ -8,8 +8,9 @@ use crate::container::{Container, ContainerMut};
 use crate::engine::Engine;
 use crate::error::Result;
 use crate::model::{Definition, Format, Schema};
-use crate::store::Store;
+use crate::store::lock::Kind;
 use crate::store::packed::PackedStore;
+use crate::store::{FileStore, Locking, Store};
 use crate::{classic, netcdf4};
 
 /// Opens a store for reading.
@@ -30,6 +31,20 @@ pub(super) fn open_mut(store: Arc<dyn Store>, engine: &Engine) -> Result<Box<dyn
         Family::Classic => classic::open_mut(store),
         Family::Netcdf4 => netcdf4::open_mut(store),
     }
+}
+
+/// Opens a file for updates in place, and locks it against other writers.
+pub(super) fn open_locked(
+    file: &Arc<FileStore>,
+    engine: &Engine,
+    locking: Locking,
+) -> Result<Box<dyn ContainerMut>> {
+    if let Family::Packed = family(&**file)? {
+        let packed = PackedStore::open_locked(file.clone(), engine.packed_resources(), locking)?;
+        return classic::open_mut(Arc::new(packed));
+    }
+    file.lock(Kind::Exclusive, locking.or_environment())?;
+    open_mut(file.clone(), engine)
 }
 
 /// Makes a new dataset in an empty store.

@@ -5,17 +5,18 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 use super::formats;
-use super::partial::Partial;
 use super::shared::InPlace;
 use crate::buffer::Buffer;
 use crate::codec::quantize::Quantize;
 use crate::container::{Container, put_attribute};
 use crate::engine::{Engine, Writer};
-use crate::error::Result;
+use crate::error::{Error, Result};
 use crate::model::{DimId, Schema, Values, VarId};
 use crate::netcdf4::Alignment;
 use crate::select::{Hyperslab, Picks};
-use crate::store::{FileStore, Store, packed};
+use crate::store::lock::Kind;
+use crate::store::output::OutputOptions;
+use crate::store::{FileStore, Locking, OutputFile, Store, packed};
 
 /// How a file is created.
 #[derive(Clone, Debug)]
@@ -30,7 +31,7 @@ pub struct CreateOptions {
     /// `None`.
     pub header_room: Option<u64>,
     /// Leave the unfinished file under its [temporary name](super::partial_path) when this is dropped before
-    /// [`DatasetMut::close`], to be resumed.
+    /// [`DatasetMut::close`], to be resumed. [`DatasetMut::sync`] does not give it its name then.
     pub keep_partial: bool,
     /// Wait at [`DatasetMut::close`] until the new file is on disk, so that it outlives a failure of the machine
     /// from then on. Without, `close` leaves that to the system, as other libraries do; a failure of this
@@ -43,6 +44,8 @@ pub struct CreateOptions {
     pub packed: Option<packed::Options>,
     /// Where data of variables of a netCDF-4 file begin; other formats have no such choice.
     pub alignment: Option<Alignment>,
+    /// Whether the file is locked against other writers.
+    pub locking: Locking,
 }
 
 impl Default for CreateOptions {
@@ -56,6 +59,7 @@ impl Default for CreateOptions {
             durable: false,
             packed: None,
             alignment: None,
+            locking: Locking::default(),
         }
     }
 }
@@ -63,15 +67,20 @@ impl Default for CreateOptions {
 /// A dataset that is being created, or updated in place.
 ///
 /// A new file is written under a temporary name beside its destination and takes its own name at
-/// [`DatasetMut::close`], when all of it is written ([`CreateOptions::durable`]: and on disk). Dropped before, it
-/// leaves nothing behind. An update in place is durable at [`DatasetMut::sync`] and `close`; dropped before, what was
-/// written since the last sync may or may not be there. Others who read the file see what was written at `sync` and
-/// `close`, and perhaps before: small writes in a row, and chunks that are not whole, wait for company.
+/// [`DatasetMut::close`], when all of it is written ([`CreateOptions::durable`]: and on disk), or at the first
+/// [`DatasetMut::sync`]. Dropped before, it leaves nothing behind; after a sync, what comes is an update in place. An
+/// update in place is durable at `sync` and `close`; dropped before, what was written since the last sync may or may not
+/// be there. Others who read the file see what was written at `sync` and `close`, and perhaps before: small writes in a
+/// row, and chunks that are not whole, wait for company.
+///
+/// Nobody else writes to the file meanwhile: it is locked as HDF5 locks files ([`Locking`]).
 #[derive(Debug)]
 pub struct DatasetMut {
     writer: Writer,
     path: PathBuf,
     new: Option<NewFile>,
+    /// The locked file, if it is one.
+    file: Option<Arc<FileStore>>,
     /// How values lose bits as they are written, by variable.
     quantized: HashMap<VarId, Quantize>,
     /// Others write to the file at the same time.
@@ -81,78 +90,126 @@ pub struct DatasetMut {
 /// A file that does not have its name yet.
 #[derive(Debug)]
 struct NewFile {
-    partial: Partial,
-    store: Arc<FileStore>,
+    output: OutputFile,
     durable: bool,
+    /// Whether it keeps its temporary name until it is closed.
+    is_resumable: bool,
 }
 
 impl DatasetMut {
     /// Creates a file with this description.
-    pub fn create(path: impl AsRef<Path>, schema: Schema, mut options: CreateOptions) -> Result<Self> {
-        let path = path.as_ref();
-        if options.packed.is_none() && packed::is_named_packed(path) {
+    ///
+    /// # Errors
+    /// [`Error::Exists`] unless an existing file may be replaced; [`Error::Locked`] if another program is making the same
+    /// file, or writes to the one that would be replaced.
+    pub fn create(path: impl AsRef<Path>, schema: Schema, options: CreateOptions) -> Result<Self> {
+        let output = Self::claim(path, &options)?;
+        Self::create_as(output, schema, options)
+    }
+
+    /// Begins a new file whose description is not known yet, for [`DatasetMut::create_as`] with the same options.
+    ///
+    /// # Errors
+    /// As [`DatasetMut::create`].
+    pub fn claim(path: impl AsRef<Path>, options: &CreateOptions) -> Result<OutputFile> {
+        let (overwrite, locking) = (options.overwrite, options.locking);
+        OutputFile::begin(path.as_ref(), OutputOptions { overwrite, locking, ..OutputOptions::default() })
+    }
+
+    /// Creates a dataset as a file that was [begun](DatasetMut::claim).
+    ///
+    /// # Errors
+    /// [`Error::NotRepresentable`] if the format cannot hold what is described, [`Error::Io`] if it cannot be written.
+    pub fn create_as(mut output: OutputFile, schema: Schema, mut options: CreateOptions) -> Result<Self> {
+        if options.packed.is_none() && packed::is_named_packed(output.destination()) {
             options.packed = Some(packed::Options::default());
         }
         let engine = options.engine.take().unwrap_or_else(Engine::global);
-        let (mut partial, store) = Partial::create(path, options.overwrite)?;
-        let store = Arc::new(store);
-        let container = formats::create(store.clone(), schema, &options, &engine)?;
-        partial.keep(options.keep_partial);
-        let new = Some(NewFile { partial, store, durable: options.durable });
-        Ok(Self {
-            writer: Writer::new(engine, container),
-            path: path.to_owned(),
-            new,
-            quantized: HashMap::new(),
-            shared: false,
-        })
+        let container = formats::create(output.store().clone(), schema, &options, &engine)?;
+        output.keep(options.keep_partial);
+        Ok(Self::of_new(output, Writer::new(engine, container), &options))
     }
 
     /// Goes on with a file that an interrupted run left under its [temporary name](super::partial_path). What
     /// was synced then is there.
+    ///
+    /// # Errors
+    /// [`Error::Io`] if there is none; as [`DatasetMut::create`].
     pub fn resume(path: impl AsRef<Path>, options: CreateOptions) -> Result<Self> {
-        let path = path.as_ref();
-        let (mut partial, store) = Partial::resume(path, options.overwrite)?;
-        partial.keep(true);
-        let store = Arc::new(store);
-        let engine = options.engine.unwrap_or_else(Engine::global);
-        let container = formats::open_mut(store.clone(), &engine)?;
-        partial.keep(options.keep_partial);
-        let new = Some(NewFile { partial, store, durable: options.durable });
-        Ok(Self {
-            writer: Writer::new(engine, container),
-            path: path.to_owned(),
-            new,
+        let (overwrite, locking) = (options.overwrite, options.locking);
+        let how = OutputOptions { overwrite, locking, resume: true, ..OutputOptions::default() };
+        let mut output = OutputFile::begin(path.as_ref(), how)?;
+        if !output.was_there() {
+            let partial = output.partial().display().to_string();
+            return Err(Error::io("open", partial, std::io::ErrorKind::NotFound.into()));
+        }
+        let engine = options.engine.clone().unwrap_or_else(Engine::global);
+        let container = formats::open_mut(output.store().clone(), &engine)?;
+        output.keep(options.keep_partial);
+        Ok(Self::of_new(output, Writer::new(engine, container), &options))
+    }
+
+    fn of_new(output: OutputFile, writer: Writer, options: &CreateOptions) -> Self {
+        Self {
+            writer,
+            path: output.destination().to_owned(),
+            file: Some(output.store().clone()),
+            new: Some(NewFile { output, durable: options.durable, is_resumable: options.keep_partial }),
             quantized: HashMap::new(),
             shared: false,
-        })
+        }
     }
 
     /// Opens a file for updates in place.
+    ///
+    /// # Errors
+    /// [`Error::Locked`] if another program, or another dataset of this one, has it open for writing, or if a program
+    /// reads it that locks what it reads, as netCDF-C does with netCDF-4 files.
     pub fn open(path: impl AsRef<Path>) -> Result<Self> {
         Self::open_with(path, &Engine::global())
     }
 
     /// Opens a file for updates in place, with an engine.
+    ///
+    /// # Errors
+    /// As [`DatasetMut::open`].
     pub fn open_with(path: impl AsRef<Path>, engine: &Engine) -> Result<Self> {
+        Self::open_locked(path, engine, Locking::default())
+    }
+
+    /// Opens a file for updates in place; `locking` says whether it is locked against other writers.
+    ///
+    /// # Errors
+    /// As [`DatasetMut::open`].
+    pub fn open_locked(path: impl AsRef<Path>, engine: &Engine, locking: Locking) -> Result<Self> {
         let path = path.as_ref();
-        let container = formats::open_mut(Arc::new(FileStore::open_rw(path)?), engine)?;
-        let schema = container.schema();
-        let quantized = schema.var_ids().filter_map(|v| Some((v, Quantize::of(schema.var(v))?))).collect();
-        Ok(Self {
-            writer: Writer::new(engine.clone(), container),
-            path: path.to_owned(),
-            new: None,
-            quantized,
-            shared: false,
-        })
+        loop {
+            let file = Arc::new(FileStore::open_rw(path)?);
+            let container = formats::open_locked(&file, engine, locking)?;
+            // One that was replaced between opening and locking is nobody's any more.
+            if !file.is_current() && path.exists() {
+                continue;
+            }
+            let schema = container.schema();
+            let quantized =
+                schema.var_ids().filter_map(|v| Some((v, Quantize::of(schema.var(v))?))).collect();
+            return Ok(Self {
+                writer: Writer::new(engine.clone(), container),
+                path: path.to_owned(),
+                new: None,
+                file: Some(file),
+                quantized,
+                shared: false,
+            });
+        }
     }
 
     /// Opens a file into which several write at the same time, threads or processes or machines, each of them by a
     /// `DatasetMut` of its own from this function. Every value has its place before ([`DatasetMut::reserve`]), nothing of
     /// the description changes, and each value is written by one of them. Contiguous variables, records, and chunks without
     /// filters can be written so; with chunks it does not matter who else writes into the same one. What is
-    /// written can be read once its writer has closed; it is durable after [`DatasetMut::sync`].
+    /// written can be read once its writer has closed; it is durable after [`DatasetMut::sync`]. They share a lock, which
+    /// keeps away those who would update the file in place.
     ///
     /// ```
     /// use ncforge::model::{Atomic, DimId, Dimension, Format, Schema, Variable};
@@ -183,9 +240,18 @@ impl DatasetMut {
     /// ```
     pub fn open_shared(path: impl AsRef<Path>, engine: &Engine) -> Result<Self> {
         let path = path.as_ref();
-        let container = formats::open(Arc::new(FileStore::open_rw(path)?), engine)?;
+        let file = Arc::new(FileStore::open_rw(path)?);
+        file.lock(Kind::Shared, Locking::default().or_environment())?;
+        let container = formats::open(file.clone(), engine)?;
         let writer = Writer::shared(engine.clone(), Box::new(InPlace(container)));
-        Ok(Self { writer, path: path.to_owned(), new: None, quantized: HashMap::new(), shared: true })
+        Ok(Self {
+            writer,
+            path: path.to_owned(),
+            new: None,
+            file: Some(file),
+            quantized: HashMap::new(),
+            shared: true,
+        })
     }
 
     /// Gives all of a variable, as it stands, its place in the file, to be written by others after this is closed
@@ -205,6 +271,7 @@ impl DatasetMut {
             writer: Writer::new(engine, container),
             path,
             new: None,
+            file: None,
             quantized: HashMap::new(),
             shared: false,
         })
@@ -212,7 +279,7 @@ impl DatasetMut {
 
     /// The path that it is, or will be, found under.
     pub fn path(&self) -> &Path {
-        self.new.as_ref().map_or(&self.path, |n| n.partial.destination())
+        &self.path
     }
 
     /// The current description.
@@ -302,25 +369,46 @@ impl DatasetMut {
         self.writer.grow(dim, len)
     }
 
-    /// Makes everything written so far durable.
+    /// Makes everything written so far durable. A new file gets its name, and from then on is updated in place (unless it
+    /// shall be [resumed](CreateOptions::keep_partial)).
+    ///
+    /// # Errors
+    /// [`Error::Appeared`] if another program made a file of this name meanwhile, and none may be replaced.
     pub fn sync(&mut self) -> Result<()> {
-        self.writer.sync()
+        self.writer.sync()?;
+        if let Some(new) = self.new.as_mut().filter(|new| !new.is_resumable) {
+            new.output.publish(true)?;
+            if self.writer.container().store().as_packed().is_some() {
+                // Its own locks let readers in while it is written.
+                new.output.store().unlock();
+            }
+            self.new = None;
+        }
+        Ok(())
     }
 
     /// Writes what is left; gives a new file its name, and makes an update in place durable (a new file only
     /// with [`CreateOptions::durable`]).
+    ///
+    /// # Errors
+    /// As [`DatasetMut::sync`].
     pub fn close(mut self) -> Result<()> {
         if let Some(new) = self.new.as_ref().filter(|new| !new.durable) {
-            new.store.relax();
+            new.output.store().relax();
         }
         if self.shared {
             // All went to the file at once; whether it is durable is for all of its writers together to say.
-            return self.writer.flush();
+            self.writer.flush()?;
+        } else {
+            self.writer.finish()?;
         }
-        self.writer.finish()?;
-        match self.new {
-            Some(new) => new.partial.commit(new.durable),
-            None => Ok(()),
+        if let Some(new) = self.new {
+            new.output.commit(new.durable)?;
         }
+        if let Some(file) = self.file {
+            // Now, not when the last who shares the open file has let go of it.
+            file.unlock();
+        }
+        Ok(())
     }
 }

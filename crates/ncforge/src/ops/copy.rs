@@ -35,9 +35,9 @@ pub(crate) mod cmip7;
 mod coded;
 mod elsewhere;
 mod history;
+pub(crate) mod identity;
 mod journal;
 mod options;
-pub(crate) mod output;
 mod plan;
 mod quantized;
 mod run;
@@ -59,9 +59,13 @@ use crate::engine::{Engine, EngineOptions};
 use crate::error::{Error, Result};
 use crate::ops::progress::Progress;
 use crate::ops::source::Source;
+use crate::store::output::OutputOptions;
+use crate::store::{OutputFile, Store};
 
+pub use crate::store::partial_path;
+
+use self::identity::Identity;
 use self::journal::{Header, Journal, VERSION};
-use self::output::{Identity, Output};
 use self::plan::Memory;
 
 pub use elsewhere::{Elsewhere, EncodedChunks, Encoder, GroupId};
@@ -174,7 +178,9 @@ pub(crate) fn copy_of(
         return Ok(report);
     }
 
-    let claim = Output::claim(output, options.overwrite)?;
+    let (overwrite, resume) = (options.overwrite, options.resume);
+    let mut claim =
+        OutputFile::begin(output, OutputOptions { overwrite, resume, ..OutputOptions::default() })?;
     let header_of = |plan: &Plan, history: &Option<String>| Header {
         journal: VERSION,
         source: identity.clone(),
@@ -185,7 +191,7 @@ pub(crate) fn copy_of(
     };
     let mut header = header_of(&plan, &options.history);
     let mut done = Vec::new();
-    if let Some((old, steps)) = options.resume.then(|| earlier(&claim)).transpose()?.flatten() {
+    if let Some((old, steps)) = earlier(&mut claim)? {
         if old.history != header.history || old.chosen != header.chosen {
             // The output began its life with the first run's line, shapes and codecs; its bytes must stay as they
             // would have been.
@@ -215,7 +221,7 @@ pub(crate) fn copy_of(
             packed: options.packed,
             elsewhere,
         },
-        &claim,
+        &mut claim,
         done,
     )
     .and_then(|()| match options.verify {
@@ -225,28 +231,27 @@ pub(crate) fn copy_of(
     match verified {
         Ok(()) => {}
         // A full disk or a signal is no reason to begin anew: what is done stays.
-        Err(e @ (Error::Interrupted(_) | Error::Io { .. })) => return Err(e),
+        Err(e @ (Error::Interrupted(_) | Error::Io { .. })) => {
+            claim.keep(true);
+            return Err(e);
+        }
         Err(e) => {
             claim.abandon();
             return Err(e);
         }
     }
-    report.output_bytes = Identity::of(&claim.partial)?.len();
-    claim.finish(lasting)?;
+    report.output_bytes = claim.store().len();
+    claim.commit(lasting == Lasting::Durable)?;
     report.verified = options.verify;
     report.seconds = begun.elapsed().as_secs_f64();
     Ok(report)
 }
 
-/// Where a copy to `output` keeps what it has, until it is whole.
-pub fn partial_path(output: &Path) -> std::path::PathBuf {
-    output::beside(output, "partial")
-}
-
 /// Takes away what an unfinished copy to `output` has left, unless somebody else is at it: for work of which nobody can go
 /// on with a part.
 pub(crate) fn give_up(output: &Path) {
-    if let Ok(claim) = Output::claim(output, true) {
+    let left = OutputOptions { overwrite: true, resume: true, ..OutputOptions::default() };
+    if let Ok(claim) = OutputFile::begin(output, left) {
         claim.abandon();
     }
 }
@@ -281,7 +286,7 @@ fn is_complete(output: &Path, plan: &Plan, packed: bool, source: &dyn Source) ->
         let made = modified(output)?;
         files.iter().map(|f| modified(f)).try_fold(true, |all, m| Some(all && made >= m?))
     };
-    if output::beside(output, "partial").exists() || younger() != Some(true) {
+    if partial_path(output).exists() || younger() != Some(true) {
         return false;
     }
     let own = Identity::of(output).ok();
@@ -295,16 +300,16 @@ fn is_complete(output: &Path, plan: &Plan, packed: bool, source: &dyn Source) ->
 }
 
 /// What an interrupted run was, and what it has done.
-fn earlier(claim: &Output) -> Result<Option<(Header, Vec<journal::Step>)>> {
-    if !claim.partial.exists() {
+fn earlier(claim: &mut OutputFile) -> Result<Option<(Header, Vec<journal::Step>)>> {
+    if !claim.was_there() {
         return Ok(None);
     }
-    Ok(Journal::read(claim.journal_file()?))
+    Ok(Journal::read(claim.journal()?))
 }
 
 /// Whether this run would go on where the interrupted one was.
-fn check_same(claim: &Output, old: &Header, new: &Header) -> Result<()> {
-    let partial = claim.partial.display();
+fn check_same(claim: &OutputFile, old: &Header, new: &Header) -> Result<()> {
+    let partial = claim.partial().display();
     if old.source != new.source {
         return Err(Error::Invalid(format!(
             "cannot resume: the source has changed since `{partial}` was begun; copy without --resume"

@@ -33,11 +33,10 @@ use crate::classic;
 use crate::dataset::Dataset;
 use crate::engine::Engine;
 use crate::error::{Error, Result};
-use crate::ops::copy::Lasting;
-use crate::ops::copy::output::Output;
 use crate::ops::progress::Progress;
+use crate::store::output::OutputOptions;
 use crate::store::packed::{Options, PackedStore};
-use crate::store::{FileStore, Store};
+use crate::store::{FileStore, OutputFile, Store};
 
 pub use verify::{Problem, VerifyReport, verify};
 
@@ -85,22 +84,18 @@ fn packed_store(path: &Path, engine: &Engine) -> Result<PackedStore> {
 /// Runs `work` on a new output, which gets its name when all of it is on disk.
 fn with_output(
     output: &Path,
-    overwrite: bool,
+    options: OutputOptions,
     work: impl FnOnce(Arc<FileStore>) -> Result<()>,
 ) -> Result<u64> {
-    let claim = Output::claim(output, overwrite)?;
-    let done = FileStore::create(&claim.partial).map(Arc::new).and_then(|file| {
-        work(file.clone())?;
-        file.sync()?;
-        Ok(file.len())
-    });
-    match done {
-        Ok(bytes) => claim.finish(Lasting::Durable).map(|()| bytes),
-        Err(e) => {
-            claim.abandon();
-            Err(e)
-        }
-    }
+    let claim = OutputFile::begin(output, options)?;
+    work(claim.store().clone())?;
+    let bytes = claim.store().len();
+    claim.commit(true)?;
+    Ok(bytes)
+}
+
+fn replacing(overwrite: bool) -> OutputOptions {
+    OutputOptions { overwrite, ..OutputOptions::default() }
 }
 
 fn go_on(progress: &dyn Progress, what: &str) -> Result<()> {
@@ -132,7 +127,7 @@ pub fn pack(
     let parts = classic::parts(&source)?;
     let len = source.len();
     progress.begin("pack", len);
-    let output_bytes = with_output(output, options.overwrite, |file| {
+    let output_bytes = with_output(output, replacing(options.overwrite), |file| {
         let packed = PackedStore::create(file, &options.packed, engine.packed_resources())?;
         packed.describe(&parts);
         let mut buffer = Buffer::zeroed(len.min(WINDOW) as usize);
@@ -163,7 +158,7 @@ pub fn unpack(
     let len = packed.len();
     let block = packed.block_size() as usize;
     progress.begin("unpack", len);
-    let output_bytes = with_output(output, overwrite, |file| {
+    let output_bytes = with_output(output, replacing(overwrite), |file| {
         file.reserve(0, len)?;
         let mut buffer = Buffer::zeroed(len.min(WINDOW) as usize);
         let mut at = 0;
@@ -195,17 +190,14 @@ pub fn compact(path: &Path, engine: &Engine, progress: &dyn Progress) -> Result<
     let file: Arc<dyn Store> = Arc::new(FileStore::open_rw(path)?);
     let packed = PackedStore::open_rw(file, engine.packed_resources())?;
     let (before, image) = (packed.backing().len(), packed.len());
-    let permissions =
-        std::fs::metadata(path).map_err(|e| Error::io("read", path.display().to_string(), e))?;
     progress.begin("compact", packed.survey()?.total.stored);
-    let after = with_output(path, true, |file| {
-        packed.compact_into(file.clone(), &mut |bytes| {
+    let over_itself = OutputOptions { replaces_own: true, ..replacing(true) };
+    let after = with_output(path, over_itself, |file| {
+        packed.compact_into(file, &mut |bytes| {
             go_on(progress, "compacting")?;
             progress.advance(bytes);
             Ok(())
-        })?;
-        let fail = |e| Error::io("copy the permissions of", path.display().to_string(), e);
-        file.file().set_permissions(permissions.permissions()).map_err(fail)
+        })
     })?;
     Ok(report(path, path, before, after, image, begun))
 }

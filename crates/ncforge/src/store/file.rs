@@ -3,11 +3,13 @@
 use std::fs::{File, OpenOptions};
 use std::os::unix::fs::FileExt;
 use std::path::{Path, PathBuf};
+use std::sync::OnceLock;
 use std::sync::atomic::{AtomicBool, Ordering};
 
 use memmap2::Mmap;
 
 use super::Store;
+use super::lock::{Held, Kind, Locking, is_file_at};
 use super::memory::past_end;
 use super::near::{Near, Writes};
 use super::replace::replace_file;
@@ -15,7 +17,7 @@ use crate::error::{Error, Result};
 
 /// Empties a file. One that is empty already is left alone: the kernel takes a truncation for the sign that a
 /// file is being replaced, and then brings all of its new contents to disk when it is closed (ext4 does).
-pub(crate) fn empty(file: &File) -> std::io::Result<()> {
+fn empty(file: &File) -> std::io::Result<()> {
     if file.metadata()?.len() > 0 { file.set_len(0) } else { Ok(()) }
 }
 
@@ -25,8 +27,12 @@ pub(crate) fn empty(file: &File) -> std::io::Result<()> {
 /// process truncates turns into a signal, which a library cannot report.
 #[derive(Debug)]
 pub struct FileStore {
+    /// Its lock, released before the file is closed.
+    held: Held,
     file: File,
     path: PathBuf,
+    /// Its name since it was renamed.
+    renamed: OnceLock<PathBuf>,
     name: String,
     map: Option<Mmap>,
     /// Syncs do nothing.
@@ -40,15 +46,18 @@ pub struct FileStore {
 }
 
 impl FileStore {
-    pub(super) fn from_file(file: File, path: &Path, map: Option<Mmap>) -> Self {
+    /// A file that is open for reading and writing, and what messages call it.
+    pub(super) fn named(file: File, path: &Path, name: &str) -> Self {
         let writes = Writes::of(&file);
-        Self::counted(file, path, map, writes)
+        Self { name: name.to_owned(), ..Self::counted(file, path, None, writes) }
     }
 
     fn counted(file: File, path: &Path, map: Option<Mmap>, writes: Writes) -> Self {
         Self {
+            held: Held::none(&file),
             file,
             path: path.to_owned(),
+            renamed: OnceLock::new(),
             name: path.display().to_string(),
             map,
             len: None,
@@ -87,7 +96,8 @@ impl FileStore {
             .write(true)
             .open(path)
             .map_err(|e| Error::io("open for writing", path.display().to_string(), e))?;
-        Ok(Self::from_file(file, path, None))
+        let writes = Writes::of(&file);
+        Ok(Self::counted(file, path, None, writes))
     }
 
     /// Creates a file, or empties the one that is there, for reading and writing.
@@ -99,7 +109,8 @@ impl FileStore {
             .truncate(true)
             .open(path)
             .map_err(|e| Error::io("create", path.display().to_string(), e))?;
-        Ok(Self::from_file(file, path, None))
+        let writes = Writes::of(&file);
+        Ok(Self::counted(file, path, None, writes))
     }
 
     /// The length that the system tells now.
@@ -109,7 +120,36 @@ impl FileStore {
 
     /// Its path.
     pub fn path(&self) -> &Path {
-        &self.path
+        self.renamed.get().unwrap_or(&self.path)
+    }
+
+    /// It has another name now; this happens once at most.
+    pub(super) fn renamed(&self, path: &Path) {
+        let _ = self.renamed.set(path.to_owned());
+    }
+
+    /// Locks the file until it is unlocked or closed; with [`Locking::Never`], and where there are no locks, it is not
+    /// locked.
+    ///
+    /// # Errors
+    /// [`Error::Locked`] if somebody else has a lock that does not allow this one.
+    pub(crate) fn lock(&self, kind: Kind, how: Locking) -> Result<()> {
+        self.held.take(kind, how, &self.name).map(drop)
+    }
+
+    /// Releases the lock.
+    pub(crate) fn unlock(&self) {
+        self.held.release();
+    }
+
+    /// The lock that it holds.
+    pub(super) fn held(&self) -> &Held {
+        &self.held
+    }
+
+    /// Whether it is still the file of its path, not one that was replaced.
+    pub(crate) fn is_current(&self) -> bool {
+        is_file_at(&self.file, self.path())
     }
 
     /// From now on, [`Store::sync`] does nothing: nobody needs this file after a failure of the machine, and the

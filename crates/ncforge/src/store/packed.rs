@@ -37,7 +37,6 @@ mod commit;
 mod compact;
 mod format;
 mod image;
-mod lock;
 mod open;
 mod options;
 mod plan;
@@ -69,8 +68,8 @@ pub use options::{Codec, Options, Resources};
 pub use survey::{Damage, Summary, Survey};
 pub use workers::Workers;
 
+use super::lock::ranges::Lock;
 use image::Map;
-use lock::Lock;
 use recent::Recent;
 use tree::Tree;
 use write::Tx;

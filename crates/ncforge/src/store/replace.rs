@@ -5,55 +5,30 @@
 
 use std::fs::File;
 use std::os::fd::AsRawFd;
-use std::path::{Path, PathBuf};
 
+use super::lock::Locking;
+use super::output::{OutputFile, OutputOptions};
 use super::{FileStore, Store};
 use crate::error::{Error, Result};
 
 /// What [`Store::replace`] does for files. Symbolic links are followed: the file they name is replaced.
-/// Permissions are kept, owner and group where the system allows it.
+/// Permissions are kept, owner and group where the system allows it, and the lock.
 pub(super) fn replace_file(store: &FileStore, build: &mut dyn FnMut(&dyn Store) -> Result<()>) -> Result<()> {
     let fail = |op: &str, e| Error::io(op, store.name(), e);
     let target = store.path().canonicalize().map_err(|e| fail("find", e))?;
-    let (beside, path) = create_beside(&target)?;
-    let guard = Unfinished(Some(&path));
-    copy_ownership(store.file(), beside.file()).map_err(|e| fail("copy the permissions of", e))?;
-    build(&beside)?;
-    beside.file().sync_all().map_err(|e| fail("sync the new contents of", e))?;
-    std::fs::rename(&path, &target).map_err(|e| fail("replace", e))?;
-    guard.done();
-    if let Some(dir) = target.parent() {
-        // The rename itself becomes durable with its directory; some file systems cannot sync one.
-        let _ = File::open(dir).and_then(|d| d.sync_all());
+    // The new file is locked like the old one, before it has its name.
+    let locking = store.held().kind().map_or(Locking::Never, |_| Locking::BestEffort);
+    let options = OutputOptions { overwrite: true, replaces_own: true, locking, ..OutputOptions::default() };
+    let mut beside = OutputFile::begin(&target, options)?;
+    build(&**beside.store())?;
+    beside.publish(true)?;
+    switch_descriptor(store.file(), beside.store().file())
+        .map_err(|e| fail("switch to the new contents of", e))?;
+    if store.held().kind().is_some() {
+        beside.store().held().forget();
     }
-    switch_descriptor(store.file(), beside.file()).map_err(|e| fail("switch to the new contents of", e))?;
     store.switched();
     Ok(())
-}
-
-fn create_beside(target: &Path) -> Result<(FileStore, PathBuf)> {
-    let name = target.file_name().unwrap_or_default().to_string_lossy().into_owned();
-    for attempt in 0u32.. {
-        let path = target.with_file_name(format!(".{name}.{}-{attempt}.tmp", std::process::id()));
-        match File::options().read(true).write(true).create_new(true).open(&path) {
-            Ok(file) => return Ok((FileStore::from_file(file, &path, None), path)),
-            Err(e) if e.kind() == std::io::ErrorKind::AlreadyExists && attempt < 1000 => {}
-            Err(e) => return Err(Error::io("create", path.display().to_string(), e)),
-        }
-    }
-    unreachable!("the loop returns before it runs out of numbers")
-}
-
-fn copy_ownership(from: &File, to: &File) -> std::io::Result<()> {
-    use std::os::unix::fs::{MetadataExt, fchown};
-    let meta = from.metadata()?;
-    let new = to.metadata()?;
-    if (meta.uid(), meta.gid()) != (new.uid(), new.gid()) {
-        // Only root may give files away; a group one belongs to can be kept by anyone.
-        let _ = fchown(to, None, Some(meta.gid()));
-        let _ = fchown(to, Some(meta.uid()), None);
-    }
-    to.set_permissions(meta.permissions())
 }
 
 /// Makes the descriptor of `old` mean the file of `new`, atomically for other threads.
@@ -66,23 +41,6 @@ fn switch_descriptor(old: &File, new: &File) -> std::io::Result<()> {
     // SAFETY: as above; dup2 clears the flag that keeps the descriptor from child processes.
     let rc = unsafe { libc::fcntl(old.as_raw_fd(), libc::F_SETFD, libc::FD_CLOEXEC) };
     if rc < 0 { Err(std::io::Error::last_os_error()) } else { Ok(()) }
-}
-
-/// Removes the unfinished file unless [`Unfinished::done`] was reached.
-struct Unfinished<'a>(Option<&'a Path>);
-
-impl Unfinished<'_> {
-    fn done(mut self) {
-        self.0 = None;
-    }
-}
-
-impl Drop for Unfinished<'_> {
-    fn drop(&mut self) {
-        if let Some(path) = self.0 {
-            let _ = std::fs::remove_file(path);
-        }
-    }
 }
 
 #[cfg(test)]

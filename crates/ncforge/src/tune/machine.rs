@@ -5,6 +5,7 @@ use std::path::{Path, PathBuf};
 use serde::{Deserialize, Serialize};
 
 use crate::error::{Error, Result};
+use crate::store::OutputFile;
 
 /// Version of the file's contents.
 const VERSION: u32 = 5;
@@ -200,9 +201,7 @@ impl Calibration {
             std::fs::create_dir_all(folder).map_err(fail)?;
         }
         let text = serde_json::to_string_pretty(self).map_err(|e| Error::Invalid(e.to_string()))?;
-        let beside = path.with_extension(format!("json.{}", std::process::id()));
-        std::fs::write(&beside, text).map_err(fail)?;
-        std::fs::rename(&beside, path).map_err(fail)
+        OutputFile::write_scratch(path, text.as_bytes())
     }
 }
 

@@ -16,8 +16,8 @@ use std::sync::Arc;
 
 use serde::{Deserialize, Serialize};
 
+use super::identity::Identity;
 use super::options::CopyOptions;
-use super::output::Identity;
 use super::plan::{Plan, Route, VarWork, plan_with};
 use super::run::{chunk_grid, create, is_unwritten};
 use super::storage::Chosen;

@@ -10,7 +10,7 @@ use std::io::{Read, Seek, SeekFrom, Write};
 
 use serde::{Deserialize, Serialize};
 
-use super::output::Identity;
+use super::identity::Identity;
 use super::storage::Chosen;
 use crate::error::{Error, Result};
 use crate::layout::ChunkRecord;

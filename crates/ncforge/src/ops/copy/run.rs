@@ -13,7 +13,6 @@ use self::together::go_together;
 use super::Lasting;
 use super::elsewhere::{self, Elsewhere, GroupId};
 use super::journal::{Header, Journal, Step};
-use super::output::{Output, free_space};
 use super::plan::{Memory, Plan, Route, VarWork};
 use super::quantized;
 use super::spill::Spill;
@@ -27,8 +26,9 @@ use crate::ops::progress::Progress;
 use crate::ops::source::Source;
 use crate::ops::written;
 use crate::select::{ChunkGrid, Hyperslab, coordinates};
+use crate::store::output::free_space;
 use crate::store::packed::{self, PackedStore};
-use crate::store::{FileStore, Store};
+use crate::store::{OutputFile, Store};
 use crate::{classic, netcdf4};
 
 /// A box is looked through for chunks that the source never wrote only if it has at most so many.
@@ -55,12 +55,14 @@ pub(crate) struct Task<'a> {
 }
 
 /// Writes the partial output from its beginning, or from behind the steps that are `done`.
-pub(crate) fn run(task: Task<'_>, output: &Output, done: Vec<Step>) -> Result<()> {
+pub(crate) fn run(task: Task<'_>, output: &mut OutputFile, done: Vec<Step>) -> Result<()> {
     check_budget(&task)?;
-    let file = Arc::new(match done.is_empty() {
-        true => FileStore::create(&output.partial)?,
-        false => FileStore::open_rw(&output.partial)?,
-    });
+    if done.is_empty() {
+        output.restart()?;
+    }
+    let journal = output.journal()?;
+    let output = &*output;
+    let file = output.store().clone();
     let resources = || task.engine.packed_resources();
     let store: Arc<dyn Store> = match (done.is_empty(), &task.packed) {
         (true, None) => file.clone(),
@@ -70,8 +72,7 @@ pub(crate) fn run(task: Task<'_>, output: &Output, done: Vec<Step>) -> Result<()
     };
     let relaxed = task.lasting == Lasting::Relaxed;
     let container = create(Arc::clone(&store), task.plan.schema.clone(), task.header_room)?;
-    let journal =
-        Journal::begin(output.journal_file()?, output.journal.display().to_string(), &task.header, &done)?;
+    let journal = Journal::begin(journal, output.journal_path().display().to_string(), &task.header, &done)?;
     let mut run = Run {
         writer: Writer::new(task.engine.clone(), container),
         store,
@@ -149,7 +150,7 @@ pub(super) fn create(
 
 struct Run<'a> {
     task: Task<'a>,
-    output: &'a Output,
+    output: &'a OutputFile,
     writer: Writer,
     store: Arc<dyn Store>,
     journal: Journal,
@@ -189,7 +190,11 @@ impl Run<'_> {
     /// Takes over a step of an earlier run: its bytes are in the file.
     fn adopt(&mut self, step: &Step) -> Result<()> {
         let damaged = || {
-            Error::corrupt(self.output.journal.display().to_string(), None, "a step that is not in the plan")
+            Error::corrupt(
+                self.output.journal_path().display().to_string(),
+                None,
+                "a step that is not in the plan",
+            )
         };
         let work = self.task.plan.work.get(step.var).ok_or_else(damaged)?;
         if step.at >= work.walk.len() {
@@ -230,7 +235,7 @@ impl Run<'_> {
                 bands,
                 &work.walk,
                 todo.clone(),
-                &self.output.path,
+                self.output.destination(),
                 self.task.engine,
                 self.task.progress,
             )?),
@@ -292,7 +297,7 @@ impl Run<'_> {
     }
 
     fn stopped(&self) -> Error {
-        Error::Interrupted(format!("`{}` is not finished", self.output.path.display()))
+        Error::Interrupted(format!("`{}` is not finished", self.output.destination().display()))
     }
 
     /// Moves one box; `looked` says that it is known to hold something.
@@ -359,7 +364,7 @@ impl Run<'_> {
     /// Whether the disk holds a temporary file of the variable's size; if it does not, the source is decoded
     /// several times instead.
     fn has_room(&self, work: &VarWork) -> bool {
-        free_space(&self.output.path).is_none_or(|free| free > work.bytes().saturating_mul(2))
+        free_space(self.output.destination()).is_none_or(|free| free > work.bytes().saturating_mul(2))
     }
 
     fn boxed(&mut self, work: &VarWork, b: u64, slab: &Hyperslab, spill: Option<&Spill>) -> Result<()> {

@@ -6,7 +6,6 @@
 
 use std::ops::Range;
 
-use super::output::beside;
 use crate::buffer::Buffer;
 use crate::engine::Engine;
 use crate::error::Result;
@@ -15,6 +14,7 @@ use crate::ops::boxes::Walk;
 use crate::ops::progress::{Progress, check_stop};
 use crate::ops::source::Source;
 use crate::select::{Hyperslab, coordinates};
+use crate::store::output::beside;
 use crate::store::{FileStore, Store};
 
 /// One write to the temporary file is about this long.

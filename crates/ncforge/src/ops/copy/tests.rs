@@ -318,7 +318,8 @@ fn a_damaged_journal_is_told_and_nothing_is_taken_up() {
     for step in [r#"{"var":99,"at":0}"#, r#"{"var":0,"at":18446744073709551615}"#] {
         let stop = StopAt(Counter::default(), 400_000);
         assert!(copy(&a, &b, &options(false), &e, &stop).is_err());
-        let mut journal = std::fs::File::options().append(true).open(output::beside(&b, "journal")).unwrap();
+        let mut journal =
+            std::fs::File::options().append(true).open(crate::store::output::beside(&b, "journal")).unwrap();
         writeln!(journal, "{step}").unwrap();
         let found = copy(&a, &b, &options(true), &e, &Silent);
         assert!(matches!(&found, Err(Error::Corrupt { .. })), "{step}: {found:?}");
@@ -428,7 +429,7 @@ fn damage_is_found_by_verifying() {
     make(&room.path("a.nc"), &schema(Format::Cdf2, &[30, 40, 50], None, &[]), &e);
     let source = Dataset::open_with(room.path("a.nc"), &e).unwrap();
     let plan = plan(&source, &netcdf4("auto", Codec::None), &e).unwrap();
-    let claim = Output::claim(&room.path("b.nc"), false).unwrap();
+    let mut claim = OutputFile::create(&room.path("b.nc"), false).unwrap();
     let memory = Memory::of(8 << 20);
     let header = Header {
         journal: VERSION,
@@ -450,12 +451,12 @@ fn damage_is_found_by_verifying() {
         packed: None,
         elsewhere: None,
     };
-    run::run(task, &claim, vec![]).unwrap();
+    run::run(task, &mut claim, vec![]).unwrap();
     verify::verify(&source, &plan, &claim, &e, memory, &Silent).unwrap();
-    let mut bytes = std::fs::read(&claim.partial).unwrap();
+    let mut bytes = std::fs::read(claim.partial()).unwrap();
     let at = bytes.len() - 1000;
     bytes[at] ^= 1;
-    std::fs::write(&claim.partial, bytes).unwrap();
+    std::fs::write(claim.partial(), bytes).unwrap();
     let found = verify::verify(&source, &plan, &claim, &e, memory, &Silent);
     assert!(matches!(found, Err(Error::Verify(_))), "{found:?}");
 }

@@ -1,6 +1,5 @@
 //! Reads the finished output back and compares all of it with the source, before it gets its name.
 
-use super::output::Output;
 use super::plan::{Memory, Plan};
 use super::quantized;
 use crate::dataset::Dataset;
@@ -9,23 +8,24 @@ use crate::error::{Error, Result};
 use crate::ops::compare::{How, compare_schemas, compare_values};
 use crate::ops::progress::{Progress, check_stop};
 use crate::ops::source::Source;
+use crate::store::OutputFile;
 
 /// An error that names the first difference, if there is one.
 pub(crate) fn verify(
     source: &dyn Source,
     plan: &Plan,
-    output: &Output,
+    output: &OutputFile,
     engine: &Engine,
     memory: Memory,
     progress: &dyn Progress,
 ) -> Result<()> {
-    let made = Dataset::open_with(&output.partial, engine)
+    let made = Dataset::open_with(output.partial(), engine)
         .map_err(|e| Error::Verify(format!("the output cannot be opened again: {e}")))?;
     let mut found = compare_schemas(&plan.schema, made.schema(), true);
     let how = How { tolerance: None, box_bytes: memory.boxes / 2, progress };
     let named = |e| match e {
         Error::Interrupted(_) => {
-            Error::Interrupted(format!("`{}` is written, but not verified", output.path.display()))
+            Error::Interrupted(format!("`{}` is written, but not verified", output.destination().display()))
         }
         e => e,
     };

@@ -10,10 +10,11 @@
 use std::collections::HashMap;
 use std::sync::atomic::Ordering;
 
+use super::super::lock::ranges;
 use super::format::{Entry, Kind, MAX_PARTS, ROOT, ROOT_PLACES, Root, SLOT, emit_map, emit_page};
 use super::tree::{Sink, Tree};
 use super::write::{parts, write_joined};
-use super::{Core, PackedStore, Tx, lock};
+use super::{Core, PackedStore, Tx};
 use crate::error::{Error, Result};
 
 /// The free end of a file is cut off if that saves this much, and an eighth of the file.
@@ -123,7 +124,7 @@ impl PackedStore {
     /// What earlier commits freed is available if nobody reads it.
     pub(super) fn recycle(&self, core: &mut Core) {
         let (_, tx) = parts(core);
-        tx.space.recycle(|sequence| lock::is_read(&*self.backing, sequence));
+        tx.space.recycle(|sequence| ranges::is_read(&*self.backing, sequence));
     }
 
     /// Gives the free end of the file back to the file system, if it is worth it.

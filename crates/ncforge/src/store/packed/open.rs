@@ -9,9 +9,10 @@ use super::read::{Fetch, stored_bytes};
 use super::space::Space;
 use super::tree::Tree;
 use super::write::Tx;
-use super::{Codec, Core, Lock, Options, PackedStore, Recent, Resources, lock};
+use super::{Codec, Core, Lock, Options, PackedStore, Recent, Resources};
 use crate::error::{Error, Result};
 use crate::store::Store;
+use crate::store::lock::{Locking, ranges as lock};
 
 /// Number of a file's first commit.
 const FIRST: u64 = 1;
@@ -137,7 +138,12 @@ impl PackedStore {
 
     /// Opens a packed file for reading and writing. An error if somebody else has it open for writing.
     pub fn open_rw(backing: Arc<dyn Store>, resources: Resources) -> Result<Self> {
-        let writer = lock::writer(&backing)?;
+        Self::open_locked(backing, resources, Locking::default())
+    }
+
+    /// As [`PackedStore::open_rw`]; `locking` says whether the file is locked.
+    pub fn open_locked(backing: Arc<dyn Store>, resources: Resources, locking: Locking) -> Result<Self> {
+        let writer = lock::writer(&backing, locking.or_environment())?;
         let (root, was_waited_for) = newest(&*backing, false)?;
         // A root that another process wrote, and did not live to make durable, must be before its
         // predecessor's space is used again.
@@ -168,7 +174,7 @@ impl PackedStore {
     /// Makes a packed file that holds an empty image; whatever `backing` held is dropped.
     pub fn create(backing: Arc<dyn Store>, options: &Options, resources: Resources) -> Result<Self> {
         options.check()?;
-        let writer = lock::writer(&backing)?;
+        let writer = lock::writer(&backing, Locking::default().or_environment())?;
         backing.set_len(0)?;
         let mut space = Space::rebuild(Vec::new(), 1).map_err(|_| Error::Invalid("no space".into()))?;
         space.recycle(|_| false);

@@ -1,7 +1,6 @@
-//! Locks: one writer at a time, and readers that pin the root they read.
+//! Locks of packed files: one writer at a time, and readers that pin the root they read.
 //!
-//! Locks belong to the open file, so two datasets of one process exclude each other like two processes, and the
-//! system releases them when a process ends, however it ends. They are taken on byte ranges far behind any data:
+//! They are taken on byte ranges far behind any data:
 //! byte [`WRITER`] by the writer, byte [`PINS`]` + n` shared by readers of root number `n`. Where the system has
 //! no such locks (Linux has), the whole file is locked: one writer or many readers.
 //!
@@ -12,7 +11,8 @@ use std::fs::File;
 use std::os::fd::{AsRawFd, RawFd};
 use std::sync::Arc;
 
-use crate::error::{Error, Result};
+use super::Locking;
+use crate::error::Result;
 use crate::store::Store;
 
 /// The byte that a writer locks.
@@ -24,7 +24,7 @@ const PINS: i64 = 1 << 62;
 
 /// A lock, until it is dropped.
 #[derive(Debug)]
-pub(super) struct Lock {
+pub(crate) struct Lock {
     /// Keeps the file open, which must not be closed before it is unlocked.
     store: Arc<dyn Store>,
     at: i64,
@@ -38,38 +38,36 @@ impl Drop for Lock {
     }
 }
 
-fn refused(store: &Arc<dyn Store>, e: std::io::Error) -> Error {
-    let busy = matches!(e.raw_os_error(), Some(libc::EAGAIN | libc::EACCES));
-    let source = if busy {
-        std::io::Error::new(std::io::ErrorKind::WouldBlock, "somebody else is writing to it")
-    } else {
-        e
-    };
-    Error::io("lock for writing", store.name(), source)
+/// The writer's lock; `None` if the store is not a file, or goes without locks.
+pub(crate) fn writer(store: &Arc<dyn Store>, how: Locking) -> Result<Option<Lock>> {
+    let Some(file) = store.as_file().filter(|_| how != Locking::Never) else { return Ok(None) };
+    match sys::lock_writer(file.as_raw_fd()) {
+        Ok(at) => Ok(Some(Lock { store: store.clone(), at })),
+        Err(e) if super::is_busy(&e) => Err(super::busy(store.name())),
+        Err(e) => super::without(&e, how, store.name()).map(|()| None),
+    }
 }
 
-/// The writer's lock; `None` if the store is not a file.
-pub(super) fn writer(store: &Arc<dyn Store>) -> Result<Option<Lock>> {
-    let Some(file) = store.as_file() else { return Ok(None) };
-    let at = sys::lock_writer(file.as_raw_fd()).map_err(|e| refused(store, e))?;
-    Ok(Some(Lock { store: store.clone(), at }))
+/// Keeps writers away from a file, be it packed or not, as long as it is open.
+pub(super) fn keep_writers_away(file: &File) -> std::io::Result<()> {
+    sys::keep_writers_away(file.as_raw_fd())
 }
 
-/// A reader's pin on a root; `None` if the store is not a file, or lies where there are no locks (a reader goes
-/// without; nobody can write there either).
-pub(super) fn pin(store: &Arc<dyn Store>, sequence: u64) -> Option<Lock> {
+/// A reader's pin on a root; `None` if the store is not a file, or lies where there are no locks: who writes there takes
+/// every root for one that is read.
+pub(crate) fn pin(store: &Arc<dyn Store>, sequence: u64) -> Option<Lock> {
     let at = sys::lock_reader(store.as_file()?.as_raw_fd(), sequence).ok()?;
     Some(Lock { store: store.clone(), at })
 }
 
 /// Whether anybody reads a root with a number below `sequence`.
-pub(super) fn is_read(store: &dyn Store, sequence: u64) -> bool {
+pub(crate) fn is_read(store: &dyn Store, sequence: u64) -> bool {
     let raw = |f: &File| sys::is_read(f.as_raw_fd(), sequence);
     store.as_file().is_some_and(raw)
 }
 
 /// Whether somebody has it open for writing.
-pub(super) fn is_written(store: &dyn Store) -> bool {
+pub(crate) fn is_written(store: &dyn Store) -> bool {
     store.as_file().is_some_and(|f| sys::is_written(f.as_raw_fd()))
 }
 
@@ -92,6 +90,10 @@ mod sys {
 
     pub(super) fn lock_writer(fd: RawFd) -> std::io::Result<i64> {
         call(fd, libc::F_OFD_SETLK, libc::F_WRLCK, WRITER, 1).map(|_| WRITER)
+    }
+
+    pub(super) fn keep_writers_away(fd: RawFd) -> std::io::Result<()> {
+        call(fd, libc::F_OFD_SETLK, libc::F_RDLCK, WRITER, 1).map(|_| ())
     }
 
     /// The byte of a root: numbers beyond what an offset can say share the last one.
@@ -140,6 +142,11 @@ mod sys {
         flock(fd, libc::LOCK_EX | libc::LOCK_NB).map(|()| 0)
     }
 
+    pub(super) fn keep_writers_away(_fd: RawFd) -> std::io::Result<()> {
+        // The caller's lock of the whole file does.
+        Ok(())
+    }
+
     pub(super) fn lock_reader(fd: RawFd, _sequence: u64) -> std::io::Result<i64> {
         flock(fd, libc::LOCK_SH | libc::LOCK_NB).map(|()| 0)
     }
@@ -161,6 +168,7 @@ mod sys {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::error::Error;
     use crate::store::FileStore;
 
     #[test]
@@ -170,9 +178,10 @@ mod tests {
         std::fs::write(&path, b"x").unwrap();
         let open = || Arc::new(FileStore::open_rw(&path).unwrap()) as Arc<dyn Store>;
         let (a, b) = (open(), open());
+        let writer = |store| writer(store, Locking::BestEffort);
         let held = writer(&a).unwrap();
         assert!(held.is_some() && is_written(&*b));
-        assert!(matches!(writer(&b), Err(Error::Io { .. })));
+        assert!(matches!(writer(&b), Err(Error::Locked { .. })));
         drop(held);
         assert!(!is_written(&*b));
         assert!(writer(&b).unwrap().is_some());

@@ -1,0 +1,325 @@
+//! A new file: under a temporary name beside its destination until it is complete.
+//!
+//! Every new file of ncforge comes about so: files of data, copies, reports. The temporary name, `.NAME.ncforge-partial`,
+//! and the lock on the file behind it are one for all of them, so that of two programs that make the same file the second
+//! one gets an error. A file that is to be replaced stays what it is until then, nobody may write to it meanwhile, and
+//! the new one takes over its permissions. The temporary file of somebody else is never emptied: what a program that
+//! ended has left is removed, by name.
+//!
+//! ```
+//! use ncforge::store::{OutputFile, Store};
+//!
+//! let dir = tempfile::tempdir()?;
+//! let path = dir.path().join("a.txt");
+//! let output = OutputFile::create(&path, false)?;
+//! output.store().write_at(b"all of it", 0)?;
+//! assert!(!path.exists());
+//! output.commit(true)?;
+//! assert_eq!(std::fs::read(&path)?, b"all of it");
+//! assert!(OutputFile::create(&path, false).is_err(), "it exists");
+//! # Ok::<(), Box<dyn std::error::Error>>(())
+//! ```
+
+mod names;
+
+use std::fs::File;
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+
+use super::lock::{Guard, Kind, Locking, busy, is_file_at};
+use super::{FileStore, Store};
+use crate::error::{Error, Result};
+
+pub(crate) use names::free_space;
+
+/// Who finds a temporary file that is gone each time it looks gives up after so many.
+const MOST_TRIES: u32 = 100;
+
+/// The temporary name of a new file until it is complete: `.NAME.ncforge-partial` in the same folder.
+///
+/// ```
+/// # use std::path::Path;
+/// let partial = ncforge::store::partial_path(Path::new("out/a.nc"));
+/// assert_eq!(partial, Path::new("out/.a.nc.ncforge-partial"));
+/// ```
+pub fn partial_path(path: &Path) -> PathBuf {
+    beside(path, "partial")
+}
+
+/// A hidden name beside a path: `.NAME.ncforge-KIND`.
+pub(crate) fn beside(path: &Path, kind: &str) -> PathBuf {
+    let mut name = std::ffi::OsString::from(".");
+    name.push(path.file_name().unwrap_or_default());
+    name.push(format!(".ncforge-{kind}"));
+    path.with_file_name(name)
+}
+
+/// How a new file is made.
+#[derive(Clone, Copy, Debug, Default)]
+pub(crate) struct OutputOptions {
+    /// Replace a file that has this name.
+    pub(crate) overwrite: bool,
+    /// Go on with what an interrupted program left, if there is something.
+    pub(crate) resume: bool,
+    /// Whether files are locked.
+    pub(crate) locking: Locking,
+    /// The caller itself has locked the file that is replaced.
+    pub(crate) replaces_own: bool,
+}
+
+/// A new file that does not have its name yet. Dropped before [`OutputFile::commit`] it leaves nothing behind.
+#[derive(Debug)]
+pub struct OutputFile {
+    destination: PathBuf,
+    partial: PathBuf,
+    options: OutputOptions,
+    /// Locked against others who make the same file.
+    store: Arc<FileStore>,
+    /// Locks the file that will be replaced.
+    guard: Option<Guard>,
+    /// Whether it holds what an interrupted program wrote.
+    was_there: bool,
+    /// Whether it stays when this is dropped.
+    keep: bool,
+    published: bool,
+    /// A process that was forked from it leaves its names alone.
+    process: u32,
+    /// What is done of it, for those who note it.
+    journal: Option<File>,
+}
+
+impl OutputFile {
+    /// Begins a new file.
+    ///
+    /// # Errors
+    /// [`Error::Exists`] unless an existing file may be replaced; [`Error::Locked`] if another program is making the same
+    /// file, or writes to the one that would be replaced.
+    pub fn create(path: &Path, overwrite: bool) -> Result<Self> {
+        Self::begin(path, OutputOptions { overwrite, ..OutputOptions::default() })
+    }
+
+    /// Begins a new file, or goes on with one.
+    pub(crate) fn begin(path: &Path, options: OutputOptions) -> Result<Self> {
+        let options = OutputOptions { locking: options.locking.or_environment(), ..options };
+        let destination = names::target(path)?;
+        if !options.overwrite && destination.exists() {
+            return Err(Error::Exists(path.to_owned()));
+        }
+        let guard = match options.replaces_own {
+            true => None,
+            false => Guard::of(&destination, options.locking)?,
+        };
+        let partial = partial_path(&destination);
+        for _ in 0..MOST_TRIES {
+            if let Some((store, was_there)) = take(&partial, &destination, options)? {
+                let this = Self {
+                    destination,
+                    partial,
+                    options,
+                    store: Arc::new(store),
+                    guard,
+                    was_there,
+                    keep: was_there,
+                    published: false,
+                    process: std::process::id(),
+                    journal: None,
+                };
+                if !was_there {
+                    // Of a program that ended between two steps.
+                    let _ = std::fs::remove_file(beside(&this.destination, "journal"));
+                }
+                return Ok(this);
+            }
+        }
+        Err(busy(&path.display().to_string()))
+    }
+
+    /// The file under its temporary name.
+    pub fn store(&self) -> &Arc<FileStore> {
+        &self.store
+    }
+
+    /// Where the file will be in the end.
+    pub fn destination(&self) -> &Path {
+        &self.destination
+    }
+
+    /// Where the file is until then.
+    pub fn partial(&self) -> &Path {
+        &self.partial
+    }
+
+    /// Whether it holds what an interrupted program wrote.
+    pub(crate) fn was_there(&self) -> bool {
+        self.was_there
+    }
+
+    /// Empties the file, and forgets what was noted of it.
+    pub(crate) fn restart(&mut self) -> Result<()> {
+        self.store.set_len(0)?;
+        self.was_there = false;
+        Ok(())
+    }
+
+    /// Whether it stays under its temporary name when this is dropped, to be gone on with later.
+    pub(crate) fn keep(&mut self, keep: bool) {
+        self.keep = keep;
+    }
+
+    /// A file beside it that goes with it, for notes of what is done.
+    pub(crate) fn journal(&mut self) -> Result<File> {
+        let path = self.journal_path();
+        let failed = |e| Error::io("create", path.display().to_string(), e);
+        if self.journal.is_none() {
+            let open = File::options().read(true).write(true).create(true).truncate(false).open(&path);
+            self.journal = Some(open.map_err(failed)?);
+        }
+        let journal = self.journal.as_ref().expect("just opened");
+        journal.try_clone().map_err(failed)
+    }
+
+    /// The name of [`OutputFile::journal`].
+    pub(crate) fn journal_path(&self) -> PathBuf {
+        beside(&self.destination, "journal")
+    }
+
+    /// Gives the file, which must be complete, its own name. With `durable`, the file and its name are on disk when this
+    /// returns. A file that takes another's place is always on disk before it does: a failure of the machine must not
+    /// cost both.
+    ///
+    /// # Errors
+    /// [`Error::Appeared`] if there is a file of this name now, and none may be replaced: the new one stays under its
+    /// temporary name. [`Error::Locked`] if another program writes to the one that would be replaced, or has taken the
+    /// temporary name (where there are no locks).
+    pub fn commit(mut self, durable: bool) -> Result<()> {
+        self.publish(durable)
+    }
+
+    /// As [`OutputFile::commit`]; the file stays open, and locked.
+    pub(crate) fn publish(&mut self, durable: bool) -> Result<()> {
+        let replaces = self.options.overwrite && self.destination.exists();
+        self.take_name(durable || replaces)?;
+        if durable {
+            names::sync_parent(&self.destination);
+        }
+        Ok(())
+    }
+
+    fn take_name(&mut self, is_synced: bool) -> Result<()> {
+        let fail = |op: &str, e| Error::io(op, self.destination.display().to_string(), e);
+        if !is_file_at(self.store.file(), &self.partial) {
+            self.keep = true;
+            return Err(busy(&self.destination.display().to_string()));
+        }
+        let old = self.options.overwrite.then(|| std::fs::metadata(&self.destination).ok()).flatten();
+        if is_synced {
+            self.store.file().sync_all().map_err(|e| fail("sync", e))?;
+        }
+        if let Some(old) = &old {
+            if !self.options.replaces_own && self.guard.as_ref().is_none_or(|g| !g.is_of(&self.destination)) {
+                self.guard = Guard::of(&self.destination, self.options.locking)?;
+            }
+            names::keep_ownership(old, self.store.file()).map_err(|e| fail("create", e))?;
+        }
+        let renamed = match self.options.overwrite {
+            true => std::fs::rename(&self.partial, &self.destination),
+            false => names::rename_new(&self.partial, &self.destination),
+        };
+        match renamed {
+            Ok(()) => {}
+            Err(e) if e.kind() == std::io::ErrorKind::AlreadyExists => {
+                self.keep = true;
+                let (path, partial) = (self.destination.clone(), self.partial.clone());
+                return Err(Error::Appeared { path, partial });
+            }
+            Err(e) => return Err(fail("create", e)),
+        }
+        self.published = true;
+        self.store.renamed(&self.destination);
+        self.guard = None;
+        self.remove_journal();
+        Ok(())
+    }
+
+    /// Leaves nothing behind, be it new or gone on with.
+    pub(crate) fn abandon(mut self) {
+        self.keep = false;
+    }
+
+    /// Writes a file that is there complete or not at all. Into what is no regular file (a terminal, a pipe) it is written
+    /// as it is.
+    ///
+    /// # Errors
+    /// As [`OutputFile::create`].
+    pub fn write_whole(path: &Path, contents: &[u8], overwrite: bool) -> Result<()> {
+        if path.metadata().is_ok_and(|m| !m.is_file() && !m.is_dir()) {
+            return std::fs::write(path, contents)
+                .map_err(|e| Error::io("write", path.display().to_string(), e));
+        }
+        let output = Self::create(path, overwrite)?;
+        output.store.write_at(contents, 0)?;
+        output.commit(false)
+    }
+
+    /// Writes a file that is there complete or not at all, in the place of an older one, without waiting for the disk: for
+    /// what can be made anew after a failure of the machine.
+    ///
+    /// # Errors
+    /// As [`OutputFile::create`].
+    pub fn write_scratch(path: &Path, contents: &[u8]) -> Result<()> {
+        let mut output = Self::create(path, true)?;
+        output.store.write_at(contents, 0)?;
+        output.take_name(false)
+    }
+
+    fn remove_journal(&self) {
+        let path = self.journal_path();
+        // The next one to make this file may have begun its own.
+        if self.journal.as_ref().is_some_and(|own| is_file_at(own, &path)) {
+            let _ = std::fs::remove_file(path);
+        }
+    }
+}
+
+impl Drop for OutputFile {
+    fn drop(&mut self) {
+        let is_left = !self.published && !self.keep && self.process == std::process::id();
+        if is_left && is_file_at(self.store.file(), &self.partial) {
+            let _ = std::fs::remove_file(&self.partial);
+            let _ = std::fs::remove_file(self.journal_path());
+        }
+    }
+}
+
+/// Opens and locks a temporary file; a new one unless the one that is there shall be gone on with. `None`: it changed
+/// meanwhile, look again.
+fn take(partial: &Path, destination: &Path, options: OutputOptions) -> Result<Option<(FileStore, bool)>> {
+    let name = destination.display().to_string();
+    let lock = |file: File| -> Result<Option<FileStore>> {
+        let store = FileStore::named(file, partial, &name);
+        store.lock(Kind::Exclusive, options.locking)?;
+        // Between opening and locking, another program may have finished this very file under its own name.
+        Ok(is_file_at(store.file(), partial).then_some(store))
+    };
+    let fail = |e| Error::io("create", &name, e);
+    match File::options().read(true).write(true).open(partial) {
+        Ok(file) => {
+            let Some(store) = lock(file)? else { return Ok(None) };
+            if options.resume {
+                return Ok(Some((store, true)));
+            }
+            // Nobody has it any more. It is not emptied: where there are no locks, somebody may.
+            std::fs::remove_file(partial).map_err(fail)?;
+        }
+        Err(e) if e.kind() == std::io::ErrorKind::NotFound => {}
+        Err(e) => return Err(fail(e)),
+    }
+    match names::create_new(partial, destination) {
+        Ok(file) => Ok(lock(file)?.map(|store| (store, false))),
+        Err(e) if e.kind() == std::io::ErrorKind::AlreadyExists => Ok(None),
+        Err(e) => Err(fail(e)),
+    }
+}
+
+#[cfg(test)]
+mod tests;

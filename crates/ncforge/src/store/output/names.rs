@@ -1,0 +1,136 @@
+//! What the system does with names, permissions and folders.
+
+use std::fs::{File, Metadata};
+use std::os::unix::ffi::OsStrExt;
+use std::os::unix::fs::{MetadataExt, OpenOptionsExt, PermissionsExt, fchown};
+use std::path::{Path, PathBuf};
+
+use crate::error::{Error, Result};
+
+/// The bits of a mode that say who may read, write and execute.
+const PERMISSIONS: u32 = 0o777;
+/// Whoever makes a file may read and write it until it is complete.
+const OWNER: u32 = 0o600;
+
+/// The file that a path means: the end of a link, so that the link stays one.
+pub(super) fn target(path: &Path) -> Result<PathBuf> {
+    let shown = path.display().to_string();
+    if path.file_name().is_none() || path.is_dir() {
+        return Err(Error::io("create", shown, std::io::ErrorKind::IsADirectory.into()));
+    }
+    let target = match path.is_symlink() {
+        true => std::fs::canonicalize(path).map_err(|e| Error::io("follow the link", &shown, e))?,
+        false => path.to_owned(),
+    };
+    match target.metadata() {
+        Ok(m) if !m.is_file() => {
+            Err(Error::Invalid(format!("`{shown}` is not a regular file; the output must be one")))
+        }
+        _ => Ok(target),
+    }
+}
+
+/// Makes a file that is not there. Who may not read the one that it will replace may not read it meanwhile.
+pub(super) fn create_new(partial: &Path, destination: &Path) -> std::io::Result<File> {
+    let mut options = File::options();
+    options.read(true).write(true).create_new(true);
+    let old = destination.metadata().ok();
+    if let Some(old) = &old {
+        options.mode(old.mode() & PERMISSIONS | OWNER);
+    }
+    let file = options.open(partial)?;
+    if let Some(old) = old {
+        // The process' mask may have taken more away than the old file has.
+        file.set_permissions(std::fs::Permissions::from_mode(old.mode() & PERMISSIONS | OWNER))?;
+    }
+    Ok(file)
+}
+
+/// Gives a file the permissions of another one, and its owner and group where the system allows it.
+pub(super) fn keep_ownership(old: &Metadata, new: &File) -> std::io::Result<()> {
+    let is = new.metadata()?;
+    if (old.uid(), old.gid()) != (is.uid(), is.gid()) {
+        // Only root may give files away; a group one belongs to can be kept by anyone.
+        let _ = fchown(new, None, Some(old.gid()));
+        let _ = fchown(new, Some(old.uid()), None);
+    }
+    if is.mode() == old.mode() { Ok(()) } else { new.set_permissions(old.permissions()) }
+}
+
+/// Renames a file; an error if there is one of the new name. In one step where the system can.
+pub(super) fn rename_new(from: &Path, to: &Path) -> std::io::Result<()> {
+    match rename_exclusive(from, to) {
+        Err(e) if is_not_supported(&e) => {}
+        done => return done,
+    }
+    match std::fs::hard_link(from, to) {
+        Ok(()) => std::fs::remove_file(from),
+        Err(e) if e.kind() == std::io::ErrorKind::AlreadyExists => Err(e),
+        // Not every file system has hard links.
+        Err(_) if to.symlink_metadata().is_ok() => Err(std::io::ErrorKind::AlreadyExists.into()),
+        Err(_) => std::fs::rename(from, to),
+    }
+}
+
+fn is_not_supported(e: &std::io::Error) -> bool {
+    matches!(e.raw_os_error(), Some(libc::ENOSYS | libc::EINVAL | libc::EOPNOTSUPP))
+}
+
+#[cfg(target_os = "linux")]
+fn rename_exclusive(from: &Path, to: &Path) -> std::io::Result<()> {
+    let (from, to) = (c_name(from)?, c_name(to)?);
+    // By its number: older C libraries do not have the function.
+    // SAFETY: both names end with a NUL byte and outlive the call.
+    let done = unsafe {
+        libc::syscall(
+            libc::SYS_renameat2,
+            libc::AT_FDCWD,
+            from.as_ptr(),
+            libc::AT_FDCWD,
+            to.as_ptr(),
+            libc::RENAME_NOREPLACE,
+        )
+    };
+    if done == 0 { Ok(()) } else { Err(std::io::Error::last_os_error()) }
+}
+
+#[cfg(target_os = "macos")]
+fn rename_exclusive(from: &Path, to: &Path) -> std::io::Result<()> {
+    let (from, to) = (c_name(from)?, c_name(to)?);
+    // SAFETY: both names end with a NUL byte and outlive the call.
+    let done = unsafe { libc::renamex_np(from.as_ptr(), to.as_ptr(), libc::RENAME_EXCL) };
+    if done == 0 { Ok(()) } else { Err(std::io::Error::last_os_error()) }
+}
+
+#[cfg(not(any(target_os = "linux", target_os = "macos")))]
+fn rename_exclusive(_from: &Path, _to: &Path) -> std::io::Result<()> {
+    Err(std::io::Error::from_raw_os_error(libc::ENOSYS))
+}
+
+fn c_name(path: &Path) -> std::io::Result<std::ffi::CString> {
+    std::ffi::CString::new(path.as_os_str().as_bytes()).map_err(std::io::Error::from)
+}
+
+fn parent(path: &Path) -> &Path {
+    path.parent().filter(|p| !p.as_os_str().is_empty()).unwrap_or(Path::new("."))
+}
+
+/// Makes a new name durable. A file system that cannot is no reason to fail: the data is.
+pub(super) fn sync_parent(path: &Path) {
+    let _ = File::open(parent(path)).and_then(|folder| folder.sync_all());
+}
+
+/// Bytes that can still be written beside a path, if the system tells.
+pub(crate) fn free_space(path: &Path) -> Option<u64> {
+    let name = c_name(parent(path)).ok()?;
+    let mut stat = std::mem::MaybeUninit::<libc::statvfs>::uninit();
+    // SAFETY: the name ends with a NUL byte; the structure is written by the call when it succeeds.
+    let rc = unsafe { libc::statvfs(name.as_ptr(), stat.as_mut_ptr()) };
+    if rc != 0 {
+        return None;
+    }
+    // SAFETY: the call succeeded.
+    let stat = unsafe { stat.assume_init() };
+    #[allow(clippy::unnecessary_cast, reason = "the fields' types differ between systems")]
+    Some((stat.f_bavail as u64).saturating_mul(stat.f_frsize as u64))
+}
