@@ -63,7 +63,7 @@ pub(crate) fn run(args: &DoctorArgs, cx: &Context<'_>) -> Result {
         }
     }
     match &args.html {
-        Some(out) => page::write(out, &ncforge_view::doctor_page(&drawn), cx)?,
+        Some(out) => page::write(out, &ncforge_view::doctor_page(&drawn), args.overwrite, cx)?,
         None if args.json => {
             let across: Vec<Value> = across.iter().map(|f| f.json("")).collect();
             document::print("doctor", &object!({ "files": documents, "across": across }), cx.printer);

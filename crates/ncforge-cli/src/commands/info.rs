@@ -79,7 +79,7 @@ fn draw(args: &InfoArgs, cx: &Context<'_>) -> Result {
         }
     }
     progress.finish();
-    page::write(out, &ncforge_view::info_page(&files), cx)?;
+    page::write(out, &ncforge_view::info_page(&files), args.overwrite, cx)?;
     Ok(worst)
 }
 

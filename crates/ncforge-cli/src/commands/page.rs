@@ -3,16 +3,19 @@
 use std::io::ErrorKind;
 use std::path::Path;
 
+use ncforge::store::OutputFile;
+
 use super::Context;
 use crate::exit::{Failure, Result};
 
-/// Refuses to replace a page that exists, and folders that do not, before any work is done.
+/// Refuses to replace a page that exists, and folders that do not, before any work is done. What is no regular file (a
+/// terminal, a pipe) is written into.
 pub(super) fn check(out: &Path, overwrite: bool) -> Result<(), Failure> {
     if out == Path::new("-") {
         return Ok(());
     }
     check_folder(out)?;
-    match out.exists() && !overwrite {
+    match out.is_file() && !overwrite {
         true => Err(ncforge::Error::Exists(out.to_owned()).into()),
         false => Ok(()),
     }
@@ -30,57 +33,39 @@ pub(super) fn check_folder(out: &Path) -> Result<(), Failure> {
 }
 
 /// Writes a page; `-` is stdout.
-pub(super) fn write(out: &Path, page: &str, cx: &Context<'_>) -> Result<(), Failure> {
+pub(super) fn write(out: &Path, page: &str, overwrite: bool, cx: &Context<'_>) -> Result<(), Failure> {
     if out == Path::new("-") {
         cx.printer.data(page);
         return Ok(());
     }
-    write_whole(out, page)?;
+    write_whole(out, page, overwrite)?;
     cx.printer.note(format_args!("{} written", out.display()));
     Ok(())
 }
 
-/// Writes a text file that is there whole or not at all: an earlier one stays where the disk is full. What is no file (a
-/// terminal, a pipe) is written into.
-pub(super) fn write_whole(path: &Path, text: &str) -> Result<(), Failure> {
-    let failed = |e| Failure::system("write", path, e);
-    // Behind links, so that a link stays one.
-    let target = std::fs::canonicalize(path).unwrap_or_else(|_| path.to_owned());
-    let (Some(name), false) = (target.file_name(), target.exists() && !target.is_file()) else {
-        return std::fs::write(path, text).map_err(failed);
-    };
-    let mut beside = std::ffi::OsString::from(".");
-    beside.push(name);
-    beside.push(format!(".{}.tmp", std::process::id()));
-    let beside = target.with_file_name(beside);
-    let written = std::fs::write(&beside, text).and_then(|()| {
-        if let Ok(old) = target.metadata() {
-            std::fs::set_permissions(&beside, old.permissions())?;
-        }
-        std::fs::rename(&beside, &target)
-    });
-    written.map_err(|e| {
-        // What is left of it, if anything is.
-        let _ = std::fs::remove_file(&beside);
-        failed(e)
-    })
+/// Writes a text file that is there complete or not at all: an earlier one stays where the disk is full.
+pub(super) fn write_whole(path: &Path, text: &str, overwrite: bool) -> Result<(), Failure> {
+    Ok(OutputFile::write_whole(path, text.as_bytes(), overwrite)?)
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::exit::Exit;
 
     #[test]
-    fn files_are_replaced_whole_and_links_stay() {
+    fn only_who_asks_for_it_replaces_a_file() {
         let dir = tempfile::tempdir().unwrap();
-        let (file, link) = (dir.path().join("a.html"), dir.path().join("b.html"));
-        write_whole(&file, "one").unwrap();
-        std::os::unix::fs::symlink(&file, &link).unwrap();
-        write_whole(&link, "two").unwrap();
-        assert!(link.is_symlink());
+        let file = dir.path().join("a.html");
+        check(&file, false).unwrap();
+        write_whole(&file, "one", false).unwrap();
+        assert_eq!(check(&file, false).unwrap_err().exit, Exit::Usage);
+        assert_eq!(write_whole(&file, "two", false).unwrap_err().exit, Exit::Usage);
+        assert_eq!(std::fs::read_to_string(&file).unwrap(), "one");
+        write_whole(&file, "two", true).unwrap();
         assert_eq!(std::fs::read_to_string(&file).unwrap(), "two");
-        assert_eq!(write_whole(&dir.path().join("no/x"), "").unwrap_err().exit, crate::exit::Exit::Failed);
-        write_whole(Path::new("/dev/null"), "three").unwrap();
-        assert_eq!(std::fs::read_dir(dir.path()).unwrap().count(), 2);
+        assert_eq!(write_whole(&dir.path().join("no/x"), "", false).unwrap_err().exit, Exit::Failed);
+        check(Path::new("/dev/null"), false).unwrap();
+        assert_eq!(std::fs::read_dir(dir.path()).unwrap().count(), 1);
     }
 }

@@ -4,7 +4,7 @@ use ncforge_bench::report::{results_markdown, results_page};
 use ncforge_bench::result::{Results, results_csv};
 
 use super::Context;
-use super::page::{self, write_whole};
+use super::page::{check, write_whole};
 use crate::args::ReportArgs;
 use crate::exit::{Exit, Failure, Result};
 
@@ -23,17 +23,13 @@ pub(crate) fn run(args: &ReportArgs, cx: &Context<'_>) -> Result {
             ));
         }
     };
-    page::check_folder(&args.output)?;
-    if args.output.exists() && !args.overwrite {
-        let message = format!("`{}` exists already", args.output.display());
-        return Err(Failure::usage(message, "give -O to overwrite it"));
-    }
+    check(&args.output, args.overwrite)?;
     let documents =
         args.results.iter().map(|p| Results::load(p)).collect::<ncforge_bench::Result<Vec<_>>>()?;
     let Some(results) = Results::joined(documents) else { return Ok(Exit::Ok) };
     let results = if args.show_paths { results } else { results.redacted() };
     let page = form(&results)?;
-    write_whole(&args.output, &page)?;
+    write_whole(&args.output, &page, args.overwrite)?;
     cx.printer.note(format_args!("{} written", args.output.display()));
     Ok(Exit::Ok)
 }

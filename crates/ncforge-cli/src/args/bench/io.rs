@@ -191,9 +191,6 @@ pub(crate) struct IoArgs {
     /// Leave the files of several cases where they are
     #[arg(long)]
     pub(crate) keep: bool,
-    /// Replace a file that no benchmark has written
-    #[arg(short = 'O', long)]
-    pub(crate) overwrite: bool,
     /// Measure memory, storage and codecs by themselves first, and say what bounds each row
     #[arg(long)]
     pub(crate) ceilings: bool,

@@ -23,6 +23,9 @@ pub(crate) struct OutputArgs {
     /// Keep host names, devices and folders in pages
     #[arg(long)]
     pub(crate) show_paths: bool,
+    /// Replace files that exist: reports, and of `bench io` a file that no benchmark has written
+    #[arg(short = 'O', long)]
+    pub(crate) overwrite: bool,
 }
 
 impl OutputArgs {

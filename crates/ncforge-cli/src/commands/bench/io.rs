@@ -221,7 +221,7 @@ pub(super) fn options(
         rewrite: args.rewrite,
         read: args.read || args.verify,
         verify: args.verify || (write && !args.no_verify),
-        overwrite: args.overwrite,
+        overwrite: args.reports.overwrite,
         keep: args.keep,
         format: args.format.format(),
         dtype,

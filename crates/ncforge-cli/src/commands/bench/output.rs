@@ -7,7 +7,7 @@ use ncforge_bench::result::Results;
 
 use crate::args::OutputArgs;
 use crate::commands::Context;
-use crate::commands::page::write_whole;
+use crate::commands::page;
 use crate::exit::{Failure, Result};
 
 /// One way to print a result, for those who asked for it.
@@ -27,6 +27,7 @@ pub(super) fn check(out: &OutputArgs) -> Result<(), Failure> {
                 format!("`{}` cannot be written: no such folder, or a folder itself", path.display());
             return Err(Failure::usage(message, "name a file in a folder that exists"));
         }
+        page::check(path, out.overwrite)?;
     }
     Ok(())
 }
@@ -48,24 +49,24 @@ pub(super) fn put(
     let shared = || if out.show_paths { results.clone() } else { results.clone().redacted() };
     let [csv_to, json_to, markdown_to, html_to] = out.paths();
     if let Some(path) = csv_to {
-        write(path, &csv(&results), cx)?;
+        write(path, &csv(&results), out.overwrite, cx)?;
     }
     if let Some(path) = json_to {
-        write(path, &results.to_json(), cx)?;
+        write(path, &results.to_json(), out.overwrite, cx)?;
     }
     if let Some(path) = markdown_to {
-        write(path, &results_markdown(&shared()), cx)?;
+        write(path, &results_markdown(&shared()), out.overwrite, cx)?;
     }
     if let Some(path) = html_to {
-        write(path, &results_page(&shared())?, cx)?;
+        write(path, &results_page(&shared())?, out.overwrite, cx)?;
     }
     Ok(())
 }
 
-fn write(path: &Path, text: &str, cx: &Context<'_>) -> Result<(), Failure> {
+fn write(path: &Path, text: &str, overwrite: bool, cx: &Context<'_>) -> Result<(), Failure> {
     if path == Path::new("-") {
         cx.printer.data(text);
         return Ok(());
     }
-    write_whole(path, text)
+    page::write_whole(path, text, overwrite)
 }

@@ -25,8 +25,11 @@ pub(super) fn run(args: &SeedsArgs, cx: &Context<'_>) -> Result {
         markdown: args.output.markdown.clone(),
         html: args.output.html.clone().or_else(|| Some(PathBuf::from(PAGE))),
         show_paths: args.output.show_paths,
+        overwrite: args.output.overwrite,
     };
-    output::check(&out)?;
+    if !args.dry_run {
+        output::check(&out)?;
+    }
     let libraries = match args.library.is_empty() {
         true => LibnetcdfDriver::find().map(|_| "find".to_owned()).into_iter().collect(),
         false => args.library.clone(),
