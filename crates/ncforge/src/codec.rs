@@ -63,6 +63,7 @@ mod stage;
 mod step;
 pub mod szip;
 pub mod unpack;
+pub(crate) mod widen;
 pub mod zstd;
 
 #[cfg(test)]

@@ -6,7 +6,8 @@ use std::sync::Arc;
 use super::roomy::Roomy;
 use super::scratch::grow;
 use super::step::Step;
-use super::{CHUNK, Scratch, Stage, damaged, fletcher32};
+use super::widen::Widen;
+use super::{CHUNK, Scratch, Stage, damaged, filters, fletcher32};
 use crate::error::{Error, Result};
 use crate::model::Filter;
 
@@ -24,6 +25,26 @@ struct Inner {
     filters: Vec<Filter>,
     steps: Vec<Step>,
     element_size: usize,
+    widened: Option<Widened>,
+}
+
+/// Chunks of two-byte numbers that are read as floats.
+#[derive(Debug)]
+struct Widened {
+    widen: Widen,
+    /// What gives the numbers.
+    from: CodecChain,
+    /// Chunks at the end may have fewer bytes than they have places; what is behind those is outside of the array.
+    may_end: bool,
+}
+
+impl Widened {
+    fn decode(&self, encoded: Roomy<'_>, mask: u32, out: &mut [u8]) -> Result<()> {
+        let mut narrow = vec![0; out.len() / 2];
+        let end = if self.may_end { encoded.len().min(narrow.len()) } else { narrow.len() };
+        self.from.decode_roomy(encoded, mask, &mut narrow[..end])?;
+        self.widen.widen(&narrow, out)
+    }
 }
 
 /// How long the bytes between two filters are.
@@ -52,7 +73,16 @@ impl CodecChain {
                 *planes = *size;
             }
         }
-        Ok(Self { inner: Arc::new(Inner { filters: filters.to_vec(), steps, element_size }) })
+        Ok(Self { inner: Arc::new(Inner { filters: filters.to_vec(), steps, element_size, widened: None }) })
+    }
+
+    /// The chain that reads what `from` gives, numbers of two bytes, as floats of four. It cannot encode. With `may_end`,
+    /// chunks may be stored without what is beyond the end of the array.
+    pub(crate) fn widened(from: CodecChain, widen: Widen, may_end: bool) -> Self {
+        let own = Filter { id: filters::WIDEN, params: widen.params(), optional: false };
+        let filters = std::iter::once(own).chain(from.filters().iter().cloned()).collect();
+        let widened = Some(Widened { widen, from, may_end });
+        Self { inner: Arc::new(Inner { filters, steps: Vec::new(), element_size: 4, widened }) }
     }
 
     /// The filters, in writing order.
@@ -68,6 +98,9 @@ impl CodecChain {
     /// Whether `encoded_len` stored bytes can hold a chunk of `len` bytes at all. Ask before allocating room
     /// for a chunk whose size only the file vouches for; decoding asks by itself.
     pub fn check_len(&self, encoded_len: usize, mask: u32, len: usize) -> Result<()> {
+        if let Some(w) = &self.inner.widened {
+            return if w.may_end { Ok(()) } else { w.from.check_len(encoded_len, mask, len / 2) };
+        }
         let most = self.active(mask).fold(encoded_len, |n, (_, step)| {
             // A header or two may stand for a few hundred bytes of their own.
             n.saturating_mul(step.max_expansion()).saturating_add(1024)
@@ -91,6 +124,9 @@ impl CodecChain {
 
     /// The same for a chunk that may have other bytes behind it.
     pub(crate) fn decode_roomy(&self, encoded: Roomy<'_>, mask: u32, out: &mut [u8]) -> Result<()> {
+        if let Some(w) = &self.inner.widened {
+            return w.decode(encoded, mask, out);
+        }
         let Some((first, step)) = self.active(mask).next() else {
             return copy_exact(&encoded, out);
         };
@@ -144,6 +180,12 @@ impl CodecChain {
         scratch: &'a mut Scratch,
     ) -> Result<Stage<'a>> {
         self.check_len(encoded.len(), mask, len)?;
+        if let Some(w) = &self.inner.widened {
+            let [out, _] = scratch.buffers.each_mut();
+            grow(out, len);
+            w.decode(encoded, mask, &mut out[..len])?;
+            return Ok(Stage::Plain(&out[..len]));
+        }
         let (from, planes) = match self.active(mask).next() {
             Some((i, Step::Shuffle { size })) if *size > 1 && *size == self.inner.element_size => {
                 (i + 1, Some(*size))
@@ -166,6 +208,9 @@ impl CodecChain {
     /// A filter is skipped only if it is optional, does not make the chunk smaller, and has no way to store it
     /// as it is.
     pub fn encode(&self, raw: &[u8]) -> Result<(Vec<u8>, u32)> {
+        if self.inner.widened.is_some() {
+            return Err(Error::Unsupported { path: CHUNK.into(), what: "writing two-byte floats".into() });
+        }
         Scratch::with(|scratch| {
             let [mut current, mut free] = scratch.buffers.each_mut();
             let mut filtered: Option<usize> = None;

@@ -10,6 +10,9 @@ pub const SHUFFLE: u16 = 2;
 pub const FLETCHER32: u16 = 3;
 /// Szip (CCSDS 121.0-B).
 pub const SZIP: u16 = 4;
+/// No filter of any file (HDF5 gives the number to nothing): what [`CodecChain::filters`](super::CodecChain::filters) lists
+/// first where two-byte numbers are read as floats.
+pub(crate) const WIDEN: u16 = 0;
 /// Packed bits.
 pub const NBIT: u16 = 5;
 /// Scale and offset, then packed bits.
@@ -100,6 +103,7 @@ fn filter(id: u16, params: Vec<u32>) -> Filter {
 /// ```
 pub fn filter_name(id: u16) -> &'static str {
     match id {
+        WIDEN => "widen",
         DEFLATE => "deflate",
         SHUFFLE => "shuffle",
         FLETCHER32 => "fletcher32",

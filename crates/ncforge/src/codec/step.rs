@@ -69,6 +69,11 @@ impl Step {
             id @ (filters::BITGROOM | filters::GRANULAR_BITROUND | filters::BITROUND) => {
                 Step::Identity { id }
             }
+            filters::WIDEN => {
+                // A chain that reads them is asked for in another way (`CodecChain::widened`).
+                let what = "combining or writing 2-byte floats (copies of such files hold floats)";
+                return Err(Error::Unsupported { path: CHUNK.into(), what: what.into() });
+            }
             id => {
                 let name = filter_name(id);
                 let what = if name == filters::UNKNOWN {

@@ -272,6 +272,58 @@ impl Datatype {
 }
 
 impl FloatLayout {
+    /// Whether these are two-byte numbers as IEEE 754 makes them, with any division into exponent and mantissa that a
+    /// 4-byte float has room for: binary16 (h5py's `float16`), bfloat16.
+    pub fn is_half(&self) -> bool {
+        let bits = self.exponent_size.checked_add(self.mantissa_size);
+        (self.bit_offset, self.precision, self.normalisation) == (0, 16, 2)
+            && (self.sign_location, self.mantissa_location, bits) == (15, 0, Some(15))
+            && self.exponent_location == self.mantissa_size
+            && (2..=8).contains(&self.exponent_size)
+            && u64::from(self.exponent_bias) == (1 << (self.exponent_size - 1)) - 1
+            && self.order != ByteOrder::Vax
+    }
+
+    /// The value of a number for which [`FloatLayout::is_half`] holds; exact.
+    ///
+    /// ```
+    /// use ncforge::hdf5::datatype::{ByteOrder, FloatLayout};
+    /// let half = FloatLayout::binary16(ByteOrder::Little);
+    /// assert!(half.is_half());
+    /// assert_eq!([0x3c00, 0xc000, 0x3555, 0x0001, 0x7bff].map(|bits| half.half(bits)),
+    ///            [1.0, -2.0, 0.33325195, 5.9604645e-8, 65504.0]);
+    /// assert!(half.half(0x7e00).is_nan() && half.half(0xfc00) == f32::NEG_INFINITY);
+    /// ```
+    pub fn half(&self, bits: u16) -> f32 {
+        let field = |at: u8, n: u8| (u32::from(bits) >> at) & ((1 << n) - 1);
+        let (top, bias) = ((1 << self.exponent_size) - 1, self.exponent_bias as i32);
+        let mantissa = field(self.mantissa_location, self.mantissa_size);
+        let fraction = f64::from(mantissa) / f64::from(1u32 << self.mantissa_size);
+        let size = match field(self.exponent_location, self.exponent_size) {
+            0 => fraction * 2f64.powi(1 - bias),
+            e if e == top && mantissa == 0 => f64::INFINITY,
+            e if e == top => f64::NAN,
+            e => (1.0 + fraction) * 2f64.powi(e as i32 - bias),
+        };
+        (if field(self.sign_location, 1) == 1 { -size } else { size }) as f32
+    }
+
+    /// IEEE binary16.
+    pub fn binary16(order: ByteOrder) -> Self {
+        FloatLayout {
+            order,
+            bit_offset: 0,
+            precision: 16,
+            sign_location: 15,
+            exponent_location: 10,
+            exponent_size: 5,
+            mantissa_location: 0,
+            mantissa_size: 10,
+            exponent_bias: 15,
+            normalisation: 2,
+        }
+    }
+
     /// IEEE binary32.
     pub fn binary32(order: ByteOrder) -> Self {
         FloatLayout {

@@ -3,6 +3,7 @@
 pub(crate) mod attrs;
 mod container;
 pub(crate) mod dims;
+pub(crate) mod half;
 mod hints;
 pub(crate) mod scan;
 pub(crate) mod types;
@@ -13,6 +14,7 @@ use std::sync::Arc;
 
 pub use container::Netcdf4File;
 
+use crate::codec::filters::SHUFFLE;
 use crate::error::{Error, Result};
 use crate::hdf5::dataset::Dataset;
 use crate::hdf5::dataspace::Dataspace;
@@ -20,7 +22,7 @@ use crate::hdf5::file::File;
 use crate::hdf5::fill::FillKind;
 use crate::hdf5::layout::Layout;
 use crate::model::{
-    Attribute, Cause, Fill, Format, GroupId, Schema, Skipped, Storage, Variable, decode_name,
+    Atomic, Attribute, Cause, Endian, Fill, Format, GroupId, Schema, Skipped, Storage, Variable, decode_name,
 };
 use crate::store::Store;
 
@@ -82,6 +84,12 @@ impl Builder<'_> {
             } else if d.dataset.space == Dataspace::Null {
                 self.skip(d.group, &d.name, "a dataset without a value (null dataspace)");
                 None
+            } else if half::is_half(&d.dataset.datatype) {
+                let path = self.path(d.group, &d.name);
+                self.notes.push(format!(
+                    "`{path}` holds 2-byte floats, which netCDF has not; they are read as float"
+                ));
+                Some(Atomic::Float.into())
             } else {
                 match types.of(&d.dataset.datatype, d.dataset.committed, d.group) {
                     Ok(dtype) => Some(dtype),
@@ -129,7 +137,8 @@ impl Builder<'_> {
                 }
             };
             let (storage, fill) = (storage(&d.dataset), fill(&d.dataset));
-            let endian = endian(&d.dataset.datatype);
+            let half = half::is_half(&d.dataset.datatype);
+            let endian = if half { Endian::Native } else { endian(&d.dataset.datatype) };
             self.schema.vars.push(Variable {
                 name,
                 group: d.group,
@@ -194,10 +203,15 @@ impl Builder<'_> {
 }
 
 fn storage(d: &Dataset) -> Storage {
+    let mut filters = d.filters.clone();
+    if half::is_half(&d.datatype) {
+        // For those who write the floats as they are read.
+        filters.iter_mut().filter(|f| f.id == SHUFFLE).for_each(|f| f.params = vec![4]);
+    }
     match &d.layout {
         Layout::Compact(_) => Storage::Compact,
         Layout::Contiguous { .. } | Layout::Virtual => Storage::Contiguous,
-        Layout::Chunked(c) => Storage::Chunked { chunks: c.chunk.clone(), filters: d.filters.clone() },
+        Layout::Chunked(c) => Storage::Chunked { chunks: c.chunk.clone(), filters },
     }
 }
 

@@ -2,10 +2,11 @@
 
 use std::sync::{Arc, OnceLock};
 
-use super::Objects;
 use super::types::element;
 use super::values::{Decoder, is_heap, to_native};
+use super::{Objects, half};
 use crate::codec::CodecChain;
+use crate::codec::widen::Widen;
 use crate::container::Container;
 use crate::error::{Error, Result};
 use crate::hdf5::chunk_index::DatasetChunks;
@@ -13,8 +14,8 @@ use crate::hdf5::dataset::Dataset;
 use crate::hdf5::file::File;
 use crate::hdf5::fill::FillKind;
 use crate::hdf5::layout::{IndexKind, Layout};
-use crate::layout::{Place, VarLayout};
-use crate::model::{DType, Schema, Value, VarId};
+use crate::layout::{Element, Place, VarLayout};
+use crate::model::{Atomic, DType, Endian, Schema, Value, VarId};
 use crate::store::Store;
 
 /// An open netCDF-4 file.
@@ -65,6 +66,9 @@ impl Netcdf4File {
             let what = format!("`{name}`: values of {size} bytes, more than the file has");
             return Err(Error::corrupt(self.file.source.name(), None, what));
         }
+        if let Some(widen) = half::widen(&d.datatype) {
+            return self.make_half(var, widen);
+        }
         let heap = is_heap(&d.datatype);
         let Some(element) = element(&d.datatype, heap) else {
             return Err(self
@@ -87,6 +91,20 @@ impl Netcdf4File {
         };
         let place = self.place(&name, d)?;
         Ok(VarLayout { name, shape: d.space.dims().to_vec(), element, fill, place })
+    }
+
+    /// Two-byte floats, read as floats.
+    fn make_half(&self, var: VarId, widen: Widen) -> Result<VarLayout> {
+        let d = &self.datasets[var.0];
+        let (name, shape) = (self.schema.var_path(var), d.space.dims().to_vec());
+        let fill = match &d.fill.value {
+            FillKind::User(bytes) if bytes.len() == 2 => widen.widened(bytes)?,
+            _ if shape != self.schema.shape(var) => Atomic::Float.default_fill(),
+            _ => vec![0; 4],
+        };
+        let place = half::place(&**self.store(), self.place(&name, d)?, &shape, widen)?;
+        let element = Element::atomic(Atomic::Float, Endian::Native);
+        Ok(VarLayout { name, shape, element, fill, place })
     }
 
     fn place(&self, name: &str, d: &Dataset) -> Result<Place> {

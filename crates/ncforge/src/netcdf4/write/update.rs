@@ -28,6 +28,7 @@ use crate::layout::{ChunkIndex, Place};
 use crate::model::{Cause, DimId, GroupId, Schema, TypeId, VarId};
 use crate::netcdf4::read;
 use crate::netcdf4::read::attrs::is_hidden;
+use crate::netcdf4::read::half;
 use crate::netcdf4::read::scan::{self, Found};
 use crate::select::ChunkGrid;
 use crate::store::Store;
@@ -86,6 +87,10 @@ pub fn open_mut(store: Arc<dyn Store>) -> Result<Box<dyn ContainerMut>> {
             Cause::Foreign => refuse(format!("`{}`: {}", s.path, s.why)),
             Cause::Damaged { .. } => s.error(store.name()),
         });
+    }
+    let half = |id: &VarId| half::is_half(&container.dataset(*id).datatype);
+    if let Some(id) = schema.var_ids().find(half) {
+        return Err(refuse(format!("2-byte floats (`{}`), which netCDF has not", schema.var_path(id))));
     }
     if let Some(why) = obstacle(&file, &found, &container)? {
         return Err(refuse(why));
