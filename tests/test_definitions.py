@@ -464,6 +464,22 @@ def test_the_fill_value_of_values(tmp_path: Path, fmt: str) -> None:
         ds["w"]._FillValue = 9
 
 
+@pytest.mark.parametrize("fill", [b"", "", b"X", "text", b"\0"])
+def test_fill_values_of_characters(tmp_path: Path, fill: Any) -> None:
+    seen = []
+    for module in (netCDF4, ncforge):
+        path = tmp_path / f"{module.__name__}.nc"
+        with module.Dataset(path, "w") as ds:
+            ds.createDimension("x", 2)
+            ds.createVariable("v", "S1", ("x",), fill_value=fill)
+            with pytest.raises((ValueError, RuntimeError)):
+                ds.createVariable("w", "i4", ("x",), fill_value=np.array([1, 2], "i4"))
+        with netCDF4.Dataset(path) as nc:
+            nc.set_auto_mask(False)
+            seen.append((nc["v"]._FillValue, nc["v"][:].tolist()))
+    assert seen[0] == seen[1]
+
+
 def test_fill_values_of_all_types(tmp_path: Path) -> None:
     path = tmp_path / "f.nc"
     pair = np.dtype([("a", "i4"), ("b", "f8")])

@@ -551,7 +551,13 @@ def plain_fill(types: Types, kind: TypeName, name: str, value: Any) -> Any:
     """A fill value for a variable of a type, as the extension module takes it; "default" is netCDF's own."""
     if isinstance(value, str) and value == "default" and kind != "str":
         value = default_fill(types.dtype(kind))
+    if kind == "S1" and isinstance(value, str | bytes):
+        # One character, as NumPy takes it from a text; of none, NUL.
+        text = value.encode("utf-8", "surrogateescape") if isinstance(value, str) else value
+        value = text[:1] or b"\0"
     with told_of(f"the fill value of `{name}`"):
+        if not types.is_heap(kind) and np.size(value) != 1:
+            raise UnfitError(f"{np.size(value)} values, where it is one")
         return types.plain(kind, [value] if types.is_heap(kind) else value)
 
 
