@@ -125,7 +125,7 @@ def test_a_machine_is_examined(ncforge_bin: Path, tmp_path: Path) -> None:
     command = [str(ncforge_bin), "bench", "doctor", "--folder", str(tmp_path), "--json"]
     done = subprocess.run(command, capture_output=True, text=True, timeout=60)
     assert done.returncode in (0, 3), done.stderr
-    checks = {c["what"]: c for c in json.loads(done.stdout)}
+    checks = {c["what"]: c for c in json.loads(done.stdout)["checks"]}
     assert {"file system", "cold reads", "netCDF-C", "MPI", "quiet"} <= set(checks)
     bad = any(c["standing"] == "bad" for c in checks.values())
     assert done.returncode == (3 if bad else 0)
