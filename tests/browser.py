@@ -20,7 +20,7 @@ def _shown(page: Path, room: Path, *options: str) -> str:
         BROWSER, "--headless", "--no-sandbox", "--disable-gpu", "--disable-dev-shm-usage", "--enable-logging=stderr",
         f"--user-data-dir={room / 'profile'}", *options, page.as_uri(),
     ]  # fmt: skip
-    done = subprocess.run(command, capture_output=True, text=True, timeout=60)
+    done = subprocess.run(command, capture_output=True, text=True, timeout=600)
     assert done.returncode == 0, done.stderr
     assert "CONSOLE" not in done.stderr, done.stderr
     return done.stdout

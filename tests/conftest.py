@@ -42,7 +42,7 @@ def run(ncforge_bin: Path) -> Run:
     """Runs the command; fails the test on another exit code than ``code``, or than all of them."""
 
     def run(
-        *args: str | Path, code: int | tuple[int, ...] = 0, timeout: float = 120
+        *args: str | Path, code: int | tuple[int, ...] = 0, timeout: float = 600
     ) -> subprocess.CompletedProcess[str]:
         command = [str(ncforge_bin), *map(str, args)]
         done = subprocess.run(
@@ -59,7 +59,7 @@ def run(ncforge_bin: Path) -> Run:
 def tool() -> Callable[..., str]:
     """Runs a tool of another project, or skips the test where it is not installed."""
 
-    def tool(name: str, *args: str | Path, timeout: float = 120) -> str:
+    def tool(name: str, *args: str | Path, timeout: float = 600) -> str:
         if shutil.which(name) is None:
             pytest.skip(f"{name} is not installed (make setup installs it on Debian)")
         command = [name, *map(str, args)]

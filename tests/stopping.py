@@ -28,7 +28,7 @@ def interrupt(output: Path, *words: object) -> None:
         while running.poll() is None and set(output.parent.iterdir()) == before:
             time.sleep(0.002)
         running.send_signal(signal.SIGINT)
-        _, messages = running.communicate(timeout=120)
+        _, messages = running.communicate(timeout=600)
         if running.returncode != 0:
             assert running.returncode == 5, messages
             assert "--resume" in messages

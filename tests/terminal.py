@@ -31,7 +31,7 @@ def on_terminal(
     env: Mapping[str, str] | None = None,
     cwd: object = None,
     stdout: int | None = None,
-    timeout: float = 120,
+    timeout: float = 600,
 ) -> Shown:
     """Runs a program whose streams are a terminal of 80 columns, types something, and waits for its end.
 

@@ -145,7 +145,7 @@ def test_a_newer_netcdf_c_writes_what_its_plugins_can(ncforge_bin: Path, tmp_pat
     sweep = ["-L", "codec=deflate=4,zstd=3,bzip2=9,blosc-lz4=5", "-L", "shuffle=off,bytes", "-L", "endian=big,native"]
     quantize = ["-L", "quantize=none,bitround=9,granular=3,bitgroom=3"]
     command = [str(ncforge_bin), *words, "--driver=ncforge", f"--library={NEWER}", *sweep, *quantize]
-    done = subprocess.run(command, capture_output=True, text=True, timeout=120, env=environment)
+    done = subprocess.run(command, capture_output=True, text=True, timeout=600, env=environment)
     assert done.returncode == 0, done.stderr
     section = report(done)
     assert len(section["detail"]["cases"]) == 2 * 4 * 2 * 2 * 4
@@ -205,7 +205,7 @@ def test_parallel_netcdf_c_in_both_orders(ncforge_bin: Path, tmp_path: Path) -> 
         [*command, *words, *sweep, "-c=auto", "--driver=ncforge", f"--library={library}"],
         capture_output=True,
         text=True,
-        timeout=120,
+        timeout=600,
     )
     assert done.returncode == 0, done.stderr
     assert {c["audit"]["endian"] for c in report(done)["detail"]["cases"]} == {"big", "little"}

@@ -97,7 +97,7 @@ def test_many_variables_in_an_mpi_job(
     words = [f"-d={DATA}", f"--vars={VARIABLES}", f"-f={tmp_path / 't.nc'}", "-w", "-r", f"-t={access}", split]
     words += ["--data-content=hash", f"--driver={drivers}", *libraries, "--keep", "--json", *options, *ONCE]
     command = [*mpi_ranks(ranks), str(ncforge_bin), "bench", "io", *words]
-    done = subprocess.run(command, capture_output=True, text=True, timeout=120)
+    done = subprocess.run(command, capture_output=True, text=True, timeout=600)
     assert done.returncode == 0, done.stderr
     report = detail(done.stdout)
     right(report)
@@ -195,7 +195,7 @@ def test_shares_in_an_mpi_job(ncforge_bin: Path, tmp_path: Path) -> None:
     for options in ([], ["-z=1", "-c=1:3:2:5"]):
         command = [*mpi_ranks(3), str(ncforge_bin), "bench", "io", *words, "--driver=ncforge", *libraries]
         command += ["--keep", "--data-content=hash", *options, *ONCE]
-        done = subprocess.run(command, capture_output=True, text=True, timeout=120)
+        done = subprocess.run(command, capture_output=True, text=True, timeout=600)
         assert done.returncode == 0, done.stderr
         right(detail(done.stdout))
         for path in tmp_path.glob("t*.nc"):
@@ -234,7 +234,7 @@ def test_halos_in_an_mpi_job(ncforge_bin: Path, tmp_path: Path, access: str) -> 
     words = [f"-d={DATA}", f"--vars={VARIABLES}", f"-f={tmp_path / 't.nc'}", "-w", "-r", f"-t={access}", "--halo=2"]
     words += ["--split=1:1:2:2", "--driver=ncforge,mpi-io", *libraries, "--json", *ONCE]
     command = [*mpi_ranks(4), str(ncforge_bin), "bench", "io", *words]
-    done = subprocess.run(command, capture_output=True, text=True, timeout=120)
+    done = subprocess.run(command, capture_output=True, text=True, timeout=600)
     assert done.returncode == 0, done.stderr
     right(detail(done.stdout))
 

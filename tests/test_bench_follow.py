@@ -74,7 +74,7 @@ def test_the_table_says_how_soon_records_are_there(run: Run, tmp_path: Path) -> 
 
 def test_followers_in_an_mpi_job(ncforge_bin: Path, tmp_path: Path) -> None:
     command = [*mpi_ranks(3), str(ncforge_bin), "bench", "follow", *FEW, f"--folder={tmp_path}", "--json"]
-    done = subprocess.run(command, capture_output=True, text=True, timeout=120)
+    done = subprocess.run(command, capture_output=True, text=True, timeout=600)
     assert done.returncode == 0, done.stderr
     report = detail(done.stdout)
     assert report["ranks"] == 3 and "MPI" in report["team"]
@@ -111,10 +111,12 @@ def test_nothing_is_left_after_an_interruption_or_an_error(ncforge_bin: Path, tm
         time.sleep(0.05)
     time.sleep(0.5)
     os.killpg(child.pid, signal.SIGINT)
-    _, told = child.communicate(timeout=30)
+    _, told = child.communicate(timeout=600)
     assert child.returncode == 130, told
     assert list(tmp_path.iterdir()) == []
-    missing = subprocess.run([*command[:-1], f"--folder={tmp_path / 'no'}"], capture_output=True, text=True, timeout=60)
+    missing = subprocess.run(
+        [*command[:-1], f"--folder={tmp_path / 'no'}"], capture_output=True, text=True, timeout=600
+    )
     assert missing.returncode not in (0, 4) and "no/follow.1.nc" in missing.stderr, missing.stderr
 
 

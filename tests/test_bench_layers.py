@@ -22,7 +22,7 @@ def section(path: Path) -> dict[str, Any]:
 
 def under_mpi(ncforge_bin: Path, ranks: int, *words: str) -> subprocess.CompletedProcess[str]:
     command = [*mpi_ranks(ranks), str(ncforge_bin), "bench", "io", *words, *ONCE]
-    return subprocess.run(command, capture_output=True, text=True, timeout=120)
+    return subprocess.run(command, capture_output=True, text=True, timeout=600)
 
 
 def test_layers_stand_in_their_order_beside_the_ceiling(run: Run, tmp_path: Path) -> None:

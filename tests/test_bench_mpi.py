@@ -26,7 +26,7 @@ def test_under_mpi(ncforge_bin: Path, tmp_path: Path, ranks: tuple[int, int], ac
         f"-t={access}", f"-f={tmp_path / 't.nc'}", "-w", "-r", "-L", "chunk=none,auto", "--driver", "ncforge", *libraries,
         "--keep", "--json", *ONCE,
     ]  # fmt: skip
-    done = subprocess.run(command, capture_output=True, text=True, timeout=120)
+    done = subprocess.run(command, capture_output=True, text=True, timeout=600)
     assert done.returncode == 0, done.stderr
     report = json.loads(done.stdout)["sections"][0]["detail"]
     assert "MPI" in report["team"]
@@ -43,7 +43,7 @@ def test_hints_reach_mpi_io_and_the_card_says_which_it_is(
     libraries = [f"--library={PARALLEL}"] if PARALLEL.exists() else []
     command = [*mpi_ranks(2), "--mca", "io", layer, str(ncforge_bin), "bench", "io", *words, "--driver=ncforge"]
     environment = {**os.environ, "OMPI_MCA_btl_base_warn_component_unused": "0"}
-    done = subprocess.run([*command, *libraries, *ONCE], capture_output=True, text=True, timeout=120, env=environment)
+    done = subprocess.run([*command, *libraries, *ONCE], capture_output=True, text=True, timeout=600, env=environment)
     assert done.returncode == 0, done.stderr
     card = json.loads(done.stdout)["environment"]
     assert card["mpi_io"] == name
@@ -61,7 +61,7 @@ def test_under_the_other_family_of_mpi(ncforge_bin: Path, tmp_path: Path) -> Non
     path = tmp_path / "t.nc"
     words = ["-d=4:10:16:3", f"-f={path}", "-t=coll", "-w", "-r", "--hint=cb_nodes=1", "--endian=big", "--json", *ONCE]
     command = ["mpiexec.mpich", "-n", "2", str(ncforge_bin), "bench", "io", *words]
-    done = subprocess.run(command, capture_output=True, text=True, timeout=120)
+    done = subprocess.run(command, capture_output=True, text=True, timeout=600)
     assert done.returncode == 0, done.stderr
     results = json.loads(done.stdout)
     card, report = results["environment"], results["sections"][0]["detail"]
@@ -74,7 +74,7 @@ def test_hints_that_nobody_takes_are_refused(ncforge_bin: Path, tmp_path: Path) 
     words = ["-d=4:6:8:5", f"-f={tmp_path / 't.nc'}", "-w", "--hint=cb_nodes=1", *ONCE]
     for options in (["-t=ind"], ["-t=file"], ["-t=coll", "-c=auto"]):
         command = [*mpi_ranks(2), str(ncforge_bin), "bench", "io", *words, *options]
-        done = subprocess.run(command, capture_output=True, text=True, timeout=60)
+        done = subprocess.run(command, capture_output=True, text=True, timeout=600)
         assert done.returncode == 2 and "leave out --hint" in done.stderr, done.stderr
     assert list(tmp_path.iterdir()) == []
 
@@ -83,7 +83,7 @@ def test_hints_that_mpi_cannot_take_are_told(ncforge_bin: Path, tmp_path: Path) 
     words = ["-d=4:6:8:5", f"-f={tmp_path / 't.nc'}", "-w", "-t=coll", "--hint=cb_nodes=1", *ONCE]
     for hint in ("x" * 36 + "=1", "key=" + "x" * 256):
         command = [*mpi_ranks(2), str(ncforge_bin), "bench", "io", *words, f"--hint={hint}"]
-        done = subprocess.run(command, capture_output=True, text=True, timeout=60)
+        done = subprocess.run(command, capture_output=True, text=True, timeout=600)
         assert done.returncode == 2 and "35 and 255 bytes at most" in done.stderr, done.stderr
     assert list(tmp_path.iterdir()) == []
 
@@ -100,7 +100,7 @@ def test_an_mpi_job_knows_its_nodes_by_itself(ncforge_bin: Path, tmp_path: Path,
     """No option says how many ranks there are; an allocation that is larger than the job changes nothing."""
     command = [*mpi_ranks(4), str(ncforge_bin), "bench", "io", f"-f={tmp_path / 't.nc'}", "--json", *ONCE]
     environment = {**os.environ, **job}
-    done = subprocess.run(command, capture_output=True, text=True, timeout=120, env=environment)
+    done = subprocess.run(command, capture_output=True, text=True, timeout=600, env=environment)
     assert done.returncode == 0, done.stderr
     report = json.loads(done.stdout)["sections"][0]["detail"]
     assert (report["nodes"], report["geometry"]["nodes"], report["geometry"]["ppn"]) == (1, 1, 4)
@@ -111,7 +111,7 @@ def test_tasks_of_srun_without_mpi_do_not_write_over_one_another(ncforge_bin: Pa
     """Each of them would think that it is alone."""
     environment = {**os.environ, "SLURM_PROCID": "0", "SLURM_STEP_NUM_TASKS": "2", "NCFORGE_MPI": "/nowhere/libmpi.so"}
     command = [str(ncforge_bin), "bench", "io", f"-f={tmp_path / 't.nc'}", *ONCE]
-    done = subprocess.run(command, capture_output=True, text=True, timeout=60, env=environment)
+    done = subprocess.run(command, capture_output=True, text=True, timeout=600, env=environment)
     assert done.returncode == 1
     assert "NCFORGE_MPI" in done.stderr
     assert list(tmp_path.iterdir()) == []
@@ -130,7 +130,7 @@ def test_ranks_that_are_bound_to_a_core_each_do_not_share_one(ncforge_bin: Path,
         (["--oversubscribe"], 2 * cores, f"{2 * cores} ranks share {cores} processors"),
     ):
         command = [*start, *how, "-n", str(ranks), str(ncforge_bin), *words]
-        done = subprocess.run(command, capture_output=True, text=True, timeout=60)
+        done = subprocess.run(command, capture_output=True, text=True, timeout=600)
         assert done.returncode == 0, done.stderr
         assert told in done.stdout and ("ranks share" in done.stdout) == bool(told), done.stdout
 
@@ -145,7 +145,7 @@ def test_an_error_of_one_rank_ends_the_mpi_job(ncforge_bin: Path, tmp_path: Path
         "-d=20:200:200:10",
         f"-f={tmp_path / 't.nc'}",
     ]
-    done = subprocess.run(command, capture_output=True, text=True, timeout=60)
+    done = subprocess.run(command, capture_output=True, text=True, timeout=600)
     assert done.returncode == 2
     assert done.stderr.count("try 1:200:50:10") == 1
     assert list(tmp_path.iterdir()) == []

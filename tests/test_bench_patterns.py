@@ -69,7 +69,7 @@ def test_other_blocks_in_an_mpi_job(ncforge_bin: Path, tmp_path: Path, access: s
         "--read-block=6:2:2:5",
     ]
     command = [*mpi_ranks(2), str(ncforge_bin), "bench", "io", *words, "--driver=ncforge,mpi-io", *libraries, "--json"]
-    done = subprocess.run([*command, *ONCE], capture_output=True, text=True, timeout=120)
+    done = subprocess.run([*command, *ONCE], capture_output=True, text=True, timeout=600)
     assert done.returncode == 0, done.stderr
     report = json.loads(done.stdout)["sections"][0]["detail"]
     checked = [p["verdict"] for p in report["phases"] if p["kind"] == "read"]

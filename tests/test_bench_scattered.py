@@ -81,7 +81,7 @@ def test_they_are_right_in_an_mpi_job(ncforge_bin: Path, tmp_path: Path, access:
     libraries = [f"--library={PARALLEL}"] if PARALLEL.exists() else []
     words = ["-n=1", "-p=2", "-d=6:8:10:5", f"-f={tmp_path / 't.nc'}", f"-t={access}", "-w", "-r", f"--json={out}"]
     command = [*mpi_ranks(2), str(ncforge_bin), "bench", "io", *words, "--driver=ncforge,mpi-io", *libraries]
-    done = subprocess.run([*command, *WAYS[way][0], *ONCE], capture_output=True, text=True, timeout=120)
+    done = subprocess.run([*command, *WAYS[way][0], *ONCE], capture_output=True, text=True, timeout=600)
     assert done.returncode == 0, done.stderr
     assert [p["verdict"]["checked"] for p in reads(out)] == [WAYS[way][2]] * (2 + len(libraries))
     assert all(p["verdict"]["wrong"] == 0 for p in reads(out))
@@ -178,7 +178,7 @@ def test_ranks_of_an_mpi_job_replay_it(ncforge_bin: Path, tmp_path: Path) -> Non
             "-r",
         ]
         command = [*mpi_ranks(2), str(ncforge_bin), "bench", "io", *words, "--driver=ncforge,mpi-io", *libraries]
-        done = subprocess.run([*command, f"--json={out}", *ONCE], capture_output=True, text=True, timeout=120)
+        done = subprocess.run([*command, f"--json={out}", *ONCE], capture_output=True, text=True, timeout=600)
         assert done.returncode == 0, done.stderr
         assert all(p["verdict"]["wrong"] == 0 and p["verdict"]["checked"] == 2 * (144 - 6) for p in reads(out))
         assert all(r["problem"] is None for r in section(out)["detail"]["agreement"]["readings"])

@@ -60,7 +60,7 @@ def run(*words: object, code: int = 0) -> str:
     """Runs the command, with the rates that it comes with. Gives what it printed."""
     line = [str(find_binary()), *map(str, words)]
     env = {**os.environ, "NCFORGE_MACHINE": "/nonexistent"}
-    done = subprocess.run(line, capture_output=True, text=True, timeout=120, check=False, env=env)
+    done = subprocess.run(line, capture_output=True, text=True, timeout=600, check=False, env=env)
     assert done.returncode == code, (line, done.stdout, done.stderr)
     return done.stdout
 

@@ -93,7 +93,7 @@ def test_split_that_is_stopped_leaves_whole_tiles_only(tmp_path: Path) -> None:
         while running.poll() is None and len(list(folder.iterdir())) < 3:
             time.sleep(0.002)
         running.send_signal(signal.SIGINT)
-        _, messages = running.communicate(timeout=120)
+        _, messages = running.communicate(timeout=600)
         if running.returncode != 0:
             break
     assert running.returncode == 130, messages

@@ -143,7 +143,7 @@ def test_what_was_interrupted_goes_on(client: Any, source: Path, tmp_path: Path)
     ncforge.copy(source, together, client=client, resume=True, **options)
     assert together.read_bytes() == alone.read_bytes()
     # And the workers are free again.
-    assert client.submit(sum, [1, 2]).result(timeout=20) == 3
+    assert client.submit(sum, [1, 2]).result(timeout=600) == 3
 
 
 def test_errors_of_workers_are_the_callers(client: Any, source: Path, tmp_path: Path, monkeypatch: Any) -> None:
@@ -316,7 +316,7 @@ def test_open_mfdataset_of_ours_in_workers(client: Any, parts: str) -> None:
             ours.isel(time=[0, 3, 12, 19, 7], x=[5, 0]).compute(), here.isel(time=[0, 3, 12, 19, 7], x=[5, 0])
         )
         # A dataset is opened anew where it arrives.
-        found = client.submit(lambda ds: (float(ds.p.sum()), os.getpid()), ours, pure=False).result(timeout=60)
+        found = client.submit(lambda ds: (float(ds.p.sum()), os.getpid()), ours, pure=False).result(timeout=600)
         assert found[0] == float(here.p.sum()) and found[1] in _worker_pids(client)
 
 

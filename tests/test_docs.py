@@ -235,7 +235,7 @@ def printed(block: Block, name: str, folder: Path, env: dict[str, str]) -> None:
             env=env,
             capture_output=True,
             text=True,
-            timeout=120,
+            timeout=600,
             stdin=subprocess.DEVNULL,
         )
         pieces = [re.escape(piece.strip("\n")) for piece in re.split(r"^\s*…\s*$", shown, flags=re.MULTILINE)]
@@ -287,7 +287,7 @@ def test_what_is_made_small_stands_in_a_document() -> None:
 
 
 def test_the_reference_of_commands_is_up_to_date(ncforge_bin: Path) -> None:
-    made = subprocess.run([str(ncforge_bin), "man", "--markdown"], capture_output=True, text=True, timeout=60).stdout
+    made = subprocess.run([str(ncforge_bin), "man", "--markdown"], capture_output=True, text=True, timeout=600).stdout
     assert (ROOT / "docs" / "reference" / "command.md").read_text() == made, (
         "make it anew: ncforge man --markdown > docs/reference/command.md"
     )

@@ -48,7 +48,7 @@ def values(path: Path) -> list[float]:
 def elsewhere(program: str, env: dict[str, str] | None = None) -> subprocess.CompletedProcess[str]:
     """Runs a program in another process."""
     words = [sys.executable, "-W", "always", "-c", textwrap.dedent(program)]
-    return subprocess.run(words, capture_output=True, text=True, timeout=120, env={**os.environ, **(env or {})})
+    return subprocess.run(words, capture_output=True, text=True, timeout=600, env={**os.environ, **(env or {})})
 
 
 def append(library: str, path: Path, value: float = 99.0) -> str:
@@ -123,7 +123,11 @@ def test_ncforge_reads_what_ncforge_writes_to(tmp_path: Path) -> None:
             assert (len(early["v"][:]), len(late["v"][:])) == (3, 4)
         with pytest.raises(ncforge.errors.LockedError):
             ncforge.Dataset(path, locking=True)
-    readers = [ncforge.Dataset(path, locking=True), ncforge.Dataset(path, locking="best-effort"), netCDF4.Dataset(path)]
+    readers: list[Any] = [
+        ncforge.Dataset(path, locking=True),
+        ncforge.Dataset(path, locking="best-effort"),
+        netCDF4.Dataset(path),
+    ]
     with pytest.raises(ncforge.errors.LockedError):
         ncforge.Dataset(path, "a")
     for reader in readers:
@@ -187,7 +191,7 @@ def test_without_locks_everything_works_with_one_warning(
     required = elsewhere(append("ncforge", path), {**no_locks, VARIABLE: "TRUE"}).stdout
     assert required.startswith(f"IoError {errno.ENOLCK}"), required
     for env, warnings in ((no_locks, 1), ({**no_locks, VARIABLE: "FALSE"}, 0)):
-        words = [ncforge_bin, "copy", path, tmp_path / "d.nc", "-O"]
+        words: list[str | Path] = [ncforge_bin, "copy", path, tmp_path / "d.nc", "-O"]
         copied = subprocess.run(words, capture_output=True, text=True, env={**os.environ, **env})
         assert copied.returncode == 0 and copied.stderr.count("no locks") == warnings, copied.stderr
     assert sorted(p.name for p in tmp_path.iterdir()) == ["a.nc", "b.nc", "c.nc", "d.nc"]
@@ -224,7 +228,7 @@ def halted(tmp_path: Path, ncforge_bin: Path) -> Any:
     started: list[subprocess.Popen[Any]] = []
 
     def start(*options: str) -> subprocess.Popen[Any]:
-        words = [ncforge_bin, "copy", source, tmp_path / "out.nc", *SLOWLY, *options]
+        words: list[str | Path] = [ncforge_bin, "copy", source, tmp_path / "out.nc", *SLOWLY, *options]
         process = subprocess.Popen(words, stderr=subprocess.PIPE, text=True)
         started.append(process)
         partial = tmp_path / ".out.nc.ncforge-partial"
@@ -243,7 +247,7 @@ def test_an_output_that_appears_meanwhile_stays(tmp_path: Path, halted: Any, run
     copying = halted()
     out.write_bytes(b"theirs")
     copying.send_signal(signal.SIGCONT)
-    told = copying.communicate(timeout=120)[1]
+    told = copying.communicate(timeout=600)[1]
     assert copying.returncode == 1 and str(partial) in told and "--resume -O" in told, told
     assert out.read_bytes() == b"theirs"
     assert len(values(partial)) == 4_000_000, "the work is not lost"
@@ -262,7 +266,7 @@ def test_nobody_takes_the_name_of_a_running_copy(tmp_path: Path, halted: Any, ru
     assert "out.nc" in run("copy", tmp_path / "large.nc", out, "-O", code=1).stderr
     assert values(out) == [0, 1, 2], "it can be read meanwhile"
     copying.send_signal(signal.SIGCONT)
-    copying.communicate(timeout=120)
+    copying.communicate(timeout=600)
     assert copying.returncode == 0 and len(values(out)) == 4_000_000
 
 

@@ -127,8 +127,8 @@ def test_an_exception_leaves_what_was_there(tmp_path: Path) -> None:
     assert values(path) == [1] and names(tmp_path) == ["a.nc"]
     fails(fill, True)
     assert values(path) == [7, 8] and names(tmp_path) == ["a.nc"]
-    with netCDF4.Dataset(path) as ds:
-        assert list(ds.variables) == ["v"]
+    with netCDF4.Dataset(path) as theirs:
+        assert list(theirs.variables) == ["v"]
     fails(update)
     assert values(path) == [7, 8, 9], "what is updated in place is closed, as in netCDF4"
 

@@ -95,11 +95,11 @@ def test_processes(files: list[Path], method: str) -> None:
     for child in children:
         child.start()
     reading.start()
-    told = [queue.get(timeout=SECONDS + 90) for _ in children]
+    told = [queue.get(timeout=SECONDS + 600) for _ in children]
     for child in children:
         child.join(30)
         assert child.exitcode == 0
-    reading.join(SECONDS + 60)
+    reading.join(SECONDS + 600)
     assert not reading.is_alive() and own and own[0] > 0
     assert all(isinstance(n, int) and n > 0 for n in told), told
 

@@ -77,7 +77,7 @@ def shown(binary: Path, room: Path, line: str) -> Shown:
 @pytest.mark.parametrize("line", COUNTED)
 def test_what_can_be_counted_is_counted(ncforge_bin: Path, room: Path, line: str) -> None:
     words = [str(ncforge_bin.resolve()), "--progress", "json", *line.split()]
-    done = subprocess.run(words, cwd=room, capture_output=True, text=True, timeout=60)
+    done = subprocess.run(words, cwd=room, capture_output=True, text=True, timeout=600)
     assert done.returncode == 0, done.stderr
     told = [json.loads(text) for text in done.stderr.splitlines() if text.startswith("{")]
     assert told[0]["stage"] == COUNTED[line]

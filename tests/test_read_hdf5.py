@@ -51,7 +51,7 @@ def dump_json() -> Path:
 
 def dump(program: Path, path: Path) -> dict[str, Any]:
     """A file as ncforge sees it."""
-    out = subprocess.run([program, path], check=True, capture_output=True, text=True, timeout=60).stdout
+    out = subprocess.run([program, path], check=True, capture_output=True, text=True, timeout=600).stdout
     dumped: dict[str, Any] = json.loads(out)
     return dumped
 

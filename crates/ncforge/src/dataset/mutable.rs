@@ -135,6 +135,7 @@ impl DatasetMut {
     ///
     /// # Errors
     /// [`Error::Io`] if there is none; as [`DatasetMut::create`].
+    #[allow(clippy::needless_pass_by_value, reason = "as `create`")]
     pub fn resume(path: impl AsRef<Path>, options: CreateOptions) -> Result<Self> {
         let (overwrite, locking) = (options.overwrite, options.locking);
         let how = OutputOptions { overwrite, locking, resume: true, ..OutputOptions::default() };

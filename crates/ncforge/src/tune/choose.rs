@@ -198,7 +198,7 @@ impl<'a> Search<'a> {
         if request.shapes < THOROUGH {
             let lattice = problem.lattice(&patterns, request.shapes);
             if !lattice.is_empty() {
-                return Ok(Search::quick(problem, patterns, asked, lattice, request.shapes >= DESCENT));
+                return Ok(Search::quick(problem, patterns, asked, &lattice, request.shapes >= DESCENT));
             }
         }
         let mut seen = Vec::new();
@@ -230,7 +230,7 @@ impl<'a> Search<'a> {
         problem: Problem<'a>,
         patterns: Vec<Pattern>,
         asked: usize,
-        lattice: Vec<(Vec<u64>, Priced)>,
+        lattice: &[(Vec<u64>, Priced)],
         around: bool,
     ) -> Self {
         let best = |price: &dyn Fn(&Priced) -> f64| {

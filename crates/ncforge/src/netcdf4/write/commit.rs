@@ -71,7 +71,7 @@ impl Netcdf4Writer {
         let end = if self.reclaim { last } else { self.space.end_after(self.current) };
         let state = State { root, end: end.max(SUPERBLOCK_SIZE) };
         if start < SUPERBLOCK_SIZE || last > state.end {
-            return Err(self.wrong(start, format!("bytes {start} to {last} in a file of {}", state.end)));
+            return Err(self.wrong(start, &format!("bytes {start} to {last} in a file of {}", state.end)));
         }
         if self.store.len() < state.end {
             self.store.set_len(state.end)?;
@@ -112,7 +112,7 @@ impl Netcdf4Writer {
                 "the superblock says root {} and end {} in a file of {len} bytes, not {root} and {end}",
                 found.root, found.end
             );
-            return Err(self.wrong(0, what));
+            return Err(self.wrong(0, &what));
         }
         if cfg!(debug_assertions) { self.read_back_all() } else { Ok(()) }
     }
@@ -124,27 +124,27 @@ impl Netcdf4Writer {
         live.sort_unstable();
         if let Some(pair) = live.windows(2).find(|p| p[0].end() > p[1].offset) {
             let what = format!("{} bytes at {} reach into what is there", pair[0].len, pair[0].offset);
-            return Err(self.wrong(pair[1].offset, what));
+            return Err(self.wrong(pair[1].offset, &what));
         }
         let found = read::open(Arc::clone(&self.store))?;
         // Made-up dimensions come and go with the variables that have them.
         let seen = |s: &Schema| (s.groups.len(), s.vars.len());
         if seen(found.schema()) != seen(&self.schema) {
-            return Err(self.wrong(0, "the description that is read is not the one that was written".into()));
+            return Err(self.wrong(0, "the description that is read is not the one that was written"));
         }
         for id in self.schema.var_ids() {
             let path = self.schema.var_path(id);
             let Some(other) = found.schema().find_var(&path) else {
-                return Err(self.wrong(0, format!("`{path}` is not found")));
+                return Err(self.wrong(0, &format!("`{path}` is not found")));
             };
             if found.schema().shape(other) != self.schema.shape(id) {
-                return Err(self.wrong(0, format!("`{path}` has another shape when it is read")));
+                return Err(self.wrong(0, &format!("`{path}` has another shape when it is read")));
             }
         }
         Ok(())
     }
 
-    fn wrong(&self, offset: u64, what: String) -> Error {
+    fn wrong(&self, offset: u64, what: &str) -> Error {
         Error::corrupt(self.store.name(), offset, format!("after an update, {what}"))
     }
 

@@ -392,7 +392,7 @@ mod tests {
         }
         for i in 0..5000 {
             let dims = if i % 2 == 0 { vec![DimId(0), DimId(1), DimId(2)] } else { vec![DimId(1), DimId(2)] };
-            schema.vars.push(Variable::new(&format!("v{i}"), Atomic::Float, dims));
+            schema.vars.push(Variable::new(format!("v{i}"), Atomic::Float, dims));
         }
         let store: Arc<dyn crate::store::Store> = Arc::new(MemoryStore::new("m", Vec::new()));
         DatasetMut::create_in(Arc::clone(&store), schema, CreateOptions::default()).unwrap().close().unwrap();

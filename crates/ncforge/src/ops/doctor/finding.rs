@@ -130,7 +130,8 @@ pub fn fold(findings: &[Finding]) -> Vec<Group> {
         list.sort_by_key(|f| (std::cmp::Reverse(f.severity), f.rule.code));
         list
     };
-    let mut groups: Vec<(Vec<(&'static str, Severity)>, Vec<Option<&str>>)> = Vec::new();
+    type Codes = Vec<(&'static str, Severity)>;
+    let mut groups: Vec<(Codes, Vec<Option<&str>>)> = Vec::new();
     for &var in &vars {
         let codes: Vec<_> = of(var).iter().map(|f| (f.rule.code, f.severity)).collect();
         match groups.iter_mut().find(|(c, v)| *c == codes && var.is_some() && v[0].is_some()) {
