@@ -135,8 +135,7 @@ impl DatasetMut {
     ///
     /// # Errors
     /// [`Error::Io`] if there is none; as [`DatasetMut::create`].
-    #[allow(clippy::needless_pass_by_value, reason = "as `create`")]
-    pub fn resume(path: impl AsRef<Path>, options: CreateOptions) -> Result<Self> {
+    pub fn resume(path: impl AsRef<Path>, mut options: CreateOptions) -> Result<Self> {
         let (overwrite, locking) = (options.overwrite, options.locking);
         let how = OutputOptions { overwrite, locking, resume: true, ..OutputOptions::default() };
         let mut output = OutputFile::begin(path.as_ref(), how)?;
@@ -144,7 +143,7 @@ impl DatasetMut {
             let partial = output.partial().display().to_string();
             return Err(Error::io("open", partial, std::io::ErrorKind::NotFound.into()));
         }
-        let engine = options.engine.clone().unwrap_or_else(Engine::global);
+        let engine = options.engine.take().unwrap_or_else(Engine::global);
         let container = formats::open_mut(output.store().clone(), &engine)?;
         output.keep(options.keep_partial);
         Ok(Self::of_new(output, Writer::new(engine, container), &options))
@@ -357,12 +356,6 @@ impl DatasetMut {
     /// their arenas; names.
     pub fn redefine(&mut self, schema: Schema) -> Result<()> {
         self.writer.redefine(schema)
-    }
-
-    /// Whether no value of a variable was ever stored, written or filled: its fill value is still to be chosen.
-    pub fn is_untouched(&mut self, var: VarId) -> Result<bool> {
-        self.writer.flush()?;
-        Ok(self.writer.is_untouched(var))
     }
 
     /// Sets the length of an unlimited dimension; it never shrinks.
