@@ -358,6 +358,12 @@ impl DatasetMut {
         self.writer.redefine(schema)
     }
 
+    /// Whether no value of a variable was ever stored, written or filled: its fill value is still to be chosen.
+    pub fn is_untouched(&mut self, var: VarId) -> Result<bool> {
+        self.writer.flush()?;
+        Ok(self.writer.is_untouched(var))
+    }
+
     /// Sets the length of an unlimited dimension; it never shrinks.
     pub fn grow(&mut self, dim: DimId, len: u64) -> Result<()> {
         self.writer.grow(dim, len)
