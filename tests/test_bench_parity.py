@@ -190,6 +190,7 @@ def test_rounds_go_on_until_medians_are_sure(run: Run, tmp_path: Path) -> None:
         "--no-guard",
         "--no-sync",
         f"--json={out}",
+        "-O",
     ]
     run(*words, "--until", "100000%")
     section = json.loads(out.read_text())["sections"][0]

@@ -18,7 +18,7 @@ from bench_common import expected, values
 from conftest import Run
 
 #: No waiting for a quiet machine.
-QUICK = ["--warmup=0", "--no-guard", "--no-sync"]
+QUICK = ["--warmup=0", "--no-guard", "--no-sync", "-O"]
 SECONDS = {"µs": 1e-6, "ms": 1e-3, "s": 1.0, "min": 60.0, "h": 3600.0}
 
 

@@ -54,7 +54,7 @@ WAYS = {
 def test_every_value_is_right_however_it_is_read(run: Run, tmp_path: Path, way: str, options: list[str]) -> None:
     asked, told, moved = WAYS[way]
     out = tmp_path / "out.json"
-    words = ["bench", "io", "-d=6:8:10:5", f"-f={tmp_path / 't.nc'}", "-w", "-r", "--data-content=hash", *ONCE]
+    words = ["bench", "io", "-d=6:8:10:5", f"-f={tmp_path / 't.nc'}", "-w", "-r", "--data-content=hash", *ONCE, "-O"]
     for ranks, libraries in (["-n=1", "-p=2"], "ncforge,raw"), ([], "ncforge,libnetcdf,h5,raw"):
         if "--format=cdf5" in options:
             libraries = libraries.replace(",h5", "")
@@ -81,7 +81,7 @@ def test_they_are_right_in_an_mpi_job(ncforge_bin: Path, tmp_path: Path, access:
     libraries = [f"--library={PARALLEL}"] if PARALLEL.exists() else []
     words = ["-n=1", "-p=2", "-d=6:8:10:5", f"-f={tmp_path / 't.nc'}", f"-t={access}", "-w", "-r", f"--json={out}"]
     command = [*mpi_ranks(2), str(ncforge_bin), "bench", "io", *words, "--driver=ncforge,mpi-io", *libraries]
-    done = subprocess.run([*command, *WAYS[way][0], *ONCE], capture_output=True, text=True, timeout=600)
+    done = subprocess.run([*command, *WAYS[way][0], *ONCE, "-O"], capture_output=True, text=True, timeout=600)
     assert done.returncode == 0, done.stderr
     assert [p["verdict"]["checked"] for p in reads(out)] == [WAYS[way][2]] * (2 + len(libraries))
     assert all(p["verdict"]["wrong"] == 0 for p in reads(out))
@@ -90,7 +90,7 @@ def test_they_are_right_in_an_mpi_job(ncforge_bin: Path, tmp_path: Path, access:
 def test_random_places_are_the_same_when_it_is_done_again(run: Run, tmp_path: Path) -> None:
     """And others with another seed: one wrong value is read by some boxes and not by others."""
     path = tmp_path / "t.nc"
-    words = ["bench", "io", "-d=6:8:10:5", f"-f={path}", "--format=cdf5", *ONCE]
+    words = ["bench", "io", "-d=6:8:10:5", f"-f={path}", "--format=cdf5", *ONCE, "-O"]
     run(*words, "-w")
     data = bytearray(path.read_bytes())
     data[-17] ^= 4
@@ -152,7 +152,7 @@ def test_holes_are_nobodys(run: Run, tmp_path: Path) -> None:
     words = ["bench", "io", f"--decomposition={path}", f"-f={tmp_path / 't.nc'}", "-w", "-r", "-F", f"--json={out}"]
     run(*words, "-n=1", "-p=2", *ONCE)
     assert reads(out)[0]["verdict"] == {"checked": 4 * 36 - 6, "wrong": 0, "first": []}
-    done = run(*words, *ONCE)
+    done = run(*words, *ONCE, "-O")
     assert "6 elements of ranks are not in the file" in done.stdout
     assert reads(out)[0]["verdict"]["checked"] == 4 * 36 - 6
     there = np.zeros(4 * 36, bool)
@@ -178,7 +178,7 @@ def test_ranks_of_an_mpi_job_replay_it(ncforge_bin: Path, tmp_path: Path) -> Non
             "-r",
         ]
         command = [*mpi_ranks(2), str(ncforge_bin), "bench", "io", *words, "--driver=ncforge,mpi-io", *libraries]
-        done = subprocess.run([*command, f"--json={out}", *ONCE], capture_output=True, text=True, timeout=600)
+        done = subprocess.run([*command, f"--json={out}", *ONCE, "-O"], capture_output=True, text=True, timeout=600)
         assert done.returncode == 0, done.stderr
         assert all(p["verdict"]["wrong"] == 0 and p["verdict"]["checked"] == 2 * (144 - 6) for p in reads(out))
         assert all(r["problem"] is None for r in section(out)["detail"]["agreement"]["readings"])
@@ -263,7 +263,7 @@ def test_every_call_is_in_the_log(run: Run, tmp_path: Path, ranks: int) -> None:
 
 
 def test_a_log_that_cannot_be_written_is_told_first(run: Run, tmp_path: Path) -> None:
-    words = ["bench", "io", "-d=6:8:10:5", f"-f={tmp_path / 't.nc'}", "-w", *ONCE]
+    words = ["bench", "io", "-d=6:8:10:5", f"-f={tmp_path / 't.nc'}", "-w", *ONCE, "-O"]
     assert "cannot be written" in run(*words, f"--ops-log={tmp_path / 'no' / 'x.csv'}", code=2).stderr
     assert "--ops-log" in run(*words, f"--ops-log={tmp_path / 'x.csv'}", "-L", "ranks=1,2", code=2).stderr
     # A run that goes wrong leaves no part of one.
@@ -275,7 +275,7 @@ def test_a_log_that_cannot_be_written_is_told_first(run: Run, tmp_path: Path) ->
 def test_calls_of_the_system_are_counted(run: Run, tmp_path: Path) -> None:
     """Plain calls move the values and nothing else; looking at the counters is not among them."""
     out, table = tmp_path / "out.json", tmp_path / "out.csv"
-    words = ["bench", "io", "-d=6:8:10:500", f"-f={tmp_path / 't.nc'}", "-w", "-r", "--driver=raw", *ONCE]
+    words = ["bench", "io", "-d=6:8:10:500", f"-f={tmp_path / 't.nc'}", "-w", "-r", "--driver=raw", *ONCE, "-O"]
     done = run(*words, f"--json={out}", f"--csv={table}")
     values_of = 6 * 8 * 10 * 500 * 4
     for row in section(out)["rows"]:

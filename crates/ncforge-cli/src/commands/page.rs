@@ -64,7 +64,7 @@ mod tests {
         assert_eq!(std::fs::read_to_string(&file).unwrap(), "one");
         write_whole(&file, "two", true).unwrap();
         assert_eq!(std::fs::read_to_string(&file).unwrap(), "two");
-        assert_eq!(write_whole(&dir.path().join("no/x"), "", false).unwrap_err().exit, Exit::Failed);
+        assert_eq!(write_whole(&dir.path().join("no/x"), "", false).unwrap_err().exit, Exit::Usage);
         check(Path::new("/dev/null"), false).unwrap();
         assert_eq!(std::fs::read_dir(dir.path()).unwrap().count(), 1);
     }

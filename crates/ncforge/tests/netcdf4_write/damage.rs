@@ -103,7 +103,7 @@ fn what_cannot_be_is_said() {
             },
             "belongs to the format",
         ),
-        (&|s| s.dims.push(dim("a/b", 1, false)), "the name `a/b`"),
+        (&|s| s.dims.push(dim("a/b", 1, false)), "`a/b` cannot be the name"),
     ];
     for (change, word) in cases {
         let got = with(change);
