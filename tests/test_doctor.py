@@ -326,6 +326,8 @@ def test_the_figures_are_right(tmp_path: Path) -> None:
         f"to deliver {N * 4 / 2**10:.2f} KiB ({NY * NX:,}×)"
     )
     assert found["severity"] == "info" and found["variable"] == "tas", "the whole file is read in some milliseconds"
+    (slow,) = [f for f in findings(path, "--storage", "object") if f["code"] == "NC101"]
+    assert slow["severity"] == "warning", "from an object store each read waits"
     cache = found["netcdf_c_cache"]
     assert cache["size"] == N * bytes_each and cache["slots"] > 2 * N and cache["preemption"] == 0.75
     # Who reads maps only has nothing to mend there.
@@ -361,7 +363,7 @@ def test_the_text_is_folded_and_narrow(tmp_path: Path) -> None:
             d.createDimension(name, n)
         for i in range(20):
             d.createVariable(f"v{i}", "f4", ("time", "lat", "lon"), **z((1, NY, NX)))[:] = smooth(64)
-    text = doctor("many.nc", code=0, cwd=tmp_path).stdout
+    text = doctor("many.nc", "--storage", "object", code=3, cwd=tmp_path).stdout
     assert text.count("NC101") == 1 and "v0, v1, v2" in text and "and 8 more" in text
     long = [line for line in text.splitlines() if len(line) > 80]
     assert all("ncforge copy" in line for line in long), long
