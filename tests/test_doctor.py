@@ -326,8 +326,8 @@ def test_the_figures_are_right(tmp_path: Path) -> None:
         f"to deliver {N * 4 / 2**10:.2f} KiB ({NY * NX:,}×)"
     )
     assert found["severity"] == "info" and found["variable"] == "tas", "the whole file is read in some milliseconds"
-    (slow,) = [f for f in findings(path, "--storage", "object") if f["code"] == "NC101"]
-    assert slow["severity"] == "warning", "from an object store each read waits"
+    (slow,) = [f for f in findings(path, "--storage", "nfs") if f["code"] == "NC101"]
+    assert slow["severity"] == "warning", "from a file server each chunk is a request"
     cache = found["netcdf_c_cache"]
     assert cache["size"] == N * bytes_each and cache["slots"] > 2 * N and cache["preemption"] == 0.75
     # Who reads maps only has nothing to mend there.
@@ -343,9 +343,9 @@ def test_select_ignore_fail_on(tmp_path: Path) -> None:
     assert "NC301" not in codes(path, "--ignore", "no-shuffle")
     # Read in some milliseconds, it is worth remarks; with a request for each chunk, warnings.
     doctor(path, code=0)
-    doctor(path, "--storage", "object", code=3)
-    doctor(path, "--storage", "object", "--fail-on", "error", code=0)
-    doctor(path, "--storage", "object", "--select", "NC106", code=0)
+    doctor(path, "--storage", "nfs", code=3)
+    doctor(path, "--storage", "nfs", "--fail-on", "error", code=0)
+    doctor(path, "--storage", "nfs", "--select", "NC106", code=0)
     doctor(path, "--select", "NC106", "--fail-on", "info", code=3)
     doctor(path, "--select", "NC9", code=2)
     doctor(path, "--for", "mapp", code=2)
@@ -363,7 +363,7 @@ def test_the_text_is_folded_and_narrow(tmp_path: Path) -> None:
             d.createDimension(name, n)
         for i in range(20):
             d.createVariable(f"v{i}", "f4", ("time", "lat", "lon"), **z((1, NY, NX)))[:] = smooth(64)
-    text = doctor("many.nc", "--storage", "object", code=3, cwd=tmp_path).stdout
+    text = doctor("many.nc", "--storage", "nfs", code=3, cwd=tmp_path).stdout
     assert text.count("NC101") == 1 and "v0, v1, v2" in text and "and 8 more" in text
     long = [line for line in text.splitlines() if len(line) > 80]
     assert all("ncforge copy" in line for line in long), long
@@ -425,7 +425,7 @@ def test_sarif(tmp_path: Path) -> None:
     path, other = tmp_path / "a map.nc", tmp_path / "other.nc"
     field(path, **z((1, NY, NX)))
     field(other, **z((64, 8, 16)))
-    log = json.loads(doctor("--sarif", "--storage", "object", path, code=3).stdout)
+    log = json.loads(doctor("--sarif", "--storage", "nfs", path, code=3).stdout)
     (run,) = log["runs"]
     assert log["version"] == "2.1.0" and run["tool"]["driver"]["name"] == "ncforge doctor"
     rules = run["tool"]["driver"]["rules"]
