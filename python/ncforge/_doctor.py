@@ -54,17 +54,6 @@ class CacheAdvice:
 
 
 @dataclass(frozen=True)
-class Slower:
-    """A read that takes longer after a finding was mended."""
-
-    read: str
-    now: float
-    """Seconds that it takes now, …"""
-    then: float
-    """… and then."""
-
-
-@dataclass(frozen=True)
 class Finding:
     """One thing that was found."""
 
@@ -80,8 +69,6 @@ class Finding:
     """The variable's (or dimension's) path; ``None``: the file."""
     commands: list[str] = field(default_factory=list)
     """Command lines that mend it; none where no copy can."""
-    slower: list[Slower] = field(default_factory=list)
-    """Reads that take longer after that, and by how much."""
     netcdf_c_cache: CacheAdvice | None = None
     """What users of netCDF-C can set instead."""
     files: list[str] = field(default_factory=list)
@@ -89,8 +76,7 @@ class Finding:
 
     def __str__(self) -> str:
         of = f"{self.variable}: " if self.variable else ""
-        slower = [f"{s.read} takes {s.then / s.now:.1f} times as long then" for s in self.slower]
-        return "\n  ".join([f"{self.code} {self.severity} {of}{self.message}", *self.commands, *slower])
+        return "\n  ".join([f"{self.code} {self.severity} {of}{self.message}", *self.commands])
 
 
 @dataclass(frozen=True)
@@ -214,11 +200,7 @@ class Rule:
 
 def _finding(raw: dict[str, Any]) -> Finding:
     cache = raw.get("netcdf_c_cache")
-    own = {
-        "netcdf_c_cache": None if cache is None else only(CacheAdvice, cache),
-        "slower": [only(Slower, s) for s in raw.get("slower", [])],
-    }
-    return only(Finding, {**raw, **own})
+    return only(Finding, {**raw, "netcdf_c_cache": None if cache is None else only(CacheAdvice, cache)})
 
 
 def _diagnosis(text: str, request: dict[str, Any]) -> Diagnosis:

@@ -3,7 +3,7 @@
 use serde_json::{Value, json as object};
 
 use super::Report;
-use super::finding::{Finding, Slower};
+use super::finding::Finding;
 use super::rules::{Severity, rules};
 
 /// One report as JSON.
@@ -30,11 +30,10 @@ pub(super) fn finding(f: &Finding, file: &str) -> Value {
     object!({
         "code": f.rule.code,
         "name": f.rule.name,
-        "severity": f.severity,
+        "severity": f.rule.severity,
         "variable": f.var,
         "message": f.message,
         "commands": commands,
-        "slower": f.slower,
         "netcdf_c_cache": f.cache,
         "files": f.files,
     })
@@ -80,9 +79,6 @@ fn result(f: &Finding, files: &[String]) -> Value {
     };
     if let (Some(mend), Some(file)) = (&f.mend, files.first()) {
         text += &format!("\nMended by: {}", mend.command(file));
-        if let Some(words) = Slower::words(&f.slower) {
-            text += &format!(" ({words})");
-        }
     }
     let logical: Vec<Value> = f
         .var
@@ -101,7 +97,7 @@ fn result(f: &Finding, files: &[String]) -> Value {
     object!({
         "ruleId": f.rule.code,
         "ruleIndex": rules().position(|r| r.code == f.rule.code),
-        "level": level(f.severity),
+        "level": level(f.rule.severity),
         "message": {"text": text},
         "locations": places,
     })
