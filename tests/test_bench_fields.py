@@ -210,7 +210,7 @@ def test_blocks_are_read_with_a_halo(run: Run, tmp_path: Path, ranks: int) -> No
     words += ["--split=1:2:2:1", f"--ranks={ranks}"] if ranks > 1 else ["--library=find", "--read-block=1:4:3:5"]
     out = tmp_path / "out.csv"
     for chunks in ("none", "1:4:3:5"):
-        done = run(*words, f"-L=chunk={chunks}", "--halo=1", f"--csv={out}", "--json", *ONCE)
+        done = run(*words, f"-L=chunk={chunks}", "--halo=1", f"--csv={out}", "-O", "--json", *ONCE)
         report = detail(done.stdout)
         right(report)
         reads = [p for p in report["phases"] if p["kind"] == "read"]

@@ -110,7 +110,7 @@ def test_more_and_more_ranks(run: Run, tmp_path: Path) -> None:
 def test_a_saved_benchmark_is_run_again(run: Run, saved: list[Path], tmp_path: Path) -> None:
     again = tmp_path / "again.json"
     for result in (saved[0], saved[3]):
-        done = run("bench", "rerun", str(result), f"--json={again}")
+        done = run("bench", "rerun", str(result), f"--json={again}", "-O")
         assert "95 % interval" in done.stdout
         old, new = (json.loads(p.read_text()) for p in (result, again))
         names = [[(r["case"], r["phase"]) for r in d["sections"][0]["rows"]] for d in (old, new)]

@@ -263,7 +263,7 @@ def test_every_call_is_in_the_log(run: Run, tmp_path: Path, ranks: int) -> None:
 
 
 def test_a_log_that_cannot_be_written_is_told_first(run: Run, tmp_path: Path) -> None:
-    words = ["bench", "io", "-d=6:8:10:5", f"-f={tmp_path / 't.nc'}", "-w", *ONCE, "-O"]
+    words = ["bench", "io", "-d=6:8:10:5", f"-f={tmp_path / 't.nc'}", "-w", *ONCE]
     assert "cannot be written" in run(*words, f"--ops-log={tmp_path / 'no' / 'x.csv'}", code=2).stderr
     assert "--ops-log" in run(*words, f"--ops-log={tmp_path / 'x.csv'}", "-L", "ranks=1,2", code=2).stderr
     # A run that goes wrong leaves no part of one.

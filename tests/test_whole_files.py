@@ -54,8 +54,7 @@ def test_doctor_is_the_commands(slow: Path, run: Run) -> None:
     (told,) = json.loads(run("doctor", "--json", "--fail-on", "never", slow).stdout)["files"]
     assert [f.code for f in found.findings] == [f["code"] for f in told["findings"]]
     first = found.findings[0]
-    # A remark: all of it is read in a moment.
-    assert first.code == "NC101" and first.name == "time-chunked-by-1" and first.severity == "info"
+    assert first.code == "NC101" and first.name == "time-chunked-by-1" and first.severity == "warning"
     assert first.variable == "tas" and "300 chunks" in first.message
     assert any("ncforge copy" in c and "--chunks" in c for c in first.commands)
     assert first.netcdf_c_cache is not None and first.netcdf_c_cache.size > 0
