@@ -31,7 +31,10 @@ fn main() -> ncforge::Result<()> {
     };
     let engine = Engine::new(EngineOptions { threads, memory: None })?;
     println!("{} threads, budget {} MiB", engine.threads(), engine.memory() >> 20);
-    let data = Dataset::open_options(&file, &OpenOptions { engine: Some(engine.clone()), map, ..OpenOptions::default() })?;
+    let data = Dataset::open_options(
+        &file,
+        &OpenOptions { engine: Some(engine.clone()), map, ..OpenOptions::default() },
+    )?;
     let schema = data.schema();
     let mut held = Vec::new();
     for var in schema.var_ids() {
