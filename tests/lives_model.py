@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import copy
+import itertools
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -33,6 +34,8 @@ class Variable:
     """Which values are: those that were written, and those that were filled."""
     attributes: Attributes = field(default_factory=dict)
     is_filled: bool = True
+    ident: int = field(default_factory=itertools.count().__next__)
+    """The same whatever it is called."""
 
     def fill(self) -> Any:
         """The value of what nobody wrote."""
@@ -220,7 +223,7 @@ def values_differ(
         return
     wrong = np.asarray(known & (values != want))
     for other in states:
-        old = other.variables.get(path)
+        old = next((o for o in other.variables.values() if o.ident == v.ident), None)
         if wrong.any() and old is not None and other is not states[-1] and old.values.ndim == want.ndim:
             common = tuple(slice(0, min(a, b)) for a, b in zip(want.shape, old.values.shape, strict=True))
             wrong[common] &= (values[common] != old.values[common]) & old.known[common]

@@ -422,7 +422,7 @@ def random_key(model: Model, v: Variable, r: random.Random) -> Key:
             key.append(slice(start, stop))
         elif kind == 2:
             key.append(slice(start, stop, r.randint(1, 3)))
-        elif kind == 3 and not has_list and not any(isinstance(k, int) for k in key):
+        elif kind == 3 and v.dtype != "str" and not has_list and not any(isinstance(k, int) for k in key):
             has_list = True
             key.append(sorted(r.sample(range(n), k=r.randint(1, min(n, 6)))))
         elif kind == 4 and not has_list and v.dtype != "str":
