@@ -22,7 +22,7 @@ import tempfile
 import time
 from collections import Counter
 from collections.abc import Iterator
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
 
@@ -113,11 +113,13 @@ def superblock_end(path: Path) -> int | None:
     return int.from_bytes(head[at : at + 8], "little")
 
 
-def forget_misplaced(theirs: Found, raw: Found, model: Model) -> None:
-    """Forgets what netCDF-C finds in variables of which HDF5 has less than the lengths of several dimensions, or not of the first.
+def without_misplaced(theirs: Found, raw: Found, model: Model) -> Found:
+    """What netCDF-C finds, with the model's values in variables of which HDF5 has less than the lengths of several dimensions, or
+    not of the first.
 
     It puts their values at wrong places, or shows memory that nobody wrote (a dimension has grown with another variable).
     """
+    variables = dict(theirs.variables)
     for path, (dims, values, attributes) in theirs.variables.items():
         if path not in raw.variables or dims is None:
             continue
@@ -126,7 +128,8 @@ def forget_misplaced(theirs: Found, raw: Found, model: Model) -> None:
             stored != values.shape and len(model.unlimited.intersection(dims)) > 1
         )
         if short and path in model.variables and model.variables[path].values.shape == values.shape:
-            theirs.variables[path] = (dims, model.variables[path].values, attributes)
+            variables[path] = (dims, model.variables[path].values, attributes)
+    return replace(theirs, variables=variables)
 
 
 def judged(path: Path, by: str, models: list[Model], folder: Path) -> Model:
@@ -149,18 +152,17 @@ def judged(path: Path, by: str, models: list[Model], folder: Path) -> Model:
         if done.returncode:
             raise Lost(f"{tool[0]} fails: {done.stderr[-500:]}")
         raw = found_by_h5py(plain) if end is not None else None
-    if raw is not None:
-        forget_misplaced(theirs, raw, models[-1])
     reasons = []
     for model in reversed(models):
-        wrong = list(differences(model, theirs, "netCDF4", models))
+        placed = theirs if raw is None else without_misplaced(theirs, raw, model)
+        wrong = list(differences(model, placed, "netCDF4", models))
         wrong += differences(model, ours, "ncforge", models)
         if raw is not None:
             wrong += differences(model, raw, "h5py", models)
         if not wrong:
-            return model if len(models) == 1 else values_of_either(model, theirs)
+            return model if len(models) == 1 else values_of_either(model, placed, models)
         reasons.append(wrong)
-    raise Lost("; ".join(reasons[0][:5]))
+    raise Lost("; or ".join("; ".join(wrong[:5]) for wrong in reasons))
 
 
 @dataclass

@@ -180,6 +180,9 @@ def differences(model: Model, found: Found, by: str, states: list[Model]) -> Ite
         lengths = {n: (length, n in model.unlimited) for n, length in model.dims.items()}
         if found.dims != lengths:
             yield f"{by}: dimensions {found.dims}, not {lengths}"
+    if set(found.attributes) != set(model.attributes):
+        yield f"{by}: groups {sorted(found.attributes)}, not {sorted(model.attributes)}"
+        return
     paths = set(found.variables)
     if paths != set(model.variables) and not (found.is_partial and paths < set(model.variables)):
         yield f"{by}: variables {sorted(found.variables)}, not {sorted(model.variables)}"
@@ -224,7 +227,7 @@ def values_differ(
     wrong = np.asarray(known & (values != want))
     for other in states:
         old = next((o for o in other.variables.values() if o.ident == v.ident), None)
-        if wrong.any() and old is not None and other is not states[-1] and old.values.ndim == want.ndim:
+        if wrong.any() and old is not None and old is not v and old.values.ndim == want.ndim:
             common = tuple(slice(0, min(a, b)) for a, b in zip(want.shape, old.values.shape, strict=True))
             wrong[common] &= (values[common] != old.values[common]) & old.known[common]
     if wrong.any():
@@ -233,10 +236,16 @@ def values_differ(
         yield f"{by}: {int(wrong.sum())} of {wrong.size} values of `{path}`, the first at {at}: {value!r}, not {should!r}"
 
 
-def values_of_either(model: Model, found: Found) -> Model:
-    """The model, with the values that were found where the old ones or the new ones may be."""
+def values_of_either(model: Model, found: Found, states: list[Model]) -> Model:
+    """The model, with the values that were found where the old ones or the new ones may be; what one state does not know is unknown."""
     for path, v in model.variables.items():
         values = found.variables[path][1]
-        if values.shape == v.values.shape:
-            v.values = values.astype(v.values.dtype)
+        if values.shape != v.values.shape:
+            continue
+        v.values = values.astype(v.values.dtype)
+        for other in states:
+            old = next((o for o in other.variables.values() if o.ident == v.ident), None)
+            if old is not None and old.known.ndim == v.known.ndim:
+                common = tuple(slice(0, min(a, b)) for a, b in zip(v.known.shape, old.known.shape, strict=True))
+                v.known[common] &= old.known[common]
     return model
