@@ -11,6 +11,7 @@ attributes and values equal the model's, and an HDF5 superblock says where the f
 from __future__ import annotations
 
 import argparse
+import faulthandler
 import os
 import pickle
 import random
@@ -43,6 +44,8 @@ KINDS: dict[str, tuple[str, str, tuple[str, ...]]] = {
 }
 #: One session in so many is killed.
 KILLED = 15
+#: Lives that `main` gives to one process.
+BATCH = 100
 
 
 class Lost(AssertionError):
@@ -269,19 +272,57 @@ def main() -> int:
     done: Counter[str] = Counter()
     lost = 0
     begun = time.monotonic()
-    with tempfile.TemporaryDirectory() as folder:
-        for kind, seed in lives(options.sessions, options.seed, options.length):
-            if options.kind not in (None, kind):
-                continue
-            try:
-                done += live(kind, seed, options.length, Path(folder))
-            except Lost as e:
+    left = [of for of in lives(options.sessions, options.seed, options.length) if options.kind in (None, of[0])]
+    while left:
+        ended = batch(left[:BATCH], options.length)
+        for report in ended:
+            done += report.done
+            if report.lost is not None:
                 lost += 1
-                print(e, file=sys.stderr, flush=True)
+                print(report.lost, file=sys.stderr, flush=True)
                 if not options.keep_going:
                     return 1
+        left = left[len(ended) :]
+        print(f"{done.total()} sessions, {lost} lives lost something", file=sys.stderr, flush=True)
     print(f"{done.total()} sessions {dict(done)} in {time.monotonic() - begun:.0f} s, {lost} lives lost something")
     return 1 if lost else 0
+
+
+@dataclass
+class Report:
+    """A life that ended: what was done in it, and what was lost."""
+
+    done: Counter[str] = field(default_factory=Counter)
+    lost: str | None = None
+
+
+def batch(which: list[tuple[str, int]], length: int) -> list[Report]:
+    """Some lives, in a process of their own: a library that crashes as it reads a file ends that life and not the others."""
+    reading, writing = os.pipe()
+    child = os.fork()
+    if child == 0:
+        os.close(reading)
+        faulthandler.enable()
+        with tempfile.TemporaryDirectory() as folder, os.fdopen(writing, "wb") as out:
+            for kind, seed in which:
+                report = Report()
+                try:
+                    report.done = live(kind, seed, length, Path(folder))
+                except Lost as e:
+                    report.lost = str(e)
+                pickle.dump(report, out)
+                out.flush()
+        os._exit(0)
+    os.close(writing)
+    ended: list[Report] = []
+    with os.fdopen(reading, "rb") as reports:
+        while reports.peek(1):  # type: ignore[attr-defined]
+            ended.append(pickle.load(reports))
+    status = os.waitstatus_to_exitcode(os.waitpid(child, 0)[1])
+    if status != 0:
+        kind, seed = which[len(ended)]
+        ended.append(Report(lost=f"{kind}, seed {seed}: the process that lived it ended with {status}"))
+    return ended
 
 
 if __name__ == "__main__":

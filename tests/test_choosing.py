@@ -240,3 +240,71 @@ def test_the_cache_that_is_told_for_netcdf_c_is_enough(tmp_path: Path) -> None:
     # Each loop fetches all once.
     assert enough < 2.2 * path.stat().st_size
     assert less > 2 * enough
+
+
+#: Lengths of time, lat and lon, and filters: the same question to everybody.
+QUESTIONS = [
+    ((365, 64, 128), {"zlib": True, "complevel": 1, "shuffle": True}),
+    ((120, 96, 96), {}),
+    ((12, 90, 180), {"zlib": True, "complevel": 1, "shuffle": True}),
+    ((2000, 8, 9), {}),
+]
+
+
+@pytest.mark.parametrize(("shape", "filters"), QUESTIONS)
+def test_everybody_gives_the_same_answer(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, shape: tuple[int, int, int], filters: dict[str, Any]
+) -> None:
+    """``tune chunks``, ``copy --chunks auto``, its equal in Python and the doctor's command, with and without values; and a
+    variable that is about to be created with no values yet."""
+    monkeypatch.setenv("NCFORGE_MACHINE", "/nonexistent")
+    source = tmp_path / "in.nc"
+    noise = np.random.default_rng(4).random(shape, dtype="f4")
+    with netCDF4.Dataset(source, "w") as d:
+        define(d, dict(zip(("time", "lat", "lon"), shape, strict=True)))
+        d.createVariable("v", "f4", ("time", "lat", "lon"), chunksizes=(1, *shape[1:]), **filters)[:] = noise
+
+    def chunks_of(path: Path) -> list[int]:
+        with netCDF4.Dataset(path) as d:
+            found: list[int] = d["v"].chunking()
+            return found
+
+    (told,) = [
+        t for t in json.loads(run("tune", "chunks", source, "--json"))["variables"] if t["variable"] in {"v", "/v"}
+    ]
+    answers = {"tune": told["choice"]["chunks"]}
+    run("copy", "-q", "--chunks", "auto", source, tmp_path / "copy.nc")
+    answers["copy"] = chunks_of(tmp_path / "copy.nc")
+    ncforge.copy(source, tmp_path / "python.nc", chunks="auto")
+    answers["copy in Python"] = chunks_of(tmp_path / "python.nc")
+    findings = json.loads(run("doctor", "--json", "--fail-on", "never", source))["files"][0]["findings"]
+    commands = [c for f in findings if f["code"] == "NC101" for c in f["commands"]]
+    words = {c.split("--chunks v:")[1].split()[0] for c in commands}
+    assert words <= {",".join(map(str, told["choice"]["chunks"]))}, (commands, told)
+    assert words or not filters or shape[0] < 100, "time chunked by 1 is slow"
+    (bare,) = json.loads(run("tune", "chunks", "--no-sample", "--vars", "v", source, "--json"))["variables"]
+    with ncforge.Dataset(tmp_path / "new.nc", "w") as new:
+        for name, n in zip(("time", "lat", "lon"), shape, strict=True):
+            new.createDimension(name, n)
+        created = new.createVariable("v", "f4", ("time", "lat", "lon"), **filters).chunking()
+    # Without filters nothing needs chunks there.
+    assert created == (bare["choice"]["chunks"] if filters else "contiguous")
+    assert len({tuple(a) for a in answers.values()}) == 1, answers
+    # Asked again, of what it made itself, it has nothing to say.
+    again = json.loads(run("doctor", "--json", tmp_path / "copy.nc"))["files"][0]["findings"]
+    assert not [f for f in again if f["code"].startswith(("NC1", "NC2"))], again
+
+
+def test_bounds_are_not_cut_apart(tmp_path: Path) -> None:
+    """The corners of a cell lie together, also in long variables."""
+    path = tmp_path / "in.nc"
+    with netCDF4.Dataset(path, "w", format="NETCDF3_64BIT_OFFSET") as d:
+        d.createDimension("cell", 300_000)
+        d.createDimension("corner", 4)
+        d.createVariable("lat", "f8", ("cell",)).bounds = "lat_edges"
+        d.createVariable("lat_edges", "f8", ("cell", "corner"))[:] = np.arange(1_200_000.0).reshape(-1, 4)
+    out = tmp_path / "out.nc"
+    run("copy", "-q", "--format", "netcdf4", "--chunks", "auto", "--codec", "deflate", path, out)
+    with netCDF4.Dataset(out) as d:
+        cells, corners = d["lat_edges"].chunking()
+        assert corners == 4 and cells > 100

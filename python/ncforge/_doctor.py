@@ -54,6 +54,17 @@ class CacheAdvice:
 
 
 @dataclass(frozen=True)
+class Slower:
+    """A read that takes longer after a finding was mended."""
+
+    read: str
+    now: float
+    """Seconds that it takes now, …"""
+    then: float
+    """… and then."""
+
+
+@dataclass(frozen=True)
 class Finding:
     """One thing that was found."""
 
@@ -69,6 +80,8 @@ class Finding:
     """The variable's (or dimension's) path; ``None``: the file."""
     commands: list[str] = field(default_factory=list)
     """Command lines that mend it; none where no copy can."""
+    slower: list[Slower] = field(default_factory=list)
+    """Reads that take longer after that, and by how much."""
     netcdf_c_cache: CacheAdvice | None = None
     """What users of netCDF-C can set instead."""
     files: list[str] = field(default_factory=list)
@@ -76,7 +89,8 @@ class Finding:
 
     def __str__(self) -> str:
         of = f"{self.variable}: " if self.variable else ""
-        return "\n  ".join([f"{self.code} {self.severity} {of}{self.message}", *self.commands])
+        slower = [f"{s.read} takes {s.then / s.now:.1f} times as long then" for s in self.slower]
+        return "\n  ".join([f"{self.code} {self.severity} {of}{self.message}", *self.commands, *slower])
 
 
 @dataclass(frozen=True)
@@ -200,7 +214,11 @@ class Rule:
 
 def _finding(raw: dict[str, Any]) -> Finding:
     cache = raw.get("netcdf_c_cache")
-    return only(Finding, {**raw, "netcdf_c_cache": None if cache is None else only(CacheAdvice, cache)})
+    own = {
+        "netcdf_c_cache": None if cache is None else only(CacheAdvice, cache),
+        "slower": [only(Slower, s) for s in raw.get("slower", [])],
+    }
+    return only(Finding, {**raw, **own})
 
 
 def _diagnosis(text: str, request: dict[str, Any]) -> Diagnosis:

@@ -1,7 +1,7 @@
 //! The page of `doctor`: what was found, the commands, and what they bring.
 
 use maud::{Markup, html};
-use ncforge::ops::doctor::{Anatomy, Mend, Report, Severity, fold};
+use ncforge::ops::doctor::{Anatomy, Mend, Report, Severity, Slower, fold};
 use ncforge::words::many;
 
 use crate::page::{drawn, page, summary, variable_id};
@@ -67,11 +67,12 @@ fn findings(report: &Report) -> Markup {
                     @for group in &folded {
                         @for one in &group.findings {
                             tr {
-                                td { span class=(severity(one.worst.rule.severity)) { (one.worst.rule.code) } }
+                                td { span class=(severity(one.worst.severity)) { (one.worst.rule.code) } }
                                 td { (names(&group.vars)) }
                                 td {
                                     (one.worst.message)
                                     @if let Some(mend) = &one.worst.mend { pre { code { (mend.command(&report.file)) } } }
+                                    @if let Some(words) = Slower::words(&one.worst.slower) { p.note { (words) } }
                                     @if let Some(cache) = &one.worst.cache { p.note { "or, in netCDF-C, for the " (cache.read) ":" } pre { code { (cache.call()) } } }
                                 }
                             }

@@ -46,7 +46,7 @@ pub mod machine;
 pub mod pattern;
 pub mod search;
 
-pub use axes::{Axis, Role, axes_along, axes_of};
+pub use axes::{Axis, Role, Roles, axes_along, axes_of};
 pub use choose::{Choice, Contender, Contest, Depth, Limits, Request, Told, choose};
 pub use coding::Coding;
 pub use cost::{Cost, Grid, touched};

@@ -70,7 +70,7 @@ pub(crate) fn run(args: &DoctorArgs, cx: &Context<'_>) -> Result {
         }
         None => print(args, &reports, &across, cx),
     }
-    let found = reports.iter().filter_map(Report::worst).chain(across.iter().map(|f| f.rule.severity)).max();
+    let found = reports.iter().filter_map(Report::worst).chain(across.iter().map(|f| f.severity)).max();
     let limit = match args.fail_on {
         FailOn::Info => Some(Severity::Info),
         FailOn::Warning => Some(Severity::Warning),

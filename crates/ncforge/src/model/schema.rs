@@ -110,7 +110,7 @@ pub struct Variable {
 }
 
 /// How a variable's bytes are arranged.
-#[derive(Clone, Debug, PartialEq)]
+#[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub enum Storage {
     /// One run of bytes (in classic files: also records).
     Contiguous,
@@ -126,7 +126,7 @@ pub enum Storage {
 }
 
 /// A filter of HDF5's pipeline, as the file stores it.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub struct Filter {
     /// The registered number: 1 deflate, 2 shuffle, 3 fletcher32, 32015 zstd, …
     pub id: u16,

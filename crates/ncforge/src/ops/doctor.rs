@@ -50,6 +50,7 @@ mod codecs;
 mod facts;
 mod finding;
 mod mend;
+mod mended;
 mod places;
 mod report;
 mod rules;
@@ -75,13 +76,13 @@ use self::watched::Watched;
 
 pub use crate::tune::CacheAdvice;
 pub use anatomy::{Anatomy, Read, Run, StoredChunk, Use, VariableAnatomy, anatomy};
-pub use finding::{Finding, Folded, Group, fold};
+pub use finding::{Finding, Folded, Group, Slower, fold};
 pub use mend::Mend;
 pub use report::{json, sarif};
 pub use rules::{Codes, Rule, Severity, When, rules};
 
 /// Bytes of a file that are read, at most.
-pub const MOST_READ: u64 = 64 << 20;
+pub const MOST_READ: u64 = 128 << 20;
 
 /// The default cache of another reader.
 #[derive(Clone, Debug, PartialEq, Serialize)]
@@ -186,7 +187,7 @@ pub struct Report {
 impl Report {
     /// The worst that was found.
     pub fn worst(&self) -> Option<Severity> {
-        self.findings.iter().map(|f| f.rule.severity).max()
+        self.findings.iter().map(|f| f.severity).max()
     }
 }
 
@@ -240,7 +241,7 @@ fn gather(path: &Path, options: &DoctorOptions, engine: &Engine) -> Result<Facts
     if options.sample && options.profile.is_none() && telling.any(|r| options.wants(r)) {
         sample::sample(&mut facts)?;
     }
-    facts.choose(options)?;
+    facts.choose(options);
     Ok(facts)
 }
 
@@ -257,6 +258,9 @@ fn report(facts: Facts, options: &DoctorOptions) -> (Report, Facts) {
         }
     }
     findings.retain(|f| options.wants(f.rule));
+    if options.profile.is_none() {
+        mended::weigh(&facts, options, &mut findings);
+    }
     findings.sort_by_key(|f| f.rule.code);
     let mut notes = facts.notes.clone();
     notes.extend(

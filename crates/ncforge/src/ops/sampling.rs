@@ -29,8 +29,9 @@ use crate::tune::coding::SIZES;
 
 /// Boxes that are read, at most.
 const BOXES: u64 = 8;
-/// Values that are looked at to choose a codec, in at least [`BOXES`] parts, …
-const VALUES: u64 = 2 << 20;
+/// Bytes of values that are encoded to choose a codec: a part of the variable, between these bounds, in at least [`BOXES`] parts, …
+const VALUES: (u64, u64) = (128 << 10, 2 << 20);
+const OF_VALUES: u64 = 4;
 /// … of which none costs more than the limit divided by this.
 const FEW: u64 = 4;
 /// Parts that are cut out of each, of every size.
@@ -43,51 +44,21 @@ const LARGE: usize = 3;
 /// up to ten times apart.
 const CHUNKS: (u64, u64) = (8, 128);
 const CHUNK: u64 = 1 << 20;
-/// Bytes that samples of one variable may read and decode, at most.
-const OF_VARIABLE: u64 = 64 << 20;
-/// Of a variable, samples look at this part at most, but need not look at less than so many bytes.
-const PART: (u64, u64) = (3, 16 << 20);
-
-/// Bytes that samples of one file may still read and decode.
+/// Bytes that samples for codecs may still read and decode, of one file.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Budget {
     left: u64,
-    /// The claims of all variables that have not asked yet.
-    waiting: f64,
 }
 
 impl Budget {
-    /// Samples of all variables of a file together read and decode so much at most.
-    const OF_FILE: u64 = 64 << 20;
-
-    /// For a file with variables of so many bytes. Each claims as much as the root of its bytes says: where the error of
-    /// a choice falls as one over the bytes that were looked at, and costs time as the variable is large, the sum of all
-    /// costs is least with such shares.
-    pub(crate) fn of_file(variables: impl IntoIterator<Item = u64>) -> Self {
-        Budget { left: Self::OF_FILE, waiting: variables.into_iter().map(Self::claim).sum() }
-    }
-
-    fn claim(bytes: u64) -> f64 {
-        (bytes as f64).sqrt()
-    }
-
-    /// Two budgets that are one together.
-    pub(crate) fn halves(self) -> (Budget, Budget) {
-        let half = self.left / 2;
-        (Budget { left: half, ..self }, Budget { left: self.left - half, ..self })
-    }
-
-    /// For the next variable, of so many bytes.
-    pub(crate) fn for_variable(&mut self, bytes: u64) -> u64 {
-        let claim = Self::claim(bytes);
-        let share = (claim / self.waiting).min(1.0) * self.left as f64;
-        self.waiting = (self.waiting - claim).max(0.0);
-        (bytes / PART.0).max(PART.1).min(OF_VARIABLE).min(share as u64)
+    /// So much.
+    pub(crate) fn of(left: u64) -> Self {
+        Budget { left }
     }
 
     /// For one of `n` variables that come yet, alike for each.
     pub(crate) fn share(self, n: u64) -> u64 {
-        (self.left / n.max(1)).min(OF_VARIABLE)
+        self.left / n.max(1)
     }
 
     /// So many were read.
@@ -108,7 +79,7 @@ pub(crate) struct Limit {
 /// What a sample of a variable says.
 #[derive(Clone, Copy, Debug)]
 pub struct Sampled {
-    /// Sizes and rates with the filters that were tried.
+    /// Sizes and rates with the filters that were tried, timed unless that was too little to time.
     pub coding: Coding,
     /// The same sizes, and rates that follow from what was written (where it was not deflate after a shuffle: the usual
     /// ones): the same in every run.
@@ -128,6 +99,9 @@ pub fn sample(dataset: &Dataset, var: VarId, filters: &[Filter], limit: u64) -> 
     sample_of(dataset, var, filters, limit)
 }
 
+/// Decoding is timed where so many bytes may be read: less is too little to tell, and not worth the time.
+const TIMED: u64 = 1 << 20;
+
 /// The same for any source.
 pub(crate) fn sample_of(
     dataset: &dyn Source,
@@ -141,6 +115,7 @@ pub(crate) fn sample_of(
     }
     let element = layout.element.size;
     let chain = CodecChain::new(filters, element)?;
+    let timed = limit >= TIMED;
     let mut budget = limit;
     let mut found: [Found; SIZES.len()] = Default::default();
     for i in 0..BOXES {
@@ -166,15 +141,18 @@ pub(crate) fn sample_of(
                     .enumerate()
                     .map(|(d, (n, c))| place(part, d, n - c))
                     .collect();
-                found.add(&chain, &cut(&bytes, &slab.count, &start, &shape, element), true)?;
+                found.add(&chain, &cut(&bytes, &slab.count, &start, &shape, element), timed)?;
             }
         }
     }
     let read = limit - budget;
-    for found in &mut found {
-        found.time(&chain, None)?;
+    if timed {
+        for found in &mut found {
+            found.time(&chain, None)?;
+        }
     }
-    Ok(summary(&found, filters).map(|s| Sampled { read, ..s }))
+    let summed = summary(&found, filters).map(|s| Sampled { read, ..s });
+    Ok(summed.map(|s| if timed { s } else { Sampled { coding: s.sized, ..s } }))
 }
 
 /// Encodes and decodes parts of a variable as if they were chunks of these lengths. What lies side by side in a chunk decides
@@ -334,9 +312,11 @@ pub(crate) fn parts_of(
     }
     let element = layout.element.size;
     let whole: Vec<u64> = layout.shape.iter().zip(chunk).map(|(&n, &c)| c.clamp(1, n)).collect();
-    let wanted = part_shape(&whole, element as u64, SIZES[LARGE]);
+    let all = layout.shape.iter().fold(element as u64, |b, &n| b.saturating_mul(n));
+    let values = (all / OF_VALUES).clamp(VALUES.0, VALUES.1);
+    let wanted = part_shape(&whole, element as u64, SIZES[LARGE].min(values / BOXES));
     let size = wanted.iter().product::<u64>() * element as u64;
-    let number = (VALUES / size.max(1)).clamp(BOXES, 8 * BOXES);
+    let number = (values / size.max(1)).clamp(BOXES, 8 * BOXES);
     for i in 0..number {
         let most = budget.min(limit / FEW);
         let start: Vec<u64> = (0..wanted.len())
@@ -350,7 +330,7 @@ pub(crate) fn parts_of(
         let Some(slab) = slab else { break };
         budget = budget.saturating_sub(decoded(&layout, &slab));
         let Values::Fixed(bytes) = dataset.read(var, &slab)? else { break };
-        let shape = part_shape(&slab.count, element as u64, size.max(SIZES[SMALL]));
+        let shape = part_shape(&slab.count, element as u64, size.max(SIZES[0]));
         parts.push(cut(&bytes, &slab.count, &vec![0; shape.len()], &shape, element));
     }
     Ok((parts, limit - budget))
@@ -457,34 +437,6 @@ mod tests {
         // Both kinds are in what is told of all.
         assert!(cut.sized.decode < 0.95 * even.sized.decode, "{cut:?} {even:?}");
         assert!(even.sized.gain.is_none() && cut.coding.gain.is_none_or(|g| (0.0..=1.0).contains(&g)));
-    }
-
-    /// However many variables there are, each gets its part, in whatever order they come.
-    #[test]
-    fn a_budget_is_for_all_variables() {
-        let of = |sizes: &[u64]| -> Vec<u64> {
-            let mut budget = Budget::of_file(sizes.iter().copied());
-            let mut next = |&bytes: &u64| {
-                let may = budget.for_variable(bytes);
-                budget.spend(may);
-                may
-            };
-            sizes.iter().map(&mut next).collect()
-        };
-        assert_eq!(of(&[1 << 40]), [OF_VARIABLE]);
-        assert_eq!(of(&[0]), [PART.1]);
-        let mut sizes = vec![10_000 << 20];
-        sizes.extend([100 << 20; 20]);
-        let shares = of(&sizes);
-        assert!(shares.iter().sum::<u64>() <= Budget::OF_FILE, "{shares:?}");
-        assert!(shares[0] >= 20 << 20 && shares[1..].iter().all(|s| *s >= 2 << 20), "{shares:?}");
-        sizes.reverse();
-        assert!(of(&sizes).iter().rev().zip(&shares).all(|(a, b)| a.abs_diff(*b) <= 20), "{shares:?}");
-        // What one does not need is for those after it.
-        let mut budget = Budget::of_file([100 << 20, 100 << 20]);
-        assert_eq!(budget.for_variable(100 << 20), Budget::OF_FILE / 2);
-        budget.spend(50 << 20);
-        assert_eq!(budget.for_variable(100 << 20), 14 << 20);
     }
 
     /// Rows of a field that was written as one plain chunk lie 3,600 bytes apart: a box of parts of them reads what lies

@@ -15,6 +15,7 @@ use crate::layout::{Place, VarLayout};
 use crate::model::{Schema, Values, VarId};
 use crate::ops::neighbours;
 use crate::select::{Hyperslab, coordinates};
+use crate::store::Store;
 
 /// A chunk as a source holds it.
 pub(crate) enum RawChunk {
@@ -48,7 +49,11 @@ pub(crate) trait Source: Sync {
     fn files(&self) -> Vec<PathBuf>;
     /// The engine that reads.
     fn engine(&self) -> &Engine;
-    /// How a variable is held: extents, element, chunks. Offsets mean something to the source only.
+    /// The file that the offsets of layouts point into, where all variables lie in one.
+    fn store(&self) -> Option<&Arc<dyn Store>> {
+        None
+    }
+    /// How a variable is held: extents, element, chunks. Offsets point into [`Source::store`], or mean nothing to others.
     fn layout(&self, var: VarId) -> Result<Arc<VarLayout>>;
     /// Whether the chunks that the layout tells can be asked for by [`Source::raw_chunk`], and those that it does
     /// not have read as its fill. Otherwise the layout tells costs only.
@@ -122,6 +127,10 @@ impl Source for Dataset {
 
     fn engine(&self) -> &Engine {
         Dataset::engine(self)
+    }
+
+    fn store(&self) -> Option<&Arc<dyn Store>> {
+        Some(self.container().store())
     }
 
     fn layout(&self, var: VarId) -> Result<Arc<VarLayout>> {

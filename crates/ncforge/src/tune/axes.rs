@@ -3,9 +3,11 @@
 //! Sources, in this order: the coordinate variable's `axis`, `standard_name`, `units` and `positive` attributes
 //! (CF conventions 1.11, §4: a coordinate's axis is known by its units; `axis` and `standard_name` may say it);
 //! the names that models and tools give to dimensions; at last the place: an unlimited first dimension is time,
-//! the last two of three or more are y and x.
+//! the last two of three or more are y and x. Nothing else is taken for time: of a static field there are no series.
 
-use crate::model::{DimId, Schema, VarId, Variable};
+use std::collections::{HashMap, HashSet};
+
+use crate::model::{DimId, GroupId, Schema, VarId, Variable};
 
 /// What a dimension is.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
@@ -18,12 +20,14 @@ pub enum Role {
     Y,
     /// Longitude or the grid's first horizontal axis (CF axis X).
     X,
+    /// The corners of a cell (CF's bounds): always read together.
+    Corner,
     /// Anything else: ensemble member, station, band …
     Other,
 }
 
 /// One dimension of the array that is to be cut into chunks.
-#[derive(Clone, Debug, PartialEq)]
+#[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub struct Axis {
     /// Its name, for messages and for accesses given by names.
     pub name: String,
@@ -52,42 +56,108 @@ impl Axis {
 
 /// The dimensions of a variable, with what they mean.
 pub fn axes_of(schema: &Schema, var: VarId) -> Vec<Axis> {
-    axes_along(schema, &schema.var(var).dims)
+    Roles::of(schema).axes_of(schema, var)
 }
 
 /// The same for a variable along these dimensions that is about to be defined.
 pub fn axes_along(schema: &Schema, dims: &[DimId]) -> Vec<Axis> {
-    let mut roles: Vec<Option<Role>> =
-        dims.iter().map(|&d| by_coordinate(schema, d).or_else(|| by_name(&schema.dim(d).name))).collect();
-    by_place(&mut roles, dims.first().is_some_and(|&d| schema.dim(d).unlimited));
-    dims.iter()
-        .zip(roles)
-        .map(|(&d, role)| {
-            let dim = schema.dim(d);
-            Axis {
-                name: dim.name.clone(),
-                len: dim.len,
-                unlimited: dim.unlimited,
-                role: role.unwrap_or(Role::Other),
-                given: None,
+    Roles::of(schema).along(schema, dims, false)
+}
+
+/// What the dimensions of a dataset mean, looked up once for all variables.
+#[derive(Clone, Debug)]
+pub struct Roles {
+    /// Of every dimension, as far as its coordinate variable or its name tells.
+    dims: Vec<Option<Role>>,
+    /// Variables that a `bounds` attribute names.
+    bounds: HashSet<VarId>,
+}
+
+/// Cells with more corners than this are no cells, or their corners may as well be cut apart.
+const MOST_CORNERS: u64 = 16;
+
+impl Roles {
+    /// Of the dimensions that `schema` has.
+    pub fn of(schema: &Schema) -> Self {
+        let mut coordinates: HashMap<DimId, &Variable> = HashMap::new();
+        let mut named: HashMap<(GroupId, &str), VarId> = HashMap::new();
+        for (i, v) in schema.vars.iter().enumerate() {
+            named.insert((v.group, &v.name), VarId(i));
+            // The coordinate variable of a dimension: one-dimensional, of its name, in its group.
+            if let [d] = v.dims[..]
+                && schema.dim(d).name == v.name
+                && schema.dim(d).group == v.group
+            {
+                coordinates.entry(d).or_insert(v);
             }
-        })
-        .collect()
+        }
+        let role = |(i, dim): (usize, &crate::model::Dimension)| {
+            coordinates.get(&DimId(i)).and_then(|v| by_coordinate(v)).or_else(|| by_name(&dim.name))
+        };
+        let bounds = schema.vars.iter().filter_map(|v| {
+            let name = v.attr("bounds").and_then(|a| a.as_text())?;
+            named.get(&(v.group, name.trim())).copied()
+        });
+        Roles { dims: schema.dims.iter().enumerate().map(role).collect(), bounds: bounds.collect() }
+    }
+
+    /// The dimensions of a variable of `schema`.
+    pub fn axes_of(&self, schema: &Schema, var: VarId) -> Vec<Axis> {
+        self.along(schema, &schema.var(var).dims, self.bounds.contains(&var))
+    }
+
+    /// `bounds`: whether the variable is known to hold the bounds of cells.
+    fn along(&self, schema: &Schema, dims: &[DimId], bounds: bool) -> Vec<Axis> {
+        let mut roles: Vec<Option<Role>> = dims.iter().map(|d| self.dims[d.0]).collect();
+        if let [_, .., last] = dims {
+            let dim = schema.dim(*last);
+            if dim.len <= MOST_CORNERS && (bounds || is_corner(&dim.name)) && !dim.unlimited {
+                roles[dims.len() - 1] = Some(Role::Corner);
+            }
+        }
+        by_place(&mut roles, dims.first().is_some_and(|&d| schema.dim(d).unlimited));
+        dims.iter()
+            .zip(roles)
+            .map(|(&d, role)| {
+                let dim = schema.dim(d);
+                Axis {
+                    name: dim.name.clone(),
+                    len: dim.len,
+                    unlimited: dim.unlimited,
+                    role: role.unwrap_or(Role::Other),
+                    given: None,
+                }
+            })
+            .collect()
+    }
 }
 
-/// The coordinate variable of a dimension: one-dimensional, of its name, in its group.
-fn coordinate(schema: &Schema, dim: DimId) -> Option<&Variable> {
-    let d = schema.dim(dim);
-    schema.vars.iter().find(|v| v.group == d.group && v.name == d.name && v.dims == [dim])
+/// Names that programs give to the dimension of a cell's corners.
+fn is_corner(name: &str) -> bool {
+    const NAMES: [&str; 11] = [
+        "bnds",
+        "bounds",
+        "bnd",
+        "nv",
+        "nb2",
+        "nvert",
+        "vertices",
+        "nvertex",
+        "tbnds",
+        "axis_nbounds",
+        "nbnd",
+    ];
+    let name = name.to_ascii_lowercase();
+    NAMES.contains(&name.as_str()) || name.starts_with("nvertices") || name.starts_with("nvertex")
 }
 
-fn by_coordinate(schema: &Schema, dim: DimId) -> Option<Role> {
-    let var = coordinate(schema, dim)?;
+fn by_coordinate(var: &Variable) -> Option<Role> {
     let text = |name: &str| var.attr(name).and_then(|a| a.as_text());
     text("axis")
         .and_then(by_axis)
         .or_else(|| text("standard_name").and_then(by_standard_name))
         .or_else(|| text("units").and_then(by_units))
+        .or_else(|| text("calendar").map(|_| Role::Time))
         .or_else(|| text("positive").map(|_| Role::Vertical))
 }
 
@@ -184,11 +254,12 @@ fn by_name(name: &str) -> Option<Role> {
 
 /// Fills in what is still unknown by where it stands.
 fn by_place(roles: &mut [Option<Role>], first_unlimited: bool) {
-    let rank = roles.len();
+    let has = |roles: &[Option<Role>], role| roles.contains(&Some(role));
+    // The corners of cells are no place among the others.
+    let rank = roles.len() - usize::from(roles.last() == Some(&Some(Role::Corner)));
     if rank == 0 {
         return;
     }
-    let has = |roles: &[Option<Role>], role| roles.contains(&Some(role));
     if first_unlimited && roles[0].is_none() && !has(roles, Role::Time) {
         roles[0] = Some(Role::Time);
     }
@@ -197,9 +268,6 @@ fn by_place(roles: &mut [Option<Role>], first_unlimited: bool) {
             if roles[d].is_none() && !has(roles, role) {
                 roles[d] = Some(role);
             }
-        }
-        if roles[0].is_none() && !has(roles, Role::Time) {
-            roles[0] = Some(Role::Time);
         }
         if rank == 4 && roles[1].is_none() && !has(roles, Role::Vertical) {
             roles[1] = Some(Role::Vertical);
@@ -252,7 +320,7 @@ mod tests {
         assert_eq!(roles(&[("a", true), ("b", false), ("c", false)], &[]), [Time, Y, X]);
         assert_eq!(
             roles(&[("a", false), ("b", false), ("c", false), ("d", false)], &[]),
-            [Time, Vertical, Y, X]
+            [Other, Vertical, Y, X]
         );
         assert_eq!(roles(&[("station", false), ("obs", false)], &[]), [Other, Other]);
         assert_eq!(roles(&[("record", true)], &[]), [Time]);
@@ -260,5 +328,19 @@ mod tests {
             roles(&[("member", false), ("time", true), ("lev", false), ("lat", false), ("lon", false)], &[]),
             [Other, Time, Vertical, Y, X]
         );
+    }
+
+    /// The corners of cells are told by the attribute that names the variable, or by the dimension's name.
+    #[test]
+    fn corners_stay_together() {
+        use Role::*;
+        assert_eq!(roles(&[("time", true), ("bnds", false)], &[]), [Time, Corner]);
+        assert_eq!(roles(&[("lat", false), ("lon", false), ("nv", false)], &[]), [Y, X, Corner]);
+        assert_eq!(roles(&[("nv", false)], &[]), [Other]);
+        let (mut s, v) = schema(&[("lat", false), ("two", false)], &[(0, "bounds", "v")]);
+        assert_eq!(axes_of(&s, v)[1].role, Corner);
+        s.dims[1].len = 1000;
+        assert_eq!(axes_of(&s, v)[1].role, Other);
+        assert_eq!(roles(&[("q", false)], &[(0, "calendar", "noleap")]), [Time]);
     }
 }

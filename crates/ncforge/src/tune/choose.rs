@@ -1,20 +1,22 @@
 //! From the description of an array and its reads to a chunk shape, with the reasons.
 
 mod contest;
+mod prices;
 
 use serde::Serialize;
 
-use super::axes::Axis;
+use super::axes::{Axis, Role};
 use super::coding::Coding;
 use super::cost::{Cost, Grid};
 use super::geometric::Geometric;
 use super::keep::CacheAdvice;
 use super::machine::Machine;
 use super::pattern::{Access, Kind, Pattern};
-use super::search::{candidates, descend, every, nearest};
+use super::search::{candidates, descend, nearest};
 use crate::error::{Error, Result};
 use crate::words::{self, many};
 
+use self::prices::{Priced, Prices};
 pub use contest::{Contender, Contest, Depth};
 
 /// Bounds that have nothing to do with the reads.
@@ -72,6 +74,10 @@ const BOX_WEIGHT: f64 = 0.03;
 
 /// Where there are so few shapes, all of them are looked at.
 const FEW: usize = 4096;
+/// A search that may price fewer shapes than this looks at so many, evenly spread, and no others but those around the best.
+const THOROUGH: usize = 8192;
+/// From so many shapes on half of them are kept for those around the best: the way down looks at some hundreds.
+const DESCENT: usize = 1024;
 /// So many times more, and less, one read weighs in the mixes whose best shapes are looked at, too.
 const LEANING: [f64; 2] = [5.0, 0.2];
 /// The continuous problem knows one rate for all sizes of chunks: that of this size.
@@ -97,6 +103,8 @@ pub struct Request<'a> {
     pub limits: Limits,
     /// How the array is cut and encoded now, for comparison: chunk lengths (`None`: one run).
     pub before: Option<(Option<Vec<u64>>, Coding)>,
+    /// Shapes that may be priced, about: pricing one takes a microsecond. From 8192 on as many as it takes.
+    pub shapes: usize,
 }
 
 impl<'a> Request<'a> {
@@ -111,6 +119,7 @@ impl<'a> Request<'a> {
             machine,
             limits: Limits::default(),
             before: None,
+            shapes: usize::MAX,
         }
     }
 }
@@ -186,11 +195,19 @@ impl<'a> Search<'a> {
         let new = |b: &Pattern| patterns.iter().all(|p| p.counts != b.counts);
         let corners: Vec<Pattern> = corners.into_iter().filter(new).collect();
         patterns.extend(corners);
+        if request.shapes < THOROUGH {
+            let lattice = problem.lattice(&patterns, request.shapes);
+            if !lattice.is_empty() {
+                return Ok(Search::quick(problem, patterns, asked, &lattice, request.shapes >= DESCENT));
+            }
+        }
         let mut seen = Vec::new();
+        let mut prices = Prices::new(&problem, &patterns);
+        let one =
+            |i: usize| -> Vec<f64> { (0..patterns.len()).map(|j| f64::from(u8::from(i == j))).collect() };
         let alone: Vec<(Vec<u64>, f64)> =
-            patterns.iter().map(|p| problem.best(&[(p.clone(), 1.0)], &[], None)).collect();
-        let mix: Vec<(Pattern, f64)> =
-            patterns.iter().zip(&alone).map(|(p, (_, best))| (p.clone(), p.weight / best)).collect();
+            (0..patterns.len()).map(|i| prices.best(&one(i), &[], None)).collect();
+        let mix = mixed(&patterns, alone.iter().map(|a| a.1));
         let starts: Vec<&[u64]> = alone.iter().map(|(c, _)| &c[..]).collect();
         // The way down ends in a hollow, not always the deepest. The hollows of mixes in which one read weighs more or
         // less are other ones, and so a read that gains weight does not lose time to a hollow that was missed.
@@ -199,13 +216,41 @@ impl<'a> Search<'a> {
             .filter(|_| asked > 1)
             .map(|(i, factor)| {
                 let mut other = mix.clone();
-                other[i].1 *= factor;
-                problem.best(&other, &starts, None).0
+                other[i] *= factor;
+                prices.best(&other, &starts, None).0
             })
             .collect();
         let starts: Vec<&[u64]> = starts.into_iter().chain(leaning.iter().map(|c| &c[..])).collect();
-        let (chunks, _) = problem.best(&mix, &starts, Some(&mut seen));
+        let (chunks, _) = prices.best(&mix, &starts, Some(&mut seen));
         Ok(Search { problem, patterns, asked, alone, chunks, seen })
+    }
+
+    /// The same among the shapes of a lattice, and with `around` those around the best of them.
+    fn quick(
+        problem: Problem<'a>,
+        patterns: Vec<Pattern>,
+        asked: usize,
+        lattice: &[(Vec<u64>, Priced)],
+        around: bool,
+    ) -> Self {
+        let best = |price: &dyn Fn(&Priced) -> f64| {
+            let prices = lattice.iter().map(|(chunks, priced)| (chunks, price(priced)));
+            let best = prices.min_by(|a, b| a.1.total_cmp(&b.1)).expect("the lattice has a shape");
+            (best.0.clone(), best.1)
+        };
+        let alone: Vec<(Vec<u64>, f64)> =
+            (0..patterns.len()).map(|i| best(&|p: &Priced| p.seconds[i] * p.factor)).collect();
+        let mix = mixed(&patterns, alone.iter().map(|a| a.1));
+        let mut chunks = best(&|p: &Priced| p.of(&mix)).0;
+        if around {
+            let start = problem.places(chunks.iter().map(|&c| c as f64));
+            let mut prices = Prices::new(&problem, &patterns);
+            let (at, _) = descend(&problem.lists, &start, &mut |c| prices.at(c, &mix));
+            chunks = at.iter().zip(&problem.lists).map(|(&i, l)| l[i]).collect();
+        }
+        let total: f64 = mix.iter().sum();
+        let seen = lattice.iter().map(|(c, p)| (c.clone(), p.of(&mix) / total)).collect();
+        Search { problem, patterns, asked, alone, chunks, seen }
     }
 
     /// The choice of one of `shapes` in words and numbers, beside the best of them for each read.
@@ -301,6 +346,7 @@ impl<'a> Problem<'a> {
             .iter()
             .map(|a| match a.given {
                 Some(c) => vec![if a.unlimited { c.max(1) } else { c.clamp(1, a.len) }],
+                None if a.role == Role::Corner => vec![a.len],
                 None => candidates(a.len, false, (most / element).max(1)),
             })
             .collect();
@@ -319,42 +365,6 @@ impl<'a> Problem<'a> {
 
     fn grid<'b>(&'b self, chunks: &'b [u64]) -> Grid<'b> {
         Grid { lens: &self.lens, chunk: Some(chunks), element: self.element, coding: self.coding }
-    }
-
-    /// The best lengths for a mix of reads (with factors for their costs), and their price.
-    ///
-    /// All lengths that were looked at are added to `seen`.
-    fn best(
-        &self,
-        mix: &[(Pattern, f64)],
-        starts: &[&[u64]],
-        mut seen: Option<&mut Vec<(Vec<u64>, f64)>>,
-    ) -> (Vec<u64>, f64) {
-        let total: f64 = mix.iter().map(|(_, w)| w).sum();
-        let mut price = |chunks: &[u64]| {
-            let price = self.price(chunks, mix) / if mix.len() == 1 { 1.0 } else { total.max(1e-300) };
-            if let Some(seen) = seen.as_deref_mut().filter(|_| price.is_finite()) {
-                seen.push((chunks.to_vec(), price));
-            }
-            price
-        };
-        if self.lists.iter().fold(1, |n: usize, l| n.saturating_mul(l.len())) <= FEW {
-            return every(&self.lists, &mut price);
-        }
-        let mut best: Option<(Vec<usize>, f64)> = None;
-        let smooth = self.continuous(mix);
-        let mut begin: Vec<Vec<usize>> = vec![self.places(smooth.iter().copied())];
-        begin.extend(starts.iter().map(|c| self.places(c.iter().map(|&c| c as f64))));
-        begin.push(self.places(self.lens.iter().map(|&l| l as f64)));
-        for start in begin {
-            let start = self.legal(start);
-            let (at, p) = descend(&self.lists, &start, &mut price);
-            if best.as_ref().is_none_or(|(_, b)| p < *b) {
-                best = Some((at, p));
-            }
-        }
-        let (at, p) = best.expect("there is a start");
-        (at.iter().zip(&self.lists).map(|(&i, l)| l[i]).collect(), p)
     }
 
     fn places(&self, lens: impl Iterator<Item = f64>) -> Vec<usize> {
@@ -381,17 +391,17 @@ impl<'a> Problem<'a> {
         self.volume(chunks) <= self.bytes.1 && self.limits.can_append(&self.axes, self.element, chunks)
     }
 
-    fn price(&self, chunks: &[u64], mix: &[(Pattern, f64)]) -> f64 {
-        if !self.allowed(chunks) {
-            return f64::INFINITY;
-        }
+    /// What a shape costs.
+    fn priced(&self, chunks: &[u64], patterns: &[Pattern]) -> Priced {
         let grid = self.grid(chunks);
-        let reads: f64 = mix.iter().map(|(p, w)| w * grid.read(p, self.machine).seconds).sum();
         // Stored bytes beyond those of the array in the largest chunks.
         let needed = self.lens.iter().map(|&l| l as f64).product::<f64>() * self.element as f64;
         let stored = self.stored(chunks, &self.coding);
         let excess = (stored / self.coding.stored(needed).max(1.0) - 1.0).max(0.0);
-        reads * (1.0 + SIZE_WEIGHT * excess.min(10.0) + self.smallness(chunks))
+        Priced {
+            seconds: patterns.iter().map(|p| grid.read(p, self.machine).seconds).collect(),
+            factor: 1.0 + SIZE_WEIGHT * excess.min(10.0) + self.smallness(chunks),
+        }
     }
 
     /// Stored bytes of the array.
@@ -405,14 +415,15 @@ impl<'a> Problem<'a> {
         4.0 * (self.bytes.0 as f64 / self.volume(chunks) as f64 - 1.0).max(0.0)
     }
 
-    fn continuous(&self, mix: &[(Pattern, f64)]) -> Vec<f64> {
+    fn continuous(&self, patterns: &[Pattern], mix: &[f64]) -> Vec<f64> {
         let lens: Vec<f64> = self.lens.iter().map(|&l| l as f64).collect();
         let bounds: Vec<(f64, f64)> = self
             .lists
             .iter()
             .map(|l| (l[0] as f64, *l.last().expect("lists are never empty") as f64))
             .collect();
-        let patterns: Vec<Pattern> = mix.iter().map(|(p, w)| Pattern { weight: *w, ..p.clone() }).collect();
+        let mixed = patterns.iter().zip(mix).filter(|(_, w)| **w > 0.0);
+        let patterns: Vec<Pattern> = mixed.map(|(p, w)| Pattern { weight: *w, ..p.clone() }).collect();
         let m = self.machine;
         let stored = if self.coding.filtered { self.coding.fraction } else { 1.0 };
         Geometric {
@@ -428,6 +439,11 @@ impl<'a> Problem<'a> {
         }
         .minimum()
     }
+}
+
+/// The weights of the reads, each divided by its own best price.
+fn mixed(patterns: &[Pattern], best: impl Iterator<Item = f64>) -> Vec<f64> {
+    patterns.iter().zip(best).map(|(p, best)| p.weight / best).collect()
 }
 
 fn reasons(problem: &Problem<'_>, chunks: &[u64], bytes: u64, told: &[Told]) -> Vec<String> {

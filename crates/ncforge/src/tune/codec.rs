@@ -88,6 +88,16 @@ impl Method {
         all
     }
 
+    /// Whether bytes are shuffled before.
+    pub fn shuffles(self) -> bool {
+        matches!(self, Method::Deflate { shuffle: true, .. } | Method::Zstd { shuffle: true, .. })
+    }
+
+    /// Whether it is the lowest level of its kind.
+    pub fn is_quickest(self) -> bool {
+        !matches!(self, Method::Deflate { level: 2.., .. } | Method::Zstd { level: 2.., .. })
+    }
+
     /// Its filters, for elements of so many bytes.
     pub fn filters(self, element: usize) -> Vec<Filter> {
         let (shuffle, coder) = match self {

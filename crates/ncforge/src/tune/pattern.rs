@@ -21,7 +21,7 @@ pub enum Extent {
 pub enum Kind {
     /// All of y and x, one step of everything else.
     Map,
-    /// All times at one point.
+    /// All times at one point, where there is a time: CF's, or else a dimension that grows. A single time is no series.
     Series,
     /// All levels at one point and time.
     Profile,
@@ -196,23 +196,37 @@ fn count(extent: Extent, len: u64) -> u64 {
     }
 }
 
+/// The axis along which series go: time; else the one that grows. Of a single step there is no series.
+fn time_of(axes: &[Axis]) -> Option<usize> {
+    let time = axes.iter().position(|a| a.role == Role::Time);
+    time.or_else(|| axes.iter().position(|a| a.unlimited)).filter(|&t| axes[t].len > 1)
+}
+
 fn extents(kind: &Kind, axes: &[Axis]) -> Option<(String, Vec<Extent>)> {
+    // The corners of a cell are never read apart.
     let of = |name: &str, all: &dyn Fn(usize) -> bool| {
-        let list = (0..axes.len()).map(|d| if all(d) { Extent::All } else { Extent::Count(1) }).collect();
+        let whole = |d: usize| all(d) || axes[d].role == Role::Corner;
+        let list = (0..axes.len()).map(|d| if whole(d) { Extent::All } else { Extent::Count(1) }).collect();
         Some((name.to_owned(), list))
     };
     let find = |role| axes.iter().position(|a| a.role == role);
-    // The axis of series: time; else the one that grows; else the first.
-    let time = find(Role::Time).or_else(|| axes.iter().position(|a| a.unlimited)).unwrap_or(0);
+    let time = time_of(axes);
     let (y, x, z) = (find(Role::Y), find(Role::X), find(Role::Vertical));
     match kind {
-        Kind::Map if y.is_none() && x.is_none() => of("map", &|d| d != time || axes.len() == 1),
+        Kind::Map if y.is_none() && x.is_none() => match (time, axes.len()) {
+            (_, 1) | (None, 0..=2) => of("map", &|_| true),
+            (None, rank) => of("map", &|d| d + 2 >= rank),
+            (Some(t), _) => of("map", &|d| d != t),
+        },
         Kind::Map => of("map", &|d| Some(d) == y || Some(d) == x),
-        Kind::Series => of("series", &|d| d == time),
+        Kind::Series => time.and_then(|t| of("series", &|d| d == t)),
         Kind::Profile => z.and_then(|z| of("profile", &|d| d == z)),
-        Kind::Column => z.and_then(|z| of("column", &|d| d == z || d == time)),
+        Kind::Column => z.and_then(|z| of("column", &|d| d == z || Some(d) == time)),
         Kind::Full => of("full", &|_| true),
-        Kind::Box => Some(("box".to_owned(), vec![Extent::Part(BOX_PARTS); axes.len()])),
+        Kind::Box => {
+            let part = |a: &Axis| if a.role == Role::Corner { Extent::All } else { Extent::Part(BOX_PARTS) };
+            Some(("box".to_owned(), axes.iter().map(part).collect()))
+        }
         Kind::Lengths(lengths) => {
             // Lengths of dimensions that the array does not have say nothing about it.
             if !lengths.iter().any(|(name, _)| axes.iter().any(|a| a.name == *name)) {
@@ -293,10 +307,32 @@ mod tests {
         assert_eq!((got.len(), got[0].weight, got[0].counts[0]), (1, 3.0, 100));
         let profile = [Access { kind: Kind::Profile, weight: 1.0 }];
         assert_eq!(Pattern::bind(&profile, &one)[0].name, "full");
-        let stations = [Axis::new("station", 25_000, Role::Other), Axis::new("obs", 31, Role::Other)];
+        let stations = [Axis::new("station", 25_000, Role::Other), Axis::new("time", 31, Role::Time)];
         let got = Pattern::bind(&Access::usual(), &stations);
-        assert_eq!(got[0].counts, [25_000, 1]);
-        assert_eq!(got[1].counts, [1, 31]);
+        assert_eq!(got[0].counts, [1, 31]);
+        assert_eq!(got[1].counts, [25_000, 1]);
         assert_eq!(Pattern::bind(&Access::usual(), &[])[0].counts, Vec::<u64>::new());
+    }
+
+    /// A static field has no series, nor has a single time; corners of cells are read together.
+    #[test]
+    fn only_time_makes_series() {
+        let names = |axes: &[Axis]| -> Vec<(String, Vec<u64>)> {
+            Pattern::bind(&Access::usual(), axes).into_iter().map(|p| (p.name, p.counts)).collect()
+        };
+        let topo = [Axis::new("lat", 1800, Role::Y), Axis::new("lon", 3600, Role::X)];
+        assert_eq!(names(&topo), [("map".into(), vec![1800, 3600])]);
+        let mut once = ocean();
+        once[0].len = 1;
+        let got = names(&once);
+        assert_eq!(got.iter().map(|p| &p.0[..]).collect::<Vec<_>>(), ["map", "full"]);
+        let grows = [Axis::new("run", 100, Role::Other).unlimited(), Axis::new("q", 7, Role::Other)];
+        assert_eq!(names(&grows)[0], ("series".into(), vec![100, 1]));
+        let table = [Axis::new("a", 100, Role::Other), Axis::new("b", 7, Role::Other)];
+        assert_eq!(names(&table), [("map".into(), vec![100, 7])]);
+        let bounds = [Axis::new("lat", 90, Role::Y), Axis::new("nv", 4, Role::Corner)];
+        assert_eq!(names(&bounds), [("map".into(), vec![90, 4])]);
+        let bounds = [Axis::new("time", 90, Role::Time), Axis::new("nv", 2, Role::Corner)];
+        assert!(names(&bounds).iter().all(|p| p.1[1] == 2));
     }
 }

@@ -87,7 +87,8 @@ fn a_choice_reads_little() {
         let sampled = Choosing { sample: true, machine: Machine::default(), ..Choosing::default() };
         assert_eq!(chunks_for_all(&source, &ids, &sampled).unwrap().len(), vars);
         let read = store.read.load(Ordering::Relaxed);
-        assert!(read > 0 && read <= MOST, "{vars} variables: {read} bytes");
+        // Where nothing is compressed, values tell nothing about chunks.
+        assert!(read <= MOST, "{vars} variables: {read} bytes");
     }
 }
 

@@ -1,6 +1,8 @@
 //! Findings for people: 80 columns, one group of variables after the other.
 
-use ncforge::ops::doctor::{Finding, Folded, Group, Mend, Report, Severity, fold, rules as all_rules};
+use ncforge::ops::doctor::{
+    Finding, Folded, Group, Mend, Report, Severity, Slower, fold, rules as all_rules,
+};
 use ncforge::words::{bytes, many};
 
 use crate::printer::Printer;
@@ -77,7 +79,7 @@ fn counts(findings: &[Finding]) -> String {
     let words: Vec<String> = [Severity::Error, Severity::Warning, Severity::Info]
         .into_iter()
         .filter_map(|s| {
-            let n = findings.iter().filter(|f| f.rule.severity == s).count() as u64;
+            let n = findings.iter().filter(|f| f.severity == s).count() as u64;
             let what = if s == Severity::Info { "remark".to_owned() } else { s.to_string() };
             (n > 0).then(|| many(n, &what))
         })
@@ -103,7 +105,7 @@ fn folded(f: &Folded, next: Option<&Folded>, g: &Group, files: &[&str], printer:
     if f.differ && g.vars.len() > 1 {
         message += &format!(" ({}; the others less)", f.worst.var.as_deref().unwrap_or_default());
     }
-    let severity = printer.severity(rule.severity, format!("{:<7}", rule.severity.to_string()));
+    let severity = printer.severity(f.worst.severity, format!("{:<7}", f.worst.severity.to_string()));
     let first = format!("    {} {severity} ", printer.heading(rule.code));
     wrapped(&first, INDENT, &message, printer);
     let pad = " ".repeat(INDENT);
@@ -117,6 +119,9 @@ fn folded(f: &Folded, next: Option<&Folded>, g: &Group, files: &[&str], printer:
     if let Some(mend) = f.worst.mend.as_ref().filter(|_| next.is_none_or(|n| n.worst.mend != f.worst.mend)) {
         for file in files {
             printer.line(format!("{pad}{}", printer.command(mend.command(file))));
+        }
+        if let Some(words) = Slower::words(&f.worst.slower) {
+            wrapped(&pad, INDENT, &words, printer);
         }
     }
 }

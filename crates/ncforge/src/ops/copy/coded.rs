@@ -90,8 +90,14 @@ impl<'a> Coders<'a> {
             let why = "nothing of it could be looked at within the limit for samples: deflate 1, as usual";
             return Ok(CodecChoice::given(Method::Deflate { level: 1, shuffle }, goal, why.into()));
         }
-        let mut stored = Vec::new();
-        for method in Method::candidates(element, self.options.shuffle, zstd) {
+        let mut stored: Vec<(Method, u64)> = Vec::new();
+        // The quickest levels first: where shuffle makes values much smaller or larger, higher levels do not turn that round.
+        let mut candidates = Method::candidates(element, self.options.shuffle, zstd);
+        candidates.sort_by_key(|m| !m.is_quickest());
+        for method in candidates {
+            if !method.is_quickest() && beaten(method, &stored) {
+                continue;
+            }
             let chain = CodecChain::new(&method.filters(element), element)?;
             let mut bytes = 0;
             for part in parts {
@@ -103,6 +109,21 @@ impl<'a> Coders<'a> {
             stored.push((method, bytes));
         }
         Ok(CodecChoice::of(goal, raw, &stored, &self.options.choosing.machine))
+    }
+}
+
+/// What is larger by this factor with the quickest level, with shuffle or without, is not tried with others.
+const BEATEN: f64 = 1.15;
+
+/// Whether the same with shuffle where this has none (or the other way round) was so much better that this need not be tried.
+fn beaten(method: Method, stored: &[(Method, u64)]) -> bool {
+    let quickest = |shuffle: bool| {
+        let same = stored.iter().filter(|(m, _)| m.is_quickest() && m.shuffles() == shuffle);
+        same.map(|s| s.1).min()
+    };
+    match (quickest(method.shuffles()), quickest(!method.shuffles())) {
+        (Some(own), Some(other)) => own as f64 > BEATEN * other as f64,
+        _ => false,
     }
 }
 

@@ -1,6 +1,7 @@
 //! Does what the plan says, step by step, and notes each step in the journal.
 
 mod raw;
+mod records;
 mod resumed;
 mod together;
 
@@ -177,7 +178,13 @@ impl Run<'_> {
             self.adopt(&step)?;
             first[step.var] = step.at + 1;
         }
-        let rest: Vec<usize> = order.into_iter().filter(|&i| plan.work[i].route != Route::Heap).collect();
+        let mut rest: Vec<usize> = order.into_iter().filter(|&i| plan.work[i].route != Route::Heap).collect();
+        if first.iter().all(|&n| n == 0)
+            && let Some(records) = self.records()?
+        {
+            self.move_records(&records)?;
+            rest.retain(|i| !records.work.contains(i));
+        }
         for group in rest.chunk_by(|&a, &b| go_together(source, plan, a, b)) {
             match group {
                 &[i] => self.variable(i, first[i])?,

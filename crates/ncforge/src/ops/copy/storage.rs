@@ -1,6 +1,6 @@
 //! How each variable of the output is stored: chunk lengths and filters.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, HashMap};
 
 use serde::{Deserialize, Serialize};
 
@@ -11,12 +11,12 @@ use super::spec::VarChunks;
 use crate::codec::{CodecChain, filters};
 use crate::error::{Error, Result};
 use crate::model::{DType, Filter, Schema, Storage, VarId};
-use crate::ops::choosing::{Cut, Look, Looks, before};
+use crate::ops::choosing::{Chooser, OF_FILE, Wanted};
 use crate::ops::doctor::Profile;
 use crate::ops::sampling::Budget;
 use crate::ops::source::Source;
 use crate::tune::codec::{CodecChoice, Method};
-use crate::tune::{Axis, Choice, axes_of};
+use crate::tune::{Axis, Choice, Roles};
 
 const DEFLATE: u16 = 1;
 const SHUFFLE: u16 = 2;
@@ -34,9 +34,6 @@ const MAX_CHUNK_BYTES: u64 = (1 << 32) - 1;
 const MAX_COMPACT: u64 = 32 << 10;
 /// A chunk made of whole dimensions, where a specification leaves them open, may have this size.
 const OPEN_LENGTHS: u64 = 16 << 20;
-
-/// For a shape, values are looked at only in variables of at least so many bytes.
-const SAMPLED: u64 = 4 << 20;
 
 /// What was decided.
 #[derive(Clone, Debug, Default)]
@@ -84,17 +81,15 @@ pub(crate) fn decide(
         return Ok(Decided { notes, ..Decided::default() });
     }
     options.choosing.check(schema, &source.name())?;
-    let sampled = vars.iter().filter_map(|m| schema.values_bytes(m.to)).filter(|&bytes| bytes >= SAMPLED);
-    let budget = Budget::of_file(sampled);
-    let (samples, of_codecs) = match options.codec {
-        Codec::Auto { .. } => budget.halves(),
-        _ => (budget, budget),
-    };
-    let coders = Coders::new(source, schema, options, rounded, &recorded.codecs, of_codecs);
-    let mut decider = Decider { source, options, recorded, samples, choices: BTreeMap::new(), coders };
+    // Samples of a file are for shapes and codecs together.
+    let of_codecs = if matches!(options.codec, Codec::Auto { .. }) { OF_FILE / 2 } else { 0 };
+    let coders = Coders::new(source, schema, options, rounded, &recorded.codecs, Budget::of(of_codecs));
+    let chooser = Chooser::new(source, &options.choosing, OF_FILE - of_codecs);
+    let roles = Roles::of(schema);
+    let mut decider = Decider { source, options, recorded, roles, chooser, choices: BTreeMap::new(), coders };
+    let from: HashMap<VarId, VarId> = vars.iter().map(|m| (m.to, m.from)).collect();
     for v in schema.var_ids().collect::<Vec<_>>() {
-        let from = vars.iter().find(|m| m.to == v).map(|m| m.from);
-        schema.vars[v.0].storage = decider.of_variable(schema, v, from)?;
+        schema.vars[v.0].storage = decider.of_variable(schema, v, from.get(&v).copied())?;
     }
     if options.profile == Some(Profile::Cmip7) {
         super::cmip7::apply(schema);
@@ -164,8 +159,8 @@ struct Decider<'a> {
     source: &'a dyn Source,
     options: &'a CopyOptions,
     recorded: &'a Chosen,
-    /// Bytes that samples may still read.
-    samples: Budget,
+    roles: Roles,
+    chooser: Chooser<'a>,
     choices: BTreeMap<String, Choice>,
     coders: Coders<'a>,
 }
@@ -176,7 +171,7 @@ impl Decider<'_> {
         let from_classic = self.source.schema().format.is_classic();
         let var = schema.var(v);
         let element = schema.fixed_size(var.dtype).unwrap_or_else(|| schema.memory_size(var.dtype)) as u64;
-        let axes = axes_of(schema, v);
+        let axes = self.roles.axes_of(schema, v);
         let old: Option<Vec<u64>> = match &var.storage {
             Storage::Chunked { chunks, .. } if !from_classic && chunks.len() == axes.len() => {
                 Some(clip(chunks, &axes))
@@ -186,8 +181,6 @@ impl Decider<'_> {
         let compact = matches!(var.storage, Storage::Compact) && !from_classic;
         let unlimited = axes.iter().any(|a| a.unlimited);
         let bytes = axes.iter().fold(element, |b, a| b.saturating_mul(a.len));
-        let sampled = schema.values_bytes(v).filter(|&bytes| from.is_some() && bytes >= SAMPLED);
-        let may_read = sampled.map_or(0, |bytes| self.samples.for_variable(bytes));
         let small = bytes < options.min_chunked && !unlimited;
         let plain = |compact: bool| {
             if compact && !unlimited && bytes <= MAX_COMPACT { Storage::Compact } else { Storage::Contiguous }
@@ -195,7 +188,7 @@ impl Decider<'_> {
         if self.compact_asked(schema, v, bytes, unlimited)? {
             return Ok(Storage::Compact);
         }
-        let array = Array { schema, v, from, element, may_read, axes: &axes, old, unlimited, small };
+        let array = Array { schema, v, from, element, axes: &axes, old, unlimited, small };
         let method = match options.codec {
             Codec::Auto { .. } => {
                 let usual = Method::Deflate { level: 1, shuffle: options.shuffle.unwrap_or(true) };
@@ -298,25 +291,10 @@ impl Decider<'_> {
         if let Some(recorded) = self.recorded.chunks.get(&path).filter(|c| c.len() == axes.len()) {
             return Ok(Some(recorded.clone()));
         }
-        let choosing = &self.options.choosing;
+        let wanted = Wanted { axes, element: array.element, filters: trial.filters };
         let from = array.from.filter(|_| trial.last);
-        let now = match from {
-            Some(from) => before(self.source, self.source.schema(), from)?,
-            None => None,
-        };
-        let worth = choosing.sample && array.may_read > 0 && !trial.filters.is_empty();
-        let mut looks = from
-            .filter(|_| worth)
-            .map(|from| Looks::new(self.source, from, trial.filters, array.may_read, &mut self.samples));
-        let look = |look: Look<'_>| looks.as_mut().map_or(Ok(None), |looks| looks.at(look));
-        let cut = Cut {
-            axes,
-            element: array.element,
-            filters: trial.filters,
-            sampled: None,
-            before: now.as_ref().filter(|n| n.0.as_ref().is_none_or(|c| c.len() == axes.len())),
-        };
-        let Some(choice) = cut.choose_by(choosing, look)? else { return Ok(None) };
+        let Some(found) = self.chooser.choose(wanted, from)? else { return Ok(None) };
+        let choice = Choice::clone(&found.choice);
         let chunks = choice.chunks.clone();
         if trial.last {
             self.choices.insert(path, choice);
@@ -332,8 +310,6 @@ struct Array<'a> {
     /// Where its values are.
     from: Option<VarId>,
     element: u64,
-    /// What samples of it may read and decode.
-    may_read: u64,
     axes: &'a [Axis],
     /// The chunk lengths that it has in the source.
     old: Option<Vec<u64>>,

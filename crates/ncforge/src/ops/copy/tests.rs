@@ -1,5 +1,7 @@
 //! Copies of random datasets through every route, compared with a plain walk over the values.
 
+mod records;
+
 use std::path::{Path, PathBuf};
 
 use proptest::prelude::*;

@@ -199,7 +199,7 @@ fn variable(v: &VarFacts, options: &DoctorOptions) -> Result<VariableAnatomy> {
     let lens: Vec<u64> = v.axes.iter().map(|a| a.len).collect();
     let choice = v.choice.as_ref().filter(|c| v.chunk.as_ref() != Some(&c.chunks));
     let machine = &options.machine;
-    let grid = Grid { lens: &lens, chunk: v.chunk.as_deref(), element: v.element, coding: v.coding() };
+    let grid = Grid { lens: &lens, chunk: v.chunk.as_deref(), element: v.element, coding: v.coding_now() };
     let patterns = match &v.choice {
         Some(choice) => choice.told.iter().map(|t| t.pattern.clone()).collect(),
         None => Pattern::bind(&options.accesses, &v.axes),

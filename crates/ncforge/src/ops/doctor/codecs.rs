@@ -1,10 +1,10 @@
 //! NC3: filters and bytes, from samples of the values.
 
-use super::Examined;
 use super::facts::VarFacts;
 use super::finding::Finding;
 use super::mend::Mend;
 use super::rules::{Rule, Severity, When, rule};
+use super::{DoctorOptions, Examined};
 use crate::codec::filters::{self, DEFLATE, FLETCHER32, SHUFFLE};
 use crate::layout::Order;
 use crate::model::{Endian, Filter};
@@ -105,6 +105,35 @@ fn advised(v: &VarFacts) -> Vec<Filter> {
     list
 }
 
+/// The filters that a variable shall have, as far as rules are looked at that say so.
+pub(super) fn target(v: &VarFacts, options: &DoctorOptions) -> Vec<Filter> {
+    let wants = |code: &str| options.profile.is_none() && options.wants(rule(RULES, code));
+    match worth_compressing(v) {
+        Some(_) if wants("NC303") => compressed(v),
+        None if wants("NC301") || wants("NC302") => advised(v),
+        _ => v.filters.clone(),
+    }
+}
+
+/// The part that compression would leave of an uncompressed variable, where that is little.
+fn worth_compressing(v: &VarFacts) -> Option<f64> {
+    if v.filters.iter().any(|f| ![SHUFFLE, FLETCHER32].contains(&f.id)) {
+        return None;
+    }
+    let s = v.sample.as_ref().filter(|s| s.raw > 0)?;
+    Some(s.shuffled as f64 / s.raw as f64).filter(|&part| part <= HALF)
+}
+
+/// Shuffle and deflate 1, and the checksum if there is one.
+fn compressed(v: &VarFacts) -> Vec<Filter> {
+    let mut chain = vec![filters::deflate(1)];
+    if v.element > 1 {
+        chain.insert(0, filters::shuffle(v.element as usize));
+    }
+    chain.extend(v.filters.iter().filter(|f| f.id == FLETCHER32).cloned());
+    chain
+}
+
 fn percent(part: f64) -> String {
     format!("{:.*} %", usize::from(part.abs() < 0.0995), 100.0 * part)
 }
@@ -154,14 +183,8 @@ fn level(v: &VarFacts, advised: &[Filter], out: &mut Vec<Finding>) {
 
 /// NC303.
 fn uncompressed(x: &Examined<'_>, v: &VarFacts, out: &mut Vec<Finding>) {
-    if v.filters.iter().any(|f| ![SHUFFLE, FLETCHER32].contains(&f.id)) {
-        return;
-    }
-    let Some(s) = v.sample.as_ref().filter(|s| s.raw > 0) else { return };
-    let part = s.shuffled as f64 / s.raw as f64;
-    if part > HALF {
-        return;
-    }
+    let Some(part) = worth_compressing(v) else { return };
+    let Some(s) = &v.sample else { return };
     let message = format!(
         "uncompressed: a sample of {} becomes {} with shuffle and deflate 1, so {} would become about {}",
         bytes(s.raw),
@@ -169,13 +192,8 @@ fn uncompressed(x: &Examined<'_>, v: &VarFacts, out: &mut Vec<Finding>) {
         bytes(v.bytes),
         bytes((v.bytes as f64 * part) as u64),
     );
-    let mut chain = vec![filters::deflate(1)];
-    if v.element > 1 {
-        chain.insert(0, filters::shuffle(v.element as usize));
-    }
-    chain.extend(v.filters.iter().filter(|f| f.id == FLETCHER32).cloned());
     let classic = x.facts.schema().format.is_classic();
-    let mend = Mend::filters(&v.path, &chain).in_netcdf4(classic);
+    let mend = Mend::filters(&v.path, &compressed(v)).in_netcdf4(classic);
     out.push(
         Finding::new(rule(RULES, "NC303"), Some(&v.path), message)
             .weighing(v.bytes as f64 * (1.0 - part))

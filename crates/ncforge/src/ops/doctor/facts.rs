@@ -1,6 +1,5 @@
 //! What the rules look at: how every variable is stored, what reads of it cost, where the metadata lie.
 
-use std::collections::HashMap;
 use std::sync::Arc;
 
 use super::DoctorOptions;
@@ -10,10 +9,10 @@ use crate::dataset::Dataset;
 use crate::error::Result;
 use crate::layout::{ChunkRecord, Place, VarLayout};
 use crate::model::{Filter, Schema, Storage, VarId, Variable};
-use crate::ops::choosing::{Choosing, Cut};
+use crate::ops::choosing::{Chooser, Choosing, OF_FILE};
 use crate::select::ChunkGrid;
 use crate::tune::keep::sharing;
-use crate::tune::{Axis, Choice, Coding, Row, Told, axes_of};
+use crate::tune::{Axis, Choice, Coding, Roles, Row, Told};
 
 /// Bytes that are read of a file, at most: indexes …
 pub(super) const INDEX_BYTES: u64 = 40 << 20;
@@ -23,10 +22,8 @@ pub(super) const VALUE_BYTES: u64 = 16 << 20;
 const SMALL: u64 = 64 << 10;
 /// Chunks that are remembered of an index, to be sampled.
 const PICKS: usize = 6;
-/// Different shapes for which the best chunks are worked out, the largest variables first.
-const CHOICES: usize = 250;
-/// Codings whose sizes and rates differ by less than about this factor are one, so that choices can be shared.
-const ALIKE: f64 = 1.1;
+/// Kinds of variables for which the best chunks are worked out, the largest first.
+const KINDS: usize = 250;
 
 /// A file under examination.
 #[derive(Debug)]
@@ -57,16 +54,20 @@ pub(super) struct VarFacts {
     pub(super) index: Option<Index>,
     /// What the usual (or the asked-for) reads cost now, and with better chunks.
     pub(super) choice: Option<Arc<Choice>>,
+    /// The chunks of that, also where reads cost little.
+    pub(super) best_chunks: Option<Vec<u64>>,
+    /// The filters that it shall have, …
+    pub(super) target: Vec<Filter>,
+    /// … and what a sample says of values that are encoded with them.
+    pub(super) coding: Option<Coding>,
     pub(super) sample: Option<Sample>,
 }
 
 /// A variable's chunks, from its index.
 #[derive(Debug)]
 pub(super) struct Index {
-    /// Chunks stored, …
+    /// Chunks stored.
     pub(super) chunks: u64,
-    /// … and their bytes as they are stored.
-    pub(super) stored: u64,
     /// Nodes of the index, and where they lie.
     pub(super) nodes: Vec<(u64, u64)>,
     /// Where the first chunk lies.
@@ -100,21 +101,9 @@ impl VarFacts {
         self.index.as_ref().map_or_else(|| self.chunks_possible(), |i| i.chunks)
     }
 
-    /// How its chunks are encoded: as large as the index says, as fast to decode as a sample says. What neither tells is as usual.
-    pub(super) fn coding(&self) -> Coding {
-        let usual = Coding::of_chain(&self.filters);
-        let Some(index) = self.index.as_ref().filter(|i| usual.filtered && i.chunks > 0) else {
-            return usual;
-        };
-        let stored = index.stored as f64 / index.chunks as f64;
-        let per_chunk = usual.per_chunk.min(stored / 2.0);
-        let alike = |x: f64| ALIKE.powf(x.log(ALIKE).round());
-        let fraction = alike(((stored - per_chunk) / self.chunk_bytes().max(1) as f64).clamp(1e-4, 1.0));
-        let decode = match self.sample.as_ref().and_then(|s| s.decoding) {
-            Some((part, seconds)) => alike(Coding { decode: 1.0, ..usual }.seconds(part) / seconds),
-            None => usual.decode,
-        };
-        Coding { fraction, per_chunk: per_chunk.round(), decode, ..usual }
+    /// How its chunks are encoded now, as far as a sample tells.
+    pub(super) fn coding_now(&self) -> Coding {
+        self.coding.filter(|_| self.target == self.filters).unwrap_or_else(|| Coding::of_chain(&self.filters))
     }
 
     /// The chunks that reads of this kind share, if they were of lengths `chunk`.
@@ -143,8 +132,9 @@ impl Facts {
         let metadata = watched.take_metadata();
         let mut facts = Facts { dataset, watched, vars: Vec::new(), metadata, notes: Vec::new() };
         let schema = facts.dataset.schema().clone();
+        let roles = Roles::of(&schema);
         for id in schema.var_ids() {
-            match facts.variable(&schema, id) {
+            match facts.variable(&schema, &roles, id) {
                 Ok(Some(v)) => facts.vars.push(v),
                 Ok(None) => {}
                 Err(e) => facts.notes.push(e.to_string()),
@@ -161,7 +151,7 @@ impl Facts {
         self.schema().var(v.id)
     }
 
-    fn variable(&mut self, schema: &Schema, id: VarId) -> Result<Option<VarFacts>> {
+    fn variable(&mut self, schema: &Schema, roles: &Roles, id: VarId) -> Result<Option<VarFacts>> {
         let layout = self.dataset.container().layout(id)?;
         let var = schema.var(id);
         let path = schema.var_path(id);
@@ -169,7 +159,7 @@ impl Facts {
             self.notes.push(format!("`{path}` was not looked at: {what} is not supported"));
             return Ok(None);
         }
-        let axes = axes_of(schema, id);
+        let axes = roles.axes_of(schema, id);
         let element = layout.element.size as u64;
         let (filters, chunk) = match (&layout.place, &var.storage) {
             (Place::Chunked { chunk, .. }, Storage::Chunked { filters, .. }) => {
@@ -184,10 +174,13 @@ impl Facts {
             axes,
             element,
             bytes,
+            target: filters.clone(),
+            coding: None,
             filters,
             chunk,
             index: None,
             choice: None,
+            best_chunks: None,
             sample: None,
             layout,
         };
@@ -215,7 +208,6 @@ impl Facts {
         let small: Vec<_> = list.iter().filter(|c| c.1.len == least).collect();
         Ok(Some(Index {
             chunks: list.len() as u64,
-            stored: list.iter().fold(0, |sum, c| sum.saturating_add(c.1.len)),
             nodes,
             first: list.iter().map(|c| c.1.offset).min(),
             smallest: (least, small.len() as u64, spread(&small).into_iter().cloned().collect()),
@@ -223,44 +215,41 @@ impl Facts {
         }))
     }
 
-    /// What reads cost, and would with better chunks, after samples were taken: worked out once for variables that are alike.
-    pub(super) fn choose(&mut self, options: &DoctorOptions) -> Result<()> {
+    /// What reads cost, and would with better chunks and the filters that are advised, after samples were taken.
+    pub(super) fn choose(&mut self, options: &DoctorOptions) {
         let choosing = Choosing {
             accesses: options.accesses.clone(),
             machine: options.machine,
-            sample: false,
+            sample: options.sample && options.profile.is_none(),
             ..Choosing::default()
         };
-        let mut order: Vec<usize> = (0..self.vars.len()).collect();
-        order.sort_by_key(|&i| std::cmp::Reverse(self.vars[i].bytes));
-        let mut known: HashMap<String, Option<Arc<Choice>>> = HashMap::new();
+        let mut vars = std::mem::take(&mut self.vars);
+        let roles = Roles::of(self.schema());
+        let mut chooser = Chooser::new(&self.dataset, &choosing, OF_FILE).untimed();
+        let mut order: Vec<usize> = (0..vars.len()).collect();
+        order.sort_by_key(|&i| std::cmp::Reverse(vars[i].bytes));
         for i in order {
-            let v = &self.vars[i];
-            let Some(chunk) = v.chunk.as_ref().filter(|_| v.bytes > SMALL && !v.layout.element.heap) else {
-                continue;
-            };
-            let coding = v.coding();
-            let key = format!("{:?} {} {chunk:?} {coding:?}", v.axes, v.element);
-            if let Some(choice) = known.get(&key) {
-                self.vars[i].choice.clone_from(choice);
+            let v = &mut vars[i];
+            v.target = super::codecs::target(v, options);
+            if v.layout.element.heap || v.chunk.is_none() && v.target.is_empty() {
                 continue;
             }
-            if known.len() >= CHOICES {
+            if chooser.kinds() >= KINDS {
                 self.notes.push(format!("`{}` and smaller variables: reads were not looked at", v.path));
                 break;
             }
-            let cut = Cut {
-                axes: &v.axes,
-                element: v.element,
-                filters: &v.filters,
-                sampled: Some((coding, coding)),
-                before: Some(&(Some(chunk.clone()), coding)),
-            };
-            let choice = cut.choose(&choosing)?.map(Arc::new);
-            known.insert(key, choice.clone());
-            self.vars[i].choice = choice;
+            match chooser.of_variable(&roles, v.id, Some(&v.target)) {
+                Ok(found) => {
+                    v.coding = found.as_ref().and_then(|f| f.coding);
+                    let choice = found.map(|f| f.choice);
+                    v.best_chunks = choice.as_ref().map(|c| c.chunks.clone());
+                    v.choice = choice.filter(|_| v.bytes > SMALL);
+                }
+                // Damage is told, and does not stop the rest.
+                Err(e) => self.notes.push(e.to_string()),
+            }
         }
-        Ok(())
+        self.vars = vars;
     }
 }
 

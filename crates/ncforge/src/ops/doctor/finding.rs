@@ -1,8 +1,44 @@
 //! What was found: one finding a variable, and findings that are alike put together.
 
+use serde::Serialize;
+
 use super::mend::Mend;
 use super::rules::{Rule, Severity};
 use crate::tune::CacheAdvice;
+use crate::words::seconds;
+
+/// A read that a copy makes slower.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+pub struct Slower {
+    /// The read.
+    pub read: String,
+    /// Seconds that it takes now, …
+    pub now: f64,
+    /// … and then.
+    pub then: f64,
+}
+
+impl Slower {
+    /// Several of them in a sentence; `None` for none.
+    pub fn words(list: &[Slower]) -> Option<String> {
+        let one = |s: &Slower| {
+            format!(
+                "{} ({} times, {} instead of {})",
+                s.read,
+                ratio(s.then / s.now),
+                seconds(s.then),
+                seconds(s.now)
+            )
+        };
+        let all: Vec<String> = list.iter().map(one).collect();
+        (!all.is_empty()).then(|| format!("that takes longer: {}", all.join(", ")))
+    }
+}
+
+/// Rounded up: a read is slower by no more than what is told.
+fn ratio(x: f64) -> String {
+    if x < 10.0 { format!("{:.1}", (x * 10.0).ceil() / 10.0) } else { format!("{:.0}", x.ceil()) }
+}
 
 /// One thing that was found.
 #[derive(Clone, Debug)]
@@ -15,8 +51,12 @@ pub struct Finding {
     pub message: String,
     /// How bad it is beside other findings of its rule: the worst of several is shown.
     pub weight: f64,
+    /// How bad it is here: as the rule says, but a remark where every usual read takes a moment only.
+    pub severity: Severity,
     /// What mends it; `None` where no copy can.
     pub mend: Option<Mend>,
+    /// Reads that take longer after that.
+    pub slower: Vec<Slower>,
     /// What users of netCDF-C can set instead.
     pub cache: Option<CacheAdvice>,
     /// The files that differ, where several were looked at together.
@@ -30,7 +70,9 @@ impl Finding {
             var: var.map(str::to_owned),
             message,
             weight: 0.0,
+            severity: rule.severity,
             mend: None,
+            slower: Vec::new(),
             cache: None,
             files: Vec::new(),
         }
@@ -70,7 +112,7 @@ pub struct Folded {
 impl Group {
     /// The worst severity in it.
     pub fn severity(&self) -> Severity {
-        self.findings.iter().map(|f| f.worst.rule.severity).max().unwrap_or(Severity::Info)
+        self.findings.iter().map(|f| f.worst.severity).max().unwrap_or(Severity::Info)
     }
 }
 
@@ -85,12 +127,13 @@ pub fn fold(findings: &[Finding]) -> Vec<Group> {
     }
     let of = |var: Option<&str>| -> Vec<&Finding> {
         let mut list: Vec<&Finding> = findings.iter().filter(|f| f.var.as_deref() == var).collect();
-        list.sort_by_key(|f| (std::cmp::Reverse(f.rule.severity), f.rule.code));
+        list.sort_by_key(|f| (std::cmp::Reverse(f.severity), f.rule.code));
         list
     };
-    let mut groups: Vec<(Vec<&'static str>, Vec<Option<&str>>)> = Vec::new();
+    type Codes = Vec<(&'static str, Severity)>;
+    let mut groups: Vec<(Codes, Vec<Option<&str>>)> = Vec::new();
     for &var in &vars {
-        let codes: Vec<&'static str> = of(var).iter().map(|f| f.rule.code).collect();
+        let codes: Vec<_> = of(var).iter().map(|f| (f.rule.code, f.severity)).collect();
         match groups.iter_mut().find(|(c, v)| *c == codes && var.is_some() && v[0].is_some()) {
             Some((_, list)) => list.push(var),
             None => groups.push((codes, vec![var])),

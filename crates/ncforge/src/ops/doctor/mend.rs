@@ -10,6 +10,9 @@ use crate::words::quoted;
 /// Chunk lengths are written for so many variables, at most; for more, `auto` says it shorter.
 const MOST_SPEC: usize = 12;
 
+/// Options that store all variables anew.
+const STORING: [&str; 2] = ["--chunks auto", "--codec deflate"];
+
 /// Options of `ncforge copy` that mend something. Several make one command.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Mend {
@@ -38,7 +41,7 @@ impl Mend {
     pub(super) fn chunks(var: &str, lens: &[u64]) -> Self {
         // A specification cannot say such a name; the general choice mends the variable, too.
         if var.contains(';') {
-            return Mend::option("--chunks auto");
+            return Mend::option(STORING[0]);
         }
         Mend { chunks: vec![(var.to_owned(), lens.to_vec())], ..Mend::default() }
     }
@@ -47,7 +50,7 @@ impl Mend {
     pub(super) fn filters(var: &str, chain: &[Filter]) -> Self {
         if var.contains([',', '|', '&']) {
             // A specification cannot say such a name: shuffle and deflate 1 for all.
-            return Mend::option("--codec deflate");
+            return Mend::option(STORING[1]);
         }
         Mend { filters: vec![(var.to_owned(), chain_text(chain))], ..Mend::default() }
     }
@@ -58,6 +61,13 @@ impl Mend {
             self.options.insert(0, "--format netcdf4");
         }
         self
+    }
+
+    /// Whether it changes how a variable's values are stored.
+    pub(super) fn stores_anew(&self) -> bool {
+        !self.chunks.is_empty()
+            || !self.filters.is_empty()
+            || self.options.iter().any(|o| STORING.contains(o))
     }
 
     /// Both at once. What was there first stays where both say something of the same variable.

@@ -3,7 +3,7 @@
 use serde_json::{Value, json as object};
 
 use super::Report;
-use super::finding::Finding;
+use super::finding::{Finding, Slower};
 use super::rules::{Severity, rules};
 
 /// One report as JSON.
@@ -30,10 +30,11 @@ pub(super) fn finding(f: &Finding, file: &str) -> Value {
     object!({
         "code": f.rule.code,
         "name": f.rule.name,
-        "severity": f.rule.severity,
+        "severity": f.severity,
         "variable": f.var,
         "message": f.message,
         "commands": commands,
+        "slower": f.slower,
         "netcdf_c_cache": f.cache,
         "files": f.files,
     })
@@ -79,6 +80,9 @@ fn result(f: &Finding, files: &[String]) -> Value {
     };
     if let (Some(mend), Some(file)) = (&f.mend, files.first()) {
         text += &format!("\nMended by: {}", mend.command(file));
+        if let Some(words) = Slower::words(&f.slower) {
+            text += &format!(" ({words})");
+        }
     }
     let logical: Vec<Value> = f
         .var
@@ -97,7 +101,7 @@ fn result(f: &Finding, files: &[String]) -> Value {
     object!({
         "ruleId": f.rule.code,
         "ruleIndex": rules().position(|r| r.code == f.rule.code),
-        "level": level(f.rule.severity),
+        "level": level(f.severity),
         "message": {"text": text},
         "locations": places,
     })

@@ -8,7 +8,6 @@ use super::finding::Finding;
 use super::mend::Mend;
 use super::rules::{Rule, Severity, When, rule};
 use super::{Examined, ReaderCache};
-use crate::ops::choosing::{Choosing, Cut};
 use crate::tune::{CacheAdvice, Role, Told};
 use crate::words::{bytes, count, many, shape, times};
 
@@ -248,13 +247,7 @@ fn tiny(v: &VarFacts, out: &mut Vec<Finding>) -> bool {
     if !records || each > TINY_CHUNK || n < RECORDS {
         return false;
     }
-    let chunks = match &v.choice {
-        Some(choice) => Some(choice.chunks.clone()),
-        None => {
-            let cut = Cut { axes: &v.axes, element: v.element, filters: &[], sampled: None, before: None };
-            cut.choose(&Choosing::default()).ok().flatten().map(|c| c.chunks)
-        }
-    };
+    let chunks = v.best_chunks.clone();
     let Some(chunks) = chunks else { return false };
     let better = chunks.iter().fold(v.element, |b, &c| b.saturating_mul(c));
     if better <= each {

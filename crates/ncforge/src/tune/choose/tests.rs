@@ -172,19 +172,45 @@ fn the_search_finds_what_an_exhaustive_one_finds() {
         let mut request = Request::new(&axes, 4, Coding::deflate(1), &machine);
         request.accesses = Access::parse(mix, &[]).unwrap();
         let problem = Problem::new(&request).unwrap();
-        let patterns: Vec<(Pattern, f64)> =
-            Pattern::bind(&request.accesses, &axes).into_iter().map(|p| (p.clone(), p.weight)).collect();
-        let (_, found) = problem.best(&patterns, &[], None);
-        let scale = if patterns.len() == 1 { 1.0 } else { patterns.iter().map(|p| p.1).sum() };
+        let patterns = Pattern::bind(&request.accesses, &axes);
+        let weights: Vec<f64> = patterns.iter().map(|p| p.weight).collect();
+        let (_, found) = Prices::new(&problem, &patterns).best(&weights, &[], None);
+        let scale: f64 = weights.iter().sum();
         let mut least = f64::INFINITY;
         for &a in &problem.lists[0] {
             for &b in &problem.lists[1] {
                 for &c in &problem.lists[2] {
-                    least = least.min(problem.price(&[a, b, c], &patterns) / scale);
+                    if problem.allowed(&[a, b, c]) {
+                        least = least.min(problem.priced(&[a, b, c], &patterns).of(&weights) / scale);
+                    }
                 }
             }
         }
         assert!(found <= least * 1.02, "{mix}: {found} against {least}");
+    }
+}
+
+/// A search that may look at few shapes finds one that is not much worse.
+#[test]
+fn a_quick_search_comes_near() {
+    let machine = Machine::default();
+    let space = |y, x| [Axis::new("lat", y, Role::Y), Axis::new("lon", x, Role::X)];
+    let growing = |t, y, x| [vec![Axis::new("time", t, Role::Time)], space(y, x).to_vec()].concat();
+    for axes in
+        [growing(12, 90, 180), growing(132, 73, 144), growing(1560, 128, 256), space(1800, 3600).to_vec()]
+    {
+        for coding in [Coding::none(), Coding::deflate(1)] {
+            let thorough = Request::new(&axes, 4, coding, &machine);
+            let best = choose(&thorough).unwrap();
+            for (shapes, worse) in [(64, 1.5), (500, 1.25), (2000, 1.1)] {
+                let quick = choose(&Request { shapes, ..thorough.clone() }).unwrap();
+                let price = |c: &Choice| -> f64 {
+                    c.told.iter().zip(&best.told).map(|(c, b)| c.chosen.seconds / b.best.seconds).sum()
+                };
+                let ratio = price(&quick) / price(&best);
+                assert!(ratio <= worse, "{axes:?} {shapes}: {:?} {:?} {ratio}", quick.chunks, best.chunks);
+            }
+        }
     }
 }
 
