@@ -209,3 +209,31 @@ def test_what_a_new_file_gets_after_its_first_sync(tmp_path: Path) -> None:
     with netCDF4.Dataset(path) as ds:
         assert np.array_equal(ds["w"][:], expected) and np.array_equal(ds["v"][:], np.arange(50.0))
         assert ds["late"][:].tolist() == list(range(7))
+
+
+def test_strings_that_nobody_wrote_are_no_pointers_without_fill(tmp_path: Path) -> None:
+    # HDF5 fills nothing where it is told so, and every reader would follow what its memory held.
+    path = tmp_path / "s.nc"
+    with ncforge.Dataset(path, "w") as ds:
+        ds.set_fill_off()
+        ds.createDimension("x", 4)
+        ds.createDimension("t", None)
+        for name, dims in [("scalar", ()), ("some", ("x",)), ("none", ("x",)), ("grows", ("t",))]:
+            ds.createVariable(name, str, dims)
+        ds.createVariable("rows", ds.createVLType("i4", "row"), ("x",))
+        ds["some"][1] = "one"
+        ds["grows"][2] = "two"
+    found = {"scalar": [""], "some": ["", "one", "", ""], "none": [""] * 4, "grows": ["", "", "two"]}
+    read = """
+        import sys, netCDF4, h5py, numpy as np
+        texts = lambda v: [x.decode() if isinstance(x, bytes) else str(x) for x in np.atleast_1d(v)]
+        with netCDF4.Dataset(sys.argv[1]) as ds:
+            print({n: texts(ds[n][...]) for n in ds.variables if n != "rows"}, [len(x) for x in ds["rows"][:]])
+        with h5py.File(sys.argv[1]) as ds:
+            print({n: texts(ds[n][...]) for n in ["scalar", "some", "none", "grows"]}, [len(x) for x in ds["rows"][:]])
+    """
+    done = subprocess.run(
+        [sys.executable, "-c", textwrap.dedent(read), str(path)], capture_output=True, text=True, check=False
+    )
+    assert done.stdout.splitlines() == [f"{found} [0, 0, 0, 0]"] * 2, (done.returncode, done.stderr)
+    assert subprocess.run(["h5dump", str(path)], capture_output=True, check=False).returncode == 0

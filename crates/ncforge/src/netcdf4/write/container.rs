@@ -359,7 +359,8 @@ impl ContainerMut for Netcdf4Writer {
             PlaceState::Contiguous { offset: Some(at), written, .. } => (*at, written.gaps(0, bytes)),
             _ => return Ok(()),
         };
-        if self.schema.var(var).fill != Fill::None {
+        // What lies in the gaps may be left from before; no reader may take it for references.
+        if self.schema.var(var).fill != Fill::None || self.vars[var.0].element.heap {
             self.fill(var, at, &gaps)?;
         }
         if let PlaceState::Contiguous { written, .. } = &mut self.vars[var.0].place {

@@ -132,6 +132,9 @@ impl VarState {
             }
         };
         let fill = match var.fill {
+            // Where nothing is filled, HDF5 hands out what its memory holds: for strings and rows that would be pointers into
+            // nowhere, so it refuses to create such a dataset, and netCDF-C fills these types whatever it is asked.
+            Fill::None if element.heap => FillValue { alloc_time, write_time: 2, value: FillKind::Default },
             Fill::None => FillValue { alloc_time, write_time: 1, value: FillKind::Default },
             Fill::Default => FillValue { alloc_time, write_time: 2, value: FillKind::User(pattern.clone()) },
         };
