@@ -31,7 +31,7 @@ STAMP_EXTENSION := $(VENV)/.stamp-extension-$(PROFILE)
 RUST_SOURCES := $(shell find crates -name '*.rs' -o -name Cargo.toml) Cargo.toml Cargo.lock
 PY_SOURCES := $(shell find python -name '*.py' -o -name '*.pyi')
 
-.PHONY: help setup demo test lint test-rust test-python conformance test-files fuzz soak bench \
+.PHONY: help setup demo test check lint test-rust test-python conformance test-files fuzz soak bench \
 	wheel wheel-check sdist-check licences docs docs-site clean-ish
 
 help: ## This list
@@ -73,6 +73,16 @@ endif
 
 test: lint docs-site test-rust test-python test-files fuzz ## What CI runs
 	@echo "make test: all green"
+
+# Which tests of pytest `make check` runs: what other libraries say of our files and we of theirs, names, locks, structure.
+CHECKED := architecture append classic_updates definitions locks netcdf4_semantics new_files packed peers_read_ours python_api \
+	we_read_peers whole_files
+
+check: lint $(STAMP_TEST) $(STAMP_EXTENSION) ## What one runs between edits: lint, unit tests, the heart of the tests across tools
+	cargo test --quiet --locked --workspace --exclude ncforge-py --lib
+	cargo build --quiet --locked --profile $(PROFILE) -p ncforge-cli
+	NCFORGE_BIN="$$(bash scripts/target-dir.sh $(PROFILE))/ncforge" $(PY) -m pytest -q $(if $(SEED),--hypothesis-seed=$(SEED)) \
+		$(CHECKED:%=tests/test_%.py)
 
 lint: $(STAMP_PIP) ## Formatting, clippy, ruff, mypy
 	cargo fmt --all --check

@@ -135,15 +135,15 @@ def without_misplaced(theirs: Found, raw: Found, model: Model) -> Found:
     return replace(theirs, variables=variables)
 
 
-def judged(path: Path, by: str, models: list[Model], folder: Path) -> Model:
+def judged(path: Path, by: str, models: list[Model], folder: Path, behind: int = 0) -> Model:
     """Has every library read a copy of the file; it must show the last of the models, or any of them with values of each.
 
-    Gives the model that fits, with the values that were found.
+    Gives the model that fits, with the values that were found. ``behind``: bytes behind the superblock's end that were there before.
     """
     copy = folder / f"copy{path.suffix}"
     shutil.copyfile(path, copy)
     end, size = superblock_end(copy), copy.stat().st_size
-    if end is not None and (end > size or (by == "ncforge" and end != size)):
+    if end is not None and (end > size or (by == "ncforge" and size > end + behind)):
         raise Lost(f"the superblock says that the file ends at {end}, it has {size} bytes")
     with ncforge.Dataset(copy) as ds:
         ours = found_by_netcdf(ds)
@@ -211,10 +211,13 @@ class Life:
         return session
 
     def run(self, session: Session, states: list[Model]) -> None:
+        # What a killed session left stays until somebody has something to write.
+        end = superblock_end(self.path) if self.path.exists() else None
+        behind = self.path.stat().st_size - end if end is not None else 0
         for operation in run_session(self.path, session, self.file_format):
             at = next(i for i, o in enumerate(session.operations) if o is operation)
-            judged(self.path, session.writer, [states[at + 1]], self.folder)
-        self.model = judged(self.path, session.writer, [states[-1]], self.folder)
+            judged(self.path, session.writer, [states[at + 1]], self.folder, behind)
+        self.model = judged(self.path, session.writer, [states[-1]], self.folder, behind)
 
     def run_killed(self, session: Session, states: list[Model], is_new: bool) -> None:
         n = len(session.operations)
