@@ -155,12 +155,6 @@ def test_what_zarr_stores_cannot_do_is_said(run: Run, tmp_path: Path) -> None:
     assert list(tmp_path.iterdir()) == []
 
 
-def test_a_library_that_stores_other_data_is_found_out(run: Run, tmp_path: Path) -> None:
-    """By the check that makes such a library, and by leaving it out, after which there is nothing to find."""
-    assert "found" in run("bench", "selftest", "--only=alike").stdout
-    assert "MISSED" in run("bench", "selftest", "--only=alike", "--leave-out=alike", code=1).stdout
-
-
 def test_a_table_of_another_number_of_ranks_has_its_own_agreement(run: Run, tmp_path: Path) -> None:
     out = tmp_path / "out.json"
     words = ["bench", "io", "-d=4:6:8:5", f"-f={tmp_path / 't.nc'}", "-w", "-r", "--driver=ncforge,raw", *ONCE]

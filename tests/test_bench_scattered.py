@@ -285,6 +285,3 @@ def test_calls_of_the_system_are_counted(run: Run, tmp_path: Path) -> None:
     rows = list(csv.DictReader(table.read_text().splitlines()))
     assert int(rows[0]["bytes_written"]) >= values_of and int(rows[1]["bytes_read"]) >= values_of
     assert " calls read " in done.stdout
-    # Energy is told where the system tells it, and nowhere else.
-    readable = [p for p in Path("/sys/class/powercap").glob("intel-rapl:?/energy_uj") if p.stat().st_mode & 0o004]
-    assert bool(rows[0]["energy_J"]) or not readable

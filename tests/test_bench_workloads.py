@@ -1,10 +1,9 @@
-"""``ncforge bench convert``, ``like``, ``seeds`` and ``selftest``, and libhdf5 as a driver, as their users type them."""
+"""``ncforge bench convert`` and ``seeds``, and libhdf5 as a driver, as their users type them."""
 
 from __future__ import annotations
 
 import json
 import re
-import subprocess
 from pathlib import Path
 from typing import Any
 
@@ -14,8 +13,6 @@ import numpy as np
 import pytest
 
 from conftest import Run
-
-ONCE = ["--repetitions", "1", "--warmup", "0", "--no-guard"]
 
 
 def test_floats_go_to_disk_in_every_way(run: Run, tmp_path: Path) -> None:
@@ -42,117 +39,6 @@ def test_floats_go_to_disk_in_every_way(run: Run, tmp_path: Path) -> None:
     assert [p.name for p in tmp_path.iterdir()] == ["c.json"]
     assert "no number" in run("bench", "convert", "--floats", "many", code=2).stderr
     assert "memory" in run("bench", "convert", "--floats", "9000G", code=2).stderr
-
-
-def test_known_faults_are_found(run: Run, tmp_path: Path) -> None:
-    done = run("bench", "selftest", "--folder", str(tmp_path), timeout=600)
-    assert "MISSED" not in done.stdout
-    assert len(done.stdout.splitlines()) == 19
-    assert list(tmp_path.iterdir()) == []
-
-
-#: Every check whose outcome does not hang on how busy the machine is.
-BREAKABLE = [
-    "clock",
-    "calls",
-    "latency",
-    "open",
-    "close",
-    "ranks",
-    "clean",
-    "one-bit",
-    "lost-write",
-    "no-read",
-    "swapped",
-    "alike",
-]
-
-
-@pytest.mark.parametrize("check", [*BREAKABLE, "ratio", "regression", "outlier", "cold", "warm", "neighbour"])
-def test_what_is_not_there_is_not_found(ncforge_bin: Path, tmp_path: Path, check: str) -> None:
-    """Without its injection a check must fail, and the command with it: a check that cannot fail proves nothing."""
-    command = [
-        str(ncforge_bin),
-        "bench",
-        "selftest",
-        "--only",
-        check,
-        "--leave-out",
-        check,
-        "--folder",
-        str(tmp_path),
-        "--json",
-    ]
-    done = subprocess.run(command, capture_output=True, text=True, timeout=600)
-    found = json.loads(done.stdout)["checks"][0]
-    if found["outcome"] == "impossible" or (check not in BREAKABLE and done.returncode == 0):
-        pytest.skip("not on this machine, or something disturbed it")
-    assert found["outcome"] == "missed" and done.returncode == 1
-    assert check in done.stderr
-
-
-def series(path: Path, **options: Any) -> None:
-    """A file as somebody has it: a time series of maps."""
-    with netCDF4.Dataset(path, "w") as nc:
-        for name, length in (("time", None), ("lat", 30), ("lon", 40)):
-            nc.createDimension(name, length)
-        var = nc.createVariable("t2m", "f4", ("time", "lat", "lon"), **options)
-        var[:] = np.random.default_rng(1).normal(280, 10, (200, 30, 40)).round(1)
-
-
-@pytest.mark.parametrize(
-    "options",
-    [{"zlib": True, "complevel": 1, "chunksizes": (1, 30, 40)}, {"chunksizes": (1, 30, 40)}, {"compression": "zstd"}],
-)
-def test_like_a_file(run: Run, tmp_path: Path, options: dict[str, Any]) -> None:
-    file, out = tmp_path / "in.nc", tmp_path / "out.json"
-    series(file, **options)
-    before = file.read_bytes()
-    folder = tmp_path / "folder"
-    folder.mkdir()
-    run(
-        "bench",
-        "like",
-        str(file),
-        "--for",
-        "series=9,map",
-        "--library",
-        "find",
-        "--folder",
-        str(folder),
-        f"--json={out}",
-        *ONCE,
-    )
-    assert file.read_bytes() == before
-    assert list(folder.iterdir()) == []
-    section = json.loads(out.read_text())["sections"][0]
-    assert {r["phase"] for r in section["rows"]} == {"write", "series", "map"}
-    layouts = {r["facts"].get("layout") for r in section["rows"]}
-    assert {"as it is", "chosen chunks"} <= layouts
-    reads = [r for r in section["rows"] if r["phase"] != "write"]
-    assert all(m["right"] for r in reads for m in r["measurements"])
-    now = next(r for r in reads if r["facts"]["layout"] == "as it is")
-    assert now["facts"]["chunk_shape"] == ":".join(map(str, options.get("chunksizes", (1, 30, 40))))
-    assert ("deflate" in now["facts"]["codec"]) == ("zlib" in options)
-    chosen = next(r for r in reads if r["facts"]["layout"] == "chosen chunks")
-    assert int(chosen["facts"]["chunk_shape"].split(":")[0]) > 1, "mostly series are read"
-    words = " ".join(section["words"])
-    if copy := re.search(r"ncforge (copy in.nc new.nc --chunks \S+)", words):
-        run(*copy.group(1).replace("in.nc", str(file)).replace("new.nc", str(tmp_path / "new.nc")).split())
-
-
-def test_like_a_part_of_a_classic_file(run: Run, tmp_path: Path) -> None:
-    file, out = tmp_path / "in.nc", tmp_path / "out.json"
-    with netCDF4.Dataset(file, "w", format="NETCDF3_64BIT_OFFSET") as nc:
-        for name, length in (("time", None), ("x", 500)):
-            nc.createDimension(name, length)
-        nc.createVariable("v", "i2", ("time", "x"))[:] = np.arange(100_000).reshape(200, 500) % 999
-    run("bench", "like", str(file), "--array-bytes", "50K", "--library", "find", f"--json={out}", *ONCE)
-    section = json.loads(out.read_text())["sections"][0]
-    assert any("50:500" in n or "51:500" in n for n in section["notes"]), section["notes"]
-    assert all(m["right"] for r in section["rows"] if r["phase"] != "write" for m in r["measurements"])
-    assert "no" in run("bench", "like", str(tmp_path / "nothing.nc"), code=4).stderr
-    run("bench", "like", str(file), "--for", "nonsense", code=2)
 
 
 def test_libhdf5_is_a_driver(run: Run, tmp_path: Path) -> None:

@@ -18,7 +18,6 @@
 
 mod compare;
 mod csv;
-mod imported;
 mod scaled;
 
 use std::collections::BTreeMap;
@@ -381,30 +380,19 @@ impl Results {
         serde_json::to_string_pretty(self).unwrap_or_default() + "\n"
     }
 
-    /// From text: a document, or what NetCDF-Bench, IOR or h5bench have written.
+    /// From text.
     ///
     /// # Errors
-    /// [`Error::Unreadable`] when it is neither, or a document of another version.
+    /// [`Error::Unreadable`] when it is no such document, or one of another version.
     pub fn parse(text: &str) -> Result<Self> {
         #[derive(Deserialize)]
         struct Head {
             schema: u32,
             made_by: String,
         }
-        if !text.trim_start().starts_with('{')
-            && let Some(results) = imported::text(text)
-        {
-            return Ok(results);
-        }
-        let unknown = |e: serde_json::Error| {
-            Error::Unreadable(format!(
-                "no result of `ncforge bench … --json`, no table of NetCDF-Bench, no summary of IOR and no metrics of h5bench: {e}"
-            ))
-        };
+        let unknown =
+            |e: serde_json::Error| Error::Unreadable(format!("no result of `ncforge bench … --json`: {e}"));
         let value: serde_json::Value = serde_json::from_str(text).map_err(unknown)?;
-        if let Some(results) = imported::json(&value) {
-            return Ok(results);
-        }
         let head: Head = Head::deserialize(&value).map_err(unknown)?;
         if head.made_by != MADE_BY {
             return Err(Error::Unreadable(format!("made by `{}`, not by `{MADE_BY}`", head.made_by)));

@@ -27,8 +27,8 @@ use clap::{CommandFactory, FromArgMatches, Parser, Subcommand};
 
 pub(crate) use bench::{
     AccessArgs, BenchArgs, BenchCombineArgs, BenchCompareArgs, BenchDoctorArgs, CacheArg, ChunksBenchArgs,
-    CombinePreset, Compat, ConvertArgs, FollowArgs, IoArgs, LikeArgs, MetaArgs, OutputArgs, OutputForm,
-    PatternArg, RecordsArgs, RecordsPart, RerunArgs, SeedsArgs, SelftestArgs, SwitchArg, ToolArg, Workload,
+    CombinePreset, Compat, ConvertArgs, IoArgs, OutputArgs, OutputForm, PatternArg, RecordsArgs, RecordsPart,
+    RerunArgs, SeedsArgs, SwitchArg, ToolArg, Workload,
 };
 pub(crate) use combine::{CombineArgs, DifferingArg, HolesArg, SchemeArg, TileChunksArg};
 pub(crate) use compare::CompareArgs;
@@ -137,16 +137,12 @@ impl Command {
             Command::Bench(a) => match &a.workload {
                 Workload::Access(a) => a.global.clone(),
                 Workload::Chunks(a) => a.global.clone(),
-                Workload::Follow(a) => a.global.clone(),
                 Workload::Io(a) => a.global.clone(),
                 Workload::Records(a) => a.global.clone(),
                 Workload::Combine(a) => a.global.clone(),
                 Workload::Compare(a) => a.global.clone(),
                 Workload::Rerun(a) => a.global.clone(),
                 Workload::Convert(a) => a.global.clone(),
-                Workload::Selftest(a) => a.global.clone(),
-                Workload::Like(a) => a.global.clone(),
-                Workload::Meta(a) => a.global.clone(),
                 Workload::Seeds(a) => a.global.clone(),
                 Workload::Doctor(a) => a.global.clone(),
             },

@@ -120,10 +120,7 @@ fn a_missing_output_folder_is_usage() {
         "bench convert --quick --folder no",
         "bench chunks uv300.nc --folder no",
         "bench combine --folder no",
-        "bench meta --folder no",
         "bench records --folder no",
-        "bench follow --folder no",
-        "bench like uv300.nc --for map --folder no",
         "bench seeds --quick --folder no",
     ] {
         p.run(line).exits(2).says("hint: ");

@@ -11,9 +11,8 @@ use std::path::{Path, PathBuf};
 
 use ncforge::Hyperslab;
 
-use super::follow::RawRecords;
 use super::plain::{self, Mark, Plain, picked, turn_back, turned};
-use super::{Access, BlockFile, Consumer, Driver, FileSpec, Producer, RecordFile, Session};
+use super::{Access, BlockFile, Driver, FileSpec, Session};
 use crate::error::{Error, Result};
 
 /// Plain system calls.
@@ -70,22 +69,6 @@ impl Driver for RawDriver {
         let layout = Plain::of(spec);
         let mark = Mark::of(path, &layout, access);
         Ok(Box::new(Raw { file, path: path.to_owned(), layout, mark }))
-    }
-
-    fn refuses_following(&self, _file: &RecordFile) -> Option<String> {
-        None
-    }
-
-    fn producer(&self, path: &Path, file: &RecordFile) -> Result<Box<dyn Producer>> {
-        Ok(Box::new(RawRecords::open(path, file, true)?))
-    }
-
-    fn consumer(&self, path: &Path, file: &RecordFile) -> Result<Box<dyn Consumer>> {
-        Ok(Box::new(RawRecords::open(path, file, false)?))
-    }
-
-    fn extension(&self) -> Option<&str> {
-        Some("raw")
     }
 }
 

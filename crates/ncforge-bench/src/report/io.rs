@@ -415,7 +415,7 @@ fn used(report: &IoReport, row: &Row<'_>) -> Option<String> {
     });
     let first = p.split().into_iter().map(|(name, s)| format!("{} {}", name.replace('_', " "), seconds(s)));
     Some(format!(
-        "{}, {}{state}: {}; {} user, {} system, {} resident at most; waited {} times, interrupted {} times; {} page faults, {} of them from storage; {} calls read {}, {} wrote {}{}",
+        "{}, {}{state}: {}; {} user, {} system, {} resident at most; waited {} times, interrupted {} times; {} page faults, {} of them from storage; {} calls read {}, {} wrote {}",
         report.cases[row.case].name,
         row.kind.name(),
         first.collect::<Vec<_>>().join(", "),
@@ -430,7 +430,6 @@ fn used(report: &IoReport, row: &Row<'_>) -> Option<String> {
         bytes(u.read_bytes),
         u.write_calls,
         bytes(u.write_bytes),
-        p.noise.joules.map_or_else(String::new, |j| format!("; {j:.3} J by all processors")),
     ))
 }
 

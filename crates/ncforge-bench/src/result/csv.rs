@@ -9,7 +9,7 @@ chunk_shape,dtype,codec,level,shuffle,unlimited,fill,pattern,cache_label,cache_p
 bytes_from_storage,t_open_s,t_define_s,t_io_s,t_sync_s,t_close_s,t_total_s,rate_io_MiBps,rate_total_MiBps,\
 rank_t_min_s,rank_t_median_s,rank_t_max_s,lat_p50_s,lat_p99_s,cpu_s,rss_MiB,psi_cpu,psi_io,verify,flags,quantize,endian,ratio,rate_stored_MiBps,\
 cpu_user_s,cpu_system_s,switches_waited,switches_forced,faults_memory,faults_storage,t_first_call_s,chunk_cache,variables,shares,halo,\
-calls_read,bytes_read,calls_written,bytes_written,bytes_to_storage,energy_J";
+calls_read,bytes_read,calls_written,bytes_written,bytes_to_storage";
 
 const MIB: f64 = 1_048_576.0;
 
@@ -70,7 +70,6 @@ fn cell(name: &str, results: &Results, workload: &str, row: &Row, m: &Measuremen
         "calls_written" => whole(m.used.map(|u| u.write_calls)),
         "bytes_written" => whole(m.used.map(|u| u.write_bytes)),
         "bytes_to_storage" => whole(m.used.map(|u| u.to_storage)),
-        "energy_J" => m.noise.joules.map_or_else(String::new, |j| format!("{j:.6}")),
         "t_io_s" => seconds(Some(m.seconds)),
         "t_sync_s" => seconds(m.sync),
         "t_close_s" => seconds(m.close),

@@ -11,8 +11,7 @@ use super::lengths::Lengths;
 use super::resolving::GeometryRequest;
 use super::shares::Halo;
 use super::stored::StoredAs;
-use crate::driver::{Coding, Driver, is_hdf5};
-use crate::error::Result;
+use crate::driver::{Coding, is_hdf5};
 
 /// Everything that can be asked. A saved result holds it, and can be run again from it.
 #[derive(Clone, Debug, Serialize, Deserialize)]
@@ -246,14 +245,6 @@ impl DriverAsk {
         all
     }
 
-    /// The library itself.
-    ///
-    /// # Errors
-    /// When it is not on this machine, or cannot be loaded.
-    pub fn driver(&self, threads: Option<usize>) -> Result<Box<dyn Driver>> {
-        super::named_driver(self, threads)
-    }
-
     /// A library by its path, as [`crate::driver::library`] tells them apart; `find` and `h5` are the system's.
     pub fn library(path: &Path) -> Self {
         match path.to_str() {
@@ -269,7 +260,7 @@ impl std::str::FromStr for DriverAsk {
     type Err = String;
 
     /// `ncforge`, `raw`, `mpi-io`, `libnetcdf`, `h5` (also `hdf5`), or the path of a library of netCDF-C or of HDF5.
-    fn from_str(text: &str) -> std::result::Result<Self, String> {
+    fn from_str(text: &str) -> Result<Self, String> {
         match text {
             "ncforge" => Ok(DriverAsk::Ncforge),
             "raw" => Ok(DriverAsk::Raw),
@@ -311,7 +302,7 @@ impl AccessKind {
 impl std::str::FromStr for AccessKind {
     type Err = String;
 
-    fn from_str(text: &str) -> std::result::Result<Self, String> {
+    fn from_str(text: &str) -> Result<Self, String> {
         match text {
             "i" | "ind" | "independent" => Ok(AccessKind::Independent),
             "c" | "coll" | "collective" => Ok(AccessKind::Collective),
@@ -337,7 +328,7 @@ pub enum ChunkChoice {
 impl std::str::FromStr for ChunkChoice {
     type Err = String;
 
-    fn from_str(text: &str) -> std::result::Result<Self, String> {
+    fn from_str(text: &str) -> Result<Self, String> {
         match text {
             "auto" => Ok(ChunkChoice::Auto),
             "none" => Ok(ChunkChoice::Unasked),
@@ -372,7 +363,7 @@ impl CacheAsk {
 impl std::str::FromStr for CacheAsk {
     type Err = String;
 
-    fn from_str(text: &str) -> std::result::Result<Self, String> {
+    fn from_str(text: &str) -> Result<Self, String> {
         match text {
             "warm" => Ok(CacheAsk::Warm),
             "cold" => Ok(CacheAsk::Cold),

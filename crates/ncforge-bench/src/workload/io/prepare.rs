@@ -80,15 +80,11 @@ pub(super) fn invalid<T>(why: impl Into<String>) -> Result<T> {
     Err(Error::Invalid(why.into()))
 }
 
-/// Gives the library that is asked for.
-pub(super) type Drivers<'d> = &'d dyn Fn(&IoOptions, &DriverAsk) -> Result<Box<dyn Driver>>;
-
 /// The cases, each with its file's description, and what is to be said about those that are left out. Nothing is written.
 pub(super) fn cases(
     options: &IoOptions,
     geometry: &Geometry,
     team: &dyn Team,
-    driver: Drivers<'_>,
 ) -> Result<(Vec<Case>, Vec<String>)> {
     if options.cases.is_empty() || options.repetitions == 0 || !(options.write || options.read) {
         return invalid("nothing to measure: a case, a repetition, and reading or writing are needed");
@@ -173,12 +169,8 @@ pub(super) fn check_time(options: &IoOptions) -> Result<()> {
 }
 
 /// The drivers that can be asked for by name.
-pub(super) fn driver(options: &IoOptions, ask: &DriverAsk) -> Result<Box<dyn Driver>> {
-    named_driver(ask, options.threads)
-}
-
-/// The same for other workloads.
-pub(crate) fn named_driver(ask: &DriverAsk, threads: Option<usize>) -> Result<Box<dyn Driver>> {
+fn driver(options: &IoOptions, ask: &DriverAsk) -> Result<Box<dyn Driver>> {
+    let threads = options.threads;
     Ok(match ask {
         DriverAsk::Ncforge => Box::new(NcforgeDriver::new(threads, None)),
         DriverAsk::Raw => Box::new(RawDriver),
@@ -390,12 +382,6 @@ pub(super) fn values(options: &IoOptions, geometry: &Geometry) -> Result<Values>
         field: 0,
         sample,
     })
-}
-
-/// Hashed floats of an array.
-pub(crate) fn content_of(shape: &[u64], seed: u64) -> Values {
-    let (content, dtype) = (Content::Hash, ncforge::Atomic::Float);
-    Values { content, seed, dtype, shape: shape.to_vec(), field: 0, sample: None }
 }
 
 /// Whether all calls of a rank write the same bytes, so that one buffer serves all of them. (There is one variable then.)

@@ -13,7 +13,7 @@ use super::geometry::Geometry;
 use super::ops::OpsLog;
 use super::options::{AccessKind, CacheAsk, ChunkChoice, DriverAsk, IoOptions};
 use super::phase::Bench;
-use super::prepare::{Case, Drivers, cases, driver, safe_to_begin, values};
+use super::prepare::{Case, cases, safe_to_begin, values};
 use super::progress::{Done, Progress};
 use super::reading::{order, reading};
 use super::result::{CaseResult, IoReport, PhaseKind, PhaseResult, RankPhase, SCHEMA, Span};
@@ -32,21 +32,11 @@ use crate::team::{Crowd, Team, agree, exchange};
 /// What does not fit together is told before any file is touched. When something fails later, the files that this run
 /// has created are removed.
 pub fn run(team: &dyn Team, options: &IoOptions, stop: Option<&dyn Fn() -> bool>) -> Result<IoReport> {
-    run_with(team, options, stop, &driver)
-}
-
-/// The same with drivers of the caller's.
-pub(crate) fn run_with(
-    team: &dyn Team,
-    options: &IoOptions,
-    stop: Option<&dyn Fn() -> bool>,
-    drivers: Drivers<'_>,
-) -> Result<IoReport> {
     let prepared = (|| {
         let geometry = Geometry::resolve(&options.geometry, team.size() as u64, team.nodes() as u64)?;
         let reads = reading(options, &geometry)?;
         order(options, &geometry)?;
-        let (cases, left_out) = cases(options, &geometry, team, drivers)?;
+        let (cases, left_out) = cases(options, &geometry, team)?;
         if team.rank() == 0 {
             safe_to_begin(options, &cases, &geometry)?;
         }
