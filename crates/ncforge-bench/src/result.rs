@@ -107,7 +107,7 @@ pub struct Row {
     /// Part of the ceiling that was reached: the rate against that of plain system calls.
     pub of_ceiling: Option<f64>,
     /// What somebody else has measured and published.
-    pub seed: Option<SeedFigure>,
+    pub published: Option<PublishedFigure>,
     /// Seconds of single calls, sorted: all, or evenly chosen ones.
     pub calls: Vec<f32>,
     /// What every rank did in one repetition.
@@ -159,7 +159,7 @@ pub struct Measurement {
 
 /// A published figure, and ours.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
-pub struct SeedFigure {
+pub struct PublishedFigure {
     /// Where it was published: "NOCSCOMBINE on HECToR, table 9".
     pub source: String,
     /// The figure.
@@ -172,7 +172,7 @@ pub struct SeedFigure {
     pub more_is_better: bool,
 }
 
-impl SeedFigure {
+impl PublishedFigure {
     /// How many times better ours is.
     pub fn ratio(&self) -> f64 {
         if self.more_is_better { self.ours / self.value } else { self.value / self.ours }
@@ -528,9 +528,9 @@ mod tests {
     }
 
     #[test]
-    fn figures_of_seeds_say_how_many_times_better() {
-        let f = SeedFigure { value: 340.0, ours: 3.4, ..SeedFigure::default() };
+    fn published_figures_say_how_many_times_better() {
+        let f = PublishedFigure { value: 340.0, ours: 3.4, ..PublishedFigure::default() };
         assert_eq!(f.ratio(), 100.0);
-        assert_eq!(SeedFigure { more_is_better: true, ..f }.ratio(), 0.01);
+        assert_eq!(PublishedFigure { more_is_better: true, ..f }.ratio(), 0.01);
     }
 }

@@ -27,8 +27,8 @@ use clap::{CommandFactory, FromArgMatches, Parser, Subcommand};
 
 pub(crate) use bench::{
     AccessArgs, BenchArgs, BenchCombineArgs, BenchCompareArgs, BenchDoctorArgs, CacheArg, ChunksBenchArgs,
-    CombinePreset, Compat, ConvertArgs, IoArgs, OutputArgs, OutputForm, PatternArg, RecordsArgs, RecordsPart,
-    RerunArgs, SeedsArgs, SwitchArg, ToolArg, Workload,
+    CombinePreset, Compat, ConvertArgs, IoArgs, OutputArgs, OutputForm, PatternArg, PublishedArgs,
+    RecordsArgs, RecordsPart, RerunArgs, SwitchArg, ToolArg, Workload,
 };
 pub(crate) use combine::{CombineArgs, DifferingArg, HolesArg, SchemeArg, TileChunksArg};
 pub(crate) use compare::CompareArgs;
@@ -143,7 +143,7 @@ impl Command {
                 Workload::Compare(a) => a.global.clone(),
                 Workload::Rerun(a) => a.global.clone(),
                 Workload::Convert(a) => a.global.clone(),
-                Workload::Seeds(a) => a.global.clone(),
+                Workload::Published(a) => a.global.clone(),
                 Workload::Doctor(a) => a.global.clone(),
             },
             Command::Report(a) => a.global.clone(),

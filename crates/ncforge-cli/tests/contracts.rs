@@ -121,7 +121,7 @@ fn a_missing_output_folder_is_usage() {
         "bench chunks uv300.nc --folder no",
         "bench combine --folder no",
         "bench records --folder no",
-        "bench seeds --quick --folder no",
+        "bench published --quick --folder no",
     ] {
         p.run(line).exits(2).says("hint: ");
     }

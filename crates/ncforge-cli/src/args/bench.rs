@@ -9,9 +9,9 @@ mod convert;
 mod doctor;
 mod io;
 mod output;
+mod published;
 mod records;
 mod rerun;
-mod seeds;
 
 use clap::{Args, Subcommand};
 
@@ -24,9 +24,9 @@ pub(crate) use convert::ConvertArgs;
 pub(crate) use doctor::BenchDoctorArgs;
 pub(crate) use io::{Compat, IoArgs, OutputForm};
 pub(crate) use output::OutputArgs;
+pub(crate) use published::PublishedArgs;
 pub(crate) use records::{RecordsArgs, RecordsPart};
 pub(crate) use rerun::RerunArgs;
-pub(crate) use seeds::SeedsArgs;
 
 /// Measure how fast files are read and written.
 #[derive(Args, Debug)]
@@ -58,8 +58,11 @@ pub(crate) enum Workload {
     Records(Box<RecordsArgs>),
     #[command(about = "Put the tiles of a model together, by ncforge, by libraries and by other tools")]
     Combine(Box<BenchCombineArgs>),
-    #[command(about = "Make measurements again that others have published, beside their figures")]
-    Seeds(Box<SeedsArgs>),
+    #[command(
+        about = "Make measurements again that others have published, beside their figures",
+        alias = "seeds"
+    )]
+    Published(Box<PublishedArgs>),
     #[command(about = "Set two saved results against one another")]
     Compare(BenchCompareArgs),
     #[command(about = "Run a saved benchmark again, and compare")]
@@ -78,7 +81,7 @@ impl Workload {
             Workload::Io(a) => Some(&a.reports),
             Workload::Records(a) => Some(&a.output),
             Workload::Combine(a) => Some(&a.output),
-            Workload::Seeds(a) => Some(&a.output),
+            Workload::Published(a) => Some(&a.output),
             Workload::Rerun(a) => Some(&a.output),
             Workload::Compare(_) | Workload::Doctor(_) => None,
         }

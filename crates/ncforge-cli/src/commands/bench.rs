@@ -9,10 +9,10 @@ mod doctor;
 mod io;
 mod itself;
 mod output;
+mod published;
 mod ranks;
 mod records;
 mod rerun;
-mod seeds;
 mod steps;
 mod team;
 
@@ -41,7 +41,7 @@ pub(crate) fn run(args: &BenchArgs, cx: &Context<'_>) -> Result {
         Workload::Io(a) => io::run_io(a, cx),
         Workload::Records(a) => records::run(a, cx),
         Workload::Combine(a) => combine::run(a, cx),
-        Workload::Seeds(a) => seeds::run(a, cx),
+        Workload::Published(a) => published::run(a, cx),
         Workload::Compare(a) => compare::run(a, cx),
         Workload::Rerun(a) => rerun::run(a, cx),
         Workload::Doctor(a) => doctor::run(a, cx),
