@@ -17,7 +17,7 @@ from browser import laid_out, screenshot
 from conftest import Run
 
 ROOT = Path(__file__).resolve().parent.parent
-ONCE = ["--reps", "3", "--warmup", "0", "--no-guard", "--no-sync"]
+ONCE = ["--reps", "3"]
 
 
 @pytest.fixture(scope="module")
@@ -179,7 +179,7 @@ def test_patterns_of_reads_beside_storage(run: Run, tmp_path: Path) -> None:
 
 def test_many_repetitions_are_drawn_as_their_spread(run: Run, tmp_path: Path) -> None:
     few, many = tmp_path / "few.html", tmp_path / "many.html"
-    words = ["bench", "io", "-d=4:8:8:5", f"-f={tmp_path / 't.nc'}", "-w", "--driver=raw,ncforge", *ONCE[2:]]
+    words = ["bench", "io", "-d=4:8:8:5", f"-f={tmp_path / 't.nc'}", "-w", "--driver=raw,ncforge", "-O"]
     run(*words, "--reps=3", f"--html={few}")
     run(*words, "--reps=20", f"--html={many}")
     assert "dots: repetitions" in few.read_text() and "outlines: how repetitions are spread" in many.read_text()

@@ -9,7 +9,6 @@ mod ncforge;
 mod plain;
 mod raw;
 mod steps;
-mod transposed;
 mod zarr;
 
 use std::path::Path;
@@ -26,7 +25,6 @@ pub use mpi_io::MpiIoDriver;
 pub use ncforge::NcforgeDriver;
 pub(crate) use plain::is_marked;
 pub use raw::RawDriver;
-pub(crate) use transposed::{inverse, transpose};
 pub(crate) use zarr::{files, is_marked_store, is_store, stored as stored_in_zarr};
 
 /// A library that can open netCDF files.
@@ -68,22 +66,6 @@ pub trait Driver {
     ) -> Result<Box<dyn BlockFile + 'a>> {
         let _ = access;
         blocks::reading_session(self.open(path)?, spec)
-    }
-    /// Says why this library cannot write into such a file once it is there, where it can create it.
-    fn refuses_update(&self, spec: &FileSpec, access: &Access<'_>) -> Option<String> {
-        let _ = (spec, access);
-        None
-    }
-    /// Opens a file that [`Driver::create`] made, to write blocks of its variables; along unlimited dimensions it may be
-    /// shorter than `spec` says. Every rank of [`Access::Shared`] calls it.
-    fn update<'a>(
-        &self,
-        path: &Path,
-        spec: &FileSpec,
-        access: &Access<'a>,
-    ) -> Result<Box<dyn BlockFile + 'a>> {
-        let _ = (path, spec, access);
-        Err(Error::Invalid(format!("{} cannot write into files that are there", self.name())))
     }
     /// What lies below it, with versions: "HDF5 1.14.6".
     fn stands_on(&self) -> Vec<String> {

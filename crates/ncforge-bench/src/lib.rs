@@ -13,13 +13,12 @@
 //!   has decoded before.
 //!
 //! The rooms: [`driver`] (libraries behind one trait), [`workload`] (what is measured), [`stats`],
-//! [`rounds`], [`checkpoint`] (what is done of a long measurement), [`environment`], [`cache`] (the page cache), [`memory`] (the process's own), [`doctor`] (what a
+//! [`rounds`], [`environment`], [`cache`] (the page cache), [`memory`] (the process's own), [`doctor`] (what a
 //! machine offers), [`result`] (the document that every workload gives), [`published`] (what others have published), [`report`] (tables,
 //! pages); [`worker`] is the process that `benches/` drives.
 
 pub mod cache;
 pub mod calibrate;
-pub mod checkpoint;
 pub mod clock;
 pub mod doctor;
 pub mod driver;

@@ -115,8 +115,8 @@ pub fn steps(quick: bool, libraries: &[String], folder: &Path, threads: Option<u
             "io",
             "blocks of an array, by one rank",
             pick(
-                "bench io -w -r -O -d 100:100:100:10 --reps 3 --budget 20 --cache warm,cold --ceilings",
-                "bench io -w -r -O -d 100:100:100:10 --reps 9 --budget 90 --cache warm,cold --ceilings",
+                "bench io -w -r -O -d 100:100:100:10 --reps 3 --cache warm,cold",
+                "bench io -w -r -O -d 100:100:100:10 --reps 9 --cache warm,cold",
             ),
             true,
         ),
@@ -125,8 +125,8 @@ pub fn steps(quick: bool, libraries: &[String], folder: &Path, threads: Option<u
             "ranks",
             "blocks of an array by more and more ranks, a file for each",
             pick(
-                "bench io -w -r -O -d 100:200:100:10 -t file --reps 3 --budget 20 -L ranks=1,2",
-                "bench io -w -r -O -d 100:400:100:10 -t file --reps 9 --budget 120 -L ranks=1,2,4",
+                "bench io -w -r -O -d 100:200:100:10 -t file --reps 3 -L ranks=1,2",
+                "bench io -w -r -O -d 100:400:100:10 -t file --reps 9 -L ranks=1,2,4",
             ),
             true,
         ),

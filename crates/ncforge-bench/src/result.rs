@@ -122,8 +122,6 @@ pub struct Measurement {
     pub rep: usize,
     /// The seconds that count, from the first rank's start to the last one's end.
     pub seconds: f64,
-    /// Bytes of values that were moved, where those are not the row's: the time was over before.
-    pub bytes: Option<u64>,
     /// Something else used the machine meanwhile.
     pub disturbed: bool,
     /// The state of the page cache, as it was found and proven.
@@ -259,13 +257,11 @@ impl Row {
         if quiet.len() >= 3.min(self.measurements.len()) { quiet } else { self.measurements.iter().collect() }
     }
 
-    /// Seconds of the repetitions that count: for all bytes of the row, also where the time was over before they were moved; with opening
-    /// and closing where the row says so ([`WHOLE`]).
+    /// Seconds of the repetitions that count: with opening and closing where the row says so ([`WHOLE`]).
     pub fn seconds(&self) -> Vec<f64> {
         let all = self.is_whole();
-        let part = |m: &Measurement| m.bytes.map_or(1.0, |b| self.bytes as f64 / b.max(1) as f64);
         let around = |m: &Measurement| if all { m.open.unwrap_or(0.0) + m.close.unwrap_or(0.0) } else { 0.0 };
-        self.counted().iter().map(|m| m.seconds * part(m) + around(m)).collect()
+        self.counted().iter().map(|m| m.seconds + around(m)).collect()
     }
 
     /// Whether opening and closing count.
@@ -492,10 +488,8 @@ mod tests {
     }
 
     #[test]
-    fn what_ended_with_the_time_is_compared_by_its_rate() {
-        let mut r = row(&[1.0, 1.0, 1.0]);
-        r.measurements.iter_mut().for_each(|m| m.bytes = Some(25));
-        assert_eq!((r.summary().unwrap().median, r.rate()), (4.0, Some(25.0)));
+    fn opening_and_closing_count_where_the_row_says_so() {
+        let mut r = row(&[4.0, 4.0, 4.0]);
         r.measurements.iter_mut().for_each(|m| (m.open, m.close) = (Some(0.5), Some(3.0)));
         assert_eq!(r.summary().unwrap().median, 4.0);
         assert_eq!(r.with(WHOLE, 1).summary().unwrap().median, 7.5);

@@ -1,10 +1,10 @@
 //! The command line, declared apart from what it does. One file a sub-command; help, manual pages and shell
 //! completions all come from these declarations.
 
+mod at_file;
 mod bench;
 mod combine;
 mod compare;
-mod config;
 mod copy;
 mod doctor;
 mod global;
@@ -25,14 +25,14 @@ use std::path::Path;
 
 use clap::{CommandFactory, FromArgMatches, Parser, Subcommand};
 
+pub(crate) use at_file::expanded;
 pub(crate) use bench::{
-    AccessArgs, BenchArgs, BenchCombineArgs, BenchCompareArgs, BenchDoctorArgs, CacheArg, ChunksBenchArgs,
-    CombinePreset, Compat, ConvertArgs, IoArgs, OutputArgs, OutputForm, PatternArg, PublishedArgs,
-    RecordsArgs, RecordsPart, RerunArgs, SwitchArg, ToolArg, Workload,
+    AccessArgs, BenchArgs, BenchCombineArgs, BenchCompareArgs, BenchDoctorArgs, ChunksBenchArgs,
+    CombinePreset, ConvertArgs, IoArgs, OutputArgs, OutputForm, PatternArg, PublishedArgs, RecordsArgs,
+    RecordsPart, RerunArgs, SwitchArg, ToolArg, Workload,
 };
 pub(crate) use combine::{CombineArgs, DifferingArg, HolesArg, SchemeArg, TileChunksArg};
 pub(crate) use compare::CompareArgs;
-pub(crate) use config::expanded;
 pub(crate) use copy::{ChunksArg, CopyArgs, EndianArg};
 pub(crate) use doctor::{DoctorArgs, FailOn, ProfileArg};
 pub(crate) use global::{ColorWhen, GlobalArgs, ProgressKind};

@@ -143,16 +143,7 @@ impl Driver for LibnetcdfDriver {
         spec: &FileSpec,
         access: &Access<'a>,
     ) -> Result<Box<dyn BlockFile + 'a>> {
-        blocks::open(self, path, spec, access, false)
-    }
-
-    fn update<'a>(
-        &self,
-        path: &Path,
-        spec: &FileSpec,
-        access: &Access<'a>,
-    ) -> Result<Box<dyn BlockFile + 'a>> {
-        blocks::open(self, path, spec, access, true)
+        blocks::open(self, path, spec, access)
     }
 }
 

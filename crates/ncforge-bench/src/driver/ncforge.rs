@@ -78,19 +78,6 @@ impl Driver for NcforgeDriver {
     ) -> Result<Box<dyn BlockFile + 'a>> {
         blocks::open(self.options, path, spec, access)
     }
-
-    fn refuses_update(&self, spec: &FileSpec, access: &Access<'_>) -> Option<String> {
-        blocks::refuses_update(spec, access)
-    }
-
-    fn update<'a>(
-        &self,
-        path: &Path,
-        spec: &FileSpec,
-        access: &Access<'a>,
-    ) -> Result<Box<dyn BlockFile + 'a>> {
-        blocks::update(self.options, path, spec, access)
-    }
 }
 
 struct NcforgeSession {

@@ -22,7 +22,7 @@ pub(crate) use common::{CacheArg, FolderArgs, LibraryArgs, RoundsArgs};
 pub(crate) use compare::BenchCompareArgs;
 pub(crate) use convert::ConvertArgs;
 pub(crate) use doctor::BenchDoctorArgs;
-pub(crate) use io::{Compat, IoArgs, OutputForm};
+pub(crate) use io::{IoArgs, OutputForm};
 pub(crate) use output::OutputArgs;
 pub(crate) use published::PublishedArgs;
 pub(crate) use records::{RecordsArgs, RecordsPart};

@@ -91,14 +91,11 @@ calls! {
     get_vara: b"nc_get_vara\0" = fn(c_int, c_int, *const usize, *const usize, *mut c_void) -> c_int;
     get_vars: b"nc_get_vars\0" =
         fn(c_int, c_int, *const usize, *const usize, *const isize, *mut c_void) -> c_int;
-    get_varm: b"nc_get_varm\0" =
-        fn(c_int, c_int, *const usize, *const usize, *const isize, *const isize, *mut c_void) -> c_int;
     create: b"nc_create\0" = fn(*const c_char, c_int, *mut c_int) -> c_int;
     def_dim: b"nc_def_dim\0" = fn(c_int, *const c_char, usize, *mut c_int) -> c_int;
     def_var: b"nc_def_var\0" =
         fn(c_int, *const c_char, c_int, c_int, *const c_int, *mut c_int) -> c_int;
     def_var_chunking: b"nc_def_var_chunking\0" = fn(c_int, c_int, c_int, *const usize) -> c_int;
-    def_var_endian: b"nc_def_var_endian\0" = fn(c_int, c_int, c_int) -> c_int;
     def_var_deflate: b"nc_def_var_deflate\0" = fn(c_int, c_int, c_int, c_int, c_int) -> c_int;
     set_fill: b"nc_set_fill\0" = fn(c_int, c_int, *mut c_int) -> c_int;
     put_att_text: b"nc_put_att_text\0" = fn(c_int, c_int, *const c_char, usize, *const c_char) -> c_int;
