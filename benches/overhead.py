@@ -47,8 +47,7 @@ def by_bench(binary: Path, file: Path, shape: tuple[int, ...], repetitions: int)
     """The same by the benchmark."""
     command = [
         str(binary), "bench", "io", "-w", "--driver", "libnetcdf", "-d=" + ":".join(map(str, shape)), f"-f={file}",
-        "--data-content", "netcdf-bench", "--reps", str(repetitions), "--warmup", "0", "--no-guard", "--no-sync",
-        "--no-verify", "-O", "--json",
+        "-x", "parser", "--reps", str(repetitions), "-O", "--json",
     ]  # fmt: skip
     done = subprocess.run(command, check=True, capture_output=True, text=True)
     row = json.loads(done.stdout)["sections"][0]["rows"][0]

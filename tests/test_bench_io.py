@@ -85,7 +85,7 @@ def test_unlimited_fill_and_deflate(run: Run, tmp_path: Path, options: list[str]
 def test_formats(run: Run, tmp_path: Path, form: str, unlimited: list[str]) -> None:
     path = tmp_path / "t.nc"
     words = ["--driver", "ncforge", "--format", form, *unlimited, *ONCE]
-    run("bench", "io", "--ranks", "2", "-d=4:6:8", "--split=1:1:2", f"-f={path}", "-w", "-r", "-t", "coll", *words)
+    run("bench", "io", "--ranks", "2", "-n=1", "-p=2", "-d=4:6:8", f"-f={path}", "-w", "-r", "-t", "coll", *words)
     assert np.array_equal(values(path), expected((4, 6, 8)))
 
 
@@ -94,7 +94,7 @@ def test_libraries_write_and_read_the_same_and_reports_agree(run: Run, tmp_path:
     out = tmp_path / "out.json"
     done = run(
         "bench", "io", "-d", "time=6:lat=20:lon=30", "--driver", "raw,ncforge,libnetcdf", f"-f={path}", "-w", "-r", "-L",
-        "chunk=none,1:10:15", "--keep", "--csv", f"--json={out}", "--reps", "3", "--warmup", "0", "--no-guard",
+        "chunk=none,1:10:15", "--csv", f"--json={out}", "--reps", "3",
     )  # fmt: skip
     rows = list(csv.DictReader(io.StringIO(done.stdout)))
     results = json.loads(out.read_text())
@@ -148,25 +148,20 @@ def test_what_does_not_fit_is_refused_before_a_file_is_touched(
     assert list(tmp_path.iterdir()) == []
 
 
-def test_a_configuration_file_holds_long_options(run: Run, tmp_path: Path) -> None:
-    """The command line wins; a saved result has all of it, and needs the file no more."""
-    path, config, out = tmp_path / "t.nc", tmp_path / "bench.conf", tmp_path / "out.json"
-    config.write_text(
-        f"# small\ndata-geometry = 4:6:8:5\ntestfile = '{path}'\nwrite = true\nread\nverify = false\n"
-        "reps = 3   # of each\nwarmup = 0\nno-guard = true\nno-sync = true\nsweep = chunk=none,auto\n"
-    )
-    run("bench", "io", "--config", str(config), "--reps=2", f"--json={out}")
+def test_a_file_holds_arguments(run: Run, tmp_path: Path) -> None:
+    """A saved result has all of them, and needs the file no more."""
+    path, arguments, out = tmp_path / "t.nc", tmp_path / "arguments", tmp_path / "out.json"
+    arguments.write_text(f"--data-geometry=4:6:8:5\n--testfile={path}\n-w\n-r\n--sweep\nchunk=none,auto\n")
+    run("bench", "io", f"@{arguments}", "--reps=2", f"--json={out}")
     results = json.loads(out.read_text())
     rows = results["sections"][0]["rows"]
     assert [len(r["measurements"]) for r in rows] == [2] * 4
-    assert "--data-geometry=4:6:8:5" in results["arguments"] and "--config" not in results["arguments"]
-    config.unlink()
+    assert "--data-geometry=4:6:8:5" in results["arguments"] and f"@{arguments}" not in results["arguments"]
+    arguments.write_text("--data-geometry=4:6:8:5\n--colour=red\n")
+    assert "--colour" in run("bench", "io", f"@{arguments}", code=2).stderr
+    arguments.unlink()
     run("bench", "rerun", str(out))
-    config.write_text("data-geometry = 4:6:8:5\ncolour = red\n")
-    done = run("bench", "io", f"--config={config}", code=2)
-    assert f"{config}, line 2: `bench io` has no option `colour`" in done.stderr
-    done = run("bench", "io", "--config", str(tmp_path / "none"), code=4)
-    assert "configuration file" in done.stderr
+    assert "arguments from a file" in run("bench", "io", f"@{arguments}", code=4).stderr
 
 
 def test_the_plan_tells_bytes_calls_memory_and_space(run: Run, tmp_path: Path) -> None:
@@ -191,7 +186,7 @@ def test_a_name_need_not_be_text(run: Run, tmp_path: Path) -> None:
 
 def test_small_arrays_are_no_trouble(run: Run, tmp_path: Path) -> None:
     path = tmp_path / "t.nc"
-    run("bench", "io", "-d=2:4:4:4", f"-f={path}", "-w", "-r", "--compat", "netcdf-bench", timeout=600)
+    run("bench", "io", "-d=2:4:4:4", f"-f={path}", "-w", "-r", "-x=parser", timeout=600)
     assert values(path).shape == (2, 4, 4, 4)
 
 
@@ -249,7 +244,7 @@ def test_files_of_others_are_not_overwritten(run: Run, tmp_path: Path) -> None:
 def test_p2_the_table_of_netcdf_bench(run: Run, tmp_path: Path) -> None:
     path = tmp_path / "k.nc"
     words = ["-n=1", "-p=2", "-t=coll", "-u", "-c=auto", "-w", "-r", "-d=20:100:200:10"]
-    done = run("bench", "io", "--compat", "netcdf-bench", f"-f={path}", *words)
+    done = run("bench", "io", "-x=parser", f"-f={path}", *words)
     lines = done.stdout.splitlines()
     assert lines[:11] == [
         "Benchtool (datatype: int) ",
@@ -279,8 +274,7 @@ def test_p2_the_table_of_netcdf_bench(run: Run, tmp_path: Path) -> None:
     done = run(
         "bench",
         "io",
-        "--compat",
-        "netcdf-bench",
+        "-x=parser",
         f"-f={path}",
         *[w for w in words if w not in ("-w", "-r")],
         "--verify",

@@ -81,7 +81,7 @@ def test_the_matrix_of_reference_runs(ncforge_bin: Path, tmp_path: Path, launche
         command = [
             *start, str(ncforge_bin), "bench", "io", f"-n={nn}", f"-p={ppn}", "-d=" + ":".join(map(str, shape)),
             f"-f={tmp_path / 't.nc'}", "-w", "-r", "--driver=ncforge", *libraries, f"--sweep=access={access}",
-            f"--sweep=chunk=none,auto,{custom}", "--data-content=hash", "--keep", f"--json={out}", "-O", *options, *ONCE,
+            f"--sweep=chunk=none,auto,{custom}", "--data-content=hash", f"--json={out}", "-O", *options, *ONCE,
         ]  # fmt: skip
         done = subprocess.run(command, capture_output=True, text=True, timeout=WHOLE)
         assert done.returncode == 0, done.stderr

@@ -24,7 +24,7 @@ def test_under_mpi(ncforge_bin: Path, tmp_path: Path, ranks: tuple[int, int], ac
     command = [
         *mpi_ranks(nn * ppn), str(ncforge_bin), "bench", "io", f"-n={nn}", f"-p={ppn}", "-d=" + ":".join(map(str, shape)),
         f"-t={access}", f"-f={tmp_path / 't.nc'}", "-w", "-r", "-L", "chunk=none,auto", "--driver", "ncforge", *libraries,
-        "--keep", "--json", *ONCE,
+        "--json", *ONCE,
     ]  # fmt: skip
     done = subprocess.run(command, capture_output=True, text=True, timeout=600)
     assert done.returncode == 0, done.stderr
@@ -59,7 +59,7 @@ def test_under_the_other_family_of_mpi(ncforge_bin: Path, tmp_path: Path) -> Non
     if not shutil.which("mpiexec.mpich") or not list(Path("/usr/lib").glob("*/libmpich.so.12")):
         pytest.skip("MPICH is not installed")
     path = tmp_path / "t.nc"
-    words = ["-d=4:10:16:3", f"-f={path}", "-t=coll", "-w", "-r", "--hint=cb_nodes=1", "--endian=big", "--json", *ONCE]
+    words = ["-d=4:10:16:3", f"-f={path}", "-t=coll", "-w", "-r", "--hint=cb_nodes=1", "--json", *ONCE]
     command = ["mpiexec.mpich", "-n", "2", str(ncforge_bin), "bench", "io", *words]
     done = subprocess.run(command, capture_output=True, text=True, timeout=600)
     assert done.returncode == 0, done.stderr

@@ -65,12 +65,8 @@ def test_options_that_no_machine_holds(run: Run, tmp_path: Path) -> None:
     assert "free in" in done.stderr
     once = ["--repetitions=1", "--warmup=0", "--no-guard", f"--folder={tmp_path}"]
     run("bench", "convert", "--floats=100", "--block=99999999999", *once)
-    words = ["bench", "io", "-d=4:4:4:4", f"-f={tmp_path / 't.nc'}", "--no-guard"]
-    run(*words, "--warmup=1", f"--reps={2**64 - 1}", "--budget=0.01")
-    for more in ([f"--nn={2**63}", "--ppn=2"], [f"--split={2**32}:{2**32}:1:1"]):
-        assert "ranks" in run("bench", "io", "-d=4:4:4:4", "--dry-run", *more, code=2).stderr
-    for budget in ("nan", "-5", "0"):
-        assert "no number of seconds" in run("bench", "io", f"--budget={budget}", code=2).stderr
+    more = [f"--nn={2**63}", "--ppn=2"]
+    assert "ranks" in run("bench", "io", "-d=4:4:4:4", "--dry-run", *more, code=2).stderr
 
 
 def wide(path: Path, values: dict[tuple[int, int], float]) -> Path:

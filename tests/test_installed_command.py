@@ -75,7 +75,15 @@ def test_under_mpi(tmp_path: Path) -> None:
 
 def test_seeds_measure(tmp_path: Path) -> None:
     run(
-        sys.executable, "-m", "ncforge", "bench", "seeds", "--quick", "--only=convert", "--json=s.json", folder=tmp_path
+        sys.executable,
+        "-m",
+        "ncforge",
+        "bench",
+        "published",
+        "--quick",
+        "--only=cray-1993",
+        "--json=s.json",
+        folder=tmp_path,
     )
     sections = json.loads((tmp_path / "s.json").read_text())["sections"]
     assert sections and all(section["rows"] for section in sections)

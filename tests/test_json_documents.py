@@ -38,7 +38,6 @@ COMMANDS = {
     "tune-calibrate": ["tune calibrate --dry-run --json"],
     "bench-compare": ["bench compare --json r.json r.json"],
     "bench-doctor": ["bench doctor --json"],
-    "bench-selftest": ["bench selftest --json --only alike"],
 }
 
 

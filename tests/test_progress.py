@@ -62,7 +62,6 @@ SLOW = {
     "bench chunks": "bench chunks deflated.nc --shapes 1,512,512 --repetitions 1 --deflate 1",
     "bench records": "bench records --only station --records 2000",
     "bench convert": "bench convert --quick",
-    "bench like": "bench like deflated.nc --for series=1,map=1 --array-bytes 16M --repetitions 3",
     "bench combine": "bench combine --shape 2,8,480,480 --tiles 4x4",
     "bench io": "bench io -w -r -d 64:4:256:256 --reps 9 -f io.nc",
     "bench doctor": "bench doctor",

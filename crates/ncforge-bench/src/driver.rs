@@ -2,8 +2,6 @@
 
 mod blocks;
 mod coding;
-mod definitions;
-mod follow;
 mod hdf5;
 mod libnetcdf;
 mod mpi_io;
@@ -11,7 +9,6 @@ mod ncforge;
 mod plain;
 mod raw;
 mod steps;
-mod transposed;
 mod zarr;
 
 use std::path::Path;
@@ -22,15 +19,12 @@ use crate::error::{Error, Result};
 
 pub use blocks::{Access, BlockFile, ChunkAsk, DimSpec, FileSpec, MARK, VarSpec};
 pub use coding::{Codec, Coding, Rounding, Shuffle};
-pub use definitions::{Definitions, Inquired, StepTimes};
-pub use follow::{Consumer, Producer, RecordFile};
 pub use hdf5::Hdf5Driver;
 pub use libnetcdf::LibnetcdfDriver;
 pub use mpi_io::MpiIoDriver;
 pub use ncforge::NcforgeDriver;
 pub(crate) use plain::is_marked;
 pub use raw::RawDriver;
-pub(crate) use transposed::{inverse, transpose};
 pub(crate) use zarr::{files, is_marked_store, is_store, stored as stored_in_zarr};
 
 /// A library that can open netCDF files.
@@ -72,51 +66,6 @@ pub trait Driver {
     ) -> Result<Box<dyn BlockFile + 'a>> {
         let _ = access;
         blocks::reading_session(self.open(path)?, spec)
-    }
-    /// Says why this library cannot write into such a file once it is there, where it can create it.
-    fn refuses_update(&self, spec: &FileSpec, access: &Access<'_>) -> Option<String> {
-        let _ = (spec, access);
-        None
-    }
-    /// Opens a file that [`Driver::create`] made, to write blocks of its variables; along unlimited dimensions it may be
-    /// shorter than `spec` says. Every rank of [`Access::Shared`] calls it.
-    fn update<'a>(
-        &self,
-        path: &Path,
-        spec: &FileSpec,
-        access: &Access<'a>,
-    ) -> Result<Box<dyn BlockFile + 'a>> {
-        let _ = (path, spec, access);
-        Err(Error::Invalid(format!("{} cannot write into files that are there", self.name())))
-    }
-    /// Says why this library cannot append records to such a file while others read it.
-    fn refuses_following(&self, file: &RecordFile) -> Option<String> {
-        let _ = file;
-        Some(format!("{} has no files that are read while they are written", self.name()))
-    }
-    /// Creates a file of records, without any, and opens it to append some.
-    fn producer(&self, path: &Path, file: &RecordFile) -> Result<Box<dyn Producer>> {
-        let _ = path;
-        Err(Error::Invalid(self.refuses_following(file).unwrap_or_default()))
-    }
-    /// Opens a file of records to which another process appends.
-    fn consumer(&self, path: &Path, file: &RecordFile) -> Result<Box<dyn Consumer>> {
-        let _ = path;
-        Err(Error::Invalid(self.refuses_following(file).unwrap_or_default()))
-    }
-    /// Says why this library cannot create a file of these definitions.
-    fn refuses_definitions(&self, spec: &Definitions) -> Option<String> {
-        let _ = spec;
-        Some(format!("{} has no definitions of netCDF; ncforge and netCDF-C have", self.name()))
-    }
-    /// Creates a file of definitions, without values, and closes it; an existing one is replaced. Gives what each step took.
-    fn define(&self, path: &Path, spec: &Definitions) -> Result<StepTimes> {
-        let _ = path;
-        Err(Error::Invalid(self.refuses_definitions(spec).unwrap_or_default()))
-    }
-    /// Opens a file, asks for all that it defines, with the values of attributes, and closes it.
-    fn inquire(&self, path: &Path) -> Result<(StepTimes, Inquired)> {
-        Err(Error::Invalid(format!("{} cannot look through `{}`", self.name(), path.display())))
     }
     /// What lies below it, with versions: "HDF5 1.14.6".
     fn stands_on(&self) -> Vec<String> {

@@ -13,26 +13,23 @@
 //!   has decoded before.
 //!
 //! The rooms: [`driver`] (libraries behind one trait), [`workload`] (what is measured), [`stats`],
-//! [`rounds`], [`checkpoint`] (what is done of a long measurement), [`environment`], [`cache`] (the page cache), [`memory`] (the process's own), [`doctor`] (what a
-//! machine offers), [`selftest`] (whether the benchmark itself is right), [`result`] (the document that every workload gives), [`seeds`] (what others have published), [`report`] (tables,
+//! [`rounds`], [`environment`], [`cache`] (the page cache), [`memory`] (the process's own), [`doctor`] (what a
+//! machine offers), [`result`] (the document that every workload gives), [`published`] (what others have published), [`report`] (tables,
 //! pages); [`worker`] is the process that `benches/` drives.
 
 pub mod cache;
 pub mod calibrate;
-pub mod checkpoint;
 pub mod clock;
 pub mod doctor;
 pub mod driver;
-pub mod energy;
 pub mod environment;
 pub mod error;
 pub mod memory;
 pub mod noise;
+pub mod published;
 pub mod report;
 pub mod result;
 pub mod rounds;
-pub mod seeds;
-pub mod selftest;
 pub mod stats;
 pub mod team;
 pub mod worker;

@@ -6,8 +6,6 @@
 
 use serde::{Deserialize, Serialize};
 
-use crate::energy::Energy;
-
 /// What was seen between two looks.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub struct Noise {
@@ -19,9 +17,6 @@ pub struct Noise {
     pub psi_cpu: Option<f64>,
     /// Share of the time in which some process waited for storage.
     pub psi_io: Option<f64>,
-    /// Joules that the processors of this machine used, whoever worked on them, where the system tells.
-    #[serde(default)]
-    pub joules: Option<f64>,
 }
 
 /// Others may use this share of the processors.
@@ -48,20 +43,13 @@ pub struct Look {
     ticks: Option<Ticks>,
     psi_cpu: Option<u64>,
     psi_io: Option<u64>,
-    energy: Option<Energy>,
     at: f64,
 }
 
 impl Look {
     /// Reads the counters now.
     pub fn now() -> Self {
-        Look {
-            ticks: ticks(),
-            psi_cpu: pressure("cpu"),
-            psi_io: pressure("io"),
-            energy: Energy::now(),
-            at: crate::clock::now(),
-        }
+        Look { ticks: ticks(), psi_cpu: pressure("cpu"), psi_io: pressure("io"), at: crate::clock::now() }
     }
 
     /// What happened since this look, of which `ours` processor seconds were the job's own.
@@ -73,7 +61,6 @@ impl Look {
         let mut noise = Noise {
             psi_cpu: share(self.psi_cpu, now.psi_cpu),
             psi_io: share(self.psi_io, now.psi_io),
-            joules: now.energy.zip(self.energy.as_ref()).and_then(|(now, then)| now.since(then)),
             ..Noise::default()
         };
         if let (Some(a), Some(b)) = (self.ticks, now.ticks)

@@ -18,18 +18,16 @@
 
 mod compare;
 mod csv;
-mod imported;
+mod document;
 mod scaled;
 
 use std::collections::BTreeMap;
-use std::path::Path;
 
 use serde::{Deserialize, Serialize};
 
 use crate::cache::CacheState;
 use crate::clock::Used;
 use crate::environment::Environment;
-use crate::error::{Error, Result};
 use crate::noise::Noise;
 use crate::stats::{Summary, median_interval};
 
@@ -108,7 +106,7 @@ pub struct Row {
     /// Part of the ceiling that was reached: the rate against that of plain system calls.
     pub of_ceiling: Option<f64>,
     /// What somebody else has measured and published.
-    pub seed: Option<SeedFigure>,
+    pub published: Option<PublishedFigure>,
     /// Seconds of single calls, sorted: all, or evenly chosen ones.
     pub calls: Vec<f32>,
     /// What every rank did in one repetition.
@@ -123,8 +121,6 @@ pub struct Measurement {
     pub rep: usize,
     /// The seconds that count, from the first rank's start to the last one's end.
     pub seconds: f64,
-    /// Bytes of values that were moved, where those are not the row's: the time was over before.
-    pub bytes: Option<u64>,
     /// Something else used the machine meanwhile.
     pub disturbed: bool,
     /// The state of the page cache, as it was found and proven.
@@ -160,7 +156,7 @@ pub struct Measurement {
 
 /// A published figure, and ours.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
-pub struct SeedFigure {
+pub struct PublishedFigure {
     /// Where it was published: "NOCSCOMBINE on HECToR, table 9".
     pub source: String,
     /// The figure.
@@ -173,7 +169,7 @@ pub struct SeedFigure {
     pub more_is_better: bool,
 }
 
-impl SeedFigure {
+impl PublishedFigure {
     /// How many times better ours is.
     pub fn ratio(&self) -> f64 {
         if self.more_is_better { self.ours / self.value } else { self.value / self.ours }
@@ -260,13 +256,11 @@ impl Row {
         if quiet.len() >= 3.min(self.measurements.len()) { quiet } else { self.measurements.iter().collect() }
     }
 
-    /// Seconds of the repetitions that count: for all bytes of the row, also where the time was over before they were moved; with opening
-    /// and closing where the row says so ([`WHOLE`]).
+    /// Seconds of the repetitions that count: with opening and closing where the row says so ([`WHOLE`]).
     pub fn seconds(&self) -> Vec<f64> {
         let all = self.is_whole();
-        let part = |m: &Measurement| m.bytes.map_or(1.0, |b| self.bytes as f64 / b.max(1) as f64);
         let around = |m: &Measurement| if all { m.open.unwrap_or(0.0) + m.close.unwrap_or(0.0) } else { 0.0 };
-        self.counted().iter().map(|m| m.seconds * part(m) + around(m)).collect()
+        self.counted().iter().map(|m| m.seconds + around(m)).collect()
     }
 
     /// Whether opening and closing count.
@@ -341,151 +335,9 @@ impl Section {
     }
 }
 
-impl Results {
-    /// What it says against its own numbers: an unoptimised program, wrong values, a machine that others used.
-    pub fn doubts(&self) -> Vec<String> {
-        let mut out = Vec::new();
-        if !self.environment.optimised {
-            out.push("The program was built without optimisation: these numbers mean nothing.".to_owned());
-        }
-        for section in &self.sections {
-            if section.is_wrong() {
-                out.push(format!("WRONG VALUES in “{}”: the rows say which.", section.title));
-            }
-        }
-        let all = || self.sections.iter().flat_map(|s| &s.rows).flat_map(|r| &r.measurements);
-        let (measured, disturbed) = (all().count(), all().filter(|m| m.disturbed).count());
-        if disturbed * 2 > measured {
-            out.push(format!(
-                "Something else used the machine during {disturbed} of {measured} measurements: these numbers are unreliable."
-            ));
-        }
-        out
-    }
-
-    /// A document of this machine and this moment.
-    pub fn of(sections: Vec<Section>) -> Self {
-        let now = std::time::SystemTime::now().duration_since(std::time::UNIX_EPOCH);
-        Results {
-            schema: SCHEMA,
-            made_by: MADE_BY.to_owned(),
-            time: now.map_or(0, |d| d.as_secs()),
-            arguments: Vec::new(),
-            environment: Environment::capture(),
-            sections,
-        }
-    }
-
-    /// As text.
-    pub fn to_json(&self) -> String {
-        serde_json::to_string_pretty(self).unwrap_or_default() + "\n"
-    }
-
-    /// From text: a document, or what NetCDF-Bench, IOR or h5bench have written.
-    ///
-    /// # Errors
-    /// [`Error::Unreadable`] when it is neither, or a document of another version.
-    pub fn parse(text: &str) -> Result<Self> {
-        #[derive(Deserialize)]
-        struct Head {
-            schema: u32,
-            made_by: String,
-        }
-        if !text.trim_start().starts_with('{')
-            && let Some(results) = imported::text(text)
-        {
-            return Ok(results);
-        }
-        let unknown = |e: serde_json::Error| {
-            Error::Unreadable(format!(
-                "no result of `ncforge bench … --json`, no table of NetCDF-Bench, no summary of IOR and no metrics of h5bench: {e}"
-            ))
-        };
-        let value: serde_json::Value = serde_json::from_str(text).map_err(unknown)?;
-        if let Some(results) = imported::json(&value) {
-            return Ok(results);
-        }
-        let head: Head = Head::deserialize(&value).map_err(unknown)?;
-        if head.made_by != MADE_BY {
-            return Err(Error::Unreadable(format!("made by `{}`, not by `{MADE_BY}`", head.made_by)));
-        }
-        if head.schema != SCHEMA {
-            return Err(Error::Unreadable(format!(
-                "version {} of the layout of results; this program reads version {SCHEMA}",
-                head.schema
-            )));
-        }
-        serde_json::from_value(value).map_err(|e| Error::Unreadable(format!("a damaged result: {e}")))
-    }
-
-    /// From a file.
-    ///
-    /// # Errors
-    /// As for [`Results::parse`], with the file's name; [`Error::Unreadable`] when there is none.
-    pub fn load(path: &Path) -> Result<Self> {
-        let named = |e: String| Error::Unreadable(format!("cannot read `{}`: {e}", path.display()));
-        let text = std::fs::read_to_string(path).map_err(|e| named(e.to_string()))?;
-        Self::parse(&text).map_err(|e| named(e.to_string()))
-    }
-
-    /// Several documents as one; the machine is that of the first.
-    pub fn joined(documents: Vec<Results>) -> Option<Results> {
-        documents.into_iter().reduce(|mut all, more| {
-            if all.environment.differences(&more.environment).is_empty() {
-                all.sections.extend(more.sections);
-            } else {
-                let told = "measured on another machine, or with other versions, than the first section";
-                all.sections.extend(more.sections.into_iter().map(|mut s| {
-                    s.notes.push(told.to_owned());
-                    s
-                }));
-            }
-            all
-        })
-    }
-
-    /// Without what tells whose machine it is.
-    #[must_use]
-    pub fn redacted(mut self) -> Self {
-        self.environment = self.environment.redacted();
-        // Details hold options with the paths of files.
-        for section in &mut self.sections {
-            section.detail = serde_json::Value::Null;
-            for row in &mut section.rows {
-                row.case = without_folders(&row.case);
-                row.engine = without_folders(&row.engine);
-            }
-            for text in section.words.iter_mut().chain(&mut section.notes) {
-                *text = without_folders(text);
-            }
-        }
-        for word in &mut self.arguments {
-            *word = without_folders(word);
-        }
-        self
-    }
-}
-
-/// Words that are paths, without their folders.
-fn without_folders(text: &str) -> String {
-    let one = |word: &str| {
-        let (before, path) = match word.find('/') {
-            Some(at) if word.starts_with('-') => word.split_at(word.find('=').map_or(at, |e| e + 1)),
-            _ => ("", word.trim_start_matches(['`', '(', '['])),
-        };
-        if path.starts_with('/') && path.len() > 1 {
-            let name = path.rsplit('/').next().unwrap_or_default();
-            let opening = &word[before.len()..word.len() - path.len()];
-            format!("{before}{opening}{name}")
-        } else {
-            word.to_owned()
-        }
-    };
-    text.split(' ').map(one).collect::<Vec<_>>().join(" ")
-}
-
 #[cfg(test)]
 mod tests {
+    use super::document::without_folders;
     use super::*;
 
     fn row(seconds: &[f64]) -> Row {
@@ -504,10 +356,8 @@ mod tests {
     }
 
     #[test]
-    fn what_ended_with_the_time_is_compared_by_its_rate() {
-        let mut r = row(&[1.0, 1.0, 1.0]);
-        r.measurements.iter_mut().for_each(|m| m.bytes = Some(25));
-        assert_eq!((r.summary().unwrap().median, r.rate()), (4.0, Some(25.0)));
+    fn opening_and_closing_count_where_the_row_says_so() {
+        let mut r = row(&[4.0, 4.0, 4.0]);
         r.measurements.iter_mut().for_each(|m| (m.open, m.close) = (Some(0.5), Some(3.0)));
         assert_eq!(r.summary().unwrap().median, 4.0);
         assert_eq!(r.with(WHOLE, 1).summary().unwrap().median, 7.5);
@@ -540,9 +390,9 @@ mod tests {
     }
 
     #[test]
-    fn figures_of_seeds_say_how_many_times_better() {
-        let f = SeedFigure { value: 340.0, ours: 3.4, ..SeedFigure::default() };
+    fn published_figures_say_how_many_times_better() {
+        let f = PublishedFigure { value: 340.0, ours: 3.4, ..PublishedFigure::default() };
         assert_eq!(f.ratio(), 100.0);
-        assert_eq!(SeedFigure { more_is_better: true, ..f }.ratio(), 0.01);
+        assert_eq!(PublishedFigure { more_is_better: true, ..f }.ratio(), 0.01);
     }
 }

@@ -194,19 +194,9 @@ impl Positions {
     }
 }
 
-/// A checksum of bytes (FNV-1a over 8-byte words): to see that two reads gave the same values.
+/// A checksum of bytes (CRC-32C): to see that two reads gave the same values.
 pub fn checksum(bytes: &[u8]) -> u64 {
-    const PRIME: u64 = 0x0000_0100_0000_01B3;
-    let mut hash = 0xCBF2_9CE4_8422_2325 ^ bytes.len() as u64;
-    let (words, rest) = bytes.as_chunks::<8>();
-    for word in words {
-        hash = (hash ^ u64::from_le_bytes(*word)).wrapping_mul(PRIME);
-        hash ^= hash >> 29;
-    }
-    for &byte in rest {
-        hash = (hash ^ u64::from(byte)).wrapping_mul(PRIME);
-    }
-    hash
+    crc32c::crc32c(bytes).into()
 }
 
 #[cfg(test)]

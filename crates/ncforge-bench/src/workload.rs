@@ -4,10 +4,7 @@ pub mod access;
 pub mod chunks;
 pub mod combine;
 pub mod convert;
-pub mod follow;
 pub mod io;
-pub mod like;
-pub mod meta;
 pub mod records;
 
 use std::path::Path;

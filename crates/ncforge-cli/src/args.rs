@@ -1,10 +1,10 @@
 //! The command line, declared apart from what it does. One file a sub-command; help, manual pages and shell
 //! completions all come from these declarations.
 
+mod at_file;
 mod bench;
 mod combine;
 mod compare;
-mod config;
 mod copy;
 mod doctor;
 mod global;
@@ -25,14 +25,14 @@ use std::path::Path;
 
 use clap::{CommandFactory, FromArgMatches, Parser, Subcommand};
 
+pub(crate) use at_file::expanded;
 pub(crate) use bench::{
-    AccessArgs, BenchArgs, BenchCombineArgs, BenchCompareArgs, BenchDoctorArgs, CacheArg, ChunksBenchArgs,
-    CombinePreset, Compat, ConvertArgs, FollowArgs, IoArgs, LikeArgs, MetaArgs, OutputArgs, OutputForm,
-    PatternArg, RecordsArgs, RecordsPart, RerunArgs, SeedsArgs, SelftestArgs, SwitchArg, ToolArg, Workload,
+    AccessArgs, BenchArgs, BenchCombineArgs, BenchCompareArgs, BenchDoctorArgs, ChunksBenchArgs,
+    CombinePreset, ConvertArgs, IoArgs, OutputArgs, OutputForm, PatternArg, PublishedArgs, RecordsArgs,
+    RecordsPart, RerunArgs, SwitchArg, ToolArg, Workload,
 };
 pub(crate) use combine::{CombineArgs, DifferingArg, HolesArg, SchemeArg, TileChunksArg};
 pub(crate) use compare::CompareArgs;
-pub(crate) use config::expanded;
 pub(crate) use copy::{ChunksArg, CopyArgs, EndianArg};
 pub(crate) use doctor::{DoctorArgs, FailOn, ProfileArg};
 pub(crate) use global::{ColorWhen, GlobalArgs, ProgressKind};
@@ -137,17 +137,13 @@ impl Command {
             Command::Bench(a) => match &a.workload {
                 Workload::Access(a) => a.global.clone(),
                 Workload::Chunks(a) => a.global.clone(),
-                Workload::Follow(a) => a.global.clone(),
                 Workload::Io(a) => a.global.clone(),
                 Workload::Records(a) => a.global.clone(),
                 Workload::Combine(a) => a.global.clone(),
                 Workload::Compare(a) => a.global.clone(),
                 Workload::Rerun(a) => a.global.clone(),
                 Workload::Convert(a) => a.global.clone(),
-                Workload::Selftest(a) => a.global.clone(),
-                Workload::Like(a) => a.global.clone(),
-                Workload::Meta(a) => a.global.clone(),
-                Workload::Seeds(a) => a.global.clone(),
+                Workload::Published(a) => a.global.clone(),
                 Workload::Doctor(a) => a.global.clone(),
             },
             Command::Report(a) => a.global.clone(),

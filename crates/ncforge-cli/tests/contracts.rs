@@ -115,16 +115,12 @@ fn a_missing_output_folder_is_usage() {
         "doctor uv300.nc --html no/page.html",
         "report r.json -o no/page.html",
         "bench access uv300.nc --json=no/r.json",
-        "bench io -w -r -f no/t.nc -d 2:2:2:2 --reps 1 --warmup 0",
-        "bench io -w -r -d 2:2:2:2 --reps 1 --warmup 0 --ops-log=no/ops.csv",
+        "bench io -w -r -f no/t.nc -d 2:2:2:2 --reps 1",
         "bench convert --quick --folder no",
         "bench chunks uv300.nc --folder no",
         "bench combine --folder no",
-        "bench meta --folder no",
         "bench records --folder no",
-        "bench follow --folder no",
-        "bench like uv300.nc --for map --folder no",
-        "bench seeds --quick --folder no",
+        "bench published --quick --folder no",
     ] {
         p.run(line).exits(2).says("hint: ");
     }

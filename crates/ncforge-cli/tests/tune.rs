@@ -14,7 +14,6 @@ fn reads_and_lengths_that_make_no_sense_are_usage() {
         "tune chunks nc4uvt.nc --for",
         "doctor nc4uvt.nc --for",
         "info nc4uvt.nc --html page.html --for",
-        "bench like nc4uvt.nc --for",
     ];
     for command in commands {
         p.run(&format!("{command} nonsense")).exits(2).says("`nonsense`").says("hint: ");

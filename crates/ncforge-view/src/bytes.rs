@@ -112,7 +112,7 @@ pub(crate) fn map(file: &Anatomy) -> Markup {
                 strong { "Where the bytes are" }
                 span.muted { "From the first byte (top left) to the last, line by line; a cell is " (bytes(file.bytes.div_ceil(n as u64))) "." }
             }
-            div.scroll { (svg.named(&format!("Map of the file's bytes: {}", words.join(", ")))) }
+            div.scroll { (svg.named("drawing", &format!("Map of the file's bytes: {}", words.join(", ")))) }
             ul.legend {
                 @for (class, name, size) in &legend {
                     li { svg.key viewBox="0 0 12 12" aria-hidden="true" { rect class=(class) width="12" height="12"; } (name) " " span.muted { (bytes(*size)) } }

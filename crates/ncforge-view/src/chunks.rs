@@ -39,8 +39,10 @@ pub(crate) fn grid(v: &VariableAnatomy, read: &Read) -> Markup {
         let mut svg = Svg::new(PANEL.0 + MARGIN.0 + 4.0, height);
         panel(&mut svg, v, chunk, read, (down, across), (MARGIN.0, 4.0));
         match down {
-            Some(down) => svg.named(&format!("{name}; {} and {}", v.axes[down].0, v.axes[across].0)),
-            None => svg.named(&name),
+            Some(down) => {
+                svg.named("drawing", &format!("{name}; {} and {}", v.axes[down].0, v.axes[across].0))
+            }
+            None => svg.named("drawing", &name),
         }
     };
     html! { div.panels { @for plane in planes(v.axes.len()) { (drawing(plane)) } } }
@@ -155,7 +157,7 @@ pub(crate) fn sizes(v: &VariableAnatomy) -> Markup {
                 strong { "Stored size of each chunk" }
                 span.muted { (words) ". In the order of the file" @if bins < v.chunks.len() { "; a bar is the mean of several, its line reaches from the smallest to the largest" } "." }
             }
-            div.scroll { (svg.named(&words)) }
+            div.scroll { (svg.named("drawing", &words)) }
         }
     }
 }

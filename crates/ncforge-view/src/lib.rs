@@ -34,3 +34,4 @@ mod variable;
 pub use doctor::doctor_page;
 pub use fragment::{doctor_fragment, info_fragment};
 pub use page::{STYLE, info_page};
+pub use svg::{At, Paint, Side, Svg, short};

@@ -125,5 +125,5 @@ fn chart(pairs: &[(&Read, f64)]) -> Markup {
     let words: Vec<String> = (pairs.iter())
         .map(|(r, after)| format!("{}: {} to {}", r.pattern.name, seconds(r.before.seconds), seconds(*after)))
         .collect();
-    svg.named(&format!("Before and after: {}", words.join("; ")))
+    svg.named("drawing", &format!("Before and after: {}", words.join("; ")))
 }

@@ -1,6 +1,6 @@
 //! Files that are written and read in blocks: what a workload tells a driver to create, and the open file.
 
-use ncforge::model::{Endian, Filter};
+use ncforge::model::Filter;
 use ncforge::{Atomic, Format, Hyperslab};
 
 use super::{Coding, Session};
@@ -10,21 +10,19 @@ use crate::team::Team;
 /// A global attribute that a benchmark's files carry: such a file may be overwritten without being asked.
 pub const MARK: &str = "ncforge_bench";
 
-/// A file to be created: dimensions, variables, how they are stored.
+/// A file to be created: a variable, its dimensions, how it is stored.
 #[derive(Clone, Debug)]
 pub struct FileSpec {
     /// Its format.
     pub format: Format,
     /// It is a Zarr store, a folder, with what [`FileSpec::format`] can express. Plain bytes are written as ever.
     pub zarr: bool,
-    /// The dimensions. An unlimited one has the length that it will have at the end.
+    /// The variable's dimensions, slowest first. An unlimited one has the length that it will have at the end.
     pub dims: Vec<DimSpec>,
-    /// The variables.
-    pub vars: Vec<VarSpec>,
+    /// The variable.
+    pub var: VarSpec,
     /// Whether the library fills what nobody has written yet.
     pub fill: bool,
-    /// Bytes that the library may hold of decoded chunks, of each variable where it counts so; `None`: what it does by itself.
-    pub cache: Option<u64>,
 }
 
 /// A dimension.
@@ -45,14 +43,10 @@ pub struct VarSpec {
     pub name: String,
     /// Type of its values.
     pub dtype: Atomic,
-    /// Positions of its dimensions in [`FileSpec::dims`], slowest first.
-    pub dims: Vec<usize>,
     /// How it is cut.
     pub chunks: ChunkAsk,
     /// How its values are encoded.
     pub coding: Coding,
-    /// In which order the bytes of a value stand in the file.
-    pub endian: Endian,
 }
 
 /// How a variable shall be cut into chunks.
@@ -66,24 +60,15 @@ pub enum ChunkAsk {
 }
 
 impl FileSpec {
-    /// The shape of a variable, once it is complete.
-    pub fn shape(&self, var: usize) -> Vec<u64> {
-        self.vars[var].dims.iter().map(|&d| self.dims[d].len).collect()
+    /// The shape of the variable, once it is complete.
+    pub fn shape(&self) -> Vec<u64> {
+        self.dims.iter().map(|d| d.len).collect()
     }
 
-    /// An error unless a variable that a file has, with this shape and type (`None`: one that is no number), is the one
-    /// described. A file that is open to be `written` may still be shorter along unlimited dimensions.
-    pub(super) fn admits(
-        &self,
-        var: usize,
-        shape: &[u64],
-        dtype: Option<Atomic>,
-        written: bool,
-    ) -> Result<()> {
-        let (own, asked) = (&self.vars[var], self.shape(var));
-        let grows = |d: usize| written && self.dims[own.dims[d]].unlimited;
-        let fits = |d: usize| shape[d] == asked[d] || (shape[d] < asked[d] && grows(d));
-        if shape.len() == asked.len() && (0..shape.len()).all(fits) && dtype == Some(own.dtype) {
+    /// An error unless the variable that a file has, with this shape and type (`None`: one that is no number), is the one described.
+    pub(super) fn admits(&self, shape: &[u64], dtype: Option<Atomic>) -> Result<()> {
+        let (own, asked) = (&self.var, self.shape());
+        if shape == asked && dtype == Some(own.dtype) {
             return Ok(());
         }
         let name = |t: Option<Atomic>| t.map_or("of another type", Atomic::cdl_name);
@@ -95,9 +80,15 @@ impl FileSpec {
         )))
     }
 
-    /// Whether a variable has an unlimited dimension.
-    pub fn is_unlimited(&self, var: usize) -> bool {
-        self.vars[var].dims.iter().any(|&d| self.dims[d].unlimited)
+    /// Whether the variable has an unlimited dimension.
+    pub fn is_unlimited(&self) -> bool {
+        self.dims.iter().any(|d| d.unlimited)
+    }
+
+    /// Why no file has such chunks: they are longer than a dimension that cannot grow.
+    pub(super) fn chunks_too_long(&self, chunks: &[u64]) -> Option<String> {
+        let (&c, dim) = chunks.iter().zip(&self.dims).find(|(c, d)| **c > d.len && !d.unlimited)?;
+        Some(format!("a chunk length of {c} along `{}`, whose length is {}", dim.name, dim.len))
     }
 
     /// Why a library that knows no Zarr stores cannot create one.
@@ -106,25 +97,24 @@ impl FileSpec {
         self.zarr.then(why)
     }
 
-    /// The filters of a variable's chunks.
-    pub(super) fn filters(&self, var: usize) -> Vec<Filter> {
-        let own = &self.vars[var];
-        let size = own.dtype.size();
-        let lens = self.chunks(var).unwrap_or_default();
+    /// The filters of the variable's chunks.
+    pub(super) fn filters(&self) -> Vec<Filter> {
+        let size = self.var.dtype.size();
+        let lens = self.chunks().unwrap_or_default();
         let chunk = lens.iter().fold(size as u64, |b, &n| b.saturating_mul(n));
-        own.coding.filters(size, usize::try_from(chunk).unwrap_or(usize::MAX))
+        self.var.coding.filters(size, usize::try_from(chunk).unwrap_or(usize::MAX))
     }
 
-    /// The chunk lengths that a variable gets where the driver decides itself: as asked, or the fallback where the
+    /// The chunk lengths that the variable gets where the driver decides itself: as asked, or the fallback where the
     /// format needs chunks.
-    pub fn chunks(&self, var: usize) -> Option<Vec<u64>> {
+    pub fn chunks(&self) -> Option<Vec<u64>> {
         if self.format.is_classic() {
             return None;
         }
-        match &self.vars[var].chunks {
+        match &self.var.chunks {
             ChunkAsk::Lens(lens) => Some(lens.clone()),
             ChunkAsk::Unasked(lens) => {
-                (self.is_unlimited(var) || self.vars[var].coding.is_filtered()).then(|| lens.clone())
+                (self.is_unlimited() || self.var.coding.is_filtered()).then(|| lens.clone())
             }
         }
     }
@@ -137,37 +127,31 @@ impl FileSpec {
                 "whether Zarr stores have unlimited dimensions depends on netCDF-C's version; leave out --unlimited".into(),
             );
         }
-        for var in &self.vars {
-            let newer = !var.dtype.in_classic();
-            if newer && matches!(self.format, Format::Cdf1 | Format::Cdf2 | Format::Netcdf4Classic) {
-                let name = var.dtype.cdl_name();
-                return Some(format!(
-                    "{kind} files have no values of type {name}; take --format cdf5 or netcdf4"
-                ));
-            }
-            if !self.format.is_classic() {
-                continue;
-            }
-            if matches!(var.chunks, ChunkAsk::Lens(_)) {
-                return Some(format!(
-                    "{kind} files have no chunks; leave out the chunks, or take --format netcdf4"
-                ));
-            }
-            if var.coding.is_filtered() {
-                return Some(format!(
-                    "{kind} files are not compressed; leave out the compression, or take --format netcdf4"
-                ));
-            }
-            if var.coding.rounding.is_some() {
-                return Some(format!(
-                    "netCDF does not quantize the values of {kind} files; leave it out, or take --format netcdf4"
-                ));
-            }
-            if var.endian == Endian::Little {
-                return Some(format!(
-                    "{kind} files are big-endian always; leave out --endian, or take --format netcdf4"
-                ));
-            }
+        let var = &self.var;
+        let newer = !var.dtype.in_classic();
+        if newer && matches!(self.format, Format::Cdf1 | Format::Cdf2 | Format::Netcdf4Classic) {
+            let name = var.dtype.cdl_name();
+            return Some(format!(
+                "{kind} files have no values of type {name}; take --format cdf5 or netcdf4"
+            ));
+        }
+        if !self.format.is_classic() {
+            return None;
+        }
+        if matches!(var.chunks, ChunkAsk::Lens(_)) {
+            return Some(format!(
+                "{kind} files have no chunks; leave out the chunks, or take --format netcdf4"
+            ));
+        }
+        if var.coding.is_filtered() {
+            return Some(format!(
+                "{kind} files are not compressed; leave out the compression, or take --format netcdf4"
+            ));
+        }
+        if var.coding.rounding.is_some() {
+            return Some(format!(
+                "netCDF does not quantize the values of {kind} files; leave it out, or take --format netcdf4"
+            ));
         }
         None
     }
@@ -205,38 +189,10 @@ impl<'a> Access<'a> {
 
 /// A file that is open for blocks. Dropped without [`BlockFile::close`], it may be left in any state.
 pub trait BlockFile {
-    /// Writes a selection of a variable, by its position in [`FileSpec::vars`]: native byte order, row-major.
-    fn write(&mut self, var: usize, slab: &Hyperslab, bytes: &[u8]) -> Result<()>;
-    /// Reads a selection into `out`, which has exactly as many bytes.
-    fn read(&mut self, var: usize, slab: &Hyperslab, out: &mut [u8]) -> Result<()>;
-    /// Reads a selection into `out` in another order of its dimensions: dimension `order[i]` of the variable, whose values have `size` bytes, is
-    /// dimension `i` of `out`. Here the values are turned round in memory, by way of `room`; a library may have a call for it.
-    ///
-    /// # Errors
-    /// As [`BlockFile::read`].
-    fn read_turned(
-        &mut self,
-        var: usize,
-        slab: &Hyperslab,
-        order: &[usize],
-        size: usize,
-        room: &mut Vec<u8>,
-        out: &mut [u8],
-    ) -> Result<()> {
-        room.resize(out.len(), 0);
-        self.read(var, slab, room)?;
-        super::transpose(room, &slab.count, order, size, out);
-        Ok(())
-    }
-    /// Takes part in a collective call in which this rank moves nothing: `slab` is what others move, in one piece. Where calls are not
-    /// collective below, there is nothing to do.
-    ///
-    /// # Errors
-    /// As for what is moved.
-    fn absent(&mut self, var: usize, slab: &Hyperslab, writing: bool) -> Result<()> {
-        let _ = (var, slab, writing);
-        Ok(())
-    }
+    /// Writes a dense selection of the variable: native byte order, row-major.
+    fn write(&mut self, slab: &Hyperslab, bytes: &[u8]) -> Result<()>;
+    /// Reads a dense selection into `out`, which has exactly as many bytes.
+    fn read(&mut self, slab: &Hyperslab, out: &mut [u8]) -> Result<()>;
     /// The steps of opening or creating it, with their seconds, where the driver can tell them apart: "create", "define", "enddef".
     fn steps(&self) -> &[(&'static str, f64)] {
         &[]
@@ -253,15 +209,18 @@ pub(super) struct Kind {
 }
 
 impl Kind {
-    /// Of a variable of a file.
-    pub(super) fn of(spec: &FileSpec, var: usize) -> Self {
-        Kind { rank: spec.vars[var].dims.len(), size: spec.vars[var].dtype.size() }
+    /// Of a file's variable.
+    pub(super) fn of(spec: &FileSpec) -> Self {
+        Kind { rank: spec.dims.len(), size: spec.var.dtype.size() }
     }
 
     /// An error unless a selection has as many dimensions as the variable, and `bytes` are exactly those of its values.
     pub(super) fn check(self, slab: &Hyperslab, bytes: usize) -> Result<()> {
         let ranks = [slab.start.len(), slab.count.len(), slab.stride.len()];
-        if ranks == [self.rank; 3] && slab.len().checked_mul(self.size as u64) == Some(bytes as u64) {
+        if ranks == [self.rank; 3]
+            && slab.is_dense()
+            && slab.len().checked_mul(self.size as u64) == Some(bytes as u64)
+        {
             return Ok(());
         }
         Err(Error::Invalid(format!(
@@ -271,44 +230,40 @@ impl Kind {
     }
 }
 
-/// A session that reads, as a file of blocks: its variables must be those of `spec`.
+/// A session that reads, as a file of blocks: it must have the variable of `spec`.
 pub(super) fn reading_session<'a>(
     session: Box<dyn Session>,
     spec: &FileSpec,
 ) -> Result<Box<dyn BlockFile + 'a>> {
-    let found = session.variables();
-    for (i, var) in spec.vars.iter().enumerate() {
-        let shape = spec.shape(i);
-        let there = found.iter().find(|v| v.name.trim_start_matches('/') == var.name);
-        let Some(there) = there else {
-            return Err(Error::Unreadable(format!("the file has no variable `{}`", var.name)));
-        };
-        if there.shape != shape || there.size != var.dtype.size() {
-            return Err(Error::Unreadable(format!(
-                "`{}` in the file is {:?} of {} bytes each, and {shape:?} of {} was asked for",
-                var.name,
-                there.shape,
-                there.size,
-                var.dtype.size()
-            )));
-        }
+    let (found, var, shape) = (session.variables(), &spec.var, spec.shape());
+    let there = found.iter().find(|v| v.name.trim_start_matches('/') == var.name);
+    let Some(there) = there else {
+        return Err(Error::Unreadable(format!("the file has no variable `{}`", var.name)));
+    };
+    if there.shape != shape || there.size != var.dtype.size() {
+        return Err(Error::Unreadable(format!(
+            "`{}` in the file is {:?} of {} bytes each, and {shape:?} of {} was asked for",
+            var.name,
+            there.shape,
+            there.size,
+            var.dtype.size()
+        )));
     }
-    let names = spec.vars.iter().map(|v| v.name.clone()).collect();
-    Ok(Box::new(Reading { session, names }))
+    Ok(Box::new(Reading { session, name: var.name.clone() }))
 }
 
 struct Reading {
     session: Box<dyn Session>,
-    names: Vec<String>,
+    name: String,
 }
 
 impl BlockFile for Reading {
-    fn write(&mut self, var: usize, _slab: &Hyperslab, _bytes: &[u8]) -> Result<()> {
-        Err(Error::Invalid(format!("`{}` is open for reading only", self.names[var])))
+    fn write(&mut self, _slab: &Hyperslab, _bytes: &[u8]) -> Result<()> {
+        Err(Error::Invalid(format!("`{}` is open for reading only", self.name)))
     }
 
-    fn read(&mut self, var: usize, slab: &Hyperslab, out: &mut [u8]) -> Result<()> {
-        self.session.read(&self.names[var], slab, out)
+    fn read(&mut self, slab: &Hyperslab, out: &mut [u8]) -> Result<()> {
+        self.session.read(&self.name, slab, out)
     }
 
     fn close(self: Box<Self>) -> Result<()> {
@@ -325,24 +280,21 @@ mod tests {
         let var = VarSpec {
             name: "v".into(),
             dtype: Atomic::Int,
-            dims: vec![0, 1],
             chunks: ChunkAsk::Unasked(vec![1, 3]),
             coding: Coding::default(),
-            endian: Endian::Native,
         };
         FileSpec {
             zarr: false,
             format: Format::Netcdf4,
             dims: vec![dim("t", 4, true), dim("x", 3, false)],
-            vars: vec![var],
+            var,
             fill: false,
-            cache: None,
         }
     }
 
     #[test]
     fn memory_that_does_not_fit_a_selection_is_refused() {
-        let kind = Kind::of(&spec(), 0);
+        let kind = Kind::of(&spec());
         kind.check(&Hyperslab::new(&[0, 0], &[2, 3]), 24).unwrap();
         for (slab, bytes) in [
             (Hyperslab::new(&[0, 0], &[2, 3]), 23),
@@ -356,17 +308,11 @@ mod tests {
     #[test]
     fn only_the_variable_that_was_described_is_admitted() {
         let int = Some(Atomic::Int);
-        spec().admits(0, &[4, 3], int, false).unwrap();
-        spec().admits(0, &[2, 3], int, true).unwrap();
-        for (shape, dtype, written) in [
-            (&[2, 3][..], int, false),
-            (&[5, 3], int, true),
-            (&[4, 2], int, true),
-            (&[4], int, false),
-            (&[4, 3], Some(Atomic::UInt), false),
-            (&[4, 3], None, false),
-        ] {
-            let e = spec().admits(0, shape, dtype, written).unwrap_err();
+        spec().admits(&[4, 3], int).unwrap();
+        for (shape, dtype) in
+            [(&[2, 3][..], int), (&[4, 2], int), (&[4], int), (&[4, 3], Some(Atomic::UInt)), (&[4, 3], None)]
+        {
+            let e = spec().admits(shape, dtype).unwrap_err();
             assert!(e.exit_code() == 4 && e.to_string().contains("and [4, 3] int was asked for"), "{e}");
         }
     }

@@ -5,7 +5,7 @@ use std::str::FromStr;
 
 use ncforge::codec::filters;
 use ncforge::codec::quantize::Quantize;
-use ncforge::model::{Endian, Filter};
+use ncforge::model::Filter;
 use serde::{Deserialize, Serialize};
 
 /// What values pass through on their way into a chunk.
@@ -272,12 +272,6 @@ macro_rules! saved_as_text {
 }
 
 saved_as_text!(Codec, Rounding);
-
-/// Bytes of a value that stand the other way round in the file; `None`: as in memory.
-pub(super) fn swapped(endian: Endian, size: usize) -> Option<usize> {
-    let other = if cfg!(target_endian = "little") { Endian::Big } else { Endian::Little };
-    (endian == other && size > 1).then_some(size)
-}
 
 #[cfg(test)]
 mod tests {

@@ -73,15 +73,15 @@ impl Hdf5Driver {
         USUAL.iter().find_map(|name| Self::load(&PathBuf::from(name)).ok())
     }
 
-    fn open_file(&self, path: &Path, write: bool) -> Result<Handle> {
+    fn open_file(&self, path: &Path) -> Result<Handle> {
         let name = c_string(path.as_os_str().as_encoded_bytes())?;
-        self.open_by(path, &name, write, 0)
+        self.open_by(path, &name, 0)
     }
 
     /// Opens a file with these properties.
-    fn open_by(&self, path: &Path, name: &std::ffi::CStr, write: bool, properties: Id) -> Result<Handle> {
-        // SAFETY: a string that ends with zero; `H5F_ACC_RDONLY` or `H5F_ACC_RDWR`; properties, or 0 for the usual ones.
-        let id = unsafe { (self.calls.file_open)(name.as_ptr(), u32::from(write), properties) };
+    fn open_by(&self, path: &Path, name: &std::ffi::CStr, properties: Id) -> Result<Handle> {
+        // SAFETY: a string that ends with zero; `H5F_ACC_RDONLY`; properties, or 0 for the usual ones.
+        let id = unsafe { (self.calls.file_open)(name.as_ptr(), 0, properties) };
         Handle::new(&self.calls, id, self.calls.file_close, &format!("opening `{}`", path.display()))
     }
 }
@@ -99,7 +99,7 @@ impl Driver for Hdf5Driver {
     }
 
     fn open_cached(&self, path: &Path, cache: Option<u64>) -> Result<Box<dyn Session>> {
-        let file = self.open_file(path, false)?;
+        let file = self.open_file(path)?;
         let mut session = Hdf5Session { calls: Rc::clone(&self.calls), vars: Vec::new(), cache, file };
         session.walk(session.file.id, "", 0)?;
         Ok(Box::new(session))
@@ -124,32 +124,10 @@ impl Driver for Hdf5Driver {
         spec: &FileSpec,
         access: &Access<'a>,
     ) -> Result<Box<dyn BlockFile + 'a>> {
-        self.blocks(path, spec, access, false)
-    }
-
-    fn update<'a>(
-        &self,
-        path: &Path,
-        spec: &FileSpec,
-        access: &Access<'a>,
-    ) -> Result<Box<dyn BlockFile + 'a>> {
-        self.blocks(path, spec, access, true)
-    }
-}
-
-impl Hdf5Driver {
-    /// Opens a file for blocks, alone or together.
-    fn blocks<'a>(
-        &self,
-        path: &Path,
-        spec: &FileSpec,
-        access: &Access<'a>,
-        write: bool,
-    ) -> Result<Box<dyn BlockFile + 'a>> {
         let shared = mpio::Shared::of(&self.calls, access)?;
         let name = c_string(path.as_os_str().as_encoded_bytes())?;
         let properties = shared.as_ref().map_or(0, mpio::Shared::file);
-        blocks::open(&self.calls, || self.open_by(path, &name, write, properties), spec, write, shared)
+        blocks::open(&self.calls, || self.open_by(path, &name, properties), spec, shared)
     }
 }
 

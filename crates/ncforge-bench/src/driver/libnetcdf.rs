@@ -6,8 +6,6 @@
 
 mod blocks;
 mod calls;
-mod definitions;
-mod follow;
 
 use std::ffi::{CStr, CString, c_char, c_int};
 use std::path::{Path, PathBuf};
@@ -16,10 +14,7 @@ use std::rc::Rc;
 use ncforge::Hyperslab;
 
 use self::calls::Calls;
-use super::{
-    Access, BlockFile, Consumer, Definitions, Driver, FileSpec, Inquired, Producer, RecordFile, Session,
-    StepTimes, VarInfo,
-};
+use super::{Access, BlockFile, Driver, FileSpec, Session, VarInfo};
 use crate::error::{Error, Result};
 
 /// Where Linux distributions and conda put the library, by the name that the loader looks up.
@@ -148,41 +143,7 @@ impl Driver for LibnetcdfDriver {
         spec: &FileSpec,
         access: &Access<'a>,
     ) -> Result<Box<dyn BlockFile + 'a>> {
-        blocks::open(self, path, spec, access, false)
-    }
-
-    fn update<'a>(
-        &self,
-        path: &Path,
-        spec: &FileSpec,
-        access: &Access<'a>,
-    ) -> Result<Box<dyn BlockFile + 'a>> {
-        blocks::open(self, path, spec, access, true)
-    }
-
-    fn refuses_definitions(&self, spec: &Definitions) -> Option<String> {
-        spec.impossible()
-    }
-
-    fn define(&self, path: &Path, spec: &Definitions) -> Result<StepTimes> {
-        definitions::define(self, path, spec)
-    }
-
-    fn inquire(&self, path: &Path) -> Result<(StepTimes, Inquired)> {
-        definitions::inquire(self, path)
-    }
-
-    fn refuses_following(&self, file: &RecordFile) -> Option<String> {
-        let packed = || file.packed.then(|| "only ncforge reads packed files".to_owned());
-        file.illegal().or_else(packed).or_else(|| file.spec().representable())
-    }
-
-    fn producer(&self, path: &Path, file: &RecordFile) -> Result<Box<dyn Producer>> {
-        follow::producer(self, path, file)
-    }
-
-    fn consumer(&self, path: &Path, file: &RecordFile) -> Result<Box<dyn Consumer>> {
-        follow::consumer(self, path, file)
+        blocks::open(self, path, spec, access)
     }
 }
 

@@ -8,7 +8,7 @@ use std::path::Path;
 
 use ncforge::Hyperslab;
 
-use super::plain::{self, Mark, Plain, picked, turn_back, turned};
+use super::plain::{self, Mark, Plain};
 use super::{Access, BlockFile, ChunkAsk, Driver, FileSpec, Session};
 use crate::error::{Error, Result};
 use crate::team::MpiTeam;
@@ -32,7 +32,7 @@ impl Driver for MpiIoDriver {
     }
 
     fn refuses(&self, spec: &FileSpec, access: &Access<'_>) -> Option<String> {
-        let chunked = spec.vars.iter().any(|v| matches!(v.chunks, ChunkAsk::Lens(_)));
+        let chunked = matches!(spec.var.chunks, ChunkAsk::Lens(_));
         match access {
             Access::Alone => {
                 Some("MPI-IO is for one file that all ranks share; take --io-type ind or coll".into())
@@ -67,17 +67,6 @@ impl Driver for MpiIoDriver {
         access: &Access<'a>,
     ) -> Result<Box<dyn BlockFile + 'a>> {
         self.blocks(path, spec, access, Plain::of(spec), None)
-    }
-
-    fn update<'a>(
-        &self,
-        path: &Path,
-        spec: &FileSpec,
-        access: &Access<'a>,
-    ) -> Result<Box<dyn BlockFile + 'a>> {
-        let layout = Plain::of(spec);
-        let mark = Mark::of(path, &layout, access);
-        self.blocks(path, spec, access, layout, Some(mark))
     }
 
     fn extension(&self) -> Option<&str> {
@@ -117,13 +106,13 @@ struct Blocks {
 
 impl Blocks {
     /// A block as a box of the whole array.
-    fn whole<'b>(&'b self, var: usize, slab: &'b Hyperslab) -> Result<FileBox<'b>> {
-        let place = &self.layout.vars[var];
-        slab.check(&place.grid.shape, "mpi-io")?;
+    fn whole<'b>(&'b self, slab: &'b Hyperslab) -> Result<FileBox<'b>> {
+        let layout = &self.layout;
+        slab.check(&layout.grid.shape, "mpi-io")?;
         Ok(FileBox {
-            offset: place.begin,
-            size: place.size as usize,
-            shape: &place.grid.shape,
+            offset: 0,
+            size: layout.size as usize,
+            shape: &layout.grid.shape,
             start: &slab.start,
             count: &slab.count,
         })
@@ -131,32 +120,20 @@ impl Blocks {
 }
 
 impl BlockFile for Blocks {
-    fn write(&mut self, var: usize, slab: &Hyperslab, bytes: &[u8]) -> Result<()> {
-        let bytes = &*turned(bytes, &self.layout.vars[var]);
+    fn write(&mut self, slab: &Hyperslab, bytes: &[u8]) -> Result<()> {
         if self.collective {
-            return self.file.write_all(&self.whole(var, slab)?, bytes);
+            return self.file.write_all(&self.whole(slab)?, bytes);
         }
-        let runs = self.layout.runs(var, slab, bytes.len())?;
+        let runs = self.layout.runs(slab, bytes.len())?;
         runs.iter().try_for_each(|r| self.file.write_at(r.file, &bytes[r.memory..r.memory + r.len]))
     }
 
-    fn read(&mut self, var: usize, slab: &Hyperslab, out: &mut [u8]) -> Result<()> {
-        let size = self.layout.vars[var].size as usize;
-        picked(slab, size, out, |slab, out| {
-            if self.collective {
-                return self.file.read_all(&self.whole(var, slab)?, out);
-            }
-            for r in self.layout.runs(var, slab, out.len())? {
-                self.file.read_at(r.file, &mut out[r.memory..r.memory + r.len])?;
-            }
-            Ok(())
-        })?;
-        turn_back(out, &self.layout.vars[var]);
-        Ok(())
-    }
-
-    fn absent(&mut self, var: usize, _slab: &Hyperslab, writing: bool) -> Result<()> {
-        if self.collective { self.file.absent(self.layout.vars[var].size as usize, writing) } else { Ok(()) }
+    fn read(&mut self, slab: &Hyperslab, out: &mut [u8]) -> Result<()> {
+        if self.collective {
+            return self.file.read_all(&self.whole(slab)?, out);
+        }
+        let runs = self.layout.runs(slab, out.len())?;
+        runs.iter().try_for_each(|r| self.file.read_at(r.file, &mut out[r.memory..r.memory + r.len]))
     }
 
     fn close(self: Box<Self>) -> Result<()> {

@@ -3,8 +3,6 @@
 mod aggregated;
 mod blocks;
 mod compressed;
-mod definitions;
-mod follow;
 
 use std::path::Path;
 use std::sync::{Arc, Mutex, PoisonError};
@@ -14,10 +12,7 @@ use ncforge::engine::{Engine, EngineOptions};
 use ncforge::model::{DType, Storage};
 use ncforge::{Dataset, Hyperslab};
 
-use super::{
-    Access, BlockFile, Consumer, Definitions, Driver, FileSpec, Inquired, Producer, RecordFile, Session,
-    StepTimes, VarInfo,
-};
+use super::{Access, BlockFile, Driver, FileSpec, Session, VarInfo};
 use crate::error::{Error, Result};
 
 /// Reads through ncforge's own engine. Sessions of a driver (and its clones) with the same memory share one, as in a program that has been
@@ -82,43 +77,6 @@ impl Driver for NcforgeDriver {
         access: &Access<'a>,
     ) -> Result<Box<dyn BlockFile + 'a>> {
         blocks::open(self.options, path, spec, access)
-    }
-
-    fn refuses_update(&self, spec: &FileSpec, access: &Access<'_>) -> Option<String> {
-        blocks::refuses_update(spec, access)
-    }
-
-    fn update<'a>(
-        &self,
-        path: &Path,
-        spec: &FileSpec,
-        access: &Access<'a>,
-    ) -> Result<Box<dyn BlockFile + 'a>> {
-        blocks::update(self.options, path, spec, access)
-    }
-
-    fn refuses_definitions(&self, spec: &Definitions) -> Option<String> {
-        spec.impossible()
-    }
-
-    fn define(&self, path: &Path, spec: &Definitions) -> Result<StepTimes> {
-        definitions::define(self.options, path, spec)
-    }
-
-    fn inquire(&self, path: &Path) -> Result<(StepTimes, Inquired)> {
-        definitions::inquire(self.options, path)
-    }
-
-    fn refuses_following(&self, file: &RecordFile) -> Option<String> {
-        file.illegal().or_else(|| file.spec().representable())
-    }
-
-    fn producer(&self, path: &Path, file: &RecordFile) -> Result<Box<dyn Producer>> {
-        follow::producer(&Engine::new(self.options)?, path, file)
-    }
-
-    fn consumer(&self, path: &Path, file: &RecordFile) -> Result<Box<dyn Consumer>> {
-        Ok(follow::consumer(Engine::new(self.options)?, path, file))
     }
 }
 

@@ -2,8 +2,7 @@
 //!
 //! Values lie as [`super::plain`] says, in native byte order. A block goes out by one `pwrite` for each
 //! run of bytes that is contiguous in the file, which is what the system lets anybody do with such a layout.
-//! Nothing is compressed or rounded: against compressed rows the ceiling is that of the values' own bytes. Where another byte
-//! order is asked for, values are turned round on their way.
+//! Nothing is compressed or rounded: against compressed rows the ceiling is that of the values' own bytes.
 
 use std::fs::File;
 use std::os::unix::fs::FileExt;
@@ -11,9 +10,8 @@ use std::path::{Path, PathBuf};
 
 use ncforge::Hyperslab;
 
-use super::follow::RawRecords;
-use super::plain::{self, Mark, Plain, picked, turn_back, turned};
-use super::{Access, BlockFile, Consumer, Driver, FileSpec, Producer, RecordFile, Session};
+use super::plain::{self, Mark, Plain};
+use super::{Access, BlockFile, Driver, FileSpec, Session};
 use crate::error::{Error, Result};
 
 /// Plain system calls.
@@ -59,31 +57,6 @@ impl Driver for RawDriver {
         Ok(Box::new(Raw { file, path: path.to_owned(), layout: Plain::of(spec), mark: Mark::none(path) }))
     }
 
-    fn update<'a>(
-        &self,
-        path: &Path,
-        spec: &FileSpec,
-        access: &Access<'a>,
-    ) -> Result<Box<dyn BlockFile + 'a>> {
-        let file = File::options().read(true).write(true).open(path);
-        let file = file.map_err(|e| Error::io("open", path, e))?;
-        let layout = Plain::of(spec);
-        let mark = Mark::of(path, &layout, access);
-        Ok(Box::new(Raw { file, path: path.to_owned(), layout, mark }))
-    }
-
-    fn refuses_following(&self, _file: &RecordFile) -> Option<String> {
-        None
-    }
-
-    fn producer(&self, path: &Path, file: &RecordFile) -> Result<Box<dyn Producer>> {
-        Ok(Box::new(RawRecords::open(path, file, true)?))
-    }
-
-    fn consumer(&self, path: &Path, file: &RecordFile) -> Result<Box<dyn Consumer>> {
-        Ok(Box::new(RawRecords::open(path, file, false)?))
-    }
-
     fn extension(&self) -> Option<&str> {
         Some("raw")
     }
@@ -97,25 +70,19 @@ struct Raw {
 }
 
 impl BlockFile for Raw {
-    fn write(&mut self, var: usize, slab: &Hyperslab, bytes: &[u8]) -> Result<()> {
-        let bytes = &*turned(bytes, &self.layout.vars[var]);
-        for r in self.layout.runs(var, slab, bytes.len())? {
+    fn write(&mut self, slab: &Hyperslab, bytes: &[u8]) -> Result<()> {
+        for r in self.layout.runs(slab, bytes.len())? {
             let done = self.file.write_all_at(&bytes[r.memory..r.memory + r.len], r.file);
             done.map_err(|e| Error::io("write", &self.path, e))?;
         }
         Ok(())
     }
 
-    fn read(&mut self, var: usize, slab: &Hyperslab, out: &mut [u8]) -> Result<()> {
-        let size = self.layout.vars[var].size as usize;
-        picked(slab, size, out, |slab, out| {
-            for r in self.layout.runs(var, slab, out.len())? {
-                let done = self.file.read_exact_at(&mut out[r.memory..r.memory + r.len], r.file);
-                done.map_err(|e| Error::io("read", &self.path, e))?;
-            }
-            Ok(())
-        })?;
-        turn_back(out, &self.layout.vars[var]);
+    fn read(&mut self, slab: &Hyperslab, out: &mut [u8]) -> Result<()> {
+        for r in self.layout.runs(slab, out.len())? {
+            let done = self.file.read_exact_at(&mut out[r.memory..r.memory + r.len], r.file);
+            done.map_err(|e| Error::io("read", &self.path, e))?;
+        }
         Ok(())
     }
 
@@ -129,7 +96,6 @@ mod tests {
     use super::*;
     use crate::driver::plain::is_marked;
     use crate::driver::{ChunkAsk, Coding, DimSpec, VarSpec};
-    use ncforge::model::Endian;
     use ncforge::select::coordinates;
 
     #[test]
@@ -144,16 +110,13 @@ mod tests {
                 zarr: false,
                 format: ncforge::Format::Netcdf4,
                 dims: vec![dim(4), dim(6), dim(10)],
-                vars: vec![VarSpec {
+                var: VarSpec {
                     name: "v".into(),
                     dtype: ncforge::Atomic::UByte,
-                    dims: vec![0, 1, 2],
                     chunks,
                     coding: Coding::default(),
-                    endian: Endian::Native,
-                }],
+                },
                 fill: false,
-                cache: None,
             };
             let all: Vec<u8> = (0..240).collect();
             let part = |s: &Hyperslab| -> Vec<u8> {
@@ -163,7 +126,7 @@ mod tests {
             let mut file = RawDriver.create(&path, &spec, &Access::Alone).unwrap();
             for (start, count) in [([0, 0, 0], [4, 3, 10]), ([0, 3, 0], [4, 3, 7]), ([0, 3, 7], [4, 3, 3])] {
                 let slab = Hyperslab::new(&start, &count);
-                file.write(0, &slab, &part(&slab)).unwrap();
+                file.write(&slab, &part(&slab)).unwrap();
             }
             file.close().unwrap();
             assert!(is_marked(&path));
@@ -171,7 +134,7 @@ mod tests {
             for (start, count) in [([0, 0, 0], [4, 6, 10]), ([1, 2, 3], [2, 3, 5]), ([3, 5, 9], [1, 1, 1])] {
                 let slab = Hyperslab::new(&start, &count);
                 let mut out = vec![0; slab.len() as usize];
-                file.read(0, &slab, &mut out).unwrap();
+                file.read(&slab, &mut out).unwrap();
                 assert_eq!(out, part(&slab));
             }
         }

@@ -22,12 +22,12 @@ pub(crate) use latency::latency;
 pub(crate) use scaling::scaling;
 
 /// A picture with what it shows, in words for those who do not see it.
-#[derive(Clone, Debug)]
+#[derive(Debug)]
 pub(crate) struct Chart {
     /// What it shows, as a heading.
     pub(crate) title: String,
     /// What can be seen in it.
     pub(crate) words: String,
     /// The picture.
-    pub(crate) svg: String,
+    pub(crate) svg: ncforge_view::Svg,
 }

@@ -7,7 +7,6 @@ use maud::{DOCTYPE, Markup, PreEscaped, html};
 use ncforge_view::STYLE;
 
 use super::table::{Table, machine, measured, summary};
-use crate::error::Result;
 use crate::result::Results;
 
 /// Pictures of a page have at most so many bytes together; what does not fit is named.
@@ -30,21 +29,17 @@ struct Room {
 /// let mut row = Row::new("by <hand>", "write", 1000);
 /// row.measurements = vec![Measurement::of(0.5)];
 /// let results = Results::of(vec![Section { rows: vec![row], ..Section::new("example", "An example") }]);
-/// let page = results_page(&results)?;
+/// let page = results_page(&results);
 /// assert!(page.starts_with("<!DOCTYPE html>") && page.contains("by &lt;hand&gt;"));
-/// # Ok::<(), ncforge_bench::Error>(())
 /// ```
-///
-/// # Errors
-/// [`crate::Error::Invalid`] when a chart cannot be drawn.
-pub fn results_page(results: &Results) -> Result<String> {
+pub fn results_page(results: &Results) -> String {
     let mut room = Room { pictures: PICTURES, rows: ROWS };
     let sections = results
         .sections
         .iter()
         .enumerate()
         .map(|(i, s)| section::section(s, i, results.sections.len() == 1, &mut room))
-        .collect::<Result<Vec<Markup>>>()?;
+        .collect::<Vec<Markup>>();
     let title = match &results.sections[..] {
         [one] => format!("ncforge bench: {}", one.title),
         _ => "ncforge bench".to_owned(),
@@ -99,7 +94,7 @@ pub fn results_page(results: &Results) -> Result<String> {
             }
         }
     };
-    Ok(page.into_string())
+    page.into_string()
 }
 
 fn list(texts: &[String]) -> Markup {

@@ -114,37 +114,20 @@ fn telling<'r>(report: &IoReport, row: &'r Row<'_>) -> &'r Rates {
 pub fn io_table(report: &IoReport) -> String {
     let mut out = String::new();
     let g = &report.geometry;
-    let values = g.values(false) * report.options.dtype.size() as u64;
+    let values = g.values() * report.options.dtype.size() as u64;
     let _ = writeln!(
         out,
-        "{} of {} ({}){}, {} rank{} ({}{}), blocks {}{}, {} calls a rank, {}",
+        "{} of {} ({}), {} rank{} ({}), blocks {}, {} calls a rank, {}",
         bytes(values),
         written(&g.data),
         g.names.join(":"),
-        variables(report),
         g.ranks(),
         if g.ranks() == 1 { "" } else { "s" },
         written(&g.grid),
-        g.shares.as_ref().map_or_else(String::new, |s| format!(" with shares {s}")),
-        if g.shares.is_some() { "multiples of " } else { "" },
-        g.scattered.as_ref().map_or_else(|| written(&g.block), |s| s.told(&g.block)),
+        written(&g.block),
         g.calls(),
         report.team,
     );
-    if let Some(reading) = &report.reading {
-        let what = if reading.scattered.is_some() { "in boxes of" } else { "in blocks of" };
-        let _ = writeln!(out, "read {what} {}", reading.how());
-    }
-    if let Some(order) = &report.options.read_order {
-        let _ = writeln!(out, "read into memory in the order {}", order.join(":"));
-    }
-    if let Some(seconds) = report.options.compute {
-        let _ = writeln!(
-            out,
-            "{} between two time steps that are written, which are not timed",
-            super::seconds(seconds)
-        );
-    }
     for case in &report.cases {
         let storage = case.audit.as_ref().map_or_else(String::new, |a| {
             let beside = a.bytes as f64 / a.values.max(1) as f64 * 100.0;
@@ -215,9 +198,6 @@ pub fn io_table(report: &IoReport) -> String {
     for line in layers(report, &rows).into_iter().chain(comparisons(report, &rows)) {
         let _ = writeln!(out, "{line}");
     }
-    for line in bounds(report, &rows) {
-        let _ = writeln!(out, "{line}");
-    }
     for row in &rows {
         if let Some(line) = latencies(report, row) {
             let _ = writeln!(out, "{line}");
@@ -225,7 +205,6 @@ pub fn io_table(report: &IoReport) -> String {
     }
     out.extend(rows.iter().filter_map(|row| tail(report, row)).map(|line| line + "\n"));
     out.extend(rows.iter().filter_map(|row| used(report, row)).map(|line| line + "\n"));
-    out.extend(report.disagreements().into_iter().chain(agreed(report)).map(|line| line + "\n"));
     for note in &report.notes {
         let _ = writeln!(out, "note: {note}");
     }
@@ -237,20 +216,6 @@ pub fn io_table(report: &IoReport) -> String {
         super::machine(&report.environment),
     );
     out
-}
-
-/// That all cases hold the same data, where they were compared and do.
-fn agreed(report: &IoReport) -> Option<String> {
-    let found = report.agreement.as_ref()?;
-    found.problems().next().is_none().then(|| found.told())
-}
-
-/// How many variables there are, where there are several.
-pub(super) fn variables(report: &IoReport) -> String {
-    match report.geometry.fields.len() {
-        0 | 1 => String::new(),
-        n => format!(" in {n} variables"),
-    }
 }
 
 /// What the checks of a row say.
@@ -339,34 +304,6 @@ fn comparisons(report: &IoReport, rows: &[Row<'_>]) -> Vec<String> {
     lines
 }
 
-/// What bounds every row, and how near it comes, where ceilings were measured.
-pub(super) fn bounds(report: &IoReport, rows: &[Row<'_>]) -> Vec<String> {
-    let Some(c) = &report.ceilings else { return Vec::new() };
-    let rate = |r: f64| format!("{}/s", bytes(r as u64));
-    let mut lines = vec![format!(
-        "this machine: copies {}, writes {} ({} to disk), reads {}{}",
-        rate(c.copy),
-        rate(c.write),
-        rate(c.write_synced),
-        rate(c.read),
-        c.read_cold.map_or_else(String::new, |r| format!(" ({} from disk)", rate(r)))
-    )];
-    lines.extend(rows.iter().map(|row| {
-        let case = &report.cases[row.case];
-        let b = c.bound(row.kind, row.cache, &case.ask.coding);
-        let share = telling(report, row).summary.median / b.rate.max(1.0) * 100.0;
-        let state = row.cache.map_or("", CacheAsk::told);
-        format!(
-            "{}, {}{state}: bound by {} ({}), of which it reaches {share:.0} %",
-            case.name,
-            row.kind.name(),
-            b.what,
-            rate(b.rate)
-        )
-    }));
-    lines
-}
-
 /// Times of single calls over all ranks and repetitions of a row, sorted.
 pub fn call_seconds(row: &Row<'_>) -> Vec<f64> {
     let mut all: Vec<f64> =
@@ -415,7 +352,7 @@ fn used(report: &IoReport, row: &Row<'_>) -> Option<String> {
     });
     let first = p.split().into_iter().map(|(name, s)| format!("{} {}", name.replace('_', " "), seconds(s)));
     Some(format!(
-        "{}, {}{state}: {}; {} user, {} system, {} resident at most; waited {} times, interrupted {} times; {} page faults, {} of them from storage; {} calls read {}, {} wrote {}{}",
+        "{}, {}{state}: {}; {} user, {} system, {} resident at most; waited {} times, interrupted {} times; {} page faults, {} of them from storage; {} calls read {}, {} wrote {}",
         report.cases[row.case].name,
         row.kind.name(),
         first.collect::<Vec<_>>().join(", "),
@@ -430,7 +367,6 @@ fn used(report: &IoReport, row: &Row<'_>) -> Option<String> {
         bytes(u.read_bytes),
         u.write_calls,
         bytes(u.write_bytes),
-        p.noise.joules.map_or_else(String::new, |j| format!("; {j:.3} J by all processors")),
     ))
 }
 

@@ -97,7 +97,7 @@ pub(crate) fn published(section: &Section) -> Table {
         .rows
         .iter()
         .filter_map(|r| {
-            let f = r.seed.as_ref()?;
+            let f = r.published.as_ref()?;
             Some(vec![
                 r.case.clone(),
                 r.label(),

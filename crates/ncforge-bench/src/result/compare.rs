@@ -4,7 +4,6 @@ use std::fmt::Write;
 
 use serde::Serialize;
 
-use super::imported::IMPORTED;
 use super::{Results, Row};
 use crate::stats::{chance, chance_text, least_chance, ratio_of_medians};
 
@@ -100,34 +99,27 @@ pub fn compare(before: &Results, after: &Results) -> Comparison {
         r.sections.iter().flat_map(|s| s.rows.iter().map(|row| (s.workload.clone(), row.clone()))).collect()
     };
     let (old, new) = (rows(before), rows(after));
-    let same = |a: &(String, Row), b: &(String, Row)| a.0 == b.0 && is_same(&a.1, &b.1);
+    let same = |a: &(String, Row), b: &(String, Row)| a.0 == b.0 && a.1.key() == b.1.key();
     let name = |r: &(String, Row)| format!("{}: {}, {}", r.0, r.1.case, r.1.label());
     for row in &old {
-        let now: Vec<_> = new.iter().filter(|n| same(row, n)).collect();
-        if now.is_empty() {
+        let Some(now) = new.iter().find(|n| same(row, n)) else {
             out.only_before.push(name(row));
-        }
-        // More than one only where the first comes from another tool, which knows one library.
-        for now in now {
-            let (a, b) = (row.1.seconds(), now.1.seconds());
-            let Some((ratio, interval)) = ratio_of_medians(&b, &a) else { continue };
-            let median = |r: &Row| r.summary().map_or(0.0, |s| s.median);
-            let case = match row.1.case == now.1.case {
-                true => row.1.case.clone(),
-                false => format!("{}, then {}", row.1.case, now.1.case),
-            };
-            out.changes.push(Change {
-                workload: row.0.clone(),
-                case,
-                phase: row.1.label(),
-                before: median(&row.1),
-                after: median(&now.1),
-                ratio,
-                interval,
-                p: chance(&b, &a),
-                too_few: least_chance(b.len(), a.len()) > CHANCE,
-            });
-        }
+            continue;
+        };
+        let (a, b) = (row.1.seconds(), now.1.seconds());
+        let Some((ratio, interval)) = ratio_of_medians(&b, &a) else { continue };
+        let median = |r: &Row| r.summary().map_or(0.0, |s| s.median);
+        out.changes.push(Change {
+            workload: row.0.clone(),
+            case: row.1.case.clone(),
+            phase: row.1.label(),
+            before: median(&row.1),
+            after: median(&now.1),
+            ratio,
+            interval,
+            p: chance(&b, &a),
+            too_few: least_chance(b.len(), a.len()) > CHANCE,
+        });
     }
     out.only_after.extend(new.iter().filter(|n| !old.iter().any(|o| same(o, n))).map(name));
     out
@@ -136,19 +128,6 @@ pub fn compare(before: &Results, after: &Results) -> Comparison {
 /// What a run says against its own numbers.
 fn doubts(which: &'static str, results: &Results) -> impl Iterator<Item = String> {
     results.doubts().into_iter().map(move |doubt| format!("the {which}: {doubt}"))
-}
-
-/// Whether two rows did the same: case, phase and state of the cache. Of a row that comes from another tool, phase and number of
-/// bytes decide, and array and ranks where both tell them; its reads are warm.
-fn is_same(a: &Row, b: &Row) -> bool {
-    let from = |r: &Row| r.facts.get(IMPORTED).cloned();
-    if from(a) == from(b) {
-        return a.key() == b.key();
-    }
-    let fact = |r: &Row, name: &str| r.facts.get(name).cloned();
-    let warm = |r: &Row| fact(r, "cache").is_none_or(|c| c == "warm");
-    let alike = |name: &str| fact(a, name).zip(fact(b, name)).is_none_or(|(a, b)| a == b);
-    a.phase == b.phase && warm(a) && warm(b) && alike("data_shape") && alike("ranks") && a.bytes == b.bytes
 }
 
 impl Comparison {

@@ -8,8 +8,8 @@ pub const CSV_HEAD: &str = "schema,run_id,case,rep,phase,engine,format,access,ra
 chunk_shape,dtype,codec,level,shuffle,unlimited,fill,pattern,cache_label,cache_pct,bytes_logical,bytes_stored,\
 bytes_from_storage,t_open_s,t_define_s,t_io_s,t_sync_s,t_close_s,t_total_s,rate_io_MiBps,rate_total_MiBps,\
 rank_t_min_s,rank_t_median_s,rank_t_max_s,lat_p50_s,lat_p99_s,cpu_s,rss_MiB,psi_cpu,psi_io,verify,flags,quantize,endian,ratio,rate_stored_MiBps,\
-cpu_user_s,cpu_system_s,switches_waited,switches_forced,faults_memory,faults_storage,t_first_call_s,chunk_cache,variables,shares,halo,\
-calls_read,bytes_read,calls_written,bytes_written,bytes_to_storage,energy_J";
+cpu_user_s,cpu_system_s,switches_waited,switches_forced,faults_memory,faults_storage,t_first_call_s,chunk_cache,\
+calls_read,bytes_read,calls_written,bytes_written,bytes_to_storage";
 
 const MIB: f64 = 1_048_576.0;
 
@@ -38,7 +38,7 @@ fn cell(name: &str, results: &Results, workload: &str, row: &Row, m: &Measuremen
         m.split.iter().filter(|s| names.contains(&s.0.as_str())).map(|s| s.1).reduce(|a, b| a + b)
     };
     let total = m.open.unwrap_or(0.0) + m.seconds + m.close.unwrap_or(0.0);
-    let bytes = m.bytes.unwrap_or(row.bytes);
+    let bytes = row.bytes;
     let rate = |s: f64| {
         if bytes > 0 { format!("{:.3}", bytes as f64 / s.max(1e-12) / MIB) } else { String::new() }
     };
@@ -70,15 +70,12 @@ fn cell(name: &str, results: &Results, workload: &str, row: &Row, m: &Measuremen
         "calls_written" => whole(m.used.map(|u| u.write_calls)),
         "bytes_written" => whole(m.used.map(|u| u.write_bytes)),
         "bytes_to_storage" => whole(m.used.map(|u| u.to_storage)),
-        "energy_J" => m.noise.joules.map_or_else(String::new, |j| format!("{j:.6}")),
         "t_io_s" => seconds(Some(m.seconds)),
         "t_sync_s" => seconds(m.sync),
         "t_close_s" => seconds(m.close),
         "t_total_s" => seconds(Some(total)),
         "rate_io_MiBps" => rate(m.seconds),
         "rate_total_MiBps" => rate(total),
-        // A part of the values says nothing about all bytes of the file.
-        "ratio" | "rate_stored_MiBps" if m.bytes.is_some() => String::new(),
         "rate_stored_MiBps" => match m.stored.filter(|_| row.facts.contains_key("ratio")) {
             Some(stored) => format!("{:.3}", stored as f64 / total.max(1e-12) / MIB),
             None => String::new(),

@@ -28,7 +28,7 @@ use crate::clock::{forget_peak, now, peak, usage};
 use crate::driver::Driver;
 use crate::error::{Error, Result};
 use crate::noise::Look;
-use crate::result::{Measurement, Row, Section, SeedFigure};
+use crate::result::{Measurement, PublishedFigure, Row, Section};
 
 use super::io::free_space;
 
@@ -350,8 +350,13 @@ fn finish(rows: &mut [Row], phase: Phase, options: &Options, section: &mut Secti
     }
     if phase == Phase::Recode && options.shape == USUAL && options.tiles == (4, 4) {
         let (source, value) = PUBLISHED[1];
-        rows[1].seed =
-            Some(SeedFigure { source: source.into(), value, ours, unit: "s".into(), more_is_better: false });
+        rows[1].published = Some(PublishedFigure {
+            source: source.into(),
+            value,
+            ours,
+            unit: "s".into(),
+            more_is_better: false,
+        });
         for (source, value) in PUBLISHED {
             words.push_str(&format!(
                 ", {:.1} times as fast as the published {value} s of {source}",

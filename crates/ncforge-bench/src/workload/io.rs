@@ -18,50 +18,35 @@
 //! # Ok::<(), Box<dyn std::error::Error>>(())
 //! ```
 
-mod agreement;
 mod audit;
 mod buffer;
-mod ceilings;
 mod data;
-mod decomposition;
-mod fields;
 mod files;
 mod geometry;
 mod lengths;
 mod names;
-mod ops;
 mod options;
 mod phase;
 mod places;
 mod plan;
 mod prepare;
-mod progress;
-mod reading;
+mod recording;
 mod resolving;
 mod result;
 mod run;
 mod sample;
-mod scattered;
-mod shares;
 mod stored;
 
-pub use agreement::{Agreement, Reading};
 pub use audit::Audit;
-pub use ceilings::{Bound, Ceilings, CodecRate};
-pub(crate) use data::Values;
 pub use data::{Content, Mismatch, Verdict};
-pub use fields::{Field, Preset, Variables};
 pub use geometry::Geometry;
 pub use lengths::{Lengths, written};
 pub use options::{AccessKind, CacheAsk, CaseAsk, ChunkChoice, DriverAsk, IoOptions};
-pub use options::{endian_name, format_name, type_name};
+pub use options::{format_name, type_name};
 pub use plan::{Plan, plan};
-pub(crate) use prepare::{content_of, free_space, named_driver};
+pub(crate) use prepare::free_space;
 pub use resolving::GeometryRequest;
 pub use result::{CaseResult, IoReport, PhaseKind, PhaseResult, RankPhase, SCHEMA, Span};
 pub use run::run;
-pub(crate) use run::run_with;
 pub use sample::sample_type;
-pub use scattered::Scattered;
-pub use shares::{Halo, Shares};
 pub use stored::StoredAs;

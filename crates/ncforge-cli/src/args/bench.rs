@@ -7,15 +7,11 @@ mod common;
 mod compare;
 mod convert;
 mod doctor;
-mod follow;
 mod io;
-mod like;
-mod meta;
 mod output;
+mod published;
 mod records;
 mod rerun;
-mod seeds;
-mod selftest;
 
 use clap::{Args, Subcommand};
 
@@ -26,15 +22,11 @@ pub(crate) use common::{CacheArg, FolderArgs, LibraryArgs, RoundsArgs};
 pub(crate) use compare::BenchCompareArgs;
 pub(crate) use convert::ConvertArgs;
 pub(crate) use doctor::BenchDoctorArgs;
-pub(crate) use follow::FollowArgs;
-pub(crate) use io::{Compat, IoArgs, OutputForm};
-pub(crate) use like::LikeArgs;
-pub(crate) use meta::MetaArgs;
+pub(crate) use io::{IoArgs, OutputForm};
 pub(crate) use output::OutputArgs;
+pub(crate) use published::PublishedArgs;
 pub(crate) use records::{RecordsArgs, RecordsPart};
 pub(crate) use rerun::RerunArgs;
-pub(crate) use seeds::SeedsArgs;
-pub(crate) use selftest::SelftestArgs;
 
 /// Measure how fast files are read and written.
 #[derive(Args, Debug)]
@@ -62,26 +54,21 @@ pub(crate) enum Workload {
     Convert(Box<ConvertArgs>),
     #[command(about = "Write and read an array in blocks, by one process or many, with any library")]
     Io(Box<IoArgs>),
-    #[command(about = "Append records to a file while other processes read them")]
-    Follow(Box<FollowArgs>),
-    #[command(about = "Make files of many variables and attributes, and look through them")]
-    Meta(Box<MetaArgs>),
     #[command(about = "Store records of stations in many ways, packed above all, and read and update them")]
     Records(Box<RecordsArgs>),
     #[command(about = "Put the tiles of a model together, by ncforge, by libraries and by other tools")]
     Combine(Box<BenchCombineArgs>),
-    #[command(about = "Take the layout of a file, and measure what is done with it")]
-    Like(Box<LikeArgs>),
-    #[command(about = "Make measurements again that others have published, beside their figures")]
-    Seeds(Box<SeedsArgs>),
+    #[command(
+        about = "Make measurements again that others have published, beside their figures",
+        alias = "seeds"
+    )]
+    Published(Box<PublishedArgs>),
     #[command(about = "Set two saved results against one another")]
     Compare(BenchCompareArgs),
     #[command(about = "Run a saved benchmark again, and compare")]
     Rerun(Box<RerunArgs>),
     #[command(about = "Look whether this machine is fit to measure on")]
     Doctor(BenchDoctorArgs),
-    #[command(about = "Look whether the benchmark finds known delays and damage")]
-    Selftest(SelftestArgs),
 }
 
 impl Workload {
@@ -91,15 +78,12 @@ impl Workload {
             Workload::Access(a) => Some(&a.output),
             Workload::Chunks(a) => Some(&a.output),
             Workload::Convert(a) => Some(&a.output),
-            Workload::Follow(a) => Some(&a.output),
             Workload::Io(a) => Some(&a.reports),
-            Workload::Meta(a) => Some(&a.output),
             Workload::Records(a) => Some(&a.output),
             Workload::Combine(a) => Some(&a.output),
-            Workload::Like(a) => Some(&a.output),
-            Workload::Seeds(a) => Some(&a.output),
+            Workload::Published(a) => Some(&a.output),
             Workload::Rerun(a) => Some(&a.output),
-            Workload::Compare(_) | Workload::Doctor(_) | Workload::Selftest(_) => None,
+            Workload::Compare(_) | Workload::Doctor(_) => None,
         }
     }
 }

@@ -13,7 +13,7 @@ use super::GlobalArgs;
 #[derive(Args, Debug)]
 #[command(after_long_help = AFTER)]
 pub(crate) struct ReportArgs {
-    /// Results, saved by `ncforge bench … --json=PATH`; tables of NetCDF-Bench, summaries of IOR (JSON, CSV), metrics of h5bench (CSV)
+    /// Results, saved by `ncforge bench … --json=PATH`
     #[arg(required = true, value_name = "RESULT")]
     pub(crate) results: Vec<PathBuf>,
     /// The page: .html, .md, .csv or .json

@@ -6,17 +6,13 @@ mod combine;
 mod compare;
 mod convert;
 mod doctor;
-mod follow;
 mod io;
 mod itself;
-mod like;
-mod meta;
 mod output;
+mod published;
 mod ranks;
 mod records;
 mod rerun;
-mod seeds;
-mod selftest;
 mod steps;
 mod team;
 
@@ -42,17 +38,13 @@ pub(crate) fn run(args: &BenchArgs, cx: &Context<'_>) -> Result {
         Workload::Access(a) => access(a, cx),
         Workload::Chunks(a) => chunks::run(a, cx),
         Workload::Convert(a) => convert::run(a, cx),
-        Workload::Follow(a) => follow::run(a, cx),
         Workload::Io(a) => io::run_io(a, cx),
-        Workload::Meta(a) => meta::run(a, cx),
         Workload::Records(a) => records::run(a, cx),
         Workload::Combine(a) => combine::run(a, cx),
-        Workload::Like(a) => like::run(a, cx),
-        Workload::Seeds(a) => seeds::run(a, cx),
+        Workload::Published(a) => published::run(a, cx),
         Workload::Compare(a) => compare::run(a, cx),
         Workload::Rerun(a) => rerun::run(a, cx),
         Workload::Doctor(a) => doctor::run(a, cx),
-        Workload::Selftest(a) => selftest::run(a, cx),
     }
 }
 

@@ -11,11 +11,11 @@ use crate::exit::{Exit, Failure, Result};
 /// Reads saved results and writes them in the form that the output's name asks for.
 pub(crate) fn run(args: &ReportArgs, cx: &Context<'_>) -> Result {
     let ending = args.output.extension().and_then(|e| e.to_str()).unwrap_or_default();
-    let form: fn(&Results) -> ncforge_bench::Result<String> = match ending {
+    let form: fn(&Results) -> String = match ending {
         "html" | "htm" => results_page,
-        "md" => |r| Ok(results_markdown(r)),
-        "csv" => |r| Ok(results_csv(r)),
-        "json" => |r| Ok(r.to_json()),
+        "md" => results_markdown,
+        "csv" => results_csv,
+        "json" => Results::to_json,
         _ => {
             return Err(Failure::usage(
                 format!("`{}` does not say in which form", args.output.display()),
@@ -28,7 +28,7 @@ pub(crate) fn run(args: &ReportArgs, cx: &Context<'_>) -> Result {
         args.results.iter().map(|p| Results::load(p)).collect::<ncforge_bench::Result<Vec<_>>>()?;
     let Some(results) = Results::joined(documents) else { return Ok(Exit::Ok) };
     let results = if args.show_paths { results } else { results.redacted() };
-    let page = form(&results)?;
+    let page = form(&results);
     write_whole(&args.output, &page, args.overwrite)?;
     cx.printer.note(format_args!("{} written", args.output.display()));
     Ok(Exit::Ok)

@@ -5,7 +5,6 @@ use std::path::Path;
 use std::rc::Rc;
 
 use ncforge::codec::{filter_name, filters};
-use ncforge::model::Endian;
 use ncforge::{Atomic, Hyperslab};
 
 use super::calls::{Calls, Handle, Id, c_string, check};
@@ -42,10 +41,10 @@ pub(super) fn refuses(calls: &Calls, spec: &FileSpec, access: &Access<'_>) -> Op
     if let Some(why) = super::mpio::refuses(calls, spec, access) {
         return Some(why);
     }
-    if spec.vars.iter().any(|v| v.coding.rounding.is_some()) {
+    if spec.var.coding.rounding.is_some() {
         return Some("HDF5 does not quantize values; netCDF-C and ncforge do".to_owned());
     }
-    for filter in (0..spec.vars.len()).flat_map(|v| spec.filters(v)) {
+    for filter in spec.filters() {
         // SAFETY: a plain number; the library looks for a plug-in.
         if unsafe { (calls.filter_avail)(c_int::from(filter.id)) } <= 0 {
             return Some(format!(
@@ -55,49 +54,28 @@ pub(super) fn refuses(calls: &Calls, spec: &FileSpec, access: &Access<'_>) -> Op
             ));
         }
     }
-    (0..spec.vars.len()).find_map(|v| {
-        let (chunks, shape) = (spec.chunks(v)?, spec.shape(v));
-        let d =
-            (0..shape.len()).find(|&d| chunks[d] > shape[d] && !spec.dims[spec.vars[v].dims[d]].unlimited)?;
-        let name = &spec.dims[spec.vars[v].dims[d]].name;
-        Some(format!("a chunk length of {} along `{name}`, whose length is {}", chunks[d], shape[d]))
-    })
+    spec.chunks_too_long(&spec.chunks()?)
 }
 
-/// The library's names for a type: in memory, in a file that is little-endian, in one that is big-endian.
-fn names_of(dtype: Atomic) -> [&'static str; 3] {
-    match dtype {
-        Atomic::Byte | Atomic::Char => ["H5T_NATIVE_SCHAR_g", "H5T_STD_I8LE_g", "H5T_STD_I8BE_g"],
-        Atomic::UByte => ["H5T_NATIVE_UCHAR_g", "H5T_STD_U8LE_g", "H5T_STD_U8BE_g"],
-        Atomic::Short => ["H5T_NATIVE_SHORT_g", "H5T_STD_I16LE_g", "H5T_STD_I16BE_g"],
-        Atomic::UShort => ["H5T_NATIVE_USHORT_g", "H5T_STD_U16LE_g", "H5T_STD_U16BE_g"],
-        Atomic::Int => ["H5T_NATIVE_INT_g", "H5T_STD_I32LE_g", "H5T_STD_I32BE_g"],
-        Atomic::UInt => ["H5T_NATIVE_UINT_g", "H5T_STD_U32LE_g", "H5T_STD_U32BE_g"],
-        Atomic::Int64 => ["H5T_NATIVE_LLONG_g", "H5T_STD_I64LE_g", "H5T_STD_I64BE_g"],
-        Atomic::UInt64 => ["H5T_NATIVE_ULLONG_g", "H5T_STD_U64LE_g", "H5T_STD_U64BE_g"],
-        Atomic::Float => ["H5T_NATIVE_FLOAT_g", "H5T_IEEE_F32LE_g", "H5T_IEEE_F32BE_g"],
-        Atomic::Double => ["H5T_NATIVE_DOUBLE_g", "H5T_IEEE_F64LE_g", "H5T_IEEE_F64BE_g"],
-    }
-}
-
-/// The type of values in memory.
+/// The type of values, in memory and in the file.
 fn type_of(calls: &Calls, dtype: Atomic) -> Result<Id> {
-    calls.number(names_of(dtype)[0])
-}
-
-/// The type of values in the file.
-fn stored_type(calls: &Calls, dtype: Atomic, endian: Endian) -> Result<Id> {
-    let [native, little, big] = names_of(dtype);
-    calls.number(match endian {
-        Endian::Native => native,
-        Endian::Little => little,
-        Endian::Big => big,
+    calls.number(match dtype {
+        Atomic::Byte | Atomic::Char => "H5T_NATIVE_SCHAR_g",
+        Atomic::UByte => "H5T_NATIVE_UCHAR_g",
+        Atomic::Short => "H5T_NATIVE_SHORT_g",
+        Atomic::UShort => "H5T_NATIVE_USHORT_g",
+        Atomic::Int => "H5T_NATIVE_INT_g",
+        Atomic::UInt => "H5T_NATIVE_UINT_g",
+        Atomic::Int64 => "H5T_NATIVE_LLONG_g",
+        Atomic::UInt64 => "H5T_NATIVE_ULLONG_g",
+        Atomic::Float => "H5T_NATIVE_FLOAT_g",
+        Atomic::Double => "H5T_NATIVE_DOUBLE_g",
     })
 }
 
 struct Blocks {
     calls: Rc<Calls>,
-    vars: Vec<Var>,
+    var: Var,
     /// The last to go.
     file: Handle,
     writable: bool,
@@ -129,11 +107,9 @@ pub(super) fn create<'a>(
     let file = Handle::new(calls, id, calls.file_close, &format!("creating `{}`", path.display()))?;
     steps.end("create");
     mark(calls, &file)?;
-    let vars = (0..spec.vars.len())
-        .map(|v| define(calls, &file, spec, v, shared.is_some()))
-        .collect::<Result<_>>()?;
+    let var = define(calls, &file, spec, shared.is_some())?;
     steps.end("define");
-    Ok(Box::new(Blocks { calls: Rc::clone(calls), vars, file, writable: true, steps, shared }))
+    Ok(Box::new(Blocks { calls: Rc::clone(calls), var, file, writable: true, steps, shared }))
 }
 
 /// The attribute by which a benchmark's file is known.
@@ -151,10 +127,9 @@ fn mark(calls: &Rc<Calls>, file: &Handle) -> Result<()> {
 }
 
 /// Several who share a file find all of it: enlarging is for all of them together, whoever writes what.
-fn define(calls: &Rc<Calls>, file: &Handle, spec: &FileSpec, v: usize, shared: bool) -> Result<Var> {
-    let var = &spec.vars[v];
-    let shape = spec.shape(v);
-    let unlimited: Vec<bool> = var.dims.iter().map(|&d| spec.dims[d].unlimited).collect();
+fn define(calls: &Rc<Calls>, file: &Handle, spec: &FileSpec, shared: bool) -> Result<Var> {
+    let (var, shape) = (&spec.var, spec.shape());
+    let unlimited: Vec<bool> = spec.dims.iter().map(|d| d.unlimited).collect();
     let grows = unlimited.contains(&true) && !shared;
     let now: Vec<u64> =
         shape.iter().zip(&unlimited).map(|(&n, &u)| if u && !shared { 0 } else { n }).collect();
@@ -166,11 +141,11 @@ fn define(calls: &Rc<Calls>, file: &Handle, spec: &FileSpec, v: usize, shared: b
     let class = calls.number("H5P_CLS_DATASET_CREATE_ID_g")?;
     // SAFETY: a class of properties.
     let plist = Handle::new(calls, unsafe { (calls.plist_create)(class) }, calls.plist_close, "properties")?;
-    if let Some(chunks) = spec.chunks(v) {
+    if let Some(chunks) = spec.chunks() {
         // SAFETY: open properties, as many lengths as told.
         check(unsafe { (calls.set_chunk)(plist.id, rank, chunks.as_ptr()) }, "chunks")?;
     }
-    for filter in spec.filters(v) {
+    for filter in spec.filters() {
         let (id, params) = (c_int::from(filter.id), plugin_parameters(&filter));
         let code = match (filter.id, params) {
             // The library gives its own filters what they need.
@@ -187,54 +162,33 @@ fn define(calls: &Rc<Calls>, file: &Handle, spec: &FileSpec, v: usize, shared: b
     // SAFETY: open properties and a plain number.
     check(unsafe { (calls.set_fill_time)(plist.id, when) }, "fill mode")?;
     let dtype = type_of(calls, var.dtype)?;
-    let stored = stored_type(calls, var.dtype, var.endian)?;
     let name = c_string(var.name.as_bytes())?;
-    let held = cached(calls, spec, v)?;
-    let access = held.as_ref().map_or(0, |h| h.id);
     // SAFETY: an open file, a string that ends with zero, a type, a space, properties.
-    let id = unsafe { (calls.data_create)(file.id, name.as_ptr(), stored, space.id, 0, plist.id, access) };
+    let id = unsafe { (calls.data_create)(file.id, name.as_ptr(), dtype, space.id, 0, plist.id, 0) };
     let data = Handle::new(calls, id, calls.data_close, &format!("dataset `{}`", var.name))?;
-    Ok(Var { data, dtype, kind: Kind::of(spec, v), grown: grows.then_some(now) })
+    Ok(Var { data, dtype, kind: Kind::of(spec), grown: grows.then_some(now) })
 }
 
-/// Properties with room for the decoded chunks of a dataset, where that is asked for and there are chunks.
-fn cached(calls: &Rc<Calls>, spec: &FileSpec, v: usize) -> Result<Option<Handle>> {
-    let (Some(bytes), Some(chunks)) = (spec.cache, spec.chunks(v)) else { return Ok(None) };
-    let chunk = chunks.iter().fold(spec.vars[v].dtype.size() as u64, |b, &n| b.saturating_mul(n));
-    super::with_cache(calls, bytes, chunk).map(Some)
-}
-
-/// Opens a file for reading, or to `write` into it, too.
+/// Opens a file for reading.
 pub(super) fn open<'a>(
     calls: &Rc<Calls>,
     file: impl FnOnce() -> Result<Handle>,
     spec: &FileSpec,
-    write: bool,
     shared: Option<Shared>,
 ) -> Result<Box<dyn BlockFile + 'a>> {
     let mut steps = Steps::begin();
     let file = file()?;
     steps.end("open");
-    let mut vars = Vec::new();
-    for (v, var) in spec.vars.iter().enumerate() {
-        let name = c_string(var.name.as_bytes())?;
-        let held = cached(calls, spec, v)?;
-        let access = held.as_ref().map_or(0, |h| h.id);
-        // SAFETY: an open file, a string that ends with zero, properties.
-        let id = unsafe { (calls.data_open)(file.id, name.as_ptr(), access) };
-        let data = Handle::new(calls, id, calls.data_close, &format!("opening dataset `{}`", var.name))?;
-        let (shape, dtype) = found(calls, &data, &var.name)?;
-        spec.admits(v, &shape, dtype, write)?;
-        let together = write && shared.is_some() && shape != spec.shape(v);
-        if together {
-            // SAFETY: an open dataset, as many lengths as it has dimensions.
-            check(unsafe { (calls.data_extent)(data.id, spec.shape(v).as_ptr()) }, "enlarging")?;
-        }
-        let grown = (write && shared.is_none() && spec.is_unlimited(v)).then_some(shape);
-        vars.push(Var { data, dtype: type_of(calls, var.dtype)?, kind: Kind::of(spec, v), grown });
-    }
+    let var = &spec.var;
+    let name = c_string(var.name.as_bytes())?;
+    // SAFETY: an open file, a string that ends with zero.
+    let id = unsafe { (calls.data_open)(file.id, name.as_ptr(), 0) };
+    let data = Handle::new(calls, id, calls.data_close, &format!("opening dataset `{}`", var.name))?;
+    let (shape, dtype) = found(calls, &data, &var.name)?;
+    spec.admits(&shape, dtype)?;
+    let var = Var { data, dtype: type_of(calls, var.dtype)?, kind: Kind::of(spec), grown: None };
     steps.end("inquire");
-    Ok(Box::new(Blocks { calls: Rc::clone(calls), vars, file, writable: write, steps, shared }))
+    Ok(Box::new(Blocks { calls: Rc::clone(calls), var, file, writable: false, steps, shared }))
 }
 
 /// The shape and the type of a dataset.
@@ -301,8 +255,8 @@ impl Blocks {
     }
 
     /// Makes a dataset long enough for a selection.
-    fn grow(&mut self, var: usize, slab: &Hyperslab) -> Result<()> {
-        let v = &mut self.vars[var];
+    fn grow(&mut self, slab: &Hyperslab) -> Result<()> {
+        let v = &mut self.var;
         let Some(shape) = &mut v.grown else { return Ok(()) };
         let larger: Vec<u64> = (0..shape.len()).map(|d| shape[d].max(slab.end(d))).collect();
         if larger != *shape {
@@ -315,13 +269,13 @@ impl Blocks {
 }
 
 impl BlockFile for Blocks {
-    fn write(&mut self, var: usize, slab: &Hyperslab, bytes: &[u8]) -> Result<()> {
+    fn write(&mut self, slab: &Hyperslab, bytes: &[u8]) -> Result<()> {
         if !self.writable {
             return Err(Error::Invalid("the file is open for reading only".into()));
         }
-        self.vars[var].kind.check(slab, bytes.len())?;
-        self.grow(var, slab)?;
-        let v = &self.vars[var];
+        self.var.kind.check(slab, bytes.len())?;
+        self.grow(slab)?;
+        let v = &self.var;
         let (file, memory) = select(&self.calls, &v.data, slab)?;
         // SAFETY: an open dataset, the type of its values, selections of as many values as `bytes` holds.
         let code = unsafe {
@@ -331,8 +285,8 @@ impl BlockFile for Blocks {
         check(code, "writing a block")
     }
 
-    fn read(&mut self, var: usize, slab: &Hyperslab, out: &mut [u8]) -> Result<()> {
-        let v = &self.vars[var];
+    fn read(&mut self, slab: &Hyperslab, out: &mut [u8]) -> Result<()> {
+        let v = &self.var;
         v.kind.check(slab, out.len())?;
         let (file, memory) = select(&self.calls, &v.data, slab)?;
         let transfer = self.transfer();
@@ -351,50 +305,13 @@ impl BlockFile for Blocks {
         })
     }
 
-    fn absent(&mut self, var: usize, slab: &Hyperslab, writing: bool) -> Result<()> {
-        if !self.shared.as_ref().is_some_and(|s| s.collective) {
-            return Ok(());
-        }
-        let (v, calls) = (&self.vars[var], &self.calls);
-        let (file, memory) = select(calls, &v.data, slab)?;
-        for space in [&file, &memory] {
-            // SAFETY: an open space.
-            check(unsafe { (calls.select_none)(space.id) }, "selecting nothing")?;
-        }
-        let (transfer, mut nothing) = (self.transfer(), 0u64);
-        // SAFETY: an open dataset, the type of its values, selections of none: nothing is moved from or to the address.
-        let code = unsafe {
-            match writing {
-                true => (calls.data_write)(
-                    v.data.id,
-                    v.dtype,
-                    memory.id,
-                    file.id,
-                    transfer,
-                    (&raw const nothing).cast(),
-                ),
-                false => (calls.data_read)(
-                    v.data.id,
-                    v.dtype,
-                    memory.id,
-                    file.id,
-                    transfer,
-                    (&raw mut nothing).cast(),
-                ),
-            }
-        };
-        check(code, "a collective call without values of this rank")
-    }
-
     fn steps(&self) -> &[(&'static str, f64)] {
         self.steps.all()
     }
 
     fn close(self: Box<Self>) -> Result<()> {
-        let Blocks { vars, file, .. } = *self;
-        for var in vars {
-            var.data.give_back("closing a dataset")?;
-        }
+        let Blocks { var, file, .. } = *self;
+        var.data.give_back("closing a dataset")?;
         file.give_back("closing")
     }
 }

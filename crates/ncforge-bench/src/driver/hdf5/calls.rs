@@ -83,7 +83,6 @@ calls! {
     filter_avail: b"H5Zfilter_avail\0" = fn(c_int) -> c_int;
     set_fill_time: b"H5Pset_fill_time\0" = fn(Id, c_int) -> c_int;
     set_chunk_cache: b"H5Pset_chunk_cache\0" = fn(Id, usize, usize, c_double) -> c_int;
-    select_none: b"H5Sselect_none\0" = fn(Id) -> c_int;
     space_create: b"H5Screate\0" = fn(c_int) -> Id;
     space_simple: b"H5Screate_simple\0" = fn(c_int, *const u64, *const u64) -> Id;
     space_select: b"H5Sselect_hyperslab\0" =

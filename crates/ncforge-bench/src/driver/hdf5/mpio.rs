@@ -17,8 +17,6 @@ const TRANSFER: [c_int; 2] = [0, 1];
 pub(super) struct Shared {
     file: Handle,
     transfer: Handle,
-    /// Whether all ranks make every call together.
-    pub(super) collective: bool,
 }
 
 /// Why a library cannot share such a file in this way; `None` also where nobody shares it.
@@ -41,7 +39,7 @@ pub(super) fn refuses(calls: &Calls, spec: &FileSpec, access: &Access<'_>) -> Op
         ));
     }
     let together = access.is_collective();
-    if !together && (0..spec.vars.len()).any(|v| spec.is_unlimited(v) || spec.vars[v].coding.is_filtered()) {
+    if !together && (spec.is_unlimited() || spec.var.coding.is_filtered()) {
         return Some("HDF5 enlarges datasets, and writes compressed chunks, by collective calls only; take --io-type coll".into());
     }
     None
@@ -63,11 +61,10 @@ impl Shared {
         // SAFETY: open properties; handles of the MPI library that this build was made for, which is the job's.
         check(unsafe { set_file(file.id, mpi.world(), mpi.info()) }, "MPI-IO for a file")?;
         let transfer = list("H5P_CLS_DATASET_XFER_ID_g")?;
-        let collective = access.is_collective();
-        let kind = TRANSFER[usize::from(collective)];
+        let kind = TRANSFER[usize::from(access.is_collective())];
         // SAFETY: open properties and a plain number.
         check(unsafe { set_transfer(transfer.id, kind) }, "the kind of transfer")?;
-        Ok(Some(Shared { file, transfer, collective }))
+        Ok(Some(Shared { file, transfer }))
     }
 
     /// Properties to open the file with.

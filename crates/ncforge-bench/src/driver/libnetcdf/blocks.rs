@@ -7,21 +7,19 @@ use std::rc::Rc;
 use ncforge::codec::filter_name;
 use ncforge::codec::filters::{DEFLATE, SHUFFLE};
 use ncforge::codec::quantize::Quantize;
-use ncforge::model::{Endian, Filter};
+use ncforge::model::Filter;
 use ncforge::{Atomic, Format, Hyperslab};
 
 use super::calls::{Calls, FilterAvailable};
 use super::{LibnetcdfDriver, check};
 use crate::driver::blocks::Kind;
-use crate::driver::coding::{plugin_parameters, swapped};
+use crate::driver::coding::plugin_parameters;
 use crate::driver::steps::Steps;
-use crate::driver::transposed::steps;
 use crate::driver::zarr;
 use crate::driver::{Access, BlockFile, ChunkAsk, FileSpec, MARK, Rounding};
 use crate::error::{Error, Result};
 
 const NC_NOWRITE: c_int = 0;
-const NC_WRITE: c_int = 1;
 const NC_CLOBBER: c_int = 0;
 const NC_64BIT_DATA: c_int = 0x20;
 const NC_CLASSIC_MODEL: c_int = 0x100;
@@ -44,16 +42,10 @@ pub(super) fn refuses(driver: &LibnetcdfDriver, spec: &FileSpec, access: &Access
     if lacking.is_some() {
         return lacking;
     }
-    for (v, var) in spec.vars.iter().enumerate() {
-        let ChunkAsk::Lens(chunks) = &var.chunks else { continue };
-        for ((&c, &n), &d) in chunks.iter().zip(&spec.shape(v)).zip(&var.dims) {
-            if c > n && !spec.dims[d].unlimited {
-                return Some(format!(
-                    "a chunk length of {c} along `{}`, whose length is {n}",
-                    spec.dims[d].name
-                ));
-            }
-        }
+    if let ChunkAsk::Lens(chunks) = &spec.var.chunks
+        && let Some(why) = spec.chunks_too_long(chunks)
+    {
+        return Some(why);
     }
     let Access::Shared { team, collective, .. } = access else { return None };
     if team.size() == 1 {
@@ -65,12 +57,12 @@ pub(super) fn refuses(driver: &LibnetcdfDriver, spec: &FileSpec, access: &Access
         );
     }
     let independent = !collective;
-    if independent && (0..spec.vars.len()).any(|v| spec.is_unlimited(v)) && !spec.format.is_classic() {
+    if independent && spec.is_unlimited() && !spec.format.is_classic() {
         return Some(
             "netCDF-C extends unlimited dimensions by collective calls only; take --io-type coll".into(),
         );
     }
-    if independent && spec.vars.iter().any(|v| v.coding.is_filtered()) {
+    if independent && spec.var.coding.is_filtered() {
         return Some(
             "netCDF-C writes compressed variables by collective calls only; take --io-type coll".into(),
         );
@@ -100,11 +92,11 @@ pub(super) fn refuses(driver: &LibnetcdfDriver, spec: &FileSpec, access: &Access
 /// What this build cannot do with values.
 fn lacks(driver: &LibnetcdfDriver, spec: &FileSpec) -> Option<String> {
     let (c, name) = (&driver.calls, super::Driver::name(driver));
-    if spec.vars.iter().any(|v| v.coding.rounding.is_some()) && c.optional.def_var_quantize.is_none() {
+    if spec.var.coding.rounding.is_some() && c.optional.def_var_quantize.is_none() {
         return Some(format!("{name} does not quantize values: netCDF-C can since 4.9.0"));
     }
     let own = |f: &Filter| f.id == SHUFFLE || f.id == DEFLATE;
-    let all: Vec<Filter> = (0..spec.vars.len()).flat_map(|v| spec.filters(v)).filter(|f| !own(f)).collect();
+    let all: Vec<Filter> = spec.filters().into_iter().filter(|f| !own(f)).collect();
     if all.is_empty() {
         return None;
     }
@@ -127,9 +119,8 @@ fn cannot_be_a_store(driver: &LibnetcdfDriver, spec: &FileSpec) -> Option<String
         let path = folder.path().join("probe.zarr");
         create(driver, &path, spec, &Access::Alone)?.close()?;
         // Filters that it does not have may be dropped without a word.
-        let kept = |name: &str| zarr::stored(&path, name).map_or(0, |s| s.filters.len());
-        let dropped = (0..spec.vars.len()).find(|&v| kept(&spec.vars[v].name) < spec.filters(v).len());
-        Ok(dropped.map(|_| "it leaves the compression out".to_owned()))
+        let kept = zarr::stored(&path, &spec.var.name).map_or(0, |s| s.filters.len());
+        Ok((kept < spec.filters().len()).then(|| "it leaves the compression out".to_owned()))
     };
     let why = match begun() {
         Ok(None) => return None,
@@ -148,10 +139,6 @@ fn known_as(path: &Path, spec: &FileSpec) -> Result<CString> {
         true => c_string(zarr::url(path)?.as_bytes()),
         false => c_string(path.as_os_str().as_encoded_bytes()),
     }
-}
-
-fn turns_compressed(spec: &FileSpec) -> bool {
-    spec.vars.iter().any(|v| v.coding.is_filtered() && swapped(v.endian, v.dtype.size()).is_some())
 }
 
 /// Whether a build can write chunks with a filter. It answers for a file that is open: here one in memory.
@@ -173,19 +160,14 @@ fn has_filter(driver: &LibnetcdfDriver, available: FilterAvailable, id: u16) -> 
 struct Blocks {
     calls: Rc<Calls>,
     ncid: c_int,
-    vars: Vec<c_int>,
-    /// What is known of each of them.
-    kinds: Vec<Kind>,
+    /// The variable, once it is defined or found.
+    var: c_int,
+    kind: Kind,
     open: bool,
     steps: Steps,
-    /// Calls are collective.
-    together: bool,
-    /// Several ranks write compressed values whose bytes stand the other way round in memory.
-    turns_compressed: bool,
     /// Room for starts and counts, so that a call allocates nothing.
     start: Vec<usize>,
     count: Vec<usize>,
-    stride: Vec<isize>,
 }
 
 impl Drop for Blocks {
@@ -230,7 +212,7 @@ pub(super) fn create<'a>(
     };
     steps.end("create");
     check(calls, code, &format!("cannot create `{}`", path.display()))?;
-    let mut file = Blocks::begin(calls, ncid, steps, spec, access);
+    let mut file = Blocks::begin(calls, ncid, steps, spec);
     file.define(spec)?;
     if let Some(p) = parallel {
         file.set_access(&p, access.is_collective())?;
@@ -238,24 +220,20 @@ pub(super) fn create<'a>(
     Ok(Box::new(file))
 }
 
-/// Opens a file for reading, or to `write` into it, too.
+/// Opens a file for reading.
 pub(super) fn open<'a>(
     driver: &LibnetcdfDriver,
     path: &Path,
     spec: &FileSpec,
     access: &Access<'a>,
-    write: bool,
 ) -> Result<Box<dyn BlockFile + 'a>> {
     let calls = &driver.calls;
     let name = known_as(path, spec)?;
     let mut ncid = 0;
-    let mode = if write { NC_WRITE } else { NC_NOWRITE };
+    let mode = NC_NOWRITE;
     let mut steps = Steps::begin();
-    let parallel = match parallel(driver, access) {
-        // Reading needs no word among ranks: a serial build does it too, where the ranks are not an MPI job.
-        Err(_) if !write => None,
-        other => other?,
-    };
+    // Reading needs no word among ranks: a serial build does it too, where the ranks are not an MPI job.
+    let parallel = parallel(driver, access).unwrap_or_default();
     // SAFETY: as above.
     let code = unsafe {
         match &parallel {
@@ -265,23 +243,14 @@ pub(super) fn open<'a>(
     };
     steps.end("open");
     check(calls, code, &format!("cannot open `{}`", path.display()))?;
-    let mut file = Blocks::begin(calls, ncid, steps, spec, access);
-    for (v, var) in spec.vars.iter().enumerate() {
-        let mut id = 0;
-        let name = c_string(var.name.as_bytes())?;
-        // SAFETY: an open file, a string that ends with zero, room for one number.
-        let code = unsafe { (calls.inq_varid)(ncid, name.as_ptr(), &mut id) };
-        check(calls, code, &format!("variable `{}`", var.name))?;
-        let (shape, dtype) = file.found(id, &var.name)?;
-        spec.admits(v, &shape, dtype, write)?;
-        file.set_cache(spec, v, id)?;
-        file.vars.push(id);
-    }
-    if write && !spec.fill && spec.format.is_classic() {
-        let mut old = 0;
-        // SAFETY: an open file, room for one number.
-        file.check(unsafe { (calls.set_fill)(ncid, NC_NOFILL, &mut old) }, "fill mode")?;
-    }
+    let mut file = Blocks::begin(calls, ncid, steps, spec);
+    let var = &spec.var.name;
+    let name = c_string(var.as_bytes())?;
+    // SAFETY: an open file, a string that ends with zero, room for one number.
+    let code = unsafe { (calls.inq_varid)(ncid, name.as_ptr(), &mut file.var) };
+    check(calls, code, &format!("variable `{var}`"))?;
+    let (shape, dtype) = file.found(file.var, var)?;
+    spec.admits(&shape, dtype)?;
     if let Some(p) = parallel {
         file.set_access(&p, access.is_collective())?;
     }
@@ -305,20 +274,17 @@ fn parallel(driver: &LibnetcdfDriver, access: &Access<'_>) -> Result<Option<Para
 }
 
 impl Blocks {
-    /// A file that was just created or opened, its variables still to come.
-    fn begin(calls: &Rc<Calls>, ncid: c_int, steps: Steps, spec: &FileSpec, access: &Access<'_>) -> Self {
+    /// A file that was just created or opened, its variable still to come.
+    fn begin(calls: &Rc<Calls>, ncid: c_int, steps: Steps, spec: &FileSpec) -> Self {
         Blocks {
             calls: Rc::clone(calls),
             ncid,
-            vars: Vec::new(),
-            kinds: (0..spec.vars.len()).map(|v| Kind::of(spec, v)).collect(),
+            var: -1,
+            kind: Kind::of(spec),
             open: true,
             steps,
-            together: access.several().is_some() && access.is_collective(),
-            turns_compressed: access.several().is_some() && turns_compressed(spec),
             start: Vec::new(),
             count: Vec::new(),
-            stride: Vec::new(),
         }
     }
 
@@ -349,24 +315,20 @@ impl Blocks {
             self.check(code, &format!("dimension `{}`", dim.name))?;
             dims.push(id);
         }
-        for (v, var) in spec.vars.iter().enumerate() {
-            let mut id = 0;
-            let name = c_string(var.name.as_bytes())?;
-            let ids: Vec<c_int> = var.dims.iter().map(|&d| dims[d]).collect();
-            let rank = ids.len() as c_int;
+        let var = &spec.var;
+        let name = c_string(var.name.as_bytes())?;
+        let (rank, mut id) = (dims.len() as c_int, 0);
+        // SAFETY: see above.
+        let code =
+            unsafe { (c.def_var)(ncid, name.as_ptr(), var.dtype as c_int, rank, dims.as_ptr(), &mut id) };
+        self.check(code, &format!("variable `{}`", var.name))?;
+        if let ChunkAsk::Lens(lens) = &var.chunks {
+            let lens: Vec<usize> = lens.iter().map(|&n| n as usize).collect();
             // SAFETY: see above.
-            let code =
-                unsafe { (c.def_var)(ncid, name.as_ptr(), var.dtype as c_int, rank, ids.as_ptr(), &mut id) };
-            self.check(code, &format!("variable `{}`", var.name))?;
-            if let ChunkAsk::Lens(lens) = &var.chunks {
-                let lens: Vec<usize> = lens.iter().map(|&n| n as usize).collect();
-                // SAFETY: see above.
-                self.check(unsafe { (c.def_var_chunking)(ncid, id, NC_CHUNKED, lens.as_ptr()) }, "chunks")?;
-            }
-            self.code(spec, v, id)?;
-            self.set_cache(spec, v, id)?;
-            self.vars.push(id);
+            self.check(unsafe { (c.def_var_chunking)(ncid, id, NC_CHUNKED, lens.as_ptr()) }, "chunks")?;
         }
+        self.code(spec, id)?;
+        self.var = id;
         self.steps.end("define");
         // SAFETY: see above.
         let code = unsafe { (c.enddef)(ncid) };
@@ -374,20 +336,10 @@ impl Blocks {
         self.check(code, "the end of the definitions")
     }
 
-    /// Byte order, filters, quantization of a variable that was just defined.
-    fn code(&self, spec: &FileSpec, v: usize, id: c_int) -> Result<()> {
-        let (c, ncid, var) = (&self.calls, self.ncid, &spec.vars[v]);
-        let endian = match var.endian {
-            Endian::Native => 0,
-            Endian::Little => 1,
-            Endian::Big => 2,
-        };
-        // Classic files have one order, which nobody needs to ask for.
-        if endian != 0 && !spec.format.is_classic() {
-            // SAFETY: an open file in define mode, a variable of it.
-            self.check(unsafe { (c.def_var_endian)(ncid, id, endian) }, "byte order")?;
-        }
-        let mut filters = spec.filters(v).into_iter().peekable();
+    /// Filters, quantization of a variable that was just defined.
+    fn code(&self, spec: &FileSpec, id: c_int) -> Result<()> {
+        let (c, ncid) = (&self.calls, self.ncid);
+        let mut filters = spec.filters().into_iter().peekable();
         while let Some(filter) = filters.next() {
             let shuffled = filter.id == SHUFFLE;
             let code = if shuffled || filter.id == DEFLATE {
@@ -406,7 +358,7 @@ impl Blocks {
             };
             self.check(code, "filters")?;
         }
-        if let (Some(Rounding(how)), Some(define)) = (var.coding.rounding, c.optional.def_var_quantize) {
+        if let (Some(Rounding(how)), Some(define)) = (spec.var.coding.rounding, c.optional.def_var_quantize) {
             let mode = match how {
                 Quantize::BitGroom(_) => 1,
                 Quantize::GranularBitRound(_) => 2,
@@ -418,26 +370,11 @@ impl Blocks {
         Ok(())
     }
 
-    /// Room for the decoded chunks of a variable, where it is asked for and there are chunks.
-    fn set_cache(&self, spec: &FileSpec, v: usize, id: c_int) -> Result<()> {
-        let (Some(bytes), Some(chunks)) = (spec.cache, spec.chunks(v)) else { return Ok(()) };
-        let chunk = chunks.iter().fold(spec.vars[v].dtype.size() as u64, |b, &n| b.saturating_mul(n));
-        let slots = super::cache_slots(bytes, chunk);
-        // SAFETY: an open file, a variable of it, plain numbers.
-        let code = unsafe {
-            (self.calls.set_var_chunk_cache)(self.ncid, id, bytes as usize, slots as usize, super::PREEMPTION)
-        };
-        self.check(code, "the chunk cache")
-    }
-
     fn set_access(&self, p: &Parallel, collective: bool) -> Result<()> {
         let mode = if collective { NC_COLLECTIVE } else { NC_INDEPENDENT };
-        for &var in &self.vars {
-            // SAFETY: an open file and plain numbers.
-            let code = unsafe { (p.calls.var_par_access)(self.ncid, var, mode) };
-            self.check(code, "the kind of parallel access")?;
-        }
-        Ok(())
+        // SAFETY: an open file and plain numbers.
+        let code = unsafe { (p.calls.var_par_access)(self.ncid, self.var, mode) };
+        self.check(code, "the kind of parallel access")
     }
 
     /// The shape and the type of a variable of the file.
@@ -468,109 +405,28 @@ impl Blocks {
         self.start.extend(slab.start.iter().map(|&n| n as usize));
         self.count.clear();
         self.count.extend(slab.count.iter().map(|&n| n as usize));
-        self.stride.clear();
-        self.stride.extend(slab.stride.iter().map(|&n| n as isize));
     }
 }
 
 impl BlockFile for Blocks {
-    fn write(&mut self, var: usize, slab: &Hyperslab, bytes: &[u8]) -> Result<()> {
-        self.kinds[var].check(slab, bytes.len())?;
+    fn write(&mut self, slab: &Hyperslab, bytes: &[u8]) -> Result<()> {
+        self.kind.check(slab, bytes.len())?;
         self.place(slab);
+        let (start, count) = (self.start.as_ptr(), self.count.as_ptr());
         // SAFETY: an open file and a variable of the described type and rank; as many starts and counts; the library checks the
         // selection, and `bytes` holds its values.
-        let code = unsafe {
-            (self.calls.put_vara)(
-                self.ncid,
-                self.vars[var],
-                self.start.as_ptr(),
-                self.count.as_ptr(),
-                bytes.as_ptr().cast(),
-            )
-        };
-        let what = match self.turns_compressed {
-            false => "writing a block",
-            true => {
-                "writing a block (HDF5 may not turn the bytes of compressed values that several processes write; --endian native does without)"
-            }
-        };
-        self.check(code, what)
+        let code = unsafe { (self.calls.put_vara)(self.ncid, self.var, start, count, bytes.as_ptr().cast()) };
+        self.check(code, "writing a block")
     }
 
-    fn read(&mut self, var: usize, slab: &Hyperslab, out: &mut [u8]) -> Result<()> {
-        self.kinds[var].check(slab, out.len())?;
+    fn read(&mut self, slab: &Hyperslab, out: &mut [u8]) -> Result<()> {
+        self.kind.check(slab, out.len())?;
         self.place(slab);
-        // SAFETY: as above; `out` has room for the selection's values.
-        let code = unsafe {
-            let (id, start, count) = (self.vars[var], self.start.as_ptr(), self.count.as_ptr());
-            match slab.is_dense() {
-                true => (self.calls.get_vara)(self.ncid, id, start, count, out.as_mut_ptr().cast()),
-                false => {
-                    let stride = self.stride.as_ptr();
-                    (self.calls.get_vars)(self.ncid, id, start, count, stride, out.as_mut_ptr().cast())
-                }
-            }
-        };
-        self.check(code, "reading a block")
-    }
-
-    fn read_turned(
-        &mut self,
-        var: usize,
-        slab: &Hyperslab,
-        order: &[usize],
-        _size: usize,
-        _room: &mut Vec<u8>,
-        out: &mut [u8],
-    ) -> Result<()> {
-        self.kinds[var].check(slab, out.len())?;
-        self.place(slab);
-        // Distances in memory between neighbours along each dimension of the variable, in values.
-        let there: Vec<u64> = order.iter().map(|&d| slab.count[d]).collect();
-        let mut map = vec![0isize; order.len()];
-        for (&d, step) in order.iter().zip(steps(&there)) {
-            map[d] = step as isize;
-        }
-        // SAFETY: as above; the distances are those of a box of as many values as `out` has room for.
-        let code = unsafe {
-            (self.calls.get_varm)(
-                self.ncid,
-                self.vars[var],
-                self.start.as_ptr(),
-                self.count.as_ptr(),
-                self.stride.as_ptr(),
-                map.as_ptr(),
-                out.as_mut_ptr().cast(),
-            )
-        };
-        self.check(code, "reading a block in another order (nc_get_varm)")
-    }
-
-    fn absent(&mut self, var: usize, slab: &Hyperslab, writing: bool) -> Result<()> {
-        if !self.together {
-            return Ok(());
-        }
-        self.place(slab);
-        self.start.fill(0);
-        self.count.fill(0);
         let (start, count) = (self.start.as_ptr(), self.count.as_ptr());
-        let mut nothing = 0u64;
-        // SAFETY: as above, with selections of no values: nothing is read from, or written to, the address.
-        let code = unsafe {
-            match writing {
-                true => (self.calls.put_vara)(
-                    self.ncid,
-                    self.vars[var],
-                    start,
-                    count,
-                    (&raw const nothing).cast(),
-                ),
-                false => {
-                    (self.calls.get_vara)(self.ncid, self.vars[var], start, count, (&raw mut nothing).cast())
-                }
-            }
-        };
-        self.check(code, "a collective call without values of this rank")
+        // SAFETY: as above; `out` has room for the selection's values.
+        let code =
+            unsafe { (self.calls.get_vara)(self.ncid, self.var, start, count, out.as_mut_ptr().cast()) };
+        self.check(code, "reading a block")
     }
 
     fn steps(&self) -> &[(&'static str, f64)] {

@@ -76,7 +76,6 @@ calls! {
     strerror: b"nc_strerror\0" = fn(c_int) -> *const c_char;
     open: b"nc_open\0" = fn(*const c_char, c_int, *mut c_int) -> c_int;
     close: b"nc_close\0" = fn(c_int) -> c_int;
-    sync: b"nc_sync\0" = fn(c_int) -> c_int;
     inq_format: b"nc_inq_format\0" = fn(c_int, *mut c_int) -> c_int;
     inq_nvars: b"nc_inq_nvars\0" = fn(c_int, *mut c_int) -> c_int;
     inq_grps: b"nc_inq_grps\0" = fn(c_int, *mut c_int, *mut c_int) -> c_int;
@@ -92,26 +91,14 @@ calls! {
     get_vara: b"nc_get_vara\0" = fn(c_int, c_int, *const usize, *const usize, *mut c_void) -> c_int;
     get_vars: b"nc_get_vars\0" =
         fn(c_int, c_int, *const usize, *const usize, *const isize, *mut c_void) -> c_int;
-    get_varm: b"nc_get_varm\0" =
-        fn(c_int, c_int, *const usize, *const usize, *const isize, *const isize, *mut c_void) -> c_int;
     create: b"nc_create\0" = fn(*const c_char, c_int, *mut c_int) -> c_int;
     def_dim: b"nc_def_dim\0" = fn(c_int, *const c_char, usize, *mut c_int) -> c_int;
     def_var: b"nc_def_var\0" =
         fn(c_int, *const c_char, c_int, c_int, *const c_int, *mut c_int) -> c_int;
     def_var_chunking: b"nc_def_var_chunking\0" = fn(c_int, c_int, c_int, *const usize) -> c_int;
-    def_var_endian: b"nc_def_var_endian\0" = fn(c_int, c_int, c_int) -> c_int;
     def_var_deflate: b"nc_def_var_deflate\0" = fn(c_int, c_int, c_int, c_int, c_int) -> c_int;
     set_fill: b"nc_set_fill\0" = fn(c_int, c_int, *mut c_int) -> c_int;
     put_att_text: b"nc_put_att_text\0" = fn(c_int, c_int, *const c_char, usize, *const c_char) -> c_int;
-    def_grp: b"nc_def_grp\0" = fn(c_int, *const c_char, *mut c_int) -> c_int;
-    put_att: b"nc_put_att\0" = fn(c_int, c_int, *const c_char, c_int, usize, *const c_void) -> c_int;
-    inq_dim: b"nc_inq_dim\0" = fn(c_int, c_int, *mut c_char, *mut usize) -> c_int;
-    inq_dimids: b"nc_inq_dimids\0" = fn(c_int, *mut c_int, *mut c_int, c_int) -> c_int;
-    inq_varids: b"nc_inq_varids\0" = fn(c_int, *mut c_int, *mut c_int) -> c_int;
-    inq_natts: b"nc_inq_natts\0" = fn(c_int, *mut c_int) -> c_int;
-    inq_attname: b"nc_inq_attname\0" = fn(c_int, c_int, c_int, *mut c_char) -> c_int;
-    inq_att: b"nc_inq_att\0" = fn(c_int, c_int, *const c_char, *mut c_int, *mut usize) -> c_int;
-    get_att: b"nc_get_att\0" = fn(c_int, c_int, *const c_char, *mut c_void) -> c_int;
     enddef: b"nc_enddef\0" = fn(c_int) -> c_int;
     abort: b"nc_abort\0" = fn(c_int) -> c_int;
     put_vara: b"nc_put_vara\0" = fn(c_int, c_int, *const usize, *const usize, *const c_void) -> c_int;

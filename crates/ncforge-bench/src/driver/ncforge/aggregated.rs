@@ -11,7 +11,6 @@ use ncforge::layout::{Order, Place, VarLayout};
 use ncforge::{Atomic, Dataset, Hyperslab};
 
 use super::blocks::{rounded, rounds};
-use crate::driver::plain::picked;
 use crate::driver::{BlockFile, FileSpec};
 use crate::error::{Error, Result};
 use crate::team::MpiTeam;
@@ -19,8 +18,8 @@ use crate::team::mpi::{FileBox, MpiFile};
 
 struct Aggregated {
     file: MpiFile,
-    vars: Vec<VarLayout>,
-    rounds: Vec<Option<(Quantize, Atomic)>>,
+    layout: VarLayout,
+    rounds: Option<(Quantize, Atomic)>,
     /// A block in the file's byte order.
     room: Vec<u8>,
 }
@@ -33,24 +32,20 @@ pub(super) fn open<'a>(
     write: bool,
 ) -> Result<Box<dyn BlockFile + 'a>> {
     let dataset = Dataset::open(path)?;
-    let mut vars = Vec::with_capacity(spec.vars.len());
-    for var in &spec.vars {
-        let layout = dataset.container().layout(dataset.var(&var.name)?)?;
-        vars.push((*layout).clone());
-    }
+    let layout = dataset.container().layout(dataset.var(&spec.var.name)?)?;
+    let layout = (*layout).clone();
     let file = MpiFile::open(team, path, write)?;
-    Ok(Box::new(Aggregated { file, vars, rounds: rounds(spec), room: Vec::new() }))
+    Ok(Box::new(Aggregated { file, layout, rounds: rounds(spec), room: Vec::new() }))
 }
 
 impl Aggregated {
     /// Splits a selection into boxes of arrays that lie in one run: one, or one a record.
     fn each(
         &self,
-        var: usize,
         slab: &Hyperslab,
         mut f: impl FnMut(&FileBox<'_>, usize, usize) -> Result<()>,
     ) -> Result<()> {
-        let layout = &self.vars[var];
+        let layout = &self.layout;
         let size = layout.element.size;
         match &layout.place {
             Place::Contiguous { offset } => {
@@ -85,40 +80,32 @@ impl Aggregated {
         }
     }
 
-    fn swap(&mut self, var: usize, bytes: &mut [u8]) {
-        if let Order::Swap(unit) = self.vars[var].element.order {
+    fn swap(&self, bytes: &mut [u8]) {
+        if let Order::Swap(unit) = self.layout.element.order {
             kernels::swap_in_place(bytes, unit);
         }
     }
 }
 
 impl BlockFile for Aggregated {
-    fn write(&mut self, var: usize, slab: &Hyperslab, bytes: &[u8]) -> Result<()> {
-        let bytes: &[u8] = &rounded(self.rounds.get(var), bytes);
-        if self.vars[var].element.order == Order::Keep {
-            return self.each(var, slab, |place, at, len| self.file.write_all(place, &bytes[at..at + len]));
+    fn write(&mut self, slab: &Hyperslab, bytes: &[u8]) -> Result<()> {
+        let bytes: &[u8] = &rounded(self.rounds, bytes);
+        if self.layout.element.order == Order::Keep {
+            return self.each(slab, |place, at, len| self.file.write_all(place, &bytes[at..at + len]));
         }
         let mut room = std::mem::take(&mut self.room);
         room.clear();
         room.extend_from_slice(bytes);
-        self.swap(var, &mut room);
-        let done = self.each(var, slab, |place, at, len| self.file.write_all(place, &room[at..at + len]));
+        self.swap(&mut room);
+        let done = self.each(slab, |place, at, len| self.file.write_all(place, &room[at..at + len]));
         self.room = room;
         done
     }
 
-    fn read(&mut self, var: usize, slab: &Hyperslab, out: &mut [u8]) -> Result<()> {
-        picked(slab, self.vars[var].element.size, out, |slab, out| {
-            self.each(var, slab, |place, at, len| self.file.read_all(place, &mut out[at..at + len]))
-        })?;
-        self.swap(var, out);
+    fn read(&mut self, slab: &Hyperslab, out: &mut [u8]) -> Result<()> {
+        self.each(slab, |place, at, len| self.file.read_all(place, &mut out[at..at + len]))?;
+        self.swap(out);
         Ok(())
-    }
-
-    fn absent(&mut self, var: usize, slab: &Hyperslab, writing: bool) -> Result<()> {
-        let size = self.vars[var].element.size;
-        // As many calls as others make.
-        self.each(var, slab, |_, _, _| self.file.absent(size, writing))
     }
 
     fn close(self: Box<Self>) -> Result<()> {

@@ -8,15 +8,12 @@
 use std::os::unix::fs::FileExt;
 use std::path::Path;
 
-use ncforge::codec::kernels;
 use ncforge::codec::quantize::Quantize;
 use ncforge::dataset::partial_path;
-use ncforge::model::VarId;
 use ncforge::select::{ChunkGrid, coordinates};
 use ncforge::{Atomic, CreateOptions, DatasetMut, Hyperslab};
 
-use super::blocks::{rounded, rounds, schema};
-use crate::driver::coding::swapped;
+use super::blocks::{VAR, rounded, rounds, schema};
 use crate::driver::{BlockFile, FileSpec};
 use crate::error::{Error, Result};
 use crate::team::{Team, agree, exchange};
@@ -26,8 +23,6 @@ struct Chunks {
     grid: ChunkGrid,
     codecs: ncforge::codec::CodecChain,
     size: usize,
-    /// Bytes of a value, where they stand the other way round in the file.
-    swap: Option<usize>,
     rounds: Option<(Quantize, Atomic)>,
 }
 
@@ -37,7 +32,7 @@ struct Compressed<T> {
     /// Rank 0 alone.
     head: Option<DatasetMut>,
     file: std::fs::File,
-    vars: Vec<Chunks>,
+    chunks: Chunks,
 }
 
 /// Creates the file; every rank calls this.
@@ -46,7 +41,6 @@ pub(super) fn create<'a>(
     spec: &FileSpec,
     team: &'a dyn Team,
     options: CreateOptions,
-    _block: &[u64],
 ) -> Result<Box<dyn BlockFile + 'a>> {
     let begin = || -> Result<DatasetMut> {
         let mut head = DatasetMut::create(path, schema(spec), options)?;
@@ -59,19 +53,13 @@ pub(super) fn create<'a>(
     let partial = partial_path(path);
     let file = std::fs::File::options().write(true).open(&partial);
     let file = agree(team, file.map_err(|e| Error::io("open", &partial, e)))?;
-    let vars = (0..spec.vars.len())
-        .map(|v| {
-            let Some(chunk) = spec.chunks(v) else {
-                return Err(Error::Invalid(format!("`{}` has no chunks", spec.vars[v].name)));
-            };
-            let size = spec.vars[v].dtype.size();
-            let codecs = ncforge::codec::CodecChain::new(&spec.filters(v), size)?;
-            let swap = swapped(spec.vars[v].endian, size);
-            let rounds = rounds(spec)[v];
-            Ok(Chunks { grid: ChunkGrid::new(&spec.shape(v), &chunk), codecs, size, swap, rounds })
-        })
-        .collect::<Result<Vec<_>>>()?;
-    Ok(Box::new(Compressed { team, path: path.to_owned(), head, file, vars }))
+    let Some(chunk) = spec.chunks() else {
+        return Err(Error::Invalid(format!("`{}` has no chunks", spec.var.name)));
+    };
+    let size = spec.var.dtype.size();
+    let codecs = ncforge::codec::CodecChain::new(&spec.filters(), size)?;
+    let chunks = Chunks { grid: ChunkGrid::new(&spec.shape(), &chunk), codecs, size, rounds: rounds(spec) };
+    Ok(Box::new(Compressed { team, path: path.to_owned(), head, file, chunks }))
 }
 
 /// A chunk: grid coordinates, encoded bytes, mask of skipped filters.
@@ -81,15 +69,11 @@ type Encoded = (Vec<u64>, Vec<u8>, u32);
 type Request = (Vec<u64>, u64, u32);
 
 impl BlockFile for Compressed<&dyn Team> {
-    fn write(&mut self, var: usize, slab: &Hyperslab, bytes: &[u8]) -> Result<()> {
-        self.put(var, self.vars[var].encode(slab, bytes))
+    fn write(&mut self, slab: &Hyperslab, bytes: &[u8]) -> Result<()> {
+        self.put(self.chunks.encode(slab, bytes))
     }
 
-    fn absent(&mut self, var: usize, _slab: &Hyperslab, _writing: bool) -> Result<()> {
-        self.put(var, Ok(Vec::new()))
-    }
-
-    fn read(&mut self, _var: usize, _slab: &Hyperslab, _out: &mut [u8]) -> Result<()> {
+    fn read(&mut self, _slab: &Hyperslab, _out: &mut [u8]) -> Result<()> {
         Err(Error::Invalid("compressed chunks are read when the file is complete".into()))
     }
 
@@ -103,7 +87,7 @@ impl BlockFile for Compressed<&dyn Team> {
 
 impl Compressed<&dyn Team> {
     /// Gives the chunks of all ranks their places, and writes this one's.
-    fn put(&mut self, var: usize, encoded: Result<Vec<Encoded>>) -> Result<()> {
+    fn put(&mut self, encoded: Result<Vec<Encoded>>) -> Result<()> {
         let encoded = agree(self.team, encoded)?;
         let mine: Vec<Request> =
             encoded.iter().map(|(at, e, mask)| (at.clone(), e.len() as u64, *mask)).collect();
@@ -111,7 +95,7 @@ impl Compressed<&dyn Team> {
         // Rank 0 gives the places, in the order of the ranks: the file does not depend on who was first.
         let places = |head: &mut DatasetMut| -> Result<Vec<Vec<u64>>> {
             let place = |(at, len, mask): &Request, head: &mut DatasetMut| -> Result<u64> {
-                Ok(head.writer().reserve_chunk(VarId(var), at, *len, *mask)?.offset)
+                Ok(head.writer().reserve_chunk(VAR, at, *len, *mask)?.offset)
             };
             all.iter().map(|rank| rank.iter().map(|r| place(r, head)).collect()).collect()
         };
@@ -134,7 +118,7 @@ impl Chunks {
     fn encode(&self, slab: &Hyperslab, bytes: &[u8]) -> Result<Vec<Encoded>> {
         let dims = slab.rank();
         let chunk = &self.grid.chunk;
-        let bytes: &[u8] = &rounded(Some(&self.rounds), bytes);
+        let bytes: &[u8] = &rounded(self.rounds, bytes);
         let mut raw = vec![0u8; self.grid.chunk_len() as usize * self.size];
         let mut out = Vec::new();
         for at in coordinates(&self.grid.touched(slab)) {
@@ -156,9 +140,6 @@ impl Chunks {
                 let to = index(chunk, &|_| 0);
                 let from = index(&slab.count, &|d| corner[d] - slab.start[d]);
                 raw[to..to + width].copy_from_slice(&bytes[from..from + width]);
-            }
-            if let Some(unit) = self.swap {
-                kernels::swap_in_place(&mut raw, unit);
             }
             let (encoded, mask) = self.codecs.encode(&raw)?;
             out.push((at, encoded, mask));

@@ -4,7 +4,6 @@ use super::Chart;
 use super::canvas::{Canvas, GRID, INK, LETTER, MARK, MUTED, PAPER, SERIES, Side, WIDTH, picture, short};
 use super::scale::{Scale, Unit};
 use super::violin;
-use crate::error::Result;
 use crate::result::Row;
 use crate::stats::median_interval;
 
@@ -13,7 +12,7 @@ const NAME: usize = 44;
 
 /// The rows of one phase. With bytes: rates, more is better; without: seconds, less is better. `None` where there is nothing to
 /// compare.
-pub(crate) fn bars(label: &str, rows: &[&Row]) -> Result<Option<Chart>> {
+pub(crate) fn bars(label: &str, rows: &[&Row]) -> Option<Chart> {
     let unit = if rows.iter().all(|r| r.bytes > 0) { Unit::Rate } else { Unit::Seconds };
     let of = |r: &Row, s: f64| if unit == Unit::Rate { r.bytes as f64 / s.max(1e-12) } else { s };
     let bars: Vec<Bar> = rows
@@ -31,7 +30,7 @@ pub(crate) fn bars(label: &str, rows: &[&Row]) -> Result<Option<Chart>> {
         })
         .collect();
     if bars.len() < 2 {
-        return Ok(None);
+        return None;
     }
     let largest = bars.iter().flat_map(|b| &b.all).fold(0.0f64, |a, &b| a.max(b));
     let least = bars.iter().map(|b| b.middle).fold(f64::INFINITY, f64::min);
@@ -55,7 +54,7 @@ pub(crate) fn bars(label: &str, rows: &[&Row]) -> Result<Option<Chart>> {
         }
     }
     let bottom = 10 + bars.len() as i32 * LINE;
-    let svg = picture(bottom + 34, |c| {
+    let svg = picture(bottom + 40, |c| {
         for (x, text) in scale.ticks() {
             c.line(vec![(x, 6), (x, bottom)], GRID, 1);
             c.text(&text, (x, bottom + 14), Side::Middle, MUTED);
@@ -69,7 +68,7 @@ pub(crate) fn bars(label: &str, rows: &[&Row]) -> Result<Option<Chart>> {
             c.line(vec![(x, 4), (x, bottom)], MARK, 2);
             c.text("ceiling", (x, bottom + 28), Side::Middle, MARK);
         }
-    })?;
+    });
     let better = if unit == Unit::Rate { "longer is faster" } else { "shorter is faster" };
     let words = format!(
         "{better}; bars: medians; thick line: 95 % interval of the median; {}{}{}",
@@ -82,7 +81,7 @@ pub(crate) fn bars(label: &str, rows: &[&Row]) -> Result<Option<Chart>> {
         if log { "; equal steps are equal ratios" } else { "" }
     );
     let what = if unit == Unit::Rate { "rates" } else { "times" };
-    Ok(Some(Chart { title: format!("{label}: {what}"), words, svg }))
+    Some(Chart { title: format!("{label}: {what}"), words, svg })
 }
 
 struct Bar<'a> {
@@ -96,11 +95,11 @@ struct Bar<'a> {
 impl Bar<'_> {
     fn draw(
         &self,
-        c: &mut Canvas<'_>,
+        c: &mut Canvas,
         scale: &Scale,
         top: i32,
         left: i32,
-        colour: plotters::style::RGBColor,
+        colour: super::canvas::Colour,
         unit: Unit,
     ) {
         let middle = top + LINE / 2;

@@ -1,31 +1,19 @@
 //! A map of times over two circumstances, with the cases that no other beats, and the one that was chosen.
 
-use plotters::style::RGBColor;
-
 use super::Chart;
-use super::canvas::{INK, LETTER, MARK, MUTED, Side, WIDTH, picture, short};
-use crate::error::Result;
+use super::canvas::{Colour, INK, LETTER, MARK, MUTED, Side, WIDTH, picture, short};
 use crate::report::seconds;
 use crate::result::Row;
 
 /// From fast to slow, equal steps to the eye, also for those who see colours differently (cividis).
-const RAMP: [RGBColor; 9] = [
-    RGBColor(0xFE, 0xE8, 0x38),
-    RGBColor(0xE1, 0xCC, 0x55),
-    RGBColor(0xC3, 0xB3, 0x69),
-    RGBColor(0xA5, 0x9C, 0x74),
-    RGBColor(0x8A, 0x86, 0x78),
-    RGBColor(0x70, 0x71, 0x73),
-    RGBColor(0x57, 0x5D, 0x6D),
-    RGBColor(0x3B, 0x49, 0x6C),
-    RGBColor(0x12, 0x35, 0x70),
-];
+const RAMP: [Colour; 9] =
+    ["#FEE838", "#E1CC55", "#C3B369", "#A59C74", "#8A8678", "#707173", "#575D6D", "#3B496C", "#123570"];
 /// Up to here dark words are read better, from here light ones.
 const LIGHT_FROM: usize = 5;
 const LINE: i32 = 28;
 const NAME: usize = 24;
-const WHITE: RGBColor = RGBColor(0xFF, 0xFF, 0xFF);
-const BLACK: RGBColor = RGBColor(0, 0, 0);
+const WHITE: Colour = "#FFFFFF";
+const BLACK: Colour = "#000000";
 
 /// One cell for each row that has both facts, in shades from the fastest to the slowest of all, or of its column; `front` and `chosen` say of a row whether it is to be marked.
 pub(crate) fn heat(
@@ -35,7 +23,7 @@ pub(crate) fn heat(
     by_column: bool,
     front: &dyn Fn(&Row) -> bool,
     chosen: &dyn Fn(&Row) -> bool,
-) -> Result<Option<Chart>> {
+) -> Option<Chart> {
     let fact = |r: &Row, name: &str| r.facts.get(name).cloned();
     let cells: Vec<(String, String, f64, &Row)> = rows
         .iter()
@@ -45,7 +33,7 @@ pub(crate) fn heat(
     let lines = sorted(cells.iter().map(|c| c.1.as_str()));
     let least = if by_column { 4 } else { 5 };
     if cells.len() < least || columns.len() < 2 && lines.len() < 2 {
-        return Ok(None);
+        return None;
     }
     let range = |mine: &dyn Fn(&str) -> bool| {
         let times = cells.iter().filter(|c| mine(&c.0)).map(|c| c.2);
@@ -101,12 +89,12 @@ pub(crate) fn heat(
         c.text(&pale, (left, y), Side::Left, MUTED);
         for (i, colour) in RAMP.iter().enumerate() {
             let x = left + 70 + i as i32 * 24;
-            c.rect((x, y - 7), (x + 24, y + 7), *colour);
+            c.rect((x, y - 7), (x + 24, y + 7), colour);
         }
         c.text(&dark, (left + 80 + 24 * RAMP.len() as i32, y), Side::Left, MUTED);
         let axes = format!("down: {}; across: {}", named(down), named(across));
         c.text(&axes, (left, y + 22), Side::Left, MUTED);
-    })?;
+    });
     let has = |what: &dyn Fn(&Row) -> bool| cells.iter().any(|c| what(c.3));
     let mut words = match by_column {
         true => format!("in every column pale is its fastest, dark takes up to {most:.1} times as long"),
@@ -118,7 +106,7 @@ pub(crate) fn heat(
     if has(chosen) {
         words += "; framed: what ncforge chooses";
     }
-    Ok(Some(Chart { title: title.to_owned(), words, svg }))
+    Some(Chart { title: title.to_owned(), words, svg })
 }
 
 /// What a fact is called where people read it.

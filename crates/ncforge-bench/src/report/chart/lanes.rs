@@ -3,7 +3,6 @@
 use super::Chart;
 use super::canvas::{GRID, INK, MUTED, SERIES, Side, WIDTH, picture};
 use super::scale::{Scale, Unit};
-use crate::error::Result;
 use crate::result::Row;
 
 const LINE: i32 = 24;
@@ -11,10 +10,10 @@ const LINE: i32 = 24;
 const MOST: usize = 32;
 
 /// The ranks of one row in the repetition with the median time.
-pub(crate) fn lanes(row: &Row) -> Result<Option<Chart>> {
+pub(crate) fn lanes(row: &Row) -> Option<Chart> {
     let end = row.lanes.iter().flat_map(|l| &l.spans).map(|s| s.2).fold(0.0f64, f64::max);
     if row.lanes.is_empty() || end <= 0.0 {
-        return Ok(None);
+        return None;
     }
     let shown: Vec<_> = row.lanes.iter().take(MOST).collect();
     let mut kinds: Vec<&str> = Vec::new();
@@ -46,12 +45,12 @@ pub(crate) fn lanes(row: &Row) -> Result<Option<Chart>> {
             c.text(kind, (x + 20, bottom + 39), Side::Left, INK);
             x += 46 + kind.chars().count() as i32 * 8;
         }
-    })?;
+    });
     let hidden = row.lanes.len() - shown.len();
     let mut words =
         "one repetition, the one with the median time; between calls, values are made and checked".to_owned();
     if hidden > 0 {
         words += &format!("; {hidden} more ranks are not drawn");
     }
-    Ok(Some(Chart { title: format!("{}, {}: ranks over time", row.label(), row.case), words, svg }))
+    Some(Chart { title: format!("{}, {}: ranks over time", row.label(), row.case), words, svg })
 }

@@ -3,17 +3,16 @@
 use super::Chart;
 use super::canvas::{GRID, INK, MUTED, SERIES, Side, WIDTH, picture, short};
 use super::scale::{Scale, Unit};
-use crate::error::Result;
 use crate::result::Row;
 
 /// Fewer calls say nothing about their distribution.
 const LEAST: usize = 20;
 
 /// A line for each row, as many as there are colours; of more rows, the first ones.
-pub(crate) fn latency(label: &str, rows: &[&Row]) -> Result<Option<Chart>> {
+pub(crate) fn latency(label: &str, rows: &[&Row]) -> Option<Chart> {
     let rows: Vec<&&Row> = rows.iter().filter(|r| r.calls.len() >= LEAST).take(SERIES.len()).collect();
     if rows.is_empty() {
-        return Ok(None);
+        return None;
     }
     let (left, top, bottom) = (64, 12, 250);
     let right = WIDTH - 30;
@@ -48,8 +47,8 @@ pub(crate) fn latency(label: &str, rows: &[&Row]) -> Result<Option<Chart>> {
             );
             c.text(&numbers, (left + 34, y), Side::Left, INK);
         }
-    })?;
+    });
     let words = "share of calls that were done within a time; further left is faster, steeper is more even"
         .to_owned();
-    Ok(Some(Chart { title: format!("{label}: single calls"), words, svg }))
+    Some(Chart { title: format!("{label}: single calls"), words, svg })
 }

@@ -3,11 +3,10 @@
 use super::Chart;
 use super::canvas::{GRID, INK, MUTED, SERIES, Side, WIDTH, picture, short};
 use super::scale::{Scale, Unit};
-use crate::error::Result;
 use crate::result::Row;
 
 /// A line for each series of rows (those with the same fact `series`), over a fact that is a number.
-pub(crate) fn scaling(title: &str, rows: &[&Row], over: &str) -> Result<Option<Chart>> {
+pub(crate) fn scaling(title: &str, rows: &[&Row], over: &str) -> Option<Chart> {
     let unit = if rows.iter().all(|r| r.bytes > 0) { Unit::Rate } else { Unit::Seconds };
     let mut series: Vec<(&str, Vec<(f64, f64)>)> = Vec::new();
     for row in rows {
@@ -24,7 +23,7 @@ pub(crate) fn scaling(title: &str, rows: &[&Row], over: &str) -> Result<Option<C
     series.iter_mut().for_each(|s| s.1.sort_by(|a, b| a.0.total_cmp(&b.0)));
     series.truncate(SERIES.len());
     if series.is_empty() {
-        return Ok(None);
+        return None;
     }
     let (left, top, bottom) = (96, 14, 280);
     let all = || series.iter().flat_map(|s| s.1.iter());
@@ -59,10 +58,10 @@ pub(crate) fn scaling(title: &str, rows: &[&Row], over: &str) -> Result<Option<C
                 format!("{}: {times:.2}× as fast with {} as with {}", short(name, 50), last.0, first.0);
             c.text(&text, (left + 34, y), Side::Left, INK);
         }
-    })?;
+    });
     let words = format!(
         "medians over {over}; {}",
         if unit == Unit::Rate { "higher is faster" } else { "lower is faster" }
     );
-    Ok(Some(Chart { title: title.to_owned(), words, svg }))
+    Some(Chart { title: title.to_owned(), words, svg })
 }

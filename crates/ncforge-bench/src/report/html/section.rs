@@ -1,9 +1,8 @@
 //! One workload on the page.
 
-use maud::{Markup, PreEscaped, html};
+use maud::{Markup, html};
 
 use super::{Room, list, rich, table};
-use crate::error::Result;
 use crate::report::chart::{self, Chart, Point};
 use crate::report::table::{ONLY, phase, published};
 use crate::result::{Row, Section, View};
@@ -14,7 +13,7 @@ const BARS: usize = 40;
 const LANES: usize = 6;
 
 /// The section with this number. Of an only section, all words that the summary has are not said again.
-pub(super) fn section(s: &Section, number: usize, only: bool, room: &mut Room) -> Result<Markup> {
+pub(super) fn section(s: &Section, number: usize, only: bool, room: &mut Room) -> Markup {
     let mut parts: Vec<Markup> = Vec::new();
     let beside = published(s);
     // What others have published is what the reader came for.
@@ -24,55 +23,54 @@ pub(super) fn section(s: &Section, number: usize, only: bool, room: &mut Room) -
         let rows: Vec<&Row> = s.rows.iter().filter(|r| r.label() == label).collect();
         let mut charts = Vec::new();
         if rows.len() <= BARS && !(heated && rows.len() > BARS / 2) {
-            charts.extend(chart::bars(&label, &rows)?);
+            charts.extend(chart::bars(&label, &rows));
         }
-        charts.extend(chart::latency(&label, &rows)?);
+        charts.extend(chart::latency(&label, &rows));
         parts.push(html! {
             h3 { (label) }
-            @for c in &charts { (figure(c, room)) }
+            @for c in charts { (figure(c, room)) }
             (table(&format!("{}: {label}", s.workload), &phase(s, &label), room))
         });
     }
     let mut charts = Vec::new();
     for view in &s.views {
-        charts.extend(view_chart(s, view)?);
+        charts.extend(view_chart(s, view));
     }
     let mut ranks = Vec::new();
     let several = s.rows.iter().any(|r| r.lanes.len() > 1);
     for row in s.rows.iter().filter(|r| r.lanes.len() > 1 || !several).take(LANES) {
-        ranks.extend(chart::lanes(row)?);
+        ranks.extend(chart::lanes(row));
     }
-    Ok(html! {
+    html! {
         section id=(format!("section-{number}")) {
             h2 { (rich(&s.title)) }
             @if !only || s.words.len() > ONLY { (list(&s.words)) }
             @if let Some(beside) = &beside { h3 { "Theirs and ours" } (beside) }
-            @for c in &charts { (figure(c, room)) }
+            @for c in charts { (figure(c, room)) }
             @for part in &parts { (part) }
             @if !ranks.is_empty() { h3 { "Ranks over time" } }
-            @for c in &ranks { (figure(c, room)) }
+            @for c in ranks { (figure(c, room)) }
             @for note in &s.notes { p.note { "Note: " (rich(note)) } }
         }
-    })
+    }
 }
 
-fn figure(c: &Chart, room: &mut Room) -> Markup {
+fn figure(c: Chart, room: &mut Room) -> Markup {
     if c.svg.len() > room.pictures {
         return html! { p.note { "No room on this page for the chart “" (c.title) "”." } };
     }
     room.pictures -= c.svg.len();
     // The picture has a name for those who do not see it.
-    let name = html! { (c.title) ". " (c.words) }.into_string();
-    let svg = c.svg.replacen("<svg ", &format!("<svg role=\"img\" aria-label=\"{name}\" "), 1);
+    let svg = c.svg.named("plot", &format!("{}. {}", c.title, c.words));
     html! {
         figure {
             figcaption { strong { (c.title) } span.muted { " " (c.words) } }
-            div.scroll { (PreEscaped(svg)) }
+            div.scroll { (svg) }
         }
     }
 }
 
-fn view_chart(s: &Section, view: &View) -> Result<Option<Chart>> {
+fn view_chart(s: &Section, view: &View) -> Option<Chart> {
     let has = |only: &std::collections::BTreeMap<String, String>| {
         let only = only.clone();
         move |r: &&Row| only.iter().all(|(name, value)| r.facts.get(name) == Some(value))

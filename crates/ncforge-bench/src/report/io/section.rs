@@ -1,8 +1,6 @@
 //! The workload `io` in the terms that all workloads share.
 
-use super::{
-    Row as IoRow, agreed, bounds, call_seconds, comparisons, is_left_for_closing, layers, rows, variables,
-};
+use super::{Row as IoRow, call_seconds, comparisons, is_left_for_closing, layers, rows};
 use crate::clock::Used;
 use crate::driver::{Coding, Shuffle};
 use crate::environment::Environment;
@@ -10,7 +8,7 @@ use crate::report::bytes;
 use crate::result::{Lane, Measurement, Results, Row, Section, View, WHOLE};
 use crate::stats::{Summary, percentile};
 use crate::workload::io::{
-    AccessKind, CacheAsk, CaseResult, IoReport, PhaseKind, PhaseResult, Span, endian_name, type_name, written,
+    AccessKind, CacheAsk, CaseResult, IoReport, PhaseResult, Span, type_name, written,
 };
 
 /// At most so many times of calls are kept for a row, evenly chosen.
@@ -28,21 +26,17 @@ pub fn io_results(report: &IoReport) -> Results {
 pub fn io_section(report: &IoReport) -> Section {
     let found = rows(report);
     let g = &report.geometry;
-    let values = g.values(false) * report.options.dtype.size() as u64;
+    let values = g.values() * report.options.dtype.size() as u64;
     let title = format!(
-        "Blocks: {} of {}{}, {} rank{}",
+        "Blocks: {} of {}, {} rank{}",
         bytes(values),
         written(&g.data),
-        variables(report),
         g.ranks(),
         if g.ranks() == 1 { "" } else { "s" }
     );
     let mut section = Section::new("io", title);
     section.words = layers(report, &found);
     section.words.extend(comparisons(report, &found));
-    section.words.extend(bounds(report, &found));
-    section.words.extend(report.disagreements());
-    section.words.extend(agreed(report));
     section.rows = found.iter().map(|r| row(report, r)).collect();
     section.notes.clone_from(&report.notes);
     section.views = views(&section);
@@ -78,9 +72,7 @@ fn row(report: &IoReport, found: &IoRow<'_>) -> Row {
         .iter()
         .filter(|p| p.case == found.case && p.kind == found.kind && p.cache_asked == found.cache)
         .collect();
-    let (g, size) = (&report.geometry, report.options.dtype.size() as u64);
-    let whole = g.values(case.ask.access == AccessKind::File) * size;
-    let bytes = all.first().map_or(0, |p| if all.iter().any(|p| p.partial) { whole } else { p.bytes });
+    let bytes = all.first().map_or(0, |p| p.bytes);
     let mut row = Row::new(&case.name, found.kind.name(), bytes);
     row.engine.clone_from(&case.driver);
     row.version.clone_from(&case.version);
@@ -90,12 +82,8 @@ fn row(report: &IoReport, found: &IoRow<'_>) -> Row {
     row.of_ceiling = found.of_ceiling;
     row.calls = thinned(&call_seconds(found));
     row.lanes = lanes(&found.runs);
-    let moved = report.reading.as_ref().filter(|_| found.kind == PhaseKind::Read);
-    let block = &moved.unwrap_or(&report.geometry).block;
-    let mut row = facts(row, report, case, found.cache).with("block_shape", written(block));
-    if let Some(reading) = moved.filter(|g| !g.halo.is_empty()) {
-        row = row.with("halo", written(&reading.halo));
-    }
+    let block = written(&report.geometry.block);
+    let mut row = facts(row, report, case, found.cache).with("block_shape", block);
     if is_left_for_closing(report, found) {
         row = row.with(WHOLE, 1);
     }
@@ -117,14 +105,13 @@ fn facts(row: Row, report: &IoReport, case: &CaseResult, cache: Option<CacheAsk>
     // Plain calls encode nothing, and hold nothing.
     let raw = case.ask.driver.is_plain();
     let coding = if raw { Coding::default() } else { case.ask.coding };
-    let held = if raw { None } else { case.ask.cache };
     let shuffle = match coding.shuffle {
         Shuffle::Off => "0",
         Shuffle::Bytes => "1",
         Shuffle::Bits => "bits",
     };
     let endian = case.audit.as_ref().and_then(|a| a.endian.clone());
-    let endian = endian.unwrap_or_else(|| endian_name::of(case.ask.endian).to_owned());
+    let endian = endian.unwrap_or_else(|| "native".to_owned());
     let engine = row.engine.clone();
     let row = row
         .with("engine", engine)
@@ -143,26 +130,14 @@ fn facts(row: Row, report: &IoReport, case: &CaseResult, cache: Option<CacheAsk>
         .with("shuffle", shuffle)
         .with("quantize", coding.rounding.map_or_else(|| "none".to_owned(), |r| r.to_string()))
         .with("endian", endian)
-        .with("chunk_cache", held.map_or_else(|| "default".to_owned(), |n| n.to_string()))
         .with("unlimited", u8::from(o.unlimited))
         .with("fill", u8::from(o.fill))
-        .with("variables", g.fields.len().max(1))
-        .with("shares", g.shares.as_ref().map_or_else(|| "even".to_owned(), ToString::to_string))
-        .with("pattern", pattern(report, cache.is_some()));
+        .with("pattern", "blocks");
     match cache {
         None => row,
         Some(CacheAsk::Warm) => row.with("cache", "warm"),
         Some(CacheAsk::Cold) => row.with("cache", "cold"),
         Some(CacheAsk::Any) => row.with("cache", "any"),
-    }
-}
-
-/// What is moved, and how it lies in memory.
-fn pattern(report: &IoReport, read: bool) -> String {
-    let moved = report.reading.as_ref().filter(|_| read).unwrap_or(&report.geometry);
-    match report.options.read_order.as_ref().filter(|_| read) {
-        Some(order) => format!("{}, as {}", moved.pattern(), order.join(":")),
-        None => moved.pattern(),
     }
 }
 
@@ -174,7 +149,6 @@ fn measurement(p: &PhaseResult) -> Measurement {
     Measurement {
         rep: p.repetition,
         seconds: p.io,
-        bytes: p.partial.then_some(p.bytes),
         disturbed: p.disturbed,
         cache: Some(p.cache.clone()),
         open: Some(p.open),

@@ -131,31 +131,6 @@ impl MpiFile {
         abi.check(code, "a collective read")
     }
 
-    /// Takes part in [`MpiFile::write_all`] (or [`MpiFile::read_all`]) of boxes of elements of this size, without any.
-    pub fn absent(&self, size: usize, writing: bool) -> Result<()> {
-        let abi = &self.abi;
-        let size = c_int::try_from(size).map_err(|_| Error::Invalid("an element past 2^31 bytes".into()))?;
-        let mut element: Handle = 0;
-        let mut nothing = 0u64;
-        // SAFETY: room for a handle; the view keeps what it needs of a type that is freed; no bytes are moved.
-        unsafe {
-            // All ranks must have views of the same elements.
-            abi.check((abi.calls.type_contiguous)(size, abi.byte, &mut element), "a type")?;
-            abi.check((abi.calls.type_commit)(&mut element), "a type")?;
-            let native = c"native";
-            let code =
-                (abi.calls.file_set_view)(self.handle, 0, element, element, native.as_ptr(), abi.info_null);
-            abi.check(code, "the view of a file")?;
-            abi.check((abi.calls.type_free)(&mut element), "a type")?;
-            let room = (&raw mut nothing).cast();
-            let code = match writing {
-                true => (abi.calls.file_write_at_all)(self.handle, 0, room, 0, abi.byte, abi.status_ignore()),
-                false => (abi.calls.file_read_at_all)(self.handle, 0, room, 0, abi.byte, abi.status_ignore()),
-            };
-            abi.check(code, "a collective call without bytes of this rank")
-        }
-    }
-
     /// Writes a run of bytes, for this rank alone.
     pub fn write_at(&self, offset: u64, bytes: &[u8]) -> Result<()> {
         let (abi, (at, len)) = (&self.abi, run(offset, bytes.len())?);

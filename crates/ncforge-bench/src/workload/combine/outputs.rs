@@ -3,7 +3,6 @@
 use std::path::Path;
 
 use ncforge::engine::{Engine, EngineOptions};
-use ncforge::model::Endian;
 use ncforge::ops::combine::{CombineOptions, SchemeChoice, TileChunks, combine};
 use ncforge::ops::copy::{ChunkSpec, Codec, CopyOptions};
 use ncforge::ops::progress::Silent;
@@ -77,19 +76,16 @@ impl Job<'_> {
                 dim("y", ny, false),
                 dim("x", nx, false),
             ],
-            vars: vec![VarSpec {
+            var: VarSpec {
                 name: VARIABLE.into(),
                 dtype: Atomic::Float,
-                dims: vec![0, 1, 2, 3],
                 chunks: match deflate {
                     true => ChunkAsk::Lens(self.chunks().to_vec()),
                     false => ChunkAsk::Unasked(self.chunks().to_vec()),
                 },
                 coding: Coding::deflate(u32::from(deflate), deflate),
-                endian: Endian::Native,
-            }],
+            },
             fill: false,
-            cache: None,
         };
         if let Some(why) = driver.refuses(&spec, &Access::Alone) {
             return Err(Error::Library(why));
@@ -111,7 +107,7 @@ impl Job<'_> {
                         level[to..to + width].copy_from_slice(from);
                     }
                 }
-                out.write(0, &Hyperslab::new(&[t, z, 0, 0], &[1, 1, ny, nx]), &level)?;
+                out.write(&Hyperslab::new(&[t, z, 0, 0], &[1, 1, ny, nx]), &level)?;
             }
         }
         out.close()?;

@@ -7,7 +7,6 @@ use std::os::unix::ffi::OsStrExt;
 use std::path::Path;
 
 use ncforge::codec::kernels::swap_copy;
-use ncforge::model::Endian;
 use ncforge::{Atomic, Format, Hyperslab};
 use serde::Serialize;
 
@@ -105,16 +104,13 @@ fn spec(format: Format, len: usize) -> FileSpec {
         zarr: false,
         format,
         dims: vec![DimSpec { name: "n".into(), len: len as u64, unlimited: false }],
-        vars: vec![VarSpec {
+        var: VarSpec {
             name: "floats".into(),
             dtype: Atomic::Float,
-            dims: vec![0],
             chunks: ChunkAsk::Unasked(vec![len as u64]),
             coding: Coding::default(),
-            endian: Endian::Native,
-        }],
+        },
         fill: false,
-        cache: None,
     }
 }
 
@@ -125,7 +121,7 @@ pub(super) fn write(way: &Way<'_>, values: &Floats, block: usize, path: &Path) -
     match (&way.name, &way.library) {
         (_, Some(l)) => {
             let mut file = l.writes.create(path, &spec(l.format, values.len()), &Access::Alone)?;
-            each(values, block, |slab, part| file.write(0, slab, bytes(part)))?;
+            each(values, block, |slab, part| file.write(slab, bytes(part)))?;
             file.close()
         }
         (WayName::Stream, _) => {
@@ -175,7 +171,7 @@ pub(super) fn holds(way: &Way<'_>, values: &Floats, block: usize, path: &Path) -
         each(values, block, |slab, part| {
             let out = &mut out[..part.len() * 4];
             out.fill(POISON);
-            file.read(0, slab, out)?;
+            file.read(slab, out)?;
             same &= out == bytes(part);
             Ok(())
         })?;

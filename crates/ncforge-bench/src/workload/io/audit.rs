@@ -8,7 +8,6 @@ use ncforge::codec::quantize::Quantize;
 use ncforge::model::{DType, Endian, Storage};
 use serde::{Deserialize, Serialize};
 
-use super::options::endian_name;
 use crate::driver::{Rounding, stored_in_zarr};
 
 /// The storage of the variable, as the file has it.
@@ -28,24 +27,16 @@ pub struct Audit {
     pub rounding: Option<Rounding>,
     /// Whether the first dimension is unlimited.
     pub unlimited: bool,
-    /// How many variables there are like the one that was looked at, it among them.
-    #[serde(default = "one")]
-    pub variables: usize,
     /// Bytes of all files.
     pub bytes: u64,
     /// Bytes of the values.
     pub values: u64,
 }
 
-/// What results of older versions had.
-fn one() -> usize {
-    1
-}
-
 impl Audit {
     /// Looks at a file (the first one, where every rank has its own).
     pub(super) fn of(path: &Path, var: &str, bytes: u64, values: u64) -> Audit {
-        let plain = Audit { format: "bytes".into(), variables: 1, bytes, values, ..Audit::default() };
+        let plain = Audit { format: "bytes".into(), bytes, values, ..Audit::default() };
         if let Some(found) = stored_in_zarr(path, var) {
             let order = found.little.map(|little| if little { "little" } else { "big" }.to_owned());
             let (chunks, filters) = (Some(found.chunks), found.filters);
@@ -69,13 +60,12 @@ impl Audit {
         };
         let one = matches!(v.dtype, DType::Atomic(t) if t.size() == 1);
         Audit {
-            endian: (!one).then(|| endian_name::of(order).to_owned()),
+            endian: (!one).then(|| if order == Endian::Little { "little" } else { "big" }.to_owned()),
             rounding: Quantize::of(v).map(Rounding),
             format: schema.format.kind().to_owned(),
             chunks,
             filters,
             unlimited: v.dims.first().is_some_and(|d| schema.dim(*d).unlimited),
-            variables: 1,
             bytes,
             values,
         }
@@ -100,9 +90,6 @@ impl Audit {
         }
         if self.unlimited && self.chunks.is_some() {
             text.push_str(", unlimited");
-        }
-        if self.variables > 1 {
-            text.push_str(&format!(" (the first of {} variables)", self.variables));
         }
         text
     }

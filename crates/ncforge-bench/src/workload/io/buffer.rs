@@ -16,13 +16,6 @@ pub(super) struct Buffer {
 }
 
 impl Buffer {
-    /// Memory of so many bytes, which hold anything.
-    pub(super) fn of(len: usize) -> Self {
-        let mut new = Buffer::default();
-        new.resize(len);
-        new
-    }
-
     /// Makes it so long; what it held may be lost.
     pub(super) fn resize(&mut self, len: usize) {
         if self.room.len() < len + PAGE {
@@ -53,7 +46,7 @@ mod tests {
 
     #[test]
     fn it_begins_with_a_page_however_long_it_gets() {
-        let mut buffer = Buffer::of(0);
+        let mut buffer = Buffer::default();
         assert!(buffer.is_empty());
         for len in [1, 5000, 4096, 1 << 20, 3] {
             buffer.resize(len);

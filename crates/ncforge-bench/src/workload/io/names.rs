@@ -1,27 +1,17 @@
 //! What differs between cases, and the names that follow from it.
 
-use ncforge::model::Endian;
-
 use super::lengths::written;
-use super::options::{CaseAsk, ChunkChoice, endian_name};
+use super::options::{CaseAsk, ChunkChoice};
 
 /// One thing in which cases can differ: what its values are called, and the value of a case.
 type Axis = (&'static str, fn(&CaseAsk) -> String);
 
 /// Everything but the library.
-const AXES: [Axis; 6] = [
+const AXES: [Axis; 4] = [
     ("formats", stored),
     ("kinds of access", |a| a.access.name().to_owned()),
     ("chunk shapes", chunks),
     ("encodings", |a| a.coding.to_string()),
-    ("byte orders", |a| match a.endian {
-        Endian::Native => "native order".to_owned(),
-        other => format!("{}-endian", endian_name::of(other)),
-    }),
-    ("caches", |a| match a.cache {
-        None => "its own cache".to_owned(),
-        Some(n) => format!("cache of {}", crate::report::bytes(n)),
-    }),
 ];
 
 /// What plain calls write: no format, and none that differs from others.

@@ -2,61 +2,32 @@
 
 use std::path::{Path, PathBuf};
 
-use ncforge::model::Endian;
 use ncforge::{Atomic, Format};
 use serde::{Deserialize, Serialize};
 
 use super::data::Content;
 use super::lengths::Lengths;
 use super::resolving::GeometryRequest;
-use super::shares::Halo;
 use super::stored::StoredAs;
-use crate::driver::{Coding, Driver, is_hdf5};
-use crate::error::Result;
+use crate::driver::{Coding, is_hdf5};
 
 /// Everything that can be asked. A saved result holds it, and can be run again from it.
 #[derive(Clone, Debug, Serialize, Deserialize)]
 pub struct IoOptions {
     /// Array, blocks, ranks.
     pub geometry: GeometryRequest,
-    /// Blocks in which is read, where those are not the ones that were written.
-    #[serde(default)]
-    pub read_block: Option<Lengths>,
-    /// So many boxes of that shape are read by every rank at random places, instead of the whole array.
-    #[serde(default)]
-    pub random: Option<u64>,
-    /// Of so many values along each dimension one is read.
-    #[serde(default)]
-    pub stride: Option<Lengths>,
-    /// Names of the dimensions in the order in which values are wanted in memory, where that is not the file's.
-    #[serde(default)]
-    pub read_order: Option<Vec<String>>,
-    /// How far blocks that are read reach into their neighbours.
-    #[serde(default)]
-    pub halo: Option<Halo>,
-    /// Seconds that every rank waits between two time steps that are written, as a model that computes.
-    #[serde(default)]
-    pub compute: Option<f64>,
     /// What is compared: libraries, chunks, kinds of access.
     pub cases: Vec<CaseAsk>,
     /// Write the file.
     pub write: bool,
-    /// Write half of the time steps first, and append the others to the file when it has been closed.
-    #[serde(default)]
-    pub append: bool,
-    /// Write all values once more into the file that is there: in place, with other values than before.
-    #[serde(default)]
-    pub rewrite: bool,
     /// Read it.
     pub read: bool,
     /// Compare every value that is read with what it should be.
     pub verify: bool,
-    /// The file. Several cases take names derived from it.
+    /// The file. Several cases take names derived from it. Files stay where they are.
     pub file: PathBuf,
     /// Replace a file that no benchmark has written.
     pub overwrite: bool,
-    /// Leave the files where they are at the end. A single case always does.
-    pub keep: bool,
     /// Format of netCDF files.
     #[serde(with = "format_name")]
     pub format: Format,
@@ -69,26 +40,10 @@ pub struct IoOptions {
     pub fill: bool,
     /// How values look.
     pub content: Content,
-    /// Where the values' hash starts.
-    pub seed: u64,
     /// Measured repetitions.
     pub repetitions: usize,
     /// Repetitions before that are not counted.
     pub warmup: usize,
-    /// No new round begins after this many seconds.
-    pub budget: Option<f64>,
-    /// A file that holds what is done until everything is; a run that finds it goes on where that one ended.
-    #[serde(default)]
-    pub resume: Option<PathBuf>,
-    /// A file for the time of every single call, as CSV.
-    #[serde(default)]
-    pub ops_log: Option<PathBuf>,
-    /// Rounds go on until the 95 % interval of every row's median is no further from it than this share, or time is over.
-    #[serde(default)]
-    pub until: Option<f64>,
-    /// Each phase ends when its calls have taken so many seconds, with as many calls by every rank, or with the array.
-    #[serde(default)]
-    pub seconds: Option<f64>,
     /// States of the page cache in which is read.
     pub caches: Vec<CacheAsk>,
     /// Wait after each write until the file is on disk, and time it.
@@ -97,22 +52,12 @@ pub struct IoOptions {
     pub guard: bool,
     /// Threads of one rank of ncforge; its share of the processors when `None`.
     pub threads: Option<usize>,
-    /// Bytes of memory for the values held at once, of all ranks.
-    pub memory: Option<u64>,
     /// Hints for MPI's input and output: to MPI-IO and to parallel netCDF.
     #[serde(default)]
     pub hints: Vec<(String, String)>,
-    /// Each rank reads what another one wrote.
-    pub shift: bool,
     /// The cases are layers of one another, and are told as such; those that cannot do what is asked are left out.
     #[serde(default)]
     pub layers: bool,
-    /// The cases are one cell on every library and format; those that cannot do what is asked are left out.
-    #[serde(default)]
-    pub engines: bool,
-    /// Memory, storage and codecs are measured by themselves first, to tell what bounds each row.
-    #[serde(default)]
-    pub ceilings: bool,
 }
 
 impl IoOptions {
@@ -121,53 +66,29 @@ impl IoOptions {
         case.stored.unwrap_or(StoredAs::File(self.format))
     }
 
-    /// Whether a case that a library cannot do, or that this machine has no library for, is left out; else it is an error.
-    pub(crate) fn leaves_out(&self) -> bool {
-        self.layers || self.engines
-    }
-
     /// NetCDF-Bench's defaults for a file: write, independent, contiguous, not filled; measured five times.
     pub fn new(file: impl Into<PathBuf>) -> Self {
         IoOptions {
             geometry: GeometryRequest::default(),
-            read_block: None,
-            random: None,
-            stride: None,
-            read_order: None,
-            halo: None,
-            compute: None,
             cases: vec![CaseAsk::default()],
             write: true,
-            append: false,
-            rewrite: false,
             read: false,
             verify: true,
             file: file.into(),
             overwrite: false,
-            keep: false,
             format: Format::Netcdf4,
             dtype: Atomic::Int,
             unlimited: false,
             fill: false,
             content: Content::Hash,
-            seed: 1,
             repetitions: 5,
             warmup: 1,
-            budget: None,
-            resume: None,
-            ops_log: None,
-            until: None,
-            seconds: None,
             caches: vec![CacheAsk::Warm],
             sync: true,
             guard: true,
             threads: None,
-            memory: None,
             hints: Vec::new(),
-            shift: true,
             layers: false,
-            engines: false,
-            ceilings: false,
         }
     }
 }
@@ -187,12 +108,6 @@ pub struct CaseAsk {
     /// How values are encoded.
     #[serde(default)]
     pub coding: Coding,
-    /// In which order the bytes of a value stand in the file.
-    #[serde(default, with = "endian_name")]
-    pub endian: Endian,
-    /// Bytes that the library may hold of decoded chunks; `None`: what it does by itself.
-    #[serde(default)]
-    pub cache: Option<u64>,
 }
 
 /// A library under the benchmark.
@@ -246,14 +161,6 @@ impl DriverAsk {
         all
     }
 
-    /// The library itself.
-    ///
-    /// # Errors
-    /// When it is not on this machine, or cannot be loaded.
-    pub fn driver(&self, threads: Option<usize>) -> Result<Box<dyn Driver>> {
-        super::named_driver(self, threads)
-    }
-
     /// A library by its path, as [`crate::driver::library`] tells them apart; `find` and `h5` are the system's.
     pub fn library(path: &Path) -> Self {
         match path.to_str() {
@@ -269,7 +176,7 @@ impl std::str::FromStr for DriverAsk {
     type Err = String;
 
     /// `ncforge`, `raw`, `mpi-io`, `libnetcdf`, `h5` (also `hdf5`), or the path of a library of netCDF-C or of HDF5.
-    fn from_str(text: &str) -> std::result::Result<Self, String> {
+    fn from_str(text: &str) -> Result<Self, String> {
         match text {
             "ncforge" => Ok(DriverAsk::Ncforge),
             "raw" => Ok(DriverAsk::Raw),
@@ -311,7 +218,7 @@ impl AccessKind {
 impl std::str::FromStr for AccessKind {
     type Err = String;
 
-    fn from_str(text: &str) -> std::result::Result<Self, String> {
+    fn from_str(text: &str) -> Result<Self, String> {
         match text {
             "i" | "ind" | "independent" => Ok(AccessKind::Independent),
             "c" | "coll" | "collective" => Ok(AccessKind::Collective),
@@ -337,7 +244,7 @@ pub enum ChunkChoice {
 impl std::str::FromStr for ChunkChoice {
     type Err = String;
 
-    fn from_str(text: &str) -> std::result::Result<Self, String> {
+    fn from_str(text: &str) -> Result<Self, String> {
         match text {
             "auto" => Ok(ChunkChoice::Auto),
             "none" => Ok(ChunkChoice::Unasked),
@@ -372,7 +279,7 @@ impl CacheAsk {
 impl std::str::FromStr for CacheAsk {
     type Err = String;
 
-    fn from_str(text: &str) -> std::result::Result<Self, String> {
+    fn from_str(text: &str) -> Result<Self, String> {
         match text {
             "warm" => Ok(CacheAsk::Warm),
             "cold" => Ok(CacheAsk::Cold),
@@ -412,34 +319,6 @@ pub mod format_name {
     pub(crate) fn deserialize<'de, D: Deserializer<'de>>(d: D) -> Result<Format, D::Error> {
         let text = String::deserialize(d)?;
         parse(&text).ok_or_else(|| D::Error::custom(format!("no format `{text}`")))
-    }
-}
-
-/// Names of byte orders, as `--endian` takes them.
-pub mod endian_name {
-    use ncforge::model::Endian;
-    use serde::{Deserialize, Deserializer, Serializer, de::Error};
-
-    const NAMES: [(Endian, &str); 3] =
-        [(Endian::Native, "native"), (Endian::Little, "little"), (Endian::Big, "big")];
-
-    /// The name of a byte order.
-    pub fn of(endian: Endian) -> &'static str {
-        NAMES.iter().find(|n| n.0 == endian).map_or("", |n| n.1)
-    }
-
-    /// The byte order of a name.
-    pub fn parse(text: &str) -> Option<Endian> {
-        NAMES.iter().find(|n| n.1 == text).map(|n| n.0)
-    }
-
-    pub(crate) fn serialize<S: Serializer>(endian: &Endian, s: S) -> Result<S::Ok, S::Error> {
-        s.serialize_str(of(*endian))
-    }
-
-    pub(crate) fn deserialize<'de, D: Deserializer<'de>>(d: D) -> Result<Endian, D::Error> {
-        let text = String::deserialize(d)?;
-        parse(&text).ok_or_else(|| D::Error::custom(format!("no byte order `{text}`")))
     }
 }
 

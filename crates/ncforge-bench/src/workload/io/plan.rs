@@ -6,16 +6,16 @@
 
 use std::fmt::Write;
 
+use ncforge::codec::CodecChain;
 use ncforge::tune::{Calibration, Machine};
 
-use super::ceilings::codec_rate;
 use super::data::{Content, Values};
 use super::geometry::Geometry;
 use super::lengths::written;
 use super::names::{matrix, names};
-use super::options::{AccessKind, CacheAsk, CaseAsk, IoOptions};
-use super::prepare::{check_time, first_half, free_space, invalid, spec, values};
-use super::reading::{order, reading};
+use super::options::{CacheAsk, CaseAsk, IoOptions};
+use super::phase::HELD;
+use super::prepare::{free_space, invalid, spec, values};
 use super::sample::{Sample, sample_type};
 use crate::clock;
 use crate::driver::Coding;
@@ -51,19 +51,9 @@ pub struct Plan {
 /// [`crate::Error::Invalid`] when something does not fit.
 pub fn plan(options: &IoOptions, ranks: u64) -> Result<Plan> {
     let geometry = Geometry::resolve(&options.geometry, ranks, 1)?;
-    check_time(options)?;
-    let reads = reading(options, &geometry)?;
-    order(options, &geometry)?;
     for ask in &options.cases {
-        // Shares differ: a chunk must go into the smallest.
-        let smallest =
-            (0..ranks).min_by_key(|&r| geometry.share_of(r)).filter(|_| ask.access == AccessKind::File);
-        let spec = spec(options, ask, &geometry, smallest.unwrap_or(0))?;
-        if let Some(why) = spec.representable() {
+        if let Some(why) = spec(options, ask, &geometry)?.representable() {
             return invalid(why);
-        }
-        if options.append {
-            first_half(options, &geometry, &spec)?;
         }
     }
     if let Content::Sample { path, variable } = &options.content
@@ -74,9 +64,7 @@ pub fn plan(options: &IoOptions, ranks: u64) -> Result<Plan> {
     }
     let size = crate::report::bytes;
     let value = options.dtype.size() as u64;
-    // Where every rank has a file, they may hold some variables several times.
-    let apart = options.cases.iter().all(|c| c.access == AccessKind::File);
-    let values_bytes = geometry.values(apart).saturating_mul(value);
+    let values_bytes = geometry.values().saturating_mul(value);
     let block = geometry.values_of_a_call().saturating_mul(value);
     let mut out = String::new();
     let _ = writeln!(
@@ -86,28 +74,19 @@ pub fn plan(options: &IoOptions, ranks: u64) -> Result<Plan> {
         geometry.names.join(":"),
         size(values_bytes)
     );
-    if let Some(variables) = &options.geometry.variables {
-        let _ = writeln!(out, "holds    {} variables: {variables}", variables.count());
-    }
-    let of = geometry.shares.as_ref().map_or_else(String::new, |s| format!(" with shares {s}"));
-    let _ = writeln!(out, "ranks    {} as {}{of}", ranks, written(&geometry.grid));
-    let most = if geometry.shares.is_some() { "multiples of " } else { "" };
+    let _ = writeln!(out, "ranks    {ranks} as {}", written(&geometry.grid));
     let _ = writeln!(
         out,
-        "blocks   {most}{}, {}, {} calls a rank",
-        geometry.scattered.as_ref().map_or_else(|| written(&geometry.block), |s| s.told(&geometry.block)),
+        "blocks   {}, {}, {} calls a rank",
+        written(&geometry.block),
         size(block),
         geometry.calls()
     );
-    if reads != geometry {
-        let _ = writeln!(out, "reads    {}", reads.how());
-    }
-    let held =
-        (options.memory.unwrap_or(256 << 20) / ranks.max(1)).max(block).min(values_bytes / ranks.max(1));
+    let held = (HELD / ranks.max(1)).max(block).min(values_bytes / ranks.max(1));
     let _ = writeln!(out, "memory   {} a rank for values", size(held));
     let cells = cells(options, &mut out);
     let rounds = options.warmup.saturating_add(options.repetitions);
-    let writes = usize::from(options.write) + usize::from(options.rewrite);
+    let writes = usize::from(options.write);
     let reads = if options.read { options.caches.len() } else { 0 };
     let moved = |times: usize| {
         let times = rounds.saturating_mul(options.cases.len()).saturating_mul(times);
@@ -118,7 +97,7 @@ pub fn plan(options: &IoOptions, ranks: u64) -> Result<Plan> {
         "work     {} case{}, {rounds} rounds: {}{} written, {} read in all",
         options.cases.len(),
         if options.cases.len() == 1 { "" } else { "s" },
-        if options.seconds.is_some() || options.layers { "at most " } else { "" },
+        if options.layers { "at most " } else { "" },
         moved(writes),
         moved(reads),
     );
@@ -136,10 +115,7 @@ pub fn plan(options: &IoOptions, ranks: u64) -> Result<Plan> {
 
 /// The matrix, where there is one.
 fn cells(options: &IoOptions, out: &mut String) -> usize {
-    let each = usize::from(options.write)
-        + usize::from(options.append)
-        + usize::from(options.rewrite)
-        + if options.read { options.caches.len() } else { 0 };
+    let each = usize::from(options.write) + if options.read { options.caches.len() } else { 0 };
     let cells = options.cases.len() * each;
     if options.cases.len() > 1 {
         let _ = writeln!(
@@ -160,7 +136,7 @@ fn cells(options: &IoOptions, out: &mut String) -> usize {
     cells
 }
 
-/// About how long it takes, and what of it a budget allows.
+/// About how long it takes.
 fn time(options: &IoOptions, geometry: &Geometry, bytes: f64, out: &mut String) -> Result<f64> {
     let rates = Rates::of(options, geometry)?;
     let round: f64 = options.cases.iter().map(|ask| rates.seconds(options, ask, geometry, bytes)).sum();
@@ -168,21 +144,15 @@ fn time(options: &IoOptions, geometry: &Geometry, bytes: f64, out: &mut String) 
     let seconds = round * rounds as f64;
     let _ = writeln!(
         out,
-        "time     about {}, {} a round, by rates {}{}",
+        "time     about {}, {} a round, by rates {}",
         crate::report::seconds(seconds),
         crate::report::seconds(round),
         if rates.measured {
             "of this machine"
         } else {
             "of a usual machine (`ncforge tune calibrate` measures this one's)"
-        },
-        if options.until.is_some() { "; more rounds until medians are sure" } else { "" }
+        }
     );
-    if let Some(budget) = options.budget.filter(|b| *b < seconds) {
-        // A round that has begun is ended.
-        let made = ((budget / round.max(1e-9)).floor() as usize).saturating_add(1).min(rounds);
-        let _ = writeln!(out, "budget   {}: about {made} of {rounds} rounds", crate::report::seconds(budget));
-    }
     Ok(seconds)
 }
 
@@ -207,8 +177,8 @@ impl Rates {
         let mut codecs: Vec<(Coding, f64, f64)> = Vec::new();
         for coding in options.cases.iter().filter(|c| !c.driver.is_plain()).map(|c| c.coding) {
             if coding.is_filtered() && !codecs.iter().any(|c| c.0 == coding) {
-                let rate = codec_rate(coding, &room, values.dtype.size(), 1)?;
-                codecs.push((coding, rate.encode, rate.decode));
+                let (encode, decode) = codec_rates(coding, &room, values.dtype.size())?;
+                codecs.push((coding, encode, decode));
             }
         }
         Ok(Rates {
@@ -228,22 +198,31 @@ impl Rates {
         // ncforge encodes on all processors.
         let (encode, decode) = codec.map_or((0.0, 0.0), |c| (bytes / c.1 / cpus, bytes / c.2 / cpus));
         let make = bytes / self.make / cpus;
-        let limited = |s: f64| options.seconds.map_or(s, |most| s.min(most));
         let mut all = AROUND;
         if options.write {
-            let times = if options.rewrite { 2.0 } else { 1.0 };
             let sync = if options.sync { bytes / self.disk } else { 0.0 };
-            let between = options.compute.unwrap_or(0.0) * (geometry.steps() - 1) as f64;
-            all += times * (limited(bytes / WRITE + encode) + sync + make + between);
+            all += bytes / WRITE + encode + sync + make;
         }
         if options.read {
             for cache in &options.caches {
                 let rate = if *cache == CacheAsk::Cold { self.cold } else { self.read };
-                all += limited(bytes / rate + decode) + if options.verify { make } else { 0.0 };
+                all += bytes / rate + decode + if options.verify { make } else { 0.0 };
             }
         }
         all
     }
+}
+
+/// Bytes of values that one thread encodes and decodes in a second, measured with values in one chunk.
+fn codec_rates(coding: Coding, values: &[u8], size: usize) -> Result<(f64, f64)> {
+    let chain = CodecChain::new(&coding.filters(size, values.len()), size)?;
+    let mut room = vec![0; values.len()];
+    let begun = clock::now();
+    let (encoded, mask) = chain.encode(values)?;
+    let between = clock::now();
+    chain.decode(&encoded, mask, &mut room)?;
+    let rate = |seconds: f64| values.len() as f64 / seconds.max(1e-9);
+    Ok((rate(between - begun), rate(clock::now() - between)))
 }
 
 /// Bytes of values that one thread makes in a second; they are in `room` afterwards, as far as they go.

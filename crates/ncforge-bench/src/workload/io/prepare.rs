@@ -6,8 +6,7 @@ use std::sync::Arc;
 use ncforge::Dataset;
 
 use super::data::{Content, Values};
-use super::fields::{Field, VARIABLE};
-use super::geometry::Geometry;
+use super::geometry::{Geometry, VARIABLE};
 use super::lengths::written;
 use super::names::names;
 use super::options::{AccessKind, CacheAsk, CaseAsk, ChunkChoice, DriverAsk, IoOptions, type_name};
@@ -28,10 +27,6 @@ pub(super) struct Case {
     pub(super) name: String,
     pub(super) driver: Box<dyn Driver>,
     pub(super) spec: FileSpec,
-    /// The file that this rank reads, where that is another's of another shape.
-    pub(super) others: Option<FileSpec>,
-    /// Where the second half is appended: the calls of the first, and the file after them.
-    pub(super) half: Option<(u64, FileSpec)>,
     /// The file, without the rank's number.
     pub(super) file: PathBuf,
 }
@@ -57,11 +52,6 @@ impl Case {
         }
     }
 
-    /// The file that this rank reads.
-    pub(super) fn read_spec(&self) -> &FileSpec {
-        self.others.as_ref().unwrap_or(&self.spec)
-    }
-
     /// Whether every rank has a file of its own.
     pub(super) fn is_apart(&self) -> bool {
         self.ask.access == AccessKind::File
@@ -80,27 +70,21 @@ pub(super) fn invalid<T>(why: impl Into<String>) -> Result<T> {
     Err(Error::Invalid(why.into()))
 }
 
-/// Gives the library that is asked for.
-pub(super) type Drivers<'d> = &'d dyn Fn(&IoOptions, &DriverAsk) -> Result<Box<dyn Driver>>;
-
 /// The cases, each with its file's description, and what is to be said about those that are left out. Nothing is written.
 pub(super) fn cases(
     options: &IoOptions,
     geometry: &Geometry,
     team: &dyn Team,
-    driver: Drivers<'_>,
 ) -> Result<(Vec<Case>, Vec<String>)> {
     if options.cases.is_empty() || options.repetitions == 0 || !(options.write || options.read) {
         return invalid("nothing to measure: a case, a repetition, and reading or writing are needed");
     }
-    check_time(options)?;
     let several = options.cases.len() > 1;
     let mut cases = Vec::with_capacity(options.cases.len());
     let mut left_out = Vec::new();
     // A layer that cannot do what is asked, or that this machine does not have, is no error.
     let mut leave_out = |ask: &CaseAsk, why: &str| {
-        let what = if options.engines { format!(", {}", options.stored(ask)) } else { String::new() };
-        let note = format!("left out: {}{what}: {why}", ask.driver.title());
+        let note = format!("left out: {}: {why}", ask.driver.title());
         if !left_out.contains(&note) {
             left_out.push(note);
         }
@@ -108,7 +92,7 @@ pub(super) fn cases(
     for (number, ask) in options.cases.iter().enumerate() {
         let driver = match parallel_layer(options, ask, team).map_or_else(|| driver(options, &ask.driver), Ok)
         {
-            Err(e) if options.leaves_out() => {
+            Err(e) if options.layers => {
                 leave_out(ask, &e.to_string());
                 continue;
             }
@@ -118,18 +102,11 @@ pub(super) fn cases(
             false => options.file.clone(),
             true => derived(&options.file, number, extension(options, ask, driver.as_ref())),
         };
-        let others = match ask.access {
-            AccessKind::File if geometry.shares.is_some() => {
-                Some(spec(options, ask, geometry, reads_as(options, team))?)
-            }
-            _ => None,
-        };
-        let spec = spec(options, ask, geometry, team.rank() as u64)?;
-        let half = options.append.then(|| first_half(options, geometry, &spec)).transpose()?;
-        let case = Case { name: String::new(), spec, others, half, driver, file, ask: ask.clone() };
+        let spec = spec(options, ask, geometry)?;
+        let case = Case { name: String::new(), spec, driver, file, ask: ask.clone() };
         check(options, &case, geometry)?;
         match refusal(options, &case, &case.access(team, &geometry.block)) {
-            Some(why) if options.leaves_out() => leave_out(ask, &why),
+            Some(why) if options.layers => leave_out(ask, &why),
             Some(why) => return invalid(format!("{}: {why}", case.driver.name())),
             None => cases.push(case),
         }
@@ -157,28 +134,9 @@ fn parallel_layer(options: &IoOptions, ask: &CaseAsk, team: &dyn Team) -> Option
     }
 }
 
-/// Whether phases can end with the time.
-pub(super) fn check_time(options: &IoOptions) -> Result<()> {
-    if let Some(seconds) = options.seconds {
-        if !(seconds.is_finite() && seconds > 0.0) {
-            return invalid(format!("phases cannot take {seconds} s"));
-        }
-        if options.unlimited || options.append || options.rewrite {
-            return invalid(
-                "where phases end with the time, nobody knows how long the file will be: --seconds goes with neither --unlimited nor --append nor --rewrite",
-            );
-        }
-    }
-    Ok(())
-}
-
 /// The drivers that can be asked for by name.
-pub(super) fn driver(options: &IoOptions, ask: &DriverAsk) -> Result<Box<dyn Driver>> {
-    named_driver(ask, options.threads)
-}
-
-/// The same for other workloads.
-pub(crate) fn named_driver(ask: &DriverAsk, threads: Option<usize>) -> Result<Box<dyn Driver>> {
+fn driver(options: &IoOptions, ask: &DriverAsk) -> Result<Box<dyn Driver>> {
+    let threads = options.threads;
     Ok(match ask {
         DriverAsk::Ncforge => Box::new(NcforgeDriver::new(threads, None)),
         DriverAsk::Raw => Box::new(RawDriver),
@@ -203,19 +161,17 @@ fn extension<'d>(options: &IoOptions, ask: &CaseAsk, driver: &'d dyn Driver) -> 
     driver.extension().or(store.then_some("zarr"))
 }
 
-/// The rank whose part this one reads.
-pub(super) fn reads_as(options: &IoOptions, team: &dyn Team) -> u64 {
-    let ranks = team.size() as u64;
-    let shift = u64::from(options.shift && ranks > 1);
-    (team.rank() as u64 + shift) % ranks
+/// The rank whose part this one reads: the next one's, if there is one.
+pub(super) fn reads_as(team: &dyn Team) -> u64 {
+    (team.rank() as u64 + 1) % team.size() as u64
 }
 
 /// The file that a case needs; the one of this rank, where each has its own.
-pub(super) fn spec(options: &IoOptions, ask: &CaseAsk, geometry: &Geometry, rank: u64) -> Result<FileSpec> {
+pub(super) fn spec(options: &IoOptions, ask: &CaseAsk, geometry: &Geometry) -> Result<FileSpec> {
     let per_file = match ask.access {
         // The file of a rank is as wide as its share; NetCDF-Bench's time dimension stays whole, and so does ours
         // when ranks do not share it.
-        AccessKind::File => geometry.share_of(rank),
+        AccessKind::File => geometry.share(),
         _ => geometry.data.clone(),
     };
     let mut auto = geometry.block.clone();
@@ -261,43 +217,16 @@ pub(super) fn spec(options: &IoOptions, ask: &CaseAsk, geometry: &Geometry, rank
         .enumerate()
         .map(|(d, (name, &len))| DimSpec { name: name.clone(), len, unlimited: d == 0 && options.unlimited })
         .collect();
-    let var = |field: &Field| {
-        let lens = field.of(&chunks.0);
-        VarSpec {
-            name: field.name.clone(),
-            dtype: options.dtype,
-            dims: field.dims.clone(),
-            chunks: if chunks.1 { ChunkAsk::Lens(lens) } else { ChunkAsk::Unasked(lens) },
-            coding,
-            endian: ask.endian,
-        }
+    let (lens, asked) = chunks;
+    let var = VarSpec {
+        name: VARIABLE.to_owned(),
+        dtype: options.dtype,
+        chunks: if asked { ChunkAsk::Lens(lens) } else { ChunkAsk::Unasked(lens) },
+        coding,
     };
-    let vars = geometry.fields.iter().map(var).collect();
     let stored = options.stored(ask);
     let zarr = stored == StoredAs::Zarr && !ask.driver.is_plain();
-    Ok(FileSpec { format: stored.format(), zarr, dims, vars, fill: options.fill, cache: ask.cache })
-}
-
-/// The calls for half of the time steps, and the file that they make.
-pub(super) fn first_half(
-    options: &IoOptions,
-    geometry: &Geometry,
-    spec: &FileSpec,
-) -> Result<(u64, FileSpec)> {
-    if !options.unlimited {
-        return invalid("only an unlimited dimension can be appended to; give --unlimited");
-    }
-    let Some((calls, len)) = geometry.first_half() else {
-        return invalid(format!(
-            "the data {} in blocks of {} is one step along `{}` for each rank: there is nothing to append",
-            written(&geometry.data),
-            written(&geometry.block),
-            geometry.names[0]
-        ));
-    };
-    let mut half = spec.clone();
-    half.dims[0].len = len;
-    Ok((calls, half))
+    Ok(FileSpec { format: stored.format(), zarr, dims, var, fill: options.fill })
 }
 
 /// Combinations that netCDF does not have, for any driver, so that all of them do the same work.
@@ -314,35 +243,8 @@ fn check(options: &IoOptions, case: &Case, geometry: &Geometry) -> Result<()> {
             );
         }
     }
-    if let Some(f) = geometry.fields.iter().find(|f| geometry.names.contains(&f.name)) {
-        return invalid(format!("a dimension cannot be named `{}`, which is a variable's name", f.name));
-    }
-    if geometry.fields.len() > 1 && options.content == Content::NetcdfBench {
-        return invalid(format!(
-            "NetCDF-Bench's values are for its one variable, `{VARIABLE}`; take others (--data-content) for several"
-        ));
-    }
-    if geometry.scattered.is_some() {
-        if case.ask.access == AccessKind::File {
-            return invalid("a decomposition shares out one file; take --io-type ind or coll");
-        }
-        if options.halo.is_some() {
-            return invalid("a decomposition is read as it was written; leave out --halo");
-        }
-        if options.content == Content::NetcdfBench {
-            return invalid(
-                "NetCDF-Bench's values depend on the block; take others (--data-content) for a decomposition",
-            );
-        }
-        let several = geometry.ranks() > 1 && case.ask.coding.is_filtered();
-        if several && case.ask.driver == DriverAsk::Ncforge {
-            return invalid(
-                "ncforge: a compressed chunk is written by one rank, in one call, and boxes of a decomposition are no whole chunks; leave out the compression, or take one rank",
-            );
-        }
-    }
-    if !options.write && (options.append || options.rewrite) {
-        return invalid("what is appended or written again must be written first; give --write");
+    if geometry.names.iter().any(|name| name == VARIABLE) {
+        return invalid(format!("a dimension cannot be named `{VARIABLE}`, which is the variable's name"));
     }
     Ok(())
 }
@@ -352,9 +254,7 @@ fn refusal(options: &IoOptions, case: &Case, access: &Access<'_>) -> Option<Stri
     if !options.write {
         return None;
     }
-    let again = options.append || options.rewrite;
-    let refused = case.driver.refuses(&case.spec, access);
-    refused.or_else(|| again.then(|| case.driver.refuses_update(&case.spec, access)).flatten())
+    case.driver.refuses(&case.spec, access)
 }
 
 /// Names that tell cases apart.
@@ -384,21 +284,13 @@ pub(super) fn values(options: &IoOptions, geometry: &Geometry) -> Result<Values>
     };
     Ok(Values {
         content: options.content.clone(),
-        seed: options.seed,
         dtype: options.dtype,
         shape: geometry.data.clone(),
-        field: 0,
         sample,
     })
 }
 
-/// Hashed floats of an array.
-pub(crate) fn content_of(shape: &[u64], seed: u64) -> Values {
-    let (content, dtype) = (Content::Hash, ncforge::Atomic::Float);
-    Values { content, seed, dtype, shape: shape.to_vec(), field: 0, sample: None }
-}
-
-/// Whether all calls of a rank write the same bytes, so that one buffer serves all of them. (There is one variable then.)
+/// Whether all calls of a rank write the same bytes, so that one buffer serves all of them.
 pub(super) fn is_periodic(options: &IoOptions) -> bool {
     options.content == Content::NetcdfBench
 }
@@ -443,8 +335,8 @@ pub(super) fn safe_to_begin(options: &IoOptions, cases: &[Case], geometry: &Geom
         ));
     }
     if options.write {
-        let values = |c: &Case| geometry.values(c.is_apart()).saturating_mul(options.dtype.size() as u64);
-        let need = cases.iter().map(values).fold(0, u64::saturating_add);
+        let values = geometry.values().saturating_mul(options.dtype.size() as u64);
+        let need = values.saturating_mul(cases.len() as u64);
         if let Some(free) = free_space(&options.file)
             && need.saturating_add(need / 50) > free
         {

@@ -1,13 +1,9 @@
 //! From what is asked to a geometry: what nobody says is filled in as NetCDF-Bench does, and everything must fit.
 
-use std::path::PathBuf;
-
 use serde::{Deserialize, Serialize};
 
-use super::fields::{Field, Variables};
 use super::geometry::Geometry;
 use super::lengths::{Lengths, written};
-use super::shares::Shares;
 use crate::error::{Error, Result};
 
 /// What was asked about the geometry; the rest is filled in by [`Geometry::resolve`].
@@ -17,21 +13,10 @@ pub struct GeometryRequest {
     pub data: Option<Lengths>,
     /// What one rank moves in one call.
     pub block: Option<Lengths>,
-    /// How many ranks share each dimension.
-    pub split: Option<Lengths>,
     /// Nodes; the number that the job has when `None`.
     pub nodes: Option<u64>,
     /// Ranks on each node.
     pub ppn: Option<u64>,
-    /// Parts of the array that ranks have, where these differ.
-    #[serde(default)]
-    pub shares: Option<Shares>,
-    /// A file that says which rank has which elements, and how large the array is.
-    #[serde(default)]
-    pub decomposition: Option<PathBuf>,
-    /// The variables, where there are several.
-    #[serde(default)]
-    pub variables: Option<Variables>,
 }
 
 impl Geometry {
@@ -42,20 +27,6 @@ impl Geometry {
     pub fn resolve(request: &GeometryRequest, ranks: u64, job_nodes: u64) -> Result<Geometry> {
         let ranks = ranks.max(1);
         let (nodes, ppn) = nodes_and_ppn(request, ranks, job_nodes)?;
-        if let Some(path) = &request.decomposition {
-            let others = [
-                (request.block.is_some(), "-b"),
-                (request.split.is_some(), "--split"),
-                (request.shares.is_some(), "--shares"),
-                (request.variables.is_some(), "--vars"),
-            ];
-            if let Some((_, option)) = others.iter().find(|o| o.0) {
-                return invalid(format!(
-                    "a decomposition says which rank has what of one variable; leave out {option}, or the decomposition"
-                ));
-            }
-            return Self::of_map(path, request.data.as_ref(), (nodes, ppn));
-        }
         let data = request.data.clone().unwrap_or_else(|| {
             Lengths::new(&[100, 100u64.saturating_mul(nodes), 100u64.saturating_mul(ppn), 10])
         });
@@ -79,34 +50,13 @@ impl Geometry {
                 written(&data)
             )),
         };
-        let fields = match &request.variables {
-            Some(variables) => variables.fields(&names)?,
-            None => Field::whole(rank),
-        };
-        let horizontal = request.variables.as_ref().is_some_and(Variables::is_horizontal);
-        let usual = match &request.shares {
-            // One after the other along the dimension behind the steps.
-            Some(_) => default_grid(rank.min(2), nodes, ppn)
-                .into_iter()
-                .chain(vec![1; rank.saturating_sub(2)])
-                .collect(),
-            None if horizontal && rank > 2 => {
-                let mut grid = vec![1; rank];
-                (grid[rank - 2], grid[rank - 1]) = (nodes, ppn);
-                grid
-            }
-            None => default_grid(rank, nodes, ppn),
-        };
-        let grid = match (&request.split, &request.block) {
-            (Some(split), _) => {
-                same_rank("split", split)?;
-                split.lens.clone()
-            }
-            (None, Some(block)) => {
+        let usual = default_grid(rank, nodes, ppn);
+        let grid = match &request.block {
+            Some(block) => {
                 same_rank("block", block)?;
                 grid_of_blocks(&data, &block.lens, ranks, &usual)?
             }
-            (None, None) => usual,
+            None => usual,
         };
         let covered = grid.iter().fold(1u64, |all, &g| all.saturating_mul(g));
         if covered != ranks {
@@ -114,22 +64,6 @@ impl Geometry {
                 "a grid of {} is for {covered} ranks, there are {ranks}",
                 written(&grid)
             ));
-        }
-        if let Some(shares) = &request.shares {
-            let block = uneven_block(request, &names, &data, &grid, shares)?;
-            // One rank alone has everything.
-            let shares = (ranks > 1).then(|| shares.clone());
-            return Ok(Geometry {
-                names,
-                data,
-                block,
-                grid,
-                nodes,
-                ppn,
-                shares,
-                fields,
-                ..Geometry::default()
-            });
         }
         for d in 0..rank {
             if !data[d].is_multiple_of(grid[d]) {
@@ -144,10 +78,7 @@ impl Geometry {
         }
         let share: Vec<u64> = data.iter().zip(&grid).map(|(n, g)| n / g).collect();
         let block = match &request.block {
-            Some(block) => {
-                same_rank("block", block)?;
-                block.lens.clone()
-            }
+            Some(block) => block.lens.clone(),
             None => {
                 let mut block = share.clone();
                 if rank > 1 {
@@ -172,62 +103,8 @@ impl Geometry {
                 ));
             }
         }
-        Ok(Geometry { names, data, block, grid, nodes, ppn, fields, ..Geometry::default() })
+        Ok(Geometry { names, data, block, grid, nodes, ppn })
     }
-}
-
-/// What blocks are multiples of where shares differ: whole shares along one dimension.
-fn uneven_block(
-    request: &GeometryRequest,
-    names: &[String],
-    data: &[u64],
-    grid: &[u64],
-    shares: &Shares,
-) -> Result<Vec<u64>> {
-    if request.block.is_some() {
-        return invalid(
-            "ranks with shares of their own move all of them in each step; leave out the block".into(),
-        );
-    }
-    let ranks: u64 = grid.iter().product();
-    if shares.parts().len() as u64 != ranks {
-        return invalid(format!("{} shares are for as many ranks, there are {ranks}", shares.parts().len()));
-    }
-    let shared: Vec<usize> = (0..grid.len()).filter(|&d| grid[d] > 1).collect();
-    let along = match shared[..] {
-        [] => 0,
-        [d] if d > 0 || grid.len() == 1 => d,
-        [_] => {
-            return invalid(format!(
-                "steps go along the first dimension, `{}`, which ranks with shares of their own cannot share; split another one",
-                names[0]
-            ));
-        }
-        _ => {
-            return invalid(format!(
-                "shares of their own are along one dimension, the grid {} of ranks has several; give it by --split",
-                written(grid)
-            ));
-        }
-    };
-    let total = shares.total().filter(|&n| n <= data[along]);
-    let Some(total) = total.filter(|&n| data[along].is_multiple_of(n)) else {
-        let fitting = shares.total().and_then(|n| data[along].checked_next_multiple_of(n));
-        return invalid(format!(
-            "`{}` has length {}, which cannot be divided into the shares {shares}{}",
-            names[along],
-            data[along],
-            fitting.map_or_else(String::new, |n| format!("; {n} would do"))
-        ));
-    };
-    let mut block: Vec<u64> = data.to_vec();
-    if block.len() > 1 {
-        block[0] = 1;
-    }
-    if !shared.is_empty() {
-        block[along] = data[along] / total * shares.grain();
-    }
-    Ok(block)
 }
 
 fn invalid<T>(why: String) -> Result<T> {
@@ -279,11 +156,7 @@ fn grid_of_blocks(data: &[u64], block: &[u64], ranks: u64, usual: &[u64]) -> Res
         data.iter().zip(usual).enumerate().map(|(d, (n, g))| if d == 0 { block[0] } else { n / g }).collect();
     let advice = || {
         let even = data.iter().zip(usual).all(|(n, g)| n % g == 0);
-        if even && good != block {
-            format!("; try {}", written(&good))
-        } else {
-            "; or give the grid by --split".to_owned()
-        }
+        if even && good != block { format!("; try {}", written(&good)) } else { String::new() }
     };
     for d in 1..data.len() {
         if block[d] > data[d] {

@@ -2,9 +2,7 @@
 
 use serde::{Deserialize, Serialize};
 
-use super::agreement::Agreement;
 use super::audit::Audit;
-use super::ceilings::Ceilings;
 use super::data::Verdict;
 use super::geometry::Geometry;
 use super::options::{CacheAsk, CaseAsk, IoOptions};
@@ -33,21 +31,12 @@ pub struct IoReport {
     pub options: IoOptions,
     /// The geometry that follows from it.
     pub geometry: Geometry,
-    /// The one in which was read, where that is another.
-    #[serde(default)]
-    pub reading: Option<Geometry>,
     /// What was compared.
     pub cases: Vec<CaseResult>,
     /// Every phase of every repetition, in the order in which they ran.
     pub phases: Vec<PhaseResult>,
     /// What a reader should know: disturbances, too many ranks, a budget that ran out.
     pub notes: Vec<String>,
-    /// Whether all cases hold the same data, where that was looked at.
-    #[serde(default)]
-    pub agreement: Option<Agreement>,
-    /// What the machine could do at best, where that was measured.
-    #[serde(default)]
-    pub ceilings: Option<Ceilings>,
     /// Seconds since 1970 at the beginning.
     pub time: u64,
     /// What made this: the command line, where there was one.
@@ -82,12 +71,8 @@ impl CaseResult {
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum PhaseKind {
-    /// A file is created, and the array written; only half of it where the rest is appended.
+    /// A file is created, and the array written.
     Write,
-    /// The file is opened again, and the other half written.
-    Append,
-    /// The file is opened again, and the array written once more.
-    Rewrite,
     /// The array is read.
     Read,
 }
@@ -97,8 +82,6 @@ impl PhaseKind {
     pub fn name(self) -> &'static str {
         match self {
             PhaseKind::Write => "write",
-            PhaseKind::Append => "append",
-            PhaseKind::Rewrite => "rewrite",
             PhaseKind::Read => "read",
         }
     }
@@ -169,15 +152,6 @@ pub struct PhaseResult {
     pub cache: CacheState,
     /// Bytes of values moved by all ranks.
     pub bytes: u64,
-    /// Bytes that others move, too: halos. They are in `bytes`.
-    #[serde(default)]
-    pub overlap: u64,
-    /// Whether the time that was given was over before the whole array was moved.
-    #[serde(default)]
-    pub partial: bool,
-    /// Whether it is no reading of the whole array: random boxes, or one value in so many.
-    #[serde(default)]
-    pub sampled: bool,
     /// Bytes of the files.
     pub stored: u64,
     /// Bytes fetched from storage by all ranks, where the system tells.
@@ -243,14 +217,12 @@ impl PhaseResult {
         self.bytes as f64 / self.total().max(1e-9)
     }
 
-    /// Bytes of values for each byte of the files; `None` where only a part of the values was moved.
+    /// Bytes of values for each byte of the files.
     pub fn ratio(&self) -> Option<f64> {
-        (self.kind != PhaseKind::Append && !self.partial && !self.sampled && self.stored > 0)
-            .then(|| self.bytes.saturating_sub(self.overlap) as f64 / self.stored as f64)
+        (self.stored > 0).then(|| self.bytes as f64 / self.stored as f64)
     }
 
-    /// Bytes of the files a second, with opening and closing (what is compressed may be written when the file is closed), where all
-    /// values were moved.
+    /// Bytes of the files a second, with opening and closing (what is compressed may be written when the file is closed).
     pub fn rate_stored(&self) -> Option<f64> {
         self.ratio().map(|_| self.stored as f64 / self.total().max(1e-9))
     }
@@ -298,11 +270,6 @@ impl IoReport {
             for (case, other) in all.cases.iter_mut().zip(run.cases) {
                 case.audit = case.audit.take().or(other.audit);
             }
-            // Of several runs, the one that found something.
-            let bad = |a: &Option<Agreement>| a.as_ref().is_some_and(|a| a.problems().next().is_some());
-            if all.agreement.is_none() || (bad(&run.agreement) && !bad(&all.agreement)) {
-                all.agreement = run.agreement;
-            }
             for note in run.notes {
                 if !all.notes.contains(&note) {
                     all.notes.push(note);
@@ -310,16 +277,6 @@ impl IoReport {
             }
             all
         })
-    }
-
-    /// The readings that did not find the data that was to be written, in words.
-    pub fn disagreements(&self) -> Vec<String> {
-        let problems = self.agreement.iter().flat_map(Agreement::problems);
-        let told = |r: &super::Reading| {
-            let case = self.cases.get(r.case).map_or("", |c| c.name.as_str());
-            format!("data of {case}: {} {}", r.by, r.problem.as_deref().unwrap_or_default())
-        };
-        problems.map(told).collect()
     }
 
     /// The first failed check, if any.

@@ -22,10 +22,6 @@ pub enum StoredAs {
 }
 
 impl StoredAs {
-    /// The formats that are as different as formats are: what a cell is stored in when all are asked for.
-    pub const EACH: [StoredAs; 3] =
-        [StoredAs::File(Format::Netcdf4), StoredAs::File(Format::Cdf5), StoredAs::Zarr];
-
     /// The format of netCDF whose model it has.
     pub fn format(self) -> Format {
         match self {

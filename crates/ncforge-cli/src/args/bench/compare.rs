@@ -9,12 +9,11 @@ use crate::args::GlobalArgs;
 /// Set two saved results against one another, row by row.
 ///
 /// Times are compared by their medians. A difference is more than chance where a 95 % interval (bootstrap) leaves out none, and p (rank-sum test: how
-/// likely chance alone is) is at most 0.05, for which four repetitions are needed. What a run said against its own numbers is repeated. Tables that NetCDF-Bench has printed, summaries of IOR and metrics of h5bench can be given as well: their rows are set
-/// against those of the same phase with as many bytes, and the same array and ranks where they tell them.
+/// likely chance alone is) is at most 0.05, for which four repetitions are needed. What a run said against its own numbers is repeated.
 #[derive(Args, Debug)]
 #[command(after_long_help = AFTER)]
 pub(crate) struct BenchCompareArgs {
-    /// The result to compare with, saved by --json=PATH, or another tool's
+    /// The result to compare with, saved by --json=PATH
     #[arg(value_name = "BEFORE")]
     pub(crate) before: PathBuf,
     /// The result that is judged

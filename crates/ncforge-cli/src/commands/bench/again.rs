@@ -9,15 +9,9 @@ use super::itself::Itself;
 use crate::commands::Context;
 use crate::exit::{Exit, Failure, Result};
 
-/// Options that say where results go, unfinished ones too: with a path, behind a blank, if they have one always.
-const OUTPUTS: [(&str, bool); 6] = [
-    ("--csv", false),
-    ("--json", false),
-    ("--markdown", true),
-    ("--html", true),
-    ("--resume", true),
-    ("--ops-log", true),
-];
+/// Options that say where results go: with a path, behind a blank, if they have one always.
+const OUTPUTS: [(&str, bool); 4] =
+    [("--csv", false), ("--json", false), ("--markdown", true), ("--html", true)];
 
 /// The words of a command line without where its results go. Optional paths of `bench io` may stand behind a blank.
 pub(super) fn without_outputs(words: &[String]) -> Vec<String> {
@@ -84,6 +78,5 @@ mod tests {
         assert_eq!(cleaned("bench io -w --json out.json --csv -r --html=x.html"), "bench io -w -r");
         assert_eq!(cleaned("bench access --json a.nc --markdown - b.nc"), "bench access a.nc b.nc");
         assert_eq!(cleaned("bench chunks --csv=x.csv f.nc"), "bench chunks f.nc");
-        assert_eq!(cleaned("bench io --resume p.json -w --resume=q.json"), "bench io -w");
     }
 }

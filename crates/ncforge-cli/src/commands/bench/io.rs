@@ -6,19 +6,16 @@ use ncforge_bench::report::io::{io_results, io_table, netcdf_bench_table};
 use ncforge_bench::result::{Results, results_csv};
 use ncforge_bench::team::{Alone, MpiTeam, SharedTeam, Team};
 use ncforge_bench::workload::io::{
-    AccessKind, CaseAsk, ChunkChoice, Content, DriverAsk, GeometryRequest, IoOptions, IoReport, Preset,
-    StoredAs, endian_name, plan, run, sample_type,
+    AccessKind, CaseAsk, ChunkChoice, Content, DriverAsk, GeometryRequest, IoOptions, IoReport, StoredAs,
+    plan, run, sample_type,
 };
 
 use super::steps::Steps;
 use super::{output, ranks, team};
-use crate::args::{CacheArg, Compat, IoArgs, OutputForm};
+use crate::args::{IoArgs, OutputForm};
 use crate::commands::Context;
 use crate::exit::{Exit, Failure, Result};
 use crate::interrupt;
-
-/// Seconds that a precision is waited for when nobody says.
-const UNTIL_BUDGET: f64 = 60.0;
 
 /// Runs this process' part: alone, as a rank of a job, or as the one who starts the ranks.
 pub(super) fn run_io(args: &IoArgs, cx: &Context<'_>) -> Result {
@@ -29,13 +26,6 @@ pub(super) fn run_io(args: &IoArgs, cx: &Context<'_>) -> Result {
         return ranks::run(args, &numbers, cx);
     }
     let options = options(args, &args.sweep, cx)?;
-    if let Some(path) = &args.ops_log {
-        let folder = path.parent().filter(|f| !f.as_os_str().is_empty());
-        if path.is_dir() || folder.is_some_and(|f| !f.is_dir()) {
-            let why = format!("`{}` cannot be written: no such folder, or a folder itself", path.display());
-            return Err(Failure::usage(why, "name a file in a folder that exists"));
-        }
-    }
     if let Some(team) = job {
         return as_rank(&team, args, &options, cx);
     }
@@ -83,45 +73,25 @@ fn as_rank(team: &dyn Team, args: &IoArgs, options: &IoOptions, cx: &Context<'_>
         steps.finish();
     }
     report.command = Some(cx.command_line());
-    let exit = exit_of(args, &report);
+    let exit = if report.wrong().is_some() { Exit::BadInput } else { Exit::Ok };
     if team.rank() == 0 {
         print(args, &report, cx)?;
     }
     Ok(exit)
 }
 
-fn exit_of(args: &IoArgs, report: &IoReport) -> Exit {
-    let disturbed = report.phases.iter().filter(|p| p.disturbed).count();
-    if report.wrong().is_some() || !report.disagreements().is_empty() {
-        Exit::BadInput
-    } else if args.strict && disturbed * 2 > report.phases.len() {
-        Exit::Differences
-    } else {
-        Exit::Ok
-    }
-}
-
 fn print(args: &IoArgs, report: &IoReport, cx: &Context<'_>) -> std::result::Result<(), Failure> {
-    let table = |_: &Results| if compat(args) { as_netcdf_bench(args, report) } else { io_table(report) };
+    let table = |_: &Results| if as_there(args) { as_netcdf_bench(args, report) } else { io_table(report) };
     output::put(&args.reports, io_results(report), &table, &results_csv, cx)?;
-    for line in report.disagreements() {
-        cx.printer.warn(line);
-    }
     if let Some((case, _, verdict)) = report.wrong() {
         cx.printer.warn(format_args!(
             "{} of {} values that {} read are wrong",
             verdict.wrong, verdict.checked, case.name
         ));
         for m in &verdict.first {
-            let (name, dims) = report.geometry.named(m.field);
-            let place: Vec<String> = dims.iter().zip(&m.at).map(|(n, i)| format!("{n} {i}")).collect();
-            let of = if report.geometry.fields.len() > 1 { format!("`{name}` ") } else { String::new() };
-            cx.printer.warn(format_args!(
-                "{of}at {}: {} instead of {}",
-                place.join(", "),
-                m.found,
-                m.expected
-            ));
+            let place: Vec<String> =
+                report.geometry.names.iter().zip(&m.at).map(|(n, i)| format!("{n} {i}")).collect();
+            cx.printer.warn(format_args!("at {}: {} instead of {}", place.join(", "), m.found, m.expected));
         }
     }
     Ok(())
@@ -137,8 +107,9 @@ fn as_netcdf_bench(args: &IoArgs, report: &IoReport) -> String {
     text
 }
 
-pub(super) fn compat(args: &IoArgs) -> bool {
-    args.compat == Some(Compat::NetcdfBench) || args.output == OutputForm::Parser
+/// Whether all is done as NetCDF-Bench does it.
+pub(super) fn as_there(args: &IoArgs) -> bool {
+    args.output == OutputForm::Parser
 }
 
 /// The options in the library's terms, with these sweeps.
@@ -147,11 +118,7 @@ pub(super) fn options(
     sweeps: &[String],
     cx: &Context<'_>,
 ) -> std::result::Result<IoOptions, Failure> {
-    let as_there = compat(args);
-    if as_there && (args.vars.is_some() || args.preset.is_some()) {
-        let why = "NetCDF-Bench's table is about one variable, not those of --vars and --preset";
-        return Err(Failure::usage(why, "leave out --compat, or the variables"));
-    }
+    let as_there = as_there(args);
     let write = args.write || !(args.read || args.verify);
     let nn = |n: Option<std::num::NonZeroUsize>| n.map(|n| usize::from(n) as u64);
     let codec = match args.deflate {
@@ -165,14 +132,9 @@ pub(super) fn options(
         access: args.access.unwrap_or_default(),
         chunks: args.chunk.clone().unwrap_or_default(),
         coding: Coding { codec, shuffle: args.shuffle.unwrap_or_default(), rounding: args.quantize },
-        endian: args.endian.into(),
-        cache: args.chunk_cache.0,
     };
     let mut cases: Vec<CaseAsk> =
         drivers.into_iter().map(|driver| CaseAsk { driver, ..base.clone() }).collect();
-    if args.engines {
-        cases = on_every_format(cases);
-    }
     for sweep in sweeps {
         cases = swept(&cases, sweep)?;
     }
@@ -193,82 +155,48 @@ pub(super) fn options(
         (Content::Sample { path, variable }, None) => sample_type(path, variable)?,
         (_, None) => Atomic::Int,
     };
-    let few = as_there;
+    let repetitions = args.reps.map_or(if as_there { 1 } else { 5 }, usize::from);
     Ok(IoOptions {
         geometry: GeometryRequest {
-            data: match (args.preset, &args.data) {
-                (Some(preset), None) => Some(preset.data()),
-                (Some(preset), Some(data)) => Some(preset.named(data.clone())),
-                (None, data) => data.clone(),
-            },
+            data: args.data.clone(),
             block: args.block.clone(),
-            split: args.split.clone(),
             nodes: nn(args.nodes),
             ppn: nn(args.ppn),
-            shares: args.shares.clone(),
-            decomposition: args.decomposition.clone(),
-            variables: args.preset.map(Preset::variables).or_else(|| args.vars.clone()),
         },
-        read_block: args.read_block.clone(),
-        random: args.random,
-        stride: args.stride.clone(),
-        read_order: args.read_order.clone(),
-        halo: args.halo.clone(),
-        compute: args.compute,
         cases,
         write,
-        append: args.append,
-        rewrite: args.rewrite,
         read: args.read || args.verify,
-        verify: args.verify || (write && !args.no_verify),
+        verify: args.verify || write,
         overwrite: args.reports.overwrite,
-        keep: args.keep,
         format: args.format.format(),
         dtype,
         unlimited: args.unlimited,
         fill: args.fill,
         content,
-        seed: args.seed,
-        repetitions: args.reps.map_or(if few { 1 } else { 5 }, usize::from),
-        warmup: args.warmup.unwrap_or(usize::from(!few)),
-        budget: args.budget.or(args.until.map(|_| UNTIL_BUDGET)),
-        until: args.until.map(|s| s.0),
-        seconds: args.seconds,
-        resume: args.resume.clone(),
-        ops_log: args.ops_log.clone(),
+        repetitions,
+        warmup: warmup(args, repetitions),
         caches: args.cache.clone(),
-        sync: !args.no_sync && !as_there,
-        guard: !args.no_guard && !as_there,
+        sync: !as_there,
+        // A number of repetitions that is asked for is the number that is made.
+        guard: args.reps.is_none() && !as_there,
         threads: cx.threads(),
-        memory: args.hold.map(|s| s.0),
         layers: args.layers,
-        engines: args.engines,
-        ceilings: args.ceilings,
         hints: args.hint.clone(),
         ..IoOptions::new(&args.file)
     })
 }
 
-/// Each case in each format: plain bytes, which have none, once.
-fn on_every_format(cases: Vec<CaseAsk>) -> Vec<CaseAsk> {
-    let each = |case: CaseAsk| {
-        let formats = if case.driver.is_plain() { &StoredAs::EACH[..1] } else { &StoredAs::EACH[..] };
-        let plain = case.driver.is_plain();
-        formats
-            .iter()
-            .map(|&stored| CaseAsk { stored: (!plain).then_some(stored), ..case.clone() })
-            .collect::<Vec<_>>()
-    };
-    cases.into_iter().flat_map(each).collect()
+/// Rounds before those that count.
+pub(super) fn warmup(args: &IoArgs, repetitions: usize) -> usize {
+    usize::from(repetitions > 1 && !as_there(args))
 }
 
 /// The libraries, in the order in which they are told.
 fn drivers(args: &IoArgs) -> std::result::Result<Vec<DriverAsk>, Failure> {
-    if args.layers || args.engines {
+    if args.layers {
         if args.sweep.iter().any(|s| s.starts_with("driver=")) {
-            let option = if args.layers { "--layers" } else { "--engines" };
-            let why = format!("{option} and -L driver exclude one another");
-            return Err(Failure::usage(why, format!("{option} takes the libraries in their order")));
+            let why = "--layers and -L driver exclude one another";
+            return Err(Failure::usage(why, "--layers takes the libraries in their order"));
         }
         return Ok(DriverAsk::layers(&args.library));
     }
@@ -301,11 +229,6 @@ fn swept(cases: &[CaseAsk], sweep: &str) -> std::result::Result<Vec<CaseAsk>, Fa
                 "codec" => case.coding.codec = value.parse().map_err(bad)?,
                 "quantize" if value == "none" => case.coding.rounding = None,
                 "quantize" => case.coding.rounding = Some(value.parse().map_err(bad)?),
-                "endian" => {
-                    case.endian = endian_name::parse(value)
-                        .ok_or_else(|| bad(format!("no byte order `{value}`: native, little, big")))?;
-                }
-                "chunk-cache" => case.cache = value.parse::<CacheArg>().map_err(bad)?.0,
                 // Plain bytes have no format.
                 "format" if case.driver.is_plain() => {
                     value.parse::<StoredAs>().map_err(bad)?;
@@ -320,7 +243,7 @@ fn swept(cases: &[CaseAsk], sweep: &str) -> std::result::Result<Vec<CaseAsk>, Fa
                 "shuffle" => case.coding.shuffle = value.parse().map_err(bad)?,
                 _ => {
                     return Err(usage(format!(
-                        "`{name}` cannot be varied; chunk, access, driver, format, codec, deflate, shuffle, quantize, endian, chunk-cache and (outside MPI jobs) ranks can"
+                        "`{name}` cannot be varied; chunk, access, driver, format, codec, deflate, shuffle, quantize and (outside MPI jobs) ranks can"
                     )));
                 }
             }

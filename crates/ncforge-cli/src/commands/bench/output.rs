@@ -58,7 +58,7 @@ pub(super) fn put(
         write(path, &results_markdown(&shared()), out.overwrite, cx)?;
     }
     if let Some(path) = html_to {
-        write(path, &results_page(&shared())?, out.overwrite, cx)?;
+        write(path, &results_page(&shared()), out.overwrite, cx)?;
     }
     Ok(())
 }

@@ -1,14 +1,11 @@
 //! `ncforge bench io -L ranks=1,2,4`: the same with more and more ranks.
 
-use std::time::Instant;
-
-use ncforge_bench::checkpoint::Checkpoint;
 use ncforge_bench::report::io::io_results;
 use ncforge_bench::report::{results_table, seconds};
 use ncforge_bench::result::{Results, over_ranks, results_csv};
 use ncforge_bench::workload::io::{IoReport, plan};
 
-use super::io::{compat, options};
+use super::io::{as_there, options, warmup};
 use super::{again, output};
 use crate::args::IoArgs;
 use crate::commands::Context;
@@ -18,10 +15,6 @@ use crate::exit::{Exit, Failure, Result};
 pub(super) fn asked(args: &IoArgs) -> Result<Option<Vec<usize>>, Failure> {
     let Some(list) = args.sweep.iter().find_map(|s| s.strip_prefix("ranks=")) else { return Ok(None) };
     let numbers: Option<Vec<usize>> = list.split(',').map(|n| n.parse().ok().filter(|&n| n > 0)).collect();
-    if args.ops_log.is_some() {
-        let why = "--ops-log is of one number of ranks";
-        return Err(Failure::usage(why, "leave out -L ranks, and give --ranks"));
-    }
     let hint = "as -L ranks=1,2,4; nodes and ranks on each (-n, -p) follow from it";
     let Some(numbers) = numbers else {
         return Err(Failure::usage(format!("-L ranks: `{list}` is no list of numbers"), hint));
@@ -57,29 +50,16 @@ pub(super) fn run(args: &IoArgs, numbers: &[usize], cx: &Context<'_>) -> Result 
     }
     let words: Vec<String> = cx.argv.iter().skip(1).map(|w| w.to_string_lossy().into_owned()).collect();
     let words = without_values(&without_sweep(&again::without_outputs(&words)), &PER_RUN);
-    let few = compat(args);
-    let rounds = args.reps.map_or(if few { 1 } else { 5 }, usize::from);
-    let warmup = args.warmup.unwrap_or(usize::from(!few));
-    let key = serde_json::json!({ "words": words, "ranks": numbers, "warmup": warmup, "ncforge": env!("CARGO_PKG_VERSION") });
-    let saved = args.resume.as_deref().map(|path| Checkpoint::new(path, key));
-    let earlier = saved.as_ref().map(Checkpoint::load::<Vec<Vec<IoReport>>>).transpose()?.flatten();
-    let mut found = earlier.unwrap_or_else(|| numbers.iter().map(|_| Vec::new()).collect());
-    let begun = Instant::now();
-    let mut late = false;
-    let all = warmup.saturating_add(rounds);
-    for round in 0..all {
-        cx.printer.detail(format_args!("round {} of {all}", round + 1));
-        let mut made = false;
+    let rounds = args.reps.map_or(if as_there(args) { 1 } else { 5 }, usize::from);
+    let warmup = warmup(args, rounds);
+    let mut found: Vec<Vec<IoReport>> = numbers.iter().map(|_| Vec::new()).collect();
+    for round in 0..warmup + rounds {
+        cx.printer.detail(format_args!("round {} of {}", round + 1, warmup + rounds));
         for turn in 0..numbers.len() {
             // Another one is first in every round.
             let which = (turn + round) % numbers.len();
-            if round >= warmup && found[which].len() > round - warmup {
-                // An earlier run has done it.
-                continue;
-            }
-            made |= round >= warmup;
             let mut words = words.clone();
-            words.extend(["--reps=1", "--warmup=0", "--ranks"].map(str::to_owned));
+            words.extend(["--reps=1", "--ranks"].map(str::to_owned));
             words.push(numbers[which].to_string());
             let (exit, results) = again::run(&words, false, cx)?;
             if exit != Exit::Ok {
@@ -89,16 +69,8 @@ pub(super) fn run(args: &IoArgs, numbers: &[usize], cx: &Context<'_>) -> Result 
             let reports = details.filter_map(|d| serde_json::from_value::<IoReport>(d).ok());
             if round >= warmup {
                 found[which].extend(reports);
-                saved.as_ref().map_or(Ok(()), |s| s.save(&found))?;
             }
         }
-        late = made && args.budget.is_some_and(|b| begun.elapsed().as_secs_f64() > b) && round + 1 < all;
-        if late {
-            break;
-        }
-    }
-    if !late {
-        saved.iter().for_each(Checkpoint::remove);
     }
     let joined = numbers.iter().zip(found).filter_map(|(&n, r)| Some((n, io_results(&IoReport::joined(r)?))));
     if let Some(results) = over_ranks(joined.collect()) {
@@ -110,7 +82,7 @@ pub(super) fn run(args: &IoArgs, numbers: &[usize], cx: &Context<'_>) -> Result 
 }
 
 /// Options that hold for all rounds, not for one run.
-const PER_RUN: [&str; 4] = ["--reps", "--warmup", "--budget", "--until"];
+const PER_RUN: [&str; 1] = ["--reps"];
 
 /// Without these options and their values, behind a blank or an equals sign.
 fn without_values(words: &[String], names: &[&str]) -> Vec<String> {
@@ -146,7 +118,7 @@ mod tests {
     #[test]
     fn options_of_all_rounds_are_left_out() {
         let words: Vec<String> =
-            "bench io --reps 3 -w --warmup=1 --repsx --budget 9 -r".split(' ').map(str::to_owned).collect();
+            "bench io --reps 3 -w --reps=1 --repsx -r".split(' ').map(str::to_owned).collect();
         assert_eq!(without_values(&words, &PER_RUN).join(" "), "bench io -w --repsx -r");
     }
 }

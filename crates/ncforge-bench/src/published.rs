@@ -1,12 +1,12 @@
 //! Measurements that others have published, made again: which runs belong to them, and which figures stand beside ours.
 //!
-//! | seed | what was measured | where it was published |
+//! | name | what was measured | where it was published |
 //! |---|---|---|
-//! | 000 | reads from 45 chunk shapes; a cache too small for one chunk | Unidata developers' blog, posts on AR-5 |
-//! | 001 | 10 million floats to disk, raw and portable, on a Cray Y-MP | netcdfgroup, 1993 |
-//! | 002 | tiles of NEMO to one file, by several builds of netCDF | NOCSCOMBINE on HECToR, table 9 |
-//! | 003 | blocks of an array by one or many ranks | NetCDF-Bench, example output |
-//! | 004 | records of stations in compressed files | a patched netCDF, "Some performance numbers" |
+//! | `unidata-2013` | reads from 45 chunk shapes; a cache too small for one chunk | Unidata developers' blog, posts on AR-5 |
+//! | `cray-1993` | 10 million floats to disk, raw and portable, on a Cray Y-MP | netcdfgroup, 1993 |
+//! | `nocscombine` | tiles of NEMO to one file, by several builds of netCDF | NOCSCOMBINE on HECToR, table 9 |
+//! | `netcdf-bench` | blocks of an array by one or many ranks | NetCDF-Bench, example output |
+//! | `compressed-netcdf` | records of stations in compressed files | a patched netCDF, "Some performance numbers" |
 //!
 //! Those machines are gone: a ratio of seconds says what became of the whole, processor, disk and library. Where the amount of work
 //! differs from theirs, rates or seconds for each unit of work are compared, and the unit says so.
@@ -20,11 +20,11 @@ use crate::result::{Results, Section};
 
 pub use figures::publish;
 
-/// One run of the program that belongs to a seed.
+/// One run of the program that belongs to a publication.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Step {
-    /// The seed: "000".
-    pub seed: &'static str,
+    /// The publication: "unidata-2013".
+    pub publication: &'static str,
     /// A short name: "chunks".
     pub name: &'static str,
     /// What it is.
@@ -33,7 +33,7 @@ pub struct Step {
     pub words: Vec<String>,
 }
 
-/// Chunk shapes of seed 000, in its order.
+/// Chunk shapes of `unidata-2013`, in its order.
 const SHAPES: &str = "1,16,32;1,16,128;1,16,256;1,64,32;1,64,128;1,64,256;1,128,32;1,128,128;1,128,256;\
 10,16,32;10,16,128;10,16,256;10,64,32;10,64,128;10,64,256;10,128,32;10,128,128;10,128,256;\
 256,16,32;256,16,128;256,16,256;256,64,32;256,64,128;256,64,256;256,128,32;256,128,128;256,128,256;\
@@ -42,20 +42,20 @@ const SHAPES: &str = "1,16,32;1,16,128;1,16,256;1,64,32;1,64,128;1,64,256;1,128,
 /// A few of them: thin, long, both, and the worst of theirs.
 const FEW_SHAPES: &str = "1,16,32;1,128,256;10,64,128;256,64,256;1024,16,32;1560,128,256";
 
-/// The runs, in the order of the seeds. `quick`: few shapes, few repetitions, parts of the data sets; else what was
+/// The runs, in the order of the publications. `quick`: few shapes, few repetitions, parts of the data sets; else what was
 /// published. `libraries`: builds of netCDF-C to compare with. Files go to `folder`.
 ///
 /// ```
 /// use std::path::Path;
-/// let steps = ncforge_bench::seeds::steps(true, &["find".into()], Path::new("/tmp"), None);
-/// let seeds: Vec<&str> = steps.iter().map(|s| s.seed).collect();
-/// assert_eq!(seeds, ["000", "000", "001", "002", "003", "003", "004"]);
+/// let steps = ncforge_bench::published::steps(true, &["find".into()], Path::new("/tmp"), None);
+/// assert_eq!(steps.len(), 7);
+/// assert_eq!(steps[0].publication, "unidata-2013");
 /// ```
 pub fn steps(quick: bool, libraries: &[String], folder: &Path, threads: Option<usize>) -> Vec<Step> {
-    let step = |seed, name, about, words: &str, drivers: bool| {
+    let step = |publication, name, about, words: &str, drivers: bool| {
         let mut words: Vec<String> = words.split(' ').map(str::to_owned).collect();
         if matches!(name, "io" | "ranks") {
-            let file = folder.join("ncforge-seeds-io.nc");
+            let file = folder.join("ncforge-published-io.nc");
             words.push(format!("--testfile={}", file.display()));
             words.push(format!("--driver={}", if drivers { "ncforge,raw" } else { "ncforge" }));
         } else {
@@ -63,7 +63,7 @@ pub fn steps(quick: bool, libraries: &[String], folder: &Path, threads: Option<u
         }
         words.extend(libraries.iter().map(|l| format!("--library={l}")));
         words.extend(threads.map(|n| format!("--threads={n}")));
-        Step { seed, name, about, words }
+        Step { publication, name, about, words }
     };
     let pick = |few: &'static str, all: &'static str| if quick { few } else { all };
     let sweep = |shapes, rest| {
@@ -71,7 +71,7 @@ pub fn steps(quick: bool, libraries: &[String], folder: &Path, threads: Option<u
     };
     vec![
         step(
-            "000",
+            "unidata-2013",
             "chunks",
             "chunk shapes, all slabs and some series",
             &sweep(
@@ -84,7 +84,7 @@ pub fn steps(quick: bool, libraries: &[String], folder: &Path, threads: Option<u
             false,
         ),
         step(
-            "000",
+            "unidata-2013",
             "cliff",
             "the cliff at a cache too small for one chunk",
             pick(
@@ -94,14 +94,14 @@ pub fn steps(quick: bool, libraries: &[String], folder: &Path, threads: Option<u
             false,
         ),
         step(
-            "001",
+            "cray-1993",
             "convert",
             "floats to disk in a portable format",
             pick("bench convert --quick", "bench convert"),
             false,
         ),
         step(
-            "002",
+            "nocscombine",
             "combine",
             "tiles to one file",
             pick(
@@ -111,27 +111,27 @@ pub fn steps(quick: bool, libraries: &[String], folder: &Path, threads: Option<u
             false,
         ),
         step(
-            "003",
+            "netcdf-bench",
             "io",
             "blocks of an array, by one rank",
             pick(
-                "bench io -w -r -O -d 100:100:100:10 --reps 3 --budget 20 --cache warm,cold --ceilings",
-                "bench io -w -r -O -d 100:100:100:10 --reps 9 --budget 90 --cache warm,cold --ceilings",
+                "bench io -w -r -O -d 100:100:100:10 --reps 3 --cache warm,cold",
+                "bench io -w -r -O -d 100:100:100:10 --reps 9 --cache warm,cold",
             ),
             true,
         ),
         step(
-            "003",
+            "netcdf-bench",
             "ranks",
             "blocks of an array by more and more ranks, a file for each",
             pick(
-                "bench io -w -r -O -d 100:200:100:10 -t file --reps 3 --budget 20 -L ranks=1,2",
-                "bench io -w -r -O -d 100:400:100:10 -t file --reps 9 --budget 120 -L ranks=1,2,4",
+                "bench io -w -r -O -d 100:200:100:10 -t file --reps 3 -L ranks=1,2",
+                "bench io -w -r -O -d 100:400:100:10 -t file --reps 9 -L ranks=1,2,4",
             ),
             true,
         ),
         step(
-            "004",
+            "compressed-netcdf",
             "records",
             "records of stations in compressed files",
             pick(
@@ -143,7 +143,7 @@ pub fn steps(quick: bool, libraries: &[String], folder: &Path, threads: Option<u
     ]
 }
 
-/// Keeps the steps that are named: by a seed, or by a name.
+/// Keeps the steps that are named: by their publication, or by a name.
 ///
 /// # Errors
 /// [`Error::Invalid`] for a name that no step has.
@@ -152,12 +152,13 @@ pub fn only(steps: Vec<Step>, wanted: &[String]) -> Result<Vec<Step>> {
         return Ok(steps);
     }
     for name in wanted {
-        if !steps.iter().any(|s| s.seed == name || s.name == name) {
-            let known: Vec<String> = steps.iter().map(|s| format!("{} ({})", s.seed, s.name)).collect();
-            return Err(Error::Invalid(format!("there is no seed `{name}`: {}", known.join(", "))));
+        if !steps.iter().any(|s| s.publication == name || s.name == name) {
+            let known: Vec<String> =
+                steps.iter().map(|s| format!("{} ({})", s.publication, s.name)).collect();
+            return Err(Error::Invalid(format!("there is no publication `{name}`: {}", known.join(", "))));
         }
     }
-    Ok(steps.into_iter().filter(|s| wanted.iter().any(|w| s.seed == w || s.name == w)).collect())
+    Ok(steps.into_iter().filter(|s| wanted.iter().any(|w| s.publication == w || s.name == w)).collect())
 }
 
 /// What a step gave, as sections with the published figures beside ours.
@@ -168,7 +169,7 @@ pub fn sections(step: &Step, results: Results) -> Vec<Section> {
         .into_iter()
         .map(|mut section| {
             // Two steps may have the same array: what each is about tells them apart.
-            section.title = format!("Seed {}, {}. {}", step.seed, step.about, section.title);
+            section.title = format!("{}: {}. {}", step.publication, step.about, section.title);
             publish(step, &mut section);
             section.notes.push(format!("made by: ncforge {}", line.join(" ")));
             section
@@ -178,7 +179,7 @@ pub fn sections(step: &Step, results: Results) -> Vec<Section> {
 
 /// A step that could not be done, as a section that says so.
 pub fn failed(step: &Step, why: &str) -> Section {
-    let mut section = Section::new(step.name, format!("Seed {}. {}: not measured", step.seed, step.about));
+    let mut section = Section::new(step.name, format!("{}: {}: not measured", step.publication, step.about));
     section.words.push(format!("NOT MEASURED: {why}"));
     section
 }

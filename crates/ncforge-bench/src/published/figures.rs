@@ -1,9 +1,9 @@
 //! The published figures, and the rows that they belong to.
 
 use super::Step;
-use crate::result::{Row, Section, SeedFigure};
+use crate::result::{PublishedFigure, Row, Section};
 
-/// Reads of seed 000: chunk lengths (0: a classic file), megabytes of cache, microseconds of a slab and of a series.
+/// Reads of `unidata-2013`: chunk lengths (0: a classic file), megabytes of cache, microseconds of a slab and of a series.
 const AR5: &str = include_str!("ar5.csv");
 
 /// Bytes of the cache that was too small.
@@ -21,9 +21,9 @@ pub fn publish(step: &Step, section: &mut Section) {
         _ if section.workload == "records-station" => station(row),
         _ => network(row, &detail["options"]),
     };
-    let figures: Vec<Option<SeedFigure>> = section.rows.iter().map(find).collect();
+    let figures: Vec<Option<PublishedFigure>> = section.rows.iter().map(find).collect();
     for (row, figure) in section.rows.iter_mut().zip(figures) {
-        row.seed = figure;
+        row.published = figure;
     }
     let mut words = Vec::new();
     if step.name == "cliff" {
@@ -41,7 +41,7 @@ pub fn publish(step: &Step, section: &mut Section) {
 fn summary(section: &Section) -> Option<String> {
     let own = |r: &&Row| r.engine == "ncforge" || r.facts.get("engine").is_some_and(|e| e == "ncforge");
     let mut ratios: Vec<(f64, &Row)> =
-        section.rows.iter().filter(own).filter_map(|r| Some((r.seed.as_ref()?.ratio(), r))).collect();
+        section.rows.iter().filter(own).filter_map(|r| Some((r.published.as_ref()?.ratio(), r))).collect();
     ratios.sort_by(|a, b| a.0.total_cmp(&b.0));
     let (least, most) = (ratios.first()?, ratios.last()?);
     let times = |r: f64| if r < 10.0 { format!("{r:.1}") } else { format!("{r:.0}") };
@@ -65,13 +65,13 @@ fn median(row: &Row) -> Option<f64> {
     row.summary().map(|s| s.median)
 }
 
-fn seconds(row: &Row, source: &str, value: f64) -> Option<SeedFigure> {
+fn seconds(row: &Row, source: &str, value: f64) -> Option<PublishedFigure> {
     let ours = median(row)?;
-    Some(SeedFigure { source: source.into(), value, ours, unit: "s".into(), more_is_better: false })
+    Some(PublishedFigure { source: source.into(), value, ours, unit: "s".into(), more_is_better: false })
 }
 
-/// Seed 000: a slab or a series from a chunk shape, with a cache.
-fn slab_or_series(row: &Row) -> Option<SeedFigure> {
+/// `unidata-2013`: a slab or a series from a chunk shape, with a cache.
+fn slab_or_series(row: &Row) -> Option<PublishedFigure> {
     let shape = fact(row, "chunk_shape");
     let cache = fact(row, "chunk_cache_bytes").parse::<u64>().ok()? >> 20;
     let line = AR5.lines().skip(1).find_map(|line| {
@@ -86,9 +86,9 @@ fn slab_or_series(row: &Row) -> Option<SeedFigure> {
     seconds(row, "Unidata, AR-5 sweeps, netCDF-4.1", us * 1e-6)
 }
 
-/// Seed 000, its first table: a slab from chunks of 33 MB, deflated, by the cache. (A series of the first run, which loads
+/// `unidata-2013`, its first table: a slab from chunks of 33 MB, deflated, by the cache. (A series of the first run, which loads
 /// the cache, was published too; it is as slow everywhere.)
-fn cliff(row: &Row) -> Option<SeedFigure> {
+fn cliff(row: &Row) -> Option<PublishedFigure> {
     if row.phase != "slab" || fact(row, "chunk_shape") == "classic" {
         return None;
     }
@@ -100,7 +100,7 @@ fn cliff(row: &Row) -> Option<SeedFigure> {
     seconds(row, &format!("Unidata, {which}"), us * 1e-6)
 }
 
-/// For every library, how much slower the small cache is; the seed: 239 times.
+/// For every library, how much slower the small cache is; published: 239 times.
 fn cliffs(section: &Section) -> Vec<String> {
     let slab = |who: &(&str, &str), fits: &dyn Fn(&str) -> bool| {
         let own = |r: &&Row| r.phase == "slab" && (r.engine.as_str(), r.version.as_str()) == *who;
@@ -131,8 +131,8 @@ fn cliffs(section: &Section) -> Vec<String> {
     engines.iter().filter_map(told).collect()
 }
 
-/// Seed 001: 10 million floats on a Cray Y-MP, in millions of floats a second.
-fn converted(row: &Row) -> Option<SeedFigure> {
+/// `cray-1993`: 10 million floats on a Cray Y-MP, in millions of floats a second.
+fn converted(row: &Row) -> Option<PublishedFigure> {
     let floats = fact(row, "floats").parse::<f64>().ok().filter(|&n| n >= 10e6)?;
     let (value, which) = match fact(row, "format") {
         "raw" => (1.4, "raw, 64-bit words"),
@@ -141,7 +141,7 @@ fn converted(row: &Row) -> Option<SeedFigure> {
         _ => (1.3, "CRAY2IEG, then raw"),
     };
     let ours = floats / median(row)?.max(1e-12) / 1e6;
-    Some(SeedFigure {
+    Some(PublishedFigure {
         source: format!("Cray Y-MP, 1993: {which}"),
         value,
         ours,
@@ -150,9 +150,9 @@ fn converted(row: &Row) -> Option<SeedFigure> {
     })
 }
 
-/// Seed 002: 731 MB of output in 343.563 s by netCDF 3.6.2, the same values deflated in 85.188 s by 4.0. Their amount of values is not
+/// `nocscombine`: 731 MB of output in 343.563 s by netCDF 3.6.2, the same values deflated in 85.188 s by 4.0. Their amount of values is not
 /// ours, so rates are compared.
-fn combined(row: &Row) -> Option<SeedFigure> {
+fn combined(row: &Row) -> Option<PublishedFigure> {
     let (time, which) = match row.phase.as_str() {
         "plain" => (343.563, "netCDF 3.6.2, classic"),
         "deflate" | "recode" => (85.188, "netCDF 4.0-release, deflated"),
@@ -160,7 +160,7 @@ fn combined(row: &Row) -> Option<SeedFigure> {
         _ => return None,
     };
     (row.engine != "cat" && row.case != "cat").then_some(())?;
-    Some(SeedFigure {
+    Some(PublishedFigure {
         source: format!("nocscombine on HECToR, table 9: {which}"),
         value: 731.0 / time,
         ours: row.rate()? / 1e6,
@@ -169,14 +169,14 @@ fn combined(row: &Row) -> Option<SeedFigure> {
     })
 }
 
-/// Seed 003: the example output of NetCDF-Bench, one rank, 40 MB.
-fn blocks(row: &Row) -> Option<SeedFigure> {
+/// `netcdf-bench`: the example output of NetCDF-Bench, one rank, 40 MB.
+fn blocks(row: &Row) -> Option<PublishedFigure> {
     let same =
         row.phase == "write" && fact(row, "ranks") == "1" && fact(row, "data_shape") == "100:100:100:10";
     if !same {
         return None;
     }
-    Some(SeedFigure {
+    Some(PublishedFigure {
         source: "NetCDF-Bench's example output, one rank, calls alone".into(),
         value: 200.617_363_815_2,
         ours: row.rate()? / 1_048_576.0,
@@ -185,8 +185,8 @@ fn blocks(row: &Row) -> Option<SeedFigure> {
     })
 }
 
-/// Seed 004, the one file: user and system seconds for 1,000 records at random, and in sequence.
-fn station(row: &Row) -> Option<SeedFigure> {
+/// `compressed-netcdf`, the one file: user and system seconds for 1,000 records at random, and in sequence.
+fn station(row: &Row) -> Option<PublishedFigure> {
     let (which, random, sequential) = match (fact(row, "format"), fact(row, "block")) {
         ("classic", _) => ("uncompressed", 0.380 + 0.276, 0.336 + 0.037),
         ("packed", "4096") => ("blocks of 4k", 1.303 + 0.351, 0.407 + 0.038),
@@ -203,8 +203,8 @@ fn station(row: &Row) -> Option<SeedFigure> {
     seconds(row, &format!("compressed netCDF, {which}, user + system"), value)
 }
 
-/// Seed 004, the network of 622 stations: elapsed seconds for each station, of which not as many need to be here.
-fn network(row: &Row, options: &serde_json::Value) -> Option<SeedFigure> {
+/// `compressed-netcdf`, the network of 622 stations: elapsed seconds for each station, of which not as many need to be here.
+fn network(row: &Row, options: &serde_json::Value) -> Option<PublishedFigure> {
     let which = match fact(row, "format") {
         "classic" => 0,
         "packed" => 1,
@@ -221,7 +221,7 @@ fn network(row: &Row, options: &serde_json::Value) -> Option<SeedFigure> {
     let theirs = if of == "read" { 5.0 } else { 622.0 };
     let ours = options[of].as_f64().filter(|&n| n > 0.0)?;
     let form = ["uncompressed", "compressed"][which];
-    Some(SeedFigure {
+    Some(PublishedFigure {
         source: format!("co-operative stations of New York, {form}"),
         value: value[which] / theirs,
         ours: median(row)? / ours,
@@ -230,7 +230,7 @@ fn network(row: &Row, options: &serde_json::Value) -> Option<SeedFigure> {
     })
 }
 
-/// Seed 004: how much smaller compressed files are.
+/// `compressed-netcdf`: how much smaller compressed files are.
 fn sizes(section: &Section) -> Option<String> {
     let stored = |format: &str| {
         section.rows.iter().filter(|r| fact(r, "format") == format).filter_map(|r| r.stored).min()

@@ -1,4 +1,4 @@
-//! `ncforge bench seeds`
+//! `ncforge bench published`
 
 use std::path::PathBuf;
 
@@ -14,11 +14,11 @@ use crate::args::GlobalArgs;
 /// command line stands in the report.
 #[derive(Args, Debug)]
 #[command(after_long_help = AFTER)]
-pub(crate) struct SeedsArgs {
+pub(crate) struct PublishedArgs {
     /// Few shapes and repetitions, and parts of the data: less than five minutes
     #[arg(long)]
     pub(crate) quick: bool,
-    /// Only these, by number or name, as 000,convert
+    /// Only these, by their names, as unidata-2013,cray-1993
     #[arg(long, value_name = "A,B", value_delimiter = ',')]
     pub(crate) only: Vec<String>,
     /// A netCDF-C library to compare with (repeatable) [default: the system's, if there is one]
@@ -37,10 +37,10 @@ pub(crate) struct SeedsArgs {
 }
 
 const AFTER: &str = "\
-The page is written to ncforge-seeds.html, unless --html names another file.
+The page is written to ncforge-published.html, unless --html names another file.
 
 Exit codes: 0 done; else that of the first run that was not.
 
 Examples:
-  ncforge bench seeds --quick
-  ncforge bench seeds --only 001,003 --json=seeds.json";
+  ncforge bench published --quick
+  ncforge bench published --only unidata-2013,netcdf-bench --json=published.json";

@@ -1,24 +1,24 @@
-//! `ncforge bench seeds`
+//! `ncforge bench published`
 
 use std::path::{Path, PathBuf};
 
 use ncforge_bench::Error;
 use ncforge_bench::driver::{Driver, LibnetcdfDriver, library};
+use ncforge_bench::published::{Step, failed, joined, only, sections, steps};
 use ncforge_bench::report::results_table;
 use ncforge_bench::result::results_csv;
-use ncforge_bench::seeds::{Step, failed, joined, only, sections, steps};
 
 use super::{again, output, temporary, with_card};
-use crate::args::{OutputArgs, SeedsArgs};
+use crate::args::{OutputArgs, PublishedArgs};
 use crate::commands::Context;
 use crate::exit::{Exit, Result};
 use crate::interrupt;
 
 /// Where the page goes when nobody says.
-const PAGE: &str = "ncforge-seeds.html";
+const PAGE: &str = "ncforge-published.html";
 
 /// One run of the program for each step. One that fails does not end the others; its exit code is that of the command.
-pub(super) fn run(args: &SeedsArgs, cx: &Context<'_>) -> Result {
+pub(super) fn run(args: &PublishedArgs, cx: &Context<'_>) -> Result {
     let out = OutputArgs {
         csv: args.output.csv.clone(),
         json: args.output.json.clone(),
@@ -39,7 +39,7 @@ pub(super) fn run(args: &SeedsArgs, cx: &Context<'_>) -> Result {
     let steps = only(steps(args.quick, &libraries, folder.path(), threads), &args.only)?;
     if args.dry_run {
         for step in &steps {
-            cx.printer.line(format_args!("{} {:<8} ncforge {}", step.seed, step.name, line(step)));
+            cx.printer.line(format_args!("{:<17} {:<8} ncforge {}", step.publication, step.name, line(step)));
         }
         return Ok(Exit::Ok);
     }
@@ -50,7 +50,7 @@ pub(super) fn run(args: &SeedsArgs, cx: &Context<'_>) -> Result {
     let mut found = Vec::new();
     let mut worst = Exit::Ok;
     for step in &steps {
-        cx.printer.note(format_args!("seed {}: {}", step.seed, step.about));
+        cx.printer.note(format_args!("{}: {}", step.publication, step.about));
         let (exit, results) = again::run(&step.words, false, cx)?;
         if interrupt::requested() || exit == Exit::Sigint {
             return Err(Error::Stopped.into());

@@ -1,0 +1,43 @@
+//! `ncforge … @FILE`: arguments from a file, one a line.
+//!
+//! ```text
+//! -w
+//! --data-geometry=20:200:200:10
+//! --reps=9
+//! ```
+//!
+//! They take the place of the word, so that whoever sees the command line later (a saved result, the ranks that are started) sees all of
+//! them.
+
+use std::ffi::OsString;
+
+use argfile::{PREFIX, expand_args_from, parse_fromfile};
+
+use crate::exit::{Exit, Failure, Result};
+
+/// The command line with the arguments of files that it names.
+pub(crate) fn expanded(argv: Vec<OsString>) -> Result<Vec<OsString>, Failure> {
+    expand_args_from(argv.into_iter(), parse_fromfile, PREFIX).map_err(|e| Failure {
+        message: format!("cannot read arguments from a file: {e}"),
+        hint: "@FILE names a file of arguments, one a line; a file whose own name begins so is ./@NAME"
+            .into(),
+        exit: Exit::BadInput,
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn lines_take_the_place_of_the_word() {
+        let dir = tempfile::tempdir().unwrap();
+        let file = dir.path().join("args");
+        std::fs::write(&file, "-w\n--reps=3\n-f=a b.nc\n").unwrap();
+        let at = format!("@{}", file.display());
+        let words = |all: &[&str]| all.iter().map(OsString::from).collect::<Vec<_>>();
+        let found = expanded(words(&["ncforge", "bench", "io", &at, "-r"])).unwrap();
+        assert_eq!(found, words(&["ncforge", "bench", "io", "-w", "--reps=3", "-f=a b.nc", "-r"]));
+        assert_eq!(expanded(words(&["ncforge", "@/nowhere/x"])).unwrap_err().exit, Exit::BadInput);
+    }
+}
