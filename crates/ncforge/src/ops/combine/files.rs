@@ -60,27 +60,10 @@ pub(crate) fn find(words: &[PathBuf]) -> Result<Found> {
 /// Bytes `from..to` of a file's name that are its number.
 pub(crate) fn number_in(name: &str) -> Option<(usize, usize)> {
     let body = EXTENSIONS.iter().find_map(|e| name.strip_suffix(e)).unwrap_or(name);
-    let bytes = without_time(body).as_bytes();
+    let bytes = body.as_bytes();
     let to = bytes.iter().rposition(u8::is_ascii_digit)? + 1;
     let from = bytes[..to].iter().rposition(|b| !b.is_ascii_digit()).map_or(0, |i| i + 1);
     Some((from, to))
-}
-
-/// Without the time that D-Flow FM puts behind the number of a partition, where it begins a new file now and then:
-/// `model_0003_20010101_120000_map`.
-fn without_time(body: &str) -> &str {
-    let all_digits = |t: &str| !t.is_empty() && t.bytes().all(|b| b.is_ascii_digit());
-    let parts: Vec<&str> = body.rsplitn(5, '_').collect();
-    match parts[..] {
-        [kind, time, date, number, before]
-            if !kind.bytes().any(|b| b.is_ascii_digit())
-                && (time.len(), date.len()) == (6, 8)
-                && [time, date, number].into_iter().all(all_digits) =>
-        {
-            &body[..before.len() + 1 + number.len()]
-        }
-        _ => body,
-    }
 }
 
 fn name_of(path: &Path) -> String {
@@ -206,8 +189,6 @@ mod tests {
             ("wrfout_d01_2001-01-01_00:00:00_0003", "0003"),
             ("model_0003_map.nc", "0003"),
             ("x_12.nc4", "12"),
-            ("model_0003_20010101_120000_map.nc", "0003"),
-            ("model_20010101_120000_map.nc", "120000"),
         ] {
             let (from, to) = number_in(name).unwrap();
             assert_eq!(&name[from..to], number, "{name}");
