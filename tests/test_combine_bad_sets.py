@@ -78,3 +78,23 @@ def test_bad_sets_are_told(tmp_path: Path, storage: tl.Storage) -> None:
         ds.set_auto_mask(False)
         assert ds["votemper"][:3].tobytes() == ocean().fields["votemper"].values.tobytes()
         assert (ds["votemper"][3] == np.float32(1e20)).all()
+
+
+@pytest.mark.parametrize("owner", ["mesh2d_flowelem_domain", "FlowElemDomain", None], ids=str)
+def test_partitions_of_a_mesh_are_refused(tmp_path: Path, owner: str | None) -> None:
+    """They hold no boxes of a whole. The message says so, and names the tool where the model is known: exit code 1, as
+    of all that is not supported."""
+    for rank in range(2):
+        with netCDF4.Dataset(tmp_path / f"m_{rank:04}_map.nc", "w") as ds:
+            ds.createDimension("nFaces", 3)
+            ds.createVariable("mesh2d", "i4").setncatts({"cf_role": "mesh_topology", "topology_dimension": 2})
+            ds.createVariable("s1", "f8", "nFaces")[:] = rank
+            if owner:
+                ds.createVariable(owner, "i4", "nFaces")[:] = rank
+    out = tmp_path / "out.nc"
+    for words in (["m_0000_map.nc"], ["m_0000_map.nc", "m_0001_map.nc"], ["m_*_map.nc"]):
+        done = ncforge("combine", *(tmp_path / w for w in words), "-o", out, code=1)
+        assert "m_0000_map.nc" in done.stderr
+        assert "combining the partitions of an unstructured mesh" in done.stderr
+        assert ("dfmoutput mapmerge" in done.stderr) == (owner is not None)
+        assert not out.exists()

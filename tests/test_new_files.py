@@ -76,7 +76,7 @@ def test_what_a_copy_left_is_not_what_a_program_left(tmp_path: Path, run: Run) -
     with ncforge.Dataset(source, "w") as ds:
         define(ds)[:] = [5.0]
     (tmp_path / ".a.nc.ncforge-partial").write_bytes(b"half a copy")
-    (tmp_path / ".a.nc.ncforge-journal").write_text('{"journal": 2}\n')
+    (tmp_path / ".a.nc.ncforge-journal").write_text('{"journal": 3}\n')
     subprocess.run(program(path, "v[:] = 1.; os.kill(os.getpid(), 9)"))
     assert names(tmp_path) == [".a.nc.ncforge-partial", "b.nc"], "the notes spoke of another file"
     run("copy", source, path, "--resume")

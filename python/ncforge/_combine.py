@@ -68,8 +68,6 @@ class Mosaic:
     """The largest halo that is cut off, by dimension."""
     drawing: list[str]
     """A picture in letters, the first row at the bottom."""
-    ghosts: int = 0
-    """Of a mesh: cells, nodes or edges that tiles have of others, dropped."""
 
     def __str__(self) -> str:
         return "\n".join(reversed(self.drawing))
@@ -195,7 +193,7 @@ def combine(
     progress
         Called with the stage, and bytes of values done and in all; ``True`` shows a bar.
     scheme
-        "auto", "nemo", "fms", "roms", "wrf", "mitgcm", "dflowfm" or "generic": how tiles tell their place.
+        "auto", "nemo", "fms", "roms", "wrf", "mitgcm" or "generic": how tiles tell their place.
     place, names
         For "generic", as the command's ``--place`` and ``--names`` (docs/combine.md): ``["x=attr:ibegin"]``.
     holes

@@ -96,7 +96,6 @@ impl CombineRequest {
             "roms" | "croco" => SchemeChoice::Roms,
             "wrf" => SchemeChoice::Wrf,
             "mitgcm" => SchemeChoice::Mitgcm,
-            "dflowfm" | "dfm" => SchemeChoice::Dflowfm,
             "generic" if self.place.is_empty() => {
                 return Err(invalid("scheme=\"generic\" needs a place for every split dimension"));
             }

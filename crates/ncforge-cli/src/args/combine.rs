@@ -25,9 +25,6 @@ pub(crate) enum SchemeArg {
     Wrf,
     /// MITgcm, package MNC: tile_number
     Mitgcm,
-    /// D-Flow FM, partitions of a mesh: flowelem_domain
-    #[value(alias = "dfm")]
-    Dflowfm,
     /// As --place says
     Generic,
 }

@@ -46,13 +46,10 @@ pub(crate) struct DoctorArgs {
     #[arg(long)]
     pub(crate) no_sample: bool,
     /// Everything, as JSON: a list with several files
-    #[arg(long, conflicts_with = "sarif")]
-    pub(crate) json: bool,
-    /// A SARIF 2.1.0 log, for services that show findings
     #[arg(long)]
-    pub(crate) sarif: bool,
+    pub(crate) json: bool,
     /// Write a page with drawings (the chunks with reads on them, a map of the bytes, sizes of chunks, before and after with break-even); it needs no network. - is stdout
-    #[arg(long, value_name = "OUT", conflicts_with_all = ["json", "sarif", "across"])]
+    #[arg(long, value_name = "OUT", conflicts_with_all = ["json", "across"])]
     pub(crate) html: Option<PathBuf>,
     /// Overwrite the page if it exists
     #[arg(short = 'O', long, requires = "html")]

@@ -53,7 +53,6 @@ fn options(args: &CombineArgs, cx: &Context<'_>) -> Result<CombineOptions> {
         SchemeArg::Roms => SchemeChoice::Roms,
         SchemeArg::Wrf => SchemeChoice::Wrf,
         SchemeArg::Mitgcm => SchemeChoice::Mitgcm,
-        SchemeArg::Dflowfm => SchemeChoice::Dflowfm,
         SchemeArg::Generic => generic(args)?,
     };
     let is_placed = !args.place.is_empty() || args.names.is_some();

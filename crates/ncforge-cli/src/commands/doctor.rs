@@ -6,7 +6,7 @@ use std::path::PathBuf;
 
 use ncforge::ops::doctor::{
     DoctorOptions, Finding, Profile, ReaderCache, Report, Severity, anatomy, examine, examine_across, json,
-    rules, sarif,
+    rules,
 };
 use ncforge::ops::progress::Progress;
 use ncforge::tune::Access;
@@ -82,10 +82,6 @@ pub(crate) fn run(args: &DoctorArgs, cx: &Context<'_>) -> Result {
 }
 
 fn print(args: &DoctorArgs, reports: &[Report], across: &[Finding], cx: &Context<'_>) {
-    if args.sarif {
-        cx.printer.json(&sarif(reports, across));
-        return;
-    }
     for (i, report) in reports.iter().enumerate() {
         if i > 0 && report.passes.is_none() {
             cx.printer.line("");

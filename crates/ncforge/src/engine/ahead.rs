@@ -15,10 +15,10 @@ mod job;
 mod pattern;
 mod window;
 
-use std::collections::HashMap;
-use std::hash::{BuildHasherDefault, Hasher};
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, Weak};
+
+use rustc_hash::FxHashMap;
 
 use super::Engine;
 use super::budget::Held;
@@ -65,7 +65,7 @@ pub(super) enum Ahead {
 #[derive(Debug)]
 pub(super) struct LookAhead {
     enabled: bool,
-    shards: [Mutex<HashMap<Key, Track, BuildHasherDefault<Mix>>>; SHARDS],
+    shards: [Mutex<FxHashMap<Key, Track>>; SHARDS],
     /// The read at which idle windows were looked for last.
     swept: AtomicU64,
 }
@@ -146,7 +146,7 @@ impl LookAhead {
         });
     }
 
-    fn shard(&self, key: Key) -> MutexGuard<'_, HashMap<Key, Track, BuildHasherDefault<Mix>>> {
+    fn shard(&self, key: Key) -> MutexGuard<'_, FxHashMap<Key, Track>> {
         lock(&self.shards[key.spread() as usize % SHARDS])
     }
 }
@@ -463,23 +463,4 @@ fn page(stored: &[u64], size: u64) -> Vec<u64> {
         }
     }
     page
-}
-
-/// A hash of two numbers.
-#[derive(Default)]
-pub(super) struct Mix(u64);
-
-impl Hasher for Mix {
-    fn finish(&self) -> u64 {
-        self.0 ^ (self.0 >> 32)
-    }
-    fn write(&mut self, bytes: &[u8]) {
-        bytes.iter().for_each(|&b| self.write_u64(b.into()));
-    }
-    fn write_u64(&mut self, n: u64) {
-        self.0 = (self.0.rotate_left(29) ^ n).wrapping_mul(0x9E37_79B9_7F4A_7C15);
-    }
-    fn write_usize(&mut self, n: usize) {
-        self.write_u64(n as u64);
-    }
 }

@@ -1,7 +1,8 @@
-//! What this process may use: CPUs and memory of the machine, within the limits of its control group.
+//! What this process may use: CPUs and memory of the machine, within the limits of its control group. The standard
+//! library knows those of CPUs.
 //!
-//! Facts: the kernel's documentation of control groups, versions 1 and 2 (`memory.max`, `cpu.max`;
-//! `memory.limit_in_bytes`, `cpu.cfs_quota_us`, `cpu.cfs_period_us`).
+//! Facts: the kernel's documentation of control groups, versions 1 and 2 (`memory.max`;
+//! `memory.limit_in_bytes`).
 
 use std::path::{Path, PathBuf};
 use std::sync::OnceLock;
@@ -20,8 +21,7 @@ pub(super) fn memory() -> u64 {
 
 /// CPUs that this process may use at most, at least 1.
 pub(super) fn cpus() -> usize {
-    let available = std::thread::available_parallelism().map_or(1, usize::from);
-    group_cpus().map_or(available, |quota| quota.clamp(1, available))
+    std::thread::available_parallelism().map_or(1, usize::from)
 }
 
 #[cfg(unix)]
@@ -44,23 +44,6 @@ fn group_memory() -> Option<u64> {
         .into_iter()
         .filter_map(|d| read_number(&d.join("memory.limit_in_bytes")));
     v2.chain(v1).min()
-}
-
-/// The tightest CPU quota on the way from this process' control group to the root, rounded up.
-fn group_cpus() -> Option<usize> {
-    let v2 = group_dirs("", "/sys/fs/cgroup").into_iter().filter_map(|d| {
-        let text = std::fs::read_to_string(d.join("cpu.max")).ok()?;
-        let (quota, period) = text.trim().split_once(' ')?;
-        ratio(quota.parse().ok()?, period.parse().ok()?)
-    });
-    let v1 = group_dirs("cpu", "/sys/fs/cgroup/cpu").into_iter().filter_map(|d| {
-        ratio(read_number(&d.join("cpu.cfs_quota_us"))?, read_number(&d.join("cpu.cfs_period_us"))?)
-    });
-    v2.chain(v1).min()
-}
-
-fn ratio(quota: u64, period: u64) -> Option<usize> {
-    (period > 0 && quota > 0).then(|| usize::try_from(quota.div_ceil(period)).ok())?
 }
 
 /// A file that holds one number; "max" and "-1" mean no limit.
@@ -99,7 +82,5 @@ mod tests {
     fn the_machine_has_something() {
         assert!(cpus() >= 1);
         assert!(memory() >= 16 << 20);
-        assert_eq!(ratio(150_000, 100_000), Some(2));
-        assert_eq!(ratio(1, 0), None);
     }
 }

@@ -5,10 +5,10 @@
 //! rest on demand, with a window that doubles while reads go forward. No structure may reach past the end of
 //! the file, so damaged lengths allocate nothing.
 
-use std::collections::HashMap;
-use std::hash::{BuildHasherDefault, Hasher};
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, Mutex, PoisonError};
+
+use rustc_hash::FxHashMap;
 
 use super::checksum;
 use super::cursor::{Cursor, Sizes};
@@ -36,7 +36,7 @@ pub struct Source {
 #[derive(Debug, Default)]
 struct Pages {
     /// By page number, the piece that holds it.
-    map: HashMap<u64, Piece, BuildHasherDefault<PageHasher>>,
+    map: FxHashMap<u64, Piece>,
     /// The piece that was used last.
     last: Option<Piece>,
     window: u64,
@@ -57,22 +57,6 @@ impl Piece {
         let from = at.checked_sub(self.at)?;
         let to = end - self.at;
         (to <= self.bytes.len() as u64).then(|| Span::of(self.bytes.clone(), from as usize..to as usize))
-    }
-}
-
-/// Page numbers are small and mostly consecutive: a multiplication spreads them well enough.
-#[derive(Default)]
-struct PageHasher(u64);
-
-impl Hasher for PageHasher {
-    fn finish(&self) -> u64 {
-        self.0
-    }
-    fn write(&mut self, bytes: &[u8]) {
-        bytes.iter().for_each(|&b| self.write_u64(self.0 ^ u64::from(b)));
-    }
-    fn write_u64(&mut self, n: u64) {
-        self.0 = n.wrapping_mul(0x9E37_79B9_7F4A_7C15).rotate_left(32);
     }
 }
 

@@ -5,8 +5,7 @@
 //! tiles make one whole, finds holes, cuts halos off, and then answers like a file; a [copy](crate::ops::copy) of it
 //! is the output. So all that holds for copies holds here: encoded chunks are moved as they are where they can be,
 //! memory is bounded, the output appears when it is whole, an interrupted run can be resumed, and the bytes do not
-//! depend on the number of threads. Partitions of an unstructured mesh hold no boxes of the whole: they make a mesh
-//! instead of a mosaic, and all else is the same.
+//! depend on the number of threads.
 //!
 //! What is guaranteed besides:
 //! * a place that two tiles claim, a tile that is missing, shorter than it says, or of another run is an
@@ -31,7 +30,6 @@ mod descriptors;
 mod files;
 mod heads;
 mod left_out;
-mod mesh;
 mod mosaic;
 mod options;
 mod scheme;
@@ -40,7 +38,6 @@ mod storage;
 #[cfg(test)]
 mod tests;
 mod tiles;
-mod whole;
 
 use std::path::{Path, PathBuf};
 
@@ -53,8 +50,7 @@ use crate::ops::progress::Progress;
 use crate::ops::source::Source;
 
 use self::files::Found;
-use self::mosaic::build;
-use self::whole::Whole;
+use self::mosaic::{Mosaic, build, pictures};
 
 pub use left_out::KeptTile;
 pub use mosaic::Picture;
@@ -121,27 +117,16 @@ pub struct CombineReport {
 
 /// A combination that is ready: the whole, and how it is copied.
 struct Ready {
-    whole: Whole,
+    whole: Mosaic,
     copy: CopyOptions,
     reasons: Vec<Reason>,
 }
 
 fn prepare(tiles: &[PathBuf], output: &Path, options: &CombineOptions, engine: &Engine) -> Result<Ready> {
     let small = engine_below(engine)?;
-    let found = files::find(tiles)?;
-    let ((copy, why), whole) = match mesh::is_mesh(&found, options, &small)? {
-        true => {
-            let mut mesh = mesh::build(found, options, &small, engine.memory())?;
-            not_among(output, mesh.tiles().paths())?;
-            (mesh::decide(&mut mesh, &options.chunks, &options.copy)?, Whole::Mesh(Box::new(mesh)))
-        }
-        false => {
-            let mut mosaic = boxes(found, output, options, engine, &small)?;
-            let decided = storage::decide(&mut mosaic, &options.chunks, &options.copy)?;
-            (decided, Whole::Boxes(Box::new(mosaic)))
-        }
-    };
-    let schema = whole.schema();
+    let mut whole = mosaic(files::find(tiles)?, output, options, engine, &small)?;
+    let (copy, why) = storage::decide(&mut whole, &options.chunks, &options.copy)?;
+    let schema = &whole.schema;
     let reasons = schema
         .var_ids()
         .zip(why)
@@ -150,14 +135,14 @@ fn prepare(tiles: &[PathBuf], output: &Path, options: &CombineOptions, engine: &
     Ok(Ready { whole, copy, reasons })
 }
 
-/// The tiles as boxes of the whole.
-fn boxes(
+/// The tiles, put together. `small` reads them; `engine` has the memory of the whole combination.
+fn mosaic(
     found: Found,
     output: &Path,
     options: &CombineOptions,
     engine: &Engine,
     small: &Engine,
-) -> Result<mosaic::Mosaic> {
+) -> Result<Mosaic> {
     let name = output.file_name().unwrap_or_default().to_string_lossy().into_owned();
     let mut mosaic = build(found, options, small, engine.memory() / DESCRIPTIONS, &name)?;
     not_among(output, mosaic.tiles.paths())?;
@@ -181,7 +166,7 @@ pub(crate) fn source_of(
 ) -> Result<(Box<dyn Source + Send>, CopyOptions)> {
     let Ready { whole, mut copy, .. } = prepare(tiles, output, options, engine)?;
     copy.verify |= options.delete_tiles;
-    Ok((whole.into_source(), copy))
+    Ok((Box::new(whole), copy))
 }
 
 /// An error if the output is one of the tiles.
@@ -206,15 +191,15 @@ pub fn plan(
 ) -> Result<CombinePlan> {
     let Ready { mut whole, copy, reasons } = prepare(tiles, output, options, engine)?;
     whole.check_values(options.differing)?;
-    let plan = crate::ops::copy::plan_of(whole.source(), &copy.for_output(output), engine)?;
+    let plan = crate::ops::copy::plan_of(&whole, &copy.for_output(output), engine)?;
     Ok(CombinePlan {
-        scheme: whole.scheme(),
-        tiles: whole.tiles().len(),
-        tile_bytes: whole.bytes(),
-        missing: whole.missing().to_vec(),
-        mosaics: whole.pictures(),
+        scheme: whole.scheme.name(),
+        tiles: whole.tiles.len(),
+        tile_bytes: whole.bytes,
+        missing: whole.missing.clone(),
+        mosaics: pictures(&whole),
         reasons,
-        notes: whole.notes().iter().chain(&plan.notes).cloned().collect(),
+        notes: whole.notes.iter().chain(&plan.notes).cloned().collect(),
         copy: plan,
     })
 }
@@ -262,20 +247,20 @@ fn run(
     // Tiles are removed for an output that is known to hold all of them, on disk.
     copy.verify |= options.delete_tiles;
     let lasting = if options.delete_tiles { Lasting::Durable } else { Lasting::Relaxed };
-    let report = copy_of(whole.source(), output, &copy, engine, progress, lasting, elsewhere)?;
+    let report = copy_of(&whole, output, &copy, engine, progress, lasting, elsewhere)?;
     let (tiles_removed, tiles_kept) = match options.delete_tiles && report.verified && !report.was_complete {
-        true => whole.left_out().remove_others(whole.tiles().paths(), options)?,
+        true => whole.left_out.remove_others(whole.tiles.paths(), options)?,
         false => (0, Vec::new()),
     };
     let kept = tiles_kept.iter().map(|tile| {
         format!("`{}` is kept: the output does not have {} of it", tile.path.display(), tile.left_out)
     });
     Ok(CombineReport {
-        scheme: whole.scheme(),
-        tiles: whole.tiles().len(),
-        missing: whole.missing().to_vec(),
-        mosaics: whole.pictures(),
-        notes: whole.notes().iter().chain(&report.notes).cloned().chain(kept).collect(),
+        scheme: whole.scheme.name(),
+        tiles: whole.tiles.len(),
+        missing: whole.missing.clone(),
+        mosaics: pictures(&whole),
+        notes: whole.notes.iter().chain(&report.notes).cloned().chain(kept).collect(),
         tiles_removed,
         tiles_kept,
         copy: report,

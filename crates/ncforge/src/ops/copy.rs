@@ -64,7 +64,7 @@ use crate::store::{OutputFile, Store};
 
 pub use crate::store::partial_path;
 
-use self::identity::Identity;
+use self::identity::{Identity, hash_of};
 use self::journal::{Header, Journal, VERSION};
 use self::plan::Memory;
 
@@ -185,7 +185,7 @@ pub(crate) fn copy_of(
         journal: VERSION,
         source: identity.clone(),
         // Another room behind the header puts the same values at other places.
-        plan: plan.identity() ^ options.header_room.map_or(0, |n| plan::fnv1a(&n.to_le_bytes())),
+        plan: plan.identity() ^ options.header_room.map_or(0, |n| hash_of(&n.to_le_bytes())),
         history: history.clone(),
         chosen: plan.chosen.clone(),
     };

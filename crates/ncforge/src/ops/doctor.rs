@@ -78,7 +78,7 @@ pub use crate::tune::CacheAdvice;
 pub use anatomy::{Anatomy, Read, Run, StoredChunk, Use, VariableAnatomy, anatomy};
 pub use finding::{Finding, Folded, Group, Slower, fold};
 pub use mend::Mend;
-pub use report::{json, sarif};
+pub use report::json;
 pub use rules::{Codes, Rule, Severity, When, rules};
 
 /// Bytes of a file that are read, at most.

@@ -84,20 +84,6 @@ pub(crate) fn plan(p: &CombinePlan, json: bool, printer: &Printer) {
     }
     for m in &p.mosaics {
         let shape: Vec<String> = m.shape.iter().map(u64::to_string).collect();
-        if m.lattice.is_empty() {
-            // A mesh.
-            printer.line(format_args!(
-                "{} = {}: of {}, {} of others dropped",
-                m.dims.join(", "),
-                shape.join(" x "),
-                many(m.tiles as u64, "partition"),
-                m.ghosts
-            ));
-            if m.hole_points > 0 {
-                printer.line(holes(m));
-            }
-            continue;
-        }
         let lattice: Vec<String> = m.lattice.iter().map(usize::to_string).collect();
         let mut line = format!(
             "({}) = {}: {} tiles, lattice {}",

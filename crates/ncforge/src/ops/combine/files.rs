@@ -6,6 +6,8 @@
 use std::collections::BTreeSet;
 use std::path::{Path, PathBuf};
 
+use glob::Pattern;
+
 use crate::error::{Error, Result};
 
 /// Extensions behind which no number of a tile stands.
@@ -60,27 +62,10 @@ pub(crate) fn find(words: &[PathBuf]) -> Result<Found> {
 /// Bytes `from..to` of a file's name that are its number.
 pub(crate) fn number_in(name: &str) -> Option<(usize, usize)> {
     let body = EXTENSIONS.iter().find_map(|e| name.strip_suffix(e)).unwrap_or(name);
-    let bytes = without_time(body).as_bytes();
+    let bytes = body.as_bytes();
     let to = bytes.iter().rposition(u8::is_ascii_digit)? + 1;
     let from = bytes[..to].iter().rposition(|b| !b.is_ascii_digit()).map_or(0, |i| i + 1);
     Some((from, to))
-}
-
-/// Without the time that D-Flow FM puts behind the number of a partition, where it begins a new file now and then:
-/// `model_0003_20010101_120000_map`.
-fn without_time(body: &str) -> &str {
-    let all_digits = |t: &str| !t.is_empty() && t.bytes().all(|b| b.is_ascii_digit());
-    let parts: Vec<&str> = body.rsplitn(5, '_').collect();
-    match parts[..] {
-        [kind, time, date, number, before]
-            if !kind.bytes().any(|b| b.is_ascii_digit())
-                && (time.len(), date.len()) == (6, 8)
-                && [time, date, number].into_iter().all(all_digits) =>
-        {
-            &body[..before.len() + 1 + number.len()]
-        }
-        _ => body,
-    }
 }
 
 fn name_of(path: &Path) -> String {
@@ -155,40 +140,18 @@ fn based_on(base: &Path) -> Result<Vec<PathBuf>> {
 
 /// The files that match a pattern; folders are taken as they stand.
 fn matching(pattern: &Path) -> Result<Vec<PathBuf>> {
-    let wanted: Vec<char> = name_of(pattern).chars().collect();
-    listed(&folder_of(pattern), |name| glob(&wanted, &name.chars().collect::<Vec<_>>()))
+    let wanted = glob(&name_of(pattern));
+    listed(&folder_of(pattern), |name| wanted.matches(name))
 }
 
-/// `*`, `?`, `[a-z]`, `[!a-z]`, as in a shell.
-fn glob(pattern: &[char], text: &[char]) -> bool {
-    match pattern.split_first() {
-        None => text.is_empty(),
-        Some(('*', rest)) => (0..=text.len()).any(|i| glob(rest, &text[i..])),
-        Some(('?', rest)) => !text.is_empty() && glob(rest, &text[1..]),
-        Some(('[', rest)) => {
-            let Some(close) = rest.iter().skip(1).position(|&c| c == ']').map(|i| i + 1) else {
-                return text.first() == Some(&'[') && glob(rest, &text[1..]);
-            };
-            let Some((&c, tail)) = text.split_first() else { return false };
-            let (set, negated) = match rest[0] {
-                '!' | '^' => (&rest[1..close], true),
-                _ => (&rest[..close], false),
-            };
-            let mut inside = false;
-            let mut i = 0;
-            while i < set.len() {
-                if i + 2 < set.len() && set[i + 1] == '-' {
-                    inside |= (set[i]..=set[i + 2]).contains(&c);
-                    i += 3;
-                } else {
-                    inside |= set[i] == c;
-                    i += 1;
-                }
-            }
-            inside != negated && glob(&rest[close + 1..], tail)
-        }
-        Some((&p, rest)) => text.first() == Some(&p) && glob(rest, &text[1..]),
+/// `*`, `?`, `[a-z]`, `[!a-z]`, as in a shell. Brackets that make no class stand for themselves.
+fn glob(pattern: &str) -> Pattern {
+    let mut pattern = pattern.replace("[^", "[!");
+    while pattern.contains("**") {
+        pattern = pattern.replace("**", "*");
     }
+    let literal = || Pattern::new(&pattern.replace('[', "[[]")).expect("every class is closed");
+    Pattern::new(&pattern).unwrap_or_else(|_| literal())
 }
 
 #[cfg(test)]
@@ -206,8 +169,6 @@ mod tests {
             ("wrfout_d01_2001-01-01_00:00:00_0003", "0003"),
             ("model_0003_map.nc", "0003"),
             ("x_12.nc4", "12"),
-            ("model_0003_20010101_120000_map.nc", "0003"),
-            ("model_20010101_120000_map.nc", "120000"),
         ] {
             let (from, to) = number_in(name).unwrap();
             assert_eq!(&name[from..to], number, "{name}");
@@ -217,13 +178,19 @@ mod tests {
 
     #[test]
     fn patterns() {
-        let matches = |p: &str, t: &str| glob(&p.chars().collect::<Vec<_>>(), &t.chars().collect::<Vec<_>>());
+        let matches = |p: &str, t: &str| glob(p).matches(t);
         assert!(matches("a_*.nc", "a_0001.nc"));
         assert!(matches("a_????.nc", "a_0001.nc"));
         assert!(!matches("a_???.nc", "a_0001.nc"));
         assert!(matches("a_[0-3]*[!b]", "a_2xc"));
         assert!(!matches("a_[0-3]*[!b]", "a_2xb"));
-        assert!(matches("[]x", "[]x"));
+        assert!(matches("a_[^0-3]", "a_4") && !matches("a_[^0-3]", "a_2"));
+        assert!(matches("[]ab]x", "]x"));
+        assert!(matches("a**_***.nc", "a_b_0001.nc"));
+        assert!(matches(".a*", ".a_0001.nc") && matches("*", ".a_0001.nc"));
+        for literal in ["[]x", "a_[0-9", "**[!]"] {
+            assert!(matches(literal, &literal.replace("**", "*")), "{literal}");
+        }
     }
 
     #[test]

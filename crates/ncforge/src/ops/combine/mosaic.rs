@@ -4,20 +4,20 @@
 //! lengths; no place claimed twice; no tile missing; attributes that agree. What is not distributed is compared by
 //! [`agree`]. Then the mosaic is a [`Source`](crate::ops::source::Source) like a file.
 
-pub(crate) mod agree;
-pub(crate) mod attrs;
+mod agree;
+mod attrs;
 mod batch;
 mod beside;
 mod build;
-pub(crate) mod chunks;
+mod chunks;
 mod coords;
 mod dims;
 mod draw;
 mod existing;
-pub(crate) mod fill;
-pub(crate) mod join;
+mod fill;
+mod join;
 mod pattern;
-pub(crate) mod read;
+mod read;
 mod records;
 mod scan;
 mod together;
@@ -36,7 +36,7 @@ use super::left_out::LeftOut;
 use super::scheme::{Scheme, Span};
 use super::tiles::Tiles;
 
-pub(crate) use build::{build, sibling};
+pub(crate) use build::build;
 pub use draw::Picture;
 pub(crate) use draw::pictures;
 pub(crate) use existing::Existing;

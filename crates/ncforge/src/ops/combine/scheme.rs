@@ -35,8 +35,6 @@ pub enum SchemeChoice {
     Wrf,
     /// MITgcm's MNC package: global attribute `tile_number`.
     Mitgcm,
-    /// D-Flow FM: partitions of a mesh, which say whose each cell is: `flowelem_domain`.
-    Dflowfm,
     /// As the user says.
     Generic(GenericScheme),
 }
@@ -119,14 +117,8 @@ pub(crate) fn find(choice: &SchemeChoice, tile: &Header<'_>) -> Result<Box<dyn S
     ];
     let asked: Box<dyn Scheme> = match choice {
         SchemeChoice::Auto => {
-            return all.iter().map(|make| make()).find(|s| s.detect(tile)).ok_or_else(|| {
-                Error::Tiles(format!(
-                    "`{}` does not say which part of a whole it is: it has none of the attributes DOMAIN_* (NEMO, \
-                     XIOS), domain_decomposition (FMS), partition (ROMS), *_PATCH_* (WRF), tile_number (MITgcm), nor variables \
-                     *flowelem_domain (D-Flow FM)",
-                    tile.path.display()
-                ))
-            });
+            let found = all.iter().map(|make| make()).find(|s| s.detect(tile));
+            return found.ok_or_else(|| tile.has_no_scheme());
         }
         SchemeChoice::Nemo => Box::new(nemo::Nemo),
         SchemeChoice::Fms => Box::new(fms::Fms),
@@ -134,8 +126,6 @@ pub(crate) fn find(choice: &SchemeChoice, tile: &Header<'_>) -> Result<Box<dyn S
         SchemeChoice::Wrf => Box::new(wrf::Wrf),
         SchemeChoice::Mitgcm => Box::new(mitgcm::Mitgcm),
         SchemeChoice::Generic(spec) => return Ok(Box::new(spec.clone())),
-        // Meshes have a room of their own.
-        SchemeChoice::Dflowfm => return Err(tile.wrong("is no partition of a mesh")),
     };
     match asked.detect(tile) {
         true => Ok(asked),
@@ -154,6 +144,33 @@ impl Header<'_> {
     /// An error about this tile.
     pub(crate) fn wrong(&self, what: impl AsRef<str>) -> Error {
         Error::Tiles(format!("`{}` {}", self.path.display(), what.as_ref()))
+    }
+
+    /// The error for a tile that no scheme recognises.
+    fn has_no_scheme(&self) -> Error {
+        match self.mesh() {
+            Some(what) => Error::Unsupported { path: self.path.display().to_string(), what: what.to_owned() },
+            None => self.wrong(
+                "does not say which part of a whole it is: it has none of the attributes DOMAIN_* (NEMO, XIOS), \
+                 domain_decomposition (FMS), partition (ROMS), *_PATCH_* (WRF), tile_number (MITgcm)",
+            ),
+        }
+    }
+
+    /// What is not supported, if the file holds a part of an unstructured mesh: such parts are no boxes of a whole.
+    fn mesh(&self) -> Option<&'static str> {
+        let vars = &self.schema.vars;
+        if vars.iter().any(|v| {
+            let name = v.name.to_ascii_lowercase();
+            name.ends_with("flowelem_domain") || name == "flowelemdomain"
+        }) {
+            return Some(
+                "combining the partitions of an unstructured mesh (D-Flow FM's own `dfmoutput mapmerge` joins them)",
+            );
+        }
+        let is_topology = |a: &Attribute| a.name == "cf_role" && a.as_text() == Some("mesh_topology");
+        let is_mesh = vars.iter().any(|v| v.attrs.iter().any(is_topology));
+        is_mesh.then_some("combining the partitions of an unstructured mesh")
     }
 
     /// A global attribute.
@@ -219,7 +236,7 @@ pub(crate) fn ints(a: &Attribute) -> Option<Vec<i64>> {
     bytes.chunks_exact(kind.size()).map(|b| int(kind, b)).collect()
 }
 
-pub(crate) fn int(kind: Atomic, b: &[u8]) -> Option<i64> {
+fn int(kind: Atomic, b: &[u8]) -> Option<i64> {
     let whole = |x: f64| (x.fract() == 0.0 && x.abs() < 9e15).then_some(x as i64);
     Some(match kind {
         Atomic::Byte => i64::from(i8::from_ne_bytes(b.try_into().ok()?)),

@@ -17,7 +17,7 @@ const NOT_NOTICED: f64 = 0.1;
 /// Chunks snapped to the tiles are not larger than this.
 const MOST_BYTES: u64 = 16 << 20;
 /// Variables of fixed shape below this are not worth chunks of their own.
-pub(super) const SMALL: u64 = 8 << 10;
+const SMALL: u64 = 8 << 10;
 
 /// Sets format and storage of the mosaic's description; gives the options of the copy that makes the output, and for
 /// every variable in a word why it is stored so.
@@ -55,12 +55,12 @@ pub(crate) fn decide(
     Ok((options, why))
 }
 
-pub(super) fn wants_codec(copy: &CopyOptions) -> bool {
+fn wants_codec(copy: &CopyOptions) -> bool {
     matches!(copy.codec, Codec::Deflate | Codec::Zstd | Codec::Auto { .. }) || copy.fletcher32
 }
 
 /// The tiles' own format, or of the classic ones the first that can hold the whole.
-pub(super) fn fitting(schema: &Schema) -> Format {
+fn fitting(schema: &Schema) -> Format {
     let own = schema.format;
     let rank = |f: Format| match f {
         Format::Cdf1 => 1,
@@ -140,7 +140,7 @@ fn serves(choice: &Choice) -> bool {
     })
 }
 
-pub(super) fn coding(options: &CopyOptions, own: &[Filter]) -> Coding {
+fn coding(options: &CopyOptions, own: &[Filter]) -> Coding {
     match options.codec {
         Codec::None => Coding::none(),
         Codec::Deflate => Coding::deflate(options.level.unwrap_or(1)),

@@ -1,6 +1,6 @@
 //! The open files of a set of tiles: as many as memory and descriptors allow.
 //!
-//! A set may have ten thousand tiles. Each is opened once, to be looked at ([`Tiles::look`]); where its values lie
+//! A set may have ten thousand tiles. Each is opened once, to be looked at ([`Tiles::look_at_header`]); where its values lie
 //! ([`Slim`]) is kept from then on as long as a share of the memory budget holds it. Beyond that a tile is opened anew
 //! when it is read, and let go (those that were kept stay: a walk over all tiles, variable after variable, would make
 //! any other rule keep the wrong ones). Descriptors are fewer still, and come and go below ([`PooledFile`]). Headers
@@ -104,21 +104,8 @@ impl Tiles {
     }
 
     /// Opens a tile, and looks at all that it says. It stays open for its values, where there is room, and where
-    /// there is something to be said of it.
-    pub(crate) fn look<T>(
-        &self,
-        tile: usize,
-        say: impl FnOnce(&Dataset) -> Result<Option<T>>,
-    ) -> Result<Option<T>> {
-        let whole = self.open_whole(tile)?;
-        let said = say(&whole)?;
-        if said.is_some() && self.kept[tile].get().is_none() {
-            self.keep(tile, whole)?;
-        }
-        Ok(said)
-    }
-
-    /// As [`Tiles::look`]. A tile whose header is one that was seen, but for values of attributes, is not opened for that.
+    /// there is something to be said of it. A tile whose header is one that was seen, but for values of attributes, is
+    /// not opened for that.
     pub(crate) fn look_at_header<T>(
         &self,
         tile: usize,

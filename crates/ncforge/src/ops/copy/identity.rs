@@ -1,5 +1,6 @@
 //! What tells one state of a source from another.
 
+use std::hash::{DefaultHasher, Hasher};
 use std::os::unix::fs::MetadataExt;
 use std::path::{Path, PathBuf};
 
@@ -48,8 +49,8 @@ impl Identity {
         }
         // Hashes stand where a single file has its number and its time: of all that is known here, and of what is the
         // same on other machines.
-        all.inode = super::plan::fnv1a(here.as_bytes());
-        all.modified_seconds = super::plan::fnv1a(anywhere.as_bytes()).cast_signed();
+        all.inode = hash_of(here.as_bytes());
+        all.modified_seconds = hash_of(anywhere.as_bytes()).cast_signed();
         all.device = paths.len() as u64;
         Ok(all)
     }
@@ -58,6 +59,14 @@ impl Identity {
     pub(crate) fn len(&self) -> u64 {
         self.len
     }
+}
+
+/// A number of 64 bits for bytes. It is the same in every process of one build of ncforge; another build may give another
+/// one, and then an earlier run is not taken up again.
+pub(crate) fn hash_of(bytes: &[u8]) -> u64 {
+    let mut hasher = DefaultHasher::new();
+    hasher.write(bytes);
+    hasher.finish()
 }
 
 #[cfg(test)]

@@ -20,6 +20,7 @@ use serde::Serialize;
 
 use self::rates::{decode_seconds, encode_seconds};
 use self::wording::{describe_place, describe_storage};
+use super::identity::hash_of;
 use super::options::CopyOptions;
 use super::quantized;
 use super::schema::{Moved, Translation, translate};
@@ -233,13 +234,8 @@ impl Plan {
         let mut schema = self.schema.clone();
         schema.groups[0].attrs.retain(|a| a.name != "history");
         let text = format!("{schema:?} {:?} {}", self.work, self.skip_fill);
-        fnv1a(text.as_bytes())
+        hash_of(text.as_bytes())
     }
-}
-
-/// The FNV-1a hash of 64 bits.
-pub(crate) fn fnv1a(bytes: &[u8]) -> u64 {
-    bytes.iter().fold(0xcbf2_9ce4_8422_2325, |h, &b| (h ^ u64::from(b)).wrapping_mul(0x100_0000_01b3))
 }
 
 /// Plans a copy, and does nothing.

@@ -4,10 +4,11 @@
 //! Victims are drawn at random: a scan over more blocks than fit finds its share of them again, where
 //! least-recently-used would find none.
 
-use std::collections::{HashMap, HashSet};
-use std::hash::{BuildHasherDefault, Hasher};
+use std::collections::HashSet;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+
+use rustc_hash::FxHashMap;
 
 /// Which store, which slot, which checksum.
 pub(super) type Key = (u64, u64, u32);
@@ -27,34 +28,11 @@ pub struct BlockCache {
     coming: Mutex<HashSet<Key>>,
 }
 
-/// Hashes a key by multiplying: a look-up is most of what a small read costs, and the standard hash was most of that. Keys
-/// are made of slots and checksums; somebody who chose them to collide would slow down his own file.
-#[derive(Default)]
-struct Mixed(u64);
-
-impl Hasher for Mixed {
-    fn write(&mut self, bytes: &[u8]) {
-        bytes.iter().for_each(|&b| self.write_u64(u64::from(b)));
-    }
-
-    fn write_u32(&mut self, n: u32) {
-        self.write_u64(u64::from(n));
-    }
-
-    fn write_u64(&mut self, n: u64) {
-        self.0 = (self.0 ^ n).wrapping_mul(0x9E37_79B9_7F4A_7C15);
-        self.0 ^= self.0 >> 32;
-    }
-
-    fn finish(&self) -> u64 {
-        // The table takes its bits from both ends.
-        self.0.wrapping_mul(0xBF58_476D_1CE4_E5B9)
-    }
-}
-
 #[derive(Debug, Default)]
 struct Shard {
-    blocks: HashMap<Key, (usize, Arc<[u8]>), BuildHasherDefault<Mixed>>,
+    /// A look-up is most of what a small read costs, and std's hash was most of that. Keys are made of slots and
+    /// checksums; somebody who chose them to collide would slow down his own file.
+    blocks: FxHashMap<Key, (usize, Arc<[u8]>)>,
     order: Vec<Key>,
     /// State of the lottery.
     seed: u64,

@@ -193,7 +193,7 @@ fn counted(
 }
 
 /// The name of the tile with another number.
-pub(crate) fn sibling(path: &str, number: u64) -> String {
+fn sibling(path: &str, number: u64) -> String {
     let cut = path.rfind('/').map_or(0, |i| i + 1);
     match files::number_in(&path[cut..]) {
         Some((from, to)) => {

@@ -33,8 +33,6 @@ pub struct Picture {
     /// The drawing, a line a row, the first row at the bottom; empty for other ranks than 1 and 2 or a lattice that is
     /// too large.
     pub drawing: Vec<String>,
-    /// Of a mesh: cells, nodes or edges that tiles have of others, dropped.
-    pub ghosts: u64,
 }
 
 /// Pictures of all patterns.
@@ -73,7 +71,6 @@ fn picture(mosaic: &Mosaic, p: usize) -> Picture {
             .collect(),
         halo,
         drawing: draw(mosaic, p, &starts),
-        ghosts: 0,
     }
 }
 
