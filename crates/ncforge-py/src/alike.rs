@@ -3,7 +3,7 @@
 use std::path::PathBuf;
 
 use ncforge::model::{GroupId, VarId};
-use ncforge::ops::alike::{self, Alike, Looked};
+use ncforge::ops::alike::{self, Alike, Candidate};
 use ncforge::{Dataset, Result};
 use numpy::PyArray1;
 use pyo3::prelude::*;
@@ -38,7 +38,7 @@ pub(crate) fn look_at<'py>(
     let out = PyList::empty(py);
     for (path, one) in paths.into_iter().zip(found) {
         match one {
-            Ok(Looked { dataset, alike }) => {
+            Ok(Candidate { dataset, alike }) => {
                 let alike = alike.map(|a| plain(py, a)).transpose()?;
                 out.append((File::over(dataset, path), alike))?;
             }

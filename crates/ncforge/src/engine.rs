@@ -67,7 +67,7 @@ pub use stats::EngineStats;
 pub(crate) use stop::with_stop;
 pub use writer::Writer;
 
-use ahead::LookAhead;
+use ahead::ReadAhead;
 use budget::Budget;
 use cache::Cache;
 use pool::Pool;
@@ -88,7 +88,7 @@ struct Inner {
     scratch: Scratch,
     /// Memory of results that were dropped.
     results: Arc<Recycler>,
-    ahead: LookAhead,
+    ahead: ReadAhead,
     counters: Counters,
     /// Number of the latest read; the cache knows by it what the current read has touched.
     reads: AtomicU64,
@@ -102,7 +102,7 @@ impl Engine {
     }
 
     /// An engine that keeps to what it is asked for: for work that plans its own reads, and its own memory.
-    pub(crate) fn without_look_ahead(options: EngineOptions) -> Result<Self> {
+    pub(crate) fn without_read_ahead(options: EngineOptions) -> Result<Self> {
         Ok(Self::from_resolved(&options.resolve()?, false))
     }
 
@@ -125,7 +125,7 @@ impl Engine {
             cache: Cache::new(&budget),
             scratch: Scratch::new(&budget),
             results: Recycler::new(resolved.memory / 8),
-            ahead: LookAhead::new(ahead),
+            ahead: ReadAhead::new(ahead),
             budget,
             counters: Counters::default(),
             reads: AtomicU64::new(0),

@@ -37,12 +37,12 @@ pub struct Wider {
     /// Bytes of a record so far.
     pub stride: u64,
     /// The rooms, in the order of a record.
-    pub rooms: Vec<RecordRoom>,
+    pub rooms: Vec<RecordInsertion>,
 }
 
 /// Room in each record.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct RecordRoom {
+pub struct RecordInsertion {
     /// The byte of the old record that it is in front of; the record's size for its end.
     pub at: u64,
     /// Bytes.

@@ -47,7 +47,7 @@ pub mod pattern;
 pub mod search;
 
 pub use axes::{Axis, Role, Roles, axes_along, axes_of};
-pub use choose::{Choice, Contender, Contest, Depth, Limits, Request, Told, choose};
+pub use choose::{Choice, Contender, Contest, Depth, Limits, Prediction, Request, choose};
 pub use coding::Coding;
 pub use cost::{Cost, Grid, touched};
 pub use keep::{CacheAdvice, Row};

@@ -19,11 +19,11 @@ const MAX_KEPT: usize = 32;
 #[derive(Debug)]
 pub(crate) struct Recycler {
     limit: usize,
-    kept: Mutex<Kept>,
+    kept: Mutex<FreeBuffers>,
 }
 
 #[derive(Debug, Default)]
-struct Kept {
+struct FreeBuffers {
     /// Oldest first.
     buffers: Vec<Buffer>,
     bytes: usize,

@@ -93,7 +93,9 @@ const PAGE: u64 = 4096;
 /// Makes room where it is needed, if the store can do that without moving data; gives the schema back if it cannot.
 fn widen(w: &mut ClassicWriter, schema: Schema, sizes: &[Extent], header: u64) -> Result<Option<Schema>> {
     let (old, records) = (&w.file.layout, w.file.records());
-    let Some(Rooms { layout, rooms }) = widened(old, sizes, header, records) else { return Ok(Some(schema)) };
+    let Some(Widened { layout, rooms }) = widened(old, sizes, header, records) else {
+        return Ok(Some(schema));
+    };
     // A store that has no such room to offer is not asked for it with a layout that would not be legal.
     if fits(&schema, &layout, w, floor(w)).is_err() {
         return Ok(Some(schema));
@@ -131,13 +133,13 @@ fn widen(w: &mut ClassicWriter, schema: Schema, sizes: &[Extent], header: u64) -
 }
 
 /// A layout, and the rooms (byte, bytes) that make an old one it.
-struct Rooms {
+struct Widened {
     layout: Layout,
     rooms: Vec<(u64, u64)>,
 }
 
 /// The layout with room made in front of the first data, between fixed variables and records, and in the records.
-fn widened(old: &Layout, sizes: &[Extent], header: u64, records: u64) -> Option<Rooms> {
+fn widened(old: &Layout, sizes: &[Extent], header: u64, records: u64) -> Option<Widened> {
     let live = |e: &&Extent| !e.record || records > 0;
     let first = old.vars.iter().filter(live).map(|e| e.begin).min()?;
     let count = old.vars.len();
@@ -186,7 +188,7 @@ fn widened(old: &Layout, sizes: &[Extent], header: u64, records: u64) -> Option<
     let record_size = record_size(&vars)?;
     let rooms = [(first, front), (old.records_begin, middle)];
     let rooms = rooms.into_iter().filter(|r| r.1 > 0).collect();
-    Some(Rooms { layout: Layout { header, vars, records_begin, record_size }, rooms })
+    Some(Widened { layout: Layout { header, vars, records_begin, record_size }, rooms })
 }
 
 /// An error unless `new` begins with the dimensions and variables of `old` (whose names may differ).

@@ -3,7 +3,7 @@
 use std::ops::Range;
 use std::sync::Arc;
 
-use super::roomy::Roomy;
+use super::padded::PaddedInput;
 use super::scratch::grow;
 use super::step::Step;
 use super::widen::Widen;
@@ -39,10 +39,10 @@ struct Widened {
 }
 
 impl Widened {
-    fn decode(&self, encoded: Roomy<'_>, mask: u32, out: &mut [u8]) -> Result<()> {
+    fn decode(&self, encoded: PaddedInput<'_>, mask: u32, out: &mut [u8]) -> Result<()> {
         let mut narrow = vec![0; out.len() / 2];
         let end = if self.may_end { encoded.len().min(narrow.len()) } else { narrow.len() };
-        self.from.decode_roomy(encoded, mask, &mut narrow[..end])?;
+        self.from.decode_padded(encoded, mask, &mut narrow[..end])?;
         self.widen.widen(&narrow, out)
     }
 }
@@ -119,11 +119,11 @@ impl CodecChain {
     /// A damaged chunk, or one of another length, is an [`Error::Corrupt`] that has no path yet: see
     /// [`locate`](super::locate). `out` then holds nothing of use.
     pub fn decode(&self, encoded: &[u8], mask: u32, out: &mut [u8]) -> Result<()> {
-        self.decode_roomy(Roomy::alone(encoded), mask, out)
+        self.decode_padded(PaddedInput::alone(encoded), mask, out)
     }
 
     /// The same for a chunk that may have other bytes behind it.
-    pub(crate) fn decode_roomy(&self, encoded: Roomy<'_>, mask: u32, out: &mut [u8]) -> Result<()> {
+    pub(crate) fn decode_padded(&self, encoded: PaddedInput<'_>, mask: u32, out: &mut [u8]) -> Result<()> {
         if let Some(w) = &self.inner.widened {
             return w.decode(encoded, mask, out);
         }
@@ -168,13 +168,13 @@ impl CodecChain {
         len: usize,
         scratch: &'a mut Scratch,
     ) -> Result<Stage<'a>> {
-        self.decode_staged_roomy(Roomy::alone(encoded), mask, len, scratch)
+        self.decode_staged_padded(PaddedInput::alone(encoded), mask, len, scratch)
     }
 
     /// The same for a chunk that may have other bytes behind it.
-    pub(crate) fn decode_staged_roomy<'a>(
+    pub(crate) fn decode_staged_padded<'a>(
         &self,
-        encoded: Roomy<'a>,
+        encoded: PaddedInput<'a>,
         mask: u32,
         len: usize,
         scratch: &'a mut Scratch,
@@ -256,12 +256,12 @@ impl CodecChain {
     /// Undoes the filters `from..`, last first.
     fn unwind<'a>(
         &self,
-        encoded: Roomy<'a>,
+        encoded: PaddedInput<'a>,
         mask: u32,
         len: usize,
         from: usize,
         scratch: &'a mut Scratch,
-    ) -> Result<Roomy<'a>> {
+    ) -> Result<PaddedInput<'a>> {
         let [mut current, mut free] = scratch.buffers.each_mut();
         let mut in_scratch = false;
         let mut range: Range<usize> = 0..encoded.len();
@@ -271,7 +271,7 @@ impl CodecChain {
                 continue;
             }
             let src = match in_scratch {
-                true => Roomy::within(current, range.clone()),
+                true => PaddedInput::within(current, range.clone()),
                 false => encoded.part(range.clone()),
             };
             let length = self.length_before(at, mask, len);
@@ -292,7 +292,7 @@ impl CodecChain {
                 exact(step, n, want)?;
             }
         }
-        Ok(if in_scratch { Roomy::within(current, range) } else { encoded.part(range) })
+        Ok(if in_scratch { PaddedInput::within(current, range) } else { encoded.part(range) })
     }
 }
 

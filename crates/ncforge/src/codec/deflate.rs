@@ -34,7 +34,7 @@ pub use work::Work;
 use inflate::inflate;
 
 use super::damaged;
-use super::roomy::Roomy;
+use super::padded::PaddedInput;
 use super::scratch::grow;
 use crate::error::{Error, Result};
 
@@ -129,11 +129,11 @@ impl Libdeflate {
 
 /// Inflates into `dst`; gives the number of bytes, which may be smaller than `dst`.
 pub fn decode(src: &[u8], dst: &mut [u8]) -> Result<usize> {
-    decode_roomy(Roomy::alone(src), dst)
+    decode_padded(PaddedInput::alone(src), dst)
 }
 
 /// The same for a stream that may have other bytes behind it.
-pub(crate) fn decode_roomy(src: Roomy<'_>, dst: &mut [u8]) -> Result<usize> {
+pub(crate) fn decode_padded(src: PaddedInput<'_>, dst: &mut [u8]) -> Result<usize> {
     inflate(src, dst).map_err(|e| match e {
         DecompressionError::BadData => damaged(NAME, "the zlib stream is damaged"),
         DecompressionError::InsufficientSpace => {

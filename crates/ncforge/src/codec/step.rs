@@ -3,7 +3,7 @@
 use super::bitshuffle::{self, Bitshuffle};
 use super::blosc::{self, Blosc};
 use super::nbit::Nbit;
-use super::roomy::Roomy;
+use super::padded::PaddedInput;
 use super::scaleoffset::ScaleOffset;
 use super::szip::{self, Szip};
 use super::{CHUNK, bzip2, damaged, deflate, filter_name, filters, fletcher32, kernels, lz4, lzf, zstd};
@@ -133,12 +133,12 @@ impl Step {
 
     /// Undoes the filter; gives the number of bytes written to the front of `dst`, which is as long as the
     /// result may be at most, and exactly as long as it is where [`Step::encoded_len`] knows it.
-    pub(super) fn decode(&self, roomy: Roomy<'_>, dst: &mut [u8]) -> Result<usize> {
+    pub(super) fn decode(&self, roomy: PaddedInput<'_>, dst: &mut [u8]) -> Result<usize> {
         let src = roomy.bytes();
         match self {
             Step::Identity { .. } => copy(src, dst, self.name()),
             Step::Fletcher32 => copy(fletcher32::verify(src)?, dst, self.name()),
-            Step::Deflate { .. } => deflate::decode_roomy(roomy, dst),
+            Step::Deflate { .. } => deflate::decode_padded(roomy, dst),
             Step::Zstd { .. } => zstd::decode(src, dst),
             Step::Bzip2 { .. } => bzip2::decode(src, dst),
             Step::Lz4 { .. } => lz4::decode(src, dst),

@@ -63,7 +63,7 @@ pub(super) enum Ahead {
 
 /// All patterns and windows of an engine.
 #[derive(Debug)]
-pub(super) struct LookAhead {
+pub(super) struct ReadAhead {
     enabled: bool,
     shards: [Mutex<FxHashMap<Key, Track>>; SHARDS],
     /// The read at which idle windows were looked for last.
@@ -106,7 +106,7 @@ pub(super) struct Request<'a> {
     pub(super) number: u64,
 }
 
-impl LookAhead {
+impl ReadAhead {
     pub(super) fn new(enabled: bool) -> Self {
         Self { enabled, shards: Default::default(), swept: AtomicU64::new(0) }
     }
@@ -179,7 +179,7 @@ impl Request<'_> {
     ///
     /// # Safety
     /// Nobody else may touch the selection's elements in the destination meanwhile.
-    pub(super) unsafe fn look_ahead(&self, out_steps: &[u64], out: &SharedOut<'_>) -> Ahead {
+    pub(super) unsafe fn read_ahead(&self, out_steps: &[u64], out: &SharedOut<'_>) -> Ahead {
         let inner = &*self.engine.inner;
         if !inner.ahead.enabled || !self.is_watched() || inner.pool.is_forked() {
             return Ahead::Passed;

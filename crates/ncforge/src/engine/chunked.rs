@@ -12,7 +12,7 @@ use super::shared::SharedOut;
 use super::source::{How, Keep};
 use super::stats::add;
 use super::tuning::{DECODE_PARALLEL, JOIN_GAP, JOIN_MAX, JOIN_MIN, JOIN_PLAIN, PLAN_WINDOW, STAGED_ROW};
-use crate::codec::roomy::{ROOM, Roomy};
+use crate::codec::padded::{PaddedInput, ROOM};
 use crate::codec::{self, CodecChain, Stage, kernels};
 use crate::error::{Error, Result};
 use crate::layout::{ChunkIndex, ChunkRecord, Order, VarLayout};
@@ -169,7 +169,7 @@ impl ChunkedRead<'_> {
         for s in run {
             let piece = plan.piece(s.number);
             let from = (s.record.offset - first) as usize;
-            let encoded = Roomy::within(bytes, from..from + s.record.len as usize);
+            let encoded = PaddedInput::within(bytes, from..from + s.record.len as usize);
             // SAFETY: the piece is the caller's alone.
             unsafe { self.decode(&piece, s.record, encoded, out) }
                 .map_err(|e| self.explain(e, &piece.at, Some(s.record.offset)))?;
@@ -208,7 +208,7 @@ impl ChunkedRead<'_> {
         &self,
         piece: &Piece,
         record: ChunkRecord,
-        encoded: Roomy<'_>,
+        encoded: PaddedInput<'_>,
         out: &SharedOut<'_>,
     ) -> Result<()> {
         let inner = &*self.engine.inner;
@@ -229,7 +229,7 @@ impl ChunkedRead<'_> {
         if boxes::single_run(&piece.axes, element.size) == Some(chunk_bytes) && element.order == Order::Keep {
             // SAFETY: the piece is the caller's alone.
             let dst = unsafe { out.slice(piece.to as usize, len) };
-            return self.codecs.decode_roomy(encoded, record.mask, dst);
+            return self.codecs.decode_padded(encoded, record.mask, dst);
         }
         let key = Key::new(self.store, self.var, record.offset);
         let mut freed = Vec::new();
@@ -240,14 +240,14 @@ impl ChunkedRead<'_> {
         freed.into_iter().for_each(|block| inner.scratch.give(block));
         if !keep {
             return codec::Scratch::with(|scratch| {
-                let stage = self.codecs.decode_staged_roomy(encoded, record.mask, len, scratch)?;
+                let stage = self.codecs.decode_staged_padded(encoded, record.mask, len, scratch)?;
                 // SAFETY: the piece is the caller's alone.
                 unsafe { self.scatter_stage(piece, stage, out) };
                 Ok(())
             });
         }
         let mut block = inner.scratch.take_tight(len, inner.cache.bytes());
-        let decoded = self.codecs.decode_roomy(encoded, record.mask, &mut block);
+        let decoded = self.codecs.decode_padded(encoded, record.mask, &mut block);
         if decoded.is_ok() {
             // SAFETY: the piece is the caller's alone.
             unsafe { self.scatter(piece, &block, out) };

@@ -197,7 +197,7 @@ fn read_stored(
     let out = SharedOut::new(out);
     let request = Request { engine, store: container.store(), var, layout, slab, number };
     // SAFETY: `out` is ours.
-    let delivered = unsafe { request.look_ahead(&steps, &out) };
+    let delivered = unsafe { request.read_ahead(&steps, &out) };
     if delivered == Ahead::Delivered {
         add(&inner.counters.delivered, want);
         return Ok(());

@@ -19,12 +19,12 @@ const IN_ARENA: (usize, u64) = (4097, 1 << 20);
 #[derive(Debug)]
 pub(super) struct Scratch {
     budget: Arc<Budget>,
-    kept: Mutex<Kept>,
+    kept: Mutex<FreeBuffers>,
     arena: OnceLock<Option<Arc<Arena>>>,
 }
 
 #[derive(Debug, Default)]
-struct Kept {
+struct FreeBuffers {
     buffers: Vec<Buffer>,
     bytes: u64,
 }

@@ -25,7 +25,7 @@ const STRIP: u64 = 512 << 10;
 const PIECE: usize = 128 << 10;
 
 /// Memory of one strip, until its task takes it: results, and what is told of missing ones.
-type Room<'a> = Mutex<Option<(&'a mut [u8], Option<&'a mut [u8]>)>>;
+type StripBuffers<'a> = Mutex<Option<(&'a mut [u8], Option<&'a mut [u8]>)>>;
 
 /// Reads a selection and unpacks it. `mask` has a byte for every element; those of missing ones become 1. Whether any
 /// is missing.
@@ -143,7 +143,7 @@ fn read_whole(
 }
 
 /// The memory of a task, which takes it once.
-fn take<'a>(room: &Room<'a>) -> Option<(&'a mut [u8], Option<&'a mut [u8]>)> {
+fn take<'a>(room: &StripBuffers<'a>) -> Option<(&'a mut [u8], Option<&'a mut [u8]>)> {
     room.lock().unwrap_or_else(PoisonError::into_inner).take()
 }
 
@@ -185,7 +185,7 @@ fn cut<'a>(
     mask: Option<&'a mut [u8]>,
     elements: usize,
     rules: &Unpacking,
-) -> Vec<Room<'a>> {
+) -> Vec<StripBuffers<'a>> {
     let outs = out.chunks_mut(elements * rules.result_size());
     match mask {
         None => outs.map(|o| Mutex::new(Some((o, None)))).collect(),

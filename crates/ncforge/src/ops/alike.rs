@@ -10,7 +10,7 @@
 //! ```
 //! use ncforge::dataset::{CreateOptions, DatasetMut};
 //! use ncforge::model::{Atomic, DimId, Dimension, Format, Schema, Variable};
-//! use ncforge::ops::alike::{Looked, look};
+//! use ncforge::ops::alike::{Candidate, look};
 //!
 //! let dir = tempfile::tempdir().unwrap();
 //! let paths: Vec<_> = [3, 5].iter().map(|len| dir.path().join(format!("{len}.nc"))).collect();
@@ -22,7 +22,7 @@
 //! }
 //! let first = ncforge::Dataset::open(&paths[0])?;
 //! let found = look(&paths[1..], Some(&first), Schema::ROOT);
-//! let Ok(Looked { alike: Some(alike), .. }) = &found[0] else { panic!() };
+//! let Ok(Candidate { alike: Some(alike), .. }) = &found[0] else { panic!() };
 //! assert_eq!(alike.lens, [5]);
 //! assert!(alike.attributes.is_empty());
 //! # Ok::<(), ncforge::Error>(())
@@ -39,7 +39,7 @@ use crate::model::{Atomic, Attribute, DType, GroupId, Schema, Storage, Values, V
 
 /// A file that was looked at.
 #[derive(Debug)]
-pub struct Looked {
+pub struct Candidate {
     /// The file, open.
     pub dataset: Dataset,
     /// In what it differs from the file that it was compared with; `None` if it is not alike.
@@ -66,7 +66,7 @@ pub fn look<P: AsRef<Path> + Sync>(
     paths: &[P],
     like: Option<&Dataset>,
     group: GroupId,
-) -> Vec<Result<Looked>> {
+) -> Vec<Result<Candidate>> {
     // Where those of the one cannot be read, all of the others are told.
     let known = like.map(|like| (like, coordinates(like, group).unwrap_or_default()));
     side_by_side(paths.len(), |i| {
@@ -76,12 +76,12 @@ pub fn look<P: AsRef<Path> + Sync>(
             Some((like, _)) if !same_description(like.schema(), dataset.schema()) => None,
             Some((like, known)) => Some(compared(like, known, &dataset, group)?),
         };
-        Ok(Looked { dataset, alike })
+        Ok(Candidate { dataset, alike })
     })
 }
 
 /// Whether each of these variables holds the same values in all files as in the first. Files that are not
-/// [alike](Looked::alike) give answers that mean nothing.
+/// [alike](Candidate::alike) give answers that mean nothing.
 pub fn equal(first: &Dataset, others: &[Dataset], vars: &[VarId]) -> Result<Vec<bool>> {
     vars.iter()
         .map(|&var| {

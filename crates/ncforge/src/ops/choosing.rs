@@ -183,9 +183,9 @@ impl Cut<'_> {
         &self,
         choosing: &Choosing,
         single_shapes: bool,
-        mut look: impl FnMut(Look<'_>) -> Result<Option<Sampled>>,
+        mut look: impl FnMut(SampleShape<'_>) -> Result<Option<Sampled>>,
     ) -> Result<Option<Choice>> {
-        let whole = look(Look::Whole)?;
+        let whole = look(SampleShape::Whole)?;
         // What is stored as it will be is judged by the same look.
         let before = self.before.map(|(chunks, coding)| match whole {
             Some(s) if *coding == Coding::of_chain(self.filters) => (chunks.clone(), s.coding),
@@ -199,7 +199,7 @@ impl Cut<'_> {
         let pace = whole.coding.seconds(USUAL) / whole.sized.seconds(USUAL);
         let mut contest = Contest::new(request)?;
         while let Some((chunks, depth)) = contest.next_look() {
-            match look(Look::Chunk(&chunks, depth))? {
+            match look(SampleShape::Chunk(&chunks, depth))? {
                 Some(Sampled { sized, .. }) => {
                     let timed = Coding { decode: sized.decode / pace, timed: true, ..sized };
                     contest.add(Contender { chunks, coding: sized, timed });
@@ -222,7 +222,7 @@ impl Cut<'_> {
 
 /// What to look at.
 #[derive(Clone, Copy, Debug)]
-pub(crate) enum Look<'a> {
+pub(crate) enum SampleShape<'a> {
     /// Parts with the proportions of the array.
     Whole,
     /// Chunks of these lengths.

@@ -138,7 +138,7 @@ pub fn copy_with(
 /// The engine under a copy: for the chunks it has in hand; the boxes are the copy's own.
 pub(crate) fn engine_below(engine: &Engine) -> Result<Engine> {
     let memory = Memory::of(engine.memory());
-    Engine::without_look_ahead(EngineOptions { threads: Some(engine.threads()), memory: Some(memory.engine) })
+    Engine::without_read_ahead(EngineOptions { threads: Some(engine.threads()), memory: Some(memory.engine) })
 }
 
 /// When the system brings an output to disk.

@@ -126,7 +126,7 @@ impl<'a> Request<'a> {
 
 /// What one kind of read will cost.
 #[derive(Clone, Debug, PartialEq, Serialize)]
-pub struct Told {
+pub struct Prediction {
     /// The read.
     pub pattern: Pattern,
     /// Its cost with the chosen chunks.
@@ -147,7 +147,7 @@ pub struct Choice {
     /// Bytes of a chunk.
     pub bytes: u64,
     /// What every read will cost.
-    pub told: Vec<Told>,
+    pub told: Vec<Prediction>,
     /// Weighted mean of the reads' costs, each divided by its own best.
     pub mean: f64,
     /// The cache that a reader needs for loops of these reads, so that no chunk is decoded twice. ncforge sees to that by itself.
@@ -261,7 +261,7 @@ impl<'a> Search<'a> {
         let cost = |(chunks, coding): (&[u64], Coding), read: &Pattern| {
             Grid { coding, ..problem.grid(chunks) }.read(read, request.machine)
         };
-        let told: Vec<Told> = self.patterns[..self.asked]
+        let told: Vec<Prediction> = self.patterns[..self.asked]
             .iter()
             .map(|pattern| {
                 // The search for a read alone minds stored sizes, too: among all shapes that were found, another may be
@@ -270,7 +270,7 @@ impl<'a> Search<'a> {
                 let (best_chunks, best) = costs
                     .min_by(|a, b| a.1.seconds.total_cmp(&b.1.seconds))
                     .expect("the chosen shape is one of them");
-                Told {
+                Prediction {
                     chosen: cost(shapes[chosen], pattern),
                     best,
                     before: request.before.as_ref().map(|(chunk, coding)| {
@@ -446,7 +446,7 @@ fn mixed(patterns: &[Pattern], best: impl Iterator<Item = f64>) -> Vec<f64> {
     patterns.iter().zip(best).map(|(p, best)| p.weight / best).collect()
 }
 
-fn reasons(problem: &Problem<'_>, chunks: &[u64], bytes: u64, told: &[Told]) -> Vec<String> {
+fn reasons(problem: &Problem<'_>, chunks: &[u64], bytes: u64, told: &[Prediction]) -> Vec<String> {
     let mut out = Vec::new();
     let lens: Vec<String> = problem
         .axes

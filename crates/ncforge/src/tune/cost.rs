@@ -29,8 +29,10 @@ const JOIN: (f64, f64) = (1048576.0, 65536.0);
 const GAP: f64 = 4096.0;
 /// … and requests are cut at this many.
 const BLOCK: f64 = 131072.0;
-/// Below this many bytes one thread does a read alone: decoded ones, and plain ones.
-const ALONE: (f64, f64) = (131072.0, 524288.0);
+/// Reads of chunks that decode to fewer bytes than these are done by one thread.
+const ONE_THREAD_DECODED_BYTES: f64 = 131072.0;
+/// Reads of plain data of fewer bytes than these are done by one thread.
+const ONE_THREAD_PLAIN_BYTES: f64 = 524288.0;
 /// Plain data are given to threads by this many bytes.
 const TASK: f64 = 4194304.0;
 /// Bytes of a line of memory.
@@ -231,7 +233,7 @@ impl Grid<'_> {
             let nodes = (chunks / run * (1.0 + (run - 1.0) / NODE)).min((self.all_chunks() / NODE).max(1.0));
             decoding = self.decoding(met, decode);
             cpu = decoding.seconds + chunks * (machine.chunk + memory) + nodes * machine.find + moved;
-            (tasks, alone) = (cost.requests, chunks * bytes < ALONE.0);
+            (tasks, alone) = (cost.requests, chunks * bytes < ONE_THREAD_DECODED_BYTES);
         } else {
             let (requests, span) = self.plain_requests(counts, touched, element);
             cost.requests = chunks * requests.max(requests * span / BLOCK);
@@ -239,7 +241,7 @@ impl Grid<'_> {
             let own = if self.chunk.is_some() { chunks * machine.chunk } else { 0.0 };
             cpu = own + self.scatter(counts, touched, true, machine);
             tasks = if self.chunk.is_some() { chunks } else { (delivered / TASK).max(1.0) };
-            alone = delivered.max(cost.fetched) < ALONE.1;
+            alone = delivered.max(cost.fetched) < ONE_THREAD_PLAIN_BYTES;
         }
         let waiting = cost.requests * machine.request / machine.in_flight.min(cost.requests).max(1.0);
         // What comes from the page cache is copied by the threads themselves; a small file is in the processor's cache.

@@ -3,7 +3,7 @@
 use super::super::layout::{Extent, Layout};
 use super::super::reader::stored_fill;
 use crate::model::{Fill, Schema};
-use crate::store::{RecordRoom, Wider};
+use crate::store::{RecordInsertion, Wider};
 
 /// The rooms that the records of `old` need for the variables that `schema` has beyond the old ones. `None` if the old
 /// records are not as this library would lay them out.
@@ -32,7 +32,7 @@ pub(super) fn wider(old: &Layout, schema: &Schema, sizes: &[Extent], fill: bool)
             part[..n].copy_from_slice(&element[..n]);
         }
         let width = schema.fixed_size(schema.vars[var].dtype).map_or(1, |n| n as u16);
-        RecordRoom { at, len, fill: eight, element: width }
+        RecordInsertion { at, len, fill: eight, element: width }
     };
     let mut rooms = Vec::new();
     if let [(var, only)] = records[..]

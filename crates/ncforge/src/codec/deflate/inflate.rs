@@ -12,7 +12,7 @@ use std::ptr::NonNull;
 use libdeflate_sys as sys;
 use libdeflater::DecompressionError;
 
-use super::super::roomy::{ROOM, Roomy};
+use super::super::padded::{PaddedInput, ROOM};
 
 /// Streams up to this length are copied to where there is room behind them, if there is none.
 const COPIED: usize = 64 << 10;
@@ -64,7 +64,7 @@ impl Inflater {
     }
 
     /// Inflates with room behind the stream; none where there is none, or where this is not a whole stream.
-    fn inflate_with_room(&mut self, src: Roomy<'_>, dst: &mut [u8]) -> Option<usize> {
+    fn inflate_with_room(&mut self, src: PaddedInput<'_>, dst: &mut [u8]) -> Option<usize> {
         let (used, made) = match src.with_room() {
             Some(more) => self.inflate(more, dst).ok()?,
             // What is hardly smaller than it was is stored, most of it, and does not end in a few bytes for thousands.
@@ -91,7 +91,7 @@ impl Drop for Inflater {
 }
 
 /// Inflates the zlib stream that `src` begins with into `dst`; gives the number of bytes.
-pub(super) fn inflate(src: Roomy<'_>, dst: &mut [u8]) -> Result<usize, DecompressionError> {
+pub(super) fn inflate(src: PaddedInput<'_>, dst: &mut [u8]) -> Result<usize, DecompressionError> {
     INFLATER.with(|cell| {
         let inflater = &mut *cell.borrow_mut();
         if let Some(made) = inflater.inflate_with_room(src, dst) {
@@ -123,7 +123,7 @@ mod tests {
             for fill in [0u8, 0xFF, packed[0]] {
                 let buffer: Vec<u8> = [&[9, 9], &packed[..], &vec![fill; behind]].concat();
                 let mut out = vec![0; raw.len()];
-                let n = inflate(Roomy::within(&buffer, 2..2 + packed.len()), &mut out);
+                let n = inflate(PaddedInput::within(&buffer, 2..2 + packed.len()), &mut out);
                 assert_eq!((n, &out), (Ok(raw.len()), &raw), "{behind} of {fill}");
             }
         }
@@ -137,8 +137,8 @@ mod tests {
         let whole: Vec<u8> = [&packed[..], &[0; 64]].concat();
         for cut in 1..packed.len() {
             let to = packed.len() - cut;
-            assert!(inflate(Roomy::within(&whole, 0..to), &mut out).is_err(), "{to}");
-            assert!(inflate(Roomy::alone(&packed[..to]), &mut out).is_err(), "{to}");
+            assert!(inflate(PaddedInput::within(&whole, 0..to), &mut out).is_err(), "{to}");
+            assert!(inflate(PaddedInput::alone(&packed[..to]), &mut out).is_err(), "{to}");
         }
     }
 
@@ -146,7 +146,7 @@ mod tests {
     fn too_much_and_too_little_are_told() {
         let (raw, packed) = stream();
         let whole: Vec<u8> = [&packed[..], &[0; 64]].concat();
-        let src = Roomy::within(&whole, 0..packed.len());
+        let src = PaddedInput::within(&whole, 0..packed.len());
         assert_eq!(inflate(src, &mut vec![0; raw.len() - 1]), Err(DecompressionError::InsufficientSpace));
         assert_eq!(inflate(src, &mut vec![0; raw.len() + 1]), Ok(raw.len()));
     }

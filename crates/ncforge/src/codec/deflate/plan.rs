@@ -54,12 +54,12 @@ pub(super) enum Treatment {
 }
 
 /// A plane as it was told when a treatment was tried on all of it, and need not be searched again.
-pub(super) struct Told {
+pub(super) struct Parse {
     pub(super) sequences: Vec<Sequence>,
     pub(super) counts: Counts,
 }
 
-impl Told {
+impl Parse {
     /// Tells long runs so that they are quick to decode.
     fn stretch_runs(&mut self, plane: &[u8]) {
         if stretch(plane, 0, &mut self.sequences) {
@@ -77,7 +77,7 @@ impl Told {
 pub(super) struct Plan {
     treatments: Vec<Treatment>,
     /// Of short planes, by plane: what the treatment makes of it. Empty where planes were judged by samples.
-    told: Vec<Option<Told>>,
+    told: Vec<Option<Parse>>,
     /// Whether the chunk is large enough, once deflated, for runs that are quick to decode.
     stretch: bool,
     /// Bit p: plane p repeats plane p - 1.
@@ -130,7 +130,7 @@ impl Plan {
     }
 
     /// What a plane's treatment makes of it, if that is known; to be had once.
-    pub(super) fn take_told(&mut self, plane: usize) -> Option<Told> {
+    pub(super) fn take_parse(&mut self, plane: usize) -> Option<Parse> {
         self.told.get_mut(plane)?.take()
     }
 
@@ -182,7 +182,7 @@ impl Plan {
                 if repeats(plane(p - 1), plane(p)) {
                     plan.echoes |= 1 << p;
                     plan.treatments[p] = Treatment::Code(ECHO);
-                    plan.take_told(p);
+                    plan.take_parse(p);
                 }
             }
         }
@@ -200,7 +200,7 @@ impl Plan {
         if n <= if level == 1 { SMALL_AT_ONE } else { SMALL } {
             let (treatments, mut told): (Vec<_>, Vec<_>) =
                 (0..planes).map(|p| sampler.small(plane(p), level)).unzip();
-            let bits = |told: &Option<Told>| told.as_ref().map_or(8.0 * n as f64, Told::bits);
+            let bits = |told: &Option<Parse>| told.as_ref().map_or(8.0 * n as f64, Parse::bits);
             let stretch = told.iter().map(bits).sum::<f64>() > STRETCH * (planes * n) as f64;
             if stretch {
                 told.iter_mut()
@@ -324,7 +324,7 @@ impl Sampler<'_> {
     }
 
     /// The treatment of a short plane, each tried on all of it: the smallest, or a faster one that is nearly as small.
-    fn small(&mut self, plane: &[u8], level: u32) -> (Treatment, Option<Told>) {
+    fn small(&mut self, plane: &[u8], level: u32) -> (Treatment, Option<Parse>) {
         let n = plane.len() as f64;
         // A deeper search may also find what stands in the planes before, which was not known when this one was tried.
         let hasty = level == 1 && plane.len() >= SHORTEST;
@@ -378,9 +378,9 @@ impl Sampler<'_> {
     }
 
     /// A whole plane after this effort.
-    fn whole(&mut self, plane: &[u8], effort: Effort) -> Told {
+    fn whole(&mut self, plane: &[u8], effort: Effort) -> Parse {
         let counts = self.counts(plane, effort, 0);
-        Told { sequences: self.sequences.clone(), counts }
+        Parse { sequences: self.sequences.clone(), counts }
     }
 
     /// The symbols for `bytes` from `from` on; what stands before is known.

@@ -4,8 +4,8 @@ use std::sync::Arc;
 
 use super::coverage::{Coverage, runs};
 use super::create::Alignment;
+use super::facts::FileFacts;
 use super::heap::HeapWriter;
-use super::kept::Kept;
 use super::redefine;
 use super::space::{Extent, FileSpace};
 use super::state::{LiveIndex, PlaceState, VarState};
@@ -42,7 +42,7 @@ pub(super) struct Netcdf4Writer {
     pub(super) schema: Schema,
     pub(super) vars: Vec<VarState>,
     /// Forms that are not netcdf-c's, kept from the file.
-    pub(super) kept: Kept,
+    pub(super) kept: FileFacts,
     pub(super) space: FileSpace,
     /// Where data that take new space begin.
     pub(super) alignment: Option<Alignment>,

@@ -5,9 +5,9 @@ use std::sync::Arc;
 
 use super::container::Netcdf4Writer;
 use super::define::check_schema;
+use super::facts::FileFacts;
 use super::heap::HeapWriter;
 use super::image::{Builder, Chunks};
-use super::kept::Kept;
 use super::redefine::new_state;
 use super::space::{Extent, FileSpace};
 use super::state::{PlaceState, VarState};
@@ -89,7 +89,7 @@ pub fn create(
     schema.provenance = Some(format!("version=2,ncforge={}", env!("CARGO_PKG_VERSION")));
     store.set_len(0)?;
     let vars = schema.var_ids().map(|v| VarState::new(&schema, v)).collect::<Result<Vec<_>>>()?;
-    let kept = Kept::default();
+    let kept = FileFacts::default();
     let room = front_room(&schema, &vars, &kept)?.checked_add(options.spare);
     let room = room.and_then(|r| r.checked_next_multiple_of(8));
     let room = room.filter(|&r| r < i64::MAX as u64 / 2);
@@ -116,7 +116,7 @@ pub fn create(
 }
 
 /// Bytes that the metadata takes when every chunk of the present shapes has been written.
-fn front_room(schema: &Schema, vars: &[VarState], kept: &Kept) -> Result<u64> {
+fn front_room(schema: &Schema, vars: &[VarState], kept: &FileFacts) -> Result<u64> {
     let chunks: Vec<Chunks<'_>> = schema
         .var_ids()
         .zip(vars)

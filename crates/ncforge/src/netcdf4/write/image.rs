@@ -1,6 +1,6 @@
 //! From a netCDF schema to the HDF5 objects that hold it, with netCDF's conventions.
 
-use super::kept::Kept;
+use super::facts::FileFacts;
 use super::scales::{Lead, Member, Scales, check_links, links};
 use super::state::{LiveIndex, PlaceState, VarState};
 use super::types::{atomic_type, byte_order, stored_type, string_type};
@@ -63,7 +63,7 @@ pub(super) struct Builder<'a> {
     pub(super) schema: &'a Schema,
     pub(super) vars: &'a [VarState],
     pub(super) chunks: &'a [Chunks<'a>],
-    pub(super) kept: &'a Kept,
+    pub(super) kept: &'a FileFacts,
 }
 
 /// Which object each part of the schema is.

@@ -6,7 +6,7 @@
 
 use std::collections::HashSet;
 
-use super::kept::Kept;
+use super::facts::FileFacts;
 use crate::error::{Error, Result};
 use crate::model::{DimId, GroupId, Schema, TypeId, VarId, encode_name};
 
@@ -93,7 +93,12 @@ impl Scales {
 }
 
 /// What the links of a group are called and lead to: types, groups, then dimensions and variables.
-pub(super) fn links(schema: &Schema, group: GroupId, scales: &Scales, kept: &Kept) -> Vec<(Vec<u8>, Lead)> {
+pub(super) fn links(
+    schema: &Schema,
+    group: GroupId,
+    scales: &Scales,
+    kept: &FileFacts,
+) -> Vec<(Vec<u8>, Lead)> {
     let types = schema.types_in(group).filter(|t| !kept.is_nameless(*t));
     let types = types.map(|t| (encode_name(&schema.user_type(t).name), Lead::Type(t)));
     let groups = schema.children(group).map(|g| (encode_name(&schema.group(g).name), Lead::Group(g)));
@@ -113,7 +118,7 @@ pub(super) enum Lead {
 }
 
 /// An error when two objects of a group would have the same name, or a name cannot be stored.
-pub(super) fn check_links(schema: &Schema, kept: &Kept) -> Result<()> {
+pub(super) fn check_links(schema: &Schema, kept: &FileFacts) -> Result<()> {
     let scales = Scales::of(schema, kept.phony(schema));
     let refuse = |what: String| Err(Error::NotRepresentable { format: "netCDF-4", what });
     for g in (0..schema.groups.len()).map(GroupId) {

@@ -12,9 +12,9 @@ use std::sync::Arc;
 
 use super::container::Netcdf4Writer;
 use super::coverage::Coverage;
+use super::facts::FileFacts;
 use super::heap::HeapWriter;
 use super::image::{Builder, live_chunks};
-use super::kept::Kept;
 use super::space::{Extent, FileSpace};
 use super::state::{LiveIndex, PlaceState, VarState};
 use crate::container::{Container, ContainerMut};
@@ -166,10 +166,10 @@ fn obstacle(file: &File, found: &Found, container: &read::Netcdf4File) -> Result
 }
 
 /// What the file says in its own way.
-fn kept(file: &File, found: &Found, container: &read::Netcdf4File) -> Result<Kept> {
+fn kept(file: &File, found: &Found, container: &read::Netcdf4File) -> Result<FileFacts> {
     let schema = container.schema();
     let objects = container.objects();
-    let mut kept = Kept::new(schema.vars.len());
+    let mut kept = FileFacts::new(schema.vars.len());
     for (i, address) in objects.types.iter().enumerate() {
         if address.is_none() {
             kept.insert_nameless(TypeId(i));

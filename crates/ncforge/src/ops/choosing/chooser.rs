@@ -4,7 +4,7 @@ use std::collections::HashMap;
 use std::sync::Arc;
 
 use super::effort::Effort;
-use super::{Choosing, Cut, Look};
+use super::{Choosing, Cut, SampleShape};
 use crate::dataset::Dataset;
 use crate::error::Result;
 use crate::layout::Place;
@@ -169,14 +169,14 @@ impl<'a> Chooser<'a> {
             return Ok(choice.map(|choice| Found { choice: Arc::new(choice), coding: None }));
         };
         let effort = Effort::of(bytes, wanted.filters);
-        let mut looks = Looks::new(self.source, from, wanted.filters, effort, self.share(bytes));
+        let mut looks = ValueSampler::new(self.source, from, wanted.filters, effort, self.share(bytes));
         let mut coding = None;
         let choice = cut.choose_by(self.choosing, effort.looks_at_shapes(), |look| {
             let mut found = looks.at(look)?;
             if let Some(s) = found.as_mut().filter(|_| !self.timed) {
                 s.coding = s.sized;
             }
-            if let Look::Whole = look {
+            if let SampleShape::Whole = look {
                 coding = found.map(|s| s.sized);
             }
             Ok(found)
@@ -262,7 +262,7 @@ fn before(source: &dyn Source, schema: &Schema, var: VarId) -> Result<Option<Sto
 }
 
 /// Looks at the values of one variable.
-struct Looks<'a> {
+struct ValueSampler<'a> {
     source: &'a dyn Source,
     var: VarId,
     chain: &'a [Filter],
@@ -273,25 +273,25 @@ struct Looks<'a> {
     left: u64,
 }
 
-impl<'a> Looks<'a> {
+impl<'a> ValueSampler<'a> {
     /// At a variable as it would be with `chain`, reading and decoding `share` bytes at most.
     fn new(source: &'a dyn Source, var: VarId, chain: &'a [Filter], effort: Effort, share: u64) -> Self {
         let limit = effort.sample.saturating_mul(CHEAPER).min(share);
-        Looks { source, var, chain, encoded: effort.sample.min(share), limit, left: limit }
+        ValueSampler { source, var, chain, encoded: effort.sample.min(share), limit, left: limit }
     }
 
     /// What a look says. `None` where there is nothing to learn, or nothing may be read any more.
     ///
     /// # Errors
     /// As reading.
-    fn at(&mut self, look: Look<'_>) -> Result<Option<Sampled>> {
+    fn at(&mut self, look: SampleShape<'_>) -> Result<Option<Sampled>> {
         let found = match look {
             _ if self.limit == 0 => None,
-            Look::Whole => {
+            SampleShape::Whole => {
                 let limit = (self.encoded / OF_WHOLE).max(LEAST_OF_WHOLE).min(self.left);
                 sample_of(self.source, self.var, self.chain, limit)?
             }
-            Look::Chunk(chunks, depth) => {
+            SampleShape::Chunk(chunks, depth) => {
                 let (encoded, read) = match depth {
                     Depth::Rough => (ENCODED.0, READ.0),
                     Depth::Close => (ENCODED.1, READ.1),
@@ -353,14 +353,14 @@ mod tests {
         let dataset = maps(&[1, 64, 128]);
         let chain = chain();
         let effort = Effort { shapes: 1000, sample: 16 << 20 };
-        let mut looks = Looks::new(&dataset, VarId(0), &chain, effort, 16 << 20);
-        let close = Look::Chunk(&[4, 64, 128], Depth::Close);
+        let mut looks = ValueSampler::new(&dataset, VarId(0), &chain, effort, 16 << 20);
+        let close = SampleShape::Chunk(&[4, 64, 128], Depth::Close);
         assert!(looks.at(close).unwrap().is_some_and(|s| s.read > 0));
         looks.left = looks.limit / READ.1 / 3;
         assert!(looks.at(close).unwrap().is_none());
-        assert!(looks.at(Look::Chunk(&[4, 64, 128], Depth::Rough)).unwrap().is_some());
+        assert!(looks.at(SampleShape::Chunk(&[4, 64, 128], Depth::Rough)).unwrap().is_some());
         looks.left = 0;
-        assert!(looks.at(Look::Chunk(&[4, 64, 128], Depth::Rough)).unwrap().is_none());
+        assert!(looks.at(SampleShape::Chunk(&[4, 64, 128], Depth::Rough)).unwrap().is_none());
     }
 
     /// Values decode far faster or more slowly than usual, and what a read costs now is told by the same rates as what

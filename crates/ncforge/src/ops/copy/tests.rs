@@ -70,13 +70,13 @@ fn schema(format: Format, shape: &[u64], chunks: Option<&[u64]>, filters: &[crat
     s
 }
 
-struct Room {
+struct Folder {
     dir: tempfile::TempDir,
 }
 
-impl Room {
-    fn new() -> Room {
-        Room { dir: tempfile::tempdir().unwrap() }
+impl Folder {
+    fn new() -> Folder {
+        Folder { dir: tempfile::tempdir().unwrap() }
     }
     fn path(&self, name: &str) -> PathBuf {
         self.dir.path().join(name)
@@ -112,7 +112,7 @@ fn netcdf4(chunks: &str, codec: Codec) -> CopyOptions {
 
 #[test]
 fn the_routes_are_taken_where_they_should_be() {
-    let room = Room::new();
+    let room = Folder::new();
     let e = engine(64 << 20, 2);
     let deflate = vec![crate::codec::filters::deflate(1)];
     make(&room.path("a.nc"), &schema(Format::Netcdf4, &[256, 40, 50], Some(&[1, 40, 50]), &deflate), &e);
@@ -144,7 +144,7 @@ fn the_routes_are_taken_where_they_should_be() {
 
 #[test]
 fn an_unlimited_dimension_beside_one_of_no_length_keeps_its_chunks() {
-    let room = Room::new();
+    let room = Folder::new();
     let e = engine(64 << 20, 1);
     for (i, shape) in [[0, 0, 4], [3, 0, 4], [3, 5, 0]].iter().enumerate() {
         let a = room.path(&format!("a{i}.nc"));
@@ -159,7 +159,7 @@ fn an_unlimited_dimension_beside_one_of_no_length_keeps_its_chunks() {
 
 #[test]
 fn slabs_become_columns_through_a_temporary_file() {
-    let room = Room::new();
+    let room = Folder::new();
     let (e, small) = (engine(64 << 20, 2), engine(1 << 20, 2));
     let deflate = vec![crate::codec::filters::deflate(1)];
     make(&room.path("a.nc"), &schema(Format::Netcdf4, &[256, 40, 50], Some(&[1, 40, 50]), &deflate), &e);
@@ -172,7 +172,7 @@ fn slabs_become_columns_through_a_temporary_file() {
 
 #[test]
 fn bytes_do_not_depend_on_threads() {
-    let room = Room::new();
+    let room = Folder::new();
     let e = engine(64 << 20, 2);
     make(&room.path("a.nc"), &schema(Format::Cdf2, &[30, 40, 50], None, &[]), &e);
     for (name, threads) in [("1.nc", 1), ("3.nc", 3)] {
@@ -200,7 +200,7 @@ impl Progress for StopAt {
 #[test]
 fn an_interrupted_copy_resumes_to_the_same_bytes() {
     for (target, chunks) in [(Format::Netcdf4, "d0/8,d1/9,d2/10"), (Format::Cdf5, "keep")] {
-        let room = Room::new();
+        let room = Folder::new();
         let e = engine(1 << 20, 2);
         let deflate = vec![crate::codec::filters::deflate(1)];
         let mut s = schema(Format::Netcdf4, &[64, 40, 50], Some(&[4, 40, 50]), &deflate);
@@ -249,7 +249,7 @@ fn a_copy_stopped_within_a_box_resumes_to_the_same_bytes() {
     for (target, chunks) in
         [(Format::Netcdf4, "d0/8,d1/9,d2/10"), (Format::Netcdf4, "keep"), (Format::Cdf5, "keep")]
     {
-        let room = Room::new();
+        let room = Folder::new();
         let e = engine(1 << 20, 2);
         let deflate = vec![crate::codec::filters::deflate(1)];
         make(&room.path("a.nc"), &schema(Format::Netcdf4, &[64, 40, 50], Some(&[4, 40, 50]), &deflate), &e);
@@ -285,7 +285,7 @@ fn a_copy_stopped_within_a_box_resumes_to_the_same_bytes() {
 
 #[test]
 fn resuming_asks_for_the_same_source_and_options() {
-    let room = Room::new();
+    let room = Folder::new();
     let e = engine(1 << 20, 2);
     make(&room.path("a.nc"), &schema(Format::Cdf2, &[64, 40, 50], None, &[]), &e);
     let (a, b) = (room.path("a.nc"), room.path("b.nc"));
@@ -312,7 +312,7 @@ fn resuming_asks_for_the_same_source_and_options() {
 #[test]
 fn a_damaged_journal_is_told_and_nothing_is_taken_up() {
     use std::io::Write;
-    let room = Room::new();
+    let room = Folder::new();
     let e = engine(1 << 20, 2);
     make(&room.path("a.nc"), &schema(Format::Cdf2, &[64, 40, 50], None, &[]), &e);
     let (a, b) = (room.path("a.nc"), room.path("b.nc"));
@@ -333,7 +333,7 @@ fn a_damaged_journal_is_told_and_nothing_is_taken_up() {
 
 #[test]
 fn filters_and_names_that_make_no_sense_are_the_callers_mistake() {
-    let room = Room::new();
+    let room = Folder::new();
     let e = engine(1 << 20, 2);
     make(&room.path("a.nc"), &schema(Format::Cdf2, &[6, 40, 50], None, &[]), &e);
     let asked = |filters: &str| CopyOptions {
@@ -353,7 +353,7 @@ fn filters_and_names_that_make_no_sense_are_the_callers_mistake() {
 
 #[test]
 fn variables_that_say_they_are_endless_have_a_plan() {
-    let room = Room::new();
+    let room = Folder::new();
     let e = engine(1 << 20, 2);
     let mut s = schema(Format::Netcdf4, &[1 << 60], Some(&[1 << 10]), &[]);
     for name in ["again", "and again"] {
@@ -369,7 +369,7 @@ fn variables_that_say_they_are_endless_have_a_plan() {
 fn what_was_chosen_outlives_an_interruption() {
     use crate::tune::codec::{Goal, Method};
     use crate::tune::{Machine, StorageKind};
-    let room = Room::new();
+    let room = Folder::new();
     let e = engine(1 << 20, 2);
     let mut s = schema(Format::Netcdf4, &[64, 40, 50], None, &[]);
     s.vars.insert(1, Variable::new("names", DType::String, vec![DimId(1)]));
@@ -411,7 +411,7 @@ fn what_was_chosen_outlives_an_interruption() {
 
 #[test]
 fn a_file_can_be_copied_onto_itself() {
-    let room = Room::new();
+    let room = Folder::new();
     let e = engine(8 << 20, 2);
     make(&room.path("a.nc"), &schema(Format::Cdf2, &[30, 40, 50], None, &[]), &e);
     std::fs::copy(room.path("a.nc"), room.path("old.nc")).unwrap();
@@ -426,7 +426,7 @@ fn a_file_can_be_copied_onto_itself() {
 
 #[test]
 fn damage_is_found_by_verifying() {
-    let room = Room::new();
+    let room = Folder::new();
     let e = engine(8 << 20, 2);
     make(&room.path("a.nc"), &schema(Format::Cdf2, &[30, 40, 50], None, &[]), &e);
     let source = Dataset::open_with(room.path("a.nc"), &e).unwrap();
@@ -473,7 +473,7 @@ proptest! {
         codec in prop::sample::select(vec![Codec::None, Codec::Deflate, Codec::Zstd, Codec::Keep]),
         target in prop::sample::select(vec!["spec", "auto", "keep", "cdf5"]),
     ) {
-        let room = Room::new();
+        let room = Folder::new();
         let e = engine(memory, 2);
         let shape: Vec<u64> = dims.iter().enumerate().map(|(i, d)| if i == 0 { d.0 } else { d.0.max(1) }).collect();
         let source: Vec<u64> = dims.iter().zip(&shape).enumerate()

@@ -96,7 +96,7 @@ pub(super) fn check(files: &[&Facts], out: &mut Vec<Finding>) {
             let message = format!("is in {} of {} files, not in {}", there.len(), of.len(), list(&missing));
             out.push(Finding { files: missing, ..Finding::new(rule(RULES, "NC506"), Some(name), message) });
         }
-        let looks: [(&str, &str, Look<'_>); 6] = [
+        let looks: [(&str, &str, Describe<'_>); 6] = [
             ("NC504", "the type", &|f, v| f.schema().type_name(f.var(v).dtype).to_owned()),
             ("NC505", "the shape", &dims),
             ("NC503", "packing", &|f, v| attrs(f, v, &PACKING)),
@@ -112,14 +112,14 @@ pub(super) fn check(files: &[&Facts], out: &mut Vec<Finding>) {
     }
 }
 
-type Look<'a> = &'a dyn Fn(&Facts, &VarFacts) -> String;
+type Describe<'a> = &'a dyn Fn(&Facts, &VarFacts) -> String;
 
 fn differ(
     code: &str,
     what: &str,
     name: &str,
     there: &[(&Facts, &VarFacts)],
-    look: Look<'_>,
+    look: Describe<'_>,
 ) -> Option<Finding> {
     let seen: Vec<String> = there.iter().map(|(f, v)| look(f, v)).collect();
     let most = |value: &String| seen.iter().filter(|s| *s == value).count();

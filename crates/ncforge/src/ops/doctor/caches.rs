@@ -9,7 +9,7 @@ use super::facts::VarFacts;
 use super::finding::Finding;
 use super::mend::Mend;
 use super::rules::{Rule, Severity, When, rule};
-use crate::tune::{CacheAdvice, Told};
+use crate::tune::{CacheAdvice, Prediction};
 use crate::words::{bytes, count, many, shape, times};
 
 pub(super) const RULES: &[Rule] = &[
@@ -55,7 +55,7 @@ pub(super) fn check(x: &Examined<'_>, out: &mut Vec<Finding>) {
             continue;
         }
         // The reads that share chunks, the one that suffers most first.
-        let mut shared: Vec<&Told> = choice.told.iter().filter(|t| v.sharing(t) >= 2).collect();
+        let mut shared: Vec<&Prediction> = choice.told.iter().filter(|t| v.sharing(t) >= 2).collect();
         shared.sort_by_key(|t| std::cmp::Reverse(v.sharing(t)));
         if too_large(x, v, shared.first().copied(), out) {
             continue;
@@ -66,7 +66,7 @@ pub(super) fn check(x: &Examined<'_>, out: &mut Vec<Finding>) {
 }
 
 /// NC201.
-fn too_large(x: &Examined<'_>, v: &VarFacts, told: Option<&Told>, out: &mut Vec<Finding>) -> bool {
+fn too_large(x: &Examined<'_>, v: &VarFacts, told: Option<&Prediction>, out: &mut Vec<Finding>) -> bool {
     let (each, cache) = (v.chunk_bytes(), x.cache);
     let (Some(choice), Some(told)) = (&v.choice, told) else { return false };
     if each <= cache.size || choice.bytes >= each {
@@ -89,7 +89,7 @@ fn too_large(x: &Examined<'_>, v: &VarFacts, told: Option<&Told>, out: &mut Vec<
 }
 
 /// NC202.
-fn cliff(x: &Examined<'_>, v: &VarFacts, shared: &[&Told], out: &mut Vec<Finding>) {
+fn cliff(x: &Examined<'_>, v: &VarFacts, shared: &[&Prediction], out: &mut Vec<Finding>) {
     let cache = x.cache;
     let Some(choice) = &v.choice else { return };
     for told in shared {
@@ -128,7 +128,7 @@ fn cliff(x: &Examined<'_>, v: &VarFacts, shared: &[&Told], out: &mut Vec<Finding
 }
 
 /// NC203.
-fn hdf5(v: &VarFacts, told: Option<&Told>, out: &mut Vec<Finding>) {
+fn hdf5(v: &VarFacts, told: Option<&Prediction>, out: &mut Vec<Finding>) {
     let each = v.chunk_bytes();
     let (Some(choice), Some(told)) = (&v.choice, told) else { return };
     if each <= HDF5[0] || choice.bytes > HDF5[0] {
@@ -150,7 +150,7 @@ fn hdf5(v: &VarFacts, told: Option<&Told>, out: &mut Vec<Finding>) {
     );
 }
 
-fn plural(told: &Told) -> String {
+fn plural(told: &Prediction) -> String {
     match told.pattern.name.as_str() {
         "series" => "series".into(),
         "box" => "boxes".into(),

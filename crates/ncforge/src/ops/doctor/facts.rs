@@ -12,7 +12,7 @@ use crate::model::{Filter, Schema, Storage, VarId, Variable};
 use crate::ops::choosing::{Chooser, Choosing, OF_FILE};
 use crate::select::ChunkGrid;
 use crate::tune::keep::sharing;
-use crate::tune::{Axis, Choice, Coding, Roles, Row, Told};
+use crate::tune::{Axis, Choice, Coding, Prediction, Roles, Row};
 
 /// Bytes that are read of a file, at most: indexes …
 pub(super) const INDEX_BYTES: u64 = 40 << 20;
@@ -107,17 +107,17 @@ impl VarFacts {
     }
 
     /// The chunks that reads of this kind share, if they were of lengths `chunk`.
-    pub(super) fn row(&self, told: &Told, chunk: &[u64]) -> Row {
+    pub(super) fn row(&self, told: &Prediction, chunk: &[u64]) -> Row {
         Row::of(&told.pattern.counts, &self.lens(), chunk, self.element)
     }
 
     /// The same as it is.
-    pub(super) fn row_now(&self, told: &Told) -> Row {
+    pub(super) fn row_now(&self, told: &Prediction) -> Row {
         self.row(told, self.chunk.as_deref().unwrap_or_default())
     }
 
     /// Reads like this, side by side, that the same chunks serve.
-    pub(super) fn sharing(&self, told: &Told) -> u64 {
+    pub(super) fn sharing(&self, told: &Prediction) -> u64 {
         sharing(&told.pattern.counts, &self.lens(), self.chunk.as_deref().unwrap_or_default())
     }
 

@@ -8,7 +8,7 @@ use super::finding::Finding;
 use super::mend::Mend;
 use super::rules::{Rule, Severity, When, rule};
 use super::{Examined, ReaderCache};
-use crate::tune::{CacheAdvice, Role, Told};
+use crate::tune::{CacheAdvice, Prediction, Role};
 use crate::words::{bytes, count, many, shape, times};
 
 pub(super) const RULES: &[Rule] = &[
@@ -106,15 +106,15 @@ fn named(v: &VarFacts) -> String {
 }
 
 /// What a read decodes or, of plain chunks, fetches.
-fn touched(told: &Told) -> f64 {
+fn touched(told: &Prediction) -> f64 {
     told.before.map_or(0.0, |c| c.decoded.max(c.fetched))
 }
 
-fn gain(told: &Told) -> f64 {
+fn gain(told: &Prediction) -> f64 {
     told.before.map_or(1.0, |c| c.seconds / told.chosen.seconds)
 }
 
-fn read_words(told: &Told) -> String {
+fn read_words(told: &Prediction) -> String {
     match told.pattern.name.as_str() {
         "series" => "a point series".into(),
         "full" => "reading everything".into(),
@@ -123,7 +123,7 @@ fn read_words(told: &Told) -> String {
     }
 }
 
-fn sentence(told: &Told) -> String {
+fn sentence(told: &Prediction) -> String {
     let before = told.before.unwrap_or_default();
     let verb = if before.decoded > 0.0 { "decodes" } else { "fetches" };
     format!(
@@ -136,12 +136,12 @@ fn sentence(told: &Told) -> String {
     )
 }
 
-fn better(v: &VarFacts, told: &Told) -> String {
+fn better(v: &VarFacts, told: &Prediction) -> String {
     let chunks = v.choice.as_ref().map(|c| shape(&c.chunks)).unwrap_or_default();
     format!("; chunks of {chunks} would be {} faster", times(gain(told)))
 }
 
-fn advice(v: &VarFacts, told: &Told) -> CacheAdvice {
+fn advice(v: &VarFacts, told: &Prediction) -> CacheAdvice {
     CacheAdvice::of(&told.pattern.name, v.row_now(told))
 }
 

@@ -18,13 +18,13 @@ pub(super) struct Encoded {
 
 /// Buffers of a thread.
 #[derive(Default)]
-struct Room {
+struct Buffers {
     planes: Vec<u8>,
     out: Vec<u8>,
 }
 
 thread_local! {
-    static ROOM: RefCell<Room> = RefCell::default();
+    static BUFFERS: RefCell<Buffers> = RefCell::default();
 }
 
 /// The eight bytes of which a block consists, over and over, if it does.
@@ -49,7 +49,7 @@ pub(super) fn encode(block: &[u8], width: u16, codec: Codec) -> Result<Encoded> 
         };
         return Ok(Encoded { entry, bytes: Vec::new() });
     }
-    ROOM.with(|cell| {
+    BUFFERS.with(|cell| {
         let room = &mut *cell.borrow_mut();
         let src = if width > 1 {
             room.planes.resize(block.len(), 0);
@@ -92,7 +92,7 @@ pub(super) fn decode(entry: &Entry, stored: &[u8], out: &mut [u8]) -> Result<(),
         Kind::Raw if stored.len() == out.len() => out.copy_from_slice(stored),
         Kind::Raw => return Err(format!("{} bytes stand where {} belong", stored.len(), out.len())),
         Kind::Deflate | Kind::Zstd | Kind::Lz4 if entry.width > 1 => {
-            return ROOM.with(|cell| {
+            return BUFFERS.with(|cell| {
                 let room = &mut *cell.borrow_mut();
                 room.planes.resize(out.len(), 0);
                 decompress(entry.kind, stored, &mut room.planes)?;

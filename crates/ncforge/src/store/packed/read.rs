@@ -279,7 +279,7 @@ impl PackedStore {
         let tree = &core.trees[piece.tree as usize];
         let entry = tree.get(piece.block, &fetch)?;
         if piece.len < 1 << self.shift && tree.last.load(Ordering::Relaxed) != piece.block {
-            self.look_ahead(core, piece);
+            self.read_ahead(core, piece);
         }
         Ok(Found::Stored(entry))
     }
@@ -313,7 +313,7 @@ impl PackedStore {
 
     /// The block that is being read is another one than the last of its tree: if blocks were read one after the
     /// other, the next ones are decoded in the background.
-    fn look_ahead(&self, core: &Core, piece: Piece) {
+    fn read_ahead(&self, core: &Core, piece: Piece) {
         let tree = &core.trees[piece.tree as usize];
         let last = tree.last.swap(piece.block, Ordering::Relaxed);
         if piece.block != last.wrapping_add(1) {

@@ -10,9 +10,9 @@ use crate::store::{Part, Store};
 
 /// The image that is being built, as a store.
 #[derive(Debug)]
-struct Beside<'a>(&'a PackedStore);
+struct NewImage<'a>(&'a PackedStore);
 
-impl Store for Beside<'_> {
+impl Store for NewImage<'_> {
     fn len(&self) -> u64 {
         self.0.core().map_of(true).len
     }
@@ -59,7 +59,7 @@ impl PackedStore {
             let (_, tx) = parts(&mut core);
             tx.hold = true;
         }
-        let built = build(&Beside(self));
+        let built = build(&NewImage(self));
         let mut core = self.core_mut();
         let core = &mut *core;
         let Some(new) = core.beside.take() else { return built };

@@ -9,7 +9,7 @@ use crate::hdf5::global_heap::HeapId;
 use crate::model::{self, encode_name};
 use crate::netcdf4::read::attrs::is_hidden;
 
-use super::super::kept::Kept;
+use super::super::facts::FileFacts;
 
 /// Keeps the forms of an object's attributes: those that the schema shows, and hidden ones that are not made
 /// anew by every commit.
@@ -19,7 +19,7 @@ pub(super) fn keep(
     shown: &[model::Attribute],
     stored: &[Stored],
     remade: &[&[u8]],
-    kept: &mut Kept,
+    kept: &mut FileFacts,
 ) -> Result<()> {
     for a in stored {
         if is_hidden(&a.name) {

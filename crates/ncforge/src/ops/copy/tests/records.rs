@@ -37,7 +37,7 @@ fn records_are_the_same_whole_and_resumed() {
     for (from, to) in
         [(Format::Cdf1, Format::Cdf1), (Format::Cdf2, Format::Cdf5), (Format::Cdf5, Format::Cdf2)]
     {
-        let room = Room::new();
+        let room = Folder::new();
         let e = engine(1 << 20, 2);
         let (a, whole, out) = (room.path("a.nc"), room.path("whole.nc"), room.path("b.nc"));
         make(&a, &grows(from, 100_000), &e);
@@ -56,7 +56,7 @@ fn records_are_the_same_whole_and_resumed() {
 
 #[test]
 fn records_that_are_missing_from_the_file_are_zeros() {
-    let room = Room::new();
+    let room = Folder::new();
     let e = engine(1 << 20, 2);
     let (a, b) = (room.path("a.nc"), room.path("b.nc"));
     make(&a, &grows(Format::Cdf2, 1000), &e);
@@ -69,7 +69,7 @@ fn records_that_are_missing_from_the_file_are_zeros() {
 
 #[test]
 fn variables_in_another_order_or_fewer_are_moved_one_by_one() {
-    let room = Room::new();
+    let room = Folder::new();
     let e = engine(1 << 20, 2);
     let (a, b) = (room.path("a.nc"), room.path("b.nc"));
     make(&a, &grows(Format::Cdf2, 5000), &e);

@@ -4,7 +4,7 @@ use proptest::prelude::*;
 
 use super::super::format::Over;
 use super::super::{Codec, Options, PackedStore, Resources};
-use crate::store::{Part, RecordRoom, Store, Wider};
+use crate::store::{Part, RecordInsertion, Store, Wider};
 
 /// One thing that is done.
 #[derive(Clone, Debug)]
@@ -97,7 +97,7 @@ pub(super) fn apply(step: &Step, store: &PackedStore, model: &mut Vec<u8>) -> bo
         Step::Widen(column, n, fill) => {
             if let Some((start, stride, columns)) = records(store).filter(|r| r.0 < model.len() as u64) {
                 let at = columns.get(*column).map_or(stride, |c| c.1);
-                let room = RecordRoom { at, len: u64::from(*n), fill: [*fill; 8], element: 1 };
+                let room = RecordInsertion { at, len: u64::from(*n), fill: [*fill; 8], element: 1 };
                 assert!(store.widen(&[], &Wider { start, stride, rooms: vec![room] }).unwrap());
                 let mut new = model[..start as usize].to_vec();
                 for record in model[start as usize..].chunks(stride as usize) {

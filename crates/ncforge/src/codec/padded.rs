@@ -5,7 +5,7 @@ use std::ops::{Deref, Range};
 /// Encoded bytes, and those that stand behind them in the same buffer: a decoder may look at these, but they do not count.
 /// Decoders that read whole words are slower at the end of what they may look at.
 #[derive(Clone, Copy, Debug)]
-pub(crate) struct Roomy<'a> {
+pub(crate) struct PaddedInput<'a> {
     all: &'a [u8],
     len: usize,
 }
@@ -13,21 +13,21 @@ pub(crate) struct Roomy<'a> {
 /// So many bytes behind are enough for every decoder.
 pub(crate) const ROOM: usize = 32;
 
-impl<'a> Roomy<'a> {
+impl<'a> PaddedInput<'a> {
     /// Bytes with nothing behind them.
     pub(crate) fn alone(bytes: &'a [u8]) -> Self {
-        Roomy { all: bytes, len: bytes.len() }
+        PaddedInput { all: bytes, len: bytes.len() }
     }
 
     /// The bytes at `range` of a buffer, which has them.
     pub(crate) fn within(buffer: &'a [u8], range: Range<usize>) -> Self {
-        Roomy { all: &buffer[range.start..], len: range.end - range.start }
+        PaddedInput { all: &buffer[range.start..], len: range.end - range.start }
     }
 
     /// The bytes at `range` of these.
     pub(crate) fn part(self, range: Range<usize>) -> Self {
         debug_assert!(range.end <= self.len, "{range:?} of {}", self.len);
-        Roomy::within(self.all, range)
+        PaddedInput::within(self.all, range)
     }
 
     /// The bytes, and not those behind them.
@@ -41,7 +41,7 @@ impl<'a> Roomy<'a> {
     }
 }
 
-impl Deref for Roomy<'_> {
+impl Deref for PaddedInput<'_> {
     type Target = [u8];
 
     fn deref(&self) -> &[u8] {

@@ -7,7 +7,7 @@ use crate::model::{self, DimId, Schema, TypeId};
 
 /// Facts about an existing file that the schema does not hold. Nothing, for a new one.
 #[derive(Debug, Default)]
-pub(super) struct Kept {
+pub(super) struct FileFacts {
     /// By owner's path and name: an attribute's value as read, and its form in the file.
     attributes: HashMap<(String, String), (model::Attribute, Attribute)>,
     /// By owner's path: attributes that the schema does not show.
@@ -20,10 +20,10 @@ pub(super) struct Kept {
     vars: usize,
 }
 
-impl Kept {
+impl FileFacts {
     /// For a file with so many variables.
     pub(super) fn new(vars: usize) -> Self {
-        Kept { vars, ..Kept::default() }
+        FileFacts { vars, ..FileFacts::default() }
     }
 
     /// Keeps the form of an attribute.
