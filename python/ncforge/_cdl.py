@@ -4,11 +4,10 @@ from __future__ import annotations
 
 import os
 import subprocess
-import tempfile
 from pathlib import Path
 
-from ncforge._core import info_cdl
-from ncforge.errors import CorruptError, ExistsError, InvalidError, MissingFileError, UnsupportedCallError
+from ncforge._core import info_cdl, make_file
+from ncforge.errors import CorruptError, InvalidError, MissingFileError, UnsupportedCallError
 
 __all__ = ["from_cdl", "to_cdl"]
 
@@ -44,20 +43,13 @@ def from_cdl(source: Path, target: Path, format: str) -> None:
         raise InvalidError(f"format is one of {sorted(_KINDS)}, not {format!r}")
     if not source.exists():
         raise MissingFileError(2, "No such file or directory", str(source))
-    if target.exists():
-        raise ExistsError(f"`{target}` exists already")
-    with tempfile.TemporaryDirectory(prefix=f".{target.name}.", dir=target.parent) as folder:
-        made = Path(folder) / target.name
-        _run("ncgen", "fromcdl makes files by it", "-k", _KINDS[format], "-o", str(made), str(source))
-        if not made.exists():
+
+    def fill(partial: os.PathLike[str]) -> None:
+        _run("ncgen", "fromcdl makes files by it", "-k", _KINDS[format], "-o", os.fspath(partial), str(source))
+        if os.path.getsize(partial) == 0:
             raise CorruptError(f"`{source}`: ncgen made no file of it")
-        # A link, and not another name: it does not replace what came meanwhile.
-        try:
-            os.link(made, target)
-        except FileExistsError:
-            raise ExistsError(f"`{target}` exists already") from None
-        except OSError:  # a file system without links
-            made.rename(target)
+
+    make_file(target, fill)
 
 
 def _run(tool: str, what_for: str, *words: str) -> str:

@@ -26,6 +26,7 @@ __all__ = [
     "info_json",
     "look_at",
     "main",
+    "make_file",
     "plan_combine",
     "unpack",
     "write_whole",
@@ -164,4 +165,5 @@ _Alike = tuple[list[int], int, list[tuple[int | None, str]], list[tuple[int, npt
 
 def look_at(paths: list[_Path], like: File | None, group: int) -> list[tuple[File, _Alike | None] | BaseException]: ...
 def equal_in_all(first: File, others: list[File], vars: list[int]) -> list[bool]: ...
+def make_file(path: _Path, fill: Callable[[os.PathLike[str]], object]) -> None: ...
 def write_whole(path: _Path, data: bytes, overwrite: bool) -> None: ...

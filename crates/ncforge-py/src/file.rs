@@ -572,6 +572,15 @@ pub(crate) fn write_whole(
     outside(py, || OutputFile::write_whole(&path, &data, overwrite))
 }
 
+/// Makes a new file: `fill` writes it under a temporary name, which it is called with. It gets its own name when that
+/// returns, and leaves nothing behind when that fails.
+#[pyfunction]
+pub(crate) fn make_file(py: Python<'_>, path: PathBuf, fill: Bound<'_, PyAny>) -> PyResult<()> {
+    let file = outside(py, || OutputFile::create(&path, false))?;
+    fill.call1((file.partial(),))?;
+    outside(py, || file.commit(false))
+}
+
 /// A schema with the types of another, and nothing else: what conversions need.
 fn types_only(schema: &ncforge::Schema) -> ncforge::Schema {
     let mut out = ncforge::Schema::new(schema.format);

@@ -34,6 +34,7 @@ use pyo3::prelude::*;
 fn _core(module: &Bound<'_, PyModule>) -> PyResult<()> {
     module.add("__version__", env!("CARGO_PKG_VERSION"))?;
     module.add_class::<file::File>()?;
+    module.add_function(wrap_pyfunction!(file::make_file, module)?)?;
     module.add_function(wrap_pyfunction!(file::write_whole, module)?)?;
     module.add_function(wrap_pyfunction!(engine::engine_stats, module)?)?;
     module.add_function(wrap_pyfunction!(engine::clear_cache, module)?)?;

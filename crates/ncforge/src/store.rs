@@ -73,11 +73,6 @@ pub trait Store: Send + Sync + Debug {
     fn as_slice(&self) -> Option<&[u8]> {
         None
     }
-    /// These bytes, where they are in memory anyway.
-    fn at_hand(&self, offset: u64, len: u64) -> Option<&[u8]> {
-        let all = self.as_slice()?;
-        all.get(usize::try_from(offset).ok()?..)?.get(..usize::try_from(len).ok()?)
-    }
     /// Writes all of `buf` at `offset`; the store grows as needed.
     fn write_at(&self, buf: &[u8], offset: u64) -> Result<()> {
         let _ = (buf, offset);

@@ -4,6 +4,8 @@ mod reference;
 
 use std::path::Path;
 
+use ncforge::store::OutputFile;
+
 use crate::args::{CompletionsArgs, ManArgs, declaration};
 use crate::exit::{Exit, Failure, Result};
 use crate::printer::Printer;
@@ -66,7 +68,7 @@ fn write_all(root: clap::Command, dir: &Path, printer: &Printer) -> Result {
     std::fs::create_dir_all(dir).map_err(|e| Failure::system("create", dir, e))?;
     for command in with_all_below(root) {
         let path = dir.join(format!("{}.1", command.get_name()));
-        std::fs::write(&path, render(command)?).map_err(|e| Failure::system("write", &path, e))?;
+        OutputFile::write_whole(&path, &render(command)?, true)?;
         printer.detail(path.display());
     }
     Ok(Exit::Ok)

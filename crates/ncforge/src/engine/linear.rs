@@ -76,6 +76,12 @@ impl LinearBox<'_> {
         })
     }
 
+    /// These bytes, where the whole store is in memory.
+    fn in_memory(&self, offset: u64, len: u64) -> Option<&[u8]> {
+        let all = self.store.as_slice()?;
+        all.get(usize::try_from(offset).ok()?..)?.get(..usize::try_from(len).ok()?)
+    }
+
     /// # Safety
     /// As for [`LinearBox::read`].
     unsafe fn read_unit(&self, inner: &Inner, out: &SharedOut<'_>, unit: &Unit) -> Result<()> {
@@ -83,7 +89,7 @@ impl LinearBox<'_> {
         let to = self.to + unit.to;
         let size = self.element.size;
         add(&inner.counters.fetched, unit.span);
-        if let Some(src) = self.store.at_hand(offset, unit.span) {
+        if let Some(src) = self.in_memory(offset, unit.span) {
             // SAFETY: the unit is the caller's alone.
             unsafe { boxes::move_box(src, 0, out, to, &unit.axes, self.element) };
             return Ok(());

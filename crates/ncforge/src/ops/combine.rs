@@ -147,11 +147,7 @@ fn mosaic(
     let mut mosaic = build(found, options, small, engine.memory() / DESCRIPTIONS, &name)?;
     not_among(output, mosaic.tiles.paths())?;
     if options.copy.only.is_none() {
-        // A copy goes variable by variable. Of its half of the memory one box is used; of ours, what descriptions leave.
-        let total = engine.memory();
-        let boxes = (total / 2).saturating_sub(mosaic.largest_variable());
-        let left = (total / DESCRIPTIONS).saturating_sub(mosaic.tiles.held());
-        mosaic.prepare_copy(boxes.saturating_add(left).min(TOGETHER), (total / 2).min(TOGETHER));
+        mosaic.prepare_copy((engine.memory() / 2).min(TOGETHER));
     }
     Ok(mosaic)
 }

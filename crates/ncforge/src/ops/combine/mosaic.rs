@@ -7,7 +7,6 @@
 mod agree;
 mod attrs;
 mod batch;
-mod beside;
 mod build;
 mod chunks;
 mod coords;
@@ -114,23 +113,14 @@ pub(crate) struct Mosaic {
     /// Bytes of all tiles.
     pub(crate) bytes: u64,
     pub(crate) engine: Engine,
-    /// What is read from tiles together, when one variable is asked for …
-    beside: beside::Beside,
-    /// … and when several are: by variable.
+    /// By variable: which ones are read with it.
     together: Vec<Option<Together>>,
 }
 
 impl Mosaic {
-    /// Prepares for a copy of all variables. Small ones are read together: with `windows` bytes of memory if they are
-    /// asked for one after the other, with `boxes` for the values of those that are asked for at once.
-    pub(crate) fn prepare_copy(&mut self, windows: u64, boxes: u64) {
-        self.beside = beside::Beside::plan(self, windows);
-        self.together = together::plan(self, boxes);
-    }
-
-    /// Bytes of the largest variable that has plain ones.
-    pub(crate) fn largest_variable(&self) -> u64 {
-        self.schema.var_ids().filter_map(|v| self.schema.values_bytes(v)).max().unwrap_or(0)
+    /// Prepares for a copy of all variables: small ones are read together, with `memory` bytes for their values.
+    pub(crate) fn prepare_copy(&mut self, memory: u64) {
+        self.together = together::plan(self, memory);
     }
 
     /// The kinds of a variable's dimensions.

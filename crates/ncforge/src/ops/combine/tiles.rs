@@ -67,11 +67,6 @@ impl Tiles {
         }
     }
 
-    /// Bytes of descriptions that are kept.
-    pub(crate) fn held(&self) -> u64 {
-        self.held.load(Ordering::Relaxed)
-    }
-
     /// How many there are.
     pub(crate) fn len(&self) -> usize {
         self.paths.len()

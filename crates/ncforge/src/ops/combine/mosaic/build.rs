@@ -92,7 +92,6 @@ pub(crate) fn build(
         bytes,
         windowed: options.records.is_some(),
         engine: engine.clone(),
-        beside: super::beside::Beside::default(),
         together: Vec::new(),
     };
     check_holes(&mosaic, options)?;

@@ -242,10 +242,7 @@ impl Source for Mosaic {
             let Some(own) = self.facts[pieces[i].tile].var(v) else { return Ok(()) };
             let tile = self.tiles.open(pieces[i].tile)?;
             tile.note_read();
-            match self.beside.tile(self, v, pieces[i].tile, &tile)? {
-                Some(at_hand) => part.read(0, &*at_hand, own, &pieces[i].local),
-                None => part.read(0, tile.container(), own, &pieces[i].local),
-            }
+            part.read(0, tile.container(), own, &pieces[i].local)
         })
     }
 
@@ -255,7 +252,7 @@ impl Source for Mosaic {
 
     fn read_together(&self, vars: &[VarId], slab: &Hyperslab, out: &mut [u8]) -> Result<()> {
         vars.iter().try_for_each(|&v| self.check(v, slab))?;
-        self.read_beside(vars, slab, out)
+        self.read_small(vars, slab, out)
     }
 
     fn raw_chunk(&self, v: VarId, at: &[u64]) -> Result<RawChunk> {

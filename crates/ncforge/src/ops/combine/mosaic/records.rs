@@ -23,11 +23,11 @@ const REQUEST: u64 = 1 << 20;
 #[derive(Debug)]
 pub(super) struct Records {
     /// Where it begins in the first record, from the begin of the file.
-    pub(super) low: u64,
+    low: u64,
     /// Its bytes.
-    pub(super) wide: u64,
+    wide: u64,
     /// From a record to the next.
-    pub(super) stride: u64,
+    stride: u64,
     /// Those variables that the tile has.
     pub(super) layouts: Vec<Arc<VarLayout>>,
 }
@@ -62,7 +62,7 @@ impl Records {
     }
 
     /// Whether what lies between the parts of two records is little enough to be read with them.
-    pub(super) fn in_one_go(&self) -> bool {
+    fn in_one_go(&self) -> bool {
         self.wide as f64 >= MOST_OF_A_RECORD * self.stride as f64
     }
 

@@ -5,17 +5,19 @@
 //! while it is in the processor's cache. Of a thousand tiles with forty variables, asking variable by variable takes
 //! several times as long.
 
-use super::beside::small;
 use super::read::Piece;
 use super::records::Records;
-use super::{From, Mosaic};
+use super::{DimKind, From, Mosaic};
 use crate::dataset::Dataset;
 use crate::engine::{Part, Region};
 use crate::error::Result;
+use crate::layout::Place;
 use crate::model::{DimId, VarId};
 use crate::ops::source::Together;
 use crate::select::Hyperslab;
 
+/// A variable's part of a tile's record up to this is read together with those of others.
+const SMALL: u64 = 16 << 10;
 /// Runs of the output that are written at a time are about so long, …
 const RUN: u64 = 256 << 10;
 /// … and of so many records that the values of all variables that are read together are about this many bytes. (Measured,
@@ -87,9 +89,30 @@ impl Kind {
     }
 }
 
+/// The bytes of a variable in all tiles, if every tile's part of a record is small and stands in records.
+fn small(mosaic: &Mosaic, v: VarId) -> Option<u64> {
+    let From::Pattern(p) = mosaic.from[v.0] else { return None };
+    let var = mosaic.schema.var(v);
+    let record = *var.dims.first()?;
+    if !mosaic.schema.dim(record).unlimited
+        || mosaic.dims[record.0] != DimKind::Whole
+        || mosaic.existing.is_some()
+    {
+        return None;
+    }
+    if !matches!(mosaic.layouts[v.0].0.place, Place::Contiguous { .. }) {
+        return None;
+    }
+    let size = mosaic.schema.fixed_size(var.dtype)? as u64;
+    let shape = mosaic.schema.shape(v);
+    let bytes = shape.iter().try_fold(size, |b, &n| b.checked_mul(n))?;
+    let of_record = bytes / shape.first().copied().filter(|&n| n > 1)?;
+    (of_record / (mosaic.patterns[p].boxes.len() as u64).max(1) <= SMALL).then_some(bytes)
+}
+
 impl Mosaic {
     /// Reads the same selection of variables of one [`Together`].
-    pub(super) fn read_beside(&self, vars: &[VarId], slab: &Hyperslab, out: &mut [u8]) -> Result<()> {
+    pub(super) fn read_small(&self, vars: &[VarId], slab: &Hyperslab, out: &mut [u8]) -> Result<()> {
         let Some(&first) = vars.first() else { return Ok(()) };
         let each = out.len() / vars.len();
         let size = each / slab.len().max(1) as usize;
