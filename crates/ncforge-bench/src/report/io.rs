@@ -129,23 +129,7 @@ pub fn io_table(report: &IoReport) -> String {
         report.team,
     );
     for case in &report.cases {
-        let storage = case.audit.as_ref().map_or_else(String::new, |a| {
-            let beside = a.bytes as f64 / a.values.max(1) as f64 * 100.0;
-            format!(
-                "; in the file: {} {}, {} ({beside:.1} % of the values)",
-                a.format,
-                a.describe(),
-                bytes(a.bytes)
-            )
-        });
-        let _ = writeln!(
-            out,
-            "  {}: {} {}, {}{storage}",
-            case.name,
-            case.driver,
-            case.version,
-            case.ask.access.name()
-        );
+        let _ = writeln!(out, "{}", told_case(case));
     }
     let rows = rows(report);
     let with_ceiling = rows.iter().any(|r| r.of_ceiling.is_some());
@@ -216,6 +200,20 @@ pub fn io_table(report: &IoReport) -> String {
         super::machine(&report.environment),
     );
     out
+}
+
+/// A case: its library, how ranks share the file, what is in the file.
+fn told_case(case: &CaseResult) -> String {
+    let storage = case.audit.as_ref().map_or_else(String::new, |a| {
+        let beside = a.bytes as f64 / a.values.max(1) as f64 * 100.0;
+        format!(
+            "; in the file: {} {}, {} ({beside:.1} % of the values)",
+            a.format,
+            a.describe(),
+            bytes(a.bytes)
+        )
+    });
+    format!("  {}: {} {}, {}{storage}", case.name, case.driver, case.version, case.ask.access.name())
 }
 
 /// What the checks of a row say.
