@@ -29,9 +29,11 @@ use crate::tune::coding::SIZES;
 
 /// Boxes that are read, at most.
 const BOXES: u64 = 8;
-/// Bytes of values that are encoded to choose a codec: a part of the variable, between these bounds, in at least [`BOXES`] parts, …
+/// Bytes of values that are encoded to choose a codec: a part of the variable, between these bounds, in at least [`FEWEST`] parts …
 const VALUES: (u64, u64) = (128 << 10, 2 << 20);
 const OF_VALUES: u64 = 4;
+/// (in many small ones, repeats that lie farther apart are not seen), …
+const FEWEST: u64 = 2;
 /// … of which none costs more than the limit divided by this.
 const FEW: u64 = 4;
 /// Parts that are cut out of each, of every size.
@@ -314,9 +316,9 @@ pub(crate) fn parts_of(
     let whole: Vec<u64> = layout.shape.iter().zip(chunk).map(|(&n, &c)| c.clamp(1, n)).collect();
     let all = layout.shape.iter().fold(element as u64, |b, &n| b.saturating_mul(n));
     let values = (all / OF_VALUES).clamp(VALUES.0, VALUES.1);
-    let wanted = part_shape(&whole, element as u64, SIZES[LARGE].min(values / BOXES));
+    let wanted = part_shape(&whole, element as u64, SIZES[LARGE].min(values / FEWEST));
     let size = wanted.iter().product::<u64>() * element as u64;
-    let number = (values / size.max(1)).clamp(BOXES, 8 * BOXES);
+    let number = (values / size.max(1)).clamp(FEWEST, 8 * BOXES);
     for i in 0..number {
         let most = budget.min(limit / FEW);
         let start: Vec<u64> = (0..wanted.len())
