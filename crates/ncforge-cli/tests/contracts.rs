@@ -121,6 +121,7 @@ fn a_missing_output_folder_is_usage() {
         "bench combine --folder no",
         "bench records --folder no",
         "bench published --quick --folder no",
+        "bench seeds --quick --folder no",
     ] {
         p.run(line).exits(2).says("hint: ");
     }
