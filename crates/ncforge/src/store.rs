@@ -6,9 +6,13 @@ mod memory;
 mod near;
 pub(crate) mod output;
 pub mod packed;
+mod profile;
 mod replace;
 
 use std::fmt::Debug;
+use std::ops::Range;
+
+use bytes::Bytes;
 
 use crate::error::{Error, Result};
 
@@ -16,6 +20,7 @@ pub use file::FileStore;
 pub use lock::{Locking, take_lock_warning};
 pub use memory::MemoryStore;
 pub use output::{OutputFile, partial_path};
+pub use profile::IoProfile;
 
 /// A stretch of a store, as the format sees it that writes there: what a store may know to keep it well.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -63,6 +68,15 @@ pub trait Store: Send + Sync + Debug {
     fn name(&self) -> &str;
     /// Fills `buf` from `offset`.
     fn read_at(&self, buf: &mut [u8], offset: u64) -> Result<()>;
+    /// What requests cost here.
+    fn io_profile(&self) -> IoProfile {
+        IoProfile::LOCAL
+    }
+    /// The bytes of several ranges, in their order: a store with latency has as many requests under way as its profile
+    /// says. It joins no ranges; that is its caller's work, by the same profile.
+    fn read_ranges(&self, ranges: &[Range<u64>]) -> Result<Vec<Bytes>> {
+        ranges.iter().map(|r| self.read_vec(r.start, r.end.saturating_sub(r.start)).map(Bytes::from)).collect()
+    }
     /// As [`Store::read_at`], for values that a program asks for one by one: a store may fetch more than that, and answer
     /// the next ones from memory. What this process writes is seen at once; what others write, a file shows at most 10
     /// milliseconds later.

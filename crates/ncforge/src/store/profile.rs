@@ -1,0 +1,35 @@
+//! What requests to a store cost, so that plans fit it: a local disk wants each read as it comes, an object store few
+//! large ones, many at a time.
+
+use std::time::Duration;
+
+/// The cost of requests to a store, and the limits within which they are joined and sent.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct IoProfile {
+    /// Time until the first byte of an answer; zero where requests are as cheap as memory or a page cache.
+    pub latency: Duration,
+    /// Bytes per second of one request.
+    pub bandwidth: u64,
+    /// Requests that are worth having under way at the same time, at least 1.
+    pub in_flight: usize,
+    /// Bytes between two ranges that are read through rather than left out with a second request.
+    pub read_gap: u64,
+    /// Bytes of one request at most.
+    pub largest_request: u64,
+}
+
+impl IoProfile {
+    /// A file of this machine: the caller's thread reads, and the page cache answers.
+    pub const LOCAL: IoProfile = IoProfile {
+        latency: Duration::ZERO,
+        bandwidth: 4 << 30,
+        in_flight: 1,
+        read_gap: 16 << 10,
+        largest_request: 1 << 20,
+    };
+
+    /// Whether a request costs so much that several are better sent at the same time, and none is made twice.
+    pub fn has_latency(&self) -> bool {
+        !self.latency.is_zero()
+    }
+}
