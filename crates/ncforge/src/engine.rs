@@ -61,10 +61,10 @@ use crate::select::{Hyperslab, Picks};
 use crate::store::Store;
 
 pub use options::{EngineOptions, parse_size};
-pub(crate) use parts::{Part, Region, Rows, overlap};
-pub(crate) use source::native_fill;
+pub use parts::{Part, Region, Rows, overlap};
+pub use source::native_fill;
 pub use stats::EngineStats;
-pub(crate) use stop::with_stop;
+pub use stop::with_stop;
 pub use writer::Writer;
 
 use ahead::ReadAhead;
@@ -102,7 +102,7 @@ impl Engine {
     }
 
     /// An engine that keeps to what it is asked for: for work that plans its own reads, and its own memory.
-    pub(crate) fn without_read_ahead(options: EngineOptions) -> Result<Self> {
+    pub fn without_read_ahead(options: EngineOptions) -> Result<Self> {
         Ok(Self::from_resolved(&options.resolve()?, false))
     }
 
@@ -163,7 +163,7 @@ impl Engine {
     }
 
     /// Lets go of everything of one store.
-    pub(crate) fn forget_store(&self, store: &Arc<dyn Store>) {
+    pub fn forget_store(&self, store: &Arc<dyn Store>) {
         if !self.inner.pool.is_forked() {
             self.forget_ahead(store);
             self.inner.cache.forget_store(store);
