@@ -58,7 +58,7 @@ use crate::container::Container;
 use crate::error::Result;
 use crate::model::{Values, VarId};
 use crate::select::{Hyperslab, Picks};
-use crate::store::Store;
+use crate::store::ReadStore;
 
 pub use options::{EngineOptions, parse_size};
 pub(crate) use parts::{Part, Region, Rows, overlap};
@@ -163,7 +163,7 @@ impl Engine {
     }
 
     /// Lets go of everything of one store.
-    pub(crate) fn forget_store(&self, store: &Arc<dyn Store>) {
+    pub(crate) fn forget_store(&self, store: &Arc<dyn ReadStore>) {
         if !self.inner.pool.is_forked() {
             self.forget_ahead(store);
             self.inner.cache.forget_store(store);
@@ -172,7 +172,7 @@ impl Engine {
     }
 
     /// Lets go of what was read ahead of one store.
-    fn forget_ahead(&self, store: &Arc<dyn Store>) {
+    fn forget_ahead(&self, store: &Arc<dyn ReadStore>) {
         if self.inner.budget.windows() > 0 && !self.inner.pool.is_forked() {
             self.inner.ahead.forget_store(store);
         }

@@ -31,7 +31,7 @@ use super::tuning::{AHEAD_FETCH, AHEAD_PAGE};
 use crate::layout::{Place, VarLayout};
 use crate::model::VarId;
 use crate::select::Hyperslab;
-use crate::store::Store;
+use crate::store::ReadStore;
 use crate::tune::Row;
 
 use job::{Window, Work};
@@ -73,7 +73,7 @@ pub(super) struct ReadAhead {
 /// One variable of an open file.
 #[derive(Debug)]
 struct Track {
-    store: Weak<dyn Store>,
+    store: Weak<dyn ReadStore>,
     pattern: Pattern,
     /// What requests are served from.
     current: Option<Ready>,
@@ -99,7 +99,7 @@ struct Ready {
 /// A request of a variable.
 pub(super) struct Request<'a> {
     pub(super) engine: &'a Engine,
-    pub(super) store: &'a Arc<dyn Store>,
+    pub(super) store: &'a Arc<dyn ReadStore>,
     pub(super) var: VarId,
     pub(super) layout: &'a Arc<VarLayout>,
     pub(super) slab: &'a Hyperslab,
@@ -112,7 +112,7 @@ impl ReadAhead {
     }
 
     /// Forgets everything of one store, because it is being written or closed.
-    pub(super) fn forget_store(&self, store: &Arc<dyn Store>) {
+    pub(super) fn forget_store(&self, store: &Arc<dyn ReadStore>) {
         let store = address(store);
         self.retain(|key, _| key.store() != store);
     }

@@ -17,12 +17,12 @@ use crate::codec::{self, CodecChain, Stage, kernels};
 use crate::error::{Error, Result};
 use crate::layout::{ChunkIndex, ChunkRecord, Order, VarLayout};
 use crate::select::Hyperslab;
-use crate::store::Store;
+use crate::store::ReadStore;
 
 /// One read of a chunked variable.
 pub(super) struct ChunkedRead<'a> {
     pub(super) engine: &'a Engine,
-    pub(super) store: &'a Arc<dyn Store>,
+    pub(super) store: &'a Arc<dyn ReadStore>,
     pub(super) var: usize,
     pub(super) layout: &'a VarLayout,
     pub(super) chunk: &'a [u64],
@@ -337,7 +337,7 @@ fn wrong_length(store: &str, record: ChunkRecord, want: u64) -> Error {
     )
 }
 
-fn past_end(store: &dyn Store, offset: u64, len: u64) -> Error {
+fn past_end(store: &dyn ReadStore, offset: u64, len: u64) -> Error {
     Error::corrupt(
         store.name(),
         offset,

@@ -5,7 +5,7 @@
 
 use crate::layout::{Order, Place, VarLayout};
 use crate::select::Hyperslab;
-use crate::store::Store;
+use crate::store::{FileStore, ReadStore};
 
 /// Runs of up to this many bytes are read in this way; larger ones may be worth several threads.
 const LONGEST: u64 = 64 << 10;
@@ -52,12 +52,15 @@ pub(super) fn run(layout: &VarLayout, slab: &Hyperslab) -> Option<(u64, usize)> 
 }
 
 /// Reads the run; whether all of it is there (what to do about the rest is not decided here).
-pub(super) fn read(store: &dyn Store, offset: u64, out: &mut [u8]) -> bool {
+pub(super) fn read(store: &dyn ReadStore, offset: u64, out: &mut [u8]) -> bool {
     if let Some(all) = store.as_slice() {
         let from = usize::try_from(offset).ok().and_then(|o| all.get(o..)?.get(..out.len()));
         return from.map(|bytes| out.copy_from_slice(bytes)).is_some();
     }
-    store.read_value(out, offset).is_ok()
+    match FileStore::of(store) {
+        Some(file) => file.read_value(out, offset).is_ok(),
+        None => store.read_at(out, offset).is_ok(),
+    }
 }
 
 #[cfg(test)]

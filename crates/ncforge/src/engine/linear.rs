@@ -12,7 +12,7 @@ use super::{Engine, Inner};
 use crate::codec::kernels;
 use crate::error::Result;
 use crate::layout::Element;
-use crate::store::Store;
+use crate::store::ReadStore;
 
 /// What happens when a box runs past the end of the store.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -25,7 +25,7 @@ pub(super) enum PastEnd {
 
 /// A box in the store, ready to be read.
 pub(super) struct LinearBox<'a> {
-    pub(super) store: &'a dyn Store,
+    pub(super) store: &'a dyn ReadStore,
     /// Byte offset of the box's first element in the store.
     pub(super) offset: u64,
     /// Byte offset of the box's first element in the destination.

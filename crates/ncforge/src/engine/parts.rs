@@ -14,7 +14,7 @@ use crate::error::{Error, Result};
 use crate::layout::Element;
 use crate::model::VarId;
 use crate::select::Hyperslab;
-use crate::store::Store;
+use crate::store::ReadStore;
 
 /// A box of the destination that one part fills: its first element and its lengths.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -77,7 +77,7 @@ impl Part<'_> {
     /// Has bytes of a store in memory that is used again.
     pub(crate) fn fetch(
         &mut self,
-        store: &dyn Store,
+        store: &dyn ReadStore,
         offset: u64,
         len: usize,
         use_them: impl FnOnce(&mut Self, &[u8]) -> Result<()>,

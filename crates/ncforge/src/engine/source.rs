@@ -13,13 +13,13 @@ use crate::error::{Error, Result};
 use crate::layout::{Place, VarLayout};
 use crate::model::VarId;
 use crate::select::Hyperslab;
-use crate::store::Store;
+use crate::store::ReadStore;
 
 /// A variable to read from.
 #[derive(Clone, Copy)]
 pub(super) struct Source<'a> {
     pub(super) engine: &'a Engine,
-    pub(super) store: &'a Arc<dyn Store>,
+    pub(super) store: &'a Arc<dyn ReadStore>,
     pub(super) var: VarId,
     pub(super) layout: &'a VarLayout,
 }

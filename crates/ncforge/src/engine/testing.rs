@@ -12,7 +12,7 @@ use crate::error::Result;
 use crate::layout::{ChunkIndex, ChunkRecord, Element, Place, VarLayout};
 use crate::model::{Atomic, DimId, Dimension, Format, Schema, Storage, VarId, Variable};
 use crate::select::{ChunkGrid, Hyperslab, coordinates};
-use crate::store::{MemoryStore, Store};
+use crate::store::{MemoryStore, ReadStore, WriteStore};
 
 pub(super) const VAR: VarId = VarId(0);
 
@@ -47,7 +47,8 @@ impl ChunkIndex for MapIndex {
 #[derive(Debug)]
 pub(super) struct TestContainer {
     pub(super) schema: Schema,
-    pub(super) store: Arc<dyn Store>,
+    pub(super) store: Arc<dyn ReadStore>,
+    pub(super) sink: Arc<dyn WriteStore>,
     pub(super) layout: Arc<VarLayout>,
     pub(super) index: Arc<MapIndex>,
 }
@@ -95,8 +96,8 @@ impl TestContainer {
             }
         };
         let layout = VarLayout { name: "v".into(), shape: shape.to_vec(), element, fill: stored_fill, place };
-        let store: Arc<dyn Store> = Arc::new(MemoryStore::new("m", bytes));
-        Self { schema, store, layout: Arc::new(layout), index }
+        let sink: Arc<dyn WriteStore> = Arc::new(MemoryStore::new("m", bytes));
+        Self { schema, store: sink.clone(), sink, layout: Arc::new(layout), index }
     }
 
     /// Writes all of an array naively; chunks for which `skip` says so stay unwritten, and their part of the
@@ -117,14 +118,14 @@ impl TestContainer {
             }
             Place::Contiguous { offset } => {
                 let bytes: Vec<u8> = coordinates(&everywhere).flat_map(|at| stored(model, &at)).collect();
-                self.store.write_at(&bytes, offset).unwrap();
+                self.sink.write_at(&bytes, offset).unwrap();
             }
             Place::Records { begin, stride } => {
                 for r in 0..shape[0] {
                     let mut record = everywhere.clone();
                     record[0] = r..r + 1;
                     let bytes: Vec<u8> = coordinates(&record).flat_map(|at| stored(model, &at)).collect();
-                    self.store.write_at(&bytes, begin + r * stride).unwrap();
+                    self.sink.write_at(&bytes, begin + r * stride).unwrap();
                 }
             }
             Place::Chunked { chunk, codecs, .. } => {
@@ -161,7 +162,7 @@ impl Container for TestContainer {
         &self.schema
     }
 
-    fn store(&self) -> &Arc<dyn Store> {
+    fn store(&self) -> &Arc<dyn ReadStore> {
         &self.store
     }
 
@@ -171,6 +172,10 @@ impl Container for TestContainer {
 }
 
 impl ContainerMut for TestContainer {
+    fn write_store(&self) -> &Arc<dyn WriteStore> {
+        &self.sink
+    }
+
     fn redefine(&mut self, schema: Schema) -> Result<()> {
         self.schema = schema;
         Ok(())
@@ -184,7 +189,7 @@ impl ContainerMut for TestContainer {
             let mut record = vec![0; (stride - 13) as usize];
             boxes::fill_run(&layout.fill, &mut record);
             record.extend([0xEE; 13]);
-            (old..len).for_each(|r| self.store.write_at(&record, begin + r * stride).unwrap());
+            (old..len).for_each(|r| self.sink.write_at(&record, begin + r * stride).unwrap());
         }
         self.layout = Arc::new(layout);
         Ok(())
@@ -193,7 +198,7 @@ impl ContainerMut for TestContainer {
     fn place_chunk(&mut self, _: VarId, at: &[u64], encoded: &[u8], mask: u32) -> Result<()> {
         // A new place every time, with a small gap here and there.
         let offset = self.store.len() + (encoded.len() as u64 % 3) * 7;
-        self.store.write_at(encoded, offset)?;
+        self.sink.write_at(encoded, offset)?;
         let record = ChunkRecord { offset, len: encoded.len() as u64, mask };
         self.index.0.lock().unwrap().insert(at.to_vec(), record);
         Ok(())

@@ -14,7 +14,7 @@ use crate::container::ContainerMut;
 use crate::error::{Error, Result};
 use crate::layout::{Element, Order, Place, SwapField};
 use crate::select::Hyperslab;
-use crate::store::{MemoryStore, Store};
+use crate::store::{MemoryStore, ReadStore};
 
 /// A variable to test with.
 #[derive(Clone, Debug)]
@@ -94,7 +94,7 @@ fn seeds() -> impl Strategy<Value = Vec<(u64, u64, u64)>> {
 #[derive(Debug)]
 struct Slice(Vec<u8>);
 
-impl Store for Slice {
+impl ReadStore for Slice {
     fn len(&self) -> u64 {
         self.0.len() as u64
     }
@@ -110,7 +110,7 @@ impl Store for Slice {
     }
 }
 
-fn bytes_of(store: &dyn Store) -> Vec<u8> {
+fn bytes_of(store: &dyn ReadStore) -> Vec<u8> {
     store.read_vec(0, store.len()).unwrap()
 }
 
@@ -226,7 +226,7 @@ fn chunks_are_decoded_once_and_whole_reads_leave_nothing() {
 fn errors_name_variable_chunk_and_byte() {
     let (mut container, _) = deflated(&[20, 30], &[5, 10]);
     let broken = container.index.0.lock().unwrap()[&vec![2, 1]];
-    container.store.write_at(&[0xFF; 4], broken.offset).unwrap();
+    container.sink.write_at(&[0xFF; 4], broken.offset).unwrap();
     let all = Hyperslab::all(&[20, 30]);
     for threads in [1, 4] {
         let e = engine(threads, 1 << 20).read(&container, VAR, &all).unwrap_err();

@@ -60,7 +60,7 @@ use crate::error::{Error, Result};
 use crate::ops::progress::Progress;
 use crate::ops::source::Source;
 use crate::store::output::OutputOptions;
-use crate::store::{OutputFile, Store};
+use crate::store::{OutputFile, ReadStore};
 
 pub use crate::store::partial_path;
 
@@ -294,7 +294,7 @@ fn is_complete(output: &Path, plan: &Plan, packed: bool, source: &dyn Source) ->
     !same_file
         && Dataset::open_with(output, source.engine()).is_ok_and(|d| {
             d.schema().format == plan.schema.format
-                && d.container().store().as_packed().is_some() == packed
+                && d.container().store().blocks().is_some() == packed
                 && crate::ops::compare::compare_schemas(&plan.schema, d.schema(), false).is_same()
         })
 }

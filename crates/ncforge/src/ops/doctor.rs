@@ -56,7 +56,6 @@ mod report;
 mod rules;
 mod sample;
 mod shapes;
-mod watched;
 
 use std::path::Path;
 use std::sync::Arc;
@@ -67,12 +66,11 @@ use crate::dataset::Dataset;
 use crate::engine::Engine;
 use crate::error::Result;
 use crate::ops::choosing::check_dimensions;
-use crate::store::FileStore;
+use crate::store::{FileStore, RecordedStore};
 use crate::tune::{Access, Machine};
 use crate::words::{bytes, count};
 
 use self::facts::Facts;
-use self::watched::Watched;
 
 pub use crate::tune::CacheAdvice;
 pub use anatomy::{Anatomy, Read, Run, StoredChunk, Use, VariableAnatomy, anatomy};
@@ -232,7 +230,7 @@ pub fn examine_across<P: AsRef<Path>>(
 }
 
 fn gather(path: &Path, options: &DoctorOptions, engine: &Engine) -> Result<Facts> {
-    let watched = Arc::new(Watched::new(Arc::new(FileStore::open(path)?)));
+    let watched = Arc::new(RecordedStore::new(Arc::new(FileStore::open(path)?)));
     let dataset = Dataset::from_store(watched.clone(), engine)?;
     check_dimensions(&options.accesses, dataset.schema(), &path.display().to_string())?;
     let mut facts = Facts::gather(dataset, watched);
@@ -273,7 +271,7 @@ fn report(facts: Facts, options: &DoctorOptions) -> (Report, Facts) {
         findings,
         cache: options.cache.clone(),
         variables: facts.vars.len(),
-        bytes_read: facts.watched.read(),
+        bytes_read: facts.watched.bytes_read(),
         notes,
     };
     (report, facts)

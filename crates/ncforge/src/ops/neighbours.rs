@@ -6,7 +6,7 @@ use std::sync::Arc;
 use super::source::RawChunk;
 use crate::error::Result;
 use crate::layout::ChunkRecord;
-use crate::store::Store;
+use crate::store::ReadStore;
 
 /// Chunks with no more bytes between them are read in one request, …
 const GAP: u64 = 4 << 10;
@@ -24,7 +24,7 @@ pub(super) fn bytes(stored: &[(usize, ChunkRecord)]) -> u64 {
 
 /// Reads chunks in the order of their places, and hands them on with their numbers.
 pub(super) fn read(
-    store: &dyn Store,
+    store: &dyn ReadStore,
     mut stored: Vec<(usize, ChunkRecord)>,
     mut see: impl FnMut(usize, RawChunk),
 ) -> Result<()> {

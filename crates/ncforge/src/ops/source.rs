@@ -15,7 +15,7 @@ use crate::layout::{Place, VarLayout};
 use crate::model::{Schema, Values, VarId};
 use crate::ops::neighbours;
 use crate::select::{Hyperslab, coordinates};
-use crate::store::Store;
+use crate::store::ReadStore;
 
 /// A chunk as a source holds it.
 pub(crate) enum RawChunk {
@@ -50,7 +50,7 @@ pub(crate) trait Source: Sync {
     /// The engine that reads.
     fn engine(&self) -> &Engine;
     /// The file that the offsets of layouts point into, where all variables lie in one.
-    fn store(&self) -> Option<&Arc<dyn Store>> {
+    fn store(&self) -> Option<&Arc<dyn ReadStore>> {
         None
     }
     /// How a variable is held: extents, element, chunks. Offsets point into [`Source::store`], or mean nothing to others.
@@ -129,7 +129,7 @@ impl Source for Dataset {
         Dataset::engine(self)
     }
 
-    fn store(&self) -> Option<&Arc<dyn Store>> {
+    fn store(&self) -> Option<&Arc<dyn ReadStore>> {
         Some(self.container().store())
     }
 

@@ -8,7 +8,7 @@ use ncforge::model::{Atomic, Format, Storage, VarId};
 use ncforge::ops::choosing::{Choosing, chunks_for_all};
 use ncforge::ops::copy::{copy, plan};
 use ncforge::ops::progress::Silent;
-use ncforge::store::Store;
+use ncforge::store::ReadStore;
 use ncforge::tune::Machine;
 use ncforge::tune::codec::Goal;
 use ncforge::{CreateOptions, Dataset, DatasetMut, Hyperslab, Result};
@@ -26,7 +26,7 @@ struct Endless {
     read: AtomicU64,
 }
 
-impl Store for Endless {
+impl ReadStore for Endless {
     fn len(&self) -> u64 {
         self.len
     }

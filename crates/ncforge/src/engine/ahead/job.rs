@@ -14,7 +14,7 @@ use super::window::Plan;
 use crate::layout::VarLayout;
 use crate::model::VarId;
 use crate::select::Hyperslab;
-use crate::store::Store;
+use crate::store::ReadStore;
 
 /// Memory that several threads fill and then read, through its address only.
 struct Shared {
@@ -60,7 +60,7 @@ pub(super) struct Window {
 #[derive(Clone)]
 pub(super) struct Work {
     pub(super) engine: Engine,
-    pub(super) store: Arc<dyn Store>,
+    pub(super) store: Arc<dyn ReadStore>,
     pub(super) var: VarId,
     pub(super) layout: Arc<VarLayout>,
     pub(super) window: Arc<Window>,

@@ -143,7 +143,7 @@ fn what_is_written_is_read_also_in_the_middle_of_a_sweep() {
 fn damage_ahead_is_no_error_before_it_is_asked_for() {
     let (container, model) = deflated(&[20, 30], &[5, 10]);
     let broken = container.index.0.lock().unwrap()[&vec![1, 1]];
-    container.store.write_at(&[0xFF; 4], broken.offset).unwrap();
+    container.sink.write_at(&[0xFF; 4], broken.offset).unwrap();
     for threads in [1, 3] {
         let engine = engine(threads, 1 << 20);
         // Columns 10 to 19 lie in the damaged chunk, for rows 5 to 9.

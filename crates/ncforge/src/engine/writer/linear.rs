@@ -12,7 +12,7 @@ use crate::error::{Error, Result};
 use crate::layout::{Order, Place, VarLayout};
 use crate::model::VarId;
 use crate::select::Hyperslab;
-use crate::store::Store;
+use crate::store::WriteStore;
 
 /// Writes a selection that was announced to the container already.
 ///
@@ -57,18 +57,18 @@ pub(super) fn write(
     let axes = boxes::merge(axes.into_iter().map(Axis::reversed), size);
     let plain = layout.element.order == Order::Keep;
     let block = if plain { WRITE_PLAIN_BLOCK } else { WRITE_BLOCK };
-    let job = Job { engine, store: &**container.store(), offset, layout, bytes };
+    let job = Job { engine, store: &**container.write_store(), offset, layout, bytes };
     if let Some(len) = boxes::single_run(&axes, size) {
         return job.write_run(len, block, plain);
     }
     if let Some(column) = Column::of(job.store, offset, &axes, Side::To, size) {
-        return column.write(engine, job.store, offset, &axes, bytes, &layout.element);
+        return column.write(engine, offset, &axes, bytes, &layout.element);
     }
     let strips = Strips::new(axes, Side::To, size, block, gap);
     let per_task = (block / strips.unit_bytes().max(1)).max(1);
     let tasks = strips.len().div_ceil(per_task);
     // A store that works in parallel itself takes what it gets in order: its bytes depend on it.
-    let parallel = bytes.len() as u64 >= WRITE_PARALLEL && !job.store.is_transactional();
+    let parallel = bytes.len() as u64 >= WRITE_PARALLEL && job.store.blocks().is_none();
     engine.inner.pool.run(tasks as usize, parallel, |task| {
         let first = task as u64 * per_task;
         (first..(first + per_task).min(strips.len())).try_for_each(|u| job.write_unit(&strips.unit(u)))
@@ -77,7 +77,7 @@ pub(super) fn write(
 
 struct Job<'a> {
     engine: &'a Engine,
-    store: &'a dyn Store,
+    store: &'a dyn WriteStore,
     offset: u64,
     layout: &'a VarLayout,
     bytes: &'a [u8],
@@ -99,7 +99,7 @@ impl Job<'_> {
         let lead = (step - self.offset % step) / size * size;
         let tasks = len.saturating_sub(lead).div_ceil(step) + u64::from(lead > 0);
         // Requests to write one file wait for each other: other threads help only where there is work besides.
-        let pays = len >= WRITE_PARALLEL && !plain && !self.store.is_transactional();
+        let pays = len >= WRITE_PARALLEL && !plain && self.store.blocks().is_none();
         self.engine.inner.pool.run(tasks as usize, pays, |task| {
             let cut = |n: u64| (lead + n * step).min(len);
             let n = task as u64;

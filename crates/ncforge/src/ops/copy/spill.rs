@@ -15,7 +15,7 @@ use crate::ops::progress::{Progress, check_stop};
 use crate::ops::source::Source;
 use crate::select::{Hyperslab, coordinates};
 use crate::store::output::beside;
-use crate::store::{FileStore, Store};
+use crate::store::{FileStore, ReadStore, WriteStore};
 
 /// One write to the temporary file is about this long.
 const PIECE: u64 = 4 << 20;

@@ -5,7 +5,7 @@ use serde::Serialize;
 use super::storage::VarStorage;
 use crate::container::Container;
 use crate::layout::{Place, VarLayout};
-use crate::store::Store;
+use crate::store::ReadStore;
 use crate::store::packed::PackedStore;
 use crate::words;
 
