@@ -23,9 +23,9 @@ use rustc_hash::FxHashMap;
 use super::Engine;
 use super::budget::Held;
 use super::cache::{Key, address};
+use super::chunked::Keep;
 use super::pool::lock;
 use super::shared::SharedOut;
-use super::source::Keep;
 use super::stats::add;
 use super::tuning::{AHEAD_FETCH, AHEAD_PAGE};
 use crate::layout::{Place, VarLayout};
@@ -364,11 +364,12 @@ impl Request<'_> {
     fn ready(&self, plan: &Plan, grid: &Grid<'_>, keep: Keep, spare: Option<Held>) -> Ready {
         let inner = &*self.engine.inner;
         let threads = self.engine.threads();
+        let latency = self.store.io_profile().has_latency();
         let memory = Held::new(plan.bytes, spare, &inner.budget);
         // Coming requests go before decoded chunks and spare buffers.
         inner.cache.trim();
         inner.scratch.trim();
-        let window = Window::new(plan, grid.size, &grid.chunk, threads, memory);
+        let window = Window::new(plan, grid.size, &grid.chunk, threads, latency, memory);
         Ready { window: Arc::new(window), after: plan.next.clone().map(Arc::new), keep }
     }
 

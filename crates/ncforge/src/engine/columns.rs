@@ -2,10 +2,9 @@
 
 use super::align::Aligned;
 use super::boxes::{self, Axis};
-use super::linear::LinearBox;
+use super::fetch::strips::Side;
 use super::shared::SharedOut;
 use super::stats::add;
-use super::strips::Side;
 use super::tuning::{READ_PARALLEL, READ_TASK, WRITE_BLOCK};
 use super::{Engine, Inner};
 use crate::error::Result;
@@ -57,13 +56,14 @@ impl<'a> Column<'a> {
     /// Reads the box.
     ///
     /// # Safety
-    /// As for [`LinearBox::read`].
+    /// Nobody else may touch the box's elements in the destination meanwhile.
     pub(super) unsafe fn read(
         &self,
-        part: &LinearBox<'_>,
+        offset: u64,
         axes: &[Axis],
+        element: &Element,
         engine: &Engine,
-        out: &SharedOut<'_>,
+        (out, to): (&SharedOut<'_>, u64),
         parallel: bool,
     ) -> Result<()> {
         let inner: &Inner = &engine.inner;
@@ -75,14 +75,14 @@ impl<'a> Column<'a> {
             let bytes = n * self.run;
             let mut scratch = Aligned::new(&inner.scratch, bytes as usize, 0);
             add(&inner.counters.fetched, bytes);
-            let offset = part.offset + first * self.step;
+            let offset = offset + first * self.step;
             self.blocks.read_column(scratch.bytes(), offset, self.run as usize, self.step)?;
             let mut own = axes.to_vec();
             own[0] = Axis { count: n, from: self.run, to: axes[0].to };
-            let own = boxes::merge(own, part.element.size);
+            let own = boxes::merge(own, element.size);
             // SAFETY: tasks have disjoint parts of the caller's box.
             unsafe {
-                boxes::move_box(scratch.bytes(), 0, out, part.to + first * axes[0].to, &own, part.element);
+                boxes::move_box(scratch.bytes(), 0, out, to + first * axes[0].to, &own, element);
             }
             Ok(())
         })

@@ -1,7 +1,11 @@
 //! A container in memory with one variable of any place, and an array to compare it with.
 
 use std::collections::BTreeMap;
+use std::ops::Range;
 use std::sync::{Arc, Mutex, PoisonError};
+use std::time::Duration;
+
+use bytes::Bytes;
 
 use super::options::Resolved;
 use super::{Engine, boxes};
@@ -12,7 +16,7 @@ use crate::error::Result;
 use crate::layout::{ChunkIndex, ChunkRecord, Element, Place, VarLayout};
 use crate::model::{Atomic, DimId, Dimension, Format, Schema, Storage, VarId, Variable};
 use crate::select::{ChunkGrid, Hyperslab, coordinates};
-use crate::store::{MemoryStore, ReadStore, WriteStore};
+use crate::store::{IoProfile, MemoryStore, ReadStore, WriteStore};
 
 pub(super) const VAR: VarId = VarId(0);
 
@@ -41,6 +45,54 @@ impl ChunkIndex for MapIndex {
     fn list(&self) -> Result<Vec<(Vec<u64>, ChunkRecord)>> {
         let map = self.0.lock().unwrap_or_else(PoisonError::into_inner);
         Ok(map.iter().map(|(at, r)| (at.clone(), *r)).collect())
+    }
+}
+
+/// Requests are joined and cut as in files a thousand times as large.
+pub(super) const TINY: IoProfile = IoProfile { read_gap: 16, largest_request: 200, ..IoProfile::LOCAL };
+/// The same of a store with latency (which does not take its time).
+pub(super) const DISTANT: IoProfile = IoProfile { latency: Duration::from_millis(20), in_flight: 3, ..TINY };
+
+/// Bytes in memory that say of themselves what requests to them cost.
+#[derive(Debug)]
+pub(super) struct Profiled(MemoryStore, IoProfile);
+
+impl Profiled {
+    pub(super) fn new(bytes: Vec<u8>, profile: IoProfile) -> Self {
+        Self(MemoryStore::new("m", bytes), profile)
+    }
+}
+
+impl ReadStore for Profiled {
+    fn len(&self) -> u64 {
+        self.0.len()
+    }
+
+    fn name(&self) -> &str {
+        self.0.name()
+    }
+
+    fn read_at(&self, buf: &mut [u8], offset: u64) -> Result<()> {
+        self.0.read_at(buf, offset)
+    }
+
+    fn io_profile(&self) -> IoProfile {
+        self.1
+    }
+
+    fn read_ranges(&self, ranges: &[Range<u64>]) -> Result<Vec<Bytes>> {
+        assert!(ranges.len() <= self.1.in_flight, "{ranges:?}");
+        ranges.iter().map(|r| self.read_vec(r.start, r.end - r.start).map(Bytes::from)).collect()
+    }
+}
+
+impl WriteStore for Profiled {
+    fn write_at(&self, buf: &[u8], offset: u64) -> Result<()> {
+        self.0.write_at(buf, offset)
+    }
+
+    fn set_len(&self, len: u64) -> Result<()> {
+        self.0.set_len(len)
     }
 }
 
@@ -96,7 +148,7 @@ impl TestContainer {
             }
         };
         let layout = VarLayout { name: "v".into(), shape: shape.to_vec(), element, fill: stored_fill, place };
-        let sink: Arc<dyn WriteStore> = Arc::new(MemoryStore::new("m", bytes));
+        let sink: Arc<dyn WriteStore> = Arc::new(Profiled::new(bytes, TINY));
         Self { schema, store: sink.clone(), sink, layout: Arc::new(layout), index }
     }
 

@@ -8,13 +8,13 @@ use std::sync::Arc;
 use proptest::prelude::*;
 
 use super::Writer;
-use super::testing::{Kind, Model, TestContainer, VAR, engine};
+use super::testing::{DISTANT, Kind, Model, Profiled, TINY, TestContainer, VAR, engine};
 use crate::codec::{CodecChain, filters};
 use crate::container::ContainerMut;
 use crate::error::{Error, Result};
 use crate::layout::{Element, Order, Place, SwapField};
 use crate::select::Hyperslab;
-use crate::store::{MemoryStore, ReadStore};
+use crate::store::ReadStore;
 
 /// A variable to test with.
 #[derive(Clone, Debug)]
@@ -120,13 +120,15 @@ proptest! {
     #[test]
     fn reads_equal_the_array(
         case in case(), picks in prop::collection::vec(seeds(), 1..8), skip in 0u64..5,
-        memory in prop::sample::select(vec![0u64, 300, 1 << 20]), beyond in 0u64..5, mapped: bool,
+        memory in prop::sample::select(vec![0u64, 300, 1 << 20]), beyond in 0u64..5, store in 0..3,
     ) {
         let mut model = Model::counting(&case.shape, &case.fill);
         let mut container = case.container(true);
         container.fill_from(&mut model, |at| skip > 0 && at.iter().sum::<u64>() % (skip + 1) == 0);
-        if mapped {
-            container.store = Arc::new(Slice(bytes_of(&*container.store)));
+        match store {
+            1 => container.store = Arc::new(Slice(bytes_of(&*container.store))),
+            2 => container.store = Arc::new(Profiled::new(bytes_of(&*container.store), DISTANT)),
+            _ => {}
         }
         // The variable's dimension may be longer than what the file holds of it.
         let mut shape = case.shape.clone();
@@ -274,12 +276,14 @@ fn short_stores_read_as_zero_and_huge_results_are_refused() {
     let mut container = TestContainer::new(&[10], element, &[1, 1], &Kind::Contiguous, false);
     container.fill_from(&mut Model::counting(&[10], &[1, 1]), |_| false);
     let bytes = bytes_of(&*container.store);
-    container.store = Arc::new(MemoryStore::new("short", bytes[..bytes.len() - 5].to_vec()));
-    let got = engine(1, 0).read(&container, VAR, &Hyperslab::all(&[10])).unwrap();
-    // The eighth value has lost its second byte, which is the first in memory.
-    assert_eq!(got.bytes().unwrap()[14], 0);
-    assert_ne!(got.bytes().unwrap()[15], 0);
-    assert_eq!(got.bytes().unwrap()[16..], [0; 4]);
+    for profile in [TINY, DISTANT] {
+        container.store = Arc::new(Profiled::new(bytes[..bytes.len() - 5].to_vec(), profile));
+        let got = engine(1, 0).read(&container, VAR, &Hyperslab::all(&[10])).unwrap();
+        // The eighth value has lost its second byte, which is the first in memory.
+        assert_eq!(got.bytes().unwrap()[14], 0);
+        assert_ne!(got.bytes().unwrap()[15], 0);
+        assert_eq!(got.bytes().unwrap()[16..], [0; 4]);
+    }
 
     container.schema.dims[0].len = 1 << 50;
     Arc::get_mut(&mut container.layout).unwrap().shape[0] = 1 << 50;

@@ -10,7 +10,7 @@ mod tail;
 use std::collections::BTreeSet;
 
 use super::tuning::WRITE_GAP;
-use super::{Engine, boxes, direct};
+use super::{Engine, axes, boxes};
 use crate::container::{Container, ContainerMut};
 use crate::error::{Error, Result};
 use crate::layout::{ChunkRecord, Place, VarLayout};
@@ -392,7 +392,7 @@ impl Writer {
         // Others who write to the file at the same time see at once what is written.
         if !self.shared
             && Tail::takes(store, bytes.len())
-            && let Some((offset, len)) = direct::run(&layout, slab)
+            && let Some((offset, len)) = axes::run(&layout, slab)
             && len == bytes.len()
         {
             return self.tail.push(store, offset, bytes, &layout.element);

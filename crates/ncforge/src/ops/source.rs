@@ -8,6 +8,8 @@ use std::ops::Range;
 use std::path::PathBuf;
 use std::sync::Arc;
 
+use bytes::Bytes;
+
 use crate::dataset::Dataset;
 use crate::engine::Engine;
 use crate::error::Result;
@@ -21,8 +23,8 @@ use crate::store::ReadStore;
 pub(crate) enum RawChunk {
     /// Its encoded bytes and its filter mask.
     Encoded(Vec<u8>, u32),
-    /// The same, a part of what was read in one go.
-    Shared(Arc<Vec<u8>>, Range<usize>, u32),
+    /// The same, a part of what was read in one request.
+    Shared(Bytes, u32),
     /// It was never written.
     Unwritten,
     /// It is not to be had in one piece; [`Source::read_bytes`] has its values.
@@ -169,10 +171,11 @@ impl Source for Dataset {
             stored.extend(index.get(&at)?.map(|record| (number, record)));
         }
         let bytes = neighbours::bytes(&stored);
-        if bytes > most || bytes > stored.len() as u64 * neighbours::SMALL {
+        let store = self.container().store();
+        let alone = bytes > stored.len() as u64 * neighbours::SMALL && !store.io_profile().has_latency();
+        if bytes > most || alone {
             return Ok(None);
         }
-        let store = self.container().store();
         neighbours::read(&**store, stored, |number, chunk| chunks[number] = chunk)?;
         Ok(Some(chunks))
     }

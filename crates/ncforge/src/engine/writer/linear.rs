@@ -3,10 +3,11 @@
 use super::super::align::{self, Aligned};
 use super::super::boxes::{self, Axis};
 use super::super::columns::Column;
+use super::super::fetch::Joining;
+use super::super::fetch::strips::{Side, Strips, Unit};
 use super::super::shared::SharedOut;
-use super::super::strips::{Side, Strips, Unit};
 use super::super::tuning::{DETOUR_FROM, WRITE_BLOCK, WRITE_PARALLEL, WRITE_PLAIN_BLOCK, WRITE_RESERVE};
-use super::super::{Engine, source};
+use super::super::{Engine, axes};
 use crate::container::ContainerMut;
 use crate::error::{Error, Result};
 use crate::layout::{Order, Place, VarLayout};
@@ -30,13 +31,13 @@ pub(super) fn write(
     gap: u64,
 ) -> Result<()> {
     slab.check(&layout.shape, &layout.name)?;
-    let (offset, axes) = match &layout.place {
+    let (offset, box_axes) = match &layout.place {
         Place::Contiguous { offset } => {
-            let (from, axes) = source::dense_axes(layout, slab, memory_steps)?;
+            let (from, axes) = axes::dense_axes(layout, slab, memory_steps)?;
             (offset.saturating_add(from), axes)
         }
         Place::Records { begin, stride } => {
-            let (from, axes) = source::record_axes(layout, slab, memory_steps, *stride)?;
+            let (from, axes) = axes::record_axes(layout, slab, memory_steps, *stride)?;
             (begin.saturating_add(from), axes)
         }
         Place::Inline(old) => return write_inline(container, var, layout, slab, memory_steps, bytes, old),
@@ -54,7 +55,7 @@ pub(super) fn write(
         }
     };
     let size = layout.element.size;
-    let axes = boxes::merge(axes.into_iter().map(Axis::reversed), size);
+    let axes = boxes::merge(box_axes.into_iter().map(Axis::reversed), size);
     let plain = layout.element.order == Order::Keep;
     let block = if plain { WRITE_PLAIN_BLOCK } else { WRITE_BLOCK };
     let job = Job { engine, store: &**container.write_store(), offset, layout, bytes };
@@ -64,7 +65,7 @@ pub(super) fn write(
     if let Some(column) = Column::of(job.store, offset, &axes, Side::To, size) {
         return column.write(engine, offset, &axes, bytes, &layout.element);
     }
-    let strips = Strips::new(axes, Side::To, size, block, gap);
+    let strips = Strips::new(axes, Side::To, size, Joining { gap, most: block });
     let per_task = (block / strips.unit_bytes().max(1)).max(1);
     let tasks = strips.len().div_ceil(per_task);
     // A store that works in parallel itself takes what it gets in order: its bytes depend on it.
@@ -157,7 +158,7 @@ fn write_inline(
     old: &[u8],
 ) -> Result<()> {
     let size = layout.element.size;
-    let (to, axes) = source::dense_axes(layout, slab, memory_steps)?;
+    let (to, axes) = axes::dense_axes(layout, slab, memory_steps)?;
     let whole = Hyperslab::all(&layout.shape).len().saturating_mul(size as u64);
     if old.len() as u64 != whole {
         return Err(Error::corrupt(
