@@ -3,7 +3,7 @@
 
 use std::sync::Arc;
 
-use ncforge::store::Store;
+use ncforge::store::{ReadStore, WriteStore};
 use ncforge::store::packed::{PackedStore, Resources};
 
 libfuzzer_sys::fuzz_target!(|data: &[u8]| {

@@ -8,14 +8,14 @@ use std::sync::Arc;
 use ncforge::codec::{CodecChain, Scratch};
 use ncforge::layout::{Element, Order, Place};
 use ncforge::model::Filter;
-use ncforge::store::{MemoryStore, Store};
+use ncforge::store::{MemoryStore, WriteStore};
 use ncforge::{Container, Hyperslab};
 
 /// Elements of one read: enough to cross chunks, too few to make a small file with huge dimensions slow.
 const MAX_ELEMENTS: u64 = 4096;
 
 /// The input as a store.
-pub fn store(data: &[u8]) -> Arc<dyn Store> {
+pub fn store(data: &[u8]) -> Arc<dyn WriteStore> {
     Arc::new(MemoryStore::new("fuzz", data.to_vec()))
 }
 

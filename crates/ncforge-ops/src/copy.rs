@@ -59,7 +59,7 @@ use ncforge::dataset::Dataset;
 use ncforge::engine::{Engine, EngineOptions};
 use ncforge::error::{Error, Result};
 use ncforge::store::output::OutputOptions;
-use ncforge::store::{OutputFile, Store};
+use ncforge::store::{OutputFile, ReadStore};
 
 pub use ncforge::store::partial_path;
 
@@ -293,7 +293,7 @@ fn is_complete(output: &Path, plan: &Plan, packed: bool, source: &dyn Source) ->
     !same_file
         && Dataset::open_with(output, source.engine()).is_ok_and(|d| {
             d.schema().format == plan.schema.format
-                && d.container().store().as_packed().is_some() == packed
+                && d.container().store().blocks().is_some() == packed
                 && crate::compare::compare_schemas(&plan.schema, d.schema(), false).is_same()
         })
 }

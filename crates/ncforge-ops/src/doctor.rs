@@ -56,7 +56,6 @@ mod report;
 mod rules;
 mod sample;
 mod shapes;
-mod watched;
 
 use std::path::Path;
 use std::sync::Arc;
@@ -69,10 +68,9 @@ use crate::words::{bytes, count};
 use ncforge::dataset::Dataset;
 use ncforge::engine::Engine;
 use ncforge::error::Result;
-use ncforge::store::FileStore;
+use ncforge::store::{FileStore, RecordedStore};
 
 use self::facts::Facts;
-use self::watched::Watched;
 
 pub use crate::profile::Profile;
 pub use crate::tune::CacheAdvice;
@@ -226,7 +224,7 @@ pub fn examine_across<P: AsRef<Path>>(
 }
 
 fn gather(path: &Path, options: &DoctorOptions, engine: &Engine) -> Result<Facts> {
-    let watched = Arc::new(Watched::new(Arc::new(FileStore::open(path)?)));
+    let watched = Arc::new(RecordedStore::new(Arc::new(FileStore::open(path)?)));
     let dataset = Dataset::from_store(watched.clone(), engine)?;
     check_dimensions(&options.accesses, dataset.schema(), &path.display().to_string())?;
     let mut facts = Facts::gather(dataset, watched);
@@ -267,7 +265,7 @@ fn report(facts: Facts, options: &DoctorOptions) -> (Report, Facts) {
         findings,
         cache: options.cache.clone(),
         variables: facts.vars.len(),
-        bytes_read: facts.watched.read(),
+        bytes_read: facts.watched.bytes_read(),
         notes,
     };
     (report, facts)

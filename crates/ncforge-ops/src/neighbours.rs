@@ -1,17 +1,14 @@
 //! Chunks as they are stored, read together where they lie close: asked for one by one, small ones cost many times what
 //! moving their bytes does.
 
-use std::sync::Arc;
-
 use super::source::RawChunk;
+use ncforge::engine::fetch::{self, Joining};
 use ncforge::error::Result;
 use ncforge::layout::ChunkRecord;
-use ncforge::store::Store;
+use ncforge::store::{ReadStore, past_end};
 
-/// Chunks with no more bytes between them are read in one request, …
-const GAP: u64 = 4 << 10;
-/// … which is no longer than this, unless one chunk is.
-const MOST: u64 = 1 << 20;
+/// Bytes that are fetched at a time; what is handed on takes more only if its taker holds it.
+const MEMORY: u64 = 8 << 20;
 
 /// Chunks of more bytes than this, on average, are as well read one by one, each into memory that is warm from the
 /// last: measured on copies within the page cache, where 4 KiB gain a third, 32 KiB nothing, and 64 KiB lose as much.
@@ -24,47 +21,53 @@ pub(super) fn bytes(stored: &[(usize, ChunkRecord)]) -> u64 {
 
 /// Reads chunks in the order of their places, and hands them on with their numbers.
 pub(super) fn read(
-    store: &dyn Store,
+    store: &dyn ReadStore,
     mut stored: Vec<(usize, ChunkRecord)>,
     mut see: impl FnMut(usize, RawChunk),
 ) -> Result<()> {
     stored.sort_unstable_by_key(|(number, record)| (record.offset, *number));
-    let mut rest = &stored[..];
-    while let Some((_, first)) = rest.first() {
-        let begin = first.offset;
-        let mut end = begin.saturating_add(first.len);
-        let mut n = 1;
-        for (_, next) in &rest[1..] {
-            let further = next.offset.saturating_add(next.len).max(end);
-            if next.offset > end.saturating_add(GAP) || further - begin > MOST {
-                break;
-            }
-            end = further;
-            n += 1;
+    // Nothing is allocated for more than the store has.
+    let (len, mut requests) = (store.len(), Vec::new());
+    for (_, r) in &stored {
+        if r.offset.checked_add(r.len).is_none_or(|end| end > len) {
+            return Err(past_end(store.name(), r.len, r.offset, len));
         }
-        // The store knows whether so much is there before anything is allocated.
-        let bytes = Arc::new(store.read_vec(begin, end - begin)?);
-        for &(number, record) in &rest[..n] {
-            let from = (record.offset - begin) as usize;
-            let range = from..from + record.len as usize;
-            see(number, RawChunk::Shared(Arc::clone(&bytes), range, record.mask));
-        }
-        rest = &rest[n..];
     }
-    Ok(())
+    let range = |i: usize| {
+        let r: &ChunkRecord = &stored[i].1;
+        r.offset..r.offset + r.len
+    };
+    let joining = Joining::of(&store.io_profile());
+    fetch::join(stored.len(), range, joining, |_| false, |r| requests.push(r));
+    fetch::stream(
+        store,
+        &requests,
+        MEMORY,
+        |e, _| e,
+        |requests, bytes| {
+            for (request, bytes) in requests.iter().zip(bytes) {
+                for i in request.parts.clone() {
+                    let (number, record) = stored[i];
+                    see(number, RawChunk::Shared(bytes.slice(request.within(&range(i))), record.mask));
+                }
+            }
+            Ok(())
+        },
+    )
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
-    use ncforge::store::MemoryStore;
+    use ncforge::store::{IoProfile, MemoryStore};
 
     #[test]
     fn chunks_come_back_whatever_their_order_and_distance() {
-        let all: Vec<u8> = (0..3 * MOST).map(|i| (i % 251) as u8).collect();
+        let IoProfile { read_gap: gap, largest_request: most, .. } = IoProfile::LOCAL;
+        let all: Vec<u8> = (0..3 * most).map(|i| (i % 251) as u8).collect();
         let store = MemoryStore::new("m", all.clone());
         // Backwards, side by side, overlapping, far apart, across the longest request, and none.
-        let places = [(40, 8), (32, 8), (36, 8), (GAP * 9, 5), (MOST - 3, 6), (3 * MOST - 2, 2), (77, 0)];
+        let places = [(40, 8), (32, 8), (36, 8), (gap * 9, 5), (most - 3, 6), (3 * most - 2, 2), (77, 0)];
         let stored = places.iter().enumerate().map(|(number, &(offset, len))| {
             let mask = number as u32;
             (number, ChunkRecord { offset, len, mask })
@@ -73,10 +76,9 @@ mod tests {
         assert_eq!(bytes(&stored), 37);
         let mut seen = vec![false; places.len()];
         read(&store, stored, |number, chunk| {
-            let RawChunk::Shared(bytes, range, mask) = chunk else { panic!("a part of what was read") };
+            let RawChunk::Shared(bytes, mask) = chunk else { panic!("a part of what was read") };
             let (offset, len) = (places[number].0 as usize, places[number].1 as usize);
-            assert_eq!((&bytes[range], mask), (&all[offset..offset + len], number as u32));
-            assert!(bytes.len() as u64 <= MOST);
+            assert_eq!((&bytes[..], mask), (&all[offset..offset + len], number as u32));
             seen[number] = true;
         })
         .unwrap();

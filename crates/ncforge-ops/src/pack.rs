@@ -36,7 +36,7 @@ use ncforge::engine::Engine;
 use ncforge::error::{Error, Result};
 use ncforge::store::output::OutputOptions;
 use ncforge::store::packed::{Options, PackedStore};
-use ncforge::store::{FileStore, OutputFile, Store};
+use ncforge::store::{BlockStore, FileStore, OutputFile, ReadStore, WriteStore};
 
 pub use verify::{Problem, VerifyReport, verify};
 
@@ -71,10 +71,10 @@ pub struct PackReport {
 
 /// The packed file at a path, open for reading.
 fn packed_store(path: &Path, engine: &Engine) -> Result<PackedStore> {
-    let file: Arc<dyn Store> = Arc::new(FileStore::open(path)?);
+    let file: Arc<dyn ReadStore> = Arc::new(FileStore::open(path)?);
     // A dataset tells what is wrong with files of other kinds; it opens nothing but headers.
     let data = Dataset::open_with(path, engine)?;
-    if data.container().store().as_packed().is_none() {
+    if data.container().store().blocks().is_none() {
         let kind = data.schema().format.kind();
         return Err(Error::Invalid(format!("`{}` is not packed, it is a {kind} file", path.display())));
     }
@@ -114,7 +114,7 @@ pub fn pack(
     options.packed.check()?;
     let data = Dataset::open_with(input, engine)?;
     let shown = input.display();
-    if data.container().store().as_packed().is_some() {
+    if data.container().store().blocks().is_some() {
         return Err(Error::Invalid(format!("`{shown}` is packed already")));
     }
     if !data.schema().format.is_classic() {
@@ -123,7 +123,7 @@ pub fn pack(
             "`{shown}` is a {kind} file, and only classic ones can be packed as they are"
         )));
     }
-    let source: Arc<dyn Store> = Arc::new(FileStore::open(input)?);
+    let source: Arc<dyn ReadStore> = Arc::new(FileStore::open(input)?);
     let parts = classic::parts(&source)?;
     let len = source.len();
     progress.begin("pack", len);
@@ -187,7 +187,7 @@ pub fn compact(path: &Path, engine: &Engine, progress: &dyn Progress) -> Result<
     let begun = Instant::now();
     packed_store(path, engine)?;
     // The writer's lock, so that nobody's updates are lost between reading and renaming.
-    let file: Arc<dyn Store> = Arc::new(FileStore::open_rw(path)?);
+    let file: Arc<dyn WriteStore> = Arc::new(FileStore::open_rw(path)?);
     let packed = PackedStore::open_rw(file, engine.packed_resources())?;
     let (before, image) = (packed.backing().len(), packed.len());
     progress.begin("compact", packed.survey()?.total.stored);

@@ -393,7 +393,7 @@ mod tests {
             schema.dims.push(Dimension { name: name.into(), group: GroupId(0), len, unlimited: false });
         }
         schema.vars.push(Variable::new("v", Atomic::Float, vec![DimId(0), DimId(1), DimId(2)]));
-        let store: Arc<dyn ncforge::store::Store> = Arc::new(MemoryStore::new("m", Vec::new()));
+        let store: Arc<dyn ncforge::store::WriteStore> = Arc::new(MemoryStore::new("m", Vec::new()));
         let mut file = DatasetMut::create_in(Arc::clone(&store), schema, CreateOptions::default()).unwrap();
         let bytes: Vec<u8> = (0..20 * 90 * 180).flat_map(|i| values(i).to_ne_bytes()).collect();
         file.write_bytes(VarId(0), &Hyperslab::all(&[20, 90, 180]), &bytes).unwrap();
@@ -453,7 +453,7 @@ mod tests {
         let mut var = Variable::new("v", Atomic::Float, (0..4).map(DimId).collect());
         var.storage = Storage::Chunked { chunks: shape.to_vec(), filters: Vec::new() };
         schema.vars.push(var);
-        let store: Arc<dyn ncforge::store::Store> = Arc::new(MemoryStore::new("m", Vec::new()));
+        let store: Arc<dyn ncforge::store::WriteStore> = Arc::new(MemoryStore::new("m", Vec::new()));
         let mut file = DatasetMut::create_in(Arc::clone(&store), schema, CreateOptions::default()).unwrap();
         let bytes: Vec<u8> = (0..20 * 300 * 900).flat_map(|i| ((i % 900) as f32).to_ne_bytes()).collect();
         file.write_bytes(VarId(0), &Hyperslab::all(&shape), &bytes).unwrap();

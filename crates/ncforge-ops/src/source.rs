@@ -8,6 +8,8 @@ use std::ops::Range;
 use std::path::PathBuf;
 use std::sync::Arc;
 
+use bytes::Bytes;
+
 use crate::neighbours;
 use ncforge::dataset::Dataset;
 use ncforge::engine::Engine;
@@ -15,14 +17,14 @@ use ncforge::error::Result;
 use ncforge::layout::{Place, VarLayout};
 use ncforge::model::{Schema, Values, VarId};
 use ncforge::select::{Hyperslab, coordinates};
-use ncforge::store::Store;
+use ncforge::store::ReadStore;
 
 /// A chunk as a source holds it.
 pub(crate) enum RawChunk {
     /// Its encoded bytes and its filter mask.
     Encoded(Vec<u8>, u32),
-    /// The same, a part of what was read in one go.
-    Shared(Arc<Vec<u8>>, Range<usize>, u32),
+    /// The same, a part of what was read in one request.
+    Shared(Bytes, u32),
     /// It was never written.
     Unwritten,
     /// It is not to be had in one piece; [`Source::read_bytes`] has its values.
@@ -50,7 +52,7 @@ pub(crate) trait Source: Sync {
     /// The engine that reads.
     fn engine(&self) -> &Engine;
     /// The file that the offsets of layouts point into, where all variables lie in one.
-    fn store(&self) -> Option<&Arc<dyn Store>> {
+    fn store(&self) -> Option<&Arc<dyn ReadStore>> {
         None
     }
     /// How a variable is held: extents, element, chunks. Offsets point into [`Source::store`], or mean nothing to others.
@@ -129,7 +131,7 @@ impl Source for Dataset {
         Dataset::engine(self)
     }
 
-    fn store(&self) -> Option<&Arc<dyn Store>> {
+    fn store(&self) -> Option<&Arc<dyn ReadStore>> {
         Some(self.container().store())
     }
 
@@ -169,10 +171,11 @@ impl Source for Dataset {
             stored.extend(index.get(&at)?.map(|record| (number, record)));
         }
         let bytes = neighbours::bytes(&stored);
-        if bytes > most || bytes > stored.len() as u64 * neighbours::SMALL {
+        let store = self.container().store();
+        let alone = bytes > stored.len() as u64 * neighbours::SMALL && !store.io_profile().has_latency();
+        if bytes > most || alone {
             return Ok(None);
         }
-        let store = self.container().store();
         neighbours::read(&**store, stored, |number, chunk| chunks[number] = chunk)?;
         Ok(Some(chunks))
     }

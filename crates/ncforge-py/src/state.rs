@@ -12,7 +12,7 @@ use ncforge::engine::{Engine, EngineOptions};
 use ncforge::model::{Attribute, Format, VarId};
 use ncforge::select::Picks;
 use ncforge::store::packed::is_named_packed;
-use ncforge::store::{Locking, MemoryStore, OutputFile, Store};
+use ncforge::store::{Locking, MemoryStore, OutputFile, ReadStore};
 use ncforge::{Buffer, Dataset, DatasetMut, Error, Hyperslab, Result, Schema, Values};
 
 use crate::define::{self, Draft};
@@ -65,7 +65,7 @@ impl State {
         State { mode: Mutex::new(Mode::Read(dataset)), path }
     }
 
-    pub(crate) fn read_store(store: Arc<dyn Store>) -> Result<Self> {
+    pub(crate) fn read_store(store: Arc<dyn ReadStore>) -> Result<Self> {
         let path = PathBuf::from(store.name());
         let dataset = Dataset::from_store(store, &Engine::global())?;
         Ok(State { mode: Mutex::new(Mode::Read(dataset)), path })

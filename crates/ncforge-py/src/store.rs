@@ -2,7 +2,7 @@
 
 use std::sync::{Mutex, PoisonError};
 
-use ncforge::store::Store;
+use ncforge::store::ReadStore;
 use ncforge::{Error, Result};
 use pyo3::prelude::*;
 use pyo3::pybacked::PyBackedBytes;
@@ -20,7 +20,7 @@ impl BytesStore {
     }
 }
 
-impl Store for BytesStore {
+impl ReadStore for BytesStore {
     fn len(&self) -> u64 {
         self.bytes.len() as u64
     }
@@ -62,7 +62,7 @@ impl ObjectStore {
     }
 }
 
-impl Store for ObjectStore {
+impl ReadStore for ObjectStore {
     fn len(&self) -> u64 {
         self.len
     }

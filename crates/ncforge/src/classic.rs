@@ -75,7 +75,7 @@ use std::sync::Arc;
 use crate::container::{Container, ContainerMut};
 use crate::error::Result;
 use crate::model::{Definition, Format, Schema};
-use crate::store::{Part, Store};
+use crate::store::{Part, ReadStore, WriteStore};
 
 pub use common::{CommonHeader, ValuePlace};
 
@@ -107,18 +107,18 @@ pub fn detect(first: &[u8; 8]) -> bool {
 }
 
 /// Opens a classic file for reading. Reads its header, nothing else.
-pub fn open(store: Arc<dyn Store>) -> Result<Box<dyn Container>> {
+pub fn open(store: Arc<dyn ReadStore>) -> Result<Box<dyn Container>> {
     Ok(Box::new(reader::ClassicFile::open(store)?))
 }
 
-/// What stands where in a classic file, for a store that wants to know ([`Store::describe`]). Reads its header.
-pub fn parts(store: &Arc<dyn Store>) -> Result<Vec<Part>> {
+/// What stands where in a classic file, for stores that lay out what they hold by it ([`crate::store::BlockStore::describe`]). Reads its header.
+pub fn parts(store: &Arc<dyn ReadStore>) -> Result<Vec<Part>> {
     let file = reader::ClassicFile::open(store.clone())?;
     Ok(file.layout.parts(&file.schema))
 }
 
 /// Opens a classic file for update: overwriting, appending records, redefinition.
-pub fn open_mut(store: Arc<dyn Store>) -> Result<Box<dyn ContainerMut>> {
+pub fn open_mut(store: Arc<dyn WriteStore>) -> Result<Box<dyn ContainerMut>> {
     Ok(Box::new(writer::ClassicWriter::open(store)?))
 }
 
@@ -128,7 +128,7 @@ pub fn open_mut(store: Arc<dyn Store>) -> Result<Box<dyn ContainerMut>> {
 /// format means the first version that does ([`version_needed`]). Chunking and filters, which classic files
 /// do not have, are left out. An unlimited dimension's length is the number of records to begin with.
 pub fn create(
-    store: Arc<dyn Store>,
+    store: Arc<dyn WriteStore>,
     schema: Schema,
     options: &CreateOptions,
 ) -> Result<Box<dyn ContainerMut>> {

@@ -7,14 +7,14 @@ use crate::error::Result;
 use crate::layout::{ChunkRecord, VarLayout};
 use crate::model::{Attribute, DimId, Schema, Value, VarId};
 use crate::select::Hyperslab;
-use crate::store::Store;
+use crate::store::{ReadStore, WriteStore};
 
 /// An open dataset: its description, and where each variable's bytes lie.
 pub trait Container: Send + Sync + Debug {
     /// The description.
     fn schema(&self) -> &Schema;
-    /// Where the bytes live.
-    fn store(&self) -> &Arc<dyn Store>;
+    /// Where the bytes live, for reading.
+    fn store(&self) -> &Arc<dyn ReadStore>;
     /// Where a variable's bytes lie. Cheap; chunk indexes are loaded on first use, not here.
     fn layout(&self, var: VarId) -> Result<Arc<VarLayout>>;
     /// Turns stored elements of a heap type (as the engine read them, [`crate::layout::Element::size`] bytes each) into
@@ -41,9 +41,11 @@ pub trait Container: Send + Sync + Debug {
 /// A dataset that is being written or updated.
 ///
 /// Contiguous and record data is announced by [`ContainerMut::will_write`] and then written through the store
-/// at the place that [`Container::layout`] tells; chunks are handed over encoded, in the order in which they shall lie in the file. Nothing is promised to be
+/// at the place that [`Container::layout`] gives; chunks are handed over encoded, in the order in which they shall lie in the file. Nothing is promised to be
 /// durable before [`ContainerMut::sync`].
 pub trait ContainerMut: Container {
+    /// Where the bytes live, for writing: the store of [`Container::store`].
+    fn write_store(&self) -> &Arc<dyn WriteStore>;
     /// Adds to, or changes, the description: new dimensions, variables, groups, types at the ends of their
     /// arenas; attributes at will; renamed dimensions and variables. Data that must move is moved.
     fn redefine(&mut self, schema: Schema) -> Result<()>;

@@ -49,7 +49,7 @@ use crate::error::{Error, Result};
 use crate::model::{Definition, Format, Schema, Values, VarId};
 use crate::select::{Hyperslab, Picks};
 use crate::store::lock::Kind;
-use crate::store::{FileStore, Locking, Store};
+use crate::store::{FileStore, Locking, ReadStore};
 
 pub use crate::netcdf4::Alignment;
 pub use crate::store::partial_path;
@@ -154,7 +154,7 @@ impl Dataset {
     }
 
     /// Opens a dataset in any store, a [`crate::store::MemoryStore`] for one.
-    pub fn from_store(store: Arc<dyn Store>, engine: &Engine) -> Result<Self> {
+    pub fn from_store(store: Arc<dyn ReadStore>, engine: &Engine) -> Result<Self> {
         Ok(Self::from_container(formats::open(store, engine)?, engine))
     }
 

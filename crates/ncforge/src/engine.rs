@@ -20,12 +20,15 @@
 
 mod ahead;
 mod align;
+mod axes;
 mod boxes;
 mod budget;
 mod cache;
+mod checks;
 mod chunked;
 mod columns;
-mod direct;
+pub mod fetch;
+mod fill;
 mod linear;
 mod machine;
 mod options;
@@ -40,7 +43,6 @@ mod shared;
 mod source;
 mod stats;
 mod stop;
-mod strips;
 #[cfg(test)]
 mod testing;
 #[cfg(test)]
@@ -58,11 +60,11 @@ use crate::container::Container;
 use crate::error::Result;
 use crate::model::{Values, VarId};
 use crate::select::{Hyperslab, Picks};
-use crate::store::Store;
+use crate::store::ReadStore;
 
+pub use fill::native_fill;
 pub use options::{EngineOptions, parse_size};
 pub use parts::{Part, Region, Rows, overlap};
-pub use source::native_fill;
 pub use stats::EngineStats;
 pub use stop::with_stop;
 pub use writer::Writer;
@@ -148,6 +150,11 @@ impl Engine {
         self.inner.budget.memory()
     }
 
+    /// Bytes that are on their way from a store with latency at a time, in each of two batches.
+    pub(crate) fn fetch_memory(&self) -> u64 {
+        self.memory() / 8
+    }
+
     /// What the engine has done so far.
     pub fn stats(&self) -> EngineStats {
         self.inner.counters.snapshot(self.inner.cache.bytes(), self.inner.budget.ahead())
@@ -163,7 +170,7 @@ impl Engine {
     }
 
     /// Lets go of everything of one store.
-    pub fn forget_store(&self, store: &Arc<dyn Store>) {
+    pub fn forget_store(&self, store: &Arc<dyn ReadStore>) {
         if !self.inner.pool.is_forked() {
             self.forget_ahead(store);
             self.inner.cache.forget_store(store);
@@ -172,27 +179,10 @@ impl Engine {
     }
 
     /// Lets go of what was read ahead of one store.
-    fn forget_ahead(&self, store: &Arc<dyn Store>) {
+    fn forget_ahead(&self, store: &Arc<dyn ReadStore>) {
         if self.inner.budget.windows() > 0 && !self.inner.pool.is_forked() {
             self.inner.ahead.forget_store(store);
         }
-    }
-
-    /// Reads a selection of a variable of a fixed-size type into `out`: row-major, no gaps, native byte order.
-    /// `out` must have exactly the selection's size.
-    pub fn read_bytes(
-        &self,
-        container: &dyn Container,
-        var: VarId,
-        slab: &Hyperslab,
-        out: &mut [u8],
-    ) -> Result<()> {
-        read::read_bytes(self, container, var, slab, out)
-    }
-
-    /// Reads a selection of a variable of any type.
-    pub fn read(&self, container: &dyn Container, var: VarId, slab: &Hyperslab) -> Result<Values> {
-        read::read(self, container, var, slab)
     }
 
     /// Reads a selection of a variable of numbers and unpacks it: what [`Unpacking`] says, in the same pass. See
@@ -235,17 +225,6 @@ impl Engine {
     /// Reads picked positions of a variable of any type.
     pub fn read_picks(&self, container: &dyn Container, var: VarId, picks: &Picks) -> Result<Values> {
         picks::read(self, container, var, picks)
-    }
-
-    /// The encoded bytes of one chunk and its filter mask, as they lie in the store; `None` for a chunk that
-    /// was never written. For moving chunks without decoding them; see [`Writer::write_chunk_raw`].
-    pub fn raw_chunk(
-        &self,
-        container: &dyn Container,
-        var: VarId,
-        at: &[u64],
-    ) -> Result<Option<(Vec<u8>, u32)>> {
-        read::raw_chunk(container, var, at)
     }
 
     /// Runs `work` for every index below `n` on the engine's threads, the caller's among them. Indexes are

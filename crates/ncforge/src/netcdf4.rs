@@ -15,12 +15,12 @@ use std::sync::Arc;
 use crate::container::Container;
 use crate::error::Result;
 use crate::hdf5::superblock;
-use crate::store::Store;
+use crate::store::ReadStore;
 
 pub use write::{Alignment, CreateOptions, create, open_mut};
 
 /// Whether a store holds an HDF5 file.
-pub fn detect(store: &dyn Store) -> Result<bool> {
+pub fn detect(store: &dyn ReadStore) -> Result<bool> {
     superblock::find(store).map(|at| at.is_some())
 }
 
@@ -34,6 +34,6 @@ pub fn detect(store: &dyn Store) -> Result<bool> {
 /// println!("{} variables", file.schema().vars.len());
 /// # Ok::<(), ncforge::Error>(())
 /// ```
-pub fn open(store: Arc<dyn Store>) -> Result<Box<dyn Container>> {
+pub fn open(store: Arc<dyn ReadStore>) -> Result<Box<dyn Container>> {
     Ok(Box::new(read::open(store)?))
 }

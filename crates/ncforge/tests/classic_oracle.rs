@@ -85,7 +85,7 @@ fn write(file: &mut dyn ContainerMut, var: VarId, mut stored: &[u8]) {
     file.will_write(var, &Hyperslab::all(&shape)).unwrap();
     for (offset, len) in runs(file.as_container(), var) {
         let (now, later) = stored.split_at(len as usize);
-        file.store().write_at(now, offset).unwrap();
+        file.write_store().write_at(now, offset).unwrap();
         stored = later;
     }
 }

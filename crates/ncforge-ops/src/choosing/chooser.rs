@@ -338,7 +338,7 @@ mod tests {
         let mut var = Variable::new("v", Atomic::Float, (0..3).map(DimId).collect());
         var.storage = Storage::Chunked { chunks: chunks.to_vec(), filters: chain() };
         schema.vars.push(var);
-        let store: Arc<dyn ncforge::store::Store> = Arc::new(MemoryStore::new("m", Vec::new()));
+        let store: Arc<dyn ncforge::store::WriteStore> = Arc::new(MemoryStore::new("m", Vec::new()));
         let mut file = DatasetMut::create_in(Arc::clone(&store), schema, CreateOptions::default()).unwrap();
         let values: Vec<u8> =
             (0..SHAPE.iter().product::<u64>()).flat_map(|i| ((i / 8192 / 40) as f32).to_ne_bytes()).collect();
@@ -394,7 +394,7 @@ mod tests {
             let dims = if i % 2 == 0 { vec![DimId(0), DimId(1), DimId(2)] } else { vec![DimId(1), DimId(2)] };
             schema.vars.push(Variable::new(format!("v{i}"), Atomic::Float, dims));
         }
-        let store: Arc<dyn ncforge::store::Store> = Arc::new(MemoryStore::new("m", Vec::new()));
+        let store: Arc<dyn ncforge::store::WriteStore> = Arc::new(MemoryStore::new("m", Vec::new()));
         DatasetMut::create_in(Arc::clone(&store), schema, CreateOptions::default()).unwrap().close().unwrap();
         let dataset = Dataset::from_store(store, &Engine::global()).unwrap();
         let choosing = Choosing { machine: Machine::default(), sample: true, ..Choosing::default() };

@@ -9,7 +9,7 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, OnceLock, PoisonError};
 
 use ncforge::error::{Error, Result};
-use ncforge::store::Store;
+use ncforge::store::ReadStore;
 
 /// Descriptors that are open at a time, at most.
 const MOST_DESCRIPTORS: u64 = 2048;
@@ -188,7 +188,7 @@ impl Drop for PooledFile {
     }
 }
 
-impl Store for PooledFile {
+impl ReadStore for PooledFile {
     fn len(&self) -> u64 {
         self.len
     }

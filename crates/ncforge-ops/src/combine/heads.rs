@@ -11,7 +11,7 @@ use ncforge::classic::{self, CommonHeader};
 use ncforge::dataset::Dataset;
 use ncforge::error::Result;
 use ncforge::model::{Schema, Values};
-use ncforge::store::Store;
+use ncforge::store::ReadStore;
 
 /// Headers that later ones are compared with, at most. Tiles of a lattice have at most 36 different ones: the
 /// lengths differ by one, and halos are cut at edges.
@@ -67,7 +67,7 @@ impl Heads {
     /// Remembers the header of an open tile, if it is a classic file; about the memory that it takes.
     pub(super) fn learn(&self, tile: usize, file: &PooledFile, open: &Dataset, slim: &Slim) -> u64 {
         let container = open.container();
-        let plain = container.schema().format.is_classic() && container.store().as_packed().is_none();
+        let plain = container.schema().format.is_classic() && container.store().blocks().is_none();
         if !plain || container.metadata_bytes().is_none_or(|n| n > LONGEST) || self.is_full() {
             return 0;
         }

@@ -15,7 +15,7 @@ use ncforge::engine::Engine;
 use ncforge::error::Result;
 use ncforge::layout::{ChunkIndex, ChunkRecord, Place, VarLayout};
 use ncforge::model::{Schema, Value, VarId};
-use ncforge::store::Store;
+use ncforge::store::ReadStore;
 
 /// A variable of a tile that may have more chunks than this keeps its own index, which is read when it is asked.
 const MOST_LISTED: u64 = 1 << 16;
@@ -35,7 +35,7 @@ const ALONE: u64 = 512;
 pub(super) struct Slim {
     common: Arc<Common>,
     own: Arc<Own>,
-    store: Arc<dyn Store>,
+    store: Arc<dyn ReadStore>,
     engine: Engine,
     bytes: u64,
 }
@@ -127,7 +127,7 @@ impl Slim {
     }
 
     /// Of a tile whose values lie in the same places of another file.
-    pub(super) fn elsewhere(&self, store: Arc<dyn Store>) -> Slim {
+    pub(super) fn elsewhere(&self, store: Arc<dyn ReadStore>) -> Slim {
         Slim {
             common: Arc::clone(&self.common),
             own: Arc::clone(&self.own),
@@ -292,7 +292,7 @@ impl Container for Slim {
         &self.common.schema
     }
 
-    fn store(&self) -> &Arc<dyn Store> {
+    fn store(&self) -> &Arc<dyn ReadStore> {
         &self.store
     }
 

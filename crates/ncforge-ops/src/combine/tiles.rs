@@ -17,7 +17,7 @@ use ncforge::dataset::Dataset;
 use ncforge::engine::Engine;
 use ncforge::error::Result;
 use ncforge::model::Schema;
-use ncforge::store::Store;
+use ncforge::store::ReadStore;
 
 /// Of fewer tiles than this nothing is learned about headers: it takes about as long as opening a tile.
 const WORTH_LEARNING: usize = 32;
@@ -115,7 +115,7 @@ impl Tiles {
             }
             return Ok(said);
         }
-        let whole = Dataset::from_store(Arc::clone(&store) as Arc<dyn Store>, &self.engine)?;
+        let whole = Dataset::from_store(Arc::clone(&store) as Arc<dyn ReadStore>, &self.engine)?;
         let said = say(Seen::Whole(&whole))?;
         if said.is_some() && self.kept[tile].get().is_none() && self.has_room() {
             let slim = Slim::of(&whole, &self.commons)?;

@@ -29,7 +29,7 @@ use ncforge::model::{Format, Schema, Storage};
 use ncforge::select::{ChunkGrid, Hyperslab, coordinates};
 use ncforge::store::output::free_space;
 use ncforge::store::packed::{self, PackedStore};
-use ncforge::store::{OutputFile, Store};
+use ncforge::store::{OutputFile, WriteStore};
 use ncforge::{classic, netcdf4};
 
 /// A box is looked through for chunks that the source never wrote only if it has at most so many.
@@ -65,7 +65,7 @@ pub(crate) fn run(task: Task<'_>, output: &mut OutputFile, done: Vec<Step>) -> R
     let output = &*output;
     let file = output.store().clone();
     let resources = || task.engine.packed_resources();
-    let store: Arc<dyn Store> = match (done.is_empty(), &task.packed) {
+    let store: Arc<dyn WriteStore> = match (done.is_empty(), &task.packed) {
         (true, None) => file.clone(),
         (false, None) => Arc::new(Resumed(file.clone())),
         (true, Some(packed)) => Arc::new(PackedStore::create(file.clone(), packed, resources())?),
@@ -129,7 +129,7 @@ fn check_budget(task: &Task<'_>) -> Result<()> {
 
 /// An empty dataset of the schema's format, with room for its header to grow.
 pub(super) fn create(
-    store: Arc<dyn Store>,
+    store: Arc<dyn WriteStore>,
     schema: Schema,
     room: Option<u64>,
 ) -> Result<Box<dyn ContainerMut>> {
@@ -153,7 +153,7 @@ struct Run<'a> {
     task: Task<'a>,
     output: &'a OutputFile,
     writer: Writer,
-    store: Arc<dyn Store>,
+    store: Arc<dyn WriteStore>,
     journal: Journal,
     /// One box; as large as the largest so far.
     buffer: Buffer,

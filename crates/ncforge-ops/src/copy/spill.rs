@@ -15,7 +15,7 @@ use ncforge::error::Result;
 use ncforge::model::VarId;
 use ncforge::select::{Hyperslab, coordinates};
 use ncforge::store::output::beside;
-use ncforge::store::{FileStore, Store};
+use ncforge::store::{FileStore, ReadStore, WriteStore};
 
 /// One write to the temporary file is about this long.
 const PIECE: u64 = 4 << 20;

@@ -6,7 +6,7 @@ use super::storage::VarStorage;
 use crate::words;
 use ncforge::container::Container;
 use ncforge::layout::{Place, VarLayout};
-use ncforge::store::Store;
+use ncforge::store::ReadStore;
 use ncforge::store::packed::PackedStore;
 
 /// The blocks of a packed file.

@@ -6,6 +6,7 @@ use ncforge::error::Result;
 use ncforge::layout::{Place, VarLayout};
 use ncforge::model::{Filter, Storage, VarId};
 use ncforge::select::ChunkGrid;
+use ncforge::store::packed::PackedStore;
 
 /// How one variable is stored.
 #[derive(Clone, Debug, PartialEq)]
@@ -75,7 +76,8 @@ impl FileStorage {
 pub fn storage(container: &dyn Container) -> FileStorage {
     let vars: Vec<VarStorage> = container.schema().var_ids().map(|v| of_variable(container, v)).collect();
     let mut vars = vars;
-    let packed = container.store().as_packed().map(|store| packed::of_store(container, store, &mut vars));
+    let packed =
+        PackedStore::of(&**container.store()).map(|store| packed::of_store(container, store, &mut vars));
     let sum = |of: fn(&VarStorage) -> u64| vars.iter().map(of).fold(0, u64::saturating_add);
     let mut notes = container.notes();
     notes.extend(packed.iter().flat_map(PackedStorage::notes));

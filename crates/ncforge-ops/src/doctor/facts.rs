@@ -4,7 +4,6 @@ use std::sync::Arc;
 
 use super::DoctorOptions;
 use super::sample::Sample;
-use super::watched::Watched;
 use crate::choosing::{Chooser, Choosing, OF_FILE};
 use crate::tune::keep::sharing;
 use crate::tune::{Axis, Choice, Coding, Prediction, Roles, Row};
@@ -13,6 +12,7 @@ use ncforge::error::Result;
 use ncforge::layout::{ChunkRecord, Place, VarLayout};
 use ncforge::model::{Filter, Schema, Storage, VarId, Variable};
 use ncforge::select::ChunkGrid;
+use ncforge::store::RecordedStore;
 
 /// Bytes that are read of a file, at most: indexes …
 pub(super) const INDEX_BYTES: u64 = 40 << 20;
@@ -29,7 +29,7 @@ const KINDS: usize = 250;
 #[derive(Debug)]
 pub(super) struct Facts {
     pub(super) dataset: Dataset,
-    pub(super) watched: Arc<Watched>,
+    pub(super) watched: Arc<RecordedStore>,
     pub(super) vars: Vec<VarFacts>,
     /// Structures that opening the file reads.
     pub(super) metadata: Vec<(u64, u64)>,
@@ -128,7 +128,7 @@ impl VarFacts {
 
 impl Facts {
     /// Gathers what the metadata of a watched file tell.
-    pub(super) fn gather(dataset: Dataset, watched: Arc<Watched>) -> Self {
+    pub(super) fn gather(dataset: Dataset, watched: Arc<RecordedStore>) -> Self {
         let metadata = watched.take_metadata();
         let mut facts = Facts { dataset, watched, vars: Vec::new(), metadata, notes: Vec::new() };
         let schema = facts.dataset.schema().clone();
@@ -195,7 +195,7 @@ impl Facts {
         // A key of a B-tree holds 8 bytes, and 8 for each axis and one more; nodes may be half empty, and pages are
         // read whole.
         let expected = possible.saturating_mul(2 * (24 + 8 * chunk.len() as u64));
-        let room = INDEX_BYTES.saturating_sub(self.watched.read());
+        let room = INDEX_BYTES.saturating_sub(self.watched.bytes_read());
         if expected > room {
             self.notes
                 .push(format!("the index of `{}` was not read: it has room for {possible} chunks", v.path));

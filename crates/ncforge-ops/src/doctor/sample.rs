@@ -12,7 +12,7 @@ use ncforge::codec::{self, CodecChain, locate};
 use ncforge::error::Result;
 use ncforge::layout::{ChunkRecord, Place};
 use ncforge::model::Filter;
-use ncforge::store::Store;
+use ncforge::store::ReadStore;
 
 /// Bytes of a part.
 const PART: usize = 64 << 10;
@@ -49,7 +49,7 @@ pub(super) struct Sample {
 
 /// Looks at values of the largest variables, within the limits.
 pub(super) fn sample(facts: &mut Facts) -> Result<()> {
-    let begun = facts.watched.read();
+    let begun = facts.watched.bytes_read();
     let mut decoded = DECODED;
     let mut order: Vec<usize> = (0..facts.vars.len()).filter(|&i| facts.vars[i].bytes >= SMALL).collect();
     order.sort_by_key(|&i| std::cmp::Reverse(facts.vars[i].bytes));
@@ -57,7 +57,7 @@ pub(super) fn sample(facts: &mut Facts) -> Result<()> {
     order.truncate(VARIABLES);
     let mut looked = 0;
     for i in order {
-        let room = VALUE_BYTES.saturating_sub(facts.watched.read() - begun);
+        let room = VALUE_BYTES.saturating_sub(facts.watched.bytes_read() - begun);
         let found = of_variable(facts, &facts.vars[i], room, &mut decoded);
         match found {
             Ok(found) => {

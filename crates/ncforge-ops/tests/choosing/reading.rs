@@ -5,7 +5,7 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 
 use ncforge::model::{Atomic, Format, Storage, VarId};
-use ncforge::store::Store;
+use ncforge::store::ReadStore;
 use ncforge::{CreateOptions, Dataset, DatasetMut, Hyperslab, Result};
 use ncforge_ops::choosing::{Choosing, chunks_for_all};
 use ncforge_ops::copy::{copy, plan};
@@ -26,7 +26,7 @@ struct Endless {
     read: AtomicU64,
 }
 
-impl Store for Endless {
+impl ReadStore for Endless {
     fn len(&self) -> u64 {
         self.len
     }

@@ -13,7 +13,7 @@ use super::header::parse_noting;
 use super::order::swap_stored;
 use crate::error::Result;
 use crate::model::{Attribute, DType, Schema, Values, VarId};
-use crate::store::Store;
+use crate::store::ReadStore;
 
 /// A header that others are compared with.
 #[derive(Debug)]
@@ -40,7 +40,7 @@ pub struct ValuePlace {
 
 impl CommonHeader {
     /// That of a classic file.
-    pub fn of(store: &dyn Store) -> Result<CommonHeader> {
+    pub fn of(store: &dyn ReadStore) -> Result<CommonHeader> {
         let mut found = Vec::new();
         let header = parse_noting(store, &mut |range| found.push(range.start as usize..range.end as usize))?;
         let schema = &header.schema;

@@ -6,21 +6,21 @@
 use std::borrow::Cow;
 
 use crate::error::{Error, Result};
-use crate::store::Store;
+use crate::store::ReadStore;
 
 /// Bytes of the first request: nearly every header fits.
 const FIRST_READ: u64 = 16 << 10;
 
 /// A position in a header, and the bytes fetched so far.
 pub(super) struct Cursor<'s> {
-    store: &'s dyn Store,
+    store: &'s dyn ReadStore,
     bytes: Cow<'s, [u8]>,
     pos: usize,
     end: u64,
 }
 
 impl<'s> Cursor<'s> {
-    pub(super) fn new(store: &'s dyn Store) -> Self {
+    pub(super) fn new(store: &'s dyn ReadStore) -> Self {
         let bytes = store.as_slice().map_or(Cow::Owned(Vec::new()), Cow::Borrowed);
         let end = if bytes.is_empty() { store.len() } else { bytes.len() as u64 };
         Self { store, bytes, pos: 0, end }
@@ -68,7 +68,10 @@ impl<'s> Cursor<'s> {
         let have = self.bytes.len();
         let want = to.max(have as u64 * 4).max(FIRST_READ).min(self.end);
         // No more than is needed of what lies elsewhere: data behind the header.
-        let want = to.max(have as u64 + self.store.together(have as u64, want - have as u64));
+        let want = match self.store.blocks() {
+            Some(blocks) => to.max(have as u64 + blocks.together(have as u64, want - have as u64)),
+            None => want,
+        };
         let bytes = self.bytes.to_mut();
         bytes.resize(want as usize, 0);
         self.store.read_at(&mut bytes[have..], have as u64)

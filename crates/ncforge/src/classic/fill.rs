@@ -6,7 +6,7 @@
 use std::ops::Range;
 
 use crate::error::Result;
-use crate::store::Store;
+use crate::store::{ReadStore, WriteStore};
 
 /// The most of the file that one request covers.
 const SPAN: u64 = 4 << 20;
@@ -14,7 +14,7 @@ const SPAN: u64 = 4 << 20;
 const NEAR: u64 = 64 << 10;
 
 /// Reads from a store, zeros where it has ended.
-pub(super) fn read_or_zero(store: &dyn Store, buf: &mut [u8], offset: u64) -> Result<()> {
+pub(super) fn read_or_zero(store: &dyn ReadStore, buf: &mut [u8], offset: u64) -> Result<()> {
     let there = store.len().saturating_sub(offset).min(buf.len() as u64) as usize;
     if there > 0 {
         store.read_at(&mut buf[..there], offset)?;
@@ -41,14 +41,14 @@ impl Hole {
 
 /// Collects holes and fills them.
 pub(super) struct Filler<'s> {
-    store: &'s dyn Store,
+    store: &'s dyn WriteStore,
     /// From this byte on, the file is zero wherever nobody wrote.
     zero_from: u64,
     holes: Vec<Hole>,
 }
 
 impl<'s> Filler<'s> {
-    pub(super) fn new(store: &'s dyn Store, zero_from: u64) -> Self {
+    pub(super) fn new(store: &'s dyn WriteStore, zero_from: u64) -> Self {
         Filler { store, zero_from, holes: Vec::new() }
     }
 

@@ -13,7 +13,7 @@ use super::order::swap_stored;
 use super::version::Version;
 use crate::error::{Error, Result};
 use crate::model::{Atomic, Attribute, DimId, Dimension, Schema, Values, Variable, decode_name};
-use crate::store::Store;
+use crate::store::ReadStore;
 
 const TAG_DIMENSION: u32 = 10;
 const TAG_VARIABLE: u32 = 11;
@@ -50,7 +50,7 @@ pub(super) fn record_dim(schema: &Schema) -> Option<DimId> {
 }
 
 /// Reads the version from the first four bytes.
-fn version(store: &dyn Store, magic: &[u8]) -> Result<Version> {
+fn version(store: &dyn ReadStore, magic: &[u8]) -> Result<Version> {
     let not = |what: String| Err(Error::NotNetcdf { path: store.name().to_owned(), what });
     match magic {
         [b'C', b'D', b'F', byte] => match Version::from_byte(*byte) {
@@ -63,12 +63,12 @@ fn version(store: &dyn Store, magic: &[u8]) -> Result<Version> {
 }
 
 /// Parses the header of `store`.
-pub(super) fn parse(store: &dyn Store) -> Result<Header> {
+pub(super) fn parse(store: &dyn ReadStore) -> Result<Header> {
     parse_noting(store, &mut |_| ())
 }
 
 /// The same, and tells which bytes are the values of each attribute, those of the file before those of the variables.
-pub(super) fn parse_noting(store: &dyn Store, values: &mut dyn FnMut(Range<u64>)) -> Result<Header> {
+pub(super) fn parse_noting(store: &dyn ReadStore, values: &mut dyn FnMut(Range<u64>)) -> Result<Header> {
     let mut cursor = Cursor::new(store);
     let magic = cursor.take(cursor.remaining().min(4), "the magic number")?.to_vec();
     let version = version(store, &magic)?;

@@ -10,7 +10,7 @@ use crate::container::Container;
 use crate::error::{Error, Result};
 use crate::layout::{Element, Place, VarLayout};
 use crate::model::{Atomic, DType, Endian, Schema, VarId, Variable};
-use crate::store::Store;
+use crate::store::ReadStore;
 
 /// A file may lack this many bytes of a variable, or …
 const SHORT_BYTES: u64 = 64 << 20;
@@ -20,7 +20,7 @@ const SHORT_TIMES: u64 = 1024;
 /// An open classic file: its header, and the places of its variables.
 #[derive(Debug)]
 pub(super) struct ClassicFile {
-    pub(super) store: Arc<dyn Store>,
+    pub(super) store: Arc<dyn ReadStore>,
     pub(super) version: Version,
     pub(super) schema: Schema,
     pub(super) layout: Layout,
@@ -35,7 +35,7 @@ pub(super) struct ClassicFile {
 
 impl ClassicFile {
     /// Reads and checks the header.
-    pub(super) fn open(store: Arc<dyn Store>) -> Result<Self> {
+    pub(super) fn open(store: Arc<dyn ReadStore>) -> Result<Self> {
         let header = parse(&*store)?;
         let corrupt = |what: String| Error::corrupt(store.name(), None, what);
         let Header { version, records, len, file_len, .. } = header;
@@ -57,14 +57,14 @@ impl ClassicFile {
     }
 
     /// As [`ClassicFile::open`], for a file whose data may yet be written.
-    pub(super) fn open_for_update(store: Arc<dyn Store>) -> Result<Self> {
+    pub(super) fn open_for_update(store: Arc<dyn ReadStore>) -> Result<Self> {
         let mut file = Self::open(store)?;
         file.read_len = None;
         Ok(file)
     }
 
     pub(super) fn new(
-        store: Arc<dyn Store>,
+        store: Arc<dyn ReadStore>,
         version: Version,
         schema: Schema,
         layout: Layout,
@@ -176,7 +176,7 @@ impl Container for ClassicFile {
         &self.schema
     }
 
-    fn store(&self) -> &Arc<dyn Store> {
+    fn store(&self) -> &Arc<dyn ReadStore> {
         &self.store
     }
 

@@ -14,7 +14,7 @@ use super::written::Written;
 use crate::container::ContainerMut;
 use crate::error::Result;
 use crate::model::{Fill, Schema};
-use crate::store::Store;
+use crate::store::{ReadStore, WriteStore};
 
 /// Bytes of records moved at once.
 const BLOCK: u64 = 4 << 20;
@@ -34,7 +34,7 @@ pub(super) fn rebuild(
     let fill = w.options.fill;
     let fills: Vec<Option<Vec<u8>>> =
         schema.vars.iter().map(|v| (fill && v.fill != Fill::None).then(|| stored_fill(v))).collect();
-    let store = w.file.store.clone();
+    let store = w.store.clone();
     let mover = Mover { from: &*store, old: &w.file.layout, new: &layout, fills: &fills, refilled };
     store.replace(&mut |to| {
         to.set_len(layout.file_len(records).unwrap_or(0).max(header.len() as u64))?;
@@ -57,7 +57,7 @@ pub(super) fn rebuild(
 }
 
 struct Mover<'a> {
-    from: &'a dyn Store,
+    from: &'a dyn ReadStore,
     old: &'a Layout,
     new: &'a Layout,
     /// How new variables are filled; `None` for those that are not.
@@ -74,7 +74,7 @@ impl Mover<'_> {
         pairs.filter(move |(_, _, e)| e.record == record)
     }
 
-    fn fixed(&self, to: &dyn Store) -> Result<()> {
+    fn fixed(&self, to: &dyn WriteStore) -> Result<()> {
         for (var, old, new) in self.vars(false) {
             self.slot(to, var, old.map(|e| e.begin), new.begin, new)?;
         }
@@ -82,7 +82,7 @@ impl Mover<'_> {
     }
 
     /// One variable, or one record of one.
-    fn slot(&self, to: &dyn Store, var: usize, from_at: Option<u64>, at: u64, e: &Extent) -> Result<()> {
+    fn slot(&self, to: &dyn WriteStore, var: usize, from_at: Option<u64>, at: u64, e: &Extent) -> Result<()> {
         let mut filler = Filler::new(to, 0);
         let padding = if e.record && !self.is_padded() { e.bytes } else { e.padded() };
         let mut hole = at..at + padding;
@@ -101,7 +101,7 @@ impl Mover<'_> {
         self.new.vars.iter().filter(|e| e.record).count() > 1
     }
 
-    fn records(&self, to: &dyn Store, records: u64) -> Result<()> {
+    fn records(&self, to: &dyn WriteStore, records: u64) -> Result<()> {
         let (old_size, new_size) = (self.old.record_size, self.new.record_size);
         if new_size == 0 {
             return Ok(());

@@ -7,7 +7,7 @@ use super::layout::{Extent, Layout, record_size};
 use super::limits;
 use super::reader::stored_fill;
 use super::rebuild::rebuild;
-use super::writer::ClassicWriter;
+use super::writer::{ClassicWriter, describe};
 use super::written::Written;
 use crate::container::ContainerMut;
 use crate::error::{Error, Result};
@@ -62,7 +62,7 @@ pub(super) fn redefine(w: &mut ClassicWriter, schema: Schema) -> Result<()> {
             }
         },
     }
-    w.file.store.describe(&w.file.layout.parts(&w.file.schema));
+    describe(&*w.store, &w.file.layout, &w.file.schema);
     match grown {
         Some((dim, len)) => w.grow(dim, len),
         None => Ok(()),
@@ -92,6 +92,8 @@ const PAGE: u64 = 4096;
 
 /// Makes room where it is needed, if the store can do that without moving data; gives the schema back if it cannot.
 fn widen(w: &mut ClassicWriter, schema: Schema, sizes: &[Extent], header: u64) -> Result<Option<Schema>> {
+    let store = w.store.clone();
+    let Some(blocks) = store.blocks() else { return Ok(Some(schema)) };
     let (old, records) = (&w.file.layout, w.file.records());
     let Some(Widened { layout, rooms }) = widened(old, sizes, header, records) else {
         return Ok(Some(schema));
@@ -110,11 +112,11 @@ fn widen(w: &mut ClassicWriter, schema: Schema, sizes: &[Extent], header: u64) -
         // The store fills the records that it has: it must have all of them.
         let len = old.file_len(records).unwrap_or(0);
         if w.file.store.len() < len {
-            w.file.store.set_len(len)?;
+            w.store.set_len(len)?;
         }
-        w.file.store.widen(&rooms, &wider)?
+        blocks.widen(&rooms, &wider)?
     } else {
-        w.file.store.insert(&rooms)?
+        blocks.insert(&rooms)?
     };
     if !done {
         return Ok(Some(schema));

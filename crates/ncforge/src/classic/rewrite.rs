@@ -10,7 +10,7 @@
 //!   machine inside that request can leave a torn header: the one moment that is not covered.
 
 use crate::error::{Error, Result};
-use crate::store::Store;
+use crate::store::{ReadStore, WriteStore};
 
 /// What is written in one piece or not at all.
 const PAGE: usize = 4096;
@@ -21,15 +21,15 @@ const BLOCK: u64 = 4 << 20;
 
 /// Replaces the header `old`, which the file holds, by `new`. The data behind stay where they are; what the
 /// new header speaks of must be durable already. Durable on return. Without `protect`, a crash may cost the file.
-pub(super) fn header(store: &dyn Store, old: &[u8], new: &[u8], protect: bool) -> Result<()> {
+pub(super) fn header(store: &dyn WriteStore, old: &[u8], new: &[u8], protect: bool) -> Result<()> {
     // What remains of a longer old header becomes zeros.
     let mut image = new.to_vec();
     image.resize(new.len().max(old.len()), 0);
     let Some(first) = (0..image.len()).find(|&i| old.get(i) != Some(&image[i])) else { return Ok(()) };
     let last = (0..image.len()).rfind(|&i| old.get(i) != Some(&image[i])).unwrap_or(first);
-    let protect = protect && !store.is_transactional();
+    let protect = protect && store.blocks().is_none();
     if protect && first / PAGE != last / PAGE && store.len() <= COPY_UP_TO {
-        match store.replace(&mut |beside| copy_with(store, &image, beside)) {
+        match store.replace(&mut |new| copy_with(store, &image, new)) {
             // A store that cannot be replaced, or a folder that may not be written.
             Err(Error::Unsupported { .. } | Error::Io { .. }) => {}
             other => return other,
@@ -39,14 +39,14 @@ pub(super) fn header(store: &dyn Store, old: &[u8], new: &[u8], protect: bool) -
     store.sync()
 }
 
-fn copy_with(store: &dyn Store, header: &[u8], beside: &dyn Store) -> Result<()> {
-    beside.write_at(header, 0)?;
+fn copy_with(store: &dyn ReadStore, header: &[u8], new: &dyn WriteStore) -> Result<()> {
+    new.write_at(header, 0)?;
     let from = header.len() as u64;
-    copy(store, from, beside, from, store.len().saturating_sub(from))
+    copy(store, from, new, from, store.len().saturating_sub(from))
 }
 
 /// Copies bytes from store to store; zeros where the source has ended.
-pub(super) fn copy(from: &dyn Store, at: u64, to: &dyn Store, to_at: u64, len: u64) -> Result<()> {
+pub(super) fn copy(from: &dyn ReadStore, at: u64, to: &dyn WriteStore, to_at: u64, len: u64) -> Result<()> {
     let mut buf = vec![0; len.min(BLOCK) as usize];
     let mut done = 0;
     while done < len {

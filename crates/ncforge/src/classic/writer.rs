@@ -22,7 +22,7 @@ use crate::error::{Error, Result};
 use crate::layout::VarLayout;
 use crate::model::{DimId, Fill, Schema, VarId};
 use crate::select::Hyperslab;
-use crate::store::Store;
+use crate::store::{ReadStore, WriteStore};
 
 /// More pieces than this are not kept in mind for one variable: its holes are filled at once instead.
 const MAX_PIECES: u64 = 1 << 18;
@@ -33,6 +33,8 @@ const RESERVE_FROM: u64 = 1 << 20;
 #[derive(Debug)]
 pub(super) struct ClassicWriter {
     pub(super) file: ClassicFile,
+    /// The file's store.
+    pub(super) store: Arc<dyn WriteStore>,
     pub(super) options: CreateOptions,
     /// What was written of each variable.
     pub(super) written: Vec<Written>,
@@ -48,18 +50,30 @@ pub(super) struct ClassicWriter {
     pub(super) fresh: bool,
 }
 
+/// Says what lies where, to a store that lays out what it holds by it.
+pub(super) fn describe(store: &dyn ReadStore, file: &Layout, schema: &Schema) {
+    if let Some(blocks) = store.blocks() {
+        blocks.describe(&file.parts(schema));
+    }
+}
+
 impl ClassicWriter {
     /// Begins a new file: the old contents of the store are dropped, the header is written.
-    pub(super) fn create(store: Arc<dyn Store>, schema: Schema, options: &CreateOptions) -> Result<Self> {
+    pub(super) fn create(
+        store: Arc<dyn WriteStore>,
+        schema: Schema,
+        options: &CreateOptions,
+    ) -> Result<Self> {
         let (version, layout) = limits::choose(&schema, schema.format, options.header_room)?;
         let schema = limits::normalise(schema, version);
         let on_disk = emit::header(&schema, version, 0, &layout.vars)?;
         store.set_len(0)?;
-        store.describe(&layout.parts(&schema));
-        let file = ClassicFile::new(store, version, schema, layout, Vec::new());
+        describe(&*store, &layout, &schema);
+        let file = ClassicFile::new(store.clone(), version, schema, layout, Vec::new());
         let mut writer = ClassicWriter {
             written: vec![Written::default(); file.schema.vars.len()],
             file,
+            store,
             options: options.clone(),
             zero_from: 0,
             on_disk,
@@ -68,14 +82,14 @@ impl ClassicWriter {
             fresh: true,
         };
         writer.reserve()?;
-        writer.file.store.write_at(&writer.on_disk, 0)?;
+        writer.store.write_at(&writer.on_disk, 0)?;
         writer.skip_unfilled();
         Ok(writer)
     }
 
     /// Opens a file for update.
-    pub(super) fn open(store: Arc<dyn Store>) -> Result<Self> {
-        let file = ClassicFile::open_for_update(store)?;
+    pub(super) fn open(store: Arc<dyn WriteStore>) -> Result<Self> {
+        let file = ClassicFile::open_for_update(store.clone())?;
         if file.layout.records_overlap() {
             let path = file.store.name().to_owned();
             return Err(Error::Unsupported {
@@ -84,7 +98,7 @@ impl ClassicWriter {
             });
         }
         let on_disk = file.store.read_vec(0, file.layout.header)?;
-        file.store.describe(&file.layout.parts(&file.schema));
+        describe(&*store, &file.layout, &file.schema);
         let records = file.records();
         let written = file
             .layout
@@ -101,6 +115,7 @@ impl ClassicWriter {
         Ok(ClassicWriter {
             zero_from: file.store.len(),
             file,
+            store,
             options: CreateOptions::default(),
             written,
             on_disk,
@@ -125,7 +140,7 @@ impl ClassicWriter {
     fn reserve(&self) -> Result<()> {
         let len = self.file.layout.file_len(self.file.records()).unwrap_or(0);
         if self.options.fill && len >= RESERVE_FROM {
-            self.file.store.reserve(0, len)?;
+            self.store.reserve(0, len)?;
         }
         Ok(())
     }
@@ -146,7 +161,8 @@ impl ClassicWriter {
 
     /// Fills the holes of `vars` (given in rising order), and the padding behind their data.
     fn fill_holes(&mut self, vars: &[usize]) -> Result<()> {
-        let ClassicFile { store, schema, layout, .. } = &self.file;
+        let store = &self.store;
+        let ClassicFile { schema, layout, .. } = &self.file;
         let records = self.file.records();
         let padded_records = layout.vars.iter().filter(|e| e.record).count() > 1;
         let mut filler = Filler::new(&**store, self.zero_from);
@@ -221,7 +237,7 @@ impl Container for ClassicWriter {
         self.file.schema()
     }
 
-    fn store(&self) -> &Arc<dyn Store> {
+    fn store(&self) -> &Arc<dyn ReadStore> {
         self.file.store()
     }
 
@@ -239,6 +255,10 @@ impl Container for ClassicWriter {
 }
 
 impl ContainerMut for ClassicWriter {
+    fn write_store(&self) -> &Arc<dyn WriteStore> {
+        &self.store
+    }
+
     fn redefine(&mut self, schema: Schema) -> Result<()> {
         super::redefine::redefine(self, schema)
     }
@@ -290,22 +310,22 @@ impl ContainerMut for ClassicWriter {
 
     fn sync(&mut self) -> Result<()> {
         if !self.touched {
-            return self.file.store.sync();
+            return self.store.sync();
         }
         let all: Vec<usize> = (0..self.written.len()).collect();
         self.fill_holes(&all)?;
-        let store = &self.file.store;
+        let store = &self.store;
         let len = self.file.layout.file_len(self.file.records()).unwrap_or(0);
         if store.len() < len {
             store.set_len(len)?;
         }
-        if !store.is_transactional() {
+        if store.blocks().is_none() {
             store.sync()?;
         }
         let header = self.header()?;
         let same = header == self.on_disk;
         rewrite::header(&**store, &self.on_disk, &header, !self.fresh)?;
-        if same && store.is_transactional() {
+        if same && store.blocks().is_some() {
             store.sync()?;
         }
         committed::check(&self.file, &header)?;

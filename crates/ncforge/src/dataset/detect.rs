@@ -1,7 +1,7 @@
 //! Which format a file has, by its first bytes.
 
 use crate::error::{Error, Result};
-use crate::store::{Store, packed};
+use crate::store::{ReadStore, packed};
 
 /// The formats' families.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -15,7 +15,7 @@ pub(super) enum Family {
 const HDF5_SIGNATURE: &[u8; 8] = b"\x89HDF\r\n\x1a\n";
 
 /// The format of a store, or an error that says what it looks like instead.
-pub(super) fn family(store: &dyn Store) -> Result<Family> {
+pub(super) fn family(store: &dyn ReadStore) -> Result<Family> {
     let mut first = [0u8; 512];
     let n = store.len().min(512) as usize;
     store.read_at(&mut first[..n], 0)?;
@@ -33,7 +33,7 @@ pub(super) fn family(store: &dyn Store) -> Result<Family> {
 }
 
 /// Any of the four roots of a packed file will do: the first one may be damaged.
-fn has_packed_magic(store: &dyn Store, first: &[u8]) -> Result<bool> {
+fn has_packed_magic(store: &dyn ReadStore, first: &[u8]) -> Result<bool> {
     if first.first_chunk::<8>().is_some_and(packed::detect) {
         return Ok(true);
     }
@@ -51,7 +51,7 @@ fn has_packed_magic(store: &dyn Store, first: &[u8]) -> Result<bool> {
 
 /// HDF5 may stand behind a user block: its signature is then at 512, 1024, 2048, … (HDF5 File Format
 /// Specification, section II.A).
-fn has_hdf5_signature(store: &dyn Store, first: &[u8]) -> Result<bool> {
+fn has_hdf5_signature(store: &dyn ReadStore, first: &[u8]) -> Result<bool> {
     if first.starts_with(HDF5_SIGNATURE) {
         return Ok(true);
     }

@@ -10,11 +10,11 @@ use crate::error::Result;
 use crate::model::{Definition, Format, Schema};
 use crate::store::lock::Kind;
 use crate::store::packed::PackedStore;
-use crate::store::{FileStore, Locking, Store};
+use crate::store::{FileStore, Locking, ReadStore, WriteStore};
 use crate::{classic, netcdf4};
 
 /// Opens a store for reading.
-pub(super) fn open(store: Arc<dyn Store>, engine: &Engine) -> Result<Box<dyn Container>> {
+pub(super) fn open(store: Arc<dyn ReadStore>, engine: &Engine) -> Result<Box<dyn Container>> {
     match family(&*store)? {
         Family::Packed => classic::open(Arc::new(PackedStore::open(store, engine.packed_resources())?)),
         Family::Classic => classic::open(store),
@@ -23,7 +23,7 @@ pub(super) fn open(store: Arc<dyn Store>, engine: &Engine) -> Result<Box<dyn Con
 }
 
 /// Opens a store for updates in place.
-pub(super) fn open_mut(store: Arc<dyn Store>, engine: &Engine) -> Result<Box<dyn ContainerMut>> {
+pub(super) fn open_mut(store: Arc<dyn WriteStore>, engine: &Engine) -> Result<Box<dyn ContainerMut>> {
     match family(&*store)? {
         Family::Packed => {
             classic::open_mut(Arc::new(PackedStore::open_rw(store, engine.packed_resources())?))
@@ -49,12 +49,12 @@ pub(super) fn open_locked(
 
 /// Makes a new dataset in an empty store.
 pub(super) fn create(
-    store: Arc<dyn Store>,
+    store: Arc<dyn WriteStore>,
     schema: Schema,
     options: &CreateOptions,
     engine: &Engine,
 ) -> Result<Box<dyn ContainerMut>> {
-    let store: Arc<dyn Store> = match &options.packed {
+    let store: Arc<dyn WriteStore> = match &options.packed {
         Some(packed) => Arc::new(PackedStore::create(store, packed, engine.packed_resources())?),
         None => store,
     };

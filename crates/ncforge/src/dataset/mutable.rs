@@ -16,7 +16,7 @@ use crate::netcdf4::Alignment;
 use crate::select::{Hyperslab, Picks};
 use crate::store::lock::Kind;
 use crate::store::output::OutputOptions;
-use crate::store::{FileStore, Locking, OutputFile, Store, packed};
+use crate::store::{FileStore, Locking, OutputFile, WriteStore, packed};
 
 /// How a file is created.
 #[derive(Clone, Debug)]
@@ -243,7 +243,7 @@ impl DatasetMut {
         let file = Arc::new(FileStore::open_rw(path)?);
         file.lock(Kind::Shared, Locking::default().or_environment())?;
         let container = formats::open(file.clone(), engine)?;
-        let writer = Writer::shared(engine.clone(), Box::new(InPlace(container)));
+        let writer = Writer::shared(engine.clone(), Box::new(InPlace::new(container, file.clone())?));
         Ok(Self {
             writer,
             path: path.to_owned(),
@@ -263,7 +263,7 @@ impl DatasetMut {
 
     /// Creates a dataset in any empty store, a [`crate::store::MemoryStore`] for one. There is no temporary
     /// name then.
-    pub fn create_in(store: Arc<dyn Store>, schema: Schema, mut options: CreateOptions) -> Result<Self> {
+    pub fn create_in(store: Arc<dyn WriteStore>, schema: Schema, mut options: CreateOptions) -> Result<Self> {
         let path = PathBuf::from(store.name());
         let engine = options.engine.take().unwrap_or_else(Engine::global);
         let container = formats::create(store, schema, &options, &engine)?;
@@ -378,7 +378,7 @@ impl DatasetMut {
         self.writer.sync()?;
         if let Some(new) = self.new.as_mut().filter(|new| !new.is_resumable) {
             new.output.publish(true)?;
-            if self.writer.container().store().as_packed().is_some() {
+            if self.writer.container().store().blocks().is_some() {
                 // Its own locks let readers in while it is written.
                 new.output.store().unlock();
             }

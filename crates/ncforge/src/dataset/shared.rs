@@ -6,16 +6,31 @@ use crate::container::{Container, ContainerMut};
 use crate::error::{Error, Result};
 use crate::layout::VarLayout;
 use crate::model::{DimId, Schema, Value, VarId};
-use crate::store::Store;
+use crate::store::{ReadStore, WriteStore};
 
 /// A container that is read as it is in the file; values are overwritten where they lie, nothing else changes.
 #[derive(Debug)]
-pub(super) struct InPlace(pub(super) Box<dyn Container>);
+pub(super) struct InPlace {
+    container: Box<dyn Container>,
+    store: Arc<dyn WriteStore>,
+}
 
 impl InPlace {
+    /// The file that `container` was opened from.
+    ///
+    /// # Errors
+    /// [`Error::Unsupported`] for a packed file, whose values have no places of their own.
+    pub(super) fn new(container: Box<dyn Container>, store: Arc<dyn WriteStore>) -> Result<Self> {
+        let this = InPlace { container, store };
+        match this.container.store().blocks() {
+            Some(_) => this.fixed("writing to the blocks"),
+            None => Ok(this),
+        }
+    }
+
     fn fixed<T>(&self, what: &str) -> Result<T> {
         Err(Error::Unsupported {
-            path: self.0.store().name().to_owned(),
+            path: self.container.store().name().to_owned(),
             what: format!("{what} of a file that is shared with other writers"),
         })
     }
@@ -23,23 +38,27 @@ impl InPlace {
 
 impl Container for InPlace {
     fn schema(&self) -> &Schema {
-        self.0.schema()
+        self.container.schema()
     }
 
-    fn store(&self) -> &Arc<dyn Store> {
-        self.0.store()
+    fn store(&self) -> &Arc<dyn ReadStore> {
+        self.container.store()
     }
 
     fn layout(&self, var: VarId) -> Result<Arc<VarLayout>> {
-        self.0.layout(var)
+        self.container.layout(var)
     }
 
     fn decode_heap(&self, var: VarId, stored: &[u8]) -> Result<Vec<Value>> {
-        self.0.decode_heap(var, stored)
+        self.container.decode_heap(var, stored)
     }
 }
 
 impl ContainerMut for InPlace {
+    fn write_store(&self) -> &Arc<dyn WriteStore> {
+        &self.store
+    }
+
     fn redefine(&mut self, _schema: Schema) -> Result<()> {
         self.fixed("changing the description")
     }
@@ -57,7 +76,7 @@ impl ContainerMut for InPlace {
     }
 
     fn sync(&mut self) -> Result<()> {
-        self.0.store().sync()
+        self.store.sync()
     }
 
     fn as_container(&self) -> &dyn Container {

@@ -23,16 +23,16 @@ use rustc_hash::FxHashMap;
 use super::Engine;
 use super::budget::Held;
 use super::cache::{Key, address};
+use super::chunked::Keep;
 use super::pool::lock;
 use super::shared::SharedOut;
-use super::source::Keep;
 use super::stats::add;
 use super::tuning::{AHEAD_FETCH, AHEAD_PAGE};
 use crate::layout::{Place, VarLayout};
 use crate::model::VarId;
 use crate::select::Hyperslab;
 use crate::select::Row;
-use crate::store::Store;
+use crate::store::ReadStore;
 
 use job::{Window, Work};
 use pattern::{Level, Pattern};
@@ -73,7 +73,7 @@ pub(super) struct ReadAhead {
 /// One variable of an open file.
 #[derive(Debug)]
 struct Track {
-    store: Weak<dyn Store>,
+    store: Weak<dyn ReadStore>,
     pattern: Pattern,
     /// What requests are served from.
     current: Option<Ready>,
@@ -99,7 +99,7 @@ struct Ready {
 /// A request of a variable.
 pub(super) struct Request<'a> {
     pub(super) engine: &'a Engine,
-    pub(super) store: &'a Arc<dyn Store>,
+    pub(super) store: &'a Arc<dyn ReadStore>,
     pub(super) var: VarId,
     pub(super) layout: &'a Arc<VarLayout>,
     pub(super) slab: &'a Hyperslab,
@@ -112,7 +112,7 @@ impl ReadAhead {
     }
 
     /// Forgets everything of one store, because it is being written or closed.
-    pub(super) fn forget_store(&self, store: &Arc<dyn Store>) {
+    pub(super) fn forget_store(&self, store: &Arc<dyn ReadStore>) {
         let store = address(store);
         self.retain(|key, _| key.store() != store);
     }
@@ -364,11 +364,12 @@ impl Request<'_> {
     fn ready(&self, plan: &Plan, grid: &Grid<'_>, keep: Keep, spare: Option<Held>) -> Ready {
         let inner = &*self.engine.inner;
         let threads = self.engine.threads();
+        let latency = self.store.io_profile().has_latency();
         let memory = Held::new(plan.bytes, spare, &inner.budget);
         // Coming requests go before decoded chunks and spare buffers.
         inner.cache.trim();
         inner.scratch.trim();
-        let window = Window::new(plan, grid.size, &grid.chunk, threads, memory);
+        let window = Window::new(plan, grid.size, &grid.chunk, threads, latency, memory);
         Ready { window: Arc::new(window), after: plan.next.clone().map(Arc::new), keep }
     }
 

@@ -19,7 +19,7 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError, Weak};
 
 use super::budget::Budget;
 use super::scratch::Block;
-use crate::store::Store;
+use crate::store::ReadStore;
 
 const SHARDS: usize = 16;
 /// Entries looked at to find a victim.
@@ -40,7 +40,7 @@ pub(super) struct Key {
 
 impl Key {
     /// The chunk of a variable whose encoded bytes lie at `offset`.
-    pub(super) fn new(store: &Arc<dyn Store>, var: usize, offset: u64) -> Self {
+    pub(super) fn new(store: &Arc<dyn ReadStore>, var: usize, offset: u64) -> Self {
         Self { store: address(store), var, offset }
     }
 
@@ -55,7 +55,7 @@ impl Key {
     }
 }
 
-pub(super) fn address(store: &Arc<dyn Store>) -> usize {
+pub(super) fn address(store: &Arc<dyn ReadStore>) -> usize {
     Arc::as_ptr(store).cast::<u8>() as usize
 }
 
@@ -96,7 +96,7 @@ struct Shard {
 #[derive(Debug)]
 struct Entry {
     key: Key,
-    store: Weak<dyn Store>,
+    store: Weak<dyn ReadStore>,
     block: Arc<Block>,
     /// The last read that touched it.
     read: u64,
@@ -180,7 +180,7 @@ impl Cache {
     }
 
     /// Keeps a decoded chunk that was admitted.
-    pub(super) fn insert(&self, key: Key, store: &Arc<dyn Store>, block: Arc<Block>, read: u64) {
+    pub(super) fn insert(&self, key: Key, store: &Arc<dyn ReadStore>, block: Arc<Block>, read: u64) {
         let size = block.footprint();
         let mut shard = self.shard(key);
         if shard.places.contains_key(&key) {
@@ -196,7 +196,7 @@ impl Cache {
     }
 
     /// Forgets everything of one store, because it is being written.
-    pub(super) fn forget_store(&self, store: &Arc<dyn Store>) {
+    pub(super) fn forget_store(&self, store: &Arc<dyn ReadStore>) {
         let store = address(store);
         self.retain(|e| e.key.store != store);
     }
@@ -343,13 +343,13 @@ mod tests {
     struct Rig {
         cache: Cache,
         scratch: Scratch,
-        store: Arc<dyn Store>,
+        store: Arc<dyn ReadStore>,
         read: u64,
     }
 
     impl Rig {
         fn new(chunks: u64) -> Self {
-            let store: Arc<dyn Store> = Arc::new(MemoryStore::new("m", Vec::new()));
+            let store: Arc<dyn ReadStore> = Arc::new(MemoryStore::new("m", Vec::new()));
             Self {
                 cache: Cache::new(&Budget::new(2 * chunks * SIZE)),
                 scratch: Scratch::new(&Budget::new(0)),
@@ -427,7 +427,7 @@ mod tests {
     fn closed_stores_go_first_and_written_stores_are_forgotten() {
         let mut rig = Rig::new(10);
         rig.read(0..10);
-        let other: Arc<dyn Store> = Arc::new(MemoryStore::new("n", Vec::new()));
+        let other: Arc<dyn ReadStore> = Arc::new(MemoryStore::new("n", Vec::new()));
         let key = Key::new(&other, 0, 0);
         assert!(rig.cache.get(key, 2).is_none());
         rig.cache.forget_store(&other);

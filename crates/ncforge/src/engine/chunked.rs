@@ -1,28 +1,50 @@
 //! Reads selections of chunked variables: look up, fetch in file order, decode, scatter.
 
+mod apart;
+
+use std::ops::Range;
 use std::sync::Arc;
 
 use super::Engine;
-use super::boxes::{self, Axis};
+use super::boxes;
 use super::cache::Key;
+use super::fetch::{self, Joining};
 use super::linear::{LinearBox, PastEnd};
 use super::plan::{ChunkPlan, Piece};
 use super::scratch::{Block, Scratch};
 use super::shared::SharedOut;
-use super::source::{How, Keep};
 use super::stats::add;
-use super::tuning::{DECODE_PARALLEL, JOIN_GAP, JOIN_MAX, JOIN_MIN, JOIN_PLAIN, PLAN_WINDOW, STAGED_ROW};
+use super::tuning::{DECODE_PARALLEL, JOIN_MIN, JOIN_PLAIN, PLAN_WINDOW, STAGED_ROW};
 use crate::codec::{self, CodecChain, Stage, kernels};
 use crate::codec::{PADDING, PaddedInput};
 use crate::error::{Error, Result};
 use crate::layout::{ChunkIndex, ChunkRecord, Order, VarLayout};
 use crate::select::Hyperslab;
-use crate::store::Store;
+use crate::store::{ReadStore, past_end};
+
+/// How a box is read.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct How {
+    /// The number of the read, for the cache.
+    pub(super) number: u64,
+    /// Whether other threads may help.
+    pub(super) parallel: bool,
+    pub(super) keep: Keep,
+}
+
+/// What becomes of decoded chunks.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Keep {
+    /// Those that are read in part are cached.
+    Parts,
+    /// None is cached, and those that were found are dropped: nobody will come back to them.
+    Nothing,
+}
 
 /// One read of a chunked variable.
 pub(super) struct ChunkedRead<'a> {
     pub(super) engine: &'a Engine,
-    pub(super) store: &'a Arc<dyn Store>,
+    pub(super) store: &'a Arc<dyn ReadStore>,
     pub(super) var: usize,
     pub(super) layout: &'a VarLayout,
     pub(super) chunk: &'a [u64],
@@ -45,7 +67,7 @@ enum Task {
     Fill(u64),
     Kept(u64, Arc<Block>),
     /// A run of the stored pieces, fetched in one request.
-    Fetch(std::ops::Range<usize>),
+    Fetch(Range<usize>),
 }
 
 impl ChunkedRead<'_> {
@@ -68,12 +90,7 @@ impl ChunkedRead<'_> {
 
     /// # Safety
     /// As for [`ChunkedRead::read`].
-    unsafe fn read_window(
-        &self,
-        plan: &ChunkPlan,
-        numbers: std::ops::Range<u64>,
-        out: &SharedOut<'_>,
-    ) -> Result<()> {
+    unsafe fn read_window(&self, plan: &ChunkPlan, numbers: Range<u64>, out: &SharedOut<'_>) -> Result<()> {
         let inner = &*self.engine.inner;
         let chunk_bytes = self.chunk_bytes()?;
         let mut stored = Vec::new();
@@ -101,12 +118,19 @@ impl ChunkedRead<'_> {
         add(&inner.counters.misses, stored.len() as u64);
 
         stored.sort_by_key(|s| (s.record.offset, s.number));
+        let profile = self.store.io_profile();
+        let apart = profile.has_latency();
         let total: u64 = stored.iter().fold(0, |n, s| n.saturating_add(s.record.len));
         let share = total / (4 * self.engine.threads() as u64);
         // Of chunks without filters only what is needed is read, unless that is most of it.
         let alone =
             |s: &Stored| self.codecs.is_empty() && chunk_bytes > JOIN_PLAIN && !plan.is_whole(s.number);
-        join(&stored, JOIN_MAX.min(share.max(JOIN_MIN)), alone, |range| tasks.push(Task::Fetch(range)));
+        if !apart {
+            let joining = Joining::of(&profile).at_most(share.max(JOIN_MIN));
+            let range = |i: usize| range_of(stored[i].record);
+            let mut request = |r: fetch::Request| tasks.push(Task::Fetch(r.parts));
+            fetch::join(stored.len(), range, joining, |i| alone(&stored[i]), &mut request);
+        }
 
         let weight = chunk_bytes.saturating_mul(numbers.end - numbers.start);
         let parallel = self.how.parallel && tasks.len() > 1 && inner.pool.shares(weight, DECODE_PARALLEL);
@@ -126,7 +150,20 @@ impl ChunkedRead<'_> {
                     Task::Fetch(range) => self.fetch(plan, &stored[range.clone()], out),
                 }
             }
-        })
+        })?;
+        if apart {
+            // SAFETY: as for us.
+            unsafe {
+                self.fetch_apart(
+                    plan,
+                    &stored,
+                    alone,
+                    Joining::apart(&profile, self.engine.fetch_memory()),
+                    out,
+                )?
+            };
+        }
+        Ok(())
     }
 
     /// Fetches and decodes a run of neighbouring chunks.
@@ -152,11 +189,11 @@ impl ChunkedRead<'_> {
             Some(all) => all
                 .get(first as usize..)
                 .filter(|rest| rest.len() as u64 >= end - first)
-                .ok_or_else(|| explain(past_end(&**self.store, first, end - first)))?,
+                .ok_or_else(|| explain(past_end(self.store.name(), end - first, first, self.store.len())))?,
             None => {
                 // A damaged length must not become an allocation.
                 if end > self.store.len() {
-                    return Err(explain(past_end(&**self.store, first, end - first)));
+                    return Err(explain(past_end(self.store.name(), end - first, first, self.store.len())));
                 }
                 let len = (end - first) as usize;
                 let mut lease = inner.scratch.lease(len + PADDING);
@@ -184,20 +221,30 @@ impl ChunkedRead<'_> {
     unsafe fn read_plain(&self, plan: &ChunkPlan, one: &Stored, out: &SharedOut<'_>) -> Result<()> {
         let piece = plan.piece(one.number);
         let explain = |e| self.explain(e, &piece.at, Some(one.record.offset));
-        let want = self.chunk_bytes()?;
-        if one.record.len != want {
-            return Err(explain(wrong_length(self.store.name(), one.record, want)));
-        }
-        let part = LinearBox {
-            store: &**self.store,
-            offset: one.record.offset.saturating_add(piece.within),
-            to: piece.to,
-            axes: piece.axes.clone(),
-            element: &self.layout.element,
-            past_end: PastEnd::Error,
-        };
+        let part = self.checked_plain(&piece, one.record).map_err(explain)?;
         // SAFETY: the piece is the caller's alone.
         unsafe { part.read(self.engine, out, false) }.map_err(explain)
+    }
+
+    /// What a piece takes of a chunk without filters, if that has its length.
+    fn checked_plain(&self, piece: &Piece, record: ChunkRecord) -> Result<LinearBox<'_>> {
+        let want = self.chunk_bytes()?;
+        if record.len != want {
+            return Err(wrong_length(self.store.name(), record, want));
+        }
+        Ok(self.plain(piece, record))
+    }
+
+    fn plain(&self, piece: &Piece, record: ChunkRecord) -> LinearBox<'_> {
+        LinearBox {
+            store: &**self.store,
+            offset: record.offset.saturating_add(piece.within),
+            to: piece.to,
+            axes: piece.axes.clone(),
+            name: &self.layout.name,
+            element: &self.layout.element,
+            past_end: PastEnd::Error,
+        }
     }
 
     /// Decodes a chunk and moves the selected part of it to its place.
@@ -301,7 +348,7 @@ impl ChunkedRead<'_> {
         chunk_bytes(self.chunk, self.layout.element.size)
     }
 
-    /// Adds the variable and the chunk to what a lower room said.
+    /// Adds the variable and the chunk to what a lower layer said.
     fn explain(&self, error: Error, at: &[u64], offset: Option<u64>) -> Error {
         explain(error, self.store.name(), &self.layout.name, at, offset)
     }
@@ -316,7 +363,7 @@ pub(super) fn chunk_bytes(chunk: &[u64], size: usize) -> Result<u64> {
         .ok_or_else(|| Error::Invalid(format!("chunks of shape {chunk:?} are too large to address")))
 }
 
-/// Adds the variable and the chunk to what a lower room said.
+/// Adds the variable and the chunk to what a lower layer said.
 pub(super) fn explain(error: Error, store: &str, var: &str, at: &[u64], offset: Option<u64>) -> Error {
     let place = format!("variable `{var}`, chunk {at:?}");
     match codec::locate(error, store, offset) {
@@ -325,6 +372,10 @@ pub(super) fn explain(error: Error, store: &str, var: &str, at: &[u64], offset: 
         }
         Error::Unsupported { path, what } => Error::Unsupported { path: format!("{path}: {place}"), what },
         Error::Invalid(what) => Error::Invalid(format!("`{store}`, {place}: {what}")),
+        Error::Io { op, path, source } => {
+            let byte = offset.map(|o| format!(" at byte {o}")).unwrap_or_default();
+            Error::Io { op: format!("read {place}{byte}: {op}"), path, source }
+        }
         other => other,
     }
 }
@@ -337,41 +388,7 @@ fn wrong_length(store: &str, record: ChunkRecord, want: u64) -> Error {
     )
 }
 
-fn past_end(store: &dyn Store, offset: u64, len: u64) -> Error {
-    Error::corrupt(
-        store.name(),
-        offset,
-        format!("{len} bytes are needed here, the file ends at byte {}", store.len()),
-    )
-}
-
-/// Cuts stored pieces, sorted by offset, into runs that are fetched together; those that are `alone` are not
-/// joined with others.
-fn join(
-    stored: &[Stored],
-    most: u64,
-    alone: impl Fn(&Stored) -> bool,
-    mut run: impl FnMut(std::ops::Range<usize>),
-) {
-    let mut first = 0;
-    for i in 1..=stored.len() {
-        let joined = i < stored.len() && {
-            let (start, last, next) = (stored[first].record, stored[i - 1].record, stored[i].record);
-            let last_end = last.offset.saturating_add(last.len);
-            next.offset >= last_end
-                && next.offset - last_end <= JOIN_GAP
-                && next.offset.saturating_add(next.len) - start.offset <= most
-                && !alone(&stored[i - 1])
-                && !alone(&stored[i])
-        };
-        if !joined {
-            run(first..i);
-            first = i;
-        }
-    }
-}
-
-/// The box of a selection as it lies in memory, for filling.
-pub(super) fn memory_axes(count: &[u64], out_steps: &[u64]) -> Vec<Axis> {
-    count.iter().zip(out_steps).map(|(&count, &to)| Axis { count, from: to, to }).collect()
+/// The bytes of a chunk in the store.
+fn range_of(record: ChunkRecord) -> Range<u64> {
+    record.offset..record.offset.saturating_add(record.len)
 }

@@ -1,31 +1,38 @@
-//! Boxes of records whose variables a store keeps apart: a variable is moved without what lies between its records.
+//! Boxes of records whose variables a store holds apart: a variable is moved without what lies between its records.
 
 use super::align::Aligned;
 use super::boxes::{self, Axis};
-use super::linear::LinearBox;
+use super::fetch::strips::Side;
 use super::shared::SharedOut;
 use super::stats::add;
-use super::strips::Side;
 use super::tuning::{READ_PARALLEL, READ_TASK, WRITE_BLOCK};
 use super::{Engine, Inner};
 use crate::error::Result;
 use crate::layout::Element;
-use crate::store::Store;
+use crate::store::{BlockStore, ReadStore};
 
 /// Equal runs of bytes at equal distances in a store.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) struct Column {
+pub(super) struct Column<'a> {
     /// How many.
     n: u64,
     /// Bytes of each.
     run: u64,
     /// Bytes from one to the next.
     step: u64,
+    /// The store that has it.
+    blocks: &'a dyn BlockStore,
 }
 
-impl Column {
-    /// The column that merged axes are, if they are one and the store keeps it together.
-    pub(super) fn of(store: &dyn Store, offset: u64, axes: &[Axis], side: Side, size: usize) -> Option<Self> {
+impl<'a> Column<'a> {
+    /// The column that merged axes are, if they are one and the store holds it together.
+    pub(super) fn of(
+        store: &'a dyn ReadStore,
+        offset: u64,
+        axes: &[Axis],
+        side: Side,
+        size: usize,
+    ) -> Option<Self> {
+        let blocks = store.blocks()?;
         let size = size as u64;
         let (first, run) = match axes {
             [a] => (a, size),
@@ -33,7 +40,12 @@ impl Column {
             _ => return None,
         };
         let (n, step) = (first.count, side.step(first));
-        (n > 1 && step > run && store.has_column(offset, run, step, n)).then_some(Column { n, run, step })
+        (n > 1 && step > run && blocks.has_column(offset, run, step, n)).then_some(Column {
+            n,
+            run,
+            step,
+            blocks,
+        })
     }
 
     /// Bytes from the first run's first to the last one's last.
@@ -44,13 +56,14 @@ impl Column {
     /// Reads the box.
     ///
     /// # Safety
-    /// As for [`LinearBox::read`].
+    /// Nobody else may touch the box's elements in the destination meanwhile.
     pub(super) unsafe fn read(
         &self,
-        part: &LinearBox<'_>,
+        offset: u64,
         axes: &[Axis],
+        element: &Element,
         engine: &Engine,
-        out: &SharedOut<'_>,
+        (out, to): (&SharedOut<'_>, u64),
         parallel: bool,
     ) -> Result<()> {
         let inner: &Inner = &engine.inner;
@@ -62,14 +75,14 @@ impl Column {
             let bytes = n * self.run;
             let mut scratch = Aligned::new(&inner.scratch, bytes as usize, 0);
             add(&inner.counters.fetched, bytes);
-            let offset = part.offset + first * self.step;
-            part.store.read_column(scratch.bytes(), offset, self.run as usize, self.step)?;
+            let offset = offset + first * self.step;
+            self.blocks.read_column(scratch.bytes(), offset, self.run as usize, self.step)?;
             let mut own = axes.to_vec();
             own[0] = Axis { count: n, from: self.run, to: axes[0].to };
-            let own = boxes::merge(own, part.element.size);
+            let own = boxes::merge(own, element.size);
             // SAFETY: tasks have disjoint parts of the caller's box.
             unsafe {
-                boxes::move_box(scratch.bytes(), 0, out, part.to + first * axes[0].to, &own, part.element);
+                boxes::move_box(scratch.bytes(), 0, out, to + first * axes[0].to, &own, element);
             }
             Ok(())
         })
@@ -79,7 +92,6 @@ impl Column {
     pub(super) fn write(
         &self,
         engine: &Engine,
-        store: &dyn Store,
         offset: u64,
         axes: &[Axis],
         bytes: &[u8],
@@ -96,7 +108,12 @@ impl Column {
             let from = first * axes[0].from;
             // SAFETY: the scratch memory is this function's own.
             unsafe { boxes::move_box(bytes, from, &SharedOut::new(scratch.bytes()), 0, &own, element) };
-            store.write_column(scratch.bytes(), offset + first * self.step, self.run as usize, self.step)?;
+            self.blocks.write_column(
+                scratch.bytes(),
+                offset + first * self.step,
+                self.run as usize,
+                self.step,
+            )?;
             first += n;
         }
         Ok(())

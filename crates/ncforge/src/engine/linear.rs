@@ -1,18 +1,23 @@
 //! Reads boxes of row-major arrays that are stored as they are: contiguous variables, records, and chunks
 //! without filters.
 
+use std::ops::Range;
+
 use super::align::{self, Aligned};
 use super::boxes::{self, Axis};
 use super::columns::Column;
+use super::fetch::strips::{Side, Strips, Unit};
+use super::fetch::{self, Joining};
 use super::shared::SharedOut;
 use super::stats::add;
-use super::strips::{Side, Strips, Unit};
-use super::tuning::{DETOUR_FROM, READ_BLOCK, READ_GAP, READ_PARALLEL, READ_TASK, REQUEST_COST};
+use super::tuning::{
+    APART_UNITS, DECODE_PARALLEL, DETOUR_FROM, READ_BLOCK, READ_PARALLEL, READ_TASK, REQUEST_COST,
+};
 use super::{Engine, Inner};
 use crate::codec::kernels;
-use crate::error::Result;
+use crate::error::{Error, Result};
 use crate::layout::Element;
-use crate::store::Store;
+use crate::store::{ReadStore, past_end};
 
 /// What happens when a box runs past the end of the store.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -25,13 +30,15 @@ pub(super) enum PastEnd {
 
 /// A box in the store, ready to be read.
 pub(super) struct LinearBox<'a> {
-    pub(super) store: &'a dyn Store,
+    pub(super) store: &'a dyn ReadStore,
     /// Byte offset of the box's first element in the store.
     pub(super) offset: u64,
     /// Byte offset of the box's first element in the destination.
     pub(super) to: u64,
     /// The box; unmerged, no count is 0.
     pub(super) axes: Vec<Axis>,
+    /// The variable's name, for messages.
+    pub(super) name: &'a str,
     pub(super) element: &'a Element,
     pub(super) past_end: PastEnd,
 }
@@ -56,10 +63,20 @@ impl LinearBox<'_> {
         let column = Column::of(self.store, self.offset, &axes, Side::From, self.element.size);
         if let Some(column) = column.filter(|c| self.offset + c.span() <= self.store.len()) {
             // SAFETY: as for us.
-            return unsafe { column.read(&self, &axes, engine, out, parallel) };
+            return unsafe {
+                column.read(self.offset, &axes, self.element, engine, (out, self.to), parallel)
+            };
+        }
+        let profile = self.store.io_profile();
+        if profile.has_latency() {
+            let joining = Joining::apart(&profile, engine.fetch_memory());
+            let strips = Strips::new(axes, Side::From, self.element.size, joining);
+            // SAFETY: as for us.
+            return unsafe { self.read_apart(engine, out, parallel, &strips, joining) };
         }
         let run = boxes::single_run(&axes, self.element.size);
-        let strips = Strips::new(axes, Side::From, self.element.size, READ_BLOCK, READ_GAP);
+        let strips =
+            Strips::new(axes, Side::From, self.element.size, Joining::of(&profile).at_most(READ_BLOCK));
         let cost = strips.unit_bytes().saturating_add(REQUEST_COST);
         let total = total_cost(run, &strips);
         // At least four tasks a thread, so that all threads end at about the same time.
@@ -74,6 +91,85 @@ impl LinearBox<'_> {
             }
             Ok(())
         })
+    }
+
+    /// Reads the box from a store with latency: fetches ahead of those who move what has come.
+    ///
+    /// # Safety
+    /// As for [`LinearBox::read`].
+    unsafe fn read_apart(
+        &self,
+        engine: &Engine,
+        out: &SharedOut<'_>,
+        parallel: bool,
+        strips: &Strips,
+        joining: Joining,
+    ) -> Result<()> {
+        let inner = &*engine.inner;
+        let explain = |e, r: &fetch::Request| match e {
+            Error::Io { op, path, source } => {
+                let op = format!("read variable `{}` at byte {}: {op}", self.name, r.bytes.start);
+                Error::Io { op, path, source }
+            }
+            Error::Corrupt { path, offset, what } => {
+                Error::Corrupt { path, offset, what: format!("variable `{}`: {what}", self.name) }
+            }
+            other => other,
+        };
+        let mut from = 0;
+        while from < strips.len() {
+            let to = strips.len().min(from + APART_UNITS);
+            let units =
+                (from..to).map(|number| self.unit(strips.unit(number))).collect::<Result<Vec<_>>>()?;
+            let mut requests = Vec::new();
+            fetch::join(units.len(), |i| units[i].1.clone(), joining, |_| false, |r| requests.push(r));
+            fetch::stream(self.store, &requests, engine.fetch_memory(), explain, |requests, bytes| {
+                let parts = fetch::parts(requests);
+                let many: u64 = requests.iter().map(fetch::Request::len).sum();
+                add(&inner.counters.fetched, many);
+                inner.pool.run(parts.len(), parallel && many >= DECODE_PARALLEL, |i| {
+                    let (request, part) = parts[i];
+                    let (unit, range) = &units[part];
+                    let bytes = &bytes[request][requests[request].within(range)];
+                    // SAFETY: units are disjoint parts of the caller's box.
+                    unsafe { self.place(inner, bytes, out, unit) };
+                    Ok(())
+                })
+            })?;
+            from = to;
+        }
+        Ok(())
+    }
+
+    /// A unit, and those of its bytes that the store has.
+    ///
+    /// # Errors
+    /// Where missing bytes are an error.
+    pub(super) fn unit(&self, unit: Unit) -> Result<(Unit, Range<u64>)> {
+        let (offset, len) = (self.offset.saturating_add(unit.from), self.store.len());
+        let end = offset.saturating_add(unit.span);
+        if end > len && self.past_end == PastEnd::Error {
+            return Err(past_end(self.store.name(), unit.span, offset, len));
+        }
+        Ok((unit, offset.min(len)..end.min(len)))
+    }
+
+    /// Moves the elements of a unit to their places; bytes that the store does not have are zero.
+    ///
+    /// # Safety
+    /// As for [`LinearBox::read`].
+    pub(super) unsafe fn place(&self, inner: &Inner, bytes: &[u8], out: &SharedOut<'_>, unit: &Unit) {
+        let to = self.to + unit.to;
+        if bytes.len() as u64 >= unit.span {
+            // SAFETY: the unit is the caller's alone.
+            return unsafe { boxes::move_box(bytes, 0, out, to, &unit.axes, self.element) };
+        }
+        let mut whole = Aligned::new(&inner.scratch, unit.span as usize, 0);
+        let (there, missing) = whole.bytes().split_at_mut(bytes.len());
+        there.copy_from_slice(bytes);
+        missing.fill(0);
+        // SAFETY: as above.
+        unsafe { boxes::move_box(whole.bytes(), 0, out, to, &unit.axes, self.element) };
     }
 
     /// These bytes, where the whole store is in memory.
@@ -145,7 +241,7 @@ mod tests {
         let of = |count, step| {
             let axes = vec![Axis { count, from: step, to: 4 }];
             let run = boxes::single_run(&axes, 4);
-            let strips = Strips::new(axes, Side::From, 4, 64, 16);
+            let strips = Strips::new(axes, Side::From, 4, Joining { gap: 16, most: 64 });
             (run, strips.len(), total_cost(run, &strips))
         };
         // Three requests of 64 bytes, and one of 4.

@@ -6,15 +6,16 @@ use std::sync::atomic::Ordering;
 use super::Engine;
 use super::align::Aligned;
 use super::boxes::{self, Axis};
+use super::chunked::{How, Keep};
 use super::shared::SharedOut;
-use super::source::{How, Keep, Source};
+use super::source::Source;
 use super::stats::add;
 use crate::container::Container;
 use crate::error::{Error, Result};
 use crate::layout::Element;
 use crate::model::VarId;
 use crate::select::Hyperslab;
-use crate::store::Store;
+use crate::store::ReadStore;
 
 /// A box of the destination that one part fills: its first element and its lengths.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -81,7 +82,7 @@ impl Part<'_> {
     /// Has bytes of a store in memory that is used again.
     pub fn fetch(
         &mut self,
-        store: &dyn Store,
+        store: &dyn ReadStore,
         offset: u64,
         len: usize,
         use_them: impl FnOnce(&mut Self, &[u8]) -> Result<()>,

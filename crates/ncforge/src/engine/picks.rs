@@ -7,11 +7,12 @@
 use std::sync::Arc;
 use std::sync::atomic::Ordering;
 
-use super::read::{check_memory, check_plain, check_room, layout_if};
+use super::checks::{check_memory, check_plain, check_room, layout_if};
+use super::chunked::{How, Keep};
 use super::shared::SharedOut;
-use super::source::{How, Keep, Source};
+use super::source::Source;
 use super::stats::add;
-use super::{Engine, boxes};
+use super::{Engine, boxes, fetch};
 use crate::container::Container;
 use crate::error::{Error, Result};
 use crate::layout::{Place, VarLayout};
@@ -80,10 +81,13 @@ fn read_stored(
         size,
         axes,
     };
-    engine.inner.pool.run(tasks, tasks > 1, |task| {
-        // SAFETY: every element of the result belongs to one task, and all of it is ours.
-        unsafe { work.run(task, &out) }
-    })?;
+    // SAFETY: every element of the result belongs to one task, and all of it is ours.
+    let task = |task| unsafe { work.run(task, &out) };
+    let profile = container.store().io_profile();
+    match profile.has_latency() {
+        true => fetch::side_by_side(tasks, profile.in_flight, task)?,
+        false => engine.inner.pool.run(tasks, tasks > 1, task)?,
+    }
     add(&engine.inner.counters.delivered, want);
     Ok(())
 }

@@ -1,42 +1,96 @@
 //! Reading a selection, whatever the variable's place.
+//!
+//! A selection that is one run of bytes in the store is read straight into its place. Single values, rows and whole
+//! slabs of variables that are stored as they are (classic ones above all) need no plan, no pool and no scratch memory:
+//! with them a read of four bytes would cost twice the system call. All others are served from what was read ahead, or
+//! read as the variable is stored ([`Source`]).
 
 use std::sync::Arc;
 use std::sync::atomic::Ordering;
 
 use super::ahead::{Ahead, Request};
-use super::boxes;
-use super::chunked;
-use super::direct;
+use super::checks::{check_memory, check_plain, check_room, checked_layout, result_bytes};
+use super::chunked::{self, How, Keep};
 use super::shared::SharedOut;
-use super::source::{How, Keep, Source};
+use super::source::Source;
 use super::stats::add;
-use super::{Engine, machine};
+use super::{Engine, axes, boxes};
 use crate::codec::kernels;
 use crate::container::Container;
 use crate::error::{Error, Result};
 use crate::layout::{Place, VarLayout};
 use crate::model::{Values, VarId};
 use crate::select::Hyperslab;
+use crate::store::{FileStore, ReadStore};
 
-pub(super) fn read_bytes(
-    engine: &Engine,
-    container: &dyn Container,
-    var: VarId,
-    slab: &Hyperslab,
-    out: &mut [u8],
-) -> Result<()> {
-    if var.0 < container.schema().vars.len() {
-        let layout = container.layout(var)?;
-        if let Some((offset, len)) = direct::run(&layout, slab)
-            && len == out.len()
-            && read_run(engine, container, &layout, offset, out)
-        {
-            return Ok(());
+impl Engine {
+    /// Reads a selection of a variable of a fixed-size type into `out`: row-major, no gaps, native byte order.
+    /// `out` must have exactly the selection's size.
+    pub fn read_bytes(
+        &self,
+        container: &dyn Container,
+        var: VarId,
+        slab: &Hyperslab,
+        out: &mut [u8],
+    ) -> Result<()> {
+        if var.0 < container.schema().vars.len() {
+            let layout = container.layout(var)?;
+            if let Some((offset, len)) = axes::run(&layout, slab)
+                && len == out.len()
+                && read_run(self, container, &layout, offset, out)
+            {
+                return Ok(());
+            }
         }
+        let layout = checked_layout(container, var, slab)?;
+        check_plain(&layout)?;
+        read_stored(self, container, var, &layout, slab, out)
     }
-    let layout = checked_layout(container, var, slab)?;
-    check_plain(&layout)?;
-    read_stored(engine, container, var, &layout, slab, out)
+
+    /// Reads a selection of a variable of any type.
+    pub fn read(&self, container: &dyn Container, var: VarId, slab: &Hyperslab) -> Result<Values> {
+        if var.0 < container.schema().vars.len() {
+            let layout = container.layout(var)?;
+            if let Some((offset, len)) = axes::run(&layout, slab) {
+                let mut bytes = self.inner.results.buffer(len);
+                if read_run(self, container, &layout, offset, &mut bytes) {
+                    return Ok(Values::Fixed(bytes));
+                }
+            }
+        }
+        let layout = checked_layout(container, var, slab)?;
+        let len = result_bytes(slab, &layout)?;
+        check_memory(&layout, len)?;
+        // Every byte is overwritten, or the buffer is dropped by the error.
+        let mut bytes = self.inner.results.buffer(len as usize);
+        read_stored(self, container, var, &layout, slab, &mut bytes)?;
+        if layout.element.heap {
+            return Ok(Values::Heap(container.decode_heap(var, &bytes)?));
+        }
+        Ok(Values::Fixed(bytes))
+    }
+
+    /// The encoded bytes of one chunk and its filter mask, as they lie in the store; `None` for a chunk that
+    /// was never written. For moving chunks without decoding them; see [`Writer::write_chunk_raw`](super::Writer::write_chunk_raw).
+    pub fn raw_chunk(
+        &self,
+        container: &dyn Container,
+        var: VarId,
+        at: &[u64],
+    ) -> Result<Option<(Vec<u8>, u32)>> {
+        let layout = container.layout(var)?;
+        let Place::Chunked { chunk, index, .. } = &layout.place else {
+            return Err(Error::Invalid(format!("`{}` is not stored in chunks", layout.name)));
+        };
+        if at.len() != chunk.len() {
+            return Err(Error::Invalid(format!("`{}` has no chunk {at:?}", layout.name)));
+        }
+        let store = container.store();
+        let explain = |e, offset| chunked::explain(e, store.name(), &layout.name, at, offset);
+        let Some(record) = index.get(at).map_err(|e| explain(e, None))? else { return Ok(None) };
+        let bytes = store.read_vec(record.offset, record.len).map_err(|e| explain(e, Some(record.offset)))?;
+        Ok(Some((bytes, record.mask)))
+    }
 }
 
 /// Reads one run in the shortest way; whether it could be read so.
@@ -47,7 +101,7 @@ fn read_run(
     offset: u64,
     out: &mut [u8],
 ) -> bool {
-    if !direct::read(&**container.store(), offset, out) {
+    if !read_now(&**container.store(), offset, out) {
         return false;
     }
     kernels::order_in_place(out, &layout.element);
@@ -58,123 +112,16 @@ fn read_run(
     true
 }
 
-pub(super) fn read(
-    engine: &Engine,
-    container: &dyn Container,
-    var: VarId,
-    slab: &Hyperslab,
-) -> Result<Values> {
-    if var.0 < container.schema().vars.len() {
-        let layout = container.layout(var)?;
-        if let Some((offset, len)) = direct::run(&layout, slab) {
-            let mut bytes = engine.inner.results.buffer(len);
-            if read_run(engine, container, &layout, offset, &mut bytes) {
-                return Ok(Values::Fixed(bytes));
-            }
-        }
+/// Reads the run; whether all of it is there (what to do about the rest is not decided here).
+fn read_now(store: &dyn ReadStore, offset: u64, out: &mut [u8]) -> bool {
+    if let Some(all) = store.as_slice() {
+        let from = usize::try_from(offset).ok().and_then(|o| all.get(o..)?.get(..out.len()));
+        return from.map(|bytes| out.copy_from_slice(bytes)).is_some();
     }
-    let layout = checked_layout(container, var, slab)?;
-    let len = result_bytes(slab, &layout)?;
-    check_memory(&layout, len)?;
-    // Every byte is overwritten, or the buffer is dropped by the error.
-    let mut bytes = engine.inner.results.buffer(len as usize);
-    read_stored(engine, container, var, &layout, slab, &mut bytes)?;
-    if layout.element.heap {
-        return Ok(Values::Heap(container.decode_heap(var, &bytes)?));
+    match FileStore::of(store) {
+        Some(file) => file.read_value(out, offset).is_ok(),
+        None => store.read_at(out, offset).is_ok(),
     }
-    Ok(Values::Fixed(bytes))
-}
-
-pub(super) fn raw_chunk(container: &dyn Container, var: VarId, at: &[u64]) -> Result<Option<(Vec<u8>, u32)>> {
-    let layout = container.layout(var)?;
-    let Place::Chunked { chunk, index, .. } = &layout.place else {
-        return Err(Error::Invalid(format!("`{}` is not stored in chunks", layout.name)));
-    };
-    if at.len() != chunk.len() {
-        return Err(Error::Invalid(format!("`{}` has no chunk {at:?}", layout.name)));
-    }
-    let store = container.store();
-    let explain = |e, offset| chunked::explain(e, store.name(), &layout.name, at, offset);
-    let Some(record) = index.get(at).map_err(|e| explain(e, None))? else { return Ok(None) };
-    let bytes = store.read_vec(record.offset, record.len).map_err(|e| explain(e, Some(record.offset)))?;
-    Ok(Some((bytes, record.mask)))
-}
-
-/// The layout of a variable, once the selection is known to lie inside its current shape.
-pub(super) fn checked_layout(
-    container: &dyn Container,
-    var: VarId,
-    slab: &Hyperslab,
-) -> Result<Arc<VarLayout>> {
-    layout_if(container, var, |shape, name| slab.check(shape, name))
-}
-
-/// The layout of a variable, if a selection `fits` its current shape.
-pub(super) fn layout_if(
-    container: &dyn Container,
-    var: VarId,
-    fits: impl FnOnce(&[u64], &str) -> Result<()>,
-) -> Result<Arc<VarLayout>> {
-    let schema = container.schema();
-    if var.0 >= schema.vars.len() {
-        return Err(Error::Invalid(format!("there is no variable number {}", var.0)));
-    }
-    let layout = container.layout(var)?;
-    let shape = schema.shape(var);
-    fits(&shape, &layout.name)?;
-    if layout.shape.len() != shape.len() {
-        return Err(Error::corrupt(
-            container.store().name(),
-            None,
-            format!(
-                "`{}` has {} dimensions and is stored with {}",
-                layout.name,
-                shape.len(),
-                layout.shape.len()
-            ),
-        ));
-    }
-    Ok(layout)
-}
-
-/// An error for what has no plain bytes.
-pub(super) fn check_plain(layout: &VarLayout) -> Result<()> {
-    if layout.element.heap {
-        return Err(Error::Invalid(format!(
-            "`{}` holds strings or ragged rows, which have no plain bytes",
-            layout.name
-        )));
-    }
-    Ok(())
-}
-
-/// What no machine could hold is refused here instead of by the allocator, which would end the process.
-pub(super) fn check_memory(layout: &VarLayout, needed: u64) -> Result<()> {
-    let budget = machine::memory();
-    if needed > budget {
-        return Err(Error::Budget { what: format!("reading `{}`", layout.name), needed, budget });
-    }
-    Ok(())
-}
-
-/// An error unless the destination has as many bytes as the selection.
-pub(super) fn check_room(layout: &VarLayout, want: u64, out: &[u8]) -> Result<()> {
-    if out.len() as u64 != want {
-        return Err(Error::Invalid(format!(
-            "`{}`: the selection has {want} bytes, the destination {}",
-            layout.name,
-            out.len()
-        )));
-    }
-    Ok(())
-}
-
-pub(super) fn result_bytes(slab: &Hyperslab, layout: &VarLayout) -> Result<u64> {
-    slab.count
-        .iter()
-        .try_fold(layout.element.size as u64, |n, &c| n.checked_mul(c))
-        .filter(|&n| isize::try_from(n).is_ok())
-        .ok_or_else(|| Error::Invalid(format!("a selection of `{}` is too large to address", layout.name)))
 }
 
 /// Reads elements: fixed-size ones into native order, heap ones as they are stored.

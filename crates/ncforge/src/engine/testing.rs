@@ -1,7 +1,11 @@
 //! A container in memory with one variable of any place, and an array to compare it with.
 
 use std::collections::BTreeMap;
+use std::ops::Range;
 use std::sync::{Arc, Mutex, PoisonError};
+use std::time::Duration;
+
+use bytes::Bytes;
 
 use super::options::Resolved;
 use super::{Engine, boxes};
@@ -12,7 +16,7 @@ use crate::error::Result;
 use crate::layout::{ChunkIndex, ChunkRecord, Element, Place, VarLayout};
 use crate::model::{Atomic, DimId, Dimension, Format, Schema, Storage, VarId, Variable};
 use crate::select::{ChunkGrid, Hyperslab, coordinates};
-use crate::store::{MemoryStore, Store};
+use crate::store::{IoProfile, MemoryStore, ReadStore, WriteStore};
 
 pub(super) const VAR: VarId = VarId(0);
 
@@ -44,10 +48,59 @@ impl ChunkIndex for MapIndex {
     }
 }
 
+/// Requests are joined and cut as in files a thousand times as large.
+pub(super) const TINY: IoProfile = IoProfile { read_gap: 16, largest_request: 200, ..IoProfile::LOCAL };
+/// The same of a store with latency (which does not take its time).
+pub(super) const DISTANT: IoProfile = IoProfile { latency: Duration::from_millis(20), in_flight: 3, ..TINY };
+
+/// Bytes in memory that say of themselves what requests to them cost.
+#[derive(Debug)]
+pub(super) struct Profiled(MemoryStore, IoProfile);
+
+impl Profiled {
+    pub(super) fn new(bytes: Vec<u8>, profile: IoProfile) -> Self {
+        Self(MemoryStore::new("m", bytes), profile)
+    }
+}
+
+impl ReadStore for Profiled {
+    fn len(&self) -> u64 {
+        self.0.len()
+    }
+
+    fn name(&self) -> &str {
+        self.0.name()
+    }
+
+    fn read_at(&self, buf: &mut [u8], offset: u64) -> Result<()> {
+        self.0.read_at(buf, offset)
+    }
+
+    fn io_profile(&self) -> IoProfile {
+        self.1
+    }
+
+    fn read_ranges(&self, ranges: &[Range<u64>]) -> Result<Vec<Bytes>> {
+        assert!(ranges.len() <= self.1.in_flight, "{ranges:?}");
+        ranges.iter().map(|r| self.read_vec(r.start, r.end - r.start).map(Bytes::from)).collect()
+    }
+}
+
+impl WriteStore for Profiled {
+    fn write_at(&self, buf: &[u8], offset: u64) -> Result<()> {
+        self.0.write_at(buf, offset)
+    }
+
+    fn set_len(&self, len: u64) -> Result<()> {
+        self.0.set_len(len)
+    }
+}
+
 #[derive(Debug)]
 pub(super) struct TestContainer {
     pub(super) schema: Schema,
-    pub(super) store: Arc<dyn Store>,
+    pub(super) store: Arc<dyn ReadStore>,
+    pub(super) sink: Arc<dyn WriteStore>,
     pub(super) layout: Arc<VarLayout>,
     pub(super) index: Arc<MapIndex>,
 }
@@ -95,8 +148,8 @@ impl TestContainer {
             }
         };
         let layout = VarLayout { name: "v".into(), shape: shape.to_vec(), element, fill: stored_fill, place };
-        let store: Arc<dyn Store> = Arc::new(MemoryStore::new("m", bytes));
-        Self { schema, store, layout: Arc::new(layout), index }
+        let sink: Arc<dyn WriteStore> = Arc::new(Profiled::new(bytes, TINY));
+        Self { schema, store: sink.clone(), sink, layout: Arc::new(layout), index }
     }
 
     /// Writes all of an array naively; chunks for which `skip` says so stay unwritten, and their part of the
@@ -117,14 +170,14 @@ impl TestContainer {
             }
             Place::Contiguous { offset } => {
                 let bytes: Vec<u8> = coordinates(&everywhere).flat_map(|at| stored(model, &at)).collect();
-                self.store.write_at(&bytes, offset).unwrap();
+                self.sink.write_at(&bytes, offset).unwrap();
             }
             Place::Records { begin, stride } => {
                 for r in 0..shape[0] {
                     let mut record = everywhere.clone();
                     record[0] = r..r + 1;
                     let bytes: Vec<u8> = coordinates(&record).flat_map(|at| stored(model, &at)).collect();
-                    self.store.write_at(&bytes, begin + r * stride).unwrap();
+                    self.sink.write_at(&bytes, begin + r * stride).unwrap();
                 }
             }
             Place::Chunked { chunk, codecs, .. } => {
@@ -161,7 +214,7 @@ impl Container for TestContainer {
         &self.schema
     }
 
-    fn store(&self) -> &Arc<dyn Store> {
+    fn store(&self) -> &Arc<dyn ReadStore> {
         &self.store
     }
 
@@ -171,6 +224,10 @@ impl Container for TestContainer {
 }
 
 impl ContainerMut for TestContainer {
+    fn write_store(&self) -> &Arc<dyn WriteStore> {
+        &self.sink
+    }
+
     fn redefine(&mut self, schema: Schema) -> Result<()> {
         self.schema = schema;
         Ok(())
@@ -184,7 +241,7 @@ impl ContainerMut for TestContainer {
             let mut record = vec![0; (stride - 13) as usize];
             boxes::fill_run(&layout.fill, &mut record);
             record.extend([0xEE; 13]);
-            (old..len).for_each(|r| self.store.write_at(&record, begin + r * stride).unwrap());
+            (old..len).for_each(|r| self.sink.write_at(&record, begin + r * stride).unwrap());
         }
         self.layout = Arc::new(layout);
         Ok(())
@@ -193,7 +250,7 @@ impl ContainerMut for TestContainer {
     fn place_chunk(&mut self, _: VarId, at: &[u64], encoded: &[u8], mask: u32) -> Result<()> {
         // A new place every time, with a small gap here and there.
         let offset = self.store.len() + (encoded.len() as u64 % 3) * 7;
-        self.store.write_at(encoded, offset)?;
+        self.sink.write_at(encoded, offset)?;
         let record = ChunkRecord { offset, len: encoded.len() as u64, mask };
         self.index.0.lock().unwrap().insert(at.to_vec(), record);
         Ok(())

@@ -8,13 +8,13 @@ use std::sync::Arc;
 use proptest::prelude::*;
 
 use super::Writer;
-use super::testing::{Kind, Model, TestContainer, VAR, engine};
+use super::testing::{DISTANT, Kind, Model, Profiled, TINY, TestContainer, VAR, engine};
 use crate::codec::{CodecChain, filters};
 use crate::container::ContainerMut;
 use crate::error::{Error, Result};
 use crate::layout::{Element, Order, Place, SwapField};
 use crate::select::Hyperslab;
-use crate::store::{MemoryStore, Store};
+use crate::store::ReadStore;
 
 /// A variable to test with.
 #[derive(Clone, Debug)]
@@ -94,7 +94,7 @@ fn seeds() -> impl Strategy<Value = Vec<(u64, u64, u64)>> {
 #[derive(Debug)]
 struct Slice(Vec<u8>);
 
-impl Store for Slice {
+impl ReadStore for Slice {
     fn len(&self) -> u64 {
         self.0.len() as u64
     }
@@ -110,7 +110,7 @@ impl Store for Slice {
     }
 }
 
-fn bytes_of(store: &dyn Store) -> Vec<u8> {
+fn bytes_of(store: &dyn ReadStore) -> Vec<u8> {
     store.read_vec(0, store.len()).unwrap()
 }
 
@@ -120,13 +120,15 @@ proptest! {
     #[test]
     fn reads_equal_the_array(
         case in case(), picks in prop::collection::vec(seeds(), 1..8), skip in 0u64..5,
-        memory in prop::sample::select(vec![0u64, 300, 1 << 20]), beyond in 0u64..5, mapped: bool,
+        memory in prop::sample::select(vec![0u64, 300, 1 << 20]), beyond in 0u64..5, store in 0..3,
     ) {
         let mut model = Model::counting(&case.shape, &case.fill);
         let mut container = case.container(true);
         container.fill_from(&mut model, |at| skip > 0 && at.iter().sum::<u64>() % (skip + 1) == 0);
-        if mapped {
-            container.store = Arc::new(Slice(bytes_of(&*container.store)));
+        match store {
+            1 => container.store = Arc::new(Slice(bytes_of(&*container.store))),
+            2 => container.store = Arc::new(Profiled::new(bytes_of(&*container.store), DISTANT)),
+            _ => {}
         }
         // The variable's dimension may be longer than what the file holds of it.
         let mut shape = case.shape.clone();
@@ -226,7 +228,7 @@ fn chunks_are_decoded_once_and_whole_reads_leave_nothing() {
 fn errors_name_variable_chunk_and_byte() {
     let (mut container, _) = deflated(&[20, 30], &[5, 10]);
     let broken = container.index.0.lock().unwrap()[&vec![2, 1]];
-    container.store.write_at(&[0xFF; 4], broken.offset).unwrap();
+    container.sink.write_at(&[0xFF; 4], broken.offset).unwrap();
     let all = Hyperslab::all(&[20, 30]);
     for threads in [1, 4] {
         let e = engine(threads, 1 << 20).read(&container, VAR, &all).unwrap_err();
@@ -274,12 +276,14 @@ fn short_stores_read_as_zero_and_huge_results_are_refused() {
     let mut container = TestContainer::new(&[10], element, &[1, 1], &Kind::Contiguous, false);
     container.fill_from(&mut Model::counting(&[10], &[1, 1]), |_| false);
     let bytes = bytes_of(&*container.store);
-    container.store = Arc::new(MemoryStore::new("short", bytes[..bytes.len() - 5].to_vec()));
-    let got = engine(1, 0).read(&container, VAR, &Hyperslab::all(&[10])).unwrap();
-    // The eighth value has lost its second byte, which is the first in memory.
-    assert_eq!(got.bytes().unwrap()[14], 0);
-    assert_ne!(got.bytes().unwrap()[15], 0);
-    assert_eq!(got.bytes().unwrap()[16..], [0; 4]);
+    for profile in [TINY, DISTANT] {
+        container.store = Arc::new(Profiled::new(bytes[..bytes.len() - 5].to_vec(), profile));
+        let got = engine(1, 0).read(&container, VAR, &Hyperslab::all(&[10])).unwrap();
+        // The eighth value has lost its second byte, which is the first in memory.
+        assert_eq!(got.bytes().unwrap()[14], 0);
+        assert_ne!(got.bytes().unwrap()[15], 0);
+        assert_eq!(got.bytes().unwrap()[16..], [0; 4]);
+    }
 
     container.schema.dims[0].len = 1 << 50;
     Arc::get_mut(&mut container.layout).unwrap().shape[0] = 1 << 50;

@@ -10,8 +10,6 @@ const fn pick(real: u64, test: u64) -> u64 {
 /// Reading plain arrays: bytes of one request. They stay in the second-level cache between the system's copy
 /// and the conversion. (Measured on one thread, 200 MB: 32 to 256 KiB differ by less than 5 %, 128 KiB is best.)
 pub(super) const READ_BLOCK: u64 = pick(128 << 10, 64);
-/// Reading plain arrays: gaps up to this many bytes are read through, which costs less than another request.
-pub(super) const READ_GAP: u64 = pick(8192, 16);
 /// Reading plain arrays: about this many bytes are given to a thread at once: two of
 /// the huge pages that results lie on, so that two threads seldom clear the same one.
 pub(super) const READ_TASK: u64 = pick(4 << 20, 256);
@@ -21,12 +19,14 @@ pub(super) const READ_PARALLEL: u64 = pick(512 << 10, 1);
 /// A request counts like this many bytes when work is weighed.
 pub(super) const REQUEST_COST: u64 = pick(4096, 1);
 
+/// Plain arrays in a store with latency: requests planned at a time.
+pub(super) const APART_UNITS: u64 = pick(1 << 14, 9);
+/// Chunks without filters in a store with latency: ranges that are fetched of one at most; else all from the first to
+/// the last.
+pub(super) const APART_UNITS_OF_CHUNK: u64 = pick(64, 3);
+
 /// Chunked variables: pieces planned at a time. Bounds a plan's memory, however many chunks are touched.
 pub(super) const PLAN_WINDOW: u64 = pick(1 << 16, 7);
-/// Chunked variables: neighbouring encoded chunks are fetched together up to this many bytes, …
-pub(super) const JOIN_MAX: u64 = pick(1 << 20, 200);
-/// … over gaps up to this many.
-pub(super) const JOIN_GAP: u64 = pick(16 << 10, 10);
 /// Chunked variables: of chunks without filters of more than this many bytes, a part is read by itself.
 pub(super) const JOIN_PLAIN: u64 = pick(4096, 16);
 /// Chunked variables: joined requests are not cut below this many bytes for the sake of more threads.

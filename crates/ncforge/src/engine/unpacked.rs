@@ -6,9 +6,10 @@ use std::sync::{Mutex, PoisonError};
 
 use super::Engine;
 use super::boxes;
-use super::read::{check_memory, checked_layout, read_bytes, result_bytes};
+use super::checks::{check_memory, checked_layout, result_bytes};
+use super::chunked::{How, Keep};
 use super::shared::SharedOut;
-use super::source::{How, Keep, Source};
+use super::source::Source;
 use super::stats::add;
 use super::tuning::DECODE_PARALLEL;
 use crate::buffer::Buffer;
@@ -60,7 +61,8 @@ pub(super) fn read(
     }
     let rows = rows_of_strip(&layout, slab, stored);
     let strips = slab.count.first().map_or(1, |n| n.div_ceil(rows)) as usize;
-    if strips == 1 {
+    // A store with latency is asked for all of it at once.
+    if strips == 1 || container.store().io_profile().has_latency() {
         return read_whole(engine, container, var, slab, rules, out, mask);
     }
     let inner = &*engine.inner;
@@ -120,12 +122,12 @@ fn read_whole(
     mask: Option<&mut [u8]>,
 ) -> Result<bool> {
     if rules.scaling.is_none() {
-        read_bytes(engine, container, var, slab, out)?;
+        engine.read_bytes(container, var, slab, out)?;
         return Ok(rules.find(out, mask)?);
     }
     let count = out.len() / rules.result_size();
     let mut raw = engine.inner.results.buffer(count * rules.stored_size());
-    read_bytes(engine, container, var, slab, &mut raw)?;
+    engine.read_bytes(container, var, slab, &mut raw)?;
     let pieces = cut(out, mask, PIECE, rules);
     let any = AtomicBool::new(false);
     let parallel = engine.inner.pool.shares(raw.len() as u64, DECODE_PARALLEL);

@@ -10,7 +10,7 @@ mod tail;
 use std::collections::BTreeSet;
 
 use super::tuning::WRITE_GAP;
-use super::{Engine, boxes, direct};
+use super::{Engine, axes, boxes};
 use crate::container::{Container, ContainerMut};
 use crate::error::{Error, Result};
 use crate::layout::{ChunkRecord, Place, VarLayout};
@@ -188,13 +188,13 @@ impl Writer {
             self.gather.drop_chunk(&self.engine, var, at);
             let record = self.container.reserve_chunk(var, at, encoded.len() as u64, mask)?;
             if begin + joined.len() as u64 != record.offset || joined.len() + encoded.len() > JOINED {
-                self.container.store().write_at(&joined, begin)?;
+                self.container.write_store().write_at(&joined, begin)?;
                 joined.clear();
                 begin = record.offset;
             }
             joined.extend_from_slice(encoded);
         }
-        self.container.store().write_at(&joined, begin)?;
+        self.container.write_store().write_at(&joined, begin)?;
         self.forget();
         Ok(())
     }
@@ -313,7 +313,7 @@ impl Writer {
     }
 
     fn flush_tail(&mut self) -> Result<()> {
-        self.tail.flush(&**self.container.store())
+        self.tail.flush(&**self.container.write_store())
     }
 
     /// Decoded chunks of this store may be out of date.
@@ -387,12 +387,12 @@ impl Writer {
         self.container.will_write(var, slab)?;
         drop(layout);
         let layout = self.layout(var)?;
-        let store = &**self.container.store();
+        let store = &**self.container.write_store();
         self.engine.forget_ahead(self.container.store());
         // Others who write to the file at the same time see at once what is written.
         if !self.shared
             && Tail::takes(store, bytes.len())
-            && let Some((offset, len)) = direct::run(&layout, slab)
+            && let Some((offset, len)) = axes::run(&layout, slab)
             && len == bytes.len()
         {
             return self.tail.push(store, offset, bytes, &layout.element);

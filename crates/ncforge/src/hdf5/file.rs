@@ -11,7 +11,7 @@ use super::source::Source;
 use super::span::Span;
 use super::superblock::Superblock;
 use crate::error::Result;
-use crate::store::Store;
+use crate::store::ReadStore;
 
 /// An open file.
 #[derive(Debug)]
@@ -60,7 +60,7 @@ pub enum ObjectKind {
 
 impl File {
     /// Opens the file in a store.
-    pub fn open(store: Arc<dyn Store>) -> Result<Self> {
+    pub fn open(store: Arc<dyn ReadStore>) -> Result<Self> {
         let superblock = Superblock::read(&*store)?;
         let source = Source::new(store, superblock.base, superblock.sizes);
         let file = File { source, superblock, heap: GlobalHeap::default(), shared: OnceLock::new() };
@@ -74,7 +74,7 @@ impl File {
 
     /// The bytes of a store as an HDF5 file that has no superblock yet: for reading the heap of a file that is
     /// being written.
-    pub(crate) fn detached(store: Arc<dyn Store>) -> Self {
+    pub(crate) fn detached(store: Arc<dyn ReadStore>) -> Self {
         let sizes = Sizes::default();
         let end = store.len();
         let superblock = Superblock { version: 2, sizes, base: 0, end, root: 0, extension: None, flags: 0 };

@@ -14,7 +14,7 @@ use super::checksum;
 use super::cursor::{Cursor, Sizes};
 use super::span::Span;
 use crate::error::{Error, Result};
-use crate::store::Store;
+use crate::store::{ReadStore, RecordedStore};
 
 const PAGE: u64 = 16 << 10;
 const FIRST_READ: u64 = 64 << 10;
@@ -25,7 +25,7 @@ const MAX_PAGES: usize = 1024;
 /// The bytes of an HDF5 file, for reading metadata. Addresses are relative to the superblock.
 #[derive(Debug)]
 pub struct Source {
-    store: Arc<dyn Store>,
+    store: Arc<dyn ReadStore>,
     base: u64,
     len: u64,
     sizes: Sizes,
@@ -62,13 +62,13 @@ impl Piece {
 
 impl Source {
     /// A source over `store` whose address 0 is byte `base`.
-    pub fn new(store: Arc<dyn Store>, base: u64, sizes: Sizes) -> Self {
+    pub fn new(store: Arc<dyn ReadStore>, base: u64, sizes: Sizes) -> Self {
         let len = store.len();
         Source { store, base, len, sizes, pages: Mutex::default(), metadata: AtomicU64::new(0) }
     }
 
     /// The store.
-    pub fn store(&self) -> &Arc<dyn Store> {
+    pub fn store(&self) -> &Arc<dyn ReadStore> {
         &self.store
     }
 
@@ -122,7 +122,9 @@ impl Source {
     pub fn read(&self, address: u64, len: u64) -> Result<Span> {
         let out = self.peek(address, len)?;
         self.metadata.fetch_add(len, Ordering::Relaxed);
-        self.store.note_metadata(self.base.saturating_add(address), len);
+        if let Some(record) = RecordedStore::of(&*self.store) {
+            record.note_metadata(self.base.saturating_add(address), len);
+        }
         Ok(out)
     }
 

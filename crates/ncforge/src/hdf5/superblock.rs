@@ -6,7 +6,7 @@
 use super::checksum;
 use super::cursor::{Cursor, Sizes};
 use crate::error::{Error, Result};
-use crate::store::Store;
+use crate::store::ReadStore;
 
 /// The eight bytes that begin an HDF5 file.
 pub const SIGNATURE: [u8; 8] = *b"\x89HDF\r\n\x1a\n";
@@ -31,7 +31,7 @@ pub struct Superblock {
 }
 
 /// Where the signature is, if the store holds an HDF5 file.
-pub fn find(store: &dyn Store) -> Result<Option<u64>> {
+pub fn find(store: &dyn ReadStore) -> Result<Option<u64>> {
     let len = store.len();
     let mut at = 0u64;
     while at.checked_add(8).is_some_and(|end| end <= len) {
@@ -47,7 +47,7 @@ pub fn find(store: &dyn Store) -> Result<Option<u64>> {
 
 impl Superblock {
     /// Finds and reads the superblock.
-    pub fn read(store: &dyn Store) -> Result<Self> {
+    pub fn read(store: &dyn ReadStore) -> Result<Self> {
         // 132 bytes is the longest superblock (version 1 with 8-byte addresses and its root entry).
         let mut bytes = store.read_vec(0, store.len().min(132))?;
         let base = if bytes.starts_with(&SIGNATURE) { Some(0) } else { find(store)? };

@@ -24,7 +24,7 @@ use crate::hdf5::layout::Layout;
 use crate::model::{
     Atomic, Attribute, Cause, Endian, Fill, Format, GroupId, Schema, Skipped, Storage, Variable, decode_name,
 };
-use crate::store::Store;
+use crate::store::ReadStore;
 
 use attrs::{FoundAttrs, convert};
 use dims::Dims;
@@ -48,7 +48,7 @@ pub(crate) struct Objects {
 }
 
 /// Opens a store.
-pub(crate) fn open(store: Arc<dyn Store>) -> Result<Netcdf4File> {
+pub(crate) fn open(store: Arc<dyn ReadStore>) -> Result<Netcdf4File> {
     let file = Arc::new(File::open(store)?);
     let found = scan::scan(&file)?;
     let builder = Builder { file: &file, schema: Schema::new(Format::Netcdf4), notes: Vec::new() };

@@ -1,5 +1,6 @@
 //! A file on disk: `pread`, `pwrite`, and for reading optionally a map.
 
+use std::any::Any;
 use std::fs::{File, OpenOptions};
 use std::os::unix::fs::FileExt;
 use std::path::{Path, PathBuf};
@@ -8,11 +9,10 @@ use std::sync::atomic::{AtomicBool, Ordering};
 
 use memmap2::Mmap;
 
-use super::Store;
 use super::lock::{Held, Kind, Locking, is_file_at};
-use super::memory::past_end;
 use super::near::{Near, Writes};
 use super::replace::replace_file;
+use super::{ReadStore, WriteStore, past_end};
 use crate::error::{Error, Result};
 
 /// Empties a file. One that is empty already is left alone: the kernel takes a truncation for the sign that a
@@ -113,7 +113,22 @@ impl FileStore {
         Ok(Self::counted(file, path, None, writes))
     }
 
-    /// The length that the system tells now.
+    /// The file that a store is, if it is one.
+    pub fn of(store: &dyn ReadStore) -> Option<&Self> {
+        store.as_any()?.downcast_ref()
+    }
+
+    /// As [`ReadStore::read_at`], for values that a program asks for one by one: it may fetch more than that, and answer
+    /// the next ones from memory. What this process writes is seen at once; what others write, at most 10 milliseconds
+    /// later.
+    pub(crate) fn read_value(&self, buf: &mut [u8], offset: u64) -> Result<()> {
+        match &self.near {
+            Some(near) if near.read(&self.file, &self.writes, buf, offset) => Ok(()),
+            _ => self.read_at(buf, offset),
+        }
+    }
+
+    /// The length that the system reports now.
     fn file_len(&self) -> u64 {
         self.file.metadata().map_or(0, |m| m.len())
     }
@@ -152,7 +167,7 @@ impl FileStore {
         is_file_at(&self.file, self.path())
     }
 
-    /// From now on, [`Store::sync`] does nothing: nobody needs this file after a failure of the machine, and the
+    /// From now on, [`WriteStore::sync`] does nothing: nobody needs this file after a failure of the machine, and the
     /// system may bring it to disk when it likes.
     pub fn relax(&self) {
         self.relaxed.store(true, Ordering::Relaxed);
@@ -174,7 +189,7 @@ impl FileStore {
     }
 }
 
-impl Store for FileStore {
+impl ReadStore for FileStore {
     fn len(&self) -> u64 {
         match (&self.map, self.len) {
             (Some(m), _) => m.len() as u64,
@@ -190,24 +205,23 @@ impl Store for FileStore {
     fn read_at(&self, buf: &mut [u8], offset: u64) -> Result<()> {
         self.file.read_exact_at(buf, offset).map_err(|e| {
             if e.kind() == std::io::ErrorKind::UnexpectedEof {
-                past_end(&self.name, buf.len(), offset, self.file_len())
+                past_end(&self.name, buf.len() as u64, offset, self.file_len())
             } else {
                 Error::io(format!("read {} bytes at offset {offset} of", buf.len()), &self.name, e)
             }
         })
     }
 
-    fn read_value(&self, buf: &mut [u8], offset: u64) -> Result<()> {
-        match &self.near {
-            Some(near) if near.read(&self.file, &self.writes, buf, offset) => Ok(()),
-            _ => self.read_at(buf, offset),
-        }
-    }
-
     fn as_slice(&self) -> Option<&[u8]> {
         self.map.as_deref()
     }
 
+    fn as_any(&self) -> Option<&dyn Any> {
+        Some(self)
+    }
+}
+
+impl WriteStore for FileStore {
     fn write_at(&self, buf: &[u8], offset: u64) -> Result<()> {
         let written = self.file.write_all_at(buf, offset);
         // Also after an error: a part of it may stand in the file.
@@ -250,10 +264,6 @@ impl Store for FileStore {
         Ok(())
     }
 
-    fn as_file(&self) -> Option<&File> {
-        Some(&self.file)
-    }
-
     fn sync(&self) -> Result<()> {
         if self.relaxed.load(Ordering::Relaxed) {
             return Ok(());
@@ -261,7 +271,7 @@ impl Store for FileStore {
         self.file.sync_data().map_err(|e| Error::io("sync", &self.name, e))
     }
 
-    fn replace(&self, build: &mut dyn FnMut(&dyn Store) -> Result<()>) -> Result<()> {
+    fn replace(&self, build: &mut dyn FnMut(&dyn WriteStore) -> Result<()>) -> Result<()> {
         replace_file(self, build)
     }
 }

@@ -2,7 +2,7 @@
 
 use std::sync::{PoisonError, RwLock};
 
-use super::Store;
+use super::{ReadStore, WriteStore, past_end};
 use crate::error::{Error, Result};
 
 /// A growable store in memory.
@@ -24,7 +24,7 @@ impl MemoryStore {
     }
 }
 
-impl Store for MemoryStore {
+impl ReadStore for MemoryStore {
     fn len(&self) -> u64 {
         self.bytes.read().unwrap_or_else(PoisonError::into_inner).len() as u64
     }
@@ -38,11 +38,13 @@ impl Store for MemoryStore {
         let part = usize::try_from(offset)
             .ok()
             .and_then(|from| bytes.get(from..from.checked_add(buf.len())?))
-            .ok_or_else(|| past_end(&self.name, buf.len(), offset, bytes.len() as u64))?;
+            .ok_or_else(|| past_end(&self.name, buf.len() as u64, offset, bytes.len() as u64))?;
         buf.copy_from_slice(part);
         Ok(())
     }
+}
 
+impl WriteStore for MemoryStore {
     fn write_at(&self, buf: &[u8], offset: u64) -> Result<()> {
         let mut bytes = self.bytes.write().unwrap_or_else(PoisonError::into_inner);
         let from =
@@ -61,15 +63,11 @@ impl Store for MemoryStore {
         Ok(())
     }
 
-    fn replace(&self, build: &mut dyn FnMut(&dyn Store) -> Result<()>) -> Result<()> {
-        let beside = MemoryStore::new(self.name.clone(), Vec::new());
-        build(&beside)?;
-        let new = beside.bytes.into_inner().unwrap_or_else(PoisonError::into_inner);
+    fn replace(&self, build: &mut dyn FnMut(&dyn WriteStore) -> Result<()>) -> Result<()> {
+        let replacement = MemoryStore::new(self.name.clone(), Vec::new());
+        build(&replacement)?;
+        let new = replacement.bytes.into_inner().unwrap_or_else(PoisonError::into_inner);
         *self.bytes.write().unwrap_or_else(PoisonError::into_inner) = new;
         Ok(())
     }
-}
-
-pub(super) fn past_end(name: &str, len: usize, offset: u64, end: u64) -> Error {
-    Error::corrupt(name, offset, format!("{len} bytes are needed here, the file ends at byte {end}"))
 }

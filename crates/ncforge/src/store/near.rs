@@ -225,7 +225,7 @@ mod tests {
     use std::time::Duration;
 
     use super::*;
-    use crate::store::{FileStore, Store};
+    use crate::store::{FileStore, WriteStore};
 
     /// A file whose bytes tell their place, open for reading, and its path.
     fn file(len: u64) -> (tempfile::TempDir, std::path::PathBuf, FileStore) {

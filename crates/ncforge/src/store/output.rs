@@ -7,7 +7,7 @@
 //! ended has left is removed, by name.
 //!
 //! ```
-//! use ncforge::store::{OutputFile, Store};
+//! use ncforge::store::{OutputFile, WriteStore};
 //!
 //! let dir = tempfile::tempdir()?;
 //! let path = dir.path().join("a.txt");
@@ -27,7 +27,7 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 use super::lock::{Guard, Kind, Locking, busy, is_file_at};
-use super::{FileStore, Store};
+use super::{FileStore, WriteStore};
 use crate::error::{Error, Result};
 
 pub use names::free_space;

@@ -4,7 +4,7 @@
 //! `docs/packed-format.md` specifies the bytes. What is guaranteed:
 //!
 //! * **Nothing live is overwritten.** Changed blocks, and the index pages that lead to them, go to free space; a
-//!   commit ([`Store::sync`]) makes them durable, and then writes the root that knows them. After a crash the file
+//!   commit ([`WriteStore::sync`]) makes them durable, and then writes the root that knows them. After a crash the file
 //!   is in the state of the last commit, or of the one that was going on.
 //! * **Nobody reads half a commit.** A reader keeps the state that it found when it opened the file, whatever is
 //!   written meanwhile. There is one writer at a time; locks go with the process that holds them.
@@ -15,7 +15,7 @@
 //! ```
 //! use std::sync::Arc;
 //! use ncforge::store::packed::{Options, PackedStore, Resources};
-//! use ncforge::store::{MemoryStore, Store};
+//! use ncforge::store::{MemoryStore, ReadStore, WriteStore};
 //!
 //! let file = Arc::new(MemoryStore::new("a.ncz", Vec::new()));
 //! let store = PackedStore::create(file.clone(), &Options::default(), Resources::default())?;
@@ -54,12 +54,12 @@ mod write;
 #[cfg(test)]
 mod tests;
 
+use std::any::Any;
 use std::path::Path;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::sync::{Arc, PoisonError, RwLock, RwLockReadGuard, RwLockWriteGuard};
 
-use super::memory::past_end;
-use super::{Part, Store, Wider};
+use super::{BlockStore, Part, ReadStore, Wider, WriteStore, past_end};
 use crate::error::{Error, Result};
 
 pub use cache::BlockCache;
@@ -93,19 +93,20 @@ pub fn detect(first: &[u8; 8]) -> bool {
     *first == format::MAGIC
 }
 
-/// A packed file that is open. As a [`Store`] it is the image.
+/// A packed file that is open. As a [`ReadStore`] it is the image.
 #[derive(Debug)]
 pub struct PackedStore {
     /// Keeps a writer's lock or a reader's pin. Declared before what it locks, hence dropped before.
     _lock: Option<Lock>,
-    backing: Arc<dyn Store>,
+    backing: Arc<dyn ReadStore>,
+    /// The same, of a store that is open for writing.
+    sink: Option<Arc<dyn WriteStore>>,
     core: RwLock<Core>,
     /// Bytes of the image, for those who only ask.
     len: AtomicU64,
     /// log2 of the block size.
     shift: u8,
     codec: Codec,
-    writable: bool,
     /// Whether an error left it open what is on disk.
     poisoned: AtomicBool,
     resources: Resources,
@@ -145,8 +146,13 @@ impl PackedStore {
     }
 
     /// The file itself, as bytes.
-    pub fn backing(&self) -> &Arc<dyn Store> {
+    pub fn backing(&self) -> &Arc<dyn ReadStore> {
         &self.backing
+    }
+
+    /// The packed file that a store is, if it is one.
+    pub fn of(store: &dyn ReadStore) -> Option<&Self> {
+        store.as_any()?.downcast_ref()
     }
 
     fn core(&self) -> RwLockReadGuard<'_, Core> {
@@ -164,10 +170,16 @@ impl PackedStore {
         NEXT.fetch_add(1, Ordering::Relaxed)
     }
 
-    fn check_writable(&self) -> Result<()> {
-        if !self.writable {
+    /// The file to write to.
+    fn sink(&self) -> Result<&dyn WriteStore> {
+        let Some(sink) = &self.sink else {
             return Err(Error::Invalid(format!("`{}` is open for reading only", self.name())));
-        }
+        };
+        Ok(&**sink)
+    }
+
+    fn check_writable(&self) -> Result<()> {
+        self.sink()?;
         if self.poisoned.load(Ordering::Relaxed) {
             return Err(Error::Invalid(format!(
                 "an earlier error left it open what of `{}` is on disk; close it and open it again",
@@ -184,7 +196,7 @@ impl Drop for PackedStore {
     }
 }
 
-impl Store for PackedStore {
+impl ReadStore for PackedStore {
     fn len(&self) -> u64 {
         self.len.load(Ordering::Acquire)
     }
@@ -196,11 +208,21 @@ impl Store for PackedStore {
     fn read_at(&self, buf: &mut [u8], offset: u64) -> Result<()> {
         let len = self.len();
         if offset.checked_add(buf.len() as u64).is_none_or(|end| end > len) {
-            return Err(past_end(self.name(), buf.len(), offset, len));
+            return Err(past_end(self.name(), buf.len() as u64, offset, len));
         }
         self.read_image(buf, offset)
     }
 
+    fn blocks(&self) -> Option<&dyn BlockStore> {
+        Some(self)
+    }
+
+    fn as_any(&self) -> Option<&dyn Any> {
+        Some(self)
+    }
+}
+
+impl WriteStore for PackedStore {
     fn write_at(&self, buf: &[u8], offset: u64) -> Result<()> {
         self.check_writable()?;
         self.write_image(buf, offset, false)
@@ -212,22 +234,20 @@ impl Store for PackedStore {
     }
 
     fn sync(&self) -> Result<()> {
-        if !self.writable {
+        if self.sink.is_none() {
             return Ok(());
         }
         self.check_writable()?;
         self.commit()
     }
 
-    fn replace(&self, build: &mut dyn FnMut(&dyn Store) -> Result<()>) -> Result<()> {
+    fn replace(&self, build: &mut dyn FnMut(&dyn WriteStore) -> Result<()>) -> Result<()> {
         self.check_writable()?;
         self.rebuild(build)
     }
+}
 
-    fn is_transactional(&self) -> bool {
-        true
-    }
-
+impl BlockStore for PackedStore {
     fn insert(&self, rooms: &[(u64, u64)]) -> Result<bool> {
         self.check_writable()?;
         self.insert_rooms(rooms, None)
@@ -257,12 +277,8 @@ impl Store for PackedStore {
     }
 
     fn describe(&self, parts: &[Part]) {
-        if self.writable {
+        if self.sink.is_some() {
             self.plan(parts, false);
         }
-    }
-
-    fn as_packed(&self) -> Option<&PackedStore> {
-        Some(self)
     }
 }

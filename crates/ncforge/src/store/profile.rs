@@ -24,7 +24,8 @@ impl IoProfile {
         latency: Duration::ZERO,
         bandwidth: 4 << 30,
         in_flight: 1,
-        read_gap: 16 << 10,
+        // A request of 4 bytes takes 0.6 µs from the page cache, one of 8 KiB 1.0 µs.
+        read_gap: 8 << 10,
         largest_request: 1 << 20,
     };
 

@@ -1,4 +1,4 @@
-//! Replacing a file's contents in one step: a new file beside it, synced, renamed over it.
+//! Replacing a file's contents in one step: a new file in the same folder, synced, renamed over it.
 //!
 //! The [`FileStore`] keeps its descriptor number, which from then on means the new file: whoever shares the
 //! store goes on reading and writing without noticing. Other processes that have the old file open keep it.
@@ -8,24 +8,27 @@ use std::os::fd::AsRawFd;
 
 use super::lock::Locking;
 use super::output::{OutputFile, OutputOptions};
-use super::{FileStore, Store};
+use super::{FileStore, ReadStore, WriteStore};
 use crate::error::{Error, Result};
 
-/// What [`Store::replace`] does for files. Symbolic links are followed: the file they name is replaced.
+/// What [`WriteStore::replace`] does for files. Symbolic links are followed: the file they name is replaced.
 /// Permissions are kept, owner and group where the system allows it, and the lock.
-pub(super) fn replace_file(store: &FileStore, build: &mut dyn FnMut(&dyn Store) -> Result<()>) -> Result<()> {
+pub(super) fn replace_file(
+    store: &FileStore,
+    build: &mut dyn FnMut(&dyn WriteStore) -> Result<()>,
+) -> Result<()> {
     let fail = |op: &str, e| Error::io(op, store.name(), e);
     let target = store.path().canonicalize().map_err(|e| fail("find", e))?;
     // The new file is locked like the old one, before it has its name.
     let locking = store.held().kind().map_or(Locking::Never, |_| Locking::BestEffort);
     let options = OutputOptions { overwrite: true, replaces_own: true, locking, ..OutputOptions::default() };
-    let mut beside = OutputFile::begin(&target, options)?;
-    build(&**beside.store())?;
-    beside.publish(true)?;
-    switch_descriptor(store.file(), beside.store().file())
+    let mut replacement = OutputFile::begin(&target, options)?;
+    build(&**replacement.store())?;
+    replacement.publish(true)?;
+    switch_descriptor(store.file(), replacement.store().file())
         .map_err(|e| fail("switch to the new contents of", e))?;
     if store.held().kind().is_some() {
-        beside.store().held().forget();
+        replacement.store().held().forget();
     }
     store.switched();
     Ok(())

@@ -5,7 +5,7 @@ use std::sync::Arc;
 use ncforge::dataset::{Dataset, DatasetMut};
 use ncforge::engine::{Engine, EngineOptions, Writer};
 use ncforge::model::{Atomic, Attribute, DType, DimId, Format, Storage, Value, Values, VarId, Variable};
-use ncforge::store::{MemoryStore, Store};
+use ncforge::store::{MemoryStore, ReadStore, WriteStore};
 use ncforge::{Hyperslab, Schema, netcdf4};
 
 use crate::logged::{LoggedStore, crashes};
@@ -114,9 +114,12 @@ fn run(store: &Arc<LoggedStore>, mut w: Writer, steps: &[Step], mut old: Option<
 #[test]
 fn a_crash_while_a_file_is_made_leaves_the_last_sync() {
     let store = Arc::new(LoggedStore::new(Vec::new()));
-    let container =
-        netcdf4::create(Arc::clone(&store) as Arc<dyn Store>, schema(), &netcdf4::CreateOptions::default())
-            .unwrap();
+    let container = netcdf4::create(
+        Arc::clone(&store) as Arc<dyn WriteStore>,
+        schema(),
+        &netcdf4::CreateOptions::default(),
+    )
+    .unwrap();
     run(&store, Writer::new(engine(), container), &steps(), None, Vec::new());
 }
 
@@ -125,7 +128,7 @@ fn a_crash_while_a_file_is_changed_leaves_the_last_sync() {
     let bytes = {
         let store = Arc::new(MemoryStore::new("a.nc", Vec::new()));
         let container = netcdf4::create(
-            Arc::clone(&store) as Arc<dyn Store>,
+            Arc::clone(&store) as Arc<dyn WriteStore>,
             schema(),
             &netcdf4::CreateOptions::default(),
         )
@@ -136,7 +139,7 @@ fn a_crash_while_a_file_is_changed_leaves_the_last_sync() {
         store.to_vec()
     };
     let store = Arc::new(LoggedStore::new(bytes.clone()));
-    let container = netcdf4::open_mut(Arc::clone(&store) as Arc<dyn Store>).unwrap();
+    let container = netcdf4::open_mut(Arc::clone(&store) as Arc<dyn WriteStore>).unwrap();
     let old = state(&bytes);
     run(&store, Writer::new(engine(), container), &steps()[1..], old, bytes);
 }

@@ -4,13 +4,13 @@ use std::sync::Arc;
 
 use ncforge::container::put_attribute;
 use ncforge::model::{Atomic, Attribute, DimId, Format, Storage, VarId, Variable};
-use ncforge::store::{MemoryStore, Store};
+use ncforge::store::{MemoryStore, WriteStore};
 use ncforge::{Error, Schema, netcdf4};
 
 use crate::make::{self, dim};
 
 fn try_change(bytes: Vec<u8>) -> ncforge::Result<()> {
-    let store: Arc<dyn Store> = Arc::new(MemoryStore::new("damaged.nc", bytes));
+    let store: Arc<dyn WriteStore> = Arc::new(MemoryStore::new("damaged.nc", bytes));
     let mut f = netcdf4::open_mut(Arc::clone(&store))?;
     let mut s = f.schema().clone();
     put_attribute(&mut s.groups[0].attrs, Attribute::text("added", "later"));

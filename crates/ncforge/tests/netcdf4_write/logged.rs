@@ -3,7 +3,7 @@
 use std::sync::Mutex;
 
 use ncforge::Result;
-use ncforge::store::{MemoryStore, Store};
+use ncforge::store::{MemoryStore, ReadStore, WriteStore};
 
 /// One thing that happened to a store.
 #[derive(Clone, Debug)]
@@ -35,7 +35,7 @@ impl LoggedStore {
     }
 }
 
-impl Store for LoggedStore {
+impl ReadStore for LoggedStore {
     fn len(&self) -> u64 {
         self.inner.len()
     }
@@ -47,7 +47,9 @@ impl Store for LoggedStore {
     fn read_at(&self, buf: &mut [u8], offset: u64) -> Result<()> {
         self.inner.read_at(buf, offset)
     }
+}
 
+impl WriteStore for LoggedStore {
     fn write_at(&self, buf: &[u8], offset: u64) -> Result<()> {
         self.note(Event::Write { offset, bytes: buf.to_vec() });
         self.inner.write_at(buf, offset)

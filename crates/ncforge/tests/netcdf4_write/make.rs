@@ -7,7 +7,7 @@ use ncforge::model::{
     Atomic, Attribute, DType, DimId, Dimension, Endian, Field, Fill, Format, Group, GroupId, Storage, TypeId,
     UserKind, UserType, Value, Values, VarId, Variable,
 };
-use ncforge::store::{FileStore, Store};
+use ncforge::store::{FileStore, WriteStore};
 use ncforge::{ContainerMut, Hyperslab, Schema, netcdf4};
 
 pub(crate) fn dim(name: &str, len: u64, unlimited: bool) -> Dimension {
@@ -15,7 +15,7 @@ pub(crate) fn dim(name: &str, len: u64, unlimited: bool) -> Dimension {
 }
 
 pub(crate) fn create(path: &Path, schema: Schema) -> Box<dyn ContainerMut> {
-    let store: Arc<dyn Store> = Arc::new(FileStore::create(path).unwrap());
+    let store: Arc<dyn WriteStore> = Arc::new(FileStore::create(path).unwrap());
     netcdf4::create(store, schema, &netcdf4::CreateOptions::default()).unwrap()
 }
 
@@ -26,7 +26,7 @@ pub(crate) fn put(f: &mut Box<dyn ContainerMut>, var: VarId, stored: &[u8]) {
     let ncforge::layout::Place::Contiguous { offset } = f.layout(var).unwrap().place else {
         panic!("not contiguous")
     };
-    f.store().write_at(stored, offset).unwrap();
+    f.write_store().write_at(stored, offset).unwrap();
 }
 
 fn chunked(chunks: &[u64], filters: Vec<ncforge::model::Filter>) -> Storage {
@@ -261,8 +261,8 @@ pub(crate) fn all(path: &Path) {
     let v = find("partly");
     f.will_write(v, &Hyperslab::new(&[1, 0], &[2, 1])).unwrap();
     let ncforge::layout::Place::Contiguous { offset } = f.layout(v).unwrap().place else { panic!() };
-    f.store().write_at(&7i16.to_le_bytes(), offset + 4).unwrap();
-    f.store().write_at(&8i16.to_le_bytes(), offset + 8).unwrap();
+    f.write_store().write_at(&7i16.to_le_bytes(), offset + 4).unwrap();
+    f.write_store().write_at(&8i16.to_le_bytes(), offset + 8).unwrap();
     put(&mut f, find("two"), &ints(&[1, 2, 3, 4, 5, 6, 7, 8]));
     put(&mut f, find("inner/deep/q"), &ints(&(0..20).collect::<Vec<_>>()));
     f.sync().unwrap();
@@ -302,7 +302,8 @@ pub(crate) fn chunks(path: &Path, n: u64) {
     s.vars.push(v);
     let store = Arc::new(ncforge::store::MemoryStore::new("chunks.nc", Vec::new()));
     let mut f =
-        netcdf4::create(Arc::clone(&store) as Arc<dyn Store>, s, &netcdf4::CreateOptions::default()).unwrap();
+        netcdf4::create(Arc::clone(&store) as Arc<dyn WriteStore>, s, &netcdf4::CreateOptions::default())
+            .unwrap();
     for t in 0..n {
         f.place_chunk(VarId(0), &[t, 0], &ints(&[t as i32, -(t as i32)]), 0).unwrap();
     }

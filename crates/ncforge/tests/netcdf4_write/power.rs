@@ -10,7 +10,7 @@ use std::sync::Arc;
 use ncforge::dataset::Dataset;
 use ncforge::engine::{Engine, EngineOptions, Writer};
 use ncforge::model::{Atomic, Attribute, DType, DimId, Format, Storage, Value, Values, VarId, Variable};
-use ncforge::store::{MemoryStore, Store};
+use ncforge::store::{MemoryStore, ReadStore, WriteStore};
 use ncforge::{Hyperslab, Schema, container::put_attribute, netcdf4};
 
 use crate::logged::{LoggedStore, crashes};
@@ -176,8 +176,11 @@ fn expected(bytes: &[u8]) -> String {
 fn history(seed: u64, folder: &Path) -> usize {
     let mut r = Random(seed.wrapping_mul(0x9E37_79B9_7F4A_7C15) | 1);
     let store = Arc::new(LoggedStore::new(Vec::new()));
-    let container =
-        netcdf4::create(Arc::clone(&store) as Arc<dyn Store>, schema(), &netcdf4::CreateOptions::default());
+    let container = netcdf4::create(
+        Arc::clone(&store) as Arc<dyn WriteStore>,
+        schema(),
+        &netcdf4::CreateOptions::default(),
+    );
     let mut w = Writer::new(engine(), container.unwrap());
     let (mut before, mut old, mut looked_at, mut judged) = (Vec::new(), None, 0, 0);
     for sync in 0..SYNCS {
@@ -205,7 +208,7 @@ fn history(seed: u64, folder: &Path) -> usize {
         }
         (old, before) = (Some(new), after);
         if r.below(3) == 0 {
-            let container = netcdf4::open_mut(Arc::clone(&store) as Arc<dyn Store>).unwrap();
+            let container = netcdf4::open_mut(Arc::clone(&store) as Arc<dyn WriteStore>).unwrap();
             w = Writer::new(engine(), container);
         }
     }
@@ -224,8 +227,11 @@ fn a_power_cut_leaves_the_old_state_or_the_new_for_every_reader() {
 #[test]
 fn the_test_finds_a_missing_sync() {
     let store = Arc::new(LoggedStore::new(Vec::new()));
-    let container =
-        netcdf4::create(Arc::clone(&store) as Arc<dyn Store>, schema(), &netcdf4::CreateOptions::default());
+    let container = netcdf4::create(
+        Arc::clone(&store) as Arc<dyn WriteStore>,
+        schema(),
+        &netcdf4::CreateOptions::default(),
+    );
     let mut w = Writer::new(engine(), container.unwrap());
     let mut r = Random(5);
     w.write_bytes(RECORDS, &Hyperslab::new(&[0, 0], &[1, X]), &[1; 160]).unwrap();

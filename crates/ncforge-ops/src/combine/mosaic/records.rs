@@ -10,7 +10,7 @@ use ncforge::error::{Error, Result};
 use ncforge::layout::{Place, VarLayout};
 use ncforge::model::VarId;
 use ncforge::select::Hyperslab;
-use ncforge::store::Store;
+use ncforge::store::ReadStore;
 
 /// What lies between the variables may be as much as they are themselves.
 const WASTE: u64 = 2;
@@ -82,7 +82,7 @@ impl Records {
     }
 
     /// Reads a selection that it holds of each of the variables, some records at a time.
-    pub(super) fn read(&self, store: &dyn Store, local: &Hyperslab, part: &mut Part<'_>) -> Result<()> {
+    pub(super) fn read(&self, store: &dyn ReadStore, local: &Hyperslab, part: &mut Part<'_>) -> Result<()> {
         let (first, count) = (local.start[0], local.count[0]);
         let at_once = if self.in_one_go() { (REQUEST / self.stride).clamp(1, count) } else { 1 };
         let mut rows = 0..at_once;

@@ -105,7 +105,7 @@ impl Moving<'_> {
 fn encoded(chunk: &RawChunk) -> Option<(&[u8], u32)> {
     match chunk {
         RawChunk::Encoded(bytes, mask) => Some((bytes, *mask)),
-        RawChunk::Shared(bytes, range, mask) => Some((&bytes[range.clone()], *mask)),
+        RawChunk::Shared(bytes, mask) => Some((bytes, *mask)),
         RawChunk::Unwritten | RawChunk::Pieces => None,
     }
 }

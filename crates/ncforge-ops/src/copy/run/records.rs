@@ -12,7 +12,7 @@ use ncforge::error::Result;
 use ncforge::layout::Place;
 use ncforge::model::VarId;
 use ncforge::select::Hyperslab;
-use ncforge::store::Store;
+use ncforge::store::ReadStore;
 
 /// Bytes of a request.
 const BLOCK: u64 = 2 << 20;
@@ -35,7 +35,7 @@ impl Run<'_> {
     /// The records of the source and the output, if they are alike.
     pub(super) fn records(&self) -> Result<Option<Records>> {
         let (source, plan) = (self.task.source, self.task.plan);
-        let plain = self.task.packed.is_none() && source.store().is_some_and(|s| !s.is_transactional());
+        let plain = self.task.packed.is_none() && source.store().is_some_and(|s| s.blocks().is_none());
         if !plain {
             return Ok(None);
         }
@@ -129,7 +129,7 @@ impl Run<'_> {
 }
 
 /// Reads from a file that may be shorter than its header says; what is missing is zero.
-fn read_or_zeros(store: &dyn Store, zeros: &mut [u8], offset: u64) -> Result<()> {
+fn read_or_zeros(store: &dyn ReadStore, zeros: &mut [u8], offset: u64) -> Result<()> {
     let there = store.len().saturating_sub(offset).min(zeros.len() as u64);
     if there > 0 {
         store.read_at(&mut zeros[..there as usize], offset)?;

@@ -3,14 +3,14 @@
 use std::sync::Arc;
 
 use ncforge::error::Result;
-use ncforge::store::Store;
+use ncforge::store::{BlockStore, ReadStore, WriteStore};
 
-/// The partial output of an earlier run. A format that creates a dataset empties its store first; this one keeps
-/// its bytes, because the same bytes are going to be at the same places.
+/// The partial output of an earlier run. A format that creates a dataset empties its store first; this one ignores
+/// that, because the same bytes are going to be at the same places.
 #[derive(Debug)]
 pub(super) struct Resumed<S>(pub(super) Arc<S>);
 
-impl<S: Store> Store for Resumed<S> {
+impl<S: ReadStore> ReadStore for Resumed<S> {
     fn len(&self) -> u64 {
         self.0.len()
     }
@@ -20,6 +20,12 @@ impl<S: Store> Store for Resumed<S> {
     fn read_at(&self, buf: &mut [u8], offset: u64) -> Result<()> {
         self.0.read_at(buf, offset)
     }
+    fn blocks(&self) -> Option<&dyn BlockStore> {
+        self.0.blocks().map(|_| self as &dyn BlockStore)
+    }
+}
+
+impl<S: WriteStore> WriteStore for Resumed<S> {
     fn write_at(&self, buf: &[u8], offset: u64) -> Result<()> {
         self.0.write_at(buf, offset)
     }
@@ -32,7 +38,7 @@ impl<S: Store> Store for Resumed<S> {
     fn sync(&self) -> Result<()> {
         self.0.sync()
     }
-    fn is_transactional(&self) -> bool {
-        self.0.is_transactional()
-    }
 }
+
+/// What lies where is known from the earlier run.
+impl<S: Send + Sync> BlockStore for Resumed<S> {}

@@ -11,7 +11,7 @@ use crate::classic::{CreateOptions, create, open, open_mut};
 use crate::container::{ContainerMut, put_attribute};
 use crate::model::{Atomic, Attribute, DimId, Fill, Format, Schema, Values, VarId};
 use crate::select::Hyperslab;
-use crate::store::Store;
+use crate::store::ReadStore;
 
 /// Numbers that have no bounds pick among what is there.
 #[derive(Clone, Debug)]
@@ -146,7 +146,7 @@ impl Life {
     /// Until the next sync, the file is in the state of the last one to whoever opens it (or of a redefinition that had
     /// to move data, which is durable at once).
     fn check_between_syncs(&self) {
-        if self.store.is_transactional() || self.is_new {
+        if self.store.blocks().is_some() || self.is_new {
             return;
         }
         let found = open(self.store.clone()).unwrap();

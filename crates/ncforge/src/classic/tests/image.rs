@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use crate::error::Result;
 use crate::store::packed::{Codec, Options, PackedStore, Resources};
-use crate::store::{MemoryStore, Part, Store, Wider};
+use crate::store::{BlockStore, MemoryStore, ReadStore, WriteStore};
 
 /// The image of a packed file in memory, in small blocks and with little memory for them.
 #[derive(Debug)]
@@ -27,7 +27,7 @@ impl Image {
     }
 }
 
-impl Store for Image {
+impl ReadStore for Image {
     fn len(&self) -> u64 {
         self.0.len()
     }
@@ -37,6 +37,12 @@ impl Store for Image {
     fn read_at(&self, buf: &mut [u8], offset: u64) -> Result<()> {
         self.0.read_at(buf, offset)
     }
+    fn blocks(&self) -> Option<&dyn BlockStore> {
+        self.0.blocks()
+    }
+}
+
+impl WriteStore for Image {
     fn write_at(&self, buf: &[u8], offset: u64) -> Result<()> {
         self.0.write_at(buf, offset)
     }
@@ -46,28 +52,7 @@ impl Store for Image {
     fn sync(&self) -> Result<()> {
         self.0.sync()
     }
-    fn replace(&self, build: &mut dyn FnMut(&dyn Store) -> Result<()>) -> Result<()> {
+    fn replace(&self, build: &mut dyn FnMut(&dyn WriteStore) -> Result<()>) -> Result<()> {
         self.0.replace(build)
-    }
-    fn is_transactional(&self) -> bool {
-        true
-    }
-    fn insert(&self, rooms: &[(u64, u64)]) -> Result<bool> {
-        self.0.insert(rooms)
-    }
-    fn widen(&self, rooms: &[(u64, u64)], wider: &Wider) -> Result<bool> {
-        self.0.widen(rooms, wider)
-    }
-    fn has_column(&self, offset: u64, run: u64, step: u64, n: u64) -> bool {
-        self.0.has_column(offset, run, step, n)
-    }
-    fn read_column(&self, out: &mut [u8], offset: u64, run: usize, step: u64) -> Result<()> {
-        self.0.read_column(out, offset, run, step)
-    }
-    fn write_column(&self, bytes: &[u8], offset: u64, run: usize, step: u64) -> Result<()> {
-        self.0.write_column(bytes, offset, run, step)
-    }
-    fn describe(&self, parts: &[Part]) {
-        self.0.describe(parts);
     }
 }

@@ -32,7 +32,7 @@ pub(super) fn write(file: &mut dyn ContainerMut, var: VarId, slab: &Hyperslab, s
     file.will_write(var, slab).unwrap();
     let layout = file.layout(var).unwrap();
     for (at, element) in positions(slab).zip(stored.chunks(layout.element.size)) {
-        file.store().write_at(element, offset(&layout, &at)).unwrap();
+        file.write_store().write_at(element, offset(&layout, &at)).unwrap();
     }
 }
 

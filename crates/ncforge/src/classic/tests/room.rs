@@ -7,7 +7,7 @@ use crate::container::ContainerMut;
 use crate::model::{Atomic, Attribute, DimId, Dimension, Format, Schema, VarId, Variable};
 use crate::select::Hyperslab;
 use crate::store::packed::{Options, PackedStore, Resources};
-use crate::store::{MemoryStore, Store};
+use crate::store::{MemoryStore, ReadStore};
 
 fn dim(name: &str, len: u64, unlimited: bool) -> Dimension {
     Dimension { name: name.into(), group: Schema::ROOT, len, unlimited }
@@ -22,11 +22,11 @@ fn fill(file: &mut dyn ContainerMut, var: VarId, seed: u32) -> Vec<u8> {
     let n = shape.iter().product::<u64>() as u32;
     let bytes: Vec<u8> = (0..n).flat_map(|i| (i ^ seed).wrapping_mul(2_654_435_761).to_be_bytes()).collect();
     match layout.place {
-        crate::layout::Place::Contiguous { offset } => file.store().write_at(&bytes, offset).unwrap(),
+        crate::layout::Place::Contiguous { offset } => file.write_store().write_at(&bytes, offset).unwrap(),
         crate::layout::Place::Records { begin, stride } => {
             let each = bytes.len() / shape[0] as usize;
             for (r, record) in bytes.chunks(each).enumerate() {
-                file.store().write_at(record, begin + r as u64 * stride).unwrap();
+                file.write_store().write_at(record, begin + r as u64 * stride).unwrap();
             }
         }
         ref other => panic!("{other:?}"),

@@ -11,7 +11,7 @@ use crate::error::{Error, Result};
 use crate::layout::Place;
 use crate::model::{Atomic, Attribute, DType, DimId, Fill, Format, Group, Schema, VarId};
 use crate::select::Hyperslab;
-use crate::store::{FileStore, Store};
+use crate::store::{FileStore, ReadStore, WriteStore};
 
 fn schema(format: Format) -> Schema {
     let mut s = Schema::new(format);
@@ -216,18 +216,18 @@ fn redefinition_keeps_what_is_there() {
 /// A store whose writes fail after some number of them, as on a full disk or in a crash.
 #[derive(Debug)]
 struct Failing {
-    inner: Arc<dyn Store>,
+    inner: Arc<dyn WriteStore>,
     left: Arc<AtomicI64>,
 }
 
 impl Failing {
-    fn step(&self) -> Result<&Arc<dyn Store>> {
+    fn step(&self) -> Result<&Arc<dyn WriteStore>> {
         let left = self.left.fetch_sub(1, Ordering::Relaxed);
         if left > 0 { Ok(&self.inner) } else { Err(Error::Invalid("crash".into())) }
     }
 }
 
-impl Store for Failing {
+impl ReadStore for Failing {
     fn len(&self) -> u64 {
         self.inner.len()
     }
@@ -237,16 +237,19 @@ impl Store for Failing {
     fn read_at(&self, buf: &mut [u8], offset: u64) -> Result<()> {
         self.inner.read_at(buf, offset)
     }
+}
+
+impl WriteStore for Failing {
     fn write_at(&self, buf: &[u8], offset: u64) -> Result<()> {
         self.step()?.write_at(buf, offset)
     }
     fn set_len(&self, len: u64) -> Result<()> {
         self.step()?.set_len(len)
     }
-    fn replace(&self, build: &mut dyn FnMut(&dyn Store) -> Result<()>) -> Result<()> {
+    fn replace(&self, build: &mut dyn FnMut(&dyn WriteStore) -> Result<()>) -> Result<()> {
         let left = self.left.clone();
         self.step()?.replace(&mut |to| {
-            let copy: Arc<dyn Store> = Arc::new(MemoryStore::new("beside", vec![]));
+            let copy: Arc<dyn WriteStore> = Arc::new(MemoryStore::new("beside", vec![]));
             build(&Failing { inner: copy.clone(), left: left.clone() })?;
             to.write_at(&copy.read_vec(0, copy.len())?, 0)
         })
@@ -270,7 +273,7 @@ fn a_crash_at_any_write_leaves_the_old_state_or_the_new() {
     new.dims[0].len = 6;
     let mut outcomes = [0, 0];
     for left in 0..40 {
-        let inner: Arc<dyn Store> = Arc::new(MemoryStore::new("f.nc", good.to_vec()));
+        let inner: Arc<dyn WriteStore> = Arc::new(MemoryStore::new("f.nc", good.to_vec()));
         let store = Arc::new(Failing { inner: inner.clone(), left: Arc::new(left.into()) });
         let done = open_mut(store.clone()).and_then(|mut file| {
             file.redefine(new.clone())?;
@@ -299,7 +302,7 @@ fn short_files_grow_whole() {
     s.vars = vec![var("a", Atomic::Int64, &[1]), var("b", Atomic::Int, &[0])];
     let dir = tempfile::tempdir().unwrap();
     let path = dir.path().join("short.nc");
-    let store: Arc<dyn Store> = Arc::new(FileStore::create(&path).unwrap());
+    let store: Arc<dyn WriteStore> = Arc::new(FileStore::create(&path).unwrap());
     let mut file = create(store.clone(), s, &TIGHT).unwrap();
     file.grow(DimId(0), 3).unwrap();
     write(&mut *file, VarId(1), &Hyperslab::all(&[3]), &[1; 12]);

@@ -6,15 +6,16 @@ use std::sync::{Arc, Condvar, Mutex};
 use super::super::Engine;
 use super::super::boxes::{self, Axis};
 use super::super::budget::Held;
+use super::super::chunked::{How, Keep};
 use super::super::pool::{guarded, lock};
 use super::super::shared::SharedOut;
-use super::super::source::{How, Keep, Source};
+use super::super::source::Source;
 use super::super::tuning::DECODE_PARALLEL;
 use super::window::Plan;
 use crate::layout::VarLayout;
 use crate::model::VarId;
 use crate::select::Hyperslab;
-use crate::store::Store;
+use crate::store::ReadStore;
 
 /// Memory that several threads fill and then read, through its address only.
 struct Shared {
@@ -46,6 +47,8 @@ pub(super) struct Window {
     pub(super) bytes: u64,
     /// Disjoint parts of the region and where they begin in memory.
     parts: Vec<(Hyperslab, u64)>,
+    /// Whether several threads help with one part.
+    shared: bool,
     /// How many of them are taken.
     taken: AtomicUsize,
     ended: Mutex<usize>,
@@ -60,7 +63,7 @@ pub(super) struct Window {
 #[derive(Clone)]
 pub(super) struct Work {
     pub(super) engine: Engine,
-    pub(super) store: Arc<dyn Store>,
+    pub(super) store: Arc<dyn ReadStore>,
     pub(super) var: VarId,
     pub(super) layout: Arc<VarLayout>,
     pub(super) window: Arc<Window>,
@@ -75,15 +78,23 @@ impl std::fmt::Debug for Window {
 }
 
 impl Window {
-    /// A window as planned, cut for `threads` along chunks of lengths `chunk`.
-    pub(super) fn new(plan: &Plan, size: u64, chunk: &[u64], threads: usize, memory: Held) -> Self {
+    /// A window as planned, cut for `threads` along chunks of lengths `chunk`; or, of a store with latency, filled by one
+    /// read, which makes its requests together.
+    pub(super) fn new(
+        plan: &Plan,
+        size: u64,
+        chunk: &[u64],
+        threads: usize,
+        latency: bool,
+        memory: Held,
+    ) -> Self {
         let mut steps = vec![0; plan.region.rank()];
         let mut step = size;
         for &d in plan.order.iter().rev() {
             steps[d] = step;
             step *= plan.region.count[d];
         }
-        let wanted = if threads == 1 { 1 } else { 8 * threads };
+        let wanted = if threads == 1 || latency { 1 } else { 8 * threads };
         let parts = cut(&plan.region, chunk, wanted)
             .into_iter()
             .map(|part| {
@@ -100,6 +111,7 @@ impl Window {
             len: plan.bytes as usize,
             bytes: plan.bytes,
             parts,
+            shared: latency,
             taken: AtomicUsize::new(0),
             ended: Mutex::new(0),
             changed: Condvar::new(),
@@ -191,7 +203,7 @@ impl Work {
                 let out = unsafe { SharedOut::from_raw(w.memory.ptr, w.len) };
                 let source =
                     Source { engine: &self.engine, store: &self.store, var: self.var, layout: &self.layout };
-                let how = How { number: self.number, parallel: false, keep };
+                let how = How { number: self.number, parallel: w.shared, keep };
                 // SAFETY: parts are disjoint, and each is taken once.
                 unsafe { source.read(part, &w.steps, &out.from(*at), how) }
             });

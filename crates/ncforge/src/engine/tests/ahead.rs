@@ -143,7 +143,7 @@ fn what_is_written_is_read_also_in_the_middle_of_a_sweep() {
 fn damage_ahead_is_no_error_before_it_is_asked_for() {
     let (container, model) = deflated(&[20, 30], &[5, 10]);
     let broken = container.index.0.lock().unwrap()[&vec![1, 1]];
-    container.store.write_at(&[0xFF; 4], broken.offset).unwrap();
+    container.sink.write_at(&[0xFF; 4], broken.offset).unwrap();
     for threads in [1, 3] {
         let engine = engine(threads, 1 << 20);
         // Columns 10 to 19 lie in the damaged chunk, for rows 5 to 9.
@@ -266,12 +266,16 @@ proptest! {
         loops in prop::collection::vec(
             (prop::collection::vec((0usize..4, -3i64..4, 1u64..7), 1..4), seeds(), 1usize..60), 1..4),
         memory in prop::sample::select(vec![0u64, 300, 2000, 1 << 20]), skip in 0u64..5,
+        distant: bool,
     ) {
         let rank = case.shape.len();
         prop_assume!(rank > 0);
         let mut model = Model::counting(&case.shape, &case.fill);
         let mut container = case.container(false);
         container.fill_from(&mut model, |at| skip > 0 && at.iter().sum::<u64>() % (skip + 1) == 0);
+        if distant {
+            container.store = Arc::new(Profiled::new(bytes_of(&*container.store), DISTANT));
+        }
         for threads in [1, 2, 3, 8] {
             let engine = engine(threads, memory);
             for (levels, seeds, most) in &loops {

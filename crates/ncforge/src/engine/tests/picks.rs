@@ -44,11 +44,14 @@ proptest! {
     fn picks_equal_the_array(
         case in case(), joins in prop::collection::vec(any::<bool>(), 4), turn in 0usize..4, skip in 0u64..5,
         seeds in prop::collection::vec(prop::collection::vec(0u64..1000, 0..20), 4),
-        memory in prop::sample::select(vec![0u64, 300, 1 << 20]),
+        memory in prop::sample::select(vec![0u64, 300, 1 << 20]), distant: bool,
     ) {
         let mut model = Model::counting(&case.shape, &case.fill);
         let mut container = case.container(true);
         container.fill_from(&mut model, |at| skip > 0 && at.iter().sum::<u64>() % (skip + 1) == 0);
+        if distant {
+            container.store = Arc::new(Profiled::new(bytes_of(&*container.store), DISTANT));
+        }
         let picks = picks(&case.shape, &joins, turn, &seeds);
         for threads in [1, 3] {
             let got = engine(threads, memory).read_picks(&container, VAR, &picks).unwrap();

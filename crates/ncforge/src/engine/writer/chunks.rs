@@ -17,7 +17,7 @@ use crate::error::{Error, Result};
 use crate::layout::{ChunkRecord, Place, VarLayout};
 use crate::model::VarId;
 use crate::select::Hyperslab;
-use crate::store::Store;
+use crate::store::ReadStore;
 
 /// What happens to one piece.
 enum Step {
@@ -237,7 +237,7 @@ fn elements_inside(at: &[u64], chunk: &[u64], shape: &[u64]) -> u64 {
 
 struct Job<'a> {
     engine: &'a Engine,
-    store: &'a dyn Store,
+    store: &'a dyn ReadStore,
     layout: &'a VarLayout,
     chunk: &'a [u64],
     codecs: &'a CodecChain,

@@ -3,16 +3,17 @@
 use super::super::align::{self, Aligned};
 use super::super::boxes::{self, Axis};
 use super::super::columns::Column;
+use super::super::fetch::Joining;
+use super::super::fetch::strips::{Side, Strips, Unit};
 use super::super::shared::SharedOut;
-use super::super::strips::{Side, Strips, Unit};
 use super::super::tuning::{DETOUR_FROM, WRITE_BLOCK, WRITE_PARALLEL, WRITE_PLAIN_BLOCK, WRITE_RESERVE};
-use super::super::{Engine, source};
+use super::super::{Engine, axes};
 use crate::container::ContainerMut;
 use crate::error::{Error, Result};
 use crate::layout::{Order, Place, VarLayout};
 use crate::model::VarId;
 use crate::select::Hyperslab;
-use crate::store::Store;
+use crate::store::WriteStore;
 
 /// Writes a selection that was announced to the container already.
 ///
@@ -30,13 +31,13 @@ pub(super) fn write(
     gap: u64,
 ) -> Result<()> {
     slab.check(&layout.shape, &layout.name)?;
-    let (offset, axes) = match &layout.place {
+    let (offset, box_axes) = match &layout.place {
         Place::Contiguous { offset } => {
-            let (from, axes) = source::dense_axes(layout, slab, memory_steps)?;
+            let (from, axes) = axes::dense_axes(layout, slab, memory_steps)?;
             (offset.saturating_add(from), axes)
         }
         Place::Records { begin, stride } => {
-            let (from, axes) = source::record_axes(layout, slab, memory_steps, *stride)?;
+            let (from, axes) = axes::record_axes(layout, slab, memory_steps, *stride)?;
             (begin.saturating_add(from), axes)
         }
         Place::Inline(old) => return write_inline(container, var, layout, slab, memory_steps, bytes, old),
@@ -54,21 +55,21 @@ pub(super) fn write(
         }
     };
     let size = layout.element.size;
-    let axes = boxes::merge(axes.into_iter().map(Axis::reversed), size);
+    let axes = boxes::merge(box_axes.into_iter().map(Axis::reversed), size);
     let plain = layout.element.order == Order::Keep;
     let block = if plain { WRITE_PLAIN_BLOCK } else { WRITE_BLOCK };
-    let job = Job { engine, store: &**container.store(), offset, layout, bytes };
+    let job = Job { engine, store: &**container.write_store(), offset, layout, bytes };
     if let Some(len) = boxes::single_run(&axes, size) {
         return job.write_run(len, block, plain);
     }
     if let Some(column) = Column::of(job.store, offset, &axes, Side::To, size) {
-        return column.write(engine, job.store, offset, &axes, bytes, &layout.element);
+        return column.write(engine, offset, &axes, bytes, &layout.element);
     }
-    let strips = Strips::new(axes, Side::To, size, block, gap);
+    let strips = Strips::new(axes, Side::To, size, Joining { gap, most: block });
     let per_task = (block / strips.unit_bytes().max(1)).max(1);
     let tasks = strips.len().div_ceil(per_task);
     // A store that works in parallel itself takes what it gets in order: its bytes depend on it.
-    let parallel = bytes.len() as u64 >= WRITE_PARALLEL && !job.store.is_transactional();
+    let parallel = bytes.len() as u64 >= WRITE_PARALLEL && job.store.blocks().is_none();
     engine.inner.pool.run(tasks as usize, parallel, |task| {
         let first = task as u64 * per_task;
         (first..(first + per_task).min(strips.len())).try_for_each(|u| job.write_unit(&strips.unit(u)))
@@ -77,7 +78,7 @@ pub(super) fn write(
 
 struct Job<'a> {
     engine: &'a Engine,
-    store: &'a dyn Store,
+    store: &'a dyn WriteStore,
     offset: u64,
     layout: &'a VarLayout,
     bytes: &'a [u8],
@@ -99,7 +100,7 @@ impl Job<'_> {
         let lead = (step - self.offset % step) / size * size;
         let tasks = len.saturating_sub(lead).div_ceil(step) + u64::from(lead > 0);
         // Requests to write one file wait for each other: other threads help only where there is work besides.
-        let pays = len >= WRITE_PARALLEL && !plain && !self.store.is_transactional();
+        let pays = len >= WRITE_PARALLEL && !plain && self.store.blocks().is_none();
         self.engine.inner.pool.run(tasks as usize, pays, |task| {
             let cut = |n: u64| (lead + n * step).min(len);
             let n = task as u64;
@@ -157,7 +158,7 @@ fn write_inline(
     old: &[u8],
 ) -> Result<()> {
     let size = layout.element.size;
-    let (to, axes) = source::dense_axes(layout, slab, memory_steps)?;
+    let (to, axes) = axes::dense_axes(layout, slab, memory_steps)?;
     let whole = Hyperslab::all(&layout.shape).len().saturating_mul(size as u64);
     if old.len() as u64 != whole {
         return Err(Error::corrupt(

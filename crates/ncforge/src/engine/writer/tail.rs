@@ -8,7 +8,7 @@ use super::super::tuning::{TAIL_ROOM, TAIL_SMALL};
 use crate::codec::kernels;
 use crate::error::Result;
 use crate::layout::Element;
-use crate::store::Store;
+use crate::store::WriteStore;
 
 /// A run of bytes that is not in the store yet.
 #[derive(Debug, Default)]
@@ -19,15 +19,15 @@ pub(super) struct Tail {
 
 impl Tail {
     /// Whether a write of so many bytes may wait. A store that takes effect all at once gathers by itself.
-    pub(super) fn takes(store: &dyn Store, len: usize) -> bool {
-        len as u64 <= TAIL_SMALL && !store.is_transactional()
+    pub(super) fn takes(store: &dyn WriteStore, len: usize) -> bool {
+        len as u64 <= TAIL_SMALL && store.blocks().is_none()
     }
 
     /// Takes elements in native order for one run of the store. What does not follow the bytes that wait sends these to
     /// the store first; if that fails, they go on waiting, and nothing is taken.
     pub(super) fn push(
         &mut self,
-        store: &dyn Store,
+        store: &dyn WriteStore,
         offset: u64,
         bytes: &[u8],
         element: &Element,
@@ -46,7 +46,7 @@ impl Tail {
     }
 
     /// Sends what waits to the store. After an error it goes on waiting.
-    pub(super) fn flush(&mut self, store: &dyn Store) -> Result<()> {
+    pub(super) fn flush(&mut self, store: &dyn WriteStore) -> Result<()> {
         if !self.bytes.is_empty() {
             store.write_at(&self.bytes, self.offset)?;
             self.bytes.clear();
@@ -59,6 +59,7 @@ impl Tail {
 mod tests {
     use super::*;
     use crate::model::{Atomic, Endian};
+    use crate::store::ReadStore;
     use crate::store::{FileStore, MemoryStore};
 
     #[test]

@@ -16,7 +16,7 @@ use crate::hdf5::fill::FillKind;
 use crate::hdf5::layout::{IndexKind, Layout};
 use crate::layout::{Element, Place, VarLayout};
 use crate::model::{Atomic, DType, Endian, Schema, Value, VarId};
-use crate::store::Store;
+use crate::store::ReadStore;
 
 /// An open netCDF-4 file.
 #[derive(Debug)]
@@ -164,7 +164,7 @@ impl Container for Netcdf4File {
         &self.schema
     }
 
-    fn store(&self) -> &Arc<dyn Store> {
+    fn store(&self) -> &Arc<dyn ReadStore> {
         self.file.source.store()
     }
 

@@ -11,7 +11,7 @@ use crate::codec::widen::Widen;
 use crate::error::Result;
 use crate::hdf5::datatype::{ByteOrder, Class, Datatype};
 use crate::layout::{ChunkIndex, ChunkRecord, Place};
-use crate::store::Store;
+use crate::store::ReadStore;
 
 /// Bytes that are widened at once, about.
 const PIECE: u64 = 256 << 10;
@@ -32,7 +32,7 @@ pub(crate) fn is_half(d: &Datatype) -> bool {
 }
 
 /// The place of floats where two-byte ones lie at `place`.
-pub(super) fn place(store: &dyn Store, place: Place, shape: &[u64], widen: Widen) -> Result<Place> {
+pub(super) fn place(store: &dyn ReadStore, place: Place, shape: &[u64], widen: Widen) -> Result<Place> {
     Ok(match place {
         Place::Inline(bytes) => Place::Inline(widen.widened(&bytes)?.into()),
         Place::Contiguous { offset } if shape.is_empty() => {

@@ -126,7 +126,7 @@ impl Netcdf4Writer {
             let what = format!("{} bytes at {} reach into what is there", pair[0].len, pair[0].offset);
             return Err(self.wrong(pair[1].offset, &what));
         }
-        let found = read::open(Arc::clone(&self.store))?;
+        let found = read::open(Arc::clone(&self.read_store))?;
         // Made-up dimensions come and go with the variables that have them.
         let seen = |s: &Schema| (s.groups.len(), s.vars.len());
         if seen(found.schema()) != seen(&self.schema) {

@@ -17,7 +17,7 @@ use crate::layout::{ChunkRecord, VarLayout};
 use crate::model::{DimId, Fill, Schema, Value, VarId};
 use crate::netcdf4::read::values::Decoder;
 use crate::select::{ChunkGrid, Hyperslab, coordinates};
-use crate::store::Store;
+use crate::store::{ReadStore, WriteStore};
 
 /// Contiguous data starts at a multiple of this, …
 const DATA_ALIGN: u64 = 64;
@@ -38,7 +38,9 @@ const FILL_BUFFER: usize = 1 << 20;
 /// A file that is being written.
 #[derive(Debug)]
 pub(super) struct Netcdf4Writer {
-    pub(super) store: Arc<dyn Store>,
+    pub(super) store: Arc<dyn WriteStore>,
+    /// The same, for reading.
+    pub(super) read_store: Arc<dyn ReadStore>,
     pub(super) schema: Schema,
     pub(super) vars: Vec<VarState>,
     /// Forms that are not netcdf-c's, kept from the file.
@@ -192,8 +194,8 @@ impl Container for Netcdf4Writer {
         &self.schema
     }
 
-    fn store(&self) -> &Arc<dyn Store> {
-        &self.store
+    fn store(&self) -> &Arc<dyn ReadStore> {
+        &self.read_store
     }
 
     fn layout(&self, var: VarId) -> Result<Arc<VarLayout>> {
@@ -203,12 +205,16 @@ impl Container for Netcdf4Writer {
 
     fn decode_heap(&self, var: VarId, stored: &[u8]) -> Result<Vec<Value>> {
         self.check(var)?;
-        let file = File::detached(Arc::clone(&self.store));
+        let file = File::detached(Arc::clone(&self.read_store));
         Decoder::new(&file, stored).heap(&self.vars[var.0].stored, stored)
     }
 }
 
 impl ContainerMut for Netcdf4Writer {
+    fn write_store(&self) -> &Arc<dyn WriteStore> {
+        &self.store
+    }
+
     fn redefine(&mut self, schema: Schema) -> Result<()> {
         redefine::redefine(self, schema)
     }

@@ -16,7 +16,7 @@ use crate::error::{Error, Result};
 use crate::hdf5::emit::{Planned, SUPERBLOCK_SIZE};
 use crate::model::{Format, Schema};
 use crate::select::ChunkGrid;
-use crate::store::Store;
+use crate::store::WriteStore;
 
 /// Most chunks that room is reserved for in front; the index of a variable with more stands behind the data.
 const RESERVED_CHUNKS: u64 = 8 << 20;
@@ -59,20 +59,20 @@ pub struct Alignment {
 /// use std::sync::Arc;
 /// use ncforge::model::{Atomic, DimId, Dimension, Format, Variable};
 /// use ncforge::store::MemoryStore;
-/// use ncforge::store::Store;
+/// use ncforge::store::{ReadStore, WriteStore};
 /// use ncforge::{Container, ContainerMut, Schema, netcdf4};
 ///
 /// let mut schema = Schema::new(Format::Netcdf4);
 /// schema.dims.push(Dimension { name: "x".into(), group: Schema::ROOT, len: 4, unlimited: false });
 /// schema.vars.push(Variable::new("t", Atomic::Short, vec![DimId(0)]));
-/// let store: Arc<dyn Store> = Arc::new(MemoryStore::new("a.nc", Vec::new()));
+/// let store: Arc<dyn WriteStore> = Arc::new(MemoryStore::new("a.nc", Vec::new()));
 /// let mut file = netcdf4::create(Arc::clone(&store), schema, &netcdf4::CreateOptions::default())?;
 /// file.sync()?;
 /// assert!(store.len() > 48);
 /// # Ok::<(), ncforge::Error>(())
 /// ```
 pub fn create(
-    store: Arc<dyn Store>,
+    store: Arc<dyn WriteStore>,
     mut schema: Schema,
     options: &CreateOptions,
 ) -> Result<Box<dyn ContainerMut>> {
@@ -99,6 +99,7 @@ pub fn create(
         space: FileSpace::new(front.end()),
         alignment: options.alignment,
         reserved: 0,
+        read_store: store.clone(),
         store,
         schema,
         vars,

@@ -10,7 +10,7 @@ use crate::hdf5::emit::Blob;
 use crate::hdf5::emit::heap::{
     FULL_COLLECTION, MIN_COLLECTION, collection_size, encode_collection, object_size,
 };
-use crate::store::Store;
+use crate::store::WriteStore;
 
 /// A collection that still takes objects.
 #[derive(Debug)]
@@ -43,7 +43,12 @@ impl HeapWriter {
     }
 
     /// Stores everything a blob refers to; gives its bytes with the references in place.
-    pub(super) fn store(&mut self, blob: Blob, space: &mut FileSpace, store: &dyn Store) -> Result<Vec<u8>> {
+    pub(super) fn store(
+        &mut self,
+        blob: Blob,
+        space: &mut FileSpace,
+        store: &dyn WriteStore,
+    ) -> Result<Vec<u8>> {
         let mut bytes = blob.bytes;
         for (at, target) in blob.heap {
             let content = self.store(target, space, store)?;
@@ -54,7 +59,7 @@ impl HeapWriter {
         Ok(bytes)
     }
 
-    fn add(&mut self, content: Vec<u8>, space: &mut FileSpace, store: &dyn Store) -> Result<(u64, u32)> {
+    fn add(&mut self, content: Vec<u8>, space: &mut FileSpace, store: &dyn WriteStore) -> Result<(u64, u32)> {
         let need = object_size(content.len());
         let fits = self
             .open
@@ -75,7 +80,7 @@ impl HeapWriter {
     }
 
     /// Writes what is not written yet; the collection stays open.
-    pub(super) fn flush(&mut self, store: &dyn Store) -> Result<()> {
+    pub(super) fn flush(&mut self, store: &dyn WriteStore) -> Result<()> {
         if let Some(open) = self.open.as_ref().filter(|_| self.dirty) {
             let bytes = encode_collection(open.objects.iter().map(Vec::as_slice), open.place.len);
             store.write_at(&bytes, open.place.offset)?;
@@ -85,7 +90,7 @@ impl HeapWriter {
     }
 
     /// Writes and closes the open collection, cutting it to its contents if it is the last thing in the file.
-    pub(super) fn seal(&mut self, space: &mut FileSpace, store: &dyn Store) -> Result<()> {
+    pub(super) fn seal(&mut self, space: &mut FileSpace, store: &dyn WriteStore) -> Result<()> {
         if let Some(open) = &mut self.open {
             let len = collection_size(open.used);
             if space.shrink_end(open.place.end(), open.place.offset + len) {

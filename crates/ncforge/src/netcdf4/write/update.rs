@@ -31,7 +31,7 @@ use crate::netcdf4::read::attrs::is_hidden;
 use crate::netcdf4::read::half;
 use crate::netcdf4::read::scan::{self, Found};
 use crate::select::ChunkGrid;
-use crate::store::Store;
+use crate::store::{ReadStore, WriteStore};
 
 /// Most bytes of metadata that are compared to find out whether they are this writer's own.
 const MOST_COMPARED: u64 = 256 << 20;
@@ -66,8 +66,9 @@ const REMADE: [&[u8]; 6] = [
 /// # Ok::<(), ncforge::Error>(())
 /// ```
 #[allow(clippy::needless_pass_by_value, reason = "every format is opened in the same way")]
-pub fn open_mut(store: Arc<dyn Store>) -> Result<Box<dyn ContainerMut>> {
-    let file = Arc::new(File::open(Arc::clone(&store))?);
+pub fn open_mut(store: Arc<dyn WriteStore>) -> Result<Box<dyn ContainerMut>> {
+    let read_store: Arc<dyn ReadStore> = store.clone();
+    let file = Arc::new(File::open(Arc::clone(&read_store))?);
     let refuse = |what: String| Error::Unsupported {
         path: store.name().to_owned(),
         what: format!("changing a file with {what}"),
@@ -80,7 +81,7 @@ pub fn open_mut(store: Arc<dyn Store>) -> Result<Box<dyn ContainerMut>> {
         return Err(refuse(format!("{}-byte addresses", sb.sizes.offset)));
     }
     let found = scan::scan(&file)?;
-    let container = read::open(Arc::clone(&store))?;
+    let container = read::open(Arc::clone(&read_store))?;
     let schema = container.schema().clone();
     if let Some(s) = schema.skipped.first() {
         return Err(match s.cause {
@@ -105,6 +106,7 @@ pub fn open_mut(store: Arc<dyn Store>) -> Result<Box<dyn ContainerMut>> {
     let root = sb.root;
     let mut writer = Netcdf4Writer {
         store: Arc::clone(&store),
+        read_store,
         schema,
         vars,
         kept,

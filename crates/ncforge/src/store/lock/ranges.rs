@@ -13,7 +13,7 @@ use std::sync::Arc;
 
 use super::Locking;
 use crate::error::Result;
-use crate::store::Store;
+use crate::store::{FileStore, ReadStore};
 
 /// The byte that a writer locks.
 #[cfg(target_os = "linux")]
@@ -26,21 +26,25 @@ const PINS: i64 = 1 << 62;
 #[derive(Debug)]
 pub(crate) struct Lock {
     /// Keeps the file open, which must not be closed before it is unlocked.
-    store: Arc<dyn Store>,
+    store: Arc<dyn ReadStore>,
     at: i64,
 }
 
 impl Drop for Lock {
     fn drop(&mut self) {
-        if let Some(file) = self.store.as_file() {
+        if let Some(file) = file_of(&*self.store) {
             let _ = sys::unlock(file.as_raw_fd(), self.at);
         }
     }
 }
 
+fn file_of(store: &dyn ReadStore) -> Option<&File> {
+    FileStore::of(store).map(FileStore::file)
+}
+
 /// The writer's lock; `None` if the store is not a file, or goes without locks.
-pub(crate) fn writer(store: &Arc<dyn Store>, how: Locking) -> Result<Option<Lock>> {
-    let Some(file) = store.as_file().filter(|_| how != Locking::Never) else { return Ok(None) };
+pub(crate) fn writer(store: &Arc<dyn ReadStore>, how: Locking) -> Result<Option<Lock>> {
+    let Some(file) = file_of(&**store).filter(|_| how != Locking::Never) else { return Ok(None) };
     match sys::lock_writer(file.as_raw_fd()) {
         Ok(at) => Ok(Some(Lock { store: store.clone(), at })),
         Err(e) if super::is_busy(&e) => Err(super::busy(store.name())),
@@ -55,20 +59,20 @@ pub(super) fn keep_writers_away(file: &File) -> std::io::Result<()> {
 
 /// A reader's pin on a root; `None` if the store is not a file, or lies where there are no locks: who writes there takes
 /// every root for one that is read.
-pub(crate) fn pin(store: &Arc<dyn Store>, sequence: u64) -> Option<Lock> {
-    let at = sys::lock_reader(store.as_file()?.as_raw_fd(), sequence).ok()?;
+pub(crate) fn pin(store: &Arc<dyn ReadStore>, sequence: u64) -> Option<Lock> {
+    let at = sys::lock_reader(file_of(&**store)?.as_raw_fd(), sequence).ok()?;
     Some(Lock { store: store.clone(), at })
 }
 
 /// Whether anybody reads a root with a number below `sequence`.
-pub(crate) fn is_read(store: &dyn Store, sequence: u64) -> bool {
+pub(crate) fn is_read(store: &dyn ReadStore, sequence: u64) -> bool {
     let raw = |f: &File| sys::is_read(f.as_raw_fd(), sequence);
-    store.as_file().is_some_and(raw)
+    file_of(store).is_some_and(raw)
 }
 
 /// Whether somebody has it open for writing.
-pub(crate) fn is_written(store: &dyn Store) -> bool {
-    store.as_file().is_some_and(|f| sys::is_written(f.as_raw_fd()))
+pub(crate) fn is_written(store: &dyn ReadStore) -> bool {
+    file_of(store).is_some_and(|f| sys::is_written(f.as_raw_fd()))
 }
 
 #[cfg(target_os = "linux")]
@@ -176,7 +180,7 @@ mod tests {
         let dir = tempfile::tempdir().unwrap();
         let path = dir.path().join("f");
         std::fs::write(&path, b"x").unwrap();
-        let open = || Arc::new(FileStore::open_rw(&path).unwrap()) as Arc<dyn Store>;
+        let open = || Arc::new(FileStore::open_rw(&path).unwrap()) as Arc<dyn ReadStore>;
         let (a, b) = (open(), open());
         let writer = |store| writer(store, Locking::BestEffort);
         let held = writer(&a).unwrap();
@@ -185,7 +189,7 @@ mod tests {
         drop(held);
         assert!(!is_written(&*b));
         assert!(writer(&b).unwrap().is_some());
-        let reader = Arc::new(FileStore::open(&path).unwrap()) as Arc<dyn Store>;
+        let reader = Arc::new(FileStore::open(&path).unwrap()) as Arc<dyn ReadStore>;
         let pinned = pin(&reader, 7).unwrap();
         assert!(is_read(&*a, 8) && !is_read(&*a, 7) && !is_read(&*a, 0));
         drop(pinned);

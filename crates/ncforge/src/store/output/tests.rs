@@ -1,6 +1,7 @@
 use std::os::unix::fs::PermissionsExt;
 
 use super::*;
+use crate::store::ReadStore;
 
 fn names(dir: &tempfile::TempDir) -> usize {
     std::fs::read_dir(dir.path()).unwrap().count()

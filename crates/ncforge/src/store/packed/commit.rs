@@ -51,7 +51,7 @@ impl PackedStore {
     pub(super) fn commit_core(&self, core: &mut Core) -> Result<()> {
         let (_, tx) = parts(core);
         if !tx.changed && core.sequence > 0 {
-            return self.backing.sync();
+            return self.sink()?.sync();
         }
         self.spill(core, &HashMap::new())?;
         self.drop_unused(core)?;
@@ -70,7 +70,7 @@ impl PackedStore {
         tx.map = entry;
         // After a failed attempt these are its pages too, as far as they are still needed.
         let writes = tx.pages.iter().map(|(slot, bytes)| (*slot, &bytes[..])).collect();
-        write_joined(&*self.backing, writes)?;
+        write_joined(self.sink()?, writes)?;
         tx.pages.clear();
         let (number, level) = self.codec.numbers();
         let end = tx.space.end();
@@ -103,9 +103,9 @@ impl PackedStore {
     fn write_root(&self, root: &Root) -> Result<()> {
         let bytes = root.emit();
         let place = ROOT_PLACES[(root.sequence % 2) as usize];
-        self.backing.write_at(&bytes, place)?;
-        self.backing.sync()?;
-        self.backing.write_at(&bytes, place + ROOT as u64)?;
+        self.sink()?.write_at(&bytes, place)?;
+        self.sink()?.sync()?;
+        self.sink()?.write_at(&bytes, place + ROOT as u64)?;
         self.check_root(&bytes, place)
     }
 
@@ -134,7 +134,7 @@ impl PackedStore {
         let len = self.backing.len();
         let least = ROOT_PLACES[1] + 2 * ROOT as u64;
         if tx.space.is_settled() && len > end.max(least) && len - end > CUT_FROM.max(len / 8) {
-            self.backing.set_len(end.max(least))?;
+            self.sink()?.set_len(end.max(least))?;
         }
         Ok(())
     }

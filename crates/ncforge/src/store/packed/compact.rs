@@ -8,7 +8,7 @@ use super::tree::Tree;
 use super::write::{parts, write_joined};
 use super::{Options, PackedStore, Resources};
 use crate::error::Result;
-use crate::store::Store;
+use crate::store::WriteStore;
 
 /// Bytes that are gathered before they are written.
 const GATHERED: usize = 4 << 20;
@@ -18,7 +18,7 @@ impl PackedStore {
     /// checked and moved as they are. `progress` is called with the bytes that were moved.
     pub fn compact_into(
         &self,
-        backing: Arc<dyn Store>,
+        backing: Arc<dyn WriteStore>,
         progress: &mut dyn FnMut(u64) -> Result<()>,
     ) -> Result<()> {
         let options = Options { block: self.block_size(), codec: self.codec };
@@ -55,12 +55,12 @@ impl PackedStore {
                 debug_assert_ne!(moved.kind, Kind::Page);
                 trees[number].set(block, moved, &own)?;
                 if held >= GATHERED {
-                    write_gathered(&*new.backing, &mut gathered)?;
+                    write_gathered(new.sink()?, &mut gathered)?;
                     held = 0;
                 }
                 Ok(())
             })?;
-            write_gathered(&*new.backing, &mut gathered)?;
+            write_gathered(new.sink()?, &mut gathered)?;
         }
         new.len.store(core.map.len, std::sync::atomic::Ordering::Release);
         let (_, tx) = parts(&mut core);
@@ -69,7 +69,7 @@ impl PackedStore {
     }
 }
 
-fn write_gathered(backing: &dyn Store, gathered: &mut Vec<(u64, Vec<u8>)>) -> Result<()> {
+fn write_gathered(backing: &dyn WriteStore, gathered: &mut Vec<(u64, Vec<u8>)>) -> Result<()> {
     write_joined(backing, gathered.iter().map(|(slot, bytes)| (*slot, &bytes[..])).collect())?;
     gathered.clear();
     Ok(())

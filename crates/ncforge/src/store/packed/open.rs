@@ -11,14 +11,14 @@ use super::tree::Tree;
 use super::write::Tx;
 use super::{Codec, Core, Lock, Options, PackedStore, Recent, Resources};
 use crate::error::{Error, Result};
-use crate::store::Store;
 use crate::store::lock::{Locking, ranges as lock};
+use crate::store::{ReadStore, WriteStore};
 
 /// Number of a file's first commit.
 const FIRST: u64 = 1;
 
 /// The copies of roots in a file: byte offset, and the root if it is whole.
-pub(super) fn roots(backing: &dyn Store) -> Result<Vec<(u64, Option<Root>)>> {
+pub(super) fn roots(backing: &dyn ReadStore) -> Result<Vec<(u64, Option<Root>)>> {
     let mut found = Vec::new();
     let mut refused = None;
     for place in ROOT_PLACES {
@@ -48,7 +48,7 @@ pub(super) fn roots(backing: &dyn Store) -> Result<Vec<(u64, Option<Root>)>> {
 /// is whole; else the one before. With `is_written` somebody is writing just now, and may not have waited for the
 /// newest one yet: the last one that stands there twice will do. Also gives whether it stands there twice, and so was
 /// waited for.
-fn newest(backing: &dyn Store, is_written: bool) -> Result<(Root, bool)> {
+fn newest(backing: &dyn ReadStore, is_written: bool) -> Result<(Root, bool)> {
     let mut found = roots(backing)?.into_iter().filter_map(|(_, r)| r).collect::<Vec<Root>>();
     found.sort_by_key(|r| std::cmp::Reverse(r.sequence));
     let mut candidates: Vec<(Root, bool)> = Vec::new();
@@ -81,7 +81,7 @@ fn newest(backing: &dyn Store, is_written: bool) -> Result<(Root, bool)> {
 }
 
 /// Whether everything that a root leads to has its checksum.
-fn is_whole(backing: &dyn Store, root: &Root) -> Result<bool> {
+fn is_whole(backing: &dyn ReadStore, root: &Root) -> Result<bool> {
     let whole = || -> Result<()> {
         let (_, trees) = load_map(backing, root)?;
         let fetch = Fetch { backing };
@@ -103,7 +103,7 @@ fn is_whole(backing: &dyn Store, root: &Root) -> Result<bool> {
 }
 
 /// The newest root and a pin on it.
-fn pinned(backing: &Arc<dyn Store>) -> Result<(Root, Option<Lock>)> {
+fn pinned(backing: &Arc<dyn ReadStore>) -> Result<(Root, Option<Lock>)> {
     let find = || newest(&**backing, lock::is_written(&**backing));
     let (mut root, _) = find()?;
     loop {
@@ -118,7 +118,7 @@ fn pinned(backing: &Arc<dyn Store>) -> Result<(Root, Option<Lock>)> {
 }
 
 /// The map that a root points to.
-fn load_map(backing: &dyn Store, root: &Root) -> Result<(Map, Vec<Tree>)> {
+fn load_map(backing: &dyn ReadStore, root: &Root) -> Result<(Map, Vec<Tree>)> {
     let bytes = match root.map.kind {
         Kind::Zero => root.inline.clone(),
         _ => stored_bytes(backing, &root.map, &|| "the map of the image".to_owned())?,
@@ -131,26 +131,28 @@ fn load_map(backing: &dyn Store, root: &Root) -> Result<(Map, Vec<Tree>)> {
 
 impl PackedStore {
     /// Opens a packed file for reading, in its newest state, which it keeps.
-    pub fn open(backing: Arc<dyn Store>, resources: Resources) -> Result<Self> {
+    pub fn open(backing: Arc<dyn ReadStore>, resources: Resources) -> Result<Self> {
         let (root, pin) = pinned(&backing)?;
-        Self::at_root(backing, &root, pin, resources, false)
+        Self::at_root(backing, None, &root, pin, resources)
     }
 
     /// Opens a packed file for reading and writing. An error if somebody else has it open for writing.
-    pub fn open_rw(backing: Arc<dyn Store>, resources: Resources) -> Result<Self> {
+    pub fn open_rw(backing: Arc<dyn WriteStore>, resources: Resources) -> Result<Self> {
         Self::open_locked(backing, resources, Locking::default())
     }
 
     /// As [`PackedStore::open_rw`]; `locking` says whether the file is locked.
-    pub fn open_locked(backing: Arc<dyn Store>, resources: Resources, locking: Locking) -> Result<Self> {
+    pub fn open_locked(backing: Arc<dyn WriteStore>, resources: Resources, locking: Locking) -> Result<Self> {
+        let sink = backing;
+        let backing: Arc<dyn ReadStore> = sink.clone();
         let writer = lock::writer(&backing, locking.or_environment())?;
         let (root, was_waited_for) = newest(&*backing, false)?;
         // A root that another process wrote, and did not live to make durable, must be before its
         // predecessor's space is used again.
         if !was_waited_for {
-            backing.sync()?;
+            sink.sync()?;
         }
-        let store = Self::at_root(backing, &root, writer, resources, true)?;
+        let store = Self::at_root(backing, Some(sink), &root, writer, resources)?;
         let mut live = root.map.extent().into_iter().collect::<Vec<_>>();
         {
             let mut core = store.core_mut();
@@ -172,10 +174,12 @@ impl PackedStore {
     }
 
     /// Makes a packed file that holds an empty image; whatever `backing` held is dropped.
-    pub fn create(backing: Arc<dyn Store>, options: &Options, resources: Resources) -> Result<Self> {
+    pub fn create(backing: Arc<dyn WriteStore>, options: &Options, resources: Resources) -> Result<Self> {
         options.check()?;
+        let sink = backing;
+        let backing: Arc<dyn ReadStore> = sink.clone();
         let writer = lock::writer(&backing, Locking::default().or_environment())?;
-        backing.set_len(0)?;
+        sink.set_len(0)?;
         let mut space = Space::rebuild(Vec::new(), 1).map_err(|_| Error::Invalid("no space".into()))?;
         space.recycle(|_| false);
         let core = Core {
@@ -188,11 +192,11 @@ impl PackedStore {
         Ok(PackedStore {
             _lock: writer,
             backing,
+            sink: Some(sink),
             core: RwLock::new(core),
             len: AtomicU64::new(0),
             shift: options.block.trailing_zeros() as u8,
             codec: options.codec,
-            writable: true,
             poisoned: AtomicBool::new(false),
             resources,
             recent: Recent::default(),
@@ -201,11 +205,11 @@ impl PackedStore {
     }
 
     fn at_root(
-        backing: Arc<dyn Store>,
+        backing: Arc<dyn ReadStore>,
+        sink: Option<Arc<dyn WriteStore>>,
         root: &Root,
         lock: Option<Lock>,
         resources: Resources,
-        writable: bool,
     ) -> Result<Self> {
         let (map, trees) = load_map(&*backing, root)?;
         let codec = Codec::of_numbers(root.codec, root.level).ok_or_else(|| Error::Unsupported {
@@ -217,9 +221,9 @@ impl PackedStore {
             len: AtomicU64::new(map.len),
             core: RwLock::new(Core { map, beside: None, trees, sequence: root.sequence, tx: None }),
             backing,
+            sink,
             shift: root.shift,
             codec,
-            writable,
             poisoned: AtomicBool::new(false),
             resources,
             recent: Recent::default(),

@@ -12,8 +12,7 @@ use super::table::Table;
 use super::tree::Pages;
 use super::{Core, PackedStore};
 use crate::error::{Error, Result};
-use crate::store::Store;
-use crate::store::memory::past_end;
+use crate::store::{ReadStore, past_end};
 
 /// Reads of a table of so many bytes are worth several threads, …
 const PARALLEL_FROM: usize = 256 << 10;
@@ -26,7 +25,7 @@ const AHEAD: u64 = 8;
 
 /// Loads index pages from the file.
 pub(super) struct Fetch<'a> {
-    pub(super) backing: &'a dyn Store,
+    pub(super) backing: &'a dyn ReadStore,
 }
 
 impl Pages for Fetch<'_> {
@@ -46,13 +45,17 @@ impl Pages for Fetch<'_> {
 }
 
 /// The bytes behind an entry, with their checksum verified. `what` names them in the error.
-pub(super) fn stored_bytes(backing: &dyn Store, entry: &Entry, what: &dyn Fn() -> String) -> Result<Vec<u8>> {
+pub(super) fn stored_bytes(
+    backing: &dyn ReadStore,
+    entry: &Entry,
+    what: &dyn Fn() -> String,
+) -> Result<Vec<u8>> {
     let mut bytes = vec![0; entry.len as usize];
     fetch(backing, entry, &mut bytes, what)?;
     Ok(bytes)
 }
 
-fn fetch(backing: &dyn Store, entry: &Entry, bytes: &mut [u8], what: &dyn Fn() -> String) -> Result<()> {
+fn fetch(backing: &dyn ReadStore, entry: &Entry, bytes: &mut [u8], what: &dyn Fn() -> String) -> Result<()> {
     if is_beyond(entry) {
         return Err(corrupt(backing.name(), None, format!("{}: its place is out of range", what())));
     }
@@ -65,7 +68,7 @@ fn fetch(backing: &dyn Store, entry: &Entry, bytes: &mut [u8], what: &dyn Fn() -
     check(backing, entry, bytes, what)
 }
 
-fn check(backing: &dyn Store, entry: &Entry, bytes: &[u8], what: &dyn Fn() -> String) -> Result<()> {
+fn check(backing: &dyn ReadStore, entry: &Entry, bytes: &[u8], what: &dyn Fn() -> String) -> Result<()> {
     if crc32c::crc32c(bytes) == entry.crc {
         return Ok(());
     }
@@ -75,7 +78,7 @@ fn check(backing: &dyn Store, entry: &Entry, bytes: &[u8], what: &dyn Fn() -> St
 
 /// Decodes a block into all of `out`; `what` names it.
 pub(super) fn load_block(
-    backing: &dyn Store,
+    backing: &dyn ReadStore,
     entry: &Entry,
     out: &mut [u8],
     what: &dyn Fn() -> String,
@@ -187,7 +190,7 @@ impl PackedStore {
         let Some((tree, from)) = found else { return Err(no_column(self.name())) };
         let (end, len) = (offset + (n - 1) * step + run as u64, self.len());
         if end > len {
-            return Err(past_end(self.name(), out.len(), offset, len));
+            return Err(past_end(self.name(), out.len() as u64, offset, len));
         }
         self.read_tree(tree, from, out)
     }
@@ -253,7 +256,7 @@ impl PackedStore {
             Found::Stored(entry) => entry,
         };
         match self.read_stored(piece, entry, out) {
-            Err(e @ Error::Corrupt { .. }) if self.writable => {
+            Err(e @ Error::Corrupt { .. }) if self.sink.is_some() => {
                 // Somebody may have written and committed since the entry was looked up.
                 let found = self.find(&self.core(), piece, out)?;
                 match found {
@@ -352,7 +355,7 @@ impl PackedStore {
     }
 }
 
-fn decode_ahead(backing: &dyn Store, cache: &BlockCache, coming: &[Entry], shift: u8, id: u64) {
+fn decode_ahead(backing: &dyn ReadStore, cache: &BlockCache, coming: &[Entry], shift: u8, id: u64) {
     for entry in coming {
         let key = (id, entry.slot, entry.crc);
         if cache.begin(key) {
@@ -366,7 +369,7 @@ fn decode_ahead(backing: &dyn Store, cache: &BlockCache, coming: &[Entry], shift
 
 /// A whole block, decoded.
 pub(super) fn decoded(
-    backing: &dyn Store,
+    backing: &dyn ReadStore,
     entry: &Entry,
     shift: u8,
     name: &dyn Fn() -> String,
@@ -377,7 +380,7 @@ pub(super) fn decoded(
     Ok(block)
 }
 
-/// For callers who did not ask [`Store::has_column`] first.
+/// For callers who did not ask [`ReadStore::has_column`] first.
 pub(super) fn no_column(name: &str) -> Error {
     Error::Invalid(format!("these bytes of `{name}` are no column"))
 }

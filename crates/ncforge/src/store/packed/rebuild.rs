@@ -5,14 +5,13 @@ use super::image::Map;
 use super::tree::Tree;
 use super::write::parts;
 use crate::error::{Error, Result};
-use crate::store::memory::past_end;
-use crate::store::{Part, Store};
+use crate::store::{BlockStore, Part, ReadStore, WriteStore, past_end};
 
 /// The image that is being built, as a store.
 #[derive(Debug)]
 struct NewImage<'a>(&'a PackedStore);
 
-impl Store for NewImage<'_> {
+impl ReadStore for NewImage<'_> {
     fn len(&self) -> u64 {
         self.0.core().map_of(true).len
     }
@@ -24,11 +23,17 @@ impl Store for NewImage<'_> {
     fn read_at(&self, buf: &mut [u8], offset: u64) -> Result<()> {
         let len = self.len();
         if offset.checked_add(buf.len() as u64).is_none_or(|end| end > len) {
-            return Err(past_end(self.name(), buf.len(), offset, len));
+            return Err(past_end(self.name(), buf.len() as u64, offset, len));
         }
         self.0.read_map(buf, offset, true, false)
     }
 
+    fn blocks(&self) -> Option<&dyn BlockStore> {
+        Some(self)
+    }
+}
+
+impl WriteStore for NewImage<'_> {
     fn write_at(&self, buf: &[u8], offset: u64) -> Result<()> {
         self.0.write_image(buf, offset, true)
     }
@@ -36,18 +41,16 @@ impl Store for NewImage<'_> {
     fn set_len(&self, len: u64) -> Result<()> {
         self.0.set_image_len(len, true)
     }
+}
 
-    fn is_transactional(&self) -> bool {
-        true
-    }
-
+impl BlockStore for NewImage<'_> {
     fn describe(&self, parts: &[Part]) {
         self.0.plan(parts, true);
     }
 }
 
 impl PackedStore {
-    pub(super) fn rebuild(&self, build: &mut dyn FnMut(&dyn Store) -> Result<()>) -> Result<()> {
+    pub(super) fn rebuild(&self, build: &mut dyn FnMut(&dyn WriteStore) -> Result<()>) -> Result<()> {
         {
             let mut core = self.core_mut();
             if core.beside.is_some() {

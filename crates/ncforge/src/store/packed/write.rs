@@ -14,7 +14,7 @@ use super::table::Table;
 use super::tree::Tree;
 use super::{Core, PackedStore};
 use crate::error::Result;
-use crate::store::Store;
+use crate::store::{ReadStore, WriteStore};
 
 /// Tree and block.
 type Id = (u32, u64);
@@ -34,7 +34,7 @@ pub(super) struct Tx {
     pub(super) space: Space,
     /// Whether there is anything to commit.
     pub(super) changed: bool,
-    /// Whether only [`Store::sync`] may commit: the image makes no sense in between.
+    /// Whether only [`ReadStore::sync`] may commit: the image makes no sense in between.
     pub(super) hold: bool,
     /// Bytes written since the last commit.
     pub(super) written: u64,
@@ -264,7 +264,7 @@ impl PackedStore {
             }
         }
         let writes = out.iter().filter(|e| e.entry.extent().is_some()).map(|e| (e.entry.slot, &e.bytes[..]));
-        if let Err(e) = write_joined(&*self.backing, writes.collect()) {
+        if let Err(e) = self.sink().and_then(|sink| write_joined(sink, writes.collect())) {
             for encoded in &out {
                 tx.free(&encoded.entry);
             }
@@ -310,7 +310,7 @@ impl PackedStore {
 }
 
 /// Writes stored bytes at their slots; those that follow each other in one request.
-pub(super) fn write_joined(backing: &dyn Store, mut writes: Vec<(u64, &[u8])>) -> Result<()> {
+pub(super) fn write_joined(backing: &dyn WriteStore, mut writes: Vec<(u64, &[u8])>) -> Result<()> {
     writes.sort_unstable_by_key(|w| w.0);
     let mut joined: Vec<u8> = Vec::new();
     let mut from = 0;

@@ -3,7 +3,7 @@
 use std::sync::Arc;
 
 use super::super::{Codec, Options, PackedStore, Resources};
-use crate::store::{MemoryStore, Part, Store};
+use crate::store::{BlockStore, MemoryStore, Part, ReadStore, WriteStore};
 
 pub(super) fn memory() -> Arc<MemoryStore> {
     Arc::new(MemoryStore::new("m.ncz", Vec::new()))
@@ -13,7 +13,7 @@ pub(super) fn small() -> Options {
     Options { block: 4096, codec: Codec::Zstd(1) }
 }
 
-pub(super) fn image(store: &dyn Store) -> Vec<u8> {
+pub(super) fn image(store: &dyn ReadStore) -> Vec<u8> {
     store.read_vec(0, store.len()).unwrap()
 }
 

@@ -12,7 +12,7 @@ use super::super::{PackedStore, Resources};
 use super::basics::image;
 use super::steps::{Step, apply, bytes, options, step, tight};
 use crate::error::Result;
-use crate::store::{MemoryStore, Store};
+use crate::store::{MemoryStore, ReadStore, WriteStore};
 
 const SECTOR: usize = 512;
 
@@ -38,7 +38,7 @@ impl Logged {
     }
 }
 
-impl Store for Logged {
+impl ReadStore for Logged {
     fn len(&self) -> u64 {
         self.inner.len()
     }
@@ -48,6 +48,9 @@ impl Store for Logged {
     fn read_at(&self, buf: &mut [u8], offset: u64) -> Result<()> {
         self.inner.read_at(buf, offset)
     }
+}
+
+impl WriteStore for Logged {
     fn write_at(&self, buf: &[u8], offset: u64) -> Result<()> {
         self.note(Event::Write(offset as usize, buf.to_vec()));
         self.inner.write_at(buf, offset)

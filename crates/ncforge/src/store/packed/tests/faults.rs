@@ -7,7 +7,7 @@ use super::super::{PackedStore, Reach, Resources};
 use super::basics::{image, memory, small};
 use super::steps::{bytes, tight};
 use crate::error::{Error, Result};
-use crate::store::{FileStore, MemoryStore, Part, Store};
+use crate::store::{BlockStore, FileStore, MemoryStore, Part, ReadStore, WriteStore};
 
 /// A small file of several commits, with everything that the format has: windows, trees with and without pages,
 /// all kinds of blocks; and its image.
@@ -104,7 +104,7 @@ struct Full {
     room: AtomicI64,
 }
 
-impl Store for Full {
+impl ReadStore for Full {
     fn len(&self) -> u64 {
         self.inner.len()
     }
@@ -114,6 +114,9 @@ impl Store for Full {
     fn read_at(&self, buf: &mut [u8], offset: u64) -> Result<()> {
         self.inner.read_at(buf, offset)
     }
+}
+
+impl WriteStore for Full {
     fn write_at(&self, buf: &[u8], offset: u64) -> Result<()> {
         let left = self.room.fetch_sub(buf.len() as i64, Ordering::Relaxed);
         if left < buf.len() as i64 {

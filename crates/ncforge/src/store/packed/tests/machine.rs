@@ -8,7 +8,7 @@ use proptest::test_runner::{RngSeed, TestCaseResult, TestRunner};
 use super::super::{PackedStore, Resources};
 use super::basics::{image, memory};
 use super::steps::{Step, apply, options, step, tight};
-use crate::store::Store;
+use crate::store::WriteStore;
 
 /// Lives between two looks at the clock, and in all where no time is given.
 const LIVES: u32 = 256;

@@ -4,7 +4,7 @@ use proptest::prelude::*;
 
 use super::super::format::Over;
 use super::super::{Codec, Options, PackedStore, Resources};
-use crate::store::{Part, RecordInsertion, Store, Wider};
+use crate::store::{BlockStore, Part, ReadStore, RecordInsertion, Wider, WriteStore};
 
 /// One thing that is done.
 #[derive(Clone, Debug)]

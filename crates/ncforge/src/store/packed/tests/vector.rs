@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use super::super::{Codec, Options, PackedStore, Resources};
 use super::basics::{image, memory};
-use crate::store::{MemoryStore, Part, Store};
+use crate::store::{BlockStore, MemoryStore, Part, WriteStore};
 
 const FIRST: &str = "<!-- vector -->";
 const SECOND: &str = "<!-- vector 2 -->";

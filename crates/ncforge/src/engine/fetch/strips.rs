@@ -1,13 +1,11 @@
-//! Cuts a box of a row-major array in a store into requests.
-//!
-//! Neighbours on disk belong into one request even when a gap lies between them; a request should be large
-//! enough to pay for itself and small enough to stay in cache until it is converted.
+//! Cuts a box of a row-major array in a store into requests: the rows and planes of a regular box need not be listed.
 
-use super::boxes::Axis;
+use super::super::boxes::Axis;
+use super::Joining;
 
 /// Which side of the axes lies in the store.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Side {
+pub(in super::super) enum Side {
     /// Reading: elements come from the store.
     From,
     /// Writing: elements go to the store.
@@ -16,7 +14,7 @@ pub(super) enum Side {
 
 /// A box cut into units, each of them one request.
 #[derive(Clone, Debug)]
-pub(super) struct Strips {
+pub(in super::super) struct Strips {
     axes: Vec<Axis>,
     side: Side,
     /// The axis that is cut into groups; what is outside is stepped through, what is inside is whole.
@@ -32,20 +30,20 @@ pub(super) struct Strips {
 
 /// One request.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub(super) struct Unit {
+pub(in super::super) struct Unit {
     /// First byte, relative to the box's origin, where elements come from.
-    pub(super) from: u64,
+    pub(in super::super) from: u64,
     /// The same where they go.
-    pub(super) to: u64,
+    pub(in super::super) to: u64,
     /// The box of elements, from the unit's first.
-    pub(super) axes: Vec<Axis>,
+    pub(in super::super) axes: Vec<Axis>,
     /// Bytes from the first element's first byte to the last element's last, in the store.
-    pub(super) span: u64,
+    pub(in super::super) span: u64,
 }
 
 impl Side {
     /// Bytes between neighbours in the store.
-    pub(super) fn step(self, a: &Axis) -> u64 {
+    pub(in super::super) fn step(self, a: &Axis) -> u64 {
         match self {
             Side::From => a.from,
             Side::To => a.to,
@@ -54,8 +52,9 @@ impl Side {
 }
 
 impl Strips {
-    /// Cuts merged axes into requests of about `block` bytes that jump gaps of at most `gap` bytes.
-    pub(super) fn new(axes: Vec<Axis>, side: Side, size: usize, block: u64, gap: u64) -> Self {
+    /// Cuts merged axes into requests of about the most bytes that read through gaps.
+    pub(in super::super) fn new(axes: Vec<Axis>, side: Side, size: usize, joining: Joining) -> Self {
+        let Joining { gap, most: block } = joining;
         let mut inner = size as u64;
         let mut split = axes.len() - 1;
         let mut group = 1;
@@ -83,17 +82,17 @@ impl Strips {
     }
 
     /// Number of requests.
-    pub(super) fn len(&self) -> u64 {
+    pub(in super::super) fn len(&self) -> u64 {
         self.units
     }
 
     /// Bytes of a typical request.
-    pub(super) fn unit_bytes(&self) -> u64 {
+    pub(in super::super) fn unit_bytes(&self) -> u64 {
         self.side.step(&self.axes[self.split]).saturating_mul(self.group - 1).saturating_add(self.inner)
     }
 
     /// One request. Requests of rising number lie at rising places in the store.
-    pub(super) fn unit(&self, number: u64) -> Unit {
+    pub(in super::super) fn unit(&self, number: u64) -> Unit {
         let mut rest = number / self.groups;
         let first = number % self.groups * self.group;
         let cut = self.axes[self.split];
@@ -126,17 +125,17 @@ mod tests {
 
     /// Every element of the box is in exactly one unit, inside its span.
     fn check(axes: &[Axis], size: usize, block: u64, gap: u64) -> Vec<Unit> {
-        let strips = Strips::new(axes.to_vec(), Side::From, size, block, gap);
+        let strips = Strips::new(axes.to_vec(), Side::From, size, Joining { gap, most: block });
         let units: Vec<Unit> = (0..strips.len()).map(|u| strips.unit(u)).collect();
         let mut seen = Vec::new();
         for u in &units {
-            super::super::boxes::for_each_origin(&u.axes, u.from, u.to, |f, t| {
+            super::super::super::boxes::for_each_origin(&u.axes, u.from, u.to, |f, t| {
                 assert!(f >= u.from && f + size as u64 <= u.from + u.span);
                 seen.push((f, t));
             });
         }
         let mut want = Vec::new();
-        super::super::boxes::for_each_origin(axes, 0, 0, |f, t| want.push((f, t)));
+        super::super::super::boxes::for_each_origin(axes, 0, 0, |f, t| want.push((f, t)));
         assert_eq!(seen, want);
         units
     }

@@ -1,13 +1,11 @@
-//! The shortest way: a selection that is one run of bytes in the store is read straight into its place.
-//!
-//! Single values, rows and whole slabs of variables that are stored as they are (classic ones above all) need no
-//! plan, no pool and no scratch memory: with them a read of four bytes would cost twice the system call.
+//! A selection as axes: where its elements lie in a store, and in memory.
 
+use super::boxes::{self, Axis};
+use crate::error::{Error, Result};
 use crate::layout::{Order, Place, VarLayout};
 use crate::select::Hyperslab;
-use crate::store::Store;
 
-/// Runs of up to this many bytes are read in this way; larger ones may be worth several threads.
+/// Runs of up to this many bytes are read in the shortest way; larger ones may be worth several threads.
 const LONGEST: u64 = 64 << 10;
 
 /// Byte offset and length of the run that a selection is, if it is one and lies inside what the store holds.
@@ -51,13 +49,49 @@ pub(super) fn run(layout: &VarLayout, slab: &Hyperslab) -> Option<(u64, usize)> 
     (bytes <= LONGEST).then_some((offset, bytes as usize))
 }
 
-/// Reads the run; whether all of it is there (what to do about the rest is not decided here).
-pub(super) fn read(store: &dyn Store, offset: u64, out: &mut [u8]) -> bool {
-    if let Some(all) = store.as_slice() {
-        let from = usize::try_from(offset).ok().and_then(|o| all.get(o..)?.get(..out.len()));
-        return from.map(|bytes| out.copy_from_slice(bytes)).is_some();
+/// A selection of a dense row-major array: byte of its first element, and its axes.
+pub(super) fn dense_axes(
+    layout: &VarLayout,
+    slab: &Hyperslab,
+    memory_steps: &[u64],
+) -> Result<(u64, Vec<Axis>)> {
+    axes_of(&boxes::steps(&layout.shape, layout.element.size)?, slab, memory_steps, &layout.name)
+}
+
+/// A selection of classic records: byte of its first element from record 0, and its axes.
+pub(super) fn record_axes(
+    layout: &VarLayout,
+    slab: &Hyperslab,
+    memory_steps: &[u64],
+    stride: u64,
+) -> Result<(u64, Vec<Axis>)> {
+    let mut steps = boxes::steps(layout.shape.get(1..).unwrap_or(&[]), layout.element.size)?;
+    steps.insert(0, stride);
+    axes_of(&steps, slab, memory_steps, &layout.name)
+}
+
+fn axes_of(
+    file_steps: &[u64],
+    slab: &Hyperslab,
+    memory_steps: &[u64],
+    name: &str,
+) -> Result<(u64, Vec<Axis>)> {
+    let too_far = || Error::Invalid(format!("`{name}` reaches beyond any file"));
+    let mut first = 0u64;
+    let mut axes = Vec::with_capacity(slab.rank());
+    for d in 0..slab.rank() {
+        let last = slab.end(d).saturating_sub(1).checked_mul(file_steps[d]);
+        last.and_then(|n| n.checked_add(first)).filter(|&n| i64::try_from(n).is_ok()).ok_or_else(too_far)?;
+        first += slab.start[d] * file_steps[d];
+        let from = if slab.count[d] > 1 { file_steps[d] * slab.stride[d] } else { 0 };
+        axes.push(Axis { count: slab.count[d], from, to: memory_steps[d] });
     }
-    store.read_value(out, offset).is_ok()
+    Ok((first, axes))
+}
+
+/// The box of a selection as it lies in memory, for filling.
+pub(super) fn memory_axes(count: &[u64], out_steps: &[u64]) -> Vec<Axis> {
+    count.iter().zip(out_steps).map(|(&count, &to)| Axis { count, from: to, to }).collect()
 }
 
 #[cfg(test)]

@@ -1,0 +1,81 @@
+//! What was never written: fill values in the destination.
+
+use super::Engine;
+use super::axes::memory_axes;
+use super::boxes::{self, Axis};
+use super::shared::SharedOut;
+use super::tuning::FILL_BLOCK;
+use crate::codec::kernels;
+use crate::error::Result;
+use crate::layout::VarLayout;
+use crate::select::Hyperslab;
+
+/// One element in native byte order, as what was never written is read.
+pub fn native_fill(layout: &VarLayout) -> Vec<u8> {
+    let mut fill = layout.fill.clone();
+    if fill.len() != layout.element.size {
+        fill = vec![0; layout.element.size];
+    }
+    kernels::order_in_place(&mut fill, &layout.element);
+    fill
+}
+
+/// Fills what lies beyond the extents that the file holds; gives the part that it holds.
+///
+/// # Safety
+/// Nobody else may touch the selection's elements in the destination meanwhile.
+pub(super) unsafe fn fill_beyond(
+    engine: &Engine,
+    layout: &VarLayout,
+    slab: &Hyperslab,
+    steps: &[u64],
+    fill: &[u8],
+    out: &SharedOut<'_>,
+) -> Result<Hyperslab> {
+    let mut held = slab.clone();
+    for (d, &len) in layout.shape.iter().enumerate() {
+        let inside = match len.checked_sub(slab.start[d]) {
+            None | Some(0) => 0,
+            Some(room) => (room - 1) / slab.stride[d] + 1,
+        };
+        if inside >= slab.count[d] {
+            continue;
+        }
+        // Dimensions before this one are cut to what is held already: the filled boxes do not overlap.
+        let mut count = held.count.clone();
+        count[d] -= inside;
+        held.count[d] = inside;
+        if count.contains(&0) {
+            continue;
+        }
+        let axes = memory_axes(&count, steps);
+        // SAFETY: as for us.
+        unsafe { fill_parallel(engine, fill, out, inside * steps[d], axes, layout.element.size)? };
+    }
+    Ok(held)
+}
+
+/// # Safety
+/// Nobody else may touch the box's elements in the destination meanwhile.
+pub(super) unsafe fn fill_parallel(
+    engine: &Engine,
+    fill: &[u8],
+    out: &SharedOut<'_>,
+    to: u64,
+    axes: Vec<Axis>,
+    size: usize,
+) -> Result<()> {
+    let axes = boxes::merge(axes, size);
+    let (first, rest) = axes.split_first().expect("merged axes are never empty");
+    let row_bytes = rest.iter().fold(size as u64, |n, a| n.saturating_mul(a.count));
+    let group = (FILL_BLOCK / row_bytes).max(1);
+    let tasks = first.count.div_ceil(group);
+    engine.inner.pool.run(tasks as usize, tasks > 1, |task| {
+        let start = task as u64 * group;
+        let mut part = vec![Axis { count: group.min(first.count - start), ..*first }];
+        part.extend_from_slice(rest);
+        // SAFETY: the parts are disjoint, and the whole is the caller's alone.
+        unsafe { boxes::fill_box(fill, out, to + start * first.to, &part, size) };
+        Ok(())
+    })
+}
