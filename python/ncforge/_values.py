@@ -266,7 +266,7 @@ def exact(values: Any, dtype: np.dtype[Any], truncate: bool = False) -> np.ndarr
         out = array.astype(dtype)
         # Signs and values are compared: a round trip of a large unsigned number through a signed one would not change it.
         expected = np.trunc(array) if truncate and array.dtype.kind == "f" else array
-        same = (out == expected) & ((out < 0) == (kept < 0))
+        same = (out == expected) & ((out < 0) == (expected < 0))
     if not np.all(same):
         limits = np.iinfo(dtype)
         place = first_place(~np.asarray(same))
