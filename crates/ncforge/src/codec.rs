@@ -1,7 +1,7 @@
 //! How bytes are encoded: the filters that netCDF-4 chunks pass through, and the byte kernels under them.
 //!
 //! A variable's filters become one [`CodecChain`]; the chain turns a stored chunk into elements and back.
-//! Each filter lives in a file of its own, which says what specification it follows:
+//! Each filter is in a file of its own, which names its specification:
 //!
 //! | number | filter | decode | encode |
 //! |---|---|---|---|
@@ -17,17 +17,17 @@
 //! | 32004 | [`lz4`] | yes | yes |
 //! | 32008 | [`bitshuffle`], with LZ4 or zstd or neither | yes | yes |
 //! | 32015 | [`zstd`] | yes | yes |
-//! | 32022, 32023, 37373 | quantizations (BitGroom, Granular BitRound, BitRound) | nothing to undo | no |
+//! | 32022, 32023, 37373 | quantizations (BitGroom, Granular BitRound, BitRound) | no decoding needed | no |
 //!
-//! What holds for all of them:
+//! Guarantees for all of them:
 //!
-//! * **No stream is believed.** Lengths inside a stream are checked against the chunk's size before anything
+//! * **No stream is trusted.** Lengths inside a stream are checked against the chunk's size before anything
 //!   is allocated; damaged bytes give [`Error::Corrupt`], never a panic.
 //! * **Exact lengths.** A chunk decodes to exactly as many bytes as it has elements, or it is damaged.
-//! * **No allocation in the steady state.** Intermediate stages live in buffers that belong to the thread.
+//! * **No allocation in the steady state.** Intermediate stages use buffers of the thread.
 //!
-//! A chain knows no file: its errors say `chunk` where the path belongs, and [`locate`] puts file and byte
-//! offset in.
+//! A chain does not know the file: its errors have `chunk` in place of the path, and [`locate`] inserts file and byte
+//! offset.
 //!
 //! ```
 //! use ncforge::codec::{CodecChain, filters};
@@ -76,7 +76,7 @@ pub use stage::Stage;
 
 use crate::error::Error;
 
-/// What stands in an error where the path belongs, until [`locate`] fills it in.
+/// The path in errors, until [`locate`] inserts the real one.
 pub(crate) const CHUNK: &str = "chunk";
 
 /// The bytes of one filter's stream do not follow their format.
@@ -84,7 +84,7 @@ pub(crate) fn damaged(filter: &str, what: impl std::fmt::Display) -> Error {
     Error::corrupt(CHUNK, None, format!("{filter}: {what}"))
 }
 
-/// Puts the file (and the chunk's byte offset) into an error that came out of a chain.
+/// Inserts the file (and the chunk's byte offset) into an error of a chain.
 ///
 /// ```
 /// # use ncforge::codec::{CodecChain, filters, locate};

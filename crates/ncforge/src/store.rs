@@ -75,7 +75,10 @@ pub trait Store: Send + Sync + Debug {
     /// The bytes of several ranges, in their order: a store with latency has as many requests under way as its profile
     /// says. It joins no ranges; that is its caller's work, by the same profile.
     fn read_ranges(&self, ranges: &[Range<u64>]) -> Result<Vec<Bytes>> {
-        ranges.iter().map(|r| self.read_vec(r.start, r.end.saturating_sub(r.start)).map(Bytes::from)).collect()
+        ranges
+            .iter()
+            .map(|r| self.read_vec(r.start, r.end.saturating_sub(r.start)).map(Bytes::from))
+            .collect()
     }
     /// As [`Store::read_at`], for values that a program asks for one by one: a store may fetch more than that, and answer
     /// the next ones from memory. What this process writes is seen at once; what others write, a file shows at most 10

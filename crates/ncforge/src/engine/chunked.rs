@@ -12,7 +12,7 @@ use super::shared::SharedOut;
 use super::source::{How, Keep};
 use super::stats::add;
 use super::tuning::{DECODE_PARALLEL, JOIN_GAP, JOIN_MAX, JOIN_MIN, JOIN_PLAIN, PLAN_WINDOW, STAGED_ROW};
-use crate::codec::padded::{PaddedInput, ROOM};
+use crate::codec::padded::{PADDING, PaddedInput};
 use crate::codec::{self, CodecChain, Stage, kernels};
 use crate::error::{Error, Result};
 use crate::layout::{ChunkIndex, ChunkRecord, Order, VarLayout};
@@ -159,7 +159,7 @@ impl ChunkedRead<'_> {
                     return Err(explain(past_end(&**self.store, first, end - first)));
                 }
                 let len = (end - first) as usize;
-                let mut lease = inner.scratch.lease(len + ROOM);
+                let mut lease = inner.scratch.lease(len + PADDING);
                 self.store.read_at(&mut lease[..len], first).map_err(explain)?;
                 fetched = lease;
                 &fetched
