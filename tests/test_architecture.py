@@ -1,4 +1,4 @@
-"""The arrows between rooms run as docs/architecture.md draws them, nothing public is undocumented, no file is too long."""
+"""The arrows between modules and crates run as docs/architecture.md draws them, nothing public is undocumented, no file is too long."""
 
 from __future__ import annotations
 
@@ -10,35 +10,51 @@ from pathlib import Path
 import pytest
 
 ROOT = Path(__file__).resolve().parent.parent
-LIBRARY = ROOT / "crates" / "ncforge" / "src"
-
-#: What each room of the library may use. `words` and `error` stand below all of them, and are not named.
-MAY_USE = {
+#: What each module of the crate `ncforge` may use. `error` is below all of them, and is not named.
+NCFORGE = {
     "buffer": set(),
+    "codec": set(),
     "model": {"buffer"},
     "select": set(),
-    "element": {"model"},
-    "codec": {"buffer", "element", "model"},
-    "layout": {"codec", "element", "model"},
+    "layout": {"codec", "model"},
     "store": {"buffer", "codec"},
     "container": {"layout", "model", "select", "store"},
     "hdf5": {"buffer", "codec", "layout", "model", "select", "store"},
     "classic": {"buffer", "codec", "container", "layout", "model", "select", "store"},
     "netcdf4": {"buffer", "codec", "container", "hdf5", "layout", "model", "select", "store"},
-    "engine": {"buffer", "codec", "container", "layout", "model", "select", "store", "tune"},
-    "tune": {"codec", "model", "store"},
+    "engine": {"buffer", "codec", "container", "layout", "model", "select", "store"},
     "dataset": {"buffer", "classic", "codec", "container", "engine", "layout", "model", "netcdf4", "select", "store"},
-    "ops": {
-        "buffer", "classic", "codec", "container", "dataset", "engine", "layout", "model", "netcdf4", "select", "store", "tune",
-    },
 }  # fmt: skip
-BELOW_ALL = {"error", "words"}
+#: The same of the crate `ncforge-ops`. `words` is below all of them.
+OPS = {
+    "progress": set(),
+    "boxes": set(),
+    "neighbours": set(),
+    "written": set(),
+    "describe": set(),
+    "alike": set(),
+    "tune": set(),
+    "profile": set(),
+    "source": {"neighbours"},
+    "sampling": {"source", "tune"},
+    "choosing": {"sampling", "source", "tune"},
+    "compare": {"boxes", "progress", "source", "written"},
+    "pack": {"progress"},
+    "copy": {"boxes", "choosing", "compare", "profile", "progress", "sampling", "source", "tune", "written"},
+    "combine": {"copy", "neighbours", "progress", "source", "tune"},
+    "split": {"combine", "copy", "progress", "source"},
+    "doctor": {"choosing", "describe", "profile", "tune"},
+}  # fmt: skip
+MODULES = {"ncforge": NCFORGE, "ncforge-ops": OPS}
+BELOW_ALL = {"ncforge": {"error"}, "ncforge-ops": {"words"}}
 CRATES = {
-    "ncforge": set(),
-    "ncforge-view": {"ncforge"},
-    "ncforge-bench": {"ncforge", "ncforge-view"},
-    "ncforge-cli": {"ncforge", "ncforge-bench", "ncforge-view"},
-    "ncforge-py": {"ncforge", "ncforge-bench", "ncforge-cli", "ncforge-view"},
+    "ncforge-codec": set(),
+    "ncforge": {"ncforge-codec"},
+    "ncforge-ops": {"ncforge"},
+    "ncforge-view": {"ncforge", "ncforge-ops"},
+    "ncforge-bench": {"ncforge", "ncforge-ops", "ncforge-view"},
+    "ncforge-cli": {"ncforge", "ncforge-bench", "ncforge-ops", "ncforge-view"},
+    "ncforge-py": {"ncforge", "ncforge-bench", "ncforge-cli", "ncforge-ops", "ncforge-view"},
 }
 
 
@@ -48,38 +64,42 @@ def code(path: Path) -> str:
     return re.sub(r"//.*", "", text)
 
 
-def uses(room: str) -> dict[str, set[str]]:
-    """Other rooms that a room names, and the files that do."""
+def uses(crate: str, module: str) -> dict[str, set[str]]:
+    """Other modules of its crate that a module names, and the files that do."""
+    source = ROOT / "crates" / crate / "src"
     found: dict[str, set[str]] = {}
-    for path in [LIBRARY / f"{room}.rs", *sorted((LIBRARY / room).rglob("*.rs"))]:
-        if not path.exists() or path.name == "tests.rs":
+    for path in [source / f"{module}.rs", *sorted((source / module).rglob("*.rs"))]:
+        if not path.exists() or path.name == "tests.rs" or "tests" in path.relative_to(source).parts:
             continue
-        for other in re.findall(r"\bcrate::([a-z0-9_]+)", code(path)):
-            if other != room:
-                found.setdefault(other, set()).add(path.relative_to(LIBRARY).as_posix())
+        names = re.findall(r"\bcrate::([a-z0-9_]+)", code(path))
         for braces in re.findall(r"\bcrate::\{(.*?)\};", code(path), flags=re.DOTALL):
-            for other in re.findall(r"(?:^|,)\s*([a-z0-9_]+)", braces):
-                found.setdefault(other, set()).add(path.relative_to(LIBRARY).as_posix())
+            names += re.findall(r"(?:^|,)\s*([a-z0-9_]+)", braces)
+        for other in names:
+            if other != module:
+                found.setdefault(other, set()).add(path.relative_to(source).as_posix())
     return found
 
 
-def test_every_room_is_known() -> None:
-    text = (LIBRARY / "lib.rs").read_text()
-    rooms = set(re.findall(r"^(?:pub )?mod ([a-z0-9_]+);", text, flags=re.MULTILINE))
-    assert rooms - BELOW_ALL == set(MAY_USE)
+@pytest.mark.parametrize("crate", sorted(MODULES))
+def test_every_module_is_known(crate: str) -> None:
+    text = (ROOT / "crates" / crate / "src" / "lib.rs").read_text()
+    modules = set(re.findall(r"^(?:pub )?mod ([a-z0-9_]+);", text, flags=re.MULTILINE))
+    assert modules - BELOW_ALL[crate] == set(MODULES[crate])
 
 
-@pytest.mark.parametrize("room", sorted(MAY_USE))
-def test_arrows_run_down(room: str) -> None:
-    odd = {other: files for other, files in uses(room).items() if other in MAY_USE and other not in MAY_USE[room]}
-    assert not odd, f"`{room}` uses {odd}, which docs/architecture.md does not allow"
+@pytest.mark.parametrize(("crate", "module"), [(c, m) for c in sorted(MODULES) for m in sorted(MODULES[c])])
+def test_arrows_run_down(crate: str, module: str) -> None:
+    known = MODULES[crate]
+    odd = {other: files for other, files in uses(crate, module).items() if other in known and other not in known[module]}
+    assert not odd, f"`{module}` uses {odd}, which docs/architecture.md does not allow"
 
 
-def test_the_arrows_make_no_circle() -> None:
+@pytest.mark.parametrize("crate", sorted(MODULES))
+def test_the_arrows_make_no_circle(crate: str) -> None:
     order: list[str] = []
-    while len(order) < len(MAY_USE):
-        free = [room for room, below in MAY_USE.items() if room not in order and below <= set(order)]
-        assert free, f"a circle among {set(MAY_USE) - set(order)}"
+    while len(order) < len(MODULES[crate]):
+        free = [module for module, below in MODULES[crate].items() if module not in order and below <= set(order)]
+        assert free, f"a circle among {set(MODULES[crate]) - set(order)}"
         order += free
 
 

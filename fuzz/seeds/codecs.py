@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""Turns the chunks of crates/ncforge/tests/codecs into first inputs of the codec_* targets (see src/lib.rs).
+"""Turns the chunks of crates/ncforge-codec/tests/codecs into first inputs of the codec_* targets (see src/lib.rs).
 
     python3 codecs.py CORPUS
 
@@ -17,7 +17,7 @@ TARGETS = {
 ELEMENTS = [1, 2, 3, 4, 8, 12, 16, 100]
 
 corpus = pathlib.Path(sys.argv[1])
-samples = pathlib.Path(__file__).resolve().parents[2] / "crates/ncforge/tests/codecs"
+samples = pathlib.Path(__file__).resolve().parents[2] / "crates/ncforge-codec/tests/codecs"
 for line in (samples / "index.txt").read_text().splitlines():
     name, size, filters, mask, raw = line.split()
     if "+" in filters or mask != "0" or int(size) not in ELEMENTS:

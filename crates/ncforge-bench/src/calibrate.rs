@@ -1,4 +1,4 @@
-//! Measures the rates that [`ncforge::tune`] predicts with: a few seconds on small files.
+//! Measures the rates that [`ncforge_ops::tune`] predicts with: a few seconds on small files.
 //!
 //! Many reads of one file, each the first after it was opened, take turns. None comes twice in a row, or it would find in the processor's
 //! caches what it needs. The rates that are kept are those with which the cost model
@@ -12,9 +12,9 @@ use std::time::{Duration, Instant};
 use ncforge::codec::filters;
 use ncforge::engine::{Engine, EngineOptions};
 use ncforge::model::{Atomic, DimId, Dimension, GroupId, Storage, VarId, Variable};
-use ncforge::ops::sampling::sample_chunk;
-use ncforge::tune::{Calibration, Coding, Grid, Machine};
 use ncforge::{CreateOptions, Dataset, DatasetMut, Format, Hyperslab, Schema};
+use ncforge_ops::sampling::sample_chunk;
+use ncforge_ops::tune::{Calibration, Coding, Grid, Machine};
 
 use crate::cache;
 use crate::error::{Error, Result};

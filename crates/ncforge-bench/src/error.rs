@@ -49,6 +49,12 @@ pub enum Error {
     Stopped,
 }
 
+impl From<ncforge::codec::Error> for Error {
+    fn from(e: ncforge::codec::Error) -> Self {
+        Error::Ncforge(e.into())
+    }
+}
+
 impl Error {
     pub(crate) fn io(op: &'static str, path: &std::path::Path, source: std::io::Error) -> Self {
         Error::Io { op, path: path.display().to_string(), source }

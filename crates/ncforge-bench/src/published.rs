@@ -163,7 +163,7 @@ pub fn only(steps: Vec<Step>, wanted: &[String]) -> Result<Vec<Step>> {
 
 /// What a step gave, as sections with the published figures beside ours.
 pub fn sections(step: &Step, results: Results) -> Vec<Section> {
-    let line: Vec<String> = step.words.iter().map(|w| ncforge::words::quoted(w)).collect();
+    let line: Vec<String> = step.words.iter().map(|w| ncforge_ops::words::quoted(w)).collect();
     results
         .sections
         .into_iter()

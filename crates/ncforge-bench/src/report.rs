@@ -14,7 +14,7 @@ mod text;
 
 use std::fmt::Write;
 
-pub use ncforge::words::{bytes, seconds};
+pub use ncforge_ops::words::{bytes, seconds};
 
 use crate::environment::Environment;
 

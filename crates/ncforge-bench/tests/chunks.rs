@@ -2,12 +2,12 @@
 
 use std::path::{Path, PathBuf};
 
-use ncforge::tune::{Limits, Machine};
 use ncforge_bench::driver::{Driver, LibnetcdfDriver, NcforgeDriver};
 use ncforge_bench::report::chunks::{regret_csv, regret_table, sweep_csv, sweep_table};
 use ncforge_bench::workload::chunks::regret::{self, RegretOptions, RegretReport};
 use ncforge_bench::workload::chunks::sweep::{self, SweepOptions};
 use ncforge_bench::workload::chunks::{Effort, Files, Variant, grid};
+use ncforge_ops::tune::{Limits, Machine};
 
 fn data(name: &str) -> PathBuf {
     PathBuf::from(env!("CARGO_MANIFEST_DIR")).join("../../data").join(name)

@@ -22,7 +22,7 @@ mod verify;
 use std::ffi::OsString;
 
 use ncforge::engine::{Engine, EngineOptions};
-use ncforge::words::quoted;
+use ncforge_ops::words::quoted;
 
 use crate::args::{Cli, Command, GlobalArgs};
 use crate::exit::{Exit, Failure, Result};

@@ -10,7 +10,7 @@ use std::io::{IsTerminal, Write};
 use std::sync::atomic::{AtomicBool, Ordering};
 
 use anstyle::{AnsiColor, Style};
-use ncforge::ops::doctor::Severity;
+use ncforge_ops::doctor::Severity;
 
 use crate::args::{ColorWhen, GlobalArgs, ProgressKind};
 use crate::exit::Failure;

@@ -11,8 +11,8 @@ use std::thread::JoinHandle;
 use std::time::{Duration, Instant};
 
 use indicatif::{ProgressBar, ProgressDrawTarget, ProgressStyle};
-use ncforge::ops::progress::Progress;
-use ncforge::words::bytes;
+use ncforge_ops::progress::Progress;
+use ncforge_ops::words::bytes;
 
 use crate::args::ProgressKind;
 use crate::interrupt;

@@ -3,8 +3,8 @@
 use std::path::PathBuf;
 
 use ncforge::model::{GroupId, VarId};
-use ncforge::ops::alike::{self, Alike, Candidate};
 use ncforge::{Dataset, Result};
+use ncforge_ops::alike::{self, Alike, Candidate};
 use numpy::PyArray1;
 use pyo3::prelude::*;
 use pyo3::types::PyList;

@@ -3,9 +3,9 @@
 use ncforge::Result;
 use ncforge::engine::parse_size;
 use ncforge::model::{Atomic, Attribute, DimId, Dimension, Schema, Variable};
-use ncforge::ops::choosing::{Choosing, Cut};
-use ncforge::ops::copy::CopyOptions;
-use ncforge::tune::{Access, Limits, Machine, StorageKind, axes_along};
+use ncforge_ops::choosing::{Choosing, Cut};
+use ncforge_ops::copy::CopyOptions;
+use ncforge_ops::tune::{Access, Limits, Machine, StorageKind, axes_along};
 use pyo3::prelude::*;
 
 use crate::define::{NewStorage, TypeName, filter_list};

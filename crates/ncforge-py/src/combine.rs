@@ -3,10 +3,10 @@
 use std::path::{Path, PathBuf};
 
 use ncforge::Result;
-use ncforge::ops::combine::{
+use ncforge_ops::combine::{
     self as tiling, CombineOptions, Differing, GenericScheme, Holes, Placement, SchemeChoice, TileChunks,
 };
-use ncforge::ops::copy::{ChunkSpec, CopyOptions, Names, history_line};
+use ncforge_ops::copy::{ChunkSpec, CopyOptions, Names, history_line};
 use pyo3::prelude::*;
 
 use crate::encoder::Asked;

@@ -8,9 +8,9 @@ use ncforge::model::{
     Atomic, Attribute, DType, Definition, DimId, Dimension, Endian, Field, Fill, Filter, Format, Group,
     GroupId, Schema, Storage, TypeId, UserKind, UserType, VarId, Variable,
 };
-use ncforge::ops::choosing::{Choosing, Cut};
-use ncforge::tune::axes_along;
 use ncforge::{Error, Result};
+use ncforge_ops::choosing::{Choosing, Cut};
+use ncforge_ops::tune::axes_along;
 use pyo3::prelude::*;
 
 use crate::describe::code;

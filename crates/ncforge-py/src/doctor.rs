@@ -3,9 +3,9 @@
 use std::path::PathBuf;
 
 use ncforge::Result;
-use ncforge::ops::doctor::{self as examining, DoctorOptions, Profile, ReaderCache, Report};
-use ncforge::tune::Access;
 use ncforge_bench::driver::LibnetcdfDriver;
+use ncforge_ops::doctor::{self as examining, DoctorOptions, Profile, ReaderCache, Report};
+use ncforge_ops::tune::Access;
 use pyo3::prelude::*;
 use serde_json::{Value, json};
 

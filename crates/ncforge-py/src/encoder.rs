@@ -3,8 +3,8 @@
 use std::path::PathBuf;
 
 use ncforge::engine::{Engine, EngineOptions};
-use ncforge::ops::copy::{Elsewhere, EncodedChunks, Encoder as Inner, GroupId};
 use ncforge::{Error, Result};
+use ncforge_ops::copy::{Elsewhere, EncodedChunks, Encoder as Inner, GroupId};
 use pyo3::prelude::*;
 use pyo3::types::{PyBytes, PyList};
 
@@ -92,7 +92,13 @@ impl Encoder {
         threads: Option<usize>,
     ) -> PyResult<Self> {
         outside(py, || {
-            Inner::for_combine(&tiles, &target, &request.options(&target)?, &ticket, &engine(threads)?)
+            ncforge_ops::combine::encoder(
+                &tiles,
+                &target,
+                &request.options(&target)?,
+                &ticket,
+                &engine(threads)?,
+            )
         })
         .map(Self)
     }

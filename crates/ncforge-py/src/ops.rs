@@ -3,13 +3,13 @@
 use std::path::PathBuf;
 
 use ncforge::engine::{Engine, EngineOptions, parse_size};
-use ncforge::ops::compare::CompareOptions;
-use ncforge::ops::copy::{ChunkSpec, Chunks, Codec, CopyOptions, Names, history_line};
-use ncforge::ops::describe::{self, CdlOptions};
-use ncforge::ops::doctor::{DoctorOptions, anatomy};
-use ncforge::tune::codec::Goal;
-use ncforge::tune::{Access, Machine};
 use ncforge::{Dataset, Format, Result};
+use ncforge_ops::compare::CompareOptions;
+use ncforge_ops::copy::{ChunkSpec, Chunks, Codec, CopyOptions, Names, history_line};
+use ncforge_ops::describe::{self, CdlOptions};
+use ncforge_ops::doctor::{DoctorOptions, anatomy};
+use ncforge_ops::tune::codec::Goal;
+use ncforge_ops::tune::{Access, Machine};
 use pyo3::prelude::*;
 use pyo3::types::PyBytes;
 
@@ -144,10 +144,10 @@ pub(crate) fn copy(
         let engine = request.engine()?;
         let options = request.options()?;
         let report = match elsewhere {
-            None => ncforge::ops::copy::copy(&source, &target, &options, &engine, callback)?,
+            None => ncforge_ops::copy::copy(&source, &target, &options, &engine, callback)?,
             Some(object) => {
                 let asked = Asked::new(object, callback).map_err(|e| invalid(e.to_string()))?;
-                ncforge::ops::copy::copy_with(&source, &target, &options, &engine, callback, &asked)?
+                ncforge_ops::copy::copy_with(&source, &target, &options, &engine, callback, &asked)?
             }
         };
         to_json(&report)
@@ -168,7 +168,7 @@ pub(crate) fn compare(
     reporting(py, progress, |progress| {
         let (left, right) = (Dataset::open(left)?, Dataset::open(right)?);
         let options = CompareOptions { tolerance, strict, vars };
-        to_json(&ncforge::ops::compare::compare(&left, &right, &options, progress)?)
+        to_json(&ncforge_ops::compare::compare(&left, &right, &options, progress)?)
     })
 }
 

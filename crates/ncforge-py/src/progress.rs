@@ -4,7 +4,7 @@ use std::sync::{Mutex, MutexGuard, PoisonError};
 use std::time::{Duration, Instant};
 
 use ncforge::Result;
-use ncforge::ops::progress::Progress;
+use ncforge_ops::progress::Progress;
 use pyo3::prelude::*;
 
 use crate::errors::outside;

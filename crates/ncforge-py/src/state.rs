@@ -191,7 +191,7 @@ impl State {
     pub(crate) fn quantize(&self, var: VarId, how: Quantize) -> Result<()> {
         self.define(|s| {
             how.check(s.schema.var(var).dtype)?;
-            put_attribute(&mut s.schema.vars[var.0].attrs, how.attribute());
+            put_attribute(&mut s.schema.vars[var.0].attrs, ncforge::model::quantization_attribute(how));
             Ok(())
         })?;
         self.writing(|w| {

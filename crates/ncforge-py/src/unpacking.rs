@@ -66,5 +66,5 @@ pub(crate) fn unpack(
 ) -> PyResult<bool> {
     let (stored, out) = (stored.as_slice()?, out.as_slice_mut()?);
     let mask = mask.as_mut().map(|m| m.as_slice_mut()).transpose()?;
-    outside(py, || rules.unpacking()?.unpack(stored, out, mask))
+    outside(py, || Ok(rules.unpacking()?.unpack(stored, out, mask)?))
 }

@@ -3,8 +3,8 @@
 use std::collections::HashMap;
 
 use maud::{Markup, html};
-use ncforge::ops::doctor::{Anatomy, Use};
-use ncforge::words::bytes;
+use ncforge_ops::doctor::{Anatomy, Use};
+use ncforge_ops::words::bytes;
 
 use crate::svg::Svg;
 
@@ -124,7 +124,7 @@ pub(crate) fn map(file: &Anatomy) -> Markup {
 
 #[cfg(test)]
 mod tests {
-    use ncforge::ops::doctor::Run;
+    use ncforge_ops::doctor::Run;
 
     use super::*;
 

@@ -1,8 +1,8 @@
 //! Chunks: the grid with a read on it, and how large every chunk came out.
 
 use maud::{Markup, html};
-use ncforge::ops::doctor::{Read, VariableAnatomy};
-use ncforge::words::{bytes, count, many};
+use ncforge_ops::doctor::{Read, VariableAnatomy};
+use ncforge_ops::words::{bytes, count, many};
 
 use crate::svg::{Side, Svg, short};
 

@@ -1,8 +1,8 @@
 //! The page of `doctor`: what was found, the commands, and what they bring.
 
 use maud::{Markup, html};
-use ncforge::ops::doctor::{Anatomy, Mend, Report, Severity, Slower, fold};
-use ncforge::words::many;
+use ncforge_ops::doctor::{Anatomy, Mend, Report, Severity, Slower, fold};
+use ncforge_ops::words::many;
 
 use crate::page::{drawn, page, summary, variable_id};
 use crate::{bytes, reads, variable};

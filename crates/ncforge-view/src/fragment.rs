@@ -4,7 +4,7 @@
 //! is unknown get the light one, on paper of its own.)
 
 use maud::{Markup, PreEscaped, html};
-use ncforge::ops::doctor::{Anatomy, Report};
+use ncforge_ops::doctor::{Anatomy, Report};
 
 use crate::doctor;
 use crate::page::{DRAWINGS, file_section};

@@ -1,11 +1,11 @@
 //! Pages and drawings of netCDF files: chunks with the reads on them, a map of the file's bytes, sizes of chunks, and what
 //! a copy would bring. A page is one text that needs no network and no script, for light and dark, screens and printers.
 //!
-//! What is drawn is [`ncforge::ops::doctor::Anatomy`]; nothing here looks at a file.
+//! What is drawn is [`ncforge_ops::doctor::Anatomy`]; nothing here looks at a file.
 //!
 //! ```
 //! use ncforge::engine::Engine;
-//! use ncforge::ops::doctor::{DoctorOptions, anatomy};
+//! use ncforge_ops::doctor::{DoctorOptions, anatomy};
 //! use ncforge_view::info_page;
 //! # use ncforge::{Dimension, DatasetMut, CreateOptions, Format, Hyperslab, Schema, Variable};
 //! # use ncforge::model::{Atomic, DimId};

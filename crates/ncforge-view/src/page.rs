@@ -1,8 +1,8 @@
 //! The page: head, style, one section a file.
 
 use maud::{DOCTYPE, Markup, PreEscaped, html};
-use ncforge::ops::doctor::{Anatomy, Use};
-use ncforge::words::{bytes, many};
+use ncforge_ops::doctor::{Anatomy, Use};
+use ncforge_ops::words::{bytes, many};
 
 use crate::{bytes as map, variable};
 

@@ -1,8 +1,8 @@
 //! One variable on a page.
 
 use maud::{Markup, html};
-use ncforge::ops::doctor::VariableAnatomy;
-use ncforge::words::{bytes, many, shape, times};
+use ncforge_ops::doctor::VariableAnatomy;
+use ncforge_ops::words::{bytes, many, shape, times};
 
 use crate::{chunks, reads};
 

@@ -77,7 +77,7 @@ use crate::error::Result;
 use crate::model::{Definition, Format, Schema};
 use crate::store::{Part, ReadStore, WriteStore};
 
-pub(crate) use common::{CommonHeader, ValuePlace};
+pub use common::{CommonHeader, ValuePlace};
 
 /// How a file is created.
 #[derive(Clone, Debug, PartialEq, Eq)]

@@ -1,102 +1,54 @@
-//! How bytes are encoded: the filters that netCDF-4 chunks pass through, and the byte kernels under them.
-//!
-//! A variable's filters become one [`CodecChain`]; the chain turns a stored chunk into elements and back.
-//! Each filter lives in a file of its own, which says what specification it follows:
-//!
-//! | number | filter | decode | encode |
-//! |---|---|---|---|
-//! | 1 | [`deflate`] (zlib streams) | yes | yes |
-//! | 2 | [`shuffle`](kernels::shuffle) | yes | yes |
-//! | 3 | [`fletcher32`] | yes | yes |
-//! | 4 | [`szip`] (CCSDS 121.0-B) | yes | no |
-//! | 5 | [`nbit`] | yes | no |
-//! | 6 | [`scaleoffset`] | yes | no |
-//! | 307 | [`bzip2`] | yes | yes |
-//! | 32000 | [`lzf`] | yes | yes |
-//! | 32001 | [`blosc`] (version 1; all compressors but Snappy) | yes | yes |
-//! | 32004 | [`lz4`] | yes | yes |
-//! | 32008 | [`bitshuffle`], with LZ4 or zstd or neither | yes | yes |
-//! | 32015 | [`zstd`] | yes | yes |
-//! | 32022, 32023, 37373 | quantizations (BitGroom, Granular BitRound, BitRound) | nothing to undo | no |
-//!
-//! What holds for all of them:
-//!
-//! * **No stream is believed.** Lengths inside a stream are checked against the chunk's size before anything
-//!   is allocated; damaged bytes give [`Error::Corrupt`], never a panic.
-//! * **Exact lengths.** A chunk decodes to exactly as many bytes as it has elements, or it is damaged.
-//! * **No allocation in the steady state.** Intermediate stages live in buffers that belong to the thread.
-//!
-//! A chain knows no file: its errors say `chunk` where the path belongs, and [`locate`] puts file and byte
-//! offset in.
-//!
-//! ```
-//! use ncforge::codec::{CodecChain, filters};
-//!
-//! let chain = CodecChain::new(&[filters::shuffle(4), filters::deflate(4)], 4)?;
-//! let values: Vec<u8> = (0..4096u32).flat_map(|v| v.to_le_bytes()).collect();
-//! let (encoded, mask) = chain.encode(&values)?;
-//! assert!(encoded.len() < values.len() / 4);
-//!
-//! let mut back = vec![0; values.len()];
-//! chain.decode(&encoded, mask, &mut back)?;
-//! assert_eq!(back, values);
-//! # Ok::<(), ncforge::Error>(())
-//! ```
+//! How bytes are encoded: the crate `ncforge-codec`, and what becomes of its errors in a file.
 
-mod bits;
-pub mod bitshuffle;
-pub mod blosc;
-pub mod bzip2;
-mod chain;
-pub mod deflate;
-pub mod filters;
-pub mod fletcher32;
-pub mod kernels;
-pub mod lz4;
-pub mod lzf;
-pub mod nbit;
-pub(crate) mod padded;
-pub mod quantize;
-pub mod scaleoffset;
-mod scratch;
-mod stage;
-mod step;
-pub mod szip;
-pub mod unpack;
-pub(crate) mod widen;
-pub mod zstd;
+pub use ncforge_codec::*;
 
-#[cfg(test)]
-mod tests;
+/// What stands in an error where the path belongs, until [`locate`] replaces it.
+const CHUNK: &str = "chunk";
 
-pub use chain::CodecChain;
-pub use filters::{describe, filter_name};
-pub use scratch::Scratch;
-pub use stage::Stage;
-
-use crate::error::Error;
-
-/// What stands in an error where the path belongs, until [`locate`] fills it in.
-pub(crate) const CHUNK: &str = "chunk";
-
-/// The bytes of one filter's stream do not follow their format.
-pub(crate) fn damaged(filter: &str, what: impl std::fmt::Display) -> Error {
-    Error::corrupt(CHUNK, None, format!("{filter}: {what}"))
+impl From<Error> for crate::Error {
+    fn from(e: Error) -> Self {
+        match e {
+            Error::Corrupt(what) => crate::Error::corrupt(CHUNK, None, what),
+            Error::Unsupported(what) => crate::Error::Unsupported { path: CHUNK.into(), what },
+            other => crate::Error::Invalid(other.to_string()),
+        }
+    }
 }
 
-/// Puts the file (and the chunk's byte offset) into an error that came out of a chain.
+/// Puts the file (and the chunk's byte offset) into an error that came out of a chain of filters.
 ///
 /// ```
 /// # use ncforge::codec::{CodecChain, filters, locate};
 /// let chain = CodecChain::new(&[filters::fletcher32()], 1)?;
 /// let error = chain.decode(&[1, 2, 3, 4, 9, 9, 9, 9], 0, &mut [0; 4]).unwrap_err();
-/// assert!(locate(error, "a.nc", 4096).to_string().starts_with("`a.nc` is damaged at byte 4096: fletcher32"));
+/// let error = locate(error, "a.nc", 4096);
+/// assert!(error.to_string().starts_with("`a.nc` is damaged at byte 4096: fletcher32"));
 /// # Ok::<(), ncforge::Error>(())
 /// ```
-pub fn locate(error: Error, file: impl Into<String>, at: impl Into<Option<u64>>) -> Error {
-    match error {
-        Error::Corrupt { path, offset: None, what } if path == CHUNK => Error::corrupt(file, at, what),
-        Error::Unsupported { path, what } if path == CHUNK => Error::Unsupported { path: file.into(), what },
+pub fn locate(
+    error: impl Into<crate::Error>,
+    file: impl Into<String>,
+    at: impl Into<Option<u64>>,
+) -> crate::Error {
+    match error.into() {
+        crate::Error::Corrupt { path, offset: None, what } if path == CHUNK => {
+            crate::Error::corrupt(file, at, what)
+        }
+        crate::Error::Unsupported { path, what } if path == CHUNK => {
+            crate::Error::Unsupported { path: file.into(), what }
+        }
         other => other,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn an_unknown_filter_is_named_with_its_file() {
+        let zfp = Filter { id: 32013, params: vec![1, 2], optional: false };
+        let error = locate(CodecChain::new(&[zfp], 4).unwrap_err(), "a.nc", None);
+        assert_eq!(error.to_string(), "`a.nc`: filter 32013 (zfp) is not supported");
     }
 }

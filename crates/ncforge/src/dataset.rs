@@ -262,7 +262,7 @@ impl Dataset {
     }
 
     /// Says that something of it was read, not by its own methods.
-    pub(crate) fn note_read(&self) {
+    pub fn note_read(&self) {
         self.inner.was_read.store(true, Ordering::Relaxed);
     }
 

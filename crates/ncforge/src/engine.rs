@@ -62,9 +62,9 @@ use crate::model::{Values, VarId};
 use crate::select::{Hyperslab, Picks};
 use crate::store::ReadStore;
 
-pub(crate) use fill::native_fill;
+pub use fill::native_fill;
 pub use options::{EngineOptions, parse_size};
-pub(crate) use parts::{Part, Region, Rows, overlap};
+pub use parts::{Part, Region, Rows, overlap};
 pub use stats::EngineStats;
 pub use stop::with_stop;
 pub use writer::Writer;
@@ -104,7 +104,7 @@ impl Engine {
     }
 
     /// An engine that keeps to what it is asked for: for work that plans its own reads, and its own memory.
-    pub(crate) fn without_read_ahead(options: EngineOptions) -> Result<Self> {
+    pub fn without_read_ahead(options: EngineOptions) -> Result<Self> {
         Ok(Self::from_resolved(&options.resolve()?, false))
     }
 
@@ -170,7 +170,7 @@ impl Engine {
     }
 
     /// Lets go of everything of one store.
-    pub(crate) fn forget_store(&self, store: &Arc<dyn ReadStore>) {
+    pub fn forget_store(&self, store: &Arc<dyn ReadStore>) {
         if !self.inner.pool.is_forked() {
             self.forget_ahead(store);
             self.inner.cache.forget_store(store);

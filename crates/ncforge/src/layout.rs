@@ -9,7 +9,7 @@ use std::sync::Arc;
 use crate::codec::CodecChain;
 use crate::error::Result;
 
-pub use crate::element::{Element, Order, SwapField, is_swapped};
+pub use crate::codec::{Element, Order, SwapField, is_swapped};
 
 /// Where a variable's bytes lie and how they are encoded.
 #[derive(Clone, Debug)]

@@ -13,9 +13,6 @@
 //! * [`classic`], [`hdf5`], [`netcdf4`] – the formats;
 //! * [`engine`] – plan, fetch, decode, scatter; gather, encode, place;
 //! * [`dataset`] – files of any format as users hold them: [`Dataset`], [`DatasetMut`];
-//! * [`tune`] – choosing chunk shapes;
-//! * [`ops`] – work on whole files;
-//! * [`words`] – numbers and names as people read them.
 #![deny(unsafe_op_in_unsafe_fn)]
 
 pub mod buffer;
@@ -23,18 +20,14 @@ pub mod classic;
 pub mod codec;
 pub mod container;
 pub mod dataset;
-pub mod element;
 pub mod engine;
 pub mod error;
 pub mod hdf5;
 pub mod layout;
 pub mod model;
 pub mod netcdf4;
-pub mod ops;
 pub mod select;
 pub mod store;
-pub mod tune;
-pub mod words;
 
 pub use buffer::Buffer;
 pub use container::{Container, ContainerMut};

@@ -8,13 +8,17 @@
 
 mod definition;
 mod dtype;
+mod element;
 mod name;
+mod quantized;
 mod schema;
 mod value;
 
 pub use definition::Definition;
 pub use dtype::{Atomic, DType, Field, UserKind, UserType};
+pub use element::element_of;
 pub use name::{check_name, decode_name, encode_name};
+pub use quantized::{quantization_attribute, quantization_of};
 pub use schema::{
     Attribute, Cause, DimId, Dimension, Endian, Fill, Filter, Format, Group, GroupId, Schema, Skipped,
     Storage, TypeId, VarId, Variable,

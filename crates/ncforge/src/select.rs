@@ -3,10 +3,12 @@
 //! Shapes, starts, counts and strides are in elements, slowest dimension first.
 
 mod picks;
+mod row;
 
 use crate::error::{Error, Result};
 
 pub use picks::{Pick, Picks};
+pub use row::{Row, sharing};
 
 /// A regular selection of an array: from `start`, `count` elements, `stride` apart, on every dimension.
 ///

@@ -5,10 +5,10 @@
 
 mod blocks;
 mod file;
-pub(crate) mod lock;
+pub mod lock;
 mod memory;
 mod near;
-pub(crate) mod output;
+pub mod output;
 pub mod packed;
 mod profile;
 mod recorded;
@@ -109,6 +109,6 @@ pub trait WriteStore: ReadStore {
 }
 
 /// A read of `len` bytes at `offset` of a store that ends at byte `end`.
-pub(crate) fn past_end(name: &str, len: u64, offset: u64, end: u64) -> Error {
+pub fn past_end(name: &str, len: u64, offset: u64, end: u64) -> Error {
     Error::corrupt(name, offset, format!("{len} bytes are needed here, the file ends at byte {end}"))
 }

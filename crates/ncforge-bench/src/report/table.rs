@@ -122,7 +122,7 @@ fn rounded(v: f64) -> String {
 
 /// When something was measured, where that is known.
 pub(crate) fn measured(results: &crate::result::Results) -> String {
-    if results.time == 0 { String::new() } else { ncforge::words::iso_date(results.time) }
+    if results.time == 0 { String::new() } else { ncforge_ops::words::iso_date(results.time) }
 }
 
 /// The machine, as pairs of a name and what is known.
@@ -162,7 +162,7 @@ pub(crate) fn machine(results: &crate::result::Results) -> Vec<(&'static str, St
     card.push(("libraries", engines.join("; ")));
     card.push(("revision of the folder", known(&e.revision)));
     if !results.arguments.is_empty() {
-        let words: Vec<String> = results.arguments.iter().map(|w| ncforge::words::quoted(w)).collect();
+        let words: Vec<String> = results.arguments.iter().map(|w| ncforge_ops::words::quoted(w)).collect();
         card.push(("command", format!("ncforge {}", words.join(" "))));
     }
     card.retain(|(_, v)| !v.is_empty());

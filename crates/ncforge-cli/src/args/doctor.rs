@@ -3,7 +3,7 @@
 use std::path::PathBuf;
 
 use clap::{Args, ValueEnum};
-use ncforge::ops::doctor::Codes;
+use ncforge_ops::doctor::Codes;
 
 use super::{GlobalArgs, StorageArg};
 

@@ -18,7 +18,7 @@ impl FromStr for Size {
 impl fmt::Display for Size {
     /// As a person reads it: three digits and a binary unit.
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str(&ncforge::words::bytes(self.0))
+        f.write_str(&ncforge_ops::words::bytes(self.0))
     }
 }
 

@@ -18,11 +18,11 @@ mod team;
 
 use std::path::{Path, PathBuf};
 
-use ncforge::tune::Machine;
 use ncforge_bench::driver::{Driver, NcforgeDriver};
 use ncforge_bench::report::access::{access_results, access_table};
 use ncforge_bench::result::{Results, results_csv};
 use ncforge_bench::workload::access::{AccessOptions, Pattern, run as run_access};
+use ncforge_ops::tune::Machine;
 use tempfile::TempDir;
 
 use super::Context;

@@ -3,10 +3,10 @@
 pub(crate) mod report;
 
 use ncforge::Error;
-use ncforge::ops::combine::{
+use ncforge_ops::combine::{
     CombineOptions, Differing, GenericScheme, Holes, Placement, SchemeChoice, TileChunks, combine, plan,
 };
-use ncforge::ops::copy::{ChunkSpec, CopyOptions, partial_path};
+use ncforge_ops::copy::{ChunkSpec, CopyOptions, partial_path};
 
 use super::options::{copying, format, only};
 use super::{Context, page};

@@ -1,8 +1,8 @@
 //! `ncforge compare`
 
 use ncforge::Dataset;
-use ncforge::ops::compare::{CompareOptions, Comparison, compare};
-use ncforge::words::{bytes, count, many};
+use ncforge_ops::compare::{CompareOptions, Comparison, compare};
+use ncforge_ops::words::{bytes, count, many};
 
 use super::{Context, document};
 use crate::args::CompareArgs;

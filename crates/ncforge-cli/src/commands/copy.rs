@@ -5,9 +5,9 @@ pub(crate) mod report;
 use ncforge::codec::quantize::Quantize;
 use ncforge::engine::Engine;
 use ncforge::model::Endian;
-use ncforge::ops::copy::{ChunkSpec, Chunks, CopyOptions, FilterSpec, copy, partial_path, plan};
-use ncforge::ops::doctor::Profile;
 use ncforge::{Dataset, Error};
+use ncforge_ops::copy::{ChunkSpec, Chunks, CopyOptions, FilterSpec, copy, partial_path, plan};
+use ncforge_ops::doctor::Profile;
 
 use super::options::{copying, format, only};
 use super::tune::choosing;

@@ -4,13 +4,13 @@ mod text;
 
 use std::path::PathBuf;
 
-use ncforge::ops::doctor::{
+use ncforge_bench::driver::LibnetcdfDriver;
+use ncforge_ops::doctor::{
     DoctorOptions, Finding, Profile, ReaderCache, Report, Severity, anatomy, examine, examine_across, json,
     rules,
 };
-use ncforge::ops::progress::Progress;
-use ncforge::tune::Access;
-use ncforge_bench::driver::LibnetcdfDriver;
+use ncforge_ops::progress::Progress;
+use ncforge_ops::tune::Access;
 use serde_json::{Value, json as object};
 
 use super::options::machine_on;

@@ -3,10 +3,10 @@
 use std::path::Path;
 
 use ncforge::Dataset;
-use ncforge::ops::describe::{self, CdlOptions};
-use ncforge::ops::doctor::{DoctorOptions, anatomy};
-use ncforge::ops::progress::Progress;
-use ncforge::tune::Machine;
+use ncforge_ops::describe::{self, CdlOptions};
+use ncforge_ops::doctor::{DoctorOptions, anatomy};
+use ncforge_ops::progress::Progress;
+use ncforge_ops::tune::Machine;
 use serde_json::json;
 
 use super::tune::reads;

@@ -3,8 +3,8 @@
 mod translate;
 
 use ncforge::Dataset;
-use ncforge::ops::copy::copy;
-use ncforge::words::{bytes, many};
+use ncforge_ops::copy::copy;
+use ncforge_ops::words::{bytes, many};
 
 use super::{Context, page};
 use crate::args::NccopyArgs;

@@ -14,7 +14,7 @@ use std::path::PathBuf;
 use ncforge::Schema;
 use ncforge::engine::{Engine, EngineOptions};
 use ncforge::model::VarId;
-use ncforge::ops::combine::{CombineOptions, combine, plan};
+use ncforge_ops::combine::{CombineOptions, combine, plan};
 
 use self::hints::Hints;
 use super::combine::report;

@@ -3,9 +3,9 @@
 use std::time::Duration;
 
 use ncforge::model::Format;
-use ncforge::ops::copy::{Codec, CopyOptions, Names, history_line};
-use ncforge::tune::codec::Goal;
-use ncforge::tune::{Machine, StorageKind};
+use ncforge_ops::copy::{Codec, CopyOptions, Names, history_line};
+use ncforge_ops::tune::codec::Goal;
+use ncforge_ops::tune::{Machine, StorageKind};
 
 use super::Context;
 use crate::args::{CodecArg, CodecArgs, FormatArg, GoalArg, OnlyArgs, RunArgs, StorageArg, WrittenArgs};

@@ -3,9 +3,9 @@
 use std::path::Path;
 
 use ncforge::Error;
-use ncforge::ops::pack::{PackOptions, PackReport, compact, pack, unpack};
 use ncforge::store::packed::{Codec, Options};
-use ncforge::words::bytes;
+use ncforge_ops::pack::{PackOptions, PackReport, compact, pack, unpack};
+use ncforge_ops::words::bytes;
 
 use super::{Context, document, page};
 use crate::args::{CompactArgs, PackArgs, PackCodec, UnpackArgs};
@@ -28,7 +28,7 @@ pub(crate) fn run(args: &PackArgs, cx: &Context<'_>) -> Result {
 pub(crate) fn run_unpack(args: &UnpackArgs, cx: &Context<'_>) -> Result {
     page::check_folder(&args.output)?;
     let engine = cx.engine()?;
-    let work = |progress: &dyn ncforge::ops::progress::Progress| {
+    let work = |progress: &dyn ncforge_ops::progress::Progress| {
         unpack(&args.input, &args.output, args.told.overwrite, &engine, progress)
     };
     done(cx, args.told.json, ("unpack", "unpacked"), work)
@@ -59,7 +59,7 @@ fn done(
     cx: &Context<'_>,
     json: bool,
     (name, word): (&str, &str),
-    work: impl FnOnce(&dyn ncforge::ops::progress::Progress) -> ncforge::Result<PackReport>,
+    work: impl FnOnce(&dyn ncforge_ops::progress::Progress) -> ncforge::Result<PackReport>,
 ) -> Result {
     interrupt::catch();
     let progress = cx.printer.progress(name);

@@ -3,9 +3,9 @@
 use std::path::PathBuf;
 
 use ncforge::Error;
-use ncforge::ops::copy::CopyOptions;
-use ncforge::ops::split::{SplitOptions, TileScheme, split};
-use ncforge::words::bytes;
+use ncforge_ops::copy::CopyOptions;
+use ncforge_ops::split::{SplitOptions, TileScheme, split};
+use ncforge_ops::words::bytes;
 
 use super::options::{coding, format};
 use super::{Context, document, page};

@@ -2,9 +2,9 @@
 
 use ncforge::Dataset;
 use ncforge::model::VarId;
-use ncforge::ops::choosing::{Choosing, chunks_for_all, why_none};
-use ncforge::tune::{Access, Calibration, Limits};
-use ncforge::words::{bytes, seconds};
+use ncforge_ops::choosing::{Choosing, chunks_for_all, why_none};
+use ncforge_ops::tune::{Access, Calibration, Limits};
+use ncforge_ops::words::{bytes, seconds};
 use serde_json::json;
 
 use super::options::machine_on;

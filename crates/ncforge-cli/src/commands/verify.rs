@@ -1,8 +1,8 @@
 //! `ncforge verify`
 
-use ncforge::ops::pack::{VerifyReport, verify};
-use ncforge::ops::progress::Progress;
-use ncforge::words::{count, many};
+use ncforge_ops::pack::{VerifyReport, verify};
+use ncforge_ops::progress::Progress;
+use ncforge_ops::words::{count, many};
 use serde_json::json;
 
 use super::Context;

@@ -17,7 +17,7 @@ use crate::store::ReadStore;
 
 /// A header that others are compared with.
 #[derive(Debug)]
-pub(crate) struct CommonHeader {
+pub struct CommonHeader {
     bytes: Vec<u8>,
     file_len: u64,
     /// In the order of their bytes.
@@ -26,11 +26,11 @@ pub(crate) struct CommonHeader {
 
 /// Where the values of an attribute stand.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub(crate) struct ValuePlace {
+pub struct ValuePlace {
     /// Whose attribute; `None`: the file's.
-    pub(crate) var: Option<VarId>,
+    pub var: Option<VarId>,
     /// Its number among those.
-    pub(crate) attr: usize,
+    pub attr: usize,
     bytes: Range<usize>,
     /// Bytes of a number.
     unit: usize,
@@ -40,7 +40,7 @@ pub(crate) struct ValuePlace {
 
 impl CommonHeader {
     /// That of a classic file.
-    pub(crate) fn of(store: &dyn ReadStore) -> Result<CommonHeader> {
+    pub fn of(store: &dyn ReadStore) -> Result<CommonHeader> {
         let mut found = Vec::new();
         let header = parse_noting(store, &mut |range| found.push(range.start as usize..range.end as usize))?;
         let schema = &header.schema;
@@ -63,18 +63,18 @@ impl CommonHeader {
     }
 
     /// Bytes of the header.
-    pub(crate) fn len(&self) -> u64 {
+    pub fn len(&self) -> u64 {
         self.bytes.len() as u64
     }
 
     /// Bytes of its file.
-    pub(crate) fn file_len(&self) -> u64 {
+    pub fn file_len(&self) -> u64 {
         self.file_len
     }
 
     /// The attributes whose values differ in the file of the same length that begins with `first`; `None` if anything
     /// else does.
-    pub(crate) fn differing(&self, first: &[u8]) -> Option<Vec<&ValuePlace>> {
+    pub fn differing(&self, first: &[u8]) -> Option<Vec<&ValuePlace>> {
         let first = first.get(..self.bytes.len())?;
         let mut out = Vec::new();
         let mut at = 0;
@@ -97,7 +97,7 @@ impl CommonHeader {
 
 impl ValuePlace {
     /// The values that stand there in another file.
-    pub(crate) fn values(&self, first: &[u8]) -> Values {
+    pub fn values(&self, first: &[u8]) -> Values {
         let mut values = Values::fixed(&first[self.bytes.clone()]);
         if let Values::Fixed(bytes) = &mut values {
             swap_stored(bytes, self.unit);
@@ -106,7 +106,7 @@ impl ValuePlace {
     }
 
     /// The attribute in a description.
-    pub(crate) fn of<'a>(&self, schema: &'a Schema) -> &'a Attribute {
+    pub fn of<'a>(&self, schema: &'a Schema) -> &'a Attribute {
         match self.var {
             Some(v) => &schema.var(v).attrs[self.attr],
             None => &schema.groups[0].attrs[self.attr],
@@ -114,7 +114,7 @@ impl ValuePlace {
     }
 
     /// The same, to be changed.
-    pub(crate) fn of_mut<'a>(&self, schema: &'a mut Schema) -> &'a mut Attribute {
+    pub fn of_mut<'a>(&self, schema: &'a mut Schema) -> &'a mut Attribute {
         let attrs = match self.var {
             Some(v) => &mut schema.vars[v.0].attrs,
             None => &mut schema.groups[0].attrs,

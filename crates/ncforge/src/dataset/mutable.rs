@@ -11,7 +11,7 @@ use crate::codec::quantize::Quantize;
 use crate::container::{Container, put_attribute};
 use crate::engine::{Engine, Writer};
 use crate::error::{Error, Result};
-use crate::model::{DimId, Schema, Values, VarId};
+use crate::model::{DimId, Schema, Values, VarId, quantization_attribute, quantization_of};
 use crate::netcdf4::Alignment;
 use crate::select::{Hyperslab, Picks};
 use crate::store::lock::Kind;
@@ -192,7 +192,7 @@ impl DatasetMut {
             }
             let schema = container.schema();
             let quantized =
-                schema.var_ids().filter_map(|v| Some((v, Quantize::of(schema.var(v))?))).collect();
+                schema.var_ids().filter_map(|v| Some((v, quantization_of(schema.var(v))?))).collect();
             return Ok(Self {
                 writer: Writer::new(engine.clone(), container),
                 path: path.to_owned(),
@@ -331,7 +331,7 @@ impl DatasetMut {
     pub fn quantize(&mut self, var: VarId, how: Quantize) -> Result<()> {
         let mut schema = self.schema().clone();
         how.check(schema.var(var).dtype)?;
-        put_attribute(&mut schema.vars[var.0].attrs, how.attribute());
+        put_attribute(&mut schema.vars[var.0].attrs, quantization_attribute(how));
         self.writer.redefine(schema)?;
         self.quantized.insert(var, how);
         Ok(())

@@ -31,8 +31,8 @@ use super::tuning::{AHEAD_FETCH, AHEAD_PAGE};
 use crate::layout::{Place, VarLayout};
 use crate::model::VarId;
 use crate::select::Hyperslab;
+use crate::select::Row;
 use crate::store::ReadStore;
-use crate::tune::Row;
 
 use job::{Window, Work};
 use pattern::{Level, Pattern};

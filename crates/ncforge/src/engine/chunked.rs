@@ -15,8 +15,8 @@ use super::scratch::{Block, Scratch};
 use super::shared::SharedOut;
 use super::stats::add;
 use super::tuning::{DECODE_PARALLEL, JOIN_MIN, JOIN_PLAIN, PLAN_WINDOW, STAGED_ROW};
-use crate::codec::padded::{PaddedInput, ROOM};
 use crate::codec::{self, CodecChain, Stage, kernels};
+use crate::codec::{PADDING, PaddedInput};
 use crate::error::{Error, Result};
 use crate::layout::{ChunkIndex, ChunkRecord, Order, VarLayout};
 use crate::select::Hyperslab;
@@ -196,7 +196,7 @@ impl ChunkedRead<'_> {
                     return Err(explain(past_end(self.store.name(), end - first, first, self.store.len())));
                 }
                 let len = (end - first) as usize;
-                let mut lease = inner.scratch.lease(len + ROOM);
+                let mut lease = inner.scratch.lease(len + PADDING);
                 self.store.read_at(&mut lease[..len], first).map_err(explain)?;
                 fetched = lease;
                 &fetched
@@ -276,7 +276,7 @@ impl ChunkedRead<'_> {
         if boxes::single_run(&piece.axes, element.size) == Some(chunk_bytes) && element.order == Order::Keep {
             // SAFETY: the piece is the caller's alone.
             let dst = unsafe { out.slice(piece.to as usize, len) };
-            return self.codecs.decode_padded(encoded, record.mask, dst);
+            return Ok(self.codecs.decode_padded(encoded, record.mask, dst)?);
         }
         let key = Key::new(self.store, self.var, record.offset);
         let mut freed = Vec::new();
@@ -302,7 +302,7 @@ impl ChunkedRead<'_> {
         } else {
             inner.scratch.give(block);
         }
-        decoded
+        Ok(decoded?)
     }
 
     /// Moves the selected part of a chunk whose shuffle is not undone yet.

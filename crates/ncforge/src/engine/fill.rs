@@ -11,7 +11,7 @@ use crate::layout::VarLayout;
 use crate::select::Hyperslab;
 
 /// One element in native byte order, as what was never written is read.
-pub(crate) fn native_fill(layout: &VarLayout) -> Vec<u8> {
+pub fn native_fill(layout: &VarLayout) -> Vec<u8> {
     let mut fill = layout.fill.clone();
     if fill.len() != layout.element.size {
         fill = vec![0; layout.element.size];

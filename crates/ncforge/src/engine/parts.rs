@@ -19,13 +19,15 @@ use crate::store::ReadStore;
 
 /// A box of the destination that one part fills: its first element and its lengths.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub(crate) struct Region {
-    pub(crate) start: Vec<u64>,
-    pub(crate) count: Vec<u64>,
+pub struct Region {
+    /// First element along each dimension.
+    pub start: Vec<u64>,
+    /// Elements along each dimension.
+    pub count: Vec<u64>,
 }
 
 /// The places that one part fills: the same region in each of the arrays.
-pub(crate) struct Part<'a> {
+pub struct Part<'a> {
     engine: &'a Engine,
     region: &'a Region,
     /// Byte steps of an array.
@@ -39,20 +41,22 @@ pub(crate) struct Part<'a> {
 }
 
 /// Elements that are in memory as they are stored: rows of an array's first dimension.
-pub(crate) struct Rows<'a> {
-    pub(crate) bytes: &'a [u8],
+pub struct Rows<'a> {
+    /// The elements, as the store has them.
+    pub bytes: &'a [u8],
     /// Where the first one begins.
-    pub(crate) at: u64,
+    pub at: u64,
     /// Bytes from an element to the next along each dimension.
-    pub(crate) steps: &'a [u64],
-    pub(crate) element: &'a Element,
+    pub steps: &'a [u64],
+    /// What they become in memory.
+    pub element: &'a Element,
     /// Which rows of the region they are.
-    pub(crate) rows: Range<u64>,
+    pub rows: Range<u64>,
 }
 
 impl Part<'_> {
     /// Reads a selection of a variable, as many elements on every dimension as the region has.
-    pub(crate) fn read(
+    pub fn read(
         &mut self,
         array: usize,
         container: &dyn Container,
@@ -76,7 +80,7 @@ impl Part<'_> {
     }
 
     /// Has bytes of a store in memory that is used again.
-    pub(crate) fn fetch(
+    pub fn fetch(
         &mut self,
         store: &dyn ReadStore,
         offset: u64,
@@ -91,7 +95,7 @@ impl Part<'_> {
     }
 
     /// Takes rows from memory.
-    pub(crate) fn take(&mut self, array: usize, from: &Rows<'_>) -> Result<()> {
+    pub fn take(&mut self, array: usize, from: &Rows<'_>) -> Result<()> {
         let (count, rows) = (&self.region.count, &from.rows);
         let fits = rows.start <= rows.end
             && count.first().is_some_and(|&n| rows.end <= n)
@@ -131,7 +135,7 @@ impl Engine {
     ///
     /// # Errors
     /// Regions that overlap or reach outside, parts that do not fit their region, and as reading.
-    pub(crate) fn read_parts(
+    pub fn read_parts(
         &self,
         shape: &[u64],
         size: usize,
@@ -191,7 +195,7 @@ fn check(shape: &[u64], regions: &[Region]) -> Result<()> {
 }
 
 /// Whether two boxes share an element.
-pub(crate) fn overlap(a: &Region, b: &Region) -> bool {
+pub fn overlap(a: &Region, b: &Region) -> bool {
     (0..a.start.len()).all(|d| a.start[d] < b.start[d] + b.count[d] && b.start[d] < a.start[d] + a.count[d])
 }
 

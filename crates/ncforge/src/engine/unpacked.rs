@@ -123,7 +123,7 @@ fn read_whole(
 ) -> Result<bool> {
     if rules.scaling.is_none() {
         engine.read_bytes(container, var, slab, out)?;
-        return rules.find(out, mask);
+        return Ok(rules.find(out, mask)?);
     }
     let count = out.len() / rules.result_size();
     let mut raw = engine.inner.results.buffer(count * rules.stored_size());

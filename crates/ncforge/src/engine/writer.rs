@@ -172,7 +172,7 @@ impl Writer {
 
     /// Stores several such chunks (coordinates, encoded bytes, mask), in this order, those that come to lie side by side in
     /// one request.
-    pub(crate) fn write_chunks_raw(&mut self, var: VarId, chunks: &[(&[u64], &[u8], u32)]) -> Result<()> {
+    pub fn write_chunks_raw(&mut self, var: VarId, chunks: &[(&[u64], &[u8], u32)]) -> Result<()> {
         if chunks.is_empty() {
             return Ok(());
         }

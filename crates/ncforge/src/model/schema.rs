@@ -4,6 +4,8 @@ use super::dtype::{Atomic, DType, UserKind, UserType};
 use super::value::{Value, Values};
 use crate::error::Error;
 
+pub use ncforge_codec::{Endian, Filter};
+
 macro_rules! id {
     ($(#[$doc:meta])* $name:ident) => {
         $(#[$doc])*
@@ -123,29 +125,6 @@ pub enum Storage {
         /// The filters, in the order in which they are applied on writing.
         filters: Vec<Filter>,
     },
-}
-
-/// A filter of HDF5's pipeline, as the file stores it.
-#[derive(Clone, Debug, PartialEq, Eq, Hash)]
-pub struct Filter {
-    /// The registered number: 1 deflate, 2 shuffle, 3 fletcher32, 32015 zstd, …
-    pub id: u16,
-    /// Parameters ("client data").
-    pub params: Vec<u32>,
-    /// Whether a chunk may be written without it when it fails.
-    pub optional: bool,
-}
-
-/// Byte order of stored numbers.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Default)]
-pub enum Endian {
-    /// The machine's own (little, on those that ncforge runs on).
-    #[default]
-    Native,
-    /// Least significant byte first.
-    Little,
-    /// Most significant byte first.
-    Big,
 }
 
 /// What values read as that nobody wrote.

@@ -163,13 +163,13 @@ impl FileStore {
     }
 
     /// Whether it is still the file of its path, not one that was replaced.
-    pub(crate) fn is_current(&self) -> bool {
+    pub fn is_current(&self) -> bool {
         is_file_at(&self.file, self.path())
     }
 
     /// From now on, [`WriteStore::sync`] does nothing: nobody needs this file after a failure of the machine, and the
     /// system may bring it to disk when it likes.
-    pub(crate) fn relax(&self) {
+    pub fn relax(&self) {
         self.relaxed.store(true, Ordering::Relaxed);
     }
 

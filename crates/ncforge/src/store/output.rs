@@ -30,7 +30,7 @@ use super::lock::{Guard, Kind, Locking, busy, is_file_at};
 use super::{FileStore, WriteStore};
 use crate::error::{Error, Result};
 
-pub(crate) use names::free_space;
+pub use names::free_space;
 
 /// Who finds a temporary file that is gone each time it looks gives up after so many.
 const MOST_TRIES: u32 = 100;
@@ -47,7 +47,7 @@ pub fn partial_path(path: &Path) -> PathBuf {
 }
 
 /// A hidden name beside a path: `.NAME.ncforge-KIND`.
-pub(crate) fn beside(path: &Path, kind: &str) -> PathBuf {
+pub fn beside(path: &Path, kind: &str) -> PathBuf {
     let mut name = std::ffi::OsString::from(".");
     name.push(path.file_name().unwrap_or_default());
     name.push(format!(".ncforge-{kind}"));
@@ -56,15 +56,15 @@ pub(crate) fn beside(path: &Path, kind: &str) -> PathBuf {
 
 /// How a new file is made.
 #[derive(Clone, Copy, Debug, Default)]
-pub(crate) struct OutputOptions {
+pub struct OutputOptions {
     /// Replace a file that has this name.
-    pub(crate) overwrite: bool,
+    pub overwrite: bool,
     /// Go on with what an interrupted program left, if there is something.
-    pub(crate) resume: bool,
+    pub resume: bool,
     /// Whether files are locked.
-    pub(crate) locking: Locking,
+    pub locking: Locking,
     /// The caller itself has locked the file that is replaced.
-    pub(crate) replaces_own: bool,
+    pub replaces_own: bool,
 }
 
 /// A new file that does not have its name yet. Dropped before [`OutputFile::commit`] it leaves nothing behind.
@@ -99,7 +99,7 @@ impl OutputFile {
     }
 
     /// Begins a new file, or goes on with one.
-    pub(crate) fn begin(path: &Path, options: OutputOptions) -> Result<Self> {
+    pub fn begin(path: &Path, options: OutputOptions) -> Result<Self> {
         let options = OutputOptions { locking: options.locking.or_environment(), ..options };
         let destination = names::target(path)?;
         if !options.overwrite && destination.exists() {
@@ -150,24 +150,24 @@ impl OutputFile {
     }
 
     /// Whether it holds what an interrupted program wrote.
-    pub(crate) fn was_there(&self) -> bool {
+    pub fn was_there(&self) -> bool {
         self.was_there
     }
 
     /// Empties the file, and forgets what was noted of it.
-    pub(crate) fn restart(&mut self) -> Result<()> {
+    pub fn restart(&mut self) -> Result<()> {
         self.store.set_len(0)?;
         self.was_there = false;
         Ok(())
     }
 
     /// Whether it stays under its temporary name when this is dropped, to be gone on with later.
-    pub(crate) fn keep(&mut self, keep: bool) {
+    pub fn keep(&mut self, keep: bool) {
         self.keep = keep;
     }
 
     /// A file beside it that goes with it, for notes of what is done.
-    pub(crate) fn journal(&mut self) -> Result<File> {
+    pub fn journal(&mut self) -> Result<File> {
         let path = self.journal_path();
         let failed = |e| Error::io("create", path.display().to_string(), e);
         if self.journal.is_none() {
@@ -179,7 +179,7 @@ impl OutputFile {
     }
 
     /// The name of [`OutputFile::journal`].
-    pub(crate) fn journal_path(&self) -> PathBuf {
+    pub fn journal_path(&self) -> PathBuf {
         beside(&self.destination, "journal")
     }
 
@@ -196,7 +196,7 @@ impl OutputFile {
     }
 
     /// As [`OutputFile::commit`]; the file stays open, and locked.
-    pub(crate) fn publish(&mut self, durable: bool) -> Result<()> {
+    pub fn publish(&mut self, durable: bool) -> Result<()> {
         let replaces = self.options.overwrite && self.destination.exists();
         self.take_name(durable || replaces)?;
         if durable {
@@ -242,7 +242,7 @@ impl OutputFile {
     }
 
     /// Leaves nothing behind, be it new or gone on with.
-    pub(crate) fn abandon(mut self) {
+    pub fn abandon(mut self) {
         self.keep = false;
     }
 

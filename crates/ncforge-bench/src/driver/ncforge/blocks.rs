@@ -64,7 +64,7 @@ pub(super) fn schema(spec: &FileSpec) -> Schema {
     if let Some(chunks) = spec.chunks() {
         new.storage = Storage::Chunked { chunks, filters: spec.filters() };
     }
-    new.attrs.extend(var.coding.rounding.map(|r| r.0.attribute()));
+    new.attrs.extend(var.coding.rounding.map(|r| ncforge::model::quantization_attribute(r.0)));
     new.fill = if spec.fill { Fill::Default } else { Fill::None };
     schema.vars.push(new);
     schema
@@ -177,7 +177,7 @@ pub(super) fn rounds(spec: &FileSpec) -> Option<(Quantize, Atomic)> {
 pub(super) fn rounded(how: Option<(Quantize, Atomic)>, bytes: &[u8]) -> Cow<'_, [u8]> {
     let Some((how, dtype)) = how else { return bytes.into() };
     let mut own = bytes.to_vec();
-    how.apply(dtype.into(), &mut own, &dtype.default_fill());
+    how.apply(dtype, &mut own, &dtype.default_fill());
     own.into()
 }
 

@@ -4,9 +4,9 @@ use std::path::Path;
 use std::time::Instant;
 
 use ncforge::engine::{Engine, EngineOptions};
-use ncforge::ops::choosing::{Choosing, chunks_for};
-use ncforge::ops::sampling::{sample, sample_chunk};
-use ncforge::tune::{Access, Axis, CacheAdvice, Coding, Grid, Limits, Machine, Pattern, axes_of};
+use ncforge_ops::choosing::{Choosing, chunks_for};
+use ncforge_ops::sampling::{sample, sample_chunk};
+use ncforge_ops::tune::{Access, Axis, CacheAdvice, Coding, Grid, Limits, Machine, Pattern, axes_of};
 use serde::Serialize;
 
 use super::measure::{Cell, Effort, Subject, measure, places};

@@ -6,8 +6,8 @@ use ncforge::Format;
 use ncforge::codec::filters;
 use ncforge::engine::Engine;
 use ncforge::model::Filter;
-use ncforge::ops::copy::{ChunkSpec, Chunks, Codec, CopyOptions, Names, VarChunks, copy};
-use ncforge::ops::progress::Silent;
+use ncforge_ops::copy::{ChunkSpec, Chunks, Codec, CopyOptions, Names, VarChunks, copy};
+use ncforge_ops::progress::Silent;
 use serde::Serialize;
 
 use crate::error::{Error, Result};

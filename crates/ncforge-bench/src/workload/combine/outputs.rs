@@ -3,10 +3,10 @@
 use std::path::Path;
 
 use ncforge::engine::{Engine, EngineOptions};
-use ncforge::ops::combine::{CombineOptions, SchemeChoice, TileChunks, combine};
-use ncforge::ops::copy::{ChunkSpec, Codec, CopyOptions};
-use ncforge::ops::progress::Silent;
 use ncforge::{Atomic, Format, Hyperslab};
+use ncforge_ops::combine::{CombineOptions, SchemeChoice, TileChunks, combine};
+use ncforge_ops::copy::{ChunkSpec, Codec, CopyOptions};
+use ncforge_ops::progress::Silent;
 
 use super::field::Field;
 use super::tiles::{TileSet, VARIABLE};

@@ -4,7 +4,6 @@ use std::path::Path;
 
 use ncforge::Dataset;
 use ncforge::codec::filter_name;
-use ncforge::codec::quantize::Quantize;
 use ncforge::model::{DType, Endian, Storage};
 use serde::{Deserialize, Serialize};
 
@@ -61,7 +60,7 @@ impl Audit {
         let one = matches!(v.dtype, DType::Atomic(t) if t.size() == 1);
         Audit {
             endian: (!one).then(|| if order == Endian::Little { "little" } else { "big" }.to_owned()),
-            rounding: Quantize::of(v).map(Rounding),
+            rounding: ncforge::model::quantization_of(v).map(Rounding),
             format: schema.format.kind().to_owned(),
             chunks,
             filters,

@@ -217,7 +217,7 @@ impl Values {
     pub(super) fn stored(&self, slab: &Hyperslab, rank: u64, rounding: Option<Rounding>, out: &mut [u8]) {
         self.fill(slab, rank, out);
         if let Some(Rounding(how)) = rounding {
-            how.apply(self.dtype.into(), out, &self.dtype.default_fill());
+            how.apply(self.dtype, out, &self.dtype.default_fill());
         }
     }
 

@@ -208,7 +208,7 @@ pub(super) fn spec(options: &IoOptions, ask: &CaseAsk, geometry: &Geometry) -> R
     // Plain calls write the values as they are.
     let coding = if ask.driver.is_plain() { Coding::default() } else { ask.coding };
     if let Some(Rounding(how)) = coding.rounding {
-        how.check(options.dtype.into()).map_err(|e| Error::Invalid(e.to_string()))?;
+        how.check(options.dtype).map_err(|e| Error::Invalid(e.to_string()))?;
     }
     let dims = geometry
         .names

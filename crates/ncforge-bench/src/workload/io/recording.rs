@@ -2,7 +2,7 @@
 
 use std::path::PathBuf;
 
-use ncforge::words::many;
+use ncforge_ops::words::many;
 
 use super::data::Verdict;
 use super::files::stored;

@@ -75,5 +75,5 @@ pub(super) fn run(args: &PublishedArgs, cx: &Context<'_>) -> Result {
 }
 
 fn line(step: &Step) -> String {
-    step.words.iter().map(|w| ncforge::words::quoted(w)).collect::<Vec<_>>().join(" ")
+    step.words.iter().map(|w| ncforge_ops::words::quoted(w)).collect::<Vec<_>>().join(" ")
 }

@@ -1,7 +1,7 @@
 //! What is being measured: on the last line of a terminal with the seconds, and line by line with `-v`.
 
-use ncforge::ops::progress::Progress;
 use ncforge_bench::Error;
+use ncforge_ops::progress::Progress;
 
 use crate::commands::Context;
 use crate::interrupt;

@@ -1,7 +1,7 @@
 //! How tiles lie and what a combination did, or would do, for people and as JSON.
 
-use ncforge::ops::combine::{CombinePlan, CombineReport, Picture};
-use ncforge::words::{bytes, many};
+use ncforge_ops::combine::{CombinePlan, CombineReport, Picture};
+use ncforge_ops::words::{bytes, many};
 
 use crate::commands::copy::report::{ending, plan as copy_plan};
 use crate::commands::document;

@@ -1,7 +1,7 @@
 //! What a copy did, or would do, for people and as JSON.
 
-use ncforge::ops::copy::{CopyReport, Plan};
-use ncforge::words::{bytes, many};
+use ncforge_ops::copy::{CopyReport, Plan};
+use ncforge_ops::words::{bytes, many};
 
 use crate::commands::document;
 use crate::printer::Printer;

@@ -1,9 +1,7 @@
 //! Findings for people: 80 columns, one group of variables after the other.
 
-use ncforge::ops::doctor::{
-    Finding, Folded, Group, Mend, Report, Severity, Slower, fold, rules as all_rules,
-};
-use ncforge::words::{bytes, many};
+use ncforge_ops::doctor::{Finding, Folded, Group, Mend, Report, Severity, Slower, fold, rules as all_rules};
+use ncforge_ops::words::{bytes, many};
 
 use crate::printer::Printer;
 

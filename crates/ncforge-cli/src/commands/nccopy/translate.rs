@@ -4,8 +4,8 @@
 
 use ncforge::codec::filters::{self, FLETCHER32};
 use ncforge::model::{Filter, GroupId, Storage, VarId};
-use ncforge::ops::copy::{ChunkSpec, Chunks, CopyOptions, FilterSpec, Names, VarChunks};
 use ncforge::{Format, Schema};
+use ncforge_ops::copy::{ChunkSpec, Chunks, CopyOptions, FilterSpec, Names, VarChunks};
 
 use crate::args::NccopyArgs;
 use crate::exit::{Failure, Result};

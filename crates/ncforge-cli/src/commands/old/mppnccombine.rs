@@ -3,9 +3,9 @@
 use std::path::PathBuf;
 
 use ncforge::model::Format;
-use ncforge::ops::combine::{CombineOptions, Differing, SchemeChoice};
-use ncforge::ops::copy::{Codec, CopyOptions};
 use ncforge::{Dataset, Schema};
+use ncforge_ops::combine::{CombineOptions, Differing, SchemeChoice};
+use ncforge_ops::copy::{Codec, CopyOptions};
 
 use super::hints::Hints;
 use super::{Request, Words, budget_for, record_bytes};

@@ -4,8 +4,8 @@ use std::path::PathBuf;
 
 use ncforge::Dataset;
 use ncforge::model::Format;
-use ncforge::ops::combine::{CombineOptions, Differing, SchemeChoice};
-use ncforge::ops::copy::{CopyOptions, Names};
+use ncforge_ops::combine::{CombineOptions, Differing, SchemeChoice};
+use ncforge_ops::copy::{CopyOptions, Names};
 
 use super::hints::OF_NEMO;
 use super::{Request, Words};

@@ -3,9 +3,9 @@
 use std::path::{Path, PathBuf};
 
 use ncforge::model::Format;
-use ncforge::ops::combine::{CombineOptions, Differing, SchemeChoice, TileChunks};
-use ncforge::ops::copy::{ChunkSpec, Codec, CopyOptions};
 use ncforge::{Dataset, Error, Schema};
+use ncforge_ops::combine::{CombineOptions, Differing, SchemeChoice, TileChunks};
+use ncforge_ops::copy::{ChunkSpec, Codec, CopyOptions};
 
 use super::hints::OF_NEMO;
 use super::{Request, Words, budget_for, record_bytes};

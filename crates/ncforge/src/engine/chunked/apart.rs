@@ -9,7 +9,7 @@ use super::super::shared::SharedOut;
 use super::super::stats::add;
 use super::super::tuning::{APART_UNITS_OF_CHUNK, DECODE_PARALLEL};
 use super::{ChunkedRead, Stored, range_of};
-use crate::codec::padded::PaddedInput;
+use crate::codec::PaddedInput;
 use crate::error::{Error, Result};
 use crate::store::past_end;
 

@@ -52,7 +52,8 @@ impl<'a> Encoded<'a> {
         if codecs.is_empty() {
             return Ok(Self::Plain(raw));
         }
-        codecs.encode(raw).map(|(bytes, mask)| Self::Filtered(bytes, mask))
+        let (bytes, mask) = codecs.encode(raw)?;
+        Ok(Self::Filtered(bytes, mask))
     }
 
     /// The same of a block that is not needed afterwards.
@@ -60,7 +61,8 @@ impl<'a> Encoded<'a> {
         if codecs.is_empty() {
             return Ok(Self::Gathered(block));
         }
-        codecs.encode(&block).map(|(bytes, mask)| Self::Filtered(bytes, mask))
+        let (bytes, mask) = codecs.encode(&block)?;
+        Ok(Self::Filtered(bytes, mask))
     }
 
     fn parts(&self) -> (&[u8], u32) {

@@ -5,8 +5,8 @@ use std::sync::{Arc, OnceLock};
 use super::types::element;
 use super::values::{Decoder, is_heap, to_native};
 use super::{Objects, half};
-use crate::codec::CodecChain;
 use crate::codec::widen::Widen;
+use crate::codec::{self, CodecChain};
 use crate::container::Container;
 use crate::error::{Error, Result};
 use crate::hdf5::chunk_index::DatasetChunks;
@@ -149,8 +149,8 @@ impl Netcdf4File {
                 }
                 let codecs = match CodecChain::new(&d.filters, size as usize) {
                     Ok(codecs) => codecs,
-                    Err(Error::Unsupported { what, .. }) => return Ok(Place::Unsupported(what)),
-                    Err(e) => return Err(e),
+                    Err(codec::Error::Unsupported(what)) => return Ok(Place::Unsupported(what)),
+                    Err(e) => return Err(e.into()),
                 };
                 let index = Arc::new(DatasetChunks::new(&self.file, d, c)?);
                 Ok(Place::Chunked { chunk: c.chunk.clone(), codecs, index })

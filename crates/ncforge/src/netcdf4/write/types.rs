@@ -3,7 +3,7 @@
 use crate::error::{Error, Result};
 use crate::hdf5::datatype::{ByteOrder, Charset, Class, Datatype, EnumMember, Member, StringPadding};
 use crate::layout::{Element, Order};
-use crate::model::{Atomic, DType, Endian, Schema, UserKind, encode_name};
+use crate::model::{Atomic, DType, Endian, Schema, UserKind, element_of, encode_name};
 
 /// The byte order of the file for a variable's choice.
 pub(super) fn byte_order(endian: Endian) -> ByteOrder {
@@ -114,7 +114,7 @@ fn enum_value(base: Atomic, value: i128, order: ByteOrder) -> Option<Vec<u8>> {
 
 /// How stored elements of a type relate to those in memory.
 pub(super) fn element(schema: &Schema, dtype: DType, stored: &Datatype, endian: Endian) -> Element {
-    Element::of(schema, dtype, endian).unwrap_or(Element {
+    element_of(schema, dtype, endian).unwrap_or(Element {
         size: stored.size as usize,
         order: Order::Keep,
         heap: true,

@@ -4,8 +4,7 @@ use super::types::reorder;
 use crate::error::{Error, Result};
 use crate::hdf5::datatype::{Class, Datatype};
 use crate::hdf5::emit::Blob;
-use crate::layout::Element;
-use crate::model::{DType, Endian, Schema, UserKind, Value, Values};
+use crate::model::{DType, Endian, Schema, UserKind, Value, Values, element_of};
 
 /// Encodes values of one type.
 pub(super) struct Encoder<'a> {
@@ -34,7 +33,7 @@ impl Encoder<'_> {
     }
 
     fn fixed(&self, dtype: DType, bytes: &[u8]) -> Result<Vec<u8>> {
-        let element = Element::of(self.schema, dtype, self.endian).filter(|e| e.size > 0);
+        let element = element_of(self.schema, dtype, self.endian).filter(|e| e.size > 0);
         let element = element.ok_or_else(|| self.mismatch(dtype))?;
         if !bytes.len().is_multiple_of(element.size) {
             return Err(self.mismatch(dtype));

@@ -121,7 +121,7 @@ pub(super) fn sync_parent(path: &Path) {
 }
 
 /// Bytes that can still be written beside a path, if the system tells.
-pub(crate) fn free_space(path: &Path) -> Option<u64> {
+pub fn free_space(path: &Path) -> Option<u64> {
     let name = c_name(parent(path)).ok()?;
     let mut stat = std::mem::MaybeUninit::<libc::statvfs>::uninit();
     // SAFETY: the name ends with a NUL byte; the structure is written by the call when it succeeds.

@@ -1,0 +1,312 @@
+//! The filters of a variable, ready to run over chunks.
+
+use std::ops::Range;
+use std::sync::Arc;
+
+use super::padded::PaddedInput;
+use super::scratch::grow;
+use super::step::Step;
+use super::widen::Widen;
+use super::{Scratch, Stage, damaged, filters, fletcher32};
+use crate::error::{Error, Result};
+use crate::types::Filter;
+
+/// A chunk's mask has 32 bits, and HDF5 allows no more filters than that.
+const MAX_FILTERS: usize = 32;
+
+/// The filters of a variable, ready to run. Cheap to clone; any number of threads may use one chain.
+#[derive(Clone, Debug, Default)]
+pub struct CodecChain {
+    inner: Arc<Inner>,
+}
+
+#[derive(Debug, Default)]
+struct Inner {
+    filters: Vec<Filter>,
+    steps: Vec<Step>,
+    element_size: usize,
+    widened: Option<Widened>,
+}
+
+/// Chunks of two-byte numbers that are read as floats.
+#[derive(Debug)]
+struct Widened {
+    widen: Widen,
+    /// What gives the numbers.
+    from: CodecChain,
+    /// Chunks at the end may have fewer bytes than they have places; what is behind those is outside of the array.
+    may_end: bool,
+}
+
+impl Widened {
+    fn decode(&self, encoded: PaddedInput<'_>, mask: u32, out: &mut [u8]) -> Result<()> {
+        let mut narrow = vec![0; out.len() / 2];
+        let end = if self.may_end { encoded.len().min(narrow.len()) } else { narrow.len() };
+        self.from.decode_padded(encoded, mask, &mut narrow[..end])?;
+        self.widen.widen(&narrow, out)
+    }
+}
+
+/// How long the bytes between two filters are.
+#[derive(Clone, Copy)]
+enum Length {
+    Exactly(usize),
+    AtMost(usize),
+}
+
+impl CodecChain {
+    /// No filter at all.
+    pub fn none() -> Self {
+        Self::default()
+    }
+
+    /// The chain for a variable's filters; element size is in bytes.
+    ///
+    /// Fails with [`Error::Unsupported`] if any filter cannot even be decoded; the message names it.
+    pub fn new(filters: &[Filter], element_size: usize) -> Result<Self> {
+        if filters.len() > MAX_FILTERS {
+            return Err(damaged("filters", format!("{} of them, the format allows 32", filters.len())));
+        }
+        let mut steps = filters.iter().map(|f| Step::new(f, element_size)).collect::<Result<Vec<_>>>()?;
+        for i in 1..steps.len() {
+            if let [Step::Shuffle { size }, Step::Deflate { planes, .. }] = &mut steps[i - 1..=i] {
+                *planes = *size;
+            }
+        }
+        Ok(Self { inner: Arc::new(Inner { filters: filters.to_vec(), steps, element_size, widened: None }) })
+    }
+
+    /// The chain that reads what `from` gives, numbers of two bytes, as floats of four. It cannot encode. With `may_end`,
+    /// chunks may be stored without what is beyond the end of the array.
+    pub fn widened(from: CodecChain, widen: Widen, may_end: bool) -> Self {
+        let own = Filter { id: filters::WIDEN, params: widen.params(), optional: false };
+        let filters = std::iter::once(own).chain(from.filters().iter().cloned()).collect();
+        let widened = Some(Widened { widen, from, may_end });
+        Self { inner: Arc::new(Inner { filters, steps: Vec::new(), element_size: 4, widened }) }
+    }
+
+    /// The filters, in writing order.
+    pub fn filters(&self) -> &[Filter] {
+        &self.inner.filters
+    }
+
+    /// Whether bytes pass unchanged.
+    pub fn is_empty(&self) -> bool {
+        self.inner.filters.is_empty()
+    }
+
+    /// Whether `encoded_len` stored bytes can hold a chunk of `len` bytes at all. Ask before allocating room
+    /// for a chunk whose size only the file vouches for; decoding asks by itself.
+    pub fn check_len(&self, encoded_len: usize, mask: u32, len: usize) -> Result<()> {
+        if let Some(w) = &self.inner.widened {
+            return if w.may_end { Ok(()) } else { w.from.check_len(encoded_len, mask, len / 2) };
+        }
+        let most = self.active(mask).fold(encoded_len, |n, (_, step)| {
+            // A header or two may stand for a few hundred bytes of their own.
+            n.saturating_mul(step.max_expansion()).saturating_add(1024)
+        });
+        if len > most {
+            return Err(damaged(
+                "filters",
+                format!("{encoded_len} stored bytes cannot hold a chunk of {len} bytes"),
+            ));
+        }
+        Ok(())
+    }
+
+    /// Decodes one chunk into exactly `out.len()` bytes. `mask` bit i set: filter i was skipped.
+    ///
+    /// A damaged chunk, or one of another length, is an [`Error::Corrupt`] that has no path yet: see
+    /// [`locate`](super::locate). `out` then holds nothing of use.
+    pub fn decode(&self, encoded: &[u8], mask: u32, out: &mut [u8]) -> Result<()> {
+        self.decode_padded(PaddedInput::alone(encoded), mask, out)
+    }
+
+    /// The same for a chunk that may have other bytes behind it.
+    pub fn decode_padded(&self, encoded: PaddedInput<'_>, mask: u32, out: &mut [u8]) -> Result<()> {
+        if let Some(w) = &self.inner.widened {
+            return w.decode(encoded, mask, out);
+        }
+        let Some((first, step)) = self.active(mask).next() else {
+            return copy_exact(&encoded, out);
+        };
+        self.check_len(encoded.len(), mask, out.len())?;
+        Scratch::with(|scratch| {
+            let src = self.unwind(encoded, mask, out.len(), first + 1, scratch)?;
+            if let Step::Fletcher32 = step {
+                return copy_exact(fletcher32::verify(&src)?, out);
+            }
+            let n = step.decode(src, out)?;
+            exact(step, n, out.len())
+        })
+    }
+
+    /// Decodes one chunk of `len` bytes, but leaves a shuffle of whole elements in place, so that
+    /// [`Stage::read`] can unshuffle and reorder bytes on their way to the destination. The result borrows from
+    /// `encoded` or from `scratch`; nothing is copied without need.
+    ///
+    /// ```
+    /// # use ncforge_codec::{CodecChain, Scratch, Stage, filters};
+    /// # use ncforge_codec::Element;
+    /// # use ncforge_codec::{Atomic, Endian};
+    /// let chain = CodecChain::new(&[filters::shuffle(4), filters::deflate(1)], 4)?;
+    /// let raw: Vec<u8> = [10u32, 20, 30, 40].iter().flat_map(|v| v.to_le_bytes()).collect();
+    /// let (encoded, mask) = chain.encode(&raw)?;
+    ///
+    /// let mut scratch = Scratch::new();
+    /// let stage = chain.decode_staged(&encoded, mask, raw.len(), &mut scratch)?;
+    /// assert!(matches!(stage, Stage::Shuffled(_, 4)));
+    /// let mut row = [0; 8];
+    /// stage.read(&Element::atomic(Atomic::UInt, Endian::Little), 1, &mut row);
+    /// assert_eq!(row[..4], 20u32.to_ne_bytes());
+    /// # Ok::<(), ncforge_codec::Error>(())
+    /// ```
+    pub fn decode_staged<'a>(
+        &self,
+        encoded: &'a [u8],
+        mask: u32,
+        len: usize,
+        scratch: &'a mut Scratch,
+    ) -> Result<Stage<'a>> {
+        self.decode_staged_padded(PaddedInput::alone(encoded), mask, len, scratch)
+    }
+
+    /// The same for a chunk that may have other bytes behind it.
+    pub fn decode_staged_padded<'a>(
+        &self,
+        encoded: PaddedInput<'a>,
+        mask: u32,
+        len: usize,
+        scratch: &'a mut Scratch,
+    ) -> Result<Stage<'a>> {
+        self.check_len(encoded.len(), mask, len)?;
+        if let Some(w) = &self.inner.widened {
+            let [out, _] = scratch.buffers.each_mut();
+            grow(out, len);
+            w.decode(encoded, mask, &mut out[..len])?;
+            return Ok(Stage::Plain(&out[..len]));
+        }
+        let (from, planes) = match self.active(mask).next() {
+            Some((i, Step::Shuffle { size })) if *size > 1 && *size == self.inner.element_size => {
+                (i + 1, Some(*size))
+            }
+            _ => (0, None),
+        };
+        let bytes = self.unwind(encoded, mask, len, from, scratch)?.bytes();
+        if bytes.len() != len {
+            return Err(damaged("filters", format!("{} bytes where a chunk of {len} belongs", bytes.len())));
+        }
+        Ok(match planes {
+            Some(size) if len.is_multiple_of(size) => Stage::Shuffled(bytes, size),
+            Some(_) => return Err(damaged("shuffle", "the chunk is not a whole number of elements")),
+            None => Stage::Plain(bytes),
+        })
+    }
+
+    /// Encodes one chunk; gives the bytes and the mask of filters that were skipped.
+    ///
+    /// A filter is skipped only if it is optional, does not make the chunk smaller, and has no way to store it
+    /// as it is.
+    pub fn encode(&self, raw: &[u8]) -> Result<(Vec<u8>, u32)> {
+        if self.inner.widened.is_some() {
+            return Err(Error::Unsupported("writing two-byte floats".into()));
+        }
+        Scratch::with(|scratch| {
+            let [mut current, mut free] = scratch.buffers.each_mut();
+            let mut filtered: Option<usize> = None;
+            let mut mask = 0;
+            for (i, step) in self.inner.steps.iter().enumerate() {
+                let src = filtered.map_or(raw, |n| &current[..n]);
+                match step.encode(src, free)? {
+                    Some(n) => {
+                        std::mem::swap(&mut current, &mut free);
+                        filtered = Some(n);
+                    }
+                    None if self.inner.filters[i].optional => mask |= 1 << i,
+                    None => {
+                        let what = format!("a chunk that filter {} cannot make smaller", step.name());
+                        return Err(Error::Unsupported(what));
+                    }
+                }
+            }
+            Ok((filtered.map_or(raw, |n| &current[..n]).to_vec(), mask))
+        })
+    }
+
+    /// The name of a filter that can only be undone: no chunk can be encoded with it.
+    pub fn not_written(&self) -> Option<&'static str> {
+        self.inner.steps.iter().find(|step| !step.is_written()).map(Step::name)
+    }
+
+    /// The steps that were applied to a chunk and change bytes, in writing order.
+    fn active(&self, mask: u32) -> impl Iterator<Item = (usize, &Step)> {
+        let changes =
+            move |&(i, step): &(usize, &Step)| mask & (1 << i) == 0 && !matches!(step, Step::Identity { .. });
+        self.inner.steps.iter().enumerate().filter(changes)
+    }
+
+    /// The length of what goes into filter `at` on writing, for a chunk of `len` bytes.
+    fn length_before(&self, at: usize, mask: u32, len: usize) -> Length {
+        let known =
+            self.active(mask).take_while(|(i, _)| *i < at).try_fold(len, |n, (_, s)| s.encoded_len(n));
+        // Encoders store what does not get smaller with little on top; twice the size is no encoder's work.
+        known.map_or(Length::AtMost(len.saturating_mul(2).saturating_add(1 << 16)), Length::Exactly)
+    }
+
+    /// Undoes the filters `from..`, last first.
+    fn unwind<'a>(
+        &self,
+        encoded: PaddedInput<'a>,
+        mask: u32,
+        len: usize,
+        from: usize,
+        scratch: &'a mut Scratch,
+    ) -> Result<PaddedInput<'a>> {
+        let [mut current, mut free] = scratch.buffers.each_mut();
+        let mut in_scratch = false;
+        let mut range: Range<usize> = 0..encoded.len();
+        for at in (from..self.inner.steps.len()).rev() {
+            let step = &self.inner.steps[at];
+            if mask & (1 << at) != 0 || matches!(step, Step::Identity { .. }) {
+                continue;
+            }
+            let src = match in_scratch {
+                true => PaddedInput::within(current, range.clone()),
+                false => encoded.part(range.clone()),
+            };
+            let length = self.length_before(at, mask, len);
+            let n = if let Step::Fletcher32 = step {
+                // The data is there already: only the end moves.
+                let n = fletcher32::verify(&src)?.len();
+                range.end = range.start + n;
+                n
+            } else {
+                let (Length::Exactly(room) | Length::AtMost(room)) = length;
+                grow(free, room);
+                let n = step.decode(src, &mut free[..room])?;
+                std::mem::swap(&mut current, &mut free);
+                (in_scratch, range) = (true, 0..n);
+                n
+            };
+            if let Length::Exactly(want) = length {
+                exact(step, n, want)?;
+            }
+        }
+        Ok(if in_scratch { PaddedInput::within(current, range) } else { encoded.part(range) })
+    }
+}
+
+fn exact(step: &Step, got: usize, want: usize) -> Result<()> {
+    if got == want { Ok(()) } else { Err(damaged(step.name(), format!("{got} bytes where {want} belong"))) }
+}
+
+fn copy_exact(src: &[u8], out: &mut [u8]) -> Result<()> {
+    if src.len() != out.len() {
+        return Err(damaged(
+            "filters",
+            format!("{} bytes where a chunk of {} belongs", src.len(), out.len()),
+        ));
+    }
+    out.copy_from_slice(src);
+    Ok(())
+}

@@ -1,0 +1,183 @@
+//! Filter 1, deflate: one zlib stream (RFC 1950, RFC 1951) per chunk; parameter: the level, 0 to 9.
+//!
+//! libdeflate inflates, on whole buffers: the chunk's size is known, so nothing streams. Streams of any level and
+//! window size are read; bytes after the stream are ignored, as HDF5 does.
+//!
+//! Writing has two encoders. Shuffled chunks at levels 1 to 7 go to [`PlaneEncoder`], which treats each byte
+//! plane as it deserves; everything else goes to libdeflate, whose own levels 1 to 12 are mapped; level 0 stores.
+//! Level numbers keep zlib's meaning: at no level is a stream more than 2 % larger than zlib's, beyond a few
+//! dozen bytes, and most are smaller. docs/deflate.md tells how, and what was measured.
+
+mod bits;
+mod block;
+mod cost;
+mod efforts;
+mod huffman;
+mod inflate;
+#[cfg(test)]
+mod levels;
+mod matcher;
+mod plan;
+mod planes;
+mod symbols;
+#[cfg(test)]
+mod tests;
+mod work;
+
+use std::cell::{Cell, RefCell};
+
+use libdeflater::{CompressionLvl, Compressor, DecompressionError};
+
+pub use planes::PlaneEncoder;
+pub use work::Work;
+
+use inflate::inflate;
+
+use super::damaged;
+use super::padded::PaddedInput;
+use super::scratch::grow;
+use crate::error::{Error, Result};
+
+const NAME: &str = "deflate";
+
+/// No deflate stream expands further than this: one match of 258 bytes takes at least two bits.
+pub(super) const MAX_EXPANSION: usize = 1032;
+
+/// libdeflate's level for each of zlib's. Its level 1 finds no matches of three bytes and made numbers that are not
+/// shuffled 70 % larger than zlib's level 1; its level 2 takes the same time. From 5 on it is htslib's mapping.
+const LEVELS: [i32; 10] = [0, 2, 2, 3, 4, 6, 7, 8, 10, 12];
+
+/// More of libdeflate's levels, tried where the first halved the chunk or better and time is no object: regular
+/// data is sometimes 10 to 25 % smaller at a level that looks less deep.
+const fn more(level: u32) -> &'static [i32] {
+    match level {
+        5 => &[4],
+        6 | 7 => &[4, 6],
+        8 | 9 => &[9],
+        _ => &[],
+    }
+}
+
+/// Chunks up to this length are tried with our own search too, if they get smaller by a quarter; larger ones if
+/// they become an eighth. There, libdeflate may be some per cent larger, and little time is lost.
+const SMALL: usize = 64 << 10;
+
+thread_local! {
+    /// The last compressors and their levels: a thread mostly stays with one level, and setting one up is not free.
+    static DEFLATE: RefCell<Libdeflate> = RefCell::default();
+    /// The last encoder of planes; it knows its level.
+    static PLANES: RefCell<Option<PlaneEncoder>> = const { RefCell::new(None) };
+    /// See [`take_work`].
+    static WORK: Cell<Option<Work>> = const { Cell::new(None) };
+}
+
+/// Levels at which the plane encoder's search is as deep as zlib's.
+const PLANE_LEVELS: std::ops::RangeInclusive<u32> = 1..=7;
+
+/// Levels at which zlib takes matches of three bytes from anywhere in its window, which libdeflate does not.
+const GREEDY_LEVELS: std::ops::RangeInclusive<u32> = 1..=3;
+
+/// libdeflate's compressors for one of zlib's levels.
+#[derive(Default)]
+struct Libdeflate {
+    level: u32,
+    /// The level's own, then those of [`more`].
+    compressors: Vec<Compressor>,
+    room: Vec<u8>,
+}
+
+impl Libdeflate {
+    fn encode(&mut self, src: &[u8], level: u32, out: &mut Vec<u8>) -> Result<usize> {
+        if self.level != level || self.compressors.is_empty() {
+            let natives = std::iter::once(&LEVELS[(level as usize).min(9)]).chain(more(level));
+            let compressor = |&native| {
+                CompressionLvl::new(native)
+                    .map(Compressor::new)
+                    .map_err(|_| Error::Invalid(format!("deflate level {level} does not exist")))
+            };
+            self.compressors = natives.map(compressor).collect::<Result<_>>()?;
+            self.level = level;
+        }
+        let Some((first, more)) = self.compressors.split_first_mut() else { unreachable!("set above") };
+        let failed = |e| Error::Invalid(format!("deflate: {} bytes could not be encoded: {e}", src.len()));
+        let bound = first.zlib_compress_bound(src.len()).max(PlaneEncoder::bound(src.len(), 1));
+        grow(out, bound);
+        let mut n = first.zlib_compress(src, &mut out[..bound]).map_err(failed)?;
+        let more = if n < src.len() / 2 { more } else { &mut [] };
+        let small = src.len() <= SMALL && n < src.len() / 4 * 3 || n < src.len() / 8;
+        let own = small && level > 0 && src.len() <= PlaneEncoder::MOST;
+        if own || !more.is_empty() {
+            grow(&mut self.room, bound);
+        }
+        let mut keep = |m: usize, room: &[u8]| {
+            if m < n {
+                out[..m].copy_from_slice(&room[..m]);
+                n = m;
+            }
+        };
+        for compressor in more {
+            let m = compressor.zlib_compress(src, &mut self.room[..bound]).map_err(failed)?;
+            keep(m, &self.room);
+        }
+        if own {
+            let m = with_planes(level, |encoder| encoder.encode_patiently(src, &mut self.room));
+            keep(m, &self.room);
+        }
+        Ok(n)
+    }
+}
+
+/// Inflates into `dst`; gives the number of bytes, which may be smaller than `dst`.
+pub fn decode(src: &[u8], dst: &mut [u8]) -> Result<usize> {
+    decode_padded(PaddedInput::alone(src), dst)
+}
+
+/// The same for a stream that may have other bytes behind it.
+pub fn decode_padded(src: PaddedInput<'_>, dst: &mut [u8]) -> Result<usize> {
+    inflate(src, dst).map_err(|e| match e {
+        DecompressionError::BadData => damaged(NAME, "the zlib stream is damaged"),
+        DecompressionError::InsufficientSpace => {
+            damaged(NAME, format!("the zlib stream holds more than {} bytes", dst.len()))
+        }
+    })
+}
+
+/// Deflates into the front of `out`; gives the number of bytes. `planes` says of how many byte planes of equal
+/// length `src` consists: the element size after a shuffle, else 1.
+pub fn encode(src: &[u8], level: u32, planes: usize, out: &mut Vec<u8>) -> Result<usize> {
+    if planes > 1 && PLANE_LEVELS.contains(&level) && src.len() <= PlaneEncoder::MOST {
+        return Ok(encode_planes(src, level, planes, out));
+    }
+    if planes == 1
+        && GREEDY_LEVELS.contains(&level)
+        && let Some(n) = with_planes(level, |encoder| encoder.encode_short(src, out))
+    {
+        return Ok(n);
+    }
+    DEFLATE.with(|own| own.borrow_mut().encode(src, level, out))
+}
+
+fn encode_planes(src: &[u8], level: u32, planes: usize, out: &mut Vec<u8>) -> usize {
+    grow(out, PlaneEncoder::bound(src.len(), planes));
+    with_planes(level, |encoder| {
+        let n = encoder.encode(src, planes, out);
+        WORK.set(Some(encoder.work()));
+        n
+    })
+}
+
+/// What decoding the stream takes that this thread encoded last, if its planes were known and nobody asked before.
+pub fn take_work() -> Option<Work> {
+    WORK.take()
+}
+
+/// Runs with this thread's encoder of planes.
+fn with_planes<T>(level: u32, run: impl FnOnce(&mut PlaneEncoder) -> T) -> T {
+    PLANES.with(|cell| {
+        let mut slot = cell.borrow_mut();
+        match slot.as_mut() {
+            Some(encoder) if encoder.level() == level => run(encoder),
+            _ => run(slot.insert(PlaneEncoder::new(level))),
+        }
+    })
+}

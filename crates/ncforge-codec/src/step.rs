@@ -1,0 +1,203 @@
+//! One filter of a chain, its parameters understood.
+
+use super::bitshuffle::{self, Bitshuffle};
+use super::blosc::{self, Blosc};
+use super::nbit::Nbit;
+use super::padded::PaddedInput;
+use super::scaleoffset::ScaleOffset;
+use super::szip::{self, Szip};
+use super::{bzip2, damaged, deflate, filter_name, filters, fletcher32, kernels, lz4, lzf, zstd};
+use crate::error::{Error, Result};
+use crate::scratch::grow;
+use crate::types::Filter;
+
+/// A filter that can at least be decoded.
+#[derive(Clone, Debug)]
+pub(super) enum Step {
+    /// Nothing happens to bytes on reading (the quantizations).
+    Identity {
+        /// The filter's number.
+        id: u16,
+    },
+    Deflate {
+        level: u32,
+        /// Byte planes in what comes in: the element size right after a shuffle, else 1.
+        planes: usize,
+    },
+    Shuffle {
+        size: usize,
+    },
+    Fletcher32,
+    Zstd {
+        level: i32,
+    },
+    Bzip2 {
+        level: u32,
+    },
+    Lz4 {
+        block: usize,
+    },
+    Lzf,
+    Blosc(Blosc),
+    Bitshuffle(Bitshuffle),
+    Szip(Szip),
+    Nbit(Nbit),
+    ScaleOffset(ScaleOffset),
+}
+
+impl Step {
+    /// Understands a filter as a file describes it. Unknown filters are [`Error::Unsupported`].
+    pub(super) fn new(filter: &Filter, element_size: usize) -> Result<Step> {
+        let param = |i: usize| filter.params.get(i).copied();
+        Ok(match filter.id {
+            filters::DEFLATE => Step::Deflate { level: param(0).unwrap_or(6).min(9), planes: 1 },
+            filters::SHUFFLE => match param(0).map_or(element_size, |p| p as usize) {
+                0 => return Err(damaged("shuffle", "an element size of 0")),
+                size => Step::Shuffle { size },
+            },
+            filters::FLETCHER32 => Step::Fletcher32,
+            // The level is a signed number in an unsigned parameter.
+            filters::ZSTD => Step::Zstd { level: param(0).unwrap_or(3).cast_signed() },
+            filters::BZIP2 => Step::Bzip2 { level: param(0).unwrap_or(9) },
+            filters::LZ4 => Step::Lz4 { block: param(0).unwrap_or(0) as usize },
+            filters::LZF => Step::Lzf,
+            filters::BLOSC => Step::Blosc(Blosc::new(&filter.params, element_size)),
+            filters::BITSHUFFLE => Step::Bitshuffle(Bitshuffle::new(&filter.params, element_size)?),
+            filters::SZIP => Step::Szip(Szip::new(&filter.params)?),
+            filters::NBIT => Step::Nbit(Nbit::new(&filter.params)?),
+            filters::SCALEOFFSET => Step::ScaleOffset(ScaleOffset::new(&filter.params)?),
+            id @ (filters::BITGROOM | filters::GRANULAR_BITROUND | filters::BITROUND) => {
+                Step::Identity { id }
+            }
+            filters::WIDEN => {
+                // A chain that reads them is asked for in another way (`CodecChain::widened`).
+                let what = "combining or writing 2-byte floats (copies of such files hold floats)";
+                return Err(Error::Unsupported(what.into()));
+            }
+            id => {
+                let name = filter_name(id);
+                let what = if name == filters::UNKNOWN {
+                    format!("filter {id}")
+                } else {
+                    format!("filter {id} ({name})")
+                };
+                return Err(Error::Unsupported(what));
+            }
+        })
+    }
+
+    /// The filter's name, for messages.
+    pub(super) fn name(&self) -> &'static str {
+        filter_name(match self {
+            Step::Identity { id } => *id,
+            Step::Deflate { .. } => filters::DEFLATE,
+            Step::Shuffle { .. } => filters::SHUFFLE,
+            Step::Fletcher32 => filters::FLETCHER32,
+            Step::Zstd { .. } => filters::ZSTD,
+            Step::Bzip2 { .. } => filters::BZIP2,
+            Step::Lz4 { .. } => filters::LZ4,
+            Step::Lzf => filters::LZF,
+            Step::Blosc(_) => filters::BLOSC,
+            Step::Bitshuffle(_) => filters::BITSHUFFLE,
+            Step::Szip(_) => filters::SZIP,
+            Step::Nbit(_) => filters::NBIT,
+            Step::ScaleOffset(_) => filters::SCALEOFFSET,
+        })
+    }
+
+    /// How many bytes come out of encoding `len` bytes, where that does not depend on the bytes.
+    pub(super) fn encoded_len(&self, len: usize) -> Option<usize> {
+        match self {
+            Step::Identity { .. } | Step::Shuffle { .. } => Some(len),
+            Step::Fletcher32 => len.checked_add(4),
+            _ => None,
+        }
+    }
+
+    /// At most so many times more bytes come out of decoding than went in.
+    pub(super) fn max_expansion(&self) -> usize {
+        match self {
+            Step::Identity { .. } | Step::Shuffle { .. } | Step::Fletcher32 => 1,
+            Step::Deflate { .. } => deflate::MAX_EXPANSION,
+            Step::Zstd { .. } => zstd::MAX_EXPANSION,
+            Step::Bzip2 { .. } => bzip2::MAX_EXPANSION,
+            Step::Lz4 { .. } => lz4::MAX_EXPANSION,
+            Step::Lzf => lzf::MAX_EXPANSION,
+            Step::Blosc(_) => blosc::MAX_EXPANSION,
+            Step::Bitshuffle(_) => bitshuffle::MAX_EXPANSION,
+            Step::Szip(_) => szip::MAX_EXPANSION,
+            // No bits at all may stand for a chunk.
+            Step::Nbit(_) | Step::ScaleOffset(_) => usize::MAX,
+        }
+    }
+
+    /// Undoes the filter; gives the number of bytes written to the front of `dst`, which is as long as the
+    /// result may be at most, and exactly as long as it is where [`Step::encoded_len`] knows it.
+    pub(super) fn decode(&self, roomy: PaddedInput<'_>, dst: &mut [u8]) -> Result<usize> {
+        let src = roomy.bytes();
+        match self {
+            Step::Identity { .. } => copy(src, dst, self.name()),
+            Step::Fletcher32 => copy(fletcher32::verify(src)?, dst, self.name()),
+            Step::Deflate { .. } => deflate::decode_padded(roomy, dst),
+            Step::Zstd { .. } => zstd::decode(src, dst),
+            Step::Bzip2 { .. } => bzip2::decode(src, dst),
+            Step::Lz4 { .. } => lz4::decode(src, dst),
+            Step::Lzf => lzf::decode(src, dst),
+            Step::Blosc(_) => blosc::decode(src, dst),
+            Step::Bitshuffle(b) => b.decode(src, dst),
+            Step::Szip(s) => s.decode(src, dst),
+            Step::Nbit(n) => n.decode(src, dst),
+            Step::ScaleOffset(s) => s.decode(src, dst),
+            Step::Shuffle { size } => {
+                let dst = fit(src.len(), dst, self.name())?;
+                kernels::unshuffle(src, dst, *size);
+                Ok(src.len())
+            }
+        }
+    }
+
+    /// Whether the filter can be applied, not only undone.
+    pub(super) fn is_written(&self) -> bool {
+        !matches!(self, Step::Identity { .. } | Step::Szip(_) | Step::Nbit(_) | Step::ScaleOffset(_))
+    }
+
+    /// Applies the filter; gives the number of bytes written to the front of `out`, or `None` when the bytes
+    /// do not get smaller and the filter's format has no way to store them as they are.
+    pub(super) fn encode(&self, src: &[u8], out: &mut Vec<u8>) -> Result<Option<usize>> {
+        match self {
+            // As `is_written` says.
+            Step::Identity { .. } | Step::Szip(_) | Step::Nbit(_) | Step::ScaleOffset(_) => {
+                Err(Error::Unsupported(format!("writing with filter {}", self.name())))
+            }
+            Step::Deflate { level, planes } => deflate::encode(src, *level, *planes, out).map(Some),
+            Step::Zstd { level } => zstd::encode(src, *level, out).map(Some),
+            Step::Bzip2 { level } => bzip2::encode(src, *level, out).map(Some),
+            Step::Lz4 { block } => lz4::encode(src, *block, out).map(Some),
+            Step::Lzf => Ok(lzf::encode(src, out)),
+            Step::Blosc(b) => b.encode(src, out).map(Some),
+            Step::Bitshuffle(b) => b.encode(src, out).map(Some),
+            Step::Shuffle { size } => {
+                grow(out, src.len());
+                kernels::shuffle(src, &mut out[..src.len()], *size);
+                Ok(Some(src.len()))
+            }
+            Step::Fletcher32 => {
+                let len = src.len() + 4;
+                grow(out, len);
+                out[..src.len()].copy_from_slice(src);
+                out[src.len()..len].copy_from_slice(&fletcher32::checksum(src).to_le_bytes());
+                Ok(Some(len))
+            }
+        }
+    }
+}
+
+fn fit<'a>(len: usize, dst: &'a mut [u8], name: &str) -> Result<&'a mut [u8]> {
+    let room = dst.len();
+    dst.get_mut(..len).ok_or_else(|| damaged(name, format!("{len} bytes where {room} belong")))
+}
+
+fn copy(src: &[u8], dst: &mut [u8], name: &str) -> Result<usize> {
+    fit(src.len(), dst, name)?.copy_from_slice(src);
+    Ok(src.len())
+}

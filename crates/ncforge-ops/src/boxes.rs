@@ -1,0 +1,258 @@
+//! Boxes: how to walk through an array that two sides cut in different ways.
+//!
+//! A copy reads an array in the source's pieces and writes it in the target's; a comparison reads it in two
+//! ways at once. Either walks the array box by box, each box small enough for the memory budget. A chunk that
+//! several boxes touch is decoded several times, so the choice of the box decides the cost.
+//!
+//! On one axis of length `n`, boxes of length `b` over chunks of length `s` touch
+//! `ceil(n/b) + ceil(n/s) - 1 - floor((n-1)/lcm(b,s))` chunks in all (every edge of a box inside a chunk costs
+//! one chunk more; edges that coincide cost nothing). The number over all axes is the product, so every candidate
+//! box is priced exactly without walking the grid.
+
+use ncforge::select::{ChunkGrid, Hyperslab, unravel};
+
+/// How one side holds the array.
+#[derive(Clone, Debug, PartialEq)]
+pub(crate) enum Side {
+    /// In chunks of these lengths, each of which is decoded (read) or encoded (written) as a whole.
+    /// The weight is seconds a byte.
+    Chunks {
+        /// Chunk lengths.
+        lens: Vec<u64>,
+        /// Seconds for each byte of a touched chunk.
+        seconds_per_byte: f64,
+    },
+    /// Row-major runs of bytes, any part of which can be moved.
+    Runs,
+    /// Costs nothing wherever it is cut.
+    Free,
+}
+
+/// Seconds that one run of bytes costs besides its bytes: a system call and a page.
+const RUN_SECONDS: f64 = 3e-6;
+/// Seconds that one box costs besides its bytes.
+const BOX_SECONDS: f64 = 1e-4;
+/// How many candidate boxes are priced, at most.
+const MOST_CANDIDATES: usize = 8_000;
+
+/// A walk through an array in equal boxes, and what it costs.
+#[derive(Clone, Debug, PartialEq)]
+pub(crate) struct Walk {
+    /// The boxes, as a grid over the array.
+    pub(crate) grid: ChunkGrid,
+    /// Bytes of chunks touched on each side (0 for sides without chunks).
+    pub(crate) touched: Vec<u64>,
+    /// Estimated seconds of decoding and of run overhead, on one thread.
+    pub(crate) seconds: f64,
+}
+
+impl Walk {
+    /// The boxes in row-major order, as hyperslabs.
+    pub(crate) fn box_at(&self, i: u64) -> Hyperslab {
+        let (start, count) = self.grid.region(&unravel(i, &self.grid.counts()));
+        Hyperslab::new(&start, &count)
+    }
+
+    /// Number of boxes (0 for an empty array).
+    pub(crate) fn len(&self) -> u64 {
+        if self.grid.is_empty() { 0 } else { self.grid.len() }
+    }
+}
+
+/// Chooses boxes of at most `budget` bytes, multiples of `align` (which may be all ones), so that touching both
+/// sides is cheapest. A box is never smaller than `align`, even when that is larger than the budget.
+pub(crate) fn choose(shape: &[u64], element: u64, sides: &[Side], align: &[u64], budget: u64) -> Walk {
+    // One box is the best there is, whatever the sides.
+    let all: Vec<u64> = shape.iter().map(|&n| n.max(1)).collect();
+    if all.iter().fold(element, |b, &n| b.saturating_mul(n)) <= budget {
+        return price(shape, element, sides, &all);
+    }
+    let lists = candidates(shape, sides, align);
+    let mut best: Option<Walk> = None;
+    let mut smallest: Option<(u64, Walk)> = None;
+    let mut pick = vec![0usize; shape.len()];
+    loop {
+        let lens: Vec<u64> = pick.iter().zip(&lists).map(|(&i, l)| l[i]).collect();
+        let bytes = lens.iter().zip(shape).fold(element, |b, (&l, &n)| b.saturating_mul(l.min(n.max(1))));
+        if bytes <= budget {
+            let walk = price(shape, element, sides, &lens);
+            if best.as_ref().is_none_or(|b| walk.seconds < b.seconds) {
+                best = Some(walk);
+            }
+        } else if best.is_none() && smallest.as_ref().is_none_or(|(b, _)| bytes < *b) {
+            smallest = Some((bytes, price(shape, element, sides, &lens)));
+        }
+        let Some(d) = (0..pick.len()).rev().find(|&d| pick[d] + 1 < lists[d].len()) else { break };
+        pick[d] += 1;
+        pick[d + 1..].fill(0);
+    }
+    best.or(smallest.map(|(_, w)| w)).expect("there is always a smallest box")
+}
+
+/// What boxes of lengths `lens` cost.
+pub(crate) fn price(shape: &[u64], element: u64, sides: &[Side], lens: &[u64]) -> Walk {
+    let grid = ChunkGrid::new(shape, lens);
+    let mut seconds = grid.len() as f64 * BOX_SECONDS;
+    let mut touched = Vec::with_capacity(sides.len());
+    for side in sides {
+        match side {
+            Side::Free => touched.push(0),
+            Side::Chunks { lens: s, seconds_per_byte } => {
+                let bytes = (0..shape.len()).fold(element, |b, d| {
+                    b.saturating_mul(touched_chunks(shape[d], lens[d], s[d]).saturating_mul(s[d]))
+                });
+                seconds += bytes as f64 * seconds_per_byte;
+                touched.push(bytes);
+            }
+            Side::Runs => {
+                let mut run = 1u64;
+                for d in (0..shape.len()).rev() {
+                    run = run.saturating_mul(lens[d].min(shape[d].max(1)));
+                    if lens[d] < shape[d] {
+                        break;
+                    }
+                }
+                let elements = shape.iter().fold(1u64, |a, &n| a.saturating_mul(n));
+                seconds += (elements / run.max(1)) as f64 * RUN_SECONDS;
+                touched.push(0);
+            }
+        }
+    }
+    Walk { grid, touched, seconds }
+}
+
+/// Chunks of length `s` that boxes of length `b` touch in all, on an axis of length `n`.
+fn touched_chunks(n: u64, b: u64, s: u64) -> u64 {
+    if n == 0 {
+        return 0;
+    }
+    let both = lcm(b, s).map_or(0, |m| (n - 1) / m);
+    n.div_ceil(b).saturating_add(n.div_ceil(s)) - 1 - both
+}
+
+fn gcd(a: u64, b: u64) -> u64 {
+    if b == 0 { a } else { gcd(b, a % b) }
+}
+
+fn lcm(a: u64, b: u64) -> Option<u64> {
+    (a / gcd(a, b)).checked_mul(b)
+}
+
+/// The box lengths to try on each axis: multiples of `align` near those of the chunks, roughly doubling.
+fn candidates(shape: &[u64], sides: &[Side], align: &[u64]) -> Vec<Vec<u64>> {
+    let each = (MOST_CANDIDATES as f64).powf(1.0 / shape.len().max(1) as f64).floor().max(2.0) as usize;
+    (0..shape.len())
+        .map(|d| {
+            let n = shape[d].max(1);
+            let unit = align[d].clamp(1, n);
+            let whole = n.div_ceil(unit).saturating_mul(unit);
+            let mut steps = vec![unit];
+            for side in sides {
+                if let Side::Chunks { lens, .. } = side {
+                    steps.extend(lcm(unit, lens[d].min(n)).filter(|&m| m < n));
+                    // Nearest multiples of `align` to the chunk, when the two share no small multiple.
+                    steps.push((lens[d].min(n) / unit).max(1) * unit);
+                }
+            }
+            let mut list: Vec<u64> = vec![unit, whole.max(n)];
+            for step in steps {
+                let mut k = 1u64;
+                while let Some(len) = step.checked_mul(k).filter(|&l| l < n) {
+                    list.push(len);
+                    // An array may be as long as numbers go.
+                    k = if k < 4 { k + 1 } else { k.saturating_add(k / 2) };
+                }
+            }
+            list.sort_unstable();
+            list.dedup();
+            thin(list, each)
+        })
+        .collect()
+}
+
+/// At most `most` of the values, the first and the last among them.
+fn thin(list: Vec<u64>, most: usize) -> Vec<u64> {
+    if list.len() <= most {
+        return list;
+    }
+    let last = list.len() - 1;
+    (0..most).map(|i| list[i * last / (most - 1)]).collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use proptest::prelude::*;
+
+    use super::*;
+    use ncforge::select::coordinates;
+
+    fn chunks(lens: &[u64]) -> Side {
+        Side::Chunks { lens: lens.to_vec(), seconds_per_byte: 1e-9 }
+    }
+
+    #[test]
+    fn aligned_sides_cost_one_pass() {
+        let w = choose(&[64, 64], 4, &[chunks(&[8, 64]), chunks(&[64, 8])], &[64, 8], 1 << 30);
+        assert_eq!(w.touched, [64 * 64 * 4, 64 * 64 * 4]);
+        assert_eq!(w.len(), 1);
+    }
+
+    #[test]
+    fn a_small_budget_makes_passes_and_is_kept() {
+        let w = choose(&[512, 1024, 1024], 4, &[chunks(&[1, 1024, 1024])], &[512, 32, 32], 128 << 20);
+        assert!(w.grid.chunk.iter().product::<u64>() * 4 <= 128 << 20);
+        assert_eq!(w.touched[0], 16 << 31);
+    }
+
+    #[test]
+    fn runs_prefer_whole_rows() {
+        let w = choose(&[1000, 1000], 8, &[Side::Runs], &[10, 10], 1 << 20);
+        assert_eq!(w.grid.chunk[1], 1000);
+    }
+
+    #[test]
+    fn arrays_as_long_as_numbers_go_are_walked_in_boxes() {
+        for chunk in [1, 1000, u64::MAX - 1] {
+            let w = choose(&[u64::MAX - 1], 4, &[chunks(&[chunk]), chunks(&[1])], &[1], 1 << 20);
+            assert!(w.grid.chunk[0] > 0 && w.grid.chunk[0] <= 1 << 18 && w.len() > 1 << 45, "{w:?}");
+        }
+    }
+
+    #[test]
+    fn scalars_and_empty_arrays() {
+        assert_eq!(choose(&[], 8, &[Side::Runs, Side::Free], &[], 1).len(), 1);
+        assert_eq!(choose(&[0, 5], 8, &[Side::Runs], &[1, 1], 1).len(), 0);
+    }
+
+    proptest! {
+        #[test]
+        fn the_price_is_what_walking_finds(
+            dims in prop::collection::vec((1u64..30, 1u64..12, 1u64..12), 1..4),
+        ) {
+            let shape: Vec<u64> = dims.iter().map(|d| d.0).collect();
+            let lens: Vec<u64> = dims.iter().map(|d| d.1).collect();
+            let side: Vec<u64> = dims.iter().map(|d| d.2).collect();
+            let walk = price(&shape, 1, &[chunks(&side)], &lens);
+            let grid = ChunkGrid::new(&shape, &side);
+            let count: u64 = (0..walk.len()).map(|i| coordinates(&grid.touched(&walk.box_at(i))).count() as u64).sum();
+            prop_assert_eq!(walk.touched[0], count * grid.chunk_len());
+        }
+
+        #[test]
+        fn boxes_cover_the_array_once(
+            dims in prop::collection::vec((0u64..20, 1u64..9, 1u64..9), 0..4),
+            budget in 1u64..5000,
+        ) {
+            let shape: Vec<u64> = dims.iter().map(|d| d.0).collect();
+            let align: Vec<u64> = dims.iter().map(|d| d.1).collect();
+            let source: Vec<u64> = dims.iter().map(|d| d.2).collect();
+            let walk = choose(&shape, 4, &[chunks(&source), Side::Runs], &align, budget);
+            let sum: u64 = (0..walk.len()).map(|i| walk.box_at(i).len()).sum();
+            prop_assert_eq!(sum, shape.iter().product::<u64>());
+            for d in 0..shape.len() {
+                let b = walk.grid.chunk[d];
+                prop_assert!(b.is_multiple_of(align[d]) || b >= shape[d], "{b} {}", align[d]);
+            }
+        }
+    }
+}

@@ -1,0 +1,267 @@
+//! Combines the tiles of a model's processes into one whole file.
+//!
+//! Models on many processes write one file each. Every such tile says, by the convention of its model, which part of
+//! the whole it holds. The way to the whole: a *scheme* reads that from the headers; the *mosaic* checks that the
+//! tiles make one whole, finds holes, cuts halos off, and then answers like a file; a [copy](crate::copy) of it
+//! is the output. So all that holds for copies holds here: encoded chunks are moved as they are where they can be,
+//! memory is bounded, the output appears when it is whole, an interrupted run can be resumed, and the bytes do not
+//! depend on the number of threads.
+//!
+//! What is guaranteed besides:
+//! * a place that two tiles claim, a tile that is missing, shorter than it says, or of another run is an
+//!   [`Error::Tiles`] (exit code 4) that names the files;
+//! * what is in several tiles is compared, not just taken from the first;
+//! * holes hold `_FillValue`, else `missing_value`, else the type's own fill value, at full precision;
+//! * values of any type and any number of dimensions are moved bit by bit.
+//!
+//! ```no_run
+//! use std::path::{Path, PathBuf};
+//! use ncforge::engine::Engine;
+//! use ncforge_ops::combine::{CombineOptions, combine};
+//! use ncforge_ops::progress::Silent;
+//!
+//! let tiles = [PathBuf::from("ORCA_grid_T_0000.nc")];
+//! let report = combine(&tiles, Path::new("ORCA_grid_T.nc"), &CombineOptions::default(), &Engine::global(), &Silent)?;
+//! println!("{} tiles of {}", report.tiles, report.scheme);
+//! # Ok::<(), ncforge::Error>(())
+//! ```
+
+mod descriptors;
+mod files;
+mod heads;
+mod left_out;
+mod mosaic;
+mod options;
+mod scheme;
+mod slim;
+mod storage;
+#[cfg(test)]
+mod tests;
+mod tiles;
+
+use std::path::{Path, PathBuf};
+
+use serde::Serialize;
+
+use crate::copy::{CopyOptions, CopyReport, Elsewhere, Encoder, Lasting, Plan, copy_of, engine_below};
+use crate::progress::Progress;
+use ncforge::engine::Engine;
+use ncforge::error::{Error, Result};
+
+use self::files::Found;
+use self::mosaic::{Mosaic, build, pictures};
+
+pub use left_out::KeptTile;
+pub use mosaic::Picture;
+pub use options::{CombineOptions, Differing, Holes, TileChunks};
+pub(crate) use scheme::RENAMED;
+pub use scheme::{GenericScheme, Placement, Position, SchemeChoice};
+
+/// Part of the budget for descriptions of tiles: one in so many.
+const DESCRIPTIONS: u64 = 4;
+
+/// Bytes of small variables that are read together, at most: fresh memory costs, too.
+const TOGETHER: u64 = 128 << 20;
+
+/// How tiles are going to be combined.
+#[derive(Clone, Debug, Serialize)]
+pub struct CombinePlan {
+    /// The scheme.
+    pub scheme: &'static str,
+    /// Tiles given.
+    pub tiles: usize,
+    /// Bytes of all of them.
+    pub tile_bytes: u64,
+    /// Numbers of tiles that should exist and were not given.
+    pub missing: Vec<u64>,
+    /// How the tiles lie, for every set of split dimensions.
+    pub mosaics: Vec<Picture>,
+    /// For every variable why it is stored as it is: `the tiles' chunks serve readers`, `chosen`, …
+    pub reasons: Vec<Reason>,
+    /// The copy that makes the output.
+    pub copy: Plan,
+    /// What a person should know.
+    pub notes: Vec<String>,
+}
+
+/// Why a variable is stored as it is.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+pub struct Reason {
+    /// The variable.
+    pub name: String,
+    /// Why.
+    pub why: &'static str,
+}
+
+/// What a combination did.
+#[derive(Clone, Debug, Serialize)]
+pub struct CombineReport {
+    /// The scheme.
+    pub scheme: &'static str,
+    /// Tiles.
+    pub tiles: usize,
+    /// Numbers of tiles that should exist and were not given.
+    pub missing: Vec<u64>,
+    /// How the tiles lie.
+    pub mosaics: Vec<Picture>,
+    /// Tiles that were removed.
+    pub tiles_removed: usize,
+    /// Tiles that were to be removed, and stay: not all that they have is in the output.
+    pub tiles_kept: Vec<KeptTile>,
+    /// The copy.
+    pub copy: CopyReport,
+    /// What a person should know.
+    pub notes: Vec<String>,
+}
+
+/// A combination that is ready: the whole, and how it is copied.
+struct Ready {
+    whole: Mosaic,
+    copy: CopyOptions,
+    reasons: Vec<Reason>,
+}
+
+fn prepare(tiles: &[PathBuf], output: &Path, options: &CombineOptions, engine: &Engine) -> Result<Ready> {
+    let small = engine_below(engine)?;
+    let mut whole = mosaic(files::find(tiles)?, output, options, engine, &small)?;
+    let (copy, why) = storage::decide(&mut whole, &options.chunks, &options.copy)?;
+    let schema = &whole.schema;
+    let reasons = schema
+        .var_ids()
+        .zip(why)
+        .map(|(v, why)| Reason { name: schema.var_path(v).trim_start_matches('/').to_owned(), why })
+        .collect();
+    Ok(Ready { whole, copy, reasons })
+}
+
+/// The tiles, put together. `small` reads them; `engine` has the memory of the whole combination.
+fn mosaic(
+    found: Found,
+    output: &Path,
+    options: &CombineOptions,
+    engine: &Engine,
+    small: &Engine,
+) -> Result<Mosaic> {
+    let name = output.file_name().unwrap_or_default().to_string_lossy().into_owned();
+    let mut mosaic = build(found, options, small, engine.memory() / DESCRIPTIONS, &name)?;
+    not_among(output, mosaic.tiles.paths())?;
+    if options.copy.only.is_none() {
+        mosaic.prepare_copy((engine.memory() / 2).min(TOGETHER));
+    }
+    Ok(mosaic)
+}
+
+/// The part of a combination that another process does: it encodes groups of chunks of the output. The writing process
+/// has compared the values that are not distributed.
+///
+/// # Errors
+/// As [`Encoder::for_copy`].
+pub fn encoder(
+    tiles: &[PathBuf],
+    output: &Path,
+    options: &CombineOptions,
+    ticket: &str,
+    engine: &Engine,
+) -> Result<Encoder> {
+    let Ready { whole, mut copy, .. } = prepare(tiles, output, options, engine)?;
+    copy.verify |= options.delete_tiles;
+    Encoder::of(Box::new(whole), &copy, ticket, engine)
+}
+
+/// An error if the output is one of the tiles.
+fn not_among(output: &Path, tiles: &[PathBuf]) -> Result<()> {
+    let Ok(file) = std::fs::canonicalize(output) else { return Ok(()) };
+    match tiles.iter().any(|tile| std::fs::canonicalize(tile).is_ok_and(|tile| tile == file)) {
+        true => Err(Error::Invalid(format!("the output `{}` is one of the tiles", output.display()))),
+        false => Ok(()),
+    }
+}
+
+/// Finds out how the tiles lie and how they would be combined, and writes nothing. `tiles` are files, one pattern,
+/// any one tile, or a base name.
+///
+/// # Errors
+/// As [`combine`], but for those of writing.
+pub fn plan(
+    tiles: &[PathBuf],
+    output: &Path,
+    options: &CombineOptions,
+    engine: &Engine,
+) -> Result<CombinePlan> {
+    let Ready { mut whole, copy, reasons } = prepare(tiles, output, options, engine)?;
+    whole.check_values(options.differing)?;
+    let plan = crate::copy::plan_of(&whole, &copy.for_output(output), engine)?;
+    Ok(CombinePlan {
+        scheme: whole.scheme.name(),
+        tiles: whole.tiles.len(),
+        tile_bytes: whole.bytes,
+        missing: whole.missing.clone(),
+        mosaics: pictures(&whole),
+        reasons,
+        notes: whole.notes.iter().chain(&plan.notes).cloned().collect(),
+        copy: plan,
+    })
+}
+
+/// Combines tiles into `output`. `tiles` are files, one pattern (`ocean_*.nc`), any one tile, or a base name.
+/// Threads and memory are those of `engine`.
+///
+/// # Errors
+/// [`Error::Tiles`] when the tiles do not make one whole; else as [`crate::copy::copy`].
+pub fn combine(
+    tiles: &[PathBuf],
+    output: &Path,
+    options: &CombineOptions,
+    engine: &Engine,
+    progress: &dyn Progress,
+) -> Result<CombineReport> {
+    run(tiles, output, options, engine, progress, None)
+}
+
+/// The same, with chunks that are [encoded elsewhere](Elsewhere). The output is the same to the byte.
+///
+/// # Errors
+/// As [`combine`].
+pub fn combine_with(
+    tiles: &[PathBuf],
+    output: &Path,
+    options: &CombineOptions,
+    engine: &Engine,
+    progress: &dyn Progress,
+    elsewhere: &dyn Elsewhere,
+) -> Result<CombineReport> {
+    run(tiles, output, options, engine, progress, Some(elsewhere))
+}
+
+fn run(
+    tiles: &[PathBuf],
+    output: &Path,
+    options: &CombineOptions,
+    engine: &Engine,
+    progress: &dyn Progress,
+    elsewhere: Option<&dyn Elsewhere>,
+) -> Result<CombineReport> {
+    let Ready { mut whole, mut copy, .. } = prepare(tiles, output, options, engine)?;
+    whole.check_values(options.differing)?;
+    // Tiles are removed for an output that is known to hold all of them, on disk.
+    copy.verify |= options.delete_tiles;
+    let lasting = if options.delete_tiles { Lasting::Durable } else { Lasting::Relaxed };
+    let report = copy_of(&whole, output, &copy, engine, progress, lasting, elsewhere)?;
+    let (tiles_removed, tiles_kept) = match options.delete_tiles && report.verified && !report.was_complete {
+        true => whole.left_out.remove_others(whole.tiles.paths(), options)?,
+        false => (0, Vec::new()),
+    };
+    let kept = tiles_kept.iter().map(|tile| {
+        format!("`{}` is kept: the output does not have {} of it", tile.path.display(), tile.left_out)
+    });
+    Ok(CombineReport {
+        scheme: whole.scheme.name(),
+        tiles: whole.tiles.len(),
+        missing: whole.missing.clone(),
+        mosaics: pictures(&whole),
+        notes: whole.notes.iter().chain(&report.notes).cloned().chain(kept).collect(),
+        tiles_removed,
+        tiles_kept,
+        copy: report,
+    })
+}

@@ -1,0 +1,248 @@
+//! Files of which fewer are open than there are.
+
+use std::collections::HashMap;
+use std::fs::File;
+use std::os::fd::AsRawFd;
+use std::os::unix::fs::{FileExt, MetadataExt};
+use std::path::{Path, PathBuf};
+use std::sync::atomic::{AtomicUsize, Ordering};
+use std::sync::{Arc, Mutex, MutexGuard, OnceLock, PoisonError};
+
+use ncforge::error::{Error, Result};
+use ncforge::store::ReadStore;
+
+/// Descriptors that are open at a time, at most.
+const MOST_DESCRIPTORS: u64 = 2048;
+/// From so many on room is made for them before.
+const MANY: usize = 48;
+
+/// Half of what the process may open, so that others have room.
+fn descriptor_limit() -> usize {
+    let mut limit = libc::rlimit { rlim_cur: 0, rlim_max: 0 };
+    // SAFETY: a plain system call that writes into our own structure.
+    let rc = unsafe { libc::getrlimit(libc::RLIMIT_NOFILE, &raw mut limit) };
+    let soft = if rc == 0 { limit.rlim_cur } else { 64 };
+    (soft / 2).clamp(4, MOST_DESCRIPTORS) as usize
+}
+
+/// How many files are open, and which of those that take turns. Most files stay open once they are: a walk over all
+/// tiles, variable after variable, would make a rule that closes the oldest close every file before it is read again. No lock
+/// is needed to read these.
+#[derive(Debug)]
+pub(super) struct Descriptors {
+    /// So many more may stay open.
+    stay: AtomicUsize,
+    /// So many take turns.
+    turns: usize,
+    next: AtomicUsize,
+    turning: Mutex<Turning>,
+    /// So many are going to be open.
+    expected: usize,
+}
+
+#[derive(Debug, Default)]
+struct Turning {
+    clock: u64,
+    /// By number, with when each was last asked for.
+    files: HashMap<usize, (Arc<File>, u64)>,
+}
+
+impl Descriptors {
+    /// For so many files.
+    pub(super) fn of(files: usize) -> Self {
+        Self::new(descriptor_limit(), files)
+    }
+
+    fn new(limit: usize, files: usize) -> Self {
+        let turns = (limit / 8).max(2);
+        let stay = AtomicUsize::new(limit.saturating_sub(turns));
+        let turning = Mutex::default();
+        Descriptors { stay, turns, next: AtomicUsize::new(0), turning, expected: files.min(limit) }
+    }
+
+    /// Has the system make its table of descriptors large enough for all files at once, while the first one is opened.
+    /// Linux lets a process of several threads wait for some 10 ms each time that the table grows, which it does at
+    /// 64, 256, 512, … of them.
+    fn make_room(&self, first: &File) {
+        if self.expected < MANY {
+            return;
+        }
+        // Others have descriptors, too: a quarter more.
+        let least = self.expected + self.expected / 4;
+        // SAFETY: plain system calls; the descriptor that is made here is nobody else's, and closed at once. That there may
+        // be no such descriptor is no harm.
+        unsafe {
+            let high = libc::fcntl(first.as_raw_fd(), libc::F_DUPFD_CLOEXEC, least as libc::c_int);
+            if high >= 0 {
+                libc::close(high);
+            }
+        }
+    }
+
+    fn turning(&self) -> MutexGuard<'_, Turning> {
+        self.turning.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// Whether one more file may stay open.
+    fn may_stay(&self) -> bool {
+        self.stay.fetch_update(Ordering::Relaxed, Ordering::Relaxed, |n| n.checked_sub(1)).is_ok()
+    }
+
+    fn get(&self, id: usize) -> Option<Arc<File>> {
+        let mut turning = self.turning();
+        turning.clock += 1;
+        let now = turning.clock;
+        turning.files.get_mut(&id).map(|(file, last)| {
+            *last = now;
+            Arc::clone(file)
+        })
+    }
+
+    fn put(&self, id: usize, file: &Arc<File>) {
+        let mut turning = self.turning();
+        turning.clock += 1;
+        let now = turning.clock;
+        if turning.files.len() >= self.turns
+            && let Some(oldest) = turning.files.iter().min_by_key(|(_, (_, last))| *last).map(|(id, _)| *id)
+        {
+            turning.files.remove(&oldest);
+        }
+        turning.files.insert(id, (Arc::clone(file), now));
+    }
+}
+
+/// A file whose descriptor is closed when others need it, and opened again when it is read.
+#[derive(Debug)]
+pub(super) struct PooledFile {
+    id: usize,
+    path: PathBuf,
+    name: String,
+    len: u64,
+    inode: u64,
+    /// Where it stays open.
+    stays: OnceLock<File>,
+    descriptors: Arc<Descriptors>,
+}
+
+impl PooledFile {
+    pub(super) fn open(path: &Path, descriptors: &Arc<Descriptors>) -> Result<Self> {
+        let name = path.display().to_string();
+        let file = File::open(path).map_err(|e| Error::io("open", &name, e))?;
+        let meta = file.metadata().map_err(|e| Error::io("open", &name, e))?;
+        if meta.is_dir() {
+            return Err(Error::io("open", name, std::io::ErrorKind::IsADirectory.into()));
+        }
+        let id = descriptors.next.fetch_add(1, Ordering::Relaxed);
+        if id == 0 {
+            descriptors.make_room(&file);
+        }
+        let (len, inode) = (meta.len(), meta.ino());
+        let descriptors = Arc::clone(descriptors);
+        let pooled =
+            PooledFile { id, path: path.to_owned(), name, len, inode, stays: OnceLock::new(), descriptors };
+        pooled.put(file);
+        Ok(pooled)
+    }
+
+    /// Lets the file stay open, or take turns: then it is given back.
+    fn put(&self, file: File) -> Option<Arc<File>> {
+        if self.descriptors.may_stay() {
+            if self.stays.set(file).is_err() {
+                // Another thread was quicker.
+                self.descriptors.stay.fetch_add(1, Ordering::Relaxed);
+            }
+            return None;
+        }
+        let file = Arc::new(file);
+        self.descriptors.put(self.id, &file);
+        Some(file)
+    }
+
+    /// Has the open file.
+    fn with<T>(&self, use_it: impl FnOnce(&File) -> T) -> Result<T> {
+        if let Some(file) = self.stays.get() {
+            return Ok(use_it(file));
+        }
+        if let Some(file) = self.descriptors.get(self.id) {
+            return Ok(use_it(&file));
+        }
+        let file = File::open(&self.path).map_err(|e| Error::io("open", &self.name, e))?;
+        let meta = file.metadata().map_err(|e| Error::io("open", &self.name, e))?;
+        if (meta.len(), meta.ino()) != (self.len, self.inode) {
+            return Err(Error::Tiles(format!("`{}` has changed while it was being read", self.name)));
+        }
+        match self.put(file) {
+            Some(file) => Ok(use_it(&file)),
+            None => self.with(use_it),
+        }
+    }
+}
+
+impl Drop for PooledFile {
+    fn drop(&mut self) {
+        // It is closed before another may be opened.
+        if self.stays.take().is_some() {
+            self.descriptors.stay.fetch_add(1, Ordering::Relaxed);
+        }
+        self.descriptors.turning().files.remove(&self.id);
+    }
+}
+
+impl ReadStore for PooledFile {
+    fn len(&self) -> u64 {
+        self.len
+    }
+
+    fn name(&self) -> &str {
+        &self.name
+    }
+
+    fn read_at(&self, buf: &mut [u8], offset: u64) -> Result<()> {
+        let end = offset.checked_add(buf.len() as u64);
+        if end.is_none_or(|end| end > self.len) {
+            return Err(Error::corrupt(
+                &self.name,
+                offset,
+                format!("{} bytes are needed here, the file ends at byte {}", buf.len(), self.len),
+            ));
+        }
+        self.with(|file| file.read_exact_at(buf, offset))?
+            .map_err(|e| Error::io(format!("read {} bytes at offset {offset} of", buf.len()), &self.name, e))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn descriptors_are_few_and_come_back() {
+        let dir = tempfile::tempdir().unwrap();
+        let pool = Arc::new(Descriptors::new(3, 10));
+        let open = || 1 - pool.stay.load(Ordering::Relaxed) + pool.turning().files.len();
+        let files: Vec<PooledFile> = (0..10)
+            .map(|i| {
+                let path = dir.path().join(i.to_string());
+                std::fs::write(&path, [i as u8; 4]).unwrap();
+                PooledFile::open(&path, &pool).unwrap()
+            })
+            .collect();
+        for round in 0..2 {
+            for (i, f) in files.iter().enumerate() {
+                let mut buf = [0; 2];
+                f.read_at(&mut buf, 2).unwrap();
+                assert_eq!(buf, [i as u8; 2], "{round}");
+                assert!(open() <= 3);
+            }
+        }
+        assert!(files[0].read_at(&mut [0; 2], 3).is_err());
+        // The first one stayed open; of one that takes turns it is noticed that the file is another now.
+        std::fs::write(dir.path().join("1"), b"changed").unwrap();
+        assert_eq!(files[1].read_at(&mut [0; 2], 0).unwrap_err().exit_code(), 4);
+        // When the first one is let go, another stays in its place.
+        drop(files);
+        assert_eq!(open(), 0);
+        let again = PooledFile::open(&dir.path().join("7"), &pool).unwrap();
+        assert!(again.stays.get().is_some());
+    }
+}

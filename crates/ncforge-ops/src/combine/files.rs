@@ -1,0 +1,209 @@
+//! From what the user named to the files of the tiles.
+//!
+//! Tiles of a set have names that differ in one run of digits, the last one of the name before its extension, of any
+//! width: `ocean_0000.nc`, `ocean.nc.0000`, `root.00.nc`, `state.0000000000.t001.nc`, `wrfout_d01_…_0003`.
+
+use std::collections::BTreeSet;
+use std::path::{Path, PathBuf};
+
+use glob::Pattern;
+
+use ncforge::error::{Error, Result};
+
+/// Extensions behind which no number of a tile stands.
+const EXTENSIONS: [&str; 6] = [".nc", ".nc3", ".nc4", ".cdf", ".hdf5", ".h5"];
+
+/// The files that the words of a user mean.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) struct Found {
+    /// The files, by the number in their names.
+    pub(crate) files: Vec<PathBuf>,
+    /// Whether they were searched for; then some of them may be no tiles.
+    pub(crate) searched: bool,
+    /// The one file that was named, where others were searched for by it.
+    pub(crate) named: Option<PathBuf>,
+}
+
+/// Several words, or one that is a file which `alone` says to be a whole set: those files. One pattern with `*`, `?`
+/// or `[`: what matches it. One file: it and its kin. One name that is no file: the tiles of that base name.
+pub(crate) fn find(words: &[PathBuf]) -> Result<Found> {
+    match words {
+        [] => Err(Error::Invalid("no tiles were named".into())),
+        [one] if one.exists() => Ok(Found { files: kin(one)?, searched: true, named: Some(one.clone()) }),
+        [one] => {
+            let text = one.to_string_lossy();
+            let is_pattern = text.contains(['*', '?', '[']);
+            let files = if is_pattern { matching(one)? } else { based_on(one)? };
+            if files.is_empty() {
+                let what = if is_pattern { "file matches" } else { "tile begins with" };
+                return Err(Error::io(
+                    "open",
+                    text,
+                    std::io::Error::new(std::io::ErrorKind::NotFound, format!("no {what} this name")),
+                ));
+            }
+            Ok(Found { files, searched: true, named: None })
+        }
+        several => {
+            let mut seen = BTreeSet::new();
+            let mut files = Vec::new();
+            for path in several {
+                let id = std::fs::canonicalize(path)
+                    .map_err(|e| Error::io("open", path.display().to_string(), e))?;
+                if seen.insert(id) {
+                    files.push(path.clone());
+                }
+            }
+            Ok(Found { files: sorted(files), searched: false, named: None })
+        }
+    }
+}
+
+/// Bytes `from..to` of a file's name that are its number.
+pub(crate) fn number_in(name: &str) -> Option<(usize, usize)> {
+    let body = EXTENSIONS.iter().find_map(|e| name.strip_suffix(e)).unwrap_or(name);
+    let bytes = body.as_bytes();
+    let to = bytes.iter().rposition(u8::is_ascii_digit)? + 1;
+    let from = bytes[..to].iter().rposition(|b| !b.is_ascii_digit()).map_or(0, |i| i + 1);
+    Some((from, to))
+}
+
+fn name_of(path: &Path) -> String {
+    path.file_name().unwrap_or_default().to_string_lossy().into_owned()
+}
+
+fn folder_of(path: &Path) -> PathBuf {
+    path.parent().filter(|p| !p.as_os_str().is_empty()).map_or_else(|| PathBuf::from("."), Path::to_path_buf)
+}
+
+/// By the number in the name, then by the name.
+fn sorted(mut files: Vec<PathBuf>) -> Vec<PathBuf> {
+    files.sort_by_cached_key(|p| {
+        let name = name_of(p);
+        let number = number_in(&name).and_then(|(from, to)| name[from..to].parse::<u128>().ok());
+        (number.unwrap_or(u128::MAX), name)
+    });
+    files
+}
+
+/// The files of a folder whose name is wanted.
+fn listed(folder: &Path, wanted: impl Fn(&str) -> bool) -> Result<Vec<PathBuf>> {
+    let fail = |e| Error::io("open", folder.display().to_string(), e);
+    let mut files = Vec::new();
+    for entry in std::fs::read_dir(folder).map_err(fail)? {
+        let entry = entry.map_err(fail)?;
+        let name = entry.file_name();
+        if name.to_str().is_some_and(&wanted) {
+            // `./` in front of what the user named without it would change messages and history.
+            files.push(if folder == Path::new(".") { PathBuf::from(name) } else { entry.path() });
+        }
+    }
+    Ok(sorted(files))
+}
+
+/// A tile and all files whose names differ from its only in the number.
+fn kin(one: &Path) -> Result<Vec<PathBuf>> {
+    let name = name_of(one);
+    let Some((from, to)) = number_in(&name) else { return Ok(vec![one.to_owned()]) };
+    let (before, after) = (&name[..from], &name[to..]);
+    let explicit = one.parent() == Some(Path::new("."));
+    let mut files = listed(&folder_of(one), |other| {
+        other
+            .strip_prefix(before)
+            .and_then(|rest| rest.strip_suffix(after))
+            .is_some_and(|digits| !digits.is_empty() && digits.bytes().all(|b| b.is_ascii_digit()))
+    })?;
+    if files.is_empty() {
+        // A name that is not Unicode is not met again.
+        return Ok(vec![one.to_owned()]);
+    }
+    if explicit {
+        files.iter_mut().for_each(|f| *f = Path::new(".").join(&*f));
+    }
+    Ok(files)
+}
+
+/// The tiles of a base name: what follows it is a separator, a number, and perhaps an extension.
+fn based_on(base: &Path) -> Result<Vec<PathBuf>> {
+    let name = name_of(base);
+    let folder = folder_of(base);
+    if name.is_empty() || !folder.is_dir() {
+        return Ok(Vec::new());
+    }
+    listed(&folder, |other| {
+        let Some(rest) = other.strip_prefix(&name) else { return false };
+        let rest = EXTENSIONS.iter().find_map(|e| rest.strip_suffix(e)).unwrap_or(rest);
+        let digits = ["_", ".t", "."].iter().find_map(|s| rest.strip_prefix(s)).unwrap_or(rest);
+        !digits.is_empty() && digits.bytes().all(|b| b.is_ascii_digit())
+    })
+}
+
+/// The files that match a pattern; folders are taken as they stand.
+fn matching(pattern: &Path) -> Result<Vec<PathBuf>> {
+    let wanted = glob(&name_of(pattern));
+    listed(&folder_of(pattern), |name| wanted.matches(name))
+}
+
+/// `*`, `?`, `[a-z]`, `[!a-z]`, as in a shell. Brackets that make no class stand for themselves.
+fn glob(pattern: &str) -> Pattern {
+    let mut pattern = pattern.replace("[^", "[!");
+    while pattern.contains("**") {
+        pattern = pattern.replace("**", "*");
+    }
+    let literal = || Pattern::new(&pattern.replace('[', "[[]")).expect("every class is closed");
+    Pattern::new(&pattern).unwrap_or_else(|_| literal())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn numbers_in_names() {
+        for (name, number) in [
+            ("O25_19580101_grid_T_0000.nc", "0000"),
+            ("ocean.nc.0012", "0012"),
+            ("ocean.tile1.nc.000123", "000123"),
+            ("root.07.nc", "07"),
+            ("state.0000000000.t001.nc", "001"),
+            ("wrfout_d01_2001-01-01_00:00:00_0003", "0003"),
+            ("model_0003_map.nc", "0003"),
+            ("x_12.nc4", "12"),
+        ] {
+            let (from, to) = number_in(name).unwrap();
+            assert_eq!(&name[from..to], number, "{name}");
+        }
+        assert_eq!(number_in("ocean.nc"), None);
+    }
+
+    #[test]
+    fn patterns() {
+        let matches = |p: &str, t: &str| glob(p).matches(t);
+        assert!(matches("a_*.nc", "a_0001.nc"));
+        assert!(matches("a_????.nc", "a_0001.nc"));
+        assert!(!matches("a_???.nc", "a_0001.nc"));
+        assert!(matches("a_[0-3]*[!b]", "a_2xc"));
+        assert!(!matches("a_[0-3]*[!b]", "a_2xb"));
+        assert!(matches("a_[^0-3]", "a_4") && !matches("a_[^0-3]", "a_2"));
+        assert!(matches("[]ab]x", "]x"));
+        assert!(matches("a**_***.nc", "a_b_0001.nc"));
+        assert!(matches(".a*", ".a_0001.nc") && matches("*", ".a_0001.nc"));
+        for literal in ["[]x", "a_[0-9", "**[!]"] {
+            assert!(matches(literal, &literal.replace("**", "*")), "{literal}");
+        }
+    }
+
+    #[test]
+    fn one_tile_finds_its_kin_of_any_width() {
+        let dir = tempfile::tempdir().unwrap();
+        for name in ["a_0009.nc", "a_0010.nc", "a_12345.nc", "a_x.nc", "b_0001.nc", "a_0001.nc.tmp"] {
+            std::fs::write(dir.path().join(name), b"").unwrap();
+        }
+        let names = |found: Found| found.files.iter().map(|p| name_of(p)).collect::<Vec<_>>();
+        let want = ["a_0009.nc", "a_0010.nc", "a_12345.nc"];
+        assert_eq!(names(find(&[dir.path().join("a_0010.nc")]).unwrap()), want);
+        assert_eq!(names(find(&[dir.path().join("a")]).unwrap()), want);
+        assert_eq!(names(find(&[dir.path().join("a_*[0-9].nc")]).unwrap()), want);
+        assert_eq!(find(&[dir.path().join("none")]).unwrap_err().exit_code(), 4);
+    }
+}

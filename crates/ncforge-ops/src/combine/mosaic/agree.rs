@@ -1,0 +1,233 @@
+//! Whether what several tiles say of the same points is the same: variables that are not distributed, and those that
+//! are along some of the split dimensions only (coordinates).
+
+use std::collections::HashMap;
+use std::sync::Mutex;
+
+use super::super::left_out::LeftOut;
+use super::super::options::Differing;
+use super::{From, Mosaic};
+use ncforge::dataset::Dataset;
+use ncforge::engine::Region;
+use ncforge::error::{Error, Result, TileOption};
+use ncforge::model::{Values, VarId};
+use ncforge::select::{Hyperslab, unravel};
+
+/// Elements compared at a time.
+const BLOCK: u64 = 1 << 20;
+
+/// Elements that are kept of what all tiles are compared with, at most.
+const KEPT: u64 = 1 << 20;
+
+/// One comparison: this variable of this tile with that tile's.
+struct Pair {
+    var: VarId,
+    tile: usize,
+    with: usize,
+}
+
+/// Compares all; gives notes where differences are allowed, and what of which tile is left out for that.
+pub(crate) fn agree(mosaic: &Mosaic, differing: Differing) -> Result<(Vec<String>, LeftOut)> {
+    let mut left_out = LeftOut::default();
+    let mut notes = agree_with_existing(mosaic, differing)?;
+    let mut pairs = Vec::new();
+    for v in mosaic.schema.var_ids() {
+        match mosaic.from[v.0] {
+            From::Tile(with) => pairs.extend(
+                (0..mosaic.tiles.len())
+                    .filter(|&t| t != with && mosaic.facts[t].var(v).is_some())
+                    .map(|tile| Pair { var: v, tile, with }),
+            ),
+            From::Pattern(p) => pairs.extend(mosaic.patterns[p].replicas.iter().map(|&(tile, with)| Pair {
+                var: v,
+                tile,
+                with,
+            })),
+        }
+    }
+    // Tile after tile, so that each is opened once.
+    pairs.sort_by_key(|p| (p.tile, p.var));
+    let mut groups: Vec<&[Pair]> = Vec::new();
+    let mut rest = &pairs[..];
+    while let Some(first) = rest.first() {
+        let n = rest.iter().take_while(|p| p.tile == first.tile).count();
+        let (group, tail) = rest.split_at(n);
+        groups.push(group);
+        rest = tail;
+    }
+    let kept = if groups.len() > 1 { kept(mosaic)? } else { HashMap::new() };
+    let differences = Mutex::new(Vec::new());
+    mosaic.engine.for_each(groups.len(), |i| {
+        for pair in groups[i] {
+            if let Some(what) = compare(mosaic, pair, kept.get(&pair.var))? {
+                differences
+                    .lock()
+                    .expect("nothing panics with the lock")
+                    .push((pair.var, pair.tile, pair.with, what));
+            }
+        }
+        Ok(())
+    })?;
+    let mut differences = differences.into_inner().expect("nothing panics with the lock");
+    differences.sort();
+    let Some((var, tile, with, what)) = differences.first() else { return Ok((notes, left_out)) };
+    let name = |v: &VarId| mosaic.schema.var_path(*v).trim_start_matches('/').to_owned();
+    if differing == Differing::Error {
+        let what = format!(
+            "`{}` and `{}` do not go together: `{}`, which is not distributed, differs ({what})",
+            mosaic.tiles.name(*with),
+            mosaic.tiles.name(*tile),
+            name(var)
+        );
+        return Err(Error::TilesUnless { what, unless: TileOption::DifferingFirst });
+    }
+    for (var, tile, ..) in &differences {
+        left_out.add(*tile, format!("`{}`", name(var)));
+    }
+    let mut last = None;
+    for (var, ..) in &differences {
+        if last != Some(*var) {
+            let n = differences.iter().filter(|d| d.0 == *var).count();
+            notes.push(format!("`{}` differs in {n} tiles: the first tile's is taken", name(var)));
+            last = Some(*var);
+        }
+    }
+    Ok((notes, left_out))
+}
+
+/// All of a variable of the tile that others are compared with.
+struct Kept {
+    count: Vec<u64>,
+    values: Values,
+}
+
+/// What is not distributed, as far as it is small: reading it again for every tile would double their number of reads.
+fn kept(mosaic: &Mosaic) -> Result<HashMap<VarId, Kept>> {
+    let mut kept = HashMap::new();
+    let mut left = KEPT;
+    for v in mosaic.schema.var_ids() {
+        let From::Tile(tile) = mosaic.from[v.0] else { continue };
+        let Some(own) = mosaic.facts[tile].var(v) else { continue };
+        let spans = mosaic.schema.var(v).dims.iter().map(|d| mosaic.facts[tile].spans[d.0]);
+        let (start, count): (Vec<u64>, Vec<u64>) = spans.map(|s| (s.skip, s.count)).unzip();
+        let slab = Hyperslab::new(&start, &count);
+        let Some(rest) = left.checked_sub(slab.len()) else { continue };
+        left = rest;
+        let values = mosaic.tiles.open(tile)?.read(own, &slab)?;
+        kept.insert(v, Kept { count, values });
+    }
+    Ok(kept)
+}
+
+/// Compares what is not distributed with the file into which the tiles are put.
+fn agree_with_existing(mosaic: &Mosaic, differing: Differing) -> Result<Vec<String>> {
+    let mut notes = Vec::new();
+    for v in mosaic.schema.var_ids() {
+        let (From::Tile(tile), Some((file, theirs))) = (mosaic.from[v.0], mosaic.existing_var(v)) else {
+            continue;
+        };
+        let Some(own) = mosaic.facts[tile].var(v) else { continue };
+        let spans = mosaic.schema.var(v).dims.iter().map(|d| mosaic.facts[tile].spans[d.0]);
+        let (start, count): (Vec<u64>, Vec<u64>) =
+            spans.zip(file.schema().shape(theirs)).map(|(s, n)| (s.skip, s.count.min(n))).unzip();
+        let zeros = vec![0; start.len()];
+        let ours = mosaic.tiles.open(tile)?;
+        let Some(what) = difference((&ours, own, &start), (file, theirs, &zeros), &count)? else { continue };
+        let name = mosaic.schema.var_path(v);
+        let name = name.trim_start_matches('/');
+        if differing == Differing::Error {
+            let what = format!(
+                "`{}` does not fit into `{}`: `{name}`, which is not distributed, differs ({what})",
+                mosaic.tiles.name(tile),
+                file.path().display()
+            );
+            return Err(Error::TilesUnless { what, unless: TileOption::DifferingFirst });
+        }
+        notes.push(format!("`{name}` differs from `{}`: the first tile's is taken", file.path().display()));
+    }
+    Ok(notes)
+}
+
+/// What differs, if something does.
+fn compare(mosaic: &Mosaic, pair: &Pair, kept: Option<&Kept>) -> Result<Option<String>> {
+    let v = pair.var;
+    let ours = mosaic.tiles.open(pair.tile)?;
+    let (Some(a), Some(b)) = (mosaic.facts[pair.tile].var(v), mosaic.facts[pair.with].var(v)) else {
+        return Ok(None);
+    };
+    // The part that both have.
+    let dims = &mosaic.schema.var(v).dims;
+    let (mut start_a, mut start_b, mut count) = (vec![], vec![], vec![]);
+    for d in dims {
+        let (x, y) = (mosaic.facts[pair.tile].spans[d.0], mosaic.facts[pair.with].spans[d.0]);
+        start_a.push(x.skip);
+        start_b.push(y.skip);
+        count.push(x.count.min(y.count));
+    }
+    if let Some(kept) = kept.filter(|k| k.count == count) {
+        let values = ours.read(a, &Hyperslab::new(&start_a, &count))?;
+        let all = Region { start: vec![0; count.len()], count };
+        return Ok(unlike(&values, &kept.values, &all));
+    }
+    let theirs = mosaic.tiles.open(pair.with)?;
+    difference((&ours, a, &start_a), (&theirs, b, &start_b), &count)
+}
+
+/// Where `count` elements of one variable, from a start on, differ from another's.
+pub(crate) fn difference(
+    (ours, a, start_a): (&Dataset, VarId, &[u64]),
+    (theirs, b, start_b): (&Dataset, VarId, &[u64]),
+    count: &[u64],
+) -> Result<Option<String>> {
+    for block in blocks(count) {
+        let shifted = |start: &[u64]| {
+            let start: Vec<u64> = start.iter().zip(&block.start).map(|(a, b)| a + b).collect();
+            Hyperslab::new(&start, &block.count)
+        };
+        let (x, y) = (ours.read(a, &shifted(start_a))?, theirs.read(b, &shifted(start_b))?);
+        if let Some(what) = unlike(&x, &y, &block) {
+            return Ok(Some(what));
+        }
+    }
+    Ok(None)
+}
+
+/// Where the values of one block differ, if they do.
+fn unlike(x: &Values, y: &Values, block: &Region) -> Option<String> {
+    if x == y {
+        return None;
+    }
+    let at = match (x, y) {
+        (Values::Fixed(x), Values::Fixed(y)) => {
+            let size = (x.len() as u64 / block.count.iter().product::<u64>().max(1)).max(1);
+            x.iter().zip(y.iter()).position(|(p, q)| p != q).map_or(0, |i| i as u64 / size)
+        }
+        (Values::Heap(x), Values::Heap(y)) => x.iter().zip(y).position(|(p, q)| p != q).unwrap_or(0) as u64,
+        _ => 0,
+    };
+    let index: Vec<u64> = unravel(at, &block.count).iter().zip(&block.start).map(|(i, s)| i + s).collect();
+    Some(format!("first at {index:?}"))
+}
+
+/// An array in blocks of bounded size, along its first dimensions.
+fn blocks(count: &[u64]) -> Vec<Region> {
+    if count.contains(&0) {
+        return Vec::new();
+    }
+    let mut lens = count.to_vec();
+    for d in 0..lens.len() {
+        let inner = count[d + 1..].iter().fold(1u64, |a, &n| a.saturating_mul(n));
+        lens[d] = (BLOCK / inner.max(1)).clamp(1, count[d]);
+        if lens[d] > 1 || inner <= BLOCK {
+            break;
+        }
+    }
+    let grid = ncforge::select::ChunkGrid::new(count, &lens);
+    let ranges: Vec<std::ops::Range<u64>> = grid.counts().iter().map(|&n| 0..n).collect();
+    ncforge::select::coordinates(&ranges)
+        .map(|at| {
+            let (start, count) = grid.region(&at);
+            Region { start, count }
+        })
+        .collect()
+}

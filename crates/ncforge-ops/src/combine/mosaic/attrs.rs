@@ -1,0 +1,153 @@
+//! Attributes of a variable in several tiles: some must agree, some span, the rest is the first tile's.
+
+use ncforge::model::{Atomic, Attribute, DType, Schema, VarId, Variable};
+
+/// What the values mean depends on these.
+const MEANING: [&str; 9] = [
+    "_FillValue",
+    "missing_value",
+    "units",
+    "calendar",
+    "scale_factor",
+    "add_offset",
+    "_Unsigned",
+    "flag_values",
+    "flag_masks",
+];
+
+/// Where the attributes of a tile's variables say otherwise than the first tile's.
+#[derive(Clone, Debug, Default)]
+pub(crate) struct Conflicts {
+    /// The meaning differs: variable and attribute.
+    pub(crate) meaning: Option<(String, String)>,
+    /// `valid_min`, `valid_max`, `valid_range` or `actual_range` of the first tile's variable, to be widened.
+    pub(crate) ranges: Vec<(VarId, Attribute)>,
+    /// Others: variable and attribute.
+    pub(crate) others: Vec<(String, String)>,
+}
+
+/// Compares the attributes of the variables that both have. `same`: variables have the same numbers.
+pub(crate) fn compare_attributes(first: &Schema, tile: &Schema, same: bool) -> Conflicts {
+    let mut found = Conflicts::default();
+    for v in first.var_ids() {
+        let other = if same { Some(v) } else { tile.find_var(&first.var_path(v)) };
+        let Some(other) = other else { continue };
+        let (a, b) = (first.var(v), tile.var(other));
+        if a.attrs != b.attrs {
+            compare_one(first, v, a, b, &mut found);
+        }
+    }
+    found
+}
+
+fn compare_one(first: &Schema, v: VarId, a: &Variable, b: &Variable, found: &mut Conflicts) {
+    let names = a.attrs.iter().chain(&b.attrs).map(|x| &x.name);
+    let mut seen: Vec<&String> = Vec::new();
+    for name in names {
+        if seen.contains(&name) {
+            continue;
+        }
+        seen.push(name);
+        let (x, y) = (a.attr(name), b.attr(name));
+        if x == y {
+            continue;
+        }
+        let spans = ["valid_min", "valid_max", "valid_range", "actual_range"].contains(&name.as_str());
+        match y {
+            _ if MEANING.contains(&name.as_str()) => {
+                found.meaning.get_or_insert((first.var_path(v), name.clone()));
+            }
+            Some(y) if spans && x.is_some_and(|x| x.dtype == y.dtype) => found.ranges.push((v, y.clone())),
+            _ => found.others.push((first.var_path(v), name.clone())),
+        }
+    }
+}
+
+/// Widens the range that an attribute tells by another tile's.
+pub(crate) fn widen(own: &mut Attribute, other: &Attribute) {
+    let (DType::Atomic(kind), true) = (own.dtype, own.dtype == other.dtype) else { return };
+    let (Some(a), Some(b)) = (own.values.bytes(), other.values.bytes()) else { return };
+    let size = kind.size();
+    let low_first = own.name.ends_with("range");
+    let pick = |i: usize, x: &[u8], y: &[u8]| -> Vec<u8> {
+        let low = own.name == "valid_min" || (low_first && i == 0);
+        let (p, q) = (number(kind, x), number(kind, y));
+        let other_wins = if low { q < p } else { q > p };
+        if other_wins { y.to_vec() } else { x.to_vec() }
+    };
+    let joined: Vec<u8> = a
+        .chunks_exact(size)
+        .zip(b.chunks_exact(size))
+        .enumerate()
+        .flat_map(|(i, (x, y))| pick(i, x, y))
+        .collect();
+    if joined.len() == a.len() {
+        own.values = ncforge::model::Values::fixed(&joined);
+    }
+}
+
+/// A value as a double, for telling larger from smaller; wide integers lose their last bits.
+pub(crate) fn number(kind: Atomic, b: &[u8]) -> f64 {
+    macro_rules! read {
+        ($t:ty) => {
+            b.try_into().map_or(f64::NAN, |b| f64::from(<$t>::from_ne_bytes(b)))
+        };
+    }
+    let wide = |b: &[u8]| b.try_into().unwrap_or([0; 8]);
+    match kind {
+        Atomic::Byte => read!(i8),
+        Atomic::Char | Atomic::UByte => read!(u8),
+        Atomic::Short => read!(i16),
+        Atomic::UShort => read!(u16),
+        Atomic::Int => read!(i32),
+        Atomic::UInt => read!(u32),
+        Atomic::Float => read!(f32),
+        Atomic::Double => read!(f64),
+        Atomic::Int64 => i64::from_ne_bytes(wide(b)) as f64,
+        Atomic::UInt64 => u64::from_ne_bytes(wide(b)) as f64,
+    }
+}
+
+/// The element of a type that is nearest to a double.
+pub(crate) fn element(kind: Atomic, x: f64) -> Vec<u8> {
+    macro_rules! write {
+        ($t:ty) => {
+            (x as $t).to_ne_bytes().to_vec()
+        };
+    }
+    match kind {
+        Atomic::Byte => write!(i8),
+        Atomic::Char | Atomic::UByte => write!(u8),
+        Atomic::Short => write!(i16),
+        Atomic::UShort => write!(u16),
+        Atomic::Int => write!(i32),
+        Atomic::UInt => write!(u32),
+        Atomic::Float => write!(f32),
+        Atomic::Double => write!(f64),
+        Atomic::Int64 => write!(i64),
+        Atomic::UInt64 => write!(u64),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use ncforge::model::Values;
+
+    fn attr(name: &str, values: &[f32]) -> Attribute {
+        let bytes: Vec<u8> = values.iter().flat_map(|x| x.to_ne_bytes()).collect();
+        Attribute { name: name.into(), dtype: Atomic::Float.into(), values: Values::fixed(&bytes) }
+    }
+
+    #[test]
+    fn ranges_are_widened() {
+        let widened = |name: &str, a: &[f32], b: &[f32]| {
+            let mut own = attr(name, a);
+            widen(&mut own, &attr(name, b));
+            own
+        };
+        assert_eq!(widened("valid_min", &[1.0], &[-2.0]), attr("valid_min", &[-2.0]));
+        assert_eq!(widened("valid_max", &[1.0], &[-2.0]), attr("valid_max", &[1.0]));
+        assert_eq!(widened("actual_range", &[1.0, 3.0], &[0.0, 2.0]), attr("actual_range", &[0.0, 3.0]));
+    }
+}

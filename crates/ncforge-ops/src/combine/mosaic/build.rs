@@ -1,0 +1,343 @@
+//! From files to a mosaic.
+
+use std::collections::{BTreeMap, BTreeSet, HashMap};
+use std::path::PathBuf;
+
+use super::super::files::{self, Found};
+use super::super::left_out::LeftOut;
+use super::super::options::{CombineOptions, Holes};
+use super::super::scheme::{self, Header, Scheme};
+use super::super::tiles::Tiles;
+use super::attrs::widen;
+use super::join::{Mapping, join};
+use super::pattern::{MOST_NAMES, Pattern};
+use super::scan::{Scanned, first, scan};
+use super::{DimKind, Existing, Facts, From, Mosaic, chunks, coords, dims, fill};
+use ncforge::engine::Engine;
+use ncforge::error::{Error, Result, TileOption};
+use ncforge::model::{DimId, Schema, VarId};
+
+/// Reads the headers of the tiles that were found, and checks that they make one whole. `engine` reads
+/// values later; `memory` bytes may be used for descriptions of tiles; `output` is the name of the file to be made.
+pub(crate) fn build(
+    found: Found,
+    options: &CombineOptions,
+    engine: &Engine,
+    memory: u64,
+    output: &str,
+) -> Result<Mosaic> {
+    let searched = found.searched && found.files.len() > 1;
+    let mut tiles = Tiles::new(found.files, engine, memory);
+    let named = found.named.as_ref().filter(|_| searched);
+    let scheme = scheme_of(&tiles, named, searched, options)?;
+    let head = first(&tiles, &*scheme, searched)?;
+    if options.begin_with > 0 && options.begin_with >= tiles.len() {
+        return Err(Error::Invalid(format!(
+            "to begin with tile {} of {} makes no sense",
+            options.begin_with,
+            tiles.len()
+        )));
+    }
+    let scanned = scan(&tiles, engine, &*scheme, &head, searched, options.begin_with)?;
+    let (scanned, mut notes) = tiles_among(&mut tiles, scanned, &*scheme);
+    let missing = counted(&tiles, &scanned, &*scheme, options)?;
+    let (mut schema, maps) = join(&tiles, &head, &scanned)?;
+    let mut left_out = LeftOut::default();
+    attributes(&tiles, &mut schema, &scanned, &mut notes, &mut left_out)?;
+    for (tile, one) in scanned.iter().enumerate() {
+        if let Some(what) = &one.skipped {
+            left_out.add(tile, what);
+        }
+    }
+    let found = dims::dims(&tiles, &mut schema, &scanned, &maps, options)?;
+    notes.extend(found.notes);
+    let facts: Vec<Facts> = found
+        .spans
+        .into_iter()
+        .zip(&maps)
+        .zip(&scanned)
+        .map(|((spans, map), one)| Facts {
+            spans,
+            vars: map.as_ref().map(|m| inverted(m, schema.vars.len())),
+            var_count: one.schema.as_ref().map_or(head.schema.vars.len(), |s| s.vars.len()),
+        })
+        .collect();
+    drop_attributes(&mut schema, &*scheme);
+    scheme.finish(&mut schema, output);
+    let existing = match &options.into_existing {
+        Some(_) if options.records.is_some() => {
+            return Err(Error::Invalid("records cannot be chosen for tiles that are put into a file".into()));
+        }
+        Some(path) => Some(Existing::open(path, &mut schema, &found.kinds, engine)?),
+        None => None,
+    };
+    let (patterns, from) = patterns(&tiles, &schema, &facts, &found.kinds, &mut notes)?;
+    let fills = schema.var_ids().map(|v| fill::fill_of(&schema, v, options.holes)).collect();
+    let bytes = scanned.iter().map(|s| s.bytes).sum();
+    let mut mosaic = Mosaic {
+        layouts: Vec::new(),
+        schema,
+        scheme,
+        tiles,
+        facts,
+        dims: found.kinds,
+        patterns,
+        from,
+        fills,
+        patches: BTreeMap::new(),
+        existing,
+        notes,
+        left_out,
+        missing,
+        bytes,
+        windowed: options.records.is_some(),
+        engine: engine.clone(),
+        together: Vec::new(),
+    };
+    check_holes(&mosaic, options)?;
+    mosaic.layouts = chunks::layouts(&mosaic, &head, &scanned)?;
+    if mosaic.existing.is_none() {
+        coords::patch(&mut mosaic, options)?;
+    }
+    Ok(mosaic)
+}
+
+/// By which scheme the tiles tell their place: that of the file that the user `named`, else of the first. A pattern or
+/// a base name may have met something else first; then of the first that has one.
+fn scheme_of(
+    tiles: &Tiles,
+    named: Option<&PathBuf>,
+    searched: bool,
+    options: &CombineOptions,
+) -> Result<Box<dyn Scheme>> {
+    let look = |tile: usize| -> Result<Box<dyn Scheme>> {
+        let dataset = tiles.open_whole(tile)?;
+        scheme::find(&options.scheme, &Header { schema: dataset.schema(), path: &tiles.paths()[tile] })
+    };
+    // What the user named is a tile, or that is the error to tell.
+    let named = named.and_then(|n| tiles.paths().iter().position(|p| p == n));
+    match look(named.unwrap_or(0)) {
+        Err(e) if searched && named.is_none() => (1..tiles.len()).find_map(|i| look(i).ok()).ok_or(e),
+        other => other,
+    }
+}
+
+/// Leaves out the files that are no tiles; gives what the others said, and notes.
+fn tiles_among(
+    tiles: &mut Tiles,
+    scanned: Vec<Option<Scanned>>,
+    scheme: &dyn Scheme,
+) -> (Vec<Scanned>, Vec<String>) {
+    let others = scanned.iter().enumerate().filter(|(_, s)| s.is_none());
+    let notes = others
+        .map(|(i, _)| format!("`{}` is no tile of the scheme {}", tiles.name(i), scheme.name()))
+        .collect();
+    tiles.retain(&scanned.iter().map(Option::is_some).collect::<Vec<_>>());
+    (scanned.into_iter().flatten().collect(), notes)
+}
+
+/// Numbers of the tiles that should exist and were not given. An error if that is not allowed, or if the tiles do not
+/// agree on how many they are.
+fn counted(
+    tiles: &Tiles,
+    scanned: &[Scanned],
+    scheme: &dyn Scheme,
+    options: &CombineOptions,
+) -> Result<Vec<u64>> {
+    let mut told: Option<(usize, u64)> = None;
+    for (i, one) in scanned.iter().enumerate() {
+        match (told, one.place.total) {
+            (None, Some(n)) => told = Some((i, n)),
+            (Some((other, n)), Some(m)) if n != m => {
+                return Err(Error::Tiles(format!(
+                    "`{}` is one of {n} tiles, `{}` is one of {m}: they are of different runs",
+                    tiles.name(other),
+                    tiles.name(i)
+                )));
+            }
+            _ => {}
+        }
+    }
+    let mut by_number: HashMap<u64, usize> = HashMap::new();
+    for (i, one) in scanned.iter().enumerate() {
+        let Some(number) = one.place.number else { continue };
+        by_number.insert(number, i);
+    }
+    let Some((_, total)) = told else { return Ok(Vec::new()) };
+    let given = scanned.len() as u64;
+    if given > total {
+        return Err(Error::Tiles(format!(
+            "{given} tiles were given, but `{}` says that there are {total}",
+            tiles.name(0)
+        )));
+    }
+    if given == total {
+        return Ok(Vec::new());
+    }
+    let first = scheme.first_number();
+    let missing: Vec<u64> =
+        (first..first.saturating_add(total.min(1 << 20))).filter(|n| !by_number.contains_key(n)).collect();
+    if options.allow_missing || options.into_existing.is_some() {
+        return Ok(missing);
+    }
+    let names: Vec<String> = missing.iter().take(MOST_NAMES).map(|&n| sibling(&tiles.name(0), n)).collect();
+    let more = missing.len().saturating_sub(MOST_NAMES);
+    let what = format!(
+        "{} of {total} tiles are missing: {}{}",
+        total - given,
+        names.join(", "),
+        if more > 0 { format!(" and {more} more") } else { String::new() }
+    );
+    Err(Error::TilesUnless { what, unless: TileOption::AllowMissing })
+}
+
+/// The name of the tile with another number.
+fn sibling(path: &str, number: u64) -> String {
+    let cut = path.rfind('/').map_or(0, |i| i + 1);
+    match files::number_in(&path[cut..]) {
+        Some((from, to)) => {
+            format!("`{}{number:0width$}{}`", &path[..cut + from], &path[cut + to..], width = to - from)
+        }
+        None => format!("number {number}"),
+    }
+}
+
+/// Attributes of variables: an error where their meaning differs.
+fn attributes(
+    tiles: &Tiles,
+    schema: &mut Schema,
+    scanned: &[Scanned],
+    notes: &mut Vec<String>,
+    left_out: &mut LeftOut,
+) -> Result<()> {
+    let mut others: BTreeSet<&(String, String)> = BTreeSet::new();
+    for (i, one) in scanned.iter().enumerate() {
+        if let Some((var, attr)) = &one.conflicts.meaning {
+            return Err(Error::Tiles(format!(
+                "`{}` and `{}` do not go together: the attribute `{var}:{attr}` differs",
+                tiles.name(0),
+                tiles.name(i)
+            )));
+        }
+        for (v, attr) in &one.conflicts.ranges {
+            if let Some(own) = schema.vars[v.0].attrs.iter_mut().find(|a| a.name == attr.name) {
+                widen(own, attr);
+            }
+        }
+        let of_place = |attr: &str| !scanned[0].place.axes.is_empty() && attr == "domain_decomposition";
+        for other @ (var, attr) in one.conflicts.others.iter().filter(|other| !of_place(&other.1)) {
+            others.insert(other);
+            left_out.add(i, format!("the attribute `{var}:{attr}`"));
+        }
+    }
+    for (var, attr) in others.iter().take(MOST_NAMES) {
+        notes.push(format!("the attribute `{var}:{attr}` differs between tiles: the first tile's is taken"));
+    }
+    Ok(())
+}
+
+fn inverted(map: &Mapping, vars: usize) -> Vec<Option<VarId>> {
+    let mut out = vec![None; vars];
+    for (own, whole) in map.vars.iter().enumerate() {
+        out[whole.0] = Some(VarId(own));
+    }
+    out
+}
+
+fn drop_attributes(schema: &mut Schema, scheme: &dyn Scheme) {
+    schema.groups[0].attrs.retain(|a| !scheme.is_of_tile(&a.name));
+    for v in &mut schema.vars {
+        v.attrs.retain(|a| !scheme.is_of_tile_var(&a.name));
+    }
+}
+
+/// The patterns of all variables, each once.
+fn patterns(
+    tiles: &Tiles,
+    schema: &Schema,
+    facts: &[Facts],
+    kinds: &[DimKind],
+    notes: &mut Vec<String>,
+) -> Result<(Vec<Pattern>, Vec<From>)> {
+    let mut known: HashMap<(Vec<DimId>, Option<Vec<usize>>), usize> = HashMap::new();
+    let (mut patterns, mut from) = (Vec::new(), Vec::new());
+    for v in schema.var_ids() {
+        let var = schema.var(v);
+        let who: Vec<usize> = (0..facts.len()).filter(|&t| facts[t].var(v).is_some()).collect();
+        let split: Vec<DimId> = var.dims.iter().copied().filter(|d| kinds[d.0] != DimKind::Whole).collect();
+        if split.is_empty() {
+            // Of tiles with different numbers of records, the one that has the most.
+            let records = |t: usize| var.dims.iter().map(|d| facts[t].spans[d.0].count).min().unwrap_or(1);
+            let longest = who.iter().copied().rev().max_by_key(|&t| records(t));
+            from.push(From::Tile(longest.unwrap_or(0)));
+            continue;
+        }
+        if let Some(d) = split.iter().enumerate().find(|(i, d)| split[..*i].contains(d)).map(|x| x.1) {
+            return Err(Error::Unsupported {
+                path: tiles.name(0),
+                what: format!(
+                    "variable `{}` with the split dimension `{}` twice",
+                    schema.var_path(v),
+                    schema.dim(*d).name
+                ),
+            });
+        }
+        let all = who.len() == facts.len();
+        if !all {
+            notes.push(format!(
+                "`{}` is in {} of {} tiles: its other places are filled",
+                schema.var_path(v),
+                who.len(),
+                facts.len()
+            ));
+        }
+        let key = (split.clone(), (!all).then(|| who.clone()));
+        let next = patterns.len();
+        let at = *known.entry(key).or_insert(next);
+        if at == next {
+            let shape = split.iter().map(|d| schema.dim(*d).len).collect();
+            patterns.push(Pattern::new(split, shape, &who, facts, kinds, tiles)?);
+        }
+        from.push(From::Pattern(at));
+    }
+    Ok((patterns, from))
+}
+
+/// An error where holes are not allowed, or mean files that were not given.
+fn check_holes(mosaic: &Mosaic, options: &CombineOptions) -> Result<()> {
+    if mosaic.existing.is_some() {
+        return Ok(());
+    }
+    let Some(p) = mosaic.patterns.iter().find(|p| p.hole_elements > 0) else { return Ok(()) };
+    let names: Vec<&str> = p.dims.iter().map(|d| mosaic.schema.dim(*d).name.as_str()).collect();
+    let places: Vec<String> = p
+        .holes
+        .iter()
+        .take(MOST_NAMES)
+        .map(|h| {
+            let ranges: Vec<String> =
+                h.start.iter().zip(&h.count).map(|(s, n)| format!("{s}..{}", s + n)).collect();
+            ranges.join(" x ")
+        })
+        .collect();
+    let what = format!(
+        "{} points of ({}) are in no tile: {}{}",
+        p.hole_elements,
+        names.join(", "),
+        places.join("; "),
+        if p.holes.len() > MOST_NAMES { " and more" } else { "" }
+    );
+    if options.holes == Holes::Error {
+        return Err(Error::Tiles(what));
+    }
+    if !options.allow_missing && !mosaic.scheme.leaves_out_tiles() {
+        return Err(Error::TilesUnless {
+            what: format!(
+                "{what}. {} writes every tile: some are missing",
+                mosaic.scheme.name().to_uppercase()
+            ),
+            unless: TileOption::AllowMissing,
+        });
+    }
+    Ok(())
+}

@@ -1,0 +1,119 @@
+//! How the whole holds each variable: as the tiles do, where they all do it alike, so that their chunks can be moved.
+
+use std::sync::Arc;
+
+use super::scan::{First, Form, Scanned, form};
+use super::{DimKind, From, Mosaic};
+use ncforge::codec::CodecChain;
+use ncforge::error::{Error, Result};
+use ncforge::layout::{ChunkIndex, ChunkRecord, Element, Order, Place, VarLayout};
+use ncforge::model::VarId;
+
+/// Chunks are moved where at least this part of the values is in chunks of which no edge between tiles cuts one.
+const WORTH: f64 = 0.5;
+
+/// The layout of every variable, and whether chunks of its lengths can be moved.
+pub(crate) fn layouts(
+    mosaic: &Mosaic,
+    first: &First,
+    scanned: &[Scanned],
+) -> Result<Vec<(Arc<VarLayout>, bool)>> {
+    mosaic.schema.var_ids().map(|v| layout(mosaic, first, scanned, v)).collect()
+}
+
+fn layout(mosaic: &Mosaic, first: &First, scanned: &[Scanned], v: VarId) -> Result<(Arc<VarLayout>, bool)> {
+    let schema = &mosaic.schema;
+    let shape = schema.shape(v);
+    let mut tiles = (0..scanned.len()).filter(|&t| mosaic.facts[t].var(v).is_some()).peekable();
+    let Some(&some) = tiles.peek() else {
+        return Err(Error::Invalid(format!("no tile has `{}`", schema.var_path(v))));
+    };
+    let alike = v.0 < first.stored.len()
+        && tiles.all(|t| scanned[t].schema.is_none() && !scanned[t].stored_differently.contains(&v));
+    let (form, element) = match alike {
+        true => first.stored[v.0].clone(),
+        false => {
+            let own = mosaic.facts[some].var(v).unwrap_or(v);
+            let (form, element) = form(&mosaic.tiles, some, own)?;
+            (form, if element.heap { element } else { element.in_memory() })
+        }
+    };
+    let place = match form {
+        // Row-major parts of a row-major whole: where they lie is the tiles' business.
+        Form::Runs => Place::Contiguous { offset: 0 },
+        Form::Other => Place::Inline(Arc::from([])),
+        Form::Chunks(chunk, filters) => Place::Chunked {
+            codecs: CodecChain::new(&filters, element.size)?,
+            chunk,
+            index: Arc::new(Elsewhere),
+        },
+    };
+    let movable = alike
+        && match &place {
+            Place::Chunked { chunk, .. } => movable(mosaic, v, chunk) >= WORTH,
+            _ => false,
+        };
+    let fill = stored_fill(mosaic, v, some, &element)?;
+    let layout = VarLayout { name: schema.var_path(v), shape, element, fill, place };
+    Ok((Arc::new(layout), movable))
+}
+
+/// The element of holes in stored form, if tiles read the same where nothing was written; else nothing: then what
+/// is not stored has to be written.
+fn stored_fill(mosaic: &Mosaic, v: VarId, tile: usize, element: &Element) -> Result<Vec<u8>> {
+    let Some(hole) = &mosaic.fills[v.0] else { return Ok(Vec::new()) };
+    let mut bytes = hole.clone();
+    match element.order {
+        Order::Keep => {}
+        Order::Swap(n) if n == bytes.len() => bytes.reverse(),
+        _ => return Ok(Vec::new()),
+    }
+    let Some(own) = mosaic.facts[tile].var(v) else { return Ok(Vec::new()) };
+    let theirs = mosaic.tiles.open(tile)?.container().layout(own)?;
+    Ok(if theirs.fill == bytes && theirs.element == *element { bytes } else { Vec::new() })
+}
+
+/// Which part of the values is in chunks of the whole that are chunks of one tile.
+pub(crate) fn movable(mosaic: &Mosaic, v: VarId, chunk: &[u64]) -> f64 {
+    let shape = mosaic.schema.shape(v);
+    if chunk.len() != shape.len() || shape.contains(&0) {
+        return 0.0;
+    }
+    let who: Vec<usize> = match mosaic.from[v.0] {
+        From::Tile(t) => vec![t],
+        From::Pattern(p) => mosaic.patterns[p].boxes.iter().map(|b| b.0).collect(),
+    };
+    let part = |tile: usize| -> f64 {
+        mosaic
+            .kinds(v)
+            .enumerate()
+            .map(|(axis, (d, kind))| {
+                let (s, c, n) = (mosaic.facts[tile].spans[d.0], chunk[axis], shape[axis]);
+                let origin = if kind == DimKind::Whole { s.skip } else { s.first.abs_diff(s.skip) };
+                if !origin.is_multiple_of(c) {
+                    return 0.0;
+                }
+                let from = s.first.div_ceil(c) * c;
+                let end = s.first + s.count;
+                let to = if end == n { end } else { end / c * c };
+                to.saturating_sub(from) as f64 / n as f64
+            })
+            .product()
+    };
+    who.into_iter().map(part).sum()
+}
+
+/// The index of the chunks of what is made of many files: every tile has its own, which
+/// [`crate::source::Source::raw_chunk`] asks.
+#[derive(Debug)]
+pub(crate) struct Elsewhere;
+
+impl ChunkIndex for Elsewhere {
+    fn get(&self, at: &[u64]) -> Result<Option<ChunkRecord>> {
+        Err(Error::Invalid(format!("chunk {at:?} of a mosaic lies in one of its tiles")))
+    }
+
+    fn list(&self) -> Result<Vec<(Vec<u64>, ChunkRecord)>> {
+        Err(Error::Invalid("the chunks of a mosaic lie in its tiles".into()))
+    }
+}

@@ -1,0 +1,133 @@
+//! Values for holes that are known all the same: coordinates.
+//!
+//! Where a whole row or column of tiles was left out, the coordinate along it has a hole. A file with coordinates
+//! fills it; else, where the known points of a one-dimensional coordinate are evenly spaced, the others follow.
+
+use super::super::options::CombineOptions;
+use super::attrs::{element, number};
+use super::read::fill_all;
+use super::{From, Mosaic};
+use crate::source::Source;
+use ncforge::buffer::Buffer;
+use ncforge::dataset::Dataset;
+use ncforge::error::{Error, Result};
+use ncforge::model::{Atomic, DType, VarId};
+use ncforge::select::Hyperslab;
+
+/// How far spacings may differ, as a part of the spacing, to be even: coordinates are often floats.
+const EVEN: f64 = 1e-3;
+/// Bytes of one variable that is patched, at most.
+const MOST_BYTES: u64 = 1 << 30;
+
+/// Finds values for the holes of coordinates.
+pub(crate) fn patch(mosaic: &mut Mosaic, options: &CombineOptions) -> Result<()> {
+    let coords = options.coords.as_ref().map(|path| Dataset::open_with(path, &mosaic.engine)).transpose()?;
+    for v in mosaic.schema.var_ids().collect::<Vec<_>>() {
+        let From::Pattern(p) = mosaic.from[v.0] else { continue };
+        if mosaic.patterns[p].hole_elements == 0 {
+            continue;
+        }
+        let name = mosaic.schema.var_path(v).trim_start_matches('/').to_owned();
+        if let Some(coords) = &coords
+            && let Some(theirs) = coords.schema().find_var(&name)
+        {
+            if let Some(bytes) = from_file(mosaic, v, coords, theirs)? {
+                mosaic.notes.push(format!("holes of `{name}` are filled from `{}`", coords.path().display()));
+                mosaic.patches.insert(v, bytes);
+            }
+            continue;
+        }
+        if is_coordinate(mosaic, v) {
+            match regular(mosaic, v)? {
+                Some(bytes) => {
+                    mosaic
+                        .notes
+                        .push(format!("the evenly spaced coordinate `{name}` is continued over its holes"));
+                    mosaic.patches.insert(v, bytes);
+                }
+                None => mosaic.notes.push(format!(
+                    "the coordinate `{name}` has holes, and is not evenly spaced: `ncforge combine --coords FILE` fills them"
+                )),
+            }
+        }
+    }
+    Ok(())
+}
+
+fn is_coordinate(mosaic: &Mosaic, v: VarId) -> bool {
+    let var = mosaic.schema.var(v);
+    matches!(var.dims[..], [d] if mosaic.schema.dim(d).name == var.name && mosaic.dims[d.0] == super::DimKind::Split)
+        && matches!(var.dtype, DType::Atomic(a) if a != Atomic::Char)
+}
+
+/// The same variable of a file, in our type; an error if its shape is another.
+fn from_file(mosaic: &Mosaic, v: VarId, coords: &Dataset, theirs: VarId) -> Result<Option<Buffer>> {
+    let schema = &mosaic.schema;
+    let (DType::Atomic(to), DType::Atomic(from)) = (schema.var(v).dtype, coords.schema().var(theirs).dtype)
+    else {
+        return Ok(None);
+    };
+    let significant = |shape: Vec<u64>| shape.into_iter().filter(|&n| n != 1).collect::<Vec<_>>();
+    let (ours, other) = (schema.shape(v), coords.schema().shape(theirs));
+    if significant(ours.clone()) != significant(other.clone()) {
+        return Err(Error::Invalid(format!(
+            "`{}` has shape {other:?} in `{}`, and {ours:?} here",
+            schema.var_path(v),
+            coords.path().display()
+        )));
+    }
+    let needed = other.iter().fold(to.size() as u64, |b, &n| b.saturating_mul(n));
+    if needed > MOST_BYTES {
+        return Err(Error::Budget {
+            what: format!("`{}` of --coords", schema.var_path(v)),
+            needed,
+            budget: MOST_BYTES,
+        });
+    }
+    let values = coords.read_all(theirs)?;
+    let Some(bytes) = values.bytes() else { return Ok(None) };
+    if from == to {
+        return Ok(Some(Buffer::from(bytes)));
+    }
+    let converted: Vec<u8> =
+        bytes.chunks_exact(from.size()).flat_map(|b| element(to, number(from, b))).collect();
+    Ok(Some(Buffer::from(&converted[..])))
+}
+
+/// The coordinate with its holes filled, if its known points are evenly spaced.
+fn regular(mosaic: &Mosaic, v: VarId) -> Result<Option<Buffer>> {
+    let DType::Atomic(kind) = mosaic.schema.var(v).dtype else { return Ok(None) };
+    let From::Pattern(p) = mosaic.from[v.0] else { return Ok(None) };
+    let pattern = &mosaic.patterns[p];
+    let len = pattern.shape[0];
+    let size = kind.size();
+    if len.saturating_mul(size as u64) > MOST_BYTES {
+        return Ok(None);
+    }
+    let mut bytes = Buffer::zeroed(len as usize * size);
+    fill_all(&mut bytes, &vec![0; size]);
+    mosaic.read_bytes(v, &Hyperslab::all(&[len]), &mut bytes)?;
+    let value = |bytes: &[u8], i: u64| number(kind, &bytes[i as usize * size..][..size]);
+    let known: Vec<u64> =
+        pattern.boxes.iter().flat_map(|(_, r)| r.start[0]..r.start[0] + r.count[0]).collect();
+    let (Some(&first), Some(&last)) = (known.first(), known.last()) else { return Ok(None) };
+    if first == last {
+        return Ok(None);
+    }
+    let step = (value(&bytes, last) - value(&bytes, first)) / (last - first) as f64;
+    let origin = value(&bytes, first);
+    let even = known.iter().all(|&i| {
+        let want = origin + step * (i - first) as f64;
+        (value(&bytes, i) - want).abs() <= EVEN * step.abs()
+    });
+    if !even || step == 0.0 || !step.is_finite() {
+        return Ok(None);
+    }
+    for hole in &pattern.holes {
+        for i in hole.start[0]..hole.start[0] + hole.count[0] {
+            let x = origin + step * (i as f64 - first as f64);
+            bytes[i as usize * size..][..size].copy_from_slice(&element(kind, x));
+        }
+    }
+    Ok(Some(bytes))
+}

@@ -1,0 +1,108 @@
+//! One description out of those of all tiles: files may hold different sets of variables.
+
+use super::super::tiles::Tiles;
+use super::scan::{First, Scanned};
+use ncforge::error::{Error, Result};
+use ncforge::model::{DType, DimId, Schema, VarId};
+
+/// The objects of a tile in the whole.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) struct Mapping {
+    /// For each dimension of the tile.
+    pub(crate) dims: Vec<DimId>,
+    /// For each variable of the tile.
+    pub(crate) vars: Vec<VarId>,
+}
+
+/// The description of everything, lengths still those of the first tile that has it; and for tiles built otherwise
+/// than the first, where their objects are in it.
+pub(crate) fn join(
+    tiles: &Tiles,
+    first: &First,
+    scanned: &[Scanned],
+) -> Result<(Schema, Vec<Option<Mapping>>)> {
+    let mut whole = first.schema.clone();
+    let mut maps = Vec::with_capacity(scanned.len());
+    for (i, one) in scanned.iter().enumerate() {
+        maps.push(match &one.schema {
+            None => None,
+            Some(schema) => {
+                let wrong = |what: String| {
+                    Error::Tiles(format!("`{}` does not go with `{}`: {what}", tiles.name(i), tiles.name(0)))
+                };
+                Some(add(&mut whole, schema, &wrong)?)
+            }
+        });
+    }
+    Ok((whole, maps))
+}
+
+/// Adds the objects of a tile to the description of everything; tells where they are in it.
+pub(crate) fn add(whole: &mut Schema, tile: &Schema, wrong: &dyn Fn(String) -> Error) -> Result<Mapping> {
+    if tile.format != whole.format {
+        // Another container is no obstacle; the output's is that of the first.
+        let classic = (tile.format.is_classic(), whole.format.is_classic());
+        if classic.0 != classic.1 && (tile.groups.len() > 1 || !tile.types.is_empty()) {
+            return Err(wrong("one is classic, the other has groups or types".into()));
+        }
+    }
+    let mut group_of = Vec::with_capacity(tile.groups.len());
+    for g in 0..tile.groups.len() {
+        let path = tile.group_path(ncforge::model::GroupId(g));
+        group_of
+            .push(whole.find_group(&path).ok_or_else(|| wrong(format!("only one has a group `{path}`")))?);
+    }
+    let mut dims = Vec::with_capacity(tile.dims.len());
+    for d in &tile.dims {
+        let group = group_of[d.group.0];
+        let known = (0..whole.dims.len()).map(DimId).find(|&w| {
+            let x = whole.dim(w);
+            x.group == group && x.name == d.name
+        });
+        dims.push(match known {
+            Some(w) if whole.dim(w).unlimited != d.unlimited => {
+                return Err(wrong(format!("the dimension `{}` is unlimited in one only", d.name)));
+            }
+            Some(w) => w,
+            None => {
+                whole.dims.push(ncforge::model::Dimension { group, ..d.clone() });
+                DimId(whole.dims.len() - 1)
+            }
+        });
+    }
+    let mut vars = Vec::with_capacity(tile.vars.len());
+    for v in tile.var_ids() {
+        let var = tile.var(v);
+        let path = tile.var_path(v);
+        let placed: Vec<DimId> = var.dims.iter().map(|d| dims[d.0]).collect();
+        vars.push(match whole.find_var(&path) {
+            Some(w) => {
+                let own = whole.var(w);
+                let same_type = match (own.dtype, var.dtype) {
+                    (DType::User(a), DType::User(b)) => whole.types.get(a.0) == tile.types.get(b.0),
+                    (a, b) => a == b,
+                };
+                if !same_type {
+                    let (a, b) = (whole.type_name(own.dtype), tile.type_name(var.dtype));
+                    return Err(wrong(format!("`{path}` is of type {b} there and {a} here")));
+                }
+                if own.dims != placed {
+                    return Err(wrong(format!("`{path}` has other dimensions")));
+                }
+                w
+            }
+            None => {
+                if matches!(var.dtype, DType::User(_)) {
+                    return Err(wrong(format!("only one has `{path}`, which is of a user-defined type")));
+                }
+                whole.vars.push(ncforge::model::Variable {
+                    dims: placed,
+                    group: group_of[var.group.0],
+                    ..var.clone()
+                });
+                VarId(whole.vars.len() - 1)
+            }
+        });
+    }
+    Ok(Mapping { dims, vars })
+}

@@ -1,0 +1,286 @@
+//! Reading the mosaic like a file.
+
+use std::ops::Range;
+use std::path::PathBuf;
+use std::sync::Arc;
+
+use super::{DimKind, From, Mosaic};
+use crate::source::{RawChunk, Source, Together};
+use ncforge::engine::{Engine, Region};
+use ncforge::error::{Error, Result};
+use ncforge::layout::{Place, VarLayout};
+use ncforge::model::{Schema, Value, Values, VarId};
+use ncforge::select::{ChunkGrid, Hyperslab, unravel};
+
+/// A part of a selection that one tile has.
+pub(super) struct Piece {
+    pub(super) tile: usize,
+    /// In the selection.
+    pub(super) region: Region,
+    /// In the tile.
+    pub(super) local: Hyperslab,
+}
+
+impl Mosaic {
+    /// The parts of a dense selection, disjoint. What is in none is a hole.
+    pub(super) fn pieces(&self, v: VarId, slab: &Hyperslab) -> Vec<Piece> {
+        match self.from[v.0] {
+            From::Tile(tile) => self.piece(v, slab, tile).into_iter().collect(),
+            From::Pattern(p) => {
+                let (mut start, mut count) = (Vec::new(), Vec::new());
+                for (axis, (_, kind)) in self.kinds(v).enumerate() {
+                    if kind != DimKind::Whole {
+                        start.push(slab.start[axis]);
+                        count.push(slab.count[axis]);
+                    }
+                }
+                let wanted = Region { start, count };
+                let touching = self.patterns[p].touching(&wanted);
+                touching.filter_map(|(tile, _)| self.piece(v, slab, tile)).collect()
+            }
+        }
+    }
+
+    /// A tile's part of a selection.
+    fn piece(&self, v: VarId, slab: &Hyperslab, tile: usize) -> Option<Piece> {
+        self.facts[tile].var(v)?;
+        let n = slab.rank();
+        let (mut start, mut local, mut count) =
+            (Vec::with_capacity(n), Vec::with_capacity(n), Vec::with_capacity(n));
+        for (axis, d) in self.schema.var(v).dims.iter().enumerate() {
+            let span = self.facts[tile].spans[d.0];
+            let from = slab.start[axis].max(span.first);
+            let to = (slab.start[axis] + slab.count[axis]).min(span.first + span.count);
+            if from >= to {
+                return None;
+            }
+            start.push(from - slab.start[axis]);
+            local.push(from - span.first + span.skip);
+            count.push(to - from);
+        }
+        Some(Piece { tile, local: Hyperslab::new(&local, &count), region: Region { start, count } })
+    }
+
+    fn check(&self, v: VarId, slab: &Hyperslab) -> Result<()> {
+        let name = self.schema.var_path(v);
+        if !slab.is_dense() {
+            return Err(Error::Invalid(format!("`{name}`: a mosaic is read without strides")));
+        }
+        slab.check(&self.schema.shape(v), &name)
+    }
+
+    /// What stands in the holes of a selection.
+    pub(super) fn fill_holes(&self, v: VarId, slab: &Hyperslab, out: &mut [u8]) -> Result<()> {
+        let Some(patch) = self.patches.get(&v) else {
+            fill_all(out, self.fills[v.0].as_deref().unwrap_or(&[0]));
+            return match &self.existing {
+                Some(existing) => {
+                    let size = out.len() / slab.len().max(1) as usize;
+                    existing.overlay(v, slab, size, out)
+                }
+                None => Ok(()),
+            };
+        };
+        // Rows of the variable's own array.
+        let shape = self.schema.shape(v);
+        let size = out.len() / slab.len().max(1) as usize;
+        let row = slab.count.last().copied().unwrap_or(1) as usize * size;
+        let outer = ChunkGrid::new(&slab.count, &{
+            let mut lens = vec![1; slab.rank()];
+            if let Some(last) = lens.last_mut() {
+                *last = slab.count[slab.rank() - 1].max(1);
+            }
+            lens
+        });
+        for i in 0..outer.len() {
+            let at = unravel(i, &outer.counts());
+            let (start, _) = outer.region(&at);
+            let from = start.iter().zip(&slab.start).zip(&shape).fold(0u64, |a, ((x, s), &n)| a * n + x + s);
+            let from = from as usize * size;
+            let source = patch.get(from..from + row).ok_or_else(|| {
+                Error::Invalid(format!("the patch of `{}` has another shape", self.schema.var_path(v)))
+            })?;
+            out[i as usize * row..][..row].copy_from_slice(source);
+        }
+        Ok(())
+    }
+
+    /// The tile that has all of a chunk of the whole, the chunk's coordinates there; `None` if it is cut between
+    /// tiles, or stands otherwise in its tile. The second is true when no tile has any of it.
+    fn chunk_in_tile(&self, v: VarId, at: &[u64], chunk: &[u64]) -> (Option<(usize, Vec<u64>)>, bool) {
+        let grid = ChunkGrid::new(&self.schema.shape(v), chunk);
+        let (start, count) = grid.region(at);
+        let pieces = self.pieces(v, &Hyperslab::new(&start, &count));
+        match &pieces[..] {
+            [] => (None, true),
+            [one] if one.region.count == count => {
+                // What a chunk holds beyond the last record taken would be seen when the dimension grows.
+                let cut = self.windowed
+                    && self
+                        .kinds(v)
+                        .zip(count.iter().zip(chunk))
+                        .any(|((d, _), (n, c))| n < c && self.schema.dim(d).unlimited);
+                let aligned = !cut && one.local.start.iter().zip(chunk).all(|(&s, &c)| s.is_multiple_of(c));
+                let local = one.local.start.iter().zip(chunk).map(|(&s, &c)| s / c).collect();
+                (aligned.then_some((one.tile, local)), false)
+            }
+            _ => (None, false),
+        }
+    }
+
+    fn chunks(&self, v: VarId) -> Result<Vec<u64>> {
+        match &self.layouts[v.0].0.place {
+            Place::Chunked { chunk, .. } => Ok(chunk.clone()),
+            _ => Err(Error::Invalid(format!("`{}` is not stored in chunks", self.schema.var_path(v)))),
+        }
+    }
+}
+
+/// Fills bytes with an element.
+pub(crate) fn fill_all(out: &mut [u8], element: &[u8]) {
+    let first = element.first().copied().unwrap_or(0);
+    if element.iter().all(|&b| b == first) {
+        out.fill(first);
+        return;
+    }
+    out.chunks_exact_mut(element.len()).for_each(|e| e.copy_from_slice(element));
+}
+
+impl Source for Mosaic {
+    fn schema(&self) -> &Schema {
+        &self.schema
+    }
+
+    fn name(&self) -> String {
+        match self.tiles.len() {
+            1 => self.tiles.name(0),
+            n => format!("{} and {} other tiles", self.tiles.name(0), n - 1),
+        }
+    }
+
+    fn files(&self) -> Vec<PathBuf> {
+        let existing = self.existing.iter().map(|e| e.path().to_owned());
+        self.tiles.paths().iter().cloned().chain(existing).collect()
+    }
+
+    fn engine(&self) -> &Engine {
+        &self.engine
+    }
+
+    fn layout(&self, v: VarId) -> Result<Arc<VarLayout>> {
+        Ok(Arc::clone(&self.layouts[v.0].0))
+    }
+
+    fn has_chunks(&self, v: VarId) -> bool {
+        self.layouts[v.0].1 && !self.patches.contains_key(&v) && self.existing.is_none()
+    }
+
+    fn is_stored(&self, v: VarId, at: &[u64]) -> Result<bool> {
+        match self.chunk_in_tile(v, at, &self.chunks(v)?) {
+            (_, true) => Ok(false),
+            (None, false) => Ok(true),
+            (Some((tile, local)), false) => {
+                let Some(own) = self.facts[tile].var(v) else { return Ok(false) };
+                let layout = self.tiles.open(tile)?.container().layout(own)?;
+                match &layout.place {
+                    Place::Chunked { index, .. } => Ok(index.get(&local)?.is_some()),
+                    _ => Ok(true),
+                }
+            }
+        }
+    }
+
+    fn read(&self, v: VarId, slab: &Hyperslab) -> Result<Values> {
+        let var = self.schema.var(v);
+        if let Some(size) = self.schema.fixed_size(var.dtype) {
+            let mut bytes = ncforge::buffer::Buffer::zeroed(slab.len() as usize * size);
+            self.read_bytes(v, slab, &mut bytes)?;
+            return Ok(Values::Fixed(bytes));
+        }
+        self.check(v, slab)?;
+        let hole = match var.attr("_FillValue").map(|a| &a.values) {
+            Some(Values::Heap(values)) if values.len() == 1 => values[0].clone(),
+            _ => Value::String(Some(Vec::new())),
+        };
+        let mut out = vec![hole; slab.len() as usize];
+        if let Some(existing) = &self.existing {
+            existing.overlay_values(v, slab, &mut out)?;
+        }
+        for piece in self.pieces(v, slab) {
+            let Some(own) = self.facts[piece.tile].var(v) else { continue };
+            let Values::Heap(values) = self.tiles.open(piece.tile)?.read(own, &piece.local)? else {
+                return Err(Error::Invalid(format!("`{}` changes its type", self.schema.var_path(v))));
+            };
+            for (i, value) in values.into_iter().enumerate() {
+                let at = unravel(i as u64, &piece.region.count);
+                let to = at
+                    .iter()
+                    .zip(&piece.region.start)
+                    .zip(&slab.count)
+                    .fold(0u64, |a, ((x, s), &n)| a * n + x + s);
+                out[to as usize] = value;
+            }
+        }
+        Ok(Values::Heap(out))
+    }
+
+    fn read_bytes(&self, v: VarId, slab: &Hyperslab, out: &mut [u8]) -> Result<()> {
+        self.check(v, slab)?;
+        let Some(size) = self.schema.fixed_size(self.schema.var(v).dtype) else {
+            return Err(Error::Invalid(format!("`{}` has no plain bytes", self.schema.var_path(v))));
+        };
+        if out.is_empty() {
+            return Ok(());
+        }
+        let pieces = self.pieces(v, slab);
+        let covered: u64 = pieces.iter().map(|p| p.local.len()).sum();
+        if covered < slab.len() {
+            self.fill_holes(v, slab, out)?;
+        }
+        let regions: Vec<Region> = pieces.iter().map(|p| p.region.clone()).collect();
+        self.engine.read_parts(&slab.count, size, &regions, out, |i, part| {
+            let Some(own) = self.facts[pieces[i].tile].var(v) else { return Ok(()) };
+            let tile = self.tiles.open(pieces[i].tile)?;
+            tile.note_read();
+            part.read(0, tile.container(), own, &pieces[i].local)
+        })
+    }
+
+    fn together(&self, v: VarId) -> Option<&Together> {
+        self.together.get(v.0)?.as_ref()
+    }
+
+    fn read_together(&self, vars: &[VarId], slab: &Hyperslab, out: &mut [u8]) -> Result<()> {
+        vars.iter().try_for_each(|&v| self.check(v, slab))?;
+        self.read_small(vars, slab, out)
+    }
+
+    fn raw_chunk(&self, v: VarId, at: &[u64]) -> Result<RawChunk> {
+        match self.chunk_in_tile(v, at, &self.chunks(v)?) {
+            (_, true) => Ok(RawChunk::Unwritten),
+            (None, false) => Ok(RawChunk::Pieces),
+            (Some((tile, local)), false) => {
+                let Some(own) = self.facts[tile].var(v) else { return Ok(RawChunk::Pieces) };
+                let tile = self.tiles.open(tile)?;
+                Ok(match self.engine.raw_chunk(tile.container(), own, &local)? {
+                    Some((bytes, mask)) => RawChunk::Encoded(bytes, mask),
+                    None => RawChunk::Unwritten,
+                })
+            }
+        }
+    }
+
+    fn raw_chunks(&self, v: VarId, touched: &[Range<u64>], most: u64) -> Result<Option<Vec<RawChunk>>> {
+        self.chunks_of_box(v, touched, most)
+    }
+
+    fn stored_bytes(&self, v: VarId) -> Result<u64> {
+        // By its share of the values: counting the chunks of every tile would read every index.
+        let size = |v: VarId| {
+            let element = self.schema.fixed_size(self.schema.var(v).dtype).unwrap_or(16) as u64;
+            self.schema.shape(v).iter().fold(element, |b, &n| b.saturating_mul(n))
+        };
+        let all: u64 = self.schema.var_ids().map(size).fold(0, u64::saturating_add);
+        Ok((self.bytes as f64 * (size(v) as f64 / all.max(1) as f64)) as u64)
+    }
+}

@@ -1,0 +1,125 @@
+//! Where the records of a classic tile hold the values of some variables.
+
+use std::ops::Range;
+use std::sync::Arc;
+
+use super::Mosaic;
+use ncforge::dataset::Dataset;
+use ncforge::engine::{Part, Rows};
+use ncforge::error::{Error, Result};
+use ncforge::layout::{Place, VarLayout};
+use ncforge::model::VarId;
+use ncforge::select::Hyperslab;
+use ncforge::store::ReadStore;
+
+/// What lies between the variables may be as much as they are themselves.
+const WASTE: u64 = 2;
+/// Above this part of a record, records are read in one go.
+const MOST_OF_A_RECORD: f64 = 0.7;
+/// Requests are at most about this long: what they bring is still in the processor's cache when it is moved.
+const REQUEST: u64 = 1 << 20;
+
+/// The part of every record of a tile in which some variables lie.
+#[derive(Debug)]
+pub(super) struct Records {
+    /// Where it begins in the first record, from the begin of the file.
+    low: u64,
+    /// Its bytes.
+    wide: u64,
+    /// From a record to the next.
+    stride: u64,
+    /// Those variables that the tile has.
+    pub(super) layouts: Vec<Arc<VarLayout>>,
+}
+
+impl Records {
+    /// Of these variables of the whole; `None` where they are not all in records, or lie far from each other.
+    pub(super) fn of(
+        mosaic: &Mosaic,
+        vars: impl Iterator<Item = VarId>,
+        tile: usize,
+        open: &Dataset,
+    ) -> Result<Option<Records>> {
+        let (mut low, mut high, mut used) = (u64::MAX, 0u64, 0u64);
+        let mut every = None;
+        let mut layouts = Vec::with_capacity(vars.size_hint().0);
+        for own in vars.filter_map(|v| mosaic.facts[tile].var(v)) {
+            let layout = open.container().layout(own)?;
+            let Place::Records { begin, stride } = layout.place else { return Ok(None) };
+            let inner =
+                layout.shape.iter().skip(1).try_fold(layout.element.size as u64, |b, &n| b.checked_mul(n));
+            let Some(end) = inner.and_then(|n| begin.checked_add(n)) else { return Ok(None) };
+            if every.is_some_and(|s| s != stride) {
+                return Ok(None);
+            }
+            every = Some(stride);
+            (low, high, used) = (low.min(begin), high.max(end), used.saturating_add(end - begin));
+            layouts.push(layout);
+        }
+        Ok(every
+            .filter(|&stride| stride > 0 && high - low <= used.saturating_mul(WASTE))
+            .map(|stride| Records { low, wide: high - low, stride, layouts }))
+    }
+
+    /// Whether what lies between the parts of two records is little enough to be read with them.
+    fn in_one_go(&self) -> bool {
+        self.wide as f64 >= MOST_OF_A_RECORD * self.stride as f64
+    }
+
+    /// The bytes from the part of the first of `count` records to the end of that of the last: offset and length.
+    /// `None` if there are none, or the file, of `len` bytes, is too short for them.
+    pub(super) fn bytes(&self, first: u64, count: u64, len: u64) -> Option<(u64, u64)> {
+        let begin = first.checked_mul(self.stride)?.checked_add(self.low)?;
+        let length = count.checked_sub(1)?.checked_mul(self.stride)?.checked_add(self.wide)?;
+        (begin.checked_add(length)? <= len).then_some((begin, length))
+    }
+
+    /// Whether the tile holds all of a selection of each of the variables.
+    pub(super) fn hold(&self, local: &Hyperslab) -> bool {
+        self.layouts.iter().all(|layout| {
+            layout.shape.len() == local.rank() && (0..local.rank()).all(|d| local.end(d) <= layout.shape[d])
+        })
+    }
+
+    /// Reads a selection that it holds of each of the variables, some records at a time.
+    pub(super) fn read(&self, store: &dyn ReadStore, local: &Hyperslab, part: &mut Part<'_>) -> Result<()> {
+        let (first, count) = (local.start[0], local.count[0]);
+        let at_once = if self.in_one_go() { (REQUEST / self.stride).clamp(1, count) } else { 1 };
+        let mut rows = 0..at_once;
+        while !rows.is_empty() {
+            let wanted = self.bytes(first + rows.start, rows.end - rows.start, store.len());
+            let Some((begin, length)) = wanted else {
+                return Err(Error::corrupt(store.name(), None, "the file ends before its records"));
+            };
+            part.fetch(store, begin, length as usize, |part, bytes| self.give(bytes, local, &rows, part))?;
+            rows = rows.end..(rows.end + at_once).min(count);
+        }
+        Ok(())
+    }
+
+    /// Brings the values of some records, whose bytes these are, to their places.
+    fn give(&self, bytes: &[u8], local: &Hyperslab, rows: &Range<u64>, part: &mut Part<'_>) -> Result<()> {
+        let mut steps = Vec::with_capacity(local.rank());
+        for (array, layout) in self.layouts.iter().enumerate() {
+            let Place::Records { begin, .. } = layout.place else { continue };
+            steps_of(layout, self.stride, &mut steps);
+            let inside: u64 = local.start.iter().zip(&steps).skip(1).map(|(s, step)| s * step).sum();
+            let at = begin - self.low + inside;
+            let element = &layout.element;
+            part.take(array, &Rows { bytes, at, steps: &steps, element, rows: rows.clone() })?;
+        }
+        Ok(())
+    }
+}
+
+/// Bytes from an element of a record variable to the next, along each dimension.
+fn steps_of(layout: &VarLayout, stride: u64, steps: &mut Vec<u64>) {
+    steps.clear();
+    let mut step = layout.element.size as u64;
+    for &n in layout.shape.iter().skip(1).rev() {
+        steps.push(step);
+        step *= n;
+    }
+    steps.push(stride);
+    steps.reverse();
+}

@@ -1,0 +1,206 @@
+//! Reading the headers of all tiles, in parallel.
+
+use std::sync::OnceLock;
+
+use super::super::scheme::{Header, Place, Scheme};
+use super::super::tiles::{Seen, Tiles};
+use super::attrs::{Conflicts, compare_attributes};
+use ncforge::dataset::Dataset;
+use ncforge::engine::Engine;
+use ncforge::error::{Error, Result};
+use ncforge::layout::{Element, Place as Stored};
+use ncforge::model::{Filter, Schema, VarId};
+
+/// How a tile stores a variable, as far as moving chunks is concerned.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) enum Form {
+    /// Row-major.
+    Runs,
+    /// In chunks.
+    Chunks(Vec<u64>, Vec<Filter>),
+    /// Inside the metadata, or nowhere.
+    Other,
+}
+
+/// What one header said.
+#[derive(Debug)]
+pub(crate) struct Scanned {
+    pub(crate) place: Place,
+    /// Lengths of its dimensions.
+    pub(crate) lens: Vec<u64>,
+    /// Its description, where it is built differently from the first tile's.
+    pub(crate) schema: Option<Schema>,
+    pub(crate) conflicts: Conflicts,
+    /// Variables (of a tile built as the first) stored in another way than the first tile's.
+    pub(crate) stored_differently: Vec<VarId>,
+    pub(crate) bytes: u64,
+    /// What of it cannot be read, and is left out.
+    pub(crate) skipped: Option<String>,
+}
+
+/// What the first header said: all others are compared with it.
+#[derive(Debug)]
+pub(crate) struct First {
+    /// Which tile it is of.
+    pub(crate) tile: usize,
+    pub(crate) schema: Schema,
+    pub(crate) stored: Vec<(Form, Element)>,
+}
+
+/// Form and element of a tile's variable.
+pub(crate) fn form(tiles: &Tiles, tile: usize, v: VarId) -> Result<(Form, Element)> {
+    form_in(&tiles.open(tile)?, &tiles.name(tile), v)
+}
+
+fn form_in(dataset: &Dataset, name: &str, v: VarId) -> Result<(Form, Element)> {
+    let layout = dataset.container().layout(v)?;
+    let form = match &layout.place {
+        Stored::Contiguous { .. } | Stored::Records { .. } => Form::Runs,
+        Stored::Chunked { chunk, codecs, .. } => Form::Chunks(chunk.clone(), codecs.filters().to_vec()),
+        Stored::Unsupported(what) => {
+            let path = format!("{name}: {}", layout.name);
+            return Err(Error::Unsupported { path, what: what.clone() });
+        }
+        Stored::Nowhere | Stored::Inline(_) => Form::Other,
+    };
+    Ok((form, layout.element.clone()))
+}
+
+/// Reads the header of the first tile: the first file, or if the files were `searched` for the first that is a tile.
+pub(crate) fn first(tiles: &Tiles, scheme: &dyn Scheme, searched: bool) -> Result<First> {
+    for tile in 0..tiles.len() {
+        let dataset = tiles.open_whole(tile)?;
+        let schema = dataset.schema().clone();
+        let is_other = searched && !scheme.detect(&Header { schema: &schema, path: &tiles.paths()[tile] });
+        if is_other && tile + 1 < tiles.len() {
+            continue;
+        }
+        let name = tiles.name(tile);
+        let stored = schema.var_ids().map(|v| form_in(&dataset, &name, v)).collect::<Result<_>>()?;
+        return Ok(First { tile, schema, stored });
+    }
+    Err(Error::Invalid("no tiles were named".into()))
+}
+
+/// Reads all headers, from tile `begin` on and around. Of files that were `searched` for, those that are no tiles say nothing.
+pub(crate) fn scan(
+    tiles: &Tiles,
+    engine: &Engine,
+    scheme: &dyn Scheme,
+    first: &First,
+    searched: bool,
+    begin: usize,
+) -> Result<Vec<Option<Scanned>>> {
+    let slots: Vec<OnceLock<Scanned>> = (0..tiles.len()).map(|_| OnceLock::new()).collect();
+    engine.for_each(tiles.len(), |i| {
+        let i = (i + begin) % tiles.len();
+        let scan = Scan { tiles, scheme, first, searched };
+        tiles.look_at_header(i, |seen| {
+            let said = match seen {
+                Seen::Whole(dataset) => scan.whole(i, dataset)?,
+                // A header is known once what its tile says stands in its slot, and only of those that are tiles.
+                Seen::Like(schema, like) => match slots[like.tile].get() {
+                    Some(other) => scan.like(i, schema, other, like.vars_differ)?,
+                    None => None,
+                },
+            };
+            Ok(said.map(|said| _ = slots[i].set(said)))
+        })?;
+        Ok(())
+    })?;
+    Ok(slots.into_iter().map(OnceLock::into_inner).collect())
+}
+
+/// What headers are held against.
+struct Scan<'a> {
+    tiles: &'a Tiles,
+    scheme: &'a dyn Scheme,
+    first: &'a First,
+    searched: bool,
+}
+
+impl Scan<'_> {
+    /// What a tile says of its place; `None` if it is none, and need not be.
+    fn place(&self, i: usize, schema: &Schema) -> Result<Option<Place>> {
+        let header = Header { schema, path: &self.tiles.paths()[i] };
+        if self.scheme.detect(&header) {
+            return self.scheme.place(&header).map(Some);
+        }
+        if self.searched && i != self.first.tile {
+            return Ok(None);
+        }
+        let as_other = match i == self.first.tile {
+            true => String::new(),
+            false => format!(", as `{}` is", self.tiles.name(self.first.tile)),
+        };
+        Err(header.wrong(format!("is no tile of the scheme {}{as_other}", self.scheme.name())))
+    }
+
+    fn whole(&self, i: usize, dataset: &Dataset) -> Result<Option<Scanned>> {
+        let schema = dataset.schema();
+        let name = self.tiles.name(i);
+        let Some(place) = self.place(i, schema)? else { return Ok(None) };
+        let missing = dataset.container().missing_bytes();
+        if missing > 0 {
+            let what = format!("the file is {missing} bytes shorter than its header says");
+            return Err(Error::corrupt(name, None, what));
+        }
+        if let Some(damaged) = schema.skipped.iter().find(|s| s.is_damaged()) {
+            return Err(damaged.error(&name));
+        }
+        let same = same_structure(schema, &self.first.schema);
+        let mut stored_differently = Vec::new();
+        for v in schema.var_ids() {
+            // Asked of all, so that what cannot be read is known before the work begins.
+            let found = form_in(dataset, &name, v)?;
+            if same && found != self.first.stored[v.0] {
+                stored_differently.push(v);
+            }
+        }
+        Ok(Some(Scanned {
+            place,
+            lens: schema.dims.iter().map(|d| d.len).collect(),
+            conflicts: compare_attributes(&self.first.schema, schema, same),
+            schema: (!same).then(|| schema.clone()),
+            stored_differently,
+            bytes: dataset.container().store().len(),
+            skipped: schema.skipped.first().map(|s| format!("`{}`", s.path)),
+        }))
+    }
+
+    /// The same of a tile that is described as another one, but for values of attributes.
+    fn like(&self, i: usize, schema: &Schema, other: &Scanned, vars_differ: bool) -> Result<Option<Scanned>> {
+        let Some(place) = self.place(i, schema)? else { return Ok(None) };
+        let same = other.schema.is_none();
+        Ok(Some(Scanned {
+            place,
+            lens: other.lens.clone(),
+            conflicts: match vars_differ {
+                true => compare_attributes(&self.first.schema, schema, same),
+                false => other.conflicts.clone(),
+            },
+            schema: (!same).then(|| schema.clone()),
+            stored_differently: other.stored_differently.clone(),
+            bytes: other.bytes,
+            skipped: other.skipped.clone(),
+        }))
+    }
+}
+
+/// Whether two descriptions have the same objects in the same order, whatever lengths and attributes are.
+fn same_structure(a: &Schema, b: &Schema) -> bool {
+    a.format == b.format
+        && a.types == b.types
+        && a.groups.len() == b.groups.len()
+        && a.groups.iter().zip(&b.groups).all(|(x, y)| (&x.name, x.parent) == (&y.name, y.parent))
+        && a.dims.len() == b.dims.len()
+        && a.dims
+            .iter()
+            .zip(&b.dims)
+            .all(|(x, y)| (&x.name, x.group, x.unlimited) == (&y.name, y.group, y.unlimited))
+        && a.vars.len() == b.vars.len()
+        && a.vars
+            .iter()
+            .zip(&b.vars)
+            .all(|(x, y)| (&x.name, x.group, x.dtype, &x.dims) == (&y.name, y.group, y.dtype, &y.dims))
+}

@@ -1,0 +1,93 @@
+//! NEMO, XIOS and IOIPSL: global attributes `DOMAIN_*`.
+//!
+//! `DOMAIN_dimensions_ids` are netCDF dimension ids plus one, in any order and of any number (XIOS puts
+//! `axis_nbounds` first, so they need not be 1 and 2); the other vectors follow it. Positions count from 1, halo
+//! included; `DOMAIN_halo_size_start` and `_end` are points to drop at either end. `DOMAIN_number_total` is the
+//! number of files: tiles of land alone have none. Iceberg restarts hold a list along an unlimited dimension, of
+//! another length in every tile.
+
+use super::{Header, Place, Scheme};
+use ncforge::error::Result;
+use ncforge::model::{DimId, Schema};
+
+#[derive(Debug)]
+pub(crate) struct Nemo;
+
+impl Scheme for Nemo {
+    fn name(&self) -> &'static str {
+        "nemo"
+    }
+
+    fn detect(&self, tile: &Header<'_>) -> bool {
+        tile.global("DOMAIN_dimensions_ids").is_some() || tile.global("DOMAIN_position_first").is_some()
+    }
+
+    fn place(&self, tile: &Header<'_>) -> Result<Place> {
+        let vector = |name: &str| {
+            tile.ints(name)
+                .ok_or_else(|| tile.wrong(format!("lacks the global attribute {name} (whole numbers)")))
+        };
+        let ids = vector("DOMAIN_dimensions_ids")?;
+        let first = vector("DOMAIN_position_first")?;
+        let last = vector("DOMAIN_position_last")?;
+        let whole = vector("DOMAIN_size_global")?;
+        let local = tile.ints("DOMAIN_size_local");
+        let halo = |name: &str| tile.ints(name).unwrap_or_else(|| vec![0; ids.len()]);
+        let (low, high) = (halo("DOMAIN_halo_size_start"), halo("DOMAIN_halo_size_end"));
+        let lens = [first.len(), last.len(), whole.len(), low.len(), high.len()];
+        if lens.iter().any(|&n| n != ids.len()) {
+            return Err(tile.wrong("has DOMAIN_* attributes of different lengths"));
+        }
+        let mut axes = Vec::with_capacity(ids.len());
+        for i in 0..ids.len() {
+            let dim = usize::try_from(ids[i] - 1).ok().filter(|&d| d < tile.schema.dims.len()).map(DimId);
+            let Some(dim) = dim else {
+                return Err(tile.wrong(format!("splits dimension number {}, which it does not have", ids[i])));
+            };
+            let d = tile.schema.dim(dim);
+            let n = i64::try_from(d.len).unwrap_or(i64::MAX);
+            let span = last[i].saturating_sub(first[i]).saturating_add(1);
+            let told = local.as_ref().and_then(|l| l.get(i).copied()).unwrap_or(span);
+            if span != n || told != n {
+                return Err(tile.wrong(format!(
+                    "has a dimension `{}` of length {n}, but DOMAIN_* speak of {told} points at {} to {}",
+                    d.name, first[i], last[i]
+                )));
+            }
+            let start = first[i].saturating_sub(1).saturating_add(low[i]);
+            let mut axis = tile.axis(dim, start, low[i], n.saturating_sub(low[i]).saturating_sub(high[i]))?;
+            axis.whole =
+                Some(u64::try_from(whole[i]).map_err(|_| tile.wrong("has a negative DOMAIN_size_global"))?);
+            axes.push(axis);
+        }
+        let natural = |name: &str| tile.int(name).and_then(|n| u64::try_from(n).ok());
+        Ok(Place {
+            lists: lists(tile.schema, &axes.iter().map(|a| a.dim).collect::<Vec<_>>()),
+            axes,
+            number: natural("DOMAIN_number").or_else(|| tile.suffix()),
+            total: natural("DOMAIN_number_total"),
+        })
+    }
+
+    fn is_of_tile(&self, global_attribute: &str) -> bool {
+        global_attribute.starts_with("DOMAIN_") || ["file_name", "associate_file"].contains(&global_attribute)
+    }
+
+    fn finish(&self, whole: &mut Schema, _output: &str) {
+        super::drop_xios(whole);
+    }
+}
+
+/// Unlimited dimensions that hold a list: no variable along them is split, and none of them is an axis with
+/// coordinates (as time is).
+fn lists(schema: &Schema, split: &[DimId]) -> Vec<DimId> {
+    (0..schema.dims.len())
+        .map(DimId)
+        .filter(|&d| schema.dim(d).unlimited && !split.contains(&d) && super::coordinate(schema, d).is_none())
+        .filter(|&d| {
+            let mut along = schema.vars.iter().filter(|v| v.dims.contains(&d)).peekable();
+            along.peek().is_some()
+                && along.all(|v| v.dims[0] == d && !v.dims.iter().any(|x| split.contains(x)))
+        })
+        .collect()
+}

@@ -1,0 +1,90 @@
+//! WRF with one file a process (`io_form_history=102`): global attributes `*_PATCH_*`.
+//!
+//! `WEST-EAST_PATCH_START_UNSTAG` and its kin count from 1, the ends included, without halo; `*_STAG` speak of the
+//! staggered dimensions, which are one longer in the last tile of a row or column only. `*_GRID_DIMENSION` is the
+//! staggered length of the whole. A file that is not split has the same attributes for all of it.
+
+use super::{Header, Place, Scheme};
+use ncforge::error::Result;
+use ncforge::model::{Atomic, Attribute, Schema, Values};
+
+#[derive(Debug)]
+pub(crate) struct Wrf;
+
+/// Name in attributes, name of the dimension.
+const AXES: [(&str, &str); 3] =
+    [("WEST-EAST", "west_east"), ("SOUTH-NORTH", "south_north"), ("BOTTOM-TOP", "bottom_top")];
+
+/// Whether an attribute says which part of the domain a tile is.
+fn is_of_wrf(name: &str) -> bool {
+    AXES.iter().any(|(axis, _)| {
+        name.strip_prefix(axis).is_some_and(|rest| {
+            rest == "_GRID_DIMENSION" || rest.starts_with("_PATCH_START_") || rest.starts_with("_PATCH_END_")
+        })
+    })
+}
+
+impl Scheme for Wrf {
+    fn name(&self) -> &'static str {
+        "wrf"
+    }
+
+    fn detect(&self, tile: &Header<'_>) -> bool {
+        tile.global("WEST-EAST_PATCH_START_UNSTAG").is_some()
+    }
+
+    fn place(&self, tile: &Header<'_>) -> Result<Place> {
+        let mut place = Place { number: tile.suffix(), ..Place::default() };
+        for (attr, dim) in AXES {
+            for (staggered, end) in [("UNSTAG", ""), ("STAG", "_stag")] {
+                let Some(dim) = tile.dim(&format!("{dim}{end}")) else { continue };
+                let first = tile.need(&format!("{attr}_PATCH_START_{staggered}"))?;
+                let last = tile.need(&format!("{attr}_PATCH_END_{staggered}"))?;
+                let d = tile.schema.dim(dim);
+                let count = last.saturating_sub(first).saturating_add(1);
+                if u64::try_from(count) != Ok(d.len) {
+                    return Err(tile.wrong(format!(
+                        "has a dimension `{}` of length {}, but {attr}_PATCH_*_{staggered} speak of points {first} \
+                         to {last}",
+                        d.name, d.len
+                    )));
+                }
+                let mut axis = tile.axis(dim, first.saturating_sub(1), 0, count)?;
+                if let Some(n) = tile.int(&format!("{attr}_GRID_DIMENSION")) {
+                    axis.whole = u64::try_from(n - i64::from(staggered == "UNSTAG")).ok();
+                }
+                place.axes.push(axis);
+            }
+        }
+        Ok(place)
+    }
+
+    fn leaves_out_tiles(&self) -> bool {
+        false
+    }
+
+    fn is_of_tile(&self, _global_attribute: &str) -> bool {
+        false
+    }
+
+    fn finish(&self, whole: &mut Schema, _output: &str) {
+        if super::give_back_names(whole) {
+            // No file of WRF: it had no such attributes before it was split.
+            whole.groups[0].attrs.retain(|a| !is_of_wrf(&a.name));
+            return;
+        }
+        for (attr, dim) in AXES {
+            for (staggered, end) in [("UNSTAG", ""), ("STAG", "_stag")] {
+                let name = format!("{dim}{end}");
+                let Some(len) = whole.dims.iter().find(|d| d.name == name).map(|d| d.len) else { continue };
+                for (which, value) in [("START", 1), ("END", len)] {
+                    let name = format!("{attr}_PATCH_{which}_{staggered}");
+                    let value = i32::try_from(value).unwrap_or(i32::MAX).to_ne_bytes();
+                    if let Some(a) = whole.groups[0].attrs.iter_mut().find(|a| a.name == name) {
+                        *a = Attribute { name, dtype: Atomic::Int.into(), values: Values::fixed(&value) };
+                    }
+                }
+            }
+        }
+    }
+}

@@ -1,0 +1,417 @@
+//! A tile of which only the places of its values are kept.
+//!
+//! An open file holds its whole description, attributes and all, and what it has read of its metadata. Of a thousand
+//! tiles that is too much, and opening them again for every variable takes longer than moving their bytes. Where the
+//! values lie is all that is needed once the headers have been looked at. What tiles have in common (names, types,
+//! filters, shapes: most of it) is kept once for all of them, and a tile's own part is a number a variable and 16 bytes
+//! a chunk.
+
+use std::fmt::Debug;
+use std::sync::{Arc, Mutex, PoisonError};
+
+use ncforge::container::Container;
+use ncforge::dataset::Dataset;
+use ncforge::engine::Engine;
+use ncforge::error::Result;
+use ncforge::layout::{ChunkIndex, ChunkRecord, Place, VarLayout};
+use ncforge::model::{Schema, Value, VarId};
+use ncforge::store::ReadStore;
+
+/// A variable of a tile that may have more chunks than this keeps its own index, which is read when it is asked.
+const MOST_LISTED: u64 = 1 << 16;
+/// So does one of which only one chunk in so many was written: what is kept is in proportion to what the file holds.
+const MOST_PER_WRITTEN: u64 = 16;
+/// Grids of so many chunks are listed however few of them were written.
+const ALWAYS_LISTED: u64 = 64;
+/// Descriptions that later tiles are compared with, at most. Tiles of a lattice have at most 36 different ones: the
+/// lengths differ by one, and halos are cut at edges.
+const MOST_COMMONS: usize = 64;
+
+/// Bytes of a tile of which nothing is its own but the open file.
+const ALONE: u64 = 512;
+
+/// The places of a tile's values.
+#[derive(Debug)]
+pub(super) struct Slim {
+    common: Arc<Common>,
+    own: Arc<Own>,
+    store: Arc<dyn ReadStore>,
+    engine: Engine,
+    bytes: u64,
+}
+
+/// What many tiles have in common.
+#[derive(Debug)]
+struct Common {
+    /// Without attributes.
+    schema: Schema,
+    /// With the places of the first tile that has it.
+    layouts: Vec<Arc<VarLayout>>,
+    /// Chunks along each dimension.
+    counts: Vec<Arc<[u64]>>,
+}
+
+/// What is one tile's own.
+#[derive(Debug)]
+struct Own {
+    spots: Box<[Spot]>,
+    chunks: Box<[Packed]>,
+}
+
+/// The place of a variable, as far as it is the tile's own.
+#[derive(Debug)]
+enum Spot {
+    /// All is said in common: nothing is stored, or it lies where the first tile has it, as in most classic tiles.
+    Common,
+    /// Bytes from here on.
+    At(u64),
+    /// The bytes themselves.
+    Inline(Arc<[u8]>),
+    /// Chunks, row-major, from this number of the tile's chunks on.
+    Listed(usize),
+    /// Chunks, by the file's own index.
+    Index(Arc<dyn ChunkIndex>),
+}
+
+/// A [`ChunkRecord`] in 16 bytes.
+#[derive(Clone, Copy, Debug)]
+struct Packed {
+    offset: u64,
+    len: u32,
+    mask: u32,
+}
+
+/// Of a chunk that was never written.
+const UNWRITTEN: Packed = Packed { offset: u64::MAX, len: 0, mask: 0 };
+
+/// The descriptions that tiles share.
+#[derive(Debug, Default)]
+pub(super) struct Commons(Mutex<Vec<Arc<Common>>>);
+
+impl Slim {
+    /// Of an open tile.
+    pub(super) fn of(tile: &Dataset, commons: &Commons) -> Result<Slim> {
+        let container = tile.container();
+        let full = container.schema();
+        let n = full.vars.len();
+        let (mut layouts, mut counts) = (Vec::with_capacity(n), Vec::with_capacity(n));
+        let (mut spots, mut chunks) = (Vec::with_capacity(n), Vec::new());
+        for v in full.var_ids() {
+            let layout = container.layout(v)?;
+            let (place, spot, grid) = taken_apart(&layout, &mut chunks);
+            layouts.push(Arc::new(VarLayout {
+                name: layout.name.clone(),
+                shape: layout.shape.clone(),
+                element: layout.element.clone(),
+                fill: layout.fill.clone(),
+                place,
+            }));
+            spots.push(spot);
+            counts.push(grid);
+        }
+        let (common, new) = commons.shared(full, layouts, counts);
+        for (spot, layout) in spots.iter_mut().zip(&common.layouts) {
+            if spot.is_place_of(layout) {
+                *spot = Spot::Common;
+            }
+        }
+        let own = Own { spots: spots.into(), chunks: chunks.into() };
+        let bytes = own.bytes() + if new { common.bytes() } else { 0 };
+        Ok(Slim {
+            common,
+            own: Arc::new(own),
+            store: Arc::clone(container.store()),
+            engine: tile.engine().clone(),
+            bytes,
+        })
+    }
+
+    /// Of a tile whose values lie in the same places of another file.
+    pub(super) fn elsewhere(&self, store: Arc<dyn ReadStore>) -> Slim {
+        Slim {
+            common: Arc::clone(&self.common),
+            own: Arc::clone(&self.own),
+            store,
+            engine: self.engine.clone(),
+            bytes: ALONE,
+        }
+    }
+
+    /// About what it takes in memory, besides what it shares with an earlier one.
+    pub(super) fn bytes(&self) -> u64 {
+        self.bytes
+    }
+}
+
+impl Spot {
+    /// Whether a layout says the same.
+    fn is_place_of(&self, layout: &VarLayout) -> bool {
+        match (self, &layout.place) {
+            (Spot::At(own), Place::Contiguous { offset: at } | Place::Records { begin: at, .. }) => own == at,
+            _ => false,
+        }
+    }
+}
+
+/// A layout's place without what is the tile's own, that, and the counts of its chunks.
+fn taken_apart(layout: &VarLayout, chunks: &mut Vec<Packed>) -> (Place, Spot, Arc<[u64]>) {
+    let none = || Arc::from([]);
+    match &layout.place {
+        Place::Nowhere => (Place::Nowhere, Spot::Common, none()),
+        Place::Unsupported(why) => (Place::Unsupported(why.clone()), Spot::Common, none()),
+        Place::Contiguous { offset: at } | Place::Records { begin: at, .. } => {
+            (layout.place.clone(), Spot::At(*at), none())
+        }
+        Place::Inline(bytes) => (Place::Inline(Arc::from([])), Spot::Inline(Arc::clone(bytes)), none()),
+        Place::Chunked { chunk, codecs, index } => {
+            let counts: Arc<[u64]> =
+                layout.shape.iter().zip(chunk).map(|(&n, &c)| n.div_ceil(c.max(1))).collect();
+            let spot = listed(&**index, &counts, chunks).unwrap_or_else(|| Spot::Index(Arc::clone(index)));
+            let place =
+                Place::Chunked { chunk: chunk.clone(), codecs: codecs.clone(), index: Arc::new(Nothing) };
+            (place, spot, counts)
+        }
+    }
+}
+
+/// Appends a variable's chunks; `None` where its own index serves better: there are very many, or most were never
+/// written, or it is damaged (which concerns those who read the variable).
+fn listed(index: &dyn ChunkIndex, counts: &[u64], chunks: &mut Vec<Packed>) -> Option<Spot> {
+    let cells = counts.iter().try_fold(1u64, |n, &c| n.checked_mul(c)).filter(|&n| n <= MOST_LISTED)?;
+    let list = index.list().ok()?;
+    if list.is_empty() {
+        // The common place has no chunks either.
+        return Some(Spot::Common);
+    }
+    if cells > ALWAYS_LISTED.max(list.len() as u64 * MOST_PER_WRITTEN) {
+        return None;
+    }
+    let first = chunks.len();
+    chunks.resize(first + cells as usize, UNWRITTEN);
+    for (at, record) in list {
+        let cell = cell(&at, counts);
+        let packed = u32::try_from(record.len).ok().filter(|_| record.offset != u64::MAX);
+        let (Some(cell), Some(len)) = (cell, packed) else {
+            chunks.truncate(first);
+            return None;
+        };
+        chunks[first + cell] = Packed { offset: record.offset, len, mask: record.mask };
+    }
+    Some(Spot::Listed(first))
+}
+
+/// The row-major number of a chunk.
+fn cell(at: &[u64], counts: &[u64]) -> Option<usize> {
+    if at.len() != counts.len() || at.iter().zip(counts).any(|(i, n)| i >= n) {
+        return None;
+    }
+    Some(at.iter().zip(counts).fold(0u64, |a, (&i, &n)| a * n + i) as usize)
+}
+
+impl Commons {
+    /// The description that an earlier tile had, if it is the same, and whether it is new.
+    fn shared(
+        &self,
+        full: &Schema,
+        layouts: Vec<Arc<VarLayout>>,
+        counts: Vec<Arc<[u64]>>,
+    ) -> (Arc<Common>, bool) {
+        let mut known = self.0.lock().unwrap_or_else(PoisonError::into_inner);
+        let same = |c: &&Arc<Common>| {
+            is_same(&c.schema, full)
+                && c.layouts.len() == layouts.len()
+                && c.layouts.iter().zip(&layouts).all(|(a, b)| is_alike(a, b))
+        };
+        if let Some(common) = known.iter().find(same) {
+            return (Arc::clone(common), false);
+        }
+        let mut schema = full.clone();
+        schema.groups.iter_mut().for_each(|g| g.attrs = Vec::new());
+        schema.vars.iter_mut().for_each(|v| v.attrs = Vec::new());
+        schema.skipped = Vec::new();
+        schema.provenance = None;
+        let common = Arc::new(Common { schema, layouts, counts });
+        if known.len() < MOST_COMMONS {
+            known.push(Arc::clone(&common));
+        }
+        (common, true)
+    }
+}
+
+/// Whether two descriptions are the same but for attributes.
+fn is_same(a: &Schema, b: &Schema) -> bool {
+    a.format == b.format
+        && a.dims == b.dims
+        && a.types == b.types
+        && a.groups.len() == b.groups.len()
+        && a.groups.iter().zip(&b.groups).all(|(x, y)| (&x.name, x.parent) == (&y.name, y.parent))
+        && a.vars.len() == b.vars.len()
+        && a.vars.iter().zip(&b.vars).all(|(x, y)| {
+            (&x.name, x.group, x.dtype, &x.dims, &x.storage, x.endian, &x.fill)
+                == (&y.name, y.group, y.dtype, &y.dims, &y.storage, y.endian, &y.fill)
+        })
+}
+
+/// Whether two layouts are the same but for where the bytes lie.
+fn is_alike(a: &VarLayout, b: &VarLayout) -> bool {
+    let places = match (&a.place, &b.place) {
+        (Place::Nowhere, Place::Nowhere)
+        | (Place::Contiguous { .. }, Place::Contiguous { .. })
+        | (Place::Inline(_), Place::Inline(_)) => true,
+        (Place::Records { stride: x, .. }, Place::Records { stride: y, .. }) => x == y,
+        (Place::Unsupported(x), Place::Unsupported(y)) => x == y,
+        (Place::Chunked { chunk: x, codecs: p, .. }, Place::Chunked { chunk: y, codecs: q, .. }) => {
+            x == y && p.filters() == q.filters()
+        }
+        _ => false,
+    };
+    places && (&a.name, &a.shape, &a.element, &a.fill) == (&b.name, &b.shape, &b.element, &b.fill)
+}
+
+impl Common {
+    fn bytes(&self) -> u64 {
+        512 + self.schema.dims.len() as u64 * 96 + self.layouts.len() as u64 * 768
+    }
+}
+
+impl Own {
+    fn bytes(&self) -> u64 {
+        let inline = |s: &Spot| match s {
+            Spot::Inline(bytes) => bytes.len() as u64,
+            // Its table once it is read, and what is kept of the file for it.
+            Spot::Index(_) => 1 << 20,
+            _ => 0,
+        };
+        let spots = self.spots.iter().map(|s| size_of::<Spot>() as u64 + inline(s)).sum::<u64>();
+        ALONE + spots + (self.chunks.len() * size_of::<Packed>()) as u64
+    }
+}
+
+impl Container for Slim {
+    fn schema(&self) -> &Schema {
+        &self.common.schema
+    }
+
+    fn store(&self) -> &Arc<dyn ReadStore> {
+        &self.store
+    }
+
+    fn layout(&self, var: VarId) -> Result<Arc<VarLayout>> {
+        let Some(spot) = self.own.spots.get(var.0) else {
+            let what = format!("`{}` has no variable number {}", self.store.name(), var.0);
+            return Err(ncforge::Error::Invalid(what));
+        };
+        let common = &self.common.layouts[var.0];
+        if matches!(spot, Spot::Common) {
+            return Ok(Arc::clone(common));
+        }
+        let mut layout = VarLayout::clone(common);
+        match (&mut layout.place, spot) {
+            (Place::Contiguous { offset: at } | Place::Records { begin: at, .. }, Spot::At(own)) => {
+                *at = *own;
+            }
+            (Place::Inline(bytes), Spot::Inline(own)) => *bytes = Arc::clone(own),
+            (Place::Chunked { index, .. }, Spot::Index(own)) => *index = Arc::clone(own),
+            (Place::Chunked { index, .. }, Spot::Listed(first)) => {
+                *index = Arc::new(Listed {
+                    own: Arc::clone(&self.own),
+                    first: *first,
+                    counts: Arc::clone(&self.common.counts[var.0]),
+                });
+            }
+            _ => {}
+        }
+        Ok(Arc::new(layout))
+    }
+
+    /// Through the whole file, opened again: few tiles hold strings, and fewer any that are split.
+    fn decode_heap(&self, var: VarId, stored: &[u8]) -> Result<Vec<Value>> {
+        let whole = Dataset::from_store(Arc::clone(&self.store), &self.engine)?;
+        whole.container().decode_heap(var, stored)
+    }
+}
+
+/// The chunks of a variable.
+#[derive(Debug)]
+struct Listed {
+    own: Arc<Own>,
+    first: usize,
+    counts: Arc<[u64]>,
+}
+
+impl Listed {
+    fn record(&self, cell: usize) -> Option<ChunkRecord> {
+        let packed = self.own.chunks.get(self.first + cell)?;
+        let written = packed.offset != UNWRITTEN.offset;
+        written.then(|| ChunkRecord { offset: packed.offset, len: u64::from(packed.len), mask: packed.mask })
+    }
+}
+
+impl ChunkIndex for Listed {
+    fn get(&self, at: &[u64]) -> Result<Option<ChunkRecord>> {
+        Ok(cell(at, &self.counts).and_then(|cell| self.record(cell)))
+    }
+
+    fn list(&self) -> Result<Vec<(Vec<u64>, ChunkRecord)>> {
+        let ranges: Vec<std::ops::Range<u64>> = self.counts.iter().map(|&n| 0..n).collect();
+        Ok(ncforge::select::coordinates(&ranges)
+            .enumerate()
+            .filter_map(|(cell, at)| self.record(cell).map(|record| (at, record)))
+            .collect())
+    }
+}
+
+/// Stands in a common layout where a tile's chunks are its own.
+#[derive(Debug)]
+struct Nothing;
+
+impl ChunkIndex for Nothing {
+    fn get(&self, _: &[u64]) -> Result<Option<ChunkRecord>> {
+        Ok(None)
+    }
+
+    fn list(&self) -> Result<Vec<(Vec<u64>, ChunkRecord)>> {
+        Ok(Vec::new())
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[derive(Debug)]
+    struct Written(Vec<u64>);
+
+    impl ChunkIndex for Written {
+        fn get(&self, _: &[u64]) -> Result<Option<ChunkRecord>> {
+            unreachable!("the list is asked")
+        }
+
+        fn list(&self) -> Result<Vec<(Vec<u64>, ChunkRecord)>> {
+            let record = |&i: &u64| (vec![i / 100, i % 100], ChunkRecord { offset: 8 * i, len: 8, mask: 1 });
+            Ok(self.0.iter().map(record).collect())
+        }
+    }
+
+    #[test]
+    fn what_is_listed_is_in_proportion_to_what_was_written() {
+        let counts: Arc<[u64]> = Arc::from([600, 100]);
+        let mut chunks = Vec::new();
+        assert!(matches!(listed(&Written(vec![]), &counts, &mut chunks), Some(Spot::Common)));
+        assert!(listed(&Written(vec![5, 7]), &counts, &mut chunks).is_none());
+        // Outside the grid.
+        assert!(listed(&Written((2000..60001).collect()), &counts, &mut chunks).is_none());
+        assert!(chunks.is_empty());
+
+        let written: Vec<u64> = (0..60000).filter(|i| i % 10 == 3).collect();
+        let Some(Spot::Listed(first)) = listed(&Written(written.clone()), &counts, &mut chunks) else {
+            panic!("one in ten is enough")
+        };
+        let own = Arc::new(Own { spots: [].into(), chunks: chunks.into() });
+        let kept = Listed { own, first, counts };
+        assert_eq!(kept.list().unwrap(), Written(written).list().unwrap());
+        assert_eq!(kept.get(&[1, 13]).unwrap(), Some(ChunkRecord { offset: 904, len: 8, mask: 1 }));
+        assert_eq!(kept.get(&[1, 14]).unwrap(), None);
+        assert_eq!(kept.get(&[600, 3]).unwrap(), None);
+    }
+}

@@ -1,0 +1,324 @@
+//! Copies a dataset into any format, chunk shape and compression, in bounded memory.
+//!
+//! The output says what the source says: groups, dimensions, types, variables, attributes and values, in the
+//! same order. What changes is how it is stored, and (only if asked for) one line in front of `history`.
+//!
+//! What is guaranteed:
+//! * the memory budget is kept whatever the size of the source, and however source and output are cut: see
+//!   [`plan`];
+//! * the output appears under its name only when it is whole and durable. Until then it lies beside its place as
+//!   `.NAME.ncforge-partial`, with a journal `.NAME.ncforge-journal` from which an interrupted copy can
+//!   [resume](CopyOptions::resume);
+//! * source and output may be the same file (if it may be overwritten);
+//! * the bytes of the output do not depend on the number of threads, nor on interruptions.
+//!
+//! ```no_run
+//! use std::path::Path;
+//! use ncforge::Format;
+//! use ncforge::engine::Engine;
+//! use ncforge_ops::copy::{Chunks, Codec, CopyOptions, copy};
+//! use ncforge_ops::progress::Silent;
+//!
+//! let options = CopyOptions {
+//!     format: Some(Format::Netcdf4),
+//!     chunks: Chunks::Auto,
+//!     codec: Codec::Deflate,
+//!     verify: true,
+//!     ..CopyOptions::default()
+//! };
+//! let report = copy(Path::new("in.nc"), Path::new("out.nc"), &options, &Engine::global(), &Silent)?;
+//! println!("{} -> {} bytes", report.input_bytes, report.output_bytes);
+//! # Ok::<(), ncforge::Error>(())
+//! ```
+
+mod coded;
+mod elsewhere;
+mod history;
+pub(crate) mod identity;
+mod journal;
+mod options;
+mod plan;
+mod quantized;
+mod run;
+mod schema;
+mod spec;
+mod spill;
+mod storage;
+#[cfg(test)]
+mod tests;
+mod verify;
+
+use std::path::Path;
+use std::time::Instant;
+
+use serde::Serialize;
+
+use crate::progress::Progress;
+use crate::source::Source;
+use ncforge::dataset::Dataset;
+use ncforge::engine::{Engine, EngineOptions};
+use ncforge::error::{Error, Result};
+use ncforge::store::output::OutputOptions;
+use ncforge::store::{OutputFile, ReadStore};
+
+pub use ncforge::store::partial_path;
+
+use self::identity::{Identity, hash_of};
+use self::journal::{Header, Journal, VERSION};
+use self::plan::Memory;
+
+pub use elsewhere::{Elsewhere, EncodedChunks, Encoder, GroupId};
+pub use history::history_line;
+pub use options::{Chunks, Codec, CopyOptions, Names};
+pub(crate) use plan::plan_of;
+pub use plan::{Plan, Totals, VarPlan, plan};
+pub use spec::{ChunkSpec, FilterSpec, VarChunks};
+
+/// What a copy did.
+#[derive(Clone, Debug, Serialize)]
+pub struct CopyReport {
+    /// The source.
+    pub input: String,
+    /// The output.
+    pub output: String,
+    /// The source's format, as `ncdump -k` calls it.
+    pub source_format: &'static str,
+    /// The output's.
+    pub format: &'static str,
+    /// Bytes of the source file.
+    pub input_bytes: u64,
+    /// Bytes of the output file.
+    pub output_bytes: u64,
+    /// Variables in the output.
+    pub variables: usize,
+    /// Bytes of values copied (by this run and by those it went on from).
+    pub values_bytes: u64,
+    /// Variables whose chunks were moved without decoding.
+    pub raw_variables: usize,
+    /// Variables that went through a temporary file.
+    pub spilled_variables: usize,
+    /// Whether the output was read back and found to be the same.
+    pub verified: bool,
+    /// Steps that an earlier, interrupted run had done already.
+    pub resumed_steps: u64,
+    /// Whether there was nothing left to do: an earlier run had finished the output.
+    pub was_complete: bool,
+    /// Seconds that it took.
+    pub seconds: f64,
+    /// What a person should know: objects that were left out.
+    pub notes: Vec<String>,
+}
+
+/// Copies `input` to `output`. Threads and memory are those of `engine`.
+pub fn copy(
+    input: &Path,
+    output: &Path,
+    options: &CopyOptions,
+    engine: &Engine,
+    progress: &dyn Progress,
+) -> Result<CopyReport> {
+    let source = Dataset::open_with(input, &engine_below(engine)?)?;
+    copy_of(&source, output, options, engine, progress, Lasting::Durable, None)
+}
+
+/// The same, with chunks that are encoded elsewhere. The output is the same to the byte.
+pub fn copy_with(
+    input: &Path,
+    output: &Path,
+    options: &CopyOptions,
+    engine: &Engine,
+    progress: &dyn Progress,
+    elsewhere: &dyn Elsewhere,
+) -> Result<CopyReport> {
+    let source = Dataset::open_with(input, &engine_below(engine)?)?;
+    copy_of(&source, output, options, engine, progress, Lasting::Durable, Some(elsewhere))
+}
+
+/// The engine under a copy: for the chunks it has in hand; the boxes are the copy's own.
+pub(crate) fn engine_below(engine: &Engine) -> Result<Engine> {
+    let memory = Memory::of(engine.memory());
+    Engine::without_read_ahead(EngineOptions { threads: Some(engine.threads()), memory: Some(memory.engine) })
+}
+
+/// When the system brings an output to disk.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Lasting {
+    /// Before it gets its name: it outlives a failure of the machine from then on.
+    Durable,
+    /// In its own time, as with other programs' files. A failing process loses nothing.
+    Relaxed,
+}
+
+/// Copies any source to `output`. The source reads with an engine of [`engine_below`]; threads and memory of the
+/// whole are those of `engine`.
+pub(crate) fn copy_of(
+    source: &dyn Source,
+    output: &Path,
+    options: &CopyOptions,
+    engine: &Engine,
+    progress: &dyn Progress,
+    lasting: Lasting,
+    elsewhere: Option<&dyn Elsewhere>,
+) -> Result<CopyReport> {
+    let begun = Instant::now();
+    let options = &options.clone().for_output(output);
+    let memory = Memory::of(engine.memory());
+    let small = source.engine().clone();
+    let identity = Identity::of_all(&source.files())?;
+    let mut plan = plan_of(source, options, engine)?;
+    for work in plan.work.iter().filter(|w| w.moved.values) {
+        plan::check_readable(source, work.moved.from)?;
+    }
+    let mut report = report_of(&plan, output, &identity);
+    if options.resume && is_complete(output, &plan, options.packed.is_some(), source) {
+        report.was_complete = true;
+        report.output_bytes = Identity::of(output)?.len();
+        report.seconds = begun.elapsed().as_secs_f64();
+        return Ok(report);
+    }
+
+    let (overwrite, resume) = (options.overwrite, options.resume);
+    let mut claim =
+        OutputFile::begin(output, OutputOptions { overwrite, resume, ..OutputOptions::default() })?;
+    let header_of = |plan: &Plan, history: &Option<String>| Header {
+        journal: VERSION,
+        source: identity.clone(),
+        // Another room behind the header puts the same values at other places.
+        plan: plan.identity() ^ options.header_room.map_or(0, |n| hash_of(&n.to_le_bytes())),
+        history: history.clone(),
+        chosen: plan.chosen.clone(),
+    };
+    let mut header = header_of(&plan, &options.history);
+    let mut done = Vec::new();
+    if let Some((old, steps)) = earlier(&mut claim)? {
+        if old.history != header.history || old.chosen != header.chosen {
+            // The output began its life with the first run's line, shapes and codecs; its bytes must stay as they
+            // would have been.
+            let options = CopyOptions { history: old.history.clone(), ..options.clone() };
+            plan = plan::plan_with(source, &options, engine, &old.chosen)?;
+            header = header_of(&plan, &options.history);
+            report = report_of(&plan, output, &identity);
+        }
+        check_same(&claim, &old, &header)?;
+        done = steps;
+    }
+    report.resumed_steps = done.len() as u64;
+    if let Some(elsewhere) = elsewhere {
+        elsewhere::announce(source, &plan, elsewhere, &identity)?;
+    }
+    let verified = run::run(
+        run::Task {
+            source,
+            plan: &plan,
+            engine: &small,
+            memory,
+            progress,
+            header,
+            checkpoint: options.checkpoint,
+            lasting,
+            header_room: options.header_room,
+            packed: options.packed,
+            elsewhere,
+        },
+        &mut claim,
+        done,
+    )
+    .and_then(|()| match options.verify {
+        true => verify::verify(source, &plan, &claim, &small, memory, progress),
+        false => Ok(()),
+    });
+    match verified {
+        Ok(()) => {}
+        // A full disk or a signal is no reason to begin anew: what is done stays.
+        Err(e @ (Error::Interrupted(_) | Error::Io { .. })) => {
+            claim.keep(true);
+            return Err(e);
+        }
+        Err(e) => {
+            claim.abandon();
+            return Err(e);
+        }
+    }
+    report.output_bytes = claim.store().len();
+    claim.commit(lasting == Lasting::Durable)?;
+    report.verified = options.verify;
+    report.seconds = begun.elapsed().as_secs_f64();
+    Ok(report)
+}
+
+/// Takes away what an unfinished copy to `output` has left, unless somebody else is at it: for work of which nobody can go
+/// on with a part.
+pub(crate) fn give_up(output: &Path) {
+    let left = OutputOptions { overwrite: true, resume: true, ..OutputOptions::default() };
+    if let Ok(claim) = OutputFile::begin(output, left) {
+        claim.abandon();
+    }
+}
+
+fn report_of(plan: &Plan, output: &Path, identity: &Identity) -> CopyReport {
+    let routes = |name: &str| plan.variables.iter().filter(|v| v.route == name).count();
+    CopyReport {
+        input: plan.input.clone(),
+        output: output.display().to_string(),
+        source_format: plan.source_format,
+        format: plan.format,
+        input_bytes: identity.len(),
+        output_bytes: 0,
+        variables: plan.variables.len(),
+        values_bytes: plan.work.iter().map(plan::VarWork::bytes).fold(0, u64::saturating_add),
+        raw_variables: routes("raw"),
+        spilled_variables: routes("spill"),
+        verified: false,
+        resumed_steps: 0,
+        was_complete: false,
+        seconds: 0.0,
+        notes: plan.notes.clone(),
+    }
+}
+
+/// Whether an earlier run had brought the output to its end: it is there, it is younger than the source, nothing
+/// is left of the work, and it is described as this copy's output would be.
+fn is_complete(output: &Path, plan: &Plan, packed: bool, source: &dyn Source) -> bool {
+    let files = source.files();
+    let modified = |p: &Path| p.metadata().and_then(|m| m.modified()).ok();
+    let younger = || {
+        let made = modified(output)?;
+        files.iter().map(|f| modified(f)).try_fold(true, |all, m| Some(all && made >= m?))
+    };
+    if partial_path(output).exists() || younger() != Some(true) {
+        return false;
+    }
+    let own = Identity::of(output).ok();
+    let same_file = files.iter().any(|f| Identity::of(f).ok() == own);
+    !same_file
+        && Dataset::open_with(output, source.engine()).is_ok_and(|d| {
+            d.schema().format == plan.schema.format
+                && d.container().store().blocks().is_some() == packed
+                && crate::compare::compare_schemas(&plan.schema, d.schema(), false).is_same()
+        })
+}
+
+/// What an interrupted run was, and what it has done.
+fn earlier(claim: &mut OutputFile) -> Result<Option<(Header, Vec<journal::Step>)>> {
+    if !claim.was_there() {
+        return Ok(None);
+    }
+    Ok(Journal::read(claim.journal()?))
+}
+
+/// Whether this run would go on where the interrupted one was.
+fn check_same(claim: &OutputFile, old: &Header, new: &Header) -> Result<()> {
+    let partial = claim.partial().display();
+    if old.source != new.source {
+        return Err(Error::Invalid(format!(
+            "cannot resume: the source has changed since `{partial}` was begun; copy without --resume"
+        )));
+    }
+    if old.plan != new.plan {
+        return Err(Error::Invalid(format!(
+            "cannot resume: `{partial}` was begun with other options or another memory budget; give the same \
+             ones, or copy without --resume"
+        )));
+    }
+    Ok(())
+}

@@ -1,0 +1,208 @@
+//! What a copy is asked to do.
+
+use std::path::Path;
+use std::time::Duration;
+
+use super::spec::{ChunkSpec, FilterSpec};
+use crate::choosing::Choosing;
+use crate::profile::Profile;
+use crate::tune::codec::Goal;
+use ncforge::codec::quantize::Quantize;
+use ncforge::error::{Error, Result};
+use ncforge::model::{Endian, Format};
+use ncforge::store::packed;
+
+/// Chunk shapes of the output.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub enum Chunks {
+    /// The source's; where the source has none and the output needs some, chosen.
+    #[default]
+    Keep,
+    /// Chosen, as [`CopyOptions::choosing`] says.
+    Auto,
+    /// As the user says; what the specification does not name is kept.
+    Spec(ChunkSpec),
+}
+
+/// Compression of the output.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum Codec {
+    /// The source's filters.
+    #[default]
+    Keep,
+    /// No compression.
+    None,
+    /// Deflate (zlib), which every netCDF-4 reader knows.
+    Deflate,
+    /// Zstandard.
+    Zstd,
+    /// For each variable the best of a few lossless ones on a sample of its values, by [`crate::tune::codec`];
+    /// without a level.
+    Auto {
+        /// What for.
+        goal: Goal,
+        /// Whether zstd may be chosen, which other readers need a plugin for.
+        zstd: bool,
+    },
+}
+
+/// Some of a file's variables.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Names {
+    /// Paths of variables.
+    pub vars: Vec<String>,
+    /// Paths of groups: all of their variables, and those of the groups below.
+    pub groups: Vec<String>,
+}
+
+impl Names {
+    /// Nothing was named.
+    pub fn is_empty(&self) -> bool {
+        self.vars.is_empty() && self.groups.is_empty()
+    }
+}
+
+/// What a copy is asked to do. The default is a copy that changes nothing.
+#[derive(Clone, Debug)]
+pub struct CopyOptions {
+    /// Format of the output; `None`: the source's.
+    pub format: Option<Format>,
+    /// Chunk shapes.
+    pub chunks: Chunks,
+    /// How chunk shapes are chosen, where they are.
+    pub choosing: Choosing,
+    /// Compression.
+    pub codec: Codec,
+    /// Level of compression: 0 (none) to 9 for deflate, 1 to 22 for zstd. With [`Codec::Keep`] it changes the
+    /// level of those filters where the source has them.
+    pub level: Option<u32>,
+    /// Whether bytes are shuffled before compression. `None`: yes where the elements are larger than a byte, and
+    /// with [`Codec::Keep`] as in the source.
+    pub shuffle: Option<bool>,
+    /// Whether every chunk gets a checksum (besides those that have one in the source and are kept).
+    pub fletcher32: bool,
+    /// Filters of single variables; they win over the codec.
+    pub filters: Vec<FilterSpec>,
+    /// A variable of fixed shape with fewer bytes is not chunked, unless its source is and chunks are kept.
+    pub min_chunked: u64,
+    /// Only these variables, and the dimensions and types that they use. `None`: all.
+    pub only: Option<Names>,
+    /// With `only`: keep all dimensions all the same.
+    pub all_dimensions: bool,
+    /// Values of these variables only; the others are defined and read as fill. `None`: all.
+    pub values_of: Option<Names>,
+    /// Byte order of all numbers in netCDF-4 output. `None`: the source's.
+    pub endian: Option<Endian>,
+    /// Whether chunks that hold nothing but the fill value are left out of the output. They read the same.
+    pub skip_fill: bool,
+    /// How values of float and double lose bits, so that they compress better. Coordinates, their bounds, and
+    /// variables that were quantized before keep all of theirs. `None`: no value changes.
+    pub quantize: Option<Quantize>,
+    /// Requirements that the output's layout shall meet; where they say nothing, the other options count.
+    pub profile: Option<Profile>,
+    /// Whether unlimited dimensions become fixed ones of their current length.
+    pub unlimited_to_fixed: bool,
+    /// A line to put in front of the global attribute `history`. `None`: the attribute is left alone.
+    pub history: Option<String>,
+    /// Whether an existing output may be replaced (at the end, in one step).
+    pub overwrite: bool,
+    /// Whether to go on with an interrupted copy, if there is one.
+    pub resume: bool,
+    /// How often what is done is made durable and noted, so that it need not be done again.
+    pub checkpoint: Duration,
+    /// Whether to read the output back and compare all of it before it gets its name.
+    pub verify: bool,
+    /// Bytes kept free behind the header (of a classic file) or in the metadata block (netCDF-4), for what is added
+    /// later; `None`: what the format takes unasked.
+    pub header_room: Option<u64>,
+    /// Make the output a packed file: a classic one in compressed blocks. [`copy`](super::copy) does so unasked, with
+    /// default options, if the output's name ends in `.ncz`. Without a format, a source that is not classic gets
+    /// the first classic version that can hold it.
+    pub packed: Option<packed::Options>,
+}
+
+impl CopyOptions {
+    /// The same for an output of this name, as [`copy`](super::copy) takes them: what ends in `.ncz` becomes a packed file.
+    ///
+    /// ```
+    /// use std::path::Path;
+    /// use ncforge_ops::copy::CopyOptions;
+    ///
+    /// assert!(CopyOptions::default().for_output(Path::new("out.ncz")).packed.is_some());
+    /// assert!(CopyOptions::default().for_output(Path::new("out.nc")).packed.is_none());
+    /// ```
+    #[must_use]
+    pub fn for_output(mut self, output: &Path) -> Self {
+        if self.packed.is_none() && packed::is_named_packed(output) {
+            self.packed = Some(packed::Options::default());
+        }
+        self
+    }
+}
+
+impl CopyOptions {
+    /// An error where options make no sense together, whatever is copied: a level that the codec does not have.
+    ///
+    /// ```
+    /// use ncforge_ops::copy::{Codec, CopyOptions};
+    ///
+    /// let with = |codec, level| CopyOptions { codec, level: Some(level), ..CopyOptions::default() };
+    /// assert!(with(Codec::Zstd, 12).check().is_ok());
+    /// assert!(with(Codec::Deflate, 12).check().unwrap_err().to_string().contains("level 12"));
+    /// ```
+    ///
+    /// # Errors
+    /// [`Error::Invalid`].
+    pub fn check(&self) -> Result<()> {
+        let Some(level) = self.level else { return Ok(()) };
+        let (name, known) = match self.codec {
+            Codec::Auto { .. } => {
+                return Err(Error::Invalid(
+                    "the codec auto chooses the level, too: give no level with it".into(),
+                ));
+            }
+            Codec::Deflate => ("deflate", 0..=9),
+            Codec::Zstd => ("zstd", 1..=22),
+            // Of what the source has.
+            Codec::Keep => ("keep", 0..=22),
+            Codec::None => ("none", 0..=0),
+        };
+        if known.contains(&level) {
+            return Ok(());
+        }
+        Err(Error::Invalid(format!(
+            "level {level} makes no sense with the codec {name}: deflate has levels 0 to 9, zstd 1 to 22"
+        )))
+    }
+}
+
+impl Default for CopyOptions {
+    fn default() -> Self {
+        CopyOptions {
+            format: None,
+            chunks: Chunks::Keep,
+            choosing: Choosing { sample: true, ..Choosing::default() },
+            codec: Codec::Keep,
+            level: None,
+            shuffle: None,
+            fletcher32: false,
+            filters: Vec::new(),
+            min_chunked: 8 << 10,
+            only: None,
+            all_dimensions: false,
+            values_of: None,
+            endian: None,
+            skip_fill: false,
+            quantize: None,
+            profile: None,
+            unlimited_to_fixed: false,
+            history: None,
+            overwrite: false,
+            resume: false,
+            checkpoint: Duration::from_secs(2),
+            verify: false,
+            header_room: None,
+            packed: None,
+        }
+    }
+}

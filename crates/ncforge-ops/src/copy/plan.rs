@@ -1,0 +1,547 @@
+//! How a copy is going to be done: for every variable the way its bytes take, and what that costs.
+//!
+//! Four ways, the cheapest that is possible is taken:
+//!
+//! * **raw** – source and output agree on chunk lengths, filters and byte order: encoded chunks are moved as
+//!   they are;
+//! * **boxes** – the array is walked in boxes that are whole chunks of the output and as large as the budget
+//!   allows; a source chunk that several boxes touch is decoded several times;
+//! * **spill** – where that would decode the source many times over: the source is decoded once, in its own
+//!   order, into a temporary file cut by the output's boxes, and then encoded box by box. The temporary file is as
+//!   large as the variable's values, at most;
+//! * **heap** – strings and ragged rows, in batches.
+//!
+//! The plan depends on the two files, the options and the memory budget; never on the number of threads.
+
+mod rates;
+mod wording;
+
+use serde::Serialize;
+
+use self::rates::{decode_seconds, encode_seconds};
+use self::wording::{describe_place, describe_storage};
+use super::identity::hash_of;
+use super::options::CopyOptions;
+use super::quantized;
+use super::schema::{Moved, Translation, translate};
+use super::storage::{Chosen, Decided, decide};
+use crate::boxes::{Side, Walk, choose, price};
+use crate::source::{Source, Together};
+use crate::tune::Choice;
+use crate::tune::codec::CodecChoice;
+use ncforge::codec::quantize::Quantize;
+use ncforge::dataset::Dataset;
+use ncforge::engine::Engine;
+use ncforge::engine::native_fill;
+use ncforge::error::Result;
+use ncforge::layout::{Place, VarLayout};
+use ncforge::model::{Fill, Filter, Schema, Storage, VarId, element_of};
+
+/// Boxes of this size keep every thread busy and memory warm; larger ones are taken only where they save work.
+const COMFORTABLE: u64 = 64 << 20;
+/// Chunks of a box in which they are moved as they are: each is listed, and chunks may be as small as an element.
+const MOST_CHUNKS: u64 = 1 << 16;
+/// Elements of a heap type in one batch.
+const HEAP_BATCH: u64 = 1 << 14;
+/// What an element of a heap type counts for in sizes.
+const HEAP_ELEMENT: u64 = 16;
+/// A larger budget must save this part of a walk's cost to be used.
+const WORTH: f64 = 0.9;
+
+/// The memory of a copy, by use.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) struct Memory {
+    /// All of it.
+    pub(crate) total: u64,
+    /// The box being moved.
+    pub(crate) boxes: u64,
+    /// The engine below: cache, chunks being encoded, scratch.
+    pub(crate) engine: u64,
+}
+
+impl Memory {
+    pub(crate) fn of(total: u64) -> Memory {
+        Memory { total, boxes: total / 2, engine: total / 4 }
+    }
+}
+
+/// The way a variable's bytes take.
+#[derive(Clone, Debug, PartialEq)]
+pub(crate) enum Route {
+    /// There is nothing to move, and what is not written reads right.
+    Nothing,
+    /// The variable's values are not copied, but its place must be filled.
+    Fill,
+    /// Encoded chunks as they are.
+    Raw,
+    /// Box by box.
+    Boxes,
+    /// Through a temporary file; the walk over the source's pieces.
+    Spill(Walk),
+    /// Trees of values, in batches.
+    Heap,
+}
+
+/// The work on one variable.
+#[derive(Clone, Debug)]
+pub(crate) struct VarWork {
+    pub(crate) moved: Moved,
+    pub(crate) route: Route,
+    /// The boxes: the steps of the work, each done or not done.
+    pub(crate) walk: Walk,
+    /// Bytes of one element in memory; [`HEAP_ELEMENT`] for heap types.
+    pub(crate) element: u64,
+    /// Whether a chunk that the source never wrote need not be written to the output either.
+    pub(crate) sparse: bool,
+    /// How its values lose bits on the way.
+    pub(crate) quantize: Option<Rounding>,
+}
+
+/// A way to lose bits, and the value that keeps its own.
+#[derive(Clone, Debug, PartialEq)]
+pub(crate) struct Rounding {
+    pub(crate) how: Quantize,
+    pub(crate) fill: Vec<u8>,
+}
+
+impl VarWork {
+    /// Bytes of its largest box.
+    pub(crate) fn largest_box(&self) -> u64 {
+        match self.walk.len() {
+            0 => 0,
+            _ => self.walk.box_at(0).len().saturating_mul(self.element),
+        }
+    }
+
+    /// Bytes of values that its steps move.
+    pub(crate) fn bytes(&self) -> u64 {
+        if matches!(self.route, Route::Nothing) {
+            return 0;
+        }
+        self.walk.grid.shape.iter().fold(self.element, |b, &n| b.saturating_mul(n))
+    }
+}
+
+/// One variable's part of a [`Plan`].
+#[derive(Clone, Debug, PartialEq, Serialize)]
+pub struct VarPlan {
+    /// Its path.
+    pub name: String,
+    /// Its type's name.
+    pub dtype: String,
+    /// Its shape.
+    pub shape: Vec<u64>,
+    /// Bytes of its values.
+    pub values_bytes: u64,
+    /// How the source stores it.
+    pub source: String,
+    /// How the output will.
+    pub target: String,
+    /// The way its bytes take: `raw`, `boxes`, `spill`, `heap`, `fill`, `nothing`.
+    pub route: &'static str,
+    /// Shape of the boxes.
+    pub box_shape: Vec<u64>,
+    /// Their number.
+    pub boxes: u64,
+    /// How often the source is decoded, on average (1: each chunk once).
+    pub passes: f64,
+    /// Bytes read from the source, with repetitions.
+    pub read: u64,
+    /// Bytes that come out of the source's codec, with repetitions.
+    pub decoded: u64,
+    /// Bytes that go into the output's codec.
+    pub encoded: u64,
+    /// Bytes of the temporary file.
+    pub spilled: u64,
+    /// Bytes of the largest box.
+    pub memory: u64,
+    /// Why the output has these chunks, where they were chosen.
+    pub choice: Option<Choice>,
+    /// Why it has this codec, where that was chosen.
+    pub codec: Option<CodecChoice>,
+}
+
+/// Sums over all variables.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Serialize)]
+pub struct Totals {
+    /// Bytes of values.
+    pub values_bytes: u64,
+    /// Bytes read from the source.
+    pub read: u64,
+    /// Bytes decoded.
+    pub decoded: u64,
+    /// Bytes encoded.
+    pub encoded: u64,
+    /// Bytes of the largest temporary file.
+    pub spilled: u64,
+    /// Bytes written to the output, estimated.
+    pub written: u64,
+    /// Estimated seconds.
+    pub seconds: f64,
+}
+
+impl Totals {
+    fn add(&mut self, v: &VarPlan, seconds: f64) {
+        // A file may say of several variables that each is as large as numbers go.
+        let add = |sum: &mut u64, more: u64| *sum = sum.saturating_add(more);
+        add(&mut self.values_bytes, v.values_bytes);
+        add(&mut self.read, v.read);
+        add(&mut self.decoded, v.decoded);
+        add(&mut self.encoded, v.encoded);
+        self.spilled = self.spilled.max(v.spilled);
+        let stored = if v.encoded > 0 { rates::RATIO } else { 1.0 };
+        add(
+            &mut self.written,
+            if v.route == "raw" { v.read } else { (v.values_bytes as f64 * stored) as u64 },
+        );
+        self.seconds += seconds;
+    }
+}
+
+/// How a copy is going to be done.
+#[derive(Clone, Debug, Serialize)]
+pub struct Plan {
+    /// The source.
+    pub input: String,
+    /// The source's format, as `ncdump -k` calls it.
+    pub source_format: &'static str,
+    /// The output's format.
+    pub format: &'static str,
+    /// The memory budget.
+    pub memory: u64,
+    /// Threads.
+    pub threads: usize,
+    /// Every variable.
+    pub variables: Vec<VarPlan>,
+    /// Sums.
+    pub totals: Totals,
+    /// What is left out, and why.
+    pub notes: Vec<String>,
+    #[serde(skip)]
+    pub(crate) schema: Schema,
+    #[serde(skip)]
+    pub(crate) work: Vec<VarWork>,
+    #[serde(skip)]
+    pub(crate) skip_fill: bool,
+    #[serde(skip)]
+    pub(crate) chosen: Chosen,
+}
+
+impl Plan {
+    /// A number that is the same for two plans that put the same bytes at the same places: what a journal
+    /// belongs to. The text of `history` does not count.
+    pub(crate) fn identity(&self) -> u64 {
+        let mut schema = self.schema.clone();
+        schema.groups[0].attrs.retain(|a| a.name != "history");
+        let text = format!("{schema:?} {:?} {}", self.work, self.skip_fill);
+        hash_of(text.as_bytes())
+    }
+}
+
+/// Plans a copy, and does nothing.
+pub fn plan(source: &Dataset, options: &CopyOptions, engine: &Engine) -> Result<Plan> {
+    plan_with(source, options, engine, &Chosen::default())
+}
+
+/// Plans a copy of any source.
+pub(crate) fn plan_of(source: &dyn Source, options: &CopyOptions, engine: &Engine) -> Result<Plan> {
+    plan_with(source, options, engine, &Chosen::default())
+}
+
+/// Plans a copy with shapes and codecs that an earlier run chose.
+pub(crate) fn plan_with(
+    source: &dyn Source,
+    options: &CopyOptions,
+    engine: &Engine,
+    recorded: &Chosen,
+) -> Result<Plan> {
+    let memory = Memory::of(engine.memory());
+    let input = source.name();
+    let Translation { mut schema, vars, mut notes } = translate(source.schema(), &input, options)?;
+    let mut of_rounding = Vec::new();
+    let rounded = match options.quantize {
+        Some(how) => quantized::mark(&mut schema, how, &mut of_rounding)?,
+        None => Vec::new(),
+    };
+    let Decided { notes: more, mut choices, mut codecs } =
+        decide(&mut schema, source, &vars, options, &rounded, recorded)?;
+    notes.extend(more.into_iter().chain(of_rounding));
+    let mut chosen = recorded.clone();
+    for (path, c) in &choices {
+        chosen.chunks.entry(path.clone()).or_insert_with(|| c.chunks.clone());
+    }
+    for (path, c) in &codecs {
+        chosen.codecs.entry(path.clone()).or_insert(c.method);
+    }
+    let mut variables = Vec::with_capacity(vars.len());
+    let mut work = Vec::with_capacity(vars.len());
+    let mut totals = Totals::default();
+    for moved in vars {
+        let threads = engine.threads() as f64;
+        let quantize = rounded.contains(&moved.to).then_some(options.quantize).flatten();
+        let job = Planner {
+            source,
+            schema: &schema,
+            moved,
+            memory,
+            threads,
+            skip_fill: options.skip_fill,
+            quantize,
+        };
+        let (w, mut report, seconds) = job.plan()?;
+        report.choice = choices.remove(&report.name);
+        report.codec = codecs.remove(&report.name);
+        totals.add(&report, seconds);
+        work.push(w);
+        variables.push(report);
+    }
+    Ok(Plan {
+        input,
+        source_format: source.schema().format.kind(),
+        format: schema.format.kind(),
+        memory: memory.total,
+        threads: engine.threads(),
+        variables,
+        totals,
+        notes,
+        schema,
+        work,
+        skip_fill: options.skip_fill,
+        chosen,
+    })
+}
+
+struct Planner<'a> {
+    source: &'a dyn Source,
+    schema: &'a Schema,
+    moved: Moved,
+    memory: Memory,
+    threads: f64,
+    skip_fill: bool,
+    quantize: Option<Quantize>,
+}
+
+impl Planner<'_> {
+    fn plan(&self) -> Result<(VarWork, VarPlan, f64)> {
+        let layout = self.source.layout(self.moved.from)?;
+        let var = self.schema.var(self.moved.to);
+        let shape = self.schema.shape(self.moved.to);
+        let heap = self.schema.is_heap(var.dtype);
+        let element = self.schema.fixed_size(var.dtype).map_or(HEAP_ELEMENT, |n| n as u64);
+        let (align, target) = match &var.storage {
+            Storage::Chunked { chunks, filters } => (
+                chunks.clone(),
+                Side::Chunks { lens: chunks.clone(), seconds_per_byte: encode_seconds(filters) },
+            ),
+            Storage::Compact => (shape.clone().into_iter().map(|n| n.max(1)).collect(), Side::Free),
+            Storage::Contiguous => (vec![1; shape.len()], Side::Runs),
+        };
+        let source = match &layout.place {
+            Place::Chunked { chunk, codecs, .. } => {
+                Side::Chunks { lens: chunk.clone(), seconds_per_byte: decode_seconds(codecs.filters()) }
+            }
+            Place::Contiguous { .. } | Place::Records { .. } => Side::Runs,
+            _ => Side::Free,
+        };
+        let sides = [source, target];
+        let sparse = self.is_sparse(&layout)?;
+        let mut route = self.route(&layout, heap, sparse);
+        let walk = match route {
+            Route::Heap => choose(&shape, 1, &[Side::Free, Side::Free], &align, HEAP_BATCH),
+            Route::Raw | Route::Nothing | Route::Fill => {
+                let most = match route {
+                    Route::Raw => align.iter().fold(element * MOST_CHUNKS, |b, &n| b.saturating_mul(n)),
+                    _ => u64::MAX,
+                };
+                let budget = most.min(COMFORTABLE).min(self.memory.boxes);
+                choose(&shape, element, &[Side::Free, Side::Free], &align, budget)
+            }
+            Route::Boxes | Route::Spill(_) => match self.together() {
+                Some(together) => price(&shape, element, &sides, &together.lens),
+                None => self.boxes(&shape, element, &sides, &align),
+            },
+        };
+        if route == Route::Boxes
+            && let Some(bands) = self.spill(&layout, &shape, element, &sides, &walk)
+        {
+            route = Route::Spill(bands);
+        }
+        let quantize = self.quantize.map(|how| Rounding { how, fill: self.schema.fill_value(self.moved.to) });
+        let work = VarWork { moved: self.moved, route, walk, element, sparse, quantize };
+        let (report, seconds) = self.report(&layout, &shape, &sides, &work)?;
+        Ok((work, report, seconds))
+    }
+
+    /// Whether unwritten source chunks may stay unwritten: the output is chunked, and reads the same there.
+    fn is_sparse(&self, layout: &VarLayout) -> Result<bool> {
+        let var = self.schema.var(self.moved.to);
+        let stays = matches!(var.storage, Storage::Chunked { .. });
+        let fill = match var.attr("_FillValue").filter(|a| a.dtype == var.dtype) {
+            // What nobody fills reads as zeros in a new file.
+            _ if var.fill == Fill::None => self.schema.fixed_size(var.dtype).map(|n| vec![0; n]),
+            Some(a) => a.values.bytes().map(<[u8]>::to_vec),
+            None => self.schema.default_fill(var.dtype),
+        };
+        Ok(stays && fill == Some(native_fill(layout)) && self.source.has_chunks(self.moved.from))
+    }
+
+    fn route(&self, layout: &VarLayout, heap: bool, sparse: bool) -> Route {
+        let var = self.schema.var(self.moved.to);
+        let shape = self.schema.shape(self.moved.to);
+        let chunked = matches!(var.storage, Storage::Chunked { .. });
+        if shape.contains(&0) {
+            return Route::Nothing;
+        }
+        if !self.moved.values {
+            return if chunked || heap { Route::Nothing } else { Route::Fill };
+        }
+        if heap {
+            return Route::Heap;
+        }
+        if sparse && matches!(layout.place, Place::Nowhere) {
+            return Route::Nothing;
+        }
+        let (Place::Chunked { chunk, codecs, .. }, Storage::Chunked { chunks, filters }) =
+            (&layout.place, &var.storage)
+        else {
+            return Route::Boxes;
+        };
+        let same_bytes = element_of(self.schema, var.dtype, var.endian).as_ref() == Some(&layout.element);
+        let moves = self.source.has_chunks(self.moved.from) && !self.skip_fill && self.quantize.is_none();
+        if moves && chunk == chunks && same_bytes && same_filters(codecs.filters(), filters) {
+            return Route::Raw;
+        }
+        Route::Boxes
+    }
+
+    /// With what the variable is moved, where the source has its values beside those of others. Chunks of the output
+    /// come variable by variable: their order in the file is that in which they are written.
+    fn together(&self) -> Option<&Together> {
+        let stays = self.schema.var(self.moved.to).storage == Storage::Contiguous;
+        self.source.together(self.moved.from).filter(|_| stays)
+    }
+
+    fn boxes(&self, shape: &[u64], element: u64, sides: &[Side], align: &[u64]) -> Walk {
+        let budget = self.memory.boxes;
+        let modest = choose(shape, element, sides, align, budget.min(COMFORTABLE));
+        if budget <= COMFORTABLE {
+            return modest;
+        }
+        let large = choose(shape, element, sides, align, budget);
+        // What a walk saves counts beside the moving of the values, which is the same for both: fresh memory of a
+        // large box costs more than a few boxes more.
+        let values = shape.iter().fold(element, |b, &n| b.saturating_mul(n)) as f64;
+        let moving = 2.0 * values / rates::MEMORY;
+        if large.seconds + moving < WORTH * (modest.seconds + moving) { large } else { modest }
+    }
+
+    /// The walk over the source, if a temporary file is cheaper than decoding again and again.
+    fn spill(
+        &self,
+        layout: &VarLayout,
+        shape: &[u64],
+        element: u64,
+        sides: &[Side],
+        walk: &Walk,
+    ) -> Option<Walk> {
+        let Place::Chunked { chunk, .. } = &layout.place else { return None };
+        let Side::Chunks { seconds_per_byte, .. } = &sides[0] else { return None };
+        if walk.len() < 2 {
+            return None;
+        }
+        // Cut by the boxes as rarely as possible: each cut is one block of the temporary file.
+        let cuts = Side::Chunks { lens: walk.grid.chunk.clone(), seconds_per_byte: 1.0 };
+        let bands = choose(shape, element, &[cuts], chunk, self.memory.boxes / 2);
+        let once = padded(shape, chunk).saturating_mul(element);
+        let again = walk.touched[0].saturating_sub(once) as f64 * seconds_per_byte / rates::THREADS;
+        let values = shape.iter().fold(element, |b, &n| b.saturating_mul(n)) as f64;
+        let through = 2.0 * values * (1.0 / rates::DISK + 1.0 / rates::MEMORY);
+        (again > through).then_some(bands)
+    }
+
+    fn report(
+        &self,
+        layout: &VarLayout,
+        shape: &[u64],
+        sides: &[Side],
+        work: &VarWork,
+    ) -> Result<(VarPlan, f64)> {
+        let var = self.schema.var(self.moved.to);
+        let values = shape.iter().fold(work.element, |b, &n| b.saturating_mul(n));
+        let stored = self.source.stored_bytes(self.moved.from)?;
+        let (chunk, filtered) = match &layout.place {
+            Place::Chunked { chunk, codecs, .. } => (Some(chunk), !codecs.is_empty()),
+            _ => (None, false),
+        };
+        let once = chunk.map_or(values, |c| padded(shape, c).saturating_mul(work.element));
+        let passes = match &work.route {
+            Route::Boxes if chunk.is_some() && once > 0 => work.walk.touched[0] as f64 / once as f64,
+            Route::Nothing | Route::Fill => 0.0,
+            _ => 1.0,
+        };
+        let filters_out = match &var.storage {
+            Storage::Chunked { filters, .. } => filters.as_slice(),
+            _ => &[],
+        };
+        let moves = matches!(work.route, Route::Boxes | Route::Spill(_));
+        let decoded = if moves && filtered { (once as f64 * passes) as u64 } else { 0 };
+        let encoded = if moves && !filters_out.is_empty() { values } else { 0 };
+        let spilled = if matches!(work.route, Route::Spill(_)) { values } else { 0 };
+        let read = (stored as f64 * passes) as u64;
+        let decode = match &sides[0] {
+            Side::Chunks { seconds_per_byte, .. } => decoded as f64 * seconds_per_byte,
+            _ => 0.0,
+        };
+        let cpu = decode
+            + encoded as f64 * encode_seconds(filters_out)
+            + if moves { 2.0 * values as f64 / rates::MEMORY } else { 0.0 };
+        let disk = read as f64 + 2.0 * spilled as f64 + if encoded > 0 { 0.5 } else { 1.0 } * values as f64;
+        let seconds = cpu / self.threads + disk / rates::DISK;
+        let report = VarPlan {
+            name: self.schema.var_path(self.moved.to),
+            dtype: self.schema.type_name(var.dtype).to_string(),
+            shape: shape.to_vec(),
+            values_bytes: values,
+            source: describe_place(&layout.place),
+            target: describe_storage(&var.storage),
+            route: match work.route {
+                Route::Nothing => "nothing",
+                Route::Fill => "fill",
+                Route::Raw => "raw",
+                Route::Boxes => "boxes",
+                Route::Spill(_) => "spill",
+                Route::Heap => "heap",
+            },
+            box_shape: work.walk.grid.chunk.iter().zip(shape).map(|(&b, &n)| b.min(n)).collect(),
+            boxes: work.walk.len(),
+            passes,
+            read,
+            decoded,
+            encoded,
+            spilled,
+            memory: work.largest_box(),
+            choice: None,
+            codec: None,
+        };
+        Ok((report, seconds))
+    }
+}
+
+/// Elements of all chunks, the ones at the edges counted whole.
+fn padded(shape: &[u64], chunk: &[u64]) -> u64 {
+    shape.iter().zip(chunk).fold(1u64, |e, (&n, &c)| e.saturating_mul(n.div_ceil(c).saturating_mul(c)))
+}
+
+/// Whether two filter chains do the same; whether a filter may be skipped does not matter for chunks that exist.
+pub(crate) fn same_filters(a: &[Filter], b: &[Filter]) -> bool {
+    a.len() == b.len() && a.iter().zip(b).all(|(x, y)| x.id == y.id && x.params == y.params)
+}
+
+/// Whether a source variable can be copied at all; the error names the feature that is missing.
+pub(crate) fn check_readable(source: &dyn Source, v: VarId) -> Result<()> {
+    if let Place::Unsupported(what) = &source.layout(v)?.place {
+        let path = format!("{}: {}", source.name(), source.schema().var_path(v));
+        return Err(ncforge::Error::Unsupported { path, what: what.clone() });
+    }
+    Ok(())
+}

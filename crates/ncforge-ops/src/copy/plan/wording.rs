@@ -1,0 +1,39 @@
+//! How variables are stored, in a few words.
+
+use ncforge::codec::{filter_name, filters};
+use ncforge::layout::Place;
+use ncforge::model::{Filter, Storage};
+
+/// Where a variable of the source lies.
+pub(super) fn describe_place(p: &Place) -> String {
+    match p {
+        Place::Nowhere => "not written".into(),
+        Place::Inline(_) => "compact".into(),
+        Place::Contiguous { .. } => "contiguous".into(),
+        Place::Records { .. } => "records".into(),
+        Place::Chunked { chunk, codecs, .. } => describe_chunks(chunk, codecs.filters()),
+        Place::Unsupported(why) => why.clone(),
+    }
+}
+
+/// How one of the output will be stored.
+pub(super) fn describe_storage(s: &Storage) -> String {
+    match s {
+        Storage::Contiguous => "contiguous".into(),
+        Storage::Compact => "compact".into(),
+        Storage::Chunked { chunks, filters } => describe_chunks(chunks, filters),
+    }
+}
+
+fn describe_chunks(chunks: &[u64], list: &[Filter]) -> String {
+    let lens: Vec<String> = chunks.iter().map(u64::to_string).collect();
+    let mut text = format!("chunks {}", lens.join("x"));
+    for f in list {
+        text.push(' ');
+        text.push_str(filter_name(f.id));
+        if let (filters::DEFLATE | filters::ZSTD, Some(level)) = (f.id, f.params.first()) {
+            text.push_str(&format!(" {}", *level as i32));
+        }
+    }
+    text
+}

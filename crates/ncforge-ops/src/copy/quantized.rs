@@ -1,0 +1,146 @@
+//! Values that lose bits on their way (`--keep-digits`, `--keep-bits`): which ones, how, and whether they did.
+
+use std::collections::HashSet;
+use std::sync::{Mutex, PoisonError};
+
+use super::plan::{Plan, Rounding, VarWork};
+use crate::source::Source;
+use ncforge::buffer::Buffer;
+use ncforge::codec::quantize::Quantize;
+use ncforge::container::put_attribute;
+use ncforge::dataset::Dataset;
+use ncforge::engine::Engine;
+use ncforge::error::{Error, Result};
+use ncforge::model::{DType, Schema, VarId, quantization_attribute, quantization_of};
+use ncforge::select::Hyperslab;
+
+/// Bytes that one thread rounds at a time.
+const PART: usize = 256 << 10;
+
+/// Attributes whose words are names of variables that say where, when and how something is.
+const POINTERS: [&str; 5] = ["coordinates", "bounds", "climatology", "grid_mapping", "formula_terms"];
+
+/// Chooses the variables whose values lose bits, and says so in their attributes and in the notes.
+///
+/// Coordinates keep theirs (CF conventions 1.11, §8.4: nothing that says where or when something is should lose
+/// precision): variables that have the name of one of their dimensions, and those that other variables point to.
+pub(super) fn mark(schema: &mut Schema, how: Quantize, notes: &mut Vec<String>) -> Result<Vec<VarId>> {
+    let coordinates = coordinates(schema);
+    let (mut rounded, mut left, mut before, mut exact) = (Vec::new(), Vec::new(), Vec::new(), Vec::new());
+    for v in schema.var_ids().collect::<Vec<_>>() {
+        let Some(most) = how.most(schema.var(v).dtype) else { continue };
+        let path = schema.var_path(v);
+        if coordinates.contains(&v) {
+            left.push(path);
+        } else if quantization_of(schema.var(v)).is_some() {
+            before.push(path);
+        } else if how.kept() > most {
+            exact.push(path);
+        } else {
+            how.check(schema.var(v).dtype)?;
+            put_attribute(&mut schema.vars[v.0].attrs, quantization_attribute(how));
+            rounded.push(v);
+        }
+    }
+    let what = match how {
+        Quantize::BitRound(n) => format!("{n} bits of the mantissa"),
+        _ => format!("{} significant digits", how.kept()),
+    };
+    let names: Vec<String> = rounded.iter().map(|&v| schema.var_path(v)).collect();
+    if names.is_empty() {
+        notes.push(format!(
+            "no variable is quantized to {what}: none is of type float or double, and no coordinate"
+        ));
+    } else {
+        notes.push(format!("values are changed: {what} are kept of {}", some(&names)));
+    }
+    for (list, why) in [
+        (left, "coordinates keep all of theirs"),
+        (before, "these were quantized before, and are left as they are"),
+        (exact, "these have fewer, and are left as they are"),
+    ] {
+        if !list.is_empty() {
+            notes.push(format!("{why}: {}", some(&list)));
+        }
+    }
+    Ok(rounded)
+}
+
+fn some(names: &[String]) -> String {
+    match names.len() {
+        0..=8 => names.join(", "),
+        n => format!("{} and {} more", names[..8].join(", "), n - 8),
+    }
+}
+
+fn coordinates(schema: &Schema) -> HashSet<VarId> {
+    let mut found = HashSet::new();
+    for v in schema.var_ids() {
+        let var = schema.var(v);
+        if var.dims.iter().any(|&d| schema.dim(d).name == var.name) {
+            found.insert(v);
+        }
+        for text in POINTERS.iter().filter_map(|name| var.attr(name)?.as_text()) {
+            let words = text.split_whitespace().filter(|w| !w.ends_with(':'));
+            let group = schema.group_path(var.group);
+            found.extend(words.filter_map(|w| {
+                schema
+                    .find_var(&format!("{}/{w}", group.trim_end_matches('/')))
+                    .or_else(|| schema.find_var(w))
+            }));
+        }
+    }
+    found
+}
+
+/// Rounds values in native order, on all threads.
+pub(super) fn round(engine: &Engine, rounding: &Rounding, dtype: DType, bytes: &mut [u8]) -> Result<()> {
+    let parts: Vec<Mutex<&mut [u8]>> = bytes.chunks_mut(PART).map(Mutex::new).collect();
+    engine.for_each(parts.len(), |i| {
+        let mut part = parts[i].lock().unwrap_or_else(PoisonError::into_inner);
+        rounding.how.apply(dtype, &mut part, &rounding.fill);
+        Ok(())
+    })
+}
+
+/// An error unless the output holds the source's values, rounded. Looks at `limit` bytes at a time.
+pub(super) fn verify(
+    source: &dyn Source,
+    plan: &Plan,
+    work: &VarWork,
+    rounding: &Rounding,
+    made: &Dataset,
+    engine: &Engine,
+    limit: u64,
+) -> Result<()> {
+    let dtype = plan.schema.var(work.moved.to).dtype;
+    for b in 0..work.walk.len() {
+        for slab in pieces(work.walk.box_at(b), limit / work.element.max(1)) {
+            let len = (slab.len() * work.element) as usize;
+            let (mut wanted, mut found) = (Buffer::zeroed(len), Buffer::zeroed(len));
+            source.read_bytes(work.moved.from, &slab, &mut wanted)?;
+            round(engine, rounding, dtype, &mut wanted)?;
+            made.read_bytes(work.moved.to, &slab, &mut found)?;
+            if wanted[..] != found[..] {
+                let name = plan.schema.var_path(work.moved.to);
+                return Err(Error::Verify(format!("the output differs from the rounded source: `{name}`")));
+            }
+        }
+    }
+    Ok(())
+}
+
+/// A box in parts of at most so many elements, cut along its first axis that can be cut.
+fn pieces(slab: Hyperslab, most: u64) -> Vec<Hyperslab> {
+    let Some(d) = (0..slab.rank()).find(|&d| slab.count[d] > 1).filter(|_| slab.len() > most.max(1)) else {
+        return vec![slab];
+    };
+    let first = slab.count[d] / 2;
+    let (mut low, mut high) = (slab.clone(), slab);
+    low.count[d] = first;
+    high.start[d] += first;
+    high.count[d] -= first;
+    let mut out = pieces(low, most);
+    out.extend(pieces(high, most));
+    out
+}

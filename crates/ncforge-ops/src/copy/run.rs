@@ -1,0 +1,493 @@
+//! Does what the plan says, step by step, and notes each step in the journal.
+
+mod raw;
+mod records;
+mod resumed;
+mod together;
+
+use std::ops::Range;
+use std::sync::Arc;
+use std::time::{Duration, Instant};
+
+use self::resumed::Resumed;
+use self::together::go_together;
+use super::Lasting;
+use super::elsewhere::{self, Elsewhere, GroupId};
+use super::journal::{Header, Journal, Step};
+use super::plan::{Memory, Plan, Route, VarWork};
+use super::quantized;
+use super::spill::Spill;
+use crate::progress::Progress;
+use crate::source::Source;
+use crate::written;
+use ncforge::buffer::Buffer;
+use ncforge::container::ContainerMut;
+use ncforge::engine::{Engine, Writer, with_stop};
+use ncforge::error::{Error, Result};
+use ncforge::layout::{ChunkIndex, Place};
+use ncforge::model::{Format, Schema, Storage};
+use ncforge::select::{ChunkGrid, Hyperslab, coordinates};
+use ncforge::store::output::free_space;
+use ncforge::store::packed::{self, PackedStore};
+use ncforge::store::{OutputFile, WriteStore};
+use ncforge::{classic, netcdf4};
+
+/// A box is looked through for chunks that the source never wrote only if it has at most so many.
+const MOST_PROBES: u64 = 1 << 16;
+
+/// One copy.
+pub(crate) struct Task<'a> {
+    pub(crate) source: &'a dyn Source,
+    pub(crate) plan: &'a Plan,
+    pub(crate) engine: &'a Engine,
+    pub(crate) memory: Memory,
+    pub(crate) progress: &'a dyn Progress,
+    pub(crate) header: Header,
+    /// How often finished steps are made durable.
+    pub(crate) checkpoint: Duration,
+    /// Whether the end waits for the disk.
+    pub(crate) lasting: Lasting,
+    /// Bytes kept free behind the header.
+    pub(crate) header_room: Option<u64>,
+    /// Whether the output is a packed file, and how.
+    pub(crate) packed: Option<packed::Options>,
+    /// Who encodes chunks, if it is not this process.
+    pub(crate) elsewhere: Option<&'a dyn Elsewhere>,
+}
+
+/// Writes the partial output from its beginning, or from behind the steps that are `done`.
+pub(crate) fn run(task: Task<'_>, output: &mut OutputFile, done: Vec<Step>) -> Result<()> {
+    check_budget(&task)?;
+    if done.is_empty() {
+        output.restart()?;
+    }
+    let journal = output.journal()?;
+    let output = &*output;
+    let file = output.store().clone();
+    let resources = || task.engine.packed_resources();
+    let store: Arc<dyn WriteStore> = match (done.is_empty(), &task.packed) {
+        (true, None) => file.clone(),
+        (false, None) => Arc::new(Resumed(file.clone())),
+        (true, Some(packed)) => Arc::new(PackedStore::create(file.clone(), packed, resources())?),
+        (false, Some(_)) => Arc::new(Resumed(Arc::new(PackedStore::open_rw(file.clone(), resources())?))),
+    };
+    let relaxed = task.lasting == Lasting::Relaxed;
+    let container = create(Arc::clone(&store), task.plan.schema.clone(), task.header_room)?;
+    let journal = Journal::begin(journal, output.journal_path().display().to_string(), &task.header, &done)?;
+    let mut run = Run {
+        writer: Writer::new(task.engine.clone(), container),
+        store,
+        journal,
+        output,
+        buffer: Buffer::zeroed(0),
+        last: Instant::now(),
+        pending: Vec::new(),
+        writing: false,
+        task,
+    };
+    run.writer.skip_fill(run.task.plan.skip_fill);
+    run.task
+        .progress
+        .begin("copy", run.task.plan.work.iter().map(VarWork::bytes).fold(0, u64::saturating_add));
+    match run.all(done) {
+        Ok(()) => {
+            if relaxed {
+                file.relax();
+            }
+            run.writer.finish().map(drop)
+        }
+        Err(e) => {
+            // Stopped while a box was written, the writer has lost some of what earlier boxes left in it: then
+            // the last checkpoint counts, as after a crash.
+            if matches!(e, Error::Interrupted(_)) && !run.writing {
+                run.checkpoint()?;
+            }
+            Err(e)
+        }
+    }
+}
+
+/// An error where the smallest unit of work, a chunk on either side, passes the whole budget.
+fn check_budget(task: &Task<'_>) -> Result<()> {
+    let budget = task.memory.total;
+    for work in &task.plan.work {
+        let name = task.plan.schema.var_path(work.moved.to);
+        let too_small = |what: String, needed: u64| Err(Error::Budget { what, needed, budget });
+        if work.largest_box() > budget {
+            return too_small(format!("a box of whole chunks of `{name}`"), work.largest_box());
+        }
+        let layout = task.source.layout(work.moved.from)?;
+        if let (Place::Chunked { chunk, .. }, false) = (&layout.place, work.route == Route::Nothing) {
+            let bytes = chunk.iter().fold(layout.element.size as u64, |b, &c| b.saturating_mul(c));
+            if bytes > budget {
+                return too_small(format!("a chunk of `{name}` in the source"), bytes);
+            }
+        }
+    }
+    Ok(())
+}
+
+/// An empty dataset of the schema's format, with room for its header to grow.
+pub(super) fn create(
+    store: Arc<dyn WriteStore>,
+    schema: Schema,
+    room: Option<u64>,
+) -> Result<Box<dyn ContainerMut>> {
+    match schema.format {
+        Format::Cdf1 | Format::Cdf2 | Format::Cdf5 => {
+            let options = classic::CreateOptions { header_room: room, ..classic::CreateOptions::default() };
+            classic::create(store, schema, &options)
+        }
+        Format::Netcdf4 | Format::Netcdf4Classic => {
+            let options = netcdf4::CreateOptions {
+                spare: room.unwrap_or_default(),
+                keep_names: true,
+                ..netcdf4::CreateOptions::default()
+            };
+            netcdf4::create(store, schema, &options)
+        }
+    }
+}
+
+struct Run<'a> {
+    task: Task<'a>,
+    output: &'a OutputFile,
+    writer: Writer,
+    store: Arc<dyn WriteStore>,
+    journal: Journal,
+    /// One box; as large as the largest so far.
+    buffer: Buffer,
+    last: Instant,
+    /// Steps that are done but not in the journal: variable and box.
+    pending: Vec<(usize, u64)>,
+    /// Whether the writer has begun with the current box.
+    writing: bool,
+}
+
+impl Run<'_> {
+    fn all(&mut self, done: Vec<Step>) -> Result<()> {
+        let (plan, source) = (self.task.plan, self.task.source);
+        let order = order(plan);
+        // Heap values are written again from their beginning: the same bytes at the same places, in less time than
+        // it takes to account for every one of them.
+        for &i in order.iter().filter(|&&i| plan.work[i].route == Route::Heap) {
+            self.variable(i, 0)?;
+        }
+        let mut first = vec![0u64; plan.work.len()];
+        for step in done {
+            self.adopt(&step)?;
+            first[step.var] = step.at + 1;
+        }
+        let mut rest: Vec<usize> = order.into_iter().filter(|&i| plan.work[i].route != Route::Heap).collect();
+        if first.iter().all(|&n| n == 0)
+            && let Some(records) = self.records()?
+        {
+            self.move_records(&records)?;
+            rest.retain(|i| !records.work.contains(i));
+        }
+        for group in rest.chunk_by(|&a, &b| go_together(source, plan, a, b)) {
+            match group {
+                &[i] => self.variable(i, first[i])?,
+                several => self.several(several, &first)?,
+            }
+        }
+        Ok(())
+    }
+
+    /// Takes over a step of an earlier run: its bytes are in the file.
+    fn adopt(&mut self, step: &Step) -> Result<()> {
+        let damaged = || {
+            Error::corrupt(
+                self.output.journal_path().display().to_string(),
+                None,
+                "a step that is not in the plan",
+            )
+        };
+        let work = self.task.plan.work.get(step.var).ok_or_else(damaged)?;
+        if step.at >= work.walk.len() {
+            return Err(damaged());
+        }
+        let slab = work.walk.box_at(step.at);
+        match chunk_grid(self.task.plan, work) {
+            None => self.writer.adopt_region(work.moved.to, &slab)?,
+            Some(grid) => {
+                let at: Vec<Vec<u64>> = coordinates(&grid.touched(&slab)).collect();
+                if at.len() != step.chunks.len() {
+                    return Err(damaged());
+                }
+                for (at, record) in at.iter().zip(&step.chunks) {
+                    if let Some(record) = Step::unpack(*record) {
+                        self.writer.adopt_chunk(work.moved.to, at, record)?;
+                    }
+                }
+            }
+        }
+        self.task.progress.advance(slab.len().saturating_mul(work.element));
+        Ok(())
+    }
+
+    /// Copies one variable from box `first` on.
+    fn variable(&mut self, i: usize, first: u64) -> Result<()> {
+        let work = &self.task.plan.work[i];
+        self.task.progress.item(&self.task.plan.schema.var_path(work.moved.to));
+        let todo = first..work.walk.len();
+        if todo.is_empty() || work.route == Route::Nothing {
+            return Ok(());
+        }
+        let spill = match &work.route {
+            Route::Spill(bands) if self.has_room(work) => Some(Spill::fill(
+                self.task.source,
+                work.moved.from,
+                work.element,
+                bands,
+                &work.walk,
+                todo.clone(),
+                self.output.destination(),
+                self.task.engine,
+                self.task.progress,
+            )?),
+            _ => None,
+        };
+        // The output needs what was not written as well, unless it reads the same without.
+        let by_chunks = matches!(work.route, Route::Boxes | Route::Raw | Route::Spill(_));
+        let written = match spill.is_none() && work.sparse && by_chunks {
+            true => written::boxes(self.task.source, work.moved.from, &work.walk)?,
+            false => None,
+        };
+        let walked: Box<dyn Iterator<Item = u64>> = match &written {
+            Some(boxes) => {
+                let unwritten = written::elements_outside(&work.walk, boxes);
+                self.task.progress.advance(unwritten.saturating_mul(work.element));
+                Box::new(boxes.range(first..).copied())
+            }
+            None => Box::new(todo),
+        };
+        for b in walked {
+            let slab = work.walk.box_at(b);
+            let looked = written.is_some();
+            self.unless_stopped(|run| match run.task.elsewhere {
+                Some(e) if elsewhere::is_encoded_elsewhere(run.task.plan, work) => run.place_encoded(i, b, e),
+                _ => run.box_of(work, b, &slab, spill.as_ref(), looked),
+            })?;
+            self.done(i, b)?;
+        }
+        // The next variable's place must not depend on which chunks of this one still wait for the encoder.
+        self.writer.flush()
+    }
+
+    /// Does a part of the work, unless somebody wants it to end, then or meanwhile.
+    fn unless_stopped(&mut self, part: impl FnOnce(&mut Self) -> Result<()>) -> Result<()> {
+        let progress = self.task.progress;
+        if progress.stop() {
+            return Err(self.stopped());
+        }
+        let result = with_stop(&|| progress.stop(), || part(self));
+        result.map_err(|e| match e {
+            Error::Interrupted(_) => self.stopped(),
+            e => e,
+        })?;
+        self.writing = false;
+        Ok(())
+    }
+
+    /// Notes that a box of a variable is moved.
+    fn done(&mut self, i: usize, b: u64) -> Result<()> {
+        let work = &self.task.plan.work[i];
+        if work.route != Route::Heap {
+            self.pending.push((i, b));
+            if self.last.elapsed() >= self.task.checkpoint {
+                self.checkpoint()?;
+            }
+        }
+        self.task.progress.advance(work.walk.box_at(b).len().saturating_mul(work.element));
+        Ok(())
+    }
+
+    fn stopped(&self) -> Error {
+        Error::Interrupted(format!("`{}` is not finished", self.output.destination().display()))
+    }
+
+    /// Moves one box; `looked` says that it is known to hold something.
+    fn box_of(
+        &mut self,
+        work: &VarWork,
+        b: u64,
+        slab: &Hyperslab,
+        spill: Option<&Spill>,
+        looked: bool,
+    ) -> Result<()> {
+        match &work.route {
+            Route::Heap => {
+                let values = self.task.source.read(work.moved.from, slab)?;
+                self.writing = true;
+                self.writer.write(work.moved.to, slab, &values)
+            }
+            Route::Raw => self.raw(work, slab),
+            Route::Fill => self.fill(work, slab),
+            Route::Boxes | Route::Spill(_) => {
+                let look = spill.is_none() && !looked && work.sparse;
+                if look && is_unwritten(self.task.source, work, slab)? {
+                    return Ok(());
+                }
+                self.boxed(work, b, slab, spill)
+            }
+            Route::Nothing => Ok(()),
+        }
+    }
+
+    /// Places the chunks of a box that somebody else encodes, group by group.
+    fn place_encoded(&mut self, var: usize, step: u64, from: &dyn Elsewhere) -> Result<()> {
+        let plan = self.task.plan;
+        let work = &plan.work[var];
+        if work.sparse && is_unwritten(self.task.source, work, &work.walk.box_at(step))? {
+            return Ok(());
+        }
+        let Some(grid) = chunk_grid(plan, work) else { return Ok(()) };
+        let parts = elsewhere::groups(self.task.source, plan, work, step, from.group_bytes())?;
+        for (group, part) in parts.iter().enumerate() {
+            if self.task.progress.stop() {
+                return Err(self.stopped());
+            }
+            let id = GroupId { var, step, group: group as u64 };
+            let chunks = from.group(id)?;
+            let at: Vec<Vec<u64>> = coordinates(&grid.touched(part)).collect();
+            if chunks.len() != at.len() {
+                return Err(Error::Invalid(format!(
+                    "{} chunks came for {id:?}, which has {}",
+                    chunks.len(),
+                    at.len()
+                )));
+            }
+            self.writing = true;
+            for (at, chunk) in at.iter().zip(chunks) {
+                if let Some((bytes, mask)) = chunk {
+                    self.writer.write_chunk_raw(work.moved.to, at, &bytes, mask)?;
+                }
+            }
+        }
+        Ok(())
+    }
+
+    /// Whether the disk holds a temporary file of the variable's size; if it does not, the source is decoded
+    /// several times instead.
+    fn has_room(&self, work: &VarWork) -> bool {
+        free_space(self.output.destination()).is_none_or(|free| free > work.bytes().saturating_mul(2))
+    }
+
+    fn boxed(&mut self, work: &VarWork, b: u64, slab: &Hyperslab, spill: Option<&Spill>) -> Result<()> {
+        self.with_buffer(slab.len() * work.element, |run, bytes| {
+            match spill {
+                Some(spill) => spill.get(b, bytes)?,
+                None => run.task.source.read_bytes(work.moved.from, slab, bytes)?,
+            }
+            run.quantize(work, bytes)?;
+            run.writing = true;
+            run.writer.write_bytes(work.moved.to, slab, bytes)
+        })
+    }
+
+    /// Rounds values that shall lose bits, on all threads.
+    fn quantize(&self, work: &VarWork, bytes: &mut [u8]) -> Result<()> {
+        match &work.quantize {
+            Some(rounding) => {
+                let dtype = self.task.plan.schema.var(work.moved.to).dtype;
+                quantized::round(self.task.engine, rounding, dtype, bytes)
+            }
+            None => Ok(()),
+        }
+    }
+
+    fn fill(&mut self, work: &VarWork, slab: &Hyperslab) -> Result<()> {
+        let fill = self.task.plan.schema.fill_value(work.moved.to);
+        if fill.is_empty() {
+            return Ok(());
+        }
+        self.with_buffer(slab.len() * work.element, |run, bytes| {
+            bytes.chunks_exact_mut(fill.len().max(1)).for_each(|e| e.copy_from_slice(&fill));
+            run.writing = true;
+            run.writer.write_bytes(work.moved.to, slab, bytes)
+        })
+    }
+
+    /// The journal's line for a step whose chunks are placed.
+    fn step(&self, var: usize, at: u64) -> Result<Step> {
+        let work = &self.task.plan.work[var];
+        let slab = work.walk.box_at(at);
+        let mut chunks = Vec::new();
+        if let Some(grid) = chunk_grid(self.task.plan, work) {
+            let layout = self.writer.container().layout(work.moved.to)?;
+            let index: Option<&Arc<dyn ChunkIndex>> = match &layout.place {
+                Place::Chunked { index, .. } => Some(index),
+                _ => None,
+            };
+            for c in coordinates(&grid.touched(&slab)) {
+                chunks.push(Step::pack(match index {
+                    Some(index) => index.get(&c)?,
+                    None => None,
+                }));
+            }
+        }
+        Ok(Step { var, at, chunks })
+    }
+
+    /// Makes durable what is done, and then says so.
+    fn checkpoint(&mut self) -> Result<()> {
+        if !self.pending.is_empty() {
+            self.writer.flush()?;
+            self.store.sync()?;
+            self.journal.commit(self.pending.iter().map(|&(var, at)| self.step(var, at)))?;
+            self.pending.clear();
+        }
+        self.last = Instant::now();
+        Ok(())
+    }
+
+    /// Lends the buffer, so that large boxes touch fresh memory only once.
+    fn with_buffer(
+        &mut self,
+        bytes: u64,
+        use_it: impl FnOnce(&mut Self, &mut [u8]) -> Result<()>,
+    ) -> Result<()> {
+        let len = bytes as usize;
+        let mut buffer = std::mem::replace(&mut self.buffer, Buffer::zeroed(0));
+        if buffer.len() < len {
+            // The old one first: two at once would pass the budget.
+            drop(buffer);
+            buffer = Buffer::zeroed(len);
+        }
+        let done = use_it(self, &mut buffer[..len]);
+        self.buffer = buffer;
+        done
+    }
+}
+
+/// Whether the source stores no chunk inside a box.
+pub(super) fn is_unwritten(source: &dyn Source, work: &VarWork, slab: &Hyperslab) -> Result<bool> {
+    let layout = source.layout(work.moved.from)?;
+    let Place::Chunked { chunk, .. } = &layout.place else { return Ok(false) };
+    let touched = ChunkGrid::new(&work.walk.grid.shape, chunk).touched(slab);
+    if touched.iter().fold(1u64, |n, r| n.saturating_mul(r.end - r.start)) > MOST_PROBES {
+        return Ok(false);
+    }
+    for at in coordinates(&touched) {
+        if source.is_stored(work.moved.from, &at)? {
+            return Ok(false);
+        }
+    }
+    Ok(true)
+}
+
+/// The output's chunks, if the variable has any.
+pub(super) fn chunk_grid(plan: &Plan, work: &VarWork) -> Option<ChunkGrid> {
+    match &plan.schema.var(work.moved.to).storage {
+        Storage::Chunked { chunks, .. } => Some(ChunkGrid::new(&work.walk.grid.shape, chunks)),
+        _ => None,
+    }
+}
+
+/// The order in which variables are copied: heap types first (see [`Run::all`]), else as in the file.
+fn order(plan: &Plan) -> Vec<usize> {
+    let all: Range<usize> = 0..plan.work.len();
+    let heap = |i: &usize| plan.work[*i].route == Route::Heap;
+    all.clone().filter(heap).chain(all.filter(|i| !heap(i))).collect()
+}

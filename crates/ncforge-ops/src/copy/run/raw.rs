@@ -1,0 +1,111 @@
+//! Chunks that are moved as they are stored.
+
+use super::super::plan::VarWork;
+use super::{Run, chunk_grid};
+use crate::source::{RawChunk, Source};
+use ncforge::buffer::Buffer;
+use ncforge::engine::Writer;
+use ncforge::error::Result;
+use ncforge::select::{ChunkGrid, Hyperslab, coordinates};
+
+/// Chunks up to this are moved by the box: a request for each would cost more than its bytes.
+const SMALL_CHUNK: u64 = 64 << 10;
+
+/// A variable whose chunks are moved.
+struct Moving<'a> {
+    source: &'a dyn Source,
+    work: &'a VarWork,
+    grid: ChunkGrid,
+    /// How far the source goes.
+    stored: Vec<u64>,
+}
+
+impl Run<'_> {
+    /// Moves encoded chunks as they are. A chunk that is not there is written as fill, unless the output reads
+    /// the same without it.
+    pub(super) fn raw(&mut self, work: &VarWork, slab: &Hyperslab) -> Result<()> {
+        let Some(grid) = chunk_grid(self.task.plan, work) else { return Ok(()) };
+        let (source, engine, from) = (self.task.source, self.task.engine, work.moved.from);
+        let moving = Moving { source, work, grid, stored: source.layout(from)?.shape.clone() };
+        let touched = moving.grid.touched(slab);
+        let at: Vec<Vec<u64>> = coordinates(&touched).collect();
+        let chunk_bytes = moving.grid.chunk_len().saturating_mul(work.element);
+        let room = self.task.memory.boxes;
+        let writer = &mut self.writer;
+        self.writing = true;
+        if chunk_bytes <= SMALL_CHUNK
+            && (at.len() as u64).saturating_mul(chunk_bytes) <= room
+            && at.iter().all(|at| moving.is_whole(at))
+            // An error comes again where each chunk is asked for by itself, and says there which one it is.
+            && let Ok(Some(chunks)) = source.raw_chunks(from, &touched, room)
+        {
+            return moving.place_together(writer, &at, &chunks);
+        }
+        let window = (room / chunk_bytes.max(1)).clamp(1, 2 * engine.threads() as u64);
+        engine.ordered(
+            at.len(),
+            window as usize,
+            |i| match moving.is_whole(&at[i]) {
+                true => source.raw_chunk(from, &at[i]),
+                false => Ok(RawChunk::Pieces),
+            },
+            |i, chunk| match encoded(&chunk) {
+                Some((bytes, mask)) => writer.write_chunk_raw(work.moved.to, &at[i], bytes, mask),
+                None if moving.stays_unwritten(&chunk) => Ok(()),
+                None => moving.place_values(writer, &at[i]),
+            },
+        )
+    }
+}
+
+impl Moving<'_> {
+    /// Whether a chunk may be moved as it is. Where the source ends inside a chunk that the output fills further, the rest
+    /// of the stored chunk is anything; such chunks go by their values.
+    fn is_whole(&self, at: &[u64]) -> bool {
+        let start = |d: usize| at[d] * self.grid.chunk[d];
+        let end = |d: usize| (start(d) + self.grid.chunk[d]).min(self.grid.shape[d]);
+        (0..at.len()).all(|d| end(d) <= self.stored[d]) || (0..at.len()).any(|d| start(d) >= self.stored[d])
+    }
+
+    /// Places the chunks of a box that are there as they are in as few requests as may be, the others by their values.
+    fn place_together(&self, writer: &mut Writer, at: &[Vec<u64>], chunks: &[RawChunk]) -> Result<()> {
+        let to = self.work.moved.to;
+        let mut run: Vec<(&[u64], &[u8], u32)> = Vec::new();
+        for (at, chunk) in at.iter().zip(chunks) {
+            if let Some((bytes, mask)) = encoded(chunk) {
+                run.push((at, bytes, mask));
+                continue;
+            }
+            if self.stays_unwritten(chunk) {
+                continue;
+            }
+            writer.write_chunks_raw(to, &run)?;
+            run.clear();
+            self.place_values(writer, at)?;
+        }
+        writer.write_chunks_raw(to, &run)
+    }
+
+    /// Whether the output reads the same without the chunk.
+    fn stays_unwritten(&self, chunk: &RawChunk) -> bool {
+        self.work.sparse && matches!(chunk, RawChunk::Unwritten)
+    }
+
+    /// Places a chunk by its values.
+    fn place_values(&self, writer: &mut Writer, at: &[u64]) -> Result<()> {
+        let (start, count) = self.grid.region(at);
+        let slab = Hyperslab::new(&start, &count);
+        let mut values = Buffer::zeroed((slab.len() * self.work.element) as usize);
+        self.source.read_bytes(self.work.moved.from, &slab, &mut values)?;
+        writer.write_bytes(self.work.moved.to, &slab, &values)
+    }
+}
+
+/// The bytes of a chunk that is there as it is.
+fn encoded(chunk: &RawChunk) -> Option<(&[u8], u32)> {
+    match chunk {
+        RawChunk::Encoded(bytes, mask) => Some((bytes, *mask)),
+        RawChunk::Shared(bytes, mask) => Some((bytes, *mask)),
+        RawChunk::Unwritten | RawChunk::Pieces => None,
+    }
+}

@@ -1,0 +1,202 @@
+//! Specifications of chunks and filters as `nccopy` writes them (`nccopy(1)`, options `-c` and `-F`).
+
+use ncforge::codec;
+use ncforge::error::{Error, Result};
+use ncforge::model::Filter;
+
+/// What is asked for one variable.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum VarChunks {
+    /// Not chunked.
+    Contiguous,
+    /// Inside the metadata.
+    Compact,
+    /// Chunks of these lengths.
+    Lens(Vec<u64>),
+}
+
+/// A chunk specification: what is asked for variables and for dimensions. A variable's own wins.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct ChunkSpec {
+    /// Variables by path.
+    pub vars: Vec<(String, VarChunks)>,
+    /// Dimensions by name or path; `None` is the whole length.
+    pub dims: Vec<(String, Option<u64>)>,
+    /// `/`: nothing is chunked that need not be.
+    pub unchunk: bool,
+}
+
+impl ChunkSpec {
+    /// Reads a specification; several may stand in one text, separated by `;`.
+    ///
+    /// ```
+    /// use ncforge_ops::copy::{ChunkSpec, VarChunks};
+    /// let s = ChunkSpec::parse("time/365,lat/40; sst:10,20,30")?;
+    /// assert_eq!(s.dims, [("time".to_string(), Some(365)), ("lat".to_string(), Some(40))]);
+    /// assert_eq!(s.vars, [("sst".to_string(), VarChunks::Lens(vec![10, 20, 30]))]);
+    /// assert!(ChunkSpec::parse("/")?.unchunk);
+    /// # Ok::<(), ncforge::Error>(())
+    /// ```
+    pub fn parse(text: &str) -> Result<ChunkSpec> {
+        let mut spec = ChunkSpec::default();
+        for part in text.split(';').map(str::trim).filter(|p| !p.is_empty()) {
+            spec.add(part)?;
+        }
+        if spec == ChunkSpec::default() {
+            return Err(bad_chunks(text, "it is empty"));
+        }
+        Ok(spec)
+    }
+
+    /// Adds one specification: `/`, `var:…`, or `dim/len,…`.
+    pub fn add(&mut self, part: &str) -> Result<()> {
+        if part == "/" {
+            self.unchunk = true;
+        } else if let Some((var, lens)) = part.rsplit_once(':') {
+            let asked = match lens.trim() {
+                "" | "contiguous" => VarChunks::Contiguous,
+                "compact" => VarChunks::Compact,
+                lens => VarChunks::Lens(lens.split(',').map(|n| length(part, n)).collect::<Result<_>>()?),
+            };
+            self.vars.push((var.trim().to_string(), asked));
+        } else {
+            for item in part.split(',') {
+                let (dim, len) = item
+                    .rsplit_once('/')
+                    .ok_or_else(|| bad_chunks(part, "`dim/length` or `variable:length,…` is expected"))?;
+                let len = if len.trim().is_empty() { None } else { Some(length(part, len)?) };
+                self.dims.push((dim.trim().to_string(), len));
+            }
+        }
+        Ok(())
+    }
+
+    /// What is asked for the variable of this path.
+    pub(crate) fn var(&self, path: &str) -> Option<&VarChunks> {
+        let path = path.trim_start_matches('/');
+        self.vars.iter().rev().find(|(p, _)| p.trim_start_matches('/') == path).map(|(_, c)| c)
+    }
+
+    /// What is asked for a dimension, by its path or its bare name.
+    pub(crate) fn dim(&self, path: &str, name: &str) -> Option<Option<u64>> {
+        self.dims.iter().rev().find(|(d, _)| d == name || d == path).map(|(_, len)| *len)
+    }
+}
+
+fn length(part: &str, text: &str) -> Result<u64> {
+    match text.trim().parse() {
+        Ok(n) if n > 0 => Ok(n),
+        _ => Err(bad_chunks(part, &format!("`{text}` is not a length"))),
+    }
+}
+
+fn bad_chunks(part: &str, why: &str) -> Error {
+    Error::Invalid(format!("the chunk specification `{part}` makes no sense: {why}"))
+}
+
+/// Filters for some variables.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct FilterSpec {
+    /// Paths of variables; `None`: all.
+    pub vars: Option<Vec<String>>,
+    /// The filters in the order of writing; empty: none at all.
+    pub filters: Vec<Filter>,
+}
+
+impl FilterSpec {
+    /// Reads `var|var2,id,param,…`, `*,name,param,…`, `var,none`, `none`; further filters after `|`.
+    ///
+    /// ```
+    /// use ncforge_ops::copy::FilterSpec;
+    /// let s = FilterSpec::parse("sst|sss,zstd,3")?;
+    /// assert_eq!(s.vars.unwrap(), ["sst", "sss"]);
+    /// assert_eq!((s.filters[0].id, &s.filters[0].params[..]), (32015, &[3][..]));
+    /// assert!(FilterSpec::parse("none")?.filters.is_empty());
+    /// # Ok::<(), ncforge::Error>(())
+    /// ```
+    pub fn parse(text: &str) -> Result<FilterSpec> {
+        let (names, chain) = match text.split_once(',') {
+            None if text.trim() == "none" => ("*", "none"),
+            None => return Err(bad_filter(text, "a variable and a filter are expected")),
+            Some((names, chain)) => (names.trim(), chain.trim()),
+        };
+        let vars = match names {
+            "*" => None,
+            list => Some(list.split(['|', '&']).map(|n| n.trim().to_string()).collect()),
+        };
+        let filters = match chain {
+            "none" => Vec::new(),
+            chain => chain.split('|').map(|f| filter(text, f)).collect::<Result<_>>()?,
+        };
+        Ok(FilterSpec { vars, filters })
+    }
+
+    /// Whether it is about the variable of this path.
+    pub(crate) fn names(&self, path: &str) -> bool {
+        let path = path.trim_start_matches('/');
+        self.vars.as_ref().is_none_or(|list| list.iter().any(|n| n.trim_start_matches('/') == path))
+    }
+}
+
+fn filter(text: &str, one: &str) -> Result<Filter> {
+    let mut words = one.split(',').map(str::trim);
+    let name = words.next().unwrap_or_default();
+    let id = match name.parse::<u16>() {
+        Ok(id) => id,
+        Err(_) => match name.to_ascii_lowercase().as_str() {
+            "zlib" => 1,
+            "zstandard" => 32015,
+            lower => (1..=u16::MAX)
+                .find(|&id| codec::filter_name(id) == lower)
+                .ok_or_else(|| bad_filter(text, &format!("`{name}` is not the name of a filter")))?,
+        },
+    };
+    let params: Vec<u32> = words
+        .map(|w| parameter(w).ok_or_else(|| bad_filter(text, &format!("`{w}` is not a parameter"))))
+        .collect::<Result<_>>()?;
+    if id == codec::filters::DEFLATE
+        && let Some(level) = params.first().filter(|&&level| level > 9)
+    {
+        return Err(bad_filter(text, &format!("a level of deflate is 0 to 9, not {level}")));
+    }
+    Ok(Filter { id, params, optional: false })
+}
+
+/// A parameter of 32 bits: unsigned, or negative as its two's complement.
+fn parameter(word: &str) -> Option<u32> {
+    let digits = word.trim_end_matches(['u', 'U']);
+    digits.parse::<u32>().ok().or_else(|| digits.parse::<i32>().ok().map(|n| n as u32))
+}
+
+fn bad_filter(text: &str, why: &str) -> Error {
+    Error::Invalid(format!("the filter specification `{text}` makes no sense: {why}"))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn forms_of_nccopy() {
+        let s = ChunkSpec::parse("a:;/g/b:compact;lat/;/g/lon/7").unwrap();
+        assert_eq!(s.var("a"), Some(&VarChunks::Contiguous));
+        assert_eq!(s.var("g/b"), Some(&VarChunks::Compact));
+        assert_eq!(s.dim("lat", "lat"), Some(None));
+        assert_eq!(s.dim("/g/lon", "lon"), Some(Some(7)));
+        for bad in ["", "lat", "lat/x", "v:1,,2", "v:0"] {
+            assert!(ChunkSpec::parse(bad).is_err(), "{bad}");
+        }
+    }
+
+    #[test]
+    fn filters_by_name_number_and_chain() {
+        let s = FilterSpec::parse("*,shuffle,4|deflate,5").unwrap();
+        assert_eq!(s.filters.iter().map(|f| f.id).collect::<Vec<_>>(), [2, 1]);
+        assert!(s.names("x"));
+        let s = FilterSpec::parse("/g/v,307,9").unwrap();
+        assert!(s.names("/g/v") && !s.names("v"));
+        assert!(FilterSpec::parse("v,nosuch").is_err());
+        assert!(FilterSpec::parse("v,deflate,10").unwrap_err().to_string().contains("0 to 9"));
+        assert!(FilterSpec::parse("v").is_err());
+    }
+}

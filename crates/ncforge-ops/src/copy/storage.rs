@@ -1,0 +1,473 @@
+//! How each variable of the output is stored: chunk lengths and filters.
+
+use std::collections::{BTreeMap, HashMap};
+
+use serde::{Deserialize, Serialize};
+
+use super::coded::Coders;
+use super::options::{Chunks, Codec, CopyOptions};
+use super::schema::Moved;
+use super::spec::VarChunks;
+use crate::choosing::{Chooser, OF_FILE, Wanted};
+use crate::profile::{Profile, cmip7};
+use crate::sampling::Budget;
+use crate::source::Source;
+use crate::tune::codec::{CodecChoice, Method};
+use crate::tune::{Axis, Choice, Roles};
+use ncforge::codec::{self, CodecChain, filters};
+use ncforge::error::{Error, Result};
+use ncforge::model::{DType, Filter, Schema, Storage, VarId};
+
+const DEFLATE: u16 = 1;
+const SHUFFLE: u16 = 2;
+const FLETCHER32: u16 = 3;
+const ZSTD: u16 = 32015;
+
+/// Level of deflate when none was asked for: higher ones gain a few per cent on measured data and cost a
+/// multiple of the time.
+const DEFLATE_LEVEL: u32 = 1;
+/// Level of zstd when none was asked for (the library's own default).
+const ZSTD_LEVEL: u32 = 3;
+/// HDF5 stores the length of a chunk in 32 bits.
+const MAX_CHUNK_BYTES: u64 = (1 << 32) - 1;
+/// The most that fits beside the metadata of a variable.
+const MAX_COMPACT: u64 = 32 << 10;
+/// A chunk made of whole dimensions, where a specification leaves them open, may have this size.
+const OPEN_LENGTHS: u64 = 16 << 20;
+
+/// What was decided.
+#[derive(Clone, Debug, Default)]
+pub(crate) struct Decided {
+    /// What a person should know.
+    pub(crate) notes: Vec<String>,
+    /// The choices that were made, by path.
+    pub(crate) choices: BTreeMap<String, Choice>,
+    /// The codecs that were chosen, by path.
+    pub(crate) codecs: BTreeMap<String, CodecChoice>,
+}
+
+/// What was chosen, by path: what a journal keeps.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub(crate) struct Chosen {
+    /// Chunk shapes.
+    pub(crate) chunks: BTreeMap<String, Vec<u64>>,
+    /// Codecs.
+    #[serde(default)]
+    pub(crate) codecs: BTreeMap<String, Method>,
+}
+
+/// Sets the storage of every variable of the output's schema, which still holds the source's. Values of the variables
+/// `rounded` lose bits before they are encoded. What is in `recorded` was chosen by an earlier run, and is not chosen
+/// anew.
+pub(crate) fn decide(
+    schema: &mut Schema,
+    source: &dyn Source,
+    vars: &[Moved],
+    options: &CopyOptions,
+    rounded: &[VarId],
+    recorded: &Chosen,
+) -> Result<Decided> {
+    check_names(schema, source, options)?;
+    options.check()?;
+    if schema.format.is_classic() {
+        let notes = classic_has_none(schema, options)?;
+        if options.profile == Some(Profile::Cmip7) {
+            return Err(Error::NotRepresentable {
+                format: schema.format.kind(),
+                what: "the profile cmip7".into(),
+            });
+        }
+        schema.vars.iter_mut().for_each(|v| v.storage = Storage::Contiguous);
+        return Ok(Decided { notes, ..Decided::default() });
+    }
+    options.choosing.check(schema, &source.name())?;
+    // Samples of a file are for shapes and codecs together.
+    let of_codecs = if matches!(options.codec, Codec::Auto { .. }) { OF_FILE / 2 } else { 0 };
+    let coders = Coders::new(source, schema, options, rounded, &recorded.codecs, Budget::of(of_codecs));
+    let chooser = Chooser::new(source, &options.choosing, OF_FILE - of_codecs);
+    let roles = Roles::of(schema);
+    let mut decider = Decider { source, options, recorded, roles, chooser, choices: BTreeMap::new(), coders };
+    let from: HashMap<VarId, VarId> = vars.iter().map(|m| (m.to, m.from)).collect();
+    for v in schema.var_ids().collect::<Vec<_>>() {
+        schema.vars[v.0].storage = decider.of_variable(schema, v, from.get(&v).copied())?;
+    }
+    if options.profile == Some(Profile::Cmip7) {
+        cmip7::apply(schema);
+    }
+    Ok(Decided { notes: Vec::new(), choices: decider.choices, codecs: decider.coders.found })
+}
+
+/// Chunks and compression were asked for, and the output's format has neither. Where the format was asked for,
+/// too, that wins and the rest is told; where it is just the source's, the wish cannot be met.
+fn classic_has_none(schema: &Schema, options: &CopyOptions) -> Result<Vec<String>> {
+    let mut wishes = Vec::new();
+    if options.chunks != Chunks::Keep {
+        wishes.push("chunks");
+    }
+    if matches!(options.codec, Codec::Deflate | Codec::Zstd | Codec::Auto { .. })
+        || options.filters.iter().any(|f| !f.filters.is_empty())
+    {
+        wishes.push("compression");
+    }
+    if options.fletcher32 {
+        wishes.push("checksums");
+    }
+    if wishes.is_empty() {
+        return Ok(Vec::new());
+    }
+    let wishes = wishes.join(" and ");
+    let format = schema.format.kind();
+    match options.format {
+        Some(_) => Ok(vec![format!("the format {format} has no {wishes}: nothing of that was done")]),
+        None => Err(Error::NotRepresentable {
+            format,
+            what: format!("{wishes} (--format netcdf4 or netcdf4-classic can)"),
+        }),
+    }
+}
+
+/// Names in a specification that mean nothing are mistakes.
+fn check_names(schema: &Schema, source: &dyn Source, options: &CopyOptions) -> Result<()> {
+    let unknown = |kind, name: &str| Error::NotFound { kind, name: name.into(), path: source.name() };
+    if let Chunks::Spec(spec) = &options.chunks {
+        for (name, _) in &spec.vars {
+            schema.find_var(name).ok_or_else(|| unknown("variable", name))?;
+        }
+        for (name, _) in &spec.dims {
+            let path = name.trim_start_matches('/');
+            (0..schema.dims.len())
+                .any(|d| schema.dims[d].name == *name || dim_path(schema, d).trim_start_matches('/') == path)
+                .then_some(())
+                .ok_or_else(|| unknown("dimension", name))?;
+        }
+    }
+    for name in options.filters.iter().filter_map(|f| f.vars.as_ref()).flatten() {
+        schema.find_var(name).ok_or_else(|| unknown("variable", name))?;
+    }
+    Ok(())
+}
+
+fn dim_path(schema: &Schema, d: usize) -> String {
+    let dim = &schema.dims[d];
+    match schema.group_path(dim.group).as_str() {
+        "/" => format!("/{}", dim.name),
+        group => format!("{group}/{}", dim.name),
+    }
+}
+
+struct Decider<'a> {
+    source: &'a dyn Source,
+    options: &'a CopyOptions,
+    recorded: &'a Chosen,
+    roles: Roles,
+    chooser: Chooser<'a>,
+    choices: BTreeMap<String, Choice>,
+    coders: Coders<'a>,
+}
+
+impl Decider<'_> {
+    fn of_variable(&mut self, schema: &Schema, v: VarId, from: Option<VarId>) -> Result<Storage> {
+        let options = self.options;
+        let from_classic = self.source.schema().format.is_classic();
+        let var = schema.var(v);
+        let element = schema.fixed_size(var.dtype).unwrap_or_else(|| schema.memory_size(var.dtype)) as u64;
+        let axes = self.roles.axes_of(schema, v);
+        let old: Option<Vec<u64>> = match &var.storage {
+            Storage::Chunked { chunks, .. } if !from_classic && chunks.len() == axes.len() => {
+                Some(clip(chunks, &axes))
+            }
+            _ => None,
+        };
+        let compact = matches!(var.storage, Storage::Compact) && !from_classic;
+        let unlimited = axes.iter().any(|a| a.unlimited);
+        let bytes = axes.iter().fold(element, |b, a| b.saturating_mul(a.len));
+        let small = bytes < options.min_chunked && !unlimited;
+        let plain = |compact: bool| {
+            if compact && !unlimited && bytes <= MAX_COMPACT { Storage::Compact } else { Storage::Contiguous }
+        };
+        if self.compact_asked(schema, v, bytes, unlimited)? {
+            return Ok(Storage::Compact);
+        }
+        let array = Array { schema, v, from, element, axes: &axes, old, unlimited, small };
+        let method = match options.codec {
+            Codec::Auto { .. } => {
+                let usual = Method::Deflate { level: 1, shuffle: options.shuffle.unwrap_or(true) };
+                let trial = Trial { filters: &filters_of(schema, v, options, usual)?, last: false };
+                let chunks = self.lengths(&array, &trial)?;
+                self.coders.of_variable(schema, v, from, chunks.as_deref())?
+            }
+            _ => Method::None,
+        };
+        let filters = filters_of(schema, v, options, method)?;
+        let chunks = self.lengths(&array, &Trial { filters: &filters, last: true })?;
+        // What can never hold a value needs no chunks, except that whatever has an unlimited dimension must have them.
+        let empty = axes.iter().any(|a| a.len == 0 && !a.unlimited);
+        let chunks = match chunks {
+            Some(chunks) if !empty || unlimited => chunks,
+            None if empty && unlimited => vec![1; axes.len()],
+            _ => return Ok(plain(compact)),
+        };
+        let size = chunks.iter().fold(element, |b, &c| b.saturating_mul(c));
+        if size > MAX_CHUNK_BYTES {
+            return Err(Error::Invalid(format!(
+                "a chunk of `{}` would have {size} bytes, the format's limit is {MAX_CHUNK_BYTES}",
+                schema.var_path(v)
+            )));
+        }
+        Ok(Storage::Chunked { chunks, filters })
+    }
+
+    /// Whether a variable shall be compact, and can be.
+    fn compact_asked(&self, schema: &Schema, v: VarId, bytes: u64, unlimited: bool) -> Result<bool> {
+        let Chunks::Spec(spec) = &self.options.chunks else { return Ok(false) };
+        match spec.var(&schema.var_path(v)) {
+            Some(VarChunks::Compact) if !unlimited && bytes <= MAX_COMPACT => Ok(true),
+            Some(VarChunks::Compact) => Err(Error::Invalid(format!(
+                "`{}` cannot be compact: it has {bytes} bytes{}, the limit is {MAX_COMPACT}",
+                schema.var_path(v),
+                if unlimited { " and an unlimited dimension" } else { "" }
+            ))),
+            _ => Ok(false),
+        }
+    }
+
+    /// The chunk lengths that were asked for, kept or chosen, with these filters; `None` where there need be none.
+    fn lengths(&mut self, array: &Array<'_>, trial: &Trial<'_>) -> Result<Option<Vec<u64>>> {
+        let (options, schema, axes) = (self.options, array.schema, array.axes);
+        let filtered = !trial.filters.is_empty() && !array.small;
+        let kept = |decider: &mut Self| match &array.old {
+            Some(old) => Ok(Some(old.clone())),
+            None => decider.needed(array.unlimited || filtered, array, trial),
+        };
+        let spec = match &options.chunks {
+            Chunks::Keep => return kept(self),
+            Chunks::Auto => return self.needed(!array.small, array, trial),
+            Chunks::Spec(spec) => spec,
+        };
+        match spec.var(&schema.var_path(array.v)) {
+            Some(VarChunks::Lens(lens)) if lens.len() != axes.len() => Err(Error::Invalid(format!(
+                "`{}` has {} dimensions, its chunk specification has {}",
+                schema.var_path(array.v),
+                axes.len(),
+                lens.len()
+            ))),
+            Some(VarChunks::Lens(lens)) => Ok((!axes.is_empty()).then(|| clip(lens, axes))),
+            Some(VarChunks::Contiguous | VarChunks::Compact) => self.needed(array.unlimited, array, trial),
+            None if spec.unchunk => self.needed(array.unlimited, array, trial),
+            None => {
+                let given = given(schema, array.v, axes, spec, array.old.as_deref());
+                if given.iter().all(|a| a.given.is_none()) || (array.small && array.old.is_none()) {
+                    kept(self)
+                } else {
+                    self.with_given(array, &given, trial)
+                }
+            }
+        }
+    }
+
+    /// The chosen shape for a variable, where it must (or shall) have chunks.
+    fn needed(&mut self, must: bool, array: &Array<'_>, trial: &Trial<'_>) -> Result<Option<Vec<u64>>> {
+        if must { self.choose(array, array.axes, trial) } else { Ok(None) }
+    }
+
+    /// Given lengths, and the others as long as their dimensions where that makes no giant.
+    fn with_given(
+        &mut self,
+        array: &Array<'_>,
+        given: &[Axis],
+        trial: &Trial<'_>,
+    ) -> Result<Option<Vec<u64>>> {
+        let whole: Vec<u64> = given.iter().map(|a| a.given.unwrap_or(a.len).max(1)).collect();
+        let bytes = whole.iter().fold(array.element, |b, &c| b.saturating_mul(c));
+        let open = given.iter().any(|a| a.given.is_none() && a.unlimited);
+        if given.iter().all(|a| a.given.is_some()) || bytes <= OPEN_LENGTHS && !open {
+            return Ok(Some(whole));
+        }
+        self.choose(array, given, trial)
+    }
+
+    fn choose(&mut self, array: &Array<'_>, axes: &[Axis], trial: &Trial<'_>) -> Result<Option<Vec<u64>>> {
+        let path = array.schema.var_path(array.v);
+        if let Some(recorded) = self.recorded.chunks.get(&path).filter(|c| c.len() == axes.len()) {
+            return Ok(Some(recorded.clone()));
+        }
+        let wanted = Wanted { axes, element: array.element, filters: trial.filters };
+        let from = array.from.filter(|_| trial.last);
+        let Some(found) = self.chooser.choose(wanted, from)? else { return Ok(None) };
+        let choice = Choice::clone(&found.choice);
+        let chunks = choice.chunks.clone();
+        if trial.last {
+            self.choices.insert(path, choice);
+        }
+        Ok(Some(chunks))
+    }
+}
+
+/// A variable that may need a shape.
+struct Array<'a> {
+    schema: &'a Schema,
+    v: VarId,
+    /// Where its values are.
+    from: Option<VarId>,
+    element: u64,
+    axes: &'a [Axis],
+    /// The chunk lengths that it has in the source.
+    old: Option<Vec<u64>>,
+    /// Whether it can grow: then it must have chunks.
+    unlimited: bool,
+    /// Whether it is too small for chunks that it need not have.
+    small: bool,
+}
+
+/// What it would be encoded with.
+struct Trial<'a> {
+    filters: &'a [Filter],
+    /// Whether this is what it will have, not just an attempt: only that is sampled and told.
+    last: bool,
+}
+
+/// No chunk is longer than a dimension that cannot grow.
+fn clip(lens: &[u64], axes: &[Axis]) -> Vec<u64> {
+    lens.iter()
+        .zip(axes)
+        .map(|(&c, a)| if a.unlimited { c.max(1) } else { c.clamp(1, a.len.max(1)) })
+        .collect()
+}
+
+/// The axes with the lengths that a specification gives to their dimensions. Where it gives any to a variable,
+/// its other dimensions keep the source's chunk lengths.
+fn given(
+    schema: &Schema,
+    v: VarId,
+    axes: &[Axis],
+    spec: &super::spec::ChunkSpec,
+    old: Option<&[u64]>,
+) -> Vec<Axis> {
+    let mut out = axes.to_vec();
+    let mut any = false;
+    for (a, &d) in out.iter_mut().zip(&schema.var(v).dims) {
+        if let Some(len) = spec.dim(&dim_path(schema, d.0), &schema.dim(d).name) {
+            let len = len.unwrap_or(a.len).max(1);
+            a.given = Some(if a.unlimited { len } else { len.min(a.len.max(1)) });
+            any = true;
+        }
+    }
+    if let (true, Some(old)) = (any, old) {
+        for (a, &c) in out.iter_mut().zip(old) {
+            a.given.get_or_insert(c);
+        }
+    }
+    out
+}
+
+/// Filters that were asked for, if they make sense: here, wrong parameters are no damage of a file.
+fn usable(list: Vec<Filter>, size: usize, path: &str) -> Result<Vec<Filter>> {
+    match CodecChain::new(&list, size) {
+        Ok(_) => Ok(list),
+        Err(codec::Error::Corrupt(what)) => {
+            Err(Error::Invalid(format!("`{path}` cannot have the filters that were asked for: {what}")))
+        }
+        // The chain knows no names.
+        Err(codec::Error::Unsupported(what)) => Err(Error::Unsupported { path: path.to_owned(), what }),
+        Err(e) => Err(e.into()),
+    }
+}
+
+/// The filters of one variable of the output; `method` is what was chosen, where that was asked for.
+fn filters_of(schema: &Schema, v: VarId, options: &CopyOptions, method: Method) -> Result<Vec<Filter>> {
+    let var = schema.var(v);
+    let path = schema.var_path(v);
+    let source: &[Filter] = match &var.storage {
+        Storage::Chunked { filters, .. } => filters,
+        _ => &[],
+    };
+    // What a chunk of strings or ragged rows holds are references: compressing those gains nothing, and
+    // netCDF-C refuses to.
+    if schema.is_heap(var.dtype) {
+        return Ok(if options.codec == Codec::Keep { source.to_vec() } else { Vec::new() });
+    }
+    let size = schema.fixed_size(var.dtype).unwrap_or(1);
+    if let Some(spec) = options.filters.iter().rev().find(|f| f.names(&path)) {
+        return usable(completed(spec.filters.clone(), size)?, size, &path);
+    }
+    let shuffled =
+        |on_by_default: bool| options.shuffle.unwrap_or(on_by_default) && shuffles(var.dtype, size);
+    let mut list = match options.codec {
+        Codec::Keep => {
+            let mut list = source.to_vec();
+            if let Some(level) = options.level {
+                for f in &mut list {
+                    match f.id {
+                        DEFLATE if level > 9 => {
+                            return Err(Error::Invalid(format!(
+                                "level {level} makes no sense with `{path}`, which is deflated: that has levels 0 to 9"
+                            )));
+                        }
+                        DEFLATE => *f = filters::deflate(level),
+                        ZSTD => *f = filters::zstd(level as i32),
+                        _ => {}
+                    }
+                }
+                if level == 0 {
+                    list.retain(|f| ![DEFLATE, ZSTD, SHUFFLE].contains(&f.id));
+                }
+            }
+            match options.shuffle {
+                Some(false) => list.retain(|f| f.id != SHUFFLE),
+                Some(true)
+                    if shuffled(true)
+                        && list.iter().any(|f| f.id != FLETCHER32)
+                        && !list.iter().any(|f| f.id == SHUFFLE) =>
+                {
+                    list.insert(0, filters::shuffle(size));
+                }
+                _ => {}
+            }
+            list
+        }
+        Codec::None => Vec::new(),
+        Codec::Auto { .. } => method.filters(size),
+        Codec::Deflate if options.level == Some(0) => Vec::new(),
+        Codec::Deflate => {
+            let mut list = Vec::new();
+            if shuffled(true) {
+                list.push(filters::shuffle(size));
+            }
+            list.push(filters::deflate(options.level.unwrap_or(DEFLATE_LEVEL)));
+            list
+        }
+        Codec::Zstd => {
+            let mut list = Vec::new();
+            if shuffled(true) {
+                list.push(filters::shuffle(size));
+            }
+            list.push(filters::zstd(options.level.unwrap_or(ZSTD_LEVEL) as i32));
+            list
+        }
+    };
+    if options.fletcher32 && !list.iter().any(|f| f.id == FLETCHER32) {
+        // Last: the checksum is of the bytes in the file, and is checked before they are inflated.
+        list.push(filters::fletcher32());
+    }
+    Ok(list)
+}
+
+fn shuffles(dtype: DType, size: usize) -> bool {
+    // Shuffling a compound mixes bytes of different fields; it still gains, as netCDF-C users know.
+    size > 1 && dtype != DType::String
+}
+
+/// Filters of a specification with the parameters that the user left out.
+fn completed(list: Vec<Filter>, size: usize) -> Result<Vec<Filter>> {
+    list.into_iter()
+        .map(|f| {
+            Ok(match (f.id, f.params.is_empty()) {
+                (DEFLATE, true) => filters::deflate(DEFLATE_LEVEL),
+                (SHUFFLE, _) => filters::shuffle(size),
+                (FLETCHER32, _) => filters::fletcher32(),
+                (ZSTD, true) => filters::zstd(ZSTD_LEVEL as i32),
+                _ => f,
+            })
+        })
+        .collect()
+}

@@ -1,0 +1,193 @@
+//! Numbers as CDL shows them: C's `%g`, with the trailing zeros and the suffixes of `ncdump`.
+
+use std::io::Write;
+
+use ncforge::model::Atomic;
+
+/// Significant digits of a float, as `ncdump` prints it.
+const FLOAT_DIGITS: usize = 7;
+/// Significant digits of a double, as `ncdump` prints it.
+const DOUBLE_DIGITS: usize = 15;
+
+/// C's `%#.<digits>g`: always with a decimal point, trailing zeros kept.
+fn general(x: f64, digits: usize) -> String {
+    // Rust's exponent format gives the rounded significand and the exponent that C's rule needs.
+    let scientific = format!("{:.*e}", digits - 1, x);
+    let (significand, exponent) =
+        scientific.split_once('e').expect("`{:e}` of a finite number has an exponent");
+    let exponent: i32 = exponent.parse().expect("the exponent is an integer");
+    if exponent < -4 || exponent >= digits as i32 {
+        let sign = if exponent < 0 { '-' } else { '+' };
+        let point = if significand.contains('.') { "" } else { "." };
+        return format!("{significand}{point}e{sign}{:02}", exponent.unsigned_abs());
+    }
+    let decimals = (digits as i32 - 1 - exponent) as usize;
+    let point = if decimals == 0 { "." } else { "" };
+    format!("{x:.decimals$}{point}")
+}
+
+/// The text without zeros at the end of its fraction; the point stays.
+fn without_trailing_zeros(text: &str) -> String {
+    let (number, exponent) = text.find('e').map_or((text, ""), |at| text.split_at(at));
+    format!("{}{exponent}", number.trim_end_matches('0'))
+}
+
+/// C's `%.<digits>g`: no trailing zeros, no lonely point.
+fn plain(x: f64, digits: usize) -> String {
+    let text = general(x, digits);
+    let (number, exponent) = text.find('e').map_or((text.as_str(), ""), |at| text.split_at(at));
+    format!("{}{exponent}", number.trim_end_matches('0').trim_end_matches('.'))
+}
+
+/// A float or double that is no number, in CDL; `None` for finite ones.
+fn special(x: f64, suffix: &str) -> Option<String> {
+    if x.is_nan() {
+        Some(format!("NaN{suffix}"))
+    } else if x.is_infinite() {
+        Some(format!("{}Infinity{suffix}", if x < 0.0 { "-" } else { "" }))
+    } else {
+        None
+    }
+}
+
+/// A float in an attribute: `1.f`, `0.1f`, `1.e+20f`, `NaNf`.
+pub(super) fn float_attribute(x: f32) -> String {
+    special(f64::from(x), "f")
+        .unwrap_or_else(|| without_trailing_zeros(&general(f64::from(x), FLOAT_DIGITS)) + "f")
+}
+
+/// A double in an attribute: `1.`, `0.1`, `NaN`.
+pub(super) fn double_attribute(x: f64) -> String {
+    special(x, "").unwrap_or_else(|| without_trailing_zeros(&general(x, DOUBLE_DIGITS)))
+}
+
+/// A float inside a compound or a row: no suffix but on the special ones, as `ncdump` has it.
+pub(super) fn float_plain(x: f32) -> String {
+    special(f64::from(x), "f").unwrap_or_else(|| plain(f64::from(x), FLOAT_DIGITS))
+}
+
+/// A double inside a compound or a row.
+pub(super) fn double_plain(x: f64) -> String {
+    special(x, "").unwrap_or_else(|| plain(x, DOUBLE_DIGITS))
+}
+
+/// The value that native-order bytes of an integer type stand for.
+pub(super) fn integer(kind: Atomic, bytes: &[u8]) -> i128 {
+    macro_rules! read {
+        ($t:ty) => {
+            i128::from(<$t>::from_ne_bytes(bytes.try_into().unwrap_or_default()))
+        };
+    }
+    match kind {
+        Atomic::Byte => read!(i8),
+        Atomic::Char | Atomic::UByte => read!(u8),
+        Atomic::Short => read!(i16),
+        Atomic::UShort => read!(u16),
+        Atomic::Int => read!(i32),
+        Atomic::UInt => read!(u32),
+        Atomic::Int64 => read!(i64),
+        Atomic::UInt64 => read!(u64),
+        Atomic::Float | Atomic::Double => 0,
+    }
+}
+
+/// A float's value from native-order bytes.
+pub(super) fn float(bytes: &[u8]) -> f32 {
+    f32::from_ne_bytes(bytes.try_into().unwrap_or_default())
+}
+
+/// A double's value from native-order bytes.
+pub(super) fn double(bytes: &[u8]) -> f64 {
+    f64::from_ne_bytes(bytes.try_into().unwrap_or_default())
+}
+
+/// Appends one number of an attribute, with the suffix that says its type.
+pub(super) fn push_attribute_number(out: &mut Vec<u8>, kind: Atomic, bytes: &[u8]) {
+    let text = match kind {
+        Atomic::Float => float_attribute(float(bytes)),
+        Atomic::Double => double_attribute(double(bytes)),
+        _ => integer(kind, bytes).to_string(),
+    };
+    let suffix = match kind {
+        Atomic::Byte => "b",
+        Atomic::Short => "s",
+        Atomic::UByte => "UB",
+        Atomic::UShort => "US",
+        Atomic::UInt => "U",
+        Atomic::Int64 => "LL",
+        Atomic::UInt64 => "ULL",
+        Atomic::Char | Atomic::Int | Atomic::Float | Atomic::Double => "",
+    };
+    let _ = write!(out, "{text}{suffix}");
+}
+
+/// Appends one number inside a compound or a row: no suffix.
+pub(super) fn push_plain_number(out: &mut Vec<u8>, kind: Atomic, bytes: &[u8]) {
+    let text = match kind {
+        Atomic::Float => float_plain(float(bytes)),
+        Atomic::Double => double_plain(double(bytes)),
+        _ => integer(kind, bytes).to_string(),
+    };
+    out.extend_from_slice(text.as_bytes());
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn floats_are_shown_as_ncdump_shows_them() {
+        for (x, text) in [
+            (0.0f32, "0.f"),
+            (-0.0, "-0.f"),
+            (1.0, "1.f"),
+            (0.1, "0.1f"),
+            (-9999.0, "-9999.f"),
+            (1e20, "1.e+20f"),
+            (9.96921e36, "9.96921e+36f"),
+            (1e-5, "1.e-05f"),
+            (0.0001, "0.0001f"),
+            (1_234_567.0, "1234567.f"),
+            (12_345_678.0, "1.234568e+07f"),
+            (100.0, "100.f"),
+            (9_999_999.5, "1.e+07f"),
+            (f32::NAN, "NaNf"),
+            (f32::INFINITY, "Infinityf"),
+            (f32::NEG_INFINITY, "-Infinityf"),
+            (f32::from_bits(1), "1.401298e-45f"),
+        ] {
+            assert_eq!(float_attribute(x), text);
+        }
+    }
+
+    #[test]
+    fn doubles_are_shown_as_ncdump_shows_them() {
+        for (x, text) in [
+            (0.0, "0."),
+            (1.5, "1.5"),
+            (0.1, "0.1"),
+            (1e15, "1.e+15"),
+            (123_456_789_012_345.0, "123456789012345."),
+            (9.969_209_968_386_87e36, "9.96920996838687e+36"),
+            (1e-300, "1.e-300"),
+            (-1e100, "-1.e+100"),
+            (f64::NAN, "NaN"),
+        ] {
+            assert_eq!(double_attribute(x), text);
+        }
+        assert_eq!(double_plain(100.0), "100");
+        assert_eq!(double_plain(1e100), "1e+100");
+        assert_eq!(float_plain(0.25), "0.25");
+    }
+
+    #[test]
+    fn integers_carry_their_type() {
+        let mut out = Vec::new();
+        push_attribute_number(&mut out, Atomic::UInt64, &u64::MAX.to_ne_bytes());
+        out.push(b' ');
+        push_attribute_number(&mut out, Atomic::Byte, &[0xFF]);
+        out.push(b' ');
+        push_attribute_number(&mut out, Atomic::Int, &(-5i32).to_ne_bytes());
+        assert_eq!(out, b"18446744073709551615ULL -1b -5");
+    }
+}

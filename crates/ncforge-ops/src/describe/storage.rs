@@ -1,0 +1,197 @@
+//! How each variable is stored: place, bytes, chunks, filters; counted from metadata alone.
+
+use super::packed::{self, PackedStorage};
+use ncforge::container::Container;
+use ncforge::error::Result;
+use ncforge::layout::{Place, VarLayout};
+use ncforge::model::{Filter, Storage, VarId};
+use ncforge::select::ChunkGrid;
+use ncforge::store::packed::PackedStore;
+
+/// How one variable is stored.
+#[derive(Clone, Debug, PartialEq)]
+pub struct VarStorage {
+    /// The variable.
+    pub var: VarId,
+    /// "contiguous", "compact", "chunked", "records", "nothing stored", or "unsupported".
+    pub place: &'static str,
+    /// Where the first byte lies, for places that have one.
+    pub offset: Option<u64>,
+    /// Bytes of the values in memory, as the current shape says (saturating). For strings and rows these are
+    /// the bytes of the references, as their lengths are known only after reading them.
+    pub logical_bytes: u64,
+    /// Bytes that the values take in the file, encoded; `None` where they cannot be counted (see `trouble`).
+    /// Bytes past the end of a short file are not counted.
+    pub stored_bytes: Option<u64>,
+    /// Chunk lengths, slowest first, for chunked variables.
+    pub chunks: Option<Vec<u64>>,
+    /// The filters, in the order in which they are applied on writing.
+    pub filters: Vec<Filter>,
+    /// How many chunks the file holds.
+    pub chunks_stored: Option<u64>,
+    /// How many chunks the shape has room for.
+    pub chunks_possible: Option<u64>,
+    /// Encoded bytes of the smallest and of the largest chunk.
+    pub chunk_bytes: Option<(u64, u64)>,
+    /// Why the values cannot be read, or the index not counted.
+    pub trouble: Option<String>,
+}
+
+impl VarStorage {
+    /// How many times smaller the values are in the file than in memory; `None` when nothing is stored.
+    pub fn ratio(&self) -> Option<f64> {
+        self.stored_bytes.filter(|&n| n > 0).map(|n| self.logical_bytes as f64 / n as f64)
+    }
+}
+
+/// How a file is stored.
+#[derive(Clone, Debug, PartialEq)]
+pub struct FileStorage {
+    /// Bytes of the file.
+    pub file_bytes: u64,
+    /// Bytes of the values of all variables in memory (saturating).
+    pub logical_bytes: u64,
+    /// Bytes of the values of all variables in the file (saturating).
+    pub stored_bytes: u64,
+    /// Bytes of metadata, where the format can tell.
+    pub metadata_bytes: Option<u64>,
+    /// The variables, in the order of the schema.
+    pub vars: Vec<VarStorage>,
+    /// What a person should know about the file.
+    pub notes: Vec<String>,
+    /// Of a packed file: what its blocks are like.
+    pub packed: Option<PackedStorage>,
+}
+
+impl FileStorage {
+    /// How many times smaller the file is than its values in memory.
+    pub fn ratio(&self) -> Option<f64> {
+        (self.file_bytes > 0 && self.logical_bytes > 0)
+            .then(|| self.logical_bytes as f64 / self.file_bytes as f64)
+    }
+}
+
+/// Counts how a dataset is stored. Reads chunk indexes, no data; a damaged index is told in
+/// [`VarStorage::trouble`] and does not stop the count.
+pub fn storage(container: &dyn Container) -> FileStorage {
+    let vars: Vec<VarStorage> = container.schema().var_ids().map(|v| of_variable(container, v)).collect();
+    let mut vars = vars;
+    let packed =
+        PackedStore::of(&**container.store()).map(|store| packed::of_store(container, store, &mut vars));
+    let sum = |of: fn(&VarStorage) -> u64| vars.iter().map(of).fold(0, u64::saturating_add);
+    let mut notes = container.notes();
+    notes.extend(packed.iter().flat_map(PackedStorage::notes));
+    FileStorage {
+        file_bytes: packed.as_ref().map_or_else(|| container.store().len(), |p| p.file_bytes),
+        logical_bytes: sum(|v| v.logical_bytes),
+        stored_bytes: sum(|v| v.stored_bytes.unwrap_or(0)),
+        metadata_bytes: packed.as_ref().map_or_else(|| container.metadata_bytes(), |p| Some(p.index_bytes)),
+        vars,
+        notes,
+        packed,
+    }
+}
+
+fn elements(shape: &[u64]) -> u64 {
+    shape.iter().fold(1, |n, &len| n.saturating_mul(len))
+}
+
+fn of_variable(container: &dyn Container, id: VarId) -> VarStorage {
+    let schema = container.schema();
+    let var = schema.var(id);
+    let (chunks, filters) = match &var.storage {
+        Storage::Chunked { chunks, filters } => (Some(chunks.clone()), filters.clone()),
+        Storage::Contiguous | Storage::Compact => (None, Vec::new()),
+    };
+    let mut facts = VarStorage {
+        var: id,
+        place: match var.storage {
+            Storage::Contiguous => "contiguous",
+            Storage::Compact => "compact",
+            Storage::Chunked { .. } => "chunked",
+        },
+        offset: None,
+        logical_bytes: elements(&schema.shape(id)).saturating_mul(schema.memory_size(var.dtype) as u64),
+        stored_bytes: None,
+        chunks,
+        filters,
+        chunks_stored: None,
+        chunks_possible: None,
+        chunk_bytes: None,
+        trouble: None,
+    };
+    let counted = container.layout(id).and_then(|layout| count(container, &layout, &mut facts));
+    if let Err(e) = counted {
+        facts.trouble = Some(e.to_string());
+    }
+    facts
+}
+
+fn count(container: &dyn Container, layout: &VarLayout, facts: &mut VarStorage) -> Result<()> {
+    let shape = container.schema().shape(facts.var);
+    let file = container.store().len();
+    let element = layout.element.size as u64;
+    match &layout.place {
+        Place::Nowhere => {
+            facts.place = "nothing stored";
+            facts.stored_bytes = Some(0);
+        }
+        Place::Inline(bytes) => {
+            facts.place = "compact";
+            facts.stored_bytes = Some(bytes.len() as u64);
+        }
+        Place::Contiguous { offset } => {
+            facts.offset = Some(*offset);
+            let bytes = elements(&layout.shape).saturating_mul(element);
+            facts.stored_bytes = Some(bytes.min(file.saturating_sub(*offset)));
+        }
+        Place::Records { begin, stride } => {
+            facts.place = "records";
+            facts.offset = Some(*begin);
+            let records = layout.shape.first().copied().unwrap_or(0);
+            let each = elements(layout.shape.get(1..).unwrap_or_default()).saturating_mul(element);
+            let room = file.saturating_sub(*begin);
+            facts.stored_bytes = Some(record_bytes(records, each, *stride, room));
+        }
+        Place::Chunked { chunk, index, .. } => {
+            let list = index.list()?;
+            // Other variables may have made an unlimited dimension longer than this one's own extent.
+            facts.chunks_possible = Some(ChunkGrid::new(&shape, chunk).len());
+            facts.chunks_stored = Some(list.len() as u64);
+            facts.offset = list.iter().map(|c| c.1.offset).min();
+            facts.stored_bytes = Some(list.iter().map(|c| c.1.len).fold(0, u64::saturating_add));
+            let smallest = list.iter().map(|c| c.1.len).min();
+            facts.chunk_bytes = smallest.zip(list.iter().map(|c| c.1.len).max());
+        }
+        Place::Unsupported(why) => {
+            facts.place = "unsupported";
+            facts.trouble = Some(format!("{why} is not supported"));
+        }
+    }
+    Ok(())
+}
+
+/// Bytes of `records` records of `each` bytes, `stride` apart, that lie in the first `room` bytes.
+fn record_bytes(records: u64, each: u64, stride: u64, room: u64) -> u64 {
+    if stride == 0 || records == 0 {
+        return 0;
+    }
+    let whole = records.min(room / stride);
+    let rest = if whole < records { each.min(room - whole * stride) } else { 0 };
+    whole.saturating_mul(each).saturating_add(rest)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn records_of_short_files_count_what_is_there() {
+        assert_eq!(record_bytes(4, 10, 16, 64), 40);
+        assert_eq!(record_bytes(4, 10, 16, 58), 40);
+        assert_eq!(record_bytes(4, 10, 16, 52), 34);
+        assert_eq!(record_bytes(4, 10, 16, 5), 5);
+        assert_eq!(record_bytes(4, 10, 16, 0), 0);
+        assert_eq!(record_bytes(0, 10, 16, 100), 0);
+    }
+}

@@ -1,0 +1,123 @@
+//! How a file is stored, for people: a table of CDL comments, one line a variable.
+
+use std::fmt::Write;
+
+use super::storage::{FileStorage, VarStorage};
+use crate::words::bytes;
+use ncforge::codec::describe;
+use ncforge::container::Container;
+use ncforge::model::{Cause, Endian, Fill, Schema};
+
+/// The columns of the table.
+const HEAD: [&str; 7] = ["variable", "type", "shape", "raw", "on disk", "ratio", "stored as"];
+
+/// How a file is stored: totals, one line a variable, notes, and what was left out. Every line is a CDL
+/// comment, so that the text may follow a header.
+pub fn table(container: &dyn Container, facts: &FileStorage) -> String {
+    let schema = container.schema();
+    let mut out = String::from("// storage:\n");
+    let file = printable(container.store().name());
+    let _ = writeln!(out, "//   {file}: {}", totals(schema, facts));
+    if !facts.vars.is_empty() {
+        out.push_str("//\n");
+        push_rows(&mut out, facts.vars.iter().map(|v| row(schema, v)).collect());
+    }
+    let skipped = schema.skipped.iter().map(|s| match s.cause {
+        Cause::Foreign => format!("left out: {} ({})", s.path, s.why),
+        Cause::Damaged { at: Some(at) } => format!("damaged at byte {at}: {} ({})", s.path, s.why),
+        Cause::Damaged { at: None } => format!("damaged: {} ({})", s.path, s.why),
+    });
+    let trouble = facts.vars.iter().filter_map(|v| {
+        v.trouble.as_ref().map(|why| format!("{} cannot be read: {why}", schema.var_path(v.var)))
+    });
+    let notes: Vec<String> = facts.notes.iter().cloned().chain(skipped).chain(trouble).collect();
+    if !notes.is_empty() {
+        out.push_str("//\n// notes:\n");
+        for n in notes {
+            let _ = writeln!(out, "//   {n}");
+        }
+    }
+    out
+}
+
+fn totals(schema: &Schema, facts: &FileStorage) -> String {
+    let mut text = format!("{}, {} on disk", schema.format.kind(), bytes(facts.file_bytes));
+    match facts.metadata_bytes {
+        Some(meta) => {
+            let (data, meta) = (bytes(facts.stored_bytes), bytes(meta));
+            let _ = write!(text, " (values {data}, metadata {meta})");
+        }
+        None => {
+            let _ = write!(text, " (values {})", bytes(facts.stored_bytes));
+        }
+    }
+    let _ = write!(text, ", {} of values in memory", bytes(facts.logical_bytes));
+    if let Some(r) = facts.ratio() {
+        let _ = write!(text, ", ratio {r:.2}");
+    }
+    text
+}
+
+fn row(schema: &Schema, v: &VarStorage) -> [String; 7] {
+    let var = schema.var(v.var);
+    let shape = schema.shape(v.var);
+    let shown = if shape.is_empty() { "scalar".to_owned() } else { joined(&shape) };
+    [
+        printable(&schema.var_path(v.var)),
+        printable(schema.type_name(var.dtype)),
+        shown,
+        bytes(v.logical_bytes),
+        v.stored_bytes.map_or_else(|| "?".to_owned(), bytes),
+        v.ratio().map_or_else(|| "-".to_owned(), |r| format!("{r:.2}")),
+        stored_as(schema, v),
+    ]
+}
+
+fn joined(lengths: &[u64]) -> String {
+    lengths.iter().map(u64::to_string).collect::<Vec<_>>().join(" x ")
+}
+
+/// Chunks, filters, byte order and fill in a few words.
+fn stored_as(schema: &Schema, v: &VarStorage) -> String {
+    let var = schema.var(v.var);
+    let mut parts = vec![match (&v.chunks, v.chunks_stored, v.chunks_possible) {
+        (Some(c), Some(stored), Some(possible)) if stored == possible => {
+            format!("{stored} chunk{} of {}", if stored == 1 { "" } else { "s" }, joined(c))
+        }
+        (Some(c), Some(stored), Some(possible)) => format!("{stored} of {possible} chunks of {}", joined(c)),
+        (Some(c), ..) => format!("chunks of {}", joined(c)),
+        (None, ..) => v.place.to_owned(),
+    }];
+    parts.extend(v.filters.iter().map(describe));
+    if var.endian == Endian::Big && !schema.format.is_classic() {
+        parts.push("big-endian".to_owned());
+    }
+    if var.fill == Fill::None {
+        parts.push("not filled".to_owned());
+    }
+    parts.join(", ")
+}
+
+/// Control characters in names would break the table.
+fn printable(name: &str) -> String {
+    name.chars().map(|c| if c.is_control() { '?' } else { c }).collect()
+}
+
+fn push_rows(out: &mut String, rows: Vec<[String; 7]>) {
+    let rows: Vec<[String; 7]> = std::iter::once(HEAD.map(str::to_owned)).chain(rows).collect();
+    let width = |c: usize| rows.iter().map(|r| r[c].chars().count()).max().unwrap_or(0);
+    let widths: Vec<usize> = (0..HEAD.len()).map(width).collect();
+    for row in &rows {
+        let mut line = String::from("//  ");
+        for (c, (cell, width)) in row.iter().zip(&widths).enumerate() {
+            let pad = " ".repeat(width - cell.chars().count());
+            // Sizes and the ratio are numbers: to the right.
+            let _ = match c {
+                3..=5 => write!(line, " {pad}{cell} "),
+                _ => write!(line, " {cell}{pad} "),
+            };
+        }
+        out.push_str(line.trim_end());
+        out.push('\n');
+    }
+}

@@ -1,0 +1,119 @@
+//! NC7: the file layout that CMIP7 asks for.
+//!
+//! The rules are those of the archive's own checker, `check_cmip7_packing` (Hassell and Cimadevilla, 2026): the time
+//! coordinate `time` of the root group, and its bounds, are one chunk or one run; the data variable, which the global
+//! attribute `variable_id` names, is one chunk or one run, or its chunks hold 4 MiB of values or would with one more
+//! step along the first axis (not asked of files without a chunked time); and the index of every variable's chunks
+//! lies in front of the first chunk. Besides, the file is netCDF-4.
+
+use super::Examined;
+use super::facts::VarFacts;
+use super::finding::Finding;
+use super::mend::Mend;
+use super::rules::{Rule, Severity, When, rule};
+use crate::profile::cmip7::{MIN_CHUNK, bounds_of, data_of, time_of};
+use crate::words::{bytes, many};
+
+pub(super) const RULES: &[Rule] = &[
+    Rule {
+        code: "NC701",
+        name: "cmip7-time-chunks",
+        severity: Severity::Error,
+        when: When::Cmip7,
+        about: "The time coordinate is stored in more than one chunk.",
+        mended_by: "copy --profile cmip7",
+    },
+    Rule {
+        code: "NC702",
+        name: "cmip7-bounds-chunks",
+        severity: Severity::Error,
+        when: When::Cmip7,
+        about: "The bounds of the time coordinate are stored in more than one chunk.",
+        mended_by: "copy --profile cmip7",
+    },
+    Rule {
+        code: "NC703",
+        name: "cmip7-data-chunks",
+        severity: Severity::Error,
+        when: When::Cmip7,
+        about: "The chunks of the data variable hold less than 4 MiB.",
+        mended_by: "copy --profile cmip7",
+    },
+    Rule {
+        code: "NC704",
+        name: "cmip7-metadata",
+        severity: Severity::Error,
+        when: When::Cmip7,
+        about: "The index of some variable's chunks does not lie in front of all chunks.",
+        mended_by: "copy --profile cmip7",
+    },
+    Rule {
+        code: "NC705",
+        name: "cmip7-format",
+        severity: Severity::Error,
+        when: When::Cmip7,
+        about: "The file is not netCDF-4.",
+        mended_by: "copy --profile cmip7",
+    },
+];
+
+pub(super) fn check(x: &Examined<'_>, out: &mut Vec<Finding>) {
+    let schema = x.facts.schema();
+    let mut say = |code: &str, var: Option<&str>, message: String| {
+        out.push(Finding::new(rule(RULES, code), var, message).mended_by(Mend::option("--profile cmip7")));
+    };
+    if schema.format.is_classic() {
+        say("NC705", None, format!("the format is {}, not netCDF-4", schema.format.kind()));
+        return;
+    }
+    let facts = |id| x.facts.vars.iter().find(|v| v.id == id);
+    let one = |v: &VarFacts| v.chunk.is_none() || v.chunks_stored() <= 1;
+    let time = time_of(schema).and_then(facts);
+    if let Some(v) = time.filter(|v| !one(v)) {
+        say(
+            "NC701",
+            Some(&v.path),
+            format!("{}; one, or one run of bytes, is asked for", many(v.chunks_stored(), "chunk")),
+        );
+    }
+    if let Some(v) = bounds_of(schema).and_then(facts).filter(|v| !one(v)) {
+        say(
+            "NC702",
+            Some(&v.path),
+            format!("{}; one, or one run of bytes, is asked for", many(v.chunks_stored(), "chunk")),
+        );
+    }
+    if let Some(v) = data_of(schema).and_then(facts).filter(|v| !one(v)) {
+        let chunk = v.chunk.as_deref().unwrap_or_default();
+        let each = v.chunk_bytes();
+        let step = if chunk.len() > 1 { each / chunk[0].max(1) } else { 0 };
+        if each.saturating_add(step) < MIN_CHUNK {
+            let message = format!(
+                "{} of {} (uncompressed); {} each are asked for, at least {}",
+                many(v.chunks_stored(), "chunk"),
+                bytes(each),
+                bytes(MIN_CHUNK),
+                bytes(MIN_CHUNK - step),
+            );
+            say("NC703", Some(&v.path), message);
+        }
+    }
+    let indexes = || x.facts.vars.iter().filter_map(|v| v.index.as_ref().map(|i| (v, i)));
+    let first = indexes().filter_map(|(_, i)| i.first).min();
+    if let Some(first) = first {
+        let late: Vec<&VarFacts> =
+            indexes().filter(|(_, i)| i.nodes.iter().any(|n| n.0 > first)).map(|(v, _)| v).collect();
+        if let Some(v) = late.first() {
+            let message = format!(
+                "the first chunk lies at byte {first}, and behind it the index of `{}`{}",
+                v.path,
+                match late.len() {
+                    1 => String::new(),
+                    n => format!(" and of {}", many(n as u64 - 1, "other variable")),
+                }
+            );
+            say("NC704", None, message);
+        }
+    }
+    // An index that was too large to be read has more chunks than any rule allows, but where it lies is not known.
+}

@@ -1,0 +1,253 @@
+//! NC3: filters and bytes, from samples of the values.
+
+use super::facts::VarFacts;
+use super::finding::Finding;
+use super::mend::Mend;
+use super::rules::{Rule, Severity, When, rule};
+use super::{DoctorOptions, Examined};
+use crate::words::{bytes, many};
+use ncforge::codec::filters::{self, DEFLATE, FLETCHER32, SHUFFLE};
+use ncforge::layout::Order;
+use ncforge::model::{Endian, Filter};
+
+pub(super) const RULES: &[Rule] = &[
+    Rule {
+        code: "NC301",
+        name: "no-shuffle",
+        severity: Severity::Warning,
+        when: When::Always,
+        about: "Numbers of several bytes are compressed without shuffle, and would be smaller with it.",
+        mended_by: "copy --filters",
+    },
+    Rule {
+        code: "NC302",
+        name: "level-for-nothing",
+        severity: Severity::Info,
+        when: When::Always,
+        about: "A high level of deflate makes the values hardly smaller than level 1, and writing much slower.",
+        mended_by: "copy --filters",
+    },
+    Rule {
+        code: "NC303",
+        name: "uncompressed",
+        severity: Severity::Info,
+        when: When::Always,
+        about: "The values are stored as they are, and shuffle and deflate at level 1 would halve them.",
+        mended_by: "copy --filters",
+    },
+    Rule {
+        code: "NC304",
+        name: "fill-chunks-stored",
+        severity: Severity::Info,
+        when: When::Always,
+        about: "Chunks that hold nothing but the fill value are stored; left out, they read the same.",
+        mended_by: "copy --skip-fill",
+    },
+    Rule {
+        code: "NC305",
+        name: "foreign-endianness",
+        severity: Severity::Info,
+        when: When::Always,
+        about: "Numbers are stored in the byte order of other machines, so that every read turns them round.",
+        mended_by: "copy --endian native",
+    },
+];
+
+/// With shuffle, values must become smaller by this part.
+const SHUFFLE_GAIN: f64 = 0.05;
+/// Levels above 1 that gain less than this are for nothing, …
+const LEVEL_GAIN: f64 = 0.03;
+/// … from this level on.
+const HIGH: u32 = 5;
+/// Values that compress to this part are worth it.
+const HALF: f64 = 0.5;
+
+pub(super) fn check(x: &Examined<'_>, out: &mut Vec<Finding>) {
+    for v in &x.facts.vars {
+        let advised = advised(v);
+        no_shuffle(v, &advised, out);
+        level(v, &advised, out);
+        uncompressed(x, v, out);
+        fill_only(v, out);
+        endian(x, v, out);
+    }
+}
+
+fn shuffle_gain(v: &VarFacts) -> Option<f64> {
+    let s = v.sample.as_ref()?;
+    let with = s.with_shuffle?;
+    (s.now > 0).then(|| 1.0 - with as f64 / s.now as f64)
+}
+
+fn level_gain(v: &VarFacts) -> Option<f64> {
+    let s = v.sample.as_ref()?;
+    let (one, _) = s.level_one?;
+    (one > 0).then(|| 1.0 - s.now as f64 / one as f64)
+}
+
+fn deflate_level(list: &[Filter]) -> Option<u32> {
+    list.iter().find(|f| f.id == DEFLATE).map(|f| f.params.first().copied().unwrap_or(6))
+}
+
+fn level_for_nothing(v: &VarFacts) -> bool {
+    deflate_level(&v.filters).is_some_and(|l| l >= HIGH) && level_gain(v).is_some_and(|g| g < LEVEL_GAIN)
+}
+
+/// The variable's filters with shuffle, and the level lowered, where that is better.
+fn advised(v: &VarFacts) -> Vec<Filter> {
+    let mut list = v.filters.clone();
+    if level_for_nothing(v) {
+        list.iter_mut().filter(|f| f.id == DEFLATE).for_each(|f| *f = filters::deflate(1));
+    }
+    if shuffle_gain(v).is_some_and(|g| g >= SHUFFLE_GAIN) {
+        list.insert(0, filters::shuffle(v.element as usize));
+    }
+    list
+}
+
+/// The filters that a variable shall have, as far as rules are looked at that say so.
+pub(super) fn target(v: &VarFacts, options: &DoctorOptions) -> Vec<Filter> {
+    let wants = |code: &str| options.profile.is_none() && options.wants(rule(RULES, code));
+    match worth_compressing(v) {
+        Some(_) if wants("NC303") => compressed(v),
+        None if wants("NC301") || wants("NC302") => advised(v),
+        _ => v.filters.clone(),
+    }
+}
+
+/// The part that compression would leave of an uncompressed variable, where that is little.
+fn worth_compressing(v: &VarFacts) -> Option<f64> {
+    if v.filters.iter().any(|f| ![SHUFFLE, FLETCHER32].contains(&f.id)) {
+        return None;
+    }
+    let s = v.sample.as_ref().filter(|s| s.raw > 0)?;
+    Some(s.shuffled as f64 / s.raw as f64).filter(|&part| part <= HALF)
+}
+
+/// Shuffle and deflate 1, and the checksum if there is one.
+fn compressed(v: &VarFacts) -> Vec<Filter> {
+    let mut chain = vec![filters::deflate(1)];
+    if v.element > 1 {
+        chain.insert(0, filters::shuffle(v.element as usize));
+    }
+    chain.extend(v.filters.iter().filter(|f| f.id == FLETCHER32).cloned());
+    chain
+}
+
+fn percent(part: f64) -> String {
+    format!("{:.*} %", usize::from(part.abs() < 0.0995), 100.0 * part)
+}
+
+/// NC301.
+fn no_shuffle(v: &VarFacts, advised: &[Filter], out: &mut Vec<Finding>) {
+    let Some(gain) = shuffle_gain(v).filter(|&g| g >= SHUFFLE_GAIN) else { return };
+    let Some(s) = &v.sample else { return };
+    let message = format!(
+        "{}-byte numbers are compressed without shuffle; with it, {} of a sample become {} instead of {} ({} smaller)",
+        v.element,
+        bytes(s.raw),
+        bytes(s.with_shuffle.unwrap_or(s.now)),
+        bytes(s.now),
+        percent(gain),
+    );
+    out.push(
+        Finding::new(rule(RULES, "NC301"), Some(&v.path), message)
+            .weighing(gain)
+            .mended_by(Mend::filters(&v.path, advised)),
+    );
+}
+
+/// NC302.
+fn level(v: &VarFacts, advised: &[Filter], out: &mut Vec<Finding>) {
+    if !level_for_nothing(v) {
+        return;
+    }
+    let (Some(level), Some(gain), Some(s)) = (deflate_level(&v.filters), level_gain(v), &v.sample) else {
+        return;
+    };
+    let slower = s.level_one.map_or(1.0, |l| l.1);
+    let message = format!(
+        "deflate level {level} makes a sample {}, level 1 encodes it {:.0} times as fast",
+        match gain {
+            g if g < 0.0005 => "no smaller than level 1".to_owned(),
+            g => format!("{} smaller than level 1", percent(g)),
+        },
+        slower.max(1.0),
+    );
+    out.push(
+        Finding::new(rule(RULES, "NC302"), Some(&v.path), message)
+            .weighing(slower)
+            .mended_by(Mend::filters(&v.path, advised)),
+    );
+}
+
+/// NC303.
+fn uncompressed(x: &Examined<'_>, v: &VarFacts, out: &mut Vec<Finding>) {
+    let Some(part) = worth_compressing(v) else { return };
+    let Some(s) = &v.sample else { return };
+    let message = format!(
+        "uncompressed: a sample of {} becomes {} with shuffle and deflate 1, so {} would become about {}",
+        bytes(s.raw),
+        bytes(s.shuffled),
+        bytes(v.bytes),
+        bytes((v.bytes as f64 * part) as u64),
+    );
+    let classic = x.facts.schema().format.is_classic();
+    let mend = Mend::filters(&v.path, &compressed(v)).in_netcdf4(classic);
+    out.push(
+        Finding::new(rule(RULES, "NC303"), Some(&v.path), message)
+            .weighing(v.bytes as f64 * (1.0 - part))
+            .mended_by(mend),
+    );
+}
+
+/// NC304.
+fn fill_only(v: &VarFacts, out: &mut Vec<Finding>) {
+    let (Some(s), Some(index)) = (&v.sample, &v.index) else { return };
+    let (looked, empty) = s.fill_only;
+    if looked == 0 || empty == 0 || index.chunks < 2 {
+        return;
+    }
+    // Unless filters make chunks unequal, those that were looked at stand for all.
+    let (each, n, _) = &index.smallest;
+    let message = match *n < index.chunks {
+        true => format!(
+            "{} of {} have {}, the least of all, and {empty} of {looked} that were looked at hold nothing but the fill \
+             value: {} for nothing, and as many chunks to decode",
+            many(*n, "chunk"),
+            index.chunks,
+            bytes(*each),
+            bytes(each.saturating_mul(*n)),
+        ),
+        false => format!(
+            "{empty} of {looked} chunks that were looked at hold nothing but the fill value, {} each ({} in all)",
+            bytes(*each),
+            many(index.chunks, "chunk"),
+        ),
+    };
+    out.push(
+        Finding::new(rule(RULES, "NC304"), Some(&v.path), message)
+            .weighing(each.saturating_mul(*n) as f64)
+            .mended_by(Mend::option("--skip-fill")),
+    );
+}
+
+/// NC305.
+fn endian(x: &Examined<'_>, v: &VarFacts, out: &mut Vec<Finding>) {
+    let foreign = match x.facts.var(v).endian {
+        Endian::Big => cfg!(target_endian = "little"),
+        Endian::Little => cfg!(target_endian = "big"),
+        Endian::Native => false,
+    };
+    if x.facts.schema().format.is_classic() || !foreign || v.layout.element.order == Order::Keep {
+        return;
+    }
+    let order = if cfg!(target_endian = "little") { "big" } else { "little" };
+    let message =
+        format!("numbers are {order}-endian: every read turns the bytes of {} round", bytes(v.bytes));
+    out.push(
+        Finding::new(rule(RULES, "NC305"), Some(&v.path), message)
+            .weighing(v.bytes as f64)
+            .mended_by(Mend::option("--endian native")),
+    );
+}

@@ -1,0 +1,260 @@
+//! What the rules look at: how every variable is stored, what reads of it cost, where the metadata lie.
+
+use std::sync::Arc;
+
+use super::DoctorOptions;
+use super::sample::Sample;
+use crate::choosing::{Chooser, Choosing, OF_FILE};
+use crate::tune::keep::sharing;
+use crate::tune::{Axis, Choice, Coding, Prediction, Roles, Row};
+use ncforge::dataset::Dataset;
+use ncforge::error::Result;
+use ncforge::layout::{ChunkRecord, Place, VarLayout};
+use ncforge::model::{Filter, Schema, Storage, VarId, Variable};
+use ncforge::select::ChunkGrid;
+use ncforge::store::RecordedStore;
+
+/// Bytes that are read of a file, at most: indexes …
+pub(super) const INDEX_BYTES: u64 = 40 << 20;
+/// … and values.
+pub(super) const VALUE_BYTES: u64 = 16 << 20;
+/// Reads of smaller variables cost little, however they are cut.
+const SMALL: u64 = 64 << 10;
+/// Chunks that are remembered of an index, to be sampled.
+const PICKS: usize = 6;
+/// Kinds of variables for which the best chunks are worked out, the largest first.
+const KINDS: usize = 250;
+
+/// A file under examination.
+#[derive(Debug)]
+pub(super) struct Facts {
+    pub(super) dataset: Dataset,
+    pub(super) watched: Arc<RecordedStore>,
+    pub(super) vars: Vec<VarFacts>,
+    /// Structures that opening the file reads.
+    pub(super) metadata: Vec<(u64, u64)>,
+    /// What a person should know about the examination.
+    pub(super) notes: Vec<String>,
+}
+
+/// One variable.
+#[derive(Debug)]
+pub(super) struct VarFacts {
+    pub(super) id: VarId,
+    pub(super) path: String,
+    pub(super) axes: Vec<Axis>,
+    pub(super) layout: Arc<VarLayout>,
+    /// Stored bytes of an element.
+    pub(super) element: u64,
+    /// Bytes of all values.
+    pub(super) bytes: u64,
+    pub(super) filters: Vec<Filter>,
+    /// Chunk lengths.
+    pub(super) chunk: Option<Vec<u64>>,
+    pub(super) index: Option<Index>,
+    /// What the usual (or the asked-for) reads cost now, and with better chunks.
+    pub(super) choice: Option<Arc<Choice>>,
+    /// The chunks of that, also where reads cost little.
+    pub(super) best_chunks: Option<Vec<u64>>,
+    /// The filters that it shall have, …
+    pub(super) target: Vec<Filter>,
+    /// … and what a sample says of values that are encoded with them.
+    pub(super) coding: Option<Coding>,
+    pub(super) sample: Option<Sample>,
+}
+
+/// A variable's chunks, from its index.
+#[derive(Debug)]
+pub(super) struct Index {
+    /// Chunks stored.
+    pub(super) chunks: u64,
+    /// Nodes of the index, and where they lie.
+    pub(super) nodes: Vec<(u64, u64)>,
+    /// Where the first chunk lies.
+    pub(super) first: Option<u64>,
+    /// Some chunks, spread over the variable.
+    pub(super) picks: Vec<(Vec<u64>, ChunkRecord)>,
+    /// Stored bytes of the smallest chunks, their number, and some of them.
+    pub(super) smallest: (u64, u64, Vec<(Vec<u64>, ChunkRecord)>),
+}
+
+impl VarFacts {
+    /// Bytes of a chunk's values.
+    pub(super) fn chunk_bytes(&self) -> u64 {
+        let chunk = self.chunk.as_deref().unwrap_or_default();
+        chunk.iter().fold(self.element, |b, &c| b.saturating_mul(c))
+    }
+
+    /// Whether chunks must be decoded whole.
+    pub(super) fn is_filtered(&self) -> bool {
+        self.chunk.is_some() && !self.filters.is_empty()
+    }
+
+    /// Chunks that the shape has room for.
+    pub(super) fn chunks_possible(&self) -> u64 {
+        let Some(chunk) = &self.chunk else { return 0 };
+        self.axes.iter().zip(chunk).fold(1u64, |n, (a, &c)| n.saturating_mul(a.len.div_ceil(c.max(1))))
+    }
+
+    /// Chunks that the file holds, as far as that is known.
+    pub(super) fn chunks_stored(&self) -> u64 {
+        self.index.as_ref().map_or_else(|| self.chunks_possible(), |i| i.chunks)
+    }
+
+    /// How its chunks are encoded now, as far as a sample tells.
+    pub(super) fn coding_now(&self) -> Coding {
+        self.coding.filter(|_| self.target == self.filters).unwrap_or_else(|| Coding::of_chain(&self.filters))
+    }
+
+    /// The chunks that reads of this kind share, if they were of lengths `chunk`.
+    pub(super) fn row(&self, told: &Prediction, chunk: &[u64]) -> Row {
+        Row::of(&told.pattern.counts, &self.lens(), chunk, self.element)
+    }
+
+    /// The same as it is.
+    pub(super) fn row_now(&self, told: &Prediction) -> Row {
+        self.row(told, self.chunk.as_deref().unwrap_or_default())
+    }
+
+    /// Reads like this, side by side, that the same chunks serve.
+    pub(super) fn sharing(&self, told: &Prediction) -> u64 {
+        sharing(&told.pattern.counts, &self.lens(), self.chunk.as_deref().unwrap_or_default())
+    }
+
+    fn lens(&self) -> Vec<u64> {
+        self.axes.iter().map(|a| a.len).collect()
+    }
+}
+
+impl Facts {
+    /// Gathers what the metadata of a watched file tell.
+    pub(super) fn gather(dataset: Dataset, watched: Arc<RecordedStore>) -> Self {
+        let metadata = watched.take_metadata();
+        let mut facts = Facts { dataset, watched, vars: Vec::new(), metadata, notes: Vec::new() };
+        let schema = facts.dataset.schema().clone();
+        let roles = Roles::of(&schema);
+        for id in schema.var_ids() {
+            match facts.variable(&schema, &roles, id) {
+                Ok(Some(v)) => facts.vars.push(v),
+                Ok(None) => {}
+                Err(e) => facts.notes.push(e.to_string()),
+            }
+        }
+        facts
+    }
+
+    pub(super) fn schema(&self) -> &Schema {
+        self.dataset.schema()
+    }
+
+    pub(super) fn var(&self, v: &VarFacts) -> &Variable {
+        self.schema().var(v.id)
+    }
+
+    fn variable(&mut self, schema: &Schema, roles: &Roles, id: VarId) -> Result<Option<VarFacts>> {
+        let layout = self.dataset.container().layout(id)?;
+        let var = schema.var(id);
+        let path = schema.var_path(id);
+        if let Place::Unsupported(what) = &layout.place {
+            self.notes.push(format!("`{path}` was not looked at: {what} is not supported"));
+            return Ok(None);
+        }
+        let axes = roles.axes_of(schema, id);
+        let element = layout.element.size as u64;
+        let (filters, chunk) = match (&layout.place, &var.storage) {
+            (Place::Chunked { chunk, .. }, Storage::Chunked { filters, .. }) => {
+                (filters.clone(), Some(chunk.clone()))
+            }
+            _ => (Vec::new(), None),
+        };
+        let bytes = axes.iter().fold(element, |b, a| b.saturating_mul(a.len));
+        let mut facts = VarFacts {
+            id,
+            path,
+            axes,
+            element,
+            bytes,
+            target: filters.clone(),
+            coding: None,
+            filters,
+            chunk,
+            index: None,
+            choice: None,
+            best_chunks: None,
+            sample: None,
+            layout,
+        };
+        facts.index = self.index(schema, &facts)?;
+        Ok(Some(facts))
+    }
+
+    /// Reads a variable's index, unless that would be too much.
+    fn index(&mut self, schema: &Schema, v: &VarFacts) -> Result<Option<Index>> {
+        let Place::Chunked { index, chunk, .. } = &v.layout.place else { return Ok(None) };
+        let possible = ChunkGrid::new(&schema.shape(v.id), chunk).len();
+        // A key of a B-tree holds 8 bytes, and 8 for each axis and one more; nodes may be half empty, and pages are
+        // read whole.
+        let expected = possible.saturating_mul(2 * (24 + 8 * chunk.len() as u64));
+        let room = INDEX_BYTES.saturating_sub(self.watched.bytes_read());
+        if expected > room {
+            self.notes
+                .push(format!("the index of `{}` was not read: it has room for {possible} chunks", v.path));
+            return Ok(None);
+        }
+        self.watched.take_metadata();
+        let list = index.list()?;
+        let nodes = self.watched.take_metadata();
+        let least = list.iter().map(|c| c.1.len).min().unwrap_or(0);
+        let small: Vec<_> = list.iter().filter(|c| c.1.len == least).collect();
+        Ok(Some(Index {
+            chunks: list.len() as u64,
+            nodes,
+            first: list.iter().map(|c| c.1.offset).min(),
+            smallest: (least, small.len() as u64, spread(&small).into_iter().cloned().collect()),
+            picks: spread(&list),
+        }))
+    }
+
+    /// What reads cost, and would with better chunks and the filters that are advised, after samples were taken.
+    pub(super) fn choose(&mut self, options: &DoctorOptions) {
+        let choosing = Choosing {
+            accesses: options.accesses.clone(),
+            machine: options.machine,
+            sample: options.sample && options.profile.is_none(),
+            ..Choosing::default()
+        };
+        let mut vars = std::mem::take(&mut self.vars);
+        let roles = Roles::of(self.schema());
+        let mut chooser = Chooser::new(&self.dataset, &choosing, OF_FILE).untimed();
+        let mut order: Vec<usize> = (0..vars.len()).collect();
+        order.sort_by_key(|&i| std::cmp::Reverse(vars[i].bytes));
+        for i in order {
+            let v = &mut vars[i];
+            v.target = super::codecs::target(v, options);
+            if v.layout.element.heap || v.chunk.is_none() && v.target.is_empty() {
+                continue;
+            }
+            if chooser.kinds() >= KINDS {
+                self.notes.push(format!("`{}` and smaller variables: reads were not looked at", v.path));
+                break;
+            }
+            match chooser.of_variable(&roles, v.id, Some(&v.target)) {
+                Ok(found) => {
+                    v.coding = found.as_ref().and_then(|f| f.coding);
+                    let choice = found.map(|f| f.choice);
+                    v.best_chunks = choice.as_ref().map(|c| c.chunks.clone());
+                    v.choice = choice.filter(|_| v.bytes > SMALL);
+                }
+                // Damage is told, and does not stop the rest.
+                Err(e) => self.notes.push(e.to_string()),
+            }
+        }
+        self.vars = vars;
+    }
+}
+
+/// Some of a list, from its whole length.
+fn spread<T: Clone>(list: &[T]) -> Vec<T> {
+    let n = list.len().min(PICKS);
+    (0..n).map(|i| list[(2 * i + 1) * list.len() / (2 * n)].clone()).collect()
+}

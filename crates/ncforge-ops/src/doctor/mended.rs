@@ -1,0 +1,110 @@
+//! What a file is after it was mended: one command for all that is wrong with a variable, what that costs, and whether any of
+//! it is worth a warning.
+//!
+//! A variable's chunks and its filters are mended together: chunks that are good without compression may be bad with it.
+
+use super::DoctorOptions;
+use super::facts::{Facts, VarFacts};
+use super::finding::{Finding, Slower};
+use super::mend::Mend;
+use super::rules::Severity;
+use crate::tune::{Coding, Grid, Pattern};
+use ncforge::layout::Place;
+use ncforge::model::Filter;
+
+/// Where every usual read takes less than so many seconds, nothing is worth a warning.
+const MOMENT: f64 = 20e-3;
+/// With other filters chunks stay as they are unless they make a read so many times slower.
+const KEPT: f64 = 1.25;
+/// A read that takes so many times as long is told.
+const TOLD: f64 = 1.05;
+
+/// Gives the findings of a variable one mend, tells what it makes slower, and makes remarks of warnings about what takes a moment.
+pub(super) fn weigh(facts: &Facts, options: &DoctorOptions, findings: &mut [Finding]) {
+    let slowest: Vec<f64> = facts.vars.iter().map(|v| slowest(v, options)).collect();
+    let of_all = slowest.iter().copied().fold(0.0, f64::max);
+    let place = |path: &str| facts.vars.iter().position(|v| v.path == path);
+    let mut seen: Vec<usize> = Vec::new();
+    for i in 0..findings.len() {
+        let at = findings[i].var.as_deref().and_then(place);
+        let seconds = at.map_or(of_all, |v| slowest[v]);
+        let f = &mut findings[i];
+        if f.severity == Severity::Warning && seconds < MOMENT {
+            f.severity = Severity::Info;
+        }
+        if let Some(v) = at.filter(|v| f.mend.as_ref().is_some_and(Mend::stores_anew) && !seen.contains(v)) {
+            seen.push(v);
+            together(&facts.vars[v], options, findings);
+        }
+    }
+}
+
+/// One mend for all findings about a variable.
+fn together(v: &VarFacts, options: &DoctorOptions, findings: &mut [Finding]) {
+    let mut mend = Mend::default();
+    let is_one =
+        |f: &Finding| f.var.as_deref() == Some(&v.path) && f.mend.as_ref().is_some_and(Mend::stores_anew);
+    findings.iter().filter(|f| is_one(f)).filter_map(|f| f.mend.as_ref()).for_each(|m| mend.and(m));
+    let coded =
+        mend.filters.iter().any(|(var, _)| *var == v.path) || mend.options.contains(&"--codec deflate");
+    let filters = if coded { &v.target } else { &v.filters };
+    let kept =
+        v.chunk.as_ref().filter(|_| mend.chunks.is_empty() && !mend.options.contains(&"--chunks auto"));
+    let chosen = v.choice.as_ref().map(|c| &c.chunks);
+    let mut slower = kept.or(chosen).map_or_else(Vec::new, |c| slowed(v, c, filters, options));
+    if let (Some(_), Some(chosen)) = (kept, chosen) {
+        let others = slowed(v, chosen, filters, options);
+        if worst(&slower) > KEPT && worst(&others) < worst(&slower) {
+            mend.and(&Mend::chunks(&v.path, chosen));
+            slower = others;
+        }
+    }
+    for f in findings.iter_mut().filter(|f| is_one(f)) {
+        f.mend = Some(mend.clone());
+        f.slower.clone_from(&slower);
+    }
+}
+
+fn worst(slower: &[Slower]) -> f64 {
+    slower.iter().map(|s| s.then / s.now).fold(1.0, f64::max)
+}
+
+/// The usual reads that take longer once a variable is cut and encoded like this.
+fn slowed(v: &VarFacts, chunks: &[u64], filters: &[Filter], options: &DoctorOptions) -> Vec<Slower> {
+    let lens: Vec<u64> = v.axes.iter().map(|a| a.len.max(1)).collect();
+    // What the sample says holds for the filters for which it was taken.
+    let sampled = |list: &[Filter]| if *list == *v.target { v.coding } else { None };
+    let coding = sampled(filters).unwrap_or_else(|| Coding::of_chain(filters));
+    let then = Grid { lens: &lens, chunk: Some(chunks), element: v.element, coding };
+    let mut out = Vec::new();
+    for pattern in Pattern::bind(&options.accesses, &v.axes) {
+        let told = v.choice.as_ref().and_then(|c| c.told.iter().find(|t| t.pattern.counts == pattern.counts));
+        let now = told.and_then(|t| t.before).map_or_else(|| now(v, &pattern, options), |c| c.seconds);
+        let then = then.read(&pattern, &options.machine).seconds;
+        if then > TOLD * now {
+            out.push(Slower { read: pattern.name, now, then });
+        }
+    }
+    out
+}
+
+/// Seconds of a read as the variable is stored.
+fn now(v: &VarFacts, pattern: &Pattern, options: &DoctorOptions) -> f64 {
+    let lens: Vec<u64> = v.axes.iter().map(|a| a.len.max(1)).collect();
+    // A record is a piece of its own.
+    let mut record = lens.clone();
+    record.iter_mut().take(1).for_each(|n| *n = 1);
+    let chunk = match &v.layout.place {
+        Place::Records { .. } => Some(&record),
+        _ => v.chunk.as_ref(),
+    };
+    Grid { lens: &lens, chunk: chunk.map(|c| &c[..]), element: v.element, coding: v.coding_now() }
+        .read(pattern, &options.machine)
+        .seconds
+}
+
+/// Seconds of the slowest usual read of a variable.
+fn slowest(v: &VarFacts, options: &DoctorOptions) -> f64 {
+    let patterns = Pattern::bind(&options.accesses, &v.axes);
+    patterns.iter().map(|p| now(v, p, options)).fold(0.0, f64::max)
+}

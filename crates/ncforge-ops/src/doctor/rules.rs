@@ -1,0 +1,137 @@
+//! What can be wrong: every rule's code, name and severity, and the choice among them.
+
+use std::fmt;
+use std::str::FromStr;
+
+use serde::Serialize;
+
+use ncforge::error::{Error, Result};
+
+/// How bad a finding is.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize)]
+#[serde(rename_all = "lowercase")]
+pub enum Severity {
+    /// It could be better.
+    Info,
+    /// A usual read or write takes many times as long as it must.
+    Warning,
+    /// A requirement is not met.
+    Error,
+}
+
+impl fmt::Display for Severity {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(match self {
+            Severity::Info => "info",
+            Severity::Warning => "warning",
+            Severity::Error => "error",
+        })
+    }
+}
+
+/// When a rule is looked at.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum When {
+    /// Always.
+    Always,
+    /// When several files are looked at together.
+    Across,
+    /// Under the profile `cmip7`.
+    Cmip7,
+}
+
+/// One thing that can be wrong.
+#[derive(Debug, PartialEq, Eq)]
+pub struct Rule {
+    /// Its code: `NC` and three digits, the first of which is the family.
+    pub code: &'static str,
+    /// Its name.
+    pub name: &'static str,
+    /// How bad it is.
+    pub severity: Severity,
+    /// When it is looked at.
+    pub when: When,
+    /// What it means, in one sentence.
+    pub about: &'static str,
+    /// What mends it.
+    pub mended_by: &'static str,
+}
+
+/// All rules, by code.
+pub fn rules() -> impl Iterator<Item = &'static Rule> {
+    let families: [&'static [Rule]; 6] = [
+        super::shapes::RULES,
+        super::caches::RULES,
+        super::codecs::RULES,
+        super::places::RULES,
+        super::across::RULES,
+        super::cmip7::RULES,
+    ];
+    families.into_iter().flatten()
+}
+
+/// A family's rule of this code.
+pub(super) fn rule(family: &'static [Rule], code: &str) -> &'static Rule {
+    family.iter().find(|r| r.code == code).expect("a family knows its codes")
+}
+
+/// A list of codes, of beginnings of codes (`NC1`: the family), or of names.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Codes(Vec<String>);
+
+impl Codes {
+    /// Whether nothing is listed.
+    pub fn is_empty(&self) -> bool {
+        self.0.is_empty()
+    }
+
+    /// Whether a rule is meant.
+    pub fn has(&self, rule: &Rule) -> bool {
+        self.0.iter().any(|c| rule.code.starts_with(c.as_str()) || rule.name == c)
+    }
+}
+
+impl FromStr for Codes {
+    type Err = Error;
+
+    /// Codes or names, separated by commas.
+    ///
+    /// ```
+    /// use ncforge_ops::doctor::{Codes, rules};
+    /// let codes: Codes = "NC1,no-shuffle".parse()?;
+    /// assert!(rules().filter(|r| codes.has(r)).all(|r| r.code.starts_with("NC1") || r.code == "NC301"));
+    /// assert!("NC9".parse::<Codes>().is_err());
+    /// # Ok::<(), ncforge::Error>(())
+    /// ```
+    fn from_str(text: &str) -> Result<Self> {
+        let list: Vec<String> =
+            text.split(',').map(str::trim).filter(|c| !c.is_empty()).map(str::to_owned).collect();
+        for code in &list {
+            if !rules().any(|r| code.len() >= 2 && r.code.starts_with(code.as_str()) || r.name == code) {
+                return Err(Error::Invalid(format!(
+                    "there is no rule `{code}`; `ncforge doctor --rules` lists them"
+                )));
+            }
+        }
+        Ok(Codes(list))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn codes_are_sorted_and_each_is_there_once() {
+        let codes: Vec<&str> = rules().map(|r| r.code).collect();
+        assert!(codes.windows(2).all(|w| w[0] < w[1]), "{codes:?}");
+        let mut names: Vec<&str> = rules().map(|r| r.name).collect();
+        names.sort_unstable();
+        names.dedup();
+        assert_eq!(names.len(), codes.len());
+        for r in rules() {
+            assert!(r.code.len() == 5 && r.code.starts_with("NC"), "{}", r.code);
+            assert!(r.about.ends_with('.') && !r.mended_by.is_empty(), "{}", r.code);
+        }
+    }
+}

@@ -1,0 +1,36 @@
+//! Work on whole netCDF files, each piece of it on the [engine](ncforge::engine) of the crate `ncforge`.
+//!
+//! * [`alike`] – many files that are read as one: what they have in common;
+//! * [`copy`] – any container into any container: other format, other chunks, other codec, in bounded memory;
+//! * [`combine`] – tiles, one a process, into one whole file;
+//! * [`compare`] – whether two files say the same, and where they first differ;
+//! * [`choosing`] – chunk shapes for the variables of a dataset, from how they will be read;
+//! * [`describe`] – the header as CDL, how everything is stored, and both as JSON;
+//! * [`sampling`] – how well and how fast a variable is coded, from small parts of it;
+//! * [`doctor`] – what is slow in a file, for whom, by how much, and the command that mends it;
+//! * [`tune`] – how an array is cut into chunks, from how it will be read and how fast the machine is;
+//! * [`split`] – a whole file into tiles;
+//! * [`pack`] – classic files into compressed blocks and back, compacting and verifying those;
+//! * [`profile`] – requirements on the layout of files that others publish;
+//! * [`progress`] – how long work tells what it has done, and hears that it shall stop;
+//! * [`words`] – numbers and names as people read them.
+#![deny(unsafe_op_in_unsafe_fn)]
+
+pub mod alike;
+mod boxes;
+pub mod choosing;
+pub mod combine;
+pub mod compare;
+pub mod copy;
+pub mod describe;
+pub mod doctor;
+mod neighbours;
+pub mod pack;
+pub mod profile;
+pub mod progress;
+pub mod sampling;
+mod source;
+pub mod split;
+pub mod tune;
+pub mod words;
+mod written;

@@ -1,0 +1,182 @@
+//! What whole-file work reads from: a file, or something that passes for one file.
+//!
+//! A copy, a verification or a comparison asks a [`Source`] for its description, for how each variable is held, and
+//! for boxes of values. A mosaic of tiles or one tile of a whole answers the same questions as a file does, so that
+//! combining and splitting are copies, with everything that a copy can do.
+
+use std::ops::Range;
+use std::path::PathBuf;
+use std::sync::Arc;
+
+use bytes::Bytes;
+
+use crate::neighbours;
+use ncforge::dataset::Dataset;
+use ncforge::engine::Engine;
+use ncforge::error::Result;
+use ncforge::layout::{Place, VarLayout};
+use ncforge::model::{Schema, Values, VarId};
+use ncforge::select::{Hyperslab, coordinates};
+use ncforge::store::ReadStore;
+
+/// A chunk as a source holds it.
+pub(crate) enum RawChunk {
+    /// Its encoded bytes and its filter mask.
+    Encoded(Vec<u8>, u32),
+    /// The same, a part of what was read in one request.
+    Shared(Bytes, u32),
+    /// It was never written.
+    Unwritten,
+    /// It is not to be had in one piece; [`Source::read_bytes`] has its values.
+    Pieces,
+}
+
+/// Variables whose values lie beside each other in the files: asked for together, they are read in fewer requests.
+/// All are of one shape and of elements of one size.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) struct Together {
+    /// Their numbers.
+    pub(crate) vars: Range<usize>,
+    /// The box that is best asked for at a time.
+    pub(crate) lens: Vec<u64>,
+}
+
+/// Something to read variables from.
+pub(crate) trait Source: Sync {
+    /// The description.
+    fn schema(&self) -> &Schema;
+    /// What it is called in messages.
+    fn name(&self) -> String;
+    /// The files behind it: what a journal belongs to.
+    fn files(&self) -> Vec<PathBuf>;
+    /// The engine that reads.
+    fn engine(&self) -> &Engine;
+    /// The file that the offsets of layouts point into, where all variables lie in one.
+    fn store(&self) -> Option<&Arc<dyn ReadStore>> {
+        None
+    }
+    /// How a variable is held: extents, element, chunks. Offsets point into [`Source::store`], or mean nothing to others.
+    fn layout(&self, var: VarId) -> Result<Arc<VarLayout>>;
+    /// Whether the chunks that the layout tells can be asked for by [`Source::raw_chunk`], and those that it does
+    /// not have read as its fill. Otherwise the layout tells costs only.
+    fn has_chunks(&self, var: VarId) -> bool {
+        let _ = var;
+        true
+    }
+    /// Whether the chunk at these coordinates was written, where [`Source::has_chunks`].
+    fn is_stored(&self, var: VarId, at: &[u64]) -> Result<bool> {
+        match &self.layout(var)?.place {
+            Place::Chunked { index, .. } => Ok(index.get(at)?.is_some()),
+            _ => Ok(true),
+        }
+    }
+    /// Shows the grid coordinates of all chunks that were written, in no particular order, where [`Source::has_chunks`].
+    /// `false`: that is not known without asking for each.
+    fn each_stored(&self, var: VarId, see: &mut dyn FnMut(&[u64])) -> Result<bool> {
+        let _ = (var, see);
+        Ok(false)
+    }
+    /// Reads a selection of a variable of any type.
+    fn read(&self, var: VarId, slab: &Hyperslab) -> Result<Values>;
+    /// Reads a selection of a variable of a fixed-size type: row-major, no gaps, native byte order.
+    fn read_bytes(&self, var: VarId, slab: &Hyperslab, out: &mut [u8]) -> Result<()>;
+    /// The variables that a variable is best read together with, itself among them.
+    fn together(&self, var: VarId) -> Option<&Together> {
+        let _ = var;
+        None
+    }
+    /// Reads the same selection of several such variables, as [`Source::read_bytes`] does, one behind the other.
+    fn read_together(&self, vars: &[VarId], slab: &Hyperslab, out: &mut [u8]) -> Result<()> {
+        let each = (out.len() / vars.len().max(1)).max(1);
+        vars.iter().zip(out.chunks_exact_mut(each)).try_for_each(|(&v, out)| self.read_bytes(v, slab, out))
+    }
+    /// One chunk as it is stored.
+    fn raw_chunk(&self, var: VarId, at: &[u64]) -> Result<RawChunk>;
+    /// A box of chunks as they are stored, row-major, read in as few requests as may be; `None` where asking one by one
+    /// is as good, and where they take more than `most` bytes. `touched`: ranges of chunk coordinates.
+    fn raw_chunks(&self, var: VarId, touched: &[Range<u64>], most: u64) -> Result<Option<Vec<RawChunk>>> {
+        let _ = (var, touched, most);
+        Ok(None)
+    }
+    /// Bytes that a variable takes in the files, estimated where counting costs much.
+    fn stored_bytes(&self, var: VarId) -> Result<u64> {
+        let layout = self.layout(var)?;
+        let values = layout.shape.iter().fold(layout.element.size as u64, |b, &n| b.saturating_mul(n));
+        Ok(match &layout.place {
+            Place::Chunked { index, .. } => {
+                let mut all = 0u64;
+                index.visit(&mut |_, r| all = all.saturating_add(r.len))?;
+                all
+            }
+            Place::Nowhere => 0,
+            _ => values,
+        })
+    }
+}
+
+impl Source for Dataset {
+    fn schema(&self) -> &Schema {
+        Dataset::schema(self)
+    }
+
+    fn name(&self) -> String {
+        self.path().display().to_string()
+    }
+
+    fn files(&self) -> Vec<PathBuf> {
+        vec![self.path().to_owned()]
+    }
+
+    fn engine(&self) -> &Engine {
+        Dataset::engine(self)
+    }
+
+    fn store(&self) -> Option<&Arc<dyn ReadStore>> {
+        Some(self.container().store())
+    }
+
+    fn layout(&self, var: VarId) -> Result<Arc<VarLayout>> {
+        self.container().layout(var)
+    }
+
+    fn each_stored(&self, var: VarId, see: &mut dyn FnMut(&[u64])) -> Result<bool> {
+        match &self.container().layout(var)?.place {
+            Place::Chunked { index, .. } => index.visit(&mut |at, _| see(at)).map(|()| true),
+            _ => Ok(false),
+        }
+    }
+
+    fn read(&self, var: VarId, slab: &Hyperslab) -> Result<Values> {
+        Dataset::read(self, var, slab)
+    }
+
+    fn read_bytes(&self, var: VarId, slab: &Hyperslab, out: &mut [u8]) -> Result<()> {
+        Dataset::read_bytes(self, var, slab, out)
+    }
+
+    fn raw_chunk(&self, var: VarId, at: &[u64]) -> Result<RawChunk> {
+        Ok(match self.engine().raw_chunk(self.container(), var, at)? {
+            Some((bytes, mask)) => RawChunk::Encoded(bytes, mask),
+            None => RawChunk::Unwritten,
+        })
+    }
+
+    fn raw_chunks(&self, var: VarId, touched: &[Range<u64>], most: u64) -> Result<Option<Vec<RawChunk>>> {
+        let layout = self.container().layout(var)?;
+        let Place::Chunked { index, .. } = &layout.place else { return Ok(None) };
+        let mut chunks = Vec::new();
+        let mut stored = Vec::new();
+        for (number, at) in coordinates(touched).enumerate() {
+            chunks.push(RawChunk::Unwritten);
+            stored.extend(index.get(&at)?.map(|record| (number, record)));
+        }
+        let bytes = neighbours::bytes(&stored);
+        let store = self.container().store();
+        let alone = bytes > stored.len() as u64 * neighbours::SMALL && !store.io_profile().has_latency();
+        if bytes > most || alone {
+            return Ok(None);
+        }
+        neighbours::read(&**store, stored, |number, chunk| chunks[number] = chunk)?;
+        Ok(Some(chunks))
+    }
+}

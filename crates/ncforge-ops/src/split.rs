@@ -1,0 +1,217 @@
+//! Splits a file into tiles as models write them: the inverse of [`combine`](crate::combine).
+//!
+//! Each tile is a [copy](crate::copy) of a window of the file, with the attributes by which its scheme tells its
+//! place. Combining the tiles gives the file again, every value and attribute.
+//!
+//! ```no_run
+//! use std::path::Path;
+//! use ncforge::engine::Engine;
+//! use ncforge_ops::progress::Silent;
+//! use ncforge_ops::split::{SplitOptions, TileScheme, split};
+//!
+//! let options = SplitOptions { tiles: (4, 4), scheme: TileScheme::Nemo, halo: 1, ..SplitOptions::default() };
+//! let report = split(Path::new("whole.nc"), Path::new("tile"), &options, &Engine::global(), &Silent)?;
+//! assert_eq!(report.tiles, 16);
+//! # Ok::<(), ncforge::Error>(())
+//! ```
+
+mod describe;
+mod families;
+mod window;
+
+use std::path::{Path, PathBuf};
+use std::time::Instant;
+
+use serde::Serialize;
+
+use crate::copy::{CopyOptions, Lasting, copy_of, engine_below, give_up};
+use crate::progress::{Progress, check_stop};
+use ncforge::dataset::Dataset;
+use ncforge::engine::Engine;
+use ncforge::error::{Error, Result};
+use ncforge::model::{Atomic, DType};
+use ncforge::select::Hyperslab;
+
+use self::describe::{One, describe};
+use self::families::Families;
+use self::window::Window;
+
+/// How tiles shall tell their place.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum TileScheme {
+    /// `DOMAIN_*`; files `BASE_0000.nc`.
+    #[default]
+    Nemo,
+    /// `domain_decomposition`; files `BASE.nc.0000`.
+    Fms,
+    /// `partition`; files `BASE.0.nc`, as many digits as are needed.
+    Roms,
+    /// `*_PATCH_*`; files `BASE_0000`.
+    Wrf,
+}
+
+impl TileScheme {
+    /// The names by which its tiles' split dimensions are known, the fastest first; `None`: any.
+    fn dims(self) -> Option<[&'static str; 2]> {
+        match self {
+            TileScheme::Roms => Some(["xi_rho", "eta_rho"]),
+            TileScheme::Wrf => Some(["west_east", "south_north"]),
+            TileScheme::Nemo | TileScheme::Fms => None,
+        }
+    }
+}
+
+/// What a splitting is asked to do.
+#[derive(Clone, Debug, Default)]
+pub struct SplitOptions {
+    /// Tiles along the fastest of the split dimensions, and along the other.
+    pub tiles: (u64, u64),
+    /// How they tell their place.
+    pub scheme: TileScheme,
+    /// Points of their neighbours that tiles hold too, at inner edges ([`TileScheme::Nemo`] only).
+    pub halo: u64,
+    /// A variable over the split dimensions: no tile is written where all of it is zero or missing.
+    pub mask: Option<String>,
+    /// The split dimensions, the fastest first; `None`: by name, or the last two of the largest variable.
+    pub dims: Option<(String, String)>,
+    /// Format, chunks, compression of the tiles; whether existing files may be replaced.
+    pub copy: CopyOptions,
+}
+
+/// What a splitting did.
+#[derive(Clone, Debug, Serialize)]
+pub struct SplitReport {
+    /// Tiles written.
+    pub tiles: usize,
+    /// Tiles left out by the mask.
+    pub left_out: usize,
+    /// The first file.
+    pub first: String,
+    /// Bytes of all tiles.
+    pub output_bytes: u64,
+    /// Seconds that it took.
+    pub seconds: f64,
+}
+
+/// Splits `input` into tiles whose names begin with `base`.
+///
+/// # Errors
+/// [`Error::Invalid`] where the file cannot be split so: dimensions that the scheme needs are missing, or shorter than
+/// there are tiles; else as [`crate::copy::copy`].
+pub fn split(
+    input: &Path,
+    base: &Path,
+    options: &SplitOptions,
+    engine: &Engine,
+    progress: &dyn Progress,
+) -> Result<SplitReport> {
+    let begun = Instant::now();
+    let small = engine_below(engine)?;
+    let source = Dataset::open_with(input, &small)?;
+    let families = Families::of(&source, options)?;
+    if options.halo > 0 && options.scheme != TileScheme::Nemo {
+        return Err(Error::Invalid("only tiles of NEMO can have a halo".into()));
+    }
+    let kept = kept_tiles(&source, &families, options)?;
+    let total = kept.iter().filter(|k| **k).count();
+    if total == 0 {
+        return Err(Error::Invalid("the mask leaves no tile".into()));
+    }
+    let (nx, ny) = options.tiles;
+    let mut report = SplitReport {
+        tiles: total,
+        left_out: kept.len() - total,
+        first: String::new(),
+        output_bytes: 0,
+        seconds: 0.0,
+    };
+    for (rank, (i, _)) in kept.iter().enumerate().filter(|(_, k)| **k).enumerate() {
+        let rank = rank as u64;
+        check_stop(progress, "splitting")?;
+        let at = (i as u64 % nx, i as u64 / nx);
+        let one = One { at, tiles: (nx, ny), rank, total: total as u64, halo: options.halo };
+        let path = name(base, options.scheme, rank, total as u64);
+        let window = Window::new(&source, describe(&source, &families, options.scheme, one, &path)?);
+        let done = copy_of(&window, &path, &options.copy, engine, progress, Lasting::Relaxed, None);
+        let done = done.inspect_err(|e| {
+            // What a copy would go on from: splitting begins anew.
+            if matches!(e, Error::Interrupted(_) | Error::Io { .. }) {
+                give_up(&path);
+            }
+        })?;
+        report.output_bytes += done.output_bytes;
+        if rank == 0 {
+            report.first = done.output;
+        }
+    }
+    report.seconds = begun.elapsed().as_secs_f64();
+    Ok(report)
+}
+
+/// The file of a tile.
+fn name(base: &Path, scheme: TileScheme, rank: u64, total: u64) -> PathBuf {
+    let digits = (total - 1).max(1).to_string().len();
+    let four = digits.max(4);
+    let end = match scheme {
+        TileScheme::Nemo => format!("_{rank:0four$}.nc"),
+        TileScheme::Fms => format!(".nc.{rank:0width$}", width = if digits > 4 { 6 } else { 4 }),
+        TileScheme::Roms => format!(".{rank:0digits$}.nc"),
+        TileScheme::Wrf => format!("_{rank:0four$}"),
+    };
+    let mut name = base.file_name().unwrap_or_default().to_os_string();
+    name.push(end);
+    base.with_file_name(name)
+}
+
+/// By tile, row after row, whether it is written.
+fn kept_tiles(source: &Dataset, families: &Families, options: &SplitOptions) -> Result<Vec<bool>> {
+    let (nx, ny) = options.tiles;
+    let all = nx.saturating_mul(ny) as usize;
+    let Some(mask) = &options.mask else { return Ok(vec![true; all]) };
+    if options.scheme == TileScheme::Wrf {
+        return Err(Error::Invalid("WRF writes every tile: a mask makes no sense".into()));
+    }
+    let v = source.var(mask)?;
+    let schema = source.schema();
+    let var = schema.var(v);
+    let (x, y) = (families.x.main(), families.y.main());
+    let place = |d| var.dims.iter().position(|&o| o == d);
+    let (Some(px), Some(py), DType::Atomic(kind)) = (place(x), place(y), var.dtype) else {
+        return Err(Error::Invalid(format!("the mask `{mask}` is not a number over the split dimensions")));
+    };
+    let missing: Vec<Vec<u8>> = ["_FillValue", "missing_value"]
+        .iter()
+        .filter_map(|n| var.attr(n).filter(|a| a.dtype == var.dtype)?.values.bytes().map(<[u8]>::to_vec))
+        .collect();
+    let mut kept = Vec::with_capacity(all);
+    for j in 0..ny {
+        for i in 0..nx {
+            // The first of all other dimensions: the surface, now.
+            let mut slab = Hyperslab::new(&vec![0; var.dims.len()], &vec![1; var.dims.len()]);
+            for (at, family, tiles, axis) in [(i, &families.x, nx, px), (j, &families.y, ny, py)] {
+                let (from, to) = family.cut(schema.dim(family.main()).len, at, tiles);
+                slab.start[axis] = from;
+                slab.count[axis] = to - from;
+            }
+            let values = source.read(v, &slab)?;
+            let bytes = values.bytes().unwrap_or(&[]);
+            kept.push(
+                bytes.chunks_exact(kind.size()).any(|b| is_set(kind, b) && !missing.iter().any(|m| m == b)),
+            );
+        }
+    }
+    Ok(kept)
+}
+
+/// Whether a mask's value says that there is something.
+fn is_set(kind: Atomic, b: &[u8]) -> bool {
+    match kind {
+        Atomic::Float => {
+            b.try_into().is_ok_and(|b| f32::from_ne_bytes(b) != 0.0 && !f32::from_ne_bytes(b).is_nan())
+        }
+        Atomic::Double => {
+            b.try_into().is_ok_and(|b| f64::from_ne_bytes(b) != 0.0 && !f64::from_ne_bytes(b).is_nan())
+        }
+        _ => b.iter().any(|&x| x != 0),
+    }
+}

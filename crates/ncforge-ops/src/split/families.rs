@@ -1,0 +1,197 @@
+//! Which dimensions are split, and where.
+
+use ncforge::dataset::Dataset;
+use ncforge::error::{Error, Result};
+use ncforge::model::{DimId, Schema};
+
+use super::{SplitOptions, TileScheme};
+
+/// A dimension that is cut with others at the same places.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) struct Member {
+    pub(super) dim: DimId,
+    pub(super) edge: Edge,
+}
+
+/// How a dimension's points lie beside those of the main one.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Edge {
+    /// They are the same.
+    Centre,
+    /// One more: the first tile has it (FMS: symmetric memory).
+    FirstHasMore,
+    /// One more: the last tile has it (WRF: staggered).
+    LastHasMore,
+    /// One less: between the points, the first tile has one less (ROMS: velocity).
+    FirstHasLess,
+}
+
+/// The dimensions of one direction; the first is the main one.
+#[derive(Clone, Debug)]
+pub(super) struct Family {
+    pub(super) members: Vec<Member>,
+}
+
+impl Family {
+    pub(super) fn main(&self) -> DimId {
+        self.members[0].dim
+    }
+
+    /// Where tile `at` of `tiles` lies on the main dimension of length `n`: from, to.
+    #[allow(clippy::unused_self, reason = "a family is cut in one way")]
+    pub(super) fn cut(&self, n: u64, at: u64, tiles: u64) -> (u64, u64) {
+        let edge = |i: u64| (u128::from(n) * u128::from(i) / u128::from(tiles)) as u64;
+        (edge(at), edge(at + 1))
+    }
+
+    /// Where a tile lies on a member, given where on the main dimension.
+    pub(super) fn cut_of(edge: Edge, main: (u64, u64), last: bool) -> (u64, u64) {
+        let (from, to) = main;
+        match edge {
+            Edge::Centre => (from, to),
+            Edge::FirstHasMore => (from + u64::from(from > 0), to + 1),
+            Edge::LastHasMore => (from, to + u64::from(last)),
+            Edge::FirstHasLess => (from.saturating_sub(1), to - 1),
+        }
+    }
+}
+
+/// Both directions.
+#[derive(Clone, Debug)]
+pub(super) struct Families {
+    pub(super) x: Family,
+    pub(super) y: Family,
+}
+
+impl Families {
+    pub(super) fn of(source: &Dataset, options: &SplitOptions) -> Result<Families> {
+        let schema = source.schema();
+        let by_name = |name: &str| schema.dims_in(Schema::ROOT).find(|d| schema.dim(*d).name == name);
+        let need = |name: &str| {
+            by_name(name).ok_or_else(|| Error::NotFound {
+                kind: "dimension",
+                name: name.to_owned(),
+                path: source.path().display().to_string(),
+            })
+        };
+        let usual = options.scheme.dims().and_then(|[x, y]| Some((by_name(x)?, by_name(y)?)));
+        let mains = match &options.dims {
+            Some((x, y)) => (need(x)?, need(y)?),
+            None => usual.or_else(|| last_two(schema)).ok_or_else(|| {
+                Error::Invalid("no variable has two fixed dimensions to split; --dims X,Y names them".into())
+            })?,
+        };
+        let named = |main: DimId, others: &[(&str, Edge)]| {
+            let mut members = vec![Member { dim: main, edge: Edge::Centre }];
+            for (name, edge) in others {
+                if let Some(dim) = by_name(name).filter(|d| *d != main) {
+                    members.push(Member { dim, edge: *edge });
+                }
+            }
+            Family { members }
+        };
+        let (x, y) = match options.scheme {
+            TileScheme::Roms => (
+                named(
+                    mains.0,
+                    &[("xi_v", Edge::Centre), ("xi_u", Edge::FirstHasLess), ("xi_psi", Edge::FirstHasLess)],
+                ),
+                named(
+                    mains.1,
+                    &[
+                        ("eta_u", Edge::Centre),
+                        ("eta_v", Edge::FirstHasLess),
+                        ("eta_psi", Edge::FirstHasLess),
+                    ],
+                ),
+            ),
+            TileScheme::Wrf => (
+                named(mains.0, &[("west_east_stag", Edge::LastHasMore)]),
+                named(mains.1, &[("south_north_stag", Edge::LastHasMore)]),
+            ),
+            TileScheme::Nemo | TileScheme::Fms => {
+                let corners = options.scheme == TileScheme::Fms;
+                (beside(schema, mains.0, mains.1, 1, corners), beside(schema, mains.1, mains.0, 2, corners))
+            }
+        };
+        let families = Families { x, y };
+        families.check(schema, options)?;
+        Ok(families)
+    }
+
+    fn check(&self, schema: &Schema, options: &SplitOptions) -> Result<()> {
+        for (family, tiles) in [(&self.x, options.tiles.0), (&self.y, options.tiles.1)] {
+            let n = schema.dim(family.main()).len;
+            if tiles == 0 || tiles > n {
+                return Err(Error::Invalid(format!(
+                    "dimension `{}` of length {n} cannot be split into {tiles} tiles",
+                    schema.dim(family.main()).name
+                )));
+            }
+            for m in &family.members {
+                let d = schema.dim(m.dim);
+                let want = match m.edge {
+                    Edge::Centre => n,
+                    Edge::FirstHasMore | Edge::LastHasMore => n + 1,
+                    Edge::FirstHasLess => n - 1,
+                };
+                if d.len != want {
+                    return Err(Error::Invalid(format!(
+                        "dimension `{}` has length {}, not {want}",
+                        d.name, d.len
+                    )));
+                }
+                if d.unlimited {
+                    return Err(Error::Invalid(format!(
+                        "dimension `{}` is unlimited and cannot be split",
+                        d.name
+                    )));
+                }
+                // Tiles of one point would have none of those between.
+                if m.edge == Edge::FirstHasLess && n / tiles < 2 {
+                    return Err(Error::Invalid(format!(
+                        "tiles of one point have nothing along `{}`",
+                        d.name
+                    )));
+                }
+            }
+        }
+        Ok(())
+    }
+}
+
+/// The last two dimensions of the variable with the most values: fastest, second.
+fn last_two(schema: &Schema) -> Option<(DimId, DimId)> {
+    let size = |v| schema.shape(v).iter().fold(1u64, |a, &n| a.saturating_mul(n));
+    let fixed = |d: &DimId| !schema.dim(*d).unlimited && schema.dim(*d).group == Schema::ROOT;
+    let v = schema
+        .var_ids()
+        .filter(|v| {
+            let dims = &schema.var(*v).dims;
+            dims.len() >= 2 && dims[dims.len() - 2..].iter().all(fixed)
+        })
+        .max_by_key(|v| (size(*v), std::cmp::Reverse(v.0)))?;
+    let dims = &schema.var(v).dims;
+    Some((dims[dims.len() - 1], dims[dims.len() - 2]))
+}
+
+/// The main dimension, and those that stand at its place (counted from the last) in other variables and have its length,
+/// or with `corners` one more.
+fn beside(schema: &Schema, main: DimId, other: DimId, from_end: usize, corners: bool) -> Family {
+    let n = schema.dim(main).len;
+    let mut members = vec![Member { dim: main, edge: Edge::Centre }];
+    for var in schema.vars.iter().filter(|v| v.dims.len() >= 2) {
+        let d = var.dims[var.dims.len() - from_end];
+        let dim = schema.dim(d);
+        if d == other || dim.unlimited || members.iter().any(|m| m.dim == d) {
+            continue;
+        }
+        let edge = match dim.len {
+            len if len == n => Edge::Centre,
+            len if corners && len == n + 1 => Edge::FirstHasMore,
+            _ => continue,
+        };
+        members.push(Member { dim: d, edge });
+    }
+    Family { members }
+}

@@ -1,0 +1,55 @@
+//! Choosing: how an array is cut into chunks, so that the reads that people do are fast, without their being asked.
+//!
+//! What goes in is what is known of the array ([`Axis`], element size, [`Coding`]), of the reads ([`Access`], or
+//! nothing) and of the machine ([`Machine`]); what comes out is a chunk shape and, for each kind of read, what it
+//! will cost and what the best shape for it alone would cost ([`Choice`]). No file is touched here.
+//!
+//! The way to the answer:
+//!
+//! 1. Each access becomes a box of counts ([`pattern`]): dimensions are recognised by the CF conventions ([`axes`]).
+//! 2. The price of reading such a box at a random place is counted exactly from the chunk grid ([`cost`]).
+//! 3. Left alone, the price is a posynomial in the chunk lengths, so its minimum is that of a convex function of
+//!    their logarithms ([`geometric`]); the *size* of a chunk comes out with its shape.
+//! 4. Around that point, and around those of every access alone, lengths that leave no overhang are searched
+//!    with the exact price ([`search`]).
+//! 5. Each access is weighed by its own best price, so that none is sacrificed unasked ([`choose()`]).
+//!
+//! How much a reader should keep for such reads is told by [`keep`].
+//!
+//! ```
+//! use ncforge_ops::tune::{Access, Axis, Coding, Machine, Request, Role, choose};
+//! // Twenty years of daily maps, float, deflated.
+//! let axes = [
+//!     Axis::new("time", 7305, Role::Time).unlimited(),
+//!     Axis::new("lat", 181, Role::Y),
+//!     Axis::new("lon", 360, Role::X),
+//! ];
+//! let machine = Machine::default();
+//! let request = Request::new(&axes, 4, Coding::deflate(4), &machine);
+//! let choice = choose(&request)?;
+//! // A series and a map both decode less than a hundredth of the array.
+//! let all = 7305.0 * 181.0 * 360.0 * 4.0;
+//! assert!(choice.told[..2].iter().all(|read| read.chosen.decoded < all / 100.0));
+//! let request = Request { accesses: Access::parse("series", &["time", "lat", "lon"])?, ..request };
+//! assert!(choose(&request)?.chunks[0] > choice.chunks[0]);
+//! # Ok::<(), ncforge::Error>(())
+//! ```
+
+pub mod axes;
+pub mod choose;
+pub mod codec;
+pub mod coding;
+pub mod cost;
+pub mod geometric;
+pub mod keep;
+pub mod machine;
+pub mod pattern;
+pub mod search;
+
+pub use axes::{Axis, Role, Roles, axes_along, axes_of};
+pub use choose::{Choice, Contender, Contest, Depth, Limits, Prediction, Request, choose};
+pub use coding::Coding;
+pub use cost::{Cost, Grid, touched};
+pub use keep::{CacheAdvice, Row};
+pub use machine::{Calibration, Machine, StorageKind};
+pub use pattern::{Access, Extent, Kind, Pattern};

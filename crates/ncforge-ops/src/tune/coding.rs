@@ -1,0 +1,111 @@
+//! How an array's chunks are encoded, as far as it matters for time and size.
+
+use ncforge::model::Filter;
+
+/// The number of the filter deflate.
+const DEFLATE: u16 = 1;
+
+/// Sizes of chunks, in decoded bytes, at which a decoder's rate is known; between them it is interpolated.
+pub const SIZES: [u64; 5] = [4 << 10, 16 << 10, 64 << 10, 256 << 10, 1 << 20];
+
+/// How an array's chunks are encoded, as far as it matters for time and size.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Coding {
+    /// Whether there is anything to decode. Plain chunks can be read in part.
+    pub filtered: bool,
+    /// Stored bytes ÷ decoded bytes in large chunks.
+    pub fraction: f64,
+    /// Bytes that every chunk stores besides: code tables, matches that a new beginning misses.
+    pub per_chunk: f64,
+    /// Rate of decoding one large chunk (1 MiB and more) on one thread, decoded bytes a second.
+    pub decode: f64,
+    /// How many times longer a byte takes in chunks of [`SIZES`] than in large ones. An encoder can tell the
+    /// planes of shuffled values apart only where they are long, and then decoding those that are
+    /// random is copying.
+    pub slower: [f64; SIZES.len()],
+    /// How many times as long zlib needs, and a loop that undoes the shuffle byte by byte: for readers that have those.
+    pub zlib: f64,
+    /// How many times as long a chunk takes that the end of an axis cuts off as one that it does not: what sticks out is fill, which lies
+    /// between the values and may be decoded a code at a time where values are copied.
+    pub edge: f64,
+    /// What each thread more adds while chunks are decoded. `None`: [`Machine::gain`](super::Machine), as of everything else.
+    pub gain: Option<f64>,
+    /// Whether the rates were timed on the machine that reads. Otherwise they are those of the machine of
+    /// [`Machine::default`](super::Machine).
+    pub timed: bool,
+}
+
+impl Coding {
+    /// Values as they are.
+    pub fn none() -> Self {
+        Coding {
+            filtered: false,
+            fraction: 1.0,
+            per_chunk: 0.0,
+            decode: f64::INFINITY,
+            slower: [1.0; SIZES.len()],
+            zlib: 1.0,
+            edge: 1.0,
+            gain: None,
+            timed: false,
+        }
+    }
+
+    /// Shuffle and deflate, where no sample of the data was taken. The rate hardly depends on the level.
+    pub fn deflate(level: u32) -> Self {
+        if level == 0 {
+            return Coding { filtered: true, per_chunk: 16.0, decode: 6e9, ..Coding::none() };
+        }
+        Coding {
+            filtered: true,
+            fraction: 0.5,
+            per_chunk: 160.0,
+            decode: 1.3e9,
+            slower: [1.8, 1.6, 1.6, 1.4, 1.0],
+            zlib: 3.3,
+            edge: 1.0,
+            gain: None,
+            timed: false,
+        }
+    }
+
+    /// Shuffle and zstd, where no sample was taken.
+    pub fn zstd() -> Self {
+        Coding { per_chunk: 100.0, decode: 2e9, zlib: 1.0, ..Coding::deflate(1) }
+    }
+
+    /// What is usual for a chain of filters.
+    pub fn of_chain(chain: &[Filter]) -> Self {
+        let has = |id: u16| chain.iter().any(|f| f.id == id);
+        match () {
+            () if chain.is_empty() => Coding::none(),
+            () if has(DEFLATE) => Coding::deflate(1),
+            () => Coding::zstd(),
+        }
+    }
+
+    /// Stored bytes of a chunk of so many decoded ones.
+    pub fn stored(&self, bytes: f64) -> f64 {
+        if self.filtered { (self.fraction * bytes + self.per_chunk).min(bytes + 64.0) } else { bytes }
+    }
+
+    /// Seconds that decoding one chunk of so many bytes takes one thread.
+    ///
+    /// ```
+    /// use ncforge_ops::tune::Coding;
+    /// let c = Coding { decode: 1e9, slower: [2.0, 2.0, 2.0, 1.5, 1.0], ..Coding::deflate(1) };
+    /// assert_eq!(c.seconds(1e9), 1.0);
+    /// assert_eq!(c.seconds(1000.0), 2e-6);
+    /// assert!(c.seconds(131072.0) > 1.5 * 131072e-9 && c.seconds(131072.0) < 2.0 * 131072e-9);
+    /// ```
+    pub fn seconds(&self, bytes: f64) -> f64 {
+        if !self.filtered || bytes <= 0.0 {
+            return 0.0;
+        }
+        let at = (bytes / SIZES[0] as f64).log(4.0).clamp(0.0, (SIZES.len() - 1) as f64);
+        let low = (at as usize).min(SIZES.len() - 2);
+        let part = at - low as f64;
+        let slower = self.slower[low] * (1.0 - part) + self.slower[low + 1] * part;
+        bytes * slower / self.decode
+    }
+}

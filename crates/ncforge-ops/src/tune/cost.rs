@@ -1,0 +1,521 @@
+//! What a read costs: chunks, requests and bytes counted from the chunk grid, and priced with a machine's rates.
+//!
+//! A box of `A` elements at a uniformly random place of an axis of `d` meets `1 + (A-1)/c` chunks of length `c` on
+//! average where edges do not matter (Otoo, Rotem and Seshadri, "Optimal chunking of large multidimensional arrays
+//! for data warehousing", DOLAP 2007); [`touched`] is the exact mean, edges counted, and `ceil(d/c)` for the whole
+//! axis. Counts of several axes multiply, because places on them are independent.
+//!
+//! **What a read is here:** the first one after a file was opened. Nothing of it is in the engine's memory: the index
+//! of the variable's chunks is read (all of it, so that very many chunks cost every reader), no decoded chunk is
+//! kept from before. The program has been running, though: threads wait for work, and memory need not be cleared by the
+//! system. The file is where [`Machine::request`] and [`Machine::bandwidth`] say: in the page cache, unless other
+//! rates are given. Loops of reads cost less, because the engine keeps what they come back to; they cost least
+//! with the same shapes.
+//!
+//! The price follows what the engine does: filtered chunks are decoded whole, in parallel, after neighbours in the
+//! file were fetched together; of plain chunks and runs only the wanted rows are read, over small gaps in one
+//! request; values then go to the caller's memory row by row, where short rows wait for memory.
+
+use serde::Serialize;
+
+use super::coding::Coding;
+use super::machine::Machine;
+use super::pattern::Pattern;
+
+/// Neighbouring encoded chunks are fetched together up to this many bytes, but cut, down to the second number, so
+/// that every thread has several.
+const JOIN: (f64, f64) = (1048576.0, 65536.0);
+/// In plain data, gaps up to this many bytes are read through …
+const GAP: f64 = 4096.0;
+/// … and requests are cut at this many.
+const BLOCK: f64 = 131072.0;
+/// Reads of chunks that decode to fewer bytes than these are done by one thread.
+const ONE_THREAD_DECODED_BYTES: f64 = 131072.0;
+/// Reads of plain data of fewer bytes than these are done by one thread.
+const ONE_THREAD_PLAIN_BYTES: f64 = 524288.0;
+/// Plain data are given to threads by this many bytes.
+const TASK: f64 = 4194304.0;
+/// Bytes of a line of memory.
+const LINE: f64 = 64.0;
+/// What an element that has no neighbour beside it takes of the time of a row.
+const SINGLE: f64 = 0.15;
+/// Rows of at least this many bytes are written to their place by the decoder itself, if all of a chunk is wanted.
+const DIRECT: f64 = 512.0;
+/// Results up to this size stay in the processor's cache, where nobody waits for lines.
+const CACHED: f64 = 1048576.0;
+/// What a core's own cache holds of lines that are written to again and again …
+const OWN: f64 = 262144.0;
+/// … and the last cache of the processor.
+const LAST: f64 = 16777216.0;
+/// How many times faster the last cache is than memory.
+const NEAR: f64 = 6.0;
+/// Storage that answers within this many seconds is the page cache.
+const MEMORY: f64 = 20e-6;
+/// Chunks in a node of HDF5's index: 64 fit, and nodes that are filled in order stay nine tenths full.
+const NODE: f64 = 58.0;
+/// Bytes of a chunk's entry in the index: its size and place, and one number a dimension.
+const ENTRY: (f64, f64) = (24.0, 8.0);
+
+/// An array and how it is cut.
+#[derive(Clone, Copy, Debug)]
+pub struct Grid<'a> {
+    /// Length of each axis.
+    pub lens: &'a [u64],
+    /// Chunk lengths; `None`: one run of bytes.
+    pub chunk: Option<&'a [u64]>,
+    /// Bytes of an element.
+    pub element: u64,
+    /// How chunks are encoded.
+    pub coding: Coding,
+}
+
+/// Elements at equal distances.
+struct Row {
+    elements: f64,
+    /// Elements from one to the next in the chunk, and in the result.
+    from: f64,
+    to: f64,
+}
+
+/// Chunks along an axis that a read meets, on average.
+struct Met {
+    chunks: f64,
+    /// How often the one that the end of the axis cuts off is among them.
+    cut: f64,
+}
+
+/// The decoding of a read, by one thread.
+#[derive(Default)]
+struct Decoding {
+    seconds: f64,
+    /// How much longer a chunk takes that is cut off than the mean of those that are met …
+    longer: f64,
+    /// … and how likely there is one.
+    chance: f64,
+}
+
+/// What a read needs, on average over all places where its box may lie.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Serialize)]
+pub struct Cost {
+    /// Chunks touched.
+    pub chunks: f64,
+    /// Requests to the storage.
+    pub requests: f64,
+    /// Bytes fetched.
+    pub fetched: f64,
+    /// Bytes decoded.
+    pub decoded: f64,
+    /// Bytes that were asked for.
+    pub delivered: f64,
+    /// Predicted time.
+    pub seconds: f64,
+}
+
+/// Mean number of chunks of length `c` that `a` neighbouring elements meet on an axis of `d`, over all places:
+/// exact.
+///
+/// ```
+/// use ncforge_ops::tune::touched;
+/// assert_eq!(touched(10, 10, 4), 3.0);
+/// assert_eq!(touched(1, 10, 4), 1.0);
+/// assert_eq!(touched(2, 10, 4), 1.0 + 2.0 / 9.0); // two of the nine places lie across a border
+/// ```
+pub fn touched(a: u64, d: u64, c: u64) -> f64 {
+    let (d, c) = (d.clamp(1, 1 << 60), c.max(1));
+    let a = a.clamp(1, d);
+    if a == d {
+        return d.div_ceil(c) as f64;
+    }
+    // Sum of floor(k/c) for k below n.
+    let floors = |n: u64| {
+        let (q, c, n) = (u128::from(n / c), u128::from(c), u128::from(n));
+        c * (q * q.saturating_sub(1) / 2) + q * (n - q * c)
+    };
+    let places = d - a + 1;
+    let crossed = floors(d) - floors(a - 1) - floors(places);
+    1.0 + crossed as f64 / places as f64
+}
+
+impl Grid<'_> {
+    /// The cost of one read of `pattern` at a random place.
+    pub fn read(&self, pattern: &Pattern, machine: &Machine) -> Cost {
+        let met = |d: usize| {
+            let (a, len, c) = (pattern.counts[d], self.lens[d], self.chunk_len(d));
+            // The last chunk is met from so many places.
+            let (places, last) = (len.saturating_sub(a).saturating_add(1), len % c);
+            Met { chunks: touched(a, len, c), cut: last.min(places) as f64 / places as f64 }
+        };
+        let met: Vec<Met> = (0..self.lens.len()).map(met).collect();
+        self.price(&pattern.counts, &met, machine)
+    }
+
+    /// The cost of reading `counts` elements from `start` on.
+    ///
+    /// ```
+    /// use ncforge_ops::tune::{Coding, Grid, Machine};
+    /// let grid = Grid { lens: &[100, 100], chunk: Some(&[10, 10]), element: 4, coding: Coding::deflate(1) };
+    /// assert_eq!(grid.at(&[0, 5], &[10, 10], &Machine::default()).chunks, 2.0);
+    /// ```
+    pub fn at(&self, start: &[u64], counts: &[u64], machine: &Machine) -> Cost {
+        let met = |d: usize| {
+            let (c, n) = (self.chunk_len(d), counts[d].max(1));
+            let (first, last) = (start[d] / c, start[d].saturating_add(n - 1) / c);
+            let cut = !self.lens[d].is_multiple_of(c) && last >= self.lens[d] / c;
+            Met { chunks: (last - first + 1) as f64, cut: f64::from(u8::from(cut)) }
+        };
+        let met: Vec<Met> = (0..self.lens.len()).map(met).collect();
+        self.price(counts, &met, machine)
+    }
+
+    fn chunk_len(&self, d: usize) -> u64 {
+        self.chunk.map_or(self.lens[d], |c| c[d]).max(1)
+    }
+
+    /// Chunks that the whole array has.
+    fn all_chunks(&self) -> f64 {
+        (0..self.lens.len()).map(|d| self.lens[d].div_ceil(self.chunk_len(d)).max(1) as f64).product()
+    }
+
+    /// What decoding the chunks that a read meets takes one thread. `each`: seconds for one chunk, the mean of all that the array has.
+    fn decoding(&self, met: &[Met], each: f64) -> Decoding {
+        let chunks: f64 = met.iter().map(|m| m.chunks).product();
+        // How many of some chunks are cut off along one axis or another.
+        let part =
+            |along: &dyn Fn(usize) -> f64| 1.0 - (0..met.len()).map(|d| 1.0 - along(d)).product::<f64>();
+        let of_all = part(&|d| match self.lens[d] % self.chunk_len(d) {
+            0 => 0.0,
+            _ => 1.0 / self.lens[d].div_ceil(self.chunk_len(d)) as f64,
+        });
+        let here = chunks * part(&|d| met[d].cut / met[d].chunks);
+        let whole = each / (1.0 + of_all * (self.coding.edge - 1.0));
+        let cut = whole * self.coding.edge;
+        let seconds = chunks * whole + here * (cut - whole);
+        Decoding { seconds, longer: cut - seconds / chunks, chance: here.min(1.0) }
+    }
+
+    fn price(&self, counts: &[u64], met: &[Met], machine: &Machine) -> Cost {
+        let rank = self.lens.len();
+        let touched: &[f64] = &met.iter().map(|m| m.chunks).collect::<Vec<_>>();
+        let chunk = |d: usize| self.chunk_len(d);
+        let element = self.element.max(1) as f64;
+        let chunks: f64 = touched.iter().product();
+        let bytes: f64 = (0..rank).map(|d| chunk(d) as f64).product::<f64>() * element;
+        let elements: f64 = counts.iter().map(|&n| n as f64).product();
+        let delivered = elements * element;
+
+        let mut cost = Cost { chunks, delivered, ..Cost::default() };
+        // What one thread would need, how much of it for decoding, and how many parts it comes in.
+        let (cpu, tasks, alone);
+        let mut decoding = Decoding::default();
+        if self.chunk.is_some() && (self.coding.filtered || machine.hdf5) {
+            let stored = self.coding.stored(bytes);
+            // Chunks that follow one another in the file come in one request.
+            let mut run = 1.0;
+            for d in (0..rank).rev() {
+                run *= touched[d];
+                if touched[d] < self.lens[d].div_ceil(chunk(d)) as f64 {
+                    break;
+                }
+            }
+            cost.fetched = chunks * stored;
+            let most = (cost.fetched / (4.0 * machine.threads)).clamp(JOIN.1, JOIN.0);
+            cost.requests = match machine.hdf5 {
+                true => chunks,
+                false => (chunks / run).max(cost.fetched / most).min(chunks),
+            };
+            cost.decoded = if self.coding.filtered { chunks * bytes } else { 0.0 };
+            let whole = (0..rank).all(|d| counts[d] == self.lens[d] || chunk(d) == 1);
+            let memory = if whole { 0.0 } else { bytes / near(machine.keep, chunks * bytes, LAST) };
+            let moved = self.scatter(counts, touched, whole, machine);
+            let decoder = if self.coding.timed { machine.timed } else { machine.decoder };
+            let zlib = if machine.hdf5 { self.coding.zlib } else { 1.0 };
+            let decode = self.coding.seconds(bytes) * zlib / decoder;
+            let nodes = (chunks / run * (1.0 + (run - 1.0) / NODE)).min((self.all_chunks() / NODE).max(1.0));
+            decoding = self.decoding(met, decode);
+            cpu = decoding.seconds + chunks * (machine.chunk + memory) + nodes * machine.find + moved;
+            (tasks, alone) = (cost.requests, chunks * bytes < ONE_THREAD_DECODED_BYTES);
+        } else {
+            let (requests, span) = self.plain_requests(counts, touched, element);
+            cost.requests = chunks * requests.max(requests * span / BLOCK);
+            cost.fetched = chunks * requests * span;
+            let own = if self.chunk.is_some() { chunks * machine.chunk } else { 0.0 };
+            cpu = own + self.scatter(counts, touched, true, machine);
+            tasks = if self.chunk.is_some() { chunks } else { (delivered / TASK).max(1.0) };
+            alone = delivered.max(cost.fetched) < ONE_THREAD_PLAIN_BYTES;
+        }
+        let waiting = cost.requests * machine.request / machine.in_flight.min(cost.requests).max(1.0);
+        // What comes from the page cache is copied by the threads themselves; a small file is in the processor's cache.
+        let (cpu, fetch) = if machine.request < MEMORY {
+            let file =
+                self.all_chunks() * if self.coding.filtered { self.coding.stored(bytes) } else { bytes };
+            (cpu + waiting + cost.fetched / near(machine.bandwidth, file, LAST), 0.0)
+        } else {
+            (cpu, waiting + cost.fetched / machine.bandwidth)
+        };
+        let index = match self.chunk {
+            Some(_) => {
+                let length = (ENTRY.0 + ENTRY.1 * rank as f64) / (ENTRY.0 + ENTRY.1 * 3.0);
+                self.all_chunks() * machine.index * length + machine.request
+            }
+            None => 0.0,
+        };
+        let gain = self.coding.gain.unwrap_or(machine.gain);
+        let shared = if alone { cpu } else { together(cpu, gain, &decoding, tasks, machine) };
+        cost.seconds = machine.read + index + shared + fetch;
+        cost
+    }
+
+    /// What one thread does to move decoded values to the caller's memory. `whole`: no chunk is wanted in part.
+    fn scatter(&self, counts: &[u64], touched: &[f64], whole: bool, machine: &Machine) -> f64 {
+        let element = self.element.max(1) as f64;
+        let elements: f64 = counts.iter().map(|&n| n as f64).product();
+        let chunks: f64 = touched.iter().product();
+        let delivered = elements * element;
+        let row = self.row(counts, touched);
+        // What is written side by side.
+        let unit = if row.to == 1.0 { row.elements } else { 1.0 };
+        let (units, bytes) = (elements / unit, unit * element);
+        // A line is fetched when it is first written to. Those of a chunk are met again when the next
+        // one writes beside it, unless there are too many to be still in the cache.
+        let first = match delivered {
+            n if n <= CACHED => 0.0,
+            n if n <= LAST => machine.line / NEAR,
+            _ => machine.line,
+        };
+        let again = match units / chunks * bytes.max(LINE) {
+            _ if delivered <= CACHED => 0.0,
+            n if n <= OWN => 0.0,
+            n if n <= LAST => machine.line / NEAR,
+            _ => machine.line,
+        };
+        let new = (bytes / LINE).min(1.0);
+        let mut seconds = elements / row.elements * machine.row + units * (new * first + (1.0 - new) * again);
+        let long = row.from == 1.0 && row.to == 1.0;
+        let straight = long && whole && row.elements >= 0.99 * elements / chunks;
+        if !long {
+            seconds += elements * machine.row * SINGLE;
+        } else if whole && (straight || bytes >= DIRECT) {
+            seconds += delivered / (machine.deliver * NEAR);
+        } else {
+            seconds += delivered / near(machine.deliver, delivered, CACHED);
+        }
+        seconds
+    }
+
+    /// The longest run of elements at equal distances that a chunk's part of a read consists of: axes that follow one
+    /// another without a gap in both places are one, those of which there is one element are none.
+    fn row(&self, counts: &[u64], touched: &[f64]) -> Row {
+        let mut row: Option<Row> = None;
+        // Elements from one to the next along an axis, in the chunk and in the result.
+        let (mut from, mut to) = (1.0, 1.0);
+        for d in (0..counts.len()).rev() {
+            let n = counts[d] as f64 / touched[d];
+            if n > 1.0 {
+                match &mut row {
+                    None => row = Some(Row { elements: n, from, to }),
+                    Some(r) if from == r.elements * r.from && to == r.elements * r.to => r.elements *= n,
+                    Some(_) => break,
+                }
+            }
+            from *= self.chunk_len(d) as f64;
+            to *= counts[d] as f64;
+        }
+        row.unwrap_or(Row { elements: 1.0, from: 1.0, to: 1.0 })
+    }
+
+    /// Requests in one plain chunk (or run), and the bytes of each.
+    fn plain_requests(&self, counts: &[u64], touched: &[f64], element: f64) -> (f64, f64) {
+        let (mut requests, mut span, mut pitch) = (1.0, element, element);
+        for d in (0..self.lens.len()).rev() {
+            let n = counts[d] as f64 / touched[d];
+            if requests == 1.0 && pitch - span <= GAP {
+                span += (n - 1.0).max(0.0) * pitch;
+            } else {
+                requests *= n.max(1.0);
+            }
+            pitch *= self.chunk_len(d) as f64;
+        }
+        (requests, span)
+    }
+}
+
+/// A rate of memory, for so many bytes in all that are in the processor's cache up to `cache`.
+fn near(rate: f64, bytes: f64, cache: f64) -> f64 {
+    if bytes <= cache { rate * NEAR } else { rate }
+}
+
+/// Seconds of work that one thread would do in `cpu`, done by all that can help: in whole tasks, after they were started. `gain`: what each
+/// thread more adds to the decoding in it.
+fn together(cpu: f64, gain: f64, decoding: &Decoding, tasks: f64, machine: &Machine) -> f64 {
+    let helpers = machine.threads.min(tasks).max(1.0);
+    if helpers <= 1.0 {
+        return cpu;
+    }
+    // The last round of tasks leaves some threads without any.
+    let mut share = (tasks / helpers).ceil() / tasks;
+    // Chunks that are cut off come last, when the others are done or on their way.
+    let n = tasks.round().max(2.0);
+    let (each, by) = (cpu / n, machine.threads.min(n));
+    let long = (each + decoding.longer).clamp(0.0, cpu);
+    let other = (cpu - long) / (n - 1.0);
+    let before = (n - 1.0) / by;
+    let last = (before.ceil() * other).max(before.floor() * other + long);
+    share += decoding.chance * (last - (n / by).ceil() * each) / cpu.max(f64::MIN_POSITIVE);
+    // Threads that share a core make each other slow.
+    let slower = |gain: f64| helpers / (1.0 + gain * (helpers - 1.0));
+    let cpu_shared = (cpu - decoding.seconds) * slower(machine.gain) + decoding.seconds * slower(gain);
+    (cpu_shared * share + machine.wake * (1.0 - 1.0 / helpers)).min(cpu) + machine.wake / 2.0
+}
+
+#[cfg(test)]
+mod tests {
+    use proptest::prelude::*;
+
+    use super::*;
+
+    fn pattern(counts: &[u64]) -> Pattern {
+        Pattern { name: "p".into(), counts: counts.to_vec(), weight: 1.0 }
+    }
+
+    proptest! {
+        #[test]
+        fn touched_is_the_mean_over_all_places(d in 1u64..60, a in 1u64..60, c in 1u64..70) {
+            let a = a.min(d);
+            let sum: u64 = (0..=d - a).map(|s| (s + a - 1) / c - s / c + 1).sum();
+            let mean = sum as f64 / (d - a + 1) as f64;
+            prop_assert!((touched(a, d, c) - mean).abs() < 1e-12, "{} {}", touched(a, d, c), mean);
+        }
+
+        #[test]
+        fn costs_are_finite_and_cover_what_is_asked(
+            dims in prop::collection::vec((1u64..5000, 1u64..5000, 1u64..5000), 0..6),
+            filtered in any::<bool>(),
+        ) {
+            let lens: Vec<u64> = dims.iter().map(|d| d.0).collect();
+            let chunk: Vec<u64> = dims.iter().map(|d| d.1.min(d.0)).collect();
+            let counts: Vec<u64> = dims.iter().map(|d| d.2.min(d.0)).collect();
+            let coding = if filtered { Coding::deflate(4) } else { Coding::none() };
+            let grid = Grid { lens: &lens, chunk: Some(&chunk), element: 4, coding };
+            let cost = grid.read(&pattern(&counts), &Machine::default());
+            prop_assert!(cost.seconds.is_finite() && cost.seconds > 0.0);
+            let had = if filtered { cost.decoded } else { cost.fetched };
+            prop_assert!(had >= cost.delivered * 0.999, "{cost:?}");
+        }
+    }
+
+    #[test]
+    fn huge_axes_are_counted_exactly() {
+        let d = 1u64 << 40;
+        assert!((touched(2, d, 1000) - 1.001).abs() < 1e-9);
+        assert_eq!(touched(d, d, 1), d as f64);
+    }
+
+    /// Columns that lie a page apart in a large result: where they are long, every value waits for a line.
+    #[test]
+    fn thin_chunks_wait_for_memory() {
+        let coding = Coding { decode: 1e10, slower: [1.0; 5], ..Coding::deflate(1) };
+        let read = |lens: &[u64], chunk: &[u64]| {
+            let grid = Grid { lens, chunk: Some(chunk), element: 4, coding };
+            grid.read(&pattern(lens), &Machine::default()).seconds
+        };
+        let long = read(&[24, 3000, 512], &[24, 3000, 1]);
+        let rows = read(&[24, 3000, 512], &[24, 6, 512]);
+        assert!(long > 2.0 * rows, "{long} {rows}");
+        // The lines of short ones are in the cache when the next column comes.
+        let short = read(&[24, 100, 512], &[24, 100, 1]);
+        assert!(long > 40.0 * short, "{long} {short}");
+    }
+
+    /// What was timed here is not scaled by what is known of the machine.
+    #[test]
+    fn timed_rates_are_those_of_the_machine() {
+        let slow = Machine { decoder: 0.5 * Machine::default().decoder, ..Machine::default() };
+        let seconds = |timed: bool, machine: &Machine| {
+            let coding = Coding { timed, ..Coding::deflate(1) };
+            let grid = Grid { lens: &[100, 1000], chunk: Some(&[100, 1000]), element: 4, coding };
+            grid.read(&pattern(&[100, 1000]), machine).seconds
+        };
+        assert_eq!(seconds(true, &slow), seconds(true, &Machine::default()));
+        assert!(seconds(false, &slow) > 1.5 * seconds(false, &Machine::default()));
+    }
+
+    /// Two threads on one core are hardly faster than one.
+    #[test]
+    fn threads_that_share_a_core_gain_little() {
+        let grid =
+            Grid { lens: &[64, 4096], chunk: Some(&[1, 4096]), element: 4, coding: Coding::deflate(1) };
+        let seconds = |threads: f64, gain: f64| {
+            let machine = Machine { threads, gain, ..Machine::default() };
+            grid.read(&pattern(&[64, 4096]), &machine).seconds
+        };
+        let (one, two, shared, none) =
+            (seconds(1.0, 1.0), seconds(2.0, 1.0), seconds(2.0, 0.3), seconds(2.0, 0.0));
+        assert!(two < 0.6 * one && shared > 0.7 * one && shared < 0.9 * one, "{one} {two} {shared}");
+        assert!(none >= one && none < 1.2 * one, "{one} {none}");
+        // What is known of the data goes before what is known of the machine.
+        let known = Grid { coding: Coding { gain: Some(0.3), ..grid.coding }, ..grid };
+        let machine = Machine { threads: 2.0, gain: 1.0, ..Machine::default() };
+        let known = known.read(&pattern(&[64, 4096]), &machine).seconds;
+        assert!(known > 0.95 * shared && known <= shared, "{known} {shared}");
+    }
+
+    /// Another reader fetches chunks one by one, on storage that answers slowly, too, and takes whole what is not encoded.
+    #[test]
+    fn another_reader_goes_chunk_by_chunk() {
+        let lens = [1560, 128, 256];
+        let coded = Grid { lens: &lens, chunk: Some(&[10, 32, 64]), element: 4, coding: Coding::deflate(1) };
+        let plain = Grid { coding: Coding::none(), ..coded };
+        let own = Machine::with_storage(crate::tune::StorageKind::Nfs);
+        let map = pattern(&[1, 128, 256]);
+        let (ours, theirs) = (coded.read(&map, &own), coded.read(&map, &own.netcdf_c()));
+        assert!(ours.requests < 16.0 && theirs.requests == 16.0, "{ours:?} {theirs:?}");
+        assert!(theirs.seconds >= 16e-3 && ours.seconds < 12e-3, "{ours:?} {theirs:?}");
+        let (ours, theirs) = (plain.read(&map, &own), plain.read(&map, &own.netcdf_c()));
+        assert_eq!((theirs.fetched, theirs.decoded), (1310720.0, 0.0));
+        assert!(ours.fetched < theirs.fetched, "{ours:?}");
+    }
+
+    /// A chunk that the end of an axis cuts off may take ten times as long, and nobody can help with it.
+    #[test]
+    fn the_last_chunk_is_waited_for() {
+        let machine = Machine { gain: 1.0, wake: 0.0, ..Machine::default() };
+        let coding = |edge: f64| Coding { edge, decode: 1e9, slower: [1.0; 5], ..Coding::deflate(1) };
+        let grid = |edge: f64| Grid {
+            lens: &[100_000, 31],
+            chunk: Some(&[25_000, 16]),
+            element: 4,
+            coding: coding(edge),
+        };
+        let both = |edge: f64| grid(edge).at(&[0, 0], &[1, 31], &machine).seconds;
+        // As long as before altogether, nearly all of it in one chunk.
+        assert!(both(1e6) > 1.9 * both(1.0) && both(1e6) < 2.1 * both(1.0), "{} {}", both(1e6), both(1.0));
+        // A read of one of the two takes as long as that one does.
+        let one = |at: u64| grid(3.0).at(&[0, at], &[1, 1], &machine).seconds;
+        assert!((one(20) / one(3) - 3.0).abs() < 0.1, "{} {}", one(20), one(3));
+        let mean = |edge: f64| grid(edge).read(&pattern(&[1, 1]), &machine).seconds;
+        assert!((mean(3.0) - (16.0 * one(3) + 15.0 * one(20)) / 31.0).abs() < 1e-6);
+        // Of many, each thread has some of either kind.
+        let all = |edge: f64| grid(edge).read(&pattern(&[100_000, 31]), &machine).seconds;
+        assert!(all(3.0) > all(1.0) && all(3.0) < 1.3 * all(1.0), "{} {}", all(3.0), all(1.0));
+        // Where everything is cut off, nothing is known of whole chunks.
+        let grid = Grid { lens: &[10], chunk: Some(&[16]), element: 4, coding: coding(1.0) };
+        assert!(grid.read(&pattern(&[10]), &machine).seconds.is_finite());
+    }
+
+    #[test]
+    fn a_series_from_maps_decodes_everything() {
+        let lens = [1560, 128, 256];
+        let grid = Grid { lens: &lens, chunk: Some(&[1, 128, 256]), element: 4, coding: Coding::deflate(1) };
+        let machine = Machine::default();
+        let series = grid.read(&pattern(&[1560, 1, 1]), &machine);
+        assert_eq!((series.chunks, series.decoded), (1560.0, 1560.0 * 131072.0));
+        let map = grid.read(&pattern(&[1, 128, 256]), &machine);
+        assert_eq!((map.chunks, map.requests), (1.0, 1.0));
+        // Plain, it is a request for every element, not a byte more.
+        let plain = Grid { coding: Coding::none(), ..grid }.read(&pattern(&[1560, 1, 1]), &machine);
+        assert_eq!((plain.requests, plain.fetched), (1560.0, 6240.0));
+        let run =
+            Grid { chunk: None, coding: Coding::none(), ..grid }.read(&pattern(&[1, 128, 256]), &machine);
+        assert_eq!((run.requests, run.fetched), (1.0, 131072.0));
+    }
+}
