@@ -40,7 +40,7 @@ impl RecordedStore {
     }
 
     /// Notes a structure of metadata that a format read.
-    pub(crate) fn note_metadata(&self, offset: u64, len: u64) {
+    pub fn note_metadata(&self, offset: u64, len: u64) {
         self.metadata.lock().unwrap_or_else(PoisonError::into_inner).push((offset, len));
     }
 }
