@@ -36,6 +36,7 @@ mod packed;
 mod parts;
 mod picks;
 mod plan;
+pub mod policy;
 mod pool;
 mod read;
 mod scratch;
@@ -47,7 +48,6 @@ mod stop;
 mod testing;
 #[cfg(test)]
 mod tests;
-mod tuning;
 mod unpacked;
 mod writer;
 
@@ -199,7 +199,7 @@ impl Engine {
         unpacked::read(self, container, var, slab, rules, out, mask)
     }
 
-    /// [`Engine::read_unpacked`] into new memory; the mask only if something is missing and is to be told.
+    /// [`Engine::read_unpacked`] into new memory; the mask only if something is missing and is to be marked.
     pub fn read_unpacked_new(
         &self,
         container: &dyn Container,

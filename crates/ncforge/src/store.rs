@@ -45,7 +45,8 @@ pub trait ReadStore: Send + Sync + Debug {
         IoProfile::LOCAL
     }
     /// The bytes of several ranges, in their order: a store with latency has as many requests under way as its profile
-    /// says. It joins no ranges; that is its caller's work, by the same profile.
+    /// says, and so must not leave this to the default, which asks for one after the other. It joins no ranges; that is its
+    /// caller's work, by the same profile ([`crate::engine::fetch`]).
     fn read_ranges(&self, ranges: &[Range<u64>]) -> Result<Vec<Bytes>> {
         ranges
             .iter()

@@ -14,7 +14,7 @@ use ncforge::engine::Engine;
 use ncforge::error::Result;
 use ncforge::model::VarId;
 use ncforge::select::{Hyperslab, coordinates};
-use ncforge::store::output::beside;
+use ncforge::store::output::companion_path;
 use ncforge::store::{FileStore, ReadStore, WriteStore};
 
 /// One write to the temporary file is about this long.
@@ -31,8 +31,8 @@ pub(crate) struct Spill {
 }
 
 impl Spill {
-    /// Reads a variable in `bands` and writes those of the `boxes` that are in `wanted`. The file is made beside
-    /// `output`.
+    /// Reads a variable in `bands` and writes those of the `boxes` that are in `wanted`. The file is made in the folder
+    /// of `output`.
     #[allow(clippy::too_many_arguments, reason = "one call, each argument another thing")]
     pub(crate) fn fill(
         source: &dyn Source,
@@ -45,7 +45,7 @@ impl Spill {
         engine: &Engine,
         progress: &dyn Progress,
     ) -> Result<Spill> {
-        let path = beside(output, "spill");
+        let path = companion_path(output, "spill");
         let store = FileStore::create(&path)?;
         std::fs::remove_file(&path)
             .map_err(|e| ncforge::Error::io("unlink", path.display().to_string(), e))?;

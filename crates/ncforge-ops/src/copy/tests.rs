@@ -327,7 +327,7 @@ fn a_damaged_journal_is_told_and_nothing_is_taken_up() {
         assert!(copy(&a, &b, &options(false), &e, &stop).is_err());
         let mut journal = std::fs::File::options()
             .append(true)
-            .open(ncforge::store::output::beside(&b, "journal"))
+            .open(ncforge::store::output::companion_path(&b, "journal"))
             .unwrap();
         writeln!(journal, "{step}").unwrap();
         let found = copy(&a, &b, &options(true), &e, &Silent);

@@ -18,23 +18,13 @@
 
 use serde::Serialize;
 
+use ncforge::engine::policy;
+use ncforge::store::IoProfile;
+
 use super::coding::Coding;
 use super::machine::Machine;
 use super::pattern::Pattern;
 
-/// Neighbouring encoded chunks are fetched together up to this many bytes, but cut, down to the second number, so
-/// that every thread has several.
-const JOIN: (f64, f64) = (1048576.0, 65536.0);
-/// In plain data, gaps up to this many bytes are read through …
-const GAP: f64 = 4096.0;
-/// … and requests are cut at this many.
-const BLOCK: f64 = 131072.0;
-/// Reads of chunks that decode to fewer bytes than these are done by one thread.
-const ONE_THREAD_DECODED_BYTES: f64 = 131072.0;
-/// Reads of plain data of fewer bytes than these are done by one thread.
-const ONE_THREAD_PLAIN_BYTES: f64 = 524288.0;
-/// Plain data are given to threads by this many bytes.
-const TASK: f64 = 4194304.0;
 /// Bytes of a line of memory.
 const LINE: f64 = 64.0;
 /// What an element that has no neighbour beside it takes of the time of a row.
@@ -218,7 +208,8 @@ impl Grid<'_> {
                 }
             }
             cost.fetched = chunks * stored;
-            let most = (cost.fetched / (4.0 * machine.threads)).clamp(JOIN.1, JOIN.0);
+            let most = (cost.fetched / (4.0 * machine.threads))
+                .clamp(policy::JOIN_MIN as f64, IoProfile::LOCAL.largest_request as f64);
             cost.requests = match machine.hdf5 {
                 true => chunks,
                 false => (chunks / run).max(cost.fetched / most).min(chunks),
@@ -233,15 +224,16 @@ impl Grid<'_> {
             let nodes = (chunks / run * (1.0 + (run - 1.0) / NODE)).min((self.all_chunks() / NODE).max(1.0));
             decoding = self.decoding(met, decode);
             cpu = decoding.seconds + chunks * (machine.chunk + memory) + nodes * machine.find + moved;
-            (tasks, alone) = (cost.requests, chunks * bytes < ONE_THREAD_DECODED_BYTES);
+            (tasks, alone) = (cost.requests, chunks * bytes < policy::DECODE_PARALLEL as f64);
         } else {
             let (requests, span) = self.plain_requests(counts, touched, element);
-            cost.requests = chunks * requests.max(requests * span / BLOCK);
+            cost.requests = chunks * requests.max(requests * span / policy::READ_BLOCK as f64);
             cost.fetched = chunks * requests * span;
             let own = if self.chunk.is_some() { chunks * machine.chunk } else { 0.0 };
             cpu = own + self.scatter(counts, touched, true, machine);
-            tasks = if self.chunk.is_some() { chunks } else { (delivered / TASK).max(1.0) };
-            alone = delivered.max(cost.fetched) < ONE_THREAD_PLAIN_BYTES;
+            tasks =
+                if self.chunk.is_some() { chunks } else { (delivered / policy::READ_TASK as f64).max(1.0) };
+            alone = delivered.max(cost.fetched) < policy::READ_PARALLEL as f64;
         }
         let waiting = cost.requests * machine.request / machine.in_flight.min(cost.requests).max(1.0);
         // What comes from the page cache is copied by the threads themselves; a small file is in the processor's cache.
@@ -328,7 +320,7 @@ impl Grid<'_> {
         let (mut requests, mut span, mut pitch) = (1.0, element, element);
         for d in (0..self.lens.len()).rev() {
             let n = counts[d] as f64 / touched[d];
-            if requests == 1.0 && pitch - span <= GAP {
+            if requests == 1.0 && pitch - span <= IoProfile::LOCAL.read_gap as f64 {
                 span += (n - 1.0).max(0.0) * pitch;
             } else {
                 requests *= n.max(1.0);

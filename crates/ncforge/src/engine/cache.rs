@@ -6,7 +6,7 @@
 //! * the victim is the oldest of a few taken at random;
 //! * when chunks come back that were let go before (a *returning miss*), the cache holds too little for what is
 //!   going on: from then on it holds still and keeps serving its share; only one newcomer in sixty-four is let in,
-//!   for a victim taken at random. How long returning chunks were away tells what is stale: entries that nobody
+//!   for a victim taken at random. How long returning chunks were away shows what is stale: entries that nobody
 //!   touched for twice that time make room at once. Misses that are new end the holding still.
 //!
 //! Entries are found by the store and the chunk's place in it. A weak handle keeps the store's address from being

@@ -3,9 +3,9 @@
 use super::align::Aligned;
 use super::boxes::{self, Axis};
 use super::fetch::strips::Side;
+use super::policy::{READ_PARALLEL, READ_TASK, WRITE_BLOCK};
 use super::shared::SharedOut;
 use super::stats::add;
-use super::tuning::{READ_PARALLEL, READ_TASK, WRITE_BLOCK};
 use super::{Engine, Inner};
 use crate::error::Result;
 use crate::layout::Element;

@@ -3,8 +3,8 @@
 use super::Engine;
 use super::axes::memory_axes;
 use super::boxes::{self, Axis};
+use super::policy::FILL_BLOCK;
 use super::shared::SharedOut;
-use super::tuning::FILL_BLOCK;
 use crate::codec::kernels;
 use crate::error::Result;
 use crate::layout::VarLayout;

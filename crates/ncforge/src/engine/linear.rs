@@ -8,11 +8,11 @@ use super::boxes::{self, Axis};
 use super::columns::Column;
 use super::fetch::strips::{Side, Strips, Unit};
 use super::fetch::{self, Joining};
-use super::shared::SharedOut;
-use super::stats::add;
-use super::tuning::{
+use super::policy::{
     APART_UNITS, DECODE_PARALLEL, DETOUR_FROM, READ_BLOCK, READ_PARALLEL, READ_TASK, REQUEST_COST,
 };
+use super::shared::SharedOut;
+use super::stats::add;
 use super::{Engine, Inner};
 use crate::codec::kernels;
 use crate::error::{Error, Result};

@@ -137,7 +137,7 @@ impl Pool {
         }
     }
 
-    /// Whether helpers have nothing to do, as far as can be told.
+    /// Whether helpers have nothing to do, as far as is known.
     pub(super) fn is_idle(&self) -> bool {
         self.threads > 1
             && !self.is_forked()

@@ -51,7 +51,7 @@ impl Scratch {
         self.take_at_most(len, len.saturating_mul(4).max(1 << 16))
     }
 
-    /// The same for keeping, beside `held` bytes that are kept: it takes exactly [`Scratch::footprint`] bytes.
+    /// The same for the cache, which holds `held` bytes already: it takes exactly [`Scratch::footprint`] bytes.
     pub(super) fn take_tight(&self, len: usize, held: u64) -> Block {
         let room = len.next_multiple_of(round(len));
         match self.in_arena(room, held) {

@@ -8,10 +8,10 @@ use super::Engine;
 use super::boxes;
 use super::checks::{check_memory, checked_layout, result_bytes};
 use super::chunked::{How, Keep};
+use super::policy::DECODE_PARALLEL;
 use super::shared::SharedOut;
 use super::source::Source;
 use super::stats::add;
-use super::tuning::DECODE_PARALLEL;
 use crate::buffer::Buffer;
 use crate::codec::unpack::{Missing, Unpacking};
 use crate::container::Container;
@@ -25,7 +25,7 @@ const STRIP: u64 = 512 << 10;
 /// Elements that one thread unpacks at a time of a selection that was read as a whole.
 const PIECE: usize = 128 << 10;
 
-/// Memory of one strip, until its task takes it: results, and what is told of missing ones.
+/// Memory of one strip, until its task takes it: results, and the mask of missing ones.
 type StripBuffers<'a> = Mutex<Option<(&'a mut [u8], Option<&'a mut [u8]>)>>;
 
 /// Reads a selection and unpacks it. `mask` has a byte for every element; those of missing ones become 1. Whether any

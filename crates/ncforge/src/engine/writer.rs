@@ -9,7 +9,7 @@ mod tail;
 
 use std::collections::BTreeSet;
 
-use super::tuning::WRITE_GAP;
+use super::policy::WRITE_GAP;
 use super::{Engine, axes, boxes};
 use crate::container::{Container, ContainerMut};
 use crate::error::{Error, Result};

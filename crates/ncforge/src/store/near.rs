@@ -227,7 +227,7 @@ mod tests {
     use super::*;
     use crate::store::{FileStore, WriteStore};
 
-    /// A file whose bytes tell their place, open for reading, and its path.
+    /// A file whose bytes depend on their place, open for reading, and its path.
     fn file(len: u64) -> (tempfile::TempDir, std::path::PathBuf, FileStore) {
         let dir = tempfile::tempdir().unwrap();
         let path = dir.path().join("f");

@@ -1,4 +1,4 @@
-//! A new file: under a temporary name beside its destination until it is complete.
+//! A new file: under a temporary name in the folder of its destination until it is complete.
 //!
 //! Every new file of ncforge comes about so: files of data, copies, reports. The temporary name, `.NAME.ncforge-partial`,
 //! and the lock on the file behind it are one for all of them, so that of two programs that make the same file the second
@@ -43,11 +43,11 @@ const MOST_TRIES: u32 = 100;
 /// assert_eq!(partial, Path::new("out/.a.nc.ncforge-partial"));
 /// ```
 pub fn partial_path(path: &Path) -> PathBuf {
-    beside(path, "partial")
+    companion_path(path, "partial")
 }
 
-/// A hidden name beside a path: `.NAME.ncforge-KIND`.
-pub fn beside(path: &Path, kind: &str) -> PathBuf {
+/// A hidden name in the folder of a path: `.NAME.ncforge-KIND`.
+pub fn companion_path(path: &Path, kind: &str) -> PathBuf {
     let mut name = std::ffi::OsString::from(".");
     name.push(path.file_name().unwrap_or_default());
     name.push(format!(".ncforge-{kind}"));
@@ -126,7 +126,7 @@ impl OutputFile {
                 };
                 if !was_there {
                     // Of a program that ended between two steps.
-                    let _ = std::fs::remove_file(beside(&this.destination, "journal"));
+                    let _ = std::fs::remove_file(companion_path(&this.destination, "journal"));
                 }
                 return Ok(this);
             }
@@ -166,7 +166,7 @@ impl OutputFile {
         self.keep = keep;
     }
 
-    /// A file beside it that goes with it, for notes of what is done.
+    /// A file in the same folder that belongs to it, for notes of what is done.
     pub fn journal(&mut self) -> Result<File> {
         let path = self.journal_path();
         let failed = |e| Error::io("create", path.display().to_string(), e);
@@ -180,7 +180,7 @@ impl OutputFile {
 
     /// The name of [`OutputFile::journal`].
     pub fn journal_path(&self) -> PathBuf {
-        beside(&self.destination, "journal")
+        companion_path(&self.destination, "journal")
     }
 
     /// Gives the file, which must be complete, its own name. With `durable`, the file and its name are on disk when this

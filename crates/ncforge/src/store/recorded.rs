@@ -1,10 +1,13 @@
 //! A store that records what is read from another one, for checks of how a file is laid out.
 
 use std::any::Any;
+use std::ops::Range;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, Mutex, PoisonError};
 
-use super::ReadStore;
+use bytes::Bytes;
+
+use super::{IoProfile, ReadStore};
 use crate::error::Result;
 
 /// Another store, with a count of the bytes that are read and a list of the structures of metadata among them.
@@ -54,6 +57,16 @@ impl ReadStore for RecordedStore {
     fn read_at(&self, buf: &mut [u8], offset: u64) -> Result<()> {
         self.read.fetch_add(buf.len() as u64, Ordering::Relaxed);
         self.inner.read_at(buf, offset)
+    }
+
+    fn io_profile(&self) -> IoProfile {
+        self.inner.io_profile()
+    }
+
+    fn read_ranges(&self, ranges: &[Range<u64>]) -> Result<Vec<Bytes>> {
+        let all = ranges.iter().map(|r| r.end.saturating_sub(r.start)).sum();
+        self.read.fetch_add(all, Ordering::Relaxed);
+        self.inner.read_ranges(ranges)
     }
 
     fn as_any(&self) -> Option<&dyn Any> {

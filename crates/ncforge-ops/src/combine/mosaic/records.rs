@@ -5,6 +5,7 @@ use std::sync::Arc;
 
 use super::Mosaic;
 use ncforge::dataset::Dataset;
+use ncforge::engine::fetch::Joining;
 use ncforge::engine::{Part, Rows};
 use ncforge::error::{Error, Result};
 use ncforge::layout::{Place, VarLayout};
@@ -14,11 +15,6 @@ use ncforge::store::ReadStore;
 
 /// What lies between the variables may be as much as they are themselves.
 const WASTE: u64 = 2;
-/// Above this part of a record, records are read in one go.
-const MOST_OF_A_RECORD: f64 = 0.7;
-/// Requests are at most about this long: what they bring is still in the processor's cache when it is moved.
-const REQUEST: u64 = 1 << 20;
-
 /// The part of every record of a tile in which some variables lie.
 #[derive(Debug)]
 pub(super) struct Records {
@@ -61,11 +57,6 @@ impl Records {
             .map(|stride| Records { low, wide: high - low, stride, layouts }))
     }
 
-    /// Whether what lies between the parts of two records is little enough to be read with them.
-    fn in_one_go(&self) -> bool {
-        self.wide as f64 >= MOST_OF_A_RECORD * self.stride as f64
-    }
-
     /// The bytes from the part of the first of `count` records to the end of that of the last: offset and length.
     /// `None` if there are none, or the file, of `len` bytes, is too short for them.
     pub(super) fn bytes(&self, first: u64, count: u64, len: u64) -> Option<(u64, u64)> {
@@ -84,7 +75,12 @@ impl Records {
     /// Reads a selection that it holds of each of the variables, some records at a time.
     pub(super) fn read(&self, store: &dyn ReadStore, local: &Hyperslab, part: &mut Part<'_>) -> Result<()> {
         let (first, count) = (local.start[0], local.count[0]);
-        let at_once = if self.in_one_go() { (REQUEST / self.stride).clamp(1, count) } else { 1 };
+        let Joining { gap, most } = Joining::of(&store.io_profile());
+        let at_once = if self.stride.saturating_sub(self.wide) <= gap {
+            (most / self.stride).clamp(1, count)
+        } else {
+            1
+        };
         let mut rows = 0..at_once;
         while !rows.is_empty() {
             let wanted = self.bytes(first + rows.start, rows.end - rows.start, store.len());

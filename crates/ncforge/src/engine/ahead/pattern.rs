@@ -3,7 +3,7 @@
 //! People read arrays in loops: a map after a map, a series after a series, the pixels of a region row by row.
 //! Such a loop nest is an *odometer*: requests of one shape whose start moves by a fixed step along one axis, and
 //! when that axis begins anew, by a fixed step along another. The odometer is learned from the starts alone, and
-//! tells what comes next.
+//! predicts what comes next.
 
 use crate::select::Hyperslab;
 

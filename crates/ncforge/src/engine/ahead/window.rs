@@ -52,7 +52,7 @@ pub(super) struct Plan {
     pub(super) requests: u64,
     /// Whether later requests come back to the same chunks.
     pub(super) returns: bool,
-    /// The loops and the first request after it, if that can be told.
+    /// The loops and the first request after it, if that is known.
     pub(super) next: Option<(Vec<Level>, Hyperslab)>,
 }
 

@@ -3,8 +3,8 @@
 use std::sync::Arc;
 
 use super::super::chunked;
+use super::super::policy::PENDING_CHUNKS;
 use super::super::scratch::Lease;
-use super::super::tuning::PENDING_CHUNKS;
 use super::Writer;
 use super::gather::Part;
 use crate::codec::CodecChain;

@@ -3,8 +3,8 @@
 use std::collections::{BTreeMap, HashMap, HashSet};
 
 use super::super::Engine;
+use super::super::policy::PENDING_BYTES;
 use super::super::scratch::Block;
-use super::super::tuning::PENDING_BYTES;
 use crate::model::VarId;
 
 /// Which chunk of which variable.

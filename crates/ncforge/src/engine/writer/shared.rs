@@ -1,4 +1,4 @@
-//! Writes into chunks that have their places, beside others who do the same.
+//! Writes into chunks that have their places, while other writers do the same.
 //!
 //! Without filters a chunk is a small row-major array that lies somewhere in the file: what a selection has of it
 //! goes there as into a contiguous variable, with no byte around it touched, so that several writers may share even one chunk.
@@ -23,7 +23,7 @@ pub(super) fn write_chunks(
 ) -> Result<()> {
     let unsupported = |what: &str| Error::Unsupported {
         path: format!("{}: {}", container.store().name(), layout.name),
-        what: format!("writing {what} beside other writers"),
+        what: format!("writing {what} while others write to the file"),
     };
     let Place::Chunked { chunk, codecs, index } = &layout.place else {
         return Err(unsupported("what is not stored in chunks"));

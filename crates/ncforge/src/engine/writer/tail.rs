@@ -4,7 +4,7 @@
 //! bytes (measured: 6.3 µs for a record of 124 bytes, of which the system took most). Here they wait until they are
 //! worth a request, until something else is written or read, or until the file is synced.
 
-use super::super::tuning::{TAIL_ROOM, TAIL_SMALL};
+use super::super::policy::{TAIL_ROOM, TAIL_SMALL};
 use crate::codec::kernels;
 use crate::error::Result;
 use crate::layout::Element;

@@ -26,7 +26,7 @@ impl Writes {
         file.metadata().map_or(Self { counter: AtomicUsize::new(0) }, |meta| Self::of_metadata(&meta))
     }
 
-    /// The counter of the file that this was told of.
+    /// The counter of the file that these are the facts of.
     pub(in super::super) fn of_metadata(meta: &Metadata) -> Self {
         Self { counter: AtomicUsize::new(counter(meta)) }
     }

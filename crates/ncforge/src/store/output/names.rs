@@ -120,7 +120,7 @@ pub(super) fn sync_parent(path: &Path) {
     let _ = File::open(parent(path)).and_then(|folder| folder.sync_all());
 }
 
-/// Bytes that can still be written beside a path, if the system tells.
+/// Bytes that can still be written in the folder of a path, if the system says.
 pub fn free_space(path: &Path) -> Option<u64> {
     let name = c_name(parent(path)).ok()?;
     let mut stat = std::mem::MaybeUninit::<libc::statvfs>::uninit();

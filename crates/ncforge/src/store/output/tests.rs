@@ -71,8 +71,8 @@ fn a_destination_made_meanwhile_is_not_overwritten() {
     let output = OutputFile::create(&path, false).unwrap();
     output.store().write_at(b"ours", 0).unwrap();
     std::fs::write(&path, b"theirs").unwrap();
-    let told = output.commit(true).unwrap_err();
-    assert!(matches!(told, Error::Appeared { .. }) && told.to_string().contains(".a.nc.ncforge-partial"));
+    let error = output.commit(true).unwrap_err();
+    assert!(matches!(error, Error::Appeared { .. }) && error.to_string().contains(".a.nc.ncforge-partial"));
     assert_eq!(std::fs::read(&path).unwrap(), b"theirs");
     assert_eq!(std::fs::read(partial_path(&path)).unwrap(), b"ours");
 }

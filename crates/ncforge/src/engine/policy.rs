@@ -1,5 +1,6 @@
-//! The numbers that decide how work is cut, in one place.
+//! The numbers that decide how work is cut, in one place. Those that a prediction of reading times needs are public.
 //!
+//! How ranges are joined into requests depends on the store ([`IoProfile`](crate::store::IoProfile)) and is no number here.
 //! Tests run with tiny values, so that arrays of a few hundred bytes meet every cut, join, window and thread.
 
 /// A number for the product and one for tests.
@@ -9,13 +10,13 @@ const fn pick(real: u64, test: u64) -> u64 {
 
 /// Reading plain arrays: bytes of one request. They stay in the second-level cache between the system's copy
 /// and the conversion. (Measured on one thread, 200 MB: 32 to 256 KiB differ by less than 5 %, 128 KiB is best.)
-pub(super) const READ_BLOCK: u64 = pick(128 << 10, 64);
+pub const READ_BLOCK: u64 = pick(128 << 10, 64);
 /// Reading plain arrays: about this many bytes are given to a thread at once: two of
 /// the huge pages that results lie on, so that two threads seldom clear the same one.
-pub(super) const READ_TASK: u64 = pick(4 << 20, 256);
+pub const READ_TASK: u64 = pick(4 << 20, 256);
 /// Reading plain arrays: below this many bytes the calling thread does it alone. Calling helpers costs
 /// it 10–12 µs, and they begin some 20 µs later (measured on two processors); this much is read in 130 µs.
-pub(super) const READ_PARALLEL: u64 = pick(512 << 10, 1);
+pub const READ_PARALLEL: u64 = pick(512 << 10, 1);
 /// A request counts like this many bytes when work is weighed.
 pub(super) const REQUEST_COST: u64 = pick(4096, 1);
 
@@ -30,10 +31,10 @@ pub(super) const PLAN_WINDOW: u64 = pick(1 << 16, 7);
 /// Chunked variables: of chunks without filters of more than this many bytes, a part is read by itself.
 pub(super) const JOIN_PLAIN: u64 = pick(4096, 16);
 /// Chunked variables: joined requests are not cut below this many bytes for the sake of more threads.
-pub(super) const JOIN_MIN: u64 = pick(64 << 10, 50);
+pub const JOIN_MIN: u64 = pick(64 << 10, 50);
 /// Chunked variables: below this many decoded bytes the calling thread does it alone. They decode in 15 to 120 µs, and sharing them with
 /// another thread costs 60 (measured on two virtual processors: series and boxes of `ncforge bench chunks --proof stations`).
-pub(super) const DECODE_PARALLEL: u64 = pick(128 << 10, 1);
+pub const DECODE_PARALLEL: u64 = pick(128 << 10, 1);
 /// Chunked variables: rows of at least this many bytes are unshuffled one by one straight into their place.
 pub(super) const STAGED_ROW: u64 = pick(512, 12);
 
