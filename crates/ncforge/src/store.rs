@@ -75,7 +75,10 @@ pub trait Store: Send + Sync + Debug {
     /// The bytes of several ranges, in their order: a store with latency has as many requests under way as its profile
     /// says. It joins no ranges; that is its caller's work, by the same profile.
     fn read_ranges(&self, ranges: &[Range<u64>]) -> Result<Vec<Bytes>> {
-        ranges.iter().map(|r| self.read_vec(r.start, r.end.saturating_sub(r.start)).map(Bytes::from)).collect()
+        ranges
+            .iter()
+            .map(|r| self.read_vec(r.start, r.end.saturating_sub(r.start)).map(Bytes::from))
+            .collect()
     }
     /// As [`Store::read_at`], for values that a program asks for one by one: a store may fetch more than that, and answer
     /// the next ones from memory. What this process writes is seen at once; what others write, a file shows at most 10
@@ -90,12 +93,12 @@ pub trait Store: Send + Sync + Debug {
     /// Writes all of `buf` at `offset`; the store grows as needed.
     fn write_at(&self, buf: &[u8], offset: u64) -> Result<()> {
         let _ = (buf, offset);
-        Err(Error::Invalid(format!("`{}` is open for reading only", self.name())))
+        Err(Error::ReadOnly { path: self.name().to_owned() })
     }
     /// Sets the length; new bytes are zero.
     fn set_len(&self, len: u64) -> Result<()> {
         let _ = len;
-        Err(Error::Invalid(format!("`{}` is open for reading only", self.name())))
+        Err(Error::ReadOnly { path: self.name().to_owned() })
     }
     /// Reserves space on disk for `len` bytes from `offset` on, where the system can: what is written there
     /// later cannot fail for want of space, and is written faster. Changes neither the length nor what is read.
@@ -155,12 +158,12 @@ pub trait Store: Send + Sync + Debug {
     /// holds. Only where [`Store::has_column`] says so.
     fn read_column(&self, out: &mut [u8], offset: u64, run: usize, step: u64) -> Result<()> {
         let _ = (out, offset, run, step);
-        Err(Error::Invalid(format!("`{}` has no columns", self.name())))
+        Err(Error::WrongKind { name: self.name().to_owned(), what: "has no columns" })
     }
     /// Writes such runs; the store grows as needed.
     fn write_column(&self, bytes: &[u8], offset: u64, run: usize, step: u64) -> Result<()> {
         let _ = (bytes, offset, run, step);
-        Err(Error::Invalid(format!("`{}` has no columns", self.name())))
+        Err(Error::WrongKind { name: self.name().to_owned(), what: "has no columns" })
     }
     /// Tells what will stand where, from byte 0 on, in rising order. Changes no byte.
     fn describe(&self, parts: &[Part]) {

@@ -88,7 +88,7 @@ pub(super) fn read(
 pub(super) fn raw_chunk(container: &dyn Container, var: VarId, at: &[u64]) -> Result<Option<(Vec<u8>, u32)>> {
     let layout = container.layout(var)?;
     let Place::Chunked { chunk, index, .. } = &layout.place else {
-        return Err(Error::Invalid(format!("`{}` is not stored in chunks", layout.name)));
+        return Err(Error::not_chunked(&layout.name));
     };
     if at.len() != chunk.len() {
         return Err(Error::Invalid(format!("`{}` has no chunk {at:?}", layout.name)));
@@ -117,7 +117,7 @@ pub(super) fn layout_if(
 ) -> Result<Arc<VarLayout>> {
     let schema = container.schema();
     if var.0 >= schema.vars.len() {
-        return Err(Error::Invalid(format!("there is no variable number {}", var.0)));
+        return Err(Error::NoSuchId { kind: "variable", id: var.0 });
     }
     let layout = container.layout(var)?;
     let shape = schema.shape(var);
@@ -140,10 +140,11 @@ pub(super) fn layout_if(
 /// An error for what has no plain bytes.
 pub(super) fn check_plain(layout: &VarLayout) -> Result<()> {
     if layout.element.heap {
-        return Err(Error::Invalid(format!(
-            "`{}` holds strings or ragged rows, which have no plain bytes",
-            layout.name
-        )));
+        let name = layout.name.clone();
+        return Err(Error::WrongKind {
+            name,
+            what: "holds strings or ragged rows, which have no plain bytes",
+        });
     }
     Ok(())
 }
@@ -160,7 +161,7 @@ pub(super) fn check_memory(layout: &VarLayout, needed: u64) -> Result<()> {
 /// An error unless the destination has as many bytes as the selection.
 pub(super) fn check_room(layout: &VarLayout, want: u64, out: &[u8]) -> Result<()> {
     if out.len() as u64 != want {
-        return Err(Error::Invalid(format!(
+        return Err(Error::Length(format!(
             "`{}`: the selection has {want} bytes, the destination {}",
             layout.name,
             out.len()
@@ -174,7 +175,7 @@ pub(super) fn result_bytes(slab: &Hyperslab, layout: &VarLayout) -> Result<u64> 
         .iter()
         .try_fold(layout.element.size as u64, |n, &c| n.checked_mul(c))
         .filter(|&n| isize::try_from(n).is_ok())
-        .ok_or_else(|| Error::Invalid(format!("a selection of `{}` is too large to address", layout.name)))
+        .ok_or_else(|| Error::TooLarge(format!("a selection of `{}` is too large to address", layout.name)))
 }
 
 /// Reads elements: fixed-size ones into native order, heap ones as they are stored.

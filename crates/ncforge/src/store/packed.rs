@@ -166,7 +166,7 @@ impl PackedStore {
 
     fn check_writable(&self) -> Result<()> {
         if !self.writable {
-            return Err(Error::Invalid(format!("`{}` is open for reading only", self.name())));
+            return Err(Error::ReadOnly { path: self.name().to_owned() });
         }
         if self.poisoned.load(Ordering::Relaxed) {
             return Err(Error::Invalid(format!(

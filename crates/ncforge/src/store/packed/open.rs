@@ -176,7 +176,7 @@ impl PackedStore {
         options.check()?;
         let writer = lock::writer(&backing, Locking::default().or_environment())?;
         backing.set_len(0)?;
-        let mut space = Space::rebuild(Vec::new(), 1).map_err(|_| Error::Invalid("no space".into()))?;
+        let mut space = Space::rebuild(Vec::new(), 1).map_err(|_| Error::Internal("no space".into()))?;
         space.recycle(|_| false);
         let core = Core {
             map: Map::new(0),
