@@ -346,6 +346,8 @@ pub enum Limit {
     VariableSize,
     /// Number of attributes.
     Attributes,
+    /// Types of values.
+    Type,
 }
 
 fn at(offset: Option<u64>) -> String {

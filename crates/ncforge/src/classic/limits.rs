@@ -137,7 +137,10 @@ fn check_bytes(schema: &Schema, version: Version) -> Result<()> {
 fn atomic(schema: &Schema, version: Version, dtype: DType, kind: &str, name: &str) -> Result<()> {
     match dtype {
         DType::Atomic(a) if a.in_classic() || version == Version::V5 => Ok(()),
-        other => Err(cannot(version, format!("{kind} `{name}` of type {}", schema.type_name(other)))),
+        other => {
+            let what = format!("{kind} `{name}` of type {}", schema.type_name(other));
+            Err(beyond(version, Limit::Type, what))
+        }
     }
 }
 

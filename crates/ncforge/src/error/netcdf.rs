@@ -60,6 +60,8 @@ const EVARSIZE: i32 = -62;
 const EDIMSIZE: i32 = -63;
 /// `NC_EHDFERR`: an error of the HDF5 layer.
 const EHDFERR: i32 = -101;
+/// `NC_ENOTNC4`: something of netCDF-4 in a classic file.
+const ENOTNC4: i32 = -111;
 /// `NC_ESTRICTNC3`: something that the classic model does not have.
 const ESTRICTNC3: i32 = -112;
 /// `NC_EBADGRPID`: no such group.
@@ -134,6 +136,8 @@ impl Error {
             Error::Range { .. } => ERANGE,
             Error::ReadOnly { .. } => EPERM,
             Error::Closed => EBADID,
+            // What the classic container lacks altogether; what the classic model forbids in a container that has it.
+            Error::NotRepresentable { format, .. } if format.starts_with("CDF") => ENOTNC4,
             Error::NotRepresentable { .. } => ESTRICTNC3,
             Error::Limit { limit, .. } => match limit {
                 Limit::UnlimitedFirst => EUNLIMPOS,
@@ -142,6 +146,7 @@ impl Error {
                 Limit::Rank => EMAXDIMS,
                 Limit::VariableSize => EVARSIZE,
                 Limit::Attributes => EMAXATTS,
+                Limit::Type => EBADTYPE,
             },
             Error::Exists(_) | Error::Appeared { .. } => EEXIST,
             Error::Locked { .. } => EAGAIN,
