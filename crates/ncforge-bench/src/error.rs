@@ -78,22 +78,6 @@ impl Error {
         }
     }
 
-    /// What the user can do about it.
-    pub fn hint(&self) -> &'static str {
-        match self {
-            Error::Ncforge(e) => e.hint(),
-            Error::Io { source, .. } => ncforge::error::io_hint(source),
-            Error::Invalid(_) => "`ncforge bench WORKLOAD --help` tells what goes together",
-            Error::Library(_) => {
-                "`ncforge bench doctor` lists the libraries of this machine; --driver chooses others"
-            }
-            Error::Missing(_) => "`ncforge bench doctor` tells what this machine has",
-            Error::Unreadable(_) => "make the file anew, or name another one",
-            Error::Rank { .. } => "--ranks 1 shows whether it fails alone, too",
-            Error::Stopped => "run it again; --json keeps the results of what was finished",
-        }
-    }
-
     /// Whether somebody else tells this error.
     pub fn is_told_elsewhere(&self) -> bool {
         matches!(self, Error::Rank { told: false, .. })

@@ -2,6 +2,8 @@
 
 use ncforge::Error;
 
+use crate::hint;
+
 /// What a sub-command returns.
 pub(crate) type Result<T = Exit, E = Failure> = std::result::Result<T, E>;
 
@@ -74,7 +76,7 @@ impl Failure {
 
 impl From<Error> for Failure {
     fn from(e: Error) -> Self {
-        Failure { hint: e.hint().to_owned(), exit: Exit::of(&e), message: e.to_string() }
+        Failure { hint: hint::of(&e).to_owned(), exit: Exit::of(&e), message: e.to_string() }
     }
 }
 
@@ -83,7 +85,7 @@ impl From<ncforge_bench::Error> for Failure {
         match e {
             ncforge_bench::Error::Ncforge(e) => e.into(),
             other => {
-                let hint = other.hint().to_owned();
+                let hint = hint::of_bench(&other).to_owned();
                 Failure { hint, exit: Exit::from_code(other.exit_code()), message: other.to_string() }
             }
         }

@@ -15,6 +15,7 @@ mod args;
 mod commands;
 mod descriptors;
 mod exit;
+mod hint;
 mod interrupt;
 mod panics;
 mod printer;

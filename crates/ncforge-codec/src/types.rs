@@ -76,6 +76,11 @@ impl Atomic {
         }
     }
 
+    /// Whether its values are integers; `char` is text.
+    pub const fn is_integer(self) -> bool {
+        !matches!(self, Atomic::Char | Atomic::Float | Atomic::Double)
+    }
+
     /// Whether CDF-1 and CDF-2 have this type.
     pub const fn in_classic(self) -> bool {
         (self as u8) <= 6

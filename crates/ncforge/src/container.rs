@@ -3,7 +3,7 @@
 use std::fmt::Debug;
 use std::sync::Arc;
 
-use crate::error::Result;
+use crate::error::{Error, Result};
 use crate::layout::{ChunkRecord, VarLayout};
 use crate::model::{Attribute, DimId, Schema, Value, VarId};
 use crate::select::Hyperslab;
@@ -21,7 +21,7 @@ pub trait Container: Send + Sync + Debug {
     /// values. Formats without heap types need not implement it.
     fn decode_heap(&self, var: VarId, stored: &[u8]) -> Result<Vec<Value>> {
         let _ = stored;
-        Err(crate::Error::Invalid(format!("`{}` has no heap values", self.schema().var_path(var))))
+        Err(Error::WrongKind { name: self.schema().var_path(var), what: "has no heap values" })
     }
     /// What a person should know about the file: "shorter than its header says by 400 bytes; missing values
     /// read as zero". Shown by `info`.
@@ -65,13 +65,13 @@ pub trait ContainerMut: Container {
     /// not where this writer would have placed the chunk is an error.
     fn adopt_chunk(&mut self, var: VarId, at: &[u64], record: ChunkRecord) -> Result<()> {
         let _ = (at, record);
-        Err(crate::Error::Invalid(format!("`{}` is not stored in chunks", self.schema().var_path(var))))
+        Err(Error::not_chunked(self.schema().var_path(var)))
     }
     /// Gives a chunk of `len` encoded bytes its place, which somebody else (another process of a parallel program) fills
     /// before the dataset is read. Like [`ContainerMut::place_chunk`] otherwise.
     fn reserve_chunk(&mut self, var: VarId, at: &[u64], len: u64, mask: u32) -> Result<ChunkRecord> {
         let _ = (at, len, mask);
-        Err(crate::Error::Invalid(format!("`{}` is not stored in chunks", self.schema().var_path(var))))
+        Err(Error::not_chunked(self.schema().var_path(var)))
     }
     /// Gives all of a variable its place in the file, as it stands: somebody else writes all of its values
     /// ([`crate::DatasetMut::open_shared`]). An error for compressed chunks, whose length nobody knows before.
@@ -101,13 +101,13 @@ pub trait ContainerMut: Container {
     /// Replaces all stored bytes of a variable that lies inside the metadata ([`crate::layout::Place::Inline`]).
     fn place_inline(&mut self, var: VarId, bytes: &[u8]) -> Result<()> {
         let _ = bytes;
-        Err(crate::Error::Invalid(format!("`{}` is not stored inline", self.schema().var_path(var))))
+        Err(Error::WrongKind { name: self.schema().var_path(var), what: "is not stored inline" })
     }
     /// Turns heap values of type `dtype` into stored elements ([`crate::layout::Element::size`] bytes each), storing what
     /// they refer to.
     fn encode_heap(&mut self, var: VarId, values: &[Value]) -> Result<Vec<u8>> {
         let _ = values;
-        Err(crate::Error::Invalid(format!("`{}` has no heap values", self.schema().var_path(var))))
+        Err(Error::WrongKind { name: self.schema().var_path(var), what: "has no heap values" })
     }
     /// Makes everything durable: data first, then what points to it. After a crash the file is in the state of
     /// the last sync, or of this one.

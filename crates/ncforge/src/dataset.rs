@@ -30,12 +30,14 @@
 //! # Ok::<(), Box<dyn std::error::Error>>(())
 //! ```
 
+mod define;
 mod detect;
 mod formats;
 mod identity;
 mod mutable;
 mod shared;
 mod typed;
+mod unpacked;
 
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
@@ -53,6 +55,9 @@ use crate::store::{FileStore, Locking, ReadStore};
 
 pub use crate::netcdf4::Alignment;
 pub use crate::store::partial_path;
+pub use define::{
+    ChunkChooser, DefineMode, Definer, NewFilter, NewLayout, NewStorage, NewVariable, Owner, default_chunks,
+};
 pub use identity::FileId;
 pub use mutable::{CreateOptions, DatasetMut};
 pub use typed::Element;

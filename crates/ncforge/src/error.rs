@@ -1,13 +1,17 @@
 //! The crate's one error type. Every variant carries the facts: which file, which object, which byte.
 //!
-//! Messages follow one grammar: what failed, where, why; the command adds a `hint:` line from [`Error::hint`].
+//! Messages follow one grammar: what failed, where, why. What the user can do about it is said by the fronts, each in its own
+//! words: the command in options, Python in arguments. Where a front has to tell errors apart (netCDF-C's error numbers,
+//! Python's exceptions) they are variants of their own; [`Error::netcdf_code`] is the table of netCDF-C's.
+
+mod netcdf;
 
 use std::path::PathBuf;
 
 /// What every fallible function of this crate returns.
 pub type Result<T, E = Error> = std::result::Result<T, E>;
 
-/// Everything that can go wrong, with the facts needed to mend it.
+/// Everything that can go wrong, with the facts needed to correct it.
 #[derive(Debug, thiserror::Error)]
 #[non_exhaustive]
 pub enum Error {
@@ -57,14 +61,198 @@ pub enum Error {
         /// The file.
         path: String,
     },
-    /// A request that makes no sense for this file: a selection out of range, a type that does not fit.
+    /// An argument that makes no sense, and that no other variant is for.
     #[error("{0}")]
     Invalid(String),
+    /// A group, dimension, type or variable is named by a number that none has.
+    #[error("there is no {kind} number {id}")]
+    NoSuchId {
+        /// "variable", "dimension", "group", "type".
+        kind: &'static str,
+        /// The number asked for.
+        id: usize,
+    },
+    /// The name of a new or renamed object belongs to another one.
+    #[error("{}", in_use(kind, name, holder, group))]
+    NameInUse {
+        /// What was to get the name: "variable", "dimension", "group", "attribute", "type".
+        kind: &'static str,
+        /// The name.
+        name: String,
+        /// What has it.
+        holder: &'static str,
+        /// Path of the group, where different kinds of objects share their names.
+        group: String,
+    },
+    /// A name that netCDF does not allow.
+    #[error("`{}` cannot be the name of the {kind}: it {why}", name.escape_debug())]
+    BadName {
+        /// What was to get the name.
+        kind: String,
+        /// The name.
+        name: String,
+        /// The rule that it breaks: "has a slash in it".
+        why: &'static str,
+    },
+    /// A dimension that cannot be used so: it is not defined, or its length is fixed.
+    #[error("{what}")]
+    BadDimension {
+        /// Its number.
+        dim: usize,
+        /// What was asked, and why it cannot be.
+        what: String,
+    },
+    /// A type that does not fit: of a fill value, of a user-defined type's members, of memory.
+    #[error("{0}")]
+    BadType(String),
+    /// Chunk lengths that the variable cannot have.
+    #[error("`{variable}` {why}")]
+    BadChunks {
+        /// Path of the variable.
+        variable: String,
+        /// What is wrong with them.
+        why: String,
+    },
+    /// A storage that the variable cannot have: contiguous with filters, say.
+    #[error("`{variable}` {why}")]
+    BadStorage {
+        /// Path of the variable.
+        variable: String,
+        /// What is wrong with it.
+        why: String,
+    },
+    /// A filter, or its parameters, that cannot be applied to these values.
+    #[error("{0}")]
+    BadFilter(String),
+    /// It is too late to define this of a variable: its values are in the file, or its place there is.
+    #[error("{}", too_late(variable, *.what))]
+    TooLate {
+        /// Path of the variable.
+        variable: String,
+        /// What was to be defined.
+        what: Late,
+    },
+    /// Definitions were ended explicitly and not begun again.
+    #[error("{what} needs define mode")]
+    NotInDefineMode {
+        /// What was to be done.
+        what: &'static str,
+    },
+    /// Definitions were not ended yet, or were begun already.
+    #[error("{what} cannot be done in define mode")]
+    InDefineMode {
+        /// What was to be done.
+        what: &'static str,
+    },
+    /// A selection with more or fewer dimensions than its variable has.
+    #[error("`{variable}` has {rank} dimensions, the selection has {given}")]
+    Rank {
+        /// The variable.
+        variable: String,
+        /// Its number of dimensions.
+        rank: usize,
+        /// That of the selection.
+        given: usize,
+    },
+    /// A selection that runs past the end of a dimension, or whose stride is 0.
+    #[error("{}", selection(variable, *.dim, *.start, *.count, *.stride, *.len))]
+    Selection {
+        /// The variable.
+        variable: String,
+        /// Position of the dimension among the variable's.
+        dim: usize,
+        /// First element selected.
+        start: u64,
+        /// Number of elements.
+        count: u64,
+        /// Distance between them.
+        stride: u64,
+        /// Length of the dimension.
+        len: u64,
+    },
+    /// A position picked outside a dimension.
+    #[error("`{variable}`: index {index} is outside dimension {dim} of length {len}")]
+    Index {
+        /// The variable.
+        variable: String,
+        /// Position of the dimension among the variable's.
+        dim: usize,
+        /// The position.
+        index: u64,
+        /// Length of the dimension.
+        len: u64,
+    },
+    /// Memory, or values, of another length than the selection needs.
+    #[error("{0}")]
+    Length(String),
+    /// Values that were to be converted between text and numbers.
+    #[error(
+        "`{variable}`: text and numbers are not converted into each other ({stored} in the file, {memory} in memory)"
+    )]
+    TextNumber {
+        /// The variable.
+        variable: String,
+        /// Type of the stored values.
+        stored: &'static str,
+        /// Type of those in memory.
+        memory: &'static str,
+    },
+    /// Values outside the range of the type that they were converted to. All of them were converted and delivered.
+    #[error("`{variable}`: {count} values are outside the range of {to}")]
+    Range {
+        /// The variable.
+        variable: String,
+        /// How many.
+        count: u64,
+        /// The type that they were converted to.
+        to: &'static str,
+    },
+    /// A change of what is open for reading.
+    #[error("`{path}` is open for reading only")]
+    ReadOnly {
+        /// The file, or the name of the store.
+        path: String,
+    },
+    /// The dataset was closed.
+    #[error("the dataset is closed")]
+    Closed,
+    /// Something was asked of a variable or store that is of another kind: chunks of what is contiguous, say.
+    #[error("`{name}` {what}")]
+    WrongKind {
+        /// The variable, or the file.
+        name: String,
+        /// What it is, or what it is not: "is not stored in chunks".
+        what: &'static str,
+    },
+    /// A value that an option cannot have.
+    #[error("{what}")]
+    BadOption {
+        /// The option: "endian", "codec", "memory".
+        option: &'static str,
+        /// What was given, and what may be.
+        what: String,
+    },
+    /// More bytes or elements than can be addressed.
+    #[error("{0}")]
+    TooLarge(String),
+    /// Something that cannot happen has happened: a defect of this crate.
+    #[error("internal error: {0}")]
+    Internal(String),
     /// The target format cannot hold this.
     #[error("{format} cannot hold {what}")]
     NotRepresentable {
         /// The target format's name.
         format: &'static str,
+        /// The object and why.
+        what: String,
+    },
+    /// The target format has a limit, or a rule of order, that this breaks.
+    #[error("{format} cannot hold {what}")]
+    Limit {
+        /// The target format's name.
+        format: &'static str,
+        /// Which limit.
+        limit: Limit,
         /// The object and why.
         what: String,
     },
@@ -132,8 +320,63 @@ pub enum TileOption {
     DifferingFirst,
 }
 
+/// What is defined of a variable before it has values.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[non_exhaustive]
+pub enum Late {
+    /// Its fill value, or whether it is filled.
+    Fill,
+    /// Its chunks, filters or byte order.
+    Storage,
+}
+
+/// Limits of formats.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[non_exhaustive]
+pub enum Limit {
+    /// An unlimited dimension is the first of a variable's.
+    UnlimitedFirst,
+    /// One unlimited dimension.
+    OneUnlimited,
+    /// Length of a dimension, or number of records.
+    DimensionLength,
+    /// Number of a variable's dimensions.
+    Rank,
+    /// Bytes of a variable, or of all of them.
+    VariableSize,
+    /// Number of attributes.
+    Attributes,
+    /// Types of values.
+    Type,
+}
+
 fn at(offset: Option<u64>) -> String {
     offset.map_or_else(String::new, |o| format!(" at byte {o}"))
+}
+
+fn in_use(kind: &str, name: &str, holder: &str, group: &str) -> String {
+    if kind == holder {
+        return format!("there is a {kind} `{name}` already");
+    }
+    format!("there is a {holder} `{name}` in `{group}` already: a {kind} cannot have its name")
+}
+
+fn too_late(variable: &str, what: Late) -> String {
+    match what {
+        Late::Fill => {
+            format!("`_FillValue` of `{variable}` is set before its first value is written: it has values")
+        }
+        Late::Storage => format!("how `{variable}` is stored is set before it is in the file: it is there"),
+    }
+}
+
+fn selection(variable: &str, dim: usize, start: u64, count: u64, stride: u64, len: u64) -> String {
+    if stride == 0 {
+        return format!("stride 0 on dimension {dim} of `{variable}`");
+    }
+    format!(
+        "`{variable}`: start {start}, count {count}, stride {stride} on dimension {dim} runs past its length {len}"
+    )
 }
 
 impl Error {
@@ -147,6 +390,50 @@ impl Error {
         Error::Corrupt { path: path.into(), offset: offset.into(), what: what.into() }
     }
 
+    /// An [`Error::BadOption`].
+    pub fn bad_option(option: &'static str, what: impl Into<String>) -> Self {
+        Error::BadOption { option, what: what.into() }
+    }
+
+    /// An [`Error::WrongKind`] of a variable that has no chunks.
+    pub(crate) fn not_chunked(name: impl Into<String>) -> Self {
+        Error::WrongKind { name: name.into(), what: "is not stored in chunks" }
+    }
+
+    /// Whether it says that a request makes no sense: the caller has to ask for something else.
+    pub fn is_usage(&self) -> bool {
+        match self {
+            Error::Exists(_)
+            | Error::Budget { .. }
+            | Error::NotFound { .. }
+            | Error::Invalid(_)
+            | Error::NoSuchId { .. }
+            | Error::NameInUse { .. }
+            | Error::BadName { .. }
+            | Error::BadDimension { .. }
+            | Error::BadType(_)
+            | Error::BadChunks { .. }
+            | Error::BadStorage { .. }
+            | Error::BadFilter(_)
+            | Error::TooLate { .. }
+            | Error::NotInDefineMode { .. }
+            | Error::InDefineMode { .. }
+            | Error::Rank { .. }
+            | Error::Selection { .. }
+            | Error::Index { .. }
+            | Error::Length(_)
+            | Error::TextNumber { .. }
+            | Error::Range { .. }
+            | Error::ReadOnly { .. }
+            | Error::Closed
+            | Error::WrongKind { .. }
+            | Error::BadOption { .. }
+            | Error::TooLarge(_) => true,
+            Error::Io { op, source, .. } => op == "create" && is_no_place(source),
+            _ => false,
+        }
+    }
+
     /// The exit code of the command (see the table in `docs/command.md`): 1 operation failed, 2 usage,
     /// 3 differences found, 4 input unreadable or corrupt, 5 interrupted and resumable.
     pub fn exit_code(&self) -> u8 {
@@ -155,66 +442,10 @@ impl Error {
                 4
             }
             Error::Io { op, .. } if op.starts_with("open") || op.starts_with("read") => 4,
-            Error::Exists(_) | Error::Budget { .. } | Error::NotFound { .. } | Error::Invalid(_) => 2,
-            Error::Io { op, source, .. } if op == "create" && is_no_place(source) => 2,
             Error::Verify(_) => 3,
             Error::Interrupted(_) => 5,
-            Error::Io { .. }
-            | Error::Appeared { .. }
-            | Error::Locked { .. }
-            | Error::Unsupported { .. }
-            | Error::NotRepresentable { .. } => 1,
-        }
-    }
-
-    /// What the user can do about it, in the words of the command.
-    ///
-    /// ```
-    /// use ncforge::Error;
-    /// assert_eq!(Error::Exists("a.nc".into()).hint(), "give -O to overwrite it");
-    /// ```
-    pub fn hint(&self) -> &'static str {
-        match self {
-            Error::Io { op, source, .. }
-                if op == "create" && source.kind() == std::io::ErrorKind::NotFound =>
-            {
-                "a file is made only in a folder that exists: make it (`mkdir -p`), or look at its name"
-            }
-            Error::Io { source, .. } => io_hint(source),
-            Error::Corrupt { .. } => {
-                "get the file anew from where it came; where only a part is damaged, `ncforge info` lists the rest"
-            }
-            Error::NotNetcdf { .. } => {
-                "ncforge reads netCDF classic, netCDF-4 and packed files; `file NAME` may tell what this is"
-            }
-            Error::Unsupported { .. } => {
-                "docs/formats.md lists what is supported; other variables can be copied with --vars"
-            }
-            Error::NotFound { .. } => "`ncforge info FILE` lists the names",
-            Error::Invalid(_) => "`--help` behind the command tells what may be asked for",
-            Error::NotRepresentable { .. } => "--format netcdf4 holds everything that netCDF knows",
-            Error::Tiles(_) => {
-                "give all tiles of one run and one date (--dry-run draws how they lie); --scheme generic takes tiles of any model"
-            }
-            Error::TilesUnless { unless, .. } => match unless {
-                TileOption::AllowMissing => {
-                    "give all tiles; --allow-missing fills the places of those that are not there"
-                }
-                TileOption::AllowRagged => "--allow-ragged fills the records that some tiles lack",
-                TileOption::DifferingFirst => {
-                    "give tiles of one run and one date (--dry-run draws how they lie); --differing first takes the first tile's"
-                }
-            },
-            Error::Exists(_) => "give -O to overwrite it",
-            Error::Appeared { .. } => {
-                "give the new file another name (`mv`); or run the same command with --resume -O, which replaces the old one"
-            }
-            Error::Locked { .. } => {
-                "wait until the other program has closed it; HDF5_USE_FILE_LOCKING=FALSE takes no locks, where you know that nobody writes"
-            }
-            Error::Budget { .. } => "give a larger --memory, or smaller chunks",
-            Error::Interrupted(_) => "run the same command with --resume to go on",
-            Error::Verify(_) => "do not use the output; make it again, and report it when that fails, too",
+            other if other.is_usage() => 2,
+            _ => 1,
         }
     }
 }
@@ -223,21 +454,6 @@ impl Error {
 fn is_no_place(e: &std::io::Error) -> bool {
     use std::io::ErrorKind as Kind;
     matches!(e.kind(), Kind::NotFound | Kind::NotADirectory | Kind::IsADirectory)
-}
-
-/// What can be done when the system refuses something.
-pub fn io_hint(e: &std::io::Error) -> &'static str {
-    use std::io::ErrorKind as Kind;
-    match e.kind() {
-        Kind::NotFound => "look at the name, and at the folder from which the command runs",
-        Kind::PermissionDenied => "`ls -l` tells who may; or choose a place that you may write to",
-        Kind::StorageFull | Kind::QuotaExceeded => "make room there, or name an output on another disk",
-        Kind::ReadOnlyFilesystem => "name an output on a file system that can be written to",
-        Kind::IsADirectory => "name a file, not a folder",
-        Kind::NotADirectory => "a part of the path is a file where a folder must be",
-        Kind::UnexpectedEof => "the file became shorter while it was read: is somebody writing it?",
-        _ => "the system refused it; if it does so again, the disk or the file server may be at fault",
-    }
 }
 
 #[cfg(test)]
@@ -252,33 +468,26 @@ mod tests {
     }
 
     #[test]
-    fn every_kind_of_error_has_a_hint_of_its_own() {
-        let text = || "x".to_owned();
-        let all = [
-            Error::io("open", "x", std::io::ErrorKind::NotFound.into()),
-            Error::io("write", "x", std::io::ErrorKind::StorageFull.into()),
-            Error::corrupt("x", None, "y"),
-            Error::NotNetcdf { path: text(), what: text() },
-            Error::Unsupported { path: text(), what: text() },
-            Error::NotFound { kind: "variable", name: text(), path: text() },
-            Error::Invalid(text()),
-            Error::NotRepresentable { format: "classic", what: text() },
-            Error::Tiles(text()),
-            Error::TilesUnless { what: text(), unless: TileOption::AllowMissing },
-            Error::TilesUnless { what: text(), unless: TileOption::AllowRagged },
-            Error::TilesUnless { what: text(), unless: TileOption::DifferingFirst },
-            Error::Exists("x".into()),
-            Error::Appeared { path: "x".into(), partial: ".x".into() },
-            Error::Locked { path: text(), what: text() },
-            Error::Budget { what: text(), needed: 2, budget: 1 },
-            Error::Interrupted(text()),
-            Error::Verify(text()),
-        ];
-        let hints: std::collections::HashSet<&str> = all.iter().map(Error::hint).collect();
-        assert_eq!(hints.len(), all.len());
-        // The grammar: no capital, no full stop.
-        for hint in hints {
-            assert!(!hint.ends_with('.') && !hint.starts_with(char::is_uppercase), "{hint}");
-        }
+    fn selections_say_what_runs_where() {
+        let of =
+            |stride| Error::Selection { variable: "v".into(), dim: 1, start: 2, count: 9, stride, len: 10 };
+        let past = "`v`: start 2, count 9, stride 1 on dimension 1 runs past its length 10";
+        assert_eq!(of(1).to_string(), past);
+        assert_eq!(of(0).to_string(), "stride 0 on dimension 1 of `v`");
+    }
+
+    #[test]
+    fn a_defect_is_no_fault_of_the_command_line() {
+        let defect = Error::Internal("index out of bounds".into());
+        assert_eq!((defect.is_usage(), defect.exit_code()), (false, 1));
+        assert_eq!(Error::Closed.exit_code(), 2);
+    }
+
+    #[test]
+    fn names_in_use_say_of_what_kind_the_other_is() {
+        let of = |holder| Error::NameInUse { kind: "variable", name: "x".into(), holder, group: "/a".into() };
+        assert_eq!(of("variable").to_string(), "there is a variable `x` already");
+        let other = "there is a group `x` in `/a` already: a variable cannot have its name";
+        assert_eq!(of("group").to_string(), other);
     }
 }

@@ -31,8 +31,8 @@ pub mod store;
 
 pub use buffer::Buffer;
 pub use container::{Container, ContainerMut};
-pub use dataset::{CreateOptions, Dataset, DatasetMut, Element, OpenOptions};
-pub use error::{Error, Result, TileOption};
+pub use dataset::{CreateOptions, Dataset, DatasetMut, Definer, Element, OpenOptions};
+pub use error::{Error, Late, Limit, Result, TileOption};
 pub use layout::VarLayout;
 pub use model::{Atomic, Attribute, DType, Dimension, Format, Group, Schema, Value, Values, Variable};
 pub use select::Hyperslab;

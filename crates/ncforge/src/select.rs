@@ -76,16 +76,10 @@ impl Hyperslab {
     /// An error unless the selection lies inside `shape`; `name` is the variable, for the message.
     pub fn check(&self, shape: &[u64], name: &str) -> Result<()> {
         if self.rank() != shape.len() || self.count.len() != shape.len() || self.stride.len() != shape.len() {
-            return Err(Error::Invalid(format!(
-                "`{name}` has {} dimensions, the selection has {}",
-                shape.len(),
-                self.rank()
-            )));
+            let (rank, given) = (shape.len(), self.rank());
+            return Err(Error::Rank { variable: name.to_owned(), rank, given });
         }
         for (d, &len) in shape.iter().enumerate() {
-            if self.stride[d] == 0 {
-                return Err(Error::Invalid(format!("stride 0 on dimension {d} of `{name}`")));
-            }
             let last = match self.count[d] {
                 0 => Some(self.start[d]),
                 n => (n - 1)
@@ -93,11 +87,15 @@ impl Hyperslab {
                     .and_then(|x| x.checked_add(self.start[d]))
                     .and_then(|last| last.checked_add(1)),
             };
-            if last.is_none_or(|end| end > len) {
-                return Err(Error::Invalid(format!(
-                    "`{name}`: start {}, count {}, stride {} on dimension {d} runs past its length {len}",
-                    self.start[d], self.count[d], self.stride[d]
-                )));
+            if self.stride[d] == 0 || last.is_none_or(|end| end > len) {
+                return Err(Error::Selection {
+                    variable: name.to_owned(),
+                    dim: d,
+                    start: self.start[d],
+                    count: self.count[d],
+                    stride: self.stride[d],
+                    len,
+                });
             }
         }
         Ok(())

@@ -126,7 +126,7 @@ impl Emitter {
             };
             if !bytes.len().is_multiple_of(atomic.size()) {
                 let (n, kind) = (bytes.len(), atomic.cdl_name());
-                return Err(Error::Invalid(format!(
+                return Err(Error::BadType(format!(
                     "attribute `{}`: {n} bytes are no {kind} values",
                     attr.name
                 )));

@@ -5,7 +5,7 @@ use std::collections::HashSet;
 use super::emit;
 use super::layout::{Extent, Layout, extents, is_record};
 use super::version::Version;
-use crate::error::{Error, Result};
+use crate::error::{Error, Limit, Result};
 use crate::model::{Attribute, DType, Definition, Dimension, Format, Schema, Storage, Variable};
 
 /// netCDF's `NC_MAX_VAR_DIMS`.
@@ -19,6 +19,10 @@ const AUTO_ROOM_RECORDS: u64 = 1 << 10;
 const ALIGN_FROM: u64 = 1 << 20;
 const PAGE: u64 = 4096;
 
+fn beyond(version: Version, limit: Limit, what: String) -> Error {
+    Error::Limit { format: version.name(), limit, what }
+}
+
 fn cannot(version: Version, what: impl Into<String>) -> Error {
     Error::NotRepresentable { format: version.name(), what: what.into() }
 }
@@ -29,7 +33,7 @@ pub(super) fn check(schema: &Schema, version: Version, known: &HashSet<&str>) ->
     schema.check_names(known)?;
     schema.definitions().try_for_each(|new| check_kind(schema, version, new))?;
     if let Some((first, second)) = two_unlimited(schema) {
-        return Err(cannot(version, format!("two unlimited dimensions (`{first}`, `{second}`)")));
+        return Err(two_are_too_many(version, first, second));
     }
     let attributes =
         |attrs: &[Attribute]| no_twins(version, known, "attribute", attrs.iter().map(|a| &a.name));
@@ -44,9 +48,7 @@ pub(super) fn check_new(schema: &Schema, version: Version, new: Definition) -> R
     check_kind(schema, version, new)?;
     match new {
         Definition::Dimension(d) if schema.dim(d).unlimited => match two_unlimited(schema) {
-            Some((first, second)) => {
-                Err(cannot(version, format!("two unlimited dimensions (`{first}`, `{second}`)")))
-            }
+            Some((first, second)) => Err(two_are_too_many(version, first, second)),
             None => Ok(()),
         },
         Definition::Variable(_) => check_bytes(schema, version),
@@ -73,12 +75,14 @@ fn check_kind(schema: &Schema, version: Version, new: Definition) -> Result<()> 
 fn check_dimension(dim: &Dimension, version: Version) -> Result<()> {
     if dim.unlimited {
         if dim.len > version.max_records() {
-            return Err(cannot(version, format!("{} records", dim.len)));
+            return Err(beyond(version, Limit::DimensionLength, format!("{} records", dim.len)));
         }
     } else if dim.len == 0 {
-        return Err(cannot(version, format!("dimension `{}` of fixed length 0", dim.name)));
+        let what = format!("dimension `{}` of fixed length 0", dim.name);
+        return Err(beyond(version, Limit::DimensionLength, what));
     } else if dim.len > version.max_dim_len() {
-        return Err(cannot(version, format!("dimension `{}` of length {}", dim.name, dim.len)));
+        let what = format!("dimension `{}` of length {}", dim.name, dim.len);
+        return Err(beyond(version, Limit::DimensionLength, what));
     }
     Ok(())
 }
@@ -86,22 +90,23 @@ fn check_dimension(dim: &Dimension, version: Version) -> Result<()> {
 fn check_variable(schema: &Schema, version: Version, var: &Variable) -> Result<()> {
     atomic(schema, version, var.dtype, "variable", &var.name)?;
     if var.dims.len() > MAX_RANK {
-        return Err(cannot(version, format!("variable `{}` of {} dimensions", var.name, var.dims.len())));
+        let what = format!("variable `{}` of {} dimensions", var.name, var.dims.len());
+        return Err(beyond(version, Limit::Rank, what));
     }
     if let Some(dim) = var.dims.iter().find(|d| d.0 >= schema.dims.len()) {
-        return Err(Error::Invalid(format!(
-            "variable `{}` has dimension {}, which is not defined",
-            var.name, dim.0
-        )));
+        let what = format!("variable `{}` has dimension {}, which is not defined", var.name, dim.0);
+        return Err(Error::BadDimension { dim: dim.0, what });
     }
     if let Some(dim) = var.dims.iter().skip(1).find(|d| schema.dim(**d).unlimited) {
         let dim = &schema.dim(*dim).name;
-        return Err(cannot(
-            version,
-            format!("variable `{}` whose unlimited dimension `{dim}` is not the first", var.name),
-        ));
+        let what = format!("variable `{}` whose unlimited dimension `{dim}` is not the first", var.name);
+        return Err(beyond(version, Limit::UnlimitedFirst, what));
     }
     Ok(())
+}
+
+fn two_are_too_many(version: Version, first: &str, second: &str) -> Error {
+    beyond(version, Limit::OneUnlimited, format!("two unlimited dimensions (`{first}`, `{second}`)"))
 }
 
 /// The first two unlimited dimensions, if there are two.
@@ -132,7 +137,10 @@ fn check_bytes(schema: &Schema, version: Version) -> Result<()> {
 fn atomic(schema: &Schema, version: Version, dtype: DType, kind: &str, name: &str) -> Result<()> {
     match dtype {
         DType::Atomic(a) if a.in_classic() || version == Version::V5 => Ok(()),
-        other => Err(cannot(version, format!("{kind} `{name}` of type {}", schema.type_name(other)))),
+        other => {
+            let what = format!("{kind} `{name}` of type {}", schema.type_name(other));
+            Err(beyond(version, Limit::Type, what))
+        }
     }
 }
 
@@ -165,7 +173,7 @@ pub(super) fn normalise(mut schema: Schema, version: Version) -> Schema {
 
 /// Sizes of the variables, as an error of the writing side.
 pub(super) fn sizes(schema: &Schema, version: Version) -> Result<Vec<Extent>> {
-    extents(schema, version).map_err(|what| cannot(version, what))
+    extents(schema, version).map_err(|what| beyond(version, Limit::VariableSize, what))
 }
 
 /// Computes the layout of a whole dataset, with `room` bytes of header padding (`None`: depending on the size of the data).
@@ -187,7 +195,7 @@ pub(super) fn place_behind(
     floor: u64,
 ) -> Result<Layout> {
     let header = emit::header_len(schema, version)?;
-    let too_large = || cannot(version, "data of more than 2^63 bytes");
+    let too_large = || beyond(version, Limit::VariableSize, "data of more than 2^63 bytes".into());
     let records = schema.dims.iter().find(|d| d.unlimited).map_or(0, |d| d.len);
     let tight = Layout::packed(extents, header, header).ok_or_else(too_large)?;
     let data = tight.file_len(records).ok_or_else(too_large)? - header;
@@ -209,7 +217,8 @@ pub(super) fn check_offsets(schema: &Schema, version: Version, layout: &Layout) 
     match layout.vars.iter().position(|e| e.begin > version.max_offset()) {
         Some(i) => {
             let (name, begin) = (&schema.vars[i].name, layout.vars[i].begin);
-            Err(cannot(version, format!("variable `{name}`, whose data would begin at byte {begin}")))
+            let what = format!("variable `{name}`, whose data would begin at byte {begin}");
+            Err(beyond(version, Limit::VariableSize, what))
         }
         None => Ok(()),
     }

@@ -265,7 +265,8 @@ impl ContainerMut for ClassicWriter {
 
     fn grow(&mut self, dim: DimId, len: u64) -> Result<()> {
         if record_dim(&self.file.schema) != Some(dim) {
-            return Err(Error::Invalid(format!("dimension {} is not the unlimited one", dim.0)));
+            let what = format!("dimension {} is not the unlimited one", dim.0);
+            return Err(Error::BadDimension { dim: dim.0, what });
         }
         let now = self.file.records();
         if len <= now {

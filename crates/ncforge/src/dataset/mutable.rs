@@ -337,6 +337,11 @@ impl DatasetMut {
         Ok(())
     }
 
+    /// The same for variables whose attributes say so already.
+    pub(super) fn quantize_from_now(&mut self, vars: impl IntoIterator<Item = (VarId, Quantize)>) {
+        self.quantized.extend(vars);
+    }
+
     /// Reads back a selection, what was just written included.
     pub fn read(&mut self, var: VarId, slab: &Hyperslab) -> Result<Values> {
         self.writer.read(var, slab)

@@ -46,7 +46,7 @@ fn check<T: Element>(schema: &Schema, var: VarId) -> Result<()> {
     if matches!(dtype, DType::Atomic(kind) if T::KINDS.contains(&kind)) {
         return Ok(());
     }
-    Err(Error::Invalid(format!(
+    Err(Error::BadType(format!(
         "`{}` is of type {}, whose values are no {}",
         schema.var_path(var),
         schema.type_name(dtype),
@@ -57,7 +57,7 @@ fn check<T: Element>(schema: &Schema, var: VarId) -> Result<()> {
 /// Elements of a selection, as memory counts them.
 fn count(slab: &Hyperslab) -> Result<usize> {
     usize::try_from(slab.len())
-        .map_err(|_| Error::Invalid(format!("a selection of {} elements does not fit memory", slab.len())))
+        .map_err(|_| Error::TooLarge(format!("a selection of {} elements does not fit memory", slab.len())))
 }
 
 impl Dataset {

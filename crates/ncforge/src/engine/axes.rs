@@ -76,7 +76,7 @@ fn axes_of(
     memory_steps: &[u64],
     name: &str,
 ) -> Result<(u64, Vec<Axis>)> {
-    let too_far = || Error::Invalid(format!("`{name}` reaches beyond any file"));
+    let too_far = || Error::TooLarge(format!("`{name}` reaches beyond any file"));
     let mut first = 0u64;
     let mut axes = Vec::with_capacity(slab.rank());
     for d in 0..slab.rank() {

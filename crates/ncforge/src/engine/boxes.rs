@@ -41,7 +41,7 @@ pub(super) fn steps(shape: &[u64], size: usize) -> Result<Vec<u64>> {
         *slot = step;
         step = step
             .checked_mul(n.max(1))
-            .ok_or_else(|| Error::Invalid(format!("an array of shape {shape:?} is too large to address")))?;
+            .ok_or_else(|| Error::TooLarge(format!("an array of shape {shape:?} is too large to address")))?;
     }
     Ok(steps)
 }

@@ -26,7 +26,7 @@ pub(super) fn layout_if(
 ) -> Result<Arc<VarLayout>> {
     let schema = container.schema();
     if var.0 >= schema.vars.len() {
-        return Err(Error::Invalid(format!("there is no variable number {}", var.0)));
+        return Err(Error::NoSuchId { kind: "variable", id: var.0 });
     }
     let layout = container.layout(var)?;
     let shape = schema.shape(var);
@@ -49,10 +49,10 @@ pub(super) fn layout_if(
 /// An error for what has no plain bytes.
 pub(super) fn check_plain(layout: &VarLayout) -> Result<()> {
     if layout.element.heap {
-        return Err(Error::Invalid(format!(
-            "`{}` holds strings or ragged rows, which have no plain bytes",
-            layout.name
-        )));
+        return Err(Error::WrongKind {
+            name: layout.name.clone(),
+            what: "holds strings or ragged rows, which have no plain bytes",
+        });
     }
     Ok(())
 }
@@ -69,7 +69,7 @@ pub(super) fn check_memory(layout: &VarLayout, needed: u64) -> Result<()> {
 /// An error unless the destination has as many bytes as the selection.
 pub(super) fn check_room(layout: &VarLayout, want: u64, out: &[u8]) -> Result<()> {
     if out.len() as u64 != want {
-        return Err(Error::Invalid(format!(
+        return Err(Error::Length(format!(
             "`{}`: the selection has {want} bytes, the destination {}",
             layout.name,
             out.len()
@@ -83,5 +83,5 @@ pub(super) fn result_bytes(slab: &Hyperslab, layout: &VarLayout) -> Result<u64> 
         .iter()
         .try_fold(layout.element.size as u64, |n, &c| n.checked_mul(c))
         .filter(|&n| isize::try_from(n).is_ok())
-        .ok_or_else(|| Error::Invalid(format!("a selection of `{}` is too large to address", layout.name)))
+        .ok_or_else(|| Error::TooLarge(format!("a selection of `{}` is too large to address", layout.name)))
 }

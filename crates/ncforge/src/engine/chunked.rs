@@ -360,7 +360,7 @@ pub(super) fn chunk_bytes(chunk: &[u64], size: usize) -> Result<u64> {
         .iter()
         .try_fold(size as u64, |n, &c| n.checked_mul(c))
         .filter(|&n| isize::try_from(n).is_ok())
-        .ok_or_else(|| Error::Invalid(format!("chunks of shape {chunk:?} are too large to address")))
+        .ok_or_else(|| Error::TooLarge(format!("chunks of shape {chunk:?} are too large to address")))
 }
 
 /// Adds the variable and the chunk to what a lower layer said.

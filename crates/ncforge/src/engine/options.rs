@@ -34,9 +34,12 @@ const MIN_MEMORY: u64 = 1 << 20;
 fn enough(memory: u64) -> Result<u64> {
     match memory >= MIN_MEMORY {
         true => Ok(memory),
-        false => Err(Error::Invalid(format!(
-            "a memory budget of {memory} bytes is too small: it must be {MIN_MEMORY} bytes (1M) at least"
-        ))),
+        false => Err(Error::bad_option(
+            "memory",
+            format!(
+                "a memory budget of {memory} bytes is too small: it must be {MIN_MEMORY} bytes (1M) at least"
+            ),
+        )),
     }
 }
 
@@ -62,13 +65,13 @@ impl EngineOptions {
                 .unwrap_or(machine.threads),
         };
         if threads == 0 {
-            return Err(Error::Invalid("the number of threads must be at least 1".to_owned()));
+            return Err(Error::bad_option("threads", "the number of threads must be at least 1"));
         }
         let memory = match (self.memory, env("NCFORGE_MEMORY")) {
             (Some(n), _) => n,
-            (None, Some(text)) => parse_size(&text)
-                .and_then(enough)
-                .map_err(|e| Error::Invalid(format!("the environment variable NCFORGE_MEMORY: {e}")))?,
+            (None, Some(text)) => parse_size(&text).and_then(enough).map_err(|e| {
+                Error::bad_option("memory", format!("the environment variable NCFORGE_MEMORY: {e}"))
+            })?,
             (None, None) => machine.memory,
         };
         Ok(Resolved { threads: threads.min(MAX_THREADS), memory: memory.max(MIN_MEMORY) })
@@ -84,7 +87,10 @@ impl Resolved {
 
 fn parse_threads(name: &str, text: &str) -> Result<usize> {
     text.trim().parse().map_err(|_| {
-        Error::Invalid(format!("the environment variable {name}: `{text}` is not a number of threads"))
+        Error::bad_option(
+            "threads",
+            format!("the environment variable {name}: `{text}` is not a number of threads"),
+        )
     })
 }
 
@@ -99,7 +105,8 @@ fn parse_threads(name: &str, text: &str) -> Result<usize> {
 /// # Ok::<(), ncforge::Error>(())
 /// ```
 pub fn parse_size(text: &str) -> Result<u64> {
-    let bad = || Error::Invalid(format!("`{text}` is not a size (write bytes, or 512K, 256M, 2G)"));
+    let bad =
+        || Error::bad_option("memory", format!("`{text}` is not a size (write bytes, or 512K, 256M, 2G)"));
     let t = text.trim();
     let split = t.find(|c: char| c.is_ascii_alphabetic()).unwrap_or(t.len());
     let (number, unit) = t.split_at(split);

@@ -71,7 +71,7 @@ fn read_stored(
     let tasks = axes
         .iter()
         .try_fold(1usize, |n, a| n.checked_mul(a.groups.len()))
-        .ok_or_else(|| Error::Invalid(format!("a selection of `{}` is too large", layout.name)))?;
+        .ok_or_else(|| Error::TooLarge(format!("a selection of `{}` is too large", layout.name)))?;
     let number = engine.inner.reads.fetch_add(1, Ordering::Relaxed) + 1;
     let out = SharedOut::new(out);
     let work = Work {

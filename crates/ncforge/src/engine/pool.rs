@@ -373,7 +373,7 @@ pub(super) fn guarded<T>(work: impl FnOnce() -> Result<T>) -> Result<T> {
             .map(String::as_str)
             .or_else(|| payload.downcast_ref::<&str>().copied())
             .unwrap_or("a panic");
-        Err(Error::Invalid(format!("internal error in the engine: {text}")))
+        Err(Error::Internal(format!("the engine: {text}")))
     })
 }
 

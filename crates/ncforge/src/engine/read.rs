@@ -80,7 +80,7 @@ impl Engine {
     ) -> Result<Option<(Vec<u8>, u32)>> {
         let layout = container.layout(var)?;
         let Place::Chunked { chunk, index, .. } = &layout.place else {
-            return Err(Error::Invalid(format!("`{}` is not stored in chunks", layout.name)));
+            return Err(Error::not_chunked(&layout.name));
         };
         if at.len() != chunk.len() {
             return Err(Error::Invalid(format!("`{}` has no chunk {at:?}", layout.name)));

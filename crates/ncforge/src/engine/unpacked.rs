@@ -43,7 +43,7 @@ pub(super) fn read(
     let size = layout.element.size;
     let is_number = matches!(container.schema().var(var).dtype, DType::Atomic(_) | DType::User(_));
     if layout.element.heap || !is_number || rules.stored_size() != size {
-        return Err(Error::Invalid(format!("`{}` holds no such numbers", layout.name)));
+        return Err(Error::WrongKind { name: layout.name.clone(), what: "holds no such numbers" });
     }
     rules.check()?;
     let stored = result_bytes(slab, &layout)?;
@@ -51,7 +51,7 @@ pub(super) fn read(
     if count.checked_mul(rules.result_size() as u64) != Some(out.len() as u64)
         || mask.as_ref().is_some_and(|m| m.len() as u64 != count)
     {
-        return Err(Error::Invalid(format!(
+        return Err(Error::Length(format!(
             "`{}`: the selection has {count} elements, the destination is of another size",
             layout.name
         )));

@@ -124,7 +124,7 @@ impl Writer {
             Values::Fixed(bytes) => self.write_bytes(var, slab, bytes),
             Values::Heap(values) => {
                 if values.len() as u64 != slab.len() {
-                    return Err(Error::Invalid(format!(
+                    return Err(Error::Length(format!(
                         "`{}`: {} values for a selection of {}",
                         self.schema().var_path(self.known(var)?),
                         values.len(),
@@ -132,10 +132,10 @@ impl Writer {
                     )));
                 }
                 if !self.writable(var)?.element.heap {
-                    return Err(Error::Invalid(format!(
-                        "`{}` holds elements of fixed size, not strings or ragged rows",
-                        self.schema().var_path(var)
-                    )));
+                    return Err(Error::WrongKind {
+                        name: self.schema().var_path(var),
+                        what: "holds elements of fixed size, not strings or ragged rows",
+                    });
                 }
                 self.make_room(var, slab)?;
                 let stored = self.container.encode_heap(var, values)?;
@@ -147,10 +147,10 @@ impl Writer {
     /// Writes a selection of a variable of a fixed-size type: row-major, no gaps, native byte order.
     pub fn write_bytes(&mut self, var: VarId, slab: &Hyperslab, bytes: &[u8]) -> Result<()> {
         if self.writable(var)?.element.heap {
-            return Err(Error::Invalid(format!(
-                "`{}` holds strings or ragged rows, which have no plain bytes",
-                self.schema().var_path(var)
-            )));
+            return Err(Error::WrongKind {
+                name: self.schema().var_path(var),
+                what: "holds strings or ragged rows, which have no plain bytes",
+            });
         }
         self.make_room(var, slab)?;
         self.write_stored(var, slab, bytes)
@@ -287,7 +287,7 @@ impl Writer {
         if var.0 < self.schema().vars.len() {
             return Ok(var);
         }
-        Err(Error::Invalid(format!("there is no variable number {}", var.0)))
+        Err(Error::NoSuchId { kind: "variable", id: var.0 })
     }
 
     fn layout(&self, var: VarId) -> Result<std::sync::Arc<VarLayout>> {
@@ -359,7 +359,7 @@ impl Writer {
         let size = layout.element.size;
         let want = slab.count.iter().try_fold(size as u64, |n, &c| n.checked_mul(c));
         if want != Some(bytes.len() as u64) {
-            return Err(Error::Invalid(format!(
+            return Err(Error::Length(format!(
                 "`{}`: {} bytes for a selection of {} elements of {size} bytes",
                 layout.name,
                 bytes.len(),
@@ -407,7 +407,7 @@ impl Writer {
 /// An error unless a variable of this shape has a chunk at these grid coordinates.
 fn check_chunk(layout: &VarLayout, shape: &[u64], at: &[u64]) -> Result<()> {
     let Place::Chunked { chunk, .. } = &layout.place else {
-        return Err(Error::Invalid(format!("`{}` is not stored in chunks", layout.name)));
+        return Err(Error::not_chunked(&layout.name));
     };
     let begins_inside = |((&i, &c), &n): ((&u64, &u64), &u64)| i.checked_mul(c).is_some_and(|s| s < n);
     if at.len() != chunk.len() || !at.iter().zip(chunk).zip(shape).all(begins_inside) {

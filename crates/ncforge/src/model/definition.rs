@@ -92,7 +92,8 @@ impl Definition {
             }
         };
         if taken {
-            Err(Error::Invalid(format!("there is a {} `{name}` already", self.kind())))
+            let kind = self.kind();
+            Err(Error::NameInUse { kind, name: name.to_owned(), holder: kind, group: String::new() })
         } else {
             Ok(())
         }
@@ -109,7 +110,7 @@ impl Definition {
         if a.name != "_FillValue" || (a.dtype == var.dtype && n == 1) {
             return Ok(());
         }
-        Err(Error::Invalid(format!(
+        Err(Error::BadType(format!(
             "`_FillValue` of `{}` is one value of its type, {}, not {n} of type {}",
             schema.var_path(v),
             schema.type_name(var.dtype),
@@ -154,7 +155,7 @@ fn check_members(t: &UserType) -> Result<()> {
         if seen.insert(name.to_owned()) {
             return Ok(());
         }
-        Err(Error::Invalid(format!("type `{}` has two {kind}s `{name}`", t.name)))
+        Err(Error::BadType(format!("type `{}` has two {kind}s `{name}`", t.name)))
     };
     match &t.kind {
         UserKind::Compound { fields, .. } => fields.iter().try_for_each(|f| check("field", &f.name)),

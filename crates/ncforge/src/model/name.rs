@@ -63,10 +63,7 @@ const MAX_NAME: usize = 256;
 pub fn check_name(kind: &str, name: &str) -> Result<()> {
     match problem(name) {
         None => Ok(()),
-        Some(why) => {
-            let shown = name.escape_debug();
-            Err(Error::Invalid(format!("`{shown}` cannot be the name of the {kind}: it {why}")))
-        }
+        Some(why) => Err(Error::BadName { kind: kind.to_owned(), name: name.to_owned(), why }),
     }
 }
 

@@ -80,10 +80,8 @@ impl Picks {
             }
             for point in pick.at.chunks_exact(pick.dims.len()) {
                 if let Some((&d, &at)) = pick.dims.iter().zip(point).find(|&(&d, &at)| at >= shape[d]) {
-                    return Err(Error::Invalid(format!(
-                        "`{name}`: index {at} is outside dimension {d} of length {}",
-                        shape[d]
-                    )));
+                    let (variable, len) = (name.to_owned(), shape[d]);
+                    return Err(Error::Index { variable, dim: d, index: at, len });
                 }
             }
         }

@@ -247,7 +247,7 @@ impl WriteStore for FileStore {
         {
             use std::os::fd::AsRawFd;
             let number =
-                |n: u64| libc::off_t::try_from(n).map_err(|_| Error::Invalid(format!("file length {n}")));
+                |n: u64| libc::off_t::try_from(n).map_err(|_| Error::TooLarge(format!("file length {n}")));
             let (from, size) = (number(offset)?, number(len)?);
             if len > 0 {
                 // SAFETY: a plain system call on our own descriptor.
@@ -293,7 +293,7 @@ mod tests {
         // Not every file system reserves; giving back works on those that do.
         store.set_len(13).unwrap();
         assert!(store.file().metadata().unwrap().blocks() * 512 < 1 << 20);
-        assert!(matches!(store.reserve(u64::MAX, 1), Err(Error::Invalid(_))));
+        assert!(matches!(store.reserve(u64::MAX, 1), Err(Error::TooLarge(_))));
         store.set_len(0).unwrap();
         store.set_len(0).unwrap();
         assert!(store.is_empty());

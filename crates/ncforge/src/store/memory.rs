@@ -48,7 +48,7 @@ impl WriteStore for MemoryStore {
     fn write_at(&self, buf: &[u8], offset: u64) -> Result<()> {
         let mut bytes = self.bytes.write().unwrap_or_else(PoisonError::into_inner);
         let from =
-            usize::try_from(offset).map_err(|_| Error::Invalid(format!("offset {offset} in memory")))?;
+            usize::try_from(offset).map_err(|_| Error::TooLarge(format!("offset {offset} in memory")))?;
         let end = from + buf.len();
         if bytes.len() < end {
             bytes.resize(end, 0);
@@ -58,7 +58,7 @@ impl WriteStore for MemoryStore {
     }
 
     fn set_len(&self, len: u64) -> Result<()> {
-        let len = usize::try_from(len).map_err(|_| Error::Invalid(format!("length {len} in memory")))?;
+        let len = usize::try_from(len).map_err(|_| Error::TooLarge(format!("length {len} in memory")))?;
         self.bytes.write().unwrap_or_else(PoisonError::into_inner).resize(len, 0);
         Ok(())
     }

@@ -173,7 +173,7 @@ impl PackedStore {
     /// The file to write to.
     fn sink(&self) -> Result<&dyn WriteStore> {
         let Some(sink) = &self.sink else {
-            return Err(Error::Invalid(format!("`{}` is open for reading only", self.name())));
+            return Err(Error::ReadOnly { path: self.name().to_owned() });
         };
         Ok(&**sink)
     }

@@ -35,7 +35,7 @@ impl Hints {
             }
             Error::TilesUnless { .. } | Error::Tiles(_) => self.unlike,
             Error::Exists(_) => self.exists,
-            Error::NotRepresentable { .. } => self.format,
+            Error::NotRepresentable { .. } | Error::Limit { .. } => self.format,
             Error::Budget { .. } => "NCFORGE_MEMORY=4G in front of the command allows more memory",
             Error::Unsupported { .. } => {
                 "docs/formats.md lists what is supported; `ncforge combine --vars` takes the other variables"

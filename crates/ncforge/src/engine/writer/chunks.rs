@@ -52,11 +52,11 @@ impl Writer {
     ) -> Result<()> {
         let layout = self.layout(var)?;
         let Place::Chunked { chunk, .. } = &layout.place else {
-            return Err(Error::Invalid(format!("`{}` is not stored in chunks", layout.name)));
+            return Err(Error::not_chunked(&layout.name));
         };
         let chunk = chunk.clone();
         if chunk.len() != slab.rank() || chunk.contains(&0) {
-            return Err(Error::Invalid(format!("`{}` has chunks of shape {chunk:?}", layout.name)));
+            return Err(Error::Internal(format!("`{}` has chunks of shape {chunk:?}", layout.name)));
         }
         // Where a dimension is growing, a chunk is whole only when it is full.
         let schema = self.schema();
@@ -91,7 +91,7 @@ impl Writer {
         // Placing chunks may have changed the layout.
         let layout = self.layout(var)?;
         let Place::Chunked { chunk, codecs, index } = &layout.place else {
-            return Err(Error::Invalid(format!("`{}` is not stored in chunks", layout.name)));
+            return Err(Error::not_chunked(&layout.name));
         };
         let mut todo = Vec::new();
         let mut at = Vec::new();

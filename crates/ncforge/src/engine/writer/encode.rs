@@ -180,7 +180,7 @@ impl Writer {
         let layout = self.layout(var)?;
         match &layout.place {
             Place::Chunked { codecs, .. } => Ok(codecs.clone()),
-            _ => Err(Error::Invalid(format!("`{}` is not stored in chunks any more", layout.name))),
+            _ => Err(Error::Internal(format!("`{}` is not stored in chunks any more", layout.name))),
         }
     }
 }

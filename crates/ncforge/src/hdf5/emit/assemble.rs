@@ -64,7 +64,7 @@ impl<'i, 'a> Placed<'i, 'a> {
     fn new(image: &'i Image<'a>) -> Result<Self> {
         let n = image.objects.len();
         if !matches!(image.objects.first().map(|o| &o.kind), Some(Kind::Group(_))) {
-            return Err(Error::Invalid("an image needs a root group".into()));
+            return Err(Error::Internal("an image needs a root group".into()));
         }
         let mut heap = HeapPlan::default();
         let contents: Vec<Vec<Content>> =
@@ -205,7 +205,7 @@ impl<'i, 'a> Placed<'i, 'a> {
 
     fn write(&self, base: u64, out: &mut dyn FnMut(&[u8]) -> Result<()>) -> Result<u64> {
         if base.checked_add(self.size).is_none() {
-            return Err(Error::Invalid(format!("metadata of {} bytes at byte {base}", self.size)));
+            return Err(Error::Internal(format!("metadata of {} bytes at byte {base}", self.size)));
         }
         let at = self.addresses.moved_by(base);
         let mut written = 0u64;
@@ -255,5 +255,5 @@ fn tree_plan(object: &Object<'_>) -> Option<TreePlan> {
 fn step(at: u64, size: u64) -> Result<u64> {
     at.checked_add(size)
         .and_then(|a| a.checked_next_multiple_of(ALIGN))
-        .ok_or_else(|| Error::Invalid("metadata of more than 2^64 bytes".into()))
+        .ok_or_else(|| Error::TooLarge("metadata of more than 2^64 bytes".into()))
 }

@@ -23,7 +23,7 @@ impl ChunkSource for Planned {
     }
 
     fn each(&self, _: &mut dyn FnMut(&[u64], ChunkRecord) -> Result<()>) -> Result<()> {
-        Err(Error::Invalid("an index of chunks without places was to be written".into()))
+        Err(Error::Internal("an index of chunks without places was to be written".into()))
     }
 }
 
@@ -67,7 +67,7 @@ impl ChunkTable {
             }
         }
         let inner = wider.capacity.iter().skip(1).try_fold(1u64, |a, &c| a.checked_mul(c));
-        inner.ok_or_else(|| Error::Invalid("a grid of chunks too large to count".into()))?;
+        inner.ok_or_else(|| Error::TooLarge("a grid of chunks too large to count".into()))?;
         for (&key, &record) in &self.map {
             let at = self.coordinates(key);
             wider.map.insert(wider.key(&at)?, record);
@@ -86,7 +86,7 @@ impl ChunkTable {
             key = key
                 .checked_mul(c)
                 .and_then(|k| k.checked_add(i))
-                .ok_or_else(|| Error::Invalid("a grid of chunks too large to count".into()))?;
+                .ok_or_else(|| Error::TooLarge("a grid of chunks too large to count".into()))?;
         }
         Ok(key)
     }
@@ -115,7 +115,7 @@ impl ChunkTable {
     /// Sets the place of a chunk; gives the old one.
     pub fn insert(&mut self, at: &[u64], record: ChunkRecord) -> Result<Option<ChunkRecord>> {
         if at.len() != self.capacity.len() {
-            return Err(Error::Invalid(format!(
+            return Err(Error::Internal(format!(
                 "chunk coordinates {at:?} in a grid of rank {}",
                 self.capacity.len()
             )));

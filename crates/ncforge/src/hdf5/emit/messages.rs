@@ -135,7 +135,7 @@ pub(super) fn group_info(links: usize) -> Vec<u8> {
 /// A hard link, with its number in the order of creation. Names are declared ASCII, as netcdf-c does for all.
 pub(super) fn link(name: &[u8], order: u64, address: u64) -> Result<Vec<u8>> {
     if name.is_empty() {
-        return Err(Error::Invalid("an object without a name cannot be stored".into()));
+        return Err(Error::Internal("an object without a name cannot be stored".into()));
     }
     let wide = name.len() > 255;
     let len = to_u16(name.len(), "a name with bytes")?;

@@ -213,7 +213,7 @@ impl Netcdf4Writer {
         self.store.write_at(&buffer, at)?;
         at += buffer.len() as u64;
         if at != room.offset + size {
-            return Err(Error::Invalid("metadata differs from its planned size".into()));
+            return Err(Error::Internal("metadata differs from its planned size".into()));
         }
         Ok(root)
     }

@@ -72,7 +72,7 @@ impl Netcdf4Writer {
     }
 
     fn too_large(&self) -> Error {
-        Error::Invalid(format!("`{}` would be larger than 2^63 bytes", self.store.name()))
+        Error::TooLarge(format!("`{}` would be larger than 2^63 bytes", self.store.name()))
     }
 
     /// Space for a chunk.
@@ -139,7 +139,7 @@ impl Netcdf4Writer {
         // Chunks may be as small as a value: names and shapes are put together for errors only.
         let path = || self.path(var);
         let PlaceState::Chunked { chunk, filters, table, .. } = &state.place else {
-            return Err(Error::Invalid(format!("`{}` is not stored in chunks", path())));
+            return Err(Error::not_chunked(path()));
         };
         let lens = self.schema.var(var).dims.iter().map(|&d| self.schema.dim(d).len);
         let is_inside = |((&i, &c), n): ((&u64, &u64), u64)| i < n.div_ceil(c);
@@ -149,7 +149,7 @@ impl Netcdf4Writer {
         }
         let whole: u64 = chunk.iter().product::<u64>() * u64::from(state.stored.size);
         if len == 0 || u32::try_from(len).is_err() || (filters.is_empty() && len != whole) {
-            return Err(Error::Invalid(format!(
+            return Err(Error::Length(format!(
                 "a chunk of `{}` of {len} bytes (unencoded: {whole})",
                 path()
             )));
@@ -176,7 +176,7 @@ impl Netcdf4Writer {
         if var.0 < self.vars.len() {
             return Ok(());
         }
-        Err(Error::Invalid(format!("`{}` has no variable {}", self.store.name(), var.0)))
+        Err(Error::NoSuchId { kind: "variable", id: var.0 })
     }
 }
 
@@ -221,16 +221,16 @@ impl ContainerMut for Netcdf4Writer {
 
     fn grow(&mut self, dim: DimId, len: u64) -> Result<()> {
         let d = self.schema.dims.get_mut(dim.0);
-        let d = d.ok_or_else(|| Error::Invalid(format!("there is no dimension {}", dim.0)))?;
+        let d = d.ok_or_else(|| Error::NoSuchId { kind: "dimension", id: dim.0 })?;
         if len <= d.len {
             return Ok(());
         }
         if !d.unlimited {
-            let (name, old) = (&d.name, d.len);
-            return Err(Error::Invalid(format!("dimension `{name}` has a fixed length of {old}, not {len}")));
+            let what = format!("dimension `{}` has a fixed length of {}, not {len}", d.name, d.len);
+            return Err(Error::BadDimension { dim: dim.0, what });
         }
         if len > i64::MAX as u64 {
-            return Err(Error::Invalid(format!("dimension `{}` of length {len}", d.name)));
+            return Err(Error::TooLarge(format!("dimension `{}` of length {len}", d.name)));
         }
         d.len = len;
         self.dirty = true;
@@ -289,7 +289,7 @@ impl ContainerMut for Netcdf4Writer {
         self.check(var)?;
         let path = self.path(var);
         let PlaceState::Chunked { table, filters, .. } = &self.vars[var.0].place else {
-            return Err(Error::Invalid(format!("`{path}` is not stored in chunks")));
+            return Err(Error::not_chunked(path));
         };
         let is_plain = filters.is_empty();
         let table = Arc::clone(table);
@@ -382,10 +382,10 @@ impl ContainerMut for Netcdf4Writer {
         self.check(var)?;
         let path = self.path(var);
         let PlaceState::Compact(old) = &mut self.vars[var.0].place else {
-            return Err(Error::Invalid(format!("`{path}` is not stored inline")));
+            return Err(Error::WrongKind { name: path, what: "is not stored inline" });
         };
         if old.len() != bytes.len() {
-            return Err(Error::Invalid(format!(
+            return Err(Error::Length(format!(
                 "{} bytes for `{path}`, which has {}",
                 bytes.len(),
                 old.len()

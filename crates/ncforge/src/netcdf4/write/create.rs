@@ -80,7 +80,8 @@ pub fn create(
         return Err(Error::Invalid(format!("a netCDF-4 file of format {}", schema.format.kind())));
     }
     if let Some(a) = options.alignment.filter(|a| !(1..=MOST_ALIGNED).contains(&a.multiple)) {
-        return Err(Error::Invalid(format!("data cannot be aligned to multiples of {} bytes", a.multiple)));
+        let what = format!("data cannot be aligned to multiples of {} bytes", a.multiple);
+        return Err(Error::BadOption { option: "alignment", what });
     }
     check_schema(&schema)?;
     if !options.keep_names {
@@ -93,7 +94,7 @@ pub fn create(
     let room = front_room(&schema, &vars, &kept)?.checked_add(options.spare);
     let room = room.and_then(|r| r.checked_next_multiple_of(8));
     let room = room.filter(|&r| r < i64::MAX as u64 / 2);
-    let room = room.ok_or_else(|| Error::Invalid("the metadata is too large".into()))?;
+    let room = room.ok_or_else(|| Error::TooLarge("the metadata is too large".into()))?;
     let front = Extent { offset: SUPERBLOCK_SIZE, len: room };
     let mut writer = Netcdf4Writer {
         space: FileSpace::new(front.end()),

@@ -6,7 +6,7 @@ use super::scales::NON_COORDINATE;
 use super::state::VarState;
 use super::types::{byte_order, stored_type};
 use super::values::Encoder;
-use crate::error::{Error, Result};
+use crate::error::{Error, Limit, Result};
 use crate::hdf5::emit::encode_datatype;
 use crate::hdf5::fill::FillKind;
 use crate::model::{
@@ -126,18 +126,16 @@ fn check_shared_name(s: &Schema, new: Definition) -> Result<()> {
         return Ok(());
     };
     let path = s.group_path(group);
-    Err(Error::Invalid(format!(
-        "there is a {other} `{name}` in `{path}` already: a {} cannot have its name",
-        new.kind()
-    )))
+    Err(Error::NameInUse { kind: new.kind(), name: name.clone(), holder: other, group: path })
 }
 
 fn check_dimension(d: &Dimension) -> Result<()> {
     // A dimension without a variable is a dataset of four bytes a position.
     match d.len.checked_mul(4).filter(|&n| i64::try_from(n).is_ok()) {
         Some(_) => Ok(()),
-        None => Err(Error::NotRepresentable {
+        None => Err(Error::Limit {
             format: "netCDF-4",
+            limit: Limit::DimensionLength,
             what: format!("dimension `{}` of length {}", d.name, d.len),
         }),
     }
@@ -167,7 +165,8 @@ fn check_variable(s: &Schema, v: VarId) -> Result<()> {
     };
     let rank = s.var(v).dims.len();
     if rank > MAX_RANK {
-        return refuse(format!("of {rank} dimensions (HDF5 has at most {MAX_RANK})"));
+        let what = format!("variable `{}` of {rank} dimensions (HDF5 has at most {MAX_RANK})", s.var_path(v));
+        return Err(Error::Limit { format: "netCDF-4", limit: Limit::Rank, what });
     }
     let state = VarState::new(s, v)?;
     match &state.fill.value {
@@ -187,14 +186,18 @@ fn check_attribute(s: &Schema, list: &[Attribute], at: usize) -> Result<()> {
         return refuse("the name belongs to the format");
     }
     if list.len() > MAX_ATTRIBUTES {
-        return refuse("an object has at most 65500 attributes");
+        let what = format!("attribute `{}`: an object has at most {MAX_ATTRIBUTES} attributes", a.name);
+        return Err(Error::Limit { format: "netCDF-4", limit: Limit::Attributes, what });
     }
     let stored = stored_type(s, a.dtype, byte_order(Endian::Native))?;
     Encoder { schema: s, endian: Endian::Native }.values(a.dtype, &stored, &a.values).map(drop)
 }
 
+/// What messages call it.
+const CLASSIC_MODEL: &str = "the netCDF-4 classic model";
+
 fn classic_refuses(what: String) -> Result<()> {
-    Err(Error::NotRepresentable { format: "the netCDF-4 classic model", what })
+    Err(Error::NotRepresentable { format: CLASSIC_MODEL, what })
 }
 
 /// The classic model: one group, six types, one unlimited dimension.
@@ -205,7 +208,11 @@ fn check_classic(s: &Schema) -> Result<()> {
 
 fn check_one_unlimited(s: &Schema) -> Result<()> {
     match s.dims.iter().filter(|d| d.unlimited).nth(1) {
-        Some(d) => classic_refuses(format!("a second unlimited dimension, `{}`", d.name)),
+        Some(d) => Err(Error::Limit {
+            format: CLASSIC_MODEL,
+            limit: Limit::OneUnlimited,
+            what: format!("a second unlimited dimension, `{}`", d.name),
+        }),
         None => Ok(()),
     }
 }

@@ -69,10 +69,10 @@ impl HeapWriter {
             self.seal(space, store)?;
             let len = self.next.max(collection_size(need));
             self.next = (self.next * 2).min(FULL_COLLECTION);
-            let offset = space.take(len, 8).ok_or_else(|| Error::Invalid("the file is too large".into()))?;
+            let offset = space.take(len, 8).ok_or_else(|| Error::TooLarge("the file is too large".into()))?;
             self.open = Some(Open { place: Extent { offset, len }, used: 0, objects: Vec::new() });
         }
-        let Some(open) = &mut self.open else { return Err(Error::Invalid("no heap collection".into())) };
+        let Some(open) = &mut self.open else { return Err(Error::Internal("no heap collection".into())) };
         open.used += need;
         open.objects.push(content);
         self.dirty = true;

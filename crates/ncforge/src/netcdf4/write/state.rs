@@ -106,7 +106,7 @@ impl VarState {
         let pattern = fill_pattern(schema, id, &stored, &element)?;
         let shape = schema.shape(id);
         let unlimited = var.dims.iter().any(|d| schema.dim(*d).unlimited);
-        let refuse = |why: String| Error::Invalid(format!("`{path}` {why}"));
+        let refuse = |why: String| Error::BadStorage { variable: path.clone(), why };
         let (place, alloc_time) = match &var.storage {
             Storage::Contiguous | Storage::Compact if unlimited => {
                 return Err(refuse("has an unlimited dimension, so it must be stored in chunks".into()));
@@ -123,7 +123,8 @@ impl VarState {
                 (PlaceState::Compact(pattern.repeat(size as usize / stored.size as usize)), 1)
             }
             Storage::Chunked { chunks, filters } => {
-                check_chunks(schema, id, chunks, stored.size).map_err(refuse)?;
+                check_chunks(schema, id, chunks, stored.size)
+                    .map_err(|why| Error::BadChunks { variable: path.clone(), why })?;
                 let filters = complete(filters, stored.size);
                 let codecs = CodecChain::new(&filters, stored.size as usize)?;
                 let table = ChunkTable::new(&ChunkGrid::new(&shape, chunks).counts())?;

@@ -60,7 +60,7 @@ pub(super) fn stored_type(schema: &Schema, dtype: DType, order: ByteOrder) -> Re
         UserKind::Enum { base, members } => {
             let values = members.iter().map(|(name, value)| {
                 let value = enum_value(*base, *value, order).ok_or_else(|| {
-                    Error::Invalid(format!("`{name}` of enumeration `{}` does not fit its type", t.name))
+                    Error::BadType(format!("`{name}` of enumeration `{}` does not fit its type", t.name))
                 })?;
                 Ok(EnumMember { name: encode_name(name), value })
             });
@@ -78,7 +78,7 @@ pub(super) fn stored_type(schema: &Schema, dtype: DType, order: ByteOrder) -> Re
                 let count = f.shape.iter().try_fold(1usize, |a, &n| a.checked_mul(n as usize));
                 let total = count.and_then(|n| n.checked_mul(element.size as usize));
                 let (Some(count), Some(total)) = (count, total) else {
-                    return Err(Error::Invalid(format!("field `{}` of `{}` is too large", f.name, t.name)));
+                    return Err(Error::BadType(format!("field `{}` of `{}` is too large", f.name, t.name)));
                 };
                 let datatype = if f.shape.is_empty() {
                     element.clone()
@@ -87,7 +87,7 @@ pub(super) fn stored_type(schema: &Schema, dtype: DType, order: ByteOrder) -> Re
                     Datatype { size: size32(total)?, class: Class::Array { dims: f.shape.clone(), base } }
                 };
                 let offset = u32::try_from(f.offset + moved).map_err(|_| {
-                    Error::Invalid(format!("field `{}` of `{}` is too far out", f.name, t.name))
+                    Error::BadType(format!("field `{}` of `{}` is too far out", f.name, t.name))
                 })?;
                 members.push(Member { name: encode_name(&f.name), offset, datatype });
                 moved += count * (element.size as usize).saturating_sub(memory);

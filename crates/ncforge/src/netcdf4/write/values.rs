@@ -62,7 +62,7 @@ impl Encoder<'_> {
                 let s = s.as_deref().unwrap_or_default();
                 let room = stored.size as usize;
                 if s.len() > room {
-                    return Err(Error::Invalid(format!(
+                    return Err(Error::Length(format!(
                         "a string of {} bytes does not fit the {room} bytes that the file has for it",
                         s.len()
                     )));
@@ -131,7 +131,7 @@ impl Encoder<'_> {
     }
 
     fn mismatch(&self, dtype: DType) -> Error {
-        Error::Invalid(format!("values that are not of type {}", self.schema.type_name(dtype)))
+        Error::BadType(format!("values that are not of type {}", self.schema.type_name(dtype)))
     }
 }
 

@@ -70,7 +70,7 @@ pub(super) fn encode(block: &[u8], width: u16, codec: Codec) -> Result<Encoded> 
                     room.out.resize(bound, 0);
                 }
                 let n = lz4_flex::block::compress_into(src, &mut room.out);
-                (Kind::Lz4, n.map_err(|e| Error::Invalid(format!("lz4: {e}")))?)
+                (Kind::Lz4, n.map_err(|e| Error::Internal(format!("lz4: {e}")))?)
             }
         };
         let (kind, width, bytes) = if n < block.len() {

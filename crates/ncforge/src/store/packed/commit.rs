@@ -166,7 +166,7 @@ impl PackedStore {
             tx.free(&entry);
         }
         if core.trees.len() > MAX_PARTS {
-            return Err(Error::Invalid("more parts than a packed file can have".into()));
+            return Err(Error::TooLarge("more parts than a packed file can have".into()));
         }
         Ok(())
     }

@@ -180,7 +180,7 @@ impl PackedStore {
         let backing: Arc<dyn ReadStore> = sink.clone();
         let writer = lock::writer(&backing, Locking::default().or_environment())?;
         sink.set_len(0)?;
-        let mut space = Space::rebuild(Vec::new(), 1).map_err(|_| Error::Invalid("no space".into()))?;
+        let mut space = Space::rebuild(Vec::new(), 1).map_err(|_| Error::Internal("no space".into()))?;
         space.recycle(|_| false);
         let core = Core {
             map: Map::new(0),

@@ -77,14 +77,14 @@ impl Options {
     /// ```
     pub fn check(&self) -> Result<()> {
         if !self.block.is_power_of_two() || !(4096..=1 << 20).contains(&self.block) {
-            return Err(Error::Invalid(format!(
-                "a block of {} bytes: blocks have a power of two from 4 KiB to 1 MiB",
-                self.block
-            )));
+            return Err(Error::bad_option(
+                "block",
+                format!("a block of {} bytes: blocks have a power of two from 4 KiB to 1 MiB", self.block),
+            ));
         }
         let (number, level) = self.codec.numbers();
         if Codec::of_numbers(number, level).is_none() {
-            return Err(Error::Invalid(format!("there is no {}", self.codec.describe())));
+            return Err(Error::bad_option("codec", format!("there is no {}", self.codec.describe())));
         }
         Ok(())
     }

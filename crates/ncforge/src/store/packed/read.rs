@@ -236,7 +236,7 @@ impl PackedStore {
             for ((c, t, piece), bytes) in some.iter().zip(decoded) {
                 let bytes = bytes.into_inner().unwrap_or_else(PoisonError::into_inner)?;
                 if bytes.len() != piece.len {
-                    return Err(Error::Invalid("a block was not decoded".into()));
+                    return Err(Error::Internal("a block was not decoded".into()));
                 }
                 table.scatter(c, *t, &bytes, place, out);
             }
@@ -382,5 +382,5 @@ pub(super) fn decoded(
 
 /// For callers who did not ask [`ReadStore::has_column`] first.
 pub(super) fn no_column(name: &str) -> Error {
-    Error::Invalid(format!("these bytes of `{name}` are no column"))
+    Error::Internal(format!("these bytes of `{name}` are no column"))
 }

@@ -167,7 +167,7 @@ impl Tree {
     /// Puts a page on top.
     fn raise(&mut self, pages: &dyn Pages) -> Result<()> {
         if self.head.height >= MAX_HEIGHT {
-            return Err(Error::Invalid("more blocks than a packed file can have".into()));
+            return Err(Error::TooLarge("more blocks than a packed file can have".into()));
         }
         let height = self.head.height;
         if height == 0 {

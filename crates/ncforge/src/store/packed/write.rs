@@ -94,7 +94,7 @@ impl PackedStore {
     pub(super) fn write_image(&self, buf: &[u8], offset: u64, beside: bool) -> Result<()> {
         let end =
             offset.checked_add(buf.len() as u64).filter(|&e| e <= i64::MAX as u64).ok_or_else(|| {
-                crate::Error::Invalid(format!("{} bytes at offset {offset} of `{}`", buf.len(), self.name()))
+                crate::Error::TooLarge(format!("{} bytes at offset {offset} of `{}`", buf.len(), self.name()))
             })?;
         let mut core = self.core_mut();
         let core = &mut *core;
@@ -256,7 +256,9 @@ impl PackedStore {
         let mut out = Vec::with_capacity(ids.len());
         for result in results {
             let result = result.into_inner().unwrap_or_else(PoisonError::into_inner);
-            out.push(result.unwrap_or_else(|| Err(crate::Error::Invalid("a block was not encoded".into())))?);
+            out.push(
+                result.unwrap_or_else(|| Err(crate::Error::Internal("a block was not encoded".into())))?,
+            );
         }
         for encoded in &mut out {
             if encoded.entry.extent().is_some() {

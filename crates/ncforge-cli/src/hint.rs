@@ -1,0 +1,134 @@
+//! What the user can do about an error, in the words of the command: its options, and the commands that show more.
+//!
+//! The grammar of a hint: no capital, no full stop.
+
+use std::io::ErrorKind;
+
+use ncforge::{Error, TileOption};
+
+/// What can be done about an error of the library.
+pub(crate) fn of(e: &Error) -> &'static str {
+    match e {
+        Error::Io { op, source, .. } if op == "create" && source.kind() == ErrorKind::NotFound => {
+            "a file is made only in a folder that exists: make it (`mkdir -p`), or look at its name"
+        }
+        Error::Io { source, .. } => of_io(source),
+        Error::Corrupt { .. } => {
+            "get the file anew from where it came; where only a part is damaged, `ncforge info` lists the rest"
+        }
+        Error::NotNetcdf { .. } => {
+            "ncforge reads netCDF classic, netCDF-4 and packed files; `file NAME` may tell what this is"
+        }
+        Error::Unsupported { .. } => {
+            "docs/formats.md lists what is supported; other variables can be copied with --vars"
+        }
+        Error::NotFound { .. } => "`ncforge info FILE` lists the names",
+        Error::NotRepresentable { .. } | Error::Limit { .. } => {
+            "--format netcdf4 holds everything that netCDF knows"
+        }
+        Error::Tiles(_) => {
+            "give all tiles of one run and one date (--dry-run draws how they lie); --scheme generic takes tiles of any model"
+        }
+        Error::TilesUnless { unless, .. } => of_tiles(*unless),
+        Error::Exists(_) => "give -O to overwrite it",
+        Error::Appeared { .. } => {
+            "give the new file another name (`mv`); or run the same command with --resume -O, which replaces the old one"
+        }
+        Error::Locked { .. } => {
+            "wait until the other program has closed it; HDF5_USE_FILE_LOCKING=FALSE takes no locks, where you know that nobody writes"
+        }
+        Error::Budget { .. } => "give a larger --memory, or smaller chunks",
+        Error::Interrupted(_) => "run the same command with --resume to go on",
+        Error::Verify(_) => "do not use the output; make it again, and report it when that fails, too",
+        Error::Internal(_) => {
+            "this is a defect of ncforge: please report it, with the command and the file if you can"
+        }
+        // The library may get more kinds; what is left are requests that make no sense.
+        _ => "`--help` behind the command tells what may be asked for",
+    }
+}
+
+fn of_tiles(unless: TileOption) -> &'static str {
+    match unless {
+        TileOption::AllowMissing => {
+            "give all tiles; --allow-missing fills the places of those that are not there"
+        }
+        TileOption::AllowRagged => "--allow-ragged fills the records that some tiles lack",
+        TileOption::DifferingFirst => {
+            "give tiles of one run and one date (--dry-run draws how they lie); --differing first takes the first tile's"
+        }
+        _ => "give all tiles of one run and one date",
+    }
+}
+
+/// What can be done when the system refuses something.
+pub(crate) fn of_io(e: &std::io::Error) -> &'static str {
+    match e.kind() {
+        ErrorKind::NotFound => "look at the name, and at the folder from which the command runs",
+        ErrorKind::PermissionDenied => "`ls -l` tells who may; or choose a place that you may write to",
+        ErrorKind::StorageFull | ErrorKind::QuotaExceeded => {
+            "make room there, or name an output on another disk"
+        }
+        ErrorKind::ReadOnlyFilesystem => "name an output on a file system that can be written to",
+        ErrorKind::IsADirectory => "name a file, not a folder",
+        ErrorKind::NotADirectory => "a part of the path is a file where a folder must be",
+        ErrorKind::UnexpectedEof => "the file became shorter while it was read: is somebody writing it?",
+        _ => "the system refused it; if it does so again, the disk or the file server may be at fault",
+    }
+}
+
+/// What can be done about an error of a measurement.
+pub(crate) fn of_bench(e: &ncforge_bench::Error) -> &'static str {
+    use ncforge_bench::Error as Bench;
+    match e {
+        Bench::Ncforge(e) => of(e),
+        Bench::Io { source, .. } => of_io(source),
+        Bench::Library(_) => {
+            "`ncforge bench doctor` lists the libraries of this machine; --driver chooses others"
+        }
+        Bench::Missing(_) => "`ncforge bench doctor` tells what this machine has",
+        Bench::Unreadable(_) => "make the file anew, or name another one",
+        Bench::Rank { .. } => "--ranks 1 shows whether it fails alone, too",
+        Bench::Stopped => "run it again; --json keeps the results of what was finished",
+        _ => "`ncforge bench WORKLOAD --help` tells what goes together",
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::collections::HashSet;
+
+    use super::*;
+
+    #[test]
+    fn what_differs_in_what_can_be_done_has_a_hint_of_its_own() {
+        let text = || "x".to_owned();
+        let all = [
+            Error::io("open", "x", ErrorKind::NotFound.into()),
+            Error::io("create", "x", ErrorKind::NotFound.into()),
+            Error::io("write", "x", ErrorKind::StorageFull.into()),
+            Error::corrupt("x", None, "y"),
+            Error::NotNetcdf { path: text(), what: text() },
+            Error::Unsupported { path: text(), what: text() },
+            Error::NotFound { kind: "variable", name: text(), path: text() },
+            Error::Invalid(text()),
+            Error::NotRepresentable { format: "classic", what: text() },
+            Error::Tiles(text()),
+            Error::TilesUnless { what: text(), unless: TileOption::AllowMissing },
+            Error::TilesUnless { what: text(), unless: TileOption::AllowRagged },
+            Error::TilesUnless { what: text(), unless: TileOption::DifferingFirst },
+            Error::Exists("x".into()),
+            Error::Appeared { path: "x".into(), partial: ".x".into() },
+            Error::Locked { path: text(), what: text() },
+            Error::Budget { what: text(), needed: 2, budget: 1 },
+            Error::Interrupted(text()),
+            Error::Verify(text()),
+            Error::Internal(text()),
+        ];
+        let hints: HashSet<&str> = all.iter().map(of).collect();
+        assert_eq!(hints.len(), all.len());
+        for hint in hints {
+            assert!(!hint.ends_with('.') && !hint.starts_with(char::is_uppercase), "{hint}");
+        }
+    }
+}

@@ -1,0 +1,335 @@
+//! Define mode: dimensions, groups, types, variables and attributes, one after the other, in a new file or in one that is
+//! being updated.
+//!
+//! A [`Definer`] checks each definition when it is made, by the rules of netCDF and the limits of the file's format, and
+//! undoes what is refused: what was defined before stays. What was defined is carried out together before the next access to
+//! data ([`Definer::dataset`]): a new file is created only then, with everything in it, and a file that is there is changed
+//! once, however many definitions there were.
+//!
+//! netCDF-C's rules of when something may be defined are kept ([`DefineMode`]): chunks, filters and byte order until
+//! the variable is in the file, the fill value until the variable has a value.
+//!
+//! ```
+//! use ncforge::dataset::{CreateOptions, Dataset, DatasetMut, NewFilter, NewVariable, Owner};
+//! use ncforge::model::{Atomic, Attribute, Format, Schema};
+//! use ncforge::Hyperslab;
+//!
+//! let dir = tempfile::tempdir()?;
+//! let path = dir.path().join("t.nc");
+//! let mut new = DatasetMut::begin(&path, Format::Netcdf4, CreateOptions::default())?;
+//! let time = new.dimension(Schema::ROOT, "time", None)?;
+//! let mut asked = NewVariable::new("t", Atomic::Float, &[time]);
+//! asked.storage.filters.push(NewFilter::Deflate(4));
+//! let t = new.variable(asked)?;
+//! new.put_attribute(Owner::Variable(t), Attribute::text("units", "K"))?;
+//! // A second one of this name is refused, and netCDF-C has a number for that.
+//! let twice = new.dimension(Schema::ROOT, "time", Some(3)).unwrap_err();
+//! assert_eq!(twice.netcdf_code(), -42);
+//! new.dataset()?.put(t, &Hyperslab::new(&[0], &[2]), &[280.0f32, 281.0])?;
+//! new.close()?;
+//! assert_eq!(Dataset::open(&path)?.schema().shape(t), [2]);
+//! # Ok::<(), Box<dyn std::error::Error>>(())
+//! ```
+
+mod attributes;
+mod chunks;
+mod objects;
+mod storage;
+
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+
+use super::formats;
+use super::{CreateOptions, DatasetMut};
+use crate::codec::quantize::Quantize;
+use crate::error::{Error, Result};
+use crate::model::{Definition, Format, Schema, VarId};
+use crate::store::packed::is_named_packed;
+use crate::store::{OutputFile, WriteStore};
+
+pub use attributes::Owner;
+pub use chunks::{ChunkChooser, default_chunks};
+pub use objects::NewVariable;
+pub use storage::{NewFilter, NewLayout, NewStorage};
+
+/// When definitions may be made.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Default)]
+pub enum DefineMode {
+    /// At any time; data may be read and written at any time, too. What netCDF-C does with netCDF-4 files.
+    #[default]
+    Implicit,
+    /// Between [`Definer::redef`] and [`Definer::enddef`] only, where data are out of reach. What netCDF-C does with files of
+    /// the classic model. In data mode, attributes may get values that take no more bytes, and names that are no longer.
+    Explicit,
+}
+
+/// A file that is being defined, and its data once they are needed. See the [module](self).
+#[derive(Debug)]
+pub struct Definer {
+    /// The description with all definitions; `None` while the file has all of them.
+    pending: Option<Schema>,
+    /// The file; `None` until a new one is created.
+    file: Option<DatasetMut>,
+    /// Where and how a new file is created.
+    new: NewFile,
+    mode: DefineMode,
+    /// Whether definitions may be made now, in [`DefineMode::Explicit`].
+    is_defining: bool,
+    /// Variables whose values shall lose bits, which the file does not know yet.
+    quantized: Vec<(VarId, Quantize)>,
+    choose: ChunkChooser,
+}
+
+#[derive(Debug)]
+struct NewFile {
+    target: Target,
+    options: CreateOptions,
+}
+
+#[derive(Debug)]
+enum Target {
+    /// A file of this name, which is reserved until a first attempt to create it.
+    Path(PathBuf, Option<OutputFile>),
+    /// A store that is empty.
+    Store(Arc<dyn WriteStore>),
+    /// The file is there already.
+    None,
+}
+
+impl DatasetMut {
+    /// Begins a new file, which is created with all its definitions when its data are first needed. Its name is reserved
+    /// now.
+    ///
+    /// # Errors
+    /// As [`DatasetMut::create`]; what the format cannot hold is refused when it is defined.
+    pub fn begin(path: impl AsRef<Path>, format: Format, options: CreateOptions) -> Result<Definer> {
+        let path = path.as_ref();
+        let claim = DatasetMut::claim(path, &options)?;
+        let target = Target::Path(path.to_owned(), Some(claim));
+        Ok(Definer::of_new(NewFile { target, options }, format))
+    }
+
+    /// Begins a new dataset in an empty store, see [`DatasetMut::begin`] and [`DatasetMut::create_in`].
+    pub fn begin_in(store: Arc<dyn WriteStore>, format: Format, options: CreateOptions) -> Definer {
+        Definer::of_new(NewFile { target: Target::Store(store), options }, format)
+    }
+
+    /// Goes on to define what a file that is open for updates shall have.
+    pub fn define(self) -> Definer {
+        Definer {
+            pending: None,
+            file: Some(self),
+            new: NewFile { target: Target::None, options: CreateOptions::default() },
+            mode: DefineMode::default(),
+            is_defining: false,
+            quantized: Vec::new(),
+            choose: default_chunks,
+        }
+    }
+}
+
+impl Definer {
+    fn of_new(new: NewFile, format: Format) -> Self {
+        Definer {
+            pending: Some(Schema::new(format)),
+            file: None,
+            new,
+            mode: DefineMode::default(),
+            is_defining: true,
+            quantized: Vec::new(),
+            choose: default_chunks,
+        }
+    }
+
+    /// Whether define mode is begun and ended explicitly from now on.
+    #[must_use]
+    pub fn with_mode(mut self, mode: DefineMode) -> Self {
+        self.mode = mode;
+        self
+    }
+
+    /// Who chooses the chunk lengths of variables that need chunks and for which none are given.
+    #[must_use]
+    pub fn with_chunks_by(mut self, choose: ChunkChooser) -> Self {
+        self.choose = choose;
+        self
+    }
+
+    /// The description, definitions included that the file does not have yet.
+    pub fn schema(&self) -> &Schema {
+        match (&self.pending, &self.file) {
+            (Some(pending), _) => pending,
+            (None, Some(file)) => file.schema(),
+            (None, None) => unreachable!("a new file has pending definitions until it is there"),
+        }
+    }
+
+    /// The format by whose rules definitions are checked: of a packed file, the classic one inside.
+    pub fn format(&self) -> Format {
+        let format = self.schema().format;
+        if self.is_packed() && !format.is_classic() { Format::Cdf5 } else { format }
+    }
+
+    fn is_packed(&self) -> bool {
+        match &self.new.target {
+            Target::Path(path, _) => self.new.options.packed.is_some() || is_named_packed(path),
+            Target::Store(_) => self.new.options.packed.is_some(),
+            Target::None => false,
+        }
+    }
+
+    /// Whether the file was created already, so that some of what is defined is in it.
+    pub fn is_created(&self) -> bool {
+        self.file.is_some()
+    }
+
+    /// Begins define mode again.
+    ///
+    /// # Errors
+    /// [`Error::InDefineMode`] if it was not ended, in [`DefineMode::Explicit`].
+    pub fn redef(&mut self) -> Result<()> {
+        if self.is_defining && self.mode == DefineMode::Explicit {
+            return Err(Error::InDefineMode { what: "to begin define mode" });
+        }
+        self.is_defining = true;
+        Ok(())
+    }
+
+    /// Ends define mode: carries out what was defined.
+    ///
+    /// # Errors
+    /// [`Error::NotInDefineMode`] if it was not begun, in [`DefineMode::Explicit`]; as [`Definer::dataset`].
+    pub fn enddef(&mut self) -> Result<()> {
+        if !self.is_defining && self.mode == DefineMode::Explicit {
+            return Err(Error::NotInDefineMode { what: "to end it" });
+        }
+        self.carry_out()?;
+        self.is_defining = false;
+        Ok(())
+    }
+
+    /// The dataset with all definitions carried out, to read and write its data.
+    ///
+    /// # Errors
+    /// [`Error::InDefineMode`] before [`Definer::enddef`] in [`DefineMode::Explicit`]; what [`DatasetMut::create`] and
+    /// [`DatasetMut::redefine`] give. Where a file cannot be changed the pending definitions are dropped, so that it can still
+    /// be closed; a new file that cannot be created stays undefined, and the error comes back each time.
+    pub fn dataset(&mut self) -> Result<&mut DatasetMut> {
+        if self.is_defining && self.mode == DefineMode::Explicit {
+            return Err(Error::InDefineMode { what: "access to data" });
+        }
+        self.carry_out()
+    }
+
+    /// Carries out what is pending, completes the file and closes it, see [`DatasetMut::close`].
+    pub fn close(mut self) -> Result<()> {
+        self.carry_out()?;
+        self.file.take().map_or(Ok(()), DatasetMut::close)
+    }
+
+    /// Carries out what is pending; from then on the dataset is not defined any further.
+    pub fn into_dataset(mut self) -> Result<DatasetMut> {
+        self.carry_out()?;
+        self.file.take().ok_or_else(not_created)
+    }
+
+    fn carry_out(&mut self) -> Result<&mut DatasetMut> {
+        match (&mut self.file, self.pending.take()) {
+            (Some(file), Some(schema)) => {
+                if let Err(error) = file.redefine(schema) {
+                    let known = file.schema().vars.len();
+                    self.quantized.retain(|(var, _)| var.0 < known);
+                    return Err(error);
+                }
+            }
+            (None, Some(schema)) => match self.new.create(&schema) {
+                Ok(created) => self.file = Some(created),
+                Err(error) => {
+                    self.pending = Some(schema);
+                    return Err(error);
+                }
+            },
+            (_, None) => {}
+        }
+        let file = self.file.as_mut().ok_or_else(not_created)?;
+        file.quantize_from_now(self.quantized.drain(..));
+        Ok(file)
+    }
+
+    /// Makes a change of the description, which is carried out later. One that fails leaves it as it was: it must have
+    /// undone what it did.
+    fn change<T>(&mut self, change: impl FnOnce(&mut Draft<'_>) -> Result<T>) -> Result<T> {
+        let (format, choose) = (self.format(), self.choose);
+        let was_pending = self.pending.is_some();
+        let mut schema = match self.pending.take() {
+            Some(pending) => pending,
+            None => self.schema().clone(),
+        };
+        let done = change(&mut Draft { schema: &mut schema, format, choose });
+        if done.is_ok() || was_pending {
+            self.pending = Some(schema);
+        }
+        done
+    }
+
+    /// An error in [`DefineMode::Explicit`] unless define mode was begun.
+    fn must_define(&self, what: &'static str) -> Result<()> {
+        match self.mode {
+            DefineMode::Explicit if !self.is_defining => Err(Error::NotInDefineMode { what }),
+            _ => Ok(()),
+        }
+    }
+
+    /// Whether a variable is in the file, and not only defined.
+    fn is_in_file(&self, var: VarId) -> bool {
+        self.file.as_ref().is_some_and(|file| var.0 < file.schema().vars.len())
+    }
+}
+
+impl NewFile {
+    fn create(&mut self, schema: &Schema) -> Result<DatasetMut> {
+        let (schema, options) = (schema.clone(), self.options.clone());
+        match &mut self.target {
+            Target::Store(store) => DatasetMut::create_in(store.clone(), schema, options),
+            Target::Path(path, claim) => match claim.take() {
+                Some(claim) => DatasetMut::create_as(claim, schema, options),
+                None => DatasetMut::create(path, schema, options),
+            },
+            Target::None => Err(not_created()),
+        }
+    }
+}
+
+/// A description that is being changed.
+struct Draft<'a> {
+    schema: &'a mut Schema,
+    /// The format of the rules.
+    format: Format,
+    choose: ChunkChooser,
+}
+
+impl Draft<'_> {
+    /// Accepts what was just defined, or renamed, or undoes it if the format cannot hold it.
+    fn accept(&mut self, new: Definition, undo: impl FnOnce(&mut Schema)) -> Result<()> {
+        let checked =
+            new.check_name(self.schema).and_then(|()| formats::check_changed(self.schema, self.format, new));
+        checked.inspect_err(|_| undo(self.schema))
+    }
+
+    /// The same for what was changed, and had its name before: that may be one that netCDF lets nobody choose.
+    fn accept_change(&mut self, changed: Definition, undo: impl FnOnce(&mut Schema)) -> Result<()> {
+        formats::check_changed(self.schema, self.format, changed).inspect_err(|_| undo(self.schema))
+    }
+}
+
+fn not_created() -> Error {
+    Error::Internal("a file that was not created".into())
+}
+
+/// An error unless an object has this number.
+fn known<T>(list: &[T], id: usize, kind: &'static str) -> Result<()> {
+    if id < list.len() { Ok(()) } else { Err(Error::NoSuchId { kind, id }) }
+}
+
+#[cfg(test)]
+mod tests;

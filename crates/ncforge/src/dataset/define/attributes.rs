@@ -1,0 +1,150 @@
+//! Attributes of groups and variables.
+
+use super::objects::check_type;
+use super::{Definer, known};
+use crate::codec::quantize::Quantize;
+use crate::error::{Error, Late, Result};
+use crate::model::{Attribute, Definition, GroupId, Schema, VarId};
+
+/// What has attributes.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Owner {
+    /// A group; the root's are those of the dataset.
+    Group(GroupId),
+    /// A variable.
+    Variable(VarId),
+}
+
+impl Owner {
+    /// Its attributes.
+    ///
+    /// # Errors
+    /// [`Error::NoSuchId`] if it is not there.
+    pub fn attributes(self, schema: &Schema) -> Result<&Vec<Attribute>> {
+        match self {
+            Owner::Group(g) => known(&schema.groups, g.0, "group").map(|()| &schema.group(g).attrs),
+            Owner::Variable(v) => known(&schema.vars, v.0, "variable").map(|()| &schema.var(v).attrs),
+        }
+    }
+
+    /// The same, of what is known to be there.
+    fn attributes_mut(self, schema: &mut Schema) -> &mut Vec<Attribute> {
+        match self {
+            Owner::Group(g) => &mut schema.groups[g.0].attrs,
+            Owner::Variable(v) => &mut schema.vars[v.0].attrs,
+        }
+    }
+
+    fn definition(self, at: usize) -> Definition {
+        match self {
+            Owner::Group(g) => Definition::GroupAttribute(g, at),
+            Owner::Variable(v) => Definition::VariableAttribute(v, at),
+        }
+    }
+
+    fn path(self, schema: &Schema) -> String {
+        match self {
+            Owner::Group(g) => schema.group_path(g),
+            Owner::Variable(v) => schema.var_path(v),
+        }
+    }
+}
+
+impl Definer {
+    /// Sets an attribute, which is defined if it is not there and keeps its position if it is.
+    ///
+    /// # Errors
+    /// [`Error::BadName`]; [`Error::NotRepresentable`] for a type that the format does not have; [`Error::Limit`] for too
+    /// many. Of `_FillValue`: [`Error::BadType`] unless it is one value of its variable's type, [`Error::TooLate`] if the
+    /// variable has values. In data mode of [`super::DefineMode::Explicit`], [`Error::NotInDefineMode`] for a new one, and for
+    /// values that take more bytes.
+    pub fn put_attribute(&mut self, owner: Owner, new: Attribute) -> Result<()> {
+        let at = owner.attributes(self.schema())?.iter().position(|a| a.name == new.name);
+        check_type(self.schema(), new.dtype)?;
+        let old = at.map(|at| &owner.attributes(self.schema()).expect("just seen")[at]);
+        if old.is_none_or(|old| bytes(&new) > bytes(old)) {
+            self.must_define("a new attribute, or a longer one,")?;
+        }
+        if let Owner::Variable(var) = owner {
+            self.check_fill(var, &new)?;
+        }
+        self.change(|draft| {
+            let list = owner.attributes_mut(draft.schema);
+            match at {
+                Some(at) => {
+                    let old = std::mem::replace(&mut list[at], new);
+                    draft.accept_change(owner.definition(at), |s| owner.attributes_mut(s)[at] = old)
+                }
+                None => {
+                    let at = list.len();
+                    list.push(new);
+                    draft.accept(owner.definition(at), |s| owner.attributes_mut(s).truncate(at))
+                }
+            }
+        })
+    }
+
+    /// Renames an attribute, which keeps its position.
+    ///
+    /// # Errors
+    /// [`Error::NotFound`]; [`Error::NameInUse`], [`Error::BadName`].
+    pub fn rename_attribute(&mut self, owner: Owner, name: &str, to: &str) -> Result<()> {
+        let at = self.find_attribute(owner, name)?;
+        self.rename(owner.definition(at), to)
+    }
+
+    /// Removes an attribute.
+    ///
+    /// # Errors
+    /// [`Error::NotFound`].
+    pub fn delete_attribute(&mut self, owner: Owner, name: &str) -> Result<()> {
+        let at = self.find_attribute(owner, name)?;
+        self.must_define("to delete an attribute")?;
+        self.change(|draft| {
+            owner.attributes_mut(draft.schema).remove(at);
+            Ok(())
+        })
+    }
+
+    fn find_attribute(&self, owner: Owner, name: &str) -> Result<usize> {
+        let schema = self.schema();
+        let at = owner.attributes(schema)?.iter().position(|a| a.name == name);
+        at.ok_or_else(|| Error::NotFound { kind: "attribute", name: name.into(), path: owner.path(schema) })
+    }
+
+    /// An error for a fill value that comes too late: what a variable was filled with stays in the file.
+    fn check_fill(&mut self, var: VarId, new: &Attribute) -> Result<()> {
+        if new.name != "_FillValue"
+            || !self.is_in_file(var)
+            || self.schema().var(var).attr("_FillValue") == Some(new)
+        {
+            return Ok(());
+        }
+        let Some(file) = &mut self.file else { return Ok(()) };
+        if file.is_untouched(var)? {
+            return Ok(());
+        }
+        Err(Error::TooLate { variable: file.schema().var_path(var), what: Late::Fill })
+    }
+
+    /// Values that are written to a variable lose bits from now on; an attribute of the variable says so, with netCDF-C's name.
+    ///
+    /// # Errors
+    /// [`Error::BadType`] for other types than float and double, [`Error::BadOption`] for numbers of digits or bits that mean
+    /// nothing for the type.
+    pub fn quantize(&mut self, var: VarId, how: Quantize) -> Result<()> {
+        known(&self.schema().vars, var.0, "variable")?;
+        how.check(self.schema().var(var).dtype)?;
+        self.put_attribute(Owner::Variable(var), crate::model::quantization_attribute(how))?;
+        self.quantized.push((var, how));
+        Ok(())
+    }
+}
+
+/// Bytes that an attribute's values take in a classic file; of other values, their number.
+fn bytes(a: &Attribute) -> usize {
+    match &a.values {
+        crate::model::Values::Fixed(bytes) => bytes.len(),
+        crate::model::Values::Heap(list) => list.len(),
+    }
+}

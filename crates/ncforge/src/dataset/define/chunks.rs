@@ -1,0 +1,52 @@
+//! Chunk lengths where none are given.
+
+use crate::error::Result;
+use crate::model::{Filter, Schema, Variable};
+
+/// Chooses chunk lengths for a variable that is about to be defined with these filters; `None` for what can have no chunks:
+/// a dimension has length 0.
+pub type ChunkChooser = fn(&Schema, &Variable, &[Filter]) -> Result<Option<Vec<u64>>>;
+
+/// Most bytes of a chunk.
+const MOST_BYTES: u64 = 1 << 20;
+/// Bytes that a chunk should have at least, where an unlimited dimension can give them.
+const FEW_BYTES: u64 = 64 << 10;
+
+/// Lengths by a rule that asks for nothing but the shape: of unlimited dimensions one element, of others all, halved along
+/// the longest until a chunk has at most 1 MiB. Where that is less than 64 KiB, more elements of the first unlimited dimension.
+///
+/// What knows how the values will be read, and on which machine, chooses better lengths.
+///
+/// ```
+/// use ncforge::dataset::default_chunks;
+/// use ncforge::model::{Atomic, DimId, Dimension, Format, Schema, Variable};
+/// let mut schema = Schema::new(Format::Netcdf4);
+/// for (name, len) in [("time", 0), ("lat", 720), ("lon", 1440)] {
+///     schema.dims.push(Dimension { name: name.into(), group: Schema::ROOT, len, unlimited: len == 0 });
+/// }
+/// let map = Variable::new("t", Atomic::Float, vec![DimId(0), DimId(1), DimId(2)]);
+/// assert_eq!(default_chunks(&schema, &map, &[])?, Some(vec![1, 360, 720]));
+/// let series = Variable::new("time", Atomic::Double, vec![DimId(0)]);
+/// assert_eq!(default_chunks(&schema, &series, &[])?, Some(vec![8192]));
+/// # Ok::<(), ncforge::Error>(())
+/// ```
+pub fn default_chunks(schema: &Schema, var: &Variable, _filters: &[Filter]) -> Result<Option<Vec<u64>>> {
+    let element = schema.fixed_size(var.dtype).unwrap_or_else(|| schema.memory_size(var.dtype)) as u64;
+    let dims = || var.dims.iter().map(|&d| schema.dim(d));
+    if dims().any(|d| !d.unlimited && d.len == 0) {
+        return Ok(None);
+    }
+    let mut chunk: Vec<u64> = dims().map(|d| if d.unlimited { 1 } else { d.len }).collect();
+    let bytes = |chunk: &[u64]| chunk.iter().fold(element.max(1), |n, &c| n.saturating_mul(c));
+    while bytes(&chunk) > MOST_BYTES {
+        match chunk.iter_mut().max().filter(|longest| **longest > 1) {
+            Some(longest) => *longest = longest.div_ceil(2),
+            // One element is as large as that.
+            None => break,
+        }
+    }
+    if let Some(first) = dims().position(|d| d.unlimited) {
+        chunk[first] = (FEW_BYTES / bytes(&chunk)).max(1);
+    }
+    Ok(Some(chunk))
+}
