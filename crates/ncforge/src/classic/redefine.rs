@@ -93,7 +93,7 @@ const PAGE: u64 = 4096;
 /// Inserts space where it is needed, if the store can do that without moving data; returns the schema if it cannot.
 fn widen(w: &mut ClassicWriter, schema: Schema, sizes: &[Extent], header: u64) -> Result<Option<Schema>> {
     let (old, records) = (&w.file.layout, w.file.records());
-    let Some(Widened { layout, rooms }) = widened(old, sizes, header, records) else {
+    let Some(Widened { layout, insertions }) = widened(old, sizes, header, records) else {
         return Ok(Some(schema));
     };
     // A store that cannot insert space must not be called with a layout that would not be legal.
@@ -112,14 +112,14 @@ fn widen(w: &mut ClassicWriter, schema: Schema, sizes: &[Extent], header: u64) -
         if w.file.store.len() < len {
             w.file.store.set_len(len)?;
         }
-        w.file.store.widen(&rooms, &wider)?
+        w.file.store.widen(&insertions, &wider)?
     } else {
-        w.file.store.insert(&rooms)?
+        w.file.store.insert(&insertions)?
     };
     if !done {
         return Ok(Some(schema));
     }
-    w.zero_from = w.zero_from.saturating_add(rooms.iter().map(|r| r.1).sum()).max(w.file.store.len());
+    w.zero_from = w.zero_from.saturating_add(insertions.iter().map(|r| r.1).sum()).max(w.file.store.len());
     w.written.resize(schema.vars.len(), Written::default());
     for (written, e) in w.written.iter_mut().zip(sizes).skip(count).filter(|(_, e)| has_new && e.record) {
         // The store has filled them.
@@ -135,7 +135,7 @@ fn widen(w: &mut ClassicWriter, schema: Schema, sizes: &[Extent], header: u64) -
 /// A layout, and the insertions (offset, bytes) that change an old one into it.
 struct Widened {
     layout: Layout,
-    rooms: Vec<(u64, u64)>,
+    insertions: Vec<(u64, u64)>,
 }
 
 /// The layout with space inserted before the first data, between fixed variables and records, and in the records.
@@ -186,9 +186,9 @@ fn widened(old: &Layout, sizes: &[Extent], header: u64, records: u64) -> Option<
         begin
     };
     let record_size = record_size(&vars)?;
-    let rooms = [(first, front), (old.records_begin, middle)];
-    let rooms = rooms.into_iter().filter(|r| r.1 > 0).collect();
-    Some(Widened { layout: Layout { header, vars, records_begin, record_size }, rooms })
+    let insertions = [(first, front), (old.records_begin, middle)];
+    let insertions = insertions.into_iter().filter(|r| r.1 > 0).collect();
+    Some(Widened { layout: Layout { header, vars, records_begin, record_size }, insertions })
 }
 
 /// An error unless `new` begins with the dimensions and variables of `old` (whose names may differ).

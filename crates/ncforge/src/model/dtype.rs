@@ -31,7 +31,7 @@ pub enum Atomic {
 }
 
 impl Atomic {
-    /// All of them, in the order of their `nc_type` numbers.
+    /// All types, in the order of their `nc_type` numbers.
     pub const ALL: [Atomic; 11] = [
         Atomic::Byte,
         Atomic::Char,
@@ -125,9 +125,9 @@ impl From<Atomic> for DType {
 pub struct UserType {
     /// Its name, unique in its group.
     pub name: String,
-    /// The group that holds it.
+    /// The group that contains it.
     pub group: GroupId,
-    /// What it is.
+    /// Its kind and contents.
     pub kind: UserKind,
 }
 

@@ -52,11 +52,11 @@ impl Store for Image {
     fn is_transactional(&self) -> bool {
         true
     }
-    fn insert(&self, rooms: &[(u64, u64)]) -> Result<bool> {
-        self.0.insert(rooms)
+    fn insert(&self, insertions: &[(u64, u64)]) -> Result<bool> {
+        self.0.insert(insertions)
     }
-    fn widen(&self, rooms: &[(u64, u64)], wider: &Wider) -> Result<bool> {
-        self.0.widen(rooms, wider)
+    fn widen(&self, insertions: &[(u64, u64)], wider: &Wider) -> Result<bool> {
+        self.0.widen(insertions, wider)
     }
     fn has_column(&self, offset: u64, run: u64, step: u64, n: u64) -> bool {
         self.0.has_column(offset, run, step, n)

@@ -249,7 +249,7 @@ fn choose(judged: &[Judged], level: u32) -> Vec<usize> {
         (0..j.options.len()).min_by(|&a, &b| j.options[a].bits.total_cmp(&j.options[b].bits)).unwrap_or(0)
     };
     let mut plan: Vec<usize> = judged.iter().map(smallest).collect();
-    let mut room = judged.iter().map(Judged::best).sum::<f64>() * tolerance(level);
+    let mut budget = judged.iter().map(Judged::best).sum::<f64>() * tolerance(level);
     loop {
         // The step that saves most time for each bit.
         let mut step: Option<(f64, usize, usize)> = None;
@@ -257,7 +257,7 @@ fn choose(judged: &[Judged], level: u32) -> Vec<usize> {
             let now = j.options[plan[p]];
             for (o, option) in j.options.iter().enumerate() {
                 let (saved, more) = (now.time - option.time, option.bits - now.bits);
-                if saved > 0.0 && more <= room.max(0.0) {
+                if saved > 0.0 && more <= budget.max(0.0) {
                     let worth = saved / more.max(1e-6);
                     if step.is_none_or(|s| s.0 < worth) {
                         step = Some((worth, p, o));
@@ -266,7 +266,7 @@ fn choose(judged: &[Judged], level: u32) -> Vec<usize> {
             }
         }
         let Some((_, p, o)) = step else { return plan };
-        room -= judged[p].options[o].bits - judged[p].options[plan[p]].bits;
+        budget -= judged[p].options[o].bits - judged[p].options[plan[p]].bits;
         plan[p] = o;
     }
 }

@@ -1,4 +1,4 @@
-//! From a netCDF schema to the HDF5 objects that hold it, with netCDF's conventions.
+//! Converts a netCDF schema to the HDF5 objects that store it, with netCDF's conventions.
 
 use super::facts::FileFacts;
 use super::scales::{Lead, Member, Scales, check_links, links};
@@ -22,10 +22,10 @@ const RESERVED: [&str; 6] =
     ["CLASS", "NAME", "REFERENCE_LIST", "DIMENSION_LIST", "_Netcdf4Dimid", "_Netcdf4Coordinates"];
 /// The same, on groups.
 const RESERVED_GLOBAL: [&str; 3] = ["_NCProperties", "_nc3_strict", "_Netcdf4Dimid"];
-/// What the `NAME` of a dimension without a variable begins with.
+/// The beginning of the `NAME` of a dimension without a variable.
 const NOT_A_VARIABLE: &str = "This is a netCDF dimension but not a netCDF variable.";
 
-/// Where chunks come from: the live table, or only a number while sizes are planned.
+/// The source of chunks: the live table, or only a number while sizes are planned.
 #[derive(Debug)]
 pub(super) enum Chunks<'a> {
     Live(&'a LiveIndex),
@@ -66,7 +66,7 @@ pub(super) struct Builder<'a> {
     pub(super) kept: &'a FileFacts,
 }
 
-/// Which object each part of the schema is.
+/// The object of each part of the schema.
 struct Ids {
     groups: Vec<ObjectId>,
     types: Vec<ObjectId>,
@@ -74,7 +74,7 @@ struct Ids {
     dims: Vec<ObjectId>,
 }
 
-/// What stands at a position of the image.
+/// The part of the schema at a position of the image.
 #[derive(Clone, Copy)]
 enum Part {
     Group(GroupId),
@@ -132,7 +132,7 @@ impl<'a> Builder<'a> {
         (parts, ids)
     }
 
-    /// Per dimension: the variables that use it, and as which of their dimensions. Scales do not use scales.
+    /// For each dimension: the variables that use it, and the position in their dimensions. Scales do not use scales.
     fn references(&self, scales: &Scales, ids: &Ids) -> Vec<Vec<(ObjectId, u32)>> {
         let mut all = vec![Vec::new(); self.schema.dims.len()];
         for v in self.schema.var_ids().filter(|v| scales.scale_of[v.0].is_none()) {
@@ -286,7 +286,7 @@ impl<'a> Builder<'a> {
         Ok(())
     }
 
-    /// An attribute as netcdf-c stores it: text is one string of fixed length, all else a row.
+    /// An attribute as netcdf-c stores it: text is one string of fixed length, everything else a row.
     fn attribute(&self, a: &model::Attribute) -> Result<Attribute> {
         let name = encode_name(&a.name);
         if let (DType::Atomic(Atomic::Char), Values::Fixed(text)) = (a.dtype, &a.values) {
@@ -320,13 +320,13 @@ fn text_attribute(name: &str, text: Vec<u8>) -> Attribute {
     Attribute { name: encode_name(name), datatype, space: Dataspace::Scalar, data: text.into() }
 }
 
-/// What makes a dataset a dimension scale (HDF5 Dimension Scale Specification).
+/// The attributes of a dimension scale (HDF5 Dimension Scale Specification).
 fn scale_attributes(mut name: Vec<u8>) -> [Attribute; 2] {
     name.push(0);
     [text_attribute("CLASS", b"DIMENSION_SCALE\0".to_vec()), text_attribute("NAME", name)]
 }
 
-/// On a scale: which datasets use it, and as which dimension.
+/// On a scale: the datasets that use it, and as which dimension.
 fn reference_list(users: &[(ObjectId, u32)]) -> Option<Attribute> {
     if users.is_empty() {
         return None;

@@ -1,8 +1,8 @@
 //! Opening an existing file for changes.
 //!
-//! Everything the file describes is read, and where its data lies; the next commit writes the description anew
-//! (see [`super`]), and data stays where it is. So a file can be opened only if all of it can be written again:
-//! what netCDF cannot see, or this writer cannot say, is an error that names it.
+//! All metadata of the file are read; the next commit rewrites them (see [`super`]), and data stay in place. So a file can
+//! be opened only if all of it can be written again: an object that the netCDF data model cannot describe, or this writer
+//! cannot write, is an error that names it.
 
 mod collections;
 mod forms;
@@ -33,9 +33,9 @@ use crate::netcdf4::read::scan::{self, Found};
 use crate::select::ChunkGrid;
 use crate::store::Store;
 
-/// Most bytes of metadata that are compared to find out whether they are this writer's own.
+/// Most bytes of metadata that are compared to find out whether this writer wrote them.
 const MOST_COMPARED: u64 = 256 << 20;
-/// Hidden attributes of datasets and of the root that every commit makes anew.
+/// Hidden attributes of datasets and of the root that every commit creates again.
 const REMADE: [&[u8]; 6] = [
     b"DIMENSION_LIST",
     b"REFERENCE_LIST",
@@ -48,8 +48,8 @@ const REMADE: [&[u8]; 6] = [
 /// Opens a netCDF-4 file for changes: written by ncforge, netCDF-C, h5netcdf or h5py.
 ///
 /// The first [`ContainerMut::sync`] after a change replaces the superblock by one of version 2, and chunk indexes
-/// of any kind by version 1 B-trees, which every library reads. What cannot be written again (virtual datasets,
-/// external files, references, objects with two names, …) makes this an error that names it.
+/// of any kind by version 1 B-trees, which every library reads. Objects that cannot be written again (virtual datasets,
+/// external files, references, objects with two names, …) are an error that names them.
 ///
 /// ```no_run
 /// use std::{path::Path, sync::Arc};
@@ -124,7 +124,7 @@ pub fn open_mut(store: Arc<dyn Store>) -> Result<Box<dyn ContainerMut>> {
     Ok(Box::new(writer))
 }
 
-/// Why the file cannot be written again from its schema: every object must be in it, under one name.
+/// The reason why the file cannot be written again from its schema: every object must be in it, under one name.
 fn obstacle(file: &File, found: &Found, container: &read::Netcdf4File) -> Result<Option<String>> {
     let schema = container.schema();
     let objects = container.objects();
@@ -165,7 +165,7 @@ fn obstacle(file: &File, found: &Found, container: &read::Netcdf4File) -> Result
     Ok(None)
 }
 
-/// What the file says in its own way.
+/// The properties of the file that netcdf-c would store differently.
 fn kept(file: &File, found: &Found, container: &read::Netcdf4File) -> Result<FileFacts> {
     let schema = container.schema();
     let objects = container.objects();
@@ -189,7 +189,7 @@ fn kept(file: &File, found: &Found, container: &read::Netcdf4File) -> Result<Fil
     for id in schema.var_ids() {
         let address = objects.vars[id.0];
         let scale = scales.contains(&address);
-        // `CLASS` and `NAME` of scales are made anew; other conventions use the same names.
+        // `CLASS` and `NAME` of scales are created again; other conventions use the same names.
         let mut remade = REMADE.to_vec();
         if scale {
             remade.extend([&b"CLASS"[..], b"NAME"]);
@@ -227,7 +227,7 @@ fn state(
             table: LiveIndex::new(table(&**index, shape, chunk)?),
         },
         Place::Unsupported(why) => match &dataset.layout {
-            // A filter that is not known: its chunks can stay as they are.
+            // An unknown filter: its chunks need not be changed.
             Layout::Chunked(c) if !dataset.external => PlaceState::Chunked {
                 chunk: c.chunk.clone(),
                 filters: dataset.filters.clone(),
@@ -255,7 +255,7 @@ fn table(index: &dyn ChunkIndex, shape: &[u64], chunk: &[u64]) -> Result<ChunkTa
     Ok(table)
 }
 
-/// The committed metadata, if it is exactly what this writer would write in its place: then it was, and its
+/// The committed metadata, if they are exactly those that this writer would write: then it did, and their
 /// extent is known.
 fn own_block(writer: &Netcdf4Writer, root: u64) -> Result<Option<Extent>> {
     let chunks = live_chunks(&writer.vars);
