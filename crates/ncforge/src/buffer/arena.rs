@@ -197,14 +197,14 @@ mod tests {
         let arena = Arena::new(64 << 20).unwrap();
         let mut all: Vec<Buffer> = (0..10).map(|_| arena.buffer(HUGE - PAGE, true).unwrap()).collect();
         all.iter_mut().for_each(|b| b.fill(7));
-        let kept = all.swap_remove(4);
+        let block = all.swap_remove(4);
         drop(all);
         arena.trim(3 * HUGE);
         assert!((HUGE..=3 * HUGE).contains(&arena.spare()), "no more than necessary");
         arena.trim(0);
         assert_eq!(arena.spare(), 0);
-        assert!(kept.iter().all(|&b| b == 7));
-        drop(kept);
+        assert!(block.iter().all(|&b| b == 7));
+        drop(block);
         let mut all = arena.buffer(64 << 20, true);
         assert!(all.is_none(), "a used block is between fresh ranges");
         arena.trim(0);

@@ -38,18 +38,18 @@ mod system {
         }
         let raw = raw.cast::<u8>();
         let head = raw.align_offset(HUGE_PAGE);
-        let kept = mapped_len(len);
-        // SAFETY: head + kept ≤ whole, all inside the mapping; unmapped parts are not used again. The advice
+        let mapped = mapped_len(len);
+        // SAFETY: head + mapped ≤ whole, all inside the mapping; unmapped parts are not used again. The advice
         // has no effect on contents.
         unsafe {
             let aligned = raw.add(head);
             if head > 0 {
                 libc::munmap(raw.cast(), head);
             }
-            if whole > head + kept {
-                libc::munmap(aligned.add(kept).cast(), whole - head - kept);
+            if whole > head + mapped {
+                libc::munmap(aligned.add(mapped).cast(), whole - head - mapped);
             }
-            libc::madvise(aligned.cast(), kept, libc::MADV_HUGEPAGE);
+            libc::madvise(aligned.cast(), mapped, libc::MADV_HUGEPAGE);
             NonNull::new(aligned)
         }
     }

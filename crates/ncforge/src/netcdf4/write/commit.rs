@@ -176,7 +176,7 @@ impl Netcdf4Writer {
 
     fn with_image<T>(&self, f: impl FnOnce(&Image<'_>) -> Result<T>) -> Result<T> {
         let chunks = live_chunks(&self.vars);
-        let builder = Builder { schema: &self.schema, vars: &self.vars, chunks: &chunks, kept: &self.kept };
+        let builder = Builder { schema: &self.schema, vars: &self.vars, chunks: &chunks, facts: &self.facts };
         f(&builder.build()?)
     }
 

@@ -42,7 +42,7 @@ pub(super) struct Netcdf4Writer {
     pub(super) schema: Schema,
     pub(super) vars: Vec<VarState>,
     /// Properties of the file that netcdf-c would store differently.
-    pub(super) kept: FileFacts,
+    pub(super) facts: FileFacts,
     pub(super) space: FileSpace,
     /// The alignment of data in new space.
     pub(super) alignment: Option<Alignment>,

@@ -89,8 +89,8 @@ pub fn create(
     schema.provenance = Some(format!("version=2,ncforge={}", env!("CARGO_PKG_VERSION")));
     store.set_len(0)?;
     let vars = schema.var_ids().map(|v| VarState::new(&schema, v)).collect::<Result<Vec<_>>>()?;
-    let kept = FileFacts::default();
-    let size = front_size(&schema, &vars, &kept)?.checked_add(options.spare);
+    let facts = FileFacts::default();
+    let size = front_size(&schema, &vars, &facts)?.checked_add(options.spare);
     let size = size.and_then(|r| r.checked_next_multiple_of(8));
     let size = size.filter(|&r| r < i64::MAX as u64 / 2);
     let size = size.ok_or_else(|| Error::Invalid("the metadata is too large".into()))?;
@@ -102,7 +102,7 @@ pub fn create(
         store,
         schema,
         vars,
-        kept,
+        facts,
         heap: HeapWriter::new(Vec::new()),
         front: Some(front),
         current: None,
@@ -116,7 +116,7 @@ pub fn create(
 }
 
 /// The size of the metadata when every chunk of the present shapes has been written.
-fn front_size(schema: &Schema, vars: &[VarState], kept: &FileFacts) -> Result<u64> {
+fn front_size(schema: &Schema, vars: &[VarState], facts: &FileFacts) -> Result<u64> {
     let chunks: Vec<Chunks<'_>> = schema
         .var_ids()
         .zip(vars)
@@ -128,5 +128,5 @@ fn front_size(schema: &Schema, vars: &[VarState], kept: &FileFacts) -> Result<u6
             _ => Chunks::Planned(Planned(0)),
         })
         .collect();
-    Builder { schema, vars, chunks: &chunks, kept }.build()?.size()
+    Builder { schema, vars, chunks: &chunks, facts }.build()?.size()
 }

@@ -63,7 +63,7 @@ pub(super) struct Builder<'a> {
     pub(super) schema: &'a Schema,
     pub(super) vars: &'a [VarState],
     pub(super) chunks: &'a [Chunks<'a>],
-    pub(super) kept: &'a FileFacts,
+    pub(super) facts: &'a FileFacts,
 }
 
 /// The object of each part of the schema.
@@ -84,8 +84,8 @@ enum Part {
 
 impl<'a> Builder<'a> {
     pub(super) fn build(&self) -> Result<Image<'a>> {
-        check_links(self.schema, self.kept)?;
-        let scales = Scales::of(self.schema, self.kept.phony(self.schema));
+        check_links(self.schema, self.facts)?;
+        let scales = Scales::of(self.schema, self.facts.phony(self.schema));
         let (parts, ids) = self.number(&scales);
         let references = self.references(&scales, &ids);
         let mut image = Image::default();
@@ -112,7 +112,7 @@ impl<'a> Builder<'a> {
             dims: vec![none; s.dims.len()],
         };
         for g in 0..s.groups.len() {
-            for t in s.types_in(GroupId(g)).filter(|t| !self.kept.is_nameless(*t)) {
+            for t in s.types_in(GroupId(g)).filter(|t| !self.facts.is_nameless(*t)) {
                 ids.types[t.0] = ObjectId(parts.len());
                 parts.push(Part::Type(t));
             }
@@ -146,7 +146,7 @@ impl<'a> Builder<'a> {
     fn group(&self, id: GroupId, scales: &Scales, ids: &Ids) -> Result<Object<'a>> {
         let s = self.schema;
         let path = s.group_path(id);
-        let links = links(s, id, scales, self.kept).into_iter().map(|(name, lead)| {
+        let links = links(s, id, scales, self.facts).into_iter().map(|(name, lead)| {
             let target = match lead {
                 Lead::Type(t) => ids.types[t.0],
                 Lead::Group(g) => ids.groups[g.0],
@@ -162,7 +162,7 @@ impl<'a> Builder<'a> {
             attrs.push(int_attribute("_nc3_strict", Dataspace::Scalar, &[1]));
         }
         self.user_attributes(&s.group(id).attrs, &path, &RESERVED_GLOBAL, &mut attrs)?;
-        attrs.extend_from_slice(self.kept.hidden(&path));
+        attrs.extend_from_slice(self.facts.hidden(&path));
         if let Some(text) = s.provenance.as_deref().filter(|t| root && !t.is_empty()) {
             attrs.push(text_attribute("_NCProperties", text.as_bytes().to_vec()));
         }
@@ -224,7 +224,7 @@ impl<'a> Builder<'a> {
             attrs.push(int_attribute("_Netcdf4Dimid", Dataspace::Scalar, &[dim.0 as i32]));
         }
         self.user_attributes(&var.attrs, &path, &RESERVED, &mut attrs)?;
-        attrs.extend_from_slice(self.kept.hidden(&path));
+        attrs.extend_from_slice(self.facts.hidden(&path));
         match scales.scale_of[id.0] {
             Some(dim) => attrs.extend(reference_list(&references[dim.0])),
             None if var.dims.iter().all(|d| scales.phony.contains(d)) => {}
@@ -281,7 +281,7 @@ impl<'a> Builder<'a> {
             if out.iter().any(|o| o.name == name) {
                 return Err(refuse("the name is there twice"));
             }
-            out.push(self.kept.attribute(owner, a).map_or_else(|| self.attribute(a), Ok)?);
+            out.push(self.facts.attribute(owner, a).map_or_else(|| self.attribute(a), Ok)?);
         }
         Ok(())
     }

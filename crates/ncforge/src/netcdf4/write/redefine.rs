@@ -97,7 +97,7 @@ pub(super) fn redefine(w: &mut Netcdf4Writer, mut new: Schema) -> Result<()> {
 }
 
 fn take_over(w: &mut Netcdf4Writer, old: &Schema) -> Result<()> {
-    check_links(&w.schema, &w.kept)?;
+    check_links(&w.schema, &w.facts)?;
     let mut fresh = Vec::new();
     for id in w.schema.var_ids() {
         let var = w.schema.var(id);
@@ -120,7 +120,7 @@ fn take_over(w: &mut Netcdf4Writer, old: &Schema) -> Result<()> {
         .chain(groups.map(|g| (old.group_path(g), w.schema.group_path(g))))
         .filter(|(a, b)| a != b)
         .collect();
-    w.kept.rename(&renames);
+    w.facts.rename(&renames);
     for (id, state) in fresh {
         if id.0 < w.vars.len() {
             w.vars[id.0] = state;

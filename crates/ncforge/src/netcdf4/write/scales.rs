@@ -97,9 +97,9 @@ pub(super) fn links(
     schema: &Schema,
     group: GroupId,
     scales: &Scales,
-    kept: &FileFacts,
+    facts: &FileFacts,
 ) -> Vec<(Vec<u8>, Lead)> {
-    let types = schema.types_in(group).filter(|t| !kept.is_nameless(*t));
+    let types = schema.types_in(group).filter(|t| !facts.is_nameless(*t));
     let types = types.map(|t| (encode_name(&schema.user_type(t).name), Lead::Type(t)));
     let groups = schema.children(group).map(|g| (encode_name(&schema.group(g).name), Lead::Group(g)));
     let members = scales.members(schema, group).into_iter().map(|m| match m {
@@ -118,12 +118,12 @@ pub(super) enum Lead {
 }
 
 /// An error when two objects of a group would have the same name, or a name cannot be stored.
-pub(super) fn check_links(schema: &Schema, kept: &FileFacts) -> Result<()> {
-    let scales = Scales::of(schema, kept.phony(schema));
+pub(super) fn check_links(schema: &Schema, facts: &FileFacts) -> Result<()> {
+    let scales = Scales::of(schema, facts.phony(schema));
     let refuse = |what: String| Err(Error::NotRepresentable { format: "netCDF-4", what });
     for g in (0..schema.groups.len()).map(GroupId) {
         let mut seen = HashSet::new();
-        for (name, _) in links(schema, g, &scales, kept) {
+        for (name, _) in links(schema, g, &scales, facts) {
             let shown = String::from_utf8_lossy(&name).into_owned();
             if name.is_empty() || name.contains(&b'/') || name.contains(&0) || name == b"." {
                 return refuse(format!("the name `{shown}`"));

@@ -95,7 +95,7 @@ pub fn open_mut(store: Arc<dyn Store>) -> Result<Box<dyn ContainerMut>> {
     if let Some(why) = obstacle(&file, &found, &container)? {
         return Err(refuse(why));
     }
-    let kept = kept(&file, &found, &container)?;
+    let facts = file_facts(&file, &found, &container)?;
     let mut vars = Vec::with_capacity(schema.vars.len());
     for id in schema.var_ids() {
         vars.push(state(&file, &container, &schema, id)?.map_err(refuse)?);
@@ -107,7 +107,7 @@ pub fn open_mut(store: Arc<dyn Store>) -> Result<Box<dyn ContainerMut>> {
         store: Arc::clone(&store),
         schema,
         vars,
-        kept,
+        facts,
         space: FileSpace::new(end),
         alignment: None,
         reserved: 0,
@@ -166,24 +166,24 @@ fn obstacle(file: &File, found: &Found, container: &read::Netcdf4File) -> Result
 }
 
 /// The properties of the file that netcdf-c would store differently.
-fn kept(file: &File, found: &Found, container: &read::Netcdf4File) -> Result<FileFacts> {
+fn file_facts(file: &File, found: &Found, container: &read::Netcdf4File) -> Result<FileFacts> {
     let schema = container.schema();
     let objects = container.objects();
-    let mut kept = FileFacts::new(schema.vars.len());
+    let mut facts = FileFacts::new(schema.vars.len());
     for (i, address) in objects.types.iter().enumerate() {
         if address.is_none() {
-            kept.insert_nameless(TypeId(i));
+            facts.insert_nameless(TypeId(i));
         }
     }
     for (i, scale) in objects.scales.iter().enumerate() {
         if scale.is_none() {
-            kept.insert_phony(DimId(i), &schema.dims[i].name);
+            facts.insert_phony(DimId(i), &schema.dims[i].name);
         }
     }
     for (g, f) in found.groups.iter().enumerate() {
         let owner = schema.group_path(GroupId(g));
         let stored = file.attributes(&file.object(f.address)?)?;
-        forms::keep(file, &owner, &schema.groups[g].attrs, &stored, &REMADE, &mut kept)?;
+        forms::keep(file, &owner, &schema.groups[g].attrs, &stored, &REMADE, &mut facts)?;
     }
     let scales: HashSet<u64> = objects.scales.iter().copied().flatten().collect();
     for id in schema.var_ids() {
@@ -195,9 +195,9 @@ fn kept(file: &File, found: &Found, container: &read::Netcdf4File) -> Result<Fil
             remade.extend([&b"CLASS"[..], b"NAME"]);
         }
         let stored = file.attributes(&file.object(address)?)?;
-        forms::keep(file, &schema.var_path(id), &schema.var(id).attrs, &stored, &remade, &mut kept)?;
+        forms::keep(file, &schema.var_path(id), &schema.var(id).attrs, &stored, &remade, &mut facts)?;
     }
-    Ok(kept)
+    Ok(facts)
 }
 
 /// The state of an existing variable; or why it cannot be written again.
@@ -259,8 +259,8 @@ fn table(index: &dyn ChunkIndex, shape: &[u64], chunk: &[u64]) -> Result<ChunkTa
 /// extent is known.
 fn own_block(writer: &Netcdf4Writer, root: u64) -> Result<Option<Extent>> {
     let chunks = live_chunks(&writer.vars);
-    let (schema, vars, kept) = (&writer.schema, &writer.vars, &writer.kept);
-    let image = Builder { schema, vars, chunks: &chunks, kept }.build()?;
+    let (schema, vars, facts) = (&writer.schema, &writer.vars, &writer.facts);
+    let image = Builder { schema, vars, chunks: &chunks, facts }.build()?;
     let size = image.size()?;
     let store = &writer.store;
     if size > MOST_COMPARED || root.checked_add(size).is_none_or(|end| end > store.len()) {

@@ -273,7 +273,7 @@ impl PackedStore {
         }
     }
 
-    /// Looks a block up, under the lock.
+    /// Finds a block, under the lock.
     fn find(&self, core: &Core, piece: Piece, out: &mut [u8]) -> Result<Origin> {
         if let Some(tx) = &core.tx
             && let Some(bytes) = tx.dirty(piece.tree, piece.block)
@@ -378,7 +378,7 @@ pub(super) fn decoded(
     name: &dyn Fn() -> String,
 ) -> Result<Arc<[u8]>> {
     let mut block: Arc<[u8]> = std::iter::repeat_n(0, 1 << shift).collect();
-    let bytes = Arc::get_mut(&mut block).expect("nobody else has it yet");
+    let bytes = Arc::get_mut(&mut block).expect("the only reference");
     load_block(backing, entry, bytes, name)?;
     Ok(block)
 }

@@ -19,15 +19,15 @@ pub(super) fn keep(
     shown: &[model::Attribute],
     stored: &[Stored],
     remade: &[&[u8]],
-    kept: &mut FileFacts,
+    facts: &mut FileFacts,
 ) -> Result<()> {
     for a in stored {
         if is_hidden(&a.name) {
             if !remade.contains(&&a.name[..]) {
-                kept.insert_hidden(owner, form(file, a)?);
+                facts.insert_hidden(owner, form(file, a)?);
             }
         } else if let Some(value) = shown.iter().find(|v| encode_name(&v.name) == a.name[..]) {
-            kept.insert(owner, value.clone(), form(file, a)?);
+            facts.insert(owner, value.clone(), form(file, a)?);
         }
     }
     Ok(())
