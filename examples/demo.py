@@ -138,7 +138,7 @@ def climatology(demo: Demo) -> None:
     demo.check(source, back)
 
 
-def look(demo: Demo) -> None:
+def show(demo: Demo) -> None:
     """What a file holds, and how it is stored."""
     header("3. What is in a file, and how it is stored: as ncdump -hs prints it")
     text = demo.run("info", "-s", str(OUT / "winds-series.nc"))
@@ -153,7 +153,7 @@ def main() -> None:
     (ROOT / OUT).mkdir(parents=True, exist_ok=True)
     winds(demo)
     climatology(demo)
-    look(demo)
+    show(demo)
     print(f"\nThe files are in {OUT}/. Times are medians of 9 reads at random places, the page cache warm.")
 
 

@@ -276,7 +276,7 @@ class Write(Operation):
         ds[self.path][self.key] = self.values
 
     def by_h5py(self, f: Any) -> None:
-        """Writes it; HDF5 must be told how long the variable becomes."""
+        """Writes it; HDF5 needs the new length of the variable."""
         ds = f[h5_name(f, self.path)]
         if ds.shape != self.shape and ds.chunks:
             ds.resize(tuple(max(a, b) for a, b in zip(ds.shape, self.shape, strict=True)))

@@ -22,13 +22,13 @@ def section(path: Path) -> dict[str, Any]:
 
 def chunks_of(store: Path, name: str = "data") -> np.ndarray:
     """The values of an uncompressed Zarr array, put together from its files by nobody's library."""
-    told = json.loads((store / name / ".zarray").read_text())
-    assert told["zarr_format"] == 2 and told["compressor"] is None and not told["filters"]
-    out = np.zeros(told["shape"], told["dtype"])
+    reported = json.loads((store / name / ".zarray").read_text())
+    assert reported["zarr_format"] == 2 and reported["compressor"] is None and not reported["filters"]
+    out = np.zeros(reported["shape"], reported["dtype"])
     for file in (store / name).glob("[0-9]*"):
         at = [int(n) for n in file.name.split(".")]
-        box = tuple(slice(i * c, (i + 1) * c) for i, c in zip(at, told["chunks"], strict=True))
-        chunk = np.fromfile(file, told["dtype"]).reshape(told["chunks"])
+        box = tuple(slice(i * c, (i + 1) * c) for i, c in zip(at, reported["chunks"], strict=True))
+        chunk = np.fromfile(file, reported["dtype"]).reshape(reported["chunks"])
         out[box] = chunk[tuple(slice(0, n) for n in out[box].shape)]
     return out
 

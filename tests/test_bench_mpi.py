@@ -1,4 +1,4 @@
-"""``ncforge bench io`` as a rank of an MPI job: who is a rank, of how many, on which nodes, and what MPI is told."""
+"""``ncforge bench io`` as a rank of an MPI job: ranks, their number, their nodes, and hints for MPI."""
 
 from __future__ import annotations
 
@@ -79,7 +79,7 @@ def test_hints_that_nobody_takes_are_refused(ncforge_bin: Path, tmp_path: Path) 
     assert list(tmp_path.iterdir()) == []
 
 
-def test_hints_that_mpi_cannot_take_are_told(ncforge_bin: Path, tmp_path: Path) -> None:
+def test_hints_that_mpi_cannot_take_are_reported(ncforge_bin: Path, tmp_path: Path) -> None:
     words = ["-d=4:6:8:5", f"-f={tmp_path / 't.nc'}", "-w", "-t=coll", "--hint=cb_nodes=1", *ONCE]
     for hint in ("x" * 36 + "=1", "key=" + "x" * 256):
         command = [*mpi_ranks(2), str(ncforge_bin), "bench", "io", *words, f"--hint={hint}"]
@@ -118,21 +118,21 @@ def test_tasks_of_srun_without_mpi_do_not_write_over_one_another(ncforge_bin: Pa
 
 
 def test_ranks_that_are_bound_to_a_core_each_do_not_share_one(ncforge_bin: Path, tmp_path: Path) -> None:
-    """What the first rank may use is not what all of them have; more ranks than processors are told."""
+    """What the first rank may use is not what all of them have; more ranks than processors are reported."""
     mpi_ranks(2)
     cores = len(os.sched_getaffinity(0))
     if cores < 2:
         pytest.skip("one processor alone")
     words = ["bench", "io", f"-f={tmp_path / 't.nc'}", "-d=4:10:16:3", "-w", "-O", *ONCE]
     start = ["mpiexec.openmpi", "--allow-run-as-root"]
-    for how, ranks, told in (
+    for how, ranks, reported in (
         (["--bind-to", "core", "--map-by", "core"], 2, ""),
         (["--oversubscribe"], 2 * cores, f"{2 * cores} ranks share {cores} processors"),
     ):
         command = [*start, *how, "-n", str(ranks), str(ncforge_bin), *words]
         done = subprocess.run(command, capture_output=True, text=True, timeout=600)
         assert done.returncode == 0, done.stderr
-        assert told in done.stdout and ("ranks share" in done.stdout) == bool(told), done.stdout
+        assert reported in done.stdout and ("ranks share" in done.stdout) == bool(reported), done.stdout
 
 
 def test_an_error_of_one_rank_ends_the_mpi_job(ncforge_bin: Path, tmp_path: Path) -> None:

@@ -1,6 +1,6 @@
 """What NetCDF-Bench does right, ``ncforge bench io`` does as well, and where it hangs, lies or falls over there is an answer.
 
-P1 to P7 are the acceptance tests of the two tools' parity. P2, P6 and P7 are in ``test_bench_io.py``, beside what they test.
+P1 to P7 are the acceptance tests of the two tools' parity. P2, P6 and P7 are in ``test_bench_io.py``.
 """
 
 from __future__ import annotations
@@ -51,7 +51,7 @@ def test_p1_files_are_stored_as_netcdf_bench_stores_them(
         # Another deflater.
         assert ours < 1.3 * size
     else:
-        # Both have the values, and not much beside them: theirs 8 to 35 kB, ours about as much or less.
+        # Both have the values, and little else: theirs 8 to 35 kB, ours about as much or less.
         assert BYTES[ranks] < ours <= size + SLACK
     with netCDF4.Dataset(path) as nc:
         data = nc["data"]
@@ -91,7 +91,7 @@ def test_p3_failing_cases_end_with_a_message_and_without_a_file(run: Run, tmp_pa
     options, _, message = FAILING[what]
     done = run("bench", "io", f"-f={tmp_path / 't.nc'}", *options, *ONCE, code=2, timeout=600)
     assert message in done.stderr
-    assert "foo" in done.stderr or "foo" not in " ".join(options), "the word that is wrong is the one that is told"
+    assert "foo" in done.stderr or "foo" not in " ".join(options), "the message names the wrong word"
     assert list(tmp_path.iterdir()) == []
 
 

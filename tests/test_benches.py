@@ -114,7 +114,7 @@ def test_a_run_is_resumed(bench: Bench) -> None:
 
 @needs_header
 def test_the_benchmark_is_compared_with_a_plain_loop(target: Path) -> None:
-    """How it comes out is measured, not tested: that both do the work, and that both clocks are told."""
+    """How it comes out is measured, not tested: that both do the work, and that both clocks are reported."""
     command = [sys.executable, str(ROOT / "benches/overhead.py"), "--binary", str(target / "ncforge"), "--tiny"]
     done = subprocess.run([*command, "--rounds", "2", "--repetitions", "2"], capture_output=True, text=True)
     assert done.returncode == 0, done.stderr[-2000:]

@@ -1,4 +1,4 @@
-"""CDL from and to Python, beside netCDF4-python's."""
+"""CDL from and to Python, compared with netCDF4-python's."""
 
 from __future__ import annotations
 
@@ -42,10 +42,10 @@ def test_there_and_back(tmp_path: Path, format: str) -> None:
     with ncforge.Dataset(path, "r+") as ds:
         ds["v"][1] = 7
         assert ds.tocdl(data=True, outfile=text) is None
-    told = text.read_text()
-    assert "_Format" in told
+    reported = text.read_text()
+    assert "_Format" in reported
     if format == "NETCDF3_64BIT_DATA":  # ncgen of netCDF-C 4.9 fails on its own attributes in CDF-5
-        text.write_text("".join(line for line in told.splitlines(keepends=True) if ":_" not in line))
+        text.write_text("".join(line for line in reported.splitlines(keepends=True) if ":_" not in line))
     with ncforge.Dataset.fromcdl(text, format=format) as made:
         assert made.filepath() == str(tmp_path / "b.nc") and made.data_model == format
         assert made["v"][:].tolist() == [1, 7, 3]

@@ -200,7 +200,7 @@ def test_the_doctor_is_content_with_what_programs_make(tmp_path: Path) -> None:
     run("doctor", path)
 
 
-def test_the_cache_that_is_told_for_netcdf_c_is_enough(tmp_path: Path) -> None:
+def test_the_cache_that_is_reported_for_netcdf_c_is_enough(tmp_path: Path) -> None:
     """With it, loops of the reads that were named fetch every chunk once; with a little less, again and again."""
     values = np.random.default_rng(5).integers(0, 2**31, (96, 40, 80), dtype="i4")
     source, path = tmp_path / "in.nc", tmp_path / "chunked.nc"
@@ -213,8 +213,8 @@ def test_the_cache_that_is_told_for_netcdf_c_is_enough(tmp_path: Path) -> None:
 
     write(source)
     given = ["tune", "chunks", "--for", "series,map", "--reader", "netcdf-c", source]
-    (told,) = json.loads(run(*given, "--json"))["variables"]
-    chunks, cache = told["choice"]["chunks"], told["choice"]["cache"]
+    (reported,) = json.loads(run(*given, "--json"))["variables"]
+    chunks, cache = reported["choice"]["chunks"], reported["choice"]["cache"]
     call = f"nc_set_var_chunk_cache(ncid, varid, {cache['size']}, {cache['slots']}, {cache['preemption']})"
     assert call in run(*given)
     assert "nc_set_var_chunk_cache" not in run(*given[:4], source)
@@ -269,10 +269,10 @@ def test_everybody_gives_the_same_answer(
             found: list[int] = d["v"].chunking()
             return found
 
-    (told,) = [
+    (reported,) = [
         t for t in json.loads(run("tune", "chunks", source, "--json"))["variables"] if t["variable"] in {"v", "/v"}
     ]
-    answers = {"tune": told["choice"]["chunks"]}
+    answers = {"tune": reported["choice"]["chunks"]}
     run("copy", "-q", "--chunks", "auto", source, tmp_path / "copy.nc")
     answers["copy"] = chunks_of(tmp_path / "copy.nc")
     ncforge.copy(source, tmp_path / "python.nc", chunks="auto")
@@ -280,7 +280,7 @@ def test_everybody_gives_the_same_answer(
     findings = json.loads(run("doctor", "--json", "--fail-on", "never", source))["files"][0]["findings"]
     commands = [c for f in findings if f["code"] == "NC101" for c in f["commands"]]
     words = {c.split("--chunks v:")[1].split()[0] for c in commands}
-    assert words <= {",".join(map(str, told["choice"]["chunks"]))}, (commands, told)
+    assert words <= {",".join(map(str, reported["choice"]["chunks"]))}, (commands, reported)
     assert words or not filters or shape[0] < 100, "time chunked by 1 is slow"
     (bare,) = json.loads(run("tune", "chunks", "--no-sample", "--vars", "v", source, "--json"))["variables"]
     with ncforge.Dataset(tmp_path / "new.nc", "w") as new:

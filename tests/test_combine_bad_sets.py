@@ -13,7 +13,7 @@ from combining import CLASSIC, DEFLATED, combine, fms_whole, ncforge, ocean, sho
 
 
 @pytest.mark.parametrize("storage", [CLASSIC, DEFLATED], ids=["cdf2", "deflated"])
-def test_bad_sets_are_told(tmp_path: Path, storage: tl.Storage) -> None:
+def test_bad_sets_are_reported(tmp_path: Path, storage: tl.Storage) -> None:
     """Each a message that names the files, exit code 4, and nothing under the final name."""
     out = tmp_path / "out.nc"
 

@@ -3,8 +3,8 @@
 The others: 64-bit, 8-bit and unsigned integers, five dimensions without records (``test_fms``); a hole at double precision
 (``test_land_tiles_are_filled``); the coordinate of a masked column (``test_fms_masked_column``); ``axis_nbounds`` first
 (``test_xios_axis_nbounds_first``); suffixes of 5 and 6 digits (``test_numbers_of_any_width``); a missing tile
-(``test_bad_sets_are_told``); halos (``test_nemo``); few descriptors (``test_32x32``); records that differ in number
-(``test_bad_sets_are_told``); icebergs (``test_icebergs_are_concatenated``).
+(``test_bad_sets_are_reported``); halos (``test_nemo``); few descriptors (``test_32x32``); records that differ in number
+(``test_bad_sets_are_reported``); icebergs (``test_icebergs_are_concatenated``).
 """
 
 from __future__ import annotations

@@ -46,7 +46,7 @@ def test_what_tiles_say_otherwise_counts(tmp_path: Path, storage: tl.Storage) ->
                 assert ds[name][:].tobytes() == field.values.tobytes(), name
 
 
-def test_bad_tiles_among_many_are_told(tmp_path: Path) -> None:
+def test_bad_tiles_among_many_are_reported(tmp_path: Path) -> None:
     out = tmp_path / "out.nc"
 
     def refused(mosaic: tl.Mosaic, *names: Path, says: str = "") -> None:

@@ -1,4 +1,4 @@
-"""Complex numbers, beside netCDF4-python's."""
+"""Complex numbers, compared with netCDF4-python's."""
 
 from __future__ import annotations
 

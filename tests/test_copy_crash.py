@@ -88,7 +88,7 @@ def test_killed_at_any_moment(source: Path, tmp_path: Path, options: list[str], 
             assert out.read_bytes() == reference
             with netCDF4.Dataset(out) as ds:
                 assert ds["v"].shape == (96, 256, 256)
-        # A second crash, while the first is being mended.
+        # A second crash, while the copy is resumed after the first one.
         if rng.random() < 0.3:
             again = start(*words, "--resume")
             time.sleep(rng.uniform(0, seconds))

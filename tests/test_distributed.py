@@ -82,10 +82,10 @@ OPTIONS: list[dict[str, Any]] = [
 def test_copies_are_those_of_one_process(client: Any, source: Path, tmp_path: Path, options: dict[str, Any]) -> None:
     alone, together = tmp_path / "alone.nc", tmp_path / "together.nc"
     ncforge.copy(source, alone, **options)
-    told: list[tuple[str, int, int]] = []
-    report = ncforge.copy(source, together, client=client, progress=lambda *a: told.append(a), **options)
+    reported: list[tuple[str, int, int]] = []
+    report = ncforge.copy(source, together, client=client, progress=lambda *a: reported.append(a), **options)
     assert together.read_bytes() == alone.read_bytes()
-    assert report.output_bytes == alone.stat().st_size and told[-1][1] == told[-1][2]
+    assert report.output_bytes == alone.stat().st_size and reported[-1][1] == reported[-1][2]
     assert ncforge.compare(source, together, vars=options.get("vars")).differing_values == 0
 
 
@@ -235,11 +235,11 @@ def test_many_files_are_a_task_a_file(client: Any, source: Path, tmp_path: Path)
         ncforge.copy(source, sources[-1], vars=["packed", "number"])
     folder = tmp_path / "out"
     folder.mkdir()
-    told: list[tuple[str, int, int]] = []
+    reported: list[tuple[str, int, int]] = []
     options: Any = {"chunks": "time/50,lat/20,lon/20", "codec": "deflate"}
-    reports = ncforge.copy(sources, folder, client=client, progress=lambda *a: told.append(a), **options)
+    reports = ncforge.copy(sources, folder, client=client, progress=lambda *a: reported.append(a), **options)
     assert [Path(r.output) for r in reports] == [folder / s.name for s in sources]
-    assert told[-1] == ("copy", 4, 4)
+    assert reported[-1] == ("copy", 4, 4)
     alone = tmp_path / "alone"
     alone.mkdir()
     ncforge.copy(sources, alone, **options)

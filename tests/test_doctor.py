@@ -1,4 +1,4 @@
-"""``ncforge doctor``: every rule finds what it is for, finds nothing where there is nothing, and its command mends it.
+"""``ncforge doctor``: every rule finds its problem, finds nothing where there is none, and its command fixes it.
 
 The files are made by netCDF4-python, h5py and NCO; the commands that the findings carry are typed into a shell.
 """
@@ -44,10 +44,10 @@ def findings(path: Path, *words: str) -> list[dict[str, Any]]:
 
 
 def one(*words: str | Path) -> dict[str, Any]:
-    """All that is told of one file."""
+    """The report on one file."""
     document = json.loads(doctor("--json", *words, code=0).stdout)
-    (told,) = document["files"]
-    return dict(told)
+    (reported,) = document["files"]
+    return dict(reported)
 
 
 def codes(path: Path, *words: str) -> set[str]:
@@ -236,7 +236,7 @@ CMIP7: dict[str, tuple[Make, Make]] = {
     "NC701": (lambda p: cmip(p, time=1), lambda p: cmip(p)),
     "NC702": (lambda p: cmip(p, bounds=1), lambda p: cmip(p)),
     "NC703": (lambda p: cmip(p, data=1), lambda p: cmip(p)),
-    "NC704": (lambda p: cmip(p, data=1), lambda p: mended_cmip(p)),
+    "NC704": (lambda p: cmip(p, data=1), lambda p: fixed_cmip(p)),
     "NC705": (lambda p: field(p, form="NETCDF3_CLASSIC"), lambda p: cmip(p)),
 }
 
@@ -257,8 +257,8 @@ def cmip(path: Path, *, time: int = 160, bounds: int = 160, data: int = 40) -> N
         v[:] = np.round(smooth(160, 90, 300))
 
 
-def mended_cmip(path: Path) -> None:
-    """The worst of them, mended."""
+def fixed_cmip(path: Path) -> None:
+    """The worst of them, fixed."""
     bad = path.with_name("bad.nc")
     cmip(bad, time=1, bounds=1, data=1)
     subprocess.run([binary(), "copy", "-q", "--profile", "cmip7", str(bad), str(path)], check=True)
@@ -294,9 +294,9 @@ def test_rule(code: str, tmp_path: Path) -> None:
     found = [f for f in findings(bad, *words) if f["code"] == code]
     assert found, findings(bad, *words)
     assert re.search(r"\d|unlimited|format", found[0]["message"]), found[0]["message"]
-    assert found[0]["commands"], "every one of these can be mended"
-    mended = type_in(found[0]["commands"][0], tmp_path)
-    after = [f for f in findings(mended, *words) if f["code"] == code and f["variable"] == found[0]["variable"]]
+    assert found[0]["commands"], "every one of these can be fixed"
+    fixed = type_in(found[0]["commands"][0], tmp_path)
+    after = [f for f in findings(fixed, *words) if f["code"] == code and f["variable"] == found[0]["variable"]]
     assert not after, after
 
 
@@ -326,7 +326,7 @@ def test_the_figures_are_right(tmp_path: Path) -> None:
     assert found["severity"] == "info" and found["variable"] == "tas", "the whole file is read in some milliseconds"
     cache = found["netcdf_c_cache"]
     assert cache["size"] == N * bytes_each and cache["slots"] > 2 * N and cache["preemption"] == 0.75
-    # Who reads maps only has nothing to mend there.
+    # With reads of maps only, there is nothing to fix.
     assert "NC101" not in codes(path, "--for", "map")
 
 
@@ -401,10 +401,10 @@ def test_across(tmp_path: Path) -> None:
     assert set(other) == {"NC501"} and other["NC501"]["files"] == [str(tmp_path / "d.nc")]
     assert "32 x 8 x 16 in 4 of 5 files, 16 x 8 x 16" in other["NC501"]["message"]
     type_in(other["NC501"]["commands"][0].replace(str(tmp_path) + "/", ""), tmp_path)
-    mended = tmp_path / "d-mended.nc"
-    again = doctor("--across", "--select", "NC501", "--fail-on", "never", *same, mended, code=0)
+    fixed = tmp_path / "d-mended.nc"
+    again = doctor("--across", "--select", "NC501", "--fail-on", "never", *same, fixed, code=0)
     assert " tas" not in again.stdout, again.stdout
-    mended.unlink()
+    fixed.unlink()
     other = differ(lambda p: field(p, (64, NY, NX), **z((32, 8, 16), complevel=5)))
     assert set(other) == {"NC502"}
     type_in(other["NC502"]["commands"][0].replace(str(tmp_path) + "/", ""), tmp_path)
@@ -436,7 +436,7 @@ def test_across(tmp_path: Path) -> None:
 def test_profile_cmip7(tmp_path: Path) -> None:
     """A verdict a file, and the same one that the archive's checker gives, where that is installed."""
     files = {"good": tmp_path / "good.nc", "bad": tmp_path / "bad.nc", "mended": tmp_path / "mended.nc"}
-    mended_cmip(files["mended"])
+    fixed_cmip(files["mended"])
     cmip(files["good"])
     field(tmp_path / "tiny.nc", (4, 8, 8), zlib=True)
     out = doctor("--profile", "cmip7", files["bad"], files["mended"], code=3).stdout
@@ -459,20 +459,20 @@ def test_profile_cmip7(tmp_path: Path) -> None:
 
 
 def test_what_is_proposed_spoils_no_read(tmp_path: Path) -> None:
-    """Compression is advised with chunks that suit it, and what takes longer is told; the product is worth no warning."""
+    """Compression is advised with chunks that suit it, and reads that take longer are listed; the result has no warnings."""
     path = tmp_path / "plain.nc"
     n, ny, nx = 780, 96, 192
     field(path, (n, ny, nx), unlimited=False, values=np.round(smooth(n, ny, nx)), chunksizes=(n, 12, 24))
     (found,) = [f for f in findings(path) if f["code"] == "NC303"]
     (command,) = found["commands"]
     assert "--filters" in command and "--chunks" in command, "chunks of a whole series decode slowly for a map"
-    told = {s["read"]: s for s in found["slower"]}
-    assert all(s["then"] > s["now"] > 0 for s in told.values())
-    assert not told or "takes longer" in doctor("--fail-on", "never", path).stdout
-    mended = type_in(command, tmp_path)
-    assert not [f for f in findings(mended) if f["code"][:3] in {"NC1", "NC2", "NC3"}]
+    reported = {s["read"]: s for s in found["slower"]}
+    assert all(s["then"] > s["now"] > 0 for s in reported.values())
+    assert not reported or "takes longer" in doctor("--fail-on", "never", path).stdout
+    fixed = type_in(command, tmp_path)
+    assert not [f for f in findings(fixed) if f["code"][:3] in {"NC1", "NC2", "NC3"}]
     # What a map decodes of the copy, by its own chunk grid: not the whole file, as it would with the old chunks.
-    with netCDF4.Dataset(mended) as d:
+    with netCDF4.Dataset(fixed) as d:
         chunks = d["tas"].chunking()
     assert chunks[0] < n // 4, chunks
 
@@ -495,8 +495,8 @@ def test_a_static_field_has_no_series(tmp_path: Path) -> None:
             d.createDimension(name, n)
         d.createVariable("topo", "f4", ("lat", "lon"), **z((1800, 5)))[:] = smooth(1, 1800, 3600)[0]
     tune = [binary(), "tune", "chunks", "--json", str(path)]
-    (told,) = json.loads(subprocess.run(tune, capture_output=True, check=True).stdout)["variables"]
-    assert {r["pattern"]["name"] for r in told["choice"]["told"]} == {"map"}
-    chunks = told["choice"]["chunks"]
+    (reported,) = json.loads(subprocess.run(tune, capture_output=True, check=True).stdout)["variables"]
+    assert {r["pattern"]["name"] for r in reported["choice"]["told"]} == {"map"}
+    chunks = reported["choice"]["chunks"]
     assert min(chunks) >= 60, chunks
     assert not [f for f in findings(path) if "series" in f["message"]]

@@ -24,9 +24,9 @@ def endless(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFac
     path = tmp_path_factory.mktemp("endless") / "endless.nc"
     with h5py.File(path, "w", libver="earliest") as file:
         file.create_dataset("v", shape=(LONG,), chunks=(request.param,), dtype="f4")[0] = 1
-    told = path.read_bytes()
-    assert told.count(struct.pack("<Q", LONG)) == 2
-    path.write_bytes(told.replace(struct.pack("<Q", LONG), struct.pack("<Q", LONGEST)))
+    reported = path.read_bytes()
+    assert reported.count(struct.pack("<Q", LONG)) == 2
+    path.write_bytes(reported.replace(struct.pack("<Q", LONG), struct.pack("<Q", LONGEST)))
     return path
 
 

@@ -69,8 +69,10 @@ def test_the_second_writer_gets_an_error_and_loses_nothing(tmp_path: Path, forma
     make(path, format)
     with ncforge.Dataset(path, "a") as first:
         first["v"][3] = 3.0
-        told = elsewhere(append("ncforge", path)).stdout
-        assert told.startswith(f"LockedError {errno.EAGAIN}") and "a.nc" in told and "open for writing" in told
+        reported = elsewhere(append("ncforge", path)).stdout
+        assert (
+            reported.startswith(f"LockedError {errno.EAGAIN}") and "a.nc" in reported and "open for writing" in reported
+        )
         if format.startswith("NETCDF4"):
             assert elsewhere(append("netCDF4", path)).stdout, "HDF5 honours the lock"
         first["v"][4] = 4.0
@@ -247,8 +249,8 @@ def test_an_output_that_appears_meanwhile_stays(tmp_path: Path, halted: Any, run
     copying = halted()
     out.write_bytes(b"theirs")
     copying.send_signal(signal.SIGCONT)
-    told = copying.communicate(timeout=600)[1]
-    assert copying.returncode == 1 and str(partial) in told and "--resume -O" in told, told
+    reported = copying.communicate(timeout=600)[1]
+    assert copying.returncode == 1 and str(partial) in reported and "--resume -O" in reported, reported
     assert out.read_bytes() == b"theirs"
     assert len(values(partial)) == 4_000_000, "the work is not lost"
     run("copy", tmp_path / "large.nc", out, *SLOWLY, "--resume", "-O")
@@ -342,8 +344,8 @@ def test_a_child_that_was_forked_leaves_its_parents_file_alone(tmp_path: Path) -
 
 def test_shared_writers_go_on_together(tmp_path: Path, run: Run) -> None:
     words = ["bench", "io", "-w", "-r", "-d", "4:10:20:5", "--ranks", "2", "--io-type", "ind", "--driver", "ncforge"]
-    told = run(*words, "--reps", "1", "--json", "-f", tmp_path / "t.nc").stdout
-    assert json.loads(told)
+    reported = run(*words, "--reps", "1", "--json", "-f", tmp_path / "t.nc").stdout
+    assert json.loads(reported)
 
 
 def test_a_file_that_is_closed_is_free_at_once(tmp_path: Path) -> None:

@@ -38,8 +38,8 @@ def run(binary: Path, command: list[str], path: Path) -> tuple[int, str, int]:
     args = [str(binary), *(a.replace("{}", str(path)) for a in command)]
     measured = [sys.executable, "-S", "-E", str(ROOT / "tests" / "measured.py"), str(HANGS), *args]
     done = subprocess.run(measured, capture_output=True, stdin=subprocess.DEVNULL, check=True)
-    told = json.loads(done.stdout)
-    return told["code"], done.stderr.decode(errors="replace"), told["peak"]
+    reported = json.loads(done.stdout)
+    return reported["code"], done.stderr.decode(errors="replace"), reported["peak"]
 
 
 def damaged(whole: bytes, count: int) -> list[tuple[str, bytes]]:

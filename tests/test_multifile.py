@@ -1,4 +1,4 @@
-"""Several files as one dataset, beside netCDF4-python's."""
+"""Several files as one dataset, compared with netCDF4-python's."""
 
 from __future__ import annotations
 
@@ -145,7 +145,7 @@ def test_the_dimension_and_the_master_can_be_said(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize("what", ["type", "length", "absent", "dimension"])
-def test_files_that_differ_are_told(tmp_path: Path, what: str) -> None:
+def test_files_that_differ_are_reported(tmp_path: Path, what: str) -> None:
     paths = three(tmp_path, "NETCDF3_CLASSIC")
     with netCDF4.Dataset(tmp_path / "odd.nc", "w", format="NETCDF3_CLASSIC") as nc:
         if what != "dimension":

@@ -208,13 +208,13 @@ def test_switches_and_their_answers(tmp_path: Path) -> None:
             q[:] = np.linspace(0, 1, 300)
             ds.createVariable("plain", "f8", ("x",), compression="zstd", complevel=0)
             ds.createVariable("z", "f8", ("x",), compression="zstd", complevel=3)
-    told = []
+    reported = []
     for module in (ncforge, netCDF4):
         for path in sorted(tmp_path.glob("*.nc")):
             with module.Dataset(path) as ds:
                 v = {name: (v.filters(), v.quantization()) for name, v in ds.variables.items()}
-                told.append((v, ds["u"][:].mask.any(), ds["q"][:].tolist()))
-    assert all(t == told[0] for t in told)
+                reported.append((v, ds["u"][:].mask.any(), ds["q"][:].tolist()))
+    assert all(t == reported[0] for t in reported)
     with ncforge.Dataset(tmp_path / "ncforge.nc", "r+") as ds:
         filled = ds.createVariable("filled", "f4", ("x",), fill_value="default")
         assert filled._FillValue == netCDF4.default_fillvals["f4"] and filled[:].mask.all()

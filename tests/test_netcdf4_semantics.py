@@ -204,7 +204,7 @@ def test_writing_with_lists_and_past_the_end(tmp_path: Path, fmt: Any, suffix: s
 @pytest.mark.filterwarnings("ignore:endian-ness")
 def test_storage_is_what_netcdf4_makes(tmp_path: Path, options: dict[str, Any]) -> None:
     values = np.random.default_rng(0).normal(size=(20, 8))
-    told = []
+    reported = []
     for module in (netCDF4, ncforge):
         path = tmp_path / f"{module.__name__}.nc"
         with module.Dataset(path, "w") as ds:
@@ -217,8 +217,8 @@ def test_storage_is_what_netcdf4_makes(tmp_path: Path, options: dict[str, Any]) 
                 v = ds["v"]
                 chunks = v.chunking() if "chunksizes" in options or v.chunking() == "contiguous" else None
                 filters = v.filters()
-                told.append((filters, chunks, v.endian(), v[:].tolist()))
-    assert all(t == told[0] for t in told), told
+                reported.append((filters, chunks, v.endian(), v[:].tolist()))
+    assert all(t == reported[0] for t in reported), reported
 
 
 def test_text(tmp_path: Path) -> None:
@@ -301,7 +301,7 @@ def test_files_in_memory(tmp_path: Path) -> None:
     with ncforge.Dataset(path, "w", clobber=False, diskless=True) as ds:
         ds.createDimension("other", 1)
     assert path.read_bytes() == kept, "it was in memory only"
-    # One that nobody holds any more is on disk, too, and nothing beside it.
+    # One without references is on disk, too, and no other file.
     ds = ncforge.Dataset(path, "w", diskless=True, persist=True)
     ds.createDimension("y", 4)
     del ds

@@ -212,7 +212,7 @@ def test_what_a_new_file_gets_after_its_first_sync(tmp_path: Path) -> None:
 
 
 def test_strings_that_nobody_wrote_are_no_pointers_without_fill(tmp_path: Path) -> None:
-    # HDF5 fills nothing where it is told so, and every reader would follow what its memory held.
+    # With filling off, HDF5 fills nothing, and every reader would follow uninitialised references.
     path = tmp_path / "s.nc"
     with ncforge.Dataset(path, "w") as ds:
         ds.set_fill_off()

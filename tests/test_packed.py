@@ -122,7 +122,7 @@ def test_a_writer_that_is_killed_leaves_a_commit(packed):
         writer.wait()
         writer.stdout.close()
         last = state(packed)
-        # The last that was told, or the one that was going on.
+        # The last one that was reported, or the one that was in progress.
         assert last in (acknowledged[-1], acknowledged[-1] + 1)
     assert last > 0
 

@@ -1,4 +1,4 @@
-"""Names with NUL bytes behind them, as in netCDF-C's own ``ref_nctest_classic.nc``: they end before those."""
+"""Names followed by NUL bytes, as in netCDF-C's own ``ref_nctest_classic.nc``: they end before those."""
 
 from __future__ import annotations
 

@@ -76,9 +76,9 @@ def test_the_map_of_bytes_is_the_whole_file(run: Run, maps: Path, tmp_path: Path
         run("info", path, "--html", out, "-O")
         label = next(v for v in Page(out.read_text()).labels if v.startswith("Map of the file's bytes"))
         units = {"B": 1, "KiB": 1 << 10, "MiB": 1 << 20}
-        told = sum(float(n) * units[u] for n, u in re.findall(r" ([\d.]+) (B|KiB|MiB)(?=,|$)", label))
+        reported = sum(float(n) * units[u] for n, u in re.findall(r" ([\d.]+) (B|KiB|MiB)(?=,|$)", label))
         # Each is rounded to three digits.
-        assert told == pytest.approx(path.stat().st_size, rel=0.01), label
+        assert reported == pytest.approx(path.stat().st_size, rel=0.01), label
 
 
 def test_doctor_tells_before_after_and_break_even(run: Run, maps: Path, tmp_path: Path) -> None:

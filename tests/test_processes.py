@@ -95,13 +95,13 @@ def test_processes(files: list[Path], method: str) -> None:
     for child in children:
         child.start()
     reading.start()
-    told = [queue.get(timeout=SECONDS + 600) for _ in children]
+    reported = [queue.get(timeout=SECONDS + 600) for _ in children]
     for child in children:
         child.join(30)
         assert child.exitcode == 0
     reading.join(SECONDS + 600)
     assert not reading.is_alive() and own and own[0] > 0
-    assert all(isinstance(n, int) and n > 0 for n in told), told
+    assert all(isinstance(n, int) and n > 0 for n in reported), reported
 
 
 def test_two_workers_of_a_cluster(files: list[Path]) -> None:

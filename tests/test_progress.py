@@ -78,9 +78,9 @@ def test_what_can_be_counted_is_counted(ncforge_bin: Path, room: Path, line: str
     words = [str(ncforge_bin.resolve()), "--progress", "json", *line.split()]
     done = subprocess.run(words, cwd=room, capture_output=True, text=True, timeout=600)
     assert done.returncode == 0, done.stderr
-    told = [json.loads(text) for text in done.stderr.splitlines() if text.startswith("{")]
-    assert told[0]["stage"] == COUNTED[line]
-    last = told[-1]
+    reported = [json.loads(text) for text in done.stderr.splitlines() if text.startswith("{")]
+    assert reported[0]["stage"] == COUNTED[line]
+    last = reported[-1]
     # Not all that is counted must be looked at: chunks that are alike in both files are.
     assert 0 < last["done_bytes"] <= last["total_bytes"] * 1.01
 
@@ -120,11 +120,11 @@ def test_who_wants_silence_has_it(ncforge_bin: Path, room: Path, option: str) ->
             assert not on.text
 
 
-def test_a_log_is_told_of_what_can_be_counted_only(run: Run, room: Path) -> None:
+def test_a_log_shows_only_what_can_be_counted(run: Run, room: Path) -> None:
     for name in ("bench access", "doctor"):
         words = [str(room / w) if w.endswith(".nc") else w for w in SLOW[name].split()]
         assert not run(*words).stderr, name
     # Lines come every five seconds; a copy that takes less says nothing but what it did.
     words = [str(room / w) if w.endswith(".nc") else w for w in SLOW["copy"].split()]
-    told = run(*words).stderr.splitlines()
-    assert all(line.startswith("ncforge: copy ") for line in told[:-1]), told
+    reported = run(*words).stderr.splitlines()
+    assert all(line.startswith("ncforge: copy ") for line in reported[:-1]), reported

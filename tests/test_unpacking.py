@@ -131,13 +131,14 @@ def test_values_are_those_of_xarray(tmp_path: Path, case: tuple[str, np.ndarray,
     opened: list[tuple[Any, Any, Any]] = []
     for engine in ("netcdf4", "ncforge"):
         try:
-            with warnings.catch_warnings(record=True) as told:
+            with warnings.catch_warnings(record=True) as reported:
                 warnings.simplefilter("always")
                 with xr.open_dataset(path, engine=engine) as ds:
                     values = ds["v"].load()
             # NumPy's remarks on its own arithmetic (infinity times zero) have no place where NumPy does not compute.
             words, remarks = (
-                {str(w.message) for w in told if (w.category is RuntimeWarning) == numpys} for numpys in (False, True)
+                {str(w.message) for w in reported if (w.category is RuntimeWarning) == numpys}
+                for numpys in (False, True)
             )
             opened.append((values, words, remarks))
         except Exception as e:  # what xarray cannot decode, it cannot decode with either

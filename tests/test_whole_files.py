@@ -51,8 +51,8 @@ def mosaic(tmp_path: Path) -> tuple[tl.Whole, tl.Mosaic]:
 
 def test_doctor_is_the_commands(slow: Path, run: Run) -> None:
     found = ncforge.doctor(slow, library=None)
-    (told,) = json.loads(run("doctor", "--json", "--fail-on", "never", slow).stdout)["files"]
-    assert [f.code for f in found.findings] == [f["code"] for f in told["findings"]]
+    (reported,) = json.loads(run("doctor", "--json", "--fail-on", "never", slow).stdout)["files"]
+    assert [f.code for f in found.findings] == [f["code"] for f in reported["findings"]]
     first = found.findings[0]
     # All of it is read in a moment: a remark.
     assert first.code == "NC101" and first.name == "time-chunked-by-1" and first.severity == "info"
@@ -239,9 +239,9 @@ def test_the_command_can_be_stopped(tmp_path: Path, first: signal.Signals) -> No
     while copy.poll() is None and not (partial.exists() and partial.stat().st_size > 1 << 20):
         time.sleep(0.01)
     copy.send_signal(first)
-    _, told = copy.communicate(timeout=600)
-    assert copy.returncode == 5, told
-    assert "--resume" in told and "Traceback" not in told
+    _, reported = copy.communicate(timeout=600)
+    assert copy.returncode == 5, reported
+    assert "--resume" in reported and "Traceback" not in reported
     again = subprocess.run([*words, "--resume"], capture_output=True, text=True, timeout=600)
     assert again.returncode == 0, again.stderr
     assert ncforge.compare(source, tmp_path / "out.nc", vars=["v"]).differing_values == 0

@@ -346,7 +346,7 @@ class Broken(io.RawIOBase):
         raise RuntimeError("the network is down")
 
 
-def test_what_a_file_object_raises_is_told() -> None:
+def test_what_a_file_object_raises_is_reported() -> None:
     with pytest.raises(OSError, match="the network is down"):
         xr.open_dataset(Broken(), engine="ncforge")
 

@@ -43,12 +43,12 @@ def back(path: Any) -> Any:
 @pytest.mark.parametrize("chunks", [None, {"time": 5, "y": 7}])
 def test_others_read_what_is_written(tmp_path: Path, fmt: Any, chunks: Any) -> None:
     ds = dataset() if chunks is None else dataset().chunk(chunks)
-    told: list[tuple[str, int, int]] = []
+    reported: list[tuple[str, int, int]] = []
     path = tmp_path / "new.nc"
-    ncforge.to_netcdf(ds, path, format=fmt, progress=lambda *a: told.append(a), memory="32MB")
+    ncforge.to_netcdf(ds, path, format=fmt, progress=lambda *a: reported.append(a), memory="32MB")
     xr.testing.assert_allclose(back(path), dataset(), atol=1e-9)
-    assert told[0][1] == 0
-    assert told[-1][1] == told[-1][2] > 0
+    assert reported[0][1] == 0
+    assert reported[-1][1] == reported[-1][2] > 0
 
 
 def test_codec_and_chunks(tmp_path: Path) -> None:

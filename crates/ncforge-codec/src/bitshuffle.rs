@@ -71,10 +71,10 @@ impl Bitshuffle {
     /// Decodes into `dst`; returns the number of bytes, which may be smaller than `dst`.
     pub fn decode(&self, src: &[u8], dst: &mut [u8]) -> Result<usize> {
         if self.compressor == Compressor::None {
-            let room = dst.len();
+            let expected = dst.len();
             let dst = dst
                 .get_mut(..src.len())
-                .ok_or_else(|| damaged(NAME, format!("{} bytes where {room} belong", src.len())))?;
+                .ok_or_else(|| damaged(NAME, format!("{} bytes where {expected} belong", src.len())))?;
             self.decode_stored(src, dst);
             return Ok(src.len());
         }
@@ -82,11 +82,11 @@ impl Bitshuffle {
             return Err(damaged(NAME, "the chunk ends in its header"));
         };
         let size = u64::from_be_bytes(*size);
-        let room = dst.len();
+        let expected = dst.len();
         let dst = usize::try_from(size)
             .ok()
             .and_then(|n| dst.get_mut(..n))
-            .ok_or_else(|| damaged(NAME, format!("the chunk holds {size} bytes where {room} belong")))?;
+            .ok_or_else(|| damaged(NAME, format!("the chunk holds {size} bytes where {expected} belong")))?;
         let block = block.iter().fold(0usize, |n, b| n << 8 | usize::from(*b));
         if block == 0 || !block.is_multiple_of(8 * self.element) {
             return Err(damaged(NAME, format!("blocks of {block} bytes, of elements of {}", self.element)));
@@ -109,8 +109,8 @@ impl Bitshuffle {
     fn decode_blocks(&self, mut rest: &[u8], dst: &mut [u8], block: usize) -> Result<()> {
         let (whole, tail) = dst.split_at_mut(dst.len() / (8 * self.element) * (8 * self.element));
         let block = block.min(whole.len().max(1));
-        with_block(2 * block, |room| {
-            let (rows, planes) = room.split_at_mut(block);
+        with_block(2 * block, |buffer| {
+            let (rows, planes) = buffer.split_at_mut(block);
             for part in whole.chunks_mut(block) {
                 let stored = rest
                     .split_first_chunk::<4>()
@@ -161,8 +161,8 @@ impl Bitshuffle {
         out.extend_from_slice(&(src.len() as u64).to_be_bytes());
         out.extend_from_slice(&(declared as u32).to_be_bytes());
         let mut packed = Vec::new();
-        with_block(2 * block, |room| {
-            let (rows, planes) = room.split_at_mut(block);
+        with_block(2 * block, |buffer| {
+            let (rows, planes) = buffer.split_at_mut(block);
             for part in whole.chunks(declared) {
                 let rows = &mut rows[..part.len()];
                 kernels::bitshuffle(part, rows, planes, self.element);

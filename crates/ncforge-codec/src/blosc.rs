@@ -87,9 +87,9 @@ pub fn decode(src: &[u8], dst: &mut [u8]) -> Result<usize> {
     if version > 2 {
         return Err(Error::Unsupported(format!("a blosc frame of version {version}")));
     }
-    let room = dst.len();
+    let expected = dst.len();
     let Some(dst) = dst.get_mut(..size) else {
-        return Err(damaged(NAME, format!("the frame holds {size} bytes where {room} belong")));
+        return Err(damaged(NAME, format!("the frame holds {size} bytes where {expected} belong")));
     };
     let Some(bytes) = src.get(..stored).filter(|b| b.len() >= HEADER) else {
         return Err(damaged(NAME, format!("a frame of {stored} bytes in {}", src.len())));
@@ -131,8 +131,8 @@ impl Frame<'_> {
                 Ok(())
             })
         } else if bits {
-            with_block(2 * dst.len(), |room| {
-                let (rows, planes) = room.split_at_mut(dst.len());
+            with_block(2 * dst.len(), |buffer| {
+                let (rows, planes) = buffer.split_at_mut(dst.len());
                 self.streams(at, rows)?;
                 // Blosc does not shuffle a block whose number of elements is not a multiple of eight.
                 let elements = dst.len() / self.element;

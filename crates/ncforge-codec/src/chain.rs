@@ -281,9 +281,9 @@ impl CodecChain {
                 range.end = range.start + n;
                 n
             } else {
-                let (Length::Exactly(room) | Length::AtMost(room)) = length;
-                grow(free, room);
-                let n = step.decode(src, &mut free[..room])?;
+                let (Length::Exactly(most) | Length::AtMost(most)) = length;
+                grow(free, most);
+                let n = step.decode(src, &mut free[..most])?;
                 std::mem::swap(&mut current, &mut free);
                 (in_scratch, range) = (true, 0..n);
                 n

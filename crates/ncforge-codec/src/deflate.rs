@@ -83,7 +83,7 @@ struct Libdeflate {
     level: u32,
     /// The compressor of the level itself, then those of [`more`].
     compressors: Vec<Compressor>,
-    room: Vec<u8>,
+    buffer: Vec<u8>,
 }
 
 impl Libdeflate {
@@ -107,21 +107,21 @@ impl Libdeflate {
         let small = src.len() <= SMALL && n < src.len() / 4 * 3 || n < src.len() / 8;
         let own = small && level > 0 && src.len() <= PlaneEncoder::MOST;
         if own || !more.is_empty() {
-            grow(&mut self.room, bound);
+            grow(&mut self.buffer, bound);
         }
-        let mut keep = |m: usize, room: &[u8]| {
+        let mut keep = |m: usize, buffer: &[u8]| {
             if m < n {
-                out[..m].copy_from_slice(&room[..m]);
+                out[..m].copy_from_slice(&buffer[..m]);
                 n = m;
             }
         };
         for compressor in more {
-            let m = compressor.zlib_compress(src, &mut self.room[..bound]).map_err(failed)?;
-            keep(m, &self.room);
+            let m = compressor.zlib_compress(src, &mut self.buffer[..bound]).map_err(failed)?;
+            keep(m, &self.buffer);
         }
         if own {
-            let m = with_planes(level, |encoder| encoder.encode_patiently(src, &mut self.room));
-            keep(m, &self.room);
+            let m = with_planes(level, |encoder| encoder.encode_patiently(src, &mut self.buffer));
+            keep(m, &self.buffer);
         }
         Ok(n)
     }

@@ -1,22 +1,22 @@
-//! One stored element: its size, and what happens to its bytes between store and memory.
+//! One stored element: its size, and the conversion of its bytes between store and memory.
 //!
-//! Formats describe their elements by it, and codecs turn stored bytes into elements.
+//! Formats describe their elements with it, and codecs convert stored bytes to elements.
 
 use crate::types::{Atomic, Endian};
 
-/// How a stored element relates to the element in memory (native byte order).
+/// The relation of a stored element to the element in memory (native byte order).
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Element {
     /// Bytes of one stored element. In memory it has the same size, except for heap types.
     pub size: usize,
-    /// What to do with its bytes.
+    /// The conversion of its bytes.
     pub order: Order,
     /// Whether the stored bytes are references or strings to be resolved by the container
     /// of the file; the engine then moves the stored form untouched.
     pub heap: bool,
 }
 
-/// What happens to the bytes of an element between store and memory. Its own inverse.
+/// The conversion of the bytes of an element between store and memory. It is its own inverse.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Order {
     /// The same bytes.
@@ -34,12 +34,12 @@ pub struct SwapField {
     pub offset: usize,
     /// Bytes of one number: 2, 4 or 8.
     pub unit: usize,
-    /// How many numbers stand there.
+    /// Number of numbers.
     pub count: usize,
 }
 
 impl Element {
-    /// The same element as it is in memory.
+    /// The same element in native form.
     pub fn in_memory(&self) -> Element {
         Element { order: Order::Keep, ..self.clone() }
     }

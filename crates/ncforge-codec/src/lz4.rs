@@ -27,11 +27,11 @@ pub fn decode(src: &[u8], dst: &mut [u8]) -> Result<usize> {
     };
     let size = u64::from_be_bytes(*size);
     let block = u32::from_be_bytes(*block) as usize;
-    let room = dst.len();
+    let expected = dst.len();
     let dst = usize::try_from(size)
         .ok()
         .and_then(|n| dst.get_mut(..n))
-        .ok_or_else(|| damaged(NAME, format!("the frame holds {size} bytes where {room} belong")))?;
+        .ok_or_else(|| damaged(NAME, format!("the frame holds {size} bytes where {expected} belong")))?;
     if block == 0 && !dst.is_empty() {
         return Err(damaged(NAME, "a block size of 0"));
     }

@@ -21,8 +21,8 @@ const HASH_BITS: u32 = 14;
 /// Decodes into `dst`; returns the number of bytes, which may be smaller than `dst`.
 pub fn decode(src: &[u8], dst: &mut [u8]) -> Result<usize> {
     let cut = || damaged(NAME, "the stream ends in a match or a run of literals");
-    let room = dst.len();
-    let long = || damaged(NAME, format!("the stream holds more than {room} bytes"));
+    let expected = dst.len();
+    let long = || damaged(NAME, format!("the stream holds more than {expected} bytes"));
     let (mut at, mut out) = (0, 0);
     while let Some(&control) = src.get(at) {
         at += 1;
@@ -40,8 +40,9 @@ pub fn decode(src: &[u8], dst: &mut [u8]) -> Result<usize> {
             }
             let distance = ((control & 31) << 8 | usize::from(*src.get(at).ok_or_else(cut)?)) + 1;
             at += 1;
-            out = copy_match(dst, out, distance, len + 2)
-                .ok_or_else(|| damaged(NAME, format!("a match before the start or beyond {room} bytes")))?;
+            out = copy_match(dst, out, distance, len + 2).ok_or_else(|| {
+                damaged(NAME, format!("a match before the start or beyond {expected} bytes"))
+            })?;
         }
     }
     Ok(out)

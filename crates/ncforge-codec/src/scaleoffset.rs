@@ -67,8 +67,8 @@ impl ScaleOffset {
 
     /// Decodes into `dst`; returns the number of bytes, which may be smaller than `dst`.
     pub fn decode(&self, src: &[u8], dst: &mut [u8]) -> Result<usize> {
-        let room = dst.len();
-        let long = |n: usize| damaged(NAME, format!("{n} bytes where {room} belong"));
+        let expected = dst.len();
+        let long = |n: usize| damaged(NAME, format!("{n} bytes where {expected} belong"));
         if self.stored {
             dst.get_mut(..src.len()).ok_or_else(|| long(src.len()))?.copy_from_slice(src);
             return Ok(src.len());

@@ -68,11 +68,11 @@ pub(super) fn with_block<T>(len: usize, run: impl FnOnce(&mut [u8]) -> T) -> T {
         static BLOCK: RefCell<Vec<u8>> = const { RefCell::new(Vec::new()) };
     }
     BLOCK.with(|own| match own.try_borrow_mut() {
-        Ok(mut room) => {
-            grow(&mut room, len);
-            let result = run(&mut room[..len]);
-            if room.capacity() > RETAINED {
-                *room = Vec::new();
+        Ok(mut buffer) => {
+            grow(&mut buffer, len);
+            let result = run(&mut buffer[..len]);
+            if buffer.capacity() > RETAINED {
+                *buffer = Vec::new();
             }
             result
         }

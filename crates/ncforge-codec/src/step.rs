@@ -193,8 +193,8 @@ impl Step {
 }
 
 fn fit<'a>(len: usize, dst: &'a mut [u8], name: &str) -> Result<&'a mut [u8]> {
-    let room = dst.len();
-    dst.get_mut(..len).ok_or_else(|| damaged(name, format!("{len} bytes where {room} belong")))
+    let expected = dst.len();
+    dst.get_mut(..len).ok_or_else(|| damaged(name, format!("{len} bytes where {expected} belong")))
 }
 
 fn copy(src: &[u8], dst: &mut [u8], name: &str) -> Result<usize> {

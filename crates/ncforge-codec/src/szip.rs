@@ -82,9 +82,9 @@ impl Szip {
             return Err(damaged(NAME, "the chunk ends in its header"));
         };
         let size = u32::from_le_bytes(*size) as usize;
-        let room = dst.len();
+        let expected = dst.len();
         let Some(dst) = dst.get_mut(..size) else {
-            return Err(damaged(NAME, format!("the chunk holds {size} bytes where {room} belong")));
+            return Err(damaged(NAME, format!("the chunk holds {size} bytes where {expected} belong")));
         };
         if !size.is_multiple_of(self.bytes) {
             return Err(damaged(NAME, format!("{size} bytes are not a whole number of pixels")));

@@ -43,7 +43,7 @@ pub struct Scaling {
 pub enum Missing {
     /// They are marked in the mask; the result is the stored number, converted to the result's type if necessary, but not
     /// scaled.
-    Told,
+    Marked,
     /// They become NaN. Only with a scaling.
     Nan,
 }
@@ -281,8 +281,8 @@ fn put_missing<T: Number>(width: Width, becomes: Missing, stored: &[u8], found: 
         match (becomes, width) {
             (Missing::Nan, Width::Single) => f32::NAN.put(out),
             (Missing::Nan, _) => f64::NAN.put(out),
-            (Missing::Told, Width::Single) => value.single().put(out),
-            (Missing::Told, _) => value.double().put(out),
+            (Missing::Marked, Width::Single) => value.single().put(out),
+            (Missing::Marked, _) => value.double().put(out),
         }
     }
 }
@@ -351,7 +351,7 @@ mod tests {
         let scaled = |width| Some(Scaling { width, factor: Some(0.01f32.into()), offset: Some(273.15) });
         let stored = bytes((0..3000i16).map(i16::to_ne_bytes));
         for width in [Width::Widened, Width::Double] {
-            let rules = rules(Atomic::Short, scaled(width), Missing::Told);
+            let rules = rules(Atomic::Short, scaled(width), Missing::Marked);
             let mut out = vec![0; 3000 * 8];
             assert!(!rules.unpack(&stored, &mut out, None).unwrap());
             for (i, v) in doubles(&out).into_iter().enumerate() {
@@ -362,7 +362,7 @@ mod tests {
                 assert_eq!(v.to_bits(), want.to_bits());
             }
         }
-        let rules = rules(Atomic::Short, scaled(Width::Single), Missing::Told);
+        let rules = rules(Atomic::Short, scaled(Width::Single), Missing::Marked);
         let mut out = vec![0; 3000 * 4];
         rules.unpack(&stored, &mut out, None).unwrap();
         for (i, v) in out.chunks(4).map(f32::of).enumerate() {
@@ -377,7 +377,7 @@ mod tests {
         values[2400] = f64::NAN;
         let stored = bytes(values.iter().map(|v| v.to_ne_bytes()));
         let scaling = Some(Scaling { width: Width::Double, factor: Some(2.0), offset: None });
-        let mut rules = rules(Atomic::Double, scaling, Missing::Told);
+        let mut rules = rules(Atomic::Double, scaling, Missing::Marked);
         rules.missing = vec![f64::NAN.to_ne_bytes().to_vec(), 2100f64.to_ne_bytes().to_vec()];
         rules.high = Some(2490f64.to_ne_bytes().to_vec());
         let (mut out, mut mask) = (vec![0; stored.len()], vec![0; 2500]);
@@ -394,7 +394,7 @@ mod tests {
     #[test]
     fn without_scaling_the_numbers_stay() {
         let stored = bytes([1i32, -7, 3].map(i32::to_ne_bytes));
-        let mut rules = rules(Atomic::Int, None, Missing::Told);
+        let mut rules = rules(Atomic::Int, None, Missing::Marked);
         rules.low = Some(0i32.to_ne_bytes().to_vec());
         let (mut out, mut mask) = (vec![0; 12], vec![0; 3]);
         assert!(rules.unpack(&stored, &mut out, Some(&mut mask)).unwrap());
@@ -405,12 +405,12 @@ mod tests {
     fn what_cannot_be_is_refused() {
         let mut wrong = rules(Atomic::Int, None, Missing::Nan);
         assert!(wrong.check().is_err(), "NaN among integers");
-        wrong.becomes = Missing::Told;
+        wrong.becomes = Missing::Marked;
         wrong.missing.push(vec![0; 2]);
         assert!(wrong.check().is_err(), "a missing value of another type");
         wrong.missing.clear();
         assert!(wrong.unpack(&[0; 8], &mut [0; 4], None).is_err(), "an output that is too short");
         assert!(wrong.unpack(&[0; 7], &mut [0; 7], None).is_err(), "no whole number of values");
-        assert!(rules(Atomic::Char, None, Missing::Told).check().is_err(), "text");
+        assert!(rules(Atomic::Char, None, Missing::Marked).check().is_err(), "text");
     }
 }

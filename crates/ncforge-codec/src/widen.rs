@@ -37,8 +37,8 @@ impl Widen {
     /// All values, as floats in native byte order.
     pub fn widen(&self, stored: &[u8], out: &mut [u8]) -> Result<()> {
         if stored.len() * 2 != out.len() || !out.len().is_multiple_of(4) {
-            let (n, room) = (stored.len(), out.len());
-            return Err(damaged("widening", format!("{n} bytes of numbers for {room} bytes of floats")));
+            let (n, space) = (stored.len(), out.len());
+            return Err(damaged("widening", format!("{n} bytes of numbers for {space} bytes of floats")));
         }
         for (from, to) in stored.as_chunks::<2>().0.iter().zip(out.as_chunks_mut::<4>().0) {
             let bits = if self.big_endian { u16::from_be_bytes(*from) } else { u16::from_le_bytes(*from) };

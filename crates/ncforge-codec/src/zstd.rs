@@ -66,16 +66,16 @@ fn encoder((level, shortest): Settings) -> std::io::Result<Compressor<'static>> 
 fn encode_as(src: &[u8], wanted: Settings, out: &mut Vec<u8>) -> Result<usize> {
     let failed = |e: std::io::Error| Error::Invalid(format!("zstd level {}: {e}", wanted.0));
     ENCODERS.with(|cell| {
-        let mut kept = cell.borrow_mut();
-        match kept.iter().position(|(w, _)| *w == wanted) {
-            Some(i) => kept[..=i].rotate_right(1),
+        let mut encoders = cell.borrow_mut();
+        match encoders.iter().position(|(w, _)| *w == wanted) {
+            Some(i) => encoders[..=i].rotate_right(1),
             None => {
-                kept.retain(|((level, _), _)| *level < HIGH);
-                kept.truncate(CACHED - 1);
-                kept.insert(0, (wanted, encoder(wanted).map_err(failed)?));
+                encoders.retain(|((level, _), _)| *level < HIGH);
+                encoders.truncate(CACHED - 1);
+                encoders.insert(0, (wanted, encoder(wanted).map_err(failed)?));
             }
         }
-        let encoder = &mut kept[0].1;
+        let encoder = &mut encoders[0].1;
         let bound = zstd::zstd_safe::compress_bound(src.len());
         grow(out, bound);
         encoder.compress_to_buffer(src, &mut out[..bound]).map_err(failed)

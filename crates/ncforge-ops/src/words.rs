@@ -1,4 +1,4 @@
-//! Numbers and names as people read them: one way for the whole of ncforge.
+//! Formatting of numbers and names for messages, the same everywhere in ncforge.
 
 /// A number of bytes: three digits and a binary unit.
 ///
@@ -42,7 +42,7 @@ pub fn seconds(s: f64) -> String {
     format!("{} {unit}", digits(x))
 }
 
-/// A count, thousands apart.
+/// A count with separated thousands.
 ///
 /// ```
 /// assert_eq!(ncforge_ops::words::count(32_768), "32,768");
@@ -59,7 +59,7 @@ pub fn count(n: u64) -> String {
     out
 }
 
-/// How many times: `3.4×`, `32,768×`.
+/// A factor: `3.4×`, `32,768×`.
 ///
 /// ```
 /// assert_eq!(ncforge_ops::words::times(3.42), "3.4×");
@@ -84,7 +84,7 @@ pub fn shape(lens: &[u64]) -> String {
     lens.iter().map(u64::to_string).collect::<Vec<_>>().join(" x ")
 }
 
-/// A word as a POSIX shell reads it back.
+/// A word quoted for a POSIX shell.
 ///
 /// ```
 /// use ncforge_ops::words::quoted;

@@ -231,7 +231,7 @@ impl State {
                 let (mut out, mut mask) =
                     (Buffer::zeroed(count * rules.result_size()), Buffer::zeroed(count));
                 let any = rules.unpack(stored, &mut out, Some(&mut mask))?;
-                return Ok((out, (any && rules.becomes == Missing::Told).then_some(mask)));
+                return Ok((out, (any && rules.becomes == Missing::Marked).then_some(mask)));
             }
             Mode::Closed => return Err(closed()),
         };

@@ -44,7 +44,7 @@ impl Rules {
             missing: self.missing.iter().map(bytes).collect(),
             low: self.low.as_ref().map(bytes),
             high: self.high.as_ref().map(bytes),
-            becomes: if self.nan { Missing::Nan } else { Missing::Told },
+            becomes: if self.nan { Missing::Nan } else { Missing::Marked },
             scaling: width.map(|width| Scaling { width, factor: self.factor, offset: self.offset }),
         };
         rules.check()?;

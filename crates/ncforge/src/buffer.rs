@@ -1,7 +1,7 @@
 //! Memory for results: zeroed, aligned, and on huge pages when it is large.
 //!
-//! Reading 512 MB into a fresh ordinary allocation runs at a quarter of the speed of a warm one, because every
-//! 4 KiB page faults on first touch; 2 MiB pages make that cost small. So every large result and scratch
+//! Reading 512 MB into a fresh ordinary allocation has a quarter of the speed of reading into a warm one, because every
+//! 4 KiB page faults on first touch; 2 MiB pages make that cost small. Therefore every large result and scratch
 //! buffer of this crate is a [`Buffer`].
 
 mod arena;
@@ -19,19 +19,19 @@ pub(crate) use recycle::Recycler;
 
 /// From this many bytes on, a buffer is aligned to 2 MiB and advised to use huge pages.
 const HUGE_FROM: usize = 4 << 20;
-/// From this many bytes on, the memory of a result is kept for the next one.
+/// From this many bytes on, the memory of a result is retained for the next one.
 const RECYCLE_FROM: usize = 64 << 10;
 const CACHE_LINE: usize = 64;
-/// From this many bytes on, a buffer is aligned to a cache line; smaller ones (attributes, by the ten thousand)
-/// to what their elements can need, which the allocator gives several times faster.
+/// From this many bytes on, a buffer is aligned to a cache line; smaller ones (there may be ten thousand attributes)
+/// have the alignment of the largest element, with which the allocator is several times faster.
 const ALIGNED_FROM: usize = 512;
 
 /// A fixed-length byte buffer, aligned for any element that fits in it.
 ///
-/// The memory of a large result of an [`Engine`](crate::engine::Engine) goes back to that engine when the
-/// buffer is dropped, within its memory budget, and serves another result: fresh pages are cleared by the
-/// system, which costs a third of the time of reading into them. Nobody sees the old bytes: a result is handed
-/// out only when all of it was overwritten.
+/// The memory of a large result of an [`Engine`](crate::engine::Engine) is returned to that engine when the
+/// buffer is dropped, within its memory budget, and used for another result: the system must clear fresh pages,
+/// which costs a third of the time of reading into them. Old bytes are never visible: a result is returned
+/// only when all of it was overwritten.
 ///
 /// ```
 /// let mut b = ncforge::Buffer::zeroed(8);
@@ -42,15 +42,15 @@ pub struct Buffer {
     ptr: NonNull<u8>,
     len: usize,
     /// Bytes allocated; all of them are initialised.
-    room: usize,
-    home: Home,
+    allocated: usize,
+    owner: Owner,
 }
 
-/// Where a buffer's memory came from, and goes back to.
-enum Home {
+/// The owner of a buffer's memory, to which it is returned.
+enum Owner {
     /// The system.
     System,
-    /// The system, unless this is still there.
+    /// This recycler while it exists, else the system.
     Recycler(Weak<Recycler>),
     /// A larger mapping.
     Arena(Arc<Arena>),
@@ -71,10 +71,10 @@ impl Buffer {
     /// `len` zero bytes. Large buffers are advised to use huge pages; no page is touched here.
     pub fn zeroed(len: usize) -> Self {
         if len == 0 {
-            return Self { ptr: NonNull::dangling(), len, room: 0, home: Home::System };
+            return Self { ptr: NonNull::dangling(), len, allocated: 0, owner: Owner::System };
         }
         let maps = pages::MAPS && len >= HUGE_FROM;
-        let room = if maps { pages::mapped_len(len) } else { len };
+        let allocated = if maps { pages::mapped_len(len) } else { len };
         let ptr = if maps { pages::map(len) } else { None };
         let ptr = ptr.unwrap_or_else(|| {
             let layout = layout(len);
@@ -82,49 +82,54 @@ impl Buffer {
             let raw = unsafe { alloc_zeroed(layout) };
             NonNull::new(raw).unwrap_or_else(|| handle_alloc_error(layout))
         });
-        Self { ptr, len, room, home: Home::System }
+        Self { ptr, len, allocated, owner: Owner::System }
     }
 
     /// Whether the memory is a mapping of its own.
     fn is_mapped(&self) -> bool {
-        pages::MAPS && self.room >= HUGE_FROM && !self.is_part()
+        pages::MAPS && self.allocated >= HUGE_FROM && !self.is_part()
     }
 
     /// Whether the memory is part of an [`Arena`].
     pub(crate) fn is_part(&self) -> bool {
-        matches!(self.home, Home::Arena(_))
+        matches!(self.owner, Owner::Arena(_))
     }
 
-    /// Lets the system have the pages if it needs them. The contents are lost.
+    /// Allows the system to reclaim the pages if it needs them. The contents are lost.
     fn offer(&self) {
         if self.is_mapped() {
-            // SAFETY: mapped in `zeroed`; only a recycler calls this, who promises no contents.
-            unsafe { pages::offer(self.ptr, self.room) };
+            // SAFETY: mapped in `zeroed`; only a recycler calls this, whose buffers have arbitrary contents.
+            unsafe { pages::offer(self.ptr, self.allocated) };
         }
     }
 }
 
 impl Drop for Buffer {
     fn drop(&mut self) {
-        if self.room == 0 {
+        if self.allocated == 0 {
             return;
         }
-        match std::mem::replace(&mut self.home, Home::System) {
-            Home::System => {}
-            Home::Arena(home) => return home.give(self.ptr, self.room),
-            Home::Recycler(home) => {
-                if let Some(home) = home.upgrade() {
-                    let memory = Self { ptr: self.ptr, len: self.room, room: self.room, home: Home::System };
-                    return home.give(memory);
+        match std::mem::replace(&mut self.owner, Owner::System) {
+            Owner::System => {}
+            Owner::Arena(owner) => return owner.give(self.ptr, self.allocated),
+            Owner::Recycler(owner) => {
+                if let Some(owner) = owner.upgrade() {
+                    let memory = Self {
+                        ptr: self.ptr,
+                        len: self.allocated,
+                        allocated: self.allocated,
+                        owner: Owner::System,
+                    };
+                    return owner.give(memory);
                 }
             }
         }
         if self.is_mapped() {
             // SAFETY: mapped in `zeroed` with the same length.
-            unsafe { pages::unmap(self.ptr, self.room) };
+            unsafe { pages::unmap(self.ptr, self.allocated) };
         } else {
             // SAFETY: allocated in `zeroed` with the same layout.
-            unsafe { dealloc(self.ptr.as_ptr(), layout(self.room)) };
+            unsafe { dealloc(self.ptr.as_ptr(), layout(self.allocated)) };
         }
     }
 }
@@ -158,7 +163,7 @@ impl From<&[u8]> for Buffer {
             unsafe {
                 let ptr = NonNull::new(alloc(layout)).unwrap_or_else(|| handle_alloc_error(layout));
                 ptr.copy_from_nonoverlapping(NonNull::from(bytes).cast(), bytes.len());
-                return Self { ptr, len: bytes.len(), room: bytes.len(), home: Home::System };
+                return Self { ptr, len: bytes.len(), allocated: bytes.len(), owner: Owner::System };
             }
         }
         let mut b = Self::zeroed(bytes.len());
@@ -190,7 +195,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn large_buffers_lie_on_huge_pages() {
+    fn large_buffers_are_on_huge_pages() {
         for extra in [0, 1, 3 << 20] {
             let b = Buffer::zeroed(HUGE_FROM + extra);
             assert!(!cfg!(target_os = "linux") || (b.as_ptr() as usize).is_multiple_of(2 << 20));

@@ -1,6 +1,6 @@
-//! Where one variable's bytes lie, in terms that the engine understands and no format owns.
+//! The location of one variable's bytes, independent of the format.
 //!
-//! A format turns its metadata into a [`VarLayout`]; the engine turns a layout and a hyperslab into *pieces*
+//! A format converts its metadata to a [`VarLayout`]; the engine converts a layout and a hyperslab to *pieces*
 //! (a region of the array, a byte range of the store, and the codec chain between them).
 
 use std::fmt::Debug;
@@ -11,17 +11,17 @@ use crate::error::Result;
 
 pub use crate::codec::{Element, Order, SwapField, is_swapped};
 
-/// Where a variable's bytes lie and how they are encoded.
+/// The location of a variable's bytes, and how they are encoded.
 #[derive(Clone, Debug)]
 pub struct VarLayout {
     /// The variable's path, for messages.
     pub name: String,
-    /// Extents that the file holds, slowest first. May be shorter than the variable's current shape along
-    /// unlimited dimensions; what is beyond reads as fill.
+    /// Extents in the file, slowest first. May be shorter than the variable's current shape along
+    /// unlimited dimensions; elements beyond them read as the fill value.
     pub shape: Vec<u64>,
-    /// How one stored element becomes one element in memory.
+    /// The conversion of a stored element to one in memory.
     pub element: Element,
-    /// One element in stored form (stored byte order, [`Element::size`] bytes) for what was never written.
+    /// The fill value: one element in stored form (stored byte order, [`Element::size`] bytes).
     pub fill: Vec<u8>,
     /// The place.
     pub place: Place,
@@ -30,7 +30,7 @@ pub struct VarLayout {
 /// The place of a variable's bytes in the store.
 #[derive(Clone, Debug)]
 pub enum Place {
-    /// Nothing is stored: everything reads as fill.
+    /// Nothing is stored: all elements read as the fill value.
     Nowhere,
     /// The elements themselves, row-major, in stored form.
     Inline(Arc<[u8]>),
@@ -51,16 +51,16 @@ pub enum Place {
     Chunked {
         /// Chunk lengths, slowest first, each at least 1.
         chunk: Vec<u64>,
-        /// The filters between stored bytes and a chunk's elements.
+        /// The filter chain between stored bytes and a chunk's elements.
         codecs: CodecChain,
-        /// Where each chunk lies.
+        /// The chunk index.
         index: Arc<dyn ChunkIndex>,
     },
-    /// Cannot be read, and why: "a virtual dataset", "filter 32013 (zfp)". Reading is an error that says so.
+    /// Cannot be read, with the reason: "a virtual dataset", "filter 32013 (zfp)". Reading is an error with this reason.
     Unsupported(String),
 }
 
-/// Where one chunk's encoded bytes lie.
+/// The location of one chunk's encoded bytes.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct ChunkRecord {
     /// Byte offset in the store.
@@ -73,11 +73,11 @@ pub struct ChunkRecord {
 
 /// Finds chunks by their grid coordinates. Loaded from the file on first use; any number of threads.
 pub trait ChunkIndex: Send + Sync + Debug {
-    /// Where the chunk at grid coordinates `at` lies; `None` if it was never written.
+    /// The location of the chunk at grid coordinates `at`; `None` if it was never written.
     fn get(&self, at: &[u64]) -> Result<Option<ChunkRecord>>;
     /// All stored chunks with their grid coordinates, in no particular order.
     fn list(&self) -> Result<Vec<(Vec<u64>, ChunkRecord)>>;
-    /// Shows the same chunks one after the other: of small chunks a list takes more memory than they do.
+    /// Visits the same chunks one after the other: a list of small chunks takes more memory than the chunks.
     fn visit(&self, see: &mut dyn FnMut(&[u64], ChunkRecord)) -> Result<()> {
         self.list()?.into_iter().for_each(|(at, record)| see(&at, record));
         Ok(())

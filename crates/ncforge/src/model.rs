@@ -1,8 +1,8 @@
-//! What is in a file: groups, dimensions, variables, attributes, types and values, in the netCDF data model.
+//! The contents of a file in the netCDF data model: groups, dimensions, variables, attributes, types and values.
 //!
 //! A [`Schema`] is one flat arena per kind of object; ids ([`DimId`], [`VarId`], [`GroupId`], [`TypeId`]) are
-//! positions in those arenas, in the order in which the file defines them. The same schema describes what was
-//! read and what is to be written: it includes storage (chunk shape, filters, byte order).
+//! positions in those arenas, in the order in which the file defines them. The same schema describes files that are
+//! read and files that are written: it includes storage (chunk shape, filters, byte order).
 //!
 //! References: NetCDF Enhanced Data Model (NUG, "The netCDF data model").
 

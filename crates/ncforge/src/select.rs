@@ -65,7 +65,7 @@ impl Hyperslab {
         self.stride.iter().zip(&self.count).all(|(&s, &c)| s == 1 || c <= 1)
     }
 
-    /// One past the last selected element on a dimension (`start` when nothing is selected).
+    /// One past the last selected element on a dimension (`start` if nothing is selected).
     pub fn end(&self, dim: usize) -> u64 {
         match self.count[dim] {
             0 => self.start[dim],
@@ -73,7 +73,7 @@ impl Hyperslab {
         }
     }
 
-    /// An error unless the selection lies inside `shape`; `name` is the variable, for the message.
+    /// An error unless the selection is inside `shape`; `name` is the variable, for the message.
     pub fn check(&self, shape: &[u64], name: &str) -> Result<()> {
         if self.rank() != shape.len() || self.count.len() != shape.len() || self.stride.len() != shape.len() {
             let (rank, given) = (shape.len(), self.rank());
@@ -102,7 +102,7 @@ impl Hyperslab {
     }
 }
 
-/// The grid of chunks over an array.
+/// The chunk grid of an array.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct ChunkGrid {
     /// Shape of the array.
@@ -112,7 +112,7 @@ pub struct ChunkGrid {
 }
 
 impl ChunkGrid {
-    /// The grid of chunks of lengths `chunk` over an array of shape `shape`.
+    /// The chunk grid of an array of shape `shape` with chunks of lengths `chunk`.
     pub fn new(shape: &[u64], chunk: &[u64]) -> Self {
         debug_assert_eq!(shape.len(), chunk.len());
         debug_assert!(chunk.iter().all(|&c| c > 0));
@@ -124,7 +124,7 @@ impl ChunkGrid {
         self.shape.iter().zip(&self.chunk).map(|(&s, &c)| s.div_ceil(c)).collect()
     }
 
-    /// Number of chunks in all (saturating).
+    /// Total number of chunks (saturating).
     pub fn len(&self) -> u64 {
         self.counts().iter().fold(1u64, |a, &c| a.saturating_mul(c))
     }
@@ -179,7 +179,7 @@ pub fn unravel(i: u64, lens: &[u64]) -> Vec<u64> {
     at
 }
 
-/// The same, into memory that is there.
+/// The same, into existing memory.
 pub(crate) fn unravel_into(mut i: u64, lens: &[u64], at: &mut [u64]) {
     for (slot, &n) in at.iter_mut().zip(lens).rev() {
         let n = n.max(1);
@@ -232,7 +232,7 @@ mod tests {
     }
 
     #[test]
-    fn no_place_is_so_far_away_that_it_is_inside_again() {
+    fn positions_beyond_64_bits_do_not_wrap_around() {
         for (start, count, stride) in
             [(u64::MAX, 1, 1), (u64::MAX - 1, 2, 1), (1, 2, u64::MAX), (0, u64::MAX, 2)]
         {

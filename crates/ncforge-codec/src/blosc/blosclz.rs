@@ -16,7 +16,7 @@ const FAR: usize = 8191;
 /// Decodes into `dst`; returns the number of bytes, which may be smaller than `dst`.
 pub(super) fn decode(src: &[u8], dst: &mut [u8]) -> Result<usize> {
     let cut = || damaged(NAME, "a BloscLZ stream ends in a match or a run of literals");
-    let room = dst.len();
+    let expected = dst.len();
     let mut bytes = src.iter();
     let mut out = 0;
     let mut mask = 31;
@@ -28,7 +28,7 @@ pub(super) fn decode(src: &[u8], dst: &mut [u8]) -> Result<usize> {
             let (literals, after) = rest.split_at_checked(control + 1).ok_or_else(cut)?;
             let place = dst.get_mut(out..out + control + 1);
             place
-                .ok_or_else(|| damaged(NAME, format!("a BloscLZ stream holds more than {room} bytes")))?
+                .ok_or_else(|| damaged(NAME, format!("a BloscLZ stream holds more than {expected} bytes")))?
                 .copy_from_slice(literals);
             out += control + 1;
             bytes = after.iter();
@@ -40,7 +40,7 @@ pub(super) fn decode(src: &[u8], dst: &mut [u8]) -> Result<usize> {
             loop {
                 let more = next()?;
                 len += more;
-                if more != 255 || len > room {
+                if more != 255 || len > expected {
                     break;
                 }
             }
@@ -50,7 +50,7 @@ pub(super) fn decode(src: &[u8], dst: &mut [u8]) -> Result<usize> {
             distance = FAR + (next()? << 8 | next()?);
         }
         out = copy_match(dst, out, distance + 1, len).ok_or_else(|| {
-            damaged(NAME, format!("a BloscLZ match before the start or beyond {room} bytes"))
+            damaged(NAME, format!("a BloscLZ match before the start or beyond {expected} bytes"))
         })?;
     }
     Ok(out)

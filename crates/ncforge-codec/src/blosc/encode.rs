@@ -45,8 +45,8 @@ pub(super) fn encode(blosc: &Blosc, src: &[u8], out: &mut Vec<u8>) -> Result<usi
         for (i, part) in src.chunks(block).enumerate() {
             let at = out.len();
             out[HEADER + 4 * i..][..4].copy_from_slice(&(at as u32).to_le_bytes());
-            with_block(2 * part.len(), |room| {
-                let (shuffled, planes) = room.split_at_mut(part.len());
+            with_block(2 * part.len(), |buffer| {
+                let (shuffled, planes) = buffer.split_at_mut(part.len());
                 let bytes: &[u8] = match shuffle {
                     FLAG_SHUFFLE => {
                         kernels::shuffle(part, shuffled, element);

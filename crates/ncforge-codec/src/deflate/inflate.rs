@@ -21,7 +21,7 @@ const COPIED: usize = 64 << 10;
 struct Inflater {
     tables: NonNull<sys::libdeflate_decompressor>,
     /// A buffer for a stream with padding.
-    room: Vec<u8>,
+    buffer: Vec<u8>,
 }
 
 thread_local! {
@@ -35,7 +35,7 @@ impl Inflater {
         let tables = NonNull::new(tables).unwrap_or_else(|| {
             std::alloc::handle_alloc_error(std::alloc::Layout::new::<[u8; 1 << 14]>());
         });
-        Inflater { tables, room: Vec::new() }
+        Inflater { tables, buffer: Vec::new() }
     }
 
     /// Inflates the stream at the beginning of `src`; returns its length and the number of decoded bytes.
@@ -69,12 +69,12 @@ impl Inflater {
             Some(more) => self.inflate(more, dst).ok()?,
             // A stream that is hardly smaller than its data consists mostly of stored bytes, and does not end with a long run.
             None if src.len() <= COPIED && src.len() < dst.len() / 16 * 15 => {
-                let mut room = std::mem::take(&mut self.room);
-                room.clear();
-                room.extend_from_slice(&src);
-                room.resize(src.len() + PADDING, 0);
-                let done = self.inflate(&room, dst);
-                self.room = room;
+                let mut padded = std::mem::take(&mut self.buffer);
+                padded.clear();
+                padded.extend_from_slice(&src);
+                padded.resize(src.len() + PADDING, 0);
+                let done = self.inflate(&padded, dst);
+                self.buffer = padded;
                 done.ok()?
             }
             None => return None,

@@ -456,7 +456,7 @@ fn enter<const WORDS: usize>(table: &mut Buckets<WORDS>, base: u32, used: u32, b
 /// The longest match among the last positions of the same hash, and its distance; enters the position. `here` is the
 /// word at the position.
 #[inline(always)]
-fn look<const WORDS: usize>(
+fn longest_in_bucket<const WORDS: usize>(
     table: &mut Buckets<WORDS>,
     base: u32,
     used: u32,
@@ -504,14 +504,16 @@ fn find_bucket<const WORDS: usize, const LAZY: bool>(
     let bytes = &bytes[..end];
     let (mut start, mut at) = (from, from);
     while at < stop && at + 8 <= end {
-        let (mut length, mut distance) = look(table, base, used, bytes, at, MAX_MATCH.min(end - at));
+        let (mut length, mut distance) =
+            longest_in_bucket(table, base, used, bytes, at, MAX_MATCH.min(end - at));
         if length < 4 {
             at += 1 + ((at - start) >> SKIP).min(SKIP_MOST);
             continue;
         }
         let mut entered = at + 1;
         while LAZY && length < ENOUGH && at + 9 <= end {
-            let (longer, d) = look(table, base, used, bytes, at + 1, MAX_MATCH.min(end - at - 1));
+            let (longer, d) =
+                longest_in_bucket(table, base, used, bytes, at + 1, MAX_MATCH.min(end - at - 1));
             entered = at + 2;
             // A byte more is worth about four bits; a shorter distance, the difference of its bits.
             let nearer = d.leading_zeros() as i32 - distance.leading_zeros() as i32;

@@ -77,7 +77,7 @@ impl Parse {
 pub(super) struct Plan {
     treatments: Vec<Treatment>,
     /// For short planes, the result of the treatment of each plane. Empty where samples were used.
-    told: Vec<Option<Parse>>,
+    parses: Vec<Option<Parse>>,
     /// Whether the deflated chunk is large enough for runs that are coded for fast decoding.
     stretch: bool,
     /// Bit p: plane p repeats plane p - 1.
@@ -126,12 +126,12 @@ impl Plan {
     }
 
     fn new(treatments: Vec<Treatment>) -> Plan {
-        Plan { treatments, told: Vec::new(), stretch: false, echoes: 0 }
+        Plan { treatments, parses: Vec::new(), stretch: false, echoes: 0 }
     }
 
     /// The result of a plane's treatment, if it is known; it can be taken once.
     pub(super) fn take_parse(&mut self, plane: usize) -> Option<Parse> {
-        self.told.get_mut(plane)?.take()
+        self.parses.get_mut(plane)?.take()
     }
 
     /// Whether a plane repeats the one before, whose positions must then be in the tables.
@@ -175,7 +175,7 @@ impl Plan {
         let mut plan = Plan::independent(n - padding, planes, values, level, Sampler { matcher, sequences });
         if padding > 0 || !bytes.len().is_multiple_of(planes) {
             // The tried bytes are only a part of the coded ones.
-            plan.told.clear();
+            plan.parses.clear();
         }
         if n + MAX_MATCH < WINDOW {
             for p in 1..planes.min(64) {
@@ -198,16 +198,17 @@ impl Plan {
         mut sampler: Sampler,
     ) -> Plan {
         if n <= if level == 1 { SMALL_AT_ONE } else { SMALL } {
-            let (treatments, mut told): (Vec<_>, Vec<_>) =
+            let (treatments, mut parses): (Vec<_>, Vec<_>) =
                 (0..planes).map(|p| sampler.small(plane(p), level)).unzip();
-            let bits = |told: &Option<Parse>| told.as_ref().map_or(8.0 * n as f64, Parse::bits);
-            let stretch = told.iter().map(bits).sum::<f64>() > STRETCH * (planes * n) as f64;
+            let bits = |parse: &Option<Parse>| parse.as_ref().map_or(8.0 * n as f64, Parse::bits);
+            let stretch = parses.iter().map(bits).sum::<f64>() > STRETCH * (planes * n) as f64;
             if stretch {
-                told.iter_mut()
+                parses
+                    .iter_mut()
                     .enumerate()
                     .for_each(|(p, t)| t.iter_mut().for_each(|t| t.stretch_runs(plane(p))));
             }
-            return Plan { told, stretch, ..Plan::new(treatments) };
+            return Plan { parses, stretch, ..Plan::new(treatments) };
         }
         let mut judged: Vec<Judged> = (0..planes).map(|p| sampler.quick(plane(p), level)).collect();
         let total = judged.iter().map(Judged::best).sum::<f64>();
@@ -235,12 +236,12 @@ const ECHO: Effort = Effort::Chains { least: 4, depth: 64, nice: 258, lazy: true
 /// the zeros of precipitation, every search finds them.
 fn repeats(one: &[u8], other: &[u8]) -> bool {
     let blocks = one.chunks(64).zip(other.chunks(64));
-    let told = |(a, b): (&[u8], &[u8])| match a == b {
+    let vote = |(a, b): (&[u8], &[u8])| match a == b {
         true if a.iter().all(|x| *x == a[0]) => 0,
         true => 1,
         false => -7i32,
     };
-    blocks.step_by(7).map(told).sum::<i32>() > 0
+    blocks.step_by(7).map(vote).sum::<i32>() > 0
 }
 
 /// The option of each plane, such that all together are fast and within the budget, or the smallest.
@@ -249,7 +250,7 @@ fn choose(judged: &[Judged], level: u32) -> Vec<usize> {
         (0..j.options.len()).min_by(|&a, &b| j.options[a].bits.total_cmp(&j.options[b].bits)).unwrap_or(0)
     };
     let mut plan: Vec<usize> = judged.iter().map(smallest).collect();
-    let mut room = judged.iter().map(Judged::best).sum::<f64>() * tolerance(level);
+    let mut budget = judged.iter().map(Judged::best).sum::<f64>() * tolerance(level);
     loop {
         // The step that saves most time for each bit.
         let mut step: Option<(f64, usize, usize)> = None;
@@ -257,7 +258,7 @@ fn choose(judged: &[Judged], level: u32) -> Vec<usize> {
             let now = j.options[plan[p]];
             for (o, option) in j.options.iter().enumerate() {
                 let (saved, more) = (now.time - option.time, option.bits - now.bits);
-                if saved > 0.0 && more <= room.max(0.0) {
+                if saved > 0.0 && more <= budget.max(0.0) {
                     let worth = saved / more.max(1e-6);
                     if step.is_none_or(|s| s.0 < worth) {
                         step = Some((worth, p, o));
@@ -266,7 +267,7 @@ fn choose(judged: &[Judged], level: u32) -> Vec<usize> {
             }
         }
         let Some((_, p, o)) = step else { return plan };
-        room -= judged[p].options[o].bits - judged[p].options[plan[p]].bits;
+        budget -= judged[p].options[o].bits - judged[p].options[plan[p]].bits;
         plan[p] = o;
     }
 }
@@ -329,7 +330,7 @@ impl Sampler<'_> {
         // A deeper search may also find repeats of earlier planes, which were not in the tables when this one was tried.
         let hasty = level == 1 && plane.len() >= SHORTEST;
         let complete = |effort| hasty || effort == Effort::Runs;
-        let chosen = |(effort, told)| (Treatment::Code(effort), complete(effort).then_some(told));
+        let chosen = |(effort, parse)| (Treatment::Code(effort), complete(effort).then_some(parse));
         let runs = (Effort::Runs, self.whole(plane, Effort::Runs));
         let bits = runs.1.bits();
         if bits < REGULAR * n {

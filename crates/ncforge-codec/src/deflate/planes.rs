@@ -112,10 +112,10 @@ impl PlaneEncoder {
             if let (true, Treatment::Code(effort)) = (plan.is_echo(p), treatment) {
                 self.matcher.prime(bytes, effort, at - n, at);
             }
-            if let Some(told) = plan.take_parse(p) {
+            if let Some(parse) = plan.take_parse(p) {
                 let before = self.sequences.len();
-                self.sequences.extend_from_slice(&told.sequences);
-                self.join(&mut bits, bytes, at, before, told.counts, &mut pending);
+                self.sequences.extend_from_slice(&parse.sequences);
+                self.join(&mut bits, bytes, at, before, parse.counts, &mut pending);
                 at = end;
             }
             while at < end {

@@ -1,44 +1,44 @@
-//! Memory for very many blocks that stay for a while: one range of addresses on huge pages, which blocks of any
-//! size are cut from and come back to.
+//! Memory for very many blocks with a long lifetime: one range of addresses on huge pages, from which blocks of any
+//! size are allocated and to which they are returned.
 //!
-//! Memory that is fresh is dear: measured here (x86-64 Linux, a virtual machine), pages of 4 KiB are first touched at 2.8 GB/s, huge
-//! ones at 20 GB/s, and either kind at 0.5 to 1 GB/s where the machine below had taken back what nobody used for a few seconds. Chunks
-//! decode at 1 to 5 GB/s. So blocks that come back are used again first, whatever their old sizes were, because neighbours
-//! become one; what stays free of memory that was used is bounded by the owner.
+//! Fresh memory is expensive: measured here (x86-64 Linux, a virtual machine), pages of 4 KiB are first touched at 2.8 GB/s, huge
+//! ones at 20 GB/s, and either kind at 0.5 to 1 GB/s if the host had reclaimed memory that was unused for a few seconds. Chunks
+//! decode at 1 to 5 GB/s. Returned blocks are therefore reused first, whatever their old sizes were, because neighbours
+//! are merged; the owner limits how much memory stays free.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::fmt;
 use std::ptr::NonNull;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
-use super::{Buffer, Home, pages};
+use super::{Buffer, Owner, pages};
 
-/// Blocks are multiples of this many bytes: what the system gives and takes.
+/// Blocks are multiples of this many bytes, the unit of the system.
 const PAGE: usize = 4096;
 
-/// See the module's introduction.
+/// See the module documentation.
 pub(crate) struct Arena {
     base: NonNull<u8>,
     len: usize,
     free: Mutex<Free>,
 }
 
-// SAFETY: the arena owns its mapping alone, as a Buffer does; what is free of it is behind a lock.
+// SAFETY: the arena owns its mapping alone, as a Buffer does; its free ranges are behind a lock.
 unsafe impl Send for Arena {}
 // SAFETY: as above.
 unsafe impl Sync for Arena {}
 
-/// What of an arena is free.
+/// The free ranges of an arena.
 #[derive(Default)]
 struct Free {
-    /// With memory behind it, …
+    /// Ranges with memory.
     used: Ranges,
-    /// … and without.
+    /// Ranges without memory.
     fresh: Ranges,
 }
 
 impl Arena {
-    /// At least `len` bytes of addresses. None where the system has no such mappings, or refuses one as large.
+    /// At least `len` bytes of addresses. `None` if the system has no such mappings, or refuses one of this size.
     pub(crate) fn new(len: usize) -> Option<Arc<Self>> {
         let len = pages::MAPS.then(|| pages::mapped_len(len.clamp(1, isize::MAX as usize / 2)))?;
         let base = pages::reserve(len)?;
@@ -47,34 +47,34 @@ impl Arena {
         Some(Arc::new(Arena { base, len, free: Mutex::new(free) }))
     }
 
-    /// A buffer of `len` bytes **with any contents**, which comes back here when it is dropped: in memory that was used before, else in
-    /// fresh memory if `fresh` allows that. None where there is no room.
+    /// A buffer of `len` bytes **with arbitrary contents**, which is returned when it is dropped: in memory that was used
+    /// before, else in fresh memory if `fresh` allows that. `None` if there is no space.
     pub(crate) fn buffer(self: &Arc<Self>, len: usize, fresh: bool) -> Option<Buffer> {
-        let room = len.checked_next_multiple_of(PAGE).filter(|&room| room > 0)?;
+        let allocated = len.checked_next_multiple_of(PAGE).filter(|&allocated| allocated > 0)?;
         let mut free = self.lock();
-        let at = match free.used.take(room) {
-            None if fresh => free.fresh.take(room),
+        let at = match free.used.take(allocated) {
+            None if fresh => free.fresh.take(allocated),
             found => found,
         }?;
         drop(free);
         // SAFETY: inside the mapping, which ranges never leave.
         let ptr = unsafe { self.base.add(at) };
-        Some(Buffer { ptr, len, room, home: Home::Arena(Arc::clone(self)) })
+        Some(Buffer { ptr, len, allocated, owner: Owner::Arena(Arc::clone(self)) })
     }
 
-    /// Takes the memory of a buffer back.
-    pub(super) fn give(&self, ptr: NonNull<u8>, room: usize) {
+    /// Returns the memory of a buffer.
+    pub(super) fn give(&self, ptr: NonNull<u8>, allocated: usize) {
         let at = ptr.as_ptr() as usize - self.base.as_ptr() as usize;
-        self.lock().used.insert(at, room);
+        self.lock().used.insert(at, allocated);
     }
 
-    /// Gives memory that nobody uses back to the system, down to `spare` bytes.
+    /// Returns unused memory to the system, except for `spare` bytes.
     pub(crate) fn trim(&self, spare: usize) {
         let mut free = self.lock();
         while free.used.bytes > spare {
             let excess = (free.used.bytes - spare).next_multiple_of(pages::HUGE_PAGE);
             let Some((at, len)) = free.used.take_longest() else { break };
-            // Whole huge pages: others would be cut to pieces.
+            // Whole huge pages: others would be split.
             let (from, to) = (at.next_multiple_of(pages::HUGE_PAGE), at + len);
             let to = to - to % pages::HUGE_PAGE;
             let (from, to) =
@@ -87,7 +87,7 @@ impl Arena {
         }
     }
 
-    /// Bytes of memory that nobody uses.
+    /// Bytes of unused memory.
     pub(crate) fn spare(&self) -> usize {
         self.lock().used.bytes
     }
@@ -113,16 +113,16 @@ impl fmt::Debug for Arena {
 /// Ranges of bytes that do not touch one another.
 #[derive(Default)]
 struct Ranges {
-    /// Lengths by where they begin.
+    /// Lengths by first byte.
     by_place: BTreeMap<usize, usize>,
     /// The same, shortest first.
     by_len: BTreeSet<(usize, usize)>,
-    /// All together.
+    /// The total length.
     bytes: usize,
 }
 
 impl Ranges {
-    /// Adds a range, and makes it one with its neighbours.
+    /// Adds a range, and merges it with its neighbours.
     fn insert(&mut self, at: usize, len: usize) {
         if len == 0 {
             return;
@@ -149,7 +149,7 @@ impl Ranges {
         self.bytes -= len;
     }
 
-    /// Takes `len` bytes from the shortest range that has them.
+    /// Takes `len` bytes from the shortest range that is long enough.
     fn take(&mut self, len: usize) -> Option<usize> {
         let &(found, at) = self.by_len.range((len, 0)..).next()?;
         self.remove(at, found);
@@ -197,16 +197,16 @@ mod tests {
         let arena = Arena::new(64 << 20).unwrap();
         let mut all: Vec<Buffer> = (0..10).map(|_| arena.buffer(HUGE - PAGE, true).unwrap()).collect();
         all.iter_mut().for_each(|b| b.fill(7));
-        let kept = all.swap_remove(4);
+        let block = all.swap_remove(4);
         drop(all);
         arena.trim(3 * HUGE);
-        assert!((HUGE..=3 * HUGE).contains(&arena.spare()), "no more than has to be");
+        assert!((HUGE..=3 * HUGE).contains(&arena.spare()), "no more than necessary");
         arena.trim(0);
         assert_eq!(arena.spare(), 0);
-        assert!(kept.iter().all(|&b| b == 7));
-        drop(kept);
+        assert!(block.iter().all(|&b| b == 7));
+        drop(block);
         let mut all = arena.buffer(64 << 20, true);
-        assert!(all.is_none(), "a used block lies among what is fresh");
+        assert!(all.is_none(), "a used block is between fresh ranges");
         arena.trim(0);
         all = arena.buffer(64 << 20, true);
         assert!(all.is_some_and(|b| b[4 * HUGE] == 0));
@@ -237,7 +237,7 @@ mod tests {
     }
 
     proptest! {
-        /// Nothing is given out twice, nothing is lost, and neighbours are one.
+        /// Nothing is allocated twice, nothing is lost, and neighbours are merged.
         #[test]
         fn ranges_are_whole(steps in prop::collection::vec((any::<bool>(), 1usize..40), 1..200)) {
             let mut ranges = Ranges::default();

@@ -1,7 +1,7 @@
 //! Memory straight from the system.
 //!
 //! Large buffers are mapped: the standard allocator clears memory of more than its usual alignment by writing
-//! to it, page by small page, before any advice could be given.
+//! to its small pages, before huge pages can be requested.
 
 #[cfg(target_os = "linux")]
 mod system {
@@ -22,7 +22,7 @@ mod system {
         Some(anonymous(len, 0).unwrap_or_else(|| handle_alloc_error(layout)))
     }
 
-    /// The same for addresses of which few may ever be used: `None` if the system refuses.
+    /// The same for addresses of which only a few may be used: `None` if the system refuses.
     pub(in super::super) fn reserve(len: usize) -> Option<NonNull<u8>> {
         anonymous(len, libc::MAP_NORESERVE)
     }
@@ -38,26 +38,26 @@ mod system {
         }
         let raw = raw.cast::<u8>();
         let head = raw.align_offset(HUGE_PAGE);
-        let kept = mapped_len(len);
-        // SAFETY: head + kept ≤ whole, all inside the mapping; what is given back is not used again. The advice
+        let mapped = mapped_len(len);
+        // SAFETY: head + mapped ≤ whole, all inside the mapping; unmapped parts are not used again. The advice
         // has no effect on contents.
         unsafe {
             let aligned = raw.add(head);
             if head > 0 {
                 libc::munmap(raw.cast(), head);
             }
-            if whole > head + kept {
-                libc::munmap(aligned.add(kept).cast(), whole - head - kept);
+            if whole > head + mapped {
+                libc::munmap(aligned.add(mapped).cast(), whole - head - mapped);
             }
-            libc::madvise(aligned.cast(), kept, libc::MADV_HUGEPAGE);
+            libc::madvise(aligned.cast(), mapped, libc::MADV_HUGEPAGE);
             NonNull::new(aligned)
         }
     }
 
-    /// Gives the memory of some pages back; they are zero when they are touched again.
+    /// Frees the memory of some pages; they are zero when they are touched again.
     ///
     /// # Safety
-    /// They are part of a mapping of ours, and nobody else touches them meanwhile.
+    /// They are part of a mapping of this module, and no other thread accesses them during the call.
     pub(in super::super) unsafe fn discard(ptr: NonNull<u8>, len: usize) {
         // SAFETY: inside our own mapping. An error means that the memory stays.
         unsafe { libc::madvise(ptr.as_ptr().cast(), len, libc::MADV_DONTNEED) };
@@ -66,15 +66,15 @@ mod system {
     /// # Safety
     /// `ptr` came from [`map`] or [`reserve`] with a length of the same [`mapped_len`], and is not used again.
     pub(in super::super) unsafe fn unmap(ptr: NonNull<u8>, len: usize) {
-        // SAFETY: the mapping that `map` kept.
+        // SAFETY: a mapping that `map` returned.
         unsafe { libc::munmap(ptr.as_ptr().cast(), mapped_len(len)) };
     }
 
-    /// Tells the system that the contents may go: it takes the pages back when memory is short, and leaves
-    /// them where they are otherwise.
+    /// Advises the system that the contents may be discarded: it reclaims the pages if memory is short, and does nothing
+    /// otherwise.
     ///
     /// # Safety
-    /// As for [`unmap`], but for the last condition: from now on every byte is either what it was or zero.
+    /// As for [`unmap`], except for the last condition: from now on every byte is either unchanged or zero.
     pub(in super::super) unsafe fn offer(ptr: NonNull<u8>, len: usize) {
         // SAFETY: inside our own mapping. An error means that the system cannot; then the pages just stay.
         unsafe { libc::madvise(ptr.as_ptr().cast(), mapped_len(len), libc::MADV_FREE) };

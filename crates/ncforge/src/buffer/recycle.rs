@@ -1,25 +1,25 @@
-//! Large results that their owners gave up, kept for the next result of about the same size.
+//! Memory of large results that were dropped, retained for the next result of about the same size.
 //!
-//! The system clears fresh pages before a process sees them. Measured on one thread with 200 MB: reading a
-//! classic variable from the system's cache takes 57 ms into fresh huge pages and 43 ms into memory that was
-//! in use before. So memory of results goes back to the engine that made them.
+//! The system clears fresh pages before a process gets them. Measured on one thread with 200 MB: reading a
+//! classic variable from the page cache takes 57 ms into fresh huge pages and 43 ms into memory that was
+//! in use before. The memory of results is therefore returned to the engine that made them.
 //!
-//! What is kept is bounded by a share of the engine's memory budget, and on Linux the system is told that it
-//! may take large pieces back whenever memory is short (`MADV_FREE`). That advice costs 50 µs for 200 MB, and
-//! memory used again after it was measured to be as fast as memory that nobody offered.
+//! A part of the engine's memory budget limits the retained memory, and on Linux the system is advised that it
+//! may reclaim large buffers whenever memory is short (`MADV_FREE`). That advice costs 50 µs for 200 MB;
+//! memory that is reused after it was measured to be as fast as memory without the advice.
 
 use std::sync::{Arc, Mutex};
 
-use super::{Buffer, Home, RECYCLE_FROM};
+use super::{Buffer, Owner, RECYCLE_FROM};
 
-/// Buffers kept at most, whatever their size.
-const MAX_KEPT: usize = 32;
+/// The largest number of retained buffers, whatever their size.
+const MAX_BUFFERS: usize = 32;
 
-/// Memory of results that were dropped. See the module's introduction.
+/// Memory of results that were dropped. See the module documentation.
 #[derive(Debug)]
 pub(crate) struct Recycler {
     limit: usize,
-    kept: Mutex<FreeBuffers>,
+    free: Mutex<FreeBuffers>,
 }
 
 #[derive(Debug, Default)]
@@ -30,68 +30,68 @@ struct FreeBuffers {
 }
 
 impl Recycler {
-    /// Keeps at most `limit` bytes.
+    /// Retains at most `limit` bytes.
     pub(crate) fn new(limit: u64) -> Arc<Self> {
         let limit = usize::try_from(limit).unwrap_or(usize::MAX);
-        Arc::new(Self { limit, kept: Mutex::default() })
+        Arc::new(Self { limit, free: Mutex::default() })
     }
 
-    /// A buffer of `len` bytes **with any contents**, some of which may be those of an earlier result: for
-    /// callers that overwrite every byte, or drop the buffer on the way. It comes back here when it is dropped.
+    /// A buffer of `len` bytes **with arbitrary contents**, possibly those of an earlier result: for
+    /// callers that overwrite every byte, or drop the buffer on an error. It is returned when it is dropped.
     pub(crate) fn buffer(self: &Arc<Self>, len: usize) -> Buffer {
         let found = if len >= RECYCLE_FROM { self.take(len) } else { None };
         let mut buffer = found.unwrap_or_else(|| Buffer::zeroed(len));
         buffer.len = len;
-        buffer.home = Home::Recycler(Arc::downgrade(self));
-        // Tests, which compare results with models, see the bytes that nobody wrote.
+        buffer.owner = Owner::Recycler(Arc::downgrade(self));
+        // So that tests, which compare results with models, detect bytes that were not written.
         #[cfg(debug_assertions)]
         buffer.fill(0xA5);
         buffer
     }
 
-    /// The smallest kept buffer that fits and wastes at most a quarter.
+    /// The smallest retained buffer that fits and wastes at most a quarter.
     fn take(&self, len: usize) -> Option<Buffer> {
-        // A lock that is taken just now, or was when this process was forked, is not worth waiting for.
-        let mut kept = self.kept.try_lock().ok()?;
-        let fit = (0..kept.buffers.len())
-            .filter(|&i| (len..=len.saturating_add(len / 4)).contains(&kept.buffers[i].room))
-            .min_by_key(|&i| kept.buffers[i].room)?;
-        let buffer = kept.buffers.remove(fit);
-        kept.bytes -= buffer.room;
+        // It is not worth waiting for a lock that is held now, or was held when this process was forked.
+        let mut free = self.free.try_lock().ok()?;
+        let fit = (0..free.buffers.len())
+            .filter(|&i| (len..=len.saturating_add(len / 4)).contains(&free.buffers[i].allocated))
+            .min_by_key(|&i| free.buffers[i].allocated)?;
+        let buffer = free.buffers.remove(fit);
+        free.bytes -= buffer.allocated;
         Some(buffer)
     }
 
-    /// Keeps a buffer if it may; what must leave for it, the oldest first, is dropped.
+    /// Retains a buffer within the limits; other buffers, the oldest first, are freed for it.
     pub(super) fn give(&self, buffer: Buffer) {
-        let size = buffer.room;
+        let size = buffer.allocated;
         if size < RECYCLE_FROM || size > self.limit {
             return;
         }
-        let Ok(mut kept) = self.kept.try_lock() else { return };
+        let Ok(mut free) = self.free.try_lock() else { return };
         let mut leaving = Vec::new();
-        while kept.buffers.len() == MAX_KEPT || kept.bytes + size > self.limit {
-            let old = kept.buffers.remove(0);
-            kept.bytes -= old.room;
+        while free.buffers.len() == MAX_BUFFERS || free.bytes + size > self.limit {
+            let old = free.buffers.remove(0);
+            free.bytes -= old.allocated;
             leaving.push(old);
         }
         buffer.offer();
-        kept.bytes += size;
-        kept.buffers.push(buffer);
-        // Giving memory back to the system takes a while: not under the lock.
-        drop(kept);
+        free.bytes += size;
+        free.buffers.push(buffer);
+        // Freeing memory takes a while: not under the lock.
+        drop(free);
         drop(leaving);
     }
 
-    /// Lets go of everything.
+    /// Frees everything.
     pub(crate) fn clear(&self) {
-        let all = self.kept.try_lock().map(|mut kept| std::mem::take(&mut *kept));
+        let all = self.free.try_lock().map(|mut free| std::mem::take(&mut *free));
         drop(all);
     }
 
-    /// Bytes kept now.
+    /// Bytes retained now.
     #[cfg(test)]
     pub(crate) fn bytes(&self) -> usize {
-        self.kept.lock().unwrap().bytes
+        self.free.lock().unwrap().bytes
     }
 }
 
@@ -104,44 +104,44 @@ mod tests {
     #[test]
     fn memory_comes_back_for_results_of_about_the_same_size() {
         for len in SIZES {
-            let home = Recycler::new(64 << 20);
-            let first = home.buffer(len);
+            let recycler = Recycler::new(64 << 20);
+            let first = recycler.buffer(len);
             let at = first.as_ptr();
             drop(first);
-            assert!(home.bytes() >= len);
-            let again = home.buffer(len - len / 8);
+            assert!(recycler.bytes() >= len);
+            let again = recycler.buffer(len - len / 8);
             assert_eq!((again.as_ptr(), again.len()), (at, len - len / 8));
-            assert_eq!(home.bytes(), 0);
+            assert_eq!(recycler.bytes(), 0);
             drop(again);
-            // What a smaller result leaves is as large as before.
-            let full = home.buffer(len);
+            // A buffer that a smaller result used is as large as before.
+            let full = recycler.buffer(len);
             assert_eq!((full.as_ptr(), full.len()), (at, len));
             drop(full);
-            assert_ne!(home.buffer(len / 2).as_ptr(), at, "half of it would be wasted");
-            home.clear();
-            assert_eq!(home.bytes(), 0);
+            assert_ne!(recycler.buffer(len / 2).as_ptr(), at, "half of it would be wasted");
+            recycler.clear();
+            assert_eq!(recycler.bytes(), 0);
         }
     }
 
     #[test]
-    fn what_is_kept_is_bounded() {
-        let home = Recycler::new(12 << 20);
-        let all: Vec<Buffer> = (0..5).map(|_| home.buffer(5 << 20)).collect();
+    fn retained_memory_is_bounded() {
+        let recycler = Recycler::new(12 << 20);
+        let all: Vec<Buffer> = (0..5).map(|_| recycler.buffer(5 << 20)).collect();
         drop(all);
-        assert!((5 << 20..=12 << 20).contains(&home.bytes()), "{}", home.bytes());
-        drop(home.buffer(20 << 20));
-        assert!(home.bytes() <= 12 << 20);
-        let many: Vec<Buffer> = (0..2 * MAX_KEPT).map(|_| home.buffer(RECYCLE_FROM)).collect();
+        assert!((5 << 20..=12 << 20).contains(&recycler.bytes()), "{}", recycler.bytes());
+        drop(recycler.buffer(20 << 20));
+        assert!(recycler.bytes() <= 12 << 20);
+        let many: Vec<Buffer> = (0..2 * MAX_BUFFERS).map(|_| recycler.buffer(RECYCLE_FROM)).collect();
         drop(many);
-        assert!(home.bytes() <= MAX_KEPT * (6 << 20));
-        assert!(home.kept.lock().unwrap().buffers.len() <= MAX_KEPT);
+        assert!(recycler.bytes() <= MAX_BUFFERS * (6 << 20));
+        assert!(recycler.free.lock().unwrap().buffers.len() <= MAX_BUFFERS);
     }
 
     #[test]
     fn zeroed_buffers_and_clones_never_hold_old_bytes() {
         for len in SIZES {
-            let home = Recycler::new(64 << 20);
-            let mut old = home.buffer(len);
+            let recycler = Recycler::new(64 << 20);
+            let mut old = recycler.buffer(len);
             old.fill(7);
             let copy = old.clone();
             drop(old);
@@ -151,25 +151,25 @@ mod tests {
     }
 
     #[test]
-    fn buffers_outlive_their_home() {
+    fn buffers_outlive_their_recycler() {
         for len in SIZES {
-            let home = Recycler::new(64 << 20);
-            let mut kept = home.buffer(len);
-            drop(home);
-            kept.fill(3);
-            assert!(kept.iter().all(|&b| b == 3));
+            let recycler = Recycler::new(64 << 20);
+            let mut free = recycler.buffer(len);
+            drop(recycler);
+            free.fill(3);
+            assert!(free.iter().all(|&b| b == 3));
         }
     }
 
     #[test]
-    fn threads_share_one_home() {
-        let home = Recycler::new(64 << 20);
+    fn threads_share_one_recycler() {
+        let recycler = Recycler::new(64 << 20);
         std::thread::scope(|s| {
             for t in 0..4u8 {
-                let home = &home;
+                let recycler = &recycler;
                 s.spawn(move || {
                     for i in 0..50 {
-                        let mut b = home.buffer(SIZES[i % 2]);
+                        let mut b = recycler.buffer(SIZES[i % 2]);
                         b.fill(t);
                         assert!(b.iter().all(|&x| x == t));
                     }

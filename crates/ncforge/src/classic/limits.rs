@@ -12,9 +12,9 @@ use crate::model::{Attribute, DType, Definition, Dimension, Format, Schema, Stor
 const MAX_RANK: usize = 1024;
 
 /// The largest default header padding.
-const AUTO_ROOM_MAX: u64 = 8 << 10;
+const AUTO_PADDING_MAX: u64 = 8 << 10;
 /// The smallest default header padding of a file with records, which will be opened again to grow.
-const AUTO_ROOM_RECORDS: u64 = 1 << 10;
+const AUTO_PADDING_RECORDS: u64 = 1 << 10;
 /// From this many bytes on, data begin on a page, so that large aligned requests stay aligned.
 const ALIGN_FROM: u64 = 1 << 20;
 const PAGE: u64 = 4096;
@@ -176,14 +176,14 @@ pub(super) fn sizes(schema: &Schema, version: Version) -> Result<Vec<Extent>> {
     extents(schema, version).map_err(|what| beyond(version, Limit::VariableSize, what))
 }
 
-/// Computes the layout of a whole dataset, with `room` bytes of header padding (`None`: depending on the size of the data).
+/// Computes the layout of a whole dataset, with `padding` bytes of header padding (`None`: depending on the size of the data).
 pub(super) fn place(
     schema: &Schema,
     version: Version,
     extents: &[Extent],
-    room: Option<u64>,
+    padding: Option<u64>,
 ) -> Result<Layout> {
-    place_behind(schema, version, extents, room, 0)
+    place_behind(schema, version, extents, padding, 0)
 }
 
 /// The same, with no data before byte `floor`: up to there the file contains the header of its last sync.
@@ -191,7 +191,7 @@ pub(super) fn place_behind(
     schema: &Schema,
     version: Version,
     extents: &[Extent],
-    room: Option<u64>,
+    padding: Option<u64>,
     floor: u64,
 ) -> Result<Layout> {
     let header = emit::header_len(schema, version)?;
@@ -200,10 +200,10 @@ pub(super) fn place_behind(
     let tight = Layout::packed(extents, header, header).ok_or_else(too_large)?;
     let data = tight.file_len(records).ok_or_else(too_large)? - header;
     let growing = schema.vars.iter().any(|v| is_record(schema, v));
-    let least = if growing { AUTO_ROOM_RECORDS } else { 0 };
-    let room = room.unwrap_or_else(|| (data / 8).clamp(least, AUTO_ROOM_MAX));
-    let mut first = header.checked_add(room).ok_or_else(too_large)?.max(floor);
-    if data >= ALIGN_FROM && room > 0 {
+    let least = if growing { AUTO_PADDING_RECORDS } else { 0 };
+    let padding = padding.unwrap_or_else(|| (data / 8).clamp(least, AUTO_PADDING_MAX));
+    let mut first = header.checked_add(padding).ok_or_else(too_large)?.max(floor);
+    if data >= ALIGN_FROM && padding > 0 {
         first = first.next_multiple_of(PAGE);
     }
     let layout = Layout::packed(extents, header, first).ok_or_else(too_large)?;
@@ -225,11 +225,11 @@ pub(super) fn check_offsets(schema: &Schema, version: Version, layout: &Layout) 
 }
 
 /// The lowest version that can hold the schema, and its layout; or the error of the highest version.
-pub(super) fn choose(schema: &Schema, asked: Format, room: Option<u64>) -> Result<(Version, Layout)> {
+pub(super) fn choose(schema: &Schema, asked: Format, padding: Option<u64>) -> Result<(Version, Layout)> {
     let attempt = |version: Version| {
         check(schema, version, &HashSet::new())?;
         let sizes = sizes(schema, version)?;
-        Ok((version, place(schema, version, &sizes, room)?))
+        Ok((version, place(schema, version, &sizes, padding)?))
     };
     match Version::of(asked) {
         Some(version) => attempt(version),

@@ -95,7 +95,7 @@ fn widen(w: &mut ClassicWriter, schema: Schema, sizes: &[Extent], header: u64) -
     let store = w.store.clone();
     let Some(blocks) = store.blocks() else { return Ok(Some(schema)) };
     let (old, records) = (&w.file.layout, w.file.records());
-    let Some(Widened { layout, rooms }) = widened(old, sizes, header, records) else {
+    let Some(Widened { layout, insertions }) = widened(old, sizes, header, records) else {
         return Ok(Some(schema));
     };
     // A store that cannot insert space must not be called with a layout that would not be legal.
@@ -114,14 +114,14 @@ fn widen(w: &mut ClassicWriter, schema: Schema, sizes: &[Extent], header: u64) -
         if w.file.store.len() < len {
             w.store.set_len(len)?;
         }
-        blocks.widen(&rooms, &wider)?
+        blocks.widen(&insertions, &wider)?
     } else {
-        blocks.insert(&rooms)?
+        blocks.insert(&insertions)?
     };
     if !done {
         return Ok(Some(schema));
     }
-    w.zero_from = w.zero_from.saturating_add(rooms.iter().map(|r| r.1).sum()).max(w.file.store.len());
+    w.zero_from = w.zero_from.saturating_add(insertions.iter().map(|r| r.1).sum()).max(w.file.store.len());
     w.written.resize(schema.vars.len(), Written::default());
     for (written, e) in w.written.iter_mut().zip(sizes).skip(count).filter(|(_, e)| has_new && e.record) {
         // The store has filled them.
@@ -137,7 +137,7 @@ fn widen(w: &mut ClassicWriter, schema: Schema, sizes: &[Extent], header: u64) -
 /// A layout, and the insertions (offset, bytes) that change an old one into it.
 struct Widened {
     layout: Layout,
-    rooms: Vec<(u64, u64)>,
+    insertions: Vec<(u64, u64)>,
 }
 
 /// The layout with space inserted before the first data, between fixed variables and records, and in the records.
@@ -188,9 +188,9 @@ fn widened(old: &Layout, sizes: &[Extent], header: u64, records: u64) -> Option<
         begin
     };
     let record_size = record_size(&vars)?;
-    let rooms = [(first, front), (old.records_begin, middle)];
-    let rooms = rooms.into_iter().filter(|r| r.1 > 0).collect();
-    Some(Widened { layout: Layout { header, vars, records_begin, record_size }, rooms })
+    let insertions = [(first, front), (old.records_begin, middle)];
+    let insertions = insertions.into_iter().filter(|r| r.1 > 0).collect();
+    Some(Widened { layout: Layout { header, vars, records_begin, record_size }, insertions })
 }
 
 /// An error unless `new` begins with the dimensions and variables of `old` (whose names may differ).

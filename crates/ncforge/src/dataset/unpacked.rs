@@ -23,7 +23,7 @@ impl DatasetMut {
         let count = stored.len() / rules.stored_size();
         let (mut out, mut mask) = (Buffer::zeroed(count * rules.result_size()), Buffer::zeroed(count));
         let any = rules.unpack(stored, &mut out, Some(&mut mask))?;
-        Ok((out, (any && rules.becomes == Missing::Told).then_some(mask)))
+        Ok((out, (any && rules.becomes == Missing::Marked).then_some(mask)))
     }
 
     /// Reads back picked positions of a variable of a fixed-size type into memory of the caller.

@@ -106,7 +106,7 @@ pub(super) fn read_new(
     check_memory(&layout, results.map_or(u64::MAX, |n| n.saturating_add(count)))?;
     // Every byte is overwritten, or the buffer is dropped by the error.
     let mut out = engine.inner.results.buffer(count as usize * rules.result_size());
-    let mut mask = (rules.becomes == Missing::Told).then(|| Buffer::zeroed(count as usize));
+    let mut mask = (rules.becomes == Missing::Marked).then(|| Buffer::zeroed(count as usize));
     let any = read(engine, container, var, slab, rules, &mut out, mask.as_deref_mut())?;
     Ok((out, mask.filter(|_| any)))
 }
@@ -229,7 +229,7 @@ mod tests {
             missing: vec![(-1999i16).to_ne_bytes().to_vec()],
             low: None,
             high: None,
-            becomes: Missing::Told,
+            becomes: Missing::Marked,
             scaling: Some(Scaling { width: Width::Double, factor: Some(0.1), offset: Some(-3.0) }),
         };
         for (name, chunks) in [("flat", None), ("chunked", Some(vec![7, 20, 50]))] {

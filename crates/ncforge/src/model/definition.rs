@@ -1,4 +1,4 @@
-//! The parts of a description one by one, for checks of what is new in it.
+//! The parts of a schema one by one, for checks of new definitions.
 
 use std::collections::HashSet;
 
@@ -7,7 +7,7 @@ use super::name::check_name;
 use super::schema::{Attribute, DimId, GroupId, Schema, TypeId, VarId};
 use crate::error::{Error, Result};
 
-/// What was just defined in a description, or got a new name.
+/// A part of a schema that was just defined or renamed.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Definition {
     /// A group.
@@ -18,14 +18,14 @@ pub enum Definition {
     Type(TypeId),
     /// A variable. Its attributes are definitions of their own.
     Variable(VarId),
-    /// An attribute of a group, by its place in the group's list.
+    /// An attribute of a group, by its position in the group's list.
     GroupAttribute(GroupId, usize),
-    /// An attribute of a variable, by its place in the variable's list.
+    /// An attribute of a variable, by its position in the variable's list.
     VariableAttribute(VarId, usize),
 }
 
 impl Definition {
-    /// What it is, in messages.
+    /// Its kind, for messages.
     pub fn kind(self) -> &'static str {
         match self {
             Definition::Group(_) => "group",
@@ -48,7 +48,7 @@ impl Definition {
         }
     }
 
-    /// The attribute, if it is one.
+    /// The attribute, if the definition is one.
     pub fn attribute(self, schema: &Schema) -> Option<&Attribute> {
         match self {
             Definition::GroupAttribute(g, at) => schema.group(g).attrs.get(at),
@@ -57,7 +57,7 @@ impl Definition {
         }
     }
 
-    /// An error if its name is not one that netCDF lets programs choose, or those of its members are not.
+    /// An error if netCDF does not allow its name, or those of its members, for new objects.
     pub fn check_name(self, schema: &Schema) -> Result<()> {
         check_name(self.kind(), self.name(schema))?;
         match self {
@@ -66,7 +66,7 @@ impl Definition {
         }
     }
 
-    /// An error if another object of the same kind has its name: two dimensions or variables of a group, say.
+    /// An error if another object of the same kind has its name: for example, two dimensions or variables of a group.
     pub fn check_unique(self, schema: &Schema) -> Result<()> {
         let name = self.name(schema);
         let same = |a: &Attribute| a.name == name;
@@ -120,7 +120,7 @@ impl Definition {
 }
 
 impl Schema {
-    /// Everything that is defined, but for the root group.
+    /// All definitions except the root group.
     pub fn definitions(&self) -> impl Iterator<Item = Definition> + '_ {
         let groups = (0..self.groups.len()).map(GroupId);
         let of_groups = groups
@@ -136,13 +136,13 @@ impl Schema {
         groups.chain(dims).chain(types).chain(of_groups).chain(vars).chain(of_vars)
     }
 
-    /// All names in it.
+    /// All names in the schema.
     pub fn names(&self) -> HashSet<&str> {
         self.definitions().map(|d| d.name(self)).collect()
     }
 
-    /// An error if one of its names is not one that netCDF lets programs choose; those that are `known`, because a file
-    /// holds them already, may be any.
+    /// An error if netCDF does not allow one of its names for new objects; names that are `known`, because they are already
+    /// in a file, are not checked.
     pub fn check_names(&self, known: &HashSet<&str>) -> Result<()> {
         self.definitions().filter(|d| !known.contains(d.name(self))).try_for_each(|d| d.check_name(self))
     }

@@ -36,9 +36,9 @@ impl From<Atomic> for DType {
 pub struct UserType {
     /// Its name, unique in its group.
     pub name: String,
-    /// The group that holds it.
+    /// The group that contains it.
     pub group: GroupId,
-    /// What it is.
+    /// Its kind and contents.
     pub kind: UserKind,
 }
 

@@ -1,14 +1,14 @@
-//! Names as files hold them: UTF-8 by rule, any bytes in practice.
+//! Stored names: UTF-8 by specification, arbitrary bytes in practice.
 //!
-//! Old classic files hold Latin-1 and worse. A reader must not reject them, and a copy must give the same bytes
-//! back. So a byte that is not valid UTF-8 becomes one character of the private-use range U+F780–U+F7FF, and
-//! is turned back on writing (the idea of Python's `surrogateescape`, in code points that Rust's `str` allows).
+//! Old classic files contain Latin-1 and other encodings. A reader must not reject them, and a copy must have the same
+//! bytes. So a byte that is not valid UTF-8 becomes one character of the private-use range U+F780–U+F7FF, and
+//! is converted back on writing (as in Python's `surrogateescape`, with code points that Rust's `str` allows).
 
 use crate::error::{Error, Result};
 
 const ESCAPE: u32 = 0xF700;
 
-/// The text of a stored name; invalid bytes are escaped, so that [`encode_name`] gives them back.
+/// The text of a stored name; invalid bytes are escaped, so that [`encode_name`] restores them.
 ///
 /// ```
 /// use ncforge::model::{decode_name, encode_name};
@@ -47,12 +47,12 @@ pub fn encode_name(name: &str) -> Vec<u8> {
 /// netCDF's `NC_MAX_NAME`.
 const MAX_NAME: usize = 256;
 
-/// An error unless netCDF lets a program choose this name for a new `kind` of object ("dimension", "attribute", …).
+/// An error unless netCDF allows this name for a new object of `kind` ("dimension", "attribute", …).
 ///
 /// The rules are those of the NetCDF Classic Format Specification and of netCDF-C's `NC_check_name`, for all
 /// formats: 1 to 256 bytes; a letter, a digit, an underscore or a character beyond ASCII first; no slash, no
-/// control character, no space at the end. They hold for new names only: what a file holds already is read, kept
-/// and copied, whatever it is called.
+/// control character, no space at the end. They hold for new names only: existing objects are read, preserved
+/// and copied, whatever their names are.
 ///
 /// ```
 /// use ncforge::model::check_name;
@@ -67,7 +67,7 @@ pub fn check_name(kind: &str, name: &str) -> Result<()> {
     }
 }
 
-/// What is wrong with a name, if anything.
+/// The error of a name, if there is one.
 fn problem(name: &str) -> Option<&'static str> {
     let bytes = encode_name(name);
     let Some(first) = bytes.first() else { return Some("is empty") };

@@ -1,4 +1,4 @@
-//! The description of a whole dataset, in flat arenas.
+//! The schema of a whole dataset, in flat arenas.
 
 use super::dtype::{Atomic, DType, UserKind, UserType};
 use super::value::{Value, Values};
@@ -38,7 +38,7 @@ pub enum Format {
 }
 
 impl Format {
-    /// What `ncdump -k` prints.
+    /// The output of `ncdump -k`.
     pub const fn kind(self) -> &'static str {
         match self {
             Format::Cdf1 => "classic",
@@ -73,7 +73,7 @@ pub struct Dimension {
 pub struct Group {
     /// Its name; empty for the root.
     pub name: String,
-    /// The group that holds it; `None` for the root.
+    /// The group that contains it; `None` for the root.
     pub parent: Option<GroupId>,
     /// Its attributes, in the order of the file.
     pub attrs: Vec<Attribute>,
@@ -86,7 +86,7 @@ pub struct Attribute {
     pub name: String,
     /// Type of its values.
     pub dtype: DType,
-    /// The values. Text (`char`) is one byte a value.
+    /// The values. Text (`char`) has one byte for each value.
     pub values: Values,
 }
 
@@ -95,23 +95,23 @@ pub struct Attribute {
 pub struct Variable {
     /// Its name, unique in its group.
     pub name: String,
-    /// The group that holds it.
+    /// The group that contains it.
     pub group: GroupId,
     /// Type of its values.
     pub dtype: DType,
     /// Its dimensions, slowest first; empty for a scalar.
     pub dims: Vec<DimId>,
-    /// Its attributes, in the order of the file (`_FillValue` among them).
+    /// Its attributes, in the order of the file (including `_FillValue`).
     pub attrs: Vec<Attribute>,
-    /// How it is stored, or shall be.
+    /// How it is stored, or will be.
     pub storage: Storage,
     /// Byte order in the file (netCDF-4; classic is always big).
     pub endian: Endian,
-    /// What unwritten values read as.
+    /// The value of elements that were never written.
     pub fill: Fill,
 }
 
-/// How a variable's bytes are arranged.
+/// How a variable's bytes are stored.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub enum Storage {
     /// One run of bytes (in classic files: also records).
@@ -120,48 +120,48 @@ pub enum Storage {
     Compact,
     /// In chunks (netCDF-4).
     Chunked {
-        /// Chunk lengths, one a dimension, slowest first.
+        /// Chunk lengths, one for each dimension, slowest first.
         chunks: Vec<u64>,
         /// The filters, in the order in which they are applied on writing.
         filters: Vec<Filter>,
     },
 }
 
-/// What values read as that nobody wrote.
+/// The fill value of a variable.
 #[derive(Clone, Debug, PartialEq, Default)]
 pub enum Fill {
     /// The default of the type, or the `_FillValue` attribute if there is one.
     #[default]
     Default,
-    /// Nothing is filled (`NC_NOFILL`): such values are whatever the file holds.
+    /// Nothing is filled (`NC_NOFILL`): values that were never written are undefined.
     None,
 }
 
-/// An object that the file holds and ncforge leaves out, and why (as netCDF-C drops references and such).
+/// An object of the file that ncforge leaves out, and why (as netCDF-C leaves out references, for example).
 #[derive(Clone, Debug, PartialEq)]
 pub struct Skipped {
     /// Full path of the object.
     pub path: String,
-    /// Why.
+    /// The reason.
     pub why: String,
-    /// Whether that is in order.
+    /// Whether the object is damaged.
     pub cause: Cause,
 }
 
-/// What kind of reason leaves an object out.
+/// The kind of reason for which an object is left out.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Cause {
-    /// It is whole, but netCDF has nothing like it, or ncforge does not support it.
+    /// It is intact, but netCDF has no equivalent, or ncforge does not support it.
     Foreign,
-    /// Its description is damaged. What else is in the file can be read.
+    /// Its metadata are damaged. The rest of the file can be read.
     Damaged {
-        /// The byte of the file that is to blame, if it is one place.
+        /// The offset of the damage in the file, if it is known.
         at: Option<u64>,
     },
 }
 
 impl Skipped {
-    /// The error of asking for this object of `file`.
+    /// The error for accessing this object of `file`.
     pub fn error(&self, file: &str) -> Error {
         let what = format!("`{}`: {}", self.path, self.why);
         match self.cause {
@@ -176,30 +176,30 @@ impl Skipped {
     }
 }
 
-/// The description of a dataset: everything but the values.
+/// The schema of a dataset: everything except the values.
 ///
-/// Objects of one kind stand in one arena, in the order of their definition; a group's own are those whose
-/// `group` says so.
+/// Objects of one kind are in one arena, in the order of their definition; the objects of a group are those whose
+/// `group` is its id.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Schema {
     /// The file's format.
     pub format: Format,
-    /// Groups; the root is first, parents stand before their children.
+    /// Groups; the root is first, parents come before their children.
     pub groups: Vec<Group>,
     /// Dimensions.
     pub dims: Vec<Dimension>,
     /// Variables.
     pub vars: Vec<Variable>,
-    /// User-defined types; a type stands after those it uses.
+    /// User-defined types; a type comes after those that it uses.
     pub types: Vec<UserType>,
-    /// What was left out.
+    /// Objects that were left out.
     pub skipped: Vec<Skipped>,
-    /// Text of `_NCProperties`, if the file has one (netCDF-4): who wrote it.
+    /// Text of `_NCProperties`, if the file has one (netCDF-4): the libraries that created it.
     pub provenance: Option<String>,
 }
 
 impl Schema {
-    /// A dataset with nothing in it.
+    /// An empty dataset.
     pub fn new(format: Format) -> Self {
         Schema {
             format,
@@ -275,7 +275,7 @@ impl Schema {
         format!("/{}", parts.join("/"))
     }
 
-    /// The path by which people name a variable: its bare name in the root, else "/group/name".
+    /// The usual path of a variable: its bare name in the root, else "/group/name".
     pub fn var_path(&self, id: VarId) -> String {
         let v = self.var(id);
         if v.group == Self::ROOT {
@@ -336,7 +336,7 @@ impl Schema {
         self.var(id).dims.iter().map(|d| self.dim(*d).len).collect()
     }
 
-    /// Bytes of one element in memory for fixed-size types; `None` for heap types (those that hold strings or
+    /// Bytes of one element in memory for fixed-size types; `None` for heap types (those that contain strings or
     /// ragged rows).
     pub fn fixed_size(&self, dtype: DType) -> Option<usize> {
         match dtype {
@@ -353,7 +353,7 @@ impl Schema {
         }
     }
 
-    /// Bytes of all values of a variable of a fixed-size type, as long as it is now; `None` for heap types.
+    /// Bytes of all values of a variable of a fixed-size type, with its current shape; `None` for heap types.
     ///
     /// ```
     /// use ncforge::model::{Atomic, DimId, Dimension};
@@ -387,7 +387,7 @@ impl Schema {
         self.fixed_size(dtype).is_none()
     }
 
-    /// Name of a type as CDL prints it.
+    /// Name of a type in CDL.
     pub fn type_name(&self, dtype: DType) -> &str {
         match dtype {
             DType::Atomic(a) => a.cdl_name(),
@@ -451,7 +451,7 @@ impl Attribute {
         Attribute { name: name.into(), dtype: DType::String, values: Values::Heap(values) }
     }
 
-    /// The text of a `char` attribute, or of a single string; trailing NULs dropped. `None` for other types or
+    /// The text of a `char` attribute, or of a single string, without trailing NULs. `None` for other types or
     /// text that is not UTF-8.
     pub fn as_text(&self) -> Option<&str> {
         let bytes = match (&self.values, self.dtype) {

@@ -1,7 +1,7 @@
 //! Values in memory.
 //!
 //! Types of fixed size (atomic, enum, opaque, compounds of those) are plain bytes in the machine's byte order,
-//! one element after the other: nothing is boxed on the path that must be fast. Types that contain strings or
+//! one element after the other, without an allocation for each. Types that contain strings or
 //! ragged rows ("heap types") are trees of [`Value`].
 
 use crate::buffer::Buffer;
@@ -9,9 +9,9 @@ use crate::buffer::Buffer;
 /// The values of a selection or an attribute, in row-major order.
 #[derive(Clone, Debug, PartialEq)]
 pub enum Values {
-    /// Elements of a fixed-size type: native byte order, no gaps but those inside compounds.
+    /// Elements of a fixed-size type: native byte order, no gaps except those inside compounds.
     Fixed(Buffer),
-    /// Elements of a type that holds strings or ragged rows.
+    /// Elements of a type that contains strings or ragged rows.
     Heap(Vec<Value>),
 }
 
@@ -24,9 +24,9 @@ pub enum Value {
     String(Option<Vec<u8>>),
     /// A ragged row of fixed-size elements, one after the other, native byte order.
     Row(Vec<u8>),
-    /// A ragged row of elements that are heap values themselves.
+    /// A ragged row of elements that are heap values.
     HeapRow(Vec<Value>),
-    /// A compound: one entry a field, in order. A field with a shape is one entry an element, flattened.
+    /// A compound: one entry for each field, in order. A field with a shape has one entry for each element, flattened.
     Compound(Vec<Value>),
 }
 

@@ -1,11 +1,11 @@
 //! Writing netCDF-4 files: creation and update in place.
 //!
-//! A file is a superblock, one block of metadata in front, sized exactly for what the schema describes, and
-//! data after it. Every [`ContainerMut::sync`](crate::ContainerMut::sync) writes the whole metadata anew into
-//! space that the committed state does not use (the front block the first time), makes it and the data durable,
-//! and then replaces the 48 bytes of the superblock, which lie in one sector: that write is the commit. A crash
-//! leaves the state of the last sync, or the new one. (Contiguous data that was there before is overwritten in
-//! place, as everywhere.)
+//! A file is a superblock, one block of metadata in front, sized exactly for the schema, and
+//! data after it. Every [`ContainerMut::sync`](crate::ContainerMut::sync) rewrites all metadata into
+//! space that the committed state does not use (the front block the first time), makes them and the data durable,
+//! and then replaces the 48 bytes of the superblock, which are in one sector: that write is the commit. A crash
+//! leaves the state of the last sync, or the new one. (Existing contiguous data are overwritten in
+//! place, as in other libraries.)
 //!
 //! The conventions are those of netcdf-c (see [`create`]); the HDF5 is the subset that libraries of the 1.8
 //! series read and modify.

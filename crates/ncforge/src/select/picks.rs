@@ -1,9 +1,9 @@
-//! Selections that are no hyperslab: positions picked one by one.
+//! Selections that are not hyperslabs: positions picked one by one.
 
 use crate::error::{Error, Result};
 
-/// Positions along one dimension, or along several at once, in the order in which the result has them. They may
-/// repeat, and come in any order.
+/// Positions along one dimension, or along several at once, in the order of the result. They may
+/// repeat, and may be in any order.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Pick {
     /// The dimensions; several are picked together, as the coordinates of points.
@@ -15,8 +15,8 @@ pub struct Pick {
 /// A selection made of picks: the result has one axis for each pick, in their order, as long as the pick. Every
 /// dimension of the array belongs to exactly one pick.
 ///
-/// Lists on every dimension (the rows *and* columns of a table) are one pick a dimension; scattered points are one
-/// pick over several.
+/// Lists on every dimension (the rows *and* columns of a table) are one pick for each dimension; scattered points are one
+/// pick over several dimensions.
 ///
 /// ```
 /// use ncforge::select::{Pick, Picks};
@@ -35,7 +35,7 @@ pub struct Picks {
 }
 
 impl Picks {
-    /// A selection. [`Picks::check`] says whether it fits an array.
+    /// A selection. [`Picks::check`] checks whether it fits an array.
     pub fn new(axes: Vec<Pick>) -> Self {
         Self { axes }
     }
@@ -60,7 +60,7 @@ impl Picks {
         self.shape().contains(&0)
     }
 
-    /// Whether every dimension of `shape` is picked once and every position lies inside; the error names the
+    /// Checks that every dimension of `shape` is picked once and that every position is inside; the error names the
     /// variable `name`.
     pub fn check(&self, shape: &[u64], name: &str) -> Result<()> {
         let mut seen = vec![false; shape.len()];
@@ -97,7 +97,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn what_does_not_fit_is_told() {
+    fn picks_that_do_not_fit_are_errors() {
         let one = |dims: &[usize], at: &[u64]| Pick { dims: dims.to_vec(), at: at.to_vec() };
         let fits = |axes: Vec<Pick>| Picks::new(axes).check(&[3, 4], "v");
         assert!(fits(vec![one(&[1], &[3, 0]), one(&[0], &[])]).is_ok());

@@ -1,16 +1,16 @@
-//! A packed file: the byte image of another file in blocks, each compressed alone, that can be read and written
+//! A packed file: the byte image of another file in separately compressed blocks, which can be read and written
 //! anywhere like the image itself.
 //!
-//! `docs/packed-format.md` specifies the bytes. What is guaranteed:
+//! `docs/packed-format.md` specifies the bytes. Guarantees:
 //!
-//! * **Nothing live is overwritten.** Changed blocks, and the index pages that lead to them, go to free space; a
-//!   commit ([`WriteStore::sync`]) makes them durable, and then writes the root that knows them. After a crash the file
-//!   is in the state of the last commit, or of the one that was going on.
-//! * **Nobody reads half a commit.** A reader keeps the state that it found when it opened the file, whatever is
-//!   written meanwhile. There is one writer at a time; locks go with the process that holds them.
-//! * **No wrong byte is returned.** The root vouches for the map, the map for index pages, those for blocks, all by
-//!   CRC-32C: damage is an error that names the block, and costs that block only.
-//! * **What is written does not depend on the number of threads.**
+//! * **Live data are never overwritten.** Changed blocks, and the index pages on the path to them, are written to free
+//!   space; a commit ([`WriteStore::sync`]) makes them durable, and then writes the root that refers to them. After a crash the
+//!   file is in the state of the last commit, or of the one that was in progress.
+//! * **Commits are atomic.** A reader sees the state that it found when it opened the file, even if the file is
+//!   written in the meantime. There is one writer at a time; locks are released when their process ends.
+//! * **No wrong byte is returned.** The root has the checksum of the map, the map those of index pages, and these those of
+//!   blocks (CRC-32C): damage is an error that names the block, and affects that block only.
+//! * **Written bytes do not depend on the number of threads.**
 //!
 //! ```
 //! use std::sync::Arc;
@@ -74,10 +74,10 @@ use recent::Recent;
 use tree::Tree;
 use write::Tx;
 
-/// Byte offsets at which other copies of what [`detect`] looks at may stand.
+/// Byte offsets of other copies of the bytes that [`detect`] checks.
 pub const OTHER_ROOTS: [u64; 3] = [512, 4096, 4608];
 
-/// Whether a path says by its extension, `.ncz`, that the file is or shall be a packed one.
+/// Whether a path has the extension of packed files, `.ncz`.
 ///
 /// ```
 /// use ncforge::store::packed::is_named_packed;
@@ -96,36 +96,36 @@ pub fn detect(first: &[u8; 8]) -> bool {
 /// A packed file that is open. As a [`ReadStore`] it is the image.
 #[derive(Debug)]
 pub struct PackedStore {
-    /// Keeps a writer's lock or a reader's pin. Declared before what it locks, hence dropped before.
+    /// A writer's lock or a reader's pin. Declared before the file that it locks, and therefore dropped before it.
     _lock: Option<Lock>,
     backing: Arc<dyn ReadStore>,
     /// The same, of a store that is open for writing.
     sink: Option<Arc<dyn WriteStore>>,
     core: RwLock<Core>,
-    /// Bytes of the image, for those who only ask.
+    /// Bytes of the image, readable without the lock.
     len: AtomicU64,
     /// log2 of the block size.
     shift: u8,
     codec: Codec,
-    /// Whether an error left it open what is on disk.
+    /// Whether the state on disk is undefined after an error.
     poisoned: AtomicBool,
     resources: Resources,
-    /// Where small reads were answered from.
+    /// The blocks of recent small reads.
     recent: Recent,
-    /// This store among those that share a cache.
+    /// The id of this store in a shared cache.
     id: u64,
 }
 
-/// What changes while a file is written.
+/// State that changes while a file is written.
 #[derive(Debug)]
 struct Core {
     map: Map,
-    /// While contents are built that will replace the image: those.
-    beside: Option<Map>,
+    /// The replacement of the image, while it is built.
+    replacement: Option<Map>,
     trees: Vec<Tree>,
     /// Number of the root that was read or written last; 0: none yet.
     sequence: u64,
-    /// Of a store that is open for writing.
+    /// Changes of a store that is open for writing.
     tx: Option<Tx>,
 }
 
@@ -135,7 +135,7 @@ impl PackedStore {
         1 << self.shift
     }
 
-    /// How new blocks are compressed.
+    /// The codec of new blocks.
     pub fn codec(&self) -> Codec {
         self.codec
     }
@@ -248,14 +248,14 @@ impl WriteStore for PackedStore {
 }
 
 impl BlockStore for PackedStore {
-    fn insert(&self, rooms: &[(u64, u64)]) -> Result<bool> {
+    fn insert(&self, insertions: &[(u64, u64)]) -> Result<bool> {
         self.check_writable()?;
-        self.insert_rooms(rooms, None)
+        self.insert_bytes(insertions, None)
     }
 
-    fn widen(&self, rooms: &[(u64, u64)], wider: &Wider) -> Result<bool> {
+    fn widen(&self, insertions: &[(u64, u64)], wider: &Wider) -> Result<bool> {
         self.check_writable()?;
-        self.insert_rooms(rooms, Some(wider))
+        self.insert_bytes(insertions, Some(wider))
     }
 
     fn together(&self, offset: u64, len: u64) -> u64 {

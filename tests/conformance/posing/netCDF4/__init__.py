@@ -81,8 +81,8 @@ _chunk_cache: tuple[int, int, float] = (0, 0, 0.0)
 def set_chunk_cache(size: int | None = None, nelems: int | None = None, preemption: float | None = None) -> None:
     """Noted."""
     global _chunk_cache
-    told = (size, nelems, preemption)
-    a, b, c = (old if new is None else new for old, new in zip(_chunk_cache, told, strict=True))
+    reported = (size, nelems, preemption)
+    a, b, c = (old if new is None else new for old, new in zip(_chunk_cache, reported, strict=True))
     _chunk_cache = (int(a), int(b), float(c))
 
 

@@ -20,7 +20,7 @@ pub(super) fn wider(old: &Layout, schema: &Schema, sizes: &[Extent], fill: bool)
     if at - old.records_begin != old.record_size {
         return None;
     }
-    let room = |var: usize, at: u64, len: u64| {
+    let insertion = |var: usize, at: u64, len: u64| {
         let element = if fill && schema.vars[var].fill != Fill::None {
             stored_fill(&schema.vars[var])
         } else {
@@ -34,14 +34,14 @@ pub(super) fn wider(old: &Layout, schema: &Schema, sizes: &[Extent], fill: bool)
         let width = schema.fixed_size(schema.vars[var].dtype).map_or(1, |n| n as u16);
         RecordInsertion { at, len, fill: eight, element: width }
     };
-    let mut rooms = Vec::new();
+    let mut insertions = Vec::new();
     if let [(var, only)] = records[..]
         && only.padded() > only.bytes
     {
         // A single record variable has no padding; it gets padding when a second one is added.
-        rooms.push(room(var, only.bytes, only.padded() - only.bytes));
+        insertions.push(insertion(var, only.bytes, only.padded() - only.bytes));
     }
     let new = sizes.iter().enumerate().skip(old.vars.len()).filter(|(_, e)| e.record && e.bytes > 0);
-    rooms.extend(new.map(|(var, e)| room(var, old.record_size, e.padded())));
-    Some(Wider { start: old.records_begin, stride: old.record_size, rooms })
+    insertions.extend(new.map(|(var, e)| insertion(var, old.record_size, e.padded())));
+    Some(Wider { start: old.records_begin, stride: old.record_size, rooms: insertions })
 }

@@ -69,7 +69,7 @@ struct History {
 }
 
 impl History {
-    fn new(format: Format, room: Option<u64>, first: usize) -> Self {
+    fn new(format: Format, padding: Option<u64>, first: usize) -> Self {
         let mut schema = Schema::new(format);
         schema.dims = vec![dim("t", 0, true), dim("y", 3, false), dim("x", 5, false)];
         if first > 0 {
@@ -77,7 +77,7 @@ impl History {
         }
         let store = memory();
         let model = Model::new(schema.clone());
-        let options = CreateOptions { header_room: room, fill: true };
+        let options = CreateOptions { header_room: padding, fill: true };
         let file = create(store.clone(), schema, &options).unwrap();
         History { store, file, model, since_sync: Vec::new(), is_new: true }
     }
@@ -227,8 +227,8 @@ fn other_name(name: &str) -> String {
     if name.len() > first.len() + 30 { first.to_owned() } else { format!("{name}_yyyyyyyy") }
 }
 
-fn run(format: Format, room: Option<u64>, first: usize, steps: &[Step]) {
-    let mut history = History::new(format, room, first);
+fn run(format: Format, padding: Option<u64>, first: usize, steps: &[Step]) {
+    let mut history = History::new(format, padding, first);
     steps.iter().for_each(|step| history.take(step));
     history.sync();
     let synced = history.store.to_vec();
@@ -242,11 +242,11 @@ proptest! {
     #[test]
     fn files_hold_what_the_model_holds(
         format in prop::sample::select(&[Format::Cdf1, Format::Cdf2, Format::Cdf5]),
-        room in prop::sample::select(&[None, Some(0), Some(100), Some(5000)]),
+        padding in prop::sample::select(&[None, Some(0), Some(100), Some(5000)]),
         first in prop::sample::select(&[0, 0, 300, 5000]),
         steps in prop::collection::vec(step(), 1..40),
     ) {
-        run(format, room, first, &steps);
+        run(format, padding, first, &steps);
     }
 }
 

@@ -249,7 +249,7 @@ impl WriteStore for Failing {
     fn replace(&self, build: &mut dyn FnMut(&dyn WriteStore) -> Result<()>) -> Result<()> {
         let left = self.left.clone();
         self.step()?.replace(&mut |to| {
-            let copy: Arc<dyn WriteStore> = Arc::new(MemoryStore::new("beside", vec![]));
+            let copy: Arc<dyn WriteStore> = Arc::new(MemoryStore::new("copy", vec![]));
             build(&Failing { inner: copy.clone(), left: left.clone() })?;
             to.write_at(&copy.read_vec(0, copy.len())?, 0)
         })

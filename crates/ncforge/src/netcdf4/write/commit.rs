@@ -13,14 +13,14 @@ use crate::hdf5::superblock::Superblock;
 use crate::model::Schema;
 use crate::netcdf4::read;
 
-/// A state of the file: what its superblock says.
+/// A state of the file, as recorded in its superblock.
 #[derive(Clone, Copy, Debug)]
 struct State {
     root: u64,
     end: u64,
 }
 
-/// Where the first of these begins, and the last one ends.
+/// The beginning of the first extent, and the end of the last one.
 fn bounds(extents: &[Extent]) -> (u64, u64) {
     let used = extents.iter().filter(|e| e.len > 0);
     used.fold((u64::MAX, 0), |(from, to), e| (from.min(e.offset), to.max(e.end())))
@@ -33,8 +33,8 @@ impl Netcdf4Writer {
     /// Makes the present state durable and visible, in this order: everything that the new metadata refers to
     /// and the metadata itself, in space that the committed state does not use; then the superblock.
     ///
-    /// When that leaves the metadata behind a gap that could hold it (the space in front that it had before),
-    /// it moves there in a second commit, so that it stays in front and the file leaves no hole at each sync.
+    /// If the metadata are then placed after a gap that could hold them (their former space in front),
+    /// they move there in a second commit, so that they stay in front and a sync does not leave a hole.
     pub(super) fn commit(&mut self) -> Result<()> {
         for id in self.schema.var_ids() {
             self.settle(id)?;
@@ -44,14 +44,14 @@ impl Netcdf4Writer {
             return self.store.sync();
         }
         let size = self.metadata_size()?;
-        let room = self.room(size)?;
-        let mut state = self.switch_to(room, size)?;
-        if let Some(offset) = self.space.take_below(size, 8, room.offset) {
+        let space = self.metadata_space(size)?;
+        let mut state = self.switch_to(space, size)?;
+        if let Some(offset) = self.space.take_below(size, 8, space.offset) {
             state = self.switch_to(Extent { offset, len: size }, size)?;
         }
-        // Only now: until its superblock was replaced, the state before needed what is cut off.
+        // Only now: until the superblock was replaced, the state before needed the bytes that are truncated.
         let len = self.store.len();
-        // Space that was reserved and not needed is given back.
+        // Reserved space that was not needed is released.
         let surplus = std::mem::take(&mut self.reserved) > state.end;
         if len > state.end || (surplus && len == state.end) {
             self.store.set_len(state.end)?;
@@ -61,13 +61,13 @@ impl Netcdf4Writer {
         Ok(())
     }
 
-    /// Writes the metadata to `room` and lets the superblock point there; what it had before is free then.
-    fn switch_to(&mut self, room: Extent, size: u64) -> Result<State> {
-        let root = self.write_metadata(room, size)?;
-        let live = self.live(Some(room))?;
+    /// Writes the metadata to `space` and sets the superblock to it; the old metadata are free then.
+    fn switch_to(&mut self, space: Extent, size: u64) -> Result<State> {
+        let root = self.write_metadata(space, size)?;
+        let live = self.live(Some(space))?;
         let (start, last) = bounds(&live);
-        // What is known to be all that is in use ends where the last of it ends. With heap collections that are not
-        // known, only what was given back is free.
+        // If all extents in use are known, the file ends where the last one ends. If some heap collections are not
+        // known, only released space is free.
         let end = if self.reclaim { last } else { self.space.end_after(self.current) };
         let state = State { root, end: end.max(SUPERBLOCK_SIZE) };
         if start < SUPERBLOCK_SIZE || last > state.end {
@@ -79,7 +79,7 @@ impl Netcdf4Writer {
         self.store.sync()?;
         self.store.write_at(&superblock(state.end, root), 0)?;
         self.store.sync()?;
-        if let Some(old) = self.current.replace(room) {
+        if let Some(old) = self.current.replace(space) {
             self.space.release(old);
         }
         if std::mem::take(&mut self.reclaim) {
@@ -93,7 +93,7 @@ impl Netcdf4Writer {
         Ok(state)
     }
 
-    /// Takes all space that the committed state does not refer to.
+    /// Frees all space to which the committed state does not refer.
     pub(super) fn reclaim(&mut self) -> Result<()> {
         let live = self.live(self.current)?;
         self.space.set_live(live, SUPERBLOCK_SIZE);
@@ -101,8 +101,8 @@ impl Netcdf4Writer {
         Ok(())
     }
 
-    /// The committed state as another program finds it: the superblock says what was meant, and the file ends where
-    /// it says. Where assertions are on, everything is read again, and nothing lies on anything else.
+    /// Checks the committed state as another program reads it: the superblock has the intended contents, and the file ends
+    /// where it says. If assertions are on, everything is read again, and extents must not overlap.
     fn read_back(&self, state: State) -> Result<()> {
         let found = Superblock::read(&*self.store)?;
         let len = self.store.len();
@@ -117,7 +117,7 @@ impl Netcdf4Writer {
         if cfg!(debug_assertions) { self.read_back_all() } else { Ok(()) }
     }
 
-    /// Whether a reader finds the description and the data that were meant.
+    /// Checks that a reader finds the intended schema and data.
     fn read_back_all(&self) -> Result<()> {
         let mut live = self.live(self.current)?;
         live.retain(|e| e.len > 0);
@@ -127,7 +127,7 @@ impl Netcdf4Writer {
             return Err(self.wrong(pair[1].offset, &what));
         }
         let found = read::open(Arc::clone(&self.read_store))?;
-        // Made-up dimensions come and go with the variables that have them.
+        // Dimensions with invented names exist only as long as variables that use them.
         let seen = |s: &Schema| (s.groups.len(), s.vars.len());
         if seen(found.schema()) != seen(&self.schema) {
             return Err(self.wrong(0, "the description that is read is not the one that was written"));
@@ -148,7 +148,7 @@ impl Netcdf4Writer {
         Error::corrupt(self.store.name(), offset, format!("after an update, {what}"))
     }
 
-    /// Everything that a state refers to whose metadata lies in `metadata`, as far as it is known.
+    /// All known extents of a state whose metadata are in `metadata`.
     fn live(&self, metadata: Option<Extent>) -> Result<Vec<Extent>> {
         let mut live: Vec<Extent> = metadata.into_iter().chain(self.heap.extents().iter().copied()).collect();
         for (id, state) in self.schema.var_ids().zip(&self.vars) {
@@ -176,12 +176,12 @@ impl Netcdf4Writer {
 
     fn with_image<T>(&self, f: impl FnOnce(&Image<'_>) -> Result<T>) -> Result<T> {
         let chunks = live_chunks(&self.vars);
-        let builder = Builder { schema: &self.schema, vars: &self.vars, chunks: &chunks, kept: &self.kept };
+        let builder = Builder { schema: &self.schema, vars: &self.vars, chunks: &chunks, facts: &self.facts };
         f(&builder.build()?)
     }
 
-    /// Room for `size` bytes that the committed state does not use.
-    fn room(&mut self, size: u64) -> Result<Extent> {
+    /// Allocates `size` bytes that the committed state does not use.
+    fn metadata_space(&mut self, size: u64) -> Result<Extent> {
         if let Some(front) = self.front.take() {
             if front.len >= size {
                 return Ok(front);
@@ -191,16 +191,16 @@ impl Netcdf4Writer {
         if let Some(offset) = self.space.take_below(size, 8, u64::MAX) {
             return Ok(Extent { offset, len: size });
         }
-        // A file that outgrew its room will grow again.
+        // A file whose metadata outgrew their space will grow again.
         let len = (size + size / 4).next_multiple_of(8);
         Ok(Extent { offset: self.take(len, 8)?, len })
     }
 
-    fn write_metadata(&self, room: Extent, size: u64) -> Result<u64> {
+    fn write_metadata(&self, space: Extent, size: u64) -> Result<u64> {
         let mut buffer = Vec::with_capacity(PIECE.min(size as usize));
-        let mut at = room.offset;
+        let mut at = space.offset;
         let root = self.with_image(|image| {
-            image.write(room.offset, &mut |bytes| {
+            image.write(space.offset, &mut |bytes| {
                 buffer.extend_from_slice(bytes);
                 if buffer.len() >= PIECE {
                     self.store.write_at(&buffer, at)?;
@@ -212,7 +212,7 @@ impl Netcdf4Writer {
         })?;
         self.store.write_at(&buffer, at)?;
         at += buffer.len() as u64;
-        if at != room.offset + size {
+        if at != space.offset + size {
             return Err(Error::Internal("metadata differs from its planned size".into()));
         }
         Ok(root)

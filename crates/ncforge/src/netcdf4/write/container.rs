@@ -1,4 +1,4 @@
-//! A netCDF-4 file that is being written, as the engine sees it.
+//! A netCDF-4 file that is being written, with the interface for the engine.
 
 use std::sync::Arc;
 
@@ -21,14 +21,14 @@ use crate::store::{ReadStore, WriteStore};
 
 /// Contiguous data starts at a multiple of this, …
 const DATA_ALIGN: u64 = 64;
-/// … and so many bytes of it, or of chunks that are whole pages, at the beginning of a page of the system: every
+/// … and at the beginning of a page of the system from this many bytes on, also for chunks that are whole pages: every
 /// page that is written in part is written twice.
 const PAGED_FROM: u64 = 1 << 20;
 /// A page.
 const PAGE: u64 = 4096;
-/// Chunks without filters of at least so many bytes begin on a page, if they end on one.
+/// Chunks without filters of at least this many bytes begin on a page, if they end on one.
 const PAGED_CHUNK: u64 = 64 << 10;
-/// For fewer bytes no space is reserved.
+/// The smallest number of bytes for which space is reserved.
 const RESERVE_FROM: u64 = 1 << 20;
 /// A selection of more byte runs than this is not tracked run by run: its surroundings are filled instead.
 const MOST_RUNS: usize = 4096;
@@ -43,19 +43,19 @@ pub(super) struct Netcdf4Writer {
     pub(super) read_store: Arc<dyn ReadStore>,
     pub(super) schema: Schema,
     pub(super) vars: Vec<VarState>,
-    /// Forms that are not netcdf-c's, kept from the file.
-    pub(super) kept: FileFacts,
+    /// Properties of the file that netcdf-c would store differently.
+    pub(super) facts: FileFacts,
     pub(super) space: FileSpace,
-    /// Where data that take new space begin.
+    /// The alignment of data in new space.
     pub(super) alignment: Option<Alignment>,
-    /// Up to this byte space on disk was reserved for chunks.
+    /// The byte up to which disk space was reserved for chunks.
     pub(super) reserved: u64,
     pub(super) heap: HeapWriter,
-    /// Room for the first metadata block of a new file.
+    /// Space for the first metadata block of a new file.
     pub(super) front: Option<Extent>,
-    /// Where the committed metadata lies, as far as is known.
+    /// The extent of the committed metadata, if it is known.
     pub(super) current: Option<Extent>,
-    /// Whether, after the next commit, everything that neither it nor data of a variable uses is free.
+    /// Whether everything that is used by neither the next commit nor data of a variable is free after that commit.
     pub(super) reclaim: bool,
     /// Whether anything changed since the last commit.
     pub(super) dirty: bool,
@@ -81,7 +81,7 @@ impl Netcdf4Writer {
         self.take_for_data(len, if paged { PAGE } else { 1 })
     }
 
-    /// Space for data, at a multiple of `align` unless something else is asked for.
+    /// Space for data, at a multiple of `align` unless the options require another alignment.
     fn take_for_data(&mut self, len: u64, align: u64) -> Result<u64> {
         match self.alignment.filter(|a| len >= a.threshold && a.multiple > 1) {
             Some(asked) => self.space.take_of_many(len, asked.multiple).ok_or_else(|| self.too_large()),
@@ -89,7 +89,7 @@ impl Netcdf4Writer {
         }
     }
 
-    /// Fills `from..to` (relative bytes) of a contiguous variable that lies at `offset`.
+    /// Fills `from..to` (relative bytes) of a contiguous variable at `offset`.
     fn fill(&self, var: VarId, offset: u64, ranges: &[(u64, u64)]) -> Result<()> {
         let pattern = &self.vars[var.0].pattern;
         let size = pattern.len().max(1) as u64;
@@ -107,8 +107,8 @@ impl Netcdf4Writer {
         Ok(())
     }
 
-    /// Gives strings and ragged rows that are about to be overwritten a new place, with a copy of what refers to the heap:
-    /// a state on disk refers to the old one, and does not have the collections that the new references name.
+    /// Moves strings and ragged rows that will be overwritten to new space, with a copy of the heap references: the committed
+    /// state refers to the old space, and does not have the collections of the new references.
     fn leave_references(&mut self, var: VarId, bytes: u64) -> Result<()> {
         let state = &self.vars[var.0];
         let PlaceState::Contiguous { offset: Some(old), committed: true, .. } = state.place else {
@@ -132,11 +132,11 @@ impl Netcdf4Writer {
         Ok(())
     }
 
-    /// Where a chunk of `len` encoded bytes goes, and the table to note it in.
-    fn room_for_chunk(&mut self, var: VarId, at: &[u64], len: u64) -> Result<(Arc<LiveIndex>, u64)> {
+    /// Space for a chunk of `len` encoded bytes, and the table for its record.
+    fn space_for_chunk(&mut self, var: VarId, at: &[u64], len: u64) -> Result<(Arc<LiveIndex>, u64)> {
         self.check(var)?;
         let state = &self.vars[var.0];
-        // Chunks may be as small as a value: names and shapes are put together for errors only.
+        // Chunks may be as small as a value: names and shapes are formatted for errors only.
         let path = || self.path(var);
         let PlaceState::Chunked { chunk, filters, table, .. } = &state.place else {
             return Err(Error::not_chunked(path()));
@@ -158,7 +158,7 @@ impl Netcdf4Writer {
         let table = Arc::clone(table);
         let old = table.read().get(at);
         let offset = match old {
-            // Nothing on disk refers to it yet.
+            // The committed state does not refer to it yet.
             Some(old) if self.space.is_new(old.offset) && len <= old.len => {
                 self.space.release(Extent { offset: old.offset + len, len: old.len - len });
                 old.offset
@@ -180,7 +180,7 @@ impl Netcdf4Writer {
     }
 }
 
-/// Where contiguous data may begin: at multiples of this.
+/// The alignment of contiguous data.
 fn data_align(bytes: u64) -> u64 {
     match bytes {
         PAGED_FROM.. => PAGE,
@@ -238,7 +238,7 @@ impl ContainerMut for Netcdf4Writer {
     }
 
     fn place_chunk(&mut self, var: VarId, at: &[u64], encoded: &[u8], mask: u32) -> Result<()> {
-        let (table, offset) = self.room_for_chunk(var, at, encoded.len() as u64)?;
+        let (table, offset) = self.space_for_chunk(var, at, encoded.len() as u64)?;
         self.store.write_at(encoded, offset)?;
         table.insert(at, ChunkRecord { offset, len: encoded.len() as u64, mask })?;
         self.dirty = true;
@@ -247,7 +247,7 @@ impl ContainerMut for Netcdf4Writer {
 
     fn will_place(&mut self, bytes: u64) -> Result<()> {
         let from = self.space.end();
-        // With free space inside the file nobody knows how much will go behind its end.
+        // With free space inside the file, it is unknown how much will be placed after its end.
         if bytes < RESERVE_FROM || self.space.has_free(PAGED_CHUNK) {
             return Ok(());
         }
@@ -256,7 +256,7 @@ impl ContainerMut for Netcdf4Writer {
     }
 
     fn reserve_chunk(&mut self, var: VarId, at: &[u64], len: u64, mask: u32) -> Result<ChunkRecord> {
-        let (table, offset) = self.room_for_chunk(var, at, len)?;
+        let (table, offset) = self.space_for_chunk(var, at, len)?;
         let record = ChunkRecord { offset, len, mask };
         table.insert(at, record)?;
         self.dirty = true;
@@ -270,7 +270,7 @@ impl ContainerMut for Netcdf4Writer {
             VarState { place: PlaceState::Chunked { chunk, filters, .. }, stored, .. } => {
                 if !filters.is_empty() {
                     let what =
-                        "reserving room for compressed chunks, whose length nobody knows before,".into();
+                        "reserving space for compressed chunks, whose length is not known before,".into();
                     return Err(Error::Unsupported { path: self.path(var), what });
                 }
                 (chunk.clone(), u64::from(stored.size))
@@ -293,7 +293,7 @@ impl ContainerMut for Netcdf4Writer {
         };
         let is_plain = filters.is_empty();
         let table = Arc::clone(table);
-        // The allocator must come out as it was: everything after this chunk depends on it.
+        // The allocator must return the same offsets: everything after this chunk depends on it.
         let offset = self.take_for_chunk(record.len, is_plain)?;
         let inside = offset.checked_add(record.len).is_some_and(|end| end <= self.store.len());
         if offset != record.offset || !inside || record.len == 0 || table.read().get(at).is_some() {
@@ -365,7 +365,7 @@ impl ContainerMut for Netcdf4Writer {
             PlaceState::Contiguous { offset: Some(at), written, .. } => (*at, written.gaps(0, bytes)),
             _ => return Ok(()),
         };
-        // What lies in the gaps may be left from before; no reader may take it for references.
+        // The gaps may contain old bytes, which readers must not interpret as references.
         if self.schema.var(var).fill != Fill::None || self.vars[var.0].element.heap {
             self.fill(var, at, &gaps)?;
         }
@@ -401,7 +401,7 @@ impl ContainerMut for Netcdf4Writer {
         let variable = self.schema.var(var);
         let encoder = Encoder { schema: &self.schema, endian: variable.endian };
         let blob = encoder.list(variable.dtype, &self.vars[var.0].stored, values)?;
-        // The end of the file moves, even where the references go to a place that the metadata names already.
+        // The end of the file moves, even if the references are written to existing space.
         self.dirty = true;
         self.heap.store(blob, &mut self.space, &*self.store)
     }

@@ -1,4 +1,4 @@
-//! Which bytes of a contiguous variable have been written: the rest must be filled before anyone reads it.
+//! Which bytes of a contiguous variable have been written: the rest must be filled before it is read.
 
 use crate::select::Hyperslab;
 
@@ -7,7 +7,7 @@ use crate::select::Hyperslab;
 pub(super) struct Coverage(Vec<(u64, u64)>);
 
 impl Coverage {
-    /// Everything of a variable of `len` bytes.
+    /// All bytes of a variable of `len` bytes.
     pub(super) fn whole(len: u64) -> Self {
         Coverage(vec![(0, len)])
     }
@@ -51,7 +51,7 @@ pub(super) fn runs(slab: &Hyperslab, shape: &[u64], element: u64, most: usize) -
     if slab.is_empty() {
         return Some(Vec::new());
     }
-    // The dimensions from `inner` on are covered whole (but for the first of them, which may be a dense part).
+    // The dimensions from `inner` on are covered completely (except for the first of them, which may be a dense part).
     let mut inner = shape.len();
     let mut run = 1u64;
     while inner > 0 {
@@ -94,7 +94,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn gaps_are_what_nobody_wrote() {
+    fn gaps_are_the_unwritten_bytes() {
         let mut c = Coverage::default();
         c.add(10, 20);
         c.add(30, 40);

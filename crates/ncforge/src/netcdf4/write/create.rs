@@ -18,7 +18,7 @@ use crate::model::{Format, Schema};
 use crate::select::ChunkGrid;
 use crate::store::WriteStore;
 
-/// Most chunks that room is reserved for in front; the index of a variable with more stands behind the data.
+/// The largest number of chunks for which space is reserved in front; a larger chunk index is placed after the data.
 const RESERVED_CHUNKS: u64 = 8 << 20;
 
 /// Largest multiple to which data are aligned.
@@ -27,20 +27,20 @@ const MOST_ALIGNED: u64 = 1 << 40;
 /// How a netCDF-4 file is created.
 #[derive(Clone, Debug, Default)]
 pub struct CreateOptions {
-    /// Bytes of room in the front metadata block beyond what the schema needs: for attributes and variables
+    /// Free bytes in the front metadata block beyond the size of the schema: for attributes and variables
     /// that are added later, and for chunks of unlimited dimensions beyond their present length.
     pub spare: u64,
-    /// Where data of variables begin; anywhere if nothing is said.
+    /// The alignment of variable data; `None`: no alignment.
     pub alignment: Option<Alignment>,
-    /// Names come from another file: they are kept even where netCDF does not let programs choose them
+    /// Names come from another file: they are preserved even if netCDF does not allow them for new objects
     /// ([`crate::model::check_name`]).
     pub keep_names: bool,
 }
 
-/// Data of a variable (a chunk, or all of it if it is stored in one run) that take at least `threshold` bytes begin
-/// at a multiple of `multiple`, as with `H5Pset_alignment`. File systems with large blocks or stripes like it.
+/// Data of a variable (a chunk, or all of it if it is contiguous) that take at least `threshold` bytes begin
+/// at a multiple of `multiple`, as with `H5Pset_alignment`. File systems with large blocks or stripes can be faster with it.
 ///
-/// Holds for as long as the file is open that is made so: the file itself does not say it.
+/// Valid while the new file is open: the setting is not stored in the file.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Alignment {
     /// Bytes of the smallest data that are aligned.
@@ -49,11 +49,11 @@ pub struct Alignment {
     pub multiple: u64,
 }
 
-/// Starts a new file in an empty store, holding what `schema` describes. Nothing is readable before the first
+/// Creates a file with the given schema in an empty store. Nothing is readable before the first
 /// [`ContainerMut::sync`].
 ///
 /// Present lengths of unlimited dimensions are taken from the schema (the front block is sized for them).
-/// `_NCProperties` is set to say that ncforge made the file.
+/// `_NCProperties` says that ncforge created the file.
 ///
 /// ```
 /// use std::sync::Arc;
@@ -90,12 +90,12 @@ pub fn create(
     schema.provenance = Some(format!("version=2,ncforge={}", env!("CARGO_PKG_VERSION")));
     store.set_len(0)?;
     let vars = schema.var_ids().map(|v| VarState::new(&schema, v)).collect::<Result<Vec<_>>>()?;
-    let kept = FileFacts::default();
-    let room = front_room(&schema, &vars, &kept)?.checked_add(options.spare);
-    let room = room.and_then(|r| r.checked_next_multiple_of(8));
-    let room = room.filter(|&r| r < i64::MAX as u64 / 2);
-    let room = room.ok_or_else(|| Error::TooLarge("the metadata is too large".into()))?;
-    let front = Extent { offset: SUPERBLOCK_SIZE, len: room };
+    let facts = FileFacts::default();
+    let size = front_size(&schema, &vars, &facts)?.checked_add(options.spare);
+    let size = size.and_then(|r| r.checked_next_multiple_of(8));
+    let size = size.filter(|&r| r < i64::MAX as u64 / 2);
+    let size = size.ok_or_else(|| Error::TooLarge("the metadata is too large".into()))?;
+    let front = Extent { offset: SUPERBLOCK_SIZE, len: size };
     let mut writer = Netcdf4Writer {
         space: FileSpace::new(front.end()),
         alignment: options.alignment,
@@ -104,7 +104,7 @@ pub fn create(
         store,
         schema,
         vars,
-        kept,
+        facts,
         heap: HeapWriter::new(Vec::new()),
         front: Some(front),
         current: None,
@@ -117,8 +117,8 @@ pub fn create(
     Ok(Box::new(writer))
 }
 
-/// Bytes that the metadata takes when every chunk of the present shapes has been written.
-fn front_room(schema: &Schema, vars: &[VarState], kept: &FileFacts) -> Result<u64> {
+/// The size of the metadata when every chunk of the present shapes has been written.
+fn front_size(schema: &Schema, vars: &[VarState], facts: &FileFacts) -> Result<u64> {
     let chunks: Vec<Chunks<'_>> = schema
         .var_ids()
         .zip(vars)
@@ -130,5 +130,5 @@ fn front_room(schema: &Schema, vars: &[VarState], kept: &FileFacts) -> Result<u6
             _ => Chunks::Planned(Planned(0)),
         })
         .collect();
-    Builder { schema, vars, chunks: &chunks, kept }.build()?.size()
+    Builder { schema, vars, chunks: &chunks, facts }.build()?.size()
 }

@@ -1,4 +1,4 @@
-//! What may be defined: of a whole description when a file is made or changed, and of one part as it is defined.
+//! Checks of definitions: of a whole schema when a file is created or changed, and of one part when it is defined.
 
 use std::collections::HashSet;
 
@@ -21,7 +21,7 @@ const MAX_MESSAGE: usize = 65_500;
 /// Most attributes of an object. HDF5 counts them in 16 bits, and some are the conventions' own.
 const MAX_ATTRIBUTES: usize = 65_500;
 
-/// Whether a schema is consistent, and what the format can hold.
+/// Checks that a schema is consistent, and that the format can hold it.
 pub(super) fn check_schema(s: &Schema) -> Result<()> {
     let broken = |what: String| Err(Error::Invalid(what));
     let groups = s.groups.len();
@@ -66,7 +66,7 @@ pub(super) fn check_schema(s: &Schema) -> Result<()> {
     if s.format == Format::Netcdf4Classic { check_classic(s) } else { Ok(()) }
 }
 
-/// The types that a type is made of.
+/// The types of which a type consists.
 fn types_used(s: &Schema, t: usize) -> impl Iterator<Item = usize> + '_ {
     let used: Vec<DType> = match &s.types[t].kind {
         UserKind::Compound { fields, .. } => fields.iter().map(|f| f.dtype).collect(),
@@ -79,8 +79,8 @@ fn types_used(s: &Schema, t: usize) -> impl Iterator<Item = usize> + '_ {
     })
 }
 
-/// An error if no netCDF-4 file of the schema's format can hold what was just defined, whatever else is defined later. Its
-/// name is legal, and no other object of its kind has it.
+/// An error if no netCDF-4 file of the schema's format can hold a new definition, whatever is defined later. Its
+/// name must be legal, and unique among objects of its kind.
 pub(crate) fn check_new(s: &Schema, new: Definition) -> Result<()> {
     check_shared_name(s, new)?;
     if s.format == Format::Netcdf4Classic {
@@ -110,7 +110,7 @@ fn check_shared_name(s: &Schema, new: Definition) -> Result<()> {
     };
     let shares = matches!(new, Definition::Variable(_) | Definition::Dimension(_));
     if shares && name.starts_with(NON_COORDINATE) {
-        // It would come back without these letters.
+        // Readers would remove the prefix.
         let what = format!("the name `{name}`: `{NON_COORDINATE}` belongs to the format");
         return Err(Error::NotRepresentable { format: "netCDF-4", what });
     }
@@ -150,7 +150,7 @@ fn check_type(s: &Schema, t: TypeId) -> Result<()> {
     Err(Error::NotRepresentable {
         format: "netCDF-4",
         what: format!(
-            "type `{}`: its description of {bytes} bytes is larger than the {MAX_MESSAGE} that HDF5 has room for",
+            "type `{}`: its description of {bytes} bytes is larger than the {MAX_MESSAGE} that HDF5 allows",
             s.user_type(t).name
         ),
     })
@@ -171,7 +171,7 @@ fn check_variable(s: &Schema, v: VarId) -> Result<()> {
     let state = VarState::new(s, v)?;
     match &state.fill.value {
         FillKind::User(bytes) if bytes.len() > MAX_MESSAGE => {
-            refuse(format!("with a fill value of {} bytes (HDF5 has room for {MAX_MESSAGE})", bytes.len()))
+            refuse(format!("with a fill value of {} bytes (HDF5 allows {MAX_MESSAGE})", bytes.len()))
         }
         _ => Ok(()),
     }

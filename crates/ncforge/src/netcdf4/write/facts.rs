@@ -1,68 +1,68 @@
-//! What an existing file says in another way than netcdf-c would, kept as it is while nobody changes it.
+//! Properties of an existing file that netcdf-c would store differently; they are preserved unless they are changed.
 
 use std::collections::{HashMap, HashSet};
 
 use crate::hdf5::emit::Attribute;
 use crate::model::{self, DimId, Schema, TypeId};
 
-/// Facts about an existing file that the schema does not hold. Nothing, for a new one.
+/// Properties of an existing file that are not in the schema. Empty for a new one.
 #[derive(Debug, Default)]
 pub(super) struct FileFacts {
-    /// By owner's path and name: an attribute's value as read, and its form in the file.
+    /// By owner's path and name: an attribute's value as read, and its stored form.
     attributes: HashMap<(String, String), (model::Attribute, Attribute)>,
-    /// By owner's path: attributes that the schema does not show.
+    /// By owner's path: attributes that are not in the schema.
     hidden: HashMap<String, Vec<Attribute>>,
-    /// Types that no committed datatype stands for.
+    /// Types without a committed datatype.
     nameless: HashSet<TypeId>,
-    /// Dimensions that no scale stands for, and the names that were made up for them.
+    /// Dimensions without a scale, and the names that were invented for them.
     phony: HashMap<DimId, String>,
-    /// How many variables the file had.
+    /// The number of variables in the file when it was opened.
     vars: usize,
 }
 
 impl FileFacts {
-    /// For a file with so many variables.
+    /// For a file with `vars` variables.
     pub(super) fn new(vars: usize) -> Self {
         FileFacts { vars, ..FileFacts::default() }
     }
 
-    /// Keeps the form of an attribute.
+    /// Records the stored form of an attribute.
     pub(super) fn insert(&mut self, owner: &str, value: model::Attribute, form: Attribute) {
         self.attributes.insert((owner.to_owned(), value.name.clone()), (value, form));
     }
 
-    /// Keeps an attribute that the schema does not show.
+    /// Records an attribute that is not in the schema.
     pub(super) fn insert_hidden(&mut self, owner: &str, form: Attribute) {
         self.hidden.entry(owner.to_owned()).or_default().push(form);
     }
 
-    /// A type has no committed datatype.
+    /// Records a type without a committed datatype.
     pub(super) fn insert_nameless(&mut self, id: TypeId) {
         self.nameless.insert(id);
     }
 
-    /// A dimension has no scale.
+    /// Records a dimension without a scale.
     pub(super) fn insert_phony(&mut self, id: DimId, name: &str) {
         self.phony.insert(id, name.to_owned());
     }
 
-    /// The form of an attribute, if it was kept and the attribute has not changed.
+    /// The stored form of an attribute, if it was recorded and the attribute has not changed.
     pub(super) fn attribute(&self, owner: &str, value: &model::Attribute) -> Option<Attribute> {
         let (old, form) = self.attributes.get(&(owner.to_owned(), value.name.clone()))?;
         (old == value).then(|| form.clone())
     }
 
-    /// Attributes that the schema does not show.
+    /// Attributes that are not in the schema.
     pub(super) fn hidden(&self, owner: &str) -> &[Attribute] {
         self.hidden.get(owner).map_or(&[], Vec::as_slice)
     }
 
-    /// Whether a type is not to be written as an object.
+    /// Whether a type is not written as an object.
     pub(super) fn is_nameless(&self, id: TypeId) -> bool {
         self.nameless.contains(&id)
     }
 
-    /// Which dimensions stay without a scale: made-up ones, unless they were given a name or a new variable
+    /// Dimensions that stay without a scale: those with invented names, unless they were renamed or a new variable
     /// uses them.
     pub(super) fn phony(&self, schema: &Schema) -> HashSet<DimId> {
         let mut out: HashSet<DimId> =
@@ -75,7 +75,7 @@ impl FileFacts {
         out
     }
 
-    /// Owners have new names, all at once (two may have exchanged theirs).
+    /// Renames owners, all at once (two may have exchanged their names).
     pub(super) fn rename(&mut self, names: &HashMap<String, String>) {
         if names.is_empty() {
             return;

@@ -1,4 +1,4 @@
-//! The global heap for the values of variables: strings and ragged rows, packed into collections that lie among
+//! The global heap for the values of variables: strings and ragged rows, in collections between
 //! the data.
 //!
 //! Collections start small and double up to 64 KiB, so that a file with two strings stays small and one with
@@ -12,7 +12,7 @@ use crate::hdf5::emit::heap::{
 };
 use crate::store::WriteStore;
 
-/// A collection that still takes objects.
+/// A collection to which objects can be added.
 #[derive(Debug)]
 struct Open {
     place: Extent,
@@ -24,10 +24,10 @@ struct Open {
 #[derive(Debug)]
 pub(super) struct HeapWriter {
     open: Option<Open>,
-    /// Whether `open` holds objects that the store does not.
+    /// Whether `open` has objects that are not written yet.
     dirty: bool,
     next: u64,
-    /// All collections that variables refer to, as far as they are known.
+    /// All known collections to which variables refer.
     extents: Vec<Extent>,
 }
 
@@ -42,7 +42,7 @@ impl HeapWriter {
         &self.extents
     }
 
-    /// Stores everything a blob refers to; gives its bytes with the references in place.
+    /// Stores all objects to which a blob refers; returns its bytes with the references.
     pub(super) fn store(
         &mut self,
         blob: Blob,
@@ -79,7 +79,7 @@ impl HeapWriter {
         Ok((open.place.offset, open.objects.len() as u32))
     }
 
-    /// Writes what is not written yet; the collection stays open.
+    /// Writes pending objects; the collection stays open.
     pub(super) fn flush(&mut self, store: &dyn WriteStore) -> Result<()> {
         if let Some(open) = self.open.as_ref().filter(|_| self.dirty) {
             let bytes = encode_collection(open.objects.iter().map(Vec::as_slice), open.place.len);

@@ -1,4 +1,4 @@
-//! From a netCDF schema to the HDF5 objects that hold it, with netCDF's conventions.
+//! Converts a netCDF schema to the HDF5 objects that store it, with netCDF's conventions.
 
 use super::facts::FileFacts;
 use super::scales::{Lead, Member, Scales, check_links, links};
@@ -22,10 +22,10 @@ const RESERVED: [&str; 6] =
     ["CLASS", "NAME", "REFERENCE_LIST", "DIMENSION_LIST", "_Netcdf4Dimid", "_Netcdf4Coordinates"];
 /// The same, on groups.
 const RESERVED_GLOBAL: [&str; 3] = ["_NCProperties", "_nc3_strict", "_Netcdf4Dimid"];
-/// What the `NAME` of a dimension without a variable begins with.
+/// The beginning of the `NAME` of a dimension without a variable.
 const NOT_A_VARIABLE: &str = "This is a netCDF dimension but not a netCDF variable.";
 
-/// Where chunks come from: the live table, or only a number while sizes are planned.
+/// The source of chunks: the live table, or only a number while sizes are planned.
 #[derive(Debug)]
 pub(super) enum Chunks<'a> {
     Live(&'a LiveIndex),
@@ -63,10 +63,10 @@ pub(super) struct Builder<'a> {
     pub(super) schema: &'a Schema,
     pub(super) vars: &'a [VarState],
     pub(super) chunks: &'a [Chunks<'a>],
-    pub(super) kept: &'a FileFacts,
+    pub(super) facts: &'a FileFacts,
 }
 
-/// Which object each part of the schema is.
+/// The object of each part of the schema.
 struct Ids {
     groups: Vec<ObjectId>,
     types: Vec<ObjectId>,
@@ -74,7 +74,7 @@ struct Ids {
     dims: Vec<ObjectId>,
 }
 
-/// What stands at a position of the image.
+/// The part of the schema at a position of the image.
 #[derive(Clone, Copy)]
 enum Part {
     Group(GroupId),
@@ -84,8 +84,8 @@ enum Part {
 
 impl<'a> Builder<'a> {
     pub(super) fn build(&self) -> Result<Image<'a>> {
-        check_links(self.schema, self.kept)?;
-        let scales = Scales::of(self.schema, self.kept.phony(self.schema));
+        check_links(self.schema, self.facts)?;
+        let scales = Scales::of(self.schema, self.facts.phony(self.schema));
         let (parts, ids) = self.number(&scales);
         let references = self.references(&scales, &ids);
         let mut image = Image::default();
@@ -112,7 +112,7 @@ impl<'a> Builder<'a> {
             dims: vec![none; s.dims.len()],
         };
         for g in 0..s.groups.len() {
-            for t in s.types_in(GroupId(g)).filter(|t| !self.kept.is_nameless(*t)) {
+            for t in s.types_in(GroupId(g)).filter(|t| !self.facts.is_nameless(*t)) {
                 ids.types[t.0] = ObjectId(parts.len());
                 parts.push(Part::Type(t));
             }
@@ -132,7 +132,7 @@ impl<'a> Builder<'a> {
         (parts, ids)
     }
 
-    /// Per dimension: the variables that use it, and as which of their dimensions. Scales do not use scales.
+    /// For each dimension: the variables that use it, and the position in their dimensions. Scales do not use scales.
     fn references(&self, scales: &Scales, ids: &Ids) -> Vec<Vec<(ObjectId, u32)>> {
         let mut all = vec![Vec::new(); self.schema.dims.len()];
         for v in self.schema.var_ids().filter(|v| scales.scale_of[v.0].is_none()) {
@@ -146,7 +146,7 @@ impl<'a> Builder<'a> {
     fn group(&self, id: GroupId, scales: &Scales, ids: &Ids) -> Result<Object<'a>> {
         let s = self.schema;
         let path = s.group_path(id);
-        let links = links(s, id, scales, self.kept).into_iter().map(|(name, lead)| {
+        let links = links(s, id, scales, self.facts).into_iter().map(|(name, lead)| {
             let target = match lead {
                 Lead::Type(t) => ids.types[t.0],
                 Lead::Group(g) => ids.groups[g.0],
@@ -162,7 +162,7 @@ impl<'a> Builder<'a> {
             attrs.push(int_attribute("_nc3_strict", Dataspace::Scalar, &[1]));
         }
         self.user_attributes(&s.group(id).attrs, &path, &RESERVED_GLOBAL, &mut attrs)?;
-        attrs.extend_from_slice(self.kept.hidden(&path));
+        attrs.extend_from_slice(self.facts.hidden(&path));
         if let Some(text) = s.provenance.as_deref().filter(|t| root && !t.is_empty()) {
             attrs.push(text_attribute("_NCProperties", text.as_bytes().to_vec()));
         }
@@ -224,7 +224,7 @@ impl<'a> Builder<'a> {
             attrs.push(int_attribute("_Netcdf4Dimid", Dataspace::Scalar, &[dim.0 as i32]));
         }
         self.user_attributes(&var.attrs, &path, &RESERVED, &mut attrs)?;
-        attrs.extend_from_slice(self.kept.hidden(&path));
+        attrs.extend_from_slice(self.facts.hidden(&path));
         match scales.scale_of[id.0] {
             Some(dim) => attrs.extend(reference_list(&references[dim.0])),
             None if var.dims.iter().all(|d| scales.phony.contains(d)) => {}
@@ -281,12 +281,12 @@ impl<'a> Builder<'a> {
             if out.iter().any(|o| o.name == name) {
                 return Err(refuse("the name is there twice"));
             }
-            out.push(self.kept.attribute(owner, a).map_or_else(|| self.attribute(a), Ok)?);
+            out.push(self.facts.attribute(owner, a).map_or_else(|| self.attribute(a), Ok)?);
         }
         Ok(())
     }
 
-    /// An attribute as netcdf-c stores it: text is one string of fixed length, all else a row.
+    /// An attribute as netcdf-c stores it: text is one string of fixed length, everything else a row.
     fn attribute(&self, a: &model::Attribute) -> Result<Attribute> {
         let name = encode_name(&a.name);
         if let (DType::Atomic(Atomic::Char), Values::Fixed(text)) = (a.dtype, &a.values) {
@@ -320,13 +320,13 @@ fn text_attribute(name: &str, text: Vec<u8>) -> Attribute {
     Attribute { name: encode_name(name), datatype, space: Dataspace::Scalar, data: text.into() }
 }
 
-/// What makes a dataset a dimension scale (HDF5 Dimension Scale Specification).
+/// The attributes of a dimension scale (HDF5 Dimension Scale Specification).
 fn scale_attributes(mut name: Vec<u8>) -> [Attribute; 2] {
     name.push(0);
     [text_attribute("CLASS", b"DIMENSION_SCALE\0".to_vec()), text_attribute("NAME", name)]
 }
 
-/// On a scale: which datasets use it, and as which dimension.
+/// On a scale: the datasets that use it, and as which dimension.
 fn reference_list(users: &[(ObjectId, u32)]) -> Option<Attribute> {
     if users.is_empty() {
         return None;

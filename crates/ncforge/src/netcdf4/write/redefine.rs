@@ -1,4 +1,4 @@
-//! Changes of the description: what may change, and what follows from it.
+//! Changes of the schema: which changes are possible, and their consequences.
 
 use std::collections::HashMap;
 
@@ -11,7 +11,7 @@ use crate::error::{Error, Result};
 use crate::hdf5::fill::FillKind;
 use crate::model::{Fill, GroupId, Schema, VarId};
 
-/// What is left to do for a new variable: a string's fill value goes into the heap.
+/// Completes the state of a new variable: the fill value of strings is stored in the heap.
 pub(super) fn new_state(w: &mut Netcdf4Writer, id: VarId) -> Result<()> {
     let var = w.schema.var(id);
     let state = &w.vars[id.0];
@@ -33,7 +33,7 @@ pub(super) fn new_state(w: &mut Netcdf4Writer, id: VarId) -> Result<()> {
     Ok(())
 }
 
-/// Takes over a new description.
+/// Adopts a new schema.
 pub(super) fn redefine(w: &mut Netcdf4Writer, mut new: Schema) -> Result<()> {
     let old = &w.schema;
     let refuse = |what: String| Err(Error::Invalid(format!("redefinition cannot {what}")));
@@ -97,7 +97,7 @@ pub(super) fn redefine(w: &mut Netcdf4Writer, mut new: Schema) -> Result<()> {
 }
 
 fn take_over(w: &mut Netcdf4Writer, old: &Schema) -> Result<()> {
-    check_links(&w.schema, &w.kept)?;
+    check_links(&w.schema, &w.facts)?;
     let mut fresh = Vec::new();
     for id in w.schema.var_ids() {
         let var = w.schema.var(id);
@@ -120,7 +120,7 @@ fn take_over(w: &mut Netcdf4Writer, old: &Schema) -> Result<()> {
         .chain(groups.map(|g| (old.group_path(g), w.schema.group_path(g))))
         .filter(|(a, b)| a != b)
         .collect();
-    w.kept.rename(&renames);
+    w.facts.rename(&renames);
     for (id, state) in fresh {
         if id.0 < w.vars.len() {
             w.vars[id.0] = state;

@@ -1,4 +1,4 @@
-//! Which object stands for each dimension, and what every object is called: netCDF's dimension scales.
+//! netCDF's dimension scales: the object that represents each dimension, and the stored names of all objects.
 //!
 //! A dimension is the dataset of its coordinate variable (same name, same group, first dimension), or else a
 //! dataset of its own without data. Names follow netcdf-c (libhdf5/nc4hdf.c, hdf5var.c): a variable that is named
@@ -10,7 +10,7 @@ use super::facts::FileFacts;
 use crate::error::{Error, Result};
 use crate::model::{DimId, GroupId, Schema, TypeId, VarId, encode_name};
 
-/// What stands before the name of a variable that is named like a dimension but is not its coordinate.
+/// The prefix of the name of a variable that is named like a dimension but is not its coordinate.
 pub(super) const NON_COORDINATE: &str = "_nc4_non_coord_";
 
 /// The coordinate variable of each dimension.
@@ -19,7 +19,7 @@ pub(super) struct Scales {
     pub(super) coordinate: Vec<Option<VarId>>,
     /// Per variable: the dimension it is the coordinate of.
     pub(super) scale_of: Vec<Option<DimId>>,
-    /// Dimensions that no dataset stands for.
+    /// Dimensions that no dataset represents.
     pub(super) phony: HashSet<DimId>,
 }
 
@@ -47,8 +47,8 @@ impl Scales {
         Scales { coordinate, scale_of, phony }
     }
 
-    /// The dimensions and variables of a group: dimensions without a variable stand before the next coordinate
-    /// variable of a later dimension, so that readers which number dimensions by creation order agree with us.
+    /// The dimensions and variables of a group: dimensions without a variable come before the next coordinate
+    /// variable of a later dimension, so that readers that number dimensions by creation order get the same numbers.
     pub(super) fn members(&self, schema: &Schema, group: GroupId) -> Vec<Member> {
         let mut out = Vec::new();
         let mut written = vec![false; schema.vars.len()];
@@ -66,7 +66,7 @@ impl Scales {
                 }
             }
             let done = wait.is_none();
-            // A coordinate that was written already (defined before an earlier one) is not waited for.
+            // A coordinate that is already in the list (defined before an earlier one) is skipped.
             if wait.is_some_and(|v| written[v.0]) {
                 continue;
             }
@@ -92,14 +92,14 @@ impl Scales {
     }
 }
 
-/// What the links of a group are called and lead to: types, groups, then dimensions and variables.
+/// The names and targets of a group's links: types, groups, then dimensions and variables.
 pub(super) fn links(
     schema: &Schema,
     group: GroupId,
     scales: &Scales,
-    kept: &FileFacts,
+    facts: &FileFacts,
 ) -> Vec<(Vec<u8>, Lead)> {
-    let types = schema.types_in(group).filter(|t| !kept.is_nameless(*t));
+    let types = schema.types_in(group).filter(|t| !facts.is_nameless(*t));
     let types = types.map(|t| (encode_name(&schema.user_type(t).name), Lead::Type(t)));
     let groups = schema.children(group).map(|g| (encode_name(&schema.group(g).name), Lead::Group(g)));
     let members = scales.members(schema, group).into_iter().map(|m| match m {
@@ -109,7 +109,7 @@ pub(super) fn links(
     types.chain(groups).chain(members).collect()
 }
 
-/// What a link leads to.
+/// The target of a link.
 #[derive(Clone, Copy, Debug)]
 pub(super) enum Lead {
     Type(TypeId),
@@ -118,12 +118,12 @@ pub(super) enum Lead {
 }
 
 /// An error when two objects of a group would have the same name, or a name cannot be stored.
-pub(super) fn check_links(schema: &Schema, kept: &FileFacts) -> Result<()> {
-    let scales = Scales::of(schema, kept.phony(schema));
+pub(super) fn check_links(schema: &Schema, facts: &FileFacts) -> Result<()> {
+    let scales = Scales::of(schema, facts.phony(schema));
     let refuse = |what: String| Err(Error::NotRepresentable { format: "netCDF-4", what });
     for g in (0..schema.groups.len()).map(GroupId) {
         let mut seen = HashSet::new();
-        for (name, _) in links(schema, g, &scales, kept) {
+        for (name, _) in links(schema, g, &scales, facts) {
             let shown = String::from_utf8_lossy(&name).into_owned();
             if name.is_empty() || name.contains(&b'/') || name.contains(&0) || name == b"." {
                 return refuse(format!("the name `{shown}`"));
@@ -143,7 +143,7 @@ mod tests {
     use crate::model::{Atomic, Dimension, Format, Variable};
 
     #[test]
-    fn members_keep_both_orders() {
+    fn members_preserve_both_orders() {
         let mut s = Schema::new(Format::Netcdf4);
         for name in ["a", "b", "c", "d"] {
             s.dims.push(Dimension { name: name.into(), group: Schema::ROOT, len: 2, unlimited: false });

@@ -1,8 +1,8 @@
-//! Where in the file new bytes go.
+//! The allocator of space in the file.
 //!
-//! Nothing that the last committed state refers to is ever given out again: what dies becomes free only with
+//! Space to which the last committed state refers is never allocated again: released space becomes free only with
 //! the commit that no longer refers to it. Requests are served first fit, lowest address first, so the same
-//! sequence of requests always gives the same places.
+//! sequence of requests always gives the same offsets.
 
 /// A run of bytes of the file.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
@@ -20,13 +20,13 @@ impl Extent {
 /// The allocator.
 #[derive(Debug)]
 pub(super) struct FileSpace {
-    /// One past the last byte given out.
+    /// One past the last allocated byte.
     end: u64,
     /// Free, sorted by offset, never adjacent.
     free: Vec<Extent>,
     /// Free after the next commit.
     dying: Vec<Extent>,
-    /// Places at or after this byte were given out since the last commit.
+    /// Bytes from this one on were allocated since the last commit.
     committed_end: u64,
 }
 
@@ -36,7 +36,7 @@ impl FileSpace {
         Self { end, free: Vec::new(), dying: Vec::new(), committed_end: end }
     }
 
-    /// One past the last byte given out.
+    /// One past the last allocated byte.
     pub(super) fn end(&self) -> u64 {
         self.end
     }
@@ -46,8 +46,8 @@ impl FileSpace {
         self.take_or_end(len, align, true)
     }
 
-    /// The same where many are taken one after the other: what each leaves empty before it is not given out. None of the next ones would
-    /// fit there, and looking at all of these gaps would take longer with every one.
+    /// The same for many consecutive allocations: the alignment gap before each is not reused. The next ones would not
+    /// fit there, and checking all of these gaps would take longer with every allocation.
     pub(super) fn take_of_many(&mut self, len: u64, align: u64) -> Option<u64> {
         self.take_or_end(len, align, false)
     }
@@ -78,13 +78,13 @@ impl FileSpace {
         Some(at)
     }
 
-    /// Whether a place was given out at the end of the file since the last commit, so that no state on disk
+    /// Whether space was allocated at the end of the file since the last commit, so that no state on disk
     /// refers to it.
     pub(super) fn is_new(&self, offset: u64) -> bool {
         offset >= self.committed_end
     }
 
-    /// Takes back what nothing refers to any more: at once if it is new, else with the next commit.
+    /// Releases space without references: it is free at once if it is new, else after the next commit.
     pub(super) fn release(&mut self, extent: Extent) {
         if extent.len == 0 {
         } else if self.is_new(extent.offset) {
@@ -94,18 +94,18 @@ impl FileSpace {
         }
     }
 
-    /// Whether so many bytes are free somewhere before the end.
+    /// Whether `len` bytes are free somewhere before the end.
     pub(super) fn has_free(&self, len: u64) -> bool {
         self.free.iter().any(|f| f.len >= len)
     }
 
-    /// `len` bytes that end at or before `limit`, from what is free now.
+    /// `len` bytes that end at or before `limit`, from space that is free now.
     pub(super) fn take_below(&mut self, len: u64, align: u64, limit: u64) -> Option<u64> {
         let f = self.free.iter().find(|f| f.offset.next_multiple_of(align) + len <= f.end())?;
         if f.offset.next_multiple_of(align) + len > limit { None } else { self.take(len, align) }
     }
 
-    /// Where the file ends in the state that the next commit makes: what died, and `freed`, are no part of it.
+    /// The end of the file after the next commit: released space, and `freed`, are not part of it.
     pub(super) fn end_after(&self, freed: Option<Extent>) -> u64 {
         let mut gone: Vec<Extent> =
             self.free.iter().chain(&self.dying).copied().chain(freed).filter(|e| e.len > 0).collect();
@@ -136,7 +136,7 @@ impl FileSpace {
         self.committed_end = at;
     }
 
-    /// Free space at the end of the file is no part of it.
+    /// Removes free space at the end of the file.
     fn trim(&mut self) {
         if let Some(last) = self.free.last().copied().filter(|f| f.end() == self.end) {
             self.free.pop();
@@ -144,7 +144,7 @@ impl FileSpace {
         }
     }
 
-    /// Gives back the tail of the last thing given out.
+    /// Releases the tail of the last allocation.
     pub(super) fn shrink_end(&mut self, from: u64, to: u64) -> bool {
         let last = self.end == from && to <= from && self.is_new(to);
         if last {
@@ -153,7 +153,7 @@ impl FileSpace {
         last
     }
 
-    /// The new state is durable: what died before it is free now.
+    /// The new state is durable: space that was released before is free now.
     pub(super) fn commit(&mut self) {
         for e in std::mem::take(&mut self.dying) {
             self.add_free(e);
@@ -179,13 +179,13 @@ mod tests {
     use super::*;
 
     #[test]
-    fn gaps_before_many_are_left_alone() {
+    fn gaps_before_many_allocations_are_not_reused() {
         let mut s = FileSpace::new(100);
         assert_eq!(s.take_of_many(10, 64), Some(128));
         assert_eq!(s.take_of_many(10, 64), Some(192));
         assert_eq!(s.take(5, 1), Some(202));
         s.release(Extent { offset: 128, len: 10 });
-        assert_eq!(s.take_of_many(10, 64), Some(128), "what was given back is used");
+        assert_eq!(s.take_of_many(10, 64), Some(128), "released space is used");
         assert_eq!(s.take_of_many(1, 1 << 62), Some(1 << 62));
         assert_eq!(s.take_of_many(u64::MAX / 2, 1), None);
     }
@@ -226,7 +226,7 @@ mod tests {
         let mut s = FileSpace::new(48);
         let places: Vec<u64> = (0..6).map(|_| s.take(100, 1).unwrap()).collect();
         s.commit();
-        // The tail dies piece by piece, in no order, and with it what held the metadata.
+        // The tail is released piece by piece, in arbitrary order, and with it the space of the metadata.
         for i in [5, 3] {
             s.release(ext(places[i], 100));
         }

@@ -14,7 +14,7 @@ use crate::layout::{ChunkIndex, ChunkRecord, Element, Place, VarLayout};
 use crate::model::{Fill, Filter, Schema, Storage, VarId};
 use crate::select::ChunkGrid;
 
-/// Most bytes of compact data: what fits a header message beside its head.
+/// Most bytes of compact data: those that fit into a header message after its head.
 const MAX_COMPACT: u64 = 65_520;
 
 /// A variable's storage.
@@ -22,28 +22,28 @@ const MAX_COMPACT: u64 = 65_520;
 pub(super) struct VarState {
     /// Type of stored elements.
     pub(super) stored: Datatype,
-    /// Relation of stored elements to those in memory.
+    /// The conversion between stored elements and those in memory.
     pub(super) element: Element,
-    /// The fill value as the file has it.
+    /// The stored fill value.
     pub(super) fill: FillValue,
-    /// One stored element of what was never written.
+    /// One stored element with the fill value.
     pub(super) pattern: Vec<u8>,
-    /// Where the bytes are.
+    /// The location of the bytes.
     pub(super) place: PlaceState,
 }
 
-/// Where a variable's bytes are.
+/// The location of a variable's bytes.
 #[derive(Debug)]
 pub(super) enum PlaceState {
     /// In the metadata.
     Compact(Vec<u8>),
-    /// In one run.
+    /// Contiguous.
     Contiguous {
         /// Its first byte; `None` before the first write.
         offset: Option<u64>,
-        /// What was written.
+        /// The written bytes.
         written: Coverage,
-        /// Whether a state on disk refers to that place.
+        /// Whether a state on disk refers to these bytes.
         committed: bool,
     },
     /// In chunks.
@@ -52,7 +52,7 @@ pub(super) enum PlaceState {
         chunk: Vec<u64>,
         /// The filters, as stored.
         filters: Vec<Filter>,
-        /// The filters, ready to run; or why they cannot.
+        /// The filter chain; or why it cannot be used.
         codecs: Result<CodecChain, String>,
         /// The chunks.
         table: Arc<LiveIndex>,
@@ -68,7 +68,7 @@ impl PlaceState {
     }
 }
 
-/// A chunk table that readers of the dataset see grow.
+/// A chunk table that grows while the dataset is being read.
 #[derive(Debug, Default)]
 pub(super) struct LiveIndex(pub(super) RwLock<ChunkTable>);
 
@@ -97,7 +97,7 @@ impl ChunkIndex for LiveIndex {
 }
 
 impl VarState {
-    /// The state of a new variable. Fill values of string types are set by the caller (they lie in the heap).
+    /// The state of a new variable. Fill values of string types are set by the caller (they are stored in the heap).
     pub(super) fn new(schema: &Schema, id: VarId) -> Result<Self> {
         let var = schema.var(id);
         let path = schema.var_path(id);
@@ -133,8 +133,8 @@ impl VarState {
             }
         };
         let fill = match var.fill {
-            // Where nothing is filled, HDF5 hands out what its memory holds: for strings and rows that would be pointers into
-            // nowhere, so it refuses to create such a dataset, and netCDF-C fills these types whatever it is asked.
+            // Without filling, HDF5 returns uninitialised memory: for strings and rows these would be invalid pointers,
+            // so it refuses to create such a dataset, and netCDF-C always fills these types.
             Fill::None if element.heap => FillValue { alloc_time, write_time: 2, value: FillKind::Default },
             Fill::None => FillValue { alloc_time, write_time: 1, value: FillKind::Default },
             Fill::Default => FillValue { alloc_time, write_time: 2, value: FillKind::User(pattern.clone()) },
@@ -156,7 +156,7 @@ impl VarState {
         }
     }
 
-    /// The engine's view.
+    /// The layout for the engine.
     pub(super) fn layout(&self, name: String, shape: Vec<u64>) -> VarLayout {
         let place = match &self.place {
             PlaceState::Compact(bytes) => Place::Inline(bytes.as_slice().into()),
@@ -206,7 +206,7 @@ fn check_chunks(schema: &Schema, id: VarId, chunks: &[u64], element: u32) -> Res
     }
 }
 
-/// Filters that take the element's size get it where it is missing (HDF5 stores it with shuffle).
+/// Adds the element's size to filters that need it, if it is missing (HDF5 stores it with shuffle).
 fn complete(filters: &[Filter], element: u32) -> Vec<Filter> {
     let mut filters = filters.to_vec();
     for f in &mut filters {
@@ -217,7 +217,7 @@ fn complete(filters: &[Filter], element: u32) -> Vec<Filter> {
     filters
 }
 
-/// One stored element of what unwritten values read as.
+/// One stored element with the fill value.
 fn fill_pattern(schema: &Schema, id: VarId, stored: &Datatype, element: &Element) -> Result<Vec<u8>> {
     let var = schema.var(id);
     if element.heap || var.fill == Fill::None {

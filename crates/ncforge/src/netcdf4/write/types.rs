@@ -69,7 +69,7 @@ pub(super) fn stored_type(schema: &Schema, dtype: DType, order: ByteOrder) -> Re
             Ok(Datatype { size: base.size, class: Class::Enum { base, members } })
         }
         UserKind::Compound { size, fields } => {
-            // Strings take more room in the file (16 bytes) than in memory (8): what follows moves on.
+            // Strings take more space in the file (16 bytes) than in memory (8): later fields are shifted.
             let mut moved = 0;
             let mut members = Vec::with_capacity(fields.len());
             for f in fields {
@@ -112,7 +112,7 @@ fn enum_value(base: Atomic, value: i128, order: ByteOrder) -> Option<Vec<u8>> {
     Some(bytes)
 }
 
-/// How stored elements of a type relate to those in memory.
+/// The conversion between stored elements of a type and those in memory.
 pub(super) fn element(schema: &Schema, dtype: DType, stored: &Datatype, endian: Endian) -> Element {
     element_of(schema, dtype, endian).unwrap_or(Element {
         size: stored.size as usize,
@@ -121,7 +121,7 @@ pub(super) fn element(schema: &Schema, dtype: DType, stored: &Datatype, endian: 
     })
 }
 
-/// Turns fixed-size elements from memory form to stored form, or back.
+/// Converts fixed-size elements from native to stored form, or back.
 pub(super) fn reorder(element: &Element, bytes: &mut [u8]) {
     match &element.order {
         Order::Keep => {}

@@ -1,8 +1,8 @@
 //! Opening an existing file for changes.
 //!
-//! Everything the file describes is read, and where its data lies; the next commit writes the description anew
-//! (see [`super`]), and data stays where it is. So a file can be opened only if all of it can be written again:
-//! what netCDF cannot see, or this writer cannot say, is an error that names it.
+//! All metadata of the file are read; the next commit rewrites them (see [`super`]), and data stay in place. So a file can
+//! be opened only if all of it can be written again: an object that the netCDF data model cannot describe, or this writer
+//! cannot write, is an error that names it.
 
 mod collections;
 mod forms;
@@ -33,9 +33,9 @@ use crate::netcdf4::read::scan::{self, Found};
 use crate::select::ChunkGrid;
 use crate::store::{ReadStore, WriteStore};
 
-/// Most bytes of metadata that are compared to find out whether they are this writer's own.
+/// Most bytes of metadata that are compared to find out whether this writer wrote them.
 const MOST_COMPARED: u64 = 256 << 20;
-/// Hidden attributes of datasets and of the root that every commit makes anew.
+/// Hidden attributes of datasets and of the root that every commit creates again.
 const REMADE: [&[u8]; 6] = [
     b"DIMENSION_LIST",
     b"REFERENCE_LIST",
@@ -48,8 +48,8 @@ const REMADE: [&[u8]; 6] = [
 /// Opens a netCDF-4 file for changes: written by ncforge, netCDF-C, h5netcdf or h5py.
 ///
 /// The first [`ContainerMut::sync`] after a change replaces the superblock by one of version 2, and chunk indexes
-/// of any kind by version 1 B-trees, which every library reads. What cannot be written again (virtual datasets,
-/// external files, references, objects with two names, …) makes this an error that names it.
+/// of any kind by version 1 B-trees, which every library reads. Objects that cannot be written again (virtual datasets,
+/// external files, references, objects with two names, …) are an error that names them.
 ///
 /// ```no_run
 /// use std::{path::Path, sync::Arc};
@@ -96,7 +96,7 @@ pub fn open_mut(store: Arc<dyn WriteStore>) -> Result<Box<dyn ContainerMut>> {
     if let Some(why) = obstacle(&file, &found, &container)? {
         return Err(refuse(why));
     }
-    let kept = kept(&file, &found, &container)?;
+    let facts = file_facts(&file, &found, &container)?;
     let mut vars = Vec::with_capacity(schema.vars.len());
     for id in schema.var_ids() {
         vars.push(state(&file, &container, &schema, id)?.map_err(refuse)?);
@@ -109,7 +109,7 @@ pub fn open_mut(store: Arc<dyn WriteStore>) -> Result<Box<dyn ContainerMut>> {
         read_store,
         schema,
         vars,
-        kept,
+        facts,
         space: FileSpace::new(end),
         alignment: None,
         reserved: 0,
@@ -126,7 +126,7 @@ pub fn open_mut(store: Arc<dyn WriteStore>) -> Result<Box<dyn ContainerMut>> {
     Ok(Box::new(writer))
 }
 
-/// Why the file cannot be written again from its schema: every object must be in it, under one name.
+/// The reason why the file cannot be written again from its schema: every object must be in it, under one name.
 fn obstacle(file: &File, found: &Found, container: &read::Netcdf4File) -> Result<Option<String>> {
     let schema = container.schema();
     let objects = container.objects();
@@ -167,39 +167,39 @@ fn obstacle(file: &File, found: &Found, container: &read::Netcdf4File) -> Result
     Ok(None)
 }
 
-/// What the file says in its own way.
-fn kept(file: &File, found: &Found, container: &read::Netcdf4File) -> Result<FileFacts> {
+/// The properties of the file that netcdf-c would store differently.
+fn file_facts(file: &File, found: &Found, container: &read::Netcdf4File) -> Result<FileFacts> {
     let schema = container.schema();
     let objects = container.objects();
-    let mut kept = FileFacts::new(schema.vars.len());
+    let mut facts = FileFacts::new(schema.vars.len());
     for (i, address) in objects.types.iter().enumerate() {
         if address.is_none() {
-            kept.insert_nameless(TypeId(i));
+            facts.insert_nameless(TypeId(i));
         }
     }
     for (i, scale) in objects.scales.iter().enumerate() {
         if scale.is_none() {
-            kept.insert_phony(DimId(i), &schema.dims[i].name);
+            facts.insert_phony(DimId(i), &schema.dims[i].name);
         }
     }
     for (g, f) in found.groups.iter().enumerate() {
         let owner = schema.group_path(GroupId(g));
         let stored = file.attributes(&file.object(f.address)?)?;
-        forms::keep(file, &owner, &schema.groups[g].attrs, &stored, &REMADE, &mut kept)?;
+        forms::keep(file, &owner, &schema.groups[g].attrs, &stored, &REMADE, &mut facts)?;
     }
     let scales: HashSet<u64> = objects.scales.iter().copied().flatten().collect();
     for id in schema.var_ids() {
         let address = objects.vars[id.0];
         let scale = scales.contains(&address);
-        // `CLASS` and `NAME` of scales are made anew; other conventions use the same names.
+        // `CLASS` and `NAME` of scales are created again; other conventions use the same names.
         let mut remade = REMADE.to_vec();
         if scale {
             remade.extend([&b"CLASS"[..], b"NAME"]);
         }
         let stored = file.attributes(&file.object(address)?)?;
-        forms::keep(file, &schema.var_path(id), &schema.var(id).attrs, &stored, &remade, &mut kept)?;
+        forms::keep(file, &schema.var_path(id), &schema.var(id).attrs, &stored, &remade, &mut facts)?;
     }
-    Ok(kept)
+    Ok(facts)
 }
 
 /// The state of an existing variable; or why it cannot be written again.
@@ -229,7 +229,7 @@ fn state(
             table: LiveIndex::new(table(&**index, shape, chunk)?),
         },
         Place::Unsupported(why) => match &dataset.layout {
-            // A filter that is not known: its chunks can stay as they are.
+            // An unknown filter: its chunks need not be changed.
             Layout::Chunked(c) if !dataset.external => PlaceState::Chunked {
                 chunk: c.chunk.clone(),
                 filters: dataset.filters.clone(),
@@ -257,12 +257,12 @@ fn table(index: &dyn ChunkIndex, shape: &[u64], chunk: &[u64]) -> Result<ChunkTa
     Ok(table)
 }
 
-/// The committed metadata, if it is exactly what this writer would write in its place: then it was, and its
+/// The committed metadata, if they are exactly those that this writer would write: then it did, and their
 /// extent is known.
 fn own_block(writer: &Netcdf4Writer, root: u64) -> Result<Option<Extent>> {
     let chunks = live_chunks(&writer.vars);
-    let (schema, vars, kept) = (&writer.schema, &writer.vars, &writer.kept);
-    let image = Builder { schema, vars, chunks: &chunks, kept }.build()?;
+    let (schema, vars, facts) = (&writer.schema, &writer.vars, &writer.facts);
+    let image = Builder { schema, vars, chunks: &chunks, facts }.build()?;
     let size = image.size()?;
     let store = &writer.store;
     if size > MOST_COMPARED || root.checked_add(size).is_none_or(|end| end > store.len()) {

@@ -1,4 +1,4 @@
-//! Values in stored form: bytes, and for strings and ragged rows what those bytes refer to.
+//! Values in stored form: bytes, and for strings and ragged rows the objects to which those bytes refer.
 
 use super::types::reorder;
 use crate::error::{Error, Result};
@@ -58,12 +58,12 @@ impl Encoder<'_> {
                 refer(blob, at, s.len(), Blob::from(s.clone()))
             }
             (Value::String(s), Class::String { .. }) => {
-                // Text of fixed length, which netCDF shows as strings: padded with NULs, cut at its room.
+                // Text of fixed length, which netCDF shows as strings: padded with NULs, an error if it is too long.
                 let s = s.as_deref().unwrap_or_default();
-                let room = stored.size as usize;
-                if s.len() > room {
+                let size = stored.size as usize;
+                if s.len() > size {
                     return Err(Error::Length(format!(
-                        "a string of {} bytes does not fit the {room} bytes that the file has for it",
+                        "a string of {} bytes does not fit the {size} bytes that the file has for it",
                         s.len()
                     )));
                 }

@@ -1,4 +1,4 @@
-//! One block: from its bytes to what is stored, and back.
+//! One block: encoding and decoding.
 
 use std::cell::RefCell;
 
@@ -10,9 +10,9 @@ use crate::error::{Error, Result};
 /// A block ready to be stored.
 #[derive(Debug)]
 pub(super) struct Encoded {
-    /// Everything but the place.
+    /// The entry without the location.
     pub(super) entry: Entry,
-    /// Nothing for a block that is all in its entry.
+    /// Empty for a block that is stored in its entry.
     pub(super) bytes: Vec<u8>,
 }
 
@@ -27,10 +27,10 @@ thread_local! {
     static BUFFERS: RefCell<Buffers> = RefCell::default();
 }
 
-/// The eight bytes of which a block consists, over and over, if it does.
+/// The eight bytes of which a block is a repetition, if it is one.
 fn pattern(block: &[u8]) -> Option<[u8; 8]> {
     let first = *block.first_chunk::<8>()?;
-    // Each eight bytes equal those before them.
+    // All groups of eight bytes equal those before them.
     (block[8..] == block[..block.len() - 8]).then_some(first)
 }
 
@@ -39,7 +39,7 @@ pub(super) fn is_trivial(block: &[u8]) -> bool {
     pattern(block).is_some()
 }
 
-/// Encodes a block; elements of `width` bytes are taken apart first if that is more than 1.
+/// Encodes a block; elements of `width` bytes are split into planes first if that is more than 1.
 pub(super) fn encode(block: &[u8], width: u16, codec: Codec) -> Result<Encoded> {
     if let Some(pattern) = pattern(block) {
         let entry = if pattern == [0; 8] {
@@ -50,31 +50,31 @@ pub(super) fn encode(block: &[u8], width: u16, codec: Codec) -> Result<Encoded> 
         return Ok(Encoded { entry, bytes: Vec::new() });
     }
     BUFFERS.with(|cell| {
-        let room = &mut *cell.borrow_mut();
+        let buffers = &mut *cell.borrow_mut();
         let src = if width > 1 {
-            room.planes.resize(block.len(), 0);
-            take_apart(block, &mut room.planes, usize::from(width));
-            &room.planes[..]
+            buffers.planes.resize(block.len(), 0);
+            split_planes(block, &mut buffers.planes, usize::from(width));
+            &buffers.planes[..]
         } else {
             block
         };
         let (kind, n) = match codec {
             Codec::Deflate(level) => {
                 let planes = if matches!(width, 2 | 4 | 8) { usize::from(width) } else { 1 };
-                (Kind::Deflate, deflate::encode(src, level, planes, &mut room.out)?)
+                (Kind::Deflate, deflate::encode(src, level, planes, &mut buffers.out)?)
             }
-            Codec::Zstd(level) => (Kind::Zstd, zstd::encode_quick_to_decode(src, level, &mut room.out)?),
+            Codec::Zstd(level) => (Kind::Zstd, zstd::encode_quick_to_decode(src, level, &mut buffers.out)?),
             Codec::Lz4 => {
                 let bound = lz4_flex::block::get_maximum_output_size(src.len());
-                if room.out.len() < bound {
-                    room.out.resize(bound, 0);
+                if buffers.out.len() < bound {
+                    buffers.out.resize(bound, 0);
                 }
-                let n = lz4_flex::block::compress_into(src, &mut room.out);
+                let n = lz4_flex::block::compress_into(src, &mut buffers.out);
                 (Kind::Lz4, n.map_err(|e| Error::Internal(format!("lz4: {e}")))?)
             }
         };
         let (kind, width, bytes) = if n < block.len() {
-            (kind, if width > 1 { width } else { 0 }, room.out[..n].to_vec())
+            (kind, if width > 1 { width } else { 0 }, buffers.out[..n].to_vec())
         } else {
             (Kind::Raw, 0, block.to_vec())
         };
@@ -83,7 +83,7 @@ pub(super) fn encode(block: &[u8], width: u16, codec: Codec) -> Result<Encoded> 
     })
 }
 
-/// Decodes what is stored of a block, whose checksum was verified, into all of `out`. The error is a sentence.
+/// Decodes the stored bytes of a block, whose checksum was verified, into all of `out`. The error is a sentence.
 pub(super) fn decode(entry: &Entry, stored: &[u8], out: &mut [u8]) -> Result<(), String> {
     match entry.kind {
         Kind::Zero => out.fill(0),
@@ -93,10 +93,10 @@ pub(super) fn decode(entry: &Entry, stored: &[u8], out: &mut [u8]) -> Result<(),
         Kind::Raw => return Err(format!("{} bytes stand where {} belong", stored.len(), out.len())),
         Kind::Deflate | Kind::Zstd | Kind::Lz4 if entry.width > 1 => {
             return BUFFERS.with(|cell| {
-                let room = &mut *cell.borrow_mut();
-                room.planes.resize(out.len(), 0);
-                decompress(entry.kind, stored, &mut room.planes)?;
-                put_together(&room.planes, out, usize::from(entry.width), &mut room.out);
+                let buffers = &mut *cell.borrow_mut();
+                buffers.planes.resize(out.len(), 0);
+                decompress(entry.kind, stored, &mut buffers.planes)?;
+                join_planes(&buffers.planes, out, usize::from(entry.width), &mut buffers.out);
                 Ok(())
             });
         }
@@ -114,7 +114,7 @@ fn decompress(kind: Kind, stored: &[u8], out: &mut [u8]) -> Result<(), String> {
     if n == out.len() { Ok(()) } else { Err(format!("{n} bytes come out where {} belong", out.len())) }
 }
 
-/// Fills `out` with eight bytes over and over, as they stand from byte `at` of a block on.
+/// Fills `out` with repetitions of eight bytes, as they are from byte `at` of a block on.
 pub(super) fn fill(pattern: &[u8; 8], at: usize, out: &mut [u8]) {
     let mut turned = *pattern;
     turned.rotate_left(at % 8);
@@ -123,13 +123,13 @@ pub(super) fn fill(pattern: &[u8; 8], at: usize, out: &mut [u8]) {
     }
 }
 
-/// Records of more bytes than this are taken apart column by column: see [`take_apart`].
+/// Records of more bytes than this are split column by column: see [`split_planes`].
 const COLUMNS_FROM: usize = 12;
 
-/// Elements of `width` bytes into planes: the first bytes of all, the second ones, … The same as
-/// [`kernels::shuffle`]. Elements of many bytes are records: columns of four bytes are gathered, and those
-/// taken apart, which is several times faster than byte by byte.
-fn take_apart(src: &[u8], dst: &mut [u8], width: usize) {
+/// Splits elements of `width` bytes into planes: the first bytes of all, the second ones, … The same as
+/// [`kernels::shuffle`]. Elements of many bytes are records: columns of four bytes are gathered, and these are
+/// split, which is several times faster than byte by byte.
+fn split_planes(src: &[u8], dst: &mut [u8], width: usize) {
     let n = src.len() / width;
     if width < COLUMNS_FROM || !width.is_multiple_of(4) || n < 2 {
         return kernels::shuffle(src, dst, width);
@@ -145,16 +145,16 @@ fn take_apart(src: &[u8], dst: &mut [u8], width: usize) {
     dst[n * width..].copy_from_slice(tail);
 }
 
-/// Undoes [`take_apart`]; `room` is a buffer of any contents.
-fn put_together(src: &[u8], dst: &mut [u8], width: usize, room: &mut Vec<u8>) {
+/// The inverse of [`split_planes`]; `buffer` has arbitrary contents.
+fn join_planes(src: &[u8], dst: &mut [u8], width: usize, buffer: &mut Vec<u8>) {
     let n = src.len() / width;
     if width < COLUMNS_FROM || !width.is_multiple_of(4) || n < 2 {
         return kernels::unshuffle(src, dst, width);
     }
-    if room.len() < n * 4 {
-        room.resize(n * 4, 0);
+    if buffer.len() < n * 4 {
+        buffer.resize(n * 4, 0);
     }
-    let column = &mut room[..n * 4];
+    let column = &mut buffer[..n * 4];
     let (whole, tail) = dst.split_at_mut(n * width);
     for (c, planes) in src[..n * width].chunks_exact(n * 4).enumerate() {
         kernels::unshuffle(planes, column, 4);
@@ -199,7 +199,7 @@ mod tests {
         let src: Vec<u8> = (0..4096u32).map(|i| (i * i / 7) as u8).collect();
         for width in [12, 16, 116, 124, 128, 2048, 4096, 10_000] {
             let (mut a, mut b) = (vec![0; 4096], vec![0; 4096]);
-            take_apart(&src, &mut a, width);
+            split_planes(&src, &mut a, width);
             kernels::shuffle(&src, &mut b, width);
             assert_eq!(a, b, "{width}");
         }

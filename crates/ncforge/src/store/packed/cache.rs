@@ -1,7 +1,7 @@
-//! Decoded blocks, kept under one budget for all packed files that share the cache.
+//! A cache of decoded blocks with one budget for all packed files that share it.
 //!
-//! A block is known by where it is stored. Live bytes are never overwritten, so what is kept is never out of date.
-//! Victims are drawn at random: a scan over more blocks than fit finds its share of them again, where
+//! The key of a block is where it is stored. Live bytes are never overwritten, so cached blocks are never out of date.
+//! Blocks to evict are chosen at random: a repeated scan over more blocks than fit finds some of them again, whereas
 //! least-recently-used would find none.
 
 use std::collections::HashSet;
@@ -30,11 +30,11 @@ pub struct BlockCache {
 
 #[derive(Debug, Default)]
 struct Shard {
-    /// A look-up is most of what a small read costs, and std's hash was most of that. Keys are made of slots and
-    /// checksums; somebody who chose them to collide would slow down his own file.
+    /// A lookup is most of the cost of a small read, and std's hash was most of that. Keys consist of slots and
+    /// checksums; an attacker who chose colliding ones would only slow down reads of that file.
     blocks: FxHashMap<Key, (usize, Arc<[u8]>)>,
     order: Vec<Key>,
-    /// State of the lottery.
+    /// State of the random generator.
     seed: u64,
 }
 
@@ -53,7 +53,7 @@ impl Shard {
         if self.order.is_empty() {
             return 0;
         }
-        // Any generator does; this is Steele's SplitMix64.
+        // Any generator is sufficient; this is Steele's SplitMix64.
         self.seed = self.seed.wrapping_add(0x9E37_79B9_7F4A_7C15);
         let mut z = self.seed;
         z = (z ^ (z >> 30)).wrapping_mul(0xBF58_476D_1CE4_E5B9);
@@ -67,7 +67,7 @@ fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
 }
 
 impl BlockCache {
-    /// A cache of at most so many bytes of decoded blocks.
+    /// A cache of at most `limit` bytes of decoded blocks.
     pub fn new(limit: u64) -> Self {
         BlockCache {
             shards: std::array::from_fn(|_| Mutex::default()),
@@ -79,22 +79,22 @@ impl BlockCache {
         }
     }
 
-    /// Bytes of the blocks that are kept now.
+    /// Bytes of the blocks that are cached now.
     pub fn bytes(&self) -> u64 {
         self.bytes.load(Ordering::Relaxed)
     }
 
-    /// Bytes that it may keep.
+    /// The largest number of bytes in the cache.
     pub fn limit(&self) -> u64 {
         self.limit
     }
 
-    /// Blocks that were found decoded, and blocks that were not, since the cache was made.
+    /// Hits and misses since the cache was created.
     pub fn hits_and_misses(&self) -> (u64, u64) {
         (self.hits.load(Ordering::Relaxed), self.misses.load(Ordering::Relaxed))
     }
 
-    /// Lets go of everything.
+    /// Evicts everything.
     pub fn clear(&self) {
         for shard in &self.shards {
             let mut shard = lock(shard);
@@ -116,7 +116,7 @@ impl BlockCache {
         found
     }
 
-    /// Whether a block is there, or being decoded in the background.
+    /// Whether a block is cached, or being decoded in the background.
     pub(super) fn has(&self, key: &Key) -> bool {
         lock(self.shard(key)).blocks.contains_key(key) || lock(&self.coming).contains(key)
     }
@@ -137,7 +137,7 @@ impl BlockCache {
             now = self.bytes.fetch_sub(freed, Ordering::Relaxed) - freed;
         }
         if now > self.limit {
-            // Others hold it all: one of theirs goes, some time.
+            // Other shards use the whole budget: one of their blocks is evicted later.
             self.bytes.fetch_sub(len, Ordering::Relaxed);
             drop(shard);
             self.remove_from_fullest();
@@ -156,7 +156,7 @@ impl BlockCache {
         }
     }
 
-    /// Lets go of one store's blocks.
+    /// Evicts the blocks of one store.
     pub(super) fn forget(&self, store: u64) {
         for shard in &self.shards {
             let mut shard = lock(shard);
@@ -186,7 +186,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn the_budget_holds_and_a_scan_finds_its_share() {
+    fn the_budget_is_respected_and_a_scan_has_hits() {
         let cache = BlockCache::new(64 * 100);
         for round in 0..20 {
             for slot in 0..128u64 {

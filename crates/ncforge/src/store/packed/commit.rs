@@ -1,11 +1,11 @@
-//! Commits: everything new is made durable, then the root that knows of it.
+//! Commits: all changes are made durable, then the root that refers to them.
 //!
-//! What is on disk at any moment: the last root and all that it needs, since nothing of that is overwritten; and
-//! beside it what the next root will need, in any state, and perhaps that root. It is written to the other place, in
-//! two sectors of their own. The first copy and all that it leads to are waited for in one go: that is all the
-//! waiting there is. The second copy is written then. So a root that stands there twice is vouched for; one that
-//! stands there once is believed when everything that it leads to is whole (see [`super::open`]). And one damaged
-//! byte does not take the newest state away.
+//! At any moment, the disk contains the last root and everything reachable from it, because none of it is overwritten;
+//! and the data of the next root, in any state, and possibly that root. The next root is written to the other place, in
+//! two sectors of its own. One sync covers the first copy and everything reachable from it: there is no other
+//! wait. Then the second copy is written. A root with two complete copies is therefore valid; one with a single
+//! complete copy is valid if everything reachable from it is intact (see [`super::open`]). And one damaged
+//! byte does not destroy the newest state.
 
 use std::collections::HashMap;
 use std::sync::atomic::Ordering;
@@ -17,10 +17,10 @@ use super::write::{parts, write_joined};
 use super::{Core, PackedStore, Tx};
 use crate::error::{Error, Result};
 
-/// The free end of a file is cut off if that saves this much, and an eighth of the file.
+/// The free end of a file is truncated if that saves this much, and an eighth of the file.
 const CUT_FROM: u64 = 64 << 10;
 
-/// Index pages get their places and wait to be written.
+/// Allocates slots for index pages, which are written later.
 struct PageSink<'a>(&'a mut Tx);
 
 impl Sink for PageSink<'_> {
@@ -34,7 +34,7 @@ impl Sink for PageSink<'_> {
     }
 }
 
-/// A place for bytes of the index.
+/// Allocates slots for bytes of the index.
 fn place(tx: &mut Tx, kind: Kind, bytes: Vec<u8>) -> Entry {
     let crc = crc32c::crc32c(&bytes);
     let len = bytes.len() as u32;
@@ -68,7 +68,7 @@ impl PackedStore {
         let (entry, inline) =
             if inline { (Entry::default(), map) } else { (place(tx, Kind::Raw, map), Vec::new()) };
         tx.map = entry;
-        // After a failed attempt these are its pages too, as far as they are still needed.
+        // After a failed attempt, these include its pages, as far as they are still needed.
         let writes = tx.pages.iter().map(|(slot, bytes)| (*slot, &bytes[..])).collect();
         write_joined(self.sink()?, writes)?;
         tx.pages.clear();
@@ -85,7 +85,7 @@ impl PackedStore {
             counts,
             inline,
         };
-        // From here on an error leaves it open which root the disk holds.
+        // From here on, an error leaves it undefined which root is on disk.
         if let Err(e) = self.write_root(&root) {
             self.poisoned.store(true, Ordering::Relaxed);
             return Err(e);
@@ -98,8 +98,8 @@ impl PackedStore {
         self.cut_end(core)
     }
 
-    /// Writes the root: a first copy, which is waited for together with all that it leads to, then the second one,
-    /// which says that the wait is over.
+    /// Writes the root: a first copy, which is synced together with everything reachable from it, then the second one,
+    /// which marks the end of the sync.
     fn write_root(&self, root: &Root) -> Result<()> {
         let bytes = root.emit();
         let place = ROOT_PLACES[(root.sequence % 2) as usize];
@@ -109,7 +109,7 @@ impl PackedStore {
         self.check_root(&bytes, place)
     }
 
-    /// An error unless both copies of the root stand where readers look for them.
+    /// An error unless both copies of the root are where readers expect them.
     fn check_root(&self, root: &[u8], place: u64) -> Result<()> {
         for at in [place, place + ROOT as u64] {
             if self.backing.read_vec(at, root.len() as u64)? != root {
@@ -121,13 +121,13 @@ impl PackedStore {
         Ok(())
     }
 
-    /// What earlier commits freed is available if nobody reads it.
+    /// Makes slots available that earlier commits freed, if no reader uses them.
     pub(super) fn recycle(&self, core: &mut Core) {
         let (_, tx) = parts(core);
         tx.space.recycle(|sequence| ranges::is_read(&*self.backing, sequence));
     }
 
-    /// Gives the free end of the file back to the file system, if it is worth it.
+    /// Truncates the free end of the file, if it is large enough.
     fn cut_end(&self, core: &mut Core) -> Result<()> {
         let (_, tx) = parts(core);
         let end = tx.space.end() * SLOT;
@@ -139,10 +139,10 @@ impl PackedStore {
         Ok(())
     }
 
-    /// Trees that no window shows any more are dropped, and the others numbered anew. Nothing is dirty.
+    /// Removes trees that no window maps any more, and renumbers the others. There must be no changed blocks.
     fn drop_unused(&self, core: &mut Core) -> Result<()> {
         let used = core.map.used(core.trees.len());
-        if core.beside.is_some() || used.iter().all(|&u| u) {
+        if core.replacement.is_some() || used.iter().all(|&u| u) {
             return Ok(());
         }
         let mut gone = Vec::new();
@@ -171,7 +171,7 @@ impl PackedStore {
         Ok(())
     }
 
-    /// Everything that a tree has stored.
+    /// All entries of a tree.
     pub(super) fn collect(&self, tree: &Tree, out: &mut Vec<Entry>) -> Result<()> {
         let fetch = super::read::Fetch { backing: &*self.backing };
         tree.visit(&fetch, &mut |_, entry| {

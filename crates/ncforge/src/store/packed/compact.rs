@@ -1,4 +1,4 @@
-//! Compacting: everything live, in the order of the image, into another file. Nothing is decoded.
+//! Compacting: all live blocks are copied, in the order of the image, into another file. Nothing is decoded.
 
 use std::sync::Arc;
 
@@ -14,8 +14,8 @@ use crate::store::WriteStore;
 const GATHERED: usize = 4 << 20;
 
 impl PackedStore {
-    /// Writes the state that is open to an empty file, without the space that nothing uses. Stored bytes are
-    /// checked and moved as they are. `progress` is called with the bytes that were moved.
+    /// Writes the open state to an empty file, without unused space. Stored bytes are
+    /// checked and copied without decoding. `progress` is called with the number of bytes that were copied.
     pub fn compact_into(
         &self,
         backing: Arc<dyn WriteStore>,

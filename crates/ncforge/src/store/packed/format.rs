@@ -13,23 +13,23 @@ pub(crate) const MAGIC: [u8; 8] = *b"\x89NCZ\r\n\x1a\n";
 const VERSION_PLAIN: u16 = 1;
 /// The version of files with tables, the newest that this code reads.
 const VERSION_TABLES: u16 = 2;
-/// Space is given out in slots of this many bytes.
+/// Space is allocated in slots of this many bytes.
 pub(super) const SLOT: u64 = 512;
 /// Bytes of a root.
 pub(super) const ROOT: usize = 512;
-/// Byte offsets of the two places for roots. A place holds two copies, one behind the other; the places are 4 KiB
-/// apart, so that a disk that loses a sector of that size loses one of them.
+/// Byte offsets of the two places for roots. A place has two copies, one after the other; the places are 4 KiB
+/// apart, so that the loss of a sector of that size destroys only one of them.
 pub(super) const ROOT_PLACES: [u64; 2] = [0, 4096];
 /// Bytes of an entry.
 pub(super) const ENTRY: usize = 16;
 /// Entries of an index page, at most.
 pub(super) const FANOUT: u64 = 255;
-/// Bytes of an index page in front of its entries.
+/// Bytes of an index page before its entries.
 const PAGE_HEADER: usize = 16;
 const PAGE_MAGIC: [u8; 4] = *b"NCZP";
-/// Index pages above each other, at most: more blocks than this addresses do not fit a file.
+/// The largest height of a tree: it addresses more blocks than fit into a file.
 pub(super) const MAX_HEIGHT: u8 = 7;
-/// Windows, trees, tables or columns, at most.
+/// The largest number of windows, trees, tables or columns.
 pub(super) const MAX_PARTS: usize = 1 << 16;
 
 /// How the bytes of a block are stored.
@@ -38,9 +38,9 @@ pub(super) enum Kind {
     /// Nothing is stored: zeros.
     #[default]
     Zero,
-    /// Eight bytes, over and over; they stand in the entry.
+    /// A repetition of eight bytes, which are stored in the entry.
     Pattern([u8; 8]),
-    /// As they are.
+    /// Uncompressed.
     Raw,
     /// A zlib stream.
     Deflate,
@@ -60,7 +60,7 @@ pub(super) struct Entry {
     pub(super) slot: u64,
     /// Bytes stored.
     pub(super) len: u32,
-    /// Elements of this many bytes were taken apart into planes before they were compressed; 0: were not.
+    /// Elements of this many bytes were split into planes before they were compressed; 0: they were not.
     pub(super) width: u16,
     /// CRC-32C of the stored bytes; of the pattern for one.
     pub(super) crc: u32,
@@ -135,20 +135,20 @@ impl Entry {
     }
 }
 
-/// All that one commit wrote into a root.
+/// The contents of a root.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) struct Root {
     pub(super) sequence: u64,
     /// log2 of the block size.
     pub(super) shift: u8,
-    /// Codec and level for blocks to come, in the form of [`super::Codec`].
+    /// Codec and level for new blocks, in the form of [`super::Codec`].
     pub(super) codec: u8,
     pub(super) level: i32,
     /// Bytes of the image.
     pub(super) len: u64,
     /// One past the last slot in use.
     pub(super) end: u64,
-    /// Where the map is stored; nothing if it stands in the root itself.
+    /// Where the map is stored; empty if it is in the root itself.
     pub(super) map: Entry,
     pub(super) counts: Counts,
     /// The map, if it fits.
@@ -179,7 +179,7 @@ impl Root {
         b.try_into().expect("a root has its size")
     }
 
-    /// `None` for bytes that are no whole root. The error is for a root of another version: a sentence.
+    /// `None` for bytes that are not a complete root. The error is a sentence, for a root of another version.
     pub(super) fn parse(bytes: &[u8; ROOT]) -> Result<Option<Self>, String> {
         let (body, crc) = bytes.split_at(ROOT - 4);
         if body[..8] != MAGIC || crc32c::crc32c(body).to_le_bytes() != crc {
@@ -225,7 +225,7 @@ impl Root {
     }
 }
 
-/// Bytes of an index page with so many entries.
+/// Bytes of an index page with this number of entries.
 pub(super) fn page_len(entries: usize) -> usize {
     PAGE_HEADER + entries * ENTRY
 }
@@ -243,7 +243,7 @@ pub(super) fn emit_page(level: u8, first: u64, entries: &[Entry]) -> Vec<u8> {
     out
 }
 
-/// Parses an index page that should stand at `level` and begin with block `first`. The error is a sentence.
+/// Parses an index page that should be at `level` and begin with block `first`. The error is a sentence.
 pub(super) fn parse_page(bytes: &[u8], level: u8, first: u64) -> Result<Vec<Entry>, String> {
     let Some((head, rest)) = bytes.split_first_chunk::<PAGE_HEADER>() else {
         return Err("an index page is cut short".into());
@@ -262,7 +262,7 @@ pub(super) fn parse_page(bytes: &[u8], level: u8, first: u64) -> Result<Vec<Entr
     right.then_some(entries).ok_or_else(|| "an index page mixes blocks and pages".into())
 }
 
-/// Whether no file can have bytes where an entry says that they are: on a root, or beyond all offsets.
+/// Whether the location of an entry is not possible: it overlaps a root, or is beyond all offsets.
 pub(super) fn is_beyond(entry: &Entry) -> bool {
     super::space::is_reserved(entry.slot, entry.slots())
 }
@@ -323,7 +323,7 @@ mod tests {
     }
 
     #[test]
-    fn pages_come_back_and_belong_to_their_place() {
+    fn pages_come_back_and_belong_to_their_position() {
         let page = emit_page(0, 510, &[entry(), Entry::default(), entry()]);
         assert_eq!(page.len(), page_len(3));
         assert_eq!(parse_page(&page, 0, 510).unwrap(), [entry(), Entry::default(), entry()]);

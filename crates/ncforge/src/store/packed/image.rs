@@ -1,8 +1,8 @@
-//! The map from the image, the run of bytes that the store seems to be, to blocks in trees.
+//! The map from the image, the sequence of bytes that the store presents, to blocks in trees.
 //!
-//! Each window of the image lies in one tree, or in one table. Room can be made anywhere in the image by a new
-//! window: nothing stored moves. And a stretch of the image that is of one kind has a tree of its own, so that its
-//! blocks begin where it does.
+//! Each window of the image is stored in one tree, or in one table. Bytes can be inserted anywhere in the image with a new
+//! window: nothing stored moves. A range of the image with values of one kind has a tree of its own, so that its
+//! blocks begin where the range does.
 
 use std::sync::Arc;
 
@@ -15,7 +15,7 @@ use super::table::Table;
 pub(super) struct Piece {
     pub(super) tree: u32,
     pub(super) block: u64,
-    /// Where in the block.
+    /// Offset in the block.
     pub(super) at: usize,
     pub(super) len: usize,
 }
@@ -29,21 +29,21 @@ pub(super) struct Run {
     pub(super) len: usize,
 }
 
-/// What a run lies in.
+/// The tree or table that stores a run.
 #[derive(Clone, Debug)]
 pub(super) enum RunOver {
     Tree(u32),
     Table(Arc<Table>),
 }
 
-/// Bytes of the image that lie in a block.
+/// Bytes of the image that are stored in a block.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Reach {
     /// The first one.
     pub from: u64,
     /// The one after the last.
     pub to: u64,
-    /// Of a column of records: only so many bytes at the beginning of every so many, from the first one on.
+    /// For a column of records: the bytes of the column, and the bytes of a record, from the first one on.
     pub every: Option<(u64, u64)>,
 }
 
@@ -74,9 +74,9 @@ pub(super) fn tree_pieces(tree: u32, from: u64, len: usize, shift: u8) -> impl I
             return None;
         }
         let inside = at & ((1 << shift) - 1);
-        let room = ((1u64 << shift) - inside).min(end - at);
-        let piece = Piece { tree, block: at >> shift, at: inside as usize, len: room as usize };
-        at += room;
+        let rest = ((1u64 << shift) - inside).min(end - at);
+        let piece = Piece { tree, block: at >> shift, at: inside as usize, len: rest as usize };
+        at += rest;
         Some(piece)
     })
 }
@@ -88,19 +88,19 @@ impl Map {
         Map { len: 0, windows, tables: Vec::new() }
     }
 
-    /// The image of `len` bytes that is stored so.
+    /// The image of `len` bytes with these stored contents.
     pub(super) fn of_contents(len: u64, contents: Contents) -> (Self, Vec<TreeHead>) {
         let tables = contents.tables.iter().map(|c| Arc::new(Table::new(c))).collect();
         (Map { len, windows: contents.windows, tables }, contents.trees)
     }
 
-    /// As it is stored, with the trees that it shows.
+    /// The stored form, with the trees of the map.
     pub(super) fn contents(&self, trees: Vec<TreeHead>) -> Contents {
         let tables = self.tables.iter().map(|t| t.stored()).collect();
         Contents { windows: self.windows.clone(), trees, tables }
     }
 
-    /// The window that holds a byte.
+    /// The window that contains a byte.
     pub(super) fn find(&self, at: u64) -> usize {
         self.windows.partition_point(|w| w.start <= at).saturating_sub(1)
     }
@@ -110,7 +110,7 @@ impl Map {
         self.windows.get(i + 1).map_or(u64::MAX, |w| w.start)
     }
 
-    /// The first of the pieces that a run of bytes is made of; none if it is empty.
+    /// The first piece of a run of bytes; `None` if it is empty.
     pub(super) fn first_piece(&self, at: u64, len: usize, shift: u8) -> Option<Piece> {
         let i = self.find(at);
         let w = self.windows[i];
@@ -119,13 +119,13 @@ impl Map {
         match w.over {
             Over::Tree(tree) => tree_pieces(tree, place, len as usize, shift).next(),
             Over::Table(n) => {
-                let (column, t, room) = self.tables[n as usize].locate(place);
-                tree_pieces(column.tree, t, len.min(room) as usize, shift).next()
+                let (column, t, rest) = self.tables[n as usize].locate(place);
+                tree_pieces(column.tree, t, len.min(rest) as usize, shift).next()
             }
         }
     }
 
-    /// How the bytes around byte `at` of the image lie in their tree.
+    /// How the bytes around byte `at` of the image are stored in their tree.
     pub(super) fn shown(&self, at: u64) -> Shown {
         let i = self.find(at);
         let w = self.windows[i];
@@ -141,7 +141,7 @@ impl Map {
         }
     }
 
-    /// What a run of bytes is made of, window by window.
+    /// The parts of a run of bytes, window by window.
     pub(super) fn runs(&self, offset: u64, len: usize) -> Vec<Run> {
         let (mut at, end) = (offset, offset.saturating_add(len as u64));
         let mut runs = Vec::new();
@@ -159,8 +159,8 @@ impl Map {
         runs
     }
 
-    /// The tree and its byte where `n` runs of `run` bytes, `step` bytes apart from byte `offset` on, lie (or would
-    /// lie) one behind the other: those that are a column of records.
+    /// The tree and its byte where `n` runs of `run` bytes, `step` bytes apart from byte `offset` on, are (or would
+    /// be) stored one after the other, if they are a column of records.
     pub(super) fn column(&self, offset: u64, run: u64, step: u64, n: u64) -> Option<(u32, u64)> {
         if self.tables.is_empty() || n == 0 {
             return None;
@@ -173,8 +173,8 @@ impl Map {
         if table.stride != step || end > self.end_of(i).min(i64::MAX as u64) {
             return None;
         }
-        let (column, t, room) = table.locate(w.offset + (offset - w.start));
-        (column.bytes == run && room == run).then_some((column.tree, t))
+        let (column, t, rest) = table.locate(w.offset + (offset - w.start));
+        (column.bytes == run && rest == run).then_some((column.tree, t))
     }
 
     /// For each window over a tree: the window, its first byte in the tree, the one after its last (as far as the
@@ -202,7 +202,7 @@ impl Map {
         })
     }
 
-    /// Bytes of the image that lie in a block of a tree, as far as one run goes: for messages.
+    /// Bytes of the image that are stored in a block of a tree, as far as one run reaches: for messages.
     pub(super) fn bytes_of(&self, tree: u32, block: u64, shift: u8) -> Option<Reach> {
         let (from, to) = (block << shift, (block + 1) << shift);
         let mut reach: Option<Reach> = None;
@@ -229,12 +229,12 @@ impl Map {
         reach
     }
 
-    /// Bytes of a tree that the image shows, from its first one on.
+    /// The length of the part of a tree that the image uses, from its first byte on.
     pub(super) fn extent_of(&self, tree: u32) -> u64 {
         self.shows(tree).map(|(_, _, end, _)| end).max().unwrap_or(0)
     }
 
-    /// Which of `n` trees the image shows.
+    /// Which of `n` trees the image uses.
     pub(super) fn used(&self, n: usize) -> Vec<bool> {
         let mut used = vec![false; n];
         for w in &self.windows {
@@ -248,7 +248,7 @@ impl Map {
         used
     }
 
-    /// Gives each tree a new number, and drops tables that no window shows.
+    /// Gives each tree a new number, and removes tables that no window maps.
     pub(super) fn renumber(&mut self, trees: &[u32]) {
         let mut tables = Vec::new();
         let mut moved: Vec<Option<u32>> = vec![None; self.tables.len()];
@@ -269,20 +269,20 @@ impl Map {
         self.tables = tables;
     }
 
-    /// Makes room for `len` bytes at byte `at`, which lies inside the image: the room is a window over `tree`, an
-    /// empty one. False if there would be too many windows.
+    /// Inserts `len` bytes at byte `at`, which is inside the image, as a window over the empty tree `tree`.
+    /// Returns false if there would be too many windows.
     pub(super) fn insert(&mut self, at: u64, len: u64, tree: u32) -> bool {
         if self.windows.len() + 2 > MAX_PARTS / 16 {
             return false;
         }
         let i = self.find(at);
         let w = self.windows[i];
-        let room = Window { start: at, offset: 0, over: Over::Tree(tree) };
+        let inserted = Window { start: at, offset: 0, over: Over::Tree(tree) };
         let first = if w.start == at {
-            self.windows.insert(i, room);
+            self.windows.insert(i, inserted);
             i + 1
         } else {
-            self.windows.insert(i + 1, room);
+            self.windows.insert(i + 1, inserted);
             self.windows.insert(i + 2, Window { start: at, offset: w.offset + (at - w.start), over: w.over });
             i + 2
         };
@@ -293,14 +293,14 @@ impl Map {
         true
     }
 
-    /// Makes records wider: those of `stride` bytes from byte `start` to the end of the image get rooms (byte of the
-    /// record that it is in front of, bytes), which are columns over trees from number `next` on. Gives how many
-    /// records there are; `None`, and nothing has changed, if they are not stored so that this is possible.
+    /// Makes records wider: bytes are inserted into those of `stride` bytes from byte `start` to the end of the image (pairs of
+    /// the byte of the record before which they are inserted, and their number), as columns over trees from number `next` on.
+    /// Returns the number of records; `None`, without any change, if the way they are stored does not allow it.
     pub(super) fn widen(
         &mut self,
         start: u64,
         stride: u64,
-        rooms: &[(u64, u64)],
+        insertions: &[(u64, u64)],
         mut next: u32,
     ) -> Option<u64> {
         let i = self.windows.len() - 1;
@@ -309,25 +309,25 @@ impl Map {
             return None;
         }
         let old: Vec<Column> = match w.over {
-            // Records side by side in a tree are a table of one column.
+            // Consecutive records in a tree are a table of one column.
             Over::Tree(tree) => vec![Column { bytes: u32::try_from(stride).ok().filter(|&n| n > 0)?, tree }],
             Over::Table(n) => self.tables[n as usize].stored(),
         };
-        if Table::new(&old).stride != stride || old.len() + rooms.len() > MAX_PARTS / 16 {
+        if Table::new(&old).stride != stride || old.len() + insertions.len() > MAX_PARTS / 16 {
             return None;
         }
-        let mut columns = Vec::with_capacity(old.len() + rooms.len());
-        let mut rooms = rooms.iter().peekable();
+        let mut columns = Vec::with_capacity(old.len() + insertions.len());
+        let mut insertions = insertions.iter().peekable();
         let mut at = 0;
         for column in old.iter().map(Some).chain([None]) {
-            while let Some((_, len)) = rooms.next_if(|r| r.0 == at) {
+            while let Some((_, len)) = insertions.next_if(|r| r.0 == at) {
                 columns.push(Column { bytes: u32::try_from(*len).ok().filter(|&n| n > 0)?, tree: next });
                 next += 1;
             }
             columns.extend(column);
             at += column.map_or(0, |c| u64::from(c.bytes));
         }
-        if rooms.next().is_some() {
+        if insertions.next().is_some() {
             return None;
         }
         let table = Arc::new(Table::new(&columns));
@@ -376,7 +376,7 @@ mod tests {
     }
 
     #[test]
-    fn room_moves_nothing_that_is_stored() {
+    fn insertions_do_not_move_stored_bytes() {
         let mut map = Map::new(0);
         map.len = 10_000;
         assert_eq!(all(&map, 4000, 200), [(0, 0, 4000, 96), (0, 1, 0, 104)]);
@@ -392,7 +392,7 @@ mod tests {
     }
 
     #[test]
-    fn records_get_wider_where_they_are() {
+    fn records_get_wider_in_place() {
         let mut map = Map::new(0);
         map.cut(0, &[100], 1);
         map.len = 100 + 12 * 10 - 2;
@@ -410,7 +410,7 @@ mod tests {
         assert_eq!(map.column(100 + 60 + 17, 3, 20, 7), None, "a part of a column");
         assert_eq!(map.bytes_of(2, 0, 12), Some(Reach { from: 116, to: 300, every: Some((4, 20)) }));
         assert_eq!(map.extent_of(1), 120);
-        // Room in the middle of a record is a window like any other.
+        // An insertion in the middle of a record is a window like any other.
         assert!(map.insert(100 + 60 + 3, 50, 5));
         assert_eq!(all(&map, 161, 60), [(1, 0, 36, 2), (5, 0, 0, 50), (1, 0, 38, 8)]);
         assert_eq!(map.used(7), [true, true, true, true, true, true, false]);

@@ -1,4 +1,4 @@
-//! Making a packed file, and finding the newest root of one.
+//! Creating a packed file, and finding its newest root.
 
 use std::sync::atomic::{AtomicBool, AtomicU64};
 use std::sync::{Arc, RwLock};
@@ -17,14 +17,14 @@ use crate::store::{ReadStore, WriteStore};
 /// Number of a file's first commit.
 const FIRST: u64 = 1;
 
-/// The copies of roots in a file: byte offset, and the root if it is whole.
+/// The copies of roots in a file: byte offset, and the root if it is complete.
 pub(super) fn roots(backing: &dyn ReadStore) -> Result<Vec<(u64, Option<Root>)>> {
     let mut found = Vec::new();
     let mut refused = None;
     for place in ROOT_PLACES {
         for at in [place, place + ROOT as u64] {
             let mut bytes = [0; ROOT];
-            // A file that ends here has no root here; one that cannot be read is another matter.
+            // If the file ends here, there is no root; a read error is returned.
             let root = match backing.read_at(&mut bytes, at) {
                 Ok(()) => Root::parse(&bytes).unwrap_or_else(|what| {
                     refused = Some(what);
@@ -44,10 +44,10 @@ pub(super) fn roots(backing: &dyn ReadStore) -> Result<Vec<(u64, Option<Root>)>>
     }
 }
 
-/// The root that counts: the one with the highest number, if it stands there twice, or if everything that it leads to
-/// is whole; else the one before. With `is_written` somebody is writing just now, and may not have waited for the
-/// newest one yet: the last one that stands there twice will do. Also gives whether it stands there twice, and so was
-/// waited for.
+/// The valid root: the one with the highest number, if both copies are complete, or if everything reachable from it
+/// is intact; else the one before. With `is_written`, a program is writing at the moment and may not have synced the
+/// newest root yet: the newest one with two complete copies is used. Also returns whether both copies are complete, and
+/// the root therefore was synced.
 fn newest(backing: &dyn ReadStore, is_written: bool) -> Result<(Root, bool)> {
     let mut found = roots(backing)?.into_iter().filter_map(|(_, r)| r).collect::<Vec<Root>>();
     found.sort_by_key(|r| std::cmp::Reverse(r.sequence));
@@ -63,8 +63,8 @@ fn newest(backing: &dyn ReadStore, is_written: bool) -> Result<(Root, bool)> {
     }
     let last = candidates.len().saturating_sub(1);
     for (i, (root, twice)) in candidates.into_iter().enumerate() {
-        // The machine may have failed while a root was waited for. Behind the last one there is none to fall back to:
-        // what it leads to was waited for before a later one was begun. Only of the first one nobody knows that.
+        // The machine may have failed while a root was synced. Before the last one there is none to fall back to:
+        // everything reachable from it was synced before a later one was written. Only for the first one this is unknown.
         let is_waited_for = twice || (i == last && root.sequence > FIRST);
         if is_waited_for || is_whole(backing, &root)? {
             return Ok((root, twice));
@@ -80,7 +80,7 @@ fn newest(backing: &dyn ReadStore, is_written: bool) -> Result<(Root, bool)> {
     Err(corrupt(backing.name(), 0, "it begins as a packed file, and no root of one is whole"))
 }
 
-/// Whether everything that a root leads to has its checksum.
+/// Whether everything reachable from a root has its checksum.
 fn is_whole(backing: &dyn ReadStore, root: &Root) -> Result<bool> {
     let whole = || -> Result<()> {
         let (_, trees) = load_map(backing, root)?;
@@ -108,7 +108,7 @@ fn pinned(backing: &Arc<dyn ReadStore>) -> Result<(Root, Option<Lock>)> {
     let (mut root, _) = find()?;
     loop {
         let pin = lock::pin(backing, root.sequence);
-        // Whoever wrote another root meanwhile may not have seen the pin.
+        // A program that wrote another root in the meantime may not have seen the pin.
         let (again, _) = find()?;
         if again.sequence == root.sequence || pin.is_none() {
             return Ok((again, pin));
@@ -117,7 +117,7 @@ fn pinned(backing: &Arc<dyn ReadStore>) -> Result<(Root, Option<Lock>)> {
     }
 }
 
-/// The map that a root points to.
+/// The map that a root refers to.
 fn load_map(backing: &dyn ReadStore, root: &Root) -> Result<(Map, Vec<Tree>)> {
     let bytes = match root.map.kind {
         Kind::Zero => root.inline.clone(),
@@ -130,25 +130,25 @@ fn load_map(backing: &dyn ReadStore, root: &Root) -> Result<(Map, Vec<Tree>)> {
 }
 
 impl PackedStore {
-    /// Opens a packed file for reading, in its newest state, which it keeps.
+    /// Opens a packed file for reading, in its newest state, which does not change while it is open.
     pub fn open(backing: Arc<dyn ReadStore>, resources: Resources) -> Result<Self> {
         let (root, pin) = pinned(&backing)?;
         Self::at_root(backing, None, &root, pin, resources)
     }
 
-    /// Opens a packed file for reading and writing. An error if somebody else has it open for writing.
+    /// Opens a packed file for reading and writing. An error if another program has it open for writing.
     pub fn open_rw(backing: Arc<dyn WriteStore>, resources: Resources) -> Result<Self> {
         Self::open_locked(backing, resources, Locking::default())
     }
 
-    /// As [`PackedStore::open_rw`]; `locking` says whether the file is locked.
+    /// As [`PackedStore::open_rw`]; `locking` defines whether the file is locked.
     pub fn open_locked(backing: Arc<dyn WriteStore>, resources: Resources, locking: Locking) -> Result<Self> {
         let sink = backing;
         let backing: Arc<dyn ReadStore> = sink.clone();
         let writer = lock::writer(&backing, locking.or_environment())?;
         let (root, was_waited_for) = newest(&*backing, false)?;
-        // A root that another process wrote, and did not live to make durable, must be before its
-        // predecessor's space is used again.
+        // A root that another process wrote but could not sync must be made durable before the space of the
+        // preceding root is used again.
         if !was_waited_for {
             sink.sync()?;
         }
@@ -173,7 +173,7 @@ impl PackedStore {
         Ok(store)
     }
 
-    /// Makes a packed file that holds an empty image; whatever `backing` held is dropped.
+    /// Creates a packed file with an empty image; the contents of `backing` are discarded.
     pub fn create(backing: Arc<dyn WriteStore>, options: &Options, resources: Resources) -> Result<Self> {
         options.check()?;
         let sink = backing;
@@ -184,7 +184,7 @@ impl PackedStore {
         space.recycle(|_| false);
         let core = Core {
             map: Map::new(0),
-            beside: None,
+            replacement: None,
             trees: vec![Tree::default()],
             sequence: 0,
             tx: Some(Tx::new(space, super::format::Entry::default())),
@@ -219,7 +219,7 @@ impl PackedStore {
         Ok(PackedStore {
             _lock: lock,
             len: AtomicU64::new(map.len),
-            core: RwLock::new(Core { map, beside: None, trees, sequence: root.sequence, tx: None }),
+            core: RwLock::new(Core { map, replacement: None, trees, sequence: root.sequence, tx: None }),
             backing,
             sink,
             shift: root.shift,

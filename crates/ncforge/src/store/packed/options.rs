@@ -1,9 +1,9 @@
-//! How packed files are made, and what they may use.
+//! Options of new packed files, and the resources that packed files may use.
 
 use std::sync::Arc;
 
 use super::cache::BlockCache;
-use super::workers::{Alone, Workers};
+use super::workers::{CallerOnly, Workers};
 use crate::error::{Error, Result};
 
 /// How blocks are compressed.
@@ -18,8 +18,8 @@ pub enum Codec {
 }
 
 impl Codec {
-    /// Zstandard at the level that is used where none is named: in blocks of 16 KiB of stations' records a sixteenth smaller than level 3, and
-    /// no larger than level 5, which takes a quarter longer to encode.
+    /// Zstandard at the default level: blocks of 16 KiB of station records are a sixteenth smaller than at level 3, and
+    /// no larger than at level 5, which takes a quarter longer to encode.
     pub const ZSTD: Codec = Codec::Zstd(4);
 
     /// "zstd level 4".
@@ -31,7 +31,7 @@ impl Codec {
         }
     }
 
-    /// As roots store it: a number, and a level.
+    /// The form in roots: a number, and a level.
     pub(super) fn numbers(self) -> (u8, i32) {
         match self {
             Codec::Deflate(level) => (3, level as i32),
@@ -50,11 +50,11 @@ impl Codec {
     }
 }
 
-/// How a packed file is made.
+/// How a packed file is created.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Options {
-    /// Bytes of a block: a power of two from 4 KiB to 1 MiB. Larger blocks compress a little better, smaller ones
-    /// cost less where single values or series are read.
+    /// Bytes of a block: a power of two from 4 KiB to 1 MiB. Larger blocks compress slightly better, smaller ones
+    /// are faster for reads of single values or series.
     pub block: u64,
     /// How blocks are compressed.
     pub codec: Codec,
@@ -90,25 +90,25 @@ impl Options {
     }
 }
 
-/// What a packed file may use of the process: memory and threads. Clones share it.
+/// The memory and threads that a packed file may use. Clones share them.
 #[derive(Clone, Debug)]
 pub struct Resources {
-    /// Where decoded blocks are kept.
+    /// The cache of decoded blocks.
     pub cache: Arc<BlockCache>,
-    /// Who encodes, and decodes ahead.
+    /// The threads that encode, and decode ahead.
     pub workers: Arc<dyn Workers>,
-    /// Bytes of changed blocks that are held before they are compressed and written.
+    /// Bytes of changed blocks that are buffered before they are compressed and written.
     pub pending: u64,
-    /// Bytes written after which a file that is being updated is committed unasked.
+    /// Bytes written after which a file that is being updated is committed automatically.
     pub commit_every: u64,
 }
 
 impl Default for Resources {
-    /// The calling thread alone, and 16 MiB of decoded blocks.
+    /// Only the calling thread, and 16 MiB of decoded blocks.
     fn default() -> Self {
         Resources {
             cache: Arc::new(BlockCache::new(16 << 20)),
-            workers: Arc::new(Alone),
+            workers: Arc::new(CallerOnly),
             pending: 16 << 20,
             commit_every: 1 << 30,
         }

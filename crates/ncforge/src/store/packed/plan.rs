@@ -1,4 +1,4 @@
-//! Which stretch of a described image gets which trees.
+//! Assigns trees to the ranges of an image with a known layout.
 
 use std::sync::Arc;
 
@@ -9,31 +9,31 @@ use super::tree::Tree;
 use super::{Core, PackedStore};
 use crate::store::Part;
 
-/// Columns of a table hold a block each in memory while records are appended: all of them together at most this much.
+/// While records are appended, each column of a table has a block in memory: all of them together at most this much.
 const COLUMN_BLOCKS: u64 = 4 << 20;
-/// Columns at most, and at least where there are so many variables.
+/// The smallest and largest limits on the number of columns.
 const COLUMNS: (u64, u64) = (4, 256);
 
-/// A stretch of the image that is worth blocks of its own.
+/// A range of the image that gets blocks of its own.
 #[derive(Clone, Debug, PartialEq, Eq)]
 struct Group {
     start: u64,
-    /// What it consists of; several are the columns of its records.
+    /// Its contents; several are the columns of its records.
     columns: Vec<Kind>,
 }
 
-/// Some bytes and what they hold.
+/// Some bytes and their kind of values.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 struct Kind {
-    /// Bytes: of a column, those of a record; else of all.
+    /// Bytes: for a column, those of a record; else all bytes.
     bytes: u64,
     /// Bytes of an element.
     width: u16,
-    /// Bytes from one element to the next of its kind; 0: they stand side by side.
+    /// Bytes from one element to the next of its kind; 0: they are adjacent.
     stride: u32,
 }
 
-/// The stretches of a described image.
+/// The ranges of an image with this layout.
 fn group(parts: &[Part], end: u64, block: u64) -> Vec<Group> {
     const MOST: usize = 512;
     let mut least = 4 * block;
@@ -46,7 +46,7 @@ fn group(parts: &[Part], end: u64, block: u64) -> Vec<Group> {
     }
 }
 
-/// Parts of `least` bytes, and records, stand alone; smaller neighbours stand together.
+/// Parts of `least` bytes, and records, are groups of their own; smaller neighbours are grouped.
 fn group_from(parts: &[Part], end: u64, least: u64, block: u64) -> Vec<Group> {
     let mut groups: Vec<(Group, bool)> = Vec::new();
     let mut rest = parts;
@@ -64,7 +64,7 @@ fn group_from(parts: &[Part], end: u64, least: u64, block: u64) -> Vec<Group> {
             continue;
         }
         let kind = Kind { bytes, width: part.width, stride: 0 };
-        // The header changes with every record: it must not drag data along.
+        // The header changes with every record: it must not share blocks with data.
         let alone = bytes >= least || groups.is_empty();
         match groups.last_mut() {
             Some((Group { columns, .. }, false)) if !alone => {
@@ -77,18 +77,18 @@ fn group_from(parts: &[Part], end: u64, least: u64, block: u64) -> Vec<Group> {
         }
     }
     let mut groups: Vec<Group> = groups.into_iter().map(|(group, _)| group).collect();
-    // Of those that begin at one place, only the last has any bytes; and no two windows begin at one place.
-    groups.dedup_by(|next, kept| {
-        let same = next.start == kept.start;
+    // Of parts with the same offset, only the last has any bytes; and two windows cannot have the same offset.
+    groups.dedup_by(|next, previous| {
+        let same = next.start == previous.start;
         if same {
-            std::mem::swap(next, kept);
+            std::mem::swap(next, previous);
         }
         same
     });
     groups
 }
 
-/// The columns of records whose parts these are; neighbours share one where there are too many.
+/// The columns of records with these parts; neighbours share one if there are too many.
 fn columns(parts: &[Part], end: u64, block: u64) -> Vec<Kind> {
     let most = (COLUMN_BLOCKS / block).clamp(COLUMNS.0, COLUMNS.1) as usize;
     let bytes_of = |i: usize| parts.get(i + 1).map_or(end, |p| p.start) - parts[i].start;
@@ -99,7 +99,7 @@ fn columns(parts: &[Part], end: u64, block: u64) -> Vec<Kind> {
             let own = first..(first + each).min(parts.len());
             let bytes: u64 = own.clone().map(bytes_of).sum();
             let widest = own.max_by_key(|&i| bytes_of(i)).map_or(1, |i| parts[i].width);
-            // Records of one element each are elements side by side.
+            // Records of one element each are contiguous elements.
             let stride = if bytes > u64::from(widest) { u32::try_from(bytes).unwrap_or(0) } else { 0 };
             Kind { bytes, width: widest, stride }
         })
@@ -107,11 +107,11 @@ fn columns(parts: &[Part], end: u64, block: u64) -> Vec<Kind> {
 }
 
 impl PackedStore {
-    /// Gives stretches of the image that have nothing stored yet trees of their own, and tells trees what they hold.
-    pub(super) fn plan(&self, described: &[Part], beside: bool) {
+    /// Gives ranges of the image without stored bytes trees of their own, and records the kind of values of each tree.
+    pub(super) fn plan(&self, described: &[Part], replacement: bool) {
         let mut core = self.core_mut();
-        let Core { map, beside: other, trees, tx: Some(tx), .. } = &mut *core else { return };
-        let map = if beside { other.as_mut().unwrap_or(map) } else { map };
+        let Core { map, replacement: other, trees, tx: Some(tx), .. } = &mut *core else { return };
+        let map = if replacement { other.as_mut().unwrap_or(map) } else { map };
         let Some(last) = described.last() else { return };
         let mut in_use: Vec<bool> = trees.iter().map(|t| !t.is_empty()).collect();
         tx.dirty_trees(&mut in_use);
@@ -135,7 +135,7 @@ impl PackedStore {
                 let group = groups.iter().rev().find(|g| g.start <= w.start);
                 let Some(group) = group else { continue };
                 match (w.over, &group.columns[..]) {
-                    (Over::Tree(n), [kind]) => tell(&mut trees[n as usize].head, kind),
+                    (Over::Tree(n), [kind]) => record_kind(&mut trees[n as usize].head, kind),
                     (Over::Tree(n), kinds) if group.start == w.start && !in_use[n as usize] => {
                         let Some(over) = table(map, trees, kinds) else { continue };
                         map.windows[k] = Window { offset: 0, over, ..w };
@@ -146,12 +146,12 @@ impl PackedStore {
                         let stride = kinds.iter().map(|k| k.bytes).sum::<u64>();
                         let widest = kinds.iter().max_by_key(|k| k.bytes).expect("several");
                         let stride = u32::try_from(stride).unwrap_or(0);
-                        tell(&mut trees[n as usize].head, &Kind { stride, ..*widest });
+                        record_kind(&mut trees[n as usize].head, &Kind { stride, ..*widest });
                     }
                     (Over::Table(n), kinds) => {
                         for (c, kind) in map.tables[n as usize].columns.iter().zip(kinds) {
                             if c.bytes == kind.bytes {
-                                tell(&mut trees[c.tree as usize].head, kind);
+                                record_kind(&mut trees[c.tree as usize].head, kind);
                             }
                         }
                     }
@@ -162,14 +162,14 @@ impl PackedStore {
     }
 }
 
-/// Tells a tree what it holds, unless it has been looked at already.
-fn tell(head: &mut TreeHead, kind: &Kind) {
+/// Records the kind of values of a tree, unless its split was already chosen.
+fn record_kind(head: &mut TreeHead, kind: &Kind) {
     if head.choice == 0 {
         (head.width, head.stride) = (kind.width, kind.stride);
     }
 }
 
-/// A table of these columns, over new trees; none if records are too large for one.
+/// A table of these columns, over new trees; `None` if records are too large for one.
 fn table(map: &mut Map, trees: &mut Vec<Tree>, kinds: &[Kind]) -> Option<Over> {
     let mut columns = Vec::with_capacity(kinds.len());
     for (kind, tree) in kinds.iter().zip(trees.len() as u32..) {
@@ -182,8 +182,8 @@ fn table(map: &mut Map, trees: &mut Vec<Tree>, kinds: &[Kind]) -> Option<Over> {
     Some(Over::Table(map.tables.len() as u32 - 1))
 }
 
-/// Windows at the end of the image that show nothing stored, as an earlier description left them, become one over a
-/// tree. True if there were any but that one.
+/// Merges windows at the end of the image without stored bytes, which an earlier layout may have left, into one over a
+/// tree. Returns true if there were others than that one.
 fn clear(map: &mut Map, trees: &mut Vec<Tree>, in_use: &mut Vec<bool>) -> bool {
     let is_used = |over: Over| match over {
         Over::Tree(n) => in_use[n as usize],
@@ -230,8 +230,8 @@ mod tests {
     }
 
     #[test]
-    fn no_two_groups_begin_at_one_place() {
-        // Whatever a damaged header says of its variables.
+    fn no_two_groups_have_the_same_offset() {
+        // Even for the variables of a damaged header.
         for parts in [
             vec![part(0, 1, 0), part(50_000, 1, 5), part(50_000, 2, 0)],
             vec![

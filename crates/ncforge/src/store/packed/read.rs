@@ -1,4 +1,4 @@
-//! Reading the image: find the block, decode it, copy what is asked for.
+//! Reading the image: find the block, decode it, copy the requested bytes.
 
 use std::sync::atomic::Ordering;
 use std::sync::{Arc, Mutex, PoisonError};
@@ -7,20 +7,20 @@ use super::block;
 use super::cache::{BlockCache, Key};
 use super::format::{Entry, Kind, corrupt, is_beyond, page_len, parse_page};
 use super::image::{Piece, RunOver, tree_pieces};
-use super::recent::Asked;
+use super::recent::Lookup;
 use super::table::Table;
 use super::tree::Pages;
 use super::{Core, PackedStore};
 use crate::error::{Error, Result};
 use crate::store::{ReadStore, past_end};
 
-/// Reads of a table of so many bytes are worth several threads, …
+/// Reads of a table of at least this many bytes use several threads, …
 const PARALLEL_FROM: usize = 256 << 10;
-/// … which decode so many blocks before they are put together.
+/// … which decode this many blocks before their bytes are scattered.
 const TOGETHER: usize = 64;
-/// After so many blocks in a row, …
+/// After this many consecutive blocks, …
 const STREAK: u64 = 2;
-/// … so many more are decoded in the background.
+/// … this many more are decoded in the background.
 const AHEAD: u64 = 8;
 
 /// Loads index pages from the file.
@@ -44,7 +44,7 @@ impl Pages for Fetch<'_> {
     }
 }
 
-/// The bytes behind an entry, with their checksum verified. `what` names them in the error.
+/// The stored bytes of an entry, with their checksum verified. `what` names them in the error.
 pub(super) fn stored_bytes(
     backing: &dyn ReadStore,
     entry: &Entry,
@@ -87,7 +87,7 @@ pub(super) fn load_block(
     if entry.extent().is_none() {
         return block::decode(entry, &[], out).map_err(failed);
     }
-    // No encoder's bytes are longer than the block: they would have been stored as they are.
+    // Encoded bytes are never longer than the block, which would have been stored uncompressed.
     if entry.len as usize > out.len() {
         return Err(failed(format!("{} bytes are stored of {}", entry.len, out.len())));
     }
@@ -98,28 +98,28 @@ pub(super) fn load_block(
             return block::decode(entry, bytes, out).map_err(failed);
         }
     }
-    with_room(entry.len as usize, |bytes| {
+    with_buffer(entry.len as usize, |bytes| {
         fetch(backing, entry, bytes, what)?;
         block::decode(entry, bytes, out).map_err(failed)
     })
 }
 
-/// Runs with `len` bytes of the thread's own room; what they hold is arbitrary.
-fn with_room<T>(len: usize, run: impl FnOnce(&mut [u8]) -> T) -> T {
+/// Calls `run` with a buffer of `len` bytes of the thread; its contents are arbitrary.
+fn with_buffer<T>(len: usize, run: impl FnOnce(&mut [u8]) -> T) -> T {
     thread_local! {
-        static ROOM: std::cell::RefCell<Vec<u8>> = const { std::cell::RefCell::new(Vec::new()) };
+        static BUFFER: std::cell::RefCell<Vec<u8>> = const { std::cell::RefCell::new(Vec::new()) };
     }
-    ROOM.with(|cell| {
-        let room = &mut *cell.borrow_mut();
-        if room.len() < len {
-            room.resize(len, 0);
+    BUFFER.with(|cell| {
+        let buffer = &mut *cell.borrow_mut();
+        if buffer.len() < len {
+            buffer.resize(len, 0);
         }
-        run(&mut room[..len])
+        run(&mut buffer[..len])
     })
 }
 
 impl Core {
-    /// Which block, in words.
+    /// The name of a block, for messages.
     pub(super) fn name_of(&self, tree: u32, block: u64, shift: u8) -> String {
         match self.map.bytes_of(tree, block, shift) {
             Some(reach) => format!("block {block} of tree {tree} ({reach})"),
@@ -129,33 +129,39 @@ impl Core {
 }
 
 /// Where a piece's bytes come from.
-enum Found {
-    /// They were copied already.
+enum Origin {
+    /// They were already copied.
     Done,
     Stored(Entry),
 }
 
 impl PackedStore {
-    /// Reads bytes of the image, which has them.
+    /// Reads bytes of the image, which is long enough.
     pub(super) fn read_image(&self, buf: &mut [u8], offset: u64) -> Result<()> {
         match self.recent.read(buf, offset) {
-            Asked::Answered => Ok(()),
-            asked => self.read_map(buf, offset, false, asked == Asked::Keep),
+            Lookup::Answered => Ok(()),
+            lookup => self.read_map(buf, offset, false, lookup == Lookup::Keep),
         }
     }
 
-    /// Reads bytes of the image (or of what is being built to replace it), which has them. The block of a small read is
-    /// kept, if it shall be.
-    pub(super) fn read_map(&self, mut buf: &mut [u8], offset: u64, beside: bool, keep: bool) -> Result<()> {
+    /// Reads bytes of the image (or of its replacement while that is built), which is long enough. With `keep`, the block of
+    /// a small read is cached.
+    pub(super) fn read_map(
+        &self,
+        mut buf: &mut [u8],
+        offset: u64,
+        replacement: bool,
+        keep: bool,
+    ) -> Result<()> {
         let core = self.core();
-        let map = core.map_of(beside);
+        let map = core.map_of(replacement);
         match map.first_piece(offset, buf.len(), self.shift) {
-            // A small read: its place is looked up and its block is found under one lock.
+            // A small read: its position and its block are looked up under one lock.
             Some(piece) if piece.len == buf.len() => {
-                let found = self.find(&core, piece, buf)?;
+                let origin = self.find(&core, piece, buf)?;
                 let known = keep.then(|| (map.shown(offset), self.recent.changes()));
                 drop(core);
-                let block = self.read_found(piece, &found, buf)?;
+                let block = self.read_from(piece, &origin, buf)?;
                 if let (Some(block), Some((shown, changes))) = (block, known) {
                     self.recent.keep(shown, piece.block << self.shift, changes, &block);
                 }
@@ -178,16 +184,16 @@ impl PackedStore {
         }
     }
 
-    /// Whether so many runs of bytes, `step` bytes apart, are a column of records and lie together.
+    /// Whether `n` runs of bytes, `step` bytes apart, are a column of records and are stored together.
     pub(super) fn has_column(&self, offset: u64, run: u64, step: u64, n: u64) -> bool {
         self.core().map.column(offset, run, step, n).is_some()
     }
 
-    /// Reads runs of a column, one behind the other.
+    /// Reads runs of a column, one after the other.
     pub(super) fn read_column(&self, out: &mut [u8], offset: u64, run: usize, step: u64) -> Result<()> {
         let n = (out.len() / run.max(1)) as u64;
-        let found = self.core().map.column(offset, run as u64, step, n);
-        let Some((tree, from)) = found else { return Err(no_column(self.name())) };
+        let origin = self.core().map.column(offset, run as u64, step, n);
+        let Some((tree, from)) = origin else { return Err(no_column(self.name())) };
         let (end, len) = (offset + (n - 1) * step + run as u64, self.len());
         if end > len {
             return Err(past_end(self.name(), out.len() as u64, offset, len));
@@ -217,11 +223,11 @@ impl PackedStore {
         }
         let workers = &self.resources.workers;
         if out.len() < PARALLEL_FROM || workers.threads() < 2 {
-            let mut room = Vec::new();
+            let mut buffer = Vec::new();
             for (c, t, piece) in wanted {
-                room.resize(piece.len, 0);
-                self.read_piece(piece, &mut room)?;
-                table.scatter(c, t, &room, place, out);
+                buffer.resize(piece.len, 0);
+                self.read_piece(piece, &mut buffer)?;
+                table.scatter(c, t, &buffer, place, out);
             }
             return Ok(());
         }
@@ -245,38 +251,38 @@ impl PackedStore {
     }
 
     fn read_piece(&self, piece: Piece, out: &mut [u8]) -> Result<()> {
-        let found = self.find(&self.core(), piece, out)?;
-        self.read_found(piece, &found, out).map(|_| ())
+        let origin = self.find(&self.core(), piece, out)?;
+        self.read_from(piece, &origin, out).map(|_| ())
     }
 
-    /// Reads what was found, and gives the decoded block if there is one in the cache now.
-    fn read_found(&self, piece: Piece, found: &Found, out: &mut [u8]) -> Result<Option<Arc<[u8]>>> {
-        let entry = match found {
-            Found::Done => return Ok(None),
-            Found::Stored(entry) => entry,
+    /// Reads the bytes of a piece, and returns the decoded block if it is in the cache now.
+    fn read_from(&self, piece: Piece, origin: &Origin, out: &mut [u8]) -> Result<Option<Arc<[u8]>>> {
+        let entry = match origin {
+            Origin::Done => return Ok(None),
+            Origin::Stored(entry) => entry,
         };
         match self.read_stored(piece, entry, out) {
             Err(e @ Error::Corrupt { .. }) if self.sink.is_some() => {
-                // Somebody may have written and committed since the entry was looked up.
-                let found = self.find(&self.core(), piece, out)?;
-                match found {
-                    Found::Done => Ok(None),
-                    // What was looked up first is of another state: its block must not be taken for this one's.
-                    Found::Stored(now) if now != *entry => self.read_stored(piece, &now, out).map(|_| None),
-                    Found::Stored(_) => Err(e),
+                // Another thread may have written and committed since the entry was looked up.
+                let origin = self.find(&self.core(), piece, out)?;
+                match origin {
+                    Origin::Done => Ok(None),
+                    // The entry was looked up in another state: its block must not be used for this one.
+                    Origin::Stored(now) if now != *entry => self.read_stored(piece, &now, out).map(|_| None),
+                    Origin::Stored(_) => Err(e),
                 }
             }
             other => other,
         }
     }
 
-    /// Looks a block up, under the lock.
-    fn find(&self, core: &Core, piece: Piece, out: &mut [u8]) -> Result<Found> {
+    /// Finds a block, under the lock.
+    fn find(&self, core: &Core, piece: Piece, out: &mut [u8]) -> Result<Origin> {
         if let Some(tx) = &core.tx
             && let Some(bytes) = tx.dirty(piece.tree, piece.block)
         {
             out.copy_from_slice(&bytes[piece.at..piece.at + piece.len]);
-            return Ok(Found::Done);
+            return Ok(Origin::Done);
         }
         let fetch = Fetch { backing: &*self.backing };
         let tree = &core.trees[piece.tree as usize];
@@ -284,7 +290,7 @@ impl PackedStore {
         if piece.len < 1 << self.shift && tree.last.load(Ordering::Relaxed) != piece.block {
             self.read_ahead(core, piece);
         }
-        Ok(Found::Stored(entry))
+        Ok(Origin::Stored(entry))
     }
 
     fn read_stored(&self, piece: Piece, entry: &Entry, out: &mut [u8]) -> Result<Option<Arc<[u8]>>> {
@@ -314,8 +320,8 @@ impl PackedStore {
         (self.id, entry.slot, entry.crc)
     }
 
-    /// The block that is being read is another one than the last of its tree: if blocks were read one after the
-    /// other, the next ones are decoded in the background.
+    /// Called if the block that is read is not the last one that was read of its tree: after consecutive
+    /// blocks, the next ones are decoded in the background.
     fn read_ahead(&self, core: &Core, piece: Piece) {
         let tree = &core.trees[piece.tree as usize];
         let last = tree.last.swap(piece.block, Ordering::Relaxed);
@@ -331,7 +337,7 @@ impl PackedStore {
         let fetch = Fetch { backing: &*self.backing };
         let mut coming = Vec::new();
         for block in piece.block + 1..=piece.block + AHEAD {
-            // Errors belong to those who ask for the block.
+            // Errors are reported when the block is read.
             let Ok(entry) = tree.get(block, &fetch) else { break };
             let dirty = core.tx.as_ref().is_some_and(|tx| tx.dirty(piece.tree, block).is_some());
             if entry.extent().is_none() || dirty {
@@ -339,7 +345,7 @@ impl PackedStore {
             }
             if self.resources.cache.has(&self.key(&entry)) {
                 if coming.is_empty() {
-                    // Enough is on its way.
+                    // Enough blocks are being decoded.
                     return;
                 }
                 break;
@@ -375,12 +381,12 @@ pub(super) fn decoded(
     name: &dyn Fn() -> String,
 ) -> Result<Arc<[u8]>> {
     let mut block: Arc<[u8]> = std::iter::repeat_n(0, 1 << shift).collect();
-    let bytes = Arc::get_mut(&mut block).expect("nobody else has it yet");
+    let bytes = Arc::get_mut(&mut block).expect("the only reference");
     load_block(backing, entry, bytes, name)?;
     Ok(block)
 }
 
-/// For callers who did not ask [`ReadStore::has_column`] first.
+/// The error for callers that did not check [`BlockStore::has_column`] first.
 pub(super) fn no_column(name: &str) -> Error {
     Error::Internal(format!("these bytes of `{name}` are no column"))
 }

@@ -1,4 +1,4 @@
-//! Replacing the whole image in one step: the new one is built beside it, in the same file.
+//! Replacing the whole image in one step: the new one is built in free space of the same file.
 
 use super::PackedStore;
 use super::image::Map;
@@ -53,24 +53,24 @@ impl PackedStore {
     pub(super) fn rebuild(&self, build: &mut dyn FnMut(&dyn WriteStore) -> Result<()>) -> Result<()> {
         {
             let mut core = self.core_mut();
-            if core.beside.is_some() {
+            if core.replacement.is_some() {
                 return Err(Error::Invalid(format!("`{}` is being replaced already", self.name())));
             }
             let tree = core.trees.len() as u32;
             core.trees.push(Tree::default());
-            core.beside = Some(Map::new(tree));
+            core.replacement = Some(Map::new(tree));
             let (_, tx) = parts(&mut core);
             tx.hold = true;
         }
         let built = build(&NewImage(self));
         let mut core = self.core_mut();
         let core = &mut *core;
-        let Some(new) = core.beside.take() else { return built };
+        let Some(new) = core.replacement.take() else { return built };
         let dropped = match &built {
             Ok(()) => std::mem::replace(&mut core.map, new),
             Err(_) => new,
         };
-        // Changed blocks of the map that goes need not be stored.
+        // Changed blocks of the old map need not be stored.
         let used = core.map.used(core.trees.len());
         let gone = dropped.used(core.trees.len());
         let (_, tx) = parts(core);

@@ -1,4 +1,4 @@
-//! Changes of the image's shape: its length, and room in its middle.
+//! Changes of the image's shape: its length, and insertions.
 
 use std::sync::atomic::Ordering;
 
@@ -13,15 +13,15 @@ use crate::error::Result;
 use crate::store::Wider;
 
 impl PackedStore {
-    /// Sets the length of the image; what is cut off is gone, what is added is zero.
-    pub(super) fn set_image_len(&self, len: u64, beside: bool) -> Result<()> {
+    /// Sets the length of the image; truncated bytes are discarded, new bytes are zero.
+    pub(super) fn set_image_len(&self, len: u64, replacement: bool) -> Result<()> {
         let mut core = self.core_mut();
         let core = &mut *core;
-        let old = core.map_of(beside).len;
+        let old = core.map_of(replacement).len;
         if len < old {
-            self.cut_off(core, len, beside)?;
+            self.cut_off(core, len, replacement)?;
         }
-        core.map_of_mut(beside).len = len;
+        core.map_of_mut(replacement).len = len;
         self.len.store(core.map.len, Ordering::Release);
         let (_, tx) = parts(core);
         tx.changed = true;
@@ -29,14 +29,14 @@ impl PackedStore {
         Ok(())
     }
 
-    /// Zeroes everything from byte `len` of the image on; blocks that hold nothing else go.
-    fn cut_off(&self, core: &mut Core, len: u64, beside: bool) -> Result<()> {
-        let map = core.map_of(beside).clone();
+    /// Zeroes everything from byte `len` of the image on; blocks without other bytes are freed.
+    fn cut_off(&self, core: &mut Core, len: u64, replacement: bool) -> Result<()> {
+        let map = core.map_of(replacement).clone();
         for (i, w) in map.windows.iter().enumerate() {
             if map.end_of(i) <= len {
                 continue;
             }
-            // What stays of the tree in this window ends here; windows over the same tree follow in order.
+            // The remaining part of the tree in this window ends here; windows over the same tree follow in order.
             let keep = w.offset + len.saturating_sub(w.start);
             match w.over {
                 Over::Tree(tree) => self.cut_tree(core, tree, keep)?,
@@ -48,7 +48,7 @@ impl PackedStore {
                 }
             }
         }
-        let map = core.map_of_mut(beside);
+        let map = core.map_of_mut(replacement);
         let keep = map.windows.partition_point(|w| w.start < len).max(1);
         map.windows.truncate(keep);
         Ok(())
@@ -61,8 +61,8 @@ impl PackedStore {
         let mut first = keep >> self.shift;
         if edge > 0 {
             // Bytes of later windows in the same block are beyond the new end as well.
-            let room = (1u64 << self.shift) - edge;
-            let piece = Piece { tree, block: first, at: edge as usize, len: room as usize };
+            let rest = (1u64 << self.shift) - edge;
+            let piece = Piece { tree, block: first, at: edge as usize, len: rest as usize };
             let is_there = {
                 let (trees, tx) = parts(core);
                 tx.dirty(tree, first).is_some()
@@ -88,23 +88,23 @@ impl PackedStore {
         Ok(())
     }
 
-    /// Makes room in the image; rooms behind its end need not be made. All or nothing.
-    pub(super) fn insert_rooms(&self, rooms: &[(u64, u64)], wider: Option<&Wider>) -> Result<bool> {
+    /// Inserts bytes into the image; insertions after its end are not necessary. All or nothing.
+    pub(super) fn insert_bytes(&self, insertions: &[(u64, u64)], wider: Option<&Wider>) -> Result<bool> {
         let mut core = self.core_mut();
         let core = &mut *core;
         let mut map = core.map.clone();
         let mut next = core.trees.len() as u32;
         let mut records = 0;
         if let Some(wider) = wider {
-            let rooms: Vec<(u64, u64)> = wider.rooms.iter().map(|r| (r.at, r.len)).collect();
-            match map.widen(wider.start, wider.stride, &rooms, next) {
+            let insertions: Vec<(u64, u64)> = wider.rooms.iter().map(|r| (r.at, r.len)).collect();
+            match map.widen(wider.start, wider.stride, &insertions, next) {
                 Some(n) => records = n,
                 None => return Ok(false),
             }
-            next += rooms.len() as u32;
+            next += insertions.len() as u32;
         }
-        // From the back: what is before a room keeps its offset.
-        for &(at, len) in rooms.iter().rev().filter(|&&(at, len)| len > 0 && at < core.map.len) {
+        // From the back: offsets before an insertion do not change.
+        for &(at, len) in insertions.iter().rev().filter(|&&(at, len)| len > 0 && at < core.map.len) {
             if map.len.checked_add(len).is_none_or(|n| n > i64::MAX as u64) || !map.insert(at, len, next) {
                 return Ok(false);
             }
@@ -115,9 +115,9 @@ impl PackedStore {
         core.trees.resize_with(next as usize, Tree::default);
         let (_, tx) = parts(core);
         (tx.changed, tx.hold) = (true, true);
-        for (room, tree) in wider.iter().flat_map(|w| &w.rooms).zip(first..) {
-            core.trees[tree as usize].head.width = room.element;
-            if let Err(e) = self.fill_tree(core, tree, records * room.len, room.fill) {
+        for (insertion, tree) in wider.iter().flat_map(|w| &w.rooms).zip(first..) {
+            core.trees[tree as usize].head.width = insertion.element;
+            if let Err(e) = self.fill_tree(core, tree, records * insertion.len, insertion.fill) {
                 core.map = old;
                 return Err(e);
             }
@@ -126,7 +126,7 @@ impl PackedStore {
         Ok(true)
     }
 
-    /// Fills the first `len` bytes of a tree that holds nothing yet with eight bytes over and over.
+    /// Fills the first `len` bytes of an empty tree with repetitions of eight bytes.
     fn fill_tree(&self, core: &mut Core, tree: u32, len: u64, fill: [u8; 8]) -> Result<()> {
         if fill == [0; 8] {
             return Ok(());
@@ -137,7 +137,7 @@ impl PackedStore {
         for block in 0..whole {
             core.trees[tree as usize].set(block, entry, &fetch)?;
         }
-        // The last one is not full: behind its end stand zeros.
+        // The last one is not full: it is padded with zeros.
         for piece in
             tree_pieces(tree, whole << self.shift, (len - (whole << self.shift)) as usize, self.shift)
         {
@@ -148,16 +148,16 @@ impl PackedStore {
 }
 
 impl Core {
-    /// The map of the image, or of what is being built to replace it.
-    pub(super) fn map_of(&self, beside: bool) -> &Map {
-        match (&self.beside, beside) {
+    /// The map of the image, or of its replacement while that is built.
+    pub(super) fn map_of(&self, replacement: bool) -> &Map {
+        match (&self.replacement, replacement) {
             (Some(map), true) => map,
             _ => &self.map,
         }
     }
 
-    pub(super) fn map_of_mut(&mut self, beside: bool) -> &mut Map {
-        match (&mut self.beside, beside) {
+    pub(super) fn map_of_mut(&mut self, replacement: bool) -> &mut Map {
+        match (&mut self.replacement, replacement) {
             (Some(map), true) => map,
             _ => &mut self.map,
         }

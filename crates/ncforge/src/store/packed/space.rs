@@ -1,7 +1,7 @@
-//! Free space of a packed file: what no live extent covers.
+//! Free space of a packed file: slots that no live extent covers.
 //!
-//! It is rebuilt from the index when a file is opened for writing, and never stored, so it cannot go stale. What a
-//! commit frees may be given out again only when the next root is durable, and nobody reads an older one.
+//! It is rebuilt from the index when a file is opened for writing, and never stored, so it cannot be out of date. Slots that
+//! a commit frees may be allocated again only when the next root is durable, and no reader uses an older one.
 
 use std::collections::{BTreeMap, BTreeSet, HashSet};
 
@@ -25,7 +25,7 @@ pub(super) struct Space {
     by_len: BTreeSet<(u64, u64)>,
     /// Everything from here on is free.
     end: u64,
-    /// Given out since the last commit: no root knows of these, they are free at once when let go.
+    /// Allocated since the last commit: no root refers to these, so they are free immediately when released.
     fresh: HashSet<u64>,
     /// Freed since the last commit.
     freed: Vec<(u64, u64)>,
@@ -59,18 +59,18 @@ impl Space {
         self.end
     }
 
-    /// Slots in holes that can be given out now.
+    /// Slots in holes that can be allocated now.
     #[cfg(test)]
     pub(super) fn available(&self) -> u64 {
         self.free.values().sum()
     }
 
-    /// Whether nothing waits for readers.
+    /// Whether no freed slots wait for readers.
     pub(super) fn is_settled(&self) -> bool {
         self.waiting.is_empty()
     }
 
-    /// Gives out so many slots in a row: the smallest hole that fits, else the end of the file.
+    /// Allocates consecutive slots: in the smallest hole that fits, else at the end of the file.
     pub(super) fn take(&mut self, slots: u64) -> u64 {
         let found = self.by_len.range((slots, 0)..).next().copied();
         let start = match found {
@@ -91,7 +91,7 @@ impl Space {
         start
     }
 
-    /// Takes back an extent that is not needed by what will be committed next.
+    /// Releases an extent that the next commit does not need.
     pub(super) fn give(&mut self, start: u64, slots: u64) {
         if self.fresh.remove(&start) {
             self.release(start, slots);
@@ -100,7 +100,7 @@ impl Space {
         }
     }
 
-    /// A commit is durable under this number: what it freed waits for readers of older roots.
+    /// The commit with this number is durable: slots that it freed wait for readers of older roots.
     pub(super) fn committed(&mut self, sequence: u64) {
         self.fresh.clear();
         let freed = std::mem::take(&mut self.freed);
@@ -109,7 +109,7 @@ impl Space {
         }
     }
 
-    /// Makes what waits available; `is_read(n)` tells whether anybody reads a root older than number `n`.
+    /// Makes waiting slots available; `is_read(n)` returns whether a reader uses a root older than number `n`.
     pub(super) fn recycle(&mut self, is_read: impl Fn(u64) -> bool) {
         let waiting = std::mem::take(&mut self.waiting);
         for (sequence, extents) in waiting {
@@ -173,12 +173,12 @@ mod tests {
     }
 
     #[test]
-    fn what_a_commit_frees_waits() {
+    fn slots_freed_by_a_commit_wait() {
         let mut s = Space::rebuild(vec![(20, 4)], 1).unwrap();
         s.give(20, 4);
         let fresh = s.take(1);
         s.give(fresh, 1);
-        assert_eq!(s.take(1), fresh, "nobody knows of it");
+        assert_eq!(s.take(1), fresh, "no root refers to it");
         s.committed(2);
         s.recycle(|n| n == 2);
         assert_ne!(s.take(4), 20);
@@ -187,7 +187,7 @@ mod tests {
     }
 
     proptest! {
-        /// Nothing is given out twice, and everything comes back.
+        /// Nothing is allocated twice, and everything is released.
         #[test]
         fn no_two_owners(steps in prop::collection::vec((1..9u64, any::<prop::sample::Index>(), 0..4u8), 1..200)) {
             let mut s = Space::rebuild(Vec::new(), 1).unwrap();

@@ -1,4 +1,4 @@
-//! Looking at a packed file as it is stored: how much there is of what, and what is damaged.
+//! Statistics and verification of a packed file: the sizes of its parts, and damage.
 
 use super::format::{Entry, Kind, Over, ROOT_PLACES, SLOT};
 use super::image::{Reach, RunOver, tree_pieces};
@@ -12,7 +12,7 @@ use crate::error::{Error, Result};
 pub struct Summary {
     /// Blocks that take space.
     pub blocks: u64,
-    /// Blocks of nothing but zeros, or of one value over and over, that take none (zeros that nobody wrote are not
+    /// Blocks of zeros only, or of repetitions of one value, that take none (zeros that were never written are not
     /// counted).
     pub constant: u64,
     /// Bytes that the blocks decode to.
@@ -36,7 +36,7 @@ impl Summary {
     }
 }
 
-/// A packed file as it is stored.
+/// Statistics of a packed file.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Survey {
     /// Everything.
@@ -45,29 +45,29 @@ pub struct Survey {
     pub pages: u64,
     /// Bytes of the file for index pages and the map.
     pub index: u64,
-    /// Bytes of the file that nothing uses: free for the next writer, and given back by compacting.
+    /// Unused bytes of the file: free for the next writer, and released by compacting.
     pub wasted: u64,
     /// Bytes of the file.
     pub file: u64,
     /// Bytes of the image.
     pub image: u64,
-    /// Stretches of the image with trees of their own, of records each column: first byte, byte after the last, bytes of
-    /// the elements that its blocks are taken apart into (1: they are not), and how it is stored.
+    /// Ranges of the image with trees of their own, for records each column: first byte, byte after the last, bytes of
+    /// the elements that its blocks are split into (1: they are not), and how it is stored.
     pub stretches: Vec<(u64, u64, u16, Summary)>,
 }
 
 /// Something in a packed file that cannot be read.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Damage {
-    /// What it is, where, and how it is known.
+    /// A description of the damage, its location, and how it was detected.
     pub what: String,
-    /// The bytes of the image that cannot be read because of it; none if nothing is lost by it.
+    /// The bytes of the image that cannot be read because of it; `None` if no data are lost.
     pub image: Option<Reach>,
 }
 
 impl PackedStore {
-    /// Counts what the state that is open has stored. Reads the index, no block. Of a file that is being written:
-    /// the last commit and what was stored since.
+    /// Counts the stored bytes of the open state. Reads the index, but no blocks. For a file that is being written:
+    /// the last commit and the bytes stored since.
     pub fn survey(&self) -> Result<Survey> {
         let core = self.core();
         let fetch = Fetch { backing: &*self.backing };
@@ -107,7 +107,7 @@ impl PackedStore {
         Ok(survey)
     }
 
-    /// Bytes stored for some bytes of the image: of a block that holds others too, their share.
+    /// Bytes stored for some bytes of the image: for a block that contains others, too, their part of it.
     pub fn stored_for(&self, from: u64, to: u64) -> Result<u64> {
         let mut stored = 0.0;
         self.each_block(from, to, &mut |entry, bytes, whole| {
@@ -133,7 +133,7 @@ impl PackedStore {
         Ok(stored)
     }
 
-    /// How the blocks are stored that hold some bytes of the image. Blocks at the ends may hold others too.
+    /// How the blocks with some bytes of the image are stored. Blocks at the ends may contain others, too.
     pub fn survey_range(&self, from: u64, to: u64) -> Result<Summary> {
         let mut summary = Summary::default();
         self.each_block(from, to, &mut |entry, _, _| {
@@ -144,8 +144,8 @@ impl PackedStore {
         Ok(summary)
     }
 
-    /// Visits the blocks that hold some bytes of the image: the entry, how many of the bytes, how many bytes of the
-    /// image in all.
+    /// Visits the blocks with some bytes of the image: the entry, how many of the bytes, how many bytes of the
+    /// image in total.
     fn each_block(&self, from: u64, to: u64, f: &mut dyn FnMut(&Entry, u64, u64)) -> Result<()> {
         let core = self.core();
         let fetch = Fetch { backing: &*self.backing };
@@ -178,23 +178,23 @@ impl PackedStore {
     }
 
     /// Reads everything that is stored and checks it: roots, map, index pages, every block decoded. `progress` is
-    /// called with the bytes of the file that were read.
+    /// called with the number of bytes of the file that were read.
     pub fn verify(&self, progress: &mut dyn FnMut(u64) -> Result<()>) -> Result<Vec<Damage>> {
         let mut found = Vec::new();
         let core = self.core();
         let fetch = Fetch { backing: &*self.backing };
         for (at, root) in roots(&*self.backing)? {
-            // After the first commit only one place has been written.
+            // After the first commit, only one of the two places is written.
             let expected = core.sequence > 1 || at >= ROOT_PLACES[1];
             if root.is_none() && expected {
                 let what = format!("the copy of a root at byte {at} is damaged (another one is whole)");
                 found.push(Damage { what, image: None });
             }
         }
-        let mut room = vec![0; 1 << self.shift];
+        let mut buffer = vec![0; 1 << self.shift];
         for (number, tree) in core.trees.iter().enumerate() {
             let number = number as u32;
-            // A damaged page must not hide what comes after it: blocks are asked for one by one then.
+            // A damaged page must not hide later ones: blocks are then read one by one.
             let mut blocks = Vec::new();
             let mut pages = Vec::new();
             let whole = tree.visit(&fetch, &mut |block, entry| {
@@ -213,7 +213,7 @@ impl PackedStore {
             }
             for (block, entry) in blocks {
                 let name = || core.name_of(number, block, self.shift);
-                if let Err(e) = load_block(&*self.backing, &entry, &mut room, &name) {
+                if let Err(e) = load_block(&*self.backing, &entry, &mut buffer, &name) {
                     if !matches!(e, Error::Corrupt { .. } | Error::Io { .. }) {
                         return Err(e);
                     }
@@ -226,7 +226,7 @@ impl PackedStore {
         Ok(found)
     }
 
-    /// The blocks of a tree some of whose index pages are damaged.
+    /// The blocks of a tree of which some index pages are damaged.
     fn blocks_around_damage(
         &self,
         core: &super::Core,
@@ -257,7 +257,7 @@ impl PackedStore {
         }
     }
 
-    /// The stored bytes of every block and page, decoded or not, are read once: for tests of checksums.
+    /// Reads the stored bytes of every block and page once, for tests of checksums.
     #[cfg(test)]
     pub(super) fn touch_all(&self) -> Result<()> {
         let core = self.core();

@@ -1,12 +1,12 @@
-//! Tables: records whose columns lie in trees of their own.
+//! Tables: records whose columns are stored in trees of their own.
 //!
 //! Byte `p` of a table is byte `p mod s` of record `p div s`, where `s` is the size of a record. A column has the same
-//! few bytes of every record, one behind the other: its blocks hold one variable's values and nothing else, and a new
-//! column changes nothing that is stored of the others.
+//! few bytes of every record, one after the other: its blocks contain one variable's values only, and a new
+//! column does not change the stored bytes of the others.
 
 use super::format::Column;
 
-/// A column and its place in a record.
+/// A column and its offset in a record.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) struct Placed {
     /// First byte in a record.
@@ -38,20 +38,20 @@ impl Table {
         Table { stride, columns }
     }
 
-    /// As it is stored.
+    /// The stored form.
     pub(super) fn stored(&self) -> Vec<Column> {
         self.columns.iter().map(|c| Column { bytes: c.bytes as u32, tree: c.tree }).collect()
     }
 
-    /// The column of a byte of the records, its byte in the column's tree, and how many bytes of the record's part
-    /// are there from it on.
+    /// The column of a byte of the records, its byte in the column's tree, and the number of bytes from it to the end of the
+    /// column in this record.
     pub(super) fn locate(&self, place: u64) -> (&Placed, u64, u64) {
         let (record, inside) = (place / self.stride, place % self.stride);
         let c = &self.columns[self.columns.partition_point(|c| c.at <= inside) - 1];
         (c, record * c.bytes + (inside - c.at), c.bytes - (inside - c.at))
     }
 
-    /// Bytes of a column's tree in front of byte `place` of the records.
+    /// Bytes of a column's tree before byte `place` of the records.
     pub(super) fn before(&self, c: &Placed, place: u64) -> u64 {
         let (record, inside) = (place / self.stride, place % self.stride);
         record * c.bytes + inside.saturating_sub(c.at).min(c.bytes)
@@ -62,8 +62,7 @@ impl Table {
         (t / c.bytes).saturating_mul(self.stride).saturating_add(c.at + t % c.bytes)
     }
 
-    /// Copies bytes of a column, from byte `t` of its tree on, to where they belong in `records`, which begin with
-    /// byte `place` of the table.
+    /// Scatters bytes of a column, from byte `t` of its tree on, into `records`, which begin with byte `place` of the table.
     pub(super) fn scatter(&self, c: &Placed, t: u64, mut from: &[u8], place: u64, records: &mut [u8]) {
         let (width, step) = (c.bytes as usize, self.stride as usize);
         let inside = (t % c.bytes) as usize;
@@ -95,7 +94,7 @@ impl Table {
         to.get_mut(whole * step..whole * step + rest.len()).into_iter().for_each(|t| t.copy_from_slice(rest));
     }
 
-    /// The way back: collects bytes of a column from records.
+    /// The inverse: gathers bytes of a column from records.
     pub(super) fn gather(&self, c: &Placed, t: u64, mut to: &mut [u8], place: u64, records: &[u8]) {
         let (width, step) = (c.bytes as usize, self.stride as usize);
         let inside = (t % c.bytes) as usize;
@@ -148,7 +147,7 @@ mod tests {
     use proptest::prelude::*;
 
     proptest! {
-        /// Whatever stretch of the records is taken apart, it comes back, and every byte is where `locate` says.
+        /// Every range of the records survives gathering and scattering, and every byte is where `locate` says.
         #[test]
         fn columns_and_records_are_the_same_bytes(
             widths in prop::collection::vec(prop_oneof![1..5u32, Just(8), Just(13)], 1..6),
@@ -172,9 +171,9 @@ mod tests {
                 for (i, byte) in part.iter().enumerate() {
                     let place = table.place_of(c, a + i as u64);
                     prop_assert_eq!(*byte, records[(place - from) as usize]);
-                    let (found, t, room) = table.locate(place);
+                    let (found, t, rest) = table.locate(place);
                     prop_assert_eq!((found, t), (c, a + i as u64));
-                    prop_assert_eq!(room, c.bytes - t % c.bytes);
+                    prop_assert_eq!(rest, c.bytes - t % c.bytes);
                 }
                 total += part.len();
             }

@@ -1,7 +1,7 @@
-//! What the store promises, against models and faults.
+//! The guarantees of the store, tested with models and faults.
 //!
 //! `PROPTEST_CASES=200000 cargo test --release -p ncforge --lib store::packed::tests::machine` runs the state machine
-//! for as long as one likes.
+//! with a given number of cases.
 
 mod basics;
 mod crash;

@@ -1,4 +1,4 @@
-//! The index of one tree of blocks: a radix tree of pages, loaded as it is asked for.
+//! The index of one tree of blocks: a radix tree of pages, loaded on demand.
 
 use std::sync::OnceLock;
 use std::sync::atomic::AtomicU64;
@@ -6,16 +6,16 @@ use std::sync::atomic::AtomicU64;
 use super::format::{Entry, FANOUT, Kind, MAX_HEIGHT, TreeHead};
 use crate::error::{Error, Result};
 
-/// Reads index pages: gives the entries of the page at `entry`, of this level and first block.
+/// Reads index pages: returns the entries of the page at `entry`, with this level and first block.
 pub(super) trait Pages {
     fn load(&self, entry: &Entry, level: u8, first: u64) -> Result<Vec<Entry>>;
 }
 
-/// Where index pages go when they are written.
+/// The destination of index pages.
 pub(super) trait Sink {
-    /// Stores a page in free space; gives its entry.
+    /// Stores a page in free space; returns its entry.
     fn store(&mut self, level: u8, first: u64, entries: &[Entry]) -> Result<Entry>;
-    /// Says that nobody needs the bytes behind an entry any more.
+    /// Frees the bytes of an entry.
     fn free(&mut self, entry: &Entry);
 }
 
@@ -26,12 +26,12 @@ struct Node {
     level: u8,
     first: u64,
     entries: Vec<Entry>,
-    /// Beside each entry of an upper page, the page below once it is loaded.
+    /// For each entry of an upper page, the page below if it is loaded.
     below: Vec<OnceLock<Box<Node>>>,
     dirty: bool,
 }
 
-/// Blocks that one entry at `level` stands for.
+/// Blocks that one entry at `level` covers.
 fn span(level: u8) -> u64 {
     FANOUT.saturating_pow(u32::from(level))
 }
@@ -55,7 +55,7 @@ impl Node {
         }
     }
 
-    /// The page below entry `i`, loaded if it must be; `None` if there is none.
+    /// The page below entry `i`, loaded if necessary; `None` if there is none.
     fn child(&self, i: usize, pages: &dyn Pages) -> Result<Option<&Node>> {
         let Some(cell) = self.below.get(i) else { return Ok(None) };
         if let Some(node) = cell.get() {
@@ -84,7 +84,7 @@ impl Node {
 pub(super) struct Tree {
     pub(super) head: TreeHead,
     root: OnceLock<Box<Node>>,
-    /// The block that was read last, and how many in a row before it.
+    /// The block that was read last, and the number of consecutive blocks before it.
     pub(super) last: AtomicU64,
     pub(super) streak: AtomicU64,
 }
@@ -94,7 +94,7 @@ impl Tree {
         Tree { head, ..Tree::default() }
     }
 
-    /// Whether it has never held a block.
+    /// Whether it has never had a block.
     pub(super) fn is_empty(&self) -> bool {
         self.head.top.kind == Kind::Zero && self.root.get().is_none()
     }
@@ -111,7 +111,7 @@ impl Tree {
         Ok(Some(self.root.get_or_init(|| Box::new(Node::new(level, 0, entries)))))
     }
 
-    /// The entry of a block; the default one for a block that is not there.
+    /// The entry of a block; the default one for an absent block.
     pub(super) fn get(&self, block: u64, pages: &dyn Pages) -> Result<Entry> {
         if self.head.height == 0 {
             return Ok(if block == 0 { self.head.top } else { Entry::default() });
@@ -132,7 +132,7 @@ impl Tree {
         }
     }
 
-    /// Sets the entry of a block; gives the old one.
+    /// Sets the entry of a block; returns the old one.
     pub(super) fn set(&mut self, block: u64, entry: Entry, pages: &dyn Pages) -> Result<Entry> {
         if self.head.height == 0 {
             if block == 0 {
@@ -142,7 +142,7 @@ impl Tree {
                 return Ok(Entry::default());
             }
         }
-        // Load the way first: an error must leave the tree as it was.
+        // Load the path first: an error must not change the tree.
         if self.get(block, pages)?.kind == Kind::Zero && entry.kind == Kind::Zero {
             return Ok(Entry::default());
         }
@@ -192,8 +192,8 @@ impl Tree {
         Ok(())
     }
 
-    /// Visits every stored block, in order, and (with `block` none) every index page. What is not in memory is
-    /// read and not kept.
+    /// Visits every stored block, in order, and (with `block` none) every index page. Pages that are not in memory are
+    /// read, but not cached.
     pub(super) fn visit(
         &self,
         pages: &dyn Pages,
@@ -291,16 +291,16 @@ mod tests {
 
     /// Pages by slot.
     #[derive(Default)]
-    struct Shelf(RefCell<HashMap<u64, Vec<u8>>>);
+    struct MemoryPages(RefCell<HashMap<u64, Vec<u8>>>);
 
-    impl Pages for Shelf {
+    impl Pages for MemoryPages {
         fn load(&self, entry: &Entry, level: u8, first: u64) -> Result<Vec<Entry>> {
-            let shelf = self.0.borrow();
-            Ok(parse_page(&shelf[&entry.slot], level, first).unwrap())
+            let stored = self.0.borrow();
+            Ok(parse_page(&stored[&entry.slot], level, first).unwrap())
         }
     }
 
-    struct Put<'a>(&'a Shelf, u64);
+    struct Put<'a>(&'a MemoryPages, u64);
 
     impl Sink for Put<'_> {
         fn store(&mut self, level: u8, first: u64, entries: &[Entry]) -> Result<Entry> {
@@ -326,29 +326,29 @@ mod tests {
         fn a_tree_is_a_map(steps in prop::collection::vec(
             (prop_oneof![0..4u64, 0..600u64, 0..200_000u64, 0..20_000_000u64], 0..4u64, any::<bool>()), 1..60)
         ) {
-            let shelf = Shelf::default();
+            let stored = MemoryPages::default();
             let mut tree = Tree::default();
             let mut model = BTreeMap::new();
             let mut written = 1000;
             for (at, value, reload) in steps {
                 let entry = if value == 0 { Entry::default() } else { block(value) };
-                let old = tree.set(at, entry, &shelf).unwrap();
+                let old = tree.set(at, entry, &stored).unwrap();
                 let known = if value == 0 { model.remove(&at) } else { model.insert(at, entry) };
                 prop_assert_eq!(old, known.unwrap_or_default());
                 if reload {
-                    let mut sink = Put(&shelf, written);
+                    let mut sink = Put(&stored, written);
                     tree.write_pages(&mut sink).unwrap();
                     written = sink.1;
                     tree = Tree::new(tree.head);
                     // What is stored is what can be reached, and nothing else.
                     let mut pages = 0;
-                    tree.visit(&shelf, &mut |b, _| { pages += usize::from(b.is_none()); Ok(()) }).unwrap();
-                    prop_assert_eq!(pages, shelf.0.borrow().len());
+                    tree.visit(&stored, &mut |b, _| { pages += usize::from(b.is_none()); Ok(()) }).unwrap();
+                    prop_assert_eq!(pages, stored.0.borrow().len());
                 }
-                prop_assert_eq!(tree.get(at, &shelf).unwrap(), entry);
-                prop_assert_eq!(tree.get(at + 1, &shelf).unwrap(), model.get(&(at + 1)).copied().unwrap_or_default());
+                prop_assert_eq!(tree.get(at, &stored).unwrap(), entry);
+                prop_assert_eq!(tree.get(at + 1, &stored).unwrap(), model.get(&(at + 1)).copied().unwrap_or_default());
                 let mut seen = Vec::new();
-                tree.visit(&shelf, &mut |b, e| { seen.extend(b.map(|b| (b, *e))); Ok(()) }).unwrap();
+                tree.visit(&stored, &mut |b, e| { seen.extend(b.map(|b| (b, *e))); Ok(()) }).unwrap();
                 prop_assert_eq!(seen, model.iter().map(|(k, v)| (*k, *v)).collect::<Vec<_>>());
             }
         }

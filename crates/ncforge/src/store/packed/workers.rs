@@ -1,22 +1,22 @@
-//! Who does a store's work: threads of somebody above, an engine's for one.
+//! The threads that a store may use: those of a higher layer, for example of an engine.
 
 use std::fmt::Debug;
 
 /// Threads that a store may use.
 pub trait Workers: Send + Sync + Debug {
-    /// How many there are, the caller's own included.
+    /// Number of threads, including the caller's own.
     fn threads(&self) -> usize;
     /// Calls `work` for every index below `n`, on several threads or not, and waits for all of them.
     fn run(&self, n: usize, work: &(dyn Fn(usize) + Sync));
-    /// Runs a job some time soon on a thread that has nothing to do; false, and nothing happens, if there is none.
+    /// Runs a job soon on an idle thread; returns false, without running it, if there is none.
     fn spawn(&self, job: Box<dyn FnOnce() + Send>) -> bool;
 }
 
-/// The calling thread.
+/// Only the calling thread.
 #[derive(Debug)]
-pub(super) struct Alone;
+pub(super) struct CallerOnly;
 
-impl Workers for Alone {
+impl Workers for CallerOnly {
     fn threads(&self) -> usize {
         1
     }

@@ -1,4 +1,4 @@
-//! Writing into the image: changed blocks are held decoded, and compressed and stored in batches.
+//! Writing into the image: changed blocks are buffered decoded, and compressed and stored in batches.
 
 use std::collections::{BTreeMap, HashMap};
 use std::sync::atomic::Ordering;
@@ -24,23 +24,23 @@ const BATCH: usize = 128;
 /// Stored blocks that follow each other go to the file in requests of up to this many bytes.
 const REQUEST: usize = 4 << 20;
 
-/// What has happened since the last commit.
+/// Changes since the last commit.
 #[derive(Debug)]
 pub(super) struct Tx {
     /// Changed blocks that are not stored yet.
     dirty: HashMap<Id, Box<[u8]>>,
-    /// The one of each tree that was changed last.
+    /// The last changed block of each tree.
     latest: HashMap<u32, u64>,
     pub(super) space: Space,
     /// Whether there is anything to commit.
     pub(super) changed: bool,
-    /// Whether only [`ReadStore::sync`] may commit: the image makes no sense in between.
+    /// Whether only [`WriteStore::sync`] may commit, because the image is not consistent before.
     pub(super) hold: bool,
     /// Bytes written since the last commit.
     pub(super) written: u64,
     /// Where the map of the last commit is stored.
     pub(super) map: Entry,
-    /// Index pages and maps that have their place, by slot, and are not written yet.
+    /// Index pages and maps with allocated slots that are not written yet, by slot.
     pub(super) pages: BTreeMap<u64, Vec<u8>>,
 }
 
@@ -63,7 +63,7 @@ impl Tx {
         self.dirty.get(&(tree, block)).map(|b| &b[..])
     }
 
-    /// Forgets the changed blocks of a tree from one on.
+    /// Discards the changed blocks of a tree from one on.
     pub(super) fn drop_dirty_from(&mut self, tree: u32, first: u64) {
         self.dirty.retain(|id, _| id.0 != tree || id.1 < first);
     }
@@ -73,37 +73,37 @@ impl Tx {
         self.dirty.keys().for_each(|id| marks[id.0 as usize] = true);
     }
 
-    /// Frees what an entry points to.
+    /// Frees the slots of an entry.
     pub(super) fn free(&mut self, entry: &Entry) {
         if let Some((slot, slots)) = entry.extent() {
-            // It may be a page of a commit that failed.
+            // The entry may be a page of a commit that failed.
             self.pages.remove(&slot);
             self.space.give(slot, slots);
         }
     }
 }
 
-/// The parts of a store that is open for writing, borrowed apart.
+/// The parts of a store that is open for writing, borrowed separately.
 pub(super) fn parts(core: &mut Core) -> (&mut Vec<Tree>, &mut Tx) {
     let Core { trees, tx, .. } = core;
     (trees, tx.as_mut().expect("a store that is open for writing"))
 }
 
 impl PackedStore {
-    /// Writes bytes of the image (or of what is being built to replace it), which grows as needed.
-    pub(super) fn write_image(&self, buf: &[u8], offset: u64, beside: bool) -> Result<()> {
+    /// Writes bytes of the image (or of its replacement while that is built), which grows as needed.
+    pub(super) fn write_image(&self, buf: &[u8], offset: u64, replacement: bool) -> Result<()> {
         let end =
             offset.checked_add(buf.len() as u64).filter(|&e| e <= i64::MAX as u64).ok_or_else(|| {
                 crate::Error::TooLarge(format!("{} bytes at offset {offset} of `{}`", buf.len(), self.name()))
             })?;
         let mut core = self.core_mut();
         let core = &mut *core;
-        match core.map_of(beside).first_piece(offset, buf.len(), self.shift) {
+        match core.map_of(replacement).first_piece(offset, buf.len(), self.shift) {
             Some(piece) if piece.len == buf.len() => self.write_piece(core, piece, buf)?,
             None => {}
             _ => {
                 let mut rest = buf;
-                for run in core.map_of(beside).runs(offset, buf.len()) {
+                for run in core.map_of(replacement).runs(offset, buf.len()) {
                     let (part, others) = rest.split_at(run.len);
                     rest = others;
                     match run.over {
@@ -113,7 +113,7 @@ impl PackedStore {
                 }
             }
         }
-        let map = core.map_of_mut(beside);
+        let map = core.map_of_mut(replacement);
         map.len = map.len.max(end);
         self.written(core, end - offset)
     }
@@ -130,7 +130,7 @@ impl PackedStore {
         self.written(core, bytes.len() as u64)
     }
 
-    /// Keeps account of bytes that were written.
+    /// Counts bytes that were written.
     fn written(&self, core: &mut Core, bytes: u64) -> Result<()> {
         self.len.store(core.map.len, Ordering::Release);
         let is_committed = core.sequence > 0;
@@ -191,10 +191,10 @@ impl PackedStore {
         };
         put(&mut bytes[range]);
         let (_, tx) = parts(core);
-        let room = self.resources.pending >> self.shift;
-        if tx.dirty.len() as u64 >= room.max(1) {
-            // Those that were changed last in each tree are likely to be changed again.
-            let keep = if tx.latest.len() as u64 <= room / 2 {
+        let limit = self.resources.pending >> self.shift;
+        if tx.dirty.len() as u64 >= limit.max(1) {
+            // The last changed block of each tree is likely to be changed again.
+            let keep = if tx.latest.len() as u64 <= limit / 2 {
                 std::mem::take(&mut tx.latest)
             } else {
                 HashMap::new()
@@ -208,7 +208,7 @@ impl PackedStore {
         Ok(())
     }
 
-    /// A copy of a block as it is stored.
+    /// A copy of the stored state of a block.
     fn block_of(&self, core: &Core, (tree, block): Id) -> Result<Box<[u8]>> {
         let mut bytes = vec![0; 1 << self.shift].into_boxed_slice();
         let entry = core.trees[tree as usize].get(block, &Fetch { backing: &*self.backing })?;
@@ -224,7 +224,7 @@ impl PackedStore {
         Ok(bytes)
     }
 
-    /// Compresses and stores changed blocks, all but `keep` (a block of a tree). On an error none is lost.
+    /// Compresses and stores changed blocks, all but `keep` (a block of each tree). After an error none is lost.
     pub(super) fn spill(&self, core: &mut Core, keep: &HashMap<u32, u64>) -> Result<()> {
         let (_, tx) = parts(core);
         if keep.is_empty() {
@@ -291,7 +291,7 @@ impl PackedStore {
         Ok(())
     }
 
-    /// Trees whose way of taking elements apart is not chosen yet get one, if they have a block to try it on.
+    /// Chooses how elements are split for trees without a choice, if they have a block to try it on.
     fn choose_ways(&self, core: &mut Core, ids: &[Id]) -> Result<()> {
         let (trees, tx) = parts(core);
         for of_tree in ids.chunk_by(|a, b| a.0 == b.0) {
@@ -311,7 +311,7 @@ impl PackedStore {
     }
 }
 
-/// Writes stored bytes at their slots; those that follow each other in one request.
+/// Writes stored bytes at their slots; adjacent ones are coalesced into one request.
 pub(super) fn write_joined(backing: &dyn WriteStore, mut writes: Vec<(u64, &[u8])>) -> Result<()> {
     writes.sort_unstable_by_key(|w| w.0);
     let mut joined: Vec<u8> = Vec::new();

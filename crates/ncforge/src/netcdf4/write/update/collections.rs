@@ -1,5 +1,5 @@
-//! Which heap collections the data of variables refers to: what is not known to be in use cannot be told from
-//! what is free.
+//! Finds the heap collections to which the data of variables refer: without this, used space cannot be distinguished from
+//! free space.
 
 use std::collections::{BTreeMap, HashSet};
 
@@ -12,10 +12,10 @@ use crate::hdf5::global_heap::HeapId;
 use crate::layout::{Place, VarLayout};
 use crate::netcdf4::read::Netcdf4File;
 
-/// Most stored bytes that are looked through.
+/// The largest number of stored bytes that are searched.
 const MOST: u64 = 64 << 20;
 
-/// The extents of all collections; `None` when finding them would take long, or something is in the way.
+/// The extents of all collections; `None` if finding them would take too long, or is not possible.
 pub(super) fn collections(file: &File, container: &Netcdf4File) -> Result<Option<Vec<Extent>>> {
     let mut search = Search { file, sizes: BTreeMap::new(), seen: HashSet::new() };
     let mut left = MOST;
@@ -47,12 +47,12 @@ struct Search<'a> {
     file: &'a File,
     /// Address and size of each collection.
     sizes: BTreeMap<u64, u64>,
-    /// Objects that were looked into: each once.
+    /// Objects that were searched: each once.
     seen: HashSet<(u64, u32)>,
 }
 
 impl Search<'_> {
-    /// Looks through all stored bytes of a variable; `false` if there are too many.
+    /// Searches all stored bytes of a variable; `false` if there are too many.
     fn variable(
         &mut self,
         d: &Datatype,

@@ -1,4 +1,4 @@
-//! Attributes in the form in which a file holds them, detached from their place.
+//! Attributes in their stored form, detached from their position in the file.
 
 use crate::error::Result;
 use crate::hdf5::attribute::Attribute as Stored;
@@ -11,23 +11,23 @@ use crate::netcdf4::read::attrs::is_hidden;
 
 use super::super::facts::FileFacts;
 
-/// Keeps the forms of an object's attributes: those that the schema shows, and hidden ones that are not made
-/// anew by every commit.
+/// Records the stored forms of an object's attributes: those in the schema, and hidden ones that a commit does not
+/// create again.
 pub(super) fn keep(
     file: &File,
     owner: &str,
     shown: &[model::Attribute],
     stored: &[Stored],
     remade: &[&[u8]],
-    kept: &mut FileFacts,
+    facts: &mut FileFacts,
 ) -> Result<()> {
     for a in stored {
         if is_hidden(&a.name) {
             if !remade.contains(&&a.name[..]) {
-                kept.insert_hidden(owner, form(file, a)?);
+                facts.insert_hidden(owner, form(file, a)?);
             }
         } else if let Some(value) = shown.iter().find(|v| encode_name(&v.name) == a.name[..]) {
-            kept.insert(owner, value.clone(), form(file, a)?);
+            facts.insert(owner, value.clone(), form(file, a)?);
         }
     }
     Ok(())
@@ -42,7 +42,7 @@ fn form(file: &File, a: &Stored) -> Result<Attribute> {
     Ok(Attribute { name: a.name.to_vec(), datatype: a.datatype.clone(), space: a.space.clone(), data })
 }
 
-/// Takes what the element at byte `at` refers to out of the heap.
+/// Reads the heap objects to which the element at byte `at` refers.
 fn detach(file: &File, d: &Datatype, at: usize, blob: &mut Blob) -> Result<()> {
     match &d.class {
         Class::Vlen { base } => row(file, Some(base), at, blob),

@@ -1,4 +1,4 @@
-//! The map: what of the image lies where.
+//! The map: where the ranges of the image are stored.
 
 use super::{ENTRY, Entry, Kind, MAX_HEIGHT, ROOT};
 
@@ -7,12 +7,12 @@ const WINDOW: usize = 24;
 const TREE: usize = 24;
 const TABLE: usize = 8;
 const COLUMN: usize = 8;
-/// Bytes of a root in front of the map, and how many more if there are tables.
+/// Bytes of a root before the map, and additional ones if there are tables.
 const ROOT_HEAD: usize = 64;
 const ROOT_TABLES: usize = 8;
 const _: () = assert!(TREE == ENTRY + 8);
 
-/// A stretch of the image: bytes from `start` on lie in a tree, or in a table, from its byte `offset` on, until the
+/// A range of the image: bytes from `start` on are stored in a tree, or in a table, from its byte `offset` on, until the
 /// next window starts; the last one has no end.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(in super::super) struct Window {
@@ -21,41 +21,41 @@ pub(in super::super) struct Window {
     pub(in super::super) over: Over,
 }
 
-/// What a window shows, by its number.
+/// The tree or table that a window maps, by its number.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(in super::super) enum Over {
     /// A tree of blocks.
     Tree(u32),
-    /// A table: records whose columns lie in trees of their own.
+    /// A table: records whose columns are stored in trees of their own.
     Table(u32),
 }
 
-/// A column of a table: so many bytes of each record, all of them one behind the other in a tree.
+/// A column of a table: some bytes of each record, stored one after the other in a tree.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(in super::super) struct Column {
     pub(in super::super) bytes: u32,
     pub(in super::super) tree: u32,
 }
 
-/// What a map consists of.
+/// The numbers of the parts of a map.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(in super::super) struct Counts {
     pub(in super::super) windows: u32,
     pub(in super::super) trees: u32,
     pub(in super::super) tables: u32,
-    /// Of all tables.
+    /// The columns of all tables.
     pub(in super::super) columns: u32,
 }
 
 impl Counts {
-    /// Bytes of the map; more than any file has when the counts are absurd.
+    /// Bytes of the map; more than any file has if the counts are not plausible.
     pub(super) fn bytes(&self) -> usize {
         [(self.windows, WINDOW), (self.trees, TREE), (self.tables, TABLE), (self.columns, COLUMN)]
             .iter()
             .fold(0, |n: usize, &(count, size)| n.saturating_add((count as usize).saturating_mul(size)))
     }
 
-    /// Bytes of a root in front of the map.
+    /// Bytes of a root before the map.
     pub(super) fn head(&self) -> usize {
         if self.tables > 0 { ROOT_HEAD + ROOT_TABLES } else { ROOT_HEAD }
     }
@@ -66,7 +66,7 @@ impl Counts {
     }
 }
 
-/// What a map says.
+/// The contents of a map.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(in super::super) struct Contents {
     pub(in super::super) windows: Vec<Window>,
@@ -75,22 +75,22 @@ pub(in super::super) struct Contents {
     pub(in super::super) tables: Vec<Vec<Column>>,
 }
 
-/// What the map says of a tree.
+/// A tree in the map.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(in super::super) struct TreeHead {
-    /// Block 0 if the height is 0, else the topmost index page; nothing if there is no block.
+    /// Block 0 if the height is 0, else the topmost index page; empty if there is no block.
     pub(in super::super) top: Entry,
     /// Index pages on the way to a block.
     pub(in super::super) height: u8,
-    /// 0: not chosen; else 1 + the number of the way of taking elements apart, see [`super::choice`].
+    /// 0: not chosen; else 1 + the number of the way of splitting elements, see [`super::choice`].
     pub(in super::super) choice: u8,
-    /// Bytes of an element, if its writer knew.
+    /// Bytes of an element, if its writer knew them.
     pub(in super::super) width: u16,
-    /// Bytes of a record, if its writer knew.
+    /// Bytes of a record, if its writer knew them.
     pub(in super::super) stride: u32,
 }
 
-/// The bytes of a map, and what they count.
+/// The bytes of a map, and the numbers of its parts.
 pub(in super::super) fn emit_map(map: &Contents) -> (Vec<u8>, Counts) {
     let counts = Counts {
         windows: map.windows.len() as u32,

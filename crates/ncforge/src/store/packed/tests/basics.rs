@@ -1,4 +1,4 @@
-//! The plain cases.
+//! Basic cases.
 
 use std::sync::Arc;
 
@@ -18,7 +18,7 @@ pub(super) fn image(store: &dyn ReadStore) -> Vec<u8> {
 }
 
 #[test]
-fn what_is_written_is_read_before_and_after_a_commit() {
+fn written_bytes_are_read_before_and_after_a_commit() {
     let file = memory();
     let store = PackedStore::create(file.clone(), &small(), Resources::default()).unwrap();
     let mut want = vec![0u8; 50_000];
@@ -45,7 +45,7 @@ fn what_is_written_is_read_before_and_after_a_commit() {
 }
 
 #[test]
-fn room_is_made_without_moving_anything() {
+fn insertions_move_nothing() {
     let file = memory();
     let store = PackedStore::create(file.clone(), &small(), Resources::default()).unwrap();
     let mut want: Vec<u8> = (0..300_000u32).flat_map(|i| (i.wrapping_mul(i)).to_be_bytes()).collect();

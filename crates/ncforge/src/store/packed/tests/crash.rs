@@ -1,8 +1,8 @@
-//! The power is cut at any moment: the file is in the state of the last commit, or of the one that was going on.
+//! Power cuts at any moment: the file is in the state of the last commit, or of the one that was in progress.
 //!
-//! What a disk may hold after a crash: everything that was written before the last sync that returned; and of what
-//! was written since, in every sector of 512 bytes the bytes of any moment since then, whichever, each sector by
-//! itself. That covers every prefix, every order, every subset, and every torn write.
+//! After a crash, a disk contains everything that was written before the last sync that returned. For later writes, every
+//! sector of 512 bytes has, independent of the others, its contents at any moment since then.
+//! This covers every prefix, every order, every subset, and every torn write.
 
 use std::sync::{Arc, Mutex};
 
@@ -21,11 +21,11 @@ enum Event {
     Write(usize, Vec<u8>),
     Length(usize),
     Sync,
-    /// The store said that a commit is done.
+    /// The store reported that a commit is complete.
     Acknowledged,
 }
 
-/// A file that keeps account of what is done to it.
+/// A file that records the operations on it.
 #[derive(Debug)]
 struct Logged {
     inner: MemoryStore,
@@ -110,7 +110,7 @@ fn check(state: Vec<u8>, allowed: &[Vec<u8>], is_committed: bool) {
     let found = image(&store);
     assert!(allowed.contains(&found), "neither the last state nor the next");
     assert_eq!(store.verify(&mut |_| Ok(())).unwrap().iter().filter(|d| d.image.is_some()).count(), 0);
-    // And it can be gone on with.
+    // And it can be written again.
     store.write_at(b"after", 3).unwrap();
     store.sync().unwrap();
     assert_eq!(store.read_vec(3, 5).unwrap(), b"after");
@@ -143,7 +143,7 @@ fn crash_everywhere(log: &[Event], images: &[Vec<u8>], mixes: usize, seed: u64) 
     checked
 }
 
-/// Does the steps; gives the log and the image of each commit.
+/// Executes the steps; returns the log and the image of each commit.
 fn run(steps: &[Step], codec: usize) -> (Vec<Event>, Vec<Vec<u8>>) {
     let file = Arc::new(Logged { inner: MemoryStore::new("logged.ncz", Vec::new()), log: Mutex::default() });
     let mut store = PackedStore::create(file.clone(), &options(codec), tight()).unwrap();
@@ -203,7 +203,7 @@ proptest! {
     }
 }
 
-/// Without the sync between new blocks and the root that knows them, the test above would fail: it is no formality.
+/// Without the sync between new blocks and the root that refers to them, the test above would fail.
 #[test]
 fn the_test_itself_finds_a_missing_sync() {
     let steps = [Step::Write(0, 9000, 3), Step::Sync, Step::Write(100, 9000, 7), Step::Sync];

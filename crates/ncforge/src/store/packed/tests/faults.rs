@@ -9,7 +9,7 @@ use super::steps::{bytes, tight};
 use crate::error::{Error, Result};
 use crate::store::{BlockStore, FileStore, MemoryStore, Part, ReadStore, WriteStore};
 
-/// A small file of several commits, with everything that the format has: windows, trees with and without pages,
+/// A small file of several commits, with all parts of the format: windows, trees with and without pages,
 /// all kinds of blocks; and its image.
 fn sample() -> (Vec<u8>, Vec<u8>) {
     let file = memory();
@@ -70,7 +70,7 @@ fn a_file_cut_short_anywhere_is_an_error_or_the_same() {
 }
 
 #[test]
-fn damage_costs_its_block_only() {
+fn damage_affects_its_block_only() {
     let (file, want) = sample();
     let whole = Arc::new(MemoryStore::new("a.ncz", file.clone()));
     let store = PackedStore::open(whole, Resources::default()).unwrap();
@@ -97,11 +97,11 @@ fn damage_costs_its_block_only() {
     assert_eq!(store.read_vec(to, store.len() - to).unwrap(), want[to as usize..]);
 }
 
-/// A disk that has room for so many more bytes.
+/// A disk with a limited number of free bytes.
 #[derive(Debug)]
 struct Full {
     inner: MemoryStore,
-    room: AtomicI64,
+    free: AtomicI64,
 }
 
 impl ReadStore for Full {
@@ -118,9 +118,9 @@ impl ReadStore for Full {
 
 impl WriteStore for Full {
     fn write_at(&self, buf: &[u8], offset: u64) -> Result<()> {
-        let left = self.room.fetch_sub(buf.len() as i64, Ordering::Relaxed);
+        let left = self.free.fetch_sub(buf.len() as i64, Ordering::Relaxed);
         if left < buf.len() as i64 {
-            self.room.store(0, Ordering::Relaxed);
+            self.free.store(0, Ordering::Relaxed);
             self.inner.write_at(&buf[..left.max(0) as usize], offset)?;
             return Err(Error::io("write to", self.name(), std::io::Error::from_raw_os_error(libc::ENOSPC)));
         }
@@ -135,9 +135,9 @@ impl WriteStore for Full {
 fn a_disk_that_is_full_at_any_byte_leaves_the_old_state() {
     let (start, want) = sample();
     let mut failed = 0;
-    for room in (0..60_000).step_by(97) {
+    for free in (0..60_000).step_by(97) {
         let file =
-            Arc::new(Full { inner: MemoryStore::new("full.ncz", start.clone()), room: AtomicI64::new(room) });
+            Arc::new(Full { inner: MemoryStore::new("full.ncz", start.clone()), free: AtomicI64::new(free) });
         let store = PackedStore::open_rw(file.clone(), tight()).unwrap();
         let mut model = want.clone();
         let mut work = || -> Result<()> {
@@ -158,13 +158,13 @@ fn a_disk_that_is_full_at_any_byte_leaves_the_old_state() {
             Ok(()) => assert!(disk() == model),
             Err(_) => {
                 failed += 1;
-                // While the root was being written: the old state or the new one, and the store takes no more.
+                // While the root was being written: the old state or the new one, and the store accepts no more writes.
                 let whole = disk() == want || (disk() == model && store.sync().is_err());
-                assert!(whole, "room for {room} bytes: the old state is gone");
+                assert!(whole, "space for {free} bytes: the old state is gone");
                 let old = disk();
-                // Somebody makes room; what was not refused is still there, and a commit of it succeeds (unless
-                // the root itself was being written: then the store asks to be opened again).
-                file.room.store(i64::MAX / 2, Ordering::Relaxed);
+                // After space is freed, writes that were not refused are still there, and a commit of them succeeds (unless
+                // the root itself was being written: then the store must be opened again).
+                file.free.store(i64::MAX / 2, Ordering::Relaxed);
                 let mine = image(&store);
                 if store.sync().is_ok() {
                     assert!(disk() == mine);
@@ -178,7 +178,7 @@ fn a_disk_that_is_full_at_any_byte_leaves_the_old_state() {
 }
 
 #[test]
-fn readers_keep_their_state_while_a_writer_goes_on() {
+fn readers_see_their_state_while_a_writer_continues() {
     let dir = tempfile::tempdir().unwrap();
     let path = dir.path().join("a.ncz");
     let create = Arc::new(FileStore::create(&path).unwrap());
@@ -189,7 +189,7 @@ fn readers_keep_their_state_while_a_writer_goes_on() {
             Resources { cache: Arc::new(super::super::BlockCache::new(0)), ..Resources::default() };
         PackedStore::open(Arc::new(FileStore::open(&path).unwrap()), resources).unwrap()
     };
-    let mut kept: Vec<(PackedStore, Vec<u8>)> = Vec::new();
+    let mut readers: Vec<(PackedStore, Vec<u8>)> = Vec::new();
     for round in 0..30u64 {
         for i in 0..10 {
             writer.write_at(&bytes(3000, 3 + 4 * (round * 10 + i)), i * 4000).unwrap();
@@ -197,24 +197,24 @@ fn readers_keep_their_state_while_a_writer_goes_on() {
         writer.sync().unwrap();
         assert!(second().is_err(), "one writer at a time");
         if round % 3 == 0 {
-            kept.push((reader(), image(&writer)));
+            readers.push((reader(), image(&writer)));
         }
-        for (reader, want) in &kept {
+        for (reader, want) in &readers {
             assert!(image(reader) == *want, "round {round}");
         }
         if round == 15 {
-            kept.drain(..4);
+            readers.drain(..4);
         }
     }
     let grown = std::fs::metadata(&path).unwrap().len();
-    kept.clear();
+    readers.clear();
     for round in 0..30u64 {
         writer.write_at(&bytes(3000, 3 + 4 * round), round % 10 * 4000).unwrap();
         writer.sync().unwrap();
     }
     drop(writer);
     assert!(second().is_ok());
-    assert!(std::fs::metadata(&path).unwrap().len() <= grown, "space that nobody reads is used again");
+    assert!(std::fs::metadata(&path).unwrap().len() <= grown, "space without readers is used again");
 }
 
 #[test]

@@ -1,4 +1,4 @@
-//! Random lives of a packed file against a vector, for so long as one likes.
+//! Random operations on a packed file, compared with a vector, for a given time.
 
 use std::time::{Duration, Instant};
 
@@ -10,18 +10,18 @@ use super::basics::{image, memory};
 use super::steps::{Step, apply, options, step, tight};
 use crate::store::WriteStore;
 
-/// Lives between two looks at the clock, and in all where no time is given.
-const LIVES: u32 = 256;
+/// Cases between two checks of the clock, and the total if no time is given.
+const CASES: u32 = 256;
 
-/// `PACKED_SECONDS` says for how long; a minute in CI, an hour by hand.
+/// `PACKED_SECONDS` is the time; a minute in CI, an hour by hand.
 #[test]
 fn a_store_is_its_image() {
     let seconds = std::env::var("PACKED_SECONDS").ok().map_or(0, |s| s.parse().expect("a number of seconds"));
     let (begun, time) = (Instant::now(), Duration::from_secs(seconds));
     let lives = (prop::collection::vec(step(), 1..40), 0..3usize, any::<bool>());
     for round in 0.. {
-        // Every runner has a seed of its own, also where the first is given (PROPTEST_RNG_SEED).
-        let mut config = ProptestConfig { cases: LIVES, ..ProptestConfig::with_source_file(file!()) };
+        // Every runner has a seed of its own, also if the first is given (PROPTEST_RNG_SEED).
+        let mut config = ProptestConfig { cases: CASES, ..ProptestConfig::with_source_file(file!()) };
         if let RngSeed::Fixed(seed) = config.rng_seed {
             config.rng_seed = RngSeed::Fixed(seed.wrapping_add(round));
         }
@@ -44,7 +44,7 @@ fn live(steps: &[Step], codec: usize, little: bool) -> TestCaseResult {
     for step in steps {
         if apply(step, &store, &mut model) {
             committed.clone_from(&model);
-            // Somebody else sees what was committed, and nothing is wrong with it.
+            // Another reader sees the committed state, without errors.
             let other = PackedStore::open(file.clone(), Resources::default()).unwrap();
             prop_assert_eq!(&image(&other), &committed);
             prop_assert_eq!(other.verify(&mut |_| Ok(())).unwrap(), vec![]);

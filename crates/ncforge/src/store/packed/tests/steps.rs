@@ -1,4 +1,4 @@
-//! Things that are done to a store, and to a plain vector in the same way.
+//! Operations that are applied to a store, and in the same way to a plain vector.
 
 use proptest::prelude::*;
 
@@ -6,25 +6,25 @@ use super::super::format::Over;
 use super::super::{Codec, Options, PackedStore, Resources};
 use crate::store::{BlockStore, Part, ReadStore, RecordInsertion, Wider, WriteStore};
 
-/// One thing that is done.
+/// One operation.
 #[derive(Clone, Debug)]
 pub(super) enum Step {
-    /// Where (modulo the length and a bit), how many bytes, from which seed.
+    /// Position (modulo a little more than the length), number of bytes, seed.
     Write(u64, usize, u64),
     SetLen(u64),
     Insert(u64, u64),
     Describe(Vec<(u64, u16, u32)>),
-    /// Records of columns from a byte on: where, and bytes of each column.
+    /// Records of columns from a byte on: position, and bytes of each column.
     Records(u64, Vec<u16>),
-    /// The records of the last such step get wider: at which column's end, by how many bytes, and what they hold.
+    /// Widen the records of the last such step: the column after which bytes are inserted, their number, and their contents.
     Widen(usize, u16, u8),
     /// Runs of a column of these records: record, column, how many, from which seed.
     Column(u64, usize, usize, u64),
-    /// New contents of so many bytes, with the old ones behind them or not; fails at the end or not.
+    /// New contents of this many bytes, followed by the old ones or not; fails at the end or not.
     Replace(usize, bool, bool),
     Read(u64, usize),
     Sync,
-    /// Everything since the last sync is lost.
+    /// Discard everything since the last sync.
     Drop,
 }
 
@@ -51,7 +51,7 @@ pub(super) fn step() -> impl Strategy<Value = Step> {
     ]
 }
 
-/// Bytes that compress like data: runs, ramps and noise, by the seed.
+/// Bytes that compress like data: runs, ramps and noise, depending on the seed.
 pub(super) fn bytes(n: usize, seed: u64) -> Vec<u8> {
     let mut x = seed | 1;
     (0..n)
@@ -69,7 +69,7 @@ pub(super) fn bytes(n: usize, seed: u64) -> Vec<u8> {
         .collect()
 }
 
-/// First byte, bytes of a record, and the columns: bytes and place in a record.
+/// First byte, bytes of a record, and the columns: bytes and offset in a record.
 type Records = (u64, u64, Vec<(u64, u64)>);
 
 /// Where the records of the newest table are.
@@ -81,7 +81,7 @@ fn records(store: &PackedStore) -> Option<Records> {
     (w.offset == 0).then(|| (w.start, table.stride, table.columns.iter().map(|c| (c.bytes, c.at)).collect()))
 }
 
-/// Does a step to both. True if it was a commit. `Drop` is for the caller.
+/// Applies a step to both. Returns true for a commit. `Drop` must be handled by the caller.
 pub(super) fn apply(step: &Step, store: &PackedStore, model: &mut Vec<u8>) -> bool {
     match step {
         Step::Records(at, widths) => {
@@ -97,8 +97,8 @@ pub(super) fn apply(step: &Step, store: &PackedStore, model: &mut Vec<u8>) -> bo
         Step::Widen(column, n, fill) => {
             if let Some((start, stride, columns)) = records(store).filter(|r| r.0 < model.len() as u64) {
                 let at = columns.get(*column).map_or(stride, |c| c.1);
-                let room = RecordInsertion { at, len: u64::from(*n), fill: [*fill; 8], element: 1 };
-                assert!(store.widen(&[], &Wider { start, stride, rooms: vec![room] }).unwrap());
+                let insertion = RecordInsertion { at, len: u64::from(*n), fill: [*fill; 8], element: 1 };
+                assert!(store.widen(&[], &Wider { start, stride, rooms: vec![insertion] }).unwrap());
                 let mut new = model[..start as usize].to_vec();
                 for record in model[start as usize..].chunks(stride as usize) {
                     let mut record = record.to_vec();
@@ -143,7 +143,7 @@ pub(super) fn apply(step: &Step, store: &PackedStore, model: &mut Vec<u8>) -> bo
         Step::Insert(at, n) => {
             let at = *at % (model.len() as u64 + 1);
             assert!(store.insert(&[(at, *n)]).unwrap());
-            // Behind the end there is nothing that could move.
+            // After the end there are no bytes that could move.
             if (at as usize) < model.len() {
                 model.splice(at as usize..at as usize, vec![0; *n as usize]);
             }

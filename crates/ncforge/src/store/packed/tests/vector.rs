@@ -1,4 +1,4 @@
-//! The file in `docs/packed-format.md`: what is written there is what this code reads.
+//! Test vectors: this code reads the files in `docs/packed-format.md`.
 
 use std::sync::Arc;
 
@@ -30,7 +30,7 @@ fn described_records() -> Vec<u8> {
     want
 }
 
-/// The lines `OFFSET: HEX…` behind a mark of the document as a file; what no line shows is zero.
+/// The lines `OFFSET: HEX…` after a mark of the document as a file; bytes without a line are zero.
 fn of_document(mark: &str) -> Vec<u8> {
     let path = concat!(env!("CARGO_MANIFEST_DIR"), "/../../docs/packed-format.md");
     let text = std::fs::read_to_string(path).unwrap();
@@ -75,7 +75,7 @@ fn the_test_vector_is_what_is_written() {
     store.describe(&[Part { start: 0, width: 1, stride: 0 }, Part { start: 8192, width: 4, stride: 40 }]);
     store.write_at(&described(), 0).unwrap();
     store.sync().unwrap();
-    // Another version of the LZ4 encoder may write other bytes; then the document keeps the old ones.
+    // Another version of the LZ4 encoder may write other bytes; then the document is not changed.
     let same = dump(&file.to_vec()) == dump(&of_document(FIRST));
     assert!(same, "the file is now:\n{}", dump(&file.to_vec()));
 }
