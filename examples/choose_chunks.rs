@@ -17,7 +17,7 @@ fn main() -> Result<(), Box<dyn std::error::Error>> {
     let data = Dataset::open(&path)?;
     let schema = data.schema();
     let var = data.var(&name)?;
-    // Latitude, longitude, time: told by the attributes of the coordinate variables.
+    // Latitude, longitude, time: recognised by the attributes of the coordinate variables.
     let axes = axes_of(schema, var);
     let dims: Vec<&str> = axes.iter().map(|axis| &axis.name[..]).collect();
     let machine = Machine::of_user();

@@ -1,5 +1,5 @@
 #!/usr/bin/env bash
-# Checks a file against the layout that CMIP7 asks for, and mends it.
+# Checks a file against the layout that CMIP7 requires, and fixes it.
 #
 #   bash examples/cmip7_check.sh [FILE]
 set -euo pipefail
@@ -15,12 +15,12 @@ fi
 
 # Exit code 3 says that something was found.
 if ncforge doctor --profile cmip7 "$file"; then
-    echo "$file is as CMIP7 asks"
+    echo "$file meets the requirements of CMIP7"
 else
     [ $? = 3 ]
-    mended=${file%.nc}-cmip7.nc
-    ncforge copy --profile cmip7 -O "$file" "$mended"
-    ncforge doctor --profile cmip7 --fail-on warning "$mended"
-    ncforge compare "$file" "$mended"
+    fixed=${file%.nc}-cmip7.nc
+    ncforge copy --profile cmip7 -O "$file" "$fixed"
+    ncforge doctor --profile cmip7 --fail-on warning "$fixed"
+    ncforge compare "$file" "$fixed"
 fi
 echo done

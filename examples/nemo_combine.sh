@@ -15,7 +15,7 @@ if [ -z "$tile" ]; then
     tile=tile_0000.nc
 fi
 
-# Look first: the mosaic drawn, what is missing, which way the bytes take.
+# Show the plan first: a drawing of the mosaic, missing tiles, how the bytes are moved.
 ncforge combine "$tile" -o "$out" --dry-run
 ncforge combine "$tile" -o "$out" -O --verify
 [ ! -e global.nc ] || ncforge compare global.nc "$out"

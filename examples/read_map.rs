@@ -24,7 +24,7 @@ fn main() -> Result<(), Box<dyn std::error::Error>> {
     // Only the chunks that the map lies in are read and decoded; several at once, if there are several.
     let map: Vec<f32> = data.get(var, &Hyperslab::new(&[step.parse()?, 0, 0], &[1, rows, columns]))?;
 
-    // The fill value, in the machine's byte order, marks what nobody measured.
+    // The fill value, in the machine's byte order, marks missing values.
     let fill: [u8; 4] = data.schema().fill_value(var)[..].try_into()?;
     let measured = map.iter().enumerate().filter(|(_, value)| value.to_ne_bytes() != fill);
     let Some((at, warmest)) = measured.clone().max_by(|(_, a), (_, b)| a.total_cmp(b)) else {

@@ -102,7 +102,7 @@ def page(packages: list[dict[str, Any]]) -> str:
         "",
         "Made by `packaging/licences.py` from `cargo metadata`; a test holds it against `Cargo.lock`. These are the crates that the",
         "command and the Python extension are built from, on any system; each can be used under licences that `deny.toml` allows.",
-        "ncforge itself is MIT or Apache-2.0, at your choice. The Python package needs NumPy (BSD-3-Clause) beside itself, and contains",
+        "ncforge itself is MIT or Apache-2.0, at your choice. The Python package depends on NumPy (BSD-3-Clause), and contains",
         "none of it. Neither netCDF-C nor HDF5 is part of anything here.",
         "",
         f"| Crate ({len(packages)}) | Version | Licence |",

@@ -298,31 +298,31 @@ def test_the_picture_of_the_readme_is_that_of_the_saved_result(tmp_path: Path) -
     command = [sys.executable, str(ROOT / "scripts" / "picture.py"), str(folder / "before-after.json"), str(made)]
     subprocess.run(command, check=True)
     assert made.read_text() == (folder / "before-after.svg").read_text()
-    (told,) = re.findall(r"<title id='t'>(.*?)</title>", made.read_text())
-    exact = {float(n) for n in re.findall(r"([\d.]+) (?:ms|s)", told)} | {
-        float(n) / 1000 for n in re.findall(r"([\d.]+) µs", told)
+    (title,) = re.findall(r"<title id='t'>(.*?)</title>", made.read_text())
+    exact = {float(n) for n in re.findall(r"([\d.]+) (?:ms|s)", title)} | {
+        float(n) / 1000 for n in re.findall(r"([\d.]+) µs", title)
     }
     (words,) = re.findall(r"!\[(.*?)\]\(docs/pictures/before-after.svg\)", (ROOT / "README.md").read_text())
     rounded = [float(n) for n in re.findall(r"([\d.]+) ms", words)]
     assert len(rounded) == len(exact) == 6
-    assert all(min(abs(r - e) / e for e in exact) < 0.06 for r in rounded), (words, told)
+    assert all(min(abs(r - e) / e for e in exact) < 0.06 for r in rounded), (words, title)
 
 
-def test_figures_beside_others_in_the_readme_are_those_of_the_pages() -> None:
-    """The README repeats figures; when a page is measured anew, so is it."""
-    section = (ROOT / "README.md").read_text().split("## Beside others")[1].split("\n## ")[0]
+def test_the_readme_repeats_the_figures_of_the_pages() -> None:
+    """The README's table of comparisons must be updated together with the pages that it cites."""
+    section = (ROOT / "README.md").read_text().split("## Compared with other tools")[1].split("\n## ")[0]
     rows = [
         [cell.strip() for cell in line.strip("|").split("|")] for line in section.splitlines() if line.startswith("| ")
     ]
-    told = 0
+    checked = 0
     for what, ours, peers, where in rows[1:]:
         (page,) = re.findall(r"\]\((docs/[^)#]+)", where)
         words = set(re.findall(r"\d[\d,.]*\d|\d", (ROOT / page).read_text()))
         figures = re.findall(r"(\d[\d,.]*) (?:µs|ms|s|MB|times)\b", f"{ours} {peers}")
         assert figures, what
         assert not set(figures) - words, f"{what}: {figures}, and {page} has others"
-        told += len(figures)
-    assert told >= 10
+        checked += len(figures)
+    assert checked >= 10
 
 
 def test_every_design_note_is_listed() -> None:

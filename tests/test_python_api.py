@@ -371,7 +371,7 @@ def test_what_is_read_travels(tmp_path: Path) -> None:
         ds.createVariable("v", "i2", ("x",)).scale_factor = 0.5
         ds["v"][:] = [1, 2, 3]
         ds.createGroup("a/b").createVariable("w", "f4", ("x",))[:] = 7
-        with pytest.raises(NotImplementedError, match="stays in its process"):
+        with pytest.raises(NotImplementedError, match="cannot be sent to another process"):
             pickle.dumps(ds)
     with ncforge.Dataset(path) as ds:
         ds["v"].set_auto_scale(False)

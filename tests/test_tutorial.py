@@ -32,4 +32,4 @@ def test_the_tutorial_runs(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> N
     assert "maps.nc [" in said and "series.nc [365" in said
     assert "MaskedArray float64" in said or "MaskedArray float32" in said
     assert "times smaller; True" in said
-    assert {p.name for p in tmp_path.glob("*.nc")} >= {"mended.nc", "anomaly.nc", "run.nc"}
+    assert {p.name for p in tmp_path.glob("*.nc")} >= {"fixed.nc", "anomaly.nc", "run.nc"}

@@ -1,8 +1,8 @@
-"""Fast netCDF, classic and netCDF-4, without a C library.
+"""Fast netCDF, classic and netCDF-4, without netCDF-C or HDF5.
 
 ``Dataset`` has the names and arguments of netCDF4-python; ``copy``, ``combine``, ``doctor``, ``compare``, ``info`` and
-``bench`` do what the command ``ncforge`` does; ``to_netcdf`` writes what xarray holds, and ``engine="ncforge"`` reads
-for it.
+``bench`` are the commands of ``ncforge`` as functions; ``to_netcdf`` writes objects of xarray, and ``engine="ncforge"``
+reads files for xarray.
 
 >>> import ncforge
 >>> with ncforge.Dataset("sst.nc") as ds:  # doctest: +SKIP

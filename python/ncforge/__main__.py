@@ -8,8 +8,8 @@ import sys
 
 
 def _again(called: str) -> list[str]:
-    """The words by which this very command is started once more; benchmarks run it for every rank and every step."""
-    # The script itself where there is one: with `-m`, a folder `ncforge` where the user stands would come first.
+    """The command line that starts this command again; benchmarks run it for every rank and every step."""
+    # The script itself where there is one: with `-m`, a folder `ncforge` in the working directory would be imported instead.
     is_script = os.path.basename(called) != "__main__.py" and os.path.isfile(called)
     return [sys.executable, os.path.abspath(called)] if is_script else [sys.executable, "-m", "ncforge"]
 
@@ -18,7 +18,7 @@ def main() -> int:
     """Runs the command line of this process; the exit code."""
     from ncforge import _core
 
-    # Ctrl-C is the command's own business: it ends what only reads, and stops what writes where it can go on.
+    # The command handles Ctrl-C itself: it ends commands that only read, and stops writing ones where they can be resumed.
     signal.signal(signal.SIGINT, signal.SIG_DFL)
     called = sys.argv[0] if os.path.basename(sys.argv[0]) != "__main__.py" else "ncforge"
     return _core.main([called, *sys.argv[1:]], _again(sys.argv[0]))

@@ -1,4 +1,4 @@
-"""Where data begin in new netCDF-4 files: for the process, as netCDF-C has it."""
+"""The alignment of data in new netCDF-4 files, for the whole process, as in netCDF-C."""
 
 from __future__ import annotations
 
@@ -15,9 +15,9 @@ _now = (1, 1)
 def set_alignment(threshold: int, alignment: int) -> None:
     """From now on, data of new netCDF-4 files that take at least ``threshold`` bytes begin at a multiple of ``alignment``.
 
-    Data are a chunk, or a whole variable that is stored in one run. File systems with large blocks, or with stripes, can be
-    faster so; the file becomes larger by the gaps. netCDF4-python has it by this name. It holds for ``Dataset`` in this process;
-    what is added to the file once it was closed goes anywhere.
+    Data are a chunk, or a whole contiguous variable. File systems with large blocks, or with stripes, can be faster with
+    alignment; the file becomes larger by the gaps. netCDF4-python has a function of this name. The setting holds for ``Dataset``
+    in this process; data that are added to a file after it was closed are not aligned.
 
     Parameters
     ----------
@@ -46,10 +46,10 @@ def set_alignment(threshold: int, alignment: int) -> None:
 
 
 def get_alignment() -> tuple[int, int]:
-    """Threshold and alignment, in bytes, as :func:`set_alignment` took them; (1, 1) if nobody did."""
+    """Threshold and alignment, in bytes, as given to :func:`set_alignment`; (1, 1) by default."""
     return _now
 
 
 def alignment() -> tuple[int, int] | None:
-    """The same as the extension module takes it."""
+    """The same as an argument of the extension module."""
     return None if _now[1] == 1 else _now

@@ -8,18 +8,18 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from ncforge._core import File
-from ncforge._values import ATOMIC, TypeName, Types, UnfitError, exact, plain_attributes, told_of
+from ncforge._values import ATOMIC, TypeName, Types, UnfitError, exact, naming, plain_attributes
 from ncforge.errors import NotFoundError, NotRepresentableError, ReadOnlyError
 
 if TYPE_CHECKING:
     from ncforge._contents import Contents
 
 CHANGEABLE = (np.ndarray, list)
-"""Types of values that who gets them might change."""
+"""Types of values that the caller might modify."""
 
 
 def _is_ours(name: str) -> bool:
-    """Whether it is of these objects, and not of the file: files have `_FillValue`, `_Unsigned`, `_Encoding`."""
+    """Whether a name belongs to these objects, and not to the file: files have `_FillValue`, `_Unsigned`, `_Encoding`."""
     return name.startswith("_") and not name[1:2].isupper()
 
 
@@ -35,9 +35,9 @@ class Attributes:
     _group_id: int
     _var_id: int | None
     _key: int
-    """Of this object among all that have attributes."""
+    """The key of this object among all that have attributes."""
     _known: dict[str, Any]
-    """What is known of them for as long as the file is open; empty if nothing is."""
+    """Attributes that are cached while the file is open; empty if none are."""
 
     def ncattrs(self) -> list[str]:
         """Names of the attributes, in the order of the file."""
@@ -59,11 +59,11 @@ class Attributes:
             raise AttributeError(f"no attribute `{name}`") from None
         if encoding != "utf-8" and isinstance(value, str):
             return value.encode("utf-8", "surrogateescape").decode(encoding)
-        # Those that can be changed are the caller's own.
+        # The caller gets copies of values that can be modified.
         return value.copy() if type(value) in CHANGEABLE else value
 
     def _values(self) -> dict[str, Any]:
-        """All attributes; kept if nothing can change them."""
+        """All attributes; cached if nothing can change them."""
         values, odd = self._core.attrs(self._group_id, self._var_id)
         if odd:
             plain_attributes(self._types, values, odd)
@@ -81,7 +81,7 @@ class Attributes:
         """Sets an attribute. Text becomes ``char``, or ``string`` if it is not ASCII and the format has strings; a list of
         text becomes ``string``; numbers keep their type.
         """
-        with told_of(f"attribute `{name}`"):
+        with naming(f"attribute `{name}`"):
             kind, plain = self._attribute(value)
         self._changing().set_attr(self._group_id, self._var_id, name, kind, plain)
 
@@ -104,7 +104,7 @@ class Attributes:
         self._changing().rename_attr(self._group_id, self._var_id, oldname, newname)
 
     def set_ncstring_attrs(self, ncstring_attrs: bool) -> None:
-        """Whether text is of type ``string`` from now on, whatever it is."""
+        """Whether all text is of type ``string`` from now on."""
         self._contents.set_strings(self._key, bool(ncstring_attrs))
 
     def _attribute(self, value: Any) -> tuple[TypeName, Any]:
@@ -117,7 +117,7 @@ class Attributes:
             return "S1", text
         array = np.asarray(value)
         if array.ndim > 1:
-            raise UnfitError("an attribute has one dimension, and not more")
+            raise UnfitError("an attribute has only one dimension")
         if array.dtype.names is not None:
             of = self._types.compound_like(array.dtype)
             if of is None:
@@ -135,7 +135,7 @@ class Attributes:
             return "S1", array.tobytes()
         code = "i1" if array.dtype.kind == "b" else f"{array.dtype.kind}{array.dtype.itemsize}"
         if code == "i8" and format in ("NETCDF3_CLASSIC", "NETCDF3_64BIT_OFFSET", "NETCDF4_CLASSIC"):
-            # Python's integers are 64 bits wide, those formats' are not.
+            # Python's integers have 64 bits, those of these formats do not.
             code = "i4"
         if code not in ATOMIC:
             raise UnfitError(f"an attribute cannot have values of type {array.dtype}")

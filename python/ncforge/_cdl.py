@@ -1,4 +1,4 @@
-"""CDL, the text form of netCDF: headers are our own; values are printed and read by netCDF-C's tools."""
+"""CDL, the text form of netCDF: ncforge prints headers itself; values are printed and read by netCDF-C's tools."""
 
 from __future__ import annotations
 
@@ -23,22 +23,22 @@ _KINDS = {
 
 
 def to_cdl(path: str, classic: bool, coordvars: bool, data: bool) -> str:
-    """A file as CDL, as ``ncdump -s`` prints it; without values if none are asked for, and then without ``ncdump``."""
+    """A file as CDL, as ``ncdump -s`` prints it; if no values are requested, ``ncdump`` is not needed."""
     header = info_cdl(path, True).decode("utf-8", "surrogateescape")
     if not data and not coordvars:
         return header
-    # With both all values are asked for.
+    # With both, all values are requested.
     which = [] if data else ["-c"]
     if not classic:
         return _run("ncdump", "tocdl prints values by it", "-s", *which, path)
-    # `ncdump -s` of netCDF-C 4.9 fails on CDF-5; of a classic file it adds what our header has already.
+    # `ncdump -s` of netCDF-C 4.9 fails on CDF-5; for a classic file it adds nothing to ncforge's header.
     header = header.removesuffix("}\n")
     _, found, values = _run("ncdump", "tocdl prints values by it", *which, path).partition("\ndata:\n")
     return f"{header}data:\n{values}" if found else f"{header}}}\n"
 
 
 def from_cdl(source: Path, target: Path, format: str) -> None:
-    """Makes a file of CDL. It has its name when it is whole."""
+    """Makes a file from CDL. It gets its name when it is complete."""
     if format not in _KINDS:
         raise InvalidError(f"format is one of {sorted(_KINDS)}, not {format!r}")
     if not source.exists():
@@ -47,13 +47,13 @@ def from_cdl(source: Path, target: Path, format: str) -> None:
     def fill(partial: os.PathLike[str]) -> None:
         _run("ncgen", "fromcdl makes files by it", "-k", _KINDS[format], "-o", os.fspath(partial), str(source))
         if os.path.getsize(partial) == 0:
-            raise CorruptError(f"`{source}`: ncgen made no file of it")
+            raise CorruptError(f"`{source}`: ncgen made no file from it")
 
     make_file(target, fill)
 
 
 def _run(tool: str, what_for: str, *words: str) -> str:
-    # The lock is this program's own, which has just synced what the tool reads.
+    # This program holds the lock, and has just synced the file that the tool reads.
     env = {**os.environ, "HDF5_USE_FILE_LOCKING": "FALSE"}
     try:
         done = subprocess.run(

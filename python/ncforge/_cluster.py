@@ -1,9 +1,9 @@
-"""Work that a cluster of Dask ``distributed`` does: one task a file, or groups of output chunks of one huge file.
+"""Work on a cluster of Dask ``distributed``: one task for each file, or groups of output chunks of one huge file.
 
-Of one file, this process plans the copy and writes the output. Workers read, convert and encode groups of whole
-chunks; each is a task that depends on nothing but the source and the plan, so that a group whose worker was lost is
-encoded again by another. The groups come in the order in which they lie in the file, and only so many are asked for
-ahead that the workers stay busy: memory stays bounded, and the output's bytes are those of one process.
+For one file, this process plans the copy and writes the output. Workers read, convert and encode groups of whole
+chunks. Each group is a task that depends only on the source and the plan, so that a group whose worker was lost is
+encoded again by another. Groups are written in the order in which they lie in the file, and only as many are submitted
+ahead as the workers need to stay busy: memory stays bounded, and the output's bytes are those of one process.
 """
 
 from __future__ import annotations
@@ -23,12 +23,12 @@ if TYPE_CHECKING:
     from distributed import Client, Future
 
 _GROUP_BYTES = 32 << 20
-"""Values of a task: large enough that a task's overhead (milliseconds) does not count, small enough that several wait on
-every worker."""
+"""Bytes of values of a task: large enough that a task's overhead (milliseconds) is negligible, small enough that several
+tasks can wait on every worker."""
 _AHEAD = 3
-"""Groups asked for ahead, for every thread of the cluster: one in work, two that wait to be fetched."""
+"""Groups submitted ahead for every thread of the cluster: one that runs, two that wait to be fetched."""
 _MOST_ENCODERS = 4
-"""Plans that a worker keeps at a time."""
+"""Plans that a worker caches at a time."""
 
 Group = tuple[int, int, int]
 """Variable, box, group."""
@@ -37,12 +37,12 @@ Chunks = list[tuple[bytes, int] | None]
 
 @dataclass(frozen=True)
 class _Job:
-    """All that a worker must know of a copy."""
+    """Everything that a worker needs for its part of a copy."""
 
     key: str
     sources: tuple[str, ...]
     output: str | None
-    """Of a combination; ``None``: a copy."""
+    """Options of a combination; ``None``: a copy."""
     request: dict[str, Any]
     ticket: str
 
@@ -73,14 +73,14 @@ def _encode(job: _Job, group: Group) -> Chunks:
 
 
 class Encoding:
-    """What the writer asks for encoded chunks: ``begin`` once, then ``group`` for one group after the other."""
+    """Supplies the writer with encoded chunks: it calls ``begin`` once, then ``group`` for one group after the other."""
 
     group_bytes = _GROUP_BYTES
 
     def __init__(self, client: Client, sources: Sequence[str], output: str | None, request: dict[str, Any]) -> None:
         _check(client)
         self._client = client
-        # Where the output may be replaced is the writer's business.
+        # Only the writer needs to know whether the output may be replaced.
         self._job = _Job(f"ncforge-encode-{uuid.uuid4().hex}", tuple(sources), output, request, "")
         self._todo: deque[Group] = deque()
         self._asked: deque[tuple[Group, Future]] = deque()
@@ -96,13 +96,13 @@ class Encoding:
         return cls(client, tiles, output, request)
 
     def begin(self, ticket: str, groups: list[Group]) -> None:
-        """The writer's plan, and the groups that it may ask for, in this order."""
+        """The writer's plan, and the groups that it may request, in this order."""
         job = self._job
         self._job = _Job(job.key, job.sources, job.output, job.request, ticket)
         self._todo = deque(groups)
 
     def group(self, group: Group) -> Chunks:
-        """The chunks of a group, when they are there. Those that come before it are not asked for any more."""
+        """The chunks of a group; waits until they are ready. Earlier groups are not requested any more."""
         while self._asked and self._asked[0][0] != group:
             self._asked.popleft()[1].cancel()
         if not self._asked:
@@ -110,15 +110,15 @@ class Encoding:
                 self._todo.popleft()
         self._ask()
         if not self._asked:
-            raise InvalidError(f"group {group} was asked for out of turn")
+            raise InvalidError(f"group {group} was requested out of order")
         found: Chunks = self._asked[0][1].result()
-        # Only now: while it lives its worker keeps the result, and the window stays as long as it shall be.
+        # Only now: as long as it exists, its worker holds the result, and no further group is submitted.
         self._asked.popleft()[1].release()
         self._ask()
         return found
 
     def _ask(self) -> None:
-        """Asks for groups ahead. The cluster may have grown or shrunk."""
+        """Submits groups ahead. The cluster may have grown or shrunk."""
         threads = sum(self._client.nthreads().values())
         while self._todo and len(self._asked) < _AHEAD * max(threads, 1):
             group = self._todo.popleft()
@@ -126,7 +126,7 @@ class Encoding:
             self._asked.append((group, self._client.submit(_encode, self._job, group, key=key, retries=2)))
 
     def close(self) -> None:
-        """Nothing more is asked for."""
+        """No further groups are requested."""
         self._todo.clear()
         while self._asked:
             self._asked.popleft()[1].cancel()
@@ -135,7 +135,7 @@ class Encoding:
 def each_file(
     client: Client, work: Callable[..., str], names: Sequence[str], *rest: Any, writes: bool = False
 ) -> Iterator[str | NcforgeError]:
-    """What ``work(absolute path, *rest)`` gives for every file, one task a file, in the order given. An error of ncforge
+    """Results of ``work(absolute path, *rest)`` for every file, one task for each, in the order given. An error of ncforge
     is a result, like any other.
     """
     _check(client)
@@ -164,6 +164,6 @@ def _or_error(work: Callable[..., str], *arguments: Any) -> str | NcforgeError:
 
 def _check(client: Any) -> None:
     if getattr(client, "asynchronous", False):
-        raise InvalidError("the client is asynchronous: give one that was made without asynchronous=True")
+        raise InvalidError("the client is asynchronous: pass one that was made without asynchronous=True")
     if not hasattr(client, "submit"):
         raise TypeError(f"client is a distributed.Client, not {type(client).__name__}")

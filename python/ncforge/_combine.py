@@ -20,7 +20,7 @@ if TYPE_CHECKING:
     from typing_extensions import TypedDict, Unpack
 
     class Options(TypedDict, total=False):
-        """What :func:`combine` and :func:`plan_combine` take besides files."""
+        """Arguments of :func:`combine` and :func:`plan_combine` other than files."""
 
         scheme: str
         place: Iterable[str]
@@ -51,7 +51,7 @@ _END = 2**64 - 1
 
 @dataclass(frozen=True)
 class Mosaic:
-    """How tiles lie together, for one set of split dimensions."""
+    """The arrangement of tiles, for one set of split dimensions."""
 
     dims: list[str]
     shape: list[int]
@@ -65,7 +65,7 @@ class Mosaic:
     """Boxes that no tile covers: first point and lengths."""
     variables: list[str]
     halo: list[int]
-    """The largest halo that is cut off, by dimension."""
+    """The largest halo that is removed, by dimension."""
     drawing: list[str]
     """A picture in letters, the first row at the bottom."""
 
@@ -75,21 +75,21 @@ class Mosaic:
 
 @dataclass(frozen=True)
 class CombineReport:
-    """What a combination did."""
+    """The result of a combination."""
 
     scheme: str
-    """How the tiles told their place."""
+    """The scheme: where the positions of the tiles are stored."""
     tiles: int
     missing: list[int]
     """Numbers of tiles that should exist and were not given."""
     mosaics: list[Mosaic]
     tiles_removed: int
-    """Tiles that were removed; those of which the output does not have all stay, and a note names each."""
+    """Tiles that were removed; those of which the output lacks some contents stay, and a note names each."""
     copy: CopyReport
     """The copy that made the output."""
     notes: list[str] = field(default_factory=list)
     raw: dict[str, Any] = field(default_factory=dict, repr=False)
-    """All that the command's ``--json`` has."""
+    """The document that the command prints with ``--json``."""
 
 
 @dataclass(frozen=True)
@@ -106,7 +106,7 @@ class CombinePlan:
     """For every variable, why it would be stored as it would be."""
     notes: list[str] = field(default_factory=list)
     raw: dict[str, Any] = field(default_factory=dict, repr=False)
-    """All that the command's ``--dry-run --json`` has, the plan of the copy among it."""
+    """The document that the command prints with ``--dry-run --json``, including the plan of the copy."""
 
 
 def _records(times: slice | tuple[int, int] | None) -> tuple[int, int] | None:
@@ -144,7 +144,7 @@ def _request(
     memory: str | int | None = None,
     threads: int | None = None,
 ) -> dict[str, Any]:
-    """What the extension takes; the names and defaults are those of :func:`combine`."""
+    """Options for the extension; the names and defaults are those of :func:`combine`."""
     return {
         "scheme": scheme,
         "place": list(place),
@@ -179,25 +179,25 @@ def combine(
     progress: Progress | bool | None = None,
     **options: Unpack[Options],
 ) -> CombineReport:
-    """Puts the tiles of a model's processes together into one file, in bounded memory.
+    """Combines the tiles of a model's processes into one file, in bounded memory.
 
     Parameters
     ----------
     tiles
         The files, a pattern, any one tile of the set, or a base name.
     output
-        The file to write. It appears under its name when it is whole.
+        The file to write. It appears under its name when it is complete.
     client
         A client of Dask ``distributed``: its workers read tiles and encode chunks, this process writes them in
         order. The output is the same to the byte. Workers must see the tiles under the same paths.
     progress
         Called with the stage, and bytes of values done and in all; ``True`` shows a bar.
     scheme
-        "auto", "nemo", "fms", "roms", "wrf", "mitgcm" or "generic": how tiles tell their place.
+        "auto", "nemo", "fms", "roms", "wrf", "mitgcm" or "generic": where the positions of tiles are stored.
     place, names
         For "generic", as the command's ``--place`` and ``--names`` (docs/combine.md): ``["x=attr:ibegin"]``.
     holes
-        What stands where no tile is: "fill", "zero", or "error".
+        The values where there is no tile: "fill", "zero", or "error".
     allow_missing, allow_ragged
         Whether tiles that should exist may be missing; whether some may lack records.
     differing
@@ -209,14 +209,14 @@ def combine(
     vars
         Only these variables, and the dimensions that they use.
     format, codec, level, verify, overwrite, resume, history, memory, threads
-        As of :func:`ncforge.copy`.
+        As for :func:`ncforge.copy`.
     chunks
-        "auto" (the tiles' where they serve readers, else chosen), "tiles" (cut by no edge between tiles), "keep" (the
-        tiles'), or a specification such as "time/1,y/100,x/100".
+        "auto" (those of the tiles where these are good to read, else chosen), "tiles" (not cut by edges between tiles), "keep"
+        (those of the tiles), or a specification such as "time/1,y/100,x/100".
     append
-        Puts the tiles into the output that earlier tiles made: what stands in it stays where these have nothing.
+        Puts the tiles into an existing output: its values stay where these tiles have none.
     delete_tiles
-        Removes the tiles when the output is whole, verified and on disk.
+        Removes the tiles when the output is complete, verified and on disk.
 
     Examples
     --------
@@ -229,9 +229,9 @@ def combine(
         from ncforge._cluster import Encoding
 
         elsewhere = Encoding.of_combine(client, [os.path.abspath(f) for f in files], os.path.abspath(output), request)
-    with reporter(progress) as tell:
+    with reporter(progress) as report:
         try:
-            text = _core.combine(files, os.fspath(output), request, tell, elsewhere)
+            text = _core.combine(files, os.fspath(output), request, report, elsewhere)
         finally:
             if elsewhere is not None:
                 elsewhere.close()
@@ -244,7 +244,7 @@ def combine(
 
 
 def plan_combine(tiles: Path | Iterable[Path], output: Path, **options: Unpack[Options]) -> CombinePlan:
-    """How tiles lie and would be combined, without doing it. The options are those of :func:`combine`."""
+    """The arrangement of the tiles and the plan, without combining them. The options are those of :func:`combine`."""
     raw = json.loads(_core.plan_combine(names_of(tiles), os.fspath(output), _request(**options)))
     parts = {
         "mosaics": [only(Mosaic, m) for m in raw["mosaics"]],

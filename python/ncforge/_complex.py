@@ -1,4 +1,4 @@
-"""Complex numbers, which netCDF does not have, as others store them: pairs in a compound, or a last dimension of length 2.
+"""Complex numbers, which netCDF does not have, stored as pairs: in a compound, or along a last dimension of length 2.
 
 The names are those of the nc-complex library, which netCDF4-python uses (``auto_complex=True``).
 """
@@ -50,8 +50,8 @@ def complex_type(datatype: Any) -> str | None:
 
 
 def storage_of(group: Group, part: str) -> tuple[Any, list[Dimension]]:
-    """How complex numbers with such parts are stored: a type, and dimensions to be added. They are defined at the root if
-    they are not there.
+    """The type that stores complex numbers with such parts, and the dimensions to add. They are defined in the root group if
+    they do not exist.
     """
     root = group._root()
     if group._core.format() == "NETCDF4":
@@ -67,7 +67,7 @@ def storage_of(group: Group, part: str) -> tuple[Any, list[Dimension]]:
 
 
 def fill_of(fill: Any, part: str, along: bool) -> Any:
-    """A fill value as the pairs get it: along a dimension one number, in a compound a pair.
+    """A fill value for pairs: one number along a dimension, a pair in a compound.
 
     >>> fill_of(1 + 2j, "f8", False).tolist()
     (1.0, 2.0)
@@ -90,7 +90,7 @@ def fill_of(fill: Any, part: str, along: bool) -> Any:
 
 
 def pair_of(types: Types, kind: TypeName) -> str | None:
-    """The type of the parts, if this is a compound of a real and an imaginary one."""
+    """The type of the parts, if this is a compound of a real and an imaginary part."""
     if isinstance(kind, str):
         return None
     info = types.info(kind)
@@ -103,7 +103,7 @@ def pair_of(types: Types, kind: TypeName) -> str | None:
 
 
 def variable_of(group: Group, ident: int, name: str, kind: TypeName, dims: list[int]) -> Variable:
-    """A variable that is there: of complex numbers if these are asked for, and it holds such."""
+    """An existing variable: one of complex numbers if they are enabled and it stores them."""
     plain = Variable.__new__(Variable)
     plain._fill(group, ident, name, kind, dims)
     if not group._contents.auto_complex:
@@ -122,14 +122,14 @@ def lies_along(kind: TypeName, last: tuple[str, int, bool]) -> bool:
 
 
 def joined(pairs: npt.NDArray[Any], dtype: np.dtype[Any], along: bool) -> npt.NDArray[Any]:
-    """Complex numbers of such pairs."""
+    """Complex numbers from pairs."""
     if along:
         return np.ascontiguousarray(pairs).view(dtype)[..., 0]
     names = pairs.dtype.names
     assert names is not None
     part = np.dtype(f"f{dtype.itemsize // 2}")
     if pairs.dtype.itemsize == dtype.itemsize and pairs.dtype == np.dtype([(name, part) for name in names]):
-        # They lie as NumPy has them.
+        # They are stored as in NumPy.
         return pairs.view(dtype)
     out = np.empty(pairs.shape, dtype)
     out.real, out.imag = pairs[names[0]], pairs[names[1]]
@@ -139,14 +139,14 @@ def joined(pairs: npt.NDArray[Any], dtype: np.dtype[Any], along: bool) -> npt.ND
 class ComplexVariable(Variable):
     """A variable of complex numbers over one of pairs.
 
-    What is read is an array of complex numbers. Of pairs along a dimension, numbers of which a part is missing are masked;
+    A read gives an array of complex numbers. For pairs along a dimension, numbers with a missing part are masked;
     compounds have no missing values.
     """
 
     __slots__ = ("_along", "_part", "_stored")
 
     _along: bool
-    """Whether the parts lie along a last dimension (else in a compound)."""
+    """Whether the parts are stored along a last dimension (else in a compound)."""
     _part: str
     _stored: Variable
 
@@ -181,11 +181,11 @@ class ComplexVariable(Variable):
 
     @property
     def layout(self) -> Layout:
-        """Where the parts lie in the file."""
+        """The layout of the parts in the file."""
         return self._stored.layout
 
     def get_fill_value(self) -> Any:
-        """What both parts read as that nobody wrote; a pair for compounds; ``None`` if they are not filled."""
+        """The value of both parts if they were never written; a pair for compounds; ``None`` if they are not filled."""
         return self._stored.get_fill_value()
 
     def _of_pairs(self, key: Any, growing: bool = False) -> Any:
@@ -206,11 +206,11 @@ class ComplexVariable(Variable):
         return np.ma.MaskedArray(self._joined(pairs.data), mask)
 
     def read(self, key: Any = ..., *, out: np.ndarray | None = None) -> Any:
-        """Read a selection as the file holds it: nothing is masked or scaled. See :meth:`Variable.read`."""
+        """Read a selection as stored: nothing is masked or scaled. See :meth:`Variable.read`."""
         return self._joined(self._stored.read(self._of_pairs(key))) if out is None else self.read_into(out, key)
 
     def read_into(self, out: np.ndarray, key: Any = ...) -> np.ndarray:
-        """Read a selection into an array of its type and shape, and give it back. See :meth:`Variable.read_into`."""
+        """Read a selection into an array of its type and shape, and return it. See :meth:`Variable.read_into`."""
         values = self.read(key)
         if out.dtype != values.dtype or out.shape != values.shape:
             raise ValueError(

@@ -1,4 +1,4 @@
-"""What an open file holds, by name."""
+"""The contents of an open file, by name."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ if TYPE_CHECKING:
     from ncforge.dataset import Group
 
 Facts = tuple[int, TypeName, list[int]]
-"""Of a variable: its position, type and dimensions."""
+"""A variable: its position, type and dimensions."""
 
 
 def by_group(core: File) -> dict[int, dict[str, Facts]]:
@@ -26,7 +26,7 @@ def by_group(core: File) -> dict[int, dict[str, Facts]]:
 
 
 class Contents:
-    """The names in one open file. They are asked for once if the file is only read, else anew each time."""
+    """The names in one open file. They are cached if the file is open for reading only, else looked up each time."""
 
     def __init__(self, core: File) -> None:
         self._core = core
@@ -34,22 +34,22 @@ class Contents:
         self._dims: list[tuple[str, int, bool]] | None = None
         self._settled = core.is_reading()
         self.known: dict[int, dict[str, Any]] = {}
-        """Attributes by the key of their object, of those that were asked for."""
+        """Attributes that were requested, by the key of their object."""
         self._switches: dict[int, Switches] = {}
         self._rules: dict[int, Rules] = {}
         self.fills = True
-        """Whether values that nobody writes are filled, of variables that are defined from now on."""
+        """Whether variables that are defined from now on are filled where nothing was written."""
         self.auto_complex = False
         """Whether pairs of a real and an imaginary part are complex numbers."""
         self._strings: set[int] = set()
         self._caches: dict[int, tuple[int, int, float]] = {}
 
     def chunk_cache(self, var: int) -> tuple[int, int, float] | None:
-        """What was said of a variable's chunk cache."""
+        """The settings of a variable's chunk cache."""
         return self._caches.get(var)
 
     def set_chunk_cache(self, var: int, how: tuple[int, int, float]) -> None:
-        """Notes it."""
+        """Records them."""
         self._caches[var] = how
 
     def strings(self, key: int) -> bool:
@@ -61,7 +61,7 @@ class Contents:
         (self._strings.add if on else self._strings.discard)(key)
 
     def switches(self, var: int) -> Switches:
-        """How a variable's values are given and taken."""
+        """How a variable's values are converted in reads and writes."""
         return self._switches.setdefault(var, Switches())
 
     def set_switches(self, var: int, how: Switches) -> None:
@@ -69,7 +69,7 @@ class Contents:
         self._switches[var] = how
 
     def rules(self, var: int, make: Callable[[], Rules]) -> Rules:
-        """What a variable's attributes say of its values; kept if nothing can change them."""
+        """The rules that a variable's attributes give for its values; cached if nothing can change them."""
         if not self._settled:
             return make()
         if var not in self._rules:
@@ -77,13 +77,13 @@ class Contents:
         return self._rules[var]
 
     def keep(self, key: int, values: dict[str, Any]) -> bool:
-        """Keeps the attributes of an object, if nothing can change them."""
+        """Caches the attributes of an object, if nothing can change them."""
         if self._settled:
             self.known[key] = values
         return self._settled
 
     def forget(self) -> None:
-        """Keeps nothing any more: the file is closed."""
+        """Clears all caches: the file is closed."""
         self._settled = False
         for values in self.known.values():
             values.clear()
@@ -105,7 +105,7 @@ class Contents:
 
 
 class _Values(ValuesView[Variable]):
-    """Makes them one after the other, without looking each up by its name."""
+    """Makes them one after the other, without a lookup by name for each."""
 
     _mapping: Variables
 
@@ -114,7 +114,7 @@ class _Values(ValuesView[Variable]):
 
 
 class _Items(ItemsView[str, Variable]):
-    """Makes them one after the other, without looking each up by its name."""
+    """Makes them one after the other, without a lookup by name for each."""
 
     _mapping: Variables
 
@@ -123,7 +123,7 @@ class _Items(ItemsView[str, Variable]):
 
 
 class Variables(Mapping[str, Variable]):
-    """The variables of a group, by name. Like a ``dict`` that makes its values when they are asked for."""
+    """The variables of a group, by name. Like a ``dict`` that makes its values when they are requested."""
 
     def __init__(self, group: Group, facts: dict[str, Facts]) -> None:
         self._group = group
@@ -132,7 +132,7 @@ class Variables(Mapping[str, Variable]):
     def __getitem__(self, name: str) -> Variable:
         facts = self._facts.get(name)
         if facts is None:
-            # Says so if it is there, but damaged or not supported.
+            # An error that says so if it exists, but is damaged or not supported.
             self._group._core.explain(f"{self._group.path.rstrip('/')}/{name}")
             raise KeyError(name)
         return self._group._variable(facts[0], name, facts[1], facts[2])

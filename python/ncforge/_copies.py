@@ -1,4 +1,4 @@
-"""Copies of several files into a folder: one after the other, or one task a file."""
+"""Copies of several files into a folder: one after the other, or one task for each."""
 
 from __future__ import annotations
 
@@ -17,10 +17,10 @@ if TYPE_CHECKING:
 
 
 def copy_files(
-    sources: Iterable[Path], folder: Path, request: dict[str, Any], client: Client | None, tell: Progress | None
+    sources: Iterable[Path], folder: Path, request: dict[str, Any], client: Client | None, report: Progress | None
 ) -> Iterator[str]:
-    """Reports of the copies as JSON, in the order given. The first file that cannot be copied ends the work; those
-    that were copied before it stay.
+    """Reports of the copies as JSON, in the order given. The first file that cannot be copied ends the work; copies made
+    before it stay.
     """
     paths = names(sources)
     into = os.path.abspath(folder)
@@ -35,8 +35,8 @@ def copy_files(
     for done, result in enumerate(results, 1):
         if not isinstance(result, str):
             raise result
-        if tell is not None:
-            tell("copy", done, len(paths))
+        if report is not None:
+            report("copy", done, len(paths))
         yield result
 
 
@@ -58,7 +58,7 @@ def _one(path: str, folder: str, request: dict[str, Any]) -> str:
 
 
 def _task(path: str, folder: str, request: dict[str, Any]) -> str:
-    """The same as a task, which may run twice: where another worker was lost, its output is whole, or begun."""
+    """The same as a task, which may run twice: after another worker was lost, its output is complete, or partial."""
     request = {
         **request,
         "overwrite": True,
@@ -70,13 +70,13 @@ def _task(path: str, folder: str, request: dict[str, Any]) -> str:
     except InvalidError:
         if request["resume"]:
             raise
-        # What was begun there was begun with other options, long ago.
+        # The partial output was begun with other options, by an earlier copy.
         return _one(path, folder, request)
 
 
 def _share() -> str | None:
-    """The memory for one of the tasks that this worker runs at a time: half of what it may have, the rest is Dask's."""
-    with contextlib.suppress(Exception):  # what is not a worker, or has no limit, has no share
+    """The memory for one of the tasks that this worker runs at a time: half of its limit is for tasks, the rest for Dask."""
+    with contextlib.suppress(Exception):  # not a worker, or one without a limit
         from distributed import get_worker
 
         worker = get_worker()

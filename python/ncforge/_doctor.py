@@ -21,7 +21,7 @@ if TYPE_CHECKING:
     from typing_extensions import TypedDict, Unpack
 
     class Options(TypedDict, total=False):
-        """What :func:`doctor` takes besides files."""
+        """Arguments of :func:`doctor` other than files."""
 
         for_: str | None
         select: str | Iterable[str]
@@ -36,13 +36,13 @@ if TYPE_CHECKING:
 
 
 _ORDER = ("info", "warning", "error")
-# Files of many that a notebook draws; of the others it has the text.
+# If there are more files, a notebook shows the others as text.
 _MOST_DRAWN = 8
 
 
 @dataclass(frozen=True)
 class CacheAdvice:
-    """The chunk cache with which netCDF-C would serve neighbouring reads: ``set_var_chunk_cache`` of netCDF4-python."""
+    """The chunk cache that netCDF-C needs for neighbouring reads: ``set_var_chunk_cache`` of netCDF4-python."""
 
     read: str
     """The read that needs it."""
@@ -55,18 +55,18 @@ class CacheAdvice:
 
 @dataclass(frozen=True)
 class Slower:
-    """A read that takes longer after a finding was mended."""
+    """A read that takes longer after a finding was fixed."""
 
     read: str
     now: float
-    """Seconds that it takes now, …"""
+    """Seconds that it takes now."""
     then: float
-    """… and then."""
+    """Seconds that it takes after the fix."""
 
 
 @dataclass(frozen=True)
 class Finding:
-    """One thing that was found."""
+    """One finding."""
 
     code: str
     """The rule, such as "NC101"."""
@@ -75,17 +75,17 @@ class Finding:
     severity: str
     """"info", "warning" or "error"."""
     message: str
-    """What is so, with figures."""
+    """The facts, with figures."""
     variable: str | None = None
-    """The variable's (or dimension's) path; ``None``: the file."""
+    """The path of the variable (or dimension); ``None``: the file."""
     commands: list[str] = field(default_factory=list)
-    """Command lines that mend it; none where no copy can."""
+    """Command lines that fix it; none where no copy can."""
     slower: list[Slower] = field(default_factory=list)
     """Reads that take longer after that, and by how much."""
     netcdf_c_cache: CacheAdvice | None = None
     """What users of netCDF-C can set instead."""
     files: list[str] = field(default_factory=list)
-    """The files that differ, where several were looked at together."""
+    """The files that differ, where several were compared."""
 
     def __str__(self) -> str:
         of = f"{self.variable}: " if self.variable else ""
@@ -95,8 +95,8 @@ class Finding:
 
 @dataclass(frozen=True)
 class Diagnosis:
-    """What was found in one file. ``str()`` of it is for people, ``.plot()`` draws which rules speak of what, and a notebook
-    shows what ``ncforge doctor --html`` does: the commands, before and after, the chunks with the reads on them.
+    """The findings of one file. ``str()`` is text for users, ``.plot()`` draws findings by rule and variable, and a notebook
+    shows the page of ``ncforge doctor --html``: the commands, before and after, the chunks with the reads on them.
     """
 
     file: str
@@ -108,14 +108,14 @@ class Diagnosis:
     bytes_read: int = 0
     """Bytes of the file that were read for this."""
     reader_cache: dict[str, Any] = field(default_factory=dict)
-    """The cache of netCDF-C that chunks were held against."""
+    """The cache of netCDF-C that chunks were compared with."""
     notes: list[str] = field(default_factory=list)
     raw: dict[str, Any] = field(default_factory=dict, repr=False)
-    """All that the command's ``--json`` has."""
+    """The document that the command prints with ``--json``."""
     _request: dict[str, Any] = field(default_factory=dict, repr=False, compare=False)
-    """How the file was looked at."""
+    """The options of the check."""
     _seen: tuple[int, int] | None = field(default=None, repr=False, compare=False)
-    """Which file it was, see :func:`~ncforge._reports.identity`."""
+    """The identity of the file, see :func:`~ncforge._reports.identity`."""
 
     @property
     def worst(self) -> str | None:
@@ -127,14 +127,14 @@ class Diagnosis:
         return "\n".join([f"{self.file}: {self.format}, {found}", *map(str, self.findings), *self.notes])
 
     def plot(self, ax: Axes | None = None) -> Axes:
-        """Draws which rules speak of which variables (needs matplotlib)."""
+        """Draws the findings by rule and variable (needs matplotlib)."""
         from ncforge._plots import findings
 
         return findings([self], ax)
 
     def _repr_html_(self) -> str | None:
-        # Drawn when it is asked for: an archive's files are looked at without their drawings. A notebook shows the text where
-        # the file is gone, or is not any more what was looked at.
+        # Drawn on demand: checks of an archive's files need no drawings. A notebook shows the text if the file was removed or
+        # replaced after the check.
         if self._seen is None or self._seen != identity(self.file):
             return None
         try:
@@ -145,7 +145,7 @@ class Diagnosis:
 
 @dataclass(frozen=True)
 class Failure:
-    """A file that could not be looked at."""
+    """A file that could not be checked."""
 
     file: str
     error: NcforgeError
@@ -153,13 +153,13 @@ class Failure:
 
 @dataclass(frozen=True)
 class Diagnoses:
-    """What was found in several files, in the order given. Like a list of those that could be looked at."""
+    """The findings of several files, in the order given. Like a list of the files that could be checked."""
 
     files: list[Diagnosis]
     failures: list[Failure] = field(default_factory=list)
-    """Files that could not be looked at."""
+    """Files that could not be checked."""
     across: list[Finding] = field(default_factory=list)
-    """What does not agree between the files, if that was asked for."""
+    """Differences between the files, if ``across`` was given."""
 
     @property
     def worst(self) -> str | None:
@@ -181,7 +181,7 @@ class Diagnoses:
         return "\n\n".join([*map(str, self.files), *map(str, self.across), *failed])
 
     def plot(self, ax: Axes | None = None) -> Axes:
-        """Draws which rules speak of which variables, over all files (needs matplotlib)."""
+        """Draws the findings by rule and variable, over all files (needs matplotlib)."""
         from ncforge._plots import findings
 
         return findings(self.files, ax)
@@ -192,8 +192,8 @@ class Diagnoses:
             title, *rest = str(of).splitlines()
             body = (of._repr_html_() if at < _MOST_DRAWN else None) or _as_text("\n".join(rest))
             parts.append(f"<details><summary>{escape(title)}</summary>{body}</details>")
-        told = [*map(str, self.across), *(f"{f.file}: {f.error}" for f in self.failures)]
-        return "<div>" + "".join(parts) + "".join(map(_as_text, told)) + "</div>"
+        texts = [*map(str, self.across), *(f"{f.file}: {f.error}" for f in self.failures)]
+        return "<div>" + "".join(parts) + "".join(map(_as_text, texts)) + "</div>"
 
 
 def _as_text(text: str) -> str:
@@ -208,7 +208,7 @@ class Rule:
     name: str
     severity: str
     about: str
-    """What it means when it speaks."""
+    """What its findings mean."""
     mended_by: str
 
 
@@ -255,34 +255,35 @@ def doctor(
     client: Client | None = None,
     progress: Progress | bool | None = None,
 ) -> Diagnosis | Diagnoses:
-    """Says what is slow in files, for which reads, by how much, and which command mends it.
+    """Says what is slow in files, for which reads, by how much, and which command fixes it.
 
     Reads metadata and a few chunks, never more than 64 MiB of a file.
 
     Parameters
     ----------
     paths
-        A file, which gives a :class:`Diagnosis` or raises; or several, which give :class:`Diagnoses`: all are tried.
+        One file: the result is a :class:`Diagnosis`, or an exception. Several files: the result is a :class:`Diagnoses`; all
+        are tried.
     for_
         How values will be read: "series", "map", "series=3,map=1", "time=all,lat=1,lon=1"; by default series, map
         and full alike.
     select, ignore
         Only these rules, and not these: codes ("NC101"), beginnings of codes ("NC1"), or names.
     storage
-        "local", "nfs" or "object": what the files will be read from; by default this machine, as calibrated.
+        "local", "nfs" or "object": the storage that the files will be read from; by default this machine, as calibrated.
     profile
-        "cmip7": checks that, and nothing else.
+        "cmip7": checks only the requirements of CMIP7.
     across
-        Also finds what does not agree between several files.
+        Also finds differences between the files.
     library
-        The netCDF-C library whose default cache counts; by default that of 4.9.3 and later.
+        The netCDF-C library whose default cache is assumed; by default that of 4.9.3 and later.
     sample
-        Whether to look at values.
+        Whether to read values.
     client
-        A client of Dask ``distributed``: its workers look at the files, one task a file. They must see them under the
-        same paths. (What ``across`` compares is read here.)
+        A client of Dask ``distributed``: its workers check the files, one task for each. They must see them under the
+        same paths. (For ``across``, this process reads the files.)
     progress
-        Called with "doctor", and files done and in all; ``True`` shows a bar.
+        Called with "doctor", files done and files in total; ``True`` shows a bar.
 
     Examples
     --------
@@ -312,7 +313,7 @@ def doctor(
     names = names_of(paths)
     found: list[Diagnosis] = []
     failures: list[Failure] = []
-    with reporter(progress, "files") as tell:
+    with reporter(progress, "files") as report:
         for at, (name, result) in enumerate(zip(names, _each(names, request, client), strict=True)):
             if isinstance(result, str):
                 found.append(_diagnosis(result, request))
@@ -320,8 +321,8 @@ def doctor(
                 raise result
             else:
                 failures.append(Failure(name, result))
-            if tell is not None:
-                tell("doctor", at + 1, len(names))
+            if report is not None:
+                report("doctor", at + 1, len(names))
     if single:
         return found[0]
     between = []

@@ -1,4 +1,4 @@
-"""Filters in the words of netCDF4-python."""
+"""Filters with the names of netCDF4-python."""
 
 from __future__ import annotations
 
@@ -13,11 +13,11 @@ QUANTIZED = {
     "GranularBitRound": "_QuantizeGranularBitRoundNumberOfSignificantDigits",
     "BitRound": "_QuantizeBitRoundNumberOfSignificantBits",
 }
-"""The attributes by which netCDF-C tells how values were rounded, by the name of the way."""
+"""The attributes in which netCDF-C records how values were rounded, by the name of the algorithm."""
 
 
 def described(filters: Iterable[tuple[int, str, list[int]]]) -> dict[str, Any]:
-    """What ``Variable.filters()`` says: which are on, with their parameters where it gives them, and the level."""
+    """The result of ``Variable.filters()``: which filters are on, with their parameters where it gives them, and the level."""
     found: dict[str, Any] = dict.fromkeys(("zlib", "szip", "zstd", "bzip2", "blosc", "shuffle"), False)
     found |= {"complevel": 0, "fletcher32": False}
     for number, _, params in filters:
@@ -30,6 +30,6 @@ def described(filters: Iterable[tuple[int, str, list[int]]]) -> dict[str, Any]:
             found["blosc"] = {"compressor": _BLOSC.get(params[6], "blosc_lz"), "shuffle": params[5]}
             found["complevel"] = params[4]
         elif number == 4 and len(params) > 1:
-            # Bit 5 of the options says nearest neighbour, bit 2 entropy coding (HDF5, H5Zpublic.h).
+            # Bit 5 of the options is nearest neighbour, bit 2 entropy coding (HDF5, H5Zpublic.h).
             found["szip"] = {"coding": "nn" if params[0] & 32 else "ec", "pixels_per_block": params[1]}
     return found

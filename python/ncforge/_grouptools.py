@@ -1,4 +1,4 @@
-"""Methods of groups that netCDF4-python's users know: what their file is, switches for all variables, new names, searching."""
+"""Methods of groups as in netCDF4-python: properties of the file, switches for all variables, renaming, searching."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ if TYPE_CHECKING:
 
 
 class GroupTools:
-    """What a group can do with all that is in it."""
+    """Methods for everything in a group."""
 
     __slots__ = ()
 
@@ -36,17 +36,17 @@ class GroupTools:
 
     @property
     def auto_complex(self) -> bool:
-        """Whether it was opened with ``auto_complex``."""
+        """Whether the dataset was opened with ``auto_complex``."""
         return self._contents.auto_complex
 
     def filepath(self, encoding: str | None = None) -> str:
-        """The path that it was opened with, its bytes read in this encoding (the system's)."""
+        """The path that the dataset was opened with, decoded with this encoding (by default the system's)."""
         path = os.fspath(self._core.path)
         return path if encoding is None else os.fsencode(path).decode(encoding)
 
     @property
     def data_model(self) -> str:
-        """Its format, in the words of the argument ``format``."""
+        """Its format, with the names of the argument ``format``."""
         return self._core.format()
 
     file_format = data_model
@@ -60,13 +60,13 @@ class GroupTools:
         raise UnsupportedCallError("a group is closed with its dataset")
 
     def sync(self) -> None:
-        """Makes everything written so far durable; a new file gets its name. (``close`` of a new file leaves to the system
-        when it is brought to disk.)"""
+        """Makes everything written so far durable; a new file gets its name. (After ``close`` of a new file, the system decides
+        when to write it to disk.)"""
         self._core.sync()
 
     @property
     def disk_format(self) -> str:
-        """What the file is: "HDF5" or "NETCDF3"."""
+        """The file format: "HDF5" or "NETCDF3"."""
         return "NETCDF3" if self.data_model.startswith("NETCDF3") else "HDF5"
 
     def has_zstd_filter(self) -> bool:
@@ -91,7 +91,7 @@ class GroupTools:
             yield from below._all_variables()
 
     def set_auto_mask(self, true_or_false: bool) -> None:
-        """:meth:`Variable.set_auto_mask` for every variable that it, and the groups below it, have now."""
+        """:meth:`Variable.set_auto_mask` for every variable that this group, and the groups below it, have now."""
         for variable in self._all_variables():
             variable.set_auto_mask(true_or_false)
 
@@ -116,14 +116,14 @@ class GroupTools:
             variable.set_auto_chartostring(true_or_false)
 
     def set_fill_on(self) -> None:
-        """Values that nobody writes are filled (they are, unless ``set_fill_off`` was called)."""
+        """Values that are never written are filled (the default, unless ``set_fill_off`` was called)."""
         self._changing()
         self._contents.fills = True
 
     def set_fill_off(self) -> None:
-        """Values that nobody writes are not filled in variables that are created from here on.
+        """Values that are never written are not filled in variables that are created from now on.
 
-        Those that there are keep what they have, a fill value of their own among it.
+        Existing variables do not change, and keep their fill values.
         """
         self._changing()
         self._contents.fills = False
@@ -141,7 +141,7 @@ class GroupTools:
         self._changing().rename("group", _known(self.groups, oldname, "group")._group_id, newname)
 
     def get_variables_by_attributes(self, **conditions: Any) -> list[Variable]:
-        """The variables whose attributes have these values, or pass these functions.
+        """The variables whose attributes have these values, or satisfy these functions.
 
         >>> ds.get_variables_by_attributes(axis="X")                       # doctest: +SKIP
         >>> ds.get_variables_by_attributes(units=lambda u: u is not None)  # doctest: +SKIP

@@ -1,4 +1,4 @@
-"""User-defined types of groups, and what programs write for a type."""
+"""User-defined types of groups, and the ways to specify a type."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ _NAMES = {"b": "i1", "B": "u1", "h": "i2", "H": "u2", "i": "i4", "l": "i4", "f":
 
 
 class GroupTypes(Attributes):
-    """What a group knows of types."""
+    """Methods of groups for types."""
 
     __slots__ = ()
 
@@ -63,7 +63,7 @@ class GroupTypes(Attributes):
     def createCompoundType(self, datatype: Any, datatype_name: str) -> UserType:
         """Defines a compound type from a structured NumPy type.
 
-        Its fields are aligned as a C compiler does it. A field of NumPy type ``O`` is a string; text of fixed length is
+        Its fields are aligned as a C compiler aligns them. A field of NumPy type ``O`` is a string; text of fixed length is
         an array of characters in the file.
         """
         dtype = np.dtype(datatype)
@@ -97,7 +97,7 @@ class GroupTypes(Attributes):
         return made
 
     def _kind(self, datatype: Any) -> TypeName:
-        """The name of a type, from all that netCDF4-python's users write for one."""
+        """The name of a type, from any specification that netCDF4-python accepts."""
         if isinstance(datatype, UserType):
             return datatype._id
         if datatype is str or (isinstance(datatype, str) and datatype in ("str", "S")):
@@ -109,7 +109,7 @@ class GroupTypes(Attributes):
             # Text of any width is a string in the file.
             return "str"
         if dtype.names is not None:
-            # A structured type inside another: by the fields that a compound type of this file has.
+            # A structured type inside another: found by its fields among the compound types of this file.
             found = self._types.compound_like(dtype)
             if found is None:
                 raise InvalidError("define the inner compound type first")

@@ -1,6 +1,6 @@
-"""What a notebook shows of a dataset or a group: what is in it, folded, with each variable's drawing.
+"""The display of a dataset or a group in a notebook: its contents, folded, with a drawing of each variable.
 
-Colours are those of the notebook's text, so that light and dark themes need nothing. What is not drawn is counted.
+Colours are those of the notebook's text, which works for light and dark themes. Items that are not drawn are counted.
 """
 
 from __future__ import annotations
@@ -20,11 +20,11 @@ if TYPE_CHECKING:
 __all__ = ["group_html"]
 
 _MOST_VARIABLES = 40
-"""Variables that are drawn, of a group and all below it."""
+"""Variables that are drawn, in a group and all groups below it."""
 _MOST_LINES = 400
-"""Lines in a list; the others are counted."""
+"""Lines in a list; further ones are counted."""
 _MOST_CHUNKS = 100_000
-"""Chunks of a variable that are looked at one by one."""
+"""Chunks of a variable that are drawn one by one."""
 _MOST_TEXT = 300
 """Characters of an attribute's value."""
 _INDENT = "margin-left:1.2em"

@@ -1,5 +1,5 @@
-"""Files that lazy arrays read from: opened once a process, closed when many others are open, opened again when they
-are needed, and able to travel to other processes.
+"""Files that lazy arrays read from: opened once in each process, closed when many others are open, opened again when
+they are needed, and picklable for other processes.
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ Identity = tuple[int, int, int]
 
 
 def _most_open() -> int:
-    """How many files may be open at a time: half of what the system allows, the rest is the program's."""
+    """How many files may be open at a time: half of the system's limit; the rest is left for the program."""
     try:
         import resource
 
@@ -31,7 +31,7 @@ def _most_open() -> int:
 
 
 class _Shared:
-    """A file as all handles of this process share it."""
+    """An open file, shared by all handles of this process."""
 
     __slots__ = ("__weakref__", "file", "key")
 
@@ -61,7 +61,7 @@ def _identity(path: str) -> Identity:
 
 
 def _remember(shared: _Shared) -> None:
-    """Notes that it is open, and lets go of the one that was opened longest ago when there are too many."""
+    """Registers it as open, and releases the one that was opened longest ago if there are too many."""
     with _lock:
         _open[id(shared)] = weakref.ref(shared)
         _open.move_to_end(id(shared))
@@ -69,7 +69,7 @@ def _remember(shared: _Shared) -> None:
             _, oldest = _open.popitem(last=False)
             gone = oldest()
             if gone is not None and gone is not shared:
-                # Who reads from it at this moment holds the file.
+                # A reader holds a reference to the file while it reads.
                 gone.file = None
 
 
@@ -99,10 +99,10 @@ def _register(path: str, identity: Identity, file: File) -> _Shared:
 
 
 def adopted(path: str, file: File) -> FileHandle:
-    """The handle of a file that was opened already."""
+    """The handle of a file that is already open."""
     identity = file.identity()
     assert identity is not None
-    # Held until the handle has it.
+    # Referenced until the handle refers to it.
     shared = _known.get((path, identity)) or _register(path, identity, file)
     handle = FileHandle(path, identity)
     del shared
@@ -110,7 +110,7 @@ def adopted(path: str, file: File) -> FileHandle:
 
 
 class FileHandle:
-    """A file on disk. Travels between processes as its path, size, time of change and inode."""
+    """A file on disk. Pickled as its path, size, time of change and inode."""
 
     __slots__ = ("_shared", "path")
 
@@ -119,7 +119,7 @@ class FileHandle:
         self._shared = _share(path, identity)
 
     def file(self) -> File:
-        """The open file. An error if it is not what it was any more."""
+        """The open file. An error if it was changed or replaced."""
         shared = self._shared
         file = shared.file
         path, identity = shared.key
@@ -132,8 +132,8 @@ class FileHandle:
             shared.file = file
             _remember(shared)
             return file
-        # One that was replaced by another file goes on to be there for who has it open. One that was written over is
-        # not: its header is the old one, its values would be anything.
+        # A file that was replaced by another stays readable through open descriptors. One that was overwritten does not: the
+        # header in memory is the old one, and its values would be arbitrary.
         try:
             now = _identity(path)
         except OSError:
@@ -171,7 +171,7 @@ class BytesHandle:
 
 
 class ObjectHandle:
-    """A file behind an object with ``read``, ``seek`` and ``tell``. Travels if the object does."""
+    """A file behind an object with ``read``, ``seek`` and ``tell``. Picklable if the object is."""
 
     __slots__ = ("_file", "_object", "path")
 
@@ -190,7 +190,7 @@ class ObjectHandle:
 
 
 class WritingHandle:
-    """A file that is being written: stays in its process."""
+    """A file that is being written: cannot be pickled."""
 
     __slots__ = ("_file", "path")
 
@@ -203,7 +203,7 @@ class WritingHandle:
         return self._file
 
     def __reduce__(self) -> Any:
-        raise TypeError("a file that is being written cannot travel to another process")
+        raise TypeError("a file that is being written cannot be sent to another process")
 
 
 Handle = FileHandle | BytesHandle | ObjectHandle | WritingHandle

@@ -1,7 +1,7 @@
 """Python's index expressions as hyperslabs, and as lists of positions.
 
-Lists and arrays of integers, and one-dimensional arrays of booleans, select on their own axis each (the rows *and* the
-columns), as in netCDF4-python; not point by point, as in NumPy.
+Each list or array of integers, and each one-dimensional array of booleans, selects along its own axis (orthogonal
+indexing), as in netCDF4-python; not point by point, as in NumPy.
 """
 
 from __future__ import annotations
@@ -25,12 +25,12 @@ Item = slice | int | Positions
 
 @dataclass
 class Selection:
-    """A hyperslab, and what is to be done with the array that it gives."""
+    """A hyperslab, and the postprocessing of the array that it gives."""
 
     start: list[int]
     count: list[int]
     stride: list[int]
-    """Always positive; a negative step is read forwards and then turned round."""
+    """Always positive; a negative step is read forwards and then reversed."""
     flipped: list[bool]
     squeezed: list[bool]
     """Axes chosen by an integer: not part of the result."""
@@ -46,7 +46,7 @@ class Selection:
         return tuple(n for n, gone in zip(self.count, self.squeezed, strict=True) if not gone)
 
     def flips(self) -> tuple[slice, ...]:
-        """Turns the axes with negative steps round."""
+        """Reverses the axes with negative steps."""
         return tuple(slice(None, None, -1) if f else slice(None) for f in self.flipped)
 
 
@@ -69,11 +69,11 @@ class Picked:
         return tuple(len(at) for at, gone in zip(self.at, self.squeezed, strict=True) if not gone)
 
     def axes(self) -> list[tuple[list[int], Positions]]:
-        """For each axis of the result its dimension, and the positions on it in a column."""
+        """For each axis of the result, its dimension and the positions along it as a column."""
         return [([d], at[:, None]) for d, at in enumerate(self.at)]
 
     def plain(self) -> list[tuple[list[int], Positions]]:
-        """The same as the extension module takes it."""
+        """The same as an argument of the extension module."""
         return [([d], np.ascontiguousarray(at)) for d, at in enumerate(self.at)]
 
 
@@ -108,7 +108,7 @@ def select_for_writing(
     key: Any, shape: tuple[int, ...], unlimited: list[bool], data_shape: tuple[int, ...], name: str
 ) -> Iterator[tuple[Selection, tuple[slice, ...] | None, tuple[int, ...]]]:
     """The selections of ``variable[key] = data``: on unlimited dimensions they may pass the end. With each, the part of
-    the data that goes there (``None``: all), and the shape that all of the data has.
+    the data to write there (``None``: all), and the shape of all data.
 
     An open slice (``:``, ``n:``) on an unlimited dimension takes its length from the data.
     """
@@ -132,7 +132,7 @@ def select_for_writing(
 
 
 def _runs(at: Positions) -> list[tuple[Item, slice]]:
-    """Positions as slices, with the parts of the list that they are."""
+    """Positions as slices, with the parts of the list that they cover."""
     out: list[tuple[Item, slice]] = []
     first = 0
     while first < len(at):
@@ -158,10 +158,10 @@ def _wrapped(at: Positions, length: int, grows: bool, axis: int, name: str) -> P
 def _select(
     items: list[Any], shape: tuple[int, ...], unlimited: list[bool], data_shape: tuple[int, ...] | None, name: str
 ) -> Selection:
-    # Lengths of the data along the axes that stay, aligned from the last one as in broadcasting.
-    kept = [d for d, item in enumerate(items) if isinstance(item, slice)]
+    # Lengths of the data along the remaining axes, aligned from the last one as in broadcasting.
+    remaining = [d for d, item in enumerate(items) if isinstance(item, slice)]
     lengths: dict[int, int] = {}
-    for d, n in zip(reversed(kept), reversed(data_shape or ()), strict=False):
+    for d, n in zip(reversed(remaining), reversed(data_shape or ()), strict=False):
         lengths[d] = n
     out = Selection([], [], [], [], [])
     for d, item in enumerate(items):
@@ -172,7 +172,7 @@ def _select(
             start, count, step = _position(item, shape[d], grows, d, name), 1, 1
         out.flipped.append(step < 0)
         if step < 0:
-            # Read forwards. Of nothing, Python's first position may be -1.
+            # Read forwards. For an empty slice, Python's first position may be -1.
             start = start + (count - 1) * step if count else 0
         out.start.append(start)
         out.count.append(count)
@@ -182,11 +182,11 @@ def _select(
 
 
 def expand(key: Any, shape: tuple[int, ...], name: str, unlimited: list[bool] | None = None) -> list[Item]:
-    """What an index expression says of each dimension."""
+    """The selection along each dimension, from an index expression."""
     rank = len(shape)
     keys = list(key) if isinstance(key, tuple) else [key]
     if rank == 0 and len(keys) == 1 and isinstance(keys[0], slice) and keys[0] == slice(None):
-        # Programs write `v[:]` whatever the variable is.
+        # Programs write `v[:]` for scalars, too.
         return []
     dots = [i for i, k in enumerate(keys) if k is Ellipsis]
     if len(dots) > 1:
@@ -208,7 +208,7 @@ def _item(k: Any, d: int, length: int, grows: bool, name: str) -> Item:
         except TypeError:
             pass
     if isinstance(k, str | float | np.floating):
-        # As numbers may come out of a file or a form: "2" and 2.0 are positions, 2.5 is none.
+        # Numbers may be text or floats: "2" and 2.0 are positions, 2.5 is not.
         with contextlib.suppress(ValueError, OverflowError):
             if int(k) == float(k):
                 return int(k)
@@ -221,7 +221,7 @@ def _item(k: Any, d: int, length: int, grows: bool, name: str) -> Item:
                 raise SelectionError(f"`{name}`: {len(array)} booleans for dimension {d} of length {length}")
             return np.flatnonzero(array)
         if array.ndim == 1 and array.dtype.kind in "iu":
-            # Of 64 bits without a sign, the largest would come out as positions from the end.
+            # The largest unsigned 64-bit numbers would become positions from the end.
             if array.dtype.kind == "u" and array.size and array.max() > np.iinfo(np.int64).max:
                 raise SelectionError(f"`{name}`: index out of range on dimension {d} of length {length}")
             return array.astype(np.int64)

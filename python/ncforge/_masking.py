@@ -1,4 +1,4 @@
-"""What attributes say of values: which are missing, and how the others are scaled.
+"""Masking and scaling of values by attributes.
 
 The rules are netCDF4-python's: ``missing_value``, ``_FillValue`` (or the default fill value of the type),
 ``valid_range``, ``valid_min``, ``valid_max`` mask; ``scale_factor``, ``add_offset`` and ``_Unsigned`` scale.
@@ -30,10 +30,10 @@ DEFAULT_FILL: dict[str, Any] = {
     "f4": 9.969209968386869e36,
     "f8": 9.969209968386869e36,
 }
-"""What values read as that nobody wrote (netCDF-C, netcdf.h)."""
+"""The default fill values: those of elements that were never written (netCDF-C, netcdf.h)."""
 
 default_fillvals: dict[str, Any] = {**DEFAULT_FILL, "S1": "\0", "c8": DEFAULT_FILL["f4"], "c16": DEFAULT_FILL["f8"]}
-"""The same as netCDF4-python has it: with text, and for the parts of complex numbers."""
+"""The same in the form of netCDF4-python: with text, and for the parts of complex numbers."""
 
 
 def default_fill(dtype: np.dtype[Any]) -> Any:
@@ -46,7 +46,7 @@ def default_fill(dtype: np.dtype[Any]) -> Any:
 
 @dataclass
 class Switches:
-    """How a variable's values are given and taken."""
+    """How a variable's values are converted in reads and writes."""
 
     mask: bool = True
     scale: bool = True
@@ -68,7 +68,7 @@ class Rules:
         code = dtype.str[1:]
         default = DEFAULT_FILL.get(code)
         self.default = None if default is None else np.array(default, dtype)
-        # Without filling, those of bytes are values like others.
+        # Without filling, the default fill values of bytes are ordinary values.
         self.default_masks = self.fill is None and default is not None and (fills or code not in ("i1", "u1"))
         self.low, self.high = self._limits(attrs)
         self.factor, self.offset = attrs.get("scale_factor"), attrs.get("add_offset")
@@ -77,7 +77,7 @@ class Rules:
         self._plans: dict[tuple[bool, bool], Plan | None] = {}
 
     def _safe(self, attrs: Mapping[str, Any], name: str) -> Any:
-        """An attribute in the variable's type, if that changes nothing about it."""
+        """An attribute converted to the variable's type, if that does not change its value."""
         value = attrs.get(name)
         if value is None:
             return None
@@ -91,7 +91,7 @@ class Rules:
             same = typed == plain
             if plain.dtype.kind in "fc":
                 same = same | (np.isnan(plain) if self.dtype.kind in "fc" else False)
-                # Written in more digits than the variable holds.
+                # Written with more digits than the variable's type has.
                 same = same | ((self.dtype.kind == "f") & np.isclose(typed, plain, equal_nan=True))
         except (TypeError, ValueError):
             same, typed = np.False_, None
@@ -121,14 +121,14 @@ class Rules:
     # Reading
 
     def plan(self, how: Switches) -> Plan | None:
-        """How values are unpacked while they are decoded; ``None`` where :meth:`give` does it."""
+        """How values are unpacked while they are decoded; ``None`` where :meth:`give` unpacks them."""
         key = how.mask, how.scale
         if key not in self._plans:
             self._plans[key] = plan_of(self, *key)
         return self._plans[key]
 
     def dressed(self, values: npt.NDArray[Any], mask: npt.NDArray[np.bool_] | None, how: Switches) -> Any:
-        """What a plan gave, as a program gets it: the same as :meth:`give` of the stored numbers."""
+        """The result of a plan for the program: the same as :meth:`give` of the stored numbers."""
         if not how.mask:
             return values
         if mask is None:
@@ -138,12 +138,12 @@ class Rules:
             stored = np.dtype(f"u{stored.itemsize}")
         fill: Any = None
         if self.missing is not None:
-            # Missing ones have kept their number: were some of them these?
+            # Missing ones are unchanged: were some of them these?
             candidates = self.missing.reshape(-1).view(stored)
-            kept = values[mask]
-            found = np.isin(kept, candidates.astype(values.dtype))
+            masked = values[mask]
+            found = np.isin(masked, candidates.astype(values.dtype))
             if stored.kind == "f" and np.isnan(candidates).any():
-                found = found | np.isnan(kept)
+                found = found | np.isnan(masked)
             if found.any():
                 fill = candidates[0]
         for other in (self.fill, self.default):
@@ -152,7 +152,7 @@ class Rules:
         return np.ma.MaskedArray(values, mask=mask, fill_value=fill)
 
     def give(self, data: npt.NDArray[Any], how: Switches) -> Any:
-        """Values as a program gets them, of those in the file."""
+        """Converts stored values to those that a program gets."""
         unsigned = self.unsigned and how.scale
         if unsigned:
             data = data.view(f"u{data.dtype.itemsize}")
@@ -212,7 +212,7 @@ class Rules:
     # Writing
 
     def take(self, data: Any, how: Switches) -> Any:
-        """Values for the file, of those that a program gives."""
+        """Converts values of a program to stored ones."""
         if isinstance(data, np.ma.MaskedArray):
             return self._filled(data, how)
         return self._packed(np.asarray(data), how) if how.scale else data
@@ -225,12 +225,12 @@ class Rules:
         fill: Any = self.missing.reshape(-1)[0] if self.missing is not None else self.fill
         if fill is None:
             fill = self.default if self.default is not None else data.fill_value
-        # What is masked may be anything, also what cannot be packed.
+        # Masked values are arbitrary, and it may be impossible to pack them.
         plain = plain.copy()
         plain[mask] = plain.dtype.type(self._any()) if plain.dtype.kind in "iuf" else plain.dtype.type()
         packed = np.array(self._packed(plain, how) if how.scale else plain)
         if packed.dtype != self.dtype and self.dtype.kind in "iuf" and packed.dtype.kind in "iufb":
-            # Such as a float's mask in an integer variable: the fill value must not go through the float.
+            # For example masked floats for an integer variable: the fill value must not be converted to a float.
             from ncforge._values import exact
 
             packed = exact(packed, self.dtype, truncate=True).copy()
@@ -242,7 +242,7 @@ class Rules:
         return (self.offset or 0) if self.scales and self.offset is not None else 0
 
     def _in_range(self, packed: Any, data: npt.NDArray[Any]) -> Any:
-        """Packed values; a missing value that cannot be packed is kept as it is."""
+        """Packed values; a missing value that cannot be packed is not changed."""
         kind = np.dtype(f"u{self.dtype.itemsize}") if self.unsigned else self.dtype
         limits = np.iinfo(kind)
         with np.errstate(invalid="ignore"):
@@ -277,7 +277,7 @@ class Rules:
 
 
 def quantized(data: npt.NDArray[Any], digits: int) -> npt.NDArray[Any]:
-    """Numbers rounded to so many decimal digits behind the point, on a binary scale, so that trailing bits are zero."""
+    """Numbers rounded to a number of decimals, on a binary scale, so that trailing bits are zero."""
     bits = np.ceil(np.log2(10.0**digits))
     scale = 2.0**bits
     return np.asarray(np.around(scale * data) / scale, data.dtype)

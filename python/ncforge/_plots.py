@@ -12,7 +12,7 @@ if TYPE_CHECKING:
     from ncforge._doctor import Diagnosis
     from ncforge.bench import AccessReport, ChunksReport
 
-# Okabe and Ito's colours, which colour-blind people can tell apart.
+# Okabe and Ito's colours, which colour-blind people can distinguish.
 _SEVERITY = {"info": "#56B4E9", "warning": "#E69F00", "error": "#D55E00"}
 _CYCLE = ("#0072B2", "#D55E00", "#009E73", "#CC79A7", "#E69F00", "#56B4E9", "#000000")
 
@@ -81,7 +81,7 @@ def accesses(report: AccessReport, ax: Axes | None) -> Axes:
 
 
 def chunk_shapes(report: ChunksReport, ax: Axes | None) -> Axes:
-    """Every way to store as a point: seconds for a slab, seconds for a series; its area tells the file's size."""
+    """Each way to store the variable as a point: seconds for a slab, seconds for a series; its area shows the file's size."""
     ax = _axes(ax, (7, 5))
     largest = max((r.bytes for r in report.rows), default=1)
     drivers = list(dict.fromkeys(r.driver for r in report.rows))

@@ -1,4 +1,4 @@
-"""What ``print`` shows of datasets, groups, variables, dimensions and types: the facts and the layout of netCDF4-python."""
+"""The output of ``print`` for datasets, groups, variables, dimensions and types: facts and layout as in netCDF4-python."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ def _class(of: object) -> str:
 
 
 def _each(words: str | list[str]) -> str:
-    """A word; of many files read as one, every word once."""
+    """A word; for many files read as one, each different word once."""
     return words if isinstance(words, str) else ", ".join(dict.fromkeys(words))
 
 
@@ -50,7 +50,7 @@ def group_text(group: Group) -> str:
 
 
 def variable_text(variable: Variable) -> str:
-    """A variable: type and dimensions, attributes, which dimensions are unlimited, the shape, what it is filled with."""
+    """A variable: type and dimensions, attributes, unlimited dimensions, shape, fill value."""
     if not variable._core.is_open():
         return f"{_class(variable)}\n{variable.name} (of `{variable._core.path}`, which is closed)"
     kind = _kind(variable)
@@ -74,7 +74,7 @@ def _attributes(of: Any) -> list[str]:
 
 
 def _kind(variable: Variable) -> str:
-    """What kind of type is not simply that of numbers or characters; empty for those."""
+    """The kind of a type that is not simply that of numbers or characters; empty for those."""
     name = variable._kind
     if isinstance(name, str):
         return "vlen" if name == "str" else ""
@@ -92,7 +92,7 @@ def _filling(variable: Variable) -> str:
     if "_FillValue" in variable.ncattrs():
         return "filling on"
     code = variable.dtype.str[1:]
-    # Of bytes, every value may be meant.
+    # For bytes, every value may be valid.
     use = "ignored" if code in ("u1", "i1") else "used"
     return f"filling on, default _FillValue of {default_fillvals[code]} {use}"
 

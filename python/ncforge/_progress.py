@@ -1,4 +1,4 @@
-"""Progress of long work: told to a function, or shown as a bar."""
+"""Progress of long operations: reported to a function, or shown as a bar."""
 
 from __future__ import annotations
 
@@ -8,13 +8,13 @@ from collections.abc import Callable, Iterator
 from typing import Any
 
 Progress = Callable[[str, int, int], object]
-"""Called with the stage, what is done and what there is in all: bytes of values, or files. What it raises stops the work."""
+"""Called with the stage, the work done and the total: bytes of values, or files. An exception that it raises stops the work."""
 
 
 @contextlib.contextmanager
 def reporter(progress: Progress | bool | None, unit: str = "B") -> Iterator[Progress | None]:
-    """What to call: the function itself; for ``True`` a bar (of ``tqdm`` where it is installed, which knows notebooks,
-    else a line on stderr) that goes away with the context; nothing for ``None`` and ``False``.
+    """The function to call: the argument itself; for ``True`` one that draws a bar (with ``tqdm`` where it is installed, which
+    supports notebooks, else a line on stderr), which is removed with the context; none for ``None`` and ``False``.
     """
     if not isinstance(progress, bool):
         yield progress
@@ -61,7 +61,7 @@ class _Bar:
 
 
 class _Line:
-    """A line that is written over."""
+    """A line that is overwritten."""
 
     def __init__(self) -> None:
         self._shown = ""

@@ -12,12 +12,12 @@ import numpy.typing as npt
 from ncforge._core import File
 from ncforge._values import TypeName, Types
 
-# From this many bytes on, results lie in memory of the library, which takes it back when the array goes: fresh memory
-# of the system must be cleared first, which takes a third of the time of reading into it.
+# From this many bytes on, results are in memory of the library, which reuses it when the array is freed: the system must
+# clear fresh memory first, which takes a third of the time of reading into it.
 _LARGE = 1 << 20
 
 Axes = Sequence[tuple[list[int], npt.NDArray[np.int64]]]
-"""For each axis of a result: dimensions of the variable, and positions on them, as an array of shape (n, dimensions)."""
+"""For each axis of a result: dimensions of the variable, and positions along them, as an array of shape (n, dimensions)."""
 
 
 def slab(
@@ -35,7 +35,7 @@ def slab(
 
 
 def picks(core: File, types: Types, var: int, kind: TypeName, axes: Axes) -> npt.NDArray[Any]:
-    """Picked positions: one axis of the result for each of ``axes``. Every chunk that they meet is decoded once."""
+    """Picked positions: one axis of the result for each of ``axes``. Every chunk that they touch is decoded once."""
     shape = tuple(len(at) for _, at in axes)
     plain = [(dims, np.ascontiguousarray(at, np.int64).reshape(-1)) for dims, at in axes]
     if types.is_heap(kind):

@@ -1,4 +1,4 @@
-"""Reports of the extension, which come as JSON text, as data classes."""
+"""Converts reports of the extension from JSON text to data classes."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ T = TypeVar("T")
 
 
 def only(kind: type[T], values: dict[str, Any]) -> T:
-    """The data class of the values that it knows: a report may tell more."""
+    """The data class with the values of its fields: a report may contain more."""
     known = {f.name for f in fields(kind)}  # type: ignore[arg-type]
     return kind(**{k: v for k, v in values.items() if k in known})
 
@@ -25,7 +25,7 @@ def names(paths: Path | Iterable[Path]) -> list[str]:
 
 
 def size(memory: str | int | None) -> str | None:
-    """A budget as the extension reads it."""
+    """A budget as an argument of the extension."""
     return None if memory is None else str(memory)
 
 
@@ -36,7 +36,7 @@ def choosing(
     reader: str = "ncforge",
     writer_memory: str | int | None = None,
 ) -> dict[str, Any]:
-    """What chunk shapes are chosen for, as the extension reads it."""
+    """The goals for which chunk shapes are chosen, as an argument of the extension."""
     return {
         "reads": for_,
         "expect": expect,

@@ -1,4 +1,4 @@
-"""Strings as rows of characters, and back: for variables, and by netCDF4-python's names."""
+"""Strings as rows of characters, and back: for variables, and as functions with netCDF4-python's names."""
 
 from __future__ import annotations
 
@@ -12,11 +12,11 @@ from ncforge.errors import InvalidError
 __all__ = ["chars", "chartostring", "strings", "stringtoarr", "stringtochar"]
 
 _NO_ENCODING = ("none", "None", "bytes")
-"""What netCDF4-python's users write for text that stays bytes."""
+"""The encodings with which netCDF4-python leaves text as bytes."""
 
 
 def strings(data: Any, encoding: str) -> npt.NDArray[Any]:
-    """Rows of characters as an array of strings with one dimension less. Trailing NULs go.
+    """Rows of characters as an array of strings with one dimension less. Trailing NULs are removed.
 
     >>> strings(np.array([[b"a", b"b"], [b"c", b""]], "S1"), "utf-8")
     array(['ab', 'c'], dtype='<U2')
@@ -50,9 +50,9 @@ def stringtochar(a: npt.ArrayLike, encoding: str = "utf-8", n_strlen: int | None
     a
         An array of NumPy's type ``S`` or ``U``, of any shape.
     encoding
-        In which ``U`` becomes bytes; of ``S`` nothing is changed.
+        The encoding in which ``U`` becomes bytes; ``S`` is not changed.
     n_strlen
-        How many bytes a string gets: longer ones are cut, shorter ones filled with NUL. The type's size in bytes if nothing is said
+        How many bytes a string gets: longer ones are cut, shorter ones filled with NUL. The default is the type's size in bytes
         (which is four bytes a character for ``U``, as in netCDF4-python).
 
     Returns
@@ -116,7 +116,7 @@ def stringtoarr(string: str | bytes, NUMCHARS: int, dtype: str = "S") -> npt.NDA
     string
         The string.
     NUMCHARS
-        The length of the array; what is left is empty.
+        The length of the array; the rest of it is empty.
     dtype
         "S" for bytes, "U" for characters.
 

@@ -1,4 +1,4 @@
-"""Missing values, scale and offset in the pass that decodes: what the extension module is told, and what it gives."""
+"""Missing values, scale and offset in the pass that decodes: arguments and results of the extension module."""
 
 from __future__ import annotations
 
@@ -15,10 +15,10 @@ if TYPE_CHECKING:
     from ncforge._masking import Rules
 
 Unpacked = tuple[npt.NDArray[Any], npt.NDArray[np.bool_] | None]
-"""Results, and which are missing; ``None`` if none is, or if they have become NaN."""
+"""Results, and a mask of the missing ones; ``None`` if there are none, or if they were set to NaN."""
 
 _WIDTHS = {("f4", "f4"): "single", ("f4", "f8"): "widened", ("f8", "f8"): "double"}
-"""By the types of the product and of the sum."""
+"""Codes by the types of the product and of the sum."""
 
 
 @dataclass(frozen=True)
@@ -28,19 +28,19 @@ class Plan:
     stored: str
     """NumPy's code of the type that the stored bytes are read as."""
     dtype: np.dtype[Any]
-    """Of results."""
+    """NumPy's code of the type of results."""
     missing: tuple[bytes, ...] = ()
     low: bytes | None = None
     high: bytes | None = None
     nan: bool = False
-    """Whether missing ones become NaN; else they are told."""
+    """Whether missing values become NaN; else the result has a mask."""
     width: str | None = None
     factor: float | None = None
     offset: float | None = None
     request: dict[str, Any] = field(init=False, repr=False, compare=False)
 
     def __post_init__(self) -> None:
-        told = {
+        request = {
             "stored": self.stored,
             "missing": list(self.missing),
             "low": self.low,
@@ -50,13 +50,13 @@ class Plan:
             "factor": self.factor,
             "offset": self.offset,
         }
-        object.__setattr__(self, "request", told)
+        object.__setattr__(self, "request", request)
 
     def slab(self, core: File, var: int, start: list[int], count: list[int], stride: list[int]) -> Unpacked:
         """A hyperslab of a variable of a file."""
         values, mask = core.read_unpacked(var, start, count, stride, self.request)
-        told = None if mask is None else mask.view(np.bool_).reshape(count)
-        return values.view(self.dtype).reshape(count), told
+        missing = None if mask is None else mask.view(np.bool_).reshape(count)
+        return values.view(self.dtype).reshape(count), missing
 
     def array(self, stored: npt.NDArray[Any]) -> Unpacked:
         """Stored numbers that are in memory."""
@@ -69,8 +69,8 @@ class Plan:
 
 
 def plan_of(rules: Rules, mask: bool, scale: bool) -> Plan | None:
-    """The plan that gives what netCDF4-python gives; ``None`` where there is nothing to do, or where only NumPy knows how:
-    factors that are integers, missing values that cannot be told apart afterwards.
+    """The plan with the results of netCDF4-python; ``None`` where there is nothing to do, or where NumPy must do it:
+    factors that are integers, missing values that cannot be distinguished afterwards.
     """
     dtype = rules.dtype
     if dtype.kind not in "iuf":
@@ -109,7 +109,7 @@ def _number(value: Any) -> float | None:
 
 
 def _steps(rules: Rules, kind: np.dtype[Any]) -> tuple[str | None, Any, Any, np.dtype[Any]] | None:
-    """The types on the way, factor and offset, and the type of results; ``None`` if they are none of ours."""
+    """The intermediate types, factor and offset, and the type of results; ``None`` if they are not supported."""
     factor, offset = rules.factor, rules.offset
     if any(v is not None and np.ndim(v) for v in (factor, offset)):
         return None

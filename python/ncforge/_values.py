@@ -1,4 +1,4 @@
-"""Between the extension module's plain values and NumPy arrays."""
+"""Conversion between plain values of the extension module and NumPy arrays."""
 
 from __future__ import annotations
 
@@ -12,14 +12,14 @@ from ncforge._core import File
 from ncforge.errors import InvalidError
 
 TypeName = str | int
-"""As the extension module names types: NumPy's code, "str", or the position of a user-defined type."""
+"""The name of a type in the extension module: NumPy's code, "str", or the position of a user-defined type."""
 
 ATOMIC = ("i1", "S1", "i2", "i4", "f4", "f8", "u1", "u2", "u4", "i8", "u8")
 NUMBERS = frozenset(ATOMIC) - {"S1"}
 
 
 def aligned(dtype: np.dtype[Any]) -> np.dtype[Any]:
-    """The same fields where a C compiler puts them, and text of fixed length as arrays of characters.
+    """The same fields at the offsets of a C compiler, and text of fixed length as arrays of characters.
 
     >>> aligned(np.dtype([("a", "i2"), ("t", "S3"), ("b", "i4")]))
     dtype([('a', '<i2'), ('t', 'S1', (3,)), ('b', '<i4')], align=True)
@@ -65,7 +65,7 @@ class Types:
 
     @classmethod
     def settled(cls, core: File) -> Types:
-        """Those of a file that nobody changes. They do not keep it open."""
+        """Those of a file that does not change. They do not hold it open."""
         return cls(None, core.types())
 
     def info(self, ident: int) -> dict[str, Any]:
@@ -103,7 +103,7 @@ class Types:
         formats = [(self.dtype(t), tuple(shape)) for _, _, t, shape in fields]
         names = [n for n, _, _, _ in fields]
         if any(self.is_heap(t) for _, _, t, _ in fields):
-            # Objects are pointers wherever NumPy puts them; the file's offsets mean nothing here.
+            # Objects are pointers at NumPy's own offsets; the file's offsets do not apply here.
             return np.dtype(list(zip(names, (f[0] for f in formats), (f[1] for f in formats), strict=True)))
         layout: Any = {
             "names": names,
@@ -115,7 +115,7 @@ class Types:
         try:
             made = np.dtype(layout, align=True)
         except ValueError:
-            # Fields where no C compiler puts them.
+            # Fields at offsets that no C compiler uses.
             made = np.dtype(layout)
         return made
 
@@ -135,7 +135,7 @@ class Types:
     # Reading
 
     def array(self, name: TypeName, values: Any, shape: tuple[int, ...]) -> np.ndarray:
-        """An array of values as the extension module gave them."""
+        """An array from values of the extension module."""
         dtype = self.dtype(name)
         if not self.is_heap(name):
             return np.frombuffer(values, dtype).reshape(shape).copy()
@@ -171,7 +171,7 @@ class Types:
     # Writing
 
     def plain(self, name: TypeName, values: Any) -> Any:
-        """Values as the extension module takes them: bytes for fixed-size types, else a list."""
+        """Values for the extension module: bytes for fixed-size types, else a list."""
         if not self.is_heap(name):
             return exact(values, self.dtype(name)).tobytes()
         return [self.plain_item(name, v) for v in _flat(values)]
@@ -181,7 +181,7 @@ class Types:
         if name == "str":
             if isinstance(value, bytes):
                 return value
-            # An element that nobody assigned in an array of objects.
+            # An element of an array of objects that was never assigned.
             return "" if value is None else str(value).encode("utf-8", "surrogateescape")
         if not self.is_heap(name):
             return exact(value, self.dtype(name)).tobytes()
@@ -199,7 +199,7 @@ class Types:
 
 
 def plain_attributes(types: Types, values: dict[str, Any], odd: list[str]) -> dict[str, Any]:
-    """Attributes as the extension module gave them, with those that need the file's types understood."""
+    """Attributes from the extension module, with those decoded that need the file's types."""
     for name in odd:
         kind, plain = values[name]
         count = len(plain) if types.is_heap(kind) else len(plain) // types.dtype(kind).itemsize
@@ -221,8 +221,8 @@ class UnfitError(InvalidError):
 
 
 @contextlib.contextmanager
-def told_of(what: str, more: str = "") -> Iterator[None]:
-    """Errors about values say of which variable or attribute they are; ``more``: how they came about."""
+def naming(what: str, more: str = "") -> Iterator[None]:
+    """Adds the variable or attribute to errors about values; ``more`` is appended."""
     try:
         yield
     except UnfitError as e:
@@ -230,18 +230,18 @@ def told_of(what: str, more: str = "") -> Iterator[None]:
 
 
 def first_place(odd: Any) -> tuple[int, ...]:
-    """Where the first of those stands that are odd."""
+    """The index of the first true element."""
     return tuple(int(i) for i in np.unravel_index(int(np.argmax(odd)), np.shape(odd))) if np.ndim(odd) else ()
 
 
 def at_place(value: Any, place: tuple[int, ...]) -> str:
-    """A value, and where it stands among those that were given."""
+    """A value, and its index among those that were given."""
     return f"{value} at [{', '.join(map(str, place))}]" if place else f"{value}"
 
 
 def exact(values: Any, dtype: np.dtype[Any], truncate: bool = False) -> np.ndarray:
-    """The values in this type. A conversion to integers that would change a value is an error; ``truncate``: but for
-    what stands behind the point, which goes, as in NumPy.
+    """The values converted to this type. A conversion to integers that would change a value is an error; with ``truncate``,
+    fractions are removed, as in NumPy.
     """
     if isinstance(values, np.ma.MaskedArray):
         if np.ma.is_masked(values):
@@ -256,7 +256,7 @@ def exact(values: Any, dtype: np.dtype[Any], truncate: bool = False) -> np.ndarr
     if array.dtype == dtype:
         return np.ascontiguousarray(array)
     if dtype.names is not None:
-        # Text goes into arrays of characters as text: NumPy would put the whole into each character.
+        # Text is written into arrays of characters as text: NumPy would put the whole text into each character.
         return np.ascontiguousarray(array.astype(text_view(dtype))).view(dtype)
     if dtype.kind == "S" and array.dtype.kind == "U":
         return np.char.encode(array, "utf-8").astype(dtype)
@@ -264,9 +264,9 @@ def exact(values: Any, dtype: np.dtype[Any], truncate: bool = False) -> np.ndarr
         return _converted(array, dtype)
     with np.errstate(invalid="ignore"):
         out = array.astype(dtype)
-        # Sign and size, each way: a large unsigned number would come back from a signed one unchanged.
-        kept = np.trunc(array) if truncate and array.dtype.kind == "f" else array
-        same = (out == kept) & ((out < 0) == (kept < 0))
+        # Signs and values are compared: a round trip of a large unsigned number through a signed one would not change it.
+        expected = np.trunc(array) if truncate and array.dtype.kind == "f" else array
+        same = (out == expected) & ((out < 0) == (expected < 0))
     if not np.all(same):
         limits = np.iinfo(dtype)
         place = first_place(~np.asarray(same))
@@ -277,7 +277,7 @@ def exact(values: Any, dtype: np.dtype[Any], truncate: bool = False) -> np.ndarr
 
 
 def _converted(array: np.ndarray, dtype: np.dtype[Any]) -> np.ndarray:
-    """The values in this type as NumPy converts them, or an error that names the first that it cannot convert."""
+    """The values converted by NumPy, or an error that names the first one that it cannot convert."""
     try:
         return np.ascontiguousarray(array.astype(dtype))
     except (ValueError, TypeError, OverflowError) as e:

@@ -1,4 +1,4 @@
-"""Where a variable lies in its file, and a drawing of it for notebooks."""
+"""The layout of a variable in its file, and a drawing of it for notebooks."""
 
 from __future__ import annotations
 
@@ -19,13 +19,13 @@ class Chunk:
     """One stored chunk."""
 
     at: tuple[int, ...]
-    """Its place in the grid of chunks."""
+    """Its position in the chunk grid."""
     offset: int
     """Its first byte in the file."""
     size: int
     """Its bytes in the file."""
     filter_mask: int
-    """Bit i is set: filter i was skipped for it."""
+    """If bit i is set, filter i was skipped for this chunk."""
 
 
 @dataclass(frozen=True)
@@ -42,9 +42,9 @@ class Layout:
     values_bytes: int
     """Bytes of all its values, decoded."""
     stored_bytes: int
-    """Bytes that it takes in the file."""
+    """Bytes that the variable takes in the file."""
     offset: int | None
-    """Where it begins, if it is stored in one run or in records."""
+    """The offset of its first byte, if it is contiguous or stored in records."""
     record_stride: int | None
     """Bytes from one record to the next."""
     pieces: tuple[Chunk, ...]
@@ -77,7 +77,7 @@ class Layout:
 
 
 def size_words(n: float) -> str:
-    """A number of bytes as people read it."""
+    """A number of bytes as text, with a unit."""
     for unit in ("B", "KiB", "MiB", "GiB"):
         if n < 1024:
             return f"{n:.0f} {unit}" if unit == "B" else f"{n:.2f} {unit}"
@@ -86,7 +86,7 @@ def size_words(n: float) -> str:
 
 
 def table(rows: Iterable[tuple[str, ...]]) -> str:
-    """Rows of text as a table whose first column names what stands beside it."""
+    """Rows of text as a table whose first column has the names."""
     cells = "".join(
         "<tr>"
         + "".join(f"<{tag}>{escape.escape(c)}</{tag}>" for c, tag in zip(row, ("th", *["td"] * len(row)), strict=False))
@@ -97,7 +97,7 @@ def table(rows: Iterable[tuple[str, ...]]) -> str:
 
 
 def html(variable: Variable) -> str:
-    """A table of sizes beside a drawing of the chunks on disk."""
+    """A table of sizes next to a drawing of the chunks on disk."""
     found = Layout.of(variable)
     shape = variable.shape
     chunk = found.chunk_shape or shape
@@ -126,8 +126,8 @@ _MOST_LINES = 30
 
 
 def _drawing(shape: tuple[int, ...], chunk: tuple[int, ...]) -> str:
-    """Rectangles cut along the grid of chunks: the last two dimensions, the one before as depth, and one more drawing for
-    every three dimensions further up.
+    """Rectangles cut along the chunk grid: the last two dimensions, the one before as depth, and one more drawing for
+    every three further dimensions.
     """
     if not shape or 0 in shape:
         return ""
@@ -142,7 +142,7 @@ def _drawing(shape: tuple[int, ...], chunk: tuple[int, ...]) -> str:
 
 def _block(shape: tuple[int, ...], chunk: tuple[int, ...]) -> str:
     most = max(shape)
-    # Lengths on a logarithmic scale, so that a long thin array is still seen.
+    # Lengths on a logarithmic scale, so that a long thin array is still visible.
     size = [max(12.0, _WIDTH * (math.log(n + 1) / math.log(most + 1)) ** 1.5) for n in shape]
     width = size[-1]
     height = size[-2] if len(shape) > 1 else 14.0
@@ -176,7 +176,7 @@ def _block(shape: tuple[int, ...], chunk: tuple[int, ...]) -> str:
 
 
 def _cuts(length: int, chunk: int) -> list[Any]:
-    """Where chunks end, from 0 to 1; some of them if they are too many to draw."""
+    """Where chunks end, from 0 to 1; only some of them if there are too many to draw."""
     count = -(-length // max(1, chunk))
     step = max(1, count // _MOST_LINES)
     return [*(min(1.0, i * chunk / length) for i in range(0, count, step)), 1.0]

@@ -3,7 +3,7 @@
 >>> from ncforge import bench
 >>> bench.access(["before.nc", "after.nc"], cold=True).plot()  # doctest: +SKIP
 
-(``bench io`` and ``bench records`` start processes of their own: they are for the command line.)
+(``bench io`` and ``bench records`` start processes of their own, and are available on the command line only.)
 """
 
 from __future__ import annotations
@@ -71,7 +71,7 @@ class AccessRow:
     same_values: bool | None
     """Whether the first file gave the same values; ``None`` where shapes differ."""
     resident_before: float | None = None
-    """The largest share of the file that was in the page cache before a repetition."""
+    """The largest part of the file that was in the page cache before a repetition."""
 
 
 @dataclass(frozen=True)
@@ -82,7 +82,7 @@ class AccessReport:
     rows: list[AccessRow]
     """Patterns in order, within a pattern the files in order."""
     environment: dict[str, Any] = field(repr=False)
-    """The machine and the versions that the numbers belong to."""
+    """The machine and the versions with which the numbers were measured."""
     raw: dict[str, Any] = field(default_factory=dict, repr=False)
 
     def plot(self, ax: Axes | None = None) -> Axes:
@@ -114,7 +114,7 @@ class ChunksRow:
 
 @dataclass(frozen=True)
 class ChunksReport:
-    """A variable in many chunk shapes, and how long reads take from each."""
+    """A variable in many chunk shapes, and the times of reads from each."""
 
     variable: str
     shape: list[int]
@@ -123,7 +123,7 @@ class ChunksReport:
     raw: dict[str, Any] = field(default_factory=dict, repr=False)
 
     def plot(self, ax: Axes | None = None) -> Axes:
-        """Draws every way to store as a point: time of a slab, time of a series, size (needs matplotlib)."""
+        """Draws each way to store the variable as a point: time of a slab, time of a series, size (needs matplotlib)."""
         from ncforge._plots import chunk_shapes
 
         return chunk_shapes(self, ax)
@@ -140,7 +140,7 @@ def access(
     threads: int | None = None,
     memory: str | int | None = None,
 ) -> AccessReport:
-    """Times the reads that people do from files: a map, a series, everything.
+    """Times usual reads from files: a map, a series, everything.
 
     Several files are read in turn, at the same positions, and their values compared.
 
@@ -157,9 +157,9 @@ def access(
     cold
         Whether the files are evicted from the system's cache before every read.
     seed
-        Where the sequence of places starts.
+        The seed of the sequence of places.
     threads, memory
-        As of :func:`ncforge.copy`.
+        As for :func:`ncforge.copy`.
     """
     request = {
         "var": var,
@@ -203,7 +203,7 @@ def chunks(
     file, var
         The file with the variable, and its name: the largest by default.
     shapes, most_shapes
-        Chunk shapes; by default a grid over all shapes, of at most so many.
+        Chunk shapes; by default a grid over all shapes, of at most ``most_shapes``.
     caches
         Cache sizes in bytes; ``None`` is what the library does by itself.
     deflate, shuffle
@@ -217,11 +217,11 @@ def chunks(
     libraries
         netCDF-C libraries to measure as well, by path.
     folder
-        Where the files are made, in a folder that goes away; the system's temporary one by default.
+        Where a temporary folder with the files is made; by default the system's folder for temporary files.
     threads, memory
-        As of :func:`ncforge.copy`.
+        As for :func:`ncforge.copy`.
     progress
-        Called with what is done next, and steps done and in all; ``True`` shows a bar.
+        Called with the next step, steps done and steps in total; ``True`` shows a bar.
     """
     request = {
         "var": var,
@@ -239,8 +239,8 @@ def chunks(
         "threads": threads,
         "memory": size(memory),
     }
-    with reporter(progress, "steps") as tell:
-        raw = json.loads(_core.bench_chunks(os.fspath(file), request, tell))
+    with reporter(progress, "steps") as report:
+        raw = json.loads(_core.bench_chunks(os.fspath(file), request, report))
     drivers = [" ".join(d) for d in raw["drivers"]]
     rows = [
         only(

@@ -39,7 +39,7 @@ _BLOSC = {"blosc_lz": 0, "blosc_lz4": 1, "blosc_lz4hc": 2, "blosc_zlib": 4, "blo
 
 
 def _codec(compression: str | None, level: int, blosc_shuffle: int) -> int | tuple[int, int, int] | None:
-    """What the extension module wants to know of a compression; ``None`` for none."""
+    """A compression as an argument of the extension module; ``None`` for none."""
     match compression:
         case None:
             return None
@@ -69,7 +69,7 @@ def _storage(
     fills: bool = True,
     **others: Any,
 ) -> dict[str, Any]:
-    """How a variable is stored, in the words of the extension module, by arguments of ``createVariable``."""
+    """The storage of a variable for the extension module, from the arguments of ``createVariable``."""
     if zlib and compression is None:
         compression = "zlib"
     codec = _codec(compression, complevel, blosc_shuffle)
@@ -101,7 +101,7 @@ class Group(GroupTools, GroupTypes):
 
     @classmethod
     def _at(cls, parent: Group, ident: int, name: str) -> Group:
-        """One that is there."""
+        """An existing group."""
         new = Group.__new__(Group)
         new._fill(parent._core, parent._types, parent._contents, parent, ident, name)
         return new
@@ -117,7 +117,7 @@ class Group(GroupTools, GroupTypes):
         self._var_id = None
         self._name = name
 
-    # What is in it.
+    # Contents.
 
     @property
     def name(self) -> str:
@@ -133,7 +133,7 @@ class Group(GroupTools, GroupTypes):
 
     @property
     def parent(self) -> Group | None:
-        """The group that holds it."""
+        """The group that contains it."""
         return self._parent
 
     @property
@@ -144,7 +144,7 @@ class Group(GroupTools, GroupTypes):
 
     @property
     def variables(self) -> Mapping[str, Variable]:
-        """Its variables, by name, in the order of the file. Asking for one that is damaged says what is wrong."""
+        """Its variables, by name, in the order of the file. Accessing a damaged one is an error that says what is wrong."""
         return Variables(self, self._contents.vars(self._group_id))
 
     @property
@@ -154,11 +154,11 @@ class Group(GroupTools, GroupTypes):
         return {name: Group._at(self, i, name) for i, (name, _) in below}
 
     def _variable(self, ident: int, name: str, kind: TypeName, dims: list[int]) -> Variable:
-        """A variable that is there."""
+        """An existing variable."""
         return variable_of(self, ident, name, kind, dims)
 
     def __getitem__(self, path: str) -> Any:
-        # A variable or a group; which one, the caller knows.
+        # A variable or a group; the caller knows which.
         at = self._root() if path.startswith("/") else self
         *above, last = [p for p in path.split("/") if p not in ("", ".")] or [""]
         for part in above:
@@ -184,7 +184,7 @@ class Group(GroupTools, GroupTypes):
         return Dimension(self, ident, dimname, not size)
 
     def createGroup(self, groupname: str) -> Group:
-        """Defines a group; with a path, also those above. An existing one is given back."""
+        """Defines a group; with a path, also those above it. An existing one is returned."""
         at = self
         for part in [p for p in groupname.split("/") if p not in ("", ".")]:
             at = Group(at, part)
@@ -217,7 +217,7 @@ class Group(GroupTools, GroupTypes):
         Parameters
         ----------
         varname
-            Its name, or its path; groups on the way are made.
+            Its name, or its path; missing groups on the path are created.
         datatype
             A NumPy type, ``str``, or a user-defined type.
         dimensions
@@ -231,7 +231,7 @@ class Group(GroupTools, GroupTypes):
             1 to 9 for zlib, bzip2 and blosc, 1 to 22 for zstd; 0 is no compression (of blosc: blocks that are not
             compressed).
         shuffle
-            Whether bytes are shuffled before compression; if nothing is said they are for zlib, as in netCDF4-python.
+            Whether bytes are shuffled before compression; by default only for zlib, as in netCDF4-python.
         szip_coding, szip_pixels_per_block
             For "szip".
         blosc_shuffle
@@ -239,21 +239,21 @@ class Group(GroupTools, GroupTypes):
         fletcher32
             Whether every chunk gets a checksum.
         contiguous
-            Whether it shall not be chunked.
+            Whether it is stored without chunks.
         chunksizes
-            Chunk lengths; chosen when the variable must be chunked and nothing is given.
+            Chunk lengths; chosen if the variable must be chunked and none are given.
         endian
-            Byte order in the file: "native", "little" or "big"; of anything but numbers, and in classic files, only "native".
+            Byte order in the file: "native", "little" or "big"; only "native" in classic files and for types other than numbers.
         least_significant_digit
-            Numbers are rounded at this digit behind the point as they are written (also negative), which makes them
-            compress better. Kept as an attribute.
+            Numbers are rounded to this number of decimals (also negative) when they are written, which makes them
+            compress better. Stored as an attribute.
         significant_digits, quantize_mode
-            Floats are rounded as they are written, which makes them compress better: "BitGroom" and
-            "GranularBitRound" keep so many decimal digits, "BitRound" so many bits of the mantissa. An attribute says
-            so, with netCDF-C's name, and the bits are those that netCDF-C writes.
+            Floats are rounded when they are written, which makes them compress better: ``significant_digits`` are decimal
+            digits for "BitGroom" and "GranularBitRound", bits of the mantissa for "BitRound". They are stored in
+            netCDF-C's attribute, and the bits are those that netCDF-C writes.
         fill_value
-            What values read as that nobody wrote (``_FillValue``), "default" for netCDF's own; ``False``: they are not
-            filled.
+            The value of elements that were never written (``_FillValue``); "default" for netCDF's own; ``False``: they are
+            not filled.
         chunk_cache
             Bytes of a chunk cache: see :meth:`Variable.set_var_chunk_cache`.
         """
@@ -308,7 +308,7 @@ class Group(GroupTools, GroupTypes):
         coordinates: list[tuple[str, list[tuple[str, str]]]],
         lengths: list[tuple[str, int]],
     ) -> list[int] | None:
-        """Chunk lengths for a variable that ``createVariable`` would make of these arguments."""
+        """The chunk lengths of a variable that ``createVariable`` would create with these arguments."""
         dims = [self._dimension(d) for d in dimensions]
         kind = self._kind(datatype)
         return self._core.choose_chunks(kind, dims, _storage(**given), request, coordinates, lengths)
@@ -330,13 +330,13 @@ class Group(GroupTools, GroupTypes):
         raise NotFoundError(f"no dimension `{name}` in `{self.path}` or above")
 
     def __iter__(self) -> Any:
-        raise TypeError("a dataset is not iterated over; use its `variables`, `dimensions` or `groups`")
+        raise TypeError("a dataset is not iterable; use its `variables`, `dimensions` or `groups`")
 
     def __contains__(self, name: object) -> bool:
-        raise TypeError("`in` does not say what is meant; use `variables`, `dimensions` or `groups`")
+        raise TypeError("`in` is ambiguous here; use `variables`, `dimensions` or `groups`")
 
     def __eq__(self, other: object) -> bool:
-        # Made anew whenever it is asked for: the same group is the same.
+        # Objects are created for each access: two of the same group are equal.
         if not isinstance(other, Group):
             return NotImplemented
         return self._core is other._core and self._group_id == other._group_id
@@ -345,7 +345,7 @@ class Group(GroupTools, GroupTypes):
         return hash((id(self._core), self._group_id))
 
     def __reduce__(self) -> Any:
-        # Travels as its dataset and its path.
+        # Pickled as its dataset and its path.
         return Group.__getitem__, (self._root(), self.path)
 
     def _repr_html_(self) -> str | None:
@@ -366,37 +366,37 @@ class Dataset(Group):
     filename
         Its path.
     mode
-        "r" reads; "r+" updates in place; "a" the same, and creates the file if it is not there; "w" creates it;
-        "x" creates it and refuses to replace one.
+        "r" reads; "r+" updates in place; "a" the same, and creates the file if it does not exist; "w" creates it;
+        "x" creates it and does not replace an existing file.
     clobber
         Whether "w" may replace an existing file.
     format
         Of a new file: "NETCDF4", "NETCDF4_CLASSIC", "NETCDF3_CLASSIC", "NETCDF3_64BIT_OFFSET" or
         "NETCDF3_64BIT_DATA".
     diskless
-        A new file is made in memory, and goes when it is closed; with ``persist`` it is written to disk then.
+        A new file is created in memory, and discarded when it is closed; with ``persist`` it is written to disk then.
     memory
-        The bytes of a file, to be read; for a new file any number: it is made in memory, and ``close`` gives its bytes.
+        The bytes of a file, to be read; for a new file any number: it is created in memory, and ``close`` returns its bytes.
     keepweakref, comm, info
-        Accepted for the sake of programs that pass them.
+        Accepted for compatibility, without effect.
     encoding
-        In which the system has the bytes of the path; the system's own if nothing is said.
+        The encoding of the path in the file system; the system's own by default.
     parallel
         Not supported; must be false.
     auto_complex
         Whether complex numbers can be written, and pairs are read as such: compounds of two floats whose names begin with
-        "r" and "i", and floats with a last dimension of length 2 called "_pfnc_complex", "complex" or "ri". Written are
-        compounds, or in formats that have none, the dimension; as netCDF4-python does it.
+        "r" and "i", and floats with a last dimension of length 2 called "_pfnc_complex", "complex" or "ri". They are written
+        as compounds, or along a dimension in formats without compounds, as in netCDF4-python.
     locking
         Whether the file is locked while it is open, as in h5py: ``False`` never, ``True`` always (an error where the file
-        system has no locks), "best-effort" where it can be. If nothing is said, writers lock it as well as they can, and
+        system has no locks), "best-effort" where it is possible. By default, writers lock it where it is possible, and
         readers do not. The environment variable ``HDF5_USE_FILE_LOCKING`` overrides it, as in HDF5.
 
-    A new file appears under its name, complete, when it is synced or closed. An exception in its ``with`` block leaves
-    what was there before: no file, the old one, or the state of the last ``sync``.
+    A new file appears under its name, complete, when it is synced or closed. After an exception in its ``with`` block, the
+    state before remains: no file, the old one, or the state of the last ``sync``.
 
     One program at a time writes to a file: the second one gets a :class:`ncforge.errors.LockedError`. ncforge reads
-    without a lock: threads and processes may read side by side, also while one of them writes.
+    without a lock: threads and processes may read in parallel, also while one of them writes.
     """
 
     __slots__ = ("_is_new", "_on_disk", "_persist", "_process")
@@ -421,7 +421,7 @@ class Dataset(Group):
         _memory: int | None = None,
     ) -> None:
         if parallel:
-            raise UnsupportedError("files are not opened by several MPI processes together")
+            raise UnsupportedError("files cannot be opened by several MPI processes together")
         plain_path = os.fspath(filename)
         if isinstance(plain_path, str) and encoding is not None:
             plain_path = plain_path.encode(encoding)
@@ -443,8 +443,8 @@ class Dataset(Group):
             case "r":
                 core = File.open(path, locking)
             case "w" | "x" if diskless or memory is not None:
-                kept = plain == "x" or (not clobber and self._persist is not None)
-                if kept and os.path.exists(path):
+                preserved = plain == "x" or (not clobber and self._persist is not None)
+                if preserved and os.path.exists(path):
                     raise ExistsError(f"`{path}` exists already")
                 core = File.create_in_memory(path, format, alignment())
             case "r+" | "a":
@@ -462,7 +462,7 @@ class Dataset(Group):
 
     @classmethod
     def _of(cls, core: File) -> Dataset:
-        """The dataset of a file that is open already."""
+        """The dataset of a file that is already open."""
         new = cls.__new__(cls)
         new._persist, new._is_new, new._process = None, False, os.getpid()
         new._on_disk = core.identity() is not None
@@ -470,11 +470,11 @@ class Dataset(Group):
         return new
 
     def __reduce__(self) -> Any:
-        # What is read travels to other processes as its path, and what tells whether it is still the same file there.
+        # A dataset that is read is pickled as its path, and the data that identify the file.
         identity = self._core.identity() if self._core.is_open() and self._core.is_reading() else None
         if identity is None:
             raise UnsupportedCallError(
-                f"`{self.filepath()}` is being written, lies in memory, or is closed: such a dataset stays in its "
+                f"`{self.filepath()}` is being written, is in memory, or is closed: such a dataset cannot be sent to another "
                 "process; open the file there"
             )
         return _open_again, (os.path.abspath(self.filepath()), identity, self.auto_complex)
@@ -483,13 +483,14 @@ class Dataset(Group):
         return f"ncforge.Dataset {self.filepath()} · {self.data_model}"
 
     def close(self) -> memoryview | None:
-        """Completes the file and closes it. One in memory gives its bytes."""
+        """Completes the file and closes it. For a file in memory, returns its bytes."""
         self._contents.forget()
         data = self._finished()
         return None if data is None else memoryview(data)
 
     def _finished(self) -> bytes | None:
-        """Completes the file and closes it. The bytes of one in memory, which is on disk now if it shall persist."""
+        """Completes the file and closes it; with ``persist``, a file in memory is written to disk. Returns the bytes of a file
+        in memory."""
         data = self._core.close()
         if data is not None and self._persist is not None:
             write_whole(self._persist, data, True)
@@ -498,7 +499,7 @@ class Dataset(Group):
     def tocdl(
         self, coordvars: bool = False, data: bool = False, outfile: str | os.PathLike[str] | None = None
     ) -> str | None:
-        """The file as CDL, as ``ncdump -s`` prints it. What is written is synced before (a new file gets its name then).
+        """The file as CDL, as ``ncdump -s`` prints it. Written values are synced before (a new file gets its name then).
 
         Parameters
         ----------
@@ -507,12 +508,12 @@ class Dataset(Group):
         data
             Whether all values are printed. Values need netCDF's tool ``ncdump``; the header does not.
         outfile
-            Where to write it; if nothing is said the text is given back.
+            The file to write it to; by default the text is returned.
 
         Raises
         ------
         OSError
-            If the dataset has no file (it is in memory), or values are asked for and there is no ``ncdump``, or it cannot
+            If the dataset has no file (it is in memory), or values are requested and ``ncdump`` is not installed, or cannot
             read the file.
 
         Examples
@@ -537,14 +538,14 @@ class Dataset(Group):
         mode: str = "a",
         format: str = "NETCDF4",
     ) -> Dataset:
-        """Makes a file of CDL, by netCDF's tool ``ncgen``, and opens it.
+        """Makes a file from CDL with netCDF's tool ``ncgen``, and opens it.
 
         Parameters
         ----------
         cdlfilename
-            The text.
+            The path of the text.
         ncfilename
-            The new file; if nothing is said the text's path with the extension ``.nc``.
+            The new file; by default the path of the text with the extension ``.nc``.
         mode
             How the new file is opened.
         format
@@ -553,11 +554,11 @@ class Dataset(Group):
         Raises
         ------
         FileNotFoundError
-            If there is no such text.
+            If there is no such file.
         FileExistsError
             If the new file exists already.
         OSError
-            If ``ncgen`` is not installed, or does not understand the text; the message has its own.
+            If ``ncgen`` is not installed, or cannot parse the text; the message contains that of ``ncgen``.
         ValueError
             If there is no such format.
 
@@ -572,13 +573,13 @@ class Dataset(Group):
         return Dataset(target, mode)
 
     def __del__(self) -> None:
-        # A dataset that nobody holds any more is closed, so that a script without `close` loses nothing, as with
-        # netCDF4-python. (Variables and groups hold their dataset.) One that could not be opened has no `_core`.
+        # A dataset without references is closed, so that a script without `close` loses nothing, as with
+        # netCDF4-python. (Variables and groups refer to their dataset.) One that could not be opened has no `_core`.
         if hasattr(self, "_core"):
             self._ended()
 
     def _ended(self) -> None:
-        """Closes what its program did not close. What a process inherited when it was forked belongs to its parent."""
+        """Closes the file if the program did not. A file inherited by a forked process belongs to its parent."""
         if self._process == os.getpid():
             self._finished()
 
@@ -588,10 +589,10 @@ class Dataset(Group):
     def __exit__(
         self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
     ) -> None:
-        # `sys.exit()` is an end as it was meant.
+        # `sys.exit()` is a regular end.
         failed = kind is not None and not (isinstance(error, SystemExit) and error.code in (None, 0))
         if failed and self._is_new:
-            # Half a file is no file: what was there before stays, or the state of the last sync.
+            # A partial file is discarded: the state before remains, or that of the last sync.
             self._contents.forget()
             self._core.abandon()
         else:
@@ -599,12 +600,12 @@ class Dataset(Group):
 
 
 _written: weakref.WeakSet[Dataset] = weakref.WeakSet()
-"""Datasets that may have something to write yet."""
+"""Datasets that may have unwritten changes."""
 
 
 @atexit.register
 def _close_all() -> None:
-    """Completes what a program that ends has not closed, while everything that it takes is there."""
+    """Completes files that the program has not closed, at exit, while all modules are still loaded."""
     for dataset in list(_written):
         dataset._ended()
 

@@ -38,7 +38,7 @@ class Dimension:
         return self._unlimited
 
     def __eq__(self, other: object) -> bool:
-        # Made anew whenever it is asked for: the same dimension is the same.
+        # Objects are created for each access: two of the same dimension are equal.
         if not isinstance(other, Dimension):
             return NotImplemented
         return self._group._core is other._group._core and self._id == other._id

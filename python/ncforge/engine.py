@@ -1,4 +1,4 @@
-"""The engine that moves bytes: what it has done, and what it keeps."""
+"""The engine that moves bytes: its statistics, and the memory that it holds."""
 
 from __future__ import annotations
 
@@ -11,26 +11,26 @@ __all__ = ["EngineStats", "clear_cache", "engine_stats"]
 
 @dataclass(frozen=True)
 class EngineStats:
-    """What this process' engine has done so far, and its limits."""
+    """Statistics of this process's engine, and its limits."""
 
     hits: int
     """Chunks that were found decoded in memory."""
     misses: int
     """Chunks that had to be fetched and decoded."""
     ahead_hits: int
-    """Reads that were served from memory into which the engine had looked ahead; they touch no chunk."""
+    """Reads that were served from read-ahead windows; they touch no chunk."""
     bytes_decoded: int
-    """Bytes that came out of decoders."""
+    """Bytes that decoders produced."""
     bytes_prefetched: int
-    """Bytes of coming reads whose chunks were decoded in the background."""
+    """Bytes of read-ahead whose chunks were decoded in the background."""
     bytes_fetched: int
     """Bytes that were fetched from files."""
     bytes_delivered: int
-    """Bytes that reads have given."""
+    """Bytes that reads have returned."""
     bytes_kept: int
-    """Bytes of decoded chunks that are kept now."""
+    """Bytes of decoded chunks that are cached now."""
     bytes_ahead: int
-    """Bytes of coming reads that are kept now."""
+    """Bytes of read-ahead windows that are held now."""
     memory: int
     """The memory budget in bytes (``NCFORGE_MEMORY``)."""
     threads: int
@@ -38,10 +38,10 @@ class EngineStats:
 
 
 def engine_stats() -> EngineStats:
-    """What this process' engine has done so far. Take the difference of two to see what a piece of work did."""
+    """Statistics of this process's engine so far. The difference of two shows the work between them."""
     return EngineStats(**dict(_core.engine_stats()))
 
 
 def clear_cache() -> None:
-    """Gives the memory of decoded chunks, of coming reads and of dropped results back."""
+    """Frees the memory of decoded chunks, of read-ahead windows and of dropped results."""
     _core.clear_cache()

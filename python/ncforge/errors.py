@@ -1,6 +1,6 @@
 """The exceptions of ncforge.
 
-Each is a :class:`NcforgeError` and also the built-in exception that a Python programmer expects there, so that
+Each is a :class:`NcforgeError` and also the built-in exception that a Python programmer expects, so that
 ``except OSError`` or ``except KeyError`` work as usual.
 """
 
@@ -13,7 +13,7 @@ from types import FrameType
 
 
 class NcforgeError(Exception):
-    """Something that ncforge could not do."""
+    """The base class of all errors of ncforge."""
 
 
 class IoError(NcforgeError, OSError):
@@ -33,7 +33,7 @@ class LockedError(IoError, BlockingIOError):
 
 
 class UnlockedWarning(UserWarning):
-    """A file was written on a file system that has no locks: nothing keeps two writers apart."""
+    """A file was written on a file system that has no locks: two writers are not detected."""
 
 
 class CorruptError(NcforgeError, OSError):
@@ -53,7 +53,7 @@ class UnsupportedError(NcforgeError, OSError):
 
 
 class UnsupportedCallError(UnsupportedError, NotImplementedError):
-    """A call that cannot be done so; the message says how it can."""
+    """A call that is not possible in this form; the message says which one is."""
 
 
 class _PlainKeyError(KeyError):
@@ -76,11 +76,11 @@ class InvalidError(NcforgeError, ValueError):
 
 
 class ReadOnlyError(InvalidError, RuntimeError):
-    """A change of what is open for reading."""
+    """An attempt to change a dataset that is open for reading."""
 
 
 class NoSuchTypeError(InvalidError, _PlainKeyError):
-    """A type that cannot be had here."""
+    """A type that is not available here."""
 
 
 class FixedAttributeError(InvalidError, AttributeError):
@@ -96,7 +96,7 @@ class BudgetError(NcforgeError, MemoryError):
 
 
 class InterruptedCopyError(NcforgeError):
-    """The work was stopped; what is done is kept and can be resumed."""
+    """The work was stopped; completed steps are saved and the work can be resumed."""
 
 
 class VerifyError(NcforgeError):
@@ -131,7 +131,7 @@ _CLASSES: dict[str, type[NcforgeError]] = {
 
 
 def warn(message: str) -> None:
-    """Gives the extension module's warning about missing locks, at the line outside the package that led to it."""
+    """Issues the extension module's warning about missing locks, at the line outside the package that caused it."""
     level = 1
     frame: FrameType | None = sys._getframe(1)
     while frame is not None and frame.f_globals.get("__name__", "").partition(".")[0] == "ncforge":

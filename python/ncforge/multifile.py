@@ -1,4 +1,4 @@
-"""Several files as one dataset, by netCDF4-python's names.
+"""Several files as one dataset, with netCDF4-python's names.
 
 >>> ds = MFDataset("run_*.nc")              # doctest: +SKIP
 >>> ds["tas"][:, 20, 30]                    # doctest: +SKIP
@@ -32,29 +32,29 @@ _set_own = object.__setattr__
 
 
 class MFDataset(Dataset):
-    """Files that continue one another along a dimension, as one dataset that is read.
+    """Files that continue one another along a dimension, as one dataset for reading.
 
-    Variables with that dimension are those of all files, one after the other; all else is that of the first file, or of
-    ``master_file``. Each file's numbers are masked and scaled by that file's own attributes. ``file_format``,
+    Variables with that dimension are joined from all files, one after the other; everything else is that of the first file,
+    or of ``master_file``. Each file's numbers are masked and scaled by that file's own attributes. ``file_format``,
     ``data_model`` and ``disk_format`` are lists, with a word for each file. An array in which nothing is masked is not a
     masked array.
 
-    What netCDF4-python's cannot, and this can: files of the model "NETCDF4" (of their root group), negative steps, and
-    variables whose dimension is not the first one.
+    In addition to netCDF4-python's class, this one supports files of the model "NETCDF4" (their root group), negative steps,
+    and variables whose dimension is not the first one.
 
     Parameters
     ----------
     files
         Paths, in their order, or a pattern such as ``"run_*.nc"``, whose matches are sorted.
     check
-        Whether variables must be alike in all files (names, dimensions, lengths, types), or it is an ``OSError`` here and
-        not when they are read.
+        Whether to check here that variables are alike in all files (names, dimensions, lengths, types), with an ``OSError`` if
+        not; else differences are errors when the variables are read.
     aggdim
-        The dimension; the unlimited one if nothing is said.
+        The dimension; by default the unlimited one.
     exclude
-        Variables that shall be those of the master alone.
+        Variables that are read from the master only.
     master_file
-        The one of ``files`` that says what there is.
+        The one of ``files`` that defines the contents.
 
     Raises
     ------
@@ -104,7 +104,7 @@ class MFDataset(Dataset):
         if along is None:
             along = next((name for name, dim in first.dimensions.items() if dim.isunlimited()), None)
         if along is None or along not in first.dimensions:
-            raise IoError(f"`{first.filepath()}` has no dimension to go along{f' (`{along}`)' if along else ''}")
+            raise IoError(f"`{first.filepath()}` has no dimension to join along{f' (`{along}`)' if along else ''}")
         self._parts, self._master, self._along, self._excluded = parts, master, along, frozenset(exclude)
         self._persist, self._on_disk, self._is_new, self._process = None, True, False, os.getpid()
         self._fill(first._core, first._types, first._contents, None, 0, "/")
@@ -132,7 +132,7 @@ class MFDataset(Dataset):
 
     @property
     def dimensions(self) -> dict[str, Dimension]:
-        """The dimensions, by name; the one that files go along is as long as all of them together."""
+        """The dimensions, by name; the length of the joined one is the sum over all files."""
         found = self._parts[self._master].dimensions
         there = found[self._along]
         return {**found, self._along: _Joined(self, there._id, there.name, True)}
@@ -146,7 +146,7 @@ class MFDataset(Dataset):
 
     @property
     def disk_format(self) -> list[str]:  # type: ignore[override]
-        """What each file is: "HDF5" or "NETCDF3"."""
+        """The file format of each file: "HDF5" or "NETCDF3"."""
         return [part.disk_format for part in self._parts]
 
     def isopen(self) -> bool:
@@ -166,7 +166,7 @@ class MFDataset(Dataset):
 
 
 class _Joined(Dimension):
-    """The dimension that files go along."""
+    """The dimension along which files are joined."""
 
     @property
     def size(self) -> int:
@@ -175,13 +175,13 @@ class _Joined(Dimension):
 
 
 class MFVariable(Variable):
-    """A variable of :class:`MFDataset`: as one array what lies in several files. Its attributes are the master's."""
+    """A variable of :class:`MFDataset`: one array from several files. Its attributes are the master's."""
 
     __slots__ = ("_axis", "_files")
 
     _axis: int
     _files: dict[int, Variable]
-    """The variables of the files that were asked for one, by the position of the file."""
+    """The variables of the files that were accessed, by the position of the file."""
 
     @classmethod
     def _over(cls, dataset: MFDataset, of: Variable) -> MFVariable:
@@ -213,7 +213,7 @@ class MFVariable(Variable):
             lengths[self._axis] = wanted[self._axis] = 0
             if lengths != wanted:
                 raise IoError(f"{where} has lengths {found.shape}, in `{dataset.filepath()}` {master.shape}")
-            # One set of switches: what is said of this variable holds for all of its files.
+            # One set of switches: they hold for all files of this variable.
             found._contents.set_switches(found._var_id, self._switches)
             self._files[at] = found
         return self._files[at]
@@ -232,8 +232,10 @@ class MFVariable(Variable):
 
     @property
     def layout(self) -> Layout:
-        """There is none for all: ``Dataset(path)[name].layout`` of each file tells. An ``OSError``."""
-        raise UnsupportedCallError(f"`{self._name}` lies in several files, each with a layout of its own: open one")
+        """An ``OSError``: each file has a layout of its own, see ``Dataset(path)[name].layout``."""
+        raise UnsupportedCallError(
+            f"`{self._name}` is stored in several files, each with a layout of its own: open one"
+        )
 
     def __getitem__(self, key: Any) -> Any:
         data = self._gathered(key, self._values_of)
@@ -245,14 +247,14 @@ class MFVariable(Variable):
         return self._part(at)[key]
 
     def read(self, key: Any = ..., *, out: np.ndarray | None = None) -> Any:
-        """Read a selection as the files hold it: nothing is masked, scaled or joined. See :meth:`Variable.read`."""
+        """Read a selection as stored: nothing is masked, scaled or joined to text. See :meth:`Variable.read`."""
         return self._gathered(key, self._stored_of) if out is None else self.read_into(out, key)
 
     def _stored_of(self, at: int, key: tuple[Any, ...]) -> Any:
         return self._part(at).read(key)
 
     def read_into(self, out: np.ndarray, key: Any = ...) -> np.ndarray:
-        """Read a selection into an array that exists already, and give it back. See :meth:`Variable.read_into`."""
+        """Read a selection into an existing array, and return it. See :meth:`Variable.read_into`."""
         data = self.read(key)
         if out.dtype != data.dtype or out.shape != data.shape:
             raise ValueError(
@@ -263,7 +265,7 @@ class MFVariable(Variable):
         return out
 
     def _gathered(self, key: Any, values_of: Any) -> Any:
-        """Of each file its part of the selection, joined."""
+        """The parts of the selection in each file, joined."""
         items = expand(key, self.shape, self._name)
         axis, starts = self._axis, self._of()._starts
         item = items[axis]
@@ -282,17 +284,17 @@ class MFVariable(Variable):
         if positions.size and (positions.min() < 0 or positions.max() >= starts[-1]):
             raise SelectionError(f"`{self._name}`: index out of range on dimension {axis} of length {starts[-1]}")
         files = np.searchsorted(starts, positions, side="right") - 1
-        # Runs of positions in the same file, in the order in which they are wanted.
+        # Runs of positions in the same file, in the order of the result.
         cuts = [0, *(np.flatnonzero(np.diff(files)) + 1).tolist(), len(positions)] if len(positions) else [0]
         pieces = [of(int(files[a]), _plain(positions[a:b] - starts[files[a]])) for a, b in pairwise(cuts)]
         if not pieces:
             return of(self._of()._master, slice(0, 0))
         if len(pieces) == 1:
             return pieces[0]
-        kept = sum(not isinstance(i, int) for i in items[:axis])
+        axis_of_result = sum(not isinstance(i, int) for i in items[:axis])
         if not any(isinstance(piece, np.ma.MaskedArray) for piece in pieces):
-            return np.concatenate(pieces, axis=kept)
-        joined: Any = np.ma.concatenate(pieces, axis=kept)  # type: ignore[no-untyped-call]
+            return np.concatenate(pieces, axis=axis_of_result)
+        joined: Any = np.ma.concatenate(pieces, axis=axis_of_result)  # type: ignore[no-untyped-call]
         joined.fill_value = next(p.fill_value for p in pieces if isinstance(p, np.ma.MaskedArray))
         return joined
 
@@ -305,16 +307,16 @@ class MFVariable(Variable):
 
 
 class MFTime(MFVariable):
-    """Times of :class:`MFDataset` in one unit, whatever unit each file has them in.
+    """Times of :class:`MFDataset` converted to one unit.
 
     Parameters
     ----------
     time
-        A variable of an ``MFDataset`` that has several files' times.
+        A variable of an ``MFDataset`` with the times of several files.
     units
-        Such as "days since 1979-01-01"; the master's if nothing is said.
+        Such as "days since 1979-01-01"; by default the master's.
     calendar
-        The calendar of all files; if nothing is said each file must have the attribute, and all the same.
+        The calendar of all files; by default each file must have the attribute, with the same value.
 
     Raises
     ------
@@ -341,14 +343,14 @@ class MFTime(MFVariable):
         self._fill(dataset, time._var_id, time._name, time._kind, time._dims)
         self._spread(time._files[dataset._master])
         if calendar is None:
-            told = {str(getattr(self._part(at), "calendar", "")) for at in range(len(dataset._parts))}
-            if "" in told:
-                raise InvalidError(f"`{time.name}` has no attribute `calendar` in some file; say it: calendar=...")
-            if len(told) > 1:
+            calendars = {str(getattr(self._part(at), "calendar", "")) for at in range(len(dataset._parts))}
+            if "" in calendars:
+                raise InvalidError(f"`{time.name}` has no attribute `calendar` in some file; pass it: calendar=...")
+            if len(calendars) > 1:
                 raise InvalidError(
-                    f"`{time.name}` has several calendars ({', '.join(sorted(told))}); say one: calendar=..."
+                    f"`{time.name}` has several calendars ({', '.join(sorted(calendars))}); pass one: calendar=..."
                 )
-            (calendar,) = told
+            (calendar,) = calendars
         _set_own(self, "_calendar", str(calendar))
         _set_own(self, "_units", units or str(time.getncattr("units")))
 
@@ -386,7 +388,7 @@ def _joined(parts: list[Dataset], master: int, along: str, exclude: Iterable[str
 
 
 def _plain(positions: npt.NDArray[np.int64]) -> Any:
-    """Positions as a slice where they are one, so that hyperslabs stay hyperslabs."""
+    """Positions as a slice if they form one, so that hyperslabs stay hyperslabs."""
     step = int(positions[1] - positions[0]) if len(positions) > 1 else 1
     if step == 0 or (np.diff(positions) != step).any():
         return positions

@@ -1,4 +1,4 @@
-"""Work on whole files: what the command ``ncforge`` does, as functions."""
+"""Operations on whole files: the command ``ncforge`` as functions."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ if TYPE_CHECKING:
     from typing_extensions import TypedDict, Unpack
 
     class CopyOptions(TypedDict, total=False):
-        """What :func:`copy` takes besides files."""
+        """Arguments of :func:`copy` other than files."""
 
         format: str
         chunks: str
@@ -49,7 +49,7 @@ __all__ = ["Comparison", "CopyReport", "Difference", "Info", "Largest", "compare
 
 @dataclass(frozen=True)
 class CopyReport:
-    """What a copy did."""
+    """The result of a copy."""
 
     input: str
     output: str
@@ -62,18 +62,18 @@ class CopyReport:
     verified: bool
     seconds: float
     notes: list[str] = field(default_factory=list)
-    """What a person should know, such as objects that were left out."""
+    """Remarks for the user, such as objects that were left out."""
     raw: dict[str, Any] = field(default_factory=dict, repr=False)
-    """All that the command's ``--json`` has."""
+    """The document that the command prints with ``--json``."""
 
 
 @dataclass(frozen=True)
 class Largest:
-    """How far apart two numbers are, and where."""
+    """The largest difference of two numbers, and its position."""
 
     by: float
     index: list[int]
-    """Of several elements, the first."""
+    """The first of the elements with this difference."""
 
 
 @dataclass(frozen=True)
@@ -89,14 +89,14 @@ class Difference:
     differing: int | None = None
     of: int | None = None
     largest_absolute: Largest | None = None
-    """Of the numbers that differ, and are finite, those that are farthest apart."""
+    """The largest absolute difference of finite numbers."""
     largest_relative: Largest | None = None
-    """The same as a share of the larger one."""
+    """The largest difference relative to the larger number."""
 
 
 @dataclass(frozen=True)
 class Comparison:
-    """What a comparison found. True when the files say the same."""
+    """The result of a comparison. True if the files are the same."""
 
     differences: list[Difference]
     notes: list[str]
@@ -115,7 +115,7 @@ class Comparison:
 
 @dataclass(frozen=True)
 class Info:
-    """A file's header. ``str()`` of it is CDL, as ``ncdump -h`` prints it; a notebook draws how the file is stored."""
+    """The header of a file. ``str()`` is CDL, as ``ncdump -h`` prints it; a notebook draws how the file is stored."""
 
     cdl: str
     data: dict[str, Any] = field(repr=False)
@@ -125,13 +125,13 @@ class Info:
     for_: str | None = None
     """The reads that are drawn on the chunks."""
     _seen: tuple[int, int] | None = field(default=None, repr=False, compare=False)
-    """Which file it was, see :func:`~ncforge._reports.identity`."""
+    """The identity of the file, see :func:`~ncforge._reports.identity`."""
 
     def __str__(self) -> str:
         return self.cdl
 
     def _repr_html_(self) -> str | None:
-        # A notebook shows the text where the file is gone, or is not any more what was looked at.
+        # A notebook shows the text if the file was removed or replaced.
         if self._seen is None or self._seen != identity(self.file):
             return None
         try:
@@ -178,29 +178,29 @@ def copy(
     Parameters
     ----------
     source, target
-        A file, and the one to write; or several files, and a folder for those of the same names. A target appears
-        under its name when it is whole.
+        A file, and the one to write; or several files, and a folder for outputs of the same names. A target appears
+        under its name when it is complete.
     format
         "keep", "classic", "cdf2", "cdf5", "netcdf4" or "netcdf4-classic".
     chunks
         "keep", "auto", or a specification such as "time/365,lat/40,lon/40".
     for_
-        What "auto" is for: how the values will be read. "map", "series", "profile", "column", "box", "full" with weights,
+        The reads for which "auto" chooses: "map", "series", "profile", "column", "box", "full" with weights,
         as "series=3,map=1"; or lengths of dimensions, as "time=all,lat=1,lon=1". Series, maps and everything alike by
-        default. With it, ``chunks`` is "auto" if nothing else is said.
+        default. With ``for_``, the default of ``chunks`` is "auto".
     expect
         Lengths that unlimited dimensions will have in the end, as "time=3650".
     storage
-        Where the file will be read from: "local", "nfs" or "object"; this machine's storage, as calibrated, by default.
+        The storage that the file will be read from: "local", "nfs" or "object"; by default this machine's, as calibrated.
     reader
         The library that will read it: "ncforge" or "netcdf-c".
     writer_memory
-        Memory of a program that will append to it record by record: the chunks that a record touches fit in there.
+        Memory of a program that will append to it record by record: it must hold the chunks that a record touches.
     codec
         "keep", "none", "deflate", "zstd", or "auto": for each variable none or deflate, with shuffle or without,
-        chosen on a sample of its values. Nothing is lossy.
+        chosen on a sample of its values. Always lossless.
     goal
-        What "auto" is for: "balanced" (the default), "fast-read" or "small".
+        What "auto" optimises: "balanced" (the default), "fast-read" or "small".
     allow_zstd
         Whether "auto" may choose zstd, for which other readers need a plugin.
     level
@@ -210,26 +210,26 @@ def copy(
     fletcher32
         Whether every chunk gets a checksum.
     vars
-        Only these variables, with what they need.
+        Only these variables, and the dimensions and types that they use.
     memory
         The budget, in bytes or as "512M".
     threads
-        How many may work.
+        The number of threads.
     verify
         Whether the target is read back and compared before it gets its name.
     overwrite
         Whether an existing target may be replaced.
     resume
-        Whether to go on with an interrupted copy.
+        Whether to resume an interrupted copy.
     history
-        What to put in front of the attribute ``history``, after the date; nothing by default.
+        Text to put in front of the attribute ``history``, after the date; none by default.
     client
-        A client of Dask ``distributed``. Of one file its workers read the source and encode chunks, and this process
-        writes them in order: the output is the same to the byte. Several files are a task each, which reads and
+        A client of Dask ``distributed``. For one file, its workers read the source and encode chunks, and this process
+        writes them in order: the output is the same to the byte. Of several files, each is one task, which reads and
         writes. Workers must see the files under the same paths.
     progress
-        Called with the stage, and bytes of values done and in all (of several files: "copy", and files done and in
-        all); ``True`` shows a bar.
+        Called with the stage, bytes of values done and in total (for several files: "copy", files done and in
+        total); ``True`` shows a bar.
     """
     request = {
         "format": format,
@@ -252,17 +252,17 @@ def copy(
     if not isinstance(source, str | os.PathLike):
         from ncforge._copies import copy_files
 
-        with reporter(progress, "files") as tell:
-            done = list(copy_files(source, target, request, client, tell))
+        with reporter(progress, "files") as report:
+            done = list(copy_files(source, target, request, client, report))
         return [only(CopyReport, {**raw, "raw": raw}) for raw in map(json.loads, done)]
     elsewhere = None
     if client is not None:
         from ncforge._cluster import Encoding
 
         elsewhere = Encoding.of_copy(client, os.path.abspath(source), request)
-    with reporter(progress) as tell:
+    with reporter(progress) as report:
         try:
-            raw = json.loads(_core.copy(source, target, request, tell, elsewhere))
+            raw = json.loads(_core.copy(source, target, request, report, elsewhere))
         finally:
             if elsewhere is not None:
                 elsewhere.close()
@@ -283,33 +283,33 @@ def compare(
     Parameters
     ----------
     tolerance
-        Numbers no further apart are the same.
+        Numbers are equal if they differ by at most this.
     strict
-        Whether a ``history`` that has grown is a difference, too.
+        Whether added lines of ``history`` are a difference, too.
     vars
         Only these variables.
     progress
-        As of :func:`copy`.
+        As for :func:`copy`.
     """
-    with reporter(progress) as tell:
-        found = _core.compare(left, right, tolerance, strict, None if vars is None else list(vars), tell)
+    with reporter(progress) as report:
+        found = _core.compare(left, right, tolerance, strict, None if vars is None else list(vars), report)
     raw = json.loads(found)
     raw["differences"] = [_difference(d) for d in raw["differences"]]
     return only(Comparison, raw)
 
 
-def _difference(told: dict[str, Any]) -> Difference:
+def _difference(raw: dict[str, Any]) -> Difference:
     for name in ("largest_absolute", "largest_relative"):
-        if name in told:
-            told[name] = only(Largest, told[name])
-    return only(Difference, told)
+        if name in raw:
+            raw[name] = only(Largest, raw[name])
+    return only(Difference, raw)
 
 
 def info(path: Path, *, special: bool = False, for_: str | None = None) -> Info:
     """A file's header, storage and sizes.
 
     In a notebook the result is drawn as by ``ncforge info --html``: what each byte of the file is for, the chunks of the
-    largest variables with reads on them, and how large every chunk is in the file.
+    largest variables with reads on them, and the size of every chunk in the file.
 
     Parameters
     ----------

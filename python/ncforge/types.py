@@ -12,7 +12,7 @@ __all__ = ["CompoundType", "EnumType", "OpaqueType", "UserType", "VLType"]
 
 @dataclass(frozen=True, repr=False)
 class UserType:
-    """What all user-defined types have in common."""
+    """The base class of user-defined types."""
 
     name: str
     """Its name, unique in its group."""
@@ -21,7 +21,7 @@ class UserType:
     _id: int
 
     def __repr__(self) -> str:
-        # Which needs these classes.
+        # That module needs these classes.
         from ncforge._printed import type_text
 
         return type_text(self)
@@ -34,12 +34,12 @@ class CompoundType(UserType):
     """
 
     dtype_view: np.dtype[Any]
-    """The same with text of fixed length for arrays of characters: what values are read and written as."""
+    """The same with text of fixed length for arrays of characters: the type of values in reads and writes."""
 
 
 @dataclass(frozen=True, repr=False)
 class EnumType(UserType):
-    """Named integers."""
+    """Integers with names."""
 
     enum_dict: dict[str, int]
     """The names and their values."""

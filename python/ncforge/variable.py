@@ -15,7 +15,7 @@ from ncforge._masking import Rules, Switches, default_fill
 from ncforge._printed import variable_text
 from ncforge._text import chars, strings
 from ncforge._unpack import Plan, Unpacked
-from ncforge._values import NUMBERS, TypeName, Types, UnfitError, at_place, exact, first_place, text_view, told_of
+from ncforge._values import NUMBERS, TypeName, Types, UnfitError, at_place, exact, first_place, naming, text_view
 from ncforge._view import Layout, html
 from ncforge.dimension import Dimension
 from ncforge.errors import FixedAttributeError, InvalidError
@@ -30,12 +30,12 @@ _set_own = object.__setattr__
 class Variable(Attributes):
     """A variable of a dataset: an array in the file.
 
-    ``var[...]`` reads and ``var[...] = values`` writes, with integers, slices (also with steps, also negative), ``...``,
-    and lists or one-dimensional arrays of integers or booleans, which select on their own axis each. Writing past the
+    ``var[...]`` reads and ``var[...] = values`` writes, with integers, slices (with steps, also negative ones), ``...``,
+    and lists or one-dimensional arrays of integers or booleans, each of which selects along its own axis. Writing past the
     end of an unlimited dimension makes it longer.
 
     Values are masked and scaled by their attributes, in both directions, as in netCDF4-python; ``set_auto_mask``,
-    ``set_auto_scale`` and their like say whether. ``char`` is an array of ``S1``, strings and ragged rows are arrays of
+    ``set_auto_scale`` and similar methods switch this on and off. ``char`` is an array of ``S1``, strings and ragged rows are arrays of
     objects, compounds are structured arrays, enums are their integers.
 
     ``Variable(group, name, datatype, dimensions, ...)`` is ``group.createVariable(name, datatype, dimensions, ...)``.
@@ -54,7 +54,7 @@ class Variable(Attributes):
         self._fill(made._group, made._var_id, made._name, made._kind, made._dims)
 
     def _fill(self, group: Group, ident: int, name: str, kind: TypeName, dims: list[int]) -> None:
-        # Each is set for itself: otherwise it would be asked whether an attribute of the file is meant.
+        # Slots are set directly: `__setattr__` would first check for an attribute of the file.
         _set_own(self, "_core", group._core)
         _set_own(self, "_types", group._types)
         _set_own(self, "_contents", group._contents)
@@ -68,7 +68,7 @@ class Variable(Attributes):
         _set_own(self, "_dims", dims)
 
     def __eq__(self, other: object) -> bool:
-        # Made anew whenever it is asked for: the same variable is the same.
+        # Objects are created for each access: two of the same variable are equal.
         if not isinstance(other, Variable):
             return NotImplemented
         return self._core is other._core and self._var_id == other._var_id
@@ -86,7 +86,7 @@ class Variable(Attributes):
         return self._name
 
     def group(self) -> Group:
-        """The group that holds it."""
+        """The group that contains it."""
         return self._group
 
     @property
@@ -131,7 +131,7 @@ class Variable(Attributes):
         return self._group._datatype(self._kind)
 
     def chunking(self) -> str | list[int] | None:
-        """Its chunk lengths, or the word "contiguous"; ``None`` for classic formats."""
+        """Its chunk lengths, or "contiguous"; ``None`` for classic formats."""
         if self._core.format().startswith("NETCDF3"):
             return None
         chunks = self._core.storage(self._var_id)["chunks"]
@@ -144,8 +144,8 @@ class Variable(Attributes):
         return described(self._core.storage(self._var_id)["filters"])
 
     def quantization(self) -> tuple[int, str] | None:
-        """How many digits (of "BitRound": bits) are significant, and how the others were rounded away; ``None`` if they
-        were not.
+        """The number of significant digits (bits for "BitRound") and the rounding algorithm; ``None`` if values were not
+        rounded.
         """
         attrs = self._known or self._values()
         for mode, name in QUANTIZED.items():
@@ -154,12 +154,12 @@ class Variable(Attributes):
         return None
 
     def typecode(self) -> Any:
-        """Its ``dtype``, by an old name."""
+        """Its ``dtype``, under an old name."""
         return self.dtype
 
     def getncattr(self, name: str, encoding: str = "utf-8") -> Any:
         """The value of an attribute, see :meth:`Group.getncattr`. ``_FillValue`` of characters is ``bytes``."""
-        # Of files with thousands of attributes, calls are what asking costs: this asks nobody else where it need not.
+        # In files with thousands of attributes, the cost is that of calls: this makes as few as possible.
         value = (self._known or self._values()).get(name)
         kind = type(value)
         if value is None or (kind is str and encoding != "utf-8"):
@@ -204,7 +204,7 @@ class Variable(Attributes):
         return self._given(self._get(selection), selection)
 
     def _unpacked(self, s: Selection | Picked, plan: Plan) -> Unpacked:
-        """Numbers that are unpacked while they are decoded."""
+        """Reads numbers that are unpacked while they are decoded."""
         if isinstance(s, Picked):
             return plan.array(self._get(s))
         values, mask = plan.slab(self._core, self._var_id, s.start, s.count, s.stride)
@@ -215,14 +215,14 @@ class Variable(Attributes):
         return values.reshape(s.shape), None if mask is None else mask.reshape(s.shape)
 
     def _get(self, selection: Selection | Picked) -> Any:
-        """Values as the file holds them."""
+        """Values as stored."""
         if isinstance(selection, Picked):
             array = _read.picks(self._core, self._types, self._var_id, self._kind, selection.axes())
             return array.reshape(selection.shape)
         return self._read(selection)
 
     def _given(self, data: Any, selection: Selection | Picked) -> Any:
-        """Values as a program gets them."""
+        """Values as returned to the program."""
         how = self._switches
         if not isinstance(data, np.ndarray) or data.dtype.kind not in "iufS" or self._types.is_heap(self._kind):
             return self._given_otherwise(data, how)
@@ -234,14 +234,14 @@ class Variable(Attributes):
                 data = rules.give(data, Switches(True, False, how.always_mask))
         if rules.encoding is None or not how.chartostring or data.dtype != "S1" or not self._dims:
             return data
-        # Rows of characters that are whole are text.
+        # Complete rows of characters are text.
         whole = not selection.squeezed[-1] and selection.lengths[-1] == self.shape[-1]
         return strings(data, rules.encoding) if whole else data
 
     def _given_otherwise(self, data: Any, how: Switches) -> Any:
-        """Structures, and ragged rows."""
+        """Values of structures, and ragged rows."""
         if isinstance(data, np.ndarray) and data.dtype.names is not None:
-            # Of no objects: arrays of characters as text.
+            # Structures without objects: arrays of characters as text.
             return data.view(text_view(data.dtype)) if how.chartostring and not data.dtype.hasobject else data
         base = self._row_type()
         if base is None or not how.scale or not self._rules.scales:
@@ -268,7 +268,7 @@ class Variable(Attributes):
     @property
     def _rules(self) -> Rules:
         def make() -> Rules:
-            # The attributes as they are, whatever they are called: some names are Python's.
+            # All attributes, even those whose names are used by Python.
             attrs = self._known or self._values()
             base = self._row_type()
             dtype = self._types.dtype(self._kind) if base is None else base
@@ -277,14 +277,14 @@ class Variable(Attributes):
         return self._contents.rules(self._var_id, make)
 
     def read(self, key: Any = ..., *, out: np.ndarray | None = None) -> Any:
-        """Read a selection as the file holds it: nothing is masked, scaled or joined.
+        """Read a selection as stored: nothing is masked, scaled or joined to text.
 
         Parameters
         ----------
         key
-            What would stand in brackets.
+            The index expression, as in brackets.
         out
-            Where to, if it exists already: see :meth:`read_into`.
+            An existing array for the result: see :meth:`read_into`.
         """
         return self._get(select(key, self.shape, self._name)) if out is None else self.read_into(out, key)
 
@@ -330,7 +330,7 @@ class Variable(Attributes):
         return self._switches.chartostring
 
     def get_fill_value(self) -> Any:
-        """What values read as that nobody wrote; ``None`` if they are not filled."""
+        """The value of elements that were never written; ``None`` if they are not filled."""
         if "_FillValue" in self.ncattrs():
             return self.getncattr("_FillValue")
         if not self._core.fills(self._var_id) or not isinstance(self._kind, str) or self._kind == "str":
@@ -338,7 +338,7 @@ class Variable(Attributes):
         return default_fill(np.dtype(self._kind))
 
     def get_var_chunk_cache(self) -> tuple[int, int, float]:
-        """Size, slots and preemption of a chunk cache, as netCDF-C has it: what was set, or else the budget of the one
+        """Size, slots and preemption of a chunk cache, as in netCDF-C: the values that were set, or else the budget of the one
         cache that ncforge has for all variables (:func:`ncforge.engine_stats`).
         """
         return self._contents.chunk_cache(self._var_id) or (int(dict(engine_stats())["memory"]), 0, 0.0)
@@ -346,19 +346,19 @@ class Variable(Attributes):
     def set_var_chunk_cache(
         self, size: int | None = None, nelems: int | None = None, preemption: float | None = None
     ) -> None:
-        """Noted, and given back by :meth:`get_var_chunk_cache`, for the sake of programs that call it. What is kept of
-        decoded chunks is decided by ncforge, for all variables, within its budget of memory.
+        """Recorded for compatibility, and returned by :meth:`get_var_chunk_cache`. ncforge decides which decoded chunks are
+        cached, for all variables, within its memory budget.
         """
-        told = (size, nelems, preemption)
+        given = (size, nelems, preemption)
         now = self.get_var_chunk_cache()
-        a, b, c = (old if new is None else new for old, new in zip(now, told, strict=True))
+        a, b, c = (old if new is None else new for old, new in zip(now, given, strict=True))
         self._contents.set_chunk_cache(self._var_id, (int(a), int(b), float(c)))
 
     def set_collective(self, value: bool) -> None:
-        """Accepted for the sake of programs that call it."""
+        """Accepted for compatibility, without effect."""
 
     def use_nc_get_vars(self, use_nc_get_vars: bool) -> None:
-        """Accepted for the sake of programs that call it."""
+        """Accepted for compatibility, without effect."""
 
     def assignValue(self, val: Any) -> None:
         """Writes a scalar variable."""
@@ -374,13 +374,13 @@ class Variable(Attributes):
 
     @property
     def layout(self) -> Layout:
-        """Where it lies in the file: how it is stored, its chunks, and their bytes."""
+        """Its layout in the file: how it is stored, its chunks, and their bytes."""
         return Layout.of(self)
 
     def read_into(self, out: np.ndarray, key: Any = ...) -> np.ndarray:
-        """Read a selection into memory that exists already, and give ``out`` back.
+        """Read a selection into existing memory, and return ``out``.
 
-        Memory that was used before is faster than fresh memory, and a caller who reads in a loop needs only one
+        Memory that was used before is faster than fresh memory, and a program that reads in a loop needs only one
         array.
 
         Parameters
@@ -388,12 +388,12 @@ class Variable(Attributes):
         out
             A C-contiguous, writable array with the selection's shape and the variable's ``dtype``.
         key
-            What would stand in brackets: ``v.read_into(out, np.s_[3, :, 10:20])``. All by default.
+            The index expression, as in brackets: ``v.read_into(out, np.s_[3, :, 10:20])``. All by default.
 
         Raises
         ------
         ValueError
-            If ``out`` has another shape, another type, or cannot be written to in one run.
+            If ``out`` has another shape or another type, or is not contiguous and writable.
         TypeError
             If the variable holds strings or ragged rows, which are Python objects.
 
@@ -428,7 +428,7 @@ class Variable(Attributes):
         array = _read.slab(self._core, self._types, self._var_id, self._kind, s.start, s.count, s.stride)
         if any(s.flipped):
             array = np.ascontiguousarray(array[s.flips()])
-        # An array of no dimensions stays one, as with netCDF4-python; except for objects, which it gives bare.
+        # An array without dimensions stays one, as with netCDF4-python; except for objects, which it returns as such.
         array = array.reshape(s.shape)
         return array[()] if array.ndim == 0 and dtype == np.dtype("O") else array
 
@@ -437,7 +437,7 @@ class Variable(Attributes):
         packs = False
         if isinstance(self._kind, str) and self._kind not in ("S1", "str"):
             packs = how.scale and self._rules.scales
-        with told_of(f"`{self._name}`", ", after scale_factor and add_offset" if packs else ""):
+        with naming(f"`{self._name}`", ", after scale_factor and add_offset" if packs else ""):
             if isinstance(self._kind, int):
                 value = self._of_user_type(value, how)
             elif self._kind == "S1":
@@ -449,7 +449,7 @@ class Variable(Attributes):
             self._put(key, value, truncate=True)
 
     def _characters(self, value: Any, how: Switches) -> Any:
-        """Values for a variable of characters: text is taken apart if there is an encoding."""
+        """Values for a variable of characters: text is split into characters if there is an encoding."""
         rules = self._rules
         if isinstance(value, np.ma.MaskedArray):
             if value.dtype.kind != "S":
@@ -465,7 +465,7 @@ class Variable(Attributes):
         return value
 
     def _of_user_type(self, value: Any, how: Switches) -> Any:
-        """Values for a variable of a user-defined type: rows are packed, and an enum has no other values than its own."""
+        """Values for a variable of a user-defined type: rows are packed, and values of an enum are checked."""
         base = self._row_type()
         if base is not None:
             if how.scale and self._rules.scales:
@@ -493,7 +493,7 @@ class Variable(Attributes):
         return value
 
     def _put(self, key: Any, value: Any, truncate: bool = False) -> None:
-        """Writes values as the file holds them."""
+        """Writes values in their stored types."""
         dims = self._contents.dims()
         unlimited = [dims[d][2] for d in self._dims]
         heap = self._types.is_heap(self._kind)
@@ -502,7 +502,7 @@ class Variable(Attributes):
             core = self._changing()
             if 0 in s.count:
                 continue
-            # A text for a row of characters, and the like: axes of length 1 in front do not count.
+            # A text for a row of characters, for example: leading axes of length 1 are ignored.
             while data.ndim > len(shape) and data.shape[0] == 1:
                 data = data[0]
             try:
@@ -519,7 +519,7 @@ class Variable(Attributes):
                 core.write_fixed(self._var_id, s.start, s.count, s.stride, flat)
 
     def _objects(self, value: Any) -> np.ndarray:
-        """The values of a heap type as an array, not taking a string or one ragged row apart."""
+        """The values of a heap type as an array, without splitting a string or a single ragged row."""
         dtype = self._types.dtype(self._kind)
         if isinstance(value, np.ndarray) and (value.dtype == dtype or self._kind == "str"):
             return value.astype(dtype, copy=False)
@@ -548,16 +548,16 @@ class Variable(Attributes):
 
 
 def plain_fill(types: Types, kind: TypeName, name: str, value: Any) -> Any:
-    """A fill value for a variable of a type, as the extension module takes it; "default" is netCDF's own."""
+    """A fill value for a variable of a type, as an argument of the extension module; "default" is netCDF's own."""
     if isinstance(value, str) and value == "default" and kind != "str":
         value = default_fill(types.dtype(kind))
     if kind == "S1" and isinstance(value, str | bytes):
-        # One character, as NumPy takes it from a text; of none, NUL.
+        # The first character of a text, as in NumPy; NUL if it is empty.
         text = value.encode("utf-8", "surrogateescape") if isinstance(value, str) else value
         value = text[:1] or b"\0"
-    with told_of(f"the fill value of `{name}`"):
+    with naming(f"the fill value of `{name}`"):
         if not types.is_heap(kind) and np.size(value) != 1:
-            raise UnfitError(f"{np.size(value)} values, where it is one")
+            raise UnfitError(f"{np.size(value)} values instead of one")
         return types.plain(kind, [value] if types.is_heap(kind) else value)
 
 
@@ -569,7 +569,7 @@ def _is_row(value: Any) -> bool:
 
 
 def of_group(group: Group, name: str, how: tuple[bool, bool, bool, bool]) -> Variable:
-    """A variable that comes from another process."""
+    """Restores a pickled variable."""
     var = group.variables[name]
     now = var._switches
     now.mask, now.scale, now.always_mask, now.chartostring = how

@@ -3,8 +3,8 @@
 >>> import xarray as xr
 >>> ds = xr.open_dataset("sst.nc", engine="ncforge", chunks={})  # doctest: +SKIP
 
-xarray imports this module when it looks for engines, with every program: nothing heavy is loaded here, and nothing
-here can fail.
+xarray imports this module in every program, when it searches for engines: it must not load large modules, and must not
+fail.
 """
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ if TYPE_CHECKING:
 __all__ = ["NcforgeAccessor", "NcforgeBackendEntrypoint", "open_mfdataset", "register_writer", "to_netcdf"]
 
 _UNSET: Any = object()
-"""What xarray is not told, so that its own defaults count."""
+"""Arguments with this value are not passed to xarray, so that its own defaults hold."""
 
 _CLASSIC = (b"CDF\x01", b"CDF\x02", b"CDF\x05")
 _HDF5 = b"\x89HDF\r\n\x1a\n"
@@ -32,7 +32,7 @@ _EXTENSIONS = (".nc", ".nc4", ".cdf", ".nc3", ".nc5", ".netcdf")
 
 
 def _is_netcdf(source: Any) -> bool:
-    """Whether these bytes, or what this object reads, begin like netCDF. The object's position stays as it was."""
+    """Whether these bytes, or those that this object reads, begin like netCDF. The object's position does not change."""
     if isinstance(source, bytes | bytearray | memoryview):
         return _begins(bytes(source[:8])) or any(
             bytes(source[at : at + 8]) == _HDF5 for at in _user_blocks(len(source))
@@ -57,7 +57,7 @@ def _begins(magic: bytes) -> bool:
 
 
 def _user_blocks(end: int) -> list[int]:
-    """Where HDF5 may begin other than at 0: 512 bytes, and doubling (HDF5 File Format Specification, II.A)."""
+    """Offsets other than 0 at which HDF5 may begin: 512 bytes, and doubling (HDF5 File Format Specification, II.A)."""
     at, found = 512, []
     while at + 8 <= end:
         found.append(at)
@@ -68,21 +68,21 @@ def _user_blocks(end: int) -> list[int]:
 class NcforgeBackendEntrypoint(BackendEntrypoint):
     """The engine "ncforge": classic netCDF and netCDF-4 files, bytes, and file objects.
 
-    Reading takes no lock. What is indexed with arrays is picked where the bytes are decoded, each chunk once. Lazy
-    arrays travel to other processes; a file that changed meanwhile is noticed.
+    Reading takes no lock. Elements selected with arrays of indices are extracted while chunks are decoded, each chunk once.
+    Lazy arrays can be pickled; a file that was changed in the meantime is detected.
 
-    Parameters of ``xarray.open_dataset(..., engine="ncforge")`` besides those of every engine
-    -----------------------------------------------------------------------------------------
+    Parameters of ``xarray.open_dataset(..., engine="ncforge")`` in addition to those of every engine
+    ------------------------------------------------------------------------------------------------
     group
         Path of the group to open.
     preferred_chunks
-        What ``chunks={}`` and ``chunks="auto"`` go by: "disk", the stored chunks; "auto", multiples of them of about
+        The chunks for ``chunks={}`` and ``chunks="auto"``: "disk", the stored chunks; "auto", multiples of them of about
         64 MiB; or a size such as "16MiB".
     auto_complex
         Whether pairs are complex numbers. ``None``: compounds of a real and an imaginary float are. ``True``: floats with a last
         dimension of length 2 called "_pfnc_complex", "complex" or "ri" are, too. ``False``: none is.
     lock
-        Accepted for the sake of programs that pass one, and not used.
+        Accepted for compatibility, without effect.
     """
 
     description = "Open classic netCDF and netCDF-4 files with ncforge, without a lock"
@@ -90,7 +90,7 @@ class NcforgeBackendEntrypoint(BackendEntrypoint):
     supports_groups = True
 
     def guess_can_open(self, filename_or_obj: Any) -> bool:
-        """Whether it looks like netCDF: by its first bytes, or by its name if they cannot be read."""
+        """Whether this is netCDF: by its first bytes, or by its name if they cannot be read."""
         try:
             if isinstance(filename_or_obj, str | os.PathLike):
                 path = os.path.expanduser(os.fspath(filename_or_obj))
@@ -101,7 +101,7 @@ class NcforgeBackendEntrypoint(BackendEntrypoint):
                     return "://" not in str(path) and os.path.splitext(path)[1] in _EXTENSIONS
             if isinstance(filename_or_obj, bytes | bytearray | memoryview) or hasattr(filename_or_obj, "seek"):
                 return _is_netcdf(filename_or_obj)
-        except Exception:  # xarray asks with anything at all
+        except Exception:  # xarray passes objects of any type
             return False
         return False
 
@@ -154,7 +154,7 @@ class NcforgeBackendEntrypoint(BackendEntrypoint):
         preferred_chunks: Preferred = "disk",
         auto_complex: bool | None = None,
     ) -> dict[str, Dataset]:
-        """A group and all below it as datasets, by their paths."""
+        """A group and all groups below it as datasets, by their paths."""
         from ncforge._xarray.engine import open_groups
 
         return open_groups(
@@ -174,7 +174,7 @@ class NcforgeBackendEntrypoint(BackendEntrypoint):
     def open_datatree(  # type: ignore[override]
         self, filename_or_obj: Any, *, drop_variables: str | Iterable[str] | None = None, **options: Any
     ) -> DataTree:
-        """A group and all below it as a tree."""
+        """A group and all groups below it as a tree."""
         from xarray.backends.common import datatree_from_dict_with_io_cleanup
 
         groups = self.open_groups_as_dict(filename_or_obj, drop_variables=drop_variables, **options)
@@ -184,8 +184,8 @@ class NcforgeBackendEntrypoint(BackendEntrypoint):
 def register_writer() -> None:
     """Makes ``ds.to_netcdf(path, engine="ncforge")`` work, until the process ends.
 
-    xarray has a fixed list of engines that write. This adds to it, and is therefore only done when it is asked for;
-    ``ncforge.to_netcdf(ds, path)`` needs no such thing, and can do more.
+    xarray has a fixed list of engines that write. This function adds to it, and must therefore be called explicitly;
+    ``ncforge.to_netcdf(ds, path)`` does not need it, and has more options.
     """
     try:
         from xarray.backends.writers import WRITEABLE_STORES
@@ -213,11 +213,11 @@ def open_mfdataset(
     errors: str = "raise",
     **kwargs: Any,
 ) -> Dataset:
-    """Opens many files as one dataset: the one that ``xr.open_mfdataset(..., engine="ncforge")`` gives, sooner.
+    """Opens many files as one dataset: the same as ``xr.open_mfdataset(..., engine="ncforge")``, but faster.
 
-    The arguments are those of xarray's function. Files that are alike (the same variables, and the same coordinates but along
-    one dimension) are opened and compared side by side, and then by xarray as one; it joins what it opened by its own rules. The
-    result has the same values, attributes, encodings and Dask blocks; a variable is one Dask array over all
+    The arguments are those of xarray's function. Files that are alike (the same variables, and the same coordinates except
+    along one dimension) are opened and compared in parallel, and then opened by xarray as one file; xarray joins them by its
+    own rules. The result has the same values, attributes, encodings and Dask blocks; a variable is one Dask array over all
     files, with one layer in its graph.
 
     Files that are not alike, ``preprocess``, nested lists, and dimensions that no file has, are left to ``xr.open_mfdataset``.
@@ -229,23 +229,23 @@ def open_mfdataset(
     chunks
         As in ``xr.open_dataset``; by default stored chunks, and whole files of variables without.
     concat_dim
-        With ``combine="nested"``: the dimension that files follow each other along.
+        With ``combine="nested"``: the dimension along which files are joined.
     compat, data_vars, coords, join, combine_attrs
         How xarray joins variables, coordinates and attributes.
     preprocess
-        What is done to the dataset of each file before.
+        A function that is applied to the dataset of each file before joining.
     engine
         Only "ncforge" or ``None``.
     combine
-        "by_coords", in the order that coordinates tell, or "nested", in the order of ``paths``.
+        "by_coords", in the order of the coordinates, or "nested", in the order of ``paths``.
     parallel
-        Whether Dask opens files that are left to ``xr.open_mfdataset``. Files that are alike are always opened side by side.
+        Whether Dask opens files that are left to ``xr.open_mfdataset``. Files that are alike are always opened in parallel.
     attrs_file
         The file that the dataset's attributes come from; by default the first.
     errors
-        What is done about files that cannot be opened: "raise", "warn" or "ignore".
+        The action for files that cannot be opened: "raise", "warn" or "ignore".
     **kwargs
-        Of ``xr.open_dataset``: ``group``, ``drop_variables``, ``decode_times``, …
+        Arguments of ``xr.open_dataset``: ``group``, ``drop_variables``, ``decode_times``, …
 
     Examples
     --------
@@ -253,8 +253,8 @@ def open_mfdataset(
     """
     if engine not in (None, "ncforge"):
         raise ValueError(f"engine is 'ncforge' here, not {engine!r}: `xr.open_mfdataset` has others")
-    told = {"compat": compat, "data_vars": data_vars, "coords": coords, "join": join, "combine_attrs": combine_attrs}
-    combining = {key: value for key, value in told.items() if value is not _UNSET}
+    joining = {"compat": compat, "data_vars": data_vars, "coords": coords, "join": join, "combine_attrs": combine_attrs}
+    combining = {key: value for key, value in joining.items() if value is not _UNSET}
     if preprocess is None:
         from ncforge._xarray.mfdataset import open_mfdataset
 
@@ -304,18 +304,18 @@ def to_netcdf(
 ) -> Any:
     """Writes a dataset, an array or a tree of xarray to a file.
 
-    The arguments up to ``auto_complex`` are those of xarray's ``to_netcdf``. A new file has its name only when it is
-    whole; when something goes wrong there is none, and an old one of that name is as it was.
+    The arguments up to ``auto_complex`` are those of xarray's ``to_netcdf``. A new file gets its name only when it is
+    complete; after an error there is no new file, and an old one of that name is unchanged.
 
-    Dask arrays are computed and written block by block, with blocks that are whole chunks of the file. Blocks that are
-    computed by other processes (``distributed``) are written by this one, as they come.
+    Dask arrays are computed and written block by block, with blocks that are whole chunks of the file. Blocks that other
+    processes (``distributed``) compute are written by this process as they arrive.
 
     Parameters
     ----------
     data
         A ``Dataset``, ``DataArray`` or ``DataTree``.
     path
-        Where to write: a path, or an object with ``write``. ``None`` gives the file as a ``memoryview``.
+        The target: a path, or an object with ``write``. ``None`` returns the file as a ``memoryview``.
     mode
         "w" writes a new file, "a" adds to one or replaces variables of it.
     format
@@ -329,35 +329,35 @@ def to_netcdf(
     unlimited_dims
         Dimensions that can grow.
     compute
-        ``False`` leaves Dask arrays for later, and gives what computes them. The file has its name after that.
+        ``False`` does not compute Dask arrays, and returns an object that does. The file gets its name after that.
     auto_complex
-        Complex numbers are written as pairs, in compounds (NETCDF4) or along a dimension (other formats), by the names of
+        Complex numbers are written as pairs, in compounds (NETCDF4) or along a dimension (other formats), with the names of
         netCDF4-python; ``False``: they are an error.
     invalid_netcdf
-        Changes nothing: h5netcdf wants it for complex numbers, which are valid netCDF here. What netCDF does not have is
-        not written.
+        No effect: h5netcdf requires it for complex numbers, which are stored as valid netCDF here. Types that netCDF does not
+        have are not written.
     append_dim
-        Adds to the end of this dimension. A file that is not there is made. Variables without the dimension are left
-        as they are.
+        Appends along this dimension. The file is created if it does not exist. Variables without the dimension are not
+        changed.
     region
-        Writes to this part of variables that are there: slices by dimension, "auto" for one or all of them to go by
-        their coordinates.
+        Writes to this part of existing variables: slices by dimension, "auto" for one or all of them to find the part by
+        coordinates.
     chunks
-        "auto": chunk lengths are chosen, not taken over from the file that the data came from. A mapping: lengths by
-        dimension; the others are whole.
+        "auto": chunk lengths are chosen, not taken from the file that the data came from. A mapping: lengths by
+        dimension; other dimensions are not split.
     for_
-        What "auto" is for: how the values will be read. "map", "series", "profile", "column", "box", "full" with weights,
+        The reads for which "auto" chooses: "map", "series", "profile", "column", "box", "full" with weights,
         as "series=3,map=1"; or lengths of dimensions, as "time=all,lat=1,lon=1". Series, maps and everything alike by
-        default. With it, ``chunks`` is "auto" if nothing else is said, and whatever is larger than a few kilobytes is cut.
+        default. With ``for_``, the default of ``chunks`` is "auto", and variables larger than a few kilobytes are chunked.
     expect
         Lengths that unlimited dimensions will have in the end, as "time=3650" or ``{"time": 3650}``; those that they have
         now by default.
     codec, level
-        Compression of what ``encoding`` says nothing about: "none", "zlib" (or "deflate"), "zstd", "bzip2".
+        Compression of variables without one in ``encoding``: "none", "zlib" (or "deflate"), "zstd", "bzip2".
     progress
         Called with "write", and bytes done and in all.
     memory
-        The budget of the writer, in bytes or as "512MB". Blocks that Dask has in hand come on top.
+        The budget of the writer, in bytes or as "512MB". Blocks in Dask's memory are not included.
     write_inherited_coords
         For a tree: whether coordinates are written to every group that inherits them.
 
@@ -395,7 +395,7 @@ def to_netcdf(
 
 
 class NcforgeAccessor:
-    """``ds.ncforge``: what ncforge does with a dataset, an array or a tree."""
+    """``ds.ncforge``: methods of ncforge for a dataset, an array or a tree."""
 
     def __init__(self, data: Any) -> None:
         self._data = data

@@ -1,6 +1,6 @@
 //! Reading bits, most significant first.
 
-/// Where a bit stream ended too early.
+/// The error that a bit stream ended too early.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) struct OutOfBits;
 
@@ -18,7 +18,7 @@ impl<'a> BitReader<'a> {
         Self { rest: bytes, acc: 0, have: 0 }
     }
 
-    /// Makes at least 57 bits available, or all there are.
+    /// Makes at least 57 bits available, or all that are left.
     fn refill(&mut self) {
         if let Some((word, _)) = self.rest.split_first_chunk::<8>() {
             // Whole bytes that fit below the valid bits; the bits of a byte that fits in part are set too, and

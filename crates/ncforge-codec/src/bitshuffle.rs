@@ -5,7 +5,7 @@
 //!
 //! Without a compressor the blocks follow each other. With one, all numbers big-endian: bytes decoded (8), block
 //! size in bytes (4); then per block its stored size (4) and bytes. In both cases a last block has what is left,
-//! rounded down to eight elements, and up to seven elements after it are stored as they are.
+//! rounded down to eight elements, and up to seven elements after it are stored uncompressed.
 
 use super::kernels;
 use super::lz4::raw_block_into;
@@ -18,10 +18,10 @@ const NAME: &str = "bitshuffle";
 /// As for [`zstd`].
 pub(super) const MAX_EXPANSION: usize = zstd::MAX_EXPANSION;
 
-/// What happens to each block's rows of bits.
+/// How each block's rows of bits are compressed.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Compressor {
-    /// They are stored.
+    /// Uncompressed.
     None,
     /// An LZ4 block.
     Lz4,
@@ -29,19 +29,19 @@ pub enum Compressor {
     Zstd(i32),
 }
 
-/// The filter with its parameters understood.
+/// The filter with its parsed parameters.
 #[derive(Clone, Copy, Debug)]
 pub struct Bitshuffle {
     /// Bytes of one element, at least 1.
     pub element: usize,
     /// Elements per block; 0 means the library's choice.
     pub block: usize,
-    /// What happens after.
+    /// The compressor of the shuffled blocks.
     pub compressor: Compressor,
 }
 
 impl Bitshuffle {
-    /// Understands the parameters.
+    /// Parses the parameters.
     pub fn new(params: &[u32], element_size: usize) -> Result<Self> {
         let param = |i: usize| params.get(i).copied().unwrap_or(0);
         let element = params.get(2).map_or(element_size, |e| *e as usize);
@@ -56,19 +56,19 @@ impl Bitshuffle {
             other => return Err(damaged(NAME, format!("compressor {other}, which does not exist"))),
         };
         let filter = Self { element, block, compressor };
-        // A block's size is stored in 32 bits; the library's own choice can be larger, too, for huge elements.
+        // A block's size is stored in 32 bits; for huge elements, the library's own choice can also be larger.
         match filter.block_or_default().checked_mul(element) {
             Some(bytes) if bytes <= 1 << 31 => Ok(filter),
             _ => Err(damaged(NAME, format!("elements of {element} bytes in blocks of {block}"))),
         }
     }
 
-    /// Elements per block as the library chooses: some 8 KiB, so that a block stays in the first cache.
+    /// Elements per block as the library chooses: some 8 KiB, so that a block fits into the first-level cache.
     fn block_or_default(&self) -> usize {
         if self.block > 0 { self.block } else { (8192 / self.element / 8 * 8).max(128) }
     }
 
-    /// Decodes into `dst`; gives the number of bytes, which may be smaller than `dst`.
+    /// Decodes into `dst`; returns the number of bytes, which may be smaller than `dst`.
     pub fn decode(&self, src: &[u8], dst: &mut [u8]) -> Result<usize> {
         if self.compressor == Compressor::None {
             let room = dst.len();
@@ -142,7 +142,7 @@ impl Bitshuffle {
         Ok(())
     }
 
-    /// Encodes into the front of `out`; gives the number of bytes.
+    /// Encodes into the front of `out`; returns the number of bytes.
     pub fn encode(&self, src: &[u8], out: &mut Vec<u8>) -> Result<usize> {
         let block = (self.block_or_default() * self.element).min(src.len().max(1));
         let (whole, tail) = src.split_at(src.len() / (8 * self.element) * (8 * self.element));

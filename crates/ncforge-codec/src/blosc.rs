@@ -10,7 +10,7 @@
 //! compressor (0 BloscLZ, 1 LZ4, 2 Snappy, 3 zlib, 4 zstd).
 //!
 //! All compressors but Snappy are read. On writing, blocks are not split, and BloscLZ and Snappy become LZ4: the
-//! frame says what it is, so every reader follows.
+//! frame contains the compressor, so every reader decodes it.
 
 mod blosclz;
 mod encode;
@@ -31,12 +31,12 @@ const FLAG_STORED: u8 = 2;
 const FLAG_BITSHUFFLE: u8 = 4;
 const FLAG_NOT_SPLIT: u8 = 16;
 
-/// A block is split into one stream per byte of its elements if they have at most so many bytes …
+/// A block is split into one stream per byte of its elements if they have at most this many bytes …
 const MAX_SPLITS: usize = 16;
-/// … and if a stream has at least so many.
+/// … and if a stream has at least this many.
 const MIN_STREAM: usize = 128;
 
-/// The filter's parameters as writing needs them.
+/// The filter's parameters for writing.
 #[derive(Clone, Copy, Debug)]
 pub struct Blosc {
     /// Bytes of one element.
@@ -50,7 +50,7 @@ pub struct Blosc {
 }
 
 impl Blosc {
-    /// Understands the parameters.
+    /// Parses the parameters.
     pub fn new(params: &[u32], element_size: usize) -> Self {
         let param = |i: usize, or: u32| params.get(i).copied().unwrap_or(or);
         let element = param(2, 0) as usize;
@@ -62,7 +62,7 @@ impl Blosc {
         }
     }
 
-    /// Encodes into the front of `out`; gives the number of bytes.
+    /// Encodes into the front of `out`; returns the number of bytes.
     pub fn encode(&self, src: &[u8], out: &mut Vec<u8>) -> Result<usize> {
         encode::encode(self, src, out)
     }
@@ -76,7 +76,7 @@ struct Frame<'a> {
     block: usize,
 }
 
-/// Decodes into `dst`; gives the number of bytes, which may be smaller than `dst`.
+/// Decodes into `dst`; returns the number of bytes, which may be smaller than `dst`.
 pub fn decode(src: &[u8], dst: &mut [u8]) -> Result<usize> {
     let word =
         |at: usize| src.get(at..at + 4).map(|w| w.iter().rev().fold(0, |n, b| n << 8 | usize::from(*b)));
@@ -134,7 +134,7 @@ impl Frame<'_> {
             with_block(2 * dst.len(), |room| {
                 let (rows, planes) = room.split_at_mut(dst.len());
                 self.streams(at, rows)?;
-                // Blosc leaves a block alone that has not a multiple of eight elements.
+                // Blosc does not shuffle a block whose number of elements is not a multiple of eight.
                 let elements = dst.len() / self.element;
                 let whole = if elements.is_multiple_of(8) { elements * self.element } else { 0 };
                 kernels::bitunshuffle(&rows[..whole], &mut dst[..whole], planes, self.element);
@@ -154,7 +154,7 @@ impl Frame<'_> {
             && dst.len() == self.block;
         let len = if split { self.block / self.element } else { dst.len() };
         let streams = if split { self.element } else { 1 };
-        // A block that is not a whole number of elements has bytes that no stream covers.
+        // If a block is not a whole number of elements, no stream contains its last bytes.
         let (covered, rest) = dst.split_at_mut(len * streams);
         rest.fill(0);
         for part in covered.chunks_mut(len) {

@@ -8,10 +8,10 @@ use crate::error::{Error, Result};
 
 const NAME: &str = "bzip2";
 
-/// A block of 900 kB that run-length coding made out of 45 MB of one byte takes some 40 bytes.
+/// Run-length coding turns 45 MB of one byte into a block of 900 kB, which takes some 40 bytes.
 pub(super) const MAX_EXPANSION: usize = 1 << 21;
 
-/// Decodes into `dst`; gives the number of bytes, which may be smaller than `dst`.
+/// Decodes into `dst`; returns the number of bytes, which may be smaller than `dst`.
 pub fn decode(src: &[u8], dst: &mut [u8]) -> Result<usize> {
     let mut stream = Decompress::new(false);
     loop {
@@ -34,7 +34,7 @@ pub fn decode(src: &[u8], dst: &mut [u8]) -> Result<usize> {
     }
 }
 
-/// Encodes into the front of `out`; gives the number of bytes.
+/// Encodes into the front of `out`; returns the number of bytes.
 pub fn encode(src: &[u8], level: u32, out: &mut Vec<u8>) -> Result<usize> {
     let failed = |e: &dyn std::fmt::Display| Error::Invalid(format!("bzip2 level {level}: {e}"));
     // The library's own bound: one percent and 600 bytes.

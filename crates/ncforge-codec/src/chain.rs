@@ -32,9 +32,9 @@ struct Inner {
 #[derive(Debug)]
 struct Widened {
     widen: Widen,
-    /// What gives the numbers.
+    /// The chain that decodes the numbers.
     from: CodecChain,
-    /// Chunks at the end may have fewer bytes than they have places; what is behind those is outside of the array.
+    /// Edge chunks may be stored without the elements beyond the extent of the array.
     may_end: bool,
 }
 
@@ -47,7 +47,7 @@ impl Widened {
     }
 }
 
-/// How long the bytes between two filters are.
+/// The number of bytes between two filters.
 #[derive(Clone, Copy)]
 enum Length {
     Exactly(usize),
@@ -62,7 +62,7 @@ impl CodecChain {
 
     /// The chain for a variable's filters; element size is in bytes.
     ///
-    /// Fails with [`Error::Unsupported`] if any filter cannot even be decoded; the message names it.
+    /// Fails with [`Error::Unsupported`] if any filter cannot be decoded; the message names it.
     pub fn new(filters: &[Filter], element_size: usize) -> Result<Self> {
         if filters.len() > MAX_FILTERS {
             return Err(damaged("filters", format!("{} of them, the format allows 32", filters.len())));
@@ -76,8 +76,8 @@ impl CodecChain {
         Ok(Self { inner: Arc::new(Inner { filters: filters.to_vec(), steps, element_size, widened: None }) })
     }
 
-    /// The chain that reads what `from` gives, numbers of two bytes, as floats of four. It cannot encode. With `may_end`,
-    /// chunks may be stored without what is beyond the end of the array.
+    /// The chain that decodes numbers of two bytes with `from`, and converts them to floats of four. It cannot encode. With
+    /// `may_end`, chunks may be stored without the elements beyond the extent of the array.
     pub fn widened(from: CodecChain, widen: Widen, may_end: bool) -> Self {
         let own = Filter { id: filters::WIDEN, params: widen.params(), optional: false };
         let filters = std::iter::once(own).chain(from.filters().iter().cloned()).collect();
@@ -90,19 +90,19 @@ impl CodecChain {
         &self.inner.filters
     }
 
-    /// Whether bytes pass unchanged.
+    /// Whether the chain does not change bytes.
     pub fn is_empty(&self) -> bool {
         self.inner.filters.is_empty()
     }
 
-    /// Whether `encoded_len` stored bytes can hold a chunk of `len` bytes at all. Ask before allocating room
-    /// for a chunk whose size only the file vouches for; decoding asks by itself.
+    /// Whether `encoded_len` stored bytes can hold a chunk of `len` bytes at all. Call it before allocating memory for a chunk
+    /// whose size comes from a file; decoding calls it by itself.
     pub fn check_len(&self, encoded_len: usize, mask: u32, len: usize) -> Result<()> {
         if let Some(w) = &self.inner.widened {
             return if w.may_end { Ok(()) } else { w.from.check_len(encoded_len, mask, len / 2) };
         }
         let most = self.active(mask).fold(encoded_len, |n, (_, step)| {
-            // A header or two may stand for a few hundred bytes of their own.
+            // A header or two may encode a few hundred bytes.
             n.saturating_mul(step.max_expansion()).saturating_add(1024)
         });
         if len > most {
@@ -117,12 +117,12 @@ impl CodecChain {
     /// Decodes one chunk into exactly `out.len()` bytes. `mask` bit i set: filter i was skipped.
     ///
     /// A damaged chunk, or one of another length, is an [`Error::Corrupt`] that has no path yet: see
-    /// [`locate`](super::locate). `out` then holds nothing of use.
+    /// [`locate`](super::locate). The contents of `out` are then undefined.
     pub fn decode(&self, encoded: &[u8], mask: u32, out: &mut [u8]) -> Result<()> {
-        self.decode_padded(PaddedInput::alone(encoded), mask, out)
+        self.decode_padded(PaddedInput::unpadded(encoded), mask, out)
     }
 
-    /// The same for a chunk that may have other bytes behind it.
+    /// The same for a chunk that may have padding.
     pub fn decode_padded(&self, encoded: PaddedInput<'_>, mask: u32, out: &mut [u8]) -> Result<()> {
         if let Some(w) = &self.inner.widened {
             return w.decode(encoded, mask, out);
@@ -168,10 +168,10 @@ impl CodecChain {
         len: usize,
         scratch: &'a mut Scratch,
     ) -> Result<Stage<'a>> {
-        self.decode_staged_padded(PaddedInput::alone(encoded), mask, len, scratch)
+        self.decode_staged_padded(PaddedInput::unpadded(encoded), mask, len, scratch)
     }
 
-    /// The same for a chunk that may have other bytes behind it.
+    /// The same for a chunk that may have padding.
     pub fn decode_staged_padded<'a>(
         &self,
         encoded: PaddedInput<'a>,
@@ -203,10 +203,10 @@ impl CodecChain {
         })
     }
 
-    /// Encodes one chunk; gives the bytes and the mask of filters that were skipped.
+    /// Encodes one chunk; returns the bytes and the mask of filters that were skipped.
     ///
-    /// A filter is skipped only if it is optional, does not make the chunk smaller, and has no way to store it
-    /// as it is.
+    /// A filter is skipped only if it is optional, does not make the chunk smaller, and cannot store it
+    /// uncompressed.
     pub fn encode(&self, raw: &[u8]) -> Result<(Vec<u8>, u32)> {
         if self.inner.widened.is_some() {
             return Err(Error::Unsupported("writing two-byte floats".into()));
@@ -233,7 +233,7 @@ impl CodecChain {
         })
     }
 
-    /// The name of a filter that can only be undone: no chunk can be encoded with it.
+    /// The name of a filter that can only be decoded: no chunk can be encoded with it.
     pub fn not_written(&self) -> Option<&'static str> {
         self.inner.steps.iter().find(|step| !step.is_written()).map(Step::name)
     }
@@ -245,15 +245,15 @@ impl CodecChain {
         self.inner.steps.iter().enumerate().filter(changes)
     }
 
-    /// The length of what goes into filter `at` on writing, for a chunk of `len` bytes.
+    /// The length of the input of filter `at` on writing, for a chunk of `len` bytes.
     fn length_before(&self, at: usize, mask: u32, len: usize) -> Length {
         let known =
             self.active(mask).take_while(|(i, _)| *i < at).try_fold(len, |n, (_, s)| s.encoded_len(n));
-        // Encoders store what does not get smaller with little on top; twice the size is no encoder's work.
+        // Encoders store incompressible bytes with a small overhead; none doubles the size.
         known.map_or(Length::AtMost(len.saturating_mul(2).saturating_add(1 << 16)), Length::Exactly)
     }
 
-    /// Undoes the filters `from..`, last first.
+    /// Decodes the filters `from..`, last first.
     fn unwind<'a>(
         &self,
         encoded: PaddedInput<'a>,
@@ -276,7 +276,7 @@ impl CodecChain {
             };
             let length = self.length_before(at, mask, len);
             let n = if let Step::Fletcher32 = step {
-                // The data is there already: only the end moves.
+                // The data are already in the buffer: only the end moves.
                 let n = fletcher32::verify(&src)?.len();
                 range.end = range.start + n;
                 n

@@ -3,10 +3,10 @@
 //! libdeflate inflates, on whole buffers: the chunk's size is known, so nothing streams. Streams of any level and
 //! window size are read; bytes after the stream are ignored, as HDF5 does.
 //!
-//! Writing has two encoders. Shuffled chunks at levels 1 to 7 go to [`PlaneEncoder`], which treats each byte
-//! plane as it deserves; everything else goes to libdeflate, whose own levels 1 to 12 are mapped; level 0 stores.
-//! Level numbers keep zlib's meaning: at no level is a stream more than 2 % larger than zlib's, beyond a few
-//! dozen bytes, and most are smaller. docs/deflate.md tells how, and what was measured.
+//! Writing has two encoders. Shuffled chunks at levels 1 to 7 are encoded by [`PlaneEncoder`], which chooses a treatment
+//! for each byte plane; everything else by libdeflate, whose own levels 1 to 12 are mapped; level 0 stores.
+//! Level numbers have zlib's meaning: at no level is a stream more than 2 % larger than zlib's, beyond a few
+//! dozen bytes, and most are smaller. docs/deflate.md describes the method and the measurements.
 
 mod bits;
 mod block;
@@ -47,8 +47,8 @@ pub(super) const MAX_EXPANSION: usize = 1032;
 /// shuffled 70 % larger than zlib's level 1; its level 2 takes the same time. From 5 on it is htslib's mapping.
 const LEVELS: [i32; 10] = [0, 2, 2, 3, 4, 6, 7, 8, 10, 12];
 
-/// More of libdeflate's levels, tried where the first halved the chunk or better and time is no object: regular
-/// data is sometimes 10 to 25 % smaller at a level that looks less deep.
+/// Further levels of libdeflate that are tried if the first at least halved the chunk and time does not matter: regular
+/// data are sometimes 10 to 25 % smaller at a level with a less deep search.
 const fn more(level: u32) -> &'static [i32] {
     match level {
         5 => &[4],
@@ -58,14 +58,14 @@ const fn more(level: u32) -> &'static [i32] {
     }
 }
 
-/// Chunks up to this length are tried with our own search too, if they get smaller by a quarter; larger ones if
-/// they become an eighth. There, libdeflate may be some per cent larger, and little time is lost.
+/// Chunks up to this length are also encoded with ncforge's own search, if they get smaller by a quarter; larger ones if
+/// they become an eighth. There, libdeflate's stream may be some per cent larger, and the search takes little time.
 const SMALL: usize = 64 << 10;
 
 thread_local! {
-    /// The last compressors and their levels: a thread mostly stays with one level, and setting one up is not free.
+    /// The last compressors and their levels: a thread mostly uses one level, and creating a compressor takes time.
     static DEFLATE: RefCell<Libdeflate> = RefCell::default();
-    /// The last encoder of planes; it knows its level.
+    /// The last encoder of planes, with its level.
     static PLANES: RefCell<Option<PlaneEncoder>> = const { RefCell::new(None) };
     /// See [`take_work`].
     static WORK: Cell<Option<Work>> = const { Cell::new(None) };
@@ -81,7 +81,7 @@ const GREEDY_LEVELS: std::ops::RangeInclusive<u32> = 1..=3;
 #[derive(Default)]
 struct Libdeflate {
     level: u32,
-    /// The level's own, then those of [`more`].
+    /// The compressor of the level itself, then those of [`more`].
     compressors: Vec<Compressor>,
     room: Vec<u8>,
 }
@@ -127,12 +127,12 @@ impl Libdeflate {
     }
 }
 
-/// Inflates into `dst`; gives the number of bytes, which may be smaller than `dst`.
+/// Inflates into `dst`; returns the number of bytes, which may be smaller than `dst`.
 pub fn decode(src: &[u8], dst: &mut [u8]) -> Result<usize> {
-    decode_padded(PaddedInput::alone(src), dst)
+    decode_padded(PaddedInput::unpadded(src), dst)
 }
 
-/// The same for a stream that may have other bytes behind it.
+/// The same for a stream that may have padding.
 pub fn decode_padded(src: PaddedInput<'_>, dst: &mut [u8]) -> Result<usize> {
     inflate(src, dst).map_err(|e| match e {
         DecompressionError::BadData => damaged(NAME, "the zlib stream is damaged"),
@@ -142,8 +142,8 @@ pub fn decode_padded(src: PaddedInput<'_>, dst: &mut [u8]) -> Result<usize> {
     })
 }
 
-/// Deflates into the front of `out`; gives the number of bytes. `planes` says of how many byte planes of equal
-/// length `src` consists: the element size after a shuffle, else 1.
+/// Deflates into the front of `out`; returns the number of bytes. `planes` is the number of byte planes of equal
+/// length in `src`: the element size after a shuffle, else 1.
 pub fn encode(src: &[u8], level: u32, planes: usize, out: &mut Vec<u8>) -> Result<usize> {
     if planes > 1 && PLANE_LEVELS.contains(&level) && src.len() <= PlaneEncoder::MOST {
         return Ok(encode_planes(src, level, planes, out));
@@ -166,12 +166,12 @@ fn encode_planes(src: &[u8], level: u32, planes: usize, out: &mut Vec<u8>) -> us
     })
 }
 
-/// What decoding the stream takes that this thread encoded last, if its planes were known and nobody asked before.
+/// The work of decoding the stream that this thread encoded last, if its planes were known; it can be taken once.
 pub fn take_work() -> Option<Work> {
     WORK.take()
 }
 
-/// Runs with this thread's encoder of planes.
+/// Calls `run` with this thread's encoder of planes.
 fn with_planes<T>(level: u32, run: impl FnOnce(&mut PlaneEncoder) -> T) -> T {
     PLANES.with(|cell| {
         let mut slot = cell.borrow_mut();

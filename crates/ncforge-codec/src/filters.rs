@@ -10,7 +10,7 @@ pub const SHUFFLE: u16 = 2;
 pub const FLETCHER32: u16 = 3;
 /// Szip (CCSDS 121.0-B).
 pub const SZIP: u16 = 4;
-/// No filter of any file (HDF5 gives the number to nothing): what [`CodecChain::filters`](super::CodecChain::filters) lists
+/// Not a filter of files (HDF5 does not assign the number): [`CodecChain::filters`](super::CodecChain::filters) lists it
 /// first where two-byte numbers are read as floats.
 pub const WIDEN: u16 = 0;
 /// Packed bits.
@@ -29,14 +29,14 @@ pub const LZ4: u16 = 32004;
 pub const BITSHUFFLE: u16 = 32008;
 /// Zstandard.
 pub const ZSTD: u16 = 32015;
-/// Quantization by BitGroom: nothing to undo.
+/// Quantization by BitGroom: no decoding needed.
 pub const BITGROOM: u16 = 32022;
-/// Quantization by Granular BitRound: nothing to undo.
+/// Quantization by Granular BitRound: no decoding needed.
 pub const GRANULAR_BITROUND: u16 = 32023;
-/// Quantization by BitRound: nothing to undo.
+/// Quantization by BitRound: no decoding needed.
 pub const BITROUND: u16 = 37373;
 
-/// What [`filter_name`] gives for a number that it does not know.
+/// The result of [`filter_name`] for an unknown number.
 pub const UNKNOWN: &str = "unknown";
 
 /// zlib at a level of 0 (stored) to 9 (smallest); higher ones are 9.
@@ -74,7 +74,7 @@ pub fn lz4(block: u32) -> Filter {
     filter(LZ4, vec![block])
 }
 
-/// Blosc for elements and chunks of so many bytes: level 0 to 9; shuffle 0 none, 1 bytes, 2 bits; compressor
+/// Blosc for elements and chunks of these sizes: level 0 to 9; shuffle 0 none, 1 bytes, 2 bits; compressor
 /// 0 BloscLZ, 1 LZ4, 2 LZ4HC, 4 zlib, 5 zstd. The parameters are those that netCDF-C stores.
 pub fn blosc(element_size: usize, chunk_bytes: usize, level: u32, shuffle: u32, compressor: u32) -> Filter {
     let word = |n: usize| u32::try_from(n).unwrap_or(u32::MAX);
@@ -96,7 +96,7 @@ fn filter(id: u16, params: Vec<u32>) -> Filter {
 }
 
 /// The name of a registered filter: HDF5's own for its built-in ones, the usual one for the others, [`UNKNOWN`]
-/// for a number that nobody registered.
+/// for a number that is not registered.
 ///
 /// ```
 /// assert_eq!(ncforge_codec::filter_name(32015), "zstd");
@@ -147,7 +147,7 @@ pub fn filter_name(id: u16) -> &'static str {
     }
 }
 
-/// A filter in words: name and what its parameters mean.
+/// A filter as text: its name and the meaning of its parameters.
 ///
 /// ```
 /// use ncforge_codec::{describe, filters};

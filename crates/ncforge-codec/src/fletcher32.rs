@@ -11,7 +11,7 @@ use crate::error::Result;
 
 const NAME: &str = "fletcher32";
 
-/// Words summed side by side; the lanes are put together at the end of each block.
+/// Words summed in parallel; the lanes are combined at the end of each block.
 const LANES: usize = 16;
 /// Rows of lanes before the 32-bit sums could overflow: `360 * 361 / 2 * 0xffff < 2^32`.
 const ROWS: usize = 256;
@@ -57,7 +57,7 @@ fn fold(sum: u64) -> u64 {
     if sum == 0 { 0 } else { (sum - 1) % 0xffff + 1 }
 }
 
-/// Checks the sum at the end of `encoded` and gives the data before it.
+/// Checks the sum at the end of `encoded` and returns the data before it.
 pub fn verify(encoded: &[u8]) -> Result<&[u8]> {
     let Some((data, sum)) = encoded.split_last_chunk::<4>() else {
         return Err(damaged(NAME, format!("{} bytes, too few for a checksum", encoded.len())));

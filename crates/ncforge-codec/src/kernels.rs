@@ -2,9 +2,10 @@
 //!
 //! The inner loops are plain safe Rust that the compiler vectorises. On x86-64 each is compiled twice, for the
 //! baseline and for AVX2, and the better one is chosen at run time; on aarch64 NEON is the baseline, and the two that
-//! the compiler does badly are written by hand (`neon`). Values are moved as integers, so NaN payloads survive.
+//! the compiler does not vectorise well are written by hand (`neon`). Values are moved as integers, so NaN payloads are
+//! preserved.
 //!
-//! What they reach beside a plain copy, and why there is no AVX-512: docs/kernels.md.
+//! Their rates compared with a plain copy, and the reasons against AVX-512: docs/kernels.md.
 
 /// Defines a function whose body is compiled for the baseline and for AVX2; the call picks one.
 macro_rules! multiversion {

@@ -1,7 +1,7 @@
 //! How bytes are encoded: the filters that netCDF-4 chunks pass through, and the byte kernels under them.
 //!
 //! A variable's filters become one [`CodecChain`]; the chain turns a stored chunk into elements and back.
-//! Each filter lives in a file of its own, which says what specification it follows:
+//! Each filter is in a file of its own, which names its specification:
 //!
 //! | number | filter | decode | encode |
 //! |---|---|---|---|
@@ -17,16 +17,16 @@
 //! | 32004 | [`lz4`] | yes | yes |
 //! | 32008 | [`bitshuffle`], with LZ4 or zstd or neither | yes | yes |
 //! | 32015 | [`zstd`] | yes | yes |
-//! | 32022, 32023, 37373 | quantizations (BitGroom, Granular BitRound, BitRound) | nothing to undo | no |
+//! | 32022, 32023, 37373 | quantizations (BitGroom, Granular BitRound, BitRound) | no decoding needed | no |
 //!
-//! What holds for all of them:
+//! Guarantees for all of them:
 //!
-//! * **No stream is believed.** Lengths inside a stream are checked against the chunk's size before anything
+//! * **No stream is trusted.** Lengths inside a stream are checked against the chunk's size before anything
 //!   is allocated; damaged bytes give [`Error::Corrupt`], never a panic.
 //! * **Exact lengths.** A chunk decodes to exactly as many bytes as it has elements, or it is damaged.
-//! * **No allocation in the steady state.** Intermediate stages live in buffers that belong to the thread.
+//! * **No allocation in the steady state.** Intermediate stages use buffers of the thread.
 //!
-//! A chain knows no file: its errors have no path and no byte offset; its caller adds them.
+//! A chain does not know the file: its errors have no path and no byte offset; the caller adds them.
 //!
 //! ```
 //! use ncforge_codec::{CodecChain, filters};

@@ -1,7 +1,7 @@
 //! Filter 32004, LZ4 in HDF5's framing; parameter: the block size in bytes (0 or none: the whole chunk).
 //!
 //! Frame, all numbers big-endian: bytes decoded (8), block size (4); then per block its stored size (4) and
-//! bytes. A block whose stored size is its decoded size is stored as it is.
+//! bytes. A block whose stored size is its decoded size is uncompressed.
 
 use lz4_flex::block::{compress_into, decompress_into, get_maximum_output_size};
 
@@ -17,7 +17,7 @@ pub(super) const MAX_EXPANSION: usize = 256;
 /// The filter's own limit for one block.
 const MAX_BLOCK: usize = 1 << 30;
 
-/// Decodes into `dst`; gives the number of bytes, which may be smaller than `dst`.
+/// Decodes into `dst`; returns the number of bytes, which may be smaller than `dst`.
 pub fn decode(src: &[u8], dst: &mut [u8]) -> Result<usize> {
     let Some((size, rest)) = src.split_first_chunk::<8>() else {
         return Err(damaged(NAME, "the frame ends in its header"));
@@ -48,7 +48,7 @@ pub fn decode(src: &[u8], dst: &mut [u8]) -> Result<usize> {
     Ok(dst.len())
 }
 
-/// Decodes one LZ4 block that fills `dst`; one of the same size is stored as it is.
+/// Decodes one LZ4 block that fills `dst`; one of the same size is uncompressed.
 pub(super) fn block_into(filter: &str, stored: &[u8], dst: &mut [u8]) -> Result<()> {
     if stored.len() == dst.len() {
         dst.copy_from_slice(stored);
@@ -67,7 +67,7 @@ pub(super) fn raw_block_into(filter: &str, stored: &[u8], dst: &mut [u8]) -> Res
     }
 }
 
-/// Encodes into the front of `out`; gives the number of bytes.
+/// Encodes into the front of `out`; returns the number of bytes.
 pub fn encode(src: &[u8], block: usize, out: &mut Vec<u8>) -> Result<usize> {
     let block = if block == 0 { MAX_BLOCK } else { block.min(MAX_BLOCK) }.min(src.len().max(1));
     let blocks = src.len().div_ceil(block);

@@ -1,6 +1,6 @@
 //! Filter 32000, LZF (h5py's): a byte-wise Lempel-Ziv stream without header or length.
 //!
-//! A control byte below 32 stands before that many literals plus one. Any other starts a match: its upper three
+//! A control byte below 32 precedes that many literals plus one. Any other starts a match: its upper three
 //! bits are the length minus two (7: a byte follows that is added), its lower five bits and the next byte are
 //! the distance minus one, at most 8192.
 
@@ -18,7 +18,7 @@ const MAX_MATCH: usize = 264;
 const MAX_LITERALS: usize = 32;
 const HASH_BITS: u32 = 14;
 
-/// Decodes into `dst`; gives the number of bytes, which may be smaller than `dst`.
+/// Decodes into `dst`; returns the number of bytes, which may be smaller than `dst`.
 pub fn decode(src: &[u8], dst: &mut [u8]) -> Result<usize> {
     let cut = || damaged(NAME, "the stream ends in a match or a run of literals");
     let room = dst.len();
@@ -47,7 +47,7 @@ pub fn decode(src: &[u8], dst: &mut [u8]) -> Result<usize> {
     Ok(out)
 }
 
-/// Repeats `len` bytes from `distance` before `at`, which may overlap what it writes; gives the new end.
+/// Repeats `len` bytes from `distance` before `at`; source and destination may overlap. Returns the new end.
 pub(super) fn copy_match(dst: &mut [u8], at: usize, distance: usize, len: usize) -> Option<usize> {
     let start = at.checked_sub(distance)?;
     let end = at.checked_add(len)?;
@@ -71,10 +71,10 @@ pub(super) fn copy_match(dst: &mut [u8], at: usize, distance: usize, len: usize)
     Some(end)
 }
 
-/// Encodes into the front of `out`; gives the number of bytes, or `None` if they are not fewer than in `src`
-/// (the filter then leaves the chunk as it is).
+/// Encodes into the front of `out`; returns the number of bytes, or `None` if they are not fewer than in `src`
+/// (the filter then does not change the chunk).
 pub fn encode(src: &[u8], out: &mut Vec<u8>) -> Option<usize> {
-    // Room for the worst step past the point where it stops paying.
+    // Space for the longest step beyond the size of the source.
     grow(out, src.len() + MAX_LITERALS + 8);
     let mut heads = vec![u32::MAX; 1 << HASH_BITS];
     let hash = |at: usize| {

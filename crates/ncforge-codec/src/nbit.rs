@@ -1,7 +1,7 @@
 //! Filter 5, nbit: only the significant bits of each number are stored, most significant first, without gaps.
 //! Decoding only.
 //!
-//! Parameters: their number, whether the chunk is stored as it is, elements per chunk, then the type as a tree:
+//! Parameters: their number, whether the chunk is stored uncompressed, elements per chunk, then the type as a tree:
 //! 1 number (size, byte order, precision, bit offset), 2 array (size, base), 3 compound (size, number of members,
 //! then offset and type of each), 4 anything else (size; whole bytes).
 
@@ -10,10 +10,10 @@ use super::damaged;
 use crate::error::Result;
 
 const NAME: &str = "nbit";
-/// Deeper types are not written by anyone; a bound keeps recursion off the stack's end.
+/// No writer produces deeper types; the limit protects the stack from recursion.
 const MAX_DEPTH: usize = 32;
 
-/// The filter with its parameters understood.
+/// The filter with its parsed parameters.
 #[derive(Clone, Debug)]
 pub struct Nbit {
     stored: bool,
@@ -31,7 +31,7 @@ enum Node {
 }
 
 impl Nbit {
-    /// Understands the parameters.
+    /// Parses the parameters.
     pub fn new(params: &[u32]) -> Result<Self> {
         let bad = || damaged(NAME, "parameters that describe no type");
         let (&stored, &elements) = params.get(1).zip(params.get(2)).ok_or_else(bad)?;
@@ -44,7 +44,7 @@ impl Nbit {
         Ok(Self { stored: stored == 1, elements: elements as usize, size, root })
     }
 
-    /// Decodes into `dst`; gives the number of bytes, which may be smaller than `dst`.
+    /// Decodes into `dst`; returns the number of bytes, which may be smaller than `dst`.
     pub fn decode(&self, src: &[u8], dst: &mut [u8]) -> Result<usize> {
         let room = dst.len();
         let long = |n: usize| damaged(NAME, format!("{n} bytes where {room} belong"));
@@ -65,7 +65,7 @@ impl Nbit {
     }
 }
 
-/// A type and its size; `None` if the parameters end too early or make no sense.
+/// A type and its size; `None` if the parameters end too early or are not valid.
 fn parse(rest: &mut &[u32], depth: usize) -> Option<(Node, usize)> {
     let mut next = || {
         let (&first, after) = rest.split_first()?;
@@ -89,7 +89,7 @@ fn parse(rest: &mut &[u32], depth: usize) -> Option<(Node, usize)> {
         }
         2 => {
             let (base, step) = parse(rest, depth + 1)?;
-            // An array of anything else is stored as the bytes that it has.
+            // An array of any other type is stored as plain bytes.
             if let Node::Bytes { .. } = base {
                 Node::Bytes { size }
             } else {
@@ -122,7 +122,7 @@ impl Node {
     fn decode(&self, bits: &mut BitReader<'_>, out: &mut [u8]) -> Result<(), OutOfBits> {
         match self {
             Node::Number { size, big_endian, precision, offset } => {
-                // From the highest significant bit down, as much as lies in one byte at a time.
+                // From the highest significant bit down, one byte at a time.
                 let mut top = offset + precision;
                 while top > *offset {
                     let byte = (top - 1) / 8;

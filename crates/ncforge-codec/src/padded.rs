@@ -1,25 +1,25 @@
-//! Encoded bytes that may have others behind them.
+//! Padded input: encoded bytes that may be followed by other readable bytes.
 
 use std::ops::{Deref, Range};
 
-/// Encoded bytes, and those that stand behind them in the same buffer: a decoder may look at these, but they do not count.
-/// Decoders that read whole words are slower at the end of what they may look at.
+/// Encoded bytes, and the bytes after them in the same buffer: a decoder may read these, but must ignore their values.
+/// Decoders that read whole words are slower at the end of the bytes that they may read.
 #[derive(Clone, Copy, Debug)]
 pub struct PaddedInput<'a> {
     all: &'a [u8],
     len: usize,
 }
 
-/// So many bytes behind are enough for every decoder.
+/// Bytes of padding that are enough for every decoder.
 pub const PADDING: usize = 32;
 
 impl<'a> PaddedInput<'a> {
-    /// Bytes with nothing behind them.
-    pub fn alone(bytes: &'a [u8]) -> Self {
+    /// Bytes without padding.
+    pub fn unpadded(bytes: &'a [u8]) -> Self {
         PaddedInput { all: bytes, len: bytes.len() }
     }
 
-    /// The bytes at `range` of a buffer, which has them.
+    /// The bytes at `range` of a buffer, which is long enough.
     pub fn within(buffer: &'a [u8], range: Range<usize>) -> Self {
         PaddedInput { all: &buffer[range.start..], len: range.end - range.start }
     }
@@ -30,13 +30,13 @@ impl<'a> PaddedInput<'a> {
         PaddedInput::within(self.all, range)
     }
 
-    /// The bytes, and not those behind them.
+    /// The bytes without the padding.
     pub fn bytes(self) -> &'a [u8] {
         &self.all[..self.len]
     }
 
-    /// The bytes and [`PADDING`] more, if there are so many.
-    pub fn with_room(self) -> Option<&'a [u8]> {
+    /// The bytes and [`PADDING`] more, if the buffer has these.
+    pub fn with_padding(self) -> Option<&'a [u8]> {
         self.all.get(..self.len + PADDING)
     }
 }

@@ -1,18 +1,18 @@
-//! Fewer bits on request: mantissas are rounded so that lossless filters make more of them.
+//! Quantization: mantissas are rounded so that lossless filters compress them better.
 //!
-//! This changes values, and happens only where somebody asks for it. What was done is said by an attribute of the
-//! variable, with the names that netCDF-C gives them. Three ways:
+//! This changes values, and is done only on request. An attribute of the variable records it, with the names of netCDF-C.
+//! There are three algorithms:
 //!
-//! * [`GranularBitRound`](Quantize::GranularBitRound): so many significant *decimal digits* are kept, with as few bits
+//! * [`GranularBitRound`](Quantize::GranularBitRound) preserves a number of significant *decimal digits*, with as few bits
 //!   as each single value needs for them (Delaunay, Couartaud and Gerard, "Evaluation of lossless and lossy algorithms
 //!   for the compression of scientific datasets in netCDF-4 or HDF5 files", Geosci. Model Dev. 12, 2019, eqs. 7 and 8);
-//! * [`BitRound`](Quantize::BitRound): so many explicit mantissa *bits* are kept;
-//! * [`BitGroom`](Quantize::BitGroom): bits for so many decimal digits are kept, the others become zeros in one value and
-//!   ones in the next, so that means hardly change (Zender, Geosci. Model Dev. 9, 2016).
+//! * [`BitRound`](Quantize::BitRound) preserves a number of explicit mantissa *bits*;
+//! * [`BitGroom`](Quantize::BitGroom) preserves the bits for a number of decimal digits; the others become zeros in one
+//!   value and ones in the next, so that means hardly change (Zender, Geosci. Model Dev. 9, 2016).
 //!
-//! Results are those of netCDF-C 4.10.1 to the last bit, but for infinities: there Granular BitRound makes zeros of
-//! them, and BitGroom NaNs; here they stay. Fill values, zeros and NaNs stay in both. As in netCDF-C, a value next to the
-//! largest that its type holds may be rounded up to infinity.
+//! Results are bit for bit those of netCDF-C 4.10.1, except for infinities: there Granular BitRound changes them into
+//! zeros, and BitGroom into NaNs; here they do not change. Fill values, zeros and NaNs do not change in either. As in
+//! netCDF-C, a value next to the largest of its type may be rounded up to infinity.
 //!
 //! ```
 //! use ncforge_codec::quantize::Quantize;
@@ -29,15 +29,15 @@ use crate::types::Atomic;
 /// How mantissas are rounded.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum Quantize {
-    /// So many decimal digits, with bits as each value needs.
+    /// A number of decimal digits, with the bits that each value needs.
     GranularBitRound(u32),
-    /// So many explicit bits of the mantissa.
+    /// A number of explicit bits of the mantissa.
     BitRound(u32),
-    /// So many decimal digits; cut off in one value, filled up in the next.
+    /// A number of decimal digits; further bits become zeros in one value and ones in the next.
     BitGroom(u32),
 }
 
-/// log2(10), and its reciprocal: as netCDF-C works them out, which is a last place off and decides at powers of ten.
+/// log2(10), and its reciprocal, computed as in netCDF-C: this differs in the last bit, which matters at powers of ten.
 const BITS_PER_DIGIT: f64 = std::f64::consts::LN_10 / std::f64::consts::LN_2;
 const DIGITS_PER_BIT: f64 = std::f64::consts::LN_2 / std::f64::consts::LN_10;
 /// Explicit bits of the mantissa.
@@ -45,7 +45,7 @@ const FLOAT_BITS: i64 = 23;
 const DOUBLE_BITS: i64 = 52;
 
 impl Quantize {
-    /// Most digits, or bits, that mean something for a type; `None` for types that are not quantized.
+    /// The largest useful number of digits, or bits, for a type; `None` for types that are not quantized.
     pub fn most(self, of: impl Into<Option<Atomic>>) -> Option<u32> {
         let digits = !matches!(self, Quantize::BitRound(_));
         match of.into() {
@@ -55,14 +55,14 @@ impl Quantize {
         }
     }
 
-    /// Digits, or bits, that are kept.
+    /// Digits, or bits, that are preserved.
     pub fn kept(self) -> u32 {
         match self {
             Quantize::GranularBitRound(n) | Quantize::BitRound(n) | Quantize::BitGroom(n) => n,
         }
     }
 
-    /// An error unless the number of digits or bits is at least 1 and means something for the type.
+    /// An error unless the number of digits or bits is at least 1 and at most [`Quantize::most`].
     ///
     /// # Errors
     /// [`Error::Invalid`].
@@ -77,7 +77,7 @@ impl Quantize {
         Err(Error::Invalid(format!("{} significant {what}: 1 to {most} can be kept", self.kept())))
     }
 
-    /// The attribute by which netCDF-C says what was done: an `int` with the number of digits or bits.
+    /// The name of the attribute in which netCDF-C records the quantization: an `int`, the number of digits or bits.
     pub fn attribute_name(self) -> &'static str {
         match self {
             Quantize::GranularBitRound(_) => "_QuantizeGranularBitRoundNumberOfSignificantDigits",
@@ -86,8 +86,8 @@ impl Quantize {
         }
     }
 
-    /// Quantizes values of a type in native byte order; other types than float and double are left alone. `fill`: the
-    /// variable's fill value, native too.
+    /// Quantizes values of a type in native byte order; types other than float and double are not changed. `fill` is the
+    /// variable's fill value, also in native byte order.
     pub fn apply(self, of: impl Into<Option<Atomic>>, values: &mut [u8], fill: &[u8]) {
         match of.into() {
             Some(Atomic::Float) => {
@@ -143,7 +143,7 @@ impl Quantize {
         }
     }
 
-    /// How many low bits of a value's mantissa go; `None` when all stay.
+    /// How many low bits of a value's mantissa are dropped; `None` if none are.
     fn drop_bits(self, value: f64, mantissa: i64) -> Option<u32> {
         let keep = match self {
             Quantize::BitRound(n) => i64::from(n),
@@ -155,15 +155,15 @@ impl Quantize {
     }
 }
 
-/// Explicit mantissa bits that a value needs for so many decimal digits. Can be -1: then even the place before the
-/// mantissa is rounded.
+/// Explicit mantissa bits that a value needs for `digits` decimal digits. Can be -1: then even the implicit bit is
+/// rounded.
 fn granular_bits(value: f64, digits: u32) -> i64 {
     let (mantissa, exponent) = split(value.abs());
     let log = mantissa.log10();
     let exponent = exponent as f64;
-    // Decimal places before the point.
+    // Decimal digits before the point.
     let places = (exponent * DIGITS_PER_BIT + log).floor() + 1.0;
-    // The power of two of the largest error that keeps the digits.
+    // The power of two of the largest error that preserves the digits.
     let error = (BITS_PER_DIGIT * (places - f64::from(digits))).floor();
     let top = (exponent - BITS_PER_DIGIT * log).floor();
     (top - error).abs() as i64 - 1
@@ -171,7 +171,7 @@ fn granular_bits(value: f64, digits: u32) -> i64 {
 
 /// A positive finite number as a fraction of 0.5 to 1 and a power of two.
 fn split(value: f64) -> (f64, i64) {
-    // What is denormal has leading zeros in its mantissa: with a factor of 2^64 it has not.
+    // Denormal numbers have leading zeros in the mantissa; a factor of 2^64 removes them.
     let (value, less) = if value < f64::MIN_POSITIVE { (value * 2f64.powi(64), 64) } else { (value, 0) };
     let bits = value.to_bits();
     let exponent = ((bits >> 52) & 0x7ff) as i64 - 1022;

@@ -7,7 +7,7 @@
 //!
 //! The chunk starts with the number of bits (4 bytes, little-endian), the size of the minimum (1), the minimum
 //! (8, little-endian) and unused bytes up to 21. The differences follow, most significant bit first, without gaps;
-//! all ones stand for the fill value. With as many bits as the type has, the elements follow as they are.
+//! all ones are the fill value. With as many bits as the type has, the elements follow uncompressed.
 //! Floating point is `difference / 10^factor + minimum`, computed in the type itself.
 
 use super::bits::{BitReader, OutOfBits};
@@ -17,10 +17,10 @@ use crate::error::Result;
 const NAME: &str = "scaleoffset";
 const HEADER: usize = 21;
 
-/// The filter with its parameters understood.
+/// The filter with its parsed parameters.
 #[derive(Clone, Copy, Debug)]
 pub struct ScaleOffset {
-    /// The elements are stored as they are: the bits that were asked for are all bits.
+    /// The elements are stored uncompressed, because all bits were requested.
     stored: bool,
     elements: usize,
     size: usize,
@@ -36,7 +36,7 @@ enum Kind {
 }
 
 impl ScaleOffset {
-    /// Understands the parameters.
+    /// Parses the parameters.
     pub fn new(params: &[u32]) -> Result<Self> {
         let &[scale, factor, elements, class, size, _sign, order, filled, fill_low, fill_high, ..] = params
         else {
@@ -65,7 +65,7 @@ impl ScaleOffset {
         })
     }
 
-    /// Decodes into `dst`; gives the number of bytes, which may be smaller than `dst`.
+    /// Decodes into `dst`; returns the number of bytes, which may be smaller than `dst`.
     pub fn decode(&self, src: &[u8], dst: &mut [u8]) -> Result<usize> {
         let room = dst.len();
         let long = |n: usize| damaged(NAME, format!("{n} bytes where {room} belong"));
@@ -87,7 +87,7 @@ impl ScaleOffset {
         if width as usize == self.size * 8 {
             dst.copy_from_slice(packed.get(..bytes).ok_or_else(cut)?);
             if self.big_endian {
-                // They are in the writer's byte order, which is little-endian on all machines of today.
+                // They are in the writer's byte order, which is little-endian on all current machines.
                 super::kernels::swap_in_place(dst, self.size);
             }
             return Ok(bytes);

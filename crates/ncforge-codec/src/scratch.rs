@@ -1,13 +1,13 @@
-//! Buffers between the stages of a chain, kept so that decoding many chunks allocates once.
+//! Buffers between the stages of a chain, which are reused so that decoding many chunks allocates once.
 
 use std::cell::RefCell;
 
-/// Buffers above this size go back to the system after use: a thread that met one huge chunk must not hold on
-/// to its memory.
-const KEEP: usize = 32 << 20;
+/// Buffers above this size are freed after use: a thread that decoded one huge chunk must not retain
+/// its memory.
+const RETAINED: usize = 32 << 20;
 
 /// Two buffers for the stages between stored bytes and elements. One per thread is enough; it grows to the
-/// largest chunk met.
+/// largest chunk so far.
 #[derive(Debug, Default)]
 pub struct Scratch {
     pub(super) buffers: [Vec<u8>; 2],
@@ -24,16 +24,16 @@ impl Scratch {
         self.buffers.iter().map(Vec::capacity).sum()
     }
 
-    /// Gives large buffers back to the system.
+    /// Frees large buffers.
     pub fn trim(&mut self) {
         for b in &mut self.buffers {
-            if b.capacity() > KEEP {
+            if b.capacity() > RETAINED {
                 *b = Vec::new();
             }
         }
     }
 
-    /// Runs with this thread's own buffers.
+    /// Calls `run` with this thread's own buffers.
     pub fn with<T>(run: impl FnOnce(&mut Scratch) -> T) -> T {
         thread_local! {
             static OWN: RefCell<Scratch> = RefCell::default();
@@ -44,17 +44,17 @@ impl Scratch {
                 scratch.trim();
                 result
             }
-            // Somewhere up this thread's stack the buffers are in use.
+            // The buffers are in use further up this thread's stack.
             Err(_) => run(&mut Scratch::new()),
         })
     }
 }
 
-/// Makes `buffer` at least `len` long. Never shrinks it: what is there already need not be cleared again.
+/// Makes `buffer` at least `len` long. Never shrinks it, because bytes that were cleared once need not be cleared again.
 pub(super) fn grow(buffer: &mut Vec<u8>, len: usize) {
     if buffer.len() < len {
         if buffer.capacity() < len {
-            // Fresh zero pages are cheaper than copying bytes that nobody reads.
+            // Fresh zero pages are cheaper than copying bytes that are not needed.
             *buffer = vec![0; len];
         } else {
             buffer.resize(len, 0);
@@ -62,7 +62,7 @@ pub(super) fn grow(buffer: &mut Vec<u8>, len: usize) {
     }
 }
 
-/// Runs with `len` bytes of this thread's own room for one block inside a chunk. What they hold is arbitrary.
+/// Calls `run` with `len` bytes of this thread's own memory for one block inside a chunk. Their contents are arbitrary.
 pub(super) fn with_block<T>(len: usize, run: impl FnOnce(&mut [u8]) -> T) -> T {
     thread_local! {
         static BLOCK: RefCell<Vec<u8>> = const { RefCell::new(Vec::new()) };
@@ -71,7 +71,7 @@ pub(super) fn with_block<T>(len: usize, run: impl FnOnce(&mut [u8]) -> T) -> T {
         Ok(mut room) => {
             grow(&mut room, len);
             let result = run(&mut room[..len]);
-            if room.capacity() > KEEP {
+            if room.capacity() > RETAINED {
                 *room = Vec::new();
             }
             result

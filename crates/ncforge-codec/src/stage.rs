@@ -1,14 +1,14 @@
-//! A chunk that is decoded up to the point where its bytes can go to their destination in one pass.
+//! A chunk that is decoded up to the point from which its bytes can be copied to their destination in one pass.
 
 use super::kernels::{order_copy, order_in_place, unshuffle_into};
 use crate::element::{Element, Order};
 
-/// What [`CodecChain::decode_staged`](super::CodecChain::decode_staged) gives.
+/// The result of [`CodecChain::decode_staged`](super::CodecChain::decode_staged).
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Stage<'a> {
     /// The chunk's elements in stored byte order.
     Plain(&'a [u8]),
-    /// The chunk's elements in planes, and the element size: everything but the shuffle is undone.
+    /// The chunk's elements in planes, and the element size: everything but the shuffle is decoded.
     Shuffled(&'a [u8], usize),
 }
 
@@ -25,8 +25,8 @@ impl Stage<'_> {
         self.len() == 0
     }
 
-    /// Writes the elements `first..` that fill `dst` in the form they have in memory: unshuffled and in native
-    /// byte order, in one pass where the element is a plain number.
+    /// Writes the elements `first..` that fill `dst` in their native form: unshuffled and in native
+    /// byte order, in one pass if the element is a plain number.
     ///
     /// ```
     /// use ncforge_codec::Stage;
@@ -54,7 +54,7 @@ impl Stage<'_> {
                 }
             }
             Stage::Shuffled(bytes, size) => {
-                // Planes of another width than the element's: rare, so one byte at a time.
+                // Planes of another width than the element's are rare: one byte at a time.
                 let total = bytes.len() / size;
                 for (i, d) in dst.iter_mut().enumerate() {
                     let at = first * element.size + i;

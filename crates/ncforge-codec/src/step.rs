@@ -1,4 +1,4 @@
-//! One filter of a chain, its parameters understood.
+//! One filter of a chain, with its parsed parameters.
 
 use super::bitshuffle::{self, Bitshuffle};
 use super::blosc::{self, Blosc};
@@ -11,17 +11,17 @@ use crate::error::{Error, Result};
 use crate::scratch::grow;
 use crate::types::Filter;
 
-/// A filter that can at least be decoded.
+/// A filter that can be decoded, and possibly encoded.
 #[derive(Clone, Debug)]
 pub(super) enum Step {
-    /// Nothing happens to bytes on reading (the quantizations).
+    /// Bytes do not change on reading (the quantizations).
     Identity {
         /// The filter's number.
         id: u16,
     },
     Deflate {
         level: u32,
-        /// Byte planes in what comes in: the element size right after a shuffle, else 1.
+        /// Byte planes of the input: the element size right after a shuffle, else 1.
         planes: usize,
     },
     Shuffle {
@@ -46,7 +46,7 @@ pub(super) enum Step {
 }
 
 impl Step {
-    /// Understands a filter as a file describes it. Unknown filters are [`Error::Unsupported`].
+    /// Parses a filter as described in a file. Unknown filters are [`Error::Unsupported`].
     pub(super) fn new(filter: &Filter, element_size: usize) -> Result<Step> {
         let param = |i: usize| filter.params.get(i).copied();
         Ok(match filter.id {
@@ -70,7 +70,7 @@ impl Step {
                 Step::Identity { id }
             }
             filters::WIDEN => {
-                // A chain that reads them is asked for in another way (`CodecChain::widened`).
+                // A chain that reads them is made by `CodecChain::widened`.
                 let what = "combining or writing 2-byte floats (copies of such files hold floats)";
                 return Err(Error::Unsupported(what.into()));
             }
@@ -105,7 +105,7 @@ impl Step {
         })
     }
 
-    /// How many bytes come out of encoding `len` bytes, where that does not depend on the bytes.
+    /// The length of `len` encoded bytes, if it does not depend on the bytes.
     pub(super) fn encoded_len(&self, len: usize) -> Option<usize> {
         match self {
             Step::Identity { .. } | Step::Shuffle { .. } => Some(len),
@@ -114,7 +114,7 @@ impl Step {
         }
     }
 
-    /// At most so many times more bytes come out of decoding than went in.
+    /// The largest ratio of decoded to encoded bytes.
     pub(super) fn max_expansion(&self) -> usize {
         match self {
             Step::Identity { .. } | Step::Shuffle { .. } | Step::Fletcher32 => 1,
@@ -126,19 +126,19 @@ impl Step {
             Step::Blosc(_) => blosc::MAX_EXPANSION,
             Step::Bitshuffle(_) => bitshuffle::MAX_EXPANSION,
             Step::Szip(_) => szip::MAX_EXPANSION,
-            // No bits at all may stand for a chunk.
+            // A chunk may be encoded in no bits at all.
             Step::Nbit(_) | Step::ScaleOffset(_) => usize::MAX,
         }
     }
 
-    /// Undoes the filter; gives the number of bytes written to the front of `dst`, which is as long as the
-    /// result may be at most, and exactly as long as it is where [`Step::encoded_len`] knows it.
-    pub(super) fn decode(&self, roomy: PaddedInput<'_>, dst: &mut [u8]) -> Result<usize> {
-        let src = roomy.bytes();
+    /// Decodes; returns the number of bytes written to the front of `dst`. `dst` has the largest possible length of the
+    /// result, and exactly its length if [`Step::encoded_len`] knows it.
+    pub(super) fn decode(&self, padded: PaddedInput<'_>, dst: &mut [u8]) -> Result<usize> {
+        let src = padded.bytes();
         match self {
             Step::Identity { .. } => copy(src, dst, self.name()),
             Step::Fletcher32 => copy(fletcher32::verify(src)?, dst, self.name()),
-            Step::Deflate { .. } => deflate::decode_padded(roomy, dst),
+            Step::Deflate { .. } => deflate::decode_padded(padded, dst),
             Step::Zstd { .. } => zstd::decode(src, dst),
             Step::Bzip2 { .. } => bzip2::decode(src, dst),
             Step::Lz4 { .. } => lz4::decode(src, dst),
@@ -156,13 +156,13 @@ impl Step {
         }
     }
 
-    /// Whether the filter can be applied, not only undone.
+    /// Whether the filter can be encoded, not only decoded.
     pub(super) fn is_written(&self) -> bool {
         !matches!(self, Step::Identity { .. } | Step::Szip(_) | Step::Nbit(_) | Step::ScaleOffset(_))
     }
 
-    /// Applies the filter; gives the number of bytes written to the front of `out`, or `None` when the bytes
-    /// do not get smaller and the filter's format has no way to store them as they are.
+    /// Encodes; returns the number of bytes written to the front of `out`, or `None` if the bytes
+    /// do not get smaller and the filter's format cannot store them uncompressed.
     pub(super) fn encode(&self, src: &[u8], out: &mut Vec<u8>) -> Result<Option<usize>> {
         match self {
             // As `is_written` says.

@@ -16,7 +16,7 @@ use crate::error::Result;
 
 const NAME: &str = "szip";
 
-/// Nine bits may stand for 64 blocks of zeros.
+/// Nine bits may encode 64 blocks of zeros.
 pub(super) const MAX_EXPANSION: usize = 1 << 16;
 
 const OPTION_MSB: u32 = 16;
@@ -27,7 +27,7 @@ const SEGMENT: usize = 64;
 /// The run length that means "to the end of the segment".
 const REST_OF_SEGMENT: u32 = 5;
 
-/// The filter with its parameters understood.
+/// The filter with its parsed parameters.
 #[derive(Clone, Copy, Debug)]
 pub struct Szip {
     predict: bool,
@@ -45,7 +45,7 @@ pub struct Szip {
 }
 
 impl Szip {
-    /// Understands the parameters.
+    /// Parses the parameters.
     pub fn new(params: &[u32]) -> Result<Self> {
         let &[options, block, bits, line, ..] = params else {
             return Err(damaged(NAME, format!("{} parameters where 4 belong", params.len())));
@@ -76,7 +76,7 @@ impl Szip {
         })
     }
 
-    /// Decodes into `dst`; gives the number of bytes, which may be smaller than `dst`.
+    /// Decodes into `dst`; returns the number of bytes, which may be smaller than `dst`.
     pub fn decode(&self, src: &[u8], dst: &mut [u8]) -> Result<usize> {
         let Some((size, coded)) = src.split_first_chunk::<4>() else {
             return Err(damaged(NAME, "the chunk ends in its header"));
@@ -116,8 +116,8 @@ impl Szip {
         Ok(())
     }
 
-    /// Decodes the blocks of one line. All of them are coded, also where a line is the last and shorter, but
-    /// what lies after the `count` pixels at the end of the chunk need not be there.
+    /// Decodes the blocks of one line. All of them are coded, also if the line is the last and shorter, but
+    /// bytes after the `count` pixels at the end of the chunk may be missing.
     fn line(&self, bits: &mut BitReader<'_>, pixels: &mut [u32], count: usize) -> Result<(), OutOfBits> {
         let id_len = match self.bits {
             ..=8 => 3,
@@ -128,7 +128,7 @@ impl Szip {
         let needed = if count == self.line { blocks } else { count.div_ceil(self.block) };
         let mut at = 0;
         while at < needed {
-            // The first pixel of a line stands in full, before the others of its block.
+            // The first pixel of a line is coded in full, before the others of its block.
             let first = usize::from(self.predict && at == 0);
             let id = bits.read(id_len)?;
             let start = at * self.block;
@@ -218,7 +218,7 @@ fn pairs<const N: usize>(line: &mut [u8], pixels: &[u32], bytes: impl Fn(u32) ->
 }
 
 /// Pairs of pixels (a, b) coded as one number, `(a + b)(a + b + 1) / 2 + b`, in unary. The pixel at `first - 1`
-/// stands in full already; its pair's number codes only the second pixel.
+/// is coded in full already; the number of its pair codes only the second pixel.
 fn second_extension(bits: &mut BitReader<'_>, block: &mut [u32], first: usize) -> Result<(), OutOfBits> {
     for (i, pair) in block.chunks_exact_mut(2).enumerate() {
         let code = u64::from(bits.unary()?);

@@ -4,7 +4,7 @@ use proptest::prelude::*;
 
 use super::{CodecChain, Element, Error, Filter, Order, Scratch, filters};
 
-/// Bytes as fields have them: a slow ramp with noise in the low bits.
+/// Bytes like those of fields: a slow ramp with noise in the low bits.
 fn field(n: usize) -> Vec<u8> {
     (0..n as u32).flat_map(|i| (i * 3 + (i.wrapping_mul(2_654_435_761) >> 28)).to_le_bytes()).collect()
 }

@@ -1,12 +1,12 @@
-//! From stored numbers to what they mean: missing values, scale and offset (CF conventions, 2.5.1 and 8.1).
+//! Unpacking of stored numbers: missing values, scale and offset (CF conventions, 2.5.1 and 8.1).
 //!
-//! Everything is done in one pass over blocks that stay in the first cache. The results are those of NumPy to the bit:
-//! each step is rounded to the type that it has there, and none is fused with the next.
+//! Everything is done in one pass over blocks that fit into the first-level cache. The results are bit for bit those of
+//! NumPy: each step is rounded to the type that it has there, and no steps are fused.
 
 use crate::error::{Error, Result};
 use crate::types::Atomic;
 
-/// Elements that are looked at and converted before the next ones: with their results they fit the first cache.
+/// Elements of a block: they fit into the first-level cache together with their results.
 const BLOCK: usize = 1024;
 
 /// The types of the steps from stored numbers to results.
@@ -30,35 +30,36 @@ impl Width {
 /// Results are `stored * factor + offset`.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Scaling {
-    /// The types on the way.
+    /// The types of the intermediate results.
     pub width: Width,
-    /// `None`: nothing is multiplied.
+    /// `None`: no multiplication.
     pub factor: Option<f64>,
-    /// `None`: nothing is added.
+    /// `None`: no addition.
     pub offset: Option<f64>,
 }
 
-/// What becomes of elements that are missing.
+/// The results for missing elements.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Missing {
-    /// They are told; their stored number is kept, as it is or converted to the result's type, and not scaled.
+    /// They are marked in the mask; the result is the stored number, converted to the result's type if necessary, but not
+    /// scaled.
     Told,
     /// They become NaN. Only with a scaling.
     Nan,
 }
 
-/// What stored numbers mean. Values of the stored type are its bytes in native order.
+/// The rules for unpacking stored numbers. Values of the stored type are its bytes in native order.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Unpacking {
-    /// The type that the stored bytes are read as; unsigned for bytes that are called so by an attribute.
+    /// The type that the stored bytes are read as; unsigned for bytes with an attribute that says so.
     pub stored: Atomic,
-    /// Numbers that stand for missing ones. A NaN stands for every NaN.
+    /// Numbers that mark missing elements. A NaN matches every NaN.
     pub missing: Vec<Vec<u8>>,
     /// The smallest that is not missing.
     pub low: Option<Vec<u8>>,
     /// The largest that is not missing.
     pub high: Option<Vec<u8>>,
-    /// What becomes of missing ones.
+    /// The results for missing elements.
     pub becomes: Missing,
     /// `None`: results are the stored numbers.
     pub scaling: Option<Scaling>,
@@ -75,7 +76,7 @@ impl Unpacking {
         self.scaling.map_or(self.stored.size(), |s| s.width.size())
     }
 
-    /// Whether the rules can be followed.
+    /// Checks the rules.
     ///
     /// # Errors
     /// [`Error::Invalid`] for values of another size than the type's, for text, and for NaN where results are integers.
@@ -94,8 +95,8 @@ impl Unpacking {
         Ok(())
     }
 
-    /// Unpacks all of `stored` into `out`, which has room for as many results, and tells in `mask` with 1 which are
-    /// missing (elements of it that are not are left as they are). Whether any is missing.
+    /// Unpacks all of `stored` into `out`, which has the length of the results, and sets elements of `mask` to 1 for missing
+    /// elements (others are not changed). Returns whether any is missing.
     ///
     /// ```
     /// use ncforge_codec::unpack::{Missing, Scaling, Unpacking, Width};
@@ -134,7 +135,7 @@ impl Unpacking {
         Ok(self.of_type(stored, Some((scaling, out)), mask))
     }
 
-    /// The part of [`Unpacking::unpack`] that is left where results are the stored numbers: telling which are missing.
+    /// The part of [`Unpacking::unpack`] that is needed where results are the stored numbers: it finds missing elements.
     ///
     /// # Errors
     /// As [`Unpacking::unpack`], and [`Error::Invalid`] if there is a scaling.
@@ -144,7 +145,7 @@ impl Unpacking {
         let fits =
             count * self.stored_size() == stored.len() && mask.as_ref().is_none_or(|m| m.len() == count);
         if self.scaling.is_some() || !fits {
-            return Err(Error::Invalid("memory of other lengths than the values to look at".into()));
+            return Err(Error::Invalid("memory of other lengths than the values to check".into()));
         }
         Ok(self.of_type(stored, None, mask))
     }
@@ -193,7 +194,7 @@ impl Unpacking {
     }
 }
 
-/// What is missing.
+/// The tests for missing elements.
 struct Tests<T> {
     values: Vec<T>,
     nan: bool,
@@ -209,8 +210,8 @@ impl<T: Number> Tests<T> {
         Self { values, nan: !nans.is_empty(), low: limit(&rules.low), high: limit(&rules.high) }
     }
 
-    /// Notes 1 for every element that is missing, else 0; whether there is one. A pass for each test: almost always
-    /// there are one or two, and each is a comparison of whole registers.
+    /// Sets `found` to 1 for every missing element, else 0; returns whether there is one. Each test is a pass of its own:
+    /// there are almost always one or two, and each compares whole registers.
     fn find(&self, stored: &[u8], found: &mut [u8]) -> bool {
         found.fill(0);
         for &value in &self.values {
@@ -271,7 +272,7 @@ fn each<T: Number, R: Number>(stored: &[u8], out: &mut [u8], of: impl Fn(T) -> R
     }
 }
 
-/// Elements that were found to be missing get what missing ones become.
+/// Sets the results for elements that are missing.
 fn put_missing<T: Number>(width: Width, becomes: Missing, stored: &[u8], found: &[u8], out: &mut [u8]) {
     let size = width.size();
     for (i, _) in found.iter().enumerate().filter(|(_, f)| **f != 0) {
@@ -370,7 +371,7 @@ mod tests {
     }
 
     #[test]
-    fn missing_ones_are_told_and_keep_their_number() {
+    fn missing_elements_are_marked_and_not_scaled() {
         // Over more than one block, in the last block only.
         let mut values: Vec<f64> = (0..2500).map(f64::from).collect();
         values[2400] = f64::NAN;
@@ -408,7 +409,7 @@ mod tests {
         wrong.missing.push(vec![0; 2]);
         assert!(wrong.check().is_err(), "a missing value of another type");
         wrong.missing.clear();
-        assert!(wrong.unpack(&[0; 8], &mut [0; 4], None).is_err(), "too little room");
+        assert!(wrong.unpack(&[0; 8], &mut [0; 4], None).is_err(), "an output that is too short");
         assert!(wrong.unpack(&[0; 7], &mut [0; 7], None).is_err(), "no whole number of values");
         assert!(rules(Atomic::Char, None, Missing::Told).check().is_err(), "text");
     }

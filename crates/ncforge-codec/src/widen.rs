@@ -1,7 +1,7 @@
-//! Numbers of two bytes that become floats of four: what netCDF has no type for is read as the next larger one.
+//! Numbers of two bytes that are read as floats of four: types that netCDF does not have are read as the next larger one.
 //!
-//! No filter that a file could name. It stands in front of a variable's filters, so that what they give is widened on
-//! its way to memory. Reading only.
+//! This is not a filter of the file format. It is put in front of a variable's filters, so that their results are widened
+//! on the way to memory. Reading only.
 
 use std::fmt;
 use std::sync::Arc;
@@ -9,11 +9,11 @@ use std::sync::Arc;
 use super::damaged;
 use crate::error::Result;
 
-/// Numbers of two bytes, and what each of them is.
+/// Numbers of two bytes, and their values.
 #[derive(Clone)]
 pub struct Widen {
     big_endian: bool,
-    /// By bit pattern.
+    /// The values by bit pattern.
     values: Arc<[f32]>,
 }
 
@@ -24,12 +24,12 @@ impl fmt::Debug for Widen {
 }
 
 impl Widen {
-    /// Numbers stored in this byte order, whose values `value` tells.
+    /// Numbers stored in this byte order, with the values that `value` returns.
     pub fn new(big_endian: bool, value: impl Fn(u16) -> f32) -> Self {
         Widen { big_endian, values: (0..=u16::MAX).map(value).collect() }
     }
 
-    /// What tells one from another.
+    /// Parameters that distinguish one from another.
     pub fn params(&self) -> Vec<u32> {
         vec![u32::from(self.big_endian), self.values[1].to_bits()]
     }

@@ -19,16 +19,16 @@ pub(super) const MAX_EXPANSION: usize = 32 * 1024;
 
 thread_local! {
     static DECODER: RefCell<Option<Decompressor<'static>>> = const { RefCell::new(None) };
-    /// The one used last, then those before it: variables of different levels, or a packed file beside them, take turns.
-    static ENCODERS: RefCell<Vec<(Wanted, Compressor<'static>)>> = const { RefCell::new(Vec::new()) };
+    /// Most recently used first: variables of different levels, or a packed file in the same program, use them in turn.
+    static ENCODERS: RefCell<Vec<(Settings, Compressor<'static>)>> = const { RefCell::new(Vec::new()) };
 }
 
-/// Encoders that a thread keeps.
-const KEPT: usize = 2;
-/// Those of higher levels take tens of megabytes each: only the one used last is kept.
+/// Encoders that a thread caches.
+const CACHED: usize = 2;
+/// Encoders of higher levels take tens of megabytes each: only the one used last is cached.
 const HIGH: i32 = 10;
 
-/// Decodes into `dst`; gives the number of bytes, which may be smaller than `dst`.
+/// Decodes into `dst`; returns the number of bytes, which may be smaller than `dst`.
 pub fn decode(src: &[u8], dst: &mut [u8]) -> Result<usize> {
     DECODER.with(|cell| {
         let mut slot = cell.borrow_mut();
@@ -40,22 +40,22 @@ pub fn decode(src: &[u8], dst: &mut [u8]) -> Result<usize> {
     })
 }
 
-/// Level, and the shortest repeats that are looked for where that is not left to the level.
-type Wanted = (i32, Option<u32>);
+/// Level, and the shortest match length if the level does not define it.
+type Settings = (i32, Option<u32>);
 
-/// Encodes into the front of `out`; gives the number of bytes.
+/// Encodes into the front of `out`; returns the number of bytes.
 pub fn encode(src: &[u8], level: i32, out: &mut Vec<u8>) -> Result<usize> {
     encode_as(src, (level, None), out)
 }
 
-/// The same, for data that are decoded more often than most: repeats of less than six bytes are left alone. Decoding takes a
-/// fixed time for each repeat, and a code for each byte of a short one is hardly longer. Levels that are
-/// asked for to be small look for all.
+/// The same, for data that are decoded more often than most: repeats of less than six bytes are not coded as matches.
+/// Decoding takes a fixed time for each match, and codes for the bytes of a short one are hardly longer. High levels,
+/// which are chosen for size, use all matches.
 pub fn encode_quick_to_decode(src: &[u8], level: i32, out: &mut Vec<u8>) -> Result<usize> {
     encode_as(src, (level, (level < HIGH).then_some(6)), out)
 }
 
-fn encoder((level, shortest): Wanted) -> std::io::Result<Compressor<'static>> {
+fn encoder((level, shortest): Settings) -> std::io::Result<Compressor<'static>> {
     let mut encoder = Compressor::new(level)?;
     if let Some(n) = shortest {
         encoder.set_parameter(CParameter::MinMatch(n))?;
@@ -63,7 +63,7 @@ fn encoder((level, shortest): Wanted) -> std::io::Result<Compressor<'static>> {
     Ok(encoder)
 }
 
-fn encode_as(src: &[u8], wanted: Wanted, out: &mut Vec<u8>) -> Result<usize> {
+fn encode_as(src: &[u8], wanted: Settings, out: &mut Vec<u8>) -> Result<usize> {
     let failed = |e: std::io::Error| Error::Invalid(format!("zstd level {}: {e}", wanted.0));
     ENCODERS.with(|cell| {
         let mut kept = cell.borrow_mut();
@@ -71,7 +71,7 @@ fn encode_as(src: &[u8], wanted: Wanted, out: &mut Vec<u8>) -> Result<usize> {
             Some(i) => kept[..=i].rotate_right(1),
             None => {
                 kept.retain(|((level, _), _)| *level < HIGH);
-                kept.truncate(KEPT - 1);
+                kept.truncate(CACHED - 1);
                 kept.insert(0, (wanted, encoder(wanted).map_err(failed)?));
             }
         }
@@ -89,7 +89,7 @@ mod tests {
     #[test]
     fn settings_that_take_turns_give_what_each_gives_alone() {
         let data: Vec<u8> = (0..40_000u32).flat_map(|i| (i * i / 7 % 251).to_le_bytes()).collect();
-        let alone = |wanted: Wanted| {
+        let alone = |wanted: Settings| {
             std::thread::scope(|s| {
                 let encoding = s.spawn(|| {
                     let mut out = Vec::new();

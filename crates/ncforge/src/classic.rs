@@ -4,11 +4,11 @@
 //! the records. All numbers are big-endian. Sources: the NetCDF Classic format specification (CDF-1, CDF-2)
 //! and PnetCDF's description of CDF-5.
 //!
-//! **Reading** ([`open`]): the header is checked length by length against the file before anything is
-//! allocated; what is wrong is an error with its byte offset. What real files get wrong without harm is
-//! accepted: padding that is not zero, names that no writer would take today, gaps between header and data,
-//! files shorter than their header says (missing values read as zero, unless the header promises a thousand
-//! times what the file has), record counts left open by a stream.
+//! **Reading** ([`open`]): every length in the header is checked against the file before anything is
+//! allocated; an error has its byte offset. Harmless errors of real files are
+//! accepted: padding that is not zero, names that no writer accepts today, gaps between header and data,
+//! files shorter than their header says (missing values read as zero, unless the header declares more than a thousand
+//! times the bytes of the file), record counts that a stream left undefined.
 //!
 //! ```
 //! use std::sync::Arc;
@@ -22,13 +22,13 @@
 //! # Ok::<(), ncforge::Error>(())
 //! ```
 //!
-//! **Writing** ([`create`], [`open_mut`]): data go through the store to the places that the layout tells; the
-//! container keeps account of them and fills only what nobody wrote, when it is synced. A sync makes data
-//! durable before the header (and its record count) speaks of them. Redefinition happens in the room after the
-//! header where it suffices; otherwise the data move into a new file that takes the old one's place in one
+//! **Writing** ([`create`], [`open_mut`]): data are written through the store to the offsets of the layout; the
+//! container records the written parts and fills only the rest, when it is synced. A sync makes data
+//! durable before the header (and its record count) refers to them. Redefinition uses the header padding
+//! if it suffices; otherwise the data move into a new file that replaces the old one in one
 //! step. After a crash a file is in the state of its last sync, apart from values that were overwritten since,
 //! with one exception: a header change of more than a page (4 KiB) in a file of more than 64 MiB is written in
-//! place, and a power cut in the midst of that one request can tear the header.
+//! place, and a power cut during that one request can tear the header.
 //!
 //! ```
 //! use std::sync::Arc;
@@ -82,11 +82,11 @@ pub use common::{CommonHeader, ValuePlace};
 /// How a file is created.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct CreateOptions {
-    /// Bytes left free between the header and the data, so that attributes, dimensions and variables can be
+    /// Header padding: bytes left free between the header and the data, so that attributes, dimensions and variables can be
     /// added later without moving data. `None` reserves an eighth of the data's size, at most 8 KiB, and at
     /// least 1 KiB if there are record variables: small files stay small.
     pub header_room: Option<u64>,
-    /// Whether values that nobody writes are filled. Variables may ask not to be ([`crate::model::Fill`]).
+    /// Whether values that are never written are filled. Variables may switch this off ([`crate::model::Fill`]).
     pub fill: bool,
 }
 
@@ -111,7 +111,7 @@ pub fn open(store: Arc<dyn ReadStore>) -> Result<Box<dyn Container>> {
     Ok(Box::new(reader::ClassicFile::open(store)?))
 }
 
-/// What stands where in a classic file, for stores that lay out what they hold by it ([`crate::store::BlockStore::describe`]). Reads its header.
+/// The parts of a classic file, for a store that uses them ([`crate::store::BlockStore::describe`]). Reads its header.
 pub fn parts(store: &Arc<dyn ReadStore>) -> Result<Vec<Part>> {
     let file = reader::ClassicFile::open(store.clone())?;
     Ok(file.layout.parts(&file.schema))
@@ -122,10 +122,10 @@ pub fn open_mut(store: Arc<dyn WriteStore>) -> Result<Box<dyn ContainerMut>> {
     Ok(Box::new(writer::ClassicWriter::open(store)?))
 }
 
-/// Creates a classic file in a store, dropping what the store held.
+/// Creates a classic file in a store, discarding the store's contents.
 ///
-/// A schema whose format is classic gets that version, or an error that says why it does not fit; any other
-/// format means the first version that does ([`version_needed`]). Chunking and filters, which classic files
+/// A schema whose format is classic gets that version, or an error that says why it does not fit; for any other
+/// format, the lowest version that fits is used ([`version_needed`]). Chunking and filters, which classic files
 /// do not have, are left out. An unlimited dimension's length is the number of records to begin with.
 pub fn create(
     store: Arc<dyn WriteStore>,
@@ -135,9 +135,9 @@ pub fn create(
     Ok(Box::new(writer::ClassicWriter::create(store, schema, options)?))
 }
 
-/// An error if no file of a classic `format` can hold what was just defined, whatever else is defined later. (Where a
-/// variable is not the last one that has too many bytes, the one that made it so.) Its name is legal, and no other object of
-/// its kind has it.
+/// An error if no file of a classic `format` can hold a new definition, whatever is defined later. (If too large a variable
+/// is no longer the last one, the error is for the variable defined after it.) The name must be legal, and unique among
+/// objects of its kind.
 pub(crate) fn check_new(schema: &Schema, format: Format, new: Definition) -> Result<()> {
     limits::check_new(schema, version::Version::of(format).unwrap_or(version::Version::V5), new)
 }

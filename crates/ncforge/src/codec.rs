@@ -1,4 +1,4 @@
-//! How bytes are encoded: the crate `ncforge-codec`, and what becomes of its errors in a file.
+//! How bytes are encoded: the crate `ncforge-codec`, and the conversion of its errors.
 
 pub use ncforge_codec::*;
 
@@ -15,7 +15,7 @@ impl From<Error> for crate::Error {
     }
 }
 
-/// Puts the file (and the chunk's byte offset) into an error that came out of a chain of filters.
+/// Inserts the file (and the chunk's byte offset) into an error of a chain of filters.
 ///
 /// ```
 /// # use ncforge::codec::{CodecChain, filters, locate};

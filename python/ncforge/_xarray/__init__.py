@@ -1,1 +1,1 @@
-"""What the engine "ncforge" of xarray is made of. Loaded when the engine is used, not when xarray looks for engines."""
+"""The implementation of xarray's engine "ncforge". Loaded when the engine is used, not when xarray searches for engines."""

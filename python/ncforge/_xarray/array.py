@@ -19,11 +19,11 @@ from ncforge._values import TypeName, Types
 from ncforge.errors import SelectionError
 
 _TEXT: np.dtype[Any] = create_vlen_dtype(str)  # type: ignore[no-untyped-call]
-"""The type that xarray knows strings by."""
+"""The type that xarray uses for strings."""
 
 
 class NcforgeArray(BackendArray):
-    """A variable of a file. Reads without a lock, and travels to other processes with its file's handle."""
+    """A variable of a file. Reads without a lock, and is pickled with its file's handle."""
 
     __slots__ = ("_handle", "_kind", "_name", "_types", "_var", "dtype", "shape")
 
@@ -37,11 +37,11 @@ class NcforgeArray(BackendArray):
         self.dtype: np.dtype[Any] = _TEXT if kind == "str" else types.dtype(kind)
 
     def in_file(self, handle: Handle, shape: tuple[int, ...]) -> NcforgeArray:
-        """The same variable of another file that is like this one."""
+        """The same variable in another file of the same kind."""
         return _rebuilt(handle, self._var, self._name, self._kind, shape, self.dtype)
 
     def __reduce__(self) -> Any:
-        # The types of the file are asked for anew where they are needed.
+        # The types of the file are read again where they are needed.
         return _rebuilt, (self._handle, self._var, self._name, self._kind, self.shape, self.dtype)
 
     def __dask_tokenize__(self) -> Any:
@@ -56,7 +56,7 @@ class NcforgeArray(BackendArray):
         return indexing.explicit_indexing_adapter(key, self.shape, indexing.IndexingSupport.OUTER, self._outer)
 
     async def async_getitem(self, key: Any) -> Any:
-        """The same without holding up the event loop: the interpreter is free while bytes move."""
+        """The same without blocking the event loop: the GIL is released during input."""
         return await asyncio.to_thread(self.__getitem__, key)
 
     def _kinds(self) -> Types:
@@ -65,7 +65,7 @@ class NcforgeArray(BackendArray):
         return self._types
 
     def _outer(self, key: tuple[Any, ...]) -> npt.NDArray[Any]:
-        """Integers, slices and lists, each for its own axis."""
+        """Orthogonal indexing with integers, slices and lists."""
         slices: list[slice | None] = []
         lists: list[npt.NDArray[np.int64] | None] = []
         flips: list[slice | int] = []
@@ -91,7 +91,7 @@ class NcforgeArray(BackendArray):
             known = [s for s in slices if s is not None]
             start = [s.start for s in known]
             count = [len(range(s.start, s.stop, s.step)) for s in known]
-            # Of an empty selection the start means nothing, and may lie behind the end.
+            # The start of an empty selection has no meaning, and may be beyond the end.
             start = [s if c else 0 for s, c in zip(start, count, strict=True)]
             stride = [s.step for s in known]
             array = self._slab(core, start, count, stride)
@@ -108,7 +108,7 @@ class NcforgeArray(BackendArray):
         return array
 
     def _points(self, key: tuple[Any, ...]) -> npt.NDArray[Any]:
-        """Arrays that go together, as in NumPy's fancy indexing; axes of slices come last."""
+        """Pointwise indexing, as in NumPy's fancy indexing; axes of slices come last."""
         arrays = [(d, k) for d, k in enumerate(key) if not isinstance(k, slice)]
         axes: list[tuple[list[int], npt.NDArray[np.int64]]] = []
         points: tuple[int, ...] = ()
@@ -149,13 +149,13 @@ class ComplexArray(NcforgeArray):
         self.shape = pairs.shape[:-1] if along else pairs.shape
         self.dtype = np.result_type(np.complex64, part)
         self._along = along
-        """Whether parts lie along a last dimension (else in a compound)."""
+        """Whether parts are stored along a last dimension (else in a compound)."""
 
     def __reduce__(self) -> Any:
         return _complex, (self._handle, self._var, self._name, self._kind, self.shape, self.dtype, self._along)
 
     def in_file(self, handle: Handle, shape: tuple[int, ...]) -> NcforgeArray:
-        """The same variable of another file that is like this one."""
+        """The same variable in another file of the same kind."""
         return _complex(handle, self._var, self._name, self._kind, shape, self.dtype, self._along)
 
     def _slab(self, core: File, start: list[int], count: list[int], stride: list[int]) -> npt.NDArray[Any]:

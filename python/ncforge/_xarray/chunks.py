@@ -1,4 +1,4 @@
-"""Which pieces Dask shall take a variable in."""
+"""Chunk lengths of variables for Dask."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ import re
 from typing import Literal
 
 Preferred = Literal["disk", "auto"] | str | int
-"""As stored ("disk"), multiples of that of a good size ("auto"), or of about that many bytes (a number, "64MiB")."""
+"""The stored chunks ("disk"), multiples of them of a good size ("auto"), or of about this many bytes (a number, "64MiB")."""
 
 _AUTO = 64 << 20
 _UNITS = {"": 1, "K": 10**3, "M": 10**6, "G": 10**9, "KI": 2**10, "MI": 2**20, "GI": 2**30}
@@ -30,8 +30,8 @@ def size_of(text: str | int) -> int:
 def preferred(how: Preferred, chunks: tuple[int, ...], shape: tuple[int, ...], itemsize: int) -> tuple[int, ...]:
     """Chunk lengths for Dask: whole stored chunks each, so that no two tasks decode the same one.
 
-    They grow along the last dimension first, where neighbours are likely to lie side by side in the file, and become
-    whole dimensions if they can.
+    They grow along the last dimension first, where neighbours are likely to be adjacent in the file, up to the length of
+    the dimension.
 
     >>> preferred("1MiB", (1, 100, 100), (365, 400, 400), 4)
     (1, 400, 400)

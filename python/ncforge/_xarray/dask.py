@@ -13,12 +13,12 @@ from ncforge.errors import UnsupportedCallError
 
 Region = tuple[slice, ...] | None
 _BATCH = 256 << 20
-"""Bytes of blocks that are computed at a time where workers are processes of this machine."""
+"""Bytes of blocks that are computed at a time if workers are processes on this machine."""
 
 
 def aligned(lengths: Sequence[int], chunk: int, start: int) -> tuple[int, ...]:
-    """Block lengths along one dimension, such that every boundary is one of the file's chunks too. ``start`` is where
-    the first block comes to lie in the file. Blocks do not become longer than they were, unless a chunk is.
+    """Block lengths along one dimension, such that every boundary is one of the file's chunks too. ``start`` is the
+    position of the first block in the file. Blocks do not become longer than they were, unless a chunk is longer.
 
     >>> aligned((10, 10, 10), 4, 0)
     (8, 8, 8, 6)
@@ -59,7 +59,7 @@ def align(source: Any, chunks: Sequence[int] | None, region: Region) -> Any:
 
 
 class Writes(ArrayWriter):
-    """Collects what is to be written, and writes it at the end: arrays in memory, then Dask arrays by region."""
+    """Collects arrays, and writes them at the end: arrays in memory, then Dask arrays by region."""
 
     def __init__(self, progress: Callable[[str, int, int], object] | None = None) -> None:
         super().__init__()
@@ -69,7 +69,7 @@ class Writes(ArrayWriter):
         self._total = 0
 
     def add(self, source: Any, target: Any, region: Region = None) -> None:
-        """Notes an array and where it goes."""
+        """Adds an array and its target."""
         self._total += source.nbytes
         if hasattr(source, "dask"):
             self.sources.append(align(source, target.chunks, region))
@@ -78,14 +78,14 @@ class Writes(ArrayWriter):
         else:
             self._plain.append((source, target, region))
 
-    def told(self, bytes_: int) -> None:
-        """Notes that so many bytes are written."""
+    def wrote(self, bytes_: int) -> None:
+        """Reports progress after ``bytes_`` bytes were written."""
         self._done += bytes_
         if self._progress is not None:
             self._progress("write", min(self._done, self._total), self._total)
 
     def sync(self, compute: bool = True, chunkmanager_store_kwargs: Any = None) -> Any:
-        """Writes. Without ``compute``, Dask arrays are left for later."""
+        """Writes. Without ``compute``, Dask arrays are not computed yet."""
         if self._progress is not None:
             self._progress("write", 0, self._total)
         for source, target, region in self._plain:
@@ -96,7 +96,7 @@ class Writes(ArrayWriter):
         if get_dask_scheduler() in ("distributed", "multiprocessing"):
             if not compute:
                 raise UnsupportedCallError(
-                    "compute=False would have other processes write, and one must: leave it out (this process writes "
+                    "with compute=False, other processes would write, but only one may: leave it out (this process writes "
                     "what the workers compute), or use it with dask.config.set(scheduler='threads')"
                 )
             self._from_here()
@@ -104,7 +104,7 @@ class Writes(ArrayWriter):
         return super().sync(compute=compute, chunkmanager_store_kwargs=chunkmanager_store_kwargs)
 
     def _from_here(self) -> None:
-        """Blocks are computed by other processes, and written by this one as they come."""
+        """Blocks are computed by other processes, and written by this one as they arrive."""
         from dask.array.core import slices_from_chunks
 
         blocks, places = [], []
@@ -136,7 +136,7 @@ def _as_they_come(blocks: list[Any], places: list[Any]) -> None:
         for i in where[future.key]:
             target, at, _ = places[i]
             target[at] = values
-        # The worker lets go of it.
+        # The worker releases it.
         future.release()
 
 

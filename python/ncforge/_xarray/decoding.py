@@ -1,9 +1,9 @@
-"""From what a file stores to a dataset, as xarray decodes it.
+"""Decodes the stored variables of a file to a dataset, with the results of xarray.
 
-xarray sends every variable through all of its decoders, and each makes a new one; then it merges all of them as if they came from
-different datasets. For a file of thousands of variables that takes several times as long as reading its header. So packed variables are
-unpacked by the engine, variables on which no decoder would do anything pass them by, and the dataset is made of what
-came out, which is checked as xarray checks it. The others go through xarray's own decoders.
+xarray passes every variable to all of its decoders, each of which makes a new one; then it merges all variables as if they came
+from different datasets. For a file of thousands of variables that takes several times as long as reading its header. Here the
+engine unpacks packed variables, variables that no decoder would change are not decoded, and the dataset is made from the
+results, which are checked as xarray checks them. All other variables are decoded by xarray's own decoders.
 """
 
 from __future__ import annotations
@@ -20,24 +20,24 @@ from ncforge._xarray.unpacking import unpacked
 
 _MASKED = frozenset(("_FillValue", "missing_value", "scale_factor", "add_offset", "_Unsigned"))
 _TIME_UNITS = frozenset(("days", "hours", "minutes", "seconds", "milliseconds", "microseconds", "nanoseconds"))
-"""As xarray knows time differences."""
+"""The type of time differences in xarray."""
 _SPECIAL = frozenset(("_Encoding", "dtype", "coordinates"))
-"""Attributes that decoders look for in numbers that are neither packed nor times."""
+"""Attributes that decoders use for numbers that are neither packed nor times."""
 
-# Inside of xarray: without it, xarray merges.
+# Internal to xarray: without it, xarray merges.
 _construct = getattr(Dataset, "_construct_direct", None)
 
 
 def decoded(store: NcforgeDataStore, drop_variables: str | Iterable[str] | None, decode: Mapping[str, Any]) -> Dataset:
     """One group as a dataset."""
-    # As ``AbstractDataStore.load`` does it: what has no name in xarray has one in files.
+    # As in ``AbstractDataStore.load``: objects without a name in xarray have one in files.
     stored = {None if name == NONE_VAR_NAME else name: one for name, one in store.stored().items()}
     bounds = _bounds(stored)
     _unpack(stored, bounds, decode.get("mask_and_scale"))
     variables = {name: one.variable() for name, one in stored.items()}
     options, plain = _needed(stored, bounds, decode)
     dropped = {drop_variables} if isinstance(drop_variables, str) else set(drop_variables or ())
-    # Decoders look at all variables for what they need to know of some.
+    # Decoders need all variables in order to decode some of them.
     made, attrs, coordinates = conventions.decode_cf_variables(
         variables, store.get_attrs(), drop_variables=dropped | plain, **options
     )
@@ -50,12 +50,12 @@ def decoded(store: NcforgeDataStore, drop_variables: str | Iterable[str] | None,
 
 
 def _dataset(variables: Mapping[Any, Variable], attrs: Mapping[Any, Any], named: set[Any]) -> Dataset:
-    """The dataset of decoded variables; coordinates are those that are ``named``, and those of dimensions. No index is made."""
+    """The dataset of decoded variables; coordinates are those that are ``named``, and those of dimensions. Without indexes."""
     data: dict[Any, Variable] = {}
     coords: dict[Any, Variable] = {}
     for name, one in variables.items():
         (coords if name in named or one.dims == (name,) else data)[name] = one
-    # A variable of two dimensions that is called like one of them: xarray tells what it thinks of it.
+    # A variable of two dimensions with the name of one of them: xarray raises its own error.
     if _construct is None or any(name in one.dims for name, one in data.items()):
         return Dataset(data, coords=Coordinates(coords, indexes={}), attrs=attrs)
     made: Dataset = _construct({**data, **coords}, set(coords), attrs=dict(attrs) if attrs else None)
@@ -65,12 +65,12 @@ def _dataset(variables: Mapping[Any, Variable], attrs: Mapping[Any, Any], named:
 def _needed(
     stored: Mapping[Any, Stored], bounds: set[str], decode: Mapping[str, Any]
 ) -> tuple[dict[str, Any], set[Any]]:
-    """The decoding options of ``xr.open_dataset``, with ``False`` for variables on which a decoder does nothing; and the
-    variables on which none does anything.
+    """The decoding options of ``xr.open_dataset``, with ``False`` for variables that a decoder does not change; and the
+    variables that none changes.
     """
     options = dict(decode)
     if decode.get("use_cftime") is not None:
-        # xarray tells people that it is deprecated where it decodes times.
+        # xarray issues a deprecation warning where it decodes times.
         return options, set()
     idle: dict[str, set[Any]] = {"concat_characters": set(), "mask_and_scale": set(), "decode_times": set()}
     plain = set()
@@ -105,18 +105,19 @@ def _needed(
 
 
 def _bounds(stored: Mapping[Any, Stored]) -> set[str]:
-    """Variables that are bounds of others. Those of times take their units from the times."""
+    """Variables that are bounds of others. Bounds of times have the units of the times."""
     return {one.attrs["bounds"] for one in stored.values() if isinstance(one.attrs.get("bounds"), str)}
 
 
 def is_no_time(units: Any) -> bool:
-    """Whether units are neither of a time since an epoch nor of a length of time."""
+    """Whether units are neither those of a time since an epoch nor those of a duration."""
     text = str(units)
     return "since" not in text and text not in _TIME_UNITS
 
 
 def _unpack(stored: dict[Any, Stored], bounds: set[str], asked: Any) -> None:
-    """Has packed variables unpacked as they are read, where that is asked for and gives what xarray's decoders give."""
+    """Replaces packed variables by ones that are unpacked when they are read, where that is requested and gives the results of
+    xarray's decoders."""
     for name, one in stored.items():
         wanted = asked.get(name, True) if isinstance(asked, Mapping) else asked
         if wanted and one.array.dtype.kind in "iuf" and not _MASKED.isdisjoint(one.attrs):

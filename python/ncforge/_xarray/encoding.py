@@ -34,8 +34,8 @@ _OF_READING = {"source", "original_shape", "preferred_chunks"}
 
 
 def arguments(variable: Variable, checked: bool, unlimited: Iterable[Any]) -> dict[str, Any]:
-    """Arguments of ``createVariable``. Keys that nobody knows are an error where the user wrote the encoding
-    (``checked``), and passed over where it came from another file, as are chunk sizes that do not fit any more.
+    """Arguments of ``createVariable``. Unknown keys are an error if the user gave the encoding (``checked``). They are
+    ignored if it came from another file, as are chunk sizes that do not fit any more.
     """
     found = dict(variable.encoding)
     for key in _OF_READING - {"original_shape"}:
@@ -62,14 +62,14 @@ def arguments(variable: Variable, checked: bool, unlimited: Iterable[Any]) -> di
 
 
 def _compression(found: dict[str, Any]) -> dict[str, Any]:
-    """The compression that the flags of netCDF4-python tell."""
+    """The compression that the flags of netCDF4-python describe."""
     on = [key for key in _FLAGS if found.get(key)]
     if not on:
         return {}
     how = found[on[-1]]
     if on[-1] == "blosc":
-        told = how if isinstance(how, dict) else {}
-        return {"compression": told.get("compressor", "blosc_lz"), "blosc_shuffle": told.get("shuffle", 1)}
+        details = how if isinstance(how, dict) else {}
+        return {"compression": details.get("compressor", "blosc_lz"), "blosc_shuffle": details.get("shuffle", 1)}
     if on[-1] == "szip" and isinstance(how, dict):
         return {
             "compression": "szip",
@@ -91,9 +91,9 @@ def datatype(group: Group, name: str, variable: Variable, checked: bool, strings
         raise ValueError(f"unsupported dtype for netCDF variable {name!r}: {dtype}")
     if dtype.kind == "c" and not group._contents.auto_complex:
         raise ValueError(f"variable {name!r} has complex numbers, which are not written with auto_complex=False")
-    told = dtype.metadata or {}
-    if "enum" in told and "enum_name" in told:
-        return _enum(group, name, dtype, told["enum_name"], told["enum"])
+    metadata = dtype.metadata or {}
+    if "enum" in metadata and "enum_name" in metadata:
+        return _enum(group, name, dtype, metadata["enum_name"], metadata["enum"])
     return dtype
 
 

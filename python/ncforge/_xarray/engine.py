@@ -16,7 +16,7 @@ from ncforge._xarray.store import NcforgeDataStore, OpenFile
 
 
 def _store(source: Any, group: str | None, preferred_chunks: Preferred, auto_complex: bool | None) -> NcforgeDataStore:
-    # A wrong size is told at once, and not by the first chunked variable that some file has.
+    # A wrong size is reported at once, and not at the first chunked variable of a file.
     preferred(preferred_chunks, (), (), 1)
     if isinstance(source, NcforgeDataStore):
         return source if group is None else source.get_child_store(group)
@@ -42,8 +42,8 @@ def _decoded(store: NcforgeDataStore, drop_variables: str | Iterable[str] | None
 
 @contextmanager
 def _nothing_collected() -> Iterator[None]:
-    """Python looks for garbage in cycles each time that some hundred objects were made. Opening makes dozens for every
-    variable, and all of them stay: with 2,000 variables, looking took two fifths of the time."""
+    """Disables the cyclic garbage collector, which Python runs each time that some hundred objects were made. Opening makes
+    dozens for every variable, and none of them is garbage: with 2,000 variables, the collector took two fifths of the time."""
     was = gc.isenabled()
     gc.disable()
     try:
@@ -61,7 +61,7 @@ def open_groups(
     auto_complex: bool | None,
     **decode: Any,
 ) -> dict[str, Dataset]:
-    """A group and all below it, by their paths from that group."""
+    """A group and all groups below it, by their paths from that group."""
     root = _store(source, None, preferred_chunks, auto_complex)
     path = "/" + (group or "").strip("/")
     found: dict[str, Dataset] = {}

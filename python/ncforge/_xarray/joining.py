@@ -1,4 +1,4 @@
-"""Files of one kind that follow each other, as two datasets: the first, as xarray opens it, and all others as one."""
+"""Consecutive files of one kind as two datasets: the first, as xarray opens it, and all others as one."""
 
 from __future__ import annotations
 
@@ -18,10 +18,10 @@ from ncforge._xarray.many import ManyFiles, ManyStore
 from ncforge._xarray.store import NcforgeDataStore, OpenFile
 
 _LENGTHS = 64
-"""Of how many lengths xarray is asked how it cuts such a file."""
+"""For how many lengths xarray computes the blocks of such a file."""
 
 FEWEST = 3
-"""As many files must follow each other for being opened as one to pay."""
+"""The number of consecutive files from which opening them as one is faster."""
 
 _TELLING = frozenset(
     (
@@ -44,10 +44,10 @@ _TELLING = frozenset(
         "least_significant_digit",
     )
 )
-"""Attributes by which xarray decodes values, or tells what is a coordinate."""
+"""Attributes by which xarray decodes values, or recognises coordinates."""
 
 _FROM_FIRST = ("override", "drop")
-"""Ways of joining attributes that look at no other file's."""
+"""Ways of joining attributes that do not use those of other files."""
 
 
 class Unlike(Exception):
@@ -55,7 +55,7 @@ class Unlike(Exception):
 
 
 def opened(path: Any, chunks: Any, options: dict[str, Any]) -> xr.Dataset:
-    """What xarray opens, with ``options`` of its function."""
+    """The dataset that xarray opens, with ``options`` of its function."""
     return xr.open_dataset(path, engine="ncforge", chunks=chunks, **options)
 
 
@@ -99,7 +99,8 @@ class Joined:
         self.datasets = [first, self._chunked(store, self._chunks(run, first, opening))]
 
     def _chunked(self, store: ManyStore, chunks: dict[Any, Any]) -> xr.Dataset:
-        """The dataset of a store, its variables cut as told. (xarray forgets what it would prefer of some that it decodes.)"""
+        """The dataset of a store, with variables in the given blocks. (xarray loses the preferred blocks of some variables that it
+        decodes.)"""
         from dask.base import tokenize
 
         others = {key: value for key, value in self._options.items() if key != "group"}
@@ -112,9 +113,9 @@ class Joined:
         return found
 
     def _dimension(self, run: list[Seen], dim: str | None, combining: dict[str, Any]) -> str:
-        """The one that they follow each other along; the coordinates of all others are the same."""
+        """The dimension along which the files are joined; the coordinates of all others are the same."""
         varying = {self._by_id[var] for one in run if one.like is not None for var in one.coordinates}
-        # The same numbers in other units are other coordinates.
+        # The same numbers in other units are different coordinates.
         varying |= {
             self._by_id[var]
             for one in run
@@ -135,7 +136,7 @@ class Joined:
         return dim
 
     def _dim_number(self) -> int:
-        """The position of the dimension in the file: one of the group or of one above it."""
+        """The position of the dimension in the file: one of the group or of a group above it."""
         at: int | None = self._group
         while at is not None:
             for i, (name, of, _) in enumerate(self._file.dims):
@@ -145,7 +146,7 @@ class Joined:
         raise Unlike
 
     def _check_attributes(self, run: list[Seen], combining: dict[str, Any]) -> None:
-        """Attributes may differ where only those of the first file count, and xarray does not decode by them."""
+        """Attributes may differ where xarray uses only those of the first file, and does not decode by them."""
         self._apart = False
         from_first = combining.get("combine_attrs") in _FROM_FIRST
         for var, name in {pair for one in run for pair in one.attributes}:
@@ -163,8 +164,8 @@ class Joined:
         return values.view(np.dtype(str(self._vars[self._by_id[var]][1])))
 
     def _ready(self, run: list[Seen]) -> dict[str, list[Variable]]:
-        """The coordinate of the dimension, of each file. Times that are told in other units in each file, or that are not
-        integers, are decoded file by file, as xarray does it.
+        """The coordinate of the dimension in each file. Times that have different units in each file, or that are not
+        integers, are decoded file by file, as in xarray.
         """
         if self._axis is None:
             return {}
@@ -183,11 +184,11 @@ class Joined:
         for one, values in zip(run, raw, strict=True):
             attrs = dict(template.attrs)
             if self._apart:
-                told = one.handle.file().attrs(self._group, self._axis)[0]
+                own = one.handle.file().attrs(self._group, self._axis)[0]
                 for name in ("units", "calendar"):
                     attrs.pop(name, None)
-                    if name in told:
-                        attrs[name] = told[name]
+                    if name in own:
+                        attrs[name] = own[name]
             made = Variable(template.dims, values, attrs, template.encoding, fastpath=True)
             found.append(conventions.decode_cf_variable(self.dim, made, **decode).load())
         if len({v.dtype for v in found}) != 1 or found[0].dtype.kind == "O":
@@ -200,7 +201,7 @@ class Joined:
         return {self.dim: found}
 
     def _decoding(self, name: str) -> dict[str, Any]:
-        """Options of ``decode_cf_variable``, as ``open_dataset`` was given them."""
+        """Options of ``decode_cf_variable``, from those of ``open_dataset``."""
         if self._options.get("decode_cf") is False:
             return dict.fromkeys(("mask_and_scale", "decode_times", "decode_timedelta", "concat_characters"), False)
         found = {}
@@ -231,7 +232,7 @@ class Joined:
         return order[::-1] if backward else order
 
     def _check_values(self, run: list[Seen], combining: dict[str, Any]) -> None:
-        """What does not lie along the dimension must be the same in all files, unless nobody asks for any but the first's."""
+        """Variables without the dimension must be the same in all files, unless only those of the first file are used."""
         others = [i for i, _, dims in self._vars.values() if self._number not in dims]
         if not others or (
             combining.get("compat") == "override"
@@ -261,7 +262,7 @@ class Joined:
         )
 
     def _chunks(self, run: list[Seen], first: xr.Dataset, opening: Any) -> dict[Any, Any]:
-        """How Dask cuts the others: each file as xarray cuts it, which it is asked once for every length."""
+        """The Dask blocks of the other files: those of xarray for each file, computed once for every length."""
         cut: dict[tuple[int, int], xr.Dataset] = {(run[0].lens[self._number], run[0].chunks): first}
         for one in run[1:]:
             key = (one.lens[self._number], one.chunks)

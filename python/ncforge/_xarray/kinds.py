@@ -1,4 +1,4 @@
-"""Which of many files are alike: each is opened once and compared with the first of its kind, many side by side."""
+"""Which of many files are alike: each is opened once and compared with the first of its kind, many in parallel."""
 
 from __future__ import annotations
 
@@ -15,38 +15,38 @@ from ncforge._handle import FileHandle, adopted
 from ncforge._xarray.store import OpenFile
 
 _BATCH = 128
-"""So many files are opened at a time, or fewer."""
+"""The largest number of files that are opened at a time."""
 
 _KINDS = 8
-"""How many kinds of files are told apart; those of others are opened one by one."""
+"""How many kinds of files are distinguished; files of further kinds are opened one by one."""
 
 
 @dataclass(eq=False)
 class Seen:
-    """One file, as it was looked at."""
+    """One file, as it was compared."""
 
     path: str
     handle: FileHandle
     like: Seen | None
-    """The one that it was compared with; ``None`` if others were compared with it."""
+    """The file that it was compared with; ``None`` if others were compared with it."""
     lens: list[int]
     chunks: int
     attributes: list[tuple[int | None, str]]
     coordinates: dict[int, npt.NDArray[np.uint8]]
-    """Bytes of those that are not the ones of the file that it was compared with."""
+    """Bytes of the attributes that differ from those of the file that it was compared with."""
 
     @property
     def kind(self) -> Seen:
-        """The one that all of this kind were compared with."""
+        """The file that all of this kind were compared with."""
         return self.like or self
 
 
 def batch_size() -> int:
-    """How many files are opened at a time: beside those that are kept open, half as many."""
+    """How many files are opened at a time: half as many as may stay open."""
     return max(2, min(_BATCH, _handle._most // 2))
 
 
-def look(names: Sequence[str], group: Any) -> list[Seen] | None:
+def compare(names: Sequence[str], group: Any) -> list[Seen] | None:
     """All files, compared with the first of their kind."""
     full = [os.path.abspath(os.path.expanduser(name)) for name in names]
     seen: dict[int, Seen] = {}
@@ -62,10 +62,10 @@ def look(names: Sequence[str], group: Any) -> list[Seen] | None:
         except (OSError, ValueError):
             return None
         file = handle.file()
-        told = _core.look_at([full[first]], None, at)[0] if at else found
-        if isinstance(told, BaseException) or told[1] is None:
+        summary = _core.look_at([full[first]], None, at)[0] if at else found
+        if isinstance(summary, BaseException) or summary[1] is None:
             return None
-        seen[first] = reference = _seen(names[first], handle, told[1], None)
+        seen[first] = reference = _seen(names[first], handle, summary[1], None)
         unlike = []
         batch = batch_size()
         for begin in range(1, len(left), batch):
@@ -92,7 +92,7 @@ def _seen(name: str, handle: FileHandle, alike: Any, like: Seen | None) -> Seen:
 
 
 def runs_of(seen: list[Seen], combine: str) -> list[list[Seen]] | None:
-    """Files of the same kind that may be opened as one: neighbours, or, where coordinates tell the order, all. ``None`` if
+    """Files of the same kind that may be opened as one: neighbours, or all if coordinates define the order. ``None`` if
     the order might mix kinds.
     """
     runs: list[list[Seen]] = []

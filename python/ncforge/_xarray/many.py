@@ -1,6 +1,4 @@
-"""Many files that are alike as one group of one file: a store, and lazy arrays that read from the file that has what is asked
-for.
-"""
+"""Many files that are alike as one group of one file: a store, and lazy arrays that read from the files of a selection."""
 
 from __future__ import annotations
 
@@ -24,7 +22,7 @@ __all__ = ["ManyArray", "ManyFiles", "ManyStore"]
 
 
 class ManyFiles:
-    """Files that follow each other along one dimension. All arrays share it, and it travels with them once."""
+    """Files that are joined along one dimension. All arrays share this object, and it is pickled with them once."""
 
     __slots__ = ("ends", "handles", "lens")
 
@@ -64,7 +62,7 @@ class ManyArray(BackendArray):
         """The same variable of one of the files."""
         self._plan = plan
         self._parts = parts
-        """Where files store it differently: the decoded arrays of each."""
+        """The decoded arrays of each file, if files store the variable differently."""
         self.shape = (*of.shape[:axis], files.total, *of.shape[axis + 1 :])
         first = of if parts is None else parts[0]
         self.dtype: np.dtype[Any] = first.dtype if plan is None else plan.dtype
@@ -79,18 +77,18 @@ class ManyArray(BackendArray):
 
     @property
     def of(self) -> NcforgeArray | None:
-        """The variable of one of the files, if all store it like that."""
+        """The variable of one of the files, if all store it in the same way."""
         return self._of if self._parts is None and self._plan is None else None
 
     def unpacked_by(self, plan: Plan) -> ManyArray:
-        """The same, unpacked where chunks are decoded."""
+        """The same, unpacked while chunks are decoded."""
         return ManyArray(self._files, self._axis, self._of, plan)
 
     def __getitem__(self, key: Any) -> Any:
         return indexing.explicit_indexing_adapter(key, self.shape, indexing.IndexingSupport.OUTER, self._outer)
 
     async def async_getitem(self, key: Any) -> Any:
-        """The same without holding up the event loop."""
+        """The same without blocking the event loop."""
         import asyncio
 
         return await asyncio.to_thread(self.__getitem__, key)
@@ -110,7 +108,7 @@ class ManyArray(BackendArray):
         return np.asarray(found.get_duck_array() if hasattr(found, "get_duck_array") else found)
 
     def _outer(self, key: tuple[Any, ...]) -> npt.NDArray[Any]:
-        """Integers, slices and lists, each for its own axis; the files that have them are read in turn."""
+        """Orthogonal indexing with integers, slices and lists; the files of the selection are read one after the other."""
         axis, ends, lens = self._axis, self._files.ends, self._files.lens
         along = key[axis]
 
@@ -121,7 +119,7 @@ class ManyArray(BackendArray):
             position = int(along) + (self.shape[axis] if along < 0 else 0)
             i = bisect_right(ends, position)
             return at(i, position - (ends[i] - lens[i]))
-        # Where the axis stands in the result: integers take theirs away.
+        # The position of the axis in the result: integers remove their axes.
         place = sum(isinstance(k, slice) or np.ndim(k) > 0 for k in key[:axis])
         if isinstance(along, slice):
             positions = range(*along.indices(self.shape[axis]))
@@ -175,7 +173,7 @@ class ManyStore(NcforgeDataStore):
         dim: str,
         ready: dict[str, Variable],
     ) -> None:
-        """``file`` describes all of them; ``ready`` are variables that were made otherwise."""
+        """``file`` describes all of them; ``ready`` are variables that were made elsewhere."""
         super().__init__(file, group)
         self._files = files
         self._dim = dim
@@ -187,7 +185,7 @@ class ManyStore(NcforgeDataStore):
         return ("ncforge-many", normalize_token(self._files.handles), self._path(), self._dim)
 
     def stored(self) -> dict[str, Stored]:
-        """What its variables are made of: they are lazy but for those that were made otherwise."""
+        """The parts of its variables, which are lazy except for those that were made elsewhere."""
         return {name: self._joined(name, one) for name, one in super().stored().items()}
 
     def _joined(self, name: str, one: Stored) -> Stored:
@@ -197,7 +195,7 @@ class ManyStore(NcforgeDataStore):
         if self._dim not in one.dims:
             return one
         array = ManyArray(self._files, one.dims.index(self._dim), one.array)
-        # What a file is cut into says nothing of where the next one begins.
+        # The chunks of a file do not define where the next file begins.
         encoding = {key: value for key, value in one.encoding.items() if key != "preferred_chunks"}
         return Stored(one.dims, array, one.attrs, encoding)
 

@@ -1,10 +1,10 @@
 """``open_mfdataset`` for files that are alike.
 
 ``xr.open_mfdataset`` makes a dataset of every file, and joins them: with hundreds of small files nine tenths of the time are
-its own, whoever reads. Here files are opened and compared side by side; of those that are alike and follow each other, xarray opens
-the first, and all others as one. Then it joins what it opened by its own rules, so that the result is the one of
-``xr.open_mfdataset``: what the others have in common is known to be the same, and not guessed. Where that cannot be known, files
-are left to xarray one by one.
+spent in xarray, with any engine. Here files are opened and compared in parallel; of consecutive files that are alike, xarray
+opens the first, and all others as one. Then it joins these by its own rules, so that the result is that of
+``xr.open_mfdataset``: it is verified, not assumed, that the other files are alike. Where this cannot be verified, xarray opens
+the files one by one.
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ from typing import Any
 import xarray as xr
 
 from ncforge._xarray.joining import FEWEST, Joined, Unlike, opened
-from ncforge._xarray.kinds import Seen, look, runs_of
+from ncforge._xarray.kinds import Seen, compare, runs_of
 
 
 def open_mfdataset(
@@ -30,7 +30,7 @@ def open_mfdataset(
     attrs_file: Any,
     options: dict[str, Any],
 ) -> xr.Dataset | None:
-    """The dataset; ``None`` where only xarray knows how. ``combining`` are options of xarray's ``combine_…`` that were given,
+    """The dataset; ``None`` where xarray must open the files. ``combining`` are the given options of xarray's ``combine_…``,
     ``options`` those of ``open_dataset``.
     """
     names = _paths(paths)
@@ -40,7 +40,7 @@ def open_mfdataset(
     if attrs_file is not None and os.fspath(attrs_file) not in names:
         return None
     group = options.get("group")
-    seen = look(names, group)
+    seen = compare(names, group)
     if seen is None:
         return None
     runs = runs_of(seen, combine)
@@ -65,7 +65,7 @@ def open_mfdataset(
         else:
             found = xr.combine_by_coords(datasets, **combining)
     except ValueError:
-        # xarray says it in its own words, with all files.
+        # xarray raises its own error, with all files.
         return None
     _blocks(found, pieces)
     found.set_close(partial(_close, [d._close for d in datasets]))
@@ -89,7 +89,7 @@ def _close(closers: list[Any]) -> None:
 
 
 def _paths(paths: Any) -> list[str] | None:
-    """Paths on this machine, in order; ``None`` for what else xarray takes."""
+    """Paths on this machine, in order; ``None`` for other sources that xarray accepts."""
     if isinstance(paths, str):
         if "://" in paths or "::" in paths:
             return None
@@ -108,7 +108,7 @@ def _paths(paths: Any) -> list[str] | None:
 
 
 def _one_dimension(combine: str, concat_dim: Any) -> Any:
-    """The dimension to join along, ``None`` if coordinates tell it, ``False`` if there are several or another kind."""
+    """The dimension to join along, ``None`` if coordinates define it, ``False`` if there are several or another kind."""
     if combine == "by_coords":
         return None if concat_dim is None else False
     if isinstance(concat_dim, list | tuple) and len(concat_dim) == 1:
@@ -117,7 +117,7 @@ def _one_dimension(combine: str, concat_dim: Any) -> Any:
 
 
 def _blocks(found: xr.Dataset, pieces: list[tuple[xr.Dataset, Any, tuple[int, ...]]]) -> None:
-    """What xarray has spread along the dimension that files follow each other along is put into blocks of a file each."""
+    """Splits variables that xarray has broadcast along the joined dimension into one block for each file."""
     for first, dim, lens in pieces:
         for name, variable in found.variables.items():
             if dim not in variable.dims or variable.chunks is None or name not in first.variables:

@@ -26,12 +26,12 @@ __all__ = ["NcforgeDataStore", "Stored"]
 
 
 class Stored(NamedTuple):
-    """What a variable of xarray is made of. Making one takes longer than all that is said of it, so it is made
-    once, when everything is known."""
+    """The parts of a variable of xarray. Creating a variable is slow compared with collecting its parts, so it is created
+    once, when all parts are known."""
 
     dims: tuple[Any, ...]
     array: Any
-    """That reads it, or its values."""
+    """The lazy array that reads the variable, or its values."""
     attrs: dict[str, Any]
     encoding: dict[str, Any]
 
@@ -42,12 +42,12 @@ class Stored(NamedTuple):
 
 
 class OpenFile:
-    """What the stores of all groups of one file share."""
+    """State that is shared by the stores of all groups of one file."""
 
     def __init__(self, handle: Handle) -> None:
         self.handle = handle
         core = handle.file()
-        # All that is known of it, so that it need not stay open.
+        # All metadata, so that the file need not stay open.
         self.types = Types.settled(core)
         self.vars = by_group(core)
         self.dims = core.dims()
@@ -59,7 +59,7 @@ class OpenFile:
         return OpenFile, (self.handle,)
 
     def group(self, path: str | None) -> int:
-        """The number of a group. ``OSError`` if there is none, as other engines of xarray say it."""
+        """The number of a group. ``OSError`` if there is none, as in other engines of xarray."""
         if path is None:
             return 0
         if not isinstance(path, str):
@@ -73,7 +73,7 @@ class OpenFile:
         return at
 
     def below(self, group: int, path: str) -> Iterator[str]:
-        """The paths of a group and of all below it, parents first."""
+        """The paths of a group and of all groups below it, parents first."""
         yield path
         for i, (name, parent) in enumerate(self.groups):
             if parent == group:
@@ -108,7 +108,7 @@ class NcforgeDataStore(WritableCFDataStore):
         return self._file
 
     def get_child_store(self, group: str) -> NcforgeDataStore:
-        """The store of a group below."""
+        """The store of a group below this one."""
         path = os.path.join(self._path(), group)
         return NcforgeDataStore(self._file, path, self._preferred, self._complex)
 
@@ -127,7 +127,7 @@ class NcforgeDataStore(WritableCFDataStore):
         return FrozenDict({name: stored.variable() for name, stored in self.stored().items()})
 
     def stored(self) -> dict[str, Stored]:
-        """What its variables are made of."""
+        """The parts of its variables."""
         file = self._file
         core = file.handle.file()
         dims = file.dims
@@ -172,8 +172,8 @@ class NcforgeDataStore(WritableCFDataStore):
         return Stored(dims, array, attrs, encoding)
 
     def _part(self, kind: TypeName, shape: tuple[int, ...], dims: list[tuple[str, int, bool]]) -> str | None:
-        """The type of the parts, of a variable of complex numbers. Compounds are such if nobody says otherwise: xarray has
-        no other use for them. A dimension of two parts may be anything, and somebody has to say so.
+        """The type of the parts of a variable of complex numbers. Compounds of two floats are complex by default, because xarray
+        has no other use for them. A dimension of length 2 may have any meaning, so this form must be enabled explicitly.
         """
         if self._complex is False:
             return None
@@ -182,7 +182,7 @@ class NcforgeDataStore(WritableCFDataStore):
         return kind if self._complex and dims and shape[-1] == 2 and lies_along(kind, dims[-1]) else None
 
     def _encoded(self, kind: TypeName, dtype: np.dtype[Any]) -> Any:
-        """The type as an encoding tells it: ``str`` for strings, with names and values for enums."""
+        """The type for an encoding: ``str`` for strings, with names and values for enums."""
         if kind == "str":
             return str
         if dtype.kind == "c":
@@ -207,7 +207,7 @@ class NcforgeDataStore(WritableCFDataStore):
         return FrozenDict(self._dims_of(self._group))
 
     def get_parent_dimensions(self) -> Any:
-        """Names and lengths of those that the groups above define."""
+        """Names and lengths of the dimensions that the groups above define."""
         found: dict[str, int] = {}
         above = self._file.groups[self._group][1]
         while above is not None:
@@ -216,27 +216,27 @@ class NcforgeDataStore(WritableCFDataStore):
         return FrozenDict(found)
 
     def get_encoding(self) -> dict[str, Any]:
-        """Its unlimited dimensions, and where it comes from."""
+        """Its unlimited dimensions, and its source."""
         dims = self._file.dims
         unlimited = {name for name, of, grows in dims if grows and of == self._group}
         return {"unlimited_dims": unlimited, "source": self._file.handle.path}
 
     def close(self) -> None:
-        """Nothing to do: files are closed when nobody holds a variable of them any more."""
+        """Nothing to do: a file is closed when none of its variables is referenced any more."""
 
     def set_dimension(self, dim: str, length: int, is_unlimited: bool = False) -> None:
-        """Not for reading."""
+        """Not available for reading."""
         raise UnsupportedError("this store is open for reading; `ncforge.to_netcdf` writes")
 
 
 def _complex_fill(fill: Any, dtype: np.dtype[Any]) -> Any:
-    """A fill value of pairs as the number that reads as if nobody wrote it. Along a dimension both parts are filled alike."""
+    """A fill value of pairs as a complex number. Along a dimension, both parts have the same fill value."""
     parts = fill.item() if np.asarray(fill).dtype.names is not None else (float(fill), float(fill))
     return dtype.type(complex(*parts))
 
 
 def _readable(attrs: dict[str, Any]) -> dict[str, Any]:
-    """Attributes whose text can be printed: bytes that are no UTF-8 become question marks, as with netCDF4-python."""
+    """Attributes with printable text: bytes that are not UTF-8 become question marks, as with netCDF4-python."""
     for name, value in attrs.items():
         if isinstance(value, str) and not value.isascii():
             attrs[name] = value.encode("utf-8", "surrogateescape").decode("utf-8", "replace")

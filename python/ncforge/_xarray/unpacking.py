@@ -1,7 +1,7 @@
-"""Packed variables as xarray decodes them, unpacked in the pass that decodes chunks.
+"""Packed variables, unpacked in the pass that decodes chunks, with the results of xarray.
 
 xarray masks and scales whole arrays, one step after the other. Where these steps are the usual ones (one fill value, or none;
-factor and offset that are floats), the same results come out of the engine at once; everything else is left to xarray.
+factor and offset that are floats), the engine computes the same results in one pass; everything else is left to xarray.
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ from ncforge._xarray.array import NcforgeArray
 from ncforge._xarray.many import ManyArray
 from ncforge._xarray.store import Stored
 
-# Inside of xarray: without these, xarray does all of it.
+# Internal to xarray: without these, xarray does all decoding.
 _float_for = getattr(coding, "_choose_float_dtype", None)
 _promoted = getattr(dtypes, "maybe_promote", None)
 
@@ -57,7 +57,7 @@ class UnpackedArray(NcforgeArray):
 
 
 def unpacked(stored: Stored, is_no_time: bool) -> Stored | None:
-    """The variable as xarray's decoders for missing values and scale make it; ``None`` if they are to do it."""
+    """The variable with the results of xarray's decoders for missing values and scale; ``None`` if they must decode it."""
     attrs, array = stored.attrs, stored.array
     if not is_no_time or "_Unsigned" in attrs or "dtype" in attrs:
         return None
@@ -80,7 +80,7 @@ def _plan(kind: np.dtype[Any], attrs: dict[Any, Any]) -> Plan | None:
     found = [(key, attrs[key]) for key in (*_FILLS, *_SCALES) if key in attrs]
     if any(not isinstance(v, np.generic) or v.dtype.kind not in "iuf" for _, v in found):
         return None
-    # Variables of a file are mostly packed alike, or in a few ways.
+    # Most variables of a file are packed in the same way, or in a few ways.
     return _plan_of(kind, tuple((key, v.dtype, v.tobytes()) for key, v in found))
 
 
@@ -102,11 +102,11 @@ def _plan_of(kind: np.dtype[Any], found: tuple[tuple[str, np.dtype[Any], bytes],
     if scales:
         wanted = np.dtype(_float_for(kind, attrs))
         if fills and not values:
-            # A NaN to fill with: xarray takes the type as it is.
+            # The fill value is NaN: xarray does not change the type.
             wanted = kind
     else:
         wanted = np.dtype(_promoted(kind)[0])
-    # Comparing before or after the conversion is the same only if nothing is lost by it.
+    # Comparing before or after the conversion gives the same result only if the conversion is exact.
     if wanted.str[1:] not in ("f4", "f8") or not np.can_cast(kind, wanted, "safe"):
         return None
     width = "single" if wanted.itemsize == 4 else "double"

@@ -21,8 +21,17 @@ from ncforge.errors import InvalidError, UnsupportedCallError
 Progress = Callable[[str, int, int], object]
 
 _CODECS = {"none": None, "deflate": "zlib", "zlib": "zlib", "zstd": "zstd", "bzip2": "bzip2"}
-_KEPT = ("dtype", "units", "calendar", "scale_factor", "add_offset", "_FillValue", "missing_value", "_Unsigned")
-"""What the encoding of a variable in a file tells about its values: what is added must be encoded the same way."""
+_VALUE_ENCODING = (
+    "dtype",
+    "units",
+    "calendar",
+    "scale_factor",
+    "add_offset",
+    "_FillValue",
+    "missing_value",
+    "_Unsigned",
+)
+"""The encoding of a variable's values in a file: appended values must be encoded in the same way."""
 
 
 def to_netcdf(
@@ -49,7 +58,7 @@ def to_netcdf(
 ) -> Any:
     """See ``ncforge.to_netcdf``."""
     if append_dim is not None and region is not None:
-        raise InvalidError("append_dim and region say different things: give one")
+        raise InvalidError("append_dim and region exclude each other: give one")
     chosen = Choosing.of(chunks, for_, expect)
     if chosen is not None:
         chunks = "auto"
@@ -75,7 +84,7 @@ def to_netcdf(
         format=format.upper() if format else None,
         memory=None if memory is None else size_of(memory),
         defaults=_defaults(codec, level),
-        told=writes.told,
+        wrote=writes.wrote,
         choosing=chosen,
         auto_complex=auto_complex,
     )
@@ -90,7 +99,7 @@ def to_netcdf(
             _dataset(data, below, writes, encoding or {}, unlimited_dims, chunks)
         later = writes.sync(compute=compute)
     except BaseException:
-        # Nothing under the file's name is half a file.
+        # There is never a partial file under the final name.
         store.abandon()
         raise
     if not compute and later is not None:
@@ -106,7 +115,7 @@ def to_netcdf(
 
 
 class _Held:
-    """Hides a store from Dask, which would look into it."""
+    """Hides a store from Dask, which would inspect it."""
 
     def __init__(self, store: WritingStore) -> None:
         self.store = store
@@ -141,7 +150,7 @@ def _defaults(codec: str | None, level: int | None) -> dict[str, Any]:
 
 
 def _checked(dataset: Any) -> None:
-    """What xarray itself checks before it writes."""
+    """The checks that xarray makes before it writes."""
     for name in dataset.variables:
         if not isinstance(name, str):
             raise TypeError(f"a variable's name is text, not {name!r}")
@@ -171,7 +180,7 @@ def _unlimited(dataset: Any, given: Any) -> set[Any]:
 
 
 def _with_chunks(dataset: Any, encoding: Mapping[Any, Mapping[str, Any]], chunks: Any) -> tuple[Any, dict[Any, Any]]:
-    """The dataset and its encodings with the chunk sizes that were asked for."""
+    """The dataset and its encodings with the requested chunk sizes."""
     plain = {name: dict(e) for name, e in encoding.items()}
     if chunks is None:
         return dataset, plain
@@ -200,7 +209,7 @@ def _dataset(dataset: Any, store: WritingStore, writes: Writes, encoding: Any, u
     variables, attrs = conventions.encode_dataset_coordinates(dataset)
     unknown = set(plain) - set(variables)
     if unknown:
-        raise KeyError(f"encoding for variables that are not there: {unknown!r}")
+        raise KeyError(f"encoding for variables that do not exist: {unknown!r}")
     for name, of in plain.items():
         variables[name].encoding = of
     store.store(variables, attrs, set(plain), writes, unlimited_dims=grows)
@@ -231,49 +240,51 @@ def _add(
     is_new: bool,
     unlimited: Any,
 ) -> None:
-    """Adds to the end of a dimension, or writes a region, of variables that are there."""
+    """Appends along a dimension, or writes a region, of existing variables."""
     if append_dim is not None and append_dim not in dataset.dims:
         raise ValueError(f"append_dim={append_dim!r} is no dimension of the dataset")
     if is_new or not store.ds.variables:
         grows = _unlimited(dataset, unlimited) | {append_dim}
         return _dataset(dataset, store, writes, encoding or {}, grows, chunks)
     if encoding or chunks is not None:
-        raise InvalidError("what is added is stored as the variables in the file are: no encoding and no chunks")
+        raise InvalidError("appended values are stored like the variables in the file: no encoding and no chunks")
     _checked(dataset)
     with xr.open_dataset(path, engine="ncforge", group=group, decode_coords=False, auto_complex=True) as old:
         places = _places(dataset, old, store, append_dim, region)
         dataset = dataset[[name for name in dataset.variables if name in places]]
         for name, variable in dataset.variables.items():
-            told = old.variables[name].encoding
-            variable.encoding = {k: told[k] for k in _KEPT if k in told}
+            stored = old.variables[name].encoding
+            variable.encoding = {k: stored[k] for k in _VALUE_ENCODING if k in stored}
     variables, _ = conventions.encode_dataset_coordinates(dataset)
     encoded, _ = store.encode({name: v for name, v in variables.items() if name in places}, {})
     for name, variable in encoded.items():
         made = store.ds.variables[name]
         for key in ("units", "calendar"):
             new = variable.attrs.get(key)
-            # Classic formats have text as bytes here.
+            # In classic formats, text is bytes here.
             new = new.decode() if isinstance(new, bytes) else new
             if new is None or key not in made.ncattrs():
                 continue
             there = made.getncattr(key)
             calendar = dataset.variables[name].encoding.get("calendar", "standard")
             if new != there and not (key == "units" and _same_times(new, there, calendar)):
-                raise ValueError(f"{name!r} cannot be told in {there!r}, as the file does; xarray would use {new!r}")
+                raise ValueError(
+                    f"{name!r} cannot be expressed in {there!r}, the units of the file; xarray would use {new!r}"
+                )
         source, place = variable.data, places[name]
         if len(place) < made.ndim:
-            # Text as characters: as wide as the file has it.
+            # Text as characters: with the width in the file.
             width = made.shape[-1]
             if source.shape[-1] > width:
-                raise ValueError(f"{name!r}: text of {source.shape[-1]} bytes, the file has room for {width}")
+                raise ValueError(f"{name!r}: text of {source.shape[-1]} bytes, the file has space for {width}")
             place = (*place, slice(0, source.shape[-1]))
-        writes.add(source, Target(made, writes.told), place)
+        writes.add(source, Target(made, writes.wrote), place)
     return None
 
 
 def _same_times(one: str, other: str, calendar: str) -> bool:
-    """Whether two units of time say the same: xarray leaves out a time of midnight where it is given units, and writes it
-    where it finds them itself."""
+    """Whether two units of time are equal: xarray leaves out a time of midnight where it is given units, and writes it
+    where it chooses them itself."""
 
     def times(units: str) -> Any:
         steps = xr.Variable("step", [0, 1], {"units": units, "calendar": calendar})
@@ -285,7 +296,7 @@ def _same_times(one: str, other: str, calendar: str) -> bool:
 
 
 def _places(dataset: Any, old: Any, store: WritingStore, append_dim: Any, region: Any) -> dict[Any, tuple[slice, ...]]:
-    """Where each variable goes. Those that do not have the dimension are left as they are."""
+    """The target region of each variable. Variables without the dimension are not changed."""
     if region == "auto":
         region = {d: "auto" for d in dataset.dims if d in dataset.coords}
     spans: dict[Any, slice] = {}
@@ -300,7 +311,7 @@ def _places(dataset: Any, old: Any, store: WritingStore, append_dim: Any, region
         if span == "auto":
             at = old.indexes[d].get_indexer(dataset.indexes[d])
             if len(at) and ((np.diff(at) != 1).any() or at[0] < 0):
-                raise ValueError(f"region: {d!r} is no run of what the file has")
+                raise ValueError(f"region: {d!r} is not a contiguous range of the file")
             span = slice(int(at[0]), int(at[0]) + len(at)) if len(at) else slice(0, 0)
         start, stop, step = span.indices(old.sizes.get(d, 0))
         if step != 1 or stop - start != dataset.sizes[d]:
@@ -309,7 +320,7 @@ def _places(dataset: Any, old: Any, store: WritingStore, append_dim: Any, region
     found: dict[Any, tuple[slice, ...]] = {}
     for name, variable in dataset.variables.items():
         if name not in old.variables:
-            raise ValueError(f"{name!r} is not in the file: what is added must be there")
+            raise ValueError(f"{name!r} is not in the file: values can be appended to existing variables only")
         there = old.variables[name]
         if there.dims != variable.dims:
             raise ValueError(f"{name!r} has dimensions {variable.dims}, in the file {there.dims}")

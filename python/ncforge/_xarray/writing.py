@@ -25,17 +25,17 @@ from ncforge.errors import InvalidError, UnsupportedError
 __all__ = ["Target", "WritingStore"]
 
 Defaults = Mapping[str, Any]
-"""Arguments of ``createVariable`` for variables whose encoding says nothing about compression."""
+"""Arguments of ``createVariable`` for variables whose encoding has no compression."""
 
 
 class Target:
-    """A variable that takes arrays by region. Any number of threads may write at once, without a lock of their own."""
+    """A variable that is written by region. Any number of threads may write at once, without further locks."""
 
-    __slots__ = ("_told", "_variable", "chunks", "shape")
+    __slots__ = ("_variable", "_wrote", "chunks", "shape")
 
-    def __init__(self, variable: Any, told: Callable[[int], object] | None = None) -> None:
+    def __init__(self, variable: Any, wrote: Callable[[int], object] | None = None) -> None:
         self._variable = variable
-        self._told = told
+        self._wrote = wrote
         self.shape = variable.shape
         found = variable.chunking()
         self.chunks: list[int] | None = found if isinstance(found, list) else None
@@ -43,8 +43,8 @@ class Target:
     def __setitem__(self, key: Any, value: Any) -> None:
         values = np.asarray(value)
         self._variable._put(key, values)
-        if self._told is not None:
-            self._told(values.nbytes)
+        if self._wrote is not None:
+            self._wrote(values.nbytes)
 
     def __dask_tokenize__(self) -> Any:
         return ("ncforge-target", id(self._variable), self._variable.name)
@@ -53,21 +53,21 @@ class Target:
 class WritingStore(WritableCFDataStore):
     """One group of a file that is being written."""
 
-    __slots__ = ("_choosing", "_closing", "_defaults", "_group", "_told")
+    __slots__ = ("_choosing", "_closing", "_defaults", "_group", "_wrote")
 
     def __init__(
         self,
         group: Group,
         closing: Callable[[memoryview | None], object] | None = None,
         defaults: Defaults | None = None,
-        told: Callable[[int], object] | None = None,
+        wrote: Callable[[int], object] | None = None,
         choosing: Choosing | None = None,
     ) -> None:
         self._choosing = choosing
         self._group = group
         self._closing = closing
         self._defaults = dict(defaults or {})
-        self._told = told
+        self._wrote = wrote
 
     @classmethod
     def open(
@@ -81,13 +81,13 @@ class WritingStore(WritableCFDataStore):
         *,
         memory: int | None = None,
         defaults: Defaults | None = None,
-        told: Callable[[int], object] | None = None,
+        wrote: Callable[[int], object] | None = None,
         choosing: Choosing | None = None,
         auto_complex: bool | None = None,
         invalid_netcdf: bool = False,
     ) -> WritingStore:
-        """Creates or opens a file: at a path, or in memory for a file object. The arguments are those that xarray
-        calls writers with. ``invalid_netcdf`` changes nothing: complex numbers, for which h5netcdf wants it, are valid here.
+        """Creates or opens a file: at a path, or in memory for a file object. xarray calls writers with these arguments.
+        ``invalid_netcdf`` has no effect: complex numbers, for which h5netcdf requires it, are valid here.
         """
         if autoclose:
             raise UnsupportedError(
@@ -102,9 +102,9 @@ class WritingStore(WritableCFDataStore):
             ds = Dataset._of(File.create_in_memory("<memory>", format))
             closing = _into(target)
         else:
-            raise InvalidError("a file object is written anew (mode 'w')")
+            raise InvalidError("a file object can only be overwritten (mode 'w')")
         ds._contents.auto_complex = auto_complex is not False
-        store = cls(ds, closing, defaults, told, choosing)
+        store = cls(ds, closing, defaults, wrote, choosing)
         return store if group is None else store.get_child_store(group)
 
     @property
@@ -118,8 +118,8 @@ class WritingStore(WritableCFDataStore):
         return root(self._group).data_model
 
     def get_child_store(self, group: str) -> WritingStore:
-        """The store of a group below, which is made if it is not there."""
-        return WritingStore(self._group.createGroup(group), self._closing, self._defaults, self._told, self._choosing)
+        """The store of a group below, which is created if it does not exist."""
+        return WritingStore(self._group.createGroup(group), self._closing, self._defaults, self._wrote, self._choosing)
 
     def get_variables(self) -> Any:
         """Its variables as they are now, lazy."""
@@ -136,7 +136,7 @@ class WritingStore(WritableCFDataStore):
         return FrozenDict({name: len(dim) for name, dim in self._group.dimensions.items()})
 
     def get_parent_dimensions(self) -> Any:
-        """Names and lengths of those of the groups above."""
+        """Names and lengths of the dimensions of the groups above."""
         found: dict[str, int] = {}
         above = self._group.parent
         while above is not None:
@@ -154,7 +154,7 @@ class WritingStore(WritableCFDataStore):
         _set(self._group, key, value, self.format)
 
     def encode_variable(self, variable: Variable, name: Hashable | None = None) -> Variable:
-        """Strings and types as the format has them."""
+        """Strings and types as the format stores them."""
         if variable.dtype.byteorder not in "=|":
             native = variable.data.astype(variable.dtype.newbyteorder("="))
             variable = Variable(variable.dims, native, variable.attrs, variable.encoding)
@@ -171,7 +171,7 @@ class WritingStore(WritableCFDataStore):
         return encoded
 
     def set_variables(self, variables: Any, check_encoding_set: Any, writer: Any, unlimited_dims: Any = None) -> None:
-        """Defines variables, and notes their values to be written."""
+        """Defines variables, and schedules their values for writing."""
         if self._choosing is not None:
             self._choosing.note(variables, unlimited_dims or ())
         super().set_variables(variables, check_encoding_set, writer, unlimited_dims)
@@ -179,7 +179,7 @@ class WritingStore(WritableCFDataStore):
     def prepare_variable(
         self, name: str, variable: Variable, check_encoding: bool = False, unlimited_dims: Any = None
     ) -> tuple[Target, Any]:
-        """Defines a variable; gives where its values go, and the values."""
+        """Defines a variable; returns the target of its values, and the values."""
         _check_name(name)
         attrs = dict(variable.attrs)
         fill = attrs.pop("_FillValue", None)
@@ -195,7 +195,7 @@ class WritingStore(WritableCFDataStore):
             elif self._choosing is not None and variable.dims and not {"chunksizes", "contiguous"} & given.keys():
                 part, dims = kind, variable.dims
                 if variable.dtype.kind == "c":
-                    # By the parts: whole numbers are at most twice as large.
+                    # By the parts: whole complex numbers are at most twice as large.
                     part = np.dtype(f"f{variable.dtype.itemsize // 2}")
                     dims = (*dims, *(d.name for d in storage_of(self._group, part.str[1:])[1]))
                 found = self._choosing.chunks(self._group, part, dims, given)
@@ -203,10 +203,10 @@ class WritingStore(WritableCFDataStore):
             made = self._group.createVariable(name, kind, variable.dims, fill_value=fill, **given)  # type: ignore[arg-type]
         for key, value in attrs.items():
             _set(made, key, value, self.format)
-        return Target(made, self._told), variable.data
+        return Target(made, self._wrote), variable.data
 
     def sync(self) -> None:
-        """Brings what was written so far to disk."""
+        """Syncs all values written so far to disk."""
         root(self._group).sync()
 
     def close(self) -> None:
@@ -218,12 +218,12 @@ class WritingStore(WritableCFDataStore):
                 self._closing(data)
 
     def abandon(self) -> None:
-        """Closes the file unfinished: a new one leaves nothing behind."""
+        """Closes the file without completing it: a new file is discarded."""
         root(self._group)._core.abandon()
 
 
 def _into(target: Any) -> Callable[[memoryview | None], object]:
-    """What puts the bytes of a file into a target of xarray, or writes them to a file object."""
+    """A function that copies the bytes of a file into a target of xarray, or writes them to a file object."""
 
     def put(data: memoryview | None) -> None:
         view = memoryview(b"") if data is None else data
@@ -236,7 +236,7 @@ def _into(target: Any) -> Callable[[memoryview | None], object]:
 
 
 class _Value:
-    """A function that gives one value."""
+    """A function that returns one value."""
 
     def __init__(self, value: memoryview) -> None:
         self._value = value

@@ -1,9 +1,9 @@
 //! BloscLZ, Blosc's own Lempel-Ziv format.
 //!
-//! A control byte below 32 stands before that many literals plus one. Any other starts a match: its upper three
+//! A control byte below 32 precedes that many literals plus one. Any other starts a match: its upper three
 //! bits are the length minus two (7: bytes follow that are added, while they are 255), its lower five bits and the
 //! next byte are the distance minus one; if all of these are ones, two more bytes (big-endian) follow and add to
-//! the distance. The first control byte has only its lower five bits in use.
+//! the distance. Only the lower five bits of the first control byte are used.
 
 use super::NAME;
 use crate::damaged;
@@ -13,7 +13,7 @@ use crate::lzf::copy_match;
 /// The distance at which the long form begins.
 const FAR: usize = 8191;
 
-/// Decodes into `dst`; gives the number of bytes, which may be smaller than `dst`.
+/// Decodes into `dst`; returns the number of bytes, which may be smaller than `dst`.
 pub(super) fn decode(src: &[u8], dst: &mut [u8]) -> Result<usize> {
     let cut = || damaged(NAME, "a BloscLZ stream ends in a match or a run of literals");
     let room = dst.len();

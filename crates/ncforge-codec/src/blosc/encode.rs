@@ -7,18 +7,18 @@ use crate::error::{Error, Result};
 use crate::scratch::{grow, with_block};
 use crate::{deflate, kernels, zstd};
 
-/// Bytes per block: as large as the second cache of most machines takes beside the compressor's tables.
+/// Bytes per block: a block and the compressor's tables fit into the second-level cache of most machines.
 const BLOCK: usize = 256 << 10;
 /// The version of the frame format.
 const VERSION: u8 = 2;
-/// Blosc's zstd level for each of its own.
+/// The zstd level for each level of Blosc.
 const ZSTD_LEVELS: [i32; 10] = [1, 1, 3, 5, 7, 9, 11, 13, 15, 22];
 
 pub(super) fn encode(blosc: &Blosc, src: &[u8], out: &mut Vec<u8>) -> Result<usize> {
     let size = u32::try_from(src.len()).ok().filter(|n| *n < i32::MAX as u32).ok_or_else(|| {
         Error::Invalid(format!("{NAME}: a chunk of {} bytes, the format ends at 2 GiB", src.len()))
     })?;
-    // Blosc takes elements of more than 255 bytes for single bytes.
+    // Blosc treats elements of more than 255 bytes as single bytes.
     let element = if blosc.element > 255 { 1 } else { blosc.element.max(1) };
     let block = (BLOCK / (8 * element) * (8 * element)).min(src.len().max(1));
     let shuffle = match blosc.shuffle {

@@ -1,24 +1,24 @@
-//! Bits, least significant first, into a byte slice (RFC 1951 §3.1.1).
+//! Writes bits, least significant first, into a byte slice (RFC 1951 §3.1.1).
 
 use super::work::Work;
 
 /// Writes bit strings into a slice that the caller made long enough.
 ///
-/// Bits gather in one 64-bit word; [`Bits::flush`] moves whole bytes out. Between two flushes at most
-/// [`Bits::ROOM`] bits may be put.
+/// Bits are collected in one 64-bit word; [`Bits::flush`] writes whole bytes. Between two flushes at most
+/// [`Bits::CAPACITY`] bits may be put.
 pub(super) struct Bits<'a> {
     out: &'a mut [u8],
     at: usize,
     word: u64,
     held: u32,
-    /// What was written so far, as the decoder will see it.
+    /// The bytes written so far.
     pub(super) work: Work,
 }
 
 impl<'a> Bits<'a> {
     /// Bits that may be put between two flushes: 64, less the 7 that a flush may leave behind.
-    pub(super) const ROOM: u32 = 57;
-    /// A flush stores a whole word, so so many bytes beyond the last one must exist.
+    pub(super) const CAPACITY: u32 = 57;
+    /// A flush stores a whole word, so the slice must have this many bytes beyond the last one.
     pub(super) const SLACK: usize = 8;
 
     pub(super) fn new(out: &'a mut [u8]) -> Self {
@@ -55,7 +55,7 @@ impl<'a> Bits<'a> {
         self.at += bytes.len();
     }
 
-    /// Ends the stream; gives its length in bytes.
+    /// Ends the stream; returns its length in bytes.
     pub(super) fn finish(mut self) -> usize {
         self.align();
         self.at

@@ -13,7 +13,7 @@ const LITLEN_LIMIT: usize = 14;
 const DISTANCE_LIMIT: usize = 15;
 /// The order in which lengths of the code-length code are sent (RFC 1951 §3.2.7).
 const CODE_ORDER: [usize; 19] = [16, 17, 18, 0, 8, 7, 9, 6, 10, 5, 11, 4, 12, 3, 13, 2, 14, 1, 15];
-/// A stored block holds at most so many bytes.
+/// The largest number of bytes in a stored block.
 const STORED_MAX: usize = 65535;
 
 /// Some literals, then one match. The last of a block may have no match (`length` 0).
@@ -44,7 +44,7 @@ pub(super) fn write_stored(bits: &mut Bits, bytes: &[u8], last: bool) {
     }
 }
 
-/// Writes one block: `bytes` as told by `sequences`, whose symbols `counts` counts.
+/// Writes one block: `bytes` as described by `sequences`, whose symbols `counts` counts.
 pub(super) fn write_block(
     bits: &mut Bits,
     bytes: &[u8],
@@ -91,14 +91,14 @@ pub(super) struct Counts {
 }
 
 impl Counts {
-    /// Of a block without symbols, but for its end.
+    /// The counts of a block without symbols other than its end.
     pub(super) fn none() -> Self {
         let mut counts = Counts { litlen: [0; LITLEN], distance: [0; DISTANCES], extra_bits: 0 };
         counts.litlen[END] = 1;
         counts
     }
 
-    /// Of `bytes` as told by `sequences`.
+    /// The counts of `bytes` as described by `sequences`.
     pub(super) fn of(bytes: &[u8], sequences: &[Sequence]) -> Self {
         // Four tables: equal neighbours would otherwise wait for each other's counter.
         let mut tables = [[0u32; 256]; 4];
@@ -131,7 +131,7 @@ impl Counts {
         counts
     }
 
-    /// Adds what decoding a block of these symbols and `len` bytes takes.
+    /// Adds the work of decoding a block of these symbols and `len` bytes.
     fn add_to(&self, work: &mut Work, len: usize) {
         let literals: u64 = self.litlen[..256].iter().map(|&c| u64::from(c)).sum();
         work.literals += literals;
@@ -139,14 +139,14 @@ impl Counts {
         work.matched += len as u64 - literals;
     }
 
-    /// Of two neighbouring blocks as one.
+    /// The counts of two neighbouring blocks as one.
     pub(super) fn with(&self, next: &Counts) -> Counts {
         let mut sum = self.clone();
         sum.add(next);
         sum
     }
 
-    /// Joins the counts of a neighbouring block.
+    /// Adds the counts of a neighbouring block.
     pub(super) fn add(&mut self, next: &Counts) {
         for (a, b) in self.litlen.iter_mut().zip(&next.litlen) {
             *a += b;
@@ -158,26 +158,26 @@ impl Counts {
         self.extra_bits += next.extra_bits;
     }
 
-    /// About so many bits the symbols take after the best code for them, not counting its description.
+    /// An estimate of the bits that the symbols take with the best code for them, without its description.
     pub(super) fn bits(&self) -> f32 {
         entropy(&self.litlen) + entropy(&self.distance) + self.extra_bits as f32
     }
 
-    /// About so many bits less than expected the symbols of a small sample take, as the code is fitted to
+    /// An estimate of the bits by which the symbols of a small sample are too small, because the code is fitted to
     /// their chance frequencies (Miller's correction).
     pub(super) fn bias(&self) -> f32 {
         let used = |counts: &[u32]| counts.iter().map(|&c| u32::from(c > 0)).sum::<u32>() as f32;
         0.72 * (used(&self.litlen) + used(&self.distance))
     }
 
-    /// About so many bits the description of the block's codes takes.
+    /// An estimate of the bits of the description of the block's codes.
     pub(super) fn header_bits(&self) -> f32 {
         let used = |counts: &[u32]| counts.iter().map(|&c| u32::from(c > 0)).sum::<u32>() as f32;
         50.0 + 4.0 * used(&self.litlen) + 3.0 * used(&self.distance)
     }
 }
 
-/// Bits of an ideal code for symbols so frequent, all together.
+/// Bits of an ideal code for symbols with these frequencies, in total.
 pub(super) fn entropy(counts: &[u32]) -> f32 {
     let (mut total, mut own) = ([0u32; 8], [0f32; 8]);
     let (eights, rest) = counts.as_chunks::<8>();
@@ -321,7 +321,7 @@ fn write_symbols(
     litlen: &Code<LITLEN>,
     distance: &Code<DISTANCES>,
 ) {
-    // One table look-up a literal, one a length: code and number of bits side by side.
+    // One table lookup for each literal or length: code and number of bits are stored together.
     let mut literal = [(0u16, 0u8); 256];
     for (entry, (&b, &l)) in literal.iter_mut().zip(litlen.bits.iter().zip(&litlen.lens)) {
         *entry = (b, l);
@@ -362,5 +362,5 @@ fn write_symbols(
 }
 
 // Four literals, or one match, fit between two flushes.
-const _: () = assert!(4 * LITLEN_LIMIT as u32 <= Bits::ROOM);
-const _: () = assert!((LITLEN_LIMIT + 5 + DISTANCE_LIMIT + 13) as u32 <= Bits::ROOM);
+const _: () = assert!(4 * LITLEN_LIMIT as u32 <= Bits::CAPACITY);
+const _: () = assert!((LITLEN_LIMIT + 5 + DISTANCE_LIMIT + 13) as u32 <= Bits::CAPACITY);

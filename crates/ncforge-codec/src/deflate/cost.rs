@@ -1,9 +1,9 @@
-//! What treatments of planes cost in time, for whoever writes and for all who read.
+//! The time that treatments of planes cost, for encoding and for decoding.
 //!
-//! Measured on planes of temperature, precipitation and packed numbers, with libdeflate as decoder. A decoder takes
-//! each literal and each match by itself, whatever it stands for in bytes: literals where another was expected, and
-//! matches of another length than the last, are what a processor mispredicts. So few, long matches decode fastest,
-//! stored bytes as fast as memory, and a code of literals alone slowest of all.
+//! Measured on planes of temperature, precipitation and packed numbers, with libdeflate as decoder. A decoder needs about
+//! the same time for each literal and each match, however many bytes it produces: the processor mispredicts unexpected
+//! literals, and matches of another length than the last. Few, long matches decode fastest,
+//! stored bytes as fast as memory, and a code of literals alone is slowest.
 
 use super::matcher::Effort;
 
@@ -15,12 +15,12 @@ pub(super) struct Cost {
 }
 
 impl Cost {
-    /// Of stored bytes.
+    /// The cost of stored bytes.
     pub(super) const STORED: Cost = Cost { encode: 0.2, decode: 0.06 };
 
-    /// Of so many matches and literals a byte, found with an effort.
+    /// The cost for these numbers of matches and literals per byte, found with an effort.
     pub(super) fn of(effort: Effort, matches: f64, literals: f64) -> Cost {
-        // Nanoseconds for a match, and for a literal amid matches and amid literals.
+        // Nanoseconds for a match, and for a literal between matches and between literals.
         let (each, amid, alone) = match effort {
             Effort::Runs => (33.0, 1.8, 1.6),
             Effort::Pairs { lazy: false } => (38.0, 19.0, 3.0),
@@ -32,7 +32,7 @@ impl Cost {
                 ((30.0 + 8.0 * tries) * if lazy { 1.2 } else { 1.0 }, 16.0, 15.0)
             }
         };
-        // Seven or eight literals between two matches still cost as if they stood amid matches.
+        // Up to seven or eight literals between two matches still cost as much as single ones.
         let near = literals.min(8.0 * matches);
         Cost {
             encode: 0.2 + each * matches + amid * near + alone * (literals - near),
@@ -40,8 +40,8 @@ impl Cost {
         }
     }
 
-    /// Both together. What is written is read more often than once, and the more so, the more time is spent on
-    /// writing it.
+    /// The weighted sum. Data are read more often than they are written; the higher the level, the larger the weight of
+    /// decoding.
     pub(super) fn total(self, level: u32) -> f64 {
         self.encode + f64::from(4 + level) * self.decode
     }

@@ -1,20 +1,20 @@
-//! What zlib's levels mean here.
+//! The search efforts for zlib's levels.
 
 use super::matcher::Effort;
 
-/// How deep a search goes: so many places are tried, and a match of the second length is taken at once.
+/// The depth of a search: the number of positions that are tried, and the match length that is taken at once.
 type Depth = (u32, usize);
 
-/// What a level stands for.
+/// The efforts of a level.
 struct Level {
-    /// The most that is spent on a plane, in chains of four bytes.
+    /// The largest effort for a plane, in chains of four bytes.
     own: Depth,
-    /// zlib's search, in chains of three bytes, as deep as it takes to get as small.
+    /// zlib's search, in chains of three bytes, with the depth that gives the same size.
     zlib: Depth,
-    /// For planes that are nearly all repeats: most of the time is spent elsewhere, and a search that gives up early
-    /// would miss the long ones.
+    /// For planes that are nearly all repeats: they take little of the time, and a search that stops early
+    /// would miss the long repeats.
     patient: Depth,
-    /// So much larger than with the level's own effort a chunk may become.
+    /// How much larger than with the level's own effort a chunk may become.
     tolerance: f64,
 }
 
@@ -30,7 +30,7 @@ const LEVELS: [Level; 9] = [
     Level { own: (4096, 258), zlib: (4096, 258), patient: (1024, 258), tolerance: 0.002 },
 ];
 
-/// Levels from here on try the next place before a match is taken, as zlib's do.
+/// Levels from here on try the next position before a match is taken, as zlib's do.
 const LAZY: u32 = 4;
 
 fn of(level: u32) -> &'static Level {
@@ -41,7 +41,7 @@ fn chains(level: u32, least: usize, (depth, nice): Depth) -> Effort {
     Effort::Chains { least, depth, nice, lazy: level >= LAZY }
 }
 
-/// The most that a level spends on a plane.
+/// The largest effort of a level for a plane.
 pub(super) fn thorough(level: u32) -> Effort {
     chains(level, 4, of(level).own)
 }
@@ -51,12 +51,12 @@ pub(super) fn like_zlib(level: u32) -> Effort {
     chains(level, 3, of(level).zlib)
 }
 
-/// What a level spends on planes that are nearly all repeats.
+/// The effort of a level for planes that are nearly all repeats.
 pub(super) fn patient(level: u32) -> Effort {
     chains(level, 3, of(level).patient)
 }
 
-/// So much larger than with the level's own effort a chunk may become.
+/// How much larger than with the level's own effort a chunk may become.
 pub(super) fn tolerance(level: u32) -> f64 {
     of(level).tolerance
 }

@@ -41,7 +41,7 @@ fn lengths<const N: usize>(freqs: &[u32; N], limit: usize) -> [u8; N] {
     let order = &mut order[..used];
     order.sort_unstable();
 
-    // Two queues: leaves by rising weight, and inner nodes, which arise by rising weight.
+    // Two queues: leaves by rising weight, and inner nodes, which are created by rising weight.
     let nodes = 2 * used - 1;
     let mut weight = vec![0u64; nodes];
     let mut parent = vec![0u32; nodes];
@@ -66,8 +66,8 @@ fn lengths<const N: usize>(freqs: &[u32; N], limit: usize) -> [u8; N] {
             count[(depth[i] as usize).min(limit)] += 1;
         }
     }
-    // Cutting long codes overfills the code space (units of 2^-limit). Hanging one code of full length beside a
-    // shorter one, which goes down a level with it, gives exactly one unit back: the code stays complete.
+    // Cutting long codes overfills the code space (units of 2^-limit). Making one code of full length the sibling of a
+    // shorter one, which moves down one level, frees exactly one unit: the code stays complete.
     let mut space: usize = (1..=limit).map(|l| count[l] << (limit - l)).sum();
     while space > 1 << limit {
         let l =

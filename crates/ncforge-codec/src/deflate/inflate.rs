@@ -1,9 +1,9 @@
-//! Inflating with libdeflate, which does most of it in a loop that reads and writes whole words.
+//! Inflating with libdeflate, which decodes most of a stream in a loop that reads and writes whole words.
 //!
-//! That loop ends some bytes before its input does, and what the last bytes stand for comes out of another loop, byte by
-//! byte. A few bytes stand for thousands where the last plane of a chunk is nearly constant, and a chunk of 16 KiB then took
-//! three times as long (a constant one twenty times). So the input given to libdeflate is longer than the stream,
-//! where that is possible: the quick loop ends less than [`PADDING`] bytes before its input does.
+//! That loop ends some bytes before its input does, and another loop decodes the last bytes one by one. A few bytes encode
+//! thousands if the last plane of a chunk is nearly constant, and a chunk of 16 KiB then took
+//! three times as long (a constant one twenty times). The input given to libdeflate is therefore longer than the stream,
+//! where that is possible: the fast loop ends less than [`PADDING`] bytes before its input does.
 
 use std::cell::RefCell;
 use std::ffi::c_void;
@@ -14,13 +14,13 @@ use libdeflater::DecompressionError;
 
 use super::super::padded::{PADDING, PaddedInput};
 
-/// Streams up to this length are copied to where there is room behind them, if there is none.
+/// Streams up to this length are copied into a padded buffer if they have no padding.
 const COPIED: usize = 64 << 10;
 
 /// libdeflate's tables.
 struct Inflater {
     tables: NonNull<sys::libdeflate_decompressor>,
-    /// A stream with room behind it.
+    /// A buffer for a stream with padding.
     room: Vec<u8>,
 }
 
@@ -38,7 +38,7 @@ impl Inflater {
         Inflater { tables, room: Vec::new() }
     }
 
-    /// Inflates the stream that `src` begins with; gives its length and that of what came out.
+    /// Inflates the stream at the beginning of `src`; returns its length and the number of decoded bytes.
     fn inflate(&mut self, src: &[u8], dst: &mut [u8]) -> Result<(usize, usize), DecompressionError> {
         let (mut used, mut made) = (0, 0);
         // SAFETY: the tables are ours alone; libdeflate reads within `src` and writes within `dst`, whose lengths it gets, and
@@ -63,11 +63,11 @@ impl Inflater {
         }
     }
 
-    /// Inflates with room behind the stream; none where there is none, or where this is not a whole stream.
-    fn inflate_with_room(&mut self, src: PaddedInput<'_>, dst: &mut [u8]) -> Option<usize> {
-        let (used, made) = match src.with_room() {
+    /// Inflates with padding after the stream; `None` if there is no padding, or if the stream is not complete.
+    fn inflate_with_padding(&mut self, src: PaddedInput<'_>, dst: &mut [u8]) -> Option<usize> {
+        let (used, made) = match src.with_padding() {
             Some(more) => self.inflate(more, dst).ok()?,
-            // What is hardly smaller than it was is stored, most of it, and does not end in a few bytes for thousands.
+            // A stream that is hardly smaller than its data consists mostly of stored bytes, and does not end with a long run.
             None if src.len() <= COPIED && src.len() < dst.len() / 16 * 15 => {
                 let mut room = std::mem::take(&mut self.room);
                 room.clear();
@@ -85,19 +85,19 @@ impl Inflater {
 
 impl Drop for Inflater {
     fn drop(&mut self) {
-        // SAFETY: it was allocated in `new`, and nobody has it after this.
+        // SAFETY: it was allocated in `new`, and is not used after this.
         unsafe { sys::libdeflate_free_decompressor(self.tables.as_ptr()) };
     }
 }
 
-/// Inflates the zlib stream that `src` begins with into `dst`; gives the number of bytes.
+/// Inflates the zlib stream at the beginning of `src` into `dst`; returns the number of bytes.
 pub(super) fn inflate(src: PaddedInput<'_>, dst: &mut [u8]) -> Result<usize, DecompressionError> {
     INFLATER.with(|cell| {
         let inflater = &mut *cell.borrow_mut();
-        if let Some(made) = inflater.inflate_with_room(src, dst) {
+        if let Some(made) = inflater.inflate_with_padding(src, dst) {
             return Ok(made);
         }
-        // As it stands, so that what is wrong does not depend on what is behind it.
+        // Without padding, so that an error does not depend on the bytes after the stream.
         inflater.inflate(&src, dst).map(|(_, made)| made)
     })
 }
@@ -117,7 +117,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_behind_a_stream_does_not_count() {
+    fn bytes_after_a_stream_are_ignored() {
         let (raw, packed) = stream();
         for behind in [0, 1, 31, 32, 33, 500] {
             for fill in [0u8, 0xFF, packed[0]] {
@@ -129,7 +129,7 @@ mod tests {
         }
     }
 
-    /// Whatever stands behind it: even what was cut off.
+    /// Whatever bytes follow it, even the ones that were cut off.
     #[test]
     fn a_stream_that_was_cut_short_is_damaged() {
         let (raw, packed) = stream();
@@ -138,12 +138,12 @@ mod tests {
         for cut in 1..packed.len() {
             let to = packed.len() - cut;
             assert!(inflate(PaddedInput::within(&whole, 0..to), &mut out).is_err(), "{to}");
-            assert!(inflate(PaddedInput::alone(&packed[..to]), &mut out).is_err(), "{to}");
+            assert!(inflate(PaddedInput::unpadded(&packed[..to]), &mut out).is_err(), "{to}");
         }
     }
 
     #[test]
-    fn too_much_and_too_little_are_told() {
+    fn streams_that_are_too_long_or_too_short_are_reported() {
         let (raw, packed) = stream();
         let whole: Vec<u8> = [&packed[..], &[0; 64]].concat();
         let src = PaddedInput::within(&whole, 0..packed.len());

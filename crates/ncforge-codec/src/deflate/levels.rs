@@ -1,4 +1,4 @@
-//! Sizes against zlib's at the same level, and streams that no default makes.
+//! Sizes compared with zlib's at the same level, and streams that no default produces.
 
 use super::{decode, encode};
 
@@ -55,7 +55,7 @@ fn no_level_is_larger_than_zlibs() {
     }
 }
 
-/// Streams that nobody's default makes: a window of 512 bytes, no compression at all, bytes after the end.
+/// Streams that no default produces: a window of 512 bytes, no compression at all, bytes after the end.
 #[test]
 fn unusual_streams_are_read() {
     let want = b"netcdf netcdf netcdf";

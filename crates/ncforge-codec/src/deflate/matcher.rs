@@ -1,79 +1,79 @@
-//! Finds repeats: runs, a table of the last two places of four bytes or of the last place of three, or chains of
-//! earlier places.
+//! Finds repeats: runs, a table of the last two positions of four bytes or of the last position of three, or chains of
+//! earlier positions.
 //!
-//! Tables hold place + base, and the base of a new buffer lies a window beyond all that was entered before: what
-//! a table still knows of earlier buffers is out of reach, and nothing need be cleared between chunks.
+//! Tables hold position + base, and the base of a new buffer is a window beyond all positions entered before: entries of
+//! earlier buffers are out of reach, and nothing has to be cleared between chunks.
 
 use super::block::Sequence;
 use super::symbols::{MAX_MATCH, WINDOW};
 
-/// How much work a matcher does.
+/// The search effort of a matcher.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Effort {
     /// Only repeats of the byte before: runs.
     Runs,
-    /// The last two places of the same four bytes are tried.
+    /// The last two positions of the same four bytes are tried.
     Pairs {
-        /// Whether the next place is tried before a match is taken.
+        /// Whether the next position is tried before a match is taken.
         lazy: bool,
     },
-    /// The last four places of the same four bytes are tried.
+    /// The last four positions of the same four bytes are tried.
     Fours,
-    /// The last place of the same three bytes is tried.
+    /// The last position of the same three bytes is tried.
     Short,
-    /// Chains of earlier places.
+    /// Chains of earlier positions.
     Chains {
         /// Shortest match: 3 or 4 bytes.
         least: usize,
-        /// Places tried at most.
+        /// Positions tried at most.
         depth: u32,
         /// A match of this length is taken at once.
         nice: usize,
-        /// Whether the next place is tried before a match is taken.
+        /// Whether the next position is tried before a match is taken.
         lazy: bool,
     },
 }
 
-/// Buckets of two places: as many places as the window has.
+/// Buckets of two positions: as many positions as the window has.
 const PAIR_BITS: u32 = 14;
-/// Three-byte matches are worth having only where nearly all places are known.
+/// Three-byte matches pay off only if nearly all positions are in the table.
 const SHORT_BITS: u32 = 16;
 const HEAD_BITS: u32 = 15;
-/// Where the next place is tried too, a match of three bytes is not taken from further away: it would hardly pay.
+/// Where the next position is tried, too, a match of three bytes is not taken from further away: it would hardly pay off.
 const NEAR: usize = 4096;
-/// Of tables at least so many places are used, as a power of two.
+/// The binary logarithm of the smallest number of table entries that are used.
 const FEWEST_BITS: u32 = 10;
-/// Without a match for 2^SKIP bytes, the step between tries grows by one, up to so many.
+/// Without a match for 2^SKIP bytes, the step between tries grows by one, up to `SKIP_MOST`.
 const SKIP: u32 = 8;
 const SKIP_MOST: usize = 3;
-/// A match of this length needs no comparing with another.
+/// A match of this length is not compared with another.
 const ENOUGH: usize = 32;
-/// Inside longer matches, and inside runs, only the first and last places are entered: for a run, all others
-/// would tell the same.
+/// Inside longer matches, and inside runs, only the first and last positions are entered: for a run, all others are
+/// equivalent.
 const ENTER_ALL: usize = 64;
-/// Long runs are told as repeats from so far back: three bits more for each 258 bytes. libdeflate's quick loop ends some
-/// bytes before its input does (see [`super::inflate`], which gives it room), and then goes byte by byte; these bits
-/// let it come further, for all who decode without room.
+/// Long runs are coded as repeats from this distance: three more bits for each 258 bytes. libdeflate's fast loop ends some
+/// bytes before its input does (see [`super::inflate`], which adds padding), and the rest is decoded byte by byte; these
+/// bits let the loop get further for readers without padding.
 const STRETCH: usize = 32;
 
-/// The state of a search through one buffer. Places are 32-bit: buffers are chunks, below 4 GiB.
+/// The state of a search through one buffer. Positions have 32 bits: buffers are chunks, below 4 GiB.
 pub(super) struct Matcher {
     pairs: Box<Buckets<1>>,
     fours: Box<Buckets<2>>,
     short: Box<[u32; 1 << SHORT_BITS]>,
-    /// Last place of each hash.
+    /// Last position of each hash.
     head: Box<[u32; 1 << HEAD_BITS]>,
-    /// The place of the same hash before, for each place of the window.
+    /// The preceding position with the same hash, for each position of the window.
     chain: Box<[u32; WINDOW]>,
-    /// What is added to places of this buffer.
+    /// The offset that is added to positions of this buffer.
     base: u32,
-    /// Where the next buffer's places begin, at least.
+    /// The smallest base of the next buffer.
     next: u64,
-    /// Of tables so many places are used, as a power of two: two to four times as many as the buffer has bytes. Small
-    /// tables stay in the processor's first cache.
+    /// The binary logarithm of the number of table entries in use: two to four times as many as the buffer has bytes. Small
+    /// tables stay in the first-level cache.
     used: u32,
-    /// Whether long runs, once they are [`STRETCH`] bytes old, are told as repeats from there: a few bits more for
-    /// each 258 bytes, but quicker to decode at the end of a stream.
+    /// Whether long runs, from [`STRETCH`] bytes on, are coded as repeats from that distance: a few more bits for
+    /// each 258 bytes, but faster to decode at the end of a stream.
     stretch: bool,
 }
 
@@ -93,7 +93,7 @@ fn word(bytes: &[u8], at: usize) -> u32 {
     u32::from_le_bytes(bytes[at..at + 4].try_into().expect("four bytes"))
 }
 
-/// The place of a word in a table of at most `1 << BITS` places, of which the buffer at hand uses fewer if it is short.
+/// The entry of a word in a table of at most `1 << BITS` entries, of which a short buffer uses fewer.
 #[inline(always)]
 fn hash<const BITS: u32>(word: u32, used: u32) -> usize {
     (word.wrapping_mul(0x9E37_79B1) >> (32 - used.min(BITS))) as usize
@@ -119,7 +119,7 @@ fn common(bytes: &[u8], a: usize, b: usize, most: usize) -> usize {
     done + left[done..].iter().zip(&right[done..]).take_while(|(l, r)| l == r).count()
 }
 
-/// As [`common`], where eight bytes follow both places; most often the first look answers.
+/// As [`common`], where eight bytes follow both positions; usually the first comparison suffices.
 #[inline(always)]
 fn common8(bytes: &[u8], here: u64, a: usize, b: usize, most: usize) -> usize {
     let diff = word8(bytes, a) ^ here;
@@ -137,8 +137,8 @@ fn push(out: &mut Vec<Sequence>, literals: usize, length: usize, distance: usize
     });
 }
 
-/// Tells long runs that go on as repeats from [`STRETCH`] bytes before, where the same bytes stand. `sequences` tell
-/// the bytes from `from` on. Whether there were any.
+/// Changes long runs to repeats from [`STRETCH`] bytes before, where the bytes are the same. `sequences` describe
+/// the bytes from `from` on. Returns whether there were any.
 pub(super) fn stretch(bytes: &[u8], from: usize, sequences: &mut [Sequence]) -> bool {
     let mut at = from;
     let mut any = false;
@@ -180,12 +180,12 @@ impl Matcher {
         }
     }
 
-    /// Says whether long runs are written for quick decoding rather than few bits.
+    /// Sets whether long runs are written for fast decoding rather than few bits.
     pub(super) fn stretch_runs(&mut self, stretch: bool) {
         self.stretch = stretch;
     }
 
-    /// Begins a buffer of so many bytes: all that was entered is forgotten.
+    /// Begins a buffer of `len` bytes: all entries are discarded.
     pub(super) fn begin(&mut self, len: usize) {
         if self.next + len as u64 + WINDOW as u64 >= u64::from(u32::MAX) {
             self.pairs.fill([0]);
@@ -200,7 +200,7 @@ impl Matcher {
         self.next += len as u64 + WINDOW as u64 + 1;
     }
 
-    /// Enters the places `from..to` without looking for matches.
+    /// Enters the positions `from..to` without a search for matches.
     pub(super) fn prime(&mut self, bytes: &[u8], effort: Effort, from: usize, to: usize) {
         for at in from..to.min(bytes.len().saturating_sub(3)) {
             match effort {
@@ -218,8 +218,8 @@ impl Matcher {
         }
     }
 
-    /// Tells the bytes of a range as sequences, added to `out`; matches may reach back before it. Gives where
-    /// it ended: at `stop`, or behind a match that reached further.
+    /// Describes the bytes of a range as sequences, added to `out`; matches may reach back before it. Returns where
+    /// it ended: at `stop`, or after a match that reached further.
     pub(super) fn find(
         &mut self,
         bytes: &[u8],
@@ -267,7 +267,7 @@ impl Matcher {
         self.short[hash::<SHORT_BITS>(word(bytes, at) << 8, self.used)] = self.base + at as u32;
     }
 
-    /// Gives the place entered before with the same hash, with its base.
+    /// Returns the position entered before with the same hash, with its base.
     #[inline(always)]
     fn enter_chain<const LEAST: usize>(&mut self, bytes: &[u8], at: usize) -> u32 {
         let place = self.base + at as u32;
@@ -278,7 +278,7 @@ impl Matcher {
         earlier
     }
 
-    /// Gives the first place that no sequence covers.
+    /// Returns the first position that no sequence covers.
     fn find_short(&mut self, bytes: &[u8], range: Range, out: &mut Vec<Sequence>) -> usize {
         let Range { from, stop, end } = range;
         let bytes = &bytes[..end];
@@ -305,7 +305,7 @@ impl Matcher {
         start
     }
 
-    /// Gives the first place that no sequence covers.
+    /// Returns the first position that no sequence covers.
     fn find_chains<const LEAST: usize, const LAZY: bool>(
         &mut self,
         bytes: &[u8],
@@ -347,7 +347,7 @@ impl Matcher {
         start
     }
 
-    /// The longest match at a place, longer than `least`, and its distance; enters the place.
+    /// The longest match at a position, longer than `least`, and its distance; enters the position.
     #[inline(always)]
     fn longest<const LEAST: usize>(
         &mut self,
@@ -390,7 +390,7 @@ impl Matcher {
     }
 }
 
-/// Runs of one byte as matches of distance 1; gives the first place that no sequence covers.
+/// Runs of one byte as matches of distance 1; returns the first position that no sequence covers.
 fn runs(bytes: &[u8], range: Range, out: &mut Vec<Sequence>) -> usize {
     let Range { from, stop, end } = range;
     let bytes = &bytes[..end];
@@ -404,7 +404,7 @@ fn runs(bytes: &[u8], range: Range, out: &mut Vec<Sequence>) -> usize {
         // Equal to the word one byte earlier: four bytes that repeat the one before.
         let same = here ^ word(bytes, at - 1);
         if same != 0 {
-            // Where the last differing byte stands, a run may begin after it.
+            // A run may begin after the last differing byte.
             at += 4 - same.leading_zeros() as usize / 8;
             continue;
         }
@@ -416,8 +416,8 @@ fn runs(bytes: &[u8], range: Range, out: &mut Vec<Sequence>) -> usize {
     start
 }
 
-/// The first place from `at` on where four bytes may stand that repeat the one before them; up to there they do not. Looks at
-/// five places at once, and the next look need not wait for this one.
+/// The first position from `at` on whose four bytes may repeat the byte before them; up to there they do not. Checks
+/// five positions at once, and the next check does not depend on this one.
 #[inline(always)]
 fn next_run(bytes: &[u8], mut at: usize) -> usize {
     const ONES: u64 = 0x0101_0101_0101_0101;
@@ -435,8 +435,8 @@ fn next_run(bytes: &[u8], mut at: usize) -> usize {
     at
 }
 
-/// The last places of each hash, newest first: two in each word, the newer one low. Words, because a place that
-/// is read just after it was written must not be put together from two writes.
+/// The last positions of each hash, newest first: two in each word, the newer one low. Words, because a load just after a
+/// store is slow if it combines the bytes of two stores.
 type Buckets<const WORDS: usize> = [[u64; WORDS]; 1 << PAIR_BITS];
 
 #[inline(always)]
@@ -447,14 +447,14 @@ fn shift<const WORDS: usize>(bucket: &mut [u64; WORDS], place: u32) {
     bucket[0] = bucket[0] << 32 | u64::from(place);
 }
 
-/// Enters a place as the newest of its bucket.
+/// Enters a position as the newest of its bucket.
 #[inline(always)]
 fn enter<const WORDS: usize>(table: &mut Buckets<WORDS>, base: u32, used: u32, bytes: &[u8], at: usize) {
     shift(&mut table[hash::<PAIR_BITS>(word(bytes, at), used)], base + at as u32);
 }
 
-/// The longest match among the last places of the same hash, and its distance; enters the place. `here` is the
-/// word at the place.
+/// The longest match among the last positions of the same hash, and its distance; enters the position. `here` is the
+/// word at the position.
 #[inline(always)]
 fn look<const WORDS: usize>(
     table: &mut Buckets<WORDS>,
@@ -491,7 +491,7 @@ fn look<const WORDS: usize>(
     (length, distance)
 }
 
-/// Tries the last places of the same hash; gives the first place that no sequence covers.
+/// Tries the last positions of the same hash; returns the first position that no sequence covers.
 fn find_bucket<const WORDS: usize, const LAZY: bool>(
     table: &mut Buckets<WORDS>,
     base: u32,
@@ -562,7 +562,7 @@ mod tests {
             let first = (from..bytes.len()).find(is_run);
             let at = next_run(&bytes, from);
             prop_assert!(at >= from && first.is_none_or(|first| at <= first));
-            // What it stops at is a run, or too near to the end for eight bytes at once.
+            // It stops at a run, or too near to the end for eight bytes at once.
             prop_assert!(first == Some(at) || at + 8 > bytes.len());
         }
     }

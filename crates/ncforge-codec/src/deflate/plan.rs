@@ -1,7 +1,7 @@
-//! What is done with each plane of a chunk, judged on samples.
+//! Chooses the treatment of each plane of a chunk from samples.
 //!
-//! The level's own effort sets the size that may be reached; the plan is the fastest treatment of all planes
-//! together whose size is at most a little larger. That little is of the *whole* chunk: where one plane is
+//! The level's own effort defines the size that can be reached; the plan is the fastest treatment of all planes
+//! together whose size is at most slightly larger. This tolerance is relative to the *whole* chunk: where one plane is
 //! random, the others may be treated faster than each alone could.
 
 use super::block::{Counts, Sequence};
@@ -12,40 +12,40 @@ use super::symbols::{MAX_MATCH, WINDOW};
 
 /// Samples of a plane.
 const SAMPLES: usize = 4;
-/// So much of the way from a sample to the next they lie before halves and quarters of the plane, where the rows of a chunk
-/// of few layers end, and what is beyond its array stands. The last one is the plane's end.
+/// Samples are shifted by this part of their distance, so that they do not end at halves and quarters of the plane, where
+/// chunks of few layers have rows that end, or elements beyond the extent of the array. The last sample is the plane's end.
 const ASIDE: f64 = 0.05;
 /// Bytes of one sample: this part of the plane, within bounds.
 const PART: usize = 128;
 const SHORTEST: usize = 1 << 10;
 const LONGEST: usize = 4 << 10;
-/// So many bytes before a sample are known, at most, unless the whole window matters.
+/// The largest number of bytes before a sample that are entered into the tables, unless the whole window matters.
 const KNOWN: usize = 8 << 10;
-/// So much of the time that a sample takes is left where more than its neighbourhood is known.
+/// The time for a sample is multiplied by this where more than its neighbourhood is in the tables.
 const UNKNOWN: f64 = 0.95;
-/// A short plane that takes no more bits a byte than this as runs is not looked at further.
+/// A short plane that takes at most this many bits a byte as runs is not searched further.
 const REGULAR: f64 = 0.06;
-/// A short plane is searched further at low levels where the last place of three bytes leaves less than this of it.
+/// A short plane is searched further at low levels if the last position of three bytes leaves less than this part of it.
 const DEEPER: f64 = 0.9;
-/// Bytes of a short plane in which strings of three are looked for.
-const LOOK: usize = 2 << 10;
-/// What a part of a plane says of the rest may be wrong by about this factor.
+/// Bytes of a short plane in which strings of three are searched.
+const SEARCHED: usize = 2 << 10;
+/// An estimate from a part of a plane may be wrong by about this factor.
 const PROMISE: f32 = 1.01;
 /// Planes up to this length are tried as a whole, without samples; at level 1, where little is tried, up to the second
-/// one: what must be known before each sample would be looked through several times.
+/// length: otherwise the bytes before each sample would be searched several times.
 const SMALL: usize = 8 << 10;
 const SMALL_AT_ONE: usize = 16 << 10;
-/// Chunks below so many bits a byte are treated as the level says: small errors of samples would be large.
+/// Chunks with fewer bits a byte are treated as the level says: small errors of samples would be large.
 const TINY: f64 = 0.6;
-/// Long runs are told for quick decoding where planes take more bits a byte than this, all together: a plane of one
-/// value takes 0.012 more then.
+/// Long runs are coded for fast decoding if all planes together take more bits a byte than this: a plane of one
+/// value then takes 0.012 more.
 const STRETCH: f64 = 2.0;
-/// So many equal bytes at the end of all planes are not sampled, if the rest is an eighth of them at least.
+/// This many equal bytes at the end of all planes are not sampled, if the rest is an eighth of them at least.
 const PADDING: usize = 256;
 /// The level's own effort is not tried on planes with less than this part of a chunk's bits.
 const MINOR: f64 = 0.02;
 
-/// What is done with a plane.
+/// The treatment of a plane.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub(super) enum Treatment {
     /// Segments that are random are stored.
@@ -53,21 +53,21 @@ pub(super) enum Treatment {
     Code(Effort),
 }
 
-/// A plane as it was told when a treatment was tried on all of it, and need not be searched again.
+/// The sequences of a plane on which a treatment was tried as a whole, so that it need not be searched again.
 pub(super) struct Parse {
     pub(super) sequences: Vec<Sequence>,
     pub(super) counts: Counts,
 }
 
 impl Parse {
-    /// Tells long runs so that they are quick to decode.
+    /// Codes long runs for fast decoding.
     fn stretch_runs(&mut self, plane: &[u8]) {
         if stretch(plane, 0, &mut self.sequences) {
             self.counts = Counts::of(plane, &self.sequences);
         }
     }
 
-    /// About so many bits it takes as a block.
+    /// An estimate of the bits that it takes as a block.
     fn bits(&self) -> f64 {
         f64::from(self.counts.bits() + self.counts.header_bits())
     }
@@ -76,15 +76,15 @@ impl Parse {
 /// The treatment of each plane.
 pub(super) struct Plan {
     treatments: Vec<Treatment>,
-    /// Of short planes, by plane: what the treatment makes of it. Empty where planes were judged by samples.
+    /// For short planes, the result of the treatment of each plane. Empty where samples were used.
     told: Vec<Option<Parse>>,
-    /// Whether the chunk is large enough, once deflated, for runs that are quick to decode.
+    /// Whether the deflated chunk is large enough for runs that are coded for fast decoding.
     stretch: bool,
     /// Bit p: plane p repeats plane p - 1.
     echoes: u64,
 }
 
-/// What a treatment of a plane leads to.
+/// The predicted result of a treatment of a plane.
 #[derive(Clone, Copy)]
 struct Choice {
     treatment: Treatment,
@@ -94,12 +94,12 @@ struct Choice {
     time: f64,
 }
 
-/// A plane and what may be done with it.
+/// A plane and its possible treatments.
 struct Judged {
     options: Vec<Choice>,
-    /// How many bytes before a sample its repeats may lie in.
+    /// The number of bytes before a sample in which its repeats may be.
     known: usize,
-    /// Whether a deeper search cannot gain anything.
+    /// Whether a deeper search gains nothing.
     settled: bool,
 }
 
@@ -110,12 +110,12 @@ impl Judged {
 }
 
 impl Plan {
-    /// What is done with each plane, in order.
+    /// The treatment of each plane, in order.
     pub(super) fn treatments(&self) -> &[Treatment] {
         &self.treatments
     }
 
-    /// Whether long runs are told in a few bits more, which decode quicker.
+    /// Whether long runs are coded with a few more bits, which decode faster.
     pub(super) fn stretches_runs(&self) -> bool {
         self.stretch
     }
@@ -129,17 +129,17 @@ impl Plan {
         Plan { treatments, told: Vec::new(), stretch: false, echoes: 0 }
     }
 
-    /// What a plane's treatment makes of it, if that is known; to be had once.
+    /// The result of a plane's treatment, if it is known; it can be taken once.
     pub(super) fn take_parse(&mut self, plane: usize) -> Option<Parse> {
         self.told.get_mut(plane)?.take()
     }
 
-    /// Whether a plane repeats the one before, whose places must then be known.
+    /// Whether a plane repeats the one before, whose positions must then be in the tables.
     pub(super) fn is_echo(&self, plane: usize) -> bool {
         plane < 64 && self.echoes >> plane & 1 == 1
     }
 
-    /// The plan for bytes that are not in planes, where zlib's search is worth its time; else `None`.
+    /// The plan for bytes that are not in planes, if zlib's search is worth its time; else `None`.
     pub(super) fn short(
         bytes: &[u8],
         level: u32,
@@ -168,13 +168,13 @@ impl Plan {
     ) -> Plan {
         let n = bytes.len() / planes;
         let plane = |p: usize| &bytes[p * n..(p + 1) * n];
-        // What a chunk at the edge of its array has beyond the edge says nothing of its values.
+        // The padding of an edge chunk does not represent its values.
         let padding = (0..planes).map(|p| last_run(plane(p))).min().unwrap_or(0);
         let padding = if padding >= PADDING && padding <= n - n / 8 { padding } else { 0 };
         let values = |p: usize| &plane(p)[..n - padding];
-        let mut plan = Plan::apart(n - padding, planes, values, level, Sampler { matcher, sequences });
+        let mut plan = Plan::independent(n - padding, planes, values, level, Sampler { matcher, sequences });
         if padding > 0 || !bytes.len().is_multiple_of(planes) {
-            // What was tried is not all of what is coded.
+            // The tried bytes are only a part of the coded ones.
             plan.told.clear();
         }
         if n + MAX_MATCH < WINDOW {
@@ -189,8 +189,8 @@ impl Plan {
         plan
     }
 
-    /// The treatments of planes that have nothing to do with each other.
-    fn apart<'a>(
+    /// The treatments of planes that are independent of one another.
+    fn independent<'a>(
         n: usize,
         planes: usize,
         plane: impl Fn(usize) -> &'a [u8],
@@ -216,7 +216,7 @@ impl Plan {
         }
         if level > 1 {
             for (p, j) in judged.iter_mut().enumerate() {
-                // Planes that hardly count are not worth the time.
+                // Planes with few bits are not worth the time.
                 if !j.settled && j.best() > total * MINOR {
                     j.options.push(sampler.choice(plane(p), thorough(level), j.known, level));
                 }
@@ -228,11 +228,11 @@ impl Plan {
     }
 }
 
-/// For a plane that repeats the one before: deep enough to come as far back.
+/// For a plane that repeats the one before: deep enough to reach back that far.
 const ECHO: Effort = Effort::Chains { least: 4, depth: 64, nice: 258, lazy: true };
 
-/// Whether one plane repeats another nearly everywhere, as the sign's planes of integers do. Where both are runs, such as
-/// the zeros of dry land, every search finds them.
+/// Whether one plane repeats another nearly everywhere, as the sign planes of integers do. Where both are runs, such as
+/// the zeros of precipitation, every search finds them.
 fn repeats(one: &[u8], other: &[u8]) -> bool {
     let blocks = one.chunks(64).zip(other.chunks(64));
     let told = |(a, b): (&[u8], &[u8])| match a == b {
@@ -251,7 +251,7 @@ fn choose(judged: &[Judged], level: u32) -> Vec<usize> {
     let mut plan: Vec<usize> = judged.iter().map(smallest).collect();
     let mut room = judged.iter().map(Judged::best).sum::<f64>() * tolerance(level);
     loop {
-        // The step that saves most time for its bits.
+        // The step that saves most time for each bit.
         let mut step: Option<(f64, usize, usize)> = None;
         for (p, j) in judged.iter().enumerate() {
             let now = j.options[plan[p]];
@@ -277,12 +277,12 @@ struct Sampler<'a> {
 }
 
 impl Sampler<'_> {
-    /// A plane under the fast treatments.
+    /// A plane with the fast treatments.
     fn quick(&mut self, plane: &[u8], level: u32) -> Judged {
         let pairs = Effort::Pairs { lazy: false };
         let len = sample_len(plane);
         let runs = self.choice(plane, Effort::Runs, 0, level);
-        // So many strings of three bytes would come again in bytes as frequent but without order.
+        // The number of strings of three bytes that would repeat in random bytes with the same frequencies.
         let by_chance = |bits: f64| 1.0 - (-2048.0 / (bits * 3.0).exp2()).exp();
         let often = |bits: f64| repeats_of_three(plane) > 0.002 + 1.5 * by_chance(bits);
         let store = Choice { treatment: Treatment::Store, bits: 8.003, time: Cost::STORED.total(level) };
@@ -295,16 +295,16 @@ impl Sampler<'_> {
         let least = runs.bits.min(found.bits);
         let mut threes = (level <= 3 || found.bits < 7.0) && often(least);
         if least > 7.0 {
-            // Here few repeats matter, and they may lie anywhere in the window.
+            // Here few repeats matter, and they may be anywhere in the window.
             known = WINDOW;
             found = self.choice(plane, pairs, known, level);
         } else if threes {
-            // Repeats of four bytes may do as well.
+            // Repeats of four bytes may suffice.
             threes = found.bits > 0.8 * runs.bits;
         }
         options.push(found);
         if threes {
-            // From level 4 on, zlib tries more places than one, and samples see too little of what it finds there.
+            // From level 4 on, zlib tries more than one position, and samples underestimate what it finds.
             let mut short = f64::MAX;
             if level <= 3 {
                 let choice = self.choice(plane, Effort::Short, known, level);
@@ -318,7 +318,7 @@ impl Sampler<'_> {
         if found.bits < runs.bits {
             options.push(self.choice(plane, Effort::Fours, known, level));
         }
-        // Where literals make up most and two places find next to nothing, more places do not find more.
+        // If most bytes are literals and two positions find almost nothing, more positions do not find more.
         let settled = !threes && runs.bits > 2.5 && runs.bits < 7.0 && found.bits > 0.985 * runs.bits;
         Judged { options, known, settled }
     }
@@ -326,7 +326,7 @@ impl Sampler<'_> {
     /// The treatment of a short plane, each tried on all of it: the smallest, or a faster one that is nearly as small.
     fn small(&mut self, plane: &[u8], level: u32) -> (Treatment, Option<Parse>) {
         let n = plane.len() as f64;
-        // A deeper search may also find what stands in the planes before, which was not known when this one was tried.
+        // A deeper search may also find repeats of earlier planes, which were not in the tables when this one was tried.
         let hasty = level == 1 && plane.len() >= SHORTEST;
         let complete = |effort| hasty || effort == Effort::Runs;
         let chosen = |(effort, told)| (Treatment::Code(effort), complete(effort).then_some(told));
@@ -335,9 +335,9 @@ impl Sampler<'_> {
         if bits < REGULAR * n {
             return chosen(runs);
         }
-        // Without order, and without repeats: nothing that a search could find.
-        let look = if hasty { LOOK / 2 } else { LOOK };
-        if bits > 7.97 * n && repeats_within(plane, look) < 0.002 && !far_repeats(plane) {
+        // Random bytes without repeats: a search finds nothing.
+        let searched = if hasty { SEARCHED / 2 } else { SEARCHED };
+        if bits > 7.97 * n && repeats_within(plane, searched) < 0.002 && !far_repeats(plane) {
             return (Treatment::Store, None);
         }
         if hasty {
@@ -357,8 +357,8 @@ impl Sampler<'_> {
         let some = found.1.bits();
         let mut best = if some < bits { Some(found) } else { None };
         let mut least = bits.min(some);
-        // Repeats of three bytes are for planes that repeat in many short pieces; at the low levels, of more places than the
-        // last only where that one makes a difference.
+        // Repeats of three bytes are for planes that repeat in many short pieces; at the low levels, more positions than the
+        // last are tried only if that one makes a difference.
         if threes && (level >= 4 || some < DEEPER * bits) {
             let like = (like_zlib(level), self.whole(plane, like_zlib(level)));
             if like.1.bits() < least * (1.0 - tolerance(level)) {
@@ -369,21 +369,21 @@ impl Sampler<'_> {
         chosen(best.filter(|_| bits >= least * (1.0 + tolerance(level))).unwrap_or(runs))
     }
 
-    /// Whether repeats of three bytes make an eighth of a short plane about as small as runs do, or smaller, where half of
-    /// the plane is known. Where they do not, looking through all of it would be for nothing.
+    /// Whether repeats of three bytes make an eighth of a short plane about as small as runs do, or smaller, if half of
+    /// the plane is in the tables. If not, searching all of it would be useless.
     fn promises(&mut self, plane: &[u8]) -> bool {
         let half = plane.len() / 2;
         let mut bits = |effort| self.counts(&plane[..half + half / 4], effort, half).bits();
         bits(Effort::Short) < bits(Effort::Runs) * PROMISE
     }
 
-    /// A whole plane after this effort.
+    /// The sequences of a whole plane with this effort.
     fn whole(&mut self, plane: &[u8], effort: Effort) -> Parse {
         let counts = self.counts(plane, effort, 0);
         Parse { sequences: self.sequences.clone(), counts }
     }
 
-    /// The symbols for `bytes` from `from` on; what stands before is known.
+    /// The symbols for `bytes` from `from` on; the bytes before are entered into the tables.
     fn counts(&mut self, bytes: &[u8], effort: Effort, from: usize) -> Counts {
         if effort != Effort::Runs {
             self.matcher.begin(bytes.len());
@@ -395,7 +395,7 @@ impl Sampler<'_> {
         Counts::of(&bytes[from..], self.sequences)
     }
 
-    /// Bits a byte that samples of a plane take after this effort; so many bytes before each are known.
+    /// Bits per byte of samples of a plane with this effort; `known` bytes before each are entered into the tables.
     fn bits(&mut self, plane: &[u8], effort: Effort, known: usize) -> f64 {
         self.sample(plane, effort, known).0
     }
@@ -403,7 +403,7 @@ impl Sampler<'_> {
     /// As [`Sampler::bits`], with the time.
     fn choice(&mut self, plane: &[u8], effort: Effort, known: usize, level: u32) -> Choice {
         let (bits, cost) = self.sample(plane, effort, known);
-        // Matches are fewer and longer where the whole window is known.
+        // Matches are fewer and longer if the whole window is in the tables.
         let rest = if effort == Effort::Runs || known == WINDOW { 1.0 } else { UNKNOWN };
         Choice { treatment: Treatment::Code(effort), bits, time: cost.total(level) * rest }
     }
@@ -429,7 +429,7 @@ impl Sampler<'_> {
     }
 }
 
-/// How many bytes at the end of a plane are the same.
+/// The number of equal bytes at the end of a plane.
 fn last_run(plane: &[u8]) -> usize {
     let Some(last) = plane.last() else { return 0 };
     plane.iter().rev().take_while(|b| *b == last).count()
@@ -439,8 +439,8 @@ fn sample_len(plane: &[u8]) -> usize {
     (plane.len() / PART).clamp(SHORTEST, LONGEST)
 }
 
-/// Whether strings of eight bytes come again within the window, anywhere in a plane: looked at wherever one
-/// byte value stands, which finds both places of every repeat that holds it.
+/// Whether strings of eight bytes repeat within the window, anywhere in a plane: checked at every position of one
+/// byte value, which finds both positions of every repeat that contains it.
 fn far_repeats(plane: &[u8]) -> bool {
     let Some(&anchor) = plane.get(plane.len() / 2) else { return false };
     let mut places = [0u32; 1 << 10];
@@ -467,12 +467,12 @@ fn far_repeats(plane: &[u8]) -> bool {
     again * 64 > seen
 }
 
-/// The part of the strings of three bytes that come again within a sample, runs not counted.
+/// The part of the strings of three bytes that repeat within a sample, except for runs.
 fn repeats_of_three(plane: &[u8]) -> f64 {
-    repeats_within(plane, if plane.len() <= SMALL { LOOK } else { 4096 })
+    repeats_within(plane, if plane.len() <= SMALL { SEARCHED } else { 4096 })
 }
 
-/// The same within a sample of at most so many bytes, up to 4096.
+/// The same within a sample of at most `most` bytes, up to 4096.
 fn repeats_within(plane: &[u8], most: usize) -> f64 {
     let mut places = [0u16; 1 << 12];
     let len = plane.len().min(most);

@@ -1,11 +1,11 @@
-//! Deflate that knows byte planes: one legal zlib stream (RFC 1950), in which each plane of a shuffled chunk
-//! is treated as it deserves.
+//! Deflate by byte planes: one legal zlib stream (RFC 1950), in which each plane of a shuffled chunk gets a treatment of
+//! its own.
 //!
-//! After a shuffle, byte `k` of all elements stands together. Such a plane is homogeneous: the low mantissa
+//! After a shuffle, byte `k` of all elements is stored together. Such a plane is homogeneous: the low mantissa
 //! bytes of measured values are often random, the exponents nearly constant. A general encoder spends most of
 //! its time where it gains nothing. Here a [`Plan`] is made from samples first; then each plane is stored (which
-//! also decodes at the speed of copying), or searched for runs or repeats as the plan says. The symbols of
-//! neighbouring segments share Huffman codes where that is smaller, also across planes.
+//! also decodes at the speed of copying), or searched for runs or repeats according to the plan. Neighbouring
+//! segments share Huffman codes where that is smaller, also across planes.
 //!
 //! Every reader of zlib streams decodes the result.
 
@@ -18,12 +18,12 @@ use super::work::Work;
 
 /// Bytes whose symbols are counted together; blocks are whole segments.
 const SEGMENT: usize = 16 << 10;
-/// A segment of a plane that the plan stores is stored indeed if its bytes have so many bits of entropy.
+/// A segment of a plane that the plan stores is stored only if its bytes have at least this many bits of entropy.
 const RANDOM: f32 = 7.8;
-/// A block of its own must save so many bits beyond its header: building its codes takes time.
+/// A separate block must save this many bits in addition to its header: building its codes takes time.
 const SPLIT_GAIN: f32 = 200.0;
 
-/// Encodes chunks; keeps its tables between them.
+/// Encodes chunks; reuses its tables.
 pub struct PlaneEncoder {
     matcher: Matcher,
     sequences: Vec<Sequence>,
@@ -31,9 +31,9 @@ pub struct PlaneEncoder {
     work: Work,
 }
 
-/// What is not written yet: segments that will share one block.
+/// Segments that are not written yet and will share one block.
 struct Pending {
-    /// Where its bytes begin.
+    /// The position of its first byte.
     from: usize,
     counts: Counts,
 }
@@ -49,35 +49,35 @@ impl PlaneEncoder {
         }
     }
 
-    /// The level that it was made for.
+    /// The level that it was created for.
     pub fn level(&self) -> u32 {
         self.level
     }
 
-    /// What the last stream asks of a decoder.
+    /// The work of decoding the last stream.
     pub fn work(&self) -> Work {
         self.work
     }
 
-    /// Longest chunk that is encoded, in bytes: places are 32-bit numbers.
+    /// Longest chunk that can be encoded, in bytes: positions are 32-bit numbers.
     pub const MOST: usize = 1 << 31;
 
-    /// Longest stream that `len` bytes in `planes` planes can become.
+    /// Longest stream for `len` bytes in `planes` planes.
     pub fn bound(len: usize, planes: usize) -> usize {
-        // Every block is stored at worst: at most three bits, padding and lengths for each started segment.
+        // At worst every block is stored: at most three bits, padding and lengths for each segment.
         len + 6 * (len / SEGMENT + 2 * planes + 2) + 16 + Bits::SLACK
     }
 
-    /// Encodes `bytes`, of which each of `planes` equal parts is one plane (a rest belongs to the last), into
-    /// the front of `out`, which is [`PlaneEncoder::bound`] long; gives the length of the stream.
+    /// Encodes `bytes`, which consist of `planes` equal parts, one for each plane (remaining bytes belong to the last), into
+    /// the front of `out`, which is [`PlaneEncoder::bound`] long; returns the length of the stream.
     pub fn encode(&mut self, bytes: &[u8], planes: usize, out: &mut [u8]) -> usize {
         let planes = planes.clamp(1, bytes.len().max(1));
         let plan = Plan::of(bytes, planes, self.level, &mut self.matcher, &mut self.sequences);
         self.encode_planned(bytes, plan, out)
     }
 
-    /// Encodes bytes that were not shuffled, where repeats of three bytes make them smaller than those of four;
-    /// `None` where they do not. They matter in numbers that hardly get smaller at all.
+    /// Encodes bytes that were not shuffled, if repeats of three bytes make them smaller than those of four;
+    /// `None` if they do not. They matter for numbers that hardly get smaller at all.
     pub(super) fn encode_short(&mut self, bytes: &[u8], out: &mut Vec<u8>) -> Option<usize> {
         let plan = Plan::short(bytes, self.level, &mut self.matcher, &mut self.sequences)?;
         grow(out, Self::bound(bytes.len(), 1));
@@ -93,7 +93,7 @@ impl PlaneEncoder {
         let planes = plan.treatments().len();
         let n = bytes.len() / planes;
         let mut bits = Bits::new(out);
-        // CMF and FLG: deflate, 32 KiB window; FLEVEL tells the effort; a multiple of 31.
+        // CMF and FLG: deflate, 32 KiB window; FLEVEL is the effort; a multiple of 31.
         let flevel = match self.level {
             1 => 0x01,
             2..=5 => 0x5E,
@@ -134,7 +134,7 @@ impl PlaneEncoder {
         end + 4
     }
 
-    /// Codes a segment from `at` on, joined to what is pending or not; gives where it ends.
+    /// Codes a segment from `at` on, joined to the pending segments or not; returns where it ends.
     fn code(
         &mut self,
         bits: &mut Bits,
@@ -152,8 +152,8 @@ impl PlaneEncoder {
         to
     }
 
-    /// Joins a segment from `at` on, whose sequences from `before` on are counted in `counts`, to what is pending; or
-    /// writes that first.
+    /// Joins a segment from `at` on, whose sequences from `before` on are counted in `counts`, to the pending segments; or
+    /// writes these first.
     fn join(
         &mut self,
         bits: &mut Bits,
@@ -176,7 +176,7 @@ impl PlaneEncoder {
         }
     }
 
-    /// Stores what is random from `at` on; gives where that ends.
+    /// Stores the random bytes from `at` on; returns where they end.
     fn store(
         &mut self,
         bits: &mut Bits,
@@ -206,7 +206,7 @@ impl PlaneEncoder {
     }
 }
 
-/// Whether nothing is gained by coding these bytes one by one, judged by a quarter of them.
+/// Whether a code for these bytes gains nothing, estimated from a quarter of them.
 fn is_random(bytes: &[u8]) -> bool {
     let mut tables = [[0u32; 256]; 4];
     let mut seen = 0;

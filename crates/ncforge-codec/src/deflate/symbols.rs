@@ -105,7 +105,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn every_length_and_distance_is_told_back_by_its_symbol() {
+    fn symbols_and_extra_bits_give_every_length_and_distance() {
         for length in 3..=MAX_MATCH {
             let (s, value, bits) = length_symbol(length);
             assert_eq!(LENGTH_BASE[s - 257] as usize + value as usize, length);

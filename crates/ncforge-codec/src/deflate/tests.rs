@@ -5,7 +5,7 @@ use proptest::prelude::*;
 use super::planes::PlaneEncoder;
 use super::{decode, encode};
 
-/// Encodes and decodes; gives the stream's length.
+/// Encodes and decodes; returns the length of the stream.
 fn round_trip(bytes: &[u8], level: u32, planes: usize) -> usize {
     let mut out = vec![0; PlaneEncoder::bound(bytes.len(), planes)];
     let mut encoder = PlaneEncoder::new(level);
@@ -17,7 +17,7 @@ fn round_trip(bytes: &[u8], level: u32, planes: usize) -> usize {
     n
 }
 
-/// Bytes of a simple generator: without pattern, and the same on every run.
+/// Bytes of a simple generator: without a pattern, and the same in every run.
 fn noise(len: usize) -> Vec<u8> {
     let mut state = 0x2545_F491_4F6C_DD1Du64;
     let mut next = || {
@@ -48,7 +48,7 @@ fn random_planes_are_stored_and_constant_ones_vanish() {
     assert!(n > 1 << 18 && n < (1 << 18) + 2000, "{n} bytes");
 }
 
-/// A chunk at the edge of an array is padded: what is random before the padding is stored all the same, and so decodes
+/// A chunk at the edge of an array is padded: random bytes before the padding are stored nevertheless, and so decode
 /// as quickly as in other chunks.
 #[test]
 fn padding_does_not_make_random_planes_dear() {

@@ -1,32 +1,32 @@
-//! What a stream asks of its decoder, counted while it is written.
+//! The work of decoding a stream, counted while it is encoded.
 
-/// What a stream asks of a decoder. Times of decoding follow from it, the same in every run, where a clock would
-/// tell another one each time.
+/// The work of decoding a stream. Predicted times of decoding are computed from it and are the same in every run, unlike
+/// measured ones.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Work {
-    /// Bytes in stored blocks: they are copied.
+    /// Bytes in stored blocks, which are copied.
     pub stored: u64,
-    /// Bytes that have a code each.
+    /// Bytes with a code of their own.
     pub literals: u64,
     /// Repeats of earlier bytes.
     pub matches: u64,
-    /// Bytes that come from those.
+    /// Bytes that matches produce.
     pub matched: u64,
-    /// Blocks with Huffman codes of their own: the decoder builds its tables anew for each.
+    /// Blocks with Huffman codes of their own: the decoder builds new tables for each.
     pub tables: u64,
 }
 
 impl Work {
-    /// Bytes that come out.
+    /// Decoded bytes.
     pub fn bytes(&self) -> u64 {
         self.stored + self.literals + self.matched
     }
 
-    /// Seconds that libdeflate takes for `streams` streams with this work in all, their unshuffling included, on one
-    /// thread of the machine that whose rates these are (an AMD EPYC of 2025).
+    /// Seconds that libdeflate takes for `streams` streams with this work in total, including unshuffling, on one
+    /// thread of the machine on which these rates were measured, an AMD EPYC.
     ///
     /// The rates were fitted to 49 kinds of chunks, of 4 KiB to 2 MiB, of the seven arrays of `ncforge bench chunks --proof`, whose
-    /// rates lay between 0.9 and 11 GB/s: all times but one are told within 30 %.
+    /// rates were between 0.9 and 11 GB/s: all times but one are predicted within 30 %.
     ///
     /// ```
     /// use ncforge_codec::deflate::Work;
@@ -44,11 +44,11 @@ impl Work {
             + 0.03e-9 * self.bytes() as f64
     }
 
-    /// The same for zlib as HDF5 calls it, with HDF5's way to undo a shuffle. It copies repeats byte by byte, which
-    /// [`Work::seconds`] hardly charges: zlib takes 2.2 to 12 times as long, by what a stream is made of.
+    /// The same for zlib as HDF5 calls it, with HDF5's unshuffling. zlib copies repeats byte by byte, which costs almost
+    /// nothing in [`Work::seconds`]: zlib takes 2.2 to 12 times as long, depending on the stream.
     ///
     /// The rates were fitted to 192 kinds of chunks, of 4 KiB to 4 MiB, of the seven arrays of `ncforge bench chunks --proof` and a field
-    /// with land: 96 % of their times with zlib 1.2.13 are told within 30 %.
+    /// with land: 96 % of their times with zlib 1.2.13 are predicted within 30 %.
     ///
     /// ```
     /// use ncforge_codec::deflate::Work;

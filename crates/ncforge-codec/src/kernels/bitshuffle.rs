@@ -41,7 +41,7 @@ multiversion! {
     }
 }
 
-/// Shuffles the bits of elements of `size` bytes; `planes` is room for as many bytes.
+/// Shuffles the bits of elements of `size` bytes; `planes` is a buffer of the same length.
 ///
 /// # Panics
 /// If the lengths differ, or if there is not a multiple of eight elements.

@@ -1,9 +1,9 @@
 //! Eight planes for aarch64, by hand.
 //!
-//! NEON is part of every aarch64 processor that the standard library supports, so nothing is chosen at run time, and
-//! for numbers of two and four bytes the compiler makes of the plain loops what one would write: interleaving loads
-//! and stores (`ld2`, `ld4`, `st2`, `st4`) and `rev16`, `rev32`, `rev64`. There is no such load or store of eight
-//! streams of bytes; where two planes are zipped to one of pairs first, one of four streams of pairs does it.
+//! NEON is part of every aarch64 processor that the standard library supports, so nothing is chosen at run time. For
+//! numbers of two and four bytes the compiler translates the plain loops into the best instructions: interleaving loads
+//! and stores (`ld2`, `ld4`, `st2`, `st4`) and `rev16`, `rev32`, `rev64`. There is no such load or store for eight
+//! streams of bytes; after zipping planes to pairs, the ones for four streams of pairs can be used.
 
 use std::arch::aarch64::{
     uint8x16_t, uint16x8x4_t, vld1q_u8, vld4q_u16, vreinterpretq_u8_u16, vreinterpretq_u16_u8, vst1q_u8,
@@ -33,7 +33,7 @@ fn store_pairs(bytes: &mut [[u8; 8]; LANES / 2], v: uint16x8x4_t) {
     unsafe { vst4q_u16(bytes.as_mut_ptr().cast(), v) }
 }
 
-/// Joins eight planes of equal length into the elements at the front of `dst`; gives how many it did, all but the
+/// Joins eight planes of equal length into the elements at the front of `dst`; returns how many it joined, all but the
 /// last few.
 pub(super) fn join8(planes: [&[u8]; 8], dst: &mut [[u8; 8]]) -> usize {
     let (blocks, _) = dst.as_chunks_mut::<LANES>();
@@ -53,7 +53,7 @@ pub(super) fn join8(planes: [&[u8]; 8], dst: &mut [[u8; 8]]) -> usize {
     blocks.len() * LANES
 }
 
-/// Splits elements into eight planes, which are as long; gives how many it did, all but the last few.
+/// Splits elements into eight planes of the same length; returns how many it split, all but the last few.
 pub(super) fn split8(elements: &[[u8; 8]], planes: &mut [&mut [u8]; 8]) -> usize {
     let (blocks, _) = elements.as_chunks::<LANES>();
     for (i, block) in blocks.iter().enumerate() {

@@ -1,11 +1,11 @@
-//! Byte order of whole elements, compounds included: what [`Order`] says, done.
+//! Conversion of the byte order of whole elements, including compounds, as [`Order`] describes it.
 
 use super::{swap_copy, swap_in_place};
 use crate::element::{Element, Order, SwapField};
 
 /// Turns stored elements into elements in memory, or back (it is its own inverse), in place.
 ///
-/// Bytes after the last whole element stay as they are.
+/// Bytes after the last whole element are not changed.
 pub fn order_in_place(bytes: &mut [u8], element: &Element) {
     match &element.order {
         Order::Keep => {}
@@ -35,8 +35,8 @@ pub fn order_copy(src: &[u8], dst: &mut [u8], element: &Element) {
     }
 }
 
-/// Fields that reach beyond the element are left alone: the format that made the layout checks them, and a
-/// kernel does not panic on a file's bytes.
+/// Fields that reach beyond the element are ignored: the format that made the layout checks them, and a
+/// kernel must not panic on the bytes of a file.
 fn swap_fields(element: &mut [u8], fields: &[SwapField]) {
     for f in fields {
         let run = f.unit.checked_mul(f.count).and_then(|n| n.checked_add(f.offset));

@@ -1,12 +1,12 @@
-//! Copying many short rows: what a call costs for each is more than what its bytes take.
+//! Copying many short rows: a call for each row would take longer than copying its bytes.
 
 use super::order_copy;
 use crate::element::{Element, Order};
 
-/// A row, and where it goes.
+/// A row and its destination.
 pub type Row<'a> = (&'a [u8], &'a mut [u8]);
 
-/// Numbers of so many bytes, and as many of them as are 32 bytes: as in `swap`.
+/// Numbers of this size, in blocks of 32 bytes, as in `swap`.
 macro_rules! swapped_rows {
     ($name:ident, $number:ty, $unit:literal, $block:literal) => {
         multiversion! {
@@ -31,14 +31,14 @@ swapped_rows!(rows2, u16, 2, 16);
 swapped_rows!(rows4, u32, 4, 8);
 swapped_rows!(rows8, u64, 8, 4);
 
-/// Copies rows of stored elements to rows of elements in memory, or back. What is behind the last whole element of a row
-/// of numbers may be left alone.
+/// Copies rows of stored elements to rows of elements in memory, or back. Bytes after the last whole element of a row
+/// of numbers may not be copied.
 ///
 /// # Panics
-/// If the lengths of a row and of its place differ.
+/// If the lengths of a row and of its destination differ.
 pub fn order_copy_rows(rows: &mut [Row<'_>], element: &Element) {
     for (src, dst) in &*rows {
-        assert_eq!(src.len(), dst.len(), "a row and its place are of one length");
+        assert_eq!(src.len(), dst.len(), "a row and its destination have the same length");
     }
     match element.order {
         Order::Swap(2) => rows2(rows),

@@ -3,14 +3,14 @@
 //! Specification: filter 2 of the HDF5 file format ("Shuffle"): with `n = bytes / size` elements, byte `k` of
 //! element `i` lies at `k * n + i`; the bytes after the last whole element follow the planes unchanged.
 
-/// Elements handled at a time by the general loops, so that all planes of a block stay in the first cache.
+/// Elements processed at a time by the general loops, so that all planes of a block fit into the first-level cache.
 const BLOCK: usize = 256;
 
-// The loops below count with an index on purpose: rows of a chunk are short, and the compiler's vector loop for
-// an iterator starts to pay only at a few hundred elements (measured: 64 floats 19 against 6 GB/s).
+// The loops below use an index on purpose: rows of a chunk are short, and the compiler's vector loop for
+// an iterator is faster only from a few hundred elements on (measured: 64 floats 19 against 6 GB/s).
 
-// They get numbers rather than slices, which they make themselves: an array of slices would go through memory, and
-// for rows of a hundred elements that took as long as the joining.
+// They take numbers rather than slices, and make the slices themselves: an array of slices would be passed in memory,
+// which took as long as the joining for rows of a hundred elements.
 
 multiversion! {
     fn join2(bytes: &[u8], total: usize, first: usize, dst: &mut [[u8; 2]], swap: bool) {
@@ -40,7 +40,7 @@ multiversion! {
             let done = super::neon::join8(p, dst);
             (p.map(|p| &p[done..]), &mut dst[done..])
         };
-        // Blocks of fixed length: the compiler then keeps eight planes in registers also for short rows.
+        // Blocks of fixed length: the compiler then holds eight planes in registers also for short rows.
         let (blocks, rest) = dst.as_chunks_mut::<32>();
         let done = blocks.len() * 32;
         let q = p.map(|q| q.as_chunks::<32>().0);
@@ -88,8 +88,8 @@ fn planes<const S: usize>(bytes: &[u8], total: usize, first: usize, count: usize
 }
 
 /// Joins planes of `total` elements of `size` bytes into the elements `first..` that fill `dst`, reversing
-/// each element's bytes if `swap`. This is how a row of a chunk goes from an inflated chunk straight to its
-/// destination: no second buffer, no second pass.
+/// each element's bytes if `swap`. A row of a chunk is thus copied from an inflated chunk directly to its
+/// destination, without a second buffer and a second pass.
 ///
 /// ```
 /// // three elements of two bytes: low bytes first, then high bytes
@@ -201,8 +201,8 @@ fn shuffle8(elements: &[[u8; 8]], whole: &mut [u8]) {
     }
 }
 
-/// Eight-byte elements go through four-byte halves in a small block: the compiler makes good vector code of a
-/// split into four planes, and none of one into eight.
+/// Eight-byte elements are split into four-byte halves in a small block first: the compiler vectorises a split into four
+/// planes well, but not one into eight.
 #[cfg(not(target_arch = "aarch64"))]
 fn shuffle8(elements: &[[u8; 8]], whole: &mut [u8]) {
     let total = elements.len();
@@ -261,7 +261,7 @@ mod tests {
         }
 
         #[test]
-        fn rows_come_out_of_planes(
+        fn rows_are_joined_from_planes(
             bytes in prop::collection::vec(any::<u8>(), 0..6000), size in sizes(),
             a in any::<prop::sample::Index>(), b in any::<prop::sample::Index>()
         ) {

@@ -24,8 +24,8 @@ multiversion! {
     }
 }
 
-// Copies go by blocks of 32 bytes: rows of tiles are often no longer, and what a loop over single numbers does for them
-// before its first step and after its last takes longer than that.
+// Copies use blocks of 32 bytes: rows of tiles are often no longer, and the set-up of a loop over single numbers
+// takes longer than such a row.
 
 multiversion! {
     fn copy2(src: &[[u8; 2]], dst: &mut [[u8; 2]]) {
@@ -66,7 +66,7 @@ multiversion! {
     }
 }
 
-/// Reverses every run of `unit` bytes. Bytes after the last whole run, and units of 0 and 1, stay as they are.
+/// Reverses every run of `unit` bytes. Bytes after the last whole run are not changed; units of 0 and 1 change nothing.
 ///
 /// ```
 /// let mut bytes = [1, 2, 3, 4, 5, 6, 7, 8];
@@ -83,7 +83,7 @@ pub fn swap_in_place(bytes: &mut [u8], unit: usize) {
     }
 }
 
-/// Copies `src` to `dst`, reversing every run of `unit` bytes; what [`swap_in_place`] leaves is copied as it is.
+/// Copies `src` to `dst`, reversing every run of `unit` bytes; bytes that [`swap_in_place`] does not change are copied.
 ///
 /// # Panics
 /// If the lengths differ.

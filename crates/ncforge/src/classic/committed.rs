@@ -1,16 +1,16 @@
-//! Reads back what a sync has left in the store, before it reports success.
+//! Reads back the state that a sync has left in the store, before the sync reports success.
 //!
-//! A mistake in the account of places would otherwise be found by whoever opens the file next. Always checked: that the
-//! header stands in the store byte by byte, that the store is as long as the header says, and that no data begin
-//! before its end or overlap. Where assertions are on (tests), the file is also opened as another program would open
-//! it, and what it says is compared with what this writer believes.
+//! An error in the bookkeeping of offsets would otherwise be detected only when the file is opened next. These checks are
+//! always made: the store contains the header, it is as long as the header says, and no data begin
+//! before the end of the header or overlap. If assertions are on (tests), the file is also opened as another program would
+//! open it, and the result is compared with the state of this writer.
 
 use super::layout::Layout;
 use super::reader::ClassicFile;
 use crate::error::{Error, Result};
 use crate::model::Schema;
 
-/// An error unless the store of `file` holds `header`, and room for all data that it speaks of.
+/// An error unless the store of `file` contains `header`, and is long enough for all data that it describes.
 pub(super) fn check(file: &ClassicFile, header: &[u8]) -> Result<()> {
     let (store, layout) = (&file.store, &file.layout);
     let wrong = |what: String| {
@@ -32,13 +32,13 @@ pub(super) fn check(file: &ClassicFile, header: &[u8]) -> Result<()> {
     Ok(())
 }
 
-/// Opens the file anew and compares.
+/// Opens the file again and compares.
 fn compare(file: &ClassicFile, layout: &Layout) -> Result<(), String> {
     let found = ClassicFile::open(file.store.clone()).map_err(|e| e.to_string())?;
     if found.records() != file.records() {
         return Err(format!("{} records, not {}", found.records(), file.records()));
     }
-    // Where nothing follows the header, there is nothing that could have begun elsewhere.
+    // Without data after the header, there are no offsets to compare.
     if found.layout.vars != layout.vars || found.layout.record_size != layout.record_size {
         return Err(format!("its data lie at {:?}, not at {:?}", found.layout.vars, layout.vars));
     }

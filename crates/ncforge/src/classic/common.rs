@@ -1,11 +1,11 @@
-//! Headers that are the same but for the values of attributes.
+//! Headers that are the same except for values of attributes.
 //!
-//! The processes of a model write files whose headers differ in a few numbers: which process, which part of the whole.
-//! Who has parsed one of them need not parse the others: comparing their bytes tells that all but those values is the
-//! same, and which they are.
+//! The processes of a model write files whose headers differ in a few numbers, such as the process and its part of the whole.
+//! After one of them is parsed, the others need not be: comparing their bytes shows which values differ, and that
+//! everything else is the same.
 //!
-//! Files count as alike only if they are of one length, too: what a header means may depend on it (record counts left
-//! open, files shorter than their header says).
+//! Files count as alike only if they have the same length, too: the meaning of a header may depend on it (undefined record
+//! counts, files shorter than their header says).
 
 use std::ops::Range;
 
@@ -20,26 +20,26 @@ use crate::store::ReadStore;
 pub struct CommonHeader {
     bytes: Vec<u8>,
     file_len: u64,
-    /// In the order of their bytes.
+    /// The values, in the order of their bytes.
     places: Vec<ValuePlace>,
 }
 
-/// Where the values of an attribute stand.
+/// The position of an attribute's values.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct ValuePlace {
-    /// Whose attribute; `None`: the file's.
+    /// The variable with the attribute; `None`: the file.
     pub var: Option<VarId>,
-    /// Its number among those.
+    /// The position of the attribute in its list.
     pub attr: usize,
     bytes: Range<usize>,
     /// Bytes of a number.
     unit: usize,
-    /// Whether more hangs on it than the attribute.
+    /// Whether other properties depend on the attribute.
     is_fill: bool,
 }
 
 impl CommonHeader {
-    /// That of a classic file.
+    /// The header of a classic file.
     pub fn of(store: &dyn ReadStore) -> Result<CommonHeader> {
         let mut found = Vec::new();
         let header = parse_noting(store, &mut |range| found.push(range.start as usize..range.end as usize))?;
@@ -96,7 +96,7 @@ impl CommonHeader {
 }
 
 impl ValuePlace {
-    /// The values that stand there in another file.
+    /// The values at this position in another file.
     pub fn values(&self, first: &[u8]) -> Values {
         let mut values = Values::fixed(&first[self.bytes.clone()]);
         if let Values::Fixed(bytes) = &mut values {
@@ -105,7 +105,7 @@ impl ValuePlace {
         values
     }
 
-    /// The attribute in a description.
+    /// The attribute in a schema.
     pub fn of<'a>(&self, schema: &'a Schema) -> &'a Attribute {
         match self.var {
             Some(v) => &schema.var(v).attrs[self.attr],
@@ -113,7 +113,7 @@ impl ValuePlace {
         }
     }
 
-    /// The same, to be changed.
+    /// The same, mutable.
     pub fn of_mut<'a>(&self, schema: &'a mut Schema) -> &'a mut Attribute {
         let attrs = match self.var {
             Some(v) => &mut schema.vars[v.0].attrs,
@@ -180,7 +180,7 @@ mod tests {
         assert_eq!(
             differing(&file(7, "one", "K", -2, 4)),
             None,
-            "what is not written reads as something else"
+            "values that were not written read as something else"
         );
     }
 

@@ -1,4 +1,4 @@
-//! Reads a header from front to back, fetching no more of the file than it needs.
+//! Reads a header from front to back, fetching no more of the file than necessary.
 //!
 //! The first request is small, each further one is larger; every length is checked against the file's before
 //! anything is fetched or allocated for it.
@@ -26,7 +26,7 @@ impl<'s> Cursor<'s> {
         Self { store, bytes, pos: 0, end }
     }
 
-    /// Byte offset of what comes next.
+    /// Byte offset of the next byte.
     pub(super) fn pos(&self) -> u64 {
         self.pos as u64
     }
@@ -67,7 +67,7 @@ impl<'s> Cursor<'s> {
     fn fetch(&mut self, to: u64) -> Result<()> {
         let have = self.bytes.len();
         let want = to.max(have as u64 * 4).max(FIRST_READ).min(self.end);
-        // No more than is needed of what lies elsewhere: data behind the header.
+        // Not much more than the header: after it come data.
         let want = match self.store.blocks() {
             Some(blocks) => to.max(have as u64 + blocks.together(have as u64, want - have as u64)),
             None => want,

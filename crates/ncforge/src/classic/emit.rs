@@ -6,7 +6,7 @@ use super::version::Version;
 use crate::error::{Error, Result};
 use crate::model::{Attribute, DType, Schema, encode_name};
 
-/// What CDF-1 and CDF-2 store as `vsize` of a variable that is larger than they can say.
+/// The `vsize` of a variable that is too large for the field in CDF-1 and CDF-2.
 const VSIZE_UNKNOWN: u64 = u32::MAX as u64;
 
 /// The bytes of a header. `extents` has one entry a variable.

@@ -1,6 +1,6 @@
-//! Writes fill into the holes that nobody wrote, in few and large requests.
+//! Writes fill values into holes that were never written, in few and large requests.
 //!
-//! Holes arrive in rising file order. Those that lie close together are patched into one image of the file
+//! Holes arrive in rising file order. Holes that are close together are filled in one buffer with the bytes of the file
 //! between them; long ones are written directly. Memory stays below a few times [`SPAN`].
 
 use std::ops::Range;
@@ -26,7 +26,7 @@ pub(super) fn read_or_zero(store: &dyn ReadStore, buf: &mut [u8], offset: u64) -
 /// A hole: a byte range of the file, and the element (stored form) that fills it from its first byte on.
 struct Hole {
     range: Range<u64>,
-    /// In the first `size` bytes. There are as many holes as records: nothing is allocated for one.
+    /// The element, in the first `size` bytes. There may be as many holes as records, so this must not allocate.
     element: [u8; 8],
     size: usize,
 }
@@ -42,7 +42,7 @@ impl Hole {
 /// Collects holes and fills them.
 pub(super) struct Filler<'s> {
     store: &'s dyn WriteStore,
-    /// From this byte on, the file is zero wherever nobody wrote.
+    /// From this byte on, the file is zero wherever nothing was written.
     zero_from: u64,
     holes: Vec<Hole>,
 }
@@ -52,7 +52,7 @@ impl<'s> Filler<'s> {
         Filler { store, zero_from, holes: Vec::new() }
     }
 
-    /// Fills `range`, which lies after all ranges given before, with an element of at most eight bytes.
+    /// Fills `range`, which is after all earlier ranges, with an element of at most eight bytes.
     pub(super) fn add(&mut self, range: Range<u64>, element: &[u8]) -> Result<()> {
         let end = if element.iter().all(|&b| b == 0) { range.end.min(self.zero_from) } else { range.end };
         let size = element.len();
@@ -73,7 +73,7 @@ impl<'s> Filler<'s> {
         Ok(())
     }
 
-    /// Writes what is collected.
+    /// Writes the collected holes.
     pub(super) fn flush(&mut self) -> Result<()> {
         let (Some(first), Some(last)) = (self.holes.first(), self.holes.last()) else { return Ok(()) };
         let from = first.range.start;

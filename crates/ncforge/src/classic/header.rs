@@ -1,10 +1,10 @@
 //! Parses the header: the grammar of the NetCDF Classic format specification, for all three versions.
 //!
-//! Strict where a wrong byte would make data mean something else: magic, tags, counts, types, dimension ids,
-//! the place of the record dimension. Tolerant where real files sin without harm, as netCDF-C is: padding that
-//! is not zero, names that no writer would accept today, names with NUL bytes behind them (which are left out, as
-//! netCDF-C does), the tag of an empty list. `vsize` is not read into
-//! anything: it is redundant, and wrong in files of more than 4 GiB.
+//! Strict where a wrong byte would change the meaning of data: magic, tags, counts, types, dimension ids,
+//! the position of the record dimension. Tolerant of harmless errors in real files, as netCDF-C is: padding that
+//! is not zero, names that no writer would accept today, names followed by NUL bytes (which are removed, as in
+//! netCDF-C), the tag of an empty list. `vsize` is ignored:
+//! it is redundant, and wrong in files of more than 4 GiB.
 
 use std::ops::Range;
 
@@ -23,9 +23,9 @@ const TAG_ATTRIBUTE: u32 = 12;
 #[derive(Debug)]
 pub(super) struct Header {
     pub(super) version: Version,
-    /// The description. The record dimension's length is 0 until the record count is known.
+    /// The schema. The length of the record dimension is 0 until the record count is known.
     pub(super) schema: Schema,
-    /// Records, if the header says; `None` for a file that was being streamed.
+    /// The record count of the header; `None` for a file that was being streamed.
     pub(super) records: Option<u64>,
     /// Byte offset of each variable's data.
     pub(super) begins: Vec<u64>,
@@ -33,7 +33,7 @@ pub(super) struct Header {
     pub(super) len: u64,
     /// Length of the file when the header was read.
     pub(super) file_len: u64,
-    /// Harmless oddities.
+    /// Notes on harmless errors.
     pub(super) notes: Vec<String>,
 }
 
@@ -67,7 +67,8 @@ pub(super) fn parse(store: &dyn ReadStore) -> Result<Header> {
     parse_noting(store, &mut |_| ())
 }
 
-/// The same, and tells which bytes are the values of each attribute, those of the file before those of the variables.
+/// The same; calls `values` with the byte range of the values of each attribute, those of the file before those of the
+/// variables.
 pub(super) fn parse_noting(store: &dyn ReadStore, values: &mut dyn FnMut(Range<u64>)) -> Result<Header> {
     let mut cursor = Cursor::new(store);
     let magic = cursor.take(cursor.remaining().min(4), "the magic number")?.to_vec();
@@ -85,7 +86,7 @@ pub(super) fn parse_noting(store: &dyn ReadStore, values: &mut dyn FnMut(Range<u
     schema.vars = vars;
     p.note_duplicates(&schema);
     if p.padded_names {
-        p.notes.push("names have NUL bytes behind them, which are left out".into());
+        p.notes.push("names are followed by NUL bytes, which are left out".into());
     }
     Ok(Header {
         version,
@@ -103,7 +104,7 @@ struct Parser<'s> {
     version: Version,
     notes: Vec<String>,
     padded_names: bool,
-    /// Is told where the values of each attribute stand.
+    /// Called with the byte range of the values of each attribute.
     values: &'s mut dyn FnMut(Range<u64>),
 }
 
@@ -142,7 +143,7 @@ impl Parser<'_> {
         Ok(count)
     }
 
-    /// An error unless `count` things of at least `least` bytes fit in what is left of the file.
+    /// An error unless `count` entries of at least `least` bytes fit into the rest of the file.
     fn fits(&self, count: u64, least: u64, at: u64, what: &str) -> Result<()> {
         if count > self.c.remaining() / least.max(1) {
             let left = self.c.remaining();
@@ -154,7 +155,7 @@ impl Parser<'_> {
     fn name(&mut self, what: &str) -> Result<String> {
         let len = self.count(what)?;
         let stored = self.c.take(len, what)?;
-        // Writers of old counted the NUL that ends a string in C, and more of them.
+        // Old writers included the NUL that ends a C string, or several NULs.
         let end = stored.iter().rposition(|&b| b != 0).map_or(0, |last| last + 1);
         let (name, is_padded) = (decode_name(&stored[..end]), end < stored.len());
         self.padded_names |= is_padded;
@@ -162,7 +163,7 @@ impl Parser<'_> {
         Ok(name)
     }
 
-    /// Skips to the next multiple of four. Zero by the specification; old netCDF-C wrote whatever it had.
+    /// Skips to the next multiple of four. The padding is zero by the specification; old netCDF-C wrote arbitrary bytes.
     fn padding(&mut self, len: u64) -> Result<()> {
         let n = len.next_multiple_of(4) - len;
         self.c.take(n, "padding").map(|_| ())

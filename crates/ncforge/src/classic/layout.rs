@@ -1,7 +1,7 @@
-//! Where the data lie: sizes, records and begins.
+//! The layout of the data: sizes, records and begins.
 //!
-//! Fixed variables stand one after the other, each padded to four bytes; then come the records, each holding
-//! one padded slice of every record variable. With exactly one record variable nothing is padded, which
+//! Fixed variables are stored one after the other, each padded to four bytes; then come the records, each with
+//! one padded slice of every record variable. If there is exactly one record variable, nothing is padded, which
 //! matters for types of one and two bytes. Source: NetCDF Classic format specification, "Computing File
 //! Offsets"; limits: NUG, "Large File Support".
 
@@ -27,7 +27,7 @@ impl Extent {
     }
 }
 
-/// The places of all variables.
+/// The offsets of all variables.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) struct Layout {
     /// Bytes of the header.
@@ -164,7 +164,7 @@ impl Layout {
         Some(Layout { header, vars, records_begin, record_size })
     }
 
-    /// What stands where, for a store that wants to know: the header, the fixed variables, those of the first record.
+    /// The parts of the file, for stores that use them: the header, the fixed variables, those of the first record.
     pub(super) fn parts(&self, schema: &Schema) -> Vec<Part> {
         let width = |var: &Variable| schema.fixed_size(var.dtype).map_or(1, |n| n as u16);
         let mut parts = vec![Part { start: 0, width: 1, stride: 0 }];

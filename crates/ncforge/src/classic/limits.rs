@@ -1,4 +1,4 @@
-//! Whether a version of the format can hold a schema, and where its data would lie.
+//! Whether a version of the format can hold a schema, and the layout of its data.
 
 use std::collections::HashSet;
 
@@ -11,11 +11,11 @@ use crate::model::{Attribute, DType, Definition, Dimension, Format, Schema, Stor
 /// netCDF's `NC_MAX_VAR_DIMS`.
 const MAX_RANK: usize = 1024;
 
-/// The most header room that is reserved unasked.
+/// The largest default header padding.
 const AUTO_ROOM_MAX: u64 = 8 << 10;
-/// The least header room that is reserved unasked in a file with records, which will be opened again to grow.
+/// The smallest default header padding of a file with records, which will be opened again to grow.
 const AUTO_ROOM_RECORDS: u64 = 1 << 10;
-/// From this many bytes of data on, they begin on a page, so that large aligned requests stay aligned.
+/// From this many bytes on, data begin on a page, so that large aligned requests stay aligned.
 const ALIGN_FROM: u64 = 1 << 20;
 const PAGE: u64 = 4096;
 
@@ -23,8 +23,8 @@ fn cannot(version: Version, what: impl Into<String>) -> Error {
     Error::NotRepresentable { format: version.name(), what: what.into() }
 }
 
-/// An error unless `version` can hold the schema. `known` are names that the file holds already: they are not
-/// held against the rules for new names.
+/// An error unless `version` can hold the schema. `known` are names that are already in the file: the rules for new names
+/// do not apply to them.
 pub(super) fn check(schema: &Schema, version: Version, known: &HashSet<&str>) -> Result<()> {
     schema.check_names(known)?;
     schema.definitions().try_for_each(|new| check_kind(schema, version, new))?;
@@ -39,7 +39,7 @@ pub(super) fn check(schema: &Schema, version: Version, known: &HashSet<&str>) ->
     no_twins(version, known, "variable", schema.vars.iter().map(|v| &v.name))
 }
 
-/// An error if `version` cannot hold what is new in the schema.
+/// An error if `version` cannot hold a new part of the schema.
 pub(super) fn check_new(schema: &Schema, version: Version, new: Definition) -> Result<()> {
     check_kind(schema, version, new)?;
     match new {
@@ -54,7 +54,7 @@ pub(super) fn check_new(schema: &Schema, version: Version, new: Definition) -> R
     }
 }
 
-/// An error if `version` has nothing like one definition, whatever else there is.
+/// An error if `version` cannot hold one definition, independent of all others.
 fn check_kind(schema: &Schema, version: Version, new: Definition) -> Result<()> {
     match new {
         Definition::Group(g) => Err(cannot(version, format!("groups (`{}`)", schema.group(g).name))),
@@ -110,9 +110,9 @@ fn two_unlimited(schema: &Schema) -> Option<(&str, &str)> {
     Some((unlimited.next()?, unlimited.next()?))
 }
 
-/// An error if the variables have too many bytes for the version. More variables do not mend that.
+/// An error if the variables have too many bytes for the version. Adding variables does not change that.
 fn check_bytes(schema: &Schema, version: Version) -> Result<()> {
-    // Asked with every new variable: the whole layout is made only where a limit may be near.
+    // Called for every new variable: the whole layout is computed only if a limit may be near.
     let mut all = 0u64;
     let mut largest = 0u64;
     for var in &schema.vars {
@@ -151,7 +151,7 @@ fn no_twins<'a>(
     Ok(())
 }
 
-/// The schema as a classic file holds it: contiguous, big-endian without saying so, nothing left out.
+/// The schema as stored in a classic file: contiguous, implicitly big-endian, nothing left out.
 pub(super) fn normalise(mut schema: Schema, version: Version) -> Schema {
     schema.format = version.format();
     schema.provenance = None;
@@ -168,7 +168,7 @@ pub(super) fn sizes(schema: &Schema, version: Version) -> Result<Vec<Extent>> {
     extents(schema, version).map_err(|what| cannot(version, what))
 }
 
-/// Places a whole dataset afresh, with `room` bytes free after the header (`None`: as the data's size suggests).
+/// Computes the layout of a whole dataset, with `room` bytes of header padding (`None`: depending on the size of the data).
 pub(super) fn place(
     schema: &Schema,
     version: Version,
@@ -178,7 +178,7 @@ pub(super) fn place(
     place_behind(schema, version, extents, room, 0)
 }
 
-/// The same, with no data before byte `floor`: up to there the file holds the header of its last sync.
+/// The same, with no data before byte `floor`: up to there the file contains the header of its last sync.
 pub(super) fn place_behind(
     schema: &Schema,
     version: Version,
@@ -204,7 +204,7 @@ pub(super) fn place_behind(
     Ok(layout)
 }
 
-/// An error if a variable begins where the version cannot say.
+/// An error if the version cannot represent the begin of a variable.
 pub(super) fn check_offsets(schema: &Schema, version: Version, layout: &Layout) -> Result<()> {
     match layout.vars.iter().position(|e| e.begin > version.max_offset()) {
         Some(i) => {
@@ -215,7 +215,7 @@ pub(super) fn check_offsets(schema: &Schema, version: Version, layout: &Layout) 
     }
 }
 
-/// The first version that can hold the schema, and the layout there; or the last one's reason why not.
+/// The lowest version that can hold the schema, and its layout; or the error of the highest version.
 pub(super) fn choose(schema: &Schema, asked: Format, room: Option<u64>) -> Result<(Version, Layout)> {
     let attempt = |version: Version| {
         check(schema, version, &HashSet::new())?;

@@ -14,10 +14,10 @@ use crate::store::ReadStore;
 
 /// A file may lack this many bytes of a variable, or …
 const SHORT_BYTES: u64 = 64 << 20;
-/// … this many times its own length, and they read as zero. When it lacks more, the header is not to be trusted.
+/// … this many times its own length, and they read as zero. If it lacks more, the header is not trusted.
 const SHORT_TIMES: u64 = 1024;
 
-/// An open classic file: its header, and the places of its variables.
+/// An open classic file: its header, and the layouts of its variables.
 #[derive(Debug)]
 pub(super) struct ClassicFile {
     pub(super) store: Arc<dyn ReadStore>,
@@ -26,10 +26,10 @@ pub(super) struct ClassicFile {
     pub(super) layout: Layout,
     /// Length of the file when it was opened for reading; `None` when it is being written.
     read_len: Option<u64>,
-    /// Bytes that the file lacked when it was opened.
+    /// Missing bytes of the file when it was opened.
     missing: u64,
     notes: Vec<String>,
-    /// Made when first asked for: files may have thousands of variables.
+    /// Created on first use: files may have thousands of variables.
     places: Vec<OnceLock<Arc<VarLayout>>>,
 }
 
@@ -56,7 +56,7 @@ impl ClassicFile {
         Ok(file)
     }
 
-    /// As [`ClassicFile::open`], for a file whose data may yet be written.
+    /// As [`ClassicFile::open`], for a file whose data may still be written.
     pub(super) fn open_for_update(store: Arc<dyn ReadStore>) -> Result<Self> {
         let mut file = Self::open(store)?;
         file.read_len = None;
@@ -79,16 +79,16 @@ impl ClassicFile {
         record_dim(&self.schema).map_or(0, |d| self.schema.dim(d).len)
     }
 
-    /// Forgets the places of variables after the schema or the layout has changed.
+    /// Discards the layouts of variables after the schema or the layout of the file has changed.
     pub(super) fn forget_places(&mut self) {
         self.places = self.schema.vars.iter().map(|_| OnceLock::new()).collect();
     }
 
-    /// Brings the places of record variables up to date after the number of records has changed: a program that writes record by
-    /// record comes here for each of them.
+    /// Updates the layouts of record variables after the number of records has changed. A program that writes record by record
+    /// calls this for each record.
     pub(super) fn renew_record_places(&mut self) {
         let records = self.records();
-        // A file that is read may be too short for more records, which is looked at when its places are made.
+        // A file that is read may be too short for more records, which is checked when its layouts are created.
         let keep = self.read_len.is_none();
         for (place, _) in self.places.iter_mut().zip(&self.layout.vars).filter(|(_, extent)| extent.record) {
             match place.get_mut().and_then(Arc::get_mut).and_then(|p| p.shape.first_mut()) {
@@ -98,8 +98,8 @@ impl ClassicFile {
         }
     }
 
-    /// An error if the file is out of all proportion to what its header says of a variable: a few bytes that
-    /// promise terabytes would be read as that many zeros.
+    /// An error if the file is extremely short compared with the size of a variable in its header: a few bytes that
+    /// declare terabytes would be read as that many zeros.
     fn check_proportion(&self, id: VarId) -> Result<()> {
         let (Some(len), e) = (self.read_len, &self.layout.vars[id.0]) else { return Ok(()) };
         let before = match (e.record, self.records()) {
@@ -137,7 +137,7 @@ impl ClassicFile {
     }
 }
 
-/// The sentences that `info` shows.
+/// The notes that `info` shows.
 fn describe(
     notes: &mut Vec<String>,
     layout: &Layout,
@@ -215,7 +215,7 @@ fn atomic(var: &Variable) -> Atomic {
 }
 
 /// One fill element in stored form: the `_FillValue` attribute if it is one value of the variable's type (as
-/// netCDF-C asks), else the type's default.
+/// netCDF-C requires), else the type's default.
 pub(super) fn stored_fill(var: &Variable) -> Vec<u8> {
     let dtype = atomic(var);
     let mut fill = var

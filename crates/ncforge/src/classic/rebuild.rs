@@ -1,6 +1,6 @@
-//! Moves the data of a file to make room: a new file is written and takes the old one's place in one step.
+//! Moves the data of a file to make space: a new file is written and replaces the old one in one step.
 //!
-//! Moving within the file would be cheaper by one copy of the data on disk, but a crash half-way would leave
+//! Moving within the file would save one copy of the data on disk, but a crash in between would leave
 //! a file that is neither old nor new.
 
 use super::committed;
@@ -19,8 +19,8 @@ use crate::store::{ReadStore, WriteStore};
 /// Bytes of records moved at once.
 const BLOCK: u64 = 4 << 20;
 
-/// Gives the file of `w` the description `schema` and the layout `layout`, with as many records as it has.
-/// New variables are filled, and those of `refilled`, whose fill is another now. Durable on return; what was pending is
+/// Gives the file of `w` the schema `schema` and the layout `layout`, with as many records as it has.
+/// New variables are filled, and those in `refilled`, whose fill values have changed. Durable on return; pending changes are
 /// made durable first.
 pub(super) fn rebuild(
     w: &mut ClassicWriter,
@@ -62,12 +62,12 @@ struct Mover<'a> {
     new: &'a Layout,
     /// How new variables are filled; `None` for those that are not.
     fills: &'a [Option<Vec<u8>>],
-    /// Old variables that hold nothing but fill, and get another.
+    /// Old variables that contain only fill values, and get other ones.
     refilled: &'a [usize],
 }
 
 impl Mover<'_> {
-    /// Extents of all variables of one kind: in the old file, if they are there, and in the new one.
+    /// Extents of all variables of one kind: in the old file, if they exist there, and in the new one.
     fn vars(&self, record: bool) -> impl Iterator<Item = (usize, Option<&Extent>, &Extent)> {
         let old = |i: usize| self.old.vars.get(i).filter(|_| !self.refilled.contains(&i));
         let pairs = self.new.vars.iter().enumerate().map(move |(i, e)| (i, old(i), e));

@@ -1,4 +1,4 @@
-//! Changes the description of a file in use: in place where there is room, else by moving its data.
+//! Changes the schema of a file in use: in place if the header padding suffices, else by moving its data.
 
 mod records;
 
@@ -13,7 +13,7 @@ use crate::container::ContainerMut;
 use crate::error::{Error, Result};
 use crate::model::{DimId, Schema};
 
-/// What `ContainerMut::redefine` does. Nothing has changed when it fails before data had to move.
+/// Implements `ContainerMut::redefine`. If it fails before data had to move, nothing has changed.
 pub(super) fn redefine(w: &mut ClassicWriter, schema: Schema) -> Result<()> {
     let version = w.file.version;
     if schema.format != version.format() {
@@ -24,7 +24,7 @@ pub(super) fn redefine(w: &mut ClassicWriter, schema: Schema) -> Result<()> {
     continues(&w.file.schema, &schema)?;
     limits::check(&schema, version, &w.file.schema.names())?;
 
-    // First with the records that are there; then grow.
+    // First with the existing records; then grow.
     let mut grown = None;
     for (i, dim) in schema.dims.iter_mut().enumerate().filter(|(_, d)| d.unlimited) {
         let records = w.file.schema.dims.get(i).map_or(0, |d| d.len);
@@ -69,28 +69,28 @@ pub(super) fn redefine(w: &mut ClassicWriter, schema: Schema) -> Result<()> {
     }
 }
 
-/// Variables without a value that are filled with something else from now on.
+/// Variables without values whose fill value changes.
 fn other_fill(w: &ClassicWriter, new: &Schema) -> Vec<usize> {
     let old = w.file.schema.vars.iter().zip(&new.vars).enumerate();
     let changed = old.filter(|(i, (a, b))| !w.written[*i].has_values && stored_fill(a) != stored_fill(b));
     changed.map(|(i, _)| i).collect()
 }
 
-/// Fills them anew with the next sync.
+/// Fills them again with the next sync.
 fn refill(w: &mut ClassicWriter, vars: &[usize]) {
     for &var in vars {
         w.written[var] = Written::default();
-        // What they were filled with may be there.
+        // The old fill values may be in the file.
         w.zero_from = w.zero_from.max(w.file.store.len());
     }
 }
 
-/// Header room that is made beyond what is needed, where room costs nothing.
+/// Header padding beyond the space that is needed, where it costs nothing.
 const SPARE: u64 = 4096;
-/// Room is made in multiples of this, so that data stay where pages begin.
+/// Space is inserted in multiples of this, so that data stay aligned to pages.
 const PAGE: u64 = 4096;
 
-/// Makes room where it is needed, if the store can do that without moving data; gives the schema back if it cannot.
+/// Inserts space where it is needed, if the store can do that without moving data; returns the schema if it cannot.
 fn widen(w: &mut ClassicWriter, schema: Schema, sizes: &[Extent], header: u64) -> Result<Option<Schema>> {
     let store = w.store.clone();
     let Some(blocks) = store.blocks() else { return Ok(Some(schema)) };
@@ -98,7 +98,7 @@ fn widen(w: &mut ClassicWriter, schema: Schema, sizes: &[Extent], header: u64) -
     let Some(Widened { layout, rooms }) = widened(old, sizes, header, records) else {
         return Ok(Some(schema));
     };
-    // A store that has no such room to offer is not asked for it with a layout that would not be legal.
+    // A store that cannot insert space must not be called with a layout that would not be legal.
     if fits(&schema, &layout, w, floor(w)).is_err() {
         return Ok(Some(schema));
     }
@@ -134,13 +134,13 @@ fn widen(w: &mut ClassicWriter, schema: Schema, sizes: &[Extent], header: u64) -
     Ok(None)
 }
 
-/// A layout, and the rooms (byte, bytes) that make an old one it.
+/// A layout, and the insertions (offset, bytes) that change an old one into it.
 struct Widened {
     layout: Layout,
     rooms: Vec<(u64, u64)>,
 }
 
-/// The layout with room made in front of the first data, between fixed variables and records, and in the records.
+/// The layout with space inserted before the first data, between fixed variables and records, and in the records.
 fn widened(old: &Layout, sizes: &[Extent], header: u64, records: u64) -> Option<Widened> {
     let live = |e: &&Extent| !e.record || records > 0;
     let first = old.vars.iter().filter(live).map(|e| e.begin).min()?;
@@ -161,7 +161,7 @@ fn widened(old: &Layout, sizes: &[Extent], header: u64, records: u64) -> Option<
             new.begin = new.begin.checked_add(middle)?;
         }
     }
-    // New fixed variables: right before the records, or behind all fixed ones.
+    // New fixed variables: right before the records, or after all fixed ones.
     let fixed_end = if old.vars.iter().any(|e| !e.record) { old.fixed_end() } else { old.records_begin };
     let mut at = if records_stay { old.records_begin } else { fixed_end }.checked_add(front)?;
     at = at.checked_next_multiple_of(4)?;
@@ -171,7 +171,7 @@ fn widened(old: &Layout, sizes: &[Extent], header: u64, records: u64) -> Option<
     }
     let records_begin = if records_stay {
         let begin = old.records_begin.checked_add(front)?.checked_add(middle)?;
-        // New record variables: behind those of the first record.
+        // New record variables: after those of the first record.
         let old_records = old.vars.iter().filter(|e| e.record);
         let mut at = old_records.map(Extent::padded).try_fold(begin, u64::checked_add)?;
         for e in vars[count..].iter_mut().filter(|e| e.record) {
@@ -215,21 +215,21 @@ fn continues(old: &Schema, new: &Schema) -> Result<()> {
     Ok(())
 }
 
-/// Whether any byte of data has its place.
+/// Whether any variable has data.
 fn has_data(w: &ClassicWriter) -> bool {
     let records = w.file.records();
     w.file.layout.vars.iter().any(|e| !e.record || records > 0)
 }
 
-/// The first byte where data may begin, as far as the file on disk goes: behind the header of the last sync.
+/// The first byte where data may begin because of the file on disk: after the header of the last sync.
 ///
-/// Until the next sync, that header is what the file is to everybody else and after a crash, however short the new one
-/// will be; and its bytes become zeros when a shorter one takes its place.
+/// Until the next sync, other programs read that header, and it is the state after a crash, however short the new one
+/// will be; and its bytes become zeros when a shorter header replaces it.
 fn floor(w: &ClassicWriter) -> u64 {
     w.on_disk.len() as u64
 }
 
-/// An error if a layout is none that the version allows, or has data before byte `floor`.
+/// An error if the version does not allow a layout, or if it has data before byte `floor`.
 fn fits(schema: &Schema, layout: &Layout, w: &ClassicWriter, floor: u64) -> Result<()> {
     limits::check_offsets(schema, w.file.version, layout)?;
     layout.check(schema, floor).map_err(Error::Invalid)?;
@@ -242,7 +242,7 @@ fn fits(schema: &Schema, layout: &Layout, w: &ClassicWriter, floor: u64) -> Resu
     }
 }
 
-/// The layout with more variables and a header of another length in which no old data move and no new ones begin before
+/// The layout with more variables and another header length in which no old data move and no new data begin before
 /// byte `floor`, if there is one.
 fn extend(old: &Layout, sizes: &[Extent], header: u64, floor: u64, records: u64) -> Option<Layout> {
     let live = |e: &&Extent| !e.record || records > 0;
@@ -260,7 +260,7 @@ fn extend(old: &Layout, sizes: &[Extent], header: u64, floor: u64, records: u64)
     let mut at = if old.vars.iter().any(|e| !e.record) {
         old.fixed_end()
     } else {
-        // Only records so far: as close before them as can be, so that the header's room stays.
+        // Only records so far: as close before them as possible, so that the header padding stays.
         (old.records_begin / 4 * 4).checked_sub(need).filter(|&at| at >= header.max(floor))?
     };
     for e in vars[count..].iter_mut().filter(|e| !e.record) {

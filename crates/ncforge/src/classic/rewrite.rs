@@ -1,8 +1,8 @@
 //! Changes the header of a file that is in use.
 //!
-//! A header has no switch that could turn it from old to new in one step. So:
+//! A header cannot be replaced in one atomic step. Therefore:
 //!
-//! * a store that takes all changes back that were not synced needs no care;
+//! * a transactional store, which discards changes that were not synced, needs no precautions;
 //! * a change within one page of 4 KiB (a record count always; most attribute values) is one write of that
 //!   page's bytes, which disks and kernels do not tear;
 //! * a larger change to a file of moderate size is made in a new file that replaces the old one;
@@ -12,24 +12,24 @@
 use crate::error::{Error, Result};
 use crate::store::{ReadStore, WriteStore};
 
-/// What is written in one piece or not at all.
+/// The unit that is written atomically.
 const PAGE: usize = 4096;
-/// Files up to this size are rather copied than put at risk.
+/// Files up to this size are copied rather than changed in place.
 const COPY_UP_TO: u64 = 64 << 20;
 /// Bytes moved at once.
 const BLOCK: u64 = 4 << 20;
 
-/// Replaces the header `old`, which the file holds, by `new`. The data behind stay where they are; what the
-/// new header speaks of must be durable already. Durable on return. Without `protect`, a crash may cost the file.
+/// Replaces the header `old` of the file by `new`. The data after it do not move; data that the
+/// new header describes must be durable already. Durable on return. Without `protect`, a crash may destroy the file.
 pub(super) fn header(store: &dyn WriteStore, old: &[u8], new: &[u8], protect: bool) -> Result<()> {
-    // What remains of a longer old header becomes zeros.
+    // The rest of a longer old header becomes zeros.
     let mut image = new.to_vec();
     image.resize(new.len().max(old.len()), 0);
     let Some(first) = (0..image.len()).find(|&i| old.get(i) != Some(&image[i])) else { return Ok(()) };
     let last = (0..image.len()).rfind(|&i| old.get(i) != Some(&image[i])).unwrap_or(first);
     let protect = protect && store.blocks().is_none();
     if protect && first / PAGE != last / PAGE && store.len() <= COPY_UP_TO {
-        match store.replace(&mut |new| copy_with(store, &image, new)) {
+        match store.replace(&mut |replacement| copy_with(store, &image, replacement)) {
             // A store that cannot be replaced, or a folder that may not be written.
             Err(Error::Unsupported { .. } | Error::Io { .. }) => {}
             other => return other,
@@ -39,10 +39,10 @@ pub(super) fn header(store: &dyn WriteStore, old: &[u8], new: &[u8], protect: bo
     store.sync()
 }
 
-fn copy_with(store: &dyn ReadStore, header: &[u8], new: &dyn WriteStore) -> Result<()> {
-    new.write_at(header, 0)?;
+fn copy_with(store: &dyn ReadStore, header: &[u8], replacement: &dyn WriteStore) -> Result<()> {
+    replacement.write_at(header, 0)?;
     let from = header.len() as u64;
-    copy(store, from, new, from, store.len().saturating_sub(from))
+    copy(store, from, replacement, from, store.len().saturating_sub(from))
 }
 
 /// Copies bytes from store to store; zeros where the source has ended.

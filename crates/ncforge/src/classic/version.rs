@@ -14,7 +14,7 @@ pub(super) enum Version {
 }
 
 impl Version {
-    /// All of them, the least able first.
+    /// All versions, in rising order of capabilities.
     pub(super) const ALL: [Version; 3] = [Version::V1, Version::V2, Version::V5];
 
     /// The version that the fourth byte of a file names.

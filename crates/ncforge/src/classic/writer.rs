@@ -1,8 +1,8 @@
 //! A classic file that is being written or updated.
 //!
-//! The order of things on disk: data first, made durable; then the header, of which the record count is part.
-//! What the header on disk speaks of is there at any moment, so a crash leaves the state of the last
-//! [`ContainerMut::sync`] (plus overwritten values, which nothing can take back).
+//! The order of writes: data first, made durable; then the header, which contains the record count.
+//! At any moment, the data that the header on disk describes are complete, so a crash leaves the state of the last
+//! [`ContainerMut::sync`] (except for overwritten values, which cannot be restored).
 
 use std::sync::Arc;
 
@@ -24,9 +24,9 @@ use crate::model::{DimId, Fill, Schema, VarId};
 use crate::select::Hyperslab;
 use crate::store::{ReadStore, WriteStore};
 
-/// More pieces than this are not kept in mind for one variable: its holes are filled at once instead.
+/// The largest number of written ranges that are recorded for one variable; beyond it, its holes are filled at once.
 const MAX_PIECES: u64 = 1 << 18;
-/// Files of fewer bytes are not worth a request to reserve their space.
+/// The space of smaller files is not reserved.
 const RESERVE_FROM: u64 = 1 << 20;
 
 /// A classic file open for writing.
@@ -36,17 +36,17 @@ pub(super) struct ClassicWriter {
     /// The file's store.
     pub(super) store: Arc<dyn WriteStore>,
     pub(super) options: CreateOptions,
-    /// What was written of each variable.
+    /// The written parts of each variable.
     pub(super) written: Vec<Written>,
     /// From this byte on, the file is zero wherever this writer has not written.
     pub(super) zero_from: u64,
-    /// The header as the file holds it.
+    /// The header in the file.
     pub(super) on_disk: Vec<u8>,
     /// Whether more than the record count of the header has changed.
     pub(super) redefined: bool,
     /// Whether anything has changed since the last sync.
     pub(super) touched: bool,
-    /// A new file that was never synced: nobody counts on its state, so nothing needs protection.
+    /// A new file that was never synced: its state need not be protected.
     pub(super) fresh: bool,
 }
 
@@ -129,14 +129,14 @@ impl ClassicWriter {
         Error::NotRepresentable { format: self.file.version.name(), what }
     }
 
-    /// Bytes of a variable's elements as it stands, and its records (1 for a fixed variable).
+    /// Current bytes of a variable's elements, and its records (1 for a fixed variable).
     fn total(&self, var: usize) -> (u64, u64) {
         let e = &self.file.layout.vars[var];
         let slots = if e.record { self.file.records() } else { 1 };
         (e.bytes * slots, slots)
     }
 
-    /// Reserves space on disk for what is sure to be written.
+    /// Reserves space on disk for data that will certainly be written.
     fn reserve(&self) -> Result<()> {
         let len = self.file.layout.file_len(self.file.records()).unwrap_or(0);
         if self.options.fill && len >= RESERVE_FROM {
@@ -149,7 +149,7 @@ impl ClassicWriter {
         self.options.fill && self.file.schema.vars[var].fill != Fill::None
     }
 
-    /// Variables that are not filled need no account.
+    /// Written parts of variables that are not filled need not be recorded.
     pub(super) fn skip_unfilled(&mut self) {
         for var in 0..self.written.len() {
             if !self.is_filled(var) {
@@ -159,7 +159,7 @@ impl ClassicWriter {
         }
     }
 
-    /// Fills the holes of `vars` (given in rising order), and the padding behind their data.
+    /// Fills the holes of `vars` (given in rising order), and the padding after their data.
     fn fill_holes(&mut self, vars: &[usize]) -> Result<()> {
         let store = &self.store;
         let ClassicFile { schema, layout, .. } = &self.file;
@@ -176,7 +176,7 @@ impl ClassicWriter {
                 filler.add(e.begin + e.bytes..e.begin + e.padded(), &element(var))?;
             }
         }
-        // Record variables together, record by record: that is the order in which they lie in the file.
+        // Record variables together, record by record: that is their order in the file.
         let mut first = records;
         let mut open = Vec::new();
         for &var in vars.iter().filter(|&&v| layout.vars[v].record) {
@@ -214,7 +214,7 @@ impl ClassicWriter {
         if self.redefined {
             return emit::header(schema, *version, self.file.records(), &layout.vars);
         }
-        // Only the count: whatever else the file holds stays, byte by byte.
+        // Only the count: all other bytes of the file stay the same.
         let mut header = self.on_disk.clone();
         let records = self.file.records();
         match version {

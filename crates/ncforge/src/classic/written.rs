@@ -1,4 +1,4 @@
-//! The account of what was written, so that only the rest is filled.
+//! Records the written parts of variables, so that only the rest is filled.
 //!
 //! Positions are in the *element bytes* of one variable: row-major over its whole shape, without padding and
 //! as if records followed each other directly. Record `r` of a variable of `n` bytes a record is `r*n..(r+1)*n`.
@@ -17,7 +17,7 @@ impl Ranges {
         if new.is_empty() {
             return;
         }
-        // Most often the last one goes on.
+        // Usually the last one is extended.
         if let Some(mut last) = self.0.last_entry()
             && (*last.key()..=*last.get()).contains(&new.start)
         {
@@ -60,16 +60,16 @@ impl Ranges {
     }
 }
 
-/// What is known of one variable's bytes.
+/// The written bytes of one variable.
 #[derive(Clone, Debug, Default)]
 pub(super) struct Written {
-    /// Everything before this position needs nothing any more: written, filled, or there since before.
+    /// Everything before this position is complete: written, filled, or already in the file.
     settled: u64,
-    /// What was written beyond.
+    /// Ranges written after that position.
     ranges: Ranges,
-    /// Records (or 1 for a fixed variable) whose padding needs nothing any more.
+    /// Records (or 1 for a fixed variable) whose padding is complete.
     pub(super) padded: u64,
-    /// Whether it has values, and not only fill.
+    /// Whether it has values, and not only fill values.
     pub(super) has_values: bool,
 }
 
@@ -79,20 +79,20 @@ impl Written {
         Written { settled: bytes, ranges: Ranges::default(), padded: slots, has_values: true }
     }
 
-    /// The same, of nothing but fill.
+    /// The same, with fill values only.
     pub(super) fn filled(bytes: u64, slots: u64) -> Self {
         Written { has_values: false, ..Self::present(bytes, slots) }
     }
 
-    /// Ranges kept, which is what memory depends on.
+    /// The number of ranges, which determines the memory.
     pub(super) fn pieces(&self) -> usize {
         self.ranges.0.len()
     }
 
-    /// Notes a region that will be written; `element` is in bytes.
+    /// Adds a region that will be written; `element` is in bytes.
     pub(super) fn add(&mut self, shape: &[u64], slab: &Hyperslab, element: u64) {
         if !slab.is_empty() && run_count(shape, slab) == 1 {
-            // As of programs that write record after record: without the memory that it takes to look for more.
+            // The case of programs that write record after record: no memory is allocated.
             let steps = (0..shape.len()).rev().scan(1, |step, d| {
                 let own = *step;
                 *step *= shape[d];
@@ -109,18 +109,18 @@ impl Written {
         }
     }
 
-    /// The parts of `within` that nobody wrote.
+    /// The parts of `within` that were not written.
     pub(super) fn gaps(&self, within: Range<u64>) -> impl Iterator<Item = Range<u64>> + '_ {
         let start = within.start.max(self.settled);
         self.ranges.gaps(start..within.end.max(start))
     }
 
-    /// The first position before `end` that nobody wrote.
+    /// The first position before `end` that was not written.
     pub(super) fn first_gap(&self, end: u64) -> Option<u64> {
         self.gaps(0..end).next().map(|gap| gap.start)
     }
 
-    /// Forgets details: all up to `end`, in `slots` records, needs nothing any more.
+    /// Discards ranges: everything up to `end`, in `slots` records, is complete.
     pub(super) fn settle(&mut self, end: u64, slots: u64) {
         self.settled = self.settled.max(end);
         self.padded = self.padded.max(slots);
@@ -150,7 +150,7 @@ fn dense_tail(shape: &[u64], slab: &Hyperslab) -> usize {
     0
 }
 
-/// The runs of consecutive elements that a selection (inside `shape`) is made of, in rising order.
+/// The runs of consecutive elements of a selection (inside `shape`), in rising order.
 fn runs(shape: &[u64], slab: &Hyperslab) -> impl Iterator<Item = Range<u64>> + use<> {
     let whole = dense_tail(shape, slab);
     // Elements of one step along each dimension.
@@ -158,7 +158,7 @@ fn runs(shape: &[u64], slab: &Hyperslab) -> impl Iterator<Item = Range<u64>> + u
     for d in (1..shape.len()).rev() {
         steps[d - 1] = steps[d] * shape[d];
     }
-    // What one run covers: all of dimension `whole` that is selected, times everything below.
+    // The length of a run: the selected part of dimension `whole`, times everything below.
     let run = match slab.count.get(whole) {
         Some(&n) => n * steps[whole],
         None => 1,

@@ -5,8 +5,8 @@ use super::super::reader::stored_fill;
 use crate::model::{Fill, Schema};
 use crate::store::{RecordInsertion, Wider};
 
-/// The rooms that the records of `old` need for the variables that `schema` has beyond the old ones. `None` if the old
-/// records are not as this library would lay them out.
+/// The space to insert into the records of `old` for the new variables of `schema`. `None` if the layout of the old
+/// records is not that of this library.
 pub(super) fn wider(old: &Layout, schema: &Schema, sizes: &[Extent], fill: bool) -> Option<Wider> {
     let records: Vec<(usize, &Extent)> = old.vars.iter().enumerate().filter(|(_, e)| e.record).collect();
     let slot = |e: &Extent| if records.len() > 1 { e.padded() } else { e.bytes };
@@ -38,7 +38,7 @@ pub(super) fn wider(old: &Layout, schema: &Schema, sizes: &[Extent], fill: bool)
     if let [(var, only)] = records[..]
         && only.padded() > only.bytes
     {
-        // A record variable that is alone has no padding; it gets some when it gets company.
+        // A single record variable has no padding; it gets padding when a second one is added.
         rooms.push(room(var, only.bytes, only.padded() - only.bytes));
     }
     let new = sizes.iter().enumerate().skip(old.vars.len()).filter(|(_, e)| e.record && e.bytes > 0);

@@ -1,4 +1,4 @@
-//! Headers byte by byte: the specification's example, and everything that may be wrong with one.
+//! Headers byte by byte: the specification's example, and possible errors.
 
 use std::sync::Arc;
 
@@ -114,7 +114,7 @@ fn scalar(version: u8, count: u64, xtype: u32, begin: u64) -> Bytes {
         .begin(begin)
 }
 
-/// What PnetCDF's `ncvalidator` calls bad, rebuilt: every one is an error that says where.
+/// The errors that PnetCDF's `ncvalidator` reports, reproduced: each is an error with its offset.
 #[test]
 fn malformed_headers_are_refused() {
     for v in [1, 2, 5] {
@@ -399,7 +399,7 @@ fn names_end_before_nul_bytes() {
         assert_eq!(dims, ["yy", "a\0b"]);
         assert_eq!((&*schema.vars[0].name, &*schema.groups[0].attrs[0].name), ("v", "att"));
         assert_eq!(open(store.clone()).unwrap().notes().iter().filter(|n| n.contains("NUL")).count(), 1);
-        // What nobody changes keeps its bytes; what somebody does leaves the others as they read.
+        // Unchanged names keep their bytes; changed ones do not affect the others.
         let mut file = open_mut(store.clone()).unwrap();
         file.sync().unwrap();
         assert_eq!(store.to_vec(), bytes);
@@ -448,18 +448,18 @@ fn record_counts_of_streams_are_counted() {
         let open = head(u64::MAX, &[3, 1]).raw(&[1; 13]).open().unwrap();
         assert_eq!(open.schema().dims[0].len, 2);
         assert!(matches!(open.layout(VarId(1)).unwrap().place, Place::Records { begin: 516, stride: 8 }));
-        // A count that the file is too short for stands: the missing values read as zero.
+        // A count for which the file is too short is accepted: the missing values read as zero.
         let open = head(5, &[3, 1]).raw(&[1; 13]).open().unwrap();
         assert_eq!(open.schema().dims[0].len, 5);
         assert!(open.notes().iter().any(|n| n.contains("24 bytes shorter")), "{:?}", open.notes());
-        // Records beyond the count are said.
+        // Records beyond the count are reported.
         let open = head(1, &[3, 1]).raw(&[1; 16]).open().unwrap();
         assert!(open.notes().iter().any(|n| n.contains("1 whole records follow")), "{:?}", open.notes());
     }
 }
 
 #[test]
-fn a_file_out_of_all_proportion_to_its_header_opens_but_does_not_read() {
+fn a_file_that_is_extremely_short_for_its_header_opens_but_does_not_read() {
     let file = |records: u64, len: usize| {
         let mut b = Bytes::new(1)
             .count(records)
@@ -496,7 +496,7 @@ fn a_file_out_of_all_proportion_to_its_header_opens_but_does_not_read() {
     assert!(matches!(err, Error::Corrupt { .. }) && err.to_string().contains("`r`"), "{err}");
     odd.layout(VarId(1)).unwrap();
     assert!(odd.notes().iter().any(|n| n.contains("shorter")));
-    // Of a file that holds a thousandth of it, it is believed.
+    // If the file contains a thousandth of it, the header is trusted.
     file(1 << 30, 9 << 20).layout(VarId(0)).unwrap();
 }
 

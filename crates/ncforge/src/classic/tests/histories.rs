@@ -1,4 +1,4 @@
-//! Random lives of a file (write here, grow, redefine, sync, reopen …) against a model in memory.
+//! Random sequences of operations on a file (write, grow, redefine, sync, reopen …), compared with a model in memory.
 
 use std::sync::Arc;
 
@@ -13,7 +13,7 @@ use crate::model::{Atomic, Attribute, DimId, Fill, Format, Schema, Values, VarId
 use crate::select::Hyperslab;
 use crate::store::ReadStore;
 
-/// Numbers that have no bounds pick among what is there.
+/// Numbers without bounds are taken modulo the number of existing objects.
 #[derive(Clone, Debug)]
 enum Step {
     /// Write a selection of a variable with a value.
@@ -26,7 +26,7 @@ enum Step {
         filled: bool,
     },
     AddDim,
-    /// Give an attribute (of which list, which of its six names) so many bytes: new, longer or shorter.
+    /// Give an attribute (which list, which of its six names) a number of bytes: new, longer or shorter.
     PutAttribute(usize, usize, usize),
     DeleteAttribute(usize, usize),
     RenameVar(usize),
@@ -57,18 +57,18 @@ fn step() -> impl Strategy<Value = Step> {
     ]
 }
 
-/// A file and what it should hold.
-struct Life {
+/// A file and its expected contents.
+struct History {
     store: Arc<MemoryStore>,
     file: Box<dyn ContainerMut>,
     model: Model,
-    /// The description at the last sync and those that it had since.
+    /// The schema at the last sync and those that it had since.
     since_sync: Vec<Schema>,
     /// Never synced.
     is_new: bool,
 }
 
-impl Life {
+impl History {
     fn new(format: Format, room: Option<u64>, first: usize) -> Self {
         let mut schema = Schema::new(format);
         schema.dims = vec![dim("t", 0, true), dim("y", 3, false), dim("x", 5, false)];
@@ -79,7 +79,7 @@ impl Life {
         let model = Model::new(schema.clone());
         let options = CreateOptions { header_room: room, fill: true };
         let file = create(store.clone(), schema, &options).unwrap();
-        Life { store, file, model, since_sync: Vec::new(), is_new: true }
+        History { store, file, model, since_sync: Vec::new(), is_new: true }
     }
 
     fn redefine(&mut self) {
@@ -143,7 +143,7 @@ impl Life {
         self.is_new = false;
     }
 
-    /// Until the next sync, the file is in the state of the last one to whoever opens it (or of a redefinition that had
+    /// Until the next sync, other programs see the state of the last one (or of a redefinition that had
     /// to move data, which is durable at once).
     fn check_between_syncs(&self) {
         if self.store.blocks().is_some() || self.is_new {
@@ -221,20 +221,20 @@ impl Life {
     }
 }
 
-/// Longer each time, and then as it was.
+/// Longer each time, and then the original again.
 fn other_name(name: &str) -> String {
     let first = name.split('_').next().unwrap();
     if name.len() > first.len() + 30 { first.to_owned() } else { format!("{name}_yyyyyyyy") }
 }
 
 fn run(format: Format, room: Option<u64>, first: usize, steps: &[Step]) {
-    let mut life = Life::new(format, room, first);
-    steps.iter().for_each(|step| life.take(step));
-    life.sync();
-    let synced = life.store.to_vec();
-    life.file.sync().unwrap();
-    assert_eq!(life.store.to_vec(), synced, "a second sync changes nothing");
-    assert!(life.store.len() >= life.file.metadata_bytes().unwrap());
+    let mut history = History::new(format, room, first);
+    steps.iter().for_each(|step| history.take(step));
+    history.sync();
+    let synced = history.store.to_vec();
+    history.file.sync().unwrap();
+    assert_eq!(history.store.to_vec(), synced, "a second sync changes nothing");
+    assert!(history.store.len() >= history.file.metadata_bytes().unwrap());
 }
 
 proptest! {
@@ -250,7 +250,7 @@ proptest! {
     }
 }
 
-/// Data that are written where the old, longer header stands would become zeros at the sync.
+/// Data written where the old, longer header is would become zeros at the sync.
 #[test]
 fn a_shorter_header_leaves_its_place_to_data_only_after_the_sync() {
     for format in [Format::Cdf1, Format::Cdf2, Format::Cdf5] {
@@ -258,24 +258,24 @@ fn a_shorter_header_leaves_its_place_to_data_only_after_the_sync() {
             for (synced, deleted, filled) in
                 [(true, true, false), (true, false, true), (false, true, true), (false, false, false)]
             {
-                let mut life = Life::new(format, Some(0), 300);
+                let mut history = History::new(format, Some(0), 300);
                 if synced {
-                    life.take(&Step::Reopen);
+                    history.take(&Step::Reopen);
                 }
                 let shorter = if deleted { Step::DeleteAttribute(0, 0) } else { Step::PutAttribute(0, 0, 5) };
-                life.take(&shorter);
-                life.take(&Step::AddVar { kind: 2, record, dims: vec![true, true], filled: true });
-                life.take(&Step::Grow(4));
+                history.take(&shorter);
+                history.take(&Step::AddVar { kind: 2, record, dims: vec![true, true], filled: true });
+                history.take(&Step::Grow(4));
                 if !filled {
-                    life.write(0, &[(0, u64::MAX, 1); 3], 7);
+                    history.write(0, &[(0, u64::MAX, 1); 3], 7);
                 }
-                life.check_between_syncs();
-                life.sync();
-                // Now there is room in the old header's place.
-                life.take(&Step::PutAttribute(0, 1, 100));
-                life.take(&Step::AddVar { kind: 1, record: false, dims: vec![true, false], filled: true });
-                life.take(&Step::Reopen);
-                assert!(!read(&*open(life.store.clone()).unwrap(), VarId(0)).contains(&0) || filled);
+                history.check_between_syncs();
+                history.sync();
+                // Now the space of the old header can be used.
+                history.take(&Step::PutAttribute(0, 1, 100));
+                history.take(&Step::AddVar { kind: 1, record: false, dims: vec![true, false], filled: true });
+                history.take(&Step::Reopen);
+                assert!(!read(&*open(history.store.clone()).unwrap(), VarId(0)).contains(&0) || filled);
             }
         }
     }

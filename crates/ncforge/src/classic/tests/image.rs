@@ -1,4 +1,4 @@
-//! A packed file that is made and looked at like bytes in memory.
+//! A packed file with the interface of bytes in memory.
 
 use std::sync::Arc;
 
@@ -11,7 +11,7 @@ use crate::store::{BlockStore, MemoryStore, ReadStore, WriteStore};
 pub(super) struct Image(PackedStore);
 
 impl Image {
-    #[allow(clippy::needless_pass_by_value, reason = "it stands for `MemoryStore::new`")]
+    #[allow(clippy::needless_pass_by_value, reason = "it replaces `MemoryStore::new`")]
     pub(super) fn new(name: impl Into<String>, bytes: Vec<u8>) -> Self {
         let options = Options { block: 4096, codec: Codec::Lz4 };
         let resources = Resources { pending: 4 * 4096, ..Resources::default() };

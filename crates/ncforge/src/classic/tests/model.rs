@@ -1,4 +1,4 @@
-//! What a file should hold: its description, and every variable's elements in stored form.
+//! The expected contents of a file: its schema, and every variable's elements in stored form.
 
 use std::sync::Arc;
 
@@ -13,9 +13,9 @@ use crate::select::{Hyperslab, coordinates};
 
 pub(super) struct Model {
     pub(super) schema: Schema,
-    /// Bytes of each variable; `None`: whatever the file holds, of variables that are not filled.
+    /// Bytes of each variable; `None`: arbitrary bytes, in variables that are not filled.
     data: Vec<Vec<Option<u8>>>,
-    /// Variables whose padding may be anything, since they were not filled at some time.
+    /// Variables whose padding is arbitrary, because they were not filled at some time.
     loose: Vec<bool>,
 }
 
@@ -84,7 +84,7 @@ impl Model {
         assert_eq!(found, meant, "variable {v}");
     }
 
-    /// Padding behind data holds the variable's fill.
+    /// Padding after data contains the variable's fill value.
     fn check_padding(&self, file: &dyn Container) {
         let records = self.schema.dims[0].len;
         let record_vars = self.schema.vars.iter().filter(|v| v.dims.first() == Some(&DimId(0))).count();

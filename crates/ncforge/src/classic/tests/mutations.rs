@@ -34,7 +34,7 @@ fn probe(bytes: Vec<u8>) {
     match open(store.clone()) {
         Ok(file) => {
             for v in file.schema().var_ids() {
-                // A header that promises far more than the file has is found out here.
+                // A header that declares far more than the file has is detected here.
                 if let Err(e) = file.layout(v) {
                     assert_eq!(e.exit_code(), 4, "{e}");
                 }

@@ -1,4 +1,4 @@
-//! Elements moved one by one, straight from a layout's definition: slow, and simple enough to be believed.
+//! Elements moved one by one, directly by the definition of a layout: slow, but simple enough to be correct.
 
 use std::sync::Arc;
 

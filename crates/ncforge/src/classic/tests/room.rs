@@ -1,4 +1,4 @@
-//! Redefinition in a store that makes room: nothing that is stored moves.
+//! Redefinition in a store that can insert bytes: no stored data move.
 
 use std::sync::Arc;
 
@@ -13,7 +13,7 @@ fn dim(name: &str, len: u64, unlimited: bool) -> Dimension {
     Dimension { name: name.into(), group: Schema::ROOT, len, unlimited }
 }
 
-/// Writes all of a variable at its place, as an engine would.
+/// Writes all of a variable in place, as an engine would.
 fn fill(file: &mut dyn ContainerMut, var: VarId, seed: u32) -> Vec<u8> {
     let shape = file.schema().shape(var);
     let all = Hyperslab::all(&shape);
@@ -95,7 +95,7 @@ fn attributes_dimensions_and_variables_touch_little() {
     }
 }
 
-/// A new record variable changes every record: then everything is written anew, in the same file, in one step.
+/// A new record variable changes every record: then everything is rewritten, in the same file, in one step.
 #[test]
 fn record_variables_are_added_too() {
     let mut schema = Schema::new(Format::Cdf1);

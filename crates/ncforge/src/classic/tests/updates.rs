@@ -1,4 +1,4 @@
-//! What create, grow, fill and redefine promise, case by case.
+//! The guarantees of create, grow, fill and redefine, case by case.
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicI64, Ordering};
@@ -61,7 +61,7 @@ fn versions_are_chosen_by_need() {
     assert_eq!(need(&mid), Ok(Format::Cdf2));
     assert_eq!(need(&|s| big(s, (1 << 31) - 3)), Ok(Format::Cdf2));
     assert_eq!(need(&|s| big(s, 1 << 32)), Ok(Format::Cdf5));
-    // What no version holds.
+    // Schemas that no version can hold.
     assert!(need(&|s| s.vars.push(var("v", Atomic::Int, &[1, 0]))).unwrap_err().contains("not the first"));
     assert!(need(&|s| s.dims.push(dim("u", 0, true))).unwrap_err().contains("two unlimited"));
     assert!(need(&|s| s.dims.push(dim("z", 0, false))).unwrap_err().contains("fixed length 0"));
@@ -127,7 +127,7 @@ fn one_record_variable_is_not_padded_and_two_are() {
 }
 
 #[test]
-fn unwritten_values_are_filled_unless_told_otherwise() {
+fn unwritten_values_are_filled_unless_filling_is_off() {
     let mut s = schema(Format::Cdf1);
     s.vars = vec![var("a", Atomic::Int, &[1]), var("b", Atomic::Int, &[1]), var("c", Atomic::Short, &[0, 1])];
     s.vars[1].fill = Fill::None;
@@ -182,7 +182,7 @@ fn header_room_takes_new_attributes_without_moving_data() {
         (&before.place, &file.layout(VarId(0)).unwrap().place),
         (Place::Records { begin: a, .. }, Place::Records { begin: b, .. }) if a == b
     ));
-    // The room is used up now: the data move, and there is room again.
+    // The header padding is used up now: the data move, and there is padding again.
     s.groups[0].attrs.push(Attribute::text("more", &"y".repeat(900)));
     file.redefine(s.clone()).unwrap();
     file.sync().unwrap();
@@ -192,7 +192,7 @@ fn header_room_takes_new_attributes_without_moving_data() {
 }
 
 #[test]
-fn redefinition_keeps_what_is_there() {
+fn redefinition_preserves_existing_objects() {
     let mut s = schema(Format::Cdf1);
     s.vars.push(var("a", Atomic::Int, &[1]));
     let mut file = create(memory(), s.clone(), &TIGHT).unwrap();
