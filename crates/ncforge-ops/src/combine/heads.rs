@@ -53,8 +53,8 @@ impl Heads {
         let heads = self.0.read().unwrap_or_else(PoisonError::into_inner);
         let mut first: Vec<u8> = Vec::new();
         for head in heads.iter().filter(|h| h.header.file_len() == file.len()) {
-            if (first.len() as u64) < head.header.len() {
-                first = file.read_vec(0, head.header.len())?;
+            if (first.len() as u64) < head.header.header_bytes() {
+                first = file.read_vec(0, head.header.header_bytes())?;
             }
             if let Some(places) = head.header.differing(&first) {
                 let differing = places.into_iter().map(|p| (p.clone(), p.values(&first))).collect();
@@ -73,7 +73,7 @@ impl Heads {
         }
         // It was parsed a moment ago; what is wrong now will be found when the tile is read.
         let Ok(header) = CommonHeader::of(file) else { return 0 };
-        let bytes = header.len() * MEMORY;
+        let bytes = header.header_bytes() * MEMORY;
         let head = Head {
             tile,
             header,

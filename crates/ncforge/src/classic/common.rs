@@ -63,7 +63,7 @@ impl CommonHeader {
     }
 
     /// Bytes of the header.
-    pub fn len(&self) -> u64 {
+    pub fn header_bytes(&self) -> u64 {
         self.bytes.len() as u64
     }
 
@@ -162,7 +162,7 @@ mod tests {
     fn differing(other: &MemoryStore) -> Option<Vec<(Option<VarId>, usize)>> {
         let common = CommonHeader::of(&*file(7, "one", "K", -1, 4)).unwrap();
         let bytes = other.to_vec();
-        assert!(bytes.len() as u64 >= common.len());
+        assert!(bytes.len() as u64 >= common.header_bytes());
         common.differing(&bytes).map(|d| d.iter().map(|p| (p.var, p.attr)).collect())
     }
 

@@ -153,15 +153,7 @@ impl ChunkedRead<'_> {
         })?;
         if apart {
             // SAFETY: as for us.
-            unsafe {
-                self.fetch_apart(
-                    plan,
-                    &stored,
-                    alone,
-                    Joining::apart(&profile, self.engine.fetch_memory()),
-                    out,
-                )?
-            };
+            unsafe { self.fetch_apart(plan, &stored, alone, &profile, out)? };
         }
         Ok(())
     }

@@ -142,6 +142,19 @@ fn neighbours_are_one_request() {
 }
 
 #[test]
+fn a_loop_of_maps_asks_for_each_chunk_once() {
+    let shape = [40, 40, 60];
+    let (store, data) = opened(file(&shape, &Stored::Chunked(vec![10, 20, 20], deflated())), 16, 64 << 20);
+    for t in 0..40 {
+        let got: Vec<f64> = data.get(V, &Hyperslab::new(&[t, 0, 0], &[1, 40, 60])).unwrap();
+        assert!(got.into_iter().eq((t * 2400..(t + 1) * 2400).map(value)), "map {t}");
+    }
+    let Counts { rounds, fetched, .. } = store.counts();
+    // Four rows of six chunks: a round for each, and one more while the pattern is not known yet.
+    assert!(rounds <= 8 && fetched <= 40 * 40 * 60 * 8, "{:?}", store.counts());
+}
+
+#[test]
 fn what_is_on_its_way_is_within_the_budget() {
     // 200 chunks of 80 KB that hardly compress, 16 MB in all; an eighth of the budget is 256 KiB.
     let shape = [200, 10_000];

@@ -11,7 +11,7 @@ use super::super::stats::add;
 use super::{ChunkedRead, Stored, range_of};
 use crate::codec::PaddedInput;
 use crate::error::{Error, Result};
-use crate::store::past_end;
+use crate::store::{IoProfile, past_end};
 
 /// What is fetched apart from its decoding: a stored piece, or a part of one that has no filters.
 struct Apart {
@@ -30,25 +30,22 @@ impl ChunkedRead<'_> {
         plan: &ChunkPlan,
         stored: &[Stored],
         in_part: impl Fn(&Stored) -> bool,
-        joining: Joining,
+        profile: &IoProfile,
         out: &SharedOut<'_>,
     ) -> Result<()> {
         let inner = &*self.engine.inner;
+        let joining = Joining::apart(profile, self.engine.fetch_memory());
         let mut parts: Vec<Apart> = Vec::with_capacity(stored.len());
         for (i, s) in stored.iter().enumerate() {
             if in_part(s) {
-                self.units(plan, s, joining, |unit, range| {
-                    parts.push(Apart { stored: i, unit: Some(unit), range })
-                })?;
+                let mut push = |unit, range| parts.push(Apart { stored: i, unit: Some(unit), range });
+                self.units(plan, s, joining, &mut push)?;
             } else {
                 // A damaged length must not become an allocation.
                 let range = range_of(s.record);
                 if range.end > self.store.len() {
-                    return Err(self.of_chunk(
-                        plan,
-                        s,
-                        past_end(self.store.name(), s.record.len, range.start, self.store.len()),
-                    ));
+                    let missing = past_end(self.store.name(), s.record.len, range.start, self.store.len());
+                    return Err(self.of_chunk(plan, s, missing));
                 }
                 parts.push(Apart { stored: i, unit: None, range });
             }
@@ -69,10 +66,9 @@ impl ChunkedRead<'_> {
                 let piece = plan.piece(s.number);
                 let done = match unit {
                     Some(unit) => {
+                        let plain = self.plain(&piece, s.record);
                         // SAFETY: units are disjoint parts of the piece, which is the caller's alone.
-                        unsafe {
-                            self.plain(&piece, s.record).place(inner, &bytes[request][within], out, unit)
-                        };
+                        unsafe { plain.place(inner, &bytes[request][within], out, unit) };
                         Ok(())
                     }
                     // SAFETY: every piece is in one part, and pieces are disjoint parts of the selection.
