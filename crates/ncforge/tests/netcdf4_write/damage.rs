@@ -53,7 +53,7 @@ fn create(s: Schema) -> ncforge::Result<Box<dyn ncforge::ContainerMut>> {
 fn message(s: Schema) -> String {
     match create(s).and_then(|mut f| f.sync()) {
         Ok(()) => "fine".into(),
-        Err(e @ (Error::Invalid(_) | Error::NotRepresentable { .. })) => e.to_string(),
+        Err(e) if e.is_usage() || matches!(e, Error::NotRepresentable { .. }) => e.to_string(),
         Err(e) => panic!("{e}"),
     }
 }
