@@ -126,6 +126,8 @@ _CLASSES: dict[str, type[NcforgeError]] = {
         InterruptedCopyError,
         VerifyError,
         InternalError,
+        ReadOnlyError,
+        FixedAttributeError,
     )
 }
 

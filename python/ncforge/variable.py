@@ -18,7 +18,6 @@ from ncforge._unpack import Plan, Unpacked
 from ncforge._values import NUMBERS, TypeName, Types, UnfitError, at_place, exact, first_place, naming, text_view
 from ncforge._view import Layout, html
 from ncforge.dimension import Dimension
-from ncforge.errors import FixedAttributeError, InvalidError
 
 if TYPE_CHECKING:
     from ncforge.dataset import Group
@@ -178,11 +177,7 @@ class Variable(Attributes):
             super().setncattr(name, value)
             return
         plain = plain_fill(self._types, self._kind, self._name, value)
-        core = self._changing()
-        try:
-            core.set_attr(self._group_id, self._var_id, name, self._kind, plain)
-        except InvalidError as e:
-            raise FixedAttributeError(str(e)) from None
+        self._changing().set_attr(self._group_id, self._var_id, name, self._kind, plain)
 
     def endian(self) -> str:
         """Byte order in the file: "native", "little" or "big"."""

@@ -12,10 +12,11 @@ mod effort;
 
 use crate::sampling::Sampled;
 use crate::tune::{
-    Access, Axis, Choice, Coding, Contender, Contest, Depth, Kind, Limits, Machine, Request, choose,
+    Access, Axis, Choice, Coding, Contender, Contest, Depth, Kind, Limits, Machine, Request, axes_along,
+    choose,
 };
 use ncforge::error::{Error, Result};
-use ncforge::model::{Filter, Schema, VarId};
+use ncforge::model::{Filter, Schema, VarId, Variable};
 
 pub(crate) use self::chooser::{Chooser, OF_FILE, Wanted};
 pub use self::chooser::{chunks_for, chunks_for_all};
@@ -28,6 +29,18 @@ const EXPECTED: (u64, u64) = (1024, 64);
 const GUESSED: f64 = 2.0;
 /// Rates of decoders are compared in chunks of this size.
 const USUAL: f64 = 65536.0;
+
+/// Chunk lengths for a variable that is being defined, for the usual reads: what a [`ncforge::dataset::Definer`] asks for
+/// ([`ncforge::dataset::ChunkChooser`]).
+///
+/// # Errors
+/// What [`Cut::choose`] gives.
+pub fn for_new_variable(schema: &Schema, var: &Variable, filters: &[Filter]) -> Result<Option<Vec<u64>>> {
+    let element = schema.fixed_size(var.dtype).unwrap_or_else(|| schema.memory_size(var.dtype)) as u64;
+    let axes = axes_along(schema, &var.dims);
+    let cut = Cut { axes: &axes, element, filters, sampled: None, before: None };
+    Ok(cut.choose(&Choosing::default())?.map(|choice| choice.chunks))
+}
 
 /// How to choose.
 #[derive(Clone, Debug, PartialEq)]

@@ -1,6 +1,7 @@
 //! What chunk shapes are chosen for, as Python says it.
 
 use ncforge::Result;
+use ncforge::dataset::NewFilter;
 use ncforge::engine::parse_size;
 use ncforge::model::{Atomic, Attribute, DimId, Dimension, Schema, Variable};
 use ncforge_ops::choosing::{Choosing, Cut};
@@ -8,7 +9,7 @@ use ncforge_ops::copy::CopyOptions;
 use ncforge_ops::tune::{Access, Limits, Machine, StorageKind, axes_along};
 use pyo3::prelude::*;
 
-use crate::define::{NewStorage, TypeName, filter_list};
+use crate::define::{StorageRequest, TypeName};
 use crate::errors::invalid;
 use crate::values::checked;
 
@@ -68,7 +69,7 @@ pub(crate) fn machine_of(storage: Option<&str>) -> Result<Machine> {
 pub(crate) struct Planned<'a> {
     pub(crate) dtype: &'a TypeName,
     pub(crate) dims: &'a [usize],
-    pub(crate) storage: &'a NewStorage,
+    pub(crate) storage: &'a StorageRequest,
     /// Text attributes of coordinate variables, which tell what dimensions mean; the file need not have them yet.
     pub(crate) coordinates: Vec<(String, Vec<(String, String)>)>,
     /// Lengths that unlimited dimensions will have.
@@ -110,7 +111,7 @@ impl Planned<'_> {
         if bytes < CopyOptions::default().min_chunked && !axes.iter().any(|a| a.unlimited) {
             return Ok(None);
         }
-        let filters = filter_list(self.storage, size, 1 << 20);
+        let filters = NewFilter::all(&self.storage.filters(), size, 1 << 20);
         let cut = Cut { axes: &axes, element: size as u64, filters: &filters, sampled: None, before: None };
         Ok(cut.choose(&choosing)?.map(|choice| choice.chunks))
     }

@@ -4,9 +4,13 @@
 //! integer, its position among the user-defined types, for those.
 
 use ncforge::codec::filter_name;
-use ncforge::model::{Atomic, DType, Endian, Format, Storage, UserKind, UserType, Variable};
+use ncforge::layout::Place;
+use ncforge::model::{Atomic, DType, Endian, Format, Storage, UserKind, UserType, VarId, Variable};
+use ncforge::{Container, Result};
 use pyo3::prelude::*;
 use pyo3::types::{PyDict, PyList};
+
+use crate::values::checked;
 
 /// NumPy's code of an atomic type.
 pub(crate) fn code(atomic: Atomic) -> &'static str {
@@ -66,6 +70,24 @@ pub(crate) fn user_type<'py>(py: Python<'py>, t: &UserType) -> PyResult<Bound<'p
     Ok(out)
 }
 
+/// What identifies a variable: name, group, type, dimensions.
+pub(crate) struct VarFacts(String, usize, DType, Vec<usize>);
+
+impl VarFacts {
+    pub(crate) fn of(var: &Variable) -> Self {
+        VarFacts(var.name.clone(), var.group.0, var.dtype, var.dims.iter().map(|d| d.0).collect())
+    }
+}
+
+/// The variables of a file: a list of tuples.
+pub(crate) fn vars(py: Python<'_>, vars: Vec<VarFacts>) -> PyResult<Bound<'_, PyList>> {
+    let out = PyList::empty(py);
+    for VarFacts(name, group, of, dims) in vars {
+        out.append((name, group, dtype(py, of)?, dims))?;
+    }
+    Ok(out)
+}
+
 /// How a variable is stored: a dictionary.
 pub(crate) fn storage<'py>(py: Python<'py>, format: Format, var: &Variable) -> PyResult<Bound<'py, PyDict>> {
     let out = PyDict::new(py);
@@ -89,4 +111,29 @@ pub(crate) fn storage<'py>(py: Python<'py>, format: Format, var: &Variable) -> P
     };
     out.set_item("endian", endian)?;
     Ok(out)
+}
+
+/// Grid coordinates, byte offset, stored bytes, mask of skipped filters.
+pub(crate) type Chunk = (Vec<u64>, u64, u64, u32);
+
+/// Where the stored chunks of a variable lie, in the order of the file. `None` for what is not stored in chunks.
+pub(crate) fn chunks(container: &dyn Container, var: VarId) -> Result<Option<Vec<Chunk>>> {
+    checked(&container.schema().vars, var.0, "variable")?;
+    let layout = container.layout(var)?;
+    let Place::Chunked { index, .. } = &layout.place else { return Ok(None) };
+    let mut list: Vec<Chunk> =
+        index.list()?.into_iter().map(|(at, r)| (at, r.offset, r.len, r.mask)).collect();
+    list.sort_unstable_by_key(|&(_, offset, ..)| offset);
+    Ok(Some(list))
+}
+
+/// Where a variable that is stored row by row begins, and the bytes from one record to the next (0 if it has no records).
+/// `None` for others.
+pub(crate) fn place(container: &dyn Container, var: VarId) -> Result<Option<(u64, u64)>> {
+    checked(&container.schema().vars, var.0, "variable")?;
+    Ok(match container.layout(var)?.place {
+        Place::Contiguous { offset } => Some((offset, 0)),
+        Place::Records { begin, stride } => Some((begin, stride)),
+        _ => None,
+    })
 }

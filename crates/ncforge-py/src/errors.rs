@@ -2,7 +2,7 @@
 
 use std::panic::{AssertUnwindSafe, catch_unwind};
 
-use ncforge::{Error, TileOption};
+use ncforge::{Error, Late, TileOption};
 use pyo3::exceptions::PyRuntimeError;
 use pyo3::prelude::*;
 
@@ -55,6 +55,8 @@ pub(crate) fn to_python(py: Python<'_>, error: &Error) -> PyErr {
         Error::NotFound { .. } => ("NotFoundError", None, None),
         Error::NotRepresentable { .. } | Error::Limit { .. } => ("NotRepresentableError", None, None),
         Error::Internal(_) => ("InternalError", None, None),
+        Error::ReadOnly { .. } => ("ReadOnlyError", None, None),
+        Error::TooLate { what: Late::Fill, .. } => ("FixedAttributeError", None, None),
         Error::Exists(_) | Error::Appeared { .. } => ("ExistsError", None, None),
         Error::Locked { path, .. } => ("LockedError", None, Some(path.as_str())),
         Error::Budget { .. } => ("BudgetError", None, None),
@@ -65,7 +67,7 @@ pub(crate) fn to_python(py: Python<'_>, error: &Error) -> PyErr {
     exception(py, class, &message, errno, path)
 }
 
-/// What the caller can do about it, in the words of the Python package; [`Error::hint`] speaks of the command's options.
+/// What the caller can do about it, in the words of the Python package.
 fn hint(error: &Error) -> Option<&'static str> {
     match error {
         Error::Exists(_) => Some("overwrite=True replaces it; of Dataset, clobber=True"),

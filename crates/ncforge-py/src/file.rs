@@ -3,56 +3,28 @@
 use std::path::PathBuf;
 use std::sync::Arc;
 
-use ncforge::dataset::Alignment;
-use ncforge::layout::Place;
-use ncforge::model::{Attribute, DType, DimId, Fill, Format, VarId};
-use ncforge::store::{Locking, OutputFile};
+use ncforge::dataset::NewVariable;
+use ncforge::model::{Attribute, DimId, Fill, GroupId, VarId};
 use ncforge::{Hyperslab, Values};
 use numpy::{PyArray1, PyReadonlyArray1, PyReadwriteArray1};
 use pyo3::prelude::*;
 use pyo3::pybacked::PyBackedBytes;
 use pyo3::types::{PyBytes, PyDict, PyList};
 
+use crate::arguments::{self, LockingArgument, format_name, format_of};
 use crate::attributes;
 use crate::choosing::{ChoosingRequest, Planned};
-use crate::define::{self, NewStorage, NewType, TypeName};
+use crate::define::{self, StorageRequest, TypeName, UserTypeRequest, owner};
 use crate::describe;
-use crate::errors::{inside, invalid, outside};
+use crate::errors::{inside, outside};
 use crate::memory::to_array;
 use crate::picks::{self, Axes};
 use crate::state::{Shared, State};
 use crate::store::{BytesStore, ObjectStore};
 use crate::unpacking::Rules;
-use crate::values::{checked, from_python, to_python_values};
+use crate::values::{checked, from_python, to_python_values, types_only, variable};
 
 type Dims = Vec<u64>;
-
-/// Grid coordinates, byte offset, stored bytes, mask of skipped filters.
-type Chunk = (Dims, u64, u64, u32);
-
-/// Whether files are locked, as h5py's argument says it.
-#[derive(FromPyObject)]
-enum Asked {
-    Flag(bool),
-    Word(String),
-}
-
-impl Asked {
-    fn locking(asked: Option<Self>) -> ncforge::Result<Option<Locking>> {
-        asked
-            .map(|asked| match asked {
-                Asked::Flag(true) => Ok(Locking::Always),
-                Asked::Flag(false) => Ok(Locking::Never),
-                Asked::Word(word) => match word.as_str() {
-                    "true" => Ok(Locking::Always),
-                    "false" => Ok(Locking::Never),
-                    "best-effort" => Ok(Locking::BestEffort),
-                    _ => Err(invalid(format!("locking is None, True, False or 'best-effort', not '{word}'"))),
-                },
-            })
-            .transpose()
-    }
-}
 
 /// One open file. Groups, dimensions, types and variables are named by their position.
 #[pyclass(frozen, module = "ncforge._core")]
@@ -63,7 +35,11 @@ pub(crate) struct File {
 impl File {
     /// A dataset that is open for reading.
     pub(crate) fn over(dataset: ncforge::Dataset, path: PathBuf) -> Self {
-        File { state: Arc::new(State::over(dataset, path)) }
+        File::of(State::over(dataset, path))
+    }
+
+    fn of(state: State) -> Self {
+        File { state: Arc::new(state) }
     }
 
     /// The dataset, if it is open for reading.
@@ -90,30 +66,30 @@ impl File {
     /// Opens a file for reading.
     #[staticmethod]
     #[pyo3(signature = (path, locking=None))]
-    fn open(py: Python<'_>, path: PathBuf, locking: Option<Asked>) -> PyResult<Self> {
-        outside(py, || State::read(path, Asked::locking(locking)?)).map(|s| File { state: Arc::new(s) })
+    fn open(py: Python<'_>, path: PathBuf, locking: Option<LockingArgument>) -> PyResult<Self> {
+        outside(py, || State::read(path, LockingArgument::locking(locking)?)).map(File::of)
     }
 
     /// Opens a file whose bytes Python holds, for reading.
     #[staticmethod]
     fn open_bytes(py: Python<'_>, name: String, data: PyBackedBytes) -> PyResult<Self> {
         let store = Arc::new(BytesStore::new(name, data));
-        outside(py, || State::read_store(store)).map(|s| File { state: Arc::new(s) })
+        outside(py, || State::read_store(store)).map(File::of)
     }
 
     /// Opens a file that a Python object with `read`, `seek` and `tell` gives, for reading.
     #[staticmethod]
     fn open_object(py: Python<'_>, name: String, object: &Bound<'_, PyAny>) -> PyResult<Self> {
         let store = Arc::new(ObjectStore::new(name, object)?);
-        outside(py, || State::read_store(store)).map(|s| File { state: Arc::new(s) })
+        outside(py, || State::read_store(store)).map(File::of)
     }
 
     /// Opens a file for updates in place.
     #[staticmethod]
     #[pyo3(signature = (path, locking=None))]
-    fn update(py: Python<'_>, path: PathBuf, locking: Option<Asked>) -> PyResult<Self> {
-        outside(py, || State::update(path, Asked::locking(locking)?.unwrap_or_default()))
-            .map(|s| File { state: Arc::new(s) })
+    fn update(py: Python<'_>, path: PathBuf, locking: Option<LockingArgument>) -> PyResult<Self> {
+        outside(py, || State::update(path, LockingArgument::locking(locking)?.unwrap_or_default()))
+            .map(File::of)
     }
 
     /// Begins a new file; it gets its name when it is synced or closed.
@@ -126,12 +102,11 @@ impl File {
         overwrite: bool,
         memory: Option<u64>,
         alignment: Option<(u64, u64)>,
-        locking: Option<Asked>,
+        locking: Option<LockingArgument>,
     ) -> PyResult<Self> {
-        let (format, alignment) = (format_of(format), alignment.map(aligned));
-        let locking = Asked::locking(locking).map(Option::unwrap_or_default);
-        outside(py, || State::create(path, format?, overwrite, memory, alignment, locking?))
-            .map(|s| File { state: Arc::new(s) })
+        let (format, alignment) = (format_of(format), alignment.map(arguments::alignment));
+        let locking = LockingArgument::locking(locking).map(Option::unwrap_or_default);
+        outside(py, || State::create(path, format?, overwrite, memory, alignment, locking?)).map(File::of)
     }
 
     /// Begins a new file in memory; `close` gives its bytes.
@@ -144,7 +119,9 @@ impl File {
         alignment: Option<(u64, u64)>,
     ) -> PyResult<Self> {
         let format = inside(py, || format_of(format))?;
-        Ok(File { state: Arc::new(State::create_in_memory(name, format, alignment.map(aligned))) })
+        Ok(File {
+            state: Arc::new(State::create_in_memory(name, format, alignment.map(arguments::alignment))),
+        })
     }
 
     /// Size, time of the last change in nanoseconds, and inode, when it was opened for reading; `None` for what is
@@ -197,15 +174,7 @@ impl File {
 
     /// The format, in netCDF4-python's words.
     fn format(&self, py: Python<'_>) -> PyResult<&'static str> {
-        self.look(py, |s| {
-            Ok(match s.format {
-                Format::Cdf1 => "NETCDF3_CLASSIC",
-                Format::Cdf2 => "NETCDF3_64BIT_OFFSET",
-                Format::Cdf5 => "NETCDF3_64BIT_DATA",
-                Format::Netcdf4 => "NETCDF4",
-                Format::Netcdf4Classic => "NETCDF4_CLASSIC",
-            })
-        })
+        self.look(py, |s| Ok(format_name(s.format)))
     }
 
     /// Name and parent of every group; the root is first.
@@ -234,17 +203,8 @@ impl File {
 
     /// Name, group, type and dimensions of every variable.
     fn vars<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyList>> {
-        let vars = self.look(py, |s| {
-            let facts = |v: &ncforge::Variable| {
-                (v.name.clone(), v.group.0, v.dtype, v.dims.iter().map(|d| d.0).collect::<Vec<_>>())
-            };
-            Ok(s.vars.iter().map(facts).collect::<Vec<_>>())
-        })?;
-        let out = PyList::empty(py);
-        for (name, group, dtype, dims) in vars {
-            out.append((name, group, describe::dtype(py, dtype)?, dims))?;
-        }
-        Ok(out)
+        let vars = self.look(py, |s| Ok(s.vars.iter().map(describe::VarFacts::of).collect::<Vec<_>>()))?;
+        describe::vars(py, vars)
     }
 
     /// Current shape of a variable.
@@ -257,17 +217,14 @@ impl File {
 
     /// How a variable is stored.
     fn storage<'py>(&self, py: Python<'py>, var: usize) -> PyResult<Bound<'py, PyDict>> {
-        let (format, var) = self.look(py, |s| {
-            checked(&s.vars, var, "variable")?;
-            Ok((s.format, s.var(VarId(var)).clone()))
-        })?;
+        let (format, var) = self.look(py, |s| Ok((s.format, variable(s, var)?.clone())))?;
         describe::storage(py, format, &var)
     }
 
     /// Names of the attributes of a variable, or of a group.
     #[pyo3(signature = (group, var=None))]
     fn attr_names(&self, py: Python<'_>, group: usize, var: Option<usize>) -> PyResult<Vec<String>> {
-        self.look(py, |s| Ok(define::attributes(s, group, var)?.iter().map(|a| a.name.clone()).collect()))
+        self.look(py, |s| Ok(owner(group, var).attributes(s)?.iter().map(|a| a.name.clone()).collect()))
     }
 
     /// Type and values of an attribute; `None` if there is no such attribute.
@@ -278,8 +235,8 @@ impl File {
         var: Option<usize>,
         name: &str,
     ) -> PyResult<Option<(Bound<'py, PyAny>, Bound<'py, PyAny>)>> {
-        let found = self
-            .look(py, |s| Ok(define::attributes(s, group, var)?.iter().find(|a| a.name == name).cloned()))?;
+        let found =
+            self.look(py, |s| Ok(owner(group, var).attributes(s)?.iter().find(|a| a.name == name).cloned()))?;
         found.map(|a| Ok((describe::dtype(py, a.dtype)?, to_python_values(py, &a.values)?))).transpose()
     }
 
@@ -292,12 +249,11 @@ impl File {
         group: usize,
         var: Option<usize>,
     ) -> PyResult<(Bound<'py, PyDict>, Vec<String>)> {
-        if let Some(dataset) = self.state.reading() {
-            let list = inside(py, || define::attributes(dataset.schema(), group, var))?;
-            return attributes::all(py, list);
+        let owner = owner(group, var);
+        match self.state.reading() {
+            Some(dataset) => attributes::all(py, inside(py, || owner.attributes(dataset.schema()))?),
+            None => attributes::all(py, &self.look(py, |s| owner.attributes(s).cloned())?),
         }
-        let list = self.look(py, |s| define::attributes(s, group, var).cloned())?;
-        attributes::all(py, &list)
     }
 
     /// Sets an attribute.
@@ -310,31 +266,36 @@ impl File {
         dtype: TypeName,
         values: &Bound<'_, PyAny>,
     ) -> PyResult<()> {
-        let (dtype, schema) = self.typed(py, &dtype)?;
+        let (dtype, schema) = self.look(py, |s| Ok((dtype.resolve(s)?, types_only(s))))?;
         let values = from_python(&schema, dtype, values)?;
         let new = Attribute { name: name.into(), dtype, values };
-        outside(py, || self.state.set_attribute(group, var, new))
+        outside(py, || self.state.define(|d| d.put_attribute(owner(group, var), new)))
     }
 
     /// Removes an attribute.
     fn del_attr(&self, py: Python<'_>, group: usize, var: Option<usize>, name: &str) -> PyResult<()> {
-        outside(py, || self.state.define(|s| define::delete_attribute(s, group, var, name)))
+        outside(py, || self.state.define(|d| d.delete_attribute(owner(group, var), name)))
     }
 
     /// Defines a dimension; without a length it is unlimited.
     #[pyo3(signature = (group, name, len=None))]
     fn def_dim(&self, py: Python<'_>, group: usize, name: &str, len: Option<u64>) -> PyResult<usize> {
-        outside(py, || self.state.define(|s| define::dim(s, group, name, len)))
+        outside(py, || self.state.define(|d| Ok(d.dimension(GroupId(group), name, len)?.0)))
     }
 
     /// Defines a group; an existing one is given back.
     fn def_group(&self, py: Python<'_>, parent: usize, name: &str) -> PyResult<usize> {
-        outside(py, || self.state.define(|s| define::group(s, parent, name)))
+        outside(py, || self.state.define(|d| Ok(d.require_group(GroupId(parent), name)?.0)))
     }
 
     /// Defines a type.
-    fn def_type(&self, py: Python<'_>, group: usize, name: &str, new: NewType) -> PyResult<usize> {
-        outside(py, || self.state.define(|s| define::user_type(s, group, name, new)))
+    fn def_type(&self, py: Python<'_>, group: usize, name: &str, new: UserTypeRequest) -> PyResult<usize> {
+        outside(py, || {
+            self.state.define(|d| {
+                let kind = new.kind(d.schema())?;
+                Ok(d.user_type(GroupId(group), name, kind)?.0)
+            })
+        })
     }
 
     /// Defines a variable.
@@ -345,9 +306,17 @@ impl File {
         name: &str,
         dtype: TypeName,
         dims: Vec<usize>,
-        storage: NewStorage,
+        storage: StorageRequest,
     ) -> PyResult<usize> {
-        outside(py, || self.state.define(|s| define::var(s, group, name, &dtype, &dims, storage)))
+        let dims: Vec<DimId> = dims.into_iter().map(DimId).collect();
+        outside(py, || {
+            self.state.define(|d| {
+                let chunked = !d.schema().format.is_classic() && !dims.is_empty();
+                let (group, dtype, storage) =
+                    (GroupId(group), dtype.resolve(d.schema())?, storage.storage(name, chunked)?);
+                Ok(d.variable(NewVariable { group, name, dtype, dims: &dims, storage })?.0)
+            })
+        })
     }
 
     /// Chunk lengths for a variable that is about to be defined; `None` if it needs no chunks. `coordinates` are text
@@ -358,7 +327,7 @@ impl File {
         py: Python<'_>,
         dtype: TypeName,
         dims: Vec<usize>,
-        storage: NewStorage,
+        storage: StorageRequest,
         request: ChoosingRequest,
         coordinates: Vec<(String, Vec<(String, String)>)>,
         lengths: Vec<(String, u64)>,
@@ -372,8 +341,8 @@ impl File {
 
     /// Values that are written to a variable lose bits from now on.
     fn quantize(&self, py: Python<'_>, var: usize, mode: &str, digits: u32) -> PyResult<()> {
-        self.look(py, |s| checked(&s.vars, var, "variable"))?;
-        outside(py, || self.state.quantize(VarId(var), define::quantize(mode, digits)?))
+        let how = inside(py, || define::quantize(mode, digits))?;
+        outside(py, || self.state.define(|d| d.quantize(VarId(var), how)))
     }
 
     /// Reads values of fixed size into the bytes of an array.
@@ -460,33 +429,14 @@ impl File {
 
     /// Where the stored chunks of a variable lie: grid coordinates, byte offset, stored bytes, and the mask of
     /// skipped filters, in the order of the file. `None` for what is not stored in chunks.
-    fn chunks(&self, py: Python<'_>, var: usize) -> PyResult<Option<Vec<Chunk>>> {
-        outside(py, || {
-            self.state.container(|c| {
-                checked(&c.schema().vars, var, "variable")?;
-                let layout = c.layout(VarId(var))?;
-                let Place::Chunked { index, .. } = &layout.place else { return Ok(None) };
-                let mut list: Vec<_> =
-                    index.list()?.into_iter().map(|(at, r)| (at, r.offset, r.len, r.mask)).collect();
-                list.sort_unstable_by_key(|&(_, offset, ..)| offset);
-                Ok(Some(list))
-            })
-        })
+    fn chunks(&self, py: Python<'_>, var: usize) -> PyResult<Option<Vec<describe::Chunk>>> {
+        outside(py, || self.state.container(|c| describe::chunks(c, VarId(var))))
     }
 
     /// Where a variable that is stored row by row begins, and the bytes from one record to the next (0 if it has
     /// no records). `None` for other places.
     fn place(&self, py: Python<'_>, var: usize) -> PyResult<Option<(u64, u64)>> {
-        outside(py, || {
-            self.state.container(|c| {
-                checked(&c.schema().vars, var, "variable")?;
-                Ok(match c.layout(VarId(var))?.place {
-                    Place::Contiguous { offset } => Some((offset, 0)),
-                    Place::Records { begin, stride } => Some((begin, stride)),
-                    _ => None,
-                })
-            })
-        })
+        outside(py, || self.state.container(|c| describe::place(c, VarId(var))))
     }
 
     /// Sets the length of an unlimited dimension; it never shrinks.
@@ -497,7 +447,7 @@ impl File {
 
     /// Renames a dimension, variable, group (by its position), or attribute.
     fn rename(&self, py: Python<'_>, what: &str, at: usize, name: &str) -> PyResult<()> {
-        outside(py, || self.state.define(|s| define::rename(s, what, at, name)))
+        outside(py, || self.state.define(|d| define::rename(d, what, at, name)))
     }
 
     /// Renames an attribute.
@@ -510,15 +460,12 @@ impl File {
         name: &str,
         to: &str,
     ) -> PyResult<()> {
-        outside(py, || self.state.define(|s| define::rename_attribute(s, group, var, name, to)))
+        outside(py, || self.state.define(|d| d.rename_attribute(owner(group, var), name, to)))
     }
 
     /// Whether values that nobody writes are filled.
     fn fills(&self, py: Python<'_>, var: usize) -> PyResult<bool> {
-        self.look(py, |s| {
-            checked(&s.vars, var, "variable")?;
-            Ok(s.var(VarId(var)).fill == Fill::Default)
-        })
+        self.look(py, |s| Ok(variable(s, var)?.fill == Fill::Default))
     }
 
     /// Writes values of fixed size from the bytes of an array.
@@ -546,60 +493,8 @@ impl File {
         stride: Dims,
         data: &Bound<'_, PyAny>,
     ) -> PyResult<()> {
-        let (schema, dtype) = self.look(py, |s| {
-            checked(&s.vars, var, "variable")?;
-            Ok((types_only(s), s.var(VarId(var)).dtype))
-        })?;
+        let (schema, dtype) = self.look(py, |s| Ok((types_only(s), variable(s, var)?.dtype)))?;
         let values = from_python(&schema, dtype, data)?;
         outside(py, || self.state.write(VarId(var), &Hyperslab { start, count, stride }, &values))
     }
-}
-
-impl File {
-    fn typed(&self, py: Python<'_>, name: &TypeName) -> PyResult<(DType, ncforge::Schema)> {
-        self.look(py, |s| Ok((name.resolve(s)?, types_only(s))))
-    }
-}
-
-/// Writes a file that is there complete or not at all, in the place of an older one.
-#[pyfunction]
-pub(crate) fn write_whole(
-    py: Python<'_>,
-    path: PathBuf,
-    data: PyBackedBytes,
-    overwrite: bool,
-) -> PyResult<()> {
-    outside(py, || OutputFile::write_whole(&path, &data, overwrite))
-}
-
-/// Makes a new file: `fill` writes it under a temporary name, which it is called with. It gets its own name when that
-/// returns, and leaves nothing behind when that fails.
-#[pyfunction]
-pub(crate) fn make_file(py: Python<'_>, path: PathBuf, fill: Bound<'_, PyAny>) -> PyResult<()> {
-    let file = outside(py, || OutputFile::create(&path, false))?;
-    fill.call1((file.partial(),))?;
-    outside(py, || file.commit(false))
-}
-
-/// A schema with the types of another, and nothing else: what conversions need.
-fn types_only(schema: &ncforge::Schema) -> ncforge::Schema {
-    let mut out = ncforge::Schema::new(schema.format);
-    out.types.clone_from(&schema.types);
-    out
-}
-
-/// Threshold and multiple, in bytes.
-fn aligned((threshold, multiple): (u64, u64)) -> Alignment {
-    Alignment { threshold, multiple }
-}
-
-fn format_of(name: &str) -> ncforge::Result<Format> {
-    Ok(match name {
-        "NETCDF4" => Format::Netcdf4,
-        "NETCDF4_CLASSIC" => Format::Netcdf4Classic,
-        "NETCDF3_CLASSIC" => Format::Cdf1,
-        "NETCDF3_64BIT" | "NETCDF3_64BIT_OFFSET" => Format::Cdf2,
-        "NETCDF3_64BIT_DATA" => Format::Cdf5,
-        other => return Err(invalid(format!("no format `{other}`"))),
-    })
 }

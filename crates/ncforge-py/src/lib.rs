@@ -7,6 +7,7 @@
 #![allow(clippy::needless_pass_by_value)]
 
 mod alike;
+mod arguments;
 mod attributes;
 mod bench;
 mod choosing;
@@ -27,6 +28,7 @@ mod state;
 mod store;
 mod unpacking;
 mod values;
+mod whole;
 
 use pyo3::prelude::*;
 
@@ -34,8 +36,8 @@ use pyo3::prelude::*;
 fn _core(module: &Bound<'_, PyModule>) -> PyResult<()> {
     module.add("__version__", env!("CARGO_PKG_VERSION"))?;
     module.add_class::<file::File>()?;
-    module.add_function(wrap_pyfunction!(file::make_file, module)?)?;
-    module.add_function(wrap_pyfunction!(file::write_whole, module)?)?;
+    module.add_function(wrap_pyfunction!(whole::make_file, module)?)?;
+    module.add_function(wrap_pyfunction!(whole::write_whole, module)?)?;
     module.add_function(wrap_pyfunction!(engine::engine_stats, module)?)?;
     module.add_function(wrap_pyfunction!(engine::clear_cache, module)?)?;
     module.add_function(wrap_pyfunction!(alike::look_at, module)?)?;

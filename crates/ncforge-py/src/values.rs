@@ -4,7 +4,7 @@
 //! values is a `list`, a compound is a `tuple`. NumPy types are put on by `python/ncforge/_values.py`.
 
 use ncforge::model::{DType, Schema, UserKind, Value};
-use ncforge::{Result, Values};
+use ncforge::{Error, Result, Values, Variable};
 use pyo3::prelude::*;
 use pyo3::types::{PyBytes, PyList, PyTuple};
 
@@ -98,6 +98,18 @@ fn from_object(schema: &Schema, dtype: DType, data: &Bound<'_, PyAny>) -> PyResu
 }
 
 /// An error for positions that came from Python and do not exist.
-pub(crate) fn checked<T>(list: &[T], at: usize, what: &str) -> Result<()> {
-    if at < list.len() { Ok(()) } else { Err(invalid(format!("no {what} number {at}"))) }
+pub(crate) fn checked<T>(list: &[T], id: usize, kind: &'static str) -> Result<()> {
+    if id < list.len() { Ok(()) } else { Err(Error::NoSuchId { kind, id }) }
+}
+
+/// A schema with the types of another, and nothing else: what conversions need.
+pub(crate) fn types_only(schema: &Schema) -> Schema {
+    let mut out = Schema::new(schema.format);
+    out.types.clone_from(&schema.types);
+    out
+}
+
+/// A variable by its position, which came from Python.
+pub(crate) fn variable(schema: &Schema, id: usize) -> Result<&Variable> {
+    schema.vars.get(id).ok_or(Error::NoSuchId { kind: "variable", id })
 }

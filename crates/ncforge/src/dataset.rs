@@ -30,6 +30,7 @@
 //! # Ok::<(), Box<dyn std::error::Error>>(())
 //! ```
 
+mod convert;
 mod define;
 mod detect;
 mod formats;
@@ -55,6 +56,7 @@ use crate::store::{FileStore, Locking, ReadStore};
 
 pub use crate::netcdf4::Alignment;
 pub use crate::store::partial_path;
+pub use convert::{Converted, Imap, convert_numbers};
 pub use define::{
     ChunkChooser, DefineMode, Definer, NewFilter, NewLayout, NewStorage, NewVariable, Owner, default_chunks,
 };
