@@ -73,7 +73,7 @@ impl File {
         Ok(file)
     }
 
-    /// The same file for parsers that may meet absent bytes (see [`Source::deferred`]).
+    /// The same file for parsers that may meet absent bytes (see `Source::deferred`).
     pub(super) fn deferred(&self) -> Self {
         File {
             source: self.source.deferred(),

@@ -184,7 +184,7 @@ fn read_v1(source: &Source, address: u64, head: &[u8]) -> Result<ObjectHeader> {
             let from = c.pos();
             c.skip(size)?;
             let body = bytes.slice(from..from + size);
-            keep(source, &mut header, &mut blocks, Message { kind, flags, order: None, address, body })?;
+            add(source, &mut header, &mut blocks, Message { kind, flags, order: None, address, body })?;
         }
     }
     Ok(header)
@@ -223,7 +223,7 @@ fn read_v2(source: &Source, address: u64, head: &[u8]) -> Result<ObjectHeader> {
             let from = c.pos();
             c.skip(size)?;
             let body = bytes.slice(from..from + size);
-            keep(
+            add(
                 source,
                 &mut header,
                 &mut blocks,
@@ -234,7 +234,8 @@ fn read_v2(source: &Source, address: u64, head: &[u8]) -> Result<ObjectHeader> {
     Ok(header)
 }
 
-fn keep(source: &Source, header: &mut ObjectHeader, blocks: &mut Blocks, message: Message) -> Result<()> {
+/// Adds a message to its header, or the block that it names to those to come.
+fn add(source: &Source, header: &mut ObjectHeader, blocks: &mut Blocks, message: Message) -> Result<()> {
     match message.kind {
         kind::NIL => {}
         kind::CONTINUATION => {

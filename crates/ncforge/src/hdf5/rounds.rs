@@ -1,6 +1,6 @@
 //! Parsing in rounds: how the metadata of a file in a store with latency is brought into memory.
 //!
-//! Parsers run on a [deferred](super::source::Source::deferred) file, in which a read of absent bytes fails and is
+//! Parsers run on a *deferred* file (`Source::deferred`), in which a read of absent bytes fails and is
 //! recorded. When all parsers that can run have run, what they lack is fetched in one round of requests, and those that
 //! lacked something run again. So the number of rounds is that of the longest chain of structures that point to each
 //! other, however many objects a file has.

@@ -7,9 +7,9 @@
 //! * A local store is read on demand: the beginning of the file (where ncforge and newer writers gather metadata) at
 //!   once, the rest with a window that doubles while reads go forward.
 //! * A store with latency ([`crate::store::IoProfile::has_latency`]) is read in rounds, each of many ranges. A parser
-//!   that knows which structures it needs next says so first ([`Source::want`]). In a [deferred](Source::deferred)
-//!   source, a read of absent bytes fails and records them; [`super::rounds`] runs many parsers on one, fetches what all
-//!   of them lack in one round, and runs those again that lacked something.
+//!   that knows which structures it needs next says so first (`Source::want`). In a *deferred* source, a read of absent
+//!   bytes fails and records them; [`super::rounds`] runs many parsers on one, fetches what all of them lack in one round,
+//!   and runs those again that lacked something.
 //!
 //! No structure may reach past the end of the file, so damaged lengths allocate nothing.
 
@@ -48,7 +48,7 @@ const GUESS: u64 = 8 << 10;
 /// What is fetched where an object begins: its header, and what was written with it (its continuation, the heap of its
 /// attributes), which would take a round each.
 const AROUND: u64 = 32 << 10;
-/// Structures of unknown length that one call of [`Source::want`] brings at most: two pages for each make a round.
+/// Structures of unknown length that one call of `Source::want` brings at most: two pages for each make a round.
 pub(super) const TOGETHER: usize = (ROUND / (2 * PAGE)) as usize;
 
 /// The bytes of an HDF5 file, for reading metadata. Addresses are relative to the superblock.
@@ -81,7 +81,7 @@ impl Source {
         Source { base, sizes, ..self }
     }
 
-    /// A source of the same file that makes no request: where bytes are absent, reads fail, and [`Source::fetch_absent`]
+    /// A source of the same file that makes no request: where bytes are absent, reads fail, and `Source::fetch_absent`
     /// fetches what they asked for. Pages are shared; metadata is not counted again.
     pub(super) fn deferred(&self) -> Self {
         Source {
@@ -318,7 +318,7 @@ impl Source {
     }
 
     /// Announces structures (address, bytes) that are read next: of a store with latency, those that are absent are
-    /// fetched in one round. Where the length is unknown, [`Source::guess`] is a good one. What reaches past the end of
+    /// fetched in one round. Where the length is unknown, `Source::guess` is a good one. What reaches past the end of
     /// the file is left to the read itself, which reports it.
     ///
     /// # Errors
@@ -358,7 +358,7 @@ impl Source {
         self.fetch(runs, &profile).map(drop)
     }
 
-    /// A structure at an address whose length is unknown, for [`Source::want`].
+    /// A structure at an address whose length is unknown, for `Source::want`.
     pub(super) fn guess(&self, address: u64) -> (u64, u64) {
         (address, GUESS.min(self.len.saturating_sub(self.base.saturating_add(address))))
     }

@@ -177,7 +177,7 @@ mod tests {
     #[test]
     fn windows_double_while_reads_go_forward_and_stop_at_what_is_present() {
         let (pages, limits, len) = (Pages::default(), Window { least: PAGE, most: 8 * PAGE }, 100 * PAGE);
-        let mut read = |page, need| {
+        let read = |page, need| {
             let run = pages.window(page, need, len, &limits);
             pages.insert(&[piece(run.start, run.end - run.start)], u64::MAX);
             run
