@@ -6,11 +6,12 @@
 //! ```
 //! For each file: opening alone, and opening with every attribute of every variable looked at, in microseconds
 //! of processor time (median and least of all rounds). With `--threads`, all files are opened by so many threads
-//! at once, and wall time is told beside one thread's. With `--points`, single values at random places of a
-//! variable are read, from a map of the file with `--map`.
+//! at once, and the chunk indexes of each file's variables are read by as many; wall times of one thread and of all are
+//! printed. With `--points`, single values at random places of a variable are read, from a map of the file with `--map`.
 
 use std::time::Instant;
 
+use ncforge::layout::Place;
 use ncforge::{Dataset, Hyperslab, OpenOptions, Values};
 
 fn main() -> ncforge::Result<()> {
@@ -51,6 +52,14 @@ fn main() -> ncforge::Result<()> {
             let each = start.elapsed().as_secs_f64() * 1e6 / (rounds * files.len()) as f64;
             println!("{} files on {n} threads: {each:.1} us of wall time a file", files.len());
         }
+        for file in &files {
+            for n in [1, threads] {
+                let mut all = (0..rounds).map(|_| indexes(file, n)).collect::<ncforge::Result<Vec<_>>>()?;
+                all.sort_by(f64::total_cmp);
+                let (median, least) = (all[rounds / 2], all[0]);
+                println!("{file}: indexes on {n} threads: {median:.1} us of wall time (least {least:.1})");
+            }
+        }
     }
     Ok(())
 }
@@ -58,7 +67,7 @@ fn main() -> ncforge::Result<()> {
 /// Opens and looks at all files, shared out among `n` threads.
 fn at_once(files: &[String], n: usize) -> ncforge::Result<()> {
     let next = std::sync::atomic::AtomicUsize::new(0);
-    let work = || {
+    let work = || -> ncforge::Result<()> {
         while let Some(f) = files.get(next.fetch_add(1, std::sync::atomic::Ordering::Relaxed)) {
             look(f)?;
         }
@@ -68,6 +77,29 @@ fn at_once(files: &[String], n: usize) -> ncforge::Result<()> {
         let all: Vec<_> = (0..n).map(|_| s.spawn(work)).collect();
         all.into_iter().try_for_each(|t| t.join().expect("no thread panics"))
     })
+}
+
+/// Microseconds that `n` threads take for all chunk indexes of a file that was just opened.
+fn indexes(file: &str, n: usize) -> ncforge::Result<f64> {
+    let data = Dataset::open(file)?;
+    let next = std::sync::atomic::AtomicUsize::new(0);
+    let container = data.container();
+    let work = || -> ncforge::Result<()> {
+        while let Some(var) =
+            data.schema().var_ids().nth(next.fetch_add(1, std::sync::atomic::Ordering::Relaxed))
+        {
+            if let Place::Chunked { index, .. } = &container.layout(var)?.place {
+                index.visit(&mut |_, _| ())?;
+            }
+        }
+        Ok(())
+    };
+    let start = Instant::now();
+    std::thread::scope(|s| {
+        let all: Vec<_> = (0..n).map(|_| s.spawn(work)).collect();
+        all.into_iter().try_for_each(|t| t.join().expect("no thread panics"))
+    })?;
+    Ok(start.elapsed().as_secs_f64() * 1e6)
 }
 
 #[derive(Default)]

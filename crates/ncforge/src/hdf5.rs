@@ -3,7 +3,8 @@
 //! Follows the HDF5 File Format Specification, versions 1 to 4. From the bottom up: [`cursor`], [`source`] and
 //! [`span`] read bytes within bounds; [`superblock`], [`message`] (object headers) and one module a message kind turn them into
 //! plain data; [`btree1`], [`btree2`], [`local_heap`], [`global_heap`] and [`fractal_heap`] find things;
-//! [`mod@file`], [`group`], [`attribute`] and [`dataset`] put it together; [`chunk_index`] finds chunks.
+//! [`mod@file`], [`group`], [`attribute`] and [`dataset`] put it together; [`chunk_index`] finds chunks; [`rounds`]
+//! fetches the metadata of many objects at the same time, for stores with latency.
 //!
 //! Nothing here trusts the file: lengths are checked against what is there before anything is allocated,
 //! structures that point to each other in circles are noticed, and damage is [`crate::Error::Corrupt`] with the
@@ -29,6 +30,7 @@ pub mod link;
 pub mod local_heap;
 pub mod message;
 pub mod pipeline;
+pub mod rounds;
 pub mod source;
 pub mod span;
 pub mod superblock;

@@ -3,7 +3,7 @@
 //! A netCDF-4 file is an HDF5 file in which dimensions are dimension scales, user-defined types are committed
 //! datatypes, and a few hidden attributes say the rest (`_Netcdf4Dimid`, `_Netcdf4Coordinates`, `_nc3_strict`,
 //! `_NCProperties`). [`open`] reads any of them, and plain HDF5 files too, as netCDF-C does: dimensions that
-//! nobody named are made up (`phony_dim_0`), and what netCDF cannot express is left out with a note in
+//! have no names are made up (`phony_dim_0`), and what netCDF cannot express is left out with a note in
 //! [`crate::Schema::skipped`] while the rest stays readable. So is an object whose description is damaged; asking
 //! for it by [`crate::Dataset::var`] says what is wrong with it, and where.
 

@@ -23,10 +23,14 @@ pub(super) fn family(store: &dyn ReadStore) -> Result<Family> {
     if first.first_chunk::<8>().is_some_and(crate::classic::detect) {
         return Ok(Family::Classic);
     }
+    // Before the search for a packed file's other roots, each of which is a request.
+    if first.starts_with(HDF5_SIGNATURE) {
+        return Ok(Family::Netcdf4);
+    }
     if has_packed_magic(store, first)? {
         return Ok(Family::Packed);
     }
-    if has_hdf5_signature(store, first)? {
+    if has_hdf5_signature(store)? {
         return Ok(Family::Netcdf4);
     }
     Err(Error::NotNetcdf { path: store.name().to_owned(), what: looks_like(first) })
@@ -51,10 +55,7 @@ fn has_packed_magic(store: &dyn ReadStore, first: &[u8]) -> Result<bool> {
 
 /// HDF5 may stand behind a user block: its signature is then at 512, 1024, 2048, … (HDF5 File Format
 /// Specification, section II.A).
-fn has_hdf5_signature(store: &dyn ReadStore, first: &[u8]) -> Result<bool> {
-    if first.starts_with(HDF5_SIGNATURE) {
-        return Ok(true);
-    }
+fn has_hdf5_signature(store: &dyn ReadStore) -> Result<bool> {
     let mut at = 512u64;
     while at.checked_add(8).is_some_and(|end| end <= store.len()) {
         let mut magic = [0; 8];

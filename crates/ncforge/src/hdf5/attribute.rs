@@ -1,6 +1,5 @@
 //! Attributes: messages of type 12 (versions 1 to 3), in object headers or in dense storage.
 
-use super::btree2;
 use super::cursor::Cursor;
 use super::dataspace::Dataspace;
 use super::datatype::Datatype;
@@ -35,7 +34,7 @@ impl Attribute {
     }
 }
 
-/// Where an object keeps its attributes when they are many.
+/// Where an object stores its attributes when they are many.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct AttributeInfo {
     /// Whether the order of creation is tracked.
@@ -66,13 +65,17 @@ impl File {
     /// All attributes of an object: in order of creation where that is tracked; else in the order in which
     /// they stand in the header or in the index of dense ones (which libhdf5 gives out, too).
     pub fn attributes(&self, header: &ObjectHeader) -> Result<Vec<Attribute>> {
-        let mut out = Vec::new();
+        let (mut out, mut first) = (Vec::new(), Ok(()));
         for m in header.messages.iter().filter(|m| m.kind == kind::ATTRIBUTE) {
-            let body = self.body(m)?;
-            let mut attr = self.attribute(&body)?;
-            attr.order = m.order.map(u32::from);
-            out.push(attr);
+            match self.body(m).and_then(|body| self.attribute(&body)) {
+                Ok(mut attr) => {
+                    attr.order = m.order.map(u32::from);
+                    out.push(attr);
+                }
+                Err(e) => self.source.postpone(&mut first, e)?,
+            }
         }
+        first?;
         let mut tracked = header.attributes_tracked();
         if let Some(m) = header.find(kind::ATTRIBUTE_INFO) {
             let info = AttributeInfo::parse(&mut cursor(&self.source, m))?;
@@ -88,28 +91,33 @@ impl File {
     }
 
     fn dense_attributes(&self, heap: u64, names: u64, out: &mut Vec<Attribute>) -> Result<()> {
-        let source = &self.source;
-        let heap = FractalHeap::read(source, heap)?;
-        let records = btree2::read(source, names)?;
-        if records.kind != 8 {
-            return Err(
-                source.fail(names, format!("a B-tree of type {} where attributes (8) belong", records.kind))
-            );
-        }
+        let (heap, records) = FractalHeap::with_index(&self.source, heap, names, 8, "attributes")?;
+        let mut first = Ok(());
         out.reserve(records.len());
         for r in records.iter() {
-            let mut c = source.cursor(r, names);
-            let id = c.bytes(8)?;
-            let flags = c.u8()?;
-            let order = c.u32()?;
-            let body = if flags & 2 != 0 {
-                self.from_shared_heap(id, kind::ATTRIBUTE)?
-            } else {
-                Body { bytes: heap.get(source, id)?, address: names, owner: None }
-            };
-            out.push(Attribute { order: Some(order), ..self.attribute(&body)? });
+            match self.dense_attribute(&heap, names, r) {
+                Ok(attr) => out.push(attr),
+                Err(e) => self.source.postpone(&mut first, e)?,
+            }
         }
-        Ok(())
+        first
+    }
+
+    /// The attribute of a record of the index of names: heap id, message flags, order of creation, hash of the name.
+    fn dense_attribute(&self, heap: &FractalHeap, names: u64, record: &[u8]) -> Result<Attribute> {
+        let source = &self.source;
+        let mut c = source.cursor(record, names);
+        let id = c.bytes(8)?;
+        let flags = c.u8()?;
+        let order = c.u32()?;
+        let body = if flags & 2 != 0 {
+            self.from_shared_heap(id, kind::ATTRIBUTE)?
+        } else {
+            Body { bytes: heap.get(source, id)?, address: names, owner: None }
+        };
+        let mut attr = self.attribute(&body)?;
+        attr.order = Some(order);
+        Ok(attr)
     }
 
     fn attribute(&self, body: &Body) -> Result<Attribute> {

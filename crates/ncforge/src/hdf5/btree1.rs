@@ -1,11 +1,12 @@
 //! B-trees of version 1: the names of old groups (node type 0) and the chunks of datasets (node type 1).
 //!
-//! Levels fall by one from a node to its children and no node is visited twice, so a damaged tree ends.
+//! A tree is read level by level, so that of a store with latency each level is one round of requests. Levels fall by
+//! one from a node to its children and no node is visited twice, so a damaged tree ends.
 
 use std::collections::HashSet;
 
 use super::cursor::Cursor;
-use super::source::Source;
+use super::source::{Source, TOGETHER};
 use crate::error::Result;
 
 /// The node type of group trees.
@@ -23,39 +24,48 @@ pub fn walk(
     mut leaf: impl FnMut(Cursor<'_>, u64) -> Result<()>,
 ) -> Result<()> {
     let offset = usize::from(source.sizes().offset);
-    let mut seen = HashSet::new();
-    // Nodes to visit, the next one last; with the level that each must have.
-    let mut todo: Vec<(u64, Option<u8>)> = vec![(root, None)];
-    while let Some((address, expected)) = todo.pop() {
-        if !seen.insert(address) {
-            return Err(source.fail(address, "a B-tree node is reached twice"));
-        }
-        let head_len = (8 + 2 * offset) as u64;
-        let head = source.peek(address, head_len)?;
-        let mut c = source.cursor(&head, address);
-        c.signature(b"TREE")?;
-        let (kind, level, used) = (c.u8()?, c.u8()?, usize::from(c.u16()?));
-        if kind != node_type {
-            return Err(c.fail(format!("a B-tree node of type {kind} where type {node_type} belongs")));
-        }
-        if expected.is_some_and(|e| e != level) {
-            return Err(c.fail(format!("a B-tree node of level {level} below one of level {}", level + 1)));
-        }
-        let body = used * (key + offset) + key;
-        let bytes = source.read(address, head_len + body as u64)?;
-        let mut c = source.cursor(&bytes, address);
-        c.skip(head_len as usize)?;
-        let mut children = Vec::new();
-        for _ in 0..used {
-            let k = c.sub(key)?;
-            let child = c.defined_address("a B-tree child")?;
-            if level == 0 {
-                leaf(k, child)?;
-            } else {
-                children.push((child, Some(level - 1)));
+    let head_len = (8 + 2 * offset) as u64;
+    let mut seen = HashSet::from([root]);
+    // The nodes of a level, in order; and the level that each must have.
+    let (mut nodes, mut expected) = (vec![root], None);
+    while !nodes.is_empty() {
+        let mut below = Vec::new();
+        for (i, &address) in nodes.iter().enumerate() {
+            if i % TOGETHER == 0 {
+                let next = &nodes[i..nodes.len().min(i + TOGETHER)];
+                source.want(next.iter().map(|&n| source.guess(n)))?;
+            }
+            let head = source.peek(address, head_len)?;
+            let mut c = source.cursor(&head, address);
+            c.signature(b"TREE")?;
+            let (kind, level, used) = (c.u8()?, c.u8()?, usize::from(c.u16()?));
+            if kind != node_type {
+                return Err(c.fail(format!("a B-tree node of type {kind} where type {node_type} belongs")));
+            }
+            let belongs = *expected.get_or_insert(level);
+            if level != belongs {
+                return Err(c.fail(format!("a B-tree node of level {level} where level {belongs} belongs")));
+            }
+            let body = used * (key + offset) + key;
+            let bytes = source.read(address, head_len + body as u64)?;
+            let mut c = source.cursor(&bytes, address);
+            c.skip(head_len as usize)?;
+            for _ in 0..used {
+                let k = c.sub(key)?;
+                let child = c.defined_address("a B-tree child")?;
+                if level == 0 {
+                    leaf(k, child)?;
+                } else if seen.insert(child) {
+                    below.push(child);
+                } else {
+                    return Err(source.fail(child, "a B-tree node is reached twice"));
+                }
+            }
+            if below.len() as u64 > source.len() / head_len {
+                return Err(source.fail(address, "a B-tree of more nodes than the file can hold"));
             }
         }
-        todo.extend(children.into_iter().rev());
+        (nodes, expected) = (below, expected.and_then(|level| level.checked_sub(1)));
     }
     Ok(())
 }

@@ -1,11 +1,12 @@
 //! B-trees of version 2: dense links and attributes, huge heap objects, shared messages, chunks.
 //!
 //! Format specification, "Version 2 B-trees". Records are of one size per tree; what they mean depends on the
-//! tree's type and is left to the caller.
+//! tree's type and is left to the caller. A tree is read level by level, so that of a store with latency each level is
+//! one round of requests.
 
 use std::collections::HashSet;
 
-use super::source::Source;
+use super::source::{Source, TOGETHER};
 use super::span::Span;
 use crate::error::Result;
 
@@ -78,9 +79,35 @@ pub fn read(source: &Source, address: u64) -> Result<Records> {
     let records = |bytes: Vec<u8>| Records { kind, record_size: record_size as usize, bytes: bytes.into() };
     let Some(root) = root else { return Ok(records(Vec::new())) };
     let shape = Shape::new(kind, node_size, record_size, depth, o);
-    let (mut seen, mut bytes) = (HashSet::new(), Vec::new());
-    shape.node(source, root, root_records, usize::from(depth), &mut seen, &mut bytes)?;
+    let root = Child { address: root, count: root_records };
+    if depth == 0 {
+        let mut level = Level::default();
+        shape.node(source, root, 0, &mut level, &mut Vec::new())?;
+        return Ok(records(level.records));
+    }
+    let mut levels = shape.levels(source, root)?;
+    let mut bytes = Vec::with_capacity(levels.iter().map(|l| l.records.len()).sum());
+    shape.in_order(&mut levels, &mut bytes);
     Ok(records(bytes))
+}
+
+/// What a node says of a child.
+#[derive(Clone, Copy, Debug)]
+struct Child {
+    address: u64,
+    /// Records in its own node.
+    count: u64,
+}
+
+/// The nodes of one level, in order.
+#[derive(Debug, Default)]
+struct Level {
+    /// How many records each has.
+    counts: Vec<u64>,
+    /// The records of all.
+    records: Vec<u8>,
+    /// The node that comes next when the records of all levels are put in order, and the byte of its first record.
+    next: (usize, usize),
 }
 
 impl Shape {
@@ -98,53 +125,94 @@ impl Shape {
         Shape { kind, node_size, record_size, count_bytes, total_bytes, max_records }
     }
 
+    /// Bytes of a child's pointer in a node of a depth.
+    fn pointer(&self, source: &Source, depth: usize) -> u64 {
+        match depth {
+            0 => 0,
+            _ => u64::from(source.sizes().offset) + (self.count_bytes + self.total_bytes[depth - 1]) as u64,
+        }
+    }
+
+    /// Bytes of a node that are in use: the checksum follows them, not the end of the node.
+    fn node_len(&self, source: &Source, child: Child, depth: usize) -> Result<u64> {
+        let children = if depth == 0 { 0 } else { child.count.saturating_add(1) };
+        let fits = child.count <= self.max_records[depth];
+        let len = fits
+            .then(|| NODE_OVERHEAD + child.count * self.record_size + children * self.pointer(source, depth));
+        len.filter(|&n| n <= self.node_size)
+            .ok_or_else(|| source.fail(child.address, format!("a v2 B-tree node of {} records", child.count)))
+    }
+
+    /// All levels, that of the root first.
+    fn levels(&self, source: &Source, root: Child) -> Result<Vec<Level>> {
+        let (mut seen, mut levels) = (HashSet::from([root.address]), Vec::new());
+        let mut nodes = vec![root];
+        for depth in (0..self.max_records.len()).rev() {
+            let (mut level, mut below) = (Level::default(), Vec::new());
+            for (i, &child) in nodes.iter().enumerate() {
+                if i % TOGETHER == 0 {
+                    let next = &nodes[i..nodes.len().min(i + TOGETHER)];
+                    source.want(next.iter().map(|c| (c.address, self.node_size)))?;
+                }
+                self.node(source, child, depth, &mut level, &mut below)?;
+            }
+            if let Some(twice) = below.iter().find(|c| !seen.insert(c.address)) {
+                return Err(source.fail(twice.address, "a v2 B-tree node is reached twice"));
+            }
+            levels.push(level);
+            nodes = below;
+        }
+        Ok(levels)
+    }
+
+    /// Reads a node: its records go to its level, its children to those of the level below.
     fn node(
         &self,
         source: &Source,
-        address: u64,
-        count: u64,
+        child: Child,
         depth: usize,
-        seen: &mut HashSet<u64>,
-        out: &mut Vec<u8>,
+        level: &mut Level,
+        below: &mut Vec<Child>,
     ) -> Result<()> {
-        // A tree that is one leaf has no circles.
-        if self.max_records.len() > 1 && !seen.insert(address) {
-            return Err(source.fail(address, "a v2 B-tree node is reached twice"));
-        }
-        if count > self.max_records[depth] {
-            return Err(source.fail(address, format!("a v2 B-tree node of {count} records")));
-        }
-        // The checksum follows what is used, not the end of the node.
-        let pointer = match depth {
-            0 => 0,
-            _ => u64::from(source.sizes().offset) + (self.count_bytes + self.total_bytes[depth - 1]) as u64,
-        };
-        let children = if depth == 0 { 0 } else { count + 1 };
-        let len = NODE_OVERHEAD + count * self.record_size + children * pointer;
-        if len > self.node_size {
-            return Err(source.fail(address, format!("a v2 B-tree node of {count} records")));
-        }
-        let bytes = source.read_checked(address, len, "a v2 B-tree node")?;
-        let mut c = source.cursor(&bytes, address);
+        let len = self.node_len(source, child, depth)?;
+        let bytes = source.read_checked(child.address, len, "a v2 B-tree node")?;
+        let mut c = source.cursor(&bytes, child.address);
         c.signature(if depth == 0 { b"BTLF" } else { b"BTIN" })?;
         c.version("a v2 B-tree node", 0..=0)?;
         if c.u8()? != self.kind {
             return Err(c.fail("a v2 B-tree node of another type than its tree"));
         }
-        let records = c.bytes((count * self.record_size) as usize)?;
-        if depth == 0 {
-            out.extend_from_slice(records);
-            return Ok(());
-        }
-        let mut records = records.chunks_exact(self.record_size as usize);
-        for _ in 0..children {
-            let child = c.defined_address("a v2 B-tree node")?;
-            let child_count = c.uint(self.count_bytes)?;
-            c.skip(self.total_bytes[depth - 1])?;
-            self.node(source, child, child_count, depth - 1, seen, out)?;
-            out.extend_from_slice(records.next().unwrap_or(&[]));
+        level.counts.push(child.count);
+        level.records.extend_from_slice(c.bytes((child.count * self.record_size) as usize)?);
+        if depth > 0 {
+            for _ in 0..=child.count {
+                let address = c.defined_address("a v2 B-tree node")?;
+                let count = c.uint(self.count_bytes)?;
+                c.skip(self.total_bytes[depth - 1])?;
+                below.push(Child { address, count });
+            }
         }
         Ok(())
+    }
+
+    /// Adds the records of the next node of the first level, each behind those of the child in front of it. A node's
+    /// children are the next ones of the level below.
+    fn in_order(&self, levels: &mut [Level], out: &mut Vec<u8>) {
+        let Some((level, below)) = levels.split_first_mut() else { return };
+        let (node, from) = level.next;
+        let Some(&count) = level.counts.get(node) else { return };
+        let size = self.record_size as usize;
+        let to = from + count as usize * size;
+        level.next = (node + 1, to);
+        if below.is_empty() {
+            out.extend_from_slice(&level.records[from..to]);
+            return;
+        }
+        for record in level.records[from..to].chunks_exact(size) {
+            self.in_order(below, out);
+            out.extend_from_slice(record);
+        }
+        self.in_order(below, out);
     }
 }
 

@@ -1,23 +1,24 @@
 //! Finding the chunks of a dataset, through all six kinds of index.
 //!
-//! An index is read on first use, whole, into a compact table; after that a look-up is arithmetic (most chunks
-//! stored) or a binary search. Any number of threads may look up; the first one loads.
+//! An index is read on first use, whole, into a compact table; after that a chunk is found by arithmetic (most chunks
+//! stored) or a binary search. Any number of threads may use it; the first one loads it.
 
 mod extensible_array;
 mod fixed_array;
+mod loading;
 mod table;
 mod trees;
 
 use std::sync::{Arc, Mutex, OnceLock, PoisonError};
 
 use super::dataset::Dataset;
-use super::dataspace::UNLIMITED;
 use super::file::File;
 use super::layout::{Chunked, IndexKind};
 use crate::error::{Error, Result};
 use crate::layout::{ChunkIndex, ChunkRecord};
 use crate::select::coordinates;
 
+use loading::Loading;
 use table::{Builder, Table};
 
 /// The chunks of one dataset.
@@ -75,38 +76,33 @@ impl DatasetChunks {
         Ok(self.table.get().expect("just set"))
     }
 
+    fn loading(&self) -> Loading<'_> {
+        Loading {
+            source: &self.file.source,
+            base: self.file.superblock.base,
+            address: self.layout.address.unwrap_or(0),
+            chunk: &self.layout.chunk,
+            max: &self.max,
+            filtered: self.filtered,
+            chunk_bytes: self.chunk_bytes,
+        }
+    }
+
     fn load(&self) -> Result<Table> {
         let mut builder = Builder::new(&self.counts);
-        if let Some(address) = self.layout.address {
+        let loading = self.loading();
+        if self.layout.address.is_some() {
             match &self.layout.index {
-                IndexKind::BtreeV1 => self.load_btree1(address, &mut builder)?,
-                IndexKind::BtreeV2 => self.load_btree2(address, &mut builder)?,
-                IndexKind::FixedArray => self.load_fixed_array(address, &mut builder)?,
-                IndexKind::ExtensibleArray => self.load_extensible_array(address, &mut builder)?,
+                IndexKind::BtreeV1 => trees::load_v1(&loading, &mut builder)?,
+                IndexKind::BtreeV2 => trees::load_v2(&loading, &mut builder)?,
+                IndexKind::FixedArray => fixed_array::load(&loading, &mut builder)?,
+                IndexKind::ExtensibleArray => extensible_array::load(&loading, &mut builder)?,
                 IndexKind::Single { .. } | IndexKind::Implicit => {}
             }
         }
         builder.finish().map_err(|at| {
-            self.file
-                .source
-                .fail(self.layout.address.unwrap_or(0), format!("the chunk at {at:?} is stored twice"))
+            loading.source.fail(loading.address, format!("the chunk at {at:?} is stored twice"))
         })
-    }
-
-    /// A record of a chunk that lies at a file address (relative to the superblock).
-    fn record(&self, address: u64, len: u64, mask: u32) -> ChunkRecord {
-        ChunkRecord { offset: self.file.superblock.base.saturating_add(address), len, mask }
-    }
-
-    /// Chunks along each dimension of the largest shape; an error if one is unlimited.
-    fn max_counts(&self) -> Result<Vec<u64>> {
-        if self.max.contains(&UNLIMITED) {
-            return Err(self.file.source.fail(
-                self.layout.address.unwrap_or(0),
-                "an index for datasets of bounded size under an unlimited dimension",
-            ));
-        }
-        Ok(self.max.iter().zip(&self.layout.chunk).map(|(&n, &c)| n.div_ceil(c)).collect())
     }
 
     /// The record as it is given out: unfiltered edge chunks say so, and nothing reaches past the file.
@@ -134,16 +130,16 @@ impl DatasetChunks {
         match &self.layout.index {
             IndexKind::Single { filtered } => {
                 let (len, mask) = filtered.unwrap_or((self.chunk_bytes, 0));
-                Ok(Some(self.record(address, len, mask)))
+                Ok(Some(self.loading().record(address, len, mask)))
             }
             IndexKind::Implicit => {
                 let linear = at
                     .iter()
-                    .zip(self.max_counts()?)
+                    .zip(self.loading().max_counts()?)
                     .try_fold(0u64, |a, (&i, n)| a.checked_mul(n).and_then(|a| a.checked_add(i)));
                 let offset = linear.and_then(|l| l.checked_mul(self.chunk_bytes));
                 let place = offset.and_then(|o| o.checked_add(address)).unwrap_or(u64::MAX);
-                Ok(Some(self.record(place, self.chunk_bytes, 0)))
+                Ok(Some(self.loading().record(place, self.chunk_bytes, 0)))
             }
             _ => Ok(self.table()?.get(at)),
         }

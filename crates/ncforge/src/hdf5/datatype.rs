@@ -44,7 +44,7 @@ pub enum Charset {
     Utf8,
 }
 
-/// Where a float keeps its parts, in bits from the least significant.
+/// Where a float has its parts, in bits from the least significant.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub struct FloatLayout {
     /// Byte order.
@@ -273,7 +273,7 @@ impl Datatype {
 
 impl FloatLayout {
     /// Whether these are two-byte numbers as IEEE 754 makes them, with any division into exponent and mantissa that a
-    /// 4-byte float has room for: binary16 (h5py's `float16`), bfloat16.
+    /// 4-byte float can hold: binary16 (h5py's `float16`), bfloat16.
     pub fn is_half(&self) -> bool {
         let bits = self.exponent_size.checked_add(self.mantissa_size);
         (self.bit_offset, self.precision, self.normalisation) == (0, 16, 2)

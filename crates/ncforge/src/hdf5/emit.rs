@@ -8,7 +8,7 @@
 //!
 //! The subset of the format is what libraries of the 1.8 series read (HDF5 File Format Specification version 3.0):
 //! superblock 2, object headers 2, links in their group's header, version 1 B-trees for chunks. Headers that
-//! hold more links or attributes than a library would keep there by default say so in their phase-change
+//! hold more links or attributes than a library would store there by default say so in their phase-change
 //! values, so that libraries which modify the file stay within the rules.
 
 mod assemble;

@@ -1,6 +1,6 @@
 //! An open HDF5 file: object headers, and what their messages say once sharing is resolved.
 
-use std::sync::{Arc, OnceLock};
+use std::sync::Arc;
 
 use super::cursor::{Cursor, Sizes};
 use super::datatype::Datatype;
@@ -21,8 +21,9 @@ pub struct File {
     /// What the superblock says.
     pub superblock: Superblock,
     /// Strings and ragged rows.
-    pub heap: GlobalHeap,
-    shared: OnceLock<Vec<SharedIndex>>,
+    pub heap: Arc<GlobalHeap>,
+    /// The indexes of shared messages; empty until the superblock extension is read.
+    shared: Arc<[SharedIndex]>,
 }
 
 /// One index of the table of shared messages.
@@ -61,15 +62,25 @@ pub enum ObjectKind {
 impl File {
     /// Opens the file in a store.
     pub fn open(store: Arc<dyn ReadStore>) -> Result<Self> {
-        let superblock = Superblock::read(&*store)?;
-        let source = Source::new(store, superblock.base, superblock.sizes);
-        let file = File { source, superblock, heap: GlobalHeap::default(), shared: OnceLock::new() };
-        let indexes = match superblock.extension {
-            Some(address) => file.extension(address)?,
-            None => Vec::new(),
-        };
-        let _ = file.shared.set(indexes);
+        let source = Source::new(store, 0, Sizes::default());
+        source.fetch_front()?;
+        let superblock = Superblock::read_from(&source)?;
+        let source = source.based(superblock.base, superblock.sizes);
+        let mut file = File { source, superblock, heap: Arc::default(), shared: Arc::default() };
+        if let Some(address) = superblock.extension {
+            file.shared = file.extension(address)?.into();
+        }
         Ok(file)
+    }
+
+    /// The same file for parsers that may meet absent bytes (see `Source::deferred`).
+    pub(super) fn deferred(&self) -> Self {
+        File {
+            source: self.source.deferred(),
+            superblock: self.superblock,
+            heap: self.heap.clone(),
+            shared: self.shared.clone(),
+        }
     }
 
     /// The bytes of a store as an HDF5 file that has no superblock yet: for reading the heap of a file that is
@@ -79,7 +90,7 @@ impl File {
         let end = store.len();
         let superblock = Superblock { version: 2, sizes, base: 0, end, root: 0, extension: None, flags: 0 };
         let source = Source::new(store, 0, sizes);
-        File { source, superblock, heap: GlobalHeap::default(), shared: OnceLock::new() }
+        File { source, superblock, heap: Arc::default(), shared: Arc::default() }
     }
 
     /// The object header at an address.
@@ -135,8 +146,7 @@ impl File {
 
     /// A message of a kind in the heap of shared messages.
     pub fn from_shared_heap(&self, id: &[u8], kind: u16) -> Result<Body> {
-        let indexes = self.shared.get().map_or(&[][..], |v| v);
-        let heap = indexes.iter().find(|i| kind < 16 && i.kinds >> kind & 1 == 1).and_then(|i| i.heap);
+        let heap = self.shared.iter().find(|i| kind < 16 && i.kinds >> kind & 1 == 1).and_then(|i| i.heap);
         let Some(heap) = heap else {
             return Err(self
                 .source

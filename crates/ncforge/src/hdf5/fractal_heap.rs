@@ -1,4 +1,4 @@
-//! Fractal heaps: where groups with many links and objects with many attributes keep them.
+//! Fractal heaps: where groups with many links and objects with many attributes store them.
 //!
 //! Format specification, "Fractal Heap". Objects are managed (in direct blocks, found through indirect blocks
 //! of doubling sizes), huge (on their own, found directly or through a v2 B-tree) or tiny (inside their id).
@@ -12,7 +12,7 @@ use super::source::Source;
 use super::span::Span;
 use crate::error::Result;
 
-/// Bytes of direct blocks that are kept while a heap is read.
+/// Bytes of direct blocks that are cached while a heap is read.
 const CACHE: usize = 8 << 20;
 
 /// A direct block: where its bytes stand in the heap's address space and in the file.
@@ -23,7 +23,15 @@ struct Block {
     address: u64,
 }
 
-/// A fractal heap, ready to look up objects.
+/// An indirect block: where the bytes below it begin in the heap's address space.
+#[derive(Clone, Copy, Debug)]
+struct Indirect {
+    address: u64,
+    rows: u64,
+    offset: u64,
+}
+
+/// A fractal heap, ready to find objects.
 #[derive(Debug)]
 pub struct FractalHeap {
     address: u64,
@@ -38,7 +46,7 @@ pub struct FractalHeap {
     huge: RefCell<Option<HashMap<u64, (u64, u64)>>>,
 }
 
-/// Direct blocks that were read: one place for each of the heap's blocks.
+/// Direct blocks that were read: one slot for each of the heap's blocks.
 #[derive(Debug, Default)]
 struct Cache {
     blocks: Vec<Option<Span>>,
@@ -57,6 +65,13 @@ struct Table {
 impl Table {
     fn row_size(&self, row: u64) -> Option<u64> {
         if row == 0 { Some(self.start) } else { self.start.checked_mul(1u64.checked_shl(row as u32 - 1)?) }
+    }
+
+    /// Bytes of an indirect block of some rows.
+    fn indirect_len(&self, source: &Source, rows: u64) -> u64 {
+        let o = u64::from(source.sizes().offset);
+        let addresses = rows.saturating_mul(self.width).saturating_mul(o);
+        (5 + o + self.offset_bytes as u64 + 4).saturating_add(addresses)
     }
 
     fn direct_rows(&self) -> u64 {
@@ -131,46 +146,75 @@ impl FractalHeap {
         match root {
             None => {}
             Some(root) if rows == 0 => heap.blocks.push(Block { offset: 0, size: start, address: root }),
-            Some(root) => heap.directory(source, &table, root, rows, 0, 0, &mut HashSet::new())?,
+            Some(root) => heap.directory(source, &table, Indirect { address: root, rows, offset: 0 })?,
         }
         heap.blocks.sort_by_key(|b| b.offset);
         Ok(heap)
     }
 
-    #[allow(clippy::too_many_arguments)]
-    fn directory(
+    /// A heap and the records of a v2 B-tree of type `kind` that index all of its objects, which are read next.
+    pub fn with_index(
+        source: &Source,
+        heap: u64,
+        tree: u64,
+        kind: u8,
+        what: &str,
+    ) -> Result<(Self, btree2::Records)> {
+        // Both are tried before an error counts, so that absent bytes of both become known.
+        let heap = Self::read(source, heap).and_then(|heap| {
+            source.want(heap.blocks.iter().map(|b| (b.address, b.size)))?;
+            Ok(heap)
+        });
+        let records = btree2::read(source, tree);
+        let (heap, records) = (heap?, records?);
+        if records.kind != kind {
+            let found = records.kind;
+            return Err(source.fail(tree, format!("a B-tree of type {found} where {what} ({kind}) belong")));
+        }
+        Ok((heap, records))
+    }
+
+    /// Finds the direct blocks below an indirect block, level by level.
+    fn directory(&mut self, source: &Source, table: &Table, root: Indirect) -> Result<()> {
+        let mut seen = HashSet::from([root.address]);
+        let mut level = vec![root];
+        while !level.is_empty() {
+            source.want(level.iter().map(|b| (b.address, table.indirect_len(source, b.rows))))?;
+            let mut below = Vec::new();
+            for block in level {
+                self.indirect(source, table, block, &mut below)?;
+            }
+            if let Some(twice) = below.iter().find(|b| !seen.insert(b.address)) {
+                return Err(source.fail(twice.address, "a fractal heap block is reached twice"));
+            }
+            level = below;
+        }
+        Ok(())
+    }
+
+    /// Reads an indirect block.
+    fn indirect(
         &mut self,
         source: &Source,
         table: &Table,
-        address: u64,
-        rows: u64,
-        start: u64,
-        depth: u32,
-        seen: &mut HashSet<u64>,
+        block: Indirect,
+        below: &mut Vec<Indirect>,
     ) -> Result<()> {
-        if depth > 64 || !seen.insert(address) {
-            return Err(source.fail(address, "a fractal heap block is reached twice"));
-        }
-        let o = u64::from(source.sizes().offset);
-        let prefix = 5 + o + table.offset_bytes as u64;
-        let bytes =
-            source.read_checked(address, prefix + rows * table.width * o + 4, "an indirect heap block")?;
-        let mut c = source.cursor(&bytes, address);
+        let len = table.indirect_len(source, block.rows);
+        let bytes = source.read_checked(block.address, len, "an indirect heap block")?;
+        let mut c = source.cursor(&bytes, block.address);
         c.signature(b"FHIB")?;
-        c.skip(prefix as usize - 4)?;
-        let mut offset = start;
-        for row in 0..rows {
+        c.skip(1 + usize::from(source.sizes().offset) + table.offset_bytes)?;
+        let mut offset = block.offset;
+        for row in 0..block.rows {
             let size = table.row_size(row).ok_or_else(|| c.fail("a fractal heap of too many rows"))?;
             for _ in 0..table.width {
-                let child = c.address()?;
-                match child {
+                match c.address()? {
                     None => {}
-                    Some(child) if row < table.direct_rows() => {
-                        self.blocks.push(Block { offset, size, address: child });
+                    Some(address) if row < table.direct_rows() => {
+                        self.blocks.push(Block { offset, size, address });
                     }
-                    Some(child) => {
-                        self.directory(source, table, child, table.rows(size), offset, depth + 1, seen)?;
-                    }
+                    Some(address) => below.push(Indirect { address, rows: table.rows(size), offset }),
                 }
                 offset = offset.checked_add(size).ok_or_else(|| c.fail("a fractal heap of too many rows"))?;
             }
@@ -241,7 +285,7 @@ impl FractalHeap {
         if self.checksummed {
             let at = 5 + usize::from(source.sizes().offset) + self.offset_bytes;
             c.skip(at - 4)?;
-            // The sum is over the block with the sum's own place zeroed.
+            // The sum is over the block with the sum's own bytes zeroed.
             if !super::checksum::matches_without(&bytes, at, c.u32()?) {
                 return Err(source.fail(block.address, "the checksum of a heap block does not match"));
             }

@@ -4,13 +4,13 @@
 //! (format specification, "Global Heap").
 
 use std::collections::HashMap;
-use std::sync::{Arc, Mutex, PoisonError};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use super::cursor::Cursor;
 use super::source::Source;
 use crate::error::Result;
 
-/// Bytes of collections that are kept.
+/// Bytes of collections that are cached.
 const CACHE: usize = 16 << 20;
 
 /// One collection.
@@ -21,10 +21,14 @@ pub struct Collection {
 }
 
 impl Collection {
-    /// Reads the collection at an address.
-    pub fn read(source: &Source, address: u64) -> Result<Self> {
-        let l = usize::from(source.sizes().length);
-        let head = source.peek(address, 8 + l as u64)?;
+    /// Bytes of a collection's header: signature, version, reserved bytes, size.
+    fn head_len(source: &Source) -> usize {
+        8 + usize::from(source.sizes().length)
+    }
+
+    /// Bytes of the collection at an address.
+    fn size_at(source: &Source, address: u64) -> Result<u64> {
+        let head = source.peek(address, Self::head_len(source) as u64)?;
         let mut c = source.cursor(&head, address);
         c.signature(b"GCOL")?;
         c.version("a global heap collection", 1..=1)?;
@@ -33,9 +37,15 @@ impl Collection {
         if size < head.len() as u64 {
             return Err(c.fail(format!("a global heap collection of {size} bytes")));
         }
-        let bytes = source.read(address, size)?.to_vec();
+        Ok(size)
+    }
+
+    /// Reads the collection at an address.
+    pub fn read(source: &Source, address: u64) -> Result<Self> {
+        let l = usize::from(source.sizes().length);
+        let bytes = source.read(address, Self::size_at(source, address)?)?.to_vec();
         let mut c = source.cursor(&bytes, address);
-        c.skip(head.len())?;
+        c.skip(Self::head_len(source))?;
         let mut objects = HashMap::new();
         while c.remaining() >= 8 + l {
             let index = c.u16()?;
@@ -87,24 +97,48 @@ impl HeapId {
 /// Collections that were read, for any number of threads.
 #[derive(Debug, Default)]
 pub struct GlobalHeap {
-    cache: Mutex<(HashMap<u64, Arc<Collection>>, usize)>,
+    cache: Mutex<Cached>,
+}
+
+#[derive(Debug, Default)]
+struct Cached {
+    collections: HashMap<u64, Arc<Collection>>,
+    /// Bytes of all of them.
+    bytes: usize,
 }
 
 impl GlobalHeap {
+    fn lock(&self) -> MutexGuard<'_, Cached> {
+        self.cache.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
     /// The collection at an address.
     pub fn collection(&self, source: &Source, address: u64) -> Result<Arc<Collection>> {
-        let lock = || self.cache.lock().unwrap_or_else(PoisonError::into_inner);
-        if let Some(found) = lock().0.get(&address) {
+        if let Some(found) = self.lock().collections.get(&address) {
             return Ok(found.clone());
         }
         let read = Arc::new(Collection::read(source, address)?);
-        let (map, bytes) = &mut *lock();
-        if *bytes > CACHE {
-            map.clear();
-            *bytes = 0;
+        let cached = &mut *self.lock();
+        if cached.bytes > CACHE {
+            *cached = Cached::default();
         }
-        *bytes += read.bytes.len();
-        map.insert(address, read.clone());
+        cached.bytes += read.bytes.len();
+        cached.collections.insert(address, read.clone());
         Ok(read)
+    }
+
+    /// Announces that objects of these collections are read next: of a store with latency, those collections that are
+    /// absent are fetched in one round, and in a second one the rest of those that are long.
+    pub fn want(&self, source: &Source, addresses: &[u64]) -> Result<()> {
+        if !source.has_latency() {
+            return Ok(());
+        }
+        let absent: Vec<u64> = {
+            let cached = self.lock();
+            addresses.iter().copied().filter(|a| !cached.collections.contains_key(a)).collect()
+        };
+        source.want(absent.iter().map(|&a| source.guess(a)))?;
+        // What is damaged is reported by who reads it.
+        source.want(absent.iter().filter_map(|&a| Some((a, Collection::size_at(source, a).ok()?))))
     }
 }

@@ -1,13 +1,12 @@
 //! Groups: the links in them, old (symbol table) and new (compact or dense).
 
 use super::btree1;
-use super::btree2;
 use super::file::File;
 use super::fractal_heap::FractalHeap;
 use super::link::{Link, LinkInfo, Target};
 use super::local_heap::LocalHeap;
 use super::message::{ObjectHeader, cursor, kind};
-use super::source::Source;
+use super::source::{Source, TOGETHER};
 use crate::error::Result;
 
 /// The links of a group.
@@ -55,15 +54,21 @@ impl File {
 }
 
 fn symbol_table(source: &Source, tree: u64, heap: u64) -> Result<Vec<Link>> {
-    let heap = LocalHeap::read(source, heap)?;
     let mut nodes = Vec::new();
-    btree1::walk(source, tree, btree1::GROUP, usize::from(source.sizes().length), |_, child| {
+    // Both are tried before an error counts, so that absent bytes of both become known.
+    let heap = LocalHeap::read(source, heap);
+    let key = usize::from(source.sizes().length);
+    let tree = btree1::walk(source, tree, btree1::GROUP, key, |_, child| {
         nodes.push(child);
         Ok(())
-    })?;
+    });
+    let ((), heap) = (tree?, heap?);
     let mut links = Vec::new();
     let mut seen = std::collections::HashSet::new();
-    for address in nodes {
+    for (i, &address) in nodes.iter().enumerate() {
+        if i % TOGETHER == 0 {
+            source.want(nodes[i..nodes.len().min(i + TOGETHER)].iter().map(|&n| source.guess(n)))?;
+        }
         if !seen.insert(address) {
             return Err(source.fail(address, "a symbol table node is reached twice"));
         }
@@ -96,16 +101,15 @@ fn symbol_table(source: &Source, tree: u64, heap: u64) -> Result<Vec<Link>> {
 }
 
 fn dense(source: &Source, heap: u64, names: u64) -> Result<Vec<Link>> {
-    let heap = FractalHeap::read(source, heap)?;
-    let records = btree2::read(source, names)?;
-    if records.kind != 5 {
-        return Err(source.fail(names, format!("a B-tree of type {} where names (5) belong", records.kind)));
-    }
-    let mut links = Vec::new();
+    let (heap, records) = FractalHeap::with_index(source, heap, names, 5, "names")?;
+    let (mut links, mut first) = (Vec::with_capacity(records.len()), Ok(()));
     for r in records.iter() {
         // A hash of the name, then the heap id.
-        let bytes = heap.get(source, r.get(4..).unwrap_or(&[]))?;
-        links.push(Link::parse(&mut source.cursor(&bytes, names))?);
+        let bytes = heap.get(source, r.get(4..).unwrap_or(&[]));
+        match bytes.and_then(|b| Link::parse(&mut source.cursor(&b, names))) {
+            Ok(link) => links.push(link),
+            Err(e) => source.postpone(&mut first, e)?,
+        }
     }
-    Ok(links)
+    first.map(|()| links)
 }

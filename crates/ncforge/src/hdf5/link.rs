@@ -66,7 +66,7 @@ impl Link {
     }
 }
 
-/// Where a newer group keeps its links when they are many.
+/// Where a newer group stores its links when they are many.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct LinkInfo {
     /// Whether the order of creation is tracked.

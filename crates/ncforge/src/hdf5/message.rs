@@ -116,10 +116,17 @@ impl ObjectHeader {
 
     /// Reads the header at an address.
     pub fn read(source: &Source, address: u64) -> Result<Self> {
-        let head = source.peek(address, 16.min(source.len()))?;
-        if head.starts_with(b"OHDR") { read_v2(source, address) } else { read_v1(source, address, &head) }
+        let head = source.peek_up_to(address, HEAD)?;
+        if head.starts_with(b"OHDR") {
+            read_v2(source, address, &head)
+        } else {
+            read_v1(source, address, &head)
+        }
     }
 }
+
+/// The longest prefix of a header: version 2 with times, attribute limits and a size of 8 bytes takes 34 bytes.
+const HEAD: u64 = 40;
 
 /// Blocks to come: address and length. No block may be visited twice, so a chain that bites its tail ends.
 struct Blocks {
@@ -141,22 +148,30 @@ impl Blocks {
         self.todo.push_back((address, len));
         Ok(())
     }
+
+    /// The next block. All that are known are announced.
+    fn next(&mut self, source: &Source) -> Result<Option<(u64, u64)>> {
+        source.want(self.todo.iter().copied())?;
+        Ok(self.todo.pop_front())
+    }
 }
 
 fn read_v1(source: &Source, address: u64, head: &[u8]) -> Result<ObjectHeader> {
     let mut c = source.cursor(head, address);
-    if head[0] != 1 {
-        return Err(c.fail(format!("an object header is expected here, found byte {}", head[0])));
+    let here = c;
+    let version = c.u8()?;
+    if version != 1 {
+        return Err(here.fail(format!("an object header is expected here, found byte {version}")));
     }
-    c.skip(2)?;
+    c.skip(1)?;
     let count = usize::from(c.u16()?);
     c.skip(4)?;
     let size = u64::from(c.u32()?);
-    source.read(address, 16)?;
+    source.note(address, 16);
     let mut header = ObjectHeader { address, version: 1, flags: 0, messages: Vec::with_capacity(8) };
     let mut blocks = Blocks { todo: [(address.saturating_add(16), size)].into(), seen: vec![address + 16] };
     let mut left = count;
-    while let Some((at, len)) = blocks.todo.pop_front() {
+    while let Some((at, len)) = blocks.next(source)? {
         let bytes = source.read(at, len)?;
         let mut c = source.cursor(&bytes, at);
         while c.remaining() >= 8 && left > 0 {
@@ -169,15 +184,14 @@ fn read_v1(source: &Source, address: u64, head: &[u8]) -> Result<ObjectHeader> {
             let from = c.pos();
             c.skip(size)?;
             let body = bytes.slice(from..from + size);
-            keep(source, &mut header, &mut blocks, Message { kind, flags, order: None, address, body })?;
+            add(source, &mut header, &mut blocks, Message { kind, flags, order: None, address, body })?;
         }
     }
     Ok(header)
 }
 
-fn read_v2(source: &Source, address: u64) -> Result<ObjectHeader> {
-    let head = source.peek_up_to(address, 40)?;
-    let mut c = source.cursor(&head, address);
+fn read_v2(source: &Source, address: u64, head: &[u8]) -> Result<ObjectHeader> {
+    let mut c = source.cursor(head, address);
     c.signature(b"OHDR")?;
     c.version("an object header", 2..=2)?;
     let flags = c.u8()?;
@@ -188,7 +202,7 @@ fn read_v2(source: &Source, address: u64) -> Result<ObjectHeader> {
     let mut header = ObjectHeader { address, version: 2, flags, messages: Vec::with_capacity(8) };
     let mut blocks = Blocks { todo: [(address, total)].into(), seen: vec![address] };
     let mut first = true;
-    while let Some((at, len)) = blocks.todo.pop_front() {
+    while let Some((at, len)) = blocks.next(source)? {
         let bytes = source.read_checked(at, len, "an object header")?;
         let body = bytes.len() - 4;
         let mut c = source.cursor(&bytes[..body], at);
@@ -209,7 +223,7 @@ fn read_v2(source: &Source, address: u64) -> Result<ObjectHeader> {
             let from = c.pos();
             c.skip(size)?;
             let body = bytes.slice(from..from + size);
-            keep(
+            add(
                 source,
                 &mut header,
                 &mut blocks,
@@ -220,7 +234,8 @@ fn read_v2(source: &Source, address: u64) -> Result<ObjectHeader> {
     Ok(header)
 }
 
-fn keep(source: &Source, header: &mut ObjectHeader, blocks: &mut Blocks, message: Message) -> Result<()> {
+/// Adds a message to its header, or the block that it names to those to come.
+fn add(source: &Source, header: &mut ObjectHeader, blocks: &mut Blocks, message: Message) -> Result<()> {
     match message.kind {
         kind::NIL => {}
         kind::CONTINUATION => {

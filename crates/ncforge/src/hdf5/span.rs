@@ -5,7 +5,7 @@ use std::ops::{Deref, Range};
 use std::sync::Arc;
 
 /// A run of bytes inside a piece of the file that was read in one go. Cheap to clone; the piece lives as long as
-/// any of its spans, so what is kept for long should be [detached](Span::detach).
+/// any of its spans, so what is stored for long should be [detached](Span::detach).
 ///
 /// ```
 /// use ncforge::hdf5::span::Span;

@@ -5,6 +5,7 @@
 
 use super::checksum;
 use super::cursor::{Cursor, Sizes};
+use super::source::Source;
 use crate::error::{Error, Result};
 use crate::store::ReadStore;
 
@@ -30,36 +31,65 @@ pub struct Superblock {
     pub flags: u32,
 }
 
+/// The longest superblock: version 1 with 8-byte addresses and its root entry.
+const LONGEST: u64 = 132;
+
 /// Where the signature is, if the store holds an HDF5 file.
 pub fn find(store: &dyn ReadStore) -> Result<Option<u64>> {
-    let len = store.len();
-    let mut at = 0u64;
-    while at.checked_add(8).is_some_and(|end| end <= len) {
-        let mut eight = [0; 8];
-        store.read_at(&mut eight, at)?;
-        if eight == SIGNATURE {
-            return Ok(Some(at));
+    Bytes { name: store.name(), len: store.len(), read: &|at, len| store.read_vec(at, len) }.signature()
+}
+
+/// A file of which nothing is known yet.
+struct Bytes<'a> {
+    name: &'a str,
+    len: u64,
+    read: &'a dyn Fn(u64, u64) -> Result<Vec<u8>>,
+}
+
+impl Bytes<'_> {
+    fn signature(&self) -> Result<Option<u64>> {
+        let mut at = 0u64;
+        while at.checked_add(8).is_some_and(|end| end <= self.len) {
+            if (self.read)(at, 8)? == SIGNATURE {
+                return Ok(Some(at));
+            }
+            at = if at == 0 { 512 } else { at * 2 };
         }
-        at = if at == 0 { 512 } else { at * 2 };
+        Ok(None)
     }
-    Ok(None)
 }
 
 impl Superblock {
-    /// Finds and reads the superblock.
+    /// Finds and reads the superblock in a store.
     pub fn read(store: &dyn ReadStore) -> Result<Self> {
-        // 132 bytes is the longest superblock (version 1 with 8-byte addresses and its root entry).
-        let mut bytes = store.read_vec(0, store.len().min(132))?;
-        let base = if bytes.starts_with(&SIGNATURE) { Some(0) } else { find(store)? };
+        Self::find_in(&Bytes {
+            name: store.name(),
+            len: store.len(),
+            read: &|at, len| store.read_vec(at, len),
+        })
+    }
+
+    /// Finds and reads the superblock through a source whose address 0 is byte 0.
+    pub(super) fn read_from(source: &Source) -> Result<Self> {
+        Self::find_in(&Bytes {
+            name: source.name(),
+            len: source.len(),
+            read: &|at, len| source.peek(at, len).map(|s| s.to_vec()),
+        })
+    }
+
+    fn find_in(file: &Bytes<'_>) -> Result<Self> {
+        let mut bytes = (file.read)(0, file.len.min(LONGEST))?;
+        let base = if bytes.starts_with(&SIGNATURE) { Some(0) } else { file.signature()? };
         let Some(base) = base else {
-            let head = store.read_vec(0, store.len().min(8))?;
+            let head = &bytes[..bytes.len().min(8)];
             let what = format!("it begins with `{}` and has no HDF5 signature", head.escape_ascii());
-            return Err(Error::NotNetcdf { path: store.name().to_owned(), what });
+            return Err(Error::NotNetcdf { path: file.name.to_owned(), what });
         };
         if base > 0 {
-            bytes = store.read_vec(base, (store.len() - base).min(132))?;
+            bytes = (file.read)(base, (file.len - base).min(LONGEST))?;
         }
-        let mut c = Cursor::new(store.name(), &bytes, base, Sizes::default());
+        let mut c = Cursor::new(file.name, &bytes, base, Sizes::default());
         c.skip(8)?;
         let version = c.version("the superblock", 0..=3)?;
         let (found, recorded_base) =
@@ -67,11 +97,11 @@ impl Superblock {
         let sb = Superblock { base, ..found };
         // The end is stored as an absolute address, as the base was when the file was made.
         let end = sb.end.saturating_sub(recorded_base);
-        if end > store.len() - base {
+        if end > file.len - base {
             return Err(Error::corrupt(
-                store.name(),
+                file.name,
                 None,
-                format!("it is cut short: {} bytes of {}", store.len(), base.saturating_add(end)),
+                format!("it is cut short: {} bytes of {}", file.len, base.saturating_add(end)),
             ));
         }
         Ok(Superblock { end, ..sb })

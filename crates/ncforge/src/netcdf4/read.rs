@@ -4,7 +4,10 @@ pub(crate) mod attrs;
 mod container;
 pub(crate) mod dims;
 pub(crate) mod half;
+mod heap_refs;
 mod hints;
+mod objects;
+mod prefetch;
 pub(crate) mod scan;
 pub(crate) mod types;
 pub(crate) mod values;
@@ -28,24 +31,12 @@ use crate::store::ReadStore;
 
 use attrs::{FoundAttrs, convert};
 use dims::Dims;
+use objects::Objects;
 use scan::Found;
 use types::{Types, endian};
 
 /// How the dataset of a variable is called that has the name of a dimension without being its coordinate.
 const NON_COORDINATE: &str = "_nc4_non_coord_";
-
-/// Where the objects of a schema stand in the file; parallel to the schema's arenas.
-#[derive(Clone, Debug, Default)]
-pub(crate) struct Objects {
-    /// Object headers of groups, and whether each tracks the order of its links.
-    pub(crate) groups: Vec<(u64, bool)>,
-    /// Object headers of variables.
-    pub(crate) vars: Vec<u64>,
-    /// Object headers of dimension scales (a coordinate variable's own, or one without a variable).
-    pub(crate) scales: Vec<Option<u64>>,
-    /// Object headers of committed types.
-    pub(crate) types: Vec<Option<u64>>,
-}
 
 /// Opens a store.
 pub(crate) fn open(store: Arc<dyn ReadStore>) -> Result<Netcdf4File> {

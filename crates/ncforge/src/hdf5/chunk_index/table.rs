@@ -125,7 +125,7 @@ mod tests {
     }
 
     #[test]
-    fn a_chunk_stored_twice_is_told() {
+    fn a_chunk_stored_twice_is_reported() {
         let mut b = Builder::new(&[4]);
         b.push(&[3], record(0));
         b.push(&[3], record(1));

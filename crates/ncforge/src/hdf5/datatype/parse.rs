@@ -138,7 +138,7 @@ fn compound(c: &mut Cursor<'_>, version: u8, count: u32, size: u32, depth: u32) 
     Ok(members)
 }
 
-/// Version 1 kept the shape of an array member beside its type.
+/// Version 1 stores the shape of an array member next to its type.
 fn member_dims(c: &mut Cursor<'_>) -> Result<Vec<u32>> {
     let rank = usize::from(c.u8()?);
     if rank > 4 {

@@ -92,7 +92,7 @@ impl<'i, 'a> Placed<'i, 'a> {
         Ok(placed)
     }
 
-    /// Gives everything an address. Sizes do not depend on addresses, so a first encoding with zeros tells them.
+    /// Gives everything an address. Sizes do not depend on addresses, so a first encoding with zeros gives them.
     fn place(&mut self) -> Result<()> {
         let n = self.image.objects.len();
         let zeros = Addresses {

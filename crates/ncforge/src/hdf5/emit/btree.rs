@@ -1,6 +1,6 @@
 //! Version 1 B-trees that index chunks (HDF5 File Format Specification III.A.1, node type 1), built bottom-up.
 //!
-//! A node has room for 64 children (K = 32, what a superblock without the "B-tree K values" message means) and
+//! A node holds up to 64 children (K = 32, what a superblock without the "B-tree K values" message means) and
 //! always takes its full size. A node's keys are the first chunks of its children and one more key: the first
 //! chunk of its right neighbour, or, at the right edge, one step past the last chunk on every dimension.
 

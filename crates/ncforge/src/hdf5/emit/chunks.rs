@@ -30,7 +30,7 @@ impl ChunkSource for Planned {
 /// A table of chunks that grows.
 ///
 /// A chunk's key is its row-major position in a grid whose capacity grows by doubling along all dimensions but
-/// the slowest, so that keys keep the order of coordinates and seldom change.
+/// the slowest, so that keys stay in the order of coordinates and seldom change.
 #[derive(Clone, Debug, Default)]
 pub struct ChunkTable {
     capacity: Vec<u64>,
@@ -55,7 +55,7 @@ impl ChunkTable {
         self.map.is_empty()
     }
 
-    /// Makes room for coordinates below `counts`.
+    /// Grows the table to hold coordinates below `counts`.
     fn reserve(&mut self, counts: &[u64]) -> Result<()> {
         if counts.iter().zip(&self.capacity).skip(1).all(|(n, c)| n <= c) {
             return Ok(());

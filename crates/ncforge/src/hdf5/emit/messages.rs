@@ -31,7 +31,7 @@ pub(super) mod flag {
     pub(in super::super) const DONT_SHARE: u8 = 0x04;
 }
 
-/// Most compact links or attributes that a library may keep before it turns to dense storage.
+/// Most compact links or attributes that a library may store before it changes to dense storage.
 pub(super) const COMPACT_MAX: u16 = u16::MAX;
 /// Below this many, a library turns back to compact storage (the library's default).
 pub(super) const DENSE_MIN: u16 = 6;

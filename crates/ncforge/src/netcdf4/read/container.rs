@@ -2,9 +2,10 @@
 
 use std::sync::{Arc, OnceLock};
 
+use super::half;
+use super::objects::Objects;
 use super::types::element;
 use super::values::{Decoder, is_heap, to_native};
-use super::{Objects, half};
 use crate::codec::widen::Widen;
 use crate::codec::{self, CodecChain};
 use crate::container::Container;

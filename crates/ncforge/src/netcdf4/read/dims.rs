@@ -1,6 +1,6 @@
 //! Dimensions: dimension scales, and what else says which dimension a dataset has.
 //!
-//! netCDF-4 keeps a dimension as an HDF5 dimension scale (a dataset with `CLASS` = `DIMENSION_SCALE`). Which
+//! netCDF-4 stores a dimension as an HDF5 dimension scale (a dataset with `CLASS` = `DIMENSION_SCALE`). Which
 //! ones a variable has is said, in this order of trust, by its `_Netcdf4Coordinates` (numbers of dimensions),
 //! by its `DIMENSION_LIST` (references to scales), and else by nothing: then dimensions are made up from the
 //! lengths (`phony_dim_0`, …), numbered as netCDF-C numbers them.

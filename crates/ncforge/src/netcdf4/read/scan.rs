@@ -11,7 +11,6 @@ use std::collections::HashMap;
 
 use crate::error::{Error, Result};
 use crate::hdf5::dataset::Dataset;
-use crate::hdf5::datatype::Datatype;
 use crate::hdf5::file::{File, ObjectKind};
 use crate::hdf5::group::Links;
 use crate::hdf5::link::{Link, Target};
@@ -20,12 +19,14 @@ use crate::model::{Cause, Group, GroupId, Skipped, decode_name};
 
 use super::attrs::{FoundAttrs, text, understood};
 use super::hints::Hints;
+use super::prefetch::prefetch;
+use super::types::FoundType;
 
 /// Groups may nest this deep; no real file comes near.
 const MAX_DEPTH: usize = 128;
 /// Soft links that lead to soft links.
 const MAX_HOPS: usize = 32;
-/// When more objects than this are damaged, the file is: the rest is not worth the telling.
+/// When more objects than this are damaged, the file is: the rest is not worth listing.
 const MAX_DAMAGED: usize = 4096;
 
 /// A group as it was found.
@@ -56,26 +57,17 @@ pub(crate) struct FoundDataset {
     pub(crate) hints: Hints,
 }
 
-/// A committed type as it was found.
-#[derive(Clone, Debug)]
-pub(crate) struct FoundType {
-    pub(crate) group: GroupId,
-    pub(crate) name: String,
-    pub(crate) address: u64,
-    pub(crate) datatype: Datatype,
-}
-
 /// Everything in a file.
 #[derive(Debug, Default)]
 pub(crate) struct Found {
     /// The schema's groups, without attributes yet.
     pub(crate) tree: Vec<Group>,
-    /// Beside each group of `tree`, what the file says.
+    /// Parallel to `tree`: what the file says of each group.
     pub(crate) groups: Vec<FoundGroup>,
     pub(crate) datasets: Vec<FoundDataset>,
     pub(crate) types: Vec<FoundType>,
     pub(crate) skipped: Vec<Skipped>,
-    /// Whether the file keeps to the classic model (`_nc3_strict`).
+    /// Whether the file follows the classic model (`_nc3_strict`).
     pub(crate) strict: bool,
     /// Text of `_NCProperties`.
     pub(crate) provenance: Option<Vec<u8>>,
@@ -88,6 +80,7 @@ pub(crate) fn scan(file: &File) -> Result<Found> {
     let left = file.source.len() / 16 + 64;
     let mut scan =
         Scan { file, out: Found::default(), left, known: HashMap::new(), open: Vec::new(), damaged: 0 };
+    prefetch(file)?;
     let root = file.object(file.superblock.root)?;
     if File::kind(&root) != ObjectKind::Group {
         return Err(file.source.fail(root.address, "the root is not a group"));
@@ -130,7 +123,7 @@ impl Scan<'_> {
                 return Err(self
                     .file
                     .source
-                    .fail(header.address, "more links to objects than the file has room for"));
+                    .fail(header.address, "more links to objects than the file can hold"));
             }
             self.left -= 1;
             let name = decode_name(&link.name);

@@ -6,7 +6,6 @@
 
 use std::collections::HashMap;
 
-use super::scan::FoundType;
 use crate::hdf5::datatype::{ByteOrder, Class, Datatype, FloatLayout};
 use crate::layout::{Element, Order, SwapField, is_swapped};
 use crate::model::{
@@ -28,6 +27,15 @@ pub(crate) struct Types {
     known: HashMap<Datatype, DType>,
     waiting: HashMap<Datatype, FoundType>,
     anonymous: usize,
+}
+
+/// A committed type as it was found.
+#[derive(Clone, Debug)]
+pub(crate) struct FoundType {
+    pub(crate) group: GroupId,
+    pub(crate) name: String,
+    pub(crate) address: u64,
+    pub(crate) datatype: Datatype,
 }
 
 #[derive(Clone, Debug)]
@@ -260,6 +268,16 @@ pub(crate) fn order(d: &Datatype) -> Option<ByteOrder> {
         Class::Float(f) => Some(f.order),
         Class::Enum { base, .. } => order(base),
         _ => None,
+    }
+}
+
+/// Whether elements of a datatype refer to the heap.
+pub(crate) fn holds_heap(d: &Datatype) -> bool {
+    match &d.class {
+        Class::Vlen { .. } | Class::VlenString { .. } => true,
+        Class::Compound { members } => members.iter().any(|m| holds_heap(&m.datatype)),
+        Class::Array { base, .. } => holds_heap(base),
+        _ => false,
     }
 }
 

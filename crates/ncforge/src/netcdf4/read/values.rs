@@ -7,7 +7,12 @@ use crate::hdf5::global_heap::HeapId;
 use crate::layout::{Element, Order};
 use crate::model::Value;
 
-use super::types::{element, order};
+use super::heap_refs::want_objects;
+use super::types::{element, holds_heap, order};
+
+/// Elements of a heap type whose collections are fetched together from a store with latency. A collection of the usual
+/// size holds about a hundred.
+const TOGETHER: usize = 1 << 14;
 
 /// Decodes elements of a dataset or an attribute, within a budget: an object of the heap belongs to one
 /// element, so all that are read together are no larger than the file. (Only the fill value is shared, by any
@@ -22,15 +27,6 @@ pub(crate) fn is_heap(d: &Datatype) -> bool {
     match &d.class {
         Class::String { .. } => d.size > 1,
         _ => holds_heap(d),
-    }
-}
-
-fn holds_heap(d: &Datatype) -> bool {
-    match &d.class {
-        Class::Vlen { .. } | Class::VlenString { .. } => true,
-        Class::Compound { members } => members.iter().any(|m| holds_heap(&m.datatype)),
-        Class::Array { base, .. } => holds_heap(base),
-        _ => false,
     }
 }
 
@@ -70,6 +66,18 @@ impl<'a> Decoder<'a> {
 
     /// The elements of a heap type.
     pub(crate) fn heap(&mut self, d: &Datatype, stored: &[u8]) -> Result<Vec<Value>> {
+        if !self.file.source.has_latency() {
+            return self.values(d, stored);
+        }
+        let mut out = Vec::with_capacity(stored.len() / d.size as usize);
+        for part in stored.chunks(TOGETHER * d.size as usize) {
+            want_objects(self.file, &[(d, part)])?;
+            out.extend(self.values(d, part)?);
+        }
+        Ok(out)
+    }
+
+    fn values(&mut self, d: &Datatype, stored: &[u8]) -> Result<Vec<Value>> {
         stored.chunks_exact(d.size as usize).map(|one| self.value(d, one)).collect()
     }
 
@@ -88,7 +96,7 @@ impl<'a> Decoder<'a> {
                 let bytes = bytes.unwrap_or_default();
                 let row = &bytes[..count * base.size as usize];
                 if holds_heap(base) {
-                    Ok(Value::HeapRow(self.heap(base, row)?))
+                    Ok(Value::HeapRow(self.values(base, row)?))
                 } else {
                     Ok(Value::Row(self.fixed(base, row)?))
                 }

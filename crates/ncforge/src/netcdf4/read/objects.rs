@@ -1,0 +1,14 @@
+//! Where the objects of a schema stand in the file; for updates in place.
+
+/// Addresses of object headers, parallel to the schema's arenas.
+#[derive(Clone, Debug, Default)]
+pub(crate) struct Objects {
+    /// Of groups, and whether each tracks the order of its links.
+    pub(crate) groups: Vec<(u64, bool)>,
+    /// Of variables.
+    pub(crate) vars: Vec<u64>,
+    /// Of dimension scales (a coordinate variable's own, or one without a variable).
+    pub(crate) scales: Vec<Option<u64>>,
+    /// Of committed types.
+    pub(crate) types: Vec<Option<u64>>,
+}
