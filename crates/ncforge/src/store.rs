@@ -13,6 +13,7 @@ pub mod packed;
 mod profile;
 mod recorded;
 mod replace;
+pub mod requests;
 
 use std::any::Any;
 use std::fmt::Debug;

@@ -4,6 +4,7 @@ use std::ops::Range;
 
 use super::pages::PAGE;
 use crate::store::IoProfile;
+use crate::store::requests::{self, Joining};
 
 /// Runs of pages in rising order, those that overlap or touch as one.
 pub(super) fn distinct(mut runs: Vec<Range<u64>>) -> Vec<Range<u64>> {
@@ -21,24 +22,28 @@ pub(super) fn distinct(mut runs: Vec<Range<u64>>) -> Vec<Range<u64>> {
 /// Ranges of bytes of a file of `len` bytes that cover runs of pages: gaps that cost less than a request are read
 /// through, and no range is longer than a request may be. All begin at a page.
 pub(super) fn join(runs: Vec<Range<u64>>, profile: &IoProfile, len: u64) -> Vec<Range<u64>> {
-    let largest = (profile.largest_request / PAGE).max(1);
-    let gap = profile.read_gap / PAGE;
-    let mut joined: Vec<Range<u64>> = Vec::new();
-    for run in distinct(runs) {
-        match joined.last_mut() {
-            Some(last) if run.start - last.end <= gap && run.end - last.start <= largest => {
-                last.end = run.end
-            }
-            _ => joined.push(run),
-        }
-    }
     let bytes = |r: Range<u64>| r.start * PAGE..(r.end * PAGE).min(len);
-    joined.into_iter().map(bytes).flat_map(|r| split(r, profile)).filter(|r| !r.is_empty()).collect()
+    let ranges: Vec<_> = distinct(runs).into_iter().map(bytes).filter(|r| !r.is_empty()).collect();
+    let joining = Joining::of(profile).at_most(largest(profile));
+    let mut out = Vec::new();
+    requests::join(
+        ranges.len(),
+        |i| ranges[i].clone(),
+        joining,
+        |_| false,
+        |r| out.extend(split(r.bytes, profile)),
+    );
+    out
+}
+
+/// Bytes of one request at most: whole pages.
+fn largest(profile: &IoProfile) -> u64 {
+    (profile.largest_request / PAGE).max(1) * PAGE
 }
 
 /// A range in parts that are as long as a request may be.
 pub(super) fn split(range: Range<u64>, profile: &IoProfile) -> Vec<Range<u64>> {
-    let step = (profile.largest_request / PAGE).max(1) * PAGE;
+    let step = largest(profile);
     let starts = (range.start..range.end).step_by(usize::try_from(step).unwrap_or(usize::MAX));
     starts.map(|at| at..(at + step).min(range.end)).collect()
 }
