@@ -1,6 +1,7 @@
 //! Reading from a store with latency: how many rounds of requests a read takes, what it holds in memory, what its errors
 //! say, and that it gives the values that a local file gives.
 
+mod open;
 mod throttled;
 
 use std::path::Path;

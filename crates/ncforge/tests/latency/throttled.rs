@@ -50,7 +50,30 @@ pub(crate) struct Counts {
     pub(crate) largest_call: u64,
 }
 
+/// Requests since the last [`Throttled::take`].
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub(crate) struct Asked {
+    pub(crate) rounds: usize,
+    pub(crate) requests: usize,
+    pub(crate) bytes: u64,
+}
+
 impl Throttled {
+    /// An object store as it is read over the internet; requests are counted, and nothing waits.
+    pub(crate) fn far(bytes: Vec<u8>) -> Self {
+        let mut store = Throttled::new(bytes, 16, 30).hurried();
+        store.profile.bandwidth = 32 << 20;
+        store.profile.read_gap = 256 << 10;
+        store
+    }
+
+    /// The requests since the last call.
+    pub(crate) fn take(&self) -> Asked {
+        let counts = self.counts();
+        self.reset();
+        Asked { rounds: counts.rounds, requests: counts.requests, bytes: counts.fetched }
+    }
+
     /// `in_flight` requests at a time, which take `millis` milliseconds each.
     pub(crate) fn new(bytes: Vec<u8>, in_flight: usize, millis: u64) -> Self {
         let profile = IoProfile {
@@ -156,6 +179,10 @@ impl ReadStore for Throttled {
     }
 
     fn read_ranges(&self, ranges: &[Range<u64>]) -> Result<Vec<Bytes>> {
+        let odd = ranges.iter().find(|r| r.is_empty() || r.end - r.start > self.profile.largest_request);
+        if let Some(odd) = odd {
+            return Err(Error::Invalid(format!("a request for bytes {odd:?}")));
+        }
         let all = ranges.iter().map(|r| r.end - r.start).sum();
         self.largest_call.fetch_max(all, Ordering::SeqCst);
         let mut out = Vec::with_capacity(ranges.len());

@@ -1,9 +1,6 @@
 //! Opening netCDF-4 files in a store with latency: how many requests that takes, and that damage is met as it is in a
 //! local file. What other libraries write is in `tests/test_latency_open.py`.
 
-#[path = "latency_open/throttled.rs"]
-mod throttled;
-
 use std::path::Path;
 use std::sync::Arc;
 
@@ -16,7 +13,7 @@ use ncforge::model::{
 use ncforge::store::MemoryStore;
 use ncforge::{Container, Dataset, Error, Hyperslab, Result, netcdf4};
 
-use throttled::{Asked, Throttled};
+use crate::throttled::{Asked, Throttled};
 
 /// Elements (f8) of each variable of [`written`].
 const LONG: u64 = 1 << 15;
@@ -76,7 +73,7 @@ fn everything(file: &dyn Container) -> Vec<String> {
 }
 
 fn open(bytes: Vec<u8>) -> (Arc<Throttled>, Result<Box<dyn Container>>) {
-    let store = Arc::new(Throttled::new(bytes));
+    let store = Arc::new(Throttled::far(bytes));
     (store.clone(), netcdf4::open(store))
 }
 
@@ -88,7 +85,7 @@ fn metadata_in_front_takes_one_request() {
     let asked = store.take();
     assert_eq!((asked.rounds, asked.requests), (1, 1), "{asked:?}");
     assert!(asked.bytes <= 4 << 20, "{asked:?}");
-    let local = netcdf4::open(Arc::new(MemoryStore::new("throttled", bytes.clone()))).unwrap();
+    let local = netcdf4::open(Arc::new(MemoryStore::new("far.nc", bytes.clone()))).unwrap();
     let file = file.unwrap();
     for v in file.schema().var_ids() {
         if let Place::Chunked { index, .. } = &file.layout(v).unwrap().place {
@@ -100,7 +97,7 @@ fn metadata_in_front_takes_one_request() {
     assert_eq!(file.metadata_bytes(), local.metadata_bytes());
 
     // A dataset finds out first which format it is.
-    let store = Arc::new(Throttled::new(bytes));
+    let store = Arc::new(Throttled::far(bytes));
     Dataset::from_store(store.clone(), &Engine::global()).unwrap();
     let asked = store.take();
     assert!(asked.requests <= 2, "{asked:?}");
@@ -165,7 +162,7 @@ fn damage_is_met_as_in_a_local_file() {
                 2 => 0,
                 _ => random as u8,
             };
-            let local = netcdf4::open(Arc::new(MemoryStore::new("throttled", bytes.clone())));
+            let local = netcdf4::open(Arc::new(MemoryStore::new("far.nc", bytes.clone())));
             let value = bytes[at];
             let (store, remote) = open(bytes);
             let asked = store.take();
