@@ -41,8 +41,8 @@ pub enum Error {
         message: String,
         /// Its exit code.
         code: u8,
-        /// Whether this process is the one to tell it.
-        told: bool,
+        /// Whether this process reports it to the user.
+        reported_here: bool,
     },
     /// A signal asked to stop.
     #[error("stopped by a signal; files of this run are removed")]
@@ -77,19 +77,19 @@ impl Error {
         match self {
             Error::Ncforge(e) => e.hint(),
             Error::Io { source, .. } => ncforge::error::io_hint(source),
-            Error::Invalid(_) => "`ncforge bench WORKLOAD --help` tells what goes together",
+            Error::Invalid(_) => "`ncforge bench WORKLOAD --help` says what goes together",
             Error::Library(_) => {
                 "`ncforge bench doctor` lists the libraries of this machine; --driver chooses others"
             }
-            Error::Missing(_) => "`ncforge bench doctor` tells what this machine has",
+            Error::Missing(_) => "`ncforge bench doctor` says what this machine has",
             Error::Unreadable(_) => "make the file anew, or name another one",
             Error::Rank { .. } => "--ranks 1 shows whether it fails alone, too",
-            Error::Stopped => "run it again; --json keeps the results of what was finished",
+            Error::Stopped => "run it again; --json saves the results of what was finished",
         }
     }
 
-    /// Whether somebody else tells this error.
-    pub fn is_told_elsewhere(&self) -> bool {
-        matches!(self, Error::Rank { told: false, .. })
+    /// Whether another process reports this error.
+    pub fn is_reported_elsewhere(&self) -> bool {
+        matches!(self, Error::Rank { reported_here: false, .. })
     }
 }

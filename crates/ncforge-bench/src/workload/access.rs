@@ -96,7 +96,7 @@ pub struct AccessRow {
     /// Bytes of values read.
     pub bytes: u64,
     /// The largest share of the file that was in the page cache before a repetition; `None` where the system
-    /// cannot tell.
+    /// does not say.
     pub resident_before: Option<f64>,
     /// Every repetition, in seconds, in the order in which they ran. Opening the file is not part of them.
     pub seconds: Vec<f64>,
