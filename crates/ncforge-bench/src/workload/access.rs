@@ -6,7 +6,8 @@
 //!
 //! let driver = NcforgeDriver::default();
 //! let report = run(&[&driver], &["sst.nc".into()], &AccessOptions::default())?;
-//! print!("{}", ncforge_bench::report::access::access_table(&report));
+//! let section = ncforge_bench::report::access::access_section(&report);
+//! assert_eq!(section.workload, "access");
 //! # Ok::<(), ncforge_bench::Error>(())
 //! ```
 
