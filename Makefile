@@ -123,7 +123,7 @@ soak: $(STAMP_TEST) $(STAMP_EXTENSION) ## Random lives of files, packed ones and
 
 # What is measured is optimised. The extension of the tests comes back with `make test-python`.
 bench: $(STAMP_BENCH) $(STAMP_PIP_BENCH) ## Side by side with peers (docs/benchmarks.md); BENCH_ARGS="--only read --rounds 3"
-	cargo build --quiet --locked --release -p ncforge-bench -p ncforge-cli
+	cargo build --quiet --locked --release -p bench-worker -p ncforge-cli
 	@$(MAKE) --no-print-directory PROFILE=release $(VENV)/.stamp-extension-release
 	@$(PY) benches/run.py --target-dir "$$(dirname "$$(bash scripts/target-dir.sh release)")" $(BENCH_ARGS)
 

@@ -138,7 +138,7 @@ def measured(binary: Path, source: Path, folder: Path) -> tuple[str, dict[str, S
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
-    """Measures all files, and tells how near the choices are."""
+    """Measures all files, and says how near the choices are."""
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--binary", type=Path, required=True, help="the command")
     parser.add_argument("files", type=Path, nargs="+", help="netCDF files")

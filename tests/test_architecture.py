@@ -9,6 +9,8 @@ from pathlib import Path
 
 import pytest
 
+from imports import circles
+
 ROOT = Path(__file__).resolve().parent.parent
 #: What each module of the crate `ncforge` may use. `error` is below all of them, and is not named.
 NCFORGE = {
@@ -108,6 +110,79 @@ def test_crates_use_what_they_may() -> None:
         manifest = (ROOT / "crates" / crate / "Cargo.toml").read_text()
         dependencies = manifest.split("[dependencies]", 1)[1].split("\n[", 1)[0]
         assert set(re.findall(r"^(ncforge[a-z-]*)", dependencies, flags=re.MULTILINE)) == below, crate
+
+
+#: Circles of files that are still to be opened, as sets of the files that take part (paths below `src`, of `ops` without that folder, since it
+#: becomes a crate). A circle among some of the files of a set is admitted; no set may be added, and those that are open can go.
+CIRCLES = [
+    "buffer.rs buffer/arena.rs buffer/recycle.rs",
+    "dataset/formats.rs dataset/mutable.rs",
+    "engine.rs engine/ahead.rs engine/ahead/job.rs engine/chunked.rs engine/columns.rs engine/linear.rs engine/source.rs",
+    "model/dtype.rs model/schema.rs",
+    "netcdf4/read.rs netcdf4/read/container.rs",
+    "netcdf4/read/attrs.rs netcdf4/read/hints.rs netcdf4/read/scan.rs netcdf4/read/types.rs netcdf4/read/values.rs",
+    "netcdf4/write/container.rs netcdf4/write/create.rs netcdf4/write/redefine.rs",
+    "combine/mosaic.rs combine/mosaic/existing.rs combine/mosaic/pattern.rs",
+    "combine/scheme.rs combine/scheme/generic.rs",
+    "compare.rs compare/attrs.rs compare/schema.rs compare/values.rs",
+    "copy.rs copy/elsewhere.rs copy/run.rs copy/run/together.rs",
+    "copy/plan.rs copy/quantized.rs",
+    "describe/packed.rs describe/storage.rs",
+    "doctor.rs doctor/facts.rs doctor/sample.rs",
+    "neighbours.rs source.rs",
+    "sampling.rs sampling/places.rs",
+    "split.rs split/describe.rs split/families.rs split/window.rs",
+    "store/file.rs store/output.rs store/replace.rs",
+    "store/packed.rs store/packed/read.rs store/packed/write.rs",
+    "store/packed/format.rs store/packed/format/map.rs",
+    "tune/choose.rs tune/choose/prices.rs",
+    "printer.rs progress.rs",
+    "combine.rs encoder.rs ops.rs",
+]
+#: Crates in which every path counts, whether it is in a `use` or in code. In the others only `use` does, as long as they have circles.
+EVERY_PATH = {"ncforge-bench", "ncforge-view"}
+
+
+@pytest.mark.parametrize("crate", sorted(p.parent.name for p in (ROOT / "crates").glob("*/src")))
+def test_no_files_import_each_other_in_a_circle(crate: str) -> None:
+    """`tests/imports.py` says what counts as an import."""
+    admitted = [set(files.split()) for files in CIRCLES]
+    found = circles(ROOT / "crates" / crate / "src", every_path=crate in EVERY_PATH)
+    new = {
+        files: way
+        for files, way in found.items()
+        if not any({f.removeprefix("ops/") for f in files} <= known for known in admitted)
+    }
+    shown = [f"{' -> '.join(way)}   ({len(files)} files: {' '.join(files)})" for files, way in sorted(new.items())]
+    assert not new, f"files of {crate} import each other in a circle:\n" + "\n".join(shown)
+
+
+def test_circles_are_found(tmp_path: Path) -> None:
+    """What is a circle, and what is none, by small crates."""
+
+    def crate(**files: str) -> list[list[str]]:
+        for path in tmp_path.rglob("*.rs"):
+            path.unlink()
+        for name, text in files.items():
+            path = tmp_path / f"{name.replace('__', '/')}.rs"
+            path.parent.mkdir(exist_ok=True)
+            path.write_text(text)
+        return [way for _, way in sorted(circles(tmp_path, every_path=True).items())]
+
+    parent = "mod b;\npub use b::B;\n"
+    assert crate(lib="mod a;", a=parent, a__b="pub struct B;") == []
+    # A child that names what its parent re-exports from a sibling uses the sibling.
+    sibling = "use super::B;\nfn f(_: B) {}"
+    assert crate(lib="mod a;", a=parent + "mod c;", a__b="pub struct B;", a__c=sibling) == []
+    # A type of the parent, which calls the child: by a use, and by a path.
+    for call in ("use b::f;\nfn g() { f() }", "fn g() { b::f() }"):
+        text = "mod b;\npub struct A;\n" + call
+        assert crate(lib="mod a;", a=text, a__b="use super::A;\npub fn f() {}") == [["a.rs", "a/b.rs", "a.rs"]], call
+    both = {"a": "use crate::b::B;\npub struct A(B);", "b": "pub struct B(Box<crate::a::A>);"}
+    assert crate(lib="mod a;\nmod b;", **both) == [["a.rs", "b.rs", "a.rs"]]
+    # Tests, comments and strings do not count.
+    quiet = '// crate::a::A\npub struct B;\nconst T: &str = "crate::a::A";\n#[cfg(test)]\nmod tests {\nuse crate::a::A;\n}\n'
+    assert crate(lib="mod a;\nmod b;", a="use crate::b::B;\npub struct A(B);", b=quiet) == []
 
 
 def tracked(*endings: str) -> list[Path]:

@@ -162,7 +162,7 @@ def test_p5_the_comparison_is_interleaved_and_tells_its_interval(run: Run, tmp_p
     phases = section["detail"]["phases"]
     rounds: dict[int, list[int]] = {}
     for phase in phases:
-        rounds.setdefault(phase["repetition"], []).append(phase["case"])
+        rounds.setdefault(phase["measurement"]["rep"], []).append(phase["case"])
     assert all(sorted(cases) == [0, 1] for cases in rounds.values()) and len(rounds) == 9
     assert len({tuple(cases) for cases in rounds.values()}) == 2, "another order now and then"
     assert re.search(r"\[\d+\.\d+, \d+\.\d+\]", done.stdout), done.stdout

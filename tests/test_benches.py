@@ -36,7 +36,7 @@ def target() -> Path:
     names = ("bench-worker", "ncforge")
     built = [p for p in ("release", "debug") if all((folder / p / name).exists() for name in names)]
     if not built:
-        subprocess.run(["cargo", "build", "-q", "-p", "ncforge-bench", "-p", "ncforge-cli"], cwd=ROOT, check=True)
+        subprocess.run(["cargo", "build", "-q", "-p", "bench-worker", "-p", "ncforge-cli"], cwd=ROOT, check=True)
         built = ["debug"]
     return folder / max(built, key=lambda p: (folder / p / "bench-worker").stat().st_mtime)
 

@@ -47,7 +47,7 @@ class Entry:
     fields: Fields
     # What it is called in results, if not by the library's name.
     label: str | None = None
-    # Its version, if the worker does not tell it.
+    # Its version, if the worker does not give it.
     version: str | None = None
     # Memory budget in bytes (ncforge).
     memory: int | None = None
@@ -98,7 +98,7 @@ class Row:
     holds: int = 0
 
     def key(self, cold: bool) -> str:
-        """What tells it from all others: rows of one name differ in who takes part."""
+        """What is unique to it: rows of one name differ in who takes part."""
         return f"{self.name} {self.ours.backend} {self.threads} {'cold' if cold else 'warm'}"
 
 

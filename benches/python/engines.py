@@ -41,7 +41,7 @@ def arguments() -> argparse.Namespace:
 def measure(case: Case, engines: list[str], rounds: int) -> dict[str, list[float]]:
     """Seconds of every repetition. A first round, which is not timed, compares what the engines gave."""
     seconds: dict[str, list[float]] = {e: [] for e in engines}
-    told: dict[str, float] = {}
+    results: dict[str, float] = {}
     for turn in range(-1, rounds):
         for engine in engines:
             at = case.ready(engine)
@@ -50,10 +50,10 @@ def measure(case: Case, engines: list[str], rounds: int) -> dict[str, list[float
             result = case.run(engine, at)
             took = time.perf_counter() - began
             if turn < 0:
-                told[engine] = case.same(result)
-                first = told[engines[0]]
-                if abs(told[engine] - first) > 1e-9 * abs(first):
-                    raise SystemExit(f"{case.name}: {engine} gave {told[engine]!r}, {engines[0]} {first!r}")
+                results[engine] = case.same(result)
+                first = results[engines[0]]
+                if abs(results[engine] - first) > 1e-9 * abs(first):
+                    raise SystemExit(f"{case.name}: {engine} gave {results[engine]!r}, {engines[0]} {first!r}")
             else:
                 seconds[engine].append(took)
             case.done(result, at)

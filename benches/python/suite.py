@@ -52,7 +52,7 @@ class Case(ABC):
 
     @abstractmethod
     def same(self, result: Any) -> float:
-        """A number that tells whether the work was the same."""
+        """A number that is the same when the work was the same."""
 
     def done(self, result: Any, at: Any) -> None:
         """After every repetition."""

@@ -1,4 +1,4 @@
-//! Tells the program which versions of its codecs it was built with, as `Cargo.lock` has them.
+//! Gives the program the versions of its codecs it was built with, as `Cargo.lock` has them.
 
 use std::path::{Path, PathBuf};
 

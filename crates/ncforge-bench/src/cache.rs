@@ -1,7 +1,7 @@
 //! The page cache: evict a file, warm it, and measure how much of it is there.
 //!
-//! No privilege is needed: `posix_fadvise(DONTNEED)` drops clean pages of a file. How many are left is told by
-//! `cachestat`, where the kernel has it; else by `mincore`, where it tells the truth (for files that the user may neither write
+//! No privilege is needed: `posix_fadvise(DONTNEED)` drops clean pages of a file. How many are left is found by
+//! `cachestat`, where the kernel has it; else by `mincore`, where its answer is right (for files that the user may neither write
 //! nor owns it answers "all"); else by reads that may not wait (`RWF_NOWAIT`) at some places. Other systems have none of
 //! these: the functions say so by an error. After a cold read, the bytes that the process fetched from storage prove
 //! it ([`crate::clock::storage_read`]).
@@ -16,7 +16,7 @@ use crate::environment::Filesystem;
 use crate::error::{Error, Result};
 
 /// Writes the file's dirty pages out and drops all of them from the page cache. Pages that another process
-/// has mapped or locked stay; [`resident`] tells.
+/// has mapped or locked stay; [`resident`] says how many.
 #[cfg(target_os = "linux")]
 pub fn evict(path: &Path) -> Result<()> {
     use std::os::fd::AsRawFd;
@@ -42,7 +42,7 @@ pub fn resident(path: &Path) -> Result<f64> {
     if let Some((there, all)) = cachestat(&file, len) {
         return Ok((there as f64 / all as f64).min(1.0));
     }
-    if !mincore_tells(path, &file) {
+    if !mincore_answers(path, &file) {
         let unknown =
             || Error::io("measure the residency of", path, std::io::ErrorKind::PermissionDenied.into());
         return sampled(&file, len).ok_or_else(unknown);
@@ -137,7 +137,7 @@ pub fn make_cold(paths: &[PathBuf]) -> Result<()> {
     Ok(())
 }
 
-/// The share of several files' bytes that is in the page cache; `None` where the system does not tell.
+/// The share of several files' bytes that is in the page cache; `None` where the system does not say.
 pub fn resident_of(paths: &[PathBuf]) -> Option<f64> {
     let mut pages = (0.0, 0.0);
     for path in paths {
@@ -148,7 +148,7 @@ pub fn resident_of(paths: &[PathBuf]) -> Option<f64> {
 }
 
 /// Pages of a file that are in the page cache, and all its pages, by `cachestat` (Linux 6.5). `None` where the system
-/// has no such call, or does not tell this user.
+/// has no such call, or does not answer this user.
 #[cfg(target_os = "linux")]
 fn cachestat(file: &File, len: u64) -> Option<(u64, u64)> {
     use std::os::fd::AsRawFd;
@@ -164,9 +164,9 @@ fn cachestat(file: &File, len: u64) -> Option<(u64, u64)> {
     (code == 0).then(|| (counts[0], len.div_ceil(page)))
 }
 
-/// Whether the user may be told by `mincore`: it answers "all" for files that are neither the user's nor writable.
+/// Whether `mincore` answers the user: it answers "all" for files that are neither the user's nor writable.
 #[cfg(target_os = "linux")]
-fn mincore_tells(path: &Path, file: &File) -> bool {
+fn mincore_answers(path: &Path, file: &File) -> bool {
     use std::os::unix::fs::MetadataExt;
     // SAFETY: geteuid has no preconditions.
     let me = unsafe { libc::geteuid() };

@@ -1,8 +1,8 @@
 //! Measures the rates that [`ncforge_ops::tune`] predicts with: a few seconds on small files.
 //!
 //! Many reads of one file, each the first after it was opened, take turns. None comes twice in a row, or it would find in the processor's
-//! caches what it needs. The rates that are kept are those with which the cost model
-//! comes nearest to all of these times together. (A rate by itself would be a small difference of two larger times, and would tell
+//! caches what it needs. The resulting rates are those with which the cost model
+//! comes nearest to all of these times together. (A rate by itself would be a small difference of two larger times, and would hold
 //! the disturbances of both.) What the reads say little about stays near the rates of the default machine.
 
 use std::os::unix::fs::FileExt;
@@ -35,7 +35,7 @@ const VARS: [(&str, bool, Option<[u64; 3]>); 8] = [
     ("narrow", true, Some([64, 64, 16])),
     ("wide", true, Some([64, 16, 64])),
 ];
-/// Whose reads, the last of them, tell what several threads are worth.
+/// Of whose reads the last one shows what several threads are worth.
 const TOGETHER: &str = "kib256";
 /// Bytes of the plain file.
 const PLAIN: usize = 64 << 20;

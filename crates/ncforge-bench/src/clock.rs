@@ -5,7 +5,7 @@ use serde::{Deserialize, Serialize};
 /// Seconds of the monotonic clock, which is the same for all processes of a machine: their times can be set against one another.
 pub fn now() -> f64 {
     let mut t = libc::timespec { tv_sec: 0, tv_nsec: 0 };
-    // SAFETY: room for the time; the clock exists on every system that this is compiled for.
+    // SAFETY: memory for the time; the clock exists on every system that this is compiled for.
     unsafe { libc::clock_gettime(libc::CLOCK_MONOTONIC, &mut t) };
     t.tv_sec as f64 + t.tv_nsec as f64 * 1e-9
 }
@@ -35,7 +35,7 @@ pub fn processor() -> (f64, f64) {
     (seconds(u.ru_utime), seconds(u.ru_stime))
 }
 
-/// What a process has used so far, or between two looks.
+/// What a process has used so far, or between two readings.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Serialize, Deserialize)]
 #[serde(default)]
 pub struct Used {
@@ -61,18 +61,18 @@ pub struct Used {
     pub write_bytes: u64,
     /// Bytes that the process has caused to be written to storage, so far as the system knows already.
     pub to_storage: u64,
-    /// Bytes that this look itself has read in one call, which the next look will find counted.
+    /// Bytes that this reading itself took in one call, which the next one will find counted.
     #[serde(skip)]
-    looked: u64,
+    own_bytes: u64,
 }
 
-/// What `/proc/self/io` tells: numbers and bytes of system calls that read and wrote, bytes written to storage; and the bytes of this look, which is
+/// What `/proc/self/io` holds: numbers and bytes of system calls that read and wrote, bytes written to storage; and the bytes of this reading, which is
 /// not among them yet.
 fn calls() -> Option<([u64; 5], u64)> {
     use std::io::Read;
-    let mut room = [0u8; 512];
-    let len = std::fs::File::open("/proc/self/io").ok()?.read(&mut room).ok()?;
-    let text = std::str::from_utf8(&room[..len]).ok()?;
+    let mut buffer = [0u8; 512];
+    let len = std::fs::File::open("/proc/self/io").ok()?.read(&mut buffer).ok()?;
+    let text = std::str::from_utf8(&buffer[..len]).ok()?;
     let number = |name: &str| text.lines().find_map(|l| l.strip_prefix(name)?.trim().parse::<u64>().ok());
     let mut all = [0; 5];
     let names = ["syscr:", "rchar:", "syscw:", "wchar:", "write_bytes:"];
@@ -87,15 +87,15 @@ impl Used {
     pub fn now() -> Self {
         let u = rusage();
         let count = |n: libc::c_long| u64::try_from(n).unwrap_or(0);
-        let (told, looked) = calls().unwrap_or_default();
-        let [read_calls, read_bytes, write_calls, write_bytes, to_storage] = told;
+        let (counts, own_bytes) = calls().unwrap_or_default();
+        let [read_calls, read_bytes, write_calls, write_bytes, to_storage] = counts;
         Used {
             read_calls,
             read_bytes,
             write_calls,
             write_bytes,
             to_storage,
-            looked,
+            own_bytes,
             user: seconds(u.ru_utime),
             system: seconds(u.ru_stime),
             waited: count(u.ru_nvcsw),
@@ -105,7 +105,7 @@ impl Used {
         }
     }
 
-    /// Adds what was used between two looks.
+    /// Adds what was used between two readings.
     pub fn add(&mut self, before: &Used, after: &Used) {
         self.user += after.user - before.user;
         self.system += after.system - before.system;
@@ -113,10 +113,10 @@ impl Used {
         self.forced += after.forced.saturating_sub(before.forced);
         self.faults += after.faults.saturating_sub(before.faults);
         self.fetched += after.fetched.saturating_sub(before.fetched);
-        // The first look is in the second.
-        let own = u64::from(before.looked > 0);
+        // The first reading is in the second.
+        let own = u64::from(before.own_bytes > 0);
         self.read_calls += after.read_calls.saturating_sub(before.read_calls + own);
-        self.read_bytes += after.read_bytes.saturating_sub(before.read_bytes + before.looked);
+        self.read_bytes += after.read_bytes.saturating_sub(before.read_bytes + before.own_bytes);
         self.write_calls += after.write_calls.saturating_sub(before.write_calls);
         self.write_bytes += after.write_bytes.saturating_sub(before.write_bytes);
         self.to_storage += after.to_storage.saturating_sub(before.to_storage);
@@ -139,15 +139,15 @@ pub fn forget_peak() {
 
 /// Largest resident memory of the process in bytes, since the counter began.
 pub fn peak() -> u64 {
-    let told = || {
+    let counted = || {
         let text = std::fs::read_to_string("/proc/self/status").ok()?;
         let line = text.lines().find_map(|l| l.strip_prefix("VmHWM:"))?;
         line.split_whitespace().next()?.parse::<u64>().ok()?.checked_mul(1024)
     };
-    told().unwrap_or_else(|| usage().1)
+    counted().unwrap_or_else(|| usage().1)
 }
 
-/// Bytes that the process has fetched from storage so far, where the system tells.
+/// Bytes that the process has fetched from storage so far, where the system counts them.
 pub fn storage_read() -> Option<u64> {
     let text = std::fs::read_to_string("/proc/self/io").ok()?;
     text.lines().find_map(|l| l.strip_prefix("read_bytes:"))?.trim().parse().ok()
@@ -163,10 +163,10 @@ mod tests {
     }
 
     #[test]
-    fn calls_are_counted_without_the_looks() {
+    fn calls_are_counted_without_the_readings() {
         use std::io::{Read, Seek, Write};
         let mut file = tempfile::tempfile().unwrap();
-        let mut room = [0u8; 3000];
+        let mut buffer = [0u8; 3000];
         if super::calls().is_none() {
             return;
         }
@@ -174,9 +174,9 @@ mod tests {
         let mut least = [u64::MAX; 4];
         for _ in 0..50 {
             let before = super::Used::now();
-            file.write_all(&room).unwrap();
+            file.write_all(&buffer).unwrap();
             file.rewind().unwrap();
-            file.read_exact(&mut room).unwrap();
+            file.read_exact(&mut buffer).unwrap();
             let mut used = super::Used::default();
             used.add(&before, &super::Used::now());
             file.rewind().unwrap();
@@ -188,9 +188,9 @@ mod tests {
 
     #[test]
     fn the_peak_begins_anew() {
-        let room = std::hint::black_box(vec![1u8; 256 << 20]);
+        let buffer = std::hint::black_box(vec![1u8; 256 << 20]);
         let with = super::peak();
-        drop(room);
+        drop(buffer);
         super::forget_peak();
         let without = super::peak();
         assert!(with >= 256 << 20, "{with}");

@@ -12,8 +12,8 @@ use crate::driver::PARALLEL;
 use crate::driver::{Driver, LibnetcdfDriver};
 use crate::environment::{Environment, Filesystem};
 use crate::error::{Error, Result};
-use crate::noise::Look;
-use crate::team::MpiTeam;
+use crate::noise::Snapshot;
+use crate::team::MpiJob;
 
 /// Bytes of the file that is read cold.
 const PROBE: usize = 8 << 20;
@@ -45,7 +45,7 @@ impl Standing {
     }
 }
 
-/// One thing that was looked at.
+/// One thing that was examined.
 #[derive(Clone, Debug, Serialize)]
 pub struct Check {
     /// What.
@@ -69,7 +69,7 @@ impl Check {
     }
 }
 
-/// Looks at everything; files are made in `folder`, and removed. Takes a second.
+/// Examines everything; files are made in `folder`, and removed. Takes a second.
 ///
 /// ```
 /// let folder = std::env::temp_dir();
@@ -114,11 +114,11 @@ fn filesystem(folder: &Path) -> Check {
                 .advised("name a folder on a disk by --folder")
         }
         Some(f) => Check::new("file system", Standing::Good, format!("{} ({})", f.kind, f.options)),
-        None => Check::new("file system", Standing::Absent, "the system does not tell"),
+        None => Check::new("file system", Standing::Absent, "the system does not say"),
     }
 }
 
-/// Writes a file, evicts it, reads it, and looks how much came from storage.
+/// Writes a file, evicts it, reads it, and measures how much came from storage.
 fn cold(folder: &Path) -> Result<Check> {
     let mut file = tempfile::Builder::new()
         .prefix("ncforge-bench-doctor-")
@@ -152,7 +152,7 @@ fn library() -> Check {
     }
 }
 
-/// Parallel builds need an MPI library in the process when they are loaded; here it is only looked whether they are there.
+/// Parallel builds need an MPI library in the process when they are loaded; here only their presence is checked.
 fn parallel() -> Vec<Check> {
     let folders = ["/usr/lib", "/usr/lib64", "/usr/local/lib", "/usr/local/lib64"].map(PathBuf::from);
     let below = folders.iter().flat_map(|f| std::fs::read_dir(f).into_iter().flatten().flatten());
@@ -173,7 +173,7 @@ fn parallel() -> Vec<Check> {
 }
 
 fn mpi() -> Vec<Check> {
-    let found = MpiTeam::found();
+    let found = MpiJob::found();
     let mut out: Vec<Check> = found
         .iter()
         .map(|(path, version)| {
@@ -202,9 +202,9 @@ fn mpi() -> Vec<Check> {
 }
 
 fn noise() -> Check {
-    let look = Look::now();
+    let before = Snapshot::now();
     std::thread::sleep(WATCH);
-    let n = look.since(0.0);
+    let n = before.since(0.0);
     let share = |what: &str, v: Option<f64>| v.map(|v| format!("{what} {:.0} %", v * 100.0));
     let seen = [
         share("others used", n.others),
@@ -214,7 +214,7 @@ fn noise() -> Check {
     ];
     let found = seen.into_iter().flatten().collect::<Vec<_>>().join(", ");
     if found.is_empty() {
-        return Check::new("quiet", Standing::Absent, "the system does not tell");
+        return Check::new("quiet", Standing::Absent, "the system does not say");
     }
     Check::new("quiet", if n.is_disturbing(false) { Standing::Bad } else { Standing::Good }, found)
         .advised("something else uses the machine: wait, or expect disturbed rows")
@@ -225,7 +225,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn everything_is_looked_at_and_nothing_stays() {
+    fn everything_is_examined_and_nothing_stays() {
         let dir = tempfile::tempdir().unwrap();
         let found = examine(dir.path()).unwrap();
         for what in

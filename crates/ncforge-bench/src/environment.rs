@@ -5,6 +5,7 @@ use std::path::Path;
 use serde::{Deserialize, Serialize};
 
 use crate::driver::Driver;
+use crate::stats::distinct;
 
 /// Where a measurement was made.
 #[derive(Clone, Debug, Default, Serialize, Deserialize)]
@@ -14,25 +15,25 @@ pub struct Environment {
     pub host: Option<String>,
     /// Operating system and architecture: "linux x86_64".
     pub system: String,
-    /// Kernel release, where it can be told.
+    /// Kernel release, where it is known.
     pub kernel: Option<String>,
-    /// The processor's name, where it can be told.
+    /// The processor's name, where it is known.
     pub cpu: Option<String>,
     /// Processors that this process may use.
     pub cpus: usize,
-    /// Bytes of memory, where it can be told.
+    /// Bytes of memory, where it is known.
     pub memory: Option<u64>,
     /// Version of ncforge.
     pub ncforge: String,
     /// Whether it was compiled with optimisation. Numbers of an unoptimised build mean nothing.
     pub optimised: bool,
-    /// The file system under the files, where it can be told.
+    /// The file system under the files, where it is known.
     pub filesystem: Option<Filesystem>,
     /// What the machine had to do when the measurement began: mean number of runnable processes of the last minute.
     pub load: Option<f64>,
-    /// How processors choose their frequency, where it can be told.
+    /// How processors choose their frequency, where it is known.
     pub governor: Option<String>,
-    /// Whether it is a container or a virtual machine, as far as can be told.
+    /// Whether it is a container or a virtual machine, as far as is known.
     pub virtualisation: Option<String>,
     /// The commit of the folder in which the command ran, where that is in a git repository.
     pub revision: Option<String>,
@@ -55,20 +56,20 @@ pub struct Filesystem {
     pub options: String,
     /// The device; left out where results are shared.
     pub device: Option<String>,
-    /// What the device is, where the system tells: "virtio, not rotational, 64 GiB".
+    /// What the device is, where the system says: "virtio, not rotational, 64 GiB".
     #[serde(default)]
     pub hardware: Option<String>,
     /// Whether files of it live in memory.
     pub in_memory: bool,
 }
 
-/// What the system tells about the device under a file: driver or model, kind, scheduler, size.
+/// What the system says about the device under a file: driver or model, kind, scheduler, size.
 fn hardware(there: &Path) -> Option<String> {
     use std::os::unix::fs::MetadataExt;
     let number = std::fs::metadata(there).ok()?.dev();
     let (major, minor) = (libc::major(number), libc::minor(number));
     let device = Path::new("/sys/dev/block").join(format!("{major}:{minor}")).canonicalize().ok()?;
-    // A part of a disk has what is told about the whole in the folder above.
+    // A part of a disk has the description of the whole in the folder above.
     let whole = if device.join("queue").is_dir() { device } else { device.parent()?.to_owned() };
     let read = |name: &str| {
         let text = std::fs::read_to_string(whole.join(name)).ok()?;
@@ -139,13 +140,13 @@ pub fn processors() -> usize {
     std::thread::available_parallelism().map_or(1, std::num::NonZero::get)
 }
 
-/// Numbers of the processors that this process may use; none where the system does not tell.
+/// Numbers of the processors that this process may use; none where the system does not say.
 pub(crate) fn allowed_processors() -> Vec<usize> {
     #[cfg(target_os = "linux")]
     {
         // SAFETY: a set of processors is plain bits, for which all zeros are a value.
         let mut set: libc::cpu_set_t = unsafe { std::mem::zeroed() };
-        // SAFETY: a plain system call that writes into our own set, whose size it is told.
+        // SAFETY: a plain system call that writes into our own set, whose size it gets.
         let done = unsafe { libc::sched_getaffinity(0, size_of::<libc::cpu_set_t>(), &raw mut set) };
         if done == 0 {
             let most = libc::CPU_SETSIZE as usize;
@@ -174,7 +175,7 @@ const VARIABLES: [&str; 13] = [
 ];
 
 impl Environment {
-    /// What can be told about this machine without privilege.
+    /// What is known about this machine without privilege.
     pub fn capture() -> Self {
         let read = |path: &str| std::fs::read_to_string(path).ok();
         let field = |text: String, key: &str| {
@@ -186,7 +187,7 @@ impl Environment {
             system: format!("{} {}", std::env::consts::OS, std::env::consts::ARCH),
             kernel: read("/proc/sys/kernel/osrelease").map(|s| s.trim().to_owned()),
             cpu: read("/proc/cpuinfo").and_then(|s| field(s, "model name")),
-            cpus: std::thread::available_parallelism().map_or(1, std::num::NonZero::get),
+            cpus: processors(),
             memory: read("/proc/meminfo").and_then(|s| field(s, "MemTotal")).and_then(|s| {
                 let kib: u64 = s.split_whitespace().next()?.parse().ok()?;
                 kib.checked_mul(1024)
@@ -233,34 +234,31 @@ impl Environment {
         self
     }
 
+    /// What is known about the machine, by name; nothing that differs from one run to the next.
+    pub(crate) fn facts(&self) -> [(&'static str, String); 7] {
+        let known = |v: &Option<String>| v.clone().unwrap_or_default();
+        let cpu = self.cpu.as_deref().unwrap_or("unknown");
+        [
+            ("system", format!("{} {}", self.system, known(&self.kernel)).trim().to_owned()),
+            ("processor", if self.cpus == 0 { String::new() } else { format!("{} × {cpu}", self.cpus) }),
+            ("memory", self.memory.map_or_else(String::new, crate::report::bytes)),
+            ("virtualisation", known(&self.virtualisation)),
+            ("frequency governor", known(&self.governor)),
+            ("ncforge", format!("{}{}", self.ncforge, if self.optimised { "" } else { " (NOT OPTIMISED)" })),
+            ("MPI-IO", known(&self.mpi_io)),
+        ]
+    }
+
     /// What is different, in words; the machine's name, its load and such do not count.
     pub fn differences(&self, other: &Environment) -> Vec<String> {
         if self.system.is_empty() != other.system.is_empty() {
             return vec!["of one of them nothing is known".to_owned()];
         }
-        let text = |v: &Option<String>| v.clone().unwrap_or_else(|| "unknown".to_owned());
+        let shown = |v: String| if v.is_empty() { "unknown".to_owned() } else { v };
+        let pairs = self.facts().into_iter().zip(other.facts()).filter(|(a, b)| a != b);
+        let mut found: Vec<String> =
+            pairs.map(|((name, a), (_, b))| format!("{name} {}, then {}", shown(a), shown(b))).collect();
         let kind = |e: &Environment| e.filesystem.as_ref().map(|f| f.kind.clone());
-        let pairs = [
-            ("system", self.system.clone(), other.system.clone()),
-            ("kernel", text(&self.kernel), text(&other.kernel)),
-            ("processor", text(&self.cpu), text(&other.cpu)),
-            ("processors", self.cpus.to_string(), other.cpus.to_string()),
-            (
-                "memory",
-                self.memory.map_or_else(String::new, crate::report::bytes),
-                other.memory.map_or_else(String::new, crate::report::bytes),
-            ),
-            ("ncforge", self.ncforge.clone(), other.ncforge.clone()),
-            ("optimised", self.optimised.to_string(), other.optimised.to_string()),
-            ("governor", text(&self.governor), text(&other.governor)),
-            ("virtualisation", text(&self.virtualisation), text(&other.virtualisation)),
-            ("MPI-IO", text(&self.mpi_io), text(&other.mpi_io)),
-        ];
-        let mut found: Vec<String> = pairs
-            .into_iter()
-            .filter(|(_, a, b)| a != b)
-            .map(|(name, a, b)| format!("{name} {a}, then {b}"))
-            .collect();
         // Not every workload writes files.
         if let (Some(a), Some(b)) = (kind(self), kind(other))
             && a != b
@@ -274,19 +272,21 @@ impl Environment {
             found.extend(gone.map(|l| format!("{l} only in the first")));
             found.extend(come.map(|l| format!("{l} only in the second")));
         }
-        for (name, value) in &self.variables {
-            match other.variables.iter().find(|v| v.0 == *name) {
-                Some((_, now)) if now != value => found.push(format!("{name}={value}, then {now}")),
-                None => found.push(format!("{name}={value}, then not set")),
-                Some(_) => {}
+        let value = |e: &Environment, name: &str| {
+            let found = e.variables.iter().find(|v| v.0 == name);
+            found.map_or_else(|| "not set".to_owned(), |v| v.1.clone())
+        };
+        let names = self.variables.iter().chain(&other.variables).map(|v| v.0.as_str());
+        for name in distinct(names) {
+            let (a, b) = (value(self, name), value(other, name));
+            if a != b {
+                found.push(format!("{name}: {a}, then {b}"));
             }
         }
-        let new = other.variables.iter().filter(|v| !self.variables.iter().any(|s| s.0 == v.0));
-        found.extend(new.map(|(name, value)| format!("{name} not set, then {value}")));
         found
     }
 
-    /// Without what tells whose machine it is: devices, and paths in variables.
+    /// Without what shows whose machine it is: devices, and paths in variables.
     pub fn redacted(mut self) -> Self {
         self.host = None;
         if let Some(f) = &mut self.filesystem {
@@ -357,7 +357,7 @@ mod tests {
     }
 
     #[test]
-    fn what_tells_whose_machine_it_is_goes() {
+    fn what_shows_whose_machine_it_is_goes() {
         let mut e = Environment::capture_for(Path::new("/tmp/x"));
         e.hints.push(("cb_config_list".into(), "/home/me".into()));
         let text = serde_json::to_string(&e.redacted()).unwrap();

@@ -41,8 +41,8 @@ pub enum Error {
         message: String,
         /// Its exit code.
         code: u8,
-        /// Whether this process is the one to tell it.
-        told: bool,
+        /// Whether this process reports it to the user.
+        reported_here: bool,
     },
     /// A signal asked to stop.
     #[error("stopped by a signal; files of this run are removed")]
@@ -78,8 +78,8 @@ impl Error {
         }
     }
 
-    /// Whether somebody else tells this error.
-    pub fn is_told_elsewhere(&self) -> bool {
-        matches!(self, Error::Rank { told: false, .. })
+    /// Whether another process reports this error.
+    pub fn is_reported_elsewhere(&self) -> bool {
+        matches!(self, Error::Rank { reported_here: false, .. })
     }
 }

@@ -6,10 +6,10 @@
 
 use serde::{Deserialize, Serialize};
 
-/// What was seen between two looks.
+/// What was seen between two snapshots.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub struct Noise {
-    /// Share of all processor time that others used, 0 to 1, where the stretch was long enough to tell.
+    /// Share of all processor time that others used, 0 to 1, where the stretch was long enough.
     pub others: Option<f64>,
     /// Share of all processor time that the host of the virtual machine took.
     pub steal: Option<f64>,
@@ -37,24 +37,24 @@ impl Noise {
     }
 }
 
-/// A look at the counters.
+/// The counters at one time.
 #[derive(Clone, Debug)]
-pub struct Look {
+pub struct Snapshot {
     ticks: Option<Ticks>,
     psi_cpu: Option<u64>,
     psi_io: Option<u64>,
     at: f64,
 }
 
-impl Look {
+impl Snapshot {
     /// Reads the counters now.
     pub fn now() -> Self {
-        Look { ticks: ticks(), psi_cpu: pressure("cpu"), psi_io: pressure("io"), at: crate::clock::now() }
+        Snapshot { ticks: ticks(), psi_cpu: pressure("cpu"), psi_io: pressure("io"), at: crate::clock::now() }
     }
 
-    /// What happened since this look, of which `ours` processor seconds were the job's own.
+    /// What happened since this snapshot, of which `ours` processor seconds were the job's own.
     pub fn since(&self, ours: f64) -> Noise {
-        let now = Look::now();
+        let now = Snapshot::now();
         let wall = now.at - self.at;
         let share =
             |a: Option<u64>, b: Option<u64>| Some((b?.saturating_sub(a?) as f64 * 1e-6 / wall).min(1.0));
@@ -113,9 +113,9 @@ mod tests {
 
     #[test]
     fn shares_are_shares() {
-        let look = Look::now();
+        let before = Snapshot::now();
         std::thread::sleep(std::time::Duration::from_millis(300));
-        let n = look.since(0.0);
+        let n = before.since(0.0);
         for share in [n.others, n.steal, n.psi_cpu, n.psi_io].into_iter().flatten() {
             assert!((0.0..=1.0).contains(&share), "{n:?}");
         }

@@ -1,7 +1,7 @@
 //! What every workload gives: one document, the same for all of them, that is saved, compared, rendered, run again.
 //!
 //! A document ([`Results`]) has a section for each workload, a section has rows, a row is one thing that was done by one
-//! of those that are compared, and has a measurement for every repetition. Workloads with more to tell keep it in
+//! of those that are compared, and has a measurement for every repetition. Workloads with more data have it in
 //! [`Section::detail`], in their own words.
 //!
 //! ```
@@ -16,10 +16,8 @@
 //! # Ok::<(), ncforge_bench::Error>(())
 //! ```
 
-mod compare;
 mod csv;
 mod document;
-mod scaled;
 
 use std::collections::BTreeMap;
 
@@ -29,11 +27,9 @@ use crate::cache::CacheState;
 use crate::clock::Used;
 use crate::environment::Environment;
 use crate::noise::Noise;
-use crate::stats::{Summary, median_interval};
+use crate::stats::{Summary, distinct, median_interval};
 
-pub use compare::{Change, Comparison, compare};
 pub use csv::{CSV_HEAD, results_csv};
-pub use scaled::over_ranks;
 
 /// Version of the layout of [`Results`] as JSON.
 pub const SCHEMA: u32 = 2;
@@ -111,6 +107,9 @@ pub struct Row {
     pub calls: Vec<f32>,
     /// What every rank did in one repetition.
     pub lanes: Vec<Lane>,
+    /// More about the row, in sentences, which tables in text print below it.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub words: Vec<String>,
 }
 
 /// One repetition.
@@ -185,7 +184,7 @@ pub struct Lane {
     pub spans: Vec<(String, f64, f64)>,
 }
 
-/// How rows are best seen, beside their table.
+/// How rows are best seen, besides their table.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(tag = "kind", rename_all = "kebab-case")]
 pub enum View {
@@ -234,6 +233,17 @@ impl Measurement {
     pub fn of(seconds: f64) -> Self {
         Measurement { seconds, ..Measurement::default() }
     }
+
+    /// Seconds with opening and closing.
+    pub fn total(&self) -> f64 {
+        self.open.unwrap_or(0.0) + self.seconds + self.close.unwrap_or(0.0)
+    }
+}
+
+/// The repetitions that count: the undisturbed ones where at least three are there (or all are undisturbed), else all.
+pub(crate) fn undisturbed<T: Copy>(all: Vec<T>, is_disturbed: impl Fn(T) -> bool) -> Vec<T> {
+    let quiet: Vec<T> = all.iter().copied().filter(|&m| !is_disturbed(m)).collect();
+    if quiet.len() >= 3.min(all.len()) { quiet } else { all }
 }
 
 impl Row {
@@ -250,17 +260,15 @@ impl Row {
         self
     }
 
-    /// The repetitions that count: the undisturbed ones where at least three are there (or all are undisturbed), else all.
+    /// The repetitions that count: see [`undisturbed`].
     pub fn counted(&self) -> Vec<&Measurement> {
-        let quiet: Vec<_> = self.measurements.iter().filter(|m| !m.disturbed).collect();
-        if quiet.len() >= 3.min(self.measurements.len()) { quiet } else { self.measurements.iter().collect() }
+        undisturbed(self.measurements.iter().collect(), |m| m.disturbed)
     }
 
     /// Seconds of the repetitions that count: with opening and closing where the row says so ([`WHOLE`]).
     pub fn seconds(&self) -> Vec<f64> {
-        let all = self.is_whole();
-        let around = |m: &Measurement| if all { m.open.unwrap_or(0.0) + m.close.unwrap_or(0.0) } else { 0.0 };
-        self.counted().iter().map(|m| m.seconds + around(m)).collect()
+        let of = |m: &&Measurement| if self.is_whole() { m.total() } else { m.seconds };
+        self.counted().iter().map(of).collect()
     }
 
     /// Whether opening and closing count.
@@ -324,75 +332,11 @@ impl Section {
 
     /// The labels of the phases, in the order of the rows.
     pub fn labels(&self) -> Vec<String> {
-        let mut labels: Vec<String> = Vec::new();
-        for row in &self.rows {
-            let label = row.label();
-            if !labels.contains(&label) {
-                labels.push(label);
-            }
-        }
-        labels
-    }
-}
-
-#[cfg(test)]
-mod tests {
-    use super::document::without_folders;
-    use super::*;
-
-    fn row(seconds: &[f64]) -> Row {
-        let mut row = Row::new("a", "read", 100);
-        row.measurements = seconds.iter().map(|&s| Measurement::of(s)).collect();
-        row
+        distinct(self.rows.iter().map(Row::label))
     }
 
-    #[test]
-    fn disturbed_repetitions_are_left_out_where_enough_others_are() {
-        let mut r = row(&[1.0, 2.0, 3.0, 9.0]);
-        r.measurements[3].disturbed = true;
-        assert_eq!(r.summary().unwrap().max, 3.0);
-        r.measurements[2].disturbed = true;
-        assert_eq!(r.summary().unwrap().max, 9.0);
-    }
-
-    #[test]
-    fn opening_and_closing_count_where_the_row_says_so() {
-        let mut r = row(&[4.0, 4.0, 4.0]);
-        r.measurements.iter_mut().for_each(|m| (m.open, m.close) = (Some(0.5), Some(3.0)));
-        assert_eq!(r.summary().unwrap().median, 4.0);
-        assert_eq!(r.with(WHOLE, 1).summary().unwrap().median, 7.5);
-    }
-
-    #[test]
-    fn other_documents_are_refused() {
-        for (text, word) in [
-            ("nothing", "no result"),
-            ("{}", "no result"),
-            (r#"{"schema": 2, "made_by": "somebody"}"#, "somebody"),
-            (r#"{"schema": 99, "made_by": "ncforge bench"}"#, "version 99"),
-            (r#"{"schema": 2, "made_by": "ncforge bench"}"#, "damaged"),
-        ] {
-            let e = Results::parse(text).unwrap_err();
-            assert!(e.to_string().contains(word), "{e}");
-            assert_eq!(e.exit_code(), 4);
-        }
-    }
-
-    #[test]
-    fn folders_are_left_out_of_what_is_shared() {
-        assert_eq!(without_folders("bench io --testfile=/home/me/x.nc -w"), "bench io --testfile=x.nc -w");
-        assert_eq!(without_folders("/opt/lib/libnetcdf.so 4.9, 3 B/s"), "libnetcdf.so 4.9, 3 B/s");
-        assert_eq!(without_folders("of `/a/b.nc` / 2"), "of `b.nc` / 2");
-        let mut results = Results::of(vec![Section::new("io", "x")]);
-        results.sections[0].detail = serde_json::json!({"file": "/home/me"});
-        results.environment.variables.push(("NC_X".into(), "/home/me".into()));
-        assert!(!results.redacted().to_json().contains("/home"));
-    }
-
-    #[test]
-    fn published_figures_say_how_many_times_better() {
-        let f = PublishedFigure { value: 340.0, ours: 3.4, ..PublishedFigure::default() };
-        assert_eq!(f.ratio(), 100.0);
-        assert_eq!(PublishedFigure { more_is_better: true, ..f }.ratio(), 0.01);
+    /// The rows of a phase by its label.
+    pub fn labelled(&self, label: &str) -> Vec<&Row> {
+        self.rows.iter().filter(|r| r.label() == label).collect()
     }
 }

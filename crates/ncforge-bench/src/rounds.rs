@@ -4,7 +4,7 @@ use serde::{Deserialize, Serialize};
 
 use crate::clock;
 use crate::error::Result;
-use crate::noise::Look;
+use crate::noise::Snapshot;
 use crate::result::Measurement;
 use crate::stats::Positions;
 
@@ -28,7 +28,7 @@ impl Default for Rounds {
 }
 
 impl Rounds {
-    /// Measures `cases` cases in turn: `once` is told the case's and the round's number (warm-up rounds count), and gives what it
+    /// Measures `cases` cases in turn: `once` gets the case's and the round's number (warm-up rounds count), and gives what it
     /// measured. Processor time, noise and the repetition's number are filled in here.
     ///
     /// ```
@@ -54,17 +54,12 @@ impl Rounds {
         let most = planned.saturating_add(if self.guard { self.repetitions } else { 0 });
         let mut quiet = 0;
         for round in 0..most {
-            let mut order: Vec<usize> = (0..cases).collect();
-            // Fisher and Yates' shuffle: what follows what must not decide.
-            for i in (1..order.len()).rev() {
-                order.swap(i, random.below(i as u64 + 1) as usize);
-            }
             let mut disturbed = false;
-            for case in order {
-                let (look, used) = (Look::now(), clock::usage().0);
+            for case in shuffled(cases, &mut random) {
+                let (before, used) = (Snapshot::now(), clock::usage().0);
                 let mut m = once(case, round)?;
                 let cpu = clock::usage().0 - used;
-                m.noise = look.since(cpu);
+                m.noise = before.since(cpu);
                 m.cpu = m.cpu.or(Some(cpu));
                 m.disturbed = self.guard && m.noise.is_disturbing(false);
                 disturbed |= m.disturbed;
@@ -85,14 +80,27 @@ impl Rounds {
     pub fn notes(&self, all: &[Vec<Measurement>]) -> Vec<String> {
         let measured = all.iter().map(Vec::len).sum::<usize>();
         let disturbed = all.iter().flatten().filter(|m| m.disturbed).count();
-        if disturbed == 0 {
-            return Vec::new();
-        }
-        let end = if disturbed * 2 > measured {
-            ": these numbers are unreliable"
-        } else {
-            ", which were made again and are left out where enough others are there"
-        };
-        vec![format!("something else used the machine during {disturbed} of {measured} measurements{end}")]
+        disturbances(disturbed, measured).into_iter().collect()
     }
+}
+
+/// What is said of so many disturbed measurements, if there are any.
+pub(crate) fn disturbances(disturbed: usize, measured: usize) -> Option<String> {
+    let end = if disturbed * 2 > measured {
+        ": these numbers are unreliable"
+    } else {
+        ", which were made again and are left out where enough others are there"
+    };
+    let text =
+        || format!("something else used the machine during {disturbed} of {measured} measurements{end}");
+    (disturbed > 0).then(text)
+}
+
+/// The cases in another order for each round: what follows what must not decide (Fisher and Yates' shuffle).
+pub(crate) fn shuffled(cases: usize, random: &mut Positions) -> Vec<usize> {
+    let mut order: Vec<usize> = (0..cases).collect();
+    for i in (1..order.len()).rev() {
+        order.swap(i, random.below(i as u64 + 1) as usize);
+    }
+    order
 }

@@ -8,8 +8,8 @@
 //! error, and nobody waits for who is gone.
 
 mod crowd;
-mod job;
 mod launch;
+mod launcher;
 pub mod mpi;
 mod shared;
 
@@ -17,7 +17,7 @@ use crate::error::{Error, Result};
 
 pub use crowd::Crowd;
 pub use launch::{Launched, launch};
-pub use mpi::MpiTeam;
+pub use mpi::MpiJob;
 pub use shared::SharedTeam;
 
 /// One rank's view of its team.
@@ -50,10 +50,10 @@ pub trait Team {
         Ok(())
     }
     /// The job as MPI knows it, where it is one.
-    fn mpi(&self) -> Option<&MpiTeam> {
+    fn mpi(&self) -> Option<&MpiJob> {
         None
     }
-    /// Tells the others that this rank cannot go on. (Under MPI, where nobody could be told, the job ends.)
+    /// Announces to the others that this rank cannot go on. (Under MPI, where this cannot reach them, the job ends.)
     fn fail(&self, error: &Error);
 }
 
@@ -93,8 +93,7 @@ pub fn exchange<T: serde::Serialize + serde::de::DeserializeOwned>(
     team: &dyn Team,
     mine: &T,
 ) -> Result<Vec<T>> {
-    let broken =
-        |e: serde_json::Error| Error::Invalid(format!("what ranks tell one another is damaged: {e}"));
+    let broken = |e: serde_json::Error| Error::Invalid(format!("what ranks exchange is damaged: {e}"));
     let all = team.all_gather(&serde_json::to_vec(mine).map_err(broken)?)?;
     all.iter().map(|bytes| serde_json::from_slice(bytes).map_err(broken)).collect()
 }
@@ -105,16 +104,18 @@ pub fn exchange<T: serde::Serialize + serde::de::DeserializeOwned>(
 /// # Errors
 /// This rank's own, or [`Error::Rank`] with the first one that failed.
 pub fn agree<T>(team: &dyn Team, mine: Result<T>) -> Result<T> {
-    let told = match &mine {
+    let failure = match &mine {
         Ok(_) => None,
         // Already known to everybody.
         Err(Error::Rank { .. }) => return mine,
         Err(e) => Some((e.exit_code(), e.to_string())),
     };
-    let all = exchange(team, &told)?;
-    match all.into_iter().enumerate().find_map(|(rank, told)| Some((rank, told?))) {
+    let all = exchange(team, &failure)?;
+    match all.into_iter().enumerate().find_map(|(rank, failure)| Some((rank, failure?))) {
         None => mine,
         Some(_) if team.size() == 1 => mine,
-        Some((rank, (code, message))) => Err(Error::Rank { rank, message, code, told: rank == team.rank() }),
+        Some((rank, (code, message))) => {
+            Err(Error::Rank { rank, message, code, reported_here: rank == team.rank() })
+        }
     }
 }

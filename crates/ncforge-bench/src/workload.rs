@@ -21,3 +21,8 @@ fn folder(parent: Option<&Path>) -> Result<tempfile::TempDir> {
     }
     .map_err(|e| Error::io("make a folder in", parent.unwrap_or(Path::new("the temporary folder")), e))
 }
+
+/// Lengths as text.
+pub(crate) fn listed(lengths: &[u64], between: &str) -> String {
+    lengths.iter().map(u64::to_string).collect::<Vec<_>>().join(between)
+}

@@ -3,7 +3,9 @@
 use std::path::{Path, PathBuf};
 
 use ncforge_bench::driver::{Driver, LibnetcdfDriver, NcforgeDriver};
-use ncforge_bench::report::chunks::{regret_csv, regret_table, sweep_csv, sweep_table};
+use ncforge_bench::report::chunks::{regret_sections, sweep_section};
+use ncforge_bench::report::{results_table, results_words};
+use ncforge_bench::result::{Results, results_csv};
 use ncforge_bench::workload::chunks::regret::{self, RegretOptions, RegretReport};
 use ncforge_bench::workload::chunks::sweep::{self, SweepOptions};
 use ncforge_bench::workload::chunks::{Effort, Files, Variant, grid};
@@ -46,9 +48,12 @@ fn every_driver_reads_the_same_values_from_every_variant() {
     .unwrap();
     assert_eq!(report.rows.len(), 3 * 2 * drivers.len());
     assert!(report.rows.iter().all(|r| r.same_values), "{:#?}", report.rows);
-    let table = sweep_table(&report);
-    assert!(table.contains("cs[0]") && table.contains("read_time_ser(us)"), "{table}");
-    assert_eq!(sweep_csv(&report).lines().count(), 1 + report.rows.len());
+    let results = Results::of(vec![sweep_section(&report, Some(&[12, 10, 20]))]);
+    let table = results_table(&results);
+    assert!(table.contains("\nslab:\n") && table.contains("\nseries:\n"), "{table}");
+    assert!(table.contains("1:91:181 shuffle deflate 1, cache default"), "{table}");
+    // A slab and a series of each.
+    assert_eq!(results_csv(&results).lines().count(), 1 + 2 * report.rows.len());
 }
 
 #[test]
@@ -76,14 +81,21 @@ fn the_choice_stands_among_all_shapes() {
     for mix in &report.mixes {
         assert!(mix.regret >= 1.0 && mix.place >= 1 && mix.cost >= mix.best_cost, "{mix:?}");
     }
-    assert!(regret_table(&report).contains("regret: median"));
+    let results = Results::of(regret_sections(&[report.clone(), report.clone()]));
+    let words = results_words(&results);
+    assert!(words.contains("regret: median") && words.contains("ncforge, all together"), "{words}");
+    assert!(words.contains("for map=2,series=1, ") && !words.contains("predicted (s)"), "{words}");
+    let csv = results_csv(&Results::of(regret_sections(std::slice::from_ref(&report))));
+    assert_eq!(csv.lines().count(), 1 + report.rows.len());
+    let head = csv.lines().next().unwrap();
+    assert!(["predicted_s", "place_min_s", "place_max_s"].iter().all(|c| head.contains(c)), "{head}");
     let names =
         |folder: &Path| -> Vec<_> { std::fs::read_dir(folder).unwrap().map(|e| e.unwrap().path()).collect() };
     assert_eq!(names(folder.path()).len(), report.rows.len() / 3);
-    // In groups of one file each, which make room for the next.
+    // In groups of one file each, which make space for the next.
     let few = tempfile::tempdir().unwrap();
     for (keep, left) in [(false, 0), (true, names(folder.path()).len())] {
-        let files = Files::new(few.path()).within(1).kept(keep);
+        let files = Files::new(few.path()).within(1).keeping(keep);
         let again = regret::run(&[&own], &file, &files, &options, &mut |_| {}).unwrap().remove(0);
         let of = |r: &RegretReport| {
             r.rows.iter().map(|r| (r.chunks.clone(), r.pattern.clone())).collect::<Vec<_>>()
@@ -91,7 +103,6 @@ fn the_choice_stands_among_all_shapes() {
         assert_eq!(of(&again), of(&report));
         assert_eq!(names(few.path()).len(), left);
     }
-    assert_eq!(regret_csv(&report).lines().count(), 1 + report.rows.len());
     let unknown = RegretOptions { mixes: vec!["maps".into()], ..options };
     let error = regret::run(&[&own], &file, &Files::new(folder.path()), &unknown, &mut |_| {}).unwrap_err();
     assert!(error.to_string().contains("`maps`"), "{error}");

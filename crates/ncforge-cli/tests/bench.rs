@@ -9,7 +9,7 @@ fn access_reads_files_in_turn_and_compares_their_values() {
     let p = Place::new();
     p.real("uv300.nc");
     let ran =
-        p.run("bench access uv300.nc uv300.nc --repetitions 2").exits(0).prints("series").prints("same");
+        p.run("bench access uv300.nc uv300.nc --repetitions 2").exits(0).prints("series").prints("right");
     assert!(ran.err.is_empty(), "{}", ran.err);
     let doc = p.run("bench access uv300.nc --patterns map --json --var U --seed 3").exits(0).json();
     let section = &doc["sections"][0];
@@ -29,7 +29,7 @@ fn different_values_exit_3() {
     let last = bytes.len() - 1;
     bytes[last] ^= 1;
     p.file("other.nc", &bytes);
-    p.run("bench access uv300.nc other.nc --var V --patterns full").exits(3).prints("DIFFER");
+    p.run("bench access uv300.nc other.nc --var V --patterns full").exits(3).prints("WRONG");
 }
 
 #[test]
@@ -47,8 +47,14 @@ fn chunks_are_swept_and_judged() {
     let p = Place::new();
     p.real("uv300.nc");
     let shapes = "--shapes 1,64,128;2,16,16 --repetitions 1 --deflate 1";
-    p.run(&format!("bench chunks uv300.nc --var U {shapes}")).exits(0).prints("read_hor(us)");
-    p.run(&format!("bench chunks uv300.nc --var U {shapes} --csv")).exits(0).prints("read_time_ser_us");
+    p.run(&format!("bench chunks uv300.nc --var U {shapes}"))
+        .exits(0)
+        .prints("series:")
+        .prints("shuffle deflate 1");
+    p.run(&format!("bench chunks uv300.nc --var U {shapes} --csv"))
+        .exits(0)
+        .prints("chunk_shape")
+        .prints("slab");
     let doc =
         p.run(&format!("bench chunks uv300.nc --var U {shapes} --regret --for map --json")).exits(0).json();
     assert_eq!(doc["sections"][0]["detail"]["mixes"][0]["mix"], "map", "one section for each driver");
@@ -80,7 +86,7 @@ fn records_are_stored_in_many_ways() {
     let csv = p.run(&format!("bench records {small} --only station --csv --library find"));
     // Machines without netCDF-C say so.
     if csv.code == Some(0) {
-        assert!(csv.out.starts_with("part,test,stored,driver") && csv.out.contains("libnetcdf"));
+        assert!(csv.out.starts_with("schema,run_id,case,rep,phase,engine,") && csv.out.contains("libnetcdf"));
     } else {
         csv.exits(2);
     }

@@ -98,9 +98,9 @@ pub(crate) fn map(file: &Anatomy) -> Markup {
     for (k, &i) in coloured.iter().enumerate() {
         legend.push((format!("v{}", k + 1), file.variables[i].path.clone(), file.bytes_for(Use::Data(i))));
     }
-    let told: u64 = legend.iter().map(|l| l.2).sum();
+    let named: u64 = legend.iter().map(|l| l.2).sum();
     let nothing = file.bytes_for(Use::Nothing);
-    let others = file.bytes.saturating_sub(told).saturating_sub(nothing);
+    let others = file.bytes.saturating_sub(named).saturating_sub(nothing);
     if others > 0 {
         legend.push(("v6".into(), "other variables, and records of several".into(), others));
     }

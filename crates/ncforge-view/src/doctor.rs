@@ -22,10 +22,10 @@ pub fn doctor_page(files: &[(Report, Anatomy)]) -> String {
 /// All about a file, the `number`th of a page. `titled`: under its name.
 pub(crate) fn section(report: &Report, file: &Anatomy, number: Option<usize>, titled: bool) -> Markup {
     let mut all = Mend::default();
-    let mut mended = 0;
-    for mend in report.findings.iter().filter_map(|f| f.mend.as_ref()) {
-        all.and(mend);
-        mended += 1;
+    let mut repairs = 0;
+    for repair in report.findings.iter().filter_map(|f| f.mend.as_ref()) {
+        all.and(repair);
+        repairs += 1;
     }
     let changed: Vec<usize> =
         drawn(file).into_iter().filter(|&i| file.variables[i].better.is_some()).collect();
@@ -35,9 +35,9 @@ pub(crate) fn section(report: &Report, file: &Anatomy, number: Option<usize>, ti
             p { (summary(file)) "." }
             div.summary {
                 h2 { "What was found" }
-                @if report.findings.is_empty() { p { "Nothing to mend." } }
+                @if report.findings.is_empty() { p { "Nothing to repair." } }
                 @else { (findings(report)) }
-                @if mended > 0 {
+                @if repairs > 0 {
                     p { "All of it at once:" }
                     pre { code { (all.command(&report.file)) } }
                 }
@@ -62,7 +62,7 @@ fn findings(report: &Report) -> Markup {
     html! {
         div.scroll tabindex="0" {
             table.findings {
-                thead { tr { th scope="col" { "rule" } th scope="col" { "for" } th scope="col" { "what, and what mends it" } } }
+                thead { tr { th scope="col" { "rule" } th scope="col" { "for" } th scope="col" { "what, and how to repair it" } } }
                 tbody {
                     @for group in &folded {
                         @for one in &group.findings {
@@ -71,7 +71,7 @@ fn findings(report: &Report) -> Markup {
                                 td { (names(&group.vars)) }
                                 td {
                                     (one.worst.message)
-                                    @if let Some(mend) = &one.worst.mend { pre { code { (mend.command(&report.file)) } } }
+                                    @if let Some(repair) = &one.worst.mend { pre { code { (repair.command(&report.file)) } } }
                                     @if let Some(words) = Slower::words(&one.worst.slower) { p.note { (words) } }
                                     @if let Some(cache) = &one.worst.cache { p.note { "or, in netCDF-C, for the " (cache.read) ":" } pre { code { (cache.call()) } } }
                                 }

@@ -1,7 +1,7 @@
 //! Pages and drawings of netCDF files: chunks with the reads on them, a map of the file's bytes, sizes of chunks, and what
 //! a copy would bring. A page is one text that needs no network and no script, for light and dark, screens and printers.
 //!
-//! What is drawn is [`ncforge_ops::doctor::Anatomy`]; nothing here looks at a file.
+//! What is drawn is [`ncforge_ops::doctor::Anatomy`]; nothing here opens a file.
 //!
 //! ```
 //! use ncforge::engine::Engine;
@@ -33,5 +33,5 @@ mod variable;
 
 pub use doctor::doctor_page;
 pub use fragment::{doctor_fragment, info_fragment};
-pub use page::{STYLE, info_page};
+pub use page::{STYLE, frame, info_page};
 pub use svg::{At, Paint, Side, Svg, short};

@@ -15,7 +15,7 @@ pub const STYLE: &str = concat!(
     "}\n}\n",
     include_str!("style.css")
 );
-/// What drawings of files need beside.
+/// What drawings of files need besides.
 pub(crate) const DRAWINGS: &str = include_str!("drawings.css");
 /// Variables that are drawn, the largest first; the others are named.
 const MOST_VARIABLES: usize = 12;
@@ -32,8 +32,8 @@ pub fn info_page(files: &[Anatomy]) -> String {
     )
 }
 
-/// The frame of a page.
-pub(crate) fn page(title: &str, body: &Markup) -> String {
+/// A page that needs nothing but itself: no network, no script. `style` is added to [`STYLE`].
+pub fn frame(title: &str, style: &str, header: &Markup, main: &Markup, footer: &str) -> String {
     let page = html! {
         (DOCTYPE)
         html lang="en" {
@@ -41,26 +41,30 @@ pub(crate) fn page(title: &str, body: &Markup) -> String {
                 meta charset="utf-8";
                 meta name="viewport" content="width=device-width, initial-scale=1";
                 meta name="color-scheme" content="light dark";
-                title { (title) " – ncforge" }
+                title { (title) }
                 link rel="icon" href="data:,";
-                style { (PreEscaped(STYLE)) (PreEscaped(DRAWINGS)) }
+                style { (PreEscaped(STYLE)) (PreEscaped(style)) }
             }
             body {
-                header {
-                    h1 { (title) }
-                    p.muted { "ncforge " (env!("CARGO_PKG_VERSION")) }
-                }
-                main { (body) }
-                footer {
-                    p {
-                        "Bytes and chunks are counted from the file, for a read in the middle. Times are predicted by the cost model for the first read of a "
-                        "program, with the rates that this machine was calibrated with, or the usual ones; loops of reads cost less."
-                    }
-                }
+                header { (header) }
+                main { (main) }
+                footer { p { (footer) } }
             }
         }
     };
     page.into_string()
+}
+
+const FOOTER: &str = "Bytes and chunks are counted from the file, for a read in the middle. Times are predicted by the cost model for the first read \
+    of a program, with the rates that this machine was calibrated with, or the usual ones; loops of reads cost less.";
+
+/// The frame of a page about files.
+pub(crate) fn page(title: &str, body: &Markup) -> String {
+    let header = html! {
+        h1 { (title) }
+        p.muted { "ncforge " (env!("CARGO_PKG_VERSION")) }
+    };
+    frame(&format!("{title} – ncforge"), DRAWINGS, &header, body, FOOTER)
 }
 
 /// What a file is, in a line.
@@ -80,7 +84,7 @@ pub(crate) fn summary(file: &Anatomy) -> String {
 pub(crate) fn drawn(file: &Anatomy) -> Vec<usize> {
     let mut order: Vec<usize> = (0..file.variables.len()).filter(|&i| file.variables[i].bytes > 0).collect();
     order.sort_by_key(|&i| (std::cmp::Reverse(file.variables[i].bytes), i));
-    // A coordinate of a few bytes tells nothing beside what fills the file.
+    // A coordinate of a few bytes means little next to what fills the file.
     let most = order.first().map_or(0, |&i| file.variables[i].bytes);
     order.retain(|&i| file.variables[i].bytes.saturating_mul(1000) >= most);
     order.truncate(MOST_VARIABLES);

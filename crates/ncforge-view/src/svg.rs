@@ -148,7 +148,7 @@ impl Svg {
     }
 }
 
-/// A name, not longer than this: what tells names apart stands at both ends.
+/// A name, not longer than this: what distinguishes names is at both ends.
 pub fn short(text: &str, letters: usize) -> String {
     let all: Vec<char> = text.chars().collect();
     if all.len() <= letters {

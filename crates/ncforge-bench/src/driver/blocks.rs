@@ -1,9 +1,9 @@
-//! Files that are written and read in blocks: what a workload tells a driver to create, and the open file.
+//! Files that are written and read in blocks: what a workload asks a driver to create, and the open file.
 
 use ncforge::model::Filter;
 use ncforge::{Atomic, Format, Hyperslab};
 
-use super::{Coding, Session};
+use super::Coding;
 use crate::error::{Error, Result};
 use crate::team::Team;
 
@@ -36,6 +36,13 @@ pub struct DimSpec {
     pub unlimited: bool,
 }
 
+impl DimSpec {
+    /// A dimension of this name and length.
+    pub fn new(name: &str, len: u64, unlimited: bool) -> Self {
+        DimSpec { name: name.to_owned(), len, unlimited }
+    }
+}
+
 /// A variable.
 #[derive(Clone, Debug)]
 pub struct VarSpec {
@@ -52,7 +59,7 @@ pub struct VarSpec {
 /// How a variable shall be cut into chunks.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum ChunkAsk {
-    /// As the library does when it is told nothing: in one run where the format allows that. Where chunks are
+    /// As the library does without a request: in one run where the format allows that. Where chunks are
     /// needed, libraries choose their own; ours takes the lengths given here.
     Unasked(Vec<u64>),
     /// Chunks of these lengths.
@@ -63,6 +70,13 @@ impl FileSpec {
     /// The shape of the variable, once it is complete.
     pub fn shape(&self) -> Vec<u64> {
         self.dims.iter().map(|d| d.len).collect()
+    }
+
+    /// A file of one plain variable: not compressed, in one run where the format allows that, not filled.
+    pub fn plain(format: Format, name: &str, dtype: Atomic, dims: Vec<DimSpec>) -> Self {
+        let chunks = ChunkAsk::Unasked(dims.iter().map(|d| d.len).collect());
+        let var = VarSpec { name: name.to_owned(), dtype, chunks, coding: Coding::default() };
+        FileSpec { format, zarr: false, dims, var, fill: false }
     }
 
     /// An error unless the variable that a file has, with this shape and type (`None`: one that is no number), is the one described.
@@ -193,7 +207,7 @@ pub trait BlockFile {
     fn write(&mut self, slab: &Hyperslab, bytes: &[u8]) -> Result<()>;
     /// Reads a dense selection into `out`, which has exactly as many bytes.
     fn read(&mut self, slab: &Hyperslab, out: &mut [u8]) -> Result<()>;
-    /// The steps of opening or creating it, with their seconds, where the driver can tell them apart: "create", "define", "enddef".
+    /// The steps of opening or creating it, with their seconds, where the driver does these separately: "create", "define", "enddef".
     fn steps(&self) -> &[(&'static str, f64)] {
         &[]
     }
@@ -230,66 +244,13 @@ impl Kind {
     }
 }
 
-/// A session that reads, as a file of blocks: it must have the variable of `spec`.
-pub(super) fn reading_session<'a>(
-    session: Box<dyn Session>,
-    spec: &FileSpec,
-) -> Result<Box<dyn BlockFile + 'a>> {
-    let (found, var, shape) = (session.variables(), &spec.var, spec.shape());
-    let there = found.iter().find(|v| v.name.trim_start_matches('/') == var.name);
-    let Some(there) = there else {
-        return Err(Error::Unreadable(format!("the file has no variable `{}`", var.name)));
-    };
-    if there.shape != shape || there.size != var.dtype.size() {
-        return Err(Error::Unreadable(format!(
-            "`{}` in the file is {:?} of {} bytes each, and {shape:?} of {} was asked for",
-            var.name,
-            there.shape,
-            there.size,
-            var.dtype.size()
-        )));
-    }
-    Ok(Box::new(Reading { session, name: var.name.clone() }))
-}
-
-struct Reading {
-    session: Box<dyn Session>,
-    name: String,
-}
-
-impl BlockFile for Reading {
-    fn write(&mut self, _slab: &Hyperslab, _bytes: &[u8]) -> Result<()> {
-        Err(Error::Invalid(format!("`{}` is open for reading only", self.name)))
-    }
-
-    fn read(&mut self, slab: &Hyperslab, out: &mut [u8]) -> Result<()> {
-        self.session.read(&self.name, slab, out)
-    }
-
-    fn close(self: Box<Self>) -> Result<()> {
-        Ok(())
-    }
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
 
     fn spec() -> FileSpec {
-        let dim = |name: &str, len, unlimited| DimSpec { name: name.into(), len, unlimited };
-        let var = VarSpec {
-            name: "v".into(),
-            dtype: Atomic::Int,
-            chunks: ChunkAsk::Unasked(vec![1, 3]),
-            coding: Coding::default(),
-        };
-        FileSpec {
-            zarr: false,
-            format: Format::Netcdf4,
-            dims: vec![dim("t", 4, true), dim("x", 3, false)],
-            var,
-            fill: false,
-        }
+        let dims = vec![DimSpec::new("t", 4, true), DimSpec::new("x", 3, false)];
+        FileSpec::plain(Format::Netcdf4, "v", Atomic::Int, dims)
     }
 
     #[test]

@@ -14,9 +14,10 @@ use std::rc::Rc;
 use ncforge::Hyperslab;
 use ncforge::codec::filter_name;
 
-use self::blocks::{move_block, select};
-use self::calls::{Calls, GroupInfo, Handle, Id, c_string, check};
-use super::{Access, BlockFile, Driver, FileSpec, Session, VarInfo};
+use self::blocks::{found, move_block, select, type_of};
+use self::calls::{Calls, GroupInfo, Handle, Id, check};
+use super::{Access, Driver, FileSpec, Opened, Session, VarInfo};
+use crate::c_string::c_string;
 use crate::error::{Error, Result};
 
 /// Where Linux distributions and conda put the library, by the name that the loader looks up.
@@ -39,16 +40,14 @@ pub(crate) const PARALLEL: [&str; 6] = [
     "libhdf5_openmpi.so",
     "libhdf5_mpich.so",
 ];
-/// Longest name of an object that is looked at.
+/// Longest name of an object that is opened.
 const NAME: usize = 1024;
-/// Groups within groups that are looked at: links may make circles.
+/// Groups within groups that are opened: links may make circles.
 const DEEPEST: usize = 32;
 /// `H5I_GROUP`, `H5I_DATASET`.
 const KINDS: (c_int, c_int) = (2, 5);
 /// `H5D_CHUNKED`.
 const CHUNKED: c_int = 2;
-/// `H5T_INTEGER`, `H5T_FLOAT`.
-const NUMBERS: [c_int; 2] = [0, 1];
 
 /// An HDF5 library.
 #[derive(Clone, Debug)]
@@ -74,7 +73,7 @@ impl Hdf5Driver {
     }
 
     fn open_file(&self, path: &Path) -> Result<Handle> {
-        let name = c_string(path.as_os_str().as_encoded_bytes())?;
+        let name = c_string(path)?;
         self.open_by(path, &name, 0)
     }
 
@@ -93,7 +92,7 @@ impl Driver for Hdf5Driver {
 
     fn version(&self) -> String {
         let (mut major, mut minor, mut release) = (0, 0, 0);
-        // SAFETY: room for three numbers.
+        // SAFETY: memory for three numbers.
         unsafe { (self.calls.version)(&mut major, &mut minor, &mut release) };
         format!("HDF5 {major}.{minor}.{release}")
     }
@@ -109,23 +108,13 @@ impl Driver for Hdf5Driver {
         blocks::refuses(&self.calls, spec, access)
     }
 
-    fn create<'a>(
-        &self,
-        path: &Path,
-        spec: &FileSpec,
-        access: &Access<'a>,
-    ) -> Result<Box<dyn BlockFile + 'a>> {
+    fn create<'a>(&self, path: &Path, spec: &FileSpec, access: &Access<'a>) -> Opened<'a> {
         blocks::create(&self.calls, path, spec, access)
     }
 
-    fn open_blocks<'a>(
-        &self,
-        path: &Path,
-        spec: &FileSpec,
-        access: &Access<'a>,
-    ) -> Result<Box<dyn BlockFile + 'a>> {
+    fn open_blocks<'a>(&self, path: &Path, spec: &FileSpec, access: &Access<'a>) -> Opened<'a> {
         let shared = mpio::Shared::of(&self.calls, access)?;
-        let name = c_string(path.as_os_str().as_encoded_bytes())?;
+        let name = c_string(path)?;
         let properties = shared.as_ref().map_or(0, mpio::Shared::file);
         blocks::open(&self.calls, || self.open_by(path, &name, properties), spec, shared)
     }
@@ -144,7 +133,7 @@ struct Found {
     info: VarInfo,
     data: Handle,
     /// The type of its values in memory.
-    native: Handle,
+    dtype: Id,
 }
 
 impl Hdf5Session {
@@ -152,11 +141,11 @@ impl Hdf5Session {
     fn walk(&mut self, group: Id, prefix: &str, depth: usize) -> Result<()> {
         let calls = Rc::clone(&self.calls);
         let mut info = GroupInfo::default();
-        // SAFETY: an open group, and room for what it tells.
+        // SAFETY: an open group, and memory for its description.
         check(unsafe { (calls.group_info)(group, &mut info) }, "listing a group")?;
         for link in 0..info.links {
             let mut name = [0 as c_char; NAME];
-            // SAFETY: an open group, by names, upwards; room for the name and its end.
+            // SAFETY: an open group, by names, upwards; memory for the name and its end.
             let len =
                 unsafe { (calls.link_name)(group, c".".as_ptr(), 0, 0, link, name.as_mut_ptr(), NAME, 0) };
             let Ok(len) = usize::try_from(len) else { continue };
@@ -183,34 +172,20 @@ impl Hdf5Session {
 
     fn dataset(&self, path: &str) -> Result<Option<Found>> {
         let calls = &self.calls;
-        let name = c_string(path.as_bytes())?;
+        let name = c_string(path)?;
         // SAFETY: an open file and a string that ends with zero; 0: usual properties.
         let id = unsafe { (calls.data_open)(self.file.id, name.as_ptr(), 0) };
         let mut data = Handle::new(calls, id, calls.data_close, path)?;
-        // SAFETY: an open dataset.
-        let dtype = Handle::new(calls, unsafe { (calls.data_type)(data.id) }, calls.type_close, path)?;
-        // SAFETY: an open type.
-        let (class, size) = unsafe { ((calls.type_class)(dtype.id), (calls.type_size)(dtype.id)) };
-        if !NUMBERS.contains(&class) || ![1, 2, 4, 8].contains(&size) {
-            return Ok(None);
-        }
-        // SAFETY: an open type; 0: the machine's own order.
-        let native = unsafe { (calls.type_native)(dtype.id, 0) };
-        let native = Handle::new(calls, native, calls.type_close, path)?;
-        // SAFETY: an open dataset.
-        let space = Handle::new(calls, unsafe { (calls.data_space)(data.id) }, calls.space_close, path)?;
-        // SAFETY: an open space.
-        let rank = unsafe { (calls.space_rank)(space.id) }.max(0) as usize;
-        let mut shape = vec![0u64; rank];
-        // SAFETY: room for as many lengths as the space has.
-        check(unsafe { (calls.space_dims)(space.id, shape.as_mut_ptr(), std::ptr::null_mut()) }, path)?;
-        let (chunks, filters) = self.storage(&data, rank)?;
+        let (shape, dtype) = found(calls, &data, path)?;
+        let Some(dtype) = dtype else { return Ok(None) };
+        let size = dtype.size();
+        let (chunks, filters) = self.storage(&data, shape.len())?;
         if let (Some(cache), Some(chunks)) = (self.cache, &chunks) {
-            // Opened again, with room for its chunks.
+            // Opened again, with a cache for its chunks.
             data = self.cached(&name, cache, chunks.iter().fold(size as u64, |b, &n| b.saturating_mul(n)))?;
         }
         let info = VarInfo { name: path.to_owned(), shape, size, chunks, filters };
-        Ok(Some(Found { info, data, native }))
+        Ok(Some(Found { info, data, dtype: type_of(calls, dtype)? }))
     }
 
     fn storage(&self, data: &Handle, rank: usize) -> Result<(Option<Vec<u64>>, Vec<String>)> {
@@ -223,13 +198,13 @@ impl Hdf5Session {
             return Ok((None, Vec::new()));
         }
         let mut chunks = vec![0u64; rank];
-        // SAFETY: room for as many lengths as told.
+        // SAFETY: memory for as many lengths as the space has.
         check(unsafe { (calls.get_chunk)(plist.id, rank as c_int, chunks.as_mut_ptr()) }, "chunks")?;
         let mut filters = Vec::new();
         // SAFETY: open properties.
         for i in 0..unsafe { (calls.get_nfilters)(plist.id) }.max(0) {
             let (mut flags, mut none, mut config) = (0, 0usize, 0);
-            // SAFETY: room for what is asked: no parameters, no name.
+            // SAFETY: memory for what is asked: no parameters, no name.
             let filter = unsafe {
                 (calls.get_filter)(
                     plist.id,
@@ -289,9 +264,9 @@ impl Session for Hdf5Session {
         }
         let (file, memory) = select(&self.calls, &v.data, slab)?;
         move_block(out, |out| {
-            // SAFETY: an open dataset, the type of its values in memory, selections of as many values as `out` has room for.
+            // SAFETY: an open dataset, the type of its values in memory, selections of as many values as fit into `out`.
             unsafe {
-                (self.calls.data_read)(v.data.id, v.native.id, memory.id, file.id, 0, out.as_mut_ptr().cast())
+                (self.calls.data_read)(v.data.id, v.dtype, memory.id, file.id, 0, out.as_mut_ptr().cast())
             }
         })
     }

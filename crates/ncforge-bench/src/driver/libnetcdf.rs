@@ -1,20 +1,21 @@
 //! Any netCDF-C library on the machine as a driver, loaded while the program runs.
 //!
-//! The library is opened with its symbols kept to itself, so that several builds (and the HDF5 that each brings) can
+//! The library is opened with its symbols hidden from others, so that several builds (and the HDF5 that each brings) can
 //! be measured in one run. netCDF-C is not thread-safe: a session must stay on the thread that opened it, and
 //! two sessions of one library are not used at the same time.
 
 mod blocks;
 mod calls;
 
-use std::ffi::{CStr, CString, c_char, c_int};
+use std::ffi::{CStr, c_char, c_int};
 use std::path::{Path, PathBuf};
 use std::rc::Rc;
 
-use ncforge::Hyperslab;
+use ncforge::{Atomic, Hyperslab};
 
 use self::calls::Calls;
-use super::{Access, BlockFile, Driver, FileSpec, Session, VarInfo};
+use super::{Access, Driver, FileSpec, Opened, Session, VarInfo};
+use crate::c_string::c_string;
 use crate::error::{Error, Result};
 
 /// Where Linux distributions and conda put the library, by the name that the loader looks up.
@@ -62,10 +63,10 @@ impl LibnetcdfDriver {
         USUAL.iter().find_map(|name| Self::load(&PathBuf::from(name)).ok())
     }
 
-    /// The cache that the library gives to every variable if it is not told otherwise.
+    /// The cache that the library gives to every variable without another request.
     pub fn default_cache(&self) -> Option<DefaultCache> {
         let (mut size, mut slots, mut preemption) = (0usize, 0usize, 0.0f32);
-        // SAFETY: room for the three numbers that the function sets.
+        // SAFETY: memory for the three numbers that the function sets.
         let code =
             unsafe { (self.calls.get_chunk_cache)(&raw mut size, &raw mut slots, &raw mut preemption) };
         (code == 0).then(|| DefaultCache {
@@ -76,19 +77,6 @@ impl LibnetcdfDriver {
             preemption: (f64::from(preemption) * 1e6).round() / 1e6,
         })
     }
-
-    fn check(&self, code: c_int, what: &str) -> Result<()> {
-        check(&self.calls, code, what)
-    }
-}
-
-fn check(calls: &Calls, code: c_int, what: &str) -> Result<()> {
-    if code == 0 {
-        return Ok(());
-    }
-    // SAFETY: nc_strerror answers any number with a text that lives as long as the library.
-    let text = unsafe { CStr::from_ptr((calls.strerror)(code)) };
-    Err(Error::Library(format!("netCDF-C: {what}: {} ({code})", text.to_string_lossy())))
 }
 
 impl Driver for LibnetcdfDriver {
@@ -107,16 +95,15 @@ impl Driver for LibnetcdfDriver {
     }
 
     fn open_cached(&self, path: &Path, cache: Option<u64>) -> Result<Box<dyn Session>> {
-        let c_path = CString::new(path.as_os_str().as_encoded_bytes())
-            .map_err(|_| Error::Invalid(format!("`{}` holds a zero byte", path.display())))?;
+        let c_path = c_string(path)?;
         let mut ncid = 0;
-        // SAFETY: a string that ends with zero, and room for one number.
+        // SAFETY: a string that ends with zero, and memory for one number.
         let code = unsafe { (self.calls.open)(c_path.as_ptr(), 0, &mut ncid) };
-        self.check(code, &path.display().to_string())?;
+        self.calls.check(code, &path.display().to_string())?;
         let mut session =
             LibnetcdfSession { calls: Rc::clone(&self.calls), ncid, vars: Vec::new(), format: 0 };
-        // SAFETY: an open file, and room for one number.
-        check(&session.calls, unsafe { (session.calls.inq_format)(ncid, &mut session.format) }, "format")?;
+        // SAFETY: an open file, and memory for one number.
+        session.calls.check(unsafe { (session.calls.inq_format)(ncid, &mut session.format) }, "format")?;
         session.walk(ncid, "")?;
         if let Some(bytes) = cache {
             session.set_cache(bytes)?;
@@ -125,25 +112,15 @@ impl Driver for LibnetcdfDriver {
     }
 
     fn refuses(&self, spec: &FileSpec, access: &Access<'_>) -> Option<String> {
-        blocks::refuses(self, spec, access)
+        blocks::refuses(&self.calls, &self.name, spec, access)
     }
 
-    fn create<'a>(
-        &self,
-        path: &Path,
-        spec: &FileSpec,
-        access: &Access<'a>,
-    ) -> Result<Box<dyn BlockFile + 'a>> {
-        blocks::create(self, path, spec, access)
+    fn create<'a>(&self, path: &Path, spec: &FileSpec, access: &Access<'a>) -> Opened<'a> {
+        blocks::create(&self.calls, path, spec, access)
     }
 
-    fn open_blocks<'a>(
-        &self,
-        path: &Path,
-        spec: &FileSpec,
-        access: &Access<'a>,
-    ) -> Result<Box<dyn BlockFile + 'a>> {
-        blocks::open(self, path, spec, access)
+    fn open_blocks<'a>(&self, path: &Path, spec: &FileSpec, access: &Access<'a>) -> Opened<'a> {
+        blocks::open(&self.calls, path, spec, access)
     }
 }
 
@@ -170,15 +147,11 @@ impl Drop for LibnetcdfSession {
 }
 
 impl LibnetcdfSession {
-    fn check(&self, code: c_int, what: &str) -> Result<()> {
-        check(&self.calls, code, what)
-    }
-
     /// Collects the numeric variables of a group and of those below it.
     fn walk(&mut self, group: c_int, prefix: &str) -> Result<()> {
         let mut count = 0;
-        // SAFETY: an open group, and room for one number.
-        self.check(unsafe { (self.calls.inq_nvars)(group, &mut count) }, "variables")?;
+        // SAFETY: an open group, and memory for one number.
+        self.calls.check(unsafe { (self.calls.inq_nvars)(group, &mut count) }, "variables")?;
         for id in 0..count {
             if let Some(found) = self.variable(group, id, prefix)? {
                 self.vars.push(found);
@@ -190,15 +163,16 @@ impl LibnetcdfSession {
         let mut count = 0;
         // SAFETY: as the manual says, a null list asks for the number alone.
         let code = unsafe { (self.calls.inq_grps)(group, &mut count, std::ptr::null_mut()) };
-        self.check(code, "groups")?;
+        self.calls.check(code, "groups")?;
         let mut groups = vec![0; count.max(0) as usize];
-        // SAFETY: room for as many groups as were counted.
+        // SAFETY: memory for as many groups as were counted.
         let code = unsafe { (self.calls.inq_grps)(group, &mut count, groups.as_mut_ptr()) };
-        self.check(code, "groups")?;
+        self.calls.check(code, "groups")?;
         for inner in groups {
             let mut name = [0 as c_char; NAME];
-            // SAFETY: room for the longest name.
-            self.check(unsafe { (self.calls.inq_grpname)(inner, name.as_mut_ptr()) }, "a group's name")?;
+            // SAFETY: memory for the longest name.
+            let code = unsafe { (self.calls.inq_grpname)(inner, name.as_mut_ptr()) };
+            self.calls.check(code, "a group's name")?;
             let path = format!("{prefix}/{}", text(&name));
             self.walk(inner, &path)?;
         }
@@ -208,39 +182,11 @@ impl LibnetcdfSession {
     fn variable(&self, group: c_int, id: c_int, prefix: &str) -> Result<Option<Found>> {
         let calls = &self.calls;
         let mut name = [0 as c_char; NAME];
-        let (mut dtype, mut rank) = (0, 0);
-        let nowhere = std::ptr::null_mut();
-        // SAFETY: an open variable; room for the longest name and for two numbers; null for what is not asked.
-        let code = unsafe {
-            (calls.inq_var)(
-                group,
-                id,
-                name.as_mut_ptr(),
-                &mut dtype,
-                &mut rank,
-                std::ptr::null_mut(),
-                nowhere,
-            )
-        };
-        self.check(code, "a variable")?;
-        let mut dims = vec![0; rank.max(0) as usize];
-        // SAFETY: room for as many dimensions as the variable has.
-        self.check(unsafe { (calls.inq_vardimid)(group, id, dims.as_mut_ptr()) }, "dimensions")?;
-        // The sizes of the atomic types by their numbers; others are not for workloads.
-        let size = match dtype {
-            1 | 2 | 7 => 1,
-            3 | 8 => 2,
-            4 | 5 | 9 => 4,
-            6 | 10 | 11 => 8,
-            _ => return Ok(None),
-        };
-        let mut shape = Vec::with_capacity(dims.len());
-        for dim in dims {
-            let mut len = 0usize;
-            // SAFETY: a dimension of this variable, and room for one number.
-            self.check(unsafe { (calls.inq_dimlen)(group, dim, &mut len) }, "a dimension")?;
-            shape.push(len as u64);
-        }
+        // SAFETY: an open variable, memory for the longest name.
+        self.calls.check(unsafe { (calls.inq_varname)(group, id, name.as_mut_ptr()) }, "a variable")?;
+        let (shape, dtype) = calls.shape_and_type(group, id, "a variable")?;
+        let Some(dtype) = u32::try_from(dtype).ok().and_then(Atomic::from_code) else { return Ok(None) };
+        let size = dtype.size();
         let mut info = VarInfo {
             name: format!("{prefix}/{}", text(&name)),
             shape,
@@ -248,19 +194,19 @@ impl LibnetcdfSession {
             chunks: None,
             filters: Vec::new(),
         };
-        if NC_NETCDF4.contains(&self.format) && rank > 0 {
+        if NC_NETCDF4.contains(&self.format) && !info.shape.is_empty() {
             let mut storage = 0;
             let mut lens = vec![0usize; info.shape.len()];
-            // SAFETY: room for one length a dimension.
+            // SAFETY: memory for one length a dimension.
             let code = unsafe { (calls.inq_var_chunking)(group, id, &mut storage, lens.as_mut_ptr()) };
-            self.check(code, "chunks")?;
+            self.calls.check(code, "chunks")?;
             if storage == 0 {
                 info.chunks = Some(lens.iter().map(|&n| n as u64).collect());
             }
             let (mut shuffle, mut deflate, mut level) = (0, 0, 0);
-            // SAFETY: room for three numbers.
+            // SAFETY: memory for three numbers.
             let code = unsafe { (calls.inq_var_deflate)(group, id, &mut shuffle, &mut deflate, &mut level) };
-            self.check(code, "filters")?;
+            self.calls.check(code, "filters")?;
             if shuffle != 0 {
                 info.filters.push("shuffle".to_owned());
             }
@@ -282,7 +228,7 @@ impl LibnetcdfSession {
             let code = unsafe {
                 (self.calls.set_var_chunk_cache)(v.group, v.id, bytes as usize, slots as usize, PREEMPTION)
             };
-            self.check(code, "the chunk cache")?;
+            self.calls.check(code, "the chunk cache")?;
         }
         Ok(())
     }
@@ -322,7 +268,7 @@ impl Session for LibnetcdfSession {
         let list = |v: &[u64]| -> Vec<usize> { v.iter().map(|&n| n as usize).collect() };
         let (start, count) = (list(&slab.start), list(&slab.count));
         let code = if slab.is_dense() {
-            // SAFETY: the selection lies in the variable, and `out` has room for its values in their own type.
+            // SAFETY: the selection lies in the variable, and its values fit into `out` in their own type.
             unsafe {
                 (self.calls.get_vara)(v.group, v.id, start.as_ptr(), count.as_ptr(), out.as_mut_ptr().cast())
             }
@@ -340,7 +286,7 @@ impl Session for LibnetcdfSession {
                 )
             }
         };
-        self.check(code, var)
+        self.calls.check(code, var)
     }
 }
 

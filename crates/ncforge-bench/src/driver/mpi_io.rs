@@ -9,9 +9,9 @@ use std::path::Path;
 use ncforge::Hyperslab;
 
 use super::plain::{self, Mark, Plain};
-use super::{Access, BlockFile, ChunkAsk, Driver, FileSpec, Session};
+use super::{Access, BlockFile, ChunkAsk, Driver, FileSpec, Opened, Session};
 use crate::error::{Error, Result};
-use crate::team::MpiTeam;
+use crate::team::MpiJob;
 use crate::team::mpi::{FileBox, MpiFile};
 
 /// MPI-IO of the job's MPI.
@@ -48,24 +48,14 @@ impl Driver for MpiIoDriver {
         }
     }
 
-    fn create<'a>(
-        &self,
-        path: &Path,
-        spec: &FileSpec,
-        access: &Access<'a>,
-    ) -> Result<Box<dyn BlockFile + 'a>> {
+    fn create<'a>(&self, path: &Path, spec: &FileSpec, access: &Access<'a>) -> Opened<'a> {
         let layout = Plain::of(spec);
         plain::create(path, &layout, access)?;
         let mark = Mark::of(path, &layout, access);
         self.blocks(path, spec, access, layout, Some(mark))
     }
 
-    fn open_blocks<'a>(
-        &self,
-        path: &Path,
-        spec: &FileSpec,
-        access: &Access<'a>,
-    ) -> Result<Box<dyn BlockFile + 'a>> {
+    fn open_blocks<'a>(&self, path: &Path, spec: &FileSpec, access: &Access<'a>) -> Opened<'a> {
         self.blocks(path, spec, access, Plain::of(spec), None)
     }
 
@@ -83,11 +73,11 @@ impl MpiIoDriver {
         access: &Access<'a>,
         layout: Plain,
         mark: Option<Mark>,
-    ) -> Result<Box<dyn BlockFile + 'a>> {
+    ) -> Opened<'a> {
         if let Some(why) = self.refuses(spec, access) {
             return Err(Error::Invalid(why));
         }
-        let team: Option<&MpiTeam> = match access {
+        let team: Option<&MpiJob> = match access {
             Access::Shared { team, .. } => team.mpi(),
             Access::Alone => None,
         };

@@ -3,6 +3,7 @@
 mod aggregated;
 mod blocks;
 mod compressed;
+mod spec;
 
 use std::path::Path;
 use std::sync::{Arc, Mutex, PoisonError};
@@ -12,11 +13,11 @@ use ncforge::engine::{Engine, EngineOptions};
 use ncforge::model::{DType, Storage};
 use ncforge::{Dataset, Hyperslab};
 
-use super::{Access, BlockFile, Driver, FileSpec, Session, VarInfo};
+use super::{Access, Driver, FileSpec, Opened, Session, VarInfo};
 use crate::error::{Error, Result};
 
 /// Reads through ncforge's own engine. Sessions of a driver (and its clones) with the same memory share one, as in a program that has been
-/// running for a while: threads are there, and memory. Nothing of a file is kept when its session ends.
+/// running for a while: threads are there, and memory. Nothing of a file stays when its session ends.
 #[derive(Clone, Debug, Default)]
 pub struct NcforgeDriver {
     options: EngineOptions,
@@ -61,21 +62,11 @@ impl Driver for NcforgeDriver {
         blocks::refuses(spec, access)
     }
 
-    fn create<'a>(
-        &self,
-        path: &Path,
-        spec: &FileSpec,
-        access: &Access<'a>,
-    ) -> Result<Box<dyn BlockFile + 'a>> {
+    fn create<'a>(&self, path: &Path, spec: &FileSpec, access: &Access<'a>) -> Opened<'a> {
         blocks::create(self.options, path, spec, access)
     }
 
-    fn open_blocks<'a>(
-        &self,
-        path: &Path,
-        spec: &FileSpec,
-        access: &Access<'a>,
-    ) -> Result<Box<dyn BlockFile + 'a>> {
+    fn open_blocks<'a>(&self, path: &Path, spec: &FileSpec, access: &Access<'a>) -> Opened<'a> {
         blocks::open(self.options, path, spec, access)
     }
 }

@@ -11,7 +11,7 @@ use std::path::{Path, PathBuf};
 use ncforge::Hyperslab;
 
 use super::plain::{self, Mark, Plain};
-use super::{Access, BlockFile, Driver, FileSpec, Session};
+use super::{Access, BlockFile, Driver, FileSpec, Opened, Session};
 use crate::error::{Error, Result};
 
 /// Plain system calls.
@@ -35,24 +35,14 @@ impl Driver for RawDriver {
         None
     }
 
-    fn create<'a>(
-        &self,
-        path: &Path,
-        spec: &FileSpec,
-        access: &Access<'a>,
-    ) -> Result<Box<dyn BlockFile + 'a>> {
+    fn create<'a>(&self, path: &Path, spec: &FileSpec, access: &Access<'a>) -> Opened<'a> {
         let layout = Plain::of(spec);
         let file = plain::create(path, &layout, access)?;
         let mark = Mark::of(path, &layout, access);
         Ok(Box::new(Raw { file, path: path.to_owned(), layout, mark }))
     }
 
-    fn open_blocks<'a>(
-        &self,
-        path: &Path,
-        spec: &FileSpec,
-        _access: &Access<'a>,
-    ) -> Result<Box<dyn BlockFile + 'a>> {
+    fn open_blocks<'a>(&self, path: &Path, spec: &FileSpec, _access: &Access<'a>) -> Opened<'a> {
         let file = File::open(path).map_err(|e| Error::io("open", path, e))?;
         Ok(Box::new(Raw { file, path: path.to_owned(), layout: Plain::of(spec), mark: Mark::none(path) }))
     }
@@ -95,7 +85,7 @@ impl BlockFile for Raw {
 mod tests {
     use super::*;
     use crate::driver::plain::is_marked;
-    use crate::driver::{ChunkAsk, Coding, DimSpec, VarSpec};
+    use crate::driver::{ChunkAsk, DimSpec};
     use ncforge::select::coordinates;
 
     #[test]
@@ -105,19 +95,9 @@ mod tests {
         {
             let dir = tempfile::tempdir().unwrap();
             let path = dir.path().join("x.raw");
-            let dim = |len| DimSpec { name: "d".into(), len, unlimited: false };
-            let spec = FileSpec {
-                zarr: false,
-                format: ncforge::Format::Netcdf4,
-                dims: vec![dim(4), dim(6), dim(10)],
-                var: VarSpec {
-                    name: "v".into(),
-                    dtype: ncforge::Atomic::UByte,
-                    chunks,
-                    coding: Coding::default(),
-                },
-                fill: false,
-            };
+            let dims = [4, 6, 10].map(|len| DimSpec::new("d", len, false)).to_vec();
+            let mut spec = FileSpec::plain(ncforge::Format::Netcdf4, "v", ncforge::Atomic::UByte, dims);
+            spec.var.chunks = chunks;
             let all: Vec<u8> = (0..240).collect();
             let part = |s: &Hyperslab| -> Vec<u8> {
                 let ranges: Vec<_> = s.start.iter().zip(&s.count).map(|(&a, &n)| a..a + n).collect();

@@ -10,12 +10,12 @@ use serde_json::Value;
 use super::MARK;
 use crate::error::{Error, Result};
 
-/// Names of the files that tell what lies in a folder of a store, by formats 2 and 3.
-const TOLD_IN: [&str; 3] = [".zgroup", ".zarray", "zarr.json"];
+/// Names of the files that describe a folder of a store, by formats 2 and 3.
+const DESCRIPTIONS: [&str; 3] = [".zgroup", ".zarray", "zarr.json"];
 
 /// Whether a folder is a Zarr store.
 pub(crate) fn is_store(path: &Path) -> bool {
-    path.is_dir() && TOLD_IN.iter().any(|name| path.join(name).is_file())
+    path.is_dir() && DESCRIPTIONS.iter().any(|name| path.join(name).is_file())
 }
 
 /// Whether a benchmark has written a store.
@@ -56,14 +56,14 @@ pub(crate) struct Stored {
 
 /// How a variable is stored.
 pub(crate) fn stored(path: &Path, var: &str) -> Option<Stored> {
-    let told = json(&path.join(var).join(".zarray"))?;
+    let described = json(&path.join(var).join(".zarray"))?;
     let name = |filter: &Value| filter.get("id").and_then(Value::as_str).map(str::to_owned);
-    let filters = told.get("filters").and_then(Value::as_array).into_iter().flatten();
-    let all = filters.chain(told.get("compressor"));
+    let filters = described.get("filters").and_then(Value::as_array).into_iter().flatten();
+    let all = filters.chain(described.get("compressor"));
     Some(Stored {
-        chunks: told.get("chunks")?.as_array()?.iter().filter_map(Value::as_u64).collect(),
+        chunks: described.get("chunks")?.as_array()?.iter().filter_map(Value::as_u64).collect(),
         filters: all.filter_map(name).collect(),
-        little: match told.get("dtype")?.as_str()?.chars().next() {
+        little: match described.get("dtype")?.as_str()?.chars().next() {
             Some('<') => Some(true),
             Some('>') => Some(false),
             _ => None,
@@ -102,8 +102,8 @@ mod tests {
         std::fs::write(path.join(".zattrs"), format!("{{\"{MARK}\": \"blocks\"}}")).unwrap();
         assert!(is_marked_store(path));
         std::fs::create_dir(path.join("data")).unwrap();
-        let told = r#"{"chunks": [2, 3], "dtype": ">f4", "filters": [{"id": "shuffle"}], "compressor": {"id": "zlib"}}"#;
-        std::fs::write(path.join("data/.zarray"), told).unwrap();
+        let text = r#"{"chunks": [2, 3], "dtype": ">f4", "filters": [{"id": "shuffle"}], "compressor": {"id": "zlib"}}"#;
+        std::fs::write(path.join("data/.zarray"), text).unwrap();
         let found = stored(path, "data").unwrap();
         assert_eq!((found.chunks, found.little), (vec![2, 3], Some(false)));
         assert_eq!(found.filters, ["shuffle", "zlib"]);

@@ -1,47 +1,14 @@
-//! Reports of the workload `access`.
+//! The workload `access` in the terms that all workloads share.
 
-use std::fmt::Write;
-
-use super::{aligned, bytes, machine, seconds};
+use super::bytes;
 use crate::cache::CacheState;
-use crate::result::{Measurement, Results, Row, Section, View};
+use crate::result::{Measurement, Row, Section, View};
 use crate::stats::ratio_of_medians;
 use crate::workload::access::{AccessReport, AccessRow, FileFacts};
-
-/// The table of the workload `access`: what was read, from where, and how long it took.
-pub fn access_table(report: &AccessReport) -> String {
-    let mut out = String::new();
-    for (i, file) in report.files.iter().enumerate() {
-        let _ = writeln!(out, "[{}] {}", i + 1, describe(file));
-    }
-    let mut rows: Vec<Vec<String>> =
-        vec![["read", "file", "bytes", "median", "min", "max", "rate", "values"].map(str::to_owned).to_vec()];
-    for row in &report.rows {
-        let same = match row.same_values {
-            _ if row.file == 0 => "-",
-            Some(true) => "same",
-            Some(false) => "DIFFER",
-            None => "other shape",
-        };
-        rows.push(vec![
-            row.pattern.name().to_owned(),
-            format!("[{}]", row.file + 1),
-            bytes(row.bytes),
-            seconds(row.summary.median),
-            seconds(row.summary.min),
-            seconds(row.summary.max),
-            format!("{}/s", bytes((row.bytes as f64 / row.summary.median.max(1e-9)) as u64)),
-            same.to_owned(),
-        ]);
-    }
-    out.push('\n');
-    out.push_str(&aligned(&rows, 2));
-    let _ = writeln!(out, "\n{}", circumstances(report));
-    out
-}
+use crate::workload::listed;
 
 fn describe(file: &FileFacts) -> String {
-    let list = |v: &[u64]| v.iter().map(u64::to_string).collect::<Vec<_>>().join(" × ");
+    let list = |v: &[u64]| listed(v, " × ");
     let storage = match &file.chunks {
         Some(c) => format!("chunks {}", list(c)),
         None => "contiguous".to_owned(),
@@ -70,15 +37,9 @@ fn circumstances(report: &AccessReport) -> String {
         (false, _) => "warm page cache".to_owned(),
     };
     format!(
-        "{} repetitions, interleaved; {cache}; file opened anew for each (not timed); {}",
-        report.options.repetitions,
-        machine(&report.environment)
+        "{} repetitions, interleaved; {cache}; file opened anew for each (not timed)",
+        report.options.repetitions
     )
-}
-
-/// The report as a document of one section.
-pub fn access_results(report: &AccessReport) -> Results {
-    Results { environment: report.environment.clone(), ..Results::of(vec![access_section(report)]) }
 }
 
 /// The report as a section.
@@ -87,6 +48,8 @@ pub fn access_section(report: &AccessReport) -> Section {
     let mut section = Section::new("access", format!("Reads of `{name}`"));
     section.words = words(report);
     section.rows = report.rows.iter().map(|r| row(report, r)).collect();
+    let files = report.files.iter().enumerate();
+    section.notes.extend(files.map(|(i, file)| format!("[{}] {}", i + 1, describe(file))));
     section.notes.push(circumstances(report));
     if report.files.len() > 1 && report.options.patterns.len() > 1 {
         section.views.push(View::Heat {
@@ -110,7 +73,7 @@ fn case(report: &AccessReport, file: usize) -> String {
 
 fn row(report: &AccessReport, r: &AccessRow) -> Row {
     let file = &report.files[r.file];
-    let list = |v: &[u64]| v.iter().map(u64::to_string).collect::<Vec<_>>().join(":");
+    let list = |v: &[u64]| listed(v, ":");
     let mut row = Row::new(case(report, r.file), r.pattern.name(), r.bytes)
         .with("engine", &file.driver)
         .with("format", &file.format)

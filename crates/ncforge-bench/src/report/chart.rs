@@ -2,7 +2,7 @@
 //!
 //! Colours are named by what they are for (`INK`, `GRID`), with values that a page's style sheet replaces for light and for dark
 //! paper; without one they are those of light paper. Series have the colours of Okabe and Ito, which people who see
-//! colours differently tell apart, and every chart says in words or numbers what its colours say.
+//! colours differently can distinguish, and every chart says in words or numbers what its colours say.
 
 mod bars;
 mod canvas;

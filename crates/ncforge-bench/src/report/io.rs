@@ -1,317 +1,185 @@
-//! Reports of the workload `io`: a table for people, the common document, and NetCDF-Bench's own table.
+//! The workload `io` in the terms that all workloads share, and NetCDF-Bench's own table.
 
 mod compat;
-mod section;
 
-use std::fmt::Write;
-
-use super::{aligned, bytes, seconds};
 use crate::clock::Used;
-use crate::driver::Coding;
-use crate::stats::{Summary, chance, chance_text, median_interval, outliers, ratio_of_medians};
+use crate::driver::{Coding, Shuffle};
+use crate::report::{bytes, seconds};
+use crate::result::{Lane, Measurement, Row, Section, View, WHOLE};
+use crate::stats::{Summary, chance, chance_text, percentile, ratio_of_medians};
 use crate::workload::io::{
-    CacheAsk, CaseAsk, CaseResult, DriverAsk, IoReport, PhaseKind, PhaseResult, written,
+    AccessKind, CacheAsk, CaseResult, IoReport, PhaseKind, PhaseResult, Span, type_names, written,
 };
 
 pub use self::compat::netcdf_bench_table;
-pub use self::section::{io_results, io_section};
 
-/// One row of the table: a case, a kind, a state of the cache, over all repetitions.
-#[derive(Clone, Debug)]
-pub struct Row<'a> {
-    /// Position in [`IoReport::cases`].
-    pub case: usize,
-    /// Writing or reading.
-    pub kind: PhaseKind,
-    /// The state of the cache that was asked for.
-    pub cache: Option<CacheAsk>,
-    /// The repetitions that count.
-    pub runs: Vec<&'a PhaseResult>,
-    /// Bytes a second of the calls alone.
-    pub io: Rates,
-    /// Bytes a second with opening and closing.
-    pub total: Rates,
-    /// Bytes a second until the file was on disk, where that was waited for.
-    pub synced: Option<Rates>,
-    /// The rate (in calls; with opening and closing where values go into chunks) against that of plain system calls with the same access,
-    /// if those were measured.
-    pub of_ceiling: Option<f64>,
-}
+/// At most so many times of calls are saved for a row, evenly chosen.
+const CALLS_SAVED: usize = 400;
+/// At most so many stretches of calls are saved for a rank.
+const SPANS_SAVED: usize = 60;
+/// Fewer calls say nothing about their distribution.
+const CALLS_LEAST: usize = 20;
 
-/// Rates of repetitions, in bytes a second.
-#[derive(Clone, Debug)]
-pub struct Rates {
-    /// All of them, in the order in which they were measured.
-    pub all: Vec<f64>,
-    /// Minimum, median, maximum.
-    pub summary: Summary,
-    /// 95 % interval of the median.
-    pub interval: Option<(f64, f64)>,
-    /// How many stand far outside.
-    pub outliers: usize,
-}
-
-impl Rates {
-    fn of(all: Vec<f64>) -> Option<Rates> {
-        let summary = Summary::of(&all)?;
-        Some(Rates { summary, interval: median_interval(&all), outliers: outliers(&all).len(), all })
-    }
-}
-
-/// All rows of a report.
-pub fn rows(report: &IoReport) -> Vec<Row<'_>> {
-    let mut rows: Vec<Row<'_>> = report
-        .rows()
-        .into_iter()
-        .filter_map(|(case, kind, cache)| {
-            let runs = report.row(case, kind, cache);
-            let io = Rates::of(runs.iter().map(|p| p.rate_io()).collect())?;
-            let total = Rates::of(runs.iter().map(|p| p.rate_total()).collect())?;
-            let synced: Option<Vec<f64>> = runs.iter().map(|p| p.rate_synced()).collect();
-            Some(Row {
-                case,
-                kind,
-                cache,
-                runs,
-                io,
-                total,
-                synced: synced.and_then(Rates::of),
-                of_ceiling: None,
-            })
-        })
-        .collect();
-    let ceilings: Vec<_> = rows
-        .iter()
-        .filter(|r| report.cases[r.case].ask.driver == DriverAsk::Raw)
-        .map(|r| (r.kind, r.cache, report.cases[r.case].ask.clone(), r.io.summary.median))
-        .collect();
-    for row in &mut rows {
-        let ask = &report.cases[row.case].ask;
-        let same = |c: &&(PhaseKind, Option<CacheAsk>, CaseAsk, f64)| {
-            c.0 == row.kind && c.1 == row.cache && c.2.access == ask.access
-        };
-        // The ceiling is the best that plain calls reach in any layout of that access.
-        let best = ceilings.iter().filter(same).map(|c| c.3).fold(0.0, f64::max);
-        let own = telling(report, row).summary.median;
-        row.of_ceiling = (best > 0.0 && ask.driver != DriverAsk::Raw).then(|| own / best);
-    }
-    rows
-}
-
-/// Whether a row writes chunks, compressed or not: some libraries hold them until the file is closed, and their calls alone say nothing.
-fn is_left_for_closing(report: &IoReport, row: &Row<'_>) -> bool {
-    let case = &report.cases[row.case];
-    let chunked = case.audit.as_ref().is_some_and(|a| a.chunks.is_some());
-    row.kind != PhaseKind::Read && !case.ask.driver.is_plain() && (case.ask.coding.is_filtered() || chunked)
-}
-
-/// The rates that tell how fast a row is: those of the calls, or with opening and closing where work is left for these.
-fn telling<'r>(report: &IoReport, row: &'r Row<'_>) -> &'r Rates {
-    if is_left_for_closing(report, row) { &row.total } else { &row.io }
-}
-
-/// The table for people.
-pub fn io_table(report: &IoReport) -> String {
-    let mut out = String::new();
+/// The report as a section.
+pub fn io_section(report: &IoReport) -> Section {
     let g = &report.geometry;
     let values = g.values() * report.options.dtype.size() as u64;
-    let _ = writeln!(
-        out,
-        "{} of {} ({}), {} rank{} ({}), blocks {}, {} calls a rank, {}",
-        bytes(values),
-        written(&g.data),
+    let ranks = format!("{} rank{}", g.ranks(), if g.ranks() == 1 { "" } else { "s" });
+    let title = format!("Blocks: {} of {}, {ranks}", bytes(values), written(&g.data));
+    let mut section = Section::new("io", title);
+    section.rows = report.rows().iter().map(|all| row(report, all)).collect();
+    section.views = views(&section);
+    section.notes = vec![format!(
+        "{}, {ranks} ({}), blocks {}, {} calls a rank, {}",
         g.names.join(":"),
-        g.ranks(),
-        if g.ranks() == 1 { "" } else { "s" },
         written(&g.grid),
         written(&g.block),
         g.calls(),
         report.team,
+    )];
+    section.notes.extend(report.cases.iter().map(described));
+    section.notes.extend(report.notes.iter().cloned());
+    section.notes.push(
+        "rates: bytes moved, divided by the time from the first rank's start to the last rank's end"
+            .to_owned(),
     );
-    for case in &report.cases {
-        let _ = writeln!(out, "{}", told_case(case));
-    }
-    let rows = rows(report);
-    let with_ceiling = rows.iter().any(|r| r.of_ceiling.is_some());
-    let mut head: Vec<String> =
-        ["case", "phase", "median", "95 % interval", "min … max", "n", "with open+close", "to disk"]
-            .map(str::to_owned)
-            .to_vec();
-    if with_ceiling {
-        head.push("of raw".to_owned());
-    }
-    // What is stored says something where it is not what was written.
-    let is_coded = |c: &CaseResult| c.ask.coding != Coding::default();
-    let with_ratio = report.cases.iter().any(is_coded);
-    if with_ratio {
-        head.extend(["stored", "ratio", "stored rate"].map(str::to_owned));
-    }
-    head.extend(["values", "cache"].map(str::to_owned));
-    let mut table = vec![head];
-    for row in &rows {
-        let rate = |r: f64| format!("{}/s", bytes(r as u64));
-        let mut cells = vec![
-            report.cases[row.case].name.clone(),
-            row.kind.name().to_owned(),
-            rate(row.io.summary.median),
-            row.io.interval.map_or_else(|| "-".to_owned(), |(a, b)| format!("{} … {}", rate(a), rate(b))),
-            format!("{} … {}", rate(row.io.summary.min), rate(row.io.summary.max)),
-            row.runs.len().to_string(),
-            rate(row.total.summary.median),
-            row.synced.as_ref().map_or_else(|| "-".to_owned(), |s| rate(s.summary.median)),
-        ];
-        if with_ceiling {
-            cells.push(row.of_ceiling.map_or_else(|| "-".to_owned(), |s| format!("{:.0} %", s * 100.0)));
-        }
-        if with_ratio {
-            let last = row.runs.last();
-            let stored: Vec<f64> = row.runs.iter().filter_map(|p| p.rate_stored()).collect();
-            cells.push(last.map_or_else(|| "-".to_owned(), |p| bytes(p.stored)));
-            cells.push(
-                last.and_then(|p| p.ratio()).map_or_else(|| "-".to_owned(), |ratio| format!("{ratio:.2}")),
-            );
-            cells.push(Summary::of(&stored).map_or_else(|| "-".to_owned(), |s| rate(s.median)));
-        }
-        cells.push(verdict(row).to_owned());
-        cells.push(cache_text(row));
-        table.push(cells);
-    }
-    out.push('\n');
-    out.push_str(&aligned(&table, 2));
-    out.push('\n');
-    for line in layers(report, &rows).into_iter().chain(comparisons(report, &rows)) {
-        let _ = writeln!(out, "{line}");
-    }
-    for row in &rows {
-        if let Some(line) = latencies(report, row) {
-            let _ = writeln!(out, "{line}");
-        }
-    }
-    out.extend(rows.iter().filter_map(|row| tail(report, row)).map(|line| line + "\n"));
-    out.extend(rows.iter().filter_map(|row| used(report, row)).map(|line| line + "\n"));
-    for note in &report.notes {
-        let _ = writeln!(out, "note: {note}");
-    }
-    let _ = writeln!(
-        out,
-        "rates: bytes moved, divided by the time from the first rank's start to the last rank's end; {} repetitions in turn after {} for warming up; {}",
-        report.options.repetitions,
-        report.options.warmup,
-        super::machine(&report.environment),
-    );
-    out
+    section.detail = serde_json::to_value(report).unwrap_or_default();
+    compared(&mut section);
+    section
 }
 
 /// A case: its library, how ranks share the file, what is in the file.
-fn told_case(case: &CaseResult) -> String {
+fn described(case: &CaseResult) -> String {
     let storage = case.audit.as_ref().map_or_else(String::new, |a| {
-        let beside = a.bytes as f64 / a.values.max(1) as f64 * 100.0;
-        format!(
-            "; in the file: {} {}, {} ({beside:.1} % of the values)",
-            a.format,
-            a.describe(),
-            bytes(a.bytes)
-        )
+        let share = a.bytes as f64 / a.values.max(1) as f64 * 100.0;
+        let (format, how, size) = (&a.format, a.describe(), bytes(a.bytes));
+        format!("; in the file: {format} {how}, {size} ({share:.1} % of the values)")
     });
-    format!("  {}: {} {}, {}{storage}", case.name, case.driver, case.version, case.ask.access.name())
+    format!("{}: {} {}, {}{storage}", case.name, case.driver, case.version, case.ask.access.name())
 }
 
-/// What the checks of a row say.
-pub fn verdict(row: &Row<'_>) -> &'static str {
-    let seen: Vec<_> = row.runs.iter().filter_map(|p| p.verdict.as_ref()).collect();
-    match seen.iter().all(|v| v.wrong == 0) {
-        _ if seen.is_empty() => "-",
-        true => "all right",
-        false => "WRONG",
-    }
-}
-
-/// The cache's state over a row: the label, with the worst percentage.
-pub fn cache_text(row: &Row<'_>) -> String {
-    let worst = row.runs.iter().min_by(|a, b| {
-        let key = |p: &PhaseResult| p.cache.percent.unwrap_or(f64::INFINITY);
-        key(a).total_cmp(&key(b))
-    });
-    worst.map_or_else(String::new, |p| p.cache.text())
-}
-
-/// What every layer leaves of the rate of plain system calls, from the lowest to the highest, where layers were asked for.
-pub(super) fn layers(report: &IoReport, rows: &[Row<'_>]) -> Vec<String> {
-    if !report.options.layers {
-        return Vec::new();
-    }
-    let ask = |row: &Row<'_>| &report.cases[row.case].ask;
-    // Everything but the library is the same.
-    let same = |a: &Row<'_>, b: &Row<'_>| {
-        let alike = CaseAsk { driver: ask(a).driver.clone(), ..ask(b).clone() };
-        a.kind == b.kind && a.cache == b.cache && alike == *ask(a)
-    };
-    let lowest = rows.iter().filter(|r| ask(r).driver == DriverAsk::Raw);
-    let line = |base: &Row<'_>| {
-        let others = rows.iter().filter(|r| r.case != base.case && same(base, r));
-        let shares: Vec<String> = others
-            .map(|r| {
-                let share = r.of_ceiling.unwrap_or_default() * 100.0;
-                format!("{} {share:.0} %", report.cases[r.case].driver_name())
-            })
-            .collect();
-        let state = base.cache.map_or("", CacheAsk::told);
-        let rate = bytes(base.io.summary.median as u64);
-        let which = match report.cases[base.case].name.split_once(", ") {
-            Some((_, circumstances)) => format!(" ({circumstances})"),
-            None => String::new(),
-        };
-        format!(
-            "layers, {}{state}{which}: plain system calls {rate}/s; of the ceiling reach {}",
-            base.kind.name(),
-            shares.join(", ")
-        )
-    };
-    lowest.map(line).collect()
-}
-
-/// Every row against that of the first case, and how sure that is.
-fn comparisons(report: &IoReport, rows: &[Row<'_>]) -> Vec<String> {
-    let mut lines = Vec::new();
-    for base in rows.iter().filter(|r| r.case == 0) {
-        for other in rows.iter().filter(|r| r.case != 0 && r.kind == base.kind && r.cache == base.cache) {
-            // Both in the same way.
-            let whole = is_left_for_closing(report, base) || is_left_for_closing(report, other);
-            let rates = |r: &Row<'_>| if whole { r.total.all.clone() } else { r.io.all.clone() };
-            let (ours, theirs) = (rates(base), rates(other));
-            let Some((ratio, interval)) = ratio_of_medians(&ours, &theirs) else { continue };
-            let (a, b) = (&report.cases[0].name, &report.cases[other.case].name);
-            let (ratio, interval, word) = match ratio >= 1.0 {
-                true => (ratio, interval, "faster"),
-                false => (1.0 / ratio, interval.map(|(l, h)| (1.0 / h, 1.0 / l)), "slower"),
-            };
-            let sure = interval.map_or_else(String::new, |(l, h)| {
-                format!(" [{l:.2}, {h:.2}]{}", if l <= 1.0 { ", which may be chance" } else { "" })
+/// What is varied decides what is drawn.
+fn views(section: &Section) -> Vec<View> {
+    let mut views = Vec::new();
+    for label in section.labels() {
+        let rows = section.labelled(&label);
+        let varied = |fact: &str| rows.iter().any(|r| r.facts.get(fact) != rows[0].facts.get(fact));
+        if varied("chunk_asked") && varied("engine") {
+            views.push(View::Heat {
+                title: format!("{label}: chunks and libraries"),
+                phase: label,
+                only: std::collections::BTreeMap::new(),
+                across: "engine".into(),
+                down: "chunk_asked".into(),
+                columns: false,
             });
-            let state = base.cache.map_or("", CacheAsk::told);
-            // Fewer than three of each say nothing, however they lie.
-            let p = interval.and_then(|_| chance(&ours, &theirs));
-            let p = p.map_or_else(String::new, |p| format!(" ({})", chance_text(p)));
-            let whole = if whole { ", with open and close" } else { "" };
-            lines.push(format!(
-                "{}{state}{whole}: {a} is {ratio:.2}× {word} than {b}{sure}{p}",
-                base.kind.name()
-            ));
         }
     }
-    lines
+    views
 }
 
-/// Times of single calls over all ranks and repetitions of a row, sorted.
-pub fn call_seconds(row: &Row<'_>) -> Vec<f64> {
-    let mut all: Vec<f64> =
-        row.runs.iter().flat_map(|p| &p.ranks).flat_map(|r| &r.calls).map(|&s| f64::from(s)).collect();
-    all.sort_by(f64::total_cmp);
-    all
+fn row(report: &IoReport, all: &[&PhaseResult]) -> Row {
+    let (first, last) = (all[0], all[all.len() - 1]);
+    let case = &report.cases[first.case];
+    let mut row = Row::new(&case.name, first.kind.name(), first.bytes);
+    row.engine.clone_from(&case.driver);
+    row.version.clone_from(&case.version);
+    row.stored = last.measurement.stored;
+    row.measurements = all.iter().map(|p| p.measurement.clone()).collect();
+    let counted = IoReport::counted(all);
+    let calls = PhaseResult::call_seconds(counted.iter().copied());
+    row.calls = thinned(&calls).into_iter().map(|s| s as f32).collect();
+    let mut row = facts(row, report, case, first.cache_asked);
+    if is_left_for_closing(case, first.kind) {
+        row = row.with(WHOLE, 1);
+    }
+    if let Some(stored) = row.stored.filter(|&n| n > 0) {
+        row = row.with("ratio", format!("{:.3}", first.bytes as f64 / stored as f64));
+    }
+    let middle = counted[counted.len() / 2];
+    row.lanes = lanes(middle);
+    let words = [latencies(&calls), tail(report, &counted), Some(used(&middle.measurement))];
+    let name = format!("{}, {}", row.case, row.label());
+    row.words = words.into_iter().flatten().map(|text| format!("{name}: {text}")).collect();
+    row
+}
+
+/// Whether a row writes chunks, compressed or not: some libraries hold them until the file is closed, and their calls alone say nothing.
+fn is_left_for_closing(case: &CaseResult, kind: PhaseKind) -> bool {
+    let chunked = case.audit.as_ref().is_some_and(|a| a.chunks.is_some());
+    kind != PhaseKind::Read && !case.ask.driver.is_plain() && (case.ask.coding.is_filtered() || chunked)
+}
+
+fn facts(row: Row, report: &IoReport, case: &CaseResult, cache: Option<CacheAsk>) -> Row {
+    let (o, g) = (&report.options, &report.geometry);
+    let asked = case.chunks.as_ref().map(|c| written(c));
+    let found = case.audit.as_ref().and_then(|a| a.chunks.as_ref()).map(|c| written(c));
+    let access = match case.ask.access {
+        AccessKind::Independent => "ind",
+        AccessKind::Collective => "coll",
+        AccessKind::File => "file",
+    };
+    // Plain calls encode nothing, and hold nothing.
+    let raw = case.ask.driver.is_plain();
+    let coding = if raw { Coding::default() } else { case.ask.coding };
+    let shuffle = match coding.shuffle {
+        Shuffle::Off => "0",
+        Shuffle::Bytes => "1",
+        Shuffle::Bits => "bits",
+    };
+    let endian = case.audit.as_ref().and_then(|a| a.endian.clone());
+    let engine = row.engine.clone();
+    let row = row
+        .with("engine", engine)
+        .with("format", case.ask.stored)
+        .with("access", access)
+        .with("ranks", g.ranks())
+        .with("nodes", g.nodes)
+        .with("ppn", g.ppn)
+        .with("dims", g.names.join(":"))
+        .with("data_shape", written(&g.data))
+        .with("block_shape", written(&g.block))
+        .with("chunk_shape", found.or_else(|| asked.clone()).unwrap_or_default())
+        .with("chunk_asked", asked.unwrap_or_else(|| "none".into()))
+        .with("dtype", type_names(o.dtype).0)
+        .with("codec", coding.codec.name())
+        .with("level", coding.codec.level().unwrap_or(0))
+        .with("shuffle", shuffle)
+        .with("quantize", coding.rounding.map_or_else(|| "none".to_owned(), |r| r.to_string()))
+        .with("endian", endian.unwrap_or_else(|| "native".to_owned()))
+        .with("unlimited", u8::from(o.unlimited))
+        .with("fill", u8::from(o.fill))
+        .with("pattern", "blocks");
+    match cache {
+        Some(cache) => row.with("cache", cache.name()),
+        None => row,
+    }
+}
+
+/// Some of sorted numbers, the first and the last among them.
+pub(crate) fn thinned<T: Copy>(sorted: &[T]) -> Vec<T> {
+    let most = sorted.len().min(CALLS_SAVED);
+    let last = sorted.len().saturating_sub(1);
+    (0..most).map(|i| sorted[(i * last).checked_div(most.max(2) - 1).unwrap_or(0)]).collect()
+}
+
+/// What the ranks did in one repetition.
+fn lanes(p: &PhaseResult) -> Vec<Lane> {
+    let zero = p.ranks.iter().map(|r| r.open.begin).fold(f64::INFINITY, f64::min);
+    let span = |what: &str, s: &Span| (what.to_owned(), s.begin - zero, s.end - zero);
+    let ranks = p.ranks.iter().enumerate();
+    ranks
+        .map(|(rank, r)| {
+            let mut spans = vec![span("open", &r.open)];
+            spans.extend(r.io.iter().take(SPANS_SAVED).map(|s| span("calls", s)));
+            spans.push(span("close", &r.close));
+            Lane { rank, spans }
+        })
+        .collect()
 }
 
 /// When the first rank had done all of its calls, and when the last one: what others wait for. Clocks of several machines are not one.
-fn tail(report: &IoReport, row: &Row<'_>) -> Option<String> {
+fn tail(report: &IoReport, counted: &[&PhaseResult]) -> Option<String> {
     let ranks = report.geometry.ranks();
     if ranks < 2 || report.nodes > 1 {
         return None;
@@ -321,42 +189,27 @@ fn tail(report: &IoReport, row: &Row<'_>) -> Option<String> {
         let done = || p.ranks.iter().filter_map(|r| r.io.last()).map(|s| s.end - begin);
         Some((done().reduce(f64::min)?, done().reduce(f64::max)?))
     };
-    let all: Vec<(f64, f64)> = row.runs.iter().filter_map(|p| ends(p)).collect();
+    let all: Vec<(f64, f64)> = counted.iter().filter_map(|p| ends(p)).collect();
     let median =
         |of: &dyn Fn(&(f64, f64)) -> f64| Some(Summary::of(&all.iter().map(of).collect::<Vec<_>>())?.median);
-    let (first, last) = (median(&|e| e.0)?, median(&|e| e.1)?);
     Some(format!(
-        "{}, {}{}: the first of {ranks} ranks is done after {}, the last after {}: the others wait for {:.0} % of the time",
-        report.cases[row.case].name,
-        row.kind.name(),
-        row.cache.map_or("", CacheAsk::told),
-        seconds(first),
-        seconds(last),
+        "the first of {ranks} ranks is done after {}, the last after {}: the others wait for {:.0} % of the time",
+        seconds(median(&|e| e.0)?),
+        seconds(median(&|e| e.1)?),
         median(&|e| (e.1 - e.0) / e.1.max(1e-12) * 100.0)?
     ))
 }
 
-/// What the processes of a row used, in the repetition with the median time.
-fn used(report: &IoReport, row: &Row<'_>) -> Option<String> {
-    let mut order: Vec<&&PhaseResult> = row.runs.iter().collect();
-    order.sort_by(|a, b| a.total().total_cmp(&b.total()));
-    let p = order.get(order.len() / 2)?;
-    let u = Used::sum(p.ranks.iter().map(|r| &r.used));
-    let peak = p.ranks.iter().map(|r| r.peak_memory).max()?;
-    let state = row.cache.map_or("", |c| match c {
-        CacheAsk::Warm => " warm",
-        CacheAsk::Cold => " cold",
-        CacheAsk::Any => "",
-    });
-    let first = p.split().into_iter().map(|(name, s)| format!("{} {}", name.replace('_', " "), seconds(s)));
-    Some(format!(
-        "{}, {}{state}: {}; {} user, {} system, {} resident at most; waited {} times, interrupted {} times; {} page faults, {} of them from storage; {} calls read {}, {} wrote {}",
-        report.cases[row.case].name,
-        row.kind.name(),
-        first.collect::<Vec<_>>().join(", "),
+/// What the processes used in one repetition.
+fn used(m: &Measurement) -> String {
+    let u: Used = m.used.unwrap_or_default();
+    let split = m.split.iter().map(|(name, s)| format!("{} {}", name.replace('_', " "), seconds(*s)));
+    format!(
+        "{}; {} user, {} system, {} resident at most; waited {} times, interrupted {} times; {} page faults, {} of them from storage; {} calls read {}, {} wrote {}",
+        split.collect::<Vec<_>>().join(", "),
         seconds(u.user),
         seconds(u.system),
-        bytes(peak),
+        bytes(m.memory.unwrap_or_default()),
         u.waited,
         u.forced,
         u.faults + u.fetched,
@@ -365,27 +218,83 @@ fn used(report: &IoReport, row: &Row<'_>) -> Option<String> {
         bytes(u.read_bytes),
         u.write_calls,
         bytes(u.write_bytes),
-    ))
+    )
 }
 
-fn latencies(report: &IoReport, row: &Row<'_>) -> Option<String> {
-    let all = call_seconds(row);
-    let at = |share| crate::stats::percentile(&all, share).map(seconds);
-    if all.len() < 20 {
-        return None;
+fn latencies(calls: &[f64]) -> Option<String> {
+    let at = |share| percentile(calls, share).map(seconds);
+    let [half, most, nearly, all] = [at(0.5)?, at(0.9)?, at(0.99)?, at(1.0)?];
+    let text =
+        || format!("calls: half within {half}, 90 % within {most}, 99 % within {nearly}, longest {all}");
+    (calls.len() >= CALLS_LEAST).then(text)
+}
+
+/// Sets the rows against plain system calls and against those of the first case, and says how they stand.
+pub(crate) fn compared(section: &mut Section) {
+    let key = |r: &Row| (r.label(), r.facts.get("access").cloned());
+    let ceilings: Vec<_> =
+        section.rows.iter().filter(|r| r.engine == "raw").filter_map(|r| Some((key(r), r.rate()?))).collect();
+    for row in section.rows.iter_mut().filter(|r| r.engine != "raw") {
+        // The ceiling is the best that plain calls reach in any layout of that access.
+        let best = ceilings.iter().filter(|c| c.0 == key(row)).map(|c| c.1).fold(0.0, f64::max);
+        row.of_ceiling = row.rate().filter(|_| best > 0.0).map(|own| own / best);
     }
-    let state = row.cache.map_or("", |c| match c {
-        CacheAsk::Warm => " warm",
-        CacheAsk::Cold => " cold",
-        CacheAsk::Any => "",
-    });
-    Some(format!(
-        "calls, {} {}{state}: half within {}, 90 % within {}, 99 % within {}, longest {}",
-        report.cases[row.case].name,
-        row.kind.name(),
-        at(0.5)?,
-        at(0.9)?,
-        at(0.99)?,
-        at(1.0)?,
-    ))
+    section.words = layers(section).into_iter().chain(comparisons(section)).collect();
+}
+
+/// What every layer leaves of the rate of plain system calls, from the lowest to the highest, where layers were asked for.
+fn layers(section: &Section) -> Vec<String> {
+    if section.detail["options"]["layers"] != true {
+        return Vec::new();
+    }
+    // A case's name is that of its library, then everything in which cases differ.
+    let circumstances = |r: &Row| r.case.split_once(", ").map(|(_, rest)| rest.to_owned());
+    let line = |base: &Row| {
+        let same = |r: &&Row| {
+            r.engine != "raw" && r.label() == base.label() && circumstances(r) == circumstances(base)
+        };
+        let share = |r: &Row| {
+            let name = r.engine.rsplit('/').next().unwrap_or_default();
+            format!("{name} {:.0} %", r.of_ceiling.unwrap_or_default() * 100.0)
+        };
+        format!(
+            "layers, {}{}: plain system calls {}/s; of the ceiling reach {}",
+            base.label(),
+            circumstances(base).map_or_else(String::new, |c| format!(" ({c})")),
+            bytes(base.rate().unwrap_or_default() as u64),
+            section.rows.iter().filter(same).map(share).collect::<Vec<_>>().join(", ")
+        )
+    };
+    section.rows.iter().filter(|r| r.engine == "raw").map(line).collect()
+}
+
+/// Every row against that of the first case, and how sure that is.
+fn comparisons(section: &Section) -> Vec<String> {
+    let mut lines = Vec::new();
+    let Some(first) = section.rows.first().map(|r| &r.case) else { return lines };
+    for base in section.rows.iter().filter(|r| r.case == *first) {
+        let label = base.label();
+        for other in section.labelled(&label).into_iter().filter(|r| r.case != *first) {
+            // Both in the same way.
+            let whole = base.is_whole() || other.is_whole();
+            let times = |r: &Row| -> Vec<f64> {
+                r.counted().iter().map(|m| if whole { m.total() } else { m.seconds }).collect()
+            };
+            let (ours, theirs) = (times(base), times(other));
+            let Some((ratio, interval)) = ratio_of_medians(&theirs, &ours) else { continue };
+            let (ratio, interval, word) = match ratio >= 1.0 {
+                true => (ratio, interval, "faster"),
+                false => (1.0 / ratio, interval.map(|(l, h)| (1.0 / h, 1.0 / l)), "slower"),
+            };
+            let sure = interval.map_or_else(String::new, |(l, h)| {
+                format!(" [{l:.2}, {h:.2}]{}", if l <= 1.0 { ", which may be chance" } else { "" })
+            });
+            // Fewer than three of each say nothing, however they lie.
+            let p = interval.and_then(|_| chance(&ours, &theirs));
+            let p = p.map_or_else(String::new, |p| format!(" ({})", chance_text(p)));
+            let whole = if whole { ", with open and close" } else { "" };
+            lines.push(format!("{label}{whole}: {first} is {ratio:.2}× {word} than {}{sure}{p}", other.case));
+        }
+    }
+    lines
 }

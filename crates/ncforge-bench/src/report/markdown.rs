@@ -2,7 +2,7 @@
 
 use std::fmt::Write;
 
-use super::table::{Table, machine, phase, published, summary};
+use super::table::{escaped, machine, phase, published, summary};
 use crate::result::Results;
 
 /// Everything but pictures.
@@ -26,13 +26,11 @@ pub fn results_markdown(results: &Results) -> String {
     for section in &results.sections {
         let _ = writeln!(out, "\n## {}", escaped(&section.title));
         for label in section.labels() {
-            let _ = writeln!(out, "\n### {}\n", escaped(&label));
-            write_table(&mut out, &phase(section, &label));
+            let _ = write!(out, "\n### {}\n\n{}", escaped(&label), phase(section, &label).markdown());
         }
-        let beside = published(section);
-        if !beside.rows.is_empty() {
-            out.push_str("\n### Beside published figures\n\n");
-            write_table(&mut out, &beside);
+        let others = published(section);
+        if !others.rows.is_empty() {
+            let _ = write!(out, "\n### Published figures\n\n{}", others.markdown());
         }
         if !section.words.is_empty() {
             out.push('\n');
@@ -53,33 +51,4 @@ fn bullets(out: &mut String, texts: &[String]) {
     for text in texts {
         let _ = writeln!(out, "* {}", escaped(text));
     }
-}
-
-fn write_table(out: &mut String, table: &Table) {
-    let names: Vec<&str> = table.head.iter().map(|h| h.trim_start_matches('#')).collect();
-    let _ = writeln!(out, "| {} |", names.join(" | "));
-    let lines: Vec<&str> =
-        table.head.iter().map(|h| if h.starts_with('#') { "--:" } else { "---" }).collect();
-    let _ = writeln!(out, "|{}|", lines.join("|"));
-    for row in &table.rows {
-        let cells: Vec<String> = row.iter().map(|c| escaped(c)).collect();
-        let _ = writeln!(out, "| {} |", cells.join(" | "));
-    }
-}
-
-/// Signs that mean something in Markdown, so that they mean themselves.
-fn escaped(text: &str) -> String {
-    let mut out = String::with_capacity(text.len());
-    for c in text.chars() {
-        match c {
-            '|' | '*' | '_' | '\\' | '#' | '[' | ']' => {
-                out.push('\\');
-                out.push(c);
-            }
-            '<' => out.push_str("&lt;"),
-            '\n' | '\r' => out.push(' '),
-            c => out.push(c),
-        }
-    }
-    out
 }

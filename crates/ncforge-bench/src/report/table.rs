@@ -1,7 +1,9 @@
 //! Rows of results as tables, for pages of all kinds.
 
-use crate::report::{bytes, seconds};
-use crate::result::{Row, Section};
+use ncforge_ops::words::{bytes, seconds};
+
+use crate::result::{Measurement, Results, Row, Section};
+use crate::stats::{Summary, distinct, outliers};
 
 /// A table of texts.
 #[derive(Clone, Debug, Default)]
@@ -13,15 +15,73 @@ pub(crate) struct Table {
 }
 
 impl Table {
-    /// Without columns in which nothing stands.
-    fn of(head: &[&'static str], rows: &[Vec<String>]) -> Self {
+    /// Without the columns that are empty in every row.
+    pub(crate) fn of(head: &[&'static str], rows: &[Vec<String>]) -> Self {
         let used: Vec<usize> = (0..head.len()).filter(|&c| rows.iter().any(|r| !r[c].is_empty())).collect();
         Table {
             head: used.iter().map(|&c| head[c]).collect(),
             rows: rows.iter().map(|r| used.iter().map(|&c| r[c].clone()).collect()).collect(),
         }
     }
+
+    fn names(&self) -> Vec<String> {
+        self.head.iter().map(|h| h.trim_start_matches('#').to_owned()).collect()
+    }
+
+    /// For a terminal: columns of equal width, numbers to the right.
+    pub(crate) fn text(&self) -> String {
+        let rows: Vec<Vec<String>> = std::iter::once(self.names()).chain(self.rows.iter().cloned()).collect();
+        let width = |c: usize| rows.iter().map(|r| r[c].chars().count()).max().unwrap_or(0);
+        let widths: Vec<usize> = (0..self.head.len()).map(width).collect();
+        let mut out = String::new();
+        for row in &rows {
+            let mut line = String::new();
+            for ((cell, head), width) in row.iter().zip(&self.head).zip(&widths) {
+                let pad = " ".repeat(width - cell.chars().count());
+                line +=
+                    &if head.starts_with('#') { format!("{pad}{cell}  ") } else { format!("{cell}{pad}  ") };
+            }
+            out = out + line.trim_end() + "\n";
+        }
+        out
+    }
+
+    /// As Markdown.
+    pub(crate) fn markdown(&self) -> String {
+        let row = |cells: &[String]| format!("| {} |\n", cells.join(" | "));
+        let lines: Vec<&str> =
+            self.head.iter().map(|h| if h.starts_with('#') { "--:" } else { "---" }).collect();
+        let mut out = format!("{}|{}|\n", row(&self.names()), lines.join("|"));
+        for cells in &self.rows {
+            out += &row(&cells.iter().map(|c| escaped(c)).collect::<Vec<_>>());
+        }
+        out
+    }
 }
+
+/// Signs that mean something in Markdown, so that they mean themselves.
+pub(crate) fn escaped(text: &str) -> String {
+    let mut out = String::with_capacity(text.len());
+    for c in text.chars() {
+        match c {
+            '|' | '*' | '_' | '\\' | '#' | '[' | ']' => out.extend(['\\', c]),
+            '<' => out.push_str("&lt;"),
+            '\n' | '\r' => out.push(' '),
+            c => out.push(c),
+        }
+    }
+    out
+}
+
+/// Facts of rows that have a column of their own in tables, and the columns' names.
+const FACTS: [(&str, &str); 6] = [
+    ("times_cat", "#× cat"),
+    ("smaller", "#times smaller"),
+    ("of_classic", "#× classic"),
+    ("penalty", "#penalty (%)"),
+    ("predicted_s", "#predicted (s)"),
+    ("ratio", "#ratio"),
+];
 
 /// The rows of one phase.
 pub(crate) fn phase(section: &Section, label: &str) -> Table {
@@ -32,60 +92,67 @@ pub(crate) fn phase(section: &Section, label: &str) -> Table {
         "#min … max",
         "#n",
         "#rate",
+        "#with open+close",
         "#until on disk",
         "#of raw",
         "#stored",
-        "#ratio",
-        "cache",
-        "values",
-        "remarks",
+        "#stored rate",
+        "#cpu",
+        "#memory",
     ];
-    let rows: Vec<Vec<String>> =
-        section.rows.iter().filter(|r| r.label() == label).filter_map(cells).collect();
-    Table::of(&HEAD, &rows)
+    let head: Vec<&str> =
+        HEAD.into_iter().chain(FACTS.map(|f| f.1)).chain(["cache", "remarks", "values"]).collect();
+    let rows: Vec<Vec<String>> = section.labelled(label).into_iter().filter_map(cells).collect();
+    Table::of(&head, &rows)
 }
 
 fn cells(row: &Row) -> Option<Vec<String>> {
     let s = row.summary()?;
-    let synced: Option<Vec<f64>> = row
-        .counted()
-        .iter()
-        .map(|m| Some(m.open.unwrap_or(0.0) + m.seconds + m.close.unwrap_or(0.0) + m.sync?))
-        .collect();
-    let synced = synced.and_then(|all| crate::stats::Summary::of(&all)).map(|s| s.median);
+    let counted = row.counted();
+    // The median of what all repetitions have.
+    let median = |of: &dyn Fn(&Measurement) -> Option<f64>| {
+        let all: Option<Vec<f64>> = counted.iter().map(|m| of(m)).collect();
+        all.and_then(|all| Summary::of(&all)).map(|s| s.median)
+    };
+    let text = |value: Option<f64>, shown: &dyn Fn(f64) -> String| value.map_or_else(String::new, shown);
+    let rate = |bytes: f64| format!("{}/s", bytes_of(bytes));
+    let opened = |m: &Measurement| m.open.map(|_| m.total());
     let disturbed = row.measurements.iter().filter(|m| m.disturbed).count();
-    let mut remarks = Vec::new();
-    if let Some(penalty) = row.facts.get("penalty") {
-        remarks.push(format!("penalty {penalty} %"));
-    }
-    if row.is_whole() {
-        remarks.push("with open and close".to_owned());
-    }
-    if disturbed > 0 {
-        remarks.push(format!("{disturbed} of {} disturbed", row.measurements.len()));
-    }
-    let far = crate::stats::outliers(&row.seconds()).len();
-    if far > 0 {
-        remarks.push(format!("{far} far out"));
-    }
-    Some(vec![
+    let far = outliers(&row.seconds()).len();
+    let remarks = [
+        row.is_whole().then(|| "with open and close".to_owned()),
+        (disturbed > 0).then(|| format!("{disturbed} of {} disturbed", row.measurements.len())),
+        (far > 0).then(|| format!("{far} far out")),
+    ];
+    let values = row.bytes as f64;
+    let stored = row.facts.contains_key("ratio").then_some(row.stored).flatten().map(|n| n as f64);
+    let mut cells = vec![
         row.case.clone(),
         seconds(s.median),
         row.interval().map_or_else(String::new, |(a, b)| format!("{} … {}", seconds(a), seconds(b))),
         if s.repetitions > 1 { format!("{} … {}", seconds(s.min), seconds(s.max)) } else { String::new() },
         s.repetitions.to_string(),
-        row.rate().map_or_else(String::new, |r| format!("{}/s", bytes(r as u64))),
-        synced.map_or_else(String::new, seconds),
-        row.of_ceiling.map_or_else(String::new, |s| format!("{:.0} %", s * 100.0)),
+        text(row.rate(), &rate),
+        text(median(&opened).filter(|_| row.bytes > 0), &|s| rate(values / s.max(1e-12))),
+        text(median(&|m| Some(m.total() + m.sync?)), &seconds),
+        text(row.of_ceiling, &|s| format!("{:.0} %", s * 100.0)),
         row.stored.map_or_else(String::new, bytes),
-        row.facts.get("ratio").cloned().unwrap_or_default(),
-        row.cache().map_or_else(String::new, |c| c.text()),
-        row.right().map_or_else(String::new, |r| if r { "right" } else { "WRONG" }.to_owned()),
-        remarks.join(", "),
-    ])
+        text(stored.zip(median(&opened)).map(|(n, s)| n / s.max(1e-12)), &rate),
+        text(median(&|m| m.cpu), &seconds),
+        text(counted.iter().filter_map(|m| m.memory).max().map(|n| n as f64), &bytes_of),
+    ];
+    cells.extend(FACTS.map(|(name, _)| row.facts.get(name).cloned().unwrap_or_default()));
+    cells.push(row.cache().map_or_else(String::new, |c| c.text()));
+    cells.push(remarks.into_iter().flatten().collect::<Vec<_>>().join(", "));
+    cells.push(row.right().map_or("", |right| if right { "right" } else { "WRONG" }).to_owned());
+    Some(cells)
 }
 
-/// Rows beside what somebody else has published.
+fn bytes_of(number: f64) -> String {
+    bytes(number as u64)
+}
+
+/// Rows with the figures that others have published.
 pub(crate) fn published(section: &Section) -> Table {
     const HEAD: [&str; 6] = ["case", "phase", "published by", "#theirs", "#ours", "#times better"];
     let number = |v: f64, unit: &str| match unit.split_once(' ') {
@@ -121,43 +188,29 @@ fn rounded(v: f64) -> String {
 }
 
 /// When something was measured, where that is known.
-pub(crate) fn measured(results: &crate::result::Results) -> String {
+pub(crate) fn measured(results: &Results) -> String {
     if results.time == 0 { String::new() } else { ncforge_ops::words::iso_date(results.time) }
 }
 
 /// The machine, as pairs of a name and what is known.
-pub(crate) fn machine(results: &crate::result::Results) -> Vec<(&'static str, String)> {
+pub(crate) fn machine(results: &Results) -> Vec<(&'static str, String)> {
     let e = &results.environment;
     let known = |v: &Option<String>| v.clone().unwrap_or_default();
-    let cpu = e.cpu.as_deref().unwrap_or("unknown");
-    let mut card = vec![
-        ("measured", measured(results)),
-        ("host", known(&e.host)),
-        ("system", format!("{} {}", e.system, known(&e.kernel)).trim().to_owned()),
-        ("processor", if e.cpus == 0 { String::new() } else { format!("{} × {cpu}", e.cpus) }),
-        ("memory", e.memory.map_or_else(String::new, bytes)),
-        ("virtualisation", known(&e.virtualisation)),
-        ("frequency governor", known(&e.governor)),
-        ("load before", e.load.map_or_else(String::new, |l| format!("{l:.2}"))),
-        ("ncforge", format!("{}{}", e.ncforge, if e.optimised { "" } else { " (NOT OPTIMISED)" })),
-    ];
+    let mut card = vec![("measured", measured(results)), ("host", known(&e.host))];
+    card.extend(e.facts());
+    card.push(("load before", e.load.map_or_else(String::new, |l| format!("{l:.2}"))));
     if let Some(f) = &e.filesystem {
         let device = f.device.as_ref().map_or_else(String::new, |d| format!(" on {d}"));
         card.push(("file system", format!("{}{device} ({})", f.kind, f.options)));
         card.push(("device", known(&f.hardware)));
     }
-    card.push(("MPI-IO", known(&e.mpi_io)));
     let hints: Vec<String> = e.hints.iter().map(|(n, v)| format!("{n}={v}")).collect();
     card.push(("hints", hints.join(", ")));
     let variables: Vec<String> = e.variables.iter().map(|(n, v)| format!("{n}={v}")).collect();
     card.push(("variables", variables.join(", ")));
-    let mut engines: Vec<String> = Vec::new();
-    for row in results.sections.iter().flat_map(|s| &s.rows) {
-        let text = format!("{} {}", row.engine, row.version).trim().to_owned();
-        if !text.is_empty() && !engines.contains(&text) {
-            engines.push(text);
-        }
-    }
+    let rows = results.sections.iter().flat_map(|s| &s.rows);
+    let mut engines = distinct(rows.map(|r| format!("{} {}", r.engine, r.version).trim().to_owned()));
+    engines.retain(|text| !text.is_empty());
     engines.extend(e.libraries.iter().cloned());
     card.push(("libraries", engines.join("; ")));
     card.push(("revision of the folder", known(&e.revision)));
@@ -175,7 +228,7 @@ const FROM_EACH: usize = 3;
 pub(crate) const ONLY: usize = 8;
 
 /// What stands above everything: whether values were wrong, numbers are to be doubted, and what each section found first.
-pub(crate) fn summary(results: &crate::result::Results) -> Vec<String> {
+pub(crate) fn summary(results: &Results) -> Vec<String> {
     let mut out = results.doubts();
     let several = results.sections.len() > 1;
     for section in &results.sections {

@@ -2,9 +2,8 @@
 
 use std::fmt::Write;
 
-use super::aligned;
-use super::table::{Table, phase, published};
-use crate::result::Results;
+use super::table::{machine, phase, published};
+use crate::result::{Results, Section};
 
 /// Tables, what was found, notes, the machine.
 ///
@@ -18,34 +17,45 @@ use crate::result::Results;
 /// assert!(results_table(&results).contains("An example"));
 /// ```
 pub fn results_table(results: &Results) -> String {
+    text(results, true)
+}
+
+/// The same without the tables of single rows.
+pub fn results_words(results: &Results) -> String {
+    text(results, false)
+}
+
+fn text(results: &Results, with_rows: bool) -> String {
     let mut out = String::new();
     for section in &results.sections {
         let _ = writeln!(out, "{}", section.title);
-        for label in section.labels() {
-            let _ = writeln!(out, "\n{label}:");
-            write_table(&mut out, &phase(section, &label));
-        }
-        let beside = published(section);
-        if !beside.rows.is_empty() {
-            out.push_str("\nbeside published figures:\n");
-            write_table(&mut out, &beside);
+        if with_rows {
+            tables(section, &mut out);
         }
         out.push('\n');
-        for text in &section.words {
+        for text in section.words.iter().chain(&section.notes) {
             let _ = writeln!(out, "{text}");
-        }
-        for note in &section.notes {
-            let _ = writeln!(out, "note: {note}");
         }
         out.push('\n');
     }
-    let _ = writeln!(out, "{}", super::machine(&results.environment));
+    for doubt in results.doubts() {
+        let _ = writeln!(out, "{doubt}");
+    }
+    for (name, value) in machine(results) {
+        let _ = writeln!(out, "{name}: {value}");
+    }
     out
 }
 
-fn write_table(out: &mut String, table: &Table) {
-    let left = table.head.iter().take_while(|h| !h.starts_with('#')).count();
-    let head = table.head.iter().map(|h| h.trim_start_matches('#').to_owned()).collect();
-    let rows: Vec<Vec<String>> = std::iter::once(head).chain(table.rows.iter().cloned()).collect();
-    out.push_str(&aligned(&rows, left));
+fn tables(section: &Section, out: &mut String) {
+    for label in section.labels() {
+        let _ = write!(out, "\n{label}:\n{}", phase(section, &label).text());
+        for text in section.labelled(&label).iter().flat_map(|r| &r.words) {
+            let _ = writeln!(out, "{text}");
+        }
+    }
+    let others = published(section);
+    if !others.rows.is_empty() {
+        let _ = write!(out, "\npublished figures:\n{}", others.text());
+    }
 }

@@ -1,7 +1,8 @@
 //! One row for each repetition and phase, with every circumstance: for programs.
 
+use std::collections::BTreeSet;
+
 use super::{Measurement, Results, Row, SCHEMA};
-use crate::report::finished;
 
 /// The names of the columns, with units.
 pub const CSV_HEAD: &str = "schema,run_id,case,rep,phase,engine,format,access,ranks,nodes,ppn,dims,data_shape,block_shape,\
@@ -13,21 +14,22 @@ calls_read,bytes_read,calls_written,bytes_written,bytes_to_storage";
 
 const MIB: f64 = 1_048_576.0;
 
-/// Everything as CSV. Defining is part of opening, and `t_define_s` of `t_open_s`; what is not known, or means nothing for a workload, is empty too. New columns come behind the old ones.
+/// Everything as CSV. Defining is part of opening, and `t_define_s` of `t_open_s`; what is not known, or means nothing for a workload, is empty.
+/// Facts of rows that have no column in [`CSV_HEAD`] have columns behind it, in the order of their names.
 pub fn results_csv(results: &Results) -> String {
+    let head: Vec<&str> = CSV_HEAD.split(',').collect();
+    let rows = || results.sections.iter().flat_map(|s| s.rows.iter().map(move |r| (s, r)));
+    let facts: BTreeSet<&str> = rows().flat_map(|(_, r)| r.facts.keys()).map(String::as_str).collect();
+    let columns = || head.iter().copied().chain(facts.iter().copied().filter(|f| !head.contains(f)));
     let mut w = csv::Writer::from_writer(Vec::new());
-    // Writing to memory cannot fail.
-    let _ = w.write_record(CSV_HEAD.split(','));
-    for section in &results.sections {
-        for row in &section.rows {
-            for m in &row.measurements {
-                let cells: Vec<String> =
-                    CSV_HEAD.split(',').map(|name| cell(name, results, &section.workload, row, m)).collect();
-                let _ = w.write_record(&cells);
-            }
+    // Writing to memory cannot fail, and only text goes in.
+    let _ = w.write_record(columns());
+    for (section, row) in rows() {
+        for m in &row.measurements {
+            let _ = w.write_record(columns().map(|name| cell(name, results, &section.workload, row, m)));
         }
     }
-    finished(w)
+    w.into_inner().map(|b| String::from_utf8_lossy(&b).into_owned()).unwrap_or_default()
 }
 
 fn cell(name: &str, results: &Results, workload: &str, row: &Row, m: &Measurement) -> String {
@@ -37,7 +39,7 @@ fn cell(name: &str, results: &Results, workload: &str, row: &Row, m: &Measuremen
     let split = |names: &[&str]| {
         m.split.iter().filter(|s| names.contains(&s.0.as_str())).map(|s| s.1).reduce(|a, b| a + b)
     };
-    let total = m.open.unwrap_or(0.0) + m.seconds + m.close.unwrap_or(0.0);
+    let total = m.total();
     let bytes = row.bytes;
     let rate = |s: f64| {
         if bytes > 0 { format!("{:.3}", bytes as f64 / s.max(1e-12) / MIB) } else { String::new() }
@@ -107,27 +109,4 @@ fn flags(row: &Row, m: &Measurement) -> Vec<&'static str> {
     let unproven = row.phase == "read" && m.cache.as_ref().is_some_and(|c| c.label.ends_with("unverified"));
     flags.extend(unproven.then_some("cache-unproven"));
     flags
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-    use crate::result::Section;
-
-    #[test]
-    fn a_row_for_every_repetition_under_the_agreed_head() {
-        let mut row = Row::new("x, y", "write", 1 << 20).with("ranks", 4).with("chunk_shape", "1:2");
-        row.measurements = vec![Measurement::of(0.5), Measurement { rep: 1, ..Measurement::of(1.0) }];
-        let results = Results::of(vec![Section { rows: vec![row], ..Section::new("io", "t") }]);
-        let text = results_csv(&results);
-        let mut read = csv::Reader::from_reader(text.as_bytes());
-        let head = read.headers().unwrap().clone();
-        assert_eq!(head.iter().collect::<Vec<_>>().join(","), CSV_HEAD);
-        let rows: Vec<_> = read.records().map(Result::unwrap).collect();
-        let at = |name: &str| head.iter().position(|h| h == name).unwrap();
-        assert_eq!(rows.len(), 2);
-        assert_eq!(&rows[0][at("rate_io_MiBps")], "2.000");
-        assert_eq!((&rows[1][at("rep")], &rows[1][at("case")]), ("1", "x, y"));
-        assert_eq!((&rows[1][at("ranks")], &rows[1][at("verify")]), ("4", ""));
-    }
 }

@@ -90,9 +90,9 @@ impl Results {
             if all.environment.differences(&more.environment).is_empty() {
                 all.sections.extend(more.sections);
             } else {
-                let told = "measured on another machine, or with other versions, than the first section";
+                let note = "measured on another machine, or with other versions, than the first section";
                 all.sections.extend(more.sections.into_iter().map(|mut s| {
-                    s.notes.push(told.to_owned());
+                    s.notes.push(note.to_owned());
                     s
                 }));
             }
@@ -100,7 +100,7 @@ impl Results {
         })
     }
 
-    /// Without what tells whose machine it is.
+    /// Without what shows whose machine it is.
     #[must_use]
     pub fn redacted(mut self) -> Self {
         self.environment = self.environment.redacted();

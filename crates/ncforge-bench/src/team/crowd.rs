@@ -22,28 +22,12 @@ pub struct Crowd {
 
 /// What a rank says of itself.
 #[derive(Clone, Debug, Serialize, Deserialize)]
-struct Told {
+struct Own {
     node: String,
-    /// Numbers of processors that it may use; none where the system does not tell.
+    /// Numbers of processors that it may use; none where the system does not say.
     allowed: BTreeSet<usize>,
     /// How many it may use at a time, less where a cgroup has a quota.
     at_a_time: usize,
-}
-
-impl Told {
-    fn now() -> Told {
-        let read = |path: &str| std::fs::read_to_string(path).unwrap_or_default();
-        Told {
-            // The same for all containers of a machine, which count its processors alike.
-            node: read("/proc/sys/kernel/random/boot_id"),
-            allowed: allowed_processors().into_iter().collect(),
-            at_a_time: processors(),
-        }
-    }
-
-    fn has_quota(&self) -> bool {
-        self.at_a_time < self.allowed.len()
-    }
 }
 
 impl Crowd {
@@ -52,7 +36,13 @@ impl Crowd {
     /// # Errors
     /// As for [`Team::barrier`].
     pub fn of(team: &dyn Team) -> Result<Crowd> {
-        Ok(Crowd::among(&exchange(team, &Told::now())?))
+        let own = Own {
+            // The same for all containers of a machine, which count its processors alike.
+            node: std::fs::read_to_string("/proc/sys/kernel/random/boot_id").unwrap_or_default(),
+            allowed: allowed_processors().into_iter().collect(),
+            at_a_time: processors(),
+        };
+        Ok(Crowd::among(&exchange(team, &own)?))
     }
 
     /// Whether ranks must wait for one another.
@@ -60,18 +50,16 @@ impl Crowd {
         self.ranks > self.processors
     }
 
-    fn among(told: &[Told]) -> Crowd {
-        let mut nodes: BTreeMap<&str, Vec<&Told>> = BTreeMap::new();
-        for one in told {
+    fn among(all: &[Own]) -> Crowd {
+        let mut nodes: BTreeMap<&str, Vec<&Own>> = BTreeMap::new();
+        for one in all {
             nodes.entry(&one.node).or_default().push(one);
         }
         let fullest = nodes.values().map(|ranks| {
             let together: BTreeSet<usize> = ranks.iter().flat_map(|r| r.allowed.iter().copied()).collect();
             let most = ranks.iter().map(|r| r.at_a_time).max().unwrap_or(1);
-            let processors = match ranks.iter().any(|r| r.has_quota()) {
-                true => most.min(together.len()),
-                false => together.len().max(most),
-            };
+            let has_quota = ranks.iter().any(|r| r.at_a_time < r.allowed.len());
+            let processors = if has_quota { most.min(together.len()) } else { together.len().max(most) };
             Crowd { ranks: ranks.len(), processors: processors.max(1) }
         });
         // The most ranks for each processor.
@@ -84,8 +72,8 @@ impl Crowd {
 mod tests {
     use super::*;
 
-    fn rank(node: &str, allowed: &[usize], at_a_time: usize) -> Told {
-        Told { node: node.into(), allowed: allowed.iter().copied().collect(), at_a_time }
+    fn rank(node: &str, allowed: &[usize], at_a_time: usize) -> Own {
+        Own { node: node.into(), allowed: allowed.iter().copied().collect(), at_a_time }
     }
 
     #[test]
@@ -100,13 +88,13 @@ mod tests {
 
     #[test]
     fn the_fullest_node_counts() {
-        let told =
+        let all =
             [rank("a", &[0, 1], 2), rank("b", &[0, 1], 2), rank("b", &[0, 1], 2), rank("b", &[0, 1], 2)];
-        assert_eq!(Crowd::among(&told), Crowd { ranks: 3, processors: 2 });
+        assert_eq!(Crowd::among(&all), Crowd { ranks: 3, processors: 2 });
     }
 
     #[test]
-    fn quotas_and_systems_that_do_not_tell() {
+    fn quotas_and_unknown_processors() {
         let quota = [rank("a", &[0, 1, 2, 3], 2), rank("a", &[0, 1, 2, 3], 2), rank("a", &[0, 1, 2, 3], 2)];
         assert_eq!(Crowd::among(&quota), Crowd { ranks: 3, processors: 2 });
         assert_eq!(Crowd::among(&[rank("", &[], 8), rank("", &[], 8)]), Crowd { ranks: 2, processors: 8 });

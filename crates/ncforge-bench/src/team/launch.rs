@@ -17,7 +17,7 @@ const GRACE: Duration = Duration::from_secs(10);
 pub struct Launched {
     /// The exit code: 0 when all ranks gave 0, else that of the first one that failed.
     pub code: u8,
-    /// What nobody else tells: a rank that was killed.
+    /// What no rank reports: a rank that was killed.
     pub message: Option<String>,
 }
 

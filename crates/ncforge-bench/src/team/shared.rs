@@ -1,7 +1,7 @@
 //! Processes of one machine that meet in a mapped file: barriers, exchange, and word of a failure.
 //!
 //! The file holds a few atomic numbers (arrivals and generation of the barrier, the rank that failed), the message of
-//! a failure, and a slot for each rank. A rank that waits looks a few microseconds for the others, then sleeps in the
+//! a failure, and a slot for each rank. A rank that waits checks for the others for a few microseconds, then sleeps in the
 //! kernel (`futex`), so that more ranks than processors do not starve one another.
 
 use std::fs::OpenOptions;
@@ -14,7 +14,7 @@ use memmap2::MmapMut;
 use super::Team;
 use crate::error::{Error, Result};
 
-/// The environment variable that tells a process its place: `RANK/SIZE/PATH`.
+/// The environment variable with the place of a process: `RANK/SIZE/PATH`.
 pub(super) const VARIABLE: &str = "NCFORGE_BENCH_TEAM";
 
 // Places of the numbers and texts in the file.
@@ -23,7 +23,7 @@ const GENERATION: usize = 64;
 /// The rank that failed, plus one; 0 while all is well.
 const FAILED: usize = 128;
 /// Raised once the failure's message is complete.
-const TOLD: usize = 132;
+const COMPLETE: usize = 132;
 const CODE: usize = 136;
 const MESSAGE_LEN: usize = 140;
 const MESSAGE: usize = 192;
@@ -33,9 +33,9 @@ const SLOTS: usize = 4096;
 const SLOT: usize = 128 << 10;
 /// The head of a slot: the length of the whole message.
 const HEAD: usize = 8;
-/// Looks at the generation before sleeping.
+/// Checks of the generation before sleeping.
 const SPINS: u32 = 400;
-/// How long a sleeper sleeps before it looks whether somebody failed.
+/// How long a sleeper sleeps before it checks whether somebody failed.
 const NAP: Duration = Duration::from_millis(50);
 
 /// A rank of a team of processes on one machine.
@@ -55,7 +55,7 @@ impl SharedTeam {
     /// The team that the process was started in by [`super::launch`]; `None` when it was not.
     ///
     /// # Errors
-    /// When the variable that tells it is damaged.
+    /// When the variable is damaged.
     pub fn from_environment() -> Result<Option<Self>> {
         let Ok(text) = std::env::var(VARIABLE) else { return Ok(None) };
         let bad =
@@ -90,7 +90,7 @@ impl SharedTeam {
     /// Bytes of the map at a place, copied.
     fn copy_out(&self, at: usize, out: &mut [u8]) {
         assert!(at + out.len() <= self.map.len());
-        // SAFETY: inside the map; a barrier (or TOLD) lies between who writes here and who reads.
+        // SAFETY: inside the map; a barrier (or COMPLETE) lies between who writes here and who reads.
         unsafe { std::ptr::copy_nonoverlapping(self.map.as_ptr().add(at), out.as_mut_ptr(), out.len()) };
     }
 
@@ -110,7 +110,7 @@ impl SharedTeam {
         }
         // The message follows within microseconds.
         for _ in 0..1000 {
-            if self.number(TOLD).load(Ordering::Acquire) != 0 {
+            if self.number(COMPLETE).load(Ordering::Acquire) != 0 {
                 break;
             }
             std::thread::sleep(Duration::from_micros(100));
@@ -123,7 +123,7 @@ impl SharedTeam {
             rank,
             message: String::from_utf8_lossy(&text).into_owned(),
             code: self.number(CODE).load(Ordering::Acquire) as u8,
-            told: rank == self.rank,
+            reported_here: rank == self.rank,
         })
     }
 
@@ -137,7 +137,7 @@ impl SharedTeam {
         self.copy_in(MESSAGE, bytes);
         self.number(MESSAGE_LEN).store(bytes.len() as u32, Ordering::Release);
         self.number(CODE).store(u32::from(code), Ordering::Release);
-        self.number(TOLD).store(1, Ordering::Release);
+        self.number(COMPLETE).store(1, Ordering::Release);
         wake(self.number(GENERATION));
     }
 }
@@ -165,17 +165,17 @@ impl Team for SharedTeam {
             wake(generation);
             return Ok(());
         }
-        let mut looks = 0;
+        let mut checks = 0;
         while generation.load(Ordering::Acquire) == before {
             let failure = self.failure();
-            // All have come after all: what happened since is for the next barrier. A rank that was told of a failure here
-            // may have left already, and its leaving must not hide from the others who has to tell the user.
+            // All have come after all: what happened since is for the next barrier. A rank that learned of a failure here
+            // may have left already, and its leaving must not hide from the others who reports it to the user.
             if generation.load(Ordering::Acquire) != before {
                 break;
             }
             failure?;
-            looks += 1;
-            if looks < SPINS { std::hint::spin_loop() } else { sleep_on(generation, before) }
+            checks += 1;
+            if checks < SPINS { std::hint::spin_loop() } else { sleep_on(generation, before) }
         }
         Ok(())
     }
@@ -183,11 +183,11 @@ impl Team for SharedTeam {
     fn all_gather(&self, mine: &[u8]) -> Result<Vec<Vec<u8>>> {
         let mut all: Vec<Vec<u8>> = vec![Vec::new(); self.size];
         let slot = |rank: usize| SLOTS + rank * SLOT;
-        let room = SLOT - HEAD;
+        let most = SLOT - HEAD;
         let mut round = 0;
         loop {
-            let part = mine.get(round * room..).unwrap_or_default();
-            let part = &part[..part.len().min(room)];
+            let part = mine.get(round * most..).unwrap_or_default();
+            let part = &part[..part.len().min(most)];
             self.copy_in(slot(self.rank), &(mine.len() as u64).to_ne_bytes());
             self.copy_in(slot(self.rank) + HEAD, part);
             self.barrier()?;
@@ -196,7 +196,7 @@ impl Team for SharedTeam {
                 let mut head = [0; HEAD];
                 self.copy_out(slot(rank), &mut head);
                 let len = u64::from_ne_bytes(head) as usize;
-                let mut part = vec![0; (len - bytes.len()).min(room)];
+                let mut part = vec![0; (len - bytes.len()).min(most)];
                 self.copy_out(slot(rank) + HEAD, &mut part);
                 bytes.extend_from_slice(&part);
                 more |= bytes.len() < len;
@@ -291,9 +291,9 @@ mod tests {
                 team.fail(&Error::Unreadable("no such luck".into()));
                 return None;
             }
-            team.barrier().err().map(|e| (e.to_string(), e.exit_code(), e.is_told_elsewhere()))
+            team.barrier().err().map(|e| (e.to_string(), e.exit_code(), e.is_reported_elsewhere()))
         });
-        let told = Some(("rank 1: no such luck".to_owned(), 4, true));
-        assert_eq!(got, [told.clone(), None, told]);
+        let failure = Some(("rank 1: no such luck".to_owned(), 4, true));
+        assert_eq!(got, [failure.clone(), None, failure]);
     }
 }

@@ -6,7 +6,8 @@
 //!
 //! let driver = NcforgeDriver::default();
 //! let report = run(&[&driver], &["sst.nc".into()], &AccessOptions::default())?;
-//! print!("{}", ncforge_bench::report::access::access_table(&report));
+//! let section = ncforge_bench::report::access::access_section(&report);
+//! assert_eq!(section.workload, "access");
 //! # Ok::<(), ncforge_bench::Error>(())
 //! ```
 
@@ -96,7 +97,7 @@ pub struct AccessRow {
     /// Bytes of values read.
     pub bytes: u64,
     /// The largest share of the file that was in the page cache before a repetition; `None` where the system
-    /// cannot tell.
+    /// does not say.
     pub resident_before: Option<f64>,
     /// Every repetition, in seconds, in the order in which they ran. Opening the file is not part of them.
     pub seconds: Vec<f64>,

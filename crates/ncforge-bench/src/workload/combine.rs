@@ -16,157 +16,37 @@
 //! ```
 
 mod field;
+mod options;
 mod outputs;
+mod phase;
+mod programs;
 mod tiles;
 mod tool;
 
-use std::path::{Path, PathBuf};
+use std::path::Path;
 
 use ncforge::engine::{Engine, EngineOptions};
 
 use crate::clock::{forget_peak, now, peak, usage};
 use crate::driver::Driver;
 use crate::error::{Error, Result};
-use crate::noise::Look;
+use crate::noise::Snapshot;
 use crate::result::{Measurement, PublishedFigure, Row, Section};
 
-use super::io::free_space;
-
 use self::field::Field;
+pub use self::options::Options;
+use self::options::{USUAL, check};
 use self::outputs::Job;
+pub use self::phase::Phase;
+use self::phase::Used;
 use self::tiles::TileSet;
 pub use self::tool::Tool;
 
-/// Seconds that rebuild_nemo and mppnccombine took to re-encode the default set, beside a `cat` of 0.11 s.
+/// Seconds that rebuild_nemo and mppnccombine took to re-encode the default set, where `cat` takes 0.11 s.
 const PUBLISHED: [(&str, f64); 2] =
     [("rebuild_nemo, 2 processors", 17.3), ("mppnccombine, 2 processors", 15.4)];
-/// The set of those figures.
-const USUAL: [u64; 4] = [4, 32, 1440, 1440];
-/// A global ocean at a quarter of a degree: 730 MB, as the case of NOCSCOMBINE's table (731 MB, deflated 221 MB).
-const ORCA025: [u64; 4] = [2, 62, 1021, 1442];
 
-/// What is measured.
-#[derive(Clone, Debug)]
-pub struct Options {
-    /// Lengths of time, depth, y and x.
-    pub shape: [u64; 4],
-    /// Columns and rows of tiles.
-    pub tiles: (u64, u64),
-    /// Part of the points that is land at the surface, …
-    pub land: f64,
-    /// … and at the deepest level; between them it grows with the square of the depth.
-    pub floor: f64,
-    /// Values are multiples of this; `None`: all bits of a float count, as in what models write.
-    pub step: Option<f64>,
-    /// Values at the surface differ by about this from a smooth field, …
-    pub noise: f64,
-    /// … and by half of it so many levels below; `None`: by as much everywhere.
-    pub calm: Option<f64>,
-    /// Chunk lengths along y and x of re-encoded output.
-    pub chunks: (u64, u64),
-    /// How often each is done.
-    pub repetitions: usize,
-    /// Other programs.
-    pub tools: Vec<Tool>,
-    /// Threads of ncforge; `None`: as it takes them.
-    pub threads: Option<usize>,
-    /// Bytes of memory of ncforge.
-    pub memory: Option<u64>,
-    /// Folder for the files; `None`: where temporary files are.
-    pub folder: Option<PathBuf>,
-}
-
-impl Default for Options {
-    /// 1.06 GB in 4 x 4 tiles.
-    fn default() -> Self {
-        Options {
-            shape: USUAL,
-            tiles: (4, 4),
-            land: 0.25,
-            floor: 0.25,
-            // Deflate at level 1 with shuffle leaves three tenths then.
-            step: Some(1.0 / 4096.0),
-            noise: 0.05,
-            calm: None,
-            chunks: (480, 480),
-            repetitions: 3,
-            tools: Vec::new(),
-            threads: None,
-            memory: None,
-            folder: None,
-        }
-    }
-}
-
-impl Options {
-    /// One variable of the ORCA025 grid in 16 x 14 tiles, at full precision, over a sea floor: half of all points are land.
-    pub fn orca025() -> Self {
-        Options {
-            shape: ORCA025,
-            tiles: (16, 14),
-            land: 0.34,
-            floor: 0.85,
-            step: None,
-            // zlib leaves of it what it left of the published case's values.
-            noise: 0.01,
-            calm: Some(8.0),
-            chunks: (341, 361),
-            ..Options::default()
-        }
-    }
-}
-
-/// What is done with tiles.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Phase {
-    /// Classic tiles to one classic file.
-    Plain,
-    /// Classic tiles to a deflated netCDF-4 file.
-    Deflate,
-    /// Deflated tiles to a classic file.
-    Inflate,
-    /// Deflated tiles to a deflated file, chunks moved as they are.
-    Move,
-    /// Deflated tiles to a deflated file with other chunks.
-    Recode,
-}
-
-impl Phase {
-    /// All, in the order in which they are done.
-    pub const ALL: [Phase; 5] = [Phase::Plain, Phase::Deflate, Phase::Inflate, Phase::Move, Phase::Recode];
-
-    /// Its name in results and for tools.
-    pub fn name(self) -> &'static str {
-        match self {
-            Phase::Plain => "plain",
-            Phase::Deflate => "deflate",
-            Phase::Inflate => "inflate",
-            Phase::Move => "move",
-            Phase::Recode => "recode",
-        }
-    }
-
-    /// What it is, in words.
-    pub fn words(self) -> &'static str {
-        match self {
-            Phase::Plain => "classic tiles to classic",
-            Phase::Deflate => "classic tiles to deflated netCDF-4",
-            Phase::Inflate => "deflated tiles to classic",
-            Phase::Move => "deflated tiles to deflated netCDF-4, chunks moved",
-            Phase::Recode => "deflated tiles to deflated netCDF-4, other chunks",
-        }
-    }
-
-    fn takes_classic(self) -> bool {
-        matches!(self, Phase::Plain | Phase::Deflate)
-    }
-
-    fn to_classic(self) -> bool {
-        matches!(self, Phase::Plain | Phase::Inflate)
-    }
-}
-
-/// Makes the tiles, and combines them by ncforge, by `libraries` and by the tools of the options. `progress` is told what
+/// Makes the tiles, and combines them by ncforge, by `libraries` and by the tools of the options. `progress` gets what
 /// is going on.
 ///
 /// # Errors
@@ -175,7 +55,7 @@ pub fn run(libraries: &[&dyn Driver], options: &Options, progress: &mut dyn FnMu
     check(options)?;
     let folder = super::folder(options.folder.as_deref())?;
     let field = Field::new(options);
-    // An engine for every piece of work, so that none finds, or is charged with, what an earlier one keeps in memory.
+    // An engine for every piece of work, so that none finds, or is charged with, what an earlier one has in memory.
     let engine = || Engine::new(EngineOptions { threads: options.threads, memory: options.memory });
     progress("making the tiles");
     let make = |name: &str, deflated| {
@@ -207,11 +87,11 @@ pub fn run(libraries: &[&dyn Driver], options: &Options, progress: &mut dyn FnMu
             for (i, row) in rows.iter_mut().enumerate() {
                 progress(&format!("{}: {}", phase.words(), row.case));
                 let measured = match i {
-                    0 => measure(&output, rep, || tool::cat(set, &output)),
+                    0 => measure(&output, rep, || programs::cat(set, &output)),
                     1 => measure(&output, rep, || job.by_ncforge()),
                     i if i < 2 + others.len() => measure(&output, rep, || job.by_library(others[i - 2])),
                     i => measure(&output, rep, || {
-                        tools[i - 2 - others.len()].run(set, options.chunks, &output)
+                        programs::run(tools[i - 2 - others.len()], set, options.chunks, &output)
                     }),
                 };
                 match measured {
@@ -221,7 +101,7 @@ pub fn run(libraries: &[&dyn Driver], options: &Options, progress: &mut dyn FnMu
                             if i > 0 && rep == 0 { Some(field.is_in(&output, &engine()?)?) } else { None };
                         row.measurements.push(m);
                     }
-                    // A library or a tool that cannot do it is told, and left out.
+                    // A library or a tool that cannot do it is noted, and left out.
                     Err(e) if i > 1 => {
                         let note = format!("{} cannot do `{}`: {e}", row.case, phase.name());
                         if !section.notes.contains(&note) {
@@ -239,38 +119,6 @@ pub fn run(libraries: &[&dyn Driver], options: &Options, progress: &mut dyn FnMu
     sizes(&mut section);
     against_classic(&mut section);
     Ok(section)
-}
-
-fn check(options: &Options) -> Result<()> {
-    let [t, z, y, x] = options.shape;
-    let (nx, ny) = options.tiles;
-    if t == 0 || z == 0 || nx == 0 || ny == 0 || nx > x || ny > y {
-        return Err(Error::Invalid(format!("{nx} x {ny} tiles of {:?} points make no sense", options.shape)));
-    }
-    let part = |land: f64| (0.0..1.0).contains(&land);
-    if options.repetitions == 0 || !part(options.land) || !part(options.floor) {
-        return Err(Error::Invalid("at least one repetition, and a part of land from 0 to below 1".into()));
-    }
-    if !(0.0..1e3).contains(&options.noise) || options.calm.is_some_and(|c| !c.is_finite() || c <= 0.0) {
-        return Err(Error::Invalid("noise is at least 0, and becomes half of it some levels below".into()));
-    }
-    if options.step.is_some_and(|s| !s.is_finite() || s <= 0.0) {
-        return Err(Error::Invalid("values are multiples of a step above 0".into()));
-    }
-    if options.chunks.0 == 0 || options.chunks.1 == 0 {
-        return Err(Error::Invalid("chunks have at least one point".into()));
-    }
-    let bytes = options.shape.iter().fold(4u64, |b, &n| b.saturating_mul(n));
-    let folder = options.folder.clone().unwrap_or_else(std::env::temp_dir);
-    match free_space(&folder.join("tiles")) {
-        Some(free) if bytes > free => Err(Error::Invalid(format!(
-            "tiles of {} are written, and {} are free in `{}`; name another folder, or a smaller shape",
-            crate::report::bytes(bytes),
-            crate::report::bytes(free),
-            folder.display()
-        ))),
-        _ => Ok(()),
-    }
 }
 
 fn title(options: &Options) -> String {
@@ -293,7 +141,7 @@ fn row(case: &str, engine: &str, version: &str, phase: Phase, bytes: u64) -> Row
 fn measure(output: &Path, rep: usize, work: impl FnOnce() -> Result<Option<Used>>) -> Result<Measurement> {
     let _ = std::fs::remove_file(output);
     reset_peak();
-    let (noise, (cpu, _), begin) = (Look::now(), usage(), now());
+    let (noise, (cpu, _), begin) = (Snapshot::now(), usage(), now());
     let used = work()?;
     let (seconds, (after, _)) = (now() - begin, usage());
     let own = after - cpu;
@@ -302,7 +150,7 @@ fn measure(output: &Path, rep: usize, work: impl FnOnce() -> Result<Option<Used>
         None => (own, peak()),
     };
     let noise = noise.since(cpu);
-    let meta = std::fs::metadata(output).map_err(|e| Error::io("look at", output, e))?;
+    let meta = std::fs::metadata(output).map_err(|e| Error::io("measure", output, e))?;
     Ok(Measurement {
         rep,
         disturbed: noise.is_disturbing(false),
@@ -314,18 +162,11 @@ fn measure(output: &Path, rep: usize, work: impl FnOnce() -> Result<Option<Used>
     })
 }
 
-/// What another process has used.
-#[derive(Clone, Copy, Debug)]
-struct Used {
-    cpu: f64,
-    memory: u64,
-}
-
 /// Gives back what nobody uses any more, and lets the system forget the most memory that this process had. (A program
 /// that is started begins with the memory of the one that starts it, and that would count as its own.)
 fn reset_peak() {
     #[cfg(all(target_os = "linux", target_env = "gnu"))]
-    // SAFETY: frees pages that the allocator keeps but nobody uses.
+    // SAFETY: frees pages that the allocator holds but nobody uses.
     unsafe {
         libc::malloc_trim(0);
     }
@@ -367,7 +208,7 @@ fn finish(rows: &mut [Row], phase: Phase, options: &Options, section: &mut Secti
     section.words.push(words);
 }
 
-/// Deflated output by ncforge beside classic output through each library: the first is smaller, and is it sooner there?
+/// Deflated output by ncforge against classic output through each library: the first is smaller, and is it sooner there?
 fn against_classic(section: &mut Section) {
     let median = |r: &Row| r.summary().map(|s| s.median);
     let mut words = Vec::new();

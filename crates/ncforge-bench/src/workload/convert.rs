@@ -18,8 +18,8 @@
 //!
 //! let rounds = Rounds { repetitions: 1, warmup: 0, guard: false, seed: 1 };
 //! let options = ConvertOptions { floats: vec![10_000], rounds, ..ConvertOptions::default() };
-//! let report = run(&[], &options, &mut |_| Ok(()))?;
-//! assert!(report.rows.iter().all(|r| r.right));
+//! let section = run(&[], &options, &mut |_| Ok(()))?;
+//! assert!(!section.rows.is_empty() && !section.is_wrong());
 //! # Ok::<(), ncforge_bench::Error>(())
 //! ```
 
@@ -37,10 +37,9 @@ use crate::clock;
 use crate::driver::{Driver, NcforgeDriver};
 use crate::environment::Environment;
 use crate::error::{Error, Result};
-use crate::result::Measurement;
+use crate::result::{Measurement, Row, Section};
 use crate::rounds::Rounds;
-
-pub use ways::WayName;
+use crate::stats::ratio_of_medians;
 
 /// What is measured.
 #[derive(Clone, Debug, Serialize)]
@@ -73,62 +72,34 @@ impl Default for ConvertOptions {
     }
 }
 
-/// All that was measured.
-#[derive(Clone, Debug, Serialize)]
-pub struct ConvertReport {
-    /// The machine.
-    pub environment: Environment,
-    /// What was asked.
-    pub options: ConvertOptions,
-    /// The measurements, size by size; the first row of each size is `raw`.
-    pub rows: Vec<ConvertRow>,
-    /// What a reader should know.
-    pub notes: Vec<String>,
-}
-
-/// One way to write so many floats.
-#[derive(Clone, Debug, Serialize)]
-pub struct ConvertRow {
-    /// The way.
-    pub way: WayName,
-    /// Who did it: a library, or "system calls".
-    pub engine: String,
-    /// Its version, where it has one.
-    pub version: String,
-    /// How many floats.
-    pub floats: u64,
-    /// Bytes of the file.
-    pub stored: u64,
-    /// Seconds from creating to closing, and until the file was on disk.
-    pub measurements: Vec<Measurement>,
-    /// Whether the file holds the floats.
-    pub right: bool,
-}
-
-/// Writes the floats in every way, by ncforge and by `libraries`. `progress` is told what is done next; its error ends the work.
+/// Writes the floats in every way, by ncforge and by `libraries`, and gives the section of it: its rows are those of one size after
+/// another, `raw` the first of each. `progress` gets what is done next; its error ends the work.
 ///
 /// # Errors
-/// [`Error::Invalid`] for options that make no sense, and where memory or disk have no room; what writing says.
+/// [`Error::Invalid`] for options that make no sense, and where memory or disk are too small; what writing says.
 pub fn run(
     libraries: &[&dyn Driver],
     options: &ConvertOptions,
     progress: &mut dyn FnMut(&str) -> Result<()>,
-) -> Result<ConvertReport> {
+) -> Result<Section> {
     let folder = super::folder(options.folder.as_deref())?;
     check(options, folder.path())?;
     let own = NcforgeDriver::new(options.threads, None);
     let ways = ways::all(&own, libraries);
-    let mut rows = Vec::new();
-    let mut notes = Vec::new();
+    let sizes: Vec<String> = options.floats.iter().map(|&n| shown(n)).collect();
+    let title = format!("Conversion: {} floats to disk in a portable format", sizes.join(" and "));
+    let mut section = Section::new("convert", title);
     for &count in &options.floats {
         progress(&format!("making {count} floats"))?;
         let values = Floats::new(count, options.seed);
-        let (found, more) = part(&ways, &values, options, folder.path(), progress)?;
-        rows.extend(found);
-        notes.extend(more.into_iter().map(|n| format!("{count} floats: {n}")));
+        part(&ways, &values, options, folder.path(), progress, &mut section)?;
     }
-    let environment = Environment::capture_for(folder.path());
-    Ok(ConvertReport { environment, options: options.clone(), rows, notes })
+    section.notes.push(format!(
+        "seconds from creating the file to closing it, {} floats a call; raw is what system calls take for the same floats as they lie in memory, and the penalty is what a way takes longer",
+        options.block
+    ));
+    section.detail = serde_json::json!({ "options": options });
+    Ok(section)
 }
 
 /// One number of floats.
@@ -138,15 +109,15 @@ fn part(
     options: &ConvertOptions,
     folder: &Path,
     progress: &mut dyn FnMut(&str) -> Result<()>,
-) -> Result<(Vec<ConvertRow>, Vec<String>)> {
+    section: &mut Section,
+) -> Result<()> {
     let path = folder.join("floats");
-    // Room is made for a block: of all floats, at most.
+    // Memory is taken for a block: of all floats, at most.
     let block = options.block.min(values.len());
-    let mut stored = vec![0; ways.len()];
     let mut right: Vec<Option<bool>> = vec![None; ways.len()];
     let measured = options.rounds.run(ways.len(), &mut |case, round| {
         let way = &ways[case];
-        progress(&format!("{} floats, round {}: {}", values.len(), round + 1, way.name.text()))?;
+        progress(&format!("{} floats, round {}: {}", values.len(), round + 1, way.name))?;
         // Giving an old file's pages back is no part of writing a new one.
         let _ = std::fs::remove_file(&path);
         let used = clock::usage().0;
@@ -157,7 +128,7 @@ fn part(
         let file = std::fs::File::open(&path).map_err(|e| Error::io("open", &path, e))?;
         file.sync_data().map_err(|e| Error::io("sync", &path, e))?;
         let synced = clock::now();
-        stored[case] = file.metadata().map_err(|e| Error::io("measure", &path, e))?.len();
+        let stored = file.metadata().map_err(|e| Error::io("measure", &path, e))?.len();
         let is_right = match right[case] {
             Some(known) => known,
             None => ways::holds(way, values, block, &path)?,
@@ -165,6 +136,7 @@ fn part(
         right[case] = Some(is_right);
         Ok(Measurement {
             sync: Some(synced - written),
+            stored: Some(stored),
             cpu: Some(cpu),
             right: Some(is_right),
             ..Measurement::of(written - begun)
@@ -173,24 +145,51 @@ fn part(
     let _ = std::fs::remove_file(&path);
     let measured = measured?;
     let notes = options.rounds.notes(&measured);
-    let rows = ways
-        .iter()
-        .zip(measured)
-        .enumerate()
-        .map(|(i, (way, measurements))| ConvertRow {
-            way: way.name.clone(),
-            engine: way.engine(),
-            version: way.version(),
-            floats: values.len() as u64,
-            stored: stored[i],
-            measurements,
-            right: right[i] == Some(true),
-        })
-        .collect();
-    Ok((rows, notes))
+    section.notes.extend(notes.into_iter().map(|n| format!("{} floats: {n}", values.len())));
+    let mut rows: Vec<Row> =
+        ways.iter().zip(measured).map(|(way, all)| row(way, values.len(), all)).collect();
+    let raw = rows[0].seconds();
+    let mut penalties = Vec::new();
+    for row in &mut rows[1..] {
+        let Some((ratio, interval)) = ratio_of_medians(&row.seconds(), &raw) else { continue };
+        let percent = |ratio: f64| (ratio - 1.0) * 100.0;
+        row.facts.insert("penalty".into(), format!("{:.1}", percent(ratio)));
+        row.of_ceiling = Some(1.0 / ratio);
+        let sure =
+            interval.map_or_else(String::new, |(l, h)| format!(" [{:.0}, {:.0}]", percent(l), percent(h)));
+        penalties.push(format!("{} {:.0} %{sure}", row.case, percent(ratio)));
+    }
+    section.words.push(format!(
+        "{} floats: penalty of portability against raw writing: {}",
+        shown(values.len() as u64),
+        penalties.join("; ")
+    ));
+    section.rows.extend(rows);
+    Ok(())
 }
 
-/// Everything is looked at before a file is made.
+fn row(way: &Way<'_>, floats: usize, measurements: Vec<Measurement>) -> Row {
+    let phase = format!("write {} floats", shown(floats as u64));
+    let row = Row::new(&way.name, phase, floats as u64 * 4)
+        .with("engine", way.engine())
+        .with("floats", floats)
+        .with("dtype", "f4")
+        .with("pattern", "write")
+        .with("format", way.format());
+    let stored = measurements.last().and_then(|m| m.stored);
+    Row { engine: way.engine(), version: way.version(), stored, measurements, ..row }
+}
+
+/// A number as people write it: 10 M.
+fn shown(n: u64) -> String {
+    match n {
+        n if n >= 1_000_000 && n.is_multiple_of(100_000) => format!("{} M", n as f64 / 1e6),
+        n if n >= 1_000 && n.is_multiple_of(100) => format!("{} k", n as f64 / 1e3),
+        n => n.to_string(),
+    }
+}
+
+/// Everything is checked before a file is made.
 fn check(options: &ConvertOptions, folder: &Path) -> Result<()> {
     let invalid = |why: String| Err(Error::Invalid(why));
     if options.floats.is_empty()

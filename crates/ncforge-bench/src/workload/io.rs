@@ -1,6 +1,6 @@
 //! The workload `io`: an array is written to a file, and read from it, in blocks, by one rank or many.
 //!
-//! It replaces NetCDF-Bench: its options mean the same here ([`IoOptions`]), with other drivers beside netCDF-C, any
+//! It replaces NetCDF-Bench: its options mean the same here ([`IoOptions`]), with other drivers besides netCDF-C, any
 //! geometry, values that show every slip, caches in a known state, repetitions in turn, and rates of the whole job: bytes
 //! moved, divided by the time from the first rank's start to the last rank's end.
 //!
@@ -23,6 +23,7 @@ mod buffer;
 mod data;
 mod files;
 mod geometry;
+mod kinds;
 mod lengths;
 mod names;
 mod options;
@@ -35,18 +36,16 @@ mod resolving;
 mod result;
 mod run;
 mod sample;
-mod stored;
 
 pub use audit::Audit;
 pub use data::{Content, Mismatch, Verdict};
 pub use geometry::Geometry;
+pub use kinds::{StoredAs, type_named, type_names};
 pub use lengths::{Lengths, written};
 pub use options::{AccessKind, CacheAsk, CaseAsk, ChunkChoice, DriverAsk, IoOptions};
-pub use options::{format_name, type_name};
 pub use plan::{Plan, plan};
 pub(crate) use prepare::free_space;
 pub use resolving::GeometryRequest;
-pub use result::{CaseResult, IoReport, PhaseKind, PhaseResult, RankPhase, SCHEMA, Span};
+pub use result::{CaseResult, IoReport, PhaseKind, PhaseResult, RankPhase, Span};
 pub use run::run;
 pub use sample::sample_type;
-pub use stored::StoredAs;

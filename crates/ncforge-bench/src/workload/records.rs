@@ -13,16 +13,15 @@
 //! let setup = Setup { repetitions: 1, ..Setup::default() };
 //! let options = station::Options { records: 300, reads: 20, setup, ..station::Options::default() };
 //! let stored = [Stored::Classic, "packed:16K:zstd".parse()?];
-//! let report = station::run(&[], &stored, &options, &mut |_| {})?;
-//! assert!(report.is_right());
+//! let section = station::run(&[], &stored, &options, &mut |_| {})?;
+//! assert!(!section.is_wrong());
 //! # Ok::<(), Box<dyn std::error::Error>>(())
 //! ```
 
 pub mod network;
-mod rows;
+mod section;
 pub mod station;
 mod stored;
-mod timing;
 mod weather;
 mod writing;
 
@@ -30,9 +29,8 @@ use std::path::Path;
 
 use super::folder;
 use crate::driver::Driver;
-pub use rows::{Report, Row, Setup, Work};
-pub use stored::{Compressor, Stored};
-pub use timing::Times;
+pub use section::Setup;
+pub use stored::{Stored, codec};
 
 /// Why a library cannot read a file of records, if so: builds of netCDF-C differ in the filters that they have.
 fn refusal(driver: &dyn Driver, path: &Path, var: &str) -> Option<String> {

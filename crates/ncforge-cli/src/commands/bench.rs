@@ -7,6 +7,7 @@ mod compare;
 mod convert;
 mod doctor;
 mod io;
+mod io_options;
 mod itself;
 mod output;
 mod published;
@@ -19,8 +20,9 @@ mod team;
 use std::path::{Path, PathBuf};
 
 use ncforge_bench::driver::{Driver, NcforgeDriver};
-use ncforge_bench::report::access::{access_results, access_table};
-use ncforge_bench::result::{Results, results_csv};
+use ncforge_bench::report::access::access_section;
+use ncforge_bench::report::results_table;
+use ncforge_bench::result::Results;
 use ncforge_bench::workload::access::{AccessOptions, Pattern, run as run_access};
 use ncforge_ops::tune::Machine;
 use tempfile::TempDir;
@@ -61,9 +63,9 @@ fn access(args: &AccessArgs, cx: &Context<'_>) -> Result {
     let steps = steps::Steps::of("access", cx);
     let report = run_access(&[&driver], &args.files, &options)?;
     steps.finish();
-    let table = |_: &_| access_table(&report);
-    let results = with_card(access_results(&report), args.files.first().map(PathBuf::as_path), &[]);
-    output::put(&args.output, results, &table, &results_csv, cx)?;
+    let results = Results::of(vec![access_section(&report)]);
+    let results = with_card(results, args.files.first().map(PathBuf::as_path), &[]);
+    output::put(&args.output, results, &results_table, cx)?;
     let differ = report.rows.iter().any(|row| row.same_values == Some(false));
     Ok(if differ { Exit::Differences } else { Exit::Ok })
 }

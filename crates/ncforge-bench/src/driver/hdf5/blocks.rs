@@ -7,12 +7,13 @@ use std::rc::Rc;
 use ncforge::codec::{filter_name, filters};
 use ncforge::{Atomic, Hyperslab};
 
-use super::calls::{Calls, Handle, Id, c_string, check};
+use super::calls::{Calls, Handle, Id, check};
 use super::mpio::Shared;
+use crate::c_string::c_string;
 use crate::driver::blocks::Kind;
 use crate::driver::coding::plugin_parameters;
 use crate::driver::steps::Steps;
-use crate::driver::{Access, BlockFile, FileSpec, MARK};
+use crate::driver::{Access, BlockFile, FileSpec, MARK, Opened};
 use crate::error::{Error, Result};
 
 /// `H5F_ACC_TRUNC`.
@@ -58,7 +59,7 @@ pub(super) fn refuses(calls: &Calls, spec: &FileSpec, access: &Access<'_>) -> Op
 }
 
 /// The type of values, in memory and in the file.
-fn type_of(calls: &Calls, dtype: Atomic) -> Result<Id> {
+pub(super) fn type_of(calls: &Calls, dtype: Atomic) -> Result<Id> {
     calls.number(match dtype {
         Atomic::Byte | Atomic::Char => "H5T_NATIVE_SCHAR_g",
         Atomic::UByte => "H5T_NATIVE_UCHAR_g",
@@ -92,15 +93,10 @@ struct Var {
     grown: Option<Vec<u64>>,
 }
 
-pub(super) fn create<'a>(
-    calls: &Rc<Calls>,
-    path: &Path,
-    spec: &FileSpec,
-    access: &Access<'a>,
-) -> Result<Box<dyn BlockFile + 'a>> {
+pub(super) fn create<'a>(calls: &Rc<Calls>, path: &Path, spec: &FileSpec, access: &Access<'a>) -> Opened<'a> {
     let shared = Shared::of(calls, access)?;
     let properties = shared.as_ref().map_or(0, Shared::file);
-    let name = c_string(path.as_os_str().as_encoded_bytes())?;
+    let name = c_string(path)?;
     let mut steps = Steps::begin();
     // SAFETY: a string that ends with zero; properties, or 0 for the usual ones.
     let id = unsafe { (calls.file_create)(name.as_ptr(), TRUNCATE, 0, properties) };
@@ -117,7 +113,7 @@ fn mark(calls: &Rc<Calls>, file: &Handle) -> Result<()> {
     // SAFETY: 0: a single value.
     let space = Handle::new(calls, unsafe { (calls.space_create)(0) }, calls.space_close, "a space")?;
     let dtype = type_of(calls, Atomic::Int)?;
-    let name = c_string(MARK.as_bytes())?;
+    let name = c_string(MARK)?;
     // SAFETY: an open file, a string that ends with zero, a type, a space.
     let id = unsafe { (calls.attr_create)(file.id, name.as_ptr(), dtype, space.id, 0, 0) };
     let attr = Handle::new(calls, id, calls.attr_close, "an attribute")?;
@@ -135,14 +131,14 @@ fn define(calls: &Rc<Calls>, file: &Handle, spec: &FileSpec, shared: bool) -> Re
         shape.iter().zip(&unlimited).map(|(&n, &u)| if u && !shared { 0 } else { n }).collect();
     let most: Vec<u64> = shape.iter().zip(&unlimited).map(|(&n, &u)| if u { UNLIMITED } else { n }).collect();
     let rank = shape.len() as c_int;
-    // SAFETY: as many lengths as told.
+    // SAFETY: as many lengths as the call says.
     let space = unsafe { (calls.space_simple)(rank, now.as_ptr(), most.as_ptr()) };
     let space = Handle::new(calls, space, calls.space_close, "a space")?;
     let class = calls.number("H5P_CLS_DATASET_CREATE_ID_g")?;
     // SAFETY: a class of properties.
     let plist = Handle::new(calls, unsafe { (calls.plist_create)(class) }, calls.plist_close, "properties")?;
     if let Some(chunks) = spec.chunks() {
-        // SAFETY: open properties, as many lengths as told.
+        // SAFETY: open properties, as many lengths as the call says.
         check(unsafe { (calls.set_chunk)(plist.id, rank, chunks.as_ptr()) }, "chunks")?;
     }
     for filter in spec.filters() {
@@ -153,7 +149,7 @@ fn define(calls: &Rc<Calls>, file: &Handle, spec: &FileSpec, shared: bool) -> Re
             (filters::SHUFFLE, _) => unsafe { (calls.set_shuffle)(plist.id) },
             // SAFETY: open properties and a plain number.
             (filters::DEFLATE, [level, ..]) => unsafe { (calls.set_deflate)(plist.id, *level) },
-            // SAFETY: open properties, as many numbers as told.
+            // SAFETY: open properties, as many numbers as the call says.
             _ => unsafe { (calls.set_filter)(plist.id, id, OPTIONAL, params.len(), params.as_ptr()) },
         };
         check(code, filter_name(filter.id))?;
@@ -162,7 +158,7 @@ fn define(calls: &Rc<Calls>, file: &Handle, spec: &FileSpec, shared: bool) -> Re
     // SAFETY: open properties and a plain number.
     check(unsafe { (calls.set_fill_time)(plist.id, when) }, "fill mode")?;
     let dtype = type_of(calls, var.dtype)?;
-    let name = c_string(var.name.as_bytes())?;
+    let name = c_string(&var.name)?;
     // SAFETY: an open file, a string that ends with zero, a type, a space, properties.
     let id = unsafe { (calls.data_create)(file.id, name.as_ptr(), dtype, space.id, 0, plist.id, 0) };
     let data = Handle::new(calls, id, calls.data_close, &format!("dataset `{}`", var.name))?;
@@ -175,12 +171,12 @@ pub(super) fn open<'a>(
     file: impl FnOnce() -> Result<Handle>,
     spec: &FileSpec,
     shared: Option<Shared>,
-) -> Result<Box<dyn BlockFile + 'a>> {
+) -> Opened<'a> {
     let mut steps = Steps::begin();
     let file = file()?;
     steps.end("open");
     let var = &spec.var;
-    let name = c_string(var.name.as_bytes())?;
+    let name = c_string(&var.name)?;
     // SAFETY: an open file, a string that ends with zero.
     let id = unsafe { (calls.data_open)(file.id, name.as_ptr(), 0) };
     let data = Handle::new(calls, id, calls.data_close, &format!("opening dataset `{}`", var.name))?;
@@ -192,7 +188,7 @@ pub(super) fn open<'a>(
 }
 
 /// The shape and the type of a dataset.
-fn found(calls: &Rc<Calls>, data: &Handle, name: &str) -> Result<(Vec<u64>, Option<Atomic>)> {
+pub(super) fn found(calls: &Rc<Calls>, data: &Handle, name: &str) -> Result<(Vec<u64>, Option<Atomic>)> {
     // SAFETY: an open dataset.
     let dtype = Handle::new(calls, unsafe { (calls.data_type)(data.id) }, calls.type_close, name)?;
     // SAFETY: an open dataset.
@@ -200,12 +196,12 @@ fn found(calls: &Rc<Calls>, data: &Handle, name: &str) -> Result<(Vec<u64>, Opti
     // SAFETY: an open space.
     let rank = unsafe { (calls.space_rank)(space.id) };
     let mut lens = vec![0u64; rank.max(0) as usize];
-    // SAFETY: room for as many lengths as the space has.
+    // SAFETY: memory for as many lengths as the space has.
     check(unsafe { (calls.space_dims)(space.id, lens.as_mut_ptr(), std::ptr::null_mut()) }, name)?;
     // SAFETY: an open type; the sign of what is no integer is a negative number, an error that changes nothing.
-    let told =
+    let described =
         unsafe { ((calls.type_class)(dtype.id), (calls.type_size)(dtype.id), (calls.type_sign)(dtype.id)) };
-    let known = match told {
+    let known = match described {
         (INTEGER, 1, SIGNED) => Some(Atomic::Byte),
         (INTEGER, 2, SIGNED) => Some(Atomic::Short),
         (INTEGER, 4, SIGNED) => Some(Atomic::Int),
@@ -291,7 +287,7 @@ impl BlockFile for Blocks {
         let (file, memory) = select(&self.calls, &v.data, slab)?;
         let transfer = self.transfer();
         move_block(out, |out| {
-            // SAFETY: as above; `out` has room for the selection's values.
+            // SAFETY: as above; the selection's values fit into `out`.
             unsafe {
                 (self.calls.data_read)(
                     v.data.id,

@@ -1,6 +1,6 @@
 //! The functions and numbers of libhdf5 that the driver uses, with the types of HDF5 1.10 and later.
 
-use std::ffi::{CString, c_char, c_double, c_int, c_uint, c_void};
+use std::ffi::{c_char, c_double, c_int, c_uint, c_void};
 use std::mem::ManuallyDrop;
 use std::path::Path;
 use std::rc::Rc;
@@ -12,7 +12,7 @@ use crate::error::{Error, Result};
 /// A handle of the library (`hid_t`; 64 bits since 1.10).
 pub(super) type Id = i64;
 
-/// What a group tells of itself (`H5G_info_t`).
+/// The description of a group (`H5G_info_t`).
 #[repr(C)]
 #[derive(Default)]
 pub(super) struct GroupInfo {
@@ -102,7 +102,6 @@ calls! {
     type_class: b"H5Tget_class\0" = fn(Id) -> c_int;
     type_sign: b"H5Tget_sign\0" = fn(Id) -> c_int;
     type_size: b"H5Tget_size\0" = fn(Id) -> usize;
-    type_native: b"H5Tget_native_type\0" = fn(Id, c_int) -> Id;
     type_close: b"H5Tclose\0" = fn(Id) -> c_int;
     attr_create: b"H5Acreate2\0" = fn(Id, *const c_char, Id, Id, Id, Id) -> Id;
     attr_write: b"H5Awrite\0" = fn(Id, Id, *const c_void) -> c_int;
@@ -122,7 +121,7 @@ impl Calls {
         let library = unsafe { Library::new(path) }.map_err(|e| explain(e.to_string()))?;
         let calls = Calls::of(library).map_err(|e| explain(e.to_string()))?;
         let (mut major, mut minor, mut release) = (0, 0, 0);
-        // SAFETY: room for three numbers; functions without conditions.
+        // SAFETY: memory for three numbers; functions without conditions.
         let code = unsafe {
             let started = (calls.open)();
             (calls.silent)(0, std::ptr::null(), std::ptr::null());
@@ -134,7 +133,7 @@ impl Calls {
         Ok(calls)
     }
 
-    /// A number that the library keeps in a variable: the handle of a type or of a class of properties.
+    /// A number that the library has in a variable: the handle of a type or of a class of properties.
     pub(super) fn number(&self, symbol: &str) -> Result<Id> {
         let name = format!("{symbol}\0");
         // SAFETY: a variable of type `hid_t`, which the library has set when it was started.
@@ -166,7 +165,7 @@ impl Handle {
         Ok(Handle { calls: Rc::clone(calls), id, close })
     }
 
-    /// Gives it back, and tells whether that went well.
+    /// Gives it back.
     pub(super) fn give_back(self, what: &str) -> Result<()> {
         let this = ManuallyDrop::new(self);
         // SAFETY: the handle is open and not used again. The count of the library is leaked, which is never unloaded.
@@ -184,9 +183,4 @@ impl Drop for Handle {
 
 pub(super) fn check(code: c_int, what: &str) -> Result<()> {
     if code < 0 { Err(Error::Library(format!("HDF5: {what} failed"))) } else { Ok(()) }
-}
-
-pub(super) fn c_string(text: &[u8]) -> Result<CString> {
-    CString::new(text)
-        .map_err(|_| Error::Invalid(format!("`{}` holds a zero byte", String::from_utf8_lossy(text))))
 }

@@ -11,12 +11,12 @@ use ncforge::model::Filter;
 use ncforge::{Atomic, Format, Hyperslab};
 
 use super::calls::{Calls, FilterAvailable};
-use super::{LibnetcdfDriver, check};
+use crate::c_string::c_string;
 use crate::driver::blocks::Kind;
 use crate::driver::coding::plugin_parameters;
 use crate::driver::steps::Steps;
 use crate::driver::zarr;
-use crate::driver::{Access, BlockFile, ChunkAsk, FileSpec, MARK, Rounding};
+use crate::driver::{Access, BlockFile, ChunkAsk, FileSpec, MARK, Opened, Rounding};
 use crate::error::{Error, Result};
 
 const NC_NOWRITE: c_int = 0;
@@ -33,12 +33,12 @@ const NC_GLOBAL: c_int = -1;
 const NC_COLLECTIVE: c_int = 1;
 const NC_INDEPENDENT: c_int = 0;
 
-pub(super) fn refuses(driver: &LibnetcdfDriver, spec: &FileSpec, access: &Access<'_>) -> Option<String> {
+pub(super) fn refuses(calls: &Rc<Calls>, name: &str, spec: &FileSpec, access: &Access<'_>) -> Option<String> {
     if let Some(why) = spec.representable() {
         return Some(why);
     }
     // Of a store, the library itself is asked.
-    let lacking = if spec.zarr { cannot_be_a_store(driver, spec) } else { lacks(driver, spec) };
+    let lacking = if spec.zarr { cannot_be_a_store(calls, name, spec) } else { lacks(calls, name, spec) };
     if lacking.is_some() {
         return lacking;
     }
@@ -69,29 +69,26 @@ pub(super) fn refuses(driver: &LibnetcdfDriver, spec: &FileSpec, access: &Access
     }
     if team.mpi().is_none() {
         return Some(format!(
-            "{} writes one file from several processes only through MPI; start the command by mpiexec, or take --io-type file",
-            super::Driver::name(driver)
+            "{name} writes one file from several processes only through MPI; start the command by mpiexec, or take --io-type file",
         ));
     }
-    if let Some(family) = team.mpi().and_then(crate::team::MpiTeam::foreign_family) {
+    if let Some(family) = team.mpi().and_then(crate::team::MpiJob::foreign_family) {
         return Some(format!(
             "{} was built for {family}, the job runs under {}; start it by the launcher of {family}",
-            super::Driver::name(driver),
+            name,
             team.kind()
         ));
     }
-    if driver.calls.parallel.is_none() {
+    if calls.parallel.is_none() {
         return Some(format!(
-            "{} is a serial build of netCDF-C; name a parallel one by --library (Debian: libnetcdf_pnetcdf.so.19 of the package libnetcdf-pnetcdf-19)",
-            super::Driver::name(driver)
+            "{name} is a serial build of netCDF-C; name a parallel one by --library (Debian: libnetcdf_pnetcdf.so.19 of the package libnetcdf-pnetcdf-19)",
         ));
     }
     None
 }
 
 /// What this build cannot do with values.
-fn lacks(driver: &LibnetcdfDriver, spec: &FileSpec) -> Option<String> {
-    let (c, name) = (&driver.calls, super::Driver::name(driver));
+fn lacks(c: &Calls, name: &str, spec: &FileSpec) -> Option<String> {
     if spec.var.coding.rounding.is_some() && c.optional.def_var_quantize.is_none() {
         return Some(format!("{name} does not quantize values: netCDF-C can since 4.9.0"));
     }
@@ -101,7 +98,7 @@ fn lacks(driver: &LibnetcdfDriver, spec: &FileSpec) -> Option<String> {
         return None;
     }
     let missing = match (c.optional.def_var_filter, c.optional.inq_filter_avail) {
-        (Some(_), Some(available)) => all.iter().find(|f| !has_filter(driver, available, f.id)),
+        (Some(_), Some(available)) => all.iter().find(|f| !has_filter(c, available, f.id)),
         _ => all.first(),
     }?;
     Some(format!(
@@ -112,15 +109,15 @@ fn lacks(driver: &LibnetcdfDriver, spec: &FileSpec) -> Option<String> {
 }
 
 /// Why this build cannot make such a Zarr store: one with these definitions, and no values, is begun where temporary files go.
-fn cannot_be_a_store(driver: &LibnetcdfDriver, spec: &FileSpec) -> Option<String> {
+fn cannot_be_a_store(calls: &Rc<Calls>, name: &str, spec: &FileSpec) -> Option<String> {
     let begun = || -> Result<Option<String>> {
         let folder = tempfile::Builder::new().prefix("ncforge-bench-").tempdir();
         let folder = folder.map_err(|e| Error::io("make a folder in", &std::env::temp_dir(), e))?;
         let path = folder.path().join("probe.zarr");
-        create(driver, &path, spec, &Access::Alone)?.close()?;
+        create(calls, &path, spec, &Access::Alone)?.close()?;
         // Filters that it does not have may be dropped without a word.
-        let kept = zarr::stored(&path, &spec.var.name).map_or(0, |s| s.filters.len());
-        Ok((kept < spec.filters().len()).then(|| "it leaves the compression out".to_owned()))
+        let stored = zarr::stored(&path, &spec.var.name).map_or(0, |s| s.filters.len());
+        Ok((stored < spec.filters().len()).then(|| "it leaves the compression out".to_owned()))
     };
     let why = match begun() {
         Ok(None) => return None,
@@ -128,24 +125,22 @@ fn cannot_be_a_store(driver: &LibnetcdfDriver, spec: &FileSpec) -> Option<String
         Err(e) => e.to_string(),
     };
     Some(format!(
-        "{} cannot make such a Zarr store ({why}): netCDF-C can since 4.8, where it is built with NCZarr; it compresses where it finds plug-ins for Zarr, too",
-        super::Driver::name(driver)
+        "{name} cannot make such a Zarr store ({why}): netCDF-C can since 4.8, where it is built with NCZarr; it compresses where it finds plug-ins for Zarr, too",
     ))
 }
 
 /// The name under which the library knows a file.
 fn known_as(path: &Path, spec: &FileSpec) -> Result<CString> {
     match spec.zarr {
-        true => c_string(zarr::url(path)?.as_bytes()),
-        false => c_string(path.as_os_str().as_encoded_bytes()),
+        true => c_string(zarr::url(path)?),
+        false => c_string(path),
     }
 }
 
 /// Whether a build can write chunks with a filter. It answers for a file that is open: here one in memory.
-fn has_filter(driver: &LibnetcdfDriver, available: FilterAvailable, id: u16) -> bool {
-    let calls = &driver.calls;
+fn has_filter(calls: &Calls, available: FilterAvailable, id: u16) -> bool {
     let mut ncid = 0;
-    // SAFETY: a string that ends with zero, room for one number; the file is never on disk, and is closed once.
+    // SAFETY: a string that ends with zero, memory for one number; the file is never on disk, and is closed once.
     unsafe {
         let name = c"ncforge-bench-probe.nc";
         if (calls.create)(name.as_ptr(), NC_NETCDF4 | NC_DISKLESS, &mut ncid) != 0 {
@@ -165,7 +160,7 @@ struct Blocks {
     kind: Kind,
     open: bool,
     steps: Steps,
-    /// Room for starts and counts, so that a call allocates nothing.
+    /// Memory for starts and counts, so that a call allocates nothing.
     start: Vec<usize>,
     count: Vec<usize>,
 }
@@ -179,18 +174,7 @@ impl Drop for Blocks {
     }
 }
 
-fn c_string(bytes: &[u8]) -> Result<CString> {
-    let shown = || String::from_utf8_lossy(bytes).into_owned();
-    CString::new(bytes).map_err(|_| Error::Invalid(format!("`{}` holds a zero byte", shown())))
-}
-
-pub(super) fn create<'a>(
-    driver: &LibnetcdfDriver,
-    path: &Path,
-    spec: &FileSpec,
-    access: &Access<'a>,
-) -> Result<Box<dyn BlockFile + 'a>> {
-    let calls = &driver.calls;
+pub(super) fn create<'a>(calls: &Rc<Calls>, path: &Path, spec: &FileSpec, access: &Access<'a>) -> Opened<'a> {
     let name = known_as(path, spec)?;
     let mode = NC_CLOBBER
         | match spec.format {
@@ -201,9 +185,9 @@ pub(super) fn create<'a>(
             Format::Netcdf4Classic => NC_NETCDF4 | NC_CLASSIC_MODEL,
         };
     let mut ncid = 0;
-    let parallel = parallel(driver, access)?;
+    let parallel = parallel(calls, access)?;
     let mut steps = Steps::begin();
-    // SAFETY: a string that ends with zero, room for one number; handles as MPI gave them.
+    // SAFETY: a string that ends with zero, memory for one number; handles as MPI gave them.
     let code = unsafe {
         match &parallel {
             Some(p) => (p.calls.create_par)(name.as_ptr(), mode, p.comm, p.info, &mut ncid),
@@ -211,7 +195,7 @@ pub(super) fn create<'a>(
         }
     };
     steps.end("create");
-    check(calls, code, &format!("cannot create `{}`", path.display()))?;
+    calls.check(code, &format!("cannot create `{}`", path.display()))?;
     let mut file = Blocks::begin(calls, ncid, steps, spec);
     file.define(spec)?;
     if let Some(p) = parallel {
@@ -221,19 +205,13 @@ pub(super) fn create<'a>(
 }
 
 /// Opens a file for reading.
-pub(super) fn open<'a>(
-    driver: &LibnetcdfDriver,
-    path: &Path,
-    spec: &FileSpec,
-    access: &Access<'a>,
-) -> Result<Box<dyn BlockFile + 'a>> {
-    let calls = &driver.calls;
+pub(super) fn open<'a>(calls: &Rc<Calls>, path: &Path, spec: &FileSpec, access: &Access<'a>) -> Opened<'a> {
     let name = known_as(path, spec)?;
     let mut ncid = 0;
     let mode = NC_NOWRITE;
     let mut steps = Steps::begin();
     // Reading needs no word among ranks: a serial build does it too, where the ranks are not an MPI job.
-    let parallel = parallel(driver, access).unwrap_or_default();
+    let parallel = parallel(calls, access).unwrap_or_default();
     // SAFETY: as above.
     let code = unsafe {
         match &parallel {
@@ -242,15 +220,15 @@ pub(super) fn open<'a>(
         }
     };
     steps.end("open");
-    check(calls, code, &format!("cannot open `{}`", path.display()))?;
+    calls.check(code, &format!("cannot open `{}`", path.display()))?;
     let mut file = Blocks::begin(calls, ncid, steps, spec);
     let var = &spec.var.name;
-    let name = c_string(var.as_bytes())?;
-    // SAFETY: an open file, a string that ends with zero, room for one number.
+    let name = c_string(var)?;
+    // SAFETY: an open file, a string that ends with zero, memory for one number.
     let code = unsafe { (calls.inq_varid)(ncid, name.as_ptr(), &mut file.var) };
-    check(calls, code, &format!("variable `{var}`"))?;
-    let (shape, dtype) = file.found(file.var, var)?;
-    spec.admits(&shape, dtype)?;
+    calls.check(code, &format!("variable `{var}`"))?;
+    let (shape, dtype) = calls.shape_and_type(ncid, file.var, var)?;
+    spec.admits(&shape, u32::try_from(dtype).ok().and_then(Atomic::from_code))?;
     if let Some(p) = parallel {
         file.set_access(&p, access.is_collective())?;
     }
@@ -265,10 +243,10 @@ struct Parallel {
     info: usize,
 }
 
-fn parallel(driver: &LibnetcdfDriver, access: &Access<'_>) -> Result<Option<Parallel>> {
+fn parallel(calls: &Calls, access: &Access<'_>) -> Result<Option<Parallel>> {
     let Some(team) = access.several() else { return Ok(None) };
-    let (Some(mpi), Some(calls)) = (team.mpi(), driver.calls.parallel) else {
-        return Err(Error::Missing(format!("{} cannot share a file here", super::Driver::name(driver))));
+    let (Some(mpi), Some(calls)) = (team.mpi(), calls.parallel) else {
+        return Err(Error::Missing("this build of netCDF-C cannot share a file here".into()));
     };
     Ok(Some(Parallel { calls, comm: mpi.world(), info: mpi.info() }))
 }
@@ -288,10 +266,6 @@ impl Blocks {
         }
     }
 
-    fn check(&self, code: c_int, what: &str) -> Result<()> {
-        check(&self.calls, code, what)
-    }
-
     fn define(&mut self, spec: &FileSpec) -> Result<()> {
         let c = Rc::clone(&self.calls);
         let ncid = self.ncid;
@@ -299,33 +273,34 @@ impl Blocks {
         let fill = if spec.fill { NC_FILL } else { NC_NOFILL };
         // In all calls below: an open file in define mode, strings that end with zero, arrays as long as said.
         // SAFETY: see above.
-        self.check(unsafe { (c.set_fill)(ncid, fill, &mut old) }, "fill mode")?;
-        let (mark, text) = (c_string(MARK.as_bytes())?, "blocks");
+        self.calls.check(unsafe { (c.set_fill)(ncid, fill, &mut old) }, "fill mode")?;
+        let (mark, text) = (c_string(MARK)?, "blocks");
         // SAFETY: see above.
         let code =
             unsafe { (c.put_att_text)(ncid, NC_GLOBAL, mark.as_ptr(), text.len(), text.as_ptr().cast()) };
-        self.check(code, "an attribute")?;
+        self.calls.check(code, "an attribute")?;
         let mut dims = Vec::new();
         for dim in &spec.dims {
             let mut id = 0;
-            let name = c_string(dim.name.as_bytes())?;
+            let name = c_string(&dim.name)?;
             let len = if dim.unlimited { 0 } else { dim.len as usize };
             // SAFETY: see above.
             let code = unsafe { (c.def_dim)(ncid, name.as_ptr(), len, &mut id) };
-            self.check(code, &format!("dimension `{}`", dim.name))?;
+            self.calls.check(code, &format!("dimension `{}`", dim.name))?;
             dims.push(id);
         }
         let var = &spec.var;
-        let name = c_string(var.name.as_bytes())?;
+        let name = c_string(&var.name)?;
         let (rank, mut id) = (dims.len() as c_int, 0);
         // SAFETY: see above.
         let code =
             unsafe { (c.def_var)(ncid, name.as_ptr(), var.dtype as c_int, rank, dims.as_ptr(), &mut id) };
-        self.check(code, &format!("variable `{}`", var.name))?;
+        self.calls.check(code, &format!("variable `{}`", var.name))?;
         if let ChunkAsk::Lens(lens) = &var.chunks {
             let lens: Vec<usize> = lens.iter().map(|&n| n as usize).collect();
             // SAFETY: see above.
-            self.check(unsafe { (c.def_var_chunking)(ncid, id, NC_CHUNKED, lens.as_ptr()) }, "chunks")?;
+            let code = unsafe { (c.def_var_chunking)(ncid, id, NC_CHUNKED, lens.as_ptr()) };
+            self.calls.check(code, "chunks")?;
         }
         self.code(spec, id)?;
         self.var = id;
@@ -333,7 +308,7 @@ impl Blocks {
         // SAFETY: see above.
         let code = unsafe { (c.enddef)(ncid) };
         self.steps.end("enddef");
-        self.check(code, "the end of the definitions")
+        self.calls.check(code, "the end of the definitions")
     }
 
     /// Filters, quantization of a variable that was just defined.
@@ -353,10 +328,10 @@ impl Blocks {
                 let Some(define) = c.optional.def_var_filter else {
                     return Err(Error::Library("netCDF-C: this build defines no filters".into()));
                 };
-                // SAFETY: as above; as many numbers as told.
+                // SAFETY: as above; as many numbers as the call says.
                 unsafe { define(ncid, id, filter.id.into(), params.len(), params.as_ptr()) }
             };
-            self.check(code, "filters")?;
+            self.calls.check(code, "filters")?;
         }
         if let (Some(Rounding(how)), Some(define)) = (spec.var.coding.rounding, c.optional.def_var_quantize) {
             let mode = match how {
@@ -365,7 +340,7 @@ impl Blocks {
                 Quantize::BitRound(_) => 3,
             };
             // SAFETY: an open file in define mode, a variable of it.
-            self.check(unsafe { define(ncid, id, mode, how.kept() as c_int) }, "quantization")?;
+            self.calls.check(unsafe { define(ncid, id, mode, how.kept() as c_int) }, "quantization")?;
         }
         Ok(())
     }
@@ -374,30 +349,7 @@ impl Blocks {
         let mode = if collective { NC_COLLECTIVE } else { NC_INDEPENDENT };
         // SAFETY: an open file and plain numbers.
         let code = unsafe { (p.calls.var_par_access)(self.ncid, self.var, mode) };
-        self.check(code, "the kind of parallel access")
-    }
-
-    /// The shape and the type of a variable of the file.
-    fn found(&self, id: c_int, name: &str) -> Result<(Vec<u64>, Option<Atomic>)> {
-        let c = &self.calls;
-        let (mut there, mut rank) = (0, 0);
-        let null = std::ptr::null_mut::<c_int>();
-        // SAFETY: an open variable, room for two numbers, null for what is not asked.
-        let code = unsafe {
-            (c.inq_var)(self.ncid, id, null.cast(), &mut there, &mut rank, null.cast(), null.cast())
-        };
-        self.check(code, name)?;
-        let mut dims = vec![0; rank.max(0) as usize];
-        // SAFETY: room for as many dimensions as the variable has.
-        self.check(unsafe { (c.inq_vardimid)(self.ncid, id, dims.as_mut_ptr()) }, name)?;
-        let mut lens = Vec::with_capacity(dims.len());
-        for dim in dims {
-            let mut len = 0usize;
-            // SAFETY: a dimension of this file, room for one number.
-            self.check(unsafe { (c.inq_dimlen)(self.ncid, dim, &mut len) }, name)?;
-            lens.push(len as u64);
-        }
-        Ok((lens, u32::try_from(there).ok().and_then(Atomic::from_code)))
+        self.calls.check(code, "the kind of parallel access")
     }
 
     fn place(&mut self, slab: &Hyperslab) {
@@ -416,17 +368,17 @@ impl BlockFile for Blocks {
         // SAFETY: an open file and a variable of the described type and rank; as many starts and counts; the library checks the
         // selection, and `bytes` holds its values.
         let code = unsafe { (self.calls.put_vara)(self.ncid, self.var, start, count, bytes.as_ptr().cast()) };
-        self.check(code, "writing a block")
+        self.calls.check(code, "writing a block")
     }
 
     fn read(&mut self, slab: &Hyperslab, out: &mut [u8]) -> Result<()> {
         self.kind.check(slab, out.len())?;
         self.place(slab);
         let (start, count) = (self.start.as_ptr(), self.count.as_ptr());
-        // SAFETY: as above; `out` has room for the selection's values.
+        // SAFETY: as above; the selection's values fit into `out`.
         let code =
             unsafe { (self.calls.get_vara)(self.ncid, self.var, start, count, out.as_mut_ptr().cast()) };
-        self.check(code, "reading a block")
+        self.calls.check(code, "reading a block")
     }
 
     fn steps(&self) -> &[(&'static str, f64)] {
@@ -437,6 +389,6 @@ impl BlockFile for Blocks {
         self.open = false;
         // SAFETY: an open file, not used again.
         let code = unsafe { (self.calls.close)(self.ncid) };
-        self.check(code, "closing")
+        self.calls.check(code, "closing")
     }
 }

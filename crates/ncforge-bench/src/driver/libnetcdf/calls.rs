@@ -1,6 +1,6 @@
 //! The functions of netCDF-C that the driver calls, with the types of `netcdf.h` (4.1 and later).
 
-use std::ffi::{c_char, c_float, c_int, c_uint, c_void};
+use std::ffi::{CStr, c_char, c_float, c_int, c_uint, c_void};
 use std::mem::ManuallyDrop;
 use std::path::Path;
 
@@ -82,6 +82,7 @@ calls! {
     inq_grpname: b"nc_inq_grpname\0" = fn(c_int, *mut c_char) -> c_int;
     inq_var: b"nc_inq_var\0" =
         fn(c_int, c_int, *mut c_char, *mut c_int, *mut c_int, *mut c_int, *mut c_int) -> c_int;
+    inq_varname: b"nc_inq_varname\0" = fn(c_int, c_int, *mut c_char) -> c_int;
     inq_vardimid: b"nc_inq_vardimid\0" = fn(c_int, c_int, *mut c_int) -> c_int;
     inq_dimlen: b"nc_inq_dimlen\0" = fn(c_int, c_int, *mut usize) -> c_int;
     inq_var_chunking: b"nc_inq_var_chunking\0" = fn(c_int, c_int, *mut c_int, *mut usize) -> c_int;
@@ -119,14 +120,46 @@ calls! {
 }
 
 impl Calls {
+    /// An error unless the code is 0.
+    pub(super) fn check(&self, code: c_int, what: &str) -> Result<()> {
+        if code == 0 {
+            return Ok(());
+        }
+        // SAFETY: nc_strerror answers any number with a text that lives as long as the library.
+        let text = unsafe { CStr::from_ptr((self.strerror)(code)) };
+        Err(Error::Library(format!("netCDF-C: {what}: {} ({code})", text.to_string_lossy())))
+    }
+
+    /// The shape and the type (`nc_type`) of a variable.
+    pub(super) fn shape_and_type(&self, group: c_int, id: c_int, what: &str) -> Result<(Vec<u64>, c_int)> {
+        let (mut dtype, mut rank) = (0, 0);
+        let null = std::ptr::null_mut::<c_int>();
+        // SAFETY: an open variable, memory for two numbers, null for what is not asked.
+        let code = unsafe {
+            (self.inq_var)(group, id, null.cast(), &mut dtype, &mut rank, null.cast(), null.cast())
+        };
+        self.check(code, what)?;
+        let mut dims = vec![0; rank.max(0) as usize];
+        // SAFETY: memory for as many dimensions as the variable has.
+        self.check(unsafe { (self.inq_vardimid)(group, id, dims.as_mut_ptr()) }, what)?;
+        let mut shape = Vec::with_capacity(dims.len());
+        for dim in dims {
+            let mut len = 0usize;
+            // SAFETY: a dimension of this variable, memory for one number.
+            self.check(unsafe { (self.inq_dimlen)(group, dim, &mut len) }, what)?;
+            shape.push(len as u64);
+        }
+        Ok((shape, dtype))
+    }
+
     /// The libraries below this one that it has brought along, with their versions.
     pub(super) fn below(&self) -> Vec<String> {
         let mut out = Vec::new();
         type Version = unsafe extern "C" fn(*mut c_uint, *mut c_uint, *mut c_uint) -> c_int;
-        // SAFETY: the type is that of HDF5's header. The loader looks into what the library depends on, too.
+        // SAFETY: the type is that of HDF5's header. The loader searches what the library depends on, too.
         if let Ok(version) = unsafe { self.library.get::<Version>(b"H5get_libversion\0") } {
             let (mut major, mut minor, mut release) = (0, 0, 0);
-            // SAFETY: room for three numbers.
+            // SAFETY: memory for three numbers.
             if unsafe { version(&mut major, &mut minor, &mut release) } >= 0 {
                 out.push(format!("HDF5 {major}.{minor}.{release}"));
             }
@@ -135,7 +168,7 @@ impl Calls {
         // SAFETY: the type is that of pnetcdf.h.
         if let Ok(version) = unsafe { self.library.get::<Text>(b"ncmpi_inq_libvers\0") } {
             // SAFETY: a text of the library's, which lives as long as it.
-            let text = unsafe { std::ffi::CStr::from_ptr(version()) }.to_string_lossy();
+            let text = unsafe { CStr::from_ptr(version()) }.to_string_lossy();
             // The version is the first word that is a number.
             let number = text.split_whitespace().find(|w| w.starts_with(|c: char| c.is_ascii_digit()));
             out.extend(number.map(|v| format!("PnetCDF {v}")));

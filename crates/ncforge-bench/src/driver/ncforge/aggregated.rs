@@ -10,10 +10,10 @@ use ncforge::codec::quantize::Quantize;
 use ncforge::layout::{Order, Place, VarLayout};
 use ncforge::{Atomic, Dataset, Hyperslab};
 
-use super::blocks::{rounded, rounds};
-use crate::driver::{BlockFile, FileSpec};
+use super::spec::{rounded, rounds};
+use crate::driver::{BlockFile, FileSpec, Opened};
 use crate::error::{Error, Result};
-use crate::team::MpiTeam;
+use crate::team::MpiJob;
 use crate::team::mpi::{FileBox, MpiFile};
 
 struct Aggregated {
@@ -21,21 +21,16 @@ struct Aggregated {
     layout: VarLayout,
     rounds: Option<(Quantize, Atomic)>,
     /// A block in the file's byte order.
-    room: Vec<u8>,
+    buffer: Vec<u8>,
 }
 
 /// Opens a complete file for collective calls; every rank calls this.
-pub(super) fn open<'a>(
-    path: &Path,
-    spec: &FileSpec,
-    team: &MpiTeam,
-    write: bool,
-) -> Result<Box<dyn BlockFile + 'a>> {
+pub(super) fn open<'a>(path: &Path, spec: &FileSpec, team: &MpiJob, write: bool) -> Opened<'a> {
     let dataset = Dataset::open(path)?;
     let layout = dataset.container().layout(dataset.var(&spec.var.name)?)?;
     let layout = (*layout).clone();
     let file = MpiFile::open(team, path, write)?;
-    Ok(Box::new(Aggregated { file, layout, rounds: rounds(spec), room: Vec::new() }))
+    Ok(Box::new(Aggregated { file, layout, rounds: rounds(spec), buffer: Vec::new() }))
 }
 
 impl Aggregated {
@@ -93,12 +88,12 @@ impl BlockFile for Aggregated {
         if self.layout.element.order == Order::Keep {
             return self.each(slab, |place, at, len| self.file.write_all(place, &bytes[at..at + len]));
         }
-        let mut room = std::mem::take(&mut self.room);
-        room.clear();
-        room.extend_from_slice(bytes);
-        self.swap(&mut room);
-        let done = self.each(slab, |place, at, len| self.file.write_all(place, &room[at..at + len]));
-        self.room = room;
+        let mut buffer = std::mem::take(&mut self.buffer);
+        buffer.clear();
+        buffer.extend_from_slice(bytes);
+        self.swap(&mut buffer);
+        let done = self.each(slab, |place, at, len| self.file.write_all(place, &buffer[at..at + len]));
+        self.buffer = buffer;
         done
     }
 

@@ -5,21 +5,18 @@
 //! before they are compressed: see [`super::compressed`]. Collective calls on data without chunks go through MPI-IO
 //! where the team is an MPI job, so that its two-phase aggregation does the writing.
 
-use std::borrow::Cow;
 use std::path::Path;
 
 use ncforge::codec::quantize::Quantize;
 use ncforge::engine::{Engine, EngineOptions};
-use ncforge::model::{Attribute, DType, DimId, Dimension, Fill, Storage, VarId, Variable};
-use ncforge::{Atomic, CreateOptions, Dataset, DatasetMut, Hyperslab, Schema};
+use ncforge::model::{DType, DimId, VarId};
+use ncforge::{Atomic, CreateOptions, Dataset, DatasetMut, Hyperslab};
 
 use super::compressed;
-use crate::driver::{Access, BlockFile, FileSpec, MARK, Rounding};
+use super::spec::{VAR, rounded, rounds, schema};
+use crate::driver::{Access, BlockFile, FileSpec, Opened, Rounding};
 use crate::error::{Error, Result};
 use crate::team::{Team, agree};
-
-/// The one variable of a file.
-pub(super) const VAR: VarId = VarId(0);
 
 pub(super) fn refuses(spec: &FileSpec, access: &Access<'_>) -> Option<String> {
     if let Some(why) = spec.representable().or_else(|| spec.no_zarr("ncforge")) {
@@ -46,36 +43,11 @@ pub(super) fn refuses(spec: &FileSpec, access: &Access<'_>) -> Option<String> {
     ))
 }
 
-/// The description of a file in ncforge's terms. Unlimited dimensions are empty at first.
-pub(super) fn schema(spec: &FileSpec) -> Schema {
-    let mut schema = Schema::new(spec.format);
-    for dim in &spec.dims {
-        let len = if dim.unlimited { 0 } else { dim.len };
-        schema.dims.push(Dimension {
-            name: dim.name.clone(),
-            group: Schema::ROOT,
-            len,
-            unlimited: dim.unlimited,
-        });
-    }
-    schema.groups[0].attrs.push(Attribute::text(MARK, "blocks"));
-    let var = &spec.var;
-    let mut new = Variable::new(&var.name, var.dtype, (0..spec.dims.len()).map(DimId).collect());
-    if let Some(chunks) = spec.chunks() {
-        new.storage = Storage::Chunked { chunks, filters: spec.filters() };
-    }
-    new.attrs.extend(var.coding.rounding.map(|r| ncforge::model::quantization_attribute(r.0)));
-    new.fill = if spec.fill { Fill::Default } else { Fill::None };
-    schema.vars.push(new);
-    schema
-}
-
 /// The engine of one rank: processors are shared out among the ranks of a machine, unless the caller says otherwise.
 fn engine(mut options: EngineOptions, access: &Access<'_>) -> Result<Engine> {
     if let (Some(team), None) = (access.several(), options.threads) {
-        let cpus = std::thread::available_parallelism().map_or(1, std::num::NonZero::get);
         let here = team.size().div_ceil(team.nodes().max(1));
-        options.threads = Some((cpus / here).max(1));
+        options.threads = Some((crate::environment::processors() / here).max(1));
     }
     Ok(Engine::new(options)?)
 }
@@ -85,7 +57,7 @@ pub(super) fn create<'a>(
     path: &Path,
     spec: &FileSpec,
     access: &Access<'a>,
-) -> Result<Box<dyn BlockFile + 'a>> {
+) -> Opened<'a> {
     let engine = engine(options, access)?;
     let create = CreateOptions {
         overwrite: true,
@@ -118,7 +90,7 @@ fn shared<'a>(
     access: &Access<'a>,
     team: &'a dyn Team,
     engine: &Engine,
-) -> Result<Box<dyn BlockFile + 'a>> {
+) -> Opened<'a> {
     if access.is_collective()
         && let Some(mpi) = team.mpi()
         && spec.chunks().is_none()
@@ -143,7 +115,7 @@ pub(super) fn open<'a>(
     path: &Path,
     spec: &FileSpec,
     access: &Access<'a>,
-) -> Result<Box<dyn BlockFile + 'a>> {
+) -> Opened<'a> {
     let engine = engine(options, access)?;
     if access.is_collective()
         && let Some(mpi) = access.several().and_then(Team::mpi)
@@ -168,20 +140,7 @@ fn check_variable(dataset: &Dataset, spec: &FileSpec) -> Result<VarId> {
     Ok(id)
 }
 
-/// How values lose bits where the file does not see to it.
-pub(super) fn rounds(spec: &FileSpec) -> Option<(Quantize, Atomic)> {
-    Some((spec.var.coding.rounding?.0, spec.var.dtype))
-}
-
-/// The bytes with the bits lost that shall be.
-pub(super) fn rounded(how: Option<(Quantize, Atomic)>, bytes: &[u8]) -> Cow<'_, [u8]> {
-    let Some((how, dtype)) = how else { return bytes.into() };
-    let mut own = bytes.to_vec();
-    how.apply(dtype, &mut own, &dtype.default_fill());
-    own.into()
-}
-
-/// A file that this process writes by the engine, alone or beside others.
+/// A file that this process writes by the engine, alone or with others.
 struct Alone {
     file: DatasetMut,
     rounds: Option<(Quantize, Atomic)>,

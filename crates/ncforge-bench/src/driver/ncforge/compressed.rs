@@ -1,7 +1,7 @@
 //! Compressed chunks of one file by several ranks.
 //!
 //! Where a compressed chunk goes is known only when its length is. In every call each rank compresses the chunks of its
-//! block; the ranks tell one another the lengths; rank 0, which holds the file's description, gives every chunk its
+//! block; the ranks exchange the lengths; rank 0, which holds the file's description, gives every chunk its
 //! place; and each rank writes its own. Nothing but lengths and places travels. Calls are collective: every rank makes the same
 //! number of them.
 
@@ -13,8 +13,8 @@ use ncforge::dataset::partial_path;
 use ncforge::select::{ChunkGrid, coordinates};
 use ncforge::{Atomic, CreateOptions, DatasetMut, Hyperslab};
 
-use super::blocks::{VAR, rounded, rounds, schema};
-use crate::driver::{BlockFile, FileSpec};
+use super::spec::{VAR, rounded, rounds, schema};
+use crate::driver::{BlockFile, FileSpec, Opened};
 use crate::error::{Error, Result};
 use crate::team::{Team, agree, exchange};
 
@@ -41,7 +41,7 @@ pub(super) fn create<'a>(
     spec: &FileSpec,
     team: &'a dyn Team,
     options: CreateOptions,
-) -> Result<Box<dyn BlockFile + 'a>> {
+) -> Opened<'a> {
     let begin = || -> Result<DatasetMut> {
         let mut head = DatasetMut::create(path, schema(spec), options)?;
         for (d, dim) in spec.dims.iter().enumerate().filter(|(_, dim)| dim.unlimited) {
@@ -103,8 +103,8 @@ impl Compressed<&dyn Team> {
             Some(head) => places(head),
             None => Ok(Vec::new()),
         };
-        let told = exchange(self.team, &agree(self.team, places)?)?;
-        let mine = told.first().and_then(|all| all.get(self.team.rank()));
+        let given = exchange(self.team, &agree(self.team, places)?)?;
+        let mine = given.first().and_then(|all| all.get(self.team.rank()));
         let mine = mine.ok_or_else(|| Error::Invalid("rank 0 gave no places".into()))?;
         for ((_, e, _), &offset) in encoded.iter().zip(mine) {
             self.file.write_all_at(e, offset).map_err(|e| Error::io("write", &self.path, e))?;

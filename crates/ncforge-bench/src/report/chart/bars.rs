@@ -1,7 +1,7 @@
 //! One bar a case, every repetition as a dot (of many, how they are spread), the interval of the median, and the ceiling.
 
 use super::Chart;
-use super::canvas::{Canvas, GRID, INK, LETTER, MARK, MUTED, PAPER, SERIES, Side, WIDTH, picture, short};
+use super::canvas::{Canvas, INK, LETTER, MARK, PAPER, SERIES, Side, WIDTH, picture, short};
 use super::scale::{Scale, Unit};
 use super::violin;
 use crate::result::Row;
@@ -55,10 +55,7 @@ pub(crate) fn bars(label: &str, rows: &[&Row]) -> Option<Chart> {
     }
     let bottom = 10 + bars.len() as i32 * LINE;
     let svg = picture(bottom + 40, |c| {
-        for (x, text) in scale.ticks() {
-            c.line(vec![(x, 6), (x, bottom)], GRID, 1);
-            c.text(&text, (x, bottom + 14), Side::Middle, MUTED);
-        }
+        c.axis_across(&scale.ticks(), (6, bottom));
         for (i, bar) in bars.iter().enumerate() {
             let colour = engines.iter().position(|e| *e == bar.engine).unwrap_or(0) % SERIES.len();
             bar.draw(c, &scale, 10 + i as i32 * LINE, left, SERIES[colour], unit);

@@ -14,7 +14,7 @@ pub(super) const MUTED: Colour = "#606061";
 pub(super) const GRID: Colour = "#DDDDDE";
 /// The colour of the paper.
 pub(super) const PAPER: Colour = "#FEFEFE";
-/// What is to be looked at: the ceiling, the choice.
+/// What is to be seen first: the ceiling, the choice.
 pub(super) const MARK: Colour = "#D55E01";
 /// Series, in this order: blue, orange, green, pink, sky, grey (Okabe and Ito, without those that are pale on paper).
 pub(super) const SERIES: [Colour; 6] = ["#0072B2", "#E69F00", "#009E73", "#CC79A7", "#56B4E9", "#808081"];
@@ -68,6 +68,22 @@ impl Canvas {
     /// A ring.
     pub(super) fn ring(&mut self, place: (i32, i32), radius: i32, colour: Colour, width: u32) {
         self.0.dot(Paint::Stroke(colour, width), at(place), radius.into());
+    }
+
+    /// Lines at the ticks of an axis across, from `top` to `bottom`, and their numbers below.
+    pub(super) fn axis_across(&mut self, ticks: &[(i32, String)], (top, bottom): (i32, i32)) {
+        for (x, text) in ticks {
+            self.line(vec![(*x, top), (*x, bottom)], GRID, 1);
+            self.text(text, (*x, bottom + 14), Side::Middle, MUTED);
+        }
+    }
+
+    /// Lines at the ticks of an axis upwards, from `left` to `right`, and their numbers left of them.
+    pub(super) fn axis_up(&mut self, ticks: &[(i32, String)], (left, right): (i32, i32)) {
+        for (y, text) in ticks {
+            self.line(vec![(left, *y), (right, *y)], GRID, 1);
+            self.text(text, (left - 8, *y), Side::Right, MUTED);
+        }
     }
 
     /// Words; the place is at their left end, middle or right end, half way up.

@@ -1,7 +1,7 @@
 //! Cases by what two phases cost, and those that no other case beats in both.
 
 use super::Chart;
-use super::canvas::{GRID, INK, MARK, MUTED, PAPER, SERIES, Side, WIDTH, picture, short};
+use super::canvas::{INK, MARK, MUTED, PAPER, SERIES, Side, WIDTH, picture, short};
 use super::scale::{Scale, Unit};
 use crate::result::Row;
 
@@ -60,14 +60,8 @@ pub(crate) fn front(
     let line = unbeaten(points);
     let place = |p: &Point| (xs.at(p.across), ys.at(p.up));
     let svg = picture(bottom + 48, |c| {
-        for (x, text) in xs.ticks() {
-            c.line(vec![(x, top), (x, bottom)], GRID, 1);
-            c.text(&text, (x, bottom + 14), Side::Middle, MUTED);
-        }
-        for (y, text) in ys.ticks() {
-            c.line(vec![(left, y), (WIDTH - 30, y)], GRID, 1);
-            c.text(&text, (left - 8, y), Side::Right, MUTED);
-        }
+        c.axis_across(&xs.ticks(), (top, bottom));
+        c.axis_up(&ys.ticks(), (left, WIDTH - 30));
         c.text(&format!("seconds of one {across} →"), (WIDTH - 30, bottom + 34), Side::Right, INK);
         c.text(&format!("↑ seconds of one {up}"), (left + 4, 12), Side::Left, INK);
         // Steps: what lies right of and above them is beaten.

@@ -65,9 +65,9 @@ pub(crate) fn heat(
             c.text(&short(text, NAME), (left - 8, top + i as i32 * LINE + LINE / 2), Side::Right, INK);
         }
         for (i, text) in columns.iter().enumerate() {
-            let room = (if narrow { 2 * width } else { width } / LETTER).max(3).unsigned_abs() as usize;
+            let fits = (if narrow { 2 * width } else { width } / LETTER).max(3).unsigned_abs() as usize;
             let y = bottom + 13 + if narrow && i % 2 == 1 { 15 } else { 0 };
-            c.text(&short(text, room), (left + i as i32 * width + width / 2, y), Side::Middle, INK);
+            c.text(&short(text, fits), (left + i as i32 * width + width / 2, y), Side::Middle, INK);
         }
         for (x, y, s, row) in &cells {
             let place = |list: &[String], v: &str| list.iter().position(|l| l == v).unwrap_or(0) as i32;

@@ -1,7 +1,7 @@
 //! What every rank did when.
 
 use super::Chart;
-use super::canvas::{GRID, INK, MUTED, SERIES, Side, WIDTH, picture};
+use super::canvas::{INK, SERIES, Side, WIDTH, picture};
 use super::scale::{Scale, Unit};
 use crate::result::Row;
 
@@ -26,10 +26,7 @@ pub(crate) fn lanes(row: &Row) -> Option<Chart> {
     let bottom = top + shown.len() as i32 * LINE;
     let xs = Scale::linear(Unit::Seconds, end, (left, WIDTH - 30));
     let svg = picture(bottom + 52, |c| {
-        for (x, text) in xs.ticks() {
-            c.line(vec![(x, top), (x, bottom)], GRID, 1);
-            c.text(&text, (x, bottom + 14), Side::Middle, MUTED);
-        }
+        c.axis_across(&xs.ticks(), (top, bottom));
         for (i, lane) in shown.iter().enumerate() {
             let y = top + i as i32 * LINE;
             c.text(&format!("rank {}", lane.rank), (left - 8, y + LINE / 2), Side::Right, INK);

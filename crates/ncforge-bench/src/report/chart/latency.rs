@@ -1,7 +1,7 @@
 //! How long single calls took: which share of them was done within which time.
 
 use super::Chart;
-use super::canvas::{GRID, INK, MUTED, SERIES, Side, WIDTH, picture, short};
+use super::canvas::{INK, SERIES, Side, WIDTH, picture, short};
 use super::scale::{Scale, Unit};
 use crate::result::Row;
 
@@ -21,15 +21,9 @@ pub(crate) fn latency(label: &str, rows: &[&Row]) -> Option<Chart> {
     let ys = Scale::linear(Unit::Plain, 1.0, (bottom, top));
     let legend = rows.len() as i32 * 18;
     let svg = picture(bottom + 40 + legend, |c| {
-        for (x, text) in xs.ticks() {
-            c.line(vec![(x, top), (x, bottom)], GRID, 1);
-            c.text(&text, (x, bottom + 14), Side::Middle, MUTED);
-        }
-        for share in [0.0, 0.25, 0.5, 0.75, 0.9, 1.0] {
-            let y = ys.at(share);
-            c.line(vec![(left, y), (right, y)], GRID, 1);
-            c.text(&format!("{:.0} %", share * 100.0), (left - 8, y), Side::Right, MUTED);
-        }
+        c.axis_across(&xs.ticks(), (top, bottom));
+        let shares = [0.0, 0.25, 0.5, 0.75, 0.9, 1.0].map(|s| (ys.at(s), format!("{:.0} %", s * 100.0)));
+        c.axis_up(&shares, (left, right));
         for (i, row) in rows.iter().enumerate() {
             let last = (row.calls.len() - 1).max(1) as f64;
             let places = row.calls.iter().enumerate();

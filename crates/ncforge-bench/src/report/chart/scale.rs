@@ -1,4 +1,4 @@
-//! From numbers to pixels, and the numbers that stand beside an axis.
+//! From numbers to pixels, and the numbers along an axis.
 
 use crate::report::{bytes, seconds};
 
@@ -23,7 +23,7 @@ impl Unit {
         }
     }
 
-    /// A round number beside an axis, without digits that say nothing.
+    /// A round number at an axis, without digits that say nothing.
     fn tick(self, value: f64) -> String {
         if value == 0.0 {
             return "0".to_owned();
@@ -82,7 +82,7 @@ impl Scale {
 
     fn steps(&self) -> Vec<f64> {
         let rough = (self.to - self.from) / 5.0;
-        // Bytes are told in KiB, MiB, GiB: round there are powers of two and their multiples.
+        // Bytes are shown in KiB, MiB, GiB: round there are powers of two and their multiples.
         if self.unit == Unit::Rate {
             let step = rough.log2().ceil().exp2();
             return (0..=12).map(|i| f64::from(i) * step).take_while(|v| *v <= self.to).collect();

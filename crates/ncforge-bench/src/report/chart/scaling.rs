@@ -1,7 +1,7 @@
 //! What becomes of a number when there is more of something: ranks, bytes.
 
 use super::Chart;
-use super::canvas::{GRID, INK, MUTED, SERIES, Side, WIDTH, picture, short};
+use super::canvas::{INK, SERIES, Side, WIDTH, picture, short};
 use super::scale::{Scale, Unit};
 use crate::result::Row;
 
@@ -36,15 +36,9 @@ pub(crate) fn scaling(title: &str, rows: &[&Row], over: &str) -> Option<Chart> {
         _ => Scale::log(unit, all().map(|p| p.1), (bottom, top)),
     };
     let svg = picture(bottom + 46 + series.len() as i32 * 18, |c| {
-        for &n in &numbers {
-            let x = xs.at(n);
-            c.line(vec![(x, top), (x, bottom)], GRID, 1);
-            c.text(&format!("{n}"), (x, bottom + 14), Side::Middle, MUTED);
-        }
-        for (y, text) in ys.ticks() {
-            c.line(vec![(left, y), (WIDTH - 60, y)], GRID, 1);
-            c.text(&text, (left - 8, y), Side::Right, MUTED);
-        }
+        let ticks: Vec<(i32, String)> = numbers.iter().map(|&n| (xs.at(n), n.to_string())).collect();
+        c.axis_across(&ticks, (top, bottom));
+        c.axis_up(&ys.ticks(), (left, WIDTH - 60));
         c.text(over, (WIDTH - 56, bottom + 14), Side::Left, INK);
         for (i, (name, points)) in series.iter().enumerate() {
             let places: Vec<(i32, i32)> = points.iter().map(|p| (xs.at(p.0), ys.at(p.1))).collect();

@@ -1,6 +1,6 @@
 //! How many repetitions lie where: an outline that is thick where many do.
 
-/// Fewer repetitions are told one by one.
+/// Fewer repetitions are drawn one by one.
 pub(super) const LEAST: usize = 12;
 
 /// Half the thickness at every pixel of the axis where there is some, as shares of the largest, of numbers that stand at these places. A

@@ -2,20 +2,15 @@
 
 use std::collections::BTreeMap;
 
-use crate::result::{Measurement, Results, Row, Section, View};
-use crate::stats::Summary;
+use crate::result::{Measurement, Row, Section, View};
+use crate::stats::{Summary, distinct};
 use crate::workload::chunks::sweep::{SweepReport, SweepRow};
-
-/// The sweep as a document of one section.
-pub fn sweep_results(report: &SweepReport, chosen: Option<&[u64]>) -> Results {
-    let section = sweep_section(report, chosen);
-    Results { environment: report.environment.clone(), ..Results::of(vec![section]) }
-}
+use crate::workload::listed;
 
 /// The sweep as a section. `chosen` is the shape that ncforge would take, if it is among them.
 pub fn sweep_section(report: &SweepReport, chosen: Option<&[u64]>) -> Section {
-    let shape = report.shape.iter().map(u64::to_string).collect::<Vec<_>>().join(" × ");
-    let mut section = Section::new("chunks", format!("Chunks of `{}`, {shape}", report.variable));
+    let title = format!("Chunks of `{}`, {}", report.variable, listed(&report.shape, " × "));
+    let mut section = Section::new("chunks", title);
     for r in &report.rows {
         section.rows.push(row(report, r, "slab", &r.slab, &r.slab_seconds));
         section.rows.push(row(report, r, "series", &r.series, &r.series_seconds));
@@ -28,6 +23,12 @@ pub fn sweep_section(report: &SweepReport, chosen: Option<&[u64]>) -> Section {
         report.options.repetitions,
         if report.options.series_first { "first" } else { "after the slabs" }
     ));
+    let cache = if report.options.cold {
+        "files are evicted from the page cache before they are read"
+    } else {
+        "the page cache is warm"
+    };
+    section.notes.push(cache.to_owned());
     let cut =
         report.rows.iter().filter(|r| (r.slabs as u64) < report.shape.first().copied().unwrap_or(0)).count();
     if let Some(most) = report.options.cell_seconds.filter(|_| cut > 0) {
@@ -41,7 +42,7 @@ pub fn sweep_section(report: &SweepReport, chosen: Option<&[u64]>) -> Section {
 }
 
 fn list(chunks: &[u64]) -> String {
-    chunks.iter().map(u64::to_string).collect::<Vec<_>>().join(":")
+    listed(chunks, ":")
 }
 
 fn storage(r: &SweepRow) -> String {
@@ -121,12 +122,7 @@ fn views(report: &SweepReport, chosen: Option<&[u64]>) -> Vec<View> {
     levels.sort_unstable();
     levels.dedup();
     let level = levels.last().copied().unwrap_or(0);
-    let mut caches: Vec<String> = Vec::new();
-    for r in &report.rows {
-        if !caches.contains(&cache(r)) {
-            caches.push(cache(r));
-        }
-    }
+    let caches = distinct(report.rows.iter().map(cache));
     for (engine, _) in &report.drivers {
         for cache in &caches {
             let only: BTreeMap<String, String> = [

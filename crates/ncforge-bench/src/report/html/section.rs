@@ -1,26 +1,28 @@
 //! One workload on the page.
 
+use std::collections::BTreeMap;
+
 use maud::{Markup, html};
 
-use super::{Room, list, rich, table};
+use super::parts::{Space, list, rich, table};
 use crate::report::chart::{self, Chart, Point};
 use crate::report::table::{ONLY, phase, published};
 use crate::result::{Row, Section, View};
 
-/// More bars than this are not looked at: then a view tells more.
+/// More bars than this are not drawn: a view shows more.
 const BARS: usize = 40;
 /// Rows whose ranks are drawn, at most.
 const LANES: usize = 6;
 
 /// The section with this number. Of an only section, all words that the summary has are not said again.
-pub(super) fn section(s: &Section, number: usize, only: bool, room: &mut Room) -> Markup {
+pub(super) fn section(s: &Section, number: usize, only: bool, space: &mut Space) -> Markup {
     let mut parts: Vec<Markup> = Vec::new();
-    let beside = published(s);
+    let others = published(s);
     // What others have published is what the reader came for.
-    let beside = (!beside.rows.is_empty()).then(|| table("Beside published figures", &beside, room));
+    let others = (!others.rows.is_empty()).then(|| table("Published figures", &others, space));
     let heated = s.views.iter().any(|v| matches!(v, View::Heat { .. }));
     for label in s.labels() {
-        let rows: Vec<&Row> = s.rows.iter().filter(|r| r.label() == label).collect();
+        let rows = s.labelled(&label);
         let mut charts = Vec::new();
         if rows.len() <= BARS && !(heated && rows.len() > BARS / 2) {
             charts.extend(chart::bars(&label, &rows));
@@ -28,8 +30,8 @@ pub(super) fn section(s: &Section, number: usize, only: bool, room: &mut Room) -
         charts.extend(chart::latency(&label, &rows));
         parts.push(html! {
             h3 { (label) }
-            @for c in charts { (figure(c, room)) }
-            (table(&format!("{}: {label}", s.workload), &phase(s, &label), room))
+            @for c in charts { (figure(c, space)) }
+            (table(&format!("{}: {label}", s.workload), &phase(s, &label), space))
         });
     }
     let mut charts = Vec::new();
@@ -45,21 +47,21 @@ pub(super) fn section(s: &Section, number: usize, only: bool, room: &mut Room) -
         section id=(format!("section-{number}")) {
             h2 { (rich(&s.title)) }
             @if !only || s.words.len() > ONLY { (list(&s.words)) }
-            @if let Some(beside) = &beside { h3 { "Theirs and ours" } (beside) }
-            @for c in charts { (figure(c, room)) }
+            @if let Some(others) = &others { h3 { "Theirs and ours" } (others) }
+            @for c in charts { (figure(c, space)) }
             @for part in &parts { (part) }
             @if !ranks.is_empty() { h3 { "Ranks over time" } }
-            @for c in ranks { (figure(c, room)) }
+            @for c in ranks { (figure(c, space)) }
             @for note in &s.notes { p.note { "Note: " (rich(note)) } }
         }
     }
 }
 
-fn figure(c: Chart, room: &mut Room) -> Markup {
-    if c.svg.len() > room.pictures {
-        return html! { p.note { "No room on this page for the chart “" (c.title) "”." } };
+fn figure(c: Chart, space: &mut Space) -> Markup {
+    if c.svg.len() > space.pictures {
+        return html! { p.note { "This page cannot take the chart “" (c.title) "”." } };
     }
-    room.pictures -= c.svg.len();
+    space.pictures -= c.svg.len();
     // The picture has a name for those who do not see it.
     let svg = c.svg.named("plot", &format!("{}. {}", c.title, c.words));
     html! {
@@ -71,14 +73,10 @@ fn figure(c: Chart, room: &mut Room) -> Markup {
 }
 
 fn view_chart(s: &Section, view: &View) -> Option<Chart> {
-    let has = |only: &std::collections::BTreeMap<String, String>| {
-        let only = only.clone();
-        move |r: &&Row| only.iter().all(|(name, value)| r.facts.get(name) == Some(value))
-    };
     match view {
         View::Heat { title, phase, only, across, down, columns } => {
             let of = |r: &&Row| phase.is_empty() || r.label() == *phase;
-            let rows: Vec<&Row> = s.rows.iter().filter(of).filter(has(only)).collect();
+            let rows: Vec<&Row> = s.rows.iter().filter(of).filter(|r| has(r, only)).collect();
             // The front of the same rows, if there is one.
             let front = s.views.iter().find_map(|v| match v {
                 View::Front { across, up, chosen, only: o, .. } if o == only => {
@@ -96,22 +94,16 @@ fn view_chart(s: &Section, view: &View) -> Option<Chart> {
             let points = front_points(s, across, up, only);
             chart::front(title, &points, (across, up), chosen.as_deref())
         }
-        View::Scaling { title, phase, over } => {
-            let rows: Vec<&Row> = s.rows.iter().filter(|r| r.label() == *phase).collect();
-            chart::scaling(title, &rows, over)
-        }
+        View::Scaling { title, phase, over } => chart::scaling(title, &s.labelled(phase), over),
     }
 }
 
-fn front_points(
-    s: &Section,
-    across: &str,
-    up: &str,
-    only: &std::collections::BTreeMap<String, String>,
-) -> Vec<Point> {
-    let of = |label: &str| -> Vec<&Row> {
-        let fits = |r: &&Row| only.iter().all(|(name, value)| r.facts.get(name) == Some(value));
-        s.rows.iter().filter(|r| r.label() == label).filter(fits).collect()
-    };
+/// Whether a row has all of these facts.
+fn has(row: &Row, only: &BTreeMap<String, String>) -> bool {
+    only.iter().all(|(name, value)| row.facts.get(name) == Some(value))
+}
+
+fn front_points(s: &Section, across: &str, up: &str, only: &BTreeMap<String, String>) -> Vec<Point> {
+    let of = |label: &str| s.labelled(label).into_iter().filter(|r| has(r, only)).collect::<Vec<&Row>>();
     chart::points(&of(across), &of(up))
 }

@@ -1,25 +1,17 @@
 //! NetCDF-Bench's table, to the blank: for scripts that read it.
 //!
-//! Its rates are kept as it defines them (the bytes of all ranks divided by the time of *one* rank; minimum, mean and
+//! Its rates are as it defines them (the bytes of all ranks divided by the time of *one* rank; minimum, mean and
 //! maximum over the ranks), however misleading. Its debug lines are not.
 
 use std::fmt::Write;
 
-use crate::workload::io::{AccessKind, IoReport, PhaseKind, RankPhase, Span, written};
+use crate::workload::io::{AccessKind, IoReport, PhaseKind, RankPhase, type_names, written};
 
 /// The table for the first case of a report; of several repetitions the one with the median time.
 pub fn netcdf_bench_table(report: &IoReport) -> String {
     let mut out = String::new();
     let size = report.options.dtype.size() as u64;
-    let kind = match report.options.dtype {
-        ncforge::Atomic::Byte => "byte",
-        ncforge::Atomic::Short => "short",
-        ncforge::Atomic::Int => "int",
-        ncforge::Atomic::Int64 => "int64",
-        ncforge::Atomic::Float => "float",
-        ncforge::Atomic::Double => "double",
-        other => crate::workload::io::type_name::of(other),
-    };
+    let kind = type_names(report.options.dtype).1;
     let _ = writeln!(out, "Benchtool (datatype: {kind}) ");
     let mut line = |label: &str, value: &str, unit: Option<&str>, more: &str| {
         let _ = match unit {
@@ -51,18 +43,16 @@ pub fn netcdf_bench_table(report: &IoReport) -> String {
     let _ = writeln!(out, "{:<20} {:<40} {:>20} {:>20} {:>20} {:<20}", "", "", "min", "avg", "max", "");
     for kind in [PhaseKind::Write, PhaseKind::Read] {
         let mut runs: Vec<_> = report.phases.iter().filter(|p| p.case == 0 && p.kind == kind).collect();
-        runs.sort_by(|a, b| a.io.total_cmp(&b.io));
+        runs.sort_by(|a, b| a.measurement.seconds.total_cmp(&b.measurement.seconds));
         let Some(run) = runs.get(runs.len() / 2) else { continue };
         let mib = run.bytes as f64 / f64::from(1 << 20);
         let column = |f: &dyn Fn(&RankPhase) -> f64| run.ranks.iter().map(f).collect::<Vec<_>>();
-        let open = |r: &RankPhase| Span::seconds(&r.open);
-        let close = |r: &RankPhase| Span::seconds(&r.close);
         let rows: [(&str, Vec<f64>, &str); 5] = [
-            ("Open time", column(&open), "secs"),
+            ("Open time", column(&|r| r.open.seconds()), "secs"),
             ("I/O time", column(&RankPhase::io_seconds), "secs"),
-            ("Close time", column(&close), "secs"),
+            ("Close time", column(&|r| r.close.seconds()), "secs"),
             ("I/O Performance (w/o open/close)", column(&|r| mib / r.io_seconds()), "MiB/s"),
-            ("I/O Performance", column(&|r| mib / (open(r) + r.io_seconds() + close(r))), "MiB/s"),
+            ("I/O Performance", column(&|r| mib / r.total()), "MiB/s"),
         ];
         for (name, values, unit) in rows {
             let min = values.iter().copied().fold(f64::INFINITY, f64::min);

@@ -8,13 +8,15 @@ use std::mem::ManuallyDrop;
 
 use libloading::os::unix::{Library, RTLD_GLOBAL, RTLD_NOW};
 
-use super::LIBRARY_VARIABLE;
 use crate::error::{Error, Result};
+
+/// The environment variable with the path of the MPI library.
+pub const LIBRARY_VARIABLE: &str = "NCFORGE_MPI";
 
 /// A communicator, a datatype, an info object, a file.
 pub(super) type Handle = usize;
 
-/// What handles look like.
+/// The kind of handles.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(in crate::team) enum Family {
     /// Addresses.
@@ -65,6 +67,7 @@ calls! {
     abort: b"MPI_Abort\0" = fn(Handle, c_int);
     comm_rank: b"MPI_Comm_rank\0" = fn(Handle, *mut c_int);
     comm_size: b"MPI_Comm_size\0" = fn(Handle, *mut c_int);
+    comm_split_type: b"MPI_Comm_split_type\0" = fn(Handle, c_int, c_int, Handle, *mut Handle);
     comm_free: b"MPI_Comm_free\0" = fn(*mut Handle);
     barrier: b"MPI_Barrier\0" = fn(Handle);
     allgather: b"MPI_Allgather\0" = fn(*const c_void, c_int, Handle, *mut c_void, c_int, Handle, Handle);
@@ -79,9 +82,10 @@ calls! {
     type_free: b"MPI_Type_free\0" = fn(*mut Handle);
     file_open: b"MPI_File_open\0" = fn(Handle, *const c_char, c_int, Handle, *mut Handle);
     file_set_view: b"MPI_File_set_view\0" = fn(Handle, i64, Handle, Handle, *const c_char, Handle);
-    file_write_at_all: b"MPI_File_write_at_all\0" = fn(Handle, i64, *const c_void, c_int, Handle, usize);
+    // Functions that write take constant memory; here all four have one type.
+    file_write_at_all: b"MPI_File_write_at_all\0" = fn(Handle, i64, *mut c_void, c_int, Handle, usize);
     file_read_at_all: b"MPI_File_read_at_all\0" = fn(Handle, i64, *mut c_void, c_int, Handle, usize);
-    file_write_at: b"MPI_File_write_at\0" = fn(Handle, i64, *const c_void, c_int, Handle, usize);
+    file_write_at: b"MPI_File_write_at\0" = fn(Handle, i64, *mut c_void, c_int, Handle, usize);
     file_read_at: b"MPI_File_read_at\0" = fn(Handle, i64, *mut c_void, c_int, Handle, usize);
     file_close: b"MPI_File_close\0" = fn(*mut Handle);
     file_get_info: b"MPI_File_get_info\0" = fn(Handle, *mut Handle);
@@ -93,14 +97,13 @@ calls! {
     info_free: b"MPI_Info_free\0" = fn(*mut Handle);
 }
 
-/// `MPI_Comm_split_type`, which MPI has since version 3.
-type Split = unsafe extern "C" fn(Handle, c_int, c_int, Handle, *mut Handle) -> c_int;
+/// The functions that move bytes between memory and a file.
+pub(super) type Transfer = unsafe extern "C" fn(Handle, i64, *mut c_void, c_int, Handle, usize) -> c_int;
 
 /// A loaded MPI library.
 #[derive(Debug)]
 pub(super) struct Abi {
     pub(super) calls: Calls,
-    pub(super) split: Option<Split>,
     pub(super) family: Family,
     /// The name that it was found under.
     pub(super) path: String,
@@ -143,8 +146,6 @@ impl Abi {
         // SAFETY: loading an MPI library runs its initialisers, which ask nothing of us.
         let library = unsafe { Library::open(Some(name), RTLD_NOW | RTLD_GLOBAL) }?;
         let calls = Calls::find(&library)?;
-        // SAFETY: the type is that of mpi.h, with handles as said above.
-        let split = unsafe { library.get::<Split>(b"MPI_Comm_split_type\0") }.ok().map(|s| *s);
         let address = |symbol: &[u8]| {
             // SAFETY: only the address is taken, of an object that lives as long as the library.
             unsafe { library.get::<*mut c_void>(symbol) }.ok().map(|s| s.as_raw_ptr() as usize)
@@ -162,7 +163,6 @@ impl Abi {
         };
         Ok(Abi {
             calls,
-            split,
             family,
             path: name.to_owned(),
             world,

@@ -1,11 +1,12 @@
 //! A file through MPI-IO: collective calls on boxes of a row-major array, and calls of single ranks on runs of bytes.
 
-use std::ffi::{CString, c_int};
+use std::ffi::c_int;
 use std::path::Path;
 use std::rc::Rc;
 
-use super::abi::{Abi, Handle};
-use super::{MpiTeam, Team};
+use super::MpiJob;
+use super::abi::{Abi, Handle, Transfer};
+use crate::c_string::c_string;
 use crate::error::{Error, Result};
 
 const MODE_RDONLY: c_int = 2;
@@ -37,13 +38,12 @@ pub struct FileBox<'a> {
 
 impl MpiFile {
     /// Opens an existing file; every rank calls this.
-    pub fn open(team: &MpiTeam, path: &Path, write: bool) -> Result<Self> {
+    pub fn open(team: &MpiJob, path: &Path, write: bool) -> Result<Self> {
         let abi = Rc::clone(&team.abi);
-        let name = CString::new(path.as_os_str().as_encoded_bytes())
-            .map_err(|_| Error::Invalid(format!("`{}` holds a zero byte", path.display())))?;
+        let name = c_string(path)?;
         let mut handle: Handle = 0;
         let mode = if write { MODE_RDWR } else { MODE_RDONLY };
-        // SAFETY: a string that ends with zero; room for a handle of either family.
+        // SAFETY: a string that ends with zero; memory for a handle of either family.
         let code =
             unsafe { (abi.calls.file_open)(team.world(), name.as_ptr(), mode, team.info(), &mut handle) };
         abi.check(code, &format!("cannot open `{}`", path.display()))?;
@@ -52,7 +52,7 @@ impl MpiFile {
     }
 
     /// Lets the rank see the box of the file alone; gives the box's type.
-    fn view(&self, place: &FileBox<'_>, bytes: usize) -> Result<()> {
+    fn view(&self, place: &FileBox<'_>) -> Result<()> {
         let abi = &self.abi;
         let number = |n: u64| {
             c_int::try_from(n)
@@ -60,9 +60,8 @@ impl MpiFile {
         };
         let list = |v: &[u64]| v.iter().map(|&n| number(n)).collect::<Result<Vec<c_int>>>();
         let (shape, start, count) = (list(place.shape)?, list(place.start)?, list(place.count)?);
-        number(bytes as u64)?;
         let (mut element, mut region): (Handle, Handle) = (0, 0);
-        // SAFETY: arrays with one number a dimension; room for handles; the view keeps what it needs of a type that is freed.
+        // SAFETY: arrays with one number a dimension; memory for handles; the view holds what it needs of a type that is freed.
         unsafe {
             let size = number(place.size as u64)?;
             abi.check((abi.calls.type_contiguous)(size, abi.byte, &mut element), "a type")?;
@@ -97,72 +96,39 @@ impl MpiFile {
 
     /// Writes a box; every rank calls this, each with its own.
     pub fn write_all(&self, place: &FileBox<'_>, bytes: &[u8]) -> Result<()> {
-        self.view(place, bytes.len())?;
-        let abi = &self.abi;
-        // SAFETY: as many bytes as are there, which `view` has found to be below 2^31.
-        let code = unsafe {
-            (abi.calls.file_write_at_all)(
-                self.handle,
-                0,
-                bytes.as_ptr().cast(),
-                bytes.len() as c_int,
-                abi.byte,
-                abi.status_ignore(),
-            )
-        };
-        abi.check(code, "a collective write")
+        self.view(place)?;
+        self.write(self.abi.calls.file_write_at_all, 0, bytes, "a collective write")
     }
 
     /// Reads a box; every rank calls this, each its own.
     pub fn read_all(&self, place: &FileBox<'_>, out: &mut [u8]) -> Result<()> {
-        self.view(place, out.len())?;
-        let abi = &self.abi;
-        // SAFETY: room for as many bytes, which `view` has found to be below 2^31.
-        let code = unsafe {
-            (abi.calls.file_read_at_all)(
-                self.handle,
-                0,
-                out.as_mut_ptr().cast(),
-                out.len() as c_int,
-                abi.byte,
-                abi.status_ignore(),
-            )
-        };
-        abi.check(code, "a collective read")
+        self.view(place)?;
+        self.read(self.abi.calls.file_read_at_all, 0, out, "a collective read")
     }
 
     /// Writes a run of bytes, for this rank alone.
     pub fn write_at(&self, offset: u64, bytes: &[u8]) -> Result<()> {
-        let (abi, (at, len)) = (&self.abi, run(offset, bytes.len())?);
-        // SAFETY: as many bytes as are there.
-        let code = unsafe {
-            (abi.calls.file_write_at)(
-                self.handle,
-                at,
-                bytes.as_ptr().cast(),
-                len,
-                abi.byte,
-                abi.status_ignore(),
-            )
-        };
-        abi.check(code, "a write")
+        self.write(self.abi.calls.file_write_at, offset, bytes, "a write")
     }
 
     /// Reads a run of bytes, for this rank alone.
     pub fn read_at(&self, offset: u64, out: &mut [u8]) -> Result<()> {
+        self.read(self.abi.calls.file_read_at, offset, out, "a read")
+    }
+
+    /// `call` is one of those that write, and leaves the memory as it is.
+    fn write(&self, call: Transfer, offset: u64, bytes: &[u8], what: &str) -> Result<()> {
+        let (abi, (at, len)) = (&self.abi, run(offset, bytes.len())?);
+        let memory = bytes.as_ptr().cast_mut().cast();
+        // SAFETY: as many bytes as are there.
+        abi.check(unsafe { call(self.handle, at, memory, len, abi.byte, abi.status_ignore()) }, what)
+    }
+
+    fn read(&self, call: Transfer, offset: u64, out: &mut [u8], what: &str) -> Result<()> {
         let (abi, (at, len)) = (&self.abi, run(offset, out.len())?);
-        // SAFETY: room for as many bytes.
-        let code = unsafe {
-            (abi.calls.file_read_at)(
-                self.handle,
-                at,
-                out.as_mut_ptr().cast(),
-                len,
-                abi.byte,
-                abi.status_ignore(),
-            )
-        };
-        abi.check(code, "a read")
+        let memory = out.as_mut_ptr().cast();
+        // SAFETY: memory for as many bytes.
+        abi.check(unsafe { call(self.handle, at, memory, len, abi.byte, abi.status_ignore()) }, what)
     }
 
     /// Closes the file; every rank calls this.

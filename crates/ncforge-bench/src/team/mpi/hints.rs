@@ -4,7 +4,6 @@ use std::ffi::{CString, c_int};
 use std::path::Path;
 use std::rc::Rc;
 
-use super::MpiTeam;
 use super::abi::{Abi, Family, Handle};
 use crate::error::{Error, Result};
 
@@ -12,8 +11,8 @@ use crate::error::{Error, Result};
 const KEY: usize = 35;
 /// Longest value.
 const VALUE: usize = 255;
-/// Room for a key or a value of any MPI.
-const ROOM: usize = 2048;
+/// Memory for a key or a value of any MPI.
+const MEMORY: usize = 2048;
 /// `MPI_MODE_CREATE | MPI_MODE_RDWR | MPI_MODE_DELETE_ON_CLOSE`.
 const PROBE: c_int = 1 | 8 | 16;
 
@@ -39,7 +38,7 @@ pub(super) trait InfoCalls {
 impl InfoCalls for Abi {
     fn create(&self) -> Result<Handle> {
         let mut info: Handle = 0;
-        // SAFETY: room for a handle of either family.
+        // SAFETY: memory for a handle of either family.
         self.check(unsafe { (self.calls.info_create)(&mut info) }, "hints")?;
         Ok(info)
     }
@@ -59,12 +58,12 @@ impl InfoCalls for Abi {
 #[derive(Debug)]
 pub(super) struct Info<C: InfoCalls = Abi> {
     calls: Rc<C>,
-    handle: Handle,
+    pub(super) handle: Handle,
 }
 
 impl<C: InfoCalls> Info<C> {
     /// One that holds these hints.
-    fn of(calls: &Rc<C>, hints: &[(String, String)]) -> Result<Self> {
+    pub(super) fn of(calls: &Rc<C>, hints: &[(String, String)]) -> Result<Self> {
         let info = Info { handle: calls.create()?, calls: Rc::clone(calls) };
         for (key, value) in hints {
             let c_string = |text: &str, most: usize| match CString::new(text) {
@@ -85,49 +84,26 @@ impl<C: InfoCalls> Drop for Info<C> {
     }
 }
 
-impl MpiTeam {
-    /// From now on, files are opened with these hints.
-    ///
-    /// # Errors
-    /// [`Error::Invalid`] for keys and values that MPI does not take.
-    pub fn set_hints(&self, hints: &[(String, String)]) -> Result<()> {
-        if hints.is_empty() {
-            return Ok(());
+/// What an MPI library does with a file next to this one, opened by one rank with these hints, and removed.
+pub(super) fn io_layer(abi: &Abi, hints: Handle, path: &Path) -> Option<IoLayer> {
+    let probe = path.with_extension("ncforge-mpi");
+    let name = CString::new(probe.as_os_str().as_encoded_bytes()).ok()?;
+    let (mut file, mut info): (Handle, Handle) = (0, 0);
+    // SAFETY: a string that ends with zero, memory for handles of either family; what was opened is closed.
+    let found = unsafe {
+        if (abi.calls.file_open)(abi.own, name.as_ptr(), PROBE, hints, &mut file) != 0 {
+            return None;
         }
-        let info = Info::of(&self.abi, hints)?;
-        // What stood there before is given back.
-        *self.info.borrow_mut() = Some(info);
-        Ok(())
-    }
-
-    /// The hints, as the library's functions take them.
-    pub fn info(&self) -> usize {
-        self.info.borrow().as_ref().map_or(self.abi.info_null, |info| info.handle)
-    }
-
-    /// What MPI library does with a file beside this one, opened by this rank alone with the job's hints, and removed. `None`
-    /// where no file can be made there.
-    pub fn io_layer(&self, path: &Path) -> Option<IoLayer> {
-        let abi = &self.abi;
-        let probe = path.with_extension("ncforge-mpi");
-        let name = CString::new(probe.as_os_str().as_encoded_bytes()).ok()?;
-        let (mut file, mut info): (Handle, Handle) = (0, 0);
-        // SAFETY: a string that ends with zero, room for handles of either family; what was opened is closed.
-        let found = unsafe {
-            if (abi.calls.file_open)(abi.own, name.as_ptr(), PROBE, self.info(), &mut file) != 0 {
-                return None;
-            }
-            let told = (abi.calls.file_get_info)(file, &mut info) == 0;
-            let hints = if told { listed(abi, info) } else { Vec::new() };
-            if told && info != abi.info_null {
-                (abi.calls.info_free)(&mut info);
-            }
-            let loaded = std::fs::read_to_string("/proc/self/maps").unwrap_or_default();
-            (abi.calls.file_close)(&mut file);
-            IoLayer { name: layer(abi.family, &loaded).to_owned(), hints }
-        };
-        Some(found)
-    }
+        let listed_ok = (abi.calls.file_get_info)(file, &mut info) == 0;
+        let hints = if listed_ok { listed(abi, info) } else { Vec::new() };
+        if listed_ok && info != abi.info_null {
+            (abi.calls.info_free)(&mut info);
+        }
+        let loaded = std::fs::read_to_string("/proc/self/maps").unwrap_or_default();
+        (abi.calls.file_close)(&mut file);
+        IoLayer { name: layer(abi.family, &loaded).to_owned(), hints }
+    };
+    Some(found)
 }
 
 /// Which layer has opened a file, by what is loaded then (`/proc/self/maps`). MPICH has one alone. Open MPI has two of them as plug-ins, and OMPIO loads
@@ -145,19 +121,19 @@ unsafe fn listed(abi: &Abi, info: Handle) -> Vec<(String, String)> {
     if info == abi.info_null {
         return Vec::new();
     }
-    let text = |room: &[u8]| {
-        let end = room.iter().position(|&b| b == 0).unwrap_or(room.len());
-        String::from_utf8_lossy(&room[..end]).into_owned()
+    let text = |bytes: &[u8]| {
+        let end = bytes.iter().position(|&b| b == 0).unwrap_or(bytes.len());
+        String::from_utf8_lossy(&bytes[..end]).into_owned()
     };
     let mut count = 0;
-    // SAFETY: room for one number.
+    // SAFETY: memory for one number.
     if unsafe { (abi.calls.info_count)(info, &mut count) } != 0 {
         return Vec::new();
     }
     let mut out = Vec::new();
     for i in 0..count {
-        let (mut key, mut value, mut there) = (vec![0u8; ROOM], vec![0u8; ROOM], 0);
-        // SAFETY: room that is larger than the longest key and value of any MPI, and ends with a zero.
+        let (mut key, mut value, mut there) = (vec![0u8; MEMORY], vec![0u8; MEMORY], 0);
+        // SAFETY: memory that is larger than the longest key and value of any MPI, and ends with a zero.
         let codes = unsafe {
             let code = (abi.calls.info_key)(info, i, key.as_mut_ptr().cast());
             (
@@ -212,16 +188,16 @@ mod tests {
             let owned: Vec<_> = all.iter().map(|(k, v)| ((*k).to_owned(), (*v).to_owned())).collect();
             Info::of(&calls, &owned)
         };
-        let kept = RefCell::new(Some(hints(&[]).unwrap()));
+        let current = RefCell::new(Some(hints(&[]).unwrap()));
         assert_eq!(calls.0.get(), 1);
         let long = "x".repeat(VALUE + 1);
         for bad in [("refused", "1"), ("", "1"), ("a\0b", "1"), ("key", &long)] {
             assert!(hints(&[bad]).is_err());
             assert_eq!(calls.0.get(), 1, "{bad:?}");
         }
-        *kept.borrow_mut() = Some(hints(&[("key", "2")]).unwrap());
+        *current.borrow_mut() = Some(hints(&[("key", "2")]).unwrap());
         assert_eq!(calls.0.get(), 1);
-        drop(kept);
+        drop(current);
         assert_eq!(calls.0.get(), 0);
     }
 

@@ -79,31 +79,3 @@ impl Pattern {
         }
     }
 }
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn patterns_fit_any_rank() {
-        let count = |p: Pattern, shape: &[u64]| {
-            let slab = p.slab(shape, &mut Positions::new(3));
-            slab.check(shape, "v").unwrap();
-            slab.count
-        };
-        assert_eq!(count(Pattern::Map, &[12, 17, 90, 180]), [1, 1, 90, 180]);
-        assert_eq!(count(Pattern::Series, &[12, 17, 90, 180]), [12, 1, 1, 1]);
-        assert_eq!(count(Pattern::Full, &[12, 90, 180]), [12, 90, 180]);
-        assert_eq!(count(Pattern::Map, &[12, 90]), [1, 90]);
-        assert_eq!(count(Pattern::Map, &[12]), [12]);
-        assert_eq!(count(Pattern::Profile, &[12, 17, 90, 180]), [1, 17, 1, 1]);
-        assert_eq!(count(Pattern::Profile, &[12, 90]), [12, 1]);
-        assert_eq!(count(Pattern::Box, &[12, 17, 1]), [6, 9, 1]);
-        assert_eq!(count(Pattern::Stride, &[12, 16, 1]), [3, 4, 1]);
-        for p in Pattern::ALL {
-            assert!(count(p, &[]).is_empty());
-            assert_eq!(Pattern::from_name(p.name()), Some(p));
-            assert_eq!(p.slab(&[0, 3], &mut Positions::new(1)).len(), 0);
-        }
-    }
-}

@@ -11,7 +11,7 @@
 //! | `ensemble` | 10 × 60 × 8 × 90 × 120 float | members of a forecast |
 //!
 //! An array larger than the caller wants is made smaller in proportion: every side longer than eight elements by
-//! the same factor. Its true shape is told.
+//! the same factor. Its true shape is shown.
 
 use std::path::{Path, PathBuf};
 
@@ -44,56 +44,45 @@ enum Field {
     Sea,
 }
 
+const fn array(
+    name: &'static str,
+    dims: &'static [(&'static str, u64, bool)],
+    packed: bool,
+    field: Field,
+) -> Array {
+    Array { name, dims, packed, field }
+}
+
 /// All kinds.
 pub const ARRAYS: [Array; 7] = [
-    Array {
-        name: "precip",
-        dims: &[("time", 1560, true), ("lat", 128, false), ("lon", 256, false)],
-        packed: false,
-        field: Field::Rain,
-    },
-    Array {
-        name: "ocean",
-        dims: &[("time", 1, true), ("depth", 75, false), ("y", 1207, false), ("x", 1442, false)],
-        packed: false,
-        field: Field::Sea,
-    },
-    Array {
-        name: "ocean-series",
-        dims: &[("time", 60, true), ("depth", 40, false), ("y", 330, false), ("x", 360, false)],
-        packed: false,
-        field: Field::Sea,
-    },
-    Array {
-        name: "maps",
-        dims: &[("time", 365, true), ("lat", 1800, false), ("lon", 3600, false)],
-        packed: true,
-        field: Field::Smooth,
-    },
-    Array {
-        name: "stations",
-        dims: &[("station", 25_000, false), ("time", 31, false)],
-        packed: false,
-        field: Field::Smooth,
-    },
-    Array {
-        name: "swath",
-        dims: &[("orbit", 24, true), ("scan", 3000, true), ("pixel", 512, false)],
-        packed: false,
-        field: Field::Smooth,
-    },
-    Array {
-        name: "ensemble",
-        dims: &[
+    array("precip", &[("time", 1560, true), ("lat", 128, false), ("lon", 256, false)], false, Field::Rain),
+    array(
+        "ocean",
+        &[("time", 1, true), ("depth", 75, false), ("y", 1207, false), ("x", 1442, false)],
+        false,
+        Field::Sea,
+    ),
+    array(
+        "ocean-series",
+        &[("time", 60, true), ("depth", 40, false), ("y", 330, false), ("x", 360, false)],
+        false,
+        Field::Sea,
+    ),
+    array("maps", &[("time", 365, true), ("lat", 1800, false), ("lon", 3600, false)], true, Field::Smooth),
+    array("stations", &[("station", 25_000, false), ("time", 31, false)], false, Field::Smooth),
+    array("swath", &[("orbit", 24, true), ("scan", 3000, true), ("pixel", 512, false)], false, Field::Smooth),
+    array(
+        "ensemble",
+        &[
             ("member", 10, false),
             ("time", 60, true),
             ("level", 8, false),
             ("lat", 90, false),
             ("lon", 120, false),
         ],
-        packed: false,
-        field: Field::Smooth,
-    },
+        false,
+        Field::Smooth,
+    ),
 ];
 
 /// Sides up to this length are left alone when an array is made smaller.

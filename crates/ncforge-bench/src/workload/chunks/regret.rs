@@ -15,9 +15,9 @@ use super::{Files, Variant};
 use crate::driver::{Driver, VarInfo};
 use crate::environment::Environment;
 use crate::error::{Error, Result};
-use crate::stats::Summary;
+use crate::stats::{Summary, distinct};
 
-/// The mixes of reads that are looked at where none are named.
+/// The mixes of reads that are measured where none are named.
 pub const MIXES: [&str; 7] =
     ["series", "map", "full", "series,map", "series=9,map=1", "series=1,map=9", "box"];
 /// The name of the driver whose engine the cost model is that of.
@@ -97,7 +97,7 @@ pub struct MixRow {
     pub regret: f64,
     /// Place of the chosen shape among all, 1 is the first.
     pub place: usize,
-    /// Seconds that choosing took, with its look at the values.
+    /// Seconds that choosing took, with the sampling of the values.
     pub seconds: f64,
 }
 
@@ -128,10 +128,6 @@ pub struct ShapeRow {
     pub chunks: Vec<u64>,
     /// Bytes of the file.
     pub bytes: u64,
-    /// Decoded bytes a second of one thread, as a sample of such chunks says: timed, …
-    pub decode: f64,
-    /// … and by what the streams are made of.
-    pub counted: f64,
     /// The read.
     pub pattern: String,
     /// Measured seconds: the mean over the places.
@@ -157,8 +153,8 @@ struct Prepared {
     /// As it was found in the data, rates included.
     coding: Coding,
     shapes: Vec<Vec<u64>>,
-    /// What parts like the shapes said: timed, and by what their streams are made of.
-    codings: Vec<(Coding, Coding)>,
+    /// What samples of such chunks said.
+    codings: Vec<Coding>,
     patterns: Vec<Pattern>,
     mixes: Vec<Mix>,
     today: Vec<Today>,
@@ -166,7 +162,7 @@ struct Prepared {
 
 /// Writes the variable in every shape, and in those that are chosen for the mixes and the reader, and reads; one report
 /// for every driver. Files that do not fit a quarter of the machine's memory together are written and measured in groups, one
-/// after the other, and those that are done make room.
+/// after the other, and those that are done make space for others.
 ///
 /// # Errors
 /// When a mix means nothing, and as writing and reading.
@@ -230,7 +226,7 @@ fn variant(chunks: &[u64], options: &RegretOptions) -> Variant {
 
 fn prepare(source: &Path, options: &RegretOptions, machine: Machine) -> Result<Prepared> {
     let var = crate::workload::access::largest(source, options.var.as_deref())?;
-    // Its threads are those that will read: samples tell what they are worth together.
+    // Its threads are those that will read: samples show what they are worth together.
     let threads = Some(options.measured.threads as usize);
     let dataset =
         ncforge::Dataset::open_with(source, &Engine::new(EngineOptions { threads, memory: None })?)?;
@@ -263,12 +259,8 @@ fn prepare(source: &Path, options: &RegretOptions, machine: Machine) -> Result<P
         let unlimited: Vec<bool> = axes.iter().map(|a| a.unlimited).collect();
         today.extend(self::today(&var.shape, &unlimited, var.size as u64));
     }
-    let mut shapes = options.shapes.clone();
-    for chosen in mixes.iter().map(|m| &m.chosen).chain(today.iter().map(|t| &t.chunks)) {
-        if !shapes.contains(chosen) {
-            shapes.push(chosen.clone());
-        }
-    }
+    let chosen = mixes.iter().map(|m| &m.chosen).chain(today.iter().map(|t| &t.chunks));
+    let shapes = distinct(options.shapes.iter().chain(chosen).cloned());
     let mut patterns: Vec<Pattern> = Vec::new();
     for p in mixes.iter().flat_map(|m| &m.reads) {
         if !patterns.iter().any(|q| q.counts == p.counts) {
@@ -276,15 +268,14 @@ fn prepare(source: &Path, options: &RegretOptions, machine: Machine) -> Result<P
         }
     }
     let stem = source.file_stem().unwrap_or_default().to_string_lossy().into_owned();
-    let look = |chunks: &Vec<u64>| {
-        let found = sample_chunk(&dataset, id, &filters, chunks, SAMPLE)?;
-        Ok(found.map_or((coding, coding), |s| (s.coding, s.sized)))
+    let sampled = |chunks: &Vec<u64>| {
+        Ok(sample_chunk(&dataset, id, &filters, chunks, SAMPLE)?.map_or(coding, |s| s.coding))
     };
-    let mut codings = shapes.iter().map(look).collect::<Result<Vec<_>>>()?;
+    let mut codings = shapes.iter().map(sampled).collect::<Result<Vec<_>>>()?;
     // It is two threads' time against one's, and uncertain by a tenth: what most shapes say is better than what each says of itself.
-    let gains: Vec<f64> = codings.iter().filter_map(|c| c.0.gain).collect();
+    let gains: Vec<f64> = codings.iter().filter_map(|c| c.gain).collect();
     let gain = Summary::of(&gains).map(|s| s.median);
-    codings.iter_mut().for_each(|(timed, _)| timed.gain = gain);
+    codings.iter_mut().for_each(|c| c.gain = gain);
     Ok(Prepared { source: stem, var, axes, coding, shapes, codings, patterns, mixes, today })
 }
 
@@ -298,8 +289,8 @@ impl Prepared {
         options: &RegretOptions,
         progress: &mut dyn FnMut(&str),
     ) -> Result<Measured> {
-        let room =
-            files.room.or_else(|| Some(Environment::capture().memory? / OF_MEMORY)).unwrap_or(u64::MAX);
+        let budget =
+            files.budget.or_else(|| Some(Environment::capture().memory? / OF_MEMORY)).unwrap_or(u64::MAX);
         let mut all = Measured { bytes: Vec::new(), cells: vec![Vec::new(); self.patterns.len()] };
         let (mut group, mut taken) = (Vec::new(), 0);
         for (i, chunks) in self.shapes.iter().enumerate() {
@@ -310,7 +301,7 @@ impl Prepared {
             taken += bytes;
             group.push(Subject { path, cache: self.cache(driver, chunks) });
             let last = i + 1 == self.shapes.len();
-            if !last && taken < room {
+            if !last && taken < budget {
                 continue;
             }
             let cells = measure(driver, &group, &self.var, &self.patterns, options.effort, progress)?;
@@ -335,7 +326,7 @@ impl Prepared {
         let lens: Vec<u64> = self.axes.iter().map(|a| a.len).collect();
         let mut rows = Vec::new();
         for (f, chunks) in self.shapes.iter().enumerate() {
-            let (coding, counted) = self.codings[f];
+            let coding = self.codings[f];
             let grid = Grid { lens: &lens, chunk: Some(chunks), element: self.var.size as u64, coding };
             for (pattern, cells) in self.patterns.iter().zip(cells) {
                 let cell = &cells[f];
@@ -344,8 +335,6 @@ impl Prepared {
                 rows.push(ShapeRow {
                     chunks: chunks.clone(),
                     bytes: measured.bytes[f],
-                    decode: coding.decode,
-                    counted: counted.decode,
                     pattern: pattern.name.clone(),
                     seconds: cell.mean(),
                     measured: cell.summary(),
@@ -362,12 +351,12 @@ impl Prepared {
             variable: self.var.name.clone(),
             shape: self.var.shape.clone(),
             sampled: (self.coding.fraction, self.coding.decode),
-            gain: self.codings.iter().find_map(|c| c.0.gain),
+            gain: self.codings.iter().find_map(|c| c.gain),
             rows,
         }
     }
 
-    /// The chunk cache that people are told to give a reader with a fixed one. `None`: its own.
+    /// The chunk cache that is advised for a reader with a fixed one. `None`: its own.
     fn cache(&self, driver: &dyn Driver, chunks: &[u64]) -> Option<u64> {
         let advice = CacheAdvice::for_reads(&self.patterns, &self.var.shape, chunks, self.var.size as u64);
         advice.filter(|_| driver.name() != OWN).map(|a| a.size)

@@ -76,7 +76,7 @@ pub struct SweepRow {
     pub same_values: bool,
 }
 
-/// Writes every variant and reads each by every driver. `progress` is told what is done next; its error ends the work.
+/// Writes every variant and reads each by every driver. `progress` gets what is done next; its error ends the work.
 pub fn run(
     drivers: &[&dyn Driver],
     source: &Path,

@@ -84,8 +84,8 @@ fn h5py(shape: &[u64], element: u64) -> Vec<u64> {
 fn rew(shape: &[u64], element: u64, bytes: u64) -> Option<Vec<u64>> {
     let &[t, y, x] = shape else { return None };
     let lens = [t as f64, y as f64, x as f64];
-    let room = bytes as f64 / element as f64;
-    let number = lens.iter().product::<f64>() / room;
+    let capacity = bytes as f64 / element as f64;
+    let number = lens.iter().product::<f64>() / capacity;
     if number <= 1.0 {
         return Some(shape.to_vec());
     }
@@ -115,7 +115,7 @@ fn rew(shape: &[u64], element: u64, bytes: u64) -> Option<Vec<u64>> {
     });
     let volume = |c: &[u64]| c.iter().product::<u64>();
     corners
-        .filter(|c| volume(c) as f64 <= room)
+        .filter(|c| volume(c) as f64 <= capacity)
         .max_by_key(|c| volume(c))
         .or(Some(ideal.map(|c| c as u64).to_vec()))
 }

@@ -87,26 +87,26 @@ pub struct Files {
     /// Whether files stay when they were measured.
     keep: bool,
     /// What those that are measured together may take; `None`: a part of the machine's memory.
-    pub(super) room: Option<u64>,
+    pub(super) budget: Option<u64>,
 }
 
 impl Files {
     /// Files in a folder that exists, which stay there.
     pub fn new(folder: &Path) -> Self {
-        Files { folder: folder.to_owned(), keep: true, room: None }
+        Files { folder: folder.to_owned(), keep: true, budget: None }
     }
 
     /// Unless `keep`, those that were measured may be removed while others are not yet written.
-    pub fn kept(self, keep: bool) -> Self {
+    pub fn keeping(self, keep: bool) -> Self {
         Files { keep, ..self }
     }
 
     /// Measures no more than `bytes` of files together. By default that is a quarter of the machine's memory.
     pub fn within(self, bytes: u64) -> Self {
-        Files { room: Some(bytes), ..self }
+        Files { budget: Some(bytes), ..self }
     }
 
-    /// Makes room in memory for other files, and on the disk unless they are kept.
+    /// Makes space in memory for other files, and on the disk unless they stay.
     pub(super) fn done(&self, path: &Path) -> Result<()> {
         match self.keep {
             // Where pages cannot be dropped, the system finds out by itself that nobody needs them.

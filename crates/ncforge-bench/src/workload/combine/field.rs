@@ -5,9 +5,12 @@ use std::path::Path;
 use ncforge::engine::Engine;
 use ncforge::{Dataset, Hyperslab};
 
-use super::Options;
+use super::options::Options;
 use crate::error::Result;
+use crate::stats::{GOLDEN, Positions};
 
+/// Its name in files.
+pub(super) const VARIABLE: &str = "votemper";
 /// What stands on land.
 pub(super) const LAND: f32 = 1e20;
 /// The field.
@@ -72,18 +75,14 @@ impl Field {
     pub(super) fn level(&self, t: u64, z: u64) -> Vec<f32> {
         let scale = 1.0 / (1.0 + z as f64 / 40.0);
         let offset = t as f64 * 0.25;
-        let mut seed = (t * 1009 + z + 1).wrapping_mul(0x9e37_79b9_7f4a_7c15);
+        let mut random = Positions::new((t * 1009 + z + 1).wrapping_mul(GOLDEN));
         let (coast, noise) = (self.coasts[z as usize], self.noise[z as usize]);
         self.base
             .iter()
             .zip(&self.height)
             .map(|(&b, &height)| {
-                // SplitMix64; two of its halves make something like a bell.
-                seed = seed.wrapping_add(0x9e37_79b9_7f4a_7c15);
-                let mut h = seed;
-                h = (h ^ (h >> 30)).wrapping_mul(0xbf58_476d_1ce4_e5b9);
-                h = (h ^ (h >> 27)).wrapping_mul(0x94d0_49bb_1331_11eb);
-                h ^= h >> 31;
+                // Two halves of a number make something like a bell.
+                let h = random.draw();
                 let bell = (f64::from(h as u32) + f64::from((h >> 32) as u32)) / f64::from(u32::MAX) - 1.0;
                 let value = b * scale + offset + bell * 2.45 * noise;
                 match self.step {
@@ -98,7 +97,7 @@ impl Field {
     /// Whether a file has the field as its variable.
     pub(super) fn is_in(&self, path: &Path, engine: &Engine) -> Result<bool> {
         let data = Dataset::open_with(path, engine)?;
-        let Ok(var) = data.var(super::tiles::VARIABLE) else { return Ok(false) };
+        let Ok(var) = data.var(VARIABLE) else { return Ok(false) };
         if data.schema().shape(var) != self.shape {
             return Ok(false);
         }

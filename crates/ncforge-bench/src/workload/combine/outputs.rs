@@ -1,4 +1,4 @@
-//! The ways to one file: ncforge, and a library that is told the same plan call by call.
+//! The ways to one file: ncforge, and a library that carries out the same plan call by call.
 
 use std::path::Path;
 
@@ -8,10 +8,11 @@ use ncforge_ops::combine::{CombineOptions, SchemeChoice, TileChunks, combine};
 use ncforge_ops::copy::{ChunkSpec, Codec, CopyOptions};
 use ncforge_ops::progress::Silent;
 
-use super::field::Field;
-use super::tiles::{TileSet, VARIABLE};
-use super::{Options, Phase, Used};
-use crate::driver::{Access, ChunkAsk, Coding, DimSpec, Driver, FileSpec, VarSpec};
+use super::field::{Field, VARIABLE};
+use super::options::Options;
+use super::phase::{Phase, Used};
+use super::tiles::TileSet;
+use crate::driver::{Access, ChunkAsk, Coding, DimSpec, Driver, FileSpec};
 use crate::error::{Error, Result};
 
 /// One phase's work.
@@ -41,7 +42,7 @@ impl Job<'_> {
             _ => TileChunks::Auto,
         };
         let options = CombineOptions {
-            // The tiles tell their place in two ways.
+            // The tiles have their position in two conventions.
             scheme: SchemeChoice::Nemo,
             chunks,
             copy: CopyOptions {
@@ -66,27 +67,18 @@ impl Job<'_> {
     pub(super) fn by_library(&self, driver: &dyn Driver) -> Result<Option<Used>> {
         let [nt, nz, ny, nx] = self.field.shape;
         let deflate = !self.phase.to_classic();
-        let dim = |name: &str, len, unlimited| DimSpec { name: name.into(), len, unlimited };
-        let spec = FileSpec {
-            zarr: false,
-            format: if deflate { Format::Netcdf4 } else { Format::Cdf2 },
-            dims: vec![
-                dim("time_counter", nt, true),
-                dim("deptht", nz, false),
-                dim("y", ny, false),
-                dim("x", nx, false),
-            ],
-            var: VarSpec {
-                name: VARIABLE.into(),
-                dtype: Atomic::Float,
-                chunks: match deflate {
-                    true => ChunkAsk::Lens(self.chunks().to_vec()),
-                    false => ChunkAsk::Unasked(self.chunks().to_vec()),
-                },
-                coding: Coding::deflate(u32::from(deflate), deflate),
-            },
-            fill: false,
-        };
+        let dims = vec![
+            DimSpec::new("time_counter", nt, true),
+            DimSpec::new("deptht", nz, false),
+            DimSpec::new("y", ny, false),
+            DimSpec::new("x", nx, false),
+        ];
+        let format = if deflate { Format::Netcdf4 } else { Format::Cdf2 };
+        let mut spec = FileSpec::plain(format, VARIABLE, Atomic::Float, dims);
+        if deflate {
+            spec.var.chunks = ChunkAsk::Lens(self.chunks().to_vec());
+            spec.var.coding = Coding::deflate(1, true);
+        }
         if let Some(why) = driver.refuses(&spec, &Access::Alone) {
             return Err(Error::Library(why));
         }

@@ -1,4 +1,4 @@
-//! The field in tiles: one file a process, time unlimited. They tell their place as NEMO's do (`DOMAIN_*`) and as FMS's
+//! The field in tiles: one file a process, time unlimited. They have their position as NEMO's do (`DOMAIN_*`) and as FMS's
 //! do (`domain_decomposition` of coordinates), so that tools for either can be given the same files.
 
 use std::path::{Path, PathBuf};
@@ -9,12 +9,10 @@ use ncforge::{
     Atomic, Attribute, CreateOptions, DatasetMut, Dimension, Format, Hyperslab, Schema, Values, Variable,
 };
 
-use super::field::{Field, LAND};
+use super::field::{Field, LAND, VARIABLE};
 use crate::cache;
 use crate::error::{Error, Result};
 
-/// Its name in the files.
-pub(super) const VARIABLE: &str = "votemper";
 const SHUFFLE: u16 = 2;
 const DEFLATE: u16 = 1;
 
@@ -91,7 +89,7 @@ impl TileSet {
             file.close()?;
         }
         for tile in &tiles {
-            bytes += std::fs::metadata(&tile.path).map_err(|e| Error::io("look at", &tile.path, e))?.len();
+            bytes += std::fs::metadata(&tile.path).map_err(|e| Error::io("measure", &tile.path, e))?.len();
             cache::warm(&tile.path)?;
         }
         Ok(TileSet { tiles, base: folder.join("ocean"), bytes })

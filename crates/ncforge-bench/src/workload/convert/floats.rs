@@ -1,19 +1,16 @@
 //! The floats that are written: as a program has them in memory.
 
+use crate::stats::Positions;
+
 /// Floats in the machine's own order, all different as good as always, none of them special.
 pub(super) struct Floats(Vec<f32>);
 
 impl Floats {
-    /// So many, from a seed: hashes of their positions (splitmix64), between -1 and 1.
+    /// So many, from a seed, between -1 and 1.
     pub(super) fn new(count: u64, seed: u64) -> Self {
-        let one = |i: u64| {
-            let mut z = seed.wrapping_add((i + 1).wrapping_mul(0x9E37_79B9_7F4A_7C15));
-            z = (z ^ (z >> 30)).wrapping_mul(0xBF58_476D_1CE4_E5B9);
-            z = (z ^ (z >> 27)).wrapping_mul(0x94D0_49BB_1331_11EB);
-            // 24 bits are what a float holds.
-            ((z ^ (z >> 31)) >> 40) as f32 / 8_388_608.0 - 1.0
-        };
-        Floats((0..count).map(one).collect())
+        let mut random = Positions::new(seed);
+        // 24 bits are what a float holds.
+        Floats((0..count).map(|_| (random.draw() >> 40) as f32 / 8_388_608.0 - 1.0).collect())
     }
 
     pub(super) fn len(&self) -> usize {

@@ -1,23 +1,19 @@
 //! The ways in which floats go to a file, and whether they have come there.
 
-use std::ffi::CString;
 use std::fs::File;
 use std::io::{Read, Write};
-use std::os::unix::ffi::OsStrExt;
 use std::path::Path;
 
 use ncforge::codec::kernels::swap_copy;
 use ncforge::{Atomic, Format, Hyperslab};
-use serde::Serialize;
 
 use super::floats::{Floats, bytes};
-use crate::driver::{Access, BlockFile, ChunkAsk, Coding, DimSpec, Driver, FileSpec, VarSpec};
+use crate::c_string::c_string;
+use crate::driver::{Access, BlockFile, DimSpec, Driver, FileSpec};
 use crate::error::{Error, Result};
 
 /// How floats become bytes of a file.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
-#[serde(rename_all = "kebab-case", tag = "kind")]
-pub enum WayName {
+pub(super) enum How<'a> {
     /// As they lie in memory.
     Raw,
     /// One after the other, byte by byte into a stream.
@@ -27,34 +23,17 @@ pub enum WayName {
     /// By blocks, then to disk.
     Vectorised,
     /// By a library, into a file of a format.
-    Library {
-        /// Its name, without folders.
-        engine: String,
-        /// "classic" or "netcdf4".
-        format: String,
-    },
-}
-
-impl WayName {
-    /// Its name in tables.
-    pub fn text(&self) -> String {
-        match self {
-            WayName::Raw => "raw".into(),
-            WayName::Stream => "stream".into(),
-            WayName::Memory => "memory".into(),
-            WayName::Vectorised => "vectorised".into(),
-            WayName::Library { engine, format } => format!("{engine}, {format}"),
-        }
-    }
+    Library(Library<'a>),
 }
 
 /// A way that can be gone.
 pub(super) struct Way<'a> {
-    pub(super) name: WayName,
-    library: Option<Library<'a>>,
+    /// Its name in tables.
+    pub(super) name: String,
+    how: How<'a>,
 }
 
-struct Library<'a> {
+pub(super) struct Library<'a> {
     writes: &'a dyn Driver,
     /// Another one, where there is one: what is written by one library is read by the other.
     reads: &'a dyn Driver,
@@ -62,31 +41,48 @@ struct Library<'a> {
 }
 
 impl Way<'_> {
-    pub(super) fn engine(&self) -> String {
-        self.library.as_ref().map_or_else(|| "system calls".to_owned(), |l| l.writes.name().to_owned())
+    fn library(&self) -> Option<&Library<'_>> {
+        if let How::Library(l) = &self.how { Some(l) } else { None }
     }
 
-    pub(super) fn version(&self) -> String {
-        self.library.as_ref().map_or_else(String::new, |l| l.writes.version())
+    /// Who writes: a library, or "system calls".
+    pub(super) fn engine(&self) -> String {
+        self.library().map_or_else(|| "system calls".to_owned(), |l| l.writes.name().to_owned())
     }
+
+    /// Its version, where it has one.
+    pub(super) fn version(&self) -> String {
+        self.library().map_or_else(String::new, |l| l.writes.version())
+    }
+
+    /// The format of the file; of ways without one, their name.
+    pub(super) fn format(&self) -> &str {
+        self.library().map_or(&self.name, |l| format_name(l.format))
+    }
+}
+
+fn format_name(format: Format) -> &'static str {
+    if format.is_classic() { "classic" } else { "netcdf4" }
 }
 
 /// All ways: by hand first, then ncforge, then the libraries.
 pub(super) fn all<'a>(own: &'a dyn Driver, libraries: &[&'a dyn Driver]) -> Vec<Way<'a>> {
-    let by_hand = [WayName::Raw, WayName::Stream, WayName::Memory, WayName::Vectorised];
-    let mut ways: Vec<Way<'a>> = by_hand.into_iter().map(|name| Way { name, library: None }).collect();
-    for (format, text) in [(Format::Cdf2, "classic"), (Format::Netcdf4, "netcdf4")] {
-        let mut add = |writes: &'a dyn Driver, reads: &'a dyn Driver| {
-            // HDF5 writes no classic files.
-            if writes.refuses(&spec(format, 1), &Access::Alone).is_some() {
-                return;
-            }
-            let name = WayName::Library { engine: short(writes, libraries), format: text.to_owned() };
-            ways.push(Way { name, library: Some(Library { writes, reads, format }) });
-        };
-        let reads = |d: &&&dyn Driver| d.refuses(&spec(format, 1), &Access::Alone).is_none();
-        add(own, libraries.iter().find(reads).copied().unwrap_or(own));
-        libraries.iter().for_each(|l| add(*l, own));
+    let by_hand = [
+        ("raw", How::Raw),
+        ("stream", How::Stream),
+        ("memory", How::Memory),
+        ("vectorised", How::Vectorised),
+    ];
+    let mut ways: Vec<Way<'a>> = by_hand.map(|(name, how)| Way { name: name.to_owned(), how }).into();
+    for format in [Format::Cdf2, Format::Netcdf4] {
+        let is_able = |d: &&dyn Driver| d.refuses(&spec(format, 1), &Access::Alone).is_none();
+        let other = libraries.iter().copied().find(is_able).unwrap_or(own);
+        let pairs = [(own, other)].into_iter().chain(libraries.iter().map(|l| (*l, own)));
+        // HDF5 writes no classic files.
+        for (writes, reads) in pairs.filter(|(writes, _)| is_able(writes)) {
+            let name = format!("{}, {}", short(writes, libraries), format_name(format));
+            ways.push(Way { name, how: How::Library(Library { writes, reads, format }) });
+        }
     }
     ways
 }
@@ -100,38 +96,27 @@ fn short(driver: &dyn Driver, libraries: &[&dyn Driver]) -> String {
 }
 
 fn spec(format: Format, len: usize) -> FileSpec {
-    FileSpec {
-        zarr: false,
-        format,
-        dims: vec![DimSpec { name: "n".into(), len: len as u64, unlimited: false }],
-        var: VarSpec {
-            name: "floats".into(),
-            dtype: Atomic::Float,
-            chunks: ChunkAsk::Unasked(vec![len as u64]),
-            coding: Coding::default(),
-        },
-        fill: false,
-    }
+    FileSpec::plain(format, "floats", Atomic::Float, vec![DimSpec::new("n", len as u64, false)])
 }
 
 /// Writes the floats, from creating the file to closing it.
 pub(super) fn write(way: &Way<'_>, values: &Floats, block: usize, path: &Path) -> Result<()> {
     let said = |e| Error::io("write", path, e);
     let create = || File::create(path).map_err(|e| Error::io("create", path, e));
-    match (&way.name, &way.library) {
-        (_, Some(l)) => {
+    match &way.how {
+        How::Library(l) => {
             let mut file = l.writes.create(path, &spec(l.format, values.len()), &Access::Alone)?;
             each(values, block, |slab, part| file.write(slab, bytes(part)))?;
             file.close()
         }
-        (WayName::Stream, _) => {
+        How::Stream => {
             let mut stream = Stream::create(path)?;
             for part in values.blocks(block) {
                 put_vector(&mut stream, part).map_err(said)?;
             }
             stream.close().map_err(said)
         }
-        (WayName::Memory, _) => {
+        How::Memory => {
             let mut file = create()?;
             let mut memory = Memory { bytes: vec![0; block * 4], at: 0 };
             for part in values.blocks(block) {
@@ -141,7 +126,7 @@ pub(super) fn write(way: &Way<'_>, values: &Floats, block: usize, path: &Path) -
             }
             Ok(())
         }
-        (WayName::Vectorised, _) => {
+        How::Vectorised => {
             let mut file = create()?;
             let mut converted = vec![0; block * 4];
             for part in values.blocks(block) {
@@ -151,7 +136,7 @@ pub(super) fn write(way: &Way<'_>, values: &Floats, block: usize, path: &Path) -
             }
             Ok(())
         }
-        _ => {
+        How::Raw => {
             let mut file = create()?;
             values.blocks(block).try_for_each(|part| file.write_all(bytes(part)).map_err(said))
         }
@@ -164,7 +149,7 @@ pub(super) fn holds(way: &Way<'_>, values: &Floats, block: usize, path: &Path) -
     const POISON: u8 = 0xFF;
     let mut out = vec![POISON; block * 4];
     let mut expected = vec![0; block * 4];
-    if let Some(l) = &way.library {
+    if let How::Library(l) = &way.how {
         let mut file: Box<dyn BlockFile> =
             l.reads.open_blocks(path, &spec(l.format, values.len()), &Access::Alone)?;
         let mut same = true;
@@ -182,8 +167,8 @@ pub(super) fn holds(way: &Way<'_>, values: &Floats, block: usize, path: &Path) -
     let mut file = File::open(path).map_err(|e| Error::io("open", path, e))?;
     for part in values.blocks(block) {
         let (out, expected) = (&mut out[..part.len() * 4], &mut expected[..part.len() * 4]);
-        match way.name {
-            WayName::Raw => expected.copy_from_slice(bytes(part)),
+        match way.how {
+            How::Raw => expected.copy_from_slice(bytes(part)),
             _ => expected.iter_mut().zip(part.iter().flat_map(|v| v.to_be_bytes())).for_each(|(e, b)| *e = b),
         }
         match file.read_exact(out) {
@@ -244,8 +229,8 @@ struct Memory {
 impl Sink for Memory {
     #[inline(never)]
     fn put(&mut self, word: u32) -> std::io::Result<()> {
-        let room = self.bytes.get_mut(self.at..self.at + 4).ok_or(std::io::ErrorKind::WriteZero)?;
-        room.copy_from_slice(&word.to_be_bytes());
+        let slot = self.bytes.get_mut(self.at..self.at + 4).ok_or(std::io::ErrorKind::WriteZero)?;
+        slot.copy_from_slice(&word.to_be_bytes());
         self.at += 4;
         Ok(())
     }
@@ -258,8 +243,7 @@ struct Stream {
 
 impl Stream {
     fn create(path: &Path) -> Result<Self> {
-        let name = CString::new(path.as_os_str().as_bytes())
-            .map_err(|_| Error::Invalid(format!("`{}` holds a zero byte", path.display())))?;
+        let name = c_string(path)?;
         // SAFETY: two strings that end with zero.
         let file = unsafe { libc::fopen(name.as_ptr(), c"w".as_ptr()) };
         if file.is_null() {
@@ -279,7 +263,7 @@ impl Stream {
 impl Drop for Stream {
     fn drop(&mut self) {
         if !self.file.is_null() {
-            // SAFETY: as above. An error was told before.
+            // SAFETY: as above. An error was reported before.
             unsafe { libc::fclose(self.file) };
         }
     }
@@ -311,15 +295,15 @@ mod tests {
         let ways = all(&own, &[]);
         let mut sizes = Vec::new();
         for way in &ways {
-            let path = dir.path().join(way.name.text());
+            let path = dir.path().join(&way.name);
             write(way, &values, 777, &path).unwrap();
-            assert!(holds(way, &values, 777, &path).unwrap(), "{}", way.name.text());
+            assert!(holds(way, &values, 777, &path).unwrap(), "{}", way.name);
             sizes.push(std::fs::metadata(&path).unwrap().len());
             // The last byte of the file is one of the last float, in every format.
             let mut content = std::fs::read(&path).unwrap();
             *content.last_mut().unwrap() ^= 1;
             std::fs::write(&path, &content).unwrap();
-            assert!(!holds(way, &values, 777, &path).unwrap(), "{}", way.name.text());
+            assert!(!holds(way, &values, 777, &path).unwrap(), "{}", way.name);
         }
         assert_eq!(sizes[..4], [20_000; 4]);
         let stream = std::fs::read(dir.path().join("stream")).unwrap();

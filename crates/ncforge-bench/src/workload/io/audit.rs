@@ -5,12 +5,12 @@ use std::path::Path;
 use ncforge::Dataset;
 use ncforge::codec::filter_name;
 use ncforge::model::{DType, Endian, Storage};
-use serde::{Deserialize, Serialize};
+use serde::Serialize;
 
 use crate::driver::{Rounding, stored_in_zarr};
 
 /// The storage of the variable, as the file has it.
-#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize)]
 pub struct Audit {
     /// The format, as `ncdump -k` names it; "bytes" for plain ones.
     pub format: String,
@@ -18,11 +18,9 @@ pub struct Audit {
     pub chunks: Option<Vec<u64>>,
     /// Names of the filters.
     pub filters: Vec<String>,
-    /// In which order the bytes of a value stand: "little", "big"; `None` for values of one byte, and where it is not told.
-    #[serde(default)]
+    /// In which order the bytes of a value stand: "little", "big"; `None` for values of one byte, and where it is not known.
     pub endian: Option<String>,
     /// What the variable says about bits that were lost: "bitround=9".
-    #[serde(default)]
     pub rounding: Option<Rounding>,
     /// Whether the first dimension is unlimited.
     pub unlimited: bool,
@@ -33,7 +31,7 @@ pub struct Audit {
 }
 
 impl Audit {
-    /// Looks at a file (the first one, where every rank has its own).
+    /// Examines a file (the first one, where every rank has its own).
     pub(super) fn of(path: &Path, var: &str, bytes: u64, values: u64) -> Audit {
         let plain = Audit { format: "bytes".into(), bytes, values, ..Audit::default() };
         if let Some(found) = stored_in_zarr(path, var) {
@@ -55,7 +53,7 @@ impl Audit {
             _ if schema.format.is_classic() => Endian::Big,
             Endian::Native if cfg!(target_endian = "big") => Endian::Big,
             Endian::Native => Endian::Little,
-            told => told,
+            known => known,
         };
         let one = matches!(v.dtype, DType::Atomic(t) if t.size() == 1);
         Audit {

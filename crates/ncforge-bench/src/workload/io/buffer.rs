@@ -10,7 +10,7 @@ const PAGE: usize = 4096;
 
 #[derive(Default)]
 pub(super) struct Buffer {
-    room: Vec<u8>,
+    memory: Vec<u8>,
     first: usize,
     len: usize,
 }
@@ -18,9 +18,9 @@ pub(super) struct Buffer {
 impl Buffer {
     /// Makes it so long; what it held may be lost.
     pub(super) fn resize(&mut self, len: usize) {
-        if self.room.len() < len + PAGE {
-            self.room = vec![0; len + PAGE];
-            self.first = self.room.as_ptr().align_offset(PAGE);
+        if self.memory.len() < len + PAGE {
+            self.memory = vec![0; len + PAGE];
+            self.first = self.memory.as_ptr().align_offset(PAGE);
         }
         self.len = len;
     }
@@ -30,13 +30,13 @@ impl Deref for Buffer {
     type Target = [u8];
 
     fn deref(&self) -> &[u8] {
-        &self.room[self.first..self.first + self.len]
+        &self.memory[self.first..self.first + self.len]
     }
 }
 
 impl DerefMut for Buffer {
     fn deref_mut(&mut self) -> &mut [u8] {
-        &mut self.room[self.first..self.first + self.len]
+        &mut self.memory[self.first..self.first + self.len]
     }
 }
 

@@ -1,7 +1,7 @@
 //! The values: every element knows its place, so that a slip of any kind is seen.
 //!
 //! A value depends on the element's index in the whole array (row-major) and on nothing else: two ranks,
-//! two time steps, two engines can be told apart, and what was read back can be checked element by element without
+//! two time steps, two engines differ, and what was read back can be checked element by element without
 //! keeping what was written. Buffers are poisoned before a read: a library that reads nothing is found out.
 
 use std::path::PathBuf;
@@ -12,9 +12,10 @@ use serde::{Deserialize, Serialize};
 
 use super::sample::Sample;
 use crate::driver::Rounding;
+use crate::stats::{GOLDEN, mix};
 
-/// How the values look. What is compressed shows in sizes and times, so it is chosen.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+/// The kind of values. What is compressed shows in sizes and times, so it is chosen.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum Content {
     /// All bits of a hash of the index: cannot be compressed.
@@ -73,7 +74,7 @@ impl std::str::FromStr for Content {
 /// What a value is made of.
 #[derive(Clone, Debug)]
 pub(crate) struct Values {
-    /// How they look.
+    /// Their kind.
     pub content: Content,
     /// Their type.
     pub dtype: Atomic,
@@ -108,8 +109,8 @@ pub struct Verdict {
     pub first: Vec<Mismatch>,
 }
 
-/// How many wrong elements are told in full.
-const TOLD: usize = 5;
+/// How many wrong elements are described.
+const DESCRIBED: usize = 5;
 
 impl Verdict {
     /// Adds what another rank, or another block, found.
@@ -118,22 +119,18 @@ impl Verdict {
         self.wrong += other.wrong;
         self.first.extend(other.first.iter().cloned());
         self.first.sort_by(|a, b| a.at.cmp(&b.at));
-        self.first.truncate(TOLD);
+        self.first.truncate(DESCRIBED);
     }
-}
-
-/// A hash of 64 bits (splitmix64's finaliser, by Vigna).
-#[inline]
-fn mix(mut z: u64) -> u64 {
-    z = (z ^ (z >> 30)).wrapping_mul(0xBF58_476D_1CE4_E5B9);
-    z = (z ^ (z >> 27)).wrapping_mul(0x94D0_49BB_1331_11EB);
-    z ^ (z >> 31)
 }
 
 /// Where the hash starts.
 const SEED: u64 = 1;
 
-const GOLDEN: u64 = 0x9E37_79B9_7F4A_7C15;
+/// The hash of an element's index.
+#[inline]
+fn hashed(index: u64) -> u64 {
+    mix(SEED.wrapping_add(index.wrapping_mul(GOLDEN)))
+}
 
 impl Values {
     /// Fills `out` with the values of a block: native byte order, row-major. `rank` matters to
@@ -175,7 +172,7 @@ impl Values {
             match &self.content {
                 Content::Hash => {
                     for (cell, i) in row.iter_mut().zip(index..) {
-                        *cell = encode(mix(SEED.wrapping_add(i.wrapping_mul(GOLDEN))));
+                        *cell = encode(hashed(i));
                     }
                 }
                 Content::Field => {
@@ -188,7 +185,7 @@ impl Values {
                         .sum();
                     for (cell, i) in row.iter_mut().zip(0u64..) {
                         let along = triangle(slab.start[dims - 1] + i, 211);
-                        let noise = mix(SEED.wrapping_add((index + i).wrapping_mul(GOLDEN))) & 0xFF;
+                        let noise = hashed(index + i) & 0xFF;
                         *cell = encode(((wave * 64 + along * 32 + 65536) as u64) << 6 ^ noise);
                     }
                 }
@@ -198,9 +195,9 @@ impl Values {
                 Content::Ramp => row.iter_mut().zip(index..).for_each(|(cell, i)| *cell = encode(i)),
                 Content::Compressible(share) => {
                     for (cell, i) in row.iter_mut().zip(index..) {
-                        let run = mix(SEED.wrapping_add((i / 16).wrapping_mul(GOLDEN)));
+                        let run = hashed(i / 16);
                         let zero = run % 100 < u64::from(*share);
-                        let value = mix(SEED.wrapping_add(i.wrapping_mul(GOLDEN)));
+                        let value = hashed(i);
                         *cell = encode(if zero { 0 } else { value });
                     }
                 }
@@ -222,7 +219,7 @@ impl Values {
     }
 
     /// Compares what was read with what it should be, every element: where values lost bits on their way to the file, with what
-    /// is left of them. `expected` is room for a block.
+    /// is left of them. `expected` is memory for a block.
     pub(super) fn check(
         &self,
         slab: &Hyperslab,
@@ -243,7 +240,7 @@ impl Values {
                 continue;
             }
             verdict.wrong += 1;
-            if verdict.first.len() < TOLD {
+            if verdict.first.len() < DESCRIBED {
                 let mut at = slab.start.clone();
                 let mut rest = i as u64;
                 for d in (0..at.len()).rev() {
@@ -315,13 +312,13 @@ mod tests {
         let slab = Hyperslab::new(&[1, 2, 0], &[2, 2, 10]);
         let mut got = vec![0; 160];
         v.fill(&slab, 0, &mut got);
-        let mut room = Vec::new();
-        assert_eq!(v.check(&slab, 0, None, &got, &mut room), Verdict { checked: 40, ..Verdict::default() });
+        let mut buffer = Vec::new();
+        assert_eq!(v.check(&slab, 0, None, &got, &mut buffer), Verdict { checked: 40, ..Verdict::default() });
         got[33 * 4] ^= 1;
-        let verdict = v.check(&slab, 0, None, &got, &mut room);
+        let verdict = v.check(&slab, 0, None, &got, &mut buffer);
         assert_eq!((verdict.wrong, verdict.first[0].at.clone()), (1, vec![2, 3, 3]));
         let poisoned = vec![POISON; 160];
-        assert_eq!(v.check(&slab, 0, None, &poisoned, &mut room).wrong, 40);
+        assert_eq!(v.check(&slab, 0, None, &poisoned, &mut buffer).wrong, 40);
     }
 
     #[test]

@@ -43,7 +43,7 @@ fn is_empty(path: &Path) -> bool {
     std::fs::read_dir(path).is_ok_and(|mut entries| entries.next().is_none())
 }
 
-/// Whether a folder is a store that netCDF-C has not come to the end of: chunks and what tells of variables, without what tells of the whole.
+/// Whether a folder is a store that netCDF-C has not come to the end of: chunks and descriptions of variables, without that of the whole.
 fn is_begun(path: &Path) -> bool {
     let plain = |p: &PathBuf| {
         let name = p.file_name().unwrap_or_default().to_string_lossy().into_owned();

@@ -1,6 +1,6 @@
 //! Lengths along dimensions, as people write them.
 
-use serde::{Deserialize, Serialize};
+use serde::Serialize;
 
 /// Lengths along the dimensions, slowest first, perhaps with their names: `20:100:200:10`, `time=20:lat=100`.
 ///
@@ -11,7 +11,7 @@ use serde::{Deserialize, Serialize};
 /// assert_eq!(data.names.as_deref(), Some(&["time".to_owned(), "lat".into(), "lon".into()][..]));
 /// assert!("10:10:-10:10".parse::<Lengths>().is_err());
 /// ```
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 pub struct Lengths {
     /// The lengths, each at least 1.
     pub lens: Vec<u64>,
@@ -67,5 +67,5 @@ impl Lengths {
 
 /// Lengths as people write them: `1:100:100:10`.
 pub fn written(lens: &[u64]) -> String {
-    lens.iter().map(u64::to_string).collect::<Vec<_>>().join(":")
+    crate::workload::listed(lens, ":")
 }

@@ -18,11 +18,7 @@ const AXES: [Axis; 4] = [
 const BYTES: &str = "bytes";
 
 fn stored(ask: &CaseAsk) -> String {
-    match (ask.driver.is_plain(), ask.stored) {
-        (true, _) => BYTES.to_owned(),
-        (false, Some(stored)) => stored.to_string(),
-        (false, None) => "netcdf".to_owned(),
-    }
+    if ask.driver.is_plain() { BYTES.to_owned() } else { ask.stored.to_string() }
 }
 
 fn chunks(ask: &CaseAsk) -> String {

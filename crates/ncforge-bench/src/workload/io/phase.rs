@@ -8,14 +8,13 @@ use super::places::Places;
 use super::prepare::{Case, is_periodic, reads_as};
 use super::result::{RankPhase, Span};
 use crate::clock::{self, Used};
-use crate::driver::BlockFile;
 use crate::error::{Error, Result};
 use crate::team::{Team, agree};
 
 /// Bytes of values that all ranks hold at once.
 pub(super) const HELD: u64 = 256 << 20;
-/// At most so many times of single calls are kept for each rank.
-const CALLS_KEPT: usize = 2048;
+/// At most so many times of single calls are saved for each rank.
+const CALLS_SAVED: usize = 2048;
 
 /// What all phases of a run share on one rank.
 pub(super) struct Bench<'a> {
@@ -23,7 +22,7 @@ pub(super) struct Bench<'a> {
     geometry: &'a Geometry,
     values: Values,
     /// Bytes of values that may be held at once by this rank.
-    room: usize,
+    most: usize,
     verify: bool,
     periodic: bool,
     /// The rank whose part this one reads.
@@ -46,7 +45,7 @@ impl<'a> Bench<'a> {
             team,
             geometry,
             // A part of the last-level cache would be best, but calls must also be many between two barriers.
-            room: (HELD / geometry.ranks().max(1)) as usize,
+            most: (HELD / geometry.ranks().max(1)) as usize,
             values,
             verify: options.verify,
             periodic: is_periodic(options),
@@ -57,10 +56,10 @@ impl<'a> Bench<'a> {
         }
     }
 
-    /// Calls whose values fit the room: as many for every rank.
+    /// Calls whose values fit into that: as many for every rank.
     fn calls_at_once(&self) -> u64 {
         let bytes = self.geometry.values_of_a_call().saturating_mul(self.values.dtype.size() as u64);
-        (self.room as u64 / bytes.max(1)).max(1)
+        (self.most as u64 / bytes.max(1)).max(1)
     }
 
     /// Where the blocks of these calls lie in the file of a rank.
@@ -73,7 +72,7 @@ impl<'a> Bench<'a> {
         agree(self.team, if stop { Err(Error::Stopped) } else { Ok(()) })
     }
 
-    /// A call that failed: where the others may be waiting for this rank inside a library, they must be told at once.
+    /// A call that failed: where the others may be waiting for this rank inside a library, they must learn of it at once.
     fn failed<T>(&self, case: &Case, e: Error) -> Result<T> {
         if case.ask.access == AccessKind::Collective && !matches!(e, Error::Rank { .. }) {
             self.team.fail(&e);
@@ -86,86 +85,51 @@ impl<'a> Bench<'a> {
         let begin = clock::now();
         let done = f();
         let end = clock::now();
-        let done = match done {
-            Err(e) => self.failed(case, e),
-            ok => ok,
-        };
-        Ok((agree(self.team, done)?, Span { begin, end }))
+        Ok((agree(self.team, done.or_else(|e| self.failed(case, e)))?, Span { begin, end }))
     }
 
     /// Writes this rank's part into a new file.
     pub(super) fn write(&mut self, case: &Case) -> Result<RankPhase> {
-        let mine = self.team.rank() as u64;
-        let mut phase = RankPhase::default();
-        let access = case.access(self.team, &self.geometry.block);
-        let mut meter = Meter::begin();
-        let path = case.path(mine);
-        let (mut file, span) = self.timed(case, || case.driver.create(&path, &case.spec, &access))?;
-        phase.open = span;
-        phase.steps = file.steps().iter().map(|&(step, seconds)| (step.to_owned(), seconds)).collect();
-        let calls = self.geometry.calls();
-        let at_once = if self.periodic { calls } else { self.calls_at_once() };
-        let mut first = 0;
-        while first < calls {
-            let end = (first + at_once).min(calls);
-            meter.pause();
-            let mut places = self.places(case, mine, first..end, self.periodic);
-            self.buffer.resize(places.room());
-            // What all calls write is made once.
-            let made = if self.periodic { first + 1 } else { end };
-            for call in first..made {
-                let out = &mut self.buffer[places.memory((call - first) as usize)];
-                self.values.fill(&self.geometry.slab(mine, call), mine, out);
-            }
-            self.asked_to_stop()?;
-            meter.go_on();
-            self.team.barrier()?;
-            let mut clock = Calls::begin(&phase, places.len() as u64);
-            let mut done = Ok(());
-            for i in 0..places.len() {
-                let (memory, slab) = places.at(i);
-                done = file.write(slab, &self.buffer[memory]);
-                if done.is_err() {
-                    break;
-                }
-                clock.lap();
-            }
-            clock.end(&mut phase);
-            self.after_calls(case, done)?;
-            // Giving lists of blocks back is no work of the library's, either.
-            meter.pause();
-            phase.bytes += places.bytes();
-            drop(places);
-            meter.go_on();
-            first = end;
-        }
-        phase.close = self.close(case, file)?;
-        meter.end(&mut phase);
-        Ok(phase)
+        Ok(self.phase(case, true)?.0)
     }
 
     /// Reads the part of the rank that this one plays, and checks it.
     pub(super) fn read(&mut self, case: &Case) -> Result<(RankPhase, Option<Verdict>)> {
-        let played = self.reads_as;
+        self.phase(case, false)
+    }
+
+    fn phase(&mut self, case: &Case, write: bool) -> Result<(RankPhase, Option<Verdict>)> {
+        let rank = if write { self.team.rank() as u64 } else { self.reads_as };
         let mut phase = RankPhase::default();
-        let mut verdict = self.verify.then(Verdict::default);
+        let mut verdict = (!write && self.verify).then(Verdict::default);
         let access = case.access(self.team, &self.geometry.block);
         let fetched = clock::storage_read();
         let mut meter = Meter::begin();
-        let path = case.path(played);
-        let (mut file, span) = self.timed(case, || case.driver.open_blocks(&path, &case.spec, &access))?;
+        let path = case.path(rank);
+        let (mut file, span) = self.timed(case, || match write {
+            true => case.driver.create(&path, &case.spec, &access),
+            false => case.driver.open_blocks(&path, &case.spec, &access),
+        })?;
         phase.open = span;
         phase.steps = file.steps().iter().map(|&(step, seconds)| (step.to_owned(), seconds)).collect();
         let calls = self.geometry.calls();
-        // Without a check nobody needs what was read before.
-        let at_once = if self.verify { self.calls_at_once() } else { calls };
+        // One buffer serves all calls where they write the same, and where nobody needs what was read before.
+        let reused = if write { self.periodic } else { !self.verify };
+        let at_once = if reused { calls } else { self.calls_at_once() };
         let mut first = 0;
         while first < calls {
             let end = (first + at_once).min(calls);
             meter.pause();
-            let mut places = self.places(case, played, first..end, !self.verify);
-            self.buffer.resize(places.room());
-            self.buffer.fill(POISON);
+            let mut places = self.places(case, rank, first..end, reused);
+            self.buffer.resize(places.memory_needed());
+            if write {
+                for call in first..if reused { first + 1 } else { end } {
+                    let out = &mut self.buffer[places.memory((call - first) as usize)];
+                    self.values.fill(&self.geometry.slab(rank, call), rank, out);
+                }
+            } else {
+                self.buffer.fill(POISON);
+            }
             self.asked_to_stop()?;
             meter.go_on();
             self.team.barrier()?;
@@ -173,71 +137,63 @@ impl<'a> Bench<'a> {
             let mut done = Ok(());
             for i in 0..places.len() {
                 let (memory, slab) = places.at(i);
-                done = file.read(slab, &mut self.buffer[memory]);
+                let memory = &mut self.buffer[memory];
+                done = if write { file.write(slab, memory) } else { file.read(slab, memory) };
                 if done.is_err() {
                     break;
                 }
                 clock.lap();
             }
             clock.end(&mut phase);
-            self.after_calls(case, done)?;
+            agree(self.team, done.or_else(|e| self.failed(case, e)))?;
             meter.pause();
             if let Some(verdict) = &mut verdict {
                 let rounding = case.spec.var.coding.rounding;
                 for call in first..end {
                     let got = &self.buffer[places.memory((call - first) as usize)];
-                    let slab = self.geometry.slab(played, call);
-                    verdict.add(&self.values.check(&slab, played, rounding, got, &mut self.expected));
+                    let slab = self.geometry.slab(rank, call);
+                    verdict.add(&self.values.check(&slab, rank, rounding, got, &mut self.expected));
                 }
             }
             phase.bytes += places.bytes();
+            // Giving lists of blocks back is no work of the library's, either.
             drop(places);
             meter.go_on();
             first = end;
         }
-        phase.close = self.close(case, file)?;
+        phase.close = self.timed(case, || file.close())?.1;
         meter.end(&mut phase);
-        phase.from_storage =
-            fetched.zip(clock::storage_read()).map(|(before, now)| now.saturating_sub(before));
+        if !write {
+            let now = clock::storage_read();
+            phase.from_storage = fetched.zip(now).map(|(before, now)| now.saturating_sub(before));
+        }
         Ok((phase, verdict))
-    }
-
-    fn after_calls(&self, case: &Case, done: Result<()>) -> Result<()> {
-        let done = match done {
-            Err(e) => self.failed(case, e),
-            ok => ok,
-        };
-        agree(self.team, done)
-    }
-
-    fn close(&self, case: &Case, file: Box<dyn BlockFile + '_>) -> Result<Span> {
-        Ok(self.timed(case, || file.close())?.1)
     }
 }
 
-/// Times of the calls of one stretch. The clock is looked at around those that are kept only: a look takes about as long as a hundredth of a
+/// Times of the calls of one stretch. The clock is read around those that are saved only: reading it takes about as long as a hundredth of a
 /// call of some kilobytes.
 struct Calls {
     begin: f64,
     last: f64,
     every: u64,
-    /// Calls until the clock is looked at.
+    /// Calls until the clock is read.
     left: u64,
-    /// Whether the next look ends a call that is kept.
+    /// Whether the next reading ends a call that is saved.
     timing: bool,
-    kept: Vec<f32>,
-    /// So many single calls are kept.
-    room: usize,
+    saved: Vec<f32>,
+    /// So many single calls are saved.
+    most: usize,
 }
 
 impl Calls {
     fn begin(phase: &RankPhase, calls: u64) -> Self {
-        let room = CALLS_KEPT.saturating_sub(phase.calls.len()).max(16);
-        let kept = Vec::with_capacity(room.min(calls as usize) + 1);
-        let every = calls.div_ceil(room as u64).max(1);
+        let most = CALLS_SAVED.saturating_sub(phase.calls.len()).max(16);
+        let saved = Vec::with_capacity(most.min(calls as usize) + 1);
+        let every = calls.div_ceil(most as u64).max(1);
         let begin = clock::now();
-        // The first call is always kept.
-        Calls { begin, last: begin, every, left: 1, timing: true, kept, room: room + 1 }
+        // The first call is always saved.
+        Calls { begin, last: begin, every, left: 1, timing: true, saved, most: most + 1 }
     }
 
     /// A call has ended.
@@ -245,16 +201,16 @@ impl Calls {
     fn lap(&mut self) {
         self.left -= 1;
         if self.left == 0 {
-            self.look();
+            self.read_clock();
         }
     }
 
-    fn look(&mut self) {
+    fn read_clock(&mut self) {
         let now = clock::now();
-        if self.timing && self.kept.len() < self.room {
-            self.kept.push((now - self.last) as f32);
+        if self.timing && self.saved.len() < self.most {
+            self.saved.push((now - self.last) as f32);
         }
-        // Every call is kept, or the one behind as many that are not.
+        // Every call is saved, or the one behind as many that are not.
         (self.timing, self.left) = match (self.timing, self.every) {
             (_, 1) => (true, 1),
             (true, every) => (false, every - 1),
@@ -267,7 +223,7 @@ impl Calls {
     fn end(self, phase: &mut RankPhase) {
         let end = if self.every == 1 { self.last } else { clock::now() };
         phase.io.push(Span { begin: self.begin, end });
-        phase.calls.extend(self.kept);
+        phase.calls.extend(self.saved);
     }
 }
 
@@ -293,7 +249,6 @@ impl Meter {
 
     fn end(mut self, phase: &mut RankPhase) {
         self.pause();
-        phase.cpu = self.used.user + self.used.system;
         phase.used = self.used;
         phase.peak_memory = clock::peak();
     }
@@ -304,19 +259,19 @@ mod tests {
     use super::*;
 
     #[test]
-    fn calls_are_kept_evenly_and_the_first_one_always() {
-        for (calls, kept) in [(0, 0), (1, 1), (2048, 2048), (2049, 1025), (5000, 1667), (10_000, 2000)] {
+    fn calls_are_saved_evenly_and_the_first_one_always() {
+        for (calls, saved) in [(0, 0), (1, 1), (2048, 2048), (2049, 1025), (5000, 1667), (10_000, 2000)] {
             let mut phase = RankPhase::default();
             let mut clock = Calls::begin(&phase, calls);
             (0..calls).for_each(|_| clock.lap());
             clock.end(&mut phase);
-            assert_eq!(phase.calls.len(), kept, "{calls}");
+            assert_eq!(phase.calls.len(), saved, "{calls}");
             assert!(phase.io[0].end >= phase.io[0].begin && phase.calls.iter().all(|s| *s >= 0.0));
-            // A later stretch has less room, but some.
+            // A later stretch has less space, but some.
             let mut clock = Calls::begin(&phase, 100);
             (0..100).for_each(|_| clock.lap());
             clock.end(&mut phase);
-            assert!(phase.calls.len() > kept && phase.io.len() == 2);
+            assert!(phase.calls.len() > saved && phase.io.len() == 2);
         }
     }
 }

@@ -48,7 +48,7 @@ impl Places {
     }
 
     /// Bytes of memory that they need.
-    pub(super) fn room(&self) -> usize {
+    pub(super) fn memory_needed(&self) -> usize {
         if self.reused { self.block } else { self.block * self.calls }
     }
 
@@ -83,12 +83,12 @@ mod tests {
         let request = GeometryRequest { data: "t=2:y=4:x=6".parse().ok(), ..GeometryRequest::default() };
         let g = Geometry::resolve(&request, 2, 2).unwrap();
         let mut places = Places::of(&g, 1, 0..2, false, 4, false);
-        assert_eq!((places.len(), places.bytes(), places.room()), (2, 96, 96));
+        assert_eq!((places.len(), places.bytes(), places.memory_needed()), (2, 96, 96));
         let (memory, slab) = places.at(1);
         assert_eq!((memory, &slab.start, &slab.count), (48..96, &vec![1, 2, 0], &vec![1, 2, 6]));
         // In a file of the rank's own.
         let mut places = Places::of(&g, 1, 1..2, true, 4, true);
-        assert_eq!((places.len(), places.room()), (1, 48));
+        assert_eq!((places.len(), places.memory_needed()), (1, 48));
         assert_eq!(places.at(0).1.start, [1, 0, 0]);
     }
 }

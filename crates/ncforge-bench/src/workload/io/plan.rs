@@ -23,8 +23,8 @@ use crate::environment::processors;
 use crate::error::Result;
 use ncforge::Hyperslab;
 
-/// Cases that are told one by one.
-const TOLD: usize = 60;
+/// Cases that are listed one by one.
+const LISTED: usize = 60;
 /// Bytes a second into the page cache, and onto a disk, where nobody knows better.
 const WRITE: f64 = 1e9;
 const DISK: f64 = 0.4e9;
@@ -45,7 +45,7 @@ pub struct Plan {
 }
 
 /// What a run would do, in words, after all checks that need no ranks: geometry, files, memory, space. Parallel libraries are
-/// looked at by the ranks themselves.
+/// checked by the ranks themselves.
 ///
 /// # Errors
 /// [`crate::Error::Invalid`] when something does not fit.
@@ -66,71 +66,52 @@ pub fn plan(options: &IoOptions, ranks: u64) -> Result<Plan> {
     let value = options.dtype.size() as u64;
     let values_bytes = geometry.values().saturating_mul(value);
     let block = geometry.values_of_a_call().saturating_mul(value);
-    let mut out = String::new();
-    let _ = writeln!(
-        out,
-        "data     {} ({}), {}",
-        written(&geometry.data),
-        geometry.names.join(":"),
-        size(values_bytes)
-    );
+    let (data, names, all) = (written(&geometry.data), geometry.names.join(":"), size(values_bytes));
+    let mut out = format!("data     {data} ({names}), {all}\n");
     let _ = writeln!(out, "ranks    {ranks} as {}", written(&geometry.grid));
-    let _ = writeln!(
-        out,
-        "blocks   {}, {}, {} calls a rank",
-        written(&geometry.block),
-        size(block),
-        geometry.calls()
-    );
+    let (shape, calls) = (written(&geometry.block), geometry.calls());
+    let _ = writeln!(out, "blocks   {shape}, {}, {calls} calls a rank", size(block));
     let held = (HELD / ranks.max(1)).max(block).min(values_bytes / ranks.max(1));
     let _ = writeln!(out, "memory   {} a rank for values", size(held));
     let cells = cells(options, &mut out);
     let rounds = options.warmup.saturating_add(options.repetitions);
-    let writes = usize::from(options.write);
-    let reads = if options.read { options.caches.len() } else { 0 };
+    let cases = options.cases.len();
     let moved = |times: usize| {
-        let times = rounds.saturating_mul(options.cases.len()).saturating_mul(times);
+        let times = rounds.saturating_mul(cases).saturating_mul(times);
         size(values_bytes.saturating_mul(times as u64))
     };
+    let (written, read) = (moved(usize::from(options.write)), moved(reads(options)));
+    let (s, most) = (if cases == 1 { "" } else { "s" }, if options.layers { "at most " } else { "" });
     let _ = writeln!(
         out,
-        "work     {} case{}, {rounds} rounds: {}{} written, {} read in all",
-        options.cases.len(),
-        if options.cases.len() == 1 { "" } else { "s" },
-        if options.layers { "at most " } else { "" },
-        moved(writes),
-        moved(reads),
+        "work     {cases} case{s}, {rounds} rounds: {most}{written} written, {read} read in all"
     );
     let seconds = time(options, &geometry, values_bytes as f64, &mut out)?;
     if let Some(free) = free_space(&options.file) {
-        let _ = writeln!(
-            out,
-            "space    {} for files, {} free",
-            size(values_bytes.saturating_mul(options.cases.len() as u64)),
-            size(free)
-        );
+        let needed = size(values_bytes.saturating_mul(cases as u64));
+        let _ = writeln!(out, "space    {needed} for files, {} free", size(free));
     }
     Ok(Plan { text: out, cells, seconds })
 }
 
+/// How often the array is read in a round.
+fn reads(options: &IoOptions) -> usize {
+    if options.read { options.caches.len() } else { 0 }
+}
+
 /// The matrix, where there is one.
 fn cells(options: &IoOptions, out: &mut String) -> usize {
-    let each = usize::from(options.write) + if options.read { options.caches.len() } else { 0 };
-    let cells = options.cases.len() * each;
-    if options.cases.len() > 1 {
-        let _ = writeln!(
-            out,
-            "matrix   {}: {} cases, {cells} cells{}",
-            matrix(&options.cases),
-            options.cases.len(),
-            if options.layers { " at most" } else { "" }
-        );
+    let (cases, each) = (options.cases.len(), usize::from(options.write) + reads(options));
+    let cells = cases * each;
+    if cases > 1 {
+        let (matrix, most) = (matrix(&options.cases), if options.layers { " at most" } else { "" });
+        let _ = writeln!(out, "matrix   {matrix}: {cases} cases, {cells} cells{most}");
         let asks: Vec<_> = options.cases.iter().map(|a| (a, a.driver.title())).collect();
-        for (number, name) in names(&asks).iter().enumerate().take(TOLD) {
+        for (number, name) in names(&asks).iter().enumerate().take(LISTED) {
             let _ = writeln!(out, "         {} {name}", number + 1);
         }
-        if options.cases.len() > TOLD {
-            let _ = writeln!(out, "         … and {} more", options.cases.len() - TOLD);
+        if cases > LISTED {
+            let _ = writeln!(out, "         … and {} more", cases - LISTED);
         }
     }
     cells
@@ -142,17 +123,12 @@ fn time(options: &IoOptions, geometry: &Geometry, bytes: f64, out: &mut String) 
     let round: f64 = options.cases.iter().map(|ask| rates.seconds(options, ask, geometry, bytes)).sum();
     let rounds = options.warmup.saturating_add(options.repetitions);
     let seconds = round * rounds as f64;
-    let _ = writeln!(
-        out,
-        "time     about {}, {} a round, by rates {}",
-        crate::report::seconds(seconds),
-        crate::report::seconds(round),
-        if rates.measured {
-            "of this machine"
-        } else {
-            "of a usual machine (`ncforge tune calibrate` measures this one's)"
-        }
-    );
+    let whose = match rates.measured {
+        true => "of this machine",
+        false => "of a usual machine (`ncforge tune calibrate` measures this one's)",
+    };
+    let [all, one] = [seconds, round].map(crate::report::seconds);
+    let _ = writeln!(out, "time     about {all}, {one} a round, by rates {whose}");
     Ok(seconds)
 }
 
@@ -172,12 +148,12 @@ impl Rates {
         let known = Calibration::load();
         let disk = known.and_then(|c| c.cold_bandwidth);
         let values = values(options, geometry)?;
-        let mut room = vec![0; MOMENT];
-        let make = making(&values, &mut room);
+        let mut buffer = vec![0; MOMENT];
+        let make = making(&values, &mut buffer);
         let mut codecs: Vec<(Coding, f64, f64)> = Vec::new();
         for coding in options.cases.iter().filter(|c| !c.driver.is_plain()).map(|c| c.coding) {
             if coding.is_filtered() && !codecs.iter().any(|c| c.0 == coding) {
-                let (encode, decode) = codec_rates(coding, &room, values.dtype.size())?;
+                let (encode, decode) = codec_rates(coding, &buffer, values.dtype.size())?;
                 codecs.push((coding, encode, decode));
             }
         }
@@ -216,19 +192,19 @@ impl Rates {
 /// Bytes of values that one thread encodes and decodes in a second, measured with values in one chunk.
 fn codec_rates(coding: Coding, values: &[u8], size: usize) -> Result<(f64, f64)> {
     let chain = CodecChain::new(&coding.filters(size, values.len()), size)?;
-    let mut room = vec![0; values.len()];
+    let mut buffer = vec![0; values.len()];
     let begun = clock::now();
     let (encoded, mask) = chain.encode(values)?;
     let between = clock::now();
-    chain.decode(&encoded, mask, &mut room)?;
+    chain.decode(&encoded, mask, &mut buffer)?;
     let rate = |seconds: f64| values.len() as f64 / seconds.max(1e-9);
     Ok((rate(between - begun), rate(clock::now() - between)))
 }
 
-/// Bytes of values that one thread makes in a second; they are in `room` afterwards, as far as they go.
-fn making(values: &Values, room: &mut [u8]) -> f64 {
+/// Bytes of values that one thread makes in a second; they are in `buffer` afterwards, as far as they go.
+fn making(values: &Values, buffer: &mut [u8]) -> f64 {
     let size = values.dtype.size();
-    let row = values.shape.last().copied().unwrap_or(1).clamp(1, (room.len() / size) as u64);
+    let row = values.shape.last().copied().unwrap_or(1).clamp(1, (buffer.len() / size) as u64);
     let mut slab = Hyperslab::all(&values.shape);
     slab.count.iter_mut().for_each(|n| *n = (*n).min(1));
     if let Some(last) = slab.count.last_mut() {
@@ -236,7 +212,7 @@ fn making(values: &Values, room: &mut [u8]) -> f64 {
     }
     let line = row as usize * size;
     let (begun, mut made) = (clock::now(), 0);
-    for part in room.chunks_exact_mut(line) {
+    for part in buffer.chunks_exact_mut(line) {
         values.fill(&slab, 0, part);
         made += part.len();
     }

@@ -7,15 +7,14 @@ use ncforge::Dataset;
 
 use super::data::{Content, Values};
 use super::geometry::{Geometry, VARIABLE};
+use super::kinds::{StoredAs, type_names};
 use super::lengths::written;
 use super::names::names;
-use super::options::{AccessKind, CacheAsk, CaseAsk, ChunkChoice, DriverAsk, IoOptions, type_name};
+use super::options::{AccessKind, CacheAsk, CaseAsk, ChunkChoice, DriverAsk, IoOptions};
 use super::sample::Sample;
-use super::stored::StoredAs;
 use crate::driver::{
-    Access, ChunkAsk, Coding, DimSpec, Driver, FileSpec, Hdf5Driver, LibnetcdfDriver, MARK, MpiIoDriver,
-    NcforgeDriver, PARALLEL, PARALLEL_HDF5, RawDriver, Rounding, VarSpec, is_marked, is_marked_store,
-    is_store, library,
+    Access, ChunkAsk, Coding, DimSpec, Driver, FileSpec, MARK, MpiIoDriver, NcforgeDriver, PARALLEL,
+    PARALLEL_HDF5, RawDriver, Rounding, VarSpec, is_marked, is_marked_store, is_store, library,
 };
 use crate::environment::Filesystem;
 use crate::error::{Error, Result};
@@ -55,6 +54,19 @@ impl Case {
     /// Whether every rank has a file of its own.
     pub(super) fn is_apart(&self) -> bool {
         self.ask.access == AccessKind::File
+    }
+
+    /// Whether its file is opened through MPI.
+    pub(super) fn takes_hints(&self, team: &dyn Team) -> bool {
+        let shared = team.size() > 1 && !self.is_apart();
+        shared
+            && match self.ask.driver {
+                DriverAsk::Library(_) | DriverAsk::MpiIo => true,
+                DriverAsk::Ncforge => {
+                    self.ask.access == AccessKind::Collective && self.spec.chunks().is_none()
+                }
+                DriverAsk::Raw => false,
+            }
     }
 
     /// How this rank opens its file.
@@ -100,18 +112,21 @@ pub(super) fn cases(
         };
         let file = match several {
             false => options.file.clone(),
-            true => derived(&options.file, number, extension(options, ask, driver.as_ref())),
+            true => derived(&options.file, number, extension(ask, driver.as_ref())),
         };
         let spec = spec(options, ask, geometry)?;
         let case = Case { name: String::new(), spec, driver, file, ask: ask.clone() };
         check(options, &case, geometry)?;
-        match refusal(options, &case, &case.access(team, &geometry.block)) {
+        let access = case.access(team, &geometry.block);
+        match case.driver.refuses(&case.spec, &access).filter(|_| options.write) {
             Some(why) if options.layers => leave_out(ask, &why),
             Some(why) => return invalid(format!("{}: {why}", case.driver.name())),
             None => cases.push(case),
         }
     }
-    name_apart(&mut cases);
+    let asks: Vec<_> = cases.iter().map(|c| (&c.ask, short(c.driver.as_ref()))).collect();
+    let apart = names(&asks);
+    cases.iter_mut().zip(apart).for_each(|(case, name)| case.name = name);
     Ok((cases, left_out))
 }
 
@@ -121,17 +136,13 @@ fn parallel_layer(options: &IoOptions, ask: &CaseAsk, team: &dyn Team) -> Option
     if !options.layers || !shared {
         return None;
     }
-    match ask.driver {
-        DriverAsk::Libnetcdf(None) => {
-            let found = PARALLEL.iter().find_map(|name| LibnetcdfDriver::load(Path::new(name)).ok());
-            found.map(|d| Box::new(d) as Box<dyn Driver>)
-        }
-        DriverAsk::H5(None) => {
-            let found = PARALLEL_HDF5.iter().find_map(|name| Hdf5Driver::load(Path::new(name)).ok());
-            found.map(|d| Box::new(d) as Box<dyn Driver>)
-        }
-        _ => None,
-    }
+    let DriverAsk::Library(path) = &ask.driver else { return None };
+    let names = match path.to_str() {
+        Some("find") => &PARALLEL[..],
+        Some("h5") => &PARALLEL_HDF5[..],
+        _ => return None,
+    };
+    names.iter().find_map(|name| library(Path::new(name)).ok())
 }
 
 /// The drivers that can be asked for by name.
@@ -141,10 +152,7 @@ fn driver(options: &IoOptions, ask: &DriverAsk) -> Result<Box<dyn Driver>> {
         DriverAsk::Ncforge => Box::new(NcforgeDriver::new(threads, None)),
         DriverAsk::Raw => Box::new(RawDriver),
         DriverAsk::MpiIo => Box::new(MpiIoDriver),
-        DriverAsk::Libnetcdf(Some(path)) => Box::new(LibnetcdfDriver::load(path)?),
-        DriverAsk::Libnetcdf(None) => library(Path::new("find"))?,
-        DriverAsk::H5(Some(path)) => Box::new(Hdf5Driver::load(path)?),
-        DriverAsk::H5(None) => library(Path::new("h5"))?,
+        DriverAsk::Library(path) => library(path)?,
     })
 }
 
@@ -156,8 +164,8 @@ fn derived(file: &Path, number: usize, extension: Option<&str>) -> PathBuf {
 }
 
 /// The ending of a case's file, where it is not the one that was asked for.
-fn extension<'d>(options: &IoOptions, ask: &CaseAsk, driver: &'d dyn Driver) -> Option<&'d str> {
-    let store = options.stored(ask) == StoredAs::Zarr && !ask.driver.is_plain();
+fn extension<'d>(ask: &CaseAsk, driver: &'d dyn Driver) -> Option<&'d str> {
+    let store = ask.stored == StoredAs::Zarr && !ask.driver.is_plain();
     driver.extension().or(store.then_some("zarr"))
 }
 
@@ -184,10 +192,9 @@ pub(super) fn spec(options: &IoOptions, ask: &CaseAsk, geometry: &Geometry) -> R
         ChunkChoice::Lens(lens) => {
             let same_names = lens.names.as_ref().is_none_or(|n| *n == geometry.names);
             if lens.lens.len() != per_file.len() || !same_names {
+                let (chunk, names) = (written(&lens.lens), geometry.names.join(":"));
                 return invalid(format!(
-                    "the chunk {} does not have the dimensions of the data, {}",
-                    written(&lens.lens),
-                    geometry.names.join(":")
+                    "the chunk {chunk} does not have the dimensions of the data, {names}"
                 ));
             }
             (lens.lens.clone(), true)
@@ -196,11 +203,9 @@ pub(super) fn spec(options: &IoOptions, ask: &CaseAsk, geometry: &Geometry) -> R
     if let (lens, true) = &chunks {
         for (d, (&c, &n)) in lens.iter().zip(&per_file).enumerate() {
             if c > n && !(d == 0 && options.unlimited) {
+                let (chunk, data, name) = (written(lens), written(&per_file), &geometry.names[d]);
                 return invalid(format!(
-                    "a chunk of {} is larger than the data {} along `{}`; its length there can be at most {n}",
-                    written(lens),
-                    written(&per_file),
-                    geometry.names[d]
+                    "a chunk of {chunk} is larger than the data {data} along `{name}`; its length there can be at most {n}"
                 ));
             }
         }
@@ -224,9 +229,8 @@ pub(super) fn spec(options: &IoOptions, ask: &CaseAsk, geometry: &Geometry) -> R
         chunks: if asked { ChunkAsk::Lens(lens) } else { ChunkAsk::Unasked(lens) },
         coding,
     };
-    let stored = options.stored(ask);
-    let zarr = stored == StoredAs::Zarr && !ask.driver.is_plain();
-    Ok(FileSpec { format: stored.format(), zarr, dims, var, fill: options.fill })
+    let zarr = ask.stored == StoredAs::Zarr && !ask.driver.is_plain();
+    Ok(FileSpec { format: ask.stored.format(), zarr, dims, var, fill: options.fill })
 }
 
 /// Combinations that netCDF does not have, for any driver, so that all of them do the same work.
@@ -247,23 +251,6 @@ fn check(options: &IoOptions, case: &Case, geometry: &Geometry) -> Result<()> {
         return invalid(format!("a dimension cannot be named `{VARIABLE}`, which is the variable's name"));
     }
     Ok(())
-}
-
-/// What the driver itself cannot do.
-fn refusal(options: &IoOptions, case: &Case, access: &Access<'_>) -> Option<String> {
-    if !options.write {
-        return None;
-    }
-    case.driver.refuses(&case.spec, access)
-}
-
-/// Names that tell cases apart.
-fn name_apart(cases: &mut [Case]) {
-    let asks: Vec<_> = cases.iter().map(|c| (&c.ask, short(c.driver.as_ref()))).collect();
-    let found = names(&asks);
-    for (case, name) in cases.iter_mut().zip(found) {
-        case.name = name;
-    }
 }
 
 /// A driver's name without folders.
@@ -343,7 +330,7 @@ pub(super) fn safe_to_begin(options: &IoOptions, cases: &[Case], geometry: &Geom
             return invalid(format!(
                 "{} of {} are needed for the files, {} are free in the folder of `{}`",
                 crate::report::bytes(need),
-                type_name::of(options.dtype),
+                type_names(options.dtype).0,
                 crate::report::bytes(free),
                 options.file.display()
             ));
@@ -366,7 +353,7 @@ pub(crate) fn free_space(file: &Path) -> Option<u64> {
     let folder = std::path::absolute(file).ok()?;
     let folder = folder.ancestors().skip(1).find(|p| p.exists())?;
     let name = std::ffi::CString::new(folder.as_os_str().as_bytes()).ok()?;
-    // SAFETY: a string that ends with zero, and room for the answer, of which all bit patterns are valid.
+    // SAFETY: a string that ends with zero, and memory for the answer, of which all bit patterns are valid.
     unsafe {
         let mut s: libc::statvfs = std::mem::zeroed();
         (libc::statvfs(name.as_ptr(), &mut s) == 0).then(|| s.f_bavail.saturating_mul(s.f_frsize))

@@ -1,13 +1,13 @@
 //! From what is asked to a geometry: what nobody says is filled in as NetCDF-Bench does, and everything must fit.
 
-use serde::{Deserialize, Serialize};
+use serde::Serialize;
 
 use super::geometry::Geometry;
 use super::lengths::{Lengths, written};
 use crate::error::{Error, Result};
 
 /// What was asked about the geometry; the rest is filled in by [`Geometry::resolve`].
-#[derive(Clone, Debug, Default, Serialize, Deserialize)]
+#[derive(Clone, Debug, Default, Serialize)]
 pub struct GeometryRequest {
     /// The array.
     pub data: Option<Lengths>,
@@ -43,12 +43,10 @@ impl Geometry {
             true => {
                 invalid(format!("the {what}'s dimensions are not those of the data, {}", names.join(":")))
             }
-            false => invalid(format!(
-                "the {what} {} has {} dimensions, the data {} has {rank}",
-                written(&lens.lens),
-                lens.lens.len(),
-                written(&data)
-            )),
+            false => {
+                let (own, dims, data) = (written(&lens.lens), lens.lens.len(), written(&data));
+                invalid(format!("the {what} {own} has {dims} dimensions, the data {data} has {rank}"))
+            }
         };
         let usual = default_grid(rank, nodes, ppn);
         let grid = match &request.block {
@@ -60,21 +58,15 @@ impl Geometry {
         };
         let covered = grid.iter().fold(1u64, |all, &g| all.saturating_mul(g));
         if covered != ranks {
-            return invalid(format!(
-                "a grid of {} is for {covered} ranks, there are {ranks}",
-                written(&grid)
-            ));
+            let grid = written(&grid);
+            return invalid(format!("a grid of {grid} is for {covered} ranks, there are {ranks}"));
         }
-        for d in 0..rank {
-            if !data[d].is_multiple_of(grid[d]) {
-                return invalid(format!(
-                    "`{}` has length {}, which {} ranks cannot share evenly; a multiple such as {} would do",
-                    names[d],
-                    data[d],
-                    grid[d],
-                    data[d].next_multiple_of(grid[d])
-                ));
-            }
+        let mut uneven = names.iter().zip(&data).zip(&grid).filter(|((_, n), g)| !n.is_multiple_of(**g));
+        if let Some(((name, n), g)) = uneven.next() {
+            let even = n.next_multiple_of(*g);
+            return invalid(format!(
+                "`{name}` has length {n}, which {g} ranks cannot share evenly; a multiple such as {even} would do"
+            ));
         }
         let share: Vec<u64> = data.iter().zip(&grid).map(|(n, g)| n / g).collect();
         let block = match &request.block {
@@ -87,19 +79,16 @@ impl Geometry {
                 block
             }
         };
-        for d in 0..rank {
-            if block[d] > share[d] {
+        for ((name, b), n) in names.iter().zip(&block).zip(&share) {
+            if b > n {
+                let (block, share) = (written(&block), written(&share));
                 return invalid(format!(
-                    "a block of {} is larger than a rank's share {} along `{}`",
-                    written(&block),
-                    written(&share),
-                    names[d]
+                    "a block of {block} is larger than a rank's share {share} along `{name}`"
                 ));
             }
-            if !share[d].is_multiple_of(block[d]) {
+            if !n.is_multiple_of(*b) {
                 return invalid(format!(
-                    "blocks of length {} do not fill the {} of `{}` evenly; the block's length must divide it",
-                    block[d], share[d], names[d]
+                    "blocks of length {b} do not fill the {n} of `{name}` evenly; the block's length must divide it"
                 ));
             }
         }
@@ -158,23 +147,17 @@ fn grid_of_blocks(data: &[u64], block: &[u64], ranks: u64, usual: &[u64]) -> Res
         let even = data.iter().zip(usual).all(|(n, g)| n % g == 0);
         if even && good != block { format!("; try {}", written(&good)) } else { String::new() }
     };
+    let (whole, part) = (written(data), written(block));
     for d in 1..data.len() {
+        let (dim, advice) = (d + 1, advice());
         if block[d] > data[d] {
             return invalid(format!(
-                "a block {} is larger than the data {} along dimension {}{}",
-                written(block),
-                written(data),
-                d + 1,
-                advice()
+                "a block {part} is larger than the data {whole} along dimension {dim}{advice}"
             ));
         }
         if !data[d].is_multiple_of(block[d]) {
             return invalid(format!(
-                "blocks of {} do not fill the data {} evenly along dimension {}{}",
-                written(block),
-                written(data),
-                d + 1,
-                advice()
+                "blocks of {part} do not fill the data {whole} evenly along dimension {dim}{advice}"
             ));
         }
         grid[d] = data[d] / block[d];
@@ -186,14 +169,10 @@ fn grid_of_blocks(data: &[u64], block: &[u64], ranks: u64, usual: &[u64]) -> Res
         } else {
             "so that ranks would collide"
         };
+        let (blocks, cover) = if fits == 1 { ("block", "covers") } else { ("blocks", "cover") };
+        let (who, move_one) = if ranks == 1 { ("rank", "moves") } else { ("ranks", "move") };
         return invalid(format!(
-            "{fits} block{} of {} cover{} the data {} in a step, {ranks} rank{} move{} one each, {less}{}",
-            if fits == 1 { "" } else { "s" },
-            written(block),
-            if fits == 1 { "s" } else { "" },
-            written(data),
-            if ranks == 1 { "" } else { "s" },
-            if ranks == 1 { "s" } else { "" },
+            "{fits} {blocks} of {part} {cover} the data {whole} in a step, {ranks} {who} {move_one} one each, {less}{}",
             advice()
         ));
     }

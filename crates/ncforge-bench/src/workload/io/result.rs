@@ -6,22 +6,15 @@ use super::audit::Audit;
 use super::data::Verdict;
 use super::geometry::Geometry;
 use super::options::{CacheAsk, CaseAsk, IoOptions};
-use crate::cache::CacheState;
 use crate::clock::Used;
 use crate::environment::Environment;
-use crate::noise::Noise;
-
-/// Version of the layout of [`IoReport`] as JSON.
-pub const SCHEMA: u32 = 2;
+use crate::result::{Measurement, undisturbed};
 
 /// All that was measured, and where.
-#[derive(Clone, Debug, Serialize, Deserialize)]
+#[derive(Clone, Debug, Serialize)]
 pub struct IoReport {
-    /// Version of this layout.
-    pub schema: u32,
-    /// What kind of report this is: "io".
-    pub workload: String,
     /// The machine.
+    #[serde(skip)]
     pub environment: Environment,
     /// What held the ranks together.
     pub team: String,
@@ -35,18 +28,14 @@ pub struct IoReport {
     pub cases: Vec<CaseResult>,
     /// Every phase of every repetition, in the order in which they ran.
     pub phases: Vec<PhaseResult>,
-    /// What a reader should know: disturbances, too many ranks, a budget that ran out.
+    /// What a reader should know: disturbances, too many ranks.
     pub notes: Vec<String>,
-    /// Seconds since 1970 at the beginning.
-    pub time: u64,
-    /// What made this: the command line, where there was one.
-    pub command: Option<String>,
 }
 
 /// One of the things that were compared.
-#[derive(Clone, Debug, Serialize, Deserialize)]
+#[derive(Clone, Debug, Serialize)]
 pub struct CaseResult {
-    /// A short name that tells it from the others.
+    /// A short name that no other case has.
     pub name: String,
     /// What was asked.
     pub ask: CaseAsk,
@@ -60,15 +49,8 @@ pub struct CaseResult {
     pub audit: Option<Audit>,
 }
 
-impl CaseResult {
-    /// The library's name without its folder.
-    pub(crate) fn driver_name(&self) -> &str {
-        self.driver.rsplit('/').next().unwrap_or_default()
-    }
-}
-
 /// What is done with the array.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum PhaseKind {
     /// A file is created, and the array written.
@@ -116,13 +98,9 @@ pub struct RankPhase {
     pub calls: Vec<f32>,
     /// Bytes of values moved.
     pub bytes: u64,
-    /// Processor seconds, user and system, from opening to closing, without making and checking values.
-    pub cpu: f64,
-    /// The same and more, apart.
-    #[serde(default)]
+    /// Processor time and such from opening to closing, without making and checking values.
     pub used: Used,
-    /// Steps of opening, where the driver tells them apart, with their seconds.
-    #[serde(default)]
+    /// Steps of opening, where the driver does these separately, with their seconds.
     pub steps: Vec<(String, f64)>,
     /// Largest resident memory of the process in this phase, in bytes; the benchmark's own buffers are in it.
     pub peak_memory: u64,
@@ -135,148 +113,66 @@ impl RankPhase {
     pub fn io_seconds(&self) -> f64 {
         self.io.iter().map(Span::seconds).sum()
     }
+
+    /// Seconds of opening, calls and closing.
+    pub fn total(&self) -> f64 {
+        self.open.seconds() + self.io_seconds() + self.close.seconds()
+    }
 }
 
 /// One phase of one repetition, of all ranks.
-#[derive(Clone, Debug, Serialize, Deserialize)]
+#[derive(Clone, Debug, Serialize)]
 pub struct PhaseResult {
     /// Position in [`IoReport::cases`].
     pub case: usize,
-    /// Number of the repetition, from 0.
-    pub repetition: usize,
     /// Writing or reading.
     pub kind: PhaseKind,
     /// The state of the page cache that was asked for; `None` for writes.
     pub cache_asked: Option<CacheAsk>,
-    /// The state as it was found and proven.
-    pub cache: CacheState,
     /// Bytes of values moved by all ranks.
     pub bytes: u64,
-    /// Bytes of the files.
-    pub stored: u64,
-    /// Bytes fetched from storage by all ranks, where the system tells.
-    pub from_storage: Option<u64>,
-    /// Seconds from the first rank's start to the last rank's end of opening.
-    pub open: f64,
-    /// The same for the calls, the stretches added.
-    pub io: f64,
-    /// The same for closing.
-    pub close: f64,
-    /// Seconds until the file was on disk, where that was waited for.
-    pub sync: Option<f64>,
+    /// Times and such of all ranks together.
+    pub measurement: Measurement,
     /// Between the first rank's start and the last rank's, the largest of all stretches: how far ranks stood apart.
     pub skew: f64,
     /// The ranks.
     pub ranks: Vec<RankPhase>,
     /// What the check of the values found.
     pub verdict: Option<Verdict>,
-    /// What else went on on the machine.
-    pub noise: Noise,
-    /// Whether a disturbance was seen, so that the repetition was made again (or would have been, with more time).
-    pub disturbed: bool,
 }
 
 impl PhaseResult {
-    /// Bytes a second in the calls alone.
-    pub fn rate_io(&self) -> f64 {
-        self.bytes as f64 / self.io.max(1e-9)
-    }
-
-    /// Seconds of opening, calls and closing.
-    pub fn total(&self) -> f64 {
-        self.open + self.io + self.close
-    }
-
-    /// Seconds of everything that is timed apart, by name: the steps of opening (or `open`), the first call (a part of `io`), `io`,
-    /// `sync`, `close`. Of the ranks, the slowest in each.
-    pub fn split(&self) -> Vec<(String, f64)> {
-        let mut out: Vec<(String, f64)> = Vec::new();
-        let mut put = |name: &str, seconds: f64| match out.iter_mut().find(|s| s.0 == name) {
-            Some(slot) => slot.1 = slot.1.max(seconds),
-            None => out.push((name.to_owned(), seconds)),
-        };
-        for rank in &self.ranks {
-            rank.steps.iter().for_each(|(name, seconds)| put(name, *seconds));
-        }
-        if self.ranks.iter().all(|r| r.steps.is_empty()) {
-            put("open", self.open);
-        }
-        for first in self.ranks.iter().filter_map(|r| r.calls.first()) {
-            put("first_call", f64::from(*first));
-        }
-        put("io", self.io);
-        if let Some(sync) = self.sync {
-            put("sync", sync);
-        }
-        put("close", self.close);
-        out
-    }
-
-    /// Bytes a second with opening and closing.
-    pub fn rate_total(&self) -> f64 {
-        self.bytes as f64 / self.total().max(1e-9)
-    }
-
-    /// Bytes of values for each byte of the files.
-    pub fn ratio(&self) -> Option<f64> {
-        (self.stored > 0).then(|| self.bytes as f64 / self.stored as f64)
-    }
-
-    /// Bytes of the files a second, with opening and closing (what is compressed may be written when the file is closed).
-    pub fn rate_stored(&self) -> Option<f64> {
-        self.ratio().map(|_| self.stored as f64 / self.total().max(1e-9))
-    }
-
-    /// Bytes a second until the file was on disk.
-    pub fn rate_synced(&self) -> Option<f64> {
-        self.sync.map(|s| self.bytes as f64 / (self.total() + s).max(1e-9))
+    /// Times of single calls of all ranks, sorted.
+    pub(crate) fn call_seconds<'p>(phases: impl IntoIterator<Item = &'p PhaseResult>) -> Vec<f64> {
+        let ranks = phases.into_iter().flat_map(|p| &p.ranks);
+        let mut all: Vec<f64> = ranks.flat_map(|r| &r.calls).map(|&s| f64::from(s)).collect();
+        all.sort_by(f64::total_cmp);
+        all
     }
 }
 
 impl IoReport {
-    /// The repetitions of one row of a table: a case, a kind, a state of the cache. Disturbed ones are left out where
-    /// at least three others are there.
-    pub fn row(&self, case: usize, kind: PhaseKind, cache: Option<CacheAsk>) -> Vec<&PhaseResult> {
-        let all: Vec<_> = self
-            .phases
-            .iter()
-            .filter(|p| p.case == case && p.kind == kind && p.cache_asked == cache)
-            .collect();
-        let quiet: Vec<_> = all.iter().copied().filter(|p| !p.disturbed).collect();
-        if quiet.len() >= 3.min(all.len()) { quiet } else { all }
-    }
-
-    /// All rows, in the order of the cases.
-    pub fn rows(&self) -> Vec<(usize, PhaseKind, Option<CacheAsk>)> {
-        let mut rows = Vec::new();
-        for case in 0..self.cases.len() {
-            for p in self.phases.iter().filter(|p| p.case == case) {
-                let row = (case, p.kind, p.cache_asked);
-                if !rows.contains(&row) {
-                    rows.push(row);
-                }
+    /// All rows of a table (a case, writing or reading in a state of the cache), in the order of the cases, each with all its repetitions.
+    pub(crate) fn rows(&self) -> Vec<Vec<&PhaseResult>> {
+        let mut rows: Vec<Vec<&PhaseResult>> = Vec::new();
+        let of_case = |case| self.phases.iter().filter(move |p| p.case == case);
+        for phase in (0..self.cases.len()).flat_map(of_case) {
+            let same = |p: &PhaseResult| {
+                (p.case, p.kind, p.cache_asked) == (phase.case, phase.kind, phase.cache_asked)
+            };
+            match rows.iter_mut().find(|row| same(row[0])) {
+                Some(row) => row.push(phase),
+                None => rows.push(vec![phase]),
             }
         }
         rows
     }
 
-    /// Several runs of the same as one, their repetitions one after the other. `None` when there are none.
-    pub fn joined(runs: Vec<IoReport>) -> Option<IoReport> {
-        runs.into_iter().reduce(|mut all, run| {
-            let next = all.phases.iter().map(|p| p.repetition + 1).max().unwrap_or(0);
-            let later = |p: PhaseResult| PhaseResult { repetition: p.repetition + next, ..p };
-            all.phases.extend(run.phases.into_iter().map(later));
-            all.options.repetitions = all.options.repetitions.saturating_add(run.options.repetitions);
-            for (case, other) in all.cases.iter_mut().zip(run.cases) {
-                case.audit = case.audit.take().or(other.audit);
-            }
-            for note in run.notes {
-                if !all.notes.contains(&note) {
-                    all.notes.push(note);
-                }
-            }
-            all
-        })
+    /// The repetitions of a row that count, by their time.
+    pub(crate) fn counted<'p>(row: &[&'p PhaseResult]) -> Vec<&'p PhaseResult> {
+        let mut counted = undisturbed(row.to_vec(), |p| p.measurement.disturbed);
+        counted.sort_by(|a, b| a.measurement.total().total_cmp(&b.measurement.total()));
+        counted
     }
 
     /// The first failed check, if any.

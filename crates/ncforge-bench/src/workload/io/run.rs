@@ -5,16 +5,17 @@ use std::path::PathBuf;
 use super::audit::Audit;
 use super::files::{all, remove, stored, sync};
 use super::geometry::{Geometry, VARIABLE};
-use super::options::{AccessKind, CacheAsk, ChunkChoice, DriverAsk, IoOptions};
+use super::options::{CacheAsk, ChunkChoice, IoOptions};
 use super::phase::Bench;
 use super::prepare::{Case, cases, safe_to_begin, values};
-use super::recording::{Measured, stretch};
-use super::result::{CaseResult, IoReport, PhaseKind, PhaseResult, SCHEMA, Span};
+use super::recording::{Measured, notes, stretch, together};
+use super::result::{CaseResult, IoReport, PhaseKind, PhaseResult, Span};
 use crate::cache::{self, CacheState};
 use crate::driver::{ChunkAsk, Driver};
 use crate::environment::Environment;
 use crate::error::{Error, Result};
-use crate::noise::Look;
+use crate::noise::Snapshot;
+use crate::rounds::shuffled;
 use crate::stats::Positions;
 use crate::team::{Crowd, Team, agree, exchange};
 
@@ -22,7 +23,7 @@ use crate::team::{Crowd, Team, agree, exchange};
 /// `stop` is asked now and then whether to give up.
 ///
 /// # Errors
-/// What does not fit together is told before any file is touched. When something fails later, the files that this run
+/// What does not fit together is an error before any file is touched. When something fails later, the files that this run
 /// has created are removed.
 pub fn run(team: &dyn Team, options: &IoOptions, stop: Option<&dyn Fn() -> bool>) -> Result<IoReport> {
     let prepared = (|| {
@@ -34,7 +35,7 @@ pub fn run(team: &dyn Team, options: &IoOptions, stop: Option<&dyn Fn() -> bool>
         let values = values(options, &geometry)?;
         match team.mpi() {
             Some(mpi) => {
-                if !options.hints.is_empty() && !cases.iter().any(|c| takes_hints(c, team)) {
+                if !options.hints.is_empty() && !cases.iter().any(|c| c.takes_hints(team)) {
                     return Err(Error::Invalid(NO_TAKER.into()));
                 }
                 mpi.set_hints(&options.hints)?;
@@ -49,8 +50,8 @@ pub fn run(team: &dyn Team, options: &IoOptions, stop: Option<&dyn Fn() -> bool>
         Ok((geometry, cases, left_out, values))
     })();
     let (geometry, cases, left_out, values) = agree(team, prepared).map_err(|e| match e {
-        // All ranks found the same; the first one tells it.
-        Error::Rank { rank: 0, message, code: 2, told: true } => Error::Invalid(message),
+        // All ranks found the same; the first one reports it.
+        Error::Rank { rank: 0, message, code: 2, reported_here: true } => Error::Invalid(message),
         e => e,
     })?;
     let mut run = Run::new(team, options, &geometry, &cases, values, stop)?;
@@ -59,52 +60,33 @@ pub fn run(team: &dyn Team, options: &IoOptions, stop: Option<&dyn Fn() -> bool>
         cases.iter().flat_map(|c| c.paths(geometry.ranks())).for_each(|p| remove(&p));
     }
     outcome?;
-    let notes = [left_out, run.notes()].concat();
-    let phases = run.phases;
-    let audits = run.audits;
+    let notes = [left_out, notes(team, options, run.crowd, &cases, &run.phases)].concat();
+    let (phases, audits) = (run.phases, run.audits);
+    let result = |(c, audit): (&Case, Option<Audit>)| CaseResult {
+        name: c.name.clone(),
+        ask: c.ask.clone(),
+        driver: c.driver.name().to_owned(),
+        version: c.driver.version(),
+        chunks: match (&c.ask.chunks, &c.spec.var.chunks) {
+            (ChunkChoice::Unasked, _) | (_, ChunkAsk::Unasked(_)) => None,
+            (_, ChunkAsk::Lens(l)) => Some(l.clone()),
+        },
+        audit,
+    };
     Ok(IoReport {
-        schema: SCHEMA,
-        workload: "io".to_owned(),
         environment: environment(team, options, &cases)?,
         team: team.kind(),
         nodes: team.nodes(),
         options: options.clone(),
-        cases: cases
-            .iter()
-            .zip(audits)
-            .map(|(c, audit)| CaseResult {
-                name: c.name.clone(),
-                ask: c.ask.clone(),
-                driver: c.driver.name().to_owned(),
-                version: c.driver.version(),
-                chunks: match (&c.ask.chunks, &c.spec.var.chunks) {
-                    (ChunkChoice::Unasked, _) | (_, ChunkAsk::Unasked(_)) => None,
-                    (_, ChunkAsk::Lens(l)) => Some(l.clone()),
-                },
-                audit,
-            })
-            .collect(),
+        cases: cases.iter().zip(audits).map(result).collect(),
         geometry,
         phases,
         notes,
-        time: std::time::SystemTime::now().duration_since(std::time::UNIX_EPOCH).map_or(0, |d| d.as_secs()),
-        command: None,
     })
 }
 
 const NO_TAKER: &str = "nothing here goes through MPI's input and output, which hints are for: several ranks that share a file do, by a parallel \
     netCDF-C or HDF5, or by ncforge with --io-type coll and without chunks; leave out --hint";
-
-/// Whether a case's file is opened through MPI.
-pub(super) fn takes_hints(case: &Case, team: &dyn Team) -> bool {
-    let shared = team.size() > 1 && case.ask.access != AccessKind::File;
-    shared
-        && match case.ask.driver {
-            DriverAsk::Libnetcdf(_) | DriverAsk::MpiIo | DriverAsk::H5(_) => true,
-            DriverAsk::Ncforge => case.ask.access == AccessKind::Collective && case.spec.chunks().is_none(),
-            DriverAsk::Raw => false,
-        }
-}
 
 /// The machine, and what did the work.
 fn environment(team: &dyn Team, options: &IoOptions, cases: &[Case]) -> Result<Environment> {
@@ -125,15 +107,15 @@ fn environment(team: &dyn Team, options: &IoOptions, cases: &[Case]) -> Result<E
 const SEED: u64 = 1;
 
 /// A run, and what it has measured so far.
-pub(super) struct Run<'a> {
-    pub(super) team: &'a dyn Team,
-    pub(super) options: &'a IoOptions,
-    pub(super) cases: &'a [Case],
+struct Run<'a> {
+    team: &'a dyn Team,
+    options: &'a IoOptions,
+    cases: &'a [Case],
     geometry: &'a Geometry,
     bench: Bench<'a>,
-    pub(super) phases: Vec<PhaseResult>,
+    phases: Vec<PhaseResult>,
     audits: Vec<Option<Audit>>,
-    pub(super) crowd: Crowd,
+    crowd: Crowd,
 }
 
 impl<'a> Run<'a> {
@@ -164,20 +146,15 @@ impl<'a> Run<'a> {
         let again = if self.options.guard { self.options.repetitions } else { 0 };
         let mut good = 0;
         for round in 0..planned.saturating_add(again) {
-            let mut order: Vec<usize> = (0..self.cases.len()).collect();
-            // A new order in each round: what follows what must not decide (Fisher and Yates' shuffle).
-            for i in (1..order.len()).rev() {
-                order.swap(i, random.below(i as u64 + 1) as usize);
-            }
             let before = self.phases.len();
-            for case in order {
+            for case in shuffled(self.cases.len(), &mut random) {
                 self.once(case, round.saturating_sub(self.options.warmup))?;
             }
             if round < self.options.warmup {
                 self.phases.truncate(before);
                 continue;
             }
-            let disturbed = self.phases[before..].iter().any(|p| p.disturbed);
+            let disturbed = self.phases[before..].iter().any(|p| p.measurement.disturbed);
             good += usize::from(!disturbed);
             if good >= self.options.repetitions {
                 break;
@@ -187,26 +164,26 @@ impl<'a> Run<'a> {
     }
 
     /// One repetition of a case: written, then read in every state of the cache.
-    fn once(&mut self, number: usize, repetition: usize) -> Result<()> {
+    fn once(&mut self, number: usize, rep: usize) -> Result<()> {
         let case = &self.cases[number];
         let paths = case.paths(self.geometry.ranks());
         if self.options.write {
             self.remove_old(&paths)?;
-            let look = Look::now();
+            let before = Snapshot::now();
             let phase = self.bench.write(case)?;
             let sync = self.options.sync.then(|| self.sync(&paths)).transpose()?;
             let cache = CacheState { label: "written".into(), percent: None };
             self.record(Measured {
                 case: number,
-                repetition,
+                rep,
                 kind: PhaseKind::Write,
                 cache_asked: None,
                 cache,
                 mine: &phase,
                 verdict: None,
                 sync,
-                look: &look,
-                paths: &paths,
+                before: &before,
+                stored: stored(&paths),
             })?;
             if self.audits[number].is_none() {
                 let values = self.geometry.values() * self.options.dtype.size() as u64;
@@ -217,22 +194,27 @@ impl<'a> Run<'a> {
             return Ok(());
         }
         for &asked in &self.options.caches {
-            let before = self.bring_into(asked, &paths)?;
-            let look = Look::now();
+            let resident = self.bring_into(asked, &paths)?;
+            let before = Snapshot::now();
             let (phase, verdict) = self.bench.read(case)?;
             self.record(Measured {
                 case: number,
-                repetition,
+                rep,
                 kind: PhaseKind::Read,
                 cache_asked: Some(asked),
-                cache: CacheState { label: String::new(), percent: before.map(|s| s * 100.0) },
+                cache: CacheState { label: String::new(), percent: resident.map(|s| s * 100.0) },
                 mine: &phase,
                 verdict,
                 sync: None,
-                look: &look,
-                paths: &paths,
+                before: &before,
+                stored: stored(&paths),
             })?;
         }
+        Ok(())
+    }
+
+    fn record(&mut self, measured: Measured<'_>) -> Result<()> {
+        self.phases.push(together(self.team, self.options.guard, self.crowd, measured)?);
         Ok(())
     }
 

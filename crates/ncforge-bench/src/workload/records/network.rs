@@ -5,13 +5,14 @@ use std::path::{Path, PathBuf};
 use ncforge::engine::{Engine, EngineOptions};
 use serde::Serialize;
 
-use super::rows::{self, Row, Setup, Work};
+use super::Stored;
+use super::section::{Setup, measure, measure_part, row, section};
 use super::weather::{Chance, DAILY, daily};
 use super::writing::{correct, create, fill, records_from, size};
-use super::{Stored, Times};
 use crate::cache;
 use crate::driver::{Driver, NcforgeDriver};
 use crate::error::{Error, Result};
+use crate::result::{Measurement, Row, Section};
 use crate::stats::checksum;
 
 /// Days of a year, which are written in one go.
@@ -45,45 +46,15 @@ impl Default for Options {
     }
 }
 
-/// What was done.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
-#[serde(rename_all = "kebab-case")]
-pub enum Step {
-    /// Files without records are made.
-    Create,
-    /// All years are written, one after the other.
-    Fill,
-    /// Single values at random places are written anew.
-    Update,
-    /// All years of three variables are read from some stations.
-    Read,
-}
-
-impl Step {
-    /// All, in the order in which they are done.
-    pub const ALL: [Step; 4] = [Step::Create, Step::Fill, Step::Update, Step::Read];
-}
-
-impl Work for Step {
-    fn name(self) -> &'static str {
-        match self {
-            Step::Create => "create empty",
-            Step::Fill => "fill",
-            Step::Update => "update",
-            Step::Read => "read",
-        }
-    }
-}
-
-/// All that was measured of the network.
-pub type Report = rows::Report<Options, Step>;
+/// What is written, in this order; then some stations are read.
+const WRITTEN: [&str; 3] = ["create empty", "fill", "update"];
 
 /// The files of one way to store them.
 struct Way {
     stored: Stored,
     folder: PathBuf,
     /// Creating, filling, updating.
-    written: [Times; 3],
+    written: [Vec<Measurement>; 3],
     bytes: (u64, u64),
 }
 
@@ -93,7 +64,7 @@ impl Way {
     }
 }
 
-/// Makes the network in every way, and reads from it by ncforge and by `libraries` (what they can read). `progress` is told
+/// Makes the network in every way, and reads from it by ncforge and by `libraries` (what they can read). `progress` gets
 /// what is going on.
 ///
 /// # Errors
@@ -103,7 +74,7 @@ pub fn run(
     stored: &[Stored],
     options: &Options,
     progress: &mut dyn FnMut(&str),
-) -> Result<Report> {
+) -> Result<Section> {
     let (o, setup) = (options, &options.setup);
     if [o.stations, o.years, setup.repetitions, o.read].contains(&0) || stored.is_empty() {
         return Err(Error::Invalid("a measurement needs at least one of everything".into()));
@@ -130,7 +101,13 @@ pub fn run(
     }
     let own = NcforgeDriver::new(setup.threads, setup.memory);
     let rows = rows(&ways, &own, libraries, o, days)?;
-    Ok(Report::of(o, &own, rows))
+    let title = format!("Records: {} stations, {} years of days", o.stations, o.years);
+    let mut section = section("records-network", title, o, &own, rows);
+    section.notes.push(format!(
+        "update: {} values of each file; read: all years of 3 variables of {} stations; creating, filling and updating were timed once",
+        o.corrections, o.read
+    ));
+    Ok(section)
 }
 
 fn write_group(
@@ -143,11 +120,11 @@ fn write_group(
     let columns = DAILY.map(|(name, units)| (name.to_owned(), units));
     let stored = way.stored;
     let files: Vec<PathBuf> = stations.iter().map(|&s| way.file(s)).collect();
-    let mut times: [Times; 3] = Default::default();
-    times[0].measure(|| {
+    let [created, filled, updated] = &mut way.written;
+    measure_part(created, || {
         files.iter().try_for_each(|f| create(f, stored, &columns, "days since 1950-01-01", engine))
     })?;
-    times[1].measure(|| {
+    measure_part(filled, || {
         files.iter().zip(weather).try_for_each(|(f, w)| fill(f, w, true, YEAR as usize, engine))
     })?;
     for file in &files {
@@ -155,12 +132,9 @@ fn write_group(
     }
     let changes: Vec<Vec<(usize, usize, f32)>> =
         stations.iter().zip(weather).map(|(&s, w)| corrections(o, s, w)).collect();
-    times[2].measure(|| files.iter().zip(&changes).try_for_each(|(f, c)| correct(f, c, engine)))?;
+    measure_part(updated, || files.iter().zip(&changes).try_for_each(|(f, c)| correct(f, c, engine)))?;
     for file in &files {
         way.bytes.1 += size(file)?;
-    }
-    for (all, one) in way.written.iter_mut().zip(&times) {
-        all.join(one);
     }
     Ok(())
 }
@@ -182,12 +156,12 @@ fn rows(
     libraries: &[&dyn Driver],
     o: &Options,
     days: usize,
-) -> Result<Vec<Row<Step>>> {
+) -> Result<Vec<Row>> {
     let mut rows = Vec::new();
-    for (i, step) in Step::ALL[..3].iter().enumerate() {
+    for (i, step) in WRITTEN.iter().enumerate() {
         for way in ways {
-            let bytes = if *step == Step::Update { way.bytes.1 } else { way.bytes.0 };
-            rows.push(Row::new(way.stored, own, bytes, *step, way.written[i].clone()));
+            let bytes = if i == 2 { way.bytes.1 } else { way.bytes.0 };
+            rows.push(row(way.stored, own, bytes, step, &way.written[i], None));
         }
     }
     let mut chance = Chance::new(o.setup.seed ^ 0x0BEE);
@@ -198,25 +172,24 @@ fn rows(
             chosen.push(station);
         }
     }
-    let mut readers: Vec<(&Way, &dyn Driver, Times, u64)> = Vec::new();
+    let mut readers: Vec<(&Way, &dyn Driver, Vec<Measurement>, u64)> = Vec::new();
     for way in ways {
-        readers.push((way, own, Times::default(), 0));
+        readers.push((way, own, Vec::new(), 0));
         let reads = |l: &&&dyn Driver| super::refusal(**l, &way.file(chosen[0]), READ[0]).is_none();
         let others = libraries.iter().filter(|_| way.stored.is_for_everyone()).filter(reads);
-        readers.extend(others.map(|&l| (way, l, Times::default(), 0)));
+        readers.extend(others.map(|&l| (way, l, Vec::new(), 0)));
         chosen.iter().try_for_each(|&s| cache::warm(&way.file(s)))?;
     }
     let mut out = vec![0; days * 4];
     for _ in 0..o.setup.repetitions {
         for (way, driver, times, sum) in &mut readers {
             let files: Vec<PathBuf> = chosen.iter().map(|&s| way.file(s)).collect();
-            *sum = times.measure(|| read_stations(*driver, &files, days, &mut out))?;
+            *sum = measure(times, || read_stations(*driver, &files, days, &mut out))?;
         }
     }
     let first = readers.first().map_or(0, |r| r.3);
     for (way, driver, times, sum) in readers {
-        let row = Row::new(way.stored, driver, way.bytes.0, Step::Read, times);
-        rows.push(Row { same_values: Some(sum == first), ..row });
+        rows.push(row(way.stored, driver, way.bytes.0, "read", &times, Some(sum == first)));
     }
     Ok(rows)
 }

@@ -5,13 +5,14 @@ use std::path::PathBuf;
 use ncforge::engine::{Engine, EngineOptions};
 use serde::Serialize;
 
-use super::rows::{self, Row, Setup, Work};
+use super::Stored;
+use super::section::{Setup, measure, row, section};
 use super::weather::{INSTRUMENTS, hourly};
 use super::writing::{create, fill, records_from, size};
-use super::{Stored, Times};
 use crate::cache;
 use crate::driver::{Driver, NcforgeDriver, Session};
 use crate::error::{Error, Result};
+use crate::result::{Measurement, Row, Section};
 use crate::stats::{Positions, checksum};
 
 /// What is measured.
@@ -46,46 +47,12 @@ impl Default for Options {
     }
 }
 
-/// What was done.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
-#[serde(rename_all = "kebab-case")]
-pub enum Test {
-    /// The file is made and filled, in batches of records, by ncforge.
-    Fill,
-    /// The file is opened.
-    Open,
-    /// Some variables of records at random places, in a file that was just opened.
-    Random,
-    /// The same again: what the library has decoded may still be there.
-    Again,
-    /// Some variables of records one after the other, in a file that was just opened.
-    Sequential,
-}
-
-impl Test {
-    /// All, in the order in which they are done.
-    pub const ALL: [Test; 5] = [Test::Fill, Test::Open, Test::Random, Test::Again, Test::Sequential];
-
-    /// Whether values are read, which can be compared.
-    fn reads(self) -> bool {
-        !matches!(self, Test::Fill | Test::Open)
-    }
-}
-
-impl Work for Test {
-    fn name(self) -> &'static str {
-        match self {
-            Test::Fill => "fill",
-            Test::Open => "open",
-            Test::Random => "random",
-            Test::Again => "random again",
-            Test::Sequential => "sequential",
-        }
-    }
-}
-
-/// All that was measured of the one file.
-pub type Report = rows::Report<Options, Test>;
+/// What is done, in this order: the file is made and filled, in batches of records, by ncforge; it is opened; some variables of records at
+/// random places are read from a file that was just opened; the same again, when what the library has decoded may still be there; some variables
+/// of records one after the other from a file that was just opened.
+const TESTS: [&str; 5] = ["fill", "open", "random", "random again", "sequential"];
+/// Tests up to this one read no values that can be compared.
+const OPEN: usize = 1;
 
 /// One file under one library.
 struct Subject<'a> {
@@ -94,10 +61,10 @@ struct Subject<'a> {
     bytes: u64,
     driver: &'a dyn Driver,
     /// Times and checksum of each test.
-    cells: [(Times, u64); Test::ALL.len()],
+    cells: [(Vec<Measurement>, u64); TESTS.len()],
 }
 
-/// Makes the files, and reads them by ncforge and by `libraries` (those that they can read). `progress` is told what is
+/// Makes the files, and reads them by ncforge and by `libraries` (those that they can read). `progress` gets what is
 /// going on.
 ///
 /// # Errors
@@ -107,7 +74,7 @@ pub fn run(
     stored: &[Stored],
     options: &Options,
     progress: &mut dyn FnMut(&str),
-) -> Result<Report> {
+) -> Result<Section> {
     let (o, setup) = (options, &options.setup);
     if [o.records, o.variables, o.reads, o.picked, o.batch, setup.repetitions].contains(&0)
         || stored.is_empty()
@@ -127,8 +94,8 @@ pub fn run(
     for (i, &stored) in stored.iter().enumerate() {
         progress(&format!("fill {stored}"));
         let path = folder.path().join(format!("station-{i}.{}", stored.extension()));
-        let mut times = Times::default();
-        times.measure(|| {
+        let mut times = Vec::new();
+        measure(&mut times, || {
             create(&path, stored, &columns, "", &engine)?;
             fill(&path, &values, false, o.batch, &engine)
         })?;
@@ -172,7 +139,13 @@ pub fn run(
             subject.read(&names, &places, &sequence)?;
         }
     }
-    Ok(Report::of(o, &own, rows(&subjects)))
+    let title = format!("Records: one file of {} records of {} variables", o.records, o.variables);
+    let mut section = section("records-station", title, o, &own, rows(&subjects));
+    section.notes.push(format!(
+        "random and sequential: {} records, {} variables, value by value; filling was timed once",
+        o.reads, o.picked
+    ));
+    Ok(section)
 }
 
 /// Name and units of a variable: there may be several instruments of a kind.
@@ -190,14 +163,14 @@ impl Subject<'_> {
         let (path, driver) = (&self.path, self.driver);
         let mut out = vec![0; places.len().max(sequence.len()) * names.len() * 4];
         let [_, open, random, again, sequential] = &mut self.cells;
-        let mut session = open.0.measure(|| driver.open(path))?;
+        let mut session = measure(&mut open.0, || driver.open(path))?;
         for (times, sum) in [random, again] {
-            times.measure(|| read_records(&mut *session, names, places, &mut out))?;
+            measure(times, || read_records(&mut *session, names, places, &mut out))?;
             *sum = sum.rotate_left(1) ^ checksum(&out);
         }
         drop(session);
         let mut session = driver.open(path)?;
-        sequential.0.measure(|| read_records(&mut *session, names, sequence, &mut out))?;
+        measure(&mut sequential.0, || read_records(&mut *session, names, sequence, &mut out))?;
         sequential.1 = sequential.1.rotate_left(1) ^ checksum(&out);
         Ok(())
     }
@@ -217,18 +190,15 @@ fn read_records(session: &mut dyn Session, names: &[&str], records: &[usize], ou
     Ok(())
 }
 
-fn rows(subjects: &[Subject<'_>]) -> Vec<Row<Test>> {
+fn rows(subjects: &[Subject<'_>]) -> Vec<Row> {
     let mut rows = Vec::new();
-    for (t, test) in Test::ALL.into_iter().enumerate() {
+    for (t, test) in TESTS.into_iter().enumerate() {
         for s in subjects {
             let (times, sum) = &s.cells[t];
-            if times.wall.is_empty() {
-                continue;
+            let right = (t > OPEN).then(|| *sum == subjects[0].cells[t].1);
+            if !times.is_empty() {
+                rows.push(row(s.stored, s.driver, s.bytes, test, times, right));
             }
-            rows.push(Row {
-                same_values: test.reads().then(|| *sum == subjects[0].cells[t].1),
-                ..Row::new(s.stored, s.driver, s.bytes, test, times.clone())
-            });
         }
     }
     rows

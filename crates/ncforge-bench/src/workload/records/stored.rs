@@ -3,11 +3,11 @@
 use std::fmt;
 use std::str::FromStr;
 
-use ncforge::codec::filters;
-use ncforge::model::{Filter, Storage};
-use ncforge::store::packed::{Codec, Options};
+use ncforge::model::Storage;
+use ncforge::store::packed::{self, Options};
 use ncforge::{Atomic, Format};
-use serde::{Serialize, Serializer};
+
+use crate::driver::{Codec, Coding, Shuffle};
 
 /// How a file is stored. As text: `classic`, `packed:64K:zstd`, `nc4:1024:deflate`.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -19,86 +19,36 @@ pub enum Stored {
         /// Bytes of a block.
         block: u64,
         /// How blocks are compressed.
-        codec: Compressor,
+        codec: Codec,
     },
     /// A netCDF-4 file.
     Netcdf4 {
         /// Records in a chunk.
         chunk: u64,
         /// How chunks are compressed, after their bytes were shuffled.
-        codec: Compressor,
+        codec: Codec,
     },
 }
 
-/// A codec and its level. As text: `zstd`, `zstd=9`, `deflate=4`, `lz4`, `none`.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Compressor {
-    /// Nothing is compressed.
-    None,
-    /// zlib's format.
-    Deflate(u32),
-    /// Zstandard.
-    Zstd(i32),
-    /// LZ4.
-    Lz4,
-}
-
-impl Compressor {
-    /// As packed files have it, if they do.
-    fn packed(self) -> Option<Codec> {
-        match self {
-            Compressor::None => None,
-            Compressor::Deflate(level) => Some(Codec::Deflate(level)),
-            Compressor::Zstd(level) => Some(Codec::Zstd(level)),
-            Compressor::Lz4 => Some(Codec::Lz4),
-        }
-    }
-
-    fn filters(self, size: usize) -> Vec<Filter> {
-        let codec = match self {
-            Compressor::None => return Vec::new(),
-            Compressor::Deflate(level) => filters::deflate(level),
-            Compressor::Zstd(level) => filters::zstd(level),
-            Compressor::Lz4 => filters::lz4(0),
-        };
-        if size > 1 { vec![filters::shuffle(size), codec] } else { vec![codec] }
+/// A codec of the ways to store records, by its name and level: `zstd` (of level 4), `zstd=9`, `deflate=4`, `lz4`, `none`.
+///
+/// # Errors
+/// What is wrong with the text.
+pub fn codec(text: &str) -> Result<Codec, String> {
+    let known = || format!("no codec `{text}`: zstd, deflate, lz4 or none, as zstd=9 with a level");
+    match if text == "zstd" { Codec::Zstd(4) } else { text.parse()? } {
+        codec @ (Codec::Zstd(_) | Codec::Deflate(_) | Codec::Lz4 | Codec::None) => Ok(codec),
+        _ => Err(known()),
     }
 }
 
-impl FromStr for Compressor {
-    type Err = String;
-
-    fn from_str(text: &str) -> Result<Self, String> {
-        let (name, level) = match text.split_once('=') {
-            Some((name, level)) => (name, Some(level)),
-            None => (text, None),
-        };
-        let number = |least: i32, most: i32, usual: i32| match level {
-            None => Ok(usual),
-            Some(n) => n
-                .parse()
-                .ok()
-                .filter(|n| (least..=most).contains(n))
-                .ok_or_else(|| format!("`{text}`: {name} has levels {least} to {most}")),
-        };
-        match (name, level) {
-            ("zstd", _) => Ok(Compressor::Zstd(number(1, 22, 4)?)),
-            ("deflate", _) => Ok(Compressor::Deflate(number(0, 9, 4)?.unsigned_abs())),
-            ("lz4", None) => Ok(Compressor::Lz4),
-            ("none", None) => Ok(Compressor::None),
-            _ => Err(format!("no codec `{text}`: zstd, deflate, lz4 or none, as zstd=9 with a level")),
-        }
-    }
-}
-
-impl fmt::Display for Compressor {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        match self {
-            Compressor::None => f.write_str("none"),
-            Compressor::Deflate(level) => write!(f, "deflate={level}"),
-            Compressor::Zstd(level) => write!(f, "zstd={level}"),
-            Compressor::Lz4 => f.write_str("lz4"),
-        }
+/// How packed files have a codec, if they do.
+fn packed(codec: Codec) -> Option<packed::Codec> {
+    match codec {
+        Codec::Deflate(level) => Some(packed::Codec::Deflate(level)),
+        Codec::Zstd(level) => Some(packed::Codec::Zstd(level)),
+        Codec::Lz4 => Some(packed::Codec::Lz4),
+        _ => None,
     }
 }
 
@@ -124,10 +74,19 @@ impl Stored {
         }
     }
 
+    /// Its format, as rows name it.
+    pub(super) fn form(self) -> &'static str {
+        match self {
+            Stored::Classic => "classic",
+            Stored::Packed { .. } => "packed",
+            Stored::Netcdf4 { .. } => "netcdf4-classic",
+        }
+    }
+
     /// How packed files are made.
     pub(super) fn packed(self) -> Option<Options> {
         match self {
-            Stored::Packed { block, codec } => Some(Options { block, codec: codec.packed()? }),
+            Stored::Packed { block, codec } => Some(Options { block, codec: packed(codec)? }),
             _ => None,
         }
     }
@@ -136,7 +95,11 @@ impl Stored {
     pub(super) fn storage(self, atomic: Atomic) -> Storage {
         match self {
             Stored::Netcdf4 { chunk, codec } => {
-                Storage::Chunked { chunks: vec![chunk], filters: codec.filters(atomic.size()) }
+                let size = atomic.size();
+                let shuffle = if size > 1 && codec != Codec::None { Shuffle::Bytes } else { Shuffle::Off };
+                let coding = Coding { codec, shuffle, rounding: None };
+                let filters = coding.filters(size, chunk as usize * size);
+                Storage::Chunked { chunks: vec![chunk], filters }
             }
             _ => Storage::Contiguous,
         }
@@ -153,12 +116,6 @@ impl fmt::Display for Stored {
             Stored::Packed { block, codec } => write!(f, "packed:{block}:{codec}"),
             Stored::Netcdf4 { chunk, codec } => write!(f, "nc4:{chunk}:{codec}"),
         }
-    }
-}
-
-impl Serialize for Stored {
-    fn serialize<S: Serializer>(&self, s: S) -> Result<S::Ok, S::Error> {
-        s.collect_str(self)
     }
 }
 
@@ -179,14 +136,14 @@ impl FromStr for Stored {
                     },
                 };
                 let block = digits.parse::<u64>().ok().and_then(|n| n.checked_mul(unit)).ok_or_else(wrong)?;
-                let codec: Compressor = codec.parse()?;
-                let options = codec.packed().map(|codec| Options { block, codec }).ok_or_else(wrong)?;
+                let codec = self::codec(codec)?;
+                let options = packed(codec).map(|codec| Options { block, codec }).ok_or_else(wrong)?;
                 options.check().map_err(|e| e.to_string())?;
                 Ok(Stored::Packed { block, codec })
             }
             ["nc4", chunk, codec] => {
                 let chunk = chunk.parse().ok().filter(|&n| n > 0).ok_or_else(wrong)?;
-                Ok(Stored::Netcdf4 { chunk, codec: codec.parse()? })
+                Ok(Stored::Netcdf4 { chunk, codec: self::codec(codec)? })
             }
             _ => Err(wrong()),
         }

@@ -40,16 +40,16 @@ impl Chance {
 /// Something that forgets slowly: red noise of deviation 1.
 struct Red {
     now: f64,
-    keeps: f64,
+    memory: f64,
 }
 
 impl Red {
-    fn new(keeps: f64) -> Self {
-        Red { now: 0.0, keeps }
+    fn new(memory: f64) -> Self {
+        Red { now: 0.0, memory }
     }
 
     fn next(&mut self, chance: &mut Chance) -> f64 {
-        self.now = self.now * self.keeps + chance.normal() * (1.0 - self.keeps * self.keeps).sqrt();
+        self.now = self.now * self.memory + chance.normal() * (1.0 - self.memory * self.memory).sqrt();
         self.now
     }
 }

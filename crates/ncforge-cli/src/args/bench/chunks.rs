@@ -12,7 +12,7 @@ use crate::args::{GlobalArgs, Size};
 /// Store a variable in many chunk shapes, and time reads from each.
 ///
 /// Without `--regret`: all slabs along the slowest dimension are read one after the other, then some series at
-/// random points, in one session, as in Unidata's AR-5 studies; times are microseconds for one slab and one series. The
+/// random points, in one session, as in Unidata's AR-5 studies; times are those of one slab and of one series. The
 /// first row is a classic file. With `--regret`: single reads at random places, and for every mix of reads
 /// (`--for`) how far the shape that ncforge chooses is from the best of all. What reads are predicted to take
 /// is for this machine as `tune calibrate` measured it, which is done first where nobody did. Files that do not fit

@@ -136,7 +136,7 @@ pub(crate) enum OutputForm {
 }
 
 pub(super) fn dtype(text: &str) -> Result<ncforge::Atomic, String> {
-    ncforge_bench::workload::io::type_name::parse(text)
+    ncforge_bench::workload::io::type_named(text)
         .ok_or_else(|| format!("no type `{text}`: i1 i2 i4 i8, u1 u2 u4 u8, f4 f8"))
 }
 

@@ -3,7 +3,8 @@
 use std::num::NonZeroUsize;
 
 use clap::{Args, ValueEnum};
-use ncforge_bench::workload::records::Compressor;
+use ncforge_bench::driver::Codec;
+use ncforge_bench::workload::records::codec;
 
 use super::{FolderArgs, LibraryArgs, OutputArgs};
 use crate::args::{GlobalArgs, Size};
@@ -23,15 +24,15 @@ pub(crate) struct RecordsArgs {
     #[arg(long, value_name = "SIZES", value_delimiter = ',', num_args = 0.., default_value = "4K,16K,64K,256K,1M")]
     pub(crate) blocks: Vec<Size>,
     /// Codecs of packed files, as zstd=9 with a level
-    #[arg(long, value_name = "CODECS", value_delimiter = ',', default_value = "zstd,lz4,deflate")]
-    pub(crate) codecs: Vec<Compressor>,
+    #[arg(long, value_name = "CODECS", value_delimiter = ',', default_value = "zstd,lz4,deflate", value_parser = codec)]
+    pub(crate) codecs: Vec<Codec>,
     /// Records in a chunk of netCDF-4 files [default: 1,64,1024 for the one file; 1024,8192 and one chunk a variable for
     /// stations]
     #[arg(long, value_name = "N,N", value_delimiter = ',', num_args = 0..)]
     pub(crate) chunks: Option<Vec<u64>>,
     /// Codecs of netCDF-4 files
-    #[arg(long, value_name = "CODECS", value_delimiter = ',', default_value = "deflate,zstd")]
-    pub(crate) nc4_codecs: Vec<Compressor>,
+    #[arg(long, value_name = "CODECS", value_delimiter = ',', default_value = "deflate,zstd", value_parser = codec)]
+    pub(crate) nc4_codecs: Vec<Codec>,
     #[command(flatten)]
     pub(crate) beside: LibraryArgs,
     /// Records of the one file

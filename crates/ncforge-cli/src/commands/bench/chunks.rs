@@ -4,9 +4,9 @@ use std::path::{Path, PathBuf};
 
 use ncforge_bench::calibrate::calibrate;
 use ncforge_bench::driver::Driver;
-use ncforge_bench::report::chunks::{
-    proof_table, regret_csv, regret_results, regret_table, sweep_csv, sweep_results, sweep_table,
-};
+use ncforge_bench::report::chunks::{regret_section, regret_sections, sweep_section};
+use ncforge_bench::report::{results_table, results_words};
+use ncforge_bench::result::Results;
 use ncforge_bench::workload::chunks::proof::{ARRAYS, Array};
 use ncforge_bench::workload::chunks::regret::{self, MIXES, RegretOptions, RegretReport};
 use ncforge_bench::workload::chunks::sweep::{self, SweepOptions};
@@ -45,10 +45,11 @@ pub(super) fn run(args: &ChunksBenchArgs, cx: &Context<'_>) -> Result {
         let measured = measured(cx, &steps)?;
         for file in subjects(args, &folder)? {
             let options = regret_options(args, &file, measured, cx)?;
-            let files = Files::new(&folder).kept(args.keep);
+            let files = Files::new(&folder).keeping(args.keep);
             let found = regret::run(&drivers, &file, &files, &options, &mut |step| steps.tell(step))?;
             if !args.output.takes_stdout() {
-                found.iter().for_each(|r| steps.data(&(regret_table(r) + "\n")));
+                let done = Results::of(found.iter().map(regret_section).collect());
+                steps.data(&results_words(&done));
             }
             reports.extend(found);
         }
@@ -97,15 +98,14 @@ pub(super) fn run(args: &ChunksBenchArgs, cx: &Context<'_>) -> Result {
     };
     let report = sweep::run(&drivers, file, &Files::new(&folder), &options, &mut told)?;
     steps.finish();
-    let (table, csv) = (|_: &_| sweep_table(&report), |_: &_| sweep_csv(&report));
-    let results =
-        with_card(sweep_results(&report, chosen.as_deref()), args.place.folder.as_deref(), &drivers);
-    output::put(&args.output, results, &table, &csv, cx)?;
+    let results = Results::of(vec![sweep_section(&report, chosen.as_deref())]);
+    let results = with_card(results, args.place.folder.as_deref(), &drivers);
+    output::put(&args.output, results, &results_table, cx)?;
     let same = report.rows.iter().all(|row| row.same_values);
     Ok(if same { Exit::Ok } else { Exit::Differences })
 }
 
-/// The files that are looked at: the one that was named, or those made for the purpose.
+/// The files that are measured: the one that was named, or those made for the purpose.
 fn subjects(args: &ChunksBenchArgs, folder: &Path) -> std::result::Result<Vec<PathBuf>, Failure> {
     let Some(names) = &args.proof else { return Ok(args.file.clone().into_iter().collect()) };
     let arrays = match names.is_empty() {
@@ -146,17 +146,19 @@ fn regret_options(
     })
 }
 
-/// The tables of single reports were printed as they came.
+/// What single reports say was printed as they came; of several, what they say together follows.
 fn summed_up(
     args: &ChunksBenchArgs,
     cx: &Context<'_>,
     reports: &[RegretReport],
     drivers: &[&dyn Driver],
 ) -> Result {
-    let table = |_: &_| if reports.len() > 1 { proof_table(reports) } else { String::new() };
-    let csv = |_: &_| reports.iter().map(regret_csv).collect();
-    let results = with_card(regret_results(reports), args.place.folder.as_deref(), drivers);
-    output::put(&args.output, results, &table, &csv, cx)?;
+    let together = |results: &Results| match &results.sections[..] {
+        [all, _, ..] => results_words(&Results { sections: vec![all.clone()], ..results.clone() }),
+        _ => String::new(),
+    };
+    let results = with_card(Results::of(regret_sections(reports)), args.place.folder.as_deref(), drivers);
+    output::put(&args.output, results, &together, cx)?;
     Ok(Exit::Ok)
 }
 

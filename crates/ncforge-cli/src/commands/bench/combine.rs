@@ -1,8 +1,8 @@
 //! `ncforge bench combine`
 
 use ncforge_bench::driver::Driver;
-use ncforge_bench::report::combine::combine_table;
-use ncforge_bench::result::{Results, results_csv};
+use ncforge_bench::report::results_table;
+use ncforge_bench::result::Results;
 use ncforge_bench::workload::combine::{Options, Tool, run as run_combine};
 
 use super::steps::Steps;
@@ -21,7 +21,7 @@ pub(super) fn run(args: &BenchCombineArgs, cx: &Context<'_>) -> Result {
     steps.finish();
     let wrong = section.is_wrong();
     let results = with_card(Results::of(vec![section]), args.place.folder.as_deref(), &libraries);
-    output::put(&args.output, results, &combine_table, &results_csv, cx)?;
+    output::put(&args.output, results, &results_table, cx)?;
     Ok(if wrong { Exit::Differences } else { Exit::Ok })
 }
 

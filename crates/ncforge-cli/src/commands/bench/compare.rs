@@ -1,6 +1,7 @@
 //! `ncforge bench compare`
 
-use ncforge_bench::result::{Results, compare};
+use ncforge_bench::report::compare;
+use ncforge_bench::result::Results;
 
 use crate::args::BenchCompareArgs;
 use crate::commands::{Context, document};

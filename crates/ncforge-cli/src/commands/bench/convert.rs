@@ -1,8 +1,8 @@
 //! `ncforge bench convert`
 
 use ncforge_bench::driver::Driver;
-use ncforge_bench::report::convert::{convert_results, convert_table};
-use ncforge_bench::result::results_csv;
+use ncforge_bench::report::results_table;
+use ncforge_bench::result::Results;
 use ncforge_bench::rounds::Rounds;
 use ncforge_bench::workload::convert::{ConvertOptions, run as run_convert};
 
@@ -38,14 +38,13 @@ pub(super) fn run(args: &ConvertArgs, cx: &Context<'_>) -> Result {
     };
     interrupt::catch();
     let steps = Steps::of("convert", cx);
-    let report = run_convert(&libraries, &options, &mut |step| steps.tell_or_stop(step))?;
+    let section = run_convert(&libraries, &options, &mut |step| steps.tell_or_stop(step))?;
     steps.finish();
-    let table = |_: &_| convert_table(&report);
-    let results = with_card(convert_results(&report), args.place.folder.as_deref(), &libraries);
-    output::put(&args.output, results, &table, &results_csv, cx)?;
-    let wrong: Vec<_> = report.rows.iter().filter(|r| !r.right).collect();
-    for r in &wrong {
-        cx.printer.warn(format_args!("{}: the file does not hold the {} floats", r.way.text(), r.floats));
+    for row in section.rows.iter().filter(|r| r.right() == Some(false)) {
+        cx.printer.warn(format_args!("{}, {}: the file does not hold the floats", row.case, row.phase));
     }
-    Ok(if wrong.is_empty() { Exit::Ok } else { Exit::BadInput })
+    let wrong = section.is_wrong();
+    let results = with_card(Results::of(vec![section]), args.place.folder.as_deref(), &libraries);
+    output::put(&args.output, results, &results_table, cx)?;
+    Ok(if wrong { Exit::BadInput } else { Exit::Ok })
 }

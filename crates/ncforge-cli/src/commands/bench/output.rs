@@ -3,7 +3,7 @@
 use std::path::Path;
 
 use ncforge_bench::report::{results_markdown, results_page};
-use ncforge_bench::result::Results;
+use ncforge_bench::result::{Results, results_csv};
 
 use crate::args::OutputArgs;
 use crate::commands::Context;
@@ -37,7 +37,6 @@ pub(super) fn put(
     out: &OutputArgs,
     results: Results,
     table: Form<'_>,
-    csv: Form<'_>,
     cx: &Context<'_>,
 ) -> Result<(), Failure> {
     let arguments = cx.argv.iter().skip(1).map(|a| a.to_string_lossy().into_owned()).collect();
@@ -49,7 +48,7 @@ pub(super) fn put(
     let shared = || if out.show_paths { results.clone() } else { results.clone().redacted() };
     let [csv_to, json_to, markdown_to, html_to] = out.paths();
     if let Some(path) = csv_to {
-        write(path, &csv(&results), out.overwrite, cx)?;
+        write(path, &results_csv(&results), out.overwrite, cx)?;
     }
     if let Some(path) = json_to {
         write(path, &results.to_json(), out.overwrite, cx)?;

@@ -1,11 +1,10 @@
 //! `ncforge bench io -L ranks=1,2,4`: the same with more and more ranks.
 
-use ncforge_bench::report::io::io_results;
-use ncforge_bench::report::{results_table, seconds};
-use ncforge_bench::result::{Results, over_ranks, results_csv};
-use ncforge_bench::workload::io::{IoReport, plan};
+use ncforge_bench::report::{over_ranks, results_table, seconds};
+use ncforge_bench::result::Results;
+use ncforge_bench::workload::io::plan;
 
-use super::io::{as_there, options, warmup};
+use super::io_options::{as_there, options, warmup};
 use super::{again, output};
 use crate::args::IoArgs;
 use crate::commands::Context;
@@ -52,7 +51,7 @@ pub(super) fn run(args: &IoArgs, numbers: &[usize], cx: &Context<'_>) -> Result 
     let words = without_values(&without_sweep(&again::without_outputs(&words)), &PER_RUN);
     let rounds = args.reps.map_or(if as_there(args) { 1 } else { 5 }, usize::from);
     let warmup = warmup(args, rounds);
-    let mut found: Vec<Vec<IoReport>> = numbers.iter().map(|_| Vec::new()).collect();
+    let mut found: Vec<Vec<Results>> = numbers.iter().map(|_| Vec::new()).collect();
     for round in 0..warmup + rounds {
         cx.printer.detail(format_args!("round {} of {}", round + 1, warmup + rounds));
         for turn in 0..numbers.len() {
@@ -65,18 +64,15 @@ pub(super) fn run(args: &IoArgs, numbers: &[usize], cx: &Context<'_>) -> Result 
             if exit != Exit::Ok {
                 return Ok(exit);
             }
-            let details = results.into_iter().flat_map(|r| r.sections).map(|s| s.detail);
-            let reports = details.filter_map(|d| serde_json::from_value::<IoReport>(d).ok());
             if round >= warmup {
-                found[which].extend(reports);
+                found[which].extend(results);
             }
         }
     }
-    let joined = numbers.iter().zip(found).filter_map(|(&n, r)| Some((n, io_results(&IoReport::joined(r)?))));
-    if let Some(results) = over_ranks(joined.collect()) {
+    if let Some(results) = over_ranks(numbers.iter().copied().zip(found).collect()) {
         let arguments = cx.argv.iter().skip(1).map(|a| a.to_string_lossy().into_owned()).collect();
         let results = Results { arguments, ..results };
-        output::put(&args.reports, results, &results_table, &results_csv, cx)?;
+        output::put(&args.reports, results, &results_table, cx)?;
     }
     Ok(Exit::Ok)
 }

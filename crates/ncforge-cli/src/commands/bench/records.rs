@@ -1,10 +1,8 @@
 //! `ncforge bench records`
 
 use ncforge_bench::driver::Driver;
-use ncforge_bench::report::records::{
-    network_section, network_table, records_csv, station_section, station_table,
-};
-use ncforge_bench::result::Results;
+use ncforge_bench::report::results_table;
+use ncforge_bench::result::{Results, Section};
 use ncforge_bench::workload::records::{Setup, Stored, network, station};
 
 use super::steps::Steps;
@@ -31,7 +29,7 @@ pub(super) fn run(args: &RecordsArgs, cx: &Context<'_>) -> Result {
     };
     let steps = Steps::of("records", cx);
     let mut progress = |step: &str| steps.tell(step);
-    let mut one = None;
+    let mut sections = Vec::new();
     if args.only != Some(RecordsPart::Network) {
         let stored = stored(args, &STATION_CHUNKS)?;
         let options = station::Options {
@@ -42,9 +40,8 @@ pub(super) fn run(args: &RecordsArgs, cx: &Context<'_>) -> Result {
             setup: setup.clone(),
             ..station::Options::default()
         };
-        one = Some(station::run(&libraries, &stored, &options, &mut progress)?);
+        sections.push(station::run(&libraries, &stored, &options, &mut progress)?);
     }
-    let mut many = None;
     if args.only != Some(RecordsPart::Station) {
         let years = args.years.get();
         let whole = (years as u64 * 1461).div_ceil(4);
@@ -56,18 +53,13 @@ pub(super) fn run(args: &RecordsArgs, cx: &Context<'_>) -> Result {
             setup: setup.clone(),
             ..network::Options::default()
         };
-        many = Some(network::run(&libraries, &stored, &options, &mut progress)?);
+        sections.push(network::run(&libraries, &stored, &options, &mut progress)?);
     }
     steps.finish();
-    let sections = [one.as_ref().map(station_section), many.as_ref().map(network_section)];
-    let tables = || [one.as_ref().map(station_table), many.as_ref().map(network_table)];
-    let table = |_: &Results| tables().into_iter().flatten().collect::<Vec<_>>().join("\n");
-    let csv = |_: &Results| records_csv(one.as_ref(), many.as_ref());
-    let results = Results::of(sections.into_iter().flatten().collect());
-    let results = with_card(results, args.place.folder.as_deref(), &libraries);
-    output::put(&args.output, results, &table, &csv, cx)?;
-    let same = one.is_none_or(|r| r.is_right()) && many.is_none_or(|r| r.is_right());
-    Ok(if same { Exit::Ok } else { Exit::Differences })
+    let wrong = sections.iter().any(Section::is_wrong);
+    let results = with_card(Results::of(sections), args.place.folder.as_deref(), &libraries);
+    output::put(&args.output, results, &results_table, cx)?;
+    Ok(if wrong { Exit::Differences } else { Exit::Ok })
 }
 
 /// Plain classic first, then every block size with every codec, then every chunk with every codec.

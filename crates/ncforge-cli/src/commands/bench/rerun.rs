@@ -1,6 +1,7 @@
 //! `ncforge bench rerun`
 
-use ncforge_bench::result::{Results, compare, results_csv};
+use ncforge_bench::report::compare;
+use ncforge_bench::result::Results;
 
 use super::{again, output};
 use crate::args::RerunArgs;
@@ -33,7 +34,7 @@ pub(super) fn run(args: &RerunArgs, cx: &Context<'_>) -> Result {
     let after = Results { arguments: words, ..after };
     let found = compare(&before, &after);
     let limit = args.fail_if_slower.map(|s| s.0);
-    output::put(&args.output, after, &|_| format!("\n{}", found.table(limit)), &results_csv, cx)?;
+    output::put(&args.output, after, &|_| format!("\n{}", found.table(limit)), cx)?;
     let slower = limit.is_some_and(|l| !found.slower(l).is_empty());
     Ok(if exit == Exit::Ok && slower { Exit::Differences } else { exit })
 }

@@ -4,12 +4,14 @@ use std::path::Path;
 
 use ncforge::{Dataset, Hyperslab};
 
-use super::{Answer, Clock, Fields, Worker, checksum, combine, hex};
-use crate::error::{Error, Result};
+use crate::answer::{Answer, Clock, checksum, combine, hex, unreadable};
+use crate::fields::Fields;
+use crate::worker::Worker;
+use ncforge_bench::{Error, Result};
 
 impl Worker {
     /// `read`: open, all of `var`, close; into fresh memory, or with `memory=warm` into memory that is mapped.
-    pub(super) fn read(&mut self, request: &Fields<'_>) -> Result<Answer> {
+    pub(crate) fn read(&mut self, request: &Fields<'_>) -> Result<Answer> {
         let (path, name) = (request.text("path")?, request.text("var")?);
         if request.text("memory").is_ok_and(|m| m == "warm") {
             return self.read_warm(path, name, request.flag("check"));
@@ -41,7 +43,7 @@ impl Worker {
     /// `slabs`: open, one read after the other into one warm buffer, close. `slabs` is a file of 64-bit
     /// numbers: per read the start, then the count, slowest dimension first. It ends early after `limit`
     /// seconds or `reads` reads.
-    pub(super) fn slabs(&mut self, request: &Fields<'_>) -> Result<Answer> {
+    pub(crate) fn slabs(&mut self, request: &Fields<'_>) -> Result<Answer> {
         let (path, name) = (request.text("path")?, request.text("var")?);
         let (limit, most) = (request.number("limit", f64::INFINITY)?, request.number("reads", usize::MAX)?);
         let (shape, size) = self.shape_and_size(path, name)?;
@@ -82,7 +84,7 @@ impl Worker {
 }
 
 fn load_slabs(path: &Path, rank: usize) -> Result<Vec<Hyperslab>> {
-    let bytes = std::fs::read(path).map_err(|e| Error::io("read", path, e))?;
+    let bytes = std::fs::read(path).map_err(|e| unreadable(path, e))?;
     let (words, _) = bytes.as_chunks::<8>();
     let numbers: Vec<u64> = words.iter().map(|w| u64::from_le_bytes(*w)).collect();
     let slab = |row: &[u64]| Hyperslab::new(&row[..rank], &row[rank..]);

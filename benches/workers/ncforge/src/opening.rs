@@ -2,12 +2,14 @@
 
 use ncforge::{Attribute, Dataset};
 
-use super::{Answer, Clock, Fields, Worker, checksum, hex};
-use crate::error::Result;
+use crate::answer::{Answer, Clock, checksum, hex};
+use crate::fields::Fields;
+use crate::worker::Worker;
+use ncforge_bench::Result;
 
 impl Worker {
     /// `open`: open, look at the values of every attribute of every variable, close; `repeat` times.
-    pub(super) fn open(&mut self, request: &Fields<'_>) -> Result<Answer> {
+    pub(crate) fn open(&mut self, request: &Fields<'_>) -> Result<Answer> {
         let path = request.text("path")?;
         let repeat = request.number("repeat", 1u64)?;
         let mut bytes = 0;

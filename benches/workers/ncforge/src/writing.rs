@@ -5,8 +5,10 @@ use std::path::Path;
 use ncforge::model::{DimId, Filter, Storage, VarId};
 use ncforge::{Atomic, CreateOptions, DatasetMut, Dimension, Format, Hyperslab, Schema, Variable};
 
-use super::{Answer, Clock, Fields, Worker};
-use crate::error::{Error, Result};
+use crate::answer::{Answer, Clock, unreadable};
+use crate::fields::Fields;
+use crate::worker::Worker;
+use ncforge_bench::{Error, Result};
 
 /// Numbers of HDF5's filters.
 const DEFLATE: u16 = 1;
@@ -17,7 +19,7 @@ impl Worker {
     /// `source`, loaded before. With `durable=1` the file is on disk at the end; without, as with the peers,
     /// in the hands of the system. With `records=1` the first dimension is unlimited, and they are written record by
     /// record.
-    pub(super) fn write(&mut self, request: &Fields<'_>) -> Result<Answer> {
+    pub(crate) fn write(&mut self, request: &Fields<'_>) -> Result<Answer> {
         self.load(request.text("source")?)?;
         let values = self.source.as_ref().map_or(&[][..], |(_, values)| values);
         let schema = schema(request)?;
@@ -46,7 +48,7 @@ impl Worker {
     fn load(&mut self, source: &str) -> Result<()> {
         if self.source.as_ref().is_none_or(|(name, _)| name != source) {
             self.source = None;
-            let values = std::fs::read(source).map_err(|e| Error::io("read", Path::new(source), e))?;
+            let values = std::fs::read(source).map_err(|e| unreadable(source, e))?;
             self.source = Some((source.to_owned(), values));
         }
         Ok(())

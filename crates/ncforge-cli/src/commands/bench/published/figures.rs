@@ -1,7 +1,9 @@
 //! The published figures, and the rows that they belong to.
 
-use super::Step;
-use crate::result::{PublishedFigure, Row, Section};
+use ncforge_bench::result::{PublishedFigure, Row, Section};
+use ncforge_bench::stats::distinct;
+
+use super::steps::Step;
 
 /// Reads of `unidata-2013`: chunk lengths (0: a classic file), megabytes of cache, microseconds of a slab and of a series.
 const AR5: &str = include_str!("ar5.csv");
@@ -9,8 +11,8 @@ const AR5: &str = include_str!("ar5.csv");
 /// Bytes of the cache that was too small.
 const SMALL: &str = "1048576";
 
-/// Sets the published figures of a step beside its rows, and says in words how ours stand.
-pub fn publish(step: &Step, section: &mut Section) {
+/// Sets the published figures of a step next to those of its rows, and says in words how ours stand.
+pub(super) fn publish(step: &Step, section: &mut Section) {
     let detail = section.detail.clone();
     let find = |row: &Row| match step.name {
         "chunks" => slab_or_series(row),
@@ -65,9 +67,14 @@ fn median(row: &Row) -> Option<f64> {
     row.summary().map(|s| s.median)
 }
 
+/// Of seconds fewer are better, of all else more.
+fn figure(source: String, value: f64, ours: f64, unit: &str) -> PublishedFigure {
+    PublishedFigure { source, value, ours, unit: unit.to_owned(), more_is_better: !unit.starts_with("s") }
+}
+
 fn seconds(row: &Row, source: &str, value: f64) -> Option<PublishedFigure> {
     let ours = median(row)?;
-    Some(PublishedFigure { source: source.into(), value, ours, unit: "s".into(), more_is_better: false })
+    Some(figure(source.to_owned(), value, ours, "s"))
 }
 
 /// `unidata-2013`: a slab or a series from a chunk shape, with a cache.
@@ -107,17 +114,12 @@ fn cliffs(section: &Section) -> Vec<String> {
         let chunked = section.rows.iter().filter(own).filter(|r| fact(r, "chunk_shape") != "classic");
         chunked.filter(|r| fits(fact(r, "chunk_cache_bytes"))).find_map(median)
     };
-    let mut engines: Vec<(&str, &str)> = Vec::new();
-    for r in &section.rows {
-        if !engines.contains(&(&r.engine, &r.version)) {
-            engines.push((&r.engine, &r.version));
-        }
-    }
-    let told = |who: &(&str, &str)| {
+    let engines = distinct(section.rows.iter().map(|r| (r.engine.as_str(), r.version.as_str())));
+    let sentence = |who: &(&str, &str)| {
         let small = slab(who, &|bytes| bytes == SMALL)?;
         let large = slab(who, &|bytes| !bytes.is_empty() && bytes != SMALL)?;
         let unasked = slab(who, &str::is_empty)?;
-        let time = crate::report::seconds;
+        let time = ncforge_bench::report::seconds;
         Some(format!(
             "{} {}: with 1 MB for decoded chunks, too little for one of 33.5 MB, a slab takes {:.0} times as long as with 65 MB ({} and {}; published: 239 times); with what it takes unasked, {}",
             who.0,
@@ -128,7 +130,7 @@ fn cliffs(section: &Section) -> Vec<String> {
             time(unasked)
         ))
     };
-    engines.iter().filter_map(told).collect()
+    engines.iter().filter_map(sentence).collect()
 }
 
 /// `cray-1993`: 10 million floats on a Cray Y-MP, in millions of floats a second.
@@ -141,13 +143,7 @@ fn converted(row: &Row) -> Option<PublishedFigure> {
         _ => (1.3, "CRAY2IEG, then raw"),
     };
     let ours = floats / median(row)?.max(1e-12) / 1e6;
-    Some(PublishedFigure {
-        source: format!("Cray Y-MP, 1993: {which}"),
-        value,
-        ours,
-        unit: "Mfloats/s".into(),
-        more_is_better: true,
-    })
+    Some(figure(format!("Cray Y-MP, 1993: {which}"), value, ours, "Mfloats/s"))
 }
 
 /// `nocscombine`: 731 MB of output in 343.563 s by netCDF 3.6.2, the same values deflated in 85.188 s by 4.0. Their amount of values is not
@@ -160,13 +156,7 @@ fn combined(row: &Row) -> Option<PublishedFigure> {
         _ => return None,
     };
     (row.engine != "cat" && row.case != "cat").then_some(())?;
-    Some(PublishedFigure {
-        source: format!("nocscombine on HECToR, table 9: {which}"),
-        value: 731.0 / time,
-        ours: row.rate()? / 1e6,
-        unit: "MB/s".into(),
-        more_is_better: true,
-    })
+    Some(figure(format!("nocscombine on HECToR, table 9: {which}"), 731.0 / time, row.rate()? / 1e6, "MB/s"))
 }
 
 /// `netcdf-bench`: the example output of NetCDF-Bench, one rank, 40 MB.
@@ -176,13 +166,12 @@ fn blocks(row: &Row) -> Option<PublishedFigure> {
     if !same {
         return None;
     }
-    Some(PublishedFigure {
-        source: "NetCDF-Bench's example output, one rank, calls alone".into(),
-        value: 200.617_363_815_2,
-        ours: row.rate()? / 1_048_576.0,
-        unit: "MiB/s".into(),
-        more_is_better: true,
-    })
+    Some(figure(
+        "NetCDF-Bench's example output, one rank, calls alone".to_owned(),
+        200.617_363_815_2,
+        row.rate()? / 1_048_576.0,
+        "MiB/s",
+    ))
 }
 
 /// `compressed-netcdf`, the one file: user and system seconds for 1,000 records at random, and in sequence.
@@ -221,13 +210,12 @@ fn network(row: &Row, options: &serde_json::Value) -> Option<PublishedFigure> {
     let theirs = if of == "read" { 5.0 } else { 622.0 };
     let ours = options[of].as_f64().filter(|&n| n > 0.0)?;
     let form = ["uncompressed", "compressed"][which];
-    Some(PublishedFigure {
-        source: format!("co-operative stations of New York, {form}"),
-        value: value[which] / theirs,
-        ours: median(row)? / ours,
-        unit: "s a station".into(),
-        more_is_better: false,
-    })
+    Some(figure(
+        format!("co-operative stations of New York, {form}"),
+        value[which] / theirs,
+        median(row)? / ours,
+        "s a station",
+    ))
 }
 
 /// `compressed-netcdf`: how much smaller compressed files are.
@@ -254,7 +242,7 @@ fn sizes(section: &Section) -> Option<String> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::result::Measurement;
+    use ncforge_bench::result::Measurement;
 
     fn row(case: &str, phase: &str, facts: &[(&str, &str)], seconds: f64, bytes: u64) -> Row {
         let mut row = Row::new(case, phase, bytes);
@@ -263,7 +251,7 @@ mod tests {
     }
 
     #[test]
-    fn figures_stand_beside_the_rows_that_they_belong_to() {
+    fn figures_belong_to_the_rows_that_they_belong_to() {
         let facts = [("chunk_shape", "256:64:256"), ("chunk_cache_bytes", "33554432"), ("engine", "ncforge")];
         let f = slab_or_series(&row("x", "slab", &facts, 69.5e-6, 0)).unwrap();
         assert!((f.value - 139e-6).abs() < 1e-12 && (f.ratio() - 2.0).abs() < 1e-9, "{f:?}");
@@ -281,10 +269,10 @@ mod tests {
             row("netCDF-C", "slab", &[("chunk_shape", "256:128:256"), ("chunk_cache_bytes", bytes)], s, 0)
         });
         let rows = std::iter::once(slow).chain(others).collect();
-        let told = cliffs(&Section { rows, ..Section::default() });
+        let words = cliffs(&Section { rows, ..Section::default() });
         assert!(
-            told.len() == 1 && told[0].contains("takes 100 times") && told[0].contains("2.00 ms"),
-            "{told:?}"
+            words.len() == 1 && words[0].contains("takes 100 times") && words[0].contains("2.00 ms"),
+            "{words:?}"
         );
 
         let f = converted(&row("stream", "write", &[("floats", "10000000"), ("format", "stream")], 1.0, 0));

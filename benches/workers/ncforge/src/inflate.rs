@@ -7,13 +7,14 @@ use ncforge::engine::Engine;
 use ncforge::model::{Storage, VarId};
 use ncforge::{Buffer, Dataset};
 
-use super::{Answer, Clock, Fields};
-use crate::error::{Error, Result};
+use crate::answer::{Answer, Clock};
+use crate::fields::Fields;
+use ncforge_bench::{Error, Result};
 
 /// `inflate`: every chunk of `var`, in memory already, is inflated by libdeflate into a buffer that stays in the
 /// cache, on `threads` threads. No unshuffling, no placing, no system call: a bound that nothing which uses
 /// libdeflate can pass.
-pub(super) fn inflate(engine: &Engine, request: &Fields<'_>) -> Result<Answer> {
+pub(crate) fn inflate(engine: &Engine, request: &Fields<'_>) -> Result<Answer> {
     let data = Dataset::open_with(request.text("path")?, engine)?;
     let var = data.var(request.text("var")?)?;
     let (chunks, size) = stored_chunks(&data, var)?;

@@ -1,0 +1,39 @@
+//! Libraries by their paths and names.
+
+use std::path::Path;
+
+use super::{Driver, Hdf5Driver, LibnetcdfDriver};
+use crate::error::{Error, Result};
+
+/// Names of the system's HDF5.
+const SYSTEMS_HDF5: [&str; 2] = ["h5", "hdf5"];
+
+/// A library at a path, or by a name that the system's loader finds: an HDF5 library where the file's name says so, else one of netCDF-C.
+/// `find` is the system's netCDF-C, `h5` (or `hdf5`) its HDF5.
+///
+/// # Errors
+/// [`Error::Missing`] when the system has none, [`Error::Invalid`] when it cannot be loaded.
+pub fn library(path: &Path) -> Result<Box<dyn Driver>> {
+    let missing = |what: &str, package: &str| {
+        Error::Missing(format!(
+            "the system has no {what} library that can be loaded; install it (Debian: {package}), or give the path of one"
+        ))
+    };
+    if path == Path::new("find") {
+        return Ok(Box::new(LibnetcdfDriver::find().ok_or_else(|| missing("netCDF-C", "libnetcdf19"))?));
+    }
+    if SYSTEMS_HDF5.iter().any(|name| path == Path::new(name)) {
+        return Ok(Box::new(Hdf5Driver::find().ok_or_else(|| missing("HDF5", "libhdf5-103-1"))?));
+    }
+    Ok(if is_hdf5(path) { Box::new(Hdf5Driver::load(path)?) } else { Box::new(LibnetcdfDriver::load(path)?) })
+}
+
+/// Names under which netCDF-C is built for several processes (Debian's among them).
+pub(crate) const PARALLEL: [&str; 4] =
+    ["libnetcdf_pnetcdf.so.19", "libnetcdf_mpi.so.19", "libnetcdf_pnetcdf.so", "libnetcdf_mpi.so"];
+
+/// Whether a library is one of HDF5, by its file's name or as the system's.
+pub(crate) fn is_hdf5(path: &Path) -> bool {
+    let is_system = SYSTEMS_HDF5.iter().any(|name| path == Path::new(name));
+    is_system || path.file_name().is_some_and(|n| n.to_string_lossy().starts_with("libhdf5"))
+}
