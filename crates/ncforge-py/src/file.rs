@@ -4,7 +4,7 @@ use std::path::PathBuf;
 use std::sync::Arc;
 
 use ncforge::dataset::NewVariable;
-use ncforge::model::{Attribute, DType, DimId, Fill, GroupId, VarId};
+use ncforge::model::{Attribute, DimId, Fill, GroupId, VarId};
 use ncforge::{Hyperslab, Values};
 use numpy::{PyArray1, PyReadonlyArray1, PyReadwriteArray1};
 use pyo3::prelude::*;
@@ -451,7 +451,6 @@ impl File {
     }
 
     /// Renames an attribute.
-    #[pyo3(signature = (group, var, name, to))]
     fn rename_attr(
         &self,
         py: Python<'_>,
