@@ -65,16 +65,19 @@ impl Quantize {
     /// An error unless the number of digits or bits is at least 1 and means something for the type.
     ///
     /// # Errors
-    /// [`Error::Invalid`].
+    /// [`Error::BadType`], [`Error::BadOption`].
     pub fn check(self, dtype: DType) -> Result<()> {
         let Some(most) = self.most(dtype) else {
-            return Err(Error::Invalid("only variables of type float and double are quantized".into()));
+            return Err(Error::BadType("only variables of type float and double are quantized".into()));
         };
         if (1..=most).contains(&self.kept()) {
             return Ok(());
         }
         let what = if matches!(self, Quantize::BitRound(_)) { "bits" } else { "digits" };
-        Err(Error::Invalid(format!("{} significant {what}: 1 to {most} can be kept", self.kept())))
+        Err(Error::bad_option(
+            "quantize",
+            format!("{} significant {what}: 1 to {most} can be kept", self.kept()),
+        ))
     }
 
     /// The attribute by which netCDF-C says what was done.
