@@ -171,7 +171,7 @@ impl Bitshuffle {
                     _ => {
                         grow(&mut packed, lz4_flex::block::get_maximum_output_size(rows.len()));
                         lz4_flex::block::compress_into(rows, &mut packed)
-                            .map_err(|e| Error::Invalid(format!("bitshuffle: {e}")))?
+                            .map_err(|e| Error::BadFilter(format!("bitshuffle: {e}")))?
                     }
                 };
                 out.extend_from_slice(&(n as u32).to_be_bytes());

@@ -36,7 +36,7 @@ pub fn decode(src: &[u8], dst: &mut [u8]) -> Result<usize> {
 
 /// Encodes into the front of `out`; returns the number of bytes.
 pub fn encode(src: &[u8], level: u32, out: &mut Vec<u8>) -> Result<usize> {
-    let failed = |e: &dyn std::fmt::Display| Error::Invalid(format!("bzip2 level {level}: {e}"));
+    let failed = |e: &dyn std::fmt::Display| Error::BadFilter(format!("bzip2 level {level}: {e}"));
     // The library's own bound: one percent and 600 bytes.
     let bound = src.len() + src.len() / 100 + 600;
     grow(out, bound);

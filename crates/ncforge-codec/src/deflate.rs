@@ -93,13 +93,13 @@ impl Libdeflate {
             let compressor = |&native| {
                 CompressionLvl::new(native)
                     .map(Compressor::new)
-                    .map_err(|_| Error::Invalid(format!("deflate level {level} does not exist")))
+                    .map_err(|_| Error::BadFilter(format!("deflate level {level} does not exist")))
             };
             self.compressors = natives.map(compressor).collect::<Result<_>>()?;
             self.level = level;
         }
         let Some((first, more)) = self.compressors.split_first_mut() else { unreachable!("set above") };
-        let failed = |e| Error::Invalid(format!("deflate: {} bytes could not be encoded: {e}", src.len()));
+        let failed = |e| Error::BadFilter(format!("deflate: {} bytes could not be encoded: {e}", src.len()));
         let bound = first.zlib_compress_bound(src.len()).max(PlaneEncoder::bound(src.len(), 1));
         grow(out, bound);
         let mut n = first.zlib_compress(src, &mut out[..bound]).map_err(failed)?;

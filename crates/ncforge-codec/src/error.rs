@@ -10,13 +10,33 @@ pub enum Error {
     /// A filter, or a form of one, that is not implemented: its name.
     #[error("{0} is not supported")]
     Unsupported(String),
-    /// An argument that makes no sense: a level that does not exist, memory of the wrong length.
+    /// A filter that cannot encode what it was given: a level that does not exist, a chunk that is too large.
     #[error("{0}")]
-    Invalid(String),
+    BadFilter(String),
+    /// Values of a type that the operation does not have.
+    #[error("{0}")]
+    BadType(String),
+    /// Memory of another length than the operation needs.
+    #[error("{0}")]
+    Length(String),
+    /// A value that an option cannot have.
+    #[error("{what}")]
+    BadOption {
+        /// The option: "quantize".
+        option: &'static str,
+        /// The value, and the values that are possible.
+        what: String,
+    },
 }
 
 /// A result with this crate's [`Error`].
 pub type Result<T, E = Error> = std::result::Result<T, E>;
+
+impl Error {
+    pub(crate) fn bad_option(option: &'static str, what: impl Into<String>) -> Self {
+        Error::BadOption { option, what: what.into() }
+    }
+}
 
 /// The bytes of one filter's stream do not follow their format.
 pub(crate) fn damaged(filter: &str, what: impl std::fmt::Display) -> Error {

@@ -77,7 +77,7 @@ pub fn encode(src: &[u8], block: usize, out: &mut Vec<u8>) -> Result<usize> {
     let mut at = 12;
     for part in src.chunks(block) {
         let body = &mut out[at + 4..];
-        let mut n = compress_into(part, body).map_err(|e| Error::Invalid(format!("lz4: {e}")))?;
+        let mut n = compress_into(part, body).map_err(|e| Error::BadFilter(format!("lz4: {e}")))?;
         if n >= part.len() {
             n = part.len();
             body[..n].copy_from_slice(part);

@@ -65,16 +65,19 @@ impl Quantize {
     /// An error unless the number of digits or bits is at least 1 and at most [`Quantize::most`].
     ///
     /// # Errors
-    /// [`Error::Invalid`].
+    /// [`Error::BadType`], [`Error::BadOption`].
     pub fn check(self, of: impl Into<Option<Atomic>>) -> Result<()> {
         let Some(most) = self.most(of) else {
-            return Err(Error::Invalid("only variables of type float and double are quantized".into()));
+            return Err(Error::BadType("only variables of type float and double are quantized".into()));
         };
         if (1..=most).contains(&self.kept()) {
             return Ok(());
         }
         let what = if matches!(self, Quantize::BitRound(_)) { "bits" } else { "digits" };
-        Err(Error::Invalid(format!("{} significant {what}: 1 to {most} can be kept", self.kept())))
+        Err(Error::bad_option(
+            "quantize",
+            format!("{} significant {what}: 1 to {most} can be kept", self.kept()),
+        ))
     }
 
     /// The name of the attribute in which netCDF-C records the quantization: an `int`, the number of digits or bits.

@@ -79,9 +79,9 @@ impl Unpacking {
     /// Checks the rules.
     ///
     /// # Errors
-    /// [`Error::Invalid`] for values of another size than the type's, for text, and for NaN where results are integers.
+    /// [`Error::BadType`] for values of another size than the type's, for text, and for NaN where results are integers.
     pub fn check(&self) -> Result<()> {
-        let bad = |what: &str| Err(Error::Invalid(what.into()));
+        let bad = |what: &str| Err(Error::BadType(what.into()));
         if self.stored == Atomic::Char {
             return bad("text is not unpacked");
         }
@@ -126,7 +126,7 @@ impl Unpacking {
             || count * self.result_size() != out.len()
             || mask.as_ref().is_some_and(|m| m.len() != count)
         {
-            return Err(Error::Invalid("memory of other lengths than the values to unpack".into()));
+            return Err(Error::Length("memory of other lengths than the values to unpack".into()));
         }
         let Some(scaling) = self.scaling else {
             out.copy_from_slice(stored);
@@ -145,7 +145,7 @@ impl Unpacking {
         let fits =
             count * self.stored_size() == stored.len() && mask.as_ref().is_none_or(|m| m.len() == count);
         if self.scaling.is_some() || !fits {
-            return Err(Error::Invalid("memory of other lengths than the values to check".into()));
+            return Err(Error::Length("memory of other lengths than the values to check".into()));
         }
         Ok(self.of_type(stored, None, mask))
     }

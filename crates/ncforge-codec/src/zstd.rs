@@ -64,7 +64,7 @@ fn encoder((level, shortest): Settings) -> std::io::Result<Compressor<'static>> 
 }
 
 fn encode_as(src: &[u8], wanted: Settings, out: &mut Vec<u8>) -> Result<usize> {
-    let failed = |e: std::io::Error| Error::Invalid(format!("zstd level {}: {e}", wanted.0));
+    let failed = |e: std::io::Error| Error::BadFilter(format!("zstd level {}: {e}", wanted.0));
     ENCODERS.with(|cell| {
         let mut encoders = cell.borrow_mut();
         match encoders.iter().position(|(w, _)| *w == wanted) {

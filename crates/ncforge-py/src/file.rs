@@ -451,7 +451,6 @@ impl File {
     }
 
     /// Renames an attribute.
-    #[pyo3(signature = (group, var, name, to))]
     fn rename_attr(
         &self,
         py: Python<'_>,

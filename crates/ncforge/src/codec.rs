@@ -10,7 +10,11 @@ impl From<Error> for crate::Error {
         match e {
             Error::Corrupt(what) => crate::Error::corrupt(CHUNK, None, what),
             Error::Unsupported(what) => crate::Error::Unsupported { path: CHUNK.into(), what },
-            other => crate::Error::Invalid(other.to_string()),
+            Error::BadFilter(what) => crate::Error::BadFilter(what),
+            Error::BadType(what) => crate::Error::BadType(what),
+            Error::Length(what) => crate::Error::Length(what),
+            Error::BadOption { option, what } => crate::Error::BadOption { option, what },
+            other => crate::Error::Internal(other.to_string()),
         }
     }
 }

@@ -396,7 +396,7 @@ impl Error {
     }
 
     /// An [`Error::WrongKind`] of a variable that has no chunks.
-    pub(crate) fn not_chunked(name: impl Into<String>) -> Self {
+    pub fn not_chunked(name: impl Into<String>) -> Self {
         Error::WrongKind { name: name.into(), what: "is not stored in chunks" }
     }
 

@@ -16,7 +16,7 @@ const ZSTD_LEVELS: [i32; 10] = [1, 1, 3, 5, 7, 9, 11, 13, 15, 22];
 
 pub(super) fn encode(blosc: &Blosc, src: &[u8], out: &mut Vec<u8>) -> Result<usize> {
     let size = u32::try_from(src.len()).ok().filter(|n| *n < i32::MAX as u32).ok_or_else(|| {
-        Error::Invalid(format!("{NAME}: a chunk of {} bytes, the format ends at 2 GiB", src.len()))
+        Error::BadFilter(format!("{NAME}: a chunk of {} bytes, the format ends at 2 GiB", src.len()))
     })?;
     // Blosc treats elements of more than 255 bytes as single bytes.
     let element = if blosc.element > 255 { 1 } else { blosc.element.max(1) };
@@ -88,7 +88,7 @@ fn compress(codec: u8, level: u32, src: &[u8], packed: &mut Vec<u8>) -> Result<u
         4 => zstd::encode(src, ZSTD_LEVELS[level.min(9) as usize], packed),
         _ => {
             grow(packed, get_maximum_output_size(src.len()));
-            compress_into(src, packed).map_err(|e| Error::Invalid(format!("{NAME}: {e}")))
+            compress_into(src, packed).map_err(|e| Error::BadFilter(format!("{NAME}: {e}")))
         }
     }
 }

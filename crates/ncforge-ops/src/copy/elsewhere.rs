@@ -93,8 +93,8 @@ pub(super) fn announce(
             ids.extend((0..count).map(|group| GroupId { var, step, group }));
         }
     }
-    let text =
-        serde_json::to_string(&ticket).map_err(|e| Error::Invalid(format!("a plan that is no JSON: {e}")))?;
+    let text = serde_json::to_string(&ticket)
+        .map_err(|e| Error::Internal(format!("a plan that is no JSON: {e}")))?;
     elsewhere.begin(&text, &ids)
 }
 
@@ -253,7 +253,7 @@ impl Encoder {
         let container = writer.container();
         let layout = container.layout(var)?;
         let Place::Chunked { chunk, .. } = &layout.place else {
-            return Err(Error::Invalid(format!("`{}` is not stored in chunks", layout.name)));
+            return Err(Error::not_chunked(&layout.name));
         };
         coordinates(&ChunkGrid::new(&slab.count, chunk).touched(&all))
             .map(|at| self.engine.raw_chunk(container, var, &at))

@@ -157,8 +157,9 @@ impl CopyOptions {
         let Some(level) = self.level else { return Ok(()) };
         let (name, known) = match self.codec {
             Codec::Auto { .. } => {
-                return Err(Error::Invalid(
-                    "the codec auto chooses the level, too: give no level with it".into(),
+                return Err(Error::bad_option(
+                    "level",
+                    "the codec auto chooses the level, too: give no level with it",
                 ));
             }
             Codec::Deflate => ("deflate", 0..=9),
@@ -170,9 +171,12 @@ impl CopyOptions {
         if known.contains(&level) {
             return Ok(());
         }
-        Err(Error::Invalid(format!(
-            "level {level} makes no sense with the codec {name}: deflate has levels 0 to 9, zstd 1 to 22"
-        )))
+        Err(Error::bad_option(
+            "level",
+            format!(
+                "level {level} makes no sense with the codec {name}: deflate has levels 0 to 9, zstd 1 to 22"
+            ),
+        ))
     }
 }
 

@@ -352,7 +352,7 @@ impl Run<'_> {
             let chunks = from.group(id)?;
             let at: Vec<Vec<u64>> = coordinates(&grid.touched(part)).collect();
             if chunks.len() != at.len() {
-                return Err(Error::Invalid(format!(
+                return Err(Error::Internal(format!(
                     "{} chunks came for {id:?}, which has {}",
                     chunks.len(),
                     at.len()

@@ -91,7 +91,7 @@ fn length(part: &str, text: &str) -> Result<u64> {
 }
 
 fn bad_chunks(part: &str, why: &str) -> Error {
-    Error::Invalid(format!("the chunk specification `{part}` makes no sense: {why}"))
+    Error::bad_option("chunks", format!("the chunk specification `{part}` makes no sense: {why}"))
 }
 
 /// Filters for some variables.
@@ -169,7 +169,7 @@ fn parameter(word: &str) -> Option<u32> {
 }
 
 fn bad_filter(text: &str, why: &str) -> Error {
-    Error::Invalid(format!("the filter specification `{text}` makes no sense: {why}"))
+    Error::bad_option("filter", format!("the filter specification `{text}` makes no sense: {why}"))
 }
 
 #[cfg(test)]

@@ -209,7 +209,7 @@ impl Decider<'_> {
         };
         let size = chunks.iter().fold(element, |b, &c| b.saturating_mul(c));
         if size > MAX_CHUNK_BYTES {
-            return Err(Error::Invalid(format!(
+            return Err(Error::TooLarge(format!(
                 "a chunk of `{}` would have {size} bytes, the format's limit is {MAX_CHUNK_BYTES}",
                 schema.var_path(v)
             )));
@@ -365,7 +365,7 @@ fn usable(list: Vec<Filter>, size: usize, path: &str) -> Result<Vec<Filter>> {
     match CodecChain::new(&list, size) {
         Ok(_) => Ok(list),
         Err(codec::Error::Corrupt(what)) => {
-            Err(Error::Invalid(format!("`{path}` cannot have the filters that were asked for: {what}")))
+            Err(Error::BadFilter(format!("`{path}` cannot have the filters that were asked for: {what}")))
         }
         // The chain knows no names.
         Err(codec::Error::Unsupported(what)) => Err(Error::Unsupported { path: path.to_owned(), what }),
@@ -399,9 +399,12 @@ fn filters_of(schema: &Schema, v: VarId, options: &CopyOptions, method: Method) 
                 for f in &mut list {
                     match f.id {
                         DEFLATE if level > 9 => {
-                            return Err(Error::Invalid(format!(
-                                "level {level} makes no sense with `{path}`, which is deflated: that has levels 0 to 9"
-                            )));
+                            return Err(Error::bad_option(
+                                "level",
+                                format!(
+                                    "level {level} makes no sense with `{path}`, which is deflated: that has levels 0 to 9"
+                                ),
+                            ));
                         }
                         DEFLATE => *f = filters::deflate(level),
                         ZSTD => *f = filters::zstd(level as i32),

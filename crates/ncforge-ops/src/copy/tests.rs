@@ -350,7 +350,7 @@ fn filters_and_names_that_make_no_sense_are_the_callers_mistake() {
     let fails = |options| copy(&room.path("a.nc"), &room.path("b.nc"), &options, &e, &Silent).unwrap_err();
     let found = fails(asked("f,szip,1,2"));
     assert!(
-        matches!(&found, Error::Invalid(what) if what.contains("`f`") || what.contains("`/f`")),
+        matches!(&found, Error::BadFilter(what) if what.contains("`f`") || what.contains("`/f`")),
         "{found}"
     );
     let found = fails(asked("nothing,deflate,1"));

@@ -111,7 +111,7 @@ impl Source for Window<'_> {
     fn raw_chunk(&self, v: VarId, at: &[u64]) -> Result<RawChunk> {
         let layout = self.whole.container().layout(v)?;
         let Place::Chunked { chunk, .. } = &layout.place else {
-            return Err(Error::Invalid(format!("`{}` is not stored in chunks", layout.name)));
+            return Err(Error::not_chunked(&layout.name));
         };
         let at = self.chunk(v, at, chunk);
         Ok(match self.engine().raw_chunk(self.whole.container(), v, &at)? {

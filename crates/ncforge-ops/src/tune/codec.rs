@@ -36,10 +36,9 @@ impl std::str::FromStr for Goal {
 
     /// By its name: `balanced`, `fast-read`, `small`.
     fn from_str(name: &str) -> Result<Goal> {
-        [Goal::Balanced, Goal::FastRead, Goal::Small]
-            .into_iter()
-            .find(|g| g.name() == name)
-            .ok_or_else(|| Error::Invalid(format!("`{name}` is no goal: balanced, fast-read, small are")))
+        [Goal::Balanced, Goal::FastRead, Goal::Small].into_iter().find(|g| g.name() == name).ok_or_else(
+            || Error::bad_option("goal", format!("`{name}` is no goal: balanced, fast-read, small are")),
+        )
     }
 }
 

@@ -200,7 +200,7 @@ impl Calibration {
         if let Some(folder) = path.parent() {
             std::fs::create_dir_all(folder).map_err(fail)?;
         }
-        let text = serde_json::to_string_pretty(self).map_err(|e| Error::Invalid(e.to_string()))?;
+        let text = serde_json::to_string_pretty(self).map_err(|e| Error::Internal(e.to_string()))?;
         OutputFile::write_scratch(path, text.as_bytes())
     }
 }

@@ -114,12 +114,12 @@ const HEAVIEST: f64 = 1e12;
 
 fn weight(text: &str) -> Result<f64> {
     text.trim().parse::<f64>().ok().filter(|w| (1.0 / HEAVIEST..=HEAVIEST).contains(w)).ok_or_else(|| {
-        Error::Invalid(format!("`{text}` is not a weight: a number above zero is, up to 1e12"))
+        Error::bad_option("reads", format!("`{text}` is not a weight: a number above zero is, up to 1e12"))
     })
 }
 
 fn length(item: &str, dims: &[&str]) -> Result<(String, Extent)> {
-    let bad = |why: &str| Error::Invalid(format!("`{}`: {why}", item.trim()));
+    let bad = |why: &str| Error::bad_option("reads", format!("`{}`: {why}", item.trim()));
     let Some((name, len)) = item.split_once('=') else {
         return Err(bad(
             "this is neither an access (map, series, profile, column, box, full) nor the length of a \

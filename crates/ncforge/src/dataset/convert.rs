@@ -137,6 +137,7 @@ macro_rules! truncated {
     };
 }
 /// Converts values between memory of the right sizes; how many were out of range.
+#[allow(clippy::cast_lossless, reason = "the macros are for lossy casts, too")]
 fn convert(from: Atomic, src: &[u8], to: Atomic, out: &mut [u8], bytes_alike: bool) -> u64 {
     let (byte, ubyte) = (Atomic::Byte, Atomic::UByte);
     if from == to || (bytes_alike && [(byte, ubyte), (ubyte, byte)].contains(&(from, to))) {

@@ -72,6 +72,8 @@ pub struct Definer {
     file: Option<DatasetMut>,
     /// Where and how a new file is created.
     new: NewFile,
+    /// Whether the new file is a packed one: asked with every definition.
+    is_packed: bool,
     mode: DefineMode,
     /// Whether definitions may be made now, in [`DefineMode::Explicit`].
     is_defining: bool,
@@ -120,6 +122,7 @@ impl DatasetMut {
             pending: None,
             file: Some(self),
             new: NewFile { target: Target::None, options: CreateOptions::default() },
+            is_packed: false,
             mode: DefineMode::default(),
             is_defining: false,
             quantized: Vec::new(),
@@ -130,9 +133,11 @@ impl DatasetMut {
 
 impl Definer {
     fn of_new(new: NewFile, format: Format) -> Self {
+        let is_named = matches!(&new.target, Target::Path(path, _) if is_named_packed(path));
         Definer {
             pending: Some(Schema::new(format)),
             file: None,
+            is_packed: is_named || new.options.packed.is_some(),
             new,
             mode: DefineMode::default(),
             is_defining: true,
@@ -167,15 +172,7 @@ impl Definer {
     /// The format by whose rules definitions are checked: of a packed file, the classic one inside.
     pub fn format(&self) -> Format {
         let format = self.schema().format;
-        if self.is_packed() && !format.is_classic() { Format::Cdf5 } else { format }
-    }
-
-    fn is_packed(&self) -> bool {
-        match &self.new.target {
-            Target::Path(path, _) => self.new.options.packed.is_some() || is_named_packed(path),
-            Target::Store(_) => self.new.options.packed.is_some(),
-            Target::None => false,
-        }
+        if self.is_packed && !format.is_classic() { Format::Cdf5 } else { format }
     }
 
     /// Whether the file was created already, so that some of what is defined is in it.

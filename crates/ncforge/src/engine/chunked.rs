@@ -364,6 +364,8 @@ pub(super) fn explain(error: Error, store: &str, var: &str, at: &[u64], offset: 
         }
         Error::Unsupported { path, what } => Error::Unsupported { path: format!("{path}: {place}"), what },
         Error::Invalid(what) => Error::Invalid(format!("`{store}`, {place}: {what}")),
+        Error::BadFilter(what) => Error::BadFilter(format!("`{store}`, {place}: {what}")),
+        Error::Internal(what) => Error::Internal(format!("`{store}`, {place}: {what}")),
         Error::Io { op, path, source } => {
             let byte = offset.map(|o| format!(" at byte {o}")).unwrap_or_default();
             Error::Io { op: format!("read {place}{byte}: {op}"), path, source }

@@ -26,7 +26,7 @@ fn layout(mosaic: &Mosaic, first: &First, scanned: &[Scanned], v: VarId) -> Resu
     let shape = schema.shape(v);
     let mut tiles = (0..scanned.len()).filter(|&t| mosaic.facts[t].var(v).is_some()).peekable();
     let Some(&some) = tiles.peek() else {
-        return Err(Error::Invalid(format!("no tile has `{}`", schema.var_path(v))));
+        return Err(Error::Internal(format!("no tile has `{}`", schema.var_path(v))));
     };
     let alike = v.0 < first.stored.len()
         && tiles.all(|t| scanned[t].schema.is_none() && !scanned[t].stored_differently.contains(&v));
@@ -110,10 +110,10 @@ pub(crate) struct Elsewhere;
 
 impl ChunkIndex for Elsewhere {
     fn get(&self, at: &[u64]) -> Result<Option<ChunkRecord>> {
-        Err(Error::Invalid(format!("chunk {at:?} of a mosaic lies in one of its tiles")))
+        Err(Error::Internal(format!("chunk {at:?} of a mosaic lies in one of its tiles")))
     }
 
     fn list(&self) -> Result<Vec<(Vec<u64>, ChunkRecord)>> {
-        Err(Error::Invalid("the chunks of a mosaic lie in its tiles".into()))
+        Err(Error::Internal("the chunks of a mosaic lie in its tiles".into()))
     }
 }

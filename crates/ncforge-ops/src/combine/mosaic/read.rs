@@ -64,7 +64,7 @@ impl Mosaic {
     fn check(&self, v: VarId, slab: &Hyperslab) -> Result<()> {
         let name = self.schema.var_path(v);
         if !slab.is_dense() {
-            return Err(Error::Invalid(format!("`{name}`: a mosaic is read without strides")));
+            return Err(Error::Internal(format!("`{name}`: a mosaic is read without strides")));
         }
         slab.check(&self.schema.shape(v), &name)
     }
@@ -131,7 +131,7 @@ impl Mosaic {
     fn chunks(&self, v: VarId) -> Result<Vec<u64>> {
         match &self.layouts[v.0].0.place {
             Place::Chunked { chunk, .. } => Ok(chunk.clone()),
-            _ => Err(Error::Invalid(format!("`{}` is not stored in chunks", self.schema.var_path(v)))),
+            _ => Err(Error::not_chunked(self.schema.var_path(v))),
         }
     }
 }
@@ -209,7 +209,7 @@ impl Source for Mosaic {
         for piece in self.pieces(v, slab) {
             let Some(own) = self.facts[piece.tile].var(v) else { continue };
             let Values::Heap(values) = self.tiles.open(piece.tile)?.read(own, &piece.local)? else {
-                return Err(Error::Invalid(format!("`{}` changes its type", self.schema.var_path(v))));
+                return Err(Error::Internal(format!("`{}` changes its type", self.schema.var_path(v))));
             };
             for (i, value) in values.into_iter().enumerate() {
                 let at = unravel(i as u64, &piece.region.count);
@@ -227,7 +227,8 @@ impl Source for Mosaic {
     fn read_bytes(&self, v: VarId, slab: &Hyperslab, out: &mut [u8]) -> Result<()> {
         self.check(v, slab)?;
         let Some(size) = self.schema.fixed_size(self.schema.var(v).dtype) else {
-            return Err(Error::Invalid(format!("`{}` has no plain bytes", self.schema.var_path(v))));
+            let name = self.schema.var_path(v);
+            return Err(Error::WrongKind { name, what: "has no plain bytes" });
         };
         if out.is_empty() {
             return Ok(());

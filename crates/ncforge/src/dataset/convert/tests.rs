@@ -184,7 +184,7 @@ fn selections_larger_than_a_buffer_are_converted_in_parts() {
         let ints = back.get_as::<i32>(VarId(0), &all).unwrap().in_range().unwrap();
         assert!(ints.iter().zip(&values).all(|(&i, &x)| i == x as i32));
         let bytes = back.get_as::<u8>(VarId(0), &all).unwrap();
-        let outside = values.iter().filter(|&&x| x > 255.0 || x < 0.0).count() as u64;
+        let outside = values.iter().filter(|&&x| !(0.0..=255.0).contains(&x)).count() as u64;
         assert_eq!(bytes.out_of_range, outside);
         assert_eq!(bytes.in_range().unwrap_err().netcdf_code(), -60);
     }

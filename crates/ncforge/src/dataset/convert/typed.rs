@@ -86,8 +86,8 @@ impl Dataset {
         out: &mut [u8],
     ) -> Result<Converted<()>> {
         let sides = check(self.schema(), var, slab, memory, false)?;
-        let to = Mapped { imap, memory: out };
-        read_mapped(self.schema(), var, slab, sides, to, &mut |s, out| self.read_bytes(var, s, out))
+        let mut to = Mapped { imap, memory: out };
+        read_mapped(self.schema(), var, slab, sides, &mut to, &mut |s, out| self.read_bytes(var, s, out))
     }
 }
 
@@ -282,7 +282,7 @@ fn read_mapped(
     var: VarId,
     slab: &Hyperslab,
     sides: Sides,
-    to: Mapped<'_>,
+    to: &mut Mapped<'_>,
     read: Read<'_>,
 ) -> Result<Converted<()>> {
     let (name, size) = (schema.var_path(var), sides.memory.size());

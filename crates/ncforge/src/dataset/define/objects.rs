@@ -98,6 +98,7 @@ impl Definer {
     /// [`Error::BadChunks`], [`Error::BadStorage`], [`Error::BadFilter`] for a storage that it cannot have; [`Error::Limit`]
     /// for an unlimited dimension that is not the first where it must be, and for what is too large;
     /// [`Error::NotRepresentable`] for a type that the format does not have.
+    #[allow(clippy::needless_pass_by_value, reason = "made for this call")]
     pub fn variable(&mut self, new: NewVariable<'_>) -> Result<VarId> {
         self.must_define("a new variable")?;
         self.change(|draft| {

@@ -3,7 +3,7 @@
 use super::*;
 use crate::Dataset;
 use crate::codec::filters;
-use crate::model::{Atomic, Attribute, DimId, Endian, Fill, GroupId, Storage, UserKind, Values};
+use crate::model::{Atomic, Attribute, DimId, Endian, Fill, Filter, GroupId, Storage, UserKind, Values};
 use crate::select::Hyperslab;
 use crate::store::MemoryStore;
 
@@ -216,4 +216,14 @@ fn an_update_that_cannot_be_carried_out_is_dropped() {
     assert!(d.quantized.is_empty(), "a later variable of this number must not lose bits");
     assert!(d.schema().dims.get(x.0).is_none());
     d.close().unwrap();
+}
+
+#[test]
+fn wrong_parameters_of_a_filter_are_no_damage() {
+    let mut d = begun(Format::Netcdf4);
+    let x = d.dimension(ROOT, "x", Some(4)).unwrap();
+    let v = d.variable(NewVariable::new("v", Atomic::Short, &[x])).unwrap();
+    let szip = Filter { id: filters::SZIP, params: vec![1, 2], optional: false };
+    let error = d.add_filter(v, NewFilter::Other(szip)).unwrap_err();
+    assert_eq!(error.netcdf_code(), -132, "{error}");
 }

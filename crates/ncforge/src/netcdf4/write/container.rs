@@ -221,7 +221,7 @@ impl ContainerMut for Netcdf4Writer {
 
     fn grow(&mut self, dim: DimId, len: u64) -> Result<()> {
         let d = self.schema.dims.get_mut(dim.0);
-        let d = d.ok_or_else(|| Error::NoSuchId { kind: "dimension", id: dim.0 })?;
+        let d = d.ok_or(Error::NoSuchId { kind: "dimension", id: dim.0 })?;
         if len <= d.len {
             return Ok(());
         }

@@ -5,7 +5,7 @@ use std::sync::{Arc, PoisonError, RwLock};
 use super::coverage::Coverage;
 use super::types::{byte_order, element, reorder, stored_type};
 use super::values::Encoder;
-use crate::codec::CodecChain;
+use crate::codec::{self, CodecChain};
 use crate::error::{Error, Result};
 use crate::hdf5::datatype::Datatype;
 use crate::hdf5::emit::ChunkTable;
@@ -126,7 +126,7 @@ impl VarState {
                 check_chunks(schema, id, chunks, stored.size)
                     .map_err(|why| Error::BadChunks { variable: path.clone(), why })?;
                 let filters = complete(filters, stored.size);
-                let codecs = CodecChain::new(&filters, stored.size as usize)?;
+                let codecs = CodecChain::new(&filters, stored.size as usize).map_err(not_damage)?;
                 let table = ChunkTable::new(&ChunkGrid::new(&shape, chunks).counts())?;
                 let table = LiveIndex::new(table);
                 (PlaceState::Chunked { chunk: chunks.clone(), filters, codecs: Ok(codecs), table }, 3)
@@ -203,6 +203,14 @@ fn check_chunks(schema: &Schema, id: VarId, chunks: &[u64], element: u32) -> Res
     match size_of(chunks, element) {
         Some(n) if u32::try_from(n).is_ok() => Ok(()),
         _ => Err("has chunks of 4 GiB or more".into()),
+    }
+}
+
+/// Wrong filter parameters of a new variable are not damage of a file.
+fn not_damage(error: codec::Error) -> Error {
+    match error {
+        codec::Error::Corrupt(what) => Error::BadFilter(what),
+        other => other.into(),
     }
 }
 
