@@ -110,6 +110,12 @@ pub trait WriteStore: ReadStore {
     }
 }
 
+/// Fills `buf` with the bytes from `offset` on of a store that is one slice; whether it has them.
+pub(crate) fn copy_from(all: &[u8], buf: &mut [u8], offset: u64) -> bool {
+    let bytes = usize::try_from(offset).ok().and_then(|from| all.get(from..)?.get(..buf.len()));
+    bytes.map(|bytes| buf.copy_from_slice(bytes)).is_some()
+}
+
 /// A read of `len` bytes at `offset` of a store that ends at byte `end`.
 pub fn past_end(name: &str, len: u64, offset: u64, end: u64) -> Error {
     Error::corrupt(name, offset, format!("{len} bytes are needed here, the file ends at byte {end}"))

@@ -21,7 +21,7 @@ use crate::error::{Error, Result};
 use crate::layout::{Place, VarLayout};
 use crate::model::{Values, VarId};
 use crate::select::Hyperslab;
-use crate::store::{FileStore, ReadStore};
+use crate::store::{FileStore, ReadStore, copy_from};
 
 impl Engine {
     /// Reads a selection of a variable of a fixed-size type into `out`: row-major, no gaps, native byte order.
@@ -114,12 +114,11 @@ fn read_run(
 
 /// Reads the run; whether all of it is there (what to do about the rest is not decided here).
 fn read_now(store: &dyn ReadStore, offset: u64, out: &mut [u8]) -> bool {
-    if let Some(all) = store.as_slice() {
-        let from = usize::try_from(offset).ok().and_then(|o| all.get(o..)?.get(..out.len()));
-        return from.map(|bytes| out.copy_from_slice(bytes)).is_some();
+    if let Some(file) = FileStore::of(store) {
+        return file.read_value(out, offset).is_ok();
     }
-    match FileStore::of(store) {
-        Some(file) => file.read_value(out, offset).is_ok(),
+    match store.as_slice() {
+        Some(all) => copy_from(all, out, offset),
         None => store.read_at(out, offset).is_ok(),
     }
 }

@@ -12,7 +12,7 @@ use memmap2::Mmap;
 use super::lock::{Held, Kind, Locking, is_file_at};
 use super::near::{Near, Writes};
 use super::replace::replace_file;
-use super::{ReadStore, WriteStore, past_end};
+use super::{ReadStore, WriteStore, copy_from, past_end};
 use crate::error::{Error, Result};
 
 /// Empties a file. One that is empty already is left alone: the kernel takes a truncation for the sign that a
@@ -122,6 +122,11 @@ impl FileStore {
     /// the next ones from memory. What this process writes is seen at once; what others write, at most 10 milliseconds
     /// later.
     pub(crate) fn read_value(&self, buf: &mut [u8], offset: u64) -> Result<()> {
+        if let Some(all) = &self.map
+            && copy_from(all, buf, offset)
+        {
+            return Ok(());
+        }
         match &self.near {
             Some(near) if near.read(&self.file, &self.writes, buf, offset) => Ok(()),
             _ => self.read_at(buf, offset),
