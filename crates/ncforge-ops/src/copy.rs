@@ -39,6 +39,7 @@ mod journal;
 mod options;
 mod plan;
 mod quantized;
+mod request;
 mod run;
 mod schema;
 mod spec;
@@ -72,6 +73,7 @@ pub use history::history_line;
 pub use options::{Chunks, Codec, CopyOptions, Names};
 pub(crate) use plan::plan_of;
 pub use plan::{Plan, Totals, VarPlan, plan};
+pub use request::{ChunkChoice, CopyRequest};
 pub use spec::{ChunkSpec, FilterSpec, VarChunks};
 
 /// What a copy did.
