@@ -10,6 +10,7 @@ from html import escape
 from typing import TYPE_CHECKING, Any, overload
 
 from ncforge import _core
+from ncforge._options import given
 from ncforge._progress import Progress, reporter
 from ncforge._reports import Path, identity, only
 from ncforge._reports import names as names_of
@@ -18,21 +19,20 @@ from ncforge.errors import NcforgeError
 if TYPE_CHECKING:
     from distributed import Client
     from matplotlib.axes import Axes
-    from typing_extensions import TypedDict, Unpack
+    from typing_extensions import Unpack
 
-    class Options(TypedDict, total=False):
+    from ncforge._options import EngineOptions
+
+    class Options(EngineOptions, total=False):
         """What :func:`doctor` takes besides files."""
 
         for_: str | None
-        select: str | Iterable[str]
-        ignore: str | Iterable[str]
+        select: str | Iterable[str] | None
+        ignore: str | Iterable[str] | None
         storage: str | None
         profile: str | None
-        across: bool
         library: Path | None
         sample: bool
-        client: Client | None
-        progress: Progress | bool | None
 
 
 _ORDER = ("info", "warning", "error")
@@ -55,7 +55,7 @@ class CacheAdvice:
 
 @dataclass(frozen=True)
 class Slower:
-    """A read that takes longer after a finding was mended."""
+    """A read that takes longer after a finding was fixed."""
 
     read: str
     now: float
@@ -79,7 +79,7 @@ class Finding:
     variable: str | None = None
     """The variable's (or dimension's) path; ``None``: the file."""
     commands: list[str] = field(default_factory=list)
-    """Command lines that mend it; none where no copy can."""
+    """Command lines that fix it; none where no copy can."""
     slower: list[Slower] = field(default_factory=list)
     """Reads that take longer after that, and by how much."""
     netcdf_c_cache: CacheAdvice | None = None
@@ -192,8 +192,8 @@ class Diagnoses:
             title, *rest = str(of).splitlines()
             body = (of._repr_html_() if at < _MOST_DRAWN else None) or _as_text("\n".join(rest))
             parts.append(f"<details><summary>{escape(title)}</summary>{body}</details>")
-        told = [*map(str, self.across), *(f"{f.file}: {f.error}" for f in self.failures)]
-        return "<div>" + "".join(parts) + "".join(map(_as_text, told)) + "</div>"
+        rest = [*map(str, self.across), *(f"{f.file}: {f.error}" for f in self.failures)]
+        return "<div>" + "".join(parts) + "".join(map(_as_text, rest)) + "</div>"
 
 
 def _as_text(text: str) -> str:
@@ -227,35 +227,37 @@ def _diagnosis(text: str, request: dict[str, Any]) -> Diagnosis:
     return only(Diagnosis, {**raw, **own, "_request": request, "_seen": identity(raw["file"])})
 
 
-def _codes(codes: str | Iterable[str]) -> str:
-    return codes if isinstance(codes, str) else ",".join(codes)
-
-
 def _one(path: str, request: dict[str, Any]) -> str:
     return _core.doctor(path, request)
 
 
 @overload
 def doctor(  # type: ignore[overload-overlap]  # a string is its own iterable; the first counts
-    paths: Path, **options: Unpack[Options]
+    paths: Path,
+    *,
+    across: bool = False,
+    client: Client | None = None,
+    progress: Progress | bool | None = None,
+    **options: Unpack[Options],
 ) -> Diagnosis: ...
 @overload
-def doctor(paths: Iterable[Path], **options: Unpack[Options]) -> Diagnoses: ...
+def doctor(
+    paths: Iterable[Path],
+    *,
+    across: bool = False,
+    client: Client | None = None,
+    progress: Progress | bool | None = None,
+    **options: Unpack[Options],
+) -> Diagnoses: ...
 def doctor(
     paths: Path | Iterable[Path],
     *,
-    for_: str | None = None,
-    select: str | Iterable[str] = (),
-    ignore: str | Iterable[str] = (),
-    storage: str | None = None,
-    profile: str | None = None,
     across: bool = False,
-    library: Path | None = None,
-    sample: bool = True,
     client: Client | None = None,
     progress: Progress | bool | None = None,
+    **options: Unpack[Options],
 ) -> Diagnosis | Diagnoses:
-    """Says what is slow in files, for which reads, by how much, and which command mends it.
+    """Says what is slow in files, for which reads, by how much, and which command fixes it.
 
     Reads metadata and a few chunks, never more than 64 MiB of a file.
 
@@ -277,7 +279,9 @@ def doctor(
     library
         The netCDF-C library whose default cache counts; by default that of 4.9.3 and later.
     sample
-        Whether to look at values.
+        Whether values are read; ``True`` by default.
+    threads, memory
+        As of :func:`ncforge.copy`.
     client
         A client of Dask ``distributed``: its workers look at the files, one task a file. They must see them under the
         same paths. (What ``across`` compares is read here.)
@@ -299,15 +303,7 @@ def doctor(
     >>> "What a copy brings" in found._repr_html_()  # what a notebook shows
     True
     """
-    request = {
-        "select": _codes(select),
-        "ignore": _codes(ignore),
-        "reads": for_,
-        "storage": storage,
-        "profile": profile,
-        "library": None if library is None else os.fspath(library),
-        "sample": sample,
-    }
+    request = given(options)
     single = isinstance(paths, str | os.PathLike)
     names = names_of(paths)
     found: list[Diagnosis] = []

@@ -12,7 +12,7 @@ T = TypeVar("T")
 
 
 def only(kind: type[T], values: dict[str, Any]) -> T:
-    """The data class of the values that it knows: a report may tell more."""
+    """The data class of the values that it knows: a report may have more."""
     known = {f.name for f in fields(kind)}  # type: ignore[arg-type]
     return kind(**{k: v for k, v in values.items() if k in known})
 
@@ -29,21 +29,9 @@ def size(memory: str | int | None) -> str | None:
     return None if memory is None else str(memory)
 
 
-def choosing(
-    for_: str | None,
-    expect: str | None = None,
-    storage: str | None = None,
-    reader: str = "ncforge",
-    writer_memory: str | int | None = None,
-) -> dict[str, Any]:
+def choosing(for_: str | None, expect: str | None = None) -> dict[str, Any]:
     """What chunk shapes are chosen for, as the extension reads it."""
-    return {
-        "reads": for_,
-        "expect": expect,
-        "storage": storage,
-        "reader": reader,
-        "writer_memory": size(writer_memory),
-    }
+    return {"for_": for_, "expect": expect}
 
 
 def identity(file: str) -> tuple[int, int] | None:

@@ -160,7 +160,7 @@ impl RequestError {
             RequestError::Unknown { option, .. } => format!("there is no option {}", front.option(option)),
             RequestError::Value { option, bad } => match &bad.text {
                 Some(text) => format!("{}: {}", front.setting(option, text), bad.why),
-                None => bad.why.clone(),
+                None => format!("{}: {}", front.option(option), bad.why),
             },
             RequestError::Needs { options, other, value } => {
                 let verb = if options.len() == 1 { "goes" } else { "go" };
@@ -262,9 +262,13 @@ where
         let one = Map::from_iter([(name.clone(), value)]);
         serde_json::from_value::<T>(Value::Object(one)).err().map(|e| (name, e))
     };
-    let (option, e) = options.into_iter().find_map(alone).unwrap_or((String::new(), whole));
-    let why = if option.is_empty() { e.to_string() } else { format!("`{option}`: {e}") };
-    Err(RequestError::Value { option, bad: BadValue { text: None, why, write: None } })
+    match options.into_iter().find_map(alone) {
+        None => Err(Error::Invalid(whole.to_string()).into()),
+        Some((option, e)) => {
+            let bad = BadValue { text: None, why: e.to_string(), write: None };
+            Err(RequestError::Value { option, bad })
+        }
+    }
 }
 
 /// The name that is most like another one, if any is like it.

@@ -1,10 +1,16 @@
 //! What chunk shapes are chosen for, as a user says it.
 
+use std::path::Path;
+
 use serde::{Deserialize, Serialize};
 
-use super::Choosing;
+use super::{Choosing, chunks_for_all, why_none};
 use crate::request::{EngineRequest, Expected, Reader, Reads, Size, list_or_none};
-use crate::tune::{Access, Limits, Machine, StorageKind};
+use crate::tune::{Access, Choice, Limits, Machine, StorageKind};
+use ncforge::dataset::Dataset;
+use ncforge::engine::Engine;
+use ncforge::error::Result;
+use ncforge::model::VarId;
 
 /// How values will be read, from where, and by what: what chunk shapes are chosen for.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
@@ -78,4 +84,51 @@ impl Default for TuneRequest {
             engine: EngineRequest::default(),
         }
     }
+}
+
+/// The chunk shapes that suit a file's variables.
+#[derive(Clone, Debug, Serialize)]
+pub struct TuneReport {
+    /// The file.
+    pub file: String,
+    /// Its variables; those that were not named, and have no shape to choose, are left out.
+    pub variables: Vec<Tuned>,
+}
+
+/// The chunk shape that suits one variable.
+#[derive(Clone, Debug, Serialize)]
+pub struct Tuned {
+    /// Its path.
+    pub variable: String,
+    /// The shape, what reads of it cost, and the reasons.
+    pub choice: Option<Choice>,
+    /// Why there is none.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub why: Option<&'static str>,
+}
+
+/// Chooses chunk shapes for the variables of a file, which is not changed.
+///
+/// # Errors
+/// As opening; [`ncforge::Error::NotFound`] for a variable or a dimension that the file does not have.
+pub fn tune_chunks(file: &Path, request: &TuneRequest, engine: &Engine) -> Result<TuneReport> {
+    let dataset = Dataset::open_with(file, engine)?;
+    let schema = dataset.schema();
+    let shown = file.display().to_string();
+    let choosing = request.choosing.choosing(request.sample);
+    choosing.check(schema, &shown)?;
+    let vars: Vec<VarId> = match &request.vars {
+        None => {
+            let large = |v: &VarId| schema.values_bytes(*v).is_some_and(|n| n > choosing.limits.min_bytes);
+            schema.var_ids().filter(large).collect()
+        }
+        Some(names) => names.iter().map(|name| dataset.var(name)).collect::<Result<_>>()?,
+    };
+    let chosen = chunks_for_all(&dataset, &vars, &choosing)?;
+    let variables = chosen.into_iter().map(|(v, choice)| {
+        let why = why_none(schema, v).filter(|_| choice.is_none());
+        Tuned { variable: schema.var_path(v), choice, why }
+    });
+    let is_shown = |t: &Tuned| t.choice.is_some() || (request.vars.is_some() && t.why.is_some());
+    Ok(TuneReport { file: shown, variables: variables.filter(is_shown).collect() })
 }

@@ -214,7 +214,9 @@ pub struct Times(pub u64, pub u64);
 
 impl Times {
     fn bad(given: impl fmt::Display) -> BadValue {
-        let why = format!("`{given}` is not A:B: the first record, and the one after the last, from 0");
+        let why = format!(
+            "`{given}` is no run of records A:B: the first record, and the one after the last, from 0"
+        );
         BadValue { text: None, why, write: None }
     }
 }

@@ -6,7 +6,8 @@ use clap::{Args, ValueEnum};
 use ncforge_bench::workload::records::Compressor;
 
 use super::{FolderArgs, LibraryArgs, OutputArgs};
-use crate::args::{GlobalArgs, Size};
+use crate::args::GlobalArgs;
+use ncforge_ops::request::Size;
 
 /// Store records of stations in many ways, and read and update them.
 ///
@@ -33,7 +34,7 @@ pub(crate) struct RecordsArgs {
     #[arg(long, value_name = "CODECS", value_delimiter = ',', default_value = "deflate,zstd")]
     pub(crate) nc4_codecs: Vec<Compressor>,
     #[command(flatten)]
-    pub(crate) beside: LibraryArgs,
+    pub(crate) peers: LibraryArgs,
     /// Records of the one file
     #[arg(long, value_name = "N", default_value = "25000")]
     pub(crate) records: NonZeroUsize,

@@ -41,7 +41,7 @@ pub(super) fn run_io(args: &IoArgs, cx: &Context<'_>) -> Result {
     if ranks == 1 {
         return as_rank(&Alone, args, &options, cx);
     }
-    // What does not fit is told once, before anything is started.
+    // What does not fit is reported once, before anything is started.
     plan(&options, ranks as u64)?;
     team::start(ranks, cx)
 }
@@ -61,7 +61,7 @@ fn as_rank(team: &dyn Team, args: &IoArgs, options: &IoOptions, cx: &Context<'_>
     let mut report = match run(team, options, Some(&stop)) {
         Ok(report) => report,
         Err(e) if e.is_told_elsewhere() => return Ok(Exit::from_code(e.exit_code())),
-        // Told while the team stands: a launcher ends the job once a rank has left it with an error.
+        // Reported while the team stands: a launcher ends the job once a rank has left it with an error.
         Err(e) => {
             drop(steps);
             let failure = Failure::from(e);
@@ -191,7 +191,7 @@ pub(super) fn warmup(args: &IoArgs, repetitions: usize) -> usize {
     usize::from(repetitions > 1 && !as_there(args))
 }
 
-/// The libraries, in the order in which they are told.
+/// The libraries, in the order in which they are listed.
 fn drivers(args: &IoArgs) -> std::result::Result<Vec<DriverAsk>, Failure> {
     if args.layers {
         if args.sweep.iter().any(|s| s.starts_with("driver=")) {
