@@ -24,7 +24,7 @@ def copy_files(
     """
     paths = names(sources)
     into = os.path.abspath(folder)
-    _check(paths, into, request.get("overwrite") or request.get("resume"))
+    _check(paths, into, bool(request.get("overwrite") or request.get("resume")))
     results: Iterator[str | NcforgeError]
     if client is None:
         results = (_one(path, into, request) for path in paths)

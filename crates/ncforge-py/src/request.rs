@@ -16,10 +16,10 @@ use crate::errors::to_python;
 /// name that would be a keyword (`for_`) is left out.
 pub(crate) struct Asked<T>(pub(crate) T);
 
-impl<'py, T: Default + Serialize + DeserializeOwned> FromPyObject<'_, 'py> for Asked<T> {
+impl<'a, 'py, T: Default + Serialize + DeserializeOwned> FromPyObject<'a, 'py> for Asked<T> {
     type Error = PyErr;
 
-    fn extract(object: Borrowed<'_, 'py, PyAny>) -> PyResult<Self> {
+    fn extract(object: Borrowed<'a, 'py, PyAny>) -> PyResult<Self> {
         let mut options = Map::new();
         for (name, value) in object.cast::<PyDict>()?.iter() {
             if !value.is_none() {

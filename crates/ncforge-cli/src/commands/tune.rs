@@ -28,8 +28,8 @@ fn chunks(args: &TuneChunksArgs, cx: &Context<'_>) -> Result {
     }
     for Tuned { variable, choice, why } in &found.variables {
         cx.printer.line(cx.printer.heading(variable));
-        let reasons = choice.iter().flat_map(|choice| &choice.reasons).chain(why);
-        for line in reasons {
+        let reasons = choice.iter().flat_map(|choice| choice.reasons.iter().map(String::as_str));
+        for line in reasons.chain(*why) {
             cx.printer.line(format!("  {line}"));
         }
     }

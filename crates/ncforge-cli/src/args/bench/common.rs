@@ -43,7 +43,7 @@ impl std::str::FromStr for CacheArg {
     fn from_str(text: &str) -> Result<Self, String> {
         match text {
             "default" => Ok(CacheArg(None)),
-            _ => text.parse::<Size>().map(|s| CacheArg(Some(s.0))),
+            _ => text.parse::<Size>().map(|s| CacheArg(Some(s.0))).map_err(|e| e.to_string()),
         }
     }
 }
