@@ -97,7 +97,7 @@ impl From<RequestError> for Failure {
         let message = e.message(&CommandLine);
         match e.hint(&CommandLine) {
             Some(hint) => Failure::usage(message, hint),
-            None => Failure::usage_of(e.into()),
+            None => Failure { message, ..Failure::usage_of(e.into()) },
         }
     }
 }

@@ -32,11 +32,11 @@ use serde::Serialize;
 use serde::de::DeserializeOwned;
 use serde_json::{Map, Value};
 
-pub use parts::{CodingRequest, EngineRequest, RunRequest};
-pub use values::{Expected, Reads, Size, Tiling, Times};
+pub use parts::EngineRequest;
+pub use values::{Size, Tiling, Times};
 pub(crate) use values::{list, list_or_none, parsed, path, text_of};
 pub(crate) use words::words;
-pub use words::{CodecName, EndianChoice, FormatChoice, Reader, Word, Words};
+pub use words::{EndianChoice, FormatChoice, Word, Words};
 
 /// Why the text of an option means nothing.
 #[derive(Clone, Debug, PartialEq, Eq)]

@@ -4,9 +4,9 @@ use std::path::PathBuf;
 
 use clap::Args;
 use ncforge::Format;
-use ncforge_ops::copy::CopyRequest;
+use ncforge_ops::copy::{CodingRequest, CopyRequest};
 use ncforge_ops::doctor::Profile;
-use ncforge_ops::request::{CodingRequest, EndianChoice, FormatChoice, RequestError, value};
+use ncforge_ops::request::{EndianChoice, FormatChoice, RequestError, value};
 
 use super::{ChoosingArgs, CodecArgs, GlobalArgs, OnlyArgs, RunArgs, WrittenArgs, word};
 

@@ -1,7 +1,8 @@
 //! Arguments that several commands take, each declared once.
 
 use clap::Args;
-use ncforge_ops::request::{CodecName, CodingRequest, FormatChoice, RunRequest};
+use ncforge_ops::copy::{CodecName, CodingRequest, RunRequest};
+use ncforge_ops::request::FormatChoice;
 use ncforge_ops::tune::codec::Goal;
 
 use super::word;

@@ -3,8 +3,8 @@
 use std::path::PathBuf;
 
 use clap::{Args, Subcommand};
-use ncforge_ops::choosing::{ChoosingRequest, TuneRequest};
-use ncforge_ops::request::{Reader, RequestError, Size, value};
+use ncforge_ops::choosing::{ChoosingRequest, Reader, TuneRequest};
+use ncforge_ops::request::{RequestError, Size, value};
 use ncforge_ops::tune::StorageKind;
 
 use super::shared::listed;

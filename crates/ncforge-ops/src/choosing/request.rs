@@ -1,16 +1,84 @@
 //! What chunk shapes are chosen for, as a user says it.
 
+use std::fmt;
 use std::path::Path;
+use std::str::FromStr;
 
 use serde::{Deserialize, Serialize};
 
 use super::{Choosing, chunks_for_all, why_none};
-use crate::request::{EngineRequest, Expected, Reader, Reads, Size, list_or_none};
+use crate::request::{BadValue, EngineRequest, Size, list_or_none, text_of, words};
 use crate::tune::{Access, Choice, Limits, Machine, StorageKind};
 use ncforge::dataset::Dataset;
 use ncforge::engine::Engine;
-use ncforge::error::Result;
+use ncforge::error::Result as NcResult;
 use ncforge::model::VarId;
+
+/// How values will be read, by [`Access::parse`].
+#[derive(Clone, Debug, PartialEq)]
+pub struct Reads {
+    text: String,
+    /// The reads, with their weights.
+    pub accesses: Vec<Access>,
+}
+
+impl FromStr for Reads {
+    type Err = BadValue;
+
+    fn from_str(text: &str) -> Result<Self, BadValue> {
+        let write =
+            "series, or series=3,map=1 (with weights), or time=all,lat=1,lon=1 (lengths of dimensions)";
+        let accesses =
+            Access::parse(text, &[]).map_err(|e| BadValue { write: Some(write), ..BadValue::of(text, e) })?;
+        Ok(Reads { text: text.to_owned(), accesses })
+    }
+}
+
+impl fmt::Display for Reads {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(&self.text)
+    }
+}
+
+text_of!(Reads);
+
+/// Lengths that dimensions will have: `time=3650,member=50`.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Expected(pub Vec<(String, u64)>);
+
+impl FromStr for Expected {
+    type Err = BadValue;
+
+    fn from_str(text: &str) -> Result<Self, BadValue> {
+        let known = Choosing::parse_expected(text).map(Expected);
+        known.map_err(|e| BadValue { text: None, why: e.to_string(), write: None })
+    }
+}
+
+impl fmt::Display for Expected {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let items: Vec<String> = self.0.iter().map(|(name, len)| format!("{name}={len}")).collect();
+        f.write_str(&items.join(","))
+    }
+}
+
+text_of!(Expected);
+
+/// The library that will read a file.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum Reader {
+    /// This one.
+    #[default]
+    Ncforge,
+    /// netCDF-C.
+    NetcdfC,
+}
+
+words!(Reader:
+    (Reader::Ncforge, "ncforge", [], "ncforge"),
+    (Reader::NetcdfC, "netcdf-c", [],
+        "netCDF-C and what is built on it: one thread, chunk by chunk; the chunk cache that it needs is reported, too"),
+);
 
 /// How values will be read, from where, and by what: what chunk shapes are chosen for.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
@@ -111,7 +179,7 @@ pub struct Tuned {
 ///
 /// # Errors
 /// As opening; [`ncforge::Error::NotFound`] for a variable or a dimension that the file does not have.
-pub fn tune_chunks(file: &Path, request: &TuneRequest, engine: &Engine) -> Result<TuneReport> {
+pub fn tune_chunks(file: &Path, request: &TuneRequest, engine: &Engine) -> NcResult<TuneReport> {
     let dataset = Dataset::open_with(file, engine)?;
     let schema = dataset.schema();
     let shown = file.display().to_string();
@@ -122,7 +190,7 @@ pub fn tune_chunks(file: &Path, request: &TuneRequest, engine: &Engine) -> Resul
             let large = |v: &VarId| schema.values_bytes(*v).is_some_and(|n| n > choosing.limits.min_bytes);
             schema.var_ids().filter(large).collect()
         }
-        Some(names) => names.iter().map(|name| dataset.var(name)).collect::<Result<_>>()?,
+        Some(names) => names.iter().map(|name| dataset.var(name)).collect::<NcResult<_>>()?,
     };
     let chosen = chunks_for_all(&dataset, &vars, &choosing)?;
     let variables = chosen.into_iter().map(|(v, choice)| {

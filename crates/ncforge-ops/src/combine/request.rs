@@ -8,10 +8,8 @@ use serde::{Deserialize, Serialize};
 
 use super::options::{CombineOptions, Differing, Holes, TileChunks};
 use super::scheme::{GenericScheme, Placement, SchemeChoice};
-use crate::copy::{ChunkSpec, CopyOptions};
-use crate::request::{
-    BadValue, CodingRequest, RequestError, RunRequest, Size, Times, list, path, text_of, words,
-};
+use crate::copy::{ChunkSpec, CodingRequest, CopyOptions, RunRequest};
+use crate::request::{BadValue, RequestError, Size, Times, list, path, text_of, words};
 use ncforge::engine::Engine;
 use ncforge::error::Result as NcResult;
 

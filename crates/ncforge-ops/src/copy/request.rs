@@ -6,12 +6,11 @@ use std::str::FromStr;
 use serde::{Deserialize, Serialize};
 
 use super::options::{Chunks, CopyOptions, Names};
+use super::parts::{CodingRequest, RunRequest};
 use super::spec::{ChunkSpec, FilterSpec};
-use crate::choosing::ChoosingRequest;
+use crate::choosing::{ChoosingRequest, Reads};
 use crate::profile::Profile;
-use crate::request::{
-    BadValue, CodingRequest, EndianChoice, Reads, RequestError, RunRequest, Size, list, list_or_none, text_of,
-};
+use crate::request::{BadValue, EndianChoice, RequestError, Size, list, list_or_none, text_of};
 use ncforge::codec::quantize::Quantize;
 use ncforge::engine::Engine;
 use ncforge::error::Result as NcResult;

@@ -6,8 +6,8 @@ use std::path::PathBuf;
 use serde::{Deserialize, Deserializer, Serialize, Serializer};
 
 use super::{Codes, DoctorOptions, Profile, ReaderCache};
-use crate::choosing::machine_on;
-use crate::request::{EngineRequest, Reads, list, path};
+use crate::choosing::{Reads, machine_on};
+use crate::request::{EngineRequest, list, path};
 use crate::tune::{Access, StorageKind};
 
 impl fmt::Display for Codes {

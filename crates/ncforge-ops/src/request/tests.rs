@@ -1,9 +1,10 @@
 use serde_json::json;
 
 use super::*;
+use crate::choosing::Reader;
 use crate::combine::CombineRequest;
 use crate::compare::CompareRequest;
-use crate::copy::{ChunkChoice, ChunkSpec, Chunks, CopyRequest, FilterSpec};
+use crate::copy::{ChunkChoice, ChunkSpec, Chunks, CodecName, CopyRequest, FilterSpec};
 use crate::doctor::DoctorRequest;
 use crate::pack::{PackRequest, UnpackRequest};
 use crate::profile::Profile;

@@ -8,8 +8,6 @@ use serde::de::{self, Deserializer, Error as _, SeqAccess, Visitor};
 use serde::{Deserialize, Serialize, Serializer};
 
 use super::BadValue;
-use crate::choosing::Choosing;
-use crate::tune::Access;
 
 /// Reading and writing a type as its text.
 macro_rules! text_of {
@@ -149,56 +147,6 @@ impl<'de> Deserialize<'de> for Size {
         }
     }
 }
-
-/// How values will be read, by [`Access::parse`].
-#[derive(Clone, Debug, PartialEq)]
-pub struct Reads {
-    text: String,
-    /// The reads, with their weights.
-    pub accesses: Vec<Access>,
-}
-
-impl FromStr for Reads {
-    type Err = BadValue;
-
-    fn from_str(text: &str) -> Result<Self, BadValue> {
-        let write =
-            "series, or series=3,map=1 (with weights), or time=all,lat=1,lon=1 (lengths of dimensions)";
-        let accesses =
-            Access::parse(text, &[]).map_err(|e| BadValue { write: Some(write), ..BadValue::of(text, e) })?;
-        Ok(Reads { text: text.to_owned(), accesses })
-    }
-}
-
-impl fmt::Display for Reads {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str(&self.text)
-    }
-}
-
-text_of!(Reads);
-
-/// Lengths that dimensions will have: `time=3650,member=50`.
-#[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub struct Expected(pub Vec<(String, u64)>);
-
-impl FromStr for Expected {
-    type Err = BadValue;
-
-    fn from_str(text: &str) -> Result<Self, BadValue> {
-        let known = Choosing::parse_expected(text).map(Expected);
-        known.map_err(|e| BadValue { text: None, why: e.to_string(), write: None })
-    }
-}
-
-impl fmt::Display for Expected {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let items: Vec<String> = self.0.iter().map(|(name, len)| format!("{name}={len}")).collect();
-        f.write_str(&items.join(","))
-    }
-}
-
-text_of!(Expected);
 
 /// Two numbers with a separator between them, as text or as a list.
 #[derive(Deserialize)]

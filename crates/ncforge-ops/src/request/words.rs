@@ -5,9 +5,6 @@ use std::fmt::Debug;
 use ncforge::model::{Endian, Format};
 
 use super::{BadValue, nearest};
-use crate::profile::Profile;
-use crate::tune::StorageKind;
-use crate::tune::codec::Goal;
 
 /// A word that an option takes.
 #[derive(Clone, Copy, Debug)]
@@ -94,39 +91,6 @@ words!(FormatChoice:
         "netCDF-4 restricted to the classic model"),
 );
 
-/// How to compress.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub enum CodecName {
-    /// The filters of the input.
-    #[default]
-    Keep,
-    /// Not at all.
-    None,
-    /// Deflate.
-    Deflate,
-    /// Zstandard.
-    Zstd,
-    /// Chosen for each variable.
-    Auto,
-}
-
-words!(CodecName:
-    (CodecName::Keep, "keep", [], "What the input has"),
-    (CodecName::None, "none", [], "No compression"),
-    (CodecName::Deflate, "deflate", ["zlib"], "zlib: read by every netCDF-4 reader"),
-    (CodecName::Zstd, "zstd", [], "Zstandard: faster; needs a plugin in other readers"),
-    (CodecName::Auto, "auto", [],
-        "For each variable what a sample of its values says: none, or deflate with or without shuffle"),
-);
-
-words!(Goal:
-    (Goal::Balanced, "balanced", [],
-        "Size, reading and writing: the least time of one write and ten reads from storage of 250 MB/s at most"),
-    (Goal::FastRead, "fast-read", [],
-        "The least time of a read from this machine's storage, or that of --storage"),
-    (Goal::Small, "small", [], "The fewest bytes"),
-);
-
 /// Byte order of the numbers in netCDF-4 output.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct EndianChoice(
@@ -139,30 +103,4 @@ words!(EndianChoice:
     (EndianChoice(Some(Endian::Native)), "native", [], "This machine's"),
     (EndianChoice(Some(Endian::Little)), "little", [], "Least significant byte first"),
     (EndianChoice(Some(Endian::Big)), "big", [], "Most significant byte first"),
-);
-
-words!(Profile:
-    (Profile::Cmip7, "cmip7", [], "The file layout that CMIP7 asks for"),
-);
-
-words!(StorageKind:
-    (StorageKind::Local, "local", [], "A local disk"),
-    (StorageKind::Nfs, "nfs", [], "A file server"),
-    (StorageKind::Object, "object", [], "An object store"),
-);
-
-/// The library that will read a file.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub enum Reader {
-    /// This one.
-    #[default]
-    Ncforge,
-    /// netCDF-C.
-    NetcdfC,
-}
-
-words!(Reader:
-    (Reader::Ncforge, "ncforge", [], "ncforge"),
-    (Reader::NetcdfC, "netcdf-c", [],
-        "netCDF-C and what is built on it: one thread, chunk by chunk; the chunk cache that it needs is reported, too"),
 );

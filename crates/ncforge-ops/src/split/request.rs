@@ -3,8 +3,8 @@
 use serde::{Deserialize, Serialize};
 
 use super::{SplitOptions, TileScheme};
-use crate::copy::CopyOptions;
-use crate::request::{BadValue, CodingRequest, EngineRequest, RequestError, Tiling, list, words};
+use crate::copy::{CodingRequest, CopyOptions};
+use crate::request::{BadValue, EngineRequest, RequestError, Tiling, list, words};
 
 words!(TileScheme:
     (TileScheme::Nemo, "nemo", [], "NEMO, XIOS: attributes DOMAIN_*; OUT_0000.nc"),

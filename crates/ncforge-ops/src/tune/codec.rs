@@ -4,7 +4,7 @@
 use serde::{Deserialize, Serialize};
 
 use super::Machine;
-use crate::request::Words;
+use crate::request::{Words, words};
 use ncforge::codec::filters;
 use ncforge::model::Filter;
 
@@ -19,6 +19,14 @@ pub enum Goal {
     /// The fewest bytes; what saves less than 1 % is not compressed at all.
     Small,
 }
+
+words!(Goal:
+    (Goal::Balanced, "balanced", [],
+        "Size, reading and writing: the least time of one write and ten reads from storage of 250 MB/s at most"),
+    (Goal::FastRead, "fast-read", [],
+        "The least time of a read from this machine's storage, or that of --storage"),
+    (Goal::Small, "small", [], "The fewest bytes"),
+);
 
 /// Reads for each write, and the storage's greatest rate, that [`Goal::Balanced`] supposes.
 const BALANCE: (f64, f64) = (10.0, 250e6);

@@ -5,8 +5,10 @@
 use ncforge::codec::filters::{self, FLETCHER32};
 use ncforge::model::{Filter, GroupId, Storage, VarId};
 use ncforge::{Format, Schema};
-use ncforge_ops::copy::{ChunkChoice, ChunkSpec, CopyRequest, FilterSpec, VarChunks};
-use ncforge_ops::request::{CodingRequest, FormatChoice, RunRequest, Size, Words};
+use ncforge_ops::copy::{
+    ChunkChoice, ChunkSpec, CodingRequest, CopyRequest, FilterSpec, RunRequest, VarChunks,
+};
+use ncforge_ops::request::{FormatChoice, Size, Words};
 
 use crate::args::NccopyArgs;
 use crate::exit::{Failure, Result};

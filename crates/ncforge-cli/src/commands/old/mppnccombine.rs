@@ -5,7 +5,8 @@ use std::path::PathBuf;
 use ncforge::model::Format;
 use ncforge::{Dataset, Schema};
 use ncforge_ops::combine::{CombineRequest, Differing, SchemeName};
-use ncforge_ops::request::{CodecName, CodingRequest, FormatChoice, RunRequest, Size};
+use ncforge_ops::copy::{CodecName, CodingRequest, RunRequest};
+use ncforge_ops::request::{FormatChoice, Size};
 
 use super::hints::Hints;
 use super::{Translated, Words, budget_for, record_bytes};

@@ -5,7 +5,8 @@ use std::path::PathBuf;
 use ncforge::Dataset;
 use ncforge::model::Format;
 use ncforge_ops::combine::{CombineRequest, Differing, SchemeName};
-use ncforge_ops::request::{CodingRequest, FormatChoice, RunRequest, Times};
+use ncforge_ops::copy::{CodingRequest, RunRequest};
+use ncforge_ops::request::{FormatChoice, Times};
 
 use super::hints::OF_NEMO;
 use super::{Translated, Words};

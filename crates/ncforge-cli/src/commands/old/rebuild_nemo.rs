@@ -5,8 +5,8 @@ use std::path::{Path, PathBuf};
 use ncforge::model::Format;
 use ncforge::{Dataset, Error, Schema};
 use ncforge_ops::combine::{CombineRequest, Differing, SchemeName, TileChunks};
-use ncforge_ops::copy::ChunkSpec;
-use ncforge_ops::request::{CodecName, CodingRequest, FormatChoice, RunRequest, Size};
+use ncforge_ops::copy::{ChunkSpec, CodecName, CodingRequest, RunRequest};
+use ncforge_ops::request::{FormatChoice, Size};
 
 use super::hints::OF_NEMO;
 use super::{Translated, Words, budget_for, record_bytes};
