@@ -312,5 +312,5 @@ def test_coordinates_under_a_name_that_is_no_text(tmp_path: Path) -> None:
         ncforge.copy(plain, coords)
     except ncforge.NcforgeError:
         pytest.skip("the file system takes no such name")
-    report = ncforge.combine(tmp_path / "tile_*.nc", tmp_path / "whole.nc", coords=coords, times=slice(None))
+    report = ncforge.combine(tmp_path / "tile_*.nc", tmp_path / "whole.nc", coords=coords)
     assert report.tiles == 4
