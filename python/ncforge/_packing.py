@@ -110,6 +110,7 @@ def pack(
     Examples
     --------
     >>> import ncforge, tempfile
+    >>> from pathlib import Path
     >>> folder = tempfile.mkdtemp()
     >>> with ncforge.Dataset(f"{folder}/a.nc", "w", format="NETCDF3_CLASSIC") as ds:
     ...     _ = ds.createDimension("x", 30000)
@@ -120,7 +121,7 @@ def pack(
     >>> bool(ncforge.verify(f"{folder}/a.ncz"))
     True
     >>> _ = ncforge.unpack(f"{folder}/a.ncz", f"{folder}/back.nc")
-    >>> open(f"{folder}/a.nc", "rb").read() == open(f"{folder}/back.nc", "rb").read()
+    >>> Path(folder, "a.nc").read_bytes() == Path(folder, "back.nc").read_bytes()
     True
     """
     with reporter(progress) as report:
