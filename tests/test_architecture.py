@@ -30,22 +30,25 @@ NCFORGE = {
 #: The same of the crate `ncforge-ops`. `words` is below all of them.
 OPS = {
     "progress": set(),
+    "request": set(),
     "boxes": set(),
     "neighbours": set(),
     "written": set(),
     "describe": set(),
     "alike": set(),
-    "tune": set(),
-    "profile": set(),
+    "tune": {"request"},
+    "profile": {"request"},
     "source": {"neighbours"},
     "sampling": {"source", "tune"},
-    "choosing": {"sampling", "source", "tune"},
-    "compare": {"boxes", "progress", "source", "written"},
-    "pack": {"progress"},
-    "copy": {"boxes", "choosing", "compare", "profile", "progress", "sampling", "source", "tune", "written"},
-    "combine": {"copy", "neighbours", "progress", "source", "tune"},
-    "split": {"combine", "copy", "progress", "source"},
-    "doctor": {"choosing", "describe", "profile", "tune"},
+    "choosing": {"request", "sampling", "source", "tune"},
+    "compare": {"boxes", "progress", "request", "source", "written"},
+    "pack": {"progress", "request"},
+    "copy": {
+        "boxes", "choosing", "compare", "profile", "progress", "request", "sampling", "source", "tune", "written",
+    },
+    "combine": {"copy", "neighbours", "progress", "request", "source", "tune"},
+    "split": {"combine", "copy", "progress", "request", "source"},
+    "doctor": {"choosing", "describe", "profile", "request", "tune"},
 }  # fmt: skip
 MODULES = {"ncforge": NCFORGE, "ncforge-ops": OPS}
 BELOW_ALL = {"ncforge": {"error"}, "ncforge-ops": {"words"}}

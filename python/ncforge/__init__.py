@@ -1,8 +1,8 @@
 """Fast netCDF, classic and netCDF-4, without netCDF-C or HDF5.
 
-``Dataset`` has the names and arguments of netCDF4-python; ``copy``, ``combine``, ``doctor``, ``compare``, ``info`` and
-``bench`` are the commands of ``ncforge`` as functions; ``to_netcdf`` writes objects of xarray, and ``engine="ncforge"``
-reads files for xarray.
+``Dataset`` has the names and arguments of netCDF4-python; ``copy``, ``combine``, ``split``, ``pack``, ``doctor``, ``compare``,
+``info`` and ``bench`` are the commands of ``ncforge`` as functions; ``to_netcdf`` writes objects of xarray, and
+``engine="ncforge"`` reads files for xarray.
 
 >>> import ncforge
 >>> with ncforge.Dataset("sst.nc") as ds:  # doctest: +SKIP
@@ -46,7 +46,29 @@ if TYPE_CHECKING:
         VerifyError,
     )
     from ncforge.multifile import MFDataset, MFTime
-    from ncforge.ops import Comparison, CopyReport, Difference, Info, Largest, compare, copy, info
+    from ncforge.ops import (
+        ChunkChoice,
+        Comparison,
+        CopyPlan,
+        CopyReport,
+        Difference,
+        Info,
+        Largest,
+        PackReport,
+        Problem,
+        SplitReport,
+        VerifyReport,
+        compact,
+        compare,
+        copy,
+        info,
+        pack,
+        plan_copy,
+        split,
+        tune_chunks,
+        unpack,
+        verify,
+    )
     from ncforge.types import CompoundType, EnumType, OpaqueType, VLType
     from ncforge.variable import Variable
     from ncforge.xarray import open_mfdataset, to_netcdf
@@ -80,7 +102,29 @@ _FROM = {
         "VerifyError",
     ),
     "multifile": ("MFDataset", "MFTime"),
-    "ops": ("Comparison", "CopyReport", "Difference", "Info", "Largest", "compare", "copy", "info"),
+    "ops": (
+        "ChunkChoice",
+        "Comparison",
+        "CopyPlan",
+        "CopyReport",
+        "Difference",
+        "Info",
+        "Largest",
+        "PackReport",
+        "Problem",
+        "SplitReport",
+        "VerifyReport",
+        "compact",
+        "compare",
+        "copy",
+        "info",
+        "pack",
+        "plan_copy",
+        "split",
+        "tune_chunks",
+        "unpack",
+        "verify",
+    ),
     "types": ("CompoundType", "EnumType", "OpaqueType", "VLType"),
     "variable": ("Variable",),
     "xarray": ("open_mfdataset", "to_netcdf"),
@@ -91,10 +135,12 @@ _MODULES = ("bench", "dataset", "dimension", "engine", "errors", "multifile", "o
 __all__ = [
     "BudgetError",
     "ChangedError",
+    "ChunkChoice",
     "CombinePlan",
     "CombineReport",
     "Comparison",
     "CompoundType",
+    "CopyPlan",
     "CopyReport",
     "CorruptError",
     "Dataset",
@@ -121,17 +167,22 @@ __all__ = [
     "NotNetcdfError",
     "NotRepresentableError",
     "OpaqueType",
+    "PackReport",
+    "Problem",
     "Rule",
+    "SplitReport",
     "UnsupportedCallError",
     "UnsupportedError",
     "VLType",
     "Variable",
     "VerifyError",
+    "VerifyReport",
     "__version__",
     "bench",
     "chartostring",
     "clear_cache",
     "combine",
+    "compact",
     "compare",
     "copy",
     "date2index",
@@ -145,11 +196,17 @@ __all__ = [
     "num2date",
     "open",
     "open_mfdataset",
+    "pack",
     "plan_combine",
+    "plan_copy",
     "set_alignment",
+    "split",
     "stringtoarr",
     "stringtochar",
     "to_netcdf",
+    "tune_chunks",
+    "unpack",
+    "verify",
 ]
 
 

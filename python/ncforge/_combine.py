@@ -9,44 +9,35 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
 from ncforge import _core
+from ncforge._options import given
 from ncforge._progress import Progress, reporter
-from ncforge._reports import Path, only, size
+from ncforge._reports import Path, only
 from ncforge._reports import names as names_of
-from ncforge.errors import InvalidError
 from ncforge.ops import CopyReport
 
 if TYPE_CHECKING:
     from distributed import Client
-    from typing_extensions import TypedDict, Unpack
+    from typing_extensions import Unpack
 
-    class Options(TypedDict, total=False):
-        """Arguments of :func:`combine` and :func:`plan_combine` other than files."""
+    from ncforge._options import CodingOptions, RunOptions
 
-        scheme: str
-        place: Iterable[str]
+    class Options(CodingOptions, RunOptions, total=False):
+        """What :func:`combine` and :func:`plan_combine` take besides files."""
+
+        scheme: str | None
+        place: str | Iterable[str] | None
         names: str | None
-        holes: str
+        holes: str | None
         allow_missing: bool
         allow_ragged: bool
-        differing: str
-        coords: Path | None
-        times: slice | tuple[int, int] | None
-        vars: Iterable[str] | None
-        format: str
-        chunks: str
-        codec: str
-        level: int | None
-        verify: bool
-        delete_tiles: bool
-        overwrite: bool
+        differing: str | None
         append: bool
-        resume: bool
-        history: str | None
-        memory: str | int | None
-        threads: int | None
-
-
-_END = 2**64 - 1
+        coords: Path | None
+        times: slice | tuple[int | None, int | None] | str | None
+        chunks: str | None
+        delete_tiles: bool
+        begin_with: int
+        header_space: str | int | None
 
 
 @dataclass(frozen=True)
@@ -109,66 +100,12 @@ class CombinePlan:
     """The document that the command prints with ``--dry-run --json``, including the plan of the copy."""
 
 
-def _records(times: slice | tuple[int, int] | None) -> tuple[int, int] | None:
-    if times is None:
-        return None
-    start, stop, step = (times.start, times.stop, times.step) if isinstance(times, slice) else (*times, None)
-    first, end = start or 0, _END if stop is None else stop
-    if step not in (None, 1) or first < 0 or end <= first:
-        raise InvalidError(f"times are a run of records, from the first up to one after the last, not {times!r}")
-    return first, end
-
-
-def _request(
-    *,
-    scheme: str = "auto",
-    place: Iterable[str] = (),
-    names: str | None = None,
-    holes: str = "fill",
-    allow_missing: bool = False,
-    allow_ragged: bool = False,
-    differing: str = "error",
-    coords: Path | None = None,
-    times: slice | tuple[int, int] | None = None,
-    vars: Iterable[str] | None = None,
-    format: str = "keep",
-    chunks: str = "auto",
-    codec: str = "keep",
-    level: int | None = None,
-    verify: bool = False,
-    delete_tiles: bool = False,
-    overwrite: bool = False,
-    append: bool = False,
-    resume: bool = False,
-    history: str | None = None,
-    memory: str | int | None = None,
-    threads: int | None = None,
-) -> dict[str, Any]:
-    """Options for the extension; the names and defaults are those of :func:`combine`."""
-    return {
-        "scheme": scheme,
-        "place": list(place),
-        "names": names,
-        "holes": holes,
-        "allow_missing": allow_missing,
-        "allow_ragged": allow_ragged,
-        "differing": differing,
-        "coords": None if coords is None else os.path.abspath(coords),
-        "records": _records(times),
-        "vars": None if vars is None else list(vars),
-        "format": format,
-        "chunks": chunks,
-        "codec": codec,
-        "level": level,
-        "verify": verify,
-        "delete_tiles": delete_tiles,
-        "overwrite": overwrite,
-        "append": append,
-        "resume": resume,
-        "history": history,
-        "memory": size(memory),
-        "threads": threads,
-    }
+def _request(options: Options) -> dict[str, Any]:
+    """The options, as workers in other folders read them, too."""
+    request = given(options)
+    if request.get("coords") is not None:
+        request["coords"] = os.path.abspath(request["coords"])
+    return request
 
 
 def combine(
@@ -193,26 +130,26 @@ def combine(
     progress
         Called with the stage, and bytes of values done and in all; ``True`` shows a bar.
     scheme
-        "auto", "nemo", "fms", "roms", "wrf", "mitgcm" or "generic": where the positions of tiles are stored.
+        "auto", "nemo", "fms", "roms", "wrf", "mitgcm" or "generic": where the positions of tiles are stored; "auto" by default.
     place, names
         For "generic", as the command's ``--place`` and ``--names`` (docs/combine.md): ``["x=attr:ibegin"]``.
     holes
-        The values where there is no tile: "fill", "zero", or "error".
+        The values where there is no tile: "fill" (the default), "zero", or "error".
     allow_missing, allow_ragged
         Whether tiles that should exist may be missing; whether some may lack records.
     differing
-        "error" or "first": when a variable that is not split differs between tiles.
+        "error" (the default) or "first": when a variable that is not split differs between tiles.
     coords
         A file with coordinates for the holes.
     times
-        Only these records: a slice, or the first and the one after the last.
+        Only these records: a slice, the first and the one after the last, or as "2:10".
     vars
         Only these variables, and the dimensions that they use.
-    format, codec, level, verify, overwrite, resume, history, memory, threads
+    format, codec, goal, allow_zstd, level, shuffle, verify, overwrite, resume, checkpoint, history, memory, threads, header_space
         As for :func:`ncforge.copy`.
     chunks
-        "auto" (those of the tiles where these are good to read, else chosen), "tiles" (not cut by edges between tiles), "keep"
-        (those of the tiles), or a specification such as "time/1,y/100,x/100".
+        "auto" (the default: the tiles' where they serve readers, else chosen), "tiles" (cut by no edge between tiles), "keep" (the
+        tiles'), or a specification such as "time/1,y/100,x/100".
     append
         Puts the tiles into an existing output: its values stay where these tiles have none.
     delete_tiles
@@ -222,7 +159,7 @@ def combine(
     --------
     >>> ncforge.combine("ocean.nc.*", "ocean.nc", codec="deflate")  # doctest: +SKIP
     """
-    request = _request(**options)
+    request = _request(options)
     files = names_of(tiles)
     elsewhere = None
     if client is not None:
@@ -245,7 +182,7 @@ def combine(
 
 def plan_combine(tiles: Path | Iterable[Path], output: Path, **options: Unpack[Options]) -> CombinePlan:
     """The arrangement of the tiles and the plan, without combining them. The options are those of :func:`combine`."""
-    raw = json.loads(_core.plan_combine(names_of(tiles), os.fspath(output), _request(**options)))
+    raw = json.loads(_core.plan_combine(names_of(tiles), os.fspath(output), _request(options)))
     parts = {
         "mosaics": [only(Mosaic, m) for m in raw["mosaics"]],
         "reasons": {r["name"]: r["why"] for r in raw["reasons"]},

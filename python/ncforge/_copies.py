@@ -24,7 +24,7 @@ def copy_files(
     """
     paths = names(sources)
     into = os.path.abspath(folder)
-    _check(paths, into, request["overwrite"] or request["resume"])
+    _check(paths, into, bool(request.get("overwrite") or request.get("resume")))
     results: Iterator[str | NcforgeError]
     if client is None:
         results = (_one(path, into, request) for path in paths)
@@ -62,13 +62,13 @@ def _task(path: str, folder: str, request: dict[str, Any]) -> str:
     request = {
         **request,
         "overwrite": True,
-        "threads": request["threads"] or 1,
-        "memory": request["memory"] or _share(),
+        "threads": request.get("threads") or 1,
+        "memory": request.get("memory") or _share(),
     }
     try:
         return _one(path, folder, {**request, "resume": True})
     except InvalidError:
-        if request["resume"]:
+        if request.get("resume"):
             raise
         # The partial output was begun with other options, by an earlier copy.
         return _one(path, folder, request)

@@ -13,6 +13,7 @@ __all__ = [
     "bench_chunks",
     "clear_cache",
     "combine",
+    "compact",
     "compare",
     "copy",
     "doctor",
@@ -27,8 +28,14 @@ __all__ = [
     "look_at",
     "main",
     "make_file",
+    "pack",
     "plan_combine",
+    "plan_copy",
+    "split",
+    "tune_chunks",
     "unpack",
+    "unpack_file",
+    "verify",
     "write_whole",
 ]
 
@@ -135,14 +142,19 @@ def copy(
 def compare(
     left: _Path,
     right: _Path,
-    tolerance: float | None,
-    strict: bool,
-    vars: list[str] | None,
+    request: dict[str, Any],
     progress: _Progress | None,
 ) -> str: ...
+def plan_copy(source: _Path, target: _Path, request: dict[str, Any]) -> str: ...
+def split(source: _Path, base: _Path, request: dict[str, Any], progress: _Progress | None) -> str: ...
+def pack(source: _Path, target: _Path, request: dict[str, Any], progress: _Progress | None) -> str: ...
+def unpack_file(source: _Path, target: _Path, request: dict[str, Any], progress: _Progress | None) -> str: ...
+def compact(path: _Path, request: dict[str, Any], progress: _Progress | None) -> str: ...
+def verify(path: _Path, request: dict[str, Any], progress: _Progress | None) -> str: ...
+def tune_chunks(path: _Path, request: dict[str, Any]) -> str: ...
 def info_cdl(path: _Path, special: bool) -> bytes: ...
 def info_json(path: _Path) -> str: ...
-def draw_info(path: _Path, reads: str | None) -> str: ...
+def draw_info(path: _Path, request: dict[str, Any]) -> str: ...
 def combine(
     tiles: list[str], target: _Path, request: dict[str, Any], progress: _Progress | None, elsewhere: Any | None = None
 ) -> str: ...

@@ -10,6 +10,7 @@ from html import escape
 from typing import TYPE_CHECKING, Any, overload
 
 from ncforge import _core
+from ncforge._options import given
 from ncforge._progress import Progress, reporter
 from ncforge._reports import Path, identity, only
 from ncforge._reports import names as names_of
@@ -18,21 +19,20 @@ from ncforge.errors import NcforgeError
 if TYPE_CHECKING:
     from distributed import Client
     from matplotlib.axes import Axes
-    from typing_extensions import TypedDict, Unpack
+    from typing_extensions import Unpack
 
-    class Options(TypedDict, total=False):
-        """Arguments of :func:`doctor` other than files."""
+    from ncforge._options import EngineOptions
+
+    class Options(EngineOptions, total=False):
+        """What :func:`doctor` takes besides files."""
 
         for_: str | None
-        select: str | Iterable[str]
-        ignore: str | Iterable[str]
+        select: str | Iterable[str] | None
+        ignore: str | Iterable[str] | None
         storage: str | None
         profile: str | None
-        across: bool
         library: Path | None
         sample: bool
-        client: Client | None
-        progress: Progress | bool | None
 
 
 _ORDER = ("info", "warning", "error")
@@ -227,33 +227,35 @@ def _diagnosis(text: str, request: dict[str, Any]) -> Diagnosis:
     return only(Diagnosis, {**raw, **own, "_request": request, "_seen": identity(raw["file"])})
 
 
-def _codes(codes: str | Iterable[str]) -> str:
-    return codes if isinstance(codes, str) else ",".join(codes)
-
-
 def _one(path: str, request: dict[str, Any]) -> str:
     return _core.doctor(path, request)
 
 
 @overload
 def doctor(  # type: ignore[overload-overlap]  # a string is its own iterable; the first counts
-    paths: Path, **options: Unpack[Options]
+    paths: Path,
+    *,
+    across: bool = False,
+    client: Client | None = None,
+    progress: Progress | bool | None = None,
+    **options: Unpack[Options],
 ) -> Diagnosis: ...
 @overload
-def doctor(paths: Iterable[Path], **options: Unpack[Options]) -> Diagnoses: ...
+def doctor(
+    paths: Iterable[Path],
+    *,
+    across: bool = False,
+    client: Client | None = None,
+    progress: Progress | bool | None = None,
+    **options: Unpack[Options],
+) -> Diagnoses: ...
 def doctor(
     paths: Path | Iterable[Path],
     *,
-    for_: str | None = None,
-    select: str | Iterable[str] = (),
-    ignore: str | Iterable[str] = (),
-    storage: str | None = None,
-    profile: str | None = None,
     across: bool = False,
-    library: Path | None = None,
-    sample: bool = True,
     client: Client | None = None,
     progress: Progress | bool | None = None,
+    **options: Unpack[Options],
 ) -> Diagnosis | Diagnoses:
     """Says what is slow in files, for which reads, by how much, and which command fixes it.
 
@@ -278,7 +280,9 @@ def doctor(
     library
         The netCDF-C library whose default cache is assumed; by default that of 4.9.3 and later.
     sample
-        Whether to read values.
+        Whether values are read; ``True`` by default.
+    threads, memory
+        As for :func:`ncforge.copy`.
     client
         A client of Dask ``distributed``: its workers check the files, one task for each. They must see them under the
         same paths. (For ``across``, this process reads the files.)
@@ -300,15 +304,7 @@ def doctor(
     >>> "What a copy brings" in found._repr_html_()  # what a notebook shows
     True
     """
-    request = {
-        "select": _codes(select),
-        "ignore": _codes(ignore),
-        "reads": for_,
-        "storage": storage,
-        "profile": profile,
-        "library": None if library is None else os.fspath(library),
-        "sample": sample,
-    }
+    request = given(options)
     single = isinstance(paths, str | os.PathLike)
     names = names_of(paths)
     found: list[Diagnosis] = []

@@ -29,21 +29,9 @@ def size(memory: str | int | None) -> str | None:
     return None if memory is None else str(memory)
 
 
-def choosing(
-    for_: str | None,
-    expect: str | None = None,
-    storage: str | None = None,
-    reader: str = "ncforge",
-    writer_memory: str | int | None = None,
-) -> dict[str, Any]:
-    """The goals for which chunk shapes are chosen, as an argument of the extension."""
-    return {
-        "reads": for_,
-        "expect": expect,
-        "storage": storage,
-        "reader": reader,
-        "writer_memory": size(writer_memory),
-    }
+def choosing(for_: str | None, expect: str | None = None) -> dict[str, Any]:
+    """What chunk shapes are chosen for, as the extension reads it."""
+    return {"for_": for_, "expect": expect}
 
 
 def identity(file: str) -> tuple[int, int] | None:

@@ -9,42 +9,68 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, overload
 
 from ncforge import _core
+from ncforge._options import given
+from ncforge._packing import PackReport, Problem, VerifyReport, compact, pack, unpack, verify
 from ncforge._progress import Progress, reporter
-from ncforge._reports import Path, choosing, identity, only, size
+from ncforge._reports import Path, identity, only
+from ncforge._splitting import ChunkChoice, SplitReport, split, tune_chunks
 from ncforge.errors import NcforgeError
 
 if TYPE_CHECKING:
     from distributed import Client
-    from typing_extensions import TypedDict, Unpack
+    from typing_extensions import Unpack
 
-    class CopyOptions(TypedDict, total=False):
-        """Arguments of :func:`copy` other than files."""
+    from ncforge._options import ChoosingOptions, CodingOptions, EngineOptions, RunOptions
 
-        format: str
-        chunks: str
-        for_: str | None
-        expect: str | None
-        storage: str | None
-        reader: str
-        writer_memory: str | int | None
-        codec: str
-        goal: str | None
-        allow_zstd: bool
-        level: int | None
-        shuffle: bool | None
+    class CopyOptions(ChoosingOptions, CodingOptions, RunOptions, total=False):
+        """What :func:`copy` and :func:`plan_copy` take besides files."""
+
+        chunks: str | None
         fletcher32: bool
+        filters: str | Iterable[str] | None
+        keep_digits: int | None
+        keep_bits: int | None
+        endian: str | None
+        skip_fill: bool
+        fix_unlimited: bool
+        profile: str | None
+        groups: Iterable[str] | None
+        all_dimensions: bool
+        values_of: Iterable[str] | None
+        min_chunked: str | int | None
+        header_space: str | int | None
+
+    class CompareOptions(EngineOptions, total=False):
+        """What :func:`compare` takes besides files."""
+
+        tolerance: float | None
+        strict: bool
         vars: Iterable[str] | None
-        memory: str | int | None
-        threads: int | None
-        verify: bool
-        overwrite: bool
-        resume: bool
-        history: str | None
-        client: Client | None
-        progress: Progress | bool | None
 
 
-__all__ = ["Comparison", "CopyReport", "Difference", "Info", "Largest", "compare", "copy", "info"]
+__all__ = [
+    "ChunkChoice",
+    "Comparison",
+    "CopyPlan",
+    "CopyReport",
+    "Difference",
+    "Info",
+    "Largest",
+    "PackReport",
+    "Problem",
+    "SplitReport",
+    "VerifyReport",
+    "compact",
+    "compare",
+    "copy",
+    "info",
+    "pack",
+    "plan_copy",
+    "split",
+    "tune_chunks",
+    "unpack",
+    "verify",
+]
 
 
 @dataclass(frozen=True)
@@ -65,6 +91,26 @@ class CopyReport:
     """Remarks for the user, such as objects that were left out."""
     raw: dict[str, Any] = field(default_factory=dict, repr=False)
     """The document that the command prints with ``--json``."""
+
+
+@dataclass(frozen=True)
+class CopyPlan:
+    """How a file would be copied."""
+
+    input: str
+    source_format: str
+    format: str
+    variables: list[dict[str, Any]]
+    """Of every variable its name, how it is stored and would be, and the way that its values would take."""
+    totals: dict[str, Any]
+    """Bytes that would be read, decoded, encoded and written, and the seconds that it would take, about."""
+    memory: int
+    """Bytes of the budget."""
+    threads: int
+    notes: list[str] = field(default_factory=list)
+    """What a person should know, such as objects that would be left out."""
+    raw: dict[str, Any] = field(default_factory=dict, repr=False)
+    """All that the command's ``--dry-run --json`` has."""
 
 
 @dataclass(frozen=True)
@@ -135,92 +181,114 @@ class Info:
         if self._seen is None or self._seen != identity(self.file):
             return None
         try:
-            return _core.draw_info(self.file, self.for_)
+            return _core.draw_info(self.file, {"for_": self.for_})
         except NcforgeError:
             return None
 
 
 @overload
 def copy(  # type: ignore[overload-overlap]  # a string is its own iterable; the first counts
-    source: Path, target: Path, **options: Unpack[CopyOptions]
+    source: Path,
+    target: Path,
+    *,
+    client: Client | None = None,
+    progress: Progress | bool | None = None,
+    **options: Unpack[CopyOptions],
 ) -> CopyReport: ...
 @overload
-def copy(source: Iterable[Path], target: Path, **options: Unpack[CopyOptions]) -> list[CopyReport]: ...
+def copy(
+    source: Iterable[Path],
+    target: Path,
+    *,
+    client: Client | None = None,
+    progress: Progress | bool | None = None,
+    **options: Unpack[CopyOptions],
+) -> list[CopyReport]: ...
 def copy(
     source: Path | Iterable[Path],
     target: Path,
     *,
-    format: str = "keep",
-    chunks: str = "keep",
-    for_: str | None = None,
-    expect: str | None = None,
-    storage: str | None = None,
-    reader: str = "ncforge",
-    writer_memory: str | int | None = None,
-    codec: str = "keep",
-    goal: str | None = None,
-    allow_zstd: bool = False,
-    level: int | None = None,
-    shuffle: bool | None = None,
-    fletcher32: bool = False,
-    vars: Iterable[str] | None = None,
-    memory: str | int | None = None,
-    threads: int | None = None,
-    verify: bool = False,
-    overwrite: bool = False,
-    resume: bool = False,
-    history: str | None = None,
     client: Client | None = None,
     progress: Progress | bool | None = None,
+    **options: Unpack[CopyOptions],
 ) -> CopyReport | list[CopyReport]:
     """Copies a file, or several, into another format, chunk shape or compression, in bounded memory.
+
+    Without options the copy keeps everything as it is in the source. An option of ``None`` counts as not given.
 
     Parameters
     ----------
     source, target
-        A file, and the one to write; or several files, and a folder for outputs of the same names. A target appears
-        under its name when it is complete.
+        A file, and the one to write; or several files, and a folder for those of the same names. A target appears
+        under its name when it is complete. A name that ends in ``.ncz`` makes a packed file.
     format
-        "keep", "classic", "cdf2", "cdf5", "netcdf4" or "netcdf4-classic".
+        "keep" (the default), "classic", "cdf2", "cdf5", "netcdf4" or "netcdf4-classic"; or as netCDF4-python has it,
+        "NETCDF3_CLASSIC" to "NETCDF4".
     chunks
-        "keep", "auto", or a specification such as "time/365,lat/40,lon/40".
+        "keep" (the default), "auto", "auto:READS" as for ``for_``, or a specification such as "time/365,lat/40,lon/40" or
+        "sst:365,40,40".
     for_
         The reads for which "auto" chooses: "map", "series", "profile", "column", "box", "full" with weights,
         as "series=3,map=1"; or lengths of dimensions, as "time=all,lat=1,lon=1". Series, maps and everything alike by
         default. With ``for_``, the default of ``chunks`` is "auto".
     expect
-        Lengths that unlimited dimensions will have in the end, as "time=3650".
+        Lengths that unlimited dimensions will have in the end, as "time=3650"; those that they have by default.
     storage
         The storage that the file will be read from: "local", "nfs" or "object"; by default this machine's, as calibrated.
     reader
-        The library that will read it: "ncforge" or "netcdf-c".
+        The library that will read it: "ncforge" (the default) or "netcdf-c".
     writer_memory
-        Memory of a program that will append to it record by record: it must hold the chunks that a record touches.
+        Memory of a program that will append to it record by record: the chunks that a record touches fit in there. "1G" by
+        default.
     codec
-        "keep", "none", "deflate", "zstd", or "auto": for each variable none or deflate, with shuffle or without,
-        chosen on a sample of its values. Always lossless.
+        "keep" (the default), "none", "deflate", "zstd", or "auto": for each variable none or deflate, with shuffle or
+        without, chosen on a sample of its values. Always lossless.
     goal
         What "auto" optimises: "balanced" (the default), "fast-read" or "small".
     allow_zstd
-        Whether "auto" may choose zstd, for which other readers need a plugin.
+        Whether "auto" may choose zstd, for which other readers need a plugin; ``False`` by default.
     level
         0 to 9 for deflate, 1 to 22 for zstd; not with "auto".
     shuffle
-        Whether bytes are shuffled before compression; where it helps by default.
+        Whether bytes are shuffled before compression; where numbers are longer than a byte by default.
+    filters
+        Filters of single variables, as ``nccopy -F`` takes them: "tas|pr,shuffle|deflate,1", "v,none"; one or several. They
+        win over the codec.
     fletcher32
-        Whether every chunk gets a checksum.
-    vars
-        Only these variables, and the dimensions and types that they use.
+        Whether every chunk gets a checksum; ``False`` by default.
+    keep_digits, keep_bits
+        Round floats and doubles to so many significant decimal digits (1 to 15), or bits of the mantissa (1 to 52), so that
+        they compress better; coordinates are not rounded. This changes values; none by default.
+    endian
+        Byte order of numbers in netCDF-4 output: "keep" (the default), "native", "little" or "big".
+    skip_fill
+        Whether chunks that hold nothing but the fill value are left out; they read the same. ``False`` by default.
+    fix_unlimited
+        Whether unlimited dimensions become fixed ones of their length; ``False`` by default.
+    profile
+        "cmip7": lays the output out as CMIP7 asks for.
+    vars, groups
+        Only these variables, and those of these groups and the groups below, with the dimensions and types that they use.
+    all_dimensions
+        With ``vars`` or ``groups``: whether dimensions that nothing uses come along; ``False`` by default.
+    values_of
+        Values of these variables only; the others are defined and read as their fill value.
+    min_chunked
+        Smaller variables of fixed shape are not chunked, unless they are in the source; 8192 bytes by default.
+    header_space
+        Bytes, or as "16K", that stay free for what is added to the header later.
     memory
-        The budget, in bytes or as "512M".
+        The budget, in bytes or as "512M"; a share of what the machine or the job has by default.
     threads
-        The number of threads.
+        The number of threads; what the machine or the job allows by default.
     verify
-        Whether the target is read back and compared before it gets its name.
+        Whether the target is read back and compared before it gets its name; ``False`` by default.
     overwrite
-        Whether an existing target may be replaced.
+        Whether an existing target may be replaced; ``False`` by default.
     resume
-        Whether to resume an interrupted copy.
+        Whether to resume an interrupted copy; ``False`` by default.
+    checkpoint
+        Seconds between two notes of what is done, from which ``resume`` goes on; 2 by default.
     history
         Text to put in front of the attribute ``history``, after the date; none by default.
     client
@@ -228,27 +296,37 @@ def copy(
         writes them in order: the output is the same to the byte. Of several files, each is one task, which reads and
         writes. Workers must see the files under the same paths.
     progress
-        Called with the stage, bytes of values done and in total (for several files: "copy", files done and in
-        total); ``True`` shows a bar.
+        Called with the stage, and bytes of values done and in all (of several files: "copy", and files done and in
+        all); ``True`` shows a bar.
+
+    Raises
+    ------
+    TypeError
+        If there is no such option; the message names the nearest one.
+    InvalidError
+        If the value of an option means nothing, or options do not go together.
+    ExistsError
+        If the target exists and ``overwrite`` is not given.
+    NotRepresentableError
+        If the format cannot hold what the source has.
+    InterruptedCopyError
+        If it was interrupted; the same call with ``resume=True`` goes on.
+
+    Examples
+    --------
+    >>> import ncforge, tempfile
+    >>> folder = tempfile.mkdtemp()
+    >>> with ncforge.Dataset(f"{folder}/a.nc", "w", format="NETCDF3_CLASSIC") as ds:
+    ...     for name, length in (("time", 100), ("x", 50)):
+    ...         _ = ds.createDimension(name, length)
+    ...     ds.createVariable("tas", "f4", ("time", "x"))[:] = 280.123
+    >>> report = ncforge.copy(
+    ...     f"{folder}/a.nc", f"{folder}/b.nc", format="NETCDF4", filters="tas,shuffle|deflate,1", keep_digits=4, verify=True
+    ... )
+    >>> report.format, report.verified
+    ('netCDF-4', True)
     """
-    request = {
-        "format": format,
-        "chunks": chunks,
-        "codec": codec,
-        "goal": goal,
-        "allow_zstd": allow_zstd,
-        "level": level,
-        "shuffle": shuffle,
-        "fletcher32": fletcher32,
-        "vars": None if vars is None else list(vars),
-        "memory": size(memory),
-        "threads": threads,
-        "verify": verify,
-        "overwrite": overwrite,
-        "resume": resume,
-        "history": history,
-        "choosing": choosing(for_, expect, storage, reader, writer_memory),
-    }
+    request = given(options)
     if not isinstance(source, str | os.PathLike):
         from ncforge._copies import copy_files
 
@@ -269,30 +347,46 @@ def copy(
     return only(CopyReport, {**raw, "raw": raw})
 
 
+def plan_copy(source: Path, target: Path, **options: Unpack[CopyOptions]) -> CopyPlan:
+    """How a file would be copied: nothing is written. The options, and the errors, are those of :func:`copy`.
+
+    Examples
+    --------
+    >>> import ncforge, tempfile
+    >>> folder = tempfile.mkdtemp()
+    >>> with ncforge.Dataset(f"{folder}/a.nc", "w", format="NETCDF3_CLASSIC") as ds:
+    ...     _ = ds.createDimension("x", 9000)
+    ...     ds.createVariable("v", "f4", ("x",))[:] = 1
+    >>> plan = ncforge.plan_copy(f"{folder}/a.nc", f"{folder}/b.nc", format="netcdf4", codec="deflate")
+    >>> plan.format, [v["name"] for v in plan.variables]
+    ('netCDF-4', ['v'])
+    """
+    raw = json.loads(_core.plan_copy(source, target, given(options)))
+    return only(CopyPlan, {**raw, "raw": raw})
+
+
 def compare(
     left: Path,
     right: Path,
     *,
-    tolerance: float | None = None,
-    strict: bool = False,
-    vars: Iterable[str] | None = None,
     progress: Progress | bool | None = None,
+    **options: Unpack[CompareOptions],
 ) -> Comparison:
     """Compares two files: dimensions, attributes, types, order, and every value, bit by bit (NaN equals NaN).
 
     Parameters
     ----------
     tolerance
-        Numbers are equal if they differ by at most this.
+        Numbers are equal if they differ by at most this; by default they are compared bit by bit.
     strict
-        Whether added lines of ``history`` are a difference, too.
+        Whether added lines of ``history`` are a difference, too; ``False`` by default.
     vars
         Only these variables.
-    progress
+    threads, memory, progress
         As for :func:`copy`.
     """
     with reporter(progress) as report:
-        found = _core.compare(left, right, tolerance, strict, None if vars is None else list(vars), report)
+        found = _core.compare(left, right, given(options), report)
     raw = json.loads(found)
     raw["differences"] = [_difference(d) for d in raw["differences"]]
     return only(Comparison, raw)

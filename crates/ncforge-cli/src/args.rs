@@ -15,10 +15,10 @@ mod pack;
 mod report;
 mod shared;
 mod shell;
-mod size;
 mod split;
 mod tasks;
 mod tune;
+mod words;
 
 use std::ffi::OsString;
 use std::path::Path;
@@ -31,21 +31,21 @@ pub(crate) use bench::{
     CombinePreset, ConvertArgs, IoArgs, OutputArgs, OutputForm, PatternArg, PublishedArgs, RecordsArgs,
     RecordsPart, RerunArgs, SwitchArg, ToolArg, Workload,
 };
-pub(crate) use combine::{CombineArgs, DifferingArg, HolesArg, SchemeArg, TileChunksArg};
+pub(crate) use combine::CombineArgs;
 pub(crate) use compare::CompareArgs;
-pub(crate) use copy::{ChunksArg, CopyArgs, EndianArg};
-pub(crate) use doctor::{DoctorArgs, FailOn, ProfileArg};
+pub(crate) use copy::CopyArgs;
+pub(crate) use doctor::{DoctorArgs, FailOn};
 pub(crate) use global::{ColorWhen, GlobalArgs, ProgressKind};
 pub(crate) use info::InfoArgs;
 pub(crate) use nccopy::NccopyArgs;
 pub(crate) use old::OldArgs;
-pub(crate) use pack::{CompactArgs, PackArgs, PackCodec, UnpackArgs, VerifyArgs};
+pub(crate) use pack::{CompactArgs, PackArgs, UnpackArgs, VerifyArgs};
 pub(crate) use report::ReportArgs;
-pub(crate) use shared::{CodecArg, CodecArgs, FormatArg, GoalArg, OnlyArgs, RunArgs, WrittenArgs};
+pub(crate) use shared::{CodecArgs, OnlyArgs, RunArgs, WrittenArgs};
 pub(crate) use shell::{CompletionsArgs, ManArgs};
-pub(crate) use size::Size;
-pub(crate) use split::{SplitArgs, TileSchemeArg, TilingArg};
-pub(crate) use tune::{CalibrateArgs, ChoosingArgs, ReaderArg, StorageArg, Tune, TuneArgs, TuneChunksArgs};
+pub(crate) use split::SplitArgs;
+pub(crate) use tune::{CalibrateArgs, ChoosingArgs, Tune, TuneArgs, TuneChunksArgs};
+pub(crate) use words::word;
 
 use crate::exit::Exit;
 use crate::printer::to_stderr;
@@ -89,7 +89,7 @@ pub(crate) enum Command {
     Info(InfoArgs),
     #[command(about = "Compare two files: structure and every value")]
     Compare(CompareArgs),
-    #[command(about = "Say what is slow in files, and which command mends it")]
+    #[command(about = "Say what is slow in files, and which command fixes it")]
     Doctor(Box<DoctorArgs>),
     #[command(about = "Pack a classic file into compressed blocks, to be used in place")]
     Pack(PackArgs),
@@ -173,7 +173,7 @@ pub(crate) fn under_its_name(mut argv: Vec<OsString>) -> Vec<OsString> {
 }
 
 /// The arguments, or the exit code when there is nothing left to do: help and version were asked for, or the
-/// command line makes no sense (told on stderr, exit code 2).
+/// command line makes no sense (reported on stderr, exit code 2).
 pub(crate) fn parse(argv: &[OsString]) -> Result<Cli, Exit> {
     let matched = declaration().try_get_matches_from(argv).and_then(|m| Cli::from_arg_matches(&m));
     match matched {
@@ -182,11 +182,11 @@ pub(crate) fn parse(argv: &[OsString]) -> Result<Cli, Exit> {
             Ok(cli)
         }
         Err(e) if e.use_stderr() => {
-            let told = e.render().to_string();
+            let text = e.render().to_string();
             // clap's last line points to some help; the hint that every failure has names the command's own.
-            let told = told.split_once("\nFor more information, try").map_or(&*told, |(text, _)| text);
-            let told = told.strip_prefix("error: ").unwrap_or(told).trim_end();
-            to_stderr(format_args!("ncforge: {told}\nhint: {}\n", help_for(argv)));
+            let text = text.split_once("\nFor more information, try").map_or(&*text, |(text, _)| text);
+            let text = text.strip_prefix("error: ").unwrap_or(text).trim_end();
+            to_stderr(format_args!("ncforge: {text}\nhint: {}\n", help_for(argv)));
             Err(Exit::Usage)
         }
         Err(e) => {
@@ -207,7 +207,7 @@ fn help_for(argv: &[OsString]) -> String {
             name = format!("{name} {word}");
         }
     }
-    let lists = if at.has_subcommands() { "lists the commands" } else { "tells all options, with examples" };
+    let lists = if at.has_subcommands() { "lists the commands" } else { "lists all options, with examples" };
     format!("`{name} --help` {lists}")
 }
 
@@ -220,6 +220,8 @@ pub(crate) fn declaration() -> clap::Command {
 
 #[cfg(test)]
 mod tests {
+    use ncforge_ops::request::Size;
+
     use super::*;
 
     fn words(line: &str) -> Vec<OsString> {
@@ -246,7 +248,7 @@ mod tests {
     }
 
     #[test]
-    fn every_help_has_an_example_and_tells_more_than_the_list() {
+    fn every_help_has_an_example_and_says_more_than_the_list() {
         fn look(command: &clap::Command, name: &str) {
             let after = command.get_after_long_help().or_else(|| command.get_after_help());
             let after = after.map(ToString::to_string).unwrap_or_default();

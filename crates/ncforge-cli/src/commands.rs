@@ -10,7 +10,6 @@ mod document;
 mod info;
 mod nccopy;
 mod old;
-mod options;
 mod pack;
 mod page;
 mod report;
@@ -64,7 +63,7 @@ impl Context<'_> {
     }
 }
 
-/// Runs a sub-command, tells its failure, gives its exit code.
+/// Runs a sub-command, reports its failure, gives its exit code.
 pub(crate) fn run(cli: Cli, argv: &[OsString], again: &[OsString]) -> Exit {
     let printer = Printer::new(&cli.global);
     let cx = Context { global: &cli.global, argv, again, printer: &printer };

@@ -1,6 +1,7 @@
 //! Exit codes, and failures that know theirs.
 
 use ncforge::Error;
+use ncforge_ops::request::{Front, RequestError};
 
 use crate::hint;
 
@@ -77,6 +78,29 @@ impl Failure {
 impl From<Error> for Failure {
     fn from(e: Error) -> Self {
         Failure { hint: hint::of(&e).to_owned(), exit: Exit::of(&e), message: e.to_string() }
+    }
+}
+
+/// Options as the command line has them.
+struct CommandLine;
+
+impl Front for CommandLine {
+    fn option(&self, name: &str) -> String {
+        format!("--{}", name.replace('_', "-"))
+    }
+
+    fn setting(&self, name: &str, value: &str) -> String {
+        format!("{} {value}", self.option(name))
+    }
+}
+
+impl From<RequestError> for Failure {
+    fn from(e: RequestError) -> Self {
+        let message = e.message(&CommandLine);
+        match e.hint(&CommandLine) {
+            Some(hint) => Failure::usage(message, hint),
+            None => Failure { message, ..Failure::usage_of(e.into()) },
+        }
     }
 }
 

@@ -1,7 +1,7 @@
 //! The `ncforge` command: arguments, progress, printing. What it does lives in the library.
 //!
 //! The rooms: `args` declares the command line and nothing else; `commands` holds one file a sub-command; `printer`
-//! does all printing; `exit` knows the exit codes and how a failure is told; `interrupt` turns Ctrl-C into a request to
+//! does all printing; `exit` knows the exit codes and how a failure is reported; `interrupt` turns Ctrl-C into a request to
 //! stop; `descriptors` asks for as many open files as may be had. The contracts (streams, exit codes, options) are in `docs/command.md`.
 //!
 //! Two programs are this command: the one of this crate, and the script that comes with the Python package.
@@ -45,6 +45,6 @@ pub fn main(argv: Vec<OsString>, again: &[OsString]) -> u8 {
             Err(early) => early,
         }
     };
-    // A panic is a bug of ours; the hook has told it in one line, what is left is the exit code.
+    // A panic is a bug of ours; the hook has reported it in one line, what is left is the exit code.
     std::panic::catch_unwind(run).unwrap_or(exit::Exit::Failed) as u8
 }

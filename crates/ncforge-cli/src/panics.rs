@@ -1,4 +1,4 @@
-//! A panic is a bug: it is told in one line that can be pasted into a report, never as a raw dump.
+//! A panic is a bug: it is reported in one line that can be pasted into a report, never as a raw dump.
 
 use std::panic;
 

@@ -126,7 +126,7 @@ impl Printer {
         }
     }
 
-    /// A warning without which the exit code would not be understood: told under `--quiet`, too.
+    /// A warning without which the exit code would not be understood: printed under `--quiet`, too.
     fn caution(&self, text: impl Display) {
         self.err(format_args!("ncforge: {} {text}", paint(self.color_err, YELLOW, "warning:")));
     }
@@ -171,7 +171,7 @@ impl Printer {
     }
 }
 
-/// Writes to stderr. (`eprintln!` panics where its reader is gone, and nobody is left to be told then.)
+/// Writes to stderr. (`eprintln!` panics where its reader is gone, and nobody is left to read it then.)
 pub(crate) fn to_stderr(text: std::fmt::Arguments<'_>) {
     let _ = std::io::stderr().lock().write_fmt(text);
 }

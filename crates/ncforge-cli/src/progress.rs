@@ -116,7 +116,7 @@ impl Reporter {
         let Some(teller) = self.teller.lock().unwrap_or_else(PoisonError::into_inner).take() else { return };
         self.shared.state().finished = true;
         self.shared.finished.notify_all();
-        // A thread that panicked has told so.
+        // A thread that panicked has reported so.
         let _ = teller.join();
         if let Some(bar) = &self.shared.bar {
             bar.finish_and_clear();

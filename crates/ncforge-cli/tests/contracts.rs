@@ -59,9 +59,9 @@ fn where_nobody_hears_the_messages_the_work_is_done_all_the_same() {
 fn a_usage_error_names_the_help_of_its_own_command() {
     let p = Place::new();
     for (line, says) in [
-        ("copy a.nc", "hint: `ncforge copy --help` tells all options"),
-        ("-q copy a.nc", "hint: `ncforge copy --help` tells all options"),
-        ("bench access a.nc --patterns nonsense", "hint: `ncforge bench access --help` tells all options"),
+        ("copy a.nc", "hint: `ncforge copy --help` lists all options"),
+        ("-q copy a.nc", "hint: `ncforge copy --help` lists all options"),
+        ("bench access a.nc --patterns nonsense", "hint: `ncforge bench access --help` lists all options"),
         ("nonsense", "hint: `ncforge --help` lists the commands"),
         ("info a.nc -j 0", "`0` is not a number of threads"),
         ("compare a.nc b.nc --tolerance abc", "`abc` is not a number"),
@@ -158,7 +158,7 @@ fn too_little_memory_is_refused() {
 fn quiet_says_nothing_but_errors() {
     let p = Place::new();
     p.real("uv300.nc");
-    // Bits that are cut off are told, as a warning.
+    // Bits that are cut off are reported, as a warning.
     let noisy = p.run("copy uv300.nc a.nc -4 --chunks auto --keep-digits 3").exits(0);
     assert!(!noisy.err.is_empty());
     for line in ["copy uv300.nc b.nc -4 --chunks auto --keep-digits 3 -q", "copy uv300.nc c.nc -q"] {

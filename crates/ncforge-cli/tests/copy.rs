@@ -147,7 +147,7 @@ fn what_a_format_cannot_hold_is_named() {
     p.real("uv300.nc");
     p.run("copy nc4uvt.nc out.nc -5").exits(1).says("cannot hold group `/grp1`");
     p.run("copy uv300.nc out.nc --codec deflate").exits(1).says("--format netcdf4");
-    // The format was asked for, too: it wins, and that is told.
+    // The format was asked for, too: it wins, and that is reported.
     p.run("copy uv300.nc out.nc -3 --codec deflate").exits(0).says("warning: ");
     p.run("copy uv300.nc out.nc -O -4 --chunks lat").exits(2).says("chunk specification");
     p.run("copy uv300.nc out.nc -O -4 --chunks nothing/5").exits(2).says("no dimension `nothing`");

@@ -96,13 +96,13 @@ fn arrays_of_any_kind_get_an_answer() {
         // As long as it says it is, but nothing of it was written.
         let file = std::fs::File::options().write(true).open(path).unwrap();
         file.set_len(4096 + lens.iter().filter(|&&n| n > 0).product::<u64>() * 4).unwrap();
-        let told = p.run(&format!("tune chunks {name} --vars v --json")).exits(0).json();
-        let choice = &told["variables"][0]["choice"];
+        let found = p.run(&format!("tune chunks {name} --vars v --json")).exits(0).json();
+        let choice = &found["variables"][0]["choice"];
         if lens.is_empty() {
             assert!(
                 choice.is_null()
-                    && told["variables"][0]["why"].as_str().is_some_and(|w| w.contains("no dimensions")),
-                "{told}"
+                    && found["variables"][0]["why"].as_str().is_some_and(|w| w.contains("no dimensions")),
+                "{found}"
             );
             p.run(&format!("tune chunks {name} --vars v")).exits(0).prints("no dimensions");
             continue;

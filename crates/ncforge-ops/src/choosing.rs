@@ -9,6 +9,7 @@
 
 mod chooser;
 mod effort;
+mod request;
 
 use crate::sampling::Sampled;
 use crate::tune::{
@@ -21,6 +22,9 @@ use ncforge::model::{Filter, Schema, VarId, Variable};
 pub(crate) use self::chooser::{Chooser, OF_FILE, Wanted};
 pub use self::chooser::{chunks_for, chunks_for_all};
 use self::effort::Effort;
+pub use self::request::{
+    ChoosingRequest, Expected, Reader, Reads, TuneReport, TuneRequest, Tuned, machine_on, tune_chunks,
+};
 
 /// Lengths that are expected of dimensions that grow and have no elements yet: the first, and all others.
 const EXPECTED: (u64, u64) = (1024, 64);

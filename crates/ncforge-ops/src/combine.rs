@@ -32,6 +32,7 @@ mod heads;
 mod left_out;
 mod mosaic;
 mod options;
+mod request;
 mod scheme;
 mod slim;
 mod storage;
@@ -54,6 +55,7 @@ use self::mosaic::{Mosaic, build, pictures};
 pub use left_out::KeptTile;
 pub use mosaic::Picture;
 pub use options::{CombineOptions, Differing, Holes, TileChunks};
+pub use request::{CombineRequest, SchemeName};
 pub(crate) use scheme::RENAMED;
 pub use scheme::{GenericScheme, Placement, Position, SchemeChoice};
 

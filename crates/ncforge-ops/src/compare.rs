@@ -13,6 +13,7 @@
 //! Memory stays within the engine's budget whatever the size of the files.
 
 mod attrs;
+mod request;
 mod schema;
 mod types;
 mod values;
@@ -24,6 +25,7 @@ use ncforge::dataset::Dataset;
 use ncforge::error::{Error, Result};
 use ncforge::model::{Schema, Skipped, VarId};
 
+pub use request::CompareRequest;
 pub(crate) use schema::compare_schemas;
 pub(crate) use values::{How, compare_values, work_bytes};
 

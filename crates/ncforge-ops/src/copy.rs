@@ -37,8 +37,10 @@ mod history;
 pub(crate) mod identity;
 mod journal;
 mod options;
+mod parts;
 mod plan;
 mod quantized;
+mod request;
 mod run;
 mod schema;
 mod spec;
@@ -70,8 +72,10 @@ use self::plan::Memory;
 pub use elsewhere::{Elsewhere, EncodedChunks, Encoder, GroupId};
 pub use history::history_line;
 pub use options::{Chunks, Codec, CopyOptions, Names};
+pub use parts::{CodecName, CodingRequest, RunRequest};
 pub(crate) use plan::plan_of;
 pub use plan::{Plan, Totals, VarPlan, plan};
+pub use request::{ChunkChoice, CopyRequest};
 pub use spec::{ChunkSpec, FilterSpec, VarChunks};
 
 /// What a copy did.

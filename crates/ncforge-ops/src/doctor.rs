@@ -53,6 +53,7 @@ mod mend;
 mod mended;
 mod places;
 mod report;
+mod request;
 mod rules;
 mod sample;
 mod shapes;
@@ -78,6 +79,7 @@ pub use anatomy::{Anatomy, Read, Run, StoredChunk, Use, VariableAnatomy, anatomy
 pub use finding::{Finding, Folded, Group, Slower, fold};
 pub use mend::Mend;
 pub use report::json;
+pub use request::DoctorRequest;
 pub use rules::{Codes, Rule, Severity, When, rules};
 
 /// Bytes of a file that are read, at most.

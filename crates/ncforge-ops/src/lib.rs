@@ -13,6 +13,7 @@
 //! * [`pack`] – classic files into compressed blocks and back, compacting and verifying those;
 //! * [`profile`] – requirements on the layout of files that others publish;
 //! * [`progress`] – how long work tells what it has done, and hears that it shall stop;
+//! * [`request`] – what a user asks of an operation, checked in one place for the command and for Python;
 //! * [`words`] – numbers and names as people read them.
 #![deny(unsafe_op_in_unsafe_fn)]
 
@@ -28,6 +29,7 @@ mod neighbours;
 pub mod pack;
 pub mod profile;
 pub mod progress;
+pub mod request;
 pub mod sampling;
 mod source;
 pub mod split;

@@ -20,6 +20,7 @@
 //! # Ok::<(), Box<dyn std::error::Error>>(())
 //! ```
 
+mod request;
 mod verify;
 
 use std::path::Path;
@@ -38,6 +39,7 @@ use ncforge::store::output::OutputOptions;
 use ncforge::store::packed::{Options, PackedStore};
 use ncforge::store::{BlockStore, FileStore, OutputFile, ReadStore, WriteStore};
 
+pub use request::{PackCodec, PackRequest, UnpackRequest};
 pub use verify::{Problem, VerifyReport, verify};
 
 /// Bytes of the image that are moved at a time.

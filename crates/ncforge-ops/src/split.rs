@@ -17,6 +17,7 @@
 
 mod describe;
 mod families;
+mod request;
 mod window;
 
 use std::path::{Path, PathBuf};
@@ -35,6 +36,8 @@ use ncforge::select::Hyperslab;
 use self::describe::{One, describe};
 use self::families::Families;
 use self::window::Window;
+
+pub use request::SplitRequest;
 
 /// How tiles shall tell their place.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]

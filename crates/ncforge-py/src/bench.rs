@@ -15,7 +15,7 @@ use crate::ops::to_json;
 use crate::progress::reporting;
 
 /// An error of the benchmark as one of the library.
-pub(crate) fn told(error: ncforge_bench::Error) -> Error {
+pub(crate) fn of_library(error: ncforge_bench::Error) -> Error {
     match error {
         ncforge_bench::Error::Ncforge(e) => e,
         ncforge_bench::Error::Io { op, path, source } => Error::io(op, path, source),
@@ -54,7 +54,7 @@ pub(crate) fn bench_access(py: Python<'_>, files: Vec<PathBuf>, request: AccessR
             seed: request.seed,
         };
         let driver = driver(request.threads, request.memory.as_deref())?;
-        to_json(&access::run(&[&driver], &files, &options).map_err(told)?)
+        to_json(&access::run(&[&driver], &files, &options).map_err(of_library)?)
     })
 }
 
@@ -87,7 +87,7 @@ impl SweepRequest {
         let mut shapes = self.shapes.clone();
         if shapes.is_empty() {
             let dataset = Dataset::open(file)?;
-            let var = largest(file, self.var.as_deref()).map_err(told)?;
+            let var = largest(file, self.var.as_deref()).map_err(of_library)?;
             let shape = dataset.schema().shape(dataset.var(&var.name)?);
             shapes = grid(&shape, var.size as u64, self.most_shapes, |_| true);
         }
@@ -125,7 +125,7 @@ pub(crate) fn bench_chunks(
         let libraries = request
             .libraries
             .iter()
-            .map(|path| LibnetcdfDriver::load(path).map_err(told))
+            .map(|path| LibnetcdfDriver::load(path).map_err(of_library))
             .collect::<Result<Vec<_>>>()?;
         let mut drivers: Vec<&dyn Driver> = vec![&own];
         drivers.extend(libraries.iter().map(|l| l as &dyn Driver));
@@ -152,6 +152,9 @@ pub(crate) fn bench_chunks(
                 ncforge_bench::Error::Stopped
             })
         };
-        to_json(&sweep::run(&drivers, &file, &Files::new(folder.path()), &options, &mut tell).map_err(told)?)
+        to_json(
+            &sweep::run(&drivers, &file, &Files::new(folder.path()), &options, &mut tell)
+                .map_err(of_library)?,
+        )
     })
 }

@@ -2,75 +2,24 @@
 
 use ncforge::Result;
 use ncforge::dataset::NewFilter;
-use ncforge::engine::parse_size;
 use ncforge::model::{Atomic, Attribute, DimId, Dimension, Schema, Variable};
-use ncforge_ops::choosing::{Choosing, Cut};
+use ncforge_ops::choosing::Cut;
 use ncforge_ops::copy::CopyOptions;
-use ncforge_ops::tune::{Access, Limits, Machine, StorageKind, axes_along};
-use pyo3::prelude::*;
+use ncforge_ops::tune::axes_along;
 
 use crate::define::{StorageRequest, TypeName};
-use crate::errors::invalid;
+use crate::request::Asked;
 use crate::values::checked;
 
-/// How values will be read, and from where.
-#[derive(FromPyObject, Default)]
-#[pyo3(from_item_all)]
-pub(crate) struct ChoosingRequest {
-    reads: Option<String>,
-    expect: Option<String>,
-    storage: Option<String>,
-    reader: String,
-    writer_memory: Option<String>,
-}
-
-impl ChoosingRequest {
-    /// Whether reads are named.
-    pub(crate) fn has_reads(&self) -> bool {
-        self.reads.is_some()
-    }
-
-    /// Names the reads.
-    pub(crate) fn set_reads(&mut self, reads: &str) {
-        self.reads = Some(reads.to_owned());
-    }
-
-    /// The same in the library's terms. `sample`: whether it looks at values.
-    pub(crate) fn choosing(&self, sample: bool) -> Result<Choosing> {
-        let stored = machine_of(self.storage.as_deref())?;
-        let memory = self.writer_memory.as_deref().map(parse_size).transpose()?;
-        Ok(Choosing {
-            accesses: self.reads.as_deref().map_or(Ok(Access::usual()), |text| Access::parse(text, &[]))?,
-            machine: match self.reader.as_str() {
-                "ncforge" => stored,
-                "netcdf-c" => stored.netcdf_c(),
-                other => return Err(invalid(format!("reader is `ncforge` or `netcdf-c`, not `{other}`"))),
-            },
-            limits: Limits { writer_memory: memory.or(Limits::default().writer_memory), ..Limits::default() },
-            sample,
-            expect: self.expect.as_deref().map_or(Ok(Vec::new()), Choosing::parse_expected)?,
-        })
-    }
-}
-
-/// The user's machine, with files on this storage.
-pub(crate) fn machine_of(storage: Option<&str>) -> Result<Machine> {
-    let kind = match storage {
-        None => return Ok(Machine::of_user()),
-        Some("local") => StorageKind::Local,
-        Some("nfs") => StorageKind::Nfs,
-        Some("object") => StorageKind::Object,
-        Some(other) => return Err(invalid(format!("storage is `local`, `nfs` or `object`, not `{other}`"))),
-    };
-    Ok(Machine::of_user().on(kind))
-}
+/// How values will be read, and from where: a dictionary of options.
+pub(crate) type ChoosingRequest = Asked<ncforge_ops::choosing::ChoosingRequest>;
 
 /// A variable that is about to be defined, and what is known of its dimensions.
 pub(crate) struct Planned<'a> {
     pub(crate) dtype: &'a TypeName,
     pub(crate) dims: &'a [usize],
     pub(crate) storage: &'a StorageRequest,
-    /// Text attributes of coordinate variables, which tell what dimensions mean; the file need not have them yet.
+    /// Text attributes of coordinate variables, which say what dimensions mean; the file need not have them yet.
     pub(crate) coordinates: Vec<(String, Vec<(String, String)>)>,
     /// Lengths that unlimited dimensions will have.
     pub(crate) lengths: Vec<(String, u64)>,
@@ -84,7 +33,7 @@ impl Planned<'_> {
         file: &str,
         request: &ChoosingRequest,
     ) -> Result<Option<Vec<u64>>> {
-        let mut choosing = request.choosing(false)?;
+        let mut choosing = request.0.choosing(false);
         choosing.check(schema, file)?;
         for (name, len) in self.lengths {
             match choosing.expect.iter_mut().find(|(known, _)| *known == name) {

@@ -2,29 +2,29 @@
 
 use std::path::PathBuf;
 
-use ncforge::engine::{Engine, EngineOptions};
 use ncforge::{Error, Result};
-use ncforge_ops::copy::{Elsewhere, EncodedChunks, Encoder as Inner, GroupId};
+use ncforge_ops::combine::CombineRequest;
+use ncforge_ops::copy::{CopyRequest, Elsewhere, EncodedChunks, Encoder as Inner, GroupId};
+use ncforge_ops::request::EngineRequest;
 use pyo3::prelude::*;
 use pyo3::types::{PyBytes, PyList};
 
-use crate::combine::CombineRequest;
 use crate::errors::outside;
-use crate::ops::CopyRequest;
 use crate::progress::Callback;
+use crate::request::{Asked, invalid as refused};
 
 /// A group: variable, box, group.
 type Named = (usize, u64, u64);
 
 /// Asks a Python object for the chunks of groups: `group_bytes`, `begin(ticket, groups)`, `group(id)`.
-pub(crate) struct Asked<'a> {
+pub(crate) struct Workers<'a> {
     pub(crate) object: Py<PyAny>,
     pub(crate) group_bytes: u64,
     /// Where an exception is kept until the work has stopped.
     pub(crate) callback: &'a Callback,
 }
 
-impl<'a> Asked<'a> {
+impl<'a> Workers<'a> {
     pub(crate) fn new(object: Py<PyAny>, callback: &'a Callback) -> PyResult<Self> {
         let group_bytes = Python::attach(|py| object.getattr(py, "group_bytes")?.extract(py))?;
         Ok(Self { object, group_bytes, callback })
@@ -38,7 +38,7 @@ impl<'a> Asked<'a> {
     }
 }
 
-impl Elsewhere for Asked<'_> {
+impl Elsewhere for Workers<'_> {
     fn group_bytes(&self) -> u64 {
         self.group_bytes
     }
@@ -60,13 +60,6 @@ impl Elsewhere for Asked<'_> {
 #[pyclass(frozen, module = "ncforge._core")]
 pub(crate) struct Encoder(Inner);
 
-fn engine(threads: Option<usize>) -> Result<Engine> {
-    match threads {
-        None => Ok(Engine::global()),
-        threads => Engine::new(EngineOptions { threads, memory: None }),
-    }
-}
-
 #[pymethods]
 impl Encoder {
     /// For a copy.
@@ -74,11 +67,15 @@ impl Encoder {
     fn for_copy(
         py: Python<'_>,
         source: PathBuf,
-        request: CopyRequest,
+        request: Asked<CopyRequest>,
         ticket: String,
         threads: Option<usize>,
     ) -> PyResult<Self> {
-        outside(py, || Inner::for_copy(&source, &request.options()?, &ticket, &engine(threads)?)).map(Self)
+        outside(py, || {
+            let engine = EngineRequest { threads, memory: None }.engine()?;
+            Inner::for_copy(&source, &request.0.options().map_err(refused)?, &ticket, &engine)
+        })
+        .map(Self)
     }
 
     /// For a combination.
@@ -87,18 +84,14 @@ impl Encoder {
         py: Python<'_>,
         tiles: Vec<PathBuf>,
         target: PathBuf,
-        request: CombineRequest,
+        request: Asked<CombineRequest>,
         ticket: String,
         threads: Option<usize>,
     ) -> PyResult<Self> {
         outside(py, || {
-            ncforge_ops::combine::encoder(
-                &tiles,
-                &target,
-                &request.options(&target)?,
-                &ticket,
-                &engine(threads)?,
-            )
+            let engine = EngineRequest { threads, memory: None }.engine()?;
+            let options = request.0.options(&target).map_err(refused)?;
+            ncforge_ops::combine::encoder(&tiles, &target, &options, &ticket, &engine)
         })
         .map(Self)
     }

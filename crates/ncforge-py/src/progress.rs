@@ -1,4 +1,4 @@
-//! Progress of the library, told to a Python function.
+//! Progress of the library, reported to a Python function.
 
 use std::sync::{Mutex, MutexGuard, PoisonError};
 use std::time::{Duration, Instant};
@@ -35,7 +35,7 @@ impl Callback {
     }
 
     fn update(&self, change: impl FnOnce(&mut CallbackState), now: bool) {
-        let told = {
+        let news = {
             let mut s = self.lock();
             change(&mut s);
             let due = now || s.done >= s.total || s.last.is_none_or(|t| t.elapsed() >= CALL_EVERY);
@@ -48,7 +48,7 @@ impl Callback {
         // The lock is not held while the interpreter is waited for.
         let result = Python::attach(|py| {
             if let Some(call) = &self.call {
-                call.call1(py, told)?;
+                call.call1(py, news)?;
             }
             py.check_signals()
         });

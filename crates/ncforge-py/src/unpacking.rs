@@ -19,7 +19,7 @@ pub(crate) struct Rules {
     missing: Vec<PyBackedBytes>,
     low: Option<PyBackedBytes>,
     high: Option<PyBackedBytes>,
-    /// Whether missing ones become NaN; else they are told.
+    /// Whether missing ones become NaN; else they are marked in a mask.
     nan: bool,
     /// "single", "widened" or "double"; `None`: nothing is scaled.
     width: Option<String>,

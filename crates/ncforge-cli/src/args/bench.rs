@@ -59,7 +59,7 @@ pub(crate) enum Workload {
     #[command(about = "Put the tiles of a model together, by ncforge, by libraries and by other tools")]
     Combine(Box<BenchCombineArgs>),
     #[command(
-        about = "Make measurements again that others have published, beside their figures",
+        about = "Make measurements again that others have published, next to their figures",
         alias = "seeds"
     )]
     Published(Box<PublishedArgs>),

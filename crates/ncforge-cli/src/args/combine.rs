@@ -1,104 +1,16 @@
 //! `ncforge combine`
 
 use std::path::PathBuf;
-use std::str::FromStr;
 
-use clap::{Args, ValueEnum};
+use clap::Args;
+use ncforge_ops::combine::{CombineRequest, Differing, Holes, SchemeName};
+use ncforge_ops::request::{FormatChoice, RequestError, Times, value};
 
-use super::{CodecArgs, FormatArg, GlobalArgs, OnlyArgs, RunArgs, WrittenArgs};
-
-/// Schemes of tiles.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
-pub(crate) enum SchemeArg {
-    /// The one that recognises the tiles
-    Auto,
-    /// NEMO, XIOS, IOIPSL: attributes DOMAIN_*
-    #[value(alias = "xios", alias = "ioipsl")]
-    Nemo,
-    /// FMS (MOM, AM4, FV3, SHiELD): domain_decomposition
-    #[value(alias = "mom")]
-    Fms,
-    /// ROMS, CROCO: partition
-    #[value(alias = "croco")]
-    Roms,
-    /// WRF, one file a process: *_PATCH_*
-    Wrf,
-    /// MITgcm, package MNC: tile_number
-    Mitgcm,
-    /// As --place says
-    Generic,
-}
-
-/// What stands where no tile is.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
-pub(crate) enum HolesArg {
-    /// _FillValue, else missing_value, else the type's fill value
-    Fill,
-    /// Zeros
-    Zero,
-    /// A hole is an error
-    Error,
-}
-
-/// When a variable that is not distributed differs between tiles.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
-pub(crate) enum DifferingArg {
-    /// That is an error
-    Error,
-    /// Take the first tile's
-    First,
-}
-
-/// Chunk shapes to write.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub(crate) enum TileChunksArg {
-    /// The tiles' where they serve readers, else chosen.
-    Auto,
-    /// The largest that no edge between tiles cuts.
-    Tiles,
-    /// The tiles'.
-    Keep,
-    /// A specification as of `nccopy -c`.
-    Spec(String),
-}
-
-impl FromStr for TileChunksArg {
-    type Err = std::convert::Infallible;
-
-    fn from_str(s: &str) -> Result<Self, Self::Err> {
-        Ok(match s {
-            "auto" => TileChunksArg::Auto,
-            "tiles" => TileChunksArg::Tiles,
-            "keep" => TileChunksArg::Keep,
-            spec => TileChunksArg::Spec(spec.to_owned()),
-        })
-    }
-}
-
-/// Records `A:B`: from A up to, but not including, B; counting from 0.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) struct TimesArg(pub(crate) u64, pub(crate) u64);
-
-impl FromStr for TimesArg {
-    type Err = String;
-
-    fn from_str(s: &str) -> Result<Self, String> {
-        let bad = || format!("`{s}` is not A:B: the first record, and the one after the last, from 0");
-        let (a, b) = s.split_once(':').ok_or_else(bad)?;
-        let number = |t: &str, empty: u64| match t.trim() {
-            "" => Ok(empty),
-            t => t.parse().map_err(|_| bad()),
-        };
-        match (number(a, 0)?, number(b, u64::MAX)?) {
-            (a, b) if a < b => Ok(TimesArg(a, b)),
-            _ => Err(bad()),
-        }
-    }
-}
+use super::{CodecArgs, GlobalArgs, OnlyArgs, RunArgs, WrittenArgs, word};
 
 /// Put the tiles of a model's processes together into one file.
 ///
-/// TILES are files, one pattern in quotes, any one tile of the set, or a base name. How tiles tell their place is
+/// TILES are files, one pattern in quotes, any one tile of the set, or a base name. How tiles record their place is
 /// found from their attributes. The output appears under its name only when it is whole.
 #[derive(Args, Debug)]
 #[command(after_long_help = AFTER)]
@@ -109,9 +21,9 @@ pub(crate) struct CombineArgs {
     /// The file to write
     #[arg(short = 'o', long, value_name = "OUT")]
     pub(crate) output: PathBuf,
-    /// How tiles tell their place
-    #[arg(long, value_enum, default_value = "auto")]
-    pub(crate) scheme: SchemeArg,
+    /// How tiles record their place
+    #[arg(long, value_parser = word::<SchemeName>(), default_value = "auto")]
+    pub(crate) scheme: SchemeName,
     /// For --scheme generic, once for every split dimension: DIM=attr:NAME[I], DIM=attr:VAR@NAME[I], DIM=name:K or
     /// DIM=tile:K, then perhaps ,base:B ,halo:LOW:HIGH ,whole:LENGTH
     #[arg(long, value_name = "DIM=HOW")]
@@ -120,8 +32,8 @@ pub(crate) struct CombineArgs {
     #[arg(long, value_name = "PATTERN")]
     pub(crate) names: Option<String>,
     /// What stands where no tile is
-    #[arg(long, value_enum, default_value = "fill")]
-    pub(crate) holes: HolesArg,
+    #[arg(long, value_parser = word::<Holes>(), default_value = "fill")]
+    pub(crate) holes: Holes,
     /// Fill the places of tiles that should exist and do not
     #[arg(long)]
     pub(crate) allow_missing: bool,
@@ -129,8 +41,8 @@ pub(crate) struct CombineArgs {
     #[arg(long)]
     pub(crate) allow_ragged: bool,
     /// When a variable that is not distributed differs between tiles
-    #[arg(long, value_enum, default_value = "error")]
-    pub(crate) differing: DifferingArg,
+    #[arg(long, value_parser = word::<Differing>(), default_value = "error")]
+    pub(crate) differing: Differing,
     /// Put the tiles into OUT, which exists: what stands there stays where they have nothing
     #[arg(long, conflicts_with_all = ["times", "coords"])]
     pub(crate) append: bool,
@@ -141,14 +53,14 @@ pub(crate) struct CombineArgs {
     pub(crate) only: OnlyArgs,
     /// Only records A up to, but not including, B, from 0
     #[arg(long, value_name = "A:B")]
-    pub(crate) times: Option<TimesArg>,
+    pub(crate) times: Option<Times>,
     /// Format of the output
-    #[arg(long, value_enum, default_value = "keep")]
-    pub(crate) format: FormatArg,
+    #[arg(long, value_parser = word::<FormatChoice>(), default_value = "keep")]
+    pub(crate) format: FormatChoice,
     /// Chunk shapes: auto (the tiles' where they serve readers, else chosen), tiles (cut by no edge between tiles),
     /// keep (the tiles'), or a specification such as `time/365,lat/40,lon/40` or `sst:365,40,40`
     #[arg(long, value_name = "auto|tiles|keep|SPEC", default_value = "auto")]
-    pub(crate) chunks: TileChunksArg,
+    pub(crate) chunks: String,
     #[command(flatten)]
     pub(crate) coding: CodecArgs,
     /// Remove the tiles when the output is whole, verified and on disk; a tile of which it does not have all stays
@@ -157,7 +69,7 @@ pub(crate) struct CombineArgs {
     #[command(flatten)]
     pub(crate) run: RunArgs,
     #[command(flatten)]
-    pub(crate) told: WrittenArgs,
+    pub(crate) written: WrittenArgs,
     #[command(flatten)]
     pub(crate) global: GlobalArgs,
 }
@@ -168,3 +80,26 @@ Examples:
   ncforge combine 'ocean.nc.*' -o ocean.nc --codec deflate --verify
   ncforge combine restart_0000.nc -o restart.nc --dry-run
   ncforge combine part_*.nc -o all.nc --scheme generic --place x=attr:ibegin --place y=attr:jbegin,halo:1";
+
+impl CombineArgs {
+    /// The request that these arguments are; `history` is the command line.
+    pub(crate) fn request(&self, history: String) -> Result<CombineRequest, RequestError> {
+        Ok(CombineRequest {
+            scheme: self.scheme,
+            place: self.place.clone(),
+            names: self.names.clone(),
+            holes: self.holes,
+            allow_missing: self.allow_missing,
+            allow_ragged: self.allow_ragged,
+            differing: self.differing,
+            append: self.append,
+            coords: self.coords.clone(),
+            times: self.times,
+            chunks: value("chunks", &self.chunks)?,
+            coding: self.coding.request(self.format),
+            delete_tiles: self.delete_tiles,
+            run: self.run.request(&self.only, self.written, history),
+            ..CombineRequest::default()
+        })
+    }
+}

@@ -3,8 +3,10 @@
 use std::path::PathBuf;
 
 use clap::Args;
+use ncforge_ops::compare::CompareRequest;
 
 use super::GlobalArgs;
+use super::shared::listed;
 
 /// Compare two files: dimensions, types, attributes, order, and every value.
 ///
@@ -40,6 +42,18 @@ const AFTER: &str = "\
 Examples:
   ncforge compare in.nc out.nc && echo the same
   ncforge compare run1.nc run2.nc --vars tas,pr --tolerance 1e-6";
+
+impl CompareArgs {
+    /// The request that these arguments are.
+    pub(crate) fn request(&self) -> CompareRequest {
+        CompareRequest {
+            tolerance: self.tolerance,
+            vars: listed(&self.vars),
+            strict: self.strict,
+            ..CompareRequest::default()
+        }
+    }
+}
 
 fn tolerance(text: &str) -> Result<f64, String> {
     match text.parse::<f64>() {

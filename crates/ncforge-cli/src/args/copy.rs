@@ -1,48 +1,14 @@
 //! `ncforge copy`
 
 use std::path::PathBuf;
-use std::str::FromStr;
 
-use clap::{Args, ValueEnum};
+use clap::Args;
+use ncforge::Format;
+use ncforge_ops::copy::{CodingRequest, CopyRequest};
+use ncforge_ops::doctor::Profile;
+use ncforge_ops::request::{EndianChoice, FormatChoice, RequestError, value};
 
-use super::{ChoosingArgs, CodecArgs, FormatArg, GlobalArgs, OnlyArgs, ProfileArg, RunArgs, WrittenArgs};
-
-/// Byte orders to write.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
-pub(crate) enum EndianArg {
-    /// What the input has
-    Keep,
-    /// This machine's
-    Native,
-    /// Least significant byte first
-    Little,
-    /// Most significant byte first
-    Big,
-}
-
-/// Chunk shapes to write.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub(crate) enum ChunksArg {
-    /// What the input has.
-    Keep,
-    /// Chosen by ncforge, for the usual reads or for these.
-    Auto(Option<String>),
-    /// A specification as of `nccopy -c`.
-    Spec(String),
-}
-
-impl FromStr for ChunksArg {
-    type Err = std::convert::Infallible;
-
-    fn from_str(s: &str) -> Result<Self, Self::Err> {
-        Ok(match s {
-            "keep" => ChunksArg::Keep,
-            "auto" => ChunksArg::Auto(None),
-            _ if s.starts_with("auto:") => ChunksArg::Auto(Some(s["auto:".len()..].to_owned())),
-            spec => ChunksArg::Spec(spec.to_owned()),
-        })
-    }
-}
+use super::{ChoosingArgs, CodecArgs, GlobalArgs, OnlyArgs, RunArgs, WrittenArgs, word};
 
 /// Copy a file into another format, chunk shape or compression.
 ///
@@ -58,8 +24,8 @@ pub(crate) struct CopyArgs {
     #[arg(value_name = "OUT")]
     pub(crate) output: PathBuf,
     /// Format of the output
-    #[arg(long, value_enum, default_value = "keep")]
-    pub(crate) format: FormatArg,
+    #[arg(long, value_parser = word::<FormatChoice>(), default_value = "keep")]
+    pub(crate) format: FormatChoice,
     /// Short for --format classic
     #[arg(short = '3', group = "short_format", conflicts_with = "format")]
     pub(crate) classic: bool,
@@ -78,7 +44,7 @@ pub(crate) struct CopyArgs {
     /// Chunk shapes: keep; auto, or auto:READS as for --for; or a specification such as `time/365,lat/40,lon/40` or
     /// `sst:365,40,40` [default: keep, with --for auto]
     #[arg(long, value_name = "keep|auto[:READS]|SPEC")]
-    pub(crate) chunks: Option<ChunksArg>,
+    pub(crate) chunks: Option<String>,
     #[command(flatten)]
     pub(crate) choosing: ChoosingArgs,
     #[command(flatten)]
@@ -103,8 +69,8 @@ pub(crate) struct CopyArgs {
     #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(1..=52))]
     pub(crate) keep_bits: Option<u32>,
     /// Byte order of numbers in netCDF-4 output
-    #[arg(long, value_enum, default_value = "keep")]
-    pub(crate) endian: EndianArg,
+    #[arg(long, value_parser = word::<EndianChoice>(), default_value = "keep")]
+    pub(crate) endian: EndianChoice,
     /// Leave out chunks that hold nothing but the fill value; they read the same
     #[arg(long)]
     pub(crate) skip_fill: bool,
@@ -112,14 +78,14 @@ pub(crate) struct CopyArgs {
     #[arg(long)]
     pub(crate) fix_unlimited: bool,
     /// Lay the output out as somebody requires it
-    #[arg(long, value_enum)]
-    pub(crate) profile: Option<ProfileArg>,
+    #[arg(long, value_parser = word::<Profile>())]
+    pub(crate) profile: Option<Profile>,
     #[command(flatten)]
     pub(crate) only: OnlyArgs,
     #[command(flatten)]
     pub(crate) run: RunArgs,
     #[command(flatten)]
-    pub(crate) told: WrittenArgs,
+    pub(crate) written: WrittenArgs,
     #[command(flatten)]
     pub(crate) global: GlobalArgs,
 }
@@ -132,14 +98,38 @@ Examples:
   ncforge copy -5 in.nc out.nc";
 
 impl CopyArgs {
+    /// The request that these arguments are; `history` is the command line.
+    pub(crate) fn request(&self, history: String) -> Result<CopyRequest, RequestError> {
+        let shuffle = match (self.shuffle, self.no_shuffle) {
+            (true, _) => Some(true),
+            (_, true) => Some(false),
+            _ => None,
+        };
+        Ok(CopyRequest {
+            chunks: self.chunks.as_deref().map(|text| value("chunks", text)).transpose()?,
+            choosing: self.choosing.request()?,
+            coding: CodingRequest { shuffle, ..self.coding.request(self.format()) },
+            fletcher32: self.fletcher32,
+            filters: self.filters.iter().map(|text| value("filters", text)).collect::<Result<_, _>>()?,
+            keep_digits: self.keep_digits,
+            keep_bits: self.keep_bits,
+            endian: self.endian,
+            skip_fill: self.skip_fill,
+            fix_unlimited: self.fix_unlimited,
+            profile: self.profile,
+            run: self.run.request(&self.only, self.written, history),
+            ..CopyRequest::default()
+        })
+    }
+
     /// The format asked for, by `--format` or by digit.
-    pub(crate) fn format(&self) -> FormatArg {
+    fn format(&self) -> FormatChoice {
         match () {
-            () if self.classic => FormatArg::Classic,
-            () if self.netcdf4 => FormatArg::Netcdf4,
-            () if self.cdf5 => FormatArg::Cdf5,
-            () if self.cdf2 => FormatArg::Cdf2,
-            () if self.netcdf4_classic => FormatArg::Netcdf4Classic,
+            () if self.classic => FormatChoice(Some(Format::Cdf1)),
+            () if self.netcdf4 => FormatChoice(Some(Format::Netcdf4)),
+            () if self.cdf5 => FormatChoice(Some(Format::Cdf5)),
+            () if self.cdf2 => FormatChoice(Some(Format::Cdf2)),
+            () if self.netcdf4_classic => FormatChoice(Some(Format::Netcdf4Classic)),
             () => self.format,
         }
     }

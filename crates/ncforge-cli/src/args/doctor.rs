@@ -3,11 +3,13 @@
 use std::path::PathBuf;
 
 use clap::{Args, ValueEnum};
-use ncforge_ops::doctor::Codes;
+use ncforge_ops::doctor::{Codes, DoctorRequest, Profile};
+use ncforge_ops::request::{RequestError, value};
+use ncforge_ops::tune::StorageKind;
 
-use super::{GlobalArgs, StorageArg};
+use super::{GlobalArgs, word};
 
-/// Say what is slow in files, for whom, by how much, why, and which command mends it.
+/// Say what is slow in files, for whom, by how much, why, and which command fixes it.
 ///
 /// Reads metadata and a few chunks, never more than 64 MiB of a file. Exit code 3 when something at or above --fail-on
 /// was found.
@@ -28,8 +30,8 @@ pub(crate) struct DoctorArgs {
     #[arg(long = "for", value_name = "READS")]
     pub(crate) reads: Option<String>,
     /// The storage that the files will be read from [default: this machine's, as calibrated]
-    #[arg(long, value_enum)]
-    pub(crate) storage: Option<StorageArg>,
+    #[arg(long, value_parser = word::<StorageKind>())]
+    pub(crate) storage: Option<StorageKind>,
     /// Exit with 3 when something this bad, or worse, was found
     #[arg(long, value_enum, default_value = "warning")]
     pub(crate) fail_on: FailOn,
@@ -37,8 +39,8 @@ pub(crate) struct DoctorArgs {
     #[arg(long)]
     pub(crate) across: bool,
     /// Check somebody's requirements, and nothing else; a verdict for each file
-    #[arg(long, value_enum)]
-    pub(crate) profile: Option<ProfileArg>,
+    #[arg(long, value_parser = word::<Profile>())]
+    pub(crate) profile: Option<Profile>,
     /// The netCDF-C library whose default cache counts [default: the installed one, else that of 4.9.3 and later]
     #[arg(long, value_name = "PATH")]
     pub(crate) library: Option<PathBuf>,
@@ -61,6 +63,22 @@ pub(crate) struct DoctorArgs {
     pub(crate) global: GlobalArgs,
 }
 
+impl DoctorArgs {
+    /// The request that these arguments are.
+    pub(crate) fn request(&self) -> Result<DoctorRequest, RequestError> {
+        Ok(DoctorRequest {
+            select: self.select.clone(),
+            ignore: self.ignore.clone(),
+            reads: self.reads.as_deref().map(|text| value("for", text)).transpose()?,
+            storage: self.storage,
+            profile: self.profile,
+            library: self.library.clone(),
+            sample: !self.no_sample,
+            ..DoctorRequest::default()
+        })
+    }
+}
+
 const AFTER: &str = "\
 Examples:
   ncforge doctor tas.nc
@@ -81,11 +99,4 @@ pub(crate) enum FailOn {
     Error,
     /// Nothing
     Never,
-}
-
-/// Requirements that somebody made.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
-pub(crate) enum ProfileArg {
-    /// The file layout that CMIP7 asks for
-    Cmip7,
 }

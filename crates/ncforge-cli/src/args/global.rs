@@ -4,7 +4,7 @@ use std::num::NonZeroUsize;
 
 use clap::{ArgAction, Args, ValueEnum};
 
-use super::Size;
+use ncforge_ops::request::Size;
 
 /// How to show progress.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]

@@ -3,6 +3,8 @@
 use std::path::PathBuf;
 
 use clap::Args;
+use ncforge_ops::doctor::DoctorRequest;
+use ncforge_ops::request::{RequestError, value};
 
 use super::GlobalArgs;
 
@@ -45,6 +47,17 @@ pub(crate) struct InfoArgs {
     pub(crate) reads: Option<String>,
     #[command(flatten)]
     pub(crate) global: GlobalArgs,
+}
+
+impl InfoArgs {
+    /// The request for what a page draws.
+    pub(crate) fn request(&self) -> Result<DoctorRequest, RequestError> {
+        Ok(DoctorRequest {
+            reads: self.reads.as_deref().map(|text| value("for", text)).transpose()?,
+            sample: false,
+            ..DoctorRequest::default()
+        })
+    }
 }
 
 const AFTER: &str = "\

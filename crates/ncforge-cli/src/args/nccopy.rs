@@ -5,7 +5,9 @@ use std::path::PathBuf;
 
 use clap::Args;
 
-use super::{GlobalArgs, ProgressKind, Size};
+use ncforge_ops::request::Size;
+
+use super::{GlobalArgs, ProgressKind};
 
 /// Copy with the options of netCDF's `nccopy`, which mean the same here.
 ///

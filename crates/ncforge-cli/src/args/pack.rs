@@ -2,9 +2,11 @@
 
 use std::path::PathBuf;
 
-use clap::{Args, ValueEnum};
+use clap::Args;
+use ncforge_ops::pack::{PackCodec, PackRequest};
+use ncforge_ops::request::Size;
 
-use super::{GlobalArgs, Size, WrittenArgs};
+use super::{GlobalArgs, WrittenArgs, word};
 
 /// Pack a classic file into compressed blocks, to be read and written in place.
 ///
@@ -24,13 +26,13 @@ pub(crate) struct PackArgs {
     #[arg(long, value_name = "SIZE", default_value = "16K")]
     pub(crate) block: Size,
     /// How blocks are compressed
-    #[arg(long, value_enum, default_value = "zstd")]
+    #[arg(long, value_parser = word::<PackCodec>(), default_value = "zstd")]
     pub(crate) codec: PackCodec,
     /// Level of compression: 0 to 9 for deflate, 1 to 22 for zstd [default: 4]
     #[arg(long, value_name = "N")]
     pub(crate) level: Option<u32>,
     #[command(flatten)]
-    pub(crate) told: WrittenArgs,
+    pub(crate) written: WrittenArgs,
     #[command(flatten)]
     pub(crate) global: GlobalArgs,
 }
@@ -54,17 +56,6 @@ Examples:
   ncforge verify station.ncz
   ncforge verify archive/*.ncz || echo damaged";
 
-/// The compressors.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
-pub(crate) enum PackCodec {
-    /// Small and fast
-    Zstd,
-    /// zlib's format
-    Deflate,
-    /// Fastest to decode, less small
-    Lz4,
-}
-
 /// Unpack a packed file.
 ///
 /// The output is the classic file that was packed, to the byte, with what was changed since.
@@ -78,7 +69,7 @@ pub(crate) struct UnpackArgs {
     #[arg(value_name = "OUT")]
     pub(crate) output: PathBuf,
     #[command(flatten)]
-    pub(crate) told: WrittenArgs,
+    pub(crate) written: WrittenArgs,
     #[command(flatten)]
     pub(crate) global: GlobalArgs,
 }
@@ -101,7 +92,7 @@ pub(crate) struct CompactArgs {
 
 /// Read everything in packed files and check it against its checksums.
 ///
-/// Damage is told with the variables that it touches; everything else stays readable. Exit code 3 if anything is damaged.
+/// Damage is reported with the variables that it touches; everything else stays readable. Exit code 3 if anything is damaged.
 /// Other netCDF files are checked by `ncforge compare`, against another copy of them.
 #[derive(Args, Debug)]
 #[command(after_long_help = VERIFY_AFTER)]
@@ -114,4 +105,17 @@ pub(crate) struct VerifyArgs {
     pub(crate) json: bool,
     #[command(flatten)]
     pub(crate) global: GlobalArgs,
+}
+
+impl PackArgs {
+    /// The request that these arguments are.
+    pub(crate) fn request(&self) -> PackRequest {
+        PackRequest {
+            block: self.block,
+            codec: self.codec,
+            level: self.level,
+            overwrite: self.written.overwrite,
+            ..PackRequest::default()
+        }
+    }
 }

@@ -1,65 +1,21 @@
 //! Arguments that several commands take, each declared once.
 
-use clap::{Args, ValueEnum};
+use clap::Args;
+use ncforge_ops::copy::{CodecName, CodingRequest, RunRequest};
+use ncforge_ops::request::FormatChoice;
+use ncforge_ops::tune::codec::Goal;
 
-/// Formats to write.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
-pub(crate) enum FormatArg {
-    /// The input's own format
-    Keep,
-    /// netCDF classic, CDF-1
-    #[value(alias = "cdf1", alias = "nc3")]
-    Classic,
-    /// netCDF 64-bit offset, CDF-2
-    #[value(alias = "64-bit-offset", alias = "nc6")]
-    Cdf2,
-    /// netCDF 64-bit data, CDF-5
-    #[value(alias = "64-bit-data", alias = "nc5")]
-    Cdf5,
-    /// netCDF-4
-    #[value(alias = "nc4", alias = "netCDF-4")]
-    Netcdf4,
-    /// netCDF-4 restricted to the classic model
-    #[value(alias = "nc7", alias = "nc4c")]
-    Netcdf4Classic,
-}
-
-/// Codecs to compress with.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
-pub(crate) enum CodecArg {
-    /// What the input has
-    Keep,
-    /// No compression
-    None,
-    /// zlib: read by every netCDF-4 reader
-    #[value(alias = "zlib")]
-    Deflate,
-    /// Zstandard: faster; needs a plugin in other readers
-    Zstd,
-    /// For each variable what a sample of its values says: none, or deflate with or without shuffle
-    Auto,
-}
-
-/// What `--codec auto` is for.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
-pub(crate) enum GoalArg {
-    /// Size, reading and writing: the least time of one write and ten reads from storage of 250 MB/s at most
-    Balanced,
-    /// The least time of a read from this machine's storage, or that of --storage
-    FastRead,
-    /// The fewest bytes
-    Small,
-}
+use super::word;
 
 /// How an output is compressed.
 #[derive(Args, Clone, Copy, Debug)]
 pub(crate) struct CodecArgs {
     /// Compression
-    #[arg(long, value_enum, default_value = "keep")]
-    pub(crate) codec: CodecArg,
+    #[arg(long, value_parser = word::<CodecName>(), default_value = "keep")]
+    pub(crate) codec: CodecName,
     /// With --codec auto: what for [default: balanced]
-    #[arg(long, value_enum)]
-    pub(crate) goal: Option<GoalArg>,
+    #[arg(long, value_parser = word::<Goal>())]
+    pub(crate) goal: Option<Goal>,
     /// With --codec auto: zstd may be chosen, too; other readers need a plugin for it
     #[arg(long)]
     pub(crate) allow_zstd: bool,
@@ -96,7 +52,7 @@ pub(crate) struct RunArgs {
     pub(crate) no_history: bool,
 }
 
-/// What becomes of an output that is there already, and how what was done is told.
+/// What becomes of an output that is there already, and how what was done is reported.
 #[derive(Args, Clone, Copy, Debug)]
 pub(crate) struct WrittenArgs {
     /// Overwrite the output if it exists
@@ -105,4 +61,38 @@ pub(crate) struct WrittenArgs {
     /// What was done (or would be), as JSON
     #[arg(long)]
     pub(crate) json: bool,
+}
+
+impl CodecArgs {
+    /// What is asked of format and compression.
+    pub(crate) fn request(&self, format: FormatChoice) -> CodingRequest {
+        CodingRequest {
+            format,
+            codec: self.codec,
+            goal: self.goal,
+            allow_zstd: self.allow_zstd,
+            level: self.level,
+            shuffle: None,
+        }
+    }
+}
+
+impl RunArgs {
+    /// What is asked of a run; `history` is the command line. Threads and memory are those of every command.
+    pub(crate) fn request(&self, only: &OnlyArgs, written: WrittenArgs, history: String) -> RunRequest {
+        RunRequest {
+            vars: listed(&only.vars),
+            verify: self.verify,
+            overwrite: written.overwrite,
+            resume: self.resume,
+            checkpoint: Some(self.checkpoint),
+            history: (!self.no_history).then_some(history),
+            ..RunRequest::default()
+        }
+    }
+}
+
+/// What was listed; nothing: no matter what.
+pub(crate) fn listed(names: &[String]) -> Option<Vec<String>> {
+    (!names.is_empty()).then(|| names.to_vec())
 }

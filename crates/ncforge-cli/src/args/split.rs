@@ -1,43 +1,12 @@
 //! `ncforge split`
 
 use std::path::PathBuf;
-use std::str::FromStr;
 
-use clap::{Args, ValueEnum};
+use clap::Args;
+use ncforge_ops::request::{FormatChoice, Tiling};
+use ncforge_ops::split::{SplitRequest, TileScheme};
 
-use super::{CodecArgs, FormatArg, GlobalArgs, WrittenArgs};
-
-/// Schemes of tiles to write.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
-pub(crate) enum TileSchemeArg {
-    /// NEMO, XIOS: attributes DOMAIN_*; OUT_0000.nc
-    Nemo,
-    /// FMS (MOM, AM4, FV3): domain_decomposition; OUT.nc.0000
-    Fms,
-    /// ROMS: partition; OUT.00.nc
-    Roms,
-    /// WRF: *_PATCH_*; OUT_0000
-    Wrf,
-}
-
-/// Tiles `NXxNY`: columns and rows.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) struct TilingArg(pub(crate) u64, pub(crate) u64);
-
-impl FromStr for TilingArg {
-    type Err = String;
-
-    fn from_str(s: &str) -> Result<Self, String> {
-        let parts: Vec<&str> = s.split(['x', 'X', '×']).collect();
-        match parts[..] {
-            [a, b] => match (a.trim().parse(), b.trim().parse()) {
-                (Ok(a), Ok(b)) if a > 0 && b > 0 => Ok(TilingArg(a, b)),
-                _ => Err(format!("`{s}` is not NXxNY, such as 4x3")),
-            },
-            _ => Err(format!("`{s}` is not NXxNY, such as 4x3")),
-        }
-    }
-}
+use super::{CodecArgs, GlobalArgs, WrittenArgs, word};
 
 /// Split a file into tiles as models write them: the inverse of `combine`.
 #[derive(Args, Debug)]
@@ -51,10 +20,10 @@ pub(crate) struct SplitArgs {
     pub(crate) output: Option<PathBuf>,
     /// Columns and rows of tiles
     #[arg(long, value_name = "NXxNY")]
-    pub(crate) tiles: TilingArg,
-    /// How tiles tell their place
-    #[arg(long, value_enum, default_value = "nemo")]
-    pub(crate) scheme: TileSchemeArg,
+    pub(crate) tiles: Tiling,
+    /// How tiles record their place
+    #[arg(long, value_parser = word::<TileScheme>(), default_value = "nemo")]
+    pub(crate) scheme: TileScheme,
     /// Points of their neighbours that tiles hold too (nemo only)
     #[arg(long, value_name = "N", default_value = "0")]
     pub(crate) halo: u64,
@@ -65,12 +34,12 @@ pub(crate) struct SplitArgs {
     #[arg(long, value_name = "X,Y", value_delimiter = ',', num_args = 1)]
     pub(crate) dims: Vec<String>,
     /// Format of the tiles
-    #[arg(long, value_enum, default_value = "keep")]
-    pub(crate) format: FormatArg,
+    #[arg(long, value_parser = word::<FormatChoice>(), default_value = "keep")]
+    pub(crate) format: FormatChoice,
     #[command(flatten)]
     pub(crate) coding: CodecArgs,
     #[command(flatten)]
-    pub(crate) told: WrittenArgs,
+    pub(crate) written: WrittenArgs,
     #[command(flatten)]
     pub(crate) global: GlobalArgs,
 }
@@ -79,3 +48,19 @@ const AFTER: &str = "\
 Examples:
   ncforge split ocean.nc --tiles 4x4
   ncforge split ocean.nc -o tiles/ocean --tiles 32x32 --scheme nemo --halo 1 --mask tmask";
+
+impl SplitArgs {
+    /// The request that these arguments are.
+    pub(crate) fn request(&self) -> SplitRequest {
+        SplitRequest {
+            tiles: Some(self.tiles),
+            scheme: self.scheme,
+            halo: self.halo,
+            mask: self.mask.clone(),
+            dims: self.dims.clone(),
+            coding: self.coding.request(self.format),
+            overwrite: self.written.overwrite,
+            ..SplitRequest::default()
+        }
+    }
+}

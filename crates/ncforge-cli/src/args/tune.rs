@@ -2,9 +2,13 @@
 
 use std::path::PathBuf;
 
-use clap::{Args, Subcommand, ValueEnum};
+use clap::{Args, Subcommand};
+use ncforge_ops::choosing::{ChoosingRequest, Reader, TuneRequest};
+use ncforge_ops::request::{RequestError, Size, value};
+use ncforge_ops::tune::StorageKind;
 
-use super::{GlobalArgs, Size};
+use super::shared::listed;
+use super::{GlobalArgs, word};
 
 /// Choose chunk shapes; measure the machine they are for.
 #[derive(Args, Debug)]
@@ -59,15 +63,40 @@ pub(crate) struct ChoosingArgs {
     #[arg(long, value_name = "DIM=N,...")]
     pub(crate) expect: Option<String>,
     /// The storage that the file will be read from [default: this machine's, as calibrated]
-    #[arg(long, value_enum)]
-    pub(crate) storage: Option<StorageArg>,
+    #[arg(long, value_parser = word::<StorageKind>())]
+    pub(crate) storage: Option<StorageKind>,
     /// The library that will read the file
-    #[arg(long, value_enum, default_value = "ncforge")]
-    pub(crate) reader: ReaderArg,
+    #[arg(long, value_parser = word::<Reader>(), default_value = "ncforge")]
+    pub(crate) reader: Reader,
     /// Memory of the program that will append to the file, one record at a time: all chunks that a record touches must
     /// fit [default: 1G]
     #[arg(long, value_name = "SIZE")]
     pub(crate) writer_memory: Option<Size>,
+}
+
+impl ChoosingArgs {
+    /// What is asked of a choice.
+    pub(crate) fn request(&self) -> Result<ChoosingRequest, RequestError> {
+        Ok(ChoosingRequest {
+            reads: self.reads.as_deref().map(|text| value("for", text)).transpose()?,
+            expect: self.expect.as_deref().map(|text| value("expect", text)).transpose()?,
+            storage: self.storage,
+            reader: self.reader,
+            writer_memory: self.writer_memory,
+        })
+    }
+}
+
+impl TuneChunksArgs {
+    /// The request that these arguments are.
+    pub(crate) fn request(&self) -> Result<TuneRequest, RequestError> {
+        Ok(TuneRequest {
+            vars: listed(&self.vars),
+            choosing: self.choosing.request()?,
+            sample: !self.no_sample,
+            ..TuneRequest::default()
+        })
+    }
 }
 
 const TUNE_AFTER: &str = "\
@@ -85,27 +114,6 @@ Examples:
   ncforge tune chunks t2m.nc
   ncforge tune chunks t2m.nc --for series=3,map=1
   ncforge tune chunks t2m.nc --for time=all,lat=5,lon=5 --storage object";
-
-/// Libraries that chunk shapes can be chosen for.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, ValueEnum)]
-pub(crate) enum ReaderArg {
-    /// ncforge
-    #[default]
-    Ncforge,
-    /// netCDF-C and what is built on it: one thread, chunk by chunk; the chunk cache that it needs is told, too
-    NetcdfC,
-}
-
-/// Kinds of storage whose rates are known roughly.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
-pub(crate) enum StorageArg {
-    /// A local disk
-    Local,
-    /// A file server
-    Nfs,
-    /// An object store
-    Object,
-}
 
 /// Measure this machine: requests, bandwidth, decoding. Takes a few seconds and 80 MB in a folder.
 ///

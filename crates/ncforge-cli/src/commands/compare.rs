@@ -1,22 +1,17 @@
 //! `ncforge compare`
 
 use ncforge::Dataset;
-use ncforge_ops::compare::{CompareOptions, Comparison, compare};
+use ncforge_ops::compare::{Comparison, compare};
 use ncforge_ops::words::{bytes, count, many};
 
 use super::{Context, document};
 use crate::args::CompareArgs;
-use crate::exit::{Exit, Failure, Result};
+use crate::exit::{Exit, Result};
 use crate::printer::Printer;
 
 /// Runs the command.
 pub(crate) fn run(args: &CompareArgs, cx: &Context<'_>) -> Result {
-    let options = CompareOptions {
-        tolerance: args.tolerance,
-        strict: args.strict,
-        vars: (!args.vars.is_empty()).then(|| args.vars.clone()),
-    };
-    options.check().map_err(Failure::usage_of)?;
+    let options = args.request().options()?;
     let progress = cx.printer.progress("compare");
     let engine = cx.engine()?;
     let left = Dataset::open_with(&args.left, &engine)?;

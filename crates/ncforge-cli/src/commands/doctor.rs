@@ -6,17 +6,13 @@ use std::path::PathBuf;
 
 use ncforge_bench::driver::LibnetcdfDriver;
 use ncforge_ops::doctor::{
-    DoctorOptions, Finding, Profile, ReaderCache, Report, Severity, anatomy, examine, examine_across, json,
-    rules,
+    Finding, ReaderCache, Report, Severity, anatomy, examine, examine_across, json, rules,
 };
 use ncforge_ops::progress::Progress;
-use ncforge_ops::tune::Access;
 use serde_json::{Value, json as object};
 
-use super::options::machine_on;
-use super::tune::reads;
 use super::{Context, document, page};
-use crate::args::{DoctorArgs, FailOn, ProfileArg};
+use crate::args::{DoctorArgs, FailOn};
 use crate::exit::{Exit, Failure, Result};
 
 /// Looks at every file; with several, all are tried.
@@ -28,7 +24,7 @@ pub(crate) fn run(args: &DoctorArgs, cx: &Context<'_>) -> Result {
     if let Some(out) = &args.html {
         page::check(out, args.overwrite)?;
     }
-    let options = options(args)?;
+    let options = args.request()?.options(cache(args)?);
     let engine = cx.engine()?;
     let progress = cx.printer.progress("doctor");
     let mut drawn = Vec::new();
@@ -94,21 +90,6 @@ fn print(args: &DoctorArgs, reports: &[Report], across: &[Finding], cx: &Context
     }
 }
 
-fn options(args: &DoctorArgs) -> Result<DoctorOptions> {
-    Ok(DoctorOptions {
-        accesses: match &args.reads {
-            Some(text) => reads(text)?,
-            None => Access::usual(),
-        },
-        machine: machine_on(args.storage),
-        select: args.select.clone(),
-        ignore: args.ignore.clone(),
-        profile: args.profile.map(|ProfileArg::Cmip7| Profile::Cmip7),
-        cache: cache(args)?,
-        sample: !args.no_sample,
-    })
-}
-
 /// The default cache of the netCDF-C that is there.
 fn cache(args: &DoctorArgs) -> Result<ReaderCache> {
     let library = match &args.library {
@@ -116,8 +97,8 @@ fn cache(args: &DoctorArgs) -> Result<ReaderCache> {
         None if args.profile.is_some() => None,
         None => LibnetcdfDriver::find(),
     };
-    let told = library.and_then(|l| l.default_cache());
-    Ok(told.map_or_else(ReaderCache::default, |c| ReaderCache {
+    let known = library.and_then(|l| l.default_cache());
+    Ok(known.map_or_else(ReaderCache::default, |c| ReaderCache {
         name: format!("netCDF-C {}", c.version),
         size: c.size,
         slots: c.slots,

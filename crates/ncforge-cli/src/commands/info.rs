@@ -4,12 +4,10 @@ use std::path::Path;
 
 use ncforge::Dataset;
 use ncforge_ops::describe::{self, CdlOptions};
-use ncforge_ops::doctor::{DoctorOptions, anatomy};
+use ncforge_ops::doctor::{ReaderCache, anatomy};
 use ncforge_ops::progress::Progress;
-use ncforge_ops::tune::Machine;
 use serde_json::json;
 
-use super::tune::reads;
 use super::{Context, document, page};
 use crate::args::InfoArgs;
 use crate::exit::{Exit, Failure, Result};
@@ -58,11 +56,7 @@ pub(crate) fn run(args: &InfoArgs, cx: &Context<'_>) -> Result {
 fn draw(args: &InfoArgs, cx: &Context<'_>) -> Result {
     let Some(out) = &args.html else { return Ok(Exit::Ok) };
     page::check(out, args.overwrite)?;
-    let mut options =
-        DoctorOptions { machine: Machine::of_user(), sample: false, ..DoctorOptions::default() };
-    if let Some(text) = &args.reads {
-        options.accesses = reads(text)?;
-    }
+    let options = args.request()?.options(ReaderCache::default());
     let engine = cx.engine()?;
     let progress = cx.printer.progress("info");
     let (mut files, mut worst) = (Vec::new(), Exit::Ok);

@@ -17,7 +17,7 @@ pub(crate) fn run(args: &NccopyArgs, cx: &Context<'_>) -> Result {
     let engine = cx.engine()?;
     let options = {
         let source = Dataset::open_with(&args.input, &engine)?;
-        translate::translate(args, source.schema())?
+        translate::translate(args, source.schema())?.options()?
     };
     interrupt::catch();
     let progress = cx.printer.progress_on_terminal("copy");

@@ -14,7 +14,7 @@ use std::path::PathBuf;
 use ncforge::Schema;
 use ncforge::engine::{Engine, EngineOptions};
 use ncforge::model::VarId;
-use ncforge_ops::combine::{CombineOptions, combine, plan};
+use ncforge_ops::combine::{CombineRequest, combine, plan};
 
 use self::hints::Hints;
 use super::combine::report;
@@ -29,10 +29,10 @@ pub(crate) use nocscombine::run as nocscombine;
 pub(crate) use rebuild_nemo::run as rebuild_nemo;
 
 /// A combination that a front-end asks for.
-struct Request {
+struct Translated {
     tiles: Vec<PathBuf>,
     output: PathBuf,
-    options: CombineOptions,
+    request: CombineRequest,
     /// What it says to do about a failure.
     hints: &'static Hints,
     /// Bytes of memory that its flags allow, and threads.
@@ -48,26 +48,27 @@ struct Request {
     dry: bool,
 }
 
-fn run(request: &Request, cx: &Context<'_>) -> Result {
-    page::check_folder(&request.output)?;
-    let engine = engine(request, cx)?;
-    let Request { tiles, output, options, .. } = request;
-    let progress = match request.silent {
+fn run(asked: &Translated, cx: &Context<'_>) -> Result {
+    let Translated { tiles, output, .. } = asked;
+    page::check_folder(output)?;
+    let options = &asked.request.options(output)?;
+    let engine = engine(asked, cx)?;
+    let progress = match asked.silent {
         true => Reporter::new(ProgressKind::None, "combine"),
         false => cx.printer.progress_on_terminal("combine"),
     };
-    if request.show || request.dry {
-        let plan = plan(tiles, output, options, &engine).map_err(|e| request.hints.told(e))?;
+    if asked.show || asked.dry {
+        let plan = plan(tiles, output, options, &engine).map_err(|e| asked.hints.failure(e))?;
         progress.aside(|| report::plan(&plan, false, cx.printer));
-        if request.dry {
+        if asked.dry {
             return Ok(Exit::Ok);
         }
     }
     interrupt::catch();
     let done = combine(tiles, output, options, &engine, &progress);
     progress.finish();
-    let done = done.map_err(|e| request.hints.told(e))?;
-    match (request.silent, request.verbose) {
+    let done = done.map_err(|e| asked.hints.failure(e))?;
+    match (asked.silent, asked.verbose) {
         (true, _) => {}
         (_, true) => report::done(&done, false, cx.printer),
         _ => done.notes.iter().for_each(|note| cx.printer.warn(note)),
@@ -79,14 +80,14 @@ fn run(request: &Request, cx: &Context<'_>) -> Result {
 const LEAST_MEMORY: u64 = 64 << 20;
 
 /// The engine of the command line, with what the tool's own flags say.
-fn engine(request: &Request, cx: &Context<'_>) -> Result<Engine> {
+fn engine(asked: &Translated, cx: &Context<'_>) -> Result<Engine> {
     let engine = cx.engine()?;
-    if request.memory.is_none() && request.threads.is_none() {
+    if asked.memory.is_none() && asked.threads.is_none() {
         return Ok(engine);
     }
     Ok(Engine::new(EngineOptions {
-        threads: Some(request.threads.unwrap_or(engine.threads())),
-        memory: Some(request.memory.map_or(engine.memory(), |m| m.max(LEAST_MEMORY).min(engine.memory()))),
+        threads: Some(asked.threads.unwrap_or(engine.threads())),
+        memory: Some(asked.memory.map_or(engine.memory(), |m| m.max(LEAST_MEMORY).min(engine.memory()))),
     })?)
 }
 
@@ -123,8 +124,8 @@ impl<'a> Words<'a> {
     /// What `--help` prints.
     fn help(&self, example: &str) -> String {
         format!(
-            "usage: {}\n\nExample:\n  ncforge {example}\n\nThe flags are those of {}; docs/combine.md tells what they do here, \
-             `ncforge combine --help`\nwhat can be asked for beside.",
+            "usage: {}\n\nExample:\n  ncforge {example}\n\nThe flags are those of {}; docs/combine.md says what they do here, \
+             `ncforge combine --help`\nwhat else can be asked for.",
             self.usage, self.tool
         )
     }

@@ -3,23 +3,20 @@
 use std::path::Path;
 
 use ncforge::Error;
-use ncforge::store::packed::{Codec, Options};
-use ncforge_ops::pack::{PackOptions, PackReport, compact, pack, unpack};
+use ncforge_ops::pack::{PackReport, compact, pack, unpack};
 use ncforge_ops::words::bytes;
 
 use super::{Context, document, page};
-use crate::args::{CompactArgs, PackArgs, PackCodec, UnpackArgs};
+use crate::args::{CompactArgs, PackArgs, UnpackArgs};
 use crate::exit::{Exit, Failure, Result};
 use crate::interrupt;
 
 /// Packs.
 pub(crate) fn run(args: &PackArgs, cx: &Context<'_>) -> Result {
-    let packed = Options { block: args.block.0, codec: codec(args)? };
-    packed.check().map_err(|e| Failure::usage(e.to_string(), "such as --block 16K"))?;
+    let options = args.request().options()?;
     page::check_folder(&args.output)?;
-    let options = PackOptions { packed, overwrite: args.told.overwrite };
     let engine = cx.engine()?;
-    done(cx, args.told.json, ("pack", "packed"), |progress| {
+    done(cx, args.written.json, ("pack", "packed"), |progress| {
         pack(&args.input, &args.output, &options, &engine, progress)
     })
 }
@@ -29,9 +26,9 @@ pub(crate) fn run_unpack(args: &UnpackArgs, cx: &Context<'_>) -> Result {
     page::check_folder(&args.output)?;
     let engine = cx.engine()?;
     let work = |progress: &dyn ncforge_ops::progress::Progress| {
-        unpack(&args.input, &args.output, args.told.overwrite, &engine, progress)
+        unpack(&args.input, &args.output, args.written.overwrite, &engine, progress)
     };
-    done(cx, args.told.json, ("unpack", "unpacked"), work)
+    done(cx, args.written.json, ("unpack", "unpacked"), work)
 }
 
 /// Compacts.
@@ -42,19 +39,7 @@ pub(crate) fn run_compact(args: &CompactArgs, cx: &Context<'_>) -> Result {
     })
 }
 
-fn codec(args: &PackArgs) -> Result<Codec> {
-    let usage = |what: String| Err(Failure::usage(what, "deflate has levels 0 to 9, zstd 1 to 22, lz4 none"));
-    match (args.codec, args.level) {
-        (PackCodec::Zstd, None) => Ok(Codec::ZSTD),
-        (PackCodec::Zstd, Some(level @ 1..=22)) => Ok(Codec::Zstd(level as i32)),
-        (PackCodec::Deflate, level @ (None | Some(0..=9))) => Ok(Codec::Deflate(level.unwrap_or(4))),
-        (PackCodec::Lz4, None) => Ok(Codec::Lz4),
-        (PackCodec::Lz4, Some(n)) => usage(format!("level {n} makes no sense with --codec lz4")),
-        (_, Some(n)) => usage(format!("there is no level {n} of this codec")),
-    }
-}
-
-/// Does the work (its name, and the word for it when it is done) with a bar, and tells what was done.
+/// Does the work (its name, and the word for it when it is done) with a bar, and reports what was done.
 fn done(
     cx: &Context<'_>,
     json: bool,

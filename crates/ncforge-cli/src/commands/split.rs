@@ -3,40 +3,17 @@
 use std::path::PathBuf;
 
 use ncforge::Error;
-use ncforge_ops::copy::CopyOptions;
-use ncforge_ops::split::{SplitOptions, TileScheme, split};
+use ncforge_ops::split::split;
 use ncforge_ops::words::bytes;
 
-use super::options::{coding, format};
 use super::{Context, document, page};
-use crate::args::{SplitArgs, TileSchemeArg};
+use crate::args::SplitArgs;
 use crate::exit::{Exit, Failure, Result};
 use crate::interrupt;
 
 /// Runs the command.
 pub(crate) fn run(args: &SplitArgs, cx: &Context<'_>) -> Result {
-    let dims = match &args.dims[..] {
-        [] => None,
-        [x, y] => Some((x.clone(), y.clone())),
-        _ => return Err(Failure::usage("--dims takes two dimensions", "as --dims x,y, the fastest first")),
-    };
-    let options = SplitOptions {
-        tiles: (args.tiles.0, args.tiles.1),
-        scheme: match args.scheme {
-            TileSchemeArg::Nemo => TileScheme::Nemo,
-            TileSchemeArg::Fms => TileScheme::Fms,
-            TileSchemeArg::Roms => TileScheme::Roms,
-            TileSchemeArg::Wrf => TileScheme::Wrf,
-        },
-        halo: args.halo,
-        mask: args.mask.clone(),
-        dims,
-        copy: CopyOptions {
-            format: format(args.format),
-            overwrite: args.told.overwrite,
-            ..coding(&args.coding)?
-        },
-    };
+    let options = args.request().options()?;
     let base = args
         .output
         .clone()
@@ -55,7 +32,7 @@ pub(crate) fn run(args: &SplitArgs, cx: &Context<'_>) -> Result {
         },
         e => e.into(),
     })?;
-    if args.told.json {
+    if args.written.json {
         document::print("split", &report, cx.printer);
         return Ok(Exit::Ok);
     }

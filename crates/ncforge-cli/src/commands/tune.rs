@@ -1,15 +1,12 @@
 //! `ncforge tune`
 
-use ncforge::Dataset;
-use ncforge::model::VarId;
-use ncforge_ops::choosing::{Choosing, chunks_for_all, why_none};
-use ncforge_ops::tune::{Access, Calibration, Limits};
+use ncforge_ops::choosing::{Tuned, tune_chunks};
+use ncforge_ops::tune::Calibration;
 use ncforge_ops::words::{bytes, seconds};
 use serde_json::json;
 
-use super::options::machine_on;
 use super::{Context, document};
-use crate::args::{CalibrateArgs, ChoosingArgs, ReaderArg, Tune, TuneArgs, TuneChunksArgs};
+use crate::args::{CalibrateArgs, Tune, TuneArgs, TuneChunksArgs};
 use crate::exit::{Exit, Failure, Result};
 
 /// Does what was asked for.
@@ -21,81 +18,22 @@ pub(crate) fn run(args: &TuneArgs, cx: &Context<'_>) -> Result {
 }
 
 fn chunks(args: &TuneChunksArgs, cx: &Context<'_>) -> Result {
+    let request = args.request()?;
     let progress = cx.printer.progress("tune chunks");
-    let dataset = Dataset::open_with(&args.file, &cx.engine()?)?;
-    let schema = dataset.schema();
-    let choosing = choosing(&args.choosing, !args.no_sample)?;
-    choosing.check(schema, &args.file.display().to_string())?;
-    let limits = choosing.limits;
-    let vars: Vec<VarId> = if args.vars.is_empty() {
-        let large = |v: &VarId| schema.values_bytes(*v).is_some_and(|bytes| bytes > limits.min_bytes);
-        schema.var_ids().filter(large).collect()
-    } else {
-        args.vars.iter().map(|name| dataset.var(name)).collect::<ncforge::Result<_>>()?
-    };
-    let chosen = chunks_for_all(&dataset, &vars, &choosing)?;
+    let found = tune_chunks(&args.file, &request, &cx.engine()?)?;
     progress.finish();
-    let mut documents = Vec::new();
-    for (var, choice) in chosen {
-        let path = schema.var_path(var);
-        let Some(choice) = choice else {
-            let why = why_none(schema, var).filter(|_| !args.vars.is_empty());
-            match why {
-                Some(why) if args.json => {
-                    documents.push(json!({ "variable": path, "choice": null, "why": why }));
-                }
-                Some(why) => cx.printer.line(format!("{}\n  {why}", cx.printer.heading(&path))),
-                None => {}
-            }
-            continue;
-        };
-        if args.json {
-            documents.push(json!({ "variable": path, "choice": choice }));
-            continue;
-        }
-        cx.printer.line(cx.printer.heading(&path));
-        for line in &choice.reasons {
+    if args.json {
+        document::print("tune-chunks", &found, cx.printer);
+        return Ok(Exit::Ok);
+    }
+    for Tuned { variable, choice, why } in &found.variables {
+        cx.printer.line(cx.printer.heading(variable));
+        let reasons = choice.iter().flat_map(|choice| choice.reasons.iter().map(String::as_str));
+        for line in reasons.chain(*why) {
             cx.printer.line(format!("  {line}"));
         }
     }
-    if args.json {
-        let body = json!({ "file": args.file.display().to_string(), "variables": documents });
-        document::print("tune-chunks", &body, cx.printer);
-    }
     Ok(Exit::Ok)
-}
-
-/// What stands behind `--for`.
-pub(super) fn reads(text: &str) -> Result<Vec<Access>> {
-    Access::parse(text, &[]).map_err(|e| {
-        Failure::usage(
-            format!("--for {text}: {e}"),
-            "write series, or series=3,map=1 (with weights), or time=all,lat=1,lon=1 (lengths of dimensions)",
-        )
-    })
-}
-
-/// How shapes are chosen.
-pub(super) fn choosing(args: &ChoosingArgs, sample: bool) -> std::result::Result<Choosing, Failure> {
-    Ok(Choosing {
-        accesses: match &args.reads {
-            Some(text) => reads(text)?,
-            None => Access::usual(),
-        },
-        machine: match args.reader {
-            ReaderArg::Ncforge => machine_on(args.storage),
-            ReaderArg::NetcdfC => machine_on(args.storage).netcdf_c(),
-        },
-        limits: Limits {
-            writer_memory: args.writer_memory.map(|s| s.0).or(Limits::default().writer_memory),
-            ..Limits::default()
-        },
-        sample,
-        expect: match &args.expect {
-            Some(text) => Choosing::parse_expected(text).map_err(Failure::usage_of)?,
-            None => Vec::new(),
-        },
-    })
 }
 
 fn calibrate(args: &CalibrateArgs, cx: &Context<'_>) -> Result {
@@ -121,7 +59,7 @@ fn calibrate(args: &CalibrateArgs, cx: &Context<'_>) -> Result {
             ("until other threads help", seconds(m.wake)),
             ("handing over values", rate(m.deliver)),
             ("keeping chunks of partial reads", rate(m.keep)),
-            ("decoders, beside the default machine", format!("{:.2}", m.decoder)),
+            ("decoders, relative to the default machine", format!("{:.2}", m.decoder)),
             ("threads", format!("{:.0}", m.threads)),
             ("what each more adds to one", format!("{:.2}", m.gain)),
         ];

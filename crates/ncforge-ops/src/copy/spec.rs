@@ -1,5 +1,7 @@
 //! Specifications of chunks and filters as `nccopy` writes them (`nccopy(1)`, options `-c` and `-F`).
 
+use std::fmt;
+
 use ncforge::codec;
 use ncforge::error::{Error, Result};
 use ncforge::model::Filter;
@@ -83,6 +85,25 @@ impl ChunkSpec {
     }
 }
 
+impl fmt::Display for ChunkSpec {
+    /// As [`ChunkSpec::parse`] reads it.
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let vars = self.vars.iter().map(|(var, asked)| match asked {
+            VarChunks::Contiguous => format!("{var}:contiguous"),
+            VarChunks::Compact => format!("{var}:compact"),
+            VarChunks::Lens(lens) => format!("{var}:{}", joined(lens)),
+        });
+        let dims = self.dims.iter().map(|(dim, len)| len.map_or(format!("{dim}/"), |n| format!("{dim}/{n}")));
+        let parts: Vec<String> =
+            self.unchunk.then(|| "/".to_owned()).into_iter().chain(vars).chain(dims).collect();
+        f.write_str(&parts.join(";"))
+    }
+}
+
+fn joined<T: ToString>(numbers: &[T]) -> String {
+    numbers.iter().map(T::to_string).collect::<Vec<_>>().join(",")
+}
+
 fn length(part: &str, text: &str) -> Result<u64> {
     match text.trim().parse() {
         Ok(n) if n > 0 => Ok(n),
@@ -135,6 +156,19 @@ impl FilterSpec {
     pub(crate) fn names(&self, path: &str) -> bool {
         let path = path.trim_start_matches('/');
         self.vars.as_ref().is_none_or(|list| list.iter().any(|n| n.trim_start_matches('/') == path))
+    }
+}
+
+impl fmt::Display for FilterSpec {
+    /// As [`FilterSpec::parse`] reads it.
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(&self.vars.as_ref().map_or_else(|| "*".to_owned(), |vars| vars.join("|")))?;
+        let one = |f: &Filter| {
+            let params: String = f.params.iter().map(|p| format!(",{p}")).collect();
+            format!("{}{params}", f.id)
+        };
+        let all: Vec<String> = self.filters.iter().map(one).collect();
+        write!(f, ",{}", if all.is_empty() { "none".to_owned() } else { all.join("|") })
     }
 }
 

@@ -77,7 +77,7 @@ pub(super) fn rule(family: &'static [Rule], code: &str) -> &'static Rule {
 
 /// A list of codes, of beginnings of codes (`NC1`: the family), or of names.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub struct Codes(Vec<String>);
+pub struct Codes(pub(super) Vec<String>);
 
 impl Codes {
     /// Whether nothing is listed.

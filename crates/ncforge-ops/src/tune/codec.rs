@@ -4,13 +4,12 @@
 use serde::{Deserialize, Serialize};
 
 use super::Machine;
+use crate::request::{Words, words};
 use ncforge::codec::filters;
-use ncforge::error::{Error, Result};
 use ncforge::model::Filter;
 
 /// What a choice of codec is for.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(rename_all = "kebab-case")]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum Goal {
     /// The least time of writing once and reading ten times, from storage of at most 250 MB/s.
     #[default]
@@ -21,26 +20,13 @@ pub enum Goal {
     Small,
 }
 
-impl Goal {
-    fn name(self) -> &'static str {
-        match self {
-            Goal::Balanced => "balanced",
-            Goal::FastRead => "fast-read",
-            Goal::Small => "small",
-        }
-    }
-}
-
-impl std::str::FromStr for Goal {
-    type Err = Error;
-
-    /// By its name: `balanced`, `fast-read`, `small`.
-    fn from_str(name: &str) -> Result<Goal> {
-        [Goal::Balanced, Goal::FastRead, Goal::Small].into_iter().find(|g| g.name() == name).ok_or_else(
-            || Error::bad_option("goal", format!("`{name}` is no goal: balanced, fast-read, small are")),
-        )
-    }
-}
+words!(Goal:
+    (Goal::Balanced, "balanced", [],
+        "Size, reading and writing: the least time of one write and ten reads from storage of 250 MB/s at most"),
+    (Goal::FastRead, "fast-read", [],
+        "The least time of a read from this machine's storage, or that of --storage"),
+    (Goal::Small, "small", [], "The fewest bytes"),
+);
 
 /// Reads for each write, and the storage's greatest rate, that [`Goal::Balanced`] supposes.
 const BALANCE: (f64, f64) = (10.0, 250e6);
@@ -254,7 +240,7 @@ impl CodecChoice {
             best.method,
             crate::words::bytes(sampled),
             100.0 * best.fraction,
-            goal.name()
+            goal.word()
         )];
         let others: Vec<String> = tried
             .iter()

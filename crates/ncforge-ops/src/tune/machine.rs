@@ -4,6 +4,7 @@ use std::path::{Path, PathBuf};
 
 use serde::{Deserialize, Serialize};
 
+use crate::request::words;
 use ncforge::error::{Error, Result};
 use ncforge::store::OutputFile;
 
@@ -93,6 +94,12 @@ pub enum StorageKind {
     /// An object store: 25 ms a request, 16 in flight, 800 MB/s in all.
     Object,
 }
+
+words!(StorageKind:
+    (StorageKind::Local, "local", [], "A local disk"),
+    (StorageKind::Nfs, "nfs", [], "A file server"),
+    (StorageKind::Object, "object", [], "An object store"),
+);
 
 impl Machine {
     /// The default machine with storage of this kind.

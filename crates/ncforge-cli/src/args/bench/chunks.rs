@@ -7,7 +7,8 @@ use clap::{Args, ValueEnum};
 
 use super::common::seconds;
 use super::{CacheArg, FolderArgs, LibraryArgs, OutputArgs};
-use crate::args::{GlobalArgs, Size};
+use crate::args::GlobalArgs;
+use ncforge_ops::request::Size;
 
 /// Store a variable in many chunk shapes, and time reads from each.
 ///
@@ -59,7 +60,7 @@ pub(crate) struct ChunksBenchArgs {
     #[arg(long)]
     pub(crate) series_first: bool,
     #[command(flatten)]
-    pub(crate) beside: LibraryArgs,
+    pub(crate) peers: LibraryArgs,
     /// Leave ncforge out
     #[arg(long, requires = "library")]
     pub(crate) only_libraries: bool,

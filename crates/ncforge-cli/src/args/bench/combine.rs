@@ -7,7 +7,8 @@ use clap::{Args, ValueEnum};
 use ncforge_bench::workload::combine::Tool;
 
 use super::{FolderArgs, LibraryArgs, OutputArgs};
-use crate::args::{GlobalArgs, TilingArg};
+use crate::args::GlobalArgs;
+use ncforge_ops::request::Tiling;
 
 /// Put the tiles of a model together, by ncforge, by libraries and by other tools.
 ///
@@ -25,7 +26,7 @@ pub(crate) struct BenchCombineArgs {
     pub(crate) shape: Option<Vec<u64>>,
     /// Columns and rows of tiles [default: 4x4]
     #[arg(long, value_name = "NXxNY")]
-    pub(crate) tiles: Option<TilingArg>,
+    pub(crate) tiles: Option<Tiling>,
     /// Part of the points that is land, at the surface and, if it is given, at the deepest level [default: 0.25]
     #[arg(long, value_name = "PART[,PART]", value_delimiter = ',', num_args = 1)]
     pub(crate) land: Option<Vec<f64>>,
@@ -33,7 +34,7 @@ pub(crate) struct BenchCombineArgs {
     #[arg(long, value_name = "Y,X", value_delimiter = ',', num_args = 1)]
     pub(crate) chunks: Option<Vec<u64>>,
     #[command(flatten)]
-    pub(crate) beside: LibraryArgs,
+    pub(crate) peers: LibraryArgs,
     /// Another program: PHASE:NAME=COMMAND (repeatable), where PHASE is plain, deflate, inflate, move or recode, and {tiles},
     /// {first}, {base}, {count}, {out}, {y} and {x} stand for files and chunk lengths in the command; `find` takes mppnccombine,
     /// rebuild_nemo and nocscombine where they are installed

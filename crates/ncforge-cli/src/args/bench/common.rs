@@ -4,9 +4,9 @@ use std::path::PathBuf;
 
 use clap::Args;
 
-use crate::args::Size;
+use ncforge_ops::request::Size;
 
-/// What is measured beside ncforge.
+/// What else is measured, besides ncforge.
 #[derive(Args, Debug)]
 pub(crate) struct LibraryArgs {
     /// A netCDF-C library to measure as well (repeatable); `find` takes the system's
@@ -22,7 +22,7 @@ pub(crate) struct FolderArgs {
     pub(crate) folder: Option<PathBuf>,
 }
 
-/// Repetitions beside those that count.
+/// Repetitions in addition to those that count.
 #[derive(Args, Clone, Copy, Debug)]
 pub(crate) struct RoundsArgs {
     /// Repetitions before that which do not count
@@ -43,7 +43,7 @@ impl std::str::FromStr for CacheArg {
     fn from_str(text: &str) -> Result<Self, String> {
         match text {
             "default" => Ok(CacheArg(None)),
-            _ => text.parse::<Size>().map(|s| CacheArg(Some(s.0))),
+            _ => text.parse::<Size>().map(|s| CacheArg(Some(s.0))).map_err(|e| e.to_string()),
         }
     }
 }

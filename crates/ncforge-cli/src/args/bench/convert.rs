@@ -21,7 +21,7 @@ pub(crate) struct ConvertArgs {
     #[arg(long, conflicts_with_all = ["floats", "repetitions"])]
     pub(crate) quick: bool,
     #[command(flatten)]
-    pub(crate) beside: LibraryArgs,
+    pub(crate) peers: LibraryArgs,
     /// Floats that are converted and written in one call
     #[arg(long, value_name = "N", default_value = "1048576")]
     pub(crate) block: NonZeroUsize,

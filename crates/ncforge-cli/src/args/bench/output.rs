@@ -4,7 +4,7 @@ use std::path::{Path, PathBuf};
 
 use clap::Args;
 
-/// Forms of the result, beside the table.
+/// Forms of the result, in addition to the table.
 #[derive(Args, Debug, Default)]
 #[command(next_help_heading = "Reports")]
 pub(crate) struct OutputArgs {

@@ -7,7 +7,7 @@ use clap::Args;
 use super::OutputArgs;
 use crate::args::GlobalArgs;
 
-/// Make measurements again that others have published, beside their figures.
+/// Make measurements again that others have published, next to their figures.
 ///
 /// Chunk shapes and caches (Unidata's AR-5 studies), floats in portable formats (a Cray in 1993), tiles put together
 /// (NOCSCOMBINE on HECToR), blocks by ranks (NetCDF-Bench), records in compressed files. Each is a run of this program, whose

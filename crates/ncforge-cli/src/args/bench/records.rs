@@ -7,7 +7,8 @@ use ncforge_bench::driver::Codec;
 use ncforge_bench::workload::records::codec;
 
 use super::{FolderArgs, LibraryArgs, OutputArgs};
-use crate::args::{GlobalArgs, Size};
+use crate::args::GlobalArgs;
+use ncforge_ops::request::Size;
 
 /// Store records of stations in many ways, and read and update them.
 ///
@@ -34,7 +35,7 @@ pub(crate) struct RecordsArgs {
     #[arg(long, value_name = "CODECS", value_delimiter = ',', default_value = "deflate,zstd", value_parser = codec)]
     pub(crate) nc4_codecs: Vec<Codec>,
     #[command(flatten)]
-    pub(crate) beside: LibraryArgs,
+    pub(crate) peers: LibraryArgs,
     /// Records of the one file
     #[arg(long, value_name = "N", default_value = "25000")]
     pub(crate) records: NonZeroUsize,

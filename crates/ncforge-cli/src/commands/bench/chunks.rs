@@ -33,7 +33,7 @@ pub(super) fn run(args: &ChunksBenchArgs, cx: &Context<'_>) -> Result {
         (None, dir) => dir.clone().unwrap_or_default(),
     };
     let own = own_driver(cx);
-    let libraries = libraries(&args.beside.library)?;
+    let libraries = libraries(&args.peers.library)?;
     let mut drivers: Vec<&dyn Driver> = Vec::new();
     if !args.only_libraries {
         drivers.push(&own);
@@ -92,11 +92,11 @@ pub(super) fn run(args: &ChunksBenchArgs, cx: &Context<'_>) -> Result {
         cold: args.cold,
         cell_seconds: args.cell_seconds,
     };
-    let mut told = |step: &str| {
+    let mut report_step = |step: &str| {
         steps.tell(step);
         Ok(())
     };
-    let report = sweep::run(&drivers, file, &Files::new(&folder), &options, &mut told)?;
+    let report = sweep::run(&drivers, file, &Files::new(&folder), &options, &mut report_step)?;
     steps.finish();
     let results = Results::of(vec![sweep_section(&report, chosen.as_deref())]);
     let results = with_card(results, args.place.folder.as_deref(), &drivers);

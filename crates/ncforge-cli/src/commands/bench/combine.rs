@@ -13,7 +13,7 @@ use crate::exit::{Exit, Failure, Result};
 
 /// Exit code 3 when an output had other values than the field.
 pub(super) fn run(args: &BenchCombineArgs, cx: &Context<'_>) -> Result {
-    let libraries = libraries(&args.beside.library)?;
+    let libraries = libraries(&args.peers.library)?;
     let libraries: Vec<&dyn Driver> = libraries.iter().map(AsRef::as_ref).collect();
     let options = options(args, cx)?;
     let steps = Steps::of("combine", cx);

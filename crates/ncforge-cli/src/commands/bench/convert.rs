@@ -18,7 +18,7 @@ const QUICK: (u64, usize) = (10_000_000, 3);
 
 /// Exit code 4 when a file does not hold the floats.
 pub(super) fn run(args: &ConvertArgs, cx: &Context<'_>) -> Result {
-    let libraries = libraries(&args.beside.library)?;
+    let libraries = libraries(&args.peers.library)?;
     let libraries: Vec<&dyn Driver> = libraries.iter().map(AsRef::as_ref).collect();
     let asked: Vec<u64> = args.floats.iter().map(|c| c.0).collect();
     let (floats, repetitions) =

@@ -18,7 +18,7 @@ const NETWORK_CHUNKS: [u64; 2] = [1024, 8192];
 
 /// Exit code 3 when two files gave different values.
 pub(super) fn run(args: &RecordsArgs, cx: &Context<'_>) -> Result {
-    let libraries = libraries(&args.beside.library)?;
+    let libraries = libraries(&args.peers.library)?;
     let libraries: Vec<&dyn Driver> = libraries.iter().map(AsRef::as_ref).collect();
     let setup = Setup {
         repetitions: args.repetitions.get(),

@@ -69,7 +69,7 @@ pub(super) fn rules(printer: &Printer) {
         let severity = printer.severity(r.severity, format!("{:<7}", r.severity.to_string()));
         printer.line(format!("{} {severity}  {}", printer.heading(r.code), r.name));
         wrapped("               ", 15, r.about, printer);
-        wrapped("               ", 15, &format!("mended by: {}", r.mended_by), printer);
+        wrapped("               ", 15, &format!("fixed by: {}", r.mended_by), printer);
     }
 }
 
@@ -82,7 +82,7 @@ fn counts(findings: &[Finding]) -> String {
             (n > 0).then(|| many(n, &what))
         })
         .collect();
-    if words.is_empty() { "nothing to mend".into() } else { words.join(", ") }
+    if words.is_empty() { "nothing to fix".into() } else { words.join(", ") }
 }
 
 fn heading(vars: &[String], printer: &Printer) {

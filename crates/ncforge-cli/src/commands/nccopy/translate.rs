@@ -1,37 +1,39 @@
-//! nccopy's options in the words of [`CopyOptions`].
+//! nccopy's options as a [`CopyRequest`].
 //!
 //! Reference: `nccopy(1)` of netCDF-C 4.9, and where the manual is silent, what the program does.
 
 use ncforge::codec::filters::{self, FLETCHER32};
 use ncforge::model::{Filter, GroupId, Storage, VarId};
 use ncforge::{Format, Schema};
-use ncforge_ops::copy::{ChunkSpec, Chunks, CopyOptions, FilterSpec, Names, VarChunks};
+use ncforge_ops::copy::{
+    ChunkChoice, ChunkSpec, CodingRequest, CopyRequest, FilterSpec, RunRequest, VarChunks,
+};
+use ncforge_ops::request::{FormatChoice, Size, Words};
 
 use crate::args::NccopyArgs;
 use crate::exit::{Failure, Result};
 
 /// What nccopy's options ask for, given what is in the source. An output that exists is overwritten and no
 /// history is written, as nccopy does.
-pub(super) fn translate(args: &NccopyArgs, source: &Schema) -> Result<CopyOptions> {
-    let mut options = CopyOptions {
-        format: format(args, source)?,
-        unlimited_to_fixed: args.fixed,
-        overwrite: true,
-        verify: args.verify,
-        resume: args.resume,
-        ..CopyOptions::default()
+pub(super) fn translate(args: &NccopyArgs, source: &Schema) -> Result<CopyRequest> {
+    let mut request = CopyRequest {
+        coding: CodingRequest { format: FormatChoice(format(args, source)?), ..CodingRequest::default() },
+        fix_unlimited: args.fixed,
+        run: RunRequest {
+            overwrite: true,
+            verify: args.verify,
+            resume: args.resume,
+            ..RunRequest::default()
+        },
+        ..CopyRequest::default()
     };
-    let suppress_all = add_filters(args, source, &mut options)?;
-    options.chunks = chunks(&args.chunks, source, &options.filters)?;
+    let suppress_all = add_filters(args, source, &mut request)?;
+    request.chunks = Some(chunks(&args.chunks, source, &request.filters)?);
     // What is compressed or filtered on request is chunked however small it is, as in nccopy.
     let filtered = args.deflate.is_some_and(|n| n > 0) || (!args.filters.is_empty() && !suppress_all);
-    options.min_chunked = match args.min_chunked {
-        Some(bytes) => bytes,
-        None if filtered => 0,
-        None => options.min_chunked,
-    };
-    choose_objects(args, source, &mut options)?;
-    Ok(options)
+    request.min_chunked = args.min_chunked.or(filtered.then_some(0)).map(Size);
+    choose_objects(args, source, &mut request)?;
+    Ok(request)
 }
 
 /// The output's format; `None` is the source's.
@@ -64,28 +66,21 @@ fn format(args: &NccopyArgs, source: &Schema) -> Result<Option<Format>> {
 
 /// The names and the old numbers of kinds that `nccopy -k` knows.
 fn kind_named(kind: &str) -> Option<Format> {
-    Some(match kind {
-        "classic" | "nc3" | "1" => Format::Cdf1,
-        "64-bit offset" | "64-bit-offset" | "nc6" | "2" => Format::Cdf2,
-        "netCDF-4" | "netCDF4" | "nc4" | "hdf5" | "enhanced" | "3" => Format::Netcdf4,
-        "netCDF-4 classic model"
-        | "netCDF-4-classic"
-        | "netCDF-4_classic"
-        | "netCDF4_classic"
-        | "nc7"
-        | "hdf5-nc3"
-        | "enhanced-nc3"
-        | "4" => Format::Netcdf4Classic,
-        "64-bit data" | "64-bit-data" | "cdf5" | "nc5" | "5" => Format::Cdf5,
-        _ => return None,
-    })
+    match kind {
+        "1" => Some(Format::Cdf1),
+        "2" => Some(Format::Cdf2),
+        "3" => Some(Format::Netcdf4),
+        "4" => Some(Format::Netcdf4Classic),
+        "5" => Some(Format::Cdf5),
+        name => FormatChoice::named(name).ok()?.0,
+    }
 }
 
 /// All of `-c`. The first specification of a variable or of a dimension counts; `/` beats all others, and takes
 /// the chunks of every variable that has no filters (filters need chunks).
-fn chunks(specs: &[String], source: &Schema, filters: &[FilterSpec]) -> Result<Chunks> {
+fn chunks(specs: &[String], source: &Schema, filters: &[FilterSpec]) -> Result<ChunkChoice> {
     if specs.is_empty() {
-        return Ok(Chunks::Keep);
+        return Ok(ChunkChoice::Keep);
     }
     let mut all = ChunkSpec::default();
     for text in specs {
@@ -101,11 +96,11 @@ fn chunks(specs: &[String], source: &Schema, filters: &[FilterSpec]) -> Result<C
         let bare = source.var_ids().filter(|&v| !is_filtered(source, v, filters));
         let vars: Vec<_> = bare.map(|v| (source.var_path(v), VarChunks::Contiguous)).collect();
         let spec = ChunkSpec { vars, ..ChunkSpec::default() };
-        return Ok(if spec.vars.is_empty() { Chunks::Keep } else { Chunks::Spec(spec) });
+        return Ok(if spec.vars.is_empty() { ChunkChoice::Keep } else { ChunkChoice::Spec(spec) });
     }
     keep_first(&mut all.vars);
     keep_first(&mut all.dims);
-    Ok(Chunks::Spec(all))
+    Ok(ChunkChoice::Spec(all))
 }
 
 fn keep_first<T>(named: &mut Vec<(String, T)>) {
@@ -119,7 +114,7 @@ fn suppresses_all(spec: &str) -> bool {
 }
 
 /// `-d`, `-s` and `-F`, as filters of each variable. Gives whether all filters are suppressed.
-fn add_filters(args: &NccopyArgs, source: &Schema, options: &mut CopyOptions) -> Result<bool> {
+fn add_filters(args: &NccopyArgs, source: &Schema, request: &mut CopyRequest) -> Result<bool> {
     let suppress_all = args.filters.iter().any(|f| suppresses_all(f));
     // Deflate: a checksum that the source has stays, every other filter goes.
     if args.deflate.is_some() || suppress_all {
@@ -135,7 +130,7 @@ fn add_filters(args: &NccopyArgs, source: &Schema, options: &mut CopyOptions) ->
             if !suppress_all {
                 list.extend(filters_in(source, v).iter().filter(|f| f.id == FLETCHER32).cloned());
             }
-            options.filters.push(FilterSpec { vars: Some(vec![source.var_path(v)]), filters: list });
+            request.filters.push(FilterSpec { vars: Some(vec![source.var_path(v)]), filters: list });
         }
     }
     for text in args.filters.iter().filter(|f| !suppresses_all(f)) {
@@ -145,7 +140,7 @@ fn add_filters(args: &NccopyArgs, source: &Schema, options: &mut CopyOptions) ->
                 "write 'var,filter,parameter,…' or '*,filter,…'; a filter is a number or a name",
             )
         })?;
-        options.filters.push(spec);
+        request.filters.push(spec);
     }
     Ok(suppress_all)
 }
@@ -171,42 +166,42 @@ fn filters_in(source: &Schema, v: VarId) -> &[Filter] {
 }
 
 /// `-v -V -g -G`: which variables, and of which the values.
-fn choose_objects(args: &NccopyArgs, source: &Schema, options: &mut CopyOptions) -> Result<()> {
+fn choose_objects(args: &NccopyArgs, source: &Schema, request: &mut CopyRequest) -> Result<()> {
     if !args.data_vars.is_empty() {
-        options.values_of = Some(variables(source, &args.data_vars)?);
+        request.values_of = Some(variables(source, &args.data_vars)?);
     }
     if !args.only_vars.is_empty() {
-        options.only = Some(variables(source, &args.only_vars)?);
-        options.all_dimensions = true;
+        request.run.vars = Some(variables(source, &args.only_vars)?);
+        request.all_dimensions = true;
     }
     if !args.data_groups.is_empty() {
-        options.values_of = Some(variables_of_groups(source, &args.data_groups)?);
+        request.values_of = Some(variables_of_groups(source, &args.data_groups)?);
     }
     if !args.only_groups.is_empty() {
-        options.only = Some(variables_of_groups(source, &args.only_groups)?);
+        request.run.vars = Some(variables_of_groups(source, &args.only_groups)?);
     }
     Ok(())
 }
 
 /// Variables by absolute path, or all those whose path ends like a relative one.
-fn variables(source: &Schema, names: &[String]) -> Result<Names> {
-    let mut chosen = Names::default();
+fn variables(source: &Schema, names: &[String]) -> Result<Vec<String>> {
+    let mut chosen = Vec::new();
     for name in names {
         let found: Vec<VarId> = source.var_ids().filter(|&v| means(name, &full_path(source, v))).collect();
         if found.is_empty() {
             return Err(missing("variable", name));
         }
-        chosen.vars.extend(found.into_iter().map(|v| full_path(source, v)));
+        chosen.extend(found.into_iter().map(|v| full_path(source, v)));
     }
     Ok(chosen)
 }
 
 /// The variables of groups, without those of the groups below, as nccopy has it.
-fn variables_of_groups(source: &Schema, names: &[String]) -> Result<Names> {
+fn variables_of_groups(source: &Schema, names: &[String]) -> Result<Vec<String>> {
     if source.format != Format::Netcdf4 {
         return Err(Failure::usage("the input has no groups", "-g and -G are for netCDF-4 files"));
     }
-    let mut chosen = Names::default();
+    let mut chosen = Vec::new();
     for name in names {
         let found: Vec<GroupId> =
             (0..source.groups.len()).map(GroupId).filter(|&g| means(name, &source.group_path(g))).collect();
@@ -214,7 +209,7 @@ fn variables_of_groups(source: &Schema, names: &[String]) -> Result<Names> {
             return Err(missing("group", name));
         }
         let vars = found.iter().flat_map(|&g| source.vars_in(g));
-        chosen.vars.extend(vars.map(|v| full_path(source, v)));
+        chosen.extend(vars.map(|v| full_path(source, v)));
     }
     Ok(chosen)
 }
@@ -236,6 +231,8 @@ fn missing(kind: &str, name: &str) -> Failure {
 mod tests {
     use clap::Parser;
     use ncforge::model::{Atomic, Dimension, Group, Variable};
+
+    use ncforge_ops::copy::{Chunks, CopyOptions};
 
     use super::*;
 
@@ -265,7 +262,7 @@ mod tests {
 
     fn translated(line: &str, format: Format) -> Result<CopyOptions> {
         let words = std::iter::once("nccopy").chain(line.split(' ')).chain(["in", "out"]);
-        translate(&Line::parse_from(words).args, &source(format))
+        Ok(translate(&Line::parse_from(words).args, &source(format))?.options()?)
     }
 
     fn ids(options: &CopyOptions, path: &str) -> Option<Vec<u16>> {

@@ -26,8 +26,8 @@ pub(super) const OF_NEMO: Hints = Hints {
 };
 
 impl Hints {
-    /// The failure that the user is told.
-    pub(super) fn told(&self, error: Error) -> Failure {
+    /// The failure that the user sees.
+    pub(super) fn failure(&self, error: Error) -> Failure {
         let hint = match &error {
             Error::TilesUnless { unless: TileOption::AllowMissing, .. } => self.missing,
             Error::TilesUnless { unless: TileOption::AllowRagged, .. } => {

@@ -4,11 +4,12 @@ use std::path::PathBuf;
 
 use ncforge::model::Format;
 use ncforge::{Dataset, Schema};
-use ncforge_ops::combine::{CombineOptions, Differing, SchemeChoice};
-use ncforge_ops::copy::{Codec, CopyOptions};
+use ncforge_ops::combine::{CombineRequest, Differing, SchemeName};
+use ncforge_ops::copy::{CodecName, CodingRequest, RunRequest};
+use ncforge_ops::request::{FormatChoice, Size};
 
 use super::hints::Hints;
-use super::{Request, Words, budget_for, record_bytes};
+use super::{Translated, Words, budget_for, record_bytes};
 use crate::args::OldArgs;
 use crate::commands::Context;
 use crate::exit::{Exit, Failure, Result};
@@ -88,27 +89,27 @@ pub(crate) fn run(args: &OldArgs, cx: &Context<'_>) -> Result {
         (None, _) if first == Format::Cdf1 => Some(Format::Cdf2),
         _ => None,
     };
-    let options = CombineOptions {
-        scheme: SchemeChoice::Fms,
+    let request = CombineRequest {
+        scheme: SchemeName::Fms,
         differing: Differing::First,
         allow_missing: force,
-        into_existing: append.then(|| output.clone()),
+        append,
         delete_tiles: remove,
-        copy: CopyOptions {
-            format,
-            codec: if level.is_some() { Codec::Deflate } else { Codec::Keep },
+        coding: CodingRequest {
+            format: FormatChoice(format),
+            codec: if level.is_some() { CodecName::Deflate } else { CodecName::Keep },
             level: level.map(|l| l as u32),
             shuffle: level.is_some().then_some(shuffle),
-            overwrite: append,
-            header_room: Some(padding),
-            ..CopyOptions::default()
+            ..CodingRequest::default()
         },
-        ..CombineOptions::default()
+        header_space: Some(Size(padding)),
+        run: RunRequest { overwrite: append, ..RunRequest::default() },
+        ..CombineRequest::default()
     };
-    let request = Request {
+    let asked = Translated {
         tiles,
         output: output.clone(),
-        options,
+        request,
         hints: &HINTS,
         memory,
         threads: None,
@@ -117,7 +118,7 @@ pub(crate) fn run(args: &OldArgs, cx: &Context<'_>) -> Result {
         show: false,
         dry,
     };
-    let done = super::run(&request, cx)?;
+    let done = super::run(&asked, cx)?;
     if peak {
         cx.printer.note(format_args!("mppnccombine: {} KiB of memory at most", peak_kib()));
     }

@@ -4,11 +4,12 @@ use std::path::PathBuf;
 
 use ncforge::Dataset;
 use ncforge::model::Format;
-use ncforge_ops::combine::{CombineOptions, Differing, SchemeChoice};
-use ncforge_ops::copy::{CopyOptions, Names};
+use ncforge_ops::combine::{CombineRequest, Differing, SchemeName};
+use ncforge_ops::copy::{CodingRequest, RunRequest};
+use ncforge_ops::request::{FormatChoice, Times};
 
 use super::hints::OF_NEMO;
-use super::{Request, Words};
+use super::{Translated, Words};
 use crate::args::OldArgs;
 use crate::commands::Context;
 use crate::exit::{Exit, Result};
@@ -49,7 +50,7 @@ pub(crate) fn run(args: &OldArgs, cx: &Context<'_>) -> Result {
     let (Some(tile), Some(output)) = (tile, output) else { return Err(words.wrong("-f and -o are needed")) };
     let source = Dataset::open(&tile)?;
     let schema = source.schema();
-    let records = match (first, last) {
+    let times = match (first, last) {
         (None, None) => None,
         (first, last) => {
             let records = schema.dims.iter().find(|d| d.unlimited).map_or(1, |d| d.len);
@@ -57,7 +58,7 @@ pub(crate) fn run(args: &OldArgs, cx: &Context<'_>) -> Result {
             if first == 0 || first > last {
                 return Err(words.wrong(format!("records {first} to {last} (from 1) make no sense")));
             }
-            Some((first - 1, last))
+            Some(Times(first - 1, last))
         }
     };
     let only = (!vars.is_empty()).then(|| {
@@ -74,23 +75,24 @@ pub(crate) fn run(args: &OldArgs, cx: &Context<'_>) -> Result {
         let mut all: Vec<String> = vars.iter().cloned().chain(more).collect();
         all.sort();
         all.dedup();
-        Names { vars: all, groups: Vec::new() }
+        all
     });
     let format = (schema.format == Format::Cdf1).then_some(Format::Cdf2);
-    let options = CombineOptions {
-        scheme: SchemeChoice::Nemo,
+    let request = CombineRequest {
+        scheme: SchemeName::Nemo,
         differing: Differing::First,
         coords,
-        records,
+        times,
         begin_with: usize::try_from(begin_with).unwrap_or(usize::MAX),
-        copy: CopyOptions { format, only, overwrite: true, ..CopyOptions::default() },
-        ..CombineOptions::default()
+        coding: CodingRequest { format: FormatChoice(format), ..CodingRequest::default() },
+        run: RunRequest { vars: only, overwrite: true, ..RunRequest::default() },
+        ..CombineRequest::default()
     };
     let tiles = vec![tile];
-    let request = Request {
+    let asked = Translated {
         tiles,
         output,
-        options,
+        request,
         hints: &OF_NEMO,
         memory: None,
         threads: None,
@@ -99,5 +101,5 @@ pub(crate) fn run(args: &OldArgs, cx: &Context<'_>) -> Result {
         show,
         dry: false,
     };
-    super::run(&request, cx)
+    super::run(&asked, cx)
 }

@@ -4,12 +4,13 @@ use std::path::{Path, PathBuf};
 
 use ncforge::model::Format;
 use ncforge::{Dataset, Error, Schema};
-use ncforge_ops::combine::{CombineOptions, Differing, SchemeChoice, TileChunks};
-use ncforge_ops::copy::{ChunkSpec, Codec, CopyOptions};
+use ncforge_ops::combine::{CombineRequest, Differing, SchemeName, TileChunks};
+use ncforge_ops::copy::{ChunkSpec, CodecName, CodingRequest, RunRequest};
+use ncforge_ops::request::{FormatChoice, Size};
 
 use super::hints::OF_NEMO;
-use super::{Request, Words, budget_for, record_bytes};
-use crate::args::{OldArgs, Size};
+use super::{Translated, Words, budget_for, record_bytes};
+use crate::args::OldArgs;
 use crate::commands::Context;
 use crate::exit::{Exit, Failure, Result};
 
@@ -109,13 +110,13 @@ pub(crate) fn run(args: &OldArgs, cx: &Context<'_>) -> Result {
     }
     let tiles = tiles(base, &asked, n)?;
     let first = Dataset::open(&tiles[0])?;
-    let options = options(&asked, &first)?;
+    let request = request(&asked, &first)?;
     let memory = memory(&asked, first.schema(), n);
     let output = PathBuf::from(format!("{base}.nc"));
-    let request = Request {
+    let translated = Translated {
         tiles,
         output,
-        options,
+        request,
         hints: &OF_NEMO,
         memory,
         threads: asked.threads.and_then(|n| usize::try_from(n).ok()),
@@ -124,7 +125,7 @@ pub(crate) fn run(args: &OldArgs, cx: &Context<'_>) -> Result {
         show: false,
         dry: false,
     };
-    super::run(&request, cx)
+    super::run(&translated, cx)
 }
 
 /// The memory that all flags about it allow: `-r` says all of it, `-c` what chunks may take of it (a quarter), `-s` how
@@ -156,7 +157,7 @@ fn tiles(base: &str, asked: &Asked, n: u64) -> Result<Vec<PathBuf>> {
     }
 }
 
-fn options(asked: &Asked, source: &Dataset) -> Result<CombineOptions> {
+fn request(asked: &Asked, source: &Dataset) -> Result<CombineRequest> {
     let schema = source.schema();
     for dim in &asked.dims {
         if schema.find_dim(Schema::ROOT, dim).is_none() {
@@ -196,22 +197,22 @@ fn options(asked: &Asked, source: &Dataset) -> Result<CombineOptions> {
         _ => None,
     };
     let codec = match asked.level {
-        None => Codec::Keep,
-        Some(0) => Codec::None,
-        Some(_) => Codec::Deflate,
+        None => CodecName::Keep,
+        Some(0) => CodecName::None,
+        Some(_) => CodecName::Deflate,
     };
-    Ok(CombineOptions {
-        scheme: SchemeChoice::Nemo,
+    Ok(CombineRequest {
+        scheme: SchemeName::Nemo,
         differing: Differing::First,
         chunks,
-        copy: CopyOptions {
-            format,
+        coding: CodingRequest {
+            format: FormatChoice(format),
             codec,
             level: asked.level.filter(|l| *l > 0).map(|l| l as u32),
-            overwrite: true,
-            ..CopyOptions::default()
+            ..CodingRequest::default()
         },
-        ..CombineOptions::default()
+        run: RunRequest { overwrite: true, ..RunRequest::default() },
+        ..CombineRequest::default()
     })
 }
 

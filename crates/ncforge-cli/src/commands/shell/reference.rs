@@ -4,7 +4,7 @@ use std::fmt::Write;
 
 use clap::{Arg, ArgAction, Command};
 
-/// Under this heading stand options that every command takes; they are told once.
+/// Under this heading stand options that every command takes; they are listed once.
 const EVERYWHERE: &str = "Options of every command";
 
 /// The document. `root` is built ([`Command::build`]).

@@ -1,0 +1,35 @@
+//! What a user asks of a comparison.
+
+use serde::{Deserialize, Serialize};
+
+use super::CompareOptions;
+use crate::request::{EngineRequest, RequestError, list_or_none};
+
+/// What is asked of a comparison.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+#[serde(default)]
+pub struct CompareRequest {
+    /// Numbers no further apart are the same; at least 0. Default: bit by bit, with any NaN equal to any NaN.
+    pub tolerance: Option<f64>,
+    /// Only these variables, by path. Default: everything.
+    #[serde(deserialize_with = "list_or_none")]
+    pub vars: Option<Vec<String>>,
+    /// Whether lines in front of the attribute `history` are a difference. Default: no.
+    pub strict: bool,
+    /// Threads and memory.
+    #[serde(flatten)]
+    pub engine: EngineRequest,
+}
+
+impl CompareRequest {
+    /// The options of the comparison.
+    ///
+    /// # Errors
+    /// A tolerance below 0.
+    pub fn options(&self) -> Result<CompareOptions, RequestError> {
+        let options =
+            CompareOptions { tolerance: self.tolerance, strict: self.strict, vars: self.vars.clone() };
+        options.check()?;
+        Ok(options)
+    }
+}

@@ -1,0 +1,30 @@
+//! What every request has: threads and memory.
+
+use ncforge::engine::{Engine, EngineOptions};
+use ncforge::error::Result as NcResult;
+use serde::{Deserialize, Serialize};
+
+use super::Size;
+
+/// Threads and memory of an operation.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(default)]
+pub struct EngineRequest {
+    /// Worker threads, 1 or more. Default: `NCFORGE_THREADS`, else what the machine or the job allows.
+    pub threads: Option<usize>,
+    /// Memory budget in bytes, or as `512M`. Default: `NCFORGE_MEMORY`, else a share of what the machine or the job has.
+    pub memory: Option<Size>,
+}
+
+impl EngineRequest {
+    /// The engine: that of the process where nothing is asked for.
+    ///
+    /// # Errors
+    /// As [`Engine::new`].
+    pub fn engine(&self) -> NcResult<Engine> {
+        match (self.threads, self.memory) {
+            (None, None) => Ok(Engine::global()),
+            (threads, memory) => Engine::new(EngineOptions { threads, memory: memory.map(|m| m.0) }),
+        }
+    }
+}

@@ -1,0 +1,59 @@
+"""Options that several operations share, for type checkers; and keyword arguments on their way to the extension.
+
+What options there are, what they take and what goes together is known to the extension alone: it refuses the others.
+"""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Iterable, Mapping
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from typing_extensions import TypedDict
+
+    class EngineOptions(TypedDict, total=False):
+        """Threads and memory."""
+
+        threads: int | None
+        memory: str | int | None
+
+    class ChoosingOptions(TypedDict, total=False):
+        """What chunk shapes are chosen for."""
+
+        for_: str | None
+        expect: str | None
+        storage: str | None
+        reader: str | None
+        writer_memory: str | int | None
+
+    class CodingOptions(TypedDict, total=False):
+        """Format and compression."""
+
+        format: str | None
+        codec: str | None
+        goal: str | None
+        allow_zstd: bool
+        level: int | None
+        shuffle: bool | None
+
+    class RunOptions(EngineOptions, total=False):
+        """What is taken along, and how a long run goes."""
+
+        vars: Iterable[str] | None
+        verify: bool
+        overwrite: bool
+        resume: bool
+        checkpoint: float | None
+        history: str | None
+
+
+def given(options: Mapping[str, Any]) -> dict[str, Any]:
+    """Keyword arguments, as they can be read several times and sent to other processes."""
+    return {name: _lasting(value) for name, value in options.items()}
+
+
+def _lasting(value: Any) -> Any:
+    if isinstance(value, Iterable) and not isinstance(value, str | bytes | os.PathLike):
+        return list(value)
+    return value
