@@ -25,28 +25,28 @@ NCFORGE = {
     "engine": {"buffer", "codec", "container", "layout", "model", "select", "store"},
     "dataset": {"buffer", "classic", "codec", "container", "engine", "layout", "model", "netcdf4", "select", "store"},
 }  # fmt: skip
-#: The same of the crate `ncforge-ops`. `words` is below all of them.
+#: The same of the crate `ncforge-ops`. `rates` and `words` are below all of them.
 OPS = {
     "progress": set(),
     "boxes": set(),
-    "neighbours": set(),
+    "raw_chunks": set(),
     "written": set(),
     "describe": set(),
     "alike": set(),
     "tune": set(),
     "profile": set(),
-    "source": {"neighbours"},
+    "source": {"raw_chunks"},
     "sampling": {"source", "tune"},
     "choosing": {"sampling", "source", "tune"},
     "compare": {"boxes", "progress", "source", "written"},
     "pack": {"progress"},
     "copy": {"boxes", "choosing", "compare", "profile", "progress", "sampling", "source", "tune", "written"},
-    "combine": {"copy", "neighbours", "progress", "source", "tune"},
+    "combine": {"copy", "raw_chunks", "progress", "source", "tune"},
     "split": {"combine", "copy", "progress", "source"},
-    "doctor": {"choosing", "describe", "profile", "tune"},
+    "doctor": {"choosing", "describe", "profile", "sampling", "tune"},
 }  # fmt: skip
 MODULES = {"ncforge": NCFORGE, "ncforge-ops": OPS}
-BELOW_ALL = {"ncforge": {"error"}, "ncforge-ops": {"words"}}
+BELOW_ALL = {"ncforge": {"error"}, "ncforge-ops": {"rates", "words"}}
 CRATES = {
     "ncforge-codec": set(),
     "ncforge": {"ncforge-codec"},

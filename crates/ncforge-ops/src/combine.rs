@@ -26,14 +26,14 @@
 //! # Ok::<(), ncforge::Error>(())
 //! ```
 
+mod compact_layout;
 mod descriptors;
 mod files;
-mod heads;
+mod headers;
 mod left_out;
 mod mosaic;
 mod options;
 mod scheme;
-mod slim;
 mod storage;
 #[cfg(test)]
 mod tests;
