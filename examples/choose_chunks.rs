@@ -29,7 +29,7 @@ fn main() -> Result<(), Box<dyn std::error::Error>> {
     let choice = choose(&request)?;
 
     println!("chunks of {:?}, {} bytes each", choice.chunks, choice.bytes);
-    for read in &choice.told {
+    for read in &choice.predictions {
         let times = read.chosen.seconds / read.best.seconds;
         println!(
             "{}: {:.1} chunks a read, {times:.2} times the cost of its own best",

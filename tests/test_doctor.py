@@ -401,7 +401,7 @@ def test_across(tmp_path: Path) -> None:
     assert set(other) == {"NC501"} and other["NC501"]["files"] == [str(tmp_path / "d.nc")]
     assert "32 x 8 x 16 in 4 of 5 files, 16 x 8 x 16" in other["NC501"]["message"]
     type_in(other["NC501"]["commands"][0].replace(str(tmp_path) + "/", ""), tmp_path)
-    fixed = tmp_path / "d-mended.nc"
+    fixed = tmp_path / "d-fixed.nc"
     again = doctor("--across", "--select", "NC501", "--fail-on", "never", *same, fixed, code=0)
     assert " tas" not in again.stdout, again.stdout
     fixed.unlink()

@@ -90,7 +90,7 @@ def test_doctor_tells_before_after_and_break_even(run: Run, maps: Path, tmp_path
     assert re.search(r"series .* reads? ", page.words)
     assert any(label.startswith("Before and after: series: ") for label in page.labels)
     # The command is one that a shell takes: the name has a blank and an ampersand.
-    assert f"ncforge copy '{maps}' '{maps.with_name('maps & more-mended.nc')}'" in page.words
+    assert f"ncforge copy '{maps}' '{maps.with_name('maps & more-fixed.nc')}'" in page.words
     assert "Nothing to mend" in _doctor(run, DATA / "sst30e_netcdf.nc", tmp_path / "nothing.html", "--select", "NC101")
 
 

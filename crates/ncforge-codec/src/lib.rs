@@ -50,6 +50,7 @@ mod chain;
 pub mod deflate;
 mod element;
 mod error;
+pub mod filter_chain;
 pub mod filters;
 pub mod fletcher32;
 pub mod kernels;
@@ -72,6 +73,7 @@ pub mod zstd;
 mod tests;
 
 pub use chain::CodecChain;
+pub use filter_chain::FilterChain;
 pub use filters::{describe, filter_name};
 pub use padded::{PADDING, PaddedInput};
 pub use scratch::Scratch;

@@ -4,7 +4,7 @@
 //! attributes. Who knows that describes one of them, and not each. [`look`] opens files and tells which are [alike](Alike) and
 //! in what they differ; [`equal`] tells which variables hold the same values in all of them.
 //!
-//! What is guaranteed: files are told to be alike only if groups, types, dimensions (but for their lengths) and variables
+//! What is guaranteed: files are found alike only if groups, types, dimensions (but for their lengths) and variables
 //! (but for attributes and storage) are the same, in the same order. A file that cannot be opened is an error of its own.
 //!
 //! ```
@@ -67,7 +67,7 @@ pub fn look<P: AsRef<Path> + Sync>(
     like: Option<&Dataset>,
     group: GroupId,
 ) -> Vec<Result<Candidate>> {
-    // Where those of the one cannot be read, all of the others are told.
+    // Where those of the one cannot be read, all of the others are listed.
     let known = like.map(|like| (like, coordinates(like, group).unwrap_or_default()));
     side_by_side(paths.len(), |i| {
         let dataset = Dataset::open(&paths[i])?;
@@ -256,15 +256,15 @@ mod tests {
 
         let b = alike(0).unwrap();
         assert_eq!(b.lens, [3, 2]);
-        let told = |list: &[(Option<VarId>, String)]| {
+        let names = |list: &[(Option<VarId>, String)]| {
             list.iter().map(|(v, n)| (v.map(|v| v.0), n.clone())).collect::<Vec<_>>()
         };
-        assert_eq!(told(&b.attributes), [(Some(0), "units".into()), (Some(2), "note".into())]);
+        assert_eq!(names(&b.attributes), [(Some(0), "units".into()), (Some(2), "note".into())]);
         assert_eq!(b.coordinates.len(), 2);
         assert!(b.coordinates[0].1.is_some() && b.coordinates[1].1.is_none(), "NaN is the same as NaN");
 
         let c = alike(1).unwrap();
-        assert_eq!(told(&c.attributes)[0], (None, "history".into()));
+        assert_eq!(names(&c.attributes)[0], (None, "history".into()));
         assert!(c.coordinates[1].1.is_some());
         assert!(alike(2).is_none());
         assert!(found[3].is_err());

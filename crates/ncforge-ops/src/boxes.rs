@@ -9,6 +9,7 @@
 //! one chunk more; edges that coincide cost nothing). The number over all axes is the product, so every candidate
 //! box is priced exactly without walking the grid.
 
+use crate::rates::{BOX_SECONDS, RUN_SECONDS};
 use ncforge::select::{ChunkGrid, Hyperslab, unravel};
 
 /// How one side holds the array.
@@ -28,10 +29,6 @@ pub(crate) enum Side {
     Free,
 }
 
-/// Seconds that one run of bytes costs besides its bytes: a system call and a page.
-const RUN_SECONDS: f64 = 3e-6;
-/// Seconds that one box costs besides its bytes.
-const BOX_SECONDS: f64 = 1e-4;
 /// How many candidate boxes are priced, at most.
 const MOST_CANDIDATES: usize = 8_000;
 

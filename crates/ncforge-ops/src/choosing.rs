@@ -28,7 +28,7 @@ pub use self::request::{
 
 /// Lengths that are expected of dimensions that grow and have no elements yet: the first, and all others.
 const EXPECTED: (u64, u64) = (1024, 64);
-/// Shapes that cannot be looked at within the limits are taken to decode so many times slower than the first look says: it is wrong about
+/// Shapes that cannot be sampled within the limits are taken to decode so many times slower than the first sample says: it is wrong about
 /// some, and the shape that it is most wrong about seems best.
 const GUESSED: f64 = 2.0;
 /// Rates of decoders are compared in chunks of this size.
@@ -200,10 +200,10 @@ impl Cut<'_> {
         &self,
         choosing: &Choosing,
         single_shapes: bool,
-        mut look: impl FnMut(SampleShape<'_>) -> Result<Option<Sampled>>,
+        mut sample: impl FnMut(SampleShape<'_>) -> Result<Option<Sampled>>,
     ) -> Result<Option<Choice>> {
-        let whole = look(SampleShape::Whole)?;
-        // What is stored as it will be is judged by the same look.
+        let whole = sample(SampleShape::Whole)?;
+        // What is stored as it will be is judged by the same sample.
         let before = self.before.map(|(chunks, coding)| match whole {
             Some(s) if *coding == Coding::of_chain(self.filters) => (chunks.clone(), s.coding),
             _ => (chunks.clone(), *coding),
@@ -215,13 +215,13 @@ impl Cut<'_> {
         // Decoders are timed once: what they do in chunks of other shapes is counted.
         let pace = whole.coding.seconds(USUAL) / whole.sized.seconds(USUAL);
         let mut contest = Contest::new(request)?;
-        while let Some((chunks, depth)) = contest.next_look() {
-            match look(SampleShape::Chunk(&chunks, depth))? {
+        while let Some((chunks, depth)) = contest.next_sample() {
+            match sample(SampleShape::Chunk(&chunks, depth))? {
                 Some(Sampled { sized, .. }) => {
                     let timed = Coding { decode: sized.decode / pace, timed: true, ..sized };
                     contest.add(Contender { chunks, coding: sized, timed });
                 }
-                // Left out, what cannot be looked at might leave only shapes that are far worse.
+                // Left out, what cannot be sampled might leave only shapes that are far worse.
                 None if !contest.knows(&chunks) => {
                     let slower = |coding: Coding| Coding { decode: coding.decode / GUESSED, ..coding };
                     contest.add(Contender {
@@ -237,7 +237,7 @@ impl Cut<'_> {
     }
 }
 
-/// What to look at.
+/// What to sample.
 #[derive(Clone, Copy, Debug)]
 pub(crate) enum SampleShape<'a> {
     /// Parts with the proportions of the array.

@@ -26,15 +26,15 @@
 //! # Ok::<(), ncforge::Error>(())
 //! ```
 
+mod compact_layout;
 mod descriptors;
 mod files;
-mod heads;
+mod headers;
 mod left_out;
 mod mosaic;
 mod options;
 mod request;
 mod scheme;
-mod slim;
 mod storage;
 #[cfg(test)]
 mod tests;

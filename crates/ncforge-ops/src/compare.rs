@@ -7,7 +7,7 @@
 //! Not compared, because a copy changes it and no program reads other values for it: the format, the storage
 //! (chunks, filters, byte order, fill mode), who wrote the file. And unless [`CompareOptions::strict`] asks for
 //! it, the global attribute `history` may differ in lines that were put in front: when one file's text ends with
-//! the other's, or both end with the same oldest line, that is told as a note, not as a difference. (A file
+//! the other's, or both end with the same oldest line, that is reported as a note, not as a difference. (A file
 //! without `history` counts as one with an empty text; lines that a copy of this library made do not count.)
 //!
 //! Memory stays within the engine's budget whatever the size of the files.
@@ -255,8 +255,8 @@ pub fn compare(
         Some(_) => schema::compare_variables(a, b, &pairs),
     };
     for (schema, which) in [(a, "first"), (b, "second")] {
-        let told = |s: &Skipped| format!("`{}` of the {which} file cannot be compared: {}", s.path, s.why);
-        out.notes.extend(schema.skipped.iter().map(told));
+        let note = |s: &Skipped| format!("`{}` of the {which} file cannot be compared: {}", s.path, s.why);
+        out.notes.extend(schema.skipped.iter().map(note));
     }
     // Each of several variables may be as large as numbers go.
     let work = pairs.iter().map(|&(v, _)| work_bytes(a, v)).fold(0, u64::saturating_add);

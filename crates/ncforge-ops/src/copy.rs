@@ -4,9 +4,9 @@
 //! same order. What changes is how it is stored, and (only if asked for) one line in front of `history`.
 //!
 //! What is guaranteed:
-//! * the memory budget is kept whatever the size of the source, and however source and output are cut: see
+//! * the memory budget holds whatever the size of the source, and however source and output are cut: see
 //!   [`plan`];
-//! * the output appears under its name only when it is whole and durable. Until then it lies beside its place as
+//! * the output appears under its name only when it is whole and durable. Until then it lies in the same folder as
 //!   `.NAME.ncforge-partial`, with a journal `.NAME.ncforge-journal` from which an interrupted copy can
 //!   [resume](CopyOptions::resume);
 //! * source and output may be the same file (if it may be overwritten);
@@ -37,8 +37,10 @@ mod history;
 pub(crate) mod identity;
 mod journal;
 mod options;
+mod output;
 mod parts;
 mod plan;
+mod planned;
 mod quantized;
 mod request;
 mod run;
@@ -67,14 +69,15 @@ pub use ncforge::store::partial_path;
 
 use self::identity::{Identity, hash_of};
 use self::journal::{Header, Journal, VERSION};
-use self::plan::Memory;
+use self::planned::Memory;
 
 pub use elsewhere::{Elsewhere, EncodedChunks, Encoder, GroupId};
 pub use history::history_line;
 pub use options::{Chunks, Codec, CopyOptions, Names};
 pub use parts::{CodecName, CodingRequest, RunRequest};
+pub use plan::plan;
 pub(crate) use plan::plan_of;
-pub use plan::{Plan, Totals, VarPlan, plan};
+pub use planned::{Plan, Totals, VarPlan};
 pub use request::{ChunkChoice, CopyRequest};
 pub use spec::{ChunkSpec, FilterSpec, VarChunks};
 
@@ -187,7 +190,7 @@ pub(crate) fn copy_of(
     let header_of = |plan: &Plan, history: &Option<String>| Header {
         journal: VERSION,
         source: identity.clone(),
-        // Another room behind the header puts the same values at other places.
+        // Other space behind the header puts the same values at other places.
         plan: plan.identity() ^ options.header_room.map_or(0, |n| hash_of(&n.to_le_bytes())),
         history: history.clone(),
         chosen: plan.chosen.clone(),
@@ -269,7 +272,7 @@ fn report_of(plan: &Plan, output: &Path, identity: &Identity) -> CopyReport {
         input_bytes: identity.len(),
         output_bytes: 0,
         variables: plan.variables.len(),
-        values_bytes: plan.work.iter().map(plan::VarWork::bytes).fold(0, u64::saturating_add),
+        values_bytes: plan.work.iter().map(planned::VarWork::bytes).fold(0, u64::saturating_add),
         raw_variables: routes("raw"),
         spilled_variables: routes("spill"),
         verified: false,

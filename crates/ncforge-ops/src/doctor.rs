@@ -1,7 +1,7 @@
-//! What is slow in a file, for whom, by how much, why, and the command that mends it.
+//! What is slow in a file, for whom, by how much, why, and the command that fixes it.
 //!
 //! A linter for storage: every finding belongs to a [`Rule`] with a code, and carries figures and, where a copy can
-//! help, the options of `ncforge copy` that mend it ([`Mend`]).
+//! help, the options of `ncforge copy` that fix it ([`Fix`]).
 //!
 //! | family | about |
 //! |---|---|
@@ -38,22 +38,24 @@
 //! let report = examine(&path, &DoctorOptions::default(), &Engine::global())?;
 //! let slow = report.findings.iter().find(|f| f.rule.code == "NC101").unwrap();
 //! assert!(slow.message.starts_with("time is chunked by 1: a point series decodes 400 chunks, 4.88 MiB, to deliver"));
-//! assert!(slow.mend.as_ref().unwrap().command(&report.file).contains("--chunks t2m:"));
+//! assert!(slow.fix.as_ref().unwrap().command(&report.file).contains("--chunks t2m:"));
 //! # Ok::<(), Box<dyn std::error::Error>>(())
 //! ```
 
 mod across;
+mod advice;
+mod after_fix;
 mod anatomy;
 mod caches;
 mod cmip7;
 mod codecs;
 mod facts;
 mod finding;
-mod mend;
-mod mended;
+mod fix;
 mod places;
 mod report;
 mod request;
+mod rule;
 mod rules;
 mod sample;
 mod shapes;
@@ -77,10 +79,11 @@ pub use crate::profile::Profile;
 pub use crate::tune::CacheAdvice;
 pub use anatomy::{Anatomy, Read, Run, StoredChunk, Use, VariableAnatomy, anatomy};
 pub use finding::{Finding, Folded, Group, Slower, fold};
-pub use mend::Mend;
+pub use fix::Fix;
 pub use report::json;
 pub use request::DoctorRequest;
-pub use rules::{Codes, Rule, Severity, When, rules};
+pub use rule::{Rule, Severity, When};
+pub use rules::{Codes, rules};
 
 /// Bytes of a file that are read, at most.
 pub const MOST_READ: u64 = 128 << 20;
@@ -194,7 +197,7 @@ struct Examined<'a> {
 /// Looks at one file.
 ///
 /// # Errors
-/// As opening; [`Error::NotFound`](ncforge::Error::NotFound) for a dimension that the reads name and the file does not have. A variable whose layout or index is damaged is told in [`Report::notes`].
+/// As opening; [`Error::NotFound`](ncforge::Error::NotFound) for a dimension that the reads name and the file does not have. A variable whose layout or index is damaged is reported in [`Report::notes`].
 pub fn examine(path: &Path, options: &DoctorOptions, engine: &Engine) -> Result<Report> {
     let facts = gather(path, options, engine)?;
     Ok(report(facts, options).0)
@@ -235,7 +238,7 @@ fn gather(path: &Path, options: &DoctorOptions, engine: &Engine) -> Result<Facts
     if options.sample && options.profile.is_none() && telling.any(|r| options.wants(r)) {
         sample::sample(&mut facts)?;
     }
-    facts.choose(options);
+    advice::choose(&mut facts, options);
     Ok(facts)
 }
 
@@ -253,7 +256,7 @@ fn report(facts: Facts, options: &DoctorOptions) -> (Report, Facts) {
     }
     findings.retain(|f| options.wants(f.rule));
     if options.profile.is_none() {
-        mended::weigh(&facts, options, &mut findings);
+        after_fix::weigh(&facts, options, &mut findings);
     }
     findings.sort_by_key(|f| f.rule.code);
     let mut notes = facts.notes.clone();

@@ -32,7 +32,7 @@ impl Progress for Silent {
     fn advance(&self, _bytes: u64) {}
 }
 
-/// Counts, and can be told to stop from another thread (or from a signal handler: a store to an atomic).
+/// Counts, and can be stopped from another thread (or from a signal handler: a store to an atomic).
 ///
 /// ```
 /// use ncforge_ops::progress::{Counter, Progress};

@@ -6,17 +6,18 @@
 //! gives the rate of the decoder for chunks like it.
 //!
 //! Sizes are the same in every run, timed rates are not: what must be reproducible uses [`Sampled::sized`], whose rates
-//! follow from what the streams are made of ([`Work`]). Bytes that are stored decode ten times as fast as those that
+//! follow from what the streams are made of ([`Work`](ncforge::codec::deflate::Work)). Bytes that are stored decode ten times as fast as those that
 //! have a code each, and fields differ just in how many of each they have.
 
 mod found;
+mod parts;
 mod places;
 mod threads;
 
 use self::found::Found;
-use self::places::{
-    beginning, beside, cut, decoded, group, nth, padded, part_shape, place, sampled_box, shortened,
-};
+pub(crate) use self::found::{Encoded, encode};
+pub(crate) use self::parts::{Budget, PartLimits, parts_of};
+use self::places::{cut, decoded, group, neighbours, nth, padded, part_shape, place, sampled_box, shortened};
 use crate::source::Source;
 use crate::tune::Coding;
 use crate::tune::coding::SIZES;
@@ -29,45 +30,18 @@ use ncforge::select::Hyperslab;
 
 /// Boxes that are read, at most.
 const BOXES: u64 = 8;
-/// Bytes of values that are encoded to choose a codec: a part of the variable, between these bounds, in at least [`FEWEST`] parts …
-const VALUES: (u64, u64) = (128 << 10, 2 << 20);
-const OF_VALUES: u64 = 4;
-/// (in many small ones, repeats that lie farther apart are not seen), …
-const FEWEST: u64 = 2;
-/// … of which none costs more than the limit divided by this.
+/// No part of a shape costs more than the limit divided by this.
 const FEW: u64 = 4;
 /// Parts that are cut out of each, of every size.
 const PARTS: [u64; SIZES.len()] = [2, 2, 1, 1, 1];
-/// The sizes whose stored bytes are looked at; nothing smaller is read.
+/// The sizes whose stored bytes are sampled; nothing smaller is read.
 const SMALL: usize = 1;
 const LARGE: usize = 3;
-/// Parts that are looked at for one shape of chunks, at least and (where they are small) at most, and how large they are at
+/// Parts that are sampled for one shape of chunks, at least and (where they are small) at most, and how large they are at
 /// most. Few parts miss what fields are made of: land and sea, and chunks that are cut off at the end of an axis, decode at rates
 /// up to ten times apart.
 const CHUNKS: (u64, u64) = (8, 128);
 const CHUNK: u64 = 1 << 20;
-/// Bytes that samples for codecs may still read and decode, of one file.
-#[derive(Clone, Copy, Debug)]
-pub(crate) struct Budget {
-    left: u64,
-}
-
-impl Budget {
-    /// So much.
-    pub(crate) fn of(left: u64) -> Self {
-        Budget { left }
-    }
-
-    /// For one of `n` variables that come yet, alike for each.
-    pub(crate) fn share(self, n: u64) -> u64 {
-        self.left / n.max(1)
-    }
-
-    /// So many were read.
-    pub(crate) fn spend(&mut self, bytes: u64) {
-        self.left = self.left.saturating_sub(bytes);
-    }
-}
 
 /// What looking at chunks of one shape may cost.
 #[derive(Clone, Copy, Debug)]
@@ -88,7 +62,7 @@ pub struct Sampled {
     pub sized: Coding,
     /// Rate of encoding on one thread, bytes of values a second.
     pub encode: f64,
-    /// Bytes of values that were looked at.
+    /// Bytes of values that were sampled.
     pub bytes: u64,
     /// Bytes that were read and decoded for that.
     pub read: u64,
@@ -172,7 +146,7 @@ pub fn sample_chunk(
     chunk: &[u64],
     limit: u64,
 ) -> Result<Option<Sampled>> {
-    look_at_chunks(dataset, var, filters, chunk, Limit { encoded: limit, read: limit }, true)
+    sample_chunks(dataset, var, filters, chunk, Limit { encoded: limit, read: limit }, true)
 }
 
 /// The same for any source, without timing what can be counted: there [`Sampled::coding`] is [`Sampled::sized`].
@@ -183,10 +157,10 @@ pub(crate) fn sample_chunk_of(
     chunk: &[u64],
     limit: Limit,
 ) -> Result<Option<Sampled>> {
-    look_at_chunks(dataset, var, filters, chunk, limit, false)
+    sample_chunks(dataset, var, filters, chunk, limit, false)
 }
 
-fn look_at_chunks(
+fn sample_chunks(
     dataset: &dyn Source,
     var: VarId,
     filters: &[Filter],
@@ -209,14 +183,14 @@ fn look_at_chunks(
     let size = shape.iter().fold(element as u64, |b, &n| b.saturating_mul(n));
     let all = layout.shape.iter().zip(&shape).fold(1u64, |n, (d, c)| n.saturating_mul(d.div_ceil(*c)));
     let parts = (limit.encoded / size.max(1)).clamp(CHUNKS.0, CHUNKS.1).min(all);
-    let beside = beside(&layout, &shape, &whole, parts.div_ceil(FEW));
+    let together = neighbours(&layout, &shape, &whole, parts.div_ceil(FEW));
     let alone = decoded(&layout, &Hyperslab::new(&vec![0; shape.len()], &shape));
     let every = shape == whole && parts == all && alone.saturating_mul(all) <= limit.read;
     for i in 0..parts {
         let (slab, chunks) = match every {
             // Of few chunks, none is met twice or never.
             true => (nth(i, &layout.shape, &shape), vec![vec![0; shape.len()]]),
-            false => group(i, &layout.shape, &shape, &whole, &beside),
+            false => group(i, &layout.shape, &shape, &whole, &together),
         };
         let needed = decoded(&layout, &slab);
         let bytes = size.saturating_mul(chunks.len() as u64);
@@ -274,7 +248,7 @@ fn look_at_chunks(
     }))
 }
 
-/// The part of a chunk that is looked at: its first rows where it is large, or where too few places could be read otherwise. Never less
+/// The part of a chunk that is sampled: its first rows where it is large, or where too few places could be read otherwise. Never less
 /// than a quarter for the latter reason, because short streams are coded otherwise than long ones.
 fn affordable(layout: &VarLayout, chunk: &[u64], limit: Limit) -> Vec<u64> {
     let element = layout.element.size as u64;
@@ -295,47 +269,6 @@ fn timed_here(coding: Coding) -> Coding {
 /// A coding whose decoder has one rate at all sizes.
 fn flat(coding: Coding, decode: f64) -> Coding {
     Coding { decode, slower: [1.0; SIZES.len()], ..coding }
-}
-
-/// Parts all over the variable as a file cut in chunks of lengths `chunk` would store them (but parts of longer chunks
-/// only), and the bytes that were read and decoded for them: about `limit` at most. None where nothing can be
-/// looked at within the limit, as with [`sample`].
-pub(crate) fn parts_of(
-    dataset: &dyn Source,
-    var: VarId,
-    chunk: &[u64],
-    limit: u64,
-) -> Result<(Vec<Vec<u8>>, u64)> {
-    let layout = dataset.layout(var)?;
-    let mut parts = Vec::new();
-    let mut budget = limit;
-    if layout.element.heap || layout.shape.is_empty() || layout.shape.contains(&0) {
-        return Ok((parts, 0));
-    }
-    let element = layout.element.size;
-    let whole: Vec<u64> = layout.shape.iter().zip(chunk).map(|(&n, &c)| c.clamp(1, n)).collect();
-    let all = layout.shape.iter().fold(element as u64, |b, &n| b.saturating_mul(n));
-    let values = (all / OF_VALUES).clamp(VALUES.0, VALUES.1);
-    let wanted = part_shape(&whole, element as u64, SIZES[LARGE].min(values / FEWEST));
-    let size = wanted.iter().product::<u64>() * element as u64;
-    let number = (values / size.max(1)).clamp(FEWEST, 8 * BOXES);
-    for i in 0..number {
-        let most = budget.min(limit / FEW);
-        let start: Vec<u64> = (0..wanted.len())
-            .map(|d| beginning(i, d, layout.shape[d], whole[d]).min(layout.shape[d] - wanted[d]))
-            .collect();
-        let aligned = Hyperslab::new(&start, &wanted);
-        let slab = match decoded(&layout, &aligned) <= most {
-            true => Some(aligned),
-            false => sampled_box(&layout, i, most),
-        };
-        let Some(slab) = slab else { break };
-        budget = budget.saturating_sub(decoded(&layout, &slab));
-        let Values::Fixed(bytes) = dataset.read(var, &slab)? else { break };
-        let shape = part_shape(&slab.count, element as u64, size.max(SIZES[0]));
-        parts.push(cut(&bytes, &slab.count, &vec![0; shape.len()], &shape, element));
-    }
-    Ok((parts, limit - budget))
 }
 
 /// The line through two sizes, and the rates at all.
@@ -436,13 +369,13 @@ mod tests {
         let (even, cut) = (of(&[20, 90, 20]), of(&[20, 90, 19]));
         assert_eq!((even.sized.edge, even.coding.edge), (1.0, 1.0));
         assert!(cut.sized.edge > 2.0, "{cut:?}");
-        // Both kinds are in what is told of all.
+        // Both kinds are in the figures of all.
         assert!(cut.sized.decode < 0.95 * even.sized.decode, "{cut:?} {even:?}");
         assert!(even.sized.gain.is_none() && cut.coding.gain.is_none_or(|g| (0.0..=1.0).contains(&g)));
     }
 
     /// Rows of a field that was written as one plain chunk lie 3,600 bytes apart: a box of parts of them reads what lies
-    /// between, too, which may be more than a look is worth.
+    /// between, too, which may be more than a sample is worth.
     #[test]
     fn large_plain_chunks_are_looked_at_in_rows() {
         let mut schema = Schema::new(Format::Netcdf4);

@@ -8,9 +8,8 @@ use std::ops::Range;
 use std::path::PathBuf;
 use std::sync::Arc;
 
-use bytes::Bytes;
-
-use crate::neighbours;
+use crate::raw_chunks;
+pub(crate) use crate::raw_chunks::RawChunk;
 use ncforge::dataset::Dataset;
 use ncforge::engine::Engine;
 use ncforge::error::Result;
@@ -19,22 +18,10 @@ use ncforge::model::{Schema, Values, VarId};
 use ncforge::select::{Hyperslab, coordinates};
 use ncforge::store::ReadStore;
 
-/// A chunk as a source holds it.
-pub(crate) enum RawChunk {
-    /// Its encoded bytes and its filter mask.
-    Encoded(Vec<u8>, u32),
-    /// The same, a part of what was read in one request.
-    Shared(Bytes, u32),
-    /// It was never written.
-    Unwritten,
-    /// It is not to be had in one piece; [`Source::read_bytes`] has its values.
-    Pieces,
-}
-
-/// Variables whose values lie beside each other in the files: asked for together, they are read in fewer requests.
+/// Variables whose values lie next to each other in the files: asked for together, they are read in fewer requests.
 /// All are of one shape and of elements of one size.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub(crate) struct Together {
+pub(crate) struct VarGroup {
     /// Their numbers.
     pub(crate) vars: Range<usize>,
     /// The box that is best asked for at a time.
@@ -81,7 +68,7 @@ pub(crate) trait Source: Sync {
     /// Reads a selection of a variable of a fixed-size type: row-major, no gaps, native byte order.
     fn read_bytes(&self, var: VarId, slab: &Hyperslab, out: &mut [u8]) -> Result<()>;
     /// The variables that a variable is best read together with, itself among them.
-    fn together(&self, var: VarId) -> Option<&Together> {
+    fn var_group(&self, var: VarId) -> Option<&VarGroup> {
         let _ = var;
         None
     }
@@ -170,13 +157,13 @@ impl Source for Dataset {
             chunks.push(RawChunk::Unwritten);
             stored.extend(index.get(&at)?.map(|record| (number, record)));
         }
-        let bytes = neighbours::bytes(&stored);
+        let bytes = raw_chunks::bytes(&stored);
         let store = self.container().store();
-        let alone = bytes > stored.len() as u64 * neighbours::SMALL && !store.io_profile().has_latency();
+        let alone = bytes > stored.len() as u64 * raw_chunks::SMALL && !store.io_profile().has_latency();
         if bytes > most || alone {
             return Ok(None);
         }
-        neighbours::read(&**store, stored, |number, chunk| chunks[number] = chunk)?;
+        raw_chunks::read(&**store, stored, |number, chunk| chunks[number] = chunk)?;
         Ok(Some(chunks))
     }
 }

@@ -30,7 +30,7 @@ use crate::progress::{Progress, check_stop};
 use ncforge::dataset::Dataset;
 use ncforge::engine::Engine;
 use ncforge::error::{Error, Result};
-use ncforge::model::{Atomic, DType};
+use ncforge::model::{Atomic, DType, Number};
 use ncforge::select::Hyperslab;
 
 use self::describe::{One, describe};
@@ -208,13 +208,6 @@ fn kept_tiles(source: &Dataset, families: &Families, options: &SplitOptions) -> 
 
 /// Whether a mask's value says that there is something.
 fn is_set(kind: Atomic, b: &[u8]) -> bool {
-    match kind {
-        Atomic::Float => {
-            b.try_into().is_ok_and(|b| f32::from_ne_bytes(b) != 0.0 && !f32::from_ne_bytes(b).is_nan())
-        }
-        Atomic::Double => {
-            b.try_into().is_ok_and(|b| f64::from_ne_bytes(b) != 0.0 && !f64::from_ne_bytes(b).is_nan())
-        }
-        _ => b.iter().any(|&x| x != 0),
-    }
+    let value = Number::read_f64(kind, b);
+    value != 0.0 && !value.is_nan()
 }

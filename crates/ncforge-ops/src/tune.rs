@@ -14,7 +14,7 @@
 //!    with the exact price ([`search`]).
 //! 5. Each access is weighed by its own best price, so that none is sacrificed unasked ([`choose()`]).
 //!
-//! How much a reader should keep for such reads is told by [`keep`].
+//! [`keep`] says how large a chunk cache such reads need.
 //!
 //! ```
 //! use ncforge_ops::tune::{Access, Axis, Coding, Machine, Request, Role, choose};
@@ -29,7 +29,7 @@
 //! let choice = choose(&request)?;
 //! // A series and a map both decode less than a hundredth of the array.
 //! let all = 7305.0 * 181.0 * 360.0 * 4.0;
-//! assert!(choice.told[..2].iter().all(|read| read.chosen.decoded < all / 100.0));
+//! assert!(choice.predictions[..2].iter().all(|read| read.chosen.decoded < all / 100.0));
 //! let request = Request { accesses: Access::parse("series", &["time", "lat", "lon"])?, ..request };
 //! assert!(choose(&request)?.chunks[0] > choice.chunks[0]);
 //! # Ok::<(), ncforge::Error>(())
@@ -42,14 +42,13 @@ pub mod coding;
 pub mod cost;
 pub mod geometric;
 pub mod keep;
-pub mod machine;
 pub mod pattern;
 pub mod search;
 
+pub use crate::rates::{Calibration, Machine, StorageKind};
 pub use axes::{Axis, Role, Roles, axes_along, axes_of};
 pub use choose::{Choice, Contender, Contest, Depth, Limits, Prediction, Request, choose};
 pub use coding::Coding;
 pub use cost::{Cost, Grid, touched};
 pub use keep::{CacheAdvice, Row};
-pub use machine::{Calibration, Machine, StorageKind};
 pub use pattern::{Access, Extent, Kind, Pattern};

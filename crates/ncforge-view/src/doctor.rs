@@ -1,7 +1,7 @@
 //! The page of `doctor`: what was found, the commands, and what they bring.
 
 use maud::{Markup, html};
-use ncforge_ops::doctor::{Anatomy, Mend, Report, Severity, Slower, fold};
+use ncforge_ops::doctor::{Anatomy, Fix, Report, Severity, Slower, fold};
 use ncforge_ops::words::many;
 
 use crate::page::{drawn, page, summary, variable_id};
@@ -21,11 +21,11 @@ pub fn doctor_page(files: &[(Report, Anatomy)]) -> String {
 
 /// All about a file, the `number`th of a page. `titled`: under its name.
 pub(crate) fn section(report: &Report, file: &Anatomy, number: Option<usize>, titled: bool) -> Markup {
-    let mut all = Mend::default();
-    let mut repairs = 0;
-    for repair in report.findings.iter().filter_map(|f| f.mend.as_ref()) {
-        all.and(repair);
-        repairs += 1;
+    let mut all = Fix::default();
+    let mut fixed = 0;
+    for fix in report.findings.iter().filter_map(|f| f.fix.as_ref()) {
+        all.and(fix);
+        fixed += 1;
     }
     let changed: Vec<usize> =
         drawn(file).into_iter().filter(|&i| file.variables[i].better.is_some()).collect();
@@ -35,9 +35,9 @@ pub(crate) fn section(report: &Report, file: &Anatomy, number: Option<usize>, ti
             p { (summary(file)) "." }
             div.summary {
                 h2 { "What was found" }
-                @if report.findings.is_empty() { p { "Nothing to repair." } }
+                @if report.findings.is_empty() { p { "Nothing to fix." } }
                 @else { (findings(report)) }
-                @if repairs > 0 {
+                @if fixed > 0 {
                     p { "All of it at once:" }
                     pre { code { (all.command(&report.file)) } }
                 }
@@ -71,7 +71,7 @@ fn findings(report: &Report) -> Markup {
                                 td { (names(&group.vars)) }
                                 td {
                                     (one.worst.message)
-                                    @if let Some(repair) = &one.worst.mend { pre { code { (repair.command(&report.file)) } } }
+                                    @if let Some(fix) = &one.worst.fix { pre { code { (fix.command(&report.file)) } } }
                                     @if let Some(words) = Slower::words(&one.worst.slower) { p.note { (words) } }
                                     @if let Some(cache) = &one.worst.cache { p.note { "or, in netCDF-C, for the " (cache.read) ":" } pre { code { (cache.call()) } } }
                                 }

@@ -10,6 +10,7 @@ mod definition;
 mod dtype;
 mod element;
 mod name;
+mod number;
 mod quantized;
 mod schema;
 mod value;
@@ -18,6 +19,7 @@ pub use definition::Definition;
 pub use dtype::{Atomic, DType, Field, UserKind, UserType};
 pub use element::element_of;
 pub use name::{check_name, decode_name, encode_name};
+pub use number::Number;
 pub use quantized::{quantization_attribute, quantization_of};
 pub use schema::{
     Attribute, Cause, DimId, Dimension, Endian, Fill, Filter, Format, Group, GroupId, Schema, Skipped,

@@ -1,4 +1,4 @@
-//! How fast deflate encodes and decodes chunks, and how small it makes them, beside zlib and libdeflate.
+//! How fast deflate encodes and decodes chunks, and how small it makes them, compared with zlib and libdeflate.
 //!
 //! ```text
 //! cargo run --release -p ncforge-ops --example deflate_rates -- [FIELD…|FILE.nc…] [--levels 1,4] [--chunk 1048576]
@@ -122,7 +122,7 @@ fn report(name: &str, raw: &[u8], size: usize, options: &Options) -> ncforge::Re
         let chain = CodecChain::new(&steps, size)?;
         let libdeflate_level = CompressionLvl::new(level as i32).expect("a level of zlib's");
         let mut libdeflate = Compressor::new(libdeflate_level);
-        let mut room = vec![0; libdeflate.zlib_compress_bound(options.chunk.max(size))];
+        let mut buffer = vec![0; libdeflate.zlib_compress_bound(options.chunk.max(size))];
         let (mut ours, mut theirs) = (Vec::new(), Vec::new());
         let mut best = [f64::MAX; 5];
         for round in 0..if options.sizes { 1 } else { ROUNDS } {
@@ -138,14 +138,14 @@ fn report(name: &str, raw: &[u8], size: usize, options: &Options) -> ncforge::Re
             }
             best[2] = best[2].min(time(|| {
                 for c in &planes {
-                    libdeflate.zlib_compress(c, &mut room).expect("the bound is enough");
+                    libdeflate.zlib_compress(c, &mut buffer).expect("the bound is enough");
                 }
             }));
             let mut inflate = Decompressor::new();
             for (best, streams) in best[3..].iter_mut().zip([&ours, &theirs]) {
                 *best = best.min(time(|| {
                     for (s, c) in streams.iter().zip(&planes) {
-                        inflate.zlib_decompress(s, &mut room[..c.len()]).expect("a whole stream");
+                        inflate.zlib_decompress(s, &mut buffer[..c.len()]).expect("a whole stream");
                     }
                 }));
             }

@@ -1,4 +1,4 @@
-//! Chooses for the variables of one file: looks at their values, and answers the same question once.
+//! Chooses for the variables of one file: samples their values, and answers the same question once.
 
 use std::collections::HashMap;
 use std::sync::Arc;
@@ -13,11 +13,11 @@ use ncforge::error::Result;
 use ncforge::layout::Place;
 use ncforge::model::{DType, Filter, Schema, Storage, VarId, Variable};
 
-/// Of what may be encoded of a variable, one look at parts with the proportions of the array may read so large a part, …
+/// Of what may be encoded of a variable, one sample of parts with the proportions of the array may read so large a part, …
 const OF_WHOLE: u64 = 16;
 /// … but so many bytes need not be too many; …
 const LEAST_OF_WHOLE: u64 = 64 << 10;
-/// … and a rough and a close look at a shape may encode so large a part, …
+/// … and a rough and a close sample of a shape may encode so large a part, …
 const ENCODED: (u64, u64) = (40, 12);
 /// … and read, of what may be read, so large a part for that: what lies between short rows is read, too, and chunks are decoded
 /// whole.
@@ -26,7 +26,7 @@ const READ: (u64, u64) = (40, 10);
 const CHEAPER: u64 = 2;
 /// Samples of all variables of a file together read and decode so much at most.
 pub(crate) const OF_FILE: u64 = 64 << 20;
-/// For a shape, values are looked at only in variables of at least so many bytes.
+/// For a shape, values are sampled only in variables of at least so many bytes.
 const SAMPLED: u64 = 1 << 20;
 
 /// Chunk lengths (`None`: one run) and coding of a variable as it is.
@@ -91,7 +91,7 @@ pub(crate) struct Chooser<'a> {
     /// What samples may read and decode, and the claims of all kinds of variables to that.
     most: u64,
     claims: f64,
-    /// Whether times that are told use rates that were timed just now.
+    /// Whether predicted times use rates that were timed just now.
     timed: bool,
     known: HashMap<Kind, Option<Found>>,
 }
@@ -100,7 +100,7 @@ impl<'a> Chooser<'a> {
     /// For the variables of `source`. Samples of all of them together read and decode `most` bytes at most.
     pub(crate) fn new(source: &'a dyn Source, choosing: &'a Choosing, most: u64) -> Self {
         let schema = source.schema();
-        // Alike variables are looked at once.
+        // Alike variables are sampled once.
         let mut kinds: HashMap<(Vec<u64>, Values), u64> = HashMap::new();
         for v in schema.var_ids() {
             if let Some(bytes) = schema.values_bytes(v).filter(|&b| b >= SAMPLED) {
@@ -117,7 +117,7 @@ impl<'a> Chooser<'a> {
     }
 
     /// What samples of a variable of so many bytes may read and decode. Each claims as much as the root of its bytes says: where
-    /// the error of a choice falls as one over the bytes that were looked at, and costs time as the variable is large, the
+    /// the error of a choice falls as one over the bytes that were sampled, and costs time as the variable is large, the
     /// sum of all costs is least with such shares. What one leaves over is for nobody: the order of questions must not matter.
     fn share(&self, bytes: u64) -> u64 {
         let claim = claim(bytes);
@@ -169,14 +169,14 @@ impl<'a> Chooser<'a> {
             return Ok(choice.map(|choice| Found { choice: Arc::new(choice), coding: None }));
         };
         let effort = Effort::of(bytes, wanted.filters);
-        let mut looks = ValueSampler::new(self.source, from, wanted.filters, effort, self.share(bytes));
+        let mut samples = ValueSampler::new(self.source, from, wanted.filters, effort, self.share(bytes));
         let mut coding = None;
-        let choice = cut.choose_by(self.choosing, effort.looks_at_shapes(), |look| {
-            let mut found = looks.at(look)?;
+        let choice = cut.choose_by(self.choosing, effort.samples_shapes(), |shape| {
+            let mut found = samples.at(shape)?;
             if let Some(s) = found.as_mut().filter(|_| !self.timed) {
                 s.coding = s.sized;
             }
-            if let SampleShape::Whole = look {
+            if let SampleShape::Whole = shape {
                 coding = found.map(|s| s.sized);
             }
             Ok(found)
@@ -261,7 +261,7 @@ fn before(source: &dyn Source, schema: &Schema, var: VarId) -> Result<Option<Sto
     })
 }
 
-/// Looks at the values of one variable.
+/// Samples the values of one variable.
 struct ValueSampler<'a> {
     source: &'a dyn Source,
     var: VarId,
@@ -280,12 +280,12 @@ impl<'a> ValueSampler<'a> {
         ValueSampler { source, var, chain, encoded: effort.sample.min(share), limit, left: limit }
     }
 
-    /// What a look says. `None` where there is nothing to learn, or nothing may be read any more.
+    /// What a sample says. `None` where there is nothing to learn, or nothing may be read any more.
     ///
     /// # Errors
     /// As reading.
-    fn at(&mut self, look: SampleShape<'_>) -> Result<Option<Sampled>> {
-        let found = match look {
+    fn at(&mut self, shape: SampleShape<'_>) -> Result<Option<Sampled>> {
+        let found = match shape {
             _ if self.limit == 0 => None,
             SampleShape::Whole => {
                 let limit = (self.encoded / OF_WHOLE).max(LEAST_OF_WHOLE).min(self.left);
@@ -353,17 +353,17 @@ mod tests {
         let dataset = maps(&[1, 64, 128]);
         let chain = chain();
         let effort = Effort { shapes: 1000, sample: 16 << 20 };
-        let mut looks = ValueSampler::new(&dataset, VarId(0), &chain, effort, 16 << 20);
+        let mut samples = ValueSampler::new(&dataset, VarId(0), &chain, effort, 16 << 20);
         let close = SampleShape::Chunk(&[4, 64, 128], Depth::Close);
-        assert!(looks.at(close).unwrap().is_some_and(|s| s.read > 0));
-        looks.left = looks.limit / READ.1 / 3;
-        assert!(looks.at(close).unwrap().is_none());
-        assert!(looks.at(SampleShape::Chunk(&[4, 64, 128], Depth::Rough)).unwrap().is_some());
-        looks.left = 0;
-        assert!(looks.at(SampleShape::Chunk(&[4, 64, 128], Depth::Rough)).unwrap().is_none());
+        assert!(samples.at(close).unwrap().is_some_and(|s| s.read > 0));
+        samples.left = samples.limit / READ.1 / 3;
+        assert!(samples.at(close).unwrap().is_none());
+        assert!(samples.at(SampleShape::Chunk(&[4, 64, 128], Depth::Rough)).unwrap().is_some());
+        samples.left = 0;
+        assert!(samples.at(SampleShape::Chunk(&[4, 64, 128], Depth::Rough)).unwrap().is_none());
     }
 
-    /// Values decode far faster or more slowly than usual, and what a read costs now is told by the same rates as what
+    /// Values decode far faster or more slowly than usual, and what a read costs now is predicted by the same rates as what
     /// it would cost.
     #[test]
     fn what_was_chosen_is_not_slow_afterwards() {
@@ -371,14 +371,14 @@ mod tests {
         let of = |dataset: &Dataset| chunks_for(dataset, VarId(0), None, &choosing).unwrap().unwrap();
         let first = of(&maps(&[1, 64, 128]));
         let again = of(&maps(&first.chunks));
-        for told in &again.told {
-            let gain = told.before.unwrap().seconds / told.chosen.seconds;
+        for read in &again.predictions {
+            let gain = read.before.unwrap().seconds / read.chosen.seconds;
             assert!(
                 (0.5..1.5).contains(&gain),
                 "{:?} {:?} {}: {gain}",
                 first.chunks,
                 again.chunks,
-                told.pattern.name
+                read.pattern.name
             );
         }
     }

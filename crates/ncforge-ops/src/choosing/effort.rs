@@ -3,25 +3,19 @@
 //! Both are reckoned from bytes and fixed rates, not timed, and depend on the variable alone: the same question gets the same
 //! effort, and so the same answer, whatever else a file holds and whoever asks.
 
-use ncforge::codec::filters::{DEFLATE, ZSTD};
+use crate::rates::{FEWEST_THREADS, FILE_BYTES_PER_SECOND, PRICE_SECONDS, of_filters};
 use ncforge::model::Filter;
 
 /// Choosing costs this part of a copy.
 const PART: f64 = 1.0 / 14.0;
-/// Seconds of a byte that is copied as it is: read, moved and written; …
-const PLAIN: f64 = 1.0 / 1e9;
-/// … of one that is encoded besides, by deflate and by others, on the two threads that nearly every machine has.
-const ENCODED: (f64, f64) = (1.0 / 430e6, 1.0 / 1e9);
-/// Seconds of pricing one shape, for about four reads.
-const PRICE: f64 = 1.2e-6;
 /// Fewer shapes than this are no choice.
 const SHAPES: usize = 64;
 /// Samples may encode this part of the bytes that the copy encodes; …
 const SAMPLED: u64 = 16;
-/// … nothing is looked at of variables where that would be less than so many bytes, …
+/// … nothing is sampled of variables where that would be less than so many bytes, …
 const LEAST: u64 = 64 << 10;
 /// … and single shapes are not in those where it is less than so many: there would be too few parts of each.
-const SHAPES_LOOKED_AT: u64 = 1 << 20;
+const SAMPLED_SHAPES_BYTES: u64 = 1 << 20;
 
 /// What choosing for one variable may cost.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -35,21 +29,17 @@ pub(super) struct Effort {
 impl Effort {
     /// For a variable of so many bytes that gets these filters.
     pub(super) fn of(bytes: u64, filters: &[Filter]) -> Self {
-        let has = |id: u16| filters.iter().any(|f| f.id == id);
-        let encoding = match () {
-            () if has(DEFLATE) => ENCODED.0,
-            () if has(ZSTD) || !filters.is_empty() => ENCODED.1,
-            () => 0.0,
-        };
-        let copying = bytes as f64 * (PLAIN + encoding);
-        let shapes = (copying * PART / PRICE) as usize;
+        let rates = of_filters(filters);
+        let copying = bytes as f64
+            * (1.0 / FILE_BYTES_PER_SECOND + 1.0 / (FEWEST_THREADS * rates.encode_bytes_per_second));
+        let shapes = (copying * PART / PRICE_SECONDS) as usize;
         let sample = if filters.is_empty() { 0 } else { bytes / SAMPLED };
         Effort { shapes: shapes.max(SHAPES), sample: if sample < LEAST { 0 } else { sample } }
     }
 
-    /// Whether single shapes are looked at.
-    pub(super) fn looks_at_shapes(self) -> bool {
-        self.sample >= SHAPES_LOOKED_AT
+    /// Whether single shapes are sampled.
+    pub(super) fn samples_shapes(self) -> bool {
+        self.sample >= SAMPLED_SHAPES_BYTES
     }
 }
 
@@ -64,7 +54,7 @@ mod tests {
         assert_eq!(Effort::of(1 << 19, &chain).sample, 0);
         assert_eq!(Effort::of(1000, &[]), Effort { shapes: SHAPES, sample: 0 });
         let large = Effort::of(1 << 30, &chain);
-        assert!(large.looks_at_shapes() && large.sample == 64 << 20 && large.shapes > 100_000);
-        assert!(Effort::of(1 << 30, &[]).sample == 0 && !Effort::of(8 << 20, &chain).looks_at_shapes());
+        assert!(large.samples_shapes() && large.sample == 64 << 20 && large.shapes > 100_000);
+        assert!(Effort::of(1 << 30, &[]).sample == 0 && !Effort::of(8 << 20, &chain).samples_shapes());
     }
 }

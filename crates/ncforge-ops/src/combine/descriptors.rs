@@ -13,10 +13,10 @@ use ncforge::store::ReadStore;
 
 /// Descriptors that are open at a time, at most.
 const MOST_DESCRIPTORS: u64 = 2048;
-/// From so many on room is made for them before.
+/// From so many on the descriptor table is enlarged beforehand.
 const MANY: usize = 48;
 
-/// Half of what the process may open, so that others have room.
+/// Half of what the process may open, for the sake of other users.
 fn descriptor_limit() -> usize {
     let mut limit = libc::rlimit { rlim_cur: 0, rlim_max: 0 };
     // SAFETY: a plain system call that writes into our own structure.
@@ -63,7 +63,7 @@ impl Descriptors {
     /// Has the system make its table of descriptors large enough for all files at once, while the first one is opened.
     /// Linux lets a process of several threads wait for some 10 ms each time that the table grows, which it does at
     /// 64, 256, 512, … of them.
-    fn make_room(&self, first: &File) {
+    fn enlarge_table(&self, first: &File) {
         if self.expected < MANY {
             return;
         }
@@ -134,7 +134,7 @@ impl PooledFile {
         }
         let id = descriptors.next.fetch_add(1, Ordering::Relaxed);
         if id == 0 {
-            descriptors.make_room(&file);
+            descriptors.enlarge_table(&file);
         }
         let (len, inode) = (meta.len(), meta.ino());
         let descriptors = Arc::clone(descriptors);

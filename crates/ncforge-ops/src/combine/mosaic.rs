@@ -19,12 +19,12 @@ mod pattern;
 mod read;
 mod records;
 mod scan;
-mod together;
+mod var_group;
 
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
-use crate::source::Together;
+use crate::source::VarGroup;
 use ncforge::buffer::Buffer;
 use ncforge::engine::Engine;
 use ncforge::error::Result;
@@ -114,13 +114,13 @@ pub(crate) struct Mosaic {
     pub(crate) bytes: u64,
     pub(crate) engine: Engine,
     /// By variable: which ones are read with it.
-    together: Vec<Option<Together>>,
+    var_groups: Vec<Option<VarGroup>>,
 }
 
 impl Mosaic {
     /// Prepares for a copy of all variables: small ones are read together, with `memory` bytes for their values.
     pub(crate) fn prepare_copy(&mut self, memory: u64) {
-        self.together = together::plan(self, memory);
+        self.var_groups = var_group::plan(self, memory);
     }
 
     /// The kinds of a variable's dimensions.

@@ -15,7 +15,7 @@ use std::fmt::Debug;
 use std::path::Path;
 
 use ncforge::error::{Error, Result};
-use ncforge::model::{Atomic, Attribute, DType, DimId, Schema, VarId};
+use ncforge::model::{Atomic, Attribute, DType, DimId, Number, Schema, VarId};
 
 pub use generic::{GenericScheme, Placement, Position};
 
@@ -233,24 +233,10 @@ impl Header<'_> {
 pub(crate) fn ints(a: &Attribute) -> Option<Vec<i64>> {
     let DType::Atomic(kind) = a.dtype else { return None };
     let bytes = a.values.bytes()?;
-    bytes.chunks_exact(kind.size()).map(|b| int(kind, b)).collect()
-}
-
-fn int(kind: Atomic, b: &[u8]) -> Option<i64> {
-    let whole = |x: f64| (x.fract() == 0.0 && x.abs() < 9e15).then_some(x as i64);
-    Some(match kind {
-        Atomic::Byte => i64::from(i8::from_ne_bytes(b.try_into().ok()?)),
-        Atomic::UByte => i64::from(b[0]),
-        Atomic::Char => return None,
-        Atomic::Short => i64::from(i16::from_ne_bytes(b.try_into().ok()?)),
-        Atomic::UShort => i64::from(u16::from_ne_bytes(b.try_into().ok()?)),
-        Atomic::Int => i64::from(i32::from_ne_bytes(b.try_into().ok()?)),
-        Atomic::UInt => i64::from(u32::from_ne_bytes(b.try_into().ok()?)),
-        Atomic::Int64 => i64::from_ne_bytes(b.try_into().ok()?),
-        Atomic::UInt64 => i64::try_from(u64::from_ne_bytes(b.try_into().ok()?)).ok()?,
-        Atomic::Float => return whole(f64::from(f32::from_ne_bytes(b.try_into().ok()?))),
-        Atomic::Double => return whole(f64::from_ne_bytes(b.try_into().ok()?)),
-    })
+    if kind == Atomic::Char {
+        return None;
+    }
+    bytes.chunks_exact(kind.size()).map(|b| Number::read(kind, b)?.whole()).collect()
 }
 
 /// A global attribute of tiles that begins so: [`split`](crate::split) has given a dimension the name that follows, by which
@@ -259,11 +245,11 @@ pub(crate) const RENAMED: &str = "ncforge_renamed_";
 
 /// Gives dimensions back the names that they had before a file was split. Whether there were any.
 pub(crate) fn give_back_names(whole: &mut Schema) -> bool {
-    let (told, others) = std::mem::take(&mut whole.groups[0].attrs)
+    let (renamed, others) = std::mem::take(&mut whole.groups[0].attrs)
         .into_iter()
         .partition(|a: &Attribute| a.name.starts_with(RENAMED));
     whole.groups[0].attrs = others;
-    for attr in &told {
+    for attr in &renamed {
         let name = &attr.name[RENAMED.len()..];
         let Some(own) = attr.as_text() else { continue };
         let is_free = !whole.dims_in(Schema::ROOT).any(|d| whole.dim(d).name == own);
@@ -272,10 +258,10 @@ pub(crate) fn give_back_names(whole: &mut Schema) -> bool {
             whole.dims[dim.0].name = own.to_owned();
         }
     }
-    !told.is_empty()
+    !renamed.is_empty()
 }
 
-/// What XIOS writes of its own about a tile, beside the attribute of this name: `ibegin`, `ni`, `jbegin`, `nj`, behind each perhaps `_` and
+/// What XIOS writes of its own about a tile, besides the attribute of this name: `ibegin`, `ni`, `jbegin`, `nj`, behind each perhaps `_` and
 /// the name of a domain. Nothing where the attribute is none of those that tell a place.
 fn xios_beside(name: &str) -> Vec<String> {
     let domain = ["ibegin", "jbegin"].iter().find_map(|n| name.strip_prefix(n));

@@ -4,7 +4,6 @@ use super::mosaic::{From, Mosaic};
 use super::options::TileChunks;
 use crate::copy::{Chunks, Codec, CopyOptions};
 use crate::tune::{Choice, Coding, Machine, Request, axes_of, choose};
-use ncforge::codec::filters;
 use ncforge::error::Result;
 use ncforge::layout::Place;
 use ncforge::model::{Fill, Filter, Format, Schema, Storage, VarId};
@@ -133,7 +132,7 @@ fn storage(
 /// Whether the chunks of the tiles are good enough for readers: no usual read is slow with them, unless it is with
 /// the best chunks, too.
 fn serves(choice: &Choice) -> bool {
-    choice.told.iter().all(|t| {
+    choice.predictions.iter().all(|t| {
         t.before.as_ref().is_some_and(|before| {
             before.seconds <= NOT_NOTICED || before.seconds <= GOOD_ENOUGH * t.chosen.seconds
         })
@@ -145,11 +144,9 @@ fn coding(options: &CopyOptions, own: &[Filter]) -> Coding {
         Codec::None => Coding::none(),
         Codec::Deflate => Coding::deflate(options.level.unwrap_or(1)),
         Codec::Zstd => Coding::zstd(),
-        // Chosen when the whole is planned. Whether the tiles' chunks are kept is judged with the usual one.
+        // Chosen when the whole is planned. Whether the tiles' chunks are retained is judged with the usual one.
         Codec::Auto { .. } => Coding::deflate(1),
-        Codec::Keep if own.iter().any(|f| f.id == filters::DEFLATE) => Coding::deflate(1),
-        Codec::Keep if own.is_empty() => Coding::none(),
-        Codec::Keep => Coding { filtered: true, ..Coding::zstd() },
+        Codec::Keep => Coding::of_chain(own),
     }
 }
 

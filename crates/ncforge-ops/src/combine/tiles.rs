@@ -1,18 +1,18 @@
 //! The open files of a set of tiles: as many as memory and descriptors allow.
 //!
 //! A set may have ten thousand tiles. Each is opened once, to be looked at ([`Tiles::look_at_header`]); where its values lie
-//! ([`Slim`]) is kept from then on as long as a share of the memory budget holds it. Beyond that a tile is opened anew
-//! when it is read, and let go (those that were kept stay: a walk over all tiles, variable after variable, would make
-//! any other rule keep the wrong ones). Descriptors are fewer still, and come and go below ([`PooledFile`]). Headers
-//! that differ in values of attributes only, as those of classic tiles do, are parsed once for all of them ([`Heads`]).
+//! ([`CompactLayout`]) is retained from then on as long as a share of the memory budget holds it. Beyond that a tile is opened anew
+//! when it is read, and let go (those that are retained stay: a walk over all tiles, variable after variable, would make
+//! any other rule retain the wrong ones). Descriptors are fewer still, and come and go below ([`PooledFile`]). Headers
+//! that differ in values of attributes only, as those of classic tiles do, are parsed once for all of them ([`KnownHeaders`]).
 
 use std::path::PathBuf;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, OnceLock};
 
+use super::compact_layout::{CompactLayout, SharedLayouts};
 use super::descriptors::{Descriptors, PooledFile};
-use super::heads::Heads;
-use super::slim::{Commons, Slim};
+use super::headers::KnownHeaders;
 use ncforge::dataset::Dataset;
 use ncforge::engine::Engine;
 use ncforge::error::Result;
@@ -44,10 +44,10 @@ pub(crate) struct Tiles {
     paths: Vec<PathBuf>,
     engine: Engine,
     descriptors: Arc<Descriptors>,
-    kept: Vec<OnceLock<Dataset>>,
-    commons: Commons,
-    heads: Heads,
-    /// Bytes of descriptions that are kept, and may be.
+    retained: Vec<OnceLock<Dataset>>,
+    shared_layouts: SharedLayouts,
+    headers: KnownHeaders,
+    /// Bytes of descriptions that are retained, and may be.
     held: AtomicU64,
     limit: u64,
 }
@@ -56,12 +56,12 @@ impl Tiles {
     /// Of these paths; `memory` bytes for descriptions.
     pub(crate) fn new(paths: Vec<PathBuf>, engine: &Engine, memory: u64) -> Tiles {
         Tiles {
-            kept: paths.iter().map(|_| OnceLock::new()).collect(),
+            retained: paths.iter().map(|_| OnceLock::new()).collect(),
             descriptors: Arc::new(Descriptors::of(paths.len())),
             paths,
             engine: engine.clone(),
-            commons: Commons::default(),
-            heads: Heads::default(),
+            shared_layouts: SharedLayouts::default(),
+            headers: KnownHeaders::default(),
             held: AtomicU64::new(0),
             limit: memory,
         }
@@ -87,18 +87,18 @@ impl Tiles {
         let mut kept = keep.iter();
         self.paths.retain(|_| kept.next().is_some_and(|k| *k));
         let mut kept = keep.iter();
-        self.kept.retain(|_| kept.next().is_some_and(|k| *k));
+        self.retained.retain(|_| kept.next().is_some_and(|k| *k));
     }
 
     /// Opens a tile for its values, or gives the one that is open.
     pub(crate) fn open(&self, tile: usize) -> Result<Dataset> {
-        match self.kept[tile].get() {
+        match self.retained[tile].get() {
             Some(open) => Ok(open.clone()),
-            None => self.keep(tile, self.open_whole(tile)?),
+            None => self.retained_or_whole(tile, self.open_whole(tile)?),
         }
     }
 
-    /// Opens a tile, and looks at all that it says. It stays open for its values, where there is room, and where
+    /// Opens a tile, and looks at all that it says. It stays open for its values, where memory allows, and where
     /// there is something to be said of it. A tile whose header is one that was seen, but for values of attributes, is
     /// not opened for that.
     pub(crate) fn look_at_header<T>(
@@ -107,47 +107,47 @@ impl Tiles {
         say: impl FnOnce(Seen<'_>) -> Result<Option<T>>,
     ) -> Result<Option<T>> {
         let store = self.store(tile)?;
-        if let Some((head, differing)) = self.heads.known(&store)? {
-            let like = Like { tile: head.tile(), vars_differ: differing.of_vars() };
-            let said = head.with_schema(&differing, |schema| say(Seen::Like(schema, like)))?;
+        if let Some((header, differing)) = self.headers.known(&store)? {
+            let like = Like { tile: header.tile(), vars_differ: differing.of_vars() };
+            let said = header.with_schema(&differing, |schema| say(Seen::Like(schema, like)))?;
             if said.is_some() {
-                self.keep_slim(tile, head.slim(store));
+                self.retain_layout(tile, header.compact(store));
             }
             return Ok(said);
         }
         let whole = Dataset::from_store(Arc::clone(&store) as Arc<dyn ReadStore>, &self.engine)?;
         let said = say(Seen::Whole(&whole))?;
-        if said.is_some() && self.kept[tile].get().is_none() && self.has_room() {
-            let slim = Slim::of(&whole, &self.commons)?;
+        if said.is_some() && self.retained[tile].get().is_none() && self.has_space() {
+            let compact = CompactLayout::of(&whole, &self.shared_layouts)?;
             if self.len() >= WORTH_LEARNING {
-                let bytes = self.heads.learn(tile, &store, &whole, &slim);
+                let bytes = self.headers.learn(tile, &store, &whole, &compact);
                 self.held.fetch_add(bytes, Ordering::Relaxed);
             }
-            self.keep_slim(tile, slim);
+            self.retain_layout(tile, compact);
         }
         Ok(said)
     }
 
-    /// Keeps where a tile's values lie, if there is room.
-    fn keep(&self, tile: usize, whole: Dataset) -> Result<Dataset> {
-        match self.has_room() {
-            true => Ok(self.keep_slim(tile, Slim::of(&whole, &self.commons)?)),
+    /// Retains where a tile's values lie, if memory allows.
+    fn retained_or_whole(&self, tile: usize, whole: Dataset) -> Result<Dataset> {
+        match self.has_space() {
+            true => Ok(self.retain_layout(tile, CompactLayout::of(&whole, &self.shared_layouts)?)),
             false => Ok(whole),
         }
     }
 
-    fn has_room(&self) -> bool {
+    fn has_space(&self) -> bool {
         self.held.load(Ordering::Relaxed) < self.limit
     }
 
-    fn keep_slim(&self, tile: usize, slim: Slim) -> Dataset {
-        let bytes = slim.bytes();
-        let slim = Dataset::from_container(Box::new(slim), &self.engine);
+    fn retain_layout(&self, tile: usize, compact: CompactLayout) -> Dataset {
+        let bytes = compact.bytes();
+        let compact = Dataset::from_container(Box::new(compact), &self.engine);
         if self.held.fetch_add(bytes, Ordering::Relaxed).saturating_add(bytes) <= self.limit {
-            return self.kept[tile].get_or_init(|| slim).clone();
+            return self.retained[tile].get_or_init(|| compact).clone();
         }
         self.held.fetch_sub(bytes, Ordering::Relaxed);
-        slim
+        compact
     }
 
     /// Opens a tile with its attributes, which [`Tiles::open`] may not have.

@@ -11,6 +11,7 @@ use super::types::same_type;
 use super::{Comparison, Difference, Kind, Largest};
 use crate::boxes::{Side, Walk, choose};
 use crate::progress::{Progress, check_stop};
+use crate::rates::decode_seconds_per_byte;
 use crate::source::Source;
 use crate::written;
 use ncforge::buffer::Buffer;
@@ -20,8 +21,6 @@ use ncforge::layout::Place;
 use ncforge::model::{DType, Schema, Values, VarId};
 use ncforge::select::{Hyperslab, unravel};
 
-/// Seconds to decode a byte on one thread, for weighing one walk against another.
-const DECODE: f64 = 1.0 / 600e6;
 /// Elements of a heap type compared at a time.
 const HEAP_BATCH: u64 = 1 << 14;
 /// Elements that one thread compares at a time.
@@ -46,12 +45,12 @@ pub(crate) struct How<'a> {
     pub(crate) tolerance: Option<f64>,
     /// Memory for a box of one file; two are held.
     pub(crate) box_bytes: u64,
-    /// Who is told.
+    /// Who hears of progress.
     pub(crate) progress: &'a dyn Progress,
 }
 
 /// Compares the values of one variable. Different types or shapes are one difference; a variable that one file
-/// cannot give is told as such, unless both cannot.
+/// cannot give is reported as such, unless both cannot.
 pub(crate) fn compare_values(
     a: &dyn Source,
     va: VarId,
@@ -167,7 +166,10 @@ impl Job<'_> {
     /// How a file holds the variable.
     fn side(d: &dyn Source, v: VarId) -> Result<Side> {
         Ok(match &d.layout(v)?.place {
-            Place::Chunked { chunk, .. } => Side::Chunks { lens: chunk.clone(), seconds_per_byte: DECODE },
+            Place::Chunked { chunk, codecs, .. } => Side::Chunks {
+                lens: chunk.clone(),
+                seconds_per_byte: decode_seconds_per_byte(codecs.filters()),
+            },
             Place::Contiguous { .. } | Place::Records { .. } => Side::Runs,
             _ => Side::Free,
         })
@@ -184,7 +186,7 @@ impl Job<'_> {
     }
 
     /// Whether the variable is the same in both files, where boxes for both would cost much more than reading
-    /// each once in its own order. `None`: that is not so, or cannot be told this way.
+    /// each once in its own order. `None`: that is not so, or cannot be found this way.
     fn same_by_sums(&self, sides: &[Side; 2], walk: &Walk) -> Result<Option<bool>> {
         let dtype = self.a.schema().var(self.va).dtype;
         let DType::Atomic(kind) = dtype else { return Ok(None) };
@@ -320,7 +322,7 @@ struct Seen {
 }
 
 impl Seen {
-    /// An element that differs, behind all that were seen; and how far, absolutely and relatively, where that can be told.
+    /// An element that differs, behind all that were seen; and how far, absolutely and relatively, where that is known.
     fn add(&mut self, at: usize, apart: Option<(f64, f64)>) {
         self.count += 1;
         self.first.get_or_insert(at);

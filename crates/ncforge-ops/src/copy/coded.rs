@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 
 use super::options::{Codec, CopyOptions};
-use crate::sampling::{Budget, parts_of};
+use crate::sampling::{Budget, PartLimits, encode, parts_of};
 use crate::source::Source;
 use crate::tune::codec::{CodecChoice, Goal, Method};
 use ncforge::codec::CodecChain;
@@ -68,7 +68,8 @@ impl<'a> Coders<'a> {
             (Some((n, _)), Some(from)) => {
                 let limit = self.budget.share(self.vars_left);
                 self.vars_left = self.vars_left.saturating_sub(1);
-                let (mut parts, read) = parts_of(self.source, from, chunks.unwrap_or(&shape), limit)?;
+                let limits = PartLimits::of_codecs(limit);
+                let (mut parts, read) = parts_of(self.source, from, chunks.unwrap_or(&shape), limits)?;
                 self.budget.spend(read);
                 if let Some(how) = self.options.quantize.filter(|_| self.rounded.contains(&v)) {
                     let fill = schema.fill_value(v);
@@ -98,14 +99,10 @@ impl<'a> Coders<'a> {
             if !method.is_quickest() && beaten(method, &stored) {
                 continue;
             }
-            let chain = CodecChain::new(&method.filters(element), element)?;
-            let mut bytes = 0;
-            for part in parts {
-                bytes += match method {
-                    Method::None => part.len(),
-                    _ => chain.encode(part)?.0.len(),
-                } as u64;
-            }
+            let bytes = match method {
+                Method::None => raw,
+                _ => encode(&CodecChain::new(&method.filters(element), element)?, parts)?.bytes,
+            };
             stored.push((method, bytes));
         }
         Ok(CodecChoice::of(goal, raw, &stored, &self.options.choosing.machine))

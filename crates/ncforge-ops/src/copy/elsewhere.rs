@@ -18,8 +18,9 @@ use serde::{Deserialize, Serialize};
 
 use super::identity::Identity;
 use super::options::CopyOptions;
-use super::plan::{Plan, Route, VarWork, plan_with};
-use super::run::{chunk_grid, create, is_unwritten};
+use super::output::{chunk_grid, create, is_unwritten};
+use super::plan::plan_with;
+use super::planned::{Plan, Route, VarWork};
 use super::storage::Chosen;
 use super::{engine_below, quantized};
 use crate::source::Source;
@@ -141,11 +142,11 @@ pub(super) fn groups(
 fn cut(grid: &ChunkGrid, slab: &Hyperslab, most: u64) -> Vec<Hyperslab> {
     let touched = grid.touched(slab);
     let mut lens = vec![1; touched.len()];
-    let mut room = most;
+    let mut space = most;
     for d in (0..touched.len()).rev() {
         let n = (touched[d].end - touched[d].start).max(1);
-        lens[d] = n.min(room.max(1));
-        room /= n;
+        lens[d] = n.min(space.max(1));
+        space /= n;
         if lens[d] < n {
             break;
         }
@@ -181,7 +182,7 @@ impl std::fmt::Debug for Encoder {
 }
 
 impl Encoder {
-    /// For the copy of a file with these options, as its writer told in `ticket`. Threads and memory are those of
+    /// For the copy of a file with these options, as its writer described it in `ticket`. Threads and memory are those of
     /// `engine`.
     ///
     /// # Errors

@@ -1,6 +1,6 @@
 //! What is done of a copy, so that it can be taken up again after an interruption or a crash.
 //!
-//! A text file beside the output, one JSON value a line. The first says what the copy is: the state of the source,
+//! A text file in the output's folder, one JSON value a line. The first says what the copy is: the state of the source,
 //! the plan's identity, the line of history. Each further line is one finished step, in order, with the places of
 //! the chunks that it stored. A line is written only after the bytes it speaks of were synced, so whatever the
 //! journal says is true after a crash; a last line that was cut short is dropped.

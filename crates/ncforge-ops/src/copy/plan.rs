@@ -13,22 +13,17 @@
 //!
 //! The plan depends on the two files, the options and the memory budget; never on the number of threads.
 
-mod rates;
 mod wording;
 
-use serde::Serialize;
-
-use self::rates::{decode_seconds, encode_seconds};
 use self::wording::{describe_place, describe_storage};
-use super::identity::hash_of;
 use super::options::CopyOptions;
+use super::planned::{HEAP_ELEMENT, Memory, Plan, Rounding, Route, Totals, VarPlan, VarWork};
 use super::quantized;
 use super::schema::{Moved, Translation, translate};
 use super::storage::{Chosen, Decided, decide};
 use crate::boxes::{Side, Walk, choose, price};
-use crate::source::{Source, Together};
-use crate::tune::Choice;
-use crate::tune::codec::CodecChoice;
+use crate::rates;
+use crate::source::{Source, VarGroup};
 use ncforge::codec::quantize::Quantize;
 use ncforge::dataset::Dataset;
 use ncforge::engine::Engine;
@@ -43,200 +38,8 @@ const COMFORTABLE: u64 = 64 << 20;
 const MOST_CHUNKS: u64 = 1 << 16;
 /// Elements of a heap type in one batch.
 const HEAP_BATCH: u64 = 1 << 14;
-/// What an element of a heap type counts for in sizes.
-const HEAP_ELEMENT: u64 = 16;
 /// A larger budget must save this part of a walk's cost to be used.
 const WORTH: f64 = 0.9;
-
-/// The memory of a copy, by use.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) struct Memory {
-    /// All of it.
-    pub(crate) total: u64,
-    /// The box being moved.
-    pub(crate) boxes: u64,
-    /// The engine below: cache, chunks being encoded, scratch.
-    pub(crate) engine: u64,
-}
-
-impl Memory {
-    pub(crate) fn of(total: u64) -> Memory {
-        Memory { total, boxes: total / 2, engine: total / 4 }
-    }
-}
-
-/// The way a variable's bytes take.
-#[derive(Clone, Debug, PartialEq)]
-pub(crate) enum Route {
-    /// There is nothing to move, and what is not written reads right.
-    Nothing,
-    /// The variable's values are not copied, but its place must be filled.
-    Fill,
-    /// Encoded chunks as they are.
-    Raw,
-    /// Box by box.
-    Boxes,
-    /// Through a temporary file; the walk over the source's pieces.
-    Spill(Walk),
-    /// Trees of values, in batches.
-    Heap,
-}
-
-/// The work on one variable.
-#[derive(Clone, Debug)]
-pub(crate) struct VarWork {
-    pub(crate) moved: Moved,
-    pub(crate) route: Route,
-    /// The boxes: the steps of the work, each done or not done.
-    pub(crate) walk: Walk,
-    /// Bytes of one element in memory; [`HEAP_ELEMENT`] for heap types.
-    pub(crate) element: u64,
-    /// Whether a chunk that the source never wrote need not be written to the output either.
-    pub(crate) sparse: bool,
-    /// How its values lose bits on the way.
-    pub(crate) quantize: Option<Rounding>,
-}
-
-/// A way to lose bits, and the value that keeps its own.
-#[derive(Clone, Debug, PartialEq)]
-pub(crate) struct Rounding {
-    pub(crate) how: Quantize,
-    pub(crate) fill: Vec<u8>,
-}
-
-impl VarWork {
-    /// Bytes of its largest box.
-    pub(crate) fn largest_box(&self) -> u64 {
-        match self.walk.len() {
-            0 => 0,
-            _ => self.walk.box_at(0).len().saturating_mul(self.element),
-        }
-    }
-
-    /// Bytes of values that its steps move.
-    pub(crate) fn bytes(&self) -> u64 {
-        if matches!(self.route, Route::Nothing) {
-            return 0;
-        }
-        self.walk.grid.shape.iter().fold(self.element, |b, &n| b.saturating_mul(n))
-    }
-}
-
-/// One variable's part of a [`Plan`].
-#[derive(Clone, Debug, PartialEq, Serialize)]
-pub struct VarPlan {
-    /// Its path.
-    pub name: String,
-    /// Its type's name.
-    pub dtype: String,
-    /// Its shape.
-    pub shape: Vec<u64>,
-    /// Bytes of its values.
-    pub values_bytes: u64,
-    /// How the source stores it.
-    pub source: String,
-    /// How the output will.
-    pub target: String,
-    /// The way its bytes take: `raw`, `boxes`, `spill`, `heap`, `fill`, `nothing`.
-    pub route: &'static str,
-    /// Shape of the boxes.
-    pub box_shape: Vec<u64>,
-    /// Their number.
-    pub boxes: u64,
-    /// How often the source is decoded, on average (1: each chunk once).
-    pub passes: f64,
-    /// Bytes read from the source, with repetitions.
-    pub read: u64,
-    /// Bytes that come out of the source's codec, with repetitions.
-    pub decoded: u64,
-    /// Bytes that go into the output's codec.
-    pub encoded: u64,
-    /// Bytes of the temporary file.
-    pub spilled: u64,
-    /// Bytes of the largest box.
-    pub memory: u64,
-    /// Why the output has these chunks, where they were chosen.
-    pub choice: Option<Choice>,
-    /// Why it has this codec, where that was chosen.
-    pub codec: Option<CodecChoice>,
-}
-
-/// Sums over all variables.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Serialize)]
-pub struct Totals {
-    /// Bytes of values.
-    pub values_bytes: u64,
-    /// Bytes read from the source.
-    pub read: u64,
-    /// Bytes decoded.
-    pub decoded: u64,
-    /// Bytes encoded.
-    pub encoded: u64,
-    /// Bytes of the largest temporary file.
-    pub spilled: u64,
-    /// Bytes written to the output, estimated.
-    pub written: u64,
-    /// Estimated seconds.
-    pub seconds: f64,
-}
-
-impl Totals {
-    fn add(&mut self, v: &VarPlan, seconds: f64) {
-        // A file may say of several variables that each is as large as numbers go.
-        let add = |sum: &mut u64, more: u64| *sum = sum.saturating_add(more);
-        add(&mut self.values_bytes, v.values_bytes);
-        add(&mut self.read, v.read);
-        add(&mut self.decoded, v.decoded);
-        add(&mut self.encoded, v.encoded);
-        self.spilled = self.spilled.max(v.spilled);
-        let stored = if v.encoded > 0 { rates::RATIO } else { 1.0 };
-        add(
-            &mut self.written,
-            if v.route == "raw" { v.read } else { (v.values_bytes as f64 * stored) as u64 },
-        );
-        self.seconds += seconds;
-    }
-}
-
-/// How a copy is going to be done.
-#[derive(Clone, Debug, Serialize)]
-pub struct Plan {
-    /// The source.
-    pub input: String,
-    /// The source's format, as `ncdump -k` calls it.
-    pub source_format: &'static str,
-    /// The output's format.
-    pub format: &'static str,
-    /// The memory budget.
-    pub memory: u64,
-    /// Threads.
-    pub threads: usize,
-    /// Every variable.
-    pub variables: Vec<VarPlan>,
-    /// Sums.
-    pub totals: Totals,
-    /// What is left out, and why.
-    pub notes: Vec<String>,
-    #[serde(skip)]
-    pub(crate) schema: Schema,
-    #[serde(skip)]
-    pub(crate) work: Vec<VarWork>,
-    #[serde(skip)]
-    pub(crate) skip_fill: bool,
-    #[serde(skip)]
-    pub(crate) chosen: Chosen,
-}
-
-impl Plan {
-    /// A number that is the same for two plans that put the same bytes at the same places: what a journal
-    /// belongs to. The text of `history` does not count.
-    pub(crate) fn identity(&self) -> u64 {
-        let mut schema = self.schema.clone();
-        schema.groups[0].attrs.retain(|a| a.name != "history");
-        let text = format!("{schema:?} {:?} {}", self.work, self.skip_fill);
-        hash_of(text.as_bytes())
-    }
-}
 
 /// Plans a copy, and does nothing.
 pub fn plan(source: &Dataset, options: &CopyOptions, engine: &Engine) -> Result<Plan> {
@@ -331,15 +134,19 @@ impl Planner<'_> {
         let (align, target) = match &var.storage {
             Storage::Chunked { chunks, filters } => (
                 chunks.clone(),
-                Side::Chunks { lens: chunks.clone(), seconds_per_byte: encode_seconds(filters) },
+                Side::Chunks {
+                    lens: chunks.clone(),
+                    seconds_per_byte: rates::encode_seconds_per_byte(filters),
+                },
             ),
             Storage::Compact => (shape.clone().into_iter().map(|n| n.max(1)).collect(), Side::Free),
             Storage::Contiguous => (vec![1; shape.len()], Side::Runs),
         };
         let source = match &layout.place {
-            Place::Chunked { chunk, codecs, .. } => {
-                Side::Chunks { lens: chunk.clone(), seconds_per_byte: decode_seconds(codecs.filters()) }
-            }
+            Place::Chunked { chunk, codecs, .. } => Side::Chunks {
+                lens: chunk.clone(),
+                seconds_per_byte: rates::decode_seconds_per_byte(codecs.filters()),
+            },
             Place::Contiguous { .. } | Place::Records { .. } => Side::Runs,
             _ => Side::Free,
         };
@@ -356,8 +163,8 @@ impl Planner<'_> {
                 let budget = most.min(COMFORTABLE).min(self.memory.boxes);
                 choose(&shape, element, &[Side::Free, Side::Free], &align, budget)
             }
-            Route::Boxes | Route::Spill(_) => match self.together() {
-                Some(together) => price(&shape, element, &sides, &together.lens),
+            Route::Boxes | Route::Spill(_) => match self.var_group() {
+                Some(group) => price(&shape, element, &sides, &group.lens),
                 None => self.boxes(&shape, element, &sides, &align),
             },
         };
@@ -414,11 +221,11 @@ impl Planner<'_> {
         Route::Boxes
     }
 
-    /// With what the variable is moved, where the source has its values beside those of others. Chunks of the output
+    /// With what the variable is moved, where the source has its values next to those of others. Chunks of the output
     /// come variable by variable: their order in the file is that in which they are written.
-    fn together(&self) -> Option<&Together> {
+    fn var_group(&self) -> Option<&VarGroup> {
         let stays = self.schema.var(self.moved.to).storage == Storage::Contiguous;
-        self.source.together(self.moved.from).filter(|_| stays)
+        self.source.var_group(self.moved.from).filter(|_| stays)
     }
 
     fn boxes(&self, shape: &[u64], element: u64, sides: &[Side], align: &[u64]) -> Walk {
@@ -428,10 +235,10 @@ impl Planner<'_> {
             return modest;
         }
         let large = choose(shape, element, sides, align, budget);
-        // What a walk saves counts beside the moving of the values, which is the same for both: fresh memory of a
+        // What a walk saves is compared with the moving of the values, which is the same for both: fresh memory of a
         // large box costs more than a few boxes more.
         let values = shape.iter().fold(element, |b, &n| b.saturating_mul(n)) as f64;
-        let moving = 2.0 * values / rates::MEMORY;
+        let moving = 2.0 * values / rates::MEMORY_BYTES_PER_SECOND;
         if large.seconds + moving < WORTH * (modest.seconds + moving) { large } else { modest }
     }
 
@@ -453,9 +260,10 @@ impl Planner<'_> {
         let cuts = Side::Chunks { lens: walk.grid.chunk.clone(), seconds_per_byte: 1.0 };
         let bands = choose(shape, element, &[cuts], chunk, self.memory.boxes / 2);
         let once = padded(shape, chunk).saturating_mul(element);
-        let again = walk.touched[0].saturating_sub(once) as f64 * seconds_per_byte / rates::THREADS;
+        let again = walk.touched[0].saturating_sub(once) as f64 * seconds_per_byte / rates::PLANNED_THREADS;
         let values = shape.iter().fold(element, |b, &n| b.saturating_mul(n)) as f64;
-        let through = 2.0 * values * (1.0 / rates::DISK + 1.0 / rates::MEMORY);
+        let through =
+            2.0 * values * (1.0 / rates::FILE_BYTES_PER_SECOND + 1.0 / rates::MEMORY_BYTES_PER_SECOND);
         (again > through).then_some(bands)
     }
 
@@ -493,10 +301,10 @@ impl Planner<'_> {
             _ => 0.0,
         };
         let cpu = decode
-            + encoded as f64 * encode_seconds(filters_out)
-            + if moves { 2.0 * values as f64 / rates::MEMORY } else { 0.0 };
+            + encoded as f64 * rates::encode_seconds_per_byte(filters_out)
+            + if moves { 2.0 * values as f64 / rates::MEMORY_BYTES_PER_SECOND } else { 0.0 };
         let disk = read as f64 + 2.0 * spilled as f64 + if encoded > 0 { 0.5 } else { 1.0 } * values as f64;
-        let seconds = cpu / self.threads + disk / rates::DISK;
+        let seconds = cpu / self.threads + disk / rates::FILE_BYTES_PER_SECOND;
         let report = VarPlan {
             name: self.schema.var_path(self.moved.to),
             dtype: self.schema.type_name(var.dtype).to_string(),

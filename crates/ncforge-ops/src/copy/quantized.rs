@@ -3,7 +3,7 @@
 use std::collections::HashSet;
 use std::sync::{Mutex, PoisonError};
 
-use super::plan::{Plan, Rounding, VarWork};
+use super::planned::{Plan, Rounding, VarWork};
 use crate::source::Source;
 use ncforge::buffer::Buffer;
 use ncforge::codec::quantize::Quantize;

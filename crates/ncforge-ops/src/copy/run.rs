@@ -3,37 +3,32 @@
 mod raw;
 mod records;
 mod resumed;
-mod together;
+mod var_group;
 
 use std::ops::Range;
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
 use self::resumed::Resumed;
-use self::together::go_together;
+use self::var_group::in_one_group;
 use super::Lasting;
 use super::elsewhere::{self, Elsewhere, GroupId};
 use super::journal::{Header, Journal, Step};
-use super::plan::{Memory, Plan, Route, VarWork};
+use super::output::{chunk_grid, create, is_unwritten};
+use super::planned::{Memory, Plan, Route, VarWork};
 use super::quantized;
 use super::spill::Spill;
 use crate::progress::Progress;
 use crate::source::Source;
 use crate::written;
 use ncforge::buffer::Buffer;
-use ncforge::container::ContainerMut;
 use ncforge::engine::{Engine, Writer, with_stop};
 use ncforge::error::{Error, Result};
 use ncforge::layout::{ChunkIndex, Place};
-use ncforge::model::{Format, Schema, Storage};
-use ncforge::select::{ChunkGrid, Hyperslab, coordinates};
+use ncforge::select::{Hyperslab, coordinates};
 use ncforge::store::output::free_space;
 use ncforge::store::packed::{self, PackedStore};
 use ncforge::store::{OutputFile, WriteStore};
-use ncforge::{classic, netcdf4};
-
-/// A box is looked through for chunks that the source never wrote only if it has at most so many.
-const MOST_PROBES: u64 = 1 << 16;
 
 /// One copy.
 pub(crate) struct Task<'a> {
@@ -127,28 +122,6 @@ fn check_budget(task: &Task<'_>) -> Result<()> {
     Ok(())
 }
 
-/// An empty dataset of the schema's format, with room for its header to grow.
-pub(super) fn create(
-    store: Arc<dyn WriteStore>,
-    schema: Schema,
-    room: Option<u64>,
-) -> Result<Box<dyn ContainerMut>> {
-    match schema.format {
-        Format::Cdf1 | Format::Cdf2 | Format::Cdf5 => {
-            let options = classic::CreateOptions { header_room: room, ..classic::CreateOptions::default() };
-            classic::create(store, schema, &options)
-        }
-        Format::Netcdf4 | Format::Netcdf4Classic => {
-            let options = netcdf4::CreateOptions {
-                spare: room.unwrap_or_default(),
-                keep_names: true,
-                ..netcdf4::CreateOptions::default()
-            };
-            netcdf4::create(store, schema, &options)
-        }
-    }
-}
-
 struct Run<'a> {
     task: Task<'a>,
     output: &'a OutputFile,
@@ -185,7 +158,7 @@ impl Run<'_> {
             self.move_records(&records)?;
             rest.retain(|i| !records.work.contains(i));
         }
-        for group in rest.chunk_by(|&a, &b| go_together(source, plan, a, b)) {
+        for group in rest.chunk_by(|&a, &b| in_one_group(source, plan, a, b)) {
             match group {
                 &[i] => self.variable(i, first[i])?,
                 several => self.several(several, &first)?,
@@ -458,30 +431,6 @@ impl Run<'_> {
         let done = use_it(self, &mut buffer[..len]);
         self.buffer = buffer;
         done
-    }
-}
-
-/// Whether the source stores no chunk inside a box.
-pub(super) fn is_unwritten(source: &dyn Source, work: &VarWork, slab: &Hyperslab) -> Result<bool> {
-    let layout = source.layout(work.moved.from)?;
-    let Place::Chunked { chunk, .. } = &layout.place else { return Ok(false) };
-    let touched = ChunkGrid::new(&work.walk.grid.shape, chunk).touched(slab);
-    if touched.iter().fold(1u64, |n, r| n.saturating_mul(r.end - r.start)) > MOST_PROBES {
-        return Ok(false);
-    }
-    for at in coordinates(&touched) {
-        if source.is_stored(work.moved.from, &at)? {
-            return Ok(false);
-        }
-    }
-    Ok(true)
-}
-
-/// The output's chunks, if the variable has any.
-pub(super) fn chunk_grid(plan: &Plan, work: &VarWork) -> Option<ChunkGrid> {
-    match &plan.schema.var(work.moved.to).storage {
-        Storage::Chunked { chunks, .. } => Some(ChunkGrid::new(&work.walk.grid.shape, chunks)),
-        _ => None,
     }
 }
 

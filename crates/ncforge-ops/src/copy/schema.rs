@@ -87,7 +87,7 @@ fn format_of(source: &Schema, kept: &Schema, options: &CopyOptions) -> Result<Fo
             Err(Error::Invalid("a packed file holds a classic file, of no other format".into()))
         }
         Some(format) => Ok(format),
-        // What no version can hold is told by name later.
+        // What no version can hold is named later.
         None if options.packed.is_some() && !source.format.is_classic() => {
             Ok(classic::version_needed(kept).unwrap_or(Format::Cdf5))
         }

@@ -2,7 +2,7 @@
 
 use std::fmt;
 
-use ncforge::codec;
+use ncforge::codec::{self, FilterChain};
 use ncforge::error::{Error, Result};
 use ncforge::model::Filter;
 
@@ -145,11 +145,8 @@ impl FilterSpec {
             "*" => None,
             list => Some(list.split(['|', '&']).map(|n| n.trim().to_string()).collect()),
         };
-        let filters = match chain {
-            "none" => Vec::new(),
-            chain => chain.split('|').map(|f| filter(text, f)).collect::<Result<_>>()?,
-        };
-        Ok(FilterSpec { vars, filters })
+        let chain: FilterChain = chain.parse().map_err(|e: codec::Error| bad_filter(text, &e.to_string()))?;
+        Ok(FilterSpec { vars, filters: chain.into() })
     }
 
     /// Whether it is about the variable of this path.
@@ -170,36 +167,6 @@ impl fmt::Display for FilterSpec {
         let all: Vec<String> = self.filters.iter().map(one).collect();
         write!(f, ",{}", if all.is_empty() { "none".to_owned() } else { all.join("|") })
     }
-}
-
-fn filter(text: &str, one: &str) -> Result<Filter> {
-    let mut words = one.split(',').map(str::trim);
-    let name = words.next().unwrap_or_default();
-    let id = match name.parse::<u16>() {
-        Ok(id) => id,
-        Err(_) => match name.to_ascii_lowercase().as_str() {
-            "zlib" => 1,
-            "zstandard" => 32015,
-            lower => (1..=u16::MAX)
-                .find(|&id| codec::filter_name(id) == lower)
-                .ok_or_else(|| bad_filter(text, &format!("`{name}` is not the name of a filter")))?,
-        },
-    };
-    let params: Vec<u32> = words
-        .map(|w| parameter(w).ok_or_else(|| bad_filter(text, &format!("`{w}` is not a parameter"))))
-        .collect::<Result<_>>()?;
-    if id == codec::filters::DEFLATE
-        && let Some(level) = params.first().filter(|&&level| level > 9)
-    {
-        return Err(bad_filter(text, &format!("a level of deflate is 0 to 9, not {level}")));
-    }
-    Ok(Filter { id, params, optional: false })
-}
-
-/// A parameter of 32 bits: unsigned, or negative as its two's complement.
-fn parameter(word: &str) -> Option<u32> {
-    let digits = word.trim_end_matches(['u', 'U']);
-    digits.parse::<u32>().ok().or_else(|| digits.parse::<i32>().ok().map(|n| n as u32))
 }
 
 fn bad_filter(text: &str, why: &str) -> Error {

@@ -14,23 +14,15 @@ use crate::sampling::Budget;
 use crate::source::Source;
 use crate::tune::codec::{CodecChoice, Method};
 use crate::tune::{Axis, Choice, Roles};
-use ncforge::codec::{self, CodecChain, filters};
+use ncforge::codec::filter_chain::{USUAL_DEFLATE_LEVEL, USUAL_ZSTD_LEVEL};
+use ncforge::codec::filters::{self, DEFLATE, FLETCHER32, SHUFFLE, ZSTD};
+use ncforge::codec::{self, CodecChain, FilterChain};
 use ncforge::error::{Error, Result};
 use ncforge::model::{DType, Filter, Schema, Storage, VarId};
 
-const DEFLATE: u16 = 1;
-const SHUFFLE: u16 = 2;
-const FLETCHER32: u16 = 3;
-const ZSTD: u16 = 32015;
-
-/// Level of deflate when none was asked for: higher ones gain a few per cent on measured data and cost a
-/// multiple of the time.
-const DEFLATE_LEVEL: u32 = 1;
-/// Level of zstd when none was asked for (the library's own default).
-const ZSTD_LEVEL: u32 = 3;
 /// HDF5 stores the length of a chunk in 32 bits.
 const MAX_CHUNK_BYTES: u64 = (1 << 32) - 1;
-/// The most that fits beside the metadata of a variable.
+/// The most that fits into the metadata of a variable.
 const MAX_COMPACT: u64 = 32 << 10;
 /// A chunk made of whole dimensions, where a specification leaves them open, may have this size.
 const OPEN_LENGTHS: u64 = 16 << 20;
@@ -98,7 +90,7 @@ pub(crate) fn decide(
 }
 
 /// Chunks and compression were asked for, and the output's format has neither. Where the format was asked for,
-/// too, that wins and the rest is told; where it is just the source's, the wish cannot be met.
+/// too, that wins and the rest is noted; where it is just the source's, the wish cannot be met.
 fn classic_has_none(schema: &Schema, options: &CopyOptions) -> Result<Vec<String>> {
     let mut wishes = Vec::new();
     if options.chunks != Chunks::Keep {
@@ -322,7 +314,7 @@ struct Array<'a> {
 /// What it would be encoded with.
 struct Trial<'a> {
     filters: &'a [Filter],
-    /// Whether this is what it will have, not just an attempt: only that is sampled and told.
+    /// Whether this is what it will have, not just an attempt: only that is sampled and reported.
     last: bool,
 }
 
@@ -388,10 +380,14 @@ fn filters_of(schema: &Schema, v: VarId, options: &CopyOptions, method: Method) 
     }
     let size = schema.fixed_size(var.dtype).unwrap_or(1);
     if let Some(spec) = options.filters.iter().rev().find(|f| f.names(&path)) {
-        return usable(completed(spec.filters.clone(), size)?, size, &path);
+        return usable(FilterChain::from(&spec.filters[..]).for_elements(size), size, &path);
     }
     let shuffled =
         |on_by_default: bool| options.shuffle.unwrap_or(on_by_default) && shuffles(var.dtype, size);
+    let compressed = |compressor: Filter| -> Vec<Filter> {
+        let shuffle = shuffled(true).then(|| filters::shuffle(size));
+        shuffle.into_iter().chain([compressor]).collect()
+    };
     let mut list = match options.codec {
         Codec::Keep => {
             let mut list = source.to_vec();
@@ -431,22 +427,8 @@ fn filters_of(schema: &Schema, v: VarId, options: &CopyOptions, method: Method) 
         Codec::None => Vec::new(),
         Codec::Auto { .. } => method.filters(size),
         Codec::Deflate if options.level == Some(0) => Vec::new(),
-        Codec::Deflate => {
-            let mut list = Vec::new();
-            if shuffled(true) {
-                list.push(filters::shuffle(size));
-            }
-            list.push(filters::deflate(options.level.unwrap_or(DEFLATE_LEVEL)));
-            list
-        }
-        Codec::Zstd => {
-            let mut list = Vec::new();
-            if shuffled(true) {
-                list.push(filters::shuffle(size));
-            }
-            list.push(filters::zstd(options.level.unwrap_or(ZSTD_LEVEL) as i32));
-            list
-        }
+        Codec::Deflate => compressed(filters::deflate(options.level.unwrap_or(USUAL_DEFLATE_LEVEL))),
+        Codec::Zstd => compressed(filters::zstd(options.level.map_or(USUAL_ZSTD_LEVEL, u32::cast_signed))),
     };
     if options.fletcher32 && !list.iter().any(|f| f.id == FLETCHER32) {
         // Last: the checksum is of the bytes in the file, and is checked before they are inflated.
@@ -458,19 +440,4 @@ fn filters_of(schema: &Schema, v: VarId, options: &CopyOptions, method: Method) 
 fn shuffles(dtype: DType, size: usize) -> bool {
     // Shuffling a compound mixes bytes of different fields; it still gains, as netCDF-C users know.
     size > 1 && dtype != DType::String
-}
-
-/// Filters of a specification with the parameters that the user left out.
-fn completed(list: Vec<Filter>, size: usize) -> Result<Vec<Filter>> {
-    list.into_iter()
-        .map(|f| {
-            Ok(match (f.id, f.params.is_empty()) {
-                (DEFLATE, true) => filters::deflate(DEFLATE_LEVEL),
-                (SHUFFLE, _) => filters::shuffle(size),
-                (FLETCHER32, _) => filters::fletcher32(),
-                (ZSTD, true) => filters::zstd(ZSTD_LEVEL as i32),
-                _ => f,
-            })
-        })
-        .collect()
 }

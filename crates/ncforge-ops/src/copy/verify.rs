@@ -1,6 +1,6 @@
 //! Reads the finished output back and compares all of it with the source, before it gets its name.
 
-use super::plan::{Memory, Plan};
+use super::planned::{Memory, Plan};
 use super::quantized;
 use crate::compare::{How, compare_schemas, compare_values};
 use crate::progress::{Progress, check_stop};
@@ -30,7 +30,7 @@ pub(crate) fn verify(
         e => e,
     };
     let values = || plan.work.iter().filter(|w| w.moved.values);
-    progress.begin("verify", values().map(super::plan::VarWork::bytes).fold(0, u64::saturating_add));
+    progress.begin("verify", values().map(super::planned::VarWork::bytes).fold(0, u64::saturating_add));
     for work in values() {
         if !found.is_same() {
             break;

@@ -11,16 +11,16 @@
 //! * an enum value is its name; a value that has none is its number;
 //! * attributes stand in a list, because their order counts.
 
-use serde_json::{Map, Number, Value as Json, json as object};
+use serde_json::{Map, Value as Json, json as object};
 
-use super::number::{double, float, integer};
+use super::number::integer;
 use super::special;
 use super::storage::{FileStorage, VarStorage, storage};
 use super::values::member;
 use ncforge::codec::filters::filter_name;
 use ncforge::container::Container;
 use ncforge::model::{
-    Atomic, Attribute, DType, Endian, Fill, Schema, Storage, UserKind, UserType, Value, Values,
+    Atomic, Attribute, DType, Endian, Fill, Number, Schema, Storage, UserKind, UserType, Value, Values,
 };
 
 /// Everything about a dataset: format, sizes, dimensions, types, attributes with their values, variables with
@@ -185,7 +185,7 @@ fn whole(x: i128) -> Json {
 }
 
 fn real(x: f64, bits: u64, usual_nan: u64, short: f64) -> Json {
-    match Number::from_f64(short) {
+    match serde_json::Number::from_f64(short) {
         Some(n) => Json::Number(n),
         None if x.is_nan() && bits == usual_nan => Json::from("NaN"),
         None if x.is_nan() => Json::from(format!("NaN:{bits:#x}")),
@@ -196,17 +196,16 @@ fn real(x: f64, bits: u64, usual_nan: u64, short: f64) -> Json {
 fn fixed(schema: &Schema, dtype: DType, bytes: &[u8]) -> Json {
     match dtype {
         DType::Atomic(Atomic::Char) => text(bytes),
-        DType::Atomic(Atomic::Float) => {
-            let x = float(bytes);
+        DType::Atomic(kind) => match Number::read(kind, bytes) {
             // The shortest decimal of the float, not the long one of its double.
-            let short = x.to_string().parse().unwrap_or(f64::from(x));
-            real(f64::from(x), u64::from(x.to_bits()), u64::from(f32::NAN.to_bits()), short)
-        }
-        DType::Atomic(Atomic::Double) => {
-            let x = double(bytes);
-            real(x, x.to_bits(), f64::NAN.to_bits(), x)
-        }
-        DType::Atomic(kind) => whole(integer(kind, bytes)),
+            Some(Number::Float(x)) => {
+                let short = x.to_string().parse().unwrap_or(f64::from(x));
+                real(f64::from(x), u64::from(x.to_bits()), u64::from(f32::NAN.to_bits()), short)
+            }
+            Some(Number::Double(x)) => real(x, x.to_bits(), f64::NAN.to_bits(), x),
+            Some(Number::Integer(n)) => whole(n),
+            None => Json::Null,
+        },
         DType::String => Json::Null,
         DType::User(t) => match &schema.user_type(t).kind {
             UserKind::Enum { base, members } => {

@@ -2,7 +2,7 @@
 
 use std::io::Write;
 
-use ncforge::model::Atomic;
+use ncforge::model::{Atomic, Number};
 
 /// Significant digits of a float, as `ncdump` prints it.
 const FLOAT_DIGITS: usize = 7;
@@ -71,42 +71,22 @@ pub(super) fn double_plain(x: f64) -> String {
     special(x, "").unwrap_or_else(|| plain(x, DOUBLE_DIGITS))
 }
 
-/// The value that native-order bytes of an integer type stand for.
+/// The number that an element's bytes are; 0 where they are too few.
+fn read(kind: Atomic, bytes: &[u8]) -> Number {
+    Number::read(kind, bytes).unwrap_or(Number::Integer(0))
+}
+
+/// The value of an element of an integer type.
 pub(super) fn integer(kind: Atomic, bytes: &[u8]) -> i128 {
-    macro_rules! read {
-        ($t:ty) => {
-            i128::from(<$t>::from_ne_bytes(bytes.try_into().unwrap_or_default()))
-        };
-    }
-    match kind {
-        Atomic::Byte => read!(i8),
-        Atomic::Char | Atomic::UByte => read!(u8),
-        Atomic::Short => read!(i16),
-        Atomic::UShort => read!(u16),
-        Atomic::Int => read!(i32),
-        Atomic::UInt => read!(u32),
-        Atomic::Int64 => read!(i64),
-        Atomic::UInt64 => read!(u64),
-        Atomic::Float | Atomic::Double => 0,
-    }
-}
-
-/// A float's value from native-order bytes.
-pub(super) fn float(bytes: &[u8]) -> f32 {
-    f32::from_ne_bytes(bytes.try_into().unwrap_or_default())
-}
-
-/// A double's value from native-order bytes.
-pub(super) fn double(bytes: &[u8]) -> f64 {
-    f64::from_ne_bytes(bytes.try_into().unwrap_or_default())
+    read(kind, bytes).integer().unwrap_or(0)
 }
 
 /// Appends one number of an attribute, with the suffix that says its type.
 pub(super) fn push_attribute_number(out: &mut Vec<u8>, kind: Atomic, bytes: &[u8]) {
-    let text = match kind {
-        Atomic::Float => float_attribute(float(bytes)),
-        Atomic::Double => double_attribute(double(bytes)),
-        _ => integer(kind, bytes).to_string(),
+    let text = match read(kind, bytes) {
+        Number::Float(x) => float_attribute(x),
+        Number::Double(x) => double_attribute(x),
+        Number::Integer(n) => n.to_string(),
     };
     let suffix = match kind {
         Atomic::Byte => "b",
@@ -123,10 +103,10 @@ pub(super) fn push_attribute_number(out: &mut Vec<u8>, kind: Atomic, bytes: &[u8
 
 /// Appends one number inside a compound or a row: no suffix.
 pub(super) fn push_plain_number(out: &mut Vec<u8>, kind: Atomic, bytes: &[u8]) {
-    let text = match kind {
-        Atomic::Float => float_plain(float(bytes)),
-        Atomic::Double => double_plain(double(bytes)),
-        _ => integer(kind, bytes).to_string(),
+    let text = match read(kind, bytes) {
+        Number::Float(x) => float_plain(x),
+        Number::Double(x) => double_plain(x),
+        Number::Integer(n) => n.to_string(),
     };
     out.extend_from_slice(text.as_bytes());
 }

@@ -2,9 +2,7 @@
 
 use serde::Serialize;
 
-use super::storage::VarStorage;
 use crate::words;
-use ncforge::container::Container;
 use ncforge::layout::{Place, VarLayout};
 use ncforge::store::ReadStore;
 use ncforge::store::packed::PackedStore;
@@ -61,22 +59,11 @@ impl PackedStorage {
     }
 }
 
-/// Counts a packed file, and puts into `vars` what is stored of each variable.
-pub(super) fn of_store(
-    container: &dyn Container,
-    store: &PackedStore,
-    vars: &mut [VarStorage],
-) -> PackedStorage {
+/// Counts a packed file.
+pub(super) fn of_store(store: &PackedStore) -> PackedStorage {
     let surveyed = store.survey();
     let trouble = surveyed.as_ref().err().map(ToString::to_string);
     let survey = surveyed.unwrap_or_default();
-    for v in vars.iter_mut().filter(|v| v.stored_bytes.is_some()) {
-        let stored = container.layout(v.var).and_then(|layout| stored_of(store, &layout));
-        match stored {
-            Ok(bytes) => v.stored_bytes = bytes,
-            Err(e) => (v.stored_bytes, v.trouble) = (None, Some(e.to_string())),
-        }
-    }
     let (file, image) = (store.backing().len(), store.len());
     PackedStorage {
         block_bytes: store.block_size(),
@@ -94,8 +81,8 @@ pub(super) fn of_store(
     }
 }
 
-/// Bytes stored of one variable; of blocks that it shares with others, its share.
-fn stored_of(store: &PackedStore, layout: &VarLayout) -> ncforge::Result<Option<u64>> {
+/// Bytes stored of one variable of a packed file; of blocks that it shares with others, its share.
+pub(super) fn stored_of(store: &PackedStore, layout: &VarLayout) -> ncforge::Result<Option<u64>> {
     let size = |shape: &[u64]| shape.iter().fold(layout.element.size as u64, |n, &d| n.saturating_mul(d));
     match layout.place {
         Place::Contiguous { offset } => {

@@ -29,7 +29,7 @@ pub struct VarStorage {
     pub filters: Vec<Filter>,
     /// How many chunks the file holds.
     pub chunks_stored: Option<u64>,
-    /// How many chunks the shape has room for.
+    /// How many chunks the shape has.
     pub chunks_possible: Option<u64>,
     /// Encoded bytes of the smallest and of the largest chunk.
     pub chunk_bytes: Option<(u64, u64)>,
@@ -71,13 +71,20 @@ impl FileStorage {
     }
 }
 
-/// Counts how a dataset is stored. Reads chunk indexes, no data; a damaged index is told in
+/// Counts how a dataset is stored. Reads chunk indexes, no data; a damaged index is reported in
 /// [`VarStorage::trouble`] and does not stop the count.
 pub fn storage(container: &dyn Container) -> FileStorage {
-    let vars: Vec<VarStorage> = container.schema().var_ids().map(|v| of_variable(container, v)).collect();
-    let mut vars = vars;
-    let packed =
-        PackedStore::of(&**container.store()).map(|store| packed::of_store(container, store, &mut vars));
+    let mut vars: Vec<VarStorage> = container.schema().var_ids().map(|v| of_variable(container, v)).collect();
+    let packed = PackedStore::of(&**container.store()).map(|store| {
+        for v in vars.iter_mut().filter(|v| v.stored_bytes.is_some()) {
+            let stored = container.layout(v.var).and_then(|layout| packed::stored_of(store, &layout));
+            match stored {
+                Ok(bytes) => v.stored_bytes = bytes,
+                Err(e) => (v.stored_bytes, v.trouble) = (None, Some(e.to_string())),
+            }
+        }
+        packed::of_store(store)
+    });
     let sum = |of: fn(&VarStorage) -> u64| vars.iter().map(of).fold(0, u64::saturating_add);
     let mut notes = container.notes();
     notes.extend(packed.iter().flat_map(PackedStorage::notes));
@@ -150,8 +157,8 @@ fn count(container: &dyn Container, layout: &VarLayout, facts: &mut VarStorage) 
             facts.offset = Some(*begin);
             let records = layout.shape.first().copied().unwrap_or(0);
             let each = elements(layout.shape.get(1..).unwrap_or_default()).saturating_mul(element);
-            let room = file.saturating_sub(*begin);
-            facts.stored_bytes = Some(record_bytes(records, each, *stride, room));
+            let available = file.saturating_sub(*begin);
+            facts.stored_bytes = Some(record_bytes(records, each, *stride, available));
         }
         Place::Chunked { chunk, index, .. } => {
             let list = index.list()?;
@@ -171,13 +178,13 @@ fn count(container: &dyn Container, layout: &VarLayout, facts: &mut VarStorage) 
     Ok(())
 }
 
-/// Bytes of `records` records of `each` bytes, `stride` apart, that lie in the first `room` bytes.
-fn record_bytes(records: u64, each: u64, stride: u64, room: u64) -> u64 {
+/// Bytes of `records` records of `each` bytes, `stride` apart, that lie in the first `available` bytes.
+fn record_bytes(records: u64, each: u64, stride: u64, available: u64) -> u64 {
     if stride == 0 || records == 0 {
         return 0;
     }
-    let whole = records.min(room / stride);
-    let rest = if whole < records { each.min(room - whole * stride) } else { 0 };
+    let whole = records.min(available / stride);
+    let rest = if whole < records { each.min(available - whole * stride) } else { 0 };
     whole.saturating_mul(each).saturating_add(rest)
 }
 

@@ -6,12 +6,12 @@
 
 use super::facts::{Facts, VarFacts};
 use super::finding::Finding;
-use super::mend::Mend;
-use super::rules::{Rule, Severity, When, rule};
+use super::fix::Fix;
+use super::rule::{Rule, Severity, When, rule};
 use crate::describe::attribute_words;
 use crate::tune::Role;
 use crate::words::shape;
-use ncforge::codec::describe;
+use ncforge::codec::FilterChain;
 use ncforge::model::Schema;
 
 pub(super) const RULES: &[Rule] = &[
@@ -96,7 +96,7 @@ pub(super) fn check(files: &[&Facts], out: &mut Vec<Finding>) {
             let message = format!("is in {} of {} files, not in {}", there.len(), of.len(), list(&missing));
             out.push(Finding { files: missing, ..Finding::new(rule(RULES, "NC506"), Some(name), message) });
         }
-        let looks: [(&str, &str, Describe<'_>); 6] = [
+        let properties: [(&str, &str, Describe<'_>); 6] = [
             ("NC504", "the type", &|f, v| f.schema().type_name(f.var(v).dtype).to_owned()),
             ("NC505", "the shape", &dims),
             ("NC503", "packing", &|f, v| attrs(f, v, &PACKING)),
@@ -104,8 +104,8 @@ pub(super) fn check(files: &[&Facts], out: &mut Vec<Finding>) {
             ("NC501", "chunks", &|_, v| v.chunk.as_deref().map_or_else(|| "none".to_owned(), shape)),
             ("NC502", "filters", &|_, v| filters(v)),
         ];
-        for (code, what, look) in looks {
-            if let Some(finding) = differ(code, what, name, &there, look) {
+        for (code, what, property) in properties {
+            if let Some(finding) = differ(code, what, name, &there, property) {
                 out.push(finding);
             }
         }
@@ -119,9 +119,9 @@ fn differ(
     what: &str,
     name: &str,
     there: &[(&Facts, &VarFacts)],
-    look: Describe<'_>,
+    property: Describe<'_>,
 ) -> Option<Finding> {
-    let seen: Vec<String> = there.iter().map(|(f, v)| look(f, v)).collect();
+    let seen: Vec<String> = there.iter().map(|(f, v)| property(f, v)).collect();
     let most = |value: &String| seen.iter().filter(|s| *s == value).count();
     // Of equally frequent values the first file's: `max_by_key` takes the last, so from behind.
     let usual = seen.iter().rev().max_by_key(|s| most(s))?;
@@ -135,19 +135,19 @@ fn differ(
         seen[first],
         list(&files)
     );
-    let mend = match code {
+    let fix = match code {
         "NC501" | "NC502" => {
             let model = (0..seen.len()).find(|&i| seen[i] == *usual).map(|i| there[i].1)?;
             match (&model.chunk, code) {
-                (Some(chunk), "NC501") => Some(Mend::chunks(name, chunk)),
-                (Some(_), _) => Some(Mend::filters(name, &model.filters)),
+                (Some(chunk), "NC501") => Some(Fix::chunks(name, chunk)),
+                (Some(_), _) => Some(Fix::filters(name, &model.filters)),
                 _ => None,
             }
         }
         _ => None,
     };
-    let mend = mend.map(|m| m.in_netcdf4(there[first].0.schema().format.is_classic()));
-    Some(Finding { files, mend, ..Finding::new(rule(RULES, code), Some(name), message) })
+    let fix = fix.map(|m| m.in_netcdf4(there[first].0.schema().format.is_classic()));
+    Some(Finding { files, fix, ..Finding::new(rule(RULES, code), Some(name), message) })
 }
 
 fn path(f: &Facts) -> String {
@@ -183,8 +183,5 @@ fn attrs(f: &Facts, v: &VarFacts, names: &[&str]) -> String {
 }
 
 fn filters(v: &VarFacts) -> String {
-    match v.filters.is_empty() {
-        true => "none".into(),
-        false => v.filters.iter().map(describe).collect::<Vec<_>>().join(", "),
-    }
+    FilterChain::from(&v.filters[..]).words()
 }

@@ -12,7 +12,7 @@ use ncforge::select::{ChunkGrid, Hyperslab};
 use std::collections::HashMap;
 use std::path::Path;
 
-/// Runs of bytes that are told one by one; more of them (records of many variables) are told together.
+/// Runs of bytes that are listed one by one; more of them (records of many variables) are listed together.
 const MOST_RUNS: usize = 400_000;
 
 /// What bytes of a file are for.
@@ -22,7 +22,7 @@ pub enum Use {
     Metadata,
     /// Values of the variable with this place in [`Anatomy::variables`].
     Data(usize),
-    /// Records of several variables, one after the other, too many to be told apart.
+    /// Records of several variables, one after the other, too many to be listed apart.
     Records,
     /// Nothing that was looked at: free space, padding, heaps of strings.
     Nothing,
@@ -155,7 +155,7 @@ impl Anatomy {
 /// # new.close()?;
 /// let (report, anatomy) = anatomy(&path, &DoctorOptions::default(), &Engine::global())?;
 /// assert_eq!(report.variables, 1);
-/// // Every byte of the file is told, once.
+/// // Every byte of the file is listed, once.
 /// assert_eq!(anatomy.runs.iter().map(|r| r.len).sum::<u64>(), anatomy.bytes);
 /// assert_eq!(anatomy.variables[0].stored, 600);
 /// # Ok::<(), Box<dyn std::error::Error>>(())
@@ -201,7 +201,7 @@ fn variable(v: &VarFacts, options: &DoctorOptions) -> Result<VariableAnatomy> {
     let machine = &options.machine;
     let grid = Grid { lens: &lens, chunk: v.chunk.as_deref(), element: v.element, coding: v.coding_now() };
     let patterns = match &v.choice {
-        Some(choice) => choice.told.iter().map(|t| t.pattern.clone()).collect(),
+        Some(choice) => choice.predictions.iter().map(|t| t.pattern.clone()).collect(),
         None => Pattern::bind(&options.accesses, &v.axes),
     };
     let by_place: HashMap<&[u64], u64> = chunks.iter().map(|c| (&c.at[..], c.len)).collect();
@@ -210,12 +210,13 @@ fn variable(v: &VarFacts, options: &DoctorOptions) -> Result<VariableAnatomy> {
     for pattern in if empty { Vec::new() } else { patterns } {
         let start: Vec<u64> = lens.iter().zip(&pattern.counts).map(|(&l, &n)| (l - n.min(l)) / 2).collect();
         let exact = grid.at(&start, &pattern.counts, machine);
-        let told = v.choice.as_ref().and_then(|c| c.told.iter().find(|t| t.pattern.counts == pattern.counts));
+        let prediction =
+            v.choice.as_ref().and_then(|c| c.predictions.iter().find(|t| t.pattern.counts == pattern.counts));
         let (touched, fetched) = match &v.chunk {
             Some(chunk) if v.is_filtered() && !chunks.is_empty() => {
                 let cells = ChunkGrid::new(&lens, chunk);
                 let ranges = cells.touched(&Hyperslab::new(&start, &pattern.counts));
-                // A read of very much is told from the mean: nobody counts a million chunks for a picture.
+                // A read of very much is described by the mean: nobody counts a million chunks for a picture.
                 let n = ranges.iter().fold(1u64, |n, r| n.saturating_mul(r.end - r.start));
                 let fetched = if n <= MOST_RUNS as u64 {
                     ncforge::select::coordinates(&ranges).filter_map(|at| by_place.get(&at[..])).sum()
@@ -233,14 +234,15 @@ fn variable(v: &VarFacts, options: &DoctorOptions) -> Result<VariableAnatomy> {
             chunks: touched,
             fetched,
             decoded: if v.is_filtered() { exact.decoded as u64 } else { 0 },
-            before: told.and_then(|t| t.before).unwrap_or_else(|| grid.read(&pattern, machine)),
-            after: told.filter(|_| choice.is_some()).map(|t| t.chosen),
+            before: prediction.and_then(|t| t.before).unwrap_or_else(|| grid.read(&pattern, machine)),
+            after: prediction.filter(|_| choice.is_some()).map(|t| t.chosen),
             pattern,
         });
     }
     let all = Pattern { name: "full".into(), counts: lens.clone(), weight: 1.0 };
     let copying = choice.filter(|_| !empty).and(Method::of_chain(&v.filters)).map(|method| {
-        grid.read(&all, machine).seconds + v.bytes as f64 / (method.encode_rate() * machine.threads.max(1.0))
+        grid.read(&all, machine).seconds
+            + v.bytes as f64 / (method.rates().encode_bytes_per_second * machine.threads.max(1.0))
     });
     Ok(VariableAnatomy {
         path: v.path.clone(),
@@ -267,7 +269,7 @@ fn runs(facts: &Facts, variables: &[VariableAnatomy], bytes: u64) -> Vec<Run> {
     };
     let mut records: Option<(u64, u64)> = None;
     let record_runs: u64 = facts.vars.iter().filter_map(record_count).sum();
-    for (i, (v, told)) in facts.vars.iter().zip(variables).enumerate() {
+    for (i, (v, prediction)) in facts.vars.iter().zip(variables).enumerate() {
         let what = Use::Data(i);
         match &v.layout.place {
             Place::Contiguous { offset } => add(*offset, v.bytes, what),
@@ -284,7 +286,7 @@ fn runs(facts: &Facts, variables: &[VariableAnatomy], bytes: u64) -> Vec<Run> {
                     }
                 }
             }
-            Place::Chunked { .. } => told.chunks.iter().for_each(|c| add(c.offset, c.len, what)),
+            Place::Chunked { .. } => prediction.chunks.iter().for_each(|c| add(c.offset, c.len, what)),
             Place::Nowhere | Place::Inline(_) | Place::Unsupported(_) => {}
         }
     }

@@ -7,8 +7,8 @@
 use super::Examined;
 use super::facts::VarFacts;
 use super::finding::Finding;
-use super::mend::Mend;
-use super::rules::{Rule, Severity, When, rule};
+use super::fix::Fix;
+use super::rule::{Rule, Severity, When, rule};
 use crate::tune::{CacheAdvice, Prediction};
 use crate::words::{bytes, count, many, shape, times};
 
@@ -45,7 +45,7 @@ pub(super) const RULES: &[Rule] = &[
 const HDF5: [u64; 2] = [8 << 20, 1 << 20];
 /// Fewer reads that share a row of chunks are no cliff.
 const SHARING: u64 = 8;
-/// How much faster the read must become, or how much smaller its row of chunks, for other chunks to mend it.
+/// How much faster the read must become, or how much smaller its row of chunks, for other chunks to fix it.
 const GAIN: f64 = 2.0;
 
 pub(super) fn check(x: &Examined<'_>, out: &mut Vec<Finding>) {
@@ -55,7 +55,7 @@ pub(super) fn check(x: &Examined<'_>, out: &mut Vec<Finding>) {
             continue;
         }
         // The reads that share chunks, the one that suffers most first.
-        let mut shared: Vec<&Prediction> = choice.told.iter().filter(|t| v.sharing(t) >= 2).collect();
+        let mut shared: Vec<&Prediction> = choice.predictions.iter().filter(|t| v.sharing(t) >= 2).collect();
         shared.sort_by_key(|t| std::cmp::Reverse(v.sharing(t)));
         if too_large(x, v, shared.first().copied(), out) {
             continue;
@@ -66,9 +66,14 @@ pub(super) fn check(x: &Examined<'_>, out: &mut Vec<Finding>) {
 }
 
 /// NC201.
-fn too_large(x: &Examined<'_>, v: &VarFacts, told: Option<&Prediction>, out: &mut Vec<Finding>) -> bool {
+fn too_large(
+    x: &Examined<'_>,
+    v: &VarFacts,
+    prediction: Option<&Prediction>,
+    out: &mut Vec<Finding>,
+) -> bool {
     let (each, cache) = (v.chunk_bytes(), x.cache);
-    let (Some(choice), Some(told)) = (&v.choice, told) else { return false };
+    let (Some(choice), Some(prediction)) = (&v.choice, prediction) else { return false };
     if each <= cache.size || choice.bytes >= each {
         return false;
     }
@@ -76,14 +81,14 @@ fn too_large(x: &Examined<'_>, v: &VarFacts, told: Option<&Prediction>, out: &mu
         "a chunk of {} does not fit the cache: {}; each of the {} {} inside one decodes all of it again",
         bytes(each),
         cache.says(),
-        count(v.sharing(told)),
-        plural(told),
+        count(v.sharing(prediction)),
+        plural(prediction),
     );
     out.push(
         Finding::new(rule(RULES, "NC201"), Some(&v.path), message)
             .weighing(each as f64)
-            .mended_by(Mend::chunks(&v.path, &choice.chunks))
-            .caching(CacheAdvice::of(&told.pattern.name, v.row_now(told))),
+            .fixed_by(Fix::chunks(&v.path, &choice.chunks))
+            .caching(CacheAdvice::of(&prediction.pattern.name, v.row_now(prediction))),
     );
     true
 }
@@ -92,13 +97,13 @@ fn too_large(x: &Examined<'_>, v: &VarFacts, told: Option<&Prediction>, out: &mu
 fn cliff(x: &Examined<'_>, v: &VarFacts, shared: &[&Prediction], out: &mut Vec<Finding>) {
     let cache = x.cache;
     let Some(choice) = &v.choice else { return };
-    for told in shared {
-        let (row, sharing) = (v.row_now(told), v.sharing(told));
+    for prediction in shared {
+        let (row, sharing) = (v.row_now(prediction), v.sharing(prediction));
         if sharing < SHARING || (row.bytes <= cache.size && row.chunks <= cache.slots) {
             continue;
         }
-        let better = v.row(told, &choice.chunks).bytes;
-        let faster = told.before.map_or(1.0, |b| b.seconds / told.chosen.seconds);
+        let better = v.row(prediction, &choice.chunks).bytes;
+        let faster = prediction.before.map_or(1.0, |b| b.seconds / prediction.chosen.seconds);
         if faster < GAIN && (better as f64) * GAIN > row.bytes as f64 {
             continue;
         }
@@ -109,7 +114,7 @@ fn cliff(x: &Examined<'_>, v: &VarFacts, shared: &[&Prediction], out: &mut Vec<F
         let message = format!(
             "neighbouring {} share {}, {why}: {}, so each of the {} decodes them all again (a cliff of {}); with \
              chunks of {} they share {}",
-            plural(told),
+            plural(prediction),
             many(row.chunks, "chunk"),
             cache.says(),
             count(sharing),
@@ -120,17 +125,17 @@ fn cliff(x: &Examined<'_>, v: &VarFacts, shared: &[&Prediction], out: &mut Vec<F
         out.push(
             Finding::new(rule(RULES, "NC202"), Some(&v.path), message)
                 .weighing(sharing as f64)
-                .mended_by(Mend::chunks(&v.path, &choice.chunks))
-                .caching(CacheAdvice::of(&told.pattern.name, row)),
+                .fixed_by(Fix::chunks(&v.path, &choice.chunks))
+                .caching(CacheAdvice::of(&prediction.pattern.name, row)),
         );
         return;
     }
 }
 
 /// NC203.
-fn hdf5(v: &VarFacts, told: Option<&Prediction>, out: &mut Vec<Finding>) {
+fn hdf5(v: &VarFacts, prediction: Option<&Prediction>, out: &mut Vec<Finding>) {
     let each = v.chunk_bytes();
-    let (Some(choice), Some(told)) = (&v.choice, told) else { return };
+    let (Some(choice), Some(prediction)) = (&v.choice, prediction) else { return };
     if each <= HDF5[0] || choice.bytes > HDF5[0] {
         return;
     }
@@ -140,18 +145,18 @@ fn hdf5(v: &VarFacts, told: Option<&Prediction>, out: &mut Vec<Finding>) {
         bytes(each),
         bytes(HDF5[0]),
         bytes(HDF5[1]),
-        count(v.sharing(told)),
-        plural(told),
+        count(v.sharing(prediction)),
+        plural(prediction),
     );
     out.push(
         Finding::new(rule(RULES, "NC203"), Some(&v.path), message)
             .weighing(each as f64)
-            .mended_by(Mend::chunks(&v.path, &choice.chunks)),
+            .fixed_by(Fix::chunks(&v.path, &choice.chunks)),
     );
 }
 
-fn plural(told: &Prediction) -> String {
-    match told.pattern.name.as_str() {
+fn plural(prediction: &Prediction) -> String {
+    match prediction.pattern.name.as_str() {
         "series" => "series".into(),
         "box" => "boxes".into(),
         name if name.contains('=') => format!("reads of {name}"),

@@ -9,8 +9,8 @@
 use super::Examined;
 use super::facts::VarFacts;
 use super::finding::Finding;
-use super::mend::Mend;
-use super::rules::{Rule, Severity, When, rule};
+use super::fix::Fix;
+use super::rule::{Rule, Severity, When, rule};
 use crate::profile::cmip7::{MIN_CHUNK, bounds_of, data_of, time_of};
 use crate::words::{bytes, many};
 
@@ -60,7 +60,7 @@ pub(super) const RULES: &[Rule] = &[
 pub(super) fn check(x: &Examined<'_>, out: &mut Vec<Finding>) {
     let schema = x.facts.schema();
     let mut say = |code: &str, var: Option<&str>, message: String| {
-        out.push(Finding::new(rule(RULES, code), var, message).mended_by(Mend::option("--profile cmip7")));
+        out.push(Finding::new(rule(RULES, code), var, message).fixed_by(Fix::option("--profile cmip7")));
     };
     if schema.format.is_classic() {
         say("NC705", None, format!("the format is {}, not netCDF-4", schema.format.kind()));

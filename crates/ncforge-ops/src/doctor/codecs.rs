@@ -2,8 +2,8 @@
 
 use super::facts::VarFacts;
 use super::finding::Finding;
-use super::mend::Mend;
-use super::rules::{Rule, Severity, When, rule};
+use super::fix::Fix;
+use super::rule::{Rule, Severity, When, rule};
 use super::{DoctorOptions, Examined};
 use crate::words::{bytes, many};
 use ncforge::codec::filters::{self, DEFLATE, FLETCHER32, SHUFFLE};
@@ -153,7 +153,7 @@ fn no_shuffle(v: &VarFacts, advised: &[Filter], out: &mut Vec<Finding>) {
     out.push(
         Finding::new(rule(RULES, "NC301"), Some(&v.path), message)
             .weighing(gain)
-            .mended_by(Mend::filters(&v.path, advised)),
+            .fixed_by(Fix::filters(&v.path, advised)),
     );
 }
 
@@ -177,7 +177,7 @@ fn level(v: &VarFacts, advised: &[Filter], out: &mut Vec<Finding>) {
     out.push(
         Finding::new(rule(RULES, "NC302"), Some(&v.path), message)
             .weighing(slower)
-            .mended_by(Mend::filters(&v.path, advised)),
+            .fixed_by(Fix::filters(&v.path, advised)),
     );
 }
 
@@ -193,11 +193,11 @@ fn uncompressed(x: &Examined<'_>, v: &VarFacts, out: &mut Vec<Finding>) {
         bytes((v.bytes as f64 * part) as u64),
     );
     let classic = x.facts.schema().format.is_classic();
-    let mend = Mend::filters(&v.path, &compressed(v)).in_netcdf4(classic);
+    let fix = Fix::filters(&v.path, &compressed(v)).in_netcdf4(classic);
     out.push(
         Finding::new(rule(RULES, "NC303"), Some(&v.path), message)
             .weighing(v.bytes as f64 * (1.0 - part))
-            .mended_by(mend),
+            .fixed_by(fix),
     );
 }
 
@@ -228,7 +228,7 @@ fn fill_only(v: &VarFacts, out: &mut Vec<Finding>) {
     out.push(
         Finding::new(rule(RULES, "NC304"), Some(&v.path), message)
             .weighing(each.saturating_mul(*n) as f64)
-            .mended_by(Mend::option("--skip-fill")),
+            .fixed_by(Fix::option("--skip-fill")),
     );
 }
 
@@ -248,6 +248,6 @@ fn endian(x: &Examined<'_>, v: &VarFacts, out: &mut Vec<Finding>) {
     out.push(
         Finding::new(rule(RULES, "NC305"), Some(&v.path), message)
             .weighing(v.bytes as f64)
-            .mended_by(Mend::option("--endian native")),
+            .fixed_by(Fix::option("--endian native")),
     );
 }

@@ -2,9 +2,6 @@
 
 use std::sync::Arc;
 
-use super::DoctorOptions;
-use super::sample::Sample;
-use crate::choosing::{Chooser, Choosing, OF_FILE};
 use crate::tune::keep::sharing;
 use crate::tune::{Axis, Choice, Coding, Prediction, Roles, Row};
 use ncforge::dataset::Dataset;
@@ -18,12 +15,8 @@ use ncforge::store::RecordedStore;
 pub(super) const INDEX_BYTES: u64 = 40 << 20;
 /// … and values.
 pub(super) const VALUE_BYTES: u64 = 16 << 20;
-/// Reads of smaller variables cost little, however they are cut.
-const SMALL: u64 = 64 << 10;
 /// Chunks that are remembered of an index, to be sampled.
 const PICKS: usize = 6;
-/// Kinds of variables for which the best chunks are worked out, the largest first.
-const KINDS: usize = 250;
 
 /// A file under examination.
 #[derive(Debug)]
@@ -63,6 +56,23 @@ pub(super) struct VarFacts {
     pub(super) sample: Option<Sample>,
 }
 
+/// What parts of a variable show.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub(super) struct Sample {
+    /// Bytes looked at.
+    pub(super) raw: u64,
+    /// Their size with the variable's own filters, as encoded here.
+    pub(super) now: u64,
+    /// With shuffle and deflate 1.
+    pub(super) shuffled: u64,
+    /// With shuffle before the variable's own filters, where it has none.
+    pub(super) with_shuffle: Option<u64>,
+    /// With deflate at level 1, where the variable's level is higher; and how many times faster that is.
+    pub(super) level_one: Option<(u64, f64)>,
+    /// Chunks looked at among the smallest, and how many of them held fill values only.
+    pub(super) fill_only: (u64, u64),
+}
+
 /// A variable's chunks, from its index.
 #[derive(Debug)]
 pub(super) struct Index {
@@ -72,8 +82,6 @@ pub(super) struct Index {
     pub(super) nodes: Vec<(u64, u64)>,
     /// Where the first chunk lies.
     pub(super) first: Option<u64>,
-    /// Some chunks, spread over the variable.
-    pub(super) picks: Vec<(Vec<u64>, ChunkRecord)>,
     /// Stored bytes of the smallest chunks, their number, and some of them.
     pub(super) smallest: (u64, u64, Vec<(Vec<u64>, ChunkRecord)>),
 }
@@ -90,7 +98,7 @@ impl VarFacts {
         self.chunk.is_some() && !self.filters.is_empty()
     }
 
-    /// Chunks that the shape has room for.
+    /// Chunks that the shape has.
     pub(super) fn chunks_possible(&self) -> u64 {
         let Some(chunk) = &self.chunk else { return 0 };
         self.axes.iter().zip(chunk).fold(1u64, |n, (a, &c)| n.saturating_mul(a.len.div_ceil(c.max(1))))
@@ -107,18 +115,18 @@ impl VarFacts {
     }
 
     /// The chunks that reads of this kind share, if they were of lengths `chunk`.
-    pub(super) fn row(&self, told: &Prediction, chunk: &[u64]) -> Row {
-        Row::of(&told.pattern.counts, &self.lens(), chunk, self.element)
+    pub(super) fn row(&self, prediction: &Prediction, chunk: &[u64]) -> Row {
+        Row::of(&prediction.pattern.counts, &self.lens(), chunk, self.element)
     }
 
     /// The same as it is.
-    pub(super) fn row_now(&self, told: &Prediction) -> Row {
-        self.row(told, self.chunk.as_deref().unwrap_or_default())
+    pub(super) fn row_now(&self, prediction: &Prediction) -> Row {
+        self.row(prediction, self.chunk.as_deref().unwrap_or_default())
     }
 
     /// Reads like this, side by side, that the same chunks serve.
-    pub(super) fn sharing(&self, told: &Prediction) -> u64 {
-        sharing(&told.pattern.counts, &self.lens(), self.chunk.as_deref().unwrap_or_default())
+    pub(super) fn sharing(&self, prediction: &Prediction) -> u64 {
+        sharing(&prediction.pattern.counts, &self.lens(), self.chunk.as_deref().unwrap_or_default())
     }
 
     fn lens(&self) -> Vec<u64> {
@@ -195,8 +203,8 @@ impl Facts {
         // A key of a B-tree holds 8 bytes, and 8 for each axis and one more; nodes may be half empty, and pages are
         // read whole.
         let expected = possible.saturating_mul(2 * (24 + 8 * chunk.len() as u64));
-        let room = INDEX_BYTES.saturating_sub(self.watched.bytes_read());
-        if expected > room {
+        let available = INDEX_BYTES.saturating_sub(self.watched.bytes_read());
+        if expected > available {
             self.notes
                 .push(format!("the index of `{}` was not read: it has room for {possible} chunks", v.path));
             return Ok(None);
@@ -211,45 +219,7 @@ impl Facts {
             nodes,
             first: list.iter().map(|c| c.1.offset).min(),
             smallest: (least, small.len() as u64, spread(&small).into_iter().cloned().collect()),
-            picks: spread(&list),
         }))
-    }
-
-    /// What reads cost, and would with better chunks and the filters that are advised, after samples were taken.
-    pub(super) fn choose(&mut self, options: &DoctorOptions) {
-        let choosing = Choosing {
-            accesses: options.accesses.clone(),
-            machine: options.machine,
-            sample: options.sample && options.profile.is_none(),
-            ..Choosing::default()
-        };
-        let mut vars = std::mem::take(&mut self.vars);
-        let roles = Roles::of(self.schema());
-        let mut chooser = Chooser::new(&self.dataset, &choosing, OF_FILE).untimed();
-        let mut order: Vec<usize> = (0..vars.len()).collect();
-        order.sort_by_key(|&i| std::cmp::Reverse(vars[i].bytes));
-        for i in order {
-            let v = &mut vars[i];
-            v.target = super::codecs::target(v, options);
-            if v.layout.element.heap || v.chunk.is_none() && v.target.is_empty() {
-                continue;
-            }
-            if chooser.kinds() >= KINDS {
-                self.notes.push(format!("`{}` and smaller variables: reads were not looked at", v.path));
-                break;
-            }
-            match chooser.of_variable(&roles, v.id, Some(&v.target)) {
-                Ok(found) => {
-                    v.coding = found.as_ref().and_then(|f| f.coding);
-                    let choice = found.map(|f| f.choice);
-                    v.best_chunks = choice.as_ref().map(|c| c.chunks.clone());
-                    v.choice = choice.filter(|_| v.bytes > SMALL);
-                }
-                // Damage is told, and does not stop the rest.
-                Err(e) => self.notes.push(e.to_string()),
-            }
-        }
-        self.vars = vars;
     }
 }
 

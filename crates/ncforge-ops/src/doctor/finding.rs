@@ -2,8 +2,8 @@
 
 use serde::Serialize;
 
-use super::mend::Mend;
-use super::rules::{Rule, Severity};
+use super::fix::Fix;
+use super::rule::{Rule, Severity};
 use crate::tune::CacheAdvice;
 use crate::words::seconds;
 
@@ -35,7 +35,7 @@ impl Slower {
     }
 }
 
-/// Rounded up: a read is slower by no more than what is told.
+/// Rounded up: a read is slower by no more than what is reported.
 fn ratio(x: f64) -> String {
     if x < 10.0 { format!("{:.1}", (x * 10.0).ceil() / 10.0) } else { format!("{:.0}", x.ceil()) }
 }
@@ -49,12 +49,12 @@ pub struct Finding {
     pub var: Option<String>,
     /// What is so, with figures.
     pub message: String,
-    /// How bad it is beside other findings of its rule: the worst of several is shown.
+    /// How bad it is among other findings of its rule: the worst of several is shown.
     pub weight: f64,
     /// How bad it is here: as the rule says, but a remark where every usual read takes a moment only.
     pub severity: Severity,
-    /// What mends it; `None` where no copy can.
-    pub mend: Option<Mend>,
+    /// What fixes it; `None` where no copy can.
+    pub fix: Option<Fix>,
     /// Reads that take longer after that.
     pub slower: Vec<Slower>,
     /// What users of netCDF-C can set instead.
@@ -71,7 +71,7 @@ impl Finding {
             message,
             weight: 0.0,
             severity: rule.severity,
-            mend: None,
+            fix: None,
             slower: Vec::new(),
             cache: None,
             files: Vec::new(),
@@ -82,8 +82,8 @@ impl Finding {
         Finding { weight, ..self }
     }
 
-    pub(super) fn mended_by(self, mend: Mend) -> Self {
-        Finding { mend: Some(mend), ..self }
+    pub(super) fn fixed_by(self, fix: Fix) -> Self {
+        Finding { fix: Some(fix), ..self }
     }
 
     pub(super) fn caching(self, cache: CacheAdvice) -> Self {
@@ -103,7 +103,7 @@ pub struct Group {
 /// A finding of one or several variables.
 #[derive(Clone, Debug)]
 pub struct Folded {
-    /// That with the most weight; its mend is for all of them.
+    /// That with the most weight; its fix is for all of them.
     pub worst: Finding,
     /// Whether the others' figures differ.
     pub differ: bool,
@@ -149,7 +149,7 @@ pub fn fold(findings: &[Finding]) -> Vec<Group> {
                 let worst = same.iter().max_by(|a, b| a.weight.total_cmp(&b.weight)).expect("there is one");
                 let mut worst = (*worst).clone();
                 for f in &same {
-                    match (&mut worst.mend, &f.mend) {
+                    match (&mut worst.fix, &f.fix) {
                         (Some(all), Some(one)) => all.and(one),
                         (all @ None, Some(one)) => *all = Some(one.clone()),
                         _ => {}

@@ -2,8 +2,8 @@
 
 use super::Examined;
 use super::finding::Finding;
-use super::mend::Mend;
-use super::rules::{Rule, Severity, When, rule};
+use super::fix::Fix;
+use super::rule::{Rule, Severity, When, rule};
 use crate::words::{bytes, count, many, shape, times};
 use ncforge::layout::Place;
 use ncforge::model::DimId;
@@ -65,7 +65,7 @@ const NODES: u64 = 512;
 /// Chunks that a node of an index holds, on average, in files of netCDF-C.
 const PER_NODE: u64 = 56;
 /// An attribute of usual length fits in this.
-const ROOM: u64 = 256;
+const SPARE_BYTES: u64 = 256;
 /// Moving fewer bytes than this is quick.
 const LITTLE: u64 = 1 << 20;
 
@@ -103,7 +103,7 @@ fn interleaved(x: &Examined<'_>, out: &mut Vec<Finding>) {
         out.push(
             Finding::new(rule(RULES, "NC401"), Some(&v.path), message)
                 .weighing(walked as f64 / v.bytes.max(1) as f64)
-                .mended_by(Mend::option("--chunks auto").in_netcdf4(true)),
+                .fixed_by(Fix::option("--chunks auto").in_netcdf4(true)),
         );
     }
 }
@@ -145,7 +145,7 @@ fn scattered(x: &Examined<'_>, out: &mut Vec<Finding>) {
         many(places as u64, "request"),
     );
     out.push(
-        Finding::new(rule(RULES, "NC402"), None, message).weighing(places as f64).mended_by(Mend::plain()),
+        Finding::new(rule(RULES, "NC402"), None, message).weighing(places as f64).fixed_by(Fix::plain()),
     );
 }
 
@@ -178,7 +178,7 @@ fn index(x: &Examined<'_>, out: &mut Vec<Finding>) {
         out.push(
             Finding::new(rule(RULES, "NC403"), Some(&v.path), message)
                 .weighing(nodes as f64)
-                .mended_by(Mend::chunks(&v.path, &choice.chunks)),
+                .fixed_by(Fix::chunks(&v.path, &choice.chunks)),
         );
     }
 }
@@ -204,7 +204,7 @@ fn unlimited(x: &Examined<'_>, out: &mut Vec<Finding>) {
         let all: Vec<String> = schema.var_ids().map(|v| schema.var_path(v)).collect();
         let speakable = !all.is_empty() && all.iter().all(|name| !name.contains(','));
         out.push(match users.is_empty() && speakable {
-            true => finding.mended_by(Mend { vars: all, ..Mend::default() }),
+            true => finding.fixed_by(Fix { vars: all, ..Fix::default() }),
             false => finding,
         });
     }
@@ -224,19 +224,17 @@ fn no_room(x: &Examined<'_>, out: &mut Vec<Finding>) {
         })
         .min();
     let Some(begin) = begin else { return };
-    let (room, data) =
+    let (spare, data) =
         (begin.saturating_sub(header), x.facts.dataset.container().store().len().saturating_sub(begin));
-    if room >= ROOM || data < LITTLE {
+    if spare >= SPARE_BYTES || data < LITTLE {
         return;
     }
     let message = format!(
         "{} are free behind the header: one more attribute, dimension or variable moves {}",
-        bytes(room),
+        bytes(spare),
         bytes(data)
     );
-    out.push(
-        Finding::new(rule(RULES, "NC405"), None, message).weighing(data as f64).mended_by(Mend::plain()),
-    );
+    out.push(Finding::new(rule(RULES, "NC405"), None, message).weighing(data as f64).fixed_by(Fix::plain()));
 }
 
 #[cfg(test)]

@@ -19,11 +19,11 @@ pub fn json(report: &Report) -> Value {
     })
 }
 
-/// One finding as JSON; `file` is what its command mends.
+/// One finding as JSON; `file` is what its command fixes.
 pub(super) fn finding(f: &Finding, file: &str) -> Value {
-    let commands: Vec<String> = match &f.mend {
-        Some(mend) if f.files.is_empty() => vec![mend.command(file)],
-        Some(mend) => f.files.iter().map(|file| mend.command(file)).collect(),
+    let commands: Vec<String> = match &f.fix {
+        Some(fix) if f.files.is_empty() => vec![fix.command(file)],
+        Some(fix) => f.files.iter().map(|file| fix.command(file)).collect(),
         None => Vec::new(),
     };
     object!({
@@ -40,7 +40,7 @@ pub(super) fn finding(f: &Finding, file: &str) -> Value {
 }
 
 impl Finding {
-    /// The finding as JSON; `file` is what its command mends (a finding about several files names its own).
+    /// The finding as JSON; `file` is what its command fixes (a finding about several files names its own).
     pub fn json(&self, file: &str) -> Value {
         finding(self, file)
     }

@@ -1,12 +1,10 @@
 //! A few parts of a variable's values, and what filters would make of them.
 //!
-//! Of a chunked variable some chunks are fetched and decoded; of others some runs of bytes. A part is at most
-//! 64 KiB: what is asked is how filters compare, and that shows on small parts already.
+//! A part is at most 64 KiB: the question is how filters compare, and small parts answer it. Of a chunked variable the smallest
+//! chunks are decoded, too, to see whether they hold fill values only.
 
-use std::time::Instant;
-
-use super::facts::{Facts, VALUE_BYTES, VarFacts};
-use ncforge::codec::deflate::{Work, take_work};
+use super::facts::{Facts, Sample, VALUE_BYTES, VarFacts};
+use crate::sampling::{Encoded, PartLimits, encode, parts_of};
 use ncforge::codec::filters::{self, BITSHUFFLE, BLOSC, DEFLATE, FLETCHER32, SHUFFLE, ZSTD};
 use ncforge::codec::{self, CodecChain, locate};
 use ncforge::error::Result;
@@ -14,40 +12,16 @@ use ncforge::layout::{ChunkRecord, Place};
 use ncforge::model::Filter;
 use ncforge::store::ReadStore;
 
-/// Bytes of a part.
-const PART: usize = 64 << 10;
-/// Bytes of records that are read at a time, where they interleave variables.
-const WINDOW: u64 = 256 << 10;
-/// Parts of a variable.
-const PARTS: usize = 4;
+/// Bytes of values of a variable that are encoded.
+const VALUES: u64 = 256 << 10;
 /// Variables that are sampled, the largest first.
 const VARIABLES: usize = 24;
 /// Bytes that are decoded, in all.
 const DECODED: u64 = 48 << 20;
-/// A variable of fewer bytes is not worth a look.
+/// A variable of fewer bytes is not worth a sample.
 const SMALL: u64 = 64 << 10;
 
-/// What parts of a variable show.
-#[derive(Clone, Debug, Default, PartialEq)]
-pub(super) struct Sample {
-    /// Bytes looked at.
-    pub(super) raw: u64,
-    /// Their size with the variable's own filters, as encoded here.
-    pub(super) now: u64,
-    /// Mean bytes of a part, and the seconds that one thread of the usual machine takes to decode it with these filters, where
-    /// that is known: counted, and so the same in every run.
-    pub(super) decoding: Option<(f64, f64)>,
-    /// With shuffle and deflate 1.
-    pub(super) shuffled: u64,
-    /// With shuffle before the variable's own filters, where it has none.
-    pub(super) with_shuffle: Option<u64>,
-    /// With deflate at level 1, where the variable's level is higher; and how many times faster that is.
-    pub(super) level_one: Option<(u64, f64)>,
-    /// Chunks looked at among the smallest, and how many of them held fill values only.
-    pub(super) fill_only: (u64, u64),
-}
-
-/// Looks at values of the largest variables, within the limits.
+/// Samples values of the largest variables, within the limits.
 pub(super) fn sample(facts: &mut Facts) -> Result<()> {
     let begun = facts.watched.bytes_read();
     let mut decoded = DECODED;
@@ -55,75 +29,48 @@ pub(super) fn sample(facts: &mut Facts) -> Result<()> {
     order.sort_by_key(|&i| std::cmp::Reverse(facts.vars[i].bytes));
     let all = order.len();
     order.truncate(VARIABLES);
-    let mut looked = 0;
+    let mut sampled = 0;
     for i in order {
-        let room = VALUE_BYTES.saturating_sub(facts.watched.bytes_read() - begun);
-        let found = of_variable(facts, &facts.vars[i], room, &mut decoded);
-        match found {
+        let read = VALUE_BYTES.saturating_sub(facts.watched.bytes_read() - begun);
+        match of_variable(facts, &facts.vars[i], read, &mut decoded) {
             Ok(found) => {
-                looked += usize::from(found.is_some());
+                sampled += usize::from(found.is_some());
                 facts.vars[i].sample = found;
             }
-            // Damage is told, and does not stop the rest.
+            // Damage is reported, and does not stop the rest.
             Err(e) => facts.notes.push(e.to_string()),
         }
     }
-    if looked < all {
-        facts.notes.push(format!("values were looked at in {looked} of {all} variables of 64 KiB or more"));
+    if sampled < all {
+        facts.notes.push(format!("values were looked at in {sampled} of {all} variables of 64 KiB or more"));
     }
     Ok(())
 }
 
-fn of_variable(facts: &Facts, v: &VarFacts, mut room: u64, decoded: &mut u64) -> Result<Option<Sample>> {
+/// What at most `read` bytes of the file, and `decoded` of values, show of a variable.
+fn of_variable(facts: &Facts, v: &VarFacts, mut read: u64, decoded: &mut u64) -> Result<Option<Sample>> {
     if v.layout.element.heap || v.element == 0 {
         return Ok(None);
     }
-    let mut parts: Vec<Vec<u8>> = Vec::new();
     let mut found = Sample::default();
-    match (&v.layout.place, &v.index) {
-        (Place::Chunked { codecs, .. }, Some(index)) => {
-            let bytes = v.chunk_bytes();
-            let mut chunk = |r: &ChunkRecord| -> Result<Option<Vec<u8>>> {
-                if r.len > room || bytes > *decoded || bytes > VALUE_BYTES {
-                    return Ok(None);
-                }
-                room -= r.len;
-                *decoded -= bytes;
-                decode(facts, codecs, r, bytes).map(Some)
-            };
-            for (_, r) in index.picks.iter().take(PARTS) {
-                if let Some(values) = chunk(r)? {
-                    parts.push(part(values, v.element));
-                }
+    if let (Place::Chunked { codecs, .. }, Some(index)) = (&v.layout.place, &v.index) {
+        let bytes = v.chunk_bytes();
+        for (_, record) in &index.smallest.2 {
+            if record.len > read || bytes > *decoded || bytes > VALUE_BYTES {
+                continue;
             }
-            // All stored chunks being equally long (unfiltered), the picks of the index stand for them.
-            for (_, r) in &index.smallest.2 {
-                if let Some(values) = chunk(r)? {
-                    found.fill_only.0 += 1;
-                    found.fill_only.1 += u64::from(is_fill(&values, &v.layout.fill));
-                }
-            }
+            read -= record.len;
+            *decoded -= bytes;
+            let values = decode(facts, codecs, record, bytes)?;
+            found.fill_only.0 += 1;
+            found.fill_only.1 += u64::from(is_fill(&values, &v.layout.fill));
         }
-        (Place::Contiguous { offset }, _) => {
-            runs(facts, *offset, v.bytes, PART as u64, &mut room, &mut parts)?;
-        }
-        (Place::Records { begin, stride }, _) => {
-            let records = v.axes.first().map_or(0, |a| a.len);
-            let each = v.bytes / records.max(1);
-            let together = (WINDOW / (*stride).max(1)).clamp(1, records.max(1));
-            for i in 0..PARTS as u64 {
-                let first = (records - together.min(records)) / PARTS as u64 * i;
-                let at = begin.saturating_add(first.saturating_mul(*stride));
-                let mut bytes = Vec::new();
-                let span = ((together - 1).saturating_mul(*stride)).saturating_add(each.min(PART as u64));
-                read_run(facts, at, span, &mut room, &mut bytes)?;
-                let own =
-                    bytes.chunks((*stride).max(1) as usize).flat_map(|r| &r[..r.len().min(each as usize)]);
-                parts.push(own.copied().take(PART).collect());
-            }
-        }
-        _ => {}
     }
+    // Values that are read may be fewer than what is decoded for them, never more.
+    let limits = PartLimits { values: (VALUES, VALUES), read: read.min(*decoded), each: VALUE_BYTES };
+    let lens: Vec<u64> = v.axes.iter().map(|a| a.len).collect();
+    let (mut parts, spent) = parts_of(&facts.dataset, v.id, v.chunk.as_ref().unwrap_or(&lens), limits)?;
+    *decoded = decoded.saturating_sub(spent);
     parts.retain(|p| p.len() as u64 >= v.element);
     if parts.is_empty() {
         return Ok((found.fill_only.0 > 0).then_some(found));
@@ -141,54 +88,8 @@ fn decode(facts: &Facts, codecs: &CodecChain, r: &ChunkRecord, bytes: u64) -> Re
     Ok(out)
 }
 
-/// Whole elements of the middle of some values.
-fn part(values: Vec<u8>, element: u64) -> Vec<u8> {
-    if values.len() <= PART {
-        return values;
-    }
-    let element = (element as usize).max(1);
-    let from = (values.len() - PART) / 2 / element * element;
-    values[from..from + (PART / element).max(1) * element].to_vec()
-}
-
-fn runs(
-    facts: &Facts,
-    offset: u64,
-    bytes: u64,
-    each: u64,
-    room: &mut u64,
-    parts: &mut Vec<Vec<u8>>,
-) -> Result<()> {
-    for i in 0..PARTS as u64 {
-        let at = bytes.saturating_sub(each) / 8 * 8 / PARTS as u64 * i / 8 * 8;
-        let mut out = Vec::new();
-        read_run(facts, offset.saturating_add(at), each.min(bytes), room, &mut out)?;
-        parts.push(out);
-    }
-    Ok(())
-}
-
-/// Bytes of the file, as many as are there.
-fn read_run(facts: &Facts, at: u64, len: u64, room: &mut u64, out: &mut Vec<u8>) -> Result<()> {
-    let len = len.min(facts.watched.len().saturating_sub(at));
-    if len > *room || len == 0 {
-        return Ok(());
-    }
-    *room -= len;
-    out.extend(facts.watched.read_vec(at, len)?);
-    Ok(())
-}
-
 fn is_fill(values: &[u8], fill: &[u8]) -> bool {
     !fill.is_empty() && !values.is_empty() && values.chunks(fill.len()).all(|e| e == fill)
-}
-
-/// All parts, encoded with some filters.
-struct Encoded {
-    bytes: u64,
-    seconds: f64,
-    /// What decoding them takes, where that is known.
-    work: Option<Work>,
 }
 
 fn measure(v: &VarFacts, parts: &[Vec<u8>], found: &mut Sample) -> Result<()> {
@@ -196,21 +97,7 @@ fn measure(v: &VarFacts, parts: &[Vec<u8>], found: &mut Sample) -> Result<()> {
     let element = filters::shuffle(size);
     // Checksums and the like do not count.
     let own: Vec<Filter> = v.filters.iter().filter(|f| f.id != FLETCHER32).cloned().collect();
-    let total = |chain: &[Filter]| -> Result<Encoded> {
-        let chain = CodecChain::new(chain, size)?;
-        let begun = Instant::now();
-        let mut bytes = 0;
-        let mut work = Some(Work::default());
-        for p in parts {
-            take_work();
-            bytes += chain.encode(p)?.0.len() as u64;
-            match (&mut work, take_work()) {
-                (Some(sum), Some(part)) => *sum += part,
-                _ => work = None,
-            }
-        }
-        Ok(Encoded { bytes, seconds: begun.elapsed().as_secs_f64(), work })
-    };
+    let total = |chain: &[Filter]| -> Result<Encoded> { encode(&CodecChain::new(chain, size)?, parts) };
     found.raw = parts.iter().map(|p| p.len() as u64).sum();
     let mut usual = vec![filters::deflate(1)];
     if size > 1 {
@@ -224,8 +111,6 @@ fn measure(v: &VarFacts, parts: &[Vec<u8>], found: &mut Sample) -> Result<()> {
     } else if simple {
         let now = total(&own)?;
         found.now = now.bytes;
-        let n = parts.len() as f64;
-        found.decoding = now.work.map(|work| (found.raw as f64 / n, work.seconds(parts.len() as u64) / n));
         if !own.iter().any(|f| [SHUFFLE, BITSHUFFLE, BLOSC].contains(&f.id)) && size > 1 {
             let mut chain = vec![element];
             chain.extend(own.iter().cloned());

@@ -5,8 +5,8 @@
 
 use super::facts::VarFacts;
 use super::finding::Finding;
-use super::mend::Mend;
-use super::rules::{Rule, Severity, When, rule};
+use super::fix::Fix;
+use super::rule::{Rule, Severity, When, rule};
 use super::{Examined, ReaderCache};
 use crate::tune::{CacheAdvice, Prediction, Role};
 use crate::words::{bytes, count, many, shape, times};
@@ -106,16 +106,16 @@ fn named(v: &VarFacts) -> String {
 }
 
 /// What a read decodes or, of plain chunks, fetches.
-fn touched(told: &Prediction) -> f64 {
-    told.before.map_or(0.0, |c| c.decoded.max(c.fetched))
+fn touched(prediction: &Prediction) -> f64 {
+    prediction.before.map_or(0.0, |c| c.decoded.max(c.fetched))
 }
 
-fn gain(told: &Prediction) -> f64 {
-    told.before.map_or(1.0, |c| c.seconds / told.chosen.seconds)
+fn gain(prediction: &Prediction) -> f64 {
+    prediction.before.map_or(1.0, |c| c.seconds / prediction.chosen.seconds)
 }
 
-fn read_words(told: &Prediction) -> String {
-    match told.pattern.name.as_str() {
+fn read_words(prediction: &Prediction) -> String {
+    match prediction.pattern.name.as_str() {
         "series" => "a point series".into(),
         "full" => "reading everything".into(),
         name if name.contains('=') => format!("a read of {name}"),
@@ -123,26 +123,26 @@ fn read_words(told: &Prediction) -> String {
     }
 }
 
-fn sentence(told: &Prediction) -> String {
-    let before = told.before.unwrap_or_default();
+fn sentence(prediction: &Prediction) -> String {
+    let before = prediction.before.unwrap_or_default();
     let verb = if before.decoded > 0.0 { "decodes" } else { "fetches" };
     format!(
         "{} {verb} {}, {}, to deliver {} ({})",
-        read_words(told),
+        read_words(prediction),
         many(before.chunks.round() as u64, "chunk"),
-        bytes(touched(told) as u64),
+        bytes(touched(prediction) as u64),
         bytes(before.delivered as u64),
-        times(touched(told) / before.delivered.max(1.0)),
+        times(touched(prediction) / before.delivered.max(1.0)),
     )
 }
 
-fn better(v: &VarFacts, told: &Prediction) -> String {
+fn better(v: &VarFacts, prediction: &Prediction) -> String {
     let chunks = v.choice.as_ref().map(|c| shape(&c.chunks)).unwrap_or_default();
-    format!("; chunks of {chunks} would be {} faster", times(gain(told)))
+    format!("; chunks of {chunks} would be {} faster", times(gain(prediction)))
 }
 
-fn advice(v: &VarFacts, told: &Prediction) -> CacheAdvice {
-    CacheAdvice::of(&told.pattern.name, v.row_now(told))
+fn advice(v: &VarFacts, prediction: &Prediction) -> CacheAdvice {
+    CacheAdvice::of(&prediction.pattern.name, v.row_now(prediction))
 }
 
 /// NC101. Gives the read that it is about.
@@ -153,33 +153,38 @@ fn time_by_one(v: &VarFacts, out: &mut Vec<Finding>) -> Option<usize> {
     if chunk[t] != 1 || v.axes[t].len < 8 {
         return None;
     }
-    let at = choice.told.iter().position(|told| {
-        let whole = told.pattern.counts[t] == v.axes[t].len;
-        whole && touched(told) >= AMPLIFIED * told.chosen.delivered && gain(told) >= SERIES_SLOWER
+    let at = choice.predictions.iter().position(|prediction| {
+        let whole = prediction.pattern.counts[t] == v.axes[t].len;
+        whole
+            && touched(prediction) >= AMPLIFIED * prediction.chosen.delivered
+            && gain(prediction) >= SERIES_SLOWER
     })?;
-    let told = &choice.told[at];
-    let message = format!("{} is chunked by 1: {}{}", v.axes[t].name, sentence(told), better(v, told));
+    let prediction = &choice.predictions[at];
+    let message =
+        format!("{} is chunked by 1: {}{}", v.axes[t].name, sentence(prediction), better(v, prediction));
     let finding = Finding::new(rule(RULES, "NC101"), Some(&v.path), message)
-        .weighing(touched(told) / told.chosen.delivered.max(1.0))
-        .mended_by(Mend::chunks(&v.path, &choice.chunks));
-    out.push(if v.is_filtered() { finding.caching(advice(v, told)) } else { finding });
+        .weighing(touched(prediction) / prediction.chosen.delivered.max(1.0))
+        .fixed_by(Fix::chunks(&v.path, &choice.chunks));
+    out.push(if v.is_filtered() { finding.caching(advice(v, prediction)) } else { finding });
     Some(at)
 }
 
 /// NC102.
 fn amplified(v: &VarFacts, but: Option<usize>, out: &mut Vec<Finding>) {
     let Some(choice) = &v.choice else { return };
-    let worst = (choice.told.iter().enumerate())
-        .filter(|(i, told)| {
-            Some(*i) != but && touched(told) >= AMPLIFIED * told.chosen.delivered && gain(told) >= SLOWER
+    let worst = (choice.predictions.iter().enumerate())
+        .filter(|(i, prediction)| {
+            Some(*i) != but
+                && touched(prediction) >= AMPLIFIED * prediction.chosen.delivered
+                && gain(prediction) >= SLOWER
         })
         .max_by(|a, b| gain(a.1).total_cmp(&gain(b.1)));
-    let Some((_, told)) = worst else { return };
-    let message = format!("with chunks of {}, {}{}", named(v), sentence(told), better(v, told));
+    let Some((_, prediction)) = worst else { return };
+    let message = format!("with chunks of {}, {}{}", named(v), sentence(prediction), better(v, prediction));
     let finding = Finding::new(rule(RULES, "NC102"), Some(&v.path), message)
-        .weighing(gain(told))
-        .mended_by(Mend::chunks(&v.path, &choice.chunks));
-    out.push(if v.is_filtered() { finding.caching(advice(v, told)) } else { finding });
+        .weighing(gain(prediction))
+        .fixed_by(Fix::chunks(&v.path, &choice.chunks));
+    out.push(if v.is_filtered() { finding.caching(advice(v, prediction)) } else { finding });
 }
 
 /// NC103.
@@ -204,7 +209,7 @@ fn too_small(x: &Examined<'_>, v: &VarFacts, out: &mut Vec<Finding>) {
     out.push(
         Finding::new(rule(RULES, "NC103"), Some(&v.path), message)
             .weighing(n as f64)
-            .mended_by(Mend::chunks(&v.path, &choice.chunks)),
+            .fixed_by(Fix::chunks(&v.path, &choice.chunks)),
     );
 }
 
@@ -227,12 +232,12 @@ fn too_large(v: &VarFacts, cache: &ReaderCache, out: &mut Vec<Finding>) {
         cache.says(),
         count(cache.size / each.max(1)),
     );
-    let told = choice.told.iter().max_by(|a, b| gain(a).total_cmp(&gain(b)));
+    let prediction = choice.predictions.iter().max_by(|a, b| gain(a).total_cmp(&gain(b)));
     let finding = Finding::new(rule(RULES, "NC104"), Some(&v.path), message)
         .weighing(each as f64)
-        .mended_by(Mend::chunks(&v.path, &choice.chunks));
-    out.push(match told {
-        Some(told) => finding.caching(advice(v, told)),
+        .fixed_by(Fix::chunks(&v.path, &choice.chunks));
+    out.push(match prediction {
+        Some(prediction) => finding.caching(advice(v, prediction)),
         None => finding,
     });
 }
@@ -273,7 +278,7 @@ fn tiny(v: &VarFacts, out: &mut Vec<Finding>) -> bool {
     out.push(
         Finding::new(rule(RULES, "NC105"), Some(&v.path), message)
             .weighing(n as f64)
-            .mended_by(Mend::chunks(&v.path, &chunks)),
+            .fixed_by(Fix::chunks(&v.path, &chunks)),
     );
     true
 }
@@ -287,9 +292,9 @@ fn default(v: &VarFacts, out: &mut Vec<Finding>) {
     else {
         return;
     };
-    let weight: f64 = choice.told.iter().map(|t| t.pattern.weight).sum();
-    let now: f64 =
-        choice.told.iter().map(|t| t.pattern.weight * gain(t)).sum::<f64>() / weight.max(f64::MIN_POSITIVE);
+    let weight: f64 = choice.predictions.iter().map(|t| t.pattern.weight).sum();
+    let now: f64 = choice.predictions.iter().map(|t| t.pattern.weight * gain(t)).sum::<f64>()
+        / weight.max(f64::MIN_POSITIVE);
     if now < DEFAULT_GAIN || choice.chunks == *chunk {
         return;
     }
@@ -303,7 +308,7 @@ fn default(v: &VarFacts, out: &mut Vec<Finding>) {
     out.push(
         Finding::new(rule(RULES, "NC106"), Some(&v.path), message)
             .weighing(now)
-            .mended_by(Mend::chunks(&v.path, &choice.chunks)),
+            .fixed_by(Fix::chunks(&v.path, &choice.chunks)),
     );
 }
 

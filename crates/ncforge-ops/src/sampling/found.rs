@@ -3,6 +3,7 @@
 use std::time::Instant;
 
 use super::threads::{self, Part};
+use crate::rates::{inflate_seconds, zlib_inflate_seconds};
 use ncforge::codec::CodecChain;
 use ncforge::codec::deflate::{Work, take_work};
 use ncforge::error::Result;
@@ -10,6 +11,42 @@ use ncforge::error::Result;
 /// Rounds of decoding all parts, of which the fastest counts. One part again and again would be faster than any reader is: the
 /// processor learns by heart which branches it takes.
 const TIMES: usize = 3;
+
+/// What encoding some parts came to.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Encoded {
+    /// Bytes of all streams.
+    pub(crate) bytes: u64,
+    /// Seconds of encoding, timed just now.
+    pub(crate) seconds: f64,
+    /// What decoding the streams takes, where that is known.
+    pub(crate) work: Option<Work>,
+}
+
+/// Encodes one part: the stream, its filter mask, and what that came to.
+fn encode_one(chain: &CodecChain, part: &[u8]) -> Result<(Vec<u8>, u32, Encoded)> {
+    let begun = Instant::now();
+    take_work();
+    let (stream, mask) = chain.encode(part)?;
+    let seconds = begun.elapsed().as_secs_f64();
+    let encoded = Encoded { bytes: stream.len() as u64, seconds, work: take_work() };
+    Ok((stream, mask, encoded))
+}
+
+/// Encodes parts, each by itself.
+pub(crate) fn encode(chain: &CodecChain, parts: &[Vec<u8>]) -> Result<Encoded> {
+    let mut all = Encoded { bytes: 0, seconds: 0.0, work: Some(Work::default()) };
+    for part in parts {
+        let (_, _, one) = encode_one(chain, part)?;
+        all.bytes += one.bytes;
+        all.seconds += one.seconds;
+        all.work = all.work.zip(one.work).map(|(mut sum, work)| {
+            sum += work;
+            sum
+        });
+    }
+    Ok(all)
+}
 
 /// Some parts, how small they became and how long that took.
 #[derive(Clone, Default)]
@@ -33,31 +70,29 @@ pub(super) struct Found {
 impl Found {
     /// Encodes one part more. `timed`: [`Found::time`] shall decode it.
     pub(super) fn add(&mut self, chain: &CodecChain, bytes: &[u8], timed: bool) -> Result<()> {
-        let begun = Instant::now();
-        take_work();
-        let (encoded, mask) = chain.encode(bytes)?;
-        self.encode += begun.elapsed().as_secs_f64();
-        if let Some(work) = take_work() {
+        let (stream, mask, encoded) = encode_one(chain, bytes)?;
+        self.encode += encoded.seconds;
+        if let Some(work) = encoded.work {
             self.counted += 1;
             self.work += work;
         }
         self.parts += 1;
         self.raw += bytes.len() as u64;
-        self.stored += encoded.len() as u64;
+        self.stored += encoded.bytes;
         if timed {
-            self.waiting.push((encoded, mask, bytes.len()));
+            self.waiting.push((stream, mask, bytes.len()));
         }
         Ok(())
     }
 
     /// How many times as long zlib takes.
     pub(super) fn zlib(&self) -> f64 {
-        self.work.seconds_by_zlib() / self.counted_seconds()
+        zlib_inflate_seconds(&self.work) / self.counted_seconds()
     }
 
     /// Seconds of decoding, by the work that was counted.
     pub(super) fn counted_seconds(&self) -> f64 {
-        self.work.seconds(self.parts)
+        inflate_seconds(&self.work, self.parts)
     }
 
     /// Seconds of decoding a byte, by work or by the clock.

@@ -12,8 +12,8 @@ use ncforge::select::{Hyperslab, unravel};
 
 /// What a chunk counts for at least, however few bytes it has: finding it takes the time of so many.
 const OF_CHUNK: f64 = 512.0;
-/// Chunks that lie beside one another are read together if that takes so many times what one of them takes.
-const BESIDE: f64 = 1.25;
+/// Neighbouring chunks are read together if that takes so many times what one of them takes.
+const TOGETHER_COST: f64 = 1.25;
 
 /// Box number `i`: as large as `limit` allows, with the array's proportions; or, where too much would have to be
 /// read for that, of whole rows; or inside one chunk.
@@ -39,12 +39,12 @@ pub(super) fn sampled_box(layout: &VarLayout, i: u64, limit: u64) -> Option<Hype
     }
     let Place::Chunked { chunk, .. } = &layout.place else { return None };
     let mut start = at(&vec![1; chunk.len()]);
-    let mut room = chunk.clone();
+    let mut space = chunk.clone();
     for d in 0..start.len() {
         start[d] -= start[d] % chunk[d].max(1);
-        room[d] = chunk[d].min(layout.shape[d] - start[d]);
+        space[d] = chunk[d].min(layout.shape[d] - start[d]);
     }
-    let slab = Hyperslab::new(&start, &part_shape(&room, element, SIZES[SIZES.len() - 1]));
+    let slab = Hyperslab::new(&start, &part_shape(&space, element, SIZES[SIZES.len() - 1]));
     (decoded(layout, &slab) <= limit).then_some(slab)
 }
 
@@ -93,20 +93,20 @@ pub(super) fn each_row(
     }
 }
 
-/// How many parts of `shape` along every axis, `most` at most, come with one for nothing (or nearly so: [`BESIDE`]), because what lies
+/// How many parts of `shape` along every axis, `most` at most, come with one for nothing (or nearly so: [`TOGETHER_COST`]), because what lies
 /// between its rows must be read or decoded anyway.
-pub(super) fn beside(layout: &VarLayout, shape: &[u64], chunk: &[u64], most: u64) -> Vec<u64> {
+pub(super) fn neighbours(layout: &VarLayout, shape: &[u64], chunk: &[u64], most: u64) -> Vec<u64> {
     let zeros = vec![0; shape.len()];
     let cost = |count: &[u64]| decoded(layout, &Hyperslab::new(&zeros, count)) as f64;
     let (mut count, mut parts) = (shape.to_vec(), vec![1; shape.len()]);
     let least = cost(&count);
     for d in (0..shape.len()).rev() {
         let len = layout.shape[d];
-        let room = if shape[d] == chunk[d] { len.div_ceil(shape[d]) } else { len / shape[d] };
-        let mut n = (most / parts.iter().product::<u64>().max(1)).min(room);
+        let space = if shape[d] == chunk[d] { len.div_ceil(shape[d]) } else { len / shape[d] };
+        let mut n = (most / parts.iter().product::<u64>().max(1)).min(space);
         while n > 1 {
             count[d] = shape[d].saturating_mul(n).min(len);
-            if cost(&count) <= least * BESIDE {
+            if cost(&count) <= least * TOGETHER_COST {
                 parts[d] = n;
                 break;
             }
@@ -117,7 +117,7 @@ pub(super) fn beside(layout: &VarLayout, shape: &[u64], chunk: &[u64], most: u64
     parts
 }
 
-/// Box number `i` of neighbouring parts of `shape`, `beside` along every axis, of an array of `lens`; and where each begins in the box.
+/// Box number `i` of neighbouring parts of `shape`, `together` along every axis, of an array of `lens`; and where each begins in the box.
 /// On axes on which parts are as long as a chunk they are chunks. All chunks are met alike: those of an axis are divided into groups
 /// that are as even as can be, for a chunk that is cut off at the end must not be met more often than it is there.
 pub(super) fn group(
@@ -125,19 +125,19 @@ pub(super) fn group(
     lens: &[u64],
     shape: &[u64],
     chunk: &[u64],
-    beside: &[u64],
+    together: &[u64],
 ) -> (Hyperslab, Vec<Vec<u64>>) {
     let (mut start, mut count, mut parts) = (Vec::new(), Vec::new(), Vec::new());
     for d in 0..lens.len() {
         let (from, n) = if shape[d] == chunk[d] {
             let chunks = lens[d].div_ceil(chunk[d]);
-            let groups = chunks.div_ceil(beside[d]);
+            let groups = chunks.div_ceil(together[d]);
             let wide = |a: u64, b: u64| u128::from(a) * u128::from(b);
             let own = (wide(place(i, d, chunks - 1), groups) / u128::from(chunks)) as u64;
             let first = |group: u64| wide(group, chunks).div_ceil(u128::from(groups)) as u64;
             (first(own) * chunk[d], first(own + 1) - first(own))
         } else {
-            (place(i, d, lens[d] - shape[d] * beside[d]), beside[d])
+            (place(i, d, lens[d] - shape[d] * together[d]), together[d])
         };
         start.push(from);
         count.push((shape[d].saturating_mul(n)).min(lens[d] - from));
@@ -177,7 +177,7 @@ pub(super) fn part_shape(shape: &[u64], element: u64, bytes: u64) -> Vec<u64> {
     part
 }
 
-/// The first rows of a box, as many of the slowest axis (then of the next) as `bytes` have room for.
+/// The first rows of a box, as many of the slowest axis (then of the next) as `bytes` have space for.
 pub(super) fn shortened(shape: &[u64], element: u64, bytes: u64) -> Vec<u64> {
     let mut part = shape.to_vec();
     for d in 0..part.len() {
@@ -247,8 +247,8 @@ mod tests {
             }
         }
         // The axes' orders are their own: places do not lie on a diagonal.
-        let together = (0..64).filter(|&i| place(i, 0, 7) == place(i, 1, 7)).count();
-        assert!(together < 24, "{together}");
+        let diagonal = (0..64).filter(|&i| place(i, 0, 7) == place(i, 1, 7)).count();
+        assert!(diagonal < 24, "{diagonal}");
         // All chunks are met, the one that is cut off at the end too.
         let mut met: Vec<u64> = (0..4).map(|i| beginning(i, 3, 1442, 361)).collect();
         met.sort_unstable();
@@ -258,13 +258,13 @@ mod tests {
     /// Every chunk is met as often as any other, within one group's difference, also one that is cut off.
     #[test]
     fn groups_meet_all_chunks_alike() {
-        for (len, chunk, beside) in
+        for (len, chunk, together) in
             [(23, 6, 1), (23, 6, 3), (31, 16, 2), (31, 16, 8), (1000, 7, 4), (5, 5, 1)]
         {
             let chunks = u64::div_ceil(len, chunk);
             let mut met = vec![0; chunks as usize];
             for i in 0..1024 {
-                let (slab, starts) = group(i, &[9, len], &[1, chunk], &[9, chunk], &[1, beside]);
+                let (slab, starts) = group(i, &[9, len], &[1, chunk], &[9, chunk], &[1, together]);
                 assert!(slab.start[1] + slab.count[1] <= len && slab.count[0] == 1);
                 assert_eq!(slab.start[1] % chunk, 0);
                 starts.iter().for_each(|s| met[((slab.start[1] + s[1]) / chunk) as usize] += 1);
@@ -272,7 +272,7 @@ mod tests {
             let (least, most) = (met.iter().min().unwrap(), met.iter().max().unwrap());
             assert!(
                 *least > 0 && f64::from(*most) <= 1.6 * f64::from(*least),
-                "{len} {chunk} {beside}: {met:?}"
+                "{len} {chunk} {together}: {met:?}"
             );
         }
         // Of an axis along which chunks are looked at in part, any place will do, but nothing outside.

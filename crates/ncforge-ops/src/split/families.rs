@@ -13,7 +13,7 @@ pub(super) struct Member {
     pub(super) edge: Edge,
 }
 
-/// How a dimension's points lie beside those of the main one.
+/// How a dimension's points lie relative to those of the main one.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Edge {
     /// They are the same.
@@ -111,7 +111,7 @@ impl Families {
             ),
             TileScheme::Nemo | TileScheme::Fms => {
                 let corners = options.scheme == TileScheme::Fms;
-                (beside(schema, mains.0, mains.1, 1, corners), beside(schema, mains.1, mains.0, 2, corners))
+                (family(schema, mains.0, mains.1, 1, corners), family(schema, mains.1, mains.0, 2, corners))
             }
         };
         let families = Families { x, y };
@@ -177,7 +177,7 @@ fn last_two(schema: &Schema) -> Option<(DimId, DimId)> {
 
 /// The main dimension, and those that stand at its place (counted from the last) in other variables and have its length,
 /// or with `corners` one more.
-fn beside(schema: &Schema, main: DimId, other: DimId, from_end: usize, corners: bool) -> Family {
+fn family(schema: &Schema, main: DimId, other: DimId, from_end: usize, corners: bool) -> Family {
     let n = schema.dim(main).len;
     let mut members = vec![Member { dim: main, edge: Edge::Centre }];
     for var in schema.vars.iter().filter(|v| v.dims.len() >= 2) {

@@ -330,7 +330,7 @@ mod tests {
         );
     }
 
-    /// The corners of cells are told by the attribute that names the variable, or by the dimension's name.
+    /// The corners of cells are known by the attribute that names the variable, or by the dimension's name.
     #[test]
     fn corners_stay_together() {
         use Role::*;

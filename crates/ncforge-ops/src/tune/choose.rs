@@ -10,9 +10,9 @@ use super::coding::Coding;
 use super::cost::{Cost, Grid};
 use super::geometric::Geometric;
 use super::keep::CacheAdvice;
-use super::machine::Machine;
 use super::pattern::{Access, Kind, Pattern};
 use super::search::{candidates, descend, nearest};
+use crate::rates::Machine;
 use crate::words::{self, many};
 use ncforge::error::{Error, Result};
 
@@ -25,7 +25,7 @@ pub struct Limits {
     /// Chunks are not smaller than this many bytes, where the array is larger: every chunk costs an index entry,
     /// and compresses worse when small.
     pub min_bytes: u64,
-    /// Chunks are not larger than this. Other libraries keep chunks in caches of 1 MiB (HDF5 up to 1.14) to 64 MiB
+    /// Chunks are not larger than this. Other libraries cache chunks in caches of 1 MiB (HDF5 up to 1.14) to 64 MiB
     /// (netCDF-C).
     pub max_bytes: u64,
     /// An array has about so many chunks at most; where `min_bytes` gives more, chunks become larger.
@@ -67,18 +67,18 @@ impl Limits {
 const FORMAT_LIMIT: u64 = (1 << 32) - 1;
 /// A chunk along a dimension that grows has this many bytes at least, even when it is still short.
 const MIN_RECORDS: u64 = 8 << 10;
-/// How much a stored byte more than needed counts beside a read that takes longer by the same share.
+/// How much a stored byte more than needed counts against a read that takes longer by the same share.
 const SIZE_WEIGHT: f64 = 0.5;
 /// Weight of a small box where nobody asked for one: it decides between shapes that serve all else equally.
 const BOX_WEIGHT: f64 = 0.03;
 
-/// Where there are so few shapes, all of them are looked at.
+/// Where there are so few shapes, all of them are sampled.
 const FEW: usize = 4096;
 /// A search that may price fewer shapes than this looks at so many, evenly spread, and no others but those around the best.
 const THOROUGH: usize = 8192;
-/// From so many shapes on half of them are kept for those around the best: the way down looks at some hundreds.
+/// From so many shapes on half of them are reserved for those around the best: the way down looks at some hundreds.
 const DESCENT: usize = 1024;
-/// So many times more, and less, one read weighs in the mixes whose best shapes are looked at, too.
+/// So many times more, and less, one read weighs in the mixes whose best shapes are sampled, too.
 const LEANING: [f64; 2] = [5.0, 0.2];
 /// The continuous problem knows one rate for all sizes of chunks: that of this size.
 const NOMINAL: f64 = 131072.0;
@@ -92,7 +92,7 @@ pub struct Request<'a> {
     pub element: u64,
     /// How chunks will be encoded.
     pub coding: Coding,
-    /// The same with rates that were timed. The times that are told use it; the choice does not, so that it is the
+    /// The same with rates that were timed. Predicted times use it; the choice does not, so that it is the
     /// same in every run.
     pub timed: Option<Coding>,
     /// How the array will be read.
@@ -147,7 +147,8 @@ pub struct Choice {
     /// Bytes of a chunk.
     pub bytes: u64,
     /// What every read will cost.
-    pub told: Vec<Prediction>,
+    #[serde(rename = "told")]
+    pub predictions: Vec<Prediction>,
     /// Weighted mean of the reads' costs, each divided by its own best.
     pub mean: f64,
     /// The cache that a reader needs for loops of these reads, so that no chunk is decoded twice. ncforge sees to that by itself.
@@ -180,7 +181,7 @@ struct Search<'a> {
     alone: Vec<(Vec<u64>, f64)>,
     /// The best lengths for all together.
     chunks: Vec<u64>,
-    /// Lengths that were looked at for all together, and their prices.
+    /// Lengths that were sampled for all together, and their prices.
     seen: Vec<(Vec<u64>, f64)>,
 }
 
@@ -253,7 +254,7 @@ impl<'a> Search<'a> {
         Search { problem, patterns, asked, alone, chunks, seen }
     }
 
-    /// The choice of one of `shapes` in words and numbers, beside the best of them for each read.
+    /// The choice of one of `shapes` in words and numbers, with the best of them for each read.
     fn tell(&self, request: &Request<'_>, shapes: &[(&[u64], Coding)], chosen: usize) -> Choice {
         let problem = &self.problem;
         let chunks = shapes[chosen].0;
@@ -261,7 +262,7 @@ impl<'a> Search<'a> {
         let cost = |(chunks, coding): (&[u64], Coding), read: &Pattern| {
             Grid { coding, ..problem.grid(chunks) }.read(read, request.machine)
         };
-        let told: Vec<Prediction> = self.patterns[..self.asked]
+        let predictions: Vec<Prediction> = self.patterns[..self.asked]
             .iter()
             .map(|pattern| {
                 // The search for a read alone minds stored sizes, too: among all shapes that were found, another may be
@@ -287,16 +288,17 @@ impl<'a> Search<'a> {
                 }
             })
             .collect();
-        let weights: f64 = told.iter().map(|t| t.pattern.weight).sum();
+        let weights: f64 = predictions.iter().map(|t| t.pattern.weight).sum();
         let mean =
-            told.iter().map(|t| t.pattern.weight * t.chosen.seconds / t.best.seconds).sum::<f64>() / weights;
-        let reads = told.iter().map(|t| &t.pattern);
+            predictions.iter().map(|t| t.pattern.weight * t.chosen.seconds / t.best.seconds).sum::<f64>()
+                / weights;
+        let reads = predictions.iter().map(|t| &t.pattern);
         let cache = CacheAdvice::for_reads(reads, &problem.lens, chunks, problem.element);
-        let mut reasons = reasons(problem, chunks, bytes, &told);
+        let mut reasons = reasons(problem, chunks, bytes, &predictions);
         if let Some(cache) = cache.as_ref().filter(|_| request.machine.hdf5) {
             reasons.push(format!("so that loops of {} decode no chunk twice: {}", cache.read, cache.call()));
         }
-        Choice { chunks: chunks.to_vec(), bytes, told, mean, cache, reasons }
+        Choice { chunks: chunks.to_vec(), bytes, predictions, mean, cache, reasons }
     }
 }
 
@@ -340,7 +342,7 @@ impl<'a> Problem<'a> {
         }
         let most = most.max(given);
         let least = limits.min_bytes.max(total(&axes) / limits.most_chunks.max(1));
-        // Room between the bounds, so that shapes stay free.
+        // Space between the bounds, so that shapes stay free.
         let least = least.min(total(&axes)).min((most / 4).max(element));
         let lists = axes
             .iter()
@@ -371,7 +373,7 @@ impl<'a> Problem<'a> {
         lens.zip(&self.lists).map(|(c, list)| nearest(list, c.max(1.0))).collect()
     }
 
-    /// Shortens the longest chunk length until the bounds are kept, so that the way down begins inside.
+    /// Shortens the longest chunk length until it is within the bounds, so that the way down begins inside.
     fn legal(&self, mut at: Vec<usize>) -> Vec<usize> {
         loop {
             let lens: Vec<u64> = at.iter().zip(&self.lists).map(|(&i, l)| l[i]).collect();
@@ -446,7 +448,7 @@ fn mixed(patterns: &[Pattern], best: impl Iterator<Item = f64>) -> Vec<f64> {
     patterns.iter().zip(best).map(|(p, best)| p.weight / best).collect()
 }
 
-fn reasons(problem: &Problem<'_>, chunks: &[u64], bytes: u64, told: &[Prediction]) -> Vec<String> {
+fn reasons(problem: &Problem<'_>, chunks: &[u64], bytes: u64, predictions: &[Prediction]) -> Vec<String> {
     let mut out = Vec::new();
     let lens: Vec<String> = problem
         .axes
@@ -458,7 +460,7 @@ fn reasons(problem: &Problem<'_>, chunks: &[u64], bytes: u64, told: &[Prediction
         })
         .collect();
     out.push(format!("chunks of {}: {}", words::bytes(bytes), lens.join(", ")));
-    for t in told {
+    for t in predictions {
         let c = &t.chosen;
         let mut line = format!(
             "{}: {} of {} to deliver {}, about {}",

@@ -3,7 +3,7 @@
 
 use serde::{Deserialize, Serialize};
 
-use super::Machine;
+use crate::rates::{CodecRates, Machine, of_filters};
 use crate::request::{Words, words};
 use ncforge::codec::filters;
 use ncforge::model::Filter;
@@ -114,28 +114,9 @@ impl Method {
         }
     }
 
-    /// Bytes of values that one thread encodes in a second, about.
-    pub fn encode_rate(self) -> f64 {
-        self.rates().0
-    }
-
-    /// Bytes of values that one thread encodes and decodes in a second. Means (of the times) over three fields of
-    /// 4 million numbers each (smooth floats, floats with noise, packed shorts) in chunks of 256 KiB of elements,
-    /// processor time of ncforge on the machine of [`Machine::default`], writing to a file included. Decoding hardly
-    /// depends on the level: what was measured is pooled.
-    fn rates(self) -> (f64, f64) {
-        match self {
-            Method::None => (f64::INFINITY, f64::INFINITY),
-            Method::Deflate { level, shuffle: true } => (if level < 5 { 215e6 } else { 133e6 }, 1.3e9),
-            Method::Deflate { level, shuffle: false } => {
-                (if (2..5).contains(&level) { 80e6 } else { 55e6 }, 355e6)
-            }
-            Method::Zstd { level, shuffle } => {
-                let (encode, decode) =
-                    if shuffle { ([770e6, 510e6, 113e6], 2.06e9) } else { ([610e6, 180e6, 50e6], 880e6) };
-                (encode[usize::from(level > 1) + usize::from(level > 3)], decode)
-            }
-        }
+    /// How fast one thread encodes and decodes with it.
+    pub fn rates(self) -> CodecRates {
+        of_filters(&self.filters(4))
     }
 }
 
@@ -170,7 +151,7 @@ pub struct CodecChoice {
     pub method: Method,
     /// What it was chosen for.
     pub goal: Goal,
-    /// Bytes of values that were looked at.
+    /// Bytes of values that were sampled.
     pub sampled: u64,
     /// All that were tried.
     pub tried: Vec<Tried>,
@@ -204,7 +185,8 @@ impl CodecChoice {
         let tried: Vec<Tried> = stored
             .iter()
             .map(|&(method, stored)| {
-                let (encode, decode) = method.rates();
+                let CodecRates { encode_bytes_per_second: encode, decode_bytes_per_second: decode } =
+                    method.rates();
                 let fraction = stored as f64 / sampled.max(1) as f64;
                 Tried {
                     method,
@@ -219,7 +201,9 @@ impl CodecChoice {
         let cost = |t: &Tried| match goal {
             Goal::Balanced => BALANCE.0 * t.read + t.encode + t.fraction / bandwidth,
             Goal::FastRead => t.read,
-            Goal::Small if t.fraction <= smallest * tie(t.method) => 1.0 / t.method.rates().1,
+            Goal::Small if t.fraction <= smallest * tie(t.method) => {
+                1.0 / t.method.rates().decode_bytes_per_second
+            }
             Goal::Small => f64::INFINITY,
         };
         // Among equals the smaller: levels of one codec decode alike.

@@ -1,9 +1,10 @@
 //! How an array's chunks are encoded, as far as it matters for time and size.
 
+use crate::rates::{
+    CodecRates, SMALL_CHUNKS_SLOWER, STORED_BYTES_PER_SECOND, USUAL_FRACTION, ZLIB_SLOWER, of_filters,
+};
+use ncforge::codec::filters;
 use ncforge::model::Filter;
-
-/// The number of the filter deflate.
-const DEFLATE: u16 = 1;
 
 /// Sizes of chunks, in decoded bytes, at which a decoder's rate is known; between them it is interpolated.
 pub const SIZES: [u64; 5] = [4 << 10, 16 << 10, 64 << 10, 256 << 10, 1 << 20];
@@ -42,7 +43,7 @@ impl Coding {
             filtered: false,
             fraction: 1.0,
             per_chunk: 0.0,
-            decode: f64::INFINITY,
+            decode: CodecRates::NONE.decode_bytes_per_second,
             slower: [1.0; SIZES.len()],
             zlib: 1.0,
             edge: 1.0,
@@ -54,15 +55,20 @@ impl Coding {
     /// Shuffle and deflate, where no sample of the data was taken. The rate hardly depends on the level.
     pub fn deflate(level: u32) -> Self {
         if level == 0 {
-            return Coding { filtered: true, per_chunk: 16.0, decode: 6e9, ..Coding::none() };
+            return Coding {
+                filtered: true,
+                per_chunk: 16.0,
+                decode: STORED_BYTES_PER_SECOND,
+                ..Coding::none()
+            };
         }
         Coding {
             filtered: true,
-            fraction: 0.5,
+            fraction: USUAL_FRACTION,
             per_chunk: 160.0,
-            decode: 1.3e9,
-            slower: [1.8, 1.6, 1.6, 1.4, 1.0],
-            zlib: 3.3,
+            decode: of_filters(&[filters::shuffle(4), filters::deflate(level)]).decode_bytes_per_second,
+            slower: SMALL_CHUNKS_SLOWER,
+            zlib: ZLIB_SLOWER,
             edge: 1.0,
             gain: None,
             timed: false,
@@ -71,7 +77,8 @@ impl Coding {
 
     /// Shuffle and zstd, where no sample was taken.
     pub fn zstd() -> Self {
-        Coding { per_chunk: 100.0, decode: 2e9, zlib: 1.0, ..Coding::deflate(1) }
+        let decode = of_filters(&[filters::shuffle(4), filters::zstd(1)]).decode_bytes_per_second;
+        Coding { per_chunk: 100.0, decode, zlib: 1.0, ..Coding::deflate(1) }
     }
 
     /// What is usual for a chain of filters.
@@ -79,7 +86,7 @@ impl Coding {
         let has = |id: u16| chain.iter().any(|f| f.id == id);
         match () {
             () if chain.is_empty() => Coding::none(),
-            () if has(DEFLATE) => Coding::deflate(1),
+            () if has(filters::DEFLATE) => Coding::deflate(1),
             () => Coding::zstd(),
         }
     }

@@ -7,9 +7,9 @@
 //!
 //! **What a read is here:** the first one after a file was opened. Nothing of it is in the engine's memory: the index
 //! of the variable's chunks is read (all of it, so that very many chunks cost every reader), no decoded chunk is
-//! kept from before. The program has been running, though: threads wait for work, and memory need not be cleared by the
+//! cached from before. The program has been running, though: threads wait for work, and memory need not be cleared by the
 //! system. The file is where [`Machine::request`] and [`Machine::bandwidth`] say: in the page cache, unless other
-//! rates are given. Loops of reads cost less, because the engine keeps what they come back to; they cost least
+//! rates are given. Loops of reads cost less, because the engine caches what they come back to; they cost least
 //! with the same shapes.
 //!
 //! The price follows what the engine does: filtered chunks are decoded whole, in parallel, after neighbours in the
@@ -18,29 +18,15 @@
 
 use serde::Serialize;
 
+use super::coding::Coding;
+use super::pattern::Pattern;
+use crate::rates::{
+    CACHED_BYTES, LAST_CACHE_BYTES, LAST_CACHE_SPEEDUP, LINE_BYTES, Machine, OWN_CACHE_BYTES,
+    PAGE_CACHE_SECONDS, SINGLE_ELEMENT_PART,
+};
 use ncforge::engine::policy;
 use ncforge::store::IoProfile;
 
-use super::coding::Coding;
-use super::machine::Machine;
-use super::pattern::Pattern;
-
-/// Bytes of a line of memory.
-const LINE: f64 = 64.0;
-/// What an element that has no neighbour beside it takes of the time of a row.
-const SINGLE: f64 = 0.15;
-/// Rows of at least this many bytes are written to their place by the decoder itself, if all of a chunk is wanted.
-const DIRECT: f64 = 512.0;
-/// Results up to this size stay in the processor's cache, where nobody waits for lines.
-const CACHED: f64 = 1048576.0;
-/// What a core's own cache holds of lines that are written to again and again …
-const OWN: f64 = 262144.0;
-/// … and the last cache of the processor.
-const LAST: f64 = 16777216.0;
-/// How many times faster the last cache is than memory.
-const NEAR: f64 = 6.0;
-/// Storage that answers within this many seconds is the page cache.
-const MEMORY: f64 = 20e-6;
 /// Chunks in a node of HDF5's index: 64 fit, and nodes that are filled in order stay nine tenths full.
 const NODE: f64 = 58.0;
 /// Bytes of a chunk's entry in the index: its size and place, and one number a dimension.
@@ -216,7 +202,8 @@ impl Grid<'_> {
             };
             cost.decoded = if self.coding.filtered { chunks * bytes } else { 0.0 };
             let whole = (0..rank).all(|d| counts[d] == self.lens[d] || chunk(d) == 1);
-            let memory = if whole { 0.0 } else { bytes / near(machine.keep, chunks * bytes, LAST) };
+            let memory =
+                if whole { 0.0 } else { bytes / near(machine.keep, chunks * bytes, LAST_CACHE_BYTES) };
             let moved = self.scatter(counts, touched, whole, machine);
             let decoder = if self.coding.timed { machine.timed } else { machine.decoder };
             let zlib = if machine.hdf5 { self.coding.zlib } else { 1.0 };
@@ -237,10 +224,10 @@ impl Grid<'_> {
         }
         let waiting = cost.requests * machine.request / machine.in_flight.min(cost.requests).max(1.0);
         // What comes from the page cache is copied by the threads themselves; a small file is in the processor's cache.
-        let (cpu, fetch) = if machine.request < MEMORY {
+        let (cpu, fetch) = if machine.request < PAGE_CACHE_SECONDS {
             let file =
                 self.all_chunks() * if self.coding.filtered { self.coding.stored(bytes) } else { bytes };
-            (cpu + waiting + cost.fetched / near(machine.bandwidth, file, LAST), 0.0)
+            (cpu + waiting + cost.fetched / near(machine.bandwidth, file, LAST_CACHE_BYTES), 0.0)
         } else {
             (cpu, waiting + cost.fetched / machine.bandwidth)
         };
@@ -252,7 +239,7 @@ impl Grid<'_> {
             None => 0.0,
         };
         let gain = self.coding.gain.unwrap_or(machine.gain);
-        let shared = if alone { cpu } else { together(cpu, gain, &decoding, tasks, machine) };
+        let shared = if alone { cpu } else { shared_by_threads(cpu, gain, &decoding, tasks, machine) };
         cost.seconds = machine.read + index + shared + fetch;
         cost
     }
@@ -268,28 +255,28 @@ impl Grid<'_> {
         let unit = if row.to == 1.0 { row.elements } else { 1.0 };
         let (units, bytes) = (elements / unit, unit * element);
         // A line is fetched when it is first written to. Those of a chunk are met again when the next
-        // one writes beside it, unless there are too many to be still in the cache.
+        // one writes next to it, unless there are too many to be still in the cache.
         let first = match delivered {
-            n if n <= CACHED => 0.0,
-            n if n <= LAST => machine.line / NEAR,
+            n if n <= CACHED_BYTES => 0.0,
+            n if n <= LAST_CACHE_BYTES => machine.line / LAST_CACHE_SPEEDUP,
             _ => machine.line,
         };
-        let again = match units / chunks * bytes.max(LINE) {
-            _ if delivered <= CACHED => 0.0,
-            n if n <= OWN => 0.0,
-            n if n <= LAST => machine.line / NEAR,
+        let again = match units / chunks * bytes.max(LINE_BYTES) {
+            _ if delivered <= CACHED_BYTES => 0.0,
+            n if n <= OWN_CACHE_BYTES => 0.0,
+            n if n <= LAST_CACHE_BYTES => machine.line / LAST_CACHE_SPEEDUP,
             _ => machine.line,
         };
-        let new = (bytes / LINE).min(1.0);
+        let new = (bytes / LINE_BYTES).min(1.0);
         let mut seconds = elements / row.elements * machine.row + units * (new * first + (1.0 - new) * again);
         let long = row.from == 1.0 && row.to == 1.0;
         let straight = long && whole && row.elements >= 0.99 * elements / chunks;
         if !long {
-            seconds += elements * machine.row * SINGLE;
-        } else if whole && (straight || bytes >= DIRECT) {
-            seconds += delivered / (machine.deliver * NEAR);
+            seconds += elements * machine.row * SINGLE_ELEMENT_PART;
+        } else if whole && (straight || bytes >= policy::STAGED_ROW as f64) {
+            seconds += delivered / (machine.deliver * LAST_CACHE_SPEEDUP);
         } else {
-            seconds += delivered / near(machine.deliver, delivered, CACHED);
+            seconds += delivered / near(machine.deliver, delivered, CACHED_BYTES);
         }
         seconds
     }
@@ -333,12 +320,12 @@ impl Grid<'_> {
 
 /// A rate of memory, for so many bytes in all that are in the processor's cache up to `cache`.
 fn near(rate: f64, bytes: f64, cache: f64) -> f64 {
-    if bytes <= cache { rate * NEAR } else { rate }
+    if bytes <= cache { rate * LAST_CACHE_SPEEDUP } else { rate }
 }
 
 /// Seconds of work that one thread would do in `cpu`, done by all that can help: in whole tasks, after they were started. `gain`: what each
 /// thread more adds to the decoding in it.
-fn together(cpu: f64, gain: f64, decoding: &Decoding, tasks: f64, machine: &Machine) -> f64 {
+fn shared_by_threads(cpu: f64, gain: f64, decoding: &Decoding, tasks: f64, machine: &Machine) -> f64 {
     let helpers = machine.threads.min(tasks).max(1.0);
     if helpers <= 1.0 {
         return cpu;

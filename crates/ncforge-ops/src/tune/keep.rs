@@ -1,7 +1,7 @@
-//! How much a reader must keep of what it decoded, so that a loop of reads decodes nothing twice.
+//! How large a chunk cache a reader needs, so that a loop of reads decodes nothing twice.
 //!
 //! Reads side by side (a map after a map, a series after a series) share the chunks that each of them meets: a *row* of
-//! chunks. With room for the row each chunk is decoded once in the whole loop. A cache of fixed size that drops what was
+//! chunks. If the cache holds the row each chunk is decoded once in the whole loop. A cache of fixed size that drops what was
 //! used longest ago serves nothing at all if it is only a little smaller, and everything is decoded anew for every read.
 //! ncforge's engine asks for the row of the loop that it sees; in netCDF-C people set the cache by hand ([`CacheAdvice`]).
 
@@ -39,7 +39,7 @@ impl CacheAdvice {
         }
     }
 
-    /// For all of several reads of an array of `lens` in chunks of lengths `chunk`, one kind after the other: room for
+    /// For all of several reads of an array of `lens` in chunks of lengths `chunk`, one kind after the other: space for
     /// the largest row. A read of everything comes back to nothing. `None` where no other is among them.
     ///
     /// ```

@@ -66,7 +66,7 @@ fn mean(choice: &Choice, axes: &[Axis], chunks: &[u64], request: &Request<'_>) -
     let lens: Vec<u64> = axes.iter().map(|a| a.len.max(1)).collect();
     let grid = Grid { lens: &lens, chunk: Some(chunks), element: request.element, coding: request.coding };
     let (mut sum, mut weights) = (0.0, 0.0);
-    for t in &choice.told {
+    for t in &choice.predictions {
         sum += t.pattern.weight * grid.read(&t.pattern, request.machine).seconds / t.best.seconds;
         weights += t.pattern.weight;
     }
@@ -143,15 +143,15 @@ proptest! {
             let request = Request { accesses: mix(&weights), ..Request::new(&axes, element, coding, &machine) };
             let choice = choose(&request).unwrap();
             // Kinds that are the same box on this array are one read.
-            let Some(told) = choice.told.get(at).filter(|_| choice.told.len() == 4) else { return Ok(()) };
+            let Some(read) = choice.predictions.get(at).filter(|_| choice.predictions.len() == 4) else { return Ok(()) };
             let vain = 1.0 + in_vain(&choice, &axes, &request);
-            let now = told.chosen.seconds / told.best.seconds * vain;
+            let now = read.chosen.seconds / read.best.seconds * vain;
             let rest = choice.mean * weights.iter().map(|w| w.1).sum::<f64>() * vain - weight * now;
             // Two shapes of nearly the same price may be very unlike. The search finds one within NEARLY of the least, and
-            // so the read may lose as much as that leaves room for at both weights.
+            // so the read may lose as much as that allows at both weights.
             for (lighter, before, others) in &chosen {
-                let room = NEARLY * (weight * before + others + lighter * now + rest) / (weight - lighter);
-                prop_assert!(now <= before + room, "{weight}: {now} after {before} with {lighter}, {room}");
+                let margin = NEARLY * (weight * before + others + lighter * now + rest) / (weight - lighter);
+                prop_assert!(now <= before + margin, "{weight}: {now} after {before} with {lighter}, {margin}");
             }
             chosen.push((weight, now, rest));
         }
@@ -188,7 +188,7 @@ proptest! {
     }
 }
 
-/// Stored size has a say beside the reads' times.
+/// Stored size counts along with the reads' times.
 const TOLERANCE: f64 = 1.05;
 /// The search stops within this share of the least price.
 const NEARLY: f64 = 0.03;

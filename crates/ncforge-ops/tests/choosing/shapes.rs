@@ -34,12 +34,12 @@ fn through_copy(schema: &Schema, bytes: &[u8]) -> Option<Vec<u64>> {
         assert!(found.is_same(), "{:?}", found.differences);
     }
     // What `tune chunks` would say is no worse formed.
-    let told = chunks_for(&old, VarId(0), None, &choosing()).unwrap();
+    let chosen = chunks_for(&old, VarId(0), None, &choosing()).unwrap();
     let made = match &new.schema().var(VarId(0)).storage {
         Storage::Chunked { chunks, .. } => Some(chunks.clone()),
         _ => None,
     };
-    for chunks in [told.map(|c| c.chunks), made.clone()].into_iter().flatten() {
+    for chunks in [chosen.map(|c| c.chunks), made.clone()].into_iter().flatten() {
         check(new.schema(), &chunks);
     }
     made
@@ -119,9 +119,9 @@ fn a_trillion_elements() {
         make(&path, &schema, &[]);
         let data = Dataset::open_with(&path, &engine(1)).unwrap();
         let sampled = Choosing { sample: true, ..choosing() };
-        let told = chunks_for(&data, VarId(0), None, &sampled).unwrap().unwrap();
-        check(&schema, &told.chunks);
-        assert!(told.bytes >= 1 << 20, "{:?}", told.chunks);
+        let chosen = chunks_for(&data, VarId(0), None, &sampled).unwrap().unwrap();
+        check(&schema, &chosen.chunks);
+        assert!(chosen.bytes >= 1 << 20, "{:?}", chosen.chunks);
     }
 }
 
@@ -176,13 +176,13 @@ fn what_cannot_be_chosen_is_told() {
     let a = dir.path().join("a.nc");
     make(&a, &array(Format::Netcdf4, &[(5, false), (6, false)], Atomic::Int), &some_bytes(120));
     let source = Dataset::open(&a).unwrap();
-    let told = |choosing: Choosing| {
+    let error = |choosing: Choosing| {
         let options = CopyOptions { choosing, ..chosen(Goal::Small, false) };
         plan(&source, &options, &engine(1)).unwrap_err().to_string()
     };
-    assert!(told(Choosing { expect: vec![("d0".into(), 9)], ..choosing() }).contains("`d0`"));
+    assert!(error(Choosing { expect: vec![("d0".into(), 9)], ..choosing() }).contains("`d0`"));
     let lengths = ncforge_ops::tune::Access::parse("depth=all", &[]).unwrap();
-    assert!(told(Choosing { accesses: lengths, ..choosing() }).contains("`depth`"));
+    assert!(error(Choosing { accesses: lengths, ..choosing() }).contains("`depth`"));
     assert!(Choosing::parse_expected("d0=0").is_err());
 }
 

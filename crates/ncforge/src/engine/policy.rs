@@ -36,7 +36,7 @@ pub const JOIN_MIN: u64 = pick(64 << 10, 50);
 /// another thread costs 60 (measured on two virtual processors: series and boxes of `ncforge bench chunks --proof stations`).
 pub const DECODE_PARALLEL: u64 = pick(128 << 10, 1);
 /// Chunked variables: rows of at least this many bytes are unshuffled one by one straight into their place.
-pub(super) const STAGED_ROW: u64 = pick(512, 12);
+pub const STAGED_ROW: u64 = pick(512, 12);
 
 /// Looking ahead: of what is stored plainly this much is read at once as quickly as a few bytes of it.
 pub(super) const AHEAD_PAGE: u64 = pick(4096, 24);

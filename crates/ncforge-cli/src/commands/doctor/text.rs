@@ -1,6 +1,6 @@
 //! Findings for people: 80 columns, one group of variables after the other.
 
-use ncforge_ops::doctor::{Finding, Folded, Group, Mend, Report, Severity, Slower, fold, rules as all_rules};
+use ncforge_ops::doctor::{Finding, Fix, Folded, Group, Report, Severity, Slower, fold, rules as all_rules};
 use ncforge_ops::words::{bytes, many};
 
 use crate::printer::Printer;
@@ -35,9 +35,9 @@ pub(super) fn report(r: &Report, printer: &Printer) {
             folded(f, g.findings.get(i + 1), g, &[&r.file], printer);
         }
     }
-    if r.findings.iter().filter(|f| f.mend.is_some()).count() > 1 {
-        let mut all = Mend::default();
-        r.findings.iter().filter_map(|f| f.mend.as_ref()).for_each(|m| all.and(m));
+    if r.findings.iter().filter(|f| f.fix.is_some()).count() > 1 {
+        let mut all = Fix::default();
+        r.findings.iter().filter_map(|f| f.fix.as_ref()).for_each(|m| all.and(m));
         printer.line("  all of it at once:");
         printer.line(format!("    {}", printer.command(all.command(&r.file))));
     }
@@ -114,9 +114,9 @@ fn folded(f: &Folded, next: Option<&Folded>, g: &Group, files: &[&str], printer:
         wrapped(&pad, INDENT, &text, printer);
         printer.line(format!("{pad}{}", cache.call()));
     }
-    if let Some(mend) = f.worst.mend.as_ref().filter(|_| next.is_none_or(|n| n.worst.mend != f.worst.mend)) {
+    if let Some(fix) = f.worst.fix.as_ref().filter(|_| next.is_none_or(|n| n.worst.fix != f.worst.fix)) {
         for file in files {
-            printer.line(format!("{pad}{}", printer.command(mend.command(file))));
+            printer.line(format!("{pad}{}", printer.command(fix.command(file))));
         }
         if let Some(words) = Slower::words(&f.worst.slower) {
             wrapped(&pad, INDENT, &words, printer);

@@ -16,8 +16,8 @@ use ncforge::select::{Hyperslab, unravel};
 /// Elements compared at a time.
 const BLOCK: u64 = 1 << 20;
 
-/// Elements that are kept of what all tiles are compared with, at most.
-const KEPT: u64 = 1 << 20;
+/// Elements that are retained of what all tiles are compared with, at most.
+const RETAINED_ELEMENTS: u64 = 1 << 20;
 
 /// One comparison: this variable of this tile with that tile's.
 struct Pair {
@@ -55,11 +55,11 @@ pub(crate) fn agree(mosaic: &Mosaic, differing: Differing) -> Result<(Vec<String
         groups.push(group);
         rest = tail;
     }
-    let kept = if groups.len() > 1 { kept(mosaic)? } else { HashMap::new() };
+    let retained = if groups.len() > 1 { retained(mosaic)? } else { HashMap::new() };
     let differences = Mutex::new(Vec::new());
     mosaic.engine.for_each(groups.len(), |i| {
         for pair in groups[i] {
-            if let Some(what) = compare(mosaic, pair, kept.get(&pair.var))? {
+            if let Some(what) = compare(mosaic, pair, retained.get(&pair.var))? {
                 differences
                     .lock()
                     .expect("nothing panics with the lock")
@@ -96,15 +96,15 @@ pub(crate) fn agree(mosaic: &Mosaic, differing: Differing) -> Result<(Vec<String
 }
 
 /// All of a variable of the tile that others are compared with.
-struct Kept {
+struct Retained {
     count: Vec<u64>,
     values: Values,
 }
 
 /// What is not distributed, as far as it is small: reading it again for every tile would double their number of reads.
-fn kept(mosaic: &Mosaic) -> Result<HashMap<VarId, Kept>> {
-    let mut kept = HashMap::new();
-    let mut left = KEPT;
+fn retained(mosaic: &Mosaic) -> Result<HashMap<VarId, Retained>> {
+    let mut retained = HashMap::new();
+    let mut left = RETAINED_ELEMENTS;
     for v in mosaic.schema.var_ids() {
         let From::Tile(tile) = mosaic.from[v.0] else { continue };
         let Some(own) = mosaic.facts[tile].var(v) else { continue };
@@ -114,9 +114,9 @@ fn kept(mosaic: &Mosaic) -> Result<HashMap<VarId, Kept>> {
         let Some(rest) = left.checked_sub(slab.len()) else { continue };
         left = rest;
         let values = mosaic.tiles.open(tile)?.read(own, &slab)?;
-        kept.insert(v, Kept { count, values });
+        retained.insert(v, Retained { count, values });
     }
-    Ok(kept)
+    Ok(retained)
 }
 
 /// Compares what is not distributed with the file into which the tiles are put.
@@ -149,7 +149,7 @@ fn agree_with_existing(mosaic: &Mosaic, differing: Differing) -> Result<Vec<Stri
 }
 
 /// What differs, if something does.
-fn compare(mosaic: &Mosaic, pair: &Pair, kept: Option<&Kept>) -> Result<Option<String>> {
+fn compare(mosaic: &Mosaic, pair: &Pair, retained: Option<&Retained>) -> Result<Option<String>> {
     let v = pair.var;
     let ours = mosaic.tiles.open(pair.tile)?;
     let (Some(a), Some(b)) = (mosaic.facts[pair.tile].var(v), mosaic.facts[pair.with].var(v)) else {
@@ -164,10 +164,10 @@ fn compare(mosaic: &Mosaic, pair: &Pair, kept: Option<&Kept>) -> Result<Option<S
         start_b.push(y.skip);
         count.push(x.count.min(y.count));
     }
-    if let Some(kept) = kept.filter(|k| k.count == count) {
+    if let Some(retained) = retained.filter(|k| k.count == count) {
         let values = ours.read(a, &Hyperslab::new(&start_a, &count))?;
         let all = Region { start: vec![0; count.len()], count };
-        return Ok(unlike(&values, &kept.values, &all));
+        return Ok(unlike(&values, &retained.values, &all));
     }
     let theirs = mosaic.tiles.open(pair.with)?;
     difference((&ours, a, &start_a), (&theirs, b, &start_b), &count)

@@ -1,6 +1,6 @@
 //! Attributes of a variable in several tiles: some must agree, some span, the rest is the first tile's.
 
-use ncforge::model::{Atomic, Attribute, DType, Schema, VarId, Variable};
+use ncforge::model::{Attribute, DType, Number, Schema, VarId, Variable};
 
 /// What the values mean depends on these.
 const MEANING: [&str; 9] = [
@@ -71,7 +71,7 @@ pub(crate) fn widen(own: &mut Attribute, other: &Attribute) {
     let low_first = own.name.ends_with("range");
     let pick = |i: usize, x: &[u8], y: &[u8]| -> Vec<u8> {
         let low = own.name == "valid_min" || (low_first && i == 0);
-        let (p, q) = (number(kind, x), number(kind, y));
+        let (p, q) = (Number::read_f64(kind, x), Number::read_f64(kind, y));
         let other_wins = if low { q < p } else { q > p };
         if other_wins { y.to_vec() } else { x.to_vec() }
     };
@@ -86,53 +86,10 @@ pub(crate) fn widen(own: &mut Attribute, other: &Attribute) {
     }
 }
 
-/// A value as a double, for telling larger from smaller; wide integers lose their last bits.
-pub(crate) fn number(kind: Atomic, b: &[u8]) -> f64 {
-    macro_rules! read {
-        ($t:ty) => {
-            b.try_into().map_or(f64::NAN, |b| f64::from(<$t>::from_ne_bytes(b)))
-        };
-    }
-    let wide = |b: &[u8]| b.try_into().unwrap_or([0; 8]);
-    match kind {
-        Atomic::Byte => read!(i8),
-        Atomic::Char | Atomic::UByte => read!(u8),
-        Atomic::Short => read!(i16),
-        Atomic::UShort => read!(u16),
-        Atomic::Int => read!(i32),
-        Atomic::UInt => read!(u32),
-        Atomic::Float => read!(f32),
-        Atomic::Double => read!(f64),
-        Atomic::Int64 => i64::from_ne_bytes(wide(b)) as f64,
-        Atomic::UInt64 => u64::from_ne_bytes(wide(b)) as f64,
-    }
-}
-
-/// The element of a type that is nearest to a double.
-pub(crate) fn element(kind: Atomic, x: f64) -> Vec<u8> {
-    macro_rules! write {
-        ($t:ty) => {
-            (x as $t).to_ne_bytes().to_vec()
-        };
-    }
-    match kind {
-        Atomic::Byte => write!(i8),
-        Atomic::Char | Atomic::UByte => write!(u8),
-        Atomic::Short => write!(i16),
-        Atomic::UShort => write!(u16),
-        Atomic::Int => write!(i32),
-        Atomic::UInt => write!(u32),
-        Atomic::Float => write!(f32),
-        Atomic::Double => write!(f64),
-        Atomic::Int64 => write!(i64),
-        Atomic::UInt64 => write!(u64),
-    }
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
-    use ncforge::model::Values;
+    use ncforge::model::{Atomic, Values};
 
     fn attr(name: &str, values: &[f32]) -> Attribute {
         let bytes: Vec<u8> = values.iter().flat_map(|x| x.to_ne_bytes()).collect();

@@ -8,7 +8,7 @@ use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Mutex, PoisonError};
 
 use super::{DimKind, From, Mosaic};
-use crate::neighbours;
+use crate::raw_chunks;
 use crate::source::RawChunk;
 use ncforge::engine::Region;
 use ncforge::error::Result;
@@ -114,12 +114,12 @@ impl Mosaic {
                 None => out.push((number as usize, RawChunk::Unwritten)),
             }
         }
-        let bytes = neighbours::bytes(&stored);
+        let bytes = raw_chunks::bytes(&stored);
         if spent.fetch_add(bytes, Ordering::Relaxed).saturating_add(bytes) > most {
             return Ok(Vec::new());
         }
         let store = open.container().store();
-        neighbours::read(&**store, stored, |number, chunk| out.push((number, chunk)))?;
+        raw_chunks::read(&**store, stored, |number, chunk| out.push((number, chunk)))?;
         Ok(out)
     }
 

@@ -92,7 +92,7 @@ pub(crate) fn build(
         bytes,
         windowed: options.records.is_some(),
         engine: engine.clone(),
-        together: Vec::new(),
+        var_groups: Vec::new(),
     };
     check_holes(&mosaic, options)?;
     mosaic.layouts = chunks::layouts(&mosaic, &head, &scanned)?;
@@ -144,10 +144,10 @@ fn counted(
     scheme: &dyn Scheme,
     options: &CombineOptions,
 ) -> Result<Vec<u64>> {
-    let mut told: Option<(usize, u64)> = None;
+    let mut first: Option<(usize, u64)> = None;
     for (i, one) in scanned.iter().enumerate() {
-        match (told, one.place.total) {
-            (None, Some(n)) => told = Some((i, n)),
+        match (first, one.place.total) {
+            (None, Some(n)) => first = Some((i, n)),
             (Some((other, n)), Some(m)) if n != m => {
                 return Err(Error::Tiles(format!(
                     "`{}` is one of {n} tiles, `{}` is one of {m}: they are of different runs",
@@ -163,7 +163,7 @@ fn counted(
         let Some(number) = one.place.number else { continue };
         by_number.insert(number, i);
     }
-    let Some((_, total)) = told else { return Ok(Vec::new()) };
+    let Some((_, total)) = first else { return Ok(Vec::new()) };
     let given = scanned.len() as u64;
     if given > total {
         return Err(Error::Tiles(format!(

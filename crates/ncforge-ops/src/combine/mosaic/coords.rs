@@ -4,14 +4,13 @@
 //! fills it; else, where the known points of a one-dimensional coordinate are evenly spaced, the others follow.
 
 use super::super::options::CombineOptions;
-use super::attrs::{element, number};
 use super::read::fill_all;
 use super::{From, Mosaic};
 use crate::source::Source;
 use ncforge::buffer::Buffer;
 use ncforge::dataset::Dataset;
 use ncforge::error::{Error, Result};
-use ncforge::model::{Atomic, DType, VarId};
+use ncforge::model::{Atomic, DType, Number, VarId};
 use ncforge::select::Hyperslab;
 
 /// How far spacings may differ, as a part of the spacing, to be even: coordinates are often floats.
@@ -89,8 +88,10 @@ fn from_file(mosaic: &Mosaic, v: VarId, coords: &Dataset, theirs: VarId) -> Resu
     if from == to {
         return Ok(Some(Buffer::from(bytes)));
     }
-    let converted: Vec<u8> =
-        bytes.chunks_exact(from.size()).flat_map(|b| element(to, number(from, b))).collect();
+    let converted: Vec<u8> = bytes
+        .chunks_exact(from.size())
+        .flat_map(|b| Number::nearest(to, Number::read_f64(from, b)))
+        .collect();
     Ok(Some(Buffer::from(&converted[..])))
 }
 
@@ -107,7 +108,7 @@ fn regular(mosaic: &Mosaic, v: VarId) -> Result<Option<Buffer>> {
     let mut bytes = Buffer::zeroed(len as usize * size);
     fill_all(&mut bytes, &vec![0; size]);
     mosaic.read_bytes(v, &Hyperslab::all(&[len]), &mut bytes)?;
-    let value = |bytes: &[u8], i: u64| number(kind, &bytes[i as usize * size..][..size]);
+    let value = |bytes: &[u8], i: u64| Number::read_f64(kind, &bytes[i as usize * size..][..size]);
     let known: Vec<u64> =
         pattern.boxes.iter().flat_map(|(_, r)| r.start[0]..r.start[0] + r.count[0]).collect();
     let (Some(&first), Some(&last)) = (known.first(), known.last()) else { return Ok(None) };
@@ -126,7 +127,7 @@ fn regular(mosaic: &Mosaic, v: VarId) -> Result<Option<Buffer>> {
     for hole in &pattern.holes {
         for i in hole.start[0]..hole.start[0] + hole.count[0] {
             let x = origin + step * (i as f64 - first as f64);
-            bytes[i as usize * size..][..size].copy_from_slice(&element(kind, x));
+            bytes[i as usize * size..][..size].copy_from_slice(&Number::nearest(kind, x));
         }
     }
     Ok(Some(bytes))

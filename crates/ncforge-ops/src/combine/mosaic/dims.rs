@@ -84,13 +84,13 @@ struct One<'a> {
 }
 
 impl One<'_> {
-    fn told(&self, a: usize, b: usize, what: &str) -> String {
+    fn disagreement(&self, a: usize, b: usize, what: &str) -> String {
         let (a, b) = (self.tiles.name(a), self.tiles.name(b));
         format!("`{a}` and `{b}` do not go together: dimension `{}` {what}", self.name)
     }
 
     fn differ(&self, a: usize, b: usize, what: &str) -> Error {
-        Error::Tiles(self.told(a, b, what))
+        Error::Tiles(self.disagreement(a, b, what))
     }
 
     /// Length and parts of a split dimension.
@@ -108,10 +108,10 @@ impl One<'_> {
                 }
             }
         }
-        let mut told: Option<(usize, u64)> = None;
+        let mut first: Option<(usize, u64)> = None;
         for &(tile, a) in &axes {
-            match (told, a.whole) {
-                (None, Some(n)) => told = Some((tile, n)),
+            match (first, a.whole) {
+                (None, Some(n)) => first = Some((tile, n)),
                 (Some((other, n)), Some(m)) if n != m => {
                     return Err(self.differ(other, tile, &format!("has {n} points in all, or {m}")));
                 }
@@ -122,7 +122,7 @@ impl One<'_> {
         let spans: Vec<Span> =
             axes.iter().zip(firsts).map(|((_, a), first)| Span { first, ..a.span }).collect();
         let end = spans.iter().map(|s| s.first.saturating_add(s.count)).max().unwrap_or(0);
-        let len = told.map_or(end, |t| t.1);
+        let len = first.map_or(end, |t| t.1);
         if end > len {
             let at = spans.iter().position(|s| s.first.saturating_add(s.count) == end).unwrap_or(0);
             return Err(Error::Tiles(format!(
@@ -152,7 +152,7 @@ impl One<'_> {
         for (i, (&number, &(tile, n))) in lens.iter().enumerate() {
             if number != i as u64 {
                 return Err(Error::Tiles(format!(
-                    "no tile has number {i} along dimension `{}` (`{}` has {number}): where it begins cannot be told",
+                    "no tile has number {i} along dimension `{}` (`{}` has {number}): where it begins is unknown",
                     self.name,
                     self.tiles.name(tile)
                 )));
@@ -189,7 +189,7 @@ impl One<'_> {
                 return Err(self.differ(longest.tile, short.tile, &what));
             }
             if !self.options.allow_ragged {
-                let what = self.told(longest.tile, short.tile, &format!("(records) {what}"));
+                let what = self.disagreement(longest.tile, short.tile, &format!("(records) {what}"));
                 return Err(Error::TilesUnless { what, unless: TileOption::AllowRagged });
             }
             notes.push(format!(

@@ -1,8 +1,7 @@
 //! What stands in the holes of a variable.
 
 use super::super::options::Holes;
-use super::attrs::{element, number};
-use ncforge::model::{Atomic, DType, Schema, VarId};
+use ncforge::model::{Atomic, DType, Number, Schema, VarId};
 
 /// One element in native order: `_FillValue`, else `missing_value`, else what the type has by default, at the
 /// variable's own precision; or zeros. `None` for heap types.
@@ -33,8 +32,8 @@ fn converted(from: Atomic, bytes: &[u8], to: Atomic) -> Option<Vec<u8>> {
     if from == Atomic::Char || to == Atomic::Char {
         return None;
     }
-    let x = number(from, bytes);
-    let y = element(to, x);
-    let back = number(to, &y);
+    let x = Number::read_f64(from, bytes);
+    let y = Number::nearest(to, x);
+    let back = Number::read_f64(to, &y);
     (back == x || (to == Atomic::Float && (x.is_nan() || back.is_finite()))).then_some(y)
 }

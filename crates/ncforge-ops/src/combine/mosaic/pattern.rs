@@ -124,7 +124,7 @@ fn check_overlaps(boxes: &[(usize, Region)], tiles: &Tiles) -> Result<()> {
 }
 
 /// The boxes that nothing covers: cells of the lattice that all edges make, joined along the last dimension and then
-/// along the first. Where there are too many cells, none are told.
+/// along the first. Where there are too many cells, none are listed.
 fn find_holes(shape: &[u64], boxes: &[(usize, Region)]) -> Vec<Region> {
     let cuts: Vec<Vec<u64>> = (0..shape.len())
         .map(|d| {

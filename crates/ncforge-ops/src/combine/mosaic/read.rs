@@ -5,7 +5,7 @@ use std::path::PathBuf;
 use std::sync::Arc;
 
 use super::{DimKind, From, Mosaic};
-use crate::source::{RawChunk, Source, Together};
+use crate::source::{RawChunk, Source, VarGroup};
 use ncforge::engine::{Engine, Region};
 use ncforge::error::{Error, Result};
 use ncforge::layout::{Place, VarLayout};
@@ -247,8 +247,8 @@ impl Source for Mosaic {
         })
     }
 
-    fn together(&self, v: VarId) -> Option<&Together> {
-        self.together.get(v.0)?.as_ref()
+    fn var_group(&self, v: VarId) -> Option<&VarGroup> {
+        self.var_groups.get(v.0)?.as_ref()
     }
 
     fn read_together(&self, vars: &[VarId], slab: &Hyperslab, out: &mut [u8]) -> Result<()> {

@@ -33,7 +33,7 @@ pub enum Position {
     Tile(String),
 }
 
-/// How the place of tiles along one dimension is told.
+/// How the place of tiles along one dimension is given.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Placement {
     /// The dimension.

@@ -47,10 +47,10 @@ impl Scheme for Nemo {
             let d = tile.schema.dim(dim);
             let n = i64::try_from(d.len).unwrap_or(i64::MAX);
             let span = last[i].saturating_sub(first[i]).saturating_add(1);
-            let told = local.as_ref().and_then(|l| l.get(i).copied()).unwrap_or(span);
-            if span != n || told != n {
+            let points = local.as_ref().and_then(|l| l.get(i).copied()).unwrap_or(span);
+            if span != n || points != n {
                 return Err(tile.wrong(format!(
-                    "has a dimension `{}` of length {n}, but DOMAIN_* speak of {told} points at {} to {}",
+                    "has a dimension `{}` of length {n}, but DOMAIN_* speak of {points} points at {} to {}",
                     d.name, first[i], last[i]
                 )));
             }

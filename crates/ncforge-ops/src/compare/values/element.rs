@@ -1,6 +1,6 @@
 //! Whether two elements are the same, and how to show one.
 
-use ncforge::model::{Atomic, DType, Field, Schema, UserKind, Value};
+use ncforge::model::{Atomic, DType, Field, Number, Schema, UserKind, Value};
 
 /// How far apart two numbers may be; `None` asks for the same bits.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
@@ -49,16 +49,14 @@ impl<'a> Equality<'a> {
     /// How far apart two numbers are, and that as a share of the larger; `None` for what is no finite number.
     pub(in crate::compare) fn apart(&self, a: &[u8], b: &[u8]) -> Option<(f64, f64)> {
         let DType::Atomic(kind) = self.left.1 else { return None };
-        let (by, larger) = match kind {
-            Atomic::Char => return None,
-            Atomic::Float | Atomic::Double => {
-                let value = |b| if kind == Atomic::Float { float(b).map(f64::from) } else { double(b) };
-                let (x, y) = (value(a)?, value(b)?);
-                ((x - y).abs(), x.abs().max(y.abs()))
-            }
-            _ => {
-                let (x, y) = (integer(kind, a)?, integer(kind, b)?);
+        let (by, larger) = match (Number::read(kind, a)?, Number::read(kind, b)?) {
+            _ if kind == Atomic::Char => return None,
+            (Number::Integer(x), Number::Integer(y)) => {
                 (x.abs_diff(y) as f64, x.unsigned_abs().max(y.unsigned_abs()) as f64)
+            }
+            (x, y) => {
+                let (x, y) = (x.to_f64(), y.to_f64());
+                ((x - y).abs(), x.abs().max(y.abs()))
             }
         };
         by.is_finite().then(|| (by, if larger > 0.0 { by / larger } else { 0.0 }))
@@ -101,43 +99,14 @@ fn same_field(
 
 /// Whether numbers whose bits differ count as the same: both NaN, or within the tolerance.
 fn same_number(kind: Atomic, a: &[u8], b: &[u8], tol: Tolerance) -> bool {
-    match kind {
-        Atomic::Float => match (float(a), float(b)) {
-            (Some(x), Some(y)) => tol.same_float(f64::from(x), f64::from(y)),
-            _ => false,
-        },
-        Atomic::Double => match (double(a), double(b)) {
-            (Some(x), Some(y)) => tol.same_float(x, y),
-            _ => false,
-        },
-        Atomic::Char => false,
-        _ => tol.0.is_some_and(|t| match (integer(kind, a), integer(kind, b)) {
-            (Some(x), Some(y)) => x.abs_diff(y) as f64 <= t,
-            _ => false,
-        }),
+    match (Number::read(kind, a), Number::read(kind, b)) {
+        _ if kind == Atomic::Char => false,
+        (Some(Number::Integer(x)), Some(Number::Integer(y))) => {
+            tol.0.is_some_and(|t| x.abs_diff(y) as f64 <= t)
+        }
+        (Some(x), Some(y)) => tol.same_float(x.to_f64(), y.to_f64()),
+        _ => false,
     }
-}
-
-fn float(b: &[u8]) -> Option<f32> {
-    Some(f32::from_ne_bytes(b.try_into().ok()?))
-}
-
-fn double(b: &[u8]) -> Option<f64> {
-    Some(f64::from_ne_bytes(b.try_into().ok()?))
-}
-
-fn integer(kind: Atomic, b: &[u8]) -> Option<i128> {
-    Some(match kind {
-        Atomic::Byte => i128::from(*b.first()? as i8),
-        Atomic::UByte | Atomic::Char => i128::from(*b.first()?),
-        Atomic::Short => i128::from(i16::from_ne_bytes(b.try_into().ok()?)),
-        Atomic::UShort => i128::from(u16::from_ne_bytes(b.try_into().ok()?)),
-        Atomic::Int => i128::from(i32::from_ne_bytes(b.try_into().ok()?)),
-        Atomic::UInt => i128::from(u32::from_ne_bytes(b.try_into().ok()?)),
-        Atomic::Int64 => i128::from(i64::from_ne_bytes(b.try_into().ok()?)),
-        Atomic::UInt64 => i128::from(u64::from_ne_bytes(b.try_into().ok()?)),
-        Atomic::Float | Atomic::Double => return None,
-    })
 }
 
 /// Whether two heap values of types of the same structure are the same.
@@ -205,14 +174,12 @@ fn flat_fields(s: &Schema, t: DType) -> Vec<DType> {
 /// A fixed-size element as text.
 pub(in crate::compare) fn format_element(s: &Schema, t: DType, bytes: &[u8]) -> String {
     match t {
-        DType::Atomic(Atomic::Float) => float(bytes).map_or_else(|| hex(bytes), |x| format!("{x:?}")),
-        DType::Atomic(Atomic::Double) => double(bytes).map_or_else(|| hex(bytes), |x| format!("{x:?}")),
         DType::Atomic(Atomic::Char) => format!("{:?}", char::from(bytes.first().copied().unwrap_or(0))),
-        DType::Atomic(kind) => integer(kind, bytes).map_or_else(|| hex(bytes), |x| x.to_string()),
+        DType::Atomic(kind) => Number::read(kind, bytes).map_or_else(|| hex(bytes), |x| x.to_string()),
         DType::String => hex(bytes),
         DType::User(id) => match &s.user_type(id).kind {
             UserKind::Enum { base, members } => {
-                let value = integer(*base, bytes);
+                let value = Number::read(*base, bytes).and_then(Number::integer);
                 let name = members.iter().find(|(_, v)| Some(*v) == value).map(|(n, _)| n.as_str());
                 format!("{} ({})", name.unwrap_or("?"), value.unwrap_or_default())
             }

@@ -1,7 +1,7 @@
 //! Equality of two arrays that are cut so differently that no box suits both.
 //!
 //! Walking two badly crossing layouts box by box decodes one of them many times over when memory is short. Whether
-//! they are *equal* can be told from one pass over each, in its own order: every element gives a hash of its
+//! they are *equal* can be found in one pass over each, in its own order: every element gives a hash of its
 //! index and its value, and the sum of all hashes does not depend on the order. Equal sums of 64 bits mean equal
 //! arrays, but for a chance of 1 in 2^64; different sums mean that the boxes must be walked after all, to say
 //! where.

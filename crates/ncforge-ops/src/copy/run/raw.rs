@@ -1,6 +1,6 @@
 //! Chunks that are moved as they are stored.
 
-use super::super::plan::VarWork;
+use super::super::planned::VarWork;
 use super::{Run, chunk_grid};
 use crate::source::{RawChunk, Source};
 use ncforge::buffer::Buffer;
@@ -30,18 +30,18 @@ impl Run<'_> {
         let touched = moving.grid.touched(slab);
         let at: Vec<Vec<u64>> = coordinates(&touched).collect();
         let chunk_bytes = moving.grid.chunk_len().saturating_mul(work.element);
-        let room = self.task.memory.boxes;
+        let space = self.task.memory.boxes;
         let writer = &mut self.writer;
         self.writing = true;
         if chunk_bytes <= SMALL_CHUNK
-            && (at.len() as u64).saturating_mul(chunk_bytes) <= room
+            && (at.len() as u64).saturating_mul(chunk_bytes) <= space
             && at.iter().all(|at| moving.is_whole(at))
             // An error comes again where each chunk is asked for by itself, and says there which one it is.
-            && let Ok(Some(chunks)) = source.raw_chunks(from, &touched, room)
+            && let Ok(Some(chunks)) = source.raw_chunks(from, &touched, space)
         {
             return moving.place_together(writer, &at, &chunks);
         }
-        let window = (room / chunk_bytes.max(1)).clamp(1, 2 * engine.threads() as u64);
+        let window = (space / chunk_bytes.max(1)).clamp(1, 2 * engine.threads() as u64);
         engine.ordered(
             at.len(),
             window as usize,

@@ -6,7 +6,7 @@
 
 use std::ops::Range;
 
-use super::super::plan::Route;
+use super::super::planned::Route;
 use super::Run;
 use ncforge::error::Result;
 use ncforge::layout::Place;

@@ -37,9 +37,9 @@ fn records_are_the_same_whole_and_resumed() {
     for (from, to) in
         [(Format::Cdf1, Format::Cdf1), (Format::Cdf2, Format::Cdf5), (Format::Cdf5, Format::Cdf2)]
     {
-        let room = Folder::new();
+        let folder = Folder::new();
         let e = engine(1 << 20, 2);
-        let (a, whole, out) = (room.path("a.nc"), room.path("whole.nc"), room.path("b.nc"));
+        let (a, whole, out) = (folder.path("a.nc"), folder.path("whole.nc"), folder.path("b.nc"));
         make(&a, &grows(from, 100_000), &e);
         copy(&a, &whole, &options(to, false), &e, &Silent).unwrap();
         assert_same(&a, &whole, &e);
@@ -56,9 +56,9 @@ fn records_are_the_same_whole_and_resumed() {
 
 #[test]
 fn records_that_are_missing_from_the_file_are_zeros() {
-    let room = Folder::new();
+    let folder = Folder::new();
     let e = engine(1 << 20, 2);
-    let (a, b) = (room.path("a.nc"), room.path("b.nc"));
+    let (a, b) = (folder.path("a.nc"), folder.path("b.nc"));
     make(&a, &grows(Format::Cdf2, 1000), &e);
     let file = std::fs::OpenOptions::new().write(true).open(&a).unwrap();
     let len = file.metadata().unwrap().len();
@@ -69,9 +69,9 @@ fn records_that_are_missing_from_the_file_are_zeros() {
 
 #[test]
 fn variables_in_another_order_or_fewer_are_moved_one_by_one() {
-    let room = Folder::new();
+    let folder = Folder::new();
     let e = engine(1 << 20, 2);
-    let (a, b) = (room.path("a.nc"), room.path("b.nc"));
+    let (a, b) = (folder.path("a.nc"), folder.path("b.nc"));
     make(&a, &grows(Format::Cdf2, 5000), &e);
     let some = CopyOptions {
         only: Some(Names { vars: vec!["f".into(), "s".into()], groups: vec![] }),

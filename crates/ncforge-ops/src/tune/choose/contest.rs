@@ -1,4 +1,4 @@
-//! Choosing among shapes that are looked at more closely, where one coding does not stand for all of them.
+//! Choosing among shapes that are sampled more closely, where one coding does not stand for all of them.
 
 use std::collections::VecDeque;
 
@@ -9,30 +9,30 @@ use super::super::search::nearest;
 use super::{Choice, Problem, Request, SIZE_WEIGHT, Search};
 use ncforge::error::{Error, Result};
 
-/// Shapes that are looked at roughly first, besides the best ones of single reads and those of whole rows; …
+/// Shapes that are sampled roughly first, besides the best ones of single reads and those of whole rows; …
 const CONTENDERS: usize = 12;
-/// … so many times the best price they may have by the first look, …
+/// … so many times the best price they may have by the first sample, …
 const BEHIND: f64 = 2.5;
 /// … and so unlike each other they must be.
 const UNLIKE: f64 = 0.5;
-/// Sizes of chunks of whole rows that are looked at: encoders often do better with them than any first look tells.
+/// Sizes of chunks of whole rows that are sampled: encoders often do better with them than any first sample shows.
 const ROWS: [u64; 2] = [48 << 10, 192 << 10];
-/// Shapes around the best one that are looked at next, and how unlike all others each must be.
+/// Shapes around the best one that are sampled next, and how unlike all others each must be.
 pub(super) const NEAR: usize = 6;
 pub(super) const UNLIKE_NEAR: f64 = 0.2;
 /// So many times longer or shorter than the best one's are their lengths, and the product of all may stay the same.
 const AROUND: [f64; 4] = [1.4, 1.0 / 1.4, 2.0, 0.5];
-/// So many times shapes around the best one are looked at.
+/// So many times shapes around the best one are sampled.
 const ROUNDS_AROUND: usize = 2;
-/// So many shapes are looked at closely, at most.
+/// So many shapes are sampled closely, at most.
 const CLOSELY: usize = 10;
 
-/// How much of the data a look at a shape takes in.
+/// How much of the data a sample of a shape takes in.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum Depth {
     /// A few small parts: enough to leave out what is far from the best.
     Rough,
-    /// Several times as much: enough to tell the best from those beside it.
+    /// Several times as much: enough to distinguish the best from its neighbours.
     Close,
 }
 
@@ -47,11 +47,11 @@ pub struct Contender {
     pub timed: Coding,
 }
 
-/// A choice among shapes that are looked at more closely, one after the other, where `request.coding` is only roughly that
+/// A choice among shapes that are sampled more closely, one after the other, where `request.coding` is only roughly that
 /// of all shapes.
 ///
-/// [`Contest::next_look`] says what to look at next. First come shapes all over the lattice, roughly. Then the best of
-/// them is looked at closely, as often as another one becomes the best by that: the one that seems best after rough looks
+/// [`Contest::next_sample`] says what to sample next. First come shapes all over the lattice, roughly. Then the best of
+/// them is sampled closely, as often as another one becomes the best by that: the one that seems best after rough samples
 /// is often just the luckiest. Shapes around it follow in the same way.
 ///
 /// ```
@@ -59,8 +59,8 @@ pub struct Contender {
 /// let axes = [Axis::new("time", 1560, Role::Time), Axis::new("lat", 128, Role::Y), Axis::new("lon", 256, Role::X)];
 /// let machine = Machine::default();
 /// let mut contest = Contest::new(Request::new(&axes, 4, Coding::deflate(1), &machine))?;
-/// while let Some((chunks, _depth)) = contest.next_look() {
-///     // Here a look at the data would say how chunks of this shape are coded.
+/// while let Some((chunks, _depth)) = contest.next_sample() {
+///     // Here a sample of the data would say how chunks of this shape are coded.
 ///     contest.add(Contender { chunks, coding: Coding::deflate(1), timed: Coding::deflate(1) });
 /// }
 /// assert!(contest.choice()?.mean < 10.0);
@@ -70,23 +70,23 @@ pub struct Contest<'a> {
     request: Request<'a>,
     search: Search<'a>,
     known: Vec<Known>,
-    /// The cost of each read with the shape that is the best for it alone, by the first look.
+    /// The cost of each read with the shape that is the best for it alone, by the first sample.
     first: Vec<f64>,
-    /// Shapes that come next, for a rough look.
+    /// Shapes that come next, for a rough sample.
     queue: VecDeque<Vec<u64>>,
-    /// Shapes that were named for a close look (which may have said nothing).
+    /// Shapes that were named for a close sample (which may have said nothing).
     close: Vec<Vec<u64>>,
     /// Those around which shapes were named.
     centres: Vec<Vec<u64>>,
 }
 
-/// A shape that was looked at.
+/// A shape that was sampled.
 struct Known {
     contender: Contender,
     /// By read.
     seconds: Vec<f64>,
     stored: f64,
-    /// Whether that was a close look.
+    /// Whether that was a close sample.
     close: bool,
 }
 
@@ -97,7 +97,7 @@ struct Least {
 }
 
 impl<'a> Contest<'a> {
-    /// Takes a first look.
+    /// Takes a first sample.
     ///
     /// # Errors
     /// As [`choose()`](super::choose()).
@@ -119,12 +119,12 @@ impl<'a> Contest<'a> {
         })
     }
 
-    /// The shape to look at next, and how closely. None where the choice is made.
+    /// The shape to sample next, and how closely. None where the choice is made.
     ///
     /// First what [`choose()`](super::choose()) says, those that are best for one read alone, those of whole rows, and others
-    /// that are not far behind, each unlike those before it: between one and about thirty. What a look says is given to
+    /// that are not far behind, each unlike those before it: between one and about thirty. What a sample says is given to
     /// [`Contest::add`]; where it says nothing, the next shape can be asked for all the same.
-    pub fn next_look(&mut self) -> Option<(Vec<u64>, Depth)> {
+    pub fn next_sample(&mut self) -> Option<(Vec<u64>, Depth)> {
         loop {
             if let Some(chunks) = self.queue.pop_front() {
                 return Some((chunks, Depth::Rough));
@@ -150,7 +150,7 @@ impl<'a> Contest<'a> {
     fn near(&self, best: &Contender) -> Vec<Vec<u64>> {
         let least = self.least();
         // As if they were coded as the best one is.
-        let like = |chunks| self.price(&self.look(Contender { chunks, ..best.clone() }), &least);
+        let like = |chunks| self.price(&self.priced(Contender { chunks, ..best.clone() }), &least);
         let around = self.search.problem.around(&best.chunks);
         let mut around: Vec<(f64, Vec<u64>)> = around.into_iter().map(|c| (like(c.clone()), c)).collect();
         around.sort_by(|a, b| a.0.total_cmp(&b.0));
@@ -169,17 +169,17 @@ impl<'a> Contest<'a> {
         self.known.iter().any(|k| k.contender.chunks == chunks)
     }
 
-    /// What a look at one of the shapes said, instead of what an earlier one did.
+    /// What a sample of one of the shapes said, instead of what an earlier one did.
     pub fn add(&mut self, contender: Contender) {
         let close = self.close.contains(&contender.chunks);
-        let known = Known { close, ..self.look(contender) };
+        let known = Known { close, ..self.priced(contender) };
         match self.known.iter_mut().find(|k| k.contender.chunks == known.contender.chunks) {
             Some(before) => *before = known,
             None => self.known.push(known),
         }
     }
 
-    /// The best of those that were added, each priced with its own coding; of those that were looked at closely, where there
+    /// The best of those that were added, each priced with its own coding; of those that were sampled closely, where there
     /// are any.
     ///
     /// # Errors
@@ -203,7 +203,7 @@ impl<'a> Contest<'a> {
         those.min_by(|&a, &b| prices[a].total_cmp(&prices[b]))
     }
 
-    /// Of what is known; and of the first look, as long as the shape that is the best by it is not.
+    /// Of what is known; and of the first sample, as long as the shape that is the best by it is not.
     fn least(&self) -> Least {
         let seconds =
             self.first.iter().zip(&self.search.alone).enumerate().map(|(i, (&first, (alone, _)))| {
@@ -213,13 +213,13 @@ impl<'a> Contest<'a> {
                     false => known.min(first),
                 }
             });
-        // The fewest bytes after a rough look are often those of the parts that compress by chance.
+        // The fewest bytes after a rough sample are often those of the parts that compress by chance.
         let any_close = self.known.iter().any(|k| k.close);
         let stored = self.known.iter().filter(|k| k.close || !any_close).map(|k| k.stored);
         Least { seconds: seconds.collect(), stored: stored.fold(f64::INFINITY, f64::min) }
     }
 
-    fn look(&self, contender: Contender) -> Known {
+    fn priced(&self, contender: Contender) -> Known {
         let problem = &self.search.problem;
         let grid = Grid { coding: contender.coding, ..problem.grid(&contender.chunks) };
         let seconds =

@@ -52,7 +52,7 @@ impl<'p, 'a> Prices<'p, 'a> {
 
     /// The best lengths for a mix of reads, and their price.
     ///
-    /// All lengths that were looked at are added to `seen`.
+    /// All lengths that were sampled are added to `seen`.
     pub(super) fn best(
         &mut self,
         mix: &[f64],

@@ -34,60 +34,60 @@ fn contest<'a>(axes: &'a [Axis], machine: &'a Machine) -> Contest<'a> {
     Contest::new(Request::new(axes, 4, Coding::deflate(1), machine)).unwrap()
 }
 
-/// Holds a contest in which chunks decode at the rate that `decode` says. Gives the looks, too.
+/// Holds a contest in which chunks decode at the rate that `decode` says. Gives the samples, too.
 fn held(
     contest: &mut Contest<'_>,
     mut decode: impl FnMut(&[u64], Depth, usize) -> f64,
 ) -> Vec<(Vec<u64>, Depth)> {
-    let mut looks = Vec::new();
-    while let Some((chunks, depth)) = contest.next_look() {
-        let coding = Coding { decode: decode(&chunks, depth, looks.len()), ..Coding::deflate(1) };
+    let mut samples = Vec::new();
+    while let Some((chunks, depth)) = contest.next_sample() {
+        let coding = Coding { decode: decode(&chunks, depth, samples.len()), ..Coding::deflate(1) };
         contest.add(Contender { chunks: chunks.clone(), coding, timed: coding });
-        looks.push((chunks, depth));
+        samples.push((chunks, depth));
     }
-    looks
+    samples
 }
 
-/// What the first look knows only roughly is settled by what is known of each shape.
+/// What the first sample knows only roughly is settled by what is known of each shape.
 #[test]
 fn among_contenders_the_one_that_decodes_fastest_wins() {
     let (axes, machine) = (pr(), Machine::default());
     let first = choose(&Request::new(&axes, 4, Coding::deflate(1), &machine)).unwrap();
     let mut even = contest(&axes, &machine);
-    let looks = held(&mut even, |_, _, _| 1e9);
-    let rough = looks.iter().take_while(|l| l.1 == Depth::Rough).count();
-    assert!(looks[0].0 == first.chunks && rough > 4 && rough < 30, "{looks:?}");
-    // Any of them that is not much worse by the first look.
+    let samples = held(&mut even, |_, _, _| 1e9);
+    let rough = samples.iter().take_while(|l| l.1 == Depth::Rough).count();
+    assert!(samples[0].0 == first.chunks && rough > 4 && rough < 30, "{samples:?}");
+    // Any of them that is not much worse by the first sample.
     for fast in [0, rough - 1] {
         let mut one = contest(&axes, &machine);
-        held(&mut one, |chunks, _, _| if *chunks == *looks[fast].0 { 2e10 } else { 5e8 });
-        assert_eq!(one.choice().unwrap().chunks, looks[fast].0);
+        held(&mut one, |chunks, _, _| if *chunks == *samples[fast].0 { 2e10 } else { 5e8 });
+        assert_eq!(one.choice().unwrap().chunks, samples[fast].0);
     }
     assert!(contest(&axes, &machine).choice().is_err());
 }
 
-/// Who seems best after a rough look, and is not, does not win; the search ends though everyone disappoints.
+/// Who seems best after a rough sample, and is not, does not win; the search ends though everyone disappoints.
 #[test]
 fn the_best_is_looked_at_closely() {
     let (axes, machine) = (pr(), Machine::default());
     let mut lucky = contest(&axes, &machine);
     let mut seen: Vec<Vec<u64>> = Vec::new();
-    let looks = held(&mut lucky, |chunks, depth, i| match depth {
+    let samples = held(&mut lucky, |chunks, depth, i| match depth {
         Depth::Rough if i == 8 => {
             seen.push(chunks.to_vec());
             5e10
         }
         _ => 1e9,
     });
-    assert!(looks.contains(&(seen[0].clone(), Depth::Close)), "{looks:?}");
+    assert!(samples.contains(&(seen[0].clone(), Depth::Close)), "{samples:?}");
     assert_ne!(lucky.choice().unwrap().chunks, seen[0]);
     let mut sobering = contest(&axes, &machine);
-    let looks = held(&mut sobering, |_, depth, _| if depth == Depth::Rough { 2e10 } else { 1e8 });
+    let samples = held(&mut sobering, |_, depth, _| if depth == Depth::Rough { 2e10 } else { 1e8 });
     let chosen = sobering.choice().unwrap().chunks;
-    assert!(looks.contains(&(chosen, Depth::Close)) && looks.len() < 60, "{}", looks.len());
+    assert!(samples.contains(&(chosen, Depth::Close)) && samples.len() < 60, "{}", samples.len());
 }
 
-/// Who seemed best after a rough look, and could not be looked at closely any more, does not win either; nor does the size
+/// Who seemed best after a rough sample, and could not be sampled closely any more, does not win either; nor does the size
 /// that it seemed to have make those dear that were.
 #[test]
 fn a_close_look_that_says_nothing_does_not_count() {
@@ -95,7 +95,7 @@ fn a_close_look_that_says_nothing_does_not_count() {
     let mut spent = contest(&axes, &machine);
     let mut lucky = None;
     for i in 0.. {
-        let Some((chunks, depth)) = spent.next_look() else { break };
+        let Some((chunks, depth)) = spent.next_sample() else { break };
         let coding = match depth {
             Depth::Rough if i == 8 => {
                 lucky = Some(chunks.clone());
@@ -108,13 +108,13 @@ fn a_close_look_that_says_nothing_does_not_count() {
         }
         assert!(i < 100);
     }
-    // Nobody else was looked at closely: the best by rough looks.
+    // Nobody else was sampled closely: the best by rough samples.
     assert_eq!(Some(spent.choice().unwrap().chunks), lucky);
     // Here others were, before.
     let mut spent = contest(&axes, &machine);
     let mut closely = Vec::new();
     let mut lucky = None;
-    while let Some((chunks, depth)) = spent.next_look() {
+    while let Some((chunks, depth)) = spent.next_sample() {
         let after = !closely.is_empty() && lucky.is_none();
         let coding = match depth {
             Depth::Rough if after => {
@@ -140,18 +140,18 @@ fn a_close_look_that_says_nothing_does_not_count() {
 fn shapes_around_the_best_are_looked_at() {
     let (axes, machine) = (pr(), Machine::default());
     let mut even = contest(&axes, &machine);
-    let looks = held(&mut even, |_, _, _| 1e9);
-    let best = looks.iter().position(|l| l.1 == Depth::Close).unwrap();
-    let (centre, near) = (&looks[best].0, &looks[best + 1..]);
+    let samples = held(&mut even, |_, _, _| 1e9);
+    let best = samples.iter().position(|l| l.1 == Depth::Close).unwrap();
+    let (centre, near) = (&samples[best].0, &samples[best + 1..]);
     let near: Vec<&Vec<u64>> = near.iter().take_while(|l| l.1 == Depth::Rough).map(|l| &l.0).collect();
     assert!(near.len() > 2 && near.len() <= NEAR, "{near:?}");
     assert!(near.iter().all(|n| unlike(n, centre) < 1.5 && unlike(n, centre) >= UNLIKE_NEAR), "{near:?}");
     let better = near[1].clone();
     let mut one = contest(&axes, &machine);
-    let looks = held(&mut one, |chunks, _, _| if *chunks == *better { 2e10 } else { 1e9 });
+    let samples = held(&mut one, |chunks, _, _| if *chunks == *better { 2e10 } else { 1e9 });
     assert_eq!(one.choice().unwrap().chunks, better);
-    let closely = looks.iter().position(|l| *l == (better.clone(), Depth::Close)).unwrap();
-    assert!(looks.len() > closely + 2, "none around it: {looks:?}");
+    let closely = samples.iter().position(|l| *l == (better.clone(), Depth::Close)).unwrap();
+    assert!(samples.len() > closely + 2, "none around it: {samples:?}");
 }
 
 #[test]
@@ -205,7 +205,11 @@ fn a_quick_search_comes_near() {
             for (shapes, worse) in [(64, 1.5), (500, 1.25), (2000, 1.1)] {
                 let quick = choose(&Request { shapes, ..thorough.clone() }).unwrap();
                 let price = |c: &Choice| -> f64 {
-                    c.told.iter().zip(&best.told).map(|(c, b)| c.chosen.seconds / b.best.seconds).sum()
+                    c.predictions
+                        .iter()
+                        .zip(&best.predictions)
+                        .map(|(c, b)| c.chosen.seconds / b.best.seconds)
+                        .sum()
                 };
                 let ratio = price(&quick) / price(&best);
                 assert!(ratio <= worse, "{axes:?} {shapes}: {:?} {:?} {ratio}", quick.chunks, best.chunks);
@@ -290,11 +294,11 @@ proptest! {
             prop_assert!(*c >= 1 && (a.unlimited || *c <= a.len));
         }
         // By its own model, no worse for the mix than the shape that serves any one access best.
-        let weight: f64 = choice.told.iter().map(|t| t.pattern.weight).sum();
-        for other in &choice.told {
+        let weight: f64 = choice.predictions.iter().map(|t| t.pattern.weight).sum();
+        for other in &choice.predictions {
             let grid = Grid { lens: &axes.iter().map(|a| a.len.max(1)).collect::<Vec<_>>(), chunk: Some(&other.best_chunks),
                 element, coding: request.coding };
-            let mean: f64 = choice.told.iter()
+            let mean: f64 = choice.predictions.iter()
                 .map(|t| t.pattern.weight * grid.read(&t.pattern, &machine).seconds / t.best.seconds).sum::<f64>() / weight;
             // The box that breaks ties and the stored size have a small say, too.
             prop_assert!(choice.mean <= mean * 1.35 + 0.05, "{} against {} of {:?}", choice.mean, mean, other.best_chunks);

@@ -1,6 +1,6 @@
-//! Variables whose values the source has beside each other: a box of all of them is read at once.
+//! Variables whose values the source has next to each other: a box of all of them is read at once.
 
-use super::super::plan::{Plan, Route, VarWork};
+use super::super::planned::{Plan, Route, VarWork};
 use super::Run;
 use crate::source::Source;
 use ncforge::error::Result;
@@ -8,16 +8,16 @@ use ncforge::model::{Storage, VarId};
 use ncforge::select::Hyperslab;
 
 /// Whether two variables are moved together, box by box.
-pub(super) fn go_together(source: &dyn Source, plan: &Plan, a: usize, b: usize) -> bool {
+pub(super) fn in_one_group(source: &dyn Source, plan: &Plan, a: usize, b: usize) -> bool {
     let (a, b) = (&plan.work[a], &plan.work[b]);
     let plain =
         |w: &VarWork| w.route == Route::Boxes && plan.schema.var(w.moved.to).storage == Storage::Contiguous;
-    let with = |w: &VarWork| source.together(w.moved.from);
+    let with = |w: &VarWork| source.var_group(w.moved.from);
     plain(a) && plain(b) && a.walk == b.walk && with(a).is_some() && with(a) == with(b)
 }
 
 impl Run<'_> {
-    /// Copies variables that the source has beside each other: a box of all of them, then the next; of each from box
+    /// Copies variables that the source has next to each other: a box of all of them, then the next; of each from box
     /// `first` on.
     pub(super) fn several(&mut self, group: &[usize], first: &[u64]) -> Result<()> {
         let walk = &self.task.plan.work[group[0]].walk;

@@ -1,11 +1,24 @@
 //! Chunks as they are stored, read together where they lie close: asked for one by one, small ones cost many times what
 //! moving their bytes does.
 
-use super::source::RawChunk;
+use bytes::Bytes;
+
 use ncforge::engine::fetch::{self, Joining};
 use ncforge::error::Result;
 use ncforge::layout::ChunkRecord;
 use ncforge::store::{ReadStore, past_end};
+
+/// A chunk as a source holds it.
+pub(crate) enum RawChunk {
+    /// Its encoded bytes and its filter mask.
+    Encoded(Vec<u8>, u32),
+    /// The same, a part of what was read in one request.
+    Shared(Bytes, u32),
+    /// It was never written.
+    Unwritten,
+    /// It is not to be had in one piece; [`Source::read_bytes`](crate::source::Source::read_bytes) has its values.
+    Pieces,
+}
 
 /// Bytes that are fetched at a time; what is handed on takes more only if its taker holds it.
 const MEMORY: u64 = 8 << 20;

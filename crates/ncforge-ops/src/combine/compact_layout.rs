@@ -1,9 +1,9 @@
-//! A tile of which only the places of its values are kept.
+//! A tile of which only the positions of its values are in memory.
 //!
 //! An open file holds its whole description, attributes and all, and what it has read of its metadata. Of a thousand
 //! tiles that is too much, and opening them again for every variable takes longer than moving their bytes. Where the
 //! values lie is all that is needed once the headers have been looked at. What tiles have in common (names, types,
-//! filters, shapes: most of it) is kept once for all of them, and a tile's own part is a number a variable and 16 bytes
+//! filters, shapes: most of it) is stored once for all of them, and a tile's own part is a number a variable and 16 bytes
 //! a chunk.
 
 use std::fmt::Debug;
@@ -17,23 +17,23 @@ use ncforge::layout::{ChunkIndex, ChunkRecord, Place, VarLayout};
 use ncforge::model::{Schema, Value, VarId};
 use ncforge::store::ReadStore;
 
-/// A variable of a tile that may have more chunks than this keeps its own index, which is read when it is asked.
+/// A variable of a tile that may have more chunks than this has its own index, which is read when it is asked.
 const MOST_LISTED: u64 = 1 << 16;
-/// So does one of which only one chunk in so many was written: what is kept is in proportion to what the file holds.
+/// So does one of which only one chunk in so many was written: memory is in proportion to what the file holds.
 const MOST_PER_WRITTEN: u64 = 16;
 /// Grids of so many chunks are listed however few of them were written.
 const ALWAYS_LISTED: u64 = 64;
 /// Descriptions that later tiles are compared with, at most. Tiles of a lattice have at most 36 different ones: the
 /// lengths differ by one, and halos are cut at edges.
-const MOST_COMMONS: usize = 64;
+const MOST_SHARED: usize = 64;
 
 /// Bytes of a tile of which nothing is its own but the open file.
-const ALONE: u64 = 512;
+const OPEN_TILE_BYTES: u64 = 512;
 
 /// The places of a tile's values.
 #[derive(Debug)]
-pub(super) struct Slim {
-    common: Arc<Common>,
+pub(super) struct CompactLayout {
+    common: Arc<SharedLayout>,
     own: Arc<Own>,
     store: Arc<dyn ReadStore>,
     engine: Engine,
@@ -42,7 +42,7 @@ pub(super) struct Slim {
 
 /// What many tiles have in common.
 #[derive(Debug)]
-struct Common {
+struct SharedLayout {
     /// Without attributes.
     schema: Schema,
     /// With the places of the first tile that has it.
@@ -54,15 +54,15 @@ struct Common {
 /// What is one tile's own.
 #[derive(Debug)]
 struct Own {
-    spots: Box<[Spot]>,
+    positions: Box<[ValuePosition]>,
     chunks: Box<[Packed]>,
 }
 
 /// The place of a variable, as far as it is the tile's own.
 #[derive(Debug)]
-enum Spot {
+enum ValuePosition {
     /// All is said in common: nothing is stored, or it lies where the first tile has it, as in most classic tiles.
-    Common,
+    SharedLayout,
     /// Bytes from here on.
     At(u64),
     /// The bytes themselves.
@@ -86,19 +86,19 @@ const UNWRITTEN: Packed = Packed { offset: u64::MAX, len: 0, mask: 0 };
 
 /// The descriptions that tiles share.
 #[derive(Debug, Default)]
-pub(super) struct Commons(Mutex<Vec<Arc<Common>>>);
+pub(super) struct SharedLayouts(Mutex<Vec<Arc<SharedLayout>>>);
 
-impl Slim {
+impl CompactLayout {
     /// Of an open tile.
-    pub(super) fn of(tile: &Dataset, commons: &Commons) -> Result<Slim> {
+    pub(super) fn of(tile: &Dataset, shared_layouts: &SharedLayouts) -> Result<CompactLayout> {
         let container = tile.container();
         let full = container.schema();
         let n = full.vars.len();
         let (mut layouts, mut counts) = (Vec::with_capacity(n), Vec::with_capacity(n));
-        let (mut spots, mut chunks) = (Vec::with_capacity(n), Vec::new());
+        let (mut positions, mut chunks) = (Vec::with_capacity(n), Vec::new());
         for v in full.var_ids() {
             let layout = container.layout(v)?;
-            let (place, spot, grid) = taken_apart(&layout, &mut chunks);
+            let (place, position, grid) = taken_apart(&layout, &mut chunks);
             layouts.push(Arc::new(VarLayout {
                 name: layout.name.clone(),
                 shape: layout.shape.clone(),
@@ -106,18 +106,18 @@ impl Slim {
                 fill: layout.fill.clone(),
                 place,
             }));
-            spots.push(spot);
+            positions.push(position);
             counts.push(grid);
         }
-        let (common, new) = commons.shared(full, layouts, counts);
-        for (spot, layout) in spots.iter_mut().zip(&common.layouts) {
-            if spot.is_place_of(layout) {
-                *spot = Spot::Common;
+        let (common, new) = shared_layouts.shared(full, layouts, counts);
+        for (position, layout) in positions.iter_mut().zip(&common.layouts) {
+            if position.is_place_of(layout) {
+                *position = ValuePosition::SharedLayout;
             }
         }
-        let own = Own { spots: spots.into(), chunks: chunks.into() };
+        let own = Own { positions: positions.into(), chunks: chunks.into() };
         let bytes = own.bytes() + if new { common.bytes() } else { 0 };
-        Ok(Slim {
+        Ok(CompactLayout {
             common,
             own: Arc::new(own),
             store: Arc::clone(container.store()),
@@ -127,13 +127,13 @@ impl Slim {
     }
 
     /// Of a tile whose values lie in the same places of another file.
-    pub(super) fn elsewhere(&self, store: Arc<dyn ReadStore>) -> Slim {
-        Slim {
+    pub(super) fn elsewhere(&self, store: Arc<dyn ReadStore>) -> CompactLayout {
+        CompactLayout {
             common: Arc::clone(&self.common),
             own: Arc::clone(&self.own),
             store,
             engine: self.engine.clone(),
-            bytes: ALONE,
+            bytes: OPEN_TILE_BYTES,
         }
     }
 
@@ -143,45 +143,50 @@ impl Slim {
     }
 }
 
-impl Spot {
+impl ValuePosition {
     /// Whether a layout says the same.
     fn is_place_of(&self, layout: &VarLayout) -> bool {
         match (self, &layout.place) {
-            (Spot::At(own), Place::Contiguous { offset: at } | Place::Records { begin: at, .. }) => own == at,
+            (ValuePosition::At(own), Place::Contiguous { offset: at } | Place::Records { begin: at, .. }) => {
+                own == at
+            }
             _ => false,
         }
     }
 }
 
 /// A layout's place without what is the tile's own, that, and the counts of its chunks.
-fn taken_apart(layout: &VarLayout, chunks: &mut Vec<Packed>) -> (Place, Spot, Arc<[u64]>) {
+fn taken_apart(layout: &VarLayout, chunks: &mut Vec<Packed>) -> (Place, ValuePosition, Arc<[u64]>) {
     let none = || Arc::from([]);
     match &layout.place {
-        Place::Nowhere => (Place::Nowhere, Spot::Common, none()),
-        Place::Unsupported(why) => (Place::Unsupported(why.clone()), Spot::Common, none()),
+        Place::Nowhere => (Place::Nowhere, ValuePosition::SharedLayout, none()),
+        Place::Unsupported(why) => (Place::Unsupported(why.clone()), ValuePosition::SharedLayout, none()),
         Place::Contiguous { offset: at } | Place::Records { begin: at, .. } => {
-            (layout.place.clone(), Spot::At(*at), none())
+            (layout.place.clone(), ValuePosition::At(*at), none())
         }
-        Place::Inline(bytes) => (Place::Inline(Arc::from([])), Spot::Inline(Arc::clone(bytes)), none()),
+        Place::Inline(bytes) => {
+            (Place::Inline(Arc::from([])), ValuePosition::Inline(Arc::clone(bytes)), none())
+        }
         Place::Chunked { chunk, codecs, index } => {
             let counts: Arc<[u64]> =
                 layout.shape.iter().zip(chunk).map(|(&n, &c)| n.div_ceil(c.max(1))).collect();
-            let spot = listed(&**index, &counts, chunks).unwrap_or_else(|| Spot::Index(Arc::clone(index)));
+            let position =
+                listed(&**index, &counts, chunks).unwrap_or_else(|| ValuePosition::Index(Arc::clone(index)));
             let place =
                 Place::Chunked { chunk: chunk.clone(), codecs: codecs.clone(), index: Arc::new(Nothing) };
-            (place, spot, counts)
+            (place, position, counts)
         }
     }
 }
 
 /// Appends a variable's chunks; `None` where its own index serves better: there are very many, or most were never
 /// written, or it is damaged (which concerns those who read the variable).
-fn listed(index: &dyn ChunkIndex, counts: &[u64], chunks: &mut Vec<Packed>) -> Option<Spot> {
+fn listed(index: &dyn ChunkIndex, counts: &[u64], chunks: &mut Vec<Packed>) -> Option<ValuePosition> {
     let cells = counts.iter().try_fold(1u64, |n, &c| n.checked_mul(c)).filter(|&n| n <= MOST_LISTED)?;
     let list = index.list().ok()?;
     if list.is_empty() {
         // The common place has no chunks either.
-        return Some(Spot::Common);
+        return Some(ValuePosition::SharedLayout);
     }
     if cells > ALWAYS_LISTED.max(list.len() as u64 * MOST_PER_WRITTEN) {
         return None;
@@ -197,7 +202,7 @@ fn listed(index: &dyn ChunkIndex, counts: &[u64], chunks: &mut Vec<Packed>) -> O
         };
         chunks[first + cell] = Packed { offset: record.offset, len, mask: record.mask };
     }
-    Some(Spot::Listed(first))
+    Some(ValuePosition::Listed(first))
 }
 
 /// The row-major number of a chunk.
@@ -208,16 +213,16 @@ fn cell(at: &[u64], counts: &[u64]) -> Option<usize> {
     Some(at.iter().zip(counts).fold(0u64, |a, (&i, &n)| a * n + i) as usize)
 }
 
-impl Commons {
+impl SharedLayouts {
     /// The description that an earlier tile had, if it is the same, and whether it is new.
     fn shared(
         &self,
         full: &Schema,
         layouts: Vec<Arc<VarLayout>>,
         counts: Vec<Arc<[u64]>>,
-    ) -> (Arc<Common>, bool) {
+    ) -> (Arc<SharedLayout>, bool) {
         let mut known = self.0.lock().unwrap_or_else(PoisonError::into_inner);
-        let same = |c: &&Arc<Common>| {
+        let same = |c: &&Arc<SharedLayout>| {
             is_same(&c.schema, full)
                 && c.layouts.len() == layouts.len()
                 && c.layouts.iter().zip(&layouts).all(|(a, b)| is_alike(a, b))
@@ -230,8 +235,8 @@ impl Commons {
         schema.vars.iter_mut().for_each(|v| v.attrs = Vec::new());
         schema.skipped = Vec::new();
         schema.provenance = None;
-        let common = Arc::new(Common { schema, layouts, counts });
-        if known.len() < MOST_COMMONS {
+        let common = Arc::new(SharedLayout { schema, layouts, counts });
+        if known.len() < MOST_SHARED {
             known.push(Arc::clone(&common));
         }
         (common, true)
@@ -268,7 +273,7 @@ fn is_alike(a: &VarLayout, b: &VarLayout) -> bool {
     places && (&a.name, &a.shape, &a.element, &a.fill) == (&b.name, &b.shape, &b.element, &b.fill)
 }
 
-impl Common {
+impl SharedLayout {
     fn bytes(&self) -> u64 {
         512 + self.schema.dims.len() as u64 * 96 + self.layouts.len() as u64 * 768
     }
@@ -276,18 +281,19 @@ impl Common {
 
 impl Own {
     fn bytes(&self) -> u64 {
-        let inline = |s: &Spot| match s {
-            Spot::Inline(bytes) => bytes.len() as u64,
-            // Its table once it is read, and what is kept of the file for it.
-            Spot::Index(_) => 1 << 20,
+        let inline = |s: &ValuePosition| match s {
+            ValuePosition::Inline(bytes) => bytes.len() as u64,
+            // Its table once it is read, and what is cached of the file for it.
+            ValuePosition::Index(_) => 1 << 20,
             _ => 0,
         };
-        let spots = self.spots.iter().map(|s| size_of::<Spot>() as u64 + inline(s)).sum::<u64>();
-        ALONE + spots + (self.chunks.len() * size_of::<Packed>()) as u64
+        let positions =
+            self.positions.iter().map(|s| size_of::<ValuePosition>() as u64 + inline(s)).sum::<u64>();
+        OPEN_TILE_BYTES + positions + (self.chunks.len() * size_of::<Packed>()) as u64
     }
 }
 
-impl Container for Slim {
+impl Container for CompactLayout {
     fn schema(&self) -> &Schema {
         &self.common.schema
     }
@@ -297,22 +303,22 @@ impl Container for Slim {
     }
 
     fn layout(&self, var: VarId) -> Result<Arc<VarLayout>> {
-        let Some(spot) = self.own.spots.get(var.0) else {
+        let Some(position) = self.own.positions.get(var.0) else {
             let what = format!("`{}` has no variable number {}", self.store.name(), var.0);
             return Err(ncforge::Error::Invalid(what));
         };
         let common = &self.common.layouts[var.0];
-        if matches!(spot, Spot::Common) {
+        if matches!(position, ValuePosition::SharedLayout) {
             return Ok(Arc::clone(common));
         }
         let mut layout = VarLayout::clone(common);
-        match (&mut layout.place, spot) {
-            (Place::Contiguous { offset: at } | Place::Records { begin: at, .. }, Spot::At(own)) => {
+        match (&mut layout.place, position) {
+            (Place::Contiguous { offset: at } | Place::Records { begin: at, .. }, ValuePosition::At(own)) => {
                 *at = *own;
             }
-            (Place::Inline(bytes), Spot::Inline(own)) => *bytes = Arc::clone(own),
-            (Place::Chunked { index, .. }, Spot::Index(own)) => *index = Arc::clone(own),
-            (Place::Chunked { index, .. }, Spot::Listed(first)) => {
+            (Place::Inline(bytes), ValuePosition::Inline(own)) => *bytes = Arc::clone(own),
+            (Place::Chunked { index, .. }, ValuePosition::Index(own)) => *index = Arc::clone(own),
+            (Place::Chunked { index, .. }, ValuePosition::Listed(first)) => {
                 *index = Arc::new(Listed {
                     own: Arc::clone(&self.own),
                     first: *first,
@@ -397,21 +403,22 @@ mod tests {
     fn what_is_listed_is_in_proportion_to_what_was_written() {
         let counts: Arc<[u64]> = Arc::from([600, 100]);
         let mut chunks = Vec::new();
-        assert!(matches!(listed(&Written(vec![]), &counts, &mut chunks), Some(Spot::Common)));
+        assert!(matches!(listed(&Written(vec![]), &counts, &mut chunks), Some(ValuePosition::SharedLayout)));
         assert!(listed(&Written(vec![5, 7]), &counts, &mut chunks).is_none());
         // Outside the grid.
         assert!(listed(&Written((2000..60001).collect()), &counts, &mut chunks).is_none());
         assert!(chunks.is_empty());
 
         let written: Vec<u64> = (0..60000).filter(|i| i % 10 == 3).collect();
-        let Some(Spot::Listed(first)) = listed(&Written(written.clone()), &counts, &mut chunks) else {
+        let Some(ValuePosition::Listed(first)) = listed(&Written(written.clone()), &counts, &mut chunks)
+        else {
             panic!("one in ten is enough")
         };
-        let own = Arc::new(Own { spots: [].into(), chunks: chunks.into() });
-        let kept = Listed { own, first, counts };
-        assert_eq!(kept.list().unwrap(), Written(written).list().unwrap());
-        assert_eq!(kept.get(&[1, 13]).unwrap(), Some(ChunkRecord { offset: 904, len: 8, mask: 1 }));
-        assert_eq!(kept.get(&[1, 14]).unwrap(), None);
-        assert_eq!(kept.get(&[600, 3]).unwrap(), None);
+        let own = Arc::new(Own { positions: [].into(), chunks: chunks.into() });
+        let listed = Listed { own, first, counts };
+        assert_eq!(listed.list().unwrap(), Written(written).list().unwrap());
+        assert_eq!(listed.get(&[1, 13]).unwrap(), Some(ChunkRecord { offset: 904, len: 8, mask: 1 }));
+        assert_eq!(listed.get(&[1, 14]).unwrap(), None);
+        assert_eq!(listed.get(&[600, 3]).unwrap(), None);
     }
 }

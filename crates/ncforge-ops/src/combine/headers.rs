@@ -5,8 +5,8 @@
 
 use std::sync::{Arc, Mutex, PoisonError, RwLock};
 
+use super::compact_layout::CompactLayout;
 use super::descriptors::PooledFile;
-use super::slim::Slim;
 use ncforge::classic::{self, CommonHeader};
 use ncforge::dataset::Dataset;
 use ncforge::error::Result;
@@ -15,7 +15,7 @@ use ncforge::store::ReadStore;
 
 /// Headers that later ones are compared with, at most. Tiles of a lattice have at most 36 different ones: the
 /// lengths differ by one, and halos are cut at edges.
-const MOST_HEADS: usize = 64;
+const MOST_HEADERS: usize = 64;
 /// Longer ones are parsed for every tile: so much is read of each.
 const LONGEST: u64 = 256 << 10;
 /// Bytes of memory for a byte of a header: itself, and its description, of which there is one for every thread.
@@ -23,14 +23,14 @@ const MEMORY: u64 = 16;
 
 /// The headers that are known.
 #[derive(Debug, Default)]
-pub(super) struct Heads(RwLock<Vec<Arc<Head>>>);
+pub(super) struct KnownHeaders(RwLock<Vec<Arc<KnownHeader>>>);
 
 /// A header, of the first tile that had it.
 #[derive(Debug)]
-pub(super) struct Head {
+pub(super) struct KnownHeader {
     tile: usize,
     header: CommonHeader,
-    slim: Slim,
+    compact: CompactLayout,
     schema: Schema,
     /// Descriptions in which values may be changed.
     spare: Mutex<Vec<Schema>>,
@@ -47,25 +47,31 @@ impl Differing {
     }
 }
 
-impl Heads {
+impl KnownHeaders {
     /// The header that a file has, and what it says otherwise; `None` if it has another.
-    pub(super) fn known(&self, file: &PooledFile) -> Result<Option<(Arc<Head>, Differing)>> {
-        let heads = self.0.read().unwrap_or_else(PoisonError::into_inner);
+    pub(super) fn known(&self, file: &PooledFile) -> Result<Option<(Arc<KnownHeader>, Differing)>> {
+        let headers = self.0.read().unwrap_or_else(PoisonError::into_inner);
         let mut first: Vec<u8> = Vec::new();
-        for head in heads.iter().filter(|h| h.header.file_len() == file.len()) {
-            if (first.len() as u64) < head.header.header_bytes() {
-                first = file.read_vec(0, head.header.header_bytes())?;
+        for header in headers.iter().filter(|h| h.header.file_len() == file.len()) {
+            if (first.len() as u64) < header.header.header_bytes() {
+                first = file.read_vec(0, header.header.header_bytes())?;
             }
-            if let Some(places) = head.header.differing(&first) {
+            if let Some(places) = header.header.differing(&first) {
                 let differing = places.into_iter().map(|p| (p.clone(), p.values(&first))).collect();
-                return Ok(Some((Arc::clone(head), Differing(differing))));
+                return Ok(Some((Arc::clone(header), Differing(differing))));
             }
         }
         Ok(None)
     }
 
     /// Remembers the header of an open tile, if it is a classic file; about the memory that it takes.
-    pub(super) fn learn(&self, tile: usize, file: &PooledFile, open: &Dataset, slim: &Slim) -> u64 {
+    pub(super) fn learn(
+        &self,
+        tile: usize,
+        file: &PooledFile,
+        open: &Dataset,
+        compact: &CompactLayout,
+    ) -> u64 {
         let container = open.container();
         let plain = container.schema().format.is_classic() && container.store().blocks().is_none();
         if !plain || container.metadata_bytes().is_none_or(|n| n > LONGEST) || self.is_full() {
@@ -74,35 +80,35 @@ impl Heads {
         // It was parsed a moment ago; what is wrong now will be found when the tile is read.
         let Ok(header) = CommonHeader::of(file) else { return 0 };
         let bytes = header.header_bytes() * MEMORY;
-        let head = Head {
+        let header = KnownHeader {
             tile,
             header,
-            slim: slim.elsewhere(Arc::clone(container.store())),
+            compact: compact.elsewhere(Arc::clone(container.store())),
             schema: container.schema().clone(),
             spare: Mutex::default(),
         };
-        let mut heads = self.0.write().unwrap_or_else(PoisonError::into_inner);
-        if heads.len() >= MOST_HEADS {
+        let mut headers = self.0.write().unwrap_or_else(PoisonError::into_inner);
+        if headers.len() >= MOST_HEADERS {
             return 0;
         }
-        heads.push(Arc::new(head));
+        headers.push(Arc::new(header));
         bytes
     }
 
     fn is_full(&self) -> bool {
-        self.0.read().unwrap_or_else(PoisonError::into_inner).len() >= MOST_HEADS
+        self.0.read().unwrap_or_else(PoisonError::into_inner).len() >= MOST_HEADERS
     }
 }
 
-impl Head {
+impl KnownHeader {
     /// The tile that it was learned from.
     pub(super) fn tile(&self) -> usize {
         self.tile
     }
 
     /// The places of the values of another tile with this header.
-    pub(super) fn slim(&self, store: Arc<PooledFile>) -> Slim {
-        self.slim.elsewhere(store)
+    pub(super) fn compact(&self, store: Arc<PooledFile>) -> CompactLayout {
+        self.compact.elsewhere(store)
     }
 
     /// Has the description of a tile that says something otherwise.

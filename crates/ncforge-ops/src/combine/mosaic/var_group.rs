@@ -8,7 +8,7 @@
 use super::read::Piece;
 use super::records::Records;
 use super::{DimKind, From, Mosaic};
-use crate::source::Together;
+use crate::source::VarGroup;
 use ncforge::dataset::Dataset;
 use ncforge::engine::{Part, Region};
 use ncforge::error::Result;
@@ -25,7 +25,7 @@ const RUN: u64 = 256 << 10;
 const BOX: u64 = 64 << 20;
 
 /// For every variable which ones are read with it, with `memory` bytes for their values.
-pub(super) fn plan(mosaic: &Mosaic, memory: u64) -> Vec<Option<Together>> {
+pub(super) fn plan(mosaic: &Mosaic, memory: u64) -> Vec<Option<VarGroup>> {
     let n = mosaic.schema.vars.len();
     let mut all = vec![None; n];
     let mut first = 0;
@@ -38,7 +38,7 @@ pub(super) fn plan(mosaic: &Mosaic, memory: u64) -> Vec<Option<Together>> {
         if let Some((each, lens)) = kind.share(run as u64, memory) {
             for from in (first..first + run).step_by(each as usize) {
                 let vars = from..(from + each as usize).min(first + run);
-                all[vars.clone()].fill(Some(Together { vars, lens: lens.clone() }));
+                all[vars.clone()].fill(Some(VarGroup { vars, lens: lens.clone() }));
             }
         }
         first += run;
@@ -111,7 +111,7 @@ fn small(mosaic: &Mosaic, v: VarId) -> Option<u64> {
 }
 
 impl Mosaic {
-    /// Reads the same selection of variables of one [`Together`].
+    /// Reads the same selection of variables of one [`VarGroup`].
     pub(super) fn read_small(&self, vars: &[VarId], slab: &Hyperslab, out: &mut [u8]) -> Result<()> {
         let Some(&first) = vars.first() else { return Ok(()) };
         let each = out.len() / vars.len();

@@ -1,10 +1,9 @@
-//! What mends a finding: options of `ncforge copy`, put together to one command line.
+//! What fixes a finding: options of `ncforge copy`, put together to one command line.
 
 use std::path::{Path, PathBuf};
 
 use crate::words::quoted;
-use ncforge::codec::filters::{DEFLATE, ZSTD};
-use ncforge::codec::{filter_name, filters};
+use ncforge::codec::FilterChain;
 use ncforge::model::Filter;
 
 /// Chunk lengths are written for so many variables, at most; for more, `auto` says it shorter.
@@ -13,9 +12,9 @@ const MOST_SPEC: usize = 12;
 /// Options that store all variables anew.
 const STORING: [&str; 2] = ["--chunks auto", "--codec deflate"];
 
-/// Options of `ncforge copy` that mend something. Several make one command.
+/// Options of `ncforge copy` that fix something. Several make one command.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub struct Mend {
+pub struct Fix {
     /// Chunk lengths for variables.
     pub chunks: Vec<(String, Vec<u64>)>,
     /// Filters for variables, as `--filters` takes them.
@@ -26,33 +25,33 @@ pub struct Mend {
     pub options: Vec<&'static str>,
 }
 
-impl Mend {
+impl Fix {
     /// An option, or several words of one; nothing for a plain copy.
     pub(super) fn option(words: &'static str) -> Self {
-        Mend { options: vec![words], ..Mend::default() }
+        Fix { options: vec![words], ..Fix::default() }
     }
 
-    /// A copy without options mends it.
+    /// A copy without options fixes it.
     pub(super) fn plain() -> Self {
-        Mend::default()
+        Fix::default()
     }
 
     /// Other chunks for one variable.
     pub(super) fn chunks(var: &str, lens: &[u64]) -> Self {
-        // A specification cannot say such a name; the general choice mends the variable, too.
+        // A specification cannot say such a name; the general choice fixes the variable, too.
         if var.contains(';') {
-            return Mend::option(STORING[0]);
+            return Fix::option(STORING[0]);
         }
-        Mend { chunks: vec![(var.to_owned(), lens.to_vec())], ..Mend::default() }
+        Fix { chunks: vec![(var.to_owned(), lens.to_vec())], ..Fix::default() }
     }
 
     /// Other filters for one variable.
     pub(super) fn filters(var: &str, chain: &[Filter]) -> Self {
         if var.contains([',', '|', '&']) {
             // A specification cannot say such a name: shuffle and deflate 1 for all.
-            return Mend::option(STORING[1]);
+            return Fix::option(STORING[1]);
         }
-        Mend { filters: vec![(var.to_owned(), chain_text(chain))], ..Mend::default() }
+        Fix { filters: vec![(var.to_owned(), FilterChain::from(chain).to_string())], ..Fix::default() }
     }
 
     /// The same, in netCDF-4.
@@ -71,7 +70,7 @@ impl Mend {
     }
 
     /// Both at once. What was there first stays where both say something of the same variable.
-    pub fn and(&mut self, other: &Mend) {
+    pub fn and(&mut self, other: &Fix) {
         for (var, lens) in &other.chunks {
             if !self.chunks.iter().any(|(v, _)| v == var) {
                 self.chunks.push((var.clone(), lens.clone()));
@@ -92,19 +91,19 @@ impl Mend {
         }
     }
 
-    /// The command, as a shell takes it. The output lies beside the input, under a new name.
+    /// The command, as a shell takes it. The output lies in the folder of the input, under a new name.
     ///
     /// ```
-    /// use ncforge_ops::doctor::Mend;
-    /// let mut mend = Mend { chunks: vec![("tas".into(), vec![100, 8, 16])], ..Mend::default() };
-    /// mend.and(&Mend { options: vec!["--endian native"], ..Mend::default() });
+    /// use ncforge_ops::doctor::Fix;
+    /// let mut fix = Fix { chunks: vec![("tas".into(), vec![100, 8, 16])], ..Fix::default() };
+    /// fix.and(&Fix { options: vec!["--endian native"], ..Fix::default() });
     /// assert_eq!(
-    ///     mend.command("in.nc"),
-    ///     "ncforge copy in.nc in-mended.nc --endian native --chunks tas:100,8,16"
+    ///     fix.command("in.nc"),
+    ///     "ncforge copy in.nc in-fixed.nc --endian native --chunks tas:100,8,16"
     /// );
     /// ```
     pub fn command(&self, input: &str) -> String {
-        let mut out = format!("ncforge copy {} {}", name_word(input), name_word(&mended(input)));
+        let mut out = format!("ncforge copy {} {}", name_word(input), name_word(&fixed(input)));
         for option in &self.options {
             out.push(' ');
             out.push_str(option);
@@ -146,33 +145,14 @@ fn name_word(name: &str) -> String {
     if name.starts_with('-') { quoted(&format!("./{name}")) } else { quoted(name) }
 }
 
-/// The name of the mended file: `in-mended.nc` beside `in.nc`.
-pub(super) fn mended(input: &str) -> String {
+/// The name of the fixed file: `in-fixed.nc` for `in.nc`.
+pub(super) fn fixed(input: &str) -> String {
     let path = Path::new(input);
     let stem = path.file_stem().map(|s| s.to_string_lossy().into_owned()).unwrap_or_default();
     let name = match path.extension() {
-        Some(e) => format!("{stem}-mended.{}", e.to_string_lossy()),
-        None => format!("{stem}-mended"),
+        Some(e) => format!("{stem}-fixed.{}", e.to_string_lossy()),
+        None => format!("{stem}-fixed"),
     };
     let out: PathBuf = path.with_file_name(name);
     out.display().to_string()
-}
-
-/// Filters as `--filters` takes them: `shuffle|deflate,1`.
-pub(super) fn chain_text(chain: &[Filter]) -> String {
-    if chain.is_empty() {
-        return "none".into();
-    }
-    let one = |f: &Filter| match f.id {
-        DEFLATE | ZSTD => {
-            let level = f.params.first().copied().unwrap_or(1).cast_signed();
-            format!("{},{level}", filter_name(f.id))
-        }
-        filters::SHUFFLE | filters::FLETCHER32 => filter_name(f.id).to_owned(),
-        id => {
-            let params: Vec<String> = f.params.iter().map(|p| format!(",{p}")).collect();
-            format!("{id}{}", params.concat())
-        }
-    };
-    chain.iter().map(one).collect::<Vec<_>>().join("|")
 }

@@ -1,13 +1,13 @@
-//! What a file is after it was mended: one command for all that is wrong with a variable, what that costs, and whether any of
+//! What a file is after its fix: one command for all that is wrong with a variable, what that costs, and whether any of
 //! it is worth a warning.
 //!
-//! A variable's chunks and its filters are mended together: chunks that are good without compression may be bad with it.
+//! A variable's chunks and its filters are fixed together: chunks that are good without compression may be bad with it.
 
 use super::DoctorOptions;
 use super::facts::{Facts, VarFacts};
 use super::finding::{Finding, Slower};
-use super::mend::Mend;
-use super::rules::Severity;
+use super::fix::Fix;
+use super::rule::Severity;
 use crate::tune::{Coding, Grid, Pattern};
 use ncforge::layout::Place;
 use ncforge::model::Filter;
@@ -15,11 +15,11 @@ use ncforge::model::Filter;
 /// Where every usual read takes less than so many seconds, nothing is worth a warning.
 const MOMENT: f64 = 20e-3;
 /// With other filters chunks stay as they are unless they make a read so many times slower.
-const KEPT: f64 = 1.25;
-/// A read that takes so many times as long is told.
-const TOLD: f64 = 1.05;
+const TOLERATED_SLOWDOWN: f64 = 1.25;
+/// A read that takes so many times as long is reported.
+const REPORTED_SLOWDOWN: f64 = 1.05;
 
-/// Gives the findings of a variable one mend, tells what it makes slower, and makes remarks of warnings about what takes a moment.
+/// Gives the findings of a variable one fix, says what it makes slower, and makes remarks of warnings about what takes a moment.
 pub(super) fn weigh(facts: &Facts, options: &DoctorOptions, findings: &mut [Finding]) {
     let slowest: Vec<f64> = facts.vars.iter().map(|v| slowest(v, options)).collect();
     let of_all = slowest.iter().copied().fold(0.0, f64::max);
@@ -32,35 +32,33 @@ pub(super) fn weigh(facts: &Facts, options: &DoctorOptions, findings: &mut [Find
         if f.severity == Severity::Warning && seconds < MOMENT {
             f.severity = Severity::Info;
         }
-        if let Some(v) = at.filter(|v| f.mend.as_ref().is_some_and(Mend::stores_anew) && !seen.contains(v)) {
+        if let Some(v) = at.filter(|v| f.fix.as_ref().is_some_and(Fix::stores_anew) && !seen.contains(v)) {
             seen.push(v);
-            together(&facts.vars[v], options, findings);
+            one_fix(&facts.vars[v], options, findings);
         }
     }
 }
 
-/// One mend for all findings about a variable.
-fn together(v: &VarFacts, options: &DoctorOptions, findings: &mut [Finding]) {
-    let mut mend = Mend::default();
+/// One fix for all findings about a variable.
+fn one_fix(v: &VarFacts, options: &DoctorOptions, findings: &mut [Finding]) {
+    let mut fix = Fix::default();
     let is_one =
-        |f: &Finding| f.var.as_deref() == Some(&v.path) && f.mend.as_ref().is_some_and(Mend::stores_anew);
-    findings.iter().filter(|f| is_one(f)).filter_map(|f| f.mend.as_ref()).for_each(|m| mend.and(m));
-    let coded =
-        mend.filters.iter().any(|(var, _)| *var == v.path) || mend.options.contains(&"--codec deflate");
+        |f: &Finding| f.var.as_deref() == Some(&v.path) && f.fix.as_ref().is_some_and(Fix::stores_anew);
+    findings.iter().filter(|f| is_one(f)).filter_map(|f| f.fix.as_ref()).for_each(|m| fix.and(m));
+    let coded = fix.filters.iter().any(|(var, _)| *var == v.path) || fix.options.contains(&"--codec deflate");
     let filters = if coded { &v.target } else { &v.filters };
-    let kept =
-        v.chunk.as_ref().filter(|_| mend.chunks.is_empty() && !mend.options.contains(&"--chunks auto"));
+    let kept = v.chunk.as_ref().filter(|_| fix.chunks.is_empty() && !fix.options.contains(&"--chunks auto"));
     let chosen = v.choice.as_ref().map(|c| &c.chunks);
     let mut slower = kept.or(chosen).map_or_else(Vec::new, |c| slowed(v, c, filters, options));
     if let (Some(_), Some(chosen)) = (kept, chosen) {
         let others = slowed(v, chosen, filters, options);
-        if worst(&slower) > KEPT && worst(&others) < worst(&slower) {
-            mend.and(&Mend::chunks(&v.path, chosen));
+        if worst(&slower) > TOLERATED_SLOWDOWN && worst(&others) < worst(&slower) {
+            fix.and(&Fix::chunks(&v.path, chosen));
             slower = others;
         }
     }
     for f in findings.iter_mut().filter(|f| is_one(f)) {
-        f.mend = Some(mend.clone());
+        f.fix = Some(fix.clone());
         f.slower.clone_from(&slower);
     }
 }
@@ -78,10 +76,11 @@ fn slowed(v: &VarFacts, chunks: &[u64], filters: &[Filter], options: &DoctorOpti
     let then = Grid { lens: &lens, chunk: Some(chunks), element: v.element, coding };
     let mut out = Vec::new();
     for pattern in Pattern::bind(&options.accesses, &v.axes) {
-        let told = v.choice.as_ref().and_then(|c| c.told.iter().find(|t| t.pattern.counts == pattern.counts));
-        let now = told.and_then(|t| t.before).map_or_else(|| now(v, &pattern, options), |c| c.seconds);
+        let prediction =
+            v.choice.as_ref().and_then(|c| c.predictions.iter().find(|t| t.pattern.counts == pattern.counts));
+        let now = prediction.and_then(|t| t.before).map_or_else(|| now(v, &pattern, options), |c| c.seconds);
         let then = then.read(&pattern, &options.machine).seconds;
-        if then > TOLD * now {
+        if then > REPORTED_SLOWDOWN * now {
             out.push(Slower { read: pattern.name, now, then });
         }
     }

@@ -1,4 +1,4 @@
-//! How fast a machine is, and where what was measured is kept between runs.
+//! How fast a machine is, and where measurements are stored between runs.
 
 use std::path::{Path, PathBuf};
 
@@ -44,7 +44,7 @@ pub struct Machine {
     /// Time of a line of memory (64 bytes) that a row begins: it is fetched when it is written to, and in a sixth of the time from the
     /// processor's last cache. What comes later in a row is fetched ahead.
     pub line: f64,
-    /// Rate of keeping decoded chunks of which only a part was wanted, in memory.
+    /// Rate of caching decoded chunks of which only a part was wanted, in memory.
     pub keep: f64,
     /// Time of going to another node of the index, where the index is not read as a whole.
     #[serde(default)]
@@ -108,7 +108,7 @@ impl Machine {
     }
 
     /// The same machine, read from by netCDF-C with HDF5 and zlib, and a chunk cache that is large enough: one thread, chunk by
-    /// chunk, an index that is looked up; what decoding takes follows from [`Coding::zlib`](super::Coding). Fitted to 1,416 reads of the
+    /// chunk, an index that is looked up; what decoding takes follows from [`Coding::zlib`](crate::tune::Coding::zlib). Fitted to 1,416 reads of the
     /// arrays `swath`, `ensemble` and `stations` of `ncforge bench chunks --proof`, and of a field with land, by netCDF-C 4.9.0 with HDF5
     /// 1.10.8 and zlib 1.2.13 on the machine of the default.
     ///

@@ -1,0 +1,206 @@
+//! What a plan of a copy says: the work on each variable, and the report of it.
+
+use serde::Serialize;
+
+use super::identity::hash_of;
+use super::schema::Moved;
+use super::storage::Chosen;
+use crate::boxes::Walk;
+use crate::rates;
+use crate::tune::Choice;
+use crate::tune::codec::CodecChoice;
+use ncforge::codec::quantize::Quantize;
+use ncforge::model::Schema;
+
+/// What an element of a heap type counts for in sizes.
+pub(super) const HEAP_ELEMENT: u64 = 16;
+
+/// The memory of a copy, by use.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) struct Memory {
+    /// All of it.
+    pub(crate) total: u64,
+    /// The box being moved.
+    pub(crate) boxes: u64,
+    /// The engine below: cache, chunks being encoded, scratch.
+    pub(crate) engine: u64,
+}
+
+impl Memory {
+    pub(crate) fn of(total: u64) -> Memory {
+        Memory { total, boxes: total / 2, engine: total / 4 }
+    }
+}
+
+/// The way a variable's bytes take.
+#[derive(Clone, Debug, PartialEq)]
+pub(crate) enum Route {
+    /// There is nothing to move, and what is not written reads right.
+    Nothing,
+    /// The variable's values are not copied, but its place must be filled.
+    Fill,
+    /// Encoded chunks as they are.
+    Raw,
+    /// Box by box.
+    Boxes,
+    /// Through a temporary file; the walk over the source's pieces.
+    Spill(Walk),
+    /// Trees of values, in batches.
+    Heap,
+}
+
+/// The work on one variable.
+#[derive(Clone, Debug)]
+pub(crate) struct VarWork {
+    pub(crate) moved: Moved,
+    pub(crate) route: Route,
+    /// The boxes: the steps of the work, each done or not done.
+    pub(crate) walk: Walk,
+    /// Bytes of one element in memory; [`HEAP_ELEMENT`] for heap types.
+    pub(crate) element: u64,
+    /// Whether a chunk that the source never wrote need not be written to the output either.
+    pub(crate) sparse: bool,
+    /// How its values lose bits on the way.
+    pub(crate) quantize: Option<Rounding>,
+}
+
+/// A way to lose bits, and the value that keeps its own.
+#[derive(Clone, Debug, PartialEq)]
+pub(crate) struct Rounding {
+    pub(crate) how: Quantize,
+    pub(crate) fill: Vec<u8>,
+}
+
+impl VarWork {
+    /// Bytes of its largest box.
+    pub(crate) fn largest_box(&self) -> u64 {
+        match self.walk.len() {
+            0 => 0,
+            _ => self.walk.box_at(0).len().saturating_mul(self.element),
+        }
+    }
+
+    /// Bytes of values that its steps move.
+    pub(crate) fn bytes(&self) -> u64 {
+        if matches!(self.route, Route::Nothing) {
+            return 0;
+        }
+        self.walk.grid.shape.iter().fold(self.element, |b, &n| b.saturating_mul(n))
+    }
+}
+
+/// One variable's part of a [`Plan`].
+#[derive(Clone, Debug, PartialEq, Serialize)]
+pub struct VarPlan {
+    /// Its path.
+    pub name: String,
+    /// Its type's name.
+    pub dtype: String,
+    /// Its shape.
+    pub shape: Vec<u64>,
+    /// Bytes of its values.
+    pub values_bytes: u64,
+    /// How the source stores it.
+    pub source: String,
+    /// How the output will.
+    pub target: String,
+    /// The way its bytes take: `raw`, `boxes`, `spill`, `heap`, `fill`, `nothing`.
+    pub route: &'static str,
+    /// Shape of the boxes.
+    pub box_shape: Vec<u64>,
+    /// Their number.
+    pub boxes: u64,
+    /// How often the source is decoded, on average (1: each chunk once).
+    pub passes: f64,
+    /// Bytes read from the source, with repetitions.
+    pub read: u64,
+    /// Bytes that come out of the source's codec, with repetitions.
+    pub decoded: u64,
+    /// Bytes that go into the output's codec.
+    pub encoded: u64,
+    /// Bytes of the temporary file.
+    pub spilled: u64,
+    /// Bytes of the largest box.
+    pub memory: u64,
+    /// Why the output has these chunks, where they were chosen.
+    pub choice: Option<Choice>,
+    /// Why it has this codec, where that was chosen.
+    pub codec: Option<CodecChoice>,
+}
+
+/// Sums over all variables.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Serialize)]
+pub struct Totals {
+    /// Bytes of values.
+    pub values_bytes: u64,
+    /// Bytes read from the source.
+    pub read: u64,
+    /// Bytes decoded.
+    pub decoded: u64,
+    /// Bytes encoded.
+    pub encoded: u64,
+    /// Bytes of the largest temporary file.
+    pub spilled: u64,
+    /// Bytes written to the output, estimated.
+    pub written: u64,
+    /// Estimated seconds.
+    pub seconds: f64,
+}
+
+impl Totals {
+    pub(super) fn add(&mut self, v: &VarPlan, seconds: f64) {
+        // A file may say of several variables that each is as large as numbers go.
+        let add = |sum: &mut u64, more: u64| *sum = sum.saturating_add(more);
+        add(&mut self.values_bytes, v.values_bytes);
+        add(&mut self.read, v.read);
+        add(&mut self.decoded, v.decoded);
+        add(&mut self.encoded, v.encoded);
+        self.spilled = self.spilled.max(v.spilled);
+        let stored = if v.encoded > 0 { rates::USUAL_FRACTION } else { 1.0 };
+        add(
+            &mut self.written,
+            if v.route == "raw" { v.read } else { (v.values_bytes as f64 * stored) as u64 },
+        );
+        self.seconds += seconds;
+    }
+}
+
+/// How a copy is going to be done.
+#[derive(Clone, Debug, Serialize)]
+pub struct Plan {
+    /// The source.
+    pub input: String,
+    /// The source's format, as `ncdump -k` calls it.
+    pub source_format: &'static str,
+    /// The output's format.
+    pub format: &'static str,
+    /// The memory budget.
+    pub memory: u64,
+    /// Threads.
+    pub threads: usize,
+    /// Every variable.
+    pub variables: Vec<VarPlan>,
+    /// Sums.
+    pub totals: Totals,
+    /// What is left out, and why.
+    pub notes: Vec<String>,
+    #[serde(skip)]
+    pub(crate) schema: Schema,
+    #[serde(skip)]
+    pub(crate) work: Vec<VarWork>,
+    #[serde(skip)]
+    pub(crate) skip_fill: bool,
+    #[serde(skip)]
+    pub(crate) chosen: Chosen,
+}
+
+impl Plan {
+    /// A number that is the same for two plans that put the same bytes at the same places: what a journal
+    /// belongs to. The text of `history` does not count.
+    pub(crate) fn identity(&self) -> u64 {
+        let mut schema = self.schema.clone();
+        schema.groups[0].attrs.retain(|a| a.name != "history");
+        let text = format!("{schema:?} {:?} {}", self.work, self.skip_fill);
+        hash_of(text.as_bytes())
+    }
+}

@@ -1,0 +1,60 @@
+//! One rule: its code, its name, how bad it is, what fixes it.
+
+use std::fmt;
+
+use serde::Serialize;
+
+/// How bad a finding is.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize)]
+#[serde(rename_all = "lowercase")]
+pub enum Severity {
+    /// It could be better.
+    Info,
+    /// A usual read or write takes many times as long as it must.
+    Warning,
+    /// A requirement is not met.
+    Error,
+}
+
+impl fmt::Display for Severity {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(match self {
+            Severity::Info => "info",
+            Severity::Warning => "warning",
+            Severity::Error => "error",
+        })
+    }
+}
+
+/// When a rule is looked at.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum When {
+    /// Always.
+    Always,
+    /// When several files are looked at together.
+    Across,
+    /// Under the profile `cmip7`.
+    Cmip7,
+}
+
+/// One thing that can be wrong.
+#[derive(Debug, PartialEq, Eq)]
+pub struct Rule {
+    /// Its code: `NC` and three digits, the first of which is the family.
+    pub code: &'static str,
+    /// Its name.
+    pub name: &'static str,
+    /// How bad it is.
+    pub severity: Severity,
+    /// When it is looked at.
+    pub when: When,
+    /// What it means, in one sentence.
+    pub about: &'static str,
+    /// What fixes it.
+    pub mended_by: &'static str,
+}
+
+/// A family's rule of this code.
+pub(super) fn rule(family: &'static [Rule], code: &str) -> &'static Rule {
+    family.iter().find(|r| r.code == code).expect("a family knows its codes")
+}
