@@ -2,7 +2,7 @@
 #![no_main]
 
 libfuzzer_sys::fuzz_target!(|data: &[u8]| {
-    if let Ok(container) = ncforge::classic::open(ncforge_fuzz::store(data)) {
+    if let Ok(container) = ncforge::raw::classic::open(ncforge_fuzz::store(data)) {
         ncforge_fuzz::walk(&*container);
     }
 });

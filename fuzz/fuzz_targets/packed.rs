@@ -20,7 +20,7 @@ libfuzzer_sys::fuzz_target!(|data: &[u8]| {
     let mut some = vec![0; store.len().min(10_000) as usize];
     let _ = store.read_at(&mut some, 0);
     let _ = store.survey();
-    if let Ok(container) = ncforge::classic::open(Arc::new(store)) {
+    if let Ok(container) = ncforge::raw::classic::open(Arc::new(store)) {
         ncforge_fuzz::walk(&*container);
     }
     let _ = PackedStore::open_rw(ncforge_fuzz::store(&data), Resources::default()).map(|store| {

@@ -6,10 +6,10 @@
 use std::sync::Arc;
 
 use ncforge::codec::{CodecChain, Scratch};
-use ncforge::layout::{Element, Order, Place};
+use ncforge::raw::{Element, Order, Place, Container};
 use ncforge::model::Filter;
 use ncforge::store::{MemoryStore, WriteStore};
-use ncforge::{Container, Hyperslab};
+use ncforge::Hyperslab;
 
 /// Elements of one read: enough to cross chunks, too few to make a small file with huge dimensions slow.
 const MAX_ELEMENTS: u64 = 4096;
@@ -22,7 +22,7 @@ pub fn store(data: &[u8]) -> Arc<dyn WriteStore> {
 /// Reads a corner of every variable, its chunk index and the notes.
 pub fn walk(container: &dyn Container) {
     let schema = container.schema();
-    let engine = ncforge::engine::Engine::global();
+    let engine = ncforge::Engine::global();
     for var in schema.var_ids() {
         if let Ok(layout) = container.layout(var)
             && let Place::Chunked { index, .. } = &layout.place

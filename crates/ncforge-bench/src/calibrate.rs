@@ -10,9 +10,8 @@ use std::path::Path;
 use std::time::{Duration, Instant};
 
 use ncforge::codec::filters;
-use ncforge::engine::{Engine, EngineOptions};
 use ncforge::model::{Atomic, DimId, Dimension, GroupId, Storage, VarId, Variable};
-use ncforge::{CreateOptions, Dataset, DatasetMut, Format, Hyperslab, Schema};
+use ncforge::{CreateOptions, Dataset, DatasetMut, Engine, EngineOptions, Format, Hyperslab, Schema};
 use ncforge_ops::sampling::sample_chunk;
 use ncforge_ops::tune::{Calibration, Coding, Grid, Machine};
 

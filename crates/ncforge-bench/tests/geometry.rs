@@ -36,7 +36,7 @@ fn every_element_is_moved_once() {
                 let slab = g.slab(rank, call);
                 slab.check(&g.data, "v").unwrap();
                 let ranges: Vec<_> = slab.start.iter().zip(&slab.count).map(|(&s, &c)| s..s + c).collect();
-                for at in ncforge::select::coordinates(&ranges) {
+                for at in ncforge::raw::coordinates(&ranges) {
                     let i = at.iter().zip(&g.data).fold(0, |i, (&a, &n)| i * n + a);
                     seen[i as usize] += 1;
                 }

@@ -20,7 +20,7 @@ mod verify;
 
 use std::ffi::OsString;
 
-use ncforge::engine::{Engine, EngineOptions};
+use ncforge::{Engine, EngineOptions};
 use ncforge_ops::words::quoted;
 
 use crate::args::{Cli, Command, GlobalArgs};

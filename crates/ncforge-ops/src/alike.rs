@@ -8,7 +8,7 @@
 //! (but for attributes and storage) are the same, in the same order. A file that cannot be opened is an error of its own.
 //!
 //! ```
-//! use ncforge::dataset::{CreateOptions, DatasetMut};
+//! use ncforge::{CreateOptions, DatasetMut};
 //! use ncforge::model::{Atomic, DimId, Dimension, Format, Schema, Variable};
 //! use ncforge_ops::alike::{Candidate, look};
 //!
@@ -33,9 +33,8 @@ use std::path::Path;
 use std::sync::OnceLock;
 use std::sync::atomic::{AtomicUsize, Ordering};
 
-use ncforge::dataset::Dataset;
-use ncforge::error::Result;
 use ncforge::model::{Atomic, Attribute, DType, GroupId, Schema, Storage, Values, VarId};
+use ncforge::{Dataset, Result};
 
 /// A file that was looked at.
 #[derive(Debug)]
@@ -115,7 +114,7 @@ fn side_by_side<T: Send + Sync>(count: usize, work: impl Fn(usize) -> Result<T> 
             let _ = place.set(work(i));
         }
     };
-    let threads = ncforge::engine::Engine::global().threads().min(count);
+    let threads = ncforge::Engine::global().threads().min(count);
     std::thread::scope(|scope| {
         for _ in 1..threads {
             scope.spawn(run);
@@ -218,9 +217,8 @@ fn differing(a: &[Attribute], b: &[Attribute], of: Option<VarId>, out: &mut Vec<
 #[cfg(test)]
 mod tests {
     use super::*;
-    use ncforge::dataset::{CreateOptions, DatasetMut};
     use ncforge::model::{DimId, Dimension, Format, Variable};
-    use ncforge::select::Hyperslab;
+    use ncforge::{CreateOptions, DatasetMut, Hyperslab};
 
     /// A file of `time` records from `first` on; `lat` is two numbers.
     fn make(path: &Path, first: f64, time: u64, lat: [f64; 2], change: impl FnOnce(&mut Schema)) {

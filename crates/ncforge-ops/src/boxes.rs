@@ -10,7 +10,8 @@
 //! box is priced exactly without walking the grid.
 
 use crate::rates::{BOX_SECONDS, RUN_SECONDS};
-use ncforge::select::{ChunkGrid, Hyperslab, unravel};
+use ncforge::Hyperslab;
+use ncforge::raw::{ChunkGrid, unravel};
 
 /// How one side holds the array.
 #[derive(Clone, Debug, PartialEq)]
@@ -181,7 +182,7 @@ mod tests {
     use proptest::prelude::*;
 
     use super::*;
-    use ncforge::select::coordinates;
+    use ncforge::raw::coordinates;
 
     fn chunks(lens: &[u64]) -> Side {
         Side::Chunks { lens: lens.to_vec(), seconds_per_byte: 1e-9 }

@@ -16,8 +16,8 @@ use crate::tune::{
     Access, Axis, Choice, Coding, Contender, Contest, Depth, Kind, Limits, Machine, Request, axes_along,
     choose,
 };
-use ncforge::error::{Error, Result};
 use ncforge::model::{Filter, Schema, VarId, Variable};
+use ncforge::{Error, Result};
 
 pub(crate) use self::chooser::{Chooser, OF_FILE, Wanted};
 pub use self::chooser::{chunks_for, chunks_for_all};
@@ -34,8 +34,8 @@ const GUESSED: f64 = 2.0;
 /// Rates of decoders are compared in chunks of this size.
 const USUAL: f64 = 65536.0;
 
-/// Chunk lengths for a variable that is being defined, for the usual reads: what a [`ncforge::dataset::Definer`] asks for
-/// ([`ncforge::dataset::ChunkChooser`]).
+/// Chunk lengths for a variable that is being defined, for the usual reads: what a [`ncforge::Definer`] asks for
+/// ([`ncforge::ChunkChooser`]).
 ///
 /// # Errors
 /// What [`Cut::choose`] gives.

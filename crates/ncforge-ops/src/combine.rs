@@ -16,7 +16,7 @@
 //!
 //! ```no_run
 //! use std::path::{Path, PathBuf};
-//! use ncforge::engine::Engine;
+//! use ncforge::Engine;
 //! use ncforge_ops::combine::{CombineOptions, combine};
 //! use ncforge_ops::progress::Silent;
 //!
@@ -46,8 +46,7 @@ use serde::Serialize;
 
 use crate::copy::{CopyOptions, CopyReport, Elsewhere, Encoder, Lasting, Plan, copy_of, engine_below};
 use crate::progress::Progress;
-use ncforge::engine::Engine;
-use ncforge::error::{Error, Result};
+use ncforge::{Engine, Error, Result};
 
 use self::files::Found;
 use self::mosaic::{Mosaic, build, pictures};

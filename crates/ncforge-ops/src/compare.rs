@@ -21,9 +21,8 @@ mod values;
 use serde::Serialize;
 
 use crate::progress::{Progress, check_stop};
-use ncforge::dataset::Dataset;
-use ncforge::error::{Error, Result};
 use ncforge::model::{Schema, Skipped, VarId};
+use ncforge::{Dataset, Error, Result};
 
 pub use request::CompareRequest;
 pub(crate) use schema::compare_schemas;

@@ -14,8 +14,7 @@
 //!
 //! ```no_run
 //! use std::path::Path;
-//! use ncforge::Format;
-//! use ncforge::engine::Engine;
+//! use ncforge::{Format, Engine};
 //! use ncforge_ops::copy::{Chunks, Codec, CopyOptions, copy};
 //! use ncforge_ops::progress::Silent;
 //!
@@ -59,11 +58,8 @@ use serde::Serialize;
 
 use crate::progress::Progress;
 use crate::source::Source;
-use ncforge::dataset::Dataset;
-use ncforge::engine::{Engine, EngineOptions};
-use ncforge::error::{Error, Result};
-use ncforge::store::output::OutputOptions;
-use ncforge::store::{OutputFile, ReadStore};
+use ncforge::store::{OutputFile, OutputOptions, ReadStore};
+use ncforge::{Dataset, Engine, EngineOptions, Error, Result};
 
 pub use ncforge::store::partial_path;
 

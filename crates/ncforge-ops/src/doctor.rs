@@ -15,7 +15,7 @@
 //! Only metadata is read, chunk indexes among them, and a few chunks: never more than [`MOST_READ`] bytes of a file.
 //!
 //! ```
-//! use ncforge::engine::Engine;
+//! use ncforge::Engine;
 //! use ncforge_ops::doctor::{DoctorOptions, examine, fold};
 //! # use ncforge::{Dimension, DatasetMut, CreateOptions, Format, Hyperslab, Schema, Variable};
 //! # use ncforge::model::{Atomic, DimId, Storage};
@@ -68,10 +68,8 @@ use serde::Serialize;
 use crate::choosing::check_dimensions;
 use crate::tune::{Access, Machine};
 use crate::words::{bytes, count};
-use ncforge::dataset::Dataset;
-use ncforge::engine::Engine;
-use ncforge::error::Result;
 use ncforge::store::{FileStore, RecordedStore};
+use ncforge::{Dataset, Engine, Result};
 
 use self::facts::Facts;
 

@@ -5,7 +5,7 @@
 //! [`Dataset`] opens one like any other.
 //!
 //! ```
-//! use ncforge::engine::Engine;
+//! use ncforge::Engine;
 //! use ncforge_ops::pack::{PackOptions, pack, unpack};
 //! use ncforge_ops::progress::Silent;
 //!
@@ -30,14 +30,10 @@ use std::time::Instant;
 use serde::Serialize;
 
 use crate::progress::Progress;
-use ncforge::buffer::Buffer;
-use ncforge::classic;
-use ncforge::dataset::Dataset;
-use ncforge::engine::Engine;
-use ncforge::error::{Error, Result};
-use ncforge::store::output::OutputOptions;
+use ncforge::raw::classic;
 use ncforge::store::packed::{Options, PackedStore};
-use ncforge::store::{BlockStore, FileStore, OutputFile, ReadStore, WriteStore};
+use ncforge::store::{BlockStore, FileStore, OutputFile, OutputOptions, ReadStore, WriteStore};
+use ncforge::{Buffer, Dataset, Engine, Error, Result};
 
 pub use request::{PackCodec, PackRequest, UnpackRequest};
 pub use verify::{Problem, VerifyReport, verify};

@@ -3,9 +3,9 @@
 
 use bytes::Bytes;
 
-use ncforge::engine::fetch::{self, Joining};
-use ncforge::error::Result;
-use ncforge::layout::ChunkRecord;
+use ncforge::Result;
+use ncforge::raw::ChunkRecord;
+use ncforge::raw::fetch::{self, Joining};
 use ncforge::store::{ReadStore, past_end};
 
 /// A chunk as a source holds it.

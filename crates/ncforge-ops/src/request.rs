@@ -27,7 +27,7 @@ mod words;
 
 use std::fmt;
 
-use ncforge::error::Error;
+use ncforge::Error;
 use serde::Serialize;
 use serde::de::DeserializeOwned;
 use serde_json::{Map, Value};

@@ -22,11 +22,9 @@ use crate::source::Source;
 use crate::tune::Coding;
 use crate::tune::coding::SIZES;
 use ncforge::codec::CodecChain;
-use ncforge::dataset::Dataset;
-use ncforge::error::Result;
-use ncforge::layout::VarLayout;
 use ncforge::model::{Filter, Values, VarId};
-use ncforge::select::Hyperslab;
+use ncforge::raw::VarLayout;
+use ncforge::{Dataset, Hyperslab, Result};
 
 /// Boxes that are read, at most.
 const BOXES: u64 = 8;
@@ -315,10 +313,9 @@ mod tests {
 
     use super::*;
     use ncforge::codec::filters;
-    use ncforge::dataset::{CreateOptions, DatasetMut};
-    use ncforge::engine::Engine;
     use ncforge::model::{Atomic, DimId, Dimension, Format, GroupId, Schema, Storage, Variable};
     use ncforge::store::MemoryStore;
+    use ncforge::{CreateOptions, DatasetMut, Engine};
 
     fn field(values: impl Fn(usize) -> f32) -> (Dataset, VarId) {
         let mut schema = Schema::new(Format::Cdf5);

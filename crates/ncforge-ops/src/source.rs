@@ -10,13 +10,10 @@ use std::sync::Arc;
 
 use crate::raw_chunks;
 pub(crate) use crate::raw_chunks::RawChunk;
-use ncforge::dataset::Dataset;
-use ncforge::engine::Engine;
-use ncforge::error::Result;
-use ncforge::layout::{Place, VarLayout};
 use ncforge::model::{Schema, Values, VarId};
-use ncforge::select::{Hyperslab, coordinates};
+use ncforge::raw::{Place, VarLayout, coordinates};
 use ncforge::store::ReadStore;
+use ncforge::{Dataset, Engine, Hyperslab, Result};
 
 /// Variables whose values lie next to each other in the files: asked for together, they are read in fewer requests.
 /// All are of one shape and of elements of one size.

@@ -5,7 +5,7 @@
 //!
 //! ```no_run
 //! use std::path::Path;
-//! use ncforge::engine::Engine;
+//! use ncforge::Engine;
 //! use ncforge_ops::progress::Silent;
 //! use ncforge_ops::split::{SplitOptions, TileScheme, split};
 //!
@@ -27,11 +27,8 @@ use serde::Serialize;
 
 use crate::copy::{CopyOptions, Lasting, copy_of, engine_below, give_up};
 use crate::progress::{Progress, check_stop};
-use ncforge::dataset::Dataset;
-use ncforge::engine::Engine;
-use ncforge::error::{Error, Result};
 use ncforge::model::{Atomic, DType, Number};
-use ncforge::select::Hyperslab;
+use ncforge::{Dataset, Engine, Error, Hyperslab, Result};
 
 use self::describe::{One, describe};
 use self::families::Families;

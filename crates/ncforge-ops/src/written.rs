@@ -7,10 +7,9 @@ use std::collections::BTreeSet;
 
 use super::boxes::Walk;
 use super::source::Source;
-use ncforge::error::Result;
-use ncforge::layout::Place;
 use ncforge::model::VarId;
-use ncforge::select::{ChunkGrid, Hyperslab, coordinates};
+use ncforge::raw::{ChunkGrid, Place, coordinates};
+use ncforge::{Hyperslab, Result};
 
 /// With fewer boxes than this it is not worth the list.
 const FEW: u64 = 4;

@@ -12,9 +12,8 @@ mod shapes;
 
 use std::path::Path;
 
-use ncforge::engine::{Engine, EngineOptions};
 use ncforge::model::{Atomic, Dimension, Format, Schema, Storage, VarId, Variable};
-use ncforge::{CreateOptions, Dataset, DatasetMut, Hyperslab};
+use ncforge::{CreateOptions, Dataset, DatasetMut, Engine, EngineOptions, Hyperslab};
 use ncforge_ops::copy::{Chunks, Codec, CopyOptions};
 use ncforge_ops::tune::Machine;
 use ncforge_ops::tune::codec::Goal;

@@ -13,11 +13,12 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::time::{Duration, Instant};
 
-use ncforge::dataset::CreateOptions;
-use ncforge::engine::{Engine, EngineOptions};
 use ncforge::model::{Atomic, Attribute, DType, DimId, Dimension, Filter, Group, GroupId, Storage, Variable};
 use ncforge::store::MemoryStore;
-use ncforge::{Dataset, DatasetMut, Error, Format, Hyperslab, Schema, Value, Values};
+use ncforge::{
+    CreateOptions, Dataset, DatasetMut, Engine, EngineOptions, Error, Format, Hyperslab, Schema, Value,
+    Values,
+};
 use ncforge_ops::copy::{Chunks, Codec, CopyOptions, copy};
 use ncforge_ops::describe::{CdlOptions, cdl, json, storage};
 use ncforge_ops::progress::Silent;

@@ -1,9 +1,8 @@
 //! Arguments of opening and creating files, as Python says them.
 
-use ncforge::dataset::Alignment;
 use ncforge::model::Format;
 use ncforge::store::Locking;
-use ncforge::{Error, Result};
+use ncforge::{Alignment, Error, Result};
 use pyo3::prelude::*;
 
 /// Whether files are locked, as h5py's argument says it.

@@ -2,8 +2,7 @@
 
 use std::path::PathBuf;
 
-use ncforge::engine::parse_size;
-use ncforge::{Dataset, Error, Result};
+use ncforge::{Dataset, Error, Result, parse_size};
 use ncforge_bench::driver::{Driver, LibnetcdfDriver, NcforgeDriver};
 use ncforge_bench::workload::access::{self, AccessOptions, Pattern, largest};
 use ncforge_bench::workload::chunks::sweep::{self, SweepOptions};

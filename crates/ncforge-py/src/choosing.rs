@@ -1,8 +1,7 @@
 //! What chunk shapes are chosen for, as Python says it.
 
-use ncforge::Result;
-use ncforge::dataset::NewFilter;
 use ncforge::model::{Atomic, Attribute, DimId, Dimension, Schema, Variable};
+use ncforge::{NewFilter, Result};
 use ncforge_ops::choosing::Cut;
 use ncforge_ops::copy::CopyOptions;
 use ncforge_ops::tune::axes_along;

@@ -1,9 +1,8 @@
 //! Definitions as Python says them, in the library's terms.
 
 use ncforge::codec::quantize::Quantize;
-use ncforge::dataset::{Definer, NewFilter, NewLayout, NewStorage, Owner};
 use ncforge::model::{Atomic, DType, DimId, Endian, Field, GroupId, Schema, TypeId, UserKind, VarId};
-use ncforge::{Error, Result};
+use ncforge::{Definer, Error, NewFilter, NewLayout, NewStorage, Owner, Result};
 use pyo3::prelude::*;
 
 use crate::describe::code;

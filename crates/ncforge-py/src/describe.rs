@@ -3,10 +3,10 @@
 //! A type is a string for the atomic types (NumPy's codes: "i1", "S1", "f4", …), "str" for strings, and an
 //! integer, its position among the user-defined types, for those.
 
+use ncforge::Result;
 use ncforge::codec::filter_name;
-use ncforge::layout::Place;
 use ncforge::model::{Atomic, DType, Endian, Format, Storage, UserKind, UserType, VarId, Variable};
-use ncforge::{Container, Result};
+use ncforge::raw::{Container, Place};
 use pyo3::prelude::*;
 use pyo3::types::{PyDict, PyList};
 

@@ -1,6 +1,6 @@
 //! What the process' engine has done.
 
-use ncforge::engine::Engine;
+use ncforge::Engine;
 use pyo3::prelude::*;
 
 /// The counters of the engine that everything in this process shares, by name, with its limits.

@@ -3,9 +3,8 @@
 use std::path::PathBuf;
 use std::sync::Arc;
 
-use ncforge::dataset::NewVariable;
 use ncforge::model::{Attribute, DimId, Fill, GroupId, VarId};
-use ncforge::{Hyperslab, Values};
+use ncforge::{Hyperslab, NewVariable, Values};
 use numpy::{PyArray1, PyReadonlyArray1, PyReadwriteArray1};
 use pyo3::prelude::*;
 use pyo3::pybacked::PyBackedBytes;

@@ -3,8 +3,7 @@
 
 use std::path::{Path, PathBuf};
 
-use ncforge::engine::Engine;
-use ncforge::{Dataset, Result};
+use ncforge::{Dataset, Engine, Result};
 use ncforge_ops::choosing::{TuneRequest, tune_chunks as choose};
 use ncforge_ops::compare::CompareRequest;
 use ncforge_ops::copy::CopyRequest;

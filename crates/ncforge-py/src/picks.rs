@@ -1,7 +1,6 @@
 //! Positions picked one by one, as Python gives them.
 
-use ncforge::Result;
-use ncforge::select::{Pick, Picks};
+use ncforge::{Pick, Picks, Result};
 use numpy::PyReadonlyArray1;
 use pyo3::prelude::*;
 

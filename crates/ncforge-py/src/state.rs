@@ -5,12 +5,12 @@ use std::path::PathBuf;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use ncforge::codec::unpack::Unpacking;
-use ncforge::dataset::{Alignment, CreateOptions, Definer, OpenOptions};
-use ncforge::engine::{Engine, EngineOptions};
 use ncforge::model::{Format, VarId};
-use ncforge::select::Picks;
 use ncforge::store::{Locking, MemoryStore, ReadStore};
-use ncforge::{Dataset, DatasetMut, Error, Hyperslab, Result, Schema, Values};
+use ncforge::{
+    Alignment, CreateOptions, Dataset, DatasetMut, Definer, Engine, EngineOptions, Error, Hyperslab,
+    OpenOptions, Picks, Result, Schema, Values,
+};
 use ncforge_ops::choosing::for_new_variable;
 
 use crate::unpacking::Unpacked;
@@ -177,7 +177,10 @@ impl State {
     }
 
     /// Shows the file as its format sees it.
-    pub(crate) fn container<T>(&self, part: impl FnOnce(&dyn ncforge::Container) -> Result<T>) -> Result<T> {
+    pub(crate) fn container<T>(
+        &self,
+        part: impl FnOnce(&dyn ncforge::raw::Container) -> Result<T>,
+    ) -> Result<T> {
         let dataset = match &mut *self.lock() {
             Mode::Read(dataset) => dataset.clone(),
             Mode::Write(definer) => {

@@ -4,7 +4,7 @@
 //! What is drawn is [`ncforge_ops::doctor::Anatomy`]; nothing here opens a file.
 //!
 //! ```
-//! use ncforge::engine::Engine;
+//! use ncforge::Engine;
 //! use ncforge_ops::doctor::{DoctorOptions, anatomy};
 //! use ncforge_view::info_page;
 //! # use ncforge::{Dimension, DatasetMut, CreateOptions, Format, Hyperslab, Schema, Variable};

@@ -7,12 +7,10 @@
 use std::path::Path;
 use std::sync::Arc;
 
-use ncforge::engine::Engine;
-use ncforge::layout::{Order, Place, VarLayout};
 use ncforge::model::{DType, Schema, UserKind, Value, Values, VarId};
-use ncforge::select::{ChunkGrid, coordinates};
+use ncforge::raw::{ChunkGrid, Container, Order, Place, VarLayout, coordinates, netcdf4};
 use ncforge::store::FileStore;
-use ncforge::{Container, Hyperslab, Result, netcdf4};
+use ncforge::{Engine, Hyperslab, Result};
 use serde_json::{Value as Json, json};
 
 fn main() {

@@ -13,11 +13,10 @@ mod throttled;
 use std::path::Path;
 use std::sync::Arc;
 
-use ncforge::engine::Engine;
-use ncforge::layout::{ChunkRecord, Place};
 use ncforge::model::VarId;
+use ncforge::raw::{ChunkRecord, Container, Place, netcdf4};
 use ncforge::store::MemoryStore;
-use ncforge::{Container, Hyperslab, Result, netcdf4};
+use ncforge::{Engine, Hyperslab, Result};
 use serde_json::{Value as Json, json};
 
 use throttled::{Asked, Throttled};

@@ -11,7 +11,7 @@
 
 use std::time::Instant;
 
-use ncforge::layout::Place;
+use ncforge::raw::Place;
 use ncforge::{Dataset, Hyperslab, OpenOptions, Values};
 
 fn main() -> ncforge::Result<()> {

@@ -9,10 +9,9 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::time::Instant;
 
-use ncforge::engine::Engine;
-use ncforge::layout::Place;
+use ncforge::raw::{Place, netcdf4};
 use ncforge::store::MemoryStore;
-use ncforge::{Hyperslab, Result, netcdf4};
+use ncforge::{Engine, Hyperslab, Result};
 
 /// Counts bytes in use and remembers the most.
 struct Counting;

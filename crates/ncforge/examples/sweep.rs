@@ -9,8 +9,7 @@
 
 use std::time::Instant;
 
-use ncforge::engine::{Engine, EngineOptions, parse_size};
-use ncforge::{Buffer, Dataset, Hyperslab};
+use ncforge::{Buffer, Dataset, Engine, EngineOptions, Hyperslab, parse_size};
 
 fn main() -> ncforge::Result<()> {
     let (mut plain, mut threads, mut memory, mut most, mut check) =

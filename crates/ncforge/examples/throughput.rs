@@ -9,8 +9,7 @@
 
 use std::time::Instant;
 
-use ncforge::engine::{Engine, EngineOptions};
-use ncforge::{Buffer, CreateOptions, Dataset, DatasetMut, Hyperslab, OpenOptions};
+use ncforge::{Buffer, CreateOptions, Dataset, DatasetMut, Engine, EngineOptions, Hyperslab, OpenOptions};
 
 const ROUNDS: usize = 5;
 

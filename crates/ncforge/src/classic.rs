@@ -17,7 +17,7 @@
 //! // The shortest classic file: magic, no records, three absent lists.
 //! let mut bytes = b"CDF\x01".to_vec();
 //! bytes.resize(32, 0);
-//! let file = ncforge::classic::open(Arc::new(MemoryStore::new("empty.nc", bytes)))?;
+//! let file = ncforge::raw::classic::open(Arc::new(MemoryStore::new("empty.nc", bytes)))?;
 //! assert!(file.schema().vars.is_empty());
 //! # Ok::<(), ncforge::Error>(())
 //! ```
@@ -34,14 +34,14 @@
 //! use std::sync::Arc;
 //! use ncforge::model::{Atomic, DimId, Dimension, Format, Schema, Variable};
 //! use ncforge::store::MemoryStore;
-//! use ncforge::{Container, ContainerMut};
+//! use ncforge::raw::{Container, ContainerMut};
 //!
 //! let mut schema = Schema::new(Format::Cdf2);
 //! let time = Dimension { name: "time".into(), group: Schema::ROOT, len: 0, unlimited: true };
 //! schema.dims.push(time);
 //! schema.vars.push(Variable::new("t", Atomic::Short, vec![DimId(0)]));
 //! let store = Arc::new(MemoryStore::new("t.nc", Vec::new()));
-//! let mut file = ncforge::classic::create(store.clone(), schema, &Default::default())?;
+//! let mut file = ncforge::raw::classic::create(store.clone(), schema, &Default::default())?;
 //! file.grow(DimId(0), 3)?;
 //! file.sync()?;
 //! // Three records, unwritten, hence filled with the type's default; alone, shorts are not padded.
@@ -99,8 +99,8 @@ impl Default for CreateOptions {
 /// Whether a file that starts with these bytes is a classic one.
 ///
 /// ```
-/// assert!(ncforge::classic::detect(b"CDF\x05\0\0\0\0"));
-/// assert!(!ncforge::classic::detect(b"\x89HDF\r\n\x1a\n"));
+/// assert!(ncforge::raw::classic::detect(b"CDF\x05\0\0\0\0"));
+/// assert!(!ncforge::raw::classic::detect(b"\x89HDF\r\n\x1a\n"));
 /// ```
 pub fn detect(first: &[u8; 8]) -> bool {
     first.starts_with(b"CDF") && version::Version::from_byte(first[3]).is_some()
@@ -148,11 +148,11 @@ pub(crate) fn check_new(schema: &Schema, format: Format, new: Definition) -> Res
 /// use ncforge::model::{Atomic, Format, Schema, Variable};
 /// let mut schema = Schema::new(Format::Netcdf4);
 /// schema.vars.push(Variable::new("a", Atomic::Int, vec![]));
-/// assert_eq!(ncforge::classic::version_needed(&schema)?, Format::Cdf1);
+/// assert_eq!(ncforge::raw::classic::version_needed(&schema)?, Format::Cdf1);
 /// schema.vars.push(Variable::new("b", Atomic::Int64, vec![]));
-/// assert_eq!(ncforge::classic::version_needed(&schema)?, Format::Cdf5);
+/// assert_eq!(ncforge::raw::classic::version_needed(&schema)?, Format::Cdf5);
 /// schema.vars.push(Variable::new("c", ncforge::DType::String, vec![]));
-/// assert!(ncforge::classic::version_needed(&schema).is_err());
+/// assert!(ncforge::raw::classic::version_needed(&schema).is_err());
 /// # Ok::<(), ncforge::Error>(())
 /// ```
 pub fn version_needed(schema: &Schema) -> Result<Format> {

@@ -9,9 +9,8 @@
 //! file at once, and what other processes have at most 10 milliseconds later. To see all of it, open the file again.
 //!
 //! ```
-//! use ncforge::dataset::{CreateOptions, Dataset, DatasetMut};
+//! use ncforge::{CreateOptions, Dataset, DatasetMut, Hyperslab};
 //! use ncforge::model::{Atomic, DimId, Dimension, Format, Schema, Variable};
-//! use ncforge::Hyperslab;
 //!
 //! let dir = tempfile::tempdir()?;
 //! let path = dir.path().join("t.nc");
@@ -55,7 +54,6 @@ use crate::store::lock::Kind;
 use crate::store::{FileStore, Locking, ReadStore};
 
 pub use crate::netcdf4::Alignment;
-pub use crate::store::partial_path;
 pub use convert::{Converted, Imap, convert_numbers};
 pub use define::{
     ChunkChooser, DefineMode, Definer, NewFilter, NewLayout, NewStorage, NewVariable, Owner, default_chunks,
@@ -85,7 +83,7 @@ struct Inner {
 /// other ask after each, to know at once what [`DatasetMut::create`] and [`DatasetMut::redefine`] would refuse.
 ///
 /// ```
-/// use ncforge::dataset::check_new;
+/// use ncforge::check_new;
 /// use ncforge::model::{Definition, DimId, Dimension, Format, Schema};
 ///
 /// let mut schema = Schema::new(Format::Cdf2);

@@ -12,7 +12,7 @@
 //! * no lock is held while bytes are fetched or decoded.
 //!
 //! ```
-//! use ncforge::engine::{Engine, EngineOptions};
+//! use ncforge::{Engine, EngineOptions};
 //! let engine = Engine::new(EngineOptions { threads: Some(2), memory: Some(64 << 20) })?;
 //! assert_eq!(engine.threads(), 2);
 //! # Ok::<(), ncforge::Error>(())

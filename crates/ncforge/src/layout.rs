@@ -9,7 +9,7 @@ use std::sync::Arc;
 use crate::codec::CodecChain;
 use crate::error::Result;
 
-pub use crate::codec::{Element, Order, SwapField, is_swapped};
+pub(crate) use crate::codec::{Element, Order, SwapField, is_swapped};
 
 /// The location of a variable's bytes, and how they are encoded.
 #[derive(Clone, Debug)]

@@ -7,8 +7,8 @@
 //! [`crate::Schema::skipped`] while the rest stays readable. So is an object whose description is damaged; asking
 //! for it by [`crate::Dataset::var`] says what is wrong with it, and where.
 
-pub mod read;
-pub mod write;
+pub(crate) mod read;
+pub(crate) mod write;
 
 use std::sync::Arc;
 
@@ -30,7 +30,7 @@ pub fn detect(store: &dyn ReadStore) -> Result<bool> {
 /// use std::{path::Path, sync::Arc};
 /// use ncforge::store::FileStore;
 /// let store = Arc::new(FileStore::open(Path::new("sst.nc"))?);
-/// let file = ncforge::netcdf4::open(store)?;
+/// let file = ncforge::raw::netcdf4::open(store)?;
 /// println!("{} variables", file.schema().vars.len());
 /// # Ok::<(), ncforge::Error>(())
 /// ```

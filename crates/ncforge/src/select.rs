@@ -171,7 +171,7 @@ impl ChunkGrid {
 /// The coordinates of the row-major position `i` in an array of `lens`; zeros where it has no elements.
 ///
 /// ```
-/// assert_eq!(ncforge::select::unravel(7, &[2, 5]), [1, 2]);
+/// assert_eq!(ncforge::raw::unravel(7, &[2, 5]), [1, 2]);
 /// ```
 pub fn unravel(i: u64, lens: &[u64]) -> Vec<u64> {
     let mut at = vec![0; lens.len()];
@@ -192,7 +192,7 @@ pub(crate) fn unravel_into(mut i: u64, lens: &[u64], at: &mut [u64]) {
 /// coordinate, the empty one.
 ///
 /// ```
-/// let got: Vec<_> = ncforge::select::coordinates(&[0..2, 5..7]).collect();
+/// let got: Vec<_> = ncforge::raw::coordinates(&[0..2, 5..7]).collect();
 /// assert_eq!(got, [[0, 5], [0, 6], [1, 5], [1, 6]]);
 /// ```
 pub fn coordinates(ranges: &[std::ops::Range<u64>]) -> impl Iterator<Item = Vec<u64>> + use<> {

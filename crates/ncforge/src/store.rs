@@ -5,10 +5,10 @@
 
 mod blocks;
 mod file;
-pub mod lock;
+pub(crate) mod lock;
 mod memory;
 mod near;
-pub mod output;
+pub(crate) mod output;
 pub mod packed;
 mod profile;
 mod recorded;
@@ -27,7 +27,7 @@ pub use blocks::{BlockStore, Part, RecordInsertion, Wider};
 pub use file::FileStore;
 pub use lock::{Locking, take_lock_warning};
 pub use memory::MemoryStore;
-pub use output::{OutputFile, partial_path};
+pub use output::{OutputFile, OutputOptions, companion_path, free_space, partial_path};
 pub use profile::IoProfile;
 pub use recorded::RecordedStore;
 

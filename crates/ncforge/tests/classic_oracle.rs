@@ -8,12 +8,11 @@ use std::path::{Path, PathBuf};
 use std::process::Command;
 use std::sync::Arc;
 
-use ncforge::classic::{self, CreateOptions};
-use ncforge::dataset::{self, Dataset, DatasetMut};
-use ncforge::layout::Place;
 use ncforge::model::{Atomic, Attribute, DimId, Dimension, Format, Schema, VarId, Variable};
+use ncforge::raw::classic::{self, CreateOptions};
+use ncforge::raw::{Container, ContainerMut, Place};
 use ncforge::store::{FileStore, MemoryStore};
-use ncforge::{Container, ContainerMut, Hyperslab};
+use ncforge::{CreateOptions as NewFileOptions, Dataset, DatasetMut, Hyperslab};
 
 /// Whether a tool is there; says so if not.
 fn have(tool: &str) -> bool {
@@ -411,7 +410,7 @@ fn datasets_written_in_pieces_read_equal_everywhere() {
         s.vars.push(Variable::new("fixed", Atomic::Short, vec![DimId(1), DimId(2)]));
         s.vars.push(Variable::new("odd", Atomic::Byte, vec![DimId(0)]));
         s.vars.push(Variable::new("record", Atomic::Float, vec![DimId(0), DimId(1), DimId(2)]));
-        let options = dataset::CreateOptions { overwrite: true, ..Default::default() };
+        let options = NewFileOptions { overwrite: true, ..Default::default() };
         let mut file = DatasetMut::create(&path, s, options).unwrap();
         let (fixed, odd, record) = (VarId(0), VarId(1), VarId(2));
         // Every second row and every third column; the rest is fill.
@@ -498,7 +497,7 @@ fn variables_of_gigabytes_are_found_by_netcdf_c() {
         }
         s.format = classic::version_needed(&s).unwrap();
         assert_eq!(s.format, format);
-        let options = dataset::CreateOptions { overwrite: true, fill: false, ..Default::default() };
+        let options = NewFileOptions { overwrite: true, fill: false, ..Default::default() };
         let mut file = DatasetMut::create(&path, s, options).unwrap();
         let first = Hyperslab::all(&[3]);
         if file.schema().vars[0].name == "small" {

@@ -3,13 +3,12 @@
 use std::path::Path;
 
 use ncforge::codec::filters;
-use ncforge::dataset::partial_path;
-use ncforge::engine::{Engine, EngineOptions};
-use ncforge::layout::Place;
 use ncforge::model::{
     Atomic, DType, DimId, Dimension, Format, Schema, Storage, Value, Values, VarId, Variable,
 };
-use ncforge::{CreateOptions, Dataset, DatasetMut, Error, Hyperslab};
+use ncforge::raw::Place;
+use ncforge::store::partial_path;
+use ncforge::{CreateOptions, Dataset, DatasetMut, Engine, EngineOptions, Error, Hyperslab};
 
 const ALL_FORMATS: [Format; 5] =
     [Format::Cdf1, Format::Cdf2, Format::Cdf5, Format::Netcdf4, Format::Netcdf4Classic];

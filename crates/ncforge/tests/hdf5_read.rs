@@ -6,15 +6,13 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
-use ncforge::dataset::{CreateOptions, DatasetMut};
-use ncforge::engine::Engine;
-use ncforge::layout::Place;
 use ncforge::model::{
     Atomic, DType, DimId, Dimension, Field, Format, GroupId, Schema, Storage, TypeId, UserKind, UserType,
     Value, Values, Variable,
 };
+use ncforge::raw::{Container, Place, netcdf4};
 use ncforge::store::{FileStore, MemoryStore};
-use ncforge::{Attribute, Container, Dataset, Error, Hyperslab, Result, netcdf4};
+use ncforge::{Attribute, CreateOptions, Dataset, DatasetMut, Engine, Error, Hyperslab, Result};
 
 fn data(name: &str) -> PathBuf {
     Path::new(env!("CARGO_MANIFEST_DIR")).join("../../data").join(name)

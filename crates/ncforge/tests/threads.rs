@@ -5,9 +5,8 @@ use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicUsize, Ordering};
 
 use ncforge::codec::filters::{bitshuffle, blosc, bzip2, deflate, fletcher32, lz4, lzf, shuffle, zstd};
-use ncforge::engine::{Engine, EngineOptions};
 use ncforge::model::{Atomic, Attribute, DimId, Dimension, Endian, Filter, Format, Storage, Variable};
-use ncforge::{CreateOptions, Dataset, DatasetMut, Hyperslab, Schema};
+use ncforge::{CreateOptions, Dataset, DatasetMut, Engine, EngineOptions, Hyperslab, Schema};
 
 const SHAPE: [u64; 3] = [20, 37, 41];
 const CHUNK: [u64; 3] = [6, 16, 16];

@@ -3,9 +3,8 @@
 use std::sync::atomic::{AtomicUsize, Ordering};
 
 use libdeflater::Decompressor;
-use ncforge::engine::Engine;
 use ncforge::model::{Storage, VarId};
-use ncforge::{Buffer, Dataset};
+use ncforge::{Buffer, Dataset, Engine};
 
 use crate::answer::{Answer, Clock};
 use crate::fields::Fields;

@@ -2,8 +2,7 @@
 
 use std::io::{BufRead, Write};
 
-use ncforge::Buffer;
-use ncforge::engine::{Engine, EngineOptions};
+use ncforge::{Buffer, Engine, EngineOptions};
 use ncforge_bench::{Error, Result};
 
 use crate::answer::Answer;

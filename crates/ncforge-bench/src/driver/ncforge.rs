@@ -9,9 +9,8 @@ use std::path::Path;
 use std::sync::{Arc, Mutex, PoisonError};
 
 use ncforge::codec::filter_name;
-use ncforge::engine::{Engine, EngineOptions};
 use ncforge::model::{DType, Storage};
-use ncforge::{Dataset, Hyperslab};
+use ncforge::{Dataset, Engine, EngineOptions, Hyperslab};
 
 use super::{Access, Driver, FileSpec, Opened, Session, VarInfo};
 use crate::error::{Error, Result};

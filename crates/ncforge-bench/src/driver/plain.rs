@@ -9,7 +9,7 @@ use std::os::unix::fs::FileExt;
 use std::path::{Path, PathBuf};
 
 use ncforge::Hyperslab;
-use ncforge::select::{ChunkGrid, coordinates};
+use ncforge::raw::{ChunkGrid, coordinates};
 
 use super::{Access, ChunkAsk, FileSpec, MARK};
 use crate::error::{Error, Result};

@@ -86,7 +86,7 @@ mod tests {
     use super::*;
     use crate::driver::plain::is_marked;
     use crate::driver::{ChunkAsk, DimSpec};
-    use ncforge::select::coordinates;
+    use ncforge::raw::coordinates;
 
     #[test]
     fn blocks_come_back_from_any_layout() {

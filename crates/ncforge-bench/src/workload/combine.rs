@@ -25,7 +25,7 @@ mod tool;
 
 use std::path::Path;
 
-use ncforge::engine::{Engine, EngineOptions};
+use ncforge::{Engine, EngineOptions};
 
 use crate::clock::{forget_peak, now, peak, usage};
 use crate::driver::Driver;

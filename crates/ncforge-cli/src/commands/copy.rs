@@ -2,8 +2,7 @@
 
 pub(crate) mod report;
 
-use ncforge::engine::Engine;
-use ncforge::{Dataset, Error};
+use ncforge::{Dataset, Engine, Error};
 use ncforge_ops::copy::{CopyOptions, copy, partial_path, plan};
 
 use super::{Context, page};

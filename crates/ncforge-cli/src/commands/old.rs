@@ -11,9 +11,8 @@ mod rebuild_nemo;
 
 use std::path::PathBuf;
 
-use ncforge::Schema;
-use ncforge::engine::{Engine, EngineOptions};
 use ncforge::model::VarId;
+use ncforge::{Engine, EngineOptions, Schema};
 use ncforge_ops::combine::{CombineRequest, combine, plan};
 
 use self::hints::Hints;

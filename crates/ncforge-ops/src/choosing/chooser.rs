@@ -8,10 +8,9 @@ use super::{Choosing, Cut, SampleShape};
 use crate::sampling::{Limit, Sampled, sample_chunk_of, sample_of};
 use crate::source::Source;
 use crate::tune::{Axis, Choice, Coding, Depth, Roles};
-use ncforge::dataset::Dataset;
-use ncforge::error::Result;
-use ncforge::layout::Place;
 use ncforge::model::{DType, Filter, Schema, Storage, VarId, Variable};
+use ncforge::raw::Place;
+use ncforge::{Dataset, Result};
 
 /// Of what may be encoded of a variable, one sample of parts with the proportions of the array may read so large a part, …
 const OF_WHOLE: u64 = 16;
@@ -317,11 +316,9 @@ mod tests {
     use super::*;
     use crate::tune::Machine;
     use ncforge::codec::filters;
-    use ncforge::dataset::{CreateOptions, DatasetMut};
-    use ncforge::engine::Engine;
     use ncforge::model::{Atomic, DimId, Dimension, Format, Variable};
-    use ncforge::select::Hyperslab;
     use ncforge::store::MemoryStore;
+    use ncforge::{CreateOptions, DatasetMut, Engine, Hyperslab};
 
     const SHAPE: [u64; 3] = [480, 64, 128];
 

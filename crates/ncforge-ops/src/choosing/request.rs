@@ -9,10 +9,8 @@ use serde::{Deserialize, Serialize};
 use super::{Choosing, chunks_for_all, why_none};
 use crate::request::{BadValue, EngineRequest, Size, list_or_none, text_of, words};
 use crate::tune::{Access, Choice, Limits, Machine, StorageKind};
-use ncforge::dataset::Dataset;
-use ncforge::engine::Engine;
-use ncforge::error::Result as NcResult;
 use ncforge::model::VarId;
+use ncforge::{Dataset, Engine, Result as NcResult};
 
 /// How values will be read, by [`Access::parse`].
 #[derive(Clone, Debug, PartialEq)]

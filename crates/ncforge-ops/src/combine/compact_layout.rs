@@ -9,13 +9,10 @@
 use std::fmt::Debug;
 use std::sync::{Arc, Mutex, PoisonError};
 
-use ncforge::container::Container;
-use ncforge::dataset::Dataset;
-use ncforge::engine::Engine;
-use ncforge::error::Result;
-use ncforge::layout::{ChunkIndex, ChunkRecord, Place, VarLayout};
 use ncforge::model::{Schema, Value, VarId};
+use ncforge::raw::{ChunkIndex, ChunkRecord, Container, Place, VarLayout};
 use ncforge::store::ReadStore;
+use ncforge::{Dataset, Engine, Result};
 
 /// A variable of a tile that may have more chunks than this has its own index, which is read when it is asked.
 const MOST_LISTED: u64 = 1 << 16;
@@ -360,7 +357,7 @@ impl ChunkIndex for Listed {
 
     fn list(&self) -> Result<Vec<(Vec<u64>, ChunkRecord)>> {
         let ranges: Vec<std::ops::Range<u64>> = self.counts.iter().map(|&n| 0..n).collect();
-        Ok(ncforge::select::coordinates(&ranges)
+        Ok(ncforge::raw::coordinates(&ranges)
             .enumerate()
             .filter_map(|(cell, at)| self.record(cell).map(|record| (at, record)))
             .collect())

@@ -8,8 +8,8 @@ use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, OnceLock, PoisonError};
 
-use ncforge::error::{Error, Result};
 use ncforge::store::ReadStore;
+use ncforge::{Error, Result};
 
 /// Descriptors that are open at a time, at most.
 const MOST_DESCRIPTORS: u64 = 2048;

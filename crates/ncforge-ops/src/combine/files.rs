@@ -8,7 +8,7 @@ use std::path::{Path, PathBuf};
 
 use glob::Pattern;
 
-use ncforge::error::{Error, Result};
+use ncforge::{Error, Result};
 
 /// Extensions behind which no number of a tile stands.
 const EXTENSIONS: [&str; 6] = [".nc", ".nc3", ".nc4", ".cdf", ".hdf5", ".h5"];

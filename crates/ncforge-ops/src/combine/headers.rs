@@ -7,11 +7,10 @@ use std::sync::{Arc, Mutex, PoisonError, RwLock};
 
 use super::compact_layout::CompactLayout;
 use super::descriptors::PooledFile;
-use ncforge::classic::{self, CommonHeader};
-use ncforge::dataset::Dataset;
-use ncforge::error::Result;
 use ncforge::model::{Schema, Values};
+use ncforge::raw::classic::{self, CommonHeader};
 use ncforge::store::ReadStore;
+use ncforge::{Dataset, Result};
 
 /// Headers that later ones are compared with, at most. Tiles of a lattice have at most 36 different ones: the
 /// lengths differ by one, and halos are cut at edges.

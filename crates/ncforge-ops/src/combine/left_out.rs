@@ -6,7 +6,7 @@ use std::path::{Path, PathBuf};
 use serde::Serialize;
 
 use super::CombineOptions;
-use ncforge::error::{Error, Result};
+use ncforge::{Error, Result};
 
 /// A tile that was to be removed, and stays.
 #[derive(Clone, Debug, PartialEq, Serialize)]

@@ -25,11 +25,9 @@ use std::collections::BTreeMap;
 use std::sync::Arc;
 
 use crate::source::VarGroup;
-use ncforge::buffer::Buffer;
-use ncforge::engine::Engine;
-use ncforge::error::Result;
-use ncforge::layout::VarLayout;
 use ncforge::model::{DimId, Schema, VarId};
+use ncforge::raw::VarLayout;
+use ncforge::{Buffer, Engine, Result};
 
 use super::left_out::LeftOut;
 use super::scheme::{Scheme, Span};

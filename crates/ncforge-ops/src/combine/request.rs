@@ -10,8 +10,7 @@ use super::options::{CombineOptions, Differing, Holes, TileChunks};
 use super::scheme::{GenericScheme, Placement, SchemeChoice};
 use crate::copy::{ChunkSpec, CodingRequest, CopyOptions, RunRequest};
 use crate::request::{BadValue, RequestError, Size, Times, list, path, text_of, words};
-use ncforge::engine::Engine;
-use ncforge::error::Result as NcResult;
+use ncforge::{Engine, Result as NcResult};
 
 /// Schemes of tiles, by name.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]

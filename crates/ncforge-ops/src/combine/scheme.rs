@@ -14,8 +14,8 @@ mod wrf;
 use std::fmt::Debug;
 use std::path::Path;
 
-use ncforge::error::{Error, Result};
 use ncforge::model::{Atomic, Attribute, DType, DimId, Number, Schema, VarId};
+use ncforge::{Error, Result};
 
 pub use generic::{GenericScheme, Placement, Position};
 

@@ -4,9 +4,9 @@ use super::mosaic::{From, Mosaic};
 use super::options::TileChunks;
 use crate::copy::{Chunks, Codec, CopyOptions};
 use crate::tune::{Choice, Coding, Machine, Request, axes_of, choose};
-use ncforge::error::Result;
-use ncforge::layout::Place;
+use ncforge::Result;
 use ncforge::model::{Fill, Filter, Format, Schema, Storage, VarId};
+use ncforge::raw::Place;
 
 /// The tiles' chunks are kept when every usual read of them costs at most so many times what it would with chunks of
 /// our choice, …
@@ -66,7 +66,7 @@ fn fitting(schema: &Schema) -> Format {
         Format::Cdf2 => 2,
         _ => 5,
     };
-    match ncforge::classic::version_needed(schema) {
+    match ncforge::raw::classic::version_needed(schema) {
         Ok(needed) if own.is_classic() && rank(needed) > rank(own) => needed,
         _ => own,
     }

@@ -7,10 +7,8 @@ use proptest::prelude::*;
 use super::*;
 use crate::progress::Silent;
 use crate::split::{SplitOptions, TileScheme, split};
-use ncforge::dataset::{Dataset, DatasetMut};
-use ncforge::engine::EngineOptions;
 use ncforge::model::{Atomic, Attribute, DimId, Dimension, Format, Schema, Storage, Values, Variable};
-use ncforge::select::Hyperslab;
+use ncforge::{Dataset, DatasetMut, EngineOptions, Hyperslab};
 
 /// What to cut, and how.
 #[derive(Clone, Debug)]
@@ -79,7 +77,7 @@ fn values(n: u64, size: u64, seed: u64) -> Values {
 }
 
 fn make(path: &Path, schema: &Schema, engine: &Engine) -> Result<()> {
-    let options = ncforge::dataset::CreateOptions { engine: Some(engine.clone()), ..Default::default() };
+    let options = ncforge::CreateOptions { engine: Some(engine.clone()), ..Default::default() };
     let mut file = DatasetMut::create(path, schema.clone(), options)?;
     for v in schema.var_ids() {
         let shape = schema.shape(v);

@@ -13,11 +13,9 @@ use std::sync::{Arc, OnceLock};
 use super::compact_layout::{CompactLayout, SharedLayouts};
 use super::descriptors::{Descriptors, PooledFile};
 use super::headers::KnownHeaders;
-use ncforge::dataset::Dataset;
-use ncforge::engine::Engine;
-use ncforge::error::Result;
 use ncforge::model::Schema;
 use ncforge::store::ReadStore;
+use ncforge::{Dataset, Engine, Result};
 
 /// Of fewer tiles than this nothing is learned about headers: it takes about as long as opening a tile.
 const WORTH_LEARNING: usize = 32;

@@ -14,12 +14,9 @@ use crate::progress::{Progress, check_stop};
 use crate::rates::decode_seconds_per_byte;
 use crate::source::Source;
 use crate::written;
-use ncforge::buffer::Buffer;
-use ncforge::engine::{Engine, native_fill};
-use ncforge::error::Result;
-use ncforge::layout::Place;
 use ncforge::model::{DType, Schema, Values, VarId};
-use ncforge::select::{Hyperslab, unravel};
+use ncforge::raw::{Place, native_fill, unravel};
+use ncforge::{Buffer, Engine, Hyperslab, Result};
 
 /// Elements of a heap type compared at a time.
 const HEAP_BATCH: u64 = 1 << 14;

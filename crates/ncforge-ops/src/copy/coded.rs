@@ -6,8 +6,8 @@ use super::options::{Codec, CopyOptions};
 use crate::sampling::{Budget, PartLimits, encode, parts_of};
 use crate::source::Source;
 use crate::tune::codec::{CodecChoice, Goal, Method};
+use ncforge::Result;
 use ncforge::codec::CodecChain;
-use ncforge::error::Result;
 use ncforge::model::{Schema, VarId};
 
 /// Chooses codecs, one variable after the other.

@@ -24,14 +24,10 @@ use super::planned::{Plan, Route, VarWork};
 use super::storage::Chosen;
 use super::{engine_below, quantized};
 use crate::source::Source;
-use ncforge::buffer::Buffer;
-use ncforge::dataset::Dataset;
-use ncforge::engine::{Engine, EngineOptions, Writer};
-use ncforge::error::{Error, Result};
-use ncforge::layout::Place;
 use ncforge::model::{DimId, Dimension, Format, Schema, Storage, VarId};
-use ncforge::select::{ChunkGrid, Hyperslab, coordinates};
+use ncforge::raw::{ChunkGrid, Place, Writer, coordinates};
 use ncforge::store::MemoryStore;
+use ncforge::{Buffer, Dataset, Engine, EngineOptions, Error, Hyperslab, Result};
 
 /// What cutting a box into groups may cost: chunks of the source that several groups decode, over those of the box.
 const MOST_AGAIN: f64 = 1.25;

@@ -4,7 +4,7 @@ use std::hash::{DefaultHasher, Hasher};
 use std::os::unix::fs::MetadataExt;
 use std::path::{Path, PathBuf};
 
-use ncforge::error::{Error, Result};
+use ncforge::{Error, Result};
 
 /// What tells one state of a source file from another.
 #[derive(Clone, Debug, PartialEq, Eq, serde::Serialize, serde::Deserialize)]

@@ -12,8 +12,8 @@ use serde::{Deserialize, Serialize};
 
 use super::identity::Identity;
 use super::storage::Chosen;
-use ncforge::error::{Error, Result};
-use ncforge::layout::ChunkRecord;
+use ncforge::raw::ChunkRecord;
+use ncforge::{Error, Result};
 
 /// What the journal's copy is.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]

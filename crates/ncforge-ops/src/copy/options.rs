@@ -8,9 +8,9 @@ use crate::choosing::Choosing;
 use crate::profile::Profile;
 use crate::tune::codec::Goal;
 use ncforge::codec::quantize::Quantize;
-use ncforge::error::{Error, Result};
 use ncforge::model::{Endian, Format};
 use ncforge::store::packed;
+use ncforge::{Error, Result};
 
 /// Chunk shapes of the output.
 #[derive(Clone, Debug, Default, PartialEq)]

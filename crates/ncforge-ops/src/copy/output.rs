@@ -4,13 +4,10 @@ use std::sync::Arc;
 
 use super::planned::{Plan, VarWork};
 use crate::source::Source;
-use ncforge::container::ContainerMut;
-use ncforge::error::Result;
-use ncforge::layout::Place;
 use ncforge::model::{Format, Schema, Storage};
-use ncforge::select::{ChunkGrid, Hyperslab, coordinates};
+use ncforge::raw::{ChunkGrid, ContainerMut, Place, classic, coordinates, netcdf4};
 use ncforge::store::WriteStore;
-use ncforge::{classic, netcdf4};
+use ncforge::{Hyperslab, Result};
 
 /// A box is looked through for chunks that the source never wrote only if it has at most so many.
 const MOST_PROBES: u64 = 1 << 16;

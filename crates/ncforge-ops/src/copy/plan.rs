@@ -25,12 +25,9 @@ use crate::boxes::{Side, Walk, choose, price};
 use crate::rates;
 use crate::source::{Source, VarGroup};
 use ncforge::codec::quantize::Quantize;
-use ncforge::dataset::Dataset;
-use ncforge::engine::Engine;
-use ncforge::engine::native_fill;
-use ncforge::error::Result;
-use ncforge::layout::{Place, VarLayout};
 use ncforge::model::{Fill, Filter, Schema, Storage, VarId, element_of};
+use ncforge::raw::{Place, VarLayout, native_fill};
+use ncforge::{Dataset, Engine, Result};
 
 /// Boxes of this size keep every thread busy and memory warm; larger ones are taken only where they save work.
 const COMFORTABLE: u64 = 64 << 20;

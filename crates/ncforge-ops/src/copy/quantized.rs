@@ -5,14 +5,10 @@ use std::sync::{Mutex, PoisonError};
 
 use super::planned::{Plan, Rounding, VarWork};
 use crate::source::Source;
-use ncforge::buffer::Buffer;
 use ncforge::codec::quantize::Quantize;
-use ncforge::container::put_attribute;
-use ncforge::dataset::Dataset;
-use ncforge::engine::Engine;
-use ncforge::error::{Error, Result};
 use ncforge::model::{DType, Schema, VarId, quantization_attribute, quantization_of};
-use ncforge::select::Hyperslab;
+use ncforge::raw::put_attribute;
+use ncforge::{Buffer, Dataset, Engine, Error, Hyperslab, Result};
 
 /// Bytes that one thread rounds at a time.
 const PART: usize = 256 << 10;

@@ -12,8 +12,7 @@ use crate::choosing::{ChoosingRequest, Reads};
 use crate::profile::Profile;
 use crate::request::{BadValue, EndianChoice, RequestError, Size, list, list_or_none, text_of};
 use ncforge::codec::quantize::Quantize;
-use ncforge::engine::Engine;
-use ncforge::error::Result as NcResult;
+use ncforge::{Engine, Result as NcResult};
 
 /// Chunk shapes: `keep`, `auto`, `auto:READS`, or a specification.
 #[derive(Clone, Debug, PartialEq)]

@@ -21,14 +21,10 @@ use super::spill::Spill;
 use crate::progress::Progress;
 use crate::source::Source;
 use crate::written;
-use ncforge::buffer::Buffer;
-use ncforge::engine::{Engine, Writer, with_stop};
-use ncforge::error::{Error, Result};
-use ncforge::layout::{ChunkIndex, Place};
-use ncforge::select::{Hyperslab, coordinates};
-use ncforge::store::output::free_space;
+use ncforge::raw::{ChunkIndex, Place, Writer, coordinates, with_stop};
 use ncforge::store::packed::{self, PackedStore};
-use ncforge::store::{OutputFile, WriteStore};
+use ncforge::store::{OutputFile, WriteStore, free_space};
+use ncforge::{Buffer, Engine, Error, Hyperslab, Result};
 
 /// One copy.
 pub(crate) struct Task<'a> {

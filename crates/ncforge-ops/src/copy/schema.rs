@@ -4,11 +4,11 @@
 use std::collections::BTreeSet;
 
 use super::options::{CopyOptions, Names};
-use ncforge::classic;
-use ncforge::error::{Error, Result};
 use ncforge::model::{
     Atomic, Attribute, DType, DimId, Endian, Fill, Format, GroupId, Schema, TypeId, UserKind, Values, VarId,
 };
+use ncforge::raw::classic;
+use ncforge::{Error, Result};
 
 /// A variable's way from source to output.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

@@ -3,8 +3,8 @@
 use std::fmt;
 
 use ncforge::codec::{self, FilterChain};
-use ncforge::error::{Error, Result};
 use ncforge::model::Filter;
+use ncforge::{Error, Result};
 
 /// What is asked for one variable.
 #[derive(Clone, Debug, PartialEq, Eq)]

@@ -9,13 +9,10 @@ use std::ops::Range;
 use crate::boxes::Walk;
 use crate::progress::{Progress, check_stop};
 use crate::source::Source;
-use ncforge::buffer::Buffer;
-use ncforge::engine::Engine;
-use ncforge::error::Result;
 use ncforge::model::VarId;
-use ncforge::select::{Hyperslab, coordinates};
-use ncforge::store::output::companion_path;
-use ncforge::store::{FileStore, ReadStore, WriteStore};
+use ncforge::raw::coordinates;
+use ncforge::store::{FileStore, ReadStore, WriteStore, companion_path};
+use ncforge::{Buffer, Engine, Hyperslab, Result};
 
 /// One write to the temporary file is about this long.
 const PIECE: u64 = 4 << 20;

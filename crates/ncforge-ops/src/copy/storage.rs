@@ -17,8 +17,8 @@ use crate::tune::{Axis, Choice, Roles};
 use ncforge::codec::filter_chain::{USUAL_DEFLATE_LEVEL, USUAL_ZSTD_LEVEL};
 use ncforge::codec::filters::{self, DEFLATE, FLETCHER32, SHUFFLE, ZSTD};
 use ncforge::codec::{self, CodecChain, FilterChain};
-use ncforge::error::{Error, Result};
 use ncforge::model::{DType, Filter, Schema, Storage, VarId};
+use ncforge::{Error, Result};
 
 /// HDF5 stores the length of a chunk in 32 bits.
 const MAX_CHUNK_BYTES: u64 = (1 << 32) - 1;

@@ -8,11 +8,10 @@ use std::path::{Path, PathBuf};
 use super::*;
 use crate::compare::{CompareOptions, compare};
 use crate::progress::{Counter, Silent};
-use ncforge::dataset::DatasetMut;
 use ncforge::model::{
     Atomic, Attribute, DType, DimId, Dimension, Format, Schema, Storage, Value, Values, VarId, Variable,
 };
-use ncforge::select::Hyperslab;
+use ncforge::{DatasetMut, Hyperslab};
 
 fn engine(memory: u64, threads: usize) -> Engine {
     Engine::new(EngineOptions { threads: Some(threads), memory: Some(memory) }).unwrap()
@@ -34,7 +33,7 @@ fn values(schema: &Schema, v: VarId) -> Values {
 }
 
 fn make(path: &Path, schema: &Schema, engine: &Engine) {
-    let options = ncforge::dataset::CreateOptions { engine: Some(engine.clone()), ..Default::default() };
+    let options = ncforge::CreateOptions { engine: Some(engine.clone()), ..Default::default() };
     let mut d = DatasetMut::create(path, schema.clone(), options).unwrap();
     for v in schema.var_ids() {
         let slab = Hyperslab::all(&schema.shape(v));
@@ -330,7 +329,7 @@ fn a_damaged_journal_is_told_and_nothing_is_taken_up() {
         assert!(copy(&a, &b, &options(false), &e, &stop).is_err());
         let mut journal = std::fs::File::options()
             .append(true)
-            .open(ncforge::store::output::companion_path(&b, "journal"))
+            .open(ncforge::store::companion_path(&b, "journal"))
             .unwrap();
         writeln!(journal, "{step}").unwrap();
         let found = copy(&a, &b, &options(true), &e, &Silent);

@@ -5,10 +5,8 @@ use super::quantized;
 use crate::compare::{How, compare_schemas, compare_values};
 use crate::progress::{Progress, check_stop};
 use crate::source::Source;
-use ncforge::dataset::Dataset;
-use ncforge::engine::Engine;
-use ncforge::error::{Error, Result};
 use ncforge::store::OutputFile;
+use ncforge::{Dataset, Engine, Error, Result};
 
 /// An error that names the first difference, if there is one.
 pub(crate) fn verify(

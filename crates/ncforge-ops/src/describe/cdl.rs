@@ -10,8 +10,8 @@ use std::io::Write;
 use super::special;
 use super::text::push_name;
 use super::values::{Shown, show};
-use ncforge::container::Container;
 use ncforge::model::{Attribute, DType, DimId, Format, GroupId, Schema, TypeId, UserKind, VarId};
+use ncforge::raw::Container;
 
 /// `ncdump` breaks lines of type declarations and of compound values at this length.
 const LINE_LENGTH: usize = 78;
@@ -33,7 +33,8 @@ pub struct CdlOptions {
 /// out as they are.
 ///
 /// ```
-/// use ncforge::{Format, Schema, model::Dimension};
+/// use ncforge::{Format, Schema};
+/// use ncforge::model::Dimension;
 /// # use ncforge_ops::describe::{CdlOptions, cdl_of};
 /// let mut schema = Schema::new(Format::Cdf1);
 /// schema.dims.push(Dimension { name: "time".into(), group: Schema::ROOT, len: 12, unlimited: true });

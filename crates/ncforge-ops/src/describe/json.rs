@@ -18,10 +18,10 @@ use super::special;
 use super::storage::{FileStorage, VarStorage, storage};
 use super::values::member;
 use ncforge::codec::filters::filter_name;
-use ncforge::container::Container;
 use ncforge::model::{
     Atomic, Attribute, DType, Endian, Fill, Number, Schema, Storage, UserKind, UserType, Value, Values,
 };
+use ncforge::raw::Container;
 
 /// Everything about a dataset: format, sizes, dimensions, types, attributes with their values, variables with
 /// their storage, notes.

@@ -3,7 +3,7 @@
 use serde::Serialize;
 
 use crate::words;
-use ncforge::layout::{Place, VarLayout};
+use ncforge::raw::{Place, VarLayout};
 use ncforge::store::ReadStore;
 use ncforge::store::packed::PackedStore;
 

@@ -4,8 +4,8 @@ use std::io::Write;
 
 use super::text::push_attribute_text;
 use ncforge::codec::filters;
-use ncforge::container::Container;
 use ncforge::model::{Atomic, DType, Endian, Fill, Filter, Format, Schema, Storage, VarId};
+use ncforge::raw::Container;
 
 /// One special attribute: its name and its value in CDL.
 pub(super) struct Special {

@@ -1,11 +1,9 @@
 //! How each variable is stored: place, bytes, chunks, filters; counted from metadata alone.
 
 use super::packed::{self, PackedStorage};
-use ncforge::container::Container;
-use ncforge::error::Result;
-use ncforge::layout::{Place, VarLayout};
+use ncforge::Result;
 use ncforge::model::{Filter, Storage, VarId};
-use ncforge::select::ChunkGrid;
+use ncforge::raw::{ChunkGrid, Container, Place, VarLayout};
 use ncforge::store::packed::PackedStore;
 
 /// How one variable is stored.

@@ -5,8 +5,8 @@ use std::fmt::Write;
 use super::storage::{FileStorage, VarStorage};
 use crate::words::bytes;
 use ncforge::codec::describe;
-use ncforge::container::Container;
 use ncforge::model::{Cause, Endian, Fill, Schema};
+use ncforge::raw::Container;
 
 /// The columns of the table.
 const HEAD: [&str; 7] = ["variable", "type", "shape", "raw", "on disk", "ratio", "stored as"];

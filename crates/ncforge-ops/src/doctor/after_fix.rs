@@ -9,8 +9,8 @@ use super::finding::{Finding, Slower};
 use super::fix::Fix;
 use super::rule::Severity;
 use crate::tune::{Coding, Grid, Pattern};
-use ncforge::layout::Place;
 use ncforge::model::Filter;
+use ncforge::raw::Place;
 
 /// Where every usual read takes less than so many seconds, nothing is worth a warning.
 const MOMENT: f64 = 20e-3;

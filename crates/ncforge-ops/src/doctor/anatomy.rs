@@ -5,10 +5,8 @@ use super::facts::{Facts, VarFacts};
 use super::{DoctorOptions, Report, gather, report};
 use crate::tune::codec::Method;
 use crate::tune::{Cost, Grid, Pattern};
-use ncforge::engine::Engine;
-use ncforge::error::Result;
-use ncforge::layout::Place;
-use ncforge::select::{ChunkGrid, Hyperslab};
+use ncforge::raw::{ChunkGrid, Place};
+use ncforge::{Engine, Hyperslab, Result};
 use std::collections::HashMap;
 use std::path::Path;
 
@@ -140,7 +138,7 @@ impl Anatomy {
 /// Looks at one file, as [`super::examine`] does, and takes it apart.
 ///
 /// ```
-/// use ncforge::engine::Engine;
+/// use ncforge::Engine;
 /// use ncforge_ops::doctor::{DoctorOptions, anatomy};
 /// # use ncforge::{Dimension, DatasetMut, CreateOptions, Format, Hyperslab, Schema, Variable};
 /// # use ncforge::model::{Atomic, DimId};
@@ -219,7 +217,7 @@ fn variable(v: &VarFacts, options: &DoctorOptions) -> Result<VariableAnatomy> {
                 // A read of very much is described by the mean: nobody counts a million chunks for a picture.
                 let n = ranges.iter().fold(1u64, |n, r| n.saturating_mul(r.end - r.start));
                 let fetched = if n <= MOST_RUNS as u64 {
-                    ncforge::select::coordinates(&ranges).filter_map(|at| by_place.get(&at[..])).sum()
+                    ncforge::raw::coordinates(&ranges).filter_map(|at| by_place.get(&at[..])).sum()
                 } else {
                     exact.fetched as u64
                 };

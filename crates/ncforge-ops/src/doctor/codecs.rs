@@ -7,8 +7,8 @@ use super::rule::{Rule, Severity, When, rule};
 use super::{DoctorOptions, Examined};
 use crate::words::{bytes, many};
 use ncforge::codec::filters::{self, DEFLATE, FLETCHER32, SHUFFLE};
-use ncforge::layout::Order;
 use ncforge::model::{Endian, Filter};
+use ncforge::raw::Order;
 
 pub(super) const RULES: &[Rule] = &[
     Rule {

@@ -4,12 +4,10 @@ use std::sync::Arc;
 
 use crate::tune::keep::sharing;
 use crate::tune::{Axis, Choice, Coding, Prediction, Roles, Row};
-use ncforge::dataset::Dataset;
-use ncforge::error::Result;
-use ncforge::layout::{ChunkRecord, Place, VarLayout};
 use ncforge::model::{Filter, Schema, Storage, VarId, Variable};
-use ncforge::select::ChunkGrid;
+use ncforge::raw::{ChunkGrid, ChunkRecord, Place, VarLayout};
 use ncforge::store::RecordedStore;
+use ncforge::{Dataset, Result};
 
 /// Bytes that are read of a file, at most: indexes …
 pub(super) const INDEX_BYTES: u64 = 40 << 20;

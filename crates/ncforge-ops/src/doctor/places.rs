@@ -5,8 +5,8 @@ use super::finding::Finding;
 use super::fix::Fix;
 use super::rule::{Rule, Severity, When, rule};
 use crate::words::{bytes, count, many, shape, times};
-use ncforge::layout::Place;
 use ncforge::model::DimId;
+use ncforge::raw::Place;
 
 pub(super) const RULES: &[Rule] = &[
     Rule {

@@ -3,7 +3,7 @@
 use std::str::FromStr;
 
 use super::rule::Rule;
-use ncforge::error::{Error, Result};
+use ncforge::{Error, Result};
 
 /// All rules, by code.
 pub fn rules() -> impl Iterator<Item = &'static Rule> {

@@ -5,11 +5,11 @@
 
 use super::facts::{Facts, Sample, VALUE_BYTES, VarFacts};
 use crate::sampling::{Encoded, PartLimits, encode, parts_of};
+use ncforge::Result;
 use ncforge::codec::filters::{self, BITSHUFFLE, BLOSC, DEFLATE, FLETCHER32, SHUFFLE, ZSTD};
 use ncforge::codec::{self, CodecChain, locate};
-use ncforge::error::Result;
-use ncforge::layout::{ChunkRecord, Place};
 use ncforge::model::Filter;
+use ncforge::raw::{ChunkRecord, Place};
 use ncforge::store::ReadStore;
 
 /// Bytes of values of a variable that are encoded.

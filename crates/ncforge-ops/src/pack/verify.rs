@@ -7,13 +7,10 @@ use serde::Serialize;
 
 use super::{go_on, packed_store};
 use crate::progress::Progress;
-use ncforge::classic;
-use ncforge::container::Container;
-use ncforge::engine::Engine;
-use ncforge::error::Result;
-use ncforge::layout::Place;
 use ncforge::model::VarId;
+use ncforge::raw::{Container, Place, classic};
 use ncforge::store::packed::Reach;
+use ncforge::{Engine, Result};
 
 /// What is wrong with a packed file.
 #[derive(Clone, Debug, Serialize)]

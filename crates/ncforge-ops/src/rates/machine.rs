@@ -5,8 +5,8 @@ use std::path::{Path, PathBuf};
 use serde::{Deserialize, Serialize};
 
 use crate::request::words;
-use ncforge::error::{Error, Result};
 use ncforge::store::OutputFile;
+use ncforge::{Error, Result};
 
 /// Version of the file's contents.
 const VERSION: u32 = 5;

@@ -1,7 +1,6 @@
 //! What every request has: threads and memory.
 
-use ncforge::engine::{Engine, EngineOptions};
-use ncforge::error::Result as NcResult;
+use ncforge::{Engine, EngineOptions, Result as NcResult};
 use serde::{Deserialize, Serialize};
 
 use super::Size;

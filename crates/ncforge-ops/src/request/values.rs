@@ -101,7 +101,7 @@ fn of_bytes(bytes: Vec<u8>) -> PathBuf {
     String::from_utf8_lossy(&bytes).into_owned().into()
 }
 
-/// A number of bytes; suffixes are powers of 1024, as [`ncforge::engine::parse_size`] reads them.
+/// A number of bytes; suffixes are powers of 1024, as [`ncforge::parse_size`] reads them.
 ///
 /// ```
 /// use ncforge_ops::request::Size;
@@ -115,7 +115,7 @@ impl FromStr for Size {
     type Err = BadValue;
 
     fn from_str(text: &str) -> Result<Self, BadValue> {
-        let size = ncforge::engine::parse_size(text).map(Size);
+        let size = ncforge::parse_size(text).map(Size);
         size.map_err(|e| BadValue { text: None, why: e.to_string(), write: None })
     }
 }

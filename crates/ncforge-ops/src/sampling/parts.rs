@@ -4,9 +4,8 @@ use super::places::{beginning, cut, decoded, part_shape, sampled_box};
 use super::{BOXES, FEW, LARGE};
 use crate::source::Source;
 use crate::tune::coding::SIZES;
-use ncforge::error::Result;
 use ncforge::model::{Values, VarId};
-use ncforge::select::Hyperslab;
+use ncforge::{Hyperslab, Result};
 
 /// Parts of values that are compared with several chains of filters: at least so many (in many small ones, repeats that lie farther
 /// apart are not seen).

@@ -5,10 +5,8 @@ use std::ops::Range;
 use super::SMALL;
 use crate::tune::coding::SIZES;
 use crate::tune::{Coding, Grid, Machine};
-use ncforge::buffer::Buffer;
-use ncforge::engine::native_fill;
-use ncforge::layout::{Place, VarLayout};
-use ncforge::select::{Hyperslab, unravel};
+use ncforge::raw::{Place, VarLayout, native_fill, unravel};
+use ncforge::{Buffer, Hyperslab};
 
 /// What a chunk counts for at least, however few bytes it has: finding it takes the time of so many.
 const OF_CHUNK: f64 = 512.0;
@@ -227,7 +225,7 @@ pub(super) fn decoded(layout: &VarLayout, slab: &Hyperslab) -> u64 {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use ncforge::layout::{Element, Order};
+    use ncforge::raw::{Element, Order};
 
     #[test]
     fn long_chunks_are_shortened_from_the_slowest_axis_on() {

@@ -4,7 +4,7 @@ use std::thread;
 use std::time::Instant;
 
 use ncforge::codec::CodecChain;
-use ncforge::error::{Error, Result};
+use ncforge::{Error, Result};
 
 /// Rounds by one thread and by all, in turn, of which the fastest counts.
 const ROUNDS: usize = 3;

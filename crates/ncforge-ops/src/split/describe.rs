@@ -3,10 +3,9 @@
 use std::path::Path;
 
 use crate::combine::RENAMED;
-use ncforge::container::put_attribute;
-use ncforge::dataset::Dataset;
-use ncforge::error::{Error, Result};
 use ncforge::model::{Atomic, Attribute, DimId, Schema, Values};
+use ncforge::raw::put_attribute;
+use ncforge::{Dataset, Error, Result};
 
 use super::TileScheme;
 use super::families::{Families, Family};

@@ -1,8 +1,7 @@
 //! Which dimensions are split, and where.
 
-use ncforge::dataset::Dataset;
-use ncforge::error::{Error, Result};
 use ncforge::model::{DimId, Schema};
+use ncforge::{Dataset, Error, Result};
 
 use super::{SplitOptions, TileScheme};
 

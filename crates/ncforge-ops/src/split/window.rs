@@ -6,12 +6,9 @@ use std::sync::Arc;
 
 use super::describe::Described;
 use crate::source::{RawChunk, Source};
-use ncforge::dataset::Dataset;
-use ncforge::engine::Engine;
-use ncforge::error::{Error, Result};
-use ncforge::layout::{Place, VarLayout};
 use ncforge::model::{Schema, Values, VarId};
-use ncforge::select::Hyperslab;
+use ncforge::raw::{Place, VarLayout};
+use ncforge::{Dataset, Engine, Error, Hyperslab, Result};
 
 /// A part of a file, along its dimensions.
 pub(super) struct Window<'a> {

@@ -14,7 +14,7 @@ use super::pattern::{Access, Kind, Pattern};
 use super::search::{candidates, descend, nearest};
 use crate::rates::Machine;
 use crate::words::{self, many};
-use ncforge::error::{Error, Result};
+use ncforge::{Error, Result};
 
 use self::prices::{Priced, Prices};
 pub use contest::{Contender, Contest, Depth};

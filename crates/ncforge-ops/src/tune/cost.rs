@@ -24,7 +24,7 @@ use crate::rates::{
     CACHED_BYTES, LAST_CACHE_BYTES, LAST_CACHE_SPEEDUP, LINE_BYTES, Machine, OWN_CACHE_BYTES,
     PAGE_CACHE_SECONDS, SINGLE_ELEMENT_PART,
 };
-use ncforge::engine::policy;
+use ncforge::raw::policy;
 use ncforge::store::IoProfile;
 
 /// Chunks in a node of HDF5's index: 64 fit, and nodes that are filled in order stay nine tenths full.

@@ -5,7 +5,7 @@
 //! used longest ago serves nothing at all if it is only a little smaller, and everything is decoded anew for every read.
 //! ncforge's engine asks for the row of the loop that it sees; in netCDF-C people set the cache by hand ([`CacheAdvice`]).
 
-pub use ncforge::select::{Row, sharing};
+pub use ncforge::raw::{Row, sharing};
 use serde::Serialize;
 
 use super::pattern::Pattern;

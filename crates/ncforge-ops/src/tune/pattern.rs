@@ -3,7 +3,7 @@
 use serde::Serialize;
 
 use super::axes::{Axis, Role};
-use ncforge::error::{Error, Result};
+use ncforge::{Error, Result};
 
 /// How much of one dimension a read takes.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]

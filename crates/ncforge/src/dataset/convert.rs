@@ -52,7 +52,7 @@ impl<T> Converted<T> {
 /// are in memory, of attributes for one.
 ///
 /// ```
-/// use ncforge::dataset::convert_numbers;
+/// use ncforge::convert_numbers;
 /// use ncforge::model::Atomic;
 /// let (bytes, out_of_range) = convert_numbers(Atomic::Double, &300.7f64.to_ne_bytes(), Atomic::Short)?;
 /// assert_eq!((bytes, out_of_range), (300i16.to_ne_bytes().to_vec(), 0));

@@ -10,9 +10,8 @@
 //! the variable is in the file, the fill value until the variable has a value.
 //!
 //! ```
-//! use ncforge::dataset::{CreateOptions, Dataset, DatasetMut, NewFilter, NewVariable, Owner};
+//! use ncforge::{CreateOptions, Dataset, DatasetMut, NewFilter, NewVariable, Owner, Hyperslab};
 //! use ncforge::model::{Atomic, Attribute, Format, Schema};
-//! use ncforge::Hyperslab;
 //!
 //! let dir = tempfile::tempdir()?;
 //! let path = dir.path().join("t.nc");

@@ -213,8 +213,7 @@ impl DatasetMut {
     ///
     /// ```
     /// use ncforge::model::{Atomic, DimId, Dimension, Format, Schema, Variable};
-    /// use ncforge::engine::Engine;
-    /// use ncforge::{CreateOptions, Dataset, DatasetMut, Hyperslab};
+    /// use ncforge::{Engine, CreateOptions, Dataset, DatasetMut, Hyperslab};
     ///
     /// let dir = tempfile::tempdir()?;
     /// let path = dir.path().join("t.nc");

@@ -98,7 +98,7 @@ fn parse_threads(name: &str, text: &str) -> Result<usize> {
 /// `KiB`, `MB`, …), in either case.
 ///
 /// ```
-/// use ncforge::engine::parse_size;
+/// use ncforge::parse_size;
 /// assert_eq!(parse_size("256M")?, 256 << 20);
 /// assert_eq!(parse_size("1.5 GiB")?, 3 << 29);
 /// assert!(parse_size("much").is_err());

@@ -11,7 +11,7 @@ use crate::error::Result;
 
 /// An attribute with its value.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Attribute {
+pub(crate) struct Attribute {
     /// Its name, as stored.
     pub name: Span,
     /// Its number in the order of creation.
@@ -29,14 +29,14 @@ pub struct Attribute {
 impl Attribute {
     /// The same, holding on to no more of the file than it needs.
     #[must_use]
-    pub fn detach(&self) -> Self {
+    pub(crate) fn detach(&self) -> Self {
         Attribute { name: self.name.detach(), data: self.data.detach(), ..self.clone() }
     }
 }
 
 /// Where an object stores its attributes when they are many.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct AttributeInfo {
+pub(crate) struct AttributeInfo {
     /// Whether the order of creation is tracked.
     pub tracked: bool,
     /// The fractal heap of dense attributes.
@@ -49,7 +49,7 @@ pub struct AttributeInfo {
 
 impl AttributeInfo {
     /// Reads an attribute info message.
-    pub fn parse(c: &mut Cursor<'_>) -> Result<Self> {
+    pub(crate) fn parse(c: &mut Cursor<'_>) -> Result<Self> {
         c.version("an attribute info message", 0..=0)?;
         let flags = c.u8()?;
         if flags & 1 != 0 {
@@ -64,7 +64,7 @@ impl AttributeInfo {
 impl File {
     /// All attributes of an object: in order of creation where that is tracked; else in the order in which
     /// they stand in the header or in the index of dense ones (which libhdf5 gives out, too).
-    pub fn attributes(&self, header: &ObjectHeader) -> Result<Vec<Attribute>> {
+    pub(crate) fn attributes(&self, header: &ObjectHeader) -> Result<Vec<Attribute>> {
         let (mut out, mut first) = (Vec::new(), Ok(()));
         for m in header.messages.iter().filter(|m| m.kind == kind::ATTRIBUTE) {
             match self.body(m).and_then(|body| self.attribute(&body)) {

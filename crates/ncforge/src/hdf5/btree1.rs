@@ -10,13 +10,13 @@ use super::source::{Source, TOGETHER};
 use crate::error::Result;
 
 /// The node type of group trees.
-pub const GROUP: u8 = 0;
+pub(crate) const GROUP: u8 = 0;
 /// The node type of chunk trees.
-pub const CHUNK: u8 = 1;
+pub(crate) const CHUNK: u8 = 1;
 
 /// Calls `leaf` with the key and the address of everything that the leaves of a tree point to, in order.
 /// `key` is the length of a key in bytes.
-pub fn walk(
+pub(crate) fn walk(
     source: &Source,
     root: u64,
     node_type: u8,

@@ -15,7 +15,7 @@ const NODE_OVERHEAD: u64 = 10;
 
 /// All records of a tree, in order.
 #[derive(Clone, Debug)]
-pub struct Records {
+pub(crate) struct Records {
     /// The tree's type: what the records are.
     pub kind: u8,
     /// Bytes of one record.
@@ -25,18 +25,13 @@ pub struct Records {
 
 impl Records {
     /// The records.
-    pub fn iter(&self) -> impl Iterator<Item = &[u8]> {
+    pub(crate) fn iter(&self) -> impl Iterator<Item = &[u8]> {
         self.bytes.chunks_exact(self.record_size)
     }
 
     /// How many there are.
-    pub fn len(&self) -> usize {
+    pub(crate) fn len(&self) -> usize {
         self.bytes.len() / self.record_size
-    }
-
-    /// Whether there is none.
-    pub fn is_empty(&self) -> bool {
-        self.bytes.is_empty()
     }
 }
 
@@ -53,12 +48,12 @@ struct Shape {
 }
 
 /// Bytes needed to hold numbers up to `n`.
-pub fn bytes_for(n: u64) -> usize {
+pub(crate) fn bytes_for(n: u64) -> usize {
     (n.max(1).ilog2() / 8 + 1) as usize
 }
 
 /// Reads a whole tree from the address of its header.
-pub fn read(source: &Source, address: u64) -> Result<Records> {
+pub(crate) fn read(source: &Source, address: u64) -> Result<Records> {
     let (o, l) = (u64::from(source.sizes().offset), u64::from(source.sizes().length));
     let head = source.read_checked(address, 22 + o + l, "a v2 B-tree header")?;
     let mut c = source.cursor(&head, address);

@@ -31,16 +31,16 @@ fn finish(a: &mut u32, b: &mut u32, c: &mut u32) {
 /// The lookup3 hash of `bytes`, with initial value 0.
 ///
 /// ```
-/// assert_eq!(ncforge::hdf5::checksum::lookup3(b""), 0xdead_beef);
-/// assert_eq!(ncforge::hdf5::checksum::lookup3(b"Four score and seven years ago"), 0x1777_0551);
+/// assert_eq!(ncforge::raw::hdf5::checksum::lookup3(b""), 0xdead_beef);
+/// assert_eq!(ncforge::raw::hdf5::checksum::lookup3(b"Four score and seven years ago"), 0x1777_0551);
 /// ```
-pub fn lookup3(bytes: &[u8]) -> u32 {
+pub(crate) fn lookup3(bytes: &[u8]) -> u32 {
     lookup3_without(bytes, bytes.len())
 }
 
 /// The lookup3 hash of `bytes` with the four at `hole` taken for zero: of structures that carry their checksum
 /// in their midst.
-pub fn lookup3_without(bytes: &[u8], hole: usize) -> u32 {
+pub(crate) fn lookup3_without(bytes: &[u8], hole: usize) -> u32 {
     let start = 0xdead_beef_u32.wrapping_add(bytes.len() as u32);
     let mut sums = [start; 3];
     // All blocks of twelve but the last, which may be short and is finished in another way.
@@ -87,12 +87,12 @@ fn add([a, b, c]: &mut [u32; 3], block: &[u8; 12]) {
 
 /// Whether `sum` is the checksum of `bytes`. Builds for fuzzing take any sum, so that a changed byte gets past
 /// this gate and shows what lies behind it.
-pub fn matches(bytes: &[u8], sum: u32) -> bool {
+pub(crate) fn matches(bytes: &[u8], sum: u32) -> bool {
     matches_without(bytes, bytes.len(), sum)
 }
 
 /// As [`matches()`], with the four bytes at `hole` taken for zero.
-pub fn matches_without(bytes: &[u8], hole: usize, sum: u32) -> bool {
+pub(crate) fn matches_without(bytes: &[u8], hole: usize, sum: u32) -> bool {
     cfg!(fuzzing) || lookup3_without(bytes, hole) == sum
 }
 

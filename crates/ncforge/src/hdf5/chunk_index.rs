@@ -23,7 +23,7 @@ use table::{Builder, Table};
 
 /// The chunks of one dataset.
 #[derive(Debug)]
-pub struct DatasetChunks {
+pub(crate) struct DatasetChunks {
     file: Arc<File>,
     layout: Chunked,
     shape: Vec<u64>,
@@ -38,7 +38,7 @@ pub struct DatasetChunks {
 
 impl DatasetChunks {
     /// The chunks of a dataset with a chunked layout. Reads nothing yet.
-    pub fn new(file: &Arc<File>, dataset: &Dataset, layout: &Chunked) -> Result<Self> {
+    pub(crate) fn new(file: &Arc<File>, dataset: &Dataset, layout: &Chunked) -> Result<Self> {
         let shape = dataset.space.dims().to_vec();
         let counts: Vec<u64> = shape.iter().zip(&layout.chunk).map(|(&n, &c)| n.div_ceil(c)).collect();
         if counts.iter().try_fold(1u64, |a, &n| a.checked_mul(n)).is_none() {

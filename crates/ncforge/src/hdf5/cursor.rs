@@ -5,7 +5,7 @@ use crate::error::{Error, Result};
 /// How many bytes the file uses for addresses and for lengths (superblock: "size of offsets", "size of
 /// lengths"); each 2, 4 or 8 here.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Sizes {
+pub(crate) struct Sizes {
     /// Bytes of an address.
     pub offset: u8,
     /// Bytes of a length.
@@ -21,14 +21,14 @@ impl Default for Sizes {
 /// Reads little-endian fields one after the other from a slice of the file.
 ///
 /// ```
-/// use ncforge::hdf5::cursor::{Cursor, Sizes};
+/// use ncforge::raw::hdf5::cursor::{Cursor, Sizes};
 /// let mut c = Cursor::new("a.nc", &[1, 0, 2], 100, Sizes::default());
 /// assert_eq!(c.u16().unwrap(), 1);
 /// assert_eq!(c.u8().unwrap(), 2);
 /// assert!(c.u8().unwrap_err().to_string().contains("byte 103"));
 /// ```
 #[derive(Clone, Copy, Debug)]
-pub struct Cursor<'a> {
+pub(crate) struct Cursor<'a> {
     name: &'a str,
     data: &'a [u8],
     pos: usize,
@@ -38,53 +38,53 @@ pub struct Cursor<'a> {
 
 impl<'a> Cursor<'a> {
     /// A cursor at the beginning of `data`, which stands at byte `at` of the file `name`.
-    pub fn new(name: &'a str, data: &'a [u8], at: u64, sizes: Sizes) -> Self {
+    pub(crate) fn new(name: &'a str, data: &'a [u8], at: u64, sizes: Sizes) -> Self {
         Self { name, data, pos: 0, at, sizes }
     }
 
     /// The file's name, for messages.
-    pub fn name(&self) -> &'a str {
+    pub(crate) fn name(&self) -> &'a str {
         self.name
     }
 
     /// Bytes of addresses and lengths.
-    pub fn sizes(&self) -> Sizes {
+    pub(crate) fn sizes(&self) -> Sizes {
         self.sizes
     }
 
     /// Bytes read so far.
-    pub fn pos(&self) -> usize {
+    pub(crate) fn pos(&self) -> usize {
         self.pos
     }
 
     /// Byte of the file that is read next.
-    pub fn file_offset(&self) -> u64 {
+    pub(crate) fn file_offset(&self) -> u64 {
         self.at + self.pos as u64
     }
 
     /// Bytes left.
-    pub fn remaining(&self) -> usize {
+    pub(crate) fn remaining(&self) -> usize {
         self.data.len() - self.pos
     }
 
     /// What is left.
-    pub fn rest(&self) -> &'a [u8] {
+    pub(crate) fn rest(&self) -> &'a [u8] {
         &self.data[self.pos..]
     }
 
     /// An [`Error::Corrupt`] at the next byte.
-    pub fn fail(&self, what: impl Into<String>) -> Error {
+    pub(crate) fn fail(&self, what: impl Into<String>) -> Error {
         Error::corrupt(self.name, self.file_offset(), what)
     }
 
     /// An [`Error::Unsupported`] of this file.
-    pub fn unsupported(&self, what: impl Into<String>) -> Error {
+    pub(crate) fn unsupported(&self, what: impl Into<String>) -> Error {
         Error::Unsupported { path: self.name.to_owned(), what: what.into() }
     }
 
     /// The next `n` bytes.
     #[inline]
-    pub fn bytes(&mut self, n: usize) -> Result<&'a [u8]> {
+    pub(crate) fn bytes(&mut self, n: usize) -> Result<&'a [u8]> {
         let Some(part) = self.data.get(self.pos..).and_then(|rest| rest.get(..n)) else {
             return Err(self.too_short(n));
         };
@@ -110,13 +110,13 @@ impl<'a> Cursor<'a> {
 
     /// Passes over `n` bytes.
     #[inline]
-    pub fn skip(&mut self, n: usize) -> Result<()> {
+    pub(crate) fn skip(&mut self, n: usize) -> Result<()> {
         self.bytes(n).map(|_| ())
     }
 
     /// A cursor over the next `n` bytes, which are passed.
     #[inline]
-    pub fn sub(&mut self, n: usize) -> Result<Cursor<'a>> {
+    pub(crate) fn sub(&mut self, n: usize) -> Result<Cursor<'a>> {
         let at = self.file_offset();
         let data = self.bytes(n)?;
         Ok(Cursor { data, pos: 0, at, ..*self })
@@ -124,7 +124,7 @@ impl<'a> Cursor<'a> {
 
     /// An unsigned integer of `n` ≤ 8 bytes.
     #[inline]
-    pub fn uint(&mut self, n: usize) -> Result<u64> {
+    pub(crate) fn uint(&mut self, n: usize) -> Result<u64> {
         match n {
             8 => self.u64(),
             4 => self.u32().map(u64::from),
@@ -144,55 +144,55 @@ impl<'a> Cursor<'a> {
 
     /// One byte.
     #[inline]
-    pub fn u8(&mut self) -> Result<u8> {
+    pub(crate) fn u8(&mut self) -> Result<u8> {
         self.array::<1>().map(|[b]| b)
     }
 
     /// Two bytes.
     #[inline]
-    pub fn u16(&mut self) -> Result<u16> {
+    pub(crate) fn u16(&mut self) -> Result<u16> {
         self.array().map(u16::from_le_bytes)
     }
 
     /// Four bytes.
     #[inline]
-    pub fn u32(&mut self) -> Result<u32> {
+    pub(crate) fn u32(&mut self) -> Result<u32> {
         self.array().map(u32::from_le_bytes)
     }
 
     /// Eight bytes.
     #[inline]
-    pub fn u64(&mut self) -> Result<u64> {
+    pub(crate) fn u64(&mut self) -> Result<u64> {
         self.array().map(u64::from_le_bytes)
     }
 
     /// A length.
-    pub fn length(&mut self) -> Result<u64> {
+    pub(crate) fn length(&mut self) -> Result<u64> {
         self.uint(usize::from(self.sizes.length))
     }
 
     /// A length that may be "unlimited" (all bits set), then `u64::MAX`.
-    pub fn max_length(&mut self) -> Result<u64> {
+    pub(crate) fn max_length(&mut self) -> Result<u64> {
         let n = usize::from(self.sizes.length);
         let v = self.uint(n)?;
         Ok(if is_all_ones(v, n) { u64::MAX } else { v })
     }
 
     /// An address; `None` when it is undefined (all bits set).
-    pub fn address(&mut self) -> Result<Option<u64>> {
+    pub(crate) fn address(&mut self) -> Result<Option<u64>> {
         let n = usize::from(self.sizes.offset);
         let v = self.uint(n)?;
         Ok((!is_all_ones(v, n)).then_some(v))
     }
 
     /// An address that must be defined.
-    pub fn defined_address(&mut self, what: &str) -> Result<u64> {
+    pub(crate) fn defined_address(&mut self, what: &str) -> Result<u64> {
         let here = *self;
         self.address()?.ok_or_else(|| here.fail(format!("the address of {what} is undefined")))
     }
 
     /// The bytes before the next NUL; the NUL is passed.
-    pub fn cstr(&mut self) -> Result<&'a [u8]> {
+    pub(crate) fn cstr(&mut self) -> Result<&'a [u8]> {
         let n = self.rest().iter().position(|&b| b == 0);
         let n = n.ok_or_else(|| self.fail("a text without its terminating NUL"))?;
         let text = self.bytes(n)?;
@@ -201,7 +201,7 @@ impl<'a> Cursor<'a> {
     }
 
     /// A NUL-terminated text in a field that is padded to a multiple of eight bytes.
-    pub fn padded_cstr(&mut self) -> Result<&'a [u8]> {
+    pub(crate) fn padded_cstr(&mut self) -> Result<&'a [u8]> {
         let start = self.pos;
         let text = self.cstr()?;
         let used = self.pos - start;
@@ -210,13 +210,13 @@ impl<'a> Cursor<'a> {
     }
 
     /// Passes over `n` bytes, or as many as are left (padding at the end of a message may be missing).
-    pub fn skip_up_to(&mut self, n: usize) {
+    pub(crate) fn skip_up_to(&mut self, n: usize) {
         self.pos += n.min(self.remaining());
     }
 
     /// Checks the next bytes against a signature.
     #[inline]
-    pub fn signature(&mut self, expected: &[u8; 4]) -> Result<()> {
+    pub(crate) fn signature(&mut self, expected: &[u8; 4]) -> Result<()> {
         let here = *self;
         let got = self.bytes(4)?;
         if got == expected {
@@ -231,7 +231,7 @@ impl<'a> Cursor<'a> {
 
     /// Checks a version byte.
     #[inline]
-    pub fn version(&mut self, what: &str, known: std::ops::RangeInclusive<u8>) -> Result<u8> {
+    pub(crate) fn version(&mut self, what: &str, known: std::ops::RangeInclusive<u8>) -> Result<u8> {
         let here = *self;
         let v = self.u8()?;
         if known.contains(&v) {
@@ -242,6 +242,6 @@ impl<'a> Cursor<'a> {
 }
 
 /// Whether the `n`-byte integer `v` has all its bits set: the "undefined" of addresses and lengths.
-pub fn is_all_ones(v: u64, n: usize) -> bool {
+pub(crate) fn is_all_ones(v: u64, n: usize) -> bool {
     n > 0 && v == u64::MAX >> (64 - 8 * n.min(8))
 }

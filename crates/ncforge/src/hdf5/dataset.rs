@@ -12,7 +12,7 @@ use crate::model::Filter;
 
 /// A dataset's description.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Dataset {
+pub(crate) struct Dataset {
     /// Type of its elements.
     pub datatype: Datatype,
     /// The committed type that it has.
@@ -31,7 +31,7 @@ pub struct Dataset {
 
 impl File {
     /// Reads a dataset's description from its header.
-    pub fn dataset(&self, header: &ObjectHeader) -> Result<Dataset> {
+    pub(crate) fn dataset(&self, header: &ObjectHeader) -> Result<Dataset> {
         let (datatype, committed) = self.datatype(header)?;
         let need = |k: u16, what: &str| {
             header

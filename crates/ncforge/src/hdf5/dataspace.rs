@@ -4,14 +4,14 @@ use super::cursor::Cursor;
 use crate::error::Result;
 
 /// The number of dimensions that HDF5 allows.
-pub const MAX_RANK: usize = 32;
+pub(crate) const MAX_RANK: usize = 32;
 
 /// The length "unlimited" in [`Dataspace::max`].
-pub const UNLIMITED: u64 = u64::MAX;
+pub(crate) const UNLIMITED: u64 = u64::MAX;
 
 /// A shape.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub enum Dataspace {
+pub(crate) enum Dataspace {
     /// No element at all.
     Null,
     /// One element.
@@ -27,12 +27,12 @@ pub enum Dataspace {
 
 impl Dataspace {
     /// An array that never changes its shape.
-    pub fn fixed(dims: &[u64]) -> Self {
+    pub(crate) fn fixed(dims: &[u64]) -> Self {
         Dataspace::Simple { dims: dims.to_vec(), max: dims.to_vec() }
     }
 
     /// Current lengths; empty for scalars (and null spaces).
-    pub fn dims(&self) -> &[u64] {
+    pub(crate) fn dims(&self) -> &[u64] {
         match self {
             Dataspace::Simple { dims, .. } => dims,
             _ => &[],
@@ -40,7 +40,7 @@ impl Dataspace {
     }
 
     /// Lengths to grow to; empty for scalars (and null spaces).
-    pub fn max(&self) -> &[u64] {
+    pub(crate) fn max(&self) -> &[u64] {
         match self {
             Dataspace::Simple { max, .. } => max,
             _ => &[],
@@ -48,7 +48,7 @@ impl Dataspace {
     }
 
     /// Elements; `None` when the number does not fit 64 bits.
-    pub fn count(&self) -> Option<u64> {
+    pub(crate) fn count(&self) -> Option<u64> {
         match self {
             Dataspace::Null => Some(0),
             Dataspace::Scalar => Some(1),
@@ -58,7 +58,7 @@ impl Dataspace {
     }
 
     /// Reads a dataspace message, version 1 or 2.
-    pub fn parse(c: &mut Cursor<'_>) -> Result<Self> {
+    pub(crate) fn parse(c: &mut Cursor<'_>) -> Result<Self> {
         let version = c.version("a dataspace message", 1..=2)?;
         let rank = usize::from(c.u8()?);
         if rank > MAX_RANK {

@@ -6,7 +6,7 @@ mod parse;
 
 /// A type of elements as the file stores them.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
-pub struct Datatype {
+pub(crate) struct Datatype {
     /// Bytes of one stored element.
     pub size: u32,
     /// What the bytes mean.
@@ -15,7 +15,7 @@ pub struct Datatype {
 
 /// Byte order of stored numbers.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
-pub enum ByteOrder {
+pub(crate) enum ByteOrder {
     /// Least significant byte first.
     Little,
     /// Most significant byte first.
@@ -26,7 +26,7 @@ pub enum ByteOrder {
 
 /// How fixed-length text ends.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
-pub enum StringPadding {
+pub(crate) enum StringPadding {
     /// At the first NUL.
     NullTerminated,
     /// Padded with NULs.
@@ -37,7 +37,7 @@ pub enum StringPadding {
 
 /// Encoding of text.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
-pub enum Charset {
+pub(crate) enum Charset {
     /// US-ASCII (in practice anything).
     Ascii,
     /// UTF-8.
@@ -46,7 +46,7 @@ pub enum Charset {
 
 /// Where a float has its parts, in bits from the least significant.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
-pub struct FloatLayout {
+pub(crate) struct FloatLayout {
     /// Byte order.
     pub order: ByteOrder,
     /// First bit in use.
@@ -71,7 +71,7 @@ pub struct FloatLayout {
 
 /// A member of a compound.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
-pub struct Member {
+pub(crate) struct Member {
     /// Its name, as stored.
     pub name: Vec<u8>,
     /// Byte offset in the compound.
@@ -82,7 +82,7 @@ pub struct Member {
 
 /// A member of an enumeration.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
-pub struct EnumMember {
+pub(crate) struct EnumMember {
     /// Its name, as stored.
     pub name: Vec<u8>,
     /// Its value: the stored bytes of the base type.
@@ -91,7 +91,7 @@ pub struct EnumMember {
 
 /// What a reference points to.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
-pub enum ReferenceKind {
+pub(crate) enum ReferenceKind {
     /// An object: the address of its header.
     Object,
     /// A region of a dataset.
@@ -102,7 +102,7 @@ pub enum ReferenceKind {
 
 /// The classes of datatypes.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
-pub enum Class {
+pub(crate) enum Class {
     /// Integers.
     Fixed {
         /// Byte order.
@@ -186,29 +186,29 @@ pub enum Class {
 
 impl Datatype {
     /// An integer that uses all its bits.
-    pub fn integer(size: u32, signed: bool, order: ByteOrder) -> Self {
+    pub(crate) fn integer(size: u32, signed: bool, order: ByteOrder) -> Self {
         let precision = (8 * size) as u16;
         Datatype { size, class: Class::Fixed { order, signed, bit_offset: 0, precision } }
     }
 
     /// IEEE binary32.
-    pub fn f32(order: ByteOrder) -> Self {
+    pub(crate) fn f32(order: ByteOrder) -> Self {
         Datatype { size: 4, class: Class::Float(FloatLayout::binary32(order)) }
     }
 
     /// IEEE binary64.
-    pub fn f64(order: ByteOrder) -> Self {
+    pub(crate) fn f64(order: ByteOrder) -> Self {
         Datatype { size: 8, class: Class::Float(FloatLayout::binary64(order)) }
     }
 
     /// Fixed-length text, NUL-terminated ASCII as C writers make it.
-    pub fn string(size: u32) -> Self {
+    pub(crate) fn string(size: u32) -> Self {
         let class = Class::String { padding: StringPadding::NullTerminated, charset: Charset::Ascii };
         Datatype { size, class }
     }
 
     /// What it is called in messages: "a reference", "a 2-byte float", …
-    pub fn describe(&self) -> String {
+    pub(crate) fn describe(&self) -> String {
         let size = self.size;
         match &self.class {
             Class::Fixed { precision, .. } if u64::from(*precision) == 8 * u64::from(size) => {
@@ -232,7 +232,7 @@ impl Datatype {
 
     /// The same type with all byte orders little and text conventions plain: two types with equal normal forms
     /// hold the same values in the same places.
-    pub fn normal(&self) -> Datatype {
+    pub(crate) fn normal(&self) -> Datatype {
         let le = ByteOrder::Little;
         let class = match &self.class {
             Class::Fixed { signed, bit_offset, precision, .. } => {
@@ -274,7 +274,7 @@ impl Datatype {
 impl FloatLayout {
     /// Whether these are two-byte numbers as IEEE 754 makes them, with any division into exponent and mantissa that a
     /// 4-byte float can hold: binary16 (h5py's `float16`), bfloat16.
-    pub fn is_half(&self) -> bool {
+    pub(crate) fn is_half(&self) -> bool {
         let bits = self.exponent_size.checked_add(self.mantissa_size);
         (self.bit_offset, self.precision, self.normalisation) == (0, 16, 2)
             && (self.sign_location, self.mantissa_location, bits) == (15, 0, Some(15))
@@ -287,14 +287,14 @@ impl FloatLayout {
     /// The value of a number for which [`FloatLayout::is_half`] holds; exact.
     ///
     /// ```
-    /// use ncforge::hdf5::datatype::{ByteOrder, FloatLayout};
+    /// use ncforge::raw::hdf5::datatype::{ByteOrder, FloatLayout};
     /// let half = FloatLayout::binary16(ByteOrder::Little);
     /// assert!(half.is_half());
     /// assert_eq!([0x3c00, 0xc000, 0x3555, 0x0001, 0x7bff].map(|bits| half.half(bits)),
     ///            [1.0, -2.0, 0.33325195, 5.9604645e-8, 65504.0]);
     /// assert!(half.half(0x7e00).is_nan() && half.half(0xfc00) == f32::NEG_INFINITY);
     /// ```
-    pub fn half(&self, bits: u16) -> f32 {
+    pub(crate) fn half(&self, bits: u16) -> f32 {
         let field = |at: u8, n: u8| (u32::from(bits) >> at) & ((1 << n) - 1);
         let (top, bias) = ((1 << self.exponent_size) - 1, self.exponent_bias as i32);
         let mantissa = field(self.mantissa_location, self.mantissa_size);
@@ -308,24 +308,8 @@ impl FloatLayout {
         (if field(self.sign_location, 1) == 1 { -size } else { size }) as f32
     }
 
-    /// IEEE binary16.
-    pub fn binary16(order: ByteOrder) -> Self {
-        FloatLayout {
-            order,
-            bit_offset: 0,
-            precision: 16,
-            sign_location: 15,
-            exponent_location: 10,
-            exponent_size: 5,
-            mantissa_location: 0,
-            mantissa_size: 10,
-            exponent_bias: 15,
-            normalisation: 2,
-        }
-    }
-
     /// IEEE binary32.
-    pub fn binary32(order: ByteOrder) -> Self {
+    pub(crate) fn binary32(order: ByteOrder) -> Self {
         FloatLayout {
             order,
             bit_offset: 0,
@@ -341,7 +325,7 @@ impl FloatLayout {
     }
 
     /// IEEE binary64.
-    pub fn binary64(order: ByteOrder) -> Self {
+    pub(crate) fn binary64(order: ByteOrder) -> Self {
         FloatLayout {
             order,
             bit_offset: 0,

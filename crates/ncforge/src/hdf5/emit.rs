@@ -14,17 +14,16 @@
 mod assemble;
 mod btree;
 mod bytes;
-pub mod chunks;
+pub(crate) mod chunks;
 mod datatype;
 mod dense;
 mod header;
-pub mod heap;
+pub(crate) mod heap;
 mod image;
 mod messages;
 mod superblock;
 
-pub use bytes::UNDEFINED;
-pub use chunks::{ChunkSource, ChunkTable, Planned};
-pub use datatype::encode_datatype;
-pub use image::{Attribute, Blob, Dataset, Image, Kind, Layout, Link, Object, ObjectId};
-pub use superblock::{SUPERBLOCK_SIZE, superblock};
+pub(crate) use chunks::{ChunkSource, ChunkTable, Planned};
+pub(crate) use datatype::encode_datatype;
+pub(crate) use image::{Attribute, Blob, Dataset, Image, Kind, Layout, Link, Object, ObjectId};
+pub(crate) use superblock::{SUPERBLOCK_SIZE, superblock};

@@ -15,7 +15,7 @@ use crate::store::ReadStore;
 
 /// An open file.
 #[derive(Debug)]
-pub struct File {
+pub(crate) struct File {
     /// Its bytes.
     pub source: Source,
     /// What the superblock says.
@@ -36,7 +36,7 @@ struct SharedIndex {
 
 /// The body of a message after sharing is resolved.
 #[derive(Clone, Debug)]
-pub struct Body {
+pub(crate) struct Body {
     /// The bytes.
     pub bytes: Span,
     /// Their address, for messages.
@@ -48,7 +48,7 @@ pub struct Body {
 
 /// What kind of object a header describes.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum ObjectKind {
+pub(crate) enum ObjectKind {
     /// A group.
     Group,
     /// A dataset.
@@ -61,7 +61,7 @@ pub enum ObjectKind {
 
 impl File {
     /// Opens the file in a store.
-    pub fn open(store: Arc<dyn ReadStore>) -> Result<Self> {
+    pub(crate) fn open(store: Arc<dyn ReadStore>) -> Result<Self> {
         let source = Source::new(store, 0, Sizes::default());
         source.fetch_front()?;
         let superblock = Superblock::read_from(&source)?;
@@ -94,12 +94,12 @@ impl File {
     }
 
     /// The object header at an address.
-    pub fn object(&self, address: u64) -> Result<ObjectHeader> {
+    pub(crate) fn object(&self, address: u64) -> Result<ObjectHeader> {
         ObjectHeader::read(&self.source, address)
     }
 
     /// What a header describes.
-    pub fn kind(header: &ObjectHeader) -> ObjectKind {
+    pub(crate) fn kind(header: &ObjectHeader) -> ObjectKind {
         if header.has(kind::DATATYPE) && header.has(kind::DATASPACE) {
             ObjectKind::Dataset
         } else if header.has(kind::SYMBOL_TABLE) || header.has(kind::LINK_INFO) {
@@ -112,7 +112,7 @@ impl File {
     }
 
     /// A message's real body.
-    pub fn body(&self, message: &Message) -> Result<Body> {
+    pub(crate) fn body(&self, message: &Message) -> Result<Body> {
         if message.is_shared() {
             let mut c = message::cursor(&self.source, message);
             return self.pointed(&mut c, message.kind);
@@ -121,7 +121,7 @@ impl File {
     }
 
     /// The message of a kind that a shared-message pointer means.
-    pub fn pointed(&self, c: &mut Cursor<'_>, kind: u16) -> Result<Body> {
+    pub(crate) fn pointed(&self, c: &mut Cursor<'_>, kind: u16) -> Result<Body> {
         let version = c.version("a shared message", 1..=3)?;
         let place = c.u8()?;
         if version == 1 {
@@ -145,7 +145,7 @@ impl File {
     }
 
     /// A message of a kind in the heap of shared messages.
-    pub fn from_shared_heap(&self, id: &[u8], kind: u16) -> Result<Body> {
+    pub(crate) fn from_shared_heap(&self, id: &[u8], kind: u16) -> Result<Body> {
         let heap = self.shared.iter().find(|i| kind < 16 && i.kinds >> kind & 1 == 1).and_then(|i| i.heap);
         let Some(heap) = heap else {
             return Err(self
@@ -157,12 +157,12 @@ impl File {
     }
 
     /// A cursor over a body.
-    pub fn cursor<'a>(&'a self, body: &'a Body) -> Cursor<'a> {
+    pub(crate) fn cursor<'a>(&'a self, body: &'a Body) -> Cursor<'a> {
         self.source.cursor(&body.bytes, body.address)
     }
 
     /// The datatype of an object, and the committed type that it is.
-    pub fn datatype(&self, header: &ObjectHeader) -> Result<(Datatype, Option<u64>)> {
+    pub(crate) fn datatype(&self, header: &ObjectHeader) -> Result<(Datatype, Option<u64>)> {
         let Some(message) = header.find(kind::DATATYPE) else {
             return Err(self.source.fail(header.address, "an object without a datatype"));
         };

@@ -5,7 +5,7 @@ use crate::error::Result;
 
 /// What a dataset says about values that were never written.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub struct FillValue {
+pub(crate) struct FillValue {
     /// When storage is allocated: 1 early, 2 late, 3 incrementally (0: not said).
     pub alloc_time: u8,
     /// When the fill value is written: 0 on allocation, 1 never, 2 if it was set by the user.
@@ -16,7 +16,7 @@ pub struct FillValue {
 
 /// The fill value itself.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub enum FillKind {
+pub(crate) enum FillKind {
     /// HDF5's default: all bytes zero.
     #[default]
     Default,
@@ -28,7 +28,7 @@ pub enum FillKind {
 
 impl FillValue {
     /// Reads the old message (type 4): only a value.
-    pub fn parse_old(c: &mut Cursor<'_>) -> Result<Self> {
+    pub(crate) fn parse_old(c: &mut Cursor<'_>) -> Result<Self> {
         let size = c.u32()?;
         let value = match size {
             0 => FillKind::Default,
@@ -38,7 +38,7 @@ impl FillValue {
     }
 
     /// Reads the new message (type 5).
-    pub fn parse(c: &mut Cursor<'_>) -> Result<Self> {
+    pub(crate) fn parse(c: &mut Cursor<'_>) -> Result<Self> {
         let version = c.version("a fill value message", 1..=3)?;
         if version == 3 {
             let flags = c.u8()?;

@@ -33,7 +33,7 @@ struct Indirect {
 
 /// A fractal heap, ready to find objects.
 #[derive(Debug)]
-pub struct FractalHeap {
+pub(crate) struct FractalHeap {
     address: u64,
     id_len: usize,
     max_managed: u64,
@@ -87,7 +87,7 @@ impl Table {
 
 impl FractalHeap {
     /// Reads the header and the directory of blocks.
-    pub fn read(source: &Source, address: u64) -> Result<Self> {
+    pub(crate) fn read(source: &Source, address: u64) -> Result<Self> {
         let (o, l) = (u64::from(source.sizes().offset), u64::from(source.sizes().length));
         let head = source.peek(address, 9)?;
         let mut c = source.cursor(&head, address);
@@ -153,7 +153,7 @@ impl FractalHeap {
     }
 
     /// A heap and the records of a v2 B-tree of type `kind` that index all of its objects, which are read next.
-    pub fn with_index(
+    pub(crate) fn with_index(
         source: &Source,
         heap: u64,
         tree: u64,
@@ -222,13 +222,8 @@ impl FractalHeap {
         Ok(())
     }
 
-    /// Bytes of an id.
-    pub fn id_len(&self) -> usize {
-        self.id_len
-    }
-
     /// The bytes of an object. `id` may be longer than the heap's ids; what is beyond is ignored.
-    pub fn get(&self, source: &Source, id: &[u8]) -> Result<Span> {
+    pub(crate) fn get(&self, source: &Source, id: &[u8]) -> Result<Span> {
         let mut c = source.cursor(id, self.address);
         let head = c.u8()?;
         match head >> 4 & 3 {

@@ -15,7 +15,7 @@ const CACHE: usize = 16 << 20;
 
 /// One collection.
 #[derive(Debug)]
-pub struct Collection {
+pub(crate) struct Collection {
     bytes: Vec<u8>,
     objects: HashMap<u16, std::ops::Range<usize>>,
 }
@@ -41,7 +41,7 @@ impl Collection {
     }
 
     /// Reads the collection at an address.
-    pub fn read(source: &Source, address: u64) -> Result<Self> {
+    pub(crate) fn read(source: &Source, address: u64) -> Result<Self> {
         let l = usize::from(source.sizes().length);
         let bytes = source.read(address, Self::size_at(source, address)?)?.to_vec();
         let mut c = source.cursor(&bytes, address);
@@ -65,12 +65,12 @@ impl Collection {
     }
 
     /// Bytes that the collection takes in the file.
-    pub fn size(&self) -> u64 {
+    pub(crate) fn size(&self) -> u64 {
         self.bytes.len() as u64
     }
 
     /// The bytes of an object.
-    pub fn get(&self, index: u32) -> Option<&[u8]> {
+    pub(crate) fn get(&self, index: u32) -> Option<&[u8]> {
         let range = self.objects.get(&u16::try_from(index).ok()?)?;
         Some(&self.bytes[range.clone()])
     }
@@ -78,7 +78,7 @@ impl Collection {
 
 /// A pointer into the global heap as datasets and attributes store it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct HeapId {
+pub(crate) struct HeapId {
     /// Elements of the row, or bytes of the string.
     pub count: u32,
     /// The collection; 0 or undefined for an empty or null value.
@@ -89,14 +89,14 @@ pub struct HeapId {
 
 impl HeapId {
     /// Reads the stored form: 4 bytes of count, an address, 4 bytes of index.
-    pub fn parse(c: &mut Cursor<'_>) -> Result<Self> {
+    pub(crate) fn parse(c: &mut Cursor<'_>) -> Result<Self> {
         Ok(HeapId { count: c.u32()?, address: c.address()?.filter(|&a| a != 0), index: c.u32()? })
     }
 }
 
 /// Collections that were read, for any number of threads.
 #[derive(Debug, Default)]
-pub struct GlobalHeap {
+pub(crate) struct GlobalHeap {
     cache: Mutex<Cached>,
 }
 
@@ -113,7 +113,7 @@ impl GlobalHeap {
     }
 
     /// The collection at an address.
-    pub fn collection(&self, source: &Source, address: u64) -> Result<Arc<Collection>> {
+    pub(crate) fn collection(&self, source: &Source, address: u64) -> Result<Arc<Collection>> {
         if let Some(found) = self.lock().collections.get(&address) {
             return Ok(found.clone());
         }
@@ -129,7 +129,7 @@ impl GlobalHeap {
 
     /// Announces that objects of these collections are read next: of a store with latency, those collections that are
     /// absent are fetched in one round, and in a second one the rest of those that are long.
-    pub fn want(&self, source: &Source, addresses: &[u64]) -> Result<()> {
+    pub(crate) fn want(&self, source: &Source, addresses: &[u64]) -> Result<()> {
         if !source.has_latency() {
             return Ok(());
         }

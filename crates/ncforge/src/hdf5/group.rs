@@ -11,7 +11,7 @@ use crate::error::Result;
 
 /// The links of a group.
 #[derive(Clone, Debug)]
-pub struct Links {
+pub(crate) struct Links {
     /// Whether the order of creation is tracked.
     pub tracked: bool,
     /// The links: by order of creation where tracked, else by name (bytewise).
@@ -20,7 +20,7 @@ pub struct Links {
 
 impl File {
     /// The links of a group.
-    pub fn links(&self, header: &ObjectHeader) -> Result<Links> {
+    pub(crate) fn links(&self, header: &ObjectHeader) -> Result<Links> {
         let source = &self.source;
         let mut tracked = false;
         let mut links = Vec::new();

@@ -6,7 +6,7 @@ use crate::error::Result;
 
 /// Where a dataset's bytes are. Addresses are relative to the file's base address.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub enum Layout {
+pub(crate) enum Layout {
     /// In the message itself.
     Compact(Vec<u8>),
     /// In one run.
@@ -24,7 +24,7 @@ pub enum Layout {
 
 /// A chunked layout.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Chunked {
+pub(crate) struct Chunked {
     /// Chunk lengths, slowest first, without the element size that the message lists last.
     pub chunk: Vec<u64>,
     /// Bytes of an element as the message says.
@@ -39,7 +39,7 @@ pub struct Chunked {
 
 /// The six kinds of chunk index.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub enum IndexKind {
+pub(crate) enum IndexKind {
     /// The B-tree of version 1, for layout messages up to version 3.
     BtreeV1,
     /// There is one chunk only.
@@ -59,7 +59,7 @@ pub enum IndexKind {
 
 impl Layout {
     /// Reads a layout message.
-    pub fn parse(c: &mut Cursor<'_>) -> Result<Self> {
+    pub(crate) fn parse(c: &mut Cursor<'_>) -> Result<Self> {
         let start = *c;
         match c.version("a data layout message", 1..=5)? {
             1 | 2 => parse_old(c),

@@ -5,7 +5,7 @@ use crate::error::Result;
 
 /// A name in a group.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Link {
+pub(crate) struct Link {
     /// The name, as stored.
     pub name: Vec<u8>,
     /// Its number in the order of creation, where the group tracks it.
@@ -16,7 +16,7 @@ pub struct Link {
 
 /// What a link points to.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub enum Target {
+pub(crate) enum Target {
     /// The object whose header is at this address.
     Hard(u64),
     /// A path in the same file.
@@ -34,7 +34,7 @@ pub enum Target {
 
 impl Link {
     /// Reads a link message.
-    pub fn parse(c: &mut Cursor<'_>) -> Result<Self> {
+    pub(crate) fn parse(c: &mut Cursor<'_>) -> Result<Self> {
         c.version("a link message", 1..=1)?;
         let flags = c.u8()?;
         let kind = if flags & 8 != 0 { c.u8()? } else { 0 };
@@ -68,7 +68,7 @@ impl Link {
 
 /// Where a newer group stores its links when they are many.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct LinkInfo {
+pub(crate) struct LinkInfo {
     /// Whether the order of creation is tracked.
     pub tracked: bool,
     /// The fractal heap of dense links.
@@ -81,7 +81,7 @@ pub struct LinkInfo {
 
 impl LinkInfo {
     /// Reads a link info message.
-    pub fn parse(c: &mut Cursor<'_>) -> Result<Self> {
+    pub(crate) fn parse(c: &mut Cursor<'_>) -> Result<Self> {
         c.version("a link info message", 0..=0)?;
         let flags = c.u8()?;
         if flags & 1 != 0 {

@@ -6,14 +6,14 @@ use crate::error::Result;
 
 /// A local heap's data segment.
 #[derive(Clone, Debug)]
-pub struct LocalHeap {
+pub(crate) struct LocalHeap {
     address: u64,
     bytes: Span,
 }
 
 impl LocalHeap {
     /// Reads the heap at an address.
-    pub fn read(source: &Source, address: u64) -> Result<Self> {
+    pub(crate) fn read(source: &Source, address: u64) -> Result<Self> {
         let sizes = source.sizes();
         let head = source.read(address, 8 + 2 * u64::from(sizes.length) + u64::from(sizes.offset))?;
         let mut c = source.cursor(&head, address);
@@ -27,7 +27,7 @@ impl LocalHeap {
     }
 
     /// The NUL-terminated text at an offset.
-    pub fn text(&self, source: &Source, offset: u64) -> Result<&[u8]> {
+    pub(crate) fn text(&self, source: &Source, offset: u64) -> Result<&[u8]> {
         let rest = usize::try_from(offset).ok().and_then(|o| self.bytes.get(o..));
         let text = rest.and_then(|r| Some(&r[..r.iter().position(|&b| b == 0)?]));
         text.ok_or_else(|| {

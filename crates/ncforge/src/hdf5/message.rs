@@ -10,62 +10,48 @@ use super::span::Span;
 use crate::error::Result;
 
 /// Kinds of messages, by the names of the format specification ("IV.A.2, Data Object Header Messages").
-pub mod kind {
+pub(crate) mod kind {
     /// Nothing: space to be used.
-    pub const NIL: u16 = 0x00;
+    pub(crate) const NIL: u16 = 0x00;
     /// Dataspace.
-    pub const DATASPACE: u16 = 0x01;
+    pub(crate) const DATASPACE: u16 = 0x01;
     /// Link info.
-    pub const LINK_INFO: u16 = 0x02;
+    pub(crate) const LINK_INFO: u16 = 0x02;
     /// Datatype.
-    pub const DATATYPE: u16 = 0x03;
+    pub(crate) const DATATYPE: u16 = 0x03;
     /// Fill value, old.
-    pub const FILL_OLD: u16 = 0x04;
+    pub(crate) const FILL_OLD: u16 = 0x04;
     /// Fill value.
-    pub const FILL: u16 = 0x05;
+    pub(crate) const FILL: u16 = 0x05;
     /// Link.
-    pub const LINK: u16 = 0x06;
+    pub(crate) const LINK: u16 = 0x06;
     /// External data files.
-    pub const EXTERNAL_FILES: u16 = 0x07;
+    pub(crate) const EXTERNAL_FILES: u16 = 0x07;
     /// Data layout.
-    pub const LAYOUT: u16 = 0x08;
-    /// Bogus, for tests of HDF5 itself.
-    pub const BOGUS: u16 = 0x09;
-    /// Group info.
-    pub const GROUP_INFO: u16 = 0x0A;
+    pub(crate) const LAYOUT: u16 = 0x08;
     /// Filter pipeline.
-    pub const PIPELINE: u16 = 0x0B;
+    pub(crate) const PIPELINE: u16 = 0x0B;
     /// Attribute.
-    pub const ATTRIBUTE: u16 = 0x0C;
+    pub(crate) const ATTRIBUTE: u16 = 0x0C;
     /// Object comment.
-    pub const COMMENT: u16 = 0x0D;
-    /// Modification time, old.
-    pub const MTIME_OLD: u16 = 0x0E;
+    pub(crate) const COMMENT: u16 = 0x0D;
     /// Shared message table.
-    pub const SHARED_TABLE: u16 = 0x0F;
+    pub(crate) const SHARED_TABLE: u16 = 0x0F;
     /// Object header continuation.
-    pub const CONTINUATION: u16 = 0x10;
+    pub(crate) const CONTINUATION: u16 = 0x10;
     /// Symbol table.
-    pub const SYMBOL_TABLE: u16 = 0x11;
-    /// Modification time.
-    pub const MTIME: u16 = 0x12;
-    /// B-tree 'K' values.
-    pub const BTREE_K: u16 = 0x13;
+    pub(crate) const SYMBOL_TABLE: u16 = 0x11;
     /// Driver info.
-    pub const DRIVER_INFO: u16 = 0x14;
+    pub(crate) const DRIVER_INFO: u16 = 0x14;
     /// Attribute info.
-    pub const ATTRIBUTE_INFO: u16 = 0x15;
-    /// Object reference count.
-    pub const REFERENCE_COUNT: u16 = 0x16;
-    /// File space info.
-    pub const FILE_SPACE_INFO: u16 = 0x17;
+    pub(crate) const ATTRIBUTE_INFO: u16 = 0x15;
     /// Metadata cache image.
-    pub const CACHE_IMAGE: u16 = 0x18;
+    pub(crate) const CACHE_IMAGE: u16 = 0x18;
 }
 
 /// One message.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Message {
+pub(crate) struct Message {
     /// Its kind, see [`kind`].
     pub kind: u16,
     /// Its flags: bit 1 shared, bit 3 and 7 "fail if unknown".
@@ -80,14 +66,14 @@ pub struct Message {
 
 impl Message {
     /// Whether the body is only a pointer to the real message.
-    pub fn is_shared(&self) -> bool {
+    pub(crate) fn is_shared(&self) -> bool {
         self.flags & 2 != 0
     }
 }
 
 /// An object header.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct ObjectHeader {
+pub(crate) struct ObjectHeader {
     /// Its address, which identifies the object.
     pub address: u64,
     /// 1 or 2.
@@ -100,22 +86,22 @@ pub struct ObjectHeader {
 
 impl ObjectHeader {
     /// The first message of a kind.
-    pub fn find(&self, kind: u16) -> Option<&Message> {
+    pub(crate) fn find(&self, kind: u16) -> Option<&Message> {
         self.messages.iter().find(|m| m.kind == kind)
     }
 
     /// Whether it has a message of a kind.
-    pub fn has(&self, kind: u16) -> bool {
+    pub(crate) fn has(&self, kind: u16) -> bool {
         self.find(kind).is_some()
     }
 
     /// Whether the order of creation of attributes is tracked.
-    pub fn attributes_tracked(&self) -> bool {
+    pub(crate) fn attributes_tracked(&self) -> bool {
         self.flags & 4 != 0
     }
 
     /// Reads the header at an address.
-    pub fn read(source: &Source, address: u64) -> Result<Self> {
+    pub(crate) fn read(source: &Source, address: u64) -> Result<Self> {
         let head = source.peek_up_to(address, HEAD)?;
         if head.starts_with(b"OHDR") {
             read_v2(source, address, &head)
@@ -256,7 +242,7 @@ fn add(source: &Source, header: &mut ObjectHeader, blocks: &mut Blocks, message:
 }
 
 /// A cursor over a message's body.
-pub fn cursor<'a>(source: &'a Source, message: &'a Message) -> Cursor<'a> {
+pub(crate) fn cursor<'a>(source: &'a Source, message: &'a Message) -> Cursor<'a> {
     source.cursor(&message.body, message.address)
 }
 

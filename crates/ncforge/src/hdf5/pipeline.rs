@@ -5,10 +5,10 @@ use crate::error::Result;
 use crate::model::Filter;
 
 /// The number of filters that HDF5 allows.
-pub const MAX_FILTERS: usize = 32;
+pub(crate) const MAX_FILTERS: usize = 32;
 
 /// Reads a filter pipeline: the filters in the order in which they are applied on writing.
-pub fn parse(c: &mut Cursor<'_>) -> Result<Vec<Filter>> {
+pub(crate) fn parse(c: &mut Cursor<'_>) -> Result<Vec<Filter>> {
     let version = c.version("a filter pipeline message", 1..=2)?;
     let count = usize::from(c.u8()?);
     if count > MAX_FILTERS {

@@ -23,7 +23,7 @@ impl File {
     ///
     /// # Errors
     /// Those of the store.
-    pub fn fetch_for<I>(
+    pub(crate) fn fetch_for<I>(
         &self,
         first: Vec<I>,
         mut parse: impl FnMut(&File, &I) -> Result<Vec<I>>,

@@ -53,7 +53,7 @@ pub(super) const TOGETHER: usize = (ROUND / (2 * PAGE)) as usize;
 
 /// The bytes of an HDF5 file, for reading metadata. Addresses are relative to the superblock.
 #[derive(Debug)]
-pub struct Source {
+pub(crate) struct Source {
     store: Arc<dyn ReadStore>,
     base: u64,
     len: u64,
@@ -68,7 +68,7 @@ pub struct Source {
 
 impl Source {
     /// A source over `store` whose address 0 is byte `base`.
-    pub fn new(store: Arc<dyn ReadStore>, base: u64, sizes: Sizes) -> Self {
+    pub(crate) fn new(store: Arc<dyn ReadStore>, base: u64, sizes: Sizes) -> Self {
         let len = store.len();
         let latency = Some(store.io_profile()).filter(IoProfile::has_latency);
         let (pages, metadata) = (Arc::default(), AtomicU64::new(0));
@@ -77,7 +77,7 @@ impl Source {
 
     /// The same with another byte for address 0 and other sizes.
     #[must_use]
-    pub fn based(self, base: u64, sizes: Sizes) -> Self {
+    pub(crate) fn based(self, base: u64, sizes: Sizes) -> Self {
         Source { base, sizes, ..self }
     }
 
@@ -94,63 +94,58 @@ impl Source {
     }
 
     /// The store.
-    pub fn store(&self) -> &Arc<dyn ReadStore> {
+    pub(crate) fn store(&self) -> &Arc<dyn ReadStore> {
         &self.store
     }
 
     /// Name for messages.
-    pub fn name(&self) -> &str {
+    pub(crate) fn name(&self) -> &str {
         self.store.name()
     }
 
     /// Length of the store when it was opened, in bytes.
-    pub fn len(&self) -> u64 {
+    pub(crate) fn len(&self) -> u64 {
         self.len
     }
 
-    /// Whether the store holds no byte.
-    pub fn is_empty(&self) -> bool {
-        self.len == 0
-    }
-
     /// Bytes of addresses and lengths.
-    pub fn sizes(&self) -> Sizes {
+    pub(crate) fn sizes(&self) -> Sizes {
         self.sizes
     }
 
     /// Whether requests cost so much that they should be made many at a time.
-    pub fn has_latency(&self) -> bool {
+    pub(crate) fn has_latency(&self) -> bool {
         self.latency.is_some()
     }
 
     /// The byte of the store that an address means, if `len` bytes from there are inside the store.
-    pub fn place(&self, address: u64, len: u64) -> Option<u64> {
+    pub(crate) fn place(&self, address: u64, len: u64) -> Option<u64> {
         let at = self.base.checked_add(address)?;
         (at.checked_add(len)? <= self.len).then_some(at)
     }
 
     /// An [`Error::Corrupt`] at an address.
-    pub fn fail(&self, address: u64, what: impl Into<String>) -> Error {
+    pub(crate) fn fail(&self, address: u64, what: impl Into<String>) -> Error {
         Error::corrupt(self.name(), self.base.saturating_add(address), what)
     }
 
     /// An [`Error::Unsupported`] in this file.
-    pub fn unsupported(&self, what: impl Into<String>) -> Error {
+    pub(crate) fn unsupported(&self, what: impl Into<String>) -> Error {
         Error::Unsupported { path: self.name().to_owned(), what: what.into() }
     }
 
     /// A cursor over bytes read from `address`.
-    pub fn cursor<'a>(&'a self, bytes: &'a [u8], address: u64) -> Cursor<'a> {
+    pub(crate) fn cursor<'a>(&'a self, bytes: &'a [u8], address: u64) -> Cursor<'a> {
         Cursor::new(self.name(), bytes, self.base.saturating_add(address), self.sizes)
     }
 
     /// Bytes of metadata read so far (structures, not pages).
-    pub fn metadata_bytes(&self) -> u64 {
+    pub(crate) fn metadata_bytes(&self) -> u64 {
         self.metadata.load(Ordering::Relaxed)
     }
 
     /// Reads a structure of `len` bytes.
-    pub fn read(&self, address: u64, len: u64) -> Result<Span> {
+    pub(crate) fn read(&self, address: u64, len: u64) -> Result<Span> {
         let out = self.peek(address, len)?;
         self.note(address, len);
         Ok(out)
@@ -167,14 +162,14 @@ impl Source {
     }
 
     /// Reads a structure of `len` bytes whose last four are the checksum of those before.
-    pub fn read_checked(&self, address: u64, len: u64, what: &str) -> Result<Span> {
+    pub(crate) fn read_checked(&self, address: u64, len: u64, what: &str) -> Result<Span> {
         let bytes = self.read(address, len)?;
         self.check(&bytes, address, what)?;
         Ok(bytes)
     }
 
     /// Checks that the last four bytes are the checksum of those before.
-    pub fn check(&self, bytes: &[u8], address: u64, what: &str) -> Result<()> {
+    pub(crate) fn check(&self, bytes: &[u8], address: u64, what: &str) -> Result<()> {
         let fine = bytes
             .split_last_chunk::<4>()
             .is_some_and(|(body, sum)| checksum::matches(body, u32::from_le_bytes(*sum)));
@@ -182,7 +177,7 @@ impl Source {
     }
 
     /// Reads bytes without counting them as metadata: a structure's head, before its length is known.
-    pub fn peek(&self, address: u64, len: u64) -> Result<Span> {
+    pub(crate) fn peek(&self, address: u64, len: u64) -> Result<Span> {
         let Some(at) = self.place(address, len) else {
             return Err(self
                 .fail(address, format!("{len} bytes are needed here, the file ends at byte {}", self.len)));
@@ -195,14 +190,14 @@ impl Source {
     }
 
     /// Reads bytes up to `len`, or up to the end of the file.
-    pub fn peek_up_to(&self, address: u64, len: u64) -> Result<Span> {
+    pub(crate) fn peek_up_to(&self, address: u64, len: u64) -> Result<Span> {
         let at = self.base.saturating_add(address);
         self.peek(address, len.min(self.len.saturating_sub(at)))
     }
 
     /// Drops what was read, so that from now on a local file is read anew. Of a store with latency, the first request's
     /// bytes stay: chunk indexes are read later, and many stand there.
-    pub fn forget(&self) {
+    pub(crate) fn forget(&self) {
         match self.latency {
             None => self.pages.clear(),
             Some(profile) => self.pages.retain_below(self.front(&profile).div_ceil(PAGE)),

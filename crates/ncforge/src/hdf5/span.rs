@@ -8,13 +8,13 @@ use std::sync::Arc;
 /// any of its spans, so what is stored for long should be [detached](Span::detach).
 ///
 /// ```
-/// use ncforge::hdf5::span::Span;
+/// use ncforge::raw::hdf5::span::Span;
 /// let all = Span::from(vec![1, 2, 3, 4]);
 /// let part = all.slice(1..3);
 /// assert_eq!(&part[..], &[2, 3]);
 /// ```
 #[derive(Clone)]
-pub struct Span {
+pub(crate) struct Span {
     piece: Arc<Vec<u8>>,
     from: usize,
     to: usize,
@@ -29,14 +29,14 @@ impl Span {
 
     /// A part of it; what is outside is left out.
     #[must_use]
-    pub fn slice(&self, range: Range<usize>) -> Self {
+    pub(crate) fn slice(&self, range: Range<usize>) -> Self {
         let to = self.from.saturating_add(range.end).min(self.to);
         Span { piece: self.piece.clone(), from: self.from.saturating_add(range.start).min(to), to }
     }
 
     /// The same bytes in a piece of their own.
     #[must_use]
-    pub fn detach(&self) -> Self {
+    pub(crate) fn detach(&self) -> Self {
         Span::from(self.to_vec())
     }
 }

@@ -10,11 +10,11 @@ use crate::error::{Error, Result};
 use crate::store::ReadStore;
 
 /// The eight bytes that begin an HDF5 file.
-pub const SIGNATURE: [u8; 8] = *b"\x89HDF\r\n\x1a\n";
+pub(crate) const SIGNATURE: [u8; 8] = *b"\x89HDF\r\n\x1a\n";
 
 /// What the superblock says.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Superblock {
+pub(crate) struct Superblock {
     /// Its version.
     pub version: u8,
     /// Bytes of addresses and lengths.
@@ -35,7 +35,7 @@ pub struct Superblock {
 const LONGEST: u64 = 132;
 
 /// Where the signature is, if the store holds an HDF5 file.
-pub fn find(store: &dyn ReadStore) -> Result<Option<u64>> {
+pub(crate) fn find(store: &dyn ReadStore) -> Result<Option<u64>> {
     Bytes { name: store.name(), len: store.len(), read: &|at, len| store.read_vec(at, len) }.signature()
 }
 
@@ -61,7 +61,7 @@ impl Bytes<'_> {
 
 impl Superblock {
     /// Finds and reads the superblock in a store.
-    pub fn read(store: &dyn ReadStore) -> Result<Self> {
+    pub(crate) fn read(store: &dyn ReadStore) -> Result<Self> {
         Self::find_in(&Bytes {
             name: store.name(),
             len: store.len(),

@@ -15,7 +15,7 @@ pub(crate) mod values;
 use std::collections::HashSet;
 use std::sync::Arc;
 
-pub use container::Netcdf4File;
+pub(crate) use container::Netcdf4File;
 
 use crate::codec::filters::SHUFFLE;
 use crate::error::{Error, Result};

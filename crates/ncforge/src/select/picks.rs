@@ -19,7 +19,7 @@ pub struct Pick {
 /// pick over several dimensions.
 ///
 /// ```
-/// use ncforge::select::{Pick, Picks};
+/// use ncforge::{Pick, Picks};
 /// // Of an array (time, lat, lon): all four times at two points.
 /// let picks = Picks::new(vec![
 ///     Pick { dims: vec![1, 2], at: vec![10, 20, 90, 180] },

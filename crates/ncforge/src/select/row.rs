@@ -14,7 +14,7 @@ impl Row {
     /// chunks; `element`: bytes of an element.
     ///
     /// ```
-    /// use ncforge::select::Row;
+    /// use ncforge::raw::Row;
     /// // Series of 1,560 steps from chunks of 65 steps, 16 by 16 points: 24 chunks.
     /// let row = Row::of(&[1560, 1, 1], &[1560, 128, 256], &[65, 16, 16], 4);
     /// assert_eq!((row.chunks, row.bytes), (24, 24 * 65 * 16 * 16 * 4));
@@ -38,7 +38,7 @@ impl Row {
     /// The row of the box that goes, on each axis, from the first of two numbers up to the second (not included).
     ///
     /// ```
-    /// use ncforge::select::Row;
+    /// use ncforge::raw::Row;
     /// assert_eq!(Row::at([(15, 17), (0, 100)], &[16, 50], 8).chunks, 4);
     /// ```
     pub fn at(bounds: impl IntoIterator<Item = (u64, u64)>, chunk: &[u64], element: u64) -> Row {
@@ -60,7 +60,7 @@ impl Row {
 ///
 /// ```
 /// // All series of a chunk of 16 by 16 points.
-/// assert_eq!(ncforge::select::sharing(&[1560, 1, 1], &[1560, 128, 256], &[65, 16, 16]), 256);
+/// assert_eq!(ncforge::raw::sharing(&[1560, 1, 1], &[1560, 128, 256], &[65, 16, 16]), 256);
 /// ```
 pub fn sharing(counts: &[u64], lens: &[u64], chunk: &[u64]) -> u64 {
     let axes = counts.iter().zip(lens).zip(chunk).filter(|((count, len), _)| count < len);

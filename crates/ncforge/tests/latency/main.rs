@@ -9,12 +9,9 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
 
 use ncforge::codec::filters;
-use ncforge::dataset::{CreateOptions, Dataset, DatasetMut};
-use ncforge::engine::{Engine, EngineOptions};
-use ncforge::layout::Place;
 use ncforge::model::{Atomic, DimId, Dimension, Filter, Format, Schema, Storage, VarId, Variable};
-use ncforge::select::{Pick, Picks};
-use ncforge::{Error, Hyperslab};
+use ncforge::raw::Place;
+use ncforge::{CreateOptions, Dataset, DatasetMut, Engine, EngineOptions, Error, Hyperslab, Pick, Picks};
 use proptest::prelude::*;
 
 use throttled::{Counts, Fault, Throttled};
@@ -231,7 +228,7 @@ fn a_read_that_is_stopped_asks_for_no_more() {
     let stop = || asked.fetch_add(1, Ordering::SeqCst) >= 4;
     store.reset();
     let slab = Hyperslab::strided(&[0, 0, 0], &[10, 10, 1024], &[2, 2, 1]);
-    let stopped = ncforge::engine::with_stop(&stop, || data.get::<f64>(V, &slab));
+    let stopped = ncforge::raw::with_stop(&stop, || data.get::<f64>(V, &slab));
     assert!(matches!(stopped, Err(Error::Interrupted(_))), "{stopped:?}");
     assert!(store.counts().requests < 60, "{:?}", store.counts());
 }

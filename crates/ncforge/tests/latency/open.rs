@@ -4,14 +4,12 @@
 use std::path::Path;
 use std::sync::Arc;
 
-use ncforge::dataset::{CreateOptions, DatasetMut};
-use ncforge::engine::Engine;
-use ncforge::layout::Place;
 use ncforge::model::{
     Atomic, Attribute, DType, DimId, Dimension, Format, Schema, Storage, Value, Values, Variable,
 };
+use ncforge::raw::{Container, Place, netcdf4};
 use ncforge::store::MemoryStore;
-use ncforge::{Container, Dataset, Error, Hyperslab, Result, netcdf4};
+use ncforge::{CreateOptions, Dataset, DatasetMut, Engine, Error, Hyperslab, Result};
 
 use crate::throttled::{Asked, Throttled};
 

@@ -2,11 +2,10 @@
 
 use std::sync::Arc;
 
-use ncforge::dataset::{Dataset, DatasetMut};
-use ncforge::engine::{Engine, EngineOptions, Writer};
 use ncforge::model::{Atomic, Attribute, DType, DimId, Format, Storage, Value, Values, VarId, Variable};
+use ncforge::raw::{Writer, netcdf4};
 use ncforge::store::{MemoryStore, ReadStore, WriteStore};
-use ncforge::{Hyperslab, Schema, netcdf4};
+use ncforge::{Dataset, DatasetMut, Engine, EngineOptions, Hyperslab, Schema};
 
 use crate::logged::{LoggedStore, crashes};
 use crate::make::dim;
@@ -154,7 +153,7 @@ fn many_small_sessions_leave_no_holes() {
     for i in 0..20 {
         s.groups[0].attrs.push(Attribute::text(format!("a{i}"), &"x".repeat(200)));
     }
-    DatasetMut::create(&path, s, ncforge::dataset::CreateOptions::default()).unwrap().close().unwrap();
+    DatasetMut::create(&path, s, ncforge::CreateOptions::default()).unwrap().close().unwrap();
     for t in 0..100u64 {
         let mut d = DatasetMut::open(&path).unwrap();
         d.write_bytes(VarId(0), &Hyperslab::new(&[t, 0], &[1, 5]), &ints(t as i32, 5)).unwrap();

@@ -2,10 +2,10 @@
 
 use std::sync::Arc;
 
-use ncforge::container::put_attribute;
 use ncforge::model::{Atomic, Attribute, DimId, Format, Storage, VarId, Variable};
+use ncforge::raw::{netcdf4, put_attribute};
 use ncforge::store::{MemoryStore, WriteStore};
-use ncforge::{Error, Schema, netcdf4};
+use ncforge::{Error, Schema};
 
 use crate::make::{self, dim};
 
@@ -46,7 +46,7 @@ fn damage_is_an_error_or_a_change() {
     }
 }
 
-fn create(s: Schema) -> ncforge::Result<Box<dyn ncforge::ContainerMut>> {
+fn create(s: Schema) -> ncforge::Result<Box<dyn ncforge::raw::ContainerMut>> {
     netcdf4::create(Arc::new(MemoryStore::new("a.nc", Vec::new())), s, &netcdf4::CreateOptions::default())
 }
 

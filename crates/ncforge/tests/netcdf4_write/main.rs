@@ -1,4 +1,4 @@
-//! Files that ncforge writes through [`ncforge::ContainerMut`], judged by everybody else.
+//! Files that ncforge writes through [`ncforge::raw::ContainerMut`], judged by everybody else.
 
 mod crash;
 mod damage;

@@ -7,8 +7,9 @@ use ncforge::model::{
     Atomic, Attribute, DType, DimId, Dimension, Endian, Field, Fill, Format, Group, GroupId, Storage, TypeId,
     UserKind, UserType, Value, Values, VarId, Variable,
 };
+use ncforge::raw::{ContainerMut, netcdf4};
 use ncforge::store::{FileStore, WriteStore};
-use ncforge::{ContainerMut, Hyperslab, Schema, netcdf4};
+use ncforge::{Hyperslab, Schema};
 
 pub(crate) fn dim(name: &str, len: u64, unlimited: bool) -> Dimension {
     Dimension { name: name.into(), group: Schema::ROOT, len, unlimited }
@@ -23,7 +24,7 @@ pub(crate) fn create(path: &Path, schema: Schema) -> Box<dyn ContainerMut> {
 pub(crate) fn put(f: &mut Box<dyn ContainerMut>, var: VarId, stored: &[u8]) {
     let shape = f.schema().shape(var);
     f.will_write(var, &Hyperslab::all(&shape)).unwrap();
-    let ncforge::layout::Place::Contiguous { offset } = f.layout(var).unwrap().place else {
+    let ncforge::raw::Place::Contiguous { offset } = f.layout(var).unwrap().place else {
         panic!("not contiguous")
     };
     f.write_store().write_at(stored, offset).unwrap();
@@ -195,7 +196,7 @@ pub(crate) fn all(path: &Path) {
             let flat: Vec<u8> = (0..4).flat_map(|i| number(a, i + 1, big)).collect();
             put(&mut f, VarId(id), &flat);
             let layout = f.layout(VarId(id + 1)).unwrap();
-            let ncforge::layout::Place::Chunked { codecs, .. } = &layout.place else { panic!() };
+            let ncforge::raw::Place::Chunked { codecs, .. } = &layout.place else { panic!() };
             for (ci, cj) in [(0u64, 0u64), (0, 1), (1, 0), (1, 1)] {
                 let mut raw = Vec::new();
                 for i in 0..2 {
@@ -260,7 +261,7 @@ pub(crate) fn all(path: &Path) {
     f.place_inline(find("compact"), &bytes).unwrap();
     let v = find("partly");
     f.will_write(v, &Hyperslab::new(&[1, 0], &[2, 1])).unwrap();
-    let ncforge::layout::Place::Contiguous { offset } = f.layout(v).unwrap().place else { panic!() };
+    let ncforge::raw::Place::Contiguous { offset } = f.layout(v).unwrap().place else { panic!() };
     f.write_store().write_at(&7i16.to_le_bytes(), offset + 4).unwrap();
     f.write_store().write_at(&8i16.to_le_bytes(), offset + 8).unwrap();
     put(&mut f, find("two"), &ints(&[1, 2, 3, 4, 5, 6, 7, 8]));

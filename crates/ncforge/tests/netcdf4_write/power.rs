@@ -7,11 +7,10 @@
 use std::path::Path;
 use std::sync::Arc;
 
-use ncforge::dataset::Dataset;
-use ncforge::engine::{Engine, EngineOptions, Writer};
 use ncforge::model::{Atomic, Attribute, DType, DimId, Format, Storage, Value, Values, VarId, Variable};
+use ncforge::raw::{Writer, netcdf4, put_attribute};
 use ncforge::store::{MemoryStore, ReadStore, WriteStore};
-use ncforge::{Hyperslab, Schema, container::put_attribute, netcdf4};
+use ncforge::{Dataset, Engine, EngineOptions, Hyperslab, Schema};
 
 use crate::logged::{LoggedStore, crashes};
 use crate::make::dim;

@@ -2,9 +2,9 @@
 
 use std::path::Path;
 
-use ncforge::dataset::{Dataset, DatasetMut};
 use ncforge::model::{Atomic, Attribute, Dimension, Group, GroupId, Schema, Variable};
-use ncforge::{Hyperslab, container::put_attribute};
+use ncforge::raw::put_attribute;
+use ncforge::{Dataset, DatasetMut, Hyperslab};
 
 use crate::make;
 use crate::peers;

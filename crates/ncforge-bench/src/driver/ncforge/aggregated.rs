@@ -7,7 +7,7 @@ use std::path::Path;
 
 use ncforge::codec::kernels;
 use ncforge::codec::quantize::Quantize;
-use ncforge::layout::{Order, Place, VarLayout};
+use ncforge::raw::{Order, Place, VarLayout};
 use ncforge::{Atomic, Dataset, Hyperslab};
 
 use super::spec::{rounded, rounds};

@@ -8,9 +8,8 @@
 use std::path::Path;
 
 use ncforge::codec::quantize::Quantize;
-use ncforge::engine::{Engine, EngineOptions};
 use ncforge::model::{DType, DimId, VarId};
-use ncforge::{Atomic, CreateOptions, Dataset, DatasetMut, Hyperslab};
+use ncforge::{Atomic, CreateOptions, Dataset, DatasetMut, Engine, EngineOptions, Hyperslab};
 
 use super::compressed;
 use super::spec::{VAR, rounded, rounds, schema};

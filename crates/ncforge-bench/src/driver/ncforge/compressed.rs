@@ -9,8 +9,8 @@ use std::os::unix::fs::FileExt;
 use std::path::Path;
 
 use ncforge::codec::quantize::Quantize;
-use ncforge::dataset::partial_path;
-use ncforge::select::{ChunkGrid, coordinates};
+use ncforge::raw::{ChunkGrid, coordinates};
+use ncforge::store::partial_path;
 use ncforge::{Atomic, CreateOptions, DatasetMut, Hyperslab};
 
 use super::spec::{VAR, rounded, rounds, schema};

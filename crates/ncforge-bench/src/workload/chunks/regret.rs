@@ -3,7 +3,7 @@
 use std::path::Path;
 use std::time::Instant;
 
-use ncforge::engine::{Engine, EngineOptions};
+use ncforge::{Engine, EngineOptions};
 use ncforge_ops::choosing::{Choosing, chunks_for};
 use ncforge_ops::sampling::{sample, sample_chunk};
 use ncforge_ops::tune::{Access, Axis, CacheAdvice, Coding, Grid, Limits, Machine, Pattern, axes_of};

@@ -2,10 +2,9 @@
 
 use std::path::{Path, PathBuf};
 
-use ncforge::Format;
 use ncforge::codec::filters;
-use ncforge::engine::Engine;
 use ncforge::model::Filter;
+use ncforge::{Engine, Format};
 use ncforge_ops::copy::{ChunkSpec, Chunks, Codec, CopyOptions, Names, VarChunks, copy};
 use ncforge_ops::progress::Silent;
 use serde::Serialize;

@@ -2,8 +2,7 @@
 
 use std::path::Path;
 
-use ncforge::engine::Engine;
-use ncforge::{Dataset, Hyperslab};
+use ncforge::{Dataset, Engine, Hyperslab};
 
 use super::options::Options;
 use crate::error::Result;

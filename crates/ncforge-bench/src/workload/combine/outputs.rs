@@ -2,8 +2,7 @@
 
 use std::path::Path;
 
-use ncforge::engine::{Engine, EngineOptions};
-use ncforge::{Atomic, Format, Hyperslab};
+use ncforge::{Atomic, Engine, EngineOptions, Format, Hyperslab};
 use ncforge_ops::combine::{CombineOptions, SchemeChoice, TileChunks, combine};
 use ncforge_ops::copy::{ChunkSpec, Codec, CopyOptions};
 use ncforge_ops::progress::Silent;

@@ -3,10 +3,10 @@
 
 use std::path::{Path, PathBuf};
 
-use ncforge::engine::Engine;
 use ncforge::model::{DimId, Filter, Storage, VarId};
 use ncforge::{
-    Atomic, Attribute, CreateOptions, DatasetMut, Dimension, Format, Hyperslab, Schema, Values, Variable,
+    Atomic, Attribute, CreateOptions, DatasetMut, Dimension, Engine, Format, Hyperslab, Schema, Values,
+    Variable,
 };
 
 use super::field::{Field, LAND, VARIABLE};

@@ -166,7 +166,7 @@ impl Values {
         let width = slab.count[dims - 1];
         let (cells, _) = out.as_chunks_mut::<N>();
         let outer: Vec<_> = slab.count[..dims - 1].iter().map(|&c| 0..c).collect();
-        for (row, at) in cells.chunks_mut(width.max(1) as usize).zip(ncforge::select::coordinates(&outer)) {
+        for (row, at) in cells.chunks_mut(width.max(1) as usize).zip(ncforge::raw::coordinates(&outer)) {
             let index = (0..dims - 1).fold(0u64, |i, d| i * self.shape[d] + slab.start[d] + at[d]);
             let index = index * self.shape[dims - 1] + slab.start[dims - 1];
             match &self.content {

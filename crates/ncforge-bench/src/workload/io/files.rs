@@ -36,7 +36,7 @@ pub(super) fn remove(path: &Path) {
     } else if is_store(path) || is_empty(path) || is_begun(path) {
         let _ = std::fs::remove_dir_all(path);
     }
-    let _ = std::fs::remove_file(ncforge::dataset::partial_path(path));
+    let _ = std::fs::remove_file(ncforge::store::partial_path(path));
 }
 
 fn is_empty(path: &Path) -> bool {

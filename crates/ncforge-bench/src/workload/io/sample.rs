@@ -3,7 +3,7 @@
 use std::path::Path;
 
 use ncforge::model::DType;
-use ncforge::select::coordinates;
+use ncforge::raw::coordinates;
 use ncforge::{Atomic, Dataset, Hyperslab};
 
 use crate::error::{Error, Result};

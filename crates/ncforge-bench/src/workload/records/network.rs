@@ -2,7 +2,7 @@
 
 use std::path::{Path, PathBuf};
 
-use ncforge::engine::{Engine, EngineOptions};
+use ncforge::{Engine, EngineOptions};
 use serde::Serialize;
 
 use super::Stored;

@@ -2,7 +2,7 @@
 
 use std::path::PathBuf;
 
-use ncforge::engine::{Engine, EngineOptions};
+use ncforge::{Engine, EngineOptions};
 use serde::Serialize;
 
 use super::Stored;

@@ -2,9 +2,8 @@
 
 use std::path::Path;
 
-use ncforge::engine::Engine;
 use ncforge::model::{DimId, VarId};
-use ncforge::{Atomic, Attribute, CreateOptions, DatasetMut, Dimension, Hyperslab, Schema, Variable};
+use ncforge::{Atomic, Attribute, CreateOptions, DatasetMut, Dimension, Engine, Hyperslab, Schema, Variable};
 
 use super::Stored;
 use crate::error::{Error, Result};

@@ -7,11 +7,9 @@ use std::sync::Mutex;
 use super::super::left_out::LeftOut;
 use super::super::options::Differing;
 use super::{From, Mosaic};
-use ncforge::dataset::Dataset;
-use ncforge::engine::Region;
-use ncforge::error::{Error, Result, TileOption};
 use ncforge::model::{Values, VarId};
-use ncforge::select::{Hyperslab, unravel};
+use ncforge::raw::{Region, unravel};
+use ncforge::{Dataset, Error, Hyperslab, Result, TileOption};
 
 /// Elements compared at a time.
 const BLOCK: u64 = 1 << 20;
@@ -222,9 +220,9 @@ fn blocks(count: &[u64]) -> Vec<Region> {
             break;
         }
     }
-    let grid = ncforge::select::ChunkGrid::new(count, &lens);
+    let grid = ncforge::raw::ChunkGrid::new(count, &lens);
     let ranges: Vec<std::ops::Range<u64>> = grid.counts().iter().map(|&n| 0..n).collect();
-    ncforge::select::coordinates(&ranges)
+    ncforge::raw::coordinates(&ranges)
         .map(|at| {
             let (start, count) = grid.region(&at);
             Region { start, count }

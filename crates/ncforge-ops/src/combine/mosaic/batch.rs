@@ -10,11 +10,9 @@ use std::sync::{Mutex, PoisonError};
 use super::{DimKind, From, Mosaic};
 use crate::raw_chunks;
 use crate::source::RawChunk;
-use ncforge::engine::Region;
-use ncforge::error::Result;
-use ncforge::layout::Place;
+use ncforge::Result;
 use ncforge::model::VarId;
-use ncforge::select::{ChunkGrid, coordinates};
+use ncforge::raw::{ChunkGrid, Place, Region, coordinates};
 
 /// The chunks of the box that one tile has along one dimension: from `first`, as many as `count`, of which the tile's own
 /// begin at `local`.

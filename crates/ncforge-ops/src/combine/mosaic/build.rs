@@ -13,9 +13,8 @@ use super::join::{Mapping, join};
 use super::pattern::{MOST_NAMES, Pattern};
 use super::scan::{Scanned, first, scan};
 use super::{DimKind, Existing, Facts, From, Mosaic, chunks, coords, dims, fill};
-use ncforge::engine::Engine;
-use ncforge::error::{Error, Result, TileOption};
 use ncforge::model::{DimId, Schema, VarId};
+use ncforge::{Engine, Error, Result, TileOption};
 
 /// Reads the headers of the tiles that were found, and checks that they make one whole. `engine` reads
 /// values later; `memory` bytes may be used for descriptions of tiles; `output` is the name of the file to be made.

@@ -5,9 +5,9 @@ use std::sync::Arc;
 use super::scan::{First, Form, Scanned, form};
 use super::{DimKind, From, Mosaic};
 use ncforge::codec::CodecChain;
-use ncforge::error::{Error, Result};
-use ncforge::layout::{ChunkIndex, ChunkRecord, Element, Order, Place, VarLayout};
 use ncforge::model::VarId;
+use ncforge::raw::{ChunkIndex, ChunkRecord, Element, Order, Place, VarLayout};
+use ncforge::{Error, Result};
 
 /// Chunks are moved where at least this part of the values is in chunks of which no edge between tiles cuts one.
 const WORTH: f64 = 0.5;

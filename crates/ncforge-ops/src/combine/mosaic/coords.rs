@@ -7,11 +7,8 @@ use super::super::options::CombineOptions;
 use super::read::fill_all;
 use super::{From, Mosaic};
 use crate::source::Source;
-use ncforge::buffer::Buffer;
-use ncforge::dataset::Dataset;
-use ncforge::error::{Error, Result};
 use ncforge::model::{Atomic, DType, Number, VarId};
-use ncforge::select::Hyperslab;
+use ncforge::{Buffer, Dataset, Error, Hyperslab, Result};
 
 /// How far spacings may differ, as a part of the spacing, to be even: coordinates are often floats.
 const EVEN: f64 = 1e-3;

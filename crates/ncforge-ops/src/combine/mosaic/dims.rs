@@ -8,8 +8,8 @@ use super::super::tiles::Tiles;
 use super::DimKind;
 use super::join::Mapping;
 use super::scan::Scanned;
-use ncforge::error::{Error, Result, TileOption};
 use ncforge::model::{DimId, Schema};
+use ncforge::{Error, Result, TileOption};
 
 const NOTHING: Span = Span { first: 0, skip: 0, count: 0 };
 

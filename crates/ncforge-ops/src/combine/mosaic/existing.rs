@@ -6,12 +6,9 @@
 use std::path::Path;
 
 use super::{DimKind, Mosaic};
-use ncforge::buffer::Buffer;
-use ncforge::dataset::Dataset;
-use ncforge::engine::Engine;
-use ncforge::error::{Error, Result};
 use ncforge::model::{Format, Schema, Values, VarId};
-use ncforge::select::{ChunkGrid, Hyperslab, unravel};
+use ncforge::raw::{ChunkGrid, unravel};
+use ncforge::{Buffer, Dataset, Engine, Error, Hyperslab, Result};
 
 /// The file, and which of its variables each of the whole's is.
 #[derive(Debug)]

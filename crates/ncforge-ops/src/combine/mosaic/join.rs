@@ -2,8 +2,8 @@
 
 use super::super::tiles::Tiles;
 use super::scan::{First, Scanned};
-use ncforge::error::{Error, Result};
 use ncforge::model::{DType, DimId, Schema, VarId};
+use ncforge::{Error, Result};
 
 /// The objects of a tile in the whole.
 #[derive(Clone, Debug, PartialEq, Eq)]

@@ -4,9 +4,9 @@ use std::collections::HashMap;
 
 use super::super::tiles::Tiles;
 use super::{DimKind, Facts};
-use ncforge::engine::{Region, overlap};
-use ncforge::error::{Error, Result};
 use ncforge::model::DimId;
+use ncforge::raw::{Region, overlap};
+use ncforge::{Error, Result};
 
 /// Cells of the tiles' lattice that are looked at one by one, to find holes.
 const MOST_CELLS: u64 = 1 << 22;
@@ -148,14 +148,14 @@ fn find_holes(shape: &[u64], boxes: &[(usize, Region)]) -> Vec<Region> {
                 at(r.start[d])..at(r.start[d] + r.count[d])
             })
             .collect();
-        for at in ncforge::select::coordinates(&ranges) {
+        for at in ncforge::raw::coordinates(&ranges) {
             let i = at.iter().zip(&cells).fold(0u64, |a, (&x, &n)| a * n + x);
             taken[i as usize] = true;
         }
     }
     let mut holes: Vec<Region> = Vec::new();
     for (i, _) in taken.iter().enumerate().filter(|(_, t)| !**t) {
-        let at = ncforge::select::unravel(i as u64, &cells);
+        let at = ncforge::raw::unravel(i as u64, &cells);
         let start: Vec<u64> = at.iter().zip(&cuts).map(|(&x, c)| c[x as usize]).collect();
         let count: Vec<u64> =
             at.iter().zip(&cuts).zip(&start).map(|((&x, c), s)| c[x as usize + 1] - s).collect();

@@ -6,11 +6,9 @@ use std::sync::Arc;
 
 use super::{DimKind, From, Mosaic};
 use crate::source::{RawChunk, Source, VarGroup};
-use ncforge::engine::{Engine, Region};
-use ncforge::error::{Error, Result};
-use ncforge::layout::{Place, VarLayout};
 use ncforge::model::{Schema, Value, Values, VarId};
-use ncforge::select::{ChunkGrid, Hyperslab, unravel};
+use ncforge::raw::{ChunkGrid, Place, Region, VarLayout, unravel};
+use ncforge::{Engine, Error, Hyperslab, Result};
 
 /// A part of a selection that one tile has.
 pub(super) struct Piece {
@@ -193,7 +191,7 @@ impl Source for Mosaic {
     fn read(&self, v: VarId, slab: &Hyperslab) -> Result<Values> {
         let var = self.schema.var(v);
         if let Some(size) = self.schema.fixed_size(var.dtype) {
-            let mut bytes = ncforge::buffer::Buffer::zeroed(slab.len() as usize * size);
+            let mut bytes = ncforge::Buffer::zeroed(slab.len() as usize * size);
             self.read_bytes(v, slab, &mut bytes)?;
             return Ok(Values::Fixed(bytes));
         }

@@ -4,14 +4,11 @@ use std::ops::Range;
 use std::sync::Arc;
 
 use super::Mosaic;
-use ncforge::dataset::Dataset;
-use ncforge::engine::fetch::Joining;
-use ncforge::engine::{Part, Rows};
-use ncforge::error::{Error, Result};
-use ncforge::layout::{Place, VarLayout};
 use ncforge::model::VarId;
-use ncforge::select::Hyperslab;
+use ncforge::raw::fetch::Joining;
+use ncforge::raw::{Part, Place, Rows, VarLayout};
 use ncforge::store::ReadStore;
+use ncforge::{Dataset, Error, Hyperslab, Result};
 
 /// What lies between the variables may be as much as they are themselves.
 const WASTE: u64 = 2;

@@ -5,11 +5,9 @@ use std::sync::OnceLock;
 use super::super::scheme::{Header, Place, Scheme};
 use super::super::tiles::{Seen, Tiles};
 use super::attrs::{Conflicts, compare_attributes};
-use ncforge::dataset::Dataset;
-use ncforge::engine::Engine;
-use ncforge::error::{Error, Result};
-use ncforge::layout::{Element, Place as Stored};
 use ncforge::model::{Filter, Schema, VarId};
+use ncforge::raw::{Element, Place as Stored};
+use ncforge::{Dataset, Engine, Error, Result};
 
 /// How a tile stores a variable, as far as moving chunks is concerned.
 #[derive(Clone, Debug, PartialEq, Eq)]

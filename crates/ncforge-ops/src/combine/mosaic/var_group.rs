@@ -9,12 +9,9 @@ use super::read::Piece;
 use super::records::Records;
 use super::{DimKind, From, Mosaic};
 use crate::source::VarGroup;
-use ncforge::dataset::Dataset;
-use ncforge::engine::{Part, Region};
-use ncforge::error::Result;
-use ncforge::layout::Place;
 use ncforge::model::{DimId, VarId};
-use ncforge::select::Hyperslab;
+use ncforge::raw::{Part, Place, Region};
+use ncforge::{Dataset, Hyperslab, Result};
 
 /// A variable's part of a tile's record up to this is read together with those of others.
 const SMALL: u64 = 16 << 10;

@@ -6,7 +6,7 @@
 //! "compressed by gathering" (CF `compress`) hold lists. Processes that are masked out write no file.
 
 use super::{Header, Place, Scheme, coordinate, ints};
-use ncforge::error::Result;
+use ncforge::Result;
 use ncforge::model::{Attribute, DimId, Schema};
 
 const DECOMPOSITION: &str = "domain_decomposition";

@@ -12,8 +12,8 @@
 //! `whole:LENGTH`.
 
 use super::{AxisPlace, Header, Place, Scheme, ints};
-use ncforge::error::{Error, Result};
 use ncforge::model::Attribute;
+use ncforge::{Error, Result};
 
 /// Where a number stands.
 #[derive(Clone, Debug, PartialEq, Eq)]

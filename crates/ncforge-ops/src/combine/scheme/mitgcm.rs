@@ -7,7 +7,7 @@
 //! counting from 1, and tiles may be left out.
 
 use super::{Header, Place, Scheme};
-use ncforge::error::Result;
+use ncforge::Result;
 use ncforge::model::Schema;
 
 #[derive(Debug)]

@@ -7,7 +7,7 @@
 //! another length in every tile.
 
 use super::{Header, Place, Scheme};
-use ncforge::error::Result;
+use ncforge::Result;
 use ncforge::model::{DimId, Schema};
 
 #[derive(Debug)]

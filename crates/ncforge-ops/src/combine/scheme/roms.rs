@@ -5,7 +5,7 @@
 //! the first of them belongs to the tile on the western (southern) edge, so all others begin one earlier.
 
 use super::{Header, Place, Scheme};
-use ncforge::error::Result;
+use ncforge::Result;
 use ncforge::model::Schema;
 
 #[derive(Debug)]

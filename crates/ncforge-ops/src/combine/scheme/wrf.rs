@@ -5,7 +5,7 @@
 //! staggered length of the whole. A file that is not split has the same attributes for all of it.
 
 use super::{Header, Place, Scheme};
-use ncforge::error::Result;
+use ncforge::Result;
 use ncforge::model::{Atomic, Attribute, Schema, Values};
 
 #[derive(Debug)]

@@ -11,10 +11,9 @@ use std::sync::atomic::{AtomicU64, Ordering};
 use crate::boxes::Walk;
 use crate::progress::{Progress, check_stop};
 use crate::source::Source;
-use ncforge::buffer::Buffer;
-use ncforge::error::Result;
 use ncforge::model::{Atomic, VarId};
-use ncforge::select::{Hyperslab, unravel};
+use ncforge::raw::unravel;
+use ncforge::{Buffer, Hyperslab, Result};
 
 /// Elements that one thread hashes at a time.
 const GRAIN: u64 = 1 << 18;

@@ -1,8 +1,8 @@
 //! How variables are stored, in a few words.
 
 use ncforge::codec::{filter_name, filters};
-use ncforge::layout::Place;
 use ncforge::model::{Filter, Storage};
+use ncforge::raw::Place;
 
 /// Where a variable of the source lies.
 pub(super) fn describe_place(p: &Place) -> String {

@@ -3,10 +3,8 @@
 use super::super::planned::VarWork;
 use super::{Run, chunk_grid};
 use crate::source::{RawChunk, Source};
-use ncforge::buffer::Buffer;
-use ncforge::engine::Writer;
-use ncforge::error::Result;
-use ncforge::select::{ChunkGrid, Hyperslab, coordinates};
+use ncforge::raw::{ChunkGrid, Writer, coordinates};
+use ncforge::{Buffer, Hyperslab, Result};
 
 /// Chunks up to this are moved by the box: a request for each would cost more than its bytes.
 const SMALL_CHUNK: u64 = 64 << 10;

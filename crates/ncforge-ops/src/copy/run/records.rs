@@ -8,11 +8,10 @@ use std::ops::Range;
 
 use super::super::planned::Route;
 use super::Run;
-use ncforge::error::Result;
-use ncforge::layout::Place;
 use ncforge::model::VarId;
-use ncforge::select::Hyperslab;
+use ncforge::raw::Place;
 use ncforge::store::ReadStore;
+use ncforge::{Hyperslab, Result};
 
 /// Bytes of a request.
 const BLOCK: u64 = 2 << 20;

@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use ncforge::error::Result;
+use ncforge::Result;
 use ncforge::store::{BlockStore, ReadStore, WriteStore};
 
 /// The partial output of an earlier run. A format that creates a dataset empties its store first; this one ignores

@@ -3,9 +3,8 @@
 use super::super::planned::{Plan, Route, VarWork};
 use super::Run;
 use crate::source::Source;
-use ncforge::error::Result;
 use ncforge::model::{Storage, VarId};
-use ncforge::select::Hyperslab;
+use ncforge::{Hyperslab, Result};
 
 /// Whether two variables are moved together, box by box.
 pub(super) fn in_one_group(source: &dyn Source, plan: &Plan, a: usize, b: usize) -> bool {

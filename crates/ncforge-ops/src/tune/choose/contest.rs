@@ -7,7 +7,7 @@ use super::super::cost::Grid;
 use super::super::pattern::Pattern;
 use super::super::search::nearest;
 use super::{Choice, Problem, Request, SIZE_WEIGHT, Search};
-use ncforge::error::{Error, Result};
+use ncforge::{Error, Result};
 
 /// Shapes that are sampled roughly first, besides the best ones of single reads and those of whole rows; …
 const CONTENDERS: usize = 12;

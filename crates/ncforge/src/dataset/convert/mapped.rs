@@ -6,7 +6,7 @@ use crate::error::{Error, Result};
 /// Where the elements of a selection lie in memory: `origin` + Σ (index along dimension *d*) × `steps[d]`, in elements.
 ///
 /// ```
-/// use ncforge::dataset::Imap;
+/// use ncforge::Imap;
 /// // A selection of 2 × 3 elements, transposed in memory.
 /// let transposed = Imap::new(&[1, 2]);
 /// assert_eq!(transposed.steps, [1, 2]);

@@ -112,9 +112,8 @@ impl DatasetMut {
     /// written as the conversion makes them, and counted.
     ///
     /// ```
-    /// use ncforge::dataset::{CreateOptions, DatasetMut, NewVariable};
+    /// use ncforge::{CreateOptions, DatasetMut, NewVariable, Hyperslab};
     /// use ncforge::model::{Atomic, Format, Schema};
-    /// use ncforge::Hyperslab;
     /// let dir = tempfile::tempdir()?;
     /// let mut new = DatasetMut::begin(dir.path().join("t.nc"), Format::Cdf1, CreateOptions::default())?;
     /// let x = new.dimension(Schema::ROOT, "x", Some(2))?;

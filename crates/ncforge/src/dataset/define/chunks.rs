@@ -18,7 +18,7 @@ const FEW_BYTES: u64 = 64 << 10;
 /// What knows how the values will be read, and on which machine, chooses better lengths.
 ///
 /// ```
-/// use ncforge::dataset::default_chunks;
+/// use ncforge::default_chunks;
 /// use ncforge::model::{Atomic, DimId, Dimension, Format, Schema, Variable};
 /// let mut schema = Schema::new(Format::Netcdf4);
 /// for (name, len) in [("time", 0), ("lat", 720), ("lon", 1440)] {

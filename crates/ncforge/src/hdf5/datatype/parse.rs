@@ -13,7 +13,7 @@ const MAX_DEPTH: u32 = 32;
 
 impl Datatype {
     /// Reads a datatype message, versions 1 to 5.
-    pub fn parse(c: &mut Cursor<'_>) -> Result<Datatype> {
+    pub(crate) fn parse(c: &mut Cursor<'_>) -> Result<Datatype> {
         parse(c, 0)
     }
 }

@@ -49,13 +49,13 @@ impl Addresses {
 
 impl Image<'_> {
     /// Exact size in bytes of the metadata block.
-    pub fn size(&self) -> Result<u64> {
+    pub(crate) fn size(&self) -> Result<u64> {
         Ok(Placed::new(self)?.size)
     }
 
     /// Emits the metadata block for address `base`, in pieces from first byte to last; gives the address of the
     /// root group's header.
-    pub fn write(&self, base: u64, out: &mut dyn FnMut(&[u8]) -> Result<()>) -> Result<u64> {
+    pub(crate) fn write(&self, base: u64, out: &mut dyn FnMut(&[u8]) -> Result<()>) -> Result<u64> {
         Placed::new(self)?.write(base, out)
     }
 }

@@ -3,7 +3,7 @@
 use crate::error::{Error, Result};
 
 /// "Undefined address": all bits set.
-pub const UNDEFINED: u64 = u64::MAX;
+pub(crate) const UNDEFINED: u64 = u64::MAX;
 
 /// A growing run of bytes.
 #[derive(Clone, Debug, Default)]

@@ -6,7 +6,7 @@ use crate::error::{Error, Result};
 use crate::layout::ChunkRecord;
 
 /// Chunks that an index is to be written for.
-pub trait ChunkSource: std::fmt::Debug {
+pub(crate) trait ChunkSource: std::fmt::Debug {
     /// How many there are.
     fn count(&self) -> u64;
     /// Calls `f` with each one's grid coordinates and place, in the lexicographic order of coordinates.
@@ -15,7 +15,7 @@ pub trait ChunkSource: std::fmt::Debug {
 
 /// A number of chunks that are not placed yet: for sizing an index ahead of the data.
 #[derive(Clone, Copy, Debug)]
-pub struct Planned(pub u64);
+pub(crate) struct Planned(pub u64);
 
 impl ChunkSource for Planned {
     fn count(&self) -> u64 {
@@ -32,26 +32,21 @@ impl ChunkSource for Planned {
 /// A chunk's key is its row-major position in a grid whose capacity grows by doubling along all dimensions but
 /// the slowest, so that keys stay in the order of coordinates and seldom change.
 #[derive(Clone, Debug, Default)]
-pub struct ChunkTable {
+pub(crate) struct ChunkTable {
     capacity: Vec<u64>,
     map: BTreeMap<u64, ChunkRecord>,
 }
 
 impl ChunkTable {
     /// An empty table for a grid of (at present) `counts` chunks.
-    pub fn new(counts: &[u64]) -> Result<Self> {
+    pub(crate) fn new(counts: &[u64]) -> Result<Self> {
         let mut table = Self { capacity: vec![1; counts.len()], map: BTreeMap::new() };
         table.reserve(counts)?;
         Ok(table)
     }
 
-    /// Number of chunks.
-    pub fn len(&self) -> usize {
-        self.map.len()
-    }
-
     /// Whether there is none.
-    pub fn is_empty(&self) -> bool {
+    pub(crate) fn is_empty(&self) -> bool {
         self.map.is_empty()
     }
 
@@ -105,7 +100,7 @@ impl ChunkTable {
     }
 
     /// The chunk at grid coordinates.
-    pub fn get(&self, at: &[u64]) -> Option<ChunkRecord> {
+    pub(crate) fn get(&self, at: &[u64]) -> Option<ChunkRecord> {
         if at.len() != self.capacity.len() || at.iter().zip(&self.capacity).skip(1).any(|(i, c)| i >= c) {
             return None;
         }
@@ -113,7 +108,7 @@ impl ChunkTable {
     }
 
     /// Sets the place of a chunk; gives the old one.
-    pub fn insert(&mut self, at: &[u64], record: ChunkRecord) -> Result<Option<ChunkRecord>> {
+    pub(crate) fn insert(&mut self, at: &[u64], record: ChunkRecord) -> Result<Option<ChunkRecord>> {
         if at.len() != self.capacity.len() {
             return Err(Error::Internal(format!(
                 "chunk coordinates {at:?} in a grid of rank {}",
@@ -127,7 +122,7 @@ impl ChunkTable {
     }
 
     /// All chunks with their coordinates, in order.
-    pub fn list(&self) -> Vec<(Vec<u64>, ChunkRecord)> {
+    pub(crate) fn list(&self) -> Vec<(Vec<u64>, ChunkRecord)> {
         self.map.iter().map(|(&k, &r)| (self.coordinates(k), r)).collect()
     }
 }
@@ -162,7 +157,7 @@ mod tests {
         }
         all.sort_unstable();
         all.dedup();
-        assert_eq!(t.len(), all.len());
+        assert_eq!(t.map.len(), all.len());
         assert_eq!(t.list().into_iter().map(|(a, _)| a).collect::<Vec<_>>(), all);
         assert_eq!(t.get(&[0, 8]), None);
         assert_eq!(t.get(&[0, 0]), Some(rec(0)));

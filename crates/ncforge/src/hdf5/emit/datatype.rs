@@ -6,7 +6,7 @@ use crate::error::{Error, Result};
 use crate::hdf5::datatype::{ByteOrder, Charset, Class, Datatype, FloatLayout, ReferenceKind, StringPadding};
 
 /// The message of a datatype.
-pub fn encode_datatype(t: &Datatype) -> Result<Vec<u8>> {
+pub(crate) fn encode_datatype(t: &Datatype) -> Result<Vec<u8>> {
     let mut o = Out::new();
     encode(t, &mut o)?;
     Ok(o.0)

@@ -4,9 +4,9 @@ use super::bytes::Out;
 use super::image::{Blob, ObjectId};
 
 /// Smallest collection that libhdf5 accepts.
-pub const MIN_COLLECTION: u64 = 4096;
+pub(crate) const MIN_COLLECTION: u64 = 4096;
 /// A collection is closed when it would grow past this (a larger object has one of its own).
-pub const FULL_COLLECTION: u64 = 64 << 10;
+pub(crate) const FULL_COLLECTION: u64 = 64 << 10;
 /// Bytes before the first object.
 const HEAD: u64 = 16;
 /// Bytes before each object's contents.
@@ -15,17 +15,17 @@ const OBJECT_HEAD: u64 = 16;
 const MAX_OBJECTS: usize = 65535;
 
 /// Bytes that an object of `len` bytes takes in a collection.
-pub fn object_size(len: usize) -> u64 {
+pub(crate) fn object_size(len: usize) -> u64 {
     OBJECT_HEAD + (len as u64).next_multiple_of(8)
 }
 
 /// Bytes of a collection that holds objects which take `used` bytes.
-pub fn collection_size(used: u64) -> u64 {
+pub(crate) fn collection_size(used: u64) -> u64 {
     (HEAD + used).max(MIN_COLLECTION)
 }
 
 /// The bytes of a collection of `size` bytes with these objects, numbered from 1.
-pub fn encode_collection<'a>(objects: impl IntoIterator<Item = &'a [u8]>, size: u64) -> Vec<u8> {
+pub(crate) fn encode_collection<'a>(objects: impl IntoIterator<Item = &'a [u8]>, size: u64) -> Vec<u8> {
     let mut o = Out::new();
     o.bytes(b"GCOL").bytes(&[1, 0, 0, 0]).u64(size);
     for (i, object) in objects.into_iter().enumerate() {
@@ -43,7 +43,7 @@ pub fn encode_collection<'a>(objects: impl IntoIterator<Item = &'a [u8]>, size: 
 
 /// Where an object of the heap was put: the position of its collection, its number there.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Slot {
+pub(crate) struct Slot {
     /// Position of the collection.
     pub collection: usize,
     /// The object's number, from 1.

@@ -8,18 +8,18 @@ use crate::model::Filter;
 
 /// Position of an object in [`Image::objects`].
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
-pub struct ObjectId(pub usize);
+pub(crate) struct ObjectId(pub usize);
 
 /// All objects of a file; the first is the root group. Their metadata is emitted in this order.
 #[derive(Debug, Default)]
-pub struct Image<'a> {
+pub(crate) struct Image<'a> {
     /// The objects.
     pub objects: Vec<Object<'a>>,
 }
 
 /// A group, a committed datatype or a dataset, and its attributes.
 #[derive(Debug)]
-pub struct Object<'a> {
+pub(crate) struct Object<'a> {
     /// What it is.
     pub kind: Kind<'a>,
     /// Its attributes, in creation order.
@@ -28,7 +28,7 @@ pub struct Object<'a> {
 
 /// The three kinds of objects.
 #[derive(Debug)]
-pub enum Kind<'a> {
+pub(crate) enum Kind<'a> {
     /// A group: links in creation order.
     Group(Vec<Link>),
     /// A committed datatype.
@@ -39,7 +39,7 @@ pub enum Kind<'a> {
 
 /// A name in a group, and the object that it leads to.
 #[derive(Clone, Debug)]
-pub struct Link {
+pub(crate) struct Link {
     /// The name's bytes.
     pub name: Vec<u8>,
     /// The object.
@@ -48,7 +48,7 @@ pub struct Link {
 
 /// A dataset.
 #[derive(Debug)]
-pub struct Dataset<'a> {
+pub(crate) struct Dataset<'a> {
     /// Type of its elements.
     pub datatype: Datatype,
     /// Its extents.
@@ -63,7 +63,7 @@ pub struct Dataset<'a> {
 
 /// Where a dataset's bytes lie.
 #[derive(Debug)]
-pub enum Layout<'a> {
+pub(crate) enum Layout<'a> {
     /// In the object header.
     Compact(Vec<u8>),
     /// In one run.
@@ -86,7 +86,7 @@ pub enum Layout<'a> {
 
 /// An attribute.
 #[derive(Clone, Debug)]
-pub struct Attribute {
+pub(crate) struct Attribute {
     /// The name's bytes.
     pub name: Vec<u8>,
     /// Type of its elements.
@@ -99,7 +99,7 @@ pub struct Attribute {
 
 /// Bytes in which addresses are still to be filled in.
 #[derive(Clone, Debug, Default)]
-pub struct Blob {
+pub(crate) struct Blob {
     /// The bytes.
     pub bytes: Vec<u8>,
     /// At these positions stand the 8-byte addresses of these objects.

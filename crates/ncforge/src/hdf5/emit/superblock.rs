@@ -4,10 +4,10 @@
 use super::bytes::{Out, UNDEFINED};
 
 /// Bytes of a superblock.
-pub const SUPERBLOCK_SIZE: u64 = 48;
+pub(crate) const SUPERBLOCK_SIZE: u64 = 48;
 
 /// A superblock for a file that ends at `end` and whose root group's header is at `root`.
-pub fn superblock(end: u64, root: u64) -> Vec<u8> {
+pub(crate) fn superblock(end: u64, root: u64) -> Vec<u8> {
     let mut o = Out::new();
     o.bytes(b"\x89HDF\r\n\x1a\n").bytes(&[2, 8, 8, 0]);
     // Base address, superblock extension (none), end of file, root group.

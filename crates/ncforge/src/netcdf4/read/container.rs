@@ -21,7 +21,7 @@ use crate::store::ReadStore;
 
 /// An open netCDF-4 file.
 #[derive(Debug)]
-pub struct Netcdf4File {
+pub(crate) struct Netcdf4File {
     file: Arc<File>,
     schema: Schema,
     objects: Objects,
@@ -44,13 +44,8 @@ impl Netcdf4File {
         Netcdf4File { file, schema, objects, datasets, layouts, notes, metadata }
     }
 
-    /// The HDF5 file underneath.
-    pub fn file(&self) -> &Arc<File> {
-        &self.file
-    }
-
     /// The HDF5 dataset of a variable.
-    pub fn dataset(&self, var: VarId) -> &Dataset {
+    pub(crate) fn dataset(&self, var: VarId) -> &Dataset {
         &self.datasets[var.0]
     }
 

@@ -58,9 +58,9 @@ pub struct Alignment {
 /// ```
 /// use std::sync::Arc;
 /// use ncforge::model::{Atomic, DimId, Dimension, Format, Variable};
-/// use ncforge::store::MemoryStore;
-/// use ncforge::store::{ReadStore, WriteStore};
-/// use ncforge::{Container, ContainerMut, Schema, netcdf4};
+/// use ncforge::store::{MemoryStore, ReadStore, WriteStore};
+/// use ncforge::raw::{Container, ContainerMut, netcdf4};
+/// use ncforge::Schema;
 ///
 /// let mut schema = Schema::new(Format::Netcdf4);
 /// schema.dims.push(Dimension { name: "x".into(), group: Schema::ROOT, len: 4, unlimited: false });

@@ -55,7 +55,8 @@ const REMADE: [&[u8]; 6] = [
 /// use std::{path::Path, sync::Arc};
 /// use ncforge::model::Attribute;
 /// use ncforge::store::FileStore;
-/// use ncforge::{Container, ContainerMut, container, netcdf4};
+/// use ncforge::raw::{Container, ContainerMut, netcdf4};
+/// use ncforge::container;
 ///
 /// let store = Arc::new(FileStore::open_rw(Path::new("sst.nc"))?);
 /// let mut file = netcdf4::open_mut(store)?;

@@ -1,0 +1,21 @@
+//! For tools that move bytes themselves: where the bytes of a variable lie, chunk indexes, encoded chunks in and out,
+//! requests to stores. Whole-file operations (`ncforge-ops`) are built on it. Programs that read and write values need
+//! none of it.
+
+pub use crate::codec::{Element, Order, SwapField};
+pub use crate::container::{Container, ContainerMut, put_attribute};
+pub use crate::engine::{Part, Region, Rows, Writer, fetch, native_fill, overlap, policy, with_stop};
+pub use crate::layout::{ChunkIndex, ChunkRecord, Place, VarLayout};
+pub use crate::select::{ChunkGrid, Row, coordinates, sharing, unravel};
+
+/// Classic files as their format defines them.
+pub mod classic {
+    pub use crate::classic::{
+        CommonHeader, CreateOptions, ValuePlace, create, detect, open, open_mut, parts, version_needed,
+    };
+}
+
+/// NetCDF-4 files as HDF5 and netCDF's conventions define them.
+pub mod netcdf4 {
+    pub use crate::netcdf4::{Alignment, CreateOptions, create, detect, open, open_mut};
+}
