@@ -62,8 +62,11 @@ fn measure(path: &Path) -> Result<Json> {
     Ok(json!({ "bytes": len, "vars": vars, "open": asked_json(open), "indexes": indexes, "same": same }))
 }
 
+/// Chunks with their grid coordinates.
+type Chunks = Vec<(Vec<u64>, ChunkRecord)>;
+
 /// The chunks of a variable.
-fn index(file: &dyn Container, var: VarId) -> Result<Option<Vec<(Vec<u64>, ChunkRecord)>>> {
+fn index(file: &dyn Container, var: VarId) -> Result<Option<Chunks>> {
     match &file.layout(var)?.place {
         Place::Chunked { index, .. } => index.list().map(Some),
         _ => Ok(None),

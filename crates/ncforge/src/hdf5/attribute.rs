@@ -111,7 +111,7 @@ impl File {
         let flags = c.u8()?;
         let order = c.u32()?;
         let body = if flags & 2 != 0 {
-            self.from_shared_heap(id, kind::ATTRIBUTE)?
+            self.in_shared_heap(id, kind::ATTRIBUTE)?
         } else {
             Body { bytes: heap.get(source, id)?, address: names, owner: None }
         };

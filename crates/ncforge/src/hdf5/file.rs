@@ -130,7 +130,7 @@ impl File {
         }
         if version == 3 && place == 1 {
             let id = c.bytes(8)?;
-            return self.from_shared_heap(id, kind);
+            return self.in_shared_heap(id, kind);
         }
         let here = *c;
         let address = c.defined_address("a shared message")?;
@@ -145,7 +145,7 @@ impl File {
     }
 
     /// A message of a kind in the heap of shared messages.
-    pub(crate) fn from_shared_heap(&self, id: &[u8], kind: u16) -> Result<Body> {
+    pub(crate) fn in_shared_heap(&self, id: &[u8], kind: u16) -> Result<Body> {
         let heap = self.shared.iter().find(|i| kind < 16 && i.kinds >> kind & 1 == 1).and_then(|i| i.heap);
         let Some(heap) = heap else {
             return Err(self

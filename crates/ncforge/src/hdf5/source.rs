@@ -216,7 +216,7 @@ impl Source {
             && !self.pages.has_all(&(at / PAGE..end.div_ceil(PAGE)))
         {
             let around = (at + len.max(AROUND)).min(self.len);
-            absent.add([at / PAGE..around.div_ceil(PAGE)]);
+            absent.add(std::iter::once(at / PAGE..around.div_ceil(PAGE)));
             return Err(self.absent_error());
         }
         let short = || self.fail(address, "the file became shorter while it was read");
@@ -302,7 +302,7 @@ impl Source {
         let Some(profile) = self.latency else { return Ok(()) };
         let front = self.front(&profile);
         if front > 0 {
-            self.fetch([0..front.div_ceil(PAGE)].into(), &profile)?;
+            self.fetch(std::iter::once(0..front.div_ceil(PAGE)).collect(), &profile)?;
         }
         Ok(())
     }
