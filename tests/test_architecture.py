@@ -121,7 +121,6 @@ def test_crates_use_what_they_may() -> None:
 CIRCLES = [
     "buffer.rs buffer/arena.rs buffer/recycle.rs",
     "engine.rs engine/ahead.rs engine/ahead/job.rs engine/chunked.rs engine/columns.rs engine/fill.rs engine/linear.rs engine/source.rs",
-    "store/file.rs store/output.rs store/replace.rs",
     "store/packed.rs store/packed/read.rs store/packed/write.rs",
     "store/packed/format.rs store/packed/format/map.rs",
     "printer.rs progress.rs",
