@@ -122,7 +122,6 @@ CIRCLES = [
     "buffer.rs buffer/arena.rs buffer/recycle.rs",
     "engine.rs engine/ahead.rs engine/ahead/job.rs engine/chunked.rs engine/columns.rs engine/fill.rs engine/linear.rs engine/source.rs",
     "store/packed.rs store/packed/read.rs store/packed/write.rs",
-    "store/packed/format.rs store/packed/format/map.rs",
     "printer.rs progress.rs",
     "combine/mosaic.rs combine/mosaic/existing.rs combine/mosaic/pattern.rs",
     "combine/scheme.rs combine/scheme/generic.rs",
