@@ -121,7 +121,6 @@ def test_crates_use_what_they_may() -> None:
 CIRCLES = [
     "buffer.rs buffer/arena.rs buffer/recycle.rs",
     "engine.rs engine/ahead.rs engine/ahead/job.rs engine/chunked.rs engine/columns.rs engine/fill.rs engine/linear.rs engine/source.rs",
-    "store/packed.rs store/packed/read.rs store/packed/write.rs",
     "printer.rs progress.rs",
     "combine/mosaic.rs combine/mosaic/existing.rs combine/mosaic/pattern.rs",
     "combine/scheme.rs combine/scheme/generic.rs",
