@@ -5,10 +5,10 @@
 //! buffer of this crate is a [`Buffer`].
 
 mod arena;
+mod memory;
 mod pages;
 mod recycle;
 
-use std::alloc::{Layout, alloc, alloc_zeroed, dealloc, handle_alloc_error};
 use std::fmt;
 use std::ops::{Deref, DerefMut};
 use std::ptr::NonNull;
@@ -17,14 +17,8 @@ use std::sync::{Arc, Weak};
 pub(crate) use arena::Arena;
 pub(crate) use recycle::Recycler;
 
-/// From this many bytes on, a buffer is aligned to 2 MiB and advised to use huge pages.
-const HUGE_FROM: usize = 4 << 20;
-/// From this many bytes on, the memory of a result is retained for the next one.
-const RECYCLE_FROM: usize = 64 << 10;
-const CACHE_LINE: usize = 64;
-/// From this many bytes on, a buffer is aligned to a cache line; smaller ones (there may be ten thousand attributes)
-/// have the alignment of the largest element, with which the allocator is several times faster.
-const ALIGNED_FROM: usize = 512;
+use memory::Memory;
+use recycle::RECYCLE_FROM;
 
 /// A fixed-length byte buffer, aligned for any element that fits in it.
 ///
@@ -41,19 +35,17 @@ const ALIGNED_FROM: usize = 512;
 pub struct Buffer {
     ptr: NonNull<u8>,
     len: usize,
-    /// Bytes allocated; all of them are initialised.
-    allocated: usize,
     owner: Owner,
 }
 
 /// The owner of a buffer's memory, to which it is returned.
 enum Owner {
     /// The system.
-    System,
+    System { _memory: Memory },
     /// This recycler while it exists, else the system.
-    Recycler(Weak<Recycler>),
-    /// A larger mapping.
-    Arena(Arc<Arena>),
+    Recycler(Memory, Weak<Recycler>),
+    /// A larger mapping, of which the buffer has this many bytes.
+    Arena(Arc<Arena>, usize),
 }
 
 // SAFETY: a Buffer owns its allocation alone, as Vec<u8> does.
@@ -61,75 +53,33 @@ unsafe impl Send for Buffer {}
 // SAFETY: shared access is read-only through &[u8].
 unsafe impl Sync for Buffer {}
 
-/// Small buffers come from the allocator.
-fn layout(len: usize) -> Layout {
-    let align = if len < ALIGNED_FROM { (1 << len.max(1).ilog2()).min(16) } else { CACHE_LINE };
-    Layout::from_size_align(len, align).expect("a buffer length below isize::MAX")
-}
-
 impl Buffer {
     /// `len` zero bytes. Large buffers are advised to use huge pages; no page is touched here.
     pub fn zeroed(len: usize) -> Self {
-        if len == 0 {
-            return Self { ptr: NonNull::dangling(), len, allocated: 0, owner: Owner::System };
-        }
-        let maps = pages::MAPS && len >= HUGE_FROM;
-        let allocated = if maps { pages::mapped_len(len) } else { len };
-        let ptr = if maps { pages::map(len) } else { None };
-        let ptr = ptr.unwrap_or_else(|| {
-            let layout = layout(len);
-            // SAFETY: the layout has a non-zero size.
-            let raw = unsafe { alloc_zeroed(layout) };
-            NonNull::new(raw).unwrap_or_else(|| handle_alloc_error(layout))
-        });
-        Self { ptr, len, allocated, owner: Owner::System }
+        Self::of(Memory::zeroed(len), len)
     }
 
-    /// Whether the memory is a mapping of its own.
-    fn is_mapped(&self) -> bool {
-        pages::MAPS && self.allocated >= HUGE_FROM && !self.is_part()
+    /// All of the memory.
+    fn of(memory: Memory, len: usize) -> Self {
+        Self { ptr: memory.ptr(), len, owner: Owner::System { _memory: memory } }
     }
 
     /// Whether the memory is part of an [`Arena`].
     pub(crate) fn is_part(&self) -> bool {
-        matches!(self.owner, Owner::Arena(_))
-    }
-
-    /// Allows the system to reclaim the pages if it needs them. The contents are lost.
-    fn offer(&self) {
-        if self.is_mapped() {
-            // SAFETY: mapped in `zeroed`; only a recycler calls this, whose buffers have arbitrary contents.
-            unsafe { pages::offer(self.ptr, self.allocated) };
-        }
+        matches!(self.owner, Owner::Arena(..))
     }
 }
 
 impl Drop for Buffer {
     fn drop(&mut self) {
-        if self.allocated == 0 {
-            return;
-        }
-        match std::mem::replace(&mut self.owner, Owner::System) {
-            Owner::System => {}
-            Owner::Arena(owner) => return owner.give(self.ptr, self.allocated),
-            Owner::Recycler(owner) => {
+        match &mut self.owner {
+            Owner::System { .. } => {}
+            Owner::Arena(owner, allocated) => owner.give(self.ptr, *allocated),
+            Owner::Recycler(memory, owner) => {
                 if let Some(owner) = owner.upgrade() {
-                    let memory = Self {
-                        ptr: self.ptr,
-                        len: self.allocated,
-                        allocated: self.allocated,
-                        owner: Owner::System,
-                    };
-                    return owner.give(memory);
+                    owner.give(std::mem::take(memory));
                 }
             }
-        }
-        if self.is_mapped() {
-            // SAFETY: mapped in `zeroed` with the same length.
-            unsafe { pages::unmap(self.ptr, self.allocated) };
-        } else {
-            // SAFETY: allocated in `zeroed` with the same layout.
-            unsafe { dealloc(self.ptr.as_ptr(), layout(self.allocated)) };
         }
     }
 }
@@ -157,18 +107,7 @@ impl Clone for Buffer {
 
 impl From<&[u8]> for Buffer {
     fn from(bytes: &[u8]) -> Self {
-        if (1..ALIGNED_FROM).contains(&bytes.len()) {
-            let layout = layout(bytes.len());
-            // SAFETY: the layout has a non-zero size; all of the new allocation is written before it is used.
-            unsafe {
-                let ptr = NonNull::new(alloc(layout)).unwrap_or_else(|| handle_alloc_error(layout));
-                ptr.copy_from_nonoverlapping(NonNull::from(bytes).cast(), bytes.len());
-                return Self { ptr, len: bytes.len(), allocated: bytes.len(), owner: Owner::System };
-            }
-        }
-        let mut b = Self::zeroed(bytes.len());
-        b.copy_from_slice(bytes);
-        b
+        Self::of(Memory::of(bytes), bytes.len())
     }
 }
 
@@ -190,8 +129,37 @@ impl fmt::Debug for Buffer {
     }
 }
 
+impl Recycler {
+    /// A buffer of `len` bytes **with arbitrary contents**, possibly those of an earlier result: for
+    /// callers that overwrite every byte, or drop the buffer on an error. It is returned when it is dropped.
+    pub(crate) fn buffer(self: &Arc<Self>, len: usize) -> Buffer {
+        let found = if len >= RECYCLE_FROM { self.take(len) } else { None };
+        let memory = found.unwrap_or_else(|| Memory::zeroed(len));
+        let ptr = memory.ptr();
+        let buffer = Buffer { ptr, len, owner: Owner::Recycler(memory, Arc::downgrade(self)) };
+        // So that tests, which compare results with models, detect bytes that were not written.
+        #[cfg(debug_assertions)]
+        let buffer = {
+            let mut buffer = buffer;
+            buffer.fill(0xA5);
+            buffer
+        };
+        buffer
+    }
+}
+
+impl Arena {
+    /// A buffer of `len` bytes **with arbitrary contents**, which is returned when it is dropped: in memory that was used
+    /// before, else in fresh memory if `fresh` allows that. `None` if there is no space.
+    pub(crate) fn buffer(self: &Arc<Self>, len: usize, fresh: bool) -> Option<Buffer> {
+        let (ptr, allocated) = self.take(len, fresh)?;
+        Some(Buffer { ptr, len, owner: Owner::Arena(Arc::clone(self), allocated) })
+    }
+}
+
 #[cfg(test)]
 mod tests {
+    use super::memory::{ALIGNED_FROM, HUGE_FROM};
     use super::*;
 
     #[test]

@@ -35,6 +35,7 @@ mod detect;
 mod formats;
 mod identity;
 mod mutable;
+mod options;
 mod shared;
 mod typed;
 mod unpacked;
@@ -59,7 +60,8 @@ pub use define::{
     ChunkChooser, DefineMode, Definer, NewFilter, NewLayout, NewStorage, NewVariable, Owner, default_chunks,
 };
 pub use identity::FileId;
-pub use mutable::{CreateOptions, DatasetMut};
+pub use mutable::DatasetMut;
+pub use options::CreateOptions;
 pub use typed::Element;
 
 /// A dataset that is open for reading. Clones share it.

@@ -29,6 +29,7 @@ mod chunked;
 mod columns;
 pub mod fetch;
 mod fill;
+mod how;
 mod linear;
 mod machine;
 mod options;

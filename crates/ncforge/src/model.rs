@@ -9,6 +9,7 @@
 mod definition;
 mod dtype;
 mod element;
+mod id;
 mod name;
 mod number;
 mod quantized;
@@ -18,11 +19,11 @@ mod value;
 pub use definition::Definition;
 pub use dtype::{Atomic, DType, Field, UserKind, UserType};
 pub use element::element_of;
+pub use id::{DimId, GroupId, TypeId, VarId};
 pub use name::{check_name, decode_name, encode_name};
 pub use number::Number;
 pub use quantized::{quantization_attribute, quantization_of};
 pub use schema::{
-    Attribute, Cause, DimId, Dimension, Endian, Fill, Filter, Format, Group, GroupId, Schema, Skipped,
-    Storage, TypeId, VarId, Variable,
+    Attribute, Cause, Dimension, Endian, Fill, Filter, Format, Group, Schema, Skipped, Storage, Variable,
 };
 pub use value::{Value, Values};

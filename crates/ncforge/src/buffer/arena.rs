@@ -11,7 +11,7 @@ use std::fmt;
 use std::ptr::NonNull;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
-use super::{Buffer, Owner, pages};
+use super::pages;
 
 /// Blocks are multiples of this many bytes, the unit of the system.
 const PAGE: usize = 4096;
@@ -47,9 +47,9 @@ impl Arena {
         Some(Arc::new(Arena { base, len, free: Mutex::new(free) }))
     }
 
-    /// A buffer of `len` bytes **with arbitrary contents**, which is returned when it is dropped: in memory that was used
-    /// before, else in fresh memory if `fresh` allows that. `None` if there is no space.
-    pub(crate) fn buffer(self: &Arc<Self>, len: usize, fresh: bool) -> Option<Buffer> {
+    /// Memory for `len` bytes, and how much was allocated for them: memory that was used before, else fresh memory if
+    /// `fresh` allows that. `None` if there is no space.
+    pub(super) fn take(&self, len: usize, fresh: bool) -> Option<(NonNull<u8>, usize)> {
         let allocated = len.checked_next_multiple_of(PAGE).filter(|&allocated| allocated > 0)?;
         let mut free = self.lock();
         let at = match free.used.take(allocated) {
@@ -58,8 +58,7 @@ impl Arena {
         }?;
         drop(free);
         // SAFETY: inside the mapping, which ranges never leave.
-        let ptr = unsafe { self.base.add(at) };
-        Some(Buffer { ptr, len, allocated, owner: Owner::Arena(Arc::clone(self)) })
+        Some((unsafe { self.base.add(at) }, allocated))
     }
 
     /// Returns the memory of a buffer.
@@ -173,6 +172,7 @@ mod tests {
     use proptest::prelude::*;
 
     use super::*;
+    use crate::buffer::Buffer;
 
     const HUGE: usize = pages::HUGE_PAGE;
 

@@ -10,8 +10,10 @@
 
 use std::sync::{Arc, Mutex};
 
-use super::{Buffer, Owner, RECYCLE_FROM};
+use super::memory::Memory;
 
+/// From this many bytes on, the memory of a result is retained for the next one.
+pub(super) const RECYCLE_FROM: usize = 64 << 10;
 /// The largest number of retained buffers, whatever their size.
 const MAX_BUFFERS: usize = 32;
 
@@ -25,7 +27,7 @@ pub(crate) struct Recycler {
 #[derive(Debug, Default)]
 struct FreeBuffers {
     /// Oldest first.
-    buffers: Vec<Buffer>,
+    buffers: Vec<Memory>,
     bytes: usize,
 }
 
@@ -36,34 +38,21 @@ impl Recycler {
         Arc::new(Self { limit, free: Mutex::default() })
     }
 
-    /// A buffer of `len` bytes **with arbitrary contents**, possibly those of an earlier result: for
-    /// callers that overwrite every byte, or drop the buffer on an error. It is returned when it is dropped.
-    pub(crate) fn buffer(self: &Arc<Self>, len: usize) -> Buffer {
-        let found = if len >= RECYCLE_FROM { self.take(len) } else { None };
-        let mut buffer = found.unwrap_or_else(|| Buffer::zeroed(len));
-        buffer.len = len;
-        buffer.owner = Owner::Recycler(Arc::downgrade(self));
-        // So that tests, which compare results with models, detect bytes that were not written.
-        #[cfg(debug_assertions)]
-        buffer.fill(0xA5);
-        buffer
-    }
-
     /// The smallest retained buffer that fits and wastes at most a quarter.
-    fn take(&self, len: usize) -> Option<Buffer> {
+    pub(super) fn take(&self, len: usize) -> Option<Memory> {
         // It is not worth waiting for a lock that is held now, or was held when this process was forked.
         let mut free = self.free.try_lock().ok()?;
         let fit = (0..free.buffers.len())
-            .filter(|&i| (len..=len.saturating_add(len / 4)).contains(&free.buffers[i].allocated))
-            .min_by_key(|&i| free.buffers[i].allocated)?;
+            .filter(|&i| (len..=len.saturating_add(len / 4)).contains(&free.buffers[i].len()))
+            .min_by_key(|&i| free.buffers[i].len())?;
         let buffer = free.buffers.remove(fit);
-        free.bytes -= buffer.allocated;
+        free.bytes -= buffer.len();
         Some(buffer)
     }
 
     /// Retains a buffer within the limits; other buffers, the oldest first, are freed for it.
-    pub(super) fn give(&self, buffer: Buffer) {
-        let size = buffer.allocated;
+    pub(super) fn give(&self, buffer: Memory) {
+        let size = buffer.len();
         if size < RECYCLE_FROM || size > self.limit {
             return;
         }
@@ -71,7 +60,7 @@ impl Recycler {
         let mut leaving = Vec::new();
         while free.buffers.len() == MAX_BUFFERS || free.bytes + size > self.limit {
             let old = free.buffers.remove(0);
-            free.bytes -= old.allocated;
+            free.bytes -= old.len();
             leaving.push(old);
         }
         buffer.offer();
@@ -98,6 +87,7 @@ impl Recycler {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::buffer::Buffer;
 
     const SIZES: [usize; 3] = [2 * RECYCLE_FROM, 1 << 20, 8 << 20];
 

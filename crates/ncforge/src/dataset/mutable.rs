@@ -5,6 +5,7 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 use super::formats;
+use super::options::CreateOptions;
 use super::shared::InPlace;
 use crate::buffer::Buffer;
 use crate::codec::quantize::Quantize;
@@ -12,57 +13,10 @@ use crate::container::{Container, put_attribute};
 use crate::engine::{Engine, Writer};
 use crate::error::{Error, Result};
 use crate::model::{DimId, Schema, Values, VarId, quantization_attribute, quantization_of};
-use crate::netcdf4::Alignment;
 use crate::select::{Hyperslab, Picks};
 use crate::store::lock::Kind;
 use crate::store::output::OutputOptions;
 use crate::store::{FileStore, Locking, OutputFile, WriteStore, packed};
-
-/// How a file is created.
-#[derive(Clone, Debug)]
-pub struct CreateOptions {
-    /// Replace a file that has this name.
-    pub overwrite: bool,
-    /// The engine to write with; the process' own when `None`.
-    pub engine: Option<Engine>,
-    /// Fill what nobody writes (classic formats; netCDF-4 does not need to).
-    pub fill: bool,
-    /// Bytes kept free behind the header, so that it can grow without moving data; the format's default when
-    /// `None`.
-    pub header_room: Option<u64>,
-    /// Leave the unfinished file under its [temporary name](super::partial_path) when this is dropped before
-    /// [`DatasetMut::close`], to be resumed. [`DatasetMut::sync`] does not give it its name then.
-    pub keep_partial: bool,
-    /// Wait at [`DatasetMut::close`] until the new file is on disk, so that it outlives a failure of the machine
-    /// from then on. Without, `close` leaves that to the system, as other libraries do; a failure of this
-    /// process loses nothing either way. [`DatasetMut::sync`] always waits, and so does `close` where the new file
-    /// takes the place of an old one.
-    pub durable: bool,
-    /// Make a packed file: a classic one in compressed blocks. [`DatasetMut::create`] does so with default
-    /// options, too, if the path ends in `.ncz`. A description that is not classic gets the first classic version
-    /// that can hold it.
-    pub packed: Option<packed::Options>,
-    /// Where data of variables of a netCDF-4 file begin; other formats have no such choice.
-    pub alignment: Option<Alignment>,
-    /// Whether the file is locked against other writers.
-    pub locking: Locking,
-}
-
-impl Default for CreateOptions {
-    fn default() -> Self {
-        Self {
-            overwrite: false,
-            engine: None,
-            fill: true,
-            header_room: None,
-            keep_partial: false,
-            durable: false,
-            packed: None,
-            alignment: None,
-            locking: Locking::default(),
-        }
-    }
-}
 
 /// A dataset that is being created, or updated in place.
 ///

@@ -11,21 +11,20 @@
 //! ordinary way. Windows are dropped when their pattern breaks off, when the store is written, when nobody used
 //! them for long, and with their store.
 
+mod filled;
 mod job;
 mod pattern;
+mod tracks;
 mod window;
 
-use std::sync::atomic::{AtomicU64, Ordering};
-use std::sync::{Arc, Mutex, MutexGuard, Weak};
-
-use rustc_hash::FxHashMap;
+use std::sync::Arc;
+use std::sync::atomic::Ordering;
 
 use super::Engine;
 use super::budget::Held;
-use super::cache::{Key, address};
-use super::chunked::Keep;
+use super::cache::Key;
+use super::how::Keep;
 use super::policy::{AHEAD_FETCH, AHEAD_PAGE};
-use super::pool::lock;
 use super::shared::SharedOut;
 use super::stats::add;
 use crate::layout::{Place, VarLayout};
@@ -34,15 +33,14 @@ use crate::select::Hyperslab;
 use crate::select::Row;
 use crate::store::ReadStore;
 
-use job::{Window, Work};
+pub(super) use tracks::ReadAhead;
+
+use filled::Window;
+use job::Work;
 use pattern::{Level, Pattern};
+use tracks::{IDLE_READS, Ready, Track};
 use window::{Grid, Limit, Plan, Purpose, plan};
 
-const SHARDS: usize = 8;
-/// Windows that were not used for this many reads of the engine make room.
-const IDLE_READS: u64 = 512;
-/// Variables that were not read for this many reads are forgotten.
-const FORGOTTEN_READS: u64 = 8192;
 /// Requests that a window did not serve, one after the other, before it is dropped.
 const MISSES: u32 = 8;
 /// Requests that followed a pattern before chunks are decoded that nobody asked for.
@@ -61,41 +59,6 @@ pub(super) enum Ahead {
     Passed,
 }
 
-/// All patterns and windows of an engine.
-#[derive(Debug)]
-pub(super) struct ReadAhead {
-    enabled: bool,
-    shards: [Mutex<FxHashMap<Key, Track>>; SHARDS],
-    /// The read at which idle windows were looked for last.
-    swept: AtomicU64,
-}
-
-/// One variable of an open file.
-#[derive(Debug)]
-struct Track {
-    store: Weak<dyn ReadStore>,
-    pattern: Pattern,
-    /// What requests are served from.
-    current: Option<Ready>,
-    /// What is being filled in the background.
-    next: Option<Ready>,
-    /// Memory of the window before, for the window after.
-    spare: Option<Held>,
-    /// The last read.
-    read: u64,
-    /// Requests since one was served from a window.
-    misses: u32,
-}
-
-/// A window, and where its pattern goes on.
-#[derive(Clone, Debug)]
-struct Ready {
-    window: Arc<Window>,
-    after: Option<Arc<(Vec<Level>, Hyperslab)>>,
-    /// Whether decoded chunks of it are of later use.
-    keep: Keep,
-}
-
 /// A request of a variable.
 pub(super) struct Request<'a> {
     pub(super) engine: &'a Engine,
@@ -104,74 +67,6 @@ pub(super) struct Request<'a> {
     pub(super) layout: &'a Arc<VarLayout>,
     pub(super) slab: &'a Hyperslab,
     pub(super) number: u64,
-}
-
-impl ReadAhead {
-    pub(super) fn new(enabled: bool) -> Self {
-        Self { enabled, shards: Default::default(), swept: AtomicU64::new(0) }
-    }
-
-    /// Forgets everything of one store, because it is being written or closed.
-    pub(super) fn forget_store(&self, store: &Arc<dyn ReadStore>) {
-        let store = address(store);
-        self.retain(|key, _| key.store() != store);
-    }
-
-    /// Drops all windows.
-    pub(super) fn clear(&self) {
-        self.retain(|_, _| false);
-    }
-
-    fn retain(&self, keep: impl Fn(&Key, &mut Track) -> bool) {
-        for shard in &self.shards {
-            lock(shard).retain(|key, track| {
-                let kept = keep(key, track);
-                if !kept {
-                    track.drop_windows();
-                }
-                kept
-            });
-        }
-    }
-
-    /// Drops the windows of closed stores, and those that nobody uses.
-    fn sweep(&self, number: u64) {
-        self.swept.store(number, Ordering::Relaxed);
-        self.retain(|_, track| {
-            let age = number.saturating_sub(track.read);
-            if age > IDLE_READS {
-                track.drop_windows();
-            }
-            age <= FORGOTTEN_READS && track.store.strong_count() > 0
-        });
-    }
-
-    fn shard(&self, key: Key) -> MutexGuard<'_, FxHashMap<Key, Track>> {
-        lock(&self.shards[key.spread() as usize % SHARDS])
-    }
-}
-
-impl Track {
-    fn drop_windows(&mut self) {
-        for ready in [self.current.take(), self.next.take()].into_iter().flatten() {
-            ready.window.drop_it();
-        }
-        self.spare = None;
-    }
-
-    /// Lets go of the present window; its memory is for the one after.
-    fn retire(&mut self) {
-        if let Some(old) = self.current.take() {
-            old.window.drop_it();
-            self.spare = old.window.into_memory();
-        }
-    }
-
-    /// Bytes of its own windows, and how many there are.
-    fn own(&self) -> (u64, u64) {
-        let windows = [&self.current, &self.next].into_iter().flatten().map(|r| r.window.held());
-        windows.chain(self.spare.as_ref().map(Held::bytes)).fold((0, 0), |(all, n), b| (all + b, n + 1))
-    }
 }
 
 impl Request<'_> {

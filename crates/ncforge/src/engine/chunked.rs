@@ -9,6 +9,7 @@ use super::Engine;
 use super::boxes;
 use super::cache::Key;
 use super::fetch::{self, Joining};
+use super::how::{How, Keep};
 use super::linear::{LinearBox, PastEnd};
 use super::plan::{ChunkPlan, Piece};
 use super::policy::{DECODE_PARALLEL, JOIN_MIN, JOIN_PLAIN, PLAN_WINDOW, STAGED_ROW};
@@ -21,25 +22,6 @@ use crate::error::{Error, Result};
 use crate::layout::{ChunkIndex, ChunkRecord, Order, VarLayout};
 use crate::select::Hyperslab;
 use crate::store::{ReadStore, past_end};
-
-/// How a box is read.
-#[derive(Clone, Copy, Debug)]
-pub(super) struct How {
-    /// The number of the read, for the cache.
-    pub(super) number: u64,
-    /// Whether other threads may help.
-    pub(super) parallel: bool,
-    pub(super) keep: Keep,
-}
-
-/// What becomes of decoded chunks.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Keep {
-    /// Those that are read in part are cached.
-    Parts,
-    /// None is cached, and those that were found are dropped: nobody will come back to them.
-    Nothing,
-}
 
 /// One read of a chunked variable.
 pub(super) struct ChunkedRead<'a> {

@@ -6,7 +6,7 @@ use std::sync::atomic::Ordering;
 use super::Engine;
 use super::align::Aligned;
 use super::boxes::{self, Axis};
-use super::chunked::{How, Keep};
+use super::how::{How, Keep};
 use super::shared::SharedOut;
 use super::source::Source;
 use super::stats::add;

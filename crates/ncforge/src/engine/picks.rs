@@ -8,7 +8,7 @@ use std::sync::Arc;
 use std::sync::atomic::Ordering;
 
 use super::checks::{check_memory, check_plain, check_room, layout_if};
-use super::chunked::{How, Keep};
+use super::how::{How, Keep};
 use super::shared::SharedOut;
 use super::source::Source;
 use super::stats::add;

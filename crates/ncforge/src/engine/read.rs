@@ -10,7 +10,8 @@ use std::sync::atomic::Ordering;
 
 use super::ahead::{Ahead, Request};
 use super::checks::{check_memory, check_plain, check_room, checked_layout, result_bytes};
-use super::chunked::{self, How, Keep};
+use super::chunked;
+use super::how::{How, Keep};
 use super::shared::SharedOut;
 use super::source::Source;
 use super::stats::add;

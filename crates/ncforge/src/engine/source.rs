@@ -3,8 +3,9 @@
 use std::sync::Arc;
 
 use super::boxes::{self, Axis};
-use super::chunked::{ChunkedRead, How};
+use super::chunked::ChunkedRead;
 use super::fill::{self, native_fill};
+use super::how::How;
 use super::linear::{LinearBox, PastEnd};
 use super::shared::SharedOut;
 use super::{Engine, axes};

@@ -7,7 +7,7 @@ use std::sync::{Mutex, PoisonError};
 use super::Engine;
 use super::boxes;
 use super::checks::{check_memory, checked_layout, result_bytes};
-use super::chunked::{How, Keep};
+use super::how::{How, Keep};
 use super::policy::DECODE_PARALLEL;
 use super::shared::SharedOut;
 use super::source::Source;

@@ -3,8 +3,9 @@
 use std::collections::HashSet;
 
 use super::dtype::{UserKind, UserType};
+use super::id::{DimId, GroupId, TypeId, VarId};
 use super::name::check_name;
-use super::schema::{Attribute, DimId, GroupId, Schema, TypeId, VarId};
+use super::schema::{Attribute, Schema};
 use crate::error::{Error, Result};
 
 /// A part of a schema that was just defined or renamed.

@@ -1,6 +1,6 @@
 //! Types of values: the eleven fixed-size atomic types, strings, and the user-defined types of netCDF-4.
 
-use super::schema::{GroupId, TypeId};
+use super::id::{GroupId, TypeId};
 
 pub use ncforge_codec::Atomic;
 

@@ -1,26 +1,11 @@
 //! The schema of a whole dataset, in flat arenas.
 
 use super::dtype::{Atomic, DType, UserKind, UserType};
+use super::id::{DimId, GroupId, TypeId, VarId};
 use super::value::{Value, Values};
 use crate::error::Error;
 
 pub use ncforge_codec::{Endian, Filter};
-
-macro_rules! id {
-    ($(#[$doc:meta])* $name:ident) => {
-        $(#[$doc])*
-        #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
-        pub struct $name(pub usize);
-    };
-}
-id!(/// Position of a dimension in [`Schema::dims`].
-    DimId);
-id!(/// Position of a variable in [`Schema::vars`].
-    VarId);
-id!(/// Position of a group in [`Schema::groups`]; 0 is the root.
-    GroupId);
-id!(/// Position of a user-defined type in [`Schema::types`].
-    TypeId);
 
 /// The formats of netCDF files.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]

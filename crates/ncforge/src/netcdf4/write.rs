@@ -18,6 +18,7 @@ mod define;
 mod facts;
 mod heap;
 mod image;
+mod options;
 mod redefine;
 mod scales;
 mod space;
@@ -25,7 +26,9 @@ mod state;
 mod types;
 mod update;
 mod values;
+mod writer;
 
-pub use create::{Alignment, CreateOptions, create};
+pub use create::create;
 pub(crate) use define::check_new;
+pub use options::{Alignment, CreateOptions};
 pub use update::open_mut;

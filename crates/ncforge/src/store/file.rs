@@ -1,5 +1,7 @@
 //! A file on disk: `pread`, `pwrite`, and for reading optionally a map.
 
+mod write;
+
 use std::any::Any;
 use std::fs::{File, OpenOptions};
 use std::os::unix::fs::FileExt;
@@ -11,15 +13,8 @@ use memmap2::Mmap;
 
 use super::lock::{Held, Kind, Locking, is_file_at};
 use super::near::{Near, Writes};
-use super::replace::replace_file;
-use super::{ReadStore, WriteStore, copy_from, past_end};
+use super::{ReadStore, copy_from, past_end};
 use crate::error::{Error, Result};
-
-/// Empties a file. One that is empty already is left alone: the kernel takes a truncation for the sign that a
-/// file is being replaced, and then brings all of its new contents to disk when it is closed (ext4 does).
-fn empty(file: &File) -> std::io::Result<()> {
-    if file.metadata()?.len() > 0 { file.set_len(0) } else { Ok(()) }
-}
 
 /// A file.
 ///
@@ -172,7 +167,7 @@ impl FileStore {
         is_file_at(&self.file, self.path())
     }
 
-    /// From now on, [`WriteStore::sync`] does nothing: nobody needs this file after a failure of the machine, and the
+    /// From now on, [`WriteStore::sync`](super::WriteStore::sync) does nothing: nobody needs this file after a failure of the machine, and the
     /// system may bring it to disk when it likes.
     pub fn relax(&self) {
         self.relaxed.store(true, Ordering::Relaxed);
@@ -223,84 +218,5 @@ impl ReadStore for FileStore {
 
     fn as_any(&self) -> Option<&dyn Any> {
         Some(self)
-    }
-}
-
-impl WriteStore for FileStore {
-    fn write_at(&self, buf: &[u8], offset: u64) -> Result<()> {
-        let written = self.file.write_all_at(buf, offset);
-        // Also after an error: a part of it may stand in the file.
-        self.writes.note();
-        written
-            .map_err(|e| Error::io(format!("write {} bytes at offset {offset} of", buf.len()), &self.name, e))
-    }
-
-    fn set_len(&self, len: u64) -> Result<()> {
-        let set = if len == 0 {
-            empty(&self.file).map_err(|e| Error::io("empty", &self.name, e))
-        } else {
-            self.file
-                .set_len(len)
-                .map_err(|e| Error::io(format!("set the length to {len} of"), &self.name, e))
-        };
-        self.writes.note();
-        set
-    }
-
-    fn reserve(&self, offset: u64, len: u64) -> Result<()> {
-        #[cfg(target_os = "linux")]
-        {
-            use std::os::fd::AsRawFd;
-            let number =
-                |n: u64| libc::off_t::try_from(n).map_err(|_| Error::TooLarge(format!("file length {n}")));
-            let (from, size) = (number(offset)?, number(len)?);
-            if len > 0 {
-                // SAFETY: a plain system call on our own descriptor.
-                let rc =
-                    unsafe { libc::fallocate(self.file.as_raw_fd(), libc::FALLOC_FL_KEEP_SIZE, from, size) };
-                if rc != 0 {
-                    let e = std::io::Error::last_os_error();
-                    if e.raw_os_error() == Some(libc::ENOSPC) {
-                        return Err(Error::io(format!("reserve {len} bytes for"), &self.name, e));
-                    }
-                }
-            }
-        }
-        Ok(())
-    }
-
-    fn sync(&self) -> Result<()> {
-        if self.relaxed.load(Ordering::Relaxed) {
-            return Ok(());
-        }
-        self.file.sync_data().map_err(|e| Error::io("sync", &self.name, e))
-    }
-
-    fn replace(&self, build: &mut dyn FnMut(&dyn WriteStore) -> Result<()>) -> Result<()> {
-        replace_file(self, build)
-    }
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn reserving_changes_neither_length_nor_bytes() {
-        use std::os::unix::fs::MetadataExt;
-        let dir = tempfile::tempdir().unwrap();
-        let store = FileStore::create(&dir.path().join("f")).unwrap();
-        store.write_at(b"abc", 10).unwrap();
-        store.reserve(5, 2 << 20).unwrap();
-        store.reserve(0, 0).unwrap();
-        assert_eq!(store.len(), 13);
-        assert_eq!(store.read_vec(8, 5).unwrap(), b"\0\0abc");
-        // Not every file system reserves; giving back works on those that do.
-        store.set_len(13).unwrap();
-        assert!(store.file().metadata().unwrap().blocks() * 512 < 1 << 20);
-        assert!(matches!(store.reserve(u64::MAX, 1), Err(Error::TooLarge(_))));
-        store.set_len(0).unwrap();
-        store.set_len(0).unwrap();
-        assert!(store.is_empty());
     }
 }

@@ -48,6 +48,7 @@ mod space;
 mod survey;
 mod table;
 mod tree;
+mod tx;
 mod workers;
 mod write;
 
@@ -72,7 +73,7 @@ use super::lock::ranges::Lock;
 use image::Map;
 use recent::Recent;
 use tree::Tree;
-use write::Tx;
+use tx::Tx;
 
 /// Byte offsets of other copies of the bytes that [`detect`] checks.
 pub const OTHER_ROOTS: [u64; 3] = [512, 4096, 4608];

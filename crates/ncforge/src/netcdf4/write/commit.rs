@@ -2,10 +2,10 @@
 
 use std::sync::Arc;
 
-use super::container::Netcdf4Writer;
 use super::image::{Builder, live_chunks};
 use super::space::Extent;
 use super::state::PlaceState;
+use super::writer::Netcdf4Writer;
 use crate::container::{Container, ContainerMut};
 use crate::error::{Error, Result};
 use crate::hdf5::emit::{ChunkSource, Image, SUPERBLOCK_SIZE, superblock};

@@ -3,13 +3,10 @@
 use std::sync::Arc;
 
 use super::coverage::{Coverage, runs};
-use super::create::Alignment;
-use super::facts::FileFacts;
-use super::heap::HeapWriter;
 use super::redefine;
-use super::space::{Extent, FileSpace};
-use super::state::{LiveIndex, PlaceState, VarState};
+use super::state::{PlaceState, VarState};
 use super::values::Encoder;
+use super::writer::{Netcdf4Writer, PAGED_CHUNK, data_align};
 use crate::container::{Container, ContainerMut};
 use crate::error::{Error, Result};
 use crate::hdf5::file::File;
@@ -19,175 +16,10 @@ use crate::netcdf4::read::values::Decoder;
 use crate::select::{ChunkGrid, Hyperslab, coordinates};
 use crate::store::{ReadStore, WriteStore};
 
-/// Contiguous data starts at a multiple of this, …
-const DATA_ALIGN: u64 = 64;
-/// … and at the beginning of a page of the system from this many bytes on, also for chunks that are whole pages: every
-/// page that is written in part is written twice.
-const PAGED_FROM: u64 = 1 << 20;
-/// A page.
-const PAGE: u64 = 4096;
-/// Chunks without filters of at least this many bytes begin on a page, if they end on one.
-const PAGED_CHUNK: u64 = 64 << 10;
 /// The smallest number of bytes for which space is reserved.
 const RESERVE_FROM: u64 = 1 << 20;
 /// A selection of more byte runs than this is not tracked run by run: its surroundings are filled instead.
 const MOST_RUNS: usize = 4096;
-/// Bytes written at once when filling.
-const FILL_BUFFER: usize = 1 << 20;
-
-/// A file that is being written.
-#[derive(Debug)]
-pub(super) struct Netcdf4Writer {
-    pub(super) store: Arc<dyn WriteStore>,
-    /// The same, for reading.
-    pub(super) read_store: Arc<dyn ReadStore>,
-    pub(super) schema: Schema,
-    pub(super) vars: Vec<VarState>,
-    /// Properties of the file that netcdf-c would store differently.
-    pub(super) facts: FileFacts,
-    pub(super) space: FileSpace,
-    /// The alignment of data in new space.
-    pub(super) alignment: Option<Alignment>,
-    /// The byte up to which disk space was reserved for chunks.
-    pub(super) reserved: u64,
-    pub(super) heap: HeapWriter,
-    /// Space for the first metadata block of a new file.
-    pub(super) front: Option<Extent>,
-    /// The extent of the committed metadata, if it is known.
-    pub(super) current: Option<Extent>,
-    /// Whether everything that is used by neither the next commit nor data of a variable is free after that commit.
-    pub(super) reclaim: bool,
-    /// Whether anything changed since the last commit.
-    pub(super) dirty: bool,
-}
-
-impl Netcdf4Writer {
-    fn path(&self, var: VarId) -> String {
-        self.schema.var_path(var)
-    }
-
-    /// New space in the file.
-    pub(super) fn take(&mut self, len: u64, align: u64) -> Result<u64> {
-        self.space.take(len, align).ok_or_else(|| self.too_large())
-    }
-
-    fn too_large(&self) -> Error {
-        Error::TooLarge(format!("`{}` would be larger than 2^63 bytes", self.store.name()))
-    }
-
-    /// Space for a chunk.
-    fn take_for_chunk(&mut self, len: u64, is_plain: bool) -> Result<u64> {
-        let paged = is_plain && len >= PAGED_CHUNK && len.is_multiple_of(PAGE);
-        self.take_for_data(len, if paged { PAGE } else { 1 })
-    }
-
-    /// Space for data, at a multiple of `align` unless the options require another alignment.
-    fn take_for_data(&mut self, len: u64, align: u64) -> Result<u64> {
-        match self.alignment.filter(|a| len >= a.threshold && a.multiple > 1) {
-            Some(asked) => self.space.take_of_many(len, asked.multiple).ok_or_else(|| self.too_large()),
-            None => self.take(len, align),
-        }
-    }
-
-    /// Fills `from..to` (relative bytes) of a contiguous variable at `offset`.
-    fn fill(&self, var: VarId, offset: u64, ranges: &[(u64, u64)]) -> Result<()> {
-        let pattern = &self.vars[var.0].pattern;
-        let size = pattern.len().max(1) as u64;
-        let most = ranges.iter().map(|r| r.1 - r.0).max().unwrap_or(0);
-        let count = (most.min(FILL_BUFFER as u64) / size).max(1) as usize;
-        let buffer = pattern.repeat(count);
-        for &(from, to) in ranges {
-            let mut at = from;
-            while at < to {
-                let n = (to - at).min(buffer.len() as u64);
-                self.store.write_at(&buffer[..n as usize], offset + at)?;
-                at += n;
-            }
-        }
-        Ok(())
-    }
-
-    /// Moves strings and ragged rows that will be overwritten to new space, with a copy of the heap references: the committed
-    /// state refers to the old space, and does not have the collections of the new references.
-    fn leave_references(&mut self, var: VarId, bytes: u64) -> Result<()> {
-        let state = &self.vars[var.0];
-        let PlaceState::Contiguous { offset: Some(old), committed: true, .. } = state.place else {
-            return Ok(());
-        };
-        if !state.element.heap {
-            return Ok(());
-        }
-        let new = self.take_for_data(bytes, data_align(bytes))?;
-        let mut at = 0;
-        while at < bytes {
-            let n = (bytes - at).min(FILL_BUFFER as u64);
-            self.store.write_at(&self.store.read_vec(old + at, n)?, new + at)?;
-            at += n;
-        }
-        if let PlaceState::Contiguous { offset, committed, .. } = &mut self.vars[var.0].place {
-            (*offset, *committed) = (Some(new), false);
-        }
-        self.space.release(Extent { offset: old, len: bytes });
-        self.dirty = true;
-        Ok(())
-    }
-
-    /// Space for a chunk of `len` encoded bytes, and the table for its record.
-    fn space_for_chunk(&mut self, var: VarId, at: &[u64], len: u64) -> Result<(Arc<LiveIndex>, u64)> {
-        self.check(var)?;
-        let state = &self.vars[var.0];
-        // Chunks may be as small as a value: names and shapes are formatted for errors only.
-        let path = || self.path(var);
-        let PlaceState::Chunked { chunk, filters, table, .. } = &state.place else {
-            return Err(Error::not_chunked(path()));
-        };
-        let lens = self.schema.var(var).dims.iter().map(|&d| self.schema.dim(d).len);
-        let is_inside = |((&i, &c), n): ((&u64, &u64), u64)| i < n.div_ceil(c);
-        if at.len() != chunk.len() || !at.iter().zip(chunk).zip(lens).all(is_inside) {
-            let counts = ChunkGrid::new(&self.schema.shape(var), chunk).counts();
-            return Err(Error::Invalid(format!("`{}` has no chunk {at:?}; its grid is {counts:?}", path())));
-        }
-        let whole: u64 = chunk.iter().product::<u64>() * u64::from(state.stored.size);
-        if len == 0 || u32::try_from(len).is_err() || (filters.is_empty() && len != whole) {
-            return Err(Error::Length(format!(
-                "a chunk of `{}` of {len} bytes (unencoded: {whole})",
-                path()
-            )));
-        }
-        let is_plain = filters.is_empty();
-        let table = Arc::clone(table);
-        let old = table.read().get(at);
-        let offset = match old {
-            // The committed state does not refer to it yet.
-            Some(old) if self.space.is_new(old.offset) && len <= old.len => {
-                self.space.release(Extent { offset: old.offset + len, len: old.len - len });
-                old.offset
-            }
-            Some(old) => {
-                self.space.release(Extent { offset: old.offset, len: old.len });
-                self.take_for_chunk(len, is_plain)?
-            }
-            None => self.take_for_chunk(len, is_plain)?,
-        };
-        Ok((table, offset))
-    }
-
-    fn check(&self, var: VarId) -> Result<()> {
-        if var.0 < self.vars.len() {
-            return Ok(());
-        }
-        Err(Error::NoSuchId { kind: "variable", id: var.0 })
-    }
-}
-
-/// The alignment of contiguous data.
-fn data_align(bytes: u64) -> u64 {
-    match bytes {
-        PAGED_FROM.. => PAGE,
-        DATA_ALIGN.. => DATA_ALIGN,
-        _ => 8,
-    }
-}
 
 impl Container for Netcdf4Writer {
     fn schema(&self) -> &Schema {

@@ -2,11 +2,11 @@
 
 use std::collections::HashMap;
 
-use super::container::Netcdf4Writer;
 use super::define::check_schema;
 use super::scales::check_links;
 use super::state::VarState;
 use super::values::Encoder;
+use super::writer::Netcdf4Writer;
 use crate::error::{Error, Result};
 use crate::hdf5::fill::FillKind;
 use crate::model::{Fill, GroupId, Schema, VarId};

@@ -10,13 +10,13 @@ mod forms;
 use std::collections::{HashMap, HashSet};
 use std::sync::Arc;
 
-use super::container::Netcdf4Writer;
 use super::coverage::Coverage;
 use super::facts::FileFacts;
 use super::heap::HeapWriter;
 use super::image::{Builder, live_chunks};
 use super::space::{Extent, FileSpace};
 use super::state::{LiveIndex, PlaceState, VarState};
+use super::writer::Netcdf4Writer;
 use crate::container::{Container, ContainerMut};
 use crate::error::{Error, Result};
 use crate::hdf5::chunk_index::DatasetChunks;

@@ -8,7 +8,7 @@ use super::image::Map;
 use super::read::{Fetch, stored_bytes};
 use super::space::Space;
 use super::tree::Tree;
-use super::write::Tx;
+use super::tx::Tx;
 use super::{Codec, Core, Lock, Options, PackedStore, Recent, Resources};
 use crate::error::{Error, Result};
 use crate::store::lock::{Locking, ranges as lock};

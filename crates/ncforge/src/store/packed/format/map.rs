@@ -1,7 +1,11 @@
 //! The map: where the ranges of the image are stored.
 
-use super::{ENTRY, Entry, Kind, MAX_HEIGHT, ROOT};
+use super::entry::{ENTRY, Entry, Kind};
 
+/// Bytes of a root.
+pub(in super::super) const ROOT: usize = 512;
+/// The largest height of a tree: it addresses more blocks than fit into a file.
+pub(in super::super) const MAX_HEIGHT: u8 = 7;
 /// Bytes of a window, of a tree, of a table, and of a column, in the map.
 const WINDOW: usize = 24;
 const TREE: usize = 24;

@@ -1,0 +1,59 @@
+//! What is chosen when a file is created.
+
+use crate::engine::Engine;
+use crate::netcdf4::Alignment;
+use crate::store::{Locking, packed};
+
+/// How a file is created.
+#[derive(Clone, Debug)]
+pub struct CreateOptions {
+    /// Replace a file that has this name.
+    pub overwrite: bool,
+    /// The engine to write with; the process' own when `None`.
+    pub engine: Option<Engine>,
+    /// Fill what nobody writes (classic formats; netCDF-4 does not need to).
+    pub fill: bool,
+    /// Bytes kept free behind the header, so that it can grow without moving data; the format's default when
+    /// `None`.
+    pub header_room: Option<u64>,
+    /// Leave the unfinished file under its [temporary name](super::partial_path) when this is dropped before
+    /// [`DatasetMut::close`], to be resumed. [`DatasetMut::sync`] does not give it its name then.
+    ///
+    /// [`DatasetMut::close`]: super::DatasetMut::close
+    /// [`DatasetMut::sync`]: super::DatasetMut::sync
+    pub keep_partial: bool,
+    /// Wait at [`DatasetMut::close`] until the new file is on disk, so that it outlives a failure of the machine
+    /// from then on. Without, `close` leaves that to the system, as other libraries do; a failure of this
+    /// process loses nothing either way. [`DatasetMut::sync`] always waits, and so does `close` where the new file
+    /// takes the place of an old one.
+    ///
+    /// [`DatasetMut::close`]: super::DatasetMut::close
+    /// [`DatasetMut::sync`]: super::DatasetMut::sync
+    pub durable: bool,
+    /// Make a packed file: a classic one in compressed blocks. [`DatasetMut::create`] does so with default
+    /// options, too, if the path ends in `.ncz`. A description that is not classic gets the first classic version
+    /// that can hold it.
+    ///
+    /// [`DatasetMut::create`]: super::DatasetMut::create
+    pub packed: Option<packed::Options>,
+    /// Where data of variables of a netCDF-4 file begin; other formats have no such choice.
+    pub alignment: Option<Alignment>,
+    /// Whether the file is locked against other writers.
+    pub locking: Locking,
+}
+
+impl Default for CreateOptions {
+    fn default() -> Self {
+        Self {
+            overwrite: false,
+            engine: None,
+            fill: true,
+            header_room: None,
+            keep_partial: false,
+            durable: false,
+            packed: None,
+            alignment: None,
+            locking: Locking::default(),
+        }
+    }
+}

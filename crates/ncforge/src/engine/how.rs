@@ -1,0 +1,20 @@
+//! How a box is read: what all readers of a selection are given.
+
+/// How a box is read.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct How {
+    /// The number of the read, for the cache.
+    pub(super) number: u64,
+    /// Whether other threads may help.
+    pub(super) parallel: bool,
+    pub(super) keep: Keep,
+}
+
+/// What becomes of decoded chunks.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Keep {
+    /// Those that are read in part are cached.
+    Parts,
+    /// None is cached, and those that were found are dropped: nobody will come back to them.
+    Nothing,
+}
