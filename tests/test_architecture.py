@@ -127,7 +127,6 @@ CIRCLES = [
     "store/file.rs store/output.rs store/replace.rs",
     "store/packed.rs store/packed/read.rs store/packed/write.rs",
     "store/packed/format.rs store/packed/format/map.rs",
-    "printer.rs progress.rs",
     "combine/mosaic.rs combine/mosaic/existing.rs combine/mosaic/pattern.rs",
     "combine/scheme.rs combine/scheme/generic.rs",
     "compare.rs compare/attrs.rs compare/schema.rs compare/values.rs",
