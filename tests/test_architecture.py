@@ -129,7 +129,6 @@ CIRCLES = [
     "store/packed/format.rs store/packed/format/map.rs",
     "combine/mosaic.rs combine/mosaic/existing.rs combine/mosaic/pattern.rs",
     "combine/scheme.rs combine/scheme/generic.rs",
-    "tune/choose.rs tune/choose/prices.rs",
 ]
 #: Crates in which every path counts, whether it is in a `use` or in code. In the others only `use` does, as long as they have circles.
 EVERY_PATH = {"ncforge-bench", "ncforge-view"}
