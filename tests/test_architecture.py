@@ -127,7 +127,6 @@ CIRCLES = [
     "store/file.rs store/output.rs store/replace.rs",
     "store/packed.rs store/packed/read.rs store/packed/write.rs",
     "store/packed/format.rs store/packed/format/map.rs",
-    "combine/mosaic.rs combine/mosaic/existing.rs combine/mosaic/pattern.rs",
 ]
 #: Crates in which every path counts, whether it is in a `use` or in code. In the others only `use` does, as long as they have circles.
 EVERY_PATH = {"ncforge-bench", "ncforge-view"}
