@@ -26,6 +26,7 @@ NCFORGE = {
     "netcdf4": {"buffer", "codec", "container", "hdf5", "layout", "model", "select", "store"},
     "engine": {"buffer", "codec", "container", "layout", "model", "select", "store"},
     "dataset": {"buffer", "classic", "codec", "container", "engine", "layout", "model", "netcdf4", "select", "store"},
+    "raw": {"classic", "codec", "container", "engine", "layout", "netcdf4", "select"},
 }  # fmt: skip
 #: The same of the crate `ncforge-ops`. `rates`, `request` and `words` are below all of them.
 OPS = {
@@ -116,35 +117,16 @@ def test_crates_use_what_they_may() -> None:
         assert set(re.findall(r"^(ncforge[a-z-]*)", dependencies, flags=re.MULTILINE)) == below, crate
 
 
-#: Circles of files that are still to be opened, as sets of the files that take part (paths below `src`, of `ops` without that folder, since it
-#: becomes a crate). A circle among some of the files of a set is admitted; no set may be added, and those that are open can go.
-CIRCLES = [
-    "printer.rs progress.rs",
-    "combine/mosaic.rs combine/mosaic/existing.rs combine/mosaic/pattern.rs",
-    "combine/scheme.rs combine/scheme/generic.rs",
-    "compare.rs compare/attrs.rs compare/schema.rs compare/values.rs",
-    "copy.rs copy/elsewhere.rs",
-    "copy/run.rs copy/run/var_group.rs",
-    "sampling.rs sampling/places.rs",
-    "split.rs split/describe.rs split/families.rs split/window.rs",
-    "tune/choose.rs tune/choose/prices.rs",
-]
-#: Crates in which every path counts, whether it is in a `use` or in code. In the others only `use` does, as long as they have circles.
+#: Crates in which every path counts, whether it is in a `use` or in code. In the others only `use` does.
 EVERY_PATH = {"ncforge-bench", "ncforge-view"}
 
 
 @pytest.mark.parametrize("crate", sorted(p.parent.name for p in (ROOT / "crates").glob("*/src")))
 def test_no_files_import_each_other_in_a_circle(crate: str) -> None:
     """`tests/imports.py` says what counts as an import."""
-    admitted = [set(files.split()) for files in CIRCLES]
     found = circles(ROOT / "crates" / crate / "src", every_path=crate in EVERY_PATH)
-    new = {
-        files: way
-        for files, way in found.items()
-        if not any({f.removeprefix("ops/") for f in files} <= known for known in admitted)
-    }
-    shown = [f"{' -> '.join(way)}   ({len(files)} files: {' '.join(files)})" for files, way in sorted(new.items())]
-    assert not new, f"files of {crate} import each other in a circle:\n" + "\n".join(shown)
+    shown = [f"{' -> '.join(way)}   ({len(files)} files: {' '.join(files)})" for files, way in sorted(found.items())]
+    assert not found, f"files of {crate} import each other in a circle:\n" + "\n".join(shown)
 
 
 def test_circles_are_found(tmp_path: Path) -> None:

@@ -48,7 +48,7 @@ pub(crate) use tune::{CalibrateArgs, ChoosingArgs, Tune, TuneArgs, TuneChunksArg
 pub(crate) use words::word;
 
 use crate::exit::Exit;
-use crate::printer::to_stderr;
+use crate::stderr::to_stderr;
 
 /// Fast netCDF: look at files, copy them into the shape you need, compare them.
 ///

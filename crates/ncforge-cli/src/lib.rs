@@ -20,6 +20,7 @@ mod interrupt;
 mod panics;
 mod printer;
 mod progress;
+mod stderr;
 
 use std::ffi::OsString;
 

@@ -2,7 +2,7 @@
 
 use std::panic;
 
-use crate::printer::to_stderr;
+use crate::stderr::to_stderr;
 
 /// Replaces Rust's panic message. `RUST_BACKTRACE=1` brings the usual one back, for developers.
 pub(crate) fn install() {

@@ -15,6 +15,7 @@ use ncforge_ops::doctor::Severity;
 use crate::args::{ColorWhen, GlobalArgs, ProgressKind};
 use crate::exit::Failure;
 use crate::progress::Reporter;
+use crate::stderr::to_stderr;
 
 /// Where and how to print.
 #[derive(Debug)]
@@ -169,11 +170,6 @@ impl Printer {
     fn err(&self, text: std::fmt::Arguments<'_>) {
         to_stderr(format_args!("{text}\n"));
     }
-}
-
-/// Writes to stderr. (`eprintln!` panics where its reader is gone, and nobody is left to read it then.)
-pub(crate) fn to_stderr(text: std::fmt::Arguments<'_>) {
-    let _ = std::io::stderr().lock().write_fmt(text);
 }
 
 fn paint(on: bool, style: Style, text: impl Display) -> String {

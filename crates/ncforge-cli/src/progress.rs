@@ -16,7 +16,7 @@ use ncforge_ops::words::bytes;
 
 use crate::args::ProgressKind;
 use crate::interrupt;
-use crate::printer::to_stderr;
+use crate::stderr::to_stderr;
 
 /// Time until a terminal shows something: people begin to wonder after a second.
 const BAR_AFTER: Duration = Duration::from_millis(500);

@@ -20,7 +20,9 @@ pub const USUAL_ZSTD_LEVEL: i32 = 3;
 /// ```
 /// use ncforge_codec::{FilterChain, filters};
 /// let chain: FilterChain = "shuffle|deflate,4".parse()?;
-/// assert_eq!(chain.for_elements(8), [filters::shuffle(8), filters::deflate(4)]);
+/// let complete = chain.for_elements(8);
+/// assert_eq!((complete[0].id, complete[0].params[0]), (filters::SHUFFLE, 8));
+/// assert_eq!((complete[1].id, complete[1].params[0]), (filters::DEFLATE, 4));
 /// assert_eq!(chain.to_string(), "shuffle|deflate,4");
 /// assert_eq!(chain.words(), "shuffle, deflate level 4");
 /// assert_eq!("none".parse::<FilterChain>()?, FilterChain::default());

@@ -32,9 +32,11 @@
 
 mod coded;
 mod elsewhere;
+mod engine;
 mod history;
 pub(crate) mod identity;
 mod journal;
+mod lasting;
 mod options;
 mod output;
 mod parts;
@@ -59,7 +61,7 @@ use serde::Serialize;
 use crate::progress::Progress;
 use crate::source::Source;
 use ncforge::store::{OutputFile, OutputOptions, ReadStore};
-use ncforge::{Dataset, Engine, EngineOptions, Error, Result};
+use ncforge::{Dataset, Engine, Error, Result};
 
 pub use ncforge::store::partial_path;
 
@@ -68,7 +70,9 @@ use self::journal::{Header, Journal, VERSION};
 use self::planned::Memory;
 
 pub use elsewhere::{Elsewhere, EncodedChunks, Encoder, GroupId};
+pub(crate) use engine::engine_below;
 pub use history::history_line;
+pub(crate) use lasting::Lasting;
 pub use options::{Chunks, Codec, CopyOptions, Names};
 pub use parts::{CodecName, CodingRequest, RunRequest};
 pub use plan::plan;
@@ -135,21 +139,6 @@ pub fn copy_with(
 ) -> Result<CopyReport> {
     let source = Dataset::open_with(input, &engine_below(engine)?)?;
     copy_of(&source, output, options, engine, progress, Lasting::Durable, Some(elsewhere))
-}
-
-/// The engine under a copy: for the chunks it has in hand; the boxes are the copy's own.
-pub(crate) fn engine_below(engine: &Engine) -> Result<Engine> {
-    let memory = Memory::of(engine.memory());
-    Engine::without_read_ahead(EngineOptions { threads: Some(engine.threads()), memory: Some(memory.engine) })
-}
-
-/// When the system brings an output to disk.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Lasting {
-    /// Before it gets its name: it outlives a failure of the machine from then on.
-    Durable,
-    /// In its own time, as with other programs' files. A failing process loses nothing.
-    Relaxed,
 }
 
 /// Copies any source to `output`. The source reads with an engine of [`engine_below`]; threads and memory of the

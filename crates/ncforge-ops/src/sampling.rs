@@ -17,7 +17,9 @@ mod threads;
 use self::found::Found;
 pub(crate) use self::found::{Encoded, encode};
 pub(crate) use self::parts::{Budget, PartLimits, parts_of};
-use self::places::{cut, decoded, group, neighbours, nth, padded, part_shape, place, sampled_box, shortened};
+use self::places::{
+    LARGE, SMALL, cut, decoded, group, neighbours, nth, padded, part_shape, place, sampled_box, shortened,
+};
 use crate::source::Source;
 use crate::tune::Coding;
 use crate::tune::coding::SIZES;
@@ -32,9 +34,6 @@ const BOXES: u64 = 8;
 const FEW: u64 = 4;
 /// Parts that are cut out of each, of every size.
 const PARTS: [u64; SIZES.len()] = [2, 2, 1, 1, 1];
-/// The sizes whose stored bytes are sampled; nothing smaller is read.
-const SMALL: usize = 1;
-const LARGE: usize = 3;
 /// Parts that are sampled for one shape of chunks, at least and (where they are small) at most, and how large they are at
 /// most. Few parts miss what fields are made of: land and sea, and chunks that are cut off at the end of an axis, decode at rates
 /// up to ten times apart.

@@ -17,6 +17,7 @@
 
 mod describe;
 mod families;
+mod options;
 mod request;
 mod window;
 
@@ -25,7 +26,7 @@ use std::time::Instant;
 
 use serde::Serialize;
 
-use crate::copy::{CopyOptions, Lasting, copy_of, engine_below, give_up};
+use crate::copy::{Lasting, copy_of, engine_below, give_up};
 use crate::progress::{Progress, check_stop};
 use ncforge::model::{Atomic, DType, Number};
 use ncforge::{Dataset, Engine, Error, Hyperslab, Result};
@@ -34,49 +35,8 @@ use self::describe::{One, describe};
 use self::families::Families;
 use self::window::Window;
 
+pub use options::{SplitOptions, TileScheme};
 pub use request::SplitRequest;
-
-/// How tiles shall tell their place.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub enum TileScheme {
-    /// `DOMAIN_*`; files `BASE_0000.nc`.
-    #[default]
-    Nemo,
-    /// `domain_decomposition`; files `BASE.nc.0000`.
-    Fms,
-    /// `partition`; files `BASE.0.nc`, as many digits as are needed.
-    Roms,
-    /// `*_PATCH_*`; files `BASE_0000`.
-    Wrf,
-}
-
-impl TileScheme {
-    /// The names by which its tiles' split dimensions are known, the fastest first; `None`: any.
-    fn dims(self) -> Option<[&'static str; 2]> {
-        match self {
-            TileScheme::Roms => Some(["xi_rho", "eta_rho"]),
-            TileScheme::Wrf => Some(["west_east", "south_north"]),
-            TileScheme::Nemo | TileScheme::Fms => None,
-        }
-    }
-}
-
-/// What a splitting is asked to do.
-#[derive(Clone, Debug, Default)]
-pub struct SplitOptions {
-    /// Tiles along the fastest of the split dimensions, and along the other.
-    pub tiles: (u64, u64),
-    /// How they tell their place.
-    pub scheme: TileScheme,
-    /// Points of their neighbours that tiles hold too, at inner edges ([`TileScheme::Nemo`] only).
-    pub halo: u64,
-    /// A variable over the split dimensions: no tile is written where all of it is zero or missing.
-    pub mask: Option<String>,
-    /// The split dimensions, the fastest first; `None`: by name, or the last two of the largest variable.
-    pub dims: Option<(String, String)>,
-    /// Format, chunks, compression of the tiles; whether existing files may be replaced.
-    pub copy: CopyOptions,
-}
 
 /// What a splitting did.
 #[derive(Clone, Debug, Serialize)]

@@ -2,9 +2,9 @@
 
 use std::collections::HashMap;
 
+use super::difference::{Comparison, Difference, Kind};
 use super::types::same_type;
 use super::values::element::{Equality, format_element, same_value};
-use super::{Comparison, Difference, Kind};
 use ncforge::model::{Attribute, DType, Schema, Values};
 
 /// Compares the attributes of two owners; `path` is the owner's (empty for the root group).

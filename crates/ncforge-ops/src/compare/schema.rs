@@ -3,8 +3,8 @@
 use std::collections::HashMap;
 
 use super::attrs::compare_attributes;
+use super::difference::{Comparison, Difference, Kind};
 use super::types::same_type;
-use super::{Comparison, Difference, Kind};
 use ncforge::model::{DType, GroupId, Schema, TypeId, VarId};
 
 /// Compares everything but values and storage.

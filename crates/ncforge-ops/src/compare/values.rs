@@ -7,8 +7,8 @@ use std::collections::BTreeSet;
 use std::sync::{Mutex, PoisonError};
 
 use self::element::{Equality, Tolerance, format_element, format_value, same_value};
+use super::difference::{Comparison, Difference, Kind, Largest};
 use super::types::same_type;
-use super::{Comparison, Difference, Kind, Largest};
 use crate::boxes::{Side, Walk, choose};
 use crate::progress::{Progress, check_stop};
 use crate::rates::decode_seconds_per_byte;

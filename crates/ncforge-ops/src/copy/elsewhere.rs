@@ -16,13 +16,14 @@ use std::sync::Arc;
 
 use serde::{Deserialize, Serialize};
 
+use super::engine::engine_below;
 use super::identity::Identity;
 use super::options::CopyOptions;
 use super::output::{chunk_grid, create, is_unwritten};
 use super::plan::plan_with;
 use super::planned::{Plan, Route, VarWork};
+use super::quantized;
 use super::storage::Chosen;
-use super::{engine_below, quantized};
 use crate::source::Source;
 use ncforge::model::{DimId, Dimension, Format, Schema, Storage, VarId};
 use ncforge::raw::{ChunkGrid, Place, Writer, coordinates};

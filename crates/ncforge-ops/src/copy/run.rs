@@ -10,10 +10,9 @@ use std::sync::Arc;
 use std::time::{Duration, Instant};
 
 use self::resumed::Resumed;
-use self::var_group::in_one_group;
-use super::Lasting;
 use super::elsewhere::{self, Elsewhere, GroupId};
 use super::journal::{Header, Journal, Step};
+use super::lasting::Lasting;
 use super::output::{chunk_grid, create, is_unwritten};
 use super::planned::{Memory, Plan, Route, VarWork};
 use super::quantized;
@@ -21,6 +20,7 @@ use super::spill::Spill;
 use crate::progress::Progress;
 use crate::source::Source;
 use crate::written;
+use ncforge::model::Storage;
 use ncforge::raw::{ChunkIndex, Place, Writer, coordinates, with_stop};
 use ncforge::store::packed::{self, PackedStore};
 use ncforge::store::{OutputFile, WriteStore, free_space};
@@ -428,6 +428,15 @@ impl Run<'_> {
         self.buffer = buffer;
         done
     }
+}
+
+/// Whether two variables are moved together, box by box.
+fn in_one_group(source: &dyn Source, plan: &Plan, a: usize, b: usize) -> bool {
+    let (a, b) = (&plan.work[a], &plan.work[b]);
+    let plain =
+        |w: &VarWork| w.route == Route::Boxes && plan.schema.var(w.moved.to).storage == Storage::Contiguous;
+    let with = |w: &VarWork| source.var_group(w.moved.from);
+    plain(a) && plain(b) && a.walk == b.walk && with(a).is_some() && with(a) == with(b)
 }
 
 /// The order in which variables are copied: heap types first (see [`Run::all`]), else as in the file.

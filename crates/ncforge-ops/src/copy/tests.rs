@@ -11,7 +11,7 @@ use crate::progress::{Counter, Silent};
 use ncforge::model::{
     Atomic, Attribute, DType, DimId, Dimension, Format, Schema, Storage, Value, Values, VarId, Variable,
 };
-use ncforge::{DatasetMut, Hyperslab};
+use ncforge::{DatasetMut, EngineOptions, Hyperslab};
 
 fn engine(memory: u64, threads: usize) -> Engine {
     Engine::new(EngineOptions { threads: Some(threads), memory: Some(memory) }).unwrap()

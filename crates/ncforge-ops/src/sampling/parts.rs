@@ -1,7 +1,7 @@
 //! Parts of a variable's values as they are, to be encoded with several chains of filters.
 
-use super::places::{beginning, cut, decoded, part_shape, sampled_box};
-use super::{BOXES, FEW, LARGE};
+use super::places::{LARGE, beginning, cut, decoded, part_shape, sampled_box};
+use super::{BOXES, FEW};
 use crate::source::Source;
 use crate::tune::coding::SIZES;
 use ncforge::model::{Values, VarId};

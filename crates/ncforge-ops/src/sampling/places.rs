@@ -2,12 +2,14 @@
 
 use std::ops::Range;
 
-use super::SMALL;
 use crate::tune::coding::SIZES;
 use crate::tune::{Coding, Grid, Machine};
 use ncforge::raw::{Place, VarLayout, native_fill, unravel};
 use ncforge::{Buffer, Hyperslab};
 
+/// The sizes whose stored bytes are sampled; nothing smaller is read.
+pub(super) const SMALL: usize = 1;
+pub(super) const LARGE: usize = 3;
 /// What a chunk counts for at least, however few bytes it has: finding it takes the time of so many.
 const OF_CHUNK: f64 = 512.0;
 /// Neighbouring chunks are read together if that takes so many times what one of them takes.

@@ -7,8 +7,8 @@ use ncforge::model::{Atomic, Attribute, DimId, Schema, Values};
 use ncforge::raw::put_attribute;
 use ncforge::{Dataset, Error, Result};
 
-use super::TileScheme;
 use super::families::{Families, Family};
+use super::options::TileScheme;
 
 /// One tile.
 #[derive(Clone, Copy, Debug)]

@@ -3,7 +3,7 @@
 use ncforge::model::{DimId, Schema};
 use ncforge::{Dataset, Error, Result};
 
-use super::{SplitOptions, TileScheme};
+use super::options::{SplitOptions, TileScheme};
 
 /// A dimension that is cut with others at the same places.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

@@ -2,7 +2,7 @@
 
 use serde::{Deserialize, Serialize};
 
-use super::{SplitOptions, TileScheme};
+use super::options::{SplitOptions, TileScheme};
 use crate::copy::{CodingRequest, CopyOptions};
 use crate::request::{BadValue, EngineRequest, RequestError, Tiling, list, words};
 

@@ -17,7 +17,8 @@
 //! let path = dir.path().join("t.nc");
 //! let mut new = DatasetMut::begin(&path, Format::Netcdf4, CreateOptions::default())?;
 //! let time = new.dimension(Schema::ROOT, "time", None)?;
-//! let mut asked = NewVariable::new("t", Atomic::Float, &[time]);
+//! let dims = [time];
+//! let mut asked = NewVariable::new("t", Atomic::Float, &dims);
 //! asked.storage.filters.push(NewFilter::Deflate(4));
 //! let t = new.variable(asked)?;
 //! new.put_attribute(Owner::Variable(t), Attribute::text("units", "K"))?;

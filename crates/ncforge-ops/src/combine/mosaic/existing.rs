@@ -5,7 +5,7 @@
 
 use std::path::Path;
 
-use super::{DimKind, Mosaic};
+use super::facts::DimKind;
 use ncforge::model::{Format, Schema, Values, VarId};
 use ncforge::raw::{ChunkGrid, unravel};
 use ncforge::{Buffer, Dataset, Engine, Error, Hyperslab, Result};
@@ -126,12 +126,5 @@ impl Existing {
             out[to as usize] = value;
         }
         Ok(())
-    }
-}
-
-impl Mosaic {
-    /// The file into which the tiles are put, if there is one that has the variable.
-    pub(super) fn existing_var(&self, v: VarId) -> Option<(&Dataset, VarId)> {
-        self.existing.as_ref().and_then(|e| e.var(v))
     }
 }

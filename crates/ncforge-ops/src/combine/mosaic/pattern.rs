@@ -3,7 +3,7 @@
 use std::collections::HashMap;
 
 use super::super::tiles::Tiles;
-use super::{DimKind, Facts};
+use super::facts::{DimKind, Facts};
 use ncforge::model::DimId;
 use ncforge::raw::{Region, overlap};
 use ncforge::{Error, Result};

@@ -5,7 +5,8 @@
 //! (regional output). Corner dimensions are decomposed on their own (symmetric memory: one point more). Dimensions
 //! "compressed by gathering" (CF `compress`) hold lists. Processes that are masked out write no file.
 
-use super::{Header, Place, Scheme, coordinate, ints};
+use super::convention::{Header, Place, Scheme, ints};
+use super::names::coordinate;
 use ncforge::Result;
 use ncforge::model::{Attribute, DimId, Schema};
 

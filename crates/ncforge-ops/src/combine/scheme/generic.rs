@@ -11,7 +11,8 @@
 //! (points at the ends that belong to neighbours; with a halo the number speaks of the first point inside it),
 //! `whole:LENGTH`.
 
-use super::{AxisPlace, Header, Place, Scheme, ints};
+use super::convention::{AxisPlace, Header, Place, Scheme, ints};
+use super::names::xios_beside;
 use ncforge::model::Attribute;
 use ncforge::{Error, Result};
 
@@ -173,7 +174,7 @@ impl Scheme for GenericScheme {
     fn is_of_tile(&self, global_attribute: &str) -> bool {
         self.placements.iter().any(|p| match &p.position {
             Position::Attribute { var: None, name, .. } => {
-                name == global_attribute || super::xios_beside(name).iter().any(|n| n == global_attribute)
+                name == global_attribute || xios_beside(name).iter().any(|n| n == global_attribute)
             }
             _ => false,
         })

@@ -6,7 +6,7 @@
 //! `OLy`) carry them. With the package exch2, `exch2_txGlobalo` and `exch2_tyGlobalo` are the tile's first point,
 //! counting from 1, and tiles may be left out.
 
-use super::{Header, Place, Scheme};
+use super::convention::{Header, Place, Scheme};
 use ncforge::Result;
 use ncforge::model::Schema;
 

@@ -6,7 +6,8 @@
 //! number of files: tiles of land alone have none. Iceberg restarts hold a list along an unlimited dimension, of
 //! another length in every tile.
 
-use super::{Header, Place, Scheme};
+use super::convention::{Header, Place, Scheme};
+use super::names::{coordinate, drop_xios};
 use ncforge::Result;
 use ncforge::model::{DimId, Schema};
 
@@ -74,7 +75,7 @@ impl Scheme for Nemo {
     }
 
     fn finish(&self, whole: &mut Schema, _output: &str) {
-        super::drop_xios(whole);
+        drop_xios(whole);
     }
 }
 
@@ -83,7 +84,7 @@ impl Scheme for Nemo {
 fn lists(schema: &Schema, split: &[DimId]) -> Vec<DimId> {
     (0..schema.dims.len())
         .map(DimId)
-        .filter(|&d| schema.dim(d).unlimited && !split.contains(&d) && super::coordinate(schema, d).is_none())
+        .filter(|&d| schema.dim(d).unlimited && !split.contains(&d) && coordinate(schema, d).is_none())
         .filter(|&d| {
             let mut along = schema.vars.iter().filter(|v| v.dims.contains(&d)).peekable();
             along.peek().is_some()

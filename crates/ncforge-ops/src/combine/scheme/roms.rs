@@ -4,7 +4,8 @@
 //! points of density (RHO). The split dimensions are known by name. Points of velocity lie between those of density:
 //! the first of them belongs to the tile on the western (southern) edge, so all others begin one earlier.
 
-use super::{Header, Place, Scheme};
+use super::convention::{Header, Place, Scheme};
+use super::names::give_back_names;
 use ncforge::Result;
 use ncforge::model::Schema;
 
@@ -55,6 +56,6 @@ impl Scheme for Roms {
     }
 
     fn finish(&self, whole: &mut Schema, _output: &str) {
-        super::give_back_names(whole);
+        give_back_names(whole);
     }
 }

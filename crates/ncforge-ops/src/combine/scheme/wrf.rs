@@ -4,7 +4,8 @@
 //! staggered dimensions, which are one longer in the last tile of a row or column only. `*_GRID_DIMENSION` is the
 //! staggered length of the whole. A file that is not split has the same attributes for all of it.
 
-use super::{Header, Place, Scheme};
+use super::convention::{Header, Place, Scheme};
+use super::names::give_back_names;
 use ncforge::Result;
 use ncforge::model::{Atomic, Attribute, Schema, Values};
 
@@ -68,7 +69,7 @@ impl Scheme for Wrf {
     }
 
     fn finish(&self, whole: &mut Schema, _output: &str) {
-        if super::give_back_names(whole) {
+        if give_back_names(whole) {
             // No file of WRF: it had no such attributes before it was split.
             whole.groups[0].attrs.retain(|a| !is_of_wrf(&a.name));
             return;

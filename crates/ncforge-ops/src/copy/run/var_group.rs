@@ -1,19 +1,8 @@
 //! Variables whose values the source has next to each other: a box of all of them is read at once.
 
-use super::super::planned::{Plan, Route, VarWork};
 use super::Run;
-use crate::source::Source;
-use ncforge::model::{Storage, VarId};
+use ncforge::model::VarId;
 use ncforge::{Hyperslab, Result};
-
-/// Whether two variables are moved together, box by box.
-pub(super) fn in_one_group(source: &dyn Source, plan: &Plan, a: usize, b: usize) -> bool {
-    let (a, b) = (&plan.work[a], &plan.work[b]);
-    let plain =
-        |w: &VarWork| w.route == Route::Boxes && plan.schema.var(w.moved.to).storage == Storage::Contiguous;
-    let with = |w: &VarWork| source.var_group(w.moved.from);
-    plain(a) && plain(b) && a.walk == b.walk && with(a).is_some() && with(a) == with(b)
-}
 
 impl Run<'_> {
     /// Copies variables that the source has next to each other: a box of all of them, then the next; of each from box

@@ -6,7 +6,9 @@ use super::super::coding::Coding;
 use super::super::cost::Grid;
 use super::super::pattern::Pattern;
 use super::super::search::nearest;
-use super::{Choice, Problem, Request, SIZE_WEIGHT, Search};
+use super::problem::{Problem, SIZE_WEIGHT};
+use super::request::Request;
+use super::{Choice, Search};
 use ncforge::{Error, Result};
 
 /// Shapes that are sampled roughly first, besides the best ones of single reads and those of whole rows; …

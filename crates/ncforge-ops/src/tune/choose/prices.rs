@@ -5,24 +5,10 @@ use std::collections::HashMap;
 
 use super::super::pattern::Pattern;
 use super::super::search::{descend, every};
-use super::{FEW, Problem};
+use super::problem::{Priced, Problem};
 
-/// What a shape costs.
-#[derive(Clone, Debug)]
-pub(super) struct Priced {
-    /// By read.
-    pub(super) seconds: Vec<f64>,
-    /// What stored bytes and small chunks multiply all of that by.
-    pub(super) factor: f64,
-}
-
-impl Priced {
-    /// The price for a mix: a weight a read, in the same order.
-    pub(super) fn of(&self, mix: &[f64]) -> f64 {
-        let reads = mix.iter().zip(&self.seconds).filter(|(w, _)| **w > 0.0);
-        reads.map(|(w, s)| w * s).sum::<f64>() * self.factor
-    }
-}
+/// Where there are so few shapes, all of them are sampled.
+const FEW: usize = 4096;
 
 /// Prices of shapes for some reads.
 pub(super) struct Prices<'p, 'a> {

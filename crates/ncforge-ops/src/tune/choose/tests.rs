@@ -1,8 +1,9 @@
 use proptest::prelude::*;
 
-use super::super::axes::Role;
+use super::super::axes::{Axis, Role};
 use super::contest::{NEAR, UNLIKE_NEAR, unlike};
 use super::*;
+use crate::rates::Machine;
 
 fn pr() -> Vec<Axis> {
     vec![

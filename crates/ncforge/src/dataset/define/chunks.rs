@@ -39,7 +39,8 @@ pub fn default_chunks(schema: &Schema, var: &Variable, _filters: &[Filter]) -> R
     let mut chunk: Vec<u64> = dims().map(|d| if d.unlimited { 1 } else { d.len }).collect();
     let bytes = |chunk: &[u64]| chunk.iter().fold(element.max(1), |n, &c| n.saturating_mul(c));
     while bytes(&chunk) > MOST_BYTES {
-        match chunk.iter_mut().max().filter(|longest| **longest > 1) {
+        // Of equally long dimensions the slowest one.
+        match chunk.iter_mut().rev().max().filter(|longest| **longest > 1) {
             Some(longest) => *longest = longest.div_ceil(2),
             // One element is as large as that.
             None => break,

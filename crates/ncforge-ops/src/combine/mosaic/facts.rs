@@ -1,0 +1,45 @@
+//! What is known of the whole's dimensions, of its variables and of each tile.
+
+use super::super::scheme::Span;
+use ncforge::model::VarId;
+
+/// What a dimension of the whole is to the tiles.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum DimKind {
+    /// Every tile has all of it.
+    Whole,
+    /// Every tile has a part.
+    Split,
+    /// The tiles' are put one behind the other.
+    List,
+}
+
+/// Where the values of a variable come from.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum From {
+    /// From one tile, the others have the same.
+    Tile(usize),
+    /// From many, by the pattern of this number.
+    Pattern(usize),
+}
+
+/// What is known of one tile.
+#[derive(Clone, Debug)]
+pub(crate) struct Facts {
+    /// Its part of every dimension of the whole; count 0 where it has none.
+    pub(crate) spans: Vec<Span>,
+    /// Its variable for each of the whole's; `None`: the same numbers, as far as they go.
+    pub(crate) vars: Option<Vec<Option<VarId>>>,
+    /// How many variables it has.
+    pub(crate) var_count: usize,
+}
+
+impl Facts {
+    /// The tile's variable.
+    pub(crate) fn var(&self, v: VarId) -> Option<VarId> {
+        match &self.vars {
+            Some(map) => map.get(v.0).copied().flatten(),
+            None => (v.0 < self.var_count).then_some(v),
+        }
+    }
+}

@@ -1,0 +1,62 @@
+//! The whole that the tiles make.
+
+use std::collections::BTreeMap;
+use std::sync::Arc;
+
+use super::super::left_out::LeftOut;
+use super::super::scheme::Scheme;
+use super::super::tiles::Tiles;
+use super::existing::Existing;
+use super::facts::{DimKind, Facts, From};
+use super::pattern::Pattern;
+use crate::source::VarGroup;
+use ncforge::model::{DimId, Schema, VarId};
+use ncforge::raw::VarLayout;
+use ncforge::{Buffer, Dataset, Engine};
+
+/// The whole, made of tiles.
+#[derive(Debug)]
+pub(crate) struct Mosaic {
+    /// Its description; storage as it shall be in the output.
+    pub(crate) schema: Schema,
+    pub(crate) scheme: Box<dyn Scheme>,
+    pub(crate) tiles: Tiles,
+    pub(crate) facts: Vec<Facts>,
+    pub(crate) dims: Vec<DimKind>,
+    pub(crate) patterns: Vec<Pattern>,
+    /// By variable.
+    pub(crate) from: Vec<From>,
+    /// By variable: how it is held, as if the whole were a file, and whether its chunks can be moved.
+    pub(crate) layouts: Vec<(Arc<VarLayout>, bool)>,
+    /// By variable: one element, in native order, for holes; `None` for heap types.
+    pub(crate) fills: Vec<Option<Vec<u8>>>,
+    /// Values for the holes of some variables: all of the variable, native order.
+    pub(crate) patches: BTreeMap<VarId, Buffer>,
+    /// A file into which the tiles are put.
+    pub(crate) existing: Option<Existing>,
+    /// What a person should know.
+    pub(crate) notes: Vec<String>,
+    /// What of the tiles is not in the whole.
+    pub(crate) left_out: LeftOut,
+    /// Numbers of tiles that should exist and were not given.
+    pub(crate) missing: Vec<u64>,
+    /// Whether only some records are taken: chunks of the tiles may hold more.
+    pub(crate) windowed: bool,
+    /// Bytes of all tiles.
+    pub(crate) bytes: u64,
+    pub(crate) engine: Engine,
+    /// By variable: which ones are read with it.
+    pub(super) var_groups: Vec<Option<VarGroup>>,
+}
+
+impl Mosaic {
+    /// The kinds of a variable's dimensions.
+    pub(crate) fn kinds(&self, v: VarId) -> impl Iterator<Item = (DimId, DimKind)> + '_ {
+        self.schema.var(v).dims.iter().map(|&d| (d, self.dims[d.0]))
+    }
+
+    /// The file into which the tiles are put, if there is one that has the variable.
+    pub(super) fn existing_var(&self, v: VarId) -> Option<(&Dataset, VarId)> {
+        self.existing.as_ref().and_then(|e| e.var(v))
+    }
+}

@@ -1,0 +1,180 @@
+//! What a scheme is: it reads the header of a tile and gives the tile's place in the whole.
+
+use std::fmt::Debug;
+use std::path::Path;
+
+use ncforge::model::{Atomic, Attribute, DType, DimId, Number, Schema};
+use ncforge::{Error, Result};
+
+/// The part of a dimension that a tile holds: elements `skip..skip + count` of the tile's are elements
+/// `first..first + count` of the whole.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub(crate) struct Span {
+    /// Index in the whole, from 0.
+    pub(crate) first: u64,
+    /// Elements of the tile before: its halo.
+    pub(crate) skip: u64,
+    /// How many.
+    pub(crate) count: u64,
+}
+
+/// One split dimension of a tile.
+#[derive(Clone, Debug, PartialEq)]
+pub(crate) struct AxisPlace {
+    /// In the tile's schema.
+    pub(crate) dim: DimId,
+    pub(crate) span: Span,
+    /// Length of the whole, where the tile says it; else it is where the last tile ends.
+    pub(crate) whole: Option<u64>,
+    /// Whether `span.first` counts tiles, not elements: it is where the tiles before end.
+    pub(crate) counts_tiles: bool,
+}
+
+/// What a tile says about itself.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub(crate) struct Place {
+    /// The split dimensions.
+    pub(crate) axes: Vec<AxisPlace>,
+    /// Dimensions along which tiles hold lists, to be put one behind the other.
+    pub(crate) lists: Vec<DimId>,
+    /// Its number among the tiles.
+    pub(crate) number: Option<u64>,
+    /// How many tiles there are.
+    pub(crate) total: Option<u64>,
+}
+
+/// A convention of tiles.
+pub(crate) trait Scheme: Send + Sync + Debug {
+    /// Its name.
+    fn name(&self) -> &'static str;
+    /// Whether this is a tile of it.
+    fn detect(&self, tile: &Header<'_>) -> bool;
+    /// Where the tile belongs.
+    fn place(&self, tile: &Header<'_>) -> Result<Place>;
+    /// Number of the first tile.
+    fn first_number(&self) -> u64 {
+        0
+    }
+    /// Whether the model leaves out tiles that have nothing to say (land): then a hole need not be a file that
+    /// somebody forgot.
+    fn leaves_out_tiles(&self) -> bool {
+        true
+    }
+    /// Whether a global attribute speaks of the tile and not of the whole.
+    fn is_of_tile(&self, global_attribute: &str) -> bool;
+    /// The same of a variable's attribute.
+    fn is_of_tile_var(&self, attribute: &str) -> bool {
+        let _ = attribute;
+        false
+    }
+    /// Changes what else the description of the whole says differently from the tiles'. `output` is its file name.
+    fn finish(&self, whole: &mut Schema, output: &str) {
+        let _ = (whole, output);
+    }
+}
+
+/// The header of a tile, as schemes look at it.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Header<'a> {
+    pub(crate) schema: &'a Schema,
+    pub(crate) path: &'a Path,
+}
+
+impl Header<'_> {
+    /// An error about this tile.
+    pub(crate) fn wrong(&self, what: impl AsRef<str>) -> Error {
+        Error::Tiles(format!("`{}` {}", self.path.display(), what.as_ref()))
+    }
+
+    /// The error for a tile that no scheme recognises.
+    pub(super) fn has_no_scheme(&self) -> Error {
+        match self.mesh() {
+            Some(what) => Error::Unsupported { path: self.path.display().to_string(), what: what.to_owned() },
+            None => self.wrong(
+                "does not say which part of a whole it is: it has none of the attributes DOMAIN_* (NEMO, XIOS), \
+                 domain_decomposition (FMS), partition (ROMS), *_PATCH_* (WRF), tile_number (MITgcm)",
+            ),
+        }
+    }
+
+    /// What is not supported, if the file holds a part of an unstructured mesh: such parts are no boxes of a whole.
+    fn mesh(&self) -> Option<&'static str> {
+        let vars = &self.schema.vars;
+        if vars.iter().any(|v| {
+            let name = v.name.to_ascii_lowercase();
+            name.ends_with("flowelem_domain") || name == "flowelemdomain"
+        }) {
+            return Some(
+                "combining the partitions of an unstructured mesh (D-Flow FM's own `dfmoutput mapmerge` joins them)",
+            );
+        }
+        let is_topology = |a: &Attribute| a.name == "cf_role" && a.as_text() == Some("mesh_topology");
+        let is_mesh = vars.iter().any(|v| v.attrs.iter().any(is_topology));
+        is_mesh.then_some("combining the partitions of an unstructured mesh")
+    }
+
+    /// A global attribute.
+    pub(crate) fn global(&self, name: &str) -> Option<&Attribute> {
+        self.schema.groups[0].attrs.iter().find(|a| a.name == name)
+    }
+
+    /// The whole numbers of a global attribute.
+    pub(crate) fn ints(&self, name: &str) -> Option<Vec<i64>> {
+        self.global(name).and_then(ints)
+    }
+
+    /// One whole number.
+    pub(crate) fn int(&self, name: &str) -> Option<i64> {
+        self.ints(name).and_then(|v| v.first().copied())
+    }
+
+    /// One whole number that must be there.
+    pub(crate) fn need(&self, name: &str) -> Result<i64> {
+        self.int(name)
+            .ok_or_else(|| self.wrong(format!("lacks the global attribute {name} (a whole number)")))
+    }
+
+    /// A root dimension by name.
+    pub(crate) fn dim(&self, name: &str) -> Option<DimId> {
+        self.schema.dims_in(Schema::ROOT).find(|d| self.schema.dim(*d).name == name)
+    }
+
+    /// The number at the end of the file's name, before its extension.
+    pub(crate) fn suffix(&self) -> Option<u64> {
+        let name = self.path.file_name()?.to_string_lossy().into_owned();
+        let (from, to) = super::super::files::number_in(&name)?;
+        name[from..to].parse().ok()
+    }
+
+    /// A part of a dimension; an error unless it lies inside the tile.
+    pub(crate) fn axis(&self, dim: DimId, first: i64, skip: i64, count: i64) -> Result<AxisPlace> {
+        let d = self.schema.dim(dim);
+        let natural = |n: i64| u64::try_from(n).ok();
+        let span = match (natural(first), natural(skip), natural(count)) {
+            (Some(first), Some(skip), Some(count))
+                if skip.checked_add(count).is_some_and(|end| end <= d.len)
+                    && first.checked_add(count).is_some_and(|end| end < 1 << 62) =>
+            {
+                Span { first, skip, count }
+            }
+            _ => {
+                return Err(self.wrong(format!(
+                    "says that its dimension `{}` (length {}) has {count} points from {first} of the whole on, \
+                     behind {skip} of halo: that cannot be",
+                    d.name, d.len
+                )));
+            }
+        };
+        Ok(AxisPlace { dim, span, whole: None, counts_tiles: false })
+    }
+}
+
+/// The values of an attribute as whole numbers; `None` for text, fractions and what does not fit.
+pub(crate) fn ints(a: &Attribute) -> Option<Vec<i64>> {
+    let DType::Atomic(kind) = a.dtype else { return None };
+    let bytes = a.values.bytes()?;
+    if kind == Atomic::Char {
+        return None;
+    }
+    bytes.chunks_exact(kind.size()).map(|b| Number::read(kind, b)?.whole()).collect()
+}

@@ -1,0 +1,178 @@
+//! The request with its bounds worked out: which shapes are allowed, and what each costs.
+
+use super::super::axes::{Axis, Role};
+use super::super::coding::Coding;
+use super::super::cost::Grid;
+use super::super::geometric::Geometric;
+use super::super::pattern::Pattern;
+use super::super::search::{candidates, nearest};
+use super::request::{Limits, Request};
+use crate::rates::Machine;
+use ncforge::{Error, Result};
+
+/// HDF5 stores the size of a chunk in 32 bits.
+const FORMAT_LIMIT: u64 = (1 << 32) - 1;
+/// A chunk along a dimension that grows has this many bytes at least, even when it is still short.
+const MIN_RECORDS: u64 = 8 << 10;
+/// How much a stored byte more than needed counts against a read that takes longer by the same share.
+pub(super) const SIZE_WEIGHT: f64 = 0.5;
+/// The continuous problem knows one rate for all sizes of chunks: that of this size.
+const NOMINAL: f64 = 131072.0;
+
+/// What a shape costs.
+#[derive(Clone, Debug)]
+pub(super) struct Priced {
+    /// By read.
+    pub(super) seconds: Vec<f64>,
+    /// What stored bytes and small chunks multiply all of that by.
+    pub(super) factor: f64,
+}
+
+impl Priced {
+    /// The price for a mix: a weight a read, in the same order.
+    pub(super) fn of(&self, mix: &[f64]) -> f64 {
+        let reads = mix.iter().zip(&self.seconds).filter(|(w, _)| **w > 0.0);
+        reads.map(|(w, s)| w * s).sum::<f64>() * self.factor
+    }
+}
+
+/// The request with its bounds worked out.
+pub(super) struct Problem<'a> {
+    pub(super) axes: Vec<Axis>,
+    pub(super) lens: Vec<u64>,
+    pub(super) element: u64,
+    coding: Coding,
+    machine: &'a Machine,
+    pub(super) bytes: (u64, u64),
+    limits: Limits,
+    pub(super) lists: Vec<Vec<u64>>,
+}
+
+impl<'a> Problem<'a> {
+    pub(super) fn new(request: &Request<'a>) -> Result<Self> {
+        let element = request.element.max(1);
+        let limits = &request.limits;
+        let most = limits.max_bytes.clamp(1, FORMAT_LIMIT).max(element);
+        if element > FORMAT_LIMIT {
+            return Err(Error::Invalid(format!(
+                "an element of {element} bytes is larger than a chunk may be ({FORMAT_LIMIT} bytes)"
+            )));
+        }
+        let mut axes = request.axes.to_vec();
+        for a in &mut axes {
+            a.len = a.len.max(1);
+        }
+        let total = |axes: &[Axis]| axes.iter().fold(element, |b, a| b.saturating_mul(a.len));
+        // A dimension that has just begun to grow: enough of it for a chunk worth its name.
+        let row = total(&axes);
+        if let Some(a) = axes.iter_mut().find(|a| a.unlimited && a.given.is_none()) {
+            a.len = a.len.max(MIN_RECORDS / (row / a.len).max(1));
+        }
+        let given = axes.iter().filter_map(|a| a.given).fold(element, |b, c| b.saturating_mul(c.max(1)));
+        if given > FORMAT_LIMIT {
+            return Err(Error::Invalid(format!(
+                "the given chunk lengths alone make {given} bytes, the format's limit is {FORMAT_LIMIT}"
+            )));
+        }
+        let most = most.max(given);
+        let least = limits.min_bytes.max(total(&axes) / limits.most_chunks.max(1));
+        // Space between the bounds, so that shapes stay free.
+        let least = least.min(total(&axes)).min((most / 4).max(element));
+        let lists = axes
+            .iter()
+            .map(|a| match a.given {
+                Some(c) => vec![if a.unlimited { c.max(1) } else { c.clamp(1, a.len) }],
+                None if a.role == Role::Corner => vec![a.len],
+                None => candidates(a.len, false, (most / element).max(1)),
+            })
+            .collect();
+        let lens = axes.iter().map(|a| a.len).collect();
+        Ok(Problem {
+            lens,
+            axes,
+            element,
+            coding: request.coding,
+            machine: request.machine,
+            bytes: (least, most),
+            limits: *limits,
+            lists,
+        })
+    }
+
+    pub(super) fn grid<'b>(&'b self, chunks: &'b [u64]) -> Grid<'b> {
+        Grid { lens: &self.lens, chunk: Some(chunks), element: self.element, coding: self.coding }
+    }
+
+    pub(super) fn places(&self, lens: impl Iterator<Item = f64>) -> Vec<usize> {
+        lens.zip(&self.lists).map(|(c, list)| nearest(list, c.max(1.0))).collect()
+    }
+
+    /// Shortens the longest chunk length until it is within the bounds, so that the way down begins inside.
+    pub(super) fn legal(&self, mut at: Vec<usize>) -> Vec<usize> {
+        loop {
+            let lens: Vec<u64> = at.iter().zip(&self.lists).map(|(&i, l)| l[i]).collect();
+            if self.allowed(&lens) {
+                return at;
+            }
+            let Some(d) = (0..at.len()).filter(|&d| at[d] > 0).max_by_key(|&d| lens[d]) else { return at };
+            at[d] -= 1;
+        }
+    }
+
+    pub(super) fn volume(&self, chunks: &[u64]) -> u64 {
+        chunks.iter().fold(self.element, |b, &c| b.saturating_mul(c))
+    }
+
+    pub(super) fn allowed(&self, chunks: &[u64]) -> bool {
+        self.volume(chunks) <= self.bytes.1 && self.limits.can_append(&self.axes, self.element, chunks)
+    }
+
+    /// What a shape costs.
+    pub(super) fn priced(&self, chunks: &[u64], patterns: &[Pattern]) -> Priced {
+        let grid = self.grid(chunks);
+        // Stored bytes beyond those of the array in the largest chunks.
+        let needed = self.lens.iter().map(|&l| l as f64).product::<f64>() * self.element as f64;
+        let stored = self.stored(chunks, &self.coding);
+        let excess = (stored / self.coding.stored(needed).max(1.0) - 1.0).max(0.0);
+        Priced {
+            seconds: patterns.iter().map(|p| grid.read(p, self.machine).seconds).collect(),
+            factor: 1.0 + SIZE_WEIGHT * excess.min(10.0) + self.smallness(chunks),
+        }
+    }
+
+    /// Stored bytes of the array.
+    pub(super) fn stored(&self, chunks: &[u64], coding: &Coding) -> f64 {
+        let count: f64 = self.lens.iter().zip(chunks).map(|(l, c)| l.div_ceil(*c) as f64).product();
+        count * coding.stored(self.volume(chunks) as f64)
+    }
+
+    /// Chunks below the least size are allowed where nothing else is, and are dear.
+    pub(super) fn smallness(&self, chunks: &[u64]) -> f64 {
+        4.0 * (self.bytes.0 as f64 / self.volume(chunks) as f64 - 1.0).max(0.0)
+    }
+
+    pub(super) fn continuous(&self, patterns: &[Pattern], mix: &[f64]) -> Vec<f64> {
+        let lens: Vec<f64> = self.lens.iter().map(|&l| l as f64).collect();
+        let bounds: Vec<(f64, f64)> = self
+            .lists
+            .iter()
+            .map(|l| (l[0] as f64, *l.last().expect("lists are never empty") as f64))
+            .collect();
+        let mixed = patterns.iter().zip(mix).filter(|(_, w)| **w > 0.0);
+        let patterns: Vec<Pattern> = mixed.map(|(p, w)| Pattern { weight: *w, ..p.clone() }).collect();
+        let m = self.machine;
+        let stored = if self.coding.filtered { self.coding.fraction } else { 1.0 };
+        Geometric {
+            lens: &lens,
+            bounds: &bounds,
+            patterns: &patterns,
+            element: self.element as f64,
+            latency: m.chunk + m.request / m.in_flight,
+            rate: 1.0
+                / (self.coding.seconds(NOMINAL) / NOMINAL / m.decoder + 1.0 / m.keep + stored / m.bandwidth),
+            index: m.index,
+            bytes: (self.bytes.0 as f64, self.bytes.1 as f64),
+        }
+        .minimum()
+    }
+}

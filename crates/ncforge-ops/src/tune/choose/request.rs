@@ -1,0 +1,91 @@
+//! What is asked of the choice of a chunk shape: the array, its reads, and the bounds.
+
+use super::super::axes::Axis;
+use super::super::coding::Coding;
+use super::super::pattern::Access;
+use crate::rates::Machine;
+
+/// Bounds that have nothing to do with the reads.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Limits {
+    /// Chunks are not smaller than this many bytes, where the array is larger: every chunk costs an index entry,
+    /// and compresses worse when small.
+    pub min_bytes: u64,
+    /// Chunks are not larger than this. Other libraries cache chunks in caches of 1 MiB (HDF5 up to 1.14) to 64 MiB
+    /// (netCDF-C).
+    pub max_bytes: u64,
+    /// An array has about so many chunks at most; where `min_bytes` gives more, chunks become larger.
+    pub most_chunks: u64,
+    /// Memory of a program that appends one record at a time and holds every chunk of the row open.
+    pub writer_memory: Option<u64>,
+}
+
+impl Default for Limits {
+    fn default() -> Self {
+        Limits { min_bytes: 16 << 10, max_bytes: 4 << 20, most_chunks: 1 << 20, writer_memory: Some(1 << 30) }
+    }
+}
+
+impl Limits {
+    /// Whether a program that appends records to an array has the memory for all chunks that a record lies in. Where even
+    /// chunks of length 1 along the axis that grows are too many, nothing else is left.
+    ///
+    /// ```
+    /// use ncforge_ops::tune::{Axis, Limits, Role};
+    /// let space = |len| Axis::new("lat", len, Role::Y);
+    /// let axes = [Axis::new("time", 100_000, Role::Time).unlimited(), space(1000), space(2000)];
+    /// let limits = Limits::default();
+    /// assert!(limits.can_append(&axes, 4, &[100, 100, 100])); // 800 MB
+    /// assert!(!limits.can_append(&axes, 4, &[1000, 10, 10])); // 8 GB
+    /// ```
+    pub fn can_append(&self, axes: &[Axis], element: u64, chunks: &[u64]) -> bool {
+        let Some(memory) = self.writer_memory else { return true };
+        let Some(t) = axes.iter().position(|a| a.unlimited) else { return true };
+        let row = axes.iter().zip(chunks).enumerate().fold(element, |bytes, (d, (a, &c))| {
+            let c = c.max(1);
+            bytes.saturating_mul(if d == t { c } else { a.len.div_ceil(c).saturating_mul(c) })
+        });
+        row <= memory || chunks[t] <= axes[t].given.unwrap_or(1)
+    }
+}
+
+/// What is asked.
+#[derive(Clone, Debug)]
+pub struct Request<'a> {
+    /// The array's axes.
+    pub axes: &'a [Axis],
+    /// Bytes of an element.
+    pub element: u64,
+    /// How chunks will be encoded.
+    pub coding: Coding,
+    /// The same with rates that were timed. Predicted times use it; the choice does not, so that it is the
+    /// same in every run.
+    pub timed: Option<Coding>,
+    /// How the array will be read.
+    pub accesses: Vec<Access>,
+    /// The machine that reads.
+    pub machine: &'a Machine,
+    /// Bounds.
+    pub limits: Limits,
+    /// How the array is cut and encoded now, for comparison: chunk lengths (`None`: one run).
+    pub before: Option<(Option<Vec<u64>>, Coding)>,
+    /// Shapes that may be priced, about: pricing one takes a microsecond. From 8192 on as many as it takes.
+    pub shapes: usize,
+}
+
+impl<'a> Request<'a> {
+    /// A request with the usual accesses and limits.
+    pub fn new(axes: &'a [Axis], element: u64, coding: Coding, machine: &'a Machine) -> Self {
+        Request {
+            axes,
+            element,
+            coding,
+            timed: None,
+            accesses: Access::usual(),
+            machine,
+            limits: Limits::default(),
+            before: None,
+            shapes: usize::MAX,
+        }
+    }
+}
