@@ -1,4 +1,4 @@
-//! How fast the byte kernels are beside a plain copy, inside each cache and outside of them.
+//! The rates of the byte kernels and of a plain copy, inside each cache and outside of them.
 //!
 //! ```text
 //! cargo run --release -p ncforge-codec --example kernel_rates [-- KERNEL…]

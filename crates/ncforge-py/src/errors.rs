@@ -11,7 +11,7 @@ pub(crate) fn outside<T: Send>(
     py: Python<'_>,
     work: impl FnOnce() -> ncforge::Result<T> + Send,
 ) -> PyResult<T> {
-    let done = told(py, py.detach(|| catch_unwind(AssertUnwindSafe(work))))?;
+    let done = raised(py, py.detach(|| catch_unwind(AssertUnwindSafe(work))))?;
     if let Some(warning) = ncforge::store::take_lock_warning() {
         py.import("ncforge.errors")?.getattr("warn")?.call1((warning,))?;
     }
@@ -21,10 +21,10 @@ pub(crate) fn outside<T: Send>(
 /// Runs `work` that takes less than letting go of the interpreter does; an error, or a panic, becomes a Python
 /// exception.
 pub(crate) fn inside<T>(py: Python<'_>, work: impl FnOnce() -> ncforge::Result<T>) -> PyResult<T> {
-    told(py, catch_unwind(AssertUnwindSafe(work)))
+    raised(py, catch_unwind(AssertUnwindSafe(work)))
 }
 
-fn told<T>(py: Python<'_>, done: std::thread::Result<ncforge::Result<T>>) -> PyResult<T> {
+fn raised<T>(py: Python<'_>, done: std::thread::Result<ncforge::Result<T>>) -> PyResult<T> {
     match done {
         Ok(Ok(value)) => Ok(value),
         Ok(Err(error)) => Err(to_python(py, &error)),

@@ -241,7 +241,7 @@ impl Dataset {
     }
 
     /// [`Dataset::read_unpacked`] into new memory, which goes back to the engine when it is dropped; the mask only if
-    /// something is missing and is to be told.
+    /// something is missing and `rules` asks for a mask.
     ///
     /// # Errors
     /// As [`Dataset::read_unpacked`], and [`Error::Budget`] for what no machine could hold.

@@ -1,5 +1,5 @@
 //! A program that writes to a packed file is killed, two hundred times, at random moments: the file is in the state of
-//! the last commit that was told, or of the one that was going on.
+//! the last commit that was reported, or of the one that was going on.
 //!
 //! The program is this one: started again, it runs [`the_writer`], which does nothing in an ordinary run.
 
@@ -95,7 +95,7 @@ fn the_writer() {
         }
         write_all(&mut data, n);
         data.sync().unwrap();
-        println!("told {n}");
+        println!("committed {n}");
     }
 }
 
@@ -118,19 +118,23 @@ fn a_writer_that_is_killed_leaves_a_commit() {
             .spawn()
             .unwrap();
         let mut lines = BufReader::new(child.stdout.take().unwrap()).lines();
-        let number = |line: String| line.split("told ").nth(1).and_then(|n| n.trim().parse::<i32>().ok());
-        let mut told = lines.by_ref().find_map(|line| number(line.ok()?));
-        assert!(told.is_some(), "the writer does not write, after {kill} kills");
+        let number =
+            |line: String| line.split("committed ").nth(1).and_then(|n| n.trim().parse::<i32>().ok());
+        let mut reported = lines.by_ref().find_map(|line| number(line.ok()?));
+        assert!(reported.is_some(), "the writer does not write, after {kill} kills");
         std::thread::sleep(Duration::from_micros(random % 25_000));
         child.kill().unwrap();
         child.wait().unwrap();
         // What it said before it died.
         for line in lines.map_while(Result::ok) {
-            told = number(line).or(told);
+            reported = number(line).or(reported);
         }
         let now = state(&path);
-        let told = told.unwrap();
-        assert!(now == told || now == told + 1, "kill {kill}: {now} is there, {told} was told");
+        let reported = reported.unwrap();
+        assert!(
+            now == reported || now == reported + 1,
+            "kill {kill}: {now} is there, {reported} was reported"
+        );
         assert!(now > last);
         last = now;
     }

@@ -20,7 +20,7 @@ use crate::store::{FileStore, Locking, OutputFile, WriteStore, packed};
 
 /// A dataset that is being created, or updated in place.
 ///
-/// A new file is written under a temporary name beside its destination and takes its own name at
+/// A new file is written under a temporary name in the same folder and takes its own name at
 /// [`DatasetMut::close`], when all of it is written ([`CreateOptions::durable`]: and on disk), or at the first
 /// [`DatasetMut::sync`]. Dropped before, it leaves nothing behind; after a sync, what comes is an update in place. An
 /// update in place is durable at `sync` and `close`; dropped before, what was written since the last sync may or may not

@@ -1,6 +1,6 @@
 //! The chunks that neighbouring reads of a loop share: how much a reader must cache so that it decodes nothing twice.
 
-/// The chunks that a read meets, and shares with the reads beside it ([`sharing`]).
+/// The chunks that a read meets, and shares with neighbouring reads ([`sharing`]).
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Row {
     /// Chunks.

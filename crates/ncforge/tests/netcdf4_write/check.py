@@ -420,7 +420,7 @@ def make_external_file(path):
 
 
 def power(folder):
-    """Every file of a folder has the values that the text beside it says."""
+    """Every file of a folder has the values that its text file says."""
     import pathlib
 
     files = sorted(pathlib.Path(folder).glob("*.nc"))

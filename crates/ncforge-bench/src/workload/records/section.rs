@@ -124,7 +124,7 @@ pub(super) fn section<O: Serialize>(
             plain as f64 / least.stored.unwrap_or(1).max(1) as f64
         ));
     }
-    // The best packed way beside the plain classic file, for everything that was done.
+    // The best packed way compared with the plain classic file, for everything that was done.
     for phase in section.labels() {
         let of_work = section.labelled(&phase);
         let plain = of_work.iter().find(|r| has_format(r, CLASSIC));

@@ -96,7 +96,7 @@ impl NewFilter {
     }
 }
 
-/// Chunks of about this many bytes are what filters are told of before the chunk lengths are known.
+/// The chunk size in bytes that filters are given before the chunk lengths are known.
 const USUAL_CHUNK: usize = 1 << 20;
 
 /// Bytes of one element, for filters.
