@@ -160,6 +160,6 @@ def files(data: Path) -> Iterator[Path]:
             yield path
 
 
-@pytest.mark.parametrize("path", files(ROOT / "data"), ids=lambda p: p.name)
+@pytest.mark.parametrize("path", sorted(files(ROOT / "data")), ids=lambda p: p.name)
 def test_real_files(latency: Path, path: Path) -> None:
     assert measure(latency, path)["open"]["rounds"] <= 3
