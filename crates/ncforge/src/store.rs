@@ -54,6 +54,12 @@ pub trait ReadStore: Send + Sync + Debug {
             .map(|r| self.read_vec(r.start, r.end.saturating_sub(r.start)).map(Bytes::from))
             .collect()
     }
+    /// As [`ReadStore::read_at`], for values that a program reads one by one: a store may fetch more than that, and answer
+    /// the next ones from memory. What this process writes is seen at once; what others write, at most 10 milliseconds
+    /// later.
+    fn read_value(&self, buf: &mut [u8], offset: u64) -> Result<()> {
+        self.read_at(buf, offset)
+    }
     /// The whole store as one slice, where that costs nothing (mapped, or in memory).
     fn as_slice(&self) -> Option<&[u8]> {
         None

@@ -6,6 +6,7 @@ use crate::element::{Element, Order, SwapField};
 /// Turns stored elements into elements in memory, or back (it is its own inverse), in place.
 ///
 /// Bytes after the last whole element are not changed.
+#[inline]
 pub fn order_in_place(bytes: &mut [u8], element: &Element) {
     match &element.order {
         Order::Keep => {}

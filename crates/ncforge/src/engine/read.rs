@@ -22,7 +22,6 @@ use crate::error::{Error, Result};
 use crate::layout::{Place, VarLayout};
 use crate::model::{Values, VarId};
 use crate::select::Hyperslab;
-use crate::store::{FileStore, ReadStore, copy_from};
 
 impl Engine {
     /// Reads a selection of a variable of a fixed-size type into `out`: row-major, no gaps, native byte order.
@@ -102,7 +101,8 @@ fn read_run(
     offset: u64,
     out: &mut [u8],
 ) -> bool {
-    if !read_now(&**container.store(), offset, out) {
+    // What to do about a run that is not there as a whole is not decided here.
+    if container.store().read_value(out, offset).is_err() {
         return false;
     }
     kernels::order_in_place(out, &layout.element);
@@ -111,17 +111,6 @@ fn read_run(
     add(&inner.counters.fetched, out.len() as u64);
     add(&inner.counters.delivered, out.len() as u64);
     true
-}
-
-/// Reads the run; whether all of it is there (what to do about the rest is not decided here).
-fn read_now(store: &dyn ReadStore, offset: u64, out: &mut [u8]) -> bool {
-    if let Some(file) = FileStore::of(store) {
-        return file.read_value(out, offset).is_ok();
-    }
-    match store.as_slice() {
-        Some(all) => copy_from(all, out, offset),
-        None => store.read_at(out, offset).is_ok(),
-    }
 }
 
 /// Reads elements: fixed-size ones into native order, heap ones as they are stored.

@@ -113,21 +113,6 @@ impl FileStore {
         store.as_any()?.downcast_ref()
     }
 
-    /// As [`ReadStore::read_at`], for values that a program asks for one by one: it may fetch more than that, and answer
-    /// the next ones from memory. What this process writes is seen at once; what others write, at most 10 milliseconds
-    /// later.
-    pub(crate) fn read_value(&self, buf: &mut [u8], offset: u64) -> Result<()> {
-        if let Some(all) = &self.map
-            && copy_from(all, buf, offset)
-        {
-            return Ok(());
-        }
-        match &self.near {
-            Some(near) if near.read(&self.file, &self.writes, buf, offset) => Ok(()),
-            _ => self.read_at(buf, offset),
-        }
-    }
-
     /// The length that the system reports now.
     fn file_len(&self) -> u64 {
         self.file.metadata().map_or(0, |m| m.len())
@@ -214,6 +199,18 @@ impl ReadStore for FileStore {
 
     fn as_slice(&self) -> Option<&[u8]> {
         self.map.as_deref()
+    }
+
+    fn read_value(&self, buf: &mut [u8], offset: u64) -> Result<()> {
+        if let Some(all) = &self.map
+            && copy_from(all, buf, offset)
+        {
+            return Ok(());
+        }
+        match &self.near {
+            Some(near) if near.read(&self.file, &self.writes, buf, offset) => Ok(()),
+            _ => self.read_at(buf, offset),
+        }
     }
 
     fn as_any(&self) -> Option<&dyn Any> {

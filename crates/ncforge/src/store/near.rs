@@ -225,6 +225,7 @@ mod tests {
     use std::time::Duration;
 
     use super::*;
+    use crate::store::ReadStore;
     use crate::store::{FileStore, WriteStore};
 
     /// A file whose bytes depend on their place, open for reading, and its path.
