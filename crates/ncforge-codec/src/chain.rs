@@ -116,8 +116,8 @@ impl CodecChain {
 
     /// Decodes one chunk into exactly `out.len()` bytes. `mask` bit i set: filter i was skipped.
     ///
-    /// A damaged chunk, or one of another length, is an [`Error::Corrupt`] that has no path yet: see
-    /// [`locate`](super::locate). The contents of `out` are then undefined.
+    /// A damaged chunk, or one of another length, is an [`Error::Corrupt`] without a path: the caller adds the
+    /// file and the offset. The contents of `out` are then undefined.
     pub fn decode(&self, encoded: &[u8], mask: u32, out: &mut [u8]) -> Result<()> {
         self.decode_padded(PaddedInput::unpadded(encoded), mask, out)
     }

@@ -1,4 +1,4 @@
-//! Work on whole netCDF files, each piece of it on the [engine](ncforge::engine) of the crate `ncforge`.
+//! Work on whole netCDF files, each piece of it on the [engine](ncforge::Engine) of the crate `ncforge`.
 //!
 //! * [`alike`] – many files that are read as one: what they have in common;
 //! * [`copy`] – any container into any container: other format, other chunks, other codec, in bounded memory;

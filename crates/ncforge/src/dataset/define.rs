@@ -63,7 +63,7 @@ pub enum DefineMode {
     Explicit,
 }
 
-/// A file that is being defined, and its data once they are needed. See the [module](self).
+/// A file that is being defined, and its data once they are needed.
 #[derive(Debug)]
 pub struct Definer {
     /// The description with all definitions; `None` while the file has all of them.

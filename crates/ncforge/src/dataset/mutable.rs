@@ -84,7 +84,7 @@ impl DatasetMut {
         Ok(Self::of_new(output, Writer::new(engine, container), &options))
     }
 
-    /// Goes on with a file that an interrupted run left under its [temporary name](super::partial_path). What
+    /// Goes on with a file that an interrupted run left under its [temporary name](crate::store::partial_path). What
     /// was synced then is there.
     ///
     /// # Errors

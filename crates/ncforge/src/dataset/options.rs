@@ -16,7 +16,7 @@ pub struct CreateOptions {
     /// Bytes kept free behind the header, so that it can grow without moving data; the format's default when
     /// `None`.
     pub header_room: Option<u64>,
-    /// Leave the unfinished file under its [temporary name](super::partial_path) when this is dropped before
+    /// Leave the unfinished file under its [temporary name](crate::store::partial_path) when this is dropped before
     /// [`DatasetMut::close`], to be resumed. [`DatasetMut::sync`] does not give it its name then.
     ///
     /// [`DatasetMut::close`]: super::DatasetMut::close

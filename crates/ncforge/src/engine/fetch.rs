@@ -2,7 +2,7 @@
 //!
 //! All reading of data makes its requests here, by the store's [`IoProfile`](crate::store::IoProfile): neighbours belong into one request even
 //! when a gap lies between them, as long as reading through it costs less than another request, and a request has a
-//! largest length. [`join`] does that for ranges of any kind, [`Strips`] for boxes of row-major arrays.
+//! largest length. [`join`] does that for ranges of any kind, `strips` for boxes of row-major arrays.
 //!
 //! A store with latency is not asked range by range. [`stream`] sends batches of requests, as many as its profile wants
 //! to have under way, and fetches the next batch while the one before is decoded; so a read of many chunks takes as many
