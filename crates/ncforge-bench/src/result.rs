@@ -260,7 +260,7 @@ impl Row {
         self
     }
 
-    /// The repetitions that count: see [`undisturbed`].
+    /// The repetitions that count.
     pub fn counted(&self) -> Vec<&Measurement> {
         undisturbed(self.measurements.iter().collect(), |m| m.disturbed)
     }

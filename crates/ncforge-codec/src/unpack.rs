@@ -118,7 +118,7 @@ impl Unpacking {
     /// ```
     ///
     /// # Errors
-    /// Those of [`Unpacking::check`], and [`Error::Length`](crate::Error::Length) for memory of other lengths.
+    /// Those of [`Unpacking::check`], and [`Error::Length`] for memory of other lengths.
     pub fn unpack(&self, stored: &[u8], out: &mut [u8], mask: Option<&mut [u8]>) -> Result<bool> {
         self.check()?;
         let count = stored.len() / self.stored_size();
@@ -138,7 +138,7 @@ impl Unpacking {
     /// The part of [`Unpacking::unpack`] that is needed where results are the stored numbers: it finds missing elements.
     ///
     /// # Errors
-    /// As [`Unpacking::unpack`], and [`Error::Length`](crate::Error::Length) if there is a scaling.
+    /// As [`Unpacking::unpack`], and [`Error::Length`] if there is a scaling.
     pub fn find(&self, stored: &[u8], mask: Option<&mut [u8]>) -> Result<bool> {
         self.check()?;
         let count = stored.len() / self.stored_size();
