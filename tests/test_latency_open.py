@@ -148,7 +148,7 @@ def test_indexes_of_ten_thousand_chunks(latency: Path, tmp_path: Path, kind: str
     path = tmp_path / "chunked.h5"
     chunked(path, kind)
     found = measure(latency, path)
-    index = found["indexes"]["/v"]
+    index = found["indexes"]["v"]
     assert index["chunks"] == 10_000
     assert 0 < index["asked"]["rounds"] <= INDEXES[kind][3] + 1, index
 

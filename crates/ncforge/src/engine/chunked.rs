@@ -348,7 +348,8 @@ pub(super) fn explain(error: Error, store: &str, var: &str, at: &[u64], offset: 
         Error::Invalid(what) => Error::Invalid(format!("`{store}`, {place}: {what}")),
         Error::BadFilter(what) => Error::BadFilter(format!("`{store}`, {place}: {what}")),
         Error::Internal(what) => Error::Internal(format!("`{store}`, {place}: {what}")),
-        Error::Io { op, path, source } => {
+        // What writes says itself what it was.
+        Error::Io { op, path, source } if !op.starts_with("write") => {
             let byte = offset.map(|o| format!(" at byte {o}")).unwrap_or_default();
             Error::Io { op: format!("read {place}{byte}: {op}"), path, source }
         }

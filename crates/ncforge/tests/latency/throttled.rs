@@ -31,7 +31,9 @@ pub(crate) struct Throttled {
     /// Requests, the bytes that they brought, …
     requests: AtomicUsize,
     fetched: AtomicU64,
-    /// … in how many rounds, …
+    /// … in how many calls, …
+    calls: AtomicUsize,
+    /// … and in how many rounds of at most `in_flight` requests, …
     rounds: AtomicUsize,
     /// … how many are under way, and were at most.
     active: AtomicUsize,
@@ -50,7 +52,8 @@ pub(crate) struct Counts {
     pub(crate) largest_call: u64,
 }
 
-/// Requests since the last [`Throttled::take`].
+/// Requests since the last [`Throttled::take`]. A round is one call here: none of its requests depends on the answer to
+/// another one of them.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(crate) struct Asked {
     pub(crate) rounds: usize,
@@ -70,8 +73,9 @@ impl Throttled {
     /// The requests since the last call.
     pub(crate) fn take(&self) -> Asked {
         let counts = self.counts();
+        let rounds = self.calls.load(Ordering::SeqCst);
         self.reset();
-        Asked { rounds: counts.rounds, requests: counts.requests, bytes: counts.fetched }
+        Asked { rounds, requests: counts.requests, bytes: counts.fetched }
     }
 
     /// `in_flight` requests at a time, which take `millis` milliseconds each.
@@ -90,6 +94,7 @@ impl Throttled {
             fault: Mutex::new(None),
             requests: AtomicUsize::new(0),
             fetched: AtomicU64::new(0),
+            calls: AtomicUsize::new(0),
             rounds: AtomicUsize::new(0),
             active: AtomicUsize::new(0),
             peak: AtomicUsize::new(0),
@@ -107,7 +112,7 @@ impl Throttled {
     }
 
     pub(crate) fn reset(&self) {
-        for n in [&self.requests, &self.rounds, &self.peak] {
+        for n in [&self.requests, &self.calls, &self.rounds, &self.peak] {
             n.store(0, Ordering::SeqCst);
         }
         self.fetched.store(0, Ordering::SeqCst);
@@ -168,6 +173,7 @@ impl ReadStore for Throttled {
     }
 
     fn read_at(&self, buf: &mut [u8], offset: u64) -> Result<()> {
+        self.calls.fetch_add(1, Ordering::SeqCst);
         let all = self.round(std::slice::from_ref(&(offset..offset + buf.len() as u64)))?;
         let bytes = all.first().filter(|b| b.len() == buf.len()).ok_or_else(|| self.failure())?;
         buf.copy_from_slice(bytes);
@@ -185,6 +191,7 @@ impl ReadStore for Throttled {
         if let Some(odd) = odd {
             return Err(Error::Invalid(format!("a request for bytes {odd:?}")));
         }
+        self.calls.fetch_add(1, Ordering::SeqCst);
         let all = ranges.iter().map(|r| r.end - r.start).sum();
         self.largest_call.fetch_max(all, Ordering::SeqCst);
         let mut out = Vec::with_capacity(ranges.len());
