@@ -81,7 +81,7 @@ def test_the_map_of_bytes_is_the_whole_file(run: Run, maps: Path, tmp_path: Path
         assert reported == pytest.approx(path.stat().st_size, rel=0.01), label
 
 
-def test_doctor_tells_before_after_and_break_even(run: Run, maps: Path, tmp_path: Path) -> None:
+def test_doctor_shows_before_after_and_break_even(run: Run, maps: Path, tmp_path: Path) -> None:
     out = tmp_path / "page.html"
     run("doctor", maps, "--html", out)
     page = Page(out.read_text())
@@ -91,7 +91,7 @@ def test_doctor_tells_before_after_and_break_even(run: Run, maps: Path, tmp_path
     assert any(label.startswith("Before and after: series: ") for label in page.labels)
     # The command is one that a shell takes: the name has a blank and an ampersand.
     assert f"ncforge copy '{maps}' '{maps.with_name('maps & more-fixed.nc')}'" in page.words
-    assert "Nothing to mend" in _doctor(run, DATA / "sst30e_netcdf.nc", tmp_path / "nothing.html", "--select", "NC101")
+    assert "Nothing to fix" in _doctor(run, DATA / "sst30e_netcdf.nc", tmp_path / "nothing.html", "--select", "NC101")
 
 
 def _doctor(run: Run, path: Path, out: Path, *options: str) -> str:

@@ -117,7 +117,7 @@ class Attributes:
             return "S1", text
         array = np.asarray(value)
         if array.ndim > 1:
-            raise UnfitError("an attribute has only one dimension")
+            raise UnfitError("an attribute has one dimension")
         if array.dtype.names is not None:
             of = self._types.compound_like(array.dtype)
             if of is None:
