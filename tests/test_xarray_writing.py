@@ -126,7 +126,7 @@ def test_reads_that_make_no_sense(tmp_path: Path) -> None:
         ({"for_": "mpa"}, "neither an access"),
         ({"for_": "depth=all"}, "no dimension `depth`"),
         ({"for_": "map", "expect": {"depth": 3}}, "no unlimited dimension `depth`"),
-        ({"for_": "map", "chunks": {"time": 3}}, "given already"),
+        ({"for_": "map", "chunks": {"time": 3}}, "lengths of chunks are given"),
         ({"for_": "map", "chunks": "auto:series"}, "given twice"),
         ({"expect": {"time": 100}}, "goes with for_"),
         ({"for_": "map", "expect": "time=lots"}, "time=3650"),
@@ -193,7 +193,7 @@ def test_regions(tmp_path: Path) -> None:
     for part in (slice(3, 6), slice(8, 9)):
         expected[part] = new["t2m"].values[part]
     assert np.array_equal(back(path)["t2m"].values, expected)
-    with pytest.raises(ValueError, match="no run"):
+    with pytest.raises(ValueError, match="not a contiguous range"):
         ncforge.to_netcdf(new.isel(time=[1, 4]), path, region="auto")
 
 
