@@ -29,11 +29,6 @@ fn finish(a: &mut u32, b: &mut u32, c: &mut u32) {
 }
 
 /// The lookup3 hash of `bytes`, with initial value 0.
-///
-/// ```
-/// assert_eq!(ncforge::raw::hdf5::checksum::lookup3(b""), 0xdead_beef);
-/// assert_eq!(ncforge::raw::hdf5::checksum::lookup3(b"Four score and seven years ago"), 0x1777_0551);
-/// ```
 pub(crate) fn lookup3(bytes: &[u8]) -> u32 {
     lookup3_without(bytes, bytes.len())
 }
@@ -99,6 +94,12 @@ pub(crate) fn matches_without(bytes: &[u8], hole: usize, sum: u32) -> bool {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn hashes_are_those_of_the_reference() {
+        assert_eq!(lookup3(b""), 0xdead_beef);
+        assert_eq!(lookup3(b"Four score and seven years ago"), 0x1777_0551);
+    }
 
     #[test]
     fn a_hole_reads_as_zeros() {

@@ -19,14 +19,6 @@ impl Default for Sizes {
 }
 
 /// Reads little-endian fields one after the other from a slice of the file.
-///
-/// ```
-/// use ncforge::raw::hdf5::cursor::{Cursor, Sizes};
-/// let mut c = Cursor::new("a.nc", &[1, 0, 2], 100, Sizes::default());
-/// assert_eq!(c.u16().unwrap(), 1);
-/// assert_eq!(c.u8().unwrap(), 2);
-/// assert!(c.u8().unwrap_err().to_string().contains("byte 103"));
-/// ```
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Cursor<'a> {
     name: &'a str,
@@ -244,4 +236,16 @@ impl<'a> Cursor<'a> {
 /// Whether the `n`-byte integer `v` has all its bits set: the "undefined" of addresses and lengths.
 pub(crate) fn is_all_ones(v: u64, n: usize) -> bool {
     n > 0 && v == u64::MAX >> (64 - 8 * n.min(8))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_end_of_the_bytes_is_an_error_with_its_offset() {
+        let mut c = Cursor::new("a.nc", &[1, 0, 2], 100, Sizes::default());
+        assert_eq!((c.u16().unwrap(), c.u8().unwrap()), (1, 2));
+        assert!(c.u8().unwrap_err().to_string().contains("byte 103"));
+    }
 }

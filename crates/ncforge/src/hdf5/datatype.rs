@@ -285,15 +285,6 @@ impl FloatLayout {
     }
 
     /// The value of a number for which [`FloatLayout::is_half`] holds; exact.
-    ///
-    /// ```
-    /// use ncforge::raw::hdf5::datatype::{ByteOrder, FloatLayout};
-    /// let half = FloatLayout::binary16(ByteOrder::Little);
-    /// assert!(half.is_half());
-    /// assert_eq!([0x3c00, 0xc000, 0x3555, 0x0001, 0x7bff].map(|bits| half.half(bits)),
-    ///            [1.0, -2.0, 0.33325195, 5.9604645e-8, 65504.0]);
-    /// assert!(half.half(0x7e00).is_nan() && half.half(0xfc00) == f32::NEG_INFINITY);
-    /// ```
     pub(crate) fn half(&self, bits: u16) -> f32 {
         let field = |at: u8, n: u8| (u32::from(bits) >> at) & ((1 << n) - 1);
         let (top, bias) = ((1 << self.exponent_size) - 1, self.exponent_bias as i32);
@@ -338,5 +329,30 @@ impl FloatLayout {
             exponent_bias: 1023,
             normalisation: 2,
         }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn half_floats_are_exact() {
+        let half = FloatLayout {
+            order: ByteOrder::Little,
+            bit_offset: 0,
+            precision: 16,
+            sign_location: 15,
+            exponent_location: 10,
+            exponent_size: 5,
+            mantissa_location: 0,
+            mantissa_size: 10,
+            exponent_bias: 15,
+            normalisation: 2,
+        };
+        assert!(half.is_half());
+        let values = [0x3c00, 0xc000, 0x3555, 0x0001, 0x7bff].map(|bits| half.half(bits));
+        assert_eq!(values, [1.0, -2.0, 0.333_251_95, 5.960_464_5e-8, 65504.0]);
+        assert!(half.half(0x7e00).is_nan() && half.half(0xfc00) == f32::NEG_INFINITY);
     }
 }

@@ -6,13 +6,6 @@ use std::sync::Arc;
 
 /// A run of bytes inside a piece of the file that was read in one go. Cheap to clone; the piece lives as long as
 /// any of its spans, so what is stored for long should be [detached](Span::detach).
-///
-/// ```
-/// use ncforge::raw::hdf5::span::Span;
-/// let all = Span::from(vec![1, 2, 3, 4]);
-/// let part = all.slice(1..3);
-/// assert_eq!(&part[..], &[2, 3]);
-/// ```
 #[derive(Clone)]
 pub(crate) struct Span {
     piece: Arc<Vec<u8>>,

@@ -55,13 +55,12 @@ const REMADE: [&[u8]; 6] = [
 /// use std::{path::Path, sync::Arc};
 /// use ncforge::model::Attribute;
 /// use ncforge::store::FileStore;
-/// use ncforge::raw::{Container, ContainerMut, netcdf4};
-/// use ncforge::container;
+/// use ncforge::raw::{Container, ContainerMut, netcdf4, put_attribute};
 ///
 /// let store = Arc::new(FileStore::open_rw(Path::new("sst.nc"))?);
 /// let mut file = netcdf4::open_mut(store)?;
 /// let mut schema = file.schema().clone();
-/// container::put_attribute(&mut schema.groups[0].attrs, Attribute::text("title", "SST"));
+/// put_attribute(&mut schema.groups[0].attrs, Attribute::text("title", "SST"));
 /// file.redefine(schema)?;
 /// file.sync()?;
 /// # Ok::<(), ncforge::Error>(())
