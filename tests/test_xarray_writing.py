@@ -128,7 +128,7 @@ def test_reads_that_make_no_sense(tmp_path: Path) -> None:
         ({"for_": "map", "expect": {"depth": 3}}, "no unlimited dimension `depth`"),
         ({"for_": "map", "chunks": {"time": 3}}, "lengths of chunks are given"),
         ({"for_": "map", "chunks": "auto:series"}, "given twice"),
-        ({"expect": {"time": 100}}, "goes with for_"),
+        ({"expect": {"time": 100}}, "needs for_"),
         ({"for_": "map", "expect": "time=lots"}, "time=3650"),
     ):
         with pytest.raises((ValueError, KeyError), match=what):
