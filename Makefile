@@ -31,7 +31,7 @@ STAMP_EXTENSION := $(VENV)/.stamp-extension-$(PROFILE)
 RUST_SOURCES := $(shell find crates -name '*.rs' -o -name Cargo.toml) Cargo.toml Cargo.lock
 PY_SOURCES := $(shell find python -name '*.py' -o -name '*.pyi')
 
-.PHONY: help setup demo test check lint test-rust test-python conformance test-files fuzz soak bench \
+.PHONY: help setup demo test check lint test-rust test-python conformance test-files fuzz soak bench bench-remote \
 	wheel wheel-check sdist-check licences docs docs-site clean-ish
 
 help: ## This list
@@ -126,6 +126,11 @@ bench: $(STAMP_BENCH) $(STAMP_PIP_BENCH) ## Side by side with peers (docs/benchm
 	cargo build --quiet --locked --release -p bench-worker -p ncforge-cli
 	@$(MAKE) --no-print-directory PROFILE=release $(VENV)/.stamp-extension-release
 	@$(PY) benches/run.py --target-dir "$$(dirname "$$(bash scripts/target-dir.sh release)")" $(BENCH_ARGS)
+
+bench-remote: $(STAMP_PIP_BENCH) ## Files read by URL, side by side, from a server with a latency of 20 ms
+	cargo build --quiet --locked --release -p ncforge-cli
+	@$(MAKE) --no-print-directory PROFILE=release $(VENV)/.stamp-extension-release
+	@$(PY) benches/remote.py --command "$$(bash scripts/target-dir.sh release)/ncforge"
 
 wheel: $(STAMP_PIP) ## The Python wheel, in target/wheels
 	$(PY) -m maturin build --release --locked

@@ -33,6 +33,8 @@ needs() {
     printf '%s\t%s\n' mpich 'command -v mpiexec.mpich'
     # Lays out the pages of benchmark results.
     printf '%s\t%s\n' chromium 'command -v chromium || command -v chromium-browser || command -v google-chrome'
+    # A web server that the tests read from.
+    printf '%s\t%s\n' nginx-light 'PATH=$PATH:/usr/sbin command -v nginx'
     printf '%s\t%s\n' procps 'command -v ps'
     # What the documents' examples use.
     printf '%s\t%s\n' jq 'command -v jq'

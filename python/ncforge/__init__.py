@@ -23,6 +23,7 @@ if TYPE_CHECKING:
     from ncforge._core import __version__
     from ncforge._doctor import Diagnoses, Diagnosis, Finding, Rule, doctor, doctor_rules
     from ncforge._masking import default_fillvals
+    from ncforge._remote import set_storage_options
     from ncforge._text import chartostring, stringtoarr, stringtochar
     from ncforge._times import date2index, date2num, num2date
     from ncforge.dataset import Dataset, Group
@@ -79,6 +80,7 @@ _FROM = {
     "_core": ("__version__",),
     "_doctor": ("Diagnoses", "Diagnosis", "Finding", "Rule", "doctor", "doctor_rules"),
     "_masking": ("default_fillvals",),
+    "_remote": ("set_storage_options",),
     "_text": ("chartostring", "stringtoarr", "stringtochar"),
     "_times": ("date2index", "date2num", "num2date"),
     "dataset": ("Dataset", "Group"),
@@ -200,6 +202,7 @@ __all__ = [
     "plan_combine",
     "plan_copy",
     "set_alignment",
+    "set_storage_options",
     "split",
     "stringtoarr",
     "stringtochar",

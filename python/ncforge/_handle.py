@@ -10,9 +10,11 @@ import os
 import threading
 import weakref
 from collections import OrderedDict
+from collections.abc import Mapping
 from typing import Any
 
 from ncforge._core import File
+from ncforge._remote import StoreHandle, UrlHandle, access, is_url
 from ncforge.errors import ChangedError
 
 Identity = tuple[int, int, int]
@@ -206,11 +208,15 @@ class WritingHandle:
         raise TypeError("a file that is being written cannot be sent to another process")
 
 
-Handle = FileHandle | BytesHandle | ObjectHandle | WritingHandle
+Handle = FileHandle | BytesHandle | ObjectHandle | WritingHandle | UrlHandle | StoreHandle
 
 
-def handle_of(source: Any) -> Handle:
-    """The handle of a path, bytes, or an object that reads and seeks."""
+def handle_of(source: Any, storage_options: Mapping[str, Any] | None = None, store: Any = None) -> Handle:
+    """The handle of a path, a URL, bytes, an object that reads and seeks, or a path in a store."""
+    if store is not None:
+        return StoreHandle(store, os.fspath(source))
+    if is_url(source):
+        return UrlHandle(source, access(storage_options))
     if isinstance(source, bytes | bytearray | memoryview):
         return BytesHandle(bytes(source))
     if isinstance(source, io.BytesIO):

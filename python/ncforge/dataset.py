@@ -19,6 +19,7 @@ from ncforge._grouptools import GroupTools
 from ncforge._grouptypes import GroupTypes
 from ncforge._groupview import group_html
 from ncforge._printed import group_text
+from ncforge._remote import alone, is_url
 from ncforge._values import NUMBERS, TypeName, Types
 from ncforge.dimension import Dimension
 from ncforge.errors import (
@@ -391,6 +392,13 @@ class Dataset(Group):
         Whether the file is locked while it is open, as in h5py: ``False`` never, ``True`` always (an error where the file
         system has no locks), "best-effort" where it is possible. By default, writers lock it where it is possible, and
         readers do not. The environment variable ``HDF5_USE_FILE_LOCKING`` overrides it, as in HDF5.
+    storage_options
+        How a URL (``s3://``, ``gs://``, ``az://``, ``https://``) is accessed: ``anonymous``, ``endpoint``, ``region``,
+        ``timeout``, … by the names of the Rust crate ``object_store``; ``anon``, ``key`` and ``secret`` as in s3fs. The
+        environment is used for what is not given.
+    store
+        An object that reads ranges of bytes of ``filename``: a store of obstore (obspec's ``get_ranges``), or a file system of
+        fsspec (``cat_ranges``).
 
     A new file appears under its name, complete, when it is synced or closed. After an exception in its ``with`` block, the
     state before remains: no file, the old one, or the state of the last ``sync``.
@@ -399,7 +407,7 @@ class Dataset(Group):
     without a lock: threads and processes may read in parallel, also while one of them writes.
     """
 
-    __slots__ = ("_is_new", "_on_disk", "_persist", "_process")
+    __slots__ = ("_handle", "_is_new", "_on_disk", "_persist", "_process")
 
     def __init__(
         self,
@@ -418,6 +426,8 @@ class Dataset(Group):
         auto_complex: bool = False,
         *,
         locking: bool | str | None = None,
+        storage_options: Mapping[str, Any] | None = None,
+        store: Any = None,
         _memory: int | None = None,
     ) -> None:
         if parallel:
@@ -428,8 +438,12 @@ class Dataset(Group):
         path = os.fsdecode(plain_path)
         # "s" is for shared access in netCDF-C; nothing is buffered between processes here.
         plain = mode[:-1] if len(mode) > 1 and mode.endswith("s") else mode
+        remote = store is not None or is_url(path)
+        if remote and plain != "r":
+            raise UnsupportedError(f"`{path}` can be read, not changed: write a local file and copy it to the URL")
         if plain == "a" and not os.path.exists(path):
             plain = "w"
+        self._handle: Any = None
         self._persist = path if diskless and persist else None
         self._is_new = plain in ("w", "x")
         in_memory = (
@@ -440,6 +454,9 @@ class Dataset(Group):
         match plain:
             case "r" if memory is not None and not isinstance(memory, int):
                 core = File.open_bytes(path, bytes(memory))
+            case "r" if remote:
+                self._handle = alone(path, storage_options, store)
+                core = self._handle.file()
             case "r":
                 core = File.open(path, locking)
             case "w" | "x" if diskless or memory is not None:
@@ -464,7 +481,7 @@ class Dataset(Group):
     def _of(cls, core: File) -> Dataset:
         """The dataset of a file that is already open."""
         new = cls.__new__(cls)
-        new._persist, new._is_new, new._process = None, False, os.getpid()
+        new._persist, new._is_new, new._process, new._handle = None, False, os.getpid(), None
         new._on_disk = core.identity() is not None
         new._fill(core, Types(core), Contents(core), None, 0, "/")
         return new
@@ -472,6 +489,8 @@ class Dataset(Group):
     def __reduce__(self) -> Any:
         # A dataset that is read is pickled as its path, and the data that identify the file.
         identity = self._core.identity() if self._core.is_open() and self._core.is_reading() else None
+        if self._handle is not None and self._core.is_open():
+            return _from_handle, (self._handle.again(), self.auto_complex)
         if identity is None:
             raise UnsupportedCallError(
                 f"`{self.filepath()}` is being written, is in memory, or is closed: such a dataset cannot be sent to another "
@@ -608,6 +627,14 @@ def _close_all() -> None:
     """Completes files that the program has not closed, at exit, while all modules are still loaded."""
     for dataset in list(_written):
         dataset._ended()
+
+
+def _from_handle(opened: Any, auto_complex: bool) -> Dataset:
+    handle = opened()
+    new = Dataset._of(handle.file())
+    new._handle = handle
+    new._contents.auto_complex = auto_complex
+    return new
 
 
 def _open_again(path: str, identity: tuple[int, int, int], auto_complex: bool) -> Dataset:

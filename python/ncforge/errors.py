@@ -28,6 +28,10 @@ class AccessError(IoError, PermissionError):
     """The system does not allow it."""
 
 
+class TimeOutError(IoError, TimeoutError):
+    """A server did not answer in time."""
+
+
 class LockedError(IoError, BlockingIOError):
     """Another program, or another dataset of this one, has the file open and excludes this use of it."""
 
@@ -128,6 +132,7 @@ _CLASSES: dict[str, type[NcforgeError]] = {
         InternalError,
         ReadOnlyError,
         FixedAttributeError,
+        ChangedError,
     )
 }
 
@@ -152,5 +157,6 @@ def build(name: str, message: str, errno: int | None, path: str | None) -> Ncfor
         errno_codes.ENOENT: MissingFileError,
         errno_codes.EACCES: AccessError,
         errno_codes.EPERM: AccessError,
+        errno_codes.ETIMEDOUT: TimeOutError,
     }
     return by_code.get(errno, IoError)(errno, message, path)

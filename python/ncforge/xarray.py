@@ -81,6 +81,10 @@ class NcforgeBackendEntrypoint(BackendEntrypoint):
     auto_complex
         Whether pairs are complex numbers. ``None``: compounds of a real and an imaginary float are. ``True``: floats with a last
         dimension of length 2 called "_pfnc_complex", "complex" or "ri" are, too. ``False``: none is.
+    storage_options
+        How a URL is accessed: see :class:`ncforge.Dataset`.
+    store
+        An object that reads ranges of bytes of the file: a store of obstore, or a file system of fsspec.
     lock
         Accepted for compatibility, without effect.
     """
@@ -120,6 +124,8 @@ class NcforgeBackendEntrypoint(BackendEntrypoint):
         lock: Any = None,
         preferred_chunks: Preferred = "disk",
         auto_complex: bool | None = None,
+        storage_options: Mapping[str, Any] | None = None,
+        store: Any = None,
     ) -> Dataset:
         """One group as a dataset of lazy variables."""
         from ncforge._xarray.engine import open_dataset
@@ -130,6 +136,7 @@ class NcforgeBackendEntrypoint(BackendEntrypoint):
             group,
             preferred_chunks,
             auto_complex,
+            (storage_options, store),
             mask_and_scale=mask_and_scale,
             decode_times=decode_times,
             concat_characters=concat_characters,
@@ -153,6 +160,8 @@ class NcforgeBackendEntrypoint(BackendEntrypoint):
         lock: Any = None,
         preferred_chunks: Preferred = "disk",
         auto_complex: bool | None = None,
+        storage_options: Mapping[str, Any] | None = None,
+        store: Any = None,
     ) -> dict[str, Dataset]:
         """A group and all groups below it as datasets, by their paths."""
         from ncforge._xarray.engine import open_groups
@@ -163,6 +172,7 @@ class NcforgeBackendEntrypoint(BackendEntrypoint):
             group,
             preferred_chunks,
             auto_complex,
+            (storage_options, store),
             mask_and_scale=mask_and_scale,
             decode_times=decode_times,
             concat_characters=concat_characters,
@@ -225,7 +235,7 @@ def open_mfdataset(
     Parameters
     ----------
     paths
-        A pattern, or a list of paths.
+        A pattern, or a list of paths; both may be of URLs (patterns of ``http://`` where the server lists its folders).
     chunks
         As in ``xr.open_dataset``; by default stored chunks, and whole files of variables without.
     concat_dim
@@ -255,8 +265,10 @@ def open_mfdataset(
         raise ValueError(f"engine is 'ncforge' here, not {engine!r}: `xr.open_mfdataset` has others")
     joining = {"compat": compat, "data_vars": data_vars, "coords": coords, "join": join, "combine_attrs": combine_attrs}
     combining = {key: value for key, value in joining.items() if value is not _UNSET}
+    from ncforge._xarray.mfdataset import expanded, open_mfdataset
+
+    paths = expanded(paths, kwargs.get("storage_options"))
     if preprocess is None:
-        from ncforge._xarray.mfdataset import open_mfdataset
 
         found = open_mfdataset(paths, chunks or {}, combine, concat_dim, combining, attrs_file, kwargs)
         if found is not None:

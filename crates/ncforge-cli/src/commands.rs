@@ -13,6 +13,7 @@ mod old;
 mod pack;
 mod page;
 mod report;
+mod requests;
 mod shell;
 mod split;
 mod tune;
@@ -20,6 +21,7 @@ mod verify;
 
 use std::ffi::OsString;
 
+use ncforge::store::RemoteOptions;
 use ncforge::{Engine, EngineOptions};
 use ncforge_ops::words::quoted;
 
@@ -66,6 +68,7 @@ impl Context<'_> {
 /// Runs a sub-command, reports its failure, gives its exit code.
 pub(crate) fn run(cli: Cli, argv: &[OsString], again: &[OsString]) -> Exit {
     let printer = Printer::new(&cli.global);
+    RemoteOptions::set_default(cli.global.remote());
     let cx = Context { global: &cli.global, argv, again, printer: &printer };
     let done = match cli.command {
         Command::Copy(a) => copy::run(&a, &cx),

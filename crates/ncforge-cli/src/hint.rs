@@ -37,6 +37,7 @@ pub(crate) fn of(e: &Error) -> &'static str {
         Error::Locked { .. } => {
             "wait until the other program has closed it; HDF5_USE_FILE_LOCKING=FALSE takes no locks, where you know that nobody writes"
         }
+        Error::Changed { .. } => "run the command again: it reads what is there now",
         Error::Budget { .. } => "give a larger --memory, or smaller chunks",
         Error::Interrupted(_) => "run the same command with --resume to go on",
         Error::Verify(_) => "do not use the output; make it again, and report it when that fails, too",

@@ -8,7 +8,7 @@
 //! (but for attributes and storage) are the same, in the same order. A file that cannot be opened is an error of its own.
 //!
 //! ```
-//! use ncforge::{CreateOptions, DatasetMut};
+//! use ncforge::{CreateOptions, DatasetMut, OpenOptions};
 //! use ncforge::model::{Atomic, DimId, Dimension, Format, Schema, Variable};
 //! use ncforge_ops::alike::{Candidate, look};
 //!
@@ -21,7 +21,7 @@
 //!     DatasetMut::create(path, schema, CreateOptions::default())?.close()?;
 //! }
 //! let first = ncforge::Dataset::open(&paths[0])?;
-//! let found = look(&paths[1..], Some(&first), Schema::ROOT);
+//! let found = look(&paths[1..], Some(&first), Schema::ROOT, &OpenOptions::default());
 //! let Ok(Candidate { alike: Some(alike), .. }) = &found[0] else { panic!() };
 //! assert_eq!(alike.lens, [5]);
 //! assert!(alike.attributes.is_empty());
@@ -34,7 +34,11 @@ use std::sync::OnceLock;
 use std::sync::atomic::{AtomicUsize, Ordering};
 
 use ncforge::model::{Atomic, Attribute, DType, GroupId, Schema, Storage, Values, VarId};
-use ncforge::{Dataset, Result};
+use ncforge::store::remote::url_of;
+use ncforge::{Dataset, OpenOptions, Result};
+
+/// URLs that are opened at the same time.
+const REQUESTS: usize = 32;
 
 /// A file that was looked at.
 #[derive(Debug)]
@@ -60,16 +64,20 @@ pub struct Alike {
 }
 
 /// Opens files and compares them with one; without one, each with itself, which tells its coordinates. `group` has to be there
-/// in that one. One result a path, in order.
+/// in that one. One result a path, in order. `options` are those of opening.
 pub fn look<P: AsRef<Path> + Sync>(
     paths: &[P],
     like: Option<&Dataset>,
     group: GroupId,
+    options: &OpenOptions,
 ) -> Vec<Result<Candidate>> {
     // Where those of the one cannot be read, all of the others are listed.
     let known = like.map(|like| (like, coordinates(like, group).unwrap_or_default()));
-    side_by_side(paths.len(), |i| {
-        let dataset = Dataset::open(&paths[i])?;
+    // Threads wait for servers, not for each other.
+    let remote = paths.first().is_some_and(|p| url_of(p.as_ref()).is_some());
+    let most = if remote { REQUESTS } else { ncforge::Engine::global().threads() };
+    side_by_side(paths.len(), most, |i| {
+        let dataset = Dataset::open_options(&paths[i], options)?;
         let alike = match &known {
             None => Some(itself(&dataset, group)?),
             Some((like, _)) if !same_description(like.schema(), dataset.schema()) => None,
@@ -89,7 +97,9 @@ pub fn equal(first: &Dataset, others: &[Dataset], vars: &[VarId]) -> Result<Vec<
                 return Ok(false);
             }
             let values = first.read_all(var)?;
-            let same = side_by_side(others.len(), |i| Ok(same_values(&others[i].read_all(var)?, &values)));
+            let threads = ncforge::Engine::global().threads();
+            let same =
+                side_by_side(others.len(), threads, |i| Ok(same_values(&others[i].read_all(var)?, &values)));
             same.into_iter().try_fold(true, |all, one| one.map(|one| all && one))
         })
         .collect()
@@ -104,7 +114,11 @@ fn same_values(a: &Values, b: &Values) -> bool {
 }
 
 /// Does work on files by threads of its own. The engine's threads decode, and would wait for each other.
-fn side_by_side<T: Send + Sync>(count: usize, work: impl Fn(usize) -> Result<T> + Sync) -> Vec<Result<T>> {
+fn side_by_side<T: Send + Sync>(
+    count: usize,
+    threads: usize,
+    work: impl Fn(usize) -> Result<T> + Sync,
+) -> Vec<Result<T>> {
     let done: Vec<OnceLock<Result<T>>> = (0..count).map(|_| OnceLock::new()).collect();
     let next = AtomicUsize::new(0);
     let run = || {
@@ -114,7 +128,7 @@ fn side_by_side<T: Send + Sync>(count: usize, work: impl Fn(usize) -> Result<T> 
             let _ = place.set(work(i));
         }
     };
-    let threads = ncforge::Engine::global().threads().min(count);
+    let threads = threads.min(count);
     std::thread::scope(|scope| {
         for _ in 1..threads {
             scope.spawn(run);
@@ -249,7 +263,8 @@ mod tests {
         make(&path("c"), 5.0, 2, [1.0, 2.5], |s| s.groups[0].attrs.push(Attribute::text("history", "c")));
         make(&path("d"), 5.0, 2, [1.0, 2.0], |s| s.vars[2].name = "pr".into());
         let first = Dataset::open(path("a")).unwrap();
-        let found = look(&["b", "c", "d", "e"].map(path), Some(&first), Schema::ROOT);
+        let found =
+            look(&["b", "c", "d", "e"].map(path), Some(&first), Schema::ROOT, &OpenOptions::default());
         let alike = |i: usize| found[i].as_ref().unwrap().alike.as_ref();
 
         let b = alike(0).unwrap();
@@ -277,7 +292,7 @@ mod tests {
         let dir = tempfile::tempdir().unwrap();
         let path = dir.path().join("a");
         make(&path, 0.0, 2, [1.0, 2.0], |_| {});
-        let found = look(&[path], None, Schema::ROOT);
+        let found = look(&[path], None, Schema::ROOT, &OpenOptions::default());
         let alike = found[0].as_ref().unwrap().alike.as_ref().unwrap();
         assert!(alike.coordinates.iter().all(|(_, values)| values.is_some()));
     }

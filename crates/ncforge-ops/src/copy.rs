@@ -51,6 +51,7 @@ mod spill;
 mod storage;
 #[cfg(test)]
 mod tests;
+mod upload;
 mod verify;
 
 use std::path::Path;
@@ -60,7 +61,7 @@ use serde::Serialize;
 
 use crate::progress::Progress;
 use crate::source::Source;
-use ncforge::store::{OutputFile, OutputOptions, ReadStore};
+use ncforge::store::{OutputFile, OutputOptions, ReadStore, remote};
 use ncforge::{Dataset, Engine, Error, Result};
 
 pub use ncforge::store::partial_path;
@@ -116,7 +117,8 @@ pub struct CopyReport {
     pub notes: Vec<String>,
 }
 
-/// Copies `input` to `output`. Threads and memory are those of `engine`.
+/// Copies `input` to `output`. Threads and memory are those of `engine`. Either may be a URL; an output is then made in
+/// the folder for temporary files and uploaded.
 pub fn copy(
     input: &Path,
     output: &Path,
@@ -124,6 +126,9 @@ pub fn copy(
     engine: &Engine,
     progress: &dyn Progress,
 ) -> Result<CopyReport> {
+    if let Some(url) = remote::url_of(output) {
+        return upload::copy_to(input, url, options, engine, progress);
+    }
     let source = Dataset::open_with(input, &engine_below(engine)?)?;
     copy_of(&source, output, options, engine, progress, Lasting::Durable, None)
 }

@@ -68,7 +68,7 @@ use serde::Serialize;
 use crate::choosing::check_dimensions;
 use crate::tune::{Access, Machine};
 use crate::words::{bytes, count};
-use ncforge::store::{FileStore, RecordedStore};
+use ncforge::store::{self, RecordedStore};
 use ncforge::{Dataset, Engine, Result};
 
 use self::facts::Facts;
@@ -227,7 +227,7 @@ pub fn examine_across<P: AsRef<Path>>(
 }
 
 fn gather(path: &Path, options: &DoctorOptions, engine: &Engine) -> Result<Facts> {
-    let watched = Arc::new(RecordedStore::new(Arc::new(FileStore::open(path)?)));
+    let watched = Arc::new(RecordedStore::new(store::open(path)?));
     let dataset = Dataset::from_store(watched.clone(), engine)?;
     check_dimensions(&options.accesses, dataset.schema(), &path.display().to_string())?;
     let mut facts = Facts::gather(dataset, watched);

@@ -32,6 +32,7 @@ pub mod progress;
 pub mod rates;
 mod raw_chunks;
 pub mod request;
+pub mod requests;
 pub mod sampling;
 mod source;
 pub mod split;

@@ -32,7 +32,7 @@ use serde::Serialize;
 use crate::progress::Progress;
 use ncforge::raw::classic;
 use ncforge::store::packed::{Options, PackedStore};
-use ncforge::store::{BlockStore, FileStore, OutputFile, OutputOptions, ReadStore, WriteStore};
+use ncforge::store::{self, BlockStore, FileStore, OutputFile, OutputOptions, ReadStore, WriteStore};
 use ncforge::{Buffer, Dataset, Engine, Error, Result};
 
 pub use request::{PackCodec, PackRequest, UnpackRequest};
@@ -69,7 +69,7 @@ pub struct PackReport {
 
 /// The packed file at a path, open for reading.
 fn packed_store(path: &Path, engine: &Engine) -> Result<PackedStore> {
-    let file: Arc<dyn ReadStore> = Arc::new(FileStore::open(path)?);
+    let file = store::open(path)?;
     // A dataset tells what is wrong with files of other kinds; it opens nothing but headers.
     let data = Dataset::open_with(path, engine)?;
     if data.container().store().blocks().is_none() {
@@ -121,7 +121,7 @@ pub fn pack(
             "`{shown}` is a {kind} file, and only classic ones can be packed as they are"
         )));
     }
-    let source: Arc<dyn ReadStore> = Arc::new(FileStore::open(input)?);
+    let source = store::open(input)?;
     let parts = classic::parts(&source)?;
     let len = source.len();
     progress.begin("pack", len);

@@ -1,16 +1,18 @@
 //! Many files that are read as one.
 
+use std::collections::BTreeMap;
 use std::path::PathBuf;
 
 use ncforge::model::{GroupId, VarId};
-use ncforge::{Dataset, Result};
+use ncforge::store::{RemoteOptions, remote};
+use ncforge::{Dataset, OpenOptions, Result};
 use ncforge_ops::alike::{self, Alike, Candidate};
 use numpy::PyArray1;
 use pyo3::prelude::*;
 use pyo3::types::PyList;
 
 use crate::errors::{inside, invalid, outside, to_python};
-use crate::file::File;
+use crate::file::{File, remote_options};
 use crate::memory::to_array;
 use crate::values::checked;
 
@@ -22,19 +24,22 @@ type Found<'py> = (Vec<u64>, u64, Vec<(Option<usize>, String)>, Vec<(usize, Opti
 /// Opens files side by side and compares them with one that is open. For each path the file and in what it differs from that
 /// one (`None` if it is not alike), or the exception that says why it cannot be opened.
 #[pyfunction]
-#[pyo3(signature = (paths, like, group))]
+#[pyo3(signature = (paths, like, group, access=None))]
 pub(crate) fn look_at<'py>(
     py: Python<'py>,
     paths: Vec<PathBuf>,
     like: Option<&Bound<'py, File>>,
     group: usize,
+    access: Option<(bool, BTreeMap<String, String>)>,
 ) -> PyResult<Bound<'py, PyList>> {
+    let remote = access.and_then(|(anonymous, options)| remote_options(anonymous, options));
+    let options = OpenOptions { remote, ..OpenOptions::default() };
     let like = like.map(|file| reading(file.get())).transpose();
     let like = inside(py, || like)?;
     if let Some(like) = &like {
         inside(py, || checked(&like.schema().groups, group, "group"))?;
     }
-    let found = outside(py, || Ok(alike::look(&paths, like.as_ref(), GroupId(group))))?;
+    let found = outside(py, || Ok(alike::look(&paths, like.as_ref(), GroupId(group), &options)))?;
     let out = PyList::empty(py);
     for (path, one) in paths.into_iter().zip(found) {
         match one {
@@ -46,6 +51,18 @@ pub(crate) fn look_at<'py>(
         }
     }
     Ok(out)
+}
+
+/// The URLs that match a pattern.
+#[pyfunction]
+pub(crate) fn glob_urls(
+    py: Python<'_>,
+    pattern: String,
+    anonymous: bool,
+    options: BTreeMap<String, String>,
+) -> PyResult<Vec<String>> {
+    let options = remote_options(anonymous, options).unwrap_or_else(RemoteOptions::of_process);
+    outside(py, || remote::glob(&pattern, &options))
 }
 
 fn plain(py: Python<'_>, alike: Alike) -> PyResult<Found<'_>> {

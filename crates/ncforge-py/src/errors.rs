@@ -48,7 +48,7 @@ pub(crate) fn to_python(py: Python<'_>, error: &Error) -> PyErr {
         message.push(')');
     }
     let (class, errno, path) = match error {
-        Error::Io { path, source, .. } => ("IoError", source.raw_os_error(), Some(path.as_str())),
+        Error::Io { path, source, .. } => ("IoError", number(source), Some(path.as_str())),
         Error::Corrupt { path, .. } => ("CorruptError", None, Some(path.as_str())),
         Error::NotNetcdf { path, .. } => ("NotNetcdfError", None, Some(path.as_str())),
         Error::Unsupported { path, .. } => ("UnsupportedError", None, Some(path.as_str())),
@@ -58,6 +58,7 @@ pub(crate) fn to_python(py: Python<'_>, error: &Error) -> PyErr {
         Error::ReadOnly { .. } => ("ReadOnlyError", None, None),
         Error::TooLate { what: Late::Fill, .. } => ("FixedAttributeError", None, None),
         Error::Exists(_) | Error::Appeared { .. } => ("ExistsError", None, None),
+        Error::Changed { path } => ("ChangedError", None, Some(path.as_str())),
         Error::Locked { path, .. } => ("LockedError", None, Some(path.as_str())),
         Error::Budget { .. } => ("BudgetError", None, None),
         Error::Interrupted(_) => ("InterruptedCopyError", None, None),
@@ -67,6 +68,16 @@ pub(crate) fn to_python(py: Python<'_>, error: &Error) -> PyErr {
     exception(py, class, &message, errno, path)
 }
 
+/// The system's number of an error; a server's refusal gets the number of what it means.
+fn number(error: &std::io::Error) -> Option<i32> {
+    error.raw_os_error().or_else(|| match error.kind() {
+        std::io::ErrorKind::NotFound => Some(libc::ENOENT),
+        std::io::ErrorKind::PermissionDenied => Some(libc::EACCES),
+        std::io::ErrorKind::TimedOut => Some(libc::ETIMEDOUT),
+        _ => None,
+    })
+}
+
 /// What the caller can do about it, in the words of the Python package.
 fn hint(error: &Error) -> Option<&'static str> {
     match error {
@@ -74,6 +85,7 @@ fn hint(error: &Error) -> Option<&'static str> {
         Error::Locked { .. } => {
             Some("close it there first; locking=False takes no lock, where you know that nobody else writes")
         }
+        Error::Changed { .. } => Some("open it again"),
         Error::Budget { .. } => Some("give a larger memory=, or smaller chunks"),
         Error::TilesUnless { unless: TileOption::AllowMissing, .. } => {
             Some("give all tiles; allow_missing=True fills the places of those that are not there")

@@ -1,9 +1,11 @@
 //! The class `ncforge._core.File`: one open file.
 
+use std::collections::BTreeMap;
 use std::path::PathBuf;
 use std::sync::Arc;
 
 use ncforge::model::{Attribute, DimId, Fill, GroupId, VarId};
+use ncforge::store::RemoteOptions;
 use ncforge::{Hyperslab, NewVariable, Values};
 use numpy::{PyArray1, PyReadonlyArray1, PyReadwriteArray1};
 use pyo3::prelude::*;
@@ -19,11 +21,22 @@ use crate::errors::{inside, outside};
 use crate::memory::to_array;
 use crate::picks::{self, Axes};
 use crate::state::{Shared, State};
-use crate::store::{BytesStore, ObjectStore};
+use crate::store::{BytesStore, ObjectStore, RangesStore};
 use crate::unpacking::Rules;
 use crate::values::{checked, from_python, to_python_values, types_only, variable};
 
 type Dims = Vec<u64>;
+
+/// Options for URLs; `None`, which means the process' own, if none were given.
+pub(crate) fn remote_options(anonymous: bool, options: BTreeMap<String, String>) -> Option<RemoteOptions> {
+    (anonymous || !options.is_empty()).then_some(RemoteOptions { anonymous, options })
+}
+
+/// From now on, URLs that are opened without options are accessed so.
+#[pyfunction]
+pub(crate) fn set_remote_options(anonymous: bool, options: BTreeMap<String, String>) {
+    RemoteOptions::set_default(RemoteOptions { anonymous, options });
+}
 
 /// One open file. Groups, dimensions, types and variables are named by their position.
 #[pyclass(frozen, module = "ncforge._core")]
@@ -80,6 +93,24 @@ impl File {
     #[staticmethod]
     fn open_object(py: Python<'_>, name: String, object: &Bound<'_, PyAny>) -> PyResult<Self> {
         let store = Arc::new(ObjectStore::new(name, object)?);
+        outside(py, || State::read_store(store)).map(File::of)
+    }
+
+    /// Opens a URL for reading: anonymously or not, with options by the names of the crate `object_store`.
+    #[staticmethod]
+    fn open_url(
+        py: Python<'_>,
+        url: PathBuf,
+        anonymous: bool,
+        options: BTreeMap<String, String>,
+    ) -> PyResult<Self> {
+        outside(py, || State::read_url(url, remote_options(anonymous, options))).map(File::of)
+    }
+
+    /// Opens a file of so many bytes that a Python object with `get_ranges(starts, ends)` gives, for reading.
+    #[staticmethod]
+    fn open_reader(py: Python<'_>, name: String, size: u64, reader: Py<PyAny>) -> PyResult<Self> {
+        let store = Arc::new(RangesStore::new(name, size, reader));
         outside(py, || State::read_store(store)).map(File::of)
     }
 

@@ -42,6 +42,8 @@ fn _core(module: &Bound<'_, PyModule>) -> PyResult<()> {
     module.add_function(wrap_pyfunction!(engine::engine_stats, module)?)?;
     module.add_function(wrap_pyfunction!(engine::clear_cache, module)?)?;
     module.add_function(wrap_pyfunction!(alike::look_at, module)?)?;
+    module.add_function(wrap_pyfunction!(alike::glob_urls, module)?)?;
+    module.add_function(wrap_pyfunction!(file::set_remote_options, module)?)?;
     module.add_function(wrap_pyfunction!(alike::equal_in_all, module)?)?;
     module.add_function(wrap_pyfunction!(ops::copy, module)?)?;
     module.add_function(wrap_pyfunction!(ops::plan_copy, module)?)?;

@@ -6,7 +6,7 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use ncforge::codec::unpack::Unpacking;
 use ncforge::model::{Format, VarId};
-use ncforge::store::{Locking, MemoryStore, ReadStore};
+use ncforge::store::{Locking, MemoryStore, ReadStore, RemoteOptions};
 use ncforge::{
     Alignment, CreateOptions, Dataset, DatasetMut, Definer, Engine, EngineOptions, Error, Hyperslab,
     OpenOptions, Picks, Result, Schema, Values,
@@ -38,6 +38,12 @@ impl State {
     pub(crate) fn read(path: PathBuf, locking: Option<Locking>) -> Result<Self> {
         let options = OpenOptions { locking, ..OpenOptions::default() };
         Ok(Self::over(Dataset::open_options(&path, &options)?, path))
+    }
+
+    /// Opens a URL for reading.
+    pub(crate) fn read_url(url: PathBuf, remote: Option<RemoteOptions>) -> Result<Self> {
+        let options = OpenOptions { remote, ..OpenOptions::default() };
+        Ok(Self::over(Dataset::open_options(&url, &options)?, url))
     }
 
     /// A dataset that is open for reading.

@@ -1,8 +1,10 @@
-//! Bytes that Python holds, as stores: `bytes`, and objects with `read` and `seek`.
+//! Bytes that Python has, as stores: `bytes`, objects with `read` and `seek`, and objects that read many ranges at a time.
 
+use std::ops::Range;
 use std::sync::{Mutex, PoisonError};
 
-use ncforge::store::ReadStore;
+use bytes::Bytes;
+use ncforge::store::{IoProfile, ReadStore};
 use ncforge::{Error, Result};
 use pyo3::prelude::*;
 use pyo3::pybacked::PyBackedBytes;
@@ -101,6 +103,71 @@ impl ReadStore for ObjectStore {
                 std::io::Error::other("the interpreter is going away"),
             )),
         }
+    }
+}
+
+/// A Python object whose method `get_ranges(starts, ends)` gives a list of `bytes`: an object of an object store, read by a
+/// package of Python. It makes requests side by side by itself.
+#[derive(Debug)]
+pub(crate) struct RangesStore {
+    name: String,
+    len: u64,
+    reader: Py<PyAny>,
+}
+
+impl RangesStore {
+    pub(crate) fn new(name: String, len: u64, reader: Py<PyAny>) -> Self {
+        Self { name, len, reader }
+    }
+
+    fn failed(&self, what: impl Into<String>) -> Error {
+        Error::io("read", self.name.clone(), std::io::Error::other(what.into()))
+    }
+}
+
+impl ReadStore for RangesStore {
+    fn len(&self) -> u64 {
+        self.len
+    }
+
+    fn name(&self) -> &str {
+        &self.name
+    }
+
+    fn read_at(&self, buf: &mut [u8], offset: u64) -> Result<()> {
+        let end = offset.saturating_add(buf.len() as u64);
+        let parts = self.read_ranges(std::slice::from_ref(&(offset..end)))?;
+        buf.copy_from_slice(&parts[0]);
+        Ok(())
+    }
+
+    fn io_profile(&self) -> IoProfile {
+        IoProfile::OBJECT
+    }
+
+    fn read_ranges(&self, ranges: &[Range<u64>]) -> Result<Vec<Bytes>> {
+        if ranges.is_empty() {
+            return Ok(Vec::new());
+        }
+        if let Some(r) = ranges.iter().find(|r| r.end > self.len) {
+            return Err(past_end(&self.name, r.end.saturating_sub(r.start) as usize, r.start, self.len));
+        }
+        let starts: Vec<u64> = ranges.iter().map(|r| r.start).collect();
+        let ends: Vec<u64> = ranges.iter().map(|r| r.end).collect();
+        let read = Python::try_attach(|py| -> PyResult<Vec<PyBackedBytes>> {
+            self.reader.bind(py).call_method1("get_ranges", (starts, ends))?.extract()
+        });
+        let parts = match read {
+            Some(Ok(parts)) => parts,
+            Some(Err(error)) => return Err(self.failed(error.to_string())),
+            None => return Err(self.failed("the interpreter is going away")),
+        };
+        let complete = parts.len() == ranges.len()
+            && parts.iter().zip(ranges).all(|(p, r)| p.len() as u64 == r.end - r.start);
+        if !complete {
+            return Err(self.failed("the store returned other bytes than it was asked for"));
+        }
+        Ok(parts.into_iter().map(Bytes::from_owner).collect())
     }
 }
 

@@ -52,7 +52,7 @@ use crate::error::{Error, Result};
 use crate::model::{Definition, Format, Schema, Values, VarId};
 use crate::select::{Hyperslab, Picks};
 use crate::store::lock::Kind;
-use crate::store::{FileStore, Locking, ReadStore};
+use crate::store::{FileStore, Locking, ReadStore, RemoteOptions, remote};
 
 pub use crate::netcdf4::Alignment;
 pub use convert::{Converted, Imap, convert_numbers};
@@ -117,6 +117,9 @@ pub struct OpenOptions {
     /// somebody writes. `None`: no lock; a file can be read while ncforge writes to it, and shows what was written at
     /// the writer's syncs.
     pub locking: Option<Locking>,
+    /// How a URL is accessed; the process' options ([`RemoteOptions::of_process`]) when `None`. A URL is neither mapped nor
+    /// locked.
+    pub remote: Option<RemoteOptions>,
 }
 
 impl Drop for Inner {
@@ -129,7 +132,7 @@ impl Drop for Inner {
 }
 
 impl Dataset {
-    /// Opens a file for reading.
+    /// Opens a file for reading; with the feature `remote` also a URL ([`crate::store::remote`]).
     pub fn open(path: impl AsRef<Path>) -> Result<Self> {
         Self::open_options(path, &OpenOptions::default())
     }
@@ -142,19 +145,30 @@ impl Dataset {
     /// Opens a file for reading, with options.
     pub fn open_options(path: impl AsRef<Path>, options: &OpenOptions) -> Result<Self> {
         let path = path.as_ref();
-        let store = if options.map { FileStore::open_mapped(path)? } else { FileStore::open(path)? };
-        if let Some(locking) = options.locking {
-            store.lock(Kind::Shared, locking.or_environment())?;
-        }
-        let id = FileId::of(path, store.file())?;
+        let (store, id) = match remote::url_of(path) {
+            Some(url) => {
+                let store =
+                    remote::open(url, &options.remote.clone().unwrap_or_else(RemoteOptions::of_process))?;
+                let id = FileId::of_object(path, &*store);
+                (store, id)
+            }
+            None => {
+                let store = if options.map { FileStore::open_mapped(path)? } else { FileStore::open(path)? };
+                if let Some(locking) = options.locking {
+                    store.lock(Kind::Shared, locking.or_environment())?;
+                }
+                let id = FileId::of(path, store.file())?;
+                (Arc::new(store) as Arc<dyn ReadStore>, Some(id))
+            }
+        };
         let engine = options.engine.clone().unwrap_or_else(Engine::global);
-        let container = formats::open(Arc::new(store), &engine)?;
+        let container = formats::open(store, &engine)?;
         Ok(Self {
             inner: Arc::new(Inner {
                 container,
                 engine,
                 path: path.to_owned(),
-                id: Some(id),
+                id,
                 was_read: AtomicBool::new(false),
             }),
         })
@@ -199,7 +213,7 @@ impl Dataset {
         &self.inner.path
     }
 
-    /// Which file this was when it was opened; `None` if it is not a file.
+    /// Which file or object this was when it was opened; `None` if it is neither.
     pub fn id(&self) -> Option<&FileId> {
         self.inner.id.as_ref()
     }

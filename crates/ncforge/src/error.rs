@@ -290,6 +290,12 @@ pub enum Error {
         /// Who has it, as far as is known.
         what: String,
     },
+    /// The file was replaced, or its contents were, since it was opened.
+    #[error("`{path}` has changed since it was opened")]
+    Changed {
+        /// The file, or the URL.
+        path: String,
+    },
     /// The memory budget is too small for the smallest unit of work.
     #[error("{what} needs {needed} bytes of memory, the budget is {budget}")]
     Budget {
@@ -438,9 +444,11 @@ impl Error {
     /// 3 differences found, 4 input unreadable or corrupt, 5 interrupted and resumable.
     pub fn exit_code(&self) -> u8 {
         match self {
-            Error::Corrupt { .. } | Error::NotNetcdf { .. } | Error::Tiles(_) | Error::TilesUnless { .. } => {
-                4
-            }
+            Error::Corrupt { .. }
+            | Error::NotNetcdf { .. }
+            | Error::Tiles(_)
+            | Error::TilesUnless { .. }
+            | Error::Changed { .. } => 4,
             Error::Io { op, .. } if op.starts_with("open") || op.starts_with("read") => 4,
             Error::Verify(_) => 3,
             Error::Interrupted(_) => 5,

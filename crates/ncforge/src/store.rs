@@ -12,12 +12,15 @@ pub(crate) mod output;
 pub mod packed;
 mod profile;
 mod recorded;
+pub mod remote;
 mod replace;
 pub mod requests;
 
 use std::any::Any;
 use std::fmt::Debug;
 use std::ops::Range;
+use std::path::Path;
+use std::sync::Arc;
 
 use bytes::Bytes;
 
@@ -30,6 +33,7 @@ pub use memory::MemoryStore;
 pub use output::{OutputFile, OutputOptions, companion_path, free_space, partial_path};
 pub use profile::IoProfile;
 pub use recorded::RecordedStore;
+pub use remote::RemoteOptions;
 
 /// A flat, random-access run of bytes that any number of threads may read at once.
 ///
@@ -113,6 +117,17 @@ pub trait WriteStore: ReadStore {
     fn replace(&self, build: &mut dyn FnMut(&dyn WriteStore) -> Result<()>) -> Result<()> {
         let _ = build;
         Err(Error::Unsupported { path: self.name().to_owned(), what: "replacing this kind of store".into() })
+    }
+}
+
+/// Opens a file or a URL for reading, with the process' options for URLs.
+///
+/// # Errors
+/// Those of [`FileStore::open`] and [`remote::open`].
+pub fn open(path: &Path) -> Result<Arc<dyn ReadStore>> {
+    match remote::url_of(path) {
+        Some(url) => remote::open(url, &RemoteOptions::of_process()),
+        None => Ok(Arc::new(FileStore::open(path)?)),
     }
 }
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import gc
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Mapping
 from contextlib import contextmanager
 from typing import Any
 
@@ -15,12 +15,18 @@ from ncforge._xarray.decoding import decoded
 from ncforge._xarray.store import NcforgeDataStore, OpenFile
 
 
-def _store(source: Any, group: str | None, preferred_chunks: Preferred, auto_complex: bool | None) -> NcforgeDataStore:
+Remote = tuple[Mapping[str, Any] | None, Any]
+"""``storage_options`` and ``store``."""
+
+
+def _store(
+    source: Any, group: str | None, preferred_chunks: Preferred, auto_complex: bool | None, remote: Remote
+) -> NcforgeDataStore:
     # A wrong size is reported at once, and not at the first chunked variable of a file.
     preferred(preferred_chunks, (), (), 1)
     if isinstance(source, NcforgeDataStore):
         return source if group is None else source.get_child_store(group)
-    return NcforgeDataStore(OpenFile(handle_of(source)), group, preferred_chunks, auto_complex)
+    return NcforgeDataStore(OpenFile(handle_of(source, *remote)), group, preferred_chunks, auto_complex)
 
 
 def open_dataset(
@@ -29,10 +35,11 @@ def open_dataset(
     group: str | None,
     preferred_chunks: Preferred,
     auto_complex: bool | None,
+    remote: Remote = (None, None),
     **decode: Any,
 ) -> Dataset:
     """One group as a dataset."""
-    return _decoded(_store(source, group, preferred_chunks, auto_complex), drop_variables, decode)
+    return _decoded(_store(source, group, preferred_chunks, auto_complex, remote), drop_variables, decode)
 
 
 def _decoded(store: NcforgeDataStore, drop_variables: str | Iterable[str] | None, decode: dict[str, Any]) -> Dataset:
@@ -59,10 +66,11 @@ def open_groups(
     group: str | None,
     preferred_chunks: Preferred,
     auto_complex: bool | None,
+    remote: Remote = (None, None),
     **decode: Any,
 ) -> dict[str, Dataset]:
     """A group and all groups below it, by their paths from that group."""
-    root = _store(source, None, preferred_chunks, auto_complex)
+    root = _store(source, None, preferred_chunks, auto_complex, remote)
     path = "/" + (group or "").strip("/")
     found: dict[str, Dataset] = {}
     for below in root.file.below(root.file.group(path), path):

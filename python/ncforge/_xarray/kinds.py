@@ -11,7 +11,9 @@ import numpy as np
 import numpy.typing as npt
 
 from ncforge import _core, _handle
-from ncforge._handle import FileHandle, adopted
+from ncforge._core import File
+from ncforge._handle import Handle, adopted
+from ncforge._remote import Access, UrlHandle
 from ncforge._xarray.store import OpenFile
 
 _BATCH = 128
@@ -26,7 +28,7 @@ class Seen:
     """One file, as it was compared."""
 
     path: str
-    handle: FileHandle
+    handle: Handle
     like: Seen | None
     """The file that it was compared with; ``None`` if others were compared with it."""
     lens: list[int]
@@ -46,23 +48,28 @@ def batch_size() -> int:
     return max(2, min(_BATCH, _handle._most // 2))
 
 
-def compare(names: Sequence[str], group: Any) -> list[Seen] | None:
-    """All files, compared with the first of their kind."""
-    full = [os.path.abspath(os.path.expanduser(name)) for name in names]
+def compare(names: Sequence[str], group: Any, how: Access | None = None) -> list[Seen] | None:
+    """All files, compared with the first of their kind. ``how`` URLs are accessed; ``None`` for paths."""
+    full = [name if how else os.path.abspath(os.path.expanduser(name)) for name in names]
+    options = None if how is None else (how[0], dict(how[1]))
+
+    def handle_of(i: int, file: File) -> Handle:
+        return adopted(full[i], file) if how is None else UrlHandle.adopted(full[i], how, file)
+
     seen: dict[int, Seen] = {}
     left = list(range(len(names)))
     for _ in range(_KINDS):
         first = left[0]
-        found = _core.look_at([full[first]], None, 0)[0]
+        found = _core.look_at([full[first]], None, 0, options)[0]
         if isinstance(found, BaseException):
             return None
-        handle = adopted(full[first], found[0])
+        handle = handle_of(first, found[0])
         try:
             at = OpenFile(handle).group(group)
         except (OSError, ValueError):
             return None
         file = handle.file()
-        summary = _core.look_at([full[first]], None, at)[0] if at else found
+        summary = _core.look_at([full[first]], None, at, options)[0] if at else found
         if isinstance(summary, BaseException) or summary[1] is None:
             return None
         seen[first] = reference = _seen(names[first], handle, summary[1], None)
@@ -70,7 +77,7 @@ def compare(names: Sequence[str], group: Any) -> list[Seen] | None:
         batch = batch_size()
         for begin in range(1, len(left), batch):
             part = left[begin : begin + batch]
-            for i, one in zip(part, _core.look_at([full[i] for i in part], file, at), strict=True):
+            for i, one in zip(part, _core.look_at([full[i] for i in part], file, at, options), strict=True):
                 if isinstance(one, BaseException):
                     return None
                 opened, alike = one
@@ -78,14 +85,14 @@ def compare(names: Sequence[str], group: Any) -> list[Seen] | None:
                     unlike.append(i)
                 else:
                     # Handles close files that were used longest ago.
-                    seen[i] = _seen(names[i], adopted(full[i], opened), alike, reference)
+                    seen[i] = _seen(names[i], handle_of(i, opened), alike, reference)
         left = unlike
         if not left:
             return [seen[i] for i in range(len(names))]
     return None
 
 
-def _seen(name: str, handle: FileHandle, alike: Any, like: Seen | None) -> Seen:
+def _seen(name: str, handle: Handle, alike: Any, like: Seen | None) -> Seen:
     lens, chunks, attributes, coordinates = alike
     known = {var: values for var, values in coordinates if values is not None}
     return Seen(name, handle, like, lens, chunks, attributes, known)

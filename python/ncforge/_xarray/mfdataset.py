@@ -17,6 +17,8 @@ from typing import Any
 
 import xarray as xr
 
+from ncforge._core import glob_urls
+from ncforge._remote import Access, access, is_url
 from ncforge._xarray.joining import FEWEST, Joined, Unlike, opened
 from ncforge._xarray.kinds import Seen, compare, runs_of
 
@@ -33,14 +35,18 @@ def open_mfdataset(
     """The dataset; ``None`` where xarray must open the files. ``combining`` are the given options of xarray's ``combine_…``,
     ``options`` those of ``open_dataset``.
     """
-    names = _paths(paths)
+    how = access(options.get("storage_options"))
+    names = _paths(paths, how)
     dim = _one_dimension(combine, concat_dim)
     if names is None or dim is False or len(names) <= FEWEST or "create_default_indexes" in options:
+        return None
+    remote = is_url(names[0])
+    if "store" in options or any(is_url(name) != remote for name in names):
         return None
     if attrs_file is not None and os.fspath(attrs_file) not in names:
         return None
     group = options.get("group")
-    seen = compare(names, group)
+    seen = compare(names, group, how if remote else None)
     if seen is None:
         return None
     runs = runs_of(seen, combine)
@@ -88,9 +94,25 @@ def _close(closers: list[Any]) -> None:
             close()
 
 
-def _paths(paths: Any) -> list[str] | None:
-    """Paths on this machine, in order; ``None`` for other sources that xarray accepts."""
+def expanded(paths: Any, storage_options: Any) -> Any:
+    """A pattern of URLs as a list of URLs, which xarray does not make of it; all else as it is."""
+    if is_url(paths) and any(wildcard in paths for wildcard in "*?["):
+        found = _urls(paths, access(storage_options))
+        if not found:
+            raise OSError(f"no files to open: nothing matches {paths!r}")
+        return found
+    return paths
+
+
+def _urls(pattern: str, how: Access) -> list[str]:
+    return glob_urls(pattern, how[0], dict(how[1]))
+
+
+def _paths(paths: Any, how: Access) -> list[str] | None:
+    """Paths or URLs, in order; ``None`` for other sources that xarray accepts."""
     if isinstance(paths, str):
+        if is_url(paths):
+            return _urls(paths, how)
         if "://" in paths or "::" in paths:
             return None
         return sorted(glob.glob(os.path.abspath(os.path.expanduser(paths))))
@@ -101,7 +123,7 @@ def _paths(paths: Any) -> list[str] | None:
         if not isinstance(path, str | os.PathLike):
             return None
         name = os.fspath(path)
-        if not isinstance(name, str) or "://" in name or "::" in name:
+        if not isinstance(name, str) or (("://" in name or "::" in name) and not is_url(name)):
             return None
         found.append(name)
     return found

@@ -4,6 +4,7 @@ use std::num::NonZeroUsize;
 
 use clap::{ArgAction, Args, ValueEnum};
 
+use ncforge::store::RemoteOptions;
 use ncforge_ops::request::Size;
 
 /// How to show progress.
@@ -58,9 +59,27 @@ pub(crate) struct GlobalArgs {
     /// When to use colours [default: auto]
     #[arg(long, value_name = "WHEN")]
     pub(crate) color: Option<ColorWhen>,
+    /// Access URLs without credentials: public data
+    #[arg(long)]
+    pub(crate) anonymous: bool,
+    /// How URLs are accessed: `endpoint=https://…`, `region=eu-west-2`, `timeout=60s`, … (repeatable)
+    #[arg(long = "storage-option", value_name = "NAME=VALUE", value_parser = storage_option)]
+    pub(crate) storage_options: Vec<(String, String)>,
+}
+
+fn storage_option(text: &str) -> Result<(String, String), String> {
+    match text.split_once('=') {
+        Some((name, value)) if !name.is_empty() => Ok((name.to_owned(), value.to_owned())),
+        _ => Err(format!("`{text}` is not NAME=VALUE")),
+    }
 }
 
 impl GlobalArgs {
+    /// How URLs are accessed.
+    pub(crate) fn remote(&self) -> RemoteOptions {
+        RemoteOptions { anonymous: self.anonymous, options: self.storage_options.iter().cloned().collect() }
+    }
+
     /// These options with those that were given behind the command's name on top.
     pub(crate) fn overridden_by(&self, own: &GlobalArgs) -> GlobalArgs {
         GlobalArgs {
@@ -70,6 +89,8 @@ impl GlobalArgs {
             memory: own.memory.or(self.memory),
             progress: own.progress.or(self.progress),
             color: own.color.or(self.color),
+            anonymous: self.anonymous || own.anonymous,
+            storage_options: [&self.storage_options[..], &own.storage_options[..]].concat(),
         }
     }
 }

@@ -30,6 +30,9 @@ pub(crate) struct InfoArgs {
     /// Only the kind of file, as `ncdump -k` prints it
     #[arg(long, conflicts_with_all = ["special", "header", "storage"])]
     pub(crate) kind: bool,
+    /// Only what reading it from an object store takes: requests and bytes to open it, for a map, a series, and everything
+    #[arg(long, conflicts_with_all = ["special", "header", "storage", "kind"])]
+    pub(crate) requests: bool,
     /// The name of the dataset in CDL [default: the file's name without its last extension]
     #[arg(long, value_name = "NAME", conflicts_with = "json")]
     pub(crate) name: Option<String>,
@@ -37,7 +40,7 @@ pub(crate) struct InfoArgs {
     #[arg(long, conflicts_with_all = ["special", "header", "storage", "kind"])]
     pub(crate) json: bool,
     /// Write a page with drawings (the chunks with reads on them, a map of the bytes, sizes of chunks); it needs no network. - is stdout
-    #[arg(long, value_name = "OUT", conflicts_with_all = ["special", "header", "storage", "kind", "json", "name"])]
+    #[arg(long, value_name = "OUT", conflicts_with_all = ["special", "header", "storage", "kind", "requests", "json", "name"])]
     pub(crate) html: Option<PathBuf>,
     /// Overwrite the page if it exists
     #[arg(short = 'O', long, requires = "html")]
@@ -64,5 +67,6 @@ const AFTER: &str = "\
 Examples:
   ncforge info sst.nc                 header and storage
   ncforge info -s sst.nc              as ncdump -hs
+  ncforge info --requests s3://bucket/sst.nc   what reading it takes
   ncforge info sst.nc --html sst.html  the chunks and the bytes, drawn
   ncforge info --json sst.nc | jq '.variables[].storage.ratio'";

@@ -8,7 +8,7 @@ use ncforge_ops::doctor::{ReaderCache, anatomy};
 use ncforge_ops::progress::Progress;
 use serde_json::json;
 
-use super::{Context, document, page};
+use super::{Context, document, page, requests};
 use crate::args::InfoArgs;
 use crate::exit::{Exit, Failure, Result};
 
@@ -16,6 +16,9 @@ use crate::exit::{Exit, Failure, Result};
 pub(crate) fn run(args: &InfoArgs, cx: &Context<'_>) -> Result {
     if args.html.is_some() {
         return draw(args, cx);
+    }
+    if args.requests {
+        return requests::run(args, cx);
     }
     let engine = cx.engine()?;
     let mut worst = Exit::Ok;

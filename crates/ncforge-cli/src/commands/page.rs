@@ -23,6 +23,10 @@ pub(super) fn check(out: &Path, overwrite: bool) -> Result<(), Failure> {
 
 /// Refuses an output in a folder that is not there, before any work is done.
 pub(super) fn check_folder(out: &Path) -> Result<(), Failure> {
+    if ncforge::store::remote::url_of(out).is_some() {
+        // There are no folders; who cannot write to a URL says so.
+        return Ok(());
+    }
     let folder = out.parent().filter(|f| !f.as_os_str().is_empty());
     match folder.is_none_or(Path::is_dir) {
         true => Ok(()),

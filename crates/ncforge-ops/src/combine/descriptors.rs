@@ -2,13 +2,16 @@
 
 use std::collections::HashMap;
 use std::fs::File;
+use std::ops::Range;
 use std::os::fd::AsRawFd;
 use std::os::unix::fs::{FileExt, MetadataExt};
 use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, OnceLock, PoisonError};
 
-use ncforge::store::ReadStore;
+use bytes::Bytes;
+use ncforge::store::remote::url_of;
+use ncforge::store::{self, IoProfile, ReadStore};
 use ncforge::{Error, Result};
 
 /// Descriptors that are open at a time, at most.
@@ -121,11 +124,16 @@ pub(super) struct PooledFile {
     inode: u64,
     /// Where it stays open.
     stays: OnceLock<File>,
+    /// What reads it if it is a URL; it has no descriptor then.
+    object: Option<Arc<dyn ReadStore>>,
     descriptors: Arc<Descriptors>,
 }
 
 impl PooledFile {
     pub(super) fn open(path: &Path, descriptors: &Arc<Descriptors>) -> Result<Self> {
+        if url_of(path).is_some() {
+            return Self::open_object(path, descriptors);
+        }
         let name = path.display().to_string();
         let file = File::open(path).map_err(|e| Error::io("open", &name, e))?;
         let meta = file.metadata().map_err(|e| Error::io("open", &name, e))?;
@@ -138,10 +146,32 @@ impl PooledFile {
         }
         let (len, inode) = (meta.len(), meta.ino());
         let descriptors = Arc::clone(descriptors);
-        let pooled =
-            PooledFile { id, path: path.to_owned(), name, len, inode, stays: OnceLock::new(), descriptors };
+        let pooled = PooledFile {
+            id,
+            path: path.to_owned(),
+            name,
+            len,
+            inode,
+            stays: OnceLock::new(),
+            object: None,
+            descriptors,
+        };
         pooled.put(file);
         Ok(pooled)
+    }
+
+    fn open_object(url: &Path, descriptors: &Arc<Descriptors>) -> Result<Self> {
+        let object = store::open(url)?;
+        Ok(PooledFile {
+            id: descriptors.next.fetch_add(1, Ordering::Relaxed),
+            path: url.to_owned(),
+            name: object.name().to_owned(),
+            len: object.len(),
+            inode: 0,
+            stays: OnceLock::new(),
+            object: Some(object),
+            descriptors: Arc::clone(descriptors),
+        })
     }
 
     /// Lets the file stay open, or take turns: then it is given back.
@@ -197,7 +227,24 @@ impl ReadStore for PooledFile {
         &self.name
     }
 
+    fn io_profile(&self) -> IoProfile {
+        self.object.as_ref().map_or(IoProfile::LOCAL, |object| object.io_profile())
+    }
+
+    fn read_ranges(&self, ranges: &[Range<u64>]) -> Result<Vec<Bytes>> {
+        if let Some(object) = &self.object {
+            return object.read_ranges(ranges);
+        }
+        ranges
+            .iter()
+            .map(|r| self.read_vec(r.start, r.end.saturating_sub(r.start)).map(Bytes::from))
+            .collect()
+    }
+
     fn read_at(&self, buf: &mut [u8], offset: u64) -> Result<()> {
+        if let Some(object) = &self.object {
+            return object.read_at(buf, offset);
+        }
         let end = offset.checked_add(buf.len() as u64);
         if end.is_none_or(|end| end > self.len) {
             return Err(Error::corrupt(

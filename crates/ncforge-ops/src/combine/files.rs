@@ -8,6 +8,7 @@ use std::path::{Path, PathBuf};
 
 use glob::Pattern;
 
+use ncforge::store::remote::{self, RemoteOptions, url_of};
 use ncforge::{Error, Result};
 
 /// Extensions behind which no number of a tile stands.
@@ -24,11 +25,21 @@ pub(crate) struct Found {
     pub(crate) named: Option<PathBuf>,
 }
 
-/// Several words, or one that is a file which `alone` says to be a whole set: those files. One pattern with `*`, `?`
+/// A URL: the objects that match it. Several words, or one that is a file which `alone` says to be a whole set: those files. One pattern with `*`, `?`
 /// or `[`: what matches it. One file: it and its kin. One name that is no file: the tiles of that base name.
 pub(crate) fn find(words: &[PathBuf]) -> Result<Found> {
     match words {
         [] => Err(Error::Invalid("no tiles were named".into())),
+        [one] if url_of(one).is_some() => {
+            let pattern = one.to_string_lossy();
+            let found = remote::glob(&pattern, &RemoteOptions::of_process())?;
+            let searched = found.len() != 1 || found[0] != pattern;
+            if found.is_empty() {
+                let none = std::io::Error::new(std::io::ErrorKind::NotFound, "no object matches this name");
+                return Err(Error::io("open", remote::shown(&pattern), none));
+            }
+            Ok(Found { files: sorted(found.into_iter().map(PathBuf::from).collect()), searched, named: None })
+        }
         [one] if one.exists() => Ok(Found { files: kin(one)?, searched: true, named: Some(one.clone()) }),
         [one] => {
             let text = one.to_string_lossy();
@@ -48,8 +59,11 @@ pub(crate) fn find(words: &[PathBuf]) -> Result<Found> {
             let mut seen = BTreeSet::new();
             let mut files = Vec::new();
             for path in several {
-                let id = std::fs::canonicalize(path)
-                    .map_err(|e| Error::io("open", path.display().to_string(), e))?;
+                let id = match url_of(path) {
+                    Some(_) => path.clone(),
+                    None => std::fs::canonicalize(path)
+                        .map_err(|e| Error::io("open", path.display().to_string(), e))?,
+                };
                 if seen.insert(id) {
                     files.push(path.clone());
                 }

@@ -4,7 +4,8 @@ use std::hash::{DefaultHasher, Hasher};
 use std::os::unix::fs::MetadataExt;
 use std::path::{Path, PathBuf};
 
-use ncforge::{Error, Result};
+use ncforge::store::remote;
+use ncforge::{Error, FileId, Result};
 
 /// What tells one state of a source file from another.
 #[derive(Clone, Debug, PartialEq, Eq, serde::Serialize, serde::Deserialize)]
@@ -18,6 +19,18 @@ pub(crate) struct Identity {
 
 impl Identity {
     pub(crate) fn of(path: &Path) -> Result<Identity> {
+        if remote::url_of(path).is_some() {
+            let id = FileId::at(path)?;
+            let (seconds, nanos) =
+                (id.modified_ns.div_euclid(1_000_000_000), id.modified_ns.rem_euclid(1_000_000_000));
+            return Ok(Identity {
+                device: 0,
+                inode: id.inode,
+                len: id.size,
+                modified_seconds: i64::try_from(seconds).unwrap_or(i64::MAX),
+                modified_nanos: nanos as i64,
+            });
+        }
         let m = path.metadata().map_err(|e| Error::io("open", path.display().to_string(), e))?;
         Ok(Identity {
             device: m.dev(),

@@ -1,24 +1,31 @@
 //! Which file a path meant when it was opened.
 
 use std::fs::{File, Metadata};
+#[cfg(feature = "remote")]
+use std::hash::BuildHasher;
 use std::os::unix::fs::MetadataExt;
 use std::path::{Path, PathBuf};
 
+#[cfg(feature = "remote")]
+use rustc_hash::FxBuildHasher;
 use serde::{Deserialize, Serialize};
 
 use crate::error::{Error, Result};
+#[cfg(feature = "remote")]
+use crate::store::remote::RemoteStore;
+use crate::store::{ReadStore, remote};
 
-/// Enough about a file to notice that another one, or other contents, stand under its name: for handles that
-/// travel between processes as a path.
+/// Enough about a file, or an object of a URL, to notice that another one, or other contents, stand under its name: for
+/// handles that travel between processes as a path.
 #[derive(Clone, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
 pub struct FileId {
-    /// Absolute path.
+    /// Absolute path, or the URL.
     pub path: PathBuf,
     /// Length in bytes.
     pub size: u64,
     /// Time of the last change, in nanoseconds since 1970.
     pub modified_ns: i128,
-    /// Number of the inode.
+    /// Number of the inode; of an object a hash of its ETag, 0 if it has none.
     pub inode: u64,
 }
 
@@ -30,6 +37,35 @@ impl FileId {
         Ok(Self::from_metadata(absolute, &file.metadata().map_err(fail)?))
     }
 
+    /// The identity of what a path or a URL means now. A URL takes one request.
+    ///
+    /// # Errors
+    /// It cannot be opened.
+    pub fn at(path: &Path) -> Result<Self> {
+        if remote::url_of(path).is_some() {
+            let store = crate::store::open(path)?;
+            return Self::of_object(path, &*store)
+                .ok_or_else(|| Error::Internal(format!("`{}` has no version", store.name())));
+        }
+        let fail = |e| Error::io("open", path.display().to_string(), e);
+        let meta = std::fs::metadata(path).map_err(fail)?;
+        Ok(Self::from_metadata(std::path::absolute(path).map_err(fail)?, &meta))
+    }
+
+    /// The identity of an open object.
+    #[cfg(feature = "remote")]
+    pub(super) fn of_object(path: &Path, store: &dyn ReadStore) -> Option<Self> {
+        let (modified_ns, tag) = RemoteStore::of(store)?.version();
+        let hash = |tag: &str| FxBuildHasher.hash_one(tag);
+        Some(Self { path: path.to_owned(), size: store.len(), modified_ns, inode: tag.map_or(0, hash) })
+    }
+
+    /// Without the feature `remote` no object is ever open.
+    #[cfg(not(feature = "remote"))]
+    pub(super) fn of_object(_: &Path, _: &dyn ReadStore) -> Option<Self> {
+        None
+    }
+
     fn from_metadata(path: PathBuf, meta: &Metadata) -> Self {
         Self {
             path,
@@ -39,7 +75,8 @@ impl FileId {
         }
     }
 
-    /// Whether the path still means the same file with the same contents, as far as size, time and inode tell.
+    /// Whether the path still means the same file with the same contents, as far as size, time and inode show. Of a URL
+    /// this takes one request.
     ///
     /// ```
     /// # let dir = tempfile::tempdir()?;
@@ -52,6 +89,6 @@ impl FileId {
     /// # Ok::<(), Box<dyn std::error::Error>>(())
     /// ```
     pub fn is_current(&self) -> bool {
-        std::fs::metadata(&self.path).is_ok_and(|m| Self::from_metadata(self.path.clone(), &m) == *self)
+        Self::at(&self.path).is_ok_and(|now| now == *self)
     }
 }

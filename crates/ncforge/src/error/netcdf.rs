@@ -152,9 +152,11 @@ impl Error {
             Error::Locked { .. } => EAGAIN,
             Error::Budget { .. } | Error::TooLarge(_) => ENOMEM,
             Error::Interrupted(_) => EINTR,
-            Error::Corrupt { .. } | Error::Unsupported { .. } | Error::Internal(_) | Error::Verify(_) => {
-                EHDFERR
-            }
+            Error::Corrupt { .. }
+            | Error::Unsupported { .. }
+            | Error::Internal(_)
+            | Error::Verify(_)
+            | Error::Changed { .. } => EHDFERR,
             Error::Invalid(_)
             | Error::BadStorage { .. }
             | Error::BadOption { .. }

@@ -41,8 +41,8 @@ const LOCAL_CACHE: u64 = 16 << 20;
 const CACHE: u64 = 256 << 20;
 /// Bytes of one round at most, and of the longest structure that is read through pages of a store with latency.
 const ROUND: u64 = 64 << 20;
-/// Bytes of the first request to a store with latency: at least, if there are as many, and at most.
-const FRONT: Range<u64> = 1 << 20..4 << 20;
+/// Bytes of one structure, or of one request while reads go forward, at most.
+const FORWARD: u64 = 4 << 20;
 /// What is fetched where a structure of unknown length begins: most end within that.
 const GUESS: u64 = 8 << 10;
 /// What is fetched where an object begins: its header, and what was written with it (its continuation, the heap of its
@@ -261,7 +261,7 @@ impl Source {
             let run = self.pages.window(number, need, self.len, &Window { least: PAGE, most: LARGE });
             return self.read_local(run);
         };
-        let window = Window { least: 4 * PAGE, most: profile.largest_request.clamp(4 * PAGE, FRONT.end) };
+        let window = Window { least: 4 * PAGE, most: profile.largest_request.clamp(4 * PAGE, FORWARD) };
         let run = self.pages.window(number, need, self.len, &window);
         let pieces = self.fetch([run].into(), &profile)?;
         let found = pieces.into_iter().find(|p| p.holds(number));
@@ -307,11 +307,9 @@ impl Source {
         Ok(())
     }
 
-    /// Bytes of the first request: all of a small file; else what is transferred in the time of one latency, within
-    /// limits.
+    /// Bytes of the first request.
     fn front(&self, profile: &IoProfile) -> u64 {
-        let bytes = profile.bandwidth as f64 * profile.latency.as_secs_f64();
-        if self.len <= FRONT.end { self.len } else { (bytes as u64).clamp(FRONT.start, FRONT.end) }
+        profile.first_request().min(self.len)
     }
 
     /// Announces structures (address, bytes) that are read next: of a store with latency, those that are absent are

@@ -86,6 +86,7 @@ impl FileStore {
 
     /// Opens an existing file for reading and writing.
     pub fn open_rw(path: &Path) -> Result<Self> {
+        super::remote::refuse_writing(path)?;
         let file = OpenOptions::new()
             .read(true)
             .write(true)

@@ -101,6 +101,7 @@ impl OutputFile {
     /// Begins a new file, or goes on with one.
     pub fn begin(path: &Path, options: OutputOptions) -> Result<Self> {
         let options = OutputOptions { locking: options.locking.or_environment(), ..options };
+        super::remote::refuse_writing(path)?;
         let destination = names::target(path)?;
         if !options.overwrite && destination.exists() {
             return Err(Error::Exists(path.to_owned()));

@@ -29,6 +29,24 @@ impl IoProfile {
         largest_request: 1 << 20,
     };
 
+    /// An object store in the same region as the program. Further away, latency is larger and bandwidth smaller, which
+    /// favours the same plans.
+    pub const OBJECT: IoProfile = IoProfile {
+        latency: Duration::from_millis(30),
+        bandwidth: 100 << 20,
+        in_flight: 32,
+        // With many requests under way, one more costs a millisecond.
+        read_gap: 256 << 10,
+        largest_request: 16 << 20,
+    };
+
+    /// Bytes of the first request to a store of which nothing is known: what is transferred in the time of one latency, within
+    /// limits. All of a small file, and the metadata of most others.
+    pub fn first_request(&self) -> u64 {
+        let bytes = self.bandwidth as f64 * self.latency.as_secs_f64();
+        (bytes as u64).clamp(1 << 20, 4 << 20)
+    }
+
     /// Whether a request costs so much that several are better sent at the same time, and none is made twice.
     pub fn has_latency(&self) -> bool {
         !self.latency.is_zero()

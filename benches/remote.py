@@ -1,0 +1,192 @@
+"""Reading by URL, side by side: ``make bench-remote``.
+
+A web server on this machine waits 20 ms before each answer and sends 100 MB/s on each connection. Every contestant opens a
+file, reads a map and a series, and then all of one variable, each time in a process of its own whose time begins after its
+imports. Two files of the same values: one as ``ncforge copy --storage object`` writes it, one as netCDF-C does by default,
+whose 200 variables lie between their metadata. Seconds are medians; requests and bytes are counted by the server.
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+import statistics
+import subprocess
+import sys
+import tempfile
+import threading
+import time
+from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+LATENCY = 0.020
+BANDWIDTH = 100e6
+VARIABLES = 200
+SHAPE = (240, 90, 180)
+BLOCK = 1 << 20
+
+#: What is timed, after the imports: `url` is given, `out` gets the seconds of opening with a map and a series, and of all values.
+READS = """
+import json, sys, time
+{imports}
+url = sys.argv[1]
+began = time.perf_counter()
+{open}
+a = v[7, :, :]; b = v[:, 40, 90]
+first = time.perf_counter() - began
+began = time.perf_counter()
+c = v[:, :, :]
+print(json.dumps([first, time.perf_counter() - began, float(a.sum()), float(b.sum()), float(c.sum())]))
+"""
+CONTESTANTS = {
+    "ncforge": ("import ncforge", "v = ncforge.Dataset(url)['big']"),
+    "ncforge, xarray": ("import xarray, ncforge", "v = xarray.open_dataset(url, engine='ncforge')['big'].variable._data"),
+    "h5netcdf over fsspec": (
+        "import fsspec, h5netcdf",
+        "v = h5netcdf.File(fsspec.open(url).open(), 'r')['big']",
+    ),
+    "pyfive over fsspec": ("import fsspec, pyfive", "v = pyfive.File(fsspec.open(url).open())['big']"),
+}
+PLAIN = """
+import json, sys, time
+import obstore
+from obstore.store import HTTPStore
+url, path = sys.argv[1].rsplit("/", 1)
+store = HTTPStore(url, client_options={"allow_http": True})
+size = obstore.head(store, path)["size"]
+began = time.perf_counter()
+starts = list(range(0, size, 8 << 20))
+obstore.get_ranges(store, path, starts=starts, ends=[min(s + (8 << 20), size) for s in starts], coalesce=0)
+print(json.dumps([None, time.perf_counter() - began, 0, 0, 0]))
+"""
+
+
+class Slow(BaseHTTPRequestHandler):
+    """Serves ranges of files, slowly, and counts."""
+
+    protocol_version = "HTTP/1.1"
+    folder: Path
+    requests = 0
+    sent = 0
+    lock = threading.Lock()
+
+    def log_message(self, *_: object) -> None:
+        """Nothing."""
+
+    def do_HEAD(self) -> None:
+        """Length and version."""
+        self.answer(False)
+
+    def do_GET(self) -> None:
+        """A file, or a range of it."""
+        self.answer(True)
+
+    def answer(self, body: bool) -> None:
+        """Waits, and sends at the bandwidth of a connection."""
+        path = self.folder / self.path.lstrip("/")
+        size = path.stat().st_size
+        first, last, status = 0, size - 1, 200
+        wanted = self.headers.get("Range")
+        if wanted:
+            low, _, high = wanted.removeprefix("bytes=").partition("-")
+            first, status = int(low), 206
+            last = min(int(high), size - 1) if high else size - 1
+        time.sleep(LATENCY)
+        self.send_response(status)
+        if status == 206:
+            self.send_header("Content-Range", f"bytes {first}-{last}/{size}")
+        self.send_header("Content-Length", str(last - first + 1))
+        self.send_header("Accept-Ranges", "bytes")
+        self.send_header("ETag", f'"{size}"')
+        self.end_headers()
+        with Slow.lock:
+            Slow.requests += 1
+            Slow.sent += last - first + 1 if body else 0
+        if not body:
+            return
+        due = time.monotonic()
+        with path.open("rb") as file:
+            file.seek(first)
+            left = last - first + 1
+            while left:
+                data = file.read(min(left, BLOCK))
+                self.wfile.write(data)
+                left -= len(data)
+                due += len(data) / BANDWIDTH
+                time.sleep(max(0.0, due - time.monotonic()))
+
+
+def make(folder: Path, command: str) -> None:
+    """The files, of netCDF-C and of ncforge."""
+    import netCDF4
+
+    rng = np.random.default_rng(20090301)
+    with netCDF4.Dataset(folder / "netcdf-c.nc", "w") as nc:
+        for name, n in zip(("time", "lat", "lon"), SHAPE, strict=True):
+            nc.createDimension(name, None if name == "time" else n)
+        for i in range(VARIABLES):
+            v = nc.createVariable(f"v{i}", "f4", ("time", "lat"), zlib=True, complevel=1)
+            v.long_name = f"variable {i}"
+            v[:] = rng.normal(280, 9, SHAPE[:2]).round(2)
+        big = nc.createVariable("big", "f4", ("time", "lat", "lon"), zlib=True, complevel=1)
+        big.long_name = "the variable that is read"
+        big[:] = rng.normal(280, 9, SHAPE).round(2)
+    copy = ["copy", str(folder / "netcdf-c.nc"), str(folder / "object.nc"), "--storage", "object", "--progress", "none"]
+    subprocess.run([command, *copy], check=True, stdout=subprocess.DEVNULL)
+
+
+def measure(code: str, url: str) -> tuple[list[Any], int, int]:
+    """One process: its figures, and the server's."""
+    Slow.requests = Slow.sent = 0
+    done = subprocess.run([sys.executable, "-c", code, url], capture_output=True, text=True)
+    if done.returncode:
+        raise RuntimeError(done.stderr.strip().splitlines()[-1])
+    return json.loads(done.stdout), Slow.requests, Slow.sent
+
+
+def main() -> None:
+    """Measures and prints a table."""
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("--command", default="ncforge", help="the ncforge command")
+    parser.add_argument("--rounds", type=int, default=3)
+    args = parser.parse_args()
+    with tempfile.TemporaryDirectory() as name:
+        folder = Path(name)
+        make(folder, args.command)
+        Slow.folder = folder
+        server = ThreadingHTTPServer(("127.0.0.1", 0), Slow)
+        threading.Thread(target=server.serve_forever, daemon=True).start()
+        codes = {n: READS.format(imports=i, open=o) for n, (i, o) in CONTESTANTS.items()} | {"obstore, all bytes": PLAIN}
+        print(f"{'file':<12} {'contestant':<22} {'open+map+series':>15} {'all':>8} {'requests':>9} {'MB':>8}")
+        for file in ("object", "netcdf-c"):
+            url = f"http://127.0.0.1:{server.server_address[1]}/{file}.nc"
+            runs: dict[str, list[Any]] = {n: [] for n in codes}
+            sums = set()
+            for _ in range(args.rounds):
+                for contestant, code in codes.items():
+                    try:
+                        found, requests, sent = measure(code, url)
+                    except RuntimeError as e:
+                        print(f"{contestant}: {e}", file=sys.stderr)
+                        continue
+                    runs[contestant].append((*found[:2], requests, sent))
+                    if found[0] is not None:
+                        sums.add(tuple(round(x, -1) for x in found[2:]))
+            if len(sums) != 1:
+                print(f"the sums of values differ: {sums}", file=sys.stderr)
+            for contestant, all_runs in runs.items():
+                if all_runs:
+                    first, whole, requests, sent = zip(*all_runs, strict=True)
+                    opened = "" if first[0] is None else f"{statistics.median(first):.3f} s"
+                    print(
+                        f"{file:<12} {contestant:<22} {opened:>15} {statistics.median(whole):>6.3f} s "
+                        f"{statistics.median(requests):>9.0f} {statistics.median(sent) / 1e6:>8.1f}"
+                    )
+        server.shutdown()
+
+
+if __name__ == "__main__":
+    main()

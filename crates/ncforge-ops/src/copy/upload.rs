@@ -1,0 +1,44 @@
+//! Copies whose output is an object of a URL: made in a temporary file, verified there, then sent as a whole.
+
+use std::path::Path;
+use std::time::Instant;
+
+use ncforge::store::{RemoteOptions, remote};
+use ncforge::{Engine, Error, Result};
+
+use super::{CopyOptions, CopyReport, copy};
+use crate::progress::Progress;
+
+/// Copies `input` to the object of a URL. With `verify`, the object is read back and compared with the file that was sent,
+/// too.
+///
+/// # Errors
+/// Those of a copy; [`Error::BadOption`] for `resume`, since an upload begins anew.
+pub(super) fn copy_to(
+    input: &Path,
+    url: &str,
+    options: &CopyOptions,
+    engine: &Engine,
+    progress: &dyn Progress,
+) -> Result<CopyReport> {
+    let begun = Instant::now();
+    if options.resume {
+        let what = "a copy to a URL cannot be resumed: make a local file, and copy that";
+        return Err(Error::bad_option("resume", what));
+    }
+    let temporary = |e| Error::io("create", std::env::temp_dir().display().to_string(), e);
+    let folder = tempfile::Builder::new().prefix("ncforge-upload-").tempdir().map_err(temporary)?;
+    let name = url.split(['?', '#']).next().unwrap_or(url).rsplit('/').next().unwrap_or("output.nc");
+    if name.is_empty() {
+        return Err(Error::bad_option("output", format!("`{}` names no object", remote::shown(url))));
+    }
+    let local = folder.path().join(name);
+    let mut report = copy(input, &local, options, engine, progress)?;
+    if progress.stop() {
+        return Err(Error::Interrupted("nothing was uploaded".to_owned()));
+    }
+    remote::upload(&local, url, &RemoteOptions::of_process(), options.overwrite, options.verify)?;
+    report.output = remote::shown(url);
+    report.seconds = begun.elapsed().as_secs_f64();
+    Ok(report)
+}

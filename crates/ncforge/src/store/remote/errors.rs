@@ -1,0 +1,114 @@
+//! Errors of `object_store` as this crate's: what failed, where, and what the server said, in one line.
+
+use std::error::Error as StdError;
+use std::io::{self, ErrorKind};
+
+use object_store::Error as Remote;
+
+use super::shown;
+use crate::error::Error;
+
+/// Longest part of a server's answer in a message.
+const LONGEST: usize = 200;
+
+/// The error of an operation ("open", "read 10 bytes at offset 0 of") on the object of a URL.
+pub(super) fn explain(op: &str, url: &str, error: &Remote) -> Error {
+    let name = shown(url);
+    let chain = chain(error);
+    let has = |part: &str| chain.iter().any(|text| text.contains(part));
+    if has("Range request not supported") || has("non-partial response") {
+        let what = "a server that sends no parts of files (it ignores the header `Range`)".to_owned();
+        return Error::Unsupported { path: name, what };
+    }
+    let status = status(&chain);
+    let (kind, what) = match (error, status) {
+        (Remote::Precondition { .. }, _) => return Error::Changed { path: name },
+        (Remote::NotFound { .. }, _) | (_, Some(404 | 410)) => {
+            (ErrorKind::NotFound, "the server has no such object".to_owned())
+        }
+        (Remote::PermissionDenied { .. } | Remote::Unauthenticated { .. }, _) | (_, Some(401 | 403)) => {
+            let status = status.map_or_else(String::new, |s| format!(" (status {s})"));
+            (ErrorKind::PermissionDenied, format!("the server refuses access{status}"))
+        }
+        (Remote::AlreadyExists { .. }, _) => return Error::Exists(url.into()),
+        (Remote::UnknownConfigurationKey { key, .. }, _) => return unknown_option(key),
+        // It was longer when it was opened.
+        (_, Some(416)) if op.starts_with("read") => return Error::Changed { path: name },
+        (_, Some(416)) => (ErrorKind::UnexpectedEof, "the object is empty".to_owned()),
+        _ if has("timed out") => (ErrorKind::TimedOut, "the server did not answer in time".to_owned()),
+        _ if has("too many redirects") => {
+            (ErrorKind::Other, "the server redirects the request in a circle".to_owned())
+        }
+        _ if has("redirect without LOCATION") => {
+            let what = "the bucket is in another region: give it with the option `region`, or AWS_REGION";
+            (ErrorKind::Other, what.to_owned())
+        }
+        (_, Some(status)) => (ErrorKind::Other, format!("the server answers with status {status}")),
+        _ => (ErrorKind::Other, last(&chain)),
+    };
+    Error::io(op, name, io::Error::new(kind, what))
+}
+
+/// An option that the store does not have.
+pub(super) fn unknown_option(key: &str) -> Error {
+    Error::bad_option("storage option", format!("the store has no option `{key}`"))
+}
+
+/// The error of a request for a list of files.
+pub(super) fn of_list(url: &str, error: &reqwest::Error) -> Error {
+    let mut texts = vec![error.to_string()];
+    let mut at = error.source();
+    while let Some(e) = at {
+        texts.push(e.to_string());
+        at = e.source();
+    }
+    let what = match error.status() {
+        Some(status) => format!("the server answers with status {}", status.as_u16()),
+        None if error.is_timeout() => "the server did not answer in time".to_owned(),
+        None => last(&texts),
+    };
+    Error::io("list", shown(url), io::Error::other(what))
+}
+
+/// Whether the answer ended before its end: worth another request.
+pub(super) fn is_cut(error: &Remote) -> bool {
+    let chain = chain(error);
+    status(&chain).is_none()
+        && [
+            "error reading a body",
+            "error decoding response body",
+            "connection closed",
+            "request or response body",
+        ]
+        .iter()
+        .any(|part| chain.iter().any(|text| text.contains(part)))
+}
+
+/// An error, and what caused it, and so on.
+fn chain(error: &Remote) -> Vec<String> {
+    let mut texts = vec![error.to_string()];
+    let mut at: Option<&(dyn StdError + 'static)> = error.source();
+    while let Some(e) = at {
+        texts.push(e.to_string());
+        at = e.source();
+    }
+    texts
+}
+
+/// The status of the answer, if there was one.
+fn status(chain: &[String]) -> Option<u16> {
+    chain.iter().find_map(|text| {
+        let (_, rest) = text.split_once("status code: ")?;
+        rest.get(..3)?.parse().ok()
+    })
+}
+
+/// The innermost cause, on one line.
+fn last(chain: &[String]) -> String {
+    let text = chain.last().map_or("", String::as_str);
+    let line = text.lines().next().unwrap_or("").trim();
+    match line.char_indices().nth(LONGEST) {
+        Some((end, _)) => format!("{}…", &line[..end]),
+        None => line.to_owned(),
+    }
+}

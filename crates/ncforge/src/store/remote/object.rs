@@ -1,0 +1,279 @@
+//! One object, open for reading.
+
+use std::any::Any;
+use std::collections::VecDeque;
+use std::ops::Range;
+use std::sync::atomic::{AtomicU64, Ordering};
+use std::sync::{Arc, Mutex, PoisonError, Weak};
+use std::time::Duration;
+
+use bytes::Bytes;
+use futures_util::{StreamExt, TryStreamExt, stream};
+use object_store::{GetOptions, GetRange, GetResult, ObjectMeta};
+
+use super::client::Target;
+use super::{RemoteOptions, errors, runtime, shown};
+use crate::error::{Error, Result};
+use crate::store::{IoProfile, ReadStore, copy_from, past_end};
+
+/// A range whose answer was cut is asked for so often.
+const ATTEMPTS: usize = 3;
+
+/// The version of an object: all answers must be of the same one.
+#[derive(Clone, Debug, PartialEq, Eq)]
+struct Version {
+    len: u64,
+    /// The server's own name of the version, if it gives one.
+    tag: Option<String>,
+    modified_ns: i128,
+}
+
+impl Version {
+    fn of(meta: &ObjectMeta) -> Self {
+        let modified_ns = i128::from(meta.last_modified.timestamp()) * 1_000_000_000
+            + i128::from(meta.last_modified.timestamp_subsec_nanos());
+        Version { len: meta.size, tag: meta.e_tag.clone(), modified_ns }
+    }
+}
+
+/// An object of an object store, or a file of a web server, that is read by parts.
+#[derive(Debug)]
+pub struct RemoteStore {
+    url: String,
+    name: String,
+    options: RemoteOptions,
+    version: Version,
+    front: Front,
+    requests: Arc<AtomicU64>,
+    received: Arc<AtomicU64>,
+}
+
+impl RemoteStore {
+    /// Opens the object of a URL with one request.
+    ///
+    /// # Errors
+    /// See [`super::open`].
+    pub fn open(url: &str, options: &RemoteOptions) -> Result<Self> {
+        let target = Target::of(url, options)?;
+        let front = GetOptions {
+            range: Some(GetRange::Bounded(0..IoProfile::OBJECT.first_request())),
+            ..GetOptions::default()
+        };
+        let fetched = runtime::wait(url, async move { fetch(&target, front).await })?;
+        let (meta, front) = fetched.map_err(|e| match e {
+            Fetch::Store(e) => errors::explain("open", url, &e),
+            Fetch::Short(got, asked) => short("open", url, got, asked),
+        })?;
+        Ok(RemoteStore {
+            url: url.to_owned(),
+            name: shown(url),
+            options: options.clone(),
+            version: Version::of(&meta),
+            received: Arc::new(AtomicU64::new(front.len() as u64)),
+            requests: Arc::new(AtomicU64::new(1)),
+            front: Front::new(front),
+        })
+    }
+
+    /// The object that a store is, if it is one.
+    pub fn of(store: &dyn ReadStore) -> Option<&Self> {
+        store.as_any()?.downcast_ref()
+    }
+
+    /// The URL as it was given; it may contain secrets.
+    pub fn url(&self) -> &str {
+        &self.url
+    }
+
+    /// Requests that were made, and bytes that were received.
+    pub fn traffic(&self) -> (u64, u64) {
+        (self.requests.load(Ordering::Relaxed), self.received.load(Ordering::Relaxed))
+    }
+
+    /// Time of the last change in nanoseconds since 1970, and the server's name of the version.
+    pub(crate) fn version(&self) -> (i128, Option<&str>) {
+        (self.version.modified_ns, self.version.tag.as_deref())
+    }
+
+    /// Gets ranges that lie in the object, as many at a time as the profile says.
+    fn get(&self, ranges: Vec<Range<u64>>) -> Result<Vec<Bytes>> {
+        // After a fork this is another client.
+        let target = Target::of(&self.url, &self.options)?;
+        let (pinned, requests, received) =
+            (self.version.clone(), self.requests.clone(), self.received.clone());
+        let work = async move {
+            let one = |range: Range<u64>| {
+                let (target, pinned, requests, received) = (&target, &pinned, &requests, &received);
+                async move {
+                    requests.fetch_add(1, Ordering::Relaxed);
+                    let options =
+                        GetOptions { range: Some(GetRange::Bounded(range.clone())), ..GetOptions::default() };
+                    let (meta, bytes) = fetch(target, options).await.map_err(|e| (range.clone(), Some(e)))?;
+                    received.fetch_add(bytes.len() as u64, Ordering::Relaxed);
+                    match Version::of(&meta) == *pinned {
+                        true => Ok(bytes),
+                        false => Err((range, None)),
+                    }
+                }
+            };
+            stream::iter(ranges.into_iter().map(one))
+                .buffered(IoProfile::OBJECT.in_flight)
+                .try_collect()
+                .await
+        };
+        let done: std::result::Result<Vec<Bytes>, (Range<u64>, Option<Fetch>)> =
+            runtime::wait(&self.name, work)?;
+        done.map_err(|(range, e)| {
+            let op = format!("read {} bytes at offset {} of", range.end - range.start, range.start);
+            match e {
+                Some(Fetch::Store(e)) => errors::explain(&op, &self.url, &e),
+                Some(Fetch::Short(got, asked)) => short(&op, &self.url, got, asked),
+                None => Error::Changed { path: self.name.clone() },
+            }
+        })
+    }
+
+    fn check(&self, range: &Range<u64>) -> Result<()> {
+        if range.end > self.version.len {
+            let len = range.end.saturating_sub(range.start);
+            return Err(past_end(&self.name, len, range.start, self.version.len));
+        }
+        Ok(())
+    }
+}
+
+impl ReadStore for RemoteStore {
+    fn len(&self) -> u64 {
+        self.version.len
+    }
+
+    fn name(&self) -> &str {
+        &self.name
+    }
+
+    fn read_at(&self, buf: &mut [u8], offset: u64) -> Result<()> {
+        if copy_from(&self.front.bytes(), buf, offset) {
+            return Ok(());
+        }
+        let range = offset..offset.saturating_add(buf.len() as u64);
+        self.check(&range)?;
+        let bytes = self.get([range].into())?;
+        buf.copy_from_slice(&bytes[0]);
+        Ok(())
+    }
+
+    fn io_profile(&self) -> IoProfile {
+        IoProfile::OBJECT
+    }
+
+    fn read_ranges(&self, ranges: &[Range<u64>]) -> Result<Vec<Bytes>> {
+        let mut all: Vec<Option<Bytes>> = Vec::with_capacity(ranges.len());
+        let front = self.front.bytes();
+        for range in ranges {
+            self.check(range)?;
+            let inside = range.start <= range.end && range.end <= front.len() as u64;
+            all.push(inside.then(|| front.slice(range.start as usize..range.end as usize)));
+        }
+        let absent: Vec<Range<u64>> =
+            ranges.iter().zip(&all).filter(|(_, b)| b.is_none()).map(|(r, _)| r.clone()).collect();
+        let mut got = if absent.is_empty() { Vec::new() } else { self.get(absent)? }.into_iter();
+        // As many as there are places without bytes.
+        Ok(all.into_iter().map(|b| b.or_else(|| got.next()).unwrap_or_default()).collect())
+    }
+
+    fn as_any(&self) -> Option<&dyn Any> {
+        Some(self)
+    }
+}
+
+/// The bytes of the first request. All objects of a process together hold [`FRONTS`] of them; those that were opened
+/// first lose theirs when there are more.
+#[derive(Debug)]
+struct Front(Arc<Mutex<Bytes>>);
+
+/// Bytes of first requests in memory.
+const FRONTS: usize = 256 << 20;
+
+/// The first requests of objects that are open, in the order in which they were opened, and their bytes.
+static HELD: Mutex<(VecDeque<Weak<Mutex<Bytes>>>, usize)> = Mutex::new((VecDeque::new(), 0));
+
+impl Front {
+    fn new(bytes: Bytes) -> Self {
+        let mut held = HELD.lock().unwrap_or_else(PoisonError::into_inner);
+        held.1 += bytes.len();
+        let this = Front(Arc::new(Mutex::new(bytes)));
+        held.0.push_back(Arc::downgrade(&this.0));
+        while held.1 > FRONTS && held.0.len() > 1 {
+            let oldest = held.0.pop_front().and_then(|f| f.upgrade());
+            held.1 -= oldest.map_or(0, |f| take(&f));
+        }
+        this
+    }
+
+    fn bytes(&self) -> Bytes {
+        self.0.lock().unwrap_or_else(PoisonError::into_inner).clone()
+    }
+}
+
+impl Drop for Front {
+    fn drop(&mut self) {
+        let mut held = HELD.lock().unwrap_or_else(PoisonError::into_inner);
+        held.1 -= take(&self.0);
+        let this = Arc::as_ptr(&self.0);
+        held.0.retain(|f| f.as_ptr() != this);
+    }
+}
+
+/// Empties a front; the bytes that it had.
+fn take(front: &Mutex<Bytes>) -> usize {
+    std::mem::take(&mut *front.lock().unwrap_or_else(PoisonError::into_inner)).len()
+}
+
+/// Why a range could not be had.
+enum Fetch {
+    Store(object_store::Error),
+    /// Bytes that came, and bytes that were asked for.
+    Short(u64, u64),
+}
+
+impl From<object_store::Error> for Fetch {
+    fn from(e: object_store::Error) -> Self {
+        Fetch::Store(e)
+    }
+}
+
+fn short(op: &str, url: &str, got: u64, asked: u64) -> Error {
+    let what = format!("the server sent {got} of {asked} bytes");
+    Error::io(op, shown(url), std::io::Error::new(std::io::ErrorKind::UnexpectedEof, what))
+}
+
+/// Gets one range. Answers that were cut are asked for again; `object_store` itself repeats requests that were refused for
+/// a while.
+async fn fetch(target: &Target, options: GetOptions) -> Result<(ObjectMeta, Bytes), Fetch> {
+    let mut attempt = 1;
+    loop {
+        let failed = match once(target, options.clone()).await {
+            Ok(done) => return Ok(done),
+            Err(e) => e,
+        };
+        let cut = match &failed {
+            Fetch::Short(..) => true,
+            Fetch::Store(e) => errors::is_cut(e),
+        };
+        if !cut || attempt == ATTEMPTS {
+            return Err(failed);
+        }
+        tokio::time::sleep(Duration::from_millis(100 << attempt)).await;
+        attempt += 1;
+    }
+}
+
+async fn once(target: &Target, options: GetOptions) -> Result<(ObjectMeta, Bytes), Fetch> {
+    let result: GetResult = target.store.get_opts(&target.path, options).await?;
+    let (meta, asked) = (result.meta.clone(), result.range.end - result.range.start);
+    let bytes = result.bytes().await?;
+    if bytes.len() as u64 != asked {
+        return Err(Fetch::Short(bytes.len() as u64, asked));
+    }
+    Ok((meta, bytes))
+}

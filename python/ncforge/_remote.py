@@ -1,0 +1,239 @@
+"""Files that are not on a disk of this machine: URLs, and objects of Python that read ranges of bytes."""
+
+from __future__ import annotations
+
+import os
+import threading
+from collections import OrderedDict
+from collections.abc import Callable, Mapping
+from functools import partial
+from typing import Any
+
+from ncforge._core import File, set_remote_options
+from ncforge.errors import ChangedError, InvalidError
+
+__all__ = ["StoreHandle", "UrlHandle", "access", "alone", "is_url", "open_file", "reader_of", "set_storage_options"]
+
+Access = tuple[bool, tuple[tuple[str, str], ...]]
+"""Whether requests are anonymous, and the other options."""
+
+_SCHEMES = ("s3", "s3a", "gs", "az", "azure", "abfs", "abfss", "http", "https")
+_MOST_OPEN = 64
+"""Files that this process keeps open for handles that arrive again and again, as they do in Dask's workers."""
+
+
+def is_url(source: Any) -> bool:
+    """Whether this is a URL that ncforge opens.
+
+    >>> is_url("s3://bucket/a.nc"), is_url("a.nc")
+    (True, False)
+    """
+    return isinstance(source, str) and source.partition("://")[0].lower() in _SCHEMES and "://" in source
+
+
+def access(storage_options: Mapping[str, Any] | None, anonymous: bool = False) -> Access:
+    """Options for the extension module. Names are those of the Rust crate ``object_store``, and of s3fs what has one
+    meaning: ``anon``, ``key``, ``secret``, ``endpoint_url``, and ``client_kwargs`` with ``endpoint_url`` and
+    ``region_name``.
+
+    >>> access({"anon": True, "client_kwargs": {"region_name": "eu-west-2"}})
+    (True, (('region', 'eu-west-2'),))
+    """
+    given = dict(storage_options or {})
+    anonymous = bool(given.pop("anonymous", False) or given.pop("anon", False) or anonymous)
+    given |= given.pop("client_kwargs", None) or {}
+    renamed = {"key": "access_key_id", "secret": "secret_access_key", "region_name": "region"}
+    found = {renamed.get(name, name): value for name, value in given.items() if value is not None}
+    return anonymous, tuple(sorted((name, _text(value)) for name, value in found.items()))
+
+
+def _text(value: Any) -> str:
+    if isinstance(value, bool):
+        return "true" if value else "false"
+    if isinstance(value, str | int | float):
+        return str(value)
+    raise InvalidError(f"a storage option is text, a number or a bool, not {value!r}")
+
+
+def set_storage_options(storage_options: Mapping[str, Any] | None) -> None:
+    """How this process accesses URLs that are opened without options of their own, such as those of :func:`ncforge.copy`.
+
+    Parameters
+    ----------
+    storage_options
+        As for :class:`ncforge.Dataset`; ``None``: what the environment says.
+
+    Examples
+    --------
+    >>> ncforge.set_storage_options({"anonymous": True, "region": "us-west-2"})  # doctest: +SKIP
+    """
+    anonymous, options = access(storage_options)
+    set_remote_options(anonymous, dict(options))
+
+
+def open_file(url: str, how: Access) -> File:
+    """Opens a URL."""
+    return File.open_url(url, how[0], dict(how[1]))
+
+
+class _Obspec:
+    """Reads an object of a store with obspec's methods, such as obstore's."""
+
+    def __init__(self, store: Any, path: str) -> None:
+        self._store, self._path = store, path
+        head = getattr(store, "head", None)
+        if head is None:
+            import obstore
+
+            meta = obstore.head(store, path)
+        else:
+            meta = head(path)
+        self.name = path
+        self.size = int(meta["size"])
+        self.version = f"{meta.get('e_tag')} {meta.get('last_modified')}"
+
+    def get_ranges(self, starts: list[int], ends: list[int]) -> list[bytes]:
+        """The bytes of several ranges."""
+        return [bytes(memoryview(part)) for part in self._store.get_ranges(self._path, starts=starts, ends=ends)]
+
+
+class _Fsspec:
+    """Reads a file of an fsspec file system."""
+
+    def __init__(self, system: Any, path: str) -> None:
+        self._system = system
+        self._path = system._strip_protocol(path)
+        info = system.info(self._path)
+        if info.get("size") is None:
+            raise InvalidError(f"the file system does not know the length of `{path}`")
+        self.name = path
+        self.size = int(info["size"])
+        marks = ("ETag", "etag", "mtime", "LastModified", "updated", "created")
+        self.version = " ".join(str(info[mark]) for mark in marks if mark in info)
+
+    def get_ranges(self, starts: list[int], ends: list[int]) -> list[bytes]:
+        """The bytes of several ranges."""
+        parts = self._system.cat_ranges([self._path] * len(starts), starts, ends, on_error="raise")
+        return [part if isinstance(part, bytes) else bytes(part) for part in parts]
+
+
+def reader_of(store: Any, path: str) -> Any:
+    """What reads ranges of a file in a store."""
+    if hasattr(store, "get_ranges"):
+        return _Obspec(store, path)
+    if hasattr(store, "cat_ranges"):
+        return _Fsspec(store, path)
+    raise TypeError(
+        f"store= is an object with `get_ranges` (obstore) or `cat_ranges` (fsspec), not {type(store).__name__}"
+    )
+
+
+_files: OrderedDict[Any, File] = OrderedDict()
+_lock = threading.Lock()
+
+
+def _after_fork() -> None:
+    global _lock
+    _lock = threading.Lock()
+
+
+if hasattr(os, "register_at_fork"):
+    os.register_at_fork(after_in_child=_after_fork)
+
+
+def _remembered(key: Any) -> File | None:
+    with _lock:
+        file = _files.get(key)
+        if file is not None:
+            _files.move_to_end(key)
+        return file
+
+
+def _remember(key: Any, file: File) -> None:
+    with _lock:
+        _files[key] = file
+        _files.move_to_end(key)
+        while len(_files) > _MOST_OPEN:
+            _files.popitem(last=False)
+
+
+class UrlHandle:
+    """A URL that lazy arrays read. Pickled as the URL, its options, and the version of the object.
+
+    Handles of one URL share a file in each process, unless ``shared`` is false: who closes a file needs one of its own.
+    """
+
+    __slots__ = ("_access", "_file", "_identity", "path")
+
+    def __init__(
+        self, url: str, how: Access, identity: tuple[int, int, int] | None = None, shared: bool = True
+    ) -> None:
+        self.path, self._access = url, how
+        file = _remembered((url, how, identity)) if shared and identity is not None else None
+        self._take(file or open_file(url, how), identity, shared)
+
+    def _take(self, file: File, identity: tuple[int, int, int] | None, shared: bool) -> None:
+        found = file.identity()
+        assert found is not None
+        if identity is not None and found != identity:
+            raise ChangedError(f"`{self.path}` has changed since it was opened; open it again")
+        self._file, self._identity = file, found
+        if shared:
+            _remember((self.path, self._access, found), file)
+
+    @classmethod
+    def adopted(cls, url: str, how: Access, file: File) -> UrlHandle:
+        """The handle of a file that is already open."""
+        new = cls.__new__(cls)
+        new.path, new._access = url, how
+        new._take(file, None, True)
+        return new
+
+    def file(self) -> File:
+        """The open file."""
+        return self._file
+
+    def again(self) -> Callable[[], UrlHandle]:
+        """What opens the same version once more, in another process."""
+        return partial(UrlHandle, self.path, self._access, self._identity, False)
+
+    def __reduce__(self) -> Any:
+        return UrlHandle, (self.path, self._access, self._identity)
+
+    def __dask_tokenize__(self) -> Any:
+        return ("ncforge", self.path, self._identity)
+
+
+class StoreHandle:
+    """A file in a store of Python's. Picklable if the store is."""
+
+    __slots__ = ("_file", "_store", "_version", "path")
+
+    def __init__(self, store: Any, path: str, version: tuple[int, str] | None = None) -> None:
+        reader = reader_of(store, path)
+        found = (reader.size, reader.version)
+        if version is not None and version != found:
+            raise ChangedError(f"`{path}` has changed since it was opened; open it again")
+        self.path, self._store, self._version = path, store, found
+        self._file = File.open_reader(path, reader.size, reader)
+
+    def file(self) -> File:
+        """The open file."""
+        return self._file
+
+    def again(self) -> Callable[[], StoreHandle]:
+        """What opens the same version once more, in another process."""
+        return partial(StoreHandle, self._store, self.path, self._version)
+
+    def __reduce__(self) -> Any:
+        return StoreHandle, (self._store, self.path, self._version)
+
+    def __dask_tokenize__(self) -> Any:
+        return ("ncforge", self.path, self._version)
+
+
+def alone(path: str, storage_options: Mapping[str, Any] | None, store: Any) -> UrlHandle | StoreHandle:
+    """A URL, or a path in a store, opened for one user, who may close it."""
+    if store is not None:
+        return StoreHandle(store, path)
+    return UrlHandle(path, access(storage_options), shared=False)

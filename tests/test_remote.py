@@ -1,0 +1,413 @@
+"""Files read by URL: from web servers, good and bad, and from S3. Values are those that netCDF4-python reads from the
+local file."""
+
+from __future__ import annotations
+
+import json
+import os
+import pickle
+import shutil
+import time
+from collections.abc import Iterator
+from concurrent.futures import ThreadPoolExecutor
+from multiprocessing import get_context
+from pathlib import Path
+from typing import Any
+
+import netCDF4
+import numpy as np
+import pytest
+import xarray as xr
+
+import ncforge
+import servers
+from conftest import DATA, Run
+
+pytest.importorskip("moto")
+
+S3_ENVIRONMENT = {"AWS_ACCESS_KEY_ID": "test", "AWS_SECRET_ACCESS_KEY": "test", "AWS_REGION": "us-east-1"}
+
+
+@pytest.fixture
+def web(tmp_path: Path) -> Iterator[servers.Web]:
+    """A web server of a folder with files of netCDF4-python."""
+    folder = tmp_path / "served"
+    folder.mkdir()
+    write(folder / "a.nc", n=1400)
+    with servers.web(folder) as running:
+        yield running
+
+
+@pytest.fixture(scope="module")
+def s3_endpoint() -> Iterator[str]:
+    """An S3 server."""
+    with servers.s3() as endpoint:
+        yield endpoint
+
+
+@pytest.fixture
+def bucket(s3_endpoint: str, monkeypatch: pytest.MonkeyPatch) -> Any:
+    """A new bucket, and what accesses it, in this process and its children."""
+    import boto3
+
+    for name, value in (S3_ENVIRONMENT | {"AWS_ENDPOINT_URL": s3_endpoint}).items():
+        monkeypatch.setenv(name, value)
+    name = f"bucket-{time.monotonic_ns()}"
+    client = boto3.client("s3", endpoint_url=s3_endpoint, region_name="us-east-1")
+    client.create_bucket(Bucket=name)
+    return client, name
+
+
+def write(path: Path, format: str = "NETCDF4", n: int = 300, seed: int = 0) -> None:
+    """A file of several MB: chunks, contiguous values, and records."""
+    rng = np.random.default_rng(seed)
+    with netCDF4.Dataset(path, "w", format=format) as nc:
+        nc.createDimension("time", None)
+        nc.createDimension("x", 2000)
+        nc.title = "a title"
+        compressed: dict[str, Any] = {"zlib": True, "chunksizes": (7, 500)} if format == "NETCDF4" else {}
+        t = nc.createVariable("time", "f8", ("time",))
+        t.units = "days since 2000-01-01"
+        v = nc.createVariable("v", "f4", ("time", "x"), **compressed)
+        w = nc.createVariable("w", "i2", ("x",))
+        v.units = "K"
+        t[:] = np.arange(n)
+        v[:] = rng.normal(280, 9, (n, 2000)).round(2)
+        w[:] = np.arange(2000) % 601 - 300
+        if format == "NETCDF4":
+            names = nc.createVariable("names", str, ("x",))
+            names[:] = np.array([f"station {i}" for i in range(2000)], object)
+
+
+def assert_same(remote: Any, path: Path) -> None:
+    """All variables of an open dataset have the values that netCDF4-python reads from a file."""
+    with netCDF4.Dataset(path) as nc:
+        nc.set_auto_mask(False)
+        groups = [(remote, nc)]
+        while groups:
+            ours, theirs = groups.pop()
+            assert list(ours.variables) == list(theirs.variables)
+            for name, variable in theirs.variables.items():
+                variable.set_auto_maskandscale(False)
+                ours[name].set_auto_maskandscale(False)
+                np.testing.assert_array_equal(ours[name][...], variable[...], err_msg=name)
+            groups += [(ours.groups[name], group) for name, group in theirs.groups.items()]
+
+
+@pytest.mark.parametrize("path", sorted(p for p in DATA.iterdir() if p.suffix in (".nc", ".cdf")), ids=lambda p: p.name)
+def test_every_file_of_data(path: Path, tmp_path: Path) -> None:
+    with servers.web(DATA) as server, ncforge.Dataset(f"{server.url}/{path.name}") as remote:
+        assert_same(remote, path)
+
+
+@pytest.mark.parametrize("format", ["NETCDF4", "NETCDF3_CLASSIC", "NETCDF3_64BIT_OFFSET", "NETCDF3_64BIT_DATA"])
+def test_every_format(format: str, tmp_path: Path) -> None:
+    write(tmp_path / "a.nc", format)
+    with servers.web(tmp_path) as server, ncforge.Dataset(f"{server.url}/a.nc") as remote:
+        assert_same(remote, tmp_path / "a.nc")
+        assert remote["v"][-1, -1] == netCDF4.Dataset(tmp_path / "a.nc")["v"][-1, -1]
+
+
+def test_packed_files(tmp_path: Path, run: Run) -> None:
+    write(tmp_path / "a.nc", "NETCDF3_64BIT_OFFSET")
+    run("pack", tmp_path / "a.nc", tmp_path / "a.ncz")
+    with servers.web(tmp_path) as server, ncforge.Dataset(f"{server.url}/a.ncz") as remote:
+        assert_same(remote, tmp_path / "a.nc")
+
+
+def test_nginx(tmp_path: Path) -> None:
+    folder = tmp_path / "served"
+    folder.mkdir()
+    write(folder / "a.nc")
+    os.chmod(tmp_path, 0o755)
+    with servers.nginx(folder, tmp_path / "nginx") as url:
+        with ncforge.Dataset(f"{url}/a.nc") as remote:
+            assert_same(remote, folder / "a.nc")
+        assert len(ncforge.open_mfdataset(f"{url}/*.nc", combine="nested", concat_dim="time", data_vars="all").time) == 300
+
+
+def test_xarray(web: servers.Web) -> None:
+    with xr.open_dataset(f"{web.url}/a.nc", engine="ncforge") as ours:
+        with xr.open_dataset(web.folder / "a.nc", engine="netcdf4") as theirs:
+            xr.testing.assert_identical(ours.load(), theirs.load())
+
+
+def test_few_requests(tmp_path: Path) -> None:
+    write(tmp_path / "a.nc", n=3000)
+    ncforge.copy(tmp_path / "a.nc", tmp_path / "o.nc", storage="object")
+    with servers.web(tmp_path) as server:
+        with ncforge.Dataset(f"{server.url}/o.nc") as remote:
+            assert len(server.behaviour.requests) == 1
+            _ = remote["v"][1500]
+            assert len(server.behaviour.requests) <= 40
+        whole = (tmp_path / "o.nc").stat().st_size
+        server.behaviour.sent = 0
+        with ncforge.Dataset(f"{server.url}/o.nc") as remote:
+            assert_same(remote, tmp_path / "o.nc")
+        assert server.behaviour.sent < 1.5 * whole
+
+
+def test_a_busy_server_and_cut_answers(web: servers.Web) -> None:
+    web.behaviour.busy_every = 3
+    web.behaviour.cuts = 2
+    with ncforge.Dataset(f"{web.url}/a.nc") as remote:
+        assert_same(remote, web.folder / "a.nc")
+
+
+@pytest.mark.parametrize("marks", [{"etag": False}, {"etag": False, "date": False}, {"weak": True}])
+def test_servers_without_versions(web: servers.Web, marks: dict[str, bool]) -> None:
+    vars(web.behaviour).update(marks)
+    web.behaviour.cuts = 1
+    with ncforge.Dataset(f"{web.url}/a.nc") as remote:
+        assert_same(remote, web.folder / "a.nc")
+
+
+@pytest.mark.parametrize(
+    ("behaviour", "exception", "words"),
+    [
+        ({"ignores_ranges": True}, ncforge.UnsupportedError, "no parts of files"),
+        ({"status": 403}, PermissionError, "refuses access"),
+        ({"status": 401}, PermissionError, "refuses access"),
+        ({"status": 404}, FileNotFoundError, "no such object"),
+        ({"status": 500}, OSError, "status 500"),
+        ({"status": 416}, OSError, "object is empty"),
+        ({"circle": True}, OSError, "circle"),
+        ({"delay": 60}, TimeoutError, "in time"),
+    ],
+)
+def test_bad_servers(web: servers.Web, behaviour: dict[str, Any], exception: type[Exception], words: str) -> None:
+    vars(web.behaviour).update(behaviour)
+    with pytest.raises(exception, match=words) as caught:
+        ncforge.Dataset(f"{web.url}/a.nc?token=secret", storage_options={"timeout": "2s"})
+    assert "secret" not in str(caught.value)
+    assert "a.nc" in str(caught.value)
+
+
+def test_nobody_listens() -> None:
+    with pytest.raises(OSError, match="cannot open"):
+        ncforge.Dataset(f"http://127.0.0.1:{servers.free_port()}/a.nc", storage_options={"timeout": "2s"})
+
+
+def test_no_netcdf_and_nothing(web: servers.Web) -> None:
+    (web.folder / "page.nc").write_text("<html>no data</html>")
+    (web.folder / "empty.nc").touch()
+    with pytest.raises(ncforge.NotNetcdfError, match="web page"):
+        ncforge.Dataset(f"{web.url}/page.nc")
+    with pytest.raises(OSError, match="empty"):
+        ncforge.Dataset(f"{web.url}/empty.nc")
+    with pytest.raises(ncforge.NcforgeError, match="names no object"):
+        ncforge.Dataset(f"{web.url}/")
+
+
+def test_a_server_that_ends(web: servers.Web) -> None:
+    remote = ncforge.Dataset(f"{web.url}/a.nc", storage_options={"timeout": "2s"})
+    web.stop()
+    with pytest.raises(OSError, match="a.nc"):
+        _ = remote["v"][:]
+
+
+def test_a_server_that_stalls(web: servers.Web) -> None:
+    remote = ncforge.Dataset(f"{web.url}/a.nc", storage_options={"timeout": "2s"})
+    web.behaviour.stalls = True
+    began = time.monotonic()
+    with pytest.raises(OSError, match="a.nc"):
+        _ = remote["v"][1000:]
+    assert time.monotonic() - began < 50, "the server would go on after 60 seconds"
+
+
+def test_a_replaced_object(web: servers.Web) -> None:
+    remote = ncforge.Dataset(f"{web.url}/a.nc")
+    write(web.folder / "b.nc", seed=1)
+    os.replace(web.folder / "b.nc", web.folder / "a.nc")
+    os.utime(web.folder / "a.nc", (1e9, 1e9))
+    with pytest.raises(ncforge.ChangedError):
+        _ = remote["v"][:]
+
+
+def test_nothing_is_written_to_urls(web: servers.Web, run: Run) -> None:
+    for mode in ("w", "a", "r+", "x"):
+        with pytest.raises(ncforge.UnsupportedError, match="not changed"):
+            ncforge.Dataset(f"{web.url}/new.nc", mode)
+    assert "writing to a URL" in run("pack", DATA / "uv300.nc", f"{web.url}/x.ncz", code=1).stderr
+    assert not Path("http:").exists()
+
+
+def test_pickles(web: servers.Web) -> None:
+    url = f"{web.url}/a.nc"
+    with ncforge.Dataset(url) as remote, pickle.loads(pickle.dumps(remote)) as again:
+        assert_same(again, web.folder / "a.nc")
+    lazy = xr.open_dataset(url, engine="ncforge")
+    again = pickle.loads(pickle.dumps(lazy))
+    np.testing.assert_array_equal(again.v.values, lazy.v.values)
+    data = pickle.dumps(xr.open_dataset(url, engine="ncforge"))
+    write(web.folder / "a.nc", seed=1)
+    os.utime(web.folder / "a.nc", (1e9, 1e9))
+    with pytest.raises(ncforge.ChangedError):
+        pickle.loads(data).v.load()
+
+
+def _sum(url: str) -> float:
+    with ncforge.Dataset(url) as remote:
+        return float(remote["v"][:].sum())
+
+
+def test_forked_processes(web: servers.Web) -> None:
+    url = f"{web.url}/a.nc"
+    with ncforge.Dataset(url) as remote:
+        expected = float(remote["v"][:].sum())
+        with get_context("fork").Pool(2) as pool:
+            assert pool.map_async(_sum, [url] * 4).get(timeout=120) == [expected] * 4
+
+
+def test_threads(web: servers.Web) -> None:
+    with ncforge.Dataset(f"{web.url}/a.nc") as remote, ThreadPoolExecutor(8) as pool:
+        parts = list(pool.map(lambda i: remote["v"][10 * i : 10 * i + 10], range(140)))
+        with netCDF4.Dataset(web.folder / "a.nc") as nc:
+            np.testing.assert_array_equal(np.concatenate(parts), nc["v"][:])
+
+
+def test_many_files(web: servers.Web) -> None:
+    for i in range(6):
+        path = web.folder / f"day_{i}.nc"
+        write(path, n=20, seed=i)
+        with netCDF4.Dataset(path, "a") as nc:
+            nc["time"][:] = np.arange(20) + 20 * i
+    options: dict[str, Any] = {"compat": "no_conflicts", "data_vars": "minimal", "coords": "minimal"}
+    urls = [f"{web.url}/day_{i}.nc" for i in range(6)]
+    with xr.open_mfdataset(str(web.folder / "day_*.nc"), engine="netcdf4", **options) as theirs:
+        for paths in (f"{web.url}/day_*.nc", urls):
+            with ncforge.open_mfdataset(paths, **options) as ours:
+                xr.testing.assert_identical(ours.load(), theirs.load())
+        with xr.open_mfdataset(urls, engine="ncforge", **options) as ours:
+            xr.testing.assert_identical(ours.load(), theirs.load())
+    with pytest.raises(OSError, match="nothing matches"):
+        ncforge.open_mfdataset(f"{web.url}/none_*.nc")
+
+
+def test_distributed(web: servers.Web) -> None:
+    distributed = pytest.importorskip("distributed")
+    with distributed.LocalCluster(n_workers=2, threads_per_worker=1, dashboard_address=None) as cluster:
+        with distributed.Client(cluster):
+            ours = xr.open_dataset(f"{web.url}/a.nc", engine="ncforge", chunks={"time": 49})
+            with netCDF4.Dataset(web.folder / "a.nc") as nc:
+                np.testing.assert_allclose(ours.v.mean("time").values, nc["v"][:].mean(0), rtol=1e-5)
+
+
+def test_the_command(web: servers.Web, run: Run, tmp_path: Path) -> None:
+    url, local = f"{web.url}/a.nc", web.folder / "a.nc"
+    assert run("info", "--header", url).stdout == run("info", "--header", local).stdout
+    assert "findings" in json.loads(run("doctor", "--json", url, code=(0, 3)).stdout)["files"][0]
+    run("compare", url, local)
+    out = tmp_path / "out.nc"
+    run("copy", url, out, "--verify", "--codec", "zstd")
+    run("compare", out, local)
+    run("tune", "chunks", url)
+    assert run("info", f"{web.url}/none.nc", code=4).stderr.count("no such object") == 1
+    # Named twice: before and behind the command's name.
+    refused = run("--storage-option", "timeout=1s", "info", "--storage-option", "nonsense=1", url, code=2)
+    assert "nonsense" in refused.stderr
+    assert "not NAME=VALUE" in run("info", "--storage-option", "x", url, code=2).stderr
+
+
+def test_s3(bucket: Any, tmp_path: Path, run: Run) -> None:
+    client, name = bucket
+    write(tmp_path / "a.nc", n=2000)
+    client.upload_file(str(tmp_path / "a.nc"), name, "deep/er/a.nc")
+    url = f"s3://{name}/deep/er/a.nc"
+    with ncforge.Dataset(url) as remote:
+        assert_same(remote, tmp_path / "a.nc")
+    run("doctor", url, code=(0, 3))
+    run("copy", url, tmp_path / "out.nc", "--verify")
+    run("compare", tmp_path / "out.nc", tmp_path / "a.nc")
+    with pytest.raises(FileNotFoundError, match="no such object"):
+        ncforge.Dataset(f"s3://{name}/none.nc")
+    options = {"anon": True, "client_kwargs": {"endpoint_url": os.environ["AWS_ENDPOINT_URL"]}}
+    with xr.open_dataset(url, engine="ncforge", storage_options=options) as ds:
+        assert ds.sizes["time"] == 2000
+    with pytest.raises(ncforge.NcforgeError, match="nonsense"):
+        ncforge.Dataset(url, storage_options={"nonsense": 1})
+
+
+@pytest.mark.parametrize("n", [300, 5000])
+def test_copies_to_s3(bucket: Any, tmp_path: Path, run: Run, n: int) -> None:
+    client, name = bucket
+    write(tmp_path / "a.nc", n=n)
+    url = f"s3://{name}/copies/out.nc"
+    run("copy", tmp_path / "a.nc", url, "--verify", "--codec", "none", "--storage", "object")
+    client.download_file(name, "copies/out.nc", str(tmp_path / "back.nc"))
+    with ncforge.Dataset(tmp_path / "back.nc") as back:
+        assert_same(back, tmp_path / "a.nc")
+    assert "exists already" in run("copy", tmp_path / "a.nc", url, code=2).stderr
+    run("copy", tmp_path / "a.nc", url, "-O")
+    assert "cannot be resumed" in run("copy", tmp_path / "a.nc", url, "-O", "--resume", code=2).stderr
+    ncforge.copy(url, f"s3://{name}/again.nc", verify=True)
+    run("compare", f"s3://{name}/again.nc", tmp_path / "a.nc")
+    assert not list(Path().glob("s3:*"))
+
+
+def test_tiles_in_s3(bucket: Any, tmp_path: Path, run: Run) -> None:
+    client, name = bucket
+    run("split", DATA / "sst30e_netcdf.nc", "--tiles", "2x2", "-o", tmp_path / "tile")
+    for path in tmp_path.glob("tile*"):
+        client.upload_file(str(path), name, f"tiles/{path.name}")
+    run("combine", f"s3://{name}/tiles/tile*", "-o", tmp_path / "whole.nc")
+    run("compare", tmp_path / "whole.nc", DATA / "sst30e_netcdf.nc")
+
+
+def test_globs_in_s3(bucket: Any, tmp_path: Path) -> None:
+    client, name = bucket
+    write(tmp_path / "a.nc", n=10)
+    for key in ("x/1.nc", "x/2.nc", "x/y/3.nc", "z/4.nc", "x/5.txt"):
+        client.upload_file(str(tmp_path / "a.nc"), name, key)
+    for pattern, found in {"x/*.nc": 2, "*/*.nc": 3, "x/[2-9].nc": 1, "*/y/*.nc": 1}.items():
+        with ncforge.open_mfdataset(f"s3://{name}/{pattern}", combine="nested", concat_dim="time", data_vars="all") as ds:
+            assert ds.sizes["time"] == 10 * found, pattern
+
+
+def test_obstore(web: servers.Web) -> None:
+    obstore = pytest.importorskip("obstore")
+    from obstore.store import LocalStore, from_url
+
+    assert obstore
+    web_store = from_url(web.url, client_options={"allow_http": True})
+    for store in (LocalStore(str(web.folder)), web_store):
+        with ncforge.Dataset("a.nc", store=store) as remote:
+            assert_same(remote, web.folder / "a.nc")
+        with xr.open_dataset("a.nc", engine="ncforge", store=store) as ours:
+            with xr.open_dataset(web.folder / "a.nc", engine="netcdf4") as theirs:
+                xr.testing.assert_identical(ours.load(), theirs.load())
+
+
+def test_fsspec(web: servers.Web, tmp_path: Path) -> None:
+    fsspec = pytest.importorskip("fsspec")
+    memory = fsspec.filesystem("memory")
+    memory.pipe_file("/a.nc", (web.folder / "a.nc").read_bytes())
+    local = fsspec.filesystem("file")
+    for system, path in ((memory, "memory://a.nc"), (local, str(web.folder / "a.nc"))):
+        with ncforge.Dataset(path, store=system) as remote:
+            assert_same(remote, web.folder / "a.nc")
+        with pickle.loads(pickle.dumps(ncforge.Dataset(path, store=system))) as again:
+            assert_same(again, web.folder / "a.nc")
+    with pytest.raises(TypeError, match="get_ranges"):
+        ncforge.Dataset("a.nc", store=object())
+
+
+def test_a_store_that_lies(web: servers.Web) -> None:
+    class Liar:
+        def head(self, path: str) -> dict[str, int]:
+            return {"size": (web.folder / "a.nc").stat().st_size}
+
+        def get_ranges(self, path: str, *, starts: list[int], ends: list[int]) -> list[bytes]:
+            return [b"short"] * len(starts)
+
+    with pytest.raises(OSError, match="other bytes than it was asked for"):
+        ncforge.Dataset("a.nc", store=Liar())
+
+
+def test_local_files_are_as_before(tmp_path: Path) -> None:
+    """A folder whose name begins like a scheme is a folder."""
+    folder = tmp_path / "s3"
+    folder.mkdir()
+    shutil.copy(DATA / "uv300.nc", folder / "a.nc")
+    with ncforge.Dataset(folder / "a.nc") as nc:
+        assert len(nc.variables) > 0
