@@ -65,4 +65,4 @@ Examples:
   ncforge info sst.nc                 header and storage
   ncforge info -s sst.nc              as ncdump -hs
   ncforge info sst.nc --html sst.html  the chunks and the bytes, drawn
-  ncforge info --json sst.nc | jq '.variables[].storage.ratio'";
+  ncforge info --json sst.nc | jq '.files[].variables[].storage.ratio'";
