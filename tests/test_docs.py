@@ -27,6 +27,9 @@ ROOT = Path(__file__).resolve().parent.parent
 DATA = ROOT / "data"
 DOCUMENTS = [ROOT / "README.md", ROOT / "CONTRIBUTING.md", *sorted((ROOT / "docs").glob("**/*.md"))]
 
+#: Pages that programs write.
+GENERATED = {"docs/licences.md", "docs/reference/command.md"}
+
 #: What would take minutes is run with less to do; what is left out of a line is only a number.
 SMALLER = {
     "ncforge bench convert --quick --library find": "--floats 10k --repetitions 1",
@@ -85,6 +88,12 @@ def blocks(document: Path) -> list[Block]:
             inside.text += line + "\n"
     assert inside is None, f"{document}: a block is not closed"
     return found
+
+
+def prose(document: Path) -> str:
+    """The text of a document without blocks, code and the targets of links."""
+    text = re.sub(r"^```.*?^```", "", document.read_text(), flags=re.MULTILINE | re.DOTALL)
+    return re.sub(r"\]\([^)]*\)", "]", re.sub(r"`[^`]*`", "`code`", text))
 
 
 def name_of(document: Path) -> str:
@@ -329,6 +338,25 @@ def test_every_design_note_is_listed() -> None:
     notes = sorted(path.name for path in (ROOT / "docs" / "notes").glob("[0-9]*.md"))
     for listing in ("docs/notes/index.md", "docs/architecture.md"):
         assert re.findall(r"\((?:notes/)?(\d{4}-[a-z0-9-]+\.md)\)", (ROOT / listing).read_text()) == notes, listing
+
+
+#: Words that documents avoid (CONTRIBUTING, "Documents"): private ones, and those that make persons of files.
+AVOIDED = re.compile(r"\b(told|tells?|kept|beside|roomy|slim|mend(s|ed)?|for ever)\b", re.IGNORECASE)
+
+#: Words in a sentence.
+LONGEST = 45
+
+
+@pytest.mark.parametrize("document", [d for d in DOCUMENTS if name_of(d) not in GENERATED], ids=name_of)
+def test_a_document_follows_the_style(document: Path) -> None:
+    text = prose(document)
+    words = [m.group() for m in AVOIDED.finditer(text)]
+    assert not words, f"{name_of(document)}: {words}"
+    lines = (line for line in text.splitlines() if not line.startswith(("|", "#", "!")))
+    paragraphs = re.split(r"\n\s*\n|\n(?=\s*(?:[*-]|\d+\.)\s)", "\n".join(lines))
+    sentences = (s for p in paragraphs for s in re.split(r"(?<=[.!?:;])\s+", p.replace("\n", " ")))
+    long = [s for s in sentences if len(s.split()) > LONGEST]
+    assert not long, f"{name_of(document)}: more than {LONGEST} words in: {long}"
 
 
 def anchors(document: Path) -> set[str]:

@@ -259,7 +259,7 @@ def doctor(
 ) -> Diagnosis | Diagnoses:
     """Says what is slow in files, for which reads, by how much, and which command fixes it.
 
-    Reads metadata and a few chunks, never more than 64 MiB of a file.
+    Reads metadata and a few chunks, never more than 128 MiB of a file.
 
     Parameters
     ----------

@@ -5,7 +5,7 @@
 //! the compiler does not vectorise well are written by hand (`neon`). Values are moved as integers, so NaN payloads are
 //! preserved.
 //!
-//! Their rates compared with a plain copy, and the reasons against AVX-512: docs/kernels.md.
+//! Their rates compared with a plain copy, and the reasons against AVX-512: docs/notes/0018-byte-kernels.md.
 
 /// Defines a function whose body is compiled for the baseline and for AVX2; the call picks one.
 macro_rules! multiversion {

@@ -11,7 +11,7 @@ use super::{GlobalArgs, word};
 
 /// Say what is slow in files, for whom, by how much, why, and which command fixes it.
 ///
-/// Reads metadata and a few chunks, never more than 64 MiB of a file. Exit code 3 when something at or above --fail-on
+/// Reads metadata and a few chunks, never more than 128 MiB of a file. Exit code 3 when something at or above --fail-on
 /// was found.
 #[derive(Args, Debug)]
 #[command(after_long_help = AFTER, arg_required_else_help = true)]
@@ -47,7 +47,7 @@ pub(crate) struct DoctorArgs {
     /// Do not look at values
     #[arg(long)]
     pub(crate) no_sample: bool,
-    /// Everything, as JSON: a list with several files
+    /// Everything, as JSON
     #[arg(long)]
     pub(crate) json: bool,
     /// Write a page with drawings (the chunks with reads on them, a map of the bytes, sizes of chunks, before and after with break-even); it needs no network. - is stdout

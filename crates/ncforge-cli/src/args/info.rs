@@ -69,4 +69,4 @@ Examples:
   ncforge info -s sst.nc              as ncdump -hs
   ncforge info --requests s3://bucket/sst.nc   what reading it takes
   ncforge info sst.nc --html sst.html  the chunks and the bytes, drawn
-  ncforge info --json sst.nc | jq '.variables[].storage.ratio'";
+  ncforge info --json sst.nc | jq '.files[].variables[].storage.ratio'";

@@ -1,4 +1,4 @@
-//! Test vectors: this code reads the files in `docs/packed-format.md`.
+//! Test vectors: this code reads the files in `docs/packed-format-vectors.txt`, which `docs/packed-format.md` describes.
 
 use std::sync::Arc;
 
@@ -6,8 +6,8 @@ use super::super::{Codec, Options, PackedStore, Resources};
 use super::basics::{image, memory};
 use crate::store::{BlockStore, MemoryStore, Part, WriteStore};
 
-const FIRST: &str = "<!-- vector -->";
-const SECOND: &str = "<!-- vector 2 -->";
+const FIRST: &str = "## Version 1";
+const SECOND: &str = "## Version 2";
 
 /// The image that the document describes.
 fn described() -> Vec<u8> {
@@ -32,7 +32,7 @@ fn described_records() -> Vec<u8> {
 
 /// The lines `OFFSET: HEX…` after a mark of the document as a file; bytes without a line are zero.
 fn of_document(mark: &str) -> Vec<u8> {
-    let path = concat!(env!("CARGO_MANIFEST_DIR"), "/../../docs/packed-format.md");
+    let path = concat!(env!("CARGO_MANIFEST_DIR"), "/../../docs/packed-format-vectors.txt");
     let text = std::fs::read_to_string(path).unwrap();
     let vector = text.split(mark).nth(1).expect("the document has a test vector");
     let vector = vector.split("\n## ").next().unwrap_or_default();
