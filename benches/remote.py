@@ -43,7 +43,10 @@ print(json.dumps([first, time.perf_counter() - began, float(a.sum()), float(b.su
 """
 CONTESTANTS = {
     "ncforge": ("import ncforge", "v = ncforge.Dataset(url)['big']"),
-    "ncforge, xarray": ("import xarray, ncforge", "v = xarray.open_dataset(url, engine='ncforge')['big'].variable._data"),
+    "ncforge, xarray": (
+        "import xarray, ncforge",
+        "v = xarray.open_dataset(url, engine='ncforge')['big'].variable._data",
+    ),
     "h5netcdf over fsspec": (
         "import fsspec, h5netcdf",
         "v = h5netcdf.File(fsspec.open(url).open(), 'r')['big']",
@@ -159,7 +162,9 @@ def main() -> None:
         Slow.folder = folder
         server = ThreadingHTTPServer(("127.0.0.1", 0), Slow)
         threading.Thread(target=server.serve_forever, daemon=True).start()
-        codes = {n: READS.format(imports=i, open=o) for n, (i, o) in CONTESTANTS.items()} | {"obstore, all bytes": PLAIN}
+        codes = {n: READS.format(imports=i, open=o) for n, (i, o) in CONTESTANTS.items()} | {
+            "obstore, all bytes": PLAIN
+        }
         print(f"{'file':<12} {'contestant':<22} {'open+map+series':>15} {'all':>8} {'requests':>9} {'MB':>8}")
         for file in ("object", "netcdf-c"):
             url = f"http://127.0.0.1:{server.server_address[1]}/{file}.nc"
@@ -179,11 +184,11 @@ def main() -> None:
                 print(f"the sums of values differ: {sums}", file=sys.stderr)
             for contestant, all_runs in runs.items():
                 if all_runs:
-                    first, whole, requests, sent = zip(*all_runs, strict=True)
+                    first, whole, asked, moved = (list(figures) for figures in zip(*all_runs, strict=True))
                     opened = "" if first[0] is None else f"{statistics.median(first):.3f} s"
                     print(
                         f"{file:<12} {contestant:<22} {opened:>15} {statistics.median(whole):>6.3f} s "
-                        f"{statistics.median(requests):>9.0f} {statistics.median(sent) / 1e6:>8.1f}"
+                        f"{statistics.median(asked):>9.0f} {statistics.median(moved) / 1e6:>8.1f}"
                     )
         server.shutdown()
 

@@ -47,6 +47,8 @@ class Behaviour:
     weak: bool = False
     #: A page with links for folders.
     listing: bool = True
+    #: Ends the stalling.
+    goes_on: threading.Event = field(default_factory=threading.Event)
     requests: list[tuple[str, str]] = field(default_factory=list)
     sent: int = 0
     lock: threading.Lock = field(default_factory=threading.Lock)
@@ -145,7 +147,7 @@ class Handler(BaseHTTPRequestHandler):
         if how.stalls and first > 0:
             self.wfile.write(data[: len(data) // 2])
             self.wfile.flush()
-            time.sleep(60)
+            how.goes_on.wait(600)
         if cut:
             self.wfile.write(data[: len(data) // 2])
             self.wfile.flush()
@@ -198,6 +200,7 @@ class Web:
 
     def stop(self) -> None:
         """Ends it: connections are refused from now on."""
+        self.behaviour.goes_on.set()
         self.server.end()
 
 

@@ -269,7 +269,6 @@ def open_mfdataset(
 
     paths = expanded(paths, kwargs.get("storage_options"))
     if preprocess is None:
-
         found = open_mfdataset(paths, chunks or {}, combine, concat_dim, combining, attrs_file, kwargs)
         if found is not None:
             return found

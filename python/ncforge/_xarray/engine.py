@@ -14,7 +14,6 @@ from ncforge._xarray.chunks import Preferred, preferred
 from ncforge._xarray.decoding import decoded
 from ncforge._xarray.store import NcforgeDataStore, OpenFile
 
-
 Remote = tuple[Mapping[str, Any] | None, Any]
 """``storage_options`` and ``store``."""
 
