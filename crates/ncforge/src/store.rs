@@ -10,6 +10,7 @@ mod memory;
 mod near;
 pub(crate) mod output;
 pub mod packed;
+pub(crate) mod paged;
 mod profile;
 mod recorded;
 pub mod remote;

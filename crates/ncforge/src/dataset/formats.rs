@@ -10,13 +10,17 @@ use crate::error::Result;
 use crate::model::{Definition, Format, Schema};
 use crate::store::lock::Kind;
 use crate::store::packed::PackedStore;
+use crate::store::paged::PagedStore;
 use crate::store::{FileStore, Locking, ReadStore, WriteStore};
 use crate::{classic, netcdf4};
 
 /// Opens a store for reading.
 pub(super) fn open(store: Arc<dyn ReadStore>, engine: &Engine) -> Result<Box<dyn Container>> {
     match family(&*store)? {
-        Family::Packed => classic::open(Arc::new(PackedStore::open(store, engine.packed_resources())?)),
+        Family::Packed => {
+            let store = PagedStore::over(store);
+            classic::open(Arc::new(PackedStore::open(store, engine.packed_resources())?))
+        }
         Family::Classic => classic::open(store),
         Family::Netcdf4 => netcdf4::open(store),
     }
