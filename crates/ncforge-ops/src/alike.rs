@@ -68,7 +68,7 @@ pub fn look<P: AsRef<Path> + Sync>(
 ) -> Vec<Result<Candidate>> {
     // Where those of the one cannot be read, all of the others are listed.
     let known = like.map(|like| (like, coordinates(like, group).unwrap_or_default()));
-    side_by_side(paths.len(), |i| {
+    side_by_side(threads(), paths.len(), |i| {
         let dataset = Dataset::open(&paths[i])?;
         let alike = match &known {
             None => Some(itself(&dataset, group)?),
@@ -89,7 +89,7 @@ pub fn equal(first: &Dataset, others: &[Dataset], vars: &[VarId]) -> Result<Vec<
                 return Ok(false);
             }
             let values = first.read_all(var)?;
-            let same = side_by_side(others.len(), |i| Ok(same_values(&others[i].read_all(var)?, &values)));
+            let same = side_by_side(threads(), others.len(), |i| Ok(same_values(&others[i].read_all(var)?, &values)));
             same.into_iter().try_fold(true, |all, one| one.map(|one| all && one))
         })
         .collect()
@@ -103,8 +103,12 @@ fn same_values(a: &Values, b: &Values) -> bool {
     }
 }
 
+fn threads() -> usize {
+    ncforge::Engine::global().threads()
+}
+
 /// Does work on files by threads of its own. The engine's threads decode, and would wait for each other.
-fn side_by_side<T: Send + Sync>(count: usize, work: impl Fn(usize) -> Result<T> + Sync) -> Vec<Result<T>> {
+pub(crate) fn side_by_side<T: Send + Sync>(threads: usize, count: usize, work: impl Fn(usize) -> Result<T> + Sync) -> Vec<Result<T>> {
     let done: Vec<OnceLock<Result<T>>> = (0..count).map(|_| OnceLock::new()).collect();
     let next = AtomicUsize::new(0);
     let run = || {
@@ -114,7 +118,7 @@ fn side_by_side<T: Send + Sync>(count: usize, work: impl Fn(usize) -> Result<T> 
             let _ = place.set(work(i));
         }
     };
-    let threads = ncforge::Engine::global().threads().min(count);
+    let threads = threads.min(count);
     std::thread::scope(|scope| {
         for _ in 1..threads {
             scope.spawn(run);
