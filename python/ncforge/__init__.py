@@ -23,6 +23,7 @@ if TYPE_CHECKING:
     from ncforge._core import __version__
     from ncforge._doctor import Diagnoses, Diagnosis, Finding, Rule, doctor, doctor_rules
     from ncforge._masking import default_fillvals
+    from ncforge._references import ReferencesReport, references
     from ncforge._text import chartostring, stringtoarr, stringtochar
     from ncforge._times import date2index, date2num, num2date
     from ncforge.dataset import Dataset, Group
@@ -79,6 +80,7 @@ _FROM = {
     "_core": ("__version__",),
     "_doctor": ("Diagnoses", "Diagnosis", "Finding", "Rule", "doctor", "doctor_rules"),
     "_masking": ("default_fillvals",),
+    "_references": ("ReferencesReport", "references"),
     "_text": ("chartostring", "stringtoarr", "stringtochar"),
     "_times": ("date2index", "date2num", "num2date"),
     "dataset": ("Dataset", "Group"),
@@ -169,6 +171,7 @@ __all__ = [
     "OpaqueType",
     "PackReport",
     "Problem",
+    "ReferencesReport",
     "Rule",
     "SplitReport",
     "UnsupportedCallError",
@@ -199,6 +202,7 @@ __all__ = [
     "pack",
     "plan_combine",
     "plan_copy",
+    "references",
     "set_alignment",
     "split",
     "stringtoarr",
