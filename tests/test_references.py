@@ -24,6 +24,7 @@ pytestmark = [
     pytest.mark.filterwarnings("ignore::UserWarning"),
     pytest.mark.filterwarnings("ignore::zarr.errors.UnstableSpecificationWarning"),
     pytest.mark.filterwarnings("ignore::RuntimeWarning"),
+    pytest.mark.filterwarnings("ignore:The .fastparquet. engine:Warning"),
 ]
 REAL = sorted([*DATA.glob("*.nc"), *DATA.glob("*.cdf")])
 #: netCDF-C gives wrong values for variables that are shorter than an unlimited dimension (``test_we_read_peers.py``).
@@ -35,7 +36,7 @@ FORMATS = ("NETCDF3_CLASSIC", "NETCDF3_64BIT_OFFSET", "NETCDF3_64BIT_DATA", "NET
 def test_real_files(path: Path, inline: Any) -> None:
     refs = ncforge.references(path, inline=inline)
     with netCDF4.Dataset(path) as file:
-        count = len(file.variables)
+        count = len(variables(file))
     assert same_values(path, opened(refs), netCDF4) == count
 
 
@@ -59,10 +60,10 @@ def test_every_kind_of_variable(tmp_path: Path, format: str, inline: Any) -> Non
     every_kind(path, format)
     refs = ncforge.references(path, inline=inline)
     group = opened(refs)
-    assert same_values(path, group, netCDF4) > 50
+    assert same_values(path, group, netCDF4) > 40
     if inline == 0:
         ranges = sum(isinstance(r, list) for r in refs["refs"].values())
-        assert ranges > 100
+        assert ranges > 60
     assert group.attrs["title"] == "every kind"
     np.testing.assert_array_equal(group.attrs["numbers"], [1.5, np.nan, np.inf])
 
@@ -77,7 +78,7 @@ def test_xarray_masks_what_it_masks_in_the_file(tmp_path: Path) -> None:
     ):
         for name in want.variables:
             assert got[name].dtype == want[name].dtype or want[name].dtype.kind in "OUT", name
-            np.testing.assert_array_equal(got[name].values, want[name].values, err_msg=name)
+            assert got[name].variable.equals(want[name].variable), name
 
 
 def test_files_of_all_kinds_of_chunk_indexes(tmp_path: Path) -> None:
@@ -101,8 +102,12 @@ def warnings_or_none() -> Any:
 
 
 def is_plain(var: Any) -> bool:
-    """Whether a variable holds atomic types or strings."""
+    """Whether a variable holds atomic types or strings, and can be read."""
     kind = var.datatype
+    try:
+        raw(var)
+    except ncforge.UnsupportedError:
+        return False
     return isinstance(kind, np.dtype) and kind.kind in "iufS" and var.dtype is not str
 
 
@@ -118,9 +123,9 @@ def test_filter_masks_are_no_surprise(tmp_path: Path) -> None:
         some.id.write_direct_chunk((2, 0), shuffled, 0b10)
         every = file.create_dataset("every", (4, 12), "f4", chunks=(4, 12), compression="gzip")
         every.id.write_direct_chunk((0, 0), values.tobytes(), 0b1)
-        large = file.create_dataset("large", (3000, 1000), "f8", chunks=(1000, 1000), compression="gzip")
+        large = file.create_dataset("large", (2200, 1000), "f8", chunks=(1100, 1000), compression="gzip")
         large[:] = np.random.default_rng(1).normal(size=large.shape)
-        large.id.write_direct_chunk((0, 0), np.ones((1000, 1000)).tobytes(), 0b1)
+        large.id.write_direct_chunk((0, 0), np.ones((1100, 1000)).tobytes(), 0b1)
     with pytest.warns(UserWarning, match="`large` is not in the references: filters were skipped") as seen:
         refs = ncforge.references(path, inline=0)
     assert len(seen) == 1
@@ -133,7 +138,8 @@ def test_filter_masks_are_no_surprise(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize(
-    ("how", "filter"), [({"compression": "szip"}, "szip"), ({"compression": "lzf"}, "lzf"), ({"scaleoffset": 0}, "scale")]
+    ("how", "filter"),
+    [({"compression": "szip"}, "szip"), ({"compression": "lzf"}, "lzf"), ({"scaleoffset": 0}, "scale")],
 )
 def test_filters_without_a_codec(tmp_path: Path, how: dict[str, Any], filter: str) -> None:
     path = tmp_path / "filtered.h5"
@@ -195,7 +201,7 @@ def joined(paths: list[Path], name: str) -> np.ndarray:
 def test_files_are_joined(tmp_path: Path, change: dict[str, Any], inline: Any) -> None:
     if change.get("format", "").startswith("NETCDF3"):
         change = {**change, "how": {}}
-    paths = days(tmp_path, change.get("lengths", [3, 9, 6]), **change)
+    paths = days(tmp_path, **{"lengths": [3, 9, 6], **change})
     refs = ncforge.references(paths, inline=inline)
     group = opened(refs)
     names = {key.split("/")[0] for key in refs["refs"] if key.endswith("/.zarray")}
@@ -258,7 +264,7 @@ def test_other_places(tmp_path: Path, run: Run) -> None:
     assert set(ncforge.references(path, vars=["v"])["refs"]) >= {"v/.zarray", ".zgroup"}
     assert "x/.zarray" not in ncforge.references(path, vars=["v"])["refs"]
     packed = tmp_path / "packed.ncz"
-    run("copy", "-3", DATA / "nc4uvt.nc", tmp_path / "classic.nc")
+    run("copy", "-3", DATA / "uv300.nc", tmp_path / "classic.nc")
     run("pack", tmp_path / "classic.nc", packed)
     with pytest.raises(ncforge.UnsupportedError, match="packed file"):
         ncforge.references(packed)
@@ -275,9 +281,9 @@ def test_short_classic_files(tmp_path: Path) -> None:
     assert same_values(path, opened(refs)) == 1
 
 
-@pytest.mark.parametrize("engine", ["fastparquet"])
-def test_parquet(tmp_path: Path, engine: str) -> None:
-    pytest.importorskip(engine)
+def test_parquet(tmp_path: Path) -> None:
+    pytest.importorskip("fastparquet")
+    pytest.importorskip("pyarrow")
     path, out = tmp_path / "every.nc", tmp_path / "refs.parquet"
     every_kind(path)
     report = ncforge.references(path, out, inline=200)
@@ -291,6 +297,7 @@ def test_parquet(tmp_path: Path, engine: str) -> None:
 
 def test_more_references_than_one_parquet_file_has(tmp_path: Path) -> None:
     pytest.importorskip("fastparquet")
+    pytest.importorskip("pyarrow")
     path, out = tmp_path / "records.nc", tmp_path / "refs.parquet"
     with netCDF4.Dataset(path, "w", format="NETCDF3_CLASSIC") as new:
         new.createDimension("t", None)

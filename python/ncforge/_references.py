@@ -18,7 +18,7 @@ from ncforge._reports import Path, names, only
 from ncforge.errors import ExistsError
 
 if TYPE_CHECKING:
-    import pandas as pd
+    import pyarrow as pa
     from typing_extensions import Unpack
 
     from ncforge._core import _Arrays
@@ -35,9 +35,6 @@ if TYPE_CHECKING:
 
 #: References in a Parquet file, as kerchunk has it.
 RECORDS = 10_000
-#: From so many references for each file on, names of files are stored once.
-CATEGORICAL = 10
-_INLINE = -2
 
 
 @dataclass(frozen=True)
@@ -93,8 +90,8 @@ def references(
     source
         The file, or files to be joined along a dimension, in order. They must agree in everything else.
     output
-        Where to write: a folder of Parquet files if the name ends in ``.parquet`` or ``.parq`` (this needs pandas, with
-        pyarrow or fastparquet), a JSON file otherwise. ``None``: the document is returned as a dictionary.
+        Where to write: a folder of Parquet files if the name ends in ``.parquet`` or ``.parq`` (this needs
+        pyarrow; reading them needs pandas and fastparquet), a JSON file otherwise. ``None``: the document is returned as a dictionary.
     overwrite
         Whether an existing output may be replaced.
     along
@@ -142,9 +139,9 @@ def references(
 def _write_parquet(output: LocalPath, about: dict[str, Any], arrays: _Arrays, overwrite: bool) -> None:
     """Writes the folder under a temporary name, and gives it its own when it is complete."""
     try:
-        import pandas as pd
+        from pyarrow import parquet
     except ImportError as e:
-        raise ImportError("Parquet references need pandas, with pyarrow or fastparquet: pip install pandas pyarrow") from e
+        raise ImportError("writing Parquet references needs pyarrow: pip install pyarrow") from e
     partial = output.with_name(f".{output.name}.ncforge-partial")
     shutil.rmtree(partial, ignore_errors=True)
     partial.mkdir()
@@ -160,8 +157,8 @@ def _write_parquet(output: LocalPath, about: dict[str, Any], arrays: _Arrays, ov
         for array in arrays:
             folder = partial / array[0]
             folder.mkdir(parents=True, exist_ok=True)
-            for record, frame in enumerate(_frames(array, about["locations"], pd)):
-                frame.to_parquet(folder / f"refs.{record}.parq", compression="zstd", index=False)
+            for record, table in enumerate(_tables(array, about["locations"])):
+                parquet.write_table(table, folder / f"refs.{record}.parq", compression="zstd")
         (partial / ".zmetadata").write_text(json.dumps({"metadata": metadata, "record_size": RECORDS}))
         if overwrite and output.exists():
             shutil.rmtree(output) if output.is_dir() else output.unlink()
@@ -170,27 +167,30 @@ def _write_parquet(output: LocalPath, about: dict[str, Any], arrays: _Arrays, ov
         shutil.rmtree(partial, ignore_errors=True)
 
 
-def _frames(array: tuple[Any, ...], locations: list[str], pd: Any) -> Iterator[pd.DataFrame]:
-    """The references of one array, 10,000 in each table, in the order of its chunk grid."""
+def _tables(array: tuple[Any, ...], locations: list[str]) -> Iterator[pa.Table]:
+    """The references of one array, 10,000 in each table, in the order of its chunk grid.
+
+    A column without a value would have no type, and is left out. Names of files are no dictionary type: pandas reads an absent
+    one as NaN, which readers of references take for a name.
+    """
     import numpy as np
+    import pyarrow as pa
 
     _, _, _, files, offsets, lengths, inlined = array
-    known = np.array([*locations, None, None], dtype=object)  # -1 and -2 count from the end.
     for begin in range(0, len(files), RECORDS):
         part = slice(begin, begin + RECORDS)
         where = files[part]
-        paths = pd.Series(known[where], dtype=object)
-        if paths.count() / (paths.nunique() or 1) > CATEGORICAL:
-            paths = paths.astype("category")
-        raw = np.full(len(where), None, dtype=object)
-        for i in np.flatnonzero(where == _INLINE):
-            raw[i] = inlined[begin + int(i)]
         in_file = where >= 0
-        yield pd.DataFrame(
-            {
-                "path": paths,
-                "offset": np.where(in_file, offsets[part], 0).astype("int64"),
-                "size": np.where(in_file, lengths[part], 0).astype("int64"),
-                "raw": raw,
-            }
-        )
+        columns: list[tuple[pa.Field, Any]] = []
+        if in_file.any() or not inlined:
+            # Readers take numbers that may be absent for floats.
+            columns += [
+                (pa.field("path", pa.string()), [locations[i] if i >= 0 else None for i in where.tolist()]),
+                (pa.field("offset", pa.int64(), nullable=False), np.where(in_file, offsets[part], 0).astype("int64")),
+                (pa.field("size", pa.int64(), nullable=False), np.where(in_file, lengths[part], 0).astype("int64")),
+            ]
+        if inlined:
+            raw = [inlined.get(i) for i in range(begin, begin + len(where))]
+            columns.append((pa.field("raw", pa.binary()), raw))
+        schema = pa.schema([field for field, _ in columns])
+        yield pa.table([pa.array(values, field.type) for field, values in columns], schema=schema)

@@ -70,7 +70,9 @@ class Parser:
             if name in self.drop_variables:
                 continue
             if inlined and not _INLINES:
-                _leave_out(path, "its values are not ranges of bytes, and manifests of this VirtualiZarr hold nothing else")
+                _leave_out(
+                    path, "its values are not ranges of bytes, and manifests of this VirtualiZarr hold nothing else"
+                )
                 continue
             metadata, grid = _metadata(zarray, zattrs)
             manifest = _manifest(_location(url), grid, files, offsets, lengths, inlined)

@@ -89,7 +89,9 @@ pub fn equal(first: &Dataset, others: &[Dataset], vars: &[VarId]) -> Result<Vec<
                 return Ok(false);
             }
             let values = first.read_all(var)?;
-            let same = side_by_side(threads(), others.len(), |i| Ok(same_values(&others[i].read_all(var)?, &values)));
+            let same = side_by_side(threads(), others.len(), |i| {
+                Ok(same_values(&others[i].read_all(var)?, &values))
+            });
             same.into_iter().try_fold(true, |all, one| one.map(|one| all && one))
         })
         .collect()
@@ -108,7 +110,11 @@ fn threads() -> usize {
 }
 
 /// Does work on files by threads of its own. The engine's threads decode, and would wait for each other.
-pub(crate) fn side_by_side<T: Send + Sync>(threads: usize, count: usize, work: impl Fn(usize) -> Result<T> + Sync) -> Vec<Result<T>> {
+pub(crate) fn side_by_side<T: Send + Sync>(
+    threads: usize,
+    count: usize,
+    work: impl Fn(usize) -> Result<T> + Sync,
+) -> Vec<Result<T>> {
     let done: Vec<OnceLock<Result<T>>> = (0..count).map(|_| OnceLock::new()).collect();
     let next = AtomicUsize::new(0);
     let run = || {

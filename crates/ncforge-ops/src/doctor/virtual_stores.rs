@@ -7,10 +7,9 @@ use super::facts::{Facts, VarFacts};
 use super::finding::Finding;
 use super::fix::Fix;
 use super::rule::{Rule, Severity, When, rule};
-use crate::profile::virtual_stores::{common_divisor, divisor, has_codec};
+use crate::profile::virtual_stores::{common_divisor, divisor, obstacle};
 use crate::tune::Role;
 use crate::words::many;
-use ncforge::codec::filter_name;
 use ncforge::model::{DType, UserKind};
 
 pub(super) const RULES: &[Rule] = &[
@@ -19,7 +18,7 @@ pub(super) const RULES: &[Rule] = &[
         name: "virtual-filters",
         severity: Severity::Error,
         when: When::Virtual,
-        about: "A variable has a filter that readers of Zarr cannot decode.",
+        about: "A variable has filters that readers of Zarr cannot decode, or not in this order.",
         mended_by: "copy --profile virtual",
     },
     Rule {
@@ -65,8 +64,7 @@ pub(super) const ACROSS: &[Rule] = &[
 pub(super) fn check(x: &Examined<'_>, out: &mut Vec<Finding>) {
     let fixed = || Fix::option("--profile virtual");
     for v in &x.facts.vars {
-        if let Some(f) = v.filters.iter().find(|f| !has_codec(f)) {
-            let message = format!("numcodecs has no codec for filter {} ({})", f.id, filter_name(f.id));
+        if let Some(message) = obstacle(&v.filters, v.element as usize, v.chunk_bytes()) {
             out.push(Finding::new(rule(RULES, "NC801"), Some(&v.path), message).fixed_by(fixed()));
         }
         if let Some(index) = v.index.as_ref().filter(|i| i.masked > 0) {
@@ -111,9 +109,8 @@ pub(super) fn check_across(files: &[&Facts], out: &mut Vec<Finding>) {
 
 fn partial(name: &str, axis: usize, there: &[(&Facts, &VarFacts)]) -> Option<Finding> {
     let (_, before) = there.split_last()?;
-    let fills = |v: &VarFacts| {
-        v.chunk.as_ref().is_none_or(|c| v.axes[axis].len.is_multiple_of(c[axis].max(1)))
-    };
+    let fills =
+        |v: &VarFacts| v.chunk.as_ref().is_none_or(|c| v.axes[axis].len.is_multiple_of(c[axis].max(1)));
     let odd: Vec<&(&Facts, &VarFacts)> = before.iter().filter(|(_, v)| !fills(v)).collect();
     let (_, v) = odd.first()?;
     let chunk = v.chunk.as_ref()?;
@@ -133,7 +130,10 @@ fn contiguous(name: &str, axis: usize, there: &[(&Facts, &VarFacts)]) -> Option<
     let (facts, v) = there.first()?;
     let in_records = facts.schema().format.is_classic() && v.axes[0].unlimited;
     let len = |v: &VarFacts| v.axes[axis].len;
-    if in_records || there.iter().any(|(_, o)| o.chunk.is_some()) || there.iter().all(|(_, o)| len(o) == len(v)) {
+    if in_records
+        || there.iter().any(|(_, o)| o.chunk.is_some())
+        || there.iter().all(|(_, o)| len(o) == len(v))
+    {
         return None;
     }
     let lens: Vec<u64> = there.iter().map(|(_, v)| len(v)).collect();

@@ -45,11 +45,7 @@ fn differing(a: &Schema, b: &Schema) -> Option<String> {
 }
 
 /// Checks that a file can be joined to the first one.
-pub(super) fn check(
-    first: (&str, &FileArrays),
-    other: (&str, &FileArrays),
-    along: &str,
-) -> Result<()> {
+pub(super) fn check(first: (&str, &FileArrays), other: (&str, &FileArrays), along: &str) -> Result<()> {
     let refuse = |what: String| {
         Err(Error::Invalid(format!("`{}` cannot be joined to `{}`: {what}", other.0, first.0)))
     };
@@ -102,5 +98,7 @@ fn difference(a: &FileVar, b: &FileVar, along: &str) -> Option<(String, String, 
         }
     }
     let (Some(x), Some(y)) = (a.digest, b.digest) else { return None };
-    (x != y).then(|| (format!("the content, which does not lie along `{along}`,"), "different".into(), "the same".into()))
+    (x != y).then(|| {
+        (format!("the content, which does not lie along `{along}`,"), "different".into(), "the same".into())
+    })
 }

@@ -25,8 +25,14 @@ pub(super) fn text(bytes: &[u8]) -> String {
 mod tests {
     #[test]
     fn the_examples_of_the_rfc() {
-        let pairs =
-            [("", ""), ("f", "Zg=="), ("fo", "Zm8="), ("foo", "Zm9v"), ("foob", "Zm9vYg=="), ("fooba", "Zm9vYmE=")];
+        let pairs = [
+            ("", ""),
+            ("f", "Zg=="),
+            ("fo", "Zm8="),
+            ("foo", "Zm9v"),
+            ("foob", "Zm9vYg=="),
+            ("fooba", "Zm9vYmE="),
+        ];
         for (bytes, text) in pairs {
             assert_eq!(super::text(bytes.as_bytes()), text);
         }

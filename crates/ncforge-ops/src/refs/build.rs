@@ -46,7 +46,8 @@ pub(super) fn all(
             Err(misfit) => left_out.push(LeftOut { name: var.path.clone(), why: misfit.why }),
         }
     }
-    let groups = first.groups.iter().map(|(path, attrs)| RefGroup { path: path.clone(), attrs: attrs.clone() });
+    let groups =
+        first.groups.iter().map(|(path, attrs)| RefGroup { path: path.clone(), attrs: attrs.clone() });
     Ok(References {
         files: Vec::new(),
         groups: groups.collect(),
@@ -152,8 +153,7 @@ impl Builder<'_> {
         let elements = pieces.chunk.iter().product::<u64>();
         let chunk_bytes = elements.saturating_mul(kind.size() as u64);
         if let Some(odd) = pieces.odd.first() {
-            let again =
-                refiltered(&pieces.odd, &pieces.filters, chunk_bytes, self.inputs, kind.size())?;
+            let again = refiltered(&pieces.odd, &pieces.filters, chunk_bytes, self.inputs, kind.size())?;
             let Some(again) = again else {
                 let why = format!("filters were skipped for {} of its chunks", pieces.odd.len());
                 return Ok(Err(Misfit { file: odd.file, why }));

@@ -1,20 +1,17 @@
 //! Filters of HDF5 as `numcodecs` has them.
 //!
 //! A filter is expressed only if the codec of `numcodecs` reads the same bytes: HDF5's LZ4 and bitshuffle put headers of
-//! their own in front, and szip, nbit, scale-offset and LZF have no codec there.
+//! their own in front, and szip, nbit, scale-offset and LZF have no codec there ([`obstacle`]).
 
+use crate::profile::virtual_stores::{is_identity, obstacle};
 use ncforge::codec::{filter_name, filters};
 use ncforge::model::Filter;
 use serde_json::{Value, json};
 
-/// Whether a filter changes no byte on reading (the quantizations).
-pub(super) fn is_identity(filter: &Filter) -> bool {
-    matches!(filter.id, filters::BITGROOM | filters::GRANULAR_BITROUND | filters::BITROUND)
-}
-
 /// The bits of a filter mask that matter: those of filters that change bytes.
 pub(super) fn relevant(list: &[Filter], mask: u32) -> u32 {
-    let bits = list.iter().take(32).enumerate().filter(|(_, f)| !is_identity(f)).fold(0, |b, (i, _)| b | 1 << i);
+    let bits =
+        list.iter().take(32).enumerate().filter(|(_, f)| !is_identity(f)).fold(0, |b, (i, _)| b | 1 << i);
     mask & bits
 }
 
@@ -24,9 +21,12 @@ pub(super) fn applied(list: &[Filter], mask: u32) -> Vec<Filter> {
     list.iter().enumerate().filter(|(i, f)| on(*i) && !is_identity(f)).map(|(_, f)| f.clone()).collect()
 }
 
-/// The configurations of codecs, in writing order; a reason if there is none for a filter.
-pub(super) fn numcodecs(list: &[Filter], element: usize) -> Result<Vec<Value>, String> {
-    list.iter().map(|f| config(f, element)).collect()
+/// The configurations of codecs, in writing order; a reason if chunks cannot be decoded with any.
+pub(super) fn numcodecs(list: &[Filter], element: usize, chunk_bytes: u64) -> Result<Vec<Value>, String> {
+    match obstacle(list, element, chunk_bytes) {
+        Some(why) => Err(why),
+        None => list.iter().map(|f| config(f, element)).collect(),
+    }
 }
 
 fn config(filter: &Filter, element: usize) -> Result<Value, String> {

@@ -114,7 +114,12 @@ fn is_wanted(schema: &Schema, id: VarId, options: &RefsOptions) -> bool {
     vars.iter().any(|name| schema.find_var(name) == Some(id))
 }
 
-fn converted(schema: &Schema, attrs: &[Attribute], of: &str, notes: &mut Vec<String>) -> Vec<(String, String)> {
+fn converted(
+    schema: &Schema,
+    attrs: &[Attribute],
+    of: &str,
+    notes: &mut Vec<String>,
+) -> Vec<(String, String)> {
     let mut out = Vec::new();
     for attr in attrs {
         match attributes::text(schema, attr) {
@@ -134,7 +139,10 @@ fn variable(dataset: &Dataset, id: VarId, wanted: &Wanted<'_>, notes: &mut Vec<S
     let layout = dataset.container().layout(id)?;
     let var = schema.var(id);
     let path = schema.var_path(id).trim_start_matches('/').to_owned();
-    let kind = Kind::of(schema, var.dtype, &layout.element);
+    let kind = match &layout.place {
+        Place::Unsupported(what) => Err(format!("{what} is not supported")),
+        _ => Kind::of(schema, var.dtype, &layout.element),
+    };
     let (own, attrs): (Vec<_>, Vec<_>) = var.attrs.iter().cloned().partition(|a| a.name == "_FillValue");
     let own = own.first();
     let fits = own.filter(|a| a.dtype == var.dtype);
@@ -194,8 +202,7 @@ fn stored(dataset: &Dataset, layout: &VarLayout, var: &FileVar) -> Result<Stored
     let store = dataset.container().store();
     let within = |end: Option<u64>| end.is_some_and(|end| end <= store.len());
     Ok(match &layout.place {
-        Place::Nowhere => Stored::Nothing,
-        Place::Unsupported(what) => Stored::Values(format!("{what} is not supported")),
+        Place::Nowhere | Place::Unsupported(_) => Stored::Nothing,
         Place::Inline(_) => Stored::Values("its values are within the metadata".into()),
         Place::Contiguous { .. } | Place::Records { .. } if layout.shape != var.shape => {
             Stored::Values("it is shorter than its dimensions".into())

@@ -26,11 +26,7 @@ pub(super) struct Whole {
 }
 
 /// A whole variable; `None` if it is too large, or text that is not UTF-8.
-pub(super) fn whole(
-    parts: &Parts<'_>,
-    kind: Kind,
-    inputs: &Inputs<'_>,
-) -> Result<Option<Whole>> {
+pub(super) fn whole(parts: &Parts<'_>, kind: Kind, inputs: &Inputs<'_>) -> Result<Option<Whole>> {
     let elements = parts.shape.iter().fold(1u64, |n, &d| n.saturating_mul(d));
     let too_large = match kind {
         Kind::Strings => elements > MOST_STRINGS,
@@ -117,7 +113,7 @@ fn codecs_for(size: usize, len: usize) -> Vec<Filter> {
 }
 
 fn named(list: &[Filter], size: usize) -> Vec<Json> {
-    numcodecs(list, size).expect("shuffle and deflate have codecs")
+    numcodecs(list, size, size as u64).expect("shuffle and deflate have codecs")
 }
 
 fn encoded(list: &[Filter], size: usize, raw: &[u8]) -> Result<Vec<u8>> {

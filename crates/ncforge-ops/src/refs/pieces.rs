@@ -90,7 +90,8 @@ impl Parts<'_> {
         let Stored::Chunks { chunk, filters, .. } = &self.vars[first].stored else { unreachable!() };
         let usual = self.usual_mask();
         let ours = applied(filters, usual);
-        let codecs = numcodecs(&ours, self.element).map_err(|why| Misfit { file: first, why })?;
+        let bytes = chunk.iter().fold(self.element as u64, |b, &c| b.saturating_mul(c));
+        let codecs = numcodecs(&ours, self.element, bytes).map_err(|why| Misfit { file: first, why })?;
         let mut out =
             Pieces { chunk: chunk.clone(), filters: ours, codecs, stored: Vec::new(), odd: Vec::new() };
         let mut start = 0;
@@ -163,9 +164,8 @@ impl Parts<'_> {
             let ranges: Vec<_> = grid.counts().iter().map(|&n| 0..n).collect();
             for mut at in coordinates(&ranges) {
                 // The position of the piece's first element, in elements.
-                let first = |from: usize| {
-                    (from..at.len()).fold(0u64, |p, d| p * v.shape[d] + at[d] * chunk[d])
-                };
+                let first =
+                    |from: usize| (from..at.len()).fold(0u64, |p, d| p * v.shape[d] + at[d] * chunk[d]);
                 let offset = match v.stored {
                     Stored::Run { offset } => offset + first(0) * self.element as u64,
                     Stored::Records { begin, stride } => {
@@ -227,7 +227,8 @@ fn gcd(a: u64, b: u64) -> u64 {
 
 /// The divisors of a number, in rising order.
 fn divisors(n: u64) -> Vec<u64> {
-    let mut small: Vec<u64> = (1..).take_while(|k| k * k <= n && *k <= MOST_PIECES).filter(|k| n.is_multiple_of(*k)).collect();
+    let mut small: Vec<u64> =
+        (1..).take_while(|k| k * k <= n && *k <= MOST_PIECES).filter(|k| n.is_multiple_of(*k)).collect();
     let large: Vec<u64> = small.iter().rev().map(|k| n / k).filter(|k| !small.contains(k)).collect();
     small.extend(large);
     small

@@ -2,13 +2,16 @@ use std::path::{Path, PathBuf};
 
 use super::*;
 use crate::progress::Silent;
-use ncforge::model::{Atomic, Attribute, DimId, Dimension, Endian, Filter, Format, Schema, Storage, VarId, Variable};
+use ncforge::model::{
+    Atomic, Attribute, DimId, Dimension, Endian, Filter, Format, Schema, Storage, VarId, Variable,
+};
 use ncforge::{CreateOptions, DatasetMut, Hyperslab};
 
 /// A file of `time` steps of 3 values.
 fn make(path: &Path, format: Format, time: u64, storage: Storage, change: impl FnOnce(&mut Schema)) {
     let mut schema = Schema::new(format);
-    let dim = |name: &str, len, unlimited| Dimension { name: name.into(), group: Schema::ROOT, len, unlimited };
+    let dim =
+        |name: &str, len, unlimited| Dimension { name: name.into(), group: Schema::ROOT, len, unlimited };
     let grows = format.is_classic() || !matches!(storage, Storage::Contiguous);
     schema.dims = vec![dim("time", if grows { 0 } else { time }, grows), dim("x", 3, false)];
     let mut v = Variable::new("v", Atomic::Float, vec![DimId(0), DimId(1)]);
@@ -93,8 +96,16 @@ fn files_that_differ_are_refused() {
     make(&a, Format::Cdf2, 2, Storage::Contiguous, |_| {});
     make(&b, Format::Cdf2, 2, Storage::Contiguous, |s| s.vars[0].attrs[0] = Attribute::text("units", "degC"));
     let e = of(&[a.clone(), b]).unwrap_err().to_string();
-    assert!(e.contains("b.nc` cannot be joined to `") && e.contains("`units` of `v` is \"degC\", not \"K\""), "{e}");
-    let e = references(&[&a, &a], &RefsOptions { along: Some("t".into()), ..RefsOptions::default() }, &Engine::global(), &Silent);
+    assert!(
+        e.contains("b.nc` cannot be joined to `") && e.contains("`units` of `v` is \"degC\", not \"K\""),
+        "{e}"
+    );
+    let e = references(
+        &[&a, &a],
+        &RefsOptions { along: Some("t".into()), ..RefsOptions::default() },
+        &Engine::global(),
+        &Silent,
+    );
     assert!(matches!(e, Err(Error::NotFound { kind: "dimension", .. })));
 }
 
