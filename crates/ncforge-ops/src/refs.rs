@@ -291,7 +291,7 @@ fn location(path: &Path, base: Option<&str>) -> Result<String> {
         text.ok_or_else(|| Error::Invalid(format!("`{}` is not text that JSON can hold", path.display())))
     };
     if let Some(base) = base {
-        let name = path.file_name().map(Path::new).unwrap_or(path);
+        let name = path.file_name().map_or(path, Path::new);
         return Ok(format!("{}/{}", base.trim_end_matches('/'), text(name)?));
     }
     let given = text(path)?;

@@ -81,10 +81,11 @@ impl Builder<'_> {
         }
         let parts = Parts { vars, axis, shape, element: kind.size() };
         let is_small = parts.vars.iter().map(|v| v.bytes()).sum::<u64>() <= self.options.inline;
-        if is_small && parts.vars.iter().all(|v| v.values.is_some()) {
-            if let Some(array) = self.inlined(&parts, kind)? {
-                return Ok(Ok(array));
-            }
+        if is_small
+            && parts.vars.iter().all(|v| v.values.is_some())
+            && let Some(array) = self.inlined(&parts, kind)?
+        {
+            return Ok(Ok(array));
         }
         let misfit = match parts.pieces() {
             Ok(pieces) => match self.referred(&parts, kind, pieces)? {

@@ -226,7 +226,8 @@ fn stored(dataset: &Dataset, layout: &VarLayout, var: &FileVar) -> Result<Stored
                 return Ok(Stored::Values("its numbers of two bytes are read as floats".into()));
             }
             // Bytes of an edge chunk beyond the extent are undefined; where dimensions are longer, they would show.
-            let shows = |d: usize| layout.shape[d] < var.shape[d] && layout.shape[d] % chunk[d] != 0;
+            let shows =
+                |d: usize| layout.shape[d] < var.shape[d] && !layout.shape[d].is_multiple_of(chunk[d]);
             if (0..chunk.len()).any(shows) {
                 return Ok(Stored::Values("its last chunk ends before its dimension does".into()));
             }

@@ -77,7 +77,7 @@ impl Parts<'_> {
         }
         let chunked = |v: &&FileVar| matches!(v.stored, Stored::Chunks { .. });
         let runs = |v: &&FileVar| matches!(v.stored, Stored::Run { .. } | Stored::Records { .. });
-        match (self.vars.iter().position(|v| chunked(&v)), self.vars.iter().position(|v| runs(&v))) {
+        match (self.vars.iter().position(chunked), self.vars.iter().position(runs)) {
             (Some(_), Some(file)) => {
                 Err(Misfit { file, why: "it is contiguous, and chunked in other files".into() })
             }
