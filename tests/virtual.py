@@ -85,7 +85,7 @@ def same_values(path: Path, group: zarr.Group, reader: Any = ncforge, without: f
     return len(arrays)
 
 
-def every_kind(path: Path, format: str = "NETCDF4") -> None:
+def every_kind(path: Path, format: Any = "NETCDF4") -> None:
     """A file with every type of numbers, codec, fill value and kind of dimension."""
     random = np.random.default_rng(3)
     new = netCDF4.Dataset(path, "w", format=format)
