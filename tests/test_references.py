@@ -256,6 +256,12 @@ def test_other_places(tmp_path: Path, run: Run) -> None:
     assert refs["refs"]["v/0.0"][0] == "s3://bucket/folder/0.nc"
     assert set(ncforge.references(path, vars=["v"])["refs"]) >= {"v/.zarray", ".zgroup"}
     assert "x/.zarray" not in ncforge.references(path, vars=["v"])["refs"]
+    assert ncforge.references(path, inline=0, along="time") == ncforge.references(path, inline=0)
+    with pytest.raises(ncforge.NotFoundError, match="no dimension `there`"):
+        ncforge.references(path, along="there")
+    seen: list[tuple[str, int, int]] = []
+    ncforge.references(path, progress=lambda *state: seen.append(state))
+    assert seen[-1] == ("references", path.stat().st_size, path.stat().st_size)
     packed = tmp_path / "packed.ncz"
     run("copy", "-3", DATA / "uv300.nc", tmp_path / "classic.nc")
     run("pack", tmp_path / "classic.nc", packed)

@@ -121,7 +121,7 @@ def references(
     request = given(options)
     if output is not None and not overwrite and os.path.exists(output):
         raise ExistsError(f"`{os.fspath(output)}` exists (hint: overwrite=True replaces it)")
-    with reporter(progress, "files") as call:
+    with reporter(progress) as call:
         if output is not None and LocalPath(output).suffix in {".parquet", ".parq"}:
             text, arrays = _core.reference_arrays(paths, request, call)
             _write_parquet(LocalPath(output), json.loads(text), arrays, overwrite)

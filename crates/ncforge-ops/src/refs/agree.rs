@@ -1,7 +1,6 @@
 //! What must be the same in files that are joined.
 
-use super::Inputs;
-use super::gather::{FileArrays, FileVar};
+use super::gather::{FileArrays, FileVar, Inputs};
 use crate::words::shape;
 use ncforge::model::Schema;
 use ncforge::{Error, Result};

@@ -1,11 +1,13 @@
 //! One Zarr array for each variable, from the variables of all files.
 
 use super::agree;
-use super::gather::{FileArrays, FileVar, MOST_COMPARED};
+use super::base64;
+use super::gather::{FileArrays, FileVar, Inputs, MOST_COMPARED};
 use super::inline::{MOST_INLINED, fill_chunk, free_filters, refiltered, whole};
 use super::kinds::Kind;
+use super::model::{Array, Chunk, LeftOut, RefGroup, References};
+use super::options::{Fills, RefsOptions};
 use super::pieces::{Misfit, Parts, Pieces};
-use super::{Array, Chunk, Fills, Inputs, LeftOut, RefGroup, References, RefsOptions, base64};
 use crate::words::bytes as in_words;
 use ncforge::model::{Atomic, Number};
 use ncforge::raw::{ChunkGrid, coordinates};
@@ -67,7 +69,7 @@ impl Builder<'_> {
             Ok(kind) => *kind,
             Err(why) => return Ok(Err(Misfit { file: 0, why: why.clone() })),
         };
-        if self.along.is_some() && axis.is_none() && first.digest.is_none() {
+        if self.inputs.names.len() > 1 && axis.is_none() && first.digest.is_none() {
             self.notes.push(format!(
                 "`{}` does not lie along `{}` and is taken from the first file; values of more than {} are not compared",
                 first.path,
@@ -98,7 +100,7 @@ impl Builder<'_> {
             return Ok(Ok(array));
         }
         match axis {
-            Some(_) => Err(Error::Invalid(format!(
+            Some(_) if parts.vars.len() > 1 => Err(Error::Invalid(format!(
                 "`{}` cannot be joined along `{}`: `{}` in `{}`: {}",
                 self.inputs.names[0],
                 self.along.unwrap_or_default(),
@@ -106,7 +108,7 @@ impl Builder<'_> {
                 self.inputs.names[misfit.file],
                 misfit.why
             ))),
-            None => Ok(Err(misfit)),
+            _ => Ok(Err(misfit)),
         }
     }
 

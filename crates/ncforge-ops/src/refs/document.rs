@@ -6,11 +6,12 @@
 use std::fmt::Write;
 
 use super::attributes::{object, quoted};
-use super::{Array, Chunk, RefGroup, References, base64};
+use super::base64;
+use super::model::{Array, Chunk, RefGroup, References};
 use serde_json::json;
 
 /// The document.
-pub(super) fn text(refs: &References) -> String {
+fn text(refs: &References) -> String {
     let mut out = String::from("{\"version\":1,\"refs\":{");
     let files: Vec<String> = refs.files.iter().map(|f| quoted(f)).collect();
     for (i, group) in refs.groups.iter().enumerate() {
@@ -56,11 +57,18 @@ fn member(out: &mut String, key: &str, text: &str) {
 }
 
 /// The key of a chunk: its position with dots; a scalar's is 0.
-pub(super) fn key(at: &[u64]) -> String {
+fn key(at: &[u64]) -> String {
     if at.is_empty() {
         return "0".into();
     }
     at.iter().map(u64::to_string).collect::<Vec<_>>().join(".")
+}
+
+impl References {
+    /// The document, as version 1 of kerchunk's specification has it.
+    pub fn json(&self) -> String {
+        text(self)
+    }
 }
 
 impl RefGroup {

@@ -2,14 +2,23 @@
 
 use std::hash::{DefaultHasher, Hash, Hasher};
 
+use super::attributes;
 use super::kinds::{Kind, native};
-use super::{RefsOptions, attributes};
+use super::options::RefsOptions;
 use ncforge::model::{Attribute, Filter, Schema, Values, VarId};
 use ncforge::raw::{ChunkRecord, Place, VarLayout};
 use ncforge::{Dataset, Error, Result};
 
 /// Variables of more bytes are taken from the first file without comparing their values.
 pub(super) const MOST_COMPARED: u64 = 4 << 20;
+
+/// The files, as they are opened.
+pub(super) struct Inputs<'a> {
+    /// Their names, for messages.
+    pub(super) names: Vec<String>,
+    /// Opens one of them.
+    pub(super) open: &'a (dyn Fn(usize) -> Result<Dataset> + Sync),
+}
 
 /// What of a file is wanted.
 pub(super) struct Wanted<'a> {

@@ -2,8 +2,8 @@
 
 use std::borrow::Cow;
 
-use super::Inputs;
 use super::codecs::numcodecs;
+use super::gather::Inputs;
 use super::kinds::Kind;
 use super::pieces::{Odd, Parts};
 use ncforge::codec::{CodecChain, filters};

@@ -4,9 +4,9 @@
 //! A contiguous variable has no chunks of its own: it is cut where both are true, every piece is one run of bytes, and all
 //! pieces have the same length, the last one too.
 
-use super::Chunk;
 use super::codecs::{applied, numcodecs, relevant};
 use super::gather::{FileVar, Stored};
+use super::model::Chunk;
 use ncforge::model::Filter;
 use ncforge::raw::{ChunkGrid, ChunkRecord, coordinates};
 use serde_json::Value;

@@ -2,7 +2,7 @@
 
 use serde::{Deserialize, Serialize};
 
-use super::{Fills, RefsOptions};
+use super::options::{Fills, RefsOptions};
 use crate::request::{EngineRequest, RequestError, Size, list_or_none};
 
 /// What is asked of references.

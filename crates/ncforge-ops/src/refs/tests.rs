@@ -1,11 +1,13 @@
 use std::path::{Path, PathBuf};
 
+use super::make::location;
 use super::*;
 use crate::progress::Silent;
 use ncforge::model::{
     Atomic, Attribute, DimId, Dimension, Endian, Filter, Format, Schema, Storage, VarId, Variable,
 };
-use ncforge::{CreateOptions, DatasetMut, Hyperslab};
+use ncforge::{CreateOptions, Dataset, DatasetMut, Engine, Error, Hyperslab, Result};
+use serde_json::Value;
 
 /// A file of `time` steps of 3 values.
 fn make(path: &Path, format: Format, time: u64, storage: Storage, change: impl FnOnce(&mut Schema)) {
