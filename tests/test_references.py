@@ -235,6 +235,11 @@ def test_what_does_not_fit_together_is_named(tmp_path: Path) -> None:
     refused(r"1.nc` cannot be joined")
     changed(lambda f: f["x"].__setitem__(0, -1.0))
     refused(r"the content, which does not lie along `time`, of `x` is different")
+    for i in range(2):
+        with netCDF4.Dataset(tmp_path / f"{i}.nc", "a") as file:
+            file.createVariable("names", str, ("x",))[0] = f"station {i}"
+            file["x"][0] = 0.0
+    refused(r"the content, which does not lie along `time`, of `names` is different")
     with pytest.raises(ncforge.NotFoundError, match="no dimension `there`"):
         ncforge.references([tmp_path / "0.nc", tmp_path / "1.nc"], along="there")
 

@@ -2,7 +2,7 @@
 
 use super::agree;
 use super::base64;
-use super::gather::{FileArrays, FileVar, Inputs, MOST_COMPARED};
+use super::gather::{FileArrays, FileVar, Inputs, MOST_COMPARED, MOST_STRINGS};
 use super::inline::{MOST_INLINED, fill_chunk, free_filters, refiltered, whole};
 use super::kinds::Kind;
 use super::model::{Array, Chunk, LeftOut, RefGroup, References};
@@ -71,7 +71,7 @@ impl Builder<'_> {
         };
         if self.inputs.names.len() > 1 && axis.is_none() && first.digest.is_none() {
             self.notes.push(format!(
-                "`{}` does not lie along `{}` and is taken from the first file; values of more than {} are not compared",
+                "`{}` does not lie along `{}` and is taken from the first file; values of more than {} (or {MOST_STRINGS} strings) are not compared",
                 first.path,
                 self.along.unwrap_or_default(),
                 in_words(MOST_COMPARED)

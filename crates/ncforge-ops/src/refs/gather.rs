@@ -5,12 +5,14 @@ use std::hash::{DefaultHasher, Hash, Hasher};
 use super::attributes;
 use super::kinds::{Kind, native};
 use super::options::RefsOptions;
-use ncforge::model::{Attribute, Filter, Schema, Values, VarId};
+use ncforge::model::{Attribute, Filter, Schema, Value, Values, VarId};
 use ncforge::raw::{ChunkRecord, Place, VarLayout};
 use ncforge::{Dataset, Error, Result};
 
 /// Variables of more bytes are taken from the first file without comparing their values.
 pub(super) const MOST_COMPARED: u64 = 4 << 20;
+/// Strings of one variable that are compared, or stored in the document, at most.
+pub(super) const MOST_STRINGS: u64 = 1 << 18;
 
 /// The files, as they are opened.
 pub(super) struct Inputs<'a> {
@@ -181,17 +183,22 @@ fn variable(dataset: &Dataset, id: VarId, wanted: &Wanted<'_>, notes: &mut Vec<S
 
 /// Reads the values that are needed for comparing, or for storing them in the document.
 fn read_small(dataset: &Dataset, id: VarId, wanted: &Wanted<'_>, var: &mut FileVar) -> Result<()> {
-    let many = wanted.files > 1;
-    let (bytes, fixed) = (var.bytes(), matches!(var.kind, Ok(Kind::Fixed { .. })));
-    if !fixed {
+    let bytes = var.bytes();
+    let Ok(kind) = var.kind else { return Ok(()) };
+    let elements = var.shape.iter().fold(1u64, |n, &d| n.saturating_mul(d));
+    if wanted.files > 1 && var.axis(wanted.along).is_none() {
+        let few = match kind {
+            Kind::Fixed { .. } => bytes <= MOST_COMPARED,
+            Kind::Strings => elements <= MOST_STRINGS,
+        };
+        if few {
+            let values = dataset.read_all(id)?;
+            var.digest = Some(digest(&values));
+            var.values = Some(values).filter(|_| kind != Kind::Strings && bytes <= wanted.options.inline);
+        }
         return Ok(());
     }
-    if many && var.axis(wanted.along).is_none() && bytes <= MOST_COMPARED {
-        let values = dataset.read_all(id)?;
-        let mut hasher = DefaultHasher::new();
-        values.bytes().hash(&mut hasher);
-        var.digest = Some(hasher.finish());
-        var.values = Some(values).filter(|_| bytes <= wanted.options.inline);
+    if kind == Kind::Strings {
         return Ok(());
     }
     let files = if var.axis(wanted.along).is_some() { wanted.files } else { 1 };
@@ -199,6 +206,23 @@ fn read_small(dataset: &Dataset, id: VarId, wanted: &Wanted<'_>, var: &mut FileV
         var.values = Some(dataset.read_all(id)?);
     }
     Ok(())
+}
+
+/// A hash of values.
+fn digest(values: &Values) -> u64 {
+    let mut hasher = DefaultHasher::new();
+    match values {
+        Values::Fixed(bytes) => bytes[..].hash(&mut hasher),
+        Values::Heap(values) => {
+            for value in values {
+                match value {
+                    Value::String(Some(bytes)) => bytes.hash(&mut hasher),
+                    _ => 0u8.hash(&mut hasher),
+                }
+            }
+        }
+    }
+    hasher.finish()
 }
 
 fn stored(dataset: &Dataset, layout: &VarLayout, var: &FileVar) -> Result<Stored> {

@@ -3,7 +3,7 @@
 use std::borrow::Cow;
 
 use super::codecs::numcodecs;
-use super::gather::Inputs;
+use super::gather::{Inputs, MOST_STRINGS};
 use super::kinds::Kind;
 use super::pieces::{Odd, Parts};
 use ncforge::codec::{CodecChain, filters};
@@ -13,8 +13,6 @@ use serde_json::{Value as Json, json};
 
 /// Bytes of one variable that are stored in the document, at most.
 pub(super) const MOST_INLINED: u64 = 8 << 20;
-/// Strings of one variable that are stored in the document, at most.
-const MOST_STRINGS: u64 = 1 << 18;
 /// Fewer bytes are stored as they are.
 const FEW: usize = 128;
 
