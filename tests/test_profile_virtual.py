@@ -28,10 +28,11 @@ def months(folder: Path, lengths: list[int], chunk: int | None, format: Any = "N
         with netCDF4.Dataset(paths[-1], "w", format=format) as new:
             new.createDimension("time", None if chunk else n)
             new.createDimension("x", 700)
-            time = new.createVariable("time", "f8", ("time",), **({"chunksizes": (1,)} if chunk else {}))
+            how: dict[str, Any] = {"chunksizes": (1,)} if chunk else {}
+            time = new.createVariable("time", "f8", ("time",), **how)
             time.units = "days since 2000-01-01"
             time[:] = np.arange(begin, begin + n)
-            how: dict[str, Any] = {"zlib": True, "chunksizes": (chunk, 700)} if chunk else {}
+            how = {"zlib": True, "chunksizes": (chunk, 700)} if chunk else {}
             var = new.createVariable("v", "f8", ("time", "x"), **how)
             var[:] = np.random.default_rng(i).normal(size=(n, 700))
         begin += n
@@ -62,9 +63,9 @@ def fixed(run: Run, finding: dict[str, Any]) -> list[Path]:
 @pytest.mark.parametrize(("lengths", "chunk"), [([31, 28, 31], 30), ([12, 18, 7], 4)])
 def test_partial_chunks(tmp_path: Path, run: Run, lengths: list[int], chunk: int) -> None:
     paths = months(tmp_path, lengths, chunk)
+    many = [p for p in paths for _ in range(60)]  # Too many to be stored in the references.
     with pytest.raises(ncforge.InvalidError, match="do not fill chunks"):
-        monthly = [p for p in paths for _ in range(60)]  # Too many to be stored in the references.
-        ncforge.references(monthly)
+        ncforge.references(many)
     found = findings(run, *paths)
     assert set(found) == {"NC508"}
     (finding,) = found["NC508"]
