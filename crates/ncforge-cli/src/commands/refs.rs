@@ -34,12 +34,12 @@ pub(crate) fn run(args: &RefsArgs, cx: &Context<'_>) -> Result {
     if args.written.json {
         document::print("refs", &report, cx.printer);
     } else if args.output != Path::new("-") {
-        tell(&args.output, &report, cx.printer);
+        print(&args.output, &report, cx.printer);
     }
     Ok(Exit::Ok)
 }
 
-fn tell(output: &Path, report: &RefsReport, printer: &Printer) {
+fn print(output: &Path, report: &RefsReport, printer: &Printer) {
     for note in &report.notes {
         printer.note(format_args!("note: {note}"));
     }
