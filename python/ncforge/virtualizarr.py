@@ -6,7 +6,7 @@
 
 It needs VirtualiZarr 2.5 or newer, and ``obstore`` for its registry. Files are parsed without the interpreter's lock, so that
 threads parse several at once. Variables that virtual arrays cannot express are left out, each with a warning that has its name
-and the reason; strings of variable length need VirtualiZarr 2.6 or newer, whose manifests hold chunks in memory.
+and the reason; strings of variable length need VirtualiZarr 2.6.1 or newer, whose manifests hold chunks in memory.
 """
 
 from __future__ import annotations

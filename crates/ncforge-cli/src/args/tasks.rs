@@ -26,7 +26,7 @@ const TASKS: [Task; 7] = [
         commands: &["combine", "split"],
     },
     Task {
-        title: "Read many files as one, through Zarr",
+        title: "Read files through Zarr",
         example: "ncforge refs tas_1.nc tas_2.nc -o tas.json",
         commands: &["refs"],
     },
