@@ -24,7 +24,7 @@ from harness.rounds import Rounds
 
 ROOT = Path(__file__).resolve().parent.parent
 # Modules of `rows`, in the order of the table.
-PARTS = ("reading", "writing", "classic", "plain", "sweep", "points", "records", "opening", "commands")
+PARTS = ("reading", "writing", "classic", "plain", "sweep", "points", "records", "opening", "references", "commands")
 
 
 def arguments() -> argparse.Namespace:

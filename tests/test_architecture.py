@@ -43,6 +43,7 @@ OPS = {
     "choosing": {"sampling", "source", "tune"},
     "compare": {"boxes", "progress", "source", "written"},
     "pack": {"progress"},
+    "refs": {"alike", "profile", "progress"},
     "copy": {
         "boxes", "choosing", "compare", "profile", "progress", "sampling", "source", "tune", "written",
     },

@@ -70,14 +70,21 @@ def bench(tmp_path: Path, target: Path) -> Bench:
 def test_rows_of_every_kind_are_measured(bench: Bench) -> None:
     only = [
         *("read/precip/256KiB", "write/packed/*/deflate1", "sweep-*/1x16x32/deflate1", "cliff", "pixels/8"),
-        *("classic-random", "classic-records/each", "classic-records/write", "copy/rechunk/precip", "open/cdf5"),
+        *(
+            "classic-random",
+            "classic-records/each",
+            "classic-records/write",
+            "copy/rechunk/precip",
+            "open/cdf5",
+            "references",
+        ),
     ]
     done = bench(*(arg for pattern in only for arg in ("--only", pattern)), "--threads", "1", "--rounds", "2")
     assert done.returncode == 0, done.stderr[-2000:]
     results = bench.results()
     assert {r["name"].split("/")[0] for r in results} >= {
         *("read", "write", "sweep-slab", "sweep-series", "cliff", "classic-random", "classic-records"),
-        *("pixels", "copy", "open"),
+        *("pixels", "copy", "open", "references"),
     }
     for r in results:
         assert r["ours"] > 0 and r["peer"] > 0 and r["ratio"] == pytest.approx(r["peer"] / r["ours"]), r

@@ -161,6 +161,9 @@ def provide(name: str, folder: Path) -> None:
             with netCDF4.Dataset(folder / f"sst_{part}.nc", "a") as later:
                 later["time"][:] = later["time"][:] + steps * part
         shutil.copy(folder / "sst.nc", folder / "run.nc")
+    if name == "docs/how-to/references.md":
+        for part in (1, 2):
+            grid(folder / f"tas_{part}.nc", "tas", (20, 18, 36), map_chunks=True)
     if name == "README.md":
         station(folder / "obs.nc")
     station(folder / "station.nc")

@@ -30,6 +30,7 @@ COMMANDS = {
     "combine": ["combine --json nemo_0000.nc -o c3.nc", "combine --json nemo_0000.nc -o c3.nc -O --verify"],
     "combine-plan": ["combine --json --dry-run nemo_0000.nc -o c4.nc"],
     "split": ["split --json uv.nc --tiles 2x2 -o s"],
+    "refs": ["refs --json navy.nc -o refs.json"],
     "pack": ["pack --json uv.nc p.ncz"],
     "unpack": ["unpack --json given.ncz u.nc"],
     "compact": ["compact --json given.ncz"],

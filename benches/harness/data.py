@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import shutil
 import subprocess
 import sys
 from collections.abc import Callable, Iterable, Iterator
@@ -109,6 +110,10 @@ class Data:
         unfinished = spec.path.with_suffix(".tmp")
         if spec.kind == "many":
             make = [sys.executable, str(BENCHES / "workers" / "make_many.py"), str(unfinished), spec.format]
+            subprocess.run(make, check=True)
+        elif spec.kind == "series":
+            shutil.rmtree(unfinished, ignore_errors=True)
+            make = [sys.executable, str(BENCHES / "workers" / "make_series.py"), str(unfinished), str(spec.shape[0])]
             subprocess.run(make, check=True)
         else:
             request = {"do": "write", "path": unfinished, "var": "v", "type": dtype_of(spec.kind).str[1:]}

@@ -12,7 +12,8 @@ Fields = dict[str, Any]
 
 @dataclass(frozen=True)
 class FileSpec:
-    """A file that is read: one variable ``v`` of a kind of data, or for ``kind="many"`` a thousand of them."""
+    """A file that is read: one variable ``v`` of a kind of data, or for ``kind="many"`` a thousand of them; for
+    ``kind="series"`` a folder of files."""
 
     path: Path
     kind: str

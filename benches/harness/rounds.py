@@ -51,7 +51,13 @@ def memory_to_hold(amount: int) -> None:
 
 
 def bring_into_cache(path: Path) -> None:
-    """Reads a file, so that the page cache has all of it: checks and first rounds may touch but a little."""
+    """Reads a file, or all files of a folder, so that the page cache has all of it: checks and first rounds may touch but a
+    little.
+    """
+    if path.is_dir():
+        for file_of_folder in path.iterdir():
+            bring_into_cache(file_of_folder)
+        return
     with path.open("rb", buffering=0) as file:
         block = bytearray(MIB)
         while file.readinto(block):

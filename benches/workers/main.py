@@ -45,6 +45,7 @@ class Worker:
             "slabs": self.slabs,
             "write": self.write,
             "open": self.open,
+            "references": self.references,
         }
         return tasks[request["do"]](request)
 
@@ -98,6 +99,13 @@ class Worker:
         if request.get("check") == "1":
             reply["checksum"] = f"{checksum(np.frombuffer(b''.join(map(encoded, attributes)), np.uint8)):016x}"
         return reply
+
+    def references(self, request: Request) -> dict[str, Any]:
+        """Makes references to all files of a folder."""
+        clock = (time.perf_counter(), time.process_time())
+        files, total = self.backend.references(request)
+        reply = stopped(clock, 0) | {"reads": files}
+        return reply | ({"checksum": f"{total:016x}"} if request.get("check") == "1" else {})
 
 
 def load_keys(request: Request) -> list[Key]:

@@ -23,6 +23,7 @@ if TYPE_CHECKING:
     from ncforge._core import __version__
     from ncforge._doctor import Diagnoses, Diagnosis, Finding, Rule, doctor, doctor_rules
     from ncforge._masking import default_fillvals
+    from ncforge._references import ReferencesReport, references
     from ncforge._remote import set_storage_options
     from ncforge._text import chartostring, stringtoarr, stringtochar
     from ncforge._times import date2index, date2num, num2date
@@ -81,6 +82,7 @@ _FROM = {
     "_doctor": ("Diagnoses", "Diagnosis", "Finding", "Rule", "doctor", "doctor_rules"),
     "_masking": ("default_fillvals",),
     "_remote": ("set_storage_options",),
+    "_references": ("ReferencesReport", "references"),
     "_text": ("chartostring", "stringtoarr", "stringtochar"),
     "_times": ("date2index", "date2num", "num2date"),
     "dataset": ("Dataset", "Group"),
@@ -171,6 +173,7 @@ __all__ = [
     "OpaqueType",
     "PackReport",
     "Problem",
+    "ReferencesReport",
     "Rule",
     "SplitReport",
     "UnsupportedCallError",
@@ -201,6 +204,7 @@ __all__ = [
     "pack",
     "plan_combine",
     "plan_copy",
+    "references",
     "set_alignment",
     "set_storage_options",
     "split",

@@ -23,6 +23,7 @@ __all__ = [
     "draw_info",
     "engine_stats",
     "equal_in_all",
+    "file_arrays",
     "glob_urls",
     "info_cdl",
     "info_json",
@@ -32,6 +33,8 @@ __all__ = [
     "pack",
     "plan_combine",
     "plan_copy",
+    "reference_arrays",
+    "references",
     "set_remote_options",
     "split",
     "tune_chunks",
@@ -165,6 +168,22 @@ def combine(
     tiles: list[str], target: _Path, request: dict[str, Any], progress: _Progress | None, elsewhere: Any | None = None
 ) -> str: ...
 def plan_combine(tiles: list[str], target: _Path, request: dict[str, Any]) -> str: ...
+
+_Arrays = list[
+    tuple[
+        str,
+        str,
+        str,
+        npt.NDArray[np.int32],
+        npt.NDArray[np.uint64],
+        npt.NDArray[np.uint64],
+        dict[int, bytes],
+    ]
+]
+
+def references(paths: list[str], request: dict[str, Any], progress: _Progress | None) -> tuple[str, str]: ...
+def reference_arrays(paths: list[str], request: dict[str, Any], progress: _Progress | None) -> tuple[str, _Arrays]: ...
+def file_arrays(file: File, location: str, vars: list[str] | None) -> tuple[str, _Arrays]: ...
 def doctor(path: _Path, request: dict[str, Any]) -> str: ...
 def doctor_across(paths: list[str], request: dict[str, Any]) -> str: ...
 def doctor_rules() -> str: ...

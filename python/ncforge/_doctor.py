@@ -274,7 +274,7 @@ def doctor(
     storage
         "local", "nfs" or "object": the storage that the files will be read from; by default this machine, as calibrated.
     profile
-        "cmip7": checks only the requirements of CMIP7.
+        "cmip7": checks only the requirements of CMIP7. "virtual": only what keeps references to chunks from being made or joined.
     across
         Also finds differences between the files.
     library

@@ -266,7 +266,8 @@ def copy(
     fix_unlimited
         Whether unlimited dimensions become fixed ones of their length; ``False`` by default.
     profile
-        "cmip7": lays the output out as CMIP7 asks for.
+        "cmip7": lays the output out as CMIP7 asks for. "virtual": with chunks and filters with
+        which references join files.
     vars, groups
         Only these variables, and those of these groups and the groups below, with the dimensions and types that they use.
     all_dimensions

@@ -19,6 +19,8 @@ BACKENDS = {
     "netCDF4": "netcdf4_python:Netcdf4",
     "h5py": "h5py_library:H5py",
     "hidefix": "hidefix_library:Hidefix",
+    "virtualizarr": "virtual_stores:Theirs",
+    "virtualizarr-ncforge": "virtual_stores:Ours",
     "numpy": "system:Fromfile",
     "system": "system:System",
 }
@@ -57,6 +59,10 @@ class Backend(ABC):
     def attributes(self, request: Request) -> list[Any]:
         """Opens a file and gets the values of all attributes of all variables."""
         raise UnsupportedOperation(f"{self.name} does not open here")
+
+    def references(self, request: Request) -> tuple[int, int]:
+        """Makes references to all files of a folder; how many files, and with ``check`` a checksum of the references."""
+        raise UnsupportedOperation(f"{self.name} makes no references")
 
 
 def load_backend(name: str) -> Backend:

@@ -12,6 +12,7 @@ mod info;
 mod nccopy;
 mod old;
 mod pack;
+mod refs;
 mod report;
 mod shared;
 mod shell;
@@ -40,6 +41,7 @@ pub(crate) use info::InfoArgs;
 pub(crate) use nccopy::NccopyArgs;
 pub(crate) use old::OldArgs;
 pub(crate) use pack::{CompactArgs, PackArgs, UnpackArgs, VerifyArgs};
+pub(crate) use refs::RefsArgs;
 pub(crate) use report::ReportArgs;
 pub(crate) use shared::{CodecArgs, OnlyArgs, RunArgs, WrittenArgs};
 pub(crate) use shell::{CompletionsArgs, ManArgs};
@@ -85,6 +87,8 @@ pub(crate) enum Command {
     Combine(Box<CombineArgs>),
     #[command(about = "Split a file into tiles as models write them")]
     Split(Box<SplitArgs>),
+    #[command(about = "Make references to chunks, for readers of Zarr")]
+    Refs(RefsArgs),
     #[command(about = "Show what is in a file and how it is stored")]
     Info(InfoArgs),
     #[command(about = "Compare two files: structure and every value")]
@@ -127,6 +131,7 @@ impl Command {
             Command::Copy(a) => a.global.clone(),
             Command::Combine(a) => a.global.clone(),
             Command::Split(a) => a.global.clone(),
+            Command::Refs(a) => a.global.clone(),
             Command::Info(a) => a.global.clone(),
             Command::Compare(a) => a.global.clone(),
             Command::Doctor(a) => a.global.clone(),

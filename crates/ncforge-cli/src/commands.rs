@@ -12,6 +12,7 @@ mod nccopy;
 mod old;
 mod pack;
 mod page;
+mod refs;
 mod report;
 mod requests;
 mod shell;
@@ -74,6 +75,7 @@ pub(crate) fn run(cli: Cli, argv: &[OsString], again: &[OsString]) -> Exit {
         Command::Copy(a) => copy::run(&a, &cx),
         Command::Combine(a) => combine::run(&a, &cx),
         Command::Split(a) => split::run(&a, &cx),
+        Command::Refs(a) => refs::run(&a, &cx),
         Command::Info(a) => info::run(&a, &cx),
         Command::Compare(a) => compare::run(&a, &cx),
         Command::Doctor(a) => doctor::run(&a, &cx),

@@ -75,8 +75,8 @@ pub fn look<P: AsRef<Path> + Sync>(
     let known = like.map(|like| (like, coordinates(like, group).unwrap_or_default()));
     // Threads wait for servers, not for each other.
     let remote = paths.first().is_some_and(|p| url_of(p.as_ref()).is_some());
-    let most = if remote { REQUESTS } else { ncforge::Engine::global().threads() };
-    side_by_side(paths.len(), most, |i| {
+    let most = if remote { REQUESTS } else { threads() };
+    side_by_side(most, paths.len(), |i| {
         let dataset = Dataset::open_options(&paths[i], options)?;
         let alike = match &known {
             None => Some(itself(&dataset, group)?),
@@ -97,9 +97,9 @@ pub fn equal(first: &Dataset, others: &[Dataset], vars: &[VarId]) -> Result<Vec<
                 return Ok(false);
             }
             let values = first.read_all(var)?;
-            let threads = ncforge::Engine::global().threads();
-            let same =
-                side_by_side(others.len(), threads, |i| Ok(same_values(&others[i].read_all(var)?, &values)));
+            let same = side_by_side(threads(), others.len(), |i| {
+                Ok(same_values(&others[i].read_all(var)?, &values))
+            });
             same.into_iter().try_fold(true, |all, one| one.map(|one| all && one))
         })
         .collect()
@@ -113,10 +113,14 @@ fn same_values(a: &Values, b: &Values) -> bool {
     }
 }
 
+fn threads() -> usize {
+    ncforge::Engine::global().threads()
+}
+
 /// Does work on files by threads of its own. The engine's threads decode, and would wait for each other.
-fn side_by_side<T: Send + Sync>(
-    count: usize,
+pub(crate) fn side_by_side<T: Send + Sync>(
     threads: usize,
+    count: usize,
     work: impl Fn(usize) -> Result<T> + Sync,
 ) -> Vec<Result<T>> {
     let done: Vec<OnceLock<Result<T>>> = (0..count).map(|_| OnceLock::new()).collect();

@@ -11,6 +11,7 @@
 //! | NC4 `places` | where things lie in the file |
 //! | NC5 `across` | what must agree between files |
 //! | NC7 `cmip7` | the layout that CMIP7 asks for |
+//! | NC8 `virtual_stores` | references to chunks |
 //!
 //! Only metadata is read, chunk indexes among them, and a few chunks: never more than [`MOST_READ`] bytes of a file.
 //!
@@ -59,6 +60,7 @@ mod rule;
 mod rules;
 mod sample;
 mod shapes;
+mod virtual_stores;
 
 use std::path::Path;
 use std::sync::Arc;
@@ -221,7 +223,11 @@ pub fn examine_across<P: AsRef<Path>>(
         }
     }
     let mut findings = Vec::new();
-    across::check(&all.iter().collect::<Vec<_>>(), &mut findings);
+    let all: Vec<&Facts> = all.iter().collect();
+    across::check(&all, &mut findings);
+    if options.profile == Some(Profile::Virtual) {
+        virtual_stores::check_across(&all, &mut findings);
+    }
     findings.retain(|f| options.wants(f.rule));
     (reports, findings)
 }
@@ -245,6 +251,7 @@ fn report(facts: Facts, options: &DoctorOptions) -> (Report, Facts) {
     let mut findings = Vec::new();
     match options.profile {
         Some(Profile::Cmip7) => cmip7::check(&x, &mut findings),
+        Some(Profile::Virtual) => virtual_stores::check(&x, &mut findings),
         None => {
             shapes::check(&x, &mut findings);
             caches::check(&x, &mut findings);

@@ -14,6 +14,7 @@
 //! * [`pack`] – classic files into compressed blocks and back, compacting and verifying those;
 //! * [`profile`] – requirements on the layout of files that others publish;
 //! * [`progress`] – how long work tells what it has done, and hears that it shall stop;
+//! * [`refs`] – references to the chunks of files, for readers of Zarr;
 //! * [`request`] – what a user asks of an operation, checked in one place for the command and for Python;
 //! * [`words`] – numbers and names as people read them.
 #![deny(unsafe_op_in_unsafe_fn)]
@@ -31,6 +32,7 @@ pub mod profile;
 pub mod progress;
 pub mod rates;
 mod raw_chunks;
+pub mod refs;
 pub mod request;
 pub mod requests;
 pub mod sampling;

@@ -24,6 +24,7 @@ mod memory;
 mod ops;
 mod picks;
 mod progress;
+mod refs;
 mod request;
 mod state;
 mod store;
@@ -57,6 +58,9 @@ fn _core(module: &Bound<'_, PyModule>) -> PyResult<()> {
     module.add_function(wrap_pyfunction!(ops::info_cdl, module)?)?;
     module.add_function(wrap_pyfunction!(ops::info_json, module)?)?;
     module.add_function(wrap_pyfunction!(ops::draw_info, module)?)?;
+    module.add_function(wrap_pyfunction!(refs::references, module)?)?;
+    module.add_function(wrap_pyfunction!(refs::reference_arrays, module)?)?;
+    module.add_function(wrap_pyfunction!(refs::file_arrays, module)?)?;
     module.add_class::<encoder::Encoder>()?;
     module.add_function(wrap_pyfunction!(combine::combine, module)?)?;
     module.add_function(wrap_pyfunction!(combine::plan_combine, module)?)?;

@@ -9,7 +9,7 @@ struct Task {
     commands: &'static [&'static str],
 }
 
-const TASKS: [Task; 6] = [
+const TASKS: [Task; 7] = [
     Task {
         title: "Look at files",
         example: "ncforge doctor sst.nc",
@@ -24,6 +24,11 @@ const TASKS: [Task; 6] = [
         title: "Put tiles of a model together",
         example: "ncforge combine ocean_0000.nc -o ocean.nc",
         commands: &["combine", "split"],
+    },
+    Task {
+        title: "Read files through Zarr",
+        example: "ncforge refs tas_1.nc tas_2.nc -o tas.json",
+        commands: &["refs"],
     },
     Task {
         title: "Keep classic files in compressed blocks",

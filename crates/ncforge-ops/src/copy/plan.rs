@@ -22,6 +22,7 @@ use super::quantized;
 use super::schema::{Moved, Translation, translate};
 use super::storage::{Chosen, Decided, decide};
 use crate::boxes::{Side, Walk, choose, price};
+use crate::profile::Profile;
 use crate::rates;
 use crate::source::{Source, VarGroup};
 use ncforge::codec::quantize::Quantize;
@@ -87,6 +88,7 @@ pub(crate) fn plan_with(
             threads,
             skip_fill: options.skip_fill,
             quantize,
+            all_filters: options.profile == Some(Profile::Virtual),
         };
         let (w, mut report, seconds) = job.plan()?;
         report.choice = choices.remove(&report.name);
@@ -119,6 +121,16 @@ struct Planner<'a> {
     threads: f64,
     skip_fill: bool,
     quantize: Option<Quantize>,
+    /// Whether all filters are applied to every chunk: chunks for which some were skipped are encoded again.
+    all_filters: bool,
+}
+
+/// Whether filters were skipped for some chunk.
+fn has_masks(layout: &VarLayout) -> Result<bool> {
+    let Place::Chunked { index, .. } = &layout.place else { return Ok(false) };
+    let mut found = false;
+    index.visit(&mut |_, record| found |= record.mask != 0)?;
+    Ok(found)
 }
 
 impl Planner<'_> {
@@ -150,6 +162,9 @@ impl Planner<'_> {
         let sides = [source, target];
         let sparse = self.is_sparse(&layout)?;
         let mut route = self.route(&layout, heap, sparse);
+        if self.all_filters && route == Route::Raw && has_masks(&layout)? {
+            route = Route::Boxes;
+        }
         let walk = match route {
             Route::Heap => choose(&shape, 1, &[Side::Free, Side::Free], &align, HEAP_BATCH),
             Route::Raw | Route::Nothing | Route::Fill => {

@@ -4,6 +4,7 @@
 use std::collections::BTreeSet;
 
 use super::options::{CopyOptions, Names};
+use crate::profile::Profile;
 use ncforge::model::{
     Atomic, Attribute, DType, DimId, Endian, Fill, Format, GroupId, Schema, TypeId, UserKind, Values, VarId,
 };
@@ -81,7 +82,7 @@ pub(crate) fn translate(source: &Schema, path: &str, options: &CopyOptions) -> R
 
 /// The output's format.
 fn format_of(source: &Schema, kept: &Schema, options: &CopyOptions) -> Result<Format> {
-    let needs_netcdf4 = options.profile.is_some() && source.format.is_classic();
+    let needs_netcdf4 = options.profile == Some(Profile::Cmip7) && source.format.is_classic();
     match options.format {
         Some(format) if options.packed.is_some() && !format.is_classic() => {
             Err(Error::Invalid("a packed file holds a classic file, of no other format".into()))

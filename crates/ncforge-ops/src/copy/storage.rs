@@ -9,11 +9,11 @@ use super::options::{Chunks, Codec, CopyOptions};
 use super::schema::Moved;
 use super::spec::VarChunks;
 use crate::choosing::{Chooser, OF_FILE, Wanted};
-use crate::profile::{Profile, cmip7};
+use crate::profile::{Profile, cmip7, virtual_stores};
 use crate::sampling::Budget;
 use crate::source::Source;
 use crate::tune::codec::{CodecChoice, Method};
-use crate::tune::{Axis, Choice, Roles};
+use crate::tune::{Axis, Choice, Role, Roles};
 use ncforge::codec::filter_chain::{USUAL_DEFLATE_LEVEL, USUAL_ZSTD_LEVEL};
 use ncforge::codec::filters::{self, DEFLATE, FLETCHER32, SHUFFLE, ZSTD};
 use ncforge::codec::{self, CodecChain, FilterChain};
@@ -85,6 +85,11 @@ pub(crate) fn decide(
     }
     if options.profile == Some(Profile::Cmip7) {
         cmip7::apply(schema);
+    }
+    if options.profile == Some(Profile::Virtual) {
+        let axes: Vec<Vec<Axis>> = schema.var_ids().map(|v| decider.roles.axes_of(schema, v)).collect();
+        let joins = |v: VarId, d: usize| axes[v.0][d].role == Role::Time || axes[v.0][d].unlimited;
+        virtual_stores::apply(schema, joins);
     }
     Ok(Decided { notes: Vec::new(), choices: decider.choices, codecs: decider.coders.found })
 }

@@ -78,6 +78,8 @@ pub(super) struct Index {
     pub(super) chunks: u64,
     /// Nodes of the index, and where they lie.
     pub(super) nodes: Vec<(u64, u64)>,
+    /// Chunks for which filters were skipped.
+    pub(super) masked: u64,
     /// Where the first chunk lies.
     pub(super) first: Option<u64>,
     /// Stored bytes of the smallest chunks, their number, and some of them.
@@ -214,6 +216,7 @@ impl Facts {
         let small: Vec<_> = list.iter().filter(|c| c.1.len == least).collect();
         Ok(Some(Index {
             chunks: list.len() as u64,
+            masked: list.iter().filter(|c| c.1.mask != 0).count() as u64,
             nodes,
             first: list.iter().map(|c| c.1.offset).min(),
             smallest: (least, small.len() as u64, spread(&small).into_iter().cloned().collect()),

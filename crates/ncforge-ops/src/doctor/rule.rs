@@ -35,6 +35,8 @@ pub enum When {
     Across,
     /// Under the profile `cmip7`.
     Cmip7,
+    /// Under the profile `virtual`.
+    Virtual,
 }
 
 /// One thing that can be wrong.

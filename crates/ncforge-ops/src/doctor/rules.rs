@@ -7,13 +7,15 @@ use ncforge::{Error, Result};
 
 /// All rules, by code.
 pub fn rules() -> impl Iterator<Item = &'static Rule> {
-    let families: [&'static [Rule]; 6] = [
+    let families: [&'static [Rule]; 8] = [
         super::shapes::RULES,
         super::caches::RULES,
         super::codecs::RULES,
         super::places::RULES,
         super::across::RULES,
+        super::virtual_stores::ACROSS,
         super::cmip7::RULES,
+        super::virtual_stores::RULES,
     ];
     families.into_iter().flatten()
 }

@@ -1,0 +1,63 @@
+//! `ncforge refs`
+
+use std::path::PathBuf;
+
+use clap::Args;
+use ncforge_ops::refs::RefsRequest;
+use ncforge_ops::request::Size;
+
+use super::shared::listed;
+use super::{GlobalArgs, OnlyArgs, WrittenArgs};
+
+/// Make references to the chunks of files, which readers of Zarr open as one dataset.
+///
+/// The document is kerchunk's, version 1: no value is copied, but for small variables and those that ranges of bytes
+/// cannot express. Several files are joined along a dimension, in the order in which they are given; they must agree in
+/// everything else. `ncforge doctor --across --profile virtual` shows what does not fit together.
+#[derive(Args, Debug)]
+#[command(after_long_help = AFTER)]
+pub(crate) struct RefsArgs {
+    /// The files
+    #[arg(value_name = "FILE", required = true)]
+    pub(crate) files: Vec<PathBuf>,
+    /// The references; - is stdout
+    #[arg(short = 'o', long, value_name = "OUT")]
+    pub(crate) output: PathBuf,
+    /// The dimension along which several files are joined [default: the unlimited one, else the first whose length differs]
+    #[arg(long, value_name = "DIM")]
+    pub(crate) along: Option<String>,
+    /// Store variables of at most this many bytes in the references themselves
+    #[arg(long, value_name = "SIZE", default_value = "64K")]
+    pub(crate) inline: Size,
+    /// The folder or URL under which readers will find the files [default: where they are now]
+    #[arg(long, value_name = "URL")]
+    pub(crate) base: Option<String>,
+    #[command(flatten)]
+    pub(crate) only: OnlyArgs,
+    #[command(flatten)]
+    pub(crate) written: WrittenArgs,
+    #[command(flatten)]
+    pub(crate) global: GlobalArgs,
+}
+
+const AFTER: &str = "\
+Examples:
+  ncforge refs sst.nc -o sst.json
+  ncforge refs tas_*.nc -o tas.json --along time
+  ncforge refs tas_*.nc -o tas.json --base s3://bucket/cmip7
+
+In Python:
+  xarray.open_dataset(\"tas.json\", engine=\"kerchunk\")";
+
+impl RefsArgs {
+    /// The request that these arguments are.
+    pub(crate) fn request(&self) -> RefsRequest {
+        RefsRequest {
+            along: self.along.clone(),
+            inline: Some(self.inline),
+            base: self.base.clone(),
+            vars: listed(&self.only.vars),
+            ..RefsRequest::default()
+        }
+    }
+}

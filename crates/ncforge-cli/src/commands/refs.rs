@@ -1,0 +1,56 @@
+//! `ncforge refs`
+
+use std::path::Path;
+
+use ncforge_ops::refs::{RefsReport, references};
+use ncforge_ops::words::{count, many};
+
+use super::{Context, document, page};
+use crate::args::RefsArgs;
+use crate::exit::{Exit, Result};
+use crate::interrupt;
+use crate::printer::Printer;
+
+/// Makes the references, writes them, and reports what they hold.
+pub(crate) fn run(args: &RefsArgs, cx: &Context<'_>) -> Result {
+    let options = args.request().options()?;
+    page::check(&args.output, args.written.overwrite)?;
+    let engine = cx.engine()?;
+    interrupt::catch();
+    let progress = cx.printer.progress("refs");
+    let made = references(&args.files, &options, &engine, &progress);
+    progress.finish();
+    let made = made?;
+    let text = made.json();
+    if args.output == Path::new("-") {
+        cx.printer.data(&text);
+    } else {
+        page::write_whole(&args.output, &text, args.written.overwrite)?;
+    }
+    let report = made.report();
+    for left_out in &report.left_out {
+        cx.printer.warn(format_args!("`{}` is not in the references: {}", left_out.name, left_out.why));
+    }
+    if args.written.json {
+        document::print("refs", &report, cx.printer);
+    } else if args.output != Path::new("-") {
+        print(&args.output, &report, cx.printer);
+    }
+    Ok(Exit::Ok)
+}
+
+fn print(output: &Path, report: &RefsReport, printer: &Printer) {
+    for note in &report.notes {
+        printer.note(format_args!("note: {note}"));
+    }
+    let along = report.along.as_ref().map_or_else(String::new, |dim| format!(" along {dim}"));
+    printer.note(format_args!(
+        "{}{along} -> {}: {}, {} in the files, {} in the references, {:.2} s",
+        many(report.files as u64, "file"),
+        output.display(),
+        many(report.variables as u64, "variable"),
+        many(report.chunks, "chunk"),
+        count(report.inlined),
+        report.seconds
+    ));
+}

@@ -1,0 +1,117 @@
+//! The file layout with which references to chunks join files into one Zarr array: chunk lengths along time that divide the
+//! length of the file, and filters for which `numcodecs` has codecs.
+//!
+//! A Zarr array has one chunk shape and one list of codecs. Where files follow each other, every chunk but those of the last
+//! file must be full. VirtualiZarr's documentation lists the same requirements.
+
+use ncforge::codec::{filter_name, filters};
+use ncforge::model::{Filter, Schema, Storage, VarId};
+
+/// HDF5 stores the size of a chunk in 32 bits.
+const MAX_CHUNK: u64 = (1 << 32) - 1;
+/// The divisors of a length are looked for up to this number.
+const MOST_DIVISORS: u64 = 1 << 16;
+
+/// Whether a filter changes no byte on reading (the quantizations).
+pub(crate) fn is_identity(filter: &Filter) -> bool {
+    matches!(filter.id, filters::BITGROOM | filters::GRANULAR_BITROUND | filters::BITROUND)
+}
+
+/// Why `numcodecs` cannot decode chunks of `chunk_bytes` bytes that HDF5 stored with these filters; `None` if it can.
+///
+/// HDF5's shuffle copies the bytes behind the last whole element, that of `numcodecs` refuses them. netCDF-C puts the checksum,
+/// which is 4 bytes long, in front of it.
+pub(crate) fn obstacle(list: &[Filter], element: usize, chunk_bytes: u64) -> Option<String> {
+    let mut len = Some(chunk_bytes);
+    for filter in list.iter().filter(|f| !is_identity(f)) {
+        match filter.id {
+            filters::SHUFFLE => {
+                let size = filter.params.first().map_or(element as u64, |&n| n.into()).max(1);
+                if len.is_none_or(|len| !len.is_multiple_of(size)) {
+                    return Some(format!(
+                        "shuffle of {size} bytes is applied to bytes that are no multiple of it"
+                    ));
+                }
+            }
+            filters::FLETCHER32 => len = len.map(|len| len.saturating_add(4)),
+            filters::DEFLATE | filters::ZSTD | filters::BZIP2 | filters::BLOSC => len = None,
+            id => return Some(format!("numcodecs has no codec for filter {id} ({})", filter_name(id))),
+        }
+    }
+    None
+}
+
+/// The divisor of `len` that is nearest to `chunk`, by ratio.
+pub(crate) fn divisor(len: u64, chunk: u64) -> u64 {
+    let far = |k: u64| (k as f64 / chunk.max(1) as f64).ln().abs();
+    let small =
+        (1..=MOST_DIVISORS).take_while(|k| k.saturating_mul(*k) <= len).filter(|k| len.is_multiple_of(*k));
+    small.flat_map(|k| [k, len / k]).min_by(|a, b| far(*a).total_cmp(&far(*b))).unwrap_or(1)
+}
+
+/// The greatest common divisor; that of no number is 0.
+pub(crate) fn common_divisor(lens: impl IntoIterator<Item = u64>) -> u64 {
+    fn gcd(a: u64, b: u64) -> u64 {
+        if b == 0 { a } else { gcd(b, a % b) }
+    }
+    lens.into_iter().fold(0, gcd)
+}
+
+/// Changes the storage of the output's variables. `joins` says along which dimensions files follow each other.
+pub(crate) fn apply(schema: &mut Schema, joins: impl Fn(VarId, usize) -> bool) {
+    for v in schema.var_ids().collect::<Vec<_>>() {
+        let shape = schema.shape(v);
+        let element = schema.fixed_size(schema.var(v).dtype);
+        let Storage::Chunked { chunks, filters } = &mut schema.vars[v.0].storage else { continue };
+        for d in 0..chunks.len() {
+            if !joins(v, d) || shape[d] == 0 || shape[d].is_multiple_of(chunks[d]) {
+                continue;
+            }
+            let others = (0..chunks.len()).filter(|&o| o != d).map(|o| chunks[o]);
+            let rest = others.fold(element.unwrap_or(16) as u64, u64::saturating_mul);
+            let near = divisor(shape[d], chunks[d]);
+            let fits = rest.saturating_mul(near) <= MAX_CHUNK;
+            chunks[d] = if fits { near } else { divisor(shape[d], 1) };
+        }
+        let size = element.unwrap_or(1);
+        let bytes = chunks.iter().fold(size as u64, |b, &c| b.saturating_mul(c));
+        if obstacle(filters, size, bytes).is_some() {
+            *filters = replaced(filters, element);
+        }
+    }
+}
+
+/// Filters that every reader has, in the place of some that `numcodecs` lacks.
+fn replaced(list: &[Filter], element: Option<usize>) -> Vec<Filter> {
+    let mut out = match element {
+        Some(n) if n > 1 => vec![filters::shuffle(n)],
+        _ => Vec::new(),
+    };
+    out.push(filters::deflate(4));
+    out.extend(list.iter().find(|f| f.id == filters::FLETCHER32).cloned());
+    out
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_checksum_in_front_of_shuffle() {
+        let list = [filters::fletcher32(), filters::shuffle(8), filters::deflate(1)];
+        assert!(obstacle(&list, 8, 72).is_some_and(|why| why.contains("shuffle of 8 bytes")));
+        assert_eq!(obstacle(&replaced(&list, Some(8)), 8, 72), None);
+        assert_eq!(obstacle(&[filters::fletcher32(), filters::shuffle(4)], 4, 72), None);
+        assert!(obstacle(&[filters::lz4(0)], 4, 72).is_some_and(|why| why.contains("32004 (lz4)")));
+    }
+
+    #[test]
+    fn the_nearest_divisor() {
+        assert_eq!(divisor(31, 30), 31);
+        assert_eq!(divisor(365, 30), 73);
+        assert_eq!(divisor(12, 512), 12);
+        assert_eq!(divisor(12, 1), 1);
+        assert_eq!(common_divisor([28, 30, 31]), 1);
+        assert_eq!(common_divisor([360, 366]), 6);
+    }
+}

@@ -1,0 +1,66 @@
+//! References to chunks: a Zarr view of netCDF files, whose chunks are ranges of bytes of those files.
+//!
+//! The document is version 1 of kerchunk's reference specification with metadata of Zarr version 2 inside. Readers
+//! (`fsspec`'s file system `reference`, zarr-python, VirtualiZarr) need neither ncforge nor an HDF5 library. Several files
+//! are joined along one dimension.
+//!
+//! What is guaranteed: a reader gets the values that ncforge reads, bit for bit. What ranges of bytes cannot express
+//! (strings of variable length, filters that `numcodecs` lacks, chunk grids that do not fit together) is stored in the
+//! document itself if it is small, and left out or refused otherwise, with the name of the variable and the reason. Files
+//! that are joined agree in everything but the dimension: if not, the error names the file and what differs.
+//!
+//! | part | about |
+//! |---|---|
+//! | `model`, `options` | references, and how they are made |
+//! | `make` | the steps, from files to references |
+//! | `gather` | the variables of one file as they are stored |
+//! | `kinds`, `attributes`, `codecs` | types, attributes and filters in Zarr's terms |
+//! | `agree` | what must be the same in files that are joined |
+//! | `pieces` | the chunk grid that all files share, and the range of bytes of each chunk |
+//! | `inline` | values in the document itself |
+//! | `build` | one array for each variable |
+//! | `document` | the JSON text |
+//!
+//! ```
+//! use ncforge::Engine;
+//! use ncforge::model::{Atomic, DimId, Dimension, Format, Schema, Variable, VarId};
+//! use ncforge::{CreateOptions, DatasetMut, Hyperslab};
+//! use ncforge_ops::progress::Silent;
+//! use ncforge_ops::refs::{RefsOptions, references};
+//!
+//! let dir = tempfile::tempdir()?;
+//! let path = dir.path().join("a.nc");
+//! let mut schema = Schema::new(Format::Cdf2);
+//! schema.dims.push(Dimension { name: "x".into(), group: Schema::ROOT, len: 3, unlimited: false });
+//! schema.vars.push(Variable::new("v", Atomic::Int, vec![DimId(0)]));
+//! let mut new = DatasetMut::create(&path, schema, CreateOptions::default())?;
+//! new.write_bytes(VarId(0), &Hyperslab::all(&[3]), &[0; 12])?;
+//! new.close()?;
+//!
+//! let options = RefsOptions { inline: 0, base: Some("s3://bucket".into()), ..RefsOptions::default() };
+//! let made = references(&[&path], &options, &Engine::global(), &Silent)?;
+//! assert!(made.json().contains("\"v/0\":[\"s3://bucket/a.nc\","));
+//! # Ok::<(), Box<dyn std::error::Error>>(())
+//! ```
+
+mod agree;
+mod attributes;
+mod base64;
+mod build;
+mod codecs;
+mod document;
+mod gather;
+mod inline;
+mod kinds;
+mod make;
+mod model;
+mod options;
+mod pieces;
+mod request;
+#[cfg(test)]
+mod tests;
+
+pub use make::{references, references_of};
+pub use model::{Array, Chunk, LeftOut, RefGroup, References, RefsReport};
+pub use options::{Fills, RefsOptions};
+pub use request::RefsRequest;

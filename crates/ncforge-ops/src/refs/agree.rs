@@ -1,0 +1,103 @@
+//! What must be the same in files that are joined.
+
+use super::gather::{FileArrays, FileVar, Inputs};
+use crate::words::shape;
+use ncforge::model::Schema;
+use ncforge::{Error, Result};
+
+/// Attributes that give stored numbers their meaning.
+const MEANING: [&str; 7] =
+    ["scale_factor", "add_offset", "missing_value", "_Unsigned", "units", "calendar", "flag_values"];
+
+/// The dimension along which files are joined: the given one, else the unlimited one of the first file, else the first
+/// whose length differs.
+pub(super) fn dimension(inputs: &Inputs<'_>, given: Option<&str>) -> Result<String> {
+    let first = (inputs.open)(0)?;
+    let schema = first.schema();
+    if let Some(name) = given {
+        return match schema.dims.iter().any(|d| d.name == name) {
+            true => Ok(name.to_owned()),
+            false => Err(Error::NotFound {
+                kind: "dimension",
+                name: name.to_owned(),
+                path: inputs.names[0].clone(),
+            }),
+        };
+    }
+    if let Some(dim) = schema.dims.iter().find(|d| d.unlimited) {
+        return Ok(dim.name.clone());
+    }
+    for i in 1..inputs.names.len() {
+        let other = (inputs.open)(i)?;
+        if let Some(name) = differing(schema, other.schema()) {
+            return Ok(name);
+        }
+    }
+    Err(Error::Invalid(
+        "no dimension is unlimited, and none differs in length: name the one along which the files are joined".into(),
+    ))
+}
+
+fn differing(a: &Schema, b: &Schema) -> Option<String> {
+    let other = |name: &str| b.dims.iter().find(|d| d.name == name);
+    a.dims.iter().find(|d| other(&d.name).is_some_and(|o| o.len != d.len)).map(|d| d.name.clone())
+}
+
+/// Checks that a file can be joined to the first one.
+pub(super) fn check(first: (&str, &FileArrays), other: (&str, &FileArrays), along: &str) -> Result<()> {
+    let refuse = |what: String| {
+        Err(Error::Invalid(format!("`{}` cannot be joined to `{}`: {what}", other.0, first.0)))
+    };
+    if let Some(var) = other.1.vars.iter().find(|v| find(first.1, &v.path, 0).is_none()) {
+        return refuse(format!("only the former has the variable `{}`", var.path));
+    }
+    for (i, a) in first.1.vars.iter().enumerate() {
+        let Some(b) = find(other.1, &a.path, i) else {
+            return refuse(format!("the variable `{}` is missing", a.path));
+        };
+        if let Some((what, is, was)) = difference(a, b, along) {
+            return refuse(format!("{what} of `{}` is {is}, not {was}", a.path));
+        }
+    }
+    Ok(())
+}
+
+/// A variable by path; variables of equal files have equal numbers.
+pub(super) fn find<'a>(file: &'a FileArrays, path: &str, at: usize) -> Option<&'a FileVar> {
+    let same = file.vars.get(at).filter(|v| v.path == path);
+    same.or_else(|| file.vars.iter().find(|v| v.path == path))
+}
+
+/// What differs, in `b` and in `a`.
+fn difference(a: &FileVar, b: &FileVar, along: &str) -> Option<(String, String, String)> {
+    let found = |what: &str, is: String, was: String| Some((what.to_owned(), is, was));
+    let name = |v: &FileVar| v.kind.as_ref().map_or_else(Clone::clone, |k| k.numpy());
+    if a.kind != b.kind {
+        return found("the type", name(b), name(a));
+    }
+    if a.dims != b.dims {
+        return found("the list of dimensions", b.dims.join(", "), a.dims.join(", "));
+    }
+    let others = |v: &FileVar| -> Vec<u64> {
+        (0..v.dims.len()).filter(|&d| v.dims[d] != along).map(|d| v.shape[d]).collect()
+    };
+    if others(a) != others(b) {
+        return found("the shape", shape(&b.shape), shape(&a.shape));
+    }
+    if a.own_fill_text != b.own_fill_text {
+        let text = |v: &FileVar| v.own_fill_text.clone().unwrap_or_else(|| "none".into());
+        return found("`_FillValue`", text(b), text(a));
+    }
+    for name in MEANING {
+        let text = |v: &FileVar| v.attrs.iter().find(|(n, _)| n == name).map(|(_, t)| t.clone());
+        let (is, was) = (text(b), text(a));
+        if is != was {
+            let word = |t: Option<String>| t.unwrap_or_else(|| "missing".into());
+            return found(&format!("`{name}`"), word(is), word(was));
+        }
+    }
+    let (Some(x), Some(y)) = (a.digest, b.digest) else { return None };
+    (x != y).then(|| {
+        (format!("the content, which does not lie along `{along}`,"), "different".into(), "the same".into())
+    })
+}

@@ -1,0 +1,276 @@
+//! The variables of one file as they are stored, and small values that references of several files need.
+
+use std::hash::{DefaultHasher, Hash, Hasher};
+
+use super::attributes;
+use super::kinds::{Kind, native};
+use super::options::RefsOptions;
+use ncforge::model::{Attribute, Filter, Schema, Value, Values, VarId};
+use ncforge::raw::{ChunkRecord, Place, VarLayout};
+use ncforge::{Dataset, Error, Result};
+
+/// Variables of more bytes are taken from the first file without comparing their values.
+pub(super) const MOST_COMPARED: u64 = 4 << 20;
+/// Strings of one variable that are compared, or stored in the document, at most.
+pub(super) const MOST_STRINGS: u64 = 1 << 18;
+
+/// The files, as they are opened.
+pub(super) struct Inputs<'a> {
+    /// Their names, for messages.
+    pub(super) names: Vec<String>,
+    /// Opens one of them.
+    pub(super) open: &'a (dyn Fn(usize) -> Result<Dataset> + Sync),
+}
+
+/// What of a file is wanted.
+pub(super) struct Wanted<'a> {
+    /// The dimension along which files are joined.
+    pub(super) along: Option<&'a str>,
+    /// How many files there are.
+    pub(super) files: u64,
+    pub(super) options: &'a RefsOptions,
+}
+
+/// A file.
+#[derive(Debug)]
+pub(super) struct FileArrays {
+    /// Groups by path, with attributes.
+    pub(super) groups: Vec<(String, Vec<(String, String)>)>,
+    pub(super) vars: Vec<FileVar>,
+    pub(super) notes: Vec<String>,
+}
+
+/// A variable.
+#[derive(Debug)]
+pub(super) struct FileVar {
+    /// Its path without a leading slash.
+    pub(super) path: String,
+    pub(super) dims: Vec<String>,
+    pub(super) shape: Vec<u64>,
+    /// Its type; a reason if Zarr has no such type.
+    pub(super) kind: Result<Kind, String>,
+    /// Attributes other than `_FillValue`, as JSON text.
+    pub(super) attrs: Vec<(String, String)>,
+    /// `_FillValue`, if it has the type of the variable: one element in native order.
+    pub(super) own_fill: Option<Vec<u8>>,
+    /// The same as JSON text.
+    pub(super) own_fill_text: Option<String>,
+    /// The value of elements that were never written, in native order.
+    pub(super) fill: Vec<u8>,
+    pub(super) stored: Stored,
+    /// All values, if they are few.
+    pub(super) values: Option<Values>,
+    /// A hash of all values, if they do not lie along the joined dimension and are not too many.
+    pub(super) digest: Option<u64>,
+}
+
+/// Where a variable's bytes lie.
+#[derive(Debug)]
+pub(super) enum Stored {
+    /// Nothing was written.
+    Nothing,
+    /// In one piece.
+    Run { offset: u64 },
+    /// One record in each step of the first dimension.
+    Records { begin: u64, stride: u64 },
+    /// In chunks.
+    Chunks { chunk: Vec<u64>, filters: Vec<Filter>, list: Vec<(Vec<u64>, ChunkRecord)> },
+    /// Where ranges of bytes cannot say it; the reason.
+    Values(String),
+}
+
+impl FileVar {
+    /// Bytes of all values; 0 for strings.
+    pub(super) fn bytes(&self) -> u64 {
+        let size = self.kind.as_ref().map_or(0, |k| k.size() as u64);
+        self.shape.iter().fold(size, |b, &n| b.saturating_mul(n))
+    }
+
+    /// The axis of a dimension.
+    pub(super) fn axis(&self, along: Option<&str>) -> Option<usize> {
+        self.dims.iter().position(|d| Some(d.as_str()) == along)
+    }
+}
+
+/// Gathers a file.
+pub(super) fn file(dataset: &Dataset, wanted: &Wanted<'_>) -> Result<FileArrays> {
+    if dataset.container().store().blocks().is_some() {
+        let what = "making references to a packed file, whose bytes are compressed in blocks,";
+        return Err(Error::Unsupported { path: dataset.path().display().to_string(), what: what.into() });
+    }
+    let schema = dataset.schema();
+    let mut notes: Vec<String> =
+        schema.skipped.iter().map(|s| format!("`{}` was left out: {}", s.path, s.why)).collect();
+    notes.extend(dataset.container().notes());
+    let mut groups = Vec::new();
+    for (i, group) in schema.groups.iter().enumerate() {
+        let path = schema.group_path(ncforge::model::GroupId(i));
+        let attrs = converted(schema, &group.attrs, &path, &mut notes);
+        groups.push((path.trim_start_matches('/').to_owned(), attrs));
+    }
+    if let Some(vars) = &wanted.options.vars {
+        vars.iter().try_for_each(|name| dataset.var(name).map(|_| ()))?;
+    }
+    let mut vars = Vec::new();
+    for id in schema.var_ids() {
+        if is_wanted(schema, id, wanted.options) {
+            vars.push(variable(dataset, id, wanted, &mut notes)?);
+        }
+    }
+    Ok(FileArrays { groups, vars, notes })
+}
+
+fn is_wanted(schema: &Schema, id: VarId, options: &RefsOptions) -> bool {
+    let Some(vars) = &options.vars else { return true };
+    vars.iter().any(|name| schema.find_var(name) == Some(id))
+}
+
+fn converted(
+    schema: &Schema,
+    attrs: &[Attribute],
+    of: &str,
+    notes: &mut Vec<String>,
+) -> Vec<(String, String)> {
+    let mut out = Vec::new();
+    for attr in attrs {
+        match attributes::text(schema, attr) {
+            Some(text) => out.push((attr.name.clone(), text)),
+            None => notes.push(format!(
+                "the attribute `{}` of `{of}` was left out: JSON has no values of type `{}`",
+                attr.name,
+                schema.type_name(attr.dtype)
+            )),
+        }
+    }
+    out
+}
+
+fn variable(dataset: &Dataset, id: VarId, wanted: &Wanted<'_>, notes: &mut Vec<String>) -> Result<FileVar> {
+    let schema = dataset.schema();
+    let layout = dataset.container().layout(id)?;
+    let var = schema.var(id);
+    let path = schema.var_path(id).trim_start_matches('/').to_owned();
+    let kind = match &layout.place {
+        Place::Unsupported(what) => Err(format!("{what} is not supported")),
+        _ => Kind::of(schema, var.dtype, &layout.element),
+    };
+    let (own, attrs): (Vec<_>, Vec<_>) = var.attrs.iter().cloned().partition(|a| a.name == "_FillValue");
+    let own = own.first();
+    let fits = own.filter(|a| a.dtype == var.dtype);
+    if let Some(a) = own.filter(|a| a.dtype != var.dtype) {
+        let (of, is) = (schema.type_name(var.dtype), schema.type_name(a.dtype));
+        notes.push(format!("`_FillValue` of `{path}` was left out: the variable is {of}, and it is {is}"));
+    }
+    let mut out = FileVar {
+        dims: var.dims.iter().map(|d| schema.dim(*d).name.clone()).collect(),
+        shape: schema.shape(id),
+        attrs: converted(schema, &attrs, &path, notes),
+        own_fill: fits.and_then(|a| a.values.bytes()).map(<[u8]>::to_vec),
+        own_fill_text: fits.and_then(|a| attributes::text(schema, a)),
+        fill: native(&layout.element, &layout.fill),
+        stored: Stored::Nothing,
+        values: None,
+        digest: None,
+        path,
+        kind,
+    };
+    if out.kind.is_ok() {
+        out.stored = stored(dataset, &layout, &out)?;
+    }
+    read_small(dataset, id, wanted, &mut out)?;
+    Ok(out)
+}
+
+/// Reads the values that are needed for comparing, or for storing them in the document.
+fn read_small(dataset: &Dataset, id: VarId, wanted: &Wanted<'_>, var: &mut FileVar) -> Result<()> {
+    let bytes = var.bytes();
+    let Ok(kind) = var.kind else { return Ok(()) };
+    let elements = var.shape.iter().fold(1u64, |n, &d| n.saturating_mul(d));
+    if wanted.files > 1 && var.axis(wanted.along).is_none() {
+        let few = match kind {
+            Kind::Fixed { .. } => bytes <= MOST_COMPARED,
+            Kind::Strings => elements <= MOST_STRINGS,
+        };
+        if few {
+            let values = dataset.read_all(id)?;
+            var.digest = Some(digest(&values));
+            var.values = Some(values).filter(|_| kind != Kind::Strings && bytes <= wanted.options.inline);
+        }
+        return Ok(());
+    }
+    if kind == Kind::Strings {
+        return Ok(());
+    }
+    let files = if var.axis(wanted.along).is_some() { wanted.files } else { 1 };
+    if bytes.saturating_mul(files) <= wanted.options.inline {
+        var.values = Some(dataset.read_all(id)?);
+    }
+    Ok(())
+}
+
+/// A hash of values.
+fn digest(values: &Values) -> u64 {
+    let mut hasher = DefaultHasher::new();
+    match values {
+        Values::Fixed(bytes) => bytes[..].hash(&mut hasher),
+        Values::Heap(values) => {
+            for value in values {
+                match value {
+                    Value::String(Some(bytes)) => bytes.hash(&mut hasher),
+                    _ => 0u8.hash(&mut hasher),
+                }
+            }
+        }
+    }
+    hasher.finish()
+}
+
+fn stored(dataset: &Dataset, layout: &VarLayout, var: &FileVar) -> Result<Stored> {
+    let Ok(kind @ Kind::Fixed { .. }) = var.kind else {
+        return Ok(Stored::Values("it holds strings of variable length".into()));
+    };
+    if layout.element.size != kind.size() {
+        return Ok(Stored::Values("its elements are not stored as its type".into()));
+    }
+    let store = dataset.container().store();
+    let within = |end: Option<u64>| end.is_some_and(|end| end <= store.len());
+    Ok(match &layout.place {
+        Place::Nowhere | Place::Unsupported(_) => Stored::Nothing,
+        Place::Inline(_) => Stored::Values("its values are within the metadata".into()),
+        Place::Contiguous { .. } | Place::Records { .. } if layout.shape != var.shape => {
+            Stored::Values("it is shorter than its dimensions".into())
+        }
+        Place::Contiguous { offset } => match within(offset.checked_add(var.bytes())) {
+            true => Stored::Run { offset: *offset },
+            false => Stored::Values("it reaches past the end of the file".into()),
+        },
+        Place::Records { begin, stride } => {
+            let (records, rest) = (var.shape[0], var.bytes() / var.shape[0].max(1));
+            let last = records.saturating_sub(1).checked_mul(*stride).and_then(|n| n.checked_add(rest));
+            match within(last.and_then(|n| n.checked_add(*begin))) || records == 0 {
+                true if *stride == rest => Stored::Run { offset: *begin },
+                true => Stored::Records { begin: *begin, stride: *stride },
+                false => Stored::Values("it reaches past the end of the file".into()),
+            }
+        }
+        Place::Chunked { chunk, codecs, index } => {
+            let filters = codecs.filters().to_vec();
+            if filters.first().is_some_and(|f| f.id == ncforge::codec::filters::WIDEN) {
+                return Ok(Stored::Values("its numbers of two bytes are read as floats".into()));
+            }
+            // Bytes of an edge chunk beyond the extent are undefined; where dimensions are longer, they would show.
+            let shows =
+                |d: usize| layout.shape[d] < var.shape[d] && !layout.shape[d].is_multiple_of(chunk[d]);
+            if (0..chunk.len()).any(shows) {
+                return Ok(Stored::Values("its last chunk ends before its dimension does".into()));
+            }
+            let mut list = Vec::new();
+            index.visit(&mut |at, record| {
+                if (0..at.len()).all(|d| at[d].saturating_mul(chunk[d]) < layout.shape[d].min(var.shape[d])) {
+                    list.push((at.to_vec(), record));
+                }
+            })?;
+            Stored::Chunks { chunk: chunk.clone(), filters, list }
+        }
+    })
+}

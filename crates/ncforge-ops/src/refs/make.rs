@@ -1,0 +1,89 @@
+//! The steps from files to references.
+
+use std::path::Path;
+use std::time::Instant;
+
+use super::gather::{self, FileArrays, Inputs, Wanted};
+use super::model::References;
+use super::options::RefsOptions;
+use super::{agree, build};
+use crate::alike::side_by_side;
+use crate::progress::{Progress, Silent, check_stop};
+use ncforge::{Dataset, Engine, Error, Result};
+
+/// Makes the references of files, joined along a dimension if there are several.
+///
+/// # Errors
+/// As opening; [`Error::Unsupported`] for a packed file; [`Error::Invalid`] where files do not agree, or where they have no
+/// dimension along which they can be joined.
+pub fn references<P: AsRef<Path> + Sync>(
+    paths: &[P],
+    options: &RefsOptions,
+    engine: &Engine,
+    progress: &dyn Progress,
+) -> Result<References> {
+    let files = paths.iter().map(|p| location(p.as_ref(), options.base.as_deref())).collect::<Result<_>>()?;
+    let open = |i: usize| Dataset::open_with(paths[i].as_ref(), engine);
+    let names = paths.iter().map(|p| p.as_ref().display().to_string()).collect();
+    let made = joined(&Inputs { names, open: &open }, options, engine.threads(), progress)?;
+    Ok(References { files, ..made })
+}
+
+/// Makes the references of one open dataset, which readers find at `location`.
+///
+/// # Errors
+/// As [`references`].
+pub fn references_of(dataset: &Dataset, location: &str, options: &RefsOptions) -> Result<References> {
+    let open = |_: usize| Ok(dataset.clone());
+    let names = vec![dataset.path().display().to_string()];
+    let made = joined(&Inputs { names, open: &open }, options, 1, &Silent)?;
+    Ok(References { files: vec![location.to_owned()], ..made })
+}
+
+fn joined(
+    inputs: &Inputs<'_>,
+    options: &RefsOptions,
+    threads: usize,
+    progress: &dyn Progress,
+) -> Result<References> {
+    let begun = Instant::now();
+    let count = inputs.names.len();
+    if count == 0 {
+        return Err(Error::Invalid("no file to make references of".into()));
+    }
+    // Bytes of files, as far as the system knows them.
+    let bytes = |name: &String| std::fs::metadata(name).map_or(0, |m| m.len());
+    let sizes: Vec<u64> = inputs.names.iter().map(bytes).collect();
+    progress.begin("references", sizes.iter().sum());
+    let along = match (count, &options.along) {
+        (1, None) => None,
+        _ => Some(agree::dimension(inputs, options.along.as_deref())?),
+    };
+    let wanted = Wanted { along: along.as_deref(), files: count as u64, options };
+    let found = side_by_side(threads, count, |i| {
+        check_stop(progress, "making references")?;
+        let found = gather::file(&(inputs.open)(i)?, &wanted);
+        progress.advance(sizes[i]);
+        found
+    });
+    let all = found.into_iter().collect::<Result<Vec<FileArrays>>>()?;
+    let made = build::all(inputs, &all, along.as_deref(), options)?;
+    Ok(References { seconds: begun.elapsed().as_secs_f64(), ..made })
+}
+
+/// Where readers find a file: an absolute path, or a URL.
+pub(super) fn location(path: &Path, base: Option<&str>) -> Result<String> {
+    let text = |path: &Path| {
+        let text = path.to_str().map(str::to_owned);
+        text.ok_or_else(|| Error::Invalid(format!("`{}` is not text that JSON can hold", path.display())))
+    };
+    if let Some(base) = base {
+        let name = path.file_name().map_or(path, Path::new);
+        return Ok(format!("{}/{}", base.trim_end_matches('/'), text(name)?));
+    }
+    let given = text(path)?;
+    if given.contains("://") {
+        return Ok(given);
+    }
+    text(&std::path::absolute(path).map_err(|e| Error::io("find", given, e))?)
+}

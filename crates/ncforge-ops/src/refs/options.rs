@@ -1,0 +1,32 @@
+//! How references are made.
+
+/// How references are made.
+#[derive(Clone, Debug)]
+pub struct RefsOptions {
+    /// The dimension along which several files are joined. `None`: the unlimited one, else the first whose length
+    /// differs.
+    pub along: Option<String>,
+    /// A variable of at most this many bytes is stored in the document.
+    pub inline: u64,
+    /// The folder or URL under which readers find the files. `None`: where they are read from.
+    pub base: Option<String>,
+    /// Only these variables, by path. `None`: all.
+    pub vars: Option<Vec<String>>,
+    /// What the fill value of an array means to its readers.
+    pub fills: Fills,
+}
+
+impl Default for RefsOptions {
+    fn default() -> Self {
+        RefsOptions { along: None, inline: 64 << 10, base: None, vars: None, fills: Fills::Masked }
+    }
+}
+
+/// What the fill value of an array means to its readers.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Fills {
+    /// It is `_FillValue`, and masked, as xarray reads arrays of Zarr version 2.
+    Masked,
+    /// It is the value of chunks that were never written, and `_FillValue` is an attribute (Zarr version 3).
+    Stored,
+}

@@ -1,0 +1,41 @@
+//! What a user asks of references.
+
+use serde::{Deserialize, Serialize};
+
+use super::options::{Fills, RefsOptions};
+use crate::request::{EngineRequest, RequestError, Size, list_or_none};
+
+/// What is asked of references.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+#[serde(default)]
+pub struct RefsRequest {
+    /// The dimension along which several files are joined. Default: the unlimited one, else the first whose length differs.
+    pub along: Option<String>,
+    /// A variable of at most this many bytes is stored in the references themselves. Default: 64K.
+    pub inline: Option<Size>,
+    /// The folder or URL under which readers find the files. Default: where they are read from.
+    pub base: Option<String>,
+    /// Only these variables, by path. Default: all.
+    #[serde(deserialize_with = "list_or_none")]
+    pub vars: Option<Vec<String>>,
+    /// Threads and memory.
+    #[serde(flatten)]
+    pub engine: EngineRequest,
+}
+
+impl RefsRequest {
+    /// The options.
+    ///
+    /// # Errors
+    /// None yet: every request can be met.
+    pub fn options(&self) -> Result<RefsOptions, RequestError> {
+        let usual = RefsOptions::default();
+        Ok(RefsOptions {
+            along: self.along.clone(),
+            inline: self.inline.map_or(usual.inline, |size| size.0),
+            base: self.base.clone(),
+            vars: self.vars.clone(),
+            fills: Fills::Masked,
+        })
+    }
+}

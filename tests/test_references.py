@@ -1,0 +1,328 @@
+"""References to chunks: kerchunk's reference file system and zarr-python read the values that are in the files, bit for bit."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import Any
+
+import h5py
+import netCDF4
+import numpy as np
+import pytest
+
+import make_hdf5_cases
+import ncforge
+from conftest import DATA, Run
+from virtual import equal, every_kind, opened, raw, same_values, store, variables
+
+xr = pytest.importorskip("xarray")
+zarr = pytest.importorskip("zarr")
+
+# zarr-python warns of types without a specification, netCDF4-python of types that it leaves out.
+pytestmark = [
+    pytest.mark.filterwarnings("ignore::UserWarning"),
+    pytest.mark.filterwarnings("ignore::zarr.errors.UnstableSpecificationWarning"),
+    pytest.mark.filterwarnings("ignore::RuntimeWarning"),
+    pytest.mark.filterwarnings("ignore:The .fastparquet. engine:Warning"),
+]
+REAL = sorted([*DATA.glob("*.nc"), *DATA.glob("*.cdf")])
+#: netCDF-C gives wrong values for variables that are shorter than an unlimited dimension (``test_we_read_peers.py``).
+FORMATS = ("NETCDF3_CLASSIC", "NETCDF3_64BIT_OFFSET", "NETCDF3_64BIT_DATA", "NETCDF4")
+
+
+@pytest.mark.parametrize("inline", [0, "64K"])
+@pytest.mark.parametrize("path", REAL, ids=lambda p: p.name)
+def test_real_files(path: Path, inline: Any) -> None:
+    refs = ncforge.references(path, inline=inline)
+    with netCDF4.Dataset(path) as file:
+        count = len(variables(file))
+    assert same_values(path, opened(refs), netCDF4) == count
+
+
+@pytest.mark.parametrize("path", REAL, ids=lambda p: p.name)
+def test_xarray_opens_references_as_it_opens_the_file(path: Path) -> None:
+    options = {"consolidated": False, "storage_options": {"fo": ncforge.references(path), "remote_protocol": "file"}}
+    with (
+        xr.open_dataset("reference://", engine="zarr", decode_times=False, backend_kwargs=options) as got,
+        xr.open_dataset(path, engine="netcdf4", decode_times=False) as want,
+    ):
+        assert dict(got.sizes) == dict(want.sizes) and set(got.variables) == set(want.variables)
+        for name in want.variables:
+            assert got[name].dims == want[name].dims
+            np.testing.assert_array_equal(got[name].values, want[name].values)
+
+
+@pytest.mark.parametrize("inline", [0, "64K"])
+@pytest.mark.parametrize("format", FORMATS)
+def test_every_kind_of_variable(tmp_path: Path, format: str, inline: Any) -> None:
+    path = tmp_path / "every.nc"
+    every_kind(path, format)
+    refs = ncforge.references(path, inline=inline)
+    group = opened(refs)
+    assert same_values(path, group, netCDF4) > 40
+    if inline == 0:
+        ranges = sum(isinstance(r, list) for r in refs["refs"].values())
+        assert ranges > 60
+    assert group.attrs["title"] == "every kind"
+    np.testing.assert_array_equal(group.attrs["numbers"], [1.5, np.nan, np.inf])
+
+
+def test_xarray_masks_what_it_masks_in_the_file(tmp_path: Path) -> None:
+    path = tmp_path / "every.nc"
+    every_kind(path)
+    options = {"consolidated": False, "storage_options": {"fo": ncforge.references(path), "remote_protocol": "file"}}
+    with (
+        xr.open_dataset("reference://", engine="zarr", backend_kwargs=options) as got,
+        xr.open_dataset(path, engine="netcdf4") as want,
+    ):
+        for name in want.variables:
+            assert got[name].dtype == want[name].dtype or want[name].dtype.kind in "OUT", name
+            assert got[name].variable.equals(want[name].variable), name
+
+
+def test_files_of_all_kinds_of_chunk_indexes(tmp_path: Path) -> None:
+    make_hdf5_cases.main(tmp_path)
+    count = 0
+    for path in sorted(tmp_path.iterdir()):
+        refs = ncforge.references(path, inline=0)
+        with ncforge.Dataset(path) as file:
+            missing = frozenset(name for name in variables(file) if f"{name}/.zarray" not in refs["refs"])
+            # What has no numbers, characters or strings, and nothing else.
+            assert all(not is_plain(file[name]) for name in missing), (path.name, missing)
+        count += same_values(path, opened(refs), without=missing)
+    assert count > 300
+
+
+def is_plain(var: Any) -> bool:
+    """Whether a variable holds atomic types or strings, and can be read."""
+    kind = var.datatype
+    try:
+        raw(var)
+    except ncforge.UnsupportedError:
+        return False
+    return isinstance(kind, np.dtype) and kind.kind in "iufS" and var.dtype is not str
+
+
+def test_filter_masks_are_no_surprise(tmp_path: Path) -> None:
+    path = tmp_path / "masks.h5"
+    values = np.arange(48, dtype="f4").reshape(4, 12)
+    with h5py.File(path, "w") as file:
+        some = file.create_dataset("some", (4, 12), "f4", chunks=(2, 4), compression="gzip", shuffle=True)
+        some[:] = values
+        # Both filters were skipped, and one.
+        some.id.write_direct_chunk((0, 4), values[:2, 4:8].tobytes(), 0b11)
+        shuffled = np.frombuffer(values[2:, :4].tobytes(), "u1").reshape(8, 4).T.tobytes()
+        some.id.write_direct_chunk((2, 0), shuffled, 0b10)
+        every = file.create_dataset("every", (4, 12), "f4", chunks=(4, 12), compression="gzip")
+        every.id.write_direct_chunk((0, 0), values.tobytes(), 0b1)
+        large = file.create_dataset("large", (2200, 1000), "f8", chunks=(1100, 1000), compression="gzip")
+        large[:] = np.random.default_rng(1).normal(size=large.shape)
+        large.id.write_direct_chunk((0, 0), np.ones((1100, 1000)).tobytes(), 0b1)
+    with pytest.warns(UserWarning, match="`large` is not in the references: filters were skipped") as seen:
+        refs = ncforge.references(path, inline=0)
+    assert len(seen) == 1
+    kinds = [type(refs["refs"][f"some/{i}.{j}"]) for i in range(2) for j in range(3)]
+    assert kinds == [list, str, list, str, list, list]
+    assert json.loads(refs["refs"]["every/.zarray"])["filters"] is None
+    group = opened(refs)
+    for name in ("some", "every"):
+        equal(group[name][...], values, name)
+
+
+@pytest.mark.parametrize(
+    ("how", "filter"),
+    [({"compression": "szip"}, "szip"), ({"compression": "lzf"}, "lzf"), ({"scaleoffset": 0}, "scale")],
+)
+def test_filters_without_a_codec(tmp_path: Path, how: dict[str, Any], filter: str) -> None:
+    path = tmp_path / "filtered.h5"
+    with h5py.File(path, "w") as file:
+        file.create_dataset("small", data=np.arange(1000, dtype="i4"), chunks=(100,), **how)
+        file.create_dataset("large", data=np.zeros(3_000_000, "i4"), chunks=(1_000_000,), **how)
+    with pytest.warns(UserWarning, match=rf"`large` is not in the references: .*{filter}"):
+        refs = ncforge.references(path)
+    equal(opened(refs)["small"][...], np.arange(1000, dtype="i4"), "small")
+
+
+def days(folder: Path, lengths: list[int], **change: Any) -> list[Path]:
+    """Files that follow each other."""
+    paths, begin = [], 0
+    for i, n in enumerate(lengths):
+        path = folder / f"{i}.nc"
+        with netCDF4.Dataset(path, "w", format=change.get("format", "NETCDF4")) as new:
+            new.createDimension("time", None if change.get("unlimited", True) else n)
+            new.createDimension("x", 50)
+            time = new.createVariable("time", "f8", ("time",))
+            time.units = "days since 2000-01-01"
+            time[:] = np.arange(begin, begin + n)
+            new.createVariable("x", "f4", ("x",))[:] = np.arange(50)
+            how = change.get("how", {"zlib": True, "chunksizes": (change.get("chunk", 1), 50)})
+            values = np.random.default_rng(i).normal(size=(n, 50)).astype("f4")
+            new.createVariable("v", "f4", ("time", "x"), **how)[:] = values
+            if "format" not in change:
+                new.createVariable("w", "f4", ("x", "time"))[:] = values.T
+            new.createVariable("plain", "i4")[...] = 5
+        paths.append(path)
+        begin += n
+    return paths
+
+
+def joined(paths: list[Path], name: str) -> np.ndarray:
+    """The values of a variable of all files."""
+    parts = []
+    for path in paths:
+        with netCDF4.Dataset(path) as file:
+            var = file[name]
+            axis = var.dimensions.index("time") if "time" in var.dimensions else None
+            parts.append(raw(var))
+    return parts[0] if axis is None else np.concatenate(parts, axis=axis)
+
+
+@pytest.mark.parametrize("inline", [0, "64K"])
+@pytest.mark.parametrize(
+    "change",
+    [
+        {},
+        {"chunk": 3},
+        {"format": "NETCDF3_CLASSIC"},
+        {"format": "NETCDF3_64BIT_DATA", "unlimited": False, "how": {}},
+        {"unlimited": False, "how": {"contiguous": True}},
+        {"chunk": 5, "lengths": [10, 5, 3]},
+    ],
+    ids=str,
+)
+def test_files_are_joined(tmp_path: Path, change: dict[str, Any], inline: Any) -> None:
+    if change.get("format", "").startswith("NETCDF3"):
+        change = {**change, "how": {}}
+    paths = days(tmp_path, **{"lengths": [3, 9, 6], **change})
+    refs = ncforge.references(paths, inline=inline)
+    group = opened(refs)
+    names = {key.split("/")[0] for key in refs["refs"] if key.endswith("/.zarray")}
+    assert {"time", "x", "v", "plain"} <= names
+    for name in names:
+        equal(group[name][...], joined(paths, name), name)
+    assert isinstance(refs["refs"]["v/0.0"], list) or inline
+
+
+def test_large_contiguous_variables_are_cut(tmp_path: Path) -> None:
+    path = tmp_path / "large.nc"
+    with netCDF4.Dataset(path, "w", format="NETCDF3_64BIT_OFFSET") as new:
+        for name, length in (("z", 6), ("y", 2000), ("x", 1001)):
+            new.createDimension(name, length)
+        new.createVariable("v", "f4", ("z", "y", "x"))[:] = np.random.default_rng(1).normal(size=(6, 2000, 1001))
+    refs = ncforge.references(path)
+    assert json.loads(refs["refs"]["v/.zarray"])["chunks"] == [2, 2000, 1001]
+    assert same_values(path, opened(refs)) == 1
+
+
+def test_what_does_not_fit_together_is_named(tmp_path: Path) -> None:
+    def refused(match: str, **options: Any) -> None:
+        with pytest.raises(ncforge.InvalidError, match=match):
+            ncforge.references([tmp_path / "0.nc", tmp_path / "1.nc"], **options)
+
+    def changed(change: Any) -> None:
+        days(tmp_path, [4, 6])
+        with netCDF4.Dataset(tmp_path / "1.nc", "a") as file:
+            change(file)
+
+    changed(lambda f: f["time"].setncattr("units", "days since 1999-01-01"))
+    refused(r'1.nc` cannot be joined to `.*0.nc`: `units` of `time` is "days since 1999')
+    changed(lambda f: f["v"].setncattr("scale_factor", 0.5))
+    refused(r"`scale_factor` of `v` is 0.5, not missing")
+    changed(lambda f: f.createVariable("more", "f4"))
+    refused(r"only the former has the variable `more`")
+    changed(lambda f: f.renameVariable("plain", "plane"))
+    refused(r"1.nc` cannot be joined")
+    changed(lambda f: f["x"].__setitem__(0, -1.0))
+    refused(r"the content, which does not lie along `time`, of `x` is different")
+    for i in range(2):
+        with netCDF4.Dataset(tmp_path / f"{i}.nc", "a") as file:
+            file.createVariable("names", str, ("x",))[0] = f"station {i}"
+            file["x"][0] = 0.0
+    refused(r"the content, which does not lie along `time`, of `names` is different")
+    with pytest.raises(ncforge.NotFoundError, match="no dimension `there`"):
+        ncforge.references([tmp_path / "0.nc", tmp_path / "1.nc"], along="there")
+
+
+def test_partial_chunks_are_named_where_values_are_too_many(tmp_path: Path) -> None:
+    for i in range(3):
+        with netCDF4.Dataset(tmp_path / f"{i}.nc", "w") as new:
+            new.createDimension("time", None)
+            new.createDimension("x", 1000)
+            new.createVariable("v", "f8", ("time", "x"), zlib=True, chunksizes=(300, 1000))[:] = np.ones((365, 1000))
+    paths = [tmp_path / f"{i}.nc" for i in range(3)]
+    with pytest.raises(ncforge.InvalidError, match=r"`v` in `.*0.nc`: its 365 steps do not fill chunks of 300"):
+        ncforge.references(paths)
+
+
+def test_other_places(tmp_path: Path, run: Run) -> None:
+    path = days(tmp_path, [3])[0]
+    refs = ncforge.references(path, base="s3://bucket/folder/", inline=0)
+    assert refs["refs"]["v/0.0"][0] == "s3://bucket/folder/0.nc"
+    assert set(ncforge.references(path, vars=["v"])["refs"]) >= {"v/.zarray", ".zgroup"}
+    assert "x/.zarray" not in ncforge.references(path, vars=["v"])["refs"]
+    assert ncforge.references(path, inline=0, along="time") == ncforge.references(path, inline=0)
+    with pytest.raises(ncforge.NotFoundError, match="no dimension `there`"):
+        ncforge.references(path, along="there")
+    seen: list[tuple[str, int, int]] = []
+    ncforge.references(path, progress=lambda *state: seen.append(state))
+    assert seen[-1] == ("references", path.stat().st_size, path.stat().st_size)
+    packed = tmp_path / "packed.ncz"
+    run("copy", "-3", DATA / "uv300.nc", tmp_path / "classic.nc")
+    run("pack", tmp_path / "classic.nc", packed)
+    with pytest.raises(ncforge.UnsupportedError, match="packed file"):
+        ncforge.references(packed)
+
+
+def test_short_classic_files(tmp_path: Path) -> None:
+    path = tmp_path / "short.nc"
+    with netCDF4.Dataset(path, "w", format="NETCDF3_CLASSIC") as new:
+        new.createDimension("x", 5000)
+        new.createVariable("v", "f4", ("x",))[:] = 1.0
+    path.write_bytes(path.read_bytes()[:-8000])
+    refs = ncforge.references(path, inline=0)
+    assert isinstance(refs["refs"]["v/0"], str), "bytes beyond the end of the file read as zeros, which no range says"
+    assert same_values(path, opened(refs)) == 1
+
+
+def test_parquet(tmp_path: Path) -> None:
+    pytest.importorskip("fastparquet")
+    pytest.importorskip("pyarrow")
+    path, out = tmp_path / "every.nc", tmp_path / "refs.parquet"
+    every_kind(path)
+    report = ncforge.references(path, out, inline=200)
+    assert report.files == 1 and report.chunks > 100 and report.inlined > 100
+    assert same_values(path, opened(str(out)), netCDF4) > 50
+    with pytest.raises(ncforge.ExistsError):
+        ncforge.references(path, out)
+    ncforge.references(path, out, overwrite=True)
+    assert sorted(p.name for p in tmp_path.iterdir()) == ["every.nc", "refs.parquet"]
+
+
+def test_more_references_than_one_parquet_file_has(tmp_path: Path) -> None:
+    pytest.importorskip("fastparquet")
+    pytest.importorskip("pyarrow")
+    path, out = tmp_path / "records.nc", tmp_path / "refs.parquet"
+    with netCDF4.Dataset(path, "w", format="NETCDF3_CLASSIC") as new:
+        new.createDimension("t", None)
+        for name in ("a", "b"):
+            new.createVariable(name, "i2", ("t",))[:12000] = np.arange(12000)
+    ncforge.references(path, out, inline=0)
+    assert sorted(p.name for p in (out / "a").iterdir()) == ["refs.0.parq", "refs.1.parq"]
+    group = opened(str(out))
+    equal(group["a"][9990:10010], np.arange(9990, 10010, dtype="i2"), "a")
+
+
+def test_the_command(tmp_path: Path, run: Run) -> None:
+    paths = days(tmp_path, [3, 9])
+    out = tmp_path / "refs.json"
+    said = run("refs", *paths, "-o", out)
+    assert "2 files along time" in said.stderr and "5 variables" in said.stderr
+    assert json.loads(out.read_text()) == ncforge.references(paths)
+    run("refs", *paths, "-o", out, code=2)
+    report = json.loads(run("refs", *paths, "-o", out, "-O", "--json").stdout)
+    assert report["schema"] == "ncforge.refs" and report["along"] == "time"
+    assert json.loads(run("refs", *paths, "-o", "-").stdout) == ncforge.references(paths)
+    with xr.open_dataset(str(out), engine="kerchunk") as ds:
+        equal(ds["v"].values, joined(paths, "v"), "v")
+    assert store(str(out)) is not None

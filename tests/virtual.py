@@ -1,0 +1,140 @@
+"""What the tests of references share: a reader that knows nothing of netCDF, and files with every kind of variable."""
+
+from __future__ import annotations
+
+import asyncio
+from pathlib import Path
+from typing import Any
+
+import fsspec
+import netCDF4
+import numpy as np
+import zarr
+from zarr.storage import FsspecStore
+
+import ncforge
+
+NUMBERS = ("i1", "u1", "i2", "u2", "i4", "u4", "i8", "u8", "f4", "f8")
+CODECS: dict[str, dict[str, Any]] = {
+    "contiguous": {"contiguous": True},
+    "chunked": {"chunksizes": (3, 4)},
+    "deflate": {"chunksizes": (3, 4), "zlib": True, "shuffle": False},
+    "shuffled": {"chunksizes": (3, 4), "zlib": True, "complevel": 9},
+    "checked": {"chunksizes": (3, 3), "zlib": True, "fletcher32": True},
+    "checksum": {"chunksizes": (3, 3), "fletcher32": True},
+    "zstd": {"chunksizes": (3, 4), "compression": "zstd"},
+    "bzip2": {"chunksizes": (3, 4), "compression": "bzip2"},
+    "blosc": {"chunksizes": (7, 9), "compression": "blosc_lz4", "blosc_shuffle": 2},
+}
+
+
+def store(refs: Any, **options: Any) -> FsspecStore:
+    """The references as kerchunk's readers have them: a file system of fsspec's."""
+    fs = fsspec.filesystem(
+        "reference",
+        fo=refs,
+        remote_protocol="file",
+        asynchronous=True,
+        remote_options={"asynchronous": True},
+        skip_instance_cache=True,
+        **options,
+    )
+    return FsspecStore(fs, read_only=True)
+
+
+def opened(refs: Any, **options: Any) -> zarr.Group:
+    """The same as a group of zarr-python's."""
+    return zarr.open_group(store(refs, **options), mode="r", zarr_format=2)
+
+
+def raw(var: Any) -> np.ndarray:
+    """The stored values of a variable."""
+    var.set_auto_maskandscale(False)
+    var.set_auto_chartostring(False)
+    return np.asarray(var[...])
+
+
+def equal(got: Any, want: Any, name: str) -> None:
+    """The same type, shape and bits, but for byte order."""
+    got, want = np.asarray(got), np.asarray(want)
+    assert got.shape == want.shape, name
+    if want.dtype.kind in "OUT":
+        assert [str(x) for x in got.ravel()] == [str(x) for x in want.ravel()], name
+        return
+    native = want.dtype.newbyteorder("=")
+    assert got.dtype.newbyteorder("=") == native, name
+    assert got.astype(native).tobytes() == want.astype(native).tobytes(), name
+
+
+def variables(group: Any, at: str = "") -> dict[str, Any]:
+    """All variables of a dataset by path."""
+    found = {f"{at}{name}": var for name, var in group.variables.items()}
+    for name, below in group.groups.items():
+        found |= variables(below, f"{at}{name}/")
+    return found
+
+
+def same_values(path: Path, group: zarr.Group, reader: Any = ncforge, without: frozenset[str] = frozenset()) -> int:
+    """Whether all arrays have the values of a file; how many there are."""
+    with reader.Dataset(path) as file:
+        of_file = variables(file)
+        arrays = {name: group[name] for name in of_file if name not in without}
+        for name, array in arrays.items():
+            assert isinstance(array, zarr.Array)
+            equal(array[...], raw(of_file[name]), f"{path.name}: {name}")
+    return len(arrays)
+
+
+def every_kind(path: Path, format: Any = "NETCDF4") -> None:
+    """A file with every type of numbers, codec, fill value and kind of dimension."""
+    random = np.random.default_rng(3)
+    new = netCDF4.Dataset(path, "w", format=format)
+    classic = format != "NETCDF4"
+    for name, length in (("t", None), ("y", 7), ("x", 9)):
+        new.createDimension(name, length)
+    numbers = NUMBERS if format in {"NETCDF4", "NETCDF3_64BIT_DATA"} else ("i1", "i2", "i4", "f4", "f8")
+    codecs = {"contiguous": {}} if classic else CODECS
+    for kind in numbers:
+        values = random.integers(0, 100, size=(7, 9)).astype(kind)
+        for codec, how in codecs.items():
+            if codec == "blosc":
+                if np.dtype(kind).itemsize < 4:
+                    continue  # HDF5's plugin fails for what does not get smaller.
+                values = np.repeat(values[:, :1], 9, axis=1)
+            for fill in (None, 7, False):
+                name = f"{kind}_{codec}_{fill}"
+                var = new.createVariable(name, kind, ("y", "x"), fill_value=fill, **how)
+                # Some chunks are never written; without a fill value, their values are whatever was in memory.
+                var[: 7 if fill is False else 2] = values[: 7 if fill is False else 2]
+            var = new.createVariable(f"{kind}_{codec}_empty", kind, ("y", "x"), **how)
+            var = new.createVariable(f"{kind}_{codec}_empty_7", kind, ("y", "x"), fill_value=7, **how)
+        if not classic:
+            var = new.createVariable(f"{kind}_big", kind, ("y", "x"), endian="big", chunksizes=(2, 5), zlib=True)
+            var[:] = values
+        var = new.createVariable(f"{kind}_t", kind, ("t", "y"))
+        var[:5] = values[:5, :7]
+        new.createVariable(f"{kind}_scalar", kind)[...] = values[0, 0]
+    for name, value in (("nan", np.nan), ("inf", np.inf), ("minus_inf", -np.inf)):
+        for kind in ("f4", "f8"):
+            how = {} if classic else {"chunksizes": (2, 9)}
+            new.createVariable(f"{name}_{kind}", kind, ("y", "x"), fill_value=value, **how)[:1] = 1.5
+    text = new.createVariable("text", "S1", ("t", "y"), fill_value=b"?")
+    text[:3] = np.array([[b"a", b"b", b"", b"c", b" ", b"\xe9", b"z"]] * 3)
+    if not classic:
+        strings = new.createVariable("strings", str, ("y",))
+        strings[:5] = np.array(["", "a", "größer", "日本", "x" * 300], dtype=object)
+        new.createVariable("string", str)[...] = "one"
+        new.createVariable("many_strings", str, ("t",))[:5] = np.array([*"abcde"], dtype=object)
+        group = new.createGroup("a").createGroup("b")
+        group.createVariable("below", "f4", ("y",))[:] = range(7)
+    new.title = "every kind"
+    new.numbers = np.array([1.5, np.nan, np.inf])
+    new.close()
+
+
+def fetched(store: Any, key: str) -> bytes | None:
+    """The bytes of one key of a store."""
+    from zarr.core.buffer import default_buffer_prototype
+
+    found = asyncio.run(store.get(key, default_buffer_prototype()))
+    return None if found is None else found.to_bytes()
