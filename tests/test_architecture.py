@@ -37,6 +37,7 @@ OPS = {
     "describe": set(),
     "alike": set(),
     "tune": set(),
+    "traffic": set(),
     "profile": set(),
     "source": {"raw_chunks"},
     "sampling": {"source", "tune"},

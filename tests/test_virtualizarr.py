@@ -12,6 +12,7 @@ import pytest
 
 import make_hdf5_cases
 import ncforge
+import servers
 from conftest import DATA
 from virtual import equal, every_kind, raw, variables
 
@@ -20,7 +21,7 @@ virtualizarr = pytest.importorskip("virtualizarr")
 import xarray as xr  # noqa: E402
 import zarr  # noqa: E402
 from obspec_utils.registry import ObjectStoreRegistry  # noqa: E402
-from obstore.store import LocalStore  # noqa: E402
+from obstore.store import HTTPStore, LocalStore  # noqa: E402
 from virtualizarr.parsers import HDFParser  # noqa: E402
 
 from ncforge.virtualizarr import Parser  # noqa: E402
@@ -55,6 +56,17 @@ def check(path: Path) -> int:
 def test_real_files(path: Path) -> None:
     with netCDF4.Dataset(path) as file:
         assert check(path) == len(variables(file))
+
+
+def test_files_of_a_web_server() -> None:
+    with servers.web(DATA) as web:
+        store = HTTPStore(web.url, client_options={"allow_http": True})
+        for path in REAL:
+            virtual = Parser()(f"{web.url}/{path.name}", ObjectStoreRegistry({web.url: store}))
+            group = zarr.open_group(virtual, mode="r", zarr_format=3)
+            with ncforge.Dataset(path) as file:
+                for name, var in variables(file).items():
+                    equal(group[name][...], raw(var), f"{path.name}: {name}")
 
 
 @pytest.mark.parametrize("format", ["NETCDF3_CLASSIC", "NETCDF3_64BIT_OFFSET", "NETCDF3_64BIT_DATA", "NETCDF4"])

@@ -23,6 +23,7 @@ from urllib.parse import unquote, urlparse
 import numpy as np
 
 from ncforge import _core
+from ncforge._remote import reader_of
 
 try:
     from virtualizarr.manifests import ChunkManifest, ManifestArray, ManifestGroup, ManifestStore
@@ -57,8 +58,8 @@ class Parser:
         self.drop_variables = frozenset(drop_variables or ())
 
     def __call__(self, url: str, registry: ObjectStoreRegistry) -> ManifestStore:
-        """The virtual store of the file at `url`, a ``file://`` URL or any other one that :class:`ncforge.Dataset` opens."""
-        file = _opened(url)
+        """The virtual store of the file at `url`, a ``file://`` URL or one for which the registry has a store."""
+        file = _opened(url, registry)
         try:
             text, arrays = _core.file_arrays(file, _location(url), None)
         finally:
@@ -90,12 +91,14 @@ def _leave_out(name: str, why: str) -> None:
     warnings.warn(f"`{name}` is not in the virtual store: {why}", stacklevel=4)
 
 
-def _opened(url: str) -> File:
-    """The file; other than local ones are opened by their URLs."""
+def _opened(url: str, registry: ObjectStoreRegistry) -> File:
+    """The file; one that is not local is read by the registry's store, with its credentials."""
     parts = urlparse(url)
-    if parts.scheme == "file":
-        return _core.File.open(unquote(parts.path))
-    return _core.File.open(url)
+    if parts.scheme in ("", "file"):
+        return _core.File.open(unquote(parts.path) if parts.scheme else url)
+    store, path = registry.resolve(url)
+    reader = reader_of(store, path)
+    return _core.File.open_reader(url, reader.size, reader)
 
 
 def _location(url: str) -> str:

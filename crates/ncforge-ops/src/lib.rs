@@ -34,10 +34,11 @@ pub mod rates;
 mod raw_chunks;
 pub mod refs;
 pub mod request;
-pub mod requests;
+
 pub mod sampling;
 mod source;
 pub mod split;
+pub mod traffic;
 pub mod tune;
 pub mod words;
 mod written;

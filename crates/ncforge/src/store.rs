@@ -8,6 +8,7 @@ mod file;
 pub(crate) mod lock;
 mod memory;
 mod near;
+mod open;
 pub(crate) mod output;
 pub mod packed;
 pub(crate) mod paged;
@@ -20,8 +21,6 @@ pub mod requests;
 use std::any::Any;
 use std::fmt::Debug;
 use std::ops::Range;
-use std::path::Path;
-use std::sync::Arc;
 
 use bytes::Bytes;
 
@@ -31,6 +30,7 @@ pub use blocks::{BlockStore, Part, RecordInsertion, Wider};
 pub use file::FileStore;
 pub use lock::{Locking, take_lock_warning};
 pub use memory::MemoryStore;
+pub use open::open;
 pub use output::{OutputFile, OutputOptions, companion_path, free_space, partial_path};
 pub use profile::IoProfile;
 pub use recorded::RecordedStore;
@@ -118,17 +118,6 @@ pub trait WriteStore: ReadStore {
     fn replace(&self, build: &mut dyn FnMut(&dyn WriteStore) -> Result<()>) -> Result<()> {
         let _ = build;
         Err(Error::Unsupported { path: self.name().to_owned(), what: "replacing this kind of store".into() })
-    }
-}
-
-/// Opens a file or a URL for reading, with the process' options for URLs.
-///
-/// # Errors
-/// Those of [`FileStore::open`] and [`remote::open`].
-pub fn open(path: &Path) -> Result<Arc<dyn ReadStore>> {
-    match remote::url_of(path) {
-        Some(url) => remote::open(url, &RemoteOptions::of_process()),
-        None => Ok(Arc::new(FileStore::open(path)?)),
     }
 }
 

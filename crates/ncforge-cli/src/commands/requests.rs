@@ -1,6 +1,6 @@
 //! `ncforge info --requests`: what reading files from an object store takes.
 
-use ncforge_ops::requests::{Cost, Requests, requests};
+use ncforge_ops::traffic::{Cost, Requests, requests};
 use ncforge_ops::words::bytes;
 use serde_json::json;
 

@@ -5,7 +5,7 @@
 //! from where the chunks lie. Requests of one round are sent together.
 //!
 //! ```no_run
-//! let report = ncforge_ops::requests::requests("sst.nc".as_ref())?;
+//! let report = ncforge_ops::traffic::requests("sst.nc".as_ref())?;
 //! println!("{} requests to open {}", report.open.requests, report.file);
 //! # Ok::<(), ncforge::Error>(())
 //! ```
