@@ -34,7 +34,6 @@ pub mod rates;
 mod raw_chunks;
 pub mod refs;
 pub mod request;
-
 pub mod sampling;
 mod source;
 pub mod split;
