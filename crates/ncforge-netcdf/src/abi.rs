@@ -37,9 +37,8 @@ pub(crate) const WRITE: c_int = 0x0001;
 /// `NC_64BIT_OFFSET`, `NC_64BIT_DATA`), and `NC_NOATTCREORD`, `NC_NODIMSCALE_ATTACH`.
 pub(crate) const HARMLESS: c_int = 0x1000 | 0x0100 | 0x0200 | 0x0020 | 0x20000 | 0x40000;
 /// `NC_UDF0` to `NC_UDF9`, the user-defined formats; netCDF-C before 4.10 has the first two only.
-pub(crate) const UDF: [c_int; 10] = [
-    0x0040, 0x0080, 0x10000, 0x80000, 0x100000, 0x200000, 0x400000, 0x800000, 0x1000000, 0x2000000,
-];
+pub(crate) const UDF: [c_int; 10] =
+    [0x0040, 0x0080, 0x10000, 0x80000, 0x100000, 0x200000, 0x400000, 0x800000, 0x1000000, 0x2000000];
 
 /// `NC_NAT`: the variable's own type.
 pub(crate) const NAT: c_int = 0;
@@ -79,15 +78,8 @@ pub(crate) type Inq = unsafe extern "C" fn(c_int, *mut c_int, *mut c_int, *mut c
 pub(crate) type InqDim = unsafe extern "C" fn(c_int, c_int, *mut c_char, *mut usize) -> c_int;
 pub(crate) type GetVara =
     unsafe extern "C" fn(c_int, c_int, *const usize, *const usize, *mut c_void, c_int) -> c_int;
-pub(crate) type GetVars = unsafe extern "C" fn(
-    c_int,
-    c_int,
-    *const usize,
-    *const usize,
-    *const isize,
-    *mut c_void,
-    c_int,
-) -> c_int;
+pub(crate) type GetVars =
+    unsafe extern "C" fn(c_int, c_int, *const usize, *const usize, *const isize, *mut c_void, c_int) -> c_int;
 pub(crate) type GetVarm = unsafe extern "C" fn(
     c_int,
     c_int,

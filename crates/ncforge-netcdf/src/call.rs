@@ -71,7 +71,8 @@ impl Selection<'_> {
         if self.stride.is_some_and(|s| s.iter().any(|&s| s <= 0)) {
             return Err(Outside::Stride);
         }
-        let each = || self.start.iter().zip(self.count).zip(shape).map(|((&s, &c), &len)| (s as u64, c as u64, len));
+        let each =
+            || self.start.iter().zip(self.count).zip(shape).map(|((&s, &c), &len)| (s as u64, c as u64, len));
         if each().any(|(start, count, len)| start > len || (start == len && count > 0)) {
             return Err(Outside::Start);
         }
@@ -79,7 +80,8 @@ impl Selection<'_> {
             let step = self.stride.map_or(1, |s| s[d].unsigned_abs() as u64);
             count.saturating_sub(1).checked_mul(step).and_then(|n| n.checked_add(start))
         };
-        let outside = |(d, (start, count, len))| count > 0 && ends(d, start, count).is_none_or(|last| last >= len);
+        let outside =
+            |(d, (start, count, len))| count > 0 && ends(d, start, count).is_none_or(|last| last >= len);
         if each().enumerate().any(outside) { Err(Outside::Edge) } else { Ok(()) }
     }
 

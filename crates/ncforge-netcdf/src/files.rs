@@ -15,7 +15,7 @@ use ncforge::{Dataset, OpenOptions};
 
 use crate::identity::Identity;
 use crate::limits::{self, Slot};
-use crate::report::log;
+use crate::report::{Wish, log, wish};
 use crate::variables::Variables;
 use crate::{engine, hook};
 
@@ -27,6 +27,8 @@ pub(crate) struct OpenFile {
     /// Absolute path.
     pub(crate) path: PathBuf,
     identity: Identity,
+    /// Whether it is a classic file.
+    pub(crate) classic: bool,
     /// Set when the file must not be served any more: it changed, somebody writes to it, or ncforge cannot read it.
     off: Arc<AtomicBool>,
     /// The fork of the process in which it was opened.
@@ -46,19 +48,26 @@ pub(crate) struct OpenFile {
 
 impl OpenFile {
     /// A file that netCDF-C opened, of this identity before and after.
-    pub(crate) fn new(path: PathBuf, identity: Identity, off: Arc<AtomicBool>) -> Self {
-        Self::with(path, identity, off, None)
+    pub(crate) fn new(path: PathBuf, identity: Identity, classic: bool, off: Arc<AtomicBool>) -> Self {
+        Self::with(path, identity, classic, off, None)
     }
 
     /// A packed file.
     pub(crate) fn packed(path: PathBuf, identity: Identity, dataset: Dataset) -> Self {
-        Self::with(path, identity, Arc::default(), Some(dataset))
+        Self::with(path, identity, true, Arc::default(), Some(dataset))
     }
 
-    fn with(path: PathBuf, identity: Identity, off: Arc<AtomicBool>, packed: Option<Dataset>) -> Self {
+    fn with(
+        path: PathBuf,
+        identity: Identity,
+        classic: bool,
+        off: Arc<AtomicBool>,
+        packed: Option<Dataset>,
+    ) -> Self {
         Self {
             path,
             identity,
+            classic,
             off,
             fork: engine::forks(),
             slot: Arc::default(),
@@ -119,7 +128,7 @@ impl OpenFile {
 
     fn open(&self) -> Option<Dataset> {
         // A file that changes later must show it.
-        if !self.identity.is_settled() {
+        if !self.identity.is_settled() && wish() != Wish::Always {
             return None;
         }
         let options = OpenOptions { engine: Some(engine::engine()?), ..OpenOptions::default() };
@@ -140,7 +149,8 @@ impl OpenFile {
     }
 
     fn say_what_was_done(&self) {
-        let (served, delegated) = (self.served.load(Ordering::Relaxed), self.delegated.load(Ordering::Relaxed));
+        let (served, delegated) =
+            (self.served.load(Ordering::Relaxed), self.delegated.load(Ordering::Relaxed));
         let why = self.why.lock().unwrap_or_else(PoisonError::into_inner).take();
         let why = why.map(|w| format!(" ({w})")).unwrap_or_default();
         let path = self.path.display();

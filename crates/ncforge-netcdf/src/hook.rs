@@ -27,6 +27,9 @@ pub(crate) const CLASSIC: usize = 1;
 static ORIGINALS: [[AtomicPtr<Dispatch>; 2]; LIBRARIES] =
     [const { [const { AtomicPtr::new(null_mut()) }; 2] }; LIBRARIES];
 
+/// The array of ones that `nc_get_var1` passes as the count: by its address, single values of classic files go straight on.
+static ONES: [AtomicPtr<usize>; LIBRARIES] = [const { AtomicPtr::new(null_mut()) }; LIBRARIES];
+
 /// NetCDF-C's own table.
 #[inline]
 pub(crate) fn original(library: usize, table: usize) -> &'static Dispatch {
@@ -89,6 +92,7 @@ pub(crate) fn install_in(number: usize, library: &Library) -> Result<(), &'stati
     if [hdf5, classic].iter().any(|t| t.dispatch_version != abi::DISPATCH_VERSION) {
         return Err("its dispatch table is of another version");
     }
+    ONES[number].store(library.ones, Ordering::Relaxed);
     install(number, [hdf5, classic], |formats, packed| {
         // SAFETY: the variables are netCDF-C's, writable, and read at each open only.
         unsafe {
@@ -118,6 +122,7 @@ pub(crate) fn install_as_plugin(number: usize, library: &Library) -> Result<&'st
     if [hdf5, classic].iter().any(|t| t.dispatch_version != abi::DISPATCH_VERSION) {
         return Err("its dispatch table is of another version");
     }
+    ONES[number].store(library.ones, Ordering::Relaxed);
     let own_copies = [*hdf5, *classic];
     let mut done = Err("its dispatch tables cannot be changed");
     install(number, [&own_copies[HDF5], &own_copies[CLASSIC]], |formats, packed| {
@@ -159,8 +164,7 @@ unsafe extern "C" fn create<const L: usize, const T: usize>(
     ncid: c_int,
 ) -> c_int {
     // SAFETY: netCDF-C's function with netCDF-C's arguments.
-    let code =
-        unsafe { (original(L, T).create)(path, mode, initial, basepe, hint, parameters, table, ncid) };
+    let code = unsafe { (original(L, T).create)(path, mode, initial, basepe, hint, parameters, table, ncid) };
     if code == NOERR && !path.is_null() {
         guarded(|| {
             files::remove(L, ncid);
@@ -206,7 +210,7 @@ unsafe extern "C" fn open<const L: usize, const T: usize>(
         }
         let off = writers::add_reader((L, ncid), identity.file)?;
         let absolute = std::path::absolute(path).ok()?;
-        files::put(L, ncid, OpenFile::new(absolute, identity, off));
+        files::put(L, ncid, OpenFile::new(absolute, identity, T == CLASSIC, off));
         Some(())
     });
     code
@@ -254,6 +258,10 @@ unsafe extern "C" fn get_vara<const L: usize, const T: usize>(
     out: *mut c_void,
     memtype: c_int,
 ) -> c_int {
+    if T == CLASSIC && std::ptr::eq(count, ONES[L].load(Ordering::Relaxed)) {
+        // SAFETY: netCDF-C's function with netCDF-C's arguments.
+        return unsafe { (original(L, T).get_vara)(ncid, varid, start, count, out, memtype) };
+    }
     let none = std::ptr::null();
     let call = Call { ncid, varid, start, count, stride: none, imap: none, out, memtype };
     // SAFETY: netCDF-C's arguments.
@@ -275,7 +283,9 @@ unsafe extern "C" fn get_vars<const L: usize, const T: usize>(
     // SAFETY: netCDF-C's arguments.
     unsafe { get::<L, T>(&call) }
         // SAFETY: netCDF-C's function with netCDF-C's arguments.
-        .unwrap_or_else(|| unsafe { (original(L, T).get_vars)(ncid, varid, start, count, stride, out, memtype) })
+        .unwrap_or_else(|| unsafe {
+            (original(L, T).get_vars)(ncid, varid, start, count, stride, out, memtype)
+        })
 }
 
 unsafe extern "C" fn get_varm<const L: usize, const T: usize>(

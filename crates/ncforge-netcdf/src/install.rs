@@ -5,11 +5,11 @@ use std::fmt::Write as _;
 use std::io::Write as _;
 use std::sync::{Mutex, PoisonError};
 
+use crate::abi::{self, Dispatch};
+use crate::engine;
 use crate::hook::{self, LIBRARIES, guarded};
 use crate::libraries::{Found, Library, find, object_of};
 use crate::report::{Wish, log, wish};
-use crate::abi::{self, Dispatch};
-use crate::engine;
 
 /// What was found, for the status.
 struct Entry {
@@ -30,7 +30,8 @@ static AT_LOAD: extern "C" fn() = at_load;
 
 extern "C" fn at_load() {
     // Only when preloaded: a program that loads this by itself says what it wants.
-    let preloaded = std::env::var_os("LD_PRELOAD").is_some_and(|v| v.to_string_lossy().contains("libncforge_netcdf"));
+    let preloaded =
+        std::env::var_os("LD_PRELOAD").is_some_and(|v| v.to_string_lossy().contains("libncforge_netcdf"));
     if preloaded {
         guarded(|| Some(enable()));
         if wish() == Wish::Status {

@@ -16,6 +16,7 @@
 
 mod abi;
 mod call;
+mod cdi;
 mod engine;
 mod files;
 mod hook;
@@ -30,4 +31,5 @@ mod serve;
 mod variables;
 mod writers;
 
+pub use cdi::cdiGetFiletype;
 pub use install::{ncforge_netcdf_enable, ncforge_netcdf_plugin, ncforge_netcdf_status};

@@ -18,6 +18,8 @@ pub(crate) struct Library {
     pub(crate) hdf5_table: *mut *const Dispatch,
     /// The same for classic files.
     pub(crate) classic_table: *mut *const Dispatch,
+    /// `NC_coord_one`, or null.
+    pub(crate) ones: *mut usize,
     /// `nc_initialize`
     pub(crate) initialize: unsafe extern "C" fn() -> c_int,
     /// The initialisations of the two formats, which set the variables.
@@ -140,12 +142,14 @@ impl Object<'_> {
             let initialization = |at: *mut c_void| std::mem::transmute::<*mut c_void, Initialize>(at);
             let version: unsafe extern "C" fn() -> *const c_char = std::mem::transmute(version);
             let text = version();
-            let text = if text.is_null() { String::new() } else { CStr::from_ptr(text).to_string_lossy().into() };
+            let text =
+                if text.is_null() { String::new() } else { CStr::from_ptr(text).to_string_lossy().into() };
             Ok(Library {
                 path: self.name.to_string_lossy().into_owned(),
                 version: text.split_whitespace().next().unwrap_or_default().to_owned(),
                 hdf5_table: hdf5.cast(),
                 classic_table: classic.cast(),
+                ones: self.symbol(c"NC_coord_one").map_or(std::ptr::null_mut(), <*mut c_void>::cast),
                 initialize: initialization(initialize),
                 initialize_formats: of_formats.map(|(hdf5, classic)| [hdf5, classic].map(initialization)),
                 formats: formats.map(|(define, inquire)| UserFormats {

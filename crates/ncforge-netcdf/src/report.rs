@@ -2,7 +2,7 @@
 //!
 //! `off`: nothing is done. `log`: standard error gets a line for each library found and for each file closed. `status`: what is
 //! found is printed when the library is preloaded, and the program does not begin. `always`: reads of every size are served, and
-//! logged, which is slower; for tests. Everything else: silence.
+//! of files that were written just now, and logged, which is slower; for tests. Everything else: silence.
 
 use std::fmt::{Arguments, Write as _};
 use std::io::Write as _;

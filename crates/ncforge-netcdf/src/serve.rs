@@ -61,7 +61,7 @@ fn is_for_us(file: &OpenFile, variable: &Variable, selection: &Selection<'_>) ->
     if variable.needs_us || wish() == Wish::Always {
         return true;
     }
-    let work = policy::work(variable, selection.start, selection.count, selection.stride);
+    let work = policy::work(variable, selection.start, selection.count, selection.stride, file.classic);
     if !work.for_us {
         return false;
     }

@@ -32,7 +32,10 @@ fn with<T>(what: impl FnOnce(&mut Registry) -> T) -> T {
 /// A file was opened for writing: nobody who has it open for reading is served any more.
 pub(crate) fn add_writer(id: Id, file: FileNumber) {
     with(|r| {
-        r.readers.iter().filter(|(_, f, _)| *f == file).for_each(|(_, _, off)| off.store(true, Ordering::Relaxed));
+        r.readers
+            .iter()
+            .filter(|(_, f, _)| *f == file)
+            .for_each(|(_, _, off)| off.store(true, Ordering::Relaxed));
         r.writers.push((id, file));
     });
 }

@@ -59,7 +59,8 @@ fn enable(args: &EnableArgs, printer: &Printer) -> Result {
 fn disable(args: &EnableArgs, printer: &Printer) -> Result {
     let file = rc_file(args.file.as_deref())?;
     let changed = rc::edit(&file, None)?;
-    let what = if changed { "netCDF-C does not load ncforge any more" } else { "there was nothing to remove" };
+    let what =
+        if changed { "netCDF-C does not load ncforge any more" } else { "there was nothing to remove" };
     printer.note(format!("{}: {what}", file.display()));
     Ok(Exit::Ok)
 }
