@@ -35,9 +35,6 @@ CONFIG = """
 #define HAVE_INTTYPES_H 1
 #define HAVE_SSIZE_T 1
 #define HAVE_PTRDIFF_T 1
-#define HAVE_UCHAR 1
-#define HAVE_LONGLONG 1
-#define HAVE_ULONGLONG 1
 #define SIZEOF_SIZE_T 8
 #define SIZEOF_LONG 8
 #define SIZEOF_OFF_T 8
@@ -57,6 +54,7 @@ CONFIG = """
 #define FILLONLYFILE "ref_fillonly.nc"
 #define NC_MAX_PERFORMANCE 0
 #define DLL_EXPORT
+#include "ncconfigure.h"
 """
 # Programs of several sources: the folder, the sources, and options of the compiler.
 SEVERAL = {

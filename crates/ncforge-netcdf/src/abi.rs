@@ -12,18 +12,6 @@ pub(crate) const DISPATCH_VERSION: c_int = 5;
 pub(crate) const NOERR: c_int = 0;
 /// `NC_EPERM`: a write to what is open for reading.
 pub(crate) const EPERM: c_int = -37;
-/// `NC_ENOTVAR`: no such variable.
-pub(crate) const ENOTVAR: c_int = -49;
-/// `NC_EINVALCOORDS`: an index beyond its dimension.
-pub(crate) const EINVALCOORDS: c_int = -40;
-/// `NC_EEDGE`: start and count run past a dimension.
-pub(crate) const EEDGE: c_int = -57;
-/// `NC_ESTRIDE`: an illegal stride.
-pub(crate) const ESTRIDE: c_int = -58;
-/// `NC_ECHAR`: text that was to be numbers, or the other way round.
-pub(crate) const ECHAR: c_int = -56;
-/// `NC_EBADTYPE`: not a valid type.
-pub(crate) const EBADTYPE: c_int = -45;
 /// `NC_EINVAL`: invalid argument.
 pub(crate) const EINVAL: c_int = -36;
 /// `NC_ERANGE`: a value that the other type cannot hold; all values were delivered.
@@ -42,8 +30,6 @@ pub(crate) const UDF: [c_int; 10] =
 
 /// `NC_NAT`: the variable's own type.
 pub(crate) const NAT: c_int = 0;
-/// `NC_CHAR`.
-pub(crate) const CHAR: c_int = 2;
 
 /// Longest name and path of a group (`NC_MAX_NAME`), with its end.
 pub(crate) const NAME_BYTES: usize = 256 + 1;

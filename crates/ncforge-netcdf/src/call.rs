@@ -28,14 +28,6 @@ pub(crate) struct Selection<'a> {
     pub(crate) imap: Option<&'a [isize]>,
 }
 
-/// What is wrong with a selection, in the order in which netCDF-C looks for it.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Outside {
-    Stride,
-    Start,
-    Edge,
-}
-
 impl Call {
     /// The selection; `None` where a pointer that must not be null is null.
     ///
@@ -67,22 +59,14 @@ impl Call {
 
 impl Selection<'_> {
     /// Whether it lies inside an array of this shape.
-    pub(crate) fn check(&self, shape: &[u64]) -> Result<(), Outside> {
-        if self.stride.is_some_and(|s| s.iter().any(|&s| s <= 0)) {
-            return Err(Outside::Stride);
-        }
-        let each =
-            || self.start.iter().zip(self.count).zip(shape).map(|((&s, &c), &len)| (s as u64, c as u64, len));
-        if each().any(|(start, count, len)| start > len || (start == len && count > 0)) {
-            return Err(Outside::Start);
-        }
-        let ends = |d: usize, start: u64, count: u64| {
-            let step = self.stride.map_or(1, |s| s[d].unsigned_abs() as u64);
-            count.saturating_sub(1).checked_mul(step).and_then(|n| n.checked_add(start))
+    pub(crate) fn is_inside(&self, shape: &[u64]) -> bool {
+        let inside = |d: usize, len: u64| {
+            let (start, count) = (self.start[d] as u64, self.count[d] as u64);
+            let Ok(step) = u64::try_from(self.stride.map_or(1, |s| s[d])) else { return false };
+            let last = count.saturating_sub(1).checked_mul(step).and_then(|n| n.checked_add(start));
+            step > 0 && if count == 0 { start <= len } else { last.is_some_and(|last| last < len) }
         };
-        let outside =
-            |(d, (start, count, len))| count > 0 && ends(d, start, count).is_none_or(|last| last >= len);
-        if each().enumerate().any(outside) { Err(Outside::Edge) } else { Ok(()) }
+        shape.iter().enumerate().all(|(d, &len)| inside(d, len))
     }
 
     /// Number of elements, if that many fit memory.
@@ -107,22 +91,22 @@ impl Selection<'_> {
 mod tests {
     use super::*;
 
-    fn check(start: &[usize], count: &[usize], stride: Option<&[isize]>) -> Result<(), Outside> {
-        Selection { start, count, stride, imap: None }.check(&[10, 4])
+    fn inside(start: &[usize], count: &[usize], stride: Option<&[isize]>) -> bool {
+        Selection { start, count, stride, imap: None }.is_inside(&[10, 4])
     }
 
     #[test]
-    fn what_lies_outside_is_named_as_netcdf_c_names_it() {
-        assert_eq!(check(&[0, 0], &[10, 4], None), Ok(()));
-        assert_eq!(check(&[10, 0], &[0, 4], None), Ok(()));
-        assert_eq!(check(&[10, 0], &[1, 4], None), Err(Outside::Start));
-        assert_eq!(check(&[11, 0], &[0, 4], None), Err(Outside::Start));
-        assert_eq!(check(&[9, 0], &[2, 4], None), Err(Outside::Edge));
-        assert_eq!(check(&[9, 5], &[2, 4], None), Err(Outside::Start));
-        assert_eq!(check(&[0, 0], &[5, 2], Some(&[2, 3])), Ok(()));
-        assert_eq!(check(&[0, 0], &[6, 2], Some(&[2, 3])), Err(Outside::Edge));
-        assert_eq!(check(&[0, 0], &[1, 1], Some(&[0, 1])), Err(Outside::Stride));
-        assert_eq!(check(&[1, 0], &[usize::MAX, 1], Some(&[isize::MAX, 1])), Err(Outside::Edge));
+    fn selections_are_inside_with_their_last_element() {
+        assert!(inside(&[0, 0], &[10, 4], None));
+        assert!(inside(&[10, 0], &[0, 4], None));
+        assert!(!inside(&[10, 0], &[1, 4], None));
+        assert!(!inside(&[11, 0], &[0, 4], None));
+        assert!(!inside(&[9, 0], &[2, 4], None));
+        assert!(inside(&[0, 0], &[5, 2], Some(&[2, 3])));
+        assert!(!inside(&[0, 0], &[6, 2], Some(&[2, 3])));
+        assert!(!inside(&[0, 0], &[1, 1], Some(&[0, 1])));
+        assert!(!inside(&[0, 0], &[1, 1], Some(&[1, -1])));
+        assert!(!inside(&[1, 0], &[usize::MAX, 1], Some(&[isize::MAX, 1])));
     }
 
     #[test]

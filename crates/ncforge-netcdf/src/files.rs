@@ -15,6 +15,7 @@ use ncforge::{Dataset, OpenOptions};
 
 use crate::identity::Identity;
 use crate::limits::{self, Slot};
+use crate::packed::Packed;
 use crate::report::{Wish, log, wish};
 use crate::variables::Variables;
 use crate::{engine, hook};
@@ -36,7 +37,7 @@ pub(crate) struct OpenFile {
     /// ncforge's side of it.
     slot: Arc<Slot>,
     /// A packed file: ncforge is the only reader.
-    packed: Option<Dataset>,
+    packed: Option<Packed>,
     /// What is known of its variables.
     pub(crate) variables: Variables,
     /// Estimated work of the reads that were left to netCDF-C while ncforge had not opened the file.
@@ -53,8 +54,8 @@ impl OpenFile {
     }
 
     /// A packed file.
-    pub(crate) fn packed(path: PathBuf, identity: Identity, dataset: Dataset) -> Self {
-        Self::with(path, identity, true, Arc::default(), Some(dataset))
+    pub(crate) fn packed(path: PathBuf, identity: Identity, packed: Packed) -> Self {
+        Self::with(path, identity, true, Arc::default(), Some(packed))
     }
 
     fn with(
@@ -62,7 +63,7 @@ impl OpenFile {
         identity: Identity,
         classic: bool,
         off: Arc<AtomicBool>,
-        packed: Option<Dataset>,
+        packed: Option<Packed>,
     ) -> Self {
         Self {
             path,
@@ -96,21 +97,18 @@ impl OpenFile {
         self.why.lock().unwrap_or_else(PoisonError::into_inner).get_or_insert(why.into());
     }
 
-    /// The dataset of a packed file.
-    pub(crate) fn packed_dataset(&self) -> Option<&Dataset> {
+    /// What a packed file has.
+    pub(crate) fn packed_file(&self) -> Option<&Packed> {
         self.packed.as_ref()
     }
 
     /// Whether ncforge has opened the file.
     pub(crate) fn is_open(&self) -> bool {
-        self.packed.is_some() || self.slot.is_open()
+        self.slot.is_open()
     }
 
     /// The dataset, opened now if it is not; `None` when the file is not served (any more).
     pub(crate) fn dataset(&self) -> Option<Dataset> {
-        if let Some(dataset) = &self.packed {
-            return Some(dataset.clone());
-        }
         let known = self.slot.get();
         let dataset = match known {
             Some(dataset) => dataset,

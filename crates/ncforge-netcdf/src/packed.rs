@@ -2,26 +2,31 @@
 //!
 //! A packed file is the image of a classic file. NetCDF-C gets the image's header in a file in memory that is as long as the image,
 //! and reads it with its own functions for classic files: everything that is asked of dimensions, variables and attributes is
-//! answered by netCDF-C itself. Values are read by ncforge from the packed file, all of them: the file in memory has none.
+//! answered by netCDF-C itself. Values are read by ncforge from the packed file. Where C leaves the result of a conversion undefined,
+//! the file in memory gets all of the image, if it is not too large, and netCDF-C reads the values as well; and netCDF-C says what is wrong
+//! with a call.
 
 use std::ffi::{CStr, CString, c_char, c_int, c_void};
 use std::fs::File;
 use std::os::fd::{AsRawFd, FromRawFd};
-use std::os::unix::fs::FileExt;
+use std::os::unix::fs::{FileExt, MetadataExt};
 use std::path::Path;
 use std::ptr::null_mut;
+use std::sync::atomic::Ordering;
+use std::sync::{Mutex, PoisonError};
 
 use ncforge::model::Atomic;
+use ncforge::store::ReadStore;
 use ncforge::{Dataset, OpenOptions};
 
 use crate::abi::{self, Dispatch, NOERR};
-use crate::call::{Call, Outside};
+use crate::call::Call;
 use crate::files::{self, OpenFile};
 use crate::hook::{CLASSIC, guarded, original};
 use crate::identity::{Identity, path_of};
 use crate::libraries::Library;
 use crate::report::log;
-use crate::variables::{Variable, atomic};
+use crate::variables::atomic;
 use crate::{engine, serve};
 
 /// The first bytes of packed files.
@@ -57,6 +62,42 @@ pub(crate) fn define(library: &Library, table: &'static Dispatch) {
         }
     }
     log(format_args!("{}: no user-defined format is free; packed files cannot be opened", library.path));
+}
+
+/// Images of up to this many bytes are unpacked into memory for conversions that only netCDF-C does as netCDF-C does them.
+const MOST_UNPACKED: u64 = 256 << 20;
+/// Bytes behind the header that netCDF-C may have in its buffers before any value is read.
+const BUFFERED: u64 = 64 << 10;
+
+/// A packed file's side of an open file.
+pub(crate) struct Packed {
+    pub(crate) dataset: Dataset,
+    /// The file in memory.
+    memory: File,
+    /// Whether it has the values.
+    unpacked: Mutex<bool>,
+}
+
+impl Packed {
+    /// Unpacks the image into the file in memory; whether it is there.
+    fn unpack(&self) -> bool {
+        let mut unpacked = self.unpacked.lock().unwrap_or_else(PoisonError::into_inner);
+        let store = self.dataset.container().store();
+        if !*unpacked && store.len() <= MOST_UNPACKED {
+            *unpacked = copy(&**store, &self.memory, 0, store.len()).is_ok();
+        }
+        *unpacked
+    }
+}
+
+/// Copies a range of the image.
+fn copy(image: &dyn ReadStore, to: &File, mut at: u64, end: u64) -> Result<(), c_int> {
+    while at < end {
+        let part = image.read_vec(at, (end - at).min(4 << 20)).map_err(|e| e.netcdf_code())?;
+        to.write_all_at(&part, at).map_err(|e| e.raw_os_error().unwrap_or(libc::EIO))?;
+        at += part.len() as u64;
+    }
+    Ok(())
 }
 
 /// The error number of a failure.
@@ -98,12 +139,11 @@ unsafe extern "C" fn open<const L: usize>(
         let path = path_of(unsafe { CStr::from_ptr(path) });
         Some(prepare(path))
     });
-    let (file, header) = match opened {
+    let (file, name) = match opened {
         Some(Ok(opened)) => opened,
         Some(Err(code)) => return code,
         None => return abi::EHDFERR,
     };
-    let Ok(name) = CString::new(format!("/proc/self/fd/{}", header.as_raw_fd())) else { return abi::EINVAL };
     let classic = original(L, CLASSIC);
     // SAFETY: netCDF-C's function with its own arguments, but for the path.
     let code =
@@ -115,20 +155,24 @@ unsafe extern "C" fn open<const L: usize>(
 }
 
 /// Opens a packed file, and makes the file in memory that has its header.
-fn prepare(path: &Path) -> Result<(OpenFile, File), c_int> {
+fn prepare(path: &Path) -> Result<(OpenFile, CString), c_int> {
+    let system = |e: std::io::Error| e.raw_os_error().unwrap_or(libc::EIO);
     let identity = Identity::of_path(path).ok_or(abi::EINVAL)?;
     let options = OpenOptions { engine: engine::engine(), ..OpenOptions::default() };
     let dataset = Dataset::open_options(path, &options).map_err(|e| code_of(&e))?;
     let store = dataset.container().store();
-    let header = dataset.container().metadata_bytes().unwrap_or(store.len()).min(store.len());
-    let bytes = store.read_vec(0, header).map_err(|e| code_of(&e))?;
-    let memory = in_memory(&bytes, store.len()).map_err(|e| e.raw_os_error().unwrap_or(libc::EIO))?;
-    let absolute = std::path::absolute(path).map_err(|e| e.raw_os_error().unwrap_or(libc::EIO))?;
-    Ok((OpenFile::packed(absolute, identity, dataset), memory))
+    let memory = in_memory(store.len()).map_err(system)?;
+    let buffers = memory.metadata().map_err(system)?.blksize().saturating_mul(4).max(BUFFERED);
+    let header = dataset.container().metadata_bytes().unwrap_or(store.len());
+    copy(&**store, &memory, 0, header.saturating_add(buffers).min(store.len()))?;
+    let absolute = std::path::absolute(path).map_err(system)?;
+    let name = CString::new(format!("/proc/self/fd/{}", memory.as_raw_fd())).map_err(|_| abi::EINVAL)?;
+    let packed = Packed { dataset, memory, unpacked: Mutex::new(false) };
+    Ok((OpenFile::packed(absolute, identity, packed), name))
 }
 
-/// A file in memory that begins with `bytes` and is `len` bytes long; the rest takes no memory.
-fn in_memory(bytes: &[u8], len: u64) -> std::io::Result<File> {
+/// A file in memory that is `len` bytes long; what is not written takes no memory.
+fn in_memory(len: u64) -> std::io::Result<File> {
     // SAFETY: a new descriptor, which the file owns from here on.
     let file = unsafe {
         match libc::memfd_create(c"ncforge".as_ptr(), libc::MFD_CLOEXEC) {
@@ -137,7 +181,6 @@ fn in_memory(bytes: &[u8], len: u64) -> std::io::Result<File> {
         }
     };
     file.set_len(len)?;
-    file.write_all_at(bytes, 0)?;
     Ok(file)
 }
 
@@ -159,60 +202,81 @@ unsafe extern "C" fn abort<const L: usize>(ncid: c_int) -> c_int {
     code
 }
 
-/// Reads values, or says what is wrong in netCDF-C's numbers, by the checks of `NC3_get_vara` in their order.
+/// What becomes of a call for values.
+enum Answer {
+    /// It is done.
+    Done(c_int),
+    /// The file in memory has the values, and netCDF-C reads them.
+    NetcdfC,
+    /// Something is wrong with the call, which netCDF-C puts into a number.
+    Wrong,
+}
+
+/// Reads values.
 ///
 /// # Safety
 /// As [`serve::get`].
-unsafe fn get(library: usize, call: &Call) -> c_int {
+unsafe fn get(library: usize, call: &Call, netcdf_c: impl FnOnce(&Dispatch) -> c_int) -> c_int {
+    let classic = original(library, CLASSIC);
     let Some(file) = files::get(library, call.ncid) else { return abi::EHDFERR };
-    let read = guarded(|| {
-        let Some(dataset) = file.packed_dataset() else { return Some(abi::EHDFERR) };
-        let known = file.variables.get(original(library, CLASSIC), call.ncid, call.varid);
-        let Some(variable) = known else { return Some(abi::ENOTVAR) };
+    let answer = guarded(|| {
+        let Some(packed) = file.packed_file() else { return Some(Answer::Done(abi::EHDFERR)) };
         // SAFETY: the caller's promise.
-        Some(unsafe { get_checked(file, dataset, variable, call) }.unwrap_or_else(|code| code))
+        Some(unsafe { answer(file, packed, classic, call) })
     });
-    read.unwrap_or(abi::EHDFERR)
+    match answer {
+        Some(Answer::Done(code)) => code,
+        Some(Answer::NetcdfC) => netcdf_c(classic),
+        // There are no values that it could deliver.
+        Some(Answer::Wrong) => match netcdf_c(classic) {
+            NOERR => abi::EINVAL,
+            code => code,
+        },
+        None => abi::EHDFERR,
+    }
 }
 
-unsafe fn get_checked(
-    file: &OpenFile,
-    dataset: &Dataset,
-    variable: &Variable,
-    call: &Call,
-) -> Result<c_int, c_int> {
-    let memory = call.memory(variable);
-    let stored = variable.stored.ok_or(abi::EBADTYPE)?;
-    if (memory == abi::CHAR) != (stored == Atomic::Char) {
-        return Err(abi::ECHAR);
-    }
-    let memory = atomic(memory).ok_or(abi::EBADTYPE)?;
+unsafe fn answer(file: &OpenFile, packed: &Packed, classic: &Dispatch, call: &Call) -> Answer {
+    let Some(variable) = file.variables.get(classic, call.ncid, call.varid) else { return Answer::Wrong };
+    let types = variable.stored.zip(atomic(call.memory(variable)));
+    let Some((stored, memory)) = types else { return Answer::Wrong };
     // SAFETY: the caller's promise.
-    let selection = unsafe { call.selection(variable.shape.len()) }.ok_or(abi::EINVALCOORDS)?;
-    selection.check(&variable.shape).map_err(|outside| match outside {
-        Outside::Stride => abi::ESTRIDE,
-        Outside::Start => abi::EINVALCOORDS,
-        Outside::Edge => abi::EEDGE,
-    })?;
+    let Some(selection) = (unsafe { call.selection(variable.shape.len()) }) else { return Answer::Wrong };
+    let text = |a| a == Atomic::Char;
+    if text(stored) != text(memory) || !selection.is_inside(&variable.shape) {
+        return Answer::Wrong;
+    }
     if selection.count.contains(&0) {
-        return Ok(NOERR);
+        return Answer::Done(NOERR);
     }
     if call.out.is_null() {
-        return Err(abi::EINVAL);
+        return Answer::Done(abi::EINVAL);
     }
-    let id = variable.in_ncforge(dataset).map_err(|why| {
-        file.note(why);
-        abi::EHDFERR
-    })?;
+    if !serve::is_certain(stored, memory) && packed.unpack() {
+        return Answer::NetcdfC;
+    }
+    let id = match variable.in_ncforge(&packed.dataset) {
+        Ok(id) => id,
+        Err(why) => {
+            file.note(why);
+            return Answer::Done(abi::EHDFERR);
+        }
+    };
     // SAFETY: the caller's promise; the selection was checked.
-    let done = unsafe { serve::deliver(dataset, id, &selection, memory, call) }.map_err(|e| {
-        file.note(e.to_string());
-        code_of(&e)
-    })?;
-    file.served.fetch_add(1, std::sync::atomic::Ordering::Relaxed);
-    match done.ok_or(libc::ENOMEM)? {
-        0 => Ok(NOERR),
-        _ => Ok(abi::ERANGE),
+    match unsafe { serve::deliver(&packed.dataset, id, &selection, memory, call) } {
+        Ok(Some(out_of_range)) => {
+            file.served.fetch_add(1, Ordering::Relaxed);
+            match out_of_range {
+                0 => Answer::Done(NOERR),
+                _ if packed.unpack() => Answer::NetcdfC,
+                _ => Answer::Done(abi::ERANGE),
+            }
+        }
+        Ok(None) => Answer::Done(libc::ENOMEM),
+        Err(e) => {
+            file.note(e.to_string());
+            Answer::Done(code_of(&e))
+        }
     }
 }
 
@@ -225,8 +289,9 @@ unsafe extern "C" fn get_vara<const L: usize>(
     memtype: c_int,
 ) -> c_int {
     let none = std::ptr::null();
-    // SAFETY: netCDF-C's arguments.
-    unsafe { get(L, &Call { ncid, varid, start, count, stride: none, imap: none, out, memtype }) }
+    let call = Call { ncid, varid, start, count, stride: none, imap: none, out, memtype };
+    // SAFETY: netCDF-C's arguments, and its function with them.
+    unsafe { get(L, &call, |c| (c.get_vara)(ncid, varid, start, count, out, memtype)) }
 }
 
 unsafe extern "C" fn get_vars<const L: usize>(
@@ -238,8 +303,9 @@ unsafe extern "C" fn get_vars<const L: usize>(
     out: *mut c_void,
     memtype: c_int,
 ) -> c_int {
-    // SAFETY: netCDF-C's arguments.
-    unsafe { get(L, &Call { ncid, varid, start, count, stride, imap: std::ptr::null(), out, memtype }) }
+    let call = Call { ncid, varid, start, count, stride, imap: std::ptr::null(), out, memtype };
+    // SAFETY: netCDF-C's arguments, and its function with them.
+    unsafe { get(L, &call, |c| (c.get_vars)(ncid, varid, start, count, stride, out, memtype)) }
 }
 
 unsafe extern "C" fn get_varm<const L: usize>(
@@ -252,6 +318,7 @@ unsafe extern "C" fn get_varm<const L: usize>(
     out: *mut c_void,
     memtype: c_int,
 ) -> c_int {
-    // SAFETY: netCDF-C's arguments.
-    unsafe { get(L, &Call { ncid, varid, start, count, stride, imap, out, memtype }) }
+    let call = Call { ncid, varid, start, count, stride, imap, out, memtype };
+    // SAFETY: netCDF-C's arguments, and its function with them.
+    unsafe { get(L, &call, |c| (c.get_varm)(ncid, varid, start, count, stride, imap, out, memtype)) }
 }

@@ -33,7 +33,7 @@ pub(crate) unsafe fn get(file: &OpenFile, netcdf_c: &Dispatch, call: &Call) -> O
         return None;
     }
     let memory = atomic(call.memory(variable))?;
-    if !is_certain(stored, memory) || call.out.is_null() || selection.check(&variable.shape).is_err() {
+    if !is_certain(stored, memory) || call.out.is_null() || !selection.is_inside(&variable.shape) {
         return None;
     }
     let served = file.dataset().and_then(|dataset| {
@@ -77,7 +77,7 @@ fn is_for_us(file: &OpenFile, variable: &Variable, selection: &Selection<'_>) ->
 }
 
 /// Whether C defines the result of a conversion: floats as integers have none for NaN, and what is outside.
-fn is_certain(stored: Atomic, memory: Atomic) -> bool {
+pub(crate) fn is_certain(stored: Atomic, memory: Atomic) -> bool {
     let float = |a| matches!(a, Atomic::Float | Atomic::Double);
     (stored == Atomic::Char) == (memory == Atomic::Char) && (float(memory) || !float(stored))
 }
