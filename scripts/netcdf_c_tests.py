@@ -54,21 +54,39 @@ CONFIG = """
 #define FILLONLYFILE "ref_fillonly.nc"
 #define NC_MAX_PERFORMANCE 0
 #define DLL_EXPORT
-#include "ncconfigure.h"
 """
 # Programs of several sources: the folder, the sources, and options of the compiler.
 SEVERAL = {
-    "nc_test": ("nc_test", ["nc_test.c", "error.c", "test_get.c", "test_put.c", "test_read.c", "test_write.c", "util.c"]),
+    "nc_test": (
+        "nc_test",
+        ["nc_test.c", "error.c", "test_get.c", "test_put.c", "test_read.c", "test_write.c", "util.c"],
+    ),
     "nctest": ("nctest", None),
 }
+# What netCDF-C's configuration defines for them.
+TYPES = ["-Duchar=unsigned char", "-Dlonglong=long long", "-Dulonglong=unsigned long long", "-Duint=unsigned int"]
 # Minutes each, gigabytes each, or another library.
-LEFT_OUT = ("*large*", "*big*", "*par*", "*pnetcdf*", "bm_*", "*perf*", "*http*", "*byterange*", "tst_parallel*", "*h5_s3*", "*mpi*")
+LEFT_OUT = (
+    "*large*",
+    "*big*",
+    "*par*",
+    "*pnetcdf*",
+    "bm_*",
+    "*perf*",
+    "*http*",
+    "*byterange*",
+    "tst_parallel*",
+    "*h5_s3*",
+    "*mpi*",
+)
 SECONDS = 240
 
 
 def fetch(work: Path) -> Path:
     """The sources, unpacked."""
-    version = subprocess.run(["dpkg-query", "-W", "-f", "${source:Version}", "libnetcdf19"], capture_output=True, text=True, check=True)
+    version = subprocess.run(
+        ["dpkg-query", "-W", "-f", "${source:Version}", "libnetcdf19"], capture_output=True, text=True, check=True
+    )
     found = sorted(work.glob("netcdf-c-*"))
     if found:
         return found[0]
@@ -79,7 +97,12 @@ def fetch(work: Path) -> Path:
     sources.write_text("\n".join(entries))
     (work / "lists/partial").mkdir(parents=True, exist_ok=True)
     (work / "cache/archives/partial").mkdir(parents=True, exist_ok=True)
-    options = {"Dir::Etc::sourcelist": sources, "Dir::Etc::sourceparts": "/dev/null", "Dir::State::lists": work / "lists", "Dir::Cache": work / "cache"}
+    options = {
+        "Dir::Etc::sourcelist": sources,
+        "Dir::Etc::sourceparts": "/dev/null",
+        "Dir::State::lists": work / "lists",
+        "Dir::Cache": work / "cache",
+    }
     apt = ["apt-get", "-q", *[f"-o{k}={v}" for k, v in options.items()]]
     quiet = {"cwd": work, "check": True, "stdout": subprocess.DEVNULL}
     subprocess.run([*apt, "update"], **quiet)
@@ -93,7 +116,15 @@ def compile_all(source: Path, bin_dir: Path, only: str) -> dict[str, str]:
     """Every program that can be compiled, with the folder of its sources."""
     bin_dir.mkdir(exist_ok=True)
     (source / "config.h").write_text(CONFIG)
-    flags = ["-w", "-O1", "-DHAVE_CONFIG_H", f"-I{source}", f"-I{source}/include", f"-I{source}/nc_test", "-I/usr/include/hdf5/serial"]
+    flags = [
+        "-w",
+        "-O1",
+        "-DHAVE_CONFIG_H",
+        f"-I{source}",
+        f"-I{source}/include",
+        f"-I{source}/nc_test",
+        "-I/usr/include/hdf5/serial",
+    ]
     libraries = ["-L/usr/lib/x86_64-linux-gnu/hdf5/serial", "-lnetcdf", "-lhdf5_hl", "-lhdf5", "-lm"]
     wanted: dict[str, tuple[str, list[Path]]] = {}
     for folder in ("nc_test", "nc_test4", "nctest", "unit_test"):
@@ -108,7 +139,8 @@ def compile_all(source: Path, bin_dir: Path, only: str) -> dict[str, str]:
         if any(fnmatch.fnmatch(name, p) for p in LEFT_OUT) or not fnmatch.fnmatch(name, only):
             continue
         out = bin_dir / name
-        build = ["cc", *flags, f"-I{source}/{folder}", "-o", str(out), *map(str, files), *libraries]
+        types = TYPES if name == "nc_test" else []
+        build = ["cc", *flags, *types, f"-I{source}/{folder}", "-o", str(out), *map(str, files), *libraries]
         if out.exists() or subprocess.run(build, capture_output=True).returncode == 0:
             built[name] = folder
     return built
@@ -124,7 +156,9 @@ def run(program: Path, folder: Path, data: Path, environment: dict[str, str]) ->
     log = folder / "output.txt"
     with log.open("wb") as out:
         try:
-            done = subprocess.run([str(program)], cwd=folder, env={**os.environ, **environment}, stdout=out, stderr=out, timeout=SECONDS)
+            done = subprocess.run(
+                [str(program)], cwd=folder, env={**os.environ, **environment}, stdout=out, stderr=out, timeout=SECONDS
+            )
         except subprocess.TimeoutExpired:
             return "timeout"
     return str(done.returncode)

@@ -6,6 +6,7 @@ that is loaded: that of the package ``netCDF4``, and with it of xarray's engine 
 
 from __future__ import annotations
 
+import contextlib
 import ctypes
 import importlib
 import os
@@ -67,10 +68,8 @@ def accelerate() -> list[ServedLibrary]:
     if not sys.platform.startswith("linux"):
         return []
     if "netCDF4" not in sys.modules:
-        try:
+        with contextlib.suppress(ImportError):
             importlib.import_module("netCDF4")
-        except ImportError:
-            pass
     library = ctypes.CDLL(os.fspath(library_path()))
     library.ncforge_netcdf_enable()
     status = library.ncforge_netcdf_status
