@@ -129,7 +129,8 @@ bench: $(STAMP_BENCH) $(STAMP_PIP_BENCH) ## Side by side with peers (docs/benchm
 
 wheel: $(STAMP_PIP) ## The Python wheel, in target/wheels
 	cargo build --quiet --locked --release -p ncforge-netcdf
-	cp -f "$$(bash scripts/target-dir.sh release)/libncforge_netcdf.so" python/ncforge/
+	mkdir -p python/ncforge/_netcdf
+	cp -f "$$(bash scripts/target-dir.sh release)/libncforge_netcdf.so" python/ncforge/_netcdf/
 	$(PY) -m maturin build --release --locked
 
 # The wheel of this version that was built last.

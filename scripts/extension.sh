@@ -10,7 +10,8 @@ unset CONDA_PREFIX
 case $(uname -s) in Linux)
     cargo build --quiet --locked --profile "$2" -p ncforge-netcdf
     root=$(cd "$(dirname "$0")/.." && pwd)
-    cp -f "$(bash "$root/scripts/target-dir.sh" "$2")/libncforge_netcdf.so" "$root/python/ncforge/"
+    mkdir -p "$root/python/ncforge/_netcdf"
+    cp -f "$(bash "$root/scripts/target-dir.sh" "$2")/libncforge_netcdf.so" "$root/python/ncforge/_netcdf/"
     ;;
 esac
 VIRTUAL_ENV=$venv "$venv/bin/python" -m maturin develop --quiet --locked --profile "$2" </dev/null

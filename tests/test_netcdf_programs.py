@@ -280,7 +280,7 @@ def python(code: str, **environment: str) -> str:
 @pytest.fixture
 def packaged() -> Path:
     """The library of the package."""
-    path = Path(ncforge.__file__).with_name("libncforge_netcdf.so")
+    path = Path(ncforge.__file__).parent / "_netcdf/libncforge_netcdf.so"
     if not path.is_file():
         pytest.fail("scripts/extension.sh builds it")
     return path

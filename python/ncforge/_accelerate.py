@@ -39,7 +39,7 @@ class ServedLibrary:
 
 def library_path() -> Path:
     """The file of the library that comes with the package."""
-    path = Path(__file__).with_name(NAME)
+    path = Path(__file__).parent / "_netcdf" / NAME
     if not path.is_file():
         message = f"{path} is missing: this installation was made without it (wheels for Linux have it)"
         raise FileNotFoundError(message)

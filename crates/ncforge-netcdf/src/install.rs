@@ -35,7 +35,10 @@ extern "C" fn at_load() {
     if preloaded {
         guarded(|| Some(enable()));
         if wish() == Wish::Status {
-            guarded(|| Some(print_status()));
+            guarded(|| {
+                print_status();
+                Some(())
+            });
             // SAFETY: ends the process; nothing of the program has run.
             unsafe { libc::_exit(0) };
         }

@@ -188,7 +188,10 @@ unsafe extern "C" fn close<const L: usize>(ncid: c_int, parameters: *mut c_void)
     // SAFETY: netCDF-C's function with netCDF-C's arguments.
     let code = unsafe { (original(L, CLASSIC).close)(ncid, parameters) };
     if code == NOERR {
-        guarded(|| Some(files::remove(L, ncid)));
+        guarded(|| {
+            files::remove(L, ncid);
+            Some(())
+        });
     }
     code
 }
@@ -197,7 +200,10 @@ unsafe extern "C" fn abort<const L: usize>(ncid: c_int) -> c_int {
     // SAFETY: netCDF-C's function with netCDF-C's arguments.
     let code = unsafe { (original(L, CLASSIC).abort)(ncid) };
     if code == NOERR {
-        guarded(|| Some(files::remove(L, ncid)));
+        guarded(|| {
+            files::remove(L, ncid);
+            Some(())
+        });
     }
     code
 }

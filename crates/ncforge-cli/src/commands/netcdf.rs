@@ -20,7 +20,7 @@ pub(crate) fn run(args: &ProgramArgs) -> Result {
     let library = library::path()?;
     let (program, rest) = args.command.split_first().expect("clap asks for one word at least");
     let failure = Command::new(program).args(rest).env(PRELOAD, preload(&library)).exec();
-    Err(not_started(program, failure))
+    Err(not_started(program, &failure))
 }
 
 /// The library in front of what is preloaded already.
@@ -33,7 +33,7 @@ fn preload(library: &Path) -> OsString {
     all
 }
 
-fn not_started(program: &OsStr, e: std::io::Error) -> Failure {
+fn not_started(program: &OsStr, e: &std::io::Error) -> Failure {
     let hint = "give the name of a program in PATH, or its path";
     let message = format!("cannot start `{}`: {e}", program.to_string_lossy());
     Failure { message, hint: hint.to_owned(), exit: Exit::Failed }
@@ -81,7 +81,7 @@ fn status(args: &StatusArgs, printer: &Printer) -> Result {
         .env(PRELOAD, preload(&library))
         .env("NCFORGE_NETCDF", "status")
         .output()
-        .map_err(|e| not_started(program, e))?;
+        .map_err(|e| not_started(program, &e))?;
     let text = String::from_utf8_lossy(&output.stdout);
     let name = program.to_string_lossy();
     if output.status.success() && text.starts_with("ncforge-netcdf") {

@@ -9,12 +9,13 @@ use crate::exit::{Exit, Failure, Result};
 /// Name of the library's file.
 const NAME: &str = "libncforge_netcdf.so";
 
-/// Where it is: next to the command or the extension module that contains this code, or in `lib` of the same installation.
+/// Where it is: next to the command that contains this code, in the folder `_netcdf` next to the extension module, or in `lib` of the
+/// same installation.
 pub(super) fn path() -> Result<PathBuf> {
     let own = own_object().or_else(|| std::env::current_exe().ok());
     let own = own.and_then(|p| p.canonicalize().ok());
     let folder = own.as_deref().and_then(Path::parent).unwrap_or(Path::new("."));
-    let places = ["", "../lib", "../lib/ncforge"];
+    let places = ["", "_netcdf", "../lib", "../lib/ncforge"];
     let found = places.iter().map(|place| folder.join(place).join(NAME)).find(|path| path.is_file());
     found.and_then(|path| path.canonicalize().ok()).ok_or_else(|| Failure {
         message: format!("{NAME} is not in {}", folder.display()),
