@@ -7,9 +7,9 @@ use std::ffi::{CStr, c_char, c_int};
 use ncforge::model::Format;
 use ncforge::store::packed;
 
-use crate::hook::guarded;
 use crate::identity::path_of;
 use crate::report::{Wish, wish};
+use crate::tables::guarded;
 
 /// libcdi's number for a classic file of each version (`CDI_FILETYPE_NC`, `_NC2`, `_NC5` of `cdi.h`).
 fn file_type(format: Format) -> Option<c_int> {

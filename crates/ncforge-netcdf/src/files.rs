@@ -13,12 +13,13 @@ use std::sync::{Arc, Mutex, PoisonError};
 use ncforge::store::FileStore;
 use ncforge::{Dataset, OpenOptions};
 
+use crate::engine;
 use crate::identity::Identity;
+use crate::image::Packed;
 use crate::limits::{self, Slot};
-use crate::packed::Packed;
 use crate::report::{Wish, log, wish};
+use crate::tables::LIBRARIES;
 use crate::variables::Variables;
-use crate::{engine, hook};
 
 /// Files that one netCDF-C may have open (`NCFILELISTLENGTH`).
 const FILES: usize = 1 << 16;
@@ -157,8 +158,8 @@ impl OpenFile {
 }
 
 /// The open files of each library.
-static TABLES: [[AtomicPtr<OpenFile>; FILES]; hook::LIBRARIES] =
-    [const { [const { AtomicPtr::new(std::ptr::null_mut()) }; FILES] }; hook::LIBRARIES];
+static TABLES: [[AtomicPtr<OpenFile>; FILES]; LIBRARIES] =
+    [const { [const { AtomicPtr::new(std::ptr::null_mut()) }; FILES] }; LIBRARIES];
 
 fn place(library: usize, ncid: i32) -> &'static AtomicPtr<OpenFile> {
     &TABLES[library][(ncid as u32 >> 16) as usize]

@@ -6,7 +6,6 @@
 //! functions: a process may have two netCDF-Cs.
 
 use std::ffi::{CStr, c_char, c_int, c_void};
-use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::ptr::null_mut;
 use std::sync::atomic::{AtomicPtr, Ordering};
 
@@ -15,27 +14,11 @@ use crate::call::Call;
 use crate::files::{self, OpenFile};
 use crate::identity::{Identity, path_of};
 use crate::libraries::Library;
+use crate::tables::{CLASSIC, HDF5, LIBRARIES, guarded, original, remember};
 use crate::{packed, serve, writers};
-
-/// Copies of netCDF-C that are served in one process.
-pub(crate) const LIBRARIES: usize = 4;
-/// Numbers of the tables.
-pub(crate) const HDF5: usize = 0;
-pub(crate) const CLASSIC: usize = 1;
-
-/// NetCDF-C's own tables.
-static ORIGINALS: [[AtomicPtr<Dispatch>; 2]; LIBRARIES] =
-    [const { [const { AtomicPtr::new(null_mut()) }; 2] }; LIBRARIES];
 
 /// The array of ones that `nc_get_var1` passes as the count: by its address, single values of classic files go straight on.
 static ONES: [AtomicPtr<usize>; LIBRARIES] = [const { AtomicPtr::new(null_mut()) }; LIBRARIES];
-
-/// NetCDF-C's own table.
-#[inline]
-pub(crate) fn original(library: usize, table: usize) -> &'static Dispatch {
-    // SAFETY: set before any function of ours is in a table, and never freed.
-    unsafe { &*ORIGINALS[library][table].load(Ordering::Acquire) }
-}
 
 /// The tables of ours for one library: formats of its own, and packed files.
 struct Tables {
@@ -77,9 +60,7 @@ pub(crate) fn install(
         3 => tables::<3>(own),
         _ => return,
     };
-    for (place, table) in ORIGINALS[number].iter().zip(own) {
-        place.store(Box::into_raw(Box::new(*table)), Ordering::Release);
-    }
+    remember(number, own);
     let tables: &'static Tables = Box::leak(Box::new(tables));
     put(&tables.formats, &tables.packed);
 }
@@ -146,11 +127,6 @@ fn make_writable(table: *mut Dispatch) -> bool {
     let end = table as usize + size_of::<Dispatch>();
     // SAFETY: the pages of a loaded object's data, which stay readable.
     unsafe { libc::mprotect(first as *mut c_void, end - first, libc::PROT_READ | libc::PROT_WRITE) == 0 }
-}
-
-/// Runs what must not panic into C; `None` if it panics.
-pub(crate) fn guarded<T>(what: impl FnOnce() -> Option<T>) -> Option<T> {
-    catch_unwind(AssertUnwindSafe(what)).ok().flatten()
 }
 
 unsafe extern "C" fn create<const L: usize, const T: usize>(

@@ -7,9 +7,10 @@ use std::sync::{Mutex, PoisonError};
 
 use crate::abi::{self, Dispatch};
 use crate::engine;
-use crate::hook::{self, LIBRARIES, guarded};
+use crate::hook;
 use crate::libraries::{Found, Library, find, object_of};
 use crate::report::{Wish, log, wish};
+use crate::tables::{LIBRARIES, guarded};
 
 /// What was found, for the status.
 struct Entry {

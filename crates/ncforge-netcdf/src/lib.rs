@@ -21,6 +21,7 @@ mod engine;
 mod files;
 mod hook;
 mod identity;
+mod image;
 mod install;
 mod libraries;
 mod limits;
@@ -28,6 +29,7 @@ mod packed;
 mod policy;
 mod report;
 mod serve;
+mod tables;
 mod variables;
 mod writers;
 

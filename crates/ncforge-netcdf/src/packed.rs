@@ -7,30 +7,32 @@
 //! with a call.
 
 use std::ffi::{CStr, CString, c_char, c_int, c_void};
-use std::fs::File;
-use std::os::fd::{AsRawFd, FromRawFd};
-use std::os::unix::fs::{FileExt, MetadataExt};
+use std::os::fd::AsRawFd;
+use std::os::unix::fs::MetadataExt;
 use std::path::Path;
 use std::ptr::null_mut;
+use std::sync::Mutex;
 use std::sync::atomic::Ordering;
-use std::sync::{Mutex, PoisonError};
 
 use ncforge::model::Atomic;
-use ncforge::store::ReadStore;
 use ncforge::{Dataset, OpenOptions};
 
 use crate::abi::{self, Dispatch, NOERR};
 use crate::call::Call;
 use crate::files::{self, OpenFile};
-use crate::hook::{CLASSIC, guarded, original};
 use crate::identity::{Identity, path_of};
+use crate::image::{Packed, copy, in_memory};
 use crate::libraries::Library;
 use crate::report::log;
+use crate::tables::{CLASSIC, guarded, original};
 use crate::variables::atomic;
 use crate::{engine, serve};
 
 /// The first bytes of packed files.
 const MAGIC: &CStr = c"\x89NCZ\r\n\x1a\n";
+
+/// Bytes behind the header that netCDF-C may have in its buffers before any value is read.
+const BUFFERED: u64 = 64 << 10;
 
 /// The table for packed files, from netCDF-C's one for classic files.
 pub(crate) fn table<const L: usize>(classic: &Dispatch) -> Dispatch {
@@ -62,42 +64,6 @@ pub(crate) fn define(library: &Library, table: &'static Dispatch) {
         }
     }
     log(format_args!("{}: no user-defined format is free; packed files cannot be opened", library.path));
-}
-
-/// Images of up to this many bytes are unpacked into memory for conversions that only netCDF-C does as netCDF-C does them.
-const MOST_UNPACKED: u64 = 256 << 20;
-/// Bytes behind the header that netCDF-C may have in its buffers before any value is read.
-const BUFFERED: u64 = 64 << 10;
-
-/// A packed file's side of an open file.
-pub(crate) struct Packed {
-    pub(crate) dataset: Dataset,
-    /// The file in memory.
-    memory: File,
-    /// Whether it has the values.
-    unpacked: Mutex<bool>,
-}
-
-impl Packed {
-    /// Unpacks the image into the file in memory; whether it is there.
-    fn unpack(&self) -> bool {
-        let mut unpacked = self.unpacked.lock().unwrap_or_else(PoisonError::into_inner);
-        let store = self.dataset.container().store();
-        if !*unpacked && store.len() <= MOST_UNPACKED {
-            *unpacked = copy(&**store, &self.memory, 0, store.len()).is_ok();
-        }
-        *unpacked
-    }
-}
-
-/// Copies a range of the image.
-fn copy(image: &dyn ReadStore, to: &File, mut at: u64, end: u64) -> Result<(), c_int> {
-    while at < end {
-        let part = image.read_vec(at, (end - at).min(4 << 20)).map_err(|e| e.netcdf_code())?;
-        to.write_all_at(&part, at).map_err(|e| e.raw_os_error().unwrap_or(libc::EIO))?;
-        at += part.len() as u64;
-    }
-    Ok(())
 }
 
 /// The error number of a failure.
@@ -169,19 +135,6 @@ fn prepare(path: &Path) -> Result<(OpenFile, CString), c_int> {
     let name = CString::new(format!("/proc/self/fd/{}", memory.as_raw_fd())).map_err(|_| abi::EINVAL)?;
     let packed = Packed { dataset, memory, unpacked: Mutex::new(false) };
     Ok((OpenFile::packed(absolute, identity, packed), name))
-}
-
-/// A file in memory that is `len` bytes long; what is not written takes no memory.
-fn in_memory(len: u64) -> std::io::Result<File> {
-    // SAFETY: a new descriptor, which the file owns from here on.
-    let file = unsafe {
-        match libc::memfd_create(c"ncforge".as_ptr(), libc::MFD_CLOEXEC) {
-            -1 => return Err(std::io::Error::last_os_error()),
-            fd => File::from_raw_fd(fd),
-        }
-    };
-    file.set_len(len)?;
-    Ok(file)
 }
 
 unsafe extern "C" fn close<const L: usize>(ncid: c_int, parameters: *mut c_void) -> c_int {
