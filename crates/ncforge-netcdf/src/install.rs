@@ -8,7 +8,7 @@ use std::sync::{Mutex, PoisonError};
 use crate::abi::{self, Dispatch};
 use crate::engine;
 use crate::hook;
-use crate::libraries::{Found, Library, find, object_of};
+use crate::libraries::{Found, Library, find, mpi, object_of};
 use crate::report::{Wish, log, wish};
 use crate::tables::{LIBRARIES, guarded};
 
@@ -34,7 +34,15 @@ extern "C" fn at_load() {
     let preloaded =
         std::env::var_os("LD_PRELOAD").is_some_and(|v| v.to_string_lossy().contains("libncforge_netcdf"));
     if preloaded {
-        guarded(|| Some(enable()));
+        guarded(|| {
+            match mpi() {
+                Some(path) if wish() != Wish::Off => leave_alone(path, "the program is parallel (MPI)"),
+                _ => {
+                    enable();
+                }
+            }
+            Some(())
+        });
         if wish() == Wish::Status {
             guarded(|| {
                 print_status();
@@ -52,13 +60,22 @@ fn print_status() {
     let mut text = String::from("ncforge-netcdf\n");
     for e in found.iter() {
         let what = e.why.map_or_else(|| "served".to_owned(), |why| format!("not served: {why}"));
-        let version = if e.version.is_empty() { "of an unknown version" } else { &e.version };
-        let _ = writeln!(text, "netCDF-C {version} ({}): {what}", e.path);
+        let _ = match &*e.version {
+            "" => writeln!(text, "{}: {what}", e.path),
+            version => writeln!(text, "netCDF-C {version} ({}): {what}", e.path),
+        };
     }
     if found.is_empty() {
         text.push_str("not served: no netCDF-C is loaded when it starts\n");
     }
     let _ = std::io::stdout().write_all(text.as_bytes());
+}
+
+/// Notes an object for which nothing is done. NetCDF-C must not be initialised before MPI is, which is when the program begins.
+fn leave_alone(path: String, why: &'static str) {
+    log(format_args!("{path}: not served: {why}"));
+    let mut found = FOUND.lock().unwrap_or_else(PoisonError::into_inner);
+    found.push(Entry { path, version: String::new(), at: 0, why: Some(why) });
 }
 
 /// Installs ncforge in every netCDF-C that is loaded and not served yet. How many are served.

@@ -62,23 +62,35 @@ const fn no_info() -> libc::Dl_info {
 
 /// All loaded objects whose name says that they may be netCDF-C.
 pub(crate) fn find() -> Vec<Found> {
+    let may_be = |file: &[u8]| file.windows(6).any(|w| w == b"netcdf") && !file.starts_with(b"libncforge");
+    objects().iter().filter(|name| may_be(file_name(name))).filter_map(|name| of_object(name)).collect()
+}
+
+/// The MPI library that is loaded, if there is one.
+pub(crate) fn mpi() -> Option<String> {
+    let found = objects().into_iter().find(|name| file_name(name).starts_with(b"libmpi"));
+    found.map(|name| name.to_string_lossy().into_owned())
+}
+
+fn file_name(name: &CStr) -> &[u8] {
+    name.to_bytes().rsplit(|&b| b == b'/').next().unwrap_or_default()
+}
+
+/// Names of all loaded objects.
+fn objects() -> Vec<CString> {
     let mut names: Vec<CString> = Vec::new();
     // SAFETY: `list` gets the vector that it expects, and does not panic.
     unsafe { libc::dl_iterate_phdr(Some(list), (&raw mut names).cast()) };
-    names.iter().filter_map(|name| of_object(name)).collect()
+    names
 }
 
-/// Collects the names of objects that may be netCDF-C.
+/// Collects the names of objects.
 unsafe extern "C" fn list(info: *mut libc::dl_phdr_info, _: usize, names: *mut c_void) -> c_int {
-    // SAFETY: what `dl_iterate_phdr` passes is valid during the call; `names` is what `find` passed.
+    // SAFETY: what `dl_iterate_phdr` passes is valid during the call; `names` is what `objects` passed.
     let (info, names) = unsafe { (&*info, &mut *names.cast::<Vec<CString>>()) };
     if !info.dlpi_name.is_null() {
         // SAFETY: a name of an object is a C string.
-        let name = unsafe { CStr::from_ptr(info.dlpi_name) };
-        let file = name.to_bytes().rsplit(|&b| b == b'/').next().unwrap_or_default();
-        if file.windows(6).any(|w| w == b"netcdf") && !file.starts_with(b"libncforge") {
-            names.push(name.to_owned());
-        }
+        names.push(unsafe { CStr::from_ptr(info.dlpi_name) }.to_owned());
     }
     0
 }
