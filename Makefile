@@ -80,7 +80,7 @@ CHECKED := architecture append classic_updates definitions locks netcdf4_semanti
 
 check: lint $(STAMP_TEST) $(STAMP_EXTENSION) ## What one runs between edits: lint, unit tests, the heart of the tests across tools
 	cargo test --quiet --locked --workspace --exclude ncforge-py --lib
-	cargo build --quiet --locked --profile $(PROFILE) -p ncforge-cli
+	cargo build --quiet --locked --profile $(PROFILE) -p ncforge-cli -p ncforge-netcdf
 	NCFORGE_BIN="$$(bash scripts/target-dir.sh $(PROFILE))/ncforge" $(PY) -m pytest -q $(if $(SEED),--hypothesis-seed=$(SEED)) \
 		$(CHECKED:%=tests/test_%.py)
 
@@ -95,7 +95,7 @@ test-rust: $(STAMP_TEST) $(STAMP_PIP) ## Rust unit, integration and doc tests
 	cargo test --quiet --locked --workspace --exclude ncforge-py
 
 test-python: $(STAMP_TEST) $(STAMP_EXTENSION) ## Tests across tools (pytest), and the stubs against the extension
-	cargo build --quiet --locked --profile $(PROFILE) -p ncforge-cli
+	cargo build --quiet --locked --profile $(PROFILE) -p ncforge-cli -p ncforge-netcdf
 	NCFORGE_BIN="$$(bash scripts/target-dir.sh $(PROFILE))/ncforge" $(PY) -m pytest $(if $(SEED),--hypothesis-seed=$(SEED)) tests
 	$(PY) -m mypy.stubtest --concise ncforge._core
 
@@ -123,7 +123,7 @@ soak: $(STAMP_TEST) $(STAMP_EXTENSION) ## Random lives of files, packed ones and
 
 # What is measured is optimised. The extension of the tests comes back with `make test-python`.
 bench: $(STAMP_BENCH) $(STAMP_PIP_BENCH) ## Side by side with peers (docs/benchmarks.md); BENCH_ARGS="--only read --rounds 3"
-	cargo build --quiet --locked --release -p bench-worker -p ncforge-cli
+	cargo build --quiet --locked --release -p bench-worker -p ncforge-cli -p ncforge-netcdf
 	@$(MAKE) --no-print-directory PROFILE=release $(VENV)/.stamp-extension-release
 	@$(PY) benches/run.py --target-dir "$$(dirname "$$(bash scripts/target-dir.sh release)")" $(BENCH_ARGS)
 
@@ -133,6 +133,9 @@ bench-remote: $(STAMP_PIP_BENCH) ## Files read by URL, side by side, from a serv
 	@$(PY) benches/remote.py --command "$$(bash scripts/target-dir.sh release)/ncforge"
 
 wheel: $(STAMP_PIP) ## The Python wheel, in target/wheels
+	cargo build --quiet --locked --release -p ncforge-netcdf
+	mkdir -p python/ncforge/_netcdf
+	cp -f "$$(bash scripts/target-dir.sh release)/libncforge_netcdf.so" python/ncforge/_netcdf/
 	$(PY) -m maturin build --release --locked
 
 # The wheel of this version that was built last.

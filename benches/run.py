@@ -24,7 +24,7 @@ from harness.rounds import Rounds
 
 ROOT = Path(__file__).resolve().parent.parent
 # Modules of `rows`, in the order of the table.
-PARTS = ("reading", "writing", "classic", "plain", "sweep", "points", "records", "opening", "references", "commands")
+PARTS = ("reading", "writing", "classic", "plain", "sweep", "points", "records", "opening", "references", "commands", "programs")
 
 
 def arguments() -> argparse.Namespace:
@@ -54,6 +54,15 @@ def compile_netcdf_c(binary: Path) -> None:
     subprocess.run(build, check=True)
 
 
+def compile_program(binary: Path) -> None:
+    """Builds the program that reads through the system's netcdf-c, as it is."""
+    if shutil.which("nc-config") is None or shutil.which("cc") is None:
+        return
+    flags = subprocess.run(["nc-config", "--cflags", "--libs"], capture_output=True, text=True, check=True)
+    source = str(ROOT / "benches/netcdf_program.c")
+    subprocess.run(["cc", "-O2", "-o", str(binary), source, *flags.stdout.split()], check=True)
+
+
 def selected(plan: Plan, args: argparse.Namespace) -> Iterator[Row]:
     """The rows that were asked for."""
     for part in PARTS:
@@ -80,6 +89,7 @@ def main() -> int:
         print("\n".join(dict.fromkeys(row.name for row in rows)))
         return 0
     compile_netcdf_c(args.out / "netcdf-c-worker")
+    compile_program(args.out / "netcdf-program")
     rounds = Rounds(workers, data, args.rounds or (7 if scale == 1 else 3), args.cold)
     about, began, failed, left = report.machine(), time.monotonic(), 0, 0
     if scale < 1:

@@ -6,4 +6,12 @@ set -euo pipefail
 venv=$(cd "$1" && pwd)
 echo "Building the Python extension ($2)"
 unset CONDA_PREFIX
+# What `ncforge.accelerate` loads and `ncforge run` preloads comes with the package.
+case $(uname -s) in Linux)
+    cargo build --quiet --locked --profile "$2" -p ncforge-netcdf
+    root=$(cd "$(dirname "$0")/.." && pwd)
+    mkdir -p "$root/python/ncforge/_netcdf"
+    cp -f "$(bash "$root/scripts/target-dir.sh" "$2")/libncforge_netcdf.so" "$root/python/ncforge/_netcdf/"
+    ;;
+esac
 VIRTUAL_ENV=$venv "$venv/bin/python" -m maturin develop --quiet --locked --profile "$2" </dev/null

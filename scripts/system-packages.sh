@@ -26,6 +26,8 @@ needs() {
     fi
     printf '%s\t%s\n' g++ 'command -v c++'
     printf '%s\t%s\n' nco 'command -v ncks && command -v ncatted'
+    printf '%s\t%s\n' libnetcdf-dev 'nc-config --libs'
+    printf '%s\t%s\n' cdo 'command -v cdo'
     printf '%s\t%s\n' hdf5-tools 'command -v h5dump'
     # Benchmarks with several ranks in one file.
     printf '%s\t%s\n' openmpi-bin 'command -v mpiexec.openmpi'

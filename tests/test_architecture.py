@@ -61,6 +61,7 @@ CRATES = {
     "ncforge-view": {"ncforge", "ncforge-ops"},
     "ncforge-bench": {"ncforge", "ncforge-ops", "ncforge-view"},
     "ncforge-cli": {"ncforge", "ncforge-bench", "ncforge-ops", "ncforge-view"},
+    "ncforge-netcdf": {"ncforge"},
     "ncforge-py": {"ncforge", "ncforge-bench", "ncforge-cli", "ncforge-ops", "ncforge-view"},
 }
 

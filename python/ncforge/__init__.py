@@ -2,7 +2,7 @@
 
 ``Dataset`` has the names and arguments of netCDF4-python; ``copy``, ``combine``, ``split``, ``pack``, ``doctor``, ``compare``,
 ``info`` and ``bench`` are the commands of ``ncforge`` as functions; ``to_netcdf`` writes objects of xarray, and
-``engine="ncforge"`` reads files for xarray.
+``engine="ncforge"`` reads files for xarray; ``accelerate`` lets ncforge read for ``netCDF4`` and what is built on it.
 
 >>> import ncforge
 >>> with ncforge.Dataset("sst.nc") as ds:  # doctest: +SKIP
@@ -18,6 +18,7 @@ from typing import TYPE_CHECKING, Any
 if TYPE_CHECKING:
     from ncforge import bench as bench
     from ncforge import xarray as xarray
+    from ncforge._accelerate import ServedLibrary, accelerate
     from ncforge._alignment import get_alignment, set_alignment
     from ncforge._combine import CombinePlan, CombineReport, Mosaic, combine, plan_combine
     from ncforge._core import __version__
@@ -76,6 +77,7 @@ if TYPE_CHECKING:
     from ncforge.xarray import open_mfdataset, to_netcdf
 
 _FROM = {
+    "_accelerate": ("ServedLibrary", "accelerate"),
     "_alignment": ("get_alignment", "set_alignment"),
     "_combine": ("CombinePlan", "CombineReport", "Mosaic", "combine", "plan_combine"),
     "_core": ("__version__",),
@@ -175,6 +177,7 @@ __all__ = [
     "Problem",
     "ReferencesReport",
     "Rule",
+    "ServedLibrary",
     "SplitReport",
     "UnsupportedCallError",
     "UnsupportedError",
@@ -183,6 +186,7 @@ __all__ = [
     "VerifyError",
     "VerifyReport",
     "__version__",
+    "accelerate",
     "bench",
     "chartostring",
     "clear_cache",

@@ -10,6 +10,7 @@ mod doctor;
 mod global;
 mod info;
 mod nccopy;
+mod netcdf;
 mod old;
 mod pack;
 mod refs;
@@ -39,6 +40,7 @@ pub(crate) use doctor::{DoctorArgs, FailOn};
 pub(crate) use global::{ColorWhen, GlobalArgs, ProgressKind};
 pub(crate) use info::InfoArgs;
 pub(crate) use nccopy::NccopyArgs;
+pub(crate) use netcdf::{EnableArgs, Netcdf, NetcdfArgs, ProgramArgs, StatusArgs};
 pub(crate) use old::OldArgs;
 pub(crate) use pack::{CompactArgs, PackArgs, UnpackArgs, VerifyArgs};
 pub(crate) use refs::RefsArgs;
@@ -109,6 +111,10 @@ pub(crate) enum Command {
     Bench(BenchArgs),
     #[command(about = "Make a page of saved benchmark results")]
     Report(ReportArgs),
+    #[command(about = "Run a program that uses netCDF-C, with ncforge reading for it")]
+    Run(ProgramArgs),
+    #[command(about = "Let netCDF-C load ncforge by itself; say what is served")]
+    Netcdf(NetcdfArgs),
     #[command(about = "Combine with the options of `mppnccombine` (FMS)")]
     Mppnccombine(OldArgs),
     #[command(about = "Combine with the options of `nocscombine` (NEMO)")]
@@ -157,8 +163,13 @@ impl Command {
                 Tune::Calibrate(a) => a.global.clone(),
             },
             Command::Nccopy(a) => a.global(),
+            Command::Netcdf(a) => match &a.what {
+                Netcdf::Enable(a) | Netcdf::Disable(a) => a.global.clone(),
+                Netcdf::Status(a) => a.global.clone(),
+            },
             Command::Completions(_)
             | Command::Man(_)
+            | Command::Run(_)
             | Command::Mppnccombine(_)
             | Command::Nocscombine(_)
             | Command::RebuildNemo(_) => GlobalArgs::default(),

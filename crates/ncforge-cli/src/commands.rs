@@ -9,6 +9,7 @@ mod doctor;
 mod document;
 mod info;
 mod nccopy;
+mod netcdf;
 mod old;
 mod pack;
 mod page;
@@ -27,6 +28,7 @@ use ncforge::{Engine, EngineOptions};
 use ncforge_ops::words::quoted;
 
 use crate::args::{Cli, Command, GlobalArgs};
+use crate::descriptors;
 use crate::exit::{Exit, Failure, Result};
 use crate::printer::Printer;
 
@@ -70,6 +72,10 @@ impl Context<'_> {
 pub(crate) fn run(cli: Cli, argv: &[OsString], again: &[OsString]) -> Exit {
     let printer = Printer::new(&cli.global);
     RemoteOptions::set_default(cli.global.remote());
+    // A program that is run gets the limit that its caller gave it.
+    if !matches!(cli.command, Command::Run(_) | Command::Netcdf(_)) {
+        descriptors::raise();
+    }
     let cx = Context { global: &cli.global, argv, again, printer: &printer };
     let done = match cli.command {
         Command::Copy(a) => copy::run(&a, &cx),
@@ -86,6 +92,8 @@ pub(crate) fn run(cli: Cli, argv: &[OsString], again: &[OsString]) -> Exit {
         Command::Tune(a) => tune::run(&a, &cx),
         Command::Bench(a) => bench::run(&a, &cx),
         Command::Report(a) => report::run(&a, &cx),
+        Command::Run(a) => netcdf::run(&a),
+        Command::Netcdf(a) => netcdf::settings(&a, &printer),
         Command::Mppnccombine(a) => old::mppnccombine(&a, &cx),
         Command::Nocscombine(a) => old::nocscombine(&a, &cx),
         Command::RebuildNemo(a) => old::rebuild_nemo(&a, &cx),

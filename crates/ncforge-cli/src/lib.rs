@@ -31,7 +31,6 @@ use std::ffi::OsString;
 /// SIGINT and SIGTERM. Never panics.
 pub fn main(argv: Vec<OsString>, again: &[OsString]) -> u8 {
     panics::install();
-    descriptors::raise();
     let argv = args::under_its_name(argv);
     let run = || {
         let argv = match args::expanded(argv) {

@@ -15,8 +15,11 @@ use argfile::{PREFIX, expand_args_from, parse_fromfile};
 
 use crate::exit::{Exit, Failure, Result};
 
-/// The command line with the arguments of files that it names.
+/// The command line with the arguments of files that it names; words of `ncforge run` are another program's.
 pub(crate) fn expanded(argv: Vec<OsString>) -> Result<Vec<OsString>, Failure> {
+    if argv.get(1).is_some_and(|word| word == "run") {
+        return Ok(argv);
+    }
     expand_args_from(argv.into_iter(), parse_fromfile, PREFIX).map_err(|e| Failure {
         message: format!("cannot read arguments from a file: {e}"),
         hint: "@FILE names a file of arguments, one a line; a file whose own name begins so is ./@NAME"
@@ -38,6 +41,8 @@ mod tests {
         let words = |all: &[&str]| all.iter().map(OsString::from).collect::<Vec<_>>();
         let found = expanded(words(&["ncforge", "bench", "io", &at, "-r"])).unwrap();
         assert_eq!(found, words(&["ncforge", "bench", "io", "-w", "--reps=3", "-f=a b.nc", "-r"]));
+        let run = words(&["ncforge", "run", "prog", &at]);
+        assert_eq!(expanded(run.clone()).unwrap(), run);
         assert_eq!(expanded(words(&["ncforge", "@/nowhere/x"])).unwrap_err().exit, Exit::BadInput);
     }
 }

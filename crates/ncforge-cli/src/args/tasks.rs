@@ -9,7 +9,7 @@ struct Task {
     commands: &'static [&'static str],
 }
 
-const TASKS: [Task; 7] = [
+const TASKS: [Task; 8] = [
     Task {
         title: "Look at files",
         example: "ncforge doctor sst.nc",
@@ -34,6 +34,11 @@ const TASKS: [Task; 7] = [
         title: "Keep classic files in compressed blocks",
         example: "ncforge pack obs.nc obs.ncz",
         commands: &["pack", "unpack", "compact", "verify"],
+    },
+    Task {
+        title: "Programs that you cannot change",
+        example: "ncforge run ncks -v sst in.nc out.nc",
+        commands: &["run", "netcdf"],
     },
     Task { title: "Measure", example: "ncforge bench access sst.nc fast.nc", commands: &["bench", "report"] },
     Task {

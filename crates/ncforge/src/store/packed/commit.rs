@@ -11,7 +11,8 @@ use std::collections::HashMap;
 use std::sync::atomic::Ordering;
 
 use super::super::lock::ranges;
-use super::format::{Entry, Kind, MAX_PARTS, ROOT, ROOT_PLACES, Root, SLOT, emit_map, emit_page};
+use super::format::{Entry, Kind, MAGIC, MAX_PARTS, ROOT, ROOT_PLACES, Root, SLOT, emit_map, emit_page};
+use super::open::FIRST;
 use super::tree::{Sink, Tree};
 use super::write::{parts, write_joined};
 use super::{Core, PackedStore, Tx};
@@ -104,6 +105,10 @@ impl PackedStore {
         let bytes = root.emit();
         let place = ROOT_PLACES[(root.sequence % 2) as usize];
         self.sink()?.write_at(&bytes, place)?;
+        if root.sequence == FIRST {
+            // The other place is empty: programs that know files by their first bytes find the magic number there.
+            self.sink()?.write_at(&MAGIC, ROOT_PLACES[0])?;
+        }
         self.sink()?.sync()?;
         self.sink()?.write_at(&bytes, place + ROOT as u64)?;
         self.check_root(&bytes, place)

@@ -15,7 +15,7 @@ use crate::store::lock::{Locking, ranges as lock};
 use crate::store::{ReadStore, WriteStore};
 
 /// Number of a file's first commit.
-const FIRST: u64 = 1;
+pub(super) const FIRST: u64 = 1;
 
 /// The copies of roots in a file: byte offset, and the root if it is complete.
 pub(super) fn roots(backing: &dyn ReadStore) -> Result<Vec<(u64, Option<Root>)>> {

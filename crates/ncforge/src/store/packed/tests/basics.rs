@@ -45,6 +45,22 @@ fn written_bytes_are_read_before_and_after_a_commit() {
 }
 
 #[test]
+fn a_file_begins_with_its_magic_number_from_the_first_commit_on() {
+    let file = memory();
+    let store = PackedStore::create(file.clone(), &small(), Resources::default()).unwrap();
+    for n in 0..4u8 {
+        store.write_at(&[n + 1; 100], 0).unwrap();
+        store.sync().unwrap();
+        let first = file.read_vec(0, 8).unwrap();
+        assert!(super::super::detect(&first.try_into().unwrap()), "after commit {n}");
+        assert_eq!(
+            image(&*PackedStore::open(file.clone(), Resources::default()).map(Arc::new).unwrap()),
+            [n + 1; 100]
+        );
+    }
+}
+
+#[test]
 fn insertions_move_nothing() {
     let file = memory();
     let store = PackedStore::create(file.clone(), &small(), Resources::default()).unwrap();

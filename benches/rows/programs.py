@@ -1,0 +1,58 @@
+"""Programs of netCDF-C as they are, with ncforge under the library (`ncforge run`) and without: the times of whole processes."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator
+from pathlib import Path
+
+from harness.model import Entry, FileSpec, Peer, Row
+from harness.plan import Plan
+from rows.commands import version
+
+# Chunk shapes of the AR-5 study whose rows of chunks a cache of netCDF-C does not hold, and one that it does.
+CHUNKS = ((1560, 16, 32), (1024, 64, 128), (256, 64, 128), (1, 128, 256))
+
+
+def rows(plan: Plan) -> Iterator[Row]:
+    """A C program, then NCO and CDO."""
+    maps = plan.file("programs-maps", "precip", (1, 128, 256), deflate=1)
+    classic = plan.file("programs-classic", "precip", format="cdf5")
+    for threads, target in ((1, 2.0), (2, 3.0)):
+        yield _reader(plan, "whole", maps, threads, target)
+    for chunks in CHUNKS:
+        spec = plan.file(f"programs-{'x'.join(map(str, chunks))}", "precip", chunks, deflate=1)
+        yield _reader(plan, "slab0", spec, 2, 1.0, str(plan.count(40)))
+        yield _reader(plan, "series", spec, 2, 1.0, str(plan.count(5)))
+    for spec in (maps, classic):
+        yield _reader(plan, "one", spec, 2, 0.95, "1000000")
+        yield _reader(plan, "open", spec, 2, 0.9, str(plan.count(1000)))
+    point = ["-d", "d1,60", "-d", "d2,100"]
+    yield _tool(plan, "ncks-series", ["ncks", "-O", "-h", *point], maps, 1.0)
+    yield _tool(plan, "ncks-whole", ["ncks", "-O", "-h", "-L", "0"], maps, None)
+    yield _tool(plan, "nccopy", ["nccopy", "-d", "0"], maps, None)
+    yield _tool(plan, "cdo-timmean", ["cdo", "-s", "-O", "timmean"], maps, None)
+
+
+def _entry(plan: Plan, label: str, argv: list[str], output: Path | None = None, tool: str | None = None) -> Entry:
+    fields = {"do": "run", "argv": json.dumps(argv), "log": plan.data.folder / "program.log"}
+    return Entry("commands", fields, label, version(tool) if tool else "", tool=tool, output=output)
+
+
+def _under(plan: Plan, threads: int, argv: list[str]) -> list[str]:
+    return ["env", f"NCFORGE_THREADS={threads}", str(plan.command), "run", *argv]
+
+
+def _reader(plan: Plan, way: str, spec: FileSpec, threads: int, target: float, *count: str) -> Row:
+    argv = [str(plan.data.folder.parent / "netcdf-program"), str(spec.path), "v", way, *count]
+    ours = _entry(plan, "ncforge", _under(plan, threads, argv))
+    peer = Peer(_entry(plan, "netcdf-c", argv), target)
+    return Row(f"program/{way}/{spec.path.stem}", threads, ours, (peer,), (spec,), check=None)
+
+
+def _tool(plan: Plan, name: str, argv: list[str], spec: FileSpec, target: float | None) -> Row:
+    outputs = [plan.output(f"{name}-{who}") for who in ("with", "without")]
+    with_it, without = ([*argv, str(spec.path), str(out)] for out in outputs)
+    ours = _entry(plan, "ncforge", _under(plan, 2, with_it), outputs[0], argv[0])
+    peer = Peer(_entry(plan, argv[0], without, outputs[1], argv[0]), target)
+    return Row(f"program/{name}", 2, ours, (peer,), (spec,), check=None)

@@ -1,0 +1,69 @@
+//! `ncforge run`, `ncforge netcdf`: programs that use netCDF-C.
+
+use std::ffi::OsString;
+use std::path::PathBuf;
+
+use clap::{Args, Subcommand};
+
+use super::GlobalArgs;
+
+/// Run a program that uses netCDF-C, with ncforge reading for it.
+///
+/// The program itself is unchanged: NCO, CDO, ncdump, ncview, ferret, programs in Fortran, C or C++. NetCDF-C opens the files
+/// and answers all questions about them; ncforge reads large selections of values, on all cores, and opens packed files
+/// (.ncz) and variables whose filters the program has no plug-in for. Results are the same. Nothing but LD_PRELOAD is set.
+///
+/// NCFORGE_NETCDF=off switches it off, NCFORGE_NETCDF=log reports on standard error what was served and what was not.
+#[derive(Args, Debug)]
+#[command(
+    after_long_help = "Examples:\n  ncforge run ncks -d lat,10 -d lon,20 big.nc series.nc\n  ncforge run ncdump -h archive.ncz\n  NCFORGE_NETCDF=log ncforge run cdo timmean big.nc mean.nc\n\nPython: import ncforge; ncforge.accelerate()"
+)]
+pub(crate) struct ProgramArgs {
+    /// The program and its arguments
+    #[arg(trailing_var_arg = true, allow_hyphen_values = true, required = true, value_name = "COMMAND", value_hint = clap::ValueHint::CommandWithArguments)]
+    pub(crate) command: Vec<OsString>,
+}
+
+/// Let netCDF-C load ncforge by itself, or say what is served.
+#[derive(Args, Debug)]
+#[command(after_long_help = "Examples:\n  ncforge netcdf status ncks\n  ncforge netcdf enable")]
+pub(crate) struct NetcdfArgs {
+    /// What to do.
+    #[command(subcommand)]
+    pub(crate) what: Netcdf,
+}
+
+/// What `ncforge netcdf` does.
+#[derive(Debug, Subcommand)]
+pub(crate) enum Netcdf {
+    #[command(about = "Let netCDF-C 4.10.1 and later load ncforge, by three lines in ~/.ncrc")]
+    Enable(EnableArgs),
+    #[command(about = "Remove these lines")]
+    Disable(EnableArgs),
+    #[command(about = "Say where the library is, and whether a program is served")]
+    Status(StatusArgs),
+}
+
+/// Write the lines that make netCDF-C load ncforge, or remove them.
+#[derive(Args, Debug)]
+#[command(
+    after_long_help = "Examples:\n  ncforge netcdf enable\n  ncforge netcdf disable --file ~/project/.ncrc"
+)]
+pub(crate) struct EnableArgs {
+    /// The configuration file of netCDF-C [default: $NCRCENV_RC, else .ncrc in $NCRCENV_HOME or $HOME]
+    #[arg(long, value_name = "FILE", value_hint = clap::ValueHint::FilePath)]
+    pub(crate) file: Option<PathBuf>,
+    #[command(flatten)]
+    pub(crate) global: GlobalArgs,
+}
+
+/// Say where the library is, whether netCDF-C loads it by itself, and what it would serve in a program.
+#[derive(Args, Debug)]
+#[command(after_long_help = "Examples:\n  ncforge netcdf status\n  ncforge netcdf status cdo")]
+pub(crate) struct StatusArgs {
+    /// A program that `ncforge run` would start
+    #[arg(value_hint = clap::ValueHint::CommandName)]
+    pub(crate) program: Option<OsString>,
+    #[command(flatten)]
+    pub(crate) global: GlobalArgs,
+}

@@ -1,0 +1,105 @@
+//! `ncforge run`, `ncforge netcdf`: starts programs with the library `ncforge-netcdf` preloaded, and edits netCDF-C's configuration
+//! file.
+
+mod library;
+mod rc;
+
+use std::ffi::{OsStr, OsString};
+use std::os::unix::process::CommandExt;
+use std::path::{Path, PathBuf};
+use std::process::Command;
+
+use crate::args::{EnableArgs, Netcdf, NetcdfArgs, ProgramArgs, StatusArgs};
+use crate::exit::{Exit, Failure, Result};
+use crate::printer::Printer;
+
+const PRELOAD: &str = "LD_PRELOAD";
+
+/// Replaces this process by the program.
+pub(crate) fn run(args: &ProgramArgs) -> Result {
+    let library = library::path()?;
+    let (program, rest) = args.command.split_first().expect("clap asks for one word at least");
+    let failure = Command::new(program).args(rest).env(PRELOAD, preload(&library)).exec();
+    Err(not_started(program, &failure))
+}
+
+/// The library in front of what is preloaded already.
+fn preload(library: &Path) -> OsString {
+    let mut all = library.as_os_str().to_owned();
+    if let Some(others) = std::env::var_os(PRELOAD).filter(|v| !v.is_empty()) {
+        all.push(":");
+        all.push(others);
+    }
+    all
+}
+
+fn not_started(program: &OsStr, e: &std::io::Error) -> Failure {
+    let hint = "give the name of a program in PATH, or its path";
+    let message = format!("cannot start `{}`: {e}", program.to_string_lossy());
+    Failure { message, hint: hint.to_owned(), exit: Exit::Failed }
+}
+
+/// `ncforge netcdf …`
+pub(crate) fn settings(args: &NetcdfArgs, printer: &Printer) -> Result {
+    match &args.what {
+        Netcdf::Enable(a) => enable(a, printer),
+        Netcdf::Disable(a) => disable(a, printer),
+        Netcdf::Status(a) => status(a, printer),
+    }
+}
+
+fn enable(args: &EnableArgs, printer: &Printer) -> Result {
+    let library = library::path()?;
+    let file = rc_file(args.file.as_deref())?;
+    rc::edit(&file, Some(&library))?;
+    printer.note(format!("{}: netCDF-C 4.10.1 and later loads {}", file.display(), library.display()));
+    Ok(Exit::Ok)
+}
+
+fn disable(args: &EnableArgs, printer: &Printer) -> Result {
+    let file = rc_file(args.file.as_deref())?;
+    let changed = rc::edit(&file, None)?;
+    let what =
+        if changed { "netCDF-C does not load ncforge any more" } else { "there was nothing to remove" };
+    printer.note(format!("{}: {what}", file.display()));
+    Ok(Exit::Ok)
+}
+
+fn status(args: &StatusArgs, printer: &Printer) -> Result {
+    let library = library::path()?;
+    printer.data(&format!("library: {}\n", library.display()));
+    match rc_file(None) {
+        Ok(file) if rc::is_enabled(&file) => {
+            printer.data(&format!("{}: netCDF-C 4.10.1 and later loads it\n", file.display()));
+        }
+        Ok(file) => printer.data(&format!("{}: netCDF-C does not load it by itself\n", file.display())),
+        Err(_) => {}
+    }
+    let Some(program) = &args.program else { return Ok(Exit::Ok) };
+    // The library reports when it is loaded, and ends the process before the program begins.
+    let output = Command::new(program)
+        .env(PRELOAD, preload(&library))
+        .env("NCFORGE_NETCDF", "status")
+        .output()
+        .map_err(|e| not_started(program, &e))?;
+    let text = String::from_utf8_lossy(&output.stdout);
+    let name = program.to_string_lossy();
+    if output.status.success() && text.starts_with("ncforge-netcdf") {
+        text.lines().skip(1).for_each(|line| printer.data(&format!("{name}: {line}\n")));
+        return Ok(Exit::Ok);
+    }
+    printer.data(&format!("{name}: not served: the system preloads nothing into it (a static program?)\n"));
+    Ok(Exit::Ok)
+}
+
+/// The configuration file that netCDF-C reads.
+fn rc_file(given: Option<&Path>) -> Result<PathBuf> {
+    if let Some(given) = given {
+        return Ok(given.to_owned());
+    }
+    let set = |name| std::env::var_os(name).filter(|v: &OsString| !v.is_empty()).map(PathBuf::from);
+    let folder = || set("NCRCENV_HOME").or_else(|| set("HOME"));
+    set("NCRCENV_RC").or_else(|| Some(folder()?.join(".ncrc"))).ok_or_else(|| {
+        Failure::usage("the folder of netCDF-C's configuration file is not known", "give the file: `--file`")
+    })
+}

@@ -1,0 +1,283 @@
+//! Puts functions of ours into netCDF-C's dispatch tables.
+//!
+//! `nc_open` takes the table of a format from an exported variable at every call. The variables get copies of the tables, in which
+//! `create`, `open`, `close`, `abort` and the three functions that read values are ours; ours call netCDF-C's for everything
+//! that they do not serve. A table is known by two numbers, of the library and of the format, which are parameters of the
+//! functions: a process may have two netCDF-Cs.
+
+use std::ffi::{CStr, c_char, c_int, c_void};
+use std::ptr::null_mut;
+use std::sync::atomic::{AtomicPtr, Ordering};
+
+use crate::abi::{self, Dispatch, NOERR};
+use crate::call::Call;
+use crate::files::{self, OpenFile};
+use crate::identity::{Identity, path_of};
+use crate::libraries::Library;
+use crate::tables::{CLASSIC, HDF5, LIBRARIES, guarded, original, remember};
+use crate::{packed, serve, writers};
+
+/// The array of ones that `nc_get_var1` passes as the count: by its address, single values of classic files go straight on.
+static ONES: [AtomicPtr<usize>; LIBRARIES] = [const { AtomicPtr::new(null_mut()) }; LIBRARIES];
+
+/// The tables of ours for one library: formats of its own, and packed files.
+struct Tables {
+    formats: [Dispatch; 2],
+    packed: Dispatch,
+}
+
+fn patched<const L: usize, const T: usize>(own: &Dispatch) -> Dispatch {
+    Dispatch {
+        create: create::<L, T>,
+        open: open::<L, T>,
+        abort: abort::<L, T>,
+        close: close::<L, T>,
+        get_vara: get_vara::<L, T>,
+        get_vars: get_vars::<L, T>,
+        get_varm: get_varm::<L, T>,
+        ..*own
+    }
+}
+
+fn tables<const L: usize>(own: [&Dispatch; 2]) -> Tables {
+    Tables {
+        formats: [patched::<L, HDF5>(own[HDF5]), patched::<L, CLASSIC>(own[CLASSIC])],
+        packed: packed::table::<L>(own[CLASSIC]),
+    }
+}
+
+/// Installs the functions of library number `number` by `put`, which gets the two tables of its formats and the one for packed
+/// files. They live for ever.
+pub(crate) fn install(
+    number: usize,
+    own: [&Dispatch; 2],
+    put: impl FnOnce(&'static [Dispatch; 2], &'static Dispatch),
+) {
+    let tables = match number {
+        0 => tables::<0>(own),
+        1 => tables::<1>(own),
+        2 => tables::<2>(own),
+        3 => tables::<3>(own),
+        _ => return,
+    };
+    remember(number, own);
+    let tables: &'static Tables = Box::leak(Box::new(tables));
+    put(&tables.formats, &tables.packed);
+}
+
+/// Installs the functions in a library whose tables are initialised, and defines the format of packed files.
+pub(crate) fn install_in(number: usize, library: &Library) -> Result<(), &'static str> {
+    // SAFETY: the variables are netCDF-C's, and initialised by `nc_initialize`.
+    let own = unsafe { [(*library.hdf5_table).as_ref(), (*library.classic_table).as_ref()] };
+    let [Some(hdf5), Some(classic)] = own else { return Err("a dispatch table is not set") };
+    if [hdf5, classic].iter().any(|t| t.dispatch_version != abi::DISPATCH_VERSION) {
+        return Err("its dispatch table is of another version");
+    }
+    ONES[number].store(library.ones, Ordering::Relaxed);
+    install(number, [hdf5, classic], |formats, packed| {
+        // SAFETY: the variables are netCDF-C's, writable, and read at each open only.
+        unsafe {
+            *library.hdf5_table = &raw const formats[HDF5];
+            *library.classic_table = &raw const formats[CLASSIC];
+        }
+        packed::define(library, packed);
+    });
+    Ok(())
+}
+
+/// Installs the functions in the tables of a library that is loading us as a plug-in: it sets its variables later, so its tables
+/// are changed in place. The table for packed files.
+pub(crate) fn install_as_plugin(number: usize, library: &Library) -> Result<&'static Dispatch, &'static str> {
+    let initialize = library.initialize_formats.ok_or("it hides the initialisation of its formats")?;
+    // SAFETY: netCDF-C's own functions, which it calls itself in a moment; they set the variables to its static tables.
+    let own = unsafe {
+        if initialize.iter().any(|f| f() != NOERR) {
+            return Err("its initialisation failed");
+        }
+        [(*library.hdf5_table).cast_mut(), (*library.classic_table).cast_mut()]
+    };
+    // SAFETY: as above.
+    let [Some(hdf5), Some(classic)] = (unsafe { [own[HDF5].as_ref(), own[CLASSIC].as_ref()] }) else {
+        return Err("a dispatch table is not set");
+    };
+    if [hdf5, classic].iter().any(|t| t.dispatch_version != abi::DISPATCH_VERSION) {
+        return Err("its dispatch table is of another version");
+    }
+    ONES[number].store(library.ones, Ordering::Relaxed);
+    let own_copies = [*hdf5, *classic];
+    let mut done = Err("its dispatch tables cannot be changed");
+    install(number, [&own_copies[HDF5], &own_copies[CLASSIC]], |formats, packed| {
+        if own.iter().all(|table| make_writable(*table)) {
+            // SAFETY: the tables are writable now, and no file is open while netCDF-C initialises itself.
+            unsafe {
+                *own[HDF5] = formats[HDF5];
+                *own[CLASSIC] = formats[CLASSIC];
+            }
+            done = Ok(packed);
+        }
+    });
+    done
+}
+
+/// Makes the pages of a table writable, which the loader makes read-only.
+fn make_writable(table: *mut Dispatch) -> bool {
+    // SAFETY: asks for a number.
+    let page = usize::try_from(unsafe { libc::sysconf(libc::_SC_PAGESIZE) }).unwrap_or(4096);
+    let first = table as usize / page * page;
+    let end = table as usize + size_of::<Dispatch>();
+    // SAFETY: the pages of a loaded object's data, which stay readable.
+    unsafe { libc::mprotect(first as *mut c_void, end - first, libc::PROT_READ | libc::PROT_WRITE) == 0 }
+}
+
+unsafe extern "C" fn create<const L: usize, const T: usize>(
+    path: *const c_char,
+    mode: c_int,
+    initial: usize,
+    basepe: c_int,
+    hint: *mut usize,
+    parameters: *mut c_void,
+    table: *const Dispatch,
+    ncid: c_int,
+) -> c_int {
+    // SAFETY: netCDF-C's function with netCDF-C's arguments.
+    let code = unsafe { (original(L, T).create)(path, mode, initial, basepe, hint, parameters, table, ncid) };
+    if code == NOERR && !path.is_null() {
+        guarded(|| {
+            files::remove(L, ncid);
+            // SAFETY: netCDF-C passes a C string.
+            let path = path_of(unsafe { CStr::from_ptr(path) });
+            writers::add_writer((L, ncid), Identity::of_path(path)?.file);
+            Some(())
+        });
+    }
+    code
+}
+
+unsafe extern "C" fn open<const L: usize, const T: usize>(
+    path: *const c_char,
+    mode: c_int,
+    basepe: c_int,
+    hint: *mut usize,
+    parameters: *mut c_void,
+    table: *const Dispatch,
+    ncid: c_int,
+) -> c_int {
+    let before = guarded(|| {
+        // SAFETY: netCDF-C passes a C string.
+        (!path.is_null()).then(|| Identity::of_path(path_of(unsafe { CStr::from_ptr(path) })))?
+    });
+    // SAFETY: netCDF-C's function with netCDF-C's arguments.
+    let code = unsafe { (original(L, T).open)(path, mode, basepe, hint, parameters, table, ncid) };
+    if code != NOERR {
+        return code;
+    }
+    guarded(|| {
+        files::remove(L, ncid);
+        let identity = before?;
+        // SAFETY: netCDF-C passes a C string.
+        let path = path_of(unsafe { CStr::from_ptr(path) });
+        if mode & abi::WRITE != 0 {
+            writers::add_writer((L, ncid), identity.file);
+            return None;
+        }
+        // Shared, parallel, diskless, in memory: netCDF-C's.
+        if mode & !abi::HARMLESS != 0 || !parameters.is_null() || Identity::of_path(path)? != identity {
+            return None;
+        }
+        let off = writers::add_reader((L, ncid), identity.file)?;
+        let absolute = std::path::absolute(path).ok()?;
+        files::put(L, ncid, OpenFile::new(absolute, identity, T == CLASSIC, off));
+        Some(())
+    });
+    code
+}
+
+fn closed<const L: usize>(ncid: c_int, code: c_int) -> c_int {
+    if code == NOERR {
+        guarded(|| {
+            files::remove(L, ncid);
+            writers::remove((L, ncid));
+            Some(())
+        });
+    }
+    code
+}
+
+unsafe extern "C" fn close<const L: usize, const T: usize>(ncid: c_int, parameters: *mut c_void) -> c_int {
+    // SAFETY: netCDF-C's function with netCDF-C's arguments.
+    let code = unsafe { (original(L, T).close)(ncid, parameters) };
+    closed::<L>(ncid, code)
+}
+
+unsafe extern "C" fn abort<const L: usize, const T: usize>(ncid: c_int) -> c_int {
+    // SAFETY: netCDF-C's function with netCDF-C's arguments.
+    let code = unsafe { (original(L, T).abort)(ncid) };
+    closed::<L>(ncid, code)
+}
+
+/// Serves a call for values.
+///
+/// # Safety
+/// As [`serve::get`].
+#[inline]
+unsafe fn get<const L: usize, const T: usize>(call: &Call) -> Option<c_int> {
+    let file = files::get(L, call.ncid)?;
+    // SAFETY: the caller's promise.
+    guarded(|| unsafe { serve::get(file, original(L, T), call) })
+}
+
+unsafe extern "C" fn get_vara<const L: usize, const T: usize>(
+    ncid: c_int,
+    varid: c_int,
+    start: *const usize,
+    count: *const usize,
+    out: *mut c_void,
+    memtype: c_int,
+) -> c_int {
+    if T == CLASSIC && std::ptr::eq(count, ONES[L].load(Ordering::Relaxed)) {
+        // SAFETY: netCDF-C's function with netCDF-C's arguments.
+        return unsafe { (original(L, T).get_vara)(ncid, varid, start, count, out, memtype) };
+    }
+    let none = std::ptr::null();
+    let call = Call { ncid, varid, start, count, stride: none, imap: none, out, memtype };
+    // SAFETY: netCDF-C's arguments.
+    unsafe { get::<L, T>(&call) }
+        // SAFETY: netCDF-C's function with netCDF-C's arguments.
+        .unwrap_or_else(|| unsafe { (original(L, T).get_vara)(ncid, varid, start, count, out, memtype) })
+}
+
+unsafe extern "C" fn get_vars<const L: usize, const T: usize>(
+    ncid: c_int,
+    varid: c_int,
+    start: *const usize,
+    count: *const usize,
+    stride: *const isize,
+    out: *mut c_void,
+    memtype: c_int,
+) -> c_int {
+    let call = Call { ncid, varid, start, count, stride, imap: std::ptr::null(), out, memtype };
+    // SAFETY: netCDF-C's arguments.
+    unsafe { get::<L, T>(&call) }
+        // SAFETY: netCDF-C's function with netCDF-C's arguments.
+        .unwrap_or_else(|| unsafe {
+            (original(L, T).get_vars)(ncid, varid, start, count, stride, out, memtype)
+        })
+}
+
+unsafe extern "C" fn get_varm<const L: usize, const T: usize>(
+    ncid: c_int,
+    varid: c_int,
+    start: *const usize,
+    count: *const usize,
+    stride: *const isize,
+    imap: *const isize,
+    out: *mut c_void,
+    memtype: c_int,
+) -> c_int {
+    let call = Call { ncid, varid, start, count, stride, imap, out, memtype };
+    // SAFETY: netCDF-C's arguments.
+    unsafe { get::<L, T>(&call) }.unwrap_or_else(|| {
+        // SAFETY: netCDF-C's function with netCDF-C's arguments.
+        unsafe { (original(L, T).get_varm)(ncid, varid, start, count, stride, imap, out, memtype) }
+    })
+}

@@ -1,0 +1,99 @@
+//! Which reads ncforge serves, and which are left to netCDF-C: the thresholds.
+//!
+//! NetCDF-C is quick where a read of a classic file is small: 45 ns for a value that is in its buffer, where ncforge takes 1.5 µs. It
+//! is slow where chunks must be decoded, where a read meets many chunks or runs, and where the cache does not hold what a loop
+//! comes back to; and a value of an HDF5 file takes it 4 µs, wherever it is, and ncforge 1 µs. Work is counted in bytes that
+//! netCDF-C would move or decode. (Measured with `benches/netcdf_program.c` on two virtual processors, netCDF-C 4.9.0.)
+
+use crate::variables::Variable;
+
+/// Classic files: from this many bytes on ncforge is quicker.
+const PLAIN_BYTES: u64 = 32 << 10;
+/// Classic files: runs of a read; netCDF-C reads each by itself.
+const PLAIN_RUNS: u64 = 16;
+/// What one run costs netCDF-C, in bytes: two system calls and a block of its buffer, or a call of HDF5.
+const RUN_BYTES: u64 = 4 << 10;
+/// Opening a file in ncforge pays from this much work on, …
+const OPEN_BYTES: u64 = 256 << 10;
+/// … and this much for each variable.
+const OPEN_BYTES_PER_VARIABLE: u64 = 8 << 10;
+
+/// What a read would cost netCDF-C.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) struct Work {
+    /// Bytes moved or decoded.
+    pub(crate) bytes: u64,
+    /// Whether ncforge does it quicker once it has opened the file.
+    pub(crate) for_us: bool,
+}
+
+/// The work of a selection inside the variable.
+pub(crate) fn work(
+    variable: &Variable,
+    start: &[usize],
+    count: &[usize],
+    stride: Option<&[isize]>,
+    classic: bool,
+) -> Work {
+    let size = variable.stored.map_or(1, |s| s.size() as u64);
+    let elements = count.iter().fold(size, |n, &c| n.saturating_mul(c as u64));
+    let step = |d: usize| stride.map_or(1, |s| s[d].unsigned_abs() as u64);
+    if let Some(chunk) = &variable.chunk {
+        let mut bytes = chunk.iter().fold(size, |n, &c| n.saturating_mul(c));
+        for d in 0..chunk.len() {
+            let (first, n) = (start[d] as u64, count[d] as u64);
+            let last = first.saturating_add(n.saturating_sub(1).saturating_mul(step(d)));
+            let met = (last / chunk[d] - first / chunk[d]).saturating_add(1).min(n);
+            bytes = bytes.saturating_mul(met);
+        }
+        if !variable.filtered {
+            // Chunks that are stored as they are need not be read whole.
+            bytes = bytes.min(elements.saturating_mul(8));
+        }
+        return Work { bytes: bytes.max(RUN_BYTES), for_us: true };
+    }
+    let runs = runs(&variable.shape, count, stride);
+    let bytes = elements.saturating_add(runs.saturating_mul(RUN_BYTES));
+    Work { bytes, for_us: !classic || elements >= PLAIN_BYTES || runs >= PLAIN_RUNS }
+}
+
+/// Runs of adjacent elements of a selection of a contiguous array.
+fn runs(shape: &[u64], count: &[usize], stride: Option<&[isize]>) -> u64 {
+    let mut d = count.len();
+    // Dimensions that are taken whole, from the fastest one on, continue the run of the one in front of them.
+    while d > 0 {
+        d -= 1;
+        let dense = stride.is_none_or(|s| s[d] == 1 || count[d] == 1);
+        if !dense {
+            d += 1;
+            break;
+        }
+        if count[d] as u64 != shape[d] {
+            break;
+        }
+    }
+    count[..d].iter().fold(1, |n, &c| n.saturating_mul(c as u64))
+}
+
+/// Whether ncforge should open a file now, after so much work was left to netCDF-C.
+pub(crate) fn opening_pays(work: u64, variables: u64) -> bool {
+    work >= OPEN_BYTES + variables * OPEN_BYTES_PER_VARIABLE
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn runs_of_contiguous_arrays() {
+        let shape = [10, 20, 30];
+        assert_eq!(runs(&shape, &[10, 20, 30], None), 1);
+        assert_eq!(runs(&shape, &[1, 20, 30], None), 1);
+        assert_eq!(runs(&shape, &[5, 20, 30], None), 1);
+        assert_eq!(runs(&shape, &[5, 3, 30], None), 5);
+        assert_eq!(runs(&shape, &[10, 1, 1], None), 10);
+        assert_eq!(runs(&shape, &[2, 3, 4], None), 6);
+        assert_eq!(runs(&shape, &[2, 3, 4], Some(&[1, 1, 2])), 24);
+        assert_eq!(runs(&[], &[], None), 1);
+    }
+}

@@ -1,0 +1,453 @@
+"""ncforge under netCDF-C: unmodified programs print, write and return the same with it and without it."""
+
+from __future__ import annotations
+
+import os
+import re
+import shutil
+import subprocess
+import sys
+import textwrap
+from pathlib import Path
+from typing import Any
+
+import netCDF4
+import numpy as np
+import pytest
+
+import ncforge
+from conftest import DATA, ROOT
+
+SOURCES = ROOT / "tests/netcdf_programs"
+FILES = sorted(p for p in DATA.iterdir() if p.suffix in (".nc", ".cdf"))
+FORMATS = ["NETCDF3_CLASSIC", "NETCDF3_64BIT_OFFSET", "NETCDF3_64BIT_DATA", "NETCDF4", "NETCDF4_CLASSIC"]
+CLASSIC = FORMATS[:3]
+SHAPE = (23, 37, 53)
+
+pytestmark = pytest.mark.skipif(not sys.platform.startswith("linux"), reason="the library is for Linux")
+
+
+@pytest.fixture(scope="session")
+def library(ncforge_bin: Path) -> Path:
+    """The library next to the command under test."""
+    found = ncforge_bin.resolve().with_name("libncforge_netcdf.so")
+    assert found.is_file(), "run `cargo build -p ncforge-netcdf`"
+    return found
+
+
+def call(
+    *command: object, wish: str | None = None, code: int = 0, **environment: str
+) -> subprocess.CompletedProcess[bytes]:
+    """Runs a program; ``wish`` is ``NCFORGE_NETCDF``."""
+    env = {k: v for k, v in os.environ.items() if k not in ("LD_PRELOAD", "NCFORGE_NETCDF")}
+    env |= environment | ({"NCFORGE_NETCDF": wish} if wish else {})
+    done = subprocess.run([*map(str, command)], capture_output=True, env=env, timeout=600, stdin=subprocess.DEVNULL)
+    assert done.returncode == code, f"{command}: {done.returncode}\n{done.stdout[-500:]!r}{done.stderr[-2000:]!r}"
+    return done
+
+
+def served(done: subprocess.CompletedProcess[bytes]) -> int:
+    """Reads that the log counts."""
+    return sum(map(int, re.findall(rb": (\d+) reads served", done.stderr)))
+
+
+def random_values(kind: str, shape: tuple[int, ...], seed: int) -> np.ndarray:
+    """Values at all magnitudes, with NaN and infinities; integers over all of their range."""
+    rng = np.random.default_rng(seed)
+    dtype = np.dtype(kind)
+    if kind == "S1":
+        return rng.integers(32, 127, shape).astype("u1").view("S1")
+    if dtype.kind in "iu":
+        limits = np.iinfo(dtype)
+        wide = rng.integers(limits.min, limits.max, shape, dtype=dtype, endpoint=True)
+        narrow = rng.integers(0, 100, shape).astype(dtype)
+        return np.where(rng.random(shape) < 0.5, wide, narrow)
+    values = np.asarray(rng.standard_normal(shape) * 10.0 ** rng.integers(-3, 12, shape))
+    if values.size > 1:
+        flat = values.reshape(-1)
+        flat[::97] *= 1e30
+        flat[::101], flat[::103], flat[1::103] = np.nan, np.inf, -np.inf
+    with np.errstate(over="ignore"):
+        return values.astype(dtype)
+
+
+def make(path: Path, form: Any) -> None:
+    """Variables of every type that the format has, in several layouts."""
+    kinds = ["i1", "S1", "i2", "i4", "f4", "f8"]
+    kinds += ["u1", "u2", "u4", "i8", "u8"] if form in ("NETCDF4", "NETCDF3_64BIT_DATA") else []
+    layouts: dict[str, dict] = {"plain": {}}
+    if form.startswith("NETCDF4"):
+        deflate = {"zlib": True, "shuffle": True}
+        layouts |= {
+            "deflate": {**deflate, "chunksizes": (5, 11, 17)},
+            "chunks": {"chunksizes": (4, 37, 10)},
+            "checked": {**deflate, "fletcher32": True, "chunksizes": (23, 3, 3)},
+        }
+    with netCDF4.Dataset(path, "w", format=form) as d:
+        for name, n in zip("tyxc", (None, *SHAPE[1:], 9), strict=True):
+            d.createDimension(name, n)
+        for i, kind in enumerate(kinds):
+            for layout, options in layouts.items():
+                for dims in ("tyx", "yx", ""):
+                    options = dict(options)
+                    if "chunksizes" in options:
+                        if not dims:
+                            continue
+                        options["chunksizes"] = options["chunksizes"][-len(dims) :]
+                    v = d.createVariable(f"{kind}_{layout}_{dims}", kind, tuple(dims), **options)
+                    v.set_auto_maskandscale(False)
+                    v[...] = random_values(kind, SHAPE[3 - len(dims) :] if dims else (), i)
+        if form == "NETCDF4":
+            make_netcdf4_only(d)
+
+
+def make_netcdf4_only(d: netCDF4.Dataset) -> None:
+    """Groups, strings, enums, other byte orders, variables shorter than their dimensions, and one that nobody wrote."""
+    g = d.createGroup("g").createGroup("h")
+    g.createVariable("deep", "f4", ("t", "x"), zlib=True)[:] = random_values("f4", (23, 53), 1)
+    s = g.createVariable("s", str, ("c",))
+    for i in range(9):
+        s[i] = "é" * i
+    g.createDimension("u", None)
+    g.createVariable("short", "i2", ("u", "x"))[0:3] = 1
+    g.createVariable("long", "i2", ("u", "x"))[0:7] = 2
+    e = d.createEnumType("u1", "e", {"a": 0, "b": 1})
+    d.createVariable("enum", e, ("x",))[:] = np.arange(53) % 2
+    d.createVariable("big", ">f4", ("y", "x"), endian="big", zlib=True)[:] = random_values("f4", (37, 53), 2)
+    d.createVariable("never", "f8", ("y", "x"), zlib=True, chunksizes=(9, 9))
+
+
+@pytest.fixture(scope="session")
+def files(tmp_path_factory: pytest.TempPathFactory) -> dict[str, Path]:
+    """A file of each format."""
+    folder = tmp_path_factory.mktemp("files")
+    for form in FORMATS:
+        make(folder / f"{form}.nc", form)
+    return {form: folder / f"{form}.nc" for form in FORMATS}
+
+
+@pytest.fixture(scope="session")
+def reads(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A program that reads everything as everything."""
+    if shutil.which("nc-config") is None or shutil.which("cc") is None:
+        pytest.skip("needs a C compiler and libnetcdf-dev")
+    binary = tmp_path_factory.mktemp("bin") / "reads"
+    flags = subprocess.run(["nc-config", "--cflags", "--libs"], capture_output=True, text=True, check=True)
+    subprocess.run(["cc", "-O1", "-o", str(binary), str(SOURCES / "reads.c"), *flags.stdout.split()], check=True)
+    return binary
+
+
+@pytest.mark.parametrize("form", FORMATS)
+@pytest.mark.parametrize("wish", ["log", "always"])
+def test_every_type_in_memory_of_every_type_in_a_file(files, reads, run_under, form, wish):
+    # netCDF-C reads strided selections of netCDF-4 files element by element.
+    for seed, count in ((1, 4),) if form.startswith("NETCDF4") else ((1, 20), (2, 20)):
+        plain = call(reads, files[form], seed, count)
+        ours = run_under(reads, files[form], seed, count, wish=wish)
+        assert ours.stdout == plain.stdout
+        assert served(ours) > 0
+
+
+@pytest.fixture
+def run_under(ncforge_bin, library):
+    """Runs a program under ``ncforge run``."""
+    return lambda *command, **options: call(ncforge_bin, "run", *command, **options)
+
+
+@pytest.mark.parametrize("form", CLASSIC)
+def test_packed_files_read_like_the_file_that_they_represent(files, reads, run, run_under, tmp_path, form):
+    packed = tmp_path / "a.ncz"
+    run("pack", files[form], packed)
+    assert run_under(reads, packed, 3, 20).stdout == call(reads, files[form], 3, 20).stdout
+    # The name of the file is in the first line of the dump.
+    plain = tmp_path / "a.nc"
+    shutil.copy(files[form], plain)
+    # With -s, netCDF-C's own ncdump fails on CDF-5.
+    special = [] if form == "NETCDF3_64BIT_DATA" else ["-s"]
+    assert run_under("ncdump", *special, packed).stdout == call("ncdump", *special, plain).stdout
+    assert run_under("ncdump", "-k", packed).stdout == call("ncdump", "-k", plain).stdout
+    assert call("ncdump", packed, code=1).stderr
+
+
+def test_packed_files_are_not_written(files, run, run_under, tmp_path):
+    packed = tmp_path / "a.ncz"
+    run("pack", files["NETCDF3_CLASSIC"], packed)
+    before = packed.read_bytes()
+    run_under("ncatted", "-O", "-h", "-a", "x,global,c,c,y", packed, code=1)
+    assert packed.read_bytes() == before
+
+
+TOOLS = {
+    "ncdump": ["ncdump", "{in}"],
+    "nccopy": ["nccopy", "{in}", "{out}"],
+    "nccopy -k": ["nccopy", "-k", "nc4", "-d", "1", "{in}", "{out}"],
+    "ncks": ["ncks", "-O", "-h", "{in}", "{out}"],
+    "ncra": ["ncra", "-O", "-h", "{in}", "{out}"],
+    "ncap2": ["ncap2", "-O", "-h", "-s", "zzz=1", "{in}", "{out}"],
+    "cdo": ["cdo", "-s", "--no_history", "timmean", "{in}", "{out}"],
+}
+
+
+def outcome(command: list[str], out: Path) -> tuple[int, bytes, bytes]:
+    """Exit code, what was printed, and what the output holds."""
+    out.unlink(missing_ok=True)
+    done = subprocess.run(command, capture_output=True, timeout=600, stdin=subprocess.DEVNULL)
+    held = subprocess.run(["ncdump", str(out)], capture_output=True).stdout if out.exists() else b""
+    return done.returncode, done.stdout, held
+
+
+@pytest.mark.parametrize("tool", TOOLS)
+def test_tools_give_the_same_on_real_files(ncforge_bin, library, tmp_path, tool, monkeypatch):
+    if shutil.which(TOOLS[tool][0]) is None:
+        pytest.skip(f"{tool} is not installed")
+    monkeypatch.delenv("NCFORGE_NETCDF", raising=False)
+    out = tmp_path / "out.nc"
+    for file in FILES:
+        command = [word.format(**{"in": file, "out": out}) for word in TOOLS[tool]]
+        plain = outcome(command, out)
+        assert outcome([str(ncforge_bin), "run", *command], out) == plain, file.name
+        monkeypatch.setenv("NCFORGE_NETCDF", "always")
+        assert outcome([str(ncforge_bin), "run", *command], out) == plain, file.name
+        monkeypatch.delenv("NCFORGE_NETCDF")
+
+
+@pytest.mark.parametrize("tool", ["ncks", "cdo"])
+def test_tools_read_packed_files(run, run_under, tmp_path, tool):
+    source = DATA / "sst30e_netcdf.nc"
+    run("pack", source, tmp_path / "a.ncz")
+    shutil.copy(source, tmp_path / "a.nc")
+    command = {"ncks": ["ncks", "-O", "-h"], "cdo": ["cdo", "-s", "--no_history", "timmean"]}[tool]
+    call(*command, tmp_path / "a.nc", tmp_path / "plain.nc")
+    run_under(*command, tmp_path / "a.ncz", tmp_path / "ours.nc")
+    assert (tmp_path / "plain.nc").read_bytes() == (tmp_path / "ours.nc").read_bytes()
+
+
+# Chunks as hdf5plugin and netCDF-C wrote them (crates/ncforge-codec/tests/codecs).
+SAMPLES = ROOT / "crates/ncforge-codec/tests/codecs"
+CODECS = {"zstd": "32015:", "bzip2": "307:", "lz4": "32004:", "bitshuffle": "32008:"}
+
+
+def from_sample(path: Path, line: str) -> np.ndarray:
+    """A file with one variable `v`, whose one chunk is a sample, and its values."""
+    h5py = pytest.importorskip("h5py")
+    name, size, filters, mask, raw = line.split()
+    values = np.frombuffer((SAMPLES / raw).read_bytes(), {1: "u1", 2: "<i2", 4: "<f4", 8: "<f8"}[int(size)])
+    with h5py.File(path, "w") as f:
+        options = h5py.h5p.create(h5py.h5p.DATASET_CREATE)
+        options.set_chunk(values.shape)
+        for one in filters.split("+"):
+            number, _, parameters = one.partition(":")
+            words = tuple(map(int, parameters.split(","))) if parameters else ()
+            options.set_filter(int(number), h5py.h5z.FLAG_OPTIONAL, words)
+        kind, space = h5py.h5t.py_create(values.dtype), h5py.h5s.create_simple(values.shape)
+        v = h5py.h5d.create(f.id, b"v", kind, space, options)
+        v.write_direct_chunk((0,), (SAMPLES / f"{name}.chunk").read_bytes(), filter_mask=int(mask))
+    return values
+
+
+def check_without_plug_ins(run_under, path: Path, values: np.ndarray) -> None:
+    """NetCDF-C cannot read the variable `v`, and does under ncforge."""
+    nowhere = {"HDF5_PLUGIN_PATH": "/nonexistent"}
+    assert subprocess.run(["ncdump", path], capture_output=True, env={**os.environ, **nowhere}).returncode != 0
+    done = run_under("ncdump", "-p", "9,17", "-v", "v", path, wish="log", **nowhere)
+    assert served(done) > 0
+    text = done.stdout.decode().split("v =")[1].split(";")[0].replace("\n", " ")
+    assert np.array_equal(np.array(text.split(","), dtype=values.dtype), values)
+
+
+@pytest.mark.parametrize("codec", CODECS)
+def test_filters_need_no_plug_in(run_under, tmp_path, codec):
+    lines = [line for line in (SAMPLES / "index.txt").read_text().splitlines() if CODECS[codec] in line]
+    assert lines
+    for line in lines:
+        check_without_plug_ins(run_under, tmp_path / "a.nc", from_sample(tmp_path / "a.nc", line))
+
+
+@pytest.mark.parametrize("codec", ["blosc_lz", "blosc_lz4", "blosc_zlib", "blosc_zstd"])
+def test_blosc_needs_no_plug_in(run_under, tmp_path, codec):
+    values = (np.arange(40 * 50 * 60) % 977).astype("f4")
+    with netCDF4.Dataset(tmp_path / "a.nc", "w") as d:
+        d.createDimension("x", values.size)
+        d.createVariable("v", "f4", ("x",), chunksizes=(9999,), compression=codec)[:] = values
+    check_without_plug_ins(run_under, tmp_path / "a.nc", values)
+
+
+def python(code: str, **environment: Any) -> str:
+    """What a Python program prints."""
+    return call(sys.executable, "-c", textwrap.dedent(code), **environment).stdout.decode()
+
+
+@pytest.fixture
+def packaged() -> Path:
+    """The library of the package."""
+    path = Path(ncforge.__file__).parent / "_netcdf/libncforge_netcdf.so"
+    if not path.is_file():
+        pytest.fail("scripts/extension.sh builds it")
+    return path
+
+
+@pytest.mark.parametrize("form", FORMATS)
+def test_netcdf4_python_reads_the_same(files, packaged, form):
+    code = f"""
+        import sys, hashlib, numpy as np
+        if sys.argv[1:] or {{accelerate}}:
+            import ncforge
+            assert all(lib.served for lib in ncforge.accelerate())
+        import netCDF4
+        def walk(g):
+            for name, v in g.variables.items():
+                v.set_auto_maskandscale(False)
+                for key in (..., 0, slice(1, None, 3), -1) if v.shape else (...,):
+                    x = np.asarray(v[key])
+                    print(name, x.dtype, x.shape, hashlib.md5(repr(x.tolist()).encode()).hexdigest())
+            for sub in g.groups.values():
+                walk(sub)
+        with netCDF4.Dataset({str(files[form])!r}) as d:
+            walk(d)
+    """
+    plain = python(code.replace("{accelerate}", "False"))
+    assert python(code.replace("{accelerate}", "True")) == plain
+    assert python(code.replace("{accelerate}", "True"), NCFORGE_NETCDF="always") == plain
+
+
+def test_accelerated_python_forks_threads_and_opens_packed_files(files, run, packaged, tmp_path):
+    packed = tmp_path / "a.ncz"
+    run("pack", files["NETCDF3_CLASSIC"], packed)
+    code = f"""
+        import multiprocessing, threading, numpy as np, ncforge, netCDF4
+        ncforge.accelerate()
+        path = {str(files["NETCDF4"])!r}
+        def total(path):
+            with netCDF4.Dataset(path) as d:
+                return int(d["i4_deflate_tyx"][:].astype("i8").sum())
+        want = total(path)
+        kept = netCDF4.Dataset(path)
+        def child(_):
+            return int(kept["i4_deflate_tyx"][:].astype("i8").sum()), total(path)
+        with multiprocessing.get_context("fork").Pool(3) as pool:
+            assert pool.map(child, range(6)) == [(want, want)] * 6
+        with netCDF4.Dataset({str(packed)!r}) as p, netCDF4.Dataset({str(files["NETCDF3_CLASSIC"])!r}) as c:
+            for name in c.variables:
+                a, b = (np.ma.getdata(d[name][...]) for d in (p, c))
+                assert np.array_equal(a, b, equal_nan=a.dtype.kind == "f"), name
+        lock, seen = threading.Lock(), []
+        def work():
+            for _ in range(20):
+                with lock:
+                    seen.append(total(path))
+        threads = [threading.Thread(target=work) for _ in range(4)]
+        [t.start() for t in threads]
+        [t.join() for t in threads]
+        assert seen == [want] * 80
+        print("done")
+    """
+    assert python(code, NCFORGE_NETCDF="always") == "done\n"
+
+
+def test_what_is_written_meanwhile_is_read(packaged, tmp_path):
+    code = f"""
+        import numpy as np, ncforge, netCDF4, time
+        ncforge.accelerate()
+        n = 300000
+        for form in {FORMATS!r}:
+            path = {str(tmp_path)!r} + "/" + form
+            with netCDF4.Dataset(path, "w", format=form) as d:
+                d.createDimension("x", n)
+                d.createVariable("v", "i4", ("x",), zlib=form.startswith("NETCDF4"))[:] = 1
+            time.sleep(0.1)
+            if form.startswith("NETCDF4"):
+                # HDF5 shows what this process wrote and did not sync to its other opens of the file.
+                with netCDF4.Dataset(path, "a") as writer:
+                    writer["v"][:] = 2
+                    with netCDF4.Dataset(path) as reader:
+                        assert (reader["v"][:] == 2).all(), form
+                        writer["v"][:] = 3
+                        assert (reader["v"][:] == 3).all(), form
+                continue
+            # The other formats show it from the sync on, and what other programs write at once, but for what is in buffers.
+            reader = netCDF4.Dataset(path)
+            assert (reader["v"][: n // 2] == 1).all()
+            with netCDF4.Dataset(path, "a") as writer:
+                writer["v"][:] = 2
+                writer.sync()
+                assert (reader["v"][n // 2 + 50000 :] == 2).all(), form
+            reader.close()
+            time.sleep(0.1)
+            reader = netCDF4.Dataset(path)
+            assert (reader["v"][: n // 2] == 2).all()
+            with open(path, "r+b") as f:
+                f.seek(-4 * n, 2)
+                f.write(np.full(n, 3, ">i4").tobytes())
+            assert (reader["v"][n // 2 + 50000 :] == 3).all(), form
+            reader.close()
+        print("done")
+    """
+    assert python(code) == "done\n"
+    assert python(code, NCFORGE_NETCDF="off") == "done\n"
+
+
+@pytest.mark.parametrize("form", ["NETCDF3_64BIT_OFFSET", "NETCDF4"])
+def test_damaged_files_end_the_program_in_no_other_way(reads, run_under, tmp_path, form):
+    path = tmp_path / "a.nc"
+    with netCDF4.Dataset(path, "w", format=form) as d:
+        d.createDimension("t", None)
+        d.createDimension("x", 30)
+        for i, kind in enumerate(("f4", "i2", "f8")):
+            deflate: dict[str, Any] = {"zlib": True, "shuffle": True, "chunksizes": (50, 10)}
+            options = deflate if form == "NETCDF4" else {}
+            d.createVariable(f"v{i}", kind, ("t", "x"), **options)[:] = np.arange(6000).reshape(200, 30) % 997
+    whole, rng = path.read_bytes(), np.random.default_rng(7)
+    for _ in range(40):
+        damaged = bytearray(whole)
+        for _ in range(rng.integers(1, 5)):
+            damaged[rng.integers(0, rng.choice([200, 3000, len(whole)]))] = rng.integers(0, 256)
+        path.write_bytes(damaged[: rng.integers(1, len(damaged))] if rng.random() < 0.1 else damaged)
+        plain = subprocess.run([reads, path, "1", "2"], capture_output=True, timeout=60)
+        ours = run_under(reads, path, 1, 2, wish="always", code=plain.returncode)
+        assert ours.stdout == plain.stdout
+
+
+def test_the_program_gets_its_arguments_its_environment_and_its_exit_code(ncforge_bin, library, run):
+    code = "import os, sys; print(sys.argv[1:], os.environ['LD_PRELOAD']); sys.exit(7)"
+    done = call(ncforge_bin, "run", sys.executable, "-c", code, "-v", "@none", "--help", code=7)
+    assert done.stdout.decode() == f"['-v', '@none', '--help'] {library}\n"
+    before = call("bash", "-c", "ulimit -n; env | grep -v -e ^_= -e ^LD_PRELOAD= | sort").stdout
+    assert (
+        call(ncforge_bin, "run", "bash", "-c", "ulimit -n; env | grep -v -e ^_= -e ^LD_PRELOAD= | sort").stdout
+        == before
+    )
+    assert "cannot start `no-such-program`" in run("run", "no-such-program", code=1).stderr
+
+
+def test_off_and_status(run, run_under, library):
+    file = DATA / "sst30e_netcdf.nc"
+    assert run_under("ncdump", "-h", file, wish="off").stderr == b""
+    assert b"is served" in run_under("ncdump", "-h", file, wish="log").stderr
+    assert re.search(r"ncdump: netCDF-C \d.*: served\n", run("netcdf", "status", "ncdump").stdout)
+    mpi = next(iter(sorted(Path("/usr/lib").rglob("libmpi.so.*"))), None)
+    if mpi is not None:
+        done = call("ncdump", "-h", file, wish="log", LD_PRELOAD=f"{library} {mpi}")
+        assert b"not served: the program is parallel" in done.stderr and b"is served" not in done.stderr
+    assert "no netCDF-C is loaded when it starts" in run("netcdf", "status", "cat").stdout
+
+
+def test_netcdf_c_loads_it_by_its_configuration_file(files, run, packaged, tmp_path):
+    rc = tmp_path / ".ncrc"
+    packed = tmp_path / "a.ncz"
+    run("pack", files["NETCDF3_CLASSIC"], packed)
+    run("netcdf", "enable", "--file", rc)
+    code = f"""
+        import netCDF4
+        assert netCDF4.__netcdf4libversion__.split()[0] >= "4.10.1", "this netCDF-C cannot"
+        with netCDF4.Dataset({str(files["NETCDF4"])!r}) as d:
+            print(d["i4_deflate_tyx"][:].astype("i8").sum())
+        with netCDF4.Dataset({str(packed)!r}) as d:
+            print(d["i4_plain_tyx"][:].astype("i8").sum())
+    """
+    with netCDF4.Dataset(files["NETCDF4"]) as d, netCDF4.Dataset(files["NETCDF3_CLASSIC"]) as c:
+        want = [d["i4_deflate_tyx"][:].astype("i8").sum(), c["i4_plain_tyx"][:].astype("i8").sum()]
+    done = call(sys.executable, "-c", textwrap.dedent(code), wish="always", NCRCENV_RC=str(rc))
+    assert [int(n) for n in done.stdout.split()] == want
+    assert served(done) >= 2
+    run("netcdf", "disable", "--file", rc)
+    assert rc.read_bytes() == b""
