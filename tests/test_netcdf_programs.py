@@ -321,9 +321,9 @@ def test_accelerated_python_forks_threads_and_opens_packed_files(files, run, pac
             with netCDF4.Dataset(path) as d:
                 return int(d["i4_deflate_tyx"][:].astype("i8").sum())
         want = total(path)
-        kept = netCDF4.Dataset(path)
+        before = netCDF4.Dataset(path)
         def child(_):
-            return int(kept["i4_deflate_tyx"][:].astype("i8").sum()), total(path)
+            return int(before["i4_deflate_tyx"][:].astype("i8").sum()), total(path)
         with multiprocessing.get_context("fork").Pool(3) as pool:
             assert pool.map(child, range(6)) == [(want, want)] * 6
         with netCDF4.Dataset({str(packed)!r}) as p, netCDF4.Dataset({str(files["NETCDF3_CLASSIC"])!r}) as c:

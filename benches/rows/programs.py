@@ -26,7 +26,7 @@ def rows(plan: Plan) -> Iterator[Row]:
         yield _reader(plan, "series", spec, 2, 1.0, str(plan.count(5)))
     for spec in (maps, classic):
         yield _reader(plan, "one", spec, 2, 0.95, "1000000")
-        yield _reader(plan, "open", spec, 2, 0.9, str(plan.count(1000)))
+        yield _reader(plan, "open", spec, 2, 0.9, str(plan.count(5000)))
     point = ["-d", "d1,60", "-d", "d2,100"]
     yield _tool(plan, "ncks-series", ["ncks", "-O", "-h", *point], maps, 1.0)
     yield _tool(plan, "ncks-whole", ["ncks", "-O", "-h", "-L", "0"], maps, None)

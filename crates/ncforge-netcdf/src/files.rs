@@ -49,7 +49,7 @@ pub(crate) struct OpenFile {
 }
 
 impl OpenFile {
-    /// A file that netCDF-C opened, of this identity before and after.
+    /// A file of this identity, which netCDF-C then opened.
     pub(crate) fn new(path: PathBuf, identity: Identity, classic: bool, off: Arc<AtomicBool>) -> Self {
         Self::with(path, identity, classic, off, None)
     }

@@ -173,6 +173,7 @@ unsafe extern "C" fn open<const L: usize, const T: usize>(
     }
     guarded(|| {
         files::remove(L, ncid);
+        // If the file has this identity when ncforge opens it, netCDF-C opened the same one.
         let identity = before?;
         // SAFETY: netCDF-C passes a C string.
         let path = path_of(unsafe { CStr::from_ptr(path) });
@@ -181,7 +182,7 @@ unsafe extern "C" fn open<const L: usize, const T: usize>(
             return None;
         }
         // Shared, parallel, diskless, in memory: netCDF-C's.
-        if mode & !abi::HARMLESS != 0 || !parameters.is_null() || Identity::of_path(path)? != identity {
+        if mode & !abi::HARMLESS != 0 || !parameters.is_null() {
             return None;
         }
         let off = writers::add_reader((L, ncid), identity.file)?;
