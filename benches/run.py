@@ -24,7 +24,19 @@ from harness.rounds import Rounds
 
 ROOT = Path(__file__).resolve().parent.parent
 # Modules of `rows`, in the order of the table.
-PARTS = ("reading", "writing", "classic", "plain", "sweep", "points", "records", "opening", "references", "commands", "programs")
+PARTS = (
+    "reading",
+    "writing",
+    "classic",
+    "plain",
+    "sweep",
+    "points",
+    "records",
+    "opening",
+    "references",
+    "commands",
+    "programs",
+)
 
 
 def arguments() -> argparse.Namespace:
