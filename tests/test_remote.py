@@ -296,11 +296,16 @@ def test_the_command(web: servers.Web, run: Run, tmp_path: Path) -> None:
     url, local = f"{web.url}/a.nc", web.folder / "a.nc"
     assert run("info", "--header", url).stdout == run("info", "--header", local).stdout
     assert "findings" in json.loads(run("doctor", "--json", url, code=(0, 3)).stdout)["files"][0]
+    assert f"copy {url} a-fixed.nc" in run("doctor", url, code=(0, 3)).stdout
     run("compare", url, local)
     out = tmp_path / "out.nc"
     run("copy", url, out, "--verify", "--codec", "zstd")
     run("compare", out, local)
     run("tune", "chunks", url)
+    run("bench", "access", url, "--repetitions", "2", "--driver", "ncforge")
+    asked = json.loads(run("info", "--requests", "--json", url).stdout)["files"][0]
+    assert asked["open"]["requests"] == 1
+    assert asked["variables"][0]["all"]["requests"] >= 1
     assert run("info", f"{web.url}/none.nc", code=4).stderr.count("no such object") == 1
     # Named twice: before and behind the command's name.
     refused = run("--storage-option", "timeout=1s", "info", "--storage-option", "nonsense=1", url, code=2)

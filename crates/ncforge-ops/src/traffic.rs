@@ -156,7 +156,11 @@ pub fn requests(path: &Path) -> Result<Requests> {
         let shape = schema.shape(var);
         let chunks = chunks_of(&layout)?;
         let index = counted.take();
-        let cost = |start: &[u64], count: &[u64]| cost_of(&ranges(&layout, &chunks, &shape, start, count));
+        let cost = |start: &[u64], count: &[u64]| {
+            let mut needed = ranges(&layout, &chunks, &shape, start, count);
+            needed.retain(|r| r.end > counted.front);
+            cost_of(&needed)
+        };
         let rank = shape.len();
         let zeros = vec![0; rank];
         let ones_but = |whole: Range<usize>| -> Vec<u64> {

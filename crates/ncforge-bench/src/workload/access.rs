@@ -214,14 +214,19 @@ fn subjects<'a>(
             let session = driver.open(path)?;
             let var = choose(&*session, path, wanted.as_deref())?;
             wanted.get_or_insert_with(|| var.name.clone());
-            let bytes = std::fs::metadata(path).map_err(|e| Error::io("measure", path, e))?.len();
+            let bytes = ncforge::FileId::at(path)?.size;
             subjects.push(Subject { driver, path, bytes, format: session.format(), var });
-            if !options.cold {
+            if !options.cold && !is_url(path) {
                 cache::warm(path)?;
             }
         }
     }
     Ok(subjects)
+}
+
+/// Whether it is a URL, of which the page cache has nothing.
+fn is_url(path: &Path) -> bool {
+    ncforge::store::remote::url_of(path).is_some()
 }
 
 fn choose(session: &dyn Session, path: &Path, wanted: Option<&str>) -> Result<VarInfo> {
@@ -271,7 +276,7 @@ impl Cell {
             .ok_or_else(|| Error::Invalid(format!("`{}` is too large for memory", subject.var.name)))?;
         self.out.resize(bytes, 0);
         let mut session = subject.driver.open(subject.path)?;
-        if cold {
+        if cold && !is_url(subject.path) {
             cache::evict(subject.path)?;
         }
         if let Ok(share) = cache::resident(subject.path) {

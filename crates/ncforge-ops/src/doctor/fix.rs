@@ -145,7 +145,7 @@ fn name_word(name: &str) -> String {
     if name.starts_with('-') { quoted(&format!("./{name}")) } else { quoted(name) }
 }
 
-/// The name of the fixed file: `in-fixed.nc` for `in.nc`.
+/// The name of the fixed file: `in-fixed.nc` for `in.nc`, and for `s3://bucket/in.nc`.
 pub(super) fn fixed(input: &str) -> String {
     let path = Path::new(input);
     let stem = path.file_stem().map(|s| s.to_string_lossy().into_owned()).unwrap_or_default();
@@ -153,6 +153,10 @@ pub(super) fn fixed(input: &str) -> String {
         Some(e) => format!("{stem}-fixed.{}", e.to_string_lossy()),
         None => format!("{stem}-fixed"),
     };
-    let out: PathBuf = path.with_file_name(name);
+    // Of a URL a file here: what is written is made here in any case.
+    let out: PathBuf = match ncforge::store::remote::url_of(path) {
+        Some(_) => name.into(),
+        None => path.with_file_name(name),
+    };
     out.display().to_string()
 }
