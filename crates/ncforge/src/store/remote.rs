@@ -121,9 +121,9 @@ pub(crate) fn refuse_writing(path: &Path) -> Result<()> {
 /// Opens the object of a URL for reading.
 ///
 /// # Errors
-/// [`Error::Io`](crate::Error::Io) when the server does not answer, has no such object or refuses it;
-/// [`Error::Unsupported`](crate::Error::Unsupported) for a server that does not send parts of files;
-/// [`Error::BadOption`](crate::Error::BadOption) for options that the store does not know.
+/// [`Error::Io`] when the server does not answer, has no such object or refuses it;
+/// [`Error::Unsupported`] for a server that does not send parts of files;
+/// [`Error::BadOption`] for options that the store does not know.
 pub fn open(url: &str, options: &RemoteOptions) -> Result<Arc<dyn ReadStore>> {
     #[cfg(feature = "remote")]
     return Ok(Arc::new(RemoteStore::open(url, options)?));
@@ -135,8 +135,8 @@ pub fn open(url: &str, options: &RemoteOptions) -> Result<Arc<dyn ReadStore>> {
 /// if `verify`. The bytes that were sent.
 ///
 /// # Errors
-/// Those of [`open`]; [`Error::Exists`](crate::Error::Exists) if the object is there and may not be replaced;
-/// [`Error::Verify`](crate::Error::Verify) for an object that is not what was sent, which is then removed.
+/// Those of [`open`]; [`Error::Exists`] if the object is there and may not be replaced;
+/// [`Error::Verify`] for an object that is not what was sent, which is then removed.
 pub fn upload(file: &Path, url: &str, options: &RemoteOptions, overwrite: bool, verify: bool) -> Result<u64> {
     #[cfg(feature = "remote")]
     return upload::upload(file, url, options, overwrite, verify);
