@@ -41,8 +41,10 @@ const LOCAL_CACHE: u64 = 16 << 20;
 const CACHE: u64 = 256 << 20;
 /// Bytes of one round at most, and of the longest structure that is read through pages of a store with latency.
 const ROUND: u64 = 64 << 20;
-/// Bytes of one structure, or of one request while reads go forward, at most.
+/// Bytes of one request while reads go forward, at most.
 const FORWARD: u64 = 4 << 20;
+/// A file of so many bytes is read whole.
+const SMALL: u64 = 4 << 20;
 /// What is fetched where a structure of unknown length begins: most end within that.
 const GUESS: u64 = 8 << 10;
 /// What is fetched where an object begins: its header, and what was written with it (its continuation, the heap of its
@@ -307,9 +309,9 @@ impl Source {
         Ok(())
     }
 
-    /// Bytes of the first request.
+    /// Bytes of the first request: all of a small file.
     fn front(&self, profile: &IoProfile) -> u64 {
-        profile.first_request().min(self.len)
+        if self.len <= SMALL { self.len } else { profile.first_request().min(self.len) }
     }
 
     /// Announces structures (address, bytes) that are read next: of a store with latency, those that are absent are

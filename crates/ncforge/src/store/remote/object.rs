@@ -174,11 +174,19 @@ impl ReadStore for RemoteStore {
             let inside = range.start <= range.end && range.end <= front.len() as u64;
             all.push(inside.then(|| front.slice(range.start as usize..range.end as usize)));
         }
+        // Of a range that begins in the front, only the rest is asked for.
+        let begins = |r: &Range<u64>| r.start < front.len() as u64;
+        let rest = |r: &Range<u64>| if begins(r) { front.len() as u64..r.end } else { r.clone() };
         let absent: Vec<Range<u64>> =
-            ranges.iter().zip(&all).filter(|(_, b)| b.is_none()).map(|(r, _)| r.clone()).collect();
+            ranges.iter().zip(&all).filter(|(_, b)| b.is_none()).map(|(r, _)| rest(r)).collect();
         let mut got = if absent.is_empty() { Vec::new() } else { self.get(absent)? }.into_iter();
+        let complete = |range: &Range<u64>, rest: Bytes| match begins(range) {
+            true => Bytes::from([&front[range.start as usize..], &rest[..]].concat()),
+            false => rest,
+        };
         // As many as there are places without bytes.
-        Ok(all.into_iter().map(|b| b.or_else(|| got.next()).unwrap_or_default()).collect())
+        let found = all.into_iter().zip(ranges);
+        Ok(found.map(|(b, r)| b.unwrap_or_else(|| complete(r, got.next().unwrap_or_default()))).collect())
     }
 
     fn as_any(&self) -> Option<&dyn Any> {
