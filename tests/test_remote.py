@@ -302,7 +302,7 @@ def test_the_command(web: servers.Web, run: Run, tmp_path: Path) -> None:
     run("copy", url, out, "--verify", "--codec", "zstd")
     run("compare", out, local)
     run("tune", "chunks", url)
-    run("bench", "access", url, "--repetitions", "2", "--driver", "ncforge")
+    run("bench", "access", url, "--repetitions", "2")
     asked = json.loads(run("info", "--requests", "--json", url).stdout)["files"][0]
     assert asked["open"]["requests"] == 1
     assert asked["variables"][0]["all"]["requests"] >= 1
