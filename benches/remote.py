@@ -28,6 +28,8 @@ SHAPE = (480, 90, 180)
 BLOCK = 1 << 20
 #: A contestant that has taken so many seconds is not measured again.
 LONG = 30.0
+#: A process that needs more seconds is ended.
+PATIENCE = 90.0
 
 #: What is timed, after the imports: opening a file with a map and a series, or opening it with all of a variable.
 READS = """
@@ -145,7 +147,11 @@ def make(folder: Path, command: str) -> None:
 def measure(code: str, url: str, work: str) -> tuple[list[float], int, int]:
     """One process: its figures, and the server's."""
     Slow.requests = Slow.sent = 0
-    done = subprocess.run([sys.executable, "-c", code, url, work], capture_output=True, text=True)
+    try:
+        command = [sys.executable, "-c", code, url, work]
+        done = subprocess.run(command, capture_output=True, text=True, timeout=PATIENCE)
+    except subprocess.TimeoutExpired as e:
+        raise RuntimeError(f"no result after {PATIENCE:.0f} s") from e
     if done.returncode:
         raise RuntimeError(done.stderr.strip().splitlines()[-1])
     return json.loads(done.stdout), Slow.requests, Slow.sent
