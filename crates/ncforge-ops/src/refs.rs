@@ -45,7 +45,6 @@
 
 mod agree;
 mod attributes;
-mod base64;
 mod build;
 mod codecs;
 mod document;

@@ -1,7 +1,6 @@
 //! One Zarr array for each variable, from the variables of all files.
 
 use super::agree;
-use super::base64;
 use super::gather::{FileArrays, FileVar, Inputs, MOST_COMPARED, MOST_STRINGS};
 use super::inline::{MOST_INLINED, fill_chunk, free_filters, refiltered, whole};
 use super::kinds::Kind;
@@ -9,6 +8,8 @@ use super::model::{Array, Chunk, LeftOut, RefGroup, References};
 use super::options::{Fills, RefsOptions};
 use super::pieces::{Misfit, Parts, Pieces};
 use crate::words::bytes as in_words;
+use base64::Engine as _;
+use base64::prelude::BASE64_STANDARD;
 use ncforge::model::{Atomic, Number};
 use ncforge::raw::{ChunkGrid, coordinates};
 use ncforge::{Error, Result};
@@ -227,7 +228,7 @@ fn cf_fill(var: &FileVar, kind: Kind) -> Option<String> {
         (_, bytes) => bytes.as_ref()?,
     };
     let Kind::Fixed { atomic, .. } = kind else { return None };
-    let text = |bytes: &[u8]| Some(Value::from(base64::text(bytes)).to_string());
+    let text = |bytes: &[u8]| Some(Value::from(BASE64_STANDARD.encode(bytes)).to_string());
     match Number::read(atomic, bytes)? {
         Number::Integer(_) if atomic == Atomic::Char => text(bytes),
         Number::Integer(n) => Some(n.to_string()),

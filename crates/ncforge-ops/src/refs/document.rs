@@ -6,8 +6,9 @@
 use std::fmt::Write;
 
 use super::attributes::{object, quoted};
-use super::base64;
 use super::model::{Array, Chunk, RefGroup, References};
+use base64::Engine as _;
+use base64::prelude::BASE64_STANDARD;
 use serde_json::json;
 
 /// The document.
@@ -39,7 +40,7 @@ fn text(refs: &References) -> String {
                 }
                 Chunk::Inline(bytes) => {
                     out.push_str("\"base64:");
-                    base64::append(bytes, &mut out);
+                    BASE64_STANDARD.encode_string(bytes, &mut out);
                     out.push('"');
                 }
             }

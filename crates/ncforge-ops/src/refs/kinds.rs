@@ -2,7 +2,8 @@
 //!
 //! Types are NumPy's, as Zarr version 2 writes them: byte order, kind, bytes. A `char` is a string of one byte.
 
-use super::base64;
+use base64::Engine as _;
+use base64::prelude::BASE64_STANDARD;
 use ncforge::model::{Atomic, DType, Number, Schema, UserKind};
 use ncforge::raw::{Element, Order};
 use serde_json::Value;
@@ -83,7 +84,7 @@ impl Kind {
     pub(super) fn fill(self, bytes: &[u8]) -> Option<Value> {
         let Kind::Fixed { atomic, .. } = self else { return None };
         Some(match Number::read(atomic, bytes)? {
-            Number::Integer(_) if atomic == Atomic::Char => base64::text(bytes).into(),
+            Number::Integer(_) if atomic == Atomic::Char => BASE64_STANDARD.encode(bytes).into(),
             Number::Integer(n) => match u64::try_from(n) {
                 Ok(n) => n.into(),
                 Err(_) => i64::try_from(n).ok()?.into(),
