@@ -32,7 +32,7 @@ pub(super) fn bytes(stored: &[(usize, ChunkRecord)]) -> u64 {
     stored.iter().fold(0, |sum, (_, record)| sum.saturating_add(record.len))
 }
 
-/// Reads chunks in the order of their places, and hands them on with their numbers.
+/// Reads chunks and hands them on with their numbers: in the order of their places, or as a store with latency sends them.
 pub(super) fn read(
     store: &dyn ReadStore,
     mut stored: Vec<(usize, ChunkRecord)>,
@@ -50,18 +50,22 @@ pub(super) fn read(
         let r: &ChunkRecord = &stored[i].1;
         r.offset..r.offset + r.len
     };
-    let joining = Joining::of(&store.io_profile());
+    let profile = store.io_profile();
+    let joining = match profile.has_latency() {
+        true => Joining::apart(&profile, MEMORY, bytes(&stored)),
+        false => Joining::of(&profile),
+    };
     fetch::join(stored.len(), range, joining, |_| false, |r| requests.push(r));
     fetch::stream(
         store,
         &requests,
         MEMORY,
         |e, _| e,
-        |requests, bytes| {
-            for (request, bytes) in requests.iter().zip(bytes) {
-                for i in request.parts.clone() {
+        |arrived| {
+            for a in arrived {
+                for i in a.request.parts.clone() {
                     let (number, record) = stored[i];
-                    see(number, RawChunk::Shared(bytes.slice(request.within(&range(i))), record.mask));
+                    see(number, RawChunk::Shared(a.bytes.slice(a.request.within(&range(i))), record.mask));
                 }
             }
             Ok(())

@@ -59,6 +59,38 @@ pub trait ReadStore: Send + Sync + Debug {
             .map(|r| self.read_vec(r.start, r.end.saturating_sub(r.start)).map(Bytes::from))
             .collect()
     }
+    /// The bytes of several ranges, each handed to `give` with its number as it comes, in any order, on the calling thread; no
+    /// more of them are wanted when `give` returns false. The default asks for as many at a time as the profile says.
+    ///
+    /// # Errors
+    /// That of a range that could not be read, with the range's number.
+    fn read_each(
+        &self,
+        ranges: &[Range<u64>],
+        give: &mut dyn FnMut(usize, Bytes) -> bool,
+    ) -> std::result::Result<(), (usize, Error)> {
+        let most = self.io_profile().in_flight.max(1);
+        for (n, batch) in ranges.chunks(most).enumerate() {
+            let first = n * most;
+            let all = match self.read_ranges(batch) {
+                Ok(all) => all,
+                // Which of them failed is found by asking once more for each; what fails no more is no error.
+                Err(e) if batch.len() > 1 && !matches!(e, Error::Interrupted(_)) => {
+                    let one = |(i, range)| {
+                        self.read_ranges(std::slice::from_ref(range)).map_err(|e| (first + i, e))
+                    };
+                    batch.iter().enumerate().map(one).collect::<std::result::Result<Vec<_>, _>>()?.concat()
+                }
+                Err(e) => return Err((first, e)),
+            };
+            // Whoever counts on the bytes sees that some are absent.
+            let absent = std::iter::repeat_n(Bytes::new(), batch.len().saturating_sub(all.len()));
+            if !all.into_iter().chain(absent).zip(first..).all(|(bytes, i)| give(i, bytes)) {
+                break;
+            }
+        }
+        Ok(())
+    }
     /// As [`ReadStore::read_at`], for values that a program reads one by one: a store may fetch more than that, and answer
     /// the next ones from memory. What this process writes is seen at once; what others write, at most 10 milliseconds
     /// later.

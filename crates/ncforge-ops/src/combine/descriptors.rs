@@ -241,6 +241,24 @@ impl ReadStore for PooledFile {
             .collect()
     }
 
+    fn read_each(
+        &self,
+        ranges: &[Range<u64>],
+        give: &mut dyn FnMut(usize, Bytes) -> bool,
+    ) -> std::result::Result<(), (usize, Error)> {
+        if let Some(object) = &self.object {
+            return object.read_each(ranges, give);
+        }
+        for (i, range) in ranges.iter().enumerate() {
+            let bytes =
+                self.read_vec(range.start, range.end.saturating_sub(range.start)).map_err(|e| (i, e))?;
+            if !give(i, Bytes::from(bytes)) {
+                break;
+            }
+        }
+        Ok(())
+    }
+
     fn read_at(&self, buf: &mut [u8], offset: u64) -> Result<()> {
         if let Some(object) = &self.object {
             return object.read_at(buf, offset);

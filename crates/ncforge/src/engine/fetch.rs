@@ -4,16 +4,16 @@
 //! when a gap lies between them, as long as reading through it costs less than another request, and a request has a
 //! largest length. [`join`] does that for ranges of any kind, `strips` for boxes of row-major arrays.
 //!
-//! A store with latency is not asked range by range. [`stream`] sends batches of requests, as many as its profile wants
-//! to have under way, and fetches the next batch while the one before is decoded; so a read of many chunks takes as many
-//! rounds as it has batches, in memory for two of them.
+//! A store with latency is not asked range by range. [`stream`] has as many requests under way as its profile wants, and hands
+//! on what has come while the rest is on its way.
 
 pub(super) mod strips;
 
 use std::ops::Range;
 use std::sync::atomic::{AtomicUsize, Ordering};
-use std::sync::mpsc::sync_channel;
+use std::sync::mpsc::{RecvTimeoutError, sync_channel};
 use std::sync::{Mutex, PoisonError};
+use std::time::Duration;
 
 use bytes::Bytes;
 
@@ -23,114 +23,146 @@ use crate::store::ReadStore;
 
 pub use crate::store::requests::{Joining, Request, join};
 
-/// The ranges of several requests: the request's number, and the range's.
-pub(super) fn parts(requests: &[Request]) -> Vec<(usize, usize)> {
-    requests.iter().enumerate().flat_map(|(r, request)| request.parts.clone().map(move |p| (r, p))).collect()
+/// A request whose bytes have come.
+#[derive(Clone, Debug)]
+pub struct Arrived<'a> {
+    /// The request.
+    pub request: &'a Request,
+    /// Its bytes, all of them.
+    pub bytes: Bytes,
 }
 
-/// Fetches requests in batches and hands each batch on, in order, on the calling thread: the requests and their bytes.
-/// The next batch is on its way meanwhile. A batch has at most as many requests as the store's profile wants to have
-/// under way, and at most `memory` bytes unless one request has more; two batches are in memory. A store without latency is
-/// read by the calling thread, batch by batch.
+impl Arrived<'_> {
+    /// The bytes of a range that the request serves.
+    pub fn range(&self, range: &Range<u64>) -> &[u8] {
+        &self.bytes[self.request.within(range)]
+    }
+}
+
+/// The ranges of several requests: the request's number among those that have come, and the range's.
+pub(super) fn parts(arrived: &[Arrived<'_>]) -> Vec<(usize, usize)> {
+    arrived.iter().enumerate().flat_map(|(n, a)| a.request.parts.clone().map(move |p| (n, p))).collect()
+}
+
+/// Bytes that have come.
+pub(super) fn bytes_of(arrived: &[Arrived<'_>]) -> u64 {
+    arrived.iter().map(|a| a.request.len()).sum()
+}
+
+/// Fetches requests, and hands on, on the calling thread, what has come, in the order in which it comes, while a thread goes on
+/// fetching; a store without latency is read by the calling thread. At most twice `memory` bytes are under way or wait to be handed on, unless one request has more.
 ///
 /// # Errors
-/// Those of the store, of the first request that fails, as `explain` puts them; a request whose answer is too short or
-/// too long; those of `consume`; [`Error::Interrupted`] between two batches when the work shall stop.
+/// Those of the store, as `explain` puts them; a request whose answer is too short or too long; those of `consume`;
+/// [`Error::Interrupted`] when the work shall stop.
 pub fn stream(
     store: &dyn ReadStore,
     requests: &[Request],
     memory: u64,
     explain: impl Fn(Error, &Request) -> Error,
-    mut consume: impl FnMut(&[Request], Vec<Bytes>) -> Result<()>,
+    mut consume: impl FnMut(&[Arrived<'_>]) -> Result<()>,
 ) -> Result<()> {
-    let profile = store.io_profile();
-    let batches = batches(requests, profile.in_flight, memory);
-    let mut take = |batch: &[Request], fetched: Fetched| {
+    // Of three batches one is under way, one waits, and one is handed on.
+    let batches = batches(requests, memory - memory / 3);
+    let mut take = |fetched: Vec<Fetched>| {
         stop::check()?;
-        consume(batch, fetched.map_err(|(e, i)| explain(e, &batch[i]))?)
+        let of = |(i, bytes): Fetched| {
+            let request = &requests[i];
+            Ok(Arrived { request, bytes: bytes.map_err(|e| explain(e, request))? })
+        };
+        consume(&fetched.into_iter().map(of).collect::<Result<Vec<_>>>()?)
     };
-    if batches.len() < 2 || !profile.has_latency() {
-        return batches.iter().try_for_each(|batch| {
-            stop::check()?;
-            take(batch, fetch(store, batch))
-        });
+    let alone = |take: &mut dyn FnMut(Vec<Fetched>) -> Result<()>| {
+        let mut all = Vec::new();
+        batches.iter().try_for_each(|batch| {
+            fetch(store, requests, batch, |fetched| {
+                all.push(fetched);
+                true
+            });
+            take(std::mem::take(&mut all))
+        })
+    };
+    if requests.len() < 2 || !store.io_profile().has_latency() {
+        return alone(&mut take);
     }
     std::thread::scope(|scope| {
-        // No place in the channel: what is fetched waits here until the batch before is consumed.
-        let (sender, receiver) = sync_channel::<Fetched>(0);
-        let ahead = &batches;
+        let (sender, receiver) = sync_channel::<Fetched>(store.io_profile().in_flight.max(1));
+        let batches = &batches;
         let fetcher = move || {
-            for batch in ahead {
-                let fetched = fetch(store, batch);
-                let failed = fetched.is_err();
-                if sender.send(fetched).is_err() || failed {
-                    break;
-                }
-            }
+            let _ = batches.iter().all(|b| fetch(store, requests, b, |fetched| sender.send(fetched).is_ok()));
         };
         let spawned =
             std::thread::Builder::new().name("ncforge-fetch".to_owned()).spawn_scoped(scope, fetcher);
-        for batch in &batches {
+        if spawned.is_err() {
+            // The system refuses threads.
+            return alone(&mut take);
+        }
+        let mut missing = requests.len();
+        while missing > 0 {
             stop::check()?;
-            let fetched = match &spawned {
-                Ok(_) => receiver.recv().map_err(|_| {
-                    Error::Invalid(
-                        "internal error in the engine: the thread that fetches has ended".to_owned(),
-                    )
-                })?,
-                // The system refuses threads: one after the other.
-                Err(_) => fetch(store, batch),
+            let first = match receiver.recv_timeout(STOP) {
+                Ok(first) => first,
+                Err(RecvTimeoutError::Timeout) => continue,
+                Err(RecvTimeoutError::Disconnected) => {
+                    return Err(Error::Internal("the thread that fetches has ended".to_owned()));
+                }
             };
-            take(batch, fetched)?;
+            let come: Vec<Fetched> = std::iter::once(first).chain(receiver.try_iter()).collect();
+            missing = missing.saturating_sub(come.len());
+            take(come)?;
         }
         Ok(())
     })
 }
 
-/// The bytes of a batch; or an error, and the number of the request that it is of.
-type Fetched = std::result::Result<Vec<Bytes>, (Error, usize)>;
+/// Who waits for a store finds out in this time that the work shall stop.
+const STOP: Duration = Duration::from_millis(100);
 
-fn fetch(store: &dyn ReadStore, batch: &[Request]) -> Fetched {
-    let ranges: Vec<Range<u64>> = batch.iter().map(|r| r.bytes.clone()).collect();
-    let bytes = match store.read_ranges(&ranges) {
-        Ok(bytes) => bytes,
-        Err(Error::Interrupted(what)) => return Err((Error::Interrupted(what), 0)),
-        // Which of them failed is found by asking once more for each; what fails no more is no error.
-        Err(e) if ranges.len() > 1 => {
-            drop(e);
-            let mut all = Vec::with_capacity(ranges.len());
-            for (i, range) in ranges.iter().enumerate() {
-                let one = store.read_ranges(std::slice::from_ref(range)).map_err(|e| (e, i))?;
-                all.extend(one);
-            }
-            all
-        }
-        Err(e) => return Err((e, 0)),
-    };
-    let answered = |i: usize| bytes.get(i).map_or(0, |b| b.len() as u64);
-    match (0..batch.len()).find(|&i| answered(i) != batch[i].len()) {
-        None => Ok(bytes),
-        Some(i) => {
-            let what =
-                format!("{} bytes were asked for here, the store gave {}", batch[i].len(), answered(i));
-            Err((Error::corrupt(store.name(), batch[i].bytes.start, what), i))
+/// A request's number, and its bytes or why there are none.
+type Fetched = (usize, Result<Bytes>);
+
+/// Fetches some of the requests and gives each of them on; whether it is to go on.
+fn fetch(
+    store: &dyn ReadStore,
+    requests: &[Request],
+    batch: &Range<usize>,
+    mut give: impl FnMut(Fetched) -> bool,
+) -> bool {
+    let ranges: Vec<Range<u64>> = requests[batch.clone()].iter().map(|r| r.bytes.clone()).collect();
+    let mut go_on = true;
+    let fetched = store.read_each(&ranges, &mut |i, bytes| {
+        let (number, got) = (batch.start + i, bytes.len() as u64);
+        let request = &requests[number];
+        let right = got == request.len();
+        let wrong = || {
+            let what = format!("{} bytes were asked for here, the store gave {got}", request.len());
+            Error::corrupt(store.name(), request.bytes.start, what)
+        };
+        go_on = give((number, if right { Ok(bytes) } else { Err(wrong()) })) && right;
+        go_on
+    });
+    match fetched {
+        Ok(()) => go_on,
+        Err((i, e)) => {
+            give((batch.start + i, Err(e)));
+            false
         }
     }
 }
 
-/// Cuts requests into batches of at most `most` and at most `memory` bytes.
-fn batches(requests: &[Request], most: usize, memory: u64) -> Vec<&[Request]> {
+/// Cuts requests into batches of at most `memory` bytes.
+fn batches(requests: &[Request], memory: u64) -> Vec<Range<usize>> {
     let mut out = Vec::new();
     let (mut first, mut bytes) = (0, 0u64);
     for (i, r) in requests.iter().enumerate() {
-        if i > first && (i - first >= most.max(1) || bytes.saturating_add(r.len()) > memory) {
-            out.push(&requests[first..i]);
+        if i > first && bytes.saturating_add(r.len()) > memory {
+            out.push(first..i);
             (first, bytes) = (i, 0);
         }
         bytes = bytes.saturating_add(r.len());
     }
     if first < requests.len() {
-        out.push(&requests[first..]);
+        out.push(first..requests.len());
     }
     out
 }

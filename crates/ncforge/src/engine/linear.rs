@@ -69,7 +69,8 @@ impl LinearBox<'_> {
         }
         let profile = self.store.io_profile();
         if profile.has_latency() {
-            let joining = Joining::apart(&profile, engine.fetch_memory());
+            let total = axes.iter().fold(self.element.size as u64, |n, a| n.saturating_mul(a.count));
+            let joining = Joining::apart(&profile, engine.fetch_memory(), total);
             let strips = Strips::new(axes, Side::From, self.element.size, joining);
             // SAFETY: as for us.
             return unsafe { self.read_apart(engine, out, parallel, &strips, joining) };
@@ -123,16 +124,15 @@ impl LinearBox<'_> {
                 (from..to).map(|number| self.unit(strips.unit(number))).collect::<Result<Vec<_>>>()?;
             let mut requests = Vec::new();
             fetch::join(units.len(), |i| units[i].1.clone(), joining, |_| false, |r| requests.push(r));
-            fetch::stream(self.store, &requests, engine.fetch_memory(), explain, |requests, bytes| {
-                let parts = fetch::parts(requests);
-                let many: u64 = requests.iter().map(fetch::Request::len).sum();
+            fetch::stream(self.store, &requests, engine.fetch_memory(), explain, |arrived| {
+                let parts = fetch::parts(arrived);
+                let many = fetch::bytes_of(arrived);
                 add(&inner.counters.fetched, many);
                 inner.pool.run(parts.len(), parallel && many >= DECODE_PARALLEL, |i| {
                     let (request, part) = parts[i];
                     let (unit, range) = &units[part];
-                    let bytes = &bytes[request][requests[request].within(range)];
                     // SAFETY: units are disjoint parts of the caller's box.
-                    unsafe { self.place(inner, bytes, out, unit) };
+                    unsafe { self.place(inner, arrived[request].range(range), out, unit) };
                     Ok(())
                 })
             })?;

@@ -8,7 +8,7 @@ use std::sync::{Arc, Mutex, PoisonError};
 use bytes::Bytes;
 
 use super::{IoProfile, ReadStore};
-use crate::error::Result;
+use crate::error::{Error, Result};
 
 /// Another store, with a count of the bytes that are read and a list of the structures of metadata among them.
 #[derive(Debug)]
@@ -67,6 +67,15 @@ impl ReadStore for RecordedStore {
         let all = ranges.iter().map(|r| r.end.saturating_sub(r.start)).sum();
         self.read.fetch_add(all, Ordering::Relaxed);
         self.inner.read_ranges(ranges)
+    }
+
+    fn read_each(
+        &self,
+        ranges: &[Range<u64>],
+        give: &mut dyn FnMut(usize, Bytes) -> bool,
+    ) -> std::result::Result<(), (usize, Error)> {
+        self.read.fetch_add(ranges.iter().map(|r| r.end.saturating_sub(r.start)).sum(), Ordering::Relaxed);
+        self.inner.read_each(ranges, give)
     }
 
     fn as_any(&self) -> Option<&dyn Any> {

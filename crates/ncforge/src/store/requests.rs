@@ -7,8 +7,10 @@ use std::ops::Range;
 
 use super::IoProfile;
 
-/// Requests of a store with latency are not cut below this many bytes for the sake of having more of them under way.
+/// Requests of a store with latency are not cut below this many bytes so that as many as shall be under way fit in memory, …
 const SMALL: u64 = 256 << 10;
+/// … nor below this many for the sake of having more of them under way: one connection moves it in a third of a latency.
+const EVEN: u64 = 1 << 20;
 
 /// How ranges are joined into requests.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -25,11 +27,12 @@ impl Joining {
         Joining { gap: profile.read_gap, most: profile.largest_request }
     }
 
-    /// As a store's profile says that is read in batches with so much memory: as many requests as shall be under way
-    /// fit there, unless that makes them small.
-    pub fn apart(profile: &IoProfile, memory: u64) -> Self {
-        let share = (memory / profile.in_flight.max(1) as u64).max(SMALL);
-        Joining::of(profile).at_most(share.min(memory))
+    /// As a store's profile says, for reading `total` bytes of it with so much memory: as many requests as shall be under way
+    /// fit there, and have equal parts of the bytes, unless that makes them small.
+    pub fn apart(profile: &IoProfile, memory: u64, total: u64) -> Self {
+        let in_flight = profile.in_flight.max(1) as u64;
+        let fits = (memory / in_flight).max(SMALL).min(memory);
+        Joining::of(profile).at_most(fits.min((total / in_flight).max(EVEN)))
     }
 
     /// With requests of at most `most` bytes.

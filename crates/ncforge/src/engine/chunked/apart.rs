@@ -34,7 +34,8 @@ impl ChunkedRead<'_> {
         out: &SharedOut<'_>,
     ) -> Result<()> {
         let inner = &*self.engine.inner;
-        let joining = Joining::apart(profile, self.engine.fetch_memory());
+        let total = stored.iter().fold(0, |n: u64, s| n.saturating_add(s.record.len));
+        let joining = Joining::apart(profile, self.engine.fetch_memory(), total);
         let mut parts: Vec<Apart> = Vec::with_capacity(stored.len());
         for (i, s) in stored.iter().enumerate() {
             if in_part(s) {
@@ -54,26 +55,31 @@ impl ChunkedRead<'_> {
         let mut requests = Vec::new();
         fetch::join(parts.len(), |i| parts[i].range.clone(), joining, |_| false, |r| requests.push(r));
         let explain = |e, r: &fetch::Request| self.of_chunk(plan, &stored[parts[r.parts.start].stored], e);
-        fetch::stream(&**self.store, &requests, self.engine.fetch_memory(), explain, |requests, bytes| {
-            let these = fetch::parts(requests);
-            add(&inner.counters.fetched, requests.iter().map(fetch::Request::len).sum());
+        fetch::stream(&**self.store, &requests, self.engine.fetch_memory(), explain, |arrived| {
+            let these = fetch::parts(arrived);
+            add(&inner.counters.fetched, fetch::bytes_of(arrived));
             let weight = self.chunk_bytes()?.saturating_mul(these.len() as u64);
             let parallel = self.how.parallel && inner.pool.shares(weight, DECODE_PARALLEL);
             inner.pool.run(these.len(), parallel, |i| {
                 let (request, part) = these[i];
                 let Apart { stored: number, unit, range } = &parts[part];
-                let (s, within) = (&stored[*number], requests[request].within(range));
+                let (s, come) = (&stored[*number], &arrived[request]);
                 let piece = plan.piece(s.number);
                 let done = match unit {
                     Some(unit) => {
                         let plain = self.plain(&piece, s.record);
                         // SAFETY: units are disjoint parts of the piece, which is the caller's alone.
-                        unsafe { plain.place(inner, &bytes[request][within], out, unit) };
+                        unsafe { plain.place(inner, come.range(range), out, unit) };
                         Ok(())
                     }
                     // SAFETY: every piece is in one part, and pieces are disjoint parts of the selection.
                     None => unsafe {
-                        self.decode(&piece, s.record, PaddedInput::within(&bytes[request], within), out)
+                        self.decode(
+                            &piece,
+                            s.record,
+                            PaddedInput::within(&come.bytes, come.request.within(range)),
+                            out,
+                        )
                     },
                 };
                 done.map_err(|e| self.explain(e, &piece.at, Some(s.record.offset)))

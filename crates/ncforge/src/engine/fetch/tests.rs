@@ -45,14 +45,16 @@ fn what_is_alone_is_not_joined() {
 }
 
 #[test]
-fn batches_have_both_bounds() {
+fn batches_are_bounded() {
     let requests: Vec<Request> =
         [10u64, 10, 10, 10, 500, 10].iter().map(|&n| Request { bytes: 0..n, parts: 0..0 }).collect();
-    let lens = |most, memory| batches(&requests, most, memory).iter().map(|b| b.len()).collect::<Vec<_>>();
-    assert_eq!(lens(4, 1000), [4, 2]);
-    assert_eq!(lens(4, 30), [3, 1, 1, 1], "a request that is larger than the memory is alone");
-    assert_eq!(lens(0, 1000), [1; 6]);
-    assert!(batches(&[], 4, 10).is_empty());
+    assert_eq!(batches(&requests, 1000), [Range { start: 0, end: 6 }]);
+    assert_eq!(
+        batches(&requests, 30),
+        [0..3, 3..4, 4..5, 5..6],
+        "a request that is larger than the memory is alone"
+    );
+    assert!(batches(&[], 10).is_empty());
 }
 
 #[test]
@@ -60,7 +62,7 @@ fn work_goes_on_side_by_side_and_the_first_error_counts() {
     let (now, most) = (AtomicU64::new(0), AtomicU64::new(0));
     let wait = |_| {
         most.fetch_max(now.fetch_add(1, Ordering::SeqCst) + 1, Ordering::SeqCst);
-        std::thread::sleep(std::time::Duration::from_millis(5));
+        std::thread::sleep(Duration::from_millis(5));
         now.fetch_sub(1, Ordering::SeqCst);
         Ok(())
     };

@@ -8,7 +8,7 @@ use std::sync::{Arc, Mutex, PoisonError, Weak};
 use std::time::Duration;
 
 use bytes::Bytes;
-use futures_util::{StreamExt, TryStreamExt, stream};
+use futures_util::{StreamExt, stream};
 use object_store::{GetOptions, GetRange, GetResult, ObjectMeta};
 
 use super::client::Target;
@@ -95,42 +95,53 @@ impl RemoteStore {
         (self.version.modified_ns, self.version.tag.as_deref())
     }
 
-    /// Gets ranges that lie in the object, as many at a time as the profile says.
-    fn get(&self, ranges: Vec<Range<u64>>) -> Result<Vec<Bytes>> {
+    /// Gets ranges that lie in the object, as many at a time as the profile says, and gives on each with its number when it has
+    /// come.
+    fn get(
+        &self,
+        ranges: Vec<Range<u64>>,
+        mut give: impl FnMut(usize, Bytes) -> bool,
+    ) -> Result<(), (usize, Error)> {
         // After a fork this is another client.
-        let target = Target::of(&self.url, &self.options)?;
-        let (pinned, requests, received) =
-            (self.version.clone(), self.requests.clone(), self.received.clone());
-        let work = async move {
-            let one = |range: Range<u64>| {
-                let (target, pinned, requests, received) = (&target, &pinned, &requests, &received);
-                async move {
-                    requests.fetch_add(1, Ordering::Relaxed);
-                    let options =
-                        GetOptions { range: Some(GetRange::Bounded(range.clone())), ..GetOptions::default() };
-                    let (meta, bytes) = fetch(target, options).await.map_err(|e| (range.clone(), Some(e)))?;
+        let target = Target::of(&self.url, &self.options).map_err(|e| (0, e))?;
+        let (requests, received) = (self.requests.clone(), self.received.clone());
+        let one = move |(number, range): (usize, Range<u64>)| {
+            let (target, requests, received) = (target.clone(), requests.clone(), received.clone());
+            async move {
+                requests.fetch_add(1, Ordering::Relaxed);
+                let options =
+                    GetOptions { range: Some(GetRange::Bounded(range.clone())), ..GetOptions::default() };
+                let got = fetch(&target, options).await;
+                if let Ok((_, bytes)) = &got {
                     received.fetch_add(bytes.len() as u64, Ordering::Relaxed);
-                    match Version::of(&meta) == *pinned {
-                        true => Ok(bytes),
-                        false => Err((range, None)),
-                    }
                 }
-            };
-            stream::iter(ranges.into_iter().map(one))
-                .buffered(IoProfile::OBJECT.in_flight)
-                .try_collect()
-                .await
+                (number, range, got)
+            }
         };
-        let done: std::result::Result<Vec<Bytes>, (Range<u64>, Option<Fetch>)> =
-            runtime::wait(&self.name, work)?;
-        done.map_err(|(range, e)| {
-            let op = format!("read {} bytes at offset {} of", range.end - range.start, range.start);
-            match e {
-                Some(Fetch::Store(e)) => errors::explain(&op, &self.url, &e),
-                Some(Fetch::Short(got, asked)) => short(&op, &self.url, got, asked),
-                None => Error::Changed { path: self.name.clone() },
+        let all = stream::iter(ranges.into_iter().enumerate().map(one));
+        let mut failed = None;
+        runtime::each(&self.name, all.buffer_unordered(IoProfile::OBJECT.in_flight), |(i, range, got)| {
+            match self.answer(&range, got) {
+                Ok(bytes) => give(i, bytes),
+                Err(e) => {
+                    failed = Some((i, e));
+                    false
+                }
             }
         })
+        .map_err(|e| (0, e))?;
+        failed.map_or(Ok(()), Err)
+    }
+
+    /// The bytes of an answer, if it is one and of the right version.
+    fn answer(&self, range: &Range<u64>, got: Result<(ObjectMeta, Bytes), Fetch>) -> Result<Bytes> {
+        let op = format!("read {} bytes at offset {} of", range.end - range.start, range.start);
+        match got {
+            Ok((meta, bytes)) if Version::of(&meta) == self.version => Ok(bytes),
+            Ok(_) => Err(Error::Changed { path: self.name.clone() }),
+            Err(Fetch::Store(e)) => Err(errors::explain(&op, &self.url, &e)),
+            Err(Fetch::Short(got, asked)) => Err(short(&op, &self.url, got, asked)),
+        }
     }
 
     fn check(&self, range: &Range<u64>) -> Result<()> {
@@ -157,9 +168,11 @@ impl ReadStore for RemoteStore {
         }
         let range = offset..offset.saturating_add(buf.len() as u64);
         self.check(&range)?;
-        let bytes = self.get([range].into())?;
-        buf.copy_from_slice(&bytes[0]);
-        Ok(())
+        self.get([range].into(), |_, bytes| {
+            buf.copy_from_slice(&bytes);
+            true
+        })
+        .map_err(|(_, e)| e)
     }
 
     fn io_profile(&self) -> IoProfile {
@@ -167,26 +180,45 @@ impl ReadStore for RemoteStore {
     }
 
     fn read_ranges(&self, ranges: &[Range<u64>]) -> Result<Vec<Bytes>> {
-        let mut all: Vec<Option<Bytes>> = Vec::with_capacity(ranges.len());
-        let front = self.front.bytes();
-        for range in ranges {
-            self.check(range)?;
-            let inside = range.start <= range.end && range.end <= front.len() as u64;
-            all.push(inside.then(|| front.slice(range.start as usize..range.end as usize)));
-        }
-        // Of a range that begins in the front, only the rest is asked for.
-        let begins = |r: &Range<u64>| r.start < front.len() as u64;
-        let rest = |r: &Range<u64>| if begins(r) { front.len() as u64..r.end } else { r.clone() };
-        let absent: Vec<Range<u64>> =
-            ranges.iter().zip(&all).filter(|(_, b)| b.is_none()).map(|(r, _)| rest(r)).collect();
-        let mut got = if absent.is_empty() { Vec::new() } else { self.get(absent)? }.into_iter();
-        let complete = |range: &Range<u64>, rest: Bytes| match begins(range) {
-            true => Bytes::from([&front[range.start as usize..], &rest[..]].concat()),
-            false => rest,
+        let mut all = vec![Bytes::new(); ranges.len()];
+        let give = &mut |i: usize, bytes| {
+            all[i] = bytes;
+            true
         };
-        // As many as there are places without bytes.
-        let found = all.into_iter().zip(ranges);
-        Ok(found.map(|(b, r)| b.unwrap_or_else(|| complete(r, got.next().unwrap_or_default()))).collect())
+        self.read_each(ranges, give).map_err(|(_, e)| e)?;
+        Ok(all)
+    }
+
+    fn read_each(
+        &self,
+        ranges: &[Range<u64>],
+        give: &mut dyn FnMut(usize, Bytes) -> bool,
+    ) -> std::result::Result<(), (usize, Error)> {
+        let front = self.front.bytes();
+        let end = front.len() as u64;
+        let (mut absent, mut numbers) = (Vec::new(), Vec::new());
+        for (i, range) in ranges.iter().enumerate() {
+            self.check(range).map_err(|e| (i, e))?;
+            if range.start > range.end || range.end > end {
+                // Of a range that begins in the front, only the rest is asked for.
+                absent.push(if range.start < end { end..range.end } else { range.clone() });
+                numbers.push(i);
+            } else if !give(i, front.slice(range.start as usize..range.end as usize)) {
+                return Ok(());
+            }
+        }
+        if absent.is_empty() {
+            return Ok(());
+        }
+        self.get(absent, |n, bytes| {
+            let start = ranges[numbers[n]].start;
+            let whole = match start < end {
+                true => Bytes::from([&front[start as usize..], &bytes[..]].concat()),
+                false => bytes,
+            };
+            give(numbers[n], whole)
+        })
+        .map_err(|(n, e)| (numbers.get(n).copied().unwrap_or(0), e))
     }
 
     fn as_any(&self) -> Option<&dyn Any> {

@@ -4,10 +4,10 @@
 //! runtime; clients belong to a runtime, which is why they are cached by its number ([`generation`]).
 
 use std::future::Future;
-use std::sync::mpsc::{RecvTimeoutError, sync_channel};
+use std::sync::mpsc::channel;
 use std::sync::{Mutex, PoisonError};
-use std::time::Duration;
 
+use futures_util::stream::{self, Stream, StreamExt};
 use tokio::runtime::{Builder, Runtime};
 
 use crate::error::{Error, Result};
@@ -49,22 +49,51 @@ pub(super) fn wait<T: Send + 'static>(
     name: &str,
     future: impl Future<Output = T> + Send + 'static,
 ) -> Result<T> {
+    let mut done = None;
+    each(name, stream::once(future), |one| {
+        done = Some(one);
+        true
+    })?;
+    done.ok_or_else(|| unfinished(name))
+}
+
+/// Runs a stream on the runtime's threads and hands each of its items to `give` on the calling thread, until that returns false:
+/// then what is under way is given up.
+///
+/// # Errors
+/// As for [`wait`].
+pub(super) fn each<T: Send + 'static>(
+    name: &str,
+    items: impl Stream<Item = T> + Send + 'static,
+    mut give: impl FnMut(T) -> bool,
+) -> Result<()> {
     let runtime = current().map_err(|e| Error::io("open", name, e))?;
-    let (sender, receiver) = sync_channel(1);
+    // Empty at the stream's end; without that it ended by a panic.
+    let (sender, receiver) = channel();
     let task = runtime.spawn(async move {
-        // Nobody waits any more if this fails.
-        let _ = sender.send(future.await);
-    });
-    loop {
-        match receiver.recv_timeout(Duration::from_secs(1)) {
-            Ok(done) => return Ok(done),
-            Err(RecvTimeoutError::Timeout) if !task.is_finished() => {}
-            // It may have finished between the two checks.
-            Err(_) => {
-                return receiver
-                    .try_recv()
-                    .map_err(|_| Error::Internal(format!("a request to `{name}` was not finished")));
+        let mut items = std::pin::pin!(items);
+        while let Some(item) = items.next().await {
+            if sender.send(Some(item)).is_err() {
+                return;
             }
         }
+        // Nobody waits any more if this fails.
+        let _ = sender.send(None);
+    });
+    loop {
+        match receiver.recv() {
+            Ok(Some(item)) => {
+                if !give(item) {
+                    task.abort();
+                    return Ok(());
+                }
+            }
+            Ok(None) => return Ok(()),
+            Err(_) => return Err(unfinished(name)),
+        }
     }
+}
+
+fn unfinished(name: &str) -> Error {
+    Error::Internal(format!("a request to `{name}` was not finished"))
 }
