@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import fcntl
+import json
 import os
 import shutil
 import subprocess
@@ -29,6 +31,35 @@ def find_binary() -> Path:
     if not built:
         raise FileNotFoundError("no `ncforge` command: run `cargo build -p ncforge-cli`, or set NCFORGE_BIN")
     return max(built, key=lambda p: p.stat().st_mtime)
+
+
+def built_example(name: str) -> Path:
+    """An example of the crates. It is built as ``cargo test --workspace`` builds it, of which it is a part, or again otherwise."""
+    selection = ["--workspace", "--exclude", "ncforge-py", "--example", name]
+    command = ["cargo", "build", "--quiet", "--locked", "--message-format=json", *selection]
+    lines = subprocess.run(command, cwd=ROOT, check=True, stdout=subprocess.PIPE, text=True, timeout=1800).stdout
+    found = [m["executable"] for m in map(json.loads, lines.splitlines()) if m.get("executable")]
+    return Path(found[-1])
+
+
+@pytest.fixture(scope="session")
+def hdf5_cases(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """The folder of files that ``make_hdf5_cases.py`` makes, once for all processes of a run; or another folder, named by
+    ``NCFORGE_HDF5_CASES``.
+    """
+    if given := os.environ.get("NCFORGE_HDF5_CASES"):
+        return Path(given)
+    import make_hdf5_cases
+
+    base = tmp_path_factory.getbasetemp()
+    folder = (base.parent if os.environ.get("PYTEST_XDIST_WORKER") else base) / "hdf5-cases"
+    with (folder.parent / "hdf5-cases.lock").open("w") as lock:
+        fcntl.flock(lock, fcntl.LOCK_EX)
+        if not folder.exists():
+            making = folder.with_name("hdf5-cases.part")
+            make_hdf5_cases.main(making)
+            making.rename(folder)
+    return folder
 
 
 @pytest.fixture(scope="session")

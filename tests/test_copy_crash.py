@@ -23,7 +23,7 @@ from stopping import interrupt, start
 
 ROOT = Path(__file__).resolve().parent.parent
 #: How many times a copy is killed (the time of each is random).
-KILLS = int(os.environ.get("NCFORGE_TEST_KILLS", "50"))
+KILLS = int(os.environ.get("NCFORGE_TEST_KILLS", "20"))
 #: Gibibytes of the variable of the memory test; 2 is what the project promises about.
 MEMORY_TEST_GIB = float(os.environ.get("NCFORGE_TEST_GIB", "0.25"))
 
@@ -68,7 +68,7 @@ def whole(folder: Path, source: Path, options: list[str]) -> tuple[Path, float]:
     return path, time.monotonic() - begun
 
 
-@pytest.mark.parametrize(("options", "kills"), [(OPTIONS, KILLS), (CHOSEN, KILLS // 5)], ids=["given", "chosen"])
+@pytest.mark.parametrize(("options", "kills"), [(OPTIONS, KILLS), (CHOSEN, KILLS // 4)], ids=["given", "chosen"])
 def test_killed_at_any_moment(source: Path, tmp_path: Path, options: list[str], kills: int) -> None:
     """kill -9: nothing under the final name that is not whole; --resume gives the bytes of a quiet copy."""
     wanted, seconds = whole(tmp_path, source, options)

@@ -12,16 +12,17 @@ import netCDF4
 import numpy as np
 import pytest
 
+from conftest import built_example
+
 ROOT = Path(__file__).resolve().parent.parent
 EXAMPLES = ROOT / "examples"
 
 
-def example(name: str, *args: str | Path, crate: str = "ncforge") -> str:
+def example(name: str, *args: str | Path) -> str:
     """Builds and runs an example of the library; what it prints."""
     if shutil.which("cargo") is None:
         pytest.skip("cargo is not installed")
-    # The profile of the tests, whose build of the library is there already.
-    command = ["cargo", "run", "--quiet", "--locked", "-p", crate, "--example", name, "--", *map(str, args)]
+    command = [str(built_example(name)), *map(str, args)]
     done = subprocess.run(command, cwd=ROOT, capture_output=True, text=True, stdin=subprocess.DEVNULL, timeout=900)
     assert done.returncode == 0, done.stdout + done.stderr
     return done.stdout
@@ -51,7 +52,7 @@ def test_a_deflated_file_is_written(tmp_path: Path) -> None:
 
 
 def test_chunks_are_chosen() -> None:
-    said = example("choose_chunks", "data/navy_winds.nc", "UWND", "series=3,map=1", crate="ncforge-ops")
+    said = example("choose_chunks", "data/navy_winds.nc", "UWND", "series=3,map=1")
     assert said.startswith("chunks of [")
     assert "series: " in said
     assert "map: " in said

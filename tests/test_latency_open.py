@@ -18,6 +18,8 @@ import netCDF4
 import numpy as np
 import pytest
 
+from conftest import built_example
+
 ROOT = Path(__file__).resolve().parent.parent
 #: Elements (f8) of an array between two objects' metadata; only the last one is written, so files have holes.
 APART = 1 << 16
@@ -26,10 +28,7 @@ APART = 1 << 16
 @pytest.fixture(scope="session")
 def latency() -> Path:
     """The example that counts requests, built if need be."""
-    command = ["cargo", "build", "--message-format=json", "-q", "-p", "ncforge", "--example", "latency"]
-    out = subprocess.run(command, cwd=ROOT, check=True, stdout=subprocess.PIPE, text=True).stdout
-    built = [m["executable"] for m in map(json.loads, out.splitlines()) if m.get("executable")]
-    return Path(built[-1])
+    return built_example("latency")
 
 
 def measure(program: Path, path: Path) -> dict[str, Any]:

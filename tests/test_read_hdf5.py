@@ -7,7 +7,6 @@ prints schema and values from layouts and chunk records.
 from __future__ import annotations
 
 import json
-import os
 import subprocess
 from pathlib import Path
 from typing import Any
@@ -17,7 +16,7 @@ import netCDF4
 import numpy as np
 import pytest
 
-import make_hdf5_cases
+from conftest import built_example
 
 # netCDF4-python warns of types that it leaves out.
 pytestmark = pytest.mark.filterwarnings("ignore::UserWarning")
@@ -42,11 +41,7 @@ HIDDEN |= {"_NCProperties", "_nc3_strict"}
 @pytest.fixture(scope="session")
 def dump_json() -> Path:
     """The example that prints a file, built if need be."""
-    command = ["cargo", "build", "--message-format=json", "-q", "-p", "ncforge", "--example", "dump_json"]
-    out = subprocess.run(command, cwd=ROOT, check=True, stdout=subprocess.PIPE, text=True).stdout
-    messages = [json.loads(line) for line in out.splitlines()]
-    built = [m["executable"] for m in messages if m.get("executable")]
-    return Path(built[-1])
+    return built_example("dump_json")
 
 
 def dump(program: Path, path: Path) -> dict[str, Any]:
@@ -237,13 +232,9 @@ def check_attrs(seen: Seen, ours: list[dict[str, Any]], g: Any) -> None:
 
 
 @pytest.fixture(scope="session")
-def cases(tmp_path_factory: pytest.TempPathFactory) -> list[Path]:
-    """The files; or all of a folder named by NCFORGE_HDF5_CASES."""
-    if given := os.environ.get("NCFORGE_HDF5_CASES"):
-        return sorted(p for p in Path(given).iterdir() if p.suffix in {".nc", ".h5", ".hdf5", ".nc4"})
-    folder = tmp_path_factory.mktemp("hdf5")
-    make_hdf5_cases.main(folder)
-    return sorted(folder.iterdir())
+def cases(hdf5_cases: Path) -> list[Path]:
+    """The files."""
+    return sorted(p for p in hdf5_cases.iterdir() if p.suffix in {".nc", ".h5", ".hdf5", ".nc4"})
 
 
 def test_h5py_reads_the_same(cases: list[Path], dump_json: Path) -> None:

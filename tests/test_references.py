@@ -11,10 +11,9 @@ import netCDF4
 import numpy as np
 import pytest
 
-import make_hdf5_cases
 import ncforge
 from conftest import DATA, Run
-from virtual import equal, every_kind, opened, raw, same_values, store, variables
+from virtual import equal, every_kind, files_of_all_indexes, opened, raw, same_values, store, variables
 
 xr = pytest.importorskip("xarray")
 zarr = pytest.importorskip("zarr")
@@ -81,10 +80,9 @@ def test_xarray_masks_what_it_masks_in_the_file(tmp_path: Path) -> None:
             assert got[name].variable.equals(want[name].variable), name
 
 
-def test_files_of_all_kinds_of_chunk_indexes(tmp_path: Path) -> None:
-    make_hdf5_cases.main(tmp_path)
+def test_files_of_all_kinds_of_chunk_indexes(hdf5_cases: Path) -> None:
     count = 0
-    for path in sorted(tmp_path.iterdir()):
+    for path in files_of_all_indexes(hdf5_cases):
         refs = ncforge.references(path, inline=0)
         with ncforge.Dataset(path) as file:
             missing = frozenset(name for name in variables(file) if f"{name}/.zarray" not in refs["refs"])

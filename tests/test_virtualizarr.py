@@ -10,11 +10,10 @@ import netCDF4
 import numpy as np
 import pytest
 
-import make_hdf5_cases
 import ncforge
 import servers
 from conftest import DATA
-from virtual import equal, every_kind, raw, variables
+from virtual import equal, every_kind, files_of_all_indexes, raw, variables
 
 virtualizarr = pytest.importorskip("virtualizarr")
 
@@ -76,9 +75,8 @@ def test_every_kind_of_variable(tmp_path: Path, format: str) -> None:
     assert check(path) > 40
 
 
-def test_files_of_all_kinds_of_chunk_indexes(tmp_path: Path) -> None:
-    make_hdf5_cases.main(tmp_path)
-    assert sum(check(path) for path in sorted(tmp_path.iterdir())) > 300
+def test_files_of_all_kinds_of_chunk_indexes(hdf5_cases: Path) -> None:
+    assert sum(check(path) for path in files_of_all_indexes(hdf5_cases)) > 300
 
 
 def test_what_is_left_out_is_named(tmp_path: Path) -> None:

@@ -11,7 +11,6 @@ import h5netcdf
 import numpy as np
 import pytest
 
-import make_hdf5_cases
 import ncforge
 from conftest import DATA
 from peers import assert_equal, assert_same, open_netcdf4
@@ -34,14 +33,6 @@ LEFT_OUT = {"opaque", "text_in_compound", "half"}
 #: Of one file: netCDF-C gives wrong values, or none at all, for variables that are shorter than an unlimited
 #: dimension that is not their slowest one; h5py reads them as ncforge does (``test_read_hdf5.py``).
 SHORTER = {"late", "a"}
-
-
-@pytest.fixture(scope="session")
-def cases(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """The folder of files that ``make_hdf5_cases.py`` makes."""
-    folder = tmp_path_factory.mktemp("cases")
-    make_hdf5_cases.main(folder)
-    return folder
 
 
 @pytest.mark.parametrize("path", REAL, ids=lambda p: p.name)
@@ -79,9 +70,9 @@ def test_random_hyperslabs_of_real_files() -> None:
                     assert_equal(ours, var[...][tuple(key)], f"{path.name}: {name}[{key}]")
 
 
-def test_netcdf4_python_and_hdf5_cases(cases: Path) -> None:
+def test_netcdf4_python_and_hdf5_cases(hdf5_cases: Path) -> None:
     count = 0
-    for path in sorted(cases.glob("nc*.nc")):
+    for path in sorted(hdf5_cases.glob("nc*.nc")):
         count += assert_same(path, LEFT_OUT | (SHORTER if path.name == "nc_unlimited.nc" else set()))
     assert count > 50
 

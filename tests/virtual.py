@@ -85,6 +85,14 @@ def same_values(path: Path, group: zarr.Group, reader: Any = ncforge, without: f
     return len(arrays)
 
 
+def files_of_all_indexes(folder: Path) -> list[Path]:
+    """Those of ``make_hdf5_cases.py``. Of files of 37,000 chunks, which zarr-python reads one by one, there are the first and the
+    last version of HDF5's format: the versions between have the indexes of one of them, as ``test_read_hdf5.py`` reads them.
+    """
+    between = {f"h5_indexes_{version}.h5" for version in ("v108", "v110", "v112", "v114")}
+    return sorted(path for path in folder.iterdir() if path.name not in between)
+
+
 def every_kind(path: Path, format: Any = "NETCDF4") -> None:
     """A file with every type of numbers, codec, fill value and kind of dimension."""
     random = np.random.default_rng(3)
