@@ -14,16 +14,19 @@ VENV := .venv
 PY := $(VENV)/bin/python
 # Seconds that `make fuzz` gives each target.
 FUZZ_SECONDS ?= 60
-# The cargo profile of the command and the extension module that the tests drive. (The demo measures: release.)
+# The cargo profile of the command and the extension module that the tests drive.
 PROFILE ?= dev
+# That of the demo, which measures; `release` takes minutes longer.
+DEMO_PROFILE ?= demo
 # Options of `make bench`; `make bench BENCH_ARGS=--help` lists them.
 BENCH_ARGS ?=
 export CARGO_TERM_COLOR ?= auto
 
-# `make` remembers here what is installed. The last four go away with the environment.
+# `make` remembers here what is installed. The last five go away with the environment.
 STAMP_DEMO := .make/system-demo
 STAMP_TEST := .make/system-test
 STAMP_BENCH := .make/system-bench
+STAMP_PIP_DEMO := $(VENV)/.stamp-requirements-demo
 STAMP_PIP := $(VENV)/.stamp-requirements
 STAMP_PIP_BENCH := $(VENV)/.stamp-requirements-bench
 STAMP_PIP_DOCS := $(VENV)/.stamp-requirements-docs
@@ -43,7 +46,11 @@ $(STAMP_DEMO) $(STAMP_TEST) $(STAMP_BENCH): .make/system-%: scripts/system-packa
 	@bash scripts/system-packages.sh $*
 	@mkdir -p $(@D) && touch $@
 
-$(STAMP_PIP): requirements-dev.txt | $(STAMP_DEMO)
+$(STAMP_PIP_DEMO): requirements-demo.txt | $(STAMP_DEMO)
+	@bash scripts/venv.sh $(PYTHON) $(VENV) requirements-demo.txt
+	@touch $@
+
+$(STAMP_PIP): requirements-dev.txt requirements-demo.txt | $(STAMP_DEMO)
 	@bash scripts/venv.sh $(PYTHON) $(VENV) requirements-dev.txt
 	@touch $@
 
@@ -61,9 +68,11 @@ $(STAMP_EXTENSION): $(STAMP_PIP) $(RUST_SOURCES) $(PY_SOURCES) pyproject.toml
 	@bash scripts/extension.sh $(VENV) $(PROFILE)
 	@touch $@
 
-demo: $(STAMP_DEMO) $(STAMP_PIP) ## Copy real files, and see what changed
-	@cargo build --quiet --locked --release -p ncforge-cli
-	@$(PY) examples/demo.py --binary "$$(bash scripts/target-dir.sh release)/ncforge"
+# URLs need a TLS library and an HTTP client: most of the crates, and the demo has none.
+demo: $(STAMP_DEMO) $(STAMP_PIP_DEMO) ## Copy real files, and see what changed
+	@echo "Building the command (profile $(DEMO_PROFILE), without URLs)"
+	@cargo build --quiet --locked --profile $(DEMO_PROFILE) -p ncforge-cli --no-default-features
+	@$(PY) examples/demo.py --binary "$$(bash scripts/target-dir.sh $(DEMO_PROFILE))/ncforge" --profile $(DEMO_PROFILE)
 
 # Random tests take the same cases every time, so that a red test is the change's own; `make test SEED=` looks for new ones.
 SEED ?= 1

@@ -1,6 +1,6 @@
 """What ncforge does, on real files: copies them, shows what changed, and checks the result.
 
-    python examples/demo.py [--binary PATH]
+    python examples/demo.py [--binary PATH] [--profile NAME]
 
 ``make demo`` runs it. It uses the command only, as a user would; ``ncdump`` and netCDF4-python are the judges.
 """
@@ -149,12 +149,15 @@ def show(demo: Demo) -> None:
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--binary", default="ncforge", help="the command [default: ncforge]")
-    demo = Demo(parser.parse_args().binary)
+    parser.add_argument("--profile", default="unknown", help="the cargo profile that it was built with")
+    args = parser.parse_args()
+    demo = Demo(args.binary)
     (ROOT / OUT).mkdir(parents=True, exist_ok=True)
     winds(demo)
     climatology(demo)
     show(demo)
     print(f"\nThe files are in {OUT}/. Times are medians of 9 reads at random places, the page cache warm.")
+    print(f"The command was built with cargo's profile `{args.profile}`.")
 
 
 if __name__ == "__main__":

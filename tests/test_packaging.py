@@ -50,6 +50,19 @@ def test_pages_know_whether_there_was_a_release() -> None:
     assert bool(denying) != released, denying
 
 
+def test_the_demo_installs_what_it_imports_and_nothing_else() -> None:
+    def names(path: str) -> set[str]:
+        lines = (ROOT / path).read_text().splitlines()
+        return {re.split(r"[=\[;]", line)[0] for line in lines if line and line[0] not in "#-"}
+
+    tree = ast.parse((ROOT / "examples" / "demo.py").read_text())
+    imported = {a.name for n in ast.walk(tree) if isinstance(n, ast.Import) for a in n.names}
+    imported |= {n.module or "" for n in ast.walk(tree) if isinstance(n, ast.ImportFrom)}
+    assert {m.split(".")[0] for m in imported} - sys.stdlib_module_names == names("requirements-demo.txt")
+    assert not names("requirements-demo.txt") & names("requirements-dev.txt"), "pinned in one place"
+    assert "-r requirements-demo.txt" in (ROOT / "requirements-dev.txt").read_text().splitlines()
+
+
 @needs_toml
 @pytest.mark.skipif(shutil.which("cargo") is None, reason="needs cargo")
 def test_all_licences_are_allowed_and_listed() -> None:
