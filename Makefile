@@ -12,8 +12,8 @@ PYTHON ?= python3
 export PYTHON
 VENV := .venv
 PY := $(VENV)/bin/python
-# Seconds that `make fuzz` gives each target.
-FUZZ_SECONDS ?= 60
+# Seconds that `make fuzz` gives each target; `make soak` gives ten minutes.
+FUZZ_SECONDS ?= 10
 # The cargo profile of the command and the extension module that the tests drive.
 PROFILE ?= dev
 # That of the demo, which measures; `release` takes minutes longer.
@@ -80,8 +80,15 @@ ifneq ($(SEED),)
 export PROPTEST_RNG_SEED := $(SEED)
 endif
 
-test: lint docs-site test-rust test-python test-files fuzz ## What CI runs
-	@echo "make test: all green"
+test: ## What CI runs: lint, docs-site, test-rust, test-python, test-files, fuzz
+	@for step in lint docs-site test-rust test-python test-files fuzz; do \
+		began=$$SECONDS; $(MAKE) --no-print-directory $$step; took+="$$step $$((SECONDS - began)), "; \
+	done; echo "make test: all green; seconds: $${took%, }"
+
+# The command and the library that tests drive, built as `cargo test` has built their crates, which another choice of packages
+# would build again; and the tests, a process for each core.
+TESTED = cargo build --quiet --locked --profile $(PROFILE) --workspace --exclude ncforge-py
+PYTEST = NCFORGE_BIN="$$(bash scripts/target-dir.sh $(PROFILE))/ncforge" $(PY) -m pytest -n logical --maxprocesses 8 --dist worksteal
 
 # Which tests of pytest `make check` runs: what other libraries say of our files and we of theirs, names, locks, structure.
 CHECKED := architecture append classic_updates definitions locks netcdf4_semantics new_files packed peers_read_ours python_api \
@@ -89,8 +96,8 @@ CHECKED := architecture append classic_updates definitions locks netcdf4_semanti
 
 check: lint $(STAMP_TEST) $(STAMP_EXTENSION) ## What one runs between edits: lint, unit tests, the heart of the tests across tools
 	cargo test --quiet --locked --workspace --exclude ncforge-py --lib
-	cargo build --quiet --locked --profile $(PROFILE) -p ncforge-cli -p ncforge-netcdf
-	NCFORGE_BIN="$$(bash scripts/target-dir.sh $(PROFILE))/ncforge" $(PY) -m pytest -q $(if $(SEED),--hypothesis-seed=$(SEED)) \
+	$(TESTED)
+	$(PYTEST) -q $(if $(SEED),--hypothesis-seed=$(SEED)) \
 		$(CHECKED:%=tests/test_%.py)
 
 lint: $(STAMP_PIP) ## Formatting, clippy, ruff, mypy
@@ -104,8 +111,8 @@ test-rust: $(STAMP_TEST) $(STAMP_PIP) ## Rust unit, integration and doc tests
 	cargo test --quiet --locked --workspace --exclude ncforge-py
 
 test-python: $(STAMP_TEST) $(STAMP_EXTENSION) ## Tests across tools (pytest), and the stubs against the extension
-	cargo build --quiet --locked --profile $(PROFILE) -p ncforge-cli -p ncforge-netcdf
-	NCFORGE_BIN="$$(bash scripts/target-dir.sh $(PROFILE))/ncforge" $(PY) -m pytest $(if $(SEED),--hypothesis-seed=$(SEED)) tests
+	$(TESTED)
+	$(PYTEST) $(if $(SEED),--hypothesis-seed=$(SEED)) tests
 	$(PY) -m mypy.stubtest --concise ncforge._core
 
 conformance: $(STAMP_TEST) $(STAMP_EXTENSION) ## The own tests of xarray and netCDF4-python on ncforge; prints the counts
@@ -115,10 +122,10 @@ conformance: $(STAMP_TEST) $(STAMP_EXTENSION) ## The own tests of xarray and net
 	$(PY) tests/conformance/netcdf4_python.py
 
 test-files: $(STAMP_TEST) $(STAMP_PIP) ## Copy and compare every netCDF file of three Debian packages
-	cargo build --quiet --locked --profile $(PROFILE) -p ncforge-cli
+	$(TESTED)
 	NCFORGE_BIN="$$(bash scripts/target-dir.sh $(PROFILE))/ncforge" bash scripts/test-files.sh $(PY)
 
-fuzz: ## Each fuzz target for FUZZ_SECONDS (default 60)
+fuzz: ## Each fuzz target for FUZZ_SECONDS (default 10)
 	@bash fuzz/run.sh $(FUZZ_SECONDS)
 
 # Hours: for the background.
@@ -127,6 +134,7 @@ soak: $(STAMP_TEST) $(STAMP_EXTENSION) ## Random lives of files, packed ones and
 	cargo build --quiet --locked --profile $(PROFILE) -p ncforge-cli
 	cd tests && NCFORGE_BIN="$$(bash ../scripts/target-dir.sh $(PROFILE))/ncforge" \
 		../$(PY) lives.py --sessions $(SOAK_SESSIONS) --seed $(or $(SEED),1)000000 --keep-going
+	NCFORGE_TEST_KILLS=500 NCFORGE_STRESS_SECONDS=600 $(PYTEST) tests/test_copy_crash.py tests/test_stress.py
 	PACKED_SECONDS=3600 cargo test --quiet --locked -p ncforge --lib store::packed::tests
 	@bash fuzz/run.sh 600
 
@@ -135,6 +143,7 @@ bench: $(STAMP_BENCH) $(STAMP_PIP_BENCH) ## Side by side with peers (docs/benchm
 	cargo build --quiet --locked --release -p bench-worker -p ncforge-cli -p ncforge-netcdf
 	@$(MAKE) --no-print-directory PROFILE=release $(VENV)/.stamp-extension-release
 	@$(PY) benches/run.py --target-dir "$$(dirname "$$(bash scripts/target-dir.sh release)")" $(BENCH_ARGS)
+	$(if $(BENCH_ARGS),,@$(MAKE) --no-print-directory bench-remote)
 
 bench-remote: $(STAMP_PIP_BENCH) ## Files read by URL, side by side, from a server with a latency of 20 ms
 	cargo build --quiet --locked --release -p ncforge-cli

@@ -2,13 +2,17 @@
 //! the reads that people make.
 //!
 //! The file is opened as a store with latency opens it, and its chunk indexes are read; values are not: their requests follow
-//! from where the chunks lie. Requests of one round are sent together.
+//! from where the chunks lie. Requests of one round are sent together. The same reads are counted of the copy that
+//! `ncforge copy --storage object` would make: its chunks have the shapes that it would choose, and are as compressible as
+//! those of the file.
 //!
 //! ```no_run
 //! let report = ncforge_ops::traffic::requests("sst.nc".as_ref())?;
 //! println!("{} requests to open {}", report.open.requests, report.file);
 //! # Ok::<(), ncforge::Error>(())
 //! ```
+
+mod proposed;
 
 use std::ops::Range;
 use std::path::Path;
@@ -50,12 +54,32 @@ pub struct VariableCost {
     pub chunks: Option<Vec<u64>>,
     /// To read where its chunks lie; paid once.
     pub index: Cost,
+    /// Its reads.
+    #[serde(flatten)]
+    pub reads: Reads,
+    /// Of the copy.
+    pub after: Option<After>,
+}
+
+/// What people read of a variable.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize)]
+pub struct Reads {
     /// One index of all dimensions but the last two: a map. `None` with fewer than three dimensions.
     pub map: Option<Cost>,
     /// All of the first dimension, one index of the others: a series. `None` with fewer than two dimensions.
     pub series: Option<Cost>,
     /// Everything.
     pub all: Cost,
+}
+
+/// The same reads of a variable of the copy.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+pub struct After {
+    /// Its chunks' shape, if it has chunks.
+    pub chunks: Option<Vec<u64>>,
+    /// Its reads.
+    #[serde(flatten)]
+    pub reads: Reads,
 }
 
 /// What a file takes.
@@ -67,6 +91,8 @@ pub struct Requests {
     pub bytes: u64,
     /// To open it.
     pub open: Cost,
+    /// To open the copy; `None` where the file cannot be copied.
+    pub open_after: Option<Cost>,
     /// The largest variables.
     pub variables: Vec<VariableCost>,
     /// How many more there are.
@@ -150,81 +176,110 @@ pub fn requests(path: &Path) -> Result<Requests> {
         .map(|v| (schema.shape(v).iter().fold(1, |n: u64, &d| n.saturating_mul(d)), v))
         .collect();
     vars.sort_by_key(|&(n, v)| (std::cmp::Reverse(n), v));
-    let mut variables = Vec::new();
-    for &(_, var) in vars.iter().take(LISTED) {
+    let mut stored = Vec::new();
+    for var in schema.var_ids() {
+        let listed = vars.iter().take(LISTED).any(|&(_, v)| v == var);
         let layout = dataset.container().layout(var)?;
-        let shape = schema.shape(var);
-        let chunks = chunks_of(&layout)?;
-        let index = counted.take();
-        let cost = |start: &[u64], count: &[u64]| {
-            let mut needed = ranges(&layout, &chunks, &shape, start, count);
-            needed.retain(|r| r.end > counted.front);
-            cost_of(&needed)
-        };
-        let rank = shape.len();
-        let zeros = vec![0; rank];
-        let ones_but = |whole: Range<usize>| -> Vec<u64> {
-            (0..rank).map(|d| if whole.contains(&d) { shape[d] } else { shape[d].min(1) }).collect()
-        };
-        variables.push(VariableCost {
-            name: schema.var_path(var),
-            chunks: match &layout.place {
-                Place::Chunked { chunk, .. } => Some(chunk.clone()),
-                _ => None,
-            },
-            index,
-            map: (rank > 2).then(|| cost(&zeros, &ones_but(rank.saturating_sub(2)..rank))),
-            series: (rank > 1).then(|| cost(&zeros, &ones_but(0..1))),
-            all: cost(&zeros, &shape),
-            shape,
-        });
+        stored.push((listed.then(|| Stored::of(&layout)).transpose()?, counted.take()));
     }
+    let mut copy = proposed::of(&dataset, |var| stored[var.0].0.as_ref());
+    // What it took to plan the copy.
+    counted.take();
+    let variables = vars.iter().take(LISTED).filter_map(|&(_, var)| {
+        let (of_file, index) = &stored[var.0];
+        let (of_file, shape) = (of_file.as_ref()?, schema.shape(var));
+        Some(VariableCost {
+            name: schema.var_path(var),
+            chunks: of_file.chunk.clone(),
+            index: *index,
+            reads: Reads::of(of_file, &shape, counted.front),
+            after: copy.as_mut().and_then(|copy| copy.variables.remove(&var)).map(|(shape, stored)| After {
+                reads: Reads::of(&stored, &shape, copy.as_ref().map_or(0, |copy| copy.front)),
+                chunks: stored.chunk,
+            }),
+            shape,
+        })
+    });
+    let variables: Vec<VariableCost> = variables.collect();
     Ok(Requests {
         file: path.display().to_string(),
         bytes: counted.len(),
         open,
+        open_after: copy.map(|copy| Cost { requests: 1, rounds: 1, bytes: copy.front }),
         others: vars.len() - variables.len(),
         variables,
     })
 }
 
+impl Reads {
+    /// The usual reads of an array of this shape; what lies in a file's first `front` bytes costs nothing.
+    fn of(stored: &Stored, shape: &[u64], front: u64) -> Self {
+        let rank = shape.len();
+        let cost = |whole: Range<usize>| {
+            let count: Vec<u64> =
+                (0..rank).map(|d| if whole.contains(&d) { shape[d] } else { shape[d].min(1) }).collect();
+            let mut needed = stored.ranges(shape, &vec![0; rank], &count);
+            needed.retain(|r| r.end > front);
+            cost_of(&needed)
+        };
+        Reads {
+            map: (rank > 2).then(|| cost(rank - 2..rank)),
+            series: (rank > 1).then(|| cost(0..1)),
+            all: cost(0..rank),
+        }
+    }
+}
+
 /// Stored chunks: where each begins in the array, and its bytes in the file.
 type Chunks = Vec<(Vec<u64>, Range<u64>)>;
 
-fn chunks_of(layout: &VarLayout) -> Result<Chunks> {
-    let Place::Chunked { chunk, index, .. } = &layout.place else { return Ok(Vec::new()) };
-    let mut out = Vec::new();
-    index.visit(&mut |at, record| {
-        let begin = at.iter().zip(chunk).map(|(a, c)| a.saturating_mul(*c)).collect();
-        out.push((begin, record.offset..record.offset.saturating_add(record.len)));
-    })?;
-    Ok(out)
+/// Where a variable lies in a file.
+#[derive(Clone, Debug)]
+struct Stored {
+    /// Bytes of an element.
+    size: u64,
+    /// The chunks' shape, if it has chunks, and the chunks.
+    chunk: Option<Vec<u64>>,
+    chunks: Chunks,
+    /// Where it begins otherwise, and the step of its first dimension if it has one of its own.
+    begin: Option<(u64, Option<u64>)>,
 }
 
-/// The bytes that a box of elements needs, in the order of the file.
-fn ranges(
-    layout: &VarLayout,
-    chunks: &Chunks,
-    shape: &[u64],
-    start: &[u64],
-    count: &[u64],
-) -> Vec<Range<u64>> {
-    let size = layout.element.size as u64;
-    let mut out = match &layout.place {
-        Place::Chunked { chunk, .. } => chunks
-            .iter()
-            .filter(|(begin, _)| {
-                (0..begin.len())
-                    .all(|d| begin[d] < start[d] + count[d] && begin[d].saturating_add(chunk[d]) > start[d])
-            })
-            .map(|(_, bytes)| bytes.clone())
-            .collect(),
-        Place::Contiguous { offset } => runs(*offset, None, size, shape, start, count),
-        Place::Records { begin, stride } => runs(*begin, Some(*stride), size, shape, start, count),
-        _ => Vec::new(),
-    };
-    out.sort_by_key(|r| r.start);
-    out
+impl Stored {
+    fn of(layout: &VarLayout) -> Result<Self> {
+        let (mut chunks, mut chunk, mut begin) = (Vec::new(), None, None);
+        match &layout.place {
+            Place::Chunked { chunk: shape, index, .. } => {
+                index.visit(&mut |at, record| {
+                    let first = at.iter().zip(shape).map(|(a, c)| a.saturating_mul(*c)).collect();
+                    chunks.push((first, span(record.offset, record.len)));
+                })?;
+                chunk = Some(shape.clone());
+            }
+            Place::Contiguous { offset } => begin = Some((*offset, None)),
+            Place::Records { begin: first, stride } => begin = Some((*first, Some(*stride))),
+            _ => {}
+        }
+        Ok(Stored { size: layout.element.size as u64, chunk, chunks, begin })
+    }
+
+    /// The bytes that a box of elements needs, in the order of the file.
+    fn ranges(&self, shape: &[u64], start: &[u64], count: &[u64]) -> Vec<Range<u64>> {
+        let meets = |begin: &[u64], chunk: &[u64]| {
+            (0..begin.len())
+                .all(|d| begin[d] < start[d] + count[d] && begin[d].saturating_add(chunk[d]) > start[d])
+        };
+        let mut out = match (&self.chunk, self.begin) {
+            (Some(chunk), _) => {
+                let met = self.chunks.iter().filter(|(begin, _)| meets(begin, chunk));
+                met.map(|(_, bytes)| bytes.clone()).collect()
+            }
+            (None, Some((begin, stride))) => runs(begin, stride, self.size, shape, start, count),
+            (None, None) => Vec::new(),
+        };
+        out.sort_by_key(|r| r.start);
+        out
+    }
 }
 
 /// The runs of bytes of a box in a row-major array, whose first dimension has steps of its own in classic files.
@@ -276,15 +331,17 @@ fn span(from: u64, len: u64) -> Range<u64> {
 
 fn cost_of(ranges: &[Range<u64>]) -> Cost {
     let profile = IoProfile::OBJECT;
+    let total = ranges.iter().fold(0, |n: u64, r| n.saturating_add(r.end - r.start));
+    let joining = Joining::apart(&profile, Engine::global().memory() / 8, total);
     let mut cost = Cost::default();
     fetch::join(
         ranges.len(),
         |i| ranges[i].clone(),
-        Joining::of(&profile),
+        joining,
         |_| false,
         |request| {
             // One range may be larger than a request.
-            cost.requests += request.len().div_ceil(profile.largest_request);
+            cost.requests += request.len().div_ceil(joining.most);
             cost.bytes += request.len();
         },
     );
@@ -311,6 +368,7 @@ mod tests {
     fn requests_are_joined_and_cut() {
         let far = 1 << 30;
         let ranges = [0..10, 20..30, far..far + (40 << 20)];
-        assert_eq!(cost_of(&ranges), Cost { requests: 4, rounds: 1, bytes: 30 + (40 << 20) });
+        // Equal parts of 40 MiB for 32 requests.
+        assert_eq!(cost_of(&ranges), Cost { requests: 33, rounds: 2, bytes: 30 + (40 << 20) });
     }
 }

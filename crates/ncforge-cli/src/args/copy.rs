@@ -42,7 +42,8 @@ pub(crate) struct CopyArgs {
     #[arg(short = '7', group = "short_format", conflicts_with = "format")]
     pub(crate) netcdf4_classic: bool,
     /// Chunk shapes: keep; auto, or auto:READS as for --for; or a specification such as `time/365,lat/40,lon/40` or
-    /// `sst:365,40,40` [default: keep, with --for auto]
+    /// `sst:365,40,40` [default: keep; auto with --for, --storage,
+    /// --expect, --reader or --writer-memory]
     #[arg(long, value_name = "keep|auto[:READS]|SPEC")]
     pub(crate) chunks: Option<String>,
     #[command(flatten)]

@@ -1,6 +1,6 @@
 //! `ncforge info --requests`: what reading files from an object store takes.
 
-use ncforge_ops::traffic::{Cost, Requests, requests};
+use ncforge_ops::traffic::{Cost, Reads, Requests, requests};
 use ncforge_ops::words::bytes;
 use serde_json::json;
 
@@ -35,24 +35,42 @@ pub(crate) fn run(args: &InfoArgs, cx: &Context<'_>) -> Result {
     Ok(worst)
 }
 
-/// A table: a line for opening, and for each variable one for its index and each read.
+/// A table: a line for opening, and for each variable one for its index and each read; now, and after the copy.
 fn lines(found: &Requests) -> Vec<String> {
+    let after = found.open_after.is_some();
+    let columns = |three: [&str; 3]| format!("{:>9} {:>7} {:>12}", three[0], three[1], three[2]);
     let mut out = vec![format!("{}: {}", found.file, bytes(found.bytes))];
-    let mut line = |what: &str, read: &str, cost: &Cost| {
-        let (n, rounds) = (cost.requests, cost.rounds);
-        out.push(format!("  {what:<28} {read:<7} {n:>9} {rounds:>7} {:>12}", bytes(cost.bytes)));
+    if after {
+        let (now, then) = (format!("{:>30}", "now"), "after `ncforge copy --storage object`");
+        out.push(format!("  {:<28} {:<7} {now}   {then}", "", ""));
+    }
+    let heads = columns(["requests", "rounds", "bytes"]);
+    let again = if after { heads.as_str() } else { "" };
+    out.push(format!("  {:<28} {:<7} {heads}   {again}", "", "").trim_end().to_owned());
+    let mut line = |what: &str, read: &str, now: &Cost, then: Option<Cost>| {
+        let figures = |c: &Cost| columns([&c.requests.to_string(), &c.rounds.to_string(), &bytes(c.bytes)]);
+        let then = then.as_ref().map(figures).unwrap_or_default();
+        out.push(format!("  {what:<28} {read:<7} {}   {then}", figures(now)).trim_end().to_owned());
     };
-    line("open", "", &found.open);
+    line("open", "", &found.open, found.open_after);
     for v in &found.variables {
-        let reads = [("index", Some(v.index)), ("map", v.map), ("series", v.series), ("all", Some(v.all))];
+        let of = |what: fn(&Reads) -> Option<Cost>| {
+            (what(&v.reads), v.after.as_ref().and_then(|a| what(&a.reads)))
+        };
+        let index = (Some(v.index), v.after.as_ref().map(|_| Cost::default()));
+        let reads = [
+            ("index", index),
+            ("map", of(|r| r.map)),
+            ("series", of(|r| r.series)),
+            ("all", of(|r| Some(r.all))),
+        ];
         let mut name = v.name.as_str();
-        for (read, cost) in reads {
-            if let Some(cost) = cost.filter(|c| read != "index" || c.requests > 0) {
-                line(std::mem::take(&mut name), read, &cost);
+        for (read, (now, then)) in reads {
+            if let Some(now) = now.filter(|c| read != "index" || c.requests > 0) {
+                line(std::mem::take(&mut name), read, &now, then);
             }
         }
     }
-    out.insert(1, format!("  {:<28} {:<7} {:>9} {:>7} {:>12}", "", "", "requests", "rounds", "bytes"));
     if found.others > 0 {
         out.push(format!("  and {} smaller variables", found.others));
     }

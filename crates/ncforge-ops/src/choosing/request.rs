@@ -104,6 +104,16 @@ pub fn machine_on(storage: Option<StorageKind>) -> Machine {
 }
 
 impl ChoosingRequest {
+    /// Whether anything is said that only matters for shapes that are chosen.
+    pub fn is_asked(&self) -> bool {
+        let ChoosingRequest { reads, expect, storage, reader, writer_memory } = self;
+        reads.is_some()
+            || expect.is_some()
+            || storage.is_some()
+            || *reader != Reader::default()
+            || writer_memory.is_some()
+    }
+
     /// The library's terms. `sample`: whether values are looked at.
     pub fn choosing(&self, sample: bool) -> Choosing {
         let machine = machine_on(self.storage);

@@ -72,7 +72,7 @@ text_of!(FilterSpec);
 #[serde(default)]
 pub struct CopyRequest {
     /// Chunk shapes: `keep`, `auto`, `auto:READS`, or a specification such as `time/365,lat/40` or `sst:365,40,40`. Default:
-    /// `keep`, with `for` `auto`.
+    /// `keep`; `auto` where it is said how the values will be read, from where, or by what.
     pub chunks: Option<ChunkChoice>,
     /// What `auto` is for.
     #[serde(flatten)]
@@ -123,7 +123,7 @@ impl CopyRequest {
     pub fn options(&self) -> Result<CopyOptions, RequestError> {
         let mut choosing = self.choosing.clone();
         let chunks = match &self.chunks {
-            None if choosing.reads.is_some() => Chunks::Auto,
+            None if choosing.is_asked() => Chunks::Auto,
             None | Some(ChunkChoice::Keep) => Chunks::Keep,
             Some(ChunkChoice::Auto(Some(_))) if choosing.reads.is_some() => {
                 return Err(RequestError::ReadsTwice);
