@@ -313,6 +313,29 @@ def test_the_command(web: servers.Web, run: Run, tmp_path: Path) -> None:
     assert "not NAME=VALUE" in run("info", "--storage-option", "x", url, code=2).stderr
 
 
+def test_requests_of_a_copy_are_predicted(tmp_path: Path, run: Run) -> None:
+    path, out = tmp_path / "in.nc", tmp_path / "out.nc"
+    with netCDF4.Dataset(path, "w") as nc:
+        for name, length in (("time", None), ("lat", 90), ("lon", 180)):
+            nc.createDimension(name, length)
+        values = np.random.default_rng(1).normal(280, 9, (240, 90, 180)).round(2)
+        for name in ("small", "large"):
+            nc.createVariable(name, "f4", ("time", "lat", "lon"), zlib=True)[: 2 if name == "small" else 240] = (
+                values[:2] if name == "small" else values
+            )
+    predicted = json.loads(run("info", "--requests", "--json", path).stdout)["files"][0]
+    run("copy", path, out, "--storage", "object")
+    copied = json.loads(run("info", "--requests", "--json", out).stdout)["files"][0]
+    assert predicted["open_after"] == copied["open"]
+    large, then = (next(v for v in file["variables"] if v["name"] == "large") for file in (predicted, copied))
+    assert large["after"]["chunks"] == then["chunks"] != large["chunks"]
+    assert large["after"]["all"]["bytes"] == pytest.approx(then["all"]["bytes"], rel=0.1)
+    assert abs(large["after"]["all"]["requests"] - then["all"]["requests"]) <= 2
+    # A series is no more all of the file; how many of its chunks lie in the first request is not exactly predicted.
+    for series in (large["after"]["series"], then["series"]):
+        assert series["bytes"] < large["series"]["bytes"] / 5
+
+
 def test_s3(bucket: Any, tmp_path: Path, run: Run) -> None:
     client, name = bucket
     write(tmp_path / "a.nc", n=2000)
