@@ -65,7 +65,9 @@ fn of_tiles(unless: TileOption) -> &'static str {
 /// What can be done when the system refuses something.
 pub(crate) fn of_io(e: &std::io::Error) -> &'static str {
     match e.kind() {
-        ErrorKind::NotFound => "look at the name, and at the folder from which the command runs",
+        ErrorKind::NotFound => {
+            "check the name; a relative path begins in the folder from which the command runs, a URL names its bucket and object"
+        }
         ErrorKind::PermissionDenied => "`ls -l` tells who may; or choose a place that you may write to",
         ErrorKind::StorageFull | ErrorKind::QuotaExceeded => {
             "make room there, or name an output on another disk"
