@@ -9,7 +9,7 @@ arch=$1 wheel=$(realpath "$2") tarball=$(realpath "$3") system=$4
 cd "$(dirname "${BASH_SOURCE[0]}")/.."
 case $arch in x86_64) debian=amd64 ;; aarch64) debian=arm64 ;; esac
 .venv/bin/python packaging/elf.py --glibc 2.17 --largest-mb 15 "$wheel" "$tarball"
-.venv/bin/auditwheel show "$wheel" | tr '\n' ' ' | grep -q 'consistent with the following platform tag: "manylinux_2_17_'
+.venv/bin/auditwheel show "$wheel" | tr '\n' ' ' | grep 'consistent with the following platform tag: "manylinux_2_17_' >/dev/null
 if [ ! -e "$system/.complete" ]; then
     rm -rf "$system"
     mkdir -p "$(dirname "$system")"
