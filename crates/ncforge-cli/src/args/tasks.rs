@@ -60,7 +60,8 @@ pub(super) fn listed(declaration: &clap::Command) -> String {
         None => "Tell the options of a command".to_owned(),
     };
     let names = |name: &'static str| {
-        let aliases = declaration.find_subcommand(name).into_iter().flat_map(clap::Command::get_visible_aliases);
+        let aliases =
+            declaration.find_subcommand(name).into_iter().flat_map(clap::Command::get_visible_aliases);
         std::iter::once(name).chain(aliases).collect::<Vec<_>>().join(", ")
     };
     let mut out = String::new();
