@@ -22,7 +22,7 @@ DEMO_PROFILE ?= demo
 BENCH_ARGS ?=
 export CARGO_TERM_COLOR ?= auto
 
-# `make` remembers here what is installed. The last five go away with the environment.
+# `make` remembers here what is installed. The last six go away with the environment.
 STAMP_DEMO := .make/system-demo
 STAMP_TEST := .make/system-test
 STAMP_BENCH := .make/system-bench
@@ -30,12 +30,13 @@ STAMP_PIP_DEMO := $(VENV)/.stamp-requirements-demo
 STAMP_PIP := $(VENV)/.stamp-requirements
 STAMP_PIP_BENCH := $(VENV)/.stamp-requirements-bench
 STAMP_PIP_DOCS := $(VENV)/.stamp-requirements-docs
+STAMP_PIP_RELEASE := $(VENV)/.stamp-requirements-release
 STAMP_EXTENSION := $(VENV)/.stamp-extension-$(PROFILE)
 RUST_SOURCES := $(shell find crates -name '*.rs' -o -name Cargo.toml) Cargo.toml Cargo.lock
 PY_SOURCES := $(shell find python -name '*.py' -o -name '*.pyi')
 
 .PHONY: help setup demo test check lint test-rust test-python conformance test-files fuzz soak bench bench-remote \
-	wheel wheel-check sdist-check licences docs docs-site clean-ish
+	wheel wheel-check tarball sdist-check release-check licences docs docs-site clean-ish
 
 help: ## This list
 	@grep -hE '^[a-z-]+:.*## ' $(MAKEFILE_LIST) | sed -E 's/:.*## /\t/' | expand -t 14
@@ -60,6 +61,10 @@ $(STAMP_PIP_BENCH): requirements-bench.txt $(STAMP_PIP)
 
 $(STAMP_PIP_DOCS): requirements-docs.txt $(STAMP_PIP)
 	@bash scripts/venv.sh $(PYTHON) $(VENV) requirements-docs.txt
+	@touch $@
+
+$(STAMP_PIP_RELEASE): requirements-release.txt $(STAMP_PIP)
+	@bash scripts/venv.sh $(PYTHON) $(VENV) requirements-release.txt
 	@touch $@
 
 # The extension module, in the virtual environment.
@@ -150,18 +155,24 @@ bench-remote: $(STAMP_PIP_BENCH) ## Files read by URL, side by side, from a serv
 	@$(MAKE) --no-print-directory PROFILE=release $(VENV)/.stamp-extension-release
 	@$(PY) benches/remote.py --command "$$(bash scripts/target-dir.sh release)/ncforge"
 
-wheel: $(STAMP_PIP) ## The Python wheel, in target/wheels
-	cargo build --quiet --locked --release -p ncforge-netcdf
-	mkdir -p python/ncforge/_netcdf
-	cp -f "$$(bash scripts/target-dir.sh release)/libncforge_netcdf.so" python/ncforge/_netcdf/
-	$(PY) -m maturin build --release --locked
+# Binaries for other machines are linked by zig against an old glibc; ARCH=aarch64 builds for ARM on x86-64.
+ARCH ?= $(shell uname -m)
+
+wheel: $(STAMP_PIP_RELEASE) ## The Python wheel, in target/wheels; ARCH=aarch64 for ARM
+	bash packaging/wheel.sh $(ARCH)
 
 # The wheel of this version that was built last.
 wheel-check: wheel ## The wheel in a fresh environment without a compiler: tutorials and examples
-	bash packaging/wheel-check.sh $(PYTHON) "$$(ls -t "$$(dirname "$$(bash scripts/target-dir.sh release)")"/wheels/*.whl | head -n 1)"
+	bash packaging/wheel-check.sh $(PYTHON) "$$(ls -t "$$(dirname "$$(bash scripts/target-dir.sh release)")"/wheels/*$(ARCH).whl | head -n 1)"
+
+tarball: $(STAMP_PIP_RELEASE) ## The command as a tarball, in target/tarball; ARCH=aarch64 for ARM
+	bash packaging/tarball.sh $(ARCH)
 
 sdist-check: $(STAMP_PIP) ## The source distribution, and a wheel built from it alone
 	bash packaging/sdist-check.sh $(PY)
+
+release-check: $(STAMP_TEST) $(STAMP_PIP_RELEASE) $(STAMP_EXTENSION) ## All that a release consists of, built and tried; prints a table
+	@$(PY) packaging/release_check.py $(STEPS)
 
 licences: ## List the licences of all dependencies anew (docs/licences.md)
 	$(PYTHON) packaging/licences.py

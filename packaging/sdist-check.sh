@@ -18,8 +18,12 @@ tar -xzf "$sdist" -C "$work"
 cd "$work"/ncforge-*
 # The licences must travel with the sources.
 ls LICENSE-MIT LICENSE-APACHE README.md pyproject.toml Cargo.lock >/dev/null
-# In a folder of its own: the times of files in a source distribution are those of long ago, so that cargo would take what it
-# built of newer sources for up to date.
-CARGO_TARGET_DIR=$target/sdist "$python" -m maturin build --release --locked --out "$work/wheels" </dev/null
+# In an empty environment: pip fetches what pyproject.toml asks for. In a folder of its own: the times of files in a source distribution
+# are those of long ago, so that cargo would take what it built of newer sources for up to date.
+"$python" -m venv "$work/venv"
+env -u VIRTUAL_ENV CARGO_TARGET_DIR="$target/sdist" "$work/venv/bin/pip" --disable-pip-version-check wheel --quiet --no-deps \
+    --wheel-dir "$work/wheels" "$sdist" </dev/null
+"$work/venv/bin/pip" --disable-pip-version-check install --quiet "$work"/wheels/*.whl </dev/null
+(cd "$work" && venv/bin/ncforge --version)
 ls "$work"/wheels/*.whl
 echo "sdist-check: $(basename "$sdist") builds"

@@ -1,10 +1,18 @@
 #!/usr/bin/env bash
-# A wheel in a fresh virtual environment, on a path without any compiler: tutorials and examples run as printed.
+# A wheel: for old systems, of a size that one downloads, and complete; then in a fresh virtual environment, on a path without any
+# compiler: tutorials and examples run as printed.
 #
 #   packaging/wheel-check.sh PYTHON WHEEL
 set -euo pipefail
 python=$1 wheel=$(cd "$(dirname "$2")" && pwd)/$(basename "$2")
 cd "$(dirname "${BASH_SOURCE[0]}")/.."
+if [ "$(uname -s)" = Linux ] && [ -x .venv/bin/auditwheel ]; then
+    .venv/bin/python packaging/elf.py --glibc 2.17 --largest-mb 15 "$wheel"
+    # Its name promises no more than it holds.
+    .venv/bin/auditwheel show "$wheel" | tr '\n' ' ' | grep 'consistent with the following platform tag: "manylinux_2_17_' >/dev/null
+    .venv/bin/python -m zipfile -l "$wheel" | grep 'ncforge/_netcdf/libncforge_netcdf.so ' >/dev/null
+    .venv/bin/python -m zipfile -l "$wheel" | grep 'licenses/LICENSE-MIT ' >/dev/null
+fi
 work=$(mktemp -d)
 trap 'rm -rf "$work"' EXIT
 
@@ -39,6 +47,15 @@ $pip install --only-binary :all: "$wheel" </dev/null
 (cd "$work" && venv/bin/ncforge bench io -w -r -d 4:10:8:3 -f t.nc --ranks 2 --reps 1 >/dev/null &&
     venv/bin/ncforge bench published --quick --only cray-1993 --html published.html >/dev/null)
 (cd "$work" && "$work/venv/bin/python" "$OLDPWD/examples/netcdf4_style.py")
+if [ "$(uname -s)" = Linux ]; then
+    "$work/venv/bin/ncforge" netcdf status
+    cmp <(ncdump data/navy_winds.nc) <("$work/venv/bin/ncforge" run ncdump data/navy_winds.nc)
+fi
+# A processor of 2008, without AVX: wider kernels are chosen while the program runs.
+if [ "$(uname -m)" = x86_64 ] && command -v qemu-x86_64-static >/dev/null; then
+    (cd "$work" && qemu-x86_64-static -cpu Nehalem venv/bin/python venv/bin/ncforge copy "$OLDPWD/data/navy_winds.nc" old.nc \
+        --chunks auto --codec deflate --verify && venv/bin/ncforge compare "$OLDPWD/data/navy_winds.nc" old.nc)
+fi
 "$work/venv/bin/python" -m pip check
 # What tutorials and the tests that run them need besides; nothing may be built.
 $pip install --only-binary :all: "${wheel}[all]" netCDF4 pytest hypothesis </dev/null

@@ -124,6 +124,35 @@ def test_recipes_are_filled(tmp_path: Path) -> None:
     assert "is not of version" in done.stderr
 
 
+def test_nothing_is_built_for_one_processor_alone() -> None:
+    suffixes = {".toml", ".sh", ".yml", ".py", ".in"}
+    listed = subprocess.run(["git", "ls-files"], cwd=ROOT, capture_output=True, text=True)
+    files = [ROOT / f for f in listed.stdout.splitlines()] or [*ROOT.glob("*.toml"), *PACKAGING.glob("**/*")]
+    for path in [p for p in files if p.suffix in suffixes or p.name in ("Makefile", "Dockerfile")]:
+        if path != Path(__file__).resolve() and path.is_file():
+            assert "target-cpu" not in path.read_text(), f"{path}: kernels are chosen while the program runs"
+
+
+def test_a_binary_of_this_system_is_no_portable_one(ncforge_bin: Path) -> None:
+    pytest.importorskip("elftools", reason="comes with auditwheel, for releases")
+    command = [sys.executable, str(PACKAGING / "elf.py"), "--glibc=2.2", "--largest-mb=0.1", str(ncforge_bin)]
+    done = subprocess.run(command, capture_output=True, text=True)
+    assert done.returncode == 1
+    assert f"{ncforge_bin.name} needs glibc 2." in done.stderr
+    assert "more than 0.1" in done.stderr
+
+
+@needs_toml
+def test_the_steps_of_a_release_name_scripts_that_exist(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.syspath_prepend(str(PACKAGING))
+    steps = runpy.run_path(str(PACKAGING / "release_check.py"))["steps"]()
+    assert len({s.name for s in steps}) == len(steps) > 10
+    for step in steps:
+        scripts = [w for w in step.command() if w.startswith(("packaging/", "tests/"))]
+        assert scripts, step.name
+        assert all((ROOT / s).is_file() for s in scripts), step.name
+
+
 def yaml_files() -> list[Path]:
     return [*sorted((ROOT / ".github" / "workflows").glob("*.yml")), ROOT / "CITATION.cff", ROOT / "mkdocs.yml"]
 

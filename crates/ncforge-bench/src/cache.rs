@@ -183,8 +183,21 @@ fn sampled(file: &File, len: u64) -> Option<f64> {
     for i in 0..PLACES {
         let io = libc::iovec { iov_base: byte.as_mut_ptr().cast(), iov_len: 1 };
         let at = libc::off_t::try_from(len / PLACES * i).ok()?;
+        // glibc has `preadv2` since 2.26, and the binaries run with older ones. Like glibc, this gives the kernel the offset in two
+        // halves; one of 64 bits reads the first only.
+        let (fd, low, high) = (file.as_raw_fd(), at as libc::c_long, (at >> 31 >> 1) as libc::c_long);
         // SAFETY: one buffer of one byte, which outlives the call.
-        let got = unsafe { libc::preadv2(file.as_raw_fd(), &io, 1, at, libc::RWF_NOWAIT) };
+        let got = unsafe {
+            libc::syscall(
+                libc::SYS_preadv2,
+                fd,
+                &raw const io,
+                1 as libc::c_long,
+                low,
+                high,
+                libc::RWF_NOWAIT,
+            )
+        };
         match got {
             1 => there += 1,
             _ if std::io::Error::last_os_error().raw_os_error() == Some(libc::EAGAIN) => {}

@@ -85,15 +85,18 @@ Exit codes:
 pub(crate) enum Command {
     #[command(about = "Copy a file into another format, chunk shape or compression")]
     Copy(Box<CopyArgs>),
+    #[command(about = "Copy a file into the chunk shapes that your reads need")]
+    #[command(long_about = copy::RECHUNK, after_long_help = copy::RECHUNK_AFTER, mut_arg("reads", |a| a.display_order(0)))]
+    Rechunk(Box<CopyArgs>),
     #[command(about = "Put the tiles of a model's processes together into one file")]
     Combine(Box<CombineArgs>),
     #[command(about = "Split a file into tiles as models write them")]
     Split(Box<SplitArgs>),
     #[command(about = "Make references to chunks, for readers of Zarr")]
     Refs(RefsArgs),
-    #[command(about = "Show what is in a file and how it is stored")]
+    #[command(about = "Show what is in a file and how it is stored", visible_alias = "dump")]
     Info(InfoArgs),
-    #[command(about = "Compare two files: structure and every value")]
+    #[command(about = "Compare two files: structure and every value", visible_alias = "diff")]
     Compare(CompareArgs),
     #[command(about = "Say what is slow in files, and which command fixes it")]
     Doctor(Box<DoctorArgs>),
@@ -134,7 +137,7 @@ impl Command {
     /// The options of every command that stand behind the command's name.
     fn global(&self) -> GlobalArgs {
         match self {
-            Command::Copy(a) => a.global.clone(),
+            Command::Copy(a) | Command::Rechunk(a) => a.global.clone(),
             Command::Combine(a) => a.global.clone(),
             Command::Split(a) => a.global.clone(),
             Command::Refs(a) => a.global.clone(),
@@ -261,6 +264,14 @@ mod tests {
     fn called_as_nccopy() {
         let argv = under_its_name(words("/usr/local/bin/nccopy -d 1 a b"));
         assert!(matches!(parse(&argv).expect("parses").command, Command::Nccopy(_)));
+    }
+
+    #[test]
+    fn other_names_of_commands() {
+        let named = |line: &str| parse(&words(line)).expect("parses").command;
+        assert!(matches!(named("ncforge dump a.nc"), Command::Info(_)));
+        assert!(matches!(named("ncforge diff a.nc b.nc"), Command::Compare(_)));
+        assert!(matches!(named("ncforge rechunk a.nc b.nc --for series"), Command::Rechunk(_)));
     }
 
     #[test]

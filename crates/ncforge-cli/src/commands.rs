@@ -79,6 +79,7 @@ pub(crate) fn run(cli: Cli, argv: &[OsString], again: &[OsString]) -> Exit {
     let cx = Context { global: &cli.global, argv, again, printer: &printer };
     let done = match cli.command {
         Command::Copy(a) => copy::run(&a, &cx),
+        Command::Rechunk(a) => copy::run(&a.rechunking(), &cx),
         Command::Combine(a) => combine::run(&a, &cx),
         Command::Split(a) => split::run(&a, &cx),
         Command::Refs(a) => refs::run(&a, &cx),

@@ -42,6 +42,41 @@ fn usage_errors_exit_2_and_say_what_is_wrong() {
 }
 
 #[test]
+fn words_that_are_nearly_right_get_the_right_one_in_the_answer() {
+    let p = Place::new();
+    p.real("uv300.nc");
+    for (line, right) in [
+        ("rechnk a.nc b.nc", "'rechunk'"),
+        ("info --jsn uv300.nc", "'--json'"),
+        ("copy uv300.nc b.nc --codec deflat", "deflate"),
+        ("copy uv300.nc b.nc --format netcdf", "'netcdf4'"),
+        ("bench io -w -d 2:2:2:2 -f t.nc --driver netcdfc", "did you mean `netcdf-c`?"),
+        ("bench io -w -d 2:2:2:2 -f t.nc --driver hdf", "did you mean `hdf5`?"),
+    ] {
+        p.run(line).exits(2).says(right);
+    }
+}
+
+#[test]
+fn commands_have_the_names_that_other_tools_gave_them() {
+    let p = Place::new();
+    p.real("uv300.nc");
+    let same = |other: &str, own: &str| {
+        let (other, own) = (p.run(other).exits(0).out, p.run(own).exits(0).out);
+        assert!(!own.is_empty());
+        assert_eq!(other, own);
+    };
+    same("dump -s uv300.nc", "info -s uv300.nc");
+    same("dump --help", "info --help");
+    p.run("copy uv300.nc copy.nc").exits(0);
+    same("diff --json uv300.nc copy.nc", "compare --json uv300.nc copy.nc");
+    let help = p.run("--help").exits(0).out;
+    for names in ["info, dump", "compare, diff", "rechunk"] {
+        assert!(help.contains(names), "{names}: {help}");
+    }
+}
+
+#[test]
 fn where_nobody_hears_the_messages_the_work_is_done_all_the_same() {
     let p = Place::new();
     p.real("uv300.nc");

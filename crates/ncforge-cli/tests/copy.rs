@@ -35,6 +35,26 @@ fn every_format_and_codec_compares_equal() {
 }
 
 #[test]
+fn rechunk_chooses_shapes_where_copy_keeps_them() {
+    let p = Place::new();
+    p.real("navy_winds.nc");
+    let chunks = |file: &str| storage(&p, file, "UWND")["chunks"].clone();
+    let before = chunks("navy_winds.nc");
+    for options in ["", "--for series", "--chunks TIME/132,FNOCY/10,FNOCX/10"] {
+        p.run(&format!("rechunk navy_winds.nc rechunked.nc -O --verify {options}")).exits(0).says("verified");
+        let auto = if options.is_empty() { "--chunks auto" } else { options };
+        p.run(&format!("copy navy_winds.nc copied.nc -O {auto}")).exits(0);
+        assert_ne!(chunks("rechunked.nc"), before, "{options}");
+        assert_eq!(chunks("rechunked.nc"), chunks("copied.nc"), "{options}");
+    }
+    p.run("copy navy_winds.nc kept.nc").exits(0);
+    assert_eq!(chunks("kept.nc"), before);
+    let help = p.run("rechunk --help").exits(0).out;
+    let at = |option: &str| help.find(option).expect(option);
+    assert!(at("--for <READS>") < at("--format"), "the first option is the question: {help}");
+}
+
+#[test]
 fn storage_is_as_asked() {
     let p = Place::new();
     p.real("uv300.nc");

@@ -272,7 +272,7 @@ where
 }
 
 /// The name that is most like another one, if any is like it.
-pub(crate) fn nearest<S: AsRef<str>>(name: &str, known: &[S]) -> Option<String> {
+pub fn nearest<S: AsRef<str>>(name: &str, known: &[S]) -> Option<String> {
     known
         .iter()
         .map(|k| (strsim::jaro_winkler(name, k.as_ref()), k.as_ref()))

@@ -5,11 +5,13 @@ use std::path::Path;
 use super::{Driver, Hdf5Driver, LibnetcdfDriver};
 use crate::error::{Error, Result};
 
+/// Names of the system's netCDF-C.
+const SYSTEMS_NETCDF: [&str; 2] = ["find", "netcdf-c"];
 /// Names of the system's HDF5.
 const SYSTEMS_HDF5: [&str; 2] = ["h5", "hdf5"];
 
 /// A library at a path, or by a name that the system's loader finds: an HDF5 library where the file's name says so, else one of netCDF-C.
-/// `find` is the system's netCDF-C, `h5` (or `hdf5`) its HDF5.
+/// `netcdf-c` (or `find`) is the system's netCDF-C, `hdf5` (or `h5`) its HDF5.
 ///
 /// # Errors
 /// [`Error::Missing`] when the system has none, [`Error::Invalid`] when it cannot be loaded.
@@ -19,7 +21,7 @@ pub fn library(path: &Path) -> Result<Box<dyn Driver>> {
             "the system has no {what} library that can be loaded; install it (Debian: {package}), or give the path of one"
         ))
     };
-    if path == Path::new("find") {
+    if SYSTEMS_NETCDF.iter().any(|name| path == Path::new(name)) {
         return Ok(Box::new(LibnetcdfDriver::find().ok_or_else(|| missing("netCDF-C", "libnetcdf19"))?));
     }
     if SYSTEMS_HDF5.iter().any(|name| path == Path::new(name)) {

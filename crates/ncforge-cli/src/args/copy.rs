@@ -98,7 +98,25 @@ Examples:
   ncforge copy in.nc out.nc --chunks time/365,lat/40,lon/40 --codec zstd --level 3
   ncforge copy -5 in.nc out.nc";
 
+pub(super) const RECHUNK: &str = "\
+Copy a file into the chunk shapes that your reads need.
+
+`ncforge copy` with `--chunks auto` as the default, and the same options. `--for` names the reads that matter: map, series, \
+profile, or several with weights.";
+
+pub(super) const RECHUNK_AFTER: &str = "\
+Examples:
+  ncforge rechunk in.nc out.nc --for series
+  ncforge rechunk in.nc out.nc --for series=3,map=1 --codec deflate --dry-run
+  ncforge rechunk in.nc out.nc --chunks time/365,lat/40,lon/40";
+
 impl CopyArgs {
+    /// The same, with chunk shapes that are chosen where none are given.
+    pub(crate) fn rechunking(mut self) -> Self {
+        self.chunks.get_or_insert_with(|| "auto".to_owned());
+        self
+    }
+
     /// The request that these arguments are; `history` is the command line.
     pub(crate) fn request(&self, history: String) -> Result<CopyRequest, RequestError> {
         let shuffle = match (self.shuffle, self.no_shuffle) {

@@ -17,8 +17,8 @@ const TASKS: [Task; 8] = [
     },
     Task {
         title: "Make files fast and small",
-        example: "ncforge copy sst.nc fast.nc -4 --chunks auto",
-        commands: &["copy", "tune"],
+        example: "ncforge rechunk sst.nc fast.nc -4 --for series",
+        commands: &["copy", "rechunk", "tune"],
     },
     Task {
         title: "Put tiles of a model together",
@@ -59,12 +59,17 @@ pub(super) fn listed(declaration: &clap::Command) -> String {
         Some(text) => text.to_string(),
         None => "Tell the options of a command".to_owned(),
     };
+    let names = |name: &'static str| {
+        let aliases =
+            declaration.find_subcommand(name).into_iter().flat_map(clap::Command::get_visible_aliases);
+        std::iter::once(name).chain(aliases).collect::<Vec<_>>().join(", ")
+    };
     let mut out = String::new();
     // Writing to a String cannot fail.
     for task in &TASKS {
         let _ = writeln!(out, "{}:  {}", task.title, task.example);
         for name in task.commands {
-            let _ = writeln!(out, "  {name:<14}{}", about(name));
+            let _ = writeln!(out, "  {:<14}{}", names(name), about(name));
         }
         out.push('\n');
     }

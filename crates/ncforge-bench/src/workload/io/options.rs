@@ -3,6 +3,7 @@
 use std::path::{Path, PathBuf};
 
 use ncforge::Atomic;
+use ncforge_ops::request::nearest;
 use serde::Serialize;
 
 use super::data::Content;
@@ -149,18 +150,22 @@ impl DriverAsk {
 impl std::str::FromStr for DriverAsk {
     type Err = String;
 
-    /// `ncforge`, `raw`, `mpi-io`, `libnetcdf`, `h5` (also `hdf5`), or the path of a library of netCDF-C or of HDF5.
+    /// `ncforge`, `raw`, `mpi-io`, `netcdf-c` (also `libnetcdf`), `hdf5` (also `h5`), or the path of a library of netCDF-C or of HDF5.
     fn from_str(text: &str) -> Result<Self, String> {
         match text {
             "ncforge" => Ok(DriverAsk::Ncforge),
             "raw" => Ok(DriverAsk::Raw),
             "mpi-io" => Ok(DriverAsk::MpiIo),
-            "libnetcdf" => Ok(DriverAsk::Library(SYSTEMS[0].into())),
-            "h5" | "hdf5" => Ok(DriverAsk::Library(SYSTEMS[1].into())),
+            "netcdf-c" | "libnetcdf" => Ok(DriverAsk::Library(SYSTEMS[0].into())),
+            "hdf5" | "h5" => Ok(DriverAsk::Library(SYSTEMS[1].into())),
             path if path.contains('/') || path.contains(".so") => Ok(DriverAsk::Library(path.into())),
-            other => Err(format!(
-                "no driver `{other}`: ncforge, raw, mpi-io, libnetcdf, h5, or the path of a netCDF-C or HDF5 library"
-            )),
+            other => {
+                let meant = nearest(other, &["ncforge", "raw", "mpi-io", "netcdf-c", "hdf5"]);
+                let meant = meant.map_or(String::new(), |name| format!(" (did you mean `{name}`?)"));
+                Err(format!(
+                    "no driver `{other}`{meant}: ncforge, raw, mpi-io, netcdf-c, hdf5, or the path of a netCDF-C or HDF5 library"
+                ))
+            }
         }
     }
 }

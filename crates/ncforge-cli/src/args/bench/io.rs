@@ -66,13 +66,13 @@ pub(crate) struct IoArgs {
     /// Start so many processes, without MPI [default: nn · ppn]
     #[arg(long, value_name = "N")]
     pub(crate) ranks: Option<NonZeroUsize>,
-    /// Libraries: ncforge, raw (plain system calls), mpi-io (the same through MPI-IO), h5 and libnetcdf (the system's) [default: ncforge]
+    /// Libraries: ncforge, raw (plain system calls), mpi-io (the same through MPI-IO), hdf5 and netcdf-c (the system's) [default: ncforge]
     #[arg(long, value_name = "A,B", value_delimiter = ',')]
     pub(crate) driver: Vec<DriverAsk>,
     /// Compare the layers that data goes through: system calls, MPI-IO (in MPI jobs), HDF5, netCDF-C, ncforge; those that cannot do what is asked are left out
     #[arg(long, conflicts_with = "driver")]
     pub(crate) layers: bool,
-    /// A netCDF-C library to measure as well, by its path (repeatable); `find` takes the system's
+    /// A netCDF-C library to measure as well, by its path (repeatable); `netcdf-c` is the system's
     #[arg(long, value_name = "PATH")]
     pub(crate) library: Vec<PathBuf>,
     /// Compressor: none, deflate=1…9, zstd=-7…22, lz4, lzf, bzip2=1…9, blosc-lz4=1…9, blosc-zstd=1…9

@@ -19,8 +19,8 @@ pub(super) fn path() -> Result<PathBuf> {
     let found = places.iter().map(|place| folder.join(place).join(NAME)).find(|path| path.is_file());
     found.and_then(|path| path.canonicalize().ok()).ok_or_else(|| Failure {
         message: format!("{NAME} is not in {}", folder.display()),
-        hint: "the Python package brings it along; from the sources: `cargo build --release -p ncforge-netcdf`, and copy \
-               target/release/libncforge_netcdf.so next to the command"
+        hint: "the Python package and the tarball bring it along, `cargo install` cannot: in the sources of this version, \
+               `cargo build --release -p ncforge-netcdf`, and copy target/release/libncforge_netcdf.so to lib next to the command's folder"
             .to_owned(),
         exit: Exit::Failed,
     })

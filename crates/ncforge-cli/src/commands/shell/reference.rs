@@ -32,12 +32,17 @@ fn section(out: &mut String, command: &Command, above: &str, level: usize) {
     if let Some(about) = command.get_long_about().or_else(|| command.get_about()) {
         let _ = writeln!(out, "{}\n", escaped(&about.to_string()));
     }
+    let aliases: Vec<String> = command.get_visible_aliases().map(|a| format!("`{above} {a}`")).collect();
+    if !aliases.is_empty() {
+        let _ = writeln!(out, "Another name: {}.\n", aliases.join(", "));
+    }
     let usage = command.clone().render_usage().to_string();
     let usage = usage.strip_prefix("Usage: ").unwrap_or(&usage);
     let usage: Vec<String> = usage.lines().map(|l| full_name(l.trim(), command.get_name(), &name)).collect();
     let _ = writeln!(out, "```text\n{}\n```\n", usage.join("\n"));
     let mut headings: Vec<&str> = Vec::new();
-    for arg in shown(command) {
+    // Its long description says whose options it takes.
+    for arg in shown(command).filter(|_| command.get_name() != "rechunk") {
         let heading = heading(arg);
         if heading != EVERYWHERE && !headings.contains(&heading) {
             headings.push(heading);
