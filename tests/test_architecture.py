@@ -37,7 +37,6 @@ OPS = {
     "describe": set(),
     "alike": set(),
     "tune": set(),
-    "traffic": set(),
     "profile": set(),
     "source": {"raw_chunks"},
     "sampling": {"source", "tune"},
@@ -48,6 +47,7 @@ OPS = {
     "copy": {
         "boxes", "choosing", "compare", "profile", "progress", "sampling", "source", "tune", "written",
     },
+    "traffic": {"choosing", "copy"},
     "combine": {"copy", "raw_chunks", "progress", "source", "tune"},
     "split": {"combine", "copy", "progress", "source"},
     "doctor": {"choosing", "describe", "profile", "sampling", "tune"},

@@ -9,7 +9,7 @@ use ncforge::{Dataset, Engine, Format};
 use super::Stored;
 use crate::choosing::ChoosingRequest;
 use crate::copy::{CopyRequest, plan};
-use crate::tune::StorageKind;
+use crate::rates::StorageKind;
 
 /// Metadata of a copy: before the values.
 const METADATA: u64 = 64 << 10;
