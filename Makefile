@@ -136,7 +136,7 @@ fuzz: ## Each fuzz target for FUZZ_SECONDS (default 10)
 # Hours: for the background.
 SOAK_SESSIONS ?= 100000
 soak: $(STAMP_TEST) $(STAMP_EXTENSION) ## Random lives of files, packed ones and parsers, for hours; SOAK_SESSIONS=, SEED=
-	cargo build --quiet --locked --profile $(PROFILE) -p ncforge-cli
+	$(TESTED)
 	cd tests && NCFORGE_BIN="$$(bash ../scripts/target-dir.sh $(PROFILE))/ncforge" \
 		../$(PY) lives.py --sessions $(SOAK_SESSIONS) --seed $(or $(SEED),1)000000 --keep-going
 	NCFORGE_TEST_KILLS=500 NCFORGE_STRESS_SECONDS=600 $(PYTEST) tests/test_copy_crash.py tests/test_stress.py

@@ -14,6 +14,7 @@
 
 mod proposed;
 
+use std::collections::HashMap;
 use std::ops::Range;
 use std::path::Path;
 use std::sync::Arc;
@@ -176,29 +177,28 @@ pub fn requests(path: &Path) -> Result<Requests> {
         .map(|v| (schema.shape(v).iter().fold(1, |n: u64, &d| n.saturating_mul(d)), v))
         .collect();
     vars.sort_by_key(|&(n, v)| (std::cmp::Reverse(n), v));
-    let mut stored = Vec::new();
-    for var in schema.var_ids() {
-        let listed = vars.iter().take(LISTED).any(|&(_, v)| v == var);
-        let layout = dataset.container().layout(var)?;
-        stored.push((listed.then(|| Stored::of(&layout)).transpose()?, counted.take()));
+    let mut stored = HashMap::new();
+    for &(_, var) in vars.iter().take(LISTED) {
+        let of_file = Stored::of(&*dataset.container().layout(var)?)?;
+        stored.insert(var, (of_file, counted.take()));
     }
-    let mut copy = proposed::of(&dataset, |var| stored[var.0].0.as_ref());
+    let mut copy = proposed::of(&dataset, |var| stored.get(&var).map(|(of_file, _)| of_file));
     // What it took to plan the copy.
     counted.take();
-    let variables = vars.iter().take(LISTED).filter_map(|&(_, var)| {
-        let (of_file, index) = &stored[var.0];
-        let (of_file, shape) = (of_file.as_ref()?, schema.shape(var));
-        Some(VariableCost {
+    let variables = vars.iter().take(LISTED).map(|&(_, var)| {
+        let ((of_file, index), shape) = (&stored[&var], schema.shape(var));
+        let after = copy.as_mut().and_then(|copy| {
+            let (shape, stored) = copy.variables.remove(&var)?;
+            Some(After { reads: Reads::of(&stored, &shape, copy.front), chunks: stored.chunk })
+        });
+        VariableCost {
             name: schema.var_path(var),
             chunks: of_file.chunk.clone(),
             index: *index,
             reads: Reads::of(of_file, &shape, counted.front),
-            after: copy.as_mut().and_then(|copy| copy.variables.remove(&var)).map(|(shape, stored)| After {
-                reads: Reads::of(&stored, &shape, copy.as_ref().map_or(0, |copy| copy.front)),
-                chunks: stored.chunk,
-            }),
+            after,
             shape,
-        })
+        }
     });
     let variables: Vec<VariableCost> = variables.collect();
     Ok(Requests {
@@ -332,7 +332,7 @@ fn span(from: u64, len: u64) -> Range<u64> {
 fn cost_of(ranges: &[Range<u64>]) -> Cost {
     let profile = IoProfile::OBJECT;
     let total = ranges.iter().fold(0, |n: u64, r| n.saturating_add(r.end - r.start));
-    let joining = Joining::apart(&profile, Engine::global().memory() / 8, total);
+    let joining = Joining::apart(&profile, Engine::global().fetch_memory(), total);
     let mut cost = Cost::default();
     fetch::join(
         ranges.len(),

@@ -151,8 +151,8 @@ impl Engine {
         self.inner.budget.memory()
     }
 
-    /// Bytes that are on their way from a store with latency at a time, in each of two batches.
-    pub(crate) fn fetch_memory(&self) -> u64 {
+    /// Half of the bytes that are at most on their way from a store with latency at a time, or wait to be decoded.
+    pub fn fetch_memory(&self) -> u64 {
         self.memory() / 8
     }
 

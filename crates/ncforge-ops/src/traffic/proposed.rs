@@ -17,7 +17,7 @@ const METADATA: u64 = 64 << 10;
 const MOST_CHUNKS: u64 = 1 << 20;
 
 /// A copy that was not made.
-pub(super) struct Copy {
+pub(super) struct Planned {
     /// Bytes of the first request.
     pub(super) front: u64,
     /// By variables of the file: shape, and where it would lie.
@@ -25,7 +25,7 @@ pub(super) struct Copy {
 }
 
 /// The copy of a file; `stored` says where its variables lie now. `None` if it cannot be copied.
-pub(super) fn of<'a>(source: &Dataset, stored: impl Fn(VarId) -> Option<&'a Stored>) -> Option<Copy> {
+pub(super) fn of<'a>(source: &Dataset, stored: impl Fn(VarId) -> Option<&'a Stored>) -> Option<Planned> {
     let choosing = ChoosingRequest { storage: Some(StorageKind::Object), ..ChoosingRequest::default() };
     let mut options = CopyRequest { choosing, ..CopyRequest::default() }.options().ok()?;
     // No values are read for this.
@@ -50,7 +50,7 @@ pub(super) fn of<'a>(source: &Dataset, stored: impl Fn(VarId) -> Option<&'a Stor
         let then = laid_out(now, &shape, chunk, &mut end)?;
         variables.insert(from, (shape, then));
     }
-    Some(Copy { front: IoProfile::OBJECT.first_request().min(end), variables })
+    Some(Planned { front: IoProfile::OBJECT.first_request().min(end), variables })
 }
 
 /// A variable whose bytes begin at `end`, which becomes the end of them.

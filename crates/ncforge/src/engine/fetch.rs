@@ -62,8 +62,6 @@ pub fn stream(
     explain: impl Fn(Error, &Request) -> Error,
     mut consume: impl FnMut(&[Arrived<'_>]) -> Result<()>,
 ) -> Result<()> {
-    // Of three batches one is under way, one waits, and one is handed on.
-    let batches = batches(requests, memory - memory / 3);
     let mut take = |fetched: Vec<Fetched>| {
         stop::check()?;
         let of = |(i, bytes): Fetched| {
@@ -72,19 +70,20 @@ pub fn stream(
         };
         consume(&fetched.into_iter().map(of).collect::<Result<Vec<_>>>()?)
     };
+    // Each is handed on when it has come, and the next one is read afterwards.
     let alone = |take: &mut dyn FnMut(Vec<Fetched>) -> Result<()>| {
-        let mut all = Vec::new();
-        batches.iter().try_for_each(|batch| {
-            fetch(store, requests, batch, |fetched| {
-                all.push(fetched);
-                true
-            });
-            take(std::mem::take(&mut all))
-        })
+        let mut done = Ok(());
+        fetch(store, requests, &(0..requests.len()), |fetched| {
+            done = take(vec![fetched]);
+            done.is_ok()
+        });
+        done
     };
     if requests.len() < 2 || !store.io_profile().has_latency() {
         return alone(&mut take);
     }
+    // Of three batches one is under way, one waits, and one is handed on.
+    let batches = batches(requests, memory - memory / 3);
     std::thread::scope(|scope| {
         let (sender, receiver) = sync_channel::<Fetched>(store.io_profile().in_flight.max(1));
         let batches = &batches;
@@ -99,10 +98,12 @@ pub fn stream(
         }
         let mut missing = requests.len();
         while missing > 0 {
-            stop::check()?;
             let first = match receiver.recv_timeout(STOP) {
                 Ok(first) => first,
-                Err(RecvTimeoutError::Timeout) => continue,
+                Err(RecvTimeoutError::Timeout) => {
+                    stop::check()?;
+                    continue;
+                }
                 Err(RecvTimeoutError::Disconnected) => {
                     return Err(Error::Internal("the thread that fetches has ended".to_owned()));
                 }

@@ -135,12 +135,12 @@ impl RemoteStore {
 
     /// The bytes of an answer, if it is one and of the right version.
     fn answer(&self, range: &Range<u64>, got: Result<(ObjectMeta, Bytes), Fetch>) -> Result<Bytes> {
-        let op = format!("read {} bytes at offset {} of", range.end - range.start, range.start);
+        let op = || format!("read {} bytes at offset {} of", range.end - range.start, range.start);
         match got {
             Ok((meta, bytes)) if Version::of(&meta) == self.version => Ok(bytes),
             Ok(_) => Err(Error::Changed { path: self.name.clone() }),
-            Err(Fetch::Store(e)) => Err(errors::explain(&op, &self.url, &e)),
-            Err(Fetch::Short(got, asked)) => Err(short(&op, &self.url, got, asked)),
+            Err(Fetch::Store(e)) => Err(errors::explain(&op(), &self.url, &e)),
+            Err(Fetch::Short(got, asked)) => Err(short(&op(), &self.url, got, asked)),
         }
     }
 
