@@ -51,6 +51,8 @@ class Step:
     command: Callable[[], list[str]]
     made: str = ""
     lacking: str = ""
+    after: tuple[str, ...] = ()
+    """The steps that make what this one tries: what an earlier run has made is not tried in their place if they fail."""
 
 
 def needs(*programs: str, root: bool = False) -> str:
@@ -86,12 +88,30 @@ def steps() -> list[Step]:
             "wheel-check",
             "… without a compiler, tutorials",
             lambda: script("wheel-check", "python3", newest(wheel(ARCH))),
+            after=("wheel",),
         ),
         Step("tarball", f"tarball, {ARCH}", lambda: script("tarball", ARCH), tarball(ARCH)),
-        Step("tarball-check", "… unpacked elsewhere", lambda: script("tarball-check", newest(tarball(ARCH)))),
+        Step(
+            "tarball-check",
+            "… unpacked elsewhere",
+            lambda: script("tarball-check", newest(tarball(ARCH))),
+            after=("tarball",),
+        ),
         Step("old-system", "Debian 11 in a folder", lambda: script("old-system", OLD), lacking=no_old),
-        Step("old-wheel", "… wheel", lambda: script("old-wheel-check", newest(wheel(ARCH)), OLD), lacking=no_old),
-        Step("old-tarball", "… tarball", lambda: script("tarball-check", newest(tarball(ARCH)), OLD), lacking=no_old),
+        Step(
+            "old-wheel",
+            "… wheel",
+            lambda: script("old-wheel-check", newest(wheel(ARCH)), OLD),
+            lacking=no_old,
+            after=("wheel", "old-system"),
+        ),
+        Step(
+            "old-tarball",
+            "… tarball",
+            lambda: script("tarball-check", newest(tarball(ARCH)), OLD),
+            lacking=no_old,
+            after=("tarball", "old-system"),
+        ),
         Step("other-wheel", f"wheel, {OTHER}", lambda: script("wheel", OTHER), wheel(OTHER)),
         Step("other-tarball", f"tarball, {OTHER}", lambda: script("tarball", OTHER), tarball(OTHER)),
         Step(
@@ -99,6 +119,7 @@ def steps() -> list[Step]:
             "… both, in an emulator",
             lambda: script("other-check", OTHER, newest(wheel(OTHER)), newest(tarball(OTHER)), FOREIGN),
             lacking=no_foreign,
+            after=("other-wheel", "other-tarball"),
         ),
         Step("crates", "cargo package, cargo install", lambda: script("crates-check"), "package/ncforge-cli-*.crate"),
         Step(
@@ -111,6 +132,7 @@ def steps() -> list[Step]:
             "conda",
             "recipe of conda-forge",
             lambda: [python, "packaging/conda_check.py", str(newest("wheels/ncforge-*.tar.gz"))],
+            after=("sdist",),
         ),
     ]
 
@@ -125,13 +147,16 @@ def main() -> int:
     logs = TARGET / "release-check"
     logs.mkdir(parents=True, exist_ok=True)
     print(f"{'step':<15}{'':<41}{'result':<9}{'seconds':>7}{'size':>10}", flush=True)
-    failed = False
+    failed: set[str] = set()
     for step in every:
         if asked and step.name not in asked:
             continue
         print(f"{step.name:<15}{step.title:<41}", end="", flush=True)
         if step.lacking:
             print(f"skipped: {step.lacking}", flush=True)
+            continue
+        if broken := failed.intersection(step.after):
+            print(f"skipped: {', '.join(sorted(broken))} failed", flush=True)
             continue
         began = time.monotonic()
         log = logs / f"{step.name}.log"
@@ -143,13 +168,13 @@ def main() -> int:
         size = f"{made.stat().st_size / 1e6:.1f} MB" if made is not None and done.returncode == 0 else ""
         print(f"{'ok' if done.returncode == 0 else 'FAILED':<9}{time.monotonic() - began:>7.0f}{size:>10}", flush=True)
         if done.returncode:
-            failed = True
+            failed.add(step.name)
             print(
                 "".join(f"    {line}\n" for line in log.read_text(errors="replace").splitlines()[-15:]),
                 end="",
                 flush=True,
             )
-    return failed
+    return 1 if failed else 0
 
 
 if __name__ == "__main__":

@@ -7,6 +7,8 @@
 set -euo pipefail
 arch=$1
 cd "$(dirname "${BASH_SOURCE[0]}")/.."
+# maturin finds zig by the first Python of the path.
+export PATH="$PWD/.venv/bin:$PATH"
 python=.venv/bin/python
 wheels=$(dirname "$(bash scripts/target-dir.sh release)")/wheels
 out=$(mktemp -d)
