@@ -29,10 +29,10 @@ pytestmark = [
 
 @pytest.fixture(scope="module")
 def client() -> Iterator[Any]:
-    """Two workers of one thread, which are processes."""
+    """Two workers of one thread, which are processes. The dashboard takes a free port: other tests have clusters."""
     with (
         distributed.LocalCluster(
-            n_workers=2, threads_per_worker=1, processes=True, dashboard_address=None, memory_limit="1GiB"
+            n_workers=2, threads_per_worker=1, processes=True, dashboard_address="127.0.0.1:0", memory_limit="1GiB"
         ) as cluster,
         distributed.Client(cluster) as client,
     ):

@@ -106,7 +106,9 @@ def test_processes(files: list[Path], method: str) -> None:
 
 def test_two_workers_of_a_cluster(files: list[Path]) -> None:
     distributed = pytest.importorskip("distributed")
-    cluster = distributed.LocalCluster(n_workers=2, threads_per_worker=1, dashboard_address=None, silence_logs=50)
+    cluster = distributed.LocalCluster(
+        n_workers=2, threads_per_worker=1, dashboard_address="127.0.0.1:0", silence_logs=50
+    )
     with cluster, distributed.Client(cluster) as client:
         futures = [client.submit(work, files, SECONDS, seed, pure=False) for seed in (6, 7)]
         assert all(n > 0 for n in client.gather(futures))

@@ -286,7 +286,7 @@ def test_many_files(web: servers.Web) -> None:
 
 def test_distributed(web: servers.Web) -> None:
     distributed = pytest.importorskip("distributed")
-    cluster = distributed.LocalCluster(n_workers=2, threads_per_worker=1, dashboard_address=None)
+    cluster = distributed.LocalCluster(n_workers=2, threads_per_worker=1, dashboard_address="127.0.0.1:0")
     with cluster, distributed.Client(cluster), netCDF4.Dataset(web.folder / "a.nc") as nc:
         ours = xr.open_dataset(f"{web.url}/a.nc", engine="ncforge", chunks={"time": 49})
         np.testing.assert_allclose(ours.v.mean("time").values, nc["v"][:].mean(0), rtol=1e-5)

@@ -249,7 +249,7 @@ def test_other_processes_compute_and_this_one_writes(tmp_path: Path) -> None:
         ncforge.to_netcdf(ds, tmp_path / "p.nc", chunks={"time": 4, "y": 6})
     xr.testing.assert_allclose(back(tmp_path / "p.nc"), dataset(), atol=1e-9)
     with (
-        distributed.LocalCluster(n_workers=2, threads_per_worker=1, dashboard_address=None) as cluster,
+        distributed.LocalCluster(n_workers=2, threads_per_worker=1, dashboard_address="127.0.0.1:0") as cluster,
         distributed.Client(cluster),
     ):
         lazy = xr.open_dataset(tmp_path / "p.nc", engine="ncforge", chunks={})
