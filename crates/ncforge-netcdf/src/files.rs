@@ -108,12 +108,13 @@ impl OpenFile {
         self.slot.is_open()
     }
 
-    /// The dataset, opened now if it is not; `None` when the file is not served (any more).
-    pub(crate) fn dataset(&self) -> Option<Dataset> {
+    /// The dataset, opened now if it is not; `None` when the file is not served (any more). What was written a moment ago is
+    /// waited for if only ncforge can read it.
+    pub(crate) fn dataset(&self, only_us: bool) -> Option<Dataset> {
         let known = self.slot.get();
         let dataset = match known {
             Some(dataset) => dataset,
-            None => self.open()?,
+            None => self.open(only_us)?,
         };
         let store = dataset.container().store();
         let now = FileStore::of(&**store).and_then(|s| Identity::of_file(s.file()));
@@ -125,9 +126,11 @@ impl OpenFile {
         None
     }
 
-    fn open(&self) -> Option<Dataset> {
+    fn open(&self, only_us: bool) -> Option<Dataset> {
         // A file that changes later must show it.
-        if !self.identity.is_settled() && wish() != Wish::Always {
+        if only_us {
+            self.identity.settle();
+        } else if !self.identity.is_settled() && wish() != Wish::Always {
             return None;
         }
         let options = OpenOptions { engine: Some(engine::engine()?), ..OpenOptions::default() };

@@ -41,6 +41,13 @@ impl Identity {
         })
     }
 
+    /// Waits until a write would show in the times.
+    pub(crate) fn settle(&self) {
+        if !self.is_settled() {
+            std::thread::sleep(SETTLED + Duration::from_millis(1));
+        }
+    }
+
     /// Whether a write from now on would show in the times.
     pub(crate) fn is_settled(&self) -> bool {
         let written = u64::try_from(self.changed.0).ok().and_then(|s| {
@@ -67,7 +74,7 @@ mod tests {
         std::fs::write(&path, b"one").unwrap();
         let first = Identity::of_path(&path).unwrap();
         assert!(!first.is_settled(), "written just now");
-        std::thread::sleep(SETTLED * 2);
+        first.settle();
         assert!(first.is_settled());
         assert_eq!(Identity::of_file(&File::open(&path).unwrap()), Some(first));
         std::fs::write(&path, b"two").unwrap();

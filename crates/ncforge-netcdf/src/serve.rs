@@ -36,7 +36,7 @@ pub(crate) unsafe fn get(file: &OpenFile, netcdf_c: &Dispatch, call: &Call) -> O
     if !is_certain(stored, memory) || call.out.is_null() || !selection.is_inside(&variable.shape) {
         return None;
     }
-    let served = file.dataset().and_then(|dataset| {
+    let served = file.dataset(variable.needs_us).and_then(|dataset| {
         let id = variable.in_ncforge(&dataset).map_err(|why| file.note(why)).ok()?;
         // SAFETY: the caller's promise; the selection was checked.
         match unsafe { deliver(&dataset, id, &selection, memory, call) } {
