@@ -1,4 +1,4 @@
-"""Servers that the tests start: one of HTTP that can misbehave, and one of S3 (moto)."""
+"""Servers that the tests start: one of HTTP that can misbehave, and those of object stores (moto, Azurite, fake-gcs-server)."""
 
 from __future__ import annotations
 
@@ -266,4 +266,35 @@ def nginx(folder: Path, run: Path) -> Iterator[str]:
         f"http {{ access_log off; {temporary} server {{ listen 127.0.0.1:{port}; root {folder}; autoindex on; }} }}\n"
     )
     with listening([program, "-c", str(run / "nginx.conf"), "-p", str(run)], port):
+        yield f"http://127.0.0.1:{port}"
+
+
+#: Azurite's account, which its documentation publishes.
+AZURITE = {
+    "account_name": "devstoreaccount1",
+    "account_key": "Eby8vdM02xNOcqFlqUwJPLlmEtlCDXJ1OUzFT50uSRZ6IFsuFq2UVErCz4I6tq/K1SZFPTOtr/KBHBeksoGMGw==",
+}
+
+
+@contextlib.contextmanager
+def azure(folder: Path) -> Iterator[str]:
+    """The endpoint of an Azure blob store with Azurite's account, which keeps its files in a folder."""
+    program = shutil.which("azurite-blob")
+    if program is None:
+        pytest.skip("azurite-blob is not installed (npm install -g azurite)")
+    port = free_port()
+    places = ["--blobHost", "127.0.0.1", "--blobPort", str(port), "--location", str(folder)]
+    with listening([program, "--silent", "--skipApiVersionCheck", *places], port):
+        yield f"http://127.0.0.1:{port}/{AZURITE['account_name']}"
+
+
+@contextlib.contextmanager
+def google() -> Iterator[str]:
+    """The endpoint of a Google Cloud Storage."""
+    program = shutil.which("fake-gcs-server")
+    if program is None:
+        pytest.skip("fake-gcs-server is not installed (go install github.com/fsouza/fake-gcs-server@latest)")
+    port = free_port()
+    places = ["-host", "127.0.0.1", "-port", str(port), "-scheme", "http", "-backend", "memory"]
+    with listening([program, *places], port):
         yield f"http://127.0.0.1:{port}"

@@ -24,7 +24,7 @@ use bytes::Bytes;
 use ncforge::model::VarId;
 use ncforge::raw::{Place, VarLayout, fetch};
 use ncforge::store::requests::Joining;
-use ncforge::store::{self, IoProfile, ReadStore};
+use ncforge::store::{self, FIRST_REQUEST, IoProfile, ReadStore};
 use ncforge::{Dataset, Engine, Result};
 use serde::Serialize;
 
@@ -114,7 +114,7 @@ struct Counted {
 impl Counted {
     /// A store of which the first request has been made.
     fn new(inner: Arc<dyn ReadStore>) -> Self {
-        let front = IoProfile::OBJECT.first_request().min(inner.len());
+        let front = FIRST_REQUEST.min(inner.len());
         let (requests, rounds, bytes) = (AtomicU64::new(1), AtomicU64::new(1), AtomicU64::new(front));
         Counted { inner, front, requests, rounds, bytes }
     }

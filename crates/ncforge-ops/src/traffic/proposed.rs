@@ -3,7 +3,7 @@
 use std::collections::HashMap;
 
 use ncforge::model::{Storage, VarId};
-use ncforge::store::IoProfile;
+use ncforge::store::FIRST_REQUEST;
 use ncforge::{Dataset, Engine, Format};
 
 use super::Stored;
@@ -50,7 +50,7 @@ pub(super) fn of<'a>(source: &Dataset, stored: impl Fn(VarId) -> Option<&'a Stor
         let then = laid_out(now, &shape, chunk, &mut end)?;
         variables.insert(from, (shape, then));
     }
-    Some(Planned { front: IoProfile::OBJECT.first_request().min(end), variables })
+    Some(Planned { front: FIRST_REQUEST.min(end), variables })
 }
 
 /// A variable whose bytes begin at `end`, which becomes the end of them.

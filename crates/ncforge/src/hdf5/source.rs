@@ -25,7 +25,7 @@ use super::checksum;
 use super::cursor::{Cursor, Sizes};
 use super::span::Span;
 use crate::error::{Error, Result};
-use crate::store::{IoProfile, ReadStore, RecordedStore};
+use crate::store::{FIRST_REQUEST, IoProfile, ReadStore, RecordedStore};
 
 pub(super) use absent::Outcome;
 
@@ -202,7 +202,7 @@ impl Source {
     pub(crate) fn forget(&self) {
         match self.latency {
             None => self.pages.clear(),
-            Some(profile) => self.pages.retain_below(self.front(&profile).div_ceil(PAGE)),
+            Some(_) => self.pages.retain_below(self.front().div_ceil(PAGE)),
         }
     }
 
@@ -302,7 +302,7 @@ impl Source {
     /// Makes the first request to a store with latency.
     pub(super) fn fetch_front(&self) -> Result<()> {
         let Some(profile) = self.latency else { return Ok(()) };
-        let front = self.front(&profile);
+        let front = self.front();
         if front > 0 {
             self.fetch(std::iter::once(0..front.div_ceil(PAGE)).collect(), &profile)?;
         }
@@ -310,8 +310,8 @@ impl Source {
     }
 
     /// Bytes of the first request: all of a small file.
-    fn front(&self, profile: &IoProfile) -> u64 {
-        if self.len <= SMALL { self.len } else { profile.first_request().min(self.len) }
+    fn front(&self) -> u64 {
+        if self.len <= SMALL { self.len } else { FIRST_REQUEST.min(self.len) }
     }
 
     /// Announces structures (address, bytes) that are read next: of a store with latency, those that are absent are

@@ -14,7 +14,7 @@ use object_store::{GetOptions, GetRange, GetResult, ObjectMeta};
 use super::client::Target;
 use super::{RemoteOptions, errors, runtime, shown};
 use crate::error::{Error, Result};
-use crate::store::{IoProfile, ReadStore, copy_from, past_end};
+use crate::store::{FIRST_REQUEST, IoProfile, ReadStore, copy_from, past_end};
 
 /// A range whose answer was cut is asked for so often.
 const ATTEMPTS: usize = 3;
@@ -56,7 +56,7 @@ impl RemoteStore {
     pub fn open(url: &str, options: &RemoteOptions) -> Result<Self> {
         let target = Target::of(url, options)?;
         let front = GetOptions {
-            range: Some(GetRange::Bounded(0..IoProfile::OBJECT.first_request())),
+            range: Some(GetRange::Bounded(0..FIRST_REQUEST)),
             ..GetOptions::default()
         };
         let fetched = runtime::wait(url, async move { fetch(&target, front).await })?;
