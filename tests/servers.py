@@ -296,5 +296,6 @@ def google() -> Iterator[str]:
         pytest.skip("fake-gcs-server is not installed (go install github.com/fsouza/fake-gcs-server@latest)")
     port = free_port()
     places = ["-host", "127.0.0.1", "-port", str(port), "-scheme", "http", "-backend", "memory"]
+    places += ["-public-host", f"127.0.0.1:{port}"]
     with listening([program, *places], port):
         yield f"http://127.0.0.1:{port}"

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 import urllib.request
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
@@ -39,13 +38,13 @@ def azure(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Bucket]:
         yield Bucket(
             "az://data",
             servers.AZURITE | {"endpoint": endpoint},
-            lambda name, content: client.upload_blob(name, content),
+            lambda name, content: client.upload_blob(name, content, overwrite=True),
             lambda name: bytes(client.download_blob(name).readall()),
         )
 
 
 @pytest.fixture(scope="module")
-def google(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Bucket]:
+def google() -> Iterator[Bucket]:
     """A bucket, and Google's JSON interface."""
     with servers.google() as endpoint:
 
@@ -55,12 +54,9 @@ def google(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Bucket]:
                 return bytes(answer.read())
 
         ask("/storage/v1/b", b'{"name": "data"}')
-        account = {"gcs_base_url": endpoint, "disable_oauth": True, "client_email": "", "private_key": ""}
-        key = tmp_path_factory.mktemp("google") / "account.json"
-        key.write_text(json.dumps(account))
         yield Bucket(
             "gs://data",
-            {"service_account": str(key)},
+            {"base_url": endpoint, "skip_signature": "true"},
             lambda name, content: ask(f"/upload/storage/v1/b/data/o?uploadType=media&name={name}", content),
             lambda name: ask(f"/storage/v1/b/data/o/{name.replace('/', '%2F')}?alt=media"),
         )
@@ -91,7 +87,7 @@ def local(tmp_path: Path) -> Path:
 def test_files_are_read(bucket: Bucket, local: Path, run: Run, tmp_path: Path) -> None:
     bucket.put("deep/a.nc", local.read_bytes())
     url = f"{bucket.url}/deep/a.nc"
-    options = {"storage_options": bucket.options}
+    options: dict[str, Any] = {"storage_options": bucket.options}
     with ncforge.Dataset(url, **options) as remote, netCDF4.Dataset(local) as nc:
         assert remote.title == nc.title
         assert np.array_equal(remote["t"][:], nc["t"][:])
@@ -105,16 +101,21 @@ def test_files_are_read(bucket: Bucket, local: Path, run: Run, tmp_path: Path) -
         ncforge.Dataset(f"{bucket.url}/none.nc", **options)
 
 
-def test_files_are_written_and_found(bucket: Bucket, local: Path, tmp_path: Path) -> None:
-    options = {"storage_options": bucket.options}
-    for name in ("out/1.nc", "out/2.nc"):
-        ncforge.copy(local, f"{bucket.url}/{name}", verify=True)
+def test_files_are_found(bucket: Bucket, local: Path) -> None:
+    for name in ("many/1.nc", "many/2.nc", "other/3.nc"):
+        bucket.put(name, local.read_bytes())
+    many: dict[str, Any] = {"combine": "nested", "concat_dim": "time", "data_vars": "all"}
+    with ncforge.open_mfdataset(f"{bucket.url}/many/*.nc", **many) as ds:
+        assert ds.sizes["time"] == 600
+
+
+# The server of Google's tests takes no uploads by the interface that ncforge uses, XML.
+@pytest.mark.parametrize("bucket", ["azure"], indirect=True)
+def test_files_are_written(bucket: Bucket, local: Path, tmp_path: Path) -> None:
+    ncforge.copy(local, f"{bucket.url}/out/1.nc", verify=True)
     (tmp_path / "back.nc").write_bytes(bucket.get("out/1.nc"))
     with netCDF4.Dataset(tmp_path / "back.nc") as back, netCDF4.Dataset(local) as nc:
         assert np.array_equal(back["t"][:], nc["t"][:])
-    many = {"combine": "nested", "concat_dim": "time", "data_vars": "all"}
-    with ncforge.open_mfdataset(f"{bucket.url}/out/*.nc", **many, **options) as ds:
-        assert ds.sizes["time"] == 600
 
 
 def test_a_replaced_object(bucket: Bucket, local: Path) -> None:
@@ -122,6 +123,6 @@ def test_a_replaced_object(bucket: Bucket, local: Path) -> None:
     with ncforge.Dataset(f"{bucket.url}/changing.nc", storage_options=bucket.options) as remote:
         with netCDF4.Dataset(local, "a") as nc:
             nc["t"][:] = 0
-        ncforge.copy(local, f"{bucket.url}/changing.nc", overwrite=True)
+        bucket.put("changing.nc", local.read_bytes())
         with pytest.raises(ncforge.ChangedError):
             remote["t"][:]

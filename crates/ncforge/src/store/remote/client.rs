@@ -203,6 +203,9 @@ fn build(place: &Place, options: &RemoteOptions) -> Result<Arc<dyn ObjectStore>,
                 .apply(builder.with_url(&place.base), |b: GoogleCloudStorageBuilder, key, value| {
                     b.with_config(key, value)
                 })?;
+            if is_plain_http(builder.get_config_value(&GoogleConfigKey::BaseUrl)) {
+                builder = builder.with_config(GoogleConfigKey::Client(ClientConfigKey::AllowHttp), "true");
+            }
             if options.anonymous {
                 builder = builder.with_config(GoogleConfigKey::SkipSignature, "true");
             }
