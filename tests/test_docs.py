@@ -47,7 +47,7 @@ MOST_BYTES = 256 << 20
 
 #: What a block takes for granted: names that a reader has.
 GIVEN = {
-    "docs/packed.md": "import numpy as np\nnew_values = np.full(365, 4.5, 'f4')\n",
+    "docs/zipped.md": "import numpy as np\nnew_values = np.full(365, 4.5, 'f4')\n",
     "docs/python.md": (
         "import matplotlib; matplotlib.use('Agg')\n"
         "from pathlib import Path\n"

@@ -1,7 +1,7 @@
-//! Where bytes live: a file, memory, or the compressed blocks of a packed file.
+//! Where bytes live: a file, memory, or the compressed blocks of a zipped file.
 //!
 //! Three traits, by what a user needs: [`ReadStore`] for readers, [`WriteStore`] for writers, and [`BlockStore`] for
-//! what only packed files offer, reached by [`ReadStore::blocks`].
+//! what only zipped files offer, reached by [`ReadStore::blocks`].
 
 mod blocks;
 mod file;
@@ -10,7 +10,9 @@ mod memory;
 mod near;
 mod open;
 pub(crate) mod output;
-pub mod packed;
+pub mod zipped;
+#[doc(hidden)]
+pub use zipped as packed;
 pub(crate) mod paged;
 mod profile;
 mod recorded;
@@ -106,7 +108,7 @@ pub trait ReadStore: Send + Sync + Debug {
         None
     }
     /// The store itself, for code that serves one kind of store in a way of its own ([`FileStore::of`],
-    /// [`packed::PackedStore::of`], [`RecordedStore::of`]). Stores that nobody needs to recognise give nothing.
+    /// [`zipped::ZippedStore::of`], [`RecordedStore::of`]). Stores that nobody needs to recognise give nothing.
     fn as_any(&self) -> Option<&dyn Any> {
         None
     }
