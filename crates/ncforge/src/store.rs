@@ -10,15 +10,13 @@ mod memory;
 mod near;
 mod open;
 pub(crate) mod output;
-pub mod zipped;
-#[doc(hidden)]
-pub use zipped as packed;
 pub(crate) mod paged;
 mod profile;
 mod recorded;
 pub mod remote;
 mod replace;
 pub mod requests;
+pub mod zipped;
 
 use std::any::Any;
 use std::fmt::Debug;

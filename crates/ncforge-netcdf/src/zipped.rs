@@ -1,8 +1,8 @@
-//! Packed files for programs of netCDF-C: a user-defined format with the magic number of packed files.
+//! Zipped files for programs of netCDF-C: a user-defined format with the magic number of zipped files.
 //!
-//! A packed file is the image of a classic file. NetCDF-C gets the image's header in a file in memory that is as long as the image,
+//! A zipped file is the image of a classic file. NetCDF-C gets the image's header in a file in memory that is as long as the image,
 //! and reads it with its own functions for classic files: everything that is asked of dimensions, variables and attributes is
-//! answered by netCDF-C itself. Values are read by ncforge from the packed file. Where C leaves the result of a conversion undefined,
+//! answered by netCDF-C itself. Values are read by ncforge from the zipped file. Where C leaves the result of a conversion undefined,
 //! the file in memory gets all of the image, if it is not too large, and netCDF-C reads the values as well; and netCDF-C says what is wrong
 //! with a call.
 
@@ -21,20 +21,20 @@ use crate::abi::{self, Dispatch, NOERR};
 use crate::call::Call;
 use crate::files::{self, OpenFile};
 use crate::identity::{Identity, path_of};
-use crate::image::{Packed, copy, in_memory};
+use crate::image::{Zipped, copy, in_memory};
 use crate::libraries::Library;
 use crate::report::log;
 use crate::tables::{CLASSIC, guarded, original};
 use crate::variables::atomic;
 use crate::{engine, serve};
 
-/// The first bytes of packed files.
+/// The first bytes of zipped files.
 const MAGIC: &CStr = c"\x89NCZ\r\n\x1a\n";
 
 /// Bytes behind the header that netCDF-C may have in its buffers before any value is read.
 const BUFFERED: u64 = 64 << 10;
 
-/// The table for packed files, from netCDF-C's one for classic files.
+/// The table for zipped files, from netCDF-C's one for classic files.
 pub(crate) fn table<const L: usize>(classic: &Dispatch) -> Dispatch {
     Dispatch {
         create: create::<L>,
@@ -63,7 +63,7 @@ pub(crate) fn define(library: &Library, table: &'static Dispatch) {
             return;
         }
     }
-    log(format_args!("{}: no user-defined format is free; packed files cannot be opened", library.path));
+    log(format_args!("{}: no user-defined format is free; zipped files cannot be opened", library.path));
 }
 
 /// The error number of a failure.
@@ -120,7 +120,7 @@ unsafe extern "C" fn open<const L: usize>(
     code
 }
 
-/// Opens a packed file, and makes the file in memory that has its header.
+/// Opens a zipped file, and makes the file in memory that has its header.
 fn prepare(path: &Path) -> Result<(OpenFile, CString), c_int> {
     let system = |e: std::io::Error| e.raw_os_error().unwrap_or(libc::EIO);
     let identity = Identity::of_path(path).ok_or(abi::EINVAL)?;
@@ -133,8 +133,8 @@ fn prepare(path: &Path) -> Result<(OpenFile, CString), c_int> {
     copy(&**store, &memory, 0, header.saturating_add(buffers).min(store.len()))?;
     let absolute = std::path::absolute(path).map_err(system)?;
     let name = CString::new(format!("/proc/self/fd/{}", memory.as_raw_fd())).map_err(|_| abi::EINVAL)?;
-    let packed = Packed { dataset, memory, unpacked: Mutex::new(false) };
-    Ok((OpenFile::packed(absolute, identity, packed), name))
+    let zipped = Zipped { dataset, memory, unzipped: Mutex::new(false) };
+    Ok((OpenFile::zipped(absolute, identity, zipped), name))
 }
 
 unsafe extern "C" fn close<const L: usize>(ncid: c_int, parameters: *mut c_void) -> c_int {
@@ -179,9 +179,9 @@ unsafe fn get(library: usize, call: &Call, netcdf_c: impl FnOnce(&Dispatch) -> c
     let classic = original(library, CLASSIC);
     let Some(file) = files::get(library, call.ncid) else { return abi::EHDFERR };
     let answer = guarded(|| {
-        let Some(packed) = file.packed_file() else { return Some(Answer::Done(abi::EHDFERR)) };
+        let Some(zipped) = file.zipped_file() else { return Some(Answer::Done(abi::EHDFERR)) };
         // SAFETY: the caller's promise.
-        Some(unsafe { answer(file, packed, classic, call) })
+        Some(unsafe { answer(file, zipped, classic, call) })
     });
     match answer {
         Some(Answer::Done(code)) => code,
@@ -195,7 +195,7 @@ unsafe fn get(library: usize, call: &Call, netcdf_c: impl FnOnce(&Dispatch) -> c
     }
 }
 
-unsafe fn answer(file: &OpenFile, packed: &Packed, classic: &Dispatch, call: &Call) -> Answer {
+unsafe fn answer(file: &OpenFile, zipped: &Zipped, classic: &Dispatch, call: &Call) -> Answer {
     let Some(variable) = file.variables.get(classic, call.ncid, call.varid) else { return Answer::Wrong };
     let types = variable.stored.zip(atomic(call.memory(variable)));
     let Some((stored, memory)) = types else { return Answer::Wrong };
@@ -211,10 +211,10 @@ unsafe fn answer(file: &OpenFile, packed: &Packed, classic: &Dispatch, call: &Ca
     if call.out.is_null() {
         return Answer::Done(abi::EINVAL);
     }
-    if !serve::is_certain(stored, memory) && packed.unpack() {
+    if !serve::is_certain(stored, memory) && zipped.unzip() {
         return Answer::NetcdfC;
     }
-    let id = match variable.in_ncforge(&packed.dataset) {
+    let id = match variable.in_ncforge(&zipped.dataset) {
         Ok(id) => id,
         Err(why) => {
             file.note(why);
@@ -222,12 +222,12 @@ unsafe fn answer(file: &OpenFile, packed: &Packed, classic: &Dispatch, call: &Ca
         }
     };
     // SAFETY: the caller's promise; the selection was checked.
-    match unsafe { serve::deliver(&packed.dataset, id, &selection, memory, call) } {
+    match unsafe { serve::deliver(&zipped.dataset, id, &selection, memory, call) } {
         Ok(Some(out_of_range)) => {
             file.served.fetch_add(1, Ordering::Relaxed);
             match out_of_range {
                 0 => Answer::Done(NOERR),
-                _ if packed.unpack() => Answer::NetcdfC,
+                _ if zipped.unzip() => Answer::NetcdfC,
                 _ => Answer::Done(abi::ERANGE),
             }
         }
